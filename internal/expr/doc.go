@@ -1,0 +1,14 @@
+// Package expr holds the JSON value codec and the runtime expressions of workflow
+// definitions (jq, language.md 1.6).
+//
+// A Value is what JSON can say, and nothing else. Values are shared freely between
+// executions, templates and evaluations, so nobody changes one after it was handed on.
+//
+// An expression is compiled once, when a definition is applied, and evaluated often.
+// Evaluation is a pure function of the input, the variables and the time that Env gives
+// (T14), and it is bounded in steps and bytes, never in wall time (T76), so that a replay
+// decides the same as the first run. DESIGN.md tells how the bounds are kept.
+//
+// Everything that is returned by a Compile function is immutable and may be used by many
+// goroutines at once. The package starts no goroutine, reads no clock and no environment.
+package expr
