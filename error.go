@@ -1,0 +1,76 @@
+package chargehand
+
+// Error is what a caller of the API did wrong or must know. Everything else that goes
+// wrong is the operator's business and shown to callers as "internal".
+type Error struct {
+	Code   Code
+	Detail string
+	// Fields names the places that are wrong, at most 100.
+	Fields []FieldError
+	// RetryAfter is the number of seconds to wait before trying again; 0: no hint.
+	RetryAfter int
+}
+
+// FieldError is one wrong place in a body or a definition.
+type FieldError struct {
+	Pointer string // JSON pointer (RFC 6901) into the body or definition
+	Code    string // stable, snake_case
+	Detail  string
+	Line    int // from 1; 0 where lines mean nothing
+	Column  int // from 1
+}
+
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Detail }
+
+// Errorf-free constructor: details are sentences, not formats.
+func NewError(code Code, detail string, fields ...FieldError) *Error {
+	return &Error{Code: code, Detail: detail, Fields: fields}
+}
+
+// Code is a stable, snake_case error code. api.md lists them with their HTTP status.
+type Code string
+
+// The codes, by HTTP status.
+const (
+	CodeInvalidJSON          Code = "invalid_json" // 400
+	CodeInvalidParameter     Code = "invalid_parameter"
+	CodeInvalidBody          Code = "invalid_body"
+	CodeUnknownField         Code = "unknown_field"
+	CodeAmbiguousCredentials Code = "ambiguous_credentials"
+
+	CodeMissingAPIKey Code = "missing_api_key" // 401
+	CodeInvalidAPIKey Code = "invalid_api_key"
+	CodeExpiredAPIKey Code = "expired_api_key"
+
+	CodeInsufficientScope Code = "insufficient_scope" // 403
+
+	CodeWorkflowNotFound  Code = "workflow_not_found" // 404
+	CodeVersionNotFound   Code = "version_not_found"
+	CodeExecutionNotFound Code = "execution_not_found"
+	CodeBatchNotFound     Code = "batch_not_found"
+	CodeFileNotFound      Code = "file_not_found"
+	CodeKeyNotFound       Code = "api_key_not_found"
+	CodeProblemNotFound   Code = "problem_not_found"
+	CodeRouteNotFound     Code = "route_not_found"
+
+	CodeMethodNotAllowed     Code = "method_not_allowed"     // 405
+	CodeUnsupportedMediaType Code = "unsupported_media_type" // 415
+	CodePayloadTooLarge      Code = "payload_too_large"      // 413
+
+	CodeIdempotencyInProgress Code = "idempotency_in_progress" // 409
+	CodeStateConflict         Code = "state_conflict"
+	CodeResultExpired         Code = "result_expired" // 410
+
+	CodeInputInvalid         Code = "input_invalid" // 422
+	CodeItemsEmpty           Code = "items_empty"
+	CodeTooManyItems         Code = "too_many_items"
+	CodeItemIDsNotUnique     Code = "item_ids_not_unique"
+	CodeDefinitionInvalid    Code = "definition_invalid"
+	CodeIdempotencyKeyReused Code = "idempotency_key_reused"
+
+	CodeRateLimited Code = "rate_limited" // 429
+	CodeQueueFull   Code = "queue_full"
+
+	CodeInternal    Code = "internal"    // 500
+	CodeUnavailable Code = "unavailable" // 503
+)

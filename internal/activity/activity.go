@@ -1,0 +1,55 @@
+// Package activity is the contract of what commands do to the world. One subpackage per
+// kind implements Runner. An activity may run twice after a crash; its outcome is recorded
+// once.
+package activity
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// Call is one run of an activity. All values are evaluated: nothing in it is an expression.
+type Call struct {
+	Account     chargehand.AccountID
+	Environment chargehand.Environment
+	Execution   chargehand.ExecutionID
+	Kind        string // "http", "openapi", "shell", "script"
+	Args        expr.Value
+	Input       expr.Value
+	Reference   string
+	Metadata    map[string]any
+	Key         string // the same on every run of this activity
+}
+
+// Result is an outcome: Output and Files, or Fault (whose Instance the machine sets).
+type Result struct {
+	Output expr.Value
+	Files  []machine.File
+	Fault  *machine.Fault
+}
+
+// Runner carries out activities of one kind. Run is called from many goroutines. It
+// returns soon after ctx is cancelled and leaves nothing running behind; the result of a
+// cancelled call is ignored.
+type Runner interface {
+	Run(ctx context.Context, c Call) Result
+}
+
+// ErrFileNotFound is returned by Files.Open for anything but a file of the same account
+// and environment.
+var ErrFileNotFound = errors.New("file not found")
+
+// Files gives activities access to stored files. Implementations are safe for concurrent use.
+type Files interface {
+	// Open resolves a reference (uri /api/v1/files/{id}, relative or absolute).
+	Open(ctx context.Context, account chargehand.AccountID, env chargehand.Environment, uri string) (machine.File, io.ReadCloser, error)
+	// Put stores content (at most limit bytes) and returns its description with a fresh id.
+	// The file becomes visible when the outcome that names it is journaled; otherwise the
+	// sweep removes it.
+	Put(ctx context.Context, account chargehand.AccountID, env chargehand.Environment, name, mediaType string, content io.Reader) (machine.File, error)
+}

@@ -1,0 +1,68 @@
+// Package engine is the contract of what drives executions. engine/embedded implements it
+// over the store; the service knows only this package.
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// ErrQueueFull is returned by Start when the workflow has too many queued executions.
+var ErrQueueFull = errors.New("too many queued executions")
+
+// ErrFinal is returned by Cancel for an execution that has already ended.
+var ErrFinal = errors.New("execution has ended")
+
+// Start is one execution to be accepted. Row must be complete except for No, Status,
+// Phase, Run, Machine, StartedMs and FinishedMs, which the engine sets.
+type Start struct {
+	Row   store.Execution
+	Plan  *plan.Plan
+	Input expr.Value // parsed Row.Input; {} where no input was given (T16)
+	// Also runs in the transaction that accepts the execution, after its row is written
+	// (idempotency); its error undoes the acceptance and is returned.
+	Also func(tx *store.Tx, executionNo int64) error
+}
+
+// Engine drives executions. All methods are safe for concurrent use. Accepted means
+// durable: when Start returns nil, the execution survives a power cut and will end.
+type Engine interface {
+	// Start accepts an execution. It may run the pure steps, and even the end, in the
+	// accepting transaction. Errors: ErrQueueFull, store.ErrUnavailable, the error of Also.
+	Start(ctx context.Context, s Start) (store.Execution, error)
+
+	// BatchReady tells the engine that the rows of a batch (all RunQueued) are durable.
+	// The engine also finds them by itself after a restart.
+	BatchReady(batch int64)
+
+	// Cancel ends an execution as cancelled, decisively: when it returns nil, the row is
+	// final. Errors: store.ErrNotFound, ErrFinal, store.ErrUnavailable.
+	Cancel(ctx context.Context, id chargehand.ExecutionID, reason string) error
+
+	// CancelBatch cancels every item that has not ended and makes the batch failed.
+	// Errors: store.ErrNotFound, ErrFinal, store.ErrUnavailable.
+	CancelBatch(ctx context.Context, id chargehand.BatchID, reason string) error
+
+	// Watch returns a channel that is closed at the next change of status of the execution
+	// or batch with that id (16 bytes), and a function that stops watching. Subscribe
+	// first, then read the row, then wait.
+	Watch(id [16]byte) (changed <-chan struct{}, stop func())
+
+	// Timeline returns the entries of an execution, running or ended, by Seq, and whether
+	// older ones were dropped.
+	Timeline(ctx context.Context, executionNo int64) (entries []machine.Entry, truncated bool, err error)
+
+	// Ready reports whether recovery is done and events are being processed.
+	Ready() bool
+}
+
+// Plans finds the compiled plan of a definition revision, from cache or store.
+type Plans interface {
+	Plan(ctx context.Context, revisionNo int64) (*plan.Plan, error)
+}

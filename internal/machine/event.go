@@ -1,0 +1,58 @@
+package machine
+
+import (
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+// CommandID numbers the commands of one execution, from 1, in the order in which the
+// machine issued them. Outcomes name the command that they belong to.
+type CommandID uint64
+
+// EventKind says what happened. Numbers are stored in journals: they are never reused.
+type EventKind uint8
+
+// The events.
+const (
+	// Started is the first event of every execution. Output holds the raw workflow input.
+	Started EventKind = 1
+	// Continued answers a Yield command: the machine goes on where it stopped.
+	Continued EventKind = 2
+	// ActivityEnded is the outcome of a RunActivity command: Output and Files, or Fault.
+	ActivityEnded EventKind = 3
+	// TimerFired says that the due time of a StartTimer command has come.
+	TimerFired EventKind = 4
+	// CancelRequested ends the execution as cancelled. Detail holds the reason, if any.
+	CancelRequested EventKind = 5
+	// Interrupted says that a crash or a stop of the server cut an activity off. The machine
+	// answers with the same RunActivity again, or faults the task (T91).
+	Interrupted EventKind = 6
+)
+
+// Event is what the machine is told. It is durable before a command that follows from it
+// is carried out.
+type Event struct {
+	Kind    EventKind
+	TimeMs  int64 // milliseconds since 1970; never before the previous event's
+	Command CommandID
+	Output  expr.Value
+	Fault   *Fault
+	Files   []File
+	Detail  string
+}
+
+// File describes a stored file that an activity attached to its outcome (language.md 5.2).
+type File struct {
+	ID        string // UUID; the reference's uri is /api/v1/files/{ID}
+	Name      string
+	MediaType string
+	Size      int64
+	Digest    string // sha256:<hex>
+}
+
+// Reference is the file as an object in the data (language.md 5.2, 1).
+func (f File) Reference() map[string]any {
+	return map[string]any{
+		"uri": "/api/v1/files/" + f.ID, "name": f.Name, "mediaType": f.MediaType,
+		"size": int(f.Size), "digest": f.Digest,
+	}
+}

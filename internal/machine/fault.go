@@ -1,0 +1,49 @@
+package machine
+
+import "github.com/chargehand/chargehand/internal/expr"
+
+// ErrorBase is the prefix of the language's standard error types (language.md 1.10, T1).
+const ErrorBase = "https://open-workflow-specification.org/spec/1.0.0/errors/"
+
+// The standard error types.
+const (
+	ErrConfiguration  = ErrorBase + "configuration"
+	ErrValidation     = ErrorBase + "validation"
+	ErrExpression     = ErrorBase + "expression"
+	ErrAuthentication = ErrorBase + "authentication"
+	ErrAuthorization  = ErrorBase + "authorization"
+	ErrTimeout        = ErrorBase + "timeout"
+	ErrCommunication  = ErrorBase + "communication"
+	ErrRuntime        = ErrorBase + "runtime"
+)
+
+// Fault is the language's error object: what a workflow author sees and can catch.
+type Fault struct {
+	Type     string
+	Status   int
+	Title    string
+	Detail   string
+	Instance string // JSON pointer of the component at fault (T2, T71); set by the machine
+
+	// Code is the API's stable code beside the language's fields, e.g. "cancelled",
+	// "interrupted", "timeout"; empty: derived from Type.
+	Code string
+	// System marks faults whose origin is the installation rather than the workflow.
+	System bool
+	// Retryable is a hint for people and the API: the same again may succeed.
+	Retryable bool
+}
+
+func (f *Fault) Error() string { return f.Title + ": " + f.Detail }
+
+// Value is the fault as data ($error): type, status, instance and, if set, title and detail.
+func (f *Fault) Value() expr.Value {
+	v := map[string]any{"type": f.Type, "status": f.Status, "instance": f.Instance}
+	if f.Title != "" {
+		v["title"] = f.Title
+	}
+	if f.Detail != "" {
+		v["detail"] = f.Detail
+	}
+	return v
+}

@@ -1,0 +1,86 @@
+// Package store is the contract of storage: rows, queries and sentinel errors. It holds no
+// business rules. The SQL text stands here once; a dialect package (sqlite, later
+// postgres) supplies connections, migrations and error mapping through DB and Conn.
+//
+// Invariants:
+//   - Update returns nil only when everything that fn wrote survives a power cut.
+//   - Concurrent Updates are committed together (group commit); each runs in a savepoint
+//     of its own, so that one that fails is undone alone.
+//   - If the commit itself fails, every Update in it returns ErrUnavailable and nothing
+//     of any of them was written.
+//   - Times are integers in milliseconds since 1970; ids are 16 bytes; payloads are bytes.
+package store
+
+import (
+	"context"
+	"errors"
+)
+
+// Sentinel errors. Dialects map their drivers' errors to them.
+var (
+	ErrNotFound    = errors.New("not found")
+	ErrConflict    = errors.New("conflict")           // a unique constraint, or a compare-and-set that lost
+	ErrUnavailable = errors.New("storage unavailable") // disk full, read-only, I/O error, closed
+	ErrLocked      = errors.New("database in use by another process")
+)
+
+// DB is what a dialect implements. All methods are safe for concurrent use.
+type DB interface {
+	// Update runs fn inside a write transaction that it shares with other Updates. fn runs
+	// on the writer's goroutine: it does nothing but SQL. ctx only bounds the wait for a
+	// place in the queue; once fn runs, the outcome is reported whatever ctx says.
+	Update(ctx context.Context, fn func(Conn) error) error
+	// View runs fn on a read connection with one consistent snapshot.
+	View(ctx context.Context, fn func(Conn) error) error
+	// Compact gives free space back in small steps and shortens the write-ahead log; it is
+	// called when the installation is idle.
+	Compact(ctx context.Context) error
+	// Backup writes a consistent copy of the database to path, beside running writers.
+	Backup(ctx context.Context, path string) error
+	Close() error
+}
+
+// Conn runs statements. Parameters are written ?1, ?2 …; dialects rewrite them. Arguments
+// are nil, int64, int, string, []byte, bool or float64. Prepared statements are cached by text.
+type Conn interface {
+	Exec(query string, args ...any) (changed int64, err error)
+	// Query calls row for each result row; the Row is valid only during the call.
+	Query(query string, row func(Row) error, args ...any) error
+	// LastID is the integer primary key of the last INSERT of this connection.
+	LastID() int64
+}
+
+// Row reads the columns of one result row, counted from 0.
+type Row interface {
+	Int(col int) int64
+	Bytes(col int) []byte // a copy; nil for NULL
+	Text(col int) string
+	Null(col int) bool
+}
+
+// Store is the queries over a DB.
+type Store struct{ db DB }
+
+// New wraps a dialect's DB.
+func New(db DB) *Store { return &Store{db: db} }
+
+// Update runs fn in a durable write transaction (see DB.Update).
+func (s *Store) Update(ctx context.Context, fn func(*Tx) error) error {
+	return s.db.Update(ctx, func(c Conn) error { return fn(&Tx{Reader{c}}) })
+}
+
+// View runs fn on a snapshot (see DB.View).
+func (s *Store) View(ctx context.Context, fn func(*Reader) error) error {
+	return s.db.View(ctx, func(c Conn) error { return fn(&Reader{c}) })
+}
+
+// Compact, Backup and Close: see DB.
+func (s *Store) Compact(ctx context.Context) error             { return s.db.Compact(ctx) }
+func (s *Store) Backup(ctx context.Context, path string) error { return s.db.Backup(ctx, path) }
+func (s *Store) Close() error                                  { return s.db.Close() }
+
+// Reader holds the queries; one file per resource.
+type Reader struct{ c Conn }
+
+// Tx is a Reader that can write.
+type Tx struct{ Reader }
