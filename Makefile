@@ -1,0 +1,72 @@
+# `make` prints this help. `make run` and `make test` do all their own set-up.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+BIN := bin/chargehand
+TOOLS := .cache/bin
+GOLANGCI_VERSION := v2.15.0
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X github.com/chargehand/chargehand/internal/app.Version=$(VERSION)
+
+.PHONY: help
+help: ## print this help
+	@awk -F ':.*## ' '/^[a-z\/-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: build
+build: ## build bin/chargehand (static, no cgo)
+	@mkdir -p bin
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+
+.PHONY: run
+run: build ## start a server with the examples, run the tour, leave it running
+	@scripts/run
+
+.PHONY: test
+test: ## everything that is checked: set-up, linters, generated files, tests, conformance, crash test
+	@scripts/test
+
+.PHONY: test/quick
+test/quick: ## the Go tests alone, without the race detector
+	go test ./...
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) ## linters, with the import rules
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'd:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$< run ./...
+
+$(TOOLS)/golangci-lint-$(GOLANGCI_VERSION):
+	@mkdir -p $(TOOLS)
+	GOBIN=$(CURDIR)/$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	@mv $(TOOLS)/golangci-lint $@
+
+.PHONY: generate
+generate: build ## write the generated files: api/openapi.json
+	@mkdir -p api
+	$(BIN) openapi > api/openapi.json
+
+.PHONY: verify
+verify: generate ## fail if a generated file or go.mod is not what the code says
+	go mod tidy -diff
+	@git diff --exit-code -- api || { echo "generated files differ: run make generate and commit"; exit 1; }
+
+.PHONY: bench
+bench: build ## load a fresh server on this machine and print the figures
+	@scripts/bench
+
+.PHONY: fuzz
+fuzz: ## fuzz every target for FUZZTIME (default 30s) each
+	@scripts/fuzz $${FUZZTIME:-30s}
+
+.PHONY: conformance
+conformance: build ## the specification's conformance kit through the built binary
+	go test -count=1 -run Conformance -v ./internal/conformance/...
+
+.PHONY: crash
+crash: build ## kill -9 the server under load, 20 times, and check every promise
+	CHARGEHAND_CRASH_KILLS=20 go test -count=1 -timeout 20m -run Crash -v ./internal/blackbox/...
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin .cache
