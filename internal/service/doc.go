@@ -1,0 +1,19 @@
+// Package service holds the rules: who may do what, and in which order things are checked.
+// It stands between the HTTP layer, which it does not know, and the store and the engine.
+//
+// Order of checks (api.md "The contract's four endpoints"). The caller does, in this order:
+// Authenticate, Allow, ids of the path, Require, query parameters, media type and size, JSON. Every
+// method then goes on with: idempotency, workflow, fields of the body, input schema.
+//
+// Errors. Everything that a caller did wrong, or must know, is a *chargehand.Error with a code of
+// api.md; the comment of each method lists the codes it can return. Beside those, every method can
+// return CodeUnavailable (storage cannot be used now) and errors of any other type, which callers see
+// as CodeInternal and which belong in the log.
+//
+// Existence is not told: what belongs to another account or environment, to a workflow outside the
+// key's list, or stands under another workflow than the path says, is "not found".
+//
+// All methods are safe for concurrent use. Values that are handed out belong to the caller, except
+// *Principal, *plan.Plan and byte slices with JSON, which are shared and must not be changed.
+// Times are UTC with millisecond precision; a zero time means "not known yet".
+package service
