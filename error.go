@@ -14,10 +14,12 @@ type Error struct {
 // FieldError is one wrong place in a body or a definition.
 type FieldError struct {
 	Pointer string // JSON pointer (RFC 6901) into the body or definition
-	Code    string // stable, snake_case
-	Detail  string
-	Line    int // from 1; 0 where lines mean nothing
-	Column  int // from 1
+	// Parameter names a query parameter or header instead; Pointer is empty then.
+	Parameter string
+	Code      string // stable, snake_case
+	Detail    string
+	Line      int // from 1; 0 where lines mean nothing
+	Column    int // from 1
 }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Detail }
@@ -56,6 +58,8 @@ const (
 	CodeMethodNotAllowed     Code = "method_not_allowed"     // 405
 	CodeUnsupportedMediaType Code = "unsupported_media_type" // 415
 	CodePayloadTooLarge      Code = "payload_too_large"      // 413
+	CodePreconditionFailed   Code = "precondition_failed"    // 412, downloads only
+	CodeRangeNotSatisfiable  Code = "range_not_satisfiable"  // 416, downloads only
 
 	CodeIdempotencyInProgress Code = "idempotency_in_progress" // 409
 	CodeStateConflict         Code = "state_conflict"
