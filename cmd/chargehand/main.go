@@ -1,0 +1,15 @@
+// Command chargehand is the server and its command line in one binary.
+package main
+
+import (
+	"os"
+
+	"github.com/chargehand/chargehand/internal/activity/process"
+	"github.com/chargehand/chargehand/internal/cli"
+)
+
+func main() {
+	// The binary is its own helper for confined processes; that role never returns.
+	process.MaybeHelper()
+	os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

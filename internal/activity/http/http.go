@@ -1,0 +1,232 @@
+// Package http carries out `call: http` (language.md 1.8, T39–T42). All values come
+// evaluated; nothing in them is an expression. Calls go through the egress policy's
+// transport and no proxy.
+package http
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	nethttp "net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/egress"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// Config wires a Caller. Transport and Files are required.
+type Config struct {
+	Transport nethttp.RoundTripper
+	Files     activity.Files
+	// PublicURL is the service's own address: its file links are read without a connection.
+	PublicURL string
+	UserAgent string
+	// Timeout bounds one call, body included; default 30 s.
+	Timeout time.Duration
+	// InlineBytes is the largest response body that becomes data; a larger one becomes a
+	// file reference (T40). Default 8 MiB.
+	InlineBytes int64
+	// FileBytes is the largest response body at all; default 1 GiB.
+	FileBytes int64
+}
+
+// Caller runs HTTP calls. It is safe for concurrent use.
+type Caller struct {
+	cfg Config
+}
+
+// New fills in the defaults of cfg.
+func New(cfg Config) *Caller {
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 30 * time.Second
+	}
+	if cfg.InlineBytes == 0 {
+		cfg.InlineBytes = 8 << 20
+	}
+	if cfg.FileBytes == 0 {
+		cfg.FileBytes = 1 << 30
+	}
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = "chargehand"
+	}
+	return &Caller{cfg: cfg}
+}
+
+// Run implements activity.Runner for the kind "http".
+func (c *Caller) Run(ctx context.Context, call activity.Call) activity.Result {
+	req, fault := requestFromArgs(call.Args)
+	if fault != nil {
+		return activity.Result{Fault: fault}
+	}
+	return c.Do(ctx, call, req)
+}
+
+// Do sends req on behalf of call and shapes the answer as req.Output says.
+func (c *Caller) Do(ctx context.Context, call activity.Call, req *Request) activity.Result {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	if id, own := c.ownFile(req); own {
+		return c.readOwnFile(ctx, call, req, id)
+	}
+	out, fault := c.build(ctx, call, req)
+	if fault != nil {
+		return activity.Result{Fault: fault}
+	}
+	resp, err := c.send(out, req.Redirect)
+	if err != nil {
+		return activity.Result{Fault: c.connectionFault(ctx, out, err)}
+	}
+	defer resp.Body.Close()
+	return c.receive(ctx, call, req, out, resp)
+}
+
+// ownFile recognises a GET of a file reference of this installation, which needs no
+// connection and no credentials (language.md 5.2).
+func (c *Caller) ownFile(req *Request) (uri string, own bool) {
+	rest := req.Endpoint
+	if base := strings.TrimSuffix(c.cfg.PublicURL, "/"); base != "" {
+		rest = strings.TrimPrefix(rest, base)
+	}
+	id, isFile := strings.CutPrefix(rest, chargehand.APIPath+"/files/")
+	if !isFile || (req.Method != nethttp.MethodGet && req.Method != nethttp.MethodHead) {
+		return "", false
+	}
+	id = strings.TrimSuffix(id, "/content")
+	if _, err := chargehand.ParseID[struct{}](id); err != nil {
+		return "", false
+	}
+	return chargehand.APIPath + "/files/" + id, true
+}
+
+func (c *Caller) readOwnFile(ctx context.Context, call activity.Call, req *Request, uri string) activity.Result {
+	meta, content, err := c.cfg.Files.Open(ctx, call.Account, call.Environment, uri)
+	if errors.Is(err, activity.ErrFileNotFound) {
+		return activity.Result{Fault: communication(nethttp.StatusNotFound, "there is no file "+uri)}
+	}
+	if err != nil {
+		return activity.Result{Fault: communication(nethttp.StatusInternalServerError, "the file "+uri+" could not be read")}
+	}
+	defer content.Close()
+	resp := &nethttp.Response{
+		StatusCode: nethttp.StatusOK, Body: content, ContentLength: meta.Size,
+		Header: nethttp.Header{"Content-Type": {meta.MediaType}},
+	}
+	out, err := nethttp.NewRequestWithContext(ctx, req.Method, uri, nil)
+	if err != nil {
+		return activity.Result{Fault: configuration(err.Error())}
+	}
+	return c.receive(ctx, call, req, out, resp)
+}
+
+// connectionFault tells why no answer came. URLs are shown without user, query and fragment,
+// which may hold secrets.
+func (c *Caller) connectionFault(ctx context.Context, out *nethttp.Request, err error) *machine.Fault {
+	where := out.Method + " " + shownURL(out.URL)
+	var urlErr *url.Error
+	if errors.As(err, &urlErr) {
+		err = urlErr.Err
+	}
+	switch {
+	case errors.Is(err, egress.ErrRefused):
+		f := communication(nethttp.StatusInternalServerError,
+			where+": the address is private and refused by the egress rules; an operator can allow it with --allow-egress")
+		f.Code = "egress_refused"
+		return f
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		f := communication(nethttp.StatusInternalServerError, fmt.Sprintf("%s: no complete answer within %s", where, c.cfg.Timeout))
+		f.Retryable = true
+		return f
+	}
+	f := communication(nethttp.StatusInternalServerError, where+": "+err.Error())
+	f.Retryable = true
+	return f
+}
+
+func shownURL(u *url.URL) string {
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	return shown.String()
+}
+
+func communication(status int, detail string) *machine.Fault {
+	title := nethttp.StatusText(status)
+	if title == "" {
+		title = "Call failed"
+	}
+	return &machine.Fault{
+		Type: machine.ErrCommunication, Status: status, Title: title, Detail: detail,
+		Retryable: status >= 500 || status == nethttp.StatusTooManyRequests || status == nethttp.StatusRequestTimeout,
+	}
+}
+
+func configuration(detail string) *machine.Fault {
+	return &machine.Fault{Type: machine.ErrConfiguration, Status: 400, Title: "Call cannot be made", Detail: detail}
+}
+
+func (c *Caller) build(ctx context.Context, call activity.Call, req *Request) (*nethttp.Request, *machine.Fault) {
+	target, err := url.Parse(req.Endpoint)
+	if err != nil || target.Host == "" || (target.Scheme != "http" && target.Scheme != "https") {
+		return nil, configuration(fmt.Sprintf("the endpoint %q is not an absolute http or https address", clip(req.Endpoint)))
+	}
+	if len(req.Query) > 0 {
+		query := req.Query.Encode()
+		if target.RawQuery != "" {
+			query = target.RawQuery + "&" + query
+		}
+		target.RawQuery = query
+	}
+	header := nethttp.Header{"User-Agent": {c.cfg.UserAgent}, "Accept": {"application/json, */*;q=0.9"}}
+	for name, values := range req.Header {
+		header[name] = values
+	}
+	body, length, fault := c.body(ctx, call, req, header)
+	if fault != nil {
+		return nil, fault
+	}
+	out := &nethttp.Request{
+		Method: req.Method, URL: target, Host: target.Host, Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	out = out.WithContext(ctx)
+	if host := header.Get("Host"); host != "" {
+		out.Host = host
+		header.Del("Host")
+	}
+	if data, inMemory := body.([]byte); inMemory {
+		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+		out.Body, _ = out.GetBody()
+		out.ContentLength = length
+	} else if stream, streamed := body.(io.ReadCloser); streamed {
+		out.Body, out.ContentLength = stream, length
+	}
+	if auth := req.Authorization; auth != "" {
+		header.Set("Authorization", auth)
+	} else if user := target.User; user != nil && header.Get("Authorization") == "" {
+		password, _ := user.Password()
+		header.Set("Authorization", basicAuth(user.Username(), password))
+	}
+	target.User = nil
+	if wantsIdempotencyKey(call.Metadata) {
+		header.Set("Idempotency-Key", call.Key)
+	}
+	return out, nil
+}
+
+// wantsIdempotencyKey is the author's `metadata.idempotencyKey: true` (language.md 4, 2).
+func wantsIdempotencyKey(metadata map[string]any) bool {
+	return expr.Equal(metadata["idempotencyKey"], true)
+}
+
+func clip(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

@@ -1,0 +1,258 @@
+package http
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"math/big"
+	"mime"
+	nethttp "net/http"
+	"net/url"
+	"sort"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// Output says what of the answer becomes the task's output.
+type Output string
+
+// The outputs (language.md 1.8).
+const (
+	OutputContent  Output = "content"  // the parsed body (T40)
+	OutputRaw      Output = "raw"      // the body as base64
+	OutputResponse Output = "response" // request, statusCode, headers and content
+)
+
+// Request is a call with every value resolved.
+type Request struct {
+	Method        string
+	Endpoint      string
+	Header        nethttp.Header
+	Query         url.Values
+	Body          expr.Value // nil: none
+	Output        Output
+	Redirect      bool   // follow redirects, and accept 300–399 (T39)
+	Authorization string // the header's value; empty: none
+}
+
+// requestFromArgs reads the arguments that the machine evaluated.
+func requestFromArgs(args expr.Value) (*Request, *machine.Fault) {
+	with, _ := args.(map[string]any)
+	req := &Request{Output: OutputContent}
+	method, _ := with["method"].(string)
+	req.Method = strings.ToUpper(method)
+	if !httpguts.ValidHeaderFieldName(req.Method) { // a method is a token, as a field name is
+		return nil, configuration(fmt.Sprintf("%q is not an HTTP method", clip(method)))
+	}
+	req.Endpoint, _ = with["endpoint"].(string)
+	req.Redirect, _ = with["redirect"].(bool)
+	req.Body = with["body"]
+	var fault *machine.Fault
+	if req.Output, fault = OutputOf(with["output"]); fault != nil {
+		return nil, fault
+	}
+	if req.Header, fault = headerOf(with["headers"]); fault != nil {
+		return nil, fault
+	}
+	if req.Query, fault = QueryOf(with["query"]); fault != nil {
+		return nil, fault
+	}
+	if req.Authorization, fault = AuthorizationOf(with["authentication"]); fault != nil {
+		return nil, fault
+	}
+	return req, nil
+}
+
+// OutputOf reads an `output` argument; nil means content.
+func OutputOf(v expr.Value) (Output, *machine.Fault) {
+	switch v {
+	case nil, string(OutputContent):
+		return OutputContent, nil
+	case string(OutputRaw):
+		return OutputRaw, nil
+	case string(OutputResponse):
+		return OutputResponse, nil
+	}
+	return "", configuration("output must be content, raw or response")
+}
+
+// AuthorizationOf is the Authorization header of a resolved authentication; nil: none.
+func AuthorizationOf(v expr.Value) (string, *machine.Fault) {
+	auth, ok := v.(map[string]any)
+	if !ok {
+		return "", nil
+	}
+	var value string
+	switch auth["scheme"] {
+	case "basic":
+		user, _ := auth["username"].(string)
+		password, _ := auth["password"].(string)
+		if strings.Contains(user, ":") {
+			return "", authentication("a user name for basic authentication cannot contain a colon")
+		}
+		value = basicAuth(user, password)
+	case "bearer":
+		token, _ := auth["token"].(string)
+		value = "Bearer " + token
+	default:
+		return "", configuration(fmt.Sprintf("authentication scheme %v is not supported", auth["scheme"]))
+	}
+	if !httpguts.ValidHeaderFieldValue(value) {
+		return "", authentication("the credentials contain characters that cannot stand in a header")
+	}
+	return value, nil
+}
+
+func basicAuth(user, password string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+}
+
+func authentication(detail string) *machine.Fault {
+	return &machine.Fault{Type: machine.ErrAuthentication, Status: 401, Title: "Could not authenticate", Detail: detail}
+}
+
+func headerOf(v expr.Value) (nethttp.Header, *machine.Fault) {
+	fields, fault := fieldsOf("headers", v)
+	if fault != nil {
+		return nil, fault
+	}
+	header := make(nethttp.Header, len(fields))
+	for _, f := range fields {
+		if !httpguts.ValidHeaderFieldName(f.name) {
+			return nil, configuration(fmt.Sprintf("%q is not a header name", clip(f.name)))
+		}
+		name := nethttp.CanonicalHeaderKey(f.name)
+		switch name {
+		case "Connection", "Content-Length", "Transfer-Encoding", "Upgrade", "Te", "Trailer":
+			return nil, configuration("the header " + name + " is set by the connection and cannot be given")
+		}
+		for _, value := range f.values {
+			if !httpguts.ValidHeaderFieldValue(value) {
+				return nil, configuration("the value of the header " + name + " contains characters that cannot stand in a header")
+			}
+		}
+		header[name] = append(header[name], f.values...)
+	}
+	return header, nil
+}
+
+// QueryOf reads a `query` argument: scalars, and arrays for repeated parameters.
+func QueryOf(v expr.Value) (url.Values, *machine.Fault) {
+	fields, fault := fieldsOf("query", v)
+	if fault != nil {
+		return nil, fault
+	}
+	query := make(url.Values, len(fields))
+	for _, f := range fields {
+		query[f.name] = f.values
+	}
+	return query, nil
+}
+
+type field struct {
+	name   string
+	values []string
+}
+
+// fieldsOf reads a map of scalars or arrays of scalars, in order of name; null is left out.
+func fieldsOf(what string, v expr.Value) ([]field, *machine.Fault) {
+	if v == nil {
+		return nil, nil
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, configuration(what + " must be an object")
+	}
+	fields := make([]field, 0, len(object))
+	for name, value := range object {
+		list, isList := value.([]any)
+		if !isList {
+			list = []any{value}
+		}
+		f := field{name: name}
+		for _, item := range list {
+			if item == nil {
+				continue
+			}
+			text, ok := Scalar(item)
+			if !ok {
+				return nil, configuration(fmt.Sprintf("%s: the value of %q must be a text, a number, a boolean or a list of these", what, clip(name)))
+			}
+			f.values = append(f.values, text)
+		}
+		if len(f.values) > 0 {
+			fields = append(fields, f)
+		}
+	}
+	sort.Slice(fields, func(i, j int) bool { return fields[i].name < fields[j].name })
+	return fields, nil
+}
+
+// Scalar is the text of a string, number or boolean.
+func Scalar(v expr.Value) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case bool, int, *big.Int, float64:
+		return string(expr.Append(nil, v)), true
+	}
+	return "", false
+}
+
+// body encodes the body by the Content-Type that the author gave; without one it is JSON.
+// It returns []byte, or an io.ReadCloser for a stored file, or nil.
+func (c *Caller) body(ctx context.Context, call activity.Call, req *Request, header nethttp.Header) (any, int64, *machine.Fault) {
+	if req.Body == nil {
+		return nil, 0, nil
+	}
+	given := header.Get("Content-Type")
+	if given == "" {
+		header.Set("Content-Type", "application/json")
+		return encoded(expr.Marshal(req.Body))
+	}
+	media, _, err := mime.ParseMediaType(given)
+	if err != nil {
+		return nil, 0, configuration(fmt.Sprintf("the Content-Type %q cannot be read", clip(given)))
+	}
+	if isJSON(media) {
+		return encoded(expr.Marshal(req.Body))
+	}
+	if media == "application/x-www-form-urlencoded" {
+		if _, isObject := req.Body.(map[string]any); isObject {
+			form, fault := QueryOf(req.Body)
+			if fault != nil {
+				return nil, 0, fault
+			}
+			return encoded([]byte(form.Encode()))
+		}
+	}
+	if text, ok := Scalar(req.Body); ok {
+		return encoded([]byte(text))
+	}
+	if uri, isReference := referenceURI(req.Body); isReference {
+		meta, content, err := c.cfg.Files.Open(ctx, call.Account, call.Environment, uri)
+		if err == nil {
+			return content, meta.Size, nil
+		}
+		return nil, 0, configuration("the file " + uri + " that the body names cannot be read")
+	}
+	return nil, 0, configuration(fmt.Sprintf("a body of type %s must be a text or a file reference", media))
+}
+
+func encoded(data []byte) (any, int64, *machine.Fault) { return data, int64(len(data)), nil }
+
+func referenceURI(v expr.Value) (string, bool) {
+	object, _ := v.(map[string]any)
+	uri, _ := object["uri"].(string)
+	return uri, strings.Contains(uri, chargehand.APIPath+"/files/")
+}
+
+func isJSON(media string) bool {
+	return media == "application/json" || strings.HasSuffix(media, "+json") || media == "text/json"
+}

@@ -1,0 +1,92 @@
+// Package app is the configuration and the wiring: it alone knows all rooms. New puts an
+// installation together, Start serves it, Stop ends it in order.
+package app
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Version is the version of the build, set by the linker.
+var Version = "dev"
+
+// Config is what an operator sets; cli.md lists the flags. The zero value, completed by
+// withDefaults, serves the default data directory on the default address.
+type Config struct {
+	DataDir   string // default ./chargehand-data
+	Listen    string // default 127.0.0.1:8080
+	PublicURL string // default: scheme and host of the request
+	// Workflows is a directory whose definitions are applied at start and on change.
+	Workflows     string
+	AllowRun      []string // of shell, python
+	AllowEgress   []string
+	ConnectTo     []string
+	TrustedCA     []string
+	RateLimit     float64 // requests per second and key; 0: no limit
+	MasterKeyFile string  // default: master.key in the data directory
+	RetentionLive time.Duration
+	RetentionTest time.Duration
+	// RunningExecutions bounds the executions of an account that run at once; default 1,000.
+	RunningExecutions int
+	// Calls and Processes bound the outgoing calls and the processes at once; default 256 and 8.
+	Calls     int
+	Processes int
+	Log       *slog.Logger
+}
+
+// runKinds are the values of AllowRun that this build knows. JavaScript is always allowed.
+var runKinds = []string{"shell", "python"}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.DataDir == "" {
+		c.DataDir = "chargehand-data"
+	}
+	if c.Listen == "" {
+		c.Listen = "127.0.0.1:8080"
+	}
+	if c.MasterKeyFile == "" {
+		c.MasterKeyFile = filepath.Join(c.DataDir, "master.key")
+	}
+	if c.RetentionLive == 0 {
+		c.RetentionLive = 30 * 24 * time.Hour
+	}
+	if c.RetentionTest == 0 {
+		c.RetentionTest = 7 * 24 * time.Hour
+	}
+	if c.RunningExecutions == 0 {
+		c.RunningExecutions = 1000
+	}
+	if c.Calls == 0 {
+		c.Calls = 256
+	}
+	if c.Processes == 0 {
+		c.Processes = 8
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c, c.check()
+}
+
+func (c Config) check() error {
+	for _, kind := range c.AllowRun {
+		if !slices.Contains(runKinds, kind) && kind != "js" {
+			return fmt.Errorf("--allow-run: %q is not one of %s (js is always allowed)", kind, strings.Join(runKinds, ", "))
+		}
+	}
+	if c.PublicURL != "" {
+		u, err := url.Parse(c.PublicURL)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+			return fmt.Errorf("--public-url: %q is not an http or https address without query", c.PublicURL)
+		}
+	}
+	if c.RateLimit < 0 {
+		return fmt.Errorf("--rate-limit: %v is below 0", c.RateLimit)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const environmentPrefix = "CHARGEHAND_"
+
+// settle fills the flags that were not given from the environment (CHARGEHAND_DATA_DIR for
+// --data-dir) and then from the config file (data-dir: …), in this order of precedence.
+func settle(cmd *cobra.Command, configFile string) error {
+	fromFile, err := readConfig(configFile)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	var failed error
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		known[f.Name] = true
+		if f.Changed || failed != nil {
+			return
+		}
+		variable := environmentPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		if value, set := os.LookupEnv(variable); set {
+			if err := cmd.Flags().Set(f.Name, value); err != nil {
+				failed = usage("%s: %w", variable, err)
+			}
+			return
+		}
+		for _, value := range fromFile[f.Name] {
+			if err := cmd.Flags().Set(f.Name, value); err != nil {
+				failed = usage("%s: %s: %w", configFile, f.Name, err)
+				return
+			}
+		}
+	})
+	if failed != nil {
+		return failed
+	}
+	for name := range fromFile {
+		if !known[name] {
+			return usage("%s: %q is not a setting of %s", configFile, name, cmd.CommandPath())
+		}
+	}
+	return nil
+}
+
+func readConfig(path string) (map[string][]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usage("--config: %w", err)
+	}
+	var values map[string]any
+	if err := yaml.Unmarshal(data, &values); err != nil {
+		return nil, usage("--config: %s: %w", path, err)
+	}
+	settings := map[string][]string{}
+	for name, value := range values {
+		list, isList := value.([]any)
+		if !isList {
+			list = []any{value}
+		}
+		for _, item := range list {
+			settings[name] = append(settings[name], fmt.Sprint(item))
+		}
+	}
+	return settings, nil
+}

@@ -1,0 +1,147 @@
+package conformance
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var hosts = []string{"petstore.swagger.io", "httpbin.org"}
+
+// standIn plays the outside world of the kit (language.md 3.3).
+type standIn struct {
+	address  string // host:port
+	caFile   string
+	requests atomic.Int64
+}
+
+func newStandIn(t *testing.T) *standIn {
+	t.Helper()
+	s := &standIn{}
+	certificate, authority := issue(t)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	s.address = server.Listener.Addr().String()
+	s.caFile = filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(s.caFile, authority, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// flags make the binary reach the stand-in under the public names.
+func (s *standIn) flags() []string {
+	host, port, _ := net.SplitHostPort(s.address)
+	args := []string{"--trusted-ca", s.caFile}
+	for _, name := range hosts {
+		args = append(args, "--connect-to", name+":443:"+host+":"+port)
+	}
+	return args
+}
+
+func (s *standIn) serve(w http.ResponseWriter, r *http.Request) {
+	s.requests.Add(1)
+	answer := func(status int, v any) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(v)
+	}
+	pet := func(id int) map[string]any {
+		return map[string]any{"id": id, "name": "Milou", "status": "available"}
+	}
+	switch path := r.URL.Path; {
+	case r.Host == hosts[1] && strings.HasPrefix(path, "/basic-auth/"):
+		want := strings.Split(strings.TrimPrefix(path, "/basic-auth/"), "/")
+		user, password, ok := r.BasicAuth()
+		if !ok || len(want) != 2 || user != want[0] || password != want[1] {
+			w.Header().Set("WWW-Authenticate", `Basic realm="stand-in"`)
+			answer(http.StatusUnauthorized, nil)
+			return
+		}
+		answer(http.StatusOK, map[string]any{"authenticated": true, "user": user})
+	case r.Host != hosts[0]:
+		answer(http.StatusMisdirectedRequest, map[string]any{"host": r.Host})
+	case path == "/v2/pet/findByStatus" && r.URL.Query().Get("status") == "available":
+		answer(http.StatusOK, []any{pet(1), pet(2)})
+	case path == "/v2/pet/1":
+		answer(http.StatusOK, pet(1))
+	case path == "/v2/pet/2":
+		answer(http.StatusOK, pet(2))
+	case path == "/v2/swagger.json":
+		answer(http.StatusOK, swagger)
+	default:
+		answer(http.StatusNotFound, map[string]any{"code": 1, "message": "Pet not found"})
+	}
+}
+
+var swagger = map[string]any{
+	"swagger": "2.0", "info": map[string]any{"title": "Pets", "version": "1.0.0"},
+	"host": hosts[0], "basePath": "/v2", "schemes": []any{"https", "http"},
+	"paths": map[string]any{
+		"/pet/findByStatus": map[string]any{"get": map[string]any{
+			"operationId": "findPetsByStatus", "produces": []any{"application/json"},
+			"parameters": []any{map[string]any{
+				"name": "status", "in": "query", "required": true, "type": "array",
+				"items": map[string]any{"type": "string"}, "collectionFormat": "multi",
+			}},
+			"responses": map[string]any{"200": map[string]any{"description": "pets"}},
+		}},
+		"/pet/{petId}": map[string]any{"get": map[string]any{
+			"operationId": "getPetById", "produces": []any{"application/json"},
+			"parameters": []any{map[string]any{
+				"name": "petId", "in": "path", "required": true, "type": "integer", "format": "int64",
+			}},
+			"responses": map[string]any{"200": map[string]any{"description": "a pet"}},
+		}},
+	},
+}
+
+// issue makes an authority and a certificate for the two hosts.
+func issue(t *testing.T) (tls.Certificate, []byte) {
+	t.Helper()
+	newKey := func() *ecdsa.PrivateKey {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	authorityKey, serverKey := newKey(), newKey()
+	authority := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "conformance authority"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	authorityDER, err := x509.CreateCertificate(rand.Reader, authority, authority, authorityKey.Public(), authorityKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: hosts[0]}, DNSNames: hosts,
+		NotBefore: authority.NotBefore, NotAfter: authority.NotAfter,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, authority, serverKey.Public(), authorityKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := tls.Certificate{Certificate: [][]byte{leafDER, authorityDER}, PrivateKey: serverKey}
+	return pair, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authorityDER})
+}
