@@ -1,9 +1,14 @@
 package store
 
-import "github.com/chargehand/chargehand"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+)
 
 // Run says what the engine owes an execution. It is stored, so that slots are counted
-// from rows (architecture.md "Slots").
+// from rows (architecture.md "Slots"). It is RunEnded exactly when the status is final.
 type Run uint8
 
 // The run states.
@@ -18,15 +23,15 @@ const (
 // Execution is the row of an execution: small and updated often. What is written once at
 // the end stands in Outcome.
 type Execution struct {
-	No          int64 // internal key, ascending in order of commit
+	No          int64                  // internal key, ascending in order of commit
 	ID          chargehand.ExecutionID // its time part is created_at
-	Account     int64 // internal number of the account
+	Account     int64                  // internal number of the account
 	Environment chargehand.Environment
 	Workflow    int64 // internal number of the workflow
 	Revision    int64 // internal number of the definition revision it is pinned to
 	Machine     int   // machine.Revision it started under
 	Batch       int64 // internal number of the batch, 0 if none
-	Item        int64 // index in the batch
+	Item        int64 // index in the batch; ids of a batch's items ascend with it
 	ItemID      string
 	Status      chargehand.Status
 	Phase       chargehand.Phase
@@ -37,6 +42,14 @@ type Execution struct {
 	RetryOf     chargehand.ExecutionID
 }
 
+// InlineBytes is the size up to which a payload belongs inline; above it, the caller puts
+// it into the blob store and passes its digest.
+const InlineBytes = 128 << 10
+
+// rowInputBytes is the size up to which an input stands in the execution's own row. Larger
+// ones have a row of their own, so that a change of status does not write them again.
+const rowInputBytes = 1 << 10
+
 // Payload is a JSON value as bytes, or, above 128 KiB, the digest of a blob that holds it.
 type Payload struct {
 	Inline []byte
@@ -46,32 +59,142 @@ type Payload struct {
 
 // Outcome is written once, in the transaction that makes an execution final.
 type Outcome struct {
-	Execution int64
+	Execution int64   // set by FinishExecution and InsertFinished
 	Output    Payload // zero unless completed
 	Fault     []byte  // JSON of the fault, nil if completed
 	Files     []byte  // JSON array of file ids: the result files; nil: output.json is rendered from Output
 	Timeline  []byte  // last timeline chunk (machine.EncodeTimeline)
 }
 
-// JournalRow is one event of an execution that has not ended.
-type JournalRow struct {
-	Execution int64
-	Seq       int64 // from 1
-	Event     Payload // machine.AppendEvent
-	Digest    uint64  // machine.Digest of the commands that the event caused
+const insertExecution = `INSERT INTO execution (id, account, environment, workflow, revision, machine,
+ batch, item, item_id, status, phase, run, started_ms, finished_ms, input, input_blob, input_size, retry_of)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`
+
+// InsertExecution inserts e and sets e.No. ErrConflict: the id is taken. A payload blob
+// must have been claimed (ClaimBlob); otherwise ErrNotFound.
+func (t *Tx) InsertExecution(e *Execution) error {
+	inline, aside := bytesArg(e.Input.Inline), len(e.Input.Inline) > rowInputBytes
+	if aside {
+		inline = nil
+	}
+	no, err := t.insert("insert execution", insertExecution,
+		e.ID[:], e.Account, int64(e.Environment), e.Workflow, e.Revision, int64(e.Machine),
+		e.Batch, e.Item, textArg(e.ItemID), int64(e.Status), int64(e.Phase), int64(e.Run),
+		e.StartedMs, e.FinishedMs, inline, bytesArg(e.Input.Blob), sizeArg(e.Input), idArg(e.RetryOf))
+	if err != nil {
+		return err
+	}
+	e.No = no
+	if aside {
+		_, err = t.c.Exec(`INSERT INTO input (execution, data) VALUES (?1, ?2)`, no, e.Input.Inline)
+		if err != nil {
+			return fmt.Errorf("insert input: %w", err)
+		}
+	}
+	return t.refBlob(e.Input.Blob)
 }
 
-// Checkpoint is a machine state; one per execution at most.
-type Checkpoint struct {
-	Execution int64
-	Seq       int64 // the last event that it contains
-	Revision  int
-	State     Payload
+// InsertFinished inserts an execution that is already final, with its outcome: what starts
+// and ends in one transaction costs no update. It sets e.No and o.Execution. Items of a
+// batch are refused, because they are counted by FinishExecution.
+func (t *Tx) InsertFinished(e *Execution, o *Outcome) error {
+	if e.Run != RunEnded || !e.Status.Final() || e.Batch != 0 {
+		return errors.New("insert finished execution: not final, or an item of a batch")
+	}
+	if err := t.InsertExecution(e); err != nil {
+		return err
+	}
+	return t.insertOutcome(e.No, o)
 }
 
-// Timer is a due command of a parked or active execution.
-type Timer struct {
-	Execution int64
-	Command   uint64
-	DueMs     int64
+func (t *Tx) insertOutcome(no int64, o *Outcome) error {
+	o.Execution = no
+	_, err := t.c.Exec(`INSERT INTO outcome (execution, output, output_blob, output_size, fault, files, timeline)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`, no, bytesArg(o.Output.Inline), bytesArg(o.Output.Blob), sizeArg(o.Output),
+		bytesArg(o.Fault), bytesArg(o.Files), bytesArg(o.Timeline))
+	if err != nil {
+		return fmt.Errorf("insert outcome: %w", err)
+	}
+	return t.refBlob(o.Output.Blob)
+}
+
+// SetRunning moves an execution that is not final. startedMs is kept from the first call
+// that gives one. The first item of a batch to start makes a pending batch running.
+// ErrConflict: the execution is final or does not exist.
+func (t *Tx) SetRunning(no int64, status chargehand.Status, phase chargehand.Phase, run Run, startedMs int64) error {
+	if run == RunEnded || status.Final() {
+		return errors.New("set running: a final status needs FinishExecution")
+	}
+	var batch int64
+	err := t.one(`UPDATE execution SET status = ?2, phase = ?3, run = ?4,
+ started_ms = CASE WHEN started_ms = 0 THEN ?5 ELSE started_ms END
+ WHERE no = ?1 AND run <> 0 RETURNING batch`, func(r Row) { batch = r.Int(0) },
+		no, int64(status), int64(phase), int64(run), startedMs)
+	if err != nil {
+		return moveError("set running", err)
+	}
+	if batch == 0 || startedMs == 0 {
+		return nil
+	}
+	return t.startBatch(batch, startedMs)
+}
+
+// SetRun changes what is owed and the phase, not the status: it is cheaper than
+// SetRunning, because no list is touched. ErrConflict: final or unknown.
+func (t *Tx) SetRun(no int64, phase chargehand.Phase, run Run) error {
+	if run == RunEnded {
+		return errors.New("set run: a final status needs FinishExecution")
+	}
+	return t.change("set run", `UPDATE execution SET phase = ?2, run = ?3 WHERE no = ?1 AND run <> 0`,
+		no, int64(phase), int64(run))
+}
+
+// FinishExecution makes an execution final: compare-and-set on "not final", outcome
+// written, journal, checkpoint and timers deleted, its batch counted. batchFinal reports
+// that the batch became final by it. ErrConflict: already final, or unknown.
+func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehand.Phase, startedMs, finishedMs int64, o *Outcome) (batchFinal bool, err error) {
+	if !status.Final() || finishedMs == 0 {
+		return false, errors.New("finish execution: the status must be final and the time set")
+	}
+	var batch int64
+	err = t.one(`UPDATE execution SET status = ?2, phase = ?3, run = 0,
+ started_ms = CASE WHEN started_ms = 0 THEN ?4 ELSE started_ms END, finished_ms = ?5
+ WHERE no = ?1 AND run <> 0 RETURNING batch`, func(r Row) { batch = r.Int(0) },
+		no, int64(status), int64(phase), startedMs, finishedMs)
+	if err != nil {
+		return false, moveError("finish execution", err)
+	}
+	if err := t.insertOutcome(no, o); err != nil {
+		return false, err
+	}
+	if err := t.dropWork(no); err != nil {
+		return false, err
+	}
+	if batch == 0 {
+		return false, nil
+	}
+	finished, failed := int64(1), int64(0)
+	if status != chargehand.Finished {
+		finished, failed = 0, 1
+	}
+	return t.countEnds(batch, finished, failed, finishedMs)
+}
+
+// dropWork deletes what only a running execution needs.
+func (t *Tx) dropWork(no int64) error {
+	if err := t.DropJournal(no, maxSeq); err != nil {
+		return err
+	}
+	if err := t.DropCheckpoint(no); err != nil {
+		return err
+	}
+	return t.DeleteTimers(no)
+}
+
+// moveError turns "no row matched" of a compare-and-set into ErrConflict.
+func moveError(what string, err error) error {
+	if errors.Is(err, ErrNotFound) {
+		err = ErrConflict
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }

@@ -19,7 +19,7 @@ import (
 // Sentinel errors. Dialects map their drivers' errors to them.
 var (
 	ErrNotFound    = errors.New("not found")
-	ErrConflict    = errors.New("conflict")           // a unique constraint, or a compare-and-set that lost
+	ErrConflict    = errors.New("conflict")            // a unique constraint, or a compare-and-set that lost
 	ErrUnavailable = errors.New("storage unavailable") // disk full, read-only, I/O error, closed
 	ErrLocked      = errors.New("database in use by another process")
 )

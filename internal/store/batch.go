@@ -1,0 +1,195 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+)
+
+// Batch is the row of a batch. Finished and Failed are kept in the transactions that end
+// its items, so that they always add up to the items that have ended.
+type Batch struct {
+	No          int64
+	ID          chargehand.BatchID // its time part is the creation time
+	Account     int64
+	Environment chargehand.Environment
+	Workflow    int64
+	Revision    int64
+	Status      chargehand.BatchStatus
+	Concurrency int // in effect
+	Wanted      int // as asked for
+	Total       int64
+	Finished    int64 // items with status finished
+	Failed      int64 // items with status error
+	Cancelled   bool
+	StartedMs   int64 // 0 while pending
+	FinishedMs  int64 // 0 while not final
+}
+
+const (
+	batchColumns = `no, id, account, environment, workflow, revision, status, concurrency, wanted,
+ total, finished, failed, cancelled, started_ms, finished_ms`
+	selectBatch = `SELECT ` + batchColumns + ` FROM batch`
+)
+
+func scanBatch(r Row, b *Batch) {
+	*b = Batch{
+		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)), Workflow: r.Int(4), Revision: r.Int(5),
+		Status: chargehand.BatchStatus(r.Int(6)), Concurrency: int(r.Int(7)), Wanted: int(r.Int(8)),
+		Total: r.Int(9), Finished: r.Int(10), Failed: r.Int(11), Cancelled: r.Int(12) != 0, StartedMs: r.Int(13), FinishedMs: r.Int(14),
+	}
+	scanID(r, 1, &b.ID)
+}
+
+// InsertBatch inserts a pending batch of b.Total items and sets b.No and b.Status. Its
+// items are inserted by InsertExecution, in the same transaction.
+func (t *Tx) InsertBatch(b *Batch) error {
+	if b.Total < 1 || b.Concurrency < 1 {
+		return errors.New("insert batch: total and concurrency must be at least 1")
+	}
+	no, err := t.insert("insert batch", `INSERT INTO batch (id, account, environment, workflow, revision, status,
+ concurrency, wanted, total) VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?7, ?8)`,
+		b.ID[:], b.Account, int64(b.Environment), b.Workflow, b.Revision, int64(b.Concurrency), int64(b.Wanted), b.Total)
+	if err != nil {
+		return err
+	}
+	b.No, b.Status = no, chargehand.BatchPending
+	return nil
+}
+
+// SetBatchConcurrency changes the bound of a batch that is not final. Errors: ErrConflict.
+func (t *Tx) SetBatchConcurrency(no int64, concurrency, wanted int) error {
+	return t.change("set batch concurrency", `UPDATE batch SET concurrency = ?2, wanted = ?3 WHERE no = ?1 AND status < 3`,
+		no, int64(concurrency), int64(wanted))
+}
+
+// SetBatchCancelled marks a batch that is not final as cancelled: it will end as failed,
+// when its last item has ended. Errors: ErrConflict.
+func (t *Tx) SetBatchCancelled(no int64) error {
+	return t.change("cancel batch", `UPDATE batch SET cancelled = 1 WHERE no = ?1 AND status < 3`, no)
+}
+
+// CancelQueuedItems ends up to limit queued items of a batch as cancelled, with that
+// fault, and counts them. n below limit: there are no more.
+func (t *Tx) CancelQueuedItems(batch int64, limit int, finishedMs int64, fault []byte) (ids []chargehand.ExecutionID, batchFinal bool, err error) {
+	items, err := t.QueuedItems(batch, limit)
+	if err != nil {
+		return nil, false, err
+	}
+	for i := range items {
+		err := t.change("cancel item", `UPDATE execution SET status = 5, phase = ?2, run = 0, finished_ms = ?3 WHERE no = ?1 AND run <> 0`,
+			items[i].No, int64(chargehand.Cancelled), finishedMs)
+		if err != nil {
+			return nil, false, err
+		}
+		if err := t.insertOutcome(items[i].No, &Outcome{Fault: fault}); err != nil {
+			return nil, false, err
+		}
+		ids = append(ids, items[i].ID)
+	}
+	if len(ids) == 0 {
+		return nil, false, nil
+	}
+	batchFinal, err = t.countEnds(batch, 0, int64(len(ids)), finishedMs)
+	return ids, batchFinal, err
+}
+
+func (t *Tx) startBatch(no, startedMs int64) error {
+	_, err := t.c.Exec(`UPDATE batch SET status = 2, started_ms = ?2 WHERE no = ?1 AND status = 1`, no, startedMs)
+	if err != nil {
+		return fmt.Errorf("start batch: %w", err)
+	}
+	return nil
+}
+
+// countEnds adds ended items. The last one makes the batch final: completed if at least
+// one item finished and it was not cancelled, else failed (api.md "Status").
+func (t *Tx) countEnds(no, finished, failed, nowMs int64) (final bool, err error) {
+	var left, total int64
+	err = t.one(`UPDATE batch SET finished = finished + ?2, failed = failed + ?3, status = CASE
+  WHEN finished + failed + ?2 + ?3 < total THEN 2
+  WHEN finished + ?2 > 0 AND cancelled = 0 THEN 3 ELSE 4 END,
+ started_ms = CASE WHEN started_ms = 0 THEN ?4 ELSE started_ms END,
+ finished_ms = CASE WHEN finished + failed + ?2 + ?3 < total THEN 0 ELSE ?4 END
+ WHERE no = ?1 RETURNING total - finished - failed, total`, func(r Row) { left, total = r.Int(0), r.Int(1) },
+		no, finished, failed, nowMs)
+	if err != nil {
+		return false, fmt.Errorf("count ended items: %w", err)
+	}
+	if left < 0 {
+		return false, fmt.Errorf("count ended items: batch %d has more than %d items", no, total)
+	}
+	return left == 0, nil
+}
+
+func (r *Reader) batch(query string, args ...any) (b Batch, err error) {
+	if err = r.one(query, func(row Row) { scanBatch(row, &b) }, args...); err != nil {
+		return Batch{}, fmt.Errorf("read batch: %w", err)
+	}
+	return b, nil
+}
+
+// BatchByID reads a batch of an account and environment. Errors: ErrNotFound.
+func (r *Reader) BatchByID(account int64, env chargehand.Environment, id chargehand.BatchID) (Batch, error) {
+	return r.batch(selectBatch+` WHERE id = ?1 AND account = ?2 AND environment = ?3`, id[:], account, int64(env))
+}
+
+// BatchByNo reads a batch by its internal number. Errors: ErrNotFound.
+func (r *Reader) BatchByNo(no int64) (Batch, error) { return r.batch(selectBatch+` WHERE no = ?1`, no) }
+
+// FindBatch reads a batch of any tenant: for the engine, whose callers have checked who
+// asks. Errors: ErrNotFound.
+func (r *Reader) FindBatch(id chargehand.BatchID) (Batch, error) {
+	return r.batch(selectBatch+` WHERE id = ?1`, id[:])
+}
+
+func (r *Reader) batches(query string, args ...any) ([]Batch, error) {
+	var list []Batch
+	err := r.c.Query(query, func(row Row) error {
+		var b Batch
+		scanBatch(row, &b)
+		list = append(list, b)
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list batches: %w", err)
+	}
+	return list, nil
+}
+
+// ListBatches reads a page of a workflow's batches, newest first by id, before the batch
+// with that id (zero: first page).
+func (r *Reader) ListBatches(workflow int64, env chargehand.Environment, before chargehand.BatchID, limit int) ([]Batch, error) {
+	_, high := idBounds(0, 0)
+	if !before.IsZero() {
+		high = before[:]
+	}
+	return r.batches(selectBatch+` WHERE workflow = ?1 AND environment = ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4`,
+		workflow, int64(env), high, int64(limit))
+}
+
+// ActiveBatches reads the batches that are not final, in order of acceptance.
+func (r *Reader) ActiveBatches() ([]Batch, error) {
+	return r.batches(selectBatch + ` WHERE status < 3 ORDER BY no`)
+}
+
+// BatchItems calls row for up to limit items of a batch in item order, those after
+// afterItem (-1: from the first), with inputs. statuses narrows; none: all. The execution
+// is valid only during the call; its bytes may be kept.
+func (r *Reader) BatchItems(batch, afterItem int64, limit int, statuses []chargehand.Status, row func(*Execution) error) error {
+	if len(statuses) == 0 {
+		statuses = allStatuses
+	}
+	query, args := mergeStatuses(selectExecution+` WHERE e.batch = ?1 AND e.batch <> 0 AND e.item > ?2`, `item LIMIT ?3`,
+		statuses, []any{batch, afterItem, int64(limit)})
+	var e Execution
+	err := r.c.Query(query, func(rw Row) error {
+		scanExecutionInput(rw, &e)
+		return row(&e)
+	}, args...)
+	if err != nil {
+		return fmt.Errorf("read batch items: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+)
+
+// The columns of an execution. An input that has a row of its own is joined only where
+// inputs are asked for.
+const (
+	executionColumns = `e.no, e.id, e.account, e.environment, e.workflow, e.revision, e.machine,
+ e.batch, e.item, e.item_id, e.status, e.phase, e.run, e.started_ms, e.finished_ms, e.retry_of`
+	inputColumns    = `, COALESCE(e.input, i.data), e.input_blob, e.input_size`
+	inputAt         = 16
+	fromInput       = ` FROM execution e LEFT JOIN input i ON i.execution = e.no`
+	selectExecution = `SELECT ` + executionColumns + inputColumns + fromInput
+)
+
+func scanExecution(r Row, e *Execution) {
+	*e = Execution{
+		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)),
+		Workflow: r.Int(4), Revision: r.Int(5), Machine: int(r.Int(6)),
+		Batch: r.Int(7), Item: r.Int(8), ItemID: r.Text(9),
+		Status: chargehand.Status(r.Int(10)), Phase: chargehand.Phase(r.Int(11)), Run: Run(r.Int(12)),
+		StartedMs: r.Int(13), FinishedMs: r.Int(14),
+	}
+	scanID(r, 1, &e.ID)
+	scanID(r, 15, &e.RetryOf)
+}
+
+func scanExecutionInput(r Row, e *Execution) {
+	scanExecution(r, e)
+	e.Input = rowPayload(r, inputAt)
+}
+
+func (r *Reader) execution(query string, args ...any) (e Execution, err error) {
+	err = r.one(query, func(row Row) { scanExecutionInput(row, &e) }, args...)
+	if err != nil {
+		return Execution{}, fmt.Errorf("read execution: %w", err)
+	}
+	return e, nil
+}
+
+// ExecutionByID reads an execution of an account and environment. Errors: ErrNotFound.
+func (r *Reader) ExecutionByID(account int64, env chargehand.Environment, id chargehand.ExecutionID) (Execution, error) {
+	return r.execution(selectExecution+` WHERE e.id = ?1 AND e.account = ?2 AND e.environment = ?3`, id[:], account, int64(env))
+}
+
+// ExecutionByNo reads an execution by its internal number. Errors: ErrNotFound.
+func (r *Reader) ExecutionByNo(no int64) (Execution, error) {
+	return r.execution(selectExecution+` WHERE e.no = ?1`, no)
+}
+
+// FindExecution reads an execution of any tenant: for the engine, whose callers have
+// checked who asks. Errors: ErrNotFound.
+func (r *Reader) FindExecution(id chargehand.ExecutionID) (Execution, error) {
+	return r.execution(selectExecution+` WHERE e.id = ?1`, id[:])
+}
+
+// Outcome reads how an execution ended. Errors: ErrNotFound while it has not.
+func (r *Reader) Outcome(no int64) (o Outcome, err error) {
+	err = r.one(`SELECT output, output_blob, output_size, fault, files, timeline FROM outcome WHERE execution = ?1`,
+		func(row Row) {
+			o = Outcome{Execution: no, Output: rowPayload(row, 0), Fault: row.Bytes(3), Files: row.Bytes(4), Timeline: row.Bytes(5)}
+		}, no)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("read outcome: %w", err)
+	}
+	return o, nil
+}
+
+// executions collects rows with their inputs.
+func (r *Reader) executions(what, query string, args ...any) ([]Execution, error) {
+	var list []Execution
+	err := r.c.Query(query, func(row Row) error {
+		var e Execution
+		scanExecutionInput(row, &e)
+		list = append(list, e)
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return list, nil
+}
+
+// ExecutionsByRun reads up to limit executions in a run state other than RunEnded, in the
+// order (batch, item, no); singles come first. after is the last one of the page before,
+// nil for the first page.
+func (r *Reader) ExecutionsByRun(run Run, after *Execution, limit int) ([]Execution, error) {
+	var batch, item, no int64 = -1, 0, 0
+	if after != nil {
+		batch, item, no = after.Batch, after.Item, after.No
+	}
+	return r.executions("read executions by run", selectExecution+`
+ WHERE e.run = ?1 AND e.run <> 0 AND (e.batch, e.item, e.no) > (?2, ?3, ?4) ORDER BY e.batch, e.item, e.no LIMIT ?5`,
+		int64(run), batch, item, no, int64(limit))
+}
+
+// QueuedItems reads the next limit queued items of a batch, in item order.
+func (r *Reader) QueuedItems(batch int64, limit int) ([]Execution, error) {
+	return r.executions("read queued items", selectExecution+`
+ WHERE e.run = 1 AND e.run <> 0 AND e.batch = ?1 ORDER BY e.item, e.no LIMIT ?2`, batch, int64(limit))
+}
+
+// QueuedSingles reads queued executions that are not items of a batch, in order of
+// acceptance, after the one numbered afterNo (0: from the first).
+func (r *Reader) QueuedSingles(afterNo int64, limit int) ([]Execution, error) {
+	return r.executions("read queued executions", selectExecution+`
+ WHERE e.run = 1 AND e.run <> 0 AND e.batch = 0 AND e.item = 0 AND e.no > ?1 ORDER BY e.no LIMIT ?2`, afterNo, int64(limit))
+}
+
+// QueuedByWorkflow counts queued singles per workflow. It reads all of them: for recovery.
+func (r *Reader) QueuedByWorkflow() (map[int64]int64, error) {
+	counts := map[int64]int64{}
+	err := r.c.Query(`SELECT workflow, COUNT(*) FROM execution WHERE run = 1 AND run <> 0 AND batch = 0 GROUP BY workflow`,
+		func(row Row) error {
+			counts[row.Int(0)] = row.Int(1)
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("count queued executions: %w", err)
+	}
+	return counts, nil
+}
+
+// RunCounts counts executions by run state. RunEnded is never among them.
+type RunCounts [RunParked + 1]int64
+
+// CountItems counts the items of a batch that have not ended, by run state. Items that
+// have are counted in the batch's row.
+func (r *Reader) CountItems(batch int64) (n RunCounts, err error) {
+	return r.runCounts(`SELECT run, COUNT(*) FROM execution WHERE run IN (1, 2, 3, 4) AND run <> 0 AND batch = ?1 GROUP BY run`, batch)
+}
+
+// CountOwed counts all executions that have not ended, by run state: for recovery and
+// metrics. It is linear in their number.
+func (r *Reader) CountOwed() (n RunCounts, err error) {
+	return r.runCounts(`SELECT run, COUNT(*) FROM execution WHERE run <> 0 GROUP BY run`)
+}
+
+func (r *Reader) runCounts(query string, args ...any) (n RunCounts, err error) {
+	err = r.c.Query(query, func(row Row) error {
+		n[row.Int(0)] = row.Int(1)
+		return nil
+	}, args...)
+	if err != nil {
+		return RunCounts{}, fmt.Errorf("count executions: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+)
+
+// File describes stored content under a name. Its content is a blob.
+type File struct {
+	No          int64
+	ID          chargehand.FileID // its time part is the creation time
+	Account     int64
+	Environment chargehand.Environment
+	Name        string // for display only
+	MediaType   string
+	Size        int64
+	Digest      []byte // 32 bytes sha256: the blob
+	Execution   int64  // that made it; 0: an upload, or not journaled yet
+	Visible     bool   // uploads at once; results when the outcome that names them is journaled
+}
+
+const selectFile = `SELECT no, id, account, environment, name, media_type, size, digest, execution, visible FROM file`
+
+func scanFile(r Row, f *File) {
+	*f = File{
+		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)), Name: r.Text(4), MediaType: r.Text(5),
+		Size: r.Int(6), Digest: r.Bytes(7), Execution: r.Int(8), Visible: r.Int(9) != 0,
+	}
+	scanID(r, 1, &f.ID)
+}
+
+// InsertFile inserts f and sets f.No. Its blob must have been claimed; else ErrNotFound.
+func (t *Tx) InsertFile(f *File) (err error) {
+	if f.Digest == nil {
+		return errors.New("insert file: no digest")
+	}
+	f.No, err = t.insert("insert file", `INSERT INTO file (id, account, environment, name, media_type, size, digest, execution, visible)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, f.ID[:], f.Account, int64(f.Environment), f.Name, f.MediaType, f.Size, f.Digest,
+		f.Execution, flagArg(f.Visible))
+	if err != nil {
+		return err
+	}
+	return t.refBlob(f.Digest)
+}
+
+// PublishFile makes a file visible and gives it to the execution whose outcome names it.
+// A file that is visible already stays with whom it belongs to. Errors: ErrNotFound.
+func (t *Tx) PublishFile(id chargehand.FileID, execution int64) error {
+	n, err := t.c.Exec(`UPDATE file SET execution = CASE WHEN visible = 0 THEN ?2 ELSE execution END, visible = 1 WHERE id = ?1`, id[:], execution)
+	if err == nil && n == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("publish file: %w", err)
+	}
+	return nil
+}
+
+// UseFile records that an execution refers to a file that it did not make, so that the
+// file stays as long as the execution does. Twice is once.
+func (t *Tx) UseFile(file, execution int64) error {
+	_, err := t.c.Exec(`INSERT INTO file_use (execution, file) VALUES (?1, ?2) ON CONFLICT (execution, file) DO NOTHING`, execution, file)
+	if err != nil {
+		return fmt.Errorf("use file: %w", err)
+	}
+	return nil
+}
+
+// FileByID reads a visible file of an account and environment. Errors: ErrNotFound.
+func (r *Reader) FileByID(account int64, env chargehand.Environment, id chargehand.FileID) (f File, err error) {
+	err = r.one(selectFile+` WHERE id = ?1 AND account = ?2 AND environment = ?3 AND visible = 1`,
+		func(row Row) { scanFile(row, &f) }, id[:], account, int64(env))
+	if err != nil {
+		return File{}, fmt.Errorf("read file: %w", err)
+	}
+	return f, nil
+}
+
+// FilesOf reads the visible files that an execution made, oldest first.
+func (r *Reader) FilesOf(execution int64) ([]File, error) {
+	return r.files(selectFile+` WHERE execution = ?1 AND execution <> 0 AND visible = 1 ORDER BY no`, execution)
+}
+
+func (r *Reader) files(query string, args ...any) ([]File, error) {
+	var list []File
+	err := r.c.Query(query, func(row Row) error {
+		var f File
+		scanFile(row, &f)
+		list = append(list, f)
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list files: %w", err)
+	}
+	return list, nil
+}
+
+// DeleteHiddenFiles deletes up to limit files made before beforeMs that never became
+// visible: the outcome that would have named them was lost.
+func (t *Tx) DeleteHiddenFiles(beforeMs int64, limit int) (int, error) {
+	_, high := idBounds(0, beforeMs)
+	return t.deleteFiles(selectFile+` WHERE visible = 0 AND id < ?1 ORDER BY id LIMIT ?2`, high, int64(limit))
+}
+
+// DeleteUploads deletes up to limit files of an environment made before beforeMs that
+// belong to no execution and are used by none.
+func (t *Tx) DeleteUploads(env chargehand.Environment, beforeMs int64, limit int) (int, error) {
+	_, high := idBounds(0, beforeMs)
+	return t.deleteFiles(selectFile+` WHERE execution = 0 AND visible = 1 AND environment = ?1 AND id < ?2
+ AND NOT EXISTS (SELECT 1 FROM file_use u WHERE u.file = file.no) ORDER BY id LIMIT ?3`, int64(env), high, int64(limit))
+}
+
+func (t *Tx) deleteFiles(query string, args ...any) (int, error) {
+	files, err := t.files(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	blobs := make([][]byte, 0, len(files))
+	for i := range files {
+		if err := t.change("delete file", `DELETE FROM file WHERE no = ?1`, files[i].No); err != nil {
+			return 0, err
+		}
+		blobs = append(blobs, files[i].Digest)
+	}
+	return len(files), t.unrefBlobs(blobs)
+}

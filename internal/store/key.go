@@ -1,0 +1,106 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+)
+
+// Key is the row of an API key. The key itself is not stored.
+type Key struct {
+	No          int64
+	ID          chargehand.KeyID // its time part is the creation time
+	Account     int64
+	Environment chargehand.Environment
+	Name        string
+	Scopes      string // separated by spaces
+	Preset      string // empty if made from scopes
+	Workflows   []byte // ids (16 bytes each) of the only workflows it may use; nil: all
+	Head        string // first characters, for display
+	Last4       string // last characters, for display
+	Hash        []byte // 32 bytes HMAC of the key
+	Rate        int64  // requests per second; -1: the installation's default
+	Creator     string // who made it: a key's id or a name, for display
+	ExpiresMs   int64  // 0: never
+	LastUsedMs  int64  // 0: never
+	RevokedMs   int64  // 0 unless revoked
+}
+
+const selectKey = `SELECT no, id, account, environment, name, scopes, preset, workflows, head, last4, hash, rate,
+ creator, expires_ms, last_used_ms, revoked_ms FROM api_key`
+
+func scanKey(r Row, k *Key) {
+	*k = Key{
+		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)), Name: r.Text(4), Scopes: r.Text(5),
+		Preset: r.Text(6), Workflows: r.Bytes(7), Head: r.Text(8), Last4: r.Text(9), Hash: r.Bytes(10), Rate: r.Int(11),
+		Creator: r.Text(12), ExpiresMs: r.Int(13), LastUsedMs: r.Int(14), RevokedMs: r.Int(15),
+	}
+	scanID(r, 1, &k.ID)
+}
+
+// InsertKey inserts k and sets k.No. ErrConflict: the id or the hash is taken.
+func (t *Tx) InsertKey(k *Key) (err error) {
+	k.No, err = t.insert("insert API key", `INSERT INTO api_key (id, account, environment, name, scopes, preset, workflows,
+ head, last4, hash, rate, creator, expires_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`,
+		k.ID[:], k.Account, int64(k.Environment), k.Name, k.Scopes, k.Preset, bytesArg(k.Workflows),
+		k.Head, k.Last4, k.Hash, k.Rate, k.Creator, k.ExpiresMs)
+	return err
+}
+
+// UpdateKey writes Name, Scopes, Preset, Workflows, Rate and ExpiresMs of k.
+// ErrConflict: it is revoked.
+func (t *Tx) UpdateKey(k *Key) error {
+	return t.change("update API key", `UPDATE api_key SET name = ?2, scopes = ?3, preset = ?4, workflows = ?5, rate = ?6, expires_ms = ?7
+ WHERE no = ?1 AND revoked_ms = 0`, k.No, k.Name, k.Scopes, k.Preset, bytesArg(k.Workflows), k.Rate, k.ExpiresMs)
+}
+
+// RevokeKey revokes a key. ErrConflict: it is.
+func (t *Tx) RevokeKey(no, revokedMs int64) error {
+	return t.change("revoke API key", `UPDATE api_key SET revoked_ms = ?2 WHERE no = ?1 AND revoked_ms = 0`, no, revokedMs)
+}
+
+// TouchKey moves the time of last use forward.
+func (t *Tx) TouchKey(no, usedMs int64) error {
+	if _, err := t.c.Exec(`UPDATE api_key SET last_used_ms = ?2 WHERE no = ?1 AND last_used_ms < ?2`, no, usedMs); err != nil {
+		return fmt.Errorf("touch API key: %w", err)
+	}
+	return nil
+}
+
+func (r *Reader) key(query string, args ...any) (k Key, err error) {
+	if err = r.one(query, func(row Row) { scanKey(row, &k) }, args...); err != nil {
+		return Key{}, fmt.Errorf("read API key: %w", err)
+	}
+	return k, nil
+}
+
+// KeyByHash reads a key of any account, revoked and expired ones too. Errors: ErrNotFound.
+func (r *Reader) KeyByHash(hash []byte) (Key, error) {
+	return r.key(selectKey+` WHERE hash = ?1`, hash)
+}
+
+// KeyByID reads a key of an account and environment. Errors: ErrNotFound.
+func (r *Reader) KeyByID(account int64, env chargehand.Environment, id chargehand.KeyID) (Key, error) {
+	return r.key(selectKey+` WHERE id = ?1 AND account = ?2 AND environment = ?3`, id[:], account, int64(env))
+}
+
+// ListKeys reads a page of the keys that are not revoked, newest first by id, before the
+// key with that id (zero: first page).
+func (r *Reader) ListKeys(account int64, env chargehand.Environment, before chargehand.KeyID, limit int) ([]Key, error) {
+	_, high := idBounds(0, 0)
+	if !before.IsZero() {
+		high = before[:]
+	}
+	var list []Key
+	err := r.c.Query(selectKey+` WHERE account = ?1 AND environment = ?2 AND revoked_ms = 0 AND id < ?3 ORDER BY id DESC LIMIT ?4`,
+		func(row Row) error {
+			var k Key
+			scanKey(row, &k)
+			list = append(list, k)
+			return nil
+		}, account, int64(env), high, int64(limit))
+	if err != nil {
+		return nil, fmt.Errorf("list API keys: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/chargehand/chargehand"
+)
+
+// ExecutionFilter selects executions. Account and Environment always apply; Batch, or else
+// Workflow, narrows further.
+type ExecutionFilter struct {
+	Account         int64
+	Environment     chargehand.Environment
+	Workflow        int64               // 0: any
+	Batch           int64               // 0: any; Workflow is then not looked at
+	Statuses        []chargehand.Status // none: any
+	CreatedAfterMs  int64               // strictly after; 0: no bound
+	CreatedBeforeMs int64               // strictly before; 0: no bound
+	After           Cursor              // the last one of the page before; zero: first page
+	Limit           int
+}
+
+// Cursor is the place of an execution in a list. It holds nothing about the tenant, so a
+// cursor of another list only leads to another place.
+type Cursor struct {
+	ID   chargehand.ExecutionID
+	Item int64
+}
+
+// CursorAt is the place of e.
+func CursorAt(e *Execution) Cursor { return Cursor{ID: e.ID, Item: e.Item} }
+
+// ErrBadCursor is returned by ParseCursor.
+var ErrBadCursor = errors.New("not a cursor")
+
+// String is the opaque form that ParseCursor reads.
+func (c Cursor) String() string {
+	b := append(make([]byte, 0, 16+binary.MaxVarintLen64), c.ID[:]...)
+	return base64.RawURLEncoding.EncodeToString(binary.AppendUvarint(b, uint64(c.Item)))
+}
+
+// ParseCursor is the inverse of String. Errors: ErrBadCursor.
+func ParseCursor(s string) (Cursor, error) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	if err != nil || len(b) < 17 {
+		return Cursor{}, ErrBadCursor
+	}
+	item, n := binary.Uvarint(b[16:])
+	if n != len(b)-16 || item > 1<<62 {
+		return Cursor{}, ErrBadCursor
+	}
+	c := Cursor{Item: int64(item)}
+	copy(c.ID[:], b)
+	if c.String() != s || c.ID.IsZero() {
+		return Cursor{}, ErrBadCursor
+	}
+	return c, nil
+}
+
+// ListExecutions reads one page, newest first by id (time, then the rest of the id). Input
+// is left out. The order within a batch is by item, backwards, which is the same order.
+//
+// One index per scope has the status before the id. A list over several statuses merges
+// one ordered range per status, so that any combination reads as many rows as it returns.
+func (r *Reader) ListExecutions(f ExecutionFilter) ([]Execution, error) {
+	statuses := f.Statuses
+	if len(statuses) == 0 {
+		statuses = allStatuses
+	}
+	query, args := f.query(statuses)
+	var list []Execution
+	err := r.c.Query(query, func(row Row) error {
+		var e Execution
+		scanExecution(row, &e)
+		list = append(list, e)
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list executions: %w", err)
+	}
+	return list, nil
+}
+
+var allStatuses = []chargehand.Status{chargehand.Initial, chargehand.Processing, chargehand.HumanInTheLoop, chargehand.Finished, chargehand.Errored}
+
+func (f *ExecutionFilter) query(statuses []chargehand.Status) (string, []any) {
+	low, high := idBounds(f.CreatedAfterMs, f.CreatedBeforeMs)
+	args := []any{f.Account, int64(f.Environment), low, high, int64(f.Limit)}
+	where, order := `e.account = ?1 AND e.environment = ?2 AND e.id >= ?3 AND e.id < ?4`, `id`
+	switch {
+	case f.Batch != 0:
+		last := f.After.Item
+		if f.After.ID.IsZero() {
+			last = 1 << 62
+		}
+		args = append(args, f.Batch, last)
+		where += ` AND e.batch = ?6 AND e.batch <> 0 AND e.item < ?7`
+		order = `item`
+	case f.Workflow != 0:
+		args = append(args, f.Workflow)
+		where += ` AND e.workflow = ?6`
+	}
+	if f.Batch == 0 && !f.After.ID.IsZero() && string(f.After.ID[:]) < string(high) {
+		args[3] = f.After.ID[:]
+	}
+	return mergeStatuses(`SELECT `+executionColumns+` FROM execution e WHERE `+where, order+` DESC LIMIT ?5`, statuses, args)
+}
+
+// mergeStatuses repeats a select once per status, joined by UNION ALL and ordered.
+func mergeStatuses(selection, order string, statuses []chargehand.Status, args []any) (string, []any) {
+	var b strings.Builder
+	for i, status := range statuses {
+		if i > 0 {
+			b.WriteString("\nUNION ALL ")
+		}
+		args = append(args, int64(status))
+		fmt.Fprintf(&b, "%s AND e.status = ?%d", selection, len(args))
+	}
+	b.WriteString("\nORDER BY ")
+	b.WriteString(order)
+	return b.String(), args
+}
+
+// idBounds is the range [low, high) of ids made strictly between two times.
+func idBounds(afterMs, beforeMs int64) (low, high []byte) {
+	low, high = make([]byte, 16), make([]byte, 17)
+	for i := range high {
+		high[i] = 0xff
+	}
+	put := func(b []byte, ms int64) {
+		clear(b)
+		for i := range 6 {
+			b[i] = byte(ms >> (40 - 8*i))
+		}
+	}
+	if afterMs > 0 {
+		put(low, afterMs+1)
+	}
+	if beforeMs > 0 {
+		put(high[:16], beforeMs)
+		high = high[:16]
+	}
+	return low, high
+}

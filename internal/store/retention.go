@@ -1,0 +1,94 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+)
+
+// DeleteEnded deletes up to limit executions of an environment that ended before beforeMs,
+// oldest first, with everything that belongs to them. Batches go as a whole: one that
+// ended before beforeMs loses its items, then its own row. n is the number of executions
+// and batches deleted; call again, in another Update, while it is limit.
+func (t *Tx) DeleteEnded(env chargehand.Environment, beforeMs int64, limit int) (n int, err error) {
+	n, err = t.deleteExecutions(`SELECT no FROM execution WHERE environment = ?1 AND run = 0 AND batch = 0 AND finished_ms < ?2
+ ORDER BY finished_ms LIMIT ?3`, int64(env), beforeMs, int64(limit))
+	for n < limit && err == nil {
+		batches, err := t.numbers(`SELECT no FROM batch WHERE environment = ?1 AND status >= 3 AND finished_ms < ?2
+ ORDER BY finished_ms LIMIT 1`, int64(env), beforeMs)
+		if err != nil || len(batches) == 0 {
+			return n, err
+		}
+		items, err := t.deleteExecutions(`SELECT no FROM execution WHERE batch = ?1 AND batch <> 0 LIMIT ?2`, batches[0], int64(limit-n))
+		if err != nil {
+			return n, err
+		}
+		n += items
+		if n == limit {
+			break
+		}
+		if err := t.change("delete batch", `DELETE FROM batch WHERE no = ?1`, batches[0]); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, err
+}
+
+func (t *Tx) deleteExecutions(query string, args ...any) (int, error) {
+	nos, err := t.numbers(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	for _, no := range nos {
+		if err := t.deleteExecution(no); err != nil {
+			return 0, fmt.Errorf("delete execution: %w", err)
+		}
+	}
+	return len(nos), nil
+}
+
+// deleteExecution deletes an ended execution. Files that it made and another execution
+// uses stay as if they had been uploaded.
+func (t *Tx) deleteExecution(no int64) error {
+	var blobs [][]byte
+	keep := func(r Row) error {
+		if b := r.Bytes(0); b != nil {
+			blobs = append(blobs, b)
+		}
+		return nil
+	}
+	for _, query := range [...]string{
+		`DELETE FROM execution WHERE no = ?1 RETURNING input_blob`,
+		`DELETE FROM outcome WHERE execution = ?1 RETURNING output_blob`,
+		`DELETE FROM file WHERE execution = ?1 AND execution <> 0
+  AND NOT EXISTS (SELECT 1 FROM file_use u WHERE u.file = file.no AND u.execution <> ?1) RETURNING digest`,
+	} {
+		if err := t.c.Query(query, keep, no); err != nil {
+			return err
+		}
+	}
+	for _, query := range [...]string{
+		`UPDATE file SET execution = 0 WHERE execution = ?1 AND execution <> 0`,
+		`DELETE FROM file_use WHERE execution = ?1`,
+		`DELETE FROM timeline_chunk WHERE execution = ?1`,
+		`DELETE FROM input WHERE execution = ?1`,
+	} {
+		if _, err := t.c.Exec(query, no); err != nil {
+			return err
+		}
+	}
+	return t.unrefBlobs(blobs)
+}
+
+// numbers collects the only column of a query.
+func (r *Reader) numbers(query string, args ...any) (nos []int64, err error) {
+	err = r.c.Query(query, func(row Row) error {
+		nos = append(nos, row.Int(0))
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read numbers: %w", err)
+	}
+	return nos, nil
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Definition is the text of a workflow as it was applied. It never changes; equal texts of
+// an account are stored once.
+type Definition struct {
+	No        int64
+	Account   int64
+	Digest    []byte // 32 bytes sha256 of Source
+	MediaType string
+	Source    []byte
+}
+
+// PutDefinition inserts d unless the account has that digest, and sets d.No either way.
+func (t *Tx) PutDefinition(d *Definition) error {
+	err := t.one(`SELECT no FROM definition WHERE account = ?1 AND digest = ?2`, func(r Row) { d.No = r.Int(0) }, d.Account, d.Digest)
+	if err == nil || !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	d.No, err = t.insert("insert definition", `INSERT INTO definition (account, digest, media_type, source) VALUES (?1, ?2, ?3, ?4)`,
+		d.Account, d.Digest, d.MediaType, d.Source)
+	return err
+}
+
+// Definition reads a definition by its number. Errors: ErrNotFound.
+func (r *Reader) Definition(no int64) (d Definition, err error) {
+	err = r.one(`SELECT no, account, digest, media_type, source FROM definition WHERE no = ?1`, func(row Row) {
+		d = Definition{No: row.Int(0), Account: row.Int(1), Digest: row.Bytes(2), MediaType: row.Text(3), Source: row.Bytes(4)}
+	}, no)
+	if err != nil {
+		return Definition{}, fmt.Errorf("read definition: %w", err)
+	}
+	return d, nil
+}
+
+// Revision is one content of a version of a workflow.
+type Revision struct {
+	No         int64
+	Workflow   int64
+	Version    string
+	Number     int64 // within the version, from 1
+	Definition int64
+	Digest     []byte // of the definition
+	Title      string // document.title, for lists
+	Draft      bool   // never published so far
+	CreatedMs  int64
+}
+
+const selectRevision = `SELECT r.no, r.workflow, r.version, r.number, r.definition, d.digest, r.title, r.draft, r.created_ms
+ FROM revision r JOIN definition d ON d.no = r.definition`
+
+func scanRevision(r Row, v *Revision) {
+	*v = Revision{
+		No: r.Int(0), Workflow: r.Int(1), Version: r.Text(2), Number: r.Int(3), Definition: r.Int(4),
+		Digest: r.Bytes(5), Title: r.Text(6), Draft: r.Int(7) != 0, CreatedMs: r.Int(8),
+	}
+}
+
+// InsertRevision inserts v as the next revision of its version; it sets v.No and v.Number.
+func (t *Tx) InsertRevision(v *Revision) error {
+	last, err := t.count(`SELECT COALESCE(MAX(number), 0) FROM revision WHERE workflow = ?1 AND version = ?2`, v.Workflow, v.Version)
+	if err != nil {
+		return fmt.Errorf("insert revision: %w", err)
+	}
+	v.Number = last + 1
+	v.No, err = t.insert("insert revision", `INSERT INTO revision (workflow, version, number, definition, title, draft, created_ms)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`, v.Workflow, v.Version, v.Number, v.Definition, textArg(v.Title), flagArg(v.Draft), v.CreatedMs)
+	return err
+}
+
+// SetRevisionDraft changes whether a revision counts as a draft.
+func (t *Tx) SetRevisionDraft(no int64, draft bool) error {
+	return t.change("set revision draft", `UPDATE revision SET draft = ?2 WHERE no = ?1`, no, flagArg(draft))
+}
+
+func (r *Reader) revision(query string, args ...any) (v Revision, err error) {
+	if err = r.one(query, func(row Row) { scanRevision(row, &v) }, args...); err != nil {
+		return Revision{}, fmt.Errorf("read revision: %w", err)
+	}
+	return v, nil
+}
+
+// RevisionByNo reads a revision. Errors: ErrNotFound.
+func (r *Reader) RevisionByNo(no int64) (Revision, error) {
+	return r.revision(selectRevision+` WHERE r.no = ?1`, no)
+}
+
+// RevisionByVersion reads the newest revision of a version; without drafts the newest that
+// is not one. Errors: ErrNotFound.
+func (r *Reader) RevisionByVersion(workflow int64, version string, drafts bool) (Revision, error) {
+	return r.revision(selectRevision+` WHERE r.workflow = ?1 AND r.version = ?2 AND r.draft <= ?3 ORDER BY r.number DESC LIMIT 1`,
+		workflow, version, flagArg(drafts))
+}
+
+// ListRevisions reads the revisions of a workflow, newest first, those numbered (No) below
+// before (0: from the newest).
+func (r *Reader) ListRevisions(workflow, before int64, limit int) ([]Revision, error) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	var list []Revision
+	err := r.c.Query(selectRevision+` WHERE r.workflow = ?1 AND r.no < ?2 ORDER BY r.no DESC LIMIT ?3`, func(row Row) error {
+		var v Revision
+		scanRevision(row, &v)
+		list = append(list, v)
+		return nil
+	}, workflow, before, int64(limit))
+	if err != nil {
+		return nil, fmt.Errorf("list revisions: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+)
+
+// Arguments and columns. A missing id, text or byte value is NULL in the database and the
+// zero value in Go; a missing number is 0 in both.
+
+func idArg[K any](id chargehand.ID[K]) any {
+	if id.IsZero() {
+		return nil
+	}
+	return id[:]
+}
+
+func bytesArg(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
+func textArg(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func flagArg(b bool) any {
+	if b {
+		return int64(1)
+	}
+	return int64(0)
+}
+
+// sizeArg keeps the size of an inline payload out of the row: it is its length.
+func sizeArg(p Payload) any {
+	if p.Blob == nil {
+		return nil
+	}
+	return p.Size
+}
+
+func scanID[K any](r Row, col int, id *chargehand.ID[K]) {
+	*id = chargehand.ID[K]{}
+	copy(id[:], r.Bytes(col))
+}
+
+// rowPayload reads a payload from its three columns: inline, blob, size.
+func rowPayload(r Row, col int) Payload {
+	if blob := r.Bytes(col + 1); blob != nil {
+		return Payload{Blob: blob, Size: r.Int(col + 2)}
+	}
+	inline := r.Bytes(col)
+	return Payload{Inline: inline, Size: int64(len(inline))}
+}
+
+// one runs a query that has at most one row and returns ErrNotFound for none.
+func (r *Reader) one(query string, row func(Row), args ...any) error {
+	found := false
+	err := r.c.Query(query, func(rw Row) error {
+		found = true
+		row(rw)
+		return nil
+	}, args...)
+	if err == nil && !found {
+		return ErrNotFound
+	}
+	return err
+}
+
+// count runs a query whose only row has one number.
+func (r *Reader) count(query string, args ...any) (n int64, err error) {
+	err = r.one(query, func(rw Row) { n = rw.Int(0) }, args...)
+	return n, err
+}
+
+// change runs a statement that must change exactly one row; none is ErrConflict.
+func (t *Tx) change(what, query string, args ...any) error {
+	n, err := t.c.Exec(query, args...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	if n == 0 {
+		return fmt.Errorf("%s: %w", what, ErrConflict)
+	}
+	return nil
+}
+
+// insert runs an INSERT and returns the number it assigned.
+func (t *Tx) insert(what, query string, args ...any) (int64, error) {
+	if _, err := t.c.Exec(query, args...); err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
+	}
+	return t.c.LastID(), nil
+}

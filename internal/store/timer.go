@@ -1,0 +1,70 @@
+package store
+
+import "fmt"
+
+// Timer is a due command of a parked or active execution.
+type Timer struct {
+	Execution int64
+	Command   uint64
+	DueMs     int64
+}
+
+// PutTimer inserts a timer. ErrConflict: the command has one.
+func (t *Tx) PutTimer(tm Timer) error {
+	_, err := t.c.Exec(`INSERT INTO timer (execution, command, due_ms) VALUES (?1, ?2, ?3)`, tm.Execution, int64(tm.Command), tm.DueMs)
+	if err != nil {
+		return fmt.Errorf("put timer: %w", err)
+	}
+	return nil
+}
+
+// DeleteTimer deletes the timer of a command, if it is there.
+func (t *Tx) DeleteTimer(no int64, command uint64) error {
+	if _, err := t.c.Exec(`DELETE FROM timer WHERE execution = ?1 AND command = ?2`, no, int64(command)); err != nil {
+		return fmt.Errorf("delete timer: %w", err)
+	}
+	return nil
+}
+
+// DeleteTimers deletes all timers of an execution.
+func (t *Tx) DeleteTimers(no int64) error {
+	if _, err := t.c.Exec(`DELETE FROM timer WHERE execution = ?1`, no); err != nil {
+		return fmt.Errorf("delete timers: %w", err)
+	}
+	return nil
+}
+
+// Timers reads the timers of an execution by command.
+func (r *Reader) Timers(no int64) ([]Timer, error) {
+	return r.timers(`SELECT execution, command, due_ms FROM timer WHERE execution = ?1 ORDER BY command`, no)
+}
+
+// TimersDue reads up to limit timers due at or before uptoMs, by due time.
+func (r *Reader) TimersDue(uptoMs int64, limit int) ([]Timer, error) {
+	return r.timers(`SELECT execution, command, due_ms FROM timer WHERE due_ms <= ?1 ORDER BY due_ms, execution, command LIMIT ?2`,
+		uptoMs, int64(limit))
+}
+
+// NextTimerMs is the due time of the first timer; ok is false if there is none.
+func (r *Reader) NextTimerMs() (dueMs int64, ok bool, err error) {
+	err = r.c.Query(`SELECT due_ms FROM timer ORDER BY due_ms LIMIT 1`, func(row Row) error {
+		dueMs, ok = row.Int(0), true
+		return nil
+	})
+	if err != nil {
+		return 0, false, fmt.Errorf("read next timer: %w", err)
+	}
+	return dueMs, ok, nil
+}
+
+func (r *Reader) timers(query string, args ...any) ([]Timer, error) {
+	var list []Timer
+	err := r.c.Query(query, func(row Row) error {
+		list = append(list, Timer{Execution: row.Int(0), Command: uint64(row.Int(1)), DueMs: row.Int(2)})
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read timers: %w", err)
+	}
+	return list, nil
+}

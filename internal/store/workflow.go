@@ -1,0 +1,109 @@
+package store
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/chargehand/chargehand"
+)
+
+// Workflow is a namespace/name of an account. Published and Draft point to revisions.
+type Workflow struct {
+	No        int64
+	ID        chargehand.WorkflowID
+	Account   int64
+	Namespace string
+	Name      string
+	CreatedMs int64 // unique per account: it is the cursor of lists
+	UpdatedMs int64
+	Published int64 // number of the published revision, 0: none
+	Draft     int64 // number of the newest draft revision, 0: none
+	DeletedMs int64 // 0 unless deleted
+}
+
+const selectWorkflow = `SELECT no, id, account, namespace, name, created_ms, updated_ms, published, draft, deleted_ms FROM workflow`
+
+func scanWorkflow(r Row, w *Workflow) {
+	*w = Workflow{
+		No: r.Int(0), Account: r.Int(2), Namespace: r.Text(3), Name: r.Text(4), CreatedMs: r.Int(5),
+		UpdatedMs: r.Int(6), Published: r.Int(7), Draft: r.Int(8), DeletedMs: r.Int(9),
+	}
+	scanID(r, 1, &w.ID)
+}
+
+// InsertWorkflow inserts w and sets w.No. w.CreatedMs is moved to the next millisecond
+// that no workflow of the account has. ErrConflict: namespace/name is in use.
+func (t *Tx) InsertWorkflow(w *Workflow) error {
+	for {
+		n, err := t.count(`SELECT COUNT(*) FROM workflow WHERE account = ?1 AND created_ms = ?2`, w.Account, w.CreatedMs)
+		if err != nil {
+			return fmt.Errorf("insert workflow: %w", err)
+		}
+		if n == 0 {
+			break
+		}
+		w.CreatedMs++
+	}
+	w.UpdatedMs = max(w.UpdatedMs, w.CreatedMs)
+	no, err := t.insert("insert workflow", `INSERT INTO workflow (id, account, namespace, name, created_ms, updated_ms, published, draft)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`, w.ID[:], w.Account, w.Namespace, w.Name, w.CreatedMs, w.UpdatedMs, w.Published, w.Draft)
+	w.No = no
+	return err
+}
+
+// UpdateWorkflow writes UpdatedMs, Published and Draft of w. ErrConflict: it is deleted.
+func (t *Tx) UpdateWorkflow(w *Workflow) error {
+	return t.change("update workflow", `UPDATE workflow SET updated_ms = ?2, published = ?3, draft = ?4 WHERE no = ?1 AND deleted_ms = 0`,
+		w.No, w.UpdatedMs, w.Published, w.Draft)
+}
+
+// DeleteWorkflow marks a workflow as deleted; its name becomes free. ErrConflict: it is.
+func (t *Tx) DeleteWorkflow(no, deletedMs int64) error {
+	return t.change("delete workflow", `UPDATE workflow SET deleted_ms = ?2 WHERE no = ?1 AND deleted_ms = 0`, no, deletedMs)
+}
+
+func (r *Reader) workflow(query string, args ...any) (w Workflow, err error) {
+	if err = r.one(query, func(row Row) { scanWorkflow(row, &w) }, args...); err != nil {
+		return Workflow{}, fmt.Errorf("read workflow: %w", err)
+	}
+	return w, nil
+}
+
+// WorkflowByID reads a workflow of an account, deleted or not. Errors: ErrNotFound.
+func (r *Reader) WorkflowByID(account int64, id chargehand.WorkflowID) (Workflow, error) {
+	return r.workflow(selectWorkflow+` WHERE id = ?1 AND account = ?2`, id[:], account)
+}
+
+// WorkflowByNo reads a workflow by its internal number, deleted or not. Errors: ErrNotFound.
+func (r *Reader) WorkflowByNo(no int64) (Workflow, error) {
+	return r.workflow(selectWorkflow+` WHERE no = ?1`, no)
+}
+
+// WorkflowByName reads the workflow of that name that is not deleted. Errors: ErrNotFound.
+func (r *Reader) WorkflowByName(account int64, namespace, name string) (Workflow, error) {
+	return r.workflow(selectWorkflow+` WHERE account = ?1 AND namespace = ?2 AND name = ?3 AND deleted_ms = 0`, account, namespace, name)
+}
+
+// ListWorkflows reads workflows that are not deleted, newest first, those created strictly
+// before beforeMs (0: from the newest). Without drafts only those with a published
+// revision are listed.
+func (r *Reader) ListWorkflows(account int64, drafts bool, beforeMs int64, limit int) ([]Workflow, error) {
+	if beforeMs == 0 {
+		beforeMs = math.MaxInt64
+	}
+	query := selectWorkflow + ` WHERE account = ?1 AND created_ms < ?2 AND deleted_ms = 0`
+	if !drafts {
+		query += ` AND published <> 0`
+	}
+	var list []Workflow
+	err := r.c.Query(query+` ORDER BY created_ms DESC LIMIT ?3`, func(row Row) error {
+		var w Workflow
+		scanWorkflow(row, &w)
+		list = append(list, w)
+		return nil
+	}, account, beforeMs, int64(limit))
+	if err != nil {
+		return nil, fmt.Errorf("list workflows: %w", err)
+	}
+	return list, nil
+}
