@@ -1,8 +1,10 @@
 package dsl
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Severity tells what refuses a definition from what only deserves a look.
@@ -21,12 +23,45 @@ func (s Severity) String() string {
 	return "error"
 }
 
+// The codes of problems. They are stable: users and tools may rely on them.
+const (
+	CodeSyntax    = "syntax_error"           // neither YAML nor JSON
+	CodeTooLarge  = "definition_too_large"   // more than MaxBytes
+	CodeTooDeep   = "definition_too_deep"    // more than MaxDepth levels
+	CodeAlias     = "alias_not_allowed"      // a YAML alias that contains itself or adds too much
+	CodeDocuments = "more_than_one_document" // a second YAML document
+	CodeTag       = "tag_not_supported"      // a YAML tag that is not of the JSON types
+	CodeNumber    = "number_out_of_range"    // a number that JSON values cannot hold
+	CodeKey       = "key_not_text"           // a YAML key that is a list or an object
+	CodeDuplicate = "duplicate_name"         // two tasks, cases, extensions or secrets of one name
+
+	CodeDuplicateKey     = "duplicate_key"
+	CodeWrongType        = "wrong_type"
+	CodeRequired         = "required_property"
+	CodeUnknown          = "unknown_property" // a warning at the root
+	CodeValue            = "invalid_value"
+	CodeConflict         = "conflicting_properties"
+	CodeName             = "invalid_name"
+	CodeReserved         = "reserved_name"
+	CodeKindMissing      = "task_kind_missing"
+	CodeKindConflict     = "task_kind_conflict"
+	CodeOneName          = "one_name_per_item"
+	CodeDefaultCases     = "more_than_one_default"
+	CodeTarget           = "unknown_target" // a jump to a name that is not in the list
+	CodeTooManyTasks     = "too_many_tasks"
+	CodeTooManyBranches  = "too_many_branches"
+	CodeDSLVersion       = "unsupported_dsl_version" // a warning for 1.x
+	CodeDeprecated       = "deprecated_property"     // a warning
+	CodeAmbiguousNumber  = "ambiguous_number"        // a warning: 0123 is read as 123
+	CodeIgnoredDirective = "directive_ignored"       // a warning
+)
+
 // Problem is one thing that is wrong, or doubtful, in a definition.
 type Problem struct {
 	Pointer  string // JSON pointer (RFC 6901); "" is the whole definition
 	Line     int    // from 1
 	Column   int    // from 1, in characters
-	Code     string // stable, snake_case; see the Code constants
+	Code     string // one of the Code constants, or one of package plan
 	Detail   string // a sentence that names what is wrong
 	Hint     string // a sentence that says what to do; may be ""
 	Severity Severity
@@ -44,14 +79,33 @@ func (p Problem) String() string {
 // Problems is sorted by position. It holds at most 100 errors and 100 warnings.
 type Problems []Problem
 
+// ErrSyntax is matched by Problems.Err when the text is neither YAML nor JSON: the API
+// answers 400 then, and 422 for the rest.
+var ErrSyntax = errors.New("neither YAML nor JSON")
+
+// ErrInvalid is matched by Problems.Err when the text was read but is no valid definition.
+var ErrInvalid = errors.New("invalid definition")
+
+// Err is nil if there is no error. Otherwise it wraps ErrSyntax or ErrInvalid and quotes the
+// first error.
+func (p Problems) Err() error {
+	found := p.Errors()
+	if len(found) == 0 {
+		return nil
+	}
+	kind := ErrInvalid
+	if found[0].Code == CodeSyntax {
+		kind = ErrSyntax
+	}
+	if more := len(found) - 1; more > 0 {
+		return fmt.Errorf("%w: %s (and %d more)", kind, found[0], more)
+	}
+	return fmt.Errorf("%w: %s", kind, found[0])
+}
+
 // HasErrors reports whether the definition must be refused.
 func (p Problems) HasErrors() bool {
-	for i := range p {
-		if p[i].Severity == SeverityError {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p, func(problem Problem) bool { return problem.Severity == SeverityError })
 }
 
 // Errors is what refuses the definition.
@@ -70,9 +124,36 @@ func (p Problems) only(severity Severity) Problems {
 	return kept
 }
 
-// ErrSyntax is matched by Problems.Err when the text is neither YAML nor JSON at all
-// (or too large or too deep to be read): the API answers 400 then, 422 otherwise.
-var ErrSyntax = errors.New("neither YAML nor JSON")
+// Sort orders problems by position. Package plan uses it when it adds its own.
+func (p Problems) Sort() {
+	slices.SortStableFunc(p, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Pointer, b.Pointer))
+	})
+}
 
-// ErrInvalid is matched by Problems.Err when the text was read but is no valid definition.
-var ErrInvalid = errors.New("invalid definition")
+// maxProblems bounds errors and warnings, each.
+const maxProblems = 100
+
+// report collects problems while a definition is read.
+type report struct {
+	errors, warnings Problems
+}
+
+func (r *report) add(p Problem) {
+	list := &r.errors
+	if p.Severity == SeverityWarning {
+		list = &r.warnings
+	}
+	if len(*list) < maxProblems {
+		*list = append(*list, p)
+	}
+}
+
+// full reports whether another error would be dropped, so that its details need not be made.
+func (r *report) full() bool { return len(r.errors) == maxProblems }
+
+func (r *report) sorted() Problems {
+	all := slices.Concat(r.errors, r.warnings)
+	all.Sort()
+	return all
+}

@@ -1,0 +1,73 @@
+package dsl
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// builder is what the readers of JSON and YAML share: the path to the node being built, and
+// the problems found on the way.
+type builder struct {
+	report *report
+	path   []step
+}
+
+// step is one token of the path: a key, or an index if key is nil.
+type step struct {
+	key   *string
+	index int
+}
+
+func (b *builder) enterKey(key *string) { b.path = append(b.path, step{key: key}) }
+func (b *builder) enterIndex(index int) { b.path = append(b.path, step{index: index}) }
+func (b *builder) leave()               { b.path = b.path[:len(b.path)-1] }
+
+// pointer renders the path. It is only called for problems; a path with an overlong name ends
+// above that name, as it does for tasks.
+func (b *builder) pointer() string {
+	var text strings.Builder
+	for _, s := range b.path {
+		token := strconv.Itoa(s.index)
+		if s.key != nil {
+			if len(*s.key) > maxNameBytes {
+				break
+			}
+			token = escapeToken(*s.key)
+		}
+		if text.Len()+len(token) >= maxPointerBytes {
+			break
+		}
+		text.WriteByte('/')
+		text.WriteString(token)
+	}
+	return text.String()
+}
+
+func (b *builder) problem(line, column int32, code, detail, hint string) {
+	b.report.add(Problem{
+		Pointer: b.pointer(), Line: int(line), Column: int(column),
+		Code: code, Detail: detail, Hint: hint,
+	})
+}
+
+func (b *builder) duplicateKey(key string, line, column, firstLine int32) {
+	b.problem(line, column, CodeDuplicateKey,
+		fmt.Sprintf("The key %s occurs twice; the first is in line %d.", quote(key), firstLine),
+		"Remove or rename one of them.")
+}
+
+func (b *builder) tooDeep(line, column int32) {
+	b.problem(line, column, CodeTooDeep,
+		fmt.Sprintf("The definition is nested more than %d levels deep here.", MaxDepth),
+		"Move inner tasks into functions of `use.functions` or into a workflow of their own.")
+}
+
+func (b *builder) badNumber(text string, line, column int32) {
+	detail := fmt.Sprintf("The number %s is out of range: integers have at most %s digits, other numbers are 64-bit floating point.",
+		quote(text), thousands(maxIntegerDigits))
+	if strings.Contains(text, ".") && strings.ContainsAny(text, "iInN") {
+		detail = fmt.Sprintf("%s is no JSON value.", quote(text))
+	}
+	b.problem(line, column, CodeNumber, detail, "Quote it if it is meant as text.")
+}

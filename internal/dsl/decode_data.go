@@ -1,0 +1,158 @@
+package dsl
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+var inputObject = object{known: []string{"schema", "from"}, hints: map[string]string{"as": `Did you mean "from"?`}}
+
+func (d *decoder) input(at place) *Input {
+	result := &Input{Pointer: at.pointer}
+	for key, value := range d.fields(at, &inputObject) {
+		if key == "schema" {
+			result.Schema = d.schema(value)
+		} else {
+			result.From = d.transformation(value)
+		}
+	}
+	return result
+}
+
+var outputObject = object{known: []string{"schema", "as"}, hints: map[string]string{"from": `Did you mean "as"?`}}
+
+// output reads an `output` or an `export`.
+func (d *decoder) output(at place) *Output {
+	result := &Output{Pointer: at.pointer}
+	for key, value := range d.fields(at, &outputObject) {
+		if key == "schema" {
+			result.Schema = d.schema(value)
+		} else {
+			result.As = d.transformation(value)
+		}
+	}
+	return result
+}
+
+// transformation reads `from` and `as`: an expression, or an object with expressions.
+func (d *decoder) transformation(at place) Slot {
+	switch at.shape {
+	case shapeText:
+		return d.filledSlot(at)
+	case shapeObject:
+		return d.slot(at)
+	}
+	d.wrongType(at, "an expression or an object", quoteHint(at))
+	return Slot{}
+}
+
+const schemaHint = "Put the JSON schema into `document`."
+
+var schemaObject = object{known: []string{"format", "document", "resource"}, hints: map[string]string{
+	"type": schemaHint, "properties": schemaHint, "required": schemaHint, "$schema": schemaHint, "$ref": schemaHint, "items": schemaHint,
+}}
+
+func (d *decoder) schema(at place) *Schema {
+	result := &Schema{Pointer: at.pointer, Format: "json"}
+	for key, value := range d.fields(at, &schemaObject) {
+		switch key {
+		case "format":
+			result.Format = d.filled(value)
+		case "document":
+			result.Document = d.slot(value)
+		case "resource":
+			result.Resource = d.resource(value)
+		}
+	}
+	d.exactlyOne(at, "document", "resource")
+	return result
+}
+
+var resourceObject = object{known: []string{"name", "endpoint"}, required: []string{"endpoint"},
+	hints: map[string]string{"uri": `Did you mean "endpoint"?`, "url": `Did you mean "endpoint"?`},
+	hint:  "Write {endpoint: …}."}
+
+func (d *decoder) resource(at place) *Resource {
+	result := &Resource{Pointer: at.pointer}
+	for key, value := range d.fields(at, &resourceObject) {
+		if key == "name" {
+			result.Name = d.text(value)
+		} else {
+			result.Endpoint = d.endpoint(value)
+		}
+	}
+	return result
+}
+
+var endpointObject = object{known: []string{"uri", "authentication"}, required: []string{"uri"},
+	hints: map[string]string{"url": `Did you mean "uri"?`}}
+
+func (d *decoder) endpoint(at place) *Endpoint {
+	result := &Endpoint{Pointer: at.pointer}
+	switch at.shape {
+	case shapeText:
+		result.URI = d.uri(at)
+		return result
+	case shapeObject:
+	default:
+		d.wrongType(at, "a URI (a text) or an object with the property `uri`", "")
+		return result
+	}
+	for key, value := range d.fields(at, &endpointObject) {
+		if key == "uri" {
+			result.URI = d.uri(value)
+		} else {
+			result.Authentication = d.authentication(value)
+		}
+	}
+	return result
+}
+
+// uri reads a URI reference, a URI template or an expression.
+func (d *decoder) uri(at place) Slot {
+	slot := d.filledSlot(at)
+	text := slot.Text()
+	switch {
+	case at.shape != shapeText:
+		return Slot{}
+	case d.isExpression(text):
+	case strings.HasPrefix(strings.TrimSpace(text), "${"):
+		d.invalid(at, fmt.Sprintf("is %s, an expression without its end.", quote(text)), "An expression is the whole text, from ${ to }.")
+	case strings.TrimSpace(text) != "" && strings.ContainsFunc(text, func(char rune) bool { return unicode.IsSpace(char) || unicode.IsControl(char) }):
+		d.invalid(at, fmt.Sprintf("is %s; a URI contains no white space.", quote(text)), "Write an expression as '${ … }'.")
+	}
+	return slot
+}
+
+var timeoutObject = object{known: []string{"after"}, required: []string{"after"},
+	hints: map[string]string{"seconds": "Write after: {seconds: …}.", "minutes": "Write after: {minutes: …}.", "hours": "Write after: {hours: …}."}}
+
+// timeout reads a timeout or the name of one.
+func (d *decoder) timeout(at place) *Timeout {
+	switch at.shape {
+	case shapeText:
+		result := &Timeout{Pointer: at.pointer, Name: d.filled(at)}
+		if _, err := ParseDuration(result.Name); err == nil {
+			d.warning(at, CodeValue, fmt.Sprintf("%s is read as the name of an entry of `use.timeouts`.", quote(result.Name)),
+				"If it is a duration, write {after: "+result.Name+"}.")
+		}
+		return result
+	case shapeObject:
+		return d.inlineTimeout(at)
+	}
+	hint := ""
+	if at.shape == shapeNumber {
+		hint = "Write {after: {seconds: " + at.raw + "}}."
+	}
+	d.wrongType(at, "a timeout (an object) or the name of one of `use.timeouts`", hint)
+	return nil
+}
+
+func (d *decoder) inlineTimeout(at place) *Timeout {
+	result := &Timeout{Pointer: at.pointer}
+	for _, value := range d.fields(at, &timeoutObject) {
+		result.After = d.duration(value)
+	}
+	return result
+}

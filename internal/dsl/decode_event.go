@@ -1,0 +1,194 @@
+package dsl
+
+var (
+	emitObject  = object{known: []string{"event"}, required: []string{"event"}, hints: map[string]string{"with": "Write event: {with: …}."}}
+	eventObject = object{known: []string{"with"}, required: []string{"with"}, hints: map[string]string{
+		"type": "Put the attributes of the event into `with`.", "source": "Put the attributes of the event into `with`.",
+		"data": "Put the attributes of the event into `with`.",
+	}}
+)
+
+func (d *decoder) emit(at place) *Emit {
+	result := &Emit{Pointer: at.pointer}
+	for _, event := range d.fields(at, &emitObject) {
+		for _, with := range d.fields(event, &eventObject) {
+			result.With = d.attributes(with)
+			if with.shape == shapeObject {
+				d.require(with, "type")
+			}
+		}
+	}
+	return result
+}
+
+// attributes reads the attributes of an event. Extension attributes are free, as is `data`.
+func (d *decoder) attributes(at place) Slot {
+	if at.shape != shapeObject {
+		d.wrongType(at, "an object with the attributes of an event", "")
+		return Slot{}
+	}
+	if len(at.members) == 0 {
+		d.invalid(at, "must have at least one attribute.", "")
+	}
+	for i := range at.members {
+		value := at.property(&at.members[i])
+		switch at.members[i].key {
+		case "id", "type", "time", "subject", "datacontenttype":
+			d.filledSlot(value)
+		case "source", "dataschema":
+			d.uri(value)
+		}
+	}
+	return d.slot(at)
+}
+
+var listenObject = object{known: []string{"to", "read"}, required: []string{"to"}, hints: map[string]string{
+	"one": "Write to: {one: …}.", "any": "Write to: {any: …}.", "all": "Write to: {all: …}.",
+	"foreach": "Put `foreach` beside `listen`, not into it.",
+}}
+
+func (d *decoder) listen(task, at place) *Listen {
+	result := &Listen{Pointer: at.pointer, Read: ReadData}
+	for key, value := range d.fields(at, &listenObject) {
+		if key == "to" {
+			result.To = d.strategy(value, false)
+		} else {
+			result.Read = d.oneOf(value, ReadData, ReadEnvelope, ReadRaw)
+		}
+	}
+	if value, ok := task.get("foreach"); ok {
+		result.Foreach = d.iterator(value)
+	}
+	return result
+}
+
+var iteratorObject = object{known: []string{"item", "at", "do", "output", "export"}, hints: map[string]string{
+	"each": `Did you mean "item"?`, "index": `Did you mean "at"?`,
+}}
+
+func (d *decoder) iterator(at place) *Iterator {
+	result := &Iterator{Pointer: at.pointer, Item: "item", At: "index"}
+	for key, value := range d.fields(at, &iteratorObject) {
+		switch key {
+		case "item":
+			result.Item = d.variable(value)
+		case "at":
+			result.At = d.variable(value)
+		case "do":
+			result.Do = d.taskList(value)
+		case "output":
+			result.Output = d.output(value)
+		case "export":
+			result.Export = d.output(value)
+		}
+	}
+	if result.Item == result.At && result.Item != "" {
+		d.invalid(at, "gives item and index the same name.", "")
+	}
+	return result
+}
+
+var (
+	strategyNames  = []string{"one", "all", "any"}
+	strategyObject = object{known: []string{"one", "all", "any", "until"}, hints: map[string]string{"with": "Write one: {with: …}."}}
+)
+
+// strategy reads an event consumption strategy. One that is itself an `until` has no `until`.
+func (d *decoder) strategy(at place, isUntil bool) *Strategy {
+	result := &Strategy{Pointer: at.pointer}
+	for key, value := range d.fields(at, &strategyObject) {
+		switch key {
+		case "one":
+			result.Mode = StrategyOne
+			result.Filters = []*EventFilter{d.eventFilter(value)}
+		case "all":
+			result.Mode = StrategyAll
+			result.Filters = d.eventFilters(value)
+		case "any":
+			result.Mode = StrategyAny
+			result.Filters = d.eventFilters(value)
+		case "until":
+			d.until(at, value, isUntil, result)
+		}
+	}
+	d.exactlyOne(at, strategyNames...)
+	return result
+}
+
+func (d *decoder) until(strategy, at place, isUntil bool, result *Strategy) {
+	switch {
+	case isUntil:
+		d.problem(at, CodeConflict, "The strategy of an `until` must not have an `until` itself.", "")
+	case !strategy.has("any"):
+		d.problem(at, CodeConflict, `"until" is only allowed together with "any".`, "")
+	case at.shape == shapeObject:
+		result.UntilEvents = d.strategy(at, true)
+	case at.shape == shapeText:
+		result.Until = d.filledSlot(at)
+	default:
+		hint := ""
+		if at.shape == shapeBoolean {
+			hint = "Write '${ " + at.raw + " }'."
+		}
+		d.wrongType(at, "an expression or a strategy (an object)", hint)
+	}
+}
+
+func (d *decoder) eventFilters(at place) []*EventFilter {
+	if at.shape != shapeList {
+		d.wrongType(at, "a list of event filters", "Write - with: {type: …}.")
+		return nil
+	}
+	filters := make([]*EventFilter, 0, len(at.items))
+	for i := range at.items {
+		filters = append(filters, d.eventFilter(at.item(i)))
+	}
+	return filters
+}
+
+var (
+	filterObject = object{known: []string{"with", "correlate"}, required: []string{"with"}, hints: map[string]string{
+		"type": "Put the attributes of the event into `with`.", "source": "Put the attributes of the event into `with`.",
+		"data": "Put the attributes of the event into `with`.",
+	}}
+	correlationObject = object{known: []string{"from", "expect"}, required: []string{"from"}}
+)
+
+func (d *decoder) eventFilter(at place) *EventFilter {
+	result := &EventFilter{Pointer: at.pointer}
+	for key, value := range d.fields(at, &filterObject) {
+		if key == "with" {
+			result.With = d.filterAttributes(value)
+		} else {
+			readTable(d, value, &result.Correlate, d.correlation)
+		}
+	}
+	return result
+}
+
+// filterAttributes reads what events are compared with: the attributes may be patterns, so
+// that their form is not checked (T57).
+func (d *decoder) filterAttributes(at place) Slot {
+	if at.shape == shapeObject && len(at.members) == 0 {
+		d.invalid(at, "must have at least one attribute.", "Write any: [] for every event.")
+	}
+	for i := range at.members {
+		switch at.members[i].key {
+		case "id", "type", "time", "subject", "datacontenttype", "source", "dataschema":
+			d.filledSlot(at.property(&at.members[i]))
+		}
+	}
+	return d.plainMapSlot(at)
+}
+
+func (d *decoder) correlation(at place) Correlation {
+	var result Correlation
+	for key, value := range d.fields(at, &correlationObject) {
+		if key == "from" {
+			result.From = d.expressionSlot(value)
+		} else {
+			result.Expect = d.expressionSlot(value)
+		}
+	}
+	return result
+}

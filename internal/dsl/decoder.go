@@ -1,0 +1,323 @@
+package dsl
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// decoder walks the nodes of one definition and fills the syntax tree. After a problem it
+// goes on with the next property, so that all problems are found at once.
+type decoder struct {
+	report       *report
+	root         *node
+	loose        bool // evaluate.mode: loose
+	tasks        int
+	pointerBytes int // of all tasks
+}
+
+// place is a node, where it stands. Line and column are those of the key it is the value of.
+type place struct {
+	*node
+	pointer string
+	line    int32
+	column  int32
+}
+
+func (d *decoder) problem(at place, code, detail, hint string) {
+	d.report.add(Problem{Pointer: at.pointer, Line: int(at.line), Column: int(at.column),
+		Code: code, Detail: detail, Hint: hint})
+}
+
+func (d *decoder) warning(at place, code, detail, hint string) {
+	d.report.add(Problem{Pointer: at.pointer, Line: int(at.line), Column: int(at.column),
+		Code: code, Detail: detail, Hint: hint, Severity: SeverityWarning})
+}
+
+// wrongType says that the value at a place should be what `wanted` describes.
+func (d *decoder) wrongType(at place, wanted, hint string) {
+	if d.report.full() {
+		return
+	}
+	d.problem(at, CodeWrongType,
+		fmt.Sprintf("%s must be %s, but is %s.", label(at.pointer), wanted, at.shape), hint)
+}
+
+func (d *decoder) invalid(at place, detail, hint string) {
+	d.problem(at, CodeValue, label(at.pointer)+" "+detail, hint)
+}
+
+// object describes the properties of a closed object.
+type object struct {
+	known    []string
+	required []string
+	hints    map[string]string // for well-known mistakes: key → hint
+	hint     string            // for a value that is no object
+}
+
+// fields yields the known properties of the object at a place, in the order of the text, and
+// reports whatever is wrong with the object as such.
+func (d *decoder) fields(at place, o *object) iter.Seq2[string, place] {
+	return func(yield func(string, place) bool) {
+		if at.shape != shapeObject {
+			d.wrongType(at, "an object", o.hint)
+			return
+		}
+		for i := range at.members {
+			m := &at.members[i]
+			if !slices.Contains(o.known, m.key) {
+				d.unknown(at, m, o)
+				continue
+			}
+			if !yield(m.key, at.property(m)) {
+				return
+			}
+		}
+		for _, name := range o.required {
+			d.require(at, name)
+		}
+	}
+}
+
+func (p place) property(m *member) place {
+	return place{node: m.value, pointer: p.pointer + "/" + escapeToken(m.key), line: m.line, column: m.column}
+}
+
+func (p place) item(index int) place {
+	item := p.items[index]
+	return place{node: item, pointer: p.pointer + "/" + strconv.Itoa(index), line: item.line, column: item.column}
+}
+
+// get finds a property of an object.
+func (p place) get(key string) (place, bool) {
+	for i := range p.members {
+		if m := &p.members[i]; m.key == key {
+			return p.property(m), true
+		}
+	}
+	return place{}, false
+}
+
+func (p place) has(key string) bool {
+	return slices.ContainsFunc(p.members, func(m member) bool { return m.key == key })
+}
+
+func (d *decoder) require(at place, name string) {
+	if !at.has(name) && !d.report.full() {
+		d.problem(at, CodeRequired, fmt.Sprintf("%s lacks the required property %q.", label(at.pointer), name), "")
+	}
+}
+
+// keyPlace is the place of a key that has no meaning: the property, unless its name is overlong.
+func keyPlace(at place, m *member) place {
+	if len(m.key) > maxNameBytes {
+		return place{node: m.value, pointer: at.pointer, line: m.line, column: m.column}
+	}
+	return at.property(m)
+}
+
+func (d *decoder) unknown(at place, m *member, o *object) {
+	if d.report.full() {
+		return
+	}
+	hint := o.hints[m.key]
+	if hint == "" {
+		hint = suggest(m.key, o.known)
+	}
+	if hint == "" && len(o.known) > 0 {
+		hint = "Known here: " + strings.Join(o.known, ", ") + "."
+	}
+	d.problem(keyPlace(at, m), CodeUnknown,
+		fmt.Sprintf("%s has an unknown property %s.", label(at.pointer), quote(m.key)), hint)
+}
+
+// exactlyOne reports a problem unless the object has exactly one of the properties.
+func (d *decoder) exactlyOne(at place, names ...string) {
+	if at.shape != shapeObject {
+		return
+	}
+	first := ""
+	for i := range at.members {
+		m := &at.members[i]
+		switch {
+		case !slices.Contains(names, m.key):
+		case first == "":
+			first = m.key
+		default:
+			d.problem(at.property(m), CodeConflict,
+				fmt.Sprintf("%s has both %q and %q; only one is allowed.", label(at.pointer), first, m.key), "")
+		}
+	}
+	if first == "" {
+		d.problem(at, CodeRequired, fmt.Sprintf("%s needs one of %s.", label(at.pointer), either(names)), "")
+	}
+}
+
+// text reads a text that is no expression.
+func (d *decoder) text(at place) string {
+	if at.shape != shapeText {
+		d.wrongType(at, "a text", quoteHint(at))
+		return ""
+	}
+	return at.value.(string)
+}
+
+// filled reads a text that is not empty.
+func (d *decoder) filled(at place) string {
+	text := d.text(at)
+	if at.shape == shapeText && strings.TrimSpace(text) == "" {
+		d.invalid(at, "must not be empty.", "")
+	}
+	return text
+}
+
+// quoteHint tells how to make a text of a number, a boolean or null.
+func quoteHint(at place) string {
+	if at.raw == "" || len(at.raw) > maxQuoted {
+		return ""
+	}
+	if strings.HasPrefix(at.pointer, "/document/") && at.shape == shapeNumber && strings.HasSuffix(at.pointer, "version") {
+		return "Quote it and give all three parts, for example '1.0.0'."
+	}
+	return "Quote it if it is meant as text: '" + at.raw + "'."
+}
+
+// oneOf reads a text that must be one of the names.
+func (d *decoder) oneOf(at place, names ...string) string {
+	text := d.text(at)
+	if at.shape == shapeText && !slices.Contains(names, text) {
+		d.invalid(at, fmt.Sprintf("must be %s, but is %s.", either(names), quote(text)), suggest(text, names))
+	}
+	return text
+}
+
+func (d *decoder) boolean(at place, otherwise bool) bool {
+	value, ok := at.value.(bool)
+	if !ok {
+		hint := ""
+		if text, isText := at.value.(string); isText {
+			switch strings.ToLower(text) {
+			case "yes", "on", "y", "true":
+				hint = "Write true."
+			case "no", "off", "n", "false":
+				hint = "Write false."
+			}
+		}
+		d.wrongType(at, "true or false", hint)
+		return otherwise
+	}
+	return value
+}
+
+// integer reads a whole number between two bounds. 5.0 counts as whole, as in JSON Schema.
+func (d *decoder) integer(at place, low, high int) (int, bool) {
+	number, ok := at.value.(int)
+	if float, isFloat := at.value.(float64); isFloat && float == float64(int(float)) {
+		number, ok = int(float), true
+	}
+	switch {
+	case !ok && at.shape == shapeNumber:
+		d.invalid(at, fmt.Sprintf("must be a whole number from %s to %s.", thousands(low), thousands(high)), "")
+		return 0, false
+	case !ok:
+		d.wrongType(at, "a whole number", "")
+		return 0, false
+	case number < low || number > high:
+		d.invalid(at, fmt.Sprintf("must be from %s to %s, but is %d.", thousands(low), thousands(high), number), "")
+		return 0, false
+	}
+	return number, true
+}
+
+// slot takes any value.
+func (d *decoder) slot(at place) Slot { return Slot{Pointer: at.pointer, Value: at.value} }
+
+// textSlot takes a text, which may be an expression.
+func (d *decoder) textSlot(at place) Slot {
+	if at.shape != shapeText {
+		d.wrongType(at, "a text", quoteHint(at))
+		return Slot{}
+	}
+	return d.slot(at)
+}
+
+// filledSlot takes a text that is not empty.
+func (d *decoder) filledSlot(at place) Slot {
+	d.filled(at)
+	return Slot{Pointer: at.pointer, Value: at.value}
+}
+
+// expressionSlot takes an expression, with or without ${ } (T4).
+func (d *decoder) expressionSlot(at place) Slot {
+	if at.shape != shapeText {
+		hint := ""
+		if at.raw != "" && len(at.raw) <= maxQuoted {
+			hint = "Write it as a text: '${ " + at.raw + " }'."
+		}
+		d.wrongType(at, "an expression (a text)", hint)
+		return Slot{}
+	}
+	return d.filledSlot(at)
+}
+
+// isExpression reports whether a text in a value slot is evaluated (T4, T5).
+func (d *decoder) isExpression(text string) bool {
+	if d.loose {
+		return true
+	}
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "${") && strings.HasSuffix(text, "}") && len(text) > 3
+}
+
+// mapSlot takes an object, or an expression that yields one.
+func (d *decoder) mapSlot(at place) Slot {
+	switch {
+	case at.shape == shapeObject:
+	case at.shape != shapeText:
+		d.wrongType(at, "an object or an expression", "")
+		return Slot{}
+	case !d.isExpression(at.value.(string)):
+		d.wrongType(at, "an object or an expression", "Write an expression as '${ … }'.")
+		return Slot{}
+	}
+	return d.slot(at)
+}
+
+// plainMapSlot takes an object.
+func (d *decoder) plainMapSlot(at place) Slot {
+	if at.shape != shapeObject {
+		d.wrongType(at, "an object", "")
+		return Slot{}
+	}
+	return d.slot(at)
+}
+
+// scalarMapSlot takes an object of texts, numbers and booleans, or an expression.
+func (d *decoder) scalarMapSlot(at place) Slot {
+	if at.shape == shapeObject {
+		for i := range at.members {
+			d.scalar(at.property(&at.members[i]))
+		}
+	}
+	return d.mapSlot(at)
+}
+
+// scalar checks that a value is a text, a number or a boolean.
+func (d *decoder) scalar(at place) {
+	switch at.shape {
+	case shapeText, shapeNumber, shapeBoolean:
+	default:
+		d.wrongType(at, "a text, a number or a boolean", "")
+	}
+}
+
+// metadata reads an object that means nothing to us.
+func (d *decoder) metadata(at place) map[string]any {
+	values, ok := at.value.(map[string]any)
+	if !ok {
+		d.wrongType(at, "an object", "")
+	}
+	return values
+}
