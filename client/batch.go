@@ -1,0 +1,113 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Batch is a batch of executions of one workflow.
+type Batch struct {
+	BatchID              string           `json:"batch_id"`
+	WorkflowID           string           `json:"workflow_id"`
+	Status               string           `json:"status"`
+	Total                int              `json:"total"`
+	Completed            int              `json:"completed"`
+	Failed               int              `json:"failed"`
+	Running              int              `json:"running"`
+	Waiting              int              `json:"waiting"`
+	Queued               int              `json:"queued"`
+	EffectiveConcurrency int              `json:"effective_concurrency"`
+	StartedAt            *time.Time       `json:"started_at,omitempty"`
+	CompletedAt          *time.Time       `json:"completed_at,omitempty"`
+	Executions           []BatchExecution `json:"executions,omitempty"`
+}
+
+// Final reports whether all items have ended.
+func (b *Batch) Final() bool { return b.Status == "completed" || b.Status == "failed" }
+
+// BatchExecution is one item of a batch.
+type BatchExecution struct {
+	Index       int             `json:"index"`
+	ExecutionID string          `json:"execution_id"`
+	ItemID      string          `json:"item_id,omitempty"`
+	Inputs      json.RawMessage `json:"inputs"`
+	Status      string          `json:"status"`
+	DurationMS  *int64          `json:"duration_ms,omitempty"`
+}
+
+// BatchPage is a page of batches, newest first.
+type BatchPage struct {
+	Data   []Batch `json:"data"`
+	Cursor string  `json:"cursor"`
+}
+
+// ItemPage is a page of the items of a batch, in order of the items.
+type ItemPage struct {
+	Data   []BatchExecution `json:"data"`
+	Cursor string           `json:"cursor"`
+}
+
+// BatchOptions of a batch.
+type BatchOptions struct {
+	Concurrency int // 0: the server's default, 5
+	Version     string
+	Wait        time.Duration
+}
+
+func batch(workflow, id string) string {
+	return "/workflows/" + url.PathEscape(workflow) + "/batch/" + url.PathEscape(id)
+}
+
+// StartBatch starts one execution per item; items are JSON objects.
+func (c *Client) StartBatch(ctx context.Context, workflow string, items []json.RawMessage, o BatchOptions) (*Batch, error) {
+	q := waitQuery(nil, o.Wait)
+	if o.Version != "" {
+		q.Set("version", o.Version)
+	}
+	body := struct {
+		Items       []json.RawMessage `json:"items"`
+		Concurrency int               `json:"concurrency,omitempty"`
+	}{items, o.Concurrency}
+	var b Batch
+	return &b, c.do(ctx, call{
+		method: http.MethodPost, path: "/workflows/" + url.PathEscape(workflow) + "/batch",
+		query: q, body: body, idempotent: true, into: &b,
+	})
+}
+
+// GetBatch reads a batch; executions says how its items are told: full, none or page.
+func (c *Client) GetBatch(ctx context.Context, workflow, id, executions string, wait time.Duration) (*Batch, error) {
+	q := waitQuery(nil, wait)
+	if executions != "" {
+		q.Set("executions", executions)
+	}
+	var b Batch
+	return &b, c.do(ctx, call{method: http.MethodGet, path: batch(workflow, id), query: q, into: &b})
+}
+
+// ListBatches returns a page of the batches of a workflow.
+func (c *Client) ListBatches(ctx context.Context, workflow string, limit int, cursor string) (*BatchPage, error) {
+	q := page(limit, cursor)
+	q.Set("executions", "none")
+	var p BatchPage
+	return &p, c.do(ctx, call{method: http.MethodGet, path: "/workflows/" + url.PathEscape(workflow) + "/batch", query: q, into: &p})
+}
+
+// BatchItems returns a page of items, all or those with that status.
+func (c *Client) BatchItems(ctx context.Context, workflow, id, status string, limit int, cursor string) (*ItemPage, error) {
+	q := page(limit, cursor)
+	if status != "" {
+		q.Set("status", status)
+	}
+	var p ItemPage
+	return &p, c.do(ctx, call{method: http.MethodGet, path: batch(workflow, id) + "/items", query: q, into: &p})
+}
+
+// CancelBatch cancels every item that has not ended.
+func (c *Client) CancelBatch(ctx context.Context, workflow, id string) (*Batch, error) {
+	var b Batch
+	return &b, c.do(ctx, call{method: http.MethodPost, path: batch(workflow, id) + "/cancel", idempotent: true, into: &b})
+}

@@ -1,0 +1,162 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Execution is an execution as it is created (ExecutionID) or read (ID).
+type Execution struct {
+	ID              string          `json:"id"`
+	ExecutionID     string          `json:"execution_id,omitempty"`
+	WorkflowID      string          `json:"workflow_id"`
+	Status          string          `json:"status"`
+	Phase           string          `json:"phase"`
+	WorkflowVersion string          `json:"workflow_version"`
+	Environment     string          `json:"environment"`
+	BatchID         string          `json:"batch_id,omitempty"`
+	RetryOf         string          `json:"retry_of,omitempty"`
+	CreatedAt       time.Time       `json:"created_at"`
+	StartedAt       *time.Time      `json:"started_at,omitempty"`
+	FinishedAt      *time.Time      `json:"finished_at,omitempty"`
+	Output          json.RawMessage `json:"output,omitempty"`
+	Error           *ExecutionError `json:"error,omitempty"`
+	Results         []Result        `json:"results"`
+}
+
+// Final reports whether the execution has ended.
+func (e *Execution) Final() bool { return e.Status == "finished" || e.Status == "error" }
+
+// ExecutionError is the language's error object with the API's additions.
+type ExecutionError struct {
+	Type      string `json:"type"`
+	Status    int    `json:"status"`
+	Title     string `json:"title,omitempty"`
+	Detail    string `json:"detail,omitempty"`
+	Instance  string `json:"instance,omitempty"`
+	Code      string `json:"code,omitempty"`
+	Origin    string `json:"origin,omitempty"`
+	Retryable bool   `json:"retryable"`
+}
+
+// Result is a result file. URL is signed and valid for an hour.
+type Result struct {
+	Filename    string    `json:"filename"`
+	URL         string    `json:"url"`
+	Size        int64     `json:"size"`
+	ContentType string    `json:"content_type"`
+	SHA256      string    `json:"sha256"`
+	ExpiresAt   time.Time `json:"expires_at"`
+}
+
+// ExecutionPage is a page of executions, newest first.
+type ExecutionPage struct {
+	Data   []Execution `json:"data"`
+	Cursor string      `json:"cursor"`
+}
+
+// StartOptions of an execution.
+type StartOptions struct {
+	Version string        // empty: the published one
+	Wait    time.Duration // at most 60 s
+}
+
+func execution(workflow, id string) string {
+	return "/workflows/" + url.PathEscape(workflow) + "/executions/" + url.PathEscape(id)
+}
+
+// Start starts one execution of a workflow. input is a JSON object; nil: {}.
+func (c *Client) Start(ctx context.Context, workflow string, input json.RawMessage, o StartOptions) (*Execution, error) {
+	q := waitQuery(nil, o.Wait)
+	if o.Version != "" {
+		q.Set("version", o.Version)
+	}
+	body := struct {
+		Input json.RawMessage `json:"input,omitempty"`
+	}{input}
+	var e Execution
+	err := c.do(ctx, call{
+		method: http.MethodPost, path: "/workflows/" + url.PathEscape(workflow) + "/executions",
+		query: q, body: body, idempotent: true, into: &e,
+	})
+	if e.ID == "" {
+		e.ID = e.ExecutionID
+	}
+	return &e, err
+}
+
+// GetExecution reads an execution; with wait (at most 60 s) as soon as it is final or needs a person.
+func (c *Client) GetExecution(ctx context.Context, workflow, id string, wait time.Duration) (*Execution, error) {
+	var e Execution
+	return &e, c.do(ctx, call{method: http.MethodGet, path: execution(workflow, id), query: waitQuery(nil, wait), into: &e})
+}
+
+// ExecutionFilter narrows a list; zero fields do not.
+type ExecutionFilter struct {
+	Workflow      string
+	Status        string
+	Batch         string
+	CreatedAfter  string // RFC 3339
+	CreatedBefore string
+}
+
+// ListExecutions returns a page of executions.
+func (c *Client) ListExecutions(ctx context.Context, f ExecutionFilter, limit int, cursor string) (*ExecutionPage, error) {
+	q := page(limit, cursor)
+	for name, value := range map[string]string{
+		"status": f.Status, "batch_id": f.Batch, "created_after": f.CreatedAfter, "created_before": f.CreatedBefore,
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	path := "/executions"
+	if f.Workflow != "" {
+		path = "/workflows/" + url.PathEscape(f.Workflow) + path
+	}
+	var p ExecutionPage
+	return &p, c.do(ctx, call{method: http.MethodGet, path: path, query: q, into: &p})
+}
+
+// CancelExecution ends an execution as cancelled.
+func (c *Client) CancelExecution(ctx context.Context, workflow, id string) (*Execution, error) {
+	var e Execution
+	return &e, c.do(ctx, call{method: http.MethodPost, path: execution(workflow, id) + "/cancel", idempotent: true, into: &e})
+}
+
+// RetryExecution starts a new execution with the same input and revision.
+func (c *Client) RetryExecution(ctx context.Context, workflow, id string) (*Execution, error) {
+	var e Execution
+	return &e, c.do(ctx, call{method: http.MethodPost, path: execution(workflow, id) + "/retry", idempotent: true, into: &e})
+}
+
+// TimelineEntry is one task that started.
+type TimelineEntry struct {
+	Seq       int             `json:"seq"`
+	Name      string          `json:"name"`
+	Reference string          `json:"reference"`
+	Iteration *int            `json:"iteration,omitempty"`
+	Attempt   int             `json:"attempt"`
+	Phase     string          `json:"phase"`
+	StartedAt *time.Time      `json:"started_at,omitempty"`
+	EndedAt   *time.Time      `json:"ended_at,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	Output    json.RawMessage `json:"output,omitempty"`
+	Error     *ExecutionError `json:"error,omitempty"`
+}
+
+// TimelinePage is a page of a timeline, in order of start.
+type TimelinePage struct {
+	Data      []TimelineEntry `json:"data"`
+	Cursor    string          `json:"cursor"`
+	Truncated bool            `json:"truncated"`
+}
+
+// Timeline returns a page of the tasks of an execution.
+func (c *Client) Timeline(ctx context.Context, workflow, id string, limit int, cursor string) (*TimelinePage, error) {
+	var p TimelinePage
+	return &p, c.do(ctx, call{method: http.MethodGet, path: execution(workflow, id) + "/timeline", query: page(limit, cursor), into: &p})
+}

@@ -1,0 +1,71 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Key is an API key as it may be shown. Key is set once, in the answer that creates it.
+type Key struct {
+	ID          string     `json:"id"`
+	Key         string     `json:"key,omitempty"`
+	Name        string     `json:"name"`
+	Environment string     `json:"environment"`
+	Prefix      string     `json:"prefix"`
+	LastFour    string     `json:"last_four"`
+	Scopes      []string   `json:"scopes"`
+	Workflows   []string   `json:"workflows,omitempty"`
+	CreatedAt   time.Time  `json:"created_at"`
+	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
+	LastUsedAt  *time.Time `json:"last_used_at,omitempty"`
+}
+
+// KeyPage is a page of keys, newest first.
+type KeyPage struct {
+	Data   []Key  `json:"data"`
+	Cursor string `json:"cursor"`
+}
+
+// NewKey is the request to make a key.
+type NewKey struct {
+	Name      string     `json:"name"`
+	Preset    string     `json:"preset,omitempty"`
+	Scopes    []string   `json:"scopes,omitempty"`
+	Workflows []string   `json:"workflows,omitempty"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+}
+
+// CreateKey makes a key in the environment of the client's own.
+func (c *Client) CreateKey(ctx context.Context, k NewKey) (*Key, error) {
+	var made Key
+	return &made, c.do(ctx, call{method: http.MethodPost, path: "/api-keys", body: k, idempotent: true, into: &made})
+}
+
+// ListKeys returns a page of keys.
+func (c *Client) ListKeys(ctx context.Context, limit int, cursor string) (*KeyPage, error) {
+	var p KeyPage
+	return &p, c.do(ctx, call{method: http.MethodGet, path: "/api-keys", query: page(limit, cursor), into: &p})
+}
+
+// RevokeKey makes a key unusable for ever.
+func (c *Client) RevokeKey(ctx context.Context, id string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: "/api-keys/" + url.PathEscape(id)})
+}
+
+// Limit is one bound of the installation.
+type Limit struct {
+	Name        string `json:"name"`
+	Value       int64  `json:"value"`
+	Description string `json:"description"`
+}
+
+// Limits tells every bound of the installation.
+func (c *Client) Limits(ctx context.Context) ([]Limit, error) {
+	var p struct {
+		Data []Limit `json:"data"`
+	}
+	err := c.do(ctx, call{method: http.MethodGet, path: "/limits", into: &p})
+	return p.Data, err
+}

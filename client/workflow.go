@@ -1,0 +1,139 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Workflow is a workflow of the list, or with its definition when it was read alone.
+type Workflow struct {
+	ID               string          `json:"id"`
+	Name             string          `json:"name"`
+	Namespace        string          `json:"namespace"`
+	Title            string          `json:"title"`
+	Version          string          `json:"version"`
+	CreatedAt        time.Time       `json:"created_at"`
+	UpdatedAt        time.Time       `json:"updated_at"`
+	PublishedVersion string          `json:"published_version"`
+	InputSchema      json.RawMessage `json:"input_schema"`
+	Definition       json.RawMessage `json:"definition"`
+}
+
+// WorkflowPage is a page of workflows; an empty Cursor: the last one.
+type WorkflowPage struct {
+	Data   []Workflow `json:"data"`
+	Cursor string     `json:"cursor"`
+}
+
+// Applied is what became of a definition.
+type Applied struct {
+	ID        string       `json:"id"`
+	Namespace string       `json:"namespace"`
+	Name      string       `json:"name"`
+	Version   string       `json:"version"`
+	Revision  int          `json:"revision"`
+	Warnings  []FieldError `json:"warnings"`
+}
+
+// Validation is the result of a check that stores nothing.
+type Validation struct {
+	Valid    bool         `json:"valid"`
+	Errors   []FieldError `json:"errors"`
+	Warnings []FieldError `json:"warnings"`
+}
+
+// WorkflowVersion is one version of a workflow.
+type WorkflowVersion struct {
+	Version    string          `json:"version"`
+	Revision   int             `json:"revision"`
+	Draft      bool            `json:"draft"`
+	Published  bool            `json:"published"`
+	CreatedAt  time.Time       `json:"created_at"`
+	Definition json.RawMessage `json:"definition"`
+}
+
+// ListWorkflows returns a page of at most limit (1–100; 0: 100) workflows, newest first.
+func (c *Client) ListWorkflows(ctx context.Context, limit int, cursor string) (*WorkflowPage, error) {
+	var p WorkflowPage
+	return &p, c.do(ctx, call{method: http.MethodGet, path: "/workflows", query: page(limit, cursor), into: &p})
+}
+
+// FindWorkflow returns the workflow with that id, or with that namespace/name.
+func (c *Client) FindWorkflow(ctx context.Context, ref string) (*Workflow, error) {
+	namespace, name, named := strings.Cut(ref, "/")
+	if !named {
+		return c.GetWorkflow(ctx, ref)
+	}
+	for cursor := ""; ; {
+		p, err := c.ListWorkflows(ctx, 100, cursor)
+		if err != nil {
+			return nil, err
+		}
+		for i := range p.Data {
+			if p.Data[i].Namespace == namespace && p.Data[i].Name == name {
+				return &p.Data[i], nil
+			}
+		}
+		if cursor = p.Cursor; cursor == "" {
+			return nil, &Error{Status: http.StatusNotFound, Code: "workflow_not_found", Detail: fmt.Sprintf("there is no workflow %s", ref)}
+		}
+	}
+}
+
+// ApplyWorkflow creates or updates a workflow from YAML or JSON.
+func (c *Client) ApplyWorkflow(ctx context.Context, definition []byte, draft bool) (*Applied, error) {
+	var a Applied
+	q := url.Values{}
+	if draft {
+		q.Set("draft", "true")
+	}
+	return &a, c.do(ctx, definitionCall("/workflows", q, definition, &a))
+}
+
+// ValidateWorkflow checks a definition and stores nothing.
+func (c *Client) ValidateWorkflow(ctx context.Context, definition []byte) (*Validation, error) {
+	var v Validation
+	return &v, c.do(ctx, definitionCall("/workflows/validate", nil, definition, &v))
+}
+
+func definitionCall(path string, q url.Values, definition []byte, into any) call {
+	return call{
+		method: http.MethodPost, path: path, query: q, contentType: "application/yaml", idempotent: true,
+		raw: func() io.Reader { return bytes.NewReader(definition) }, into: into,
+	}
+}
+
+// GetWorkflow returns a workflow with its definition and input schema.
+func (c *Client) GetWorkflow(ctx context.Context, id string) (*Workflow, error) {
+	var w Workflow
+	return &w, c.do(ctx, call{method: http.MethodGet, path: "/workflows/" + url.PathEscape(id), into: &w})
+}
+
+// DeleteWorkflow unlists a workflow; running executions go on.
+func (c *Client) DeleteWorkflow(ctx context.Context, id string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: "/workflows/" + url.PathEscape(id)})
+}
+
+// ListVersions returns the versions of a workflow.
+func (c *Client) ListVersions(ctx context.Context, id string) ([]WorkflowVersion, error) {
+	var p struct {
+		Data []WorkflowVersion `json:"data"`
+	}
+	err := c.do(ctx, call{method: http.MethodGet, path: "/workflows/" + url.PathEscape(id) + "/versions", into: &p})
+	return p.Data, err
+}
+
+// PublishVersion makes version the one that is run.
+func (c *Client) PublishVersion(ctx context.Context, id, version string) error {
+	return c.do(ctx, call{
+		method: http.MethodPost, path: "/workflows/" + url.PathEscape(id) + "/versions/" + url.PathEscape(version) + "/publish",
+		idempotent: true,
+	})
+}
