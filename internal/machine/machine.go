@@ -3,10 +3,14 @@ package machine
 import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/plan"
 )
 
 // Revision numbers the semantics of the machine. Execution rows and checkpoints carry it.
 const Revision = 1
+
+// yieldSteps is the number of pure steps after which the machine yields.
+const yieldSteps = 1000
 
 // Identity is what an execution knows of itself from the start.
 type Identity struct {
@@ -27,3 +31,164 @@ type Load struct {
 // HoldsSlot reports whether the execution counts against a concurrency bound
 // (architecture.md "Slots").
 func (l Load) HoldsSlot() bool { return l.Activities > 0 || l.Retries > 0 || l.Yielded }
+
+// Machine is one execution: a plan and a state. It is not safe for concurrent use.
+type Machine struct {
+	plan *plan.Plan
+	id   Identity
+
+	nowMs     int64 // time of the event being handled
+	startedMs int64
+	phase     chargehand.Phase
+	input     expr.Value // raw workflow input
+
+	root    *node   // nil before the start and after the end
+	ready   []*node // nodes to step, first in line first
+	pending pendings
+	yield   CommandID // the open Yield command, 0 if none
+	timeout CommandID // timer of the workflow's timeout, 0 if none
+
+	lastCommand CommandID
+	lastSeq     int // of timeline entries
+
+	sliceSteps int // pure steps since the last yield
+	pureSteps  int // pure steps since the last effect
+	grown      int // bytes of values made since the state was measured
+	measured   int // bytes of the state when it was measured last
+
+	trace timeline
+
+	// What follows is scratch or cache and no part of the state.
+	out           []Command
+	outFirst      CommandID // commands from here on were issued by this Apply
+	env           env
+	free          *node
+	workflowValue expr.Value
+	runtimeValue  expr.Value
+}
+
+// New makes the machine of a new execution. Its first event must be Started.
+func New(p *plan.Plan, id Identity) *Machine {
+	m := &Machine{plan: p, id: id, phase: chargehand.Pending}
+	m.env.machine = m
+	return m
+}
+
+// Phase is the phase of the execution (language.md 1.5). Waiting means that nothing but
+// wait tasks stands between now and the next step.
+func (m *Machine) Phase() chargehand.Phase {
+	if m.phase == chargehand.Running && m.pending.waits > 0 &&
+		m.pending.activities == 0 && m.pending.retries == 0 && m.yield == 0 {
+		return chargehand.Waiting
+	}
+	return m.phase
+}
+
+// Done reports whether Finish was issued. Events are ignored from then on.
+func (m *Machine) Done() bool { return m.phase >= chargehand.Cancelled }
+
+// Load says what the execution is doing now.
+func (m *Machine) Load() Load {
+	return Load{
+		Activities: m.pending.activities,
+		Retries:    m.pending.retries,
+		Waits:      m.pending.waits,
+		Yielded:    m.yield != 0,
+	}
+}
+
+// InFlight returns the RunActivity and StartTimer commands without an outcome, in the order
+// of their IDs. An engine carries them out again after a crash.
+func (m *Machine) InFlight() []Command {
+	var commands []Command
+	for _, p := range m.pending.list {
+		if p.node != nil {
+			commands = append(commands, m.commandOf(p))
+		}
+	}
+	return commands
+}
+
+// Apply tells the machine what happened and returns what is to be done, in order. It never
+// fails: what goes wrong in a workflow is a fault of the workflow. Outcomes of commands that
+// are unknown or withdrawn are ignored, and so is everything after the end.
+func (m *Machine) Apply(ev Event) []Command {
+	if m.Done() || !m.expects(ev.Kind) {
+		return nil
+	}
+	if ev.TimeMs > m.nowMs {
+		m.nowMs = ev.TimeMs
+	}
+	m.out, m.outFirst = nil, m.lastCommand+1
+	m.deliver(ev)
+	m.run()
+	out := m.out
+	m.out = nil
+	return out
+}
+
+// expects tells what may come before and after the start.
+func (m *Machine) expects(k EventKind) bool {
+	if m.phase == chargehand.Pending {
+		return k == Started || k == CancelRequested
+	}
+	return k != Started
+}
+
+func (m *Machine) deliver(ev Event) {
+	switch ev.Kind {
+	case Started:
+		m.start(ev.Output)
+	case Continued:
+		if ev.Command == 0 || ev.Command == m.yield {
+			m.yield, m.sliceSteps = 0, 0
+		}
+	case ActivityEnded:
+		if p := m.pending.take(ev.Command, isActivity); p != nil {
+			m.effect()
+			m.enqueue(m.activityEnded(p, ev))
+		}
+	case TimerFired:
+		if p := m.pending.take(ev.Command, isTimer); p != nil {
+			m.effect()
+			m.enqueue(m.timerFired(p))
+		}
+	case CancelRequested:
+		m.cancel(ev.Detail)
+	case Interrupted:
+		if p := m.pending.find(ev.Command, isActivity); p != nil {
+			m.enqueue(m.interrupted(p))
+		}
+	}
+}
+
+// effect notes that something outside of the machine happened or was asked for.
+func (m *Machine) effect() { m.pureSteps, m.sliceSteps = 0, 0 }
+
+func (m *Machine) enqueue(n *node) {
+	if n != nil {
+		m.ready = append(m.ready, n)
+	}
+}
+
+// issue adds a command and numbers it.
+func (m *Machine) issue(c Command) CommandID {
+	m.lastCommand++
+	c.ID = m.lastCommand
+	m.out = append(m.out, c)
+	return c.ID
+}
+
+// retract takes a command of this Apply back before anybody saw it.
+func (m *Machine) retract(id CommandID) bool {
+	if id < m.outFirst {
+		return false
+	}
+	for i := len(m.out) - 1; i >= 0; i-- {
+		if m.out[i].ID == id && m.out[i].Kind != StopActivity && m.out[i].Kind != StopTimer {
+			m.out = append(m.out[:i], m.out[i+1:]...)
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,80 @@
+package machine
+
+import (
+	"time"
+
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/plan"
+)
+
+// maxTimeMs is the last moment that a timer can be due: the end of the year 9999. What lies
+// behind it never comes.
+const maxTimeMs = 253402300799999
+
+// dueTime is the moment that lies the given duration after now. instance names the component
+// at fault; "" stands for the node's task.
+func (m *Machine) dueTime(n *node, d *plan.Duration, where slot, dot expr.Value, instance string) (int64, *Fault) {
+	span, err := d.Span, error(nil)
+	if d.Slot != nil {
+		span, err = m.span(n, d, where, dot, n.locals)
+	}
+	if err != nil {
+		if instance == "" {
+			instance = n.reference()
+		}
+		return 0, m.evalFault(err, d.Path, instance)
+	}
+	return addSpan(m.nowMs, span), nil
+}
+
+// delayMs is the length of an optional duration of a retry policy; `.` is the error (T72).
+func (m *Machine) delayMs(n *node, d *plan.Duration, value expr.Value, locals *binding) (int64, *Fault) {
+	if d == nil {
+		return 0, nil
+	}
+	span, err := d.Span, error(nil)
+	if d.Slot != nil {
+		span, err = m.span(n, d, slotBody, value, locals)
+	}
+	if err != nil {
+		return 0, m.evalFault(err, d.Path, n.reference())
+	}
+	return addSpan(m.nowMs, span) - m.nowMs, nil
+}
+
+func (m *Machine) span(n *node, d *plan.Duration, where slot, dot expr.Value, locals *binding) (dsl.Span, error) {
+	v, err := m.evaluate(n, d.Slot, where, dot, locals)
+	if err != nil {
+		return dsl.Span{}, err
+	}
+	text, ok := v.(string)
+	if !ok {
+		return dsl.Span{}, &expr.EvalError{Detail: "a duration must be ISO 8601 text, but got " + typeName(v)}
+	}
+	span, err := dsl.ParseDuration(text)
+	if err != nil {
+		return dsl.Span{}, &expr.EvalError{Detail: err.Error()}
+	}
+	return span, nil
+}
+
+// addSpan adds months by the calendar, in UTC, then milliseconds (T52). A day that the
+// month does not have becomes the month's last.
+func addSpan(ms int64, s dsl.Span) int64 {
+	if s.Months > 0 {
+		const maxMonths = 12 * 10000
+		if s.Months > maxMonths {
+			return maxTimeMs
+		}
+		from := time.UnixMilli(ms).UTC()
+		first := time.Date(from.Year(), from.Month()+time.Month(s.Months), 1,
+			from.Hour(), from.Minute(), from.Second(), from.Nanosecond(), time.UTC)
+		lastDay := first.AddDate(0, 1, -1).Day()
+		ms = first.AddDate(0, 0, min(from.Day(), lastDay)-1).UnixMilli()
+	}
+	if ms > maxTimeMs-s.Milliseconds {
+		return maxTimeMs
+	}
+	return ms + s.Milliseconds
+}

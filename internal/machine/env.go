@@ -1,0 +1,177 @@
+package machine
+
+import (
+	"errors"
+
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/plan"
+)
+
+// slot says in which row of the table of arguments (language.md 1.6) an expression stands.
+type slot uint8
+
+const (
+	slotWorkflowInput  slot = iota // workflow `input.from`, `timeout`
+	slotTaskInput                  // task `if`, `input.from`, `timeout`
+	slotBody                       // inside the task
+	slotOutput                     // task `output.as`
+	slotExport                     // task `export.as`
+	slotWorkflowOutput             // workflow `output.as`
+)
+
+// env answers an expression's questions about its arguments. The machine has one and reuses
+// it. Values that cost something to make are made only if they are asked for.
+type env struct {
+	machine *Machine
+	node    *node
+	slot    slot
+	locals  *binding
+	raw     expr.Value // raw output, in slotOutput and slotExport
+	output  expr.Value // transformed output, in slotExport
+	denied  bool       // $secrets was asked for
+}
+
+// NowMs is the time of the event that is being handled (T14).
+func (e *env) NowMs() int64 { return e.machine.nowMs }
+
+// Variable gives the eight names of the language, null where the table leaves a blank (T11),
+// and the local variables, the innermost first.
+func (e *env) Variable(name string) expr.Value {
+	for b := e.locals; b != nil; b = b.up {
+		if b.name == name {
+			return b.value
+		}
+	}
+	switch name {
+	case "context":
+		if e.slot != slotWorkflowInput {
+			return e.node.scope.context
+		}
+	case "input":
+		if e.slot >= slotBody && e.slot <= slotExport {
+			return e.node.input
+		}
+	case "output":
+		if e.slot == slotExport {
+			return e.output
+		}
+	case "task":
+		if e.slot >= slotTaskInput && e.slot <= slotExport {
+			return e.task()
+		}
+	case "workflow":
+		return e.machine.workflow()
+	case "runtime":
+		return e.machine.runtime()
+	case "authorization":
+		if e.slot >= slotBody && e.slot <= slotExport {
+			return e.node.authorization
+		}
+	case "secrets":
+		e.denied = true
+	}
+	return nil
+}
+
+func (e *env) task() expr.Value {
+	n := e.node
+	task := map[string]any{
+		"name":       n.task.Name,
+		"reference":  n.reference(),
+		"definition": n.task.Definition,
+		"input":      n.raw,
+		"startedAt":  dateTime(n.startedMs),
+	}
+	if n.task.Function != "" && n.task.Leaf() { // inlined: it stands for its caller
+		task["name"] = n.parent.task.Name
+	}
+	if e.slot >= slotOutput {
+		task["output"] = e.raw
+	}
+	return task
+}
+
+func (m *Machine) workflow() expr.Value {
+	if m.workflowValue == nil {
+		m.workflowValue = map[string]any{
+			"id":         m.id.Execution.String(),
+			"definition": m.plan.Definition(),
+			"input":      m.input,
+			"startedAt":  dateTime(m.startedMs),
+		}
+	}
+	return m.workflowValue
+}
+
+func (m *Machine) runtime() expr.Value {
+	if m.runtimeValue == nil {
+		m.runtimeValue = map[string]any{
+			"name":     "chargehand",
+			"version":  m.id.RuntimeVersion,
+			"metadata": m.id.RuntimeMetadata,
+		}
+	}
+	return m.runtimeValue
+}
+
+// dateTime is a moment as the language shows it to expressions.
+func dateTime(ms int64) expr.Value {
+	return map[string]any{
+		"iso8601": formatTime(ms),
+		"epoch":   map[string]any{"seconds": int(ms / 1000), "milliseconds": int(ms)},
+	}
+}
+
+// eval evaluates a slot of the node's task. The fault names the task.
+func (m *Machine) eval(n *node, s *plan.Slot, where slot, dot expr.Value) (expr.Value, *Fault) {
+	return m.evalWith(n, s, where, dot, n.locals)
+}
+
+// evalWith is eval with other local variables: a loop's or catch's own conditions see what
+// their body sees (T11, T73).
+func (m *Machine) evalWith(n *node, s *plan.Slot, where slot, dot expr.Value, locals *binding) (expr.Value, *Fault) {
+	if v, ok := s.Constant(); ok {
+		return v, nil
+	}
+	v, err := m.evaluate(n, s, where, dot, locals)
+	if err != nil {
+		return nil, m.evalFault(err, s.Path, n.reference())
+	}
+	return v, nil
+}
+
+// evalAt is eval for slots of the workflow itself: the fault names the slot (T71).
+func (m *Machine) evalAt(n *node, s *plan.Slot, where slot, dot expr.Value, instance string) (expr.Value, *Fault) {
+	v, err := m.evaluate(n, s, where, dot, nil)
+	if err != nil {
+		return nil, m.evalFault(err, s.Path, instance)
+	}
+	return v, nil
+}
+
+var errDenied = errors.New("the secret is not available")
+
+func (m *Machine) evaluate(n *node, s *plan.Slot, where slot, dot expr.Value, locals *binding) (expr.Value, error) {
+	e := &m.env
+	e.node, e.slot, e.locals, e.denied = n, where, locals, false
+	v, err := s.Eval(dot, e)
+	if e.denied {
+		return nil, errDenied
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.grow(v)
+	return v, nil
+}
+
+func (m *Machine) evalFault(err error, path, instance string) *Fault {
+	if errors.Is(err, errDenied) {
+		return secretFault(path+": no secret is available to this execution", instance)
+	}
+	var failure *expr.EvalError
+	if errors.As(err, &failure) {
+		return expressionFault(path, failure.Detail, instance)
+	}
+	return expressionFault(path, err.Error(), instance)
+}

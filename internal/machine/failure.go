@@ -1,0 +1,78 @@
+package machine
+
+import (
+	"slices"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/dsl"
+)
+
+// fail ends a task as faulted and looks for somebody to handle the fault: a try above whose
+// body the task belongs to, or a competing fork with other branches. Everything in between
+// faults too (language.md 1.10). It returns the node to step next.
+func (m *Machine) fail(n *node, f *Fault) *node {
+	for {
+		owner := n.parent
+		m.closeEntry(n, chargehand.Faulted, nil, f)
+		if owner != nil && owner.branches != nil {
+			owner.branches[n.index] = nil
+		}
+		m.withdraw(n)
+		if owner == nil {
+			m.finish(Command{Kind: Finish, Phase: chargehand.Faulted, Fault: f})
+			return nil
+		}
+		switch {
+		case owner.task == nil: // root or branch
+		case owner.task.Kind == dsl.KindFork:
+			next, fault := m.branchFailed(owner, f)
+			if fault == nil {
+				return next
+			}
+			f = fault
+		case owner.task.Kind == dsl.KindTry && !owner.try.handling:
+			next, fault := m.catch(owner, f, false)
+			if fault == nil {
+				return next
+			}
+			f = fault
+		}
+		n = owner
+	}
+}
+
+// withdraw takes a node and all below it out of the tree: running activities and timers are
+// stopped, open timeline entries end as cancelled, nothing of it stays ready.
+func (m *Machine) withdraw(n *node) {
+	m.dismantle(n)
+	if len(m.ready) > 0 {
+		m.ready = slices.DeleteFunc(m.ready, func(r *node) bool { return r.gone })
+	}
+}
+
+// withdrawChildren is withdraw for what runs below n, which itself stays.
+func (m *Machine) withdrawChildren(n *node) {
+	if n.child != nil {
+		m.withdraw(n.child)
+	}
+}
+
+func (m *Machine) dismantle(n *node) {
+	if n.child != nil {
+		m.dismantle(n.child)
+	}
+	for _, branch := range n.branches {
+		if branch != nil {
+			m.dismantle(branch)
+		}
+	}
+	m.stopActivity(&n.activity)
+	m.stopTimer(&n.delay)
+	if n.try != nil {
+		m.stopTimer(&n.try.attemptTimer)
+		m.stopTimer(&n.try.limitTimer)
+	}
+	m.stopTimer(&n.timer)
+	m.closeEntry(n, chargehand.Cancelled, nil, nil)
+	m.release(n)
+}

@@ -1,0 +1,102 @@
+package machine
+
+import (
+	"fmt"
+
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/plan"
+)
+
+// Codes of faults that their type alone does not tell apart.
+const (
+	CodeCancelled   = "cancelled"   // by a request
+	CodeInterrupted = "interrupted" // T91
+	CodeStepLimit   = "step_limit"  // too many pure steps between two effects
+	CodeStateLimit  = "state_limit" // too much data in the state
+)
+
+var titles = map[string]string{
+	ErrConfiguration:  "Configuration error",
+	ErrValidation:     "Validation error",
+	ErrExpression:     "Expression error",
+	ErrAuthentication: "Authentication error",
+	ErrAuthorization:  "Authorization error",
+	ErrTimeout:        "Timeout",
+	ErrCommunication:  "Communication error",
+	ErrRuntime:        "Runtime error",
+}
+
+func newFault(kind string, status int, detail, instance string) *Fault {
+	return &Fault{Type: kind, Status: status, Title: titles[kind], Detail: detail, Instance: instance}
+}
+
+func expressionFault(path, detail, instance string) *Fault {
+	return newFault(ErrExpression, 400, path+": "+detail, instance)
+}
+
+func timeoutFault(what string, instance string) *Fault {
+	f := newFault(ErrTimeout, 408, what, instance)
+	f.Retryable = true
+	return f
+}
+
+func secretFault(detail, instance string) *Fault {
+	return newFault(ErrAuthorization, 403, detail, instance)
+}
+
+func cancelledFault(reason string) *Fault {
+	if reason == "" {
+		reason = "The execution was cancelled."
+	}
+	return &Fault{Type: ErrRuntime, Status: 500, Title: "Cancelled", Detail: reason, Code: CodeCancelled}
+}
+
+func interruptedFault(detail, instance string) *Fault {
+	f := newFault(ErrRuntime, 500, detail, instance)
+	f.Title, f.Code, f.System, f.Retryable = "Interrupted", CodeInterrupted, true, true
+	return f
+}
+
+func stepLimitFault(limit int, instance string) *Fault {
+	f := newFault(ErrRuntime, 500, fmt.Sprintf("More than %d steps without a call, a process or a wait in between; "+
+		"this looks like an endless loop.", limit), instance)
+	f.Code = CodeStepLimit
+	return f
+}
+
+func stateLimitFault(size, limit int, instance string) *Fault {
+	f := newFault(ErrRuntime, 500, fmt.Sprintf("The data of the execution takes %d bytes, more than the limit of %d; "+
+		"keep less in outputs and in the context, or use files.", size, limit), instance)
+	f.Code = CodeStateLimit
+	return f
+}
+
+// checkSchema makes a fault of the first problem that a value has with a schema.
+func (m *Machine) checkSchema(s *plan.Schema, v expr.Value, instance string) *Fault {
+	if s == nil {
+		return nil
+	}
+	problems := s.Validate(v)
+	if len(problems) == 0 {
+		return nil
+	}
+	first := problems[0]
+	where := first.Pointer
+	if where == "" {
+		where = "the value"
+	}
+	detail := fmt.Sprintf("%s: %s: %s", s.Path, where, first.Detail)
+	if more := len(problems) - 1; more > 0 {
+		detail = fmt.Sprintf("%s (and %d more)", detail, more)
+	}
+	return newFault(ErrValidation, 400, detail, instance)
+}
+
+// missingSecrets is the fault of an execution that declares secrets: there is no store of
+// secrets yet, so none of them exists (T75).
+func (m *Machine) missingSecrets() *Fault {
+	if names := m.plan.Secrets(); len(names) > 0 {
+		return secretFault(fmt.Sprintf("The secret %q does not exist in this environment.", names[0]), "/use/secrets/0")
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package machine
+
+import "github.com/chargehand/chargehand/internal/expr"
+
+// beginFork makes the branches; each gets the transformed input and a context of its own
+// (T31), and is stepped in the order of declaration.
+func (m *Machine) beginFork(n *node) *node {
+	fork := n.task.Fork
+	n.branches = make([]*node, len(fork.Branches))
+	for i, list := range fork.Branches {
+		branch := m.newNode(n, nil)
+		branch.scope = &scope{context: n.scope.context}
+		branch.list, branch.data, branch.index = list, n.input, i
+		branch.input = n.input
+		n.branches[i] = branch
+		m.ready = append(m.ready, branch)
+	}
+	n.open = len(n.branches)
+	if n.open == 0 {
+		return m.complete(n, []any{}, n.task.Then)
+	}
+	return nil
+}
+
+// branchDone ends a branch. The first one to succeed in a competing fork wins (T30); else
+// the fork is done when all branches are, with their outputs in declaration order (T29).
+func (m *Machine) branchDone(branch *node) *node {
+	n := branch.parent
+	n.open--
+	if n.task.Fork.Compete {
+		output, s := branch.data, branch.scope
+		files := branch.files
+		m.withdrawBranches(n)
+		n.files = files
+		m.join(n.scope, n.scope.context, s)
+		return m.complete(n, output, n.task.Then)
+	}
+	if n.open > 0 {
+		return nil
+	}
+	outputs := make([]any, len(n.branches))
+	base := n.scope.context
+	for i, b := range n.branches {
+		outputs[i] = b.data
+		m.join(n.scope, base, b.scope)
+		n.files = append(n.files, b.files...)
+	}
+	m.withdrawBranches(n)
+	return m.complete(n, outputs, n.task.Then)
+}
+
+// branchFailed decides what the fault of a branch means to the fork: nil if others may still
+// win (T30), else the fault of the fork. All failed: the error that came last counts (T86).
+func (m *Machine) branchFailed(n *node, f *Fault) (*node, *Fault) {
+	n.open--
+	if n.task.Fork.Compete && n.open > 0 {
+		return nil, nil
+	}
+	return nil, f
+}
+
+func (m *Machine) withdrawBranches(n *node) {
+	for i, b := range n.branches {
+		if b != nil {
+			n.branches[i] = nil
+			m.withdraw(b)
+		}
+	}
+	n.branches = nil
+}
+
+// join merges the top-level keys of the context that a branch changed (T31).
+func (m *Machine) join(into *scope, base expr.Value, from *scope) {
+	if !from.changed {
+		return
+	}
+	into.changed = true
+	was, wasObject := base.(map[string]any)
+	is, isObject := from.context.(map[string]any)
+	now, nowObject := into.context.(map[string]any)
+	if !wasObject || !isObject || !nowObject {
+		into.context = from.context
+		return
+	}
+	merged := make(map[string]any, len(now)+len(is))
+	for key, value := range now {
+		merged[key] = value
+	}
+	for key, value := range is {
+		if old, had := was[key]; !had || !expr.Equal(old, value) {
+			merged[key] = value
+		}
+	}
+	for key := range was {
+		if _, has := is[key]; !has {
+			delete(merged, key)
+		}
+	}
+	into.context = merged
+}

@@ -1,0 +1,138 @@
+package machine
+
+import (
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/plan"
+)
+
+// node is one running task, or one of the two lists without a task: the workflow's own
+// (the root) and a branch of a fork. A node that owns a list starts the list's tasks one
+// after another; each is its child while it runs.
+type node struct {
+	parent *node
+	task   *plan.Task // nil: root or branch
+	child  *node      // the running task of the list
+
+	list *plan.List // being run; nil in leaves
+	at   int        // index of the running or next task in list
+	data expr.Value // raw input of the next task in list
+
+	raw       expr.Value // raw input
+	input     expr.Value // transformed input
+	scope     *scope
+	locals    *binding // visible to the task's own slots
+	inner     *binding // visible to its children
+	startedMs int64
+	entry     *Entry // nil: the task has none of its own
+
+	iteration, attempt           int // of the task itself (T2)
+	childIteration, childAttempt int
+
+	timer    CommandID // timer of the task's timeout
+	activity CommandID // the running activity
+	delay    CommandID // timer of a wait, or of a retry delay
+
+	authorization expr.Value
+	files         []File // of the completed tasks below
+
+	items []any // for
+	index int   // for: iteration; branch: its place in the fork
+
+	branches []*node // fork
+	open     int     // fork: branches that have not ended
+
+	try *tryState
+
+	gone bool  // released
+	next *node // in the free list
+}
+
+// scope holds the $context that a list of tasks shares (T31: each branch has its own).
+type scope struct {
+	context expr.Value
+	changed bool // since the branch began
+}
+
+// binding is a local variable, or a loop's two.
+type binding struct {
+	up    *binding
+	name  string
+	value expr.Value
+}
+
+func (b *binding) bind(name string, value expr.Value) *binding {
+	return &binding{up: b, name: name, value: value}
+}
+
+func (m *Machine) newNode(parent *node, t *plan.Task) *node {
+	n := m.free
+	if n == nil {
+		n = new(node)
+	} else {
+		m.free = n.next
+		*n = node{}
+	}
+	n.parent, n.task = parent, t
+	if parent != nil {
+		n.scope = parent.scope
+		n.locals, n.inner = parent.inner, parent.inner
+		n.iteration, n.attempt = parent.childIteration, parent.childAttempt
+		n.childIteration, n.childAttempt = n.iteration, n.attempt
+	}
+	n.startedMs = m.nowMs
+	return n
+}
+
+// release takes a node out of the tree. Nothing may refer to it any more.
+func (m *Machine) release(n *node) {
+	if p := n.parent; p != nil && p.child == n {
+		p.child = nil
+	}
+	n.parent, n.gone = nil, true
+	n.next, m.free = m.free, n
+}
+
+// reference is the pointer of the component that the node's faults and commands name (T2,
+// T71): a function that is one leaf task stands for its caller.
+func (n *node) reference() string {
+	for n.task != nil && n.task.Function != "" && n.task.Leaf() {
+		n = n.parent
+	}
+	if n.task == nil {
+		return ""
+	}
+	return n.task.Reference
+}
+
+// entryOf is the node's timeline entry, or the one that stands for it.
+func (n *node) entryOf() *Entry {
+	for ; n != nil; n = n.parent {
+		if n.entry != nil {
+			return n.entry
+		}
+	}
+	return nil
+}
+
+// metadata of the calling task goes over the function's.
+func (n *node) metadata() map[string]any {
+	own := n.task.Metadata
+	if n.task.Function == "" {
+		return own
+	}
+	caller := n.parent.metadata()
+	if caller == nil || own == nil {
+		if own == nil {
+			return caller
+		}
+		return own
+	}
+	merged := make(map[string]any, len(own)+len(caller))
+	for k, v := range own {
+		merged[k] = v
+	}
+	for k, v := range caller {
+		merged[k] = v
+	}
+	return merged
+}

@@ -1,0 +1,147 @@
+package machine
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+// use says what a command that waits for its outcome is for. Numbers are stored in
+// checkpoints by name, see useNames.
+type use uint8
+
+const (
+	useActivity use = iota
+	useTimeout
+	useWait
+	useRetry
+	useAttemptTimeout
+	useRetryTimeout
+	useWorkflowTimeout
+)
+
+// pending is a command without an outcome.
+type pending struct {
+	id   CommandID
+	node *node // nil: it has its outcome or was withdrawn
+	use  use
+
+	dueMs         int64      // timers
+	args          expr.Value // activities
+	interruptions int        // activities (T91)
+}
+
+// pendings holds the commands without an outcome in the order of their IDs, with gaps where
+// some have ended, so that lookup is a binary search and removal costs nothing.
+type pendings struct {
+	list                       []*pending
+	gone                       int
+	activities, retries, waits int
+}
+
+func isActivity(u use) bool { return u == useActivity }
+func isTimer(u use) bool    { return u != useActivity }
+
+func (ps *pendings) add(p *pending) {
+	ps.list = append(ps.list, p)
+	ps.count(p, 1)
+}
+
+func (ps *pendings) count(p *pending, by int) {
+	switch p.use {
+	case useActivity:
+		ps.activities += by
+	case useRetry:
+		ps.retries += by
+	case useWait:
+		ps.waits += by
+	}
+}
+
+func (ps *pendings) find(id CommandID, is func(use) bool) *pending {
+	at := sort.Search(len(ps.list), func(i int) bool { return ps.list[i].id >= id })
+	if at == len(ps.list) || ps.list[at].id != id || ps.list[at].node == nil || !is(ps.list[at].use) {
+		return nil
+	}
+	return ps.list[at]
+}
+
+// take finds a command and removes it. The copy that it returns still knows its node.
+func (ps *pendings) take(id CommandID, is func(use) bool) *pending {
+	p := ps.find(id, is)
+	if p == nil {
+		return nil
+	}
+	taken := *p
+	p.node, p.args = nil, nil
+	ps.count(p, -1)
+	ps.gone++
+	if ps.gone > 16 && ps.gone > len(ps.list)/2 || ps.gone == len(ps.list) {
+		ps.list = slices.DeleteFunc(ps.list, func(p *pending) bool { return p.node == nil })
+		ps.gone = 0
+	}
+	return &taken
+}
+
+// commandOf is the command that a pending stands for, as it was issued.
+func (m *Machine) commandOf(p *pending) Command {
+	if p.use != useActivity {
+		return Command{Kind: StartTimer, ID: p.id, DueMs: p.dueMs}
+	}
+	n := p.node
+	return Command{
+		Kind: RunActivity, ID: p.id,
+		Activity: n.task.Activity.Kind, Args: p.args, Input: n.input,
+		Reference: n.reference(), Iteration: n.iteration, Attempt: n.attempt,
+		Metadata: n.metadata(), Key: m.key(n, p.id),
+	}
+}
+
+func (m *Machine) startTimer(n *node, u use, dueMs int64) CommandID {
+	id := m.issue(Command{Kind: StartTimer, DueMs: dueMs})
+	m.pending.add(&pending{id: id, node: n, use: u, dueMs: dueMs})
+	m.effect()
+	return id
+}
+
+// stopTimer withdraws the timer that *id names, if there is one.
+func (m *Machine) stopTimer(id *CommandID) { m.stop(id, StopTimer, isTimer) }
+
+func (m *Machine) stopActivity(id *CommandID) { m.stop(id, StopActivity, isActivity) }
+
+func (m *Machine) stop(id *CommandID, kind CommandKind, is func(use) bool) {
+	if *id == 0 {
+		return
+	}
+	if m.pending.take(*id, is) != nil && !m.retract(*id) {
+		m.out = append(m.out, Command{Kind: kind, ID: *id})
+	}
+	*id = 0
+}
+
+// timerFired does what a timer was for. It returns the node to step next.
+func (m *Machine) timerFired(p *pending) *node {
+	n := p.node
+	switch p.use {
+	case useWait:
+		n.delay = 0
+		return m.complete(n, n.input, n.task.Then)
+	case useRetry:
+		n.delay = 0
+		return m.attempt(n)
+	case useTimeout:
+		n.timer = 0
+		return m.fail(n, timeoutFault("The task took longer than its timeout.", n.reference()))
+	case useAttemptTimeout:
+		n.try.attemptTimer = 0
+		return m.interruptAttempt(n, "The attempt took longer than the retry policy allows.", false)
+	case useRetryTimeout:
+		n.try.limitTimer = 0
+		return m.interruptAttempt(n, "All attempts together took longer than the retry policy allows.", true)
+	default: // useWorkflowTimeout
+		m.timeout = 0
+		m.abort(m.root, timeoutFault("The workflow took longer than its timeout.", "/timeout"))
+		return nil
+	}
+}

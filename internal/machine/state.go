@@ -1,0 +1,92 @@
+package machine
+
+import "github.com/chargehand/chargehand/internal/expr"
+
+// nodeBytes stands for what a running task takes beside its values.
+const nodeBytes = 256
+
+// growthAllowance is the number of bytes that may be made between two measurements of the
+// state, so that measuring costs little on the average. The limit may be overrun by as much
+// for a moment.
+func (m *Machine) growthAllowance() int { return m.plan.Limits.StateBytes / 4 }
+
+// grow notes that a value was made.
+func (m *Machine) grow(v expr.Value) {
+	switch v := v.(type) {
+	case nil, bool, int, float64:
+		m.grown += 8
+	case string:
+		m.grown += len(v)
+	default:
+		m.grown += expr.Size(v)
+	}
+}
+
+// overgrown measures the state and ends the execution if it is too large. n is the node
+// that was about to go on, nil if none is.
+func (m *Machine) overgrown(n *node) bool {
+	m.measured, m.grown = m.size(), 0
+	limit := m.plan.Limits.StateBytes
+	if m.measured <= limit {
+		return false
+	}
+	if n == nil {
+		n = m.root
+	}
+	m.abort(n, stateLimitFault(m.measured, limit, n.reference()))
+	return true
+}
+
+// size is the number of bytes that the state takes, with equal values counted once.
+func (m *Machine) size() int {
+	s := sizer{seen: map[uint64]struct{}{}}
+	s.value(m.input)
+	s.node(m.root)
+	for _, p := range m.pending.list {
+		if p.node != nil {
+			s.total += nodeBytes
+			s.value(p.args)
+		}
+	}
+	return s.total
+}
+
+// sizer adds up values. Equal ones are told by a hash of their contents, not by their
+// place in memory, so that a restored machine counts the same.
+type sizer struct {
+	total int
+	seen  map[uint64]struct{}
+}
+
+func (s *sizer) value(v expr.Value) {
+	size := 8
+	switch v.(type) {
+	case nil, bool, int, float64:
+	default:
+		h := hashValue(hashSeed, v)
+		if _, ok := s.seen[h]; ok {
+			break
+		}
+		s.seen[h] = struct{}{}
+		size += expr.Size(v)
+	}
+	s.total += size
+}
+
+func (s *sizer) node(n *node) {
+	if n == nil {
+		return
+	}
+	s.total += nodeBytes + len(n.files)*nodeBytes
+	s.value(n.raw)
+	s.value(n.input)
+	s.value(n.data)
+	s.value(n.scope.context)
+	if n.items != nil {
+		s.value(n.items)
+	}
+	s.node(n.child)
+	for _, b := range n.branches {
+		s.node(b)
+	}
+}

@@ -1,0 +1,185 @@
+package machine
+
+import (
+	"slices"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/plan"
+)
+
+const (
+	// maxEntries is the number of timeline entries that are kept, the newest ones.
+	maxEntries = 10_000
+	// maxTraceBytes bounds the values that entries nobody has taken yet may hold.
+	maxTraceBytes = 32 << 20
+)
+
+// Entry is what is known of one task that started. Seq numbers the starts of an execution
+// from 1.
+type Entry struct {
+	Seq       int
+	Name      string
+	Reference string // JSON pointer of the task (T2)
+	Iteration int    // index in the innermost loop around the task, from 0
+	Attempt   int    // attempt of the innermost try around the task, from 1
+	Phase     chargehand.Phase
+	StartedMs int64
+	EndedMs   int64 // 0: it has not ended
+
+	Input  expr.Value // transformed input
+	Output expr.Value // transformed output, if it completed
+	Fault  *Fault     // if it faulted
+	Files  []File
+
+	task  *plan.Task
+	fresh bool // nobody has taken it since it changed
+}
+
+// Ended reports whether the entry will not change any more.
+func (e *Entry) Ended() bool { return e.Phase >= chargehand.Cancelled }
+
+// timeline holds the entries that changed since they were taken.
+type timeline struct {
+	changed []*Entry
+	slab    []Entry // entries are cut from it
+	slabLen int
+	bytes   int // of values made since the entries were taken
+}
+
+// openEntry starts the timeline entry of a task. The body of a function has none: the
+// calling task's stands for it.
+func (m *Machine) openEntry(n *node) {
+	m.lastSeq++
+	if n.task.Function != "" {
+		m.lastSeq--
+		return
+	}
+	tl := &m.trace
+	if len(tl.slab) == 0 {
+		tl.slabLen = min(max(2, tl.slabLen*2), 64)
+		tl.slab = make([]Entry, tl.slabLen)
+	}
+	e := &tl.slab[0]
+	tl.slab = tl.slab[1:]
+	t := n.task
+	*e = Entry{
+		Seq: m.lastSeq, Name: t.Name, Reference: t.Reference,
+		Iteration: n.iteration, Attempt: n.attempt,
+		Phase: chargehand.Running, StartedMs: n.startedMs, Input: n.input,
+		task: t,
+	}
+	n.entry = e
+	m.changed(e)
+}
+
+func (m *Machine) changed(e *Entry) {
+	if e.fresh {
+		return
+	}
+	e.fresh = true
+	tl := &m.trace
+	tl.changed = append(tl.changed, e)
+	if len(tl.changed) >= 2*maxEntries {
+		m.dropOldest(maxEntries)
+	}
+}
+
+// dropOldest forgets ended entries that nobody took, down to the given number.
+func (m *Machine) dropOldest(keep int) {
+	tl := &m.trace
+	excess := len(tl.changed) - keep
+	tl.changed = slices.DeleteFunc(tl.changed, func(e *Entry) bool {
+		if excess <= 0 || !e.Ended() {
+			return false
+		}
+		excess--
+		return true
+	})
+}
+
+// markEntry changes the phase of an open entry.
+func (m *Machine) markEntry(e *Entry, p chargehand.Phase) {
+	if e != nil {
+		e.Phase = p
+		m.changed(e)
+	}
+}
+
+// closeEntry ends the node's entry, if it has one that is open.
+func (m *Machine) closeEntry(n *node, p chargehand.Phase, output expr.Value, f *Fault) {
+	e := n.entry
+	if e == nil || e.Ended() {
+		return
+	}
+	e.Phase, e.EndedMs, e.Output, e.Fault = p, m.nowMs, output, f
+	m.changed(e)
+}
+
+// TakeTimeline returns the entries that started or changed since the last call, by Seq. An
+// entry that has not ended is returned again when it does.
+func (m *Machine) TakeTimeline() []Entry {
+	entries := m.Timeline()
+	for _, e := range m.trace.changed {
+		e.fresh = false
+	}
+	m.trace.changed, m.trace.bytes = nil, 0
+	return entries
+}
+
+// Timeline returns the entries that are open or that nobody has taken yet, by Seq.
+func (m *Machine) Timeline() []Entry {
+	entries := make([]Entry, 0, len(m.trace.changed))
+	for _, e := range m.trace.changed {
+		entries = append(entries, *e)
+	}
+	if m.root != nil {
+		m.root.eachEntry(func(e *Entry) {
+			if !e.fresh {
+				entries = append(entries, *e)
+			}
+		})
+	}
+	bySeq := func(a, b Entry) int { return a.Seq - b.Seq }
+	if !slices.IsSortedFunc(entries, bySeq) {
+		slices.SortFunc(entries, bySeq)
+	}
+	return entries
+}
+
+func (n *node) eachEntry(visit func(*Entry)) {
+	if n.entry != nil {
+		visit(n.entry)
+	}
+	if n.child != nil {
+		n.child.eachEntry(visit)
+	}
+	for _, b := range n.branches {
+		if b != nil {
+			b.eachEntry(visit)
+		}
+	}
+}
+
+// MergeTimeline joins chunks in the order in which they were taken: of several entries with
+// the same Seq the last one counts. The newest 10,000 are kept; truncated tells whether any
+// that ever started is missing.
+func MergeTimeline(chunks ...[]Entry) (entries []Entry, truncated bool) {
+	for _, chunk := range chunks {
+		entries = append(entries, chunk...)
+	}
+	slices.SortStableFunc(entries, func(a, b Entry) int { return a.Seq - b.Seq })
+	kept := entries[:0]
+	for i := range entries {
+		if i+1 < len(entries) && entries[i+1].Seq == entries[i].Seq {
+			continue
+		}
+		kept = append(kept, entries[i])
+	}
+	entries = kept
+	if len(entries) > maxEntries {
+		entries = entries[len(entries)-maxEntries:]
+	}
+	truncated = len(entries) > 0 && entries[len(entries)-1].Seq != len(entries)
+	return entries, truncated
+}

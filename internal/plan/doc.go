@@ -1,0 +1,10 @@
+// Package plan turns a definition into what the machine runs: tasks numbered, names and
+// jumps resolved to pointers, expressions, templates and schemas compiled.
+//
+// A Plan is immutable and may be used by many goroutines at once. Compiling reads no clock,
+// no network and no file, and the same document always gives the same plan: a task keeps
+// its number as long as the definition does not change, so numbers may be stored.
+//
+// Compile refuses what the machine cannot run, by name (code "not_supported"), rather than
+// ignoring it. All problems carry the pointer, line and column of the place in the definition.
+package plan

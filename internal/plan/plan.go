@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+// Limits bounds what a definition may hold and what its executions may use. A zero field
+// stands for the default.
+type Limits struct {
+	Tasks      int // tasks of a definition
+	Branches   int // branches of one fork
+	PureSteps  int // task starts between two effects
+	StateBytes int // bytes of the state of an execution
+}
+
+// The default limits.
+const (
+	DefaultTasks      = 10_000
+	DefaultBranches   = 1_000
+	DefaultPureSteps  = 100_000
+	DefaultStateBytes = 16 << 20
+)
+
+func (l Limits) withDefaults() Limits {
+	fill := func(field *int, value int) {
+		if *field == 0 {
+			*field = value
+		}
+	}
+	fill(&l.Tasks, DefaultTasks)
+	fill(&l.Branches, DefaultBranches)
+	fill(&l.PureSteps, DefaultPureSteps)
+	fill(&l.StateBytes, DefaultStateBytes)
+	return l
+}
+
+// Options says what the installation allows.
+type Options struct {
+	// Run lists the kinds of `run` that are allowed: "shell", "script" (in any language), or
+	// one language of script such as "js". What is not listed is refused (T80).
+	Run    []string
+	Limits Limits
+}
+
+// Plan is a compiled definition.
+type Plan struct {
+	Tasks  []*Task // by Number
+	Body   *List
+	Limits Limits
+
+	InputSchema  *Schema
+	InputFrom    *Slot
+	OutputAs     *Slot
+	OutputSchema *Schema
+	Timeout      *Duration
+
+	digest      [32]byte
+	document    *dsl.Document
+	retentionMs int64
+}
+
+// Digest tells definitions apart: SHA-256 of the canonical JSON of the definition.
+func (p *Plan) Digest() [32]byte { return p.digest }
+
+// Document is what the plan was compiled from.
+func (p *Plan) Document() *dsl.Document { return p.document }
+
+// Definition is the definition as a value ($workflow.definition).
+func (p *Plan) Definition() expr.Value { return p.document.Value() }
+
+// Secrets lists the declared names of secrets.
+func (p *Plan) Secrets() []string { return p.document.Use.Secrets }
+
+// UsesSecrets reports whether executions can see secrets.
+func (p *Plan) UsesSecrets() bool { return len(p.document.Use.Secrets) > 0 }
+
+// RetentionMs is how long the author wants ended executions to be kept (document.metadata,
+// language.md 5.2, 6); 0 if the definition says nothing.
+func (p *Plan) RetentionMs() int64 { return p.retentionMs }

@@ -1,0 +1,295 @@
+package plan
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+const (
+	// maxSchemaSteps bounds the subschemas that one validation may evaluate. A schema that
+	// refers to itself in several ways would take exponential time otherwise.
+	maxSchemaSteps = 1_000_000
+	// maxSchemaProblems bounds the problems of one validation.
+	maxSchemaProblems = 100
+	// maxDetail bounds the text of one problem, in bytes.
+	maxDetail = 400
+)
+
+// SchemaProblem is one thing that a value has wrong.
+type SchemaProblem struct {
+	Pointer string // JSON pointer into the value; "" is the whole value
+	Keyword string // of JSON Schema, such as "required"
+	Detail  string // a sentence without its point
+}
+
+// Schema is a compiled JSON Schema of draft 2020-12 (or the draft that its $schema names).
+// Formats are asserted. It may be used by many goroutines; they take turns.
+type Schema struct {
+	Path string // where it stands, relative to its task
+
+	mu       sync.Mutex // guards budget, which is the compiled schema's step counter
+	budget   *budget
+	compiled *jsonschema.Schema
+}
+
+// budget counts the subschemas that are evaluated. It is attached to each of them.
+type budget struct{ steps int }
+
+// errBudget is how a validation is stopped from within.
+var errBudget = errors.New("the schema takes too long to check")
+
+// Validate makes budget a part of every subschema.
+func (b *budget) Validate(*jsonschema.ValidatorContext, any) {
+	b.steps++
+	if b.steps > maxSchemaSteps {
+		panic(errBudget)
+	}
+}
+
+// Validate returns what is wrong with a value, sorted by place; nil if nothing is.
+func (s *Schema) Validate(v expr.Value) (problems []SchemaProblem) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() {
+		switch cause := recover(); cause {
+		case nil:
+		case errBudget:
+			problems = []SchemaProblem{{Keyword: "$schema", Detail: fmt.Sprintf(
+				"checking the value takes more than %d steps", maxSchemaSteps)}}
+		default:
+			panic(cause)
+		}
+	}()
+	s.budget.steps = 0
+	err := s.compiled.Validate(plainNumbers(v))
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return nil
+	}
+	return schemaProblems(invalid)
+}
+
+// ValidateInput checks an input of the workflow; nil if it is valid or there is no schema.
+func (p *Plan) ValidateInput(v expr.Value) []SchemaProblem {
+	if p.InputSchema == nil {
+		return nil
+	}
+	return p.InputSchema.Validate(v)
+}
+
+// plainNumbers turns large integers into the form that the validator knows. Values without
+// any are returned as they are.
+func plainNumbers(v expr.Value) any {
+	if !holdsLarge(v) {
+		return v
+	}
+	switch v := v.(type) {
+	case *big.Int:
+		return json.Number(v.String())
+	case []any:
+		items := make([]any, len(v))
+		for i, item := range v {
+			items[i] = plainNumbers(item)
+		}
+		return items
+	default:
+		object := make(map[string]any)
+		for key, item := range v.(map[string]any) {
+			object[key] = plainNumbers(item)
+		}
+		return object
+	}
+}
+
+func holdsLarge(v expr.Value) bool {
+	switch v := v.(type) {
+	case *big.Int:
+		return true
+	case []any:
+		return slices.ContainsFunc(v, holdsLarge)
+	case map[string]any:
+		for _, item := range v {
+			if holdsLarge(item) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// schemaProblems flattens the tree of errors to its leaves: the causes, not the keywords
+// around them.
+func schemaProblems(e *jsonschema.ValidationError) []SchemaProblem {
+	var problems []SchemaProblem
+	var visit func(e *jsonschema.ValidationError)
+	visit = func(e *jsonschema.ValidationError) {
+		if len(e.Causes) > 0 && !isAlternative(e.ErrorKind) {
+			for _, cause := range e.Causes {
+				visit(cause)
+			}
+			return
+		}
+		problems = append(problems, problemOf(e))
+	}
+	visit(e)
+	slices.SortFunc(problems, func(a, b SchemaProblem) int {
+		return strings.Compare(a.Pointer+"\x00"+a.Keyword+"\x00"+a.Detail, b.Pointer+"\x00"+b.Keyword+"\x00"+b.Detail)
+	})
+	problems = slices.Compact(problems)
+	return problems[:min(len(problems), maxSchemaProblems)]
+}
+
+// isAlternative tells keywords whose causes are ways that all failed: which of them was
+// meant, nobody knows.
+func isAlternative(k jsonschema.ErrorKind) bool {
+	switch k.(type) {
+	case *kind.AnyOf, *kind.OneOf, *kind.Contains, *kind.MinContains:
+		return true
+	}
+	return false
+}
+
+func problemOf(e *jsonschema.ValidationError) SchemaProblem {
+	p := SchemaProblem{Pointer: pointer(e.InstanceLocation)}
+	if path := e.ErrorKind.KeywordPath(); len(path) > 0 {
+		p.Keyword = path[0]
+	}
+	switch k := e.ErrorKind.(type) {
+	case *kind.AdditionalProperties:
+		slices.Sort(k.Properties)
+		p.Detail = "the property " + quotedList(k.Properties) + " is not allowed"
+		p.Pointer += pointer(k.Properties[:1])
+	case *kind.Required:
+		p.Detail = "the property " + quotedList(k.Missing) + " is missing"
+	case *kind.AnyOf:
+		p.Detail = "matches none of the alternatives: " + alternatives(e.Causes)
+	case *kind.OneOf:
+		if len(k.Subschemas) > 0 {
+			p.Detail = fmt.Sprintf("matches more than one of the alternatives (%d and %d)", k.Subschemas[0]+1, k.Subschemas[1]+1)
+		} else {
+			p.Detail = "matches none of the alternatives: " + alternatives(e.Causes)
+		}
+	case *kind.Not:
+		p.Keyword, p.Detail = "not", "matches what it must not match"
+	case *kind.FalseSchema:
+		p.Keyword, p.Detail = "false", "nothing is allowed here"
+	case *kind.Contains, *kind.MinContains:
+		p.Detail = "has too few items of the wanted form"
+	default:
+		p.Detail = e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
+	}
+	if len(p.Detail) > maxDetail {
+		p.Detail = strings.ToValidUTF8(p.Detail[:maxDetail], "") + "…"
+	}
+	return p
+}
+
+func alternatives(causes []*jsonschema.ValidationError) string {
+	var details []string
+	for _, cause := range causes {
+		for _, p := range schemaProblems(cause) {
+			if p.Pointer != "" {
+				p.Detail = p.Pointer + " " + p.Detail
+			}
+			details = append(details, p.Detail)
+		}
+		if len(details) >= 4 {
+			break
+		}
+	}
+	slices.Sort(details)
+	return strings.Join(slices.Compact(details), "; ")
+}
+
+func quotedList(names []string) string {
+	quoted := make([]string, 0, len(names))
+	for _, name := range names {
+		quoted = append(quoted, strconv.Quote(name))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// pointer joins tokens to a JSON pointer (RFC 6901).
+func pointer(tokens []string) string {
+	var b strings.Builder
+	for _, token := range tokens {
+		b.WriteByte('/')
+		b.WriteString(strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1"))
+	}
+	return b.String()
+}
+
+// refuse is a loader that loads nothing: neither network nor files.
+type refuse struct{}
+
+func (refuse) Load(url string) (any, error) {
+	return nil, fmt.Errorf("references to other documents are not supported: %s", url)
+}
+
+// schema compiles a schema; nil if there is none.
+func (c *compiler) schema(s *dsl.Schema, at place) *Schema {
+	switch {
+	case s == nil:
+		return nil
+	case s.Resource != nil:
+		c.notSupported(s.Resource.Pointer, "A schema from an external `resource`")
+		return nil
+	case s.Format != "" && s.Format != "json":
+		c.notSupported(s.Pointer+"/format", fmt.Sprintf("The schema format %q", s.Format))
+		return nil
+	}
+	compiled := &Schema{Path: at.path(s.Pointer), budget: &budget{}}
+	const address = "urn:chargehand:schema"
+	const steps = "urn:chargehand:steps"
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(jsonschema.Draft2020)
+	compiler.UseLoader(refuse{})
+	compiler.AssertFormat()
+	compiler.AssertVocabs()
+	compiler.RegisterVocabulary(&jsonschema.Vocabulary{
+		URL: steps,
+		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
+			return compiled.budget, nil
+		},
+	})
+	err := compiler.AddResource(address, plainNumbers(s.Document.Value))
+	if err == nil {
+		compiled.compiled, err = compiler.Compile(address)
+	}
+	if err != nil {
+		c.badSchema(s.Document.Pointer, err)
+	}
+	return compiled
+}
+
+// badSchema reports why a schema does not compile, at the place in it if that is known.
+func (c *compiler) badSchema(at string, err error) {
+	var invalid *jsonschema.SchemaValidationError
+	var details *jsonschema.ValidationError
+	if errors.As(err, &invalid) && errors.As(invalid.Err, &details) {
+		for _, p := range schemaProblems(details) {
+			c.fail(at+p.Pointer, CodeSchema, "The schema is not valid: "+p.Detail+".", "")
+		}
+		return
+	}
+	var load *jsonschema.LoadURLError
+	if errors.As(err, &load) {
+		c.fail(at, CodeNotSupported, fmt.Sprintf("A reference of a schema to another document (%s) is not supported by this server yet.", load.URL), "")
+		return
+	}
+	c.fail(at, CodeSchema, "The schema is not valid: "+err.Error(), "")
+}

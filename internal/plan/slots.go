@@ -1,0 +1,162 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+// names are the arguments of the language.
+var names = [...]string{"context", "input", "output", "secrets", "task", "workflow", "runtime", "authorization"}
+
+// slot compiles `from` and `as`: an expression slot if it is a text, else a value slot (T4).
+func (c *compiler) slot(s dsl.Slot, at place) *Slot {
+	if !s.Present() {
+		return nil
+	}
+	if _, ok := s.Value.(string); ok {
+		return c.expression(s, at)
+	}
+	return c.value(s, at)
+}
+
+// expression compiles an expression slot; nil if it is absent.
+func (c *compiler) expression(s dsl.Slot, at place) *Slot {
+	if !s.Present() {
+		return nil
+	}
+	slot := &Slot{Path: at.path(s.Pointer)}
+	e, err := expr.CompileSlot(s.Text(), c.mode, at.scope())
+	if err != nil {
+		c.badExpression(s.Pointer, err)
+		return slot
+	}
+	slot.expression = e
+	c.check(s.Pointer, slot, at)
+	for _, warning := range e.Warnings() {
+		c.warn(s.Pointer, CodeDoubtful, warning, "")
+	}
+	return slot
+}
+
+// value compiles a value slot; nil if it is absent.
+func (c *compiler) value(s dsl.Slot, at place) *Slot { return c.valueIn(s, at, c.mode) }
+
+// literal compiles a value slot whose texts are expressions only if they say so with ${ }:
+// the code of scripts and shell lines, which loose mode would misread.
+func (c *compiler) literal(s dsl.Slot, at place) *Slot { return c.valueIn(s, at, expr.Strict) }
+
+func (c *compiler) valueIn(s dsl.Slot, at place, mode expr.Mode) *Slot {
+	if !s.Present() {
+		return nil
+	}
+	slot := &Slot{Path: at.path(s.Pointer)}
+	t, problems := expr.CompileTemplate(s.Value, mode, at.scope())
+	for _, p := range problems {
+		if p.Warning {
+			c.warn(s.Pointer+p.Pointer, p.Code, p.Detail, p.Hint)
+			continue
+		}
+		c.fail(s.Pointer+p.Pointer, CodeExpression, inner(p.Detail, p.Line, p.Column), p.Hint)
+	}
+	if t == nil {
+		return slot
+	}
+	if v, ok := t.Constant(); ok {
+		slot.constant, slot.isConstant = v, true
+		return slot
+	}
+	slot.template = t
+	c.check(s.Pointer, slot, at)
+	return slot
+}
+
+func (c *compiler) badExpression(pointer string, err error) {
+	var bad *expr.CompileError
+	if errors.As(err, &bad) {
+		c.fail(pointer, CodeExpression, inner(bad.Detail, bad.Line, bad.Column), bad.Hint)
+		return
+	}
+	c.fail(pointer, CodeExpression, err.Error(), "")
+}
+
+// inner adds the place within an expression to a detail.
+func inner(detail string, line, column int) string {
+	switch {
+	case line > 1:
+		return fmt.Sprintf("%s (line %d, column %d of the expression)", detail, line, column)
+	case column > 0:
+		return fmt.Sprintf("%s (column %d of the expression)", detail, column)
+	}
+	return detail
+}
+
+// check warns of names that are always null in this place, and refuses secrets that the
+// definition does not declare (T11, T75).
+func (c *compiler) check(pointer string, s *Slot, at place) {
+	for _, name := range blanks[at.row] {
+		if s.Uses(name) && !slices.Contains(at.locals, name) {
+			c.warn(pointer, CodeOutOfScope, fmt.Sprintf("$%s is always null here.", name), "")
+		}
+	}
+	if s.Uses("secrets") && !slices.Contains(at.locals, "secrets") && !c.plan.UsesSecrets() {
+		c.fail(pointer, CodeUnknownSecret, "$secrets is used, but the definition declares no secret.",
+			"List the names in use.secrets.")
+	}
+}
+
+// uses reports whether one of the slots refers to $name.
+func uses(name string, slots ...*Slot) bool {
+	return slices.ContainsFunc(slots, func(s *Slot) bool { return s.Uses(name) })
+}
+
+// duration compiles a duration; nil if it is absent.
+func (c *compiler) duration(d *dsl.Duration, at place) *Duration {
+	if d == nil {
+		return nil
+	}
+	compiled := &Duration{Path: at.path(d.Pointer), Span: d.Span}
+	if !d.Constant() {
+		compiled.Slot = c.expression(d.Expression, at)
+	}
+	return compiled
+}
+
+// timeout resolves a timeout by name (T74); nil if there is none.
+func (c *compiler) timeout(t *dsl.Timeout, at place) *Duration {
+	if t == nil {
+		return nil
+	}
+	if t.Name == "" {
+		return c.duration(t.After, at)
+	}
+	named, ok := lookUp(c, &c.doc.Use.Timeouts, t.Name, t.Pointer, "timeout", "use.timeouts")
+	if !ok {
+		return nil
+	}
+	return c.duration(named.After, at)
+}
+
+// lookUp finds a reusable component. A reference that leads nowhere is refused, with what
+// may have been meant (T74).
+func lookUp[T any](c *compiler, in *dsl.Table[T], name, pointer, what, table string) (T, bool) {
+	var known []string
+	for i := range in.Entries {
+		e := &in.Entries[i]
+		if e.Name == name {
+			c.used[e.Pointer] = true
+			return e.Value, true
+		}
+		known = append(known, e.Name)
+	}
+	hint := table + " is empty."
+	if len(known) > 0 {
+		hint = fmt.Sprintf("%s has: %s.", table, listed(known))
+	}
+	c.fail(pointer, CodeUnknownName, fmt.Sprintf("There is no %s named %q in %s.", what, name, table), hint)
+	var none T
+	return none, false
+}

@@ -1,0 +1,179 @@
+package plan
+
+import (
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+// List is a task list: the scope of `exit` and of jumps (T26, T28).
+type List struct {
+	Tasks []*Task
+}
+
+// Task is one compiled task. Exactly the payload that Kind names is set.
+type Task struct {
+	Number     int // index in Plan.Tasks
+	Name       string
+	Reference  string // JSON pointer into the definition (T2)
+	Kind       dsl.Kind
+	Definition map[string]any // the task as written
+	Metadata   map[string]any // nil if none
+
+	// Function is set in the body of a function: the body has no entry of its own in the
+	// timeline, and if it is a leaf, faults and commands name the calling task (T71).
+	Function string
+
+	If           *Slot
+	InputSchema  *Schema
+	InputFrom    *Slot
+	OutputAs     *Slot
+	OutputSchema *Schema
+	ExportAs     *Slot
+	ExportSchema *Schema
+	Timeout      *Duration
+	Then         Flow
+
+	Body          *List // do, for, try: the guarded list
+	Set           *Slot
+	Cases         []Case
+	For           *For
+	Fork          *Fork
+	Catch         *Catch
+	Raise         *Slot // an object: type, status and, if given, title and detail
+	Emit          *Slot // the attributes of the event
+	DefaultSource string
+	Wait          *Duration
+	Activity      *Activity
+	Call          *FunctionCall
+
+	// UsesAuthorization: a slot of the task reads $authorization.
+	UsesAuthorization bool
+}
+
+// Leaf reports whether the task holds no other task.
+func (t *Task) Leaf() bool {
+	switch t.Kind {
+	case dsl.KindDo, dsl.KindFor, dsl.KindFork, dsl.KindTry:
+		return false
+	}
+	return t.Call == nil
+}
+
+// Flow is a linked flow directive.
+type Flow struct {
+	Kind   dsl.Flow
+	Target int // FlowJump: index in the task's own list
+}
+
+// Case is one case of a switch. When is nil in the default case, which stands last here,
+// wherever it stands in the definition.
+type Case struct {
+	When *Slot
+	Then Flow
+}
+
+// For is the head of a loop (T32, T73).
+type For struct {
+	Each, At string
+	In       *Slot
+	While    *Slot // nil if none
+}
+
+// Fork holds concurrent branches, each a list of one task.
+type Fork struct {
+	Branches []*List
+	Compete  bool
+}
+
+// Catch says what a try does with errors (language.md 1.9).
+type Catch struct {
+	Filter     *Filter // nil: every error
+	As         string
+	When       *Slot
+	ExceptWhen *Slot
+	Retry      *Retry
+	Do         *List // nil if there is no `do`
+	Then       Flow  // FlowNone: the task's own `then`
+}
+
+// Filter compares errors with static values; nil fields are not compared. Type is
+// normalised (T1).
+type Filter struct {
+	Type     *string
+	Status   *int
+	Instance *string
+	Title    *string
+	Detail   *string
+}
+
+// Retry is a resolved retry policy (T19, T20).
+type Retry struct {
+	When            *Slot
+	ExceptWhen      *Slot
+	Delay           *Duration // nil: 0
+	Backoff         dsl.Backoff
+	JitterFrom      *Duration
+	JitterTo        *Duration
+	AttemptCount    int // retries after the first run; -1: unlimited
+	AttemptDuration *Duration
+	Duration        *Duration
+}
+
+// FunctionCall calls a function of use.functions as if it were inlined (T37).
+type FunctionCall struct {
+	With *Slot // nil: the caller's transformed input
+	Body *List // one task; shared by all callers
+}
+
+// Activity is a call or a process: an effect of the outside world. The machine evaluates
+// its arguments; the activity gives them their meaning.
+type Activity struct {
+	Kind string // "http", "openapi", "shell" or "script"
+
+	Endpoint       *Endpoint // http: the address; openapi: the document
+	Authentication *Authentication
+	Fields         []Field               // evaluated in this order
+	Constants      map[string]expr.Value // as they are
+}
+
+// Type says what an evaluated field must be.
+type Type uint8
+
+// The types of fields.
+const (
+	Any       Type = iota
+	Text           // a text
+	Object         // an object; null counts as an empty one
+	ListOrMap      // a list or an object; null is left out
+	Optional       // anything; null is left out
+)
+
+// Field is one evaluated argument of an activity.
+type Field struct {
+	Name string
+	Slot *Slot
+	Type Type
+}
+
+// Endpoint is the address of a call: a URI template or an expression (T42).
+type Endpoint struct {
+	Path           string
+	Template       *expr.URITemplate // nil: Expression
+	Expression     *Slot
+	Authentication *Authentication // nil if none
+}
+
+// Authentication is a resolved policy (language.md 1.11).
+type Authentication struct {
+	Scheme   string // "basic" or "bearer"
+	Username *Slot
+	Password *Slot
+	Token    *Slot
+}
+
+// Duration is a length of time, constant or by expression (T52).
+type Duration struct {
+	Path string // for details of faults
+	Span dsl.Span
+	Slot *Slot // nil: Span
+}
