@@ -1,0 +1,227 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	driver "zombiezen.com/go/sqlite"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// busyTimeout bounds the wait for another process's short write.
+const busyTimeout = 10 * time.Second
+
+// maxStatements bounds the statement cache of a connection. The texts of package store are
+// far fewer; the bound is for a caller that builds texts.
+const maxStatements = 500
+
+// keepBindBytes is the size from which a bound value is not kept until the next use.
+const keepBindBytes = 4 << 10
+
+// conn implements store.Conn. It is used by one goroutine at a time.
+type conn struct {
+	c          *driver.Conn
+	ctx        context.Context // of a View; nil: rows are never cut off
+	statements map[string]*statement
+	bad        bool // an error says that it should be opened anew
+}
+
+// statement is a prepared text. busy is set while its rows are being read: the same text
+// used inside a row callback gets a second, transient statement.
+type statement struct {
+	s    *driver.Stmt
+	busy bool
+}
+
+// openConn opens a connection and sets it up. Errors are the driver's.
+func openConn(path string, pragmas ...string) (*conn, error) {
+	c, err := driver.OpenConn(path, driver.OpenReadWrite)
+	if err != nil {
+		return nil, err
+	}
+	c.SetBusyTimeout(busyTimeout)
+	db := &conn{c: c, statements: map[string]*statement{}}
+	for _, pragma := range append([]string{"synchronous = FULL", "temp_store = MEMORY", "wal_autocheckpoint = 0"}, pragmas...) {
+		if _, err := db.plain("PRAGMA " + pragma); err != nil {
+			db.close()
+			return nil, fmt.Errorf("pragma %s: %w", pragma, err)
+		}
+	}
+	return db, nil
+}
+
+func (c *conn) close() error {
+	c.statements = nil
+	return c.c.Close() // finalizes the cached statements
+}
+
+// plain runs a text without parameters to its end and returns its last row as numbers.
+// Errors are the driver's.
+func (c *conn) plain(text string) (row []int64, err error) {
+	s, _, err := c.c.PrepareTransient(text)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Finalize()
+	for {
+		more, err := s.Step()
+		if err != nil || !more {
+			return row, err
+		}
+		row = row[:0]
+		for col := range s.ColumnCount() {
+			row = append(row, s.ColumnInt64(col))
+		}
+	}
+}
+
+// begin finds or prepares the statement of a text and binds its arguments.
+func (c *conn) begin(query string, args []any) (*statement, error) {
+	st := c.statements[query]
+	if st == nil || st.busy {
+		var err error
+		if st, err = c.prepare(query, st == nil); err != nil {
+			return nil, err
+		}
+	}
+	st.busy = true
+	if n := st.s.BindParamCount(); n != len(args) {
+		c.end(st, query, nil)
+		return nil, fmt.Errorf("%d arguments for %d parameters in %q", len(args), n, query)
+	}
+	for i, arg := range args {
+		if err := bind(st.s, i+1, arg); err != nil {
+			c.end(st, query, args)
+			return nil, fmt.Errorf("%w in %q", err, query)
+		}
+	}
+	return st, nil
+}
+
+func (c *conn) prepare(query string, cached bool) (*statement, error) {
+	if !cached {
+		s, _, err := c.c.PrepareTransient(query)
+		return &statement{s: s}, err
+	}
+	if len(c.statements) >= maxStatements {
+		for text, st := range c.statements {
+			if !st.busy {
+				delete(c.statements, text)
+				st.s.Finalize()
+			}
+		}
+	}
+	s, err := c.c.Prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	st := &statement{s: s}
+	c.statements[query] = st
+	return st, nil
+}
+
+// end makes a statement ready for its next use.
+func (c *conn) end(st *statement, query string, args []any) {
+	st.busy = false
+	if c.statements[query] != st {
+		st.s.Finalize()
+		return
+	}
+	st.s.Reset()
+	for _, arg := range args {
+		if b, ok := arg.([]byte); ok && len(b) > keepBindBytes {
+			st.s.ClearBindings()
+			return
+		}
+	}
+}
+
+func bind(s *driver.Stmt, param int, arg any) error {
+	switch v := arg.(type) {
+	case nil:
+		s.BindNull(param)
+	case int64:
+		s.BindInt64(param, v)
+	case int:
+		s.BindInt64(param, int64(v))
+	case string:
+		s.BindText(param, v)
+	case []byte:
+		s.BindBytes(param, v)
+	case bool:
+		s.BindBool(param, v)
+	case float64:
+		s.BindFloat(param, v)
+	default:
+		return fmt.Errorf("argument %d has type %T", param, arg)
+	}
+	return nil
+}
+
+func (c *conn) fail(err error) error {
+	c.bad = c.bad || broken(err)
+	return mapError(err)
+}
+
+// Exec implements store.Conn.
+func (c *conn) Exec(query string, args ...any) (int64, error) {
+	st, err := c.begin(query, args)
+	if err != nil {
+		return 0, c.fail(err)
+	}
+	defer c.end(st, query, args)
+	for {
+		more, err := st.s.Step()
+		if err != nil {
+			return 0, c.fail(err)
+		}
+		if !more {
+			return int64(c.c.Changes()), nil
+		}
+	}
+}
+
+// Query implements store.Conn.
+func (c *conn) Query(query string, row func(store.Row) error, args ...any) error {
+	st, err := c.begin(query, args)
+	if err != nil {
+		return c.fail(err)
+	}
+	defer c.end(st, query, args)
+	for {
+		more, err := st.s.Step()
+		if err != nil {
+			return c.fail(err)
+		}
+		if !more {
+			return nil
+		}
+		if c.ctx != nil && c.ctx.Err() != nil {
+			return c.ctx.Err()
+		}
+		if err := row(resultRow{st.s}); err != nil {
+			return err
+		}
+	}
+}
+
+// LastID implements store.Conn.
+func (c *conn) LastID() int64 { return c.c.LastInsertRowID() }
+
+// resultRow implements store.Row.
+type resultRow struct{ s *driver.Stmt }
+
+func (r resultRow) Int(col int) int64   { return r.s.ColumnInt64(col) }
+func (r resultRow) Text(col int) string { return r.s.ColumnText(col) }
+func (r resultRow) Null(col int) bool   { return r.s.ColumnIsNull(col) }
+
+func (r resultRow) Bytes(col int) []byte {
+	if r.s.ColumnIsNull(col) {
+		return nil
+	}
+	b := make([]byte, r.s.ColumnLen(col))
+	r.s.ColumnBytes(col, b)
+	return b
+}

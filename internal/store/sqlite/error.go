@@ -1,0 +1,45 @@
+package sqlite
+
+import (
+	"fmt"
+
+	driver "zombiezen.com/go/sqlite"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+var errClosed = fmt.Errorf("%w: the database is closed", store.ErrUnavailable)
+
+// mapError turns an error of the driver into one of the store's sentinels, where there is
+// one, and keeps its text. Other errors pass through.
+func mapError(err error) error {
+	if err == nil {
+		return nil
+	}
+	code := driver.ErrCode(err)
+	switch code {
+	case driver.ResultConstraintUnique, driver.ResultConstraintPrimaryKey, driver.ResultConstraintRowID:
+		return fmt.Errorf("%w: %v", store.ErrConflict, err)
+	}
+	switch code.ToPrimary() {
+	case driver.ResultFull, driver.ResultIOErr, driver.ResultReadOnly, driver.ResultCantOpen, driver.ResultBusy,
+		driver.ResultLocked, driver.ResultPerm, driver.ResultNoMem, driver.ResultProtocol, driver.ResultCorrupt, driver.ResultNotADB:
+		return unavailable(err)
+	}
+	return err
+}
+
+func unavailable(err error) error {
+	return fmt.Errorf("%w: %v", store.ErrUnavailable, err)
+}
+
+// broken reports whether a connection should be opened anew after err: what it knows of
+// the file may be stale.
+func broken(err error) bool {
+	switch driver.ErrCode(err).ToPrimary() {
+	case driver.ResultIOErr, driver.ResultReadOnly, driver.ResultCantOpen, driver.ResultPerm, driver.ResultNoMem,
+		driver.ResultProtocol, driver.ResultCorrupt, driver.ResultNotADB, driver.ResultMisuse, driver.ResultInternal:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,94 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// pool holds the connections that read. Each place is a token in a channel: a connection,
+// or nil where none has been opened yet. Who holds all tokens knows that no View runs.
+type pool struct {
+	path   string
+	places chan *conn
+	closed chan struct{}
+}
+
+func newPool(path string, size int) *pool {
+	p := &pool{path: path, places: make(chan *conn, size), closed: make(chan struct{})}
+	for range size {
+		p.places <- nil
+	}
+	return p
+}
+
+// view runs fn in a read transaction.
+func (p *pool) view(ctx context.Context, fn func(store.Conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var c *conn
+	select {
+	case <-p.closed:
+		return errClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	case c = <-p.places:
+	}
+	defer func() { p.places <- c }()
+	if c == nil {
+		fresh, err := openConn(p.path, "query_only = ON")
+		if err != nil {
+			return mapError(err)
+		}
+		c = fresh
+	}
+	c.ctx = ctx
+	defer func() {
+		if _, err := c.Exec("ROLLBACK"); err != nil || c.bad {
+			c.close()
+			c = nil
+		}
+	}()
+	if _, err := c.Exec("BEGIN"); err != nil {
+		return err
+	}
+	return fn(c)
+}
+
+// pause waits, at most that long, until no View runs, and keeps new ones from starting.
+// It returns the places to give to resume; ok says whether it has all.
+func (p *pool) pause(atMost time.Duration) (held []*conn, ok bool) {
+	deadline := time.NewTimer(atMost)
+	defer deadline.Stop()
+	for range cap(p.places) {
+		select {
+		case c := <-p.places:
+			held = append(held, c)
+		case <-deadline.C:
+			return held, false
+		}
+	}
+	return held, true
+}
+
+func (p *pool) resume(held []*conn) {
+	for _, c := range held {
+		p.places <- c
+	}
+}
+
+// close waits for running Views and closes the connections. It is called once.
+func (p *pool) close() error {
+	close(p.closed)
+	var first error
+	for range cap(p.places) {
+		if c := <-p.places; c != nil {
+			if err := c.close(); err != nil && first == nil {
+				first = err
+			}
+		}
+	}
+	return first
+}

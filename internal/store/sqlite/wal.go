@@ -1,0 +1,135 @@
+package sqlite
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+const (
+	// copyCommits is the number of commits after which the log is copied into the file.
+	copyCommits = 256
+	// restartPages is the length of the log from which it is made to start again: 16 MiB.
+	restartPages = 4096
+	// pauseAtMost bounds how long new Views are held back for a running one to end.
+	pauseAtMost = 200 * time.Millisecond
+	// idleAfter is the time without commits after which the log is cut to nothing.
+	idleAfter = time.Second
+)
+
+// logKeeper keeps the write-ahead log short. SQLite starts the log again only when all of
+// it has been copied into the file and no reader looks at it; under constant reads and
+// writes that moment never comes by itself.
+type logKeeper struct {
+	writer *writer
+	pool   *pool
+	path   string
+	logger *slog.Logger
+	wake   chan struct{}
+	stop   chan struct{}
+	done   chan struct{}
+
+	mu   sync.Mutex // one copy at a time
+	conn *conn      // its own, nil until first used
+}
+
+func newLogKeeper(path string, p *pool, logger *slog.Logger) *logKeeper {
+	return &logKeeper{
+		pool: p, path: path, logger: logger,
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+// committed is called by the writer after each group. It never blocks.
+func (k *logKeeper) committed() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// loop copies after copyCommits commits and cuts the log when no commit came for a while.
+func (k *logKeeper) loop() {
+	defer close(k.done)
+	idle := time.NewTimer(idleAfter)
+	defer idle.Stop()
+	var copied, seen, cut int64 // counts of commits
+	for {
+		select {
+		case <-k.stop:
+			return
+		case <-k.wake:
+			n := k.writer.commits.Load()
+			if n-copied < copyCommits {
+				break
+			}
+			copied = n
+			if err := k.shorten(context.Background(), false); err != nil {
+				k.logger.Warn("write-ahead log not shortened", "error", err)
+			}
+		case <-idle.C:
+			n := k.writer.commits.Load()
+			if n == seen && n != cut {
+				cut = n
+				if err := k.shorten(context.Background(), true); err != nil {
+					k.logger.Warn("write-ahead log not cut", "error", err)
+				}
+			}
+			seen = n
+			idle.Reset(idleAfter)
+		}
+	}
+}
+
+// shorten copies the log into the file beside readers and writers. If the log is long, or
+// cut is wanted, it then holds new Views back, and lets the writer copy the little that
+// came meanwhile and start the log again, or cut it.
+func (k *logKeeper) shorten(ctx context.Context, cut bool) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.conn == nil {
+		c, err := openConn(k.path)
+		if err != nil {
+			return mapError(err)
+		}
+		k.conn = c
+	}
+	row, err := k.conn.plain("PRAGMA wal_checkpoint(PASSIVE)")
+	if err != nil {
+		k.conn.close()
+		k.conn = nil
+		return mapError(err)
+	}
+	pages := row[1]
+	if !cut && pages < restartPages {
+		return nil
+	}
+	held, ok := k.pool.pause(pauseAtMost)
+	defer k.pool.resume(held)
+	if !ok {
+		k.logger.Debug("write-ahead log waits for a long read", "pages", pages)
+		return nil
+	}
+	mode := "PRAGMA wal_checkpoint(RESTART)"
+	if cut {
+		mode = "PRAGMA wal_checkpoint(TRUNCATE)"
+	}
+	return k.writer.do(ctx, &request{maintain: func(c *conn) error {
+		c.c.SetBusyTimeout(pauseAtMost) // another process may be reading: try again later
+		defer c.c.SetBusyTimeout(busyTimeout)
+		_, err := c.plain(mode)
+		return err
+	}})
+}
+
+func (k *logKeeper) close() error {
+	close(k.stop)
+	<-k.done
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.conn == nil {
+		return nil
+	}
+	return k.conn.close()
+}

@@ -1,0 +1,269 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const (
+	maxQueue = 1024 // Updates that wait; more wait for a place
+	maxGroup = 512  // Updates in one commit
+)
+
+// request is one Update, or maintenance that runs between two commits, outside of any
+// transaction.
+type request struct {
+	update   func(store.Conn) error
+	maintain func(*conn) error
+	err      error
+	done     chan error
+}
+
+// writer owns the connection that writes. Its goroutine takes a group of requests, runs
+// each in a savepoint, commits, and then answers all of them.
+type writer struct {
+	open    func() (*conn, error)
+	conn    *conn // nil after a failure, until the next group
+	queue   chan *request
+	commits atomic.Int64
+	onWork  func() // called after each group
+	stopped chan struct{}
+
+	mu     sync.RWMutex // held for reading while a request is put into the queue
+	closed bool
+}
+
+func newWriter(c *conn, open func() (*conn, error), onWork func()) *writer {
+	w := &writer{open: open, conn: c, queue: make(chan *request, maxQueue), onWork: onWork, stopped: make(chan struct{})}
+	go w.loop()
+	return w
+}
+
+// do queues a request and waits for its answer. ctx only bounds the wait for a place.
+func (w *writer) do(ctx context.Context, r *request) error {
+	r.done = make(chan error, 1)
+	if err := w.enqueue(ctx, r); err != nil {
+		return err
+	}
+	return <-r.done
+}
+
+func (w *writer) enqueue(ctx context.Context, r *request) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return errClosed
+	}
+	select {
+	case w.queue <- r:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// close lets what is queued finish and closes the connection.
+func (w *writer) close() error {
+	w.mu.Lock()
+	w.closed = true
+	close(w.queue)
+	w.mu.Unlock()
+	<-w.stopped
+	if w.conn == nil {
+		return nil
+	}
+	return w.conn.close()
+}
+
+func (w *writer) loop() {
+	defer close(w.stopped)
+	group := make([]*request, 0, maxGroup)
+	for first := range w.queue {
+		var last *request // maintenance: it runs behind the group
+		group, last = w.gather(group[:0], first)
+		if len(group) > 0 {
+			w.run(group)
+			for i, r := range group {
+				r.done <- r.err
+				group[i] = nil
+			}
+			w.onWork()
+		}
+		if last != nil {
+			last.done <- w.maintain(last)
+		}
+	}
+}
+
+// gather takes the requests that are already waiting, up to the first maintenance.
+func (w *writer) gather(group []*request, first *request) ([]*request, *request) {
+	for next := first; ; {
+		if next.maintain != nil {
+			return group, next
+		}
+		if group = append(group, next); len(group) == maxGroup {
+			return group, nil
+		}
+		select {
+		case r, ok := <-w.queue:
+			if !ok {
+				return group, nil
+			}
+			next = r
+		default:
+			return group, nil
+		}
+	}
+}
+
+func (w *writer) maintain(r *request) error {
+	if err := w.connect(); err != nil {
+		return err
+	}
+	err := r.maintain(w.conn)
+	if broken(err) {
+		w.drop()
+	}
+	return mapError(err)
+}
+
+func (w *writer) connect() error {
+	if w.conn != nil {
+		return nil
+	}
+	c, err := w.open()
+	if err != nil {
+		return mapError(err)
+	}
+	w.conn = c
+	return nil
+}
+
+// drop gives up the connection, and with it an open transaction.
+func (w *writer) drop() {
+	w.conn.close()
+	w.conn = nil
+}
+
+// run executes a group and sets the err of every request in it.
+func (w *writer) run(group []*request) {
+	if err := w.connect(); err != nil {
+		failAll(group, err)
+		return
+	}
+	if err := w.step("BEGIN IMMEDIATE"); err != nil {
+		failAll(group, unavailable(err))
+		if broken(err) {
+			w.drop()
+		}
+		return
+	}
+	written := false
+	for _, r := range group {
+		var intact bool
+		if intact, r.err = w.one(r, len(group) == 1); !intact {
+			w.abort(group, r)
+			return
+		}
+		written = written || r.err == nil
+	}
+	end := "COMMIT"
+	if !written {
+		end = "ROLLBACK"
+	}
+	if err := w.step(end); err != nil {
+		failWritten(group, unavailable(err))
+		w.drop()
+		return
+	}
+	w.commits.Add(1)
+	if w.conn.bad {
+		w.drop()
+	}
+}
+
+// abort gives up a transaction that one Update has ruined for all: those that had
+// succeeded or were still to come fail with it.
+func (w *writer) abort(group []*request, ruined *request) {
+	cause := errors.New("transaction undone")
+	if ruined.err != nil {
+		cause = fmt.Errorf("transaction undone: %w", ruined.err)
+	}
+	if !errors.Is(ruined.err, store.ErrUnavailable) {
+		ruined.err = nil // failWritten sets it
+	}
+	failWritten(group, unavailable(cause))
+	w.drop()
+}
+
+// one runs an Update in a savepoint. An Update that is alone needs none: undoing it is
+// undoing the transaction, which run does because nothing else was written. intact is
+// false if the transaction is gone or cannot be trusted: SQLite undoes all of it on a full
+// disk and on I/O errors.
+func (w *writer) one(r *request, alone bool) (intact bool, err error) {
+	if alone {
+		err = w.call(r)
+		return !w.conn.c.AutocommitEnabled(), err
+	}
+	if err := w.step("SAVEPOINT one"); err != nil {
+		return false, mapError(err)
+	}
+	err = w.call(r)
+	if w.conn.c.AutocommitEnabled() {
+		return false, err
+	}
+	if err != nil {
+		if undo := w.step("ROLLBACK TO one"); undo != nil {
+			return false, errors.Join(err, mapError(undo))
+		}
+	}
+	if release := w.step("RELEASE one"); release != nil {
+		return false, mapError(release)
+	}
+	return true, err
+}
+
+// call runs fn; a panic in it is an error of this Update only.
+func (w *writer) call(r *request) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("update panicked: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return r.update(w.conn)
+}
+
+// step runs a text without parameters and without rows. Errors are the driver's.
+func (w *writer) step(text string) error {
+	s, err := w.conn.c.Prepare(text)
+	if err != nil {
+		return err
+	}
+	_, err = s.Step()
+	s.Reset()
+	return err
+}
+
+func failAll(group []*request, err error) {
+	for _, r := range group {
+		r.err = err
+	}
+}
+
+// failWritten fails the requests that had succeeded; the others have errors of their own.
+func failWritten(group []*request, err error) {
+	for _, r := range group {
+		if r.err == nil {
+			r.err = err
+		}
+	}
+}
