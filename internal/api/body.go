@@ -1,0 +1,221 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/service"
+)
+
+// body says what a route reads.
+type body struct {
+	media []string // media types; nil: any
+	// limit is the largest number of bytes, from the limits in force.
+	limit func(service.Limits) int64
+	// stream leaves reading to the handler.
+	stream bool
+	// json parses the body; an empty one leaves call.value nil.
+	json     bool
+	required bool
+	view     any // a value of the documented type; nil: any content
+	about    string
+}
+
+// jsonBody is the body of most routes.
+func jsonBody(view any, required bool) *body {
+	return &body{
+		media: []string{"application/json"}, json: true, required: required, view: view,
+		limit: func(l service.Limits) int64 { return l.BodyBytes },
+	}
+}
+
+// readBody checks media type and size, reads the body and parses it.
+func (c *call) readBody(b *body) error {
+	limit := b.limit(c.server.limits)
+	if c.r.ContentLength == 0 {
+		return c.parseBody(b)
+	}
+	first, err := c.firstBytes()
+	if err != nil || (len(first) == 0 && !b.stream) {
+		return err
+	}
+	if err := c.checkMediaType(b); err != nil {
+		return err
+	}
+	if c.r.ContentLength > limit {
+		return c.refuseRest(tooLarge(limit))
+	}
+	if c.r.ContentLength < 0 || c.r.ContentLength > patientBytes || b.stream {
+		c.r.Body = &patientReader{
+			body: c.r.Body, control: http.NewResponseController(c.w),
+			until: c.began.Add(idleTimeout + time.Duration(limit/slowestBytesPerSecond)*time.Second),
+		}
+	}
+	if b.stream {
+		return nil
+	}
+	c.raw, err = readAll(c.r.Body, first, c.r.ContentLength, limit)
+	if err != nil {
+		return c.refuseRest(readProblem(err))
+	}
+	return c.parseBody(b)
+}
+
+// firstBytes reads ahead where only reading tells whether there is a body at all.
+func (c *call) firstBytes() ([]byte, error) {
+	if c.r.ContentLength > 0 || c.route.body.stream {
+		return nil, nil
+	}
+	first := make([]byte, 512)
+	n, err := io.ReadAtLeast(c.r.Body, first, 1)
+	if err != nil && err != io.EOF {
+		return nil, c.refuseRest(readProblem(err))
+	}
+	return first[:n], nil
+}
+
+func (c *call) parseBody(b *body) (err error) {
+	if !b.json || len(c.raw) == 0 {
+		return nil
+	}
+	c.value, err = expr.Parse(c.raw, expr.Limits{Depth: c.server.limits.JSONDepth, Bytes: len(c.raw)})
+	if err != nil {
+		return badJSON(err)
+	}
+	if c.value == nil {
+		return badBody(chargehand.CodeInvalidBody, "", "The body must be a JSON object, not null.")
+	}
+	return nil
+}
+
+// checkMediaType refuses what the route cannot read.
+func (c *call) checkMediaType(b *body) error {
+	for _, encoding := range c.r.Header["Content-Encoding"] {
+		if encoding != "" && !strings.EqualFold(encoding, "identity") {
+			return chargehand.NewError(chargehand.CodeUnsupportedMediaType,
+				"Content-Encoding "+quote(encoding)+" is not supported. Send the body as it is.")
+		}
+	}
+	values := c.r.Header["Content-Type"]
+	if b.media == nil {
+		return nil
+	}
+	if len(values) == 1 && values[0] == b.media[0] {
+		return nil // the usual case
+	}
+	wanted := "Send Content-Type: " + strings.Join(b.media, " or ") + "."
+	if len(values) == 0 {
+		return chargehand.NewError(chargehand.CodeUnsupportedMediaType, "The header Content-Type is missing. "+wanted)
+	}
+	media, params, err := mime.ParseMediaType(values[0])
+	charset := params["charset"]
+	if err != nil || !slices.Contains(b.media, media) || slices.ContainsFunc(values, func(v string) bool { return v != values[0] }) {
+		return chargehand.NewError(chargehand.CodeUnsupportedMediaType, "Content-Type "+quote(values[0])+" is not supported. "+wanted)
+	}
+	if charset != "" && !strings.EqualFold(charset, "utf-8") && !strings.EqualFold(charset, "us-ascii") {
+		return chargehand.NewError(chargehand.CodeUnsupportedMediaType, "The charset "+quote(charset)+" is not supported. Send UTF-8.")
+	}
+	return nil
+}
+
+// mediaType is the media type of the request without parameters, in lower case.
+func (c *call) mediaType() string {
+	media, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return media
+}
+
+// refuseRest makes the server close the connection instead of reading the rest of the body.
+func (c *call) refuseRest(err error) error {
+	c.w.Header()["Connection"] = closeValue
+	return err
+}
+
+// readProblem is the error for a body that did not arrive as announced.
+func readProblem(err error) error {
+	var shown *chargehand.Error
+	if errors.As(err, &shown) {
+		return err
+	}
+	detail := "The body does not have the length or the chunks that were announced."
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		detail = "The body did not arrive in time."
+	}
+	return chargehand.NewError(chargehand.CodeInvalidBody, detail)
+}
+
+// readAll reads a body of known or unknown (-1) length, at most limit bytes. It trusts an
+// announced length only as far as bytes arrive.
+func readAll(r io.Reader, first []byte, length, limit int64) ([]byte, error) {
+	const trusted = 1 << 20
+	if length >= 0 && length <= trusted {
+		buf := make([]byte, length)
+		_, err := io.ReadFull(r, buf)
+		return buf, err
+	}
+	buf := bytes.NewBuffer(make([]byte, 0, 64<<10))
+	buf.Write(first)
+	n, err := buf.ReadFrom(io.LimitReader(r, limit+1-int64(len(first))))
+	switch {
+	case err != nil:
+		return nil, err
+	case n+int64(len(first)) > limit:
+		return nil, tooLarge(limit)
+	case length > 0 && n < length:
+		return nil, io.ErrUnexpectedEOF
+	}
+	return buf.Bytes(), nil
+}
+
+// Bodies up to patientBytes must arrive within readTimeout. Larger ones have as long as they
+// keep coming: no pause longer than idleTimeout, and on the whole not slower than
+// slowestBytesPerSecond.
+const (
+	patientBytes          = 1 << 20
+	idleTimeout           = 30 * time.Second
+	slowestBytesPerSecond = 32 << 10
+)
+
+// patientReader moves the read deadline of the connection while bytes arrive.
+type patientReader struct {
+	body    io.ReadCloser
+	control *http.ResponseController
+	until   time.Time
+	moved   time.Time
+}
+
+func (p *patientReader) Read(b []byte) (int, error) {
+	if now := time.Now(); now.Sub(p.moved) > time.Second {
+		deadline := now.Add(idleTimeout)
+		if deadline.After(p.until) {
+			deadline = p.until
+		}
+		// A writer that knows no deadlines has none to move.
+		_ = p.control.SetReadDeadline(deadline)
+		p.moved = now
+	}
+	return p.body.Read(b)
+}
+
+func (p *patientReader) Close() error { return p.body.Close() }
+
+// expectNothing refuses a body that says something.
+func (c *call) expectNothing() error {
+	if fields, ok := c.value.(map[string]any); c.value == nil || ok && len(fields) == 0 {
+		return nil
+	} else if !ok {
+		return badBody(chargehand.CodeInvalidBody, "", "The body must be empty or an empty JSON object.")
+	}
+	return badBody(chargehand.CodeUnknownField, "", "The body must be empty: this operation has no fields.")
+}

@@ -1,0 +1,137 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/service"
+)
+
+// call is one request on its way through the checks, and its answer. It belongs to one
+// goroutine.
+type call struct {
+	server    *Server
+	w         http.ResponseWriter
+	r         *http.Request
+	requestID string
+	began     time.Time
+
+	match     match
+	route     *route // nil until the path and method are known
+	principal *service.Principal
+	args      args
+
+	workflow  chargehand.WorkflowID
+	execution chargehand.ExecutionID
+	batch     chargehand.BatchID
+	file      chargehand.FileID
+	key       chargehand.KeyID
+	name      string // version or problem code
+
+	raw   []byte     // body as it was sent, unless the handler reads it itself
+	value expr.Value // the parsed body of a JSON route; nil: empty body
+
+	status int   // of the answer; 0: nothing was written
+	sent   int64 // bytes of the body of the answer
+}
+
+// run makes the checks in the order of api.md and hands over to the route.
+func (c *call) run() error {
+	c.server.tree.find(c.r.URL, &c.match)
+	var rt *route
+	if c.match.node != nil {
+		rt = c.match.node.route(c.r.Method)
+	}
+	if c.needsKey(rt) {
+		if err := c.authenticate(); err != nil {
+			return err
+		}
+	}
+	if rt == nil {
+		return c.noRoute()
+	}
+	c.route = rt
+	if err := c.parseIDs(); err != nil {
+		return err
+	}
+	if rt.scopes != 0 && c.principal != nil {
+		if err := service.Require(c.principal, rt.scopes); err != nil {
+			return err
+		}
+	}
+	if err := c.parseArgs(); err != nil {
+		return err
+	}
+	if rt.body != nil {
+		if err := c.readBody(rt.body); err != nil {
+			return err
+		}
+	}
+	if rt.slow || c.args.wait > 0 {
+		c.allowTime()
+	}
+	return rt.serve(c)
+}
+
+// needsKey reports whether the request is answered only to somebody with a key. A path that
+// does not exist is closed like all others below APIPath; elsewhere there is nothing to hide.
+func (c *call) needsKey(rt *route) bool {
+	switch {
+	case rt == nil && c.match.node != nil:
+		return !c.match.node.public()
+	case rt == nil:
+		path := c.r.URL.Path
+		return path == chargehand.APIPath || strings.HasPrefix(path, chargehand.APIPath+"/")
+	case rt.signed:
+		return !c.hasSignature() || hasCredential(c.r.Header)
+	}
+	return !rt.public
+}
+
+// authenticate finds out who asks, and takes the request out of the key's bucket.
+func (c *call) authenticate() error {
+	key, err := credential(c.r.Header)
+	if err != nil {
+		return err
+	}
+	c.principal, err = c.server.service.Authenticate(c.r.Context(), key)
+	if err != nil {
+		return err
+	}
+	_, err = c.server.service.Allow(c.principal)
+	return err
+}
+
+// noRoute answers a path that does not exist, or not with this method.
+func (c *call) noRoute() error {
+	if c.match.node == nil {
+		return chargehand.NewError(chargehand.CodeRouteNotFound,
+			"There is no path "+quote(c.r.URL.Path)+" here. All paths are in "+chargehand.APIPath+"/openapi.json.")
+	}
+	c.w.Header().Set("Allow", c.match.node.allow)
+	if c.r.Method == http.MethodOptions {
+		c.empty(http.StatusNoContent)
+		return nil
+	}
+	return chargehand.NewError(chargehand.CodeMethodNotAllowed,
+		"The method "+quote(c.r.Method)+" is not allowed here. Allowed are "+c.match.node.allow+".")
+}
+
+// allowTime lifts the time limit of reading, which would otherwise end the request's context
+// while the answer is still being waited for or written.
+func (c *call) allowTime() {
+	// A writer that knows no deadlines has none to lift.
+	_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
+}
+
+// quote shows text that a client sent: cut short, as a JSON string.
+func quote(text string) string {
+	const most = 100
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	return string(appendText(nil, text))
+}

@@ -1,0 +1,199 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+// maxFields is the number of wrong places that one problem names.
+const maxFields = 100
+
+// problemType is what one error code means to HTTP and to people.
+type problemType struct {
+	status int
+	title  string
+	about  string // what happened and what to do
+}
+
+// problemTypes is the only mapping of error codes to status codes (api.md "Errors").
+var problemTypes = map[chargehand.Code]problemType{
+	chargehand.CodeInvalidJSON: {http.StatusBadRequest, "The body is not valid JSON",
+		"The body cannot be read as one JSON text in UTF-8. Duplicate keys, lone surrogates, NaN, numbers outside the range, more than 64 levels of nesting and text after the value count too. The entry in errors says where it went wrong."},
+	chargehand.CodeInvalidParameter: {http.StatusBadRequest, "A parameter has a bad value",
+		"A query parameter or a header has a value that cannot be used. The entry in errors names it."},
+	chargehand.CodeInvalidBody: {http.StatusBadRequest, "The body cannot be used",
+		"A field is missing or has the wrong type, or the body did not arrive as announced. The entries in errors point to the fields."},
+	chargehand.CodeUnknownField: {http.StatusBadRequest, "The body has an unknown field",
+		"A top-level field of the body is not known here. Often input, inputs and items are confused."},
+	chargehand.CodeAmbiguousCredentials: {http.StatusBadRequest, "Two different API keys were sent",
+		"The headers x-api-key and Authorization hold different keys. Send one key."},
+
+	chargehand.CodeMissingAPIKey: {http.StatusUnauthorized, "An API key is needed",
+		"Send the key in the header x-api-key, or as Authorization: Bearer KEY. A key in a query string is never read."},
+	chargehand.CodeInvalidAPIKey: {http.StatusUnauthorized, "The API key is not valid",
+		"The key is mistyped, was revoked, or belongs to another installation."},
+	chargehand.CodeExpiredAPIKey: {http.StatusUnauthorized, "The API key has expired",
+		"The key was valid until its expiry time. Create a new one."},
+
+	chargehand.CodeInsufficientScope: {http.StatusForbidden, "The API key may not do this",
+		"The key is valid, but it lacks a scope that this operation needs. The detail names it."},
+
+	chargehand.CodeWorkflowNotFound: {http.StatusNotFound, "There is no such workflow",
+		"No workflow with this id can be seen with this key: it does not exist, was deleted, has drafts only, or lies outside what the key may see."},
+	chargehand.CodeVersionNotFound: {http.StatusNotFound, "There is no such version",
+		"The workflow has no version of this name."},
+	chargehand.CodeExecutionNotFound: {http.StatusNotFound, "There is no such execution",
+		"No execution of this workflow with this id can be seen with this key."},
+	chargehand.CodeBatchNotFound: {http.StatusNotFound, "There is no such batch",
+		"No batch of this workflow with this id can be seen with this key."},
+	chargehand.CodeFileNotFound: {http.StatusNotFound, "There is no such file",
+		"No file with this id can be seen with this key, or the signature of the link is wrong."},
+	chargehand.CodeKeyNotFound: {http.StatusNotFound, "There is no such API key",
+		"No API key with this id can be seen with this key."},
+	chargehand.CodeProblemNotFound: {http.StatusNotFound, "There is no such problem type",
+		"The address does not name an error code of this server."},
+	chargehand.CodeRouteNotFound: {http.StatusNotFound, "There is nothing at this address",
+		"The path is not one of this interface. All paths are in the OpenAPI document."},
+
+	chargehand.CodeMethodNotAllowed: {http.StatusMethodNotAllowed, "The method is not allowed here",
+		"The path exists, but not with this method. The header Allow lists the methods."},
+	chargehand.CodePreconditionFailed: {http.StatusPreconditionFailed, "A precondition failed",
+		"The content is not the one that the headers If-Match or If-Unmodified-Since ask for."},
+	chargehand.CodePayloadTooLarge: {http.StatusRequestEntityTooLarge, "The body is too large",
+		"The body is larger than this operation accepts. The detail gives the limit."},
+	chargehand.CodeUnsupportedMediaType: {http.StatusUnsupportedMediaType, "The media type is not supported",
+		"Content-Type or Content-Encoding names something that this operation cannot read. The detail lists what it can."},
+	chargehand.CodeRangeNotSatisfiable: {http.StatusRequestedRangeNotSatisfiable, "The range lies outside the content",
+		"The header Range asks for bytes that the content does not have. Content-Range gives its size."},
+
+	chargehand.CodeIdempotencyInProgress: {http.StatusConflict, "The first request with this Idempotency-Key is still running",
+		"Another request with the same Idempotency-Key has not been answered yet. Try again in a moment."},
+	chargehand.CodeStateConflict: {http.StatusConflict, "The state does not allow this",
+		"The resource is in a state in which the operation has no use, such as cancelling what has ended."},
+	chargehand.CodeResultExpired: {http.StatusGone, "The link has expired",
+		"Links to files are valid for one hour. Read the execution again to get a fresh one."},
+
+	chargehand.CodeInputInvalid: {http.StatusUnprocessableEntity, "The input does not match the schema",
+		"The input breaks the workflow's input_schema. The entries in errors point to the places."},
+	chargehand.CodeItemsEmpty: {http.StatusUnprocessableEntity, "The batch has no items",
+		"A batch needs at least one item."},
+	chargehand.CodeTooManyItems: {http.StatusUnprocessableEntity, "The batch has too many items",
+		"The batch has more items than one request may carry. Send several batches."},
+	chargehand.CodeItemIDsNotUnique: {http.StatusUnprocessableEntity, "Two items have the same id",
+		"Every item id may be used once within a batch."},
+	chargehand.CodeDefinitionInvalid: {http.StatusUnprocessableEntity, "The definition is not valid",
+		"The workflow definition was refused. The entries in errors give line, column and pointer of every problem."},
+	chargehand.CodeIdempotencyKeyReused: {http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request",
+		"The same Idempotency-Key was sent before with a different body. Use a new key for a new request."},
+
+	chargehand.CodeRateLimited: {http.StatusTooManyRequests, "Too many requests",
+		"The key has used up its requests for the moment. Retry-After says when to try again."},
+	chargehand.CodeQueueFull: {http.StatusTooManyRequests, "Too many executions are queued",
+		"The workflow has as many queued executions as it may have. Retry-After says when to try again."},
+
+	chargehand.CodeInternal: {http.StatusInternalServerError, "Something went wrong on the server",
+		"The fault is the server's. Tell its operator the request_id."},
+	chargehand.CodeUnavailable: {http.StatusServiceUnavailable, "The server cannot do this at the moment",
+		"The server is starting, stopping, or cannot write to its storage. Retry-After says when to try again."},
+}
+
+// retryAfterSeconds is the hint of 429 and 503 where the service gives none.
+const retryAfterSeconds = 1
+
+// asProblem turns any error into one that may be shown. The second result is the error to
+// log, nil if there is nothing to tell the operator.
+func asProblem(err error) (*chargehand.Error, error) {
+	var shown *chargehand.Error
+	if errors.As(err, &shown) {
+		if _, ok := problemTypes[shown.Code]; ok && shown.Code != chargehand.CodeInternal {
+			return shown, nil
+		}
+	}
+	return &chargehand.Error{Code: chargehand.CodeInternal, Detail: internalDetail}, err
+}
+
+const internalDetail = "An unexpected error occurred. It was logged under the request_id."
+
+// appendProblem appends the problem document of e. base is scheme and host of this server.
+func appendProblem(dst []byte, e *chargehand.Error, base, instance, requestID string) []byte {
+	about := problemTypes[e.Code]
+	o := object(dst)
+	o.text("type", base+chargehand.APIPath+"/problems/"+string(e.Code))
+	o.text("title", about.title)
+	o.number("status", int64(about.status))
+	o.text("detail", e.Detail)
+	o.text("instance", instance)
+	o.text("code", string(e.Code))
+	if len(e.Fields) > 0 {
+		o.key("errors")
+		o.dst = append(o.dst, '[')
+		for i, f := range e.Fields[:min(len(e.Fields), maxFields)] {
+			if i > 0 {
+				o.dst = append(o.dst, ',')
+			}
+			o.dst = appendFieldError(o.dst, f)
+		}
+		o.dst = append(o.dst, ']')
+	}
+	o.text("request_id", requestID)
+	return o.end()
+}
+
+func appendFieldError(dst []byte, f chargehand.FieldError) []byte {
+	o := object(dst)
+	if f.Parameter != "" {
+		o.text("parameter", f.Parameter)
+	} else {
+		o.text("pointer", f.Pointer)
+	}
+	o.text("code", f.Code)
+	o.text("detail", f.Detail)
+	if f.Line > 0 {
+		o.number("line", int64(f.Line))
+		o.number("column", int64(f.Column))
+	}
+	return o.end()
+}
+
+// badParameter is the error for a query parameter, header or path segment that cannot be
+// used. detail completes the sentence that starts with the name.
+func badParameter(name, detail string) error {
+	sentence := name + " " + detail
+	return &chargehand.Error{
+		Code: chargehand.CodeInvalidParameter, Detail: sentence,
+		Fields: []chargehand.FieldError{{Parameter: name, Code: string(chargehand.CodeInvalidParameter), Detail: sentence}},
+	}
+}
+
+// badBody is the error for one field of a body that cannot be used.
+func badBody(code chargehand.Code, pointer, detail string) error {
+	return &chargehand.Error{
+		Code: code, Detail: detail,
+		Fields: []chargehand.FieldError{{Pointer: pointer, Code: string(code), Detail: detail}},
+	}
+}
+
+// badJSON is the error for a body that is no JSON text.
+func badJSON(err error) error {
+	var syntax *expr.SyntaxError
+	if !errors.As(err, &syntax) {
+		return err
+	}
+	return &chargehand.Error{
+		Code:   chargehand.CodeInvalidJSON,
+		Detail: "line " + strconv.Itoa(syntax.Line) + ", column " + strconv.Itoa(syntax.Column) + ": " + syntax.Detail,
+		Fields: []chargehand.FieldError{{
+			Pointer: syntax.Pointer, Code: syntax.Code, Detail: syntax.Detail, Line: syntax.Line, Column: syntax.Column,
+		}},
+	}
+}
+
+// tooLarge is the error for a body above a limit in bytes.
+func tooLarge(limit int64) error {
+	return chargehand.NewError(chargehand.CodePayloadTooLarge,
+		"The body is larger than "+strconv.FormatInt(limit, 10)+" bytes, the limit of this operation.")
+}

@@ -1,0 +1,327 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/service"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// retryLaterValue is the hint on executions and batches that are not final yet.
+var retryLaterValue = []string{"1"}
+
+var (
+	versionParameter = &parameter{
+		name: "version", in: "query", about: "Run this version instead of the current one.",
+		schema: huma.Schema{Type: "string", MinLength: count(1)},
+		read: func(c *call, value string) (complaint string) {
+			if value == "" {
+				return "must name a version."
+			}
+			c.args.version = value
+			return ""
+		},
+	}
+	fromParameter = &parameter{
+		name: "from", in: "query", about: "Keep what came before this task. Not supported yet.",
+		schema: huma.Schema{Type: "string"},
+		read: func(c *call, value string) (complaint string) {
+			c.args.from = value
+			return ""
+		},
+	}
+	statusParameter = &parameter{
+		name: "status", in: "query", about: "Only executions with this status.",
+		schema: huma.Schema{Type: "string", Enum: []any{"initial", "processing", "human_in_the_loop", "finished", "error"}},
+		read: func(c *call, value string) (complaint string) {
+			status, ok := chargehand.ParseStatus(value)
+			if !ok {
+				return "must be one of initial, processing, human_in_the_loop, finished, error."
+			}
+			c.args.status = status
+			return ""
+		},
+	}
+	batchParameter = &parameter{
+		name: "batch_id", in: "query", about: "Only executions of this batch.",
+		schema: huma.Schema{Type: "string", Format: "uuid"},
+		read: func(c *call, value string) (complaint string) {
+			if setID(&c.args.batch, value) != nil {
+				return "must be the id of a batch."
+			}
+			return ""
+		},
+	}
+	createdAfterParameter = &parameter{
+		name: "created_after", in: "query", about: "Only what was created after this time.",
+		schema: huma.Schema{Type: "string", Format: "date-time"},
+		read: func(c *call, value string) (complaint string) {
+			c.args.createdAfter, complaint = parseTime(value)
+			return complaint
+		},
+	}
+	createdBeforeParameter = &parameter{
+		name: "created_before", in: "query", about: "Only what was created before this time.",
+		schema: huma.Schema{Type: "string", Format: "date-time"},
+		read: func(c *call, value string) (complaint string) {
+			c.args.createdBefore, complaint = parseTime(value)
+			return complaint
+		},
+	}
+)
+
+// The bodies as the document describes them; the service reads them.
+type (
+	createExecutionBody struct {
+		Input map[string]any `json:"input,omitempty" doc:"Input data; must match the workflow's input_schema if it has one. Missing: {}."`
+	}
+	cancelBody struct {
+		Reason string `json:"reason,omitempty" doc:"Shown in the error of what was cancelled."`
+	}
+	nothing struct{}
+)
+
+func executionEndpoints() []endpoint {
+	const list, one = "/workflows/{workflowId}/executions", "/workflows/{workflowId}/executions/{executionId}"
+	filters := []*parameter{
+		statusParameter, batchParameter, createdAfterParameter, createdBeforeParameter, limitParameter, cursorParameter,
+	}
+	created := []string{"Location", "ETag", "Idempotency-Replayed", "Preference-Applied"}
+	return []endpoint{
+		{
+			method: post, path: list, id: "createExecution", tag: "Executions",
+			summary: "Create execution", about: "The execution is durable before the answer.",
+			scopes: service.ScopeExecutionsCreate, body: jsonBody(createExecutionBody{}, false),
+			parameters: []*parameter{versionParameter, waitParameter, preferParameter, idempotencyParameter},
+			answers:    []answer{{status: 201, about: "Execution created", view: createdExecution{}, headers: created}},
+			problems:   []chargehand.Code{chargehand.CodeInputInvalid, chargehand.CodeVersionNotFound, chargehand.CodeQueueFull},
+			serve:      (*call).createExecution,
+		},
+		{
+			method: get, path: list, id: "listWorkflowExecutions", tag: "Executions",
+			summary: "List the executions of a workflow", about: "Newest first.",
+			scopes: service.ScopeExecutionsRead, parameters: filters,
+			answers: []answer{{status: 200, about: "List of executions", view: executionPage{}}},
+			serve:   (*call).listExecutions,
+		},
+		{
+			method: get, path: "/executions", id: "listExecutions", tag: "Executions",
+			summary: "List executions of all workflows", about: "Newest first.",
+			scopes: service.ScopeExecutionsRead, parameters: filters,
+			answers: []answer{{status: 200, about: "List of executions", view: executionPage{}}},
+			serve:   (*call).listExecutions,
+		},
+		{
+			method: get, path: one, id: "getExecution", tag: "Executions",
+			summary: "Get execution", scopes: service.ScopeExecutionsRead,
+			parameters: []*parameter{waitParameter, preferParameter, ifNoneMatchParameter},
+			answers: []answer{
+				{status: 200, about: "Execution details", view: execution{}, headers: []string{"ETag", "Retry-After", "Preference-Applied"}},
+				{status: 304, about: "Nothing has changed since the answer with this ETag", headers: []string{"ETag"}},
+			},
+			serve: (*call).getExecution,
+		},
+		{
+			method: post, path: one + "/cancel", id: "cancelExecution", tag: "Executions",
+			summary: "Cancel an execution", about: "The execution has ended when this answers.",
+			scopes: service.ScopeExecutionsManage, body: jsonBody(cancelBody{}, false), parameters: []*parameter{idempotencyParameter},
+			answers:  []answer{{status: 202, about: "Cancelled", view: execution{}, headers: []string{"ETag", "Idempotency-Replayed"}}},
+			problems: []chargehand.Code{chargehand.CodeStateConflict},
+			serve:    (*call).cancelExecution,
+		},
+		{
+			method: post, path: one + "/retry", id: "retryExecution", tag: "Executions",
+			summary: "Run an execution again", about: "Makes a new execution with the same input and, unless version is given, the same revision.",
+			scopes: service.ScopeExecutionsManage, body: jsonBody(nothing{}, false),
+			parameters: []*parameter{versionParameter, fromParameter, waitParameter, preferParameter, idempotencyParameter},
+			answers:    []answer{{status: 201, about: "Execution created", view: createdExecution{}, headers: created}},
+			problems: []chargehand.Code{
+				chargehand.CodeStateConflict, chargehand.CodeVersionNotFound, chargehand.CodeInputInvalid, chargehand.CodeQueueFull,
+			},
+			serve: (*call).retryExecution,
+		},
+		{
+			method: get, path: one + "/timeline", id: "getTimeline", tag: "Executions",
+			summary: "Get the timeline of an execution", about: "One entry per run of a task, in the order in which they started.",
+			scopes: service.ScopeExecutionsRead, parameters: []*parameter{limitParameter, seqCursorParameter},
+			answers: []answer{{status: 200, about: "The timeline", view: timelinePage{}}},
+			serve:   (*call).getTimeline,
+		},
+	}
+}
+
+func (c *call) createExecution() error {
+	ctx, done := c.waiting()
+	defer done()
+	e, replayed, err := c.server.service.CreateExecution(ctx, c.principal, service.CreateExecution{
+		Workflow: c.workflow, Version: c.args.version, Body: c.value, Idempotency: c.idempotency(), View: c.asked(),
+	})
+	if err != nil {
+		return err
+	}
+	c.created(e, replayed)
+	return nil
+}
+
+func (c *call) retryExecution() error {
+	ctx, done := c.waiting()
+	defer done()
+	e, replayed, err := c.server.service.RetryExecution(ctx, c.principal, service.RetryExecution{
+		Workflow: c.workflow, Execution: c.execution, Version: c.args.version, From: c.args.from, Body: c.value,
+		Idempotency: c.idempotency(), View: c.asked(),
+	})
+	if err != nil {
+		return err
+	}
+	c.created(e, replayed)
+	return nil
+}
+
+// created answers with a new execution.
+func (c *call) created(e *service.Execution, replayed bool) {
+	c.replayed(replayed)
+	c.location("/workflows/" + e.Workflow.String() + "/executions/" + e.ID.String())
+	c.w.Header()["Etag"] = []string{`"` + e.ETag + `"`}
+	o := object(make([]byte, 0, 768))
+	appendID(&o, "execution_id", e.ID)
+	appendExecution(&o, e)
+	c.json(http.StatusCreated, o.end())
+}
+
+func (c *call) getExecution() error {
+	ctx, done := c.waiting()
+	defer done()
+	e, err := c.server.service.GetExecution(ctx, c.principal, c.workflow, c.execution, c.asked())
+	if err != nil {
+		return err
+	}
+	if c.notModified(e.ETag) {
+		c.empty(http.StatusNotModified)
+		return nil
+	}
+	if !e.Status.Final() {
+		c.w.Header()["Retry-After"] = retryLaterValue
+	}
+	o := object(make([]byte, 0, 768))
+	appendExecution(&o, e)
+	c.json(http.StatusOK, o.end())
+	return nil
+}
+
+func (c *call) cancelExecution() error {
+	e, replayed, err := c.server.service.CancelExecution(c.r.Context(), c.principal, service.ChangeExecution{
+		Workflow: c.workflow, Execution: c.execution, Body: c.value, Idempotency: c.idempotency(), View: c.asked(),
+	})
+	if err != nil {
+		return err
+	}
+	c.replayed(replayed)
+	c.w.Header()["Etag"] = []string{`"` + e.ETag + `"`}
+	o := object(nil)
+	appendExecution(&o, e)
+	c.json(http.StatusAccepted, o.end())
+	return nil
+}
+
+func (c *call) listExecutions() error {
+	page, err := c.server.service.ListExecutions(c.r.Context(), c.principal, service.ListExecutions{
+		Workflow: c.workflow, Status: c.args.status, Batch: c.args.batch,
+		CreatedAfter: c.args.createdAfter, CreatedBefore: c.args.createdBefore,
+		Limit: c.args.limit, After: c.args.after, View: c.asked(),
+	})
+	if err != nil {
+		return err
+	}
+	l := openList(len(page.Data) * 512)
+	for _, e := range page.Data {
+		o := object(l.next())
+		appendExecution(&o, e)
+		l.add(o.end())
+	}
+	c.json(http.StatusOK, l.end(cursorText(page.Cursor)))
+	return nil
+}
+
+// asked says how the answer is to be shown.
+func (c *call) asked() service.View {
+	return service.View{BaseURL: c.base(), Wait: c.args.wait}
+}
+
+// waiting is the context of a call that may wait. It ends early when the server stops; the
+// service answers what it has then.
+func (c *call) waiting() (context.Context, func()) {
+	if c.args.wait <= 0 {
+		return c.r.Context(), func() {}
+	}
+	c.w.Header()["Preference-Applied"] = []string{"wait=" + strconv.Itoa(int(c.args.wait.Seconds()))}
+	ctx, cancel := context.WithCancel(c.r.Context())
+	release := context.AfterFunc(c.server.stopping, cancel)
+	return ctx, func() { release(); cancel() }
+}
+
+// appendExecution appends the fields of a read answer to o.
+func appendExecution(o *writer, e *service.Execution) {
+	appendID(o, "id", e.ID)
+	appendID(o, "workflow_id", e.Workflow)
+	o.text("status", e.Status.String())
+	o.time("created_at", e.CreatedAt.UnixMilli())
+	if e.Results == nil {
+		o.null("results")
+	} else {
+		appendResults(o, "results", e.Results)
+	}
+	o.text("phase", e.Phase.String())
+	o.text("workflow_version", e.WorkflowVersion)
+	o.text("environment", e.Environment.String())
+	if !e.Batch.IsZero() {
+		appendID(o, "batch_id", e.Batch)
+	}
+	if !e.RetryOf.IsZero() {
+		appendID(o, "retry_of", e.RetryOf)
+	}
+	o.optionalTime("started_at", e.StartedAt)
+	o.optionalTime("finished_at", e.FinishedAt)
+	if e.Output != nil {
+		o.raw("output", e.Output)
+	}
+	if e.Error != nil {
+		appendExecutionError(o, e.Error)
+	}
+}
+
+func appendExecutionError(o *writer, e *service.ExecutionError) {
+	o.key("error")
+	in := object(o.dst)
+	in.text("type", e.Type)
+	in.number("status", int64(e.Status))
+	in.optionalText("title", e.Title)
+	in.optionalText("detail", e.Detail)
+	in.optionalText("instance", e.Instance)
+	in.text("code", e.Code)
+	in.text("origin", e.Origin)
+	in.boolean("retryable", e.Retryable)
+	o.dst = in.end()
+}
+
+func appendResults(o *writer, name string, results []service.Result) {
+	o.key(name)
+	o.dst = append(o.dst, '[')
+	for i := range results {
+		r := &results[i]
+		if i > 0 {
+			o.dst = append(o.dst, ',')
+		}
+		in := object(o.dst)
+		in.text("filename", r.Filename)
+		in.text("url", r.URL)
+		in.number("size", r.Size)
+		in.text("content_type", r.ContentType)
+		in.optionalText("sha256", r.SHA256)
+		in.optionalTime("expires_at", r.ExpiresAt)
+		o.dst = in.end()
+	}
+	o.dst = append(o.dst, ']')
+}

@@ -1,0 +1,132 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/chargehand/chargehand/internal/service"
+)
+
+// The bodies as the document describes them; the service reads them.
+type (
+	createKeyBody struct {
+		Name        string   `json:"name" minLength:"1"`
+		Environment string   `json:"environment,omitempty" enum:"live,test" doc:"Default: that of the key which asks."`
+		Preset      string   `json:"preset,omitempty" enum:"run,observe,operate,deploy,all" doc:"Instead of scopes; default run."`
+		Scopes      []string `json:"scopes,omitempty" nullable:"false"`
+		Workflows   []string `json:"workflows,omitempty" format:"uuid" nullable:"true" doc:"The only workflows that the key may see; null or missing: all."`
+		ExpiresAt   *moment  `json:"expires_at,omitempty" nullable:"true" doc:"null or missing: never."`
+		RateLimit   *float64 `json:"rate_limit,omitempty" nullable:"true" doc:"Requests per second; null or missing: the installation's."`
+	}
+	patchKeyBody struct {
+		Name      string   `json:"name,omitempty" minLength:"1"`
+		Preset    string   `json:"preset,omitempty" enum:"run,observe,operate,deploy,all"`
+		Scopes    []string `json:"scopes,omitempty" nullable:"false"`
+		Workflows []string `json:"workflows,omitempty" format:"uuid" nullable:"true"`
+		ExpiresAt *moment  `json:"expires_at,omitempty" nullable:"true"`
+		RateLimit *float64 `json:"rate_limit,omitempty" nullable:"true"`
+	}
+)
+
+func keyEndpoints() []endpoint {
+	return []endpoint{
+		{
+			method: get, path: "/api-keys", id: "listAPIKeys", tag: "API keys",
+			summary: "List API keys", about: "Newest first, without the keys themselves.",
+			scopes: service.ScopeAdmin, parameters: []*parameter{limitParameter, cursorParameter},
+			answers: []answer{{status: 200, about: "List of API keys", view: apiKeyPage{}}},
+			serve:   (*call).listKeys,
+		},
+		{
+			method: post, path: "/api-keys", id: "createAPIKey", tag: "API keys",
+			summary: "Create an API key", about: "The key itself is shown in this answer only. It grants at most the scopes of the key that asks.",
+			scopes: service.ScopeAdmin, parameters: []*parameter{idempotencyParameter}, body: jsonBody(createKeyBody{}, true),
+			answers: []answer{{status: 201, about: "Created", view: apiKey{}, headers: []string{"Location", "Idempotency-Replayed"}}},
+			serve:   (*call).createKey,
+		},
+		{
+			method: get, path: "/api-keys/{keyId}", id: "getAPIKey", tag: "API keys",
+			summary: "Get an API key", scopes: service.ScopeAdmin,
+			answers: []answer{{status: 200, about: "The key", view: apiKey{}}},
+			serve:   (*call).getKey,
+		},
+		{
+			method: patch, path: "/api-keys/{keyId}", id: "updateAPIKey", tag: "API keys",
+			summary: "Change an API key", about: "Fields that are left out stay as they are.",
+			scopes: service.ScopeAdmin, body: jsonBody(patchKeyBody{}, true),
+			answers: []answer{{status: 200, about: "The key", view: apiKey{}}},
+			serve:   (*call).patchKey,
+		},
+		{
+			method: remove, path: "/api-keys/{keyId}", id: "revokeAPIKey", tag: "API keys",
+			summary: "Revoke an API key", scopes: service.ScopeAdmin,
+			answers: []answer{{status: 204, about: "Revoked"}},
+			serve:   (*call).revokeKey,
+		},
+	}
+}
+
+func (c *call) listKeys() error {
+	page, err := c.server.service.ListKeys(c.r.Context(), c.principal, c.args.limit, c.args.after)
+	if err != nil {
+		return err
+	}
+	v := apiKeyPage{Data: make([]apiKey, len(page.Data)), Cursor: cursorText(page.Cursor)}
+	for i := range page.Data {
+		v.Data[i] = viewKey(&page.Data[i])
+	}
+	return c.view(http.StatusOK, v)
+}
+
+func (c *call) createKey() error {
+	key, replayed, err := c.server.service.CreateKey(c.r.Context(), c.principal, service.CreateKey{
+		Body: c.value, Idempotency: c.idempotency(),
+	})
+	if err != nil {
+		return err
+	}
+	c.replayed(replayed)
+	c.location("/api-keys/" + key.ID.String())
+	return c.view(http.StatusCreated, viewKey(key))
+}
+
+func (c *call) getKey() error {
+	key, err := c.server.service.GetKey(c.r.Context(), c.principal, c.key)
+	if err != nil {
+		return err
+	}
+	return c.view(http.StatusOK, viewKey(key))
+}
+
+func (c *call) patchKey() error {
+	key, err := c.server.service.PatchKey(c.r.Context(), c.principal, c.key, c.value)
+	if err != nil {
+		return err
+	}
+	return c.view(http.StatusOK, viewKey(key))
+}
+
+func (c *call) revokeKey() error {
+	if err := c.server.service.RevokeKey(c.r.Context(), c.principal, c.key); err != nil {
+		return err
+	}
+	c.empty(http.StatusNoContent)
+	return nil
+}
+
+func viewKey(k *service.Key) apiKey {
+	v := apiKey{
+		ID: k.ID, Name: k.Name, Environment: k.Environment.String(), Prefix: k.Prefix, LastFour: k.LastFour,
+		Scopes: k.Scopes.Names(), Workflows: k.Workflows, CreatedAt: at(k.CreatedAt), ExpiresAt: at(k.ExpiresAt),
+		LastUsedAt: at(k.LastUsedAt), Key: k.Secret,
+	}
+	if v.Scopes == nil {
+		v.Scopes = []string{}
+	}
+	if k.RatePerSecond != 0 {
+		v.RateLimit = &k.RatePerSecond
+	}
+	if !k.CreatedBy.IsZero() {
+		v.CreatedBy = &k.CreatedBy
+	}
+	return v
+}

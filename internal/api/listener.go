@@ -1,0 +1,97 @@
+package api
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/chargehand/chargehand"
+)
+
+// listener wraps accepted connections, because net/http refuses some requests before any
+// handler runs (a control character in the path, headers that are too long …) and answers
+// in plain text. See refusal.
+type listener struct {
+	net.Listener
+	server *Server
+}
+
+func (l listener) Accept() (net.Conn, error) {
+	accepted, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	if tcp, ok := accepted.(*net.TCPConn); ok {
+		return &conn{tcp, l.server}, nil
+	}
+	return accepted, nil
+}
+
+// conn rewrites the refusals of net/http to problems. All other methods are those of the
+// TCP connection, so net/http finds everything it looks for.
+type conn struct {
+	*net.TCPConn
+	server *Server
+}
+
+func (c *conn) Write(b []byte) (int, error) {
+	status, detail, ok := refusal(b)
+	if !ok {
+		return c.TCPConn.Write(b)
+	}
+	if _, err := c.TCPConn.Write(c.server.refusalAnswer(status, detail, c.LocalAddr().String())); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// refusalHeaders is what net/http writes between the status line and the text when it
+// refuses a request by itself. No handler's answer begins this way: the server's own
+// headers are sorted in between.
+const refusalHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+
+// refusal recognises an answer that net/http made by itself.
+func refusal(b []byte) (status int, detail string, ok bool) {
+	const start = "HTTP/1.1 "
+	if len(b) > 512 || !bytes.HasPrefix(b, []byte(start)) {
+		return 0, "", false
+	}
+	if bytes.HasPrefix(b, []byte("HTTP/1.1 417 ")) {
+		return http.StatusExpectationFailed, "", true
+	}
+	line, text, ok := strings.Cut(string(b), refusalHeaders)
+	if !ok || strings.Contains(line, "\r\n") || len(line) < len(start)+3 {
+		return 0, "", false
+	}
+	status, err := strconv.Atoi(line[len(start) : len(start)+3])
+	return status, text, err == nil && status >= 400
+}
+
+// refusalAnswer is the whole answer to a request that net/http refused.
+func (s *Server) refusalAnswer(status int, text, addr string) []byte {
+	e := &chargehand.Error{Code: chargehand.CodeInvalidParameter}
+	_, reason, found := strings.Cut(text, ": ")
+	switch {
+	case status == http.StatusRequestHeaderFieldsTooLarge:
+		e.Detail = "The request line and the headers are together larger than " + strconv.Itoa(maxHeaderBytes) + " bytes."
+	case found:
+		e.Detail = "The request line or a header cannot be read: " + reason + "."
+	case status == http.StatusExpectationFailed:
+		e.Detail = "The header Expect names something other than 100-continue."
+	case status == http.StatusNotImplemented:
+		e.Detail = "The header Transfer-Encoding names something other than chunked."
+	default:
+		e.Detail = "The request line or a header cannot be read: it is malformed or holds a control character."
+	}
+	base := s.publicURL
+	if base == "" {
+		base = "http://" + addr
+	}
+	requestID := newRequestID()
+	body := appendProblem(nil, e, base, "/", requestID)
+	answer := "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/problem+json\r\nContent-Length: " +
+		strconv.Itoa(len(body)) + "\r\nX-Content-Type-Options: nosniff\r\nX-Request-Id: " + requestID + "\r\n\r\n"
+	return append([]byte(answer), body...)
+}

@@ -1,0 +1,166 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/chargehand/chargehand"
+)
+
+// Header values that never change are shared by all answers. net/http only reads them.
+var (
+	jsonValue    = []string{"application/json"}
+	problemValue = []string{"application/problem+json"}
+	nosniffValue = []string{"nosniff"}
+	cacheValue   = []string{"private, no-cache"}
+	closeValue   = []string{"close"}
+	bearerValue  = []string{"Bearer"}
+	trueValue    = []string{"true"}
+)
+
+// maxInstance bounds the path that problems and logs repeat.
+const maxInstance = 2048
+
+// send answers with a body that is complete.
+func (c *call) send(status int, mediaType []string, body []byte) {
+	h := c.w.Header()
+	h["Content-Type"] = mediaType
+	if len(body) > 1<<10 { // net/http counts short bodies itself
+		h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
+	c.status = status
+	c.w.WriteHeader(status)
+	if c.r.Method == http.MethodHead {
+		return
+	}
+	n, _ := c.w.Write(body) // if the client is gone there is nobody to tell
+	c.sent += int64(n)
+}
+
+// json answers with a JSON text.
+func (c *call) json(status int, body []byte) { c.send(status, jsonValue, body) }
+
+// view answers with a value of one of the types in view.go.
+func (c *call) view(status int, v any) error {
+	var buf bytes.Buffer
+	encoder := json.NewEncoder(&buf)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	c.json(status, bytes.TrimSuffix(buf.Bytes(), []byte("\n")))
+	return nil
+}
+
+// empty answers without a body.
+func (c *call) empty(status int) {
+	c.status = status
+	c.w.WriteHeader(status)
+}
+
+// fail answers with a problem. Nothing is left to answer if the status was sent already: the
+// connection is cut off, so that the client does not take half an answer for a whole one.
+func (c *call) fail(err error) {
+	shown, hidden := asProblem(err)
+	if hidden != nil && c.r.Context().Err() == nil {
+		c.server.log.LogAttrs(c.r.Context(), slog.LevelError, "request failed",
+			slog.String("method", c.r.Method), slog.String("path", cut(c.r.URL.EscapedPath(), maxInstance)),
+			slog.String("request_id", c.requestID), slog.Any("error", hidden))
+	}
+	if c.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	about := problemTypes[shown.Code]
+	h := c.w.Header()
+	switch about.status {
+	case http.StatusUnauthorized:
+		h["Www-Authenticate"] = bearerValue
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		h["Retry-After"] = []string{strconv.Itoa(max(shown.RetryAfter, retryAfterSeconds))}
+	}
+	path := cut(c.r.URL.EscapedPath(), maxInstance)
+	c.send(about.status, problemValue, appendProblem(nil, shown, c.base(), path, c.requestID))
+}
+
+// recovered answers a request whose handler panicked.
+func (c *call) recovered(p any) {
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(http.ErrAbortHandler)
+	}
+	c.server.log.LogAttrs(c.r.Context(), slog.LevelError, "request panicked",
+		slog.String("method", c.r.Method), slog.String("path", cut(c.r.URL.EscapedPath(), maxInstance)),
+		slog.String("request_id", c.requestID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+	if c.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	c.fail(&chargehand.Error{Code: chargehand.CodeInternal})
+}
+
+// base is what stands before /api/v1 in the addresses of this answer.
+func (c *call) base() string {
+	if c.server.publicURL != "" {
+		return c.server.publicURL
+	}
+	scheme := "http://"
+	if c.r.TLS != nil {
+		scheme = "https://"
+	}
+	if isHost(c.r.Host) {
+		return scheme + c.r.Host
+	}
+	if addr, ok := c.r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		return scheme + addr.String()
+	}
+	return scheme + "localhost"
+}
+
+// isHost reports whether a Host header can stand in an address. Forwarding headers are not
+// trusted; behind a proxy the public address is configured.
+func isHost(host string) bool {
+	return host != "" && len(host) <= 255 && !strings.ContainsFunc(host, func(r rune) bool {
+		alphanumeric := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		return !alphanumeric && !strings.ContainsRune("-._:[]", r)
+	})
+}
+
+// notModified reports whether the client has this representation already, and sets the tag.
+func (c *call) notModified(tag string) bool {
+	quoted := `"` + tag + `"`
+	c.w.Header()["Etag"] = []string{quoted}
+	for _, line := range c.r.Header["If-None-Match"] {
+		for candidate := range strings.SplitSeq(line, ",") {
+			candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
+			if candidate == quoted || candidate == "*" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// newRequestID is unique enough to find a request in a log; it keeps no secret.
+func newRequestID() string {
+	id := make([]byte, 0, 20)
+	id = append(id, "req_"...)
+	for n := rand.Uint64(); len(id) < cap(id); n >>= 4 {
+		id = append(id, hexDigits[n&15])
+	}
+	return string(id)
+}
+
+// cut shortens text to at most n bytes.
+func cut(text string, n int) string {
+	if len(text) > n {
+		return text[:n]
+	}
+	return text
+}

@@ -1,0 +1,106 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/service"
+)
+
+// endpoint is one row of the table of routes: everything that routing, the checks and the
+// document need to know about it.
+type endpoint struct {
+	method  string
+	path    string // below APIPath; starting with "root:" it stands at the root
+	id      string // operation id in the document
+	tag     string
+	summary string
+	about   string
+	scopes  service.Scopes // all of them are needed; 0: any key
+	// parameters are read in this order; the first bad one is answered.
+	parameters []*parameter
+	body       *body
+	answers    []answer
+	// problems are the codes that do not follow from the other columns.
+	problems []chargehand.Code
+	// slow marks routes that may read or write for longer than the usual time limits.
+	slow  bool
+	serve func(*call) error
+}
+
+// answer documents one successful answer.
+type answer struct {
+	status  int
+	about   string
+	media   string // default application/json
+	view    any    // a value of the documented type; nil: no body, or not JSON
+	headers []string
+}
+
+// publicRoutes is the exact list of what is answered without a key.
+var publicRoutes = []string{
+	"GET /healthz",
+	"GET /readyz",
+	"GET /api/v1/openapi.json",
+	"GET /api/v1/problems/{code}",
+}
+
+// signedRoutes are answered without a key too, if the address is signed.
+var signedRoutes = []string{
+	"GET /api/v1/files/{fileId}/content",
+}
+
+// endpoints is the table of all routes.
+func endpoints() []endpoint {
+	return slices.Concat(
+		workflowEndpoints(), versionEndpoints(), executionEndpoints(), batchEndpoints(),
+		fileEndpoints(), keyEndpoints(), serverEndpoints(),
+	)
+}
+
+// route is an endpoint that is ready to serve.
+type route struct {
+	endpoint
+	path    string      // the whole path
+	params  []paramKind // in the order of the path
+	public  bool
+	signed  bool
+	metrics *routeMetrics
+}
+
+func newRoute(e endpoint, m *metrics) *route {
+	rt := &route{endpoint: e, path: e.fullPath()}
+	name := e.method + " " + rt.path
+	rt.public = slices.Contains(publicRoutes, name)
+	rt.signed = slices.Contains(signedRoutes, name)
+	rt.metrics = m.route(name)
+	for segment := range strings.SplitSeq(rt.path, "/") {
+		if strings.HasPrefix(segment, "{") {
+			rt.params = append(rt.params, paramKinds[strings.Trim(segment, "{}")])
+		}
+	}
+	return rt
+}
+
+// fullPath is the path that requests have.
+func (e *endpoint) fullPath() string {
+	if path, ok := strings.CutPrefix(e.path, "root:"); ok {
+		return path
+	}
+	return chargehand.APIPath + e.path
+}
+
+// public reports whether every route of the path is public, so that the path is no secret.
+func (n *node) public() bool {
+	return !slices.ContainsFunc(n.routes, func(rt *route) bool { return !rt.public })
+}
+
+// get, post … shorten the rows of the table.
+const (
+	get    = http.MethodGet
+	post   = http.MethodPost
+	patch  = http.MethodPatch
+	remove = http.MethodDelete
+)

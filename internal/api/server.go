@@ -1,0 +1,146 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/service"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Config is what a Server is made of. Service is required.
+type Config struct {
+	Service Service
+	Log     *slog.Logger // default: discards
+	// PublicURL stands before /api/v1 in addresses, without a slash at the end; empty: scheme
+	// and host of the request.
+	PublicURL string
+	// Ready reports whether requests can be served (/readyz); nil: always.
+	Ready func() bool
+	// Metrics is what /metrics shows; the server adds its own. Default: an empty registry.
+	Metrics *prometheus.Registry
+	// Version of the product, for the OpenAPI document.
+	Version string
+}
+
+// Server is the HTTP interface: an http.Handler, and an http.Server around it.
+type Server struct {
+	service   Service
+	limits    service.Limits
+	log       *slog.Logger
+	publicURL string
+	ready     func() bool
+	registry  *prometheus.Registry
+	metrics   *metrics
+	tree      node
+	document  document
+	http      *http.Server
+
+	stopping context.Context // ends when Shutdown begins
+	stop     context.CancelFunc
+}
+
+// Time limits of connections. Routes that read or write much, or wait, set their own.
+const (
+	readHeaderTimeout = 10 * time.Second
+	readTimeout       = 30 * time.Second
+	writeTimeout      = 90 * time.Second // above the longest wait
+	keepAliveTimeout  = 2 * time.Minute
+	maxHeaderBytes    = 64 << 10
+)
+
+// New returns a server that serves nothing yet.
+func New(c Config) *Server {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Ready == nil {
+		c.Ready = func() bool { return true }
+	}
+	if c.Metrics == nil {
+		c.Metrics = prometheus.NewRegistry()
+	}
+	s := &Server{
+		service: c.Service, limits: c.Service.Limits(), log: c.Log, ready: c.Ready,
+		publicURL: strings.TrimRight(c.PublicURL, "/"), registry: c.Metrics,
+		metrics: newMetrics(c.Metrics), document: newDocument(c.Version),
+	}
+	for _, e := range endpoints() {
+		s.tree.add(newRoute(e, s.metrics))
+	}
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.http = &http.Server{
+		Handler: s, ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: keepAliveTimeout, MaxHeaderBytes: maxHeaderBytes,
+	}
+	return s
+}
+
+// Serve answers requests on l until Shutdown, and then returns nil.
+func (s *Server) Serve(l net.Listener) error {
+	err := s.http.Serve(listener{l, s})
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// Shutdown stops accepting, lets waiting requests answer at once and waits for the rest
+// until ctx ends; what is still open then is cut off.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.stop()
+	if err := s.http.Shutdown(ctx); err != nil {
+		return errors.Join(err, s.http.Close())
+	}
+	return nil
+}
+
+// calls keeps the memory of answered requests for the next ones.
+var calls = sync.Pool{New: func() any { return new(call) }}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := calls.Get().(*call)
+	*c = call{server: s, w: w, r: r, requestID: newRequestID(), began: time.Now()}
+	h := w.Header()
+	h["X-Request-Id"] = []string{c.requestID}
+	h["X-Content-Type-Options"] = nosniffValue
+	h["Cache-Control"] = cacheValue
+	defer c.finish()
+	if err := c.run(); err != nil {
+		c.fail(err)
+	}
+}
+
+// finish turns a panic into an answer, counts the request and logs it.
+func (c *call) finish() {
+	if p := recover(); p != nil {
+		c.recovered(p)
+	}
+	took := time.Since(c.began)
+	c.server.metrics.observe(c.route, c.status, took)
+	if c.server.log.Enabled(c.r.Context(), slog.LevelDebug) {
+		c.logAccess(took)
+	}
+	*c = call{}
+	calls.Put(c)
+}
+
+func (c *call) logAccess(took time.Duration) {
+	attrs := []slog.Attr{
+		slog.String("method", c.r.Method), slog.String("path", cut(c.r.URL.EscapedPath(), maxInstance)),
+		slog.Int("status", c.status), slog.Int64("sent_bytes", c.sent),
+		slog.Float64("duration_ms", float64(took)/float64(time.Millisecond)), slog.String("request_id", c.requestID),
+	}
+	if c.principal != nil {
+		attrs = append(attrs, slog.String("key_id", c.principal.Key.String()))
+	}
+	c.server.log.LogAttrs(c.r.Context(), slog.LevelDebug, "request answered", attrs...)
+}

@@ -1,0 +1,54 @@
+package api
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/service"
+)
+
+// Service is what this package needs of *service.Service. The methods and their errors are
+// described there.
+type Service interface {
+	Authenticate(ctx context.Context, key string) (*service.Principal, error)
+	Allow(p *service.Principal) (service.Rate, error)
+	Limits() service.Limits
+
+	ListWorkflows(ctx context.Context, p *service.Principal, limit int, before time.Time) (*service.WorkflowPage, error)
+	GetWorkflow(ctx context.Context, p *service.Principal, id chargehand.WorkflowID) (*service.WorkflowDetail, error)
+	ApplyWorkflow(ctx context.Context, p *service.Principal, r service.ApplyWorkflow) (*service.AppliedWorkflow, bool, error)
+	ValidateWorkflow(ctx context.Context, p *service.Principal, definition []byte) (*service.Validation, error)
+	DeleteWorkflow(ctx context.Context, p *service.Principal, id chargehand.WorkflowID) error
+	ListVersions(ctx context.Context, p *service.Principal, id chargehand.WorkflowID, limit int, after service.Cursor) (*service.VersionPage, error)
+	GetVersion(ctx context.Context, p *service.Principal, id chargehand.WorkflowID, version string) (*service.Version, error)
+	PublishVersion(ctx context.Context, p *service.Principal, id chargehand.WorkflowID, version string, i *service.Idempotency) (*service.Version, bool, error)
+
+	CreateExecution(ctx context.Context, p *service.Principal, r service.CreateExecution) (*service.Execution, bool, error)
+	GetExecution(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, v service.View) (*service.Execution, error)
+	ListExecutions(ctx context.Context, p *service.Principal, q service.ListExecutions) (*service.ExecutionPage, error)
+	CancelExecution(ctx context.Context, p *service.Principal, r service.ChangeExecution) (*service.Execution, bool, error)
+	RetryExecution(ctx context.Context, p *service.Principal, r service.RetryExecution) (*service.Execution, bool, error)
+	Timeline(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, limit int, after int64, v service.View) (*service.TimelinePage, error)
+
+	CreateBatch(ctx context.Context, p *service.Principal, r service.CreateBatch) (*service.Batch, bool, error)
+	GetBatch(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.BatchID, v service.View) (*service.Batch, error)
+	ListBatches(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, limit int, after service.Cursor) (*service.BatchPage, error)
+	Entries(ctx context.Context, b *service.Batch, q service.BatchEntries, each func(*service.BatchEntry) error) (int, error)
+	CancelBatch(ctx context.Context, p *service.Principal, r service.ChangeBatch) (*service.Batch, bool, error)
+
+	UploadFile(ctx context.Context, p *service.Principal, r service.UploadFile) (*service.File, bool, error)
+	GetFile(ctx context.Context, p *service.Principal, id chargehand.FileID, v service.View) (*service.File, error)
+	OpenFile(ctx context.Context, p *service.Principal, id chargehand.FileID) (*service.File, io.ReadSeekCloser, error)
+	OpenLink(ctx context.Context, l service.Link) (*service.File, io.ReadSeekCloser, error)
+
+	CreateKey(ctx context.Context, p *service.Principal, r service.CreateKey) (*service.Key, bool, error)
+	ListKeys(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.KeyPage, error)
+	GetKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) (*service.Key, error)
+	PatchKey(ctx context.Context, p *service.Principal, id chargehand.KeyID, body expr.Value) (*service.Key, error)
+	RevokeKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) error
+}
+
+var _ Service = (*service.Service)(nil)

@@ -1,0 +1,97 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/service"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// serverEndpoints are the routes about the server itself.
+func serverEndpoints() []endpoint {
+	return []endpoint{
+		{
+			method: get, path: "/limits", id: "getLimits", tag: "Server", summary: "List every limit of this installation",
+			answers: []answer{{status: 200, about: "The limits", view: limitPage{}}},
+			serve:   (*call).getLimits,
+		},
+		{
+			method: get, path: "/openapi.json", id: "getDocument", tag: "Server", summary: "Get this document",
+			answers: []answer{{status: 200, about: "OpenAPI 3.1", view: map[string]any{}, headers: []string{"ETag"}}},
+			serve:   (*call).getDocument,
+		},
+		{
+			method: get, path: "/problems/{code}", id: "getProblem", tag: "Server", summary: "Explain an error code",
+			answers: []answer{{status: 200, about: "What the code means", view: problemPage{}}},
+			serve:   (*call).getProblem,
+		},
+		{
+			method: get, path: "root:/healthz", id: "getHealth", tag: "Server", summary: "Tell whether the process is alive",
+			answers: []answer{{status: 200, about: "It is", view: health{}}},
+			serve:   (*call).getHealth,
+		},
+		{
+			method: get, path: "root:/readyz", id: "getReadiness", tag: "Server", summary: "Tell whether requests can be served",
+			answers: []answer{{status: 200, about: "They can", view: health{}}},
+			serve:   (*call).getReadiness,
+		},
+		{
+			method: get, path: "root:/metrics", id: "getMetrics", tag: "Server", summary: "Get metrics for Prometheus",
+			scopes:  service.PresetObserve,
+			answers: []answer{{status: 200, about: "The metrics in the format that Accept asks for", media: "text/plain"}},
+			serve:   (*call).getMetrics,
+		},
+	}
+}
+
+func (c *call) getLimits() error {
+	bounds := c.server.limits.List()
+	v := limitPage{Data: make([]limit, len(bounds))}
+	for i, b := range bounds {
+		v.Data[i] = limit{Name: b.Name, Value: b.Value, Description: b.Description}
+	}
+	return c.view(http.StatusOK, v)
+}
+
+func (c *call) getDocument() error {
+	if c.notModified(c.server.document.tag) {
+		c.empty(http.StatusNotModified)
+		return nil
+	}
+	c.json(http.StatusOK, c.server.document.text)
+	return nil
+}
+
+func (c *call) getProblem() error {
+	code := chargehand.Code(c.name)
+	about, ok := problemTypes[code]
+	if !ok {
+		return chargehand.NewError(chargehand.CodeProblemNotFound, "There is no problem type "+quote(c.name)+".")
+	}
+	return c.view(http.StatusOK, problemPage{
+		Type: c.base() + chargehand.APIPath + "/problems/" + string(code), Code: string(code),
+		Status: about.status, Title: about.title, Description: about.about,
+	})
+}
+
+func (c *call) getHealth() error {
+	return c.view(http.StatusOK, health{Status: "ok"})
+}
+
+func (c *call) getReadiness() error {
+	if c.server.stopping.Err() != nil {
+		return chargehand.NewError(chargehand.CodeUnavailable, "The server is stopping.")
+	}
+	if !c.server.ready() {
+		return chargehand.NewError(chargehand.CodeUnavailable, "The server is not ready yet.")
+	}
+	return c.view(http.StatusOK, health{Status: "ready"})
+}
+
+func (c *call) getMetrics() error {
+	c.w.Header().Del("Content-Type")
+	c.status = http.StatusOK
+	promhttp.HandlerFor(c.server.registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(c.w, c.r)
+	return nil
+}

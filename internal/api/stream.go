@@ -1,0 +1,67 @@
+package api
+
+import (
+	"net/http"
+	"sync"
+	"time"
+)
+
+// streamBytes is how much of an answer is collected before it goes out. Short answers go
+// out in one piece, and an error in the first piece can still be told as a problem.
+const streamBytes = 64 << 10
+
+// stream sends a JSON answer whose length is not known beforehand. The text is appended to
+// dst; flow sends what has gathered.
+type stream struct {
+	call   *call
+	status int
+	dst    []byte
+	buffer *[]byte
+}
+
+var streamBuffers = sync.Pool{New: func() any {
+	b := make([]byte, 0, streamBytes+4<<10)
+	return &b
+}}
+
+func (c *call) stream(status int) *stream {
+	buffer := streamBuffers.Get().(*[]byte)
+	return &stream{call: c, status: status, dst: (*buffer)[:0], buffer: buffer}
+}
+
+// flow takes the text so far, sends it if it is long enough, and returns what to append to.
+func (s *stream) flow(dst []byte) ([]byte, error) {
+	if len(dst) < streamBytes {
+		return dst, nil
+	}
+	c := s.call
+	if c.status == 0 {
+		c.w.Header()["Content-Type"] = jsonValue
+		c.status = s.status
+		c.w.WriteHeader(s.status)
+	}
+	// A writer that knows no deadlines has none to move.
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(idleTimeout))
+	n, err := c.w.Write(dst)
+	c.sent += int64(n)
+	return dst[:0], err
+}
+
+// close sends the rest and gives the buffer back.
+func (s *stream) close() error {
+	c := s.call
+	if c.status == 0 {
+		c.send(s.status, jsonValue, s.dst)
+	} else {
+		n, err := c.w.Write(s.dst)
+		c.sent += int64(n)
+		if err != nil {
+			return err
+		}
+	}
+	if cap(s.dst) <= 4*streamBytes {
+		*s.buffer = s.dst
+		streamBuffers.Put(s.buffer)
+	}
+	return nil
+}

@@ -1,0 +1,280 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// The types in this file are the answers and bodies as the document describes them. What is
+// not on a hot path is also encoded from them; executions and batches are written by hand
+// (execution.go, batch.go), and a test compares the two.
+
+// moment is a time in milliseconds since 1970; 0 is "not known yet" and left out.
+type moment int64
+
+func at(t time.Time) moment {
+	if t.IsZero() {
+		return 0
+	}
+	return moment(t.UnixMilli())
+}
+
+// MarshalJSON writes RFC 3339, UTC, three fraction digits, Z.
+func (m moment) MarshalJSON() ([]byte, error) { return appendTime(nil, int64(m)), nil }
+
+// Schema describes moments in the document.
+func (moment) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: "string", Format: "date-time"}
+}
+
+type workflow struct {
+	ID        chargehand.WorkflowID `json:"id" format:"uuid"`
+	Name      string                `json:"name" doc:"The definition's name."`
+	Namespace string                `json:"namespace"`
+	Title     string                `json:"title,omitempty"`
+	Version   string                `json:"version" doc:"The version that a start without a version runs."`
+	CreatedAt moment                `json:"created_at"`
+	UpdatedAt moment                `json:"updated_at"`
+}
+
+type workflowPage struct {
+	Data   []workflow `json:"data" nullable:"false"`
+	Cursor *moment    `json:"cursor" nullable:"true" doc:"Send it as cursor to get the next page; null: there is none."`
+}
+
+type workflowDetail struct {
+	workflow
+	Revision         int64           `json:"revision"`
+	PublishedVersion string          `json:"published_version,omitempty"`
+	InputSchema      json.RawMessage `json:"input_schema,omitempty" doc:"JSON Schema of the input, if the definition has one."`
+	Definition       json.RawMessage `json:"definition"`
+	Source           string          `json:"source" doc:"The definition as it was applied."`
+	SourceType       string          `json:"source_type" doc:"Media type of source."`
+}
+
+type appliedWorkflow struct {
+	workflow
+	Revision int64        `json:"revision"`
+	Draft    bool         `json:"draft"`
+	Warnings []fieldError `json:"warnings" nullable:"false"`
+}
+
+type validation struct {
+	Valid    bool         `json:"valid"`
+	Errors   []fieldError `json:"errors" nullable:"false"`
+	Warnings []fieldError `json:"warnings" nullable:"false"`
+}
+
+type fieldError struct {
+	Pointer   *string `json:"pointer,omitempty" doc:"JSON pointer (RFC 6901) into the body or definition."`
+	Parameter string  `json:"parameter,omitempty" doc:"Query parameter or header, instead of a pointer."`
+	Code      string  `json:"code"`
+	Detail    string  `json:"detail"`
+	Line      int     `json:"line,omitempty" minimum:"1"`
+	Column    int     `json:"column,omitempty" minimum:"1"`
+}
+
+type version struct {
+	Workflow   chargehand.WorkflowID `json:"workflow_id" format:"uuid"`
+	Version    string                `json:"version"`
+	Revision   int64                 `json:"revision" doc:"Counts from 1 within the version."`
+	Title      string                `json:"title,omitempty"`
+	Published  bool                  `json:"published"`
+	Draft      bool                  `json:"draft" doc:"The newest revision was never published."`
+	CreatedAt  moment                `json:"created_at"`
+	UpdatedAt  moment                `json:"updated_at"`
+	Definition json.RawMessage       `json:"definition,omitempty"`
+	Source     string                `json:"source,omitempty"`
+	SourceType string                `json:"source_type,omitempty"`
+}
+
+type versionPage struct {
+	Data   []version `json:"data" nullable:"false"`
+	Cursor *string   `json:"cursor" nullable:"true"`
+}
+
+type execution struct {
+	ID              chargehand.ExecutionID  `json:"id" format:"uuid"`
+	Workflow        chargehand.WorkflowID   `json:"workflow_id" format:"uuid"`
+	Status          string                  `json:"status" enum:"initial,processing,human_in_the_loop,finished,error"`
+	CreatedAt       moment                  `json:"created_at"`
+	Results         []result                `json:"results" nullable:"true" doc:"Output files of the last step; null while the execution is not finished."`
+	Phase           string                  `json:"phase" enum:"pending,running,waiting,suspended,cancelled,faulted,completed"`
+	WorkflowVersion string                  `json:"workflow_version"`
+	Environment     string                  `json:"environment" enum:"live,test"`
+	Batch           *chargehand.BatchID     `json:"batch_id,omitempty" format:"uuid"`
+	RetryOf         *chargehand.ExecutionID `json:"retry_of,omitempty" format:"uuid"`
+	StartedAt       moment                  `json:"started_at,omitempty"`
+	FinishedAt      moment                  `json:"finished_at,omitempty"`
+	Output          json.RawMessage         `json:"output,omitempty"`
+	Error           *executionError         `json:"error,omitempty"`
+}
+
+type createdExecution struct {
+	ExecutionID chargehand.ExecutionID `json:"execution_id" format:"uuid"`
+	execution
+}
+
+type executionPage struct {
+	Data   []execution `json:"data" nullable:"false"`
+	Cursor *string     `json:"cursor" nullable:"true"`
+}
+
+type executionError struct {
+	Type      string `json:"type" format:"uri"`
+	Status    int    `json:"status"`
+	Title     string `json:"title,omitempty"`
+	Detail    string `json:"detail,omitempty"`
+	Instance  string `json:"instance,omitempty" doc:"JSON pointer of the component of the definition at fault."`
+	Code      string `json:"code"`
+	Origin    string `json:"origin" enum:"workflow,system"`
+	Retryable bool   `json:"retryable"`
+}
+
+type result struct {
+	Filename    string `json:"filename" doc:"For display only."`
+	URL         string `json:"url" format:"uri" doc:"Signed, valid until expires_at, made fresh on each read."`
+	Size        int64  `json:"size" doc:"Bytes."`
+	ContentType string `json:"content_type"`
+	SHA256      string `json:"sha256,omitempty" pattern:"^[0-9a-f]{64}$"`
+	ExpiresAt   moment `json:"expires_at"`
+}
+
+type timelineEntry struct {
+	Seq       int64           `json:"seq"`
+	Name      string          `json:"name"`
+	Reference string          `json:"reference" doc:"JSON pointer of the task in the definition."`
+	Iteration int             `json:"iteration"`
+	Attempt   int             `json:"attempt"`
+	Phase     string          `json:"phase" enum:"pending,running,waiting,suspended,cancelled,faulted,completed"`
+	StartedAt moment          `json:"started_at"`
+	EndedAt   moment          `json:"ended_at,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	Output    json.RawMessage `json:"output,omitempty"`
+	Error     *executionError `json:"error,omitempty"`
+	Files     []result        `json:"files,omitempty" nullable:"false"`
+}
+
+type timelinePage struct {
+	Data      []timelineEntry `json:"data" nullable:"false"`
+	Cursor    *string         `json:"cursor" nullable:"true"`
+	Truncated bool            `json:"truncated" doc:"Older entries were dropped."`
+}
+
+type batch struct {
+	ID                   chargehand.BatchID    `json:"batch_id" format:"uuid"`
+	Workflow             chargehand.WorkflowID `json:"workflow_id" format:"uuid"`
+	Status               string                `json:"status" enum:"pending,running,completed,failed"`
+	Total                int                   `json:"total"`
+	Completed            int                   `json:"completed" doc:"Executions that are finished."`
+	Failed               int                   `json:"failed" doc:"Executions that ended in error."`
+	Running              int                   `json:"running"`
+	Waiting              int                   `json:"waiting"`
+	Queued               int                   `json:"queued"`
+	Concurrency          int                   `json:"concurrency"`
+	EffectiveConcurrency int                   `json:"effective_concurrency"`
+	WorkflowVersion      string                `json:"workflow_version"`
+	Environment          string                `json:"environment" enum:"live,test"`
+	CreatedAt            moment                `json:"created_at"`
+	StartedAt            moment                `json:"started_at,omitempty"`
+	CompletedAt          moment                `json:"completed_at,omitempty"`
+	Executions           []batchEntry          `json:"executions,omitempty" nullable:"false" doc:"One entry per execution, in input order. Left out with executions=none."`
+	ExecutionsCursor     *string               `json:"executions_cursor,omitempty" nullable:"true" doc:"With executions=page: the cursor for the batch's items; null: there are no more."`
+}
+
+type batchEntry struct {
+	Execution  chargehand.ExecutionID `json:"execution_id" format:"uuid"`
+	Inputs     map[string]any         `json:"inputs"`
+	Status     string                 `json:"status" enum:"initial,processing,human_in_the_loop,finished,error"`
+	DurationMs *int64                 `json:"duration_ms,omitempty" minimum:"0" doc:"Finish minus start, in milliseconds."`
+	Index      int                    `json:"index" minimum:"0"`
+	ItemID     string                 `json:"item_id,omitempty"`
+}
+
+type batchPage struct {
+	Data   []batch `json:"data" nullable:"false"`
+	Cursor *string `json:"cursor" nullable:"true"`
+}
+
+type batchItemPage struct {
+	Data   []batchEntry `json:"data" nullable:"false"`
+	Cursor *string      `json:"cursor" nullable:"true"`
+}
+
+type file struct {
+	ID          chargehand.FileID `json:"id" format:"uuid"`
+	Filename    string            `json:"filename" doc:"For display only."`
+	URL         string            `json:"url" format:"uri" doc:"Signed, valid until expires_at."`
+	Size        int64             `json:"size" doc:"Bytes."`
+	ContentType string            `json:"content_type"`
+	SHA256      string            `json:"sha256,omitempty" pattern:"^[0-9a-f]{64}$"`
+	CreatedAt   moment            `json:"created_at"`
+	ExpiresAt   moment            `json:"expires_at"`
+	Reference   fileReference     `json:"reference" doc:"Put this object into an input to pass the file to a workflow."`
+}
+
+type fileReference struct {
+	URI       string `json:"uri"`
+	Name      string `json:"name"`
+	MediaType string `json:"mediaType"`
+	Size      int64  `json:"size"`
+	Digest    string `json:"digest,omitempty"`
+}
+
+type apiKey struct {
+	ID          chargehand.KeyID        `json:"id" format:"uuid"`
+	Name        string                  `json:"name"`
+	Environment string                  `json:"environment" enum:"live,test"`
+	Prefix      string                  `json:"prefix"`
+	LastFour    string                  `json:"last_four"`
+	Scopes      []string                `json:"scopes" nullable:"false"`
+	Workflows   []chargehand.WorkflowID `json:"workflows,omitempty" format:"uuid" nullable:"false" doc:"The only workflows that the key may see; left out: all."`
+	RateLimit   *float64                `json:"rate_limit,omitempty" doc:"Requests per second; left out: the installation's."`
+	CreatedAt   moment                  `json:"created_at"`
+	ExpiresAt   moment                  `json:"expires_at,omitempty"`
+	LastUsedAt  moment                  `json:"last_used_at,omitempty"`
+	CreatedBy   *chargehand.KeyID       `json:"created_by,omitempty" format:"uuid" doc:"The key that made this one; left out: the command line."`
+	Key         string                  `json:"key,omitempty" doc:"The key itself. Shown once, in the answer that creates it."`
+}
+
+type apiKeyPage struct {
+	Data   []apiKey `json:"data" nullable:"false"`
+	Cursor *string  `json:"cursor" nullable:"true"`
+}
+
+type limitPage struct {
+	Data   []limit `json:"data" nullable:"false"`
+	Cursor *string `json:"cursor" nullable:"true"`
+}
+
+type limit struct {
+	Name        string `json:"name"`
+	Value       int64  `json:"value"`
+	Description string `json:"description"`
+}
+
+type health struct {
+	Status string `json:"status" enum:"ok,ready"`
+}
+
+type problem struct {
+	Type      string       `json:"type" format:"uri" doc:"A page about this kind of problem."`
+	Title     string       `json:"title"`
+	Status    int          `json:"status"`
+	Detail    string       `json:"detail"`
+	Instance  string       `json:"instance"`
+	Code      string       `json:"code" doc:"Stable, snake_case."`
+	Errors    []fieldError `json:"errors,omitempty" nullable:"false" maxItems:"100"`
+	RequestID string       `json:"request_id" doc:"Also in the header X-Request-Id."`
+}
+
+type problemPage struct {
+	Type        string `json:"type" format:"uri"`
+	Code        string `json:"code"`
+	Status      int    `json:"status"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+}

@@ -1,0 +1,175 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/service"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// definitionMedia lists the media types of definitions; YAML first, because its readers
+// accept JSON too.
+var definitionMedia = []string{
+	"application/yaml", "application/json", "application/x-yaml", "text/yaml", "text/x-yaml",
+}
+
+var definitionBody = &body{
+	media: definitionMedia, required: true,
+	limit: func(l service.Limits) int64 { return l.DefinitionBytes },
+	about: "A workflow definition as YAML or JSON.",
+}
+
+var draftParameter = &parameter{
+	name: "draft", in: "query", about: "true: do not publish.",
+	schema: huma.Schema{Type: "boolean", Default: false},
+	read: func(c *call, value string) (complaint string) {
+		draft, err := strconv.ParseBool(value)
+		if err != nil {
+			return "must be true or false."
+		}
+		c.args.draft = draft
+		return ""
+	},
+}
+
+func workflowEndpoints() []endpoint {
+	return []endpoint{
+		{
+			method: get, path: "/workflows", id: "listWorkflows", tag: "Workflows",
+			summary: "List workflows", about: "The workflows that can be started, newest first.",
+			scopes: service.ScopeWorkflowsRead, parameters: []*parameter{limitParameter, workflowCursorParameter},
+			answers: []answer{{status: 200, about: "List of workflows", view: workflowPage{}}},
+			serve:   (*call).listWorkflows,
+		},
+		{
+			method: post, path: "/workflows", id: "applyWorkflow", tag: "Workflows",
+			summary: "Create or update a workflow",
+			about:   "Workflows are known by namespace and name. Identical content changes nothing. Published at once unless draft is true.",
+			scopes:  service.ScopeWorkflowsWrite, parameters: []*parameter{draftParameter, idempotencyParameter}, body: definitionBody,
+			answers: []answer{
+				{status: 201, about: "The workflow is new", view: appliedWorkflow{}, headers: []string{"Location", "Idempotency-Replayed"}},
+				{status: 200, about: "The workflow was known", view: appliedWorkflow{}, headers: []string{"Idempotency-Replayed"}},
+			},
+			problems: []chargehand.Code{chargehand.CodeDefinitionInvalid, chargehand.CodeWorkflowNotFound},
+			serve:    (*call).applyWorkflow,
+		},
+		{
+			method: post, path: "/workflows/validate", id: "validateWorkflow", tag: "Workflows",
+			summary: "Check a definition", about: "Stores nothing.",
+			scopes: service.ScopeWorkflowsRead, parameters: []*parameter{idempotencyParameter}, body: definitionBody,
+			answers: []answer{{status: 200, about: "What is wrong with it", view: validation{}}},
+			serve:   (*call).validateWorkflow,
+		},
+		{
+			method: get, path: "/workflows/{workflowId}", id: "getWorkflow", tag: "Workflows",
+			summary: "Get a workflow", scopes: service.ScopeWorkflowsRead,
+			answers: []answer{{status: 200, about: "The workflow", view: workflowDetail{}}},
+			serve:   (*call).getWorkflow,
+		},
+		{
+			method: remove, path: "/workflows/{workflowId}", id: "deleteWorkflow", tag: "Workflows",
+			summary: "Delete a workflow", about: "It is listed no more and cannot be started. Running executions go on, all stay readable.",
+			scopes:  service.ScopeWorkflowsWrite,
+			answers: []answer{{status: 204, about: "Deleted"}},
+			serve:   (*call).deleteWorkflow,
+		},
+	}
+}
+
+func (c *call) listWorkflows() error {
+	page, err := c.server.service.ListWorkflows(c.r.Context(), c.principal, c.args.limit, c.args.before)
+	if err != nil {
+		return err
+	}
+	v := workflowPage{Data: make([]workflow, len(page.Data))}
+	for i := range page.Data {
+		v.Data[i] = viewWorkflow(&page.Data[i])
+	}
+	if !page.Cursor.IsZero() {
+		cursor := at(page.Cursor)
+		v.Cursor = &cursor
+	}
+	return c.view(http.StatusOK, v)
+}
+
+func (c *call) applyWorkflow() error {
+	applied, replayed, err := c.server.service.ApplyWorkflow(c.r.Context(), c.principal, service.ApplyWorkflow{
+		Definition: c.raw, MediaType: c.definitionType(), Draft: c.args.draft, Idempotency: c.idempotency(),
+	})
+	if err != nil {
+		return err
+	}
+	c.replayed(replayed)
+	status := http.StatusOK
+	if applied.Created {
+		status = http.StatusCreated
+		c.location("/workflows/" + applied.ID.String())
+	}
+	return c.view(status, appliedWorkflow{
+		workflow: viewWorkflow(&applied.Workflow), Revision: applied.Revision, Draft: applied.Draft,
+		Warnings: viewFields(applied.Warnings),
+	})
+}
+
+func (c *call) validateWorkflow() error {
+	v, err := c.server.service.ValidateWorkflow(c.r.Context(), c.principal, c.raw)
+	if err != nil {
+		return err
+	}
+	return c.view(http.StatusOK, validation{
+		Valid: v.Valid, Errors: viewFields(v.Errors), Warnings: viewFields(v.Warnings),
+	})
+}
+
+func (c *call) getWorkflow() error {
+	w, err := c.server.service.GetWorkflow(c.r.Context(), c.principal, c.workflow)
+	if err != nil {
+		return err
+	}
+	return c.view(http.StatusOK, workflowDetail{
+		workflow: viewWorkflow(&w.Workflow), Revision: w.Revision, PublishedVersion: w.PublishedVersion,
+		InputSchema: w.InputSchema, Definition: w.Definition, Source: string(w.Source), SourceType: w.SourceType,
+	})
+}
+
+func (c *call) deleteWorkflow() error {
+	if err := c.server.service.DeleteWorkflow(c.r.Context(), c.principal, c.workflow); err != nil {
+		return err
+	}
+	c.empty(http.StatusNoContent)
+	return nil
+}
+
+// definitionType is application/json or application/yaml, whatever name was used for it.
+func (c *call) definitionType() string {
+	if c.mediaType() == "application/json" {
+		return "application/json"
+	}
+	return "application/yaml"
+}
+
+// location sets the Location header to a path below /api/v1.
+func (c *call) location(path string) {
+	c.w.Header()["Location"] = []string{c.base() + chargehand.APIPath + path}
+}
+
+func viewWorkflow(w *service.Workflow) workflow {
+	return workflow{
+		ID: w.ID, Name: w.Name, Namespace: w.Namespace, Title: w.Title, Version: w.Version,
+		CreatedAt: at(w.CreatedAt), UpdatedAt: at(w.UpdatedAt),
+	}
+}
+
+func viewFields(fields []chargehand.FieldError) []fieldError {
+	views := make([]fieldError, len(fields))
+	for i := range fields {
+		f := &fields[i]
+		views[i] = fieldError{Parameter: f.Parameter, Code: f.Code, Detail: f.Detail, Line: f.Line, Column: f.Column}
+		if f.Parameter == "" {
+			views[i].Pointer = &f.Pointer
+		}
+	}
+	return views
+}
