@@ -1,14 +1,3 @@
-// Package store is the contract of storage: rows, queries and sentinel errors. It holds no
-// business rules. The SQL text stands here once; a dialect package (sqlite, later
-// postgres) supplies connections, migrations and error mapping through DB and Conn.
-//
-// Invariants:
-//   - Update returns nil only when everything that fn wrote survives a power cut.
-//   - Concurrent Updates are committed together (group commit); each runs in a savepoint
-//     of its own, so that one that fails is undone alone.
-//   - If the commit itself fails, every Update in it returns ErrUnavailable and nothing
-//     of any of them was written.
-//   - Times are integers in milliseconds since 1970; ids are 16 bytes; payloads are bytes.
 package store
 
 import (

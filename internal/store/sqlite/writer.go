@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -88,6 +89,9 @@ func (w *writer) loop() {
 	defer close(w.stopped)
 	group := make([]*request, 0, maxGroup)
 	for first := range w.queue {
+		// Let those who were just answered hand in their next Update: no delay where nobody
+		// is ready to run, half as many commits again where many are.
+		runtime.Gosched()
 		var last *request // maintenance: it runs behind the group
 		group, last = w.gather(group[:0], first)
 		if len(group) > 0 {

@@ -1,0 +1,62 @@
+// Package store is the contract of storage: rows, queries and sentinel errors. It holds no
+// business rules. The SQL text stands here once, one file per resource; a dialect package
+// (sqlite, later postgres) supplies connections, migrations and error mapping through DB
+// and Conn. Package storetest holds every dialect to this page.
+//
+// Invariants:
+//   - Update returns nil only when everything that fn wrote survives a power cut.
+//   - Concurrent Updates are committed together (group commit); each runs in a savepoint
+//     of its own, so that one that fails, or panics, is undone alone.
+//   - If the commit itself fails, every Update in it returns ErrUnavailable and nothing
+//     of any of them was written.
+//   - A View that starts after an Update returned sees it. Views should be short: read long
+//     lists in pages, each in a View of its own.
+//   - An execution has the run state RunEnded exactly when its status is final, and an
+//     Outcome exactly then. Final is final: every change is a compare-and-set on "not final".
+//   - The counts of a batch are the numbers of its items that have ended.
+//   - The references of a blob are the rows that name its digest.
+//   - Times are integers in milliseconds since 1970; ids are 16 bytes; payloads are bytes.
+//   - Every row belongs to an account, and to an environment where it is the product of
+//     running something. Methods that take an id from outside take both; those that take an
+//     internal number (no), and the Find methods, trust their caller.
+//
+// Errors of all methods: ErrNotFound where a row is asked for that is not there; ErrConflict
+// for a unique constraint or a compare-and-set that lost; ErrUnavailable. They are wrapped:
+// use errors.Is. An error that an Update's fn ignores is no reason to undo it: a statement
+// that failed has written nothing.
+//
+// Methods of Reader (and so of Tx), by resource:
+//
+//	installation  Meta
+//	account       Accounts AccountByID AccountByNo
+//	API key       KeyByHash KeyByID ListKeys
+//	workflow      WorkflowByID WorkflowByNo WorkflowByName ListWorkflows
+//	definition    Definition
+//	revision      RevisionByNo RevisionByVersion ListRevisions
+//	execution     ExecutionByID ExecutionByNo FindExecution Outcome ListExecutions
+//	              ExecutionsByRun QueuedItems QueuedSingles QueuedByWorkflow CountItems CountOwed
+//	journal       Journal Checkpoint TimelineChunks
+//	timer         Timers TimersDue NextTimerMs
+//	batch         BatchByID BatchByNo FindBatch ListBatches ActiveBatches BatchItems
+//	idempotency   FindIdempotency
+//	file          FileByID FilesOf
+//	blob          CondemnedBlobs BlobKnown
+//
+// Methods of Tx:
+//
+//	installation  SetMeta
+//	account       InsertAccount
+//	API key       InsertKey UpdateKey RevokeKey TouchKey
+//	workflow      InsertWorkflow UpdateWorkflow DeleteWorkflow
+//	definition    PutDefinition
+//	revision      InsertRevision SetRevisionDraft
+//	execution     InsertExecution InsertFinished SetRunning SetRun FinishExecution
+//	journal       AppendJournal DropJournal PutCheckpoint DropCheckpoint
+//	              AppendTimelineChunk DropTimelineChunks
+//	timer         PutTimer DeleteTimer DeleteTimers
+//	batch         InsertBatch SetBatchConcurrency SetBatchCancelled CancelQueuedItems
+//	idempotency   InsertIdempotency DeleteIdempotency
+//	file          InsertFile PublishFile UseFile DeleteHiddenFiles DeleteUploads
+//	blob          ClaimBlob NoticeBlobs CondemnBlobs RemoveBlob
+//	retention     DeleteEnded
+package store
