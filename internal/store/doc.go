@@ -36,7 +36,7 @@
 //	execution     ExecutionByID ExecutionByNo FindExecution Outcome ListExecutions
 //	              ExecutionsByRun QueuedItems QueuedSingles QueuedByWorkflow CountItems CountOwed
 //	journal       Journal Checkpoint TimelineChunks
-//	timer         Timers TimersDue NextTimerMs
+//	timer         Timers TimersDue TimersAfter NextTimerMs
 //	batch         BatchByID BatchByNo FindBatch ListBatches ActiveBatches BatchItems
 //	idempotency   FindIdempotency
 //	file          FileByID FilesOf

@@ -45,6 +45,13 @@ func (r *Reader) TimersDue(uptoMs int64, limit int) ([]Timer, error) {
 		uptoMs, int64(limit))
 }
 
+// TimersAfter reads up to limit timers that come after the given one in the order of due
+// time, execution and command.
+func (r *Reader) TimersAfter(after Timer, limit int) ([]Timer, error) {
+	return r.timers(`SELECT execution, command, due_ms FROM timer WHERE (due_ms, execution, command) > (?1, ?2, ?3)
+ ORDER BY due_ms, execution, command LIMIT ?4`, after.DueMs, after.Execution, int64(after.Command), int64(limit))
+}
+
 // NextTimerMs is the due time of the first timer; ok is false if there is none.
 func (r *Reader) NextTimerMs() (dueMs int64, ok bool, err error) {
 	err = r.c.Query(`SELECT due_ms FROM timer ORDER BY due_ms LIMIT 1`, func(row Row) error {
