@@ -1,0 +1,362 @@
+package machine
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/plan"
+)
+
+// Restore makes a machine from a checkpoint of an execution of plan p. It reports an error
+// if the checkpoint is damaged, of another revision, or of another plan.
+func Restore(p *plan.Plan, id Identity, state []byte) (*Machine, error) {
+	v, err := expr.Parse(state, storedLimits)
+	if err != nil {
+		return nil, fmt.Errorf("read checkpoint: %w", err)
+	}
+	top := object{at: v}
+	r := &restorer{plan: p, bad: new(bool), entries: map[int]*Entry{}}
+	top.bad = r.bad
+	if version, revision := top.integer("version"), top.integer("revision"); version != checkpointVersion || revision != Revision {
+		return nil, fmt.Errorf("read checkpoint: version %d of revision %d is unknown to this binary", version, revision)
+	}
+	m := r.machine(id, top)
+	if *r.bad {
+		return nil, fmt.Errorf("read checkpoint: %w", errCorrupt)
+	}
+	return m, nil
+}
+
+// object gives typed access to the properties of a JSON object. Whatever does not fit sets
+// *bad and reads as zero.
+type object struct {
+	at  any
+	bad *bool
+}
+
+func (o object) get(name string) any {
+	properties, ok := o.at.(map[string]any)
+	if !ok {
+		*o.bad = true
+	}
+	return properties[name]
+}
+
+func (o object) integer(name string) int {
+	switch v := o.get(name).(type) {
+	case nil:
+		return 0
+	case int:
+		return v
+	default:
+		*o.bad = true
+		return 0
+	}
+}
+
+func (o object) text(name string) string {
+	switch v := o.get(name).(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	default:
+		*o.bad = true
+		return ""
+	}
+}
+
+func (o object) flag(name string) bool { return o.get(name) == true }
+
+func (o object) list(name string) []any {
+	switch v := o.get(name).(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	default:
+		*o.bad = true
+		return nil
+	}
+}
+
+func (o object) item(v any) object { return object{at: v, bad: o.bad} }
+
+// phase reads the name of a phase.
+func (o object) phase() chargehand.Phase {
+	p, ok := phaseNamed(o.text("phase"))
+	if !ok {
+		*o.bad = true
+	}
+	return p
+}
+
+// restorer holds the tables that the parts of a checkpoint refer to.
+type restorer struct {
+	plan    *plan.Plan
+	bad     *bool
+	values  []any
+	scopes  []*scope
+	nodes   []*node
+	entries map[int]*Entry
+}
+
+// element is list[i], or zero and bad if there is none.
+func element[T any](bad *bool, list []T, i int) T {
+	if i < 0 || i >= len(list) {
+		*bad = true
+		var none T
+		return none
+	}
+	return list[i]
+}
+
+// value follows a reference to the table of values.
+func (r *restorer) value(o object, name string) expr.Value {
+	if o.get(name) == nil {
+		return nil
+	}
+	return element(r.bad, r.values, o.integer(name))
+}
+
+func (r *restorer) machine(id Identity, top object) *Machine {
+	m := New(r.plan, id)
+	r.values = top.list("values")
+	m.phase = top.phase()
+	m.nowMs, m.startedMs = int64(top.integer("now_ms")), int64(top.integer("started_ms"))
+	m.input = r.value(top, "input")
+	m.lastCommand, m.lastSeq = CommandID(top.integer("command")), top.integer("seq")
+	m.yield = CommandID(top.integer("yield"))
+	m.sliceSteps, m.pureSteps = top.integer("slice_steps"), top.integer("pure_steps")
+	m.grown, m.measured = top.integer("grown"), top.integer("measured")
+	m.trace.bytes = top.integer("trace_bytes")
+	for _, v := range top.list("entries") {
+		r.entry(m, top.item(v))
+	}
+	for _, v := range top.list("scopes") {
+		o := top.item(v)
+		r.scopes = append(r.scopes, &scope{context: r.value(o, "context"), changed: o.flag("changed")})
+	}
+	for _, v := range top.list("nodes") {
+		r.node(m, top.item(v))
+		if *r.bad {
+			return nil
+		}
+	}
+	if len(r.nodes) > 0 {
+		m.root = r.nodes[0]
+	}
+	for _, v := range top.list("ready") {
+		at, ok := v.(int)
+		if n := element(r.bad, r.nodes, at); ok && n != nil && n.list != nil {
+			m.ready = append(m.ready, n)
+		} else {
+			*r.bad = true
+		}
+	}
+	for _, v := range top.list("pending") {
+		r.pending(m, top.item(v))
+	}
+	if m.phase == chargehand.Running && m.root == nil {
+		*r.bad = true
+	}
+	return m
+}
+
+func (r *restorer) entry(m *Machine, o object) {
+	e := &Entry{
+		Seq: o.integer("seq"), Phase: o.phase(),
+		Iteration: o.integer("iteration"), Attempt: o.integer("attempt"),
+		StartedMs: int64(o.integer("started_ms")), EndedMs: int64(o.integer("ended_ms")),
+		Input: r.value(o, "input"), Output: r.value(o, "output"),
+		Fault: r.fault(o, "fault"), Files: r.files(o, "files"),
+		task: element(r.bad, r.plan.Tasks, o.integer("task")), fresh: !o.flag("taken"),
+	}
+	if *r.bad {
+		return
+	}
+	e.Name, e.Reference = e.task.Name, e.task.Reference
+	r.entries[e.Seq] = e
+	if e.fresh {
+		m.trace.changed = append(m.trace.changed, e)
+	}
+}
+
+func (r *restorer) node(m *Machine, o object) {
+	var owner *node
+	var task *plan.Task
+	if o.get("owner") != nil {
+		owner = element(r.bad, r.nodes, o.integer("owner"))
+	}
+	if o.get("task") != nil {
+		task = element(r.bad, r.plan.Tasks, o.integer("task"))
+	}
+	if *r.bad || (owner == nil) != (len(r.nodes) == 0) || owner == nil && task != nil {
+		*r.bad = true
+		return
+	}
+	n := m.newNode(owner, task)
+	r.nodes = append(r.nodes, n)
+	if o.get("scope") != nil {
+		n.scope = element(r.bad, r.scopes, o.integer("scope"))
+	}
+	if n.scope == nil {
+		*r.bad = true
+		return
+	}
+	n.startedMs = int64(o.integer("started_ms"))
+	n.raw, n.input, n.data = r.value(o, "raw"), r.value(o, "input"), r.value(o, "data")
+	n.authorization = r.value(o, "authorization")
+	n.at, n.index, n.open = o.integer("at"), o.integer("index"), o.integer("open")
+	if o.get("items") != nil {
+		n.items, _ = r.value(o, "items").([]any)
+	}
+	if seq := o.integer("entry"); seq != 0 {
+		if n.entry = r.entries[seq]; n.entry == nil {
+			*r.bad = true
+		}
+	}
+	n.files = r.files(o, "files")
+	r.place(n, owner, o)
+	if task != nil && task.Kind == dsl.KindTry {
+		r.try(n, o)
+	}
+	r.lists(n, o)
+}
+
+// place hangs the node into the tree.
+func (r *restorer) place(n, owner *node, o object) {
+	if count := o.integer("branches"); count > 0 && n.task != nil && n.task.Fork != nil &&
+		count == len(n.task.Fork.Branches) {
+		n.branches = make([]*node, count)
+	} else if count != 0 {
+		*r.bad = true
+	}
+	switch {
+	case owner == nil:
+		n.attempt, n.childAttempt = 1, 1
+	case n.task != nil && owner.list != nil && owner.child == nil:
+		owner.child = n
+	case n.task == nil && n.index >= 0 && n.index < len(owner.branches) && owner.branches[n.index] == nil:
+		owner.branches[n.index] = n
+	default:
+		*r.bad = true
+	}
+}
+
+func (r *restorer) try(n *node, o object) {
+	t := o.item(o.get("try"))
+	if t.at == nil {
+		*r.bad = true
+		return
+	}
+	n.try = &tryState{
+		attempt: t.integer("attempt"), limitMs: int64(t.integer("limit_ms")),
+		handling: t.flag("handling"), fault: r.fault(t, "fault"),
+	}
+	n.childAttempt = n.try.attempt
+	if !n.try.handling {
+		return
+	}
+	n.childAttempt = n.attempt
+	if n.try.fault == nil || n.task.Catch.Do == nil {
+		*r.bad = true
+		return
+	}
+	n.inner = n.locals.bind(n.task.Catch.As, n.try.fault.Value())
+}
+
+// lists finds the list that the node runs, and what its children see.
+func (r *restorer) lists(n *node, o object) {
+	if !o.flag("list") {
+		return
+	}
+	switch {
+	case n.parent == nil:
+		n.list = r.plan.Body
+	case n.task == nil:
+		n.list = n.parent.task.Fork.Branches[n.index]
+	case n.task.Call != nil:
+		n.list, n.inner = n.task.Call.Body, nil
+	case n.try != nil && n.try.handling:
+		n.list = n.task.Catch.Do
+	default:
+		n.list = n.task.Body
+	}
+	if n.task != nil && n.task.Kind == dsl.KindFor {
+		n.childIteration = n.index
+		if n.index < 0 || n.index >= len(n.items) {
+			*r.bad = true
+			return
+		}
+		n.inner = n.loopBinding()
+	}
+	if n.list == nil || n.at < 0 || n.at > len(n.list.Tasks) {
+		*r.bad = true
+	}
+}
+
+func (r *restorer) pending(m *Machine, o object) {
+	p := &pending{
+		id: CommandID(o.integer("id")), node: element(r.bad, r.nodes, o.integer("node")),
+		dueMs: int64(o.integer("due_ms")), args: r.value(o, "args"),
+		interruptions: o.integer("interruptions"), use: math.MaxUint8,
+	}
+	for u, name := range useNames {
+		if name == o.text("use") {
+			p.use = use(u)
+		}
+	}
+	if *r.bad || len(m.pending.list) > 0 && m.pending.list[len(m.pending.list)-1].id >= p.id {
+		*r.bad = true
+		return
+	}
+	n := p.node
+	leaf := n.task != nil && n.task.Leaf()
+	switch {
+	case p.use == useWorkflowTimeout && n == m.root:
+		m.timeout = p.id
+	case p.use == useTimeout && n.task != nil:
+		n.timer = p.id
+	case p.use == useActivity && leaf && n.task.Activity != nil:
+		n.activity = p.id
+	case p.use == useWait && leaf, p.use == useRetry && n.try != nil:
+		n.delay = p.id
+	case p.use == useAttemptTimeout && n.try != nil:
+		n.try.attemptTimer = p.id
+	case p.use == useRetryTimeout && n.try != nil:
+		n.try.limitTimer = p.id
+	default:
+		*r.bad = true
+		return
+	}
+	m.pending.add(p)
+}
+
+func (r *restorer) fault(o object, name string) *Fault {
+	v := o.get(name)
+	if v == nil {
+		return nil
+	}
+	f := o.item(v)
+	return &Fault{
+		Type: f.text("type"), Status: f.integer("status"), Title: f.text("title"), Detail: f.text("detail"),
+		Instance: f.text("instance"), Code: f.text("code"),
+		System: f.flag("system"), Retryable: f.flag("retryable"),
+	}
+}
+
+func (r *restorer) files(o object, name string) []File {
+	var files []File
+	for _, v := range o.list(name) {
+		f := o.item(v)
+		files = append(files, File{
+			ID: f.text("id"), Name: f.text("name"), MediaType: f.text("media_type"),
+			Size: int64(f.integer("size")), Digest: f.text("digest"),
+		})
+	}
+	return files
+}
