@@ -32,14 +32,14 @@
 //	API key       KeyByHash KeyByID ListKeys
 //	workflow      WorkflowByID WorkflowByNo WorkflowByName ListWorkflows
 //	definition    Definition
-//	revision      RevisionByNo RevisionByVersion ListRevisions
+//	revision      RevisionByNo RevisionByVersion RevisionByNumber ListRevisions
 //	execution     ExecutionByID ExecutionByNo FindExecution Outcome ListExecutions
 //	              ExecutionsByRun QueuedItems QueuedSingles QueuedByWorkflow CountItems CountOwed
 //	journal       Journal Checkpoint TimelineChunks
 //	timer         Timers TimersDue TimersAfter NextTimerMs
 //	batch         BatchByID BatchByNo FindBatch ListBatches ActiveBatches BatchItems
 //	idempotency   FindIdempotency
-//	file          FileByID FilesOf
+//	file          FileByID FindFile FilesOf
 //	blob          CondemnedBlobs BlobKnown
 //
 // Methods of Tx:

@@ -78,6 +78,15 @@ func (r *Reader) FileByID(account int64, env chargehand.Environment, id chargeha
 	return f, nil
 }
 
+// FindFile reads a visible file of any tenant: for signed links, which were checked. Errors: ErrNotFound.
+func (r *Reader) FindFile(id chargehand.FileID) (f File, err error) {
+	err = r.one(selectFile+` WHERE id = ?1 AND visible = 1`, func(row Row) { scanFile(row, &f) }, id[:])
+	if err != nil {
+		return File{}, fmt.Errorf("read file: %w", err)
+	}
+	return f, nil
+}
+
 // FilesOf reads the visible files that an execution made, oldest first.
 func (r *Reader) FilesOf(execution int64) ([]File, error) {
 	return r.files(selectFile+` WHERE execution = ?1 AND execution <> 0 AND visible = 1 ORDER BY no`, execution)

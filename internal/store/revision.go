@@ -97,6 +97,11 @@ func (r *Reader) RevisionByVersion(workflow int64, version string, drafts bool) 
 		workflow, version, flagArg(drafts))
 }
 
+// RevisionByNumber reads one revision of a version. Errors: ErrNotFound.
+func (r *Reader) RevisionByNumber(workflow int64, version string, number int64) (Revision, error) {
+	return r.revision(selectRevision+` WHERE r.workflow = ?1 AND r.version = ?2 AND r.number = ?3`, workflow, version, number)
+}
+
 // ListRevisions reads the revisions of a workflow, newest first, those numbered (No) below
 // before (0: from the newest).
 func (r *Reader) ListRevisions(workflow, before int64, limit int) ([]Revision, error) {
