@@ -1,0 +1,191 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Config configures a Confiner. Zero fields stand for defaults.
+type Config struct {
+	Logger *slog.Logger // default slog.Default()
+	// Scratch is the folder of the private directories. New makes it, and removes what an
+	// earlier server left in it: no two servers may share one.
+	Scratch string
+	// ReadPaths may be read and executed by every command, beside the system folders and the
+	// folders of PATH.
+	ReadPaths []string
+	// HiddenPaths are never readable, even below a readable folder: the data directory.
+	HiddenPaths []string
+	// Path is the PATH of commands; default that of the server.
+	Path   string
+	Limits Limits
+	Slots  int // commands at one time; default 8
+}
+
+// Confiner runs commands. It is safe for concurrent use.
+type Confiner struct {
+	log       *slog.Logger
+	scratch   string
+	path      string
+	readPaths []string
+	hidden    []string
+	limits    Limits
+	slots     chan struct{}
+	landlock  int // ABI version, 0: none
+
+	threadsMu sync.Mutex
+	threadsAt time.Time
+	threads   int
+}
+
+// Command is one command to run.
+type Command struct {
+	Path      string   // absolute
+	Args      []string // without argv[0]
+	Env       []string // NAME=value; nothing is added
+	Dir       string   // absolute: working directory and the only place to write
+	Stdin     []byte
+	ReadPaths []string // readable and executable for this command, beside Config.ReadPaths
+	Limits    Limits   // zero fields: those of Config
+}
+
+// Outcome is what a command left.
+type Outcome struct {
+	Code     int    // exit code; 128 + number of the signal that ended it
+	Signal   string // name of that signal, for example "SIGSEGV"; "" without
+	Stdout   []byte
+	Stderr   []byte
+	CPU      time.Duration // of the command and its children that were waited for
+	MaxBytes int64         // resident memory of its largest process
+}
+
+// ErrSupervisor is matched by the error of Run when the supervisor died before its command:
+// the operator's business, and worth trying again.
+var ErrSupervisor = errors.New("the supervisor of the process died")
+
+// New makes the scratch folder, empties it, and finds out what the kernel can confine.
+func New(cfg Config) (*Confiner, error) {
+	if cfg.Scratch == "" {
+		return nil, errors.New("process: no scratch folder")
+	}
+	scratch, err := filepath.Abs(cfg.Scratch)
+	if err != nil {
+		return nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	if err := os.MkdirAll(scratch, 0o700); err != nil {
+		return nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	// Landlock sees real paths; so must the rules.
+	if scratch, err = filepath.EvalSymlinks(scratch); err != nil {
+		return nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	c := &Confiner{
+		log:      cfg.Logger,
+		scratch:  scratch,
+		path:     orElse(cfg.Path, orElse(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin")),
+		limits:   cfg.Limits.or(defaultLimits),
+		slots:    make(chan struct{}, orElse(cfg.Slots, DefaultSlots)),
+		landlock: landlockVersion(),
+	}
+	if c.log == nil {
+		c.log = slog.Default()
+	}
+	c.hidden = realPaths(append([]string{scratch}, cfg.HiddenPaths...))
+	if os.Geteuid() == 0 {
+		c.hidden = append(c.hidden, realPaths(secretPaths())...)
+	}
+	c.readPaths = c.ReadRules(append(systemPaths(c.path), cfg.ReadPaths...))
+	c.warn()
+	return c, c.sweep()
+}
+
+// warn tells the operator once what this kernel cannot confine.
+func (c *Confiner) warn() {
+	switch {
+	case c.landlock == 0:
+		c.log.Warn("this kernel has no Landlock: processes of workflows can read and write every file that the server can",
+			"remedy", "boot with lsm=landlock,…, or allow only js")
+	case c.landlock < landlockScopeVersion:
+		c.log.Warn("this kernel's Landlock cannot confine signals: processes of workflows can kill processes of the server's user",
+			"landlock_abi", c.landlock, "wanted", landlockScopeVersion)
+	}
+	if os.Geteuid() == 0 {
+		c.log.Warn("the server runs as root, and so do processes of workflows, without root's capabilities; run it as a user of its own")
+	}
+}
+
+// Landlock is the ABI version of the kernel's Landlock; 0: the kernel has none.
+func (c *Confiner) Landlock() int { return c.landlock }
+
+// Path is the PATH that commands are given.
+func (c *Confiner) Path() string { return c.path }
+
+// sweep removes what an earlier server left.
+func (c *Confiner) sweep() error {
+	entries, err := os.ReadDir(c.scratch)
+	if err != nil {
+		return fmt.Errorf("scratch folder: %w", err)
+	}
+	for _, entry := range entries {
+		// A supervisor of a server that was killed may still be at work for some milliseconds;
+		// what it leaves goes at the next start.
+		if err := removeAll(filepath.Join(c.scratch, entry.Name())); err != nil {
+			c.log.Warn("leftover of an earlier process stays", "error", err)
+		}
+	}
+	return nil
+}
+
+// Acquire takes one of the slots and returns what gives it back. It waits until there is one
+// or ctx is done.
+func (c *Confiner) Acquire(ctx context.Context) (release func(), err error) {
+	select {
+	case c.slots <- struct{}{}:
+		return sync.OnceFunc(func() { <-c.slots }), nil
+	default:
+	}
+	select {
+	case c.slots <- struct{}{}:
+		return sync.OnceFunc(func() { <-c.slots }), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// NewDir makes a private directory. The caller removes it with RemoveDir.
+func (c *Confiner) NewDir() (string, error) {
+	dir, err := os.MkdirTemp(c.scratch, "p")
+	if err != nil {
+		return "", fmt.Errorf("private directory: %w", err)
+	}
+	return dir, nil
+}
+
+// RemoveDir removes a private directory and all in it, whatever modes the command gave it.
+func (c *Confiner) RemoveDir(dir string) {
+	if err := removeAll(dir); err != nil {
+		c.log.Warn("private directory stays until the next start", "error", err)
+	}
+}
+
+// removeAll is os.RemoveAll for trees in which a command took modes away.
+func removeAll(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil || !errors.Is(err, os.ErrPermission) {
+		return err
+	}
+	// WalkDir shows a directory before it lists it, so the mode is mended in time.
+	_ = filepath.WalkDir(dir, func(path string, entry os.DirEntry, _ error) error {
+		if entry != nil && entry.IsDir() {
+			return os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}

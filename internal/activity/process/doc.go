@@ -1,0 +1,42 @@
+// Package process runs commands of workflow authors as confined child processes
+// (architecture.md "Processes").
+//
+// The server never starts a command itself. It starts its own binary in a hidden helper mode
+// (MaybeHelper must be the first call of main and of TestMain), and this supervisor, one per
+// command, starts the command, watches it and ends it:
+//
+//	server ──control pipe──▶ supervisor ──fork, exec──▶ command ──▶ its descendants
+//	       ◀──status pipe──  (subreaper)
+//	       ◀──stdout, stderr──────────────────────────────┘
+//
+// Invariants:
+//
+//   - Nothing survives. The supervisor is the subreaper of everything below it, so a daemon
+//     that forked twice and left its session is still its descendant. It kills all of them
+//     when the command ends, when it is told to stop, when a limit is hit, and when the
+//     control pipe closes, which the kernel sees to even if the server dies by SIGKILL.
+//   - The command never sees the server's environment, its open files or its data directory.
+//     Values reach it by arguments, environment and standard input, never as program text.
+//   - Every limit that is hit is a *LimitError that names it. Output is never cut silently.
+//
+// What the confinement is made of, on the thread that forks the command only, so that the
+// supervisor itself stays free to kill:
+//
+//   - Landlock: read and execute what Config.ReadPaths and the system folders hold, write only
+//     the private directory, no signals to processes outside, no abstract sockets outside.
+//     /tmp and /dev/shm are outside: programs are pointed at TMPDIR.
+//   - no_new_privs, and for a server that runs as root no capabilities but those over the
+//     ownership and modes of files. A command of a root server is still root in the eyes of
+//     file modes: run the server as a user of its own.
+//   - rlimits (data segment, file size, CPU, open files, processes, no core), a lower priority,
+//     and a watch over the whole tree: memory, number of processes, size of the directory.
+//
+// What is not confined: the network. A command may open any connection that its user may open.
+// On kernels before 6.12, which lack the signal scope, a hostile command can kill the
+// supervisor or the server of the same user. A kernel without Landlock leaves everything but
+// environment, descriptors, rlimits and the life of the tree unconfined; New says so once in
+// the log.
+//
+// Memory is limited by RLIMIT_DATA and by the watch, not by RLIMIT_AS: runtimes such as Go,
+// Java and V8 reserve far more address space than they ever use.
+package process

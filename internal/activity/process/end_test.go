@@ -1,0 +1,293 @@
+package process_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/activity/process"
+)
+
+// waitGone waits until a process has ended, whoever reaps it.
+func waitGone(t *testing.T, pid int, within time.Duration) {
+	t.Helper()
+	deadline := time.Now().Add(within)
+	for alive(pid) {
+		if time.Now().After(deadline) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatalf("process %d is still alive after %s", pid, within)
+		}
+		<-time.After(2 * time.Millisecond)
+	}
+}
+
+// alive reports whether a process exists and is no zombie.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	text := string(stat)
+	state := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])[0]
+	return state != "Z" && state != "X"
+}
+
+// pids reads the lines "pid N".
+func pids(t *testing.T, output string) []int {
+	t.Helper()
+	var found []int
+	for line := range strings.Lines(output) {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "pid "); ok {
+			pid, err := strconv.Atoi(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, pid)
+		}
+	}
+	if len(found) == 0 {
+		t.Fatalf("no pids in %q", output)
+	}
+	return found
+}
+
+func TestDaemonsDieWithTheCommand(t *testing.T) {
+	c := newConfiner(t, process.Limits{})
+	out := mustRun(t, c, childCommand(t, c, "daemon", "end"))
+	for _, pid := range pids(t, string(out.Stdout)) {
+		if alive(pid) {
+			t.Errorf("process %d outlived its command", pid)
+		}
+	}
+}
+
+func TestBackgroundChildrenDoNotDelayTheEnd(t *testing.T) {
+	c := newConfiner(t, process.Limits{})
+	begin := time.Now()
+	out := mustRun(t, c, shell(t, c, `sleep 60 & echo pid $!`))
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if pid := pids(t, string(out.Stdout))[0]; alive(pid) {
+		t.Errorf("process %d outlived its command", pid)
+	}
+}
+
+// serve is the server of TestNothingSurvivesTheServer, in a process of its own.
+func serve(scratch string) int {
+	c, err := process.New(process.Config{Scratch: scratch})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	dir, err := c.NewDir()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	// The pids cannot come by stdout, which Run collects until the end: a file tells them.
+	fmt.Println("dir", dir)
+	_, _ = c.Run(context.Background(), process.Command{
+		Path: "/bin/sh", Args: []string{"-c", `"$1" child daemon stay > pids`, "sh", selfPath()}, Dir: dir,
+	})
+	return 0
+}
+
+func TestNothingSurvivesTheServer(t *testing.T) {
+	server := exec.Command(selfPath(), "child", "serve", filepath.Join(t.TempDir(), "scratch"))
+	stdout, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = server.Process.Kill() }()
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	dir, ok := strings.CutPrefix(strings.TrimSpace(line), "dir ")
+	if err != nil || !ok {
+		t.Fatalf("the server said %q, %v", line, err)
+	}
+	tree := pids(t, waitForText(t, filepath.Join(dir, "pids"), "ready"))
+	tree = slices.DeleteFunc(tree, func(pid int) bool { return !alive(pid) }) // the one in the middle has ended
+	if len(tree) == 0 {
+		t.Fatal("the daemon is not there to begin with")
+	}
+	if err := server.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = server.Wait()
+	for _, pid := range tree {
+		waitGone(t, pid, 5*time.Second)
+	}
+}
+
+// waitForText waits until a file holds text.
+func waitForText(t *testing.T, path, text string) string {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); <-time.After(2 * time.Millisecond) {
+		if content, err := os.ReadFile(path); err == nil && strings.Contains(string(content), text) {
+			return string(content)
+		}
+	}
+	t.Fatalf("%s never held %q", filepath.Base(path), text)
+	return ""
+}
+
+func TestStopAsksFirst(t *testing.T) {
+	c := newConfiner(t, process.Limits{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := shell(t, c, `trap 'echo stopping; exit 0' TERM; echo on > up; while :; do sleep 0.01; done`)
+	done := make(chan error, 1)
+	var out process.Outcome
+	go func() {
+		var err error
+		out, err = c.Run(ctx, cmd)
+		done <- err
+	}()
+	waitForText(t, filepath.Join(cmd.Dir, "up"), "on")
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+	if string(out.Stdout) != "stopping\n" {
+		t.Errorf("stdout %q: the command was not asked to stop", out.Stdout)
+	}
+}
+
+func TestStopKillsTheStubborn(t *testing.T) {
+	c := newConfiner(t, process.Limits{Grace: 50 * time.Millisecond})
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := shell(t, c, `echo on > up; exec "$1" child stubborn > ready`, selfPath())
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Run(ctx, cmd)
+		done <- err
+	}()
+	waitForText(t, filepath.Join(cmd.Dir, "ready"), "ready")
+	begin := time.Now()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if took := time.Since(begin); took > 3*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+func TestRunWithAnEndedContextStartsNothing(t *testing.T) {
+	c := newConfiner(t, process.Limits{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	cmd := shell(t, c, `echo on > up`)
+	if _, err := c.Run(ctx, cmd); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(cmd.Dir, "up")); err == nil {
+		t.Error("the command ran")
+	}
+}
+
+func wantLimit(t *testing.T, err error, want process.Limit) {
+	t.Helper()
+	var limit *process.LimitError
+	if !errors.As(err, &limit) || limit.Limit != want {
+		t.Errorf("error %v, want the limit %q", err, want)
+	}
+}
+
+func TestTimeLimit(t *testing.T) {
+	c := newConfiner(t, process.Limits{Time: 100 * time.Millisecond, Grace: 50 * time.Millisecond})
+	out, err := c.Run(t.Context(), shell(t, c, `echo before; while :; do :; done`))
+	wantLimit(t, err, process.LimitTime)
+	if string(out.Stdout) != "before\n" {
+		t.Errorf("stdout %q: what was written before the limit is lost", out.Stdout)
+	}
+}
+
+func TestMemoryLimits(t *testing.T) {
+	limits := process.Limits{MemoryBytes: 256 << 20}
+	t.Run("data segment", func(t *testing.T) {
+		c := newConfiner(t, limits)
+		out, err := c.Run(t.Context(), childCommand(t, c, "hog"))
+		var limit *process.LimitError
+		if err == nil && out.Code == 0 || err != nil && !errors.As(err, &limit) {
+			t.Errorf("code %d, error %v: the hog got what it wanted", out.Code, err)
+		}
+		if out.MaxBytes > limits.MemoryBytes+64<<20 {
+			t.Errorf("it had %d bytes", out.MaxBytes)
+		}
+	})
+	t.Run("shared memory", func(t *testing.T) {
+		c := newConfiner(t, limits)
+		_, err := c.Run(t.Context(), childCommand(t, c, "shared-hog"))
+		wantLimit(t, err, process.LimitMemory)
+	})
+	t.Run("tree", func(t *testing.T) {
+		c := newConfiner(t, limits)
+		_, err := c.Run(t.Context(), shell(t, c, `for i in 1 2 3; do "$1" child hold & done; wait`, selfPath()))
+		wantLimit(t, err, process.LimitMemory)
+	})
+}
+
+func TestOutputLimit(t *testing.T) {
+	c := newConfiner(t, process.Limits{OutputBytes: 1 << 20})
+	begin := time.Now()
+	out, err := c.Run(t.Context(), shell(t, c, `cat /dev/zero & cat /dev/zero >&2`))
+	wantLimit(t, err, process.LimitOutput)
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if size := len(out.Stdout) + len(out.Stderr); size > 1<<20 {
+		t.Errorf("%d bytes were kept", size)
+	}
+	exact, err := c.Run(t.Context(), shell(t, c, `head -c 1048576 /dev/zero`))
+	if err != nil || len(exact.Stdout) != 1<<20 {
+		t.Errorf("exactly the limit: %d bytes, %v", len(exact.Stdout), err)
+	}
+}
+
+func TestDiskLimits(t *testing.T) {
+	c := newConfiner(t, process.Limits{DiskBytes: 8 << 20, FileBytes: 1 << 20})
+	out := mustRun(t, c, shell(t, c, `head -c 2000000 /dev/zero > big; echo $?; wc -c < big`))
+	if fields := strings.Fields(string(out.Stdout)); len(fields) != 2 || fields[0] == "0" || fields[1] != "1048576" {
+		t.Errorf("a file over the limit: %q", out.Stdout)
+	}
+	_, err := c.Run(t.Context(), shell(t, c, `i=0; while [ $i -lt 40 ]; do head -c 1000000 /dev/zero > f$i; i=$((i+1)); done; sleep 60`))
+	wantLimit(t, err, process.LimitDisk)
+}
+
+// The bombs of this test are finite, some thousand processes, lest a mistake harms more than
+// the test. The limit must end them long before they are complete.
+func TestForkBombIsBounded(t *testing.T) {
+	c := newConfiner(t, process.Limits{Processes: 64, Time: 30 * time.Second})
+	for name, script := range map[string]string{
+		"tree":     `[ $1 -gt 0 ] && { /bin/sh $0 $(($1-1)) & /bin/sh $0 $(($1-1)) & }; sleep 30`,
+		"daemons":  `[ $1 -gt 0 ] && { setsid -f /bin/sh $0 $(($1-1)); setsid -f /bin/sh $0 $(($1-1)); }; sleep 30`,
+		"sleepers": `i=0; while [ $i -lt 2000 ]; do sleep 30 & i=$((i+1)); done; wait`,
+		"chain":    `[ $1 -gt -300 ] && /bin/sh $0 $(($1-1)); sleep 30`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := shell(t, c, "")
+			path := filepath.Join(cmd.Dir, "bomb")
+			if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd.Args = []string{path, "10"}
+			begin := time.Now()
+			_, err := c.Run(t.Context(), cmd)
+			wantLimit(t, err, process.LimitProcesses)
+			t.Logf("ended after %s", time.Since(begin))
+		})
+	}
+}

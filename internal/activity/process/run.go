@@ -1,0 +1,229 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Run runs cmd and returns once nothing of it is left. A command that ends by itself gives a
+// nil error, whatever its exit code. Otherwise the error is a *LimitError (the Outcome then
+// holds what was written so far), a *StartError, ctx's error when ctx was done first, or
+// something of the operator's (ErrSupervisor among others).
+//
+// When ctx is done, the command gets SIGTERM and, after Limits.Grace, SIGKILL.
+func (c *Confiner) Run(ctx context.Context, cmd Command) (Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return Outcome{}, err
+	}
+	limits := cmd.Limits.or(c.limits)
+	r := &run{limits: limits, kill: make(chan struct{})}
+	if err := r.start(c.spec(cmd, limits), cmd.Stdin); err != nil {
+		return Outcome{}, err
+	}
+	ended := make(chan struct{})
+	go r.govern(ctx, ended)
+	err := r.wait()
+	close(ended)
+	return r.outcome(ctx, cmd.Path, err)
+}
+
+func (c *Confiner) spec(cmd Command, limits Limits) spec {
+	return spec{
+		Path: cmd.Path, Args: append([]string{cmd.Path}, cmd.Args...), Env: cmd.Env, Dir: cmd.Dir,
+		ReadPaths: append(append([]string{}, c.readPaths...), cmd.ReadPaths...),
+		Limits:    limits, Threads: c.threadLimit(), Unconfined: c.landlock == 0,
+	}
+}
+
+// run is one command as the server sees it.
+type run struct {
+	limits  Limits
+	helper  *exec.Cmd
+	control *os.File // write end
+	statusR *os.File
+
+	output sync.Mutex // guards spent
+	spent  int64
+	stdout bytes.Buffer
+	stderr bytes.Buffer
+
+	kill     chan struct{} // closed when the output limit is hit
+	killOnce sync.Once
+
+	pid   atomic.Int64
+	state status // the last status; valid after wait
+	heard chan error
+}
+
+// start starts the supervisor and hands it the spec.
+func (r *run) start(s spec, stdin []byte) error {
+	controlR, controlW, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("control pipe: %w", err)
+	}
+	defer controlR.Close()
+	statusR, statusW, err := os.Pipe()
+	if err != nil {
+		controlW.Close()
+		return fmt.Errorf("status pipe: %w", err)
+	}
+	defer statusW.Close()
+	r.control, r.statusR = controlW, statusR
+
+	r.helper = helperCommand()
+	r.helper.ExtraFiles = []*os.File{controlR, statusW}
+	r.helper.Stdout = &sink{run: r, to: &r.stdout}
+	r.helper.Stderr = &sink{run: r, to: &r.stderr}
+	if len(stdin) > 0 {
+		r.helper.Stdin = bytes.NewReader(stdin)
+	}
+	// A supervisor that was killed may leave somebody who holds the output open.
+	r.helper.WaitDelay = 2 * time.Second
+	if err := r.helper.Start(); err != nil {
+		controlW.Close()
+		statusR.Close()
+		return fmt.Errorf("start supervisor: %w", err)
+	}
+	r.heard = make(chan error, 1)
+	go r.listen()
+	// The supervisor reads the spec before it does anything else. If it died instead, wait
+	// tells more than this error.
+	_ = writeJSON(controlW, s)
+	return nil
+}
+
+// helperCommand is our own binary in helper mode, without the server's environment. It is
+// started by its inode, so an upgrade on disk does not mix versions.
+func helperCommand(arguments ...string) *exec.Cmd {
+	return &exec.Cmd{
+		Path: "/proc/self/exe",
+		Args: append([]string{"chargehand", helperArgument}, arguments...),
+		// A session of its own keeps the terminal's Ctrl-C away.
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+		// The second spares builds with the race detector its pause at exit.
+		Env: []string{"GOMAXPROCS=2", "GORACE=atexit_sleep_ms=0"},
+	}
+}
+
+// listen reads the statuses until the supervisor has none to tell any more.
+func (r *run) listen() {
+	for {
+		var s status
+		if err := readJSON(r.statusR, &s); err != nil {
+			r.heard <- err
+			return
+		}
+		r.state = s
+		if s.Pid != 0 {
+			r.pid.Store(int64(s.Pid))
+		}
+	}
+}
+
+// govern stops the command when ctx is done, and kills it when its output is too much.
+func (r *run) govern(ctx context.Context, ended <-chan struct{}) {
+	select {
+	case <-ended:
+		return
+	case <-r.kill:
+	case <-ctx.Done():
+		_, _ = r.control.Write([]byte{stopByte})
+		select {
+		case <-ended:
+			return
+		case <-r.kill:
+		case <-time.After(r.limits.Grace + 3*time.Second):
+		}
+	}
+	// The end of the control pipe kills. A supervisor that does not even do that is killed.
+	r.control.Close()
+	select {
+	case <-ended:
+	case <-time.After(5 * time.Second):
+		r.killAll()
+	}
+}
+
+// killAll is the last resort: supervisor and command's process group.
+func (r *run) killAll() {
+	_ = r.helper.Process.Kill()
+	if pid := int(r.pid.Load()); pid > 0 {
+		_ = syscall.Kill(-pid, syscall.SIGKILL)
+	}
+}
+
+// wait waits for the supervisor and its pipes.
+func (r *run) wait() error {
+	err := r.helper.Wait()
+	r.control.Close()
+	heard := <-r.heard
+	r.statusR.Close()
+	if !r.state.Ended && r.state.StartError == "" {
+		if pid := int(r.pid.Load()); pid > 0 {
+			_ = syscall.Kill(-pid, syscall.SIGKILL)
+		}
+		return fmt.Errorf("%w: %v", ErrSupervisor, errors.Join(err, ignoreEOF(heard)))
+	}
+	return nil
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+func (r *run) outcome(ctx context.Context, path string, err error) (Outcome, error) {
+	o := Outcome{
+		Code: r.state.Code, Signal: r.state.Signal, CPU: r.state.CPU, MaxBytes: r.state.MaxBytes,
+		Stdout: r.stdout.Bytes(), Stderr: r.stderr.Bytes(),
+	}
+	r.output.Lock()
+	spent := r.spent
+	r.output.Unlock()
+	switch {
+	case spent > r.limits.OutputBytes:
+		return o, &LimitError{Limit: LimitOutput, Limits: r.limits}
+	case err != nil && ctx.Err() != nil:
+		return o, ctx.Err()
+	case err != nil:
+		return o, err
+	case r.state.StartError != "":
+		return o, &StartError{Path: path, Detail: r.state.StartError}
+	case r.state.Limit != "":
+		return o, &LimitError{Limit: r.state.Limit, Limits: r.limits}
+	case r.state.Stopped:
+		return o, ctx.Err()
+	}
+	return o, nil
+}
+
+// sink collects one stream. Both streams of a command share one budget.
+type sink struct {
+	run *run
+	to  *bytes.Buffer
+}
+
+// Write takes everything that fits. Past the limit it drops, so that the command does not
+// stay blocked on a full pipe while it is being killed; the result is an error then anyway.
+func (s *sink) Write(p []byte) (int, error) {
+	s.run.output.Lock()
+	s.run.spent += int64(len(p))
+	over := s.run.spent > s.run.limits.OutputBytes
+	s.run.output.Unlock()
+	if over {
+		s.run.killOnce.Do(func() { close(s.run.kill) })
+		return len(p), nil
+	}
+	return s.to.Write(p)
+}
