@@ -22,8 +22,8 @@
 //
 // Errors of all methods: ErrNotFound where a row is asked for that is not there; ErrConflict
 // for a unique constraint or a compare-and-set that lost; ErrUnavailable. They are wrapped:
-// use errors.Is. An error that an Update's fn ignores is no reason to undo it: a statement
-// that failed has written nothing.
+// use errors.Is. A method of Tx that returns an error has written nothing only if its
+// comment says so; the fn of an Update returns any other error, so that it is undone.
 //
 // Methods of Reader (and so of Tx), by resource:
 //

@@ -120,7 +120,7 @@ func (t *Tx) insertOutcome(no int64, o *Outcome) error {
 
 // SetRunning moves an execution that is not final. startedMs is kept from the first call
 // that gives one. The first item of a batch to start makes a pending batch running.
-// ErrConflict: the execution is final or does not exist.
+// ErrConflict: the execution is final or does not exist; nothing was written, go on.
 func (t *Tx) SetRunning(no int64, status chargehand.Status, phase chargehand.Phase, run Run, startedMs int64) error {
 	if run == RunEnded || status.Final() {
 		return errors.New("set running: a final status needs FinishExecution")
@@ -140,7 +140,7 @@ func (t *Tx) SetRunning(no int64, status chargehand.Status, phase chargehand.Pha
 }
 
 // SetRun changes what is owed and the phase, not the status: it is cheaper than
-// SetRunning, because no list is touched. ErrConflict: final or unknown.
+// SetRunning, because no list is touched. ErrConflict: final or unknown; nothing was written, go on.
 func (t *Tx) SetRun(no int64, phase chargehand.Phase, run Run) error {
 	if run == RunEnded {
 		return errors.New("set run: a final status needs FinishExecution")
@@ -151,7 +151,8 @@ func (t *Tx) SetRun(no int64, phase chargehand.Phase, run Run) error {
 
 // FinishExecution makes an execution final: compare-and-set on "not final", outcome
 // written, journal, checkpoint and timers deleted, its batch counted. batchFinal reports
-// that the batch became final by it. ErrConflict: already final, or unknown.
+// that the batch became final by it. ErrConflict: already final, or unknown; nothing was
+// written, go on.
 func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehand.Phase, startedMs, finishedMs int64, o *Outcome) (batchFinal bool, err error) {
 	if !status.Final() || finishedMs == 0 {
 		return false, errors.New("finish execution: the status must be final and the time set")

@@ -69,19 +69,17 @@ func (t *Tx) UseFile(file, execution int64) error {
 }
 
 // FileByID reads a visible file of an account and environment. Errors: ErrNotFound.
-func (r *Reader) FileByID(account int64, env chargehand.Environment, id chargehand.FileID) (f File, err error) {
-	err = r.one(selectFile+` WHERE id = ?1 AND account = ?2 AND environment = ?3 AND visible = 1`,
-		func(row Row) { scanFile(row, &f) }, id[:], account, int64(env))
-	if err != nil {
-		return File{}, fmt.Errorf("read file: %w", err)
-	}
-	return f, nil
+func (r *Reader) FileByID(account int64, env chargehand.Environment, id chargehand.FileID) (File, error) {
+	return r.file(selectFile+` WHERE id = ?1 AND account = ?2 AND environment = ?3 AND visible = 1`, id[:], account, int64(env))
 }
 
-// FindFile reads a visible file of any tenant: for signed links, which were checked. Errors: ErrNotFound.
-func (r *Reader) FindFile(id chargehand.FileID) (f File, err error) {
-	err = r.one(selectFile+` WHERE id = ?1 AND visible = 1`, func(row Row) { scanFile(row, &f) }, id[:])
-	if err != nil {
+// FindFile reads a visible file of any tenant: for signed links. Errors: ErrNotFound.
+func (r *Reader) FindFile(id chargehand.FileID) (File, error) {
+	return r.file(selectFile+` WHERE id = ?1 AND visible = 1`, id[:])
+}
+
+func (r *Reader) file(query string, args ...any) (f File, err error) {
+	if err = r.one(query, func(row Row) { scanFile(row, &f) }, args...); err != nil {
 		return File{}, fmt.Errorf("read file: %w", err)
 	}
 	return f, nil

@@ -1,0 +1,17 @@
+// Package blob stores contents of any size under their SHA-256 digest: files, and payloads
+// that are too large for a row. Equal contents are stored once. Names in the store are
+// digests only; nothing that a user chose becomes part of a path.
+//
+// A content is written to a file of its own first (in Config.Incoming), then moved to its
+// place, so that no reader ever sees half of one. Put returns when the content survives a
+// power cut.
+//
+// Who owns what is not known here. Rows in package store count references; Config.Claim is
+// the link between the two: Put calls it with the digest before it looks whether the
+// content is there, so that a sweep that runs at the same time cannot delete the content
+// in between (see store/blob.go).
+//
+// All methods of Store are safe for concurrent use. The contract is portable: the place of
+// contents is a gocloud.dev bucket, and what a folder on a disk needs besides stands in
+// folder.go. Package blobtest holds every kind of place to it.
+package blob
