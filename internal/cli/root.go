@@ -79,7 +79,7 @@ func newRoot(c console) *cobra.Command {
 		Long:          "Chargehand runs workflows over HTTP: one execution or a batch of thousands, each durable to its end.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          unknownSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
@@ -87,6 +87,9 @@ func newRoot(c console) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%s: %w (see %s --help)", cmd.CommandPath(), err, cmd.CommandPath())
 	})
-	root.AddCommand(newServe(c), newKeys(c), newOpenAPI(c), newVersion(c))
+	root.AddCommand(
+		newServe(c), newKeys(c), newWorkflows(c), newRun(c), newBatch(c), newExecutions(c), newBatches(c), newFiles(c),
+		newLogin(c), newLimits(c), newBench(c), newExamples(c), newBackup(c), newRestore(c), newDoctor(c), newOpenAPI(c), newVersion(c),
+	)
 	return root
 }

@@ -1,0 +1,140 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/store/sqlite"
+)
+
+const masterKeyName = "master.key"
+
+// BackupReport counts what was copied.
+type BackupReport struct {
+	Files int
+	Bytes int64
+}
+
+// Backup copies the database, the master key and all files to a new folder, beside a running
+// server. The database comes first: content that its copy refers to stays for at least an
+// hour after its last reference, longer than it takes to copy.
+func Backup(ctx context.Context, dataDir, masterKeyFile, to string) (BackupReport, error) {
+	var report BackupReport
+	cfg, err := Config{DataDir: dataDir, MasterKeyFile: masterKeyFile}.withDefaults()
+	if err != nil {
+		return report, err
+	}
+	if _, err := os.Stat(filepath.Join(cfg.DataDir, databaseName)); err != nil {
+		return report, fmt.Errorf("no installation in %s: %w", cfg.DataDir, err)
+	}
+	if err := freshFolder(to); err != nil {
+		return report, err
+	}
+	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(cfg.DataDir, databaseName)})
+	if err != nil {
+		return report, err
+	}
+	defer db.Close()
+	if err := db.Backup(ctx, filepath.Join(to, databaseName)); err != nil {
+		return report, err
+	}
+	if err := copyKey(cfg.MasterKeyFile, filepath.Join(to, masterKeyName)); err != nil {
+		return report, err
+	}
+	return copyContents(ctx, filepath.Join(cfg.DataDir, filesName), filepath.Join(to, filesName))
+}
+
+// Restore makes a data directory from a backup. The directory must not exist or be empty.
+func Restore(ctx context.Context, from, dataDir string) (BackupReport, error) {
+	var report BackupReport
+	if _, err := os.Stat(filepath.Join(from, databaseName)); err != nil {
+		return report, fmt.Errorf("no backup in %s: %w", from, err)
+	}
+	if err := freshFolder(dataDir); err != nil {
+		return report, err
+	}
+	report, err := copyContents(ctx, filepath.Join(from, filesName), filepath.Join(dataDir, filesName))
+	if err != nil {
+		return report, err
+	}
+	if err := copyKey(filepath.Join(from, masterKeyName), filepath.Join(dataDir, masterKeyName)); err != nil {
+		return report, err
+	}
+	// The database comes last: without it the directory is no installation.
+	return report, copyFile(filepath.Join(from, databaseName), filepath.Join(dataDir, databaseName))
+}
+
+// freshFolder makes a folder that nobody else may read, or accepts an empty one.
+func freshFolder(path string) error {
+	entries, err := os.ReadDir(path)
+	if err == nil && len(entries) > 0 {
+		return fmt.Errorf("%s is not empty", path)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.MkdirAll(path, 0o700)
+}
+
+func copyKey(from, to string) error {
+	if _, err := secret.Load(from); err != nil {
+		return err
+	}
+	return copyFile(from, to)
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = io.Copy(out, in); err == nil {
+		err = out.Sync()
+	}
+	return errors.Join(err, out.Close())
+}
+
+// copyContents copies every content and checks its digest on the way.
+func copyContents(ctx context.Context, from, to string) (BackupReport, error) {
+	var report BackupReport
+	source, err := blob.OpenFolder(blob.Config{Folder: from})
+	if err != nil {
+		return report, err
+	}
+	defer source.Close()
+	target, err := blob.OpenFolder(blob.Config{Folder: to})
+	if err != nil {
+		return report, err
+	}
+	defer target.Close()
+	err = source.List(ctx, func(c blob.Content) error {
+		content, err := source.Open(ctx, c.Digest, 0, -1)
+		if errors.Is(err, blob.ErrNotFound) {
+			return nil // swept meanwhile, so nothing refers to it
+		}
+		if err != nil {
+			return err
+		}
+		defer content.Close()
+		digest, size, err := target.Put(ctx, content, math.MaxInt64)
+		if err == nil && digest != c.Digest {
+			err = fmt.Errorf("the content %s is damaged: its digest is %s", c.Digest, digest)
+		}
+		report.Files++
+		report.Bytes += size
+		return err
+	})
+	return report, err
+}

@@ -1,0 +1,166 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// condemnedPause is how long a claim waits between two looks at a content that is just
+// being deleted.
+const condemnedPause = 20 * time.Millisecond
+
+// openBlobs opens the folder of contents. What is put is claimed in db first, so that the
+// sweep leaves it alone until something refers to it.
+func openBlobs(folder string, db *store.Store) (*blob.Store, error) {
+	return blob.OpenFolder(blob.Config{Folder: folder, Claim: func(ctx context.Context, digest blob.Digest, size int64) error {
+		for {
+			err := db.Update(ctx, func(tx *store.Tx) error { return tx.ClaimBlob(digest[:], size) })
+			if !errors.Is(err, store.ErrConflict) {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(condemnedPause):
+			}
+		}
+	}})
+}
+
+// payloads keeps large payloads of the engine in the blob store (embedded.Blobs).
+type payloads struct{ blobs *blob.Store }
+
+func (p payloads) Put(ctx context.Context, data []byte) ([]byte, error) {
+	digest, _, err := p.blobs.Put(ctx, bytes.NewReader(data), math.MaxInt64)
+	if errors.Is(err, blob.ErrUnavailable) {
+		err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	return digest[:], err
+}
+
+func (p payloads) Get(ctx context.Context, digest []byte) ([]byte, error) {
+	var d blob.Digest
+	copy(d[:], digest)
+	content, err := p.blobs.Open(ctx, d, 0, -1)
+	switch {
+	case errors.Is(err, blob.ErrNotFound):
+		return nil, fmt.Errorf("%w: %w", store.ErrNotFound, err)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	defer content.Close()
+	data, err := io.ReadAll(content)
+	if err != nil {
+		return nil, fmt.Errorf("%w: read blob: %w", store.ErrUnavailable, err)
+	}
+	return data, nil
+}
+
+// files gives activities access to stored files (activity.Files).
+type files struct {
+	db    *store.Store
+	blobs *blob.Store
+	limit int64 // bytes of one file
+
+	mu       sync.Mutex
+	accounts map[chargehand.AccountID]int64 // internal numbers; they never change
+}
+
+func newFiles(db *store.Store, blobs *blob.Store, limit int64) *files {
+	return &files{db: db, blobs: blobs, limit: limit, accounts: map[chargehand.AccountID]int64{}}
+}
+
+func (f *files) account(ctx context.Context, id chargehand.AccountID) (int64, error) {
+	f.mu.Lock()
+	no, known := f.accounts[id]
+	f.mu.Unlock()
+	if known {
+		return no, nil
+	}
+	err := f.db.View(ctx, func(r *store.Reader) error {
+		account, err := r.AccountByID(id)
+		no = account.No
+		return err
+	})
+	if err == nil {
+		f.mu.Lock()
+		f.accounts[id] = no
+		f.mu.Unlock()
+	}
+	return no, err
+}
+
+// Open implements activity.Files.
+func (f *files) Open(ctx context.Context, account chargehand.AccountID, env chargehand.Environment, uri string) (machine.File, io.ReadCloser, error) {
+	_, text, ok := strings.Cut(uri, chargehand.APIPath+"/files/")
+	if !ok {
+		return machine.File{}, nil, activity.ErrFileNotFound
+	}
+	id, err := chargehand.ParseFileID(text)
+	if err != nil {
+		return machine.File{}, nil, activity.ErrFileNotFound
+	}
+	no, err := f.account(ctx, account)
+	if err != nil {
+		return machine.File{}, nil, err
+	}
+	var row store.File
+	err = f.db.View(ctx, func(r *store.Reader) error {
+		row, err = r.FileByID(no, env, id)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return machine.File{}, nil, activity.ErrFileNotFound
+	}
+	if err != nil {
+		return machine.File{}, nil, err
+	}
+	var digest blob.Digest
+	copy(digest[:], row.Digest)
+	content, err := f.blobs.Open(ctx, digest, 0, -1)
+	return machine.File{
+		ID: id.String(), Name: row.Name, MediaType: row.MediaType, Size: row.Size,
+		Digest: "sha256:" + hex.EncodeToString(row.Digest),
+	}, content, err
+}
+
+// Put implements activity.Files. The row is invisible until an outcome that names it is
+// journaled; the sweep removes it otherwise.
+func (f *files) Put(ctx context.Context, account chargehand.AccountID, env chargehand.Environment, name, mediaType string, content io.Reader) (machine.File, error) {
+	no, err := f.account(ctx, account)
+	if err != nil {
+		return machine.File{}, err
+	}
+	digest, size, err := f.blobs.Put(ctx, content, f.limit)
+	if err != nil {
+		return machine.File{}, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return machine.File{}, err
+	}
+	row := store.File{
+		ID: chargehand.FileID(id), Account: no, Environment: env, Name: name, MediaType: mediaType,
+		Size: size, Digest: digest[:],
+	}
+	if err := f.db.Update(ctx, func(tx *store.Tx) error { return tx.InsertFile(&row) }); err != nil {
+		return machine.File{}, err
+	}
+	return machine.File{ID: id.String(), Name: name, MediaType: mediaType, Size: size, Digest: "sha256:" + digest.String()}, nil
+}

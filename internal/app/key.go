@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/sqlite"
+)
+
+// NewKey is the request of the command line to make a key in a data directory.
+type NewKey struct {
+	DataDir       string
+	MasterKeyFile string // default: master.key in the data directory
+	Name          string
+	Environment   string // "live" or "test"
+	Preset        string // empty, with no Scopes: "run"
+	Scopes        []string
+	Life          time.Duration // 0: for ever
+}
+
+// CreateKey makes a key, beside a running server or without one, and returns it in plain
+// text: the only time that it can be seen. The data directory is made if it is missing.
+func CreateKey(ctx context.Context, k NewKey) (string, error) {
+	request, err := k.issue()
+	if err != nil {
+		return "", err
+	}
+	cfg, err := Config{DataDir: k.DataDir, MasterKeyFile: k.MasterKeyFile}.withDefaults()
+	if err != nil {
+		return "", err
+	}
+	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(cfg.DataDir, databaseName)})
+	if err != nil {
+		return "", err
+	}
+	rows := store.New(db)
+	defer rows.Close()
+	master, err := secret.LoadOrCreate(cfg.MasterKeyFile)
+	if err != nil {
+		return "", err
+	}
+	return service.Issue(ctx, rows, master.Derive(secret.APIKeyPepper), time.Now(), request)
+}
+
+func (k NewKey) issue() (service.IssueKey, error) {
+	r := service.IssueKey{Name: k.Name}
+	switch k.Environment {
+	case "", "live":
+		r.Environment = chargehand.Live
+	case "test":
+		r.Environment = chargehand.Test
+	default:
+		return r, fmt.Errorf("--environment: %q is not live or test", k.Environment)
+	}
+	if k.Preset != "" && len(k.Scopes) > 0 {
+		return r, fmt.Errorf("give --preset or --scopes, not both")
+	}
+	if k.Preset != "" {
+		scopes, ok := service.ParsePreset(k.Preset)
+		if !ok {
+			return r, fmt.Errorf("--preset: %q is not run, observe, operate, deploy or all", k.Preset)
+		}
+		r.Scopes = scopes
+	}
+	for _, name := range k.Scopes {
+		scope, ok := service.ParseScope(name)
+		if !ok {
+			return r, fmt.Errorf("--scopes: there is no scope %q", name)
+		}
+		r.Scopes |= scope
+	}
+	if k.Life > 0 {
+		r.ExpiresAt = time.Now().Add(k.Life)
+	}
+	return r, nil
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chargehand/chargehand/client"
+)
+
+const defaultURL = "http://127.0.0.1:8080"
+
+// connection is where a client command finds its server: flags, then CHARGEHAND_URL and
+// CHARGEHAND_API_KEY, then the context that `chargehand login` saved.
+type connection struct {
+	console
+	url, key string
+	output   string // "table" or "json"
+}
+
+// register adds the flags that every client command has.
+func (c *connection) register(cmd *cobra.Command) {
+	cmd.PersistentFlags().StringVar(&c.url, "url", "", "address of the server (CHARGEHAND_URL; default "+defaultURL+")")
+	cmd.PersistentFlags().StringVarP(&c.output, "output", "o", "table", "table or json")
+}
+
+// saved is the file that login writes.
+type saved struct {
+	URL    string `json:"url"`
+	APIKey string `json:"api_key"`
+}
+
+func savedPath() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "chargehand", "context.json"), nil
+}
+
+func readSaved() saved {
+	var s saved
+	if path, err := savedPath(); err == nil {
+		if data, err := os.ReadFile(path); err == nil {
+			_ = json.Unmarshal(data, &s) // a file that cannot be read is as none; login writes it anew
+		}
+	}
+	return s
+}
+
+func (c *connection) client() (*client.Client, error) {
+	if c.output != "table" && c.output != "json" {
+		return nil, usage("--output: %q is not table or json", c.output)
+	}
+	s := readSaved()
+	url := firstOf(c.url, os.Getenv("CHARGEHAND_URL"), s.URL, defaultURL)
+	key := firstOf(c.key, os.Getenv("CHARGEHAND_API_KEY"), s.APIKey)
+	if key == "" {
+		return nil, &exitError{ExitUnreachable, errors.New("no API key: set CHARGEHAND_API_KEY or run chargehand login (an operator makes keys with chargehand keys create)")}
+	}
+	return client.New(url, key), nil
+}
+
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// explain gives an error of the client its exit code.
+func explain(err error) error {
+	var answer *client.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, client.ErrUnreachable):
+		return &exitError{ExitUnreachable, err}
+	case errors.As(err, &answer) && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden):
+		return &exitError{ExitUnreachable, err}
+	}
+	return err
+}
+
+// action is a client command's work.
+type action func(ctx context.Context, c *client.Client, args []string) error
+
+// run wraps an action as cobra wants it.
+func (c *connection) run(do action) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		api, err := c.client()
+		if err != nil {
+			return err
+		}
+		return explain(do(cmd.Context(), api, args))
+	}
+}
+
+func newLogin(con console) *cobra.Command {
+	var s saved
+	cmd := &cobra.Command{
+		Use:   "login",
+		Short: "Save the server's address and a key for later commands",
+		Long:  "Save the server's address and a key for later commands. The key is read from standard input, so that it is not in the history of the shell.",
+		Args:  exactArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			fmt.Fprint(con.err, "API key: ")
+			if _, err := fmt.Fscanln(con.in, &s.APIKey); err != nil {
+				return usage("read the key: %w", err)
+			}
+			api := client.New(s.URL, strings.TrimSpace(s.APIKey))
+			if _, err := api.Limits(cmd.Context()); err != nil {
+				return explain(err)
+			}
+			path, err := savedPath()
+			if err != nil {
+				return err
+			}
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				return err
+			}
+			data, err := json.Marshal(s)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				return err
+			}
+			fmt.Fprintf(con.err, "saved; commands now go to %s\n", s.URL)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&s.URL, "url", defaultURL, "address of the server")
+	return cmd
+}
+
+// exactArgs and minArgs make a wrong number of arguments a usage error.
+func exactArgs(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := cobra.ExactArgs(n)(cmd, args); err != nil {
+			return usage("%s: %w", cmd.UseLine(), err)
+		}
+		return nil
+	}
+}
+
+func minArgs(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := cobra.MinimumNArgs(n)(cmd, args); err != nil {
+			return usage("%s: %w", cmd.UseLine(), err)
+		}
+		return nil
+	}
+}

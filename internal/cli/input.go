@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chargehand/chargehand/client"
+)
+
+// readInput reads --input: JSON itself, @FILE, or - for standard input.
+func (c console) readInput(text string) (map[string]json.RawMessage, error) {
+	var data []byte
+	var err error
+	switch {
+	case text == "":
+		return map[string]json.RawMessage{}, nil
+	case text == "-":
+		data, err = io.ReadAll(c.in)
+	case strings.HasPrefix(text, "@"):
+		data, err = os.ReadFile(text[1:])
+	default:
+		data = []byte(text)
+	}
+	if err != nil {
+		return nil, usage("--input: %w", err)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(data, &object); err != nil || object == nil {
+		if err == nil {
+			err = errors.New("it is null")
+		}
+		return nil, usage("--input: not a JSON object: %w", err)
+	}
+	return object, nil
+}
+
+// addFiles uploads NAME=PATH pairs and puts their references into the input.
+func addFiles(ctx context.Context, api *client.Client, input map[string]json.RawMessage, pairs []string) error {
+	for _, pair := range pairs {
+		name, path, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return usage("--file: %q is not NAME=PATH", pair)
+		}
+		reference, err := upload(ctx, api, path)
+		if err != nil {
+			return err
+		}
+		input[name] = reference
+	}
+	return nil
+}
+
+func upload(ctx context.Context, api *client.Client, path string) (json.RawMessage, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	defer f.Close()
+	file, err := api.Upload(ctx, filepath.Base(path), mime.TypeByExtension(filepath.Ext(path)), f)
+	if err != nil {
+		return nil, fmt.Errorf("upload %s: %w", path, err)
+	}
+	return json.Marshal(file.Reference())
+}
+
+// readItems reads the items of a batch from .json (an array), .jsonl or .csv (a header, then
+// one item a line, every value a text).
+func readItems(path string) ([]json.RawMessage, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usage("--items: %w", err)
+	}
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".json":
+		var items []json.RawMessage
+		if err := json.Unmarshal(data, &items); err != nil {
+			return nil, usage("--items: %s is not a JSON array: %w", path, err)
+		}
+		return items, nil
+	case ".jsonl", ".ndjson":
+		return jsonLines(path, data)
+	case ".csv":
+		return csvItems(path, data)
+	}
+	return nil, usage("--items: %s is not a .json, .jsonl or .csv file", path)
+}
+
+func jsonLines(path string, data []byte) ([]json.RawMessage, error) {
+	var items []json.RawMessage
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			continue
+		}
+		if !json.Valid(line) {
+			return nil, usage("--items: %s:%d is not JSON", path, i+1)
+		}
+		items = append(items, json.RawMessage(line))
+	}
+	return items, nil
+}
+
+func csvItems(path string, data []byte) ([]json.RawMessage, error) {
+	reader := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))))
+	header, err := reader.Read()
+	if err != nil {
+		return nil, usage("--items: %s: read the header: %w", path, err)
+	}
+	var items []json.RawMessage
+	for {
+		record, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return items, nil
+		}
+		if err != nil {
+			return nil, usage("--items: %s: %w", path, err)
+		}
+		item := make(map[string]string, len(header))
+		for i, name := range header {
+			item[name] = record[i]
+		}
+		encoded, err := json.Marshal(item)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, encoded)
+	}
+}
+
+// fileItems uploads every file that a NAME=GLOB names and makes an item of each.
+func fileItems(ctx context.Context, api *client.Client, pair string) ([]json.RawMessage, error) {
+	name, pattern, ok := strings.Cut(pair, "=")
+	if !ok || name == "" {
+		return nil, usage("--files: %q is not NAME=PATTERN", pair)
+	}
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, usage("--files: %q: %w", pattern, err)
+	}
+	if len(paths) == 0 {
+		return nil, usage("--files: no file matches %s", pattern)
+	}
+	items := make([]json.RawMessage, 0, len(paths))
+	for _, path := range paths {
+		reference, err := upload(ctx, api, path)
+		if err != nil {
+			return nil, err
+		}
+		item, err := json.Marshal(map[string]json.RawMessage{name: reference})
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, nil
+}

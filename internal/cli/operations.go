@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chargehand/chargehand/client"
+	"github.com/chargehand/chargehand/internal/app"
+)
+
+func newKeys(con console) *cobra.Command {
+	c := &connection{console: con}
+	return group("keys", "Make, list and revoke API keys", newKeysCreate(con), c.keysList(), c.keysRevoke())
+}
+
+// newKeysCreate works on the database itself, beside a running server or without one.
+func newKeysCreate(con console) *cobra.Command {
+	var k app.NewKey
+	var expires, configFile string
+	cmd := &cobra.Command{
+		Use: "create", Short: "Make an API key; prints the key and nothing else", Args: exactArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := settle(cmd, configFile); err != nil {
+				return err
+			}
+			if expires != "" {
+				life, err := parseDays(expires)
+				if err != nil {
+					return usage("--expires: %w", err)
+				}
+				k.Life = life
+			}
+			secret, err := app.CreateKey(cmd.Context(), k)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(con.out, secret)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&configFile, "config", "", "YAML file with settings named like these flags")
+	f.StringVar(&k.DataDir, "data-dir", "chargehand-data", "data directory of the installation")
+	f.StringVar(&k.MasterKeyFile, "master-key-file", "", "master key (default: master.key in the data directory)")
+	f.StringVar(&k.Name, "name", "", "name of the key")
+	f.StringVar(&k.Environment, "environment", "live", "live or test")
+	f.StringVar(&k.Preset, "preset", "", "run, observe, operate, deploy or all (default run)")
+	f.StringSliceVar(&k.Scopes, "scopes", nil, "scopes instead of a preset")
+	f.StringVar(&expires, "expires", "", "life of the key, such as 90d or 12h (default: for ever)")
+	return cmd
+}
+
+// parseDays reads a duration as time.ParseDuration does, and days: 90d.
+func parseDays(text string) (time.Duration, error) {
+	if days, isDays := strings.CutSuffix(text, "d"); isDays {
+		n, err := strconv.Atoi(days)
+		if err != nil || n <= 0 || n > 36_500 {
+			return 0, fmt.Errorf("%q is not a number of days", text)
+		}
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is not a duration such as 90d or 12h", text)
+	}
+	return d, nil
+}
+
+func (c *connection) keysList() *cobra.Command {
+	return c.verb("list", "List the keys of this key's environment", exactArgs(0), func(ctx context.Context, api *client.Client, _ []string) error {
+		all := []client.Key{}
+		for cursor := ""; ; {
+			p, err := api.ListKeys(ctx, 100, cursor)
+			if err != nil {
+				return err
+			}
+			all = append(all, p.Data...)
+			if cursor = p.Cursor; cursor == "" {
+				break
+			}
+		}
+		var rows [][]string
+		for _, k := range all {
+			rows = append(rows, []string{k.ID, k.Prefix + "…" + k.LastFour, k.Name, strings.Join(k.Scopes, ","), stamp(k.ExpiresAt), stamp(k.LastUsedAt)})
+		}
+		return c.print(all, "ID KEY NAME SCOPES EXPIRES LAST-USED", rows)
+	})
+}
+
+func (c *connection) keysRevoke() *cobra.Command {
+	return c.verb("revoke KEY-ID", "Make a key unusable for ever", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+		if err := api.RevokeKey(ctx, args[0]); err != nil {
+			return err
+		}
+		fmt.Fprintln(c.err, "revoked", args[0])
+		return nil
+	})
+}
+
+func newBackup(con console) *cobra.Command {
+	var dataDir, masterKeyFile string
+	cmd := &cobra.Command{
+		Use: "backup DIR", Short: "Copy database, files and master key to a new folder; safe beside a running server", Args: exactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			report, err := app.Backup(cmd.Context(), dataDir, masterKeyFile, args[0])
+			if err != nil {
+				return fmt.Errorf("backup: %w", err)
+			}
+			fmt.Fprintf(con.err, "saved the database, the master key and %d files (%d bytes) in %s\nkeep the folder safe: it holds the master key\n", report.Files, report.Bytes, args[0])
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dataDir, "data-dir", "chargehand-data", "data directory of the installation")
+	cmd.Flags().StringVar(&masterKeyFile, "master-key-file", "", "master key (default: master.key in the data directory)")
+	return cmd
+}
+
+func newRestore(con console) *cobra.Command {
+	var dataDir string
+	cmd := &cobra.Command{
+		Use: "restore DIR", Short: "Make a data directory from a backup; the directory must not exist or be empty", Args: exactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			report, err := app.Restore(cmd.Context(), args[0], dataDir)
+			if err != nil {
+				return fmt.Errorf("restore: %w", err)
+			}
+			fmt.Fprintf(con.err, "restored the database, the master key and %d files (%d bytes) to %s\n", report.Files, report.Bytes, dataDir)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dataDir, "data-dir", "chargehand-data", "data directory to make")
+	return cmd
+}
+
+func newDoctor(con console) *cobra.Command {
+	var dataDir, masterKeyFile string
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Check a data directory: permissions, database, files, confinement of processes", Args: exactArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ok := true
+			for _, finding := range app.Doctor(cmd.Context(), dataDir, masterKeyFile) {
+				mark := con.paint("32", "ok")
+				if !finding.OK {
+					mark, ok = con.paint("31", "wrong"), false
+				}
+				fmt.Fprintf(con.out, "%-5s  %s: %s\n", mark, finding.What, finding.Detail)
+			}
+			if !ok {
+				return &exitError{code: ExitFailed}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dataDir, "data-dir", "chargehand-data", "data directory of the installation")
+	cmd.Flags().StringVar(&masterKeyFile, "master-key-file", "", "master key (default: master.key in the data directory)")
+	return cmd
+}
+
+func newOpenAPI(con console) *cobra.Command {
+	return &cobra.Command{
+		Use: "openapi", Short: "Print the OpenAPI 3.1 document of the API", Args: exactArgs(0),
+		RunE: func(*cobra.Command, []string) error {
+			document, err := app.OpenAPI()
+			if err != nil {
+				return err
+			}
+			_, err = con.out.Write(document)
+			return err
+		},
+	}
+}
+
+func newVersion(con console) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: exactArgs(0),
+		RunE: func(*cobra.Command, []string) error {
+			fmt.Fprintln(con.out, "chargehand", app.Version)
+			return nil
+		},
+	}
+}
+
+func newLimits(con console) *cobra.Command {
+	c := &connection{console: con}
+	return c.verb("limits", "Tell every limit of the installation", exactArgs(0), func(ctx context.Context, api *client.Client, _ []string) error {
+		limits, err := api.Limits(ctx)
+		if err != nil {
+			return err
+		}
+		var rows [][]string
+		for _, l := range limits {
+			rows = append(rows, []string{l.Name, fmt.Sprint(l.Value), l.Description})
+		}
+		return c.print(limits, "LIMIT VALUE MEANING", rows)
+	})
+}
