@@ -1,0 +1,447 @@
+package machine
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/plan"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files from what the machine does")
+
+// A golden file is an archive of sections, each after a line "-- name --":
+//
+//	workflow   the definition
+//	input      the input as JSON; without it {}
+//	events     one event per line: what, +milliseconds since the event before, and
+//	             start | continue | fire ID | interrupt ID | cancel [reason]
+//	             end ID [JSON] | fail ID JSON | file ID NAME
+//	trace      what the machine answered, and the timeline at the end
+//
+// Lines of events that begin with # are comments. Every event is named by its line in the
+// trace; commands follow it.
+type golden struct {
+	path     string
+	comment  string
+	sections []section
+}
+
+type section struct{ name, text string }
+
+func readGolden(t *testing.T, path string) *golden {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &golden{path: path}
+	text := &g.comment
+	for line := range strings.Lines(string(data)) {
+		trimmed := strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(trimmed, "-- "); ok && strings.HasSuffix(name, " --") {
+			g.sections = append(g.sections, section{name: strings.TrimSuffix(name, " --")})
+			text = &g.sections[len(g.sections)-1].text
+			continue
+		}
+		*text += line
+	}
+	return g
+}
+
+func (g *golden) get(name string) string {
+	for _, s := range g.sections {
+		if s.name == name {
+			return s.text
+		}
+	}
+	return ""
+}
+
+func (g *golden) put(name, text string) {
+	for i := range g.sections {
+		if g.sections[i].name == name {
+			g.sections[i].text = text
+			return
+		}
+	}
+	g.sections = append(g.sections, section{name, text})
+}
+
+func (g *golden) write(t *testing.T) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(g.comment)
+	for _, s := range g.sections {
+		fmt.Fprintf(&b, "-- %s --\n%s", s.name, s.text)
+	}
+	if err := os.WriteFile(g.path, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compilePlan compiles a definition that must be free of errors.
+func compilePlan(t testing.TB, definition string) *plan.Plan {
+	t.Helper()
+	doc, problems := dsl.Parse([]byte(definition))
+	if problems.HasErrors() {
+		t.Fatalf("definition: %v", problems.Err())
+	}
+	p, problems := plan.Compile(doc, plan.Options{Run: []string{"shell", "script"}})
+	if p == nil {
+		t.Fatalf("definition: %v", problems.Err())
+	}
+	return p
+}
+
+// testIdentity is the same execution every time.
+func testIdentity(t testing.TB) Identity {
+	t.Helper()
+	id, err := chargehand.ParseID[executionKind]("01980000-0000-7000-8000-000000000001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Identity{Execution: chargehand.ExecutionID(id), RuntimeVersion: "1.2.3", RuntimeMetadata: map[string]any{"zone": "test"}}
+}
+
+type executionKind struct{}
+
+func parseJSON(t testing.TB, text string) expr.Value {
+	t.Helper()
+	v, err := expr.Parse([]byte(text), expr.Limits{Depth: expr.MaxDepth})
+	if err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
+
+// scriptEpoch is the time of the first event of every script: 2026-01-31T12:00:00Z.
+const scriptEpoch = 1769860800000
+
+// scriptEvents reads the events of a golden file.
+func scriptEvents(t *testing.T, g *golden) (lines []string, events []Event) {
+	t.Helper()
+	now := int64(scriptEpoch)
+	for line := range strings.Lines(g.get("events")) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		lines = append(lines, line)
+		ev, after := scriptEvent(t, g, line)
+		now += after
+		ev.TimeMs = now
+		events = append(events, ev)
+	}
+	return lines, events
+}
+
+func scriptEvent(t *testing.T, g *golden, line string) (Event, int64) {
+	t.Helper()
+	what, rest, _ := strings.Cut(line, " ")
+	after := int64(0)
+	if strings.HasPrefix(rest, "+") {
+		var number string
+		number, rest, _ = strings.Cut(rest[1:], " ")
+		ms, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		after = ms
+	}
+	command := func() CommandID {
+		var number string
+		number, rest, _ = strings.Cut(rest, " ")
+		id, err := strconv.ParseUint(number, 10, 64)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		return CommandID(id)
+	}
+	ev := Event{}
+	switch what {
+	case "start":
+		ev.Kind, ev.Output = Started, map[string]any{}
+		if input := g.get("input"); input != "" {
+			ev.Output = parseJSON(t, input)
+		}
+	case "continue":
+		ev.Kind = Continued
+	case "end":
+		ev.Kind, ev.Command = ActivityEnded, command()
+		if rest != "" {
+			ev.Output = parseJSON(t, rest)
+		}
+	case "file":
+		ev.Kind, ev.Command = ActivityEnded, command()
+		ev.Files = []File{{ID: "id-of-" + rest, Name: rest, MediaType: "text/plain", Size: 3, Digest: "sha256:00"}}
+		ev.Output = rest
+	case "fail":
+		ev.Kind, ev.Command = ActivityEnded, command()
+		f := parseJSON(t, rest).(map[string]any)
+		ev.Fault = &Fault{Type: ErrorBase + f["type"].(string), Status: f["status"].(int)}
+		ev.Fault.Detail, _ = f["detail"].(string)
+	case "fire":
+		ev.Kind, ev.Command = TimerFired, command()
+	case "interrupt":
+		ev.Kind, ev.Command = Interrupted, command()
+	case "cancel":
+		ev.Kind, ev.Detail = CancelRequested, rest
+	default:
+		t.Fatalf("unknown event %q", line)
+	}
+	return ev, after
+}
+
+// commandText is one command as a line of a trace.
+func commandText(c Command) string {
+	switch c.Kind {
+	case RunActivity:
+		place := fmt.Sprintf("%d run %s %s", c.ID, c.Activity, c.Reference)
+		if c.Iteration != 0 {
+			place += fmt.Sprintf(" iteration %d", c.Iteration)
+		}
+		if c.Attempt != 1 {
+			place += fmt.Sprintf(" attempt %d", c.Attempt)
+		}
+		return place + " " + string(expr.Marshal(c.Args))
+	case StopActivity:
+		return fmt.Sprintf("stop activity %d", c.ID)
+	case StartTimer:
+		return fmt.Sprintf("%d timer +%d", c.ID, c.DueMs-scriptEpoch)
+	case StopTimer:
+		return fmt.Sprintf("stop timer %d", c.ID)
+	case Publish:
+		return fmt.Sprintf("%d publish %s %s", c.ID, c.Reference, expr.Marshal(c.Args))
+	case Yield:
+		return fmt.Sprintf("%d yield", c.ID)
+	case Finish:
+		text := fmt.Sprintf("%d finish %s", c.ID, c.Phase)
+		if c.Phase == chargehand.Completed {
+			text += " " + string(expr.Marshal(c.Output))
+		}
+		if c.Fault != nil {
+			text += " " + faultText(c.Fault)
+		}
+		for _, f := range c.Files {
+			text += " file " + f.Name
+		}
+		return text
+	}
+	return "unknown command"
+}
+
+func faultText(f *Fault) string {
+	text := string(expr.Marshal(f.Value()))
+	if f.Code != "" {
+		text += " code " + f.Code
+	}
+	return text
+}
+
+// entryText is one timeline entry as a line of a trace.
+func entryText(e Entry) string {
+	text := fmt.Sprintf("%d %s %s", e.Seq, e.Reference, e.Phase)
+	if e.Iteration != 0 {
+		text += fmt.Sprintf(" iteration %d", e.Iteration)
+	}
+	if e.Attempt != 1 {
+		text += fmt.Sprintf(" attempt %d", e.Attempt)
+	}
+	text += fmt.Sprintf(" +%d", e.StartedMs-scriptEpoch)
+	if e.EndedMs != 0 {
+		text += fmt.Sprintf("..%d", e.EndedMs-scriptEpoch)
+	}
+	text += " in " + string(expr.Marshal(e.Input))
+	if e.Output != nil {
+		text += " out " + string(expr.Marshal(e.Output))
+	}
+	if e.Fault != nil {
+		text += " fault " + faultText(e.Fault)
+	}
+	for _, f := range e.Files {
+		text += " file " + f.Name
+	}
+	return text
+}
+
+// play applies events and writes the trace. before is called before each event and may
+// exchange the machine.
+func play(m *Machine, lines []string, events []Event, before func(i int, m *Machine) *Machine) string {
+	var b strings.Builder
+	for i, ev := range events {
+		m = before(i, m)
+		fmt.Fprintf(&b, "> %s\n", lines[i])
+		for _, c := range m.Apply(ev) {
+			fmt.Fprintf(&b, "%s\n", commandText(c))
+		}
+		fmt.Fprintf(&b, "  %s%s\n", m.Phase(), loadText(m.Load()))
+	}
+	b.WriteString("timeline\n")
+	for _, e := range m.Timeline() {
+		fmt.Fprintf(&b, "%s\n", entryText(e))
+	}
+	return b.String()
+}
+
+func loadText(l Load) string {
+	var text string
+	for _, part := range []struct {
+		n    int
+		name string
+	}{{l.Activities, "activities"}, {l.Retries, "retries"}, {l.Waits, "waits"}} {
+		if part.n > 0 {
+			text += fmt.Sprintf(", %d %s", part.n, part.name)
+		}
+	}
+	if l.Yielded {
+		text += ", yielded"
+	}
+	if l.HoldsSlot() {
+		text += ", slot"
+	}
+	return text
+}
+
+func goldenFiles(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no golden files: %v", err)
+	}
+	return paths
+}
+
+func eachGolden(t *testing.T, check func(t *testing.T, g *golden, p *plan.Plan, lines []string, events []Event)) {
+	for _, path := range goldenFiles(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			g := readGolden(t, path)
+			p := compilePlan(t, g.get("workflow"))
+			lines, events := scriptEvents(t, g)
+			check(t, g, p, lines, events)
+		})
+	}
+}
+
+func TestGoldenTraces(t *testing.T) {
+	eachGolden(t, func(t *testing.T, g *golden, p *plan.Plan, lines []string, events []Event) {
+		got := play(New(p, testIdentity(t)), lines, events, func(_ int, m *Machine) *Machine { return m })
+		if *update {
+			g.put("trace", got)
+			g.write(t)
+			return
+		}
+		if want := g.get("trace"); got != want {
+			t.Errorf("trace differs; run with -update and read the difference\ngot:\n%s\nwant:\n%s", got, want)
+		}
+	})
+}
+
+// A machine that is restored from a checkpoint before any event goes on exactly like the
+// one that wrote it.
+func TestGoldenTracesAcrossCheckpoints(t *testing.T) {
+	eachGolden(t, func(t *testing.T, g *golden, p *plan.Plan, lines []string, events []Event) {
+		want := g.get("trace")
+		restore := func(m *Machine) *Machine {
+			state := m.Checkpoint()
+			restored, err := Restore(p, testIdentity(t), state)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, state)
+			}
+			if again := restored.Checkpoint(); !bytes.Equal(again, state) {
+				t.Fatalf("checkpoint of the restored machine differs\ngot  %s\nwant %s", again, state)
+			}
+			return restored
+		}
+		for at := range events {
+			got := play(New(p, testIdentity(t)), lines, events, func(i int, m *Machine) *Machine {
+				if i == at {
+					return restore(m)
+				}
+				return m
+			})
+			if got != want {
+				t.Fatalf("trace differs with a checkpoint before event %d\ngot:\n%s\nwant:\n%s", at, got, want)
+			}
+		}
+		got := play(New(p, testIdentity(t)), lines, events, func(_ int, m *Machine) *Machine { return restore(m) })
+		if got != want {
+			t.Fatalf("trace differs with a checkpoint before every event\ngot:\n%s\nwant:\n%s", got, want)
+		}
+	})
+}
+
+// A replay of the journal gives the same digests, which a changed event does not.
+func TestGoldenReplay(t *testing.T) {
+	eachGolden(t, func(t *testing.T, _ *golden, p *plan.Plan, _ []string, events []Event) {
+		var journal [][]byte
+		var digests []uint64
+		m := New(p, testIdentity(t))
+		for _, ev := range events {
+			journal = append(journal, AppendEvent(nil, ev))
+			digests = append(digests, Digest(m.Apply(ev)))
+		}
+		again := New(p, testIdentity(t))
+		for i, row := range journal {
+			ev, err := DecodeEvent(row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := Digest(again.Apply(ev)); got != digests[i] {
+				t.Fatalf("digest of event %d is %x on replay, was %x", i, got, digests[i])
+			}
+		}
+	})
+}
+
+// Timelines survive their stored form, taken whole or in pieces.
+func TestGoldenTimelineCodec(t *testing.T) {
+	eachGolden(t, func(t *testing.T, _ *golden, p *plan.Plan, _ []string, events []Event) {
+		m := New(p, testIdentity(t))
+		var chunks [][]Entry
+		for _, ev := range events {
+			m.Apply(ev)
+			stored := EncodeTimeline(nil, m.TakeTimeline(), events[0].Output)
+			chunk, err := DecodeTimeline(p, stored, events[0].Output)
+			if err != nil {
+				t.Fatal(err)
+			}
+			chunks = append(chunks, chunk)
+		}
+		merged, truncated := MergeTimeline(chunks...)
+		if truncated {
+			t.Error("the timeline is truncated")
+		}
+		whole := New(p, testIdentity(t))
+		for _, ev := range events {
+			whole.Apply(ev)
+		}
+		want := whole.TakeTimeline()
+		if got, want := entriesText(merged), entriesText(want); got != want {
+			t.Errorf("timeline from chunks\ngot:\n%s\nwant:\n%s", got, want)
+		}
+		stored, err := DecodeTimeline(p, EncodeTimeline(nil, want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := entriesText(stored), entriesText(want); got != want {
+			t.Errorf("timeline from one chunk\ngot:\n%s\nwant:\n%s", got, want)
+		}
+	})
+}
+
+func entriesText(entries []Entry) string {
+	var b strings.Builder
+	for _, e := range entries {
+		fmt.Fprintf(&b, "%s\n", entryText(e))
+	}
+	return b.String()
+}
