@@ -17,7 +17,7 @@ help: ## print this help
 .PHONY: build
 build: ## build bin/chargehand (static, no cgo)
 	@mkdir -p bin
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/... ./examples/picture
 
 .PHONY: run
 run: build ## start a server with the examples, run the tour, leave it running
