@@ -44,9 +44,12 @@ func (c *call) readBody(b *body) error {
 	if c.r.ContentLength == 0 {
 		return c.parseBody(b)
 	}
-	first, err := c.firstBytes()
-	if err != nil || (len(first) == 0 && !b.stream) {
-		return err
+	var first []byte
+	var err error
+	if c.r.ContentLength < 0 && !b.stream {
+		if first, err = c.firstBytes(); err != nil || len(first) == 0 {
+			return err
+		}
 	}
 	if err := c.checkMediaType(b); err != nil {
 		return err
@@ -70,11 +73,9 @@ func (c *call) readBody(b *body) error {
 	return c.parseBody(b)
 }
 
-// firstBytes reads ahead where only reading tells whether there is a body at all.
+// firstBytes reads ahead in a body without a length, because only that tells whether there
+// is a body at all.
 func (c *call) firstBytes() ([]byte, error) {
-	if c.r.ContentLength > 0 || c.route.body.stream {
-		return nil, nil
-	}
 	first := make([]byte, 512)
 	n, err := io.ReadAtLeast(c.r.Body, first, 1)
 	if err != nil && err != io.EOF {

@@ -185,7 +185,7 @@ var headerAbout = map[string]string{
 	"Content-Range":        "Which bytes of the content these are.",
 	"Accept-Ranges":        "bytes",
 	"WWW-Authenticate":     "Bearer",
-	"Allow":                "The methods of this path.",
+	"Vary":                 "Which headers of the request the answer depends on.",
 }
 
 // addProblems describes the errors that a route can answer, by status.

@@ -86,10 +86,6 @@ func (w *contentWriter) refused() error {
 	if w.status < http.StatusBadRequest {
 		return nil
 	}
-	h := w.call.w.Header()
-	for _, name := range []string{"Content-Disposition", "Last-Modified"} {
-		h.Del(name)
-	}
 	switch w.status {
 	case http.StatusRequestedRangeNotSatisfiable:
 		return chargehand.NewError(chargehand.CodeRangeNotSatisfiable,

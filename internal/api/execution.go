@@ -119,7 +119,7 @@ func executionEndpoints() []endpoint {
 			summary: "Get execution", scopes: service.ScopeExecutionsRead,
 			parameters: []*parameter{waitParameter, preferParameter, ifNoneMatchParameter},
 			answers: []answer{
-				{status: 200, about: "Execution details", view: execution{}, headers: []string{"ETag", "Retry-After", "Preference-Applied"}},
+				{status: 200, about: "Execution details", view: Execution{}, headers: []string{"ETag", "Retry-After", "Preference-Applied"}},
 				{status: 304, about: "Nothing has changed since the answer with this ETag", headers: []string{"ETag"}},
 			},
 			serve: (*call).getExecution,
@@ -128,7 +128,7 @@ func executionEndpoints() []endpoint {
 			method: post, path: one + "/cancel", id: "cancelExecution", tag: "Executions",
 			summary: "Cancel an execution", about: "The execution has ended when this answers.",
 			scopes: service.ScopeExecutionsManage, body: jsonBody(cancelBody{}, false), parameters: []*parameter{idempotencyParameter},
-			answers:  []answer{{status: 202, about: "Cancelled", view: execution{}, headers: []string{"ETag", "Idempotency-Replayed"}}},
+			answers:  []answer{{status: 202, about: "Cancelled", view: Execution{}, headers: []string{"ETag", "Idempotency-Replayed"}}},
 			problems: []chargehand.Code{chargehand.CodeStateConflict},
 			serve:    (*call).cancelExecution,
 		},

@@ -54,8 +54,8 @@ func fileEndpoints() []endpoint {
 			scopes: service.ScopeExecutionsRead, parameters: []*parameter{expiresParameter, signatureParameter},
 			answers: []answer{
 				{status: 200, about: "The content", media: "*/*", headers: []string{"ETag", "Content-Disposition", "Accept-Ranges"}},
-				{status: 206, about: "Parts of the content", media: "*/*", headers: []string{"ETag", "Content-Disposition", "Content-Range"}},
-				{status: 304, about: "Nothing has changed since the answer with this ETag", headers: []string{"ETag"}},
+				{status: 206, about: "Parts of the content", media: "*/*", headers: []string{"ETag", "Content-Disposition", "Accept-Ranges", "Content-Range"}},
+				{status: 304, about: "Nothing has changed since the answer with this ETag", headers: []string{"ETag", "Content-Disposition"}},
 			},
 			problems: []chargehand.Code{
 				chargehand.CodeResultExpired, chargehand.CodePreconditionFailed, chargehand.CodeRangeNotSatisfiable,
@@ -94,11 +94,12 @@ func (c *call) getFile() error {
 }
 
 func viewFile(f *service.File) file {
+	uri := chargehand.APIPath + "/files/" + f.ID.String()
 	v := file{
-		ID: f.ID, Filename: f.Name, URL: f.URL, Size: f.Size, ContentType: f.ContentType, SHA256: f.SHA256,
+		ID: f.ID, URI: uri, Name: f.Name, URL: f.URL, Size: f.Size, ContentType: f.ContentType, SHA256: f.SHA256,
 		CreatedAt: at(f.CreatedAt), ExpiresAt: at(f.ExpiresAt),
 		Reference: fileReference{
-			URI: chargehand.APIPath + "/files/" + f.ID.String(), Name: f.Name, MediaType: f.ContentType, Size: f.Size,
+			URI: uri, Name: f.Name, MediaType: f.ContentType, Size: f.Size,
 		},
 	}
 	if f.SHA256 != "" {

@@ -27,6 +27,11 @@ var (
 	trueValue    = []string{"true"}
 )
 
+// goodHeaders are meant for the answer that turned out to be a problem.
+var goodHeaders = [...]string{
+	"Etag", "Location", "Preference-Applied", "Idempotency-Replayed", "Content-Disposition", "Last-Modified",
+}
+
 // maxInstance bounds the path that problems and logs repeat.
 const maxInstance = 2048
 
@@ -81,6 +86,9 @@ func (c *call) fail(err error) {
 	}
 	about := problemTypes[shown.Code]
 	h := c.w.Header()
+	for _, name := range goodHeaders {
+		delete(h, name)
+	}
 	switch about.status {
 	case http.StatusUnauthorized:
 		h["Www-Authenticate"] = bearerValue

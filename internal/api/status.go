@@ -39,7 +39,7 @@ func serverEndpoints() []endpoint {
 		{
 			method: get, path: "root:/metrics", id: "getMetrics", tag: "Server", summary: "Get metrics for Prometheus",
 			scopes:  service.PresetObserve,
-			answers: []answer{{status: 200, about: "The metrics in the format that Accept asks for", media: "text/plain"}},
+			answers: []answer{{status: 200, about: "The metrics in the format that Accept asks for", media: "text/plain", headers: []string{"Vary"}}},
 			serve:   (*call).getMetrics,
 		},
 	}

@@ -30,7 +30,9 @@ func (moment) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: "string", Format: "date-time"}
 }
 
-type workflow struct {
+// Workflow is a workflow as lists show it. It is exported because the document leaves out the
+// fields of embedded types that are not.
+type Workflow struct {
 	ID        chargehand.WorkflowID `json:"id" format:"uuid"`
 	Name      string                `json:"name" doc:"The definition's name."`
 	Namespace string                `json:"namespace"`
@@ -41,12 +43,12 @@ type workflow struct {
 }
 
 type workflowPage struct {
-	Data   []workflow `json:"data" nullable:"false"`
+	Data   []Workflow `json:"data" nullable:"false"`
 	Cursor *moment    `json:"cursor" nullable:"true" doc:"Send it as cursor to get the next page; null: there is none."`
 }
 
 type workflowDetail struct {
-	workflow
+	Workflow
 	Revision         int64           `json:"revision"`
 	PublishedVersion string          `json:"published_version,omitempty"`
 	InputSchema      json.RawMessage `json:"input_schema,omitempty" doc:"JSON Schema of the input, if the definition has one."`
@@ -56,7 +58,7 @@ type workflowDetail struct {
 }
 
 type appliedWorkflow struct {
-	workflow
+	Workflow
 	Revision int64        `json:"revision"`
 	Draft    bool         `json:"draft"`
 	Warnings []fieldError `json:"warnings" nullable:"false"`
@@ -96,7 +98,8 @@ type versionPage struct {
 	Cursor *string   `json:"cursor" nullable:"true"`
 }
 
-type execution struct {
+// Execution is an execution as it is read; see Workflow.
+type Execution struct {
 	ID              chargehand.ExecutionID  `json:"id" format:"uuid"`
 	Workflow        chargehand.WorkflowID   `json:"workflow_id" format:"uuid"`
 	Status          string                  `json:"status" enum:"initial,processing,human_in_the_loop,finished,error"`
@@ -115,11 +118,11 @@ type execution struct {
 
 type createdExecution struct {
 	ExecutionID chargehand.ExecutionID `json:"execution_id" format:"uuid"`
-	execution
+	Execution
 }
 
 type executionPage struct {
-	Data   []execution `json:"data" nullable:"false"`
+	Data   []Execution `json:"data" nullable:"false"`
 	Cursor *string     `json:"cursor" nullable:"true"`
 }
 
@@ -206,7 +209,8 @@ type batchItemPage struct {
 
 type file struct {
 	ID          chargehand.FileID `json:"id" format:"uuid"`
-	Filename    string            `json:"filename" doc:"For display only."`
+	URI         string            `json:"uri" doc:"Names the file in references."`
+	Name        string            `json:"name" doc:"For display only."`
 	URL         string            `json:"url" format:"uri" doc:"Signed, valid until expires_at."`
 	Size        int64             `json:"size" doc:"Bytes."`
 	ContentType string            `json:"content_type"`

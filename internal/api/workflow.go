@@ -83,7 +83,7 @@ func (c *call) listWorkflows() error {
 	if err != nil {
 		return err
 	}
-	v := workflowPage{Data: make([]workflow, len(page.Data))}
+	v := workflowPage{Data: make([]Workflow, len(page.Data))}
 	for i := range page.Data {
 		v.Data[i] = viewWorkflow(&page.Data[i])
 	}
@@ -108,7 +108,7 @@ func (c *call) applyWorkflow() error {
 		c.location("/workflows/" + applied.ID.String())
 	}
 	return c.view(status, appliedWorkflow{
-		workflow: viewWorkflow(&applied.Workflow), Revision: applied.Revision, Draft: applied.Draft,
+		Workflow: viewWorkflow(&applied.Workflow), Revision: applied.Revision, Draft: applied.Draft,
 		Warnings: viewFields(applied.Warnings),
 	})
 }
@@ -129,7 +129,7 @@ func (c *call) getWorkflow() error {
 		return err
 	}
 	return c.view(http.StatusOK, workflowDetail{
-		workflow: viewWorkflow(&w.Workflow), Revision: w.Revision, PublishedVersion: w.PublishedVersion,
+		Workflow: viewWorkflow(&w.Workflow), Revision: w.Revision, PublishedVersion: w.PublishedVersion,
 		InputSchema: w.InputSchema, Definition: w.Definition, Source: string(w.Source), SourceType: w.SourceType,
 	})
 }
@@ -155,8 +155,8 @@ func (c *call) location(path string) {
 	c.w.Header()["Location"] = []string{c.base() + chargehand.APIPath + path}
 }
 
-func viewWorkflow(w *service.Workflow) workflow {
-	return workflow{
+func viewWorkflow(w *service.Workflow) Workflow {
+	return Workflow{
 		ID: w.ID, Name: w.Name, Namespace: w.Namespace, Title: w.Title, Version: w.Version,
 		CreatedAt: at(w.CreatedAt), UpdatedAt: at(w.UpdatedAt),
 	}

@@ -1,0 +1,440 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/service"
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// oracle judges exchanges by the document that the server serves.
+type oracle struct {
+	t        *testing.T
+	doc      map[string]any
+	compiler *jsonschema.Compiler
+	seen     map[string]bool // "operation status"
+}
+
+func newOracle(t *testing.T, h http.Handler) *oracle {
+	a := request{path: "/api/v1/openapi.json", keyless: true}.to(h)
+	if a.status != 200 {
+		t.Fatalf("openapi.json: %d", a.status)
+	}
+	o := &oracle{t: t, seen: map[string]bool{}}
+	// Numbers must be json.Number for the schema compiler.
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.doc = v.(map[string]any)
+	closeSchemas(o.doc)
+	o.compiler = jsonschema.NewCompiler()
+	o.compiler.DefaultDraft(jsonschema.Draft2020)
+	o.compiler.AssertFormat()
+	if err := o.compiler.AddResource("doc.json", o.doc); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// closeSchemas forbids fields that the document does not name: clients must expect them, but
+// here they are mistakes.
+func closeSchemas(doc map[string]any) {
+	for name, s := range doc["components"].(map[string]any)["schemas"].(map[string]any) {
+		schema := s.(map[string]any)
+		if _, open := schema["additionalProperties"]; !open && schema["properties"] != nil {
+			schema["additionalProperties"] = false
+		} else if schema["properties"] == nil && schema["additionalProperties"] == nil {
+			panic("schema " + name + " describes nothing")
+		}
+	}
+}
+
+// at follows keys into the document.
+func (o *oracle) at(keys ...string) map[string]any {
+	var v any = o.doc
+	for _, key := range keys {
+		m, ok := v.(map[string]any)
+		if !ok || m[key] == nil {
+			return nil
+		}
+		v = m[key]
+	}
+	m, _ := v.(map[string]any)
+	return m
+}
+
+func (o *oracle) check(value any, keys ...string) error {
+	for i := range keys {
+		keys[i] = strings.NewReplacer("~", "~0", "/", "~1", "%", "%25", "{", "%7B", "}", "%7D", "*", "%2A").Replace(keys[i])
+	}
+	schema, err := o.compiler.Compile("doc.json#/" + strings.Join(keys, "/"))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+// exchange sends a request and judges it and its answer. good says whether the request is
+// meant to agree with the document.
+func (o *oracle) exchange(h http.Handler, rt *route, q request, good bool) answered {
+	o.t.Helper()
+	path, method := strings.TrimPrefix(rt.path, chargehand.APIPath), strings.ToLower(rt.method)
+	if err := o.request(path, method, q); good && err != nil {
+		o.t.Errorf("%s: the request breaks the document: %v", rt.id, err)
+	}
+	a := q.to(h)
+	status := itoa(a.status)
+	response := o.at("paths", path, method, "responses", status)
+	if response == nil {
+		o.t.Errorf("%s: status %d is not in the document\n%s", rt.id, a.status, a.body)
+		return a
+	}
+	o.seen[rt.id+" "+status] = true
+	o.answer(rt.id, a, response, "paths", path, method, "responses", status)
+	return a
+}
+
+// request checks parameters and body.
+func (o *oracle) request(path, method string, q request) error {
+	op := o.at("paths", path, method)
+	if op == nil {
+		return errors.New("the operation is not in the document")
+	}
+	u, err := url.Parse(q.path)
+	if err != nil {
+		return err
+	}
+	declared := map[string]bool{}
+	parameters, _ := op["parameters"].([]any)
+	for i, p := range parameters {
+		parameter := p.(map[string]any)
+		name := parameter["name"].(string)
+		declared[name] = true
+		if parameter["in"] == "query" && u.Query().Has(name) {
+			var value any = u.Query().Get(name)
+			switch parameter["schema"].(map[string]any)["type"] {
+			case "number":
+				value = json.Number(value.(string))
+			case "boolean":
+				value = value == "true"
+			}
+			if err := o.check(value, "paths", path, method, "parameters", itoa(i), "schema"); err != nil {
+				return err
+			}
+		}
+	}
+	for name := range u.Query() {
+		if !declared[name] {
+			return errors.New("the query parameter " + name + " is not in the document")
+		}
+	}
+	if q.body == "" {
+		return nil
+	}
+	media := q.header["Content-Type"]
+	if media == "" {
+		media = "application/json"
+	}
+	media, _, err = mime.ParseMediaType(media)
+	if err != nil {
+		return err
+	}
+	if o.at("paths", path, method, "requestBody", "content", media) == nil {
+		return errors.New("the media type " + media + " is not in the document")
+	}
+	if media != "application/json" {
+		return nil
+	}
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(q.body))
+	if err != nil {
+		return err
+	}
+	return o.check(v, "paths", path, method, "requestBody", "content", media, "schema")
+}
+
+// answer checks media type, headers and body.
+func (o *oracle) answer(id string, a answered, response map[string]any, keys ...string) {
+	o.t.Helper()
+	documented, _ := response["headers"].(map[string]any)
+	common := []string{"Content-Type", "Content-Length", "Connection", "X-Content-Type-Options", "Cache-Control", "Content-Security-Policy", "Last-Modified"}
+	for name := range a.header {
+		known := slices.Contains(common, name) || slices.ContainsFunc(slices.Collect(maps.Keys(documented)), func(d string) bool {
+			return strings.EqualFold(d, name)
+		})
+		if !known {
+			o.t.Errorf("%s: header %s of %d is not in the document", id, name, a.status)
+		}
+	}
+	content, _ := response["content"].(map[string]any)
+	if len(content) == 0 {
+		if len(a.body) > 0 {
+			o.t.Errorf("%s: %d has a body", id, a.status)
+		}
+		return
+	}
+	media, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
+	if err != nil {
+		o.t.Errorf("%s: Content-Type %q", id, a.header.Get("Content-Type"))
+	}
+	if content[media] == nil && content["*/*"] == nil {
+		o.t.Errorf("%s: media type %s of %d is not in the document", id, media, a.status)
+		return
+	}
+	if !strings.HasSuffix(media, "json") || content["*/*"] != nil {
+		return
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.body))
+	if err != nil {
+		o.t.Errorf("%s: %v\n%s", id, err, a.body)
+		return
+	}
+	if err := o.check(v, append(keys, "content", media, "schema")...); err != nil {
+		o.t.Errorf("%s: the answer %d breaks the document: %v\n%s", id, a.status, err, a.body)
+	}
+}
+
+const (
+	pathW = "/api/v1/workflows/0197a5c4-1111-7000-8000-000000000001"
+	pathE = pathW + "/executions/0197a5c4-2222-7000-8000-000000000002"
+	pathB = pathW + "/batch/0197a5c4-3333-7000-8000-000000000003"
+	pathF = "/api/v1/files/0197a5c4-4444-7000-8000-000000000004"
+	pathK = "/api/v1/api-keys/0197a5c4-5555-7000-8000-000000000005"
+)
+
+// sample is a good request for every operation; more than one where answers differ.
+var samples = map[string][]request{
+	"listWorkflows": {{path: "/api/v1/workflows?limit=10&cursor=2026-01-31T09:30:00.120Z"}},
+	"applyWorkflow": {
+		{method: "POST", path: "/api/v1/workflows", body: "document: {}", header: map[string]string{"Content-Type": "application/yaml"}},
+		{method: "POST", path: "/api/v1/workflows?draft=true", body: "{}", header: map[string]string{"Idempotency-Key": "k"}},
+	},
+	"validateWorkflow": {{method: "POST", path: "/api/v1/workflows/validate", body: "a: b", header: map[string]string{"Content-Type": "text/yaml; charset=UTF-8"}}},
+	"getWorkflow":      {{path: pathW}},
+	"deleteWorkflow":   {{method: "DELETE", path: pathW}},
+	"listVersions":     {{path: pathW + "/versions?limit=1"}},
+	"getVersion":       {{path: pathW + "/versions/1.0.0-rc%2F1"}},
+	"publishVersion":   {{method: "POST", path: pathW + "/versions/1.0.0/publish"}},
+	"createExecution": {
+		{method: "POST", path: pathW + "/executions", body: `{"input":{"name":"Ada"}}`},
+		{method: "POST", path: pathW + "/executions?wait=1s&version=1.0.0"},
+	},
+	"listWorkflowExecutions": {{path: pathW + "/executions?status=finished&batch_id=0197a5c4-3333-7000-8000-000000000003&created_after=2026-01-31T09:30:00Z&created_before=2027-01-31T09:30:00Z"}},
+	"listExecutions":         {{path: "/api/v1/executions"}},
+	"getExecution":           {{path: pathE}, {path: pathE, header: map[string]string{"If-None-Match": `"tag-1"`}}},
+	"cancelExecution":        {{method: "POST", path: pathE + "/cancel", body: `{"reason":"no more"}`}},
+	"retryExecution":         {{method: "POST", path: pathE + "/retry", body: `{}`}},
+	"getTimeline":            {{path: pathE + "/timeline?limit=5&cursor=3"}},
+	"runBatch":               {{method: "POST", path: pathW + "/batch", body: `{"items":[{"a":1},{}],"concurrency":2}`, header: map[string]string{"Prefer": "wait=1"}}},
+	"listBatches":            {{path: pathW + "/batch?executions=page"}},
+	"getBatch":               {{path: pathB}, {path: pathB + "?executions=none"}, {path: pathB, header: map[string]string{"If-None-Match": "*"}}},
+	"listBatchItems":         {{path: pathB + "/items?status=error&limit=1"}},
+	"cancelBatch":            {{method: "POST", path: pathB + "/cancel"}},
+	"uploadFile":             {{method: "POST", path: "/api/v1/files?filename=a.txt", body: "text", header: map[string]string{"Content-Type": "application/octet-stream"}}},
+	"getFile":                {{path: pathF}},
+	"getFileContent": {
+		{path: pathF + "/content"},
+		{path: pathF + "/content?expires=1&signature=good", keyless: true},
+		{path: pathF + "/content", header: map[string]string{"Range": "bytes=2-4"}},
+		{path: pathF + "/content", header: map[string]string{"If-None-Match": `"` + strings.Repeat("ab", 32) + `"`}},
+	},
+	"listAPIKeys":  {{path: "/api/v1/api-keys"}},
+	"createAPIKey": {{method: "POST", path: "/api/v1/api-keys", body: `{"name":"ci","preset":"run","expires_at":"2027-01-01T00:00:00Z","rate_limit":null}`}},
+	"getAPIKey":    {{path: pathK}},
+	"updateAPIKey": {{method: "PATCH", path: pathK, body: `{"workflows":null}`}},
+	"revokeAPIKey": {{method: "DELETE", path: pathK}},
+	"getLimits":    {{path: "/api/v1/limits"}},
+	"getDocument":  {{path: "/api/v1/openapi.json", keyless: true}},
+	"getProblem":   {{path: "/api/v1/problems/invalid_json", keyless: true}},
+	"getHealth":    {{path: "/healthz", keyless: true}},
+	"getReadiness": {{path: "/readyz", keyless: true}},
+	"getMetrics":   {{path: "/metrics"}},
+}
+
+// routes returns the table as the server routes by it.
+func routes(s *Server) []*route {
+	var all []*route
+	for _, e := range endpoints() {
+		all = append(all, newRoute(e, s.metrics))
+	}
+	return all
+}
+
+// TestDocumentIsTrue drives every operation, well and badly, and judges every exchange by
+// the document.
+func TestDocumentIsTrue(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f)
+	o := newOracle(t, s)
+	for _, rt := range routes(s) {
+		t.Run(rt.id, func(t *testing.T) {
+			o.t = t
+			if len(samples[rt.id]) == 0 {
+				t.Fatal("no sample request")
+			}
+			for _, q := range samples[rt.id] {
+				if a := o.exchange(s, rt, q, true); a.status >= 400 {
+					t.Errorf("%s %s: %d\n%s", q.method, q.path, a.status, a.body)
+				}
+			}
+			driveProblems(t, o, s, f, rt)
+			for _, a := range rt.answers {
+				if !o.seen[rt.id+" "+itoa(a.status)] {
+					t.Errorf("the answer %d was never driven", a.status)
+				}
+			}
+		})
+	}
+}
+
+// driveProblems provokes what can go wrong everywhere.
+func driveProblems(t *testing.T, o *oracle, s *Server, f *fake, rt *route) {
+	good := samples[rt.id][0]
+	bad := func(status int, change func(*request)) {
+		t.Helper()
+		q := good
+		q.header = maps.Clone(good.header)
+		if q.header == nil {
+			q.header = map[string]string{}
+		}
+		change(&q)
+		if a := o.exchange(s, rt, q, false); a.status != status {
+			t.Errorf("%s %s: %d, want %d\n%s", q.method, q.path, a.status, status, a.body)
+		}
+	}
+	if rt.public {
+		return
+	}
+	bad(401, func(q *request) { q.keyless = true })
+	bad(400, func(q *request) { q.header["Authorization"] = "Bearer another" })
+	f.allow = func() error {
+		return &chargehand.Error{Code: chargehand.CodeRateLimited, Detail: "Slow down.", RetryAfter: 3}
+	}
+	bad(429, func(*request) {})
+	f.allow = nil
+	if rt.scopes != 0 {
+		f.scopes = service.ScopeEventsWrite
+		bad(403, func(*request) {})
+		f.scopes = 0
+	}
+	if len(rt.params) > 0 && strings.Contains(rt.path, "Id}") {
+		bad(404, func(q *request) { q.path = strings.Replace(q.path, "0197a5c4", "nope", 1) })
+	}
+	if slices.Contains(rt.parameters, limitParameter) {
+		bad(400, func(q *request) { q.path, _, _ = strings.Cut(q.path, "?"); q.path += "?limit=0" })
+	}
+	if rt.body != nil && !rt.body.stream {
+		bad(415, func(q *request) { q.body, q.header["Content-Type"] = "x", "text/html" })
+		bad(413, func(q *request) { q.body = strings.Repeat(" ", 33<<20) })
+	}
+	if rt.body != nil && rt.body.json {
+		bad(400, func(q *request) { q.body = "{" })
+	}
+	if rt.scopes != 0 && rt.id != "getMetrics" {
+		f.fail = errors.New("the insides")
+		bad(500, func(*request) {})
+		f.fail = chargehand.NewError(chargehand.CodeUnavailable, "Full.")
+		bad(503, func(*request) {})
+		f.fail = nil
+	}
+}
+
+// TestDocumentIsValid lets a third party read the document.
+func TestDocumentIsValid(t *testing.T) {
+	doc, err := openapi3.NewLoader().LoadFromData(Document("1.2.3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if doc.OpenAPI != "3.1.0" || doc.Info.Version != "1.2.3" {
+		t.Errorf("openapi %s, version %s", doc.OpenAPI, doc.Info.Version)
+	}
+	if !bytes.Equal(Document("1"), Document("1")) {
+		t.Error("two documents of one version differ")
+	}
+}
+
+// TestDocumentOpensAnswersAndClosesBodies: answers may grow, so a client generated from the
+// document must not refuse new fields; unknown fields of a body are refused.
+func TestDocumentOpensAnswersAndClosesBodies(t *testing.T) {
+	var doc struct {
+		Components struct {
+			Schemas map[string]map[string]any `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(Document(""), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for name, schema := range doc.Components.Schemas {
+		closed := schema["additionalProperties"] == false
+		if isBody := strings.HasSuffix(name, "Body") || name == "Nothing"; closed != isBody {
+			t.Errorf("%s: additionalProperties %v", name, schema["additionalProperties"])
+		}
+	}
+}
+
+// TestContractInDocument compares the four endpoints with interface.md.
+func TestContractInDocument(t *testing.T) {
+	s := newServer(t, &fake{})
+	o := newOracle(t, s)
+	required := func(name string) []any { return o.at("components", "schemas", name)["required"].([]any) }
+	for schema, fields := range map[string][]string{
+		"Workflow":         {"id", "name", "created_at", "updated_at"},
+		"WorkflowPage":     {"data", "cursor"},
+		"CreatedExecution": {"execution_id", "workflow_id", "status", "created_at"},
+		"Execution":        {"id", "workflow_id", "status", "created_at", "results"},
+		"Result":           {"filename", "url"},
+	} {
+		for _, field := range fields {
+			if !slices.Contains(required(schema), any(field)) {
+				t.Errorf("%s does not require %s", schema, field)
+			}
+		}
+	}
+	enum := o.at("components", "schemas", "Execution", "properties", "status")["enum"]
+	if want := []any{"initial", "processing", "human_in_the_loop", "finished", "error"}; !slices.Equal(enum.([]any), want) {
+		t.Errorf("statuses %v", enum)
+	}
+	for _, field := range []string{"batch_id", "workflow_id", "status", "total", "completed", "failed", "executions", "started_at", "completed_at"} {
+		if o.at("components", "schemas", "Batch", "properties", field) == nil {
+			t.Errorf("Batch has no %s", field)
+		}
+	}
+	limit := o.at("paths", "/workflows", "get")["parameters"].([]any)[0].(map[string]any)["schema"].(map[string]any)
+	for key, want := range map[string]string{"minimum": "1", "maximum": "100", "default": "100"} {
+		if limit[key] != json.Number(want) {
+			t.Errorf("limit: %s is %v", key, limit[key])
+		}
+	}
+}
+
+// TestDocumentTag: the document is cacheable.
+func TestDocumentTag(t *testing.T) {
+	s := newServer(t, &fake{})
+	first := request{path: "/api/v1/openapi.json", keyless: true}.to(s)
+	again := request{path: "/api/v1/openapi.json", keyless: true, header: map[string]string{"If-None-Match": first.header.Get("ETag")}}.to(s)
+	if again.status != 304 || len(again.body) != 0 {
+		t.Errorf("status %d with %d bytes", again.status, len(again.body))
+	}
+	r := httptest.NewRequest("HEAD", "/api/v1/openapi.json", nil)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	if b, _ := io.ReadAll(w.Body); w.Code != 200 || len(b) != 0 {
+		t.Errorf("HEAD: %d with %d bytes", w.Code, len(b))
+	}
+}

@@ -1,0 +1,387 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/service"
+)
+
+// fake is a Service made of functions. A function that is nil answers with a resource in
+// which every field has a value.
+type fake struct {
+	limits service.Limits
+	scopes service.Scopes // 0: all
+	allow  func() error
+	fail   error // the answer of every method below, if set
+
+	authenticate    func(key string) (*service.Principal, error)
+	listWorkflows   func(limit int, before time.Time) (*service.WorkflowPage, error)
+	applyWorkflow   func(service.ApplyWorkflow) (*service.AppliedWorkflow, bool, error)
+	createExecution func(context.Context, service.CreateExecution) (*service.Execution, bool, error)
+	getExecution    func(context.Context, service.View) (*service.Execution, error)
+	listExecutions  func(service.ListExecutions) (*service.ExecutionPage, error)
+	retryExecution  func(service.RetryExecution) (*service.Execution, bool, error)
+	timeline        func(limit int, after int64) (*service.TimelinePage, error)
+	createBatch     func(service.CreateBatch) (*service.Batch, bool, error)
+	entries         func(service.BatchEntries, func(*service.BatchEntry) error) (int, error)
+	uploadFile      func(service.UploadFile) (*service.File, bool, error)
+	openFile        func() (*service.File, io.ReadSeekCloser, error)
+	openLink        func(service.Link) (*service.File, io.ReadSeekCloser, error)
+	createKey       func(service.CreateKey) (*service.Key, bool, error)
+}
+
+// goodKey stands for a key in the tests; the fake knows no other.
+const goodKey = "the-key"
+
+// Ids of the fixtures.
+var (
+	workflowID  = mustID[chargehand.WorkflowID]("0197a5c4-1111-7000-8000-000000000001")
+	executionID = mustID[chargehand.ExecutionID]("0197a5c4-2222-7000-8000-000000000002")
+	batchID     = mustID[chargehand.BatchID]("0197a5c4-3333-7000-8000-000000000003")
+	fileID      = mustID[chargehand.FileID]("0197a5c4-4444-7000-8000-000000000004")
+	keyID       = mustID[chargehand.KeyID]("0197a5c4-5555-7000-8000-000000000005")
+)
+
+// moment0 is a time with a fraction that must not be lost or rounded.
+var moment0 = time.Date(2026, 1, 31, 9, 30, 0, 120*int(time.Millisecond), time.UTC)
+
+func mustID[T any, P interface {
+	*T
+	UnmarshalText([]byte) error
+}](text string) (id T) {
+	if err := P(&id).UnmarshalText([]byte(text)); err != nil {
+		panic(err)
+	}
+	return id
+}
+
+func (f *fake) Authenticate(_ context.Context, key string) (*service.Principal, error) {
+	if f.authenticate != nil {
+		return f.authenticate(key)
+	}
+	if key != goodKey {
+		return nil, chargehand.NewError(chargehand.CodeInvalidAPIKey, "The API key is not valid.")
+	}
+	scopes := f.scopes
+	if scopes == 0 {
+		scopes = service.PresetAll
+	}
+	return &service.Principal{Key: keyID, Scopes: scopes, Environment: chargehand.Live}, nil
+}
+
+func (f *fake) Allow(*service.Principal) (service.Rate, error) {
+	if f.allow != nil {
+		return service.Rate{}, f.allow()
+	}
+	return service.Rate{}, nil
+}
+
+func (f *fake) Limits() service.Limits {
+	l := service.Limits{
+		BodyBytes: 1 << 20, BatchBodyBytes: 32 << 20, DefinitionBytes: 1 << 20, UploadBytes: 1 << 20,
+		JSONDepth: 64, BatchItems: 10_000, Concurrency: 100, Wait: 60 * time.Second, IdempotencyKeyBytes: 255,
+	}
+	if f.limits.UploadBytes != 0 {
+		l.UploadBytes = f.limits.UploadBytes
+	}
+	return l
+}
+
+func fixtureWorkflow() service.Workflow {
+	return service.Workflow{
+		ID: workflowID, Namespace: "default", Name: "greet", Title: "Say hello", Version: "1.0.0",
+		CreatedAt: moment0, UpdatedAt: moment0.Add(time.Hour),
+	}
+}
+
+func fixtureVersion() *service.Version {
+	return &service.Version{
+		Workflow: workflowID, Version: "1.0.0", Revision: 2, Title: "Say hello", Published: true, Draft: true,
+		CreatedAt: moment0, UpdatedAt: moment0, Definition: []byte(`{"do":[]}`), Source: []byte("do: []"), SourceType: "application/yaml",
+	}
+}
+
+func fixtureExecution() *service.Execution {
+	return &service.Execution{
+		ID: executionID, Workflow: workflowID, WorkflowVersion: "1.0.0", Environment: chargehand.Live,
+		Status: chargehand.Finished, Phase: chargehand.Completed, Batch: batchID, RetryOf: executionID,
+		CreatedAt: moment0, StartedAt: moment0.Add(time.Millisecond), FinishedAt: moment0.Add(time.Second),
+		Output: []byte(`{"n":12345678901234567890123}`), Results: []service.Result{fixtureResult()}, ETag: "tag-1",
+	}
+}
+
+// fixtureInitial is an execution of which only the beginning is known.
+func fixtureInitial() *service.Execution {
+	return &service.Execution{
+		ID: executionID, Workflow: workflowID, WorkflowVersion: "1.0.0", Environment: chargehand.Test,
+		Status: chargehand.Initial, Phase: chargehand.Pending, CreatedAt: moment0, ETag: "tag-0",
+	}
+}
+
+func fixtureFaulted() *service.Execution {
+	e := fixtureInitial()
+	e.Status, e.Phase, e.ETag, e.Error = chargehand.Errored, chargehand.Faulted, "tag-2", fixtureError()
+	e.StartedAt, e.FinishedAt = moment0, moment0
+	return e
+}
+
+func fixtureError() *service.ExecutionError {
+	return &service.ExecutionError{
+		Type: "https://open-workflow-specification.org/spec/1.0.0/errors/timeout", Status: 408, Title: "Timeout",
+		Detail: `took "too" long`, Instance: "/do/0/wait", Code: "timeout", Origin: "workflow", Retryable: true,
+	}
+}
+
+func fixtureResult() service.Result {
+	return service.Result{
+		Filename: "sheet \"1\".png", URL: "http://files.test/api/v1/files/" + fileID.String() + "/content?expires=1&signature=s&x=<>",
+		Size: 42, ContentType: "image/png", SHA256: strings.Repeat("0f", 32), ExpiresAt: moment0.Add(time.Hour),
+	}
+}
+
+func fixtureBatch() *service.Batch {
+	return &service.Batch{
+		ID: batchID, Workflow: workflowID, WorkflowVersion: "1.0.0", Environment: chargehand.Live,
+		Status: chargehand.BatchRunning, Total: 3, Completed: 1, Failed: 1, Running: 1, Concurrency: 500,
+		EffectiveConcurrency: 100, CreatedAt: moment0, StartedAt: moment0, CompletedAt: moment0, ETag: "batch-1",
+	}
+}
+
+func fixtureEntries(q service.BatchEntries, each func(*service.BatchEntry) error) (int, error) {
+	statuses := []chargehand.Status{chargehand.Finished, chargehand.Errored, chargehand.Processing}
+	for i := q.From; i < len(statuses); i++ {
+		err := each(&service.BatchEntry{
+			Index: i, ItemID: "item", Execution: executionID, Inputs: []byte(`{"i":1.0}`), Status: statuses[i],
+			Ended: statuses[i].Final(), DurationMs: int64(i * 10),
+		})
+		if err != nil {
+			return -1, err
+		}
+		if q.Limit > 0 && i-q.From+1 == q.Limit && i+1 < len(statuses) {
+			return i + 1, nil
+		}
+	}
+	return -1, nil
+}
+
+func fixtureFile() *service.File {
+	return &service.File{
+		ID: fileID, Name: "Bücher \"1\".txt", ContentType: "text/html", Size: 10, SHA256: strings.Repeat("ab", 32),
+		CreatedAt: moment0, URL: "http://files.test/api/v1/files/x/content?signature=s", ExpiresAt: moment0,
+	}
+}
+
+func fixtureKey() *service.Key {
+	return &service.Key{
+		ID: keyID, Name: "ci", Environment: chargehand.Live, Prefix: "sk_live_", LastFour: "wxyz",
+		Scopes: service.PresetRun, Workflows: []chargehand.WorkflowID{workflowID}, RatePerSecond: 2.5,
+		CreatedAt: moment0, ExpiresAt: moment0, LastUsedAt: moment0, CreatedBy: keyID,
+	}
+}
+
+type nopCloser struct{ *bytes.Reader }
+
+func (nopCloser) Close() error { return nil }
+
+func fixtureContent() io.ReadSeekCloser { return nopCloser{bytes.NewReader([]byte("0123456789"))} }
+
+func cursor1() service.Cursor { return service.Cursor{Milli: 1, ID: [16]byte{1}} }
+
+// or gives the answer of a method that was not set.
+func or[T any](f *fake, v T) (T, error) {
+	if f.fail != nil {
+		var zero T
+		return zero, f.fail
+	}
+	return v, nil
+}
+
+func orReplayed[T any](f *fake, v T) (T, bool, error) {
+	v, err := or(f, v)
+	return v, false, err
+}
+
+func (f *fake) ListWorkflows(_ context.Context, _ *service.Principal, limit int, before time.Time) (*service.WorkflowPage, error) {
+	if f.listWorkflows != nil {
+		return f.listWorkflows(limit, before)
+	}
+	return or(f, &service.WorkflowPage{Data: []service.Workflow{fixtureWorkflow()}, Cursor: moment0})
+}
+
+func (f *fake) GetWorkflow(context.Context, *service.Principal, chargehand.WorkflowID) (*service.WorkflowDetail, error) {
+	return or(f, &service.WorkflowDetail{
+		Workflow: fixtureWorkflow(), Revision: 1, PublishedVersion: "1.0.0", InputSchema: []byte(`{"type":"object"}`),
+		Definition: []byte(`{"do":[1.0]}`), Source: []byte("do: [1.0]\n"), SourceType: "application/yaml",
+	})
+}
+
+func (f *fake) ApplyWorkflow(_ context.Context, _ *service.Principal, r service.ApplyWorkflow) (*service.AppliedWorkflow, bool, error) {
+	if f.applyWorkflow != nil {
+		return f.applyWorkflow(r)
+	}
+	return orReplayed(f, &service.AppliedWorkflow{
+		Workflow: fixtureWorkflow(), Revision: 1, Draft: r.Draft, Created: !r.Draft,
+		Warnings: []chargehand.FieldError{{Pointer: "/do/0", Code: "warned", Detail: "Hm.", Line: 3, Column: 5}},
+	})
+}
+
+func (f *fake) ValidateWorkflow(context.Context, *service.Principal, []byte) (*service.Validation, error) {
+	return or(f, &service.Validation{Errors: []chargehand.FieldError{{Pointer: "", Code: "missing", Detail: "No.", Line: 1, Column: 1}}})
+}
+
+func (f *fake) DeleteWorkflow(context.Context, *service.Principal, chargehand.WorkflowID) error {
+	return f.fail
+}
+
+func (f *fake) ListVersions(context.Context, *service.Principal, chargehand.WorkflowID, int, service.Cursor) (*service.VersionPage, error) {
+	return or(f, &service.VersionPage{Data: []service.Version{*fixtureVersion()}, Cursor: cursor1()})
+}
+
+func (f *fake) GetVersion(context.Context, *service.Principal, chargehand.WorkflowID, string) (*service.Version, error) {
+	return or(f, fixtureVersion())
+}
+
+func (f *fake) PublishVersion(context.Context, *service.Principal, chargehand.WorkflowID, string, *service.Idempotency) (*service.Version, bool, error) {
+	return orReplayed(f, fixtureVersion())
+}
+
+func (f *fake) CreateExecution(ctx context.Context, _ *service.Principal, r service.CreateExecution) (*service.Execution, bool, error) {
+	if f.createExecution != nil {
+		return f.createExecution(ctx, r)
+	}
+	return orReplayed(f, fixtureInitial())
+}
+
+func (f *fake) GetExecution(ctx context.Context, _ *service.Principal, _ chargehand.WorkflowID, _ chargehand.ExecutionID, v service.View) (*service.Execution, error) {
+	if f.getExecution != nil {
+		return f.getExecution(ctx, v)
+	}
+	return or(f, fixtureExecution())
+}
+
+func (f *fake) ListExecutions(_ context.Context, _ *service.Principal, q service.ListExecutions) (*service.ExecutionPage, error) {
+	if f.listExecutions != nil {
+		return f.listExecutions(q)
+	}
+	return or(f, &service.ExecutionPage{
+		Data: []*service.Execution{fixtureExecution(), fixtureInitial(), fixtureFaulted()}, Cursor: cursor1(),
+	})
+}
+
+func (f *fake) CancelExecution(context.Context, *service.Principal, service.ChangeExecution) (*service.Execution, bool, error) {
+	return orReplayed(f, fixtureFaulted())
+}
+
+func (f *fake) RetryExecution(_ context.Context, _ *service.Principal, r service.RetryExecution) (*service.Execution, bool, error) {
+	if f.retryExecution != nil {
+		return f.retryExecution(r)
+	}
+	return orReplayed(f, fixtureInitial())
+}
+
+func (f *fake) Timeline(_ context.Context, _ *service.Principal, _ chargehand.WorkflowID, _ chargehand.ExecutionID, limit int, after int64, _ service.View) (*service.TimelinePage, error) {
+	if f.timeline != nil {
+		return f.timeline(limit, after)
+	}
+	return or(f, &service.TimelinePage{
+		Data: []service.TimelineEntry{
+			{
+				Seq: 1, Name: "a", Reference: "/do/0/a", Iteration: 2, Attempt: 1, Phase: chargehand.Faulted, StartedAt: moment0,
+				EndedAt: moment0, Input: []byte("1.0"), Output: []byte("null"), Error: fixtureError(), Files: []service.Result{fixtureResult()},
+			},
+			{Seq: 2, Name: "b", Reference: "/do/1/b", Phase: chargehand.Running, StartedAt: moment0},
+		},
+		Next: 2, Truncated: true,
+	})
+}
+
+func (f *fake) CreateBatch(_ context.Context, _ *service.Principal, r service.CreateBatch) (*service.Batch, bool, error) {
+	if f.createBatch != nil {
+		return f.createBatch(r)
+	}
+	return orReplayed(f, fixtureBatch())
+}
+
+func (f *fake) GetBatch(context.Context, *service.Principal, chargehand.WorkflowID, chargehand.BatchID, service.View) (*service.Batch, error) {
+	return or(f, fixtureBatch())
+}
+
+func (f *fake) ListBatches(context.Context, *service.Principal, chargehand.WorkflowID, int, service.Cursor) (*service.BatchPage, error) {
+	return or(f, &service.BatchPage{Data: []*service.Batch{fixtureBatch(), fixtureBatch()}, Cursor: cursor1()})
+}
+
+func (f *fake) Entries(_ context.Context, _ *service.Batch, q service.BatchEntries, each func(*service.BatchEntry) error) (int, error) {
+	if f.entries != nil {
+		return f.entries(q, each)
+	}
+	if f.fail != nil {
+		return 0, f.fail
+	}
+	return fixtureEntries(q, each)
+}
+
+func (f *fake) CancelBatch(context.Context, *service.Principal, service.ChangeBatch) (*service.Batch, bool, error) {
+	return orReplayed(f, fixtureBatch())
+}
+
+func (f *fake) UploadFile(_ context.Context, _ *service.Principal, r service.UploadFile) (*service.File, bool, error) {
+	if f.uploadFile != nil {
+		return f.uploadFile(r)
+	}
+	if _, err := io.Copy(io.Discard, r.Content); err != nil {
+		return nil, false, err
+	}
+	return orReplayed(f, fixtureFile())
+}
+
+func (f *fake) GetFile(context.Context, *service.Principal, chargehand.FileID, service.View) (*service.File, error) {
+	return or(f, fixtureFile())
+}
+
+func (f *fake) OpenFile(context.Context, *service.Principal, chargehand.FileID) (*service.File, io.ReadSeekCloser, error) {
+	if f.openFile != nil {
+		return f.openFile()
+	}
+	v, err := or(f, fixtureFile())
+	return v, fixtureContent(), err
+}
+
+func (f *fake) OpenLink(_ context.Context, l service.Link) (*service.File, io.ReadSeekCloser, error) {
+	if f.openLink != nil {
+		return f.openLink(l)
+	}
+	if l.Signature != "good" {
+		return nil, nil, chargehand.NewError(chargehand.CodeFileNotFound, "There is no such file.")
+	}
+	v, err := or(f, fixtureFile())
+	return v, fixtureContent(), err
+}
+
+func (f *fake) CreateKey(_ context.Context, _ *service.Principal, r service.CreateKey) (*service.Key, bool, error) {
+	if f.createKey != nil {
+		return f.createKey(r)
+	}
+	key := fixtureKey()
+	key.Secret = "shown-once"
+	return orReplayed(f, key)
+}
+
+func (f *fake) ListKeys(context.Context, *service.Principal, int, service.Cursor) (*service.KeyPage, error) {
+	return or(f, &service.KeyPage{Data: []service.Key{*fixtureKey(), {ID: keyID, CreatedAt: moment0}}, Cursor: cursor1()})
+}
+
+func (f *fake) GetKey(context.Context, *service.Principal, chargehand.KeyID) (*service.Key, error) {
+	return or(f, fixtureKey())
+}
+
+func (f *fake) PatchKey(context.Context, *service.Principal, chargehand.KeyID, expr.Value) (*service.Key, error) {
+	return or(f, fixtureKey())
+}
+
+func (f *fake) RevokeKey(context.Context, *service.Principal, chargehand.KeyID) error { return f.fail }
