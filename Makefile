@@ -23,6 +23,10 @@ build: ## build bin/chargehand (static, no cgo)
 run: build ## start a server with the examples, run the tour, leave it running
 	@scripts/run
 
+.PHONY: stop
+stop: ## end the server that make run left
+	@scripts/stop
+
 .PHONY: test
 test: ## everything that is checked: set-up, linters, generated files, tests, conformance, crash test
 	@scripts/test

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -68,4 +69,9 @@ func (c *Client) Limits(ctx context.Context) ([]Limit, error) {
 	}
 	err := c.do(ctx, call{method: http.MethodGet, path: "/limits", into: &p})
 	return p.Data, err
+}
+
+// Ready reports, by a nil error, that the server is ready for requests. It needs no key.
+func (c *Client) Ready(ctx context.Context) error {
+	return c.do(ctx, call{method: http.MethodGet, path: strings.TrimSuffix(c.base, "/api/v1") + "/readyz"})
 }

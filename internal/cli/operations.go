@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -198,4 +199,21 @@ func newLimits(con console) *cobra.Command {
 		}
 		return c.print(limits, "LIMIT VALUE MEANING", rows)
 	})
+}
+
+// newReady asks whether a server is up; scripts wait with it.
+func newReady(con console) *cobra.Command {
+	var url string
+	cmd := &cobra.Command{
+		Use: "ready", Short: "Ask whether the server is ready; exit code 4 if not", Args: exactArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			address := firstOf(url, os.Getenv("CHARGEHAND_URL"), readSaved().URL, defaultURL)
+			if err := client.New(address, "", client.WithoutRetries()).Ready(cmd.Context()); err != nil {
+				return &exitError{ExitUnreachable, err}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&url, "url", "", "address of the server")
+	return cmd
 }
