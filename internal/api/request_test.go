@@ -142,3 +142,10 @@ func places(p map[string]any) []string {
 	}
 	return found
 }
+
+// serve answers a request that was built by hand.
+func serve(h http.Handler, r *http.Request) answered {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return answered{w.Code, w.Header(), w.Body.Bytes()}
+}
