@@ -1,0 +1,169 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const (
+	// cancelStep bounds the queued items of a batch that are cancelled in one transaction.
+	cancelStep = 500
+	// cancelAtOnce bounds the running items of a batch that are cancelled at the same time.
+	cancelAtOnce = 64
+)
+
+// Cancel implements engine.Engine.
+func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string) error {
+	if !e.requests.enter() {
+		return store.ErrUnavailable
+	}
+	defer e.requests.leave()
+	var row store.Execution
+	err := e.store.View(ctx, func(r *store.Reader) (err error) {
+		row, err = r.FindExecution(id)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case row.Status.Final():
+		return engine.ErrFinal
+	}
+	return e.cancelRun(ctx, row.No, reason)
+}
+
+// cancelRun ends an execution and waits until that is durable. When ctx ends first, the
+// execution may be cancelled nevertheless.
+func (e *Engine) cancelRun(ctx context.Context, no int64, reason string) error {
+	reply := make(chan error, 1)
+	r, drive := e.runs.put(no, message{
+		kind: deliver, reply: reply,
+		event: machine.Event{Kind: machine.CancelRequested, Detail: reason},
+	})
+	if drive {
+		e.goWork(func() { e.drive(r) })
+	}
+	select {
+	case err := <-reply:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// CancelBatch implements engine.Engine. It first marks the batch as cancelled, so that a
+// crash in the middle does not leave half of it running: recovery goes on with it.
+func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string) error {
+	if !e.requests.enter() {
+		return store.ErrUnavailable
+	}
+	defer e.requests.leave()
+	var b store.Batch
+	err := e.store.View(ctx, func(r *store.Reader) (err error) {
+		b, err = r.FindBatch(id)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case b.Status.Final():
+		return engine.ErrFinal
+	}
+	err = e.store.Update(ctx, func(tx *store.Tx) error { return tx.SetBatchCancelled(b.No) })
+	switch {
+	case errors.Is(err, store.ErrConflict):
+		return engine.ErrFinal
+	case err != nil:
+		return e.refused(ctx, err)
+	}
+	e.outage.over()
+	return e.cancelItems(ctx, b, reason)
+}
+
+// cancelItems ends every item of a batch that is marked as cancelled.
+func (e *Engine) cancelItems(ctx context.Context, b store.Batch, reason string) error {
+	e.slots.close(e.slots.addBatch(b.Account, b.No, b.ID, b.Concurrency))
+	if err := e.cancelQueued(ctx, b, reason); err != nil {
+		return e.refused(ctx, err)
+	}
+	// Nothing is queued any more and nothing can become so: what is left has started.
+	started := []chargehand.Status{chargehand.Initial, chargehand.Processing, chargehand.HumanInTheLoop}
+	for after := int64(-1); ; {
+		var page []store.Execution
+		err := e.store.View(ctx, func(r *store.Reader) error {
+			return r.BatchItems(b.No, after, cancelAtOnce, started, func(row *store.Execution) error {
+				page = append(page, *row)
+				return nil
+			})
+		})
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			return nil
+		}
+		after = page[len(page)-1].Item
+		if err := e.cancelPage(ctx, page, reason); err != nil {
+			return err
+		}
+	}
+}
+
+func (e *Engine) cancelPage(ctx context.Context, page []store.Execution, reason string) error {
+	errs := make(chan error, len(page))
+	for i := range page {
+		no := page[i].No
+		go func() { errs <- e.cancelRun(ctx, no, reason) }()
+	}
+	var first error
+	for range page {
+		if err := <-errs; err != nil && !errors.Is(err, engine.ErrFinal) && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// cancelQueued ends the items that have not started, which they never will.
+func (e *Engine) cancelQueued(ctx context.Context, b store.Batch, reason string) error {
+	fault := cancelledFault(reason)
+	for {
+		var ids []chargehand.ExecutionID
+		var final bool
+		err := e.store.Update(ctx, func(tx *store.Tx) (err error) {
+			ids, final, err = tx.CancelQueuedItems(b.No, cancelStep, max(e.nowMs(), b.ID.Milli()), fault)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		e.outage.over()
+		e.stats.failed.Add(int64(len(ids)))
+		for _, id := range ids {
+			e.watches.notify(id)
+		}
+		if final {
+			e.watches.notify(b.ID)
+			e.slots.forget(b.No)
+		}
+		if len(ids) < cancelStep {
+			return nil
+		}
+	}
+}
+
+// cancelledFault is the fault that the machine gives to a cancelled execution, as JSON.
+func cancelledFault(reason string) []byte {
+	m := machine.New(nil, machine.Identity{})
+	for _, c := range m.Apply(machine.Event{Kind: machine.CancelRequested, Detail: reason}) {
+		if c.Kind == machine.Finish {
+			return engine.EncodeFault(c.Fault)
+		}
+	}
+	panic("a machine that has not started did not end when it was cancelled")
+}

@@ -1,0 +1,107 @@
+package embedded
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// Config is what an engine is made of. Store, Plans and Blobs are required.
+type Config struct {
+	Store *store.Store
+	Plans engine.Plans
+	Blobs Blobs
+
+	// Activities carries out commands, by kind ("http", "shell" …). A kind without a runner
+	// is a configuration fault of the task.
+	Activities map[string]activity.Runner
+	// Processes names the kinds that count as processes; the others are calls. Default:
+	// shell, script, container.
+	Processes []string
+
+	// Publish is called for each CloudEvent of an `emit` task after the event that caused it
+	// is durable, at most once. It must not block. Nil: events go nowhere.
+	Publish func(Published)
+
+	Log *slog.Logger     // default: slog.Default()
+	Now func() time.Time // wall clock; default: time.Now
+
+	// RuntimeVersion and RuntimeMetadata are $runtime.version and $runtime.metadata.
+	RuntimeVersion  string
+	RuntimeMetadata expr.Value
+
+	Limits Limits
+}
+
+// Limits bounds what the engine takes on. A zero field stands for the default.
+type Limits struct {
+	AccountSlots        int   // executions of an account that run at once; default 1,000
+	QueuedPerWorkflow   int64 // queued singles of a workflow; default 10,000
+	Calls               int   // outgoing calls at once; default 256
+	Processes           int   // processes at once; default 8
+	ActivityOutputBytes int   // JSON of an outcome; default 64 MiB
+	RetainedBytes       int64 // outcomes kept in memory while the store is unavailable; default 256 MiB
+	TimerWindow         int   // timers in memory; default 10,000
+	JournalEvents       int64 // events between two authoritative checkpoints; default 10,000
+	Wakes               int   // executions that are loaded and woken at once; default 64
+	Yields              int   // looping executions that compute at once; default: all cores but one
+}
+
+func (l Limits) withDefaults() Limits {
+	fill(&l.AccountSlots, 1000)
+	fill(&l.QueuedPerWorkflow, 10_000)
+	fill(&l.Calls, 256)
+	fill(&l.Processes, 8)
+	fill(&l.ActivityOutputBytes, 64<<20)
+	fill(&l.RetainedBytes, 256<<20)
+	fill(&l.TimerWindow, 10_000)
+	fill(&l.JournalEvents, 10_000)
+	fill(&l.Wakes, 64)
+	fill(&l.Yields, max(1, runtime.GOMAXPROCS(0)-1))
+	return l
+}
+
+func fill[N int | int64](field *N, value N) {
+	if *field == 0 {
+		*field = value
+	}
+}
+
+func (c Config) withDefaults() Config {
+	if c.Processes == nil {
+		c.Processes = []string{"shell", "script", "container"}
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.Limits = c.Limits.withDefaults()
+	return c
+}
+
+// Blobs keeps payloads that are too large for a row (store.InlineBytes). Implementations are
+// safe for concurrent use.
+type Blobs interface {
+	// Put makes data durable and claims it (store.Tx.ClaimBlob), so that it stays for an hour
+	// without a reference. It returns the SHA-256 of data. Errors: store.ErrUnavailable.
+	Put(ctx context.Context, data []byte) (digest []byte, err error)
+	// Get reads what Put has stored. Errors: store.ErrNotFound, store.ErrUnavailable.
+	Get(ctx context.Context, digest []byte) ([]byte, error)
+}
+
+// Published is an event of an `emit` task on its way to the installation's bus.
+type Published struct {
+	Account     int64
+	Environment chargehand.Environment
+	Execution   chargehand.ExecutionID
+	Event       expr.Value // a CloudEvent as an object
+}

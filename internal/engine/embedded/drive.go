@@ -1,0 +1,420 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// send leaves a message for an execution and drives it, unless somebody else does.
+func (e *Engine) send(no int64, msg message) {
+	if r, drive := e.runs.put(no, msg); drive {
+		e.drive(r)
+	}
+}
+
+// drive is the driver of r until its mailbox is empty, or it has stalled.
+func (e *Engine) drive(r *run) {
+	for {
+		messages := e.runs.take(r)
+		if messages == nil {
+			return
+		}
+		if !e.step(r, messages) {
+			return
+		}
+		r.recycle(messages)
+	}
+}
+
+// handOver ends the caller's part as the driver of r. If messages have come in, they get
+// a driver of their own.
+func (e *Engine) handOver(r *run) {
+	messages := e.runs.take(r)
+	if messages == nil {
+		return
+	}
+	e.goWork(func() {
+		if e.step(r, messages) {
+			r.recycle(messages)
+			e.drive(r)
+		}
+	})
+}
+
+// step delivers messages in one submission. It reports false if the run has stalled: its
+// messages are back in the mailbox, and somebody else will be its driver.
+func (e *Engine) step(r *run, messages []message) bool {
+	s := &submission{run: r}
+	if !r.loaded {
+		if err := e.load(e.ctx, r); err != nil {
+			var broken *brokenError
+			if !errors.As(err, &broken) {
+				return e.stall(r, s, messages, err)
+			}
+			if err := e.breakOff(s, broken.fault); err != nil {
+				return e.stall(r, s, messages, err)
+			}
+		}
+	}
+	s.fromSeq = r.seq
+	taken := 0 // messages before the end
+	for taken < len(messages) && r.row.Run != store.RunEnded && s.finish == nil {
+		e.receive(s, &messages[taken])
+		taken++
+	}
+	if r.row.Run != store.RunEnded {
+		if err := e.submit(s); err != nil {
+			return e.stall(r, s, messages, err)
+		}
+		r.failures = 0
+		e.committed(s)
+	}
+	for i := range messages {
+		if i >= taken {
+			e.late(r, &messages[i])
+		}
+		e.stats.retained.Add(-messages[i].bytes)
+		messages[i].answer(nil)
+	}
+	return true
+}
+
+// submit writes what the messages led to, if anything.
+func (e *Engine) submit(s *submission) error {
+	if err := e.settle(s); err != nil {
+		return err
+	}
+	if s.empty() {
+		return nil
+	}
+	if err := s.store(e.ctx, e.config.Blobs); err != nil {
+		return err
+	}
+	if err := e.store.Update(e.ctx, s.write); err != nil {
+		return err
+	}
+	e.outage.over()
+	return nil
+}
+
+// receive takes in one message.
+func (e *Engine) receive(s *submission, msg *message) {
+	switch msg.kind {
+	case deliver:
+		e.event(s, msg)
+	case grant:
+		e.granted(s, msg)
+	case overdue:
+		e.fireOverdue(s)
+	case resume:
+		e.countInterruptions(s)
+	case look:
+	}
+}
+
+// event hands an event to the machine, unless it is too late for it.
+func (e *Engine) event(s *submission, msg *message) {
+	r, ev := s.run, msg.event
+	switch ev.Kind {
+	case machine.ActivityEnded:
+		if !r.dropCall(msg.call) {
+			e.late(r, msg)
+			return
+		}
+	case machine.Interrupted:
+		if msg.call != nil && !r.dropCall(msg.call) {
+			return
+		}
+	case machine.TimerFired:
+		if r.timerAt(ev.Command) < 0 {
+			return // stopped in the meantime, or fired already
+		}
+		s.dropTimer(ev.Command)
+	}
+	ev.TimeMs = max(r.timeMs, e.nowMs())
+	s.journalEvent(ev, e.limits.ActivityOutputBytes)
+}
+
+// late deals with a message that comes after the end, or after a command was withdrawn.
+func (e *Engine) late(r *run, msg *message) {
+	switch {
+	case msg.kind == grant:
+		e.slots.free(msg.source, 1)
+	case msg.reply != nil:
+		msg.answer(engine.ErrFinal)
+	case msg.kind == deliver && msg.event.Kind == machine.ActivityEnded:
+		e.stats.late.Add(1)
+		e.log.Info("late outcome dropped", "execution", r.row.ID, "command", msg.event.Command)
+	}
+	msg.kind = nothing
+}
+
+// granted takes in a slot that was granted to a woken execution.
+func (e *Engine) granted(s *submission, msg *message) {
+	r := s.run
+	if r.slot { // it has been given one in the meantime
+		e.slots.free(r.source, 1)
+		msg.kind = nothing
+		return
+	}
+	r.slot, s.tookSlot = true, true
+	e.fireOverdue(s)
+}
+
+// fireOverdue delivers the timers that are due, by due time.
+func (e *Engine) fireOverdue(s *submission) {
+	r := s.run
+	now := max(r.timeMs, e.nowMs())
+	due := slices.DeleteFunc(slices.Clone(r.timers), func(t store.Timer) bool { return t.DueMs > now })
+	slices.SortFunc(due, func(a, b store.Timer) int {
+		if before(a, b) {
+			return -1
+		}
+		return 1
+	})
+	for _, t := range due {
+		if s.finish != nil {
+			return
+		}
+		command := machine.CommandID(t.Command)
+		if r.timerAt(command) < 0 {
+			continue // stopped by the one before
+		}
+		s.dropTimer(command)
+		s.journalEvent(machine.Event{Kind: machine.TimerFired, TimeMs: now, Command: command}, e.limits.ActivityOutputBytes)
+	}
+}
+
+// countInterruptions tells the machine which activities the stop of the server cut off.
+// It answers with the same commands again, or with faults (T91).
+func (e *Engine) countInterruptions(s *submission) {
+	r := s.run
+	open := make(map[machine.CommandID]bool)
+	for _, c := range r.machine.InFlight() {
+		if c.Kind == machine.RunActivity {
+			open[c.ID] = true
+		}
+	}
+	now := max(r.timeMs, e.nowMs())
+	for _, id := range r.suspects {
+		if s.finish != nil {
+			return
+		}
+		if open[id] {
+			e.stats.interruptions.Add(1)
+			s.journalEvent(machine.Event{Kind: machine.Interrupted, TimeMs: now, Command: id}, e.limits.ActivityOutputBytes)
+		}
+	}
+	s.resumed = true
+}
+
+// committed carries out what a durable submission asks for.
+func (e *Engine) committed(s *submission) {
+	r, before := s.run, s.run.row.Status
+	if r.row.Run == store.RunQueued && r.row.Batch == 0 && !s.insert {
+		e.queue.leave(r.row.Workflow)
+	}
+	r.row = s.row
+	if s.resumed {
+		r.recovering, r.suspects = false, nil
+	}
+	if r.slot && r.row.Run != store.RunActive {
+		r.slot = false
+		e.slots.free(r.source, 1)
+	}
+	if s.wake {
+		e.slots.wake(r.source, r.no)
+	}
+	e.moveTimers(s)
+	for _, id := range s.stops {
+		if c := r.callOf(id); c != nil {
+			r.dropCall(c)
+			c.pool.withdraw(c)
+		}
+	}
+	for _, ev := range s.events {
+		e.publish(r, ev)
+	}
+	if s.outcome != nil {
+		e.ended(s)
+	} else {
+		e.goOn(s)
+	}
+	if r.row.Status != before {
+		e.watches.notify(r.row.ID)
+	}
+}
+
+func (e *Engine) moveTimers(s *submission) {
+	r := s.run
+	for _, command := range s.stopTimers {
+		e.timers.remove(r.no, command)
+	}
+	if s.outcome != nil {
+		for _, t := range r.timers {
+			e.timers.remove(t.Execution, t.Command)
+		}
+		r.timers = nil
+		return
+	}
+	for _, t := range s.startTimers {
+		e.timers.add(t)
+	}
+}
+
+// ended lets go of everything that an execution held.
+func (e *Engine) ended(s *submission) {
+	r := s.run
+	for _, c := range r.calls {
+		c.pool.withdraw(c)
+	}
+	r.calls, r.machine = nil, nil
+	r.row.Input = store.Payload{}
+	if r.row.Status == chargehand.Finished {
+		e.stats.finished.Add(1)
+	} else {
+		e.stats.failed.Add(1)
+	}
+	if s.batchFinal {
+		e.watches.notify(r.source.batchID)
+		e.slots.forget(r.row.Batch)
+	}
+}
+
+// goOn starts the activities that may start and answers a yield. What may not start yet
+// is found in the machine later.
+func (e *Engine) goOn(s *submission) {
+	r := s.run
+	if r.row.Run != store.RunActive || r.recovering || e.stopping.Load() {
+		r.held = r.held || len(s.activities) > 0 || s.yielded
+		return
+	}
+	activities, yielded := s.activities, s.yielded
+	if r.held {
+		r.held = false
+		activities = r.machine.InFlight()
+		yielded = r.machine.Load().Yielded
+	}
+	for i := range activities {
+		c := &activities[i]
+		if c.Kind == machine.RunActivity && r.callOf(c.ID) == nil {
+			e.startActivity(r, c)
+		}
+	}
+	if yielded {
+		e.continueLater(r)
+	}
+}
+
+// continueLater answers a yield when it is this execution's turn to compute.
+func (e *Engine) continueLater(r *run) {
+	e.goWork(func() {
+		select {
+		case e.yields <- struct{}{}:
+		case <-e.ctx.Done():
+			return
+		}
+		defer func() { <-e.yields }()
+		e.send(r.no, message{kind: deliver, event: machine.Event{Kind: machine.Continued}})
+	})
+}
+
+// standDown takes activities that have not started out of the line, so that the stop of
+// the server does not count as their interruption.
+func standDown(r *run) {
+	for _, c := range slices.Clone(r.calls) {
+		if c.pool.unqueue(c) {
+			r.dropCall(c)
+			r.held = true
+		}
+	}
+}
+
+func (e *Engine) publish(r *run, ev expr.Value) {
+	e.stats.published.Add(1)
+	if e.config.Publish != nil {
+		e.config.Publish(Published{Account: r.row.Account, Environment: r.row.Environment, Execution: r.row.ID, Event: ev})
+	}
+}
+
+// stall gives up a submission that failed: the machine is discarded, and the messages are
+// delivered again later to the one that is rebuilt from the store. It always reports false.
+func (e *Engine) stall(r *run, s *submission, messages []message, err error) bool {
+	if s.tookSlot {
+		r.slot = false
+		if !wasGranted(messages) {
+			e.slots.free(r.source, 1)
+		}
+	}
+	e.stats.failures.Add(1)
+	kept := e.retain(r, messages, err)
+	r.loaded, r.machine = false, nil
+	r.putBack(kept)
+	switch {
+	case e.ctx.Err() != nil: // the engine has stopped
+	case errors.Is(err, store.ErrUnavailable):
+		e.outage.stall(r)
+		return false
+	default:
+		r.failures++
+		e.log.Error("a submission failed", "execution", r.no, "failures", r.failures, "error", err)
+		e.goWork(func() {
+			if e.sleep(min(minBackoff<<r.failures, maxBackoff)) {
+				e.drive(r)
+			}
+		})
+	}
+	return false
+}
+
+func wasGranted(messages []message) bool {
+	return slices.ContainsFunc(messages, func(m message) bool { return m.kind == grant })
+}
+
+// retain sorts out the messages that are delivered again. Who waits for an answer is told
+// at once. Outcomes beyond what may be kept are given up: their activities run again.
+func (e *Engine) retain(r *run, messages []message, err error) []message {
+	var kept []message
+	for _, msg := range messages {
+		if msg.kind == nothing {
+			continue
+		}
+		if msg.reply != nil {
+			msg.answer(unavailable(err))
+			continue
+		}
+		if msg.call != nil && msg.event.Kind == machine.ActivityEnded {
+			if msg.bytes == 0 {
+				msg.bytes = int64(1 + expr.Size(msg.event.Output))
+				e.stats.retained.Add(msg.bytes)
+			}
+			if e.stats.retained.Load() > e.limits.RetainedBytes {
+				e.stats.retained.Add(-msg.bytes)
+				e.log.Warn("an outcome is given up for lack of memory; its activity will run again",
+					"execution", r.no, "bytes", msg.bytes)
+				msg.event = machine.Event{Kind: machine.Interrupted, Command: msg.event.Command}
+				msg.bytes = 0
+			}
+			if r.callOf(msg.call.command) == nil {
+				r.calls = append(r.calls, msg.call) // its outcome has not been journaled
+			}
+		}
+		kept = append(kept, msg)
+	}
+	return kept
+}
+
+// unavailable is what a caller is told whose request could not be written.
+func unavailable(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return store.ErrUnavailable
+	}
+	return err
+}

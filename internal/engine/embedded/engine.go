@@ -1,0 +1,289 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const (
+	// keptChunks bounds the timeline chunks of an execution. Each holds an entry at least,
+	// and 10,000 entries are kept.
+	keptChunks = 10_000
+	// maxFailures is how often a submission is tried that fails though the store is available.
+	maxFailures = 5
+	// maxStateEntries is the number of timeline entries up to which they stand in the
+	// checkpoint; beyond, they are moved to a chunk, so that parking again and again does not
+	// write them again and again.
+	maxStateEntries = 32
+	// What failed is tried again after minBackoff, doubled up to maxBackoff.
+	minBackoff = 50 * time.Millisecond
+	maxBackoff = 2 * time.Second
+)
+
+// Engine implements engine.Engine over the store. Make it with New, end it with Stop.
+type Engine struct {
+	config Config
+	limits Limits
+	log    *slog.Logger
+	store  *store.Store
+
+	runs      table
+	slots     *slots
+	timers    *timers
+	watches   hub
+	outage    outage
+	queue     queue
+	stats     counters
+	calls     *pool
+	processes *pool
+	isProcess map[string]bool
+	accounts  sync.Map // internal number → chargehand.AccountID
+
+	requests   gate // calls of the public methods
+	work       gate // goroutines that drive, claim and carry out
+	background gate // goroutines that end with the engine
+	ready      atomic.Bool
+	stopping   atomic.Bool
+	abandon    atomic.Bool // outcomes are dropped: the deadline of Stop has passed
+
+	wakers chan struct{} // places for executions that are woken
+	yields chan struct{} // places for machines that have yielded
+
+	ctx        context.Context // of the engine's own reads and writes; ends with Stop
+	cancel     context.CancelFunc
+	activities context.Context // of all activities
+	cancelAll  context.CancelFunc
+}
+
+var _ engine.Engine = (*Engine)(nil)
+
+// New recovers what the store holds and starts the engine. When it returns without an
+// error, the engine is ready; ctx bounds the recovery only. Errors: store.ErrUnavailable.
+func New(ctx context.Context, c Config) (*Engine, error) {
+	c = c.withDefaults()
+	e := &Engine{config: c, limits: c.Limits, log: c.Log, store: c.Store, isProcess: make(map[string]bool)}
+	for _, kind := range c.Processes {
+		e.isProcess[kind] = true
+	}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.activities, e.cancelAll = context.WithCancel(context.Background())
+	spawn := func(c *call) { e.goWork(func() { e.perform(c) }) }
+	e.calls = &pool{limit: c.Limits.Calls, spawn: spawn}
+	e.processes = &pool{limit: c.Limits.Processes, spawn: spawn}
+	e.slots = newSlots(c.Limits.AccountSlots, func(src *source) { e.goWork(func() { e.feed(src) }) })
+	e.timers = newTimers(c.Limits.TimerWindow, e.nowMs)
+	e.timers.read, e.timers.fire = e.readTimers, e.fire
+	e.queue.limit = c.Limits.QueuedPerWorkflow
+	e.outage.pause, e.outage.drive = e.pause, e.driveAll
+	e.wakers = make(chan struct{}, c.Limits.Wakes)
+	e.yields = make(chan struct{}, c.Limits.Yields)
+	if err := e.recover(ctx); err != nil {
+		e.cancel()
+		e.cancelAll()
+		return nil, fmt.Errorf("recover executions: %w", err)
+	}
+	e.background.add()
+	go func() {
+		defer e.background.leave()
+		e.timers.run(e.ctx, e.failed("read timers"))
+	}()
+	e.ready.Store(true)
+	return e, nil
+}
+
+// Ready implements engine.Engine.
+func (e *Engine) Ready() bool { return e.ready.Load() && !e.stopping.Load() }
+
+// Watch implements engine.Engine.
+func (e *Engine) Watch(id [16]byte) (<-chan struct{}, func()) { return e.watches.watch(id) }
+
+func (e *Engine) nowMs() int64 { return e.config.Now().UnixMilli() }
+
+// goWork runs f on a goroutine that Stop waits for.
+func (e *Engine) goWork(f func()) {
+	e.work.add()
+	go func() {
+		defer e.work.leave()
+		f()
+	}()
+}
+
+// failed logs what cannot be answered to anybody.
+func (e *Engine) failed(what string) func(error) {
+	return func(err error) { e.log.Error(what, "error", err) }
+}
+
+func (e *Engine) identity(id chargehand.ExecutionID) machine.Identity {
+	return machine.Identity{
+		Execution: id, RuntimeVersion: e.config.RuntimeVersion, RuntimeMetadata: e.config.RuntimeMetadata,
+	}
+}
+
+// Start implements engine.Engine.
+func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution, error) {
+	if !e.requests.enter() {
+		return store.Execution{}, store.ErrUnavailable
+	}
+	defer e.requests.leave()
+	row := start.Row
+	row.Machine = machine.Revision
+	source, ok := e.slots.start(row.Account)
+	if !ok {
+		return e.enqueue(ctx, start, row, source)
+	}
+	r := &run{
+		driven: true, loaded: true, row: row, source: source, slot: true,
+		machine: machine.New(start.Plan, e.identity(row.ID)), input: start.Input,
+	}
+	s := &submission{run: r, insert: true, also: start.Also}
+	err := e.first(s)
+	if err == nil {
+		err = s.store(ctx, e.config.Blobs)
+	}
+	if err == nil {
+		err = e.store.Update(ctx, func(tx *store.Tx) error {
+			if err := s.write(tx); err != nil {
+				return err
+			}
+			if s.outcome == nil {
+				e.runs.insert(r)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		e.undoStart(s)
+		return store.Execution{}, e.refused(ctx, err)
+	}
+	e.outage.over()
+	e.stats.started.Add(1)
+	e.committed(s)
+	row = r.row
+	if s.outcome == nil {
+		e.handOver(r)
+	}
+	return row, nil
+}
+
+// first applies the first event of an execution, whose run holds a slot.
+func (e *Engine) first(s *submission) error {
+	r := s.run
+	nowMs := max(e.nowMs(), r.row.ID.Milli())
+	r.row.Status, r.row.Phase, r.row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
+	r.row.StartedMs = nowMs
+	s.journalEvent(machine.Event{Kind: machine.Started, TimeMs: nowMs, Output: r.input}, e.limits.ActivityOutputBytes)
+	return e.settle(s)
+}
+
+// undoStart forgets a run whose insertion was undone.
+func (e *Engine) undoStart(s *submission) {
+	r := s.run
+	if r.no != 0 {
+		r.mu.Lock()
+		e.runs.remove(r)
+		r.mu.Unlock()
+	}
+	e.slots.free(r.source, 1)
+}
+
+// refused tells what a caller whose transaction failed is told.
+func (e *Engine) refused(ctx context.Context, err error) error {
+	if errors.Is(err, store.ErrUnavailable) {
+		e.outage.began()
+		e.stats.refused.Add(1)
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// enqueue accepts an execution that has to wait for a slot.
+func (e *Engine) enqueue(ctx context.Context, start engine.Start, row store.Execution, source *source) (store.Execution, error) {
+	if !e.queue.enter(row.Workflow) {
+		return store.Execution{}, engine.ErrQueueFull
+	}
+	row.Status, row.Phase, row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
+	row.StartedMs, row.FinishedMs = 0, 0
+	err := e.store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.InsertExecution(&row); err != nil {
+			return err
+		}
+		if start.Also != nil {
+			return start.Also(tx, row.No)
+		}
+		return nil
+	})
+	if err != nil {
+		e.queue.leave(row.Workflow)
+		return store.Execution{}, e.refused(ctx, err)
+	}
+	e.outage.over()
+	e.stats.queued.Add(1)
+	e.slots.queued(source)
+	return row, nil
+}
+
+// BatchReady implements engine.Engine.
+func (e *Engine) BatchReady(batch int64) {
+	if !e.requests.enter() {
+		return // found after the restart
+	}
+	defer e.requests.leave()
+	e.goWork(func() {
+		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+			src, err := e.batchSource(batch)
+			if err == nil {
+				e.slots.queued(src)
+				return
+			}
+			e.log.Error("read a batch that is ready", "batch", batch, "error", err)
+			if errors.Is(err, store.ErrNotFound) || !e.sleep(wait) {
+				return
+			}
+		}
+	})
+}
+
+// batchSource returns the source of a batch.
+func (e *Engine) batchSource(batch int64) (*source, error) {
+	if src := e.slots.batch(batch); src != nil {
+		return src, nil
+	}
+	var b store.Batch
+	err := e.store.View(e.ctx, func(r *store.Reader) (err error) {
+		b, err = r.BatchByNo(batch)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	src := e.slots.addBatch(b.Account, b.No, b.ID, b.Concurrency)
+	if b.Cancelled {
+		e.slots.close(src)
+	}
+	return src, nil
+}
+
+// sleep waits, and reports false if the engine has stopped.
+func (e *Engine) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-e.ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,97 @@
+package embedded
+
+import (
+	"context"
+	"sync"
+)
+
+// queue counts the queued singles of each workflow.
+type queue struct {
+	limit int64
+	mu    sync.Mutex
+	count map[int64]int64
+}
+
+func (q *queue) enter(workflow int64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.count == nil {
+		q.count = make(map[int64]int64)
+	}
+	if q.count[workflow] >= q.limit {
+		return false
+	}
+	q.count[workflow]++
+	return true
+}
+
+func (q *queue) leave(workflow int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.count[workflow]--; q.count[workflow] == 0 {
+		delete(q.count, workflow)
+	}
+}
+
+// gate counts who is inside, and can be closed.
+type gate struct {
+	mu     sync.Mutex
+	inside int
+	closed bool
+	empty  chan struct{} // closed when nobody is inside; nil unless waited for
+}
+
+// enter fails when the gate is closed.
+func (g *gate) enter() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return false
+	}
+	g.inside++
+	return true
+}
+
+// add is enter for who is let in by somebody inside.
+func (g *gate) add() {
+	g.mu.Lock()
+	g.inside++
+	g.mu.Unlock()
+}
+
+func (g *gate) leave() {
+	g.mu.Lock()
+	g.inside--
+	if g.inside == 0 && g.empty != nil {
+		close(g.empty)
+		g.empty = nil
+	}
+	g.mu.Unlock()
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+}
+
+// wait waits until nobody is inside, or ctx ends.
+func (g *gate) wait(ctx context.Context) bool {
+	for {
+		g.mu.Lock()
+		if g.inside == 0 {
+			g.mu.Unlock()
+			return true
+		}
+		if g.empty == nil {
+			g.empty = make(chan struct{})
+		}
+		empty := g.empty
+		g.mu.Unlock()
+		select {
+		case <-empty:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}

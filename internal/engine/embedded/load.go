@@ -1,0 +1,260 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// brokenError says that an execution cannot be brought back to life, now or later.
+type brokenError struct{ fault *machine.Fault }
+
+func (b *brokenError) Error() string { return b.fault.Error() }
+
+func broken(code, detail string) *brokenError {
+	return &brokenError{systemFault(code, detail)}
+}
+
+// history is what the store holds of an execution that has not ended.
+type history struct {
+	checkpoint *store.Checkpoint
+	journal    []store.JournalRow // after the checkpoint
+}
+
+func readHistory(r *store.Reader, no int64) (h history, err error) {
+	var after int64
+	c, err := r.Checkpoint(no)
+	switch {
+	case err == nil:
+		h.checkpoint, after = &c, c.Seq
+	case !errors.Is(err, store.ErrNotFound):
+		return history{}, err
+	}
+	err = r.Journal(no, after, func(j *store.JournalRow) error {
+		h.journal = append(h.journal, *j)
+		return nil
+	})
+	return h, err
+}
+
+// load brings an execution into memory: its row and, unless it has ended, its machine. A
+// *brokenError says that the row is there, but the machine can never be.
+func (e *Engine) load(ctx context.Context, r *run) error {
+	var row store.Execution
+	var h history
+	err := e.store.View(ctx, func(tx *store.Reader) (err error) {
+		row, err = tx.ExecutionByNo(r.no)
+		if err == nil && row.Run != store.RunEnded && row.Run != store.RunQueued {
+			h, err = readHistory(tx, r.no)
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrNotFound): // deleted after its end
+		row = store.Execution{No: r.no, Run: store.RunEnded}
+	case err != nil:
+		return fmt.Errorf("load execution: %w", err)
+	}
+	if row.Run != store.RunEnded && r.source == nil {
+		if r.source, err = e.sourceOf(&row); err != nil {
+			return fmt.Errorf("load execution: %w", err)
+		}
+	}
+	r.row, r.loaded, r.machine, r.input = row, true, nil, nil
+	if row.Run == store.RunEnded {
+		e.release(r)
+		return nil
+	}
+	if r.failures >= maxFailures {
+		return broken(codeInternal, "The execution's next step could not be written, although the storage is available. The server's log says more.")
+	}
+	if err := e.revive(ctx, r, h); err != nil {
+		var b *brokenError
+		if !errors.As(err, &b) {
+			r.loaded = false
+		}
+		return err
+	}
+	return nil
+}
+
+// release lets go of what a run holds whose row turns out to have ended.
+func (e *Engine) release(r *run) {
+	for _, c := range r.calls {
+		c.pool.withdraw(c)
+	}
+	r.calls, r.timers = nil, nil
+	if r.slot {
+		r.slot = false
+		e.slots.free(r.source, 1)
+	}
+}
+
+func (e *Engine) sourceOf(row *store.Execution) (*source, error) {
+	if row.Batch == 0 {
+		return e.slots.singles(row.Account), nil
+	}
+	return e.batchSource(row.Batch)
+}
+
+// revive builds the machine from checkpoint and journal and finds what is in flight.
+func (e *Engine) revive(ctx context.Context, r *run, h history) error {
+	if r.row.Run == store.RunQueued { // all that can happen to it here is its cancellation
+		r.machine = machine.New(nil, e.identity(r.row.ID))
+		return nil
+	}
+	if err := checkRevision(r.row.Machine); err != nil {
+		return err
+	}
+	p, err := e.plan(ctx, r.row.Revision)
+	if err != nil {
+		return err
+	}
+	m, timeMs, err := e.replay(ctx, p, &r.row, h)
+	if err != nil {
+		return err
+	}
+	r.machine = m
+	r.timeMs = max(timeMs, r.row.StartedMs, r.row.ID.Milli())
+	r.seq = 0
+	if h.checkpoint != nil {
+		r.seq = h.checkpoint.Seq
+	}
+	if n := len(h.journal); n > 0 {
+		r.seq = h.journal[n-1].Seq
+	}
+	r.held = r.row.Run == store.RunReady || r.row.Run == store.RunActive
+	r.timers = r.timers[:0]
+	var suspects []machine.CommandID
+	running := make(map[machine.CommandID]bool)
+	for _, c := range m.InFlight() {
+		switch c.Kind {
+		case machine.StartTimer:
+			r.timers = append(r.timers, store.Timer{Execution: r.no, Command: uint64(c.ID), DueMs: c.DueMs})
+		case machine.RunActivity:
+			running[c.ID] = true
+			suspects = append(suspects, c.ID)
+		}
+	}
+	if r.recovering && !r.suspected {
+		r.suspects, r.suspected = suspects, true
+	}
+	kept := r.calls[:0]
+	for _, c := range r.calls {
+		if running[c.command] {
+			kept = append(kept, c)
+		} else {
+			c.pool.withdraw(c)
+		}
+	}
+	r.calls = kept
+	return nil
+}
+
+// checkRevision refuses executions of semantics that this build does not have.
+func checkRevision(revision int) error {
+	if revision == machine.Revision {
+		return nil
+	}
+	return broken(codeRevision, fmt.Sprintf(
+		"The execution was started under revision %d of the language's semantics, which this server does not know; it knows %d.",
+		revision, machine.Revision))
+}
+
+// plan finds a compiled definition. Without it an execution can never go on.
+func (e *Engine) plan(ctx context.Context, revision int64) (*plan.Plan, error) {
+	p, err := e.config.Plans.Plan(ctx, revision)
+	if err == nil {
+		return p, nil
+	}
+	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("find plan: %w", err)
+	}
+	return nil, broken(codeInternal, "The definition cannot be read any more: "+err.Error())
+}
+
+// replay feeds a machine with what was journaled, and compares what it answers.
+func (e *Engine) replay(ctx context.Context, p *plan.Plan, row *store.Execution, h history) (m *machine.Machine, timeMs int64, err error) {
+	if h.checkpoint == nil {
+		m = machine.New(p, e.identity(row.ID))
+	} else {
+		state, err := e.payload(ctx, h.checkpoint.State)
+		if err != nil {
+			return nil, 0, fmt.Errorf("read checkpoint: %w", err)
+		}
+		m, err = machine.Restore(p, e.identity(row.ID), state)
+		if err != nil {
+			return nil, 0, broken(codeInternal, "The stored state cannot be read: "+err.Error())
+		}
+	}
+	for i := range h.journal {
+		j := &h.journal[i]
+		data, err := e.payload(ctx, j.Event)
+		if err != nil {
+			return nil, 0, fmt.Errorf("read event: %w", err)
+		}
+		ev, err := machine.DecodeEvent(data)
+		if err != nil {
+			return nil, 0, broken(codeInternal, fmt.Sprintf("Event %d of the journal cannot be read: %v", j.Seq, err))
+		}
+		if ev.Kind == machine.Started {
+			if ev.Output, err = e.input(ctx, row); err != nil {
+				return nil, 0, err
+			}
+		}
+		if digest := machine.Digest(m.Apply(ev)); digest != j.Digest {
+			return nil, 0, broken(codeReplayMismatch, fmt.Sprintf(
+				"Event %d of the journal led to other commands than when it happened. This version of the server decides "+
+					"differently; the execution was stopped rather than continued by guess.", j.Seq))
+		}
+		timeMs = ev.TimeMs
+	}
+	return m, timeMs, nil
+}
+
+// payload reads a payload from its row or from the blob store.
+func (e *Engine) payload(ctx context.Context, p store.Payload) ([]byte, error) {
+	if p.Blob == nil {
+		return p.Inline, nil
+	}
+	return e.config.Blobs.Get(ctx, p.Blob)
+}
+
+// input is the raw input of an execution; {} where none was given (T16).
+func (e *Engine) input(ctx context.Context, row *store.Execution) (expr.Value, error) {
+	data, err := e.payload(ctx, row.Input)
+	if err != nil {
+		return nil, fmt.Errorf("read input: %w", err)
+	}
+	if len(data) == 0 {
+		return map[string]any{}, nil
+	}
+	v, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth})
+	if err != nil {
+		return nil, broken(codeInternal, "The stored input cannot be read: "+err.Error())
+	}
+	return v, nil
+}
+
+// account is the id of an account.
+func (e *Engine) account(ctx context.Context, number int64) (chargehand.AccountID, error) {
+	if id, ok := e.accounts.Load(number); ok {
+		return id.(chargehand.AccountID), nil
+	}
+	var a store.Account
+	err := e.store.View(ctx, func(r *store.Reader) (err error) {
+		a, err = r.AccountByNo(number)
+		return err
+	})
+	if err != nil {
+		return chargehand.AccountID{}, fmt.Errorf("find account: %w", err)
+	}
+	e.accounts.Store(number, a.ID)
+	return a.ID, nil
+}

@@ -1,0 +1,173 @@
+package embedded
+
+import (
+	"context"
+	"sync"
+
+	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// call is one activity of one execution, from the commit of its command until its outcome
+// is committed.
+type call struct {
+	no      int64 // of the execution
+	account int64
+	command machine.CommandID
+	runner  activity.Runner
+	request activity.Call
+
+	// Set by the pool.
+	pool      *pool
+	previous  *call // neighbours in the queue
+	next      *call
+	state     callState
+	cancel    context.CancelFunc // set while running
+	withdrawn bool               // its outcome is not wanted
+}
+
+type callState uint8
+
+const (
+	callNew callState = iota
+	callQueued
+	callRunning
+	callDone
+)
+
+// pool bounds how many activities of one class run at once. Those that wait for a place
+// are links of a list, not goroutines; they get their places in order of arrival.
+type pool struct {
+	limit int
+	spawn func(*call) // performs it on a goroutine of its own, which calls release once the runner has returned
+
+	mu      sync.Mutex
+	running int
+	queued  int
+	first   *call
+	last    *call
+	paused  bool // nothing new starts: the store is unavailable, or the engine stops
+}
+
+// submit starts c, now or when a place is free.
+func (p *pool) submit(c *call) {
+	p.mu.Lock()
+	c.pool = p
+	if c.withdrawn {
+		p.mu.Unlock()
+		return
+	}
+	if p.paused || p.running >= p.limit {
+		c.state = callQueued
+		c.previous = p.last
+		if p.last != nil {
+			p.last.next = c
+		} else {
+			p.first = c
+		}
+		p.last = c
+		p.queued++
+		p.mu.Unlock()
+		return
+	}
+	p.start(c)
+	p.mu.Unlock()
+}
+
+// start needs p.mu.
+func (p *pool) start(c *call) {
+	c.state = callRunning
+	p.running++
+	p.spawn(c)
+}
+
+// release gives the place of c, whose runner has returned, to the next one in line. It
+// reports whether c was withdrawn.
+func (p *pool) release(c *call) (withdrawn bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.state = callDone
+	p.running--
+	p.fill()
+	return c.withdrawn
+}
+
+// fill needs p.mu.
+func (p *pool) fill() {
+	for !p.paused && p.running < p.limit && p.first != nil {
+		c := p.first
+		p.unlink(c)
+		p.start(c)
+	}
+}
+
+// unlink needs p.mu.
+func (p *pool) unlink(c *call) {
+	if c.previous != nil {
+		c.previous.next = c.next
+	} else {
+		p.first = c.next
+	}
+	if c.next != nil {
+		c.next.previous = c.previous
+	} else {
+		p.last = c.previous
+	}
+	c.previous, c.next = nil, nil
+	p.queued--
+}
+
+// withdraw takes c out of the queue, or cancels its context if it runs. The outcome of a
+// withdrawn call is not delivered.
+func (p *pool) withdraw(c *call) {
+	p.mu.Lock()
+	c.withdrawn = true
+	var cancel context.CancelFunc
+	switch c.state {
+	case callQueued:
+		p.unlink(c)
+		c.state = callDone
+	case callRunning:
+		cancel = c.cancel
+	}
+	p.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+// unqueue takes c out of the queue. It reports false if c runs or has run.
+func (p *pool) unqueue(c *call) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.state != callQueued {
+		return false
+	}
+	p.unlink(c)
+	c.state, c.withdrawn = callDone, true
+	return true
+}
+
+// begin gives a started call its context. It reports false if the call was withdrawn in
+// the meantime.
+func (p *pool) begin(c *call, cancel context.CancelFunc) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.cancel = cancel
+	return !c.withdrawn
+}
+
+// pause keeps new calls from starting, or lets them start again.
+func (p *pool) pause(paused bool) {
+	p.mu.Lock()
+	p.paused = paused
+	p.fill()
+	p.mu.Unlock()
+}
+
+// counts returns the calls that run and the calls that wait for a place.
+func (p *pool) counts() (running, queued int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.running, p.queued
+}

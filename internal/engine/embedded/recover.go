@@ -1,0 +1,139 @@
+package embedded
+
+import (
+	"context"
+	"sync"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// recoveryPage is the number of rows that are read at a time.
+const recoveryPage = 500
+
+// recover brings back what the rows say (DESIGN.md "Recovery"). Slots are not handed out
+// and timers do not fire before it is done.
+func (e *Engine) recover(ctx context.Context) error {
+	e.slots.stop()
+	var queued map[int64]int64
+	var accounts []store.Account
+	var batches []store.Batch
+	err := e.store.View(ctx, func(r *store.Reader) (err error) {
+		if queued, err = r.QueuedByWorkflow(); err != nil {
+			return err
+		}
+		if accounts, err = r.Accounts(); err != nil {
+			return err
+		}
+		batches, err = r.ActiveBatches()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	e.queue.count = queued
+	for _, a := range accounts {
+		e.accounts.Store(a.No, a.ID)
+	}
+	for _, b := range batches {
+		e.slots.addBatch(b.Account, b.No, b.ID, b.Concurrency)
+	}
+	active, err := e.recoverRows(ctx)
+	if err != nil {
+		return err
+	}
+	e.sendAll(active, message{kind: overdue})
+	e.sendAll(active, message{kind: resume})
+	e.goOnQueued(queued, accounts, batches)
+	if len(active) > 0 {
+		e.log.Info("executions recovered", "count", len(active), "interruptions", e.stats.interruptions.Load())
+	}
+	return nil
+}
+
+// recoverRows gives their slots to the active executions, puts the woken ones in line, and
+// returns the active ones.
+func (e *Engine) recoverRows(ctx context.Context) (active []int64, err error) {
+	for _, state := range []store.Run{store.RunActive, store.RunReady} {
+		var after *store.Execution
+		for {
+			var page []store.Execution
+			err := e.store.View(ctx, func(r *store.Reader) (err error) {
+				page, err = r.ExecutionsByRun(state, after, recoveryPage)
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+			for i := range page {
+				source, err := e.sourceOf(&page[i])
+				if err != nil {
+					return nil, err
+				}
+				if state == store.RunReady {
+					e.slots.wake(source, page[i].No)
+					continue
+				}
+				e.slots.adopt(source)
+				r := e.runs.lookup(page[i].No)
+				r.source, r.slot, r.recovering = source, true, true
+				active = append(active, r.no)
+			}
+			if len(page) < recoveryPage {
+				break
+			}
+			after = &page[len(page)-1]
+		}
+	}
+	return active, nil
+}
+
+// sendAll sends a message to many executions and waits until it was dealt with once; what
+// fails is tried again by itself.
+func (e *Engine) sendAll(numbers []int64, msg message) {
+	var all sync.WaitGroup
+	for _, no := range numbers {
+		e.wakers <- struct{}{}
+		all.Go(func() {
+			defer func() { <-e.wakers }()
+			e.send(no, msg)
+		})
+	}
+	all.Wait()
+}
+
+// goOnQueued lets queued executions start and finishes the cancellation of batches.
+func (e *Engine) goOnQueued(queued map[int64]int64, accounts []store.Account, batches []store.Batch) {
+	if len(queued) > 0 {
+		for _, a := range accounts {
+			e.slots.queued(e.slots.singles(a.No))
+		}
+	}
+	for _, b := range batches {
+		if !b.Cancelled {
+			e.slots.queued(e.slots.addBatch(b.Account, b.No, b.ID, b.Concurrency))
+			continue
+		}
+		e.goWork(func() {
+			for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+				err := e.cancelItems(e.ctx, b, "")
+				if err == nil {
+					return
+				}
+				e.log.Error("cancel a batch", "batch", b.ID, "error", err)
+				if !e.sleep(wait) {
+					return
+				}
+			}
+		})
+	}
+	e.slots.open()
+}
+
+// readTimers reads the timers behind one, by due time.
+func (e *Engine) readTimers(ctx context.Context, after store.Timer, limit int) (list []store.Timer, err error) {
+	err = e.store.View(ctx, func(r *store.Reader) (err error) {
+		list, err = r.TimersAfter(after, limit)
+		return err
+	})
+	return list, err
+}

@@ -1,0 +1,240 @@
+package embedded
+
+import (
+	"sync"
+
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// run is an execution in memory. See DESIGN.md, "Who may touch a run".
+type run struct {
+	no int64
+
+	mu      sync.Mutex
+	driven  bool // a goroutine is the driver
+	gone    bool // out of the table: look it up again
+	mailbox []message
+	spare   []message // an empty slice to swap with
+
+	// The rest belongs to the driver.
+	loaded  bool // row and, unless it has ended, machine are there
+	row     store.Execution
+	input   expr.Value // raw; nil where it has not been read
+	machine *machine.Machine
+	source  *source
+	slot    bool  // it holds a slot of source
+	seq     int64 // of the last journaled event
+	timeMs  int64 // of the last event
+	timers  []store.Timer
+	calls   []*call // started or in line, by command
+	// held: commands wait; they are found in the machine when they may be carried out.
+	held bool
+	// recovering: found Active after a restart; nothing starts before it is resumed. suspects
+	// are the activities that were in flight when the server stopped.
+	recovering bool
+	suspected  bool
+	suspects   []machine.CommandID
+	failures   int // submissions in a row that failed though the store was available
+}
+
+type messageKind uint8
+
+const (
+	// nothing: dealt with, though it may be seen again after a failed submission.
+	nothing messageKind = iota
+	// deliver hands an event to the machine.
+	deliver
+	// grant gives a woken execution its slot.
+	grant
+	// overdue delivers timers that are due after a restart, and starts nothing.
+	overdue
+	// resume counts interruptions and starts again what was in flight.
+	resume
+	// look does nothing but settle what the row should say.
+	look
+)
+
+type message struct {
+	kind   messageKind
+	event  machine.Event
+	call   *call        // of an outcome
+	reply  chan<- error // of a cancellation; has room for one
+	bytes  int64        // of an outcome that counts as retained
+	source *source      // of a grant
+}
+
+func (m *message) answer(err error) {
+	if m.reply != nil {
+		m.reply <- err
+		m.reply = nil
+	}
+}
+
+const tableShards = 64
+
+// table holds the runs in memory, by number.
+type table [tableShards]struct {
+	mu   sync.Mutex
+	runs map[int64]*run
+}
+
+// lookup returns the run of that number, made if it is not there.
+func (t *table) lookup(no int64) *run {
+	shard := &t[uint64(no)%tableShards]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	r := shard.runs[no]
+	if r == nil {
+		if shard.runs == nil {
+			shard.runs = make(map[int64]*run)
+		}
+		r = &run{no: no}
+		shard.runs[no] = r
+	}
+	return r
+}
+
+// insert puts in a run that is driven already. A run of the same number can only be one
+// whose insertion was undone.
+func (t *table) insert(r *run) {
+	shard := &t[uint64(r.no)%tableShards]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if shard.runs == nil {
+		shard.runs = make(map[int64]*run)
+	}
+	shard.runs[r.no] = r
+}
+
+// remove needs r.mu.
+func (t *table) remove(r *run) {
+	r.gone = true
+	shard := &t[uint64(r.no)%tableShards]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if shard.runs[r.no] == r {
+		delete(shard.runs, r.no)
+	}
+}
+
+// put leaves a message for an execution. drive: the caller is now the driver.
+func (t *table) put(no int64, msg message) (r *run, drive bool) {
+	for {
+		r = t.lookup(no)
+		r.mu.Lock()
+		if r.gone {
+			r.mu.Unlock()
+			continue
+		}
+		r.mailbox = append(r.mailbox, msg)
+		drive = !r.driven
+		r.driven = true
+		r.mu.Unlock()
+		return r, drive
+	}
+}
+
+// claim makes the caller the driver of an execution that nobody else has in hand.
+func (t *table) claim(no int64) (r *run, ok bool) {
+	for {
+		r = t.lookup(no)
+		r.mu.Lock()
+		if r.gone {
+			r.mu.Unlock()
+			continue
+		}
+		ok = !r.driven
+		r.driven = true
+		r.mu.Unlock()
+		return r, ok
+	}
+}
+
+// take empties the mailbox. With nothing in it, the caller is no longer the driver, and a
+// run that is not active leaves the table.
+func (t *table) take(r *run) []message {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.mailbox) == 0 {
+		r.driven = false
+		if !r.loaded || r.row.Run != store.RunActive {
+			t.remove(r)
+		}
+		return nil
+	}
+	messages := r.mailbox
+	r.mailbox = r.spare[:0]
+	r.spare = nil
+	return messages
+}
+
+// recycle gives back a slice that take returned.
+func (r *run) recycle(messages []message) {
+	clear(messages)
+	r.mu.Lock()
+	r.spare = messages[:0]
+	r.mu.Unlock()
+}
+
+// putBack puts messages in front of the mailbox: they are tried again.
+func (r *run) putBack(messages []message) {
+	r.mu.Lock()
+	r.mailbox = append(append([]message(nil), messages...), r.mailbox...)
+	r.mu.Unlock()
+}
+
+// each calls visit for every run.
+func (t *table) each(visit func(*run)) {
+	for i := range t {
+		shard := &t[i]
+		shard.mu.Lock()
+		runs := make([]*run, 0, len(shard.runs))
+		for _, r := range shard.runs {
+			runs = append(runs, r)
+		}
+		shard.mu.Unlock()
+		for _, r := range runs {
+			visit(r)
+		}
+	}
+}
+
+func (t *table) size() int {
+	n := 0
+	for i := range t {
+		t[i].mu.Lock()
+		n += len(t[i].runs)
+		t[i].mu.Unlock()
+	}
+	return n
+}
+
+func (r *run) timerAt(command machine.CommandID) int {
+	for i := range r.timers {
+		if r.timers[i].Command == uint64(command) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (r *run) callOf(command machine.CommandID) *call {
+	for _, c := range r.calls {
+		if c.command == command {
+			return c
+		}
+	}
+	return nil
+}
+
+func (r *run) dropCall(c *call) bool {
+	for i := range r.calls {
+		if r.calls[i] == c {
+			r.calls = append(r.calls[:i], r.calls[i+1:]...)
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,92 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const (
+	// stopTime is what Stop takes at most.
+	stopTime = 10 * time.Second
+	// stopReserve of it is for activities to return after they were cancelled.
+	stopReserve = time.Second
+)
+
+// Stop refuses new executions, starts nothing more, waits for running activities until ctx
+// ends or for 9 s, and cancels the others; those stay in flight in the journal, and an interruption is
+// counted on the next start. It returns after 10 s at most. The store may be closed afterwards.
+func (e *Engine) Stop(ctx context.Context) error {
+	if e.stopping.Swap(true) {
+		return errors.New("engine has been stopped")
+	}
+	final, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	patient, cancelPatience := context.WithTimeout(ctx, stopTime-stopReserve)
+	defer cancelPatience()
+	e.requests.close()
+	e.slots.stop()
+	e.pause(true)
+	e.requests.wait(patient)
+	var numbers []int64
+	e.runs.each(func(r *run) { numbers = append(numbers, r.no) })
+	e.sendAll(numbers, message{kind: look})
+	done := e.work.wait(patient)
+	e.abandon.Store(true)
+	e.cancelAll()
+	if !done {
+		short, cancel := context.WithTimeout(final, stopReserve/2)
+		defer cancel()
+		e.work.wait(short)
+	}
+	e.outage.close()
+	e.cancel()
+	if !e.work.wait(final) || !e.background.wait(final) {
+		return errors.New("an activity did not return after it was cancelled")
+	}
+	return nil
+}
+
+// pause keeps activities and timers from starting, or lets them start again.
+func (e *Engine) pause(paused bool) {
+	if !paused && e.stopping.Load() {
+		return
+	}
+	if !e.stopping.Load() {
+		if paused {
+			e.log.Error("the storage is unavailable; nothing new is started until it is back")
+		} else {
+			e.log.Info("the storage is used again")
+		}
+	}
+	e.calls.pause(paused)
+	e.processes.pause(paused)
+	e.timers.pause(paused)
+}
+
+// driveAll tries stalled runs again.
+func (e *Engine) driveAll(runs []*run) {
+	for _, r := range runs {
+		e.goWork(func() { e.drive(r) })
+	}
+}
+
+// fire delivers due timers. It returns when all of them have a place among those who wake.
+func (e *Engine) fire(due []store.Timer) {
+	for _, t := range due {
+		r, drive := e.runs.put(t.Execution, message{kind: deliver, event: machine.Event{
+			Kind: machine.TimerFired, Command: machine.CommandID(t.Command),
+		}})
+		if !drive {
+			continue
+		}
+		e.wakers <- struct{}{}
+		e.goWork(func() {
+			defer func() { <-e.wakers }()
+			e.drive(r)
+		})
+	}
+}

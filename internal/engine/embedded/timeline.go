@@ -1,0 +1,90 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// Timeline implements engine.Engine. It works on what the store holds, on the caller's
+// goroutine, and so needs nothing of the execution in memory.
+func (e *Engine) Timeline(ctx context.Context, executionNo int64) ([]machine.Entry, bool, error) {
+	var row store.Execution
+	var chunks [][]byte
+	var outcome store.Outcome
+	var h history
+	err := e.store.View(ctx, func(r *store.Reader) (err error) {
+		if row, err = r.ExecutionByNo(executionNo); err != nil {
+			return err
+		}
+		if chunks, err = r.TimelineChunks(executionNo); err != nil {
+			return err
+		}
+		if row.Run == store.RunEnded {
+			outcome, err = r.Outcome(executionNo)
+		} else {
+			h, err = readHistory(r, executionNo)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	if row.Run == store.RunQueued {
+		return nil, false, nil
+	}
+	p, err := e.plan(ctx, row.Revision)
+	if err != nil {
+		return nil, false, err
+	}
+	input, err := e.input(ctx, &row)
+	if err != nil {
+		return nil, false, err
+	}
+	parts := make([][]machine.Entry, 0, len(chunks)+1)
+	for _, chunk := range chunks {
+		entries, err := machine.DecodeTimeline(p, chunk, input)
+		if err != nil {
+			return nil, false, err
+		}
+		parts = append(parts, entries)
+	}
+	last, err := e.lastEntries(ctx, p, &row, input, outcome, h)
+	if err != nil {
+		return nil, false, err
+	}
+	entries, truncated := machine.MergeTimeline(append(parts, last)...)
+	return entries, truncated, nil
+}
+
+// lastEntries returns the entries that are not in a chunk.
+func (e *Engine) lastEntries(ctx context.Context, p *plan.Plan, row *store.Execution, input expr.Value, outcome store.Outcome, h history) ([]machine.Entry, error) {
+	if row.Run != store.RunEnded {
+		m, _, err := e.replay(ctx, p, row, h)
+		if err != nil {
+			return nil, err
+		}
+		return m.Timeline(), nil
+	}
+	if outcome.Timeline == nil {
+		return nil, nil
+	}
+	if row.Status != chargehand.Finished {
+		return machine.DecodeTimeline(p, outcome.Timeline, input)
+	}
+	data, err := e.payload(ctx, outcome.Output)
+	if err != nil {
+		return nil, fmt.Errorf("read output: %w", err)
+	}
+	output, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth, Bytes: e.limits.ActivityOutputBytes})
+	if err != nil {
+		return nil, errors.New("the stored output cannot be read: " + err.Error())
+	}
+	return machine.DecodeTimeline(p, outcome.Timeline, input, output)
+}

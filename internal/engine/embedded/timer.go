@@ -1,0 +1,253 @@
+package embedded
+
+import (
+	"container/heap"
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// maxSleep bounds how long the timers sleep, so that a step of the wall clock is noticed.
+const maxSleep = time.Second
+
+// timers fires timers when they are due. Every timer is a row; memory holds only those that
+// are due next: all rows before the horizon. A new timer behind the horizon is left to its row.
+type timers struct {
+	window int                                                                            // entries; twice as many are dropped to this
+	read   func(ctx context.Context, after store.Timer, limit int) ([]store.Timer, error) // rows after that one, by due time
+	fire   func(due []store.Timer)                                                        // in order of due time
+	nowMs  func() int64
+
+	mu      sync.Mutex
+	entries timerHeap
+	index   map[timerKey]*timerEntry
+	horizon store.Timer // rows up to this one, inclusive, are in memory
+	reading bool
+	late    []store.Timer // added behind the horizon while rows were being read
+	removed []timerKey    // removed meanwhile
+	paused  bool
+	changed chan struct{}
+}
+
+type timerKey struct {
+	execution int64
+	command   uint64
+}
+
+type timerEntry struct {
+	store.Timer
+	at int // index in the heap
+}
+
+// everything is a horizon behind all timers.
+var everything = store.Timer{DueMs: math.MaxInt64, Execution: math.MaxInt64, Command: math.MaxUint64}
+
+// before orders timers by due time, then by execution and command.
+func before(a, b store.Timer) bool {
+	if a.DueMs != b.DueMs {
+		return a.DueMs < b.DueMs
+	}
+	if a.Execution != b.Execution {
+		return a.Execution < b.Execution
+	}
+	return a.Command < b.Command
+}
+
+type timerHeap []*timerEntry
+
+func (h timerHeap) Len() int           { return len(h) }
+func (h timerHeap) Less(i, j int) bool { return before(h[i].Timer, h[j].Timer) }
+func (h timerHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i, j
+}
+func (h *timerHeap) Push(x any) {
+	e := x.(*timerEntry)
+	e.at = len(*h)
+	*h = append(*h, e)
+}
+func (h *timerHeap) Pop() any {
+	old := *h
+	e := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return e
+}
+
+func newTimers(window int, nowMs func() int64) *timers {
+	return &timers{
+		window: window, nowMs: nowMs,
+		index: make(map[timerKey]*timerEntry), changed: make(chan struct{}, 1),
+		// Until the first page is read, everything is behind the horizon.
+		horizon: store.Timer{DueMs: math.MinInt64},
+	}
+}
+
+// add takes in a timer whose row is durable.
+func (t *timers) add(timer store.Timer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if before(t.horizon, timer) {
+		if t.reading {
+			t.late = append(t.late, timer)
+		}
+		return
+	}
+	if t.insert(timer) && t.entries[0].Timer == timer {
+		t.signal()
+	}
+	if len(t.entries) > 2*t.window {
+		t.shrink()
+	}
+}
+
+// insert needs t.mu. It reports whether the timer is new.
+func (t *timers) insert(timer store.Timer) bool {
+	key := timerKey{timer.Execution, timer.Command}
+	if t.index[key] != nil {
+		return false
+	}
+	e := &timerEntry{Timer: timer}
+	t.index[key] = e
+	heap.Push(&t.entries, e)
+	return true
+}
+
+// remove forgets a timer whose row was deleted.
+func (t *timers) remove(execution int64, command uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := timerKey{execution, command}
+	if e := t.index[key]; e != nil {
+		heap.Remove(&t.entries, e.at)
+		delete(t.index, key)
+	}
+	if t.reading {
+		t.removed = append(t.removed, key)
+	}
+}
+
+// shrink leaves the later half to its rows and moves the horizon. It needs t.mu.
+func (t *timers) shrink() {
+	kept := make(timerHeap, 0, 2*t.window+1)
+	for range t.window {
+		kept = append(kept, heap.Pop(&t.entries).(*timerEntry))
+	}
+	for _, e := range t.entries {
+		delete(t.index, timerKey{e.Execution, e.Command})
+	}
+	for i, e := range kept { // sorted, and so a heap
+		e.at = i
+	}
+	t.entries = kept
+	t.horizon = kept[len(kept)-1].Timer
+}
+
+// page reads the rows behind the horizon until the window is full again.
+func (t *timers) page(ctx context.Context) error {
+	t.mu.Lock()
+	after := t.horizon
+	t.reading = true
+	t.mu.Unlock()
+	rows, err := t.read(ctx, after, t.window)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	late, removed := t.late, t.removed
+	t.reading, t.late, t.removed = false, nil, nil
+	if err != nil {
+		return err
+	}
+	if len(rows) < t.window {
+		t.horizon = everything
+	} else {
+		t.horizon = rows[len(rows)-1]
+	}
+	gone := make(map[timerKey]bool, len(removed))
+	for _, key := range removed {
+		gone[key] = true
+	}
+	for _, timer := range append(rows, late...) {
+		if !before(t.horizon, timer) && !gone[timerKey{timer.Execution, timer.Command}] {
+			t.insert(timer)
+		}
+	}
+	return nil
+}
+
+// due takes out the timers that are due, at most limit, and tells how long to wait for the next.
+func (t *timers) due(limit int) (fired []store.Timer, wait time.Duration, short bool) {
+	now := t.nowMs()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.paused {
+		return nil, maxSleep, false
+	}
+	for len(t.entries) > 0 && t.entries[0].DueMs <= now && len(fired) < limit {
+		e := heap.Pop(&t.entries).(*timerEntry)
+		delete(t.index, timerKey{e.Execution, e.Command})
+		fired = append(fired, e.Timer)
+	}
+	// The window is filled again before it is empty, so that reading delays nothing.
+	short = len(t.entries) < t.window/4 && before(t.horizon, everything)
+	wait = maxSleep
+	if len(t.entries) > 0 {
+		wait = min(wait, time.Duration(t.entries[0].DueMs-now)*time.Millisecond)
+	}
+	return fired, max(wait, 0), short
+}
+
+// run fires timers until ctx ends.
+func (t *timers) run(ctx context.Context, failed func(error)) {
+	const limit = 256
+	clock := time.NewTimer(0)
+	defer clock.Stop()
+	for ctx.Err() == nil {
+		fired, wait, short := t.due(limit)
+		if len(fired) > 0 {
+			t.fire(fired)
+		}
+		if short {
+			if err := t.page(ctx); err != nil && ctx.Err() == nil {
+				failed(err)
+				wait = min(wait, maxSleep)
+			} else {
+				continue
+			}
+		} else if len(fired) == limit {
+			continue
+		}
+		clock.Reset(wait)
+		select {
+		case <-ctx.Done():
+		case <-t.changed:
+		case <-clock.C:
+		}
+	}
+}
+
+func (t *timers) signal() {
+	select {
+	case t.changed <- struct{}{}:
+	default:
+	}
+}
+
+// pause keeps timers from firing; resume lets them fire again.
+func (t *timers) pause(paused bool) {
+	t.mu.Lock()
+	t.paused = paused
+	t.mu.Unlock()
+	if !paused {
+		t.signal()
+	}
+}
+
+// held returns the number of timers in memory.
+func (t *timers) held() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.entries)
+}

@@ -1,0 +1,68 @@
+package embedded
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+const watchShards = 16
+
+// hub tells watchers that the status of an execution or a batch has changed. With nobody
+// watching, a change costs one atomic load.
+type hub struct {
+	watching atomic.Int64
+	shards   [watchShards]struct {
+		mu      sync.Mutex
+		watches map[[16]byte]*watch
+	}
+}
+
+// watch is shared by everyone who waits for the same id.
+type watch struct {
+	changed  chan struct{}
+	watchers int
+}
+
+// watch returns a channel that is closed at the next change of id, and a function that
+// stops watching; calling that twice does no harm.
+func (h *hub) watch(id [16]byte) (<-chan struct{}, func()) {
+	h.watching.Add(1)
+	shard := &h.shards[id[15]%watchShards]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	w := shard.watches[id]
+	if w == nil {
+		if shard.watches == nil {
+			shard.watches = make(map[[16]byte]*watch)
+		}
+		w = &watch{changed: make(chan struct{})}
+		shard.watches[id] = w
+	}
+	w.watchers++
+	var once sync.Once
+	return w.changed, func() {
+		once.Do(func() {
+			h.watching.Add(-1)
+			shard.mu.Lock()
+			defer shard.mu.Unlock()
+			w.watchers--
+			if w.watchers == 0 && shard.watches[id] == w {
+				delete(shard.watches, id)
+			}
+		})
+	}
+}
+
+// notify wakes everyone who watches id.
+func (h *hub) notify(id [16]byte) {
+	if h.watching.Load() == 0 {
+		return
+	}
+	shard := &h.shards[id[15]%watchShards]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if w := shard.watches[id]; w != nil {
+		close(w.changed)
+		delete(shard.watches, id)
+	}
+}
