@@ -137,7 +137,7 @@ func (c *Caller) connectionFault(ctx context.Context, out *nethttp.Request, err 
 	case errors.Is(err, egress.ErrRefused):
 		f := communication(nethttp.StatusInternalServerError,
 			where+": the address is private and refused by the egress rules; an operator can allow it with --allow-egress")
-		f.Code = "egress_refused"
+		f.Code, f.Retryable = "egress_refused", false
 		return f
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		f := communication(nethttp.StatusInternalServerError, fmt.Sprintf("%s: no complete answer within %s", where, c.cfg.Timeout))

@@ -1,0 +1,32 @@
+package app
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/chargehand/chargehand/internal/engine/embedded"
+)
+
+// registerMetrics shows the engine's counters and those of the Go runtime and the process.
+func (a *App) registerMetrics(registry *prometheus.Registry) {
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	counter := func(name, help string, value func(embedded.Stats) int64) {
+		registry.MustRegister(prometheus.NewCounterFunc(
+			prometheus.CounterOpts{Namespace: "chargehand", Name: name, Help: help},
+			func() float64 { return float64(value(a.engine.Stats())) }))
+	}
+	gauge := func(name, help string, value func(embedded.Stats) int64) {
+		registry.MustRegister(prometheus.NewGaugeFunc(
+			prometheus.GaugeOpts{Namespace: "chargehand", Name: name, Help: help},
+			func() float64 { return float64(value(a.engine.Stats())) }))
+	}
+	counter("executions_started_total", "Executions that were accepted.", func(s embedded.Stats) int64 { return s.Started })
+	counter("executions_finished_total", "Executions that completed.", func(s embedded.Stats) int64 { return s.Finished })
+	counter("executions_failed_total", "Executions that ended in error.", func(s embedded.Stats) int64 { return s.Failed })
+	counter("executions_refused_total", "Executions that were refused because a queue was full.", func(s embedded.Stats) int64 { return s.Refused })
+	counter("activities_total", "Activities that were started.", func(s embedded.Stats) int64 { return s.Activities })
+	counter("interruptions_total", "Activities that a crash or a stop cut off.", func(s embedded.Stats) int64 { return s.Interruptions })
+	gauge("executions_in_memory", "Executions that are held in memory now.", func(s embedded.Stats) int64 { return int64(s.InMemory) })
+	gauge("calls_running", "Outgoing calls under way.", func(s embedded.Stats) int64 { return int64(s.CallsRunning) })
+	gauge("processes_running", "Processes of steps under way.", func(s embedded.Stats) int64 { return int64(s.ProcessesRunning) })
+}
