@@ -2,13 +2,15 @@ package service
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/store"
 )
 
-// Batch is one batch as it is read, without its entries (see BatchEntries).
+// Batch is one batch as it is read, without its entries (see Entries).
 type Batch struct {
 	ID              chargehand.BatchID
 	Workflow        chargehand.WorkflowID
@@ -18,9 +20,9 @@ type Batch struct {
 	Total           int
 	Completed       int // finished
 	Failed          int // error
-	Running         int
-	Waiting         int
-	Queued          int
+	Running         int // holding a slot
+	Waiting         int // started, and waiting for a timer or for a slot
+	Queued          int // not started
 	// Concurrency is what was asked for, EffectiveConcurrency what the server grants.
 	Concurrency          int
 	EffectiveConcurrency int
@@ -29,19 +31,11 @@ type Batch struct {
 	CompletedAt          time.Time // zero: not yet
 	ETag                 string    // without quotes
 
-	no int64
-}
-
-// BatchEntry is one item of a batch.
-type BatchEntry struct {
-	Index     int
-	ItemID    string // empty: none
-	Execution chargehand.ExecutionID
-	Inputs    []byte // JSON object
-	Status    chargehand.Status
-	// Ended reports whether DurationMs is known.
-	Ended      bool
-	DurationMs int64
+	no      int64
+	account int64
+	view    View
+	initial bool         // shown as it was when it was accepted
+	entries []batchEntry // of the snapshot that the counts are from; nil: not read
 }
 
 // BatchPage is one page of batches, newest first.
@@ -50,44 +44,126 @@ type BatchPage struct {
 	Cursor Cursor
 }
 
-// CreateBatch is the request to start a batch.
-type CreateBatch struct {
-	Workflow    chargehand.WorkflowID
-	Version     string     // empty: the current one
-	Body        expr.Value // an object with `items` and perhaps `concurrency`
-	Idempotency *Idempotency
-	View        View
-}
-
-// CreateBatch starts one execution per item. All of them are durable when it returns, or none.
-// Codes: workflow_not_found, version_not_found, invalid_body, unknown_field, items_empty,
-// too_many_items, input_invalid, idempotency_key_reused, idempotency_in_progress.
-func (s *Service) CreateBatch(ctx context.Context, p *Principal, r CreateBatch) (b *Batch, replayed bool, err error) {
-	panic("unfinished")
-}
-
 // GetBatch reads a batch under its workflow. Codes: batch_not_found.
-func (s *Service) GetBatch(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.BatchID, v View) (*Batch, error) {
-	panic("unfinished")
+func (s *Service) GetBatch(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.BatchID, v View) (b *Batch, err error) {
+	err = s.await(ctx, id, v.Wait, func(ctx context.Context) (settled bool, err error) {
+		b, err = s.readBatch(ctx, v, func(r *store.Reader) (store.Batch, error) { return s.findBatch(r, p, workflow, id) })
+		return err == nil && b.Status.Final(), err
+	})
+	return b, err
+}
+
+// findBatch reads the row of a batch that stands under the workflow and that the principal
+// can see. Codes: batch_not_found.
+func (s *Service) findBatch(r *store.Reader, p *Principal, workflow chargehand.WorkflowID, id chargehand.BatchID) (store.Batch, error) {
+	if !p.Sees(workflow) {
+		return store.Batch{}, batchNotFound()
+	}
+	row, err := r.BatchByID(p.AccountNo, p.Environment, id)
+	if err != nil {
+		return row, notFoundIs(err, batchNotFound)
+	}
+	own, err := s.names.workflow(r, row.Workflow)
+	if err == nil && own != workflow {
+		err = batchNotFound()
+	}
+	return row, err
+}
+
+func batchNotFound() error {
+	return chargehand.NewError(chargehand.CodeBatchNotFound, "There is no such batch.")
+}
+
+func (s *Service) readBatch(ctx context.Context, v View, find func(*store.Reader) (store.Batch, error)) (b *Batch, err error) {
+	err = s.view(ctx, func(r *store.Reader) error {
+		row, err := find(r)
+		if err == nil {
+			b, err = s.batch(r, &row, v)
+		}
+		if err == nil && v.Entries && row.Total <= maxSnapshotEntries {
+			b.entries, err = snapshotEntries(r, row.No, int(row.Total))
+		}
+		return err
+	})
+	return b, err
+}
+
+// batch shows a row with the counts of the items that have not ended.
+func (s *Service) batch(r *store.Reader, row *store.Batch, v View) (*Batch, error) {
+	workflow, err := s.names.workflow(r, row.Workflow)
+	if err != nil {
+		return nil, err
+	}
+	version, err := s.names.version(r, row.Revision)
+	if err != nil {
+		return nil, err
+	}
+	b := &Batch{
+		ID: row.ID, Workflow: workflow, WorkflowVersion: version, Environment: row.Environment, Status: row.Status,
+		Total: int(row.Total), Completed: int(row.Finished), Failed: int(row.Failed),
+		Concurrency: row.Wanted, EffectiveConcurrency: row.Concurrency,
+		CreatedAt: row.ID.Time(), StartedAt: atMs(row.StartedMs), CompletedAt: atMs(row.FinishedMs),
+		no: row.No, account: row.Account, view: v,
+	}
+	if !row.Status.Final() {
+		n, err := r.CountItems(row.No)
+		if err != nil {
+			return nil, err
+		}
+		b.Queued, b.Running = int(n[store.RunQueued]), int(n[store.RunActive])
+		b.Waiting = int(n[store.RunReady] + n[store.RunParked])
+	}
+	b.ETag = batchTag(b)
+	return b, nil
+}
+
+// batchTag changes whenever a count does.
+func batchTag(b *Batch) string {
+	tag := append(make([]byte, 0, 48), 'a'+byte(b.Status))
+	for _, n := range [...]int{b.Completed, b.Failed, b.Running, b.Waiting, b.Queued, b.EffectiveConcurrency} {
+		tag = strconv.AppendInt(append(tag, '-'), int64(n), 36)
+	}
+	return string(tag)
+}
+
+// freshBatch shows a batch as it was when it was accepted.
+func freshBatch(row *store.Batch, n startNames, v View) *Batch {
+	b := &Batch{
+		ID: row.ID, Workflow: n.workflow, WorkflowVersion: n.version, Environment: row.Environment,
+		Status: chargehand.BatchPending, Total: int(row.Total), Queued: int(row.Total),
+		Concurrency: row.Wanted, EffectiveConcurrency: row.Concurrency, CreatedAt: row.ID.Time(),
+		no: row.No, account: row.Account, view: v, initial: true,
+	}
+	b.ETag = batchTag(b)
+	return b
 }
 
 // ListBatches lists the batches of a workflow. Codes: workflow_not_found.
 func (s *Service) ListBatches(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, limit int, after Cursor) (*BatchPage, error) {
-	panic("unfinished")
-}
-
-// BatchEntries selects entries of a batch, in input order.
-type BatchEntries struct {
-	Status chargehand.Status // zero: any
-	From   int               // first index
-	Limit  int               // 0: all
-}
-
-// Entries calls each for the entries of a batch that this Service returned, in input order.
-// It reads in steps, so that a slow consumer holds nothing open; the entry and its bytes are
-// valid during the call only. next is the index to go on from, -1 at the end.
-func (s *Service) Entries(ctx context.Context, b *Batch, q BatchEntries, each func(*BatchEntry) error) (next int, err error) {
-	panic("unfinished")
+	page := &BatchPage{Data: []*Batch{}}
+	err := s.view(ctx, func(r *store.Reader) error {
+		w, err := s.knownWorkflow(r, p, workflow)
+		if err != nil {
+			return err
+		}
+		rows, err := r.ListBatches(w.No, p.Environment, chargehand.BatchID(after.ID), limit+1)
+		if err != nil {
+			return err
+		}
+		if len(rows) > limit {
+			rows = rows[:limit]
+			page.Cursor = idCursor(rows[limit-1].ID)
+		}
+		for i := range rows {
+			b, err := s.batch(r, &rows[i], View{})
+			if err != nil {
+				return err
+			}
+			page.Data = append(page.Data, b)
+		}
+		return nil
+	})
+	return page, err
 }
 
 // ChangeBatch is the request to cancel a batch.
@@ -103,5 +179,28 @@ type ChangeBatch struct {
 // Codes: batch_not_found, state_conflict (it has ended), invalid_body, unknown_field,
 // idempotency_key_reused, idempotency_in_progress.
 func (s *Service) CancelBatch(ctx context.Context, p *Principal, r ChangeBatch) (b *Batch, replayed bool, err error) {
-	panic("unfinished")
+	r.View.Wait = 0
+	show := func(*claim) (*Batch, error) {
+		return s.GetBatch(context.WithoutCancel(ctx), p, r.Workflow, r.Batch, r.View)
+	}
+	return once(ctx, s, p, r.Idempotency, func(c *claim) (*Batch, error) {
+		err := s.view(ctx, func(reader *store.Reader) error {
+			_, err := s.findBatch(reader, p, r.Workflow, r.Batch)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		reason, err := readReason(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.cancelled(s.engine.CancelBatch(ctx, r.Batch, reason), "batch", batchNotFound); err != nil {
+			return nil, err
+		}
+		if err := s.recordLater(ctx, c, "batch", r.Batch); err != nil {
+			return nil, err
+		}
+		return show(c)
+	}, show)
 }

@@ -2,11 +2,358 @@ package service
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
 )
+
+// maxReasonBytes bounds the reason of a cancellation.
+const maxReasonBytes = 1000
+
+// CreateExecution is the request to start one execution.
+type CreateExecution struct {
+	Workflow    chargehand.WorkflowID
+	Version     string     // empty: the current one
+	Body        expr.Value // an object with `input`; nil: an empty body
+	Idempotency *Idempotency
+	View        View
+}
+
+// CreateExecution starts an execution. When it returns, the execution is durable. The answer
+// says initial, whatever has happened since, also when it is replayed; only a caller who
+// waits sees more.
+// Codes: workflow_not_found, version_not_found, invalid_body, unknown_field, input_invalid,
+// queue_full (with RetryAfter), idempotency_key_reused, idempotency_in_progress.
+func (s *Service) CreateExecution(ctx context.Context, p *Principal, r CreateExecution) (e *Execution, replayed bool, err error) {
+	return once(ctx, s, p, r.Idempotency,
+		func(c *claim) (*Execution, error) { return s.create(ctx, p, &r, c) },
+		func(c *claim) (*Execution, error) { return s.created(ctx, p, c.found, r.View) })
+}
+
+func (s *Service) create(ctx context.Context, p *Principal, r *CreateExecution, c *claim) (*Execution, error) {
+	w, revision, err := s.startable(ctx, p, r.Workflow, r.Version)
+	if err != nil {
+		return nil, err
+	}
+	f, err := openBody(r.Body, "input")
+	if err != nil {
+		return nil, err
+	}
+	input := f.object("input")
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	compiled, err := s.plans.Plan(ctx, revision.No)
+	if err != nil {
+		return nil, storageError(err)
+	}
+	if err := checkInput(compiled, input); err != nil {
+		return nil, err
+	}
+	start := engine.Start{
+		Row: store.Execution{
+			ID: newID[chargehand.ExecutionID](s.nowMs()), Account: p.AccountNo, Environment: p.Environment,
+			Workflow: w.row.No, Revision: revision.No,
+		},
+		Plan: compiled, Input: input,
+	}
+	return s.start(ctx, p, &start, startNames{w.row.ID, revision.Version}, c, r.View)
+}
+
+// checkInput validates input against the workflow's schema. Codes: input_invalid.
+func checkInput(p *plan.Plan, input expr.Value) error {
+	if p.InputSchema == nil {
+		return nil
+	}
+	return inputInvalid(schemaProblems(nil, p, input, "/input"))
+}
+
+// schemaProblems appends what is wrong with an input that stands at that pointer.
+func schemaProblems(wrong []chargehand.FieldError, p *plan.Plan, input expr.Value, at string) []chargehand.FieldError {
+	for _, problem := range p.InputSchema.Validate(input) {
+		wrong = append(wrong, chargehand.FieldError{Pointer: at + problem.Pointer, Code: problem.Keyword, Detail: problem.Detail})
+	}
+	return wrong
+}
+
+func inputInvalid(wrong []chargehand.FieldError) error {
+	if len(wrong) == 0 {
+		return nil
+	}
+	return chargehand.NewError(chargehand.CodeInputInvalid,
+		"The input does not match the input_schema of the workflow: "+wrong[0].Pointer+": "+wrong[0].Detail+".",
+		wrong[:min(len(wrong), maxFields)]...)
+}
+
+// startNames is what the answer to a start shows beside the row.
+type startNames struct {
+	workflow chargehand.WorkflowID
+	version  string
+}
+
+// start hands a complete start to the engine and answers it.
+func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, n startNames, c *claim, v View) (*Execution, error) {
+	if start.Row.Input.Size == 0 {
+		if err := s.packInput(ctx, p, start); err != nil {
+			return nil, err
+		}
+	}
+	refers := start.Row.Input.Blob != nil || mayRefer(start.Row.Input.Inline)
+	if c != nil || refers {
+		start.Also = func(tx *store.Tx, no int64) error {
+			if refers {
+				if err := useFiles(tx, &start.Row, no, start.Input); err != nil {
+					return err
+				}
+			}
+			return c.record(tx, statusCreated, "execution", start.Row.ID)
+		}
+	}
+	row, err := s.engine.Start(ctx, *start)
+	if err != nil {
+		return nil, storageError(err)
+	}
+	s.names.workflows.put(row.Workflow, n.workflow)
+	s.names.versions.put(row.Revision, n.version)
+	if v.Wait > 0 {
+		return s.awaitExecution(ctx, p, row.ID, v)
+	}
+	return s.fresh(&row, n), nil
+}
+
+// packInput makes the payload of the input, with references to known files made relative.
+func (s *Service) packInput(ctx context.Context, p *Principal, start *engine.Start) (err error) {
+	data := expr.Append(make([]byte, 0, 128), start.Input)
+	if mayRefer(data) {
+		var known map[chargehand.FileID]int64
+		err := s.view(ctx, func(r *store.Reader) (err error) {
+			known, err = knownFiles(r, p.AccountNo, p.Environment, start.Input)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if len(known) > 0 {
+			start.Input = withBase(start.Input, "", known)
+			data = expr.Marshal(start.Input)
+		}
+	}
+	start.Row.Input, err = s.pack(ctx, data)
+	return err
+}
+
+// useFiles notes which files an input refers to, so that they stay as long as the execution.
+func useFiles(tx *store.Tx, row *store.Execution, no int64, input expr.Value) error {
+	known, err := knownFiles(&tx.Reader, row.Account, row.Environment, input)
+	if err != nil {
+		return err
+	}
+	for _, file := range known {
+		if err := tx.UseFile(file, no); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// created answers a repeated start.
+func (s *Service) created(ctx context.Context, p *Principal, found *store.Idempotency, v View) (*Execution, error) {
+	id := chargehand.ExecutionID(found.Resource)
+	if v.Wait > 0 {
+		return s.awaitExecution(ctx, p, id, v)
+	}
+	var e *Execution
+	err := s.view(ctx, func(r *store.Reader) error {
+		row, err := r.ExecutionByID(p.AccountNo, p.Environment, id)
+		if err != nil {
+			return notFoundIs(err, executionNotFound)
+		}
+		n, err := s.startNames(r, &row)
+		if err == nil && !p.Sees(n.workflow) {
+			err = executionNotFound()
+		}
+		e = s.fresh(&row, n)
+		return err
+	})
+	return e, err
+}
+
+func (s *Service) startNames(r *store.Reader, row *store.Execution) (n startNames, err error) {
+	if n.workflow, err = s.names.workflow(r, row.Workflow); err == nil {
+		n.version, err = s.names.version(r, row.Revision)
+	}
+	return n, err
+}
+
+// fresh shows an execution as it was when it was accepted.
+func (s *Service) fresh(row *store.Execution, n startNames) *Execution {
+	e := &Execution{
+		ID: row.ID, Workflow: n.workflow, WorkflowVersion: n.version, Environment: row.Environment,
+		Status: chargehand.Initial, Phase: chargehand.Pending, RetryOf: row.RetryOf, CreatedAt: row.ID.Time(),
+	}
+	e.ETag = executionTag(e, s.now())
+	return e
+}
+
+// notFoundIs replaces the store's "not found" by what the caller is told.
+func notFoundIs(err error, told func() error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return told()
+	}
+	return err
+}
+
+func executionNotFound() error {
+	return chargehand.NewError(chargehand.CodeExecutionNotFound, "There is no such execution.")
+}
+
+func stateConflict(detail string) error {
+	return chargehand.NewError(chargehand.CodeStateConflict, detail)
+}
+
+// ChangeExecution is the request to cancel an execution.
+type ChangeExecution struct {
+	Workflow    chargehand.WorkflowID
+	Execution   chargehand.ExecutionID
+	Body        expr.Value // nil, or an object with `reason`
+	Idempotency *Idempotency
+	View        View
+}
+
+// CancelExecution ends an execution as cancelled; it is final when this returns.
+// Codes: execution_not_found, state_conflict (it has ended), invalid_body, unknown_field,
+// idempotency_key_reused, idempotency_in_progress.
+func (s *Service) CancelExecution(ctx context.Context, p *Principal, r ChangeExecution) (e *Execution, replayed bool, err error) {
+	show := func(*claim) (*Execution, error) {
+		return s.GetExecution(context.WithoutCancel(ctx), p, r.Workflow, r.Execution, View{BaseURL: r.View.BaseURL})
+	}
+	return once(ctx, s, p, r.Idempotency, func(c *claim) (*Execution, error) {
+		if err := s.checkExecution(ctx, p, r.Workflow, r.Execution); err != nil {
+			return nil, err
+		}
+		reason, err := readReason(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.cancelled(s.engine.Cancel(ctx, r.Execution, reason), "execution", executionNotFound); err != nil {
+			return nil, err
+		}
+		if err := s.recordLater(ctx, c, "execution", r.Execution); err != nil {
+			return nil, err
+		}
+		return show(c)
+	}, show)
+}
+
+// cancelled tells what became of a cancellation.
+func (s *Service) cancelled(err error, what string, notFound func() error) error {
+	if errors.Is(err, engine.ErrFinal) {
+		return stateConflict("The " + what + " has ended already.")
+	}
+	return storageError(notFoundIs(err, notFound))
+}
+
+// recordLater records what the engine has done in a transaction of its own. A crash between
+// the two makes a repetition a state_conflict, and nothing is done twice.
+func (s *Service) recordLater(ctx context.Context, c *claim, kind string, resource [16]byte) error {
+	if c == nil {
+		return nil
+	}
+	return s.update(context.WithoutCancel(ctx), func(tx *store.Tx) error { return c.record(tx, statusAccepted, kind, resource) })
+}
+
+// readReason reads the body of a cancellation. Codes: invalid_body, unknown_field.
+func readReason(body expr.Value) (string, error) {
+	f, err := openBody(body, "reason")
+	if err != nil {
+		return "", err
+	}
+	reason := f.text("reason", maxReasonBytes)
+	return reason, f.err()
+}
+
+// checkExecution tells whether the principal can see the execution. Codes: execution_not_found.
+func (s *Service) checkExecution(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID) error {
+	return s.view(ctx, func(r *store.Reader) error {
+		_, err := s.findExecution(r, p, workflow, id)
+		return err
+	})
+}
+
+// RetryExecution is the request to run an execution again.
+type RetryExecution struct {
+	Workflow    chargehand.WorkflowID
+	Execution   chargehand.ExecutionID
+	Version     string     // empty: the revision of the original
+	From        string     // not supported yet
+	Body        expr.Value // nil or an empty object
+	Idempotency *Idempotency
+	View        View
+}
+
+// RetryExecution starts a new execution with the input of one that has ended.
+// Codes: execution_not_found, state_conflict (it has not ended), invalid_parameter (From),
+// workflow_not_found (deleted), version_not_found, and those of CreateExecution.
+func (s *Service) RetryExecution(ctx context.Context, p *Principal, r RetryExecution) (e *Execution, replayed bool, err error) {
+	if r.From != "" {
+		detail := "from is not supported yet: an execution is retried as a whole."
+		return nil, false, chargehand.NewError(chargehand.CodeInvalidParameter, detail,
+			chargehand.FieldError{Parameter: "from", Code: "not_supported", Detail: detail})
+	}
+	return once(ctx, s, p, r.Idempotency,
+		func(c *claim) (*Execution, error) { return s.retry(ctx, p, &r, c) },
+		func(c *claim) (*Execution, error) { return s.created(ctx, p, c.found, r.View) })
+}
+
+func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c *claim) (*Execution, error) {
+	var original store.Execution
+	var version string
+	err := s.view(ctx, func(reader *store.Reader) (err error) {
+		if original, err = s.findExecution(reader, p, r.Workflow, r.Execution); err == nil {
+			version, err = s.names.version(reader, original.Revision)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !original.Status.Final() {
+		return nil, stateConflict("The execution has not ended yet.")
+	}
+	w, revision, err := s.startable(ctx, p, r.Workflow, r.Version)
+	if err != nil {
+		return nil, err
+	}
+	if r.Version == "" {
+		revision.No, revision.Version = original.Revision, version
+	}
+	if _, err := openBody(r.Body); err != nil {
+		return nil, err
+	}
+	input, err := s.unpack(ctx, original.Input)
+	if err != nil {
+		return nil, err
+	}
+	start := engine.Start{Row: store.Execution{
+		ID: newID[chargehand.ExecutionID](s.nowMs()), Account: p.AccountNo, Environment: p.Environment,
+		Workflow: w.row.No, Revision: revision.No, Input: original.Input, RetryOf: original.ID,
+	}}
+	if start.Input, err = parseStored(input); err != nil {
+		return nil, err
+	}
+	if start.Plan, err = s.plans.Plan(ctx, revision.No); err != nil {
+		return nil, storageError(err)
+	}
+	if err := checkInput(start.Plan, start.Input); err != nil {
+		return nil, err
+	}
+	return s.start(ctx, p, &start, startNames{w.row.ID, revision.Version}, c, r.View)
+}
 
 // Execution is one execution as it is read. In lists Output is nil.
 type Execution struct {
@@ -48,113 +395,4 @@ type Result struct {
 	ContentType string
 	SHA256      string // hex
 	ExpiresAt   time.Time
-}
-
-// ExecutionPage is one page of executions, newest first.
-type ExecutionPage struct {
-	Data   []*Execution
-	Cursor Cursor
-}
-
-// CreateExecution is the request to start one execution.
-type CreateExecution struct {
-	Workflow    chargehand.WorkflowID
-	Version     string     // empty: the current one
-	Body        expr.Value // an object with `input`; nil: an empty body
-	Idempotency *Idempotency
-	View        View
-}
-
-// CreateExecution starts an execution. When it returns, the execution is durable. Status is
-// initial unless the caller waited or the answer is a replay.
-// Codes: workflow_not_found, version_not_found, invalid_body, unknown_field, input_invalid,
-// queue_full (with RetryAfter), idempotency_key_reused, idempotency_in_progress.
-func (s *Service) CreateExecution(ctx context.Context, p *Principal, r CreateExecution) (e *Execution, replayed bool, err error) {
-	panic("unfinished")
-}
-
-// GetExecution reads an execution under its workflow. Codes: execution_not_found.
-func (s *Service) GetExecution(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, v View) (*Execution, error) {
-	panic("unfinished")
-}
-
-// ListExecutions is a query for executions.
-type ListExecutions struct {
-	Workflow      chargehand.WorkflowID // zero: of all workflows
-	Status        chargehand.Status     // zero: any
-	Batch         chargehand.BatchID    // zero: any
-	CreatedAfter  time.Time             // exclusive; zero: no bound
-	CreatedBefore time.Time             // exclusive; zero: no bound
-	Limit         int                   // 1 to 100
-	After         Cursor
-	View          View
-}
-
-// ListExecutions lists executions, newest first. Codes: workflow_not_found (there never was
-// such a workflow for this principal).
-func (s *Service) ListExecutions(ctx context.Context, p *Principal, q ListExecutions) (*ExecutionPage, error) {
-	panic("unfinished")
-}
-
-// ChangeExecution is the request to cancel an execution.
-type ChangeExecution struct {
-	Workflow    chargehand.WorkflowID
-	Execution   chargehand.ExecutionID
-	Body        expr.Value // nil, or an object with `reason`
-	Idempotency *Idempotency
-	View        View
-}
-
-// CancelExecution ends an execution as cancelled; it is final when this returns.
-// Codes: execution_not_found, state_conflict (it has ended), invalid_body, unknown_field,
-// idempotency_key_reused, idempotency_in_progress.
-func (s *Service) CancelExecution(ctx context.Context, p *Principal, r ChangeExecution) (e *Execution, replayed bool, err error) {
-	panic("unfinished")
-}
-
-// RetryExecution is the request to run an execution again.
-type RetryExecution struct {
-	Workflow    chargehand.WorkflowID
-	Execution   chargehand.ExecutionID
-	Version     string     // empty: the revision of the original
-	From        string     // not supported yet
-	Body        expr.Value // nil or an empty object
-	Idempotency *Idempotency
-	View        View
-}
-
-// RetryExecution starts a new execution with the input of one that has ended.
-// Codes: execution_not_found, state_conflict (it has not ended), invalid_parameter (From),
-// workflow_not_found (deleted), version_not_found, and those of CreateExecution.
-func (s *Service) RetryExecution(ctx context.Context, p *Principal, r RetryExecution) (e *Execution, replayed bool, err error) {
-	panic("unfinished")
-}
-
-// TimelineEntry is one run of a task.
-type TimelineEntry struct {
-	Seq       int64
-	Name      string
-	Reference string // JSON pointer of the task (T2)
-	Iteration int
-	Attempt   int
-	Phase     chargehand.Phase
-	StartedAt time.Time
-	EndedAt   time.Time // zero: not yet
-	Input     []byte    // JSON; nil: unknown
-	Output    []byte    // JSON; nil: none
-	Error     *ExecutionError
-	Files     []Result
-}
-
-// TimelinePage is one page of a timeline, by Seq.
-type TimelinePage struct {
-	Data      []TimelineEntry
-	Next      int64 // Seq to go on after; 0: the end
-	Truncated bool  // older entries were dropped
-}
-
-// Timeline lists the tasks of an execution that have started, with Seq above after.
-// Codes: execution_not_found.
-func (s *Service) Timeline(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, limit int, after int64, v View) (*TimelinePage, error) {
-	panic("unfinished")
 }

@@ -1,12 +1,32 @@
 package service
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"io"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/store"
 )
+
+// Bounds of what a file is called.
+const (
+	maxFileNameBytes  = 255
+	maxMediaTypeBytes = 255
+	anyContent        = "application/octet-stream"
+)
+
+// outputName is the file that the output of an execution without result files is shown as.
+// Its id is that of the execution; its content is rendered from the stored output.
+const outputName = "output.json"
 
 // File is a stored file, or the virtual output.json of an execution, whose id is that of the
 // execution.
@@ -17,45 +37,267 @@ type File struct {
 	Size        int64
 	SHA256      string // hex
 	CreatedAt   time.Time
-	URL         string // absolute, signed
+	URL         string // absolute, signed; empty beside an opened content
 	ExpiresAt   time.Time
 }
 
 // UploadFile is the request to store a file.
 type UploadFile struct {
-	Name        string // 1 to 255 bytes after cleaning; empty: "file"
+	Name        string // directories in front are dropped; empty: "file"
 	ContentType string // empty: application/octet-stream
 	Content     io.Reader
 	Idempotency *Idempotency // BodyHash is not used: the content's own hash counts
 	View        View
 }
 
-// UploadFile stores a file while it is read. An error of Content is returned as it is.
+// UploadFile stores a file while it is read. An error of Content is returned, wrapped.
 // Codes: invalid_parameter (name), payload_too_large, idempotency_key_reused,
 // idempotency_in_progress.
 func (s *Service) UploadFile(ctx context.Context, p *Principal, r UploadFile) (f *File, replayed bool, err error) {
-	panic("unfinished")
+	name, err := cleanFileName(r.Name)
+	if err != nil {
+		return nil, false, err
+	}
+	if r.ContentType == "" || len(r.ContentType) > maxMediaTypeBytes {
+		r.ContentType = anyContent
+	}
+	r.Content = &limitedReader{from: r.Content, left: s.limits.UploadBytes, limit: s.limits.UploadBytes}
+	read := false
+	return once(ctx, s, p, r.Idempotency,
+		func(c *claim) (*File, error) {
+			digest, size, err := s.blobs.Put(ctx, r.Content, s.limits.UploadBytes)
+			if err != nil {
+				return nil, storageError(blobError(err))
+			}
+			read = true
+			c.setBody(uploadHash(digest[:], name, r.ContentType))
+			row := store.File{
+				ID: newID[chargehand.FileID](s.nowMs()), Account: p.AccountNo, Environment: p.Environment,
+				Name: name, MediaType: r.ContentType, Size: size, Digest: digest[:], Visible: true,
+			}
+			err = s.update(ctx, func(tx *store.Tx) error {
+				if err := tx.InsertFile(&row); err != nil {
+					return err
+				}
+				return c.record(tx, statusCreated, "file", row.ID)
+			})
+			return s.file(&row, r.View), err
+		},
+		func(c *claim) (*File, error) {
+			if !read {
+				h := sha256.New()
+				if _, err := io.Copy(h, r.Content); err != nil {
+					return nil, err
+				}
+				c.setBody(uploadHash(h.Sum(nil), name, r.ContentType))
+			}
+			if err := c.compare(); err != nil {
+				return nil, err
+			}
+			return s.GetFile(ctx, p, chargehand.FileID(c.found.Resource), r.View)
+		})
+}
+
+// uploadHash stands for the body of an upload.
+func uploadHash(digest []byte, name, contentType string) [sha256.Size]byte {
+	return sha256.Sum256([]byte(string(digest) + name + "\x00" + contentType))
+}
+
+// limitedReader fails once there is more than the limit.
+type limitedReader struct {
+	from        io.Reader
+	left, limit int64
+}
+
+func (l *limitedReader) Read(b []byte) (int, error) {
+	if int64(len(b)) > l.left+1 {
+		b = b[:l.left+1]
+	}
+	n, err := l.from.Read(b)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, chargehand.NewError(chargehand.CodePayloadTooLarge,
+			"The file is larger than "+strconv.FormatInt(l.limit, 10)+" bytes, the limit of an upload.")
+	}
+	return n, err
+}
+
+// cleanFileName keeps what is fit for display: no directories, no control characters.
+// Codes: invalid_parameter.
+func cleanFileName(name string) (string, error) {
+	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
+		name = name[i+1:]
+	}
+	name = strings.TrimSpace(strings.Map(func(c rune) rune {
+		if c < ' ' || c >= 0x7f && c < 0xa0 || c == utf8.RuneError || c >= 0x2028 && c <= 0x202e || c >= 0x2066 && c <= 0x2069 {
+			return -1
+		}
+		return c
+	}, name))
+	if name == "" || name == "." || name == ".." {
+		return "file", nil
+	}
+	if len(name) > maxFileNameBytes {
+		return "", chargehand.NewError(chargehand.CodeInvalidParameter,
+			"The name of the file is longer than "+strconv.Itoa(maxFileNameBytes)+" bytes.")
+	}
+	return name, nil
+}
+
+func (s *Service) file(row *store.File, v View) *File {
+	f := describeFile(row)
+	f.ExpiresAt = linkExpiry(s.now())
+	f.URL = s.link(v.BaseURL, linkKind(row), row.Environment, row.ID, f.ExpiresAt)
+	return f
+}
+
+func describeFile(row *store.File) *File {
+	return &File{
+		ID: row.ID, Name: row.Name, ContentType: row.MediaType, Size: row.Size,
+		SHA256: hex.EncodeToString(row.Digest), CreatedAt: row.ID.Time(),
+	}
+}
+
+func fileNotFound() error {
+	return chargehand.NewError(chargehand.CodeFileNotFound, "There is no such file.")
+}
+
+// fileScope says whose files are looked at: those of a principal, or of anybody, where a
+// signature says which kind of file is meant.
+type fileScope struct {
+	principal *Principal
+	env       chargehand.Environment
+	kind      blob.LinkKind // 0: any
+}
+
+// linkKind tells files that have a row of their own from outputs.
+func linkKind(row *store.File) blob.LinkKind {
+	if row.No == 0 {
+		return blob.LinkOutput
+	}
+	return blob.LinkFile
+}
+
+// foundFile is a file and, if it is virtual, what it is rendered from.
+type foundFile struct {
+	row    store.File
+	output store.Payload
+}
+
+// findFile finds a file or an output.json. Codes: file_not_found.
+func (s *Service) findFile(ctx context.Context, scope fileScope, id chargehand.FileID) (found foundFile, err error) {
+	err = s.view(ctx, func(r *store.Reader) error {
+		var err error
+		switch {
+		case scope.kind == blob.LinkOutput:
+			err = store.ErrNotFound
+		case scope.principal == nil:
+			found.row, err = r.FindFile(id)
+		default:
+			found.row, err = r.FileByID(scope.principal.AccountNo, scope.env, id)
+		}
+		if errors.Is(err, store.ErrNotFound) && scope.kind != blob.LinkFile {
+			err = findOutput(r, scope, chargehand.ExecutionID(id), &found)
+		}
+		if err != nil {
+			return err
+		}
+		if found.row.Environment != scope.env {
+			return fileNotFound()
+		}
+		return s.checkFile(r, scope.principal, &found.row)
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		err = fileNotFound()
+	}
+	return found, err
+}
+
+// findOutput finds the virtual output.json of an execution. Errors: store.ErrNotFound.
+func findOutput(r *store.Reader, scope fileScope, id chargehand.ExecutionID, found *foundFile) error {
+	var e store.Execution
+	var err error
+	if scope.principal == nil {
+		e, err = r.FindExecution(id)
+	} else {
+		e, err = r.ExecutionByID(scope.principal.AccountNo, scope.env, id)
+	}
+	if err != nil {
+		return err
+	}
+	if e.Status != chargehand.Finished {
+		return store.ErrNotFound
+	}
+	o, err := r.Outcome(e.No)
+	if err != nil {
+		return err
+	}
+	if o.Files != nil {
+		return store.ErrNotFound
+	}
+	found.row, found.output = outputFile(&e, &o), o.Output
+	return nil
+}
+
+// outputFile describes the virtual output.json of a finished execution.
+func outputFile(e *store.Execution, o *store.Outcome) store.File {
+	digest := o.Output.Blob
+	if digest == nil {
+		sum := sha256.Sum256(o.Output.Inline)
+		digest = sum[:]
+	}
+	return store.File{
+		ID: chargehand.FileID(e.ID), Account: e.Account, Environment: e.Environment, Name: outputName,
+		MediaType: mediaJSON, Size: o.Output.Size, Digest: digest, Execution: e.No,
+	}
+}
+
+// checkFile hides files of executions of workflows that the key may not see; nil sees all.
+func (s *Service) checkFile(r *store.Reader, p *Principal, row *store.File) error {
+	if p == nil || p.Workflows == nil || row.Execution == 0 {
+		return nil
+	}
+	e, err := r.ExecutionByNo(row.Execution)
+	if err != nil {
+		return err
+	}
+	workflow, err := s.names.workflow(r, e.Workflow)
+	if err == nil && !p.Sees(workflow) {
+		err = fileNotFound()
+	}
+	return err
 }
 
 // GetFile describes a file. Codes: file_not_found.
 func (s *Service) GetFile(ctx context.Context, p *Principal, id chargehand.FileID, v View) (*File, error) {
-	panic("unfinished")
+	found, err := s.findFile(ctx, fileScope{principal: p, env: p.Environment}, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.file(&found.row, v), nil
 }
 
-// OpenFile opens the content of a file. Codes: file_not_found, result_expired.
+// OpenFile opens the content of a file. Codes: file_not_found.
 func (s *Service) OpenFile(ctx context.Context, p *Principal, id chargehand.FileID) (*File, io.ReadSeekCloser, error) {
-	panic("unfinished")
+	return s.open(ctx, fileScope{principal: p, env: p.Environment}, id)
 }
 
-// Link is the query of a signed address: /api/v1/files/{id}/content?expires=…&signature=…
-type Link struct {
-	File      chargehand.FileID
-	Expires   string
-	Signature string
+func (s *Service) open(ctx context.Context, scope fileScope, id chargehand.FileID) (*File, io.ReadSeekCloser, error) {
+	found, err := s.findFile(ctx, scope, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if found.output.Inline != nil {
+		return describeFile(&found.row), memoryContent{bytes.NewReader(found.output.Inline)}, nil
+	}
+	content, err := s.openContent(ctx, found.row.Digest, found.row.Size)
+	if err != nil {
+		return nil, nil, err
+	}
+	return describeFile(&found.row), content, nil
 }
 
-// OpenLink opens the content of a file by a signed address, without a key.
-// Codes: file_not_found (also: wrong signature), result_expired (the link is too old).
-func (s *Service) OpenLink(ctx context.Context, l Link) (*File, io.ReadSeekCloser, error) {
-	panic("unfinished")
-}
+// memoryContent is content that is in memory.
+type memoryContent struct{ *bytes.Reader }
+
+// Close has nothing to do.
+func (memoryContent) Close() error { return nil }

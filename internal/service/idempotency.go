@@ -1,11 +1,188 @@
 package service
 
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// idempotencyLife is how long an Idempotency-Key counts.
+const idempotencyLife = 24 * time.Hour
+
+// What is stored of the answer beside the resource. The numbers are HTTP's.
+const (
+	statusOK       = 200
+	statusCreated  = 201
+	statusAccepted = 202
+)
+
 // Idempotency is the Idempotency-Key of a POST and what it stands for (api.md "Limits,
-// repetition, waiting"). It counts for 24 hours within one environment, method and path.
+// repetition, waiting"). It counts for 24 hours within one account, environment, method and
+// path.
 type Idempotency struct {
 	Method string // upper case
 	Path   string // concrete path, without the query
 	Key    string // 1 to 255 characters, checked by the caller
 	// BodyHash is the SHA-256 of the body as it was sent. Uploads leave it zero.
 	BodyHash [32]byte
+}
+
+// errRepeated is returned out of a transaction when another node was first with the same
+// Idempotency-Key.
+var errRepeated = errors.New("the request was made before")
+
+// runningKeys are the requests with an Idempotency-Key that this process works on.
+type runningKeys struct {
+	mu     sync.Mutex
+	hashes map[[sha256.Size]byte]struct{}
+}
+
+// claim is the right to work on a request with an Idempotency-Key. A nil claim stands for a
+// request without one.
+type claim struct {
+	service *Service
+	row     store.Idempotency
+	hash    [sha256.Size]byte
+	found   *store.Idempotency // what the same request made before
+}
+
+// once does a request, or finds what the same request did before. make works on the claim
+// and records it in its transaction; replay shows what c.found names.
+// Codes: idempotency_key_reused, idempotency_in_progress.
+func once[T any](ctx context.Context, s *Service, p *Principal, i *Idempotency, make, replay func(c *claim) (T, error)) (v T, replayed bool, err error) {
+	if i == nil {
+		v, err = make(nil)
+		return v, false, err
+	}
+	c, err := s.claim(ctx, p, i)
+	if err != nil {
+		return v, false, err
+	}
+	defer c.release()
+	if c.found == nil {
+		if v, err = make(c); !errors.Is(err, errRepeated) {
+			return v, false, err
+		}
+		if err = c.find(ctx); err != nil {
+			return v, false, err
+		}
+		if c.found == nil { // it was swept in between: nobody repeats a request after 24 hours
+			return v, false, errRepeated
+		}
+	}
+	v, err = replay(c)
+	return v, err == nil, err
+}
+
+// claim starts a request. Codes: idempotency_key_reused, idempotency_in_progress.
+func (s *Service) claim(ctx context.Context, p *Principal, i *Idempotency) (*claim, error) {
+	c := &claim{service: s, hash: i.hash(p)}
+	c.row = store.Idempotency{
+		Hash: c.hash[:], Account: p.AccountNo, Environment: p.Environment, Body: i.BodyHash[:], CreatedMs: s.nowMs(),
+	}
+	if !s.running.add(c.hash) {
+		return nil, &chargehand.Error{
+			Code:       chargehand.CodeIdempotencyInProgress,
+			Detail:     "The first request with this Idempotency-Key has not been answered yet.",
+			RetryAfter: 1,
+		}
+	}
+	if err := c.find(ctx); err != nil {
+		c.release()
+		return nil, err
+	}
+	return c, nil
+}
+
+// hash tells requests apart. Every part is written with its length, so that no two
+// different requests have the same text.
+func (i *Idempotency) hash(p *Principal) [sha256.Size]byte {
+	text := make([]byte, 0, 64+len(i.Path)+len(i.Key))
+	text = binary.AppendVarint(text, p.AccountNo)
+	text = append(text, byte(p.Environment))
+	for _, part := range [...]string{i.Method, i.Path, i.Key} {
+		text = binary.AppendUvarint(text, uint64(len(part)))
+		text = append(text, part...)
+	}
+	return sha256.Sum256(text)
+}
+
+// find looks for what the same request made before. Codes: idempotency_key_reused.
+func (c *claim) find(ctx context.Context) error {
+	err := c.service.view(ctx, func(r *store.Reader) error {
+		row, err := r.FindIdempotency(c.hash[:], c.expiredMs())
+		if err == nil {
+			c.found = &row
+		}
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return c.compare()
+}
+
+// compare refuses another body under the same key. The body of an upload is compared when
+// it was read. Codes: idempotency_key_reused.
+func (c *claim) compare() error {
+	if c.found == nil || string(c.row.Body) == string(c.found.Body) || string(c.row.Body) == string(zeroHash[:]) {
+		return nil
+	}
+	return chargehand.NewError(chargehand.CodeIdempotencyKeyReused,
+		"This Idempotency-Key was used before with another body. Use a new key for a new request.")
+}
+
+var zeroHash [sha256.Size]byte
+
+// setBody tells the hash of a body that was not known when the request began.
+func (c *claim) setBody(hash [sha256.Size]byte) {
+	if c != nil {
+		c.row.Body = hash[:]
+	}
+}
+
+func (c *claim) expiredMs() int64 { return c.row.CreatedMs - idempotencyLife.Milliseconds() }
+
+// record stores what the request made, in the transaction that makes it. It returns
+// errRepeated if another node was first.
+func (c *claim) record(tx *store.Tx, status int, kind string, resource [16]byte) error {
+	if c == nil {
+		return nil
+	}
+	c.row.Status, c.row.Kind, c.row.Resource = status, kind, resource
+	err := tx.InsertIdempotency(&c.row, c.expiredMs())
+	if errors.Is(err, store.ErrConflict) {
+		return errRepeated
+	}
+	return err
+}
+
+func (c *claim) release() { c.service.running.remove(c.hash) }
+
+func (k *runningKeys) add(hash [sha256.Size]byte) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, ok := k.hashes[hash]; ok {
+		return false
+	}
+	if k.hashes == nil {
+		k.hashes = make(map[[sha256.Size]byte]struct{})
+	}
+	k.hashes[hash] = struct{}{}
+	return true
+}
+
+func (k *runningKeys) remove(hash [sha256.Size]byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.hashes, hash)
 }

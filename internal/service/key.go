@@ -2,11 +2,22 @@ package service
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
+)
+
+// Bounds of what a key holds.
+const (
+	maxKeyNameBytes = 200
+	maxKeyWorkflows = 100
+	maxKeyRate      = 1_000_000
 )
 
 // Key is an API key as it may be shown: never the key itself.
@@ -18,16 +29,19 @@ type Key struct {
 	LastFour    string
 	Scopes      Scopes
 	Workflows   []chargehand.WorkflowID // nil: all
-	// RatePerSecond is the key's own rate, 0: the installation's.
+	// RatePerSecond is the key's own rate; 0: the installation's, negative: no limit.
 	RatePerSecond float64
 	CreatedAt     time.Time
 	ExpiresAt     time.Time // zero: never
-	LastUsedAt    time.Time // zero: not yet; written with some delay
+	LastUsedAt    time.Time // zero: not yet
 	// CreatedBy is the key that made this one; zero: the command line.
 	CreatedBy chargehand.KeyID
 	// Secret is the key in plain text: set once, in the answer that creates it.
 	Secret string
 }
+
+// creatorCommandLine is the creator of keys that were made without a server.
+const creatorCommandLine = "command line"
 
 // KeyPage is one page of keys, newest first.
 type KeyPage struct {
@@ -36,7 +50,8 @@ type KeyPage struct {
 }
 
 // CreateKey is the request to make a key. Body: name (required), environment, preset or
-// scopes (default preset run), workflows, expires_at, rate_limit.
+// scopes (default preset run), workflows, expires_at, rate_limit (requests per second, 0:
+// none, null: the installation's).
 type CreateKey struct {
 	Body        expr.Value
 	Idempotency *Idempotency
@@ -44,44 +59,346 @@ type CreateKey struct {
 
 // CreateKey makes a key with at most the principal's scopes, workflows and environment.
 // A replayed answer does not show the secret again.
-// Codes: invalid_body, unknown_field, insufficient_scope, workflow_not_found,
-// idempotency_key_reused, idempotency_in_progress.
+// Codes: invalid_body, unknown_field, insufficient_scope, workflow_not_found, api_key_not_found
+// (a replay, and the key was revoked since), idempotency_key_reused, idempotency_in_progress.
 func (s *Service) CreateKey(ctx context.Context, p *Principal, r CreateKey) (key *Key, replayed bool, err error) {
-	panic("unfinished")
+	return once(ctx, s, p, r.Idempotency,
+		func(c *claim) (*Key, error) { return s.createKey(ctx, p, r.Body, c) },
+		func(c *claim) (*Key, error) { return s.GetKey(ctx, p, chargehand.KeyID(c.found.Resource)) })
+}
+
+func (s *Service) createKey(ctx context.Context, p *Principal, body expr.Value, c *claim) (*Key, error) {
+	f, err := openBody(body, "name", "environment", "preset", "scopes", "workflows", "expires_at", "rate_limit")
+	if err != nil {
+		return nil, err
+	}
+	row := store.Key{
+		Account: p.AccountNo, Environment: p.Environment, Workflows: packWorkflows(p.Workflows),
+		Rate: -1, Creator: p.Key.String(),
+	}
+	if !f.has("name") {
+		f.fail("name", "required", "The field \"name\" is missing.")
+	}
+	scopes := PresetRun
+	if !f.has("scopes") {
+		row.Preset = "run"
+	}
+	if f.has("scopes") && f.has("preset") {
+		f.fail("preset", "conflict", "Give either \"preset\" or \"scopes\", not both.")
+	}
+	environment := f.text("environment", 10)
+	if environment != "" && environment != chargehand.Live.String() && environment != chargehand.Test.String() {
+		f.fail("environment", "unknown_value", "The field \"environment\" must be \"live\" or \"test\".")
+	}
+	wantsAll := f.change(&row, &scopes, s.now())
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	if environment != "" && environment != p.Environment.String() {
+		return nil, chargehand.NewError(chargehand.CodeInsufficientScope,
+			"A key makes keys in its own environment only, which is "+p.Environment.String()+".")
+	}
+	if err := s.checkGrant(ctx, p, &row, scopes, wantsAll); err != nil {
+		return nil, err
+	}
+	secret := fillKey(&row, s.pepper, s.nowMs())
+	err = s.update(ctx, func(tx *store.Tx) error {
+		if err := tx.InsertKey(&row); err != nil {
+			return err
+		}
+		return c.record(tx, statusCreated, "api_key", row.ID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	key := s.key(&row)
+	key.Secret = secret
+	return key, nil
+}
+
+// change reads the fields that creating and changing a key share into row and scopes.
+// wantsAll reports that the body asks for all workflows.
+func (f *fields) change(row *store.Key, scopes *Scopes, now time.Time) (wantsAll bool) {
+	if f.has("name") {
+		row.Name = strings.TrimSpace(f.text("name", maxKeyNameBytes))
+		if row.Name == "" && len(f.wrong) == 0 {
+			f.fail("name", "empty", "The field \"name\" must not be empty.")
+		}
+	}
+	if f.has("preset") {
+		preset := f.text("preset", 20)
+		known := false
+		if *scopes, known = ParsePreset(preset); !known {
+			f.fail("preset", "unknown_value", "The field \"preset\" must be one of run, observe, operate, deploy, all.")
+		}
+		row.Preset = preset
+	}
+	if f.has("scopes") {
+		row.Preset = ""
+		*scopes = f.scopes("scopes")
+	}
+	row.Scopes = strings.Join(scopes.Names(), " ")
+	if f.has("workflows") {
+		if wantsAll = f.values["workflows"] == nil; wantsAll {
+			row.Workflows = nil
+		} else {
+			row.Workflows = packWorkflows(f.workflows("workflows"))
+		}
+	}
+	if f.has("expires_at") {
+		row.ExpiresMs = 0
+		if at := f.instant("expires_at"); !at.IsZero() {
+			row.ExpiresMs = at.UnixMilli()
+			if !at.After(now) {
+				f.fail("expires_at", "in_the_past", "The field \"expires_at\" must lie in the future.")
+			}
+		}
+	}
+	if f.has("rate_limit") {
+		row.Rate = f.rate("rate_limit")
+	}
+	return wantsAll
+}
+
+// rate reads a rate in the stored form; null is the installation's.
+func (f *fields) rate(name string) int64 {
+	v := f.values[name]
+	if v == nil {
+		return -1
+	}
+	n, ok := whole(v)
+	if !ok || n < 0 || n > maxKeyRate {
+		f.fail(name, "wrong_value", "The field "+quote(name)+" must be a whole number of requests per second from 0 (no limit) to "+
+			strconv.Itoa(maxKeyRate)+", or null.")
+	}
+	return n
+}
+
+func (f *fields) scopes(name string) (scopes Scopes) {
+	for i, text := range f.texts(name, 100) {
+		scope, ok := ParseScope(text)
+		if !ok {
+			f.failAt([]string{name, strconv.Itoa(i)}, "unknown_value",
+				"There is no scope "+quote(text)+". The scopes are "+strings.Join(PresetAll.Names(), ", ")+".")
+		}
+		scopes |= scope
+	}
+	if scopes == 0 && len(f.wrong) == 0 {
+		f.fail(name, "empty", "A key needs at least one scope.")
+	}
+	return scopes
+}
+
+func (f *fields) workflows(name string) []chargehand.WorkflowID {
+	list := []chargehand.WorkflowID{}
+	for i, text := range f.texts(name, maxKeyWorkflows) {
+		var id chargehand.WorkflowID
+		if err := id.UnmarshalText([]byte(text)); err != nil {
+			f.failAt([]string{name, strconv.Itoa(i)}, "wrong_type", "The entry "+quote(text)+" is not the id of a workflow.")
+			continue
+		}
+		if !slices.Contains(list, id) {
+			list = append(list, id)
+		}
+	}
+	if len(list) == 0 && len(f.wrong) == 0 {
+		f.fail(name, "empty", "The list of workflows must not be empty; null stands for all workflows.")
+	}
+	return list
+}
+
+// checkGrant tells whether the principal may give away what a key shall get.
+// Codes: insufficient_scope, workflow_not_found.
+func (s *Service) checkGrant(ctx context.Context, p *Principal, row *store.Key, scopes Scopes, wantsAll bool) error {
+	if !p.Scopes.Has(scopes) {
+		return chargehand.NewError(chargehand.CodeInsufficientScope,
+			"A key grants at most its own scopes. This key does not have "+strings.Join((scopes&^p.Scopes).Names(), ", ")+".")
+	}
+	if wantsAll && p.Workflows != nil {
+		return chargehand.NewError(chargehand.CodeInsufficientScope, "A key that is limited to some workflows grants no more than these.")
+	}
+	wanted := unpackWorkflows(row.Workflows)
+	return s.view(ctx, func(r *store.Reader) error {
+		for _, id := range wanted {
+			if _, err := r.WorkflowByID(p.AccountNo, id); errors.Is(err, store.ErrNotFound) || err == nil && !p.Sees(id) {
+				return chargehand.NewError(chargehand.CodeWorkflowNotFound, "There is no workflow "+id.String()+".")
+			} else if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// fillKey makes the secret of a key and fills in what follows from it.
+func fillKey(row *store.Key, p *pepper, nowMs int64) (secret string) {
+	secret = newSecret(row.Environment)
+	digest := p.digest(secret)
+	row.ID = newID[chargehand.KeyID](nowMs)
+	row.Hash = digest[:]
+	row.Head = secretPrefix(row.Environment)
+	row.Last4 = secret[len(secret)-4:]
+	return secret
+}
+
+// key is what may be shown of a row.
+func (s *Service) key(row *store.Key) *Key {
+	// A creator that is no id is the command line.
+	var creator chargehand.KeyID
+	_ = creator.UnmarshalText([]byte(row.Creator))
+	return &Key{
+		ID: row.ID, Name: row.Name, Environment: row.Environment, Prefix: row.Head, LastFour: row.Last4,
+		Scopes: parseScopes(row.Scopes), Workflows: unpackWorkflows(row.Workflows), RatePerSecond: rateOf(row.Rate),
+		CreatedAt: row.ID.Time(), ExpiresAt: atMs(row.ExpiresMs),
+		LastUsedAt: atMs(max(row.LastUsedMs, s.uses.lastMs(row.No))), CreatedBy: creator,
+	}
 }
 
 // ListKeys lists the keys of the principal's environment that are not revoked. limit is 1 to 100.
 func (s *Service) ListKeys(ctx context.Context, p *Principal, limit int, after Cursor) (*KeyPage, error) {
-	panic("unfinished")
+	page := &KeyPage{Data: []Key{}}
+	err := s.view(ctx, func(r *store.Reader) error {
+		rows, err := r.ListKeys(p.AccountNo, p.Environment, chargehand.KeyID(after.ID), limit+1)
+		if err != nil {
+			return err
+		}
+		if len(rows) > limit {
+			rows = rows[:limit]
+			page.Cursor = idCursor(rows[limit-1].ID)
+		}
+		for i := range rows {
+			page.Data = append(page.Data, *s.key(&rows[i]))
+		}
+		return nil
+	})
+	return page, err
 }
+
+// idCursor is the cursor of an item that is found by its id alone.
+func idCursor[K any](id chargehand.ID[K]) Cursor { return Cursor{Milli: id.Milli(), ID: id} }
 
 // GetKey returns one key. Codes: api_key_not_found.
-func (s *Service) GetKey(ctx context.Context, p *Principal, id chargehand.KeyID) (*Key, error) {
-	panic("unfinished")
+func (s *Service) GetKey(ctx context.Context, p *Principal, id chargehand.KeyID) (key *Key, err error) {
+	err = s.view(ctx, func(r *store.Reader) error {
+		row, err := readKey(r, p, id)
+		if err == nil {
+			key = s.key(&row)
+		}
+		return err
+	})
+	return key, err
 }
 
-// PatchKey changes name, scopes, workflows, expires_at or rate_limit; a field that is absent stays.
-// Codes: api_key_not_found, invalid_body, unknown_field, insufficient_scope, workflow_not_found.
+// readKey reads a key that is not revoked. Codes: api_key_not_found.
+func readKey(r *store.Reader, p *Principal, id chargehand.KeyID) (store.Key, error) {
+	row, err := r.KeyByID(p.AccountNo, p.Environment, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && row.RevokedMs != 0 {
+		return row, keyNotFound()
+	}
+	return row, err
+}
+
+func keyNotFound() error {
+	return chargehand.NewError(chargehand.CodeKeyNotFound, "There is no such API key.")
+}
+
+// PatchKey changes name, preset or scopes, workflows, expires_at or rate_limit; a field that
+// is absent stays. Codes: api_key_not_found, invalid_body, unknown_field, insufficient_scope,
+// workflow_not_found.
 func (s *Service) PatchKey(ctx context.Context, p *Principal, id chargehand.KeyID, body expr.Value) (*Key, error) {
-	panic("unfinished")
+	var row store.Key
+	read := func(r *store.Reader) (err error) {
+		row, err = readKey(r, p, id)
+		return err
+	}
+	if err := s.view(ctx, read); err != nil {
+		return nil, err
+	}
+	f, err := openBody(body, "name", "preset", "scopes", "workflows", "expires_at", "rate_limit")
+	if err != nil {
+		return nil, err
+	}
+	if f.has("scopes") && f.has("preset") {
+		f.fail("preset", "conflict", "Give either \"preset\" or \"scopes\", not both.")
+	}
+	scopes, now := parseScopes(row.Scopes), s.now()
+	wantsAll := f.change(&row, &scopes, now)
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	// What the key has already is not granted now.
+	if !f.has("scopes") && !f.has("preset") {
+		scopes = 0
+	}
+	if !f.has("workflows") {
+		row.Workflows = nil
+	}
+	if err := s.checkGrant(ctx, p, &row, scopes, wantsAll); err != nil {
+		return nil, err
+	}
+	err = s.update(ctx, func(tx *store.Tx) error {
+		if err := read(&tx.Reader); err != nil {
+			return err
+		}
+		scopes := parseScopes(row.Scopes)
+		f.change(&row, &scopes, now)
+		return tx.UpdateKey(&row)
+	})
+	s.keys.clear()
+	if err != nil {
+		return nil, err
+	}
+	return s.key(&row), nil
 }
 
 // RevokeKey makes a key unusable for ever. Codes: api_key_not_found.
 func (s *Service) RevokeKey(ctx context.Context, p *Principal, id chargehand.KeyID) error {
-	panic("unfinished")
+	err := s.update(ctx, func(tx *store.Tx) error {
+		row, err := readKey(&tx.Reader, p, id)
+		if err != nil {
+			return err
+		}
+		return tx.RevokeKey(row.No, s.nowMs())
+	})
+	s.keys.clear()
+	return err
 }
 
 // IssueKey is the request of the command line to make a key without a server.
 type IssueKey struct {
-	Account     chargehand.AccountID // zero: the first account, which is made if there is none
 	Name        string
 	Environment chargehand.Environment // zero: live
 	Scopes      Scopes                 // zero: PresetRun
 	ExpiresAt   time.Time              // zero: never
 }
 
-// Issue makes a key in the database, beside a running server or without one. pepper is as
-// in Config.
-func Issue(ctx context.Context, db *store.Store, pepper []byte, now time.Time, r IssueKey) (*Key, error) {
-	panic("unfinished")
+// Issue makes a key of the first account, beside a running server or without one. pepper is
+// as in Config. Codes: invalid_parameter.
+func Issue(ctx context.Context, db *store.Store, key []byte, now time.Time, r IssueKey) (secret string, err error) {
+	account, err := FirstAccount(ctx, db, now)
+	if err != nil {
+		return "", err
+	}
+	if r.Environment == 0 {
+		r.Environment = chargehand.Live
+	}
+	if r.Scopes == 0 {
+		r.Scopes = PresetRun
+	}
+	if len(r.Name) > maxKeyNameBytes {
+		return "", chargehand.NewError(chargehand.CodeInvalidParameter, "The name must not be longer than "+strconv.Itoa(maxKeyNameBytes)+" bytes.")
+	}
+	row := store.Key{
+		Account: account.No, Environment: r.Environment, Name: r.Name, Rate: -1,
+		Scopes: strings.Join(r.Scopes.Names(), " "), Creator: creatorCommandLine,
+	}
+	if !r.ExpiresAt.IsZero() {
+		row.ExpiresMs = r.ExpiresAt.UnixMilli()
+		if !r.ExpiresAt.After(now) {
+			return "", chargehand.NewError(chargehand.CodeInvalidParameter, "The expiry must lie in the future.")
+		}
+	}
+	secret = fillKey(&row, newPepper(key), now.UnixMilli())
+	err = storageError(db.Update(ctx, func(tx *store.Tx) error { return tx.InsertKey(&row) }))
+	return secret, err
 }

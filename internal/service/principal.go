@@ -2,9 +2,18 @@ package service
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"hash"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
 )
 
 // Principal is who makes a request: an API key and what it may do. It is shared by all
@@ -18,32 +27,254 @@ type Principal struct {
 	Scopes      Scopes
 	// Workflows are the only workflows that the key may see; nil: all.
 	Workflows []chargehand.WorkflowID
-	// RatePerSecond is the key's own rate, 0: the installation's.
+	// RatePerSecond is the key's own rate; 0: the installation's, negative: no limit.
 	RatePerSecond float64
 }
 
 // Sees reports whether the key's list of workflows admits id.
-func (p *Principal) Sees(id chargehand.WorkflowID) bool { panic("unfinished") }
+func (p *Principal) Sees(id chargehand.WorkflowID) bool {
+	return p.Workflows == nil || slices.Contains(p.Workflows, id)
+}
+
+// A principal is taken from the cache for at most hardAge after its row was read, so that a
+// key that another process revoked stops working within a second. After softAge one of the
+// requests reads the row again while the others go on.
+const (
+	softAge       = 500 * time.Millisecond
+	hardAge       = 900 * time.Millisecond
+	maxCachedKeys = 10_000
+)
+
+// keyCache holds principals by the digest of their key.
+type keyCache struct {
+	mu      sync.RWMutex
+	entries map[[sha256.Size]byte]*keyEntry
+	age     uint64 // counts the times that keys were changed here
+}
+
+type keyEntry struct {
+	principal *Principal
+	expiresMs int64 // 0: never
+	loaded    time.Time
+	reading   atomic.Bool // somebody reads the row again
+	use       *keyUse
+}
+
+func (c *keyCache) find(digest *[sha256.Size]byte) (*keyEntry, uint64) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.entries[*digest], c.age
+}
+
+// put keeps an entry whose row was read when the cache had that age.
+func (c *keyCache) put(digest *[sha256.Size]byte, e *keyEntry, age uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.age != age {
+		return
+	}
+	if c.entries == nil || len(c.entries) >= maxCachedKeys {
+		c.entries = make(map[[sha256.Size]byte]*keyEntry)
+	}
+	c.entries[*digest] = e
+}
+
+// clear forgets all entries, also those that are being read: some key was changed.
+func (c *keyCache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.entries = nil
+	c.age++
+}
 
 // Authenticate finds the principal of an API key in plain text. A new or revoked key counts
 // within one second, also if another process on the same database made or revoked it.
 // Codes: missing_api_key, invalid_api_key, expired_api_key.
 func (s *Service) Authenticate(ctx context.Context, key string) (*Principal, error) {
-	panic("unfinished")
+	if key == "" {
+		return nil, chargehand.NewError(chargehand.CodeMissingAPIKey, "The request has no API key.")
+	}
+	if !wellFormed(key) {
+		return nil, invalidKey()
+	}
+	digest := s.pepper.digest(key)
+	now := s.now()
+	entry, age := s.keys.find(&digest)
+	if entry == nil || !entry.fresh(now) {
+		var err error
+		if entry, err = s.loadKey(ctx, &digest, age, now); err != nil {
+			return nil, err
+		}
+	}
+	nowMs := now.UnixMilli()
+	if entry.expiresMs != 0 && nowMs >= entry.expiresMs {
+		return nil, chargehand.NewError(chargehand.CodeExpiredAPIKey, "The API key has expired.")
+	}
+	entry.use.lastMs.Store(nowMs)
+	return entry.principal, nil
 }
 
-// Rate tells what is left of a key's token bucket.
-type Rate struct {
-	Limit     int           // requests per second; 0: no limit
-	Burst     int           // size of the bucket
-	Remaining int           // whole requests left now
-	Reset     time.Duration // until the bucket is full again
+// fresh tells whether the entry may be used without reading its row again.
+func (e *keyEntry) fresh(now time.Time) bool {
+	age := now.Sub(e.loaded)
+	return age >= 0 && (age < softAge || age < hardAge && !e.reading.CompareAndSwap(false, true))
 }
 
-// Allow takes one request out of the key's bucket. It never blocks.
-// Codes: rate_limited (with RetryAfter).
-func (s *Service) Allow(p *Principal) (Rate, error) { panic("unfinished") }
+func invalidKey() error {
+	return chargehand.NewError(chargehand.CodeInvalidAPIKey, "The API key is not valid.")
+}
 
-// Require tells whether the principal has all of the scopes. It needs no Service.
-// Codes: insufficient_scope.
-func Require(p *Principal, scopes Scopes) error { panic("unfinished") }
+// loadKey reads the row of a key and caches its principal.
+func (s *Service) loadKey(ctx context.Context, digest *[sha256.Size]byte, age uint64, now time.Time) (*keyEntry, error) {
+	var row store.Key
+	var account store.Account
+	err := s.view(ctx, func(r *store.Reader) (err error) {
+		if row, err = r.KeyByHash(digest[:]); err == nil {
+			account, err = r.AccountByNo(row.Account)
+		}
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) || err == nil && row.RevokedMs != 0 {
+		return nil, invalidKey()
+	}
+	if err != nil {
+		return nil, err
+	}
+	entry := &keyEntry{
+		principal: &Principal{
+			Account: account.ID, AccountNo: account.No, Environment: row.Environment, Key: row.ID, KeyNo: row.No,
+			Scopes: parseScopes(row.Scopes), Workflows: unpackWorkflows(row.Workflows), RatePerSecond: rateOf(row.Rate),
+		},
+		expiresMs: row.ExpiresMs, loaded: now, use: s.uses.of(row.No),
+	}
+	s.keys.put(digest, entry, age)
+	return entry, nil
+}
+
+// parseScopes reads the stored form. Names that are not known any more grant nothing.
+func parseScopes(text string) (scopes Scopes) {
+	for name := range strings.FieldsSeq(text) {
+		scope, _ := ParseScope(name)
+		scopes |= scope
+	}
+	return scopes
+}
+
+func unpackWorkflows(packed []byte) []chargehand.WorkflowID {
+	if packed == nil {
+		return nil
+	}
+	list := make([]chargehand.WorkflowID, len(packed)/16)
+	for i := range list {
+		copy(list[i][:], packed[16*i:])
+	}
+	return list
+}
+
+func packWorkflows(list []chargehand.WorkflowID) []byte {
+	if list == nil {
+		return nil
+	}
+	packed := make([]byte, 0, 16*len(list))
+	for i := range list {
+		packed = append(packed, list[i][:]...)
+	}
+	return packed
+}
+
+// rateOf turns the stored rate (-1: the installation's, 0: none) into the principal's.
+func rateOf(stored int64) float64 {
+	switch {
+	case stored < 0:
+		return 0
+	case stored == 0:
+		return -1
+	}
+	return float64(stored)
+}
+
+// pepper makes keyed digests. It keeps prepared hashes, because preparing one costs more
+// than the digest of an API key.
+type pepper struct{ hashes sync.Pool }
+
+func newPepper(key []byte) *pepper {
+	return &pepper{sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+}
+
+// digest is the HMAC-SHA-256 of text.
+func (p *pepper) digest(text string) (digest [sha256.Size]byte) {
+	h := p.hashes.Get().(hash.Hash)
+	h.Reset()
+	h.Write([]byte(text))
+	h.Sum(digest[:0])
+	p.hashes.Put(h)
+	return digest
+}
+
+// keyUse is when a key was used last.
+type keyUse struct{ lastMs, writtenMs atomic.Int64 }
+
+// useLog remembers the last use of keys until it is written, so that no request has to.
+// It holds one small entry per key that was ever used.
+type useLog struct {
+	mu    sync.Mutex
+	byKey map[int64]*keyUse
+}
+
+func (l *useLog) of(key int64) *keyUse {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byKey == nil {
+		l.byKey = make(map[int64]*keyUse)
+	}
+	if l.byKey[key] == nil {
+		l.byKey[key] = new(keyUse)
+	}
+	return l.byKey[key]
+}
+
+// lastMs is the last use that this process knows of, 0 if none.
+func (l *useLog) lastMs(key int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if use := l.byKey[key]; use != nil {
+		return use.lastMs.Load()
+	}
+	return 0
+}
+
+// pending lists what is not written yet.
+func (l *useLog) pending() map[int64]int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	pending := make(map[int64]int64)
+	for key, use := range l.byKey {
+		if last := use.lastMs.Load(); last > use.writtenMs.Load() {
+			pending[key] = last
+		}
+	}
+	return pending
+}
+
+// writeUses writes the last use of all keys in one transaction.
+func (s *Service) writeUses(ctx context.Context) error {
+	pending := s.uses.pending()
+	if len(pending) == 0 {
+		return nil
+	}
+	err := s.update(ctx, func(tx *store.Tx) error {
+		for key, lastMs := range pending {
+			if err := tx.TouchKey(key, lastMs); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for key, lastMs := range pending {
+		s.uses.of(key).writtenMs.Store(lastMs)
+	}
+	return nil
+}

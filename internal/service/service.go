@@ -2,17 +2,25 @@ package service
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// Config is what a Service is made of. Store, Engine and the two keys are required.
+// Config is what a Service is made of. Store, Engine, Plans, Blobs and the two keys are
+// required.
 type Config struct {
 	Store  *store.Store
 	Engine engine.Engine
+	// Plans is shared with the engine.
+	Plans *Plans
+	// Blobs claims what it stores (store.Tx.ClaimBlob).
+	Blobs *blob.Store
 	// Pepper is the key of the digests of API keys; LinkKey signs file links. At least 32
 	// bytes each, derived from the installation's master key.
 	Pepper  []byte
@@ -24,24 +32,53 @@ type Config struct {
 	Retention Retention
 }
 
-// Retention is how long things are kept after their end. Zero fields stand for the defaults.
-type Retention struct {
-	Live time.Duration // default 30 days
-	Test time.Duration // default 7 days
+// Service is the rules over one store and one engine.
+type Service struct {
+	store     *store.Store
+	engine    engine.Engine
+	plans     *Plans
+	blobs     *blob.Store
+	signer    *blob.Signer
+	log       *slog.Logger
+	now       func() time.Time
+	limits    Limits
+	retention Retention
+
+	pepper    *pepper
+	keys      keyCache
+	uses      useLog
+	limiter   *limiter
+	workflows workflowCache
+	names     names
+	running   runningKeys
 }
 
-// Service is the rules over one store and one engine.
-type Service struct{}
-
-// New returns a Service. It starts nothing; see Run.
-func New(c Config) *Service { panic("unfinished") }
-
-// Run does the work in the background (retention, last use of keys, forgetting idle rate
-// buckets) until ctx ends. It writes what is pending before it returns.
-func (s *Service) Run(ctx context.Context) { panic("unfinished") }
+// New returns a Service. It starts nothing; see Run. It panics if a required part is
+// missing, because that is a mistake of the wiring.
+func New(c Config) *Service {
+	if c.Store == nil || c.Engine == nil || c.Plans == nil || c.Blobs == nil {
+		panic("service: a required part is missing")
+	}
+	if len(c.Pepper) < 32 || len(c.LinkKey) < 32 {
+		panic("service: pepper and link key need 32 bytes")
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Service{
+		store: c.Store, engine: c.Engine, plans: c.Plans, blobs: c.Blobs, log: c.Log, now: c.Now,
+		limits: c.Limits.WithDefaults(), retention: c.Retention.withDefaults(),
+		pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
+	}
+}
 
 // Ready reports whether requests can be served: the engine has recovered and the store answers.
-func (s *Service) Ready(ctx context.Context) bool { panic("unfinished") }
+func (s *Service) Ready(ctx context.Context) bool {
+	return s.engine.Ready() && s.store.View(ctx, func(*store.Reader) error { return nil }) == nil
+}
 
 // View says how a resource is to be shown and how long the caller is ready to wait for it.
 type View struct {
@@ -51,10 +88,14 @@ type View struct {
 	// Wait is how long to wait until the execution or batch is final or needs a person; at
 	// most 60 s, 0: not at all. When it has passed, the resource is answered as it is.
 	Wait time.Duration
+	// Entries makes GetBatch read the entries in the same snapshot as the counts, for a
+	// caller that will show all of them.
+	Entries bool
 }
 
-// Cursor is a position in a list that is sorted by time and id, newest first. The zero
-// Cursor stands for the start of a list in a query, and for its end in an answer.
+// Cursor is a position in a list, newest first. The zero Cursor stands for the start of a
+// list in a query, and for its end in an answer. Milli is the time of the item in most
+// lists and a number of its own in others; it is never negative.
 type Cursor struct {
 	Milli int64
 	ID    [16]byte
@@ -62,3 +103,56 @@ type Cursor struct {
 
 // IsZero reports whether c is unset.
 func (c Cursor) IsZero() bool { return c == Cursor{} }
+
+func (s *Service) nowMs() int64 { return s.now().UnixMilli() }
+
+// view reads a snapshot. Codes: unavailable.
+func (s *Service) view(ctx context.Context, fn func(*store.Reader) error) error {
+	return storageError(s.store.View(ctx, fn))
+}
+
+// update writes durably. Codes: unavailable.
+func (s *Service) update(ctx context.Context, fn func(*store.Tx) error) error {
+	return storageError(s.store.Update(ctx, fn))
+}
+
+// storageError makes an error of the store or the engine one that callers may see, if it is
+// their business.
+func storageError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, engine.ErrQueueFull):
+		return &chargehand.Error{
+			Code:       chargehand.CodeQueueFull,
+			Detail:     "The workflow has as many queued executions as it may have.",
+			RetryAfter: 1,
+		}
+	case errors.Is(err, store.ErrUnavailable):
+		return &unavailableError{
+			shown: &chargehand.Error{
+				Code:       chargehand.CodeUnavailable,
+				Detail:     "The storage cannot be used at the moment. Nothing was changed.",
+				RetryAfter: 1,
+			},
+			cause: err,
+		}
+	}
+	return err
+}
+
+// unavailableError shows callers one thing and the log another.
+type unavailableError struct {
+	shown *chargehand.Error
+	cause error
+}
+
+func (e *unavailableError) Error() string   { return e.cause.Error() }
+func (e *unavailableError) Unwrap() []error { return []error{e.shown, e.cause} }
+
+func atMs(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

@@ -2,9 +2,14 @@ package service
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
 )
 
 // Workflow is what lists show. Version is the version that a start without `version` runs
@@ -29,7 +34,7 @@ type WorkflowPage struct {
 // WorkflowDetail is one workflow with what it runs.
 type WorkflowDetail struct {
 	Workflow
-	Revision         int64
+	Revision         int64  // of Version, counts from 1
 	PublishedVersion string // empty: never published
 	InputSchema      []byte // JSON; nil if the definition has none
 	Definition       []byte // JSON
@@ -37,94 +42,139 @@ type WorkflowDetail struct {
 	SourceType       string // application/yaml or application/json
 }
 
-// Version is one version of a workflow: its newest revision.
-type Version struct {
-	Workflow   chargehand.WorkflowID
-	Version    string
-	Revision   int64 // counts from 1 within the version
-	Title      string
-	Published  bool      // the published pointer stands on it
-	Draft      bool      // its newest revision was never published
-	CreatedAt  time.Time // of the first revision
-	UpdatedAt  time.Time // of the newest revision
-	Definition []byte    // JSON; only in answers about one version
-	Source     []byte    // as WorkflowDetail.Source; only in answers about one version
-	SourceType string
-}
-
-// VersionPage is one page of versions, newest first.
-type VersionPage struct {
-	Data   []Version
-	Cursor Cursor
-}
-
-// ApplyWorkflow is the request to create or update a workflow.
-type ApplyWorkflow struct {
-	Definition  []byte // YAML or JSON
-	MediaType   string // application/yaml or application/json
-	Draft       bool   // do not publish
-	Idempotency *Idempotency
-}
-
-// AppliedWorkflow tells what became of it.
-type AppliedWorkflow struct {
-	Workflow
-	Revision int64
-	Draft    bool
-	Created  bool // the workflow is new
-	Warnings []chargehand.FieldError
-}
-
-// Validation tells what is wrong with a definition.
-type Validation struct {
-	Valid    bool
-	Errors   []chargehand.FieldError // at most 100
-	Warnings []chargehand.FieldError // at most 100
+func shownWorkflow(row *store.Workflow, revision *store.Revision) Workflow {
+	return Workflow{
+		ID: row.ID, Namespace: row.Namespace, Name: row.Name, Title: revision.Title, Version: revision.Version,
+		CreatedAt: atMs(row.CreatedMs), UpdatedAt: atMs(row.UpdatedMs),
+	}
 }
 
 // ListWorkflows lists the workflows that the principal can start, strictly older than
 // before; limit is 1 to 100, a zero before starts with the newest.
 func (s *Service) ListWorkflows(ctx context.Context, p *Principal, limit int, before time.Time) (*WorkflowPage, error) {
-	panic("unfinished")
+	page := &WorkflowPage{Data: []Workflow{}}
+	beforeMs, ok := millisAbove(before)
+	if !ok {
+		return page, nil
+	}
+	err := s.view(ctx, func(r *store.Reader) error {
+		rows, err := listWorkflows(r, p, beforeMs, limit+1)
+		if err != nil {
+			return err
+		}
+		if len(rows) > limit {
+			rows = rows[:limit]
+			page.Cursor = atMs(rows[limit-1].CreatedMs)
+		}
+		for i := range rows {
+			no := rows[i].Published
+			if p.Environment == chargehand.Test && rows[i].Draft != 0 {
+				no = rows[i].Draft
+			}
+			revision, err := r.RevisionByNo(no)
+			if err != nil {
+				return err
+			}
+			page.Data = append(page.Data, shownWorkflow(&rows[i], &revision))
+		}
+		return nil
+	})
+	return page, err
+}
+
+// millisAbove is the smallest millisecond that is not before t, so that "created_ms is less
+// than it" means "created before t". ok is false if nothing can have been created before t.
+func millisAbove(t time.Time) (ms int64, ok bool) {
+	if t.IsZero() {
+		return 0, true
+	}
+	ms = t.UnixMilli()
+	if t.After(time.UnixMilli(ms)) {
+		ms++
+	}
+	return ms, ms > 0
+}
+
+// listWorkflows reads a page of the workflows that can be started, newest first.
+func listWorkflows(r *store.Reader, p *Principal, beforeMs int64, limit int) ([]store.Workflow, error) {
+	drafts := p.Environment == chargehand.Test
+	if p.Workflows == nil {
+		return r.ListWorkflows(p.AccountNo, drafts, beforeMs, limit)
+	}
+	var rows []store.Workflow
+	for _, id := range p.Workflows {
+		row, err := r.WorkflowByID(p.AccountNo, id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if row.DeletedMs == 0 && (drafts || row.Published != 0) && (beforeMs == 0 || row.CreatedMs < beforeMs) {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, func(a, b store.Workflow) int { return int(b.CreatedMs - a.CreatedMs) })
+	return rows[:min(len(rows), limit)], nil
+}
+
+// readable finds a workflow of which the principal can start something; others are not
+// there for readers. Codes: workflow_not_found.
+func (s *Service) readable(ctx context.Context, p *Principal, id chargehand.WorkflowID) (*currentWorkflow, store.Revision, error) {
+	w, err := s.current(ctx, p, id)
+	if err != nil {
+		return nil, store.Revision{}, err
+	}
+	revision, ok := w.revision(p.Environment)
+	if !ok {
+		return nil, store.Revision{}, workflowNotFound()
+	}
+	return w, revision, nil
 }
 
 // GetWorkflow returns one workflow. Codes: workflow_not_found.
 func (s *Service) GetWorkflow(ctx context.Context, p *Principal, id chargehand.WorkflowID) (*WorkflowDetail, error) {
-	panic("unfinished")
+	w, revision, err := s.readable(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	detail := &WorkflowDetail{
+		Workflow: shownWorkflow(&w.row, &revision), Revision: revision.Number, PublishedVersion: w.published.Version,
+	}
+	compiled, err := s.plans.Plan(ctx, revision.No)
+	if err != nil {
+		return nil, storageError(err)
+	}
+	detail.InputSchema = inputSchema(compiled)
+	detail.Definition = expr.Marshal(compiled.Definition())
+	err = s.view(ctx, func(r *store.Reader) error {
+		definition, err := r.Definition(revision.Definition)
+		detail.Source, detail.SourceType = definition.Source, definition.MediaType
+		return err
+	})
+	return detail, err
 }
 
-// ApplyWorkflow creates a workflow, a version or a revision, and publishes it unless it is a
-// draft. Identical content under the same version changes nothing.
-// Codes: invalid_body (neither YAML nor JSON), definition_invalid, payload_too_large,
-// workflow_not_found (outside the key's list), idempotency_key_reused, idempotency_in_progress.
-func (s *Service) ApplyWorkflow(ctx context.Context, p *Principal, r ApplyWorkflow) (w *AppliedWorkflow, replayed bool, err error) {
-	panic("unfinished")
-}
-
-// ValidateWorkflow checks a definition and stores nothing. Codes: payload_too_large,
-// invalid_body (neither YAML nor JSON).
-func (s *Service) ValidateWorkflow(ctx context.Context, p *Principal, definition []byte) (*Validation, error) {
-	panic("unfinished")
+// inputSchema is the JSON Schema of the input as the definition has it; nil if none.
+func inputSchema(p *plan.Plan) []byte {
+	input := p.Document().Input
+	if input == nil || input.Schema == nil || !input.Schema.Document.Present() {
+		return nil
+	}
+	return expr.Marshal(input.Schema.Document.Value)
 }
 
 // DeleteWorkflow takes a workflow out of lists and refuses new starts. What runs goes on, and
 // executions stay readable. Codes: workflow_not_found.
 func (s *Service) DeleteWorkflow(ctx context.Context, p *Principal, id chargehand.WorkflowID) error {
-	panic("unfinished")
-}
-
-// ListVersions lists the versions of a workflow. Codes: workflow_not_found.
-func (s *Service) ListVersions(ctx context.Context, p *Principal, id chargehand.WorkflowID, limit int, after Cursor) (*VersionPage, error) {
-	panic("unfinished")
-}
-
-// GetVersion returns one version. Codes: workflow_not_found, version_not_found.
-func (s *Service) GetVersion(ctx context.Context, p *Principal, id chargehand.WorkflowID, version string) (*Version, error) {
-	panic("unfinished")
-}
-
-// PublishVersion moves the published pointer to the newest revision of a version.
-// Codes: workflow_not_found, version_not_found, idempotency_key_reused, idempotency_in_progress.
-func (s *Service) PublishVersion(ctx context.Context, p *Principal, id chargehand.WorkflowID, version string, i *Idempotency) (v *Version, replayed bool, err error) {
-	panic("unfinished")
+	w, err := s.current(ctx, p, id)
+	if err != nil {
+		return err
+	}
+	err = s.update(ctx, func(tx *store.Tx) error { return tx.DeleteWorkflow(w.row.No, s.nowMs()) })
+	s.workflows.forget(workflowKey{p.AccountNo, id})
+	if errors.Is(err, store.ErrConflict) {
+		return workflowNotFound()
+	}
+	return err
 }

@@ -1,0 +1,313 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// The media types of definitions.
+const (
+	mediaYAML = "application/yaml"
+	mediaJSON = "application/json"
+)
+
+// ApplyWorkflow is the request to create or update a workflow.
+type ApplyWorkflow struct {
+	Definition  []byte // YAML or JSON
+	MediaType   string // application/yaml or application/json
+	Draft       bool   // do not publish
+	Idempotency *Idempotency
+}
+
+// AppliedWorkflow tells what became of it. Version is the one that was applied.
+type AppliedWorkflow struct {
+	Workflow
+	Revision int64 // counts from 1 within the version
+	Draft    bool
+	Created  bool // the workflow is new
+	Warnings []chargehand.FieldError
+}
+
+// Validation tells what is wrong with a definition.
+type Validation struct {
+	Valid    bool
+	Errors   []chargehand.FieldError // at most 100
+	Warnings []chargehand.FieldError // at most 100
+}
+
+// ValidateWorkflow checks a definition and stores nothing. Codes: payload_too_large.
+func (s *Service) ValidateWorkflow(_ context.Context, _ *Principal, definition []byte) (*Validation, error) {
+	if err := s.checkDefinitionSize(definition); err != nil {
+		return nil, err
+	}
+	_, problems, _ := s.plans.compile(definition)
+	return &Validation{
+		Valid: !problems.HasErrors(), Errors: fieldErrors(problems.Errors()), Warnings: fieldErrors(problems.Warnings()),
+	}, nil
+}
+
+func (s *Service) checkDefinitionSize(definition []byte) error {
+	if int64(len(definition)) <= s.limits.DefinitionBytes {
+		return nil
+	}
+	return chargehand.NewError(chargehand.CodePayloadTooLarge,
+		"The definition is larger than "+strconv.FormatInt(s.limits.DefinitionBytes, 10)+" bytes, the limit.")
+}
+
+// ApplyWorkflow creates a workflow, a version or a revision, and publishes it unless it is a
+// draft. Identical content under the same version changes nothing, whether it is written in
+// YAML or JSON; only a draft that is applied again as no draft is published.
+// Codes: invalid_body or invalid_json (neither YAML nor JSON), definition_invalid,
+// payload_too_large, workflow_not_found (outside the key's list), idempotency_key_reused,
+// idempotency_in_progress.
+func (s *Service) ApplyWorkflow(ctx context.Context, p *Principal, r ApplyWorkflow) (w *AppliedWorkflow, replayed bool, err error) {
+	return once(ctx, s, p, r.Idempotency,
+		func(c *claim) (*AppliedWorkflow, error) { return s.apply(ctx, p, &r, c) },
+		func(c *claim) (*AppliedWorkflow, error) { return s.applied(ctx, p, &r, c.found) })
+}
+
+// application is one definition on its way into the store.
+type application struct {
+	account  int64
+	request  *ApplyWorkflow
+	plan     *plan.Plan
+	source   [sha256.Size]byte
+	nowMs    int64
+	workflow store.Workflow // zero: there is none of that name
+	newest   store.Revision // of the version; zero: there is none
+	same     bool           // newest has the same content
+}
+
+// errChanged is returned out of a transaction that finds other rows than those that the
+// decision was made on.
+var errChanged = errors.New("the workflow was changed in between")
+
+func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *claim) (*AppliedWorkflow, error) {
+	if err := s.checkDefinitionSize(r.Definition); err != nil {
+		return nil, err
+	}
+	compiled, problems, readable := s.plans.compile(r.Definition)
+	if compiled == nil {
+		return nil, refusedDefinition(r, problems, readable)
+	}
+	a := &application{
+		account: p.AccountNo, request: r, plan: compiled, source: sha256.Sum256(r.Definition), nowMs: s.nowMs(),
+	}
+	for {
+		if err := s.compareDefinition(ctx, p, a); err != nil {
+			return nil, err
+		}
+		applied, err := s.writeDefinition(ctx, a, c)
+		if errors.Is(err, errChanged) {
+			continue // somebody else made progress
+		}
+		if err != nil {
+			return nil, err
+		}
+		applied.Warnings = fieldErrors(problems.Warnings())
+		return applied, nil
+	}
+}
+
+// refusedDefinition is the error for a definition that is not valid.
+func refusedDefinition(r *ApplyWorkflow, problems dsl.Problems, readable bool) error {
+	found := fieldErrors(problems.Errors())
+	if readable {
+		detail := "The definition has " + strconv.Itoa(len(found)) + " problems."
+		if len(found) == 1 {
+			detail = "The definition is not valid: " + found[0].Detail
+		}
+		return chargehand.NewError(chargehand.CodeDefinitionInvalid, detail, found...)
+	}
+	code := chargehand.CodeInvalidBody
+	if r.MediaType == mediaJSON {
+		code = chargehand.CodeInvalidJSON
+	}
+	return chargehand.NewError(code, "The definition is neither YAML nor JSON: "+found[0].Detail, found...)
+}
+
+// compareDefinition reads what stands under the name and version of the definition. The
+// comparison may compile what is stored, so it is done outside of the transaction.
+// Codes: workflow_not_found.
+func (s *Service) compareDefinition(ctx context.Context, p *Principal, a *application) error {
+	a.workflow, a.newest, a.same = store.Workflow{}, store.Revision{}, false
+	document := a.plan.Document()
+	err := s.view(ctx, func(r *store.Reader) (err error) {
+		if a.workflow, err = r.WorkflowByName(p.AccountNo, document.Namespace, document.Name); err == nil {
+			a.newest, err = r.RevisionByVersion(a.workflow.No, document.Version, true)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	// A key that is limited to some workflows neither makes new ones nor learns of others.
+	if p.Workflows != nil && (a.workflow.No == 0 || !p.Sees(a.workflow.ID)) {
+		return workflowNotFound()
+	}
+	if a.newest.No == 0 {
+		return nil
+	}
+	if a.same = string(a.newest.Digest) == string(a.source[:]); a.same {
+		return nil
+	}
+	stored, err := s.plans.Plan(ctx, a.newest.No)
+	if err != nil {
+		return storageError(err)
+	}
+	a.same = stored.Digest() == a.plan.Digest()
+	return nil
+}
+
+// writeDefinition stores what compareDefinition found to be new. Errors: errChanged.
+func (s *Service) writeDefinition(ctx context.Context, a *application, c *claim) (applied *AppliedWorkflow, err error) {
+	if a.same && (a.request.Draft || !a.newest.Draft) && c == nil {
+		return a.result(&a.workflow, &a.newest, false), nil
+	}
+	var revisionNo int64
+	err = s.update(ctx, func(tx *store.Tx) error {
+		row, revision, created, err := a.write(tx)
+		if err != nil {
+			return err
+		}
+		revisionNo = revision.No
+		applied = a.result(row, revision, created)
+		status := statusOK
+		if created {
+			status = statusCreated
+		}
+		return c.record(tx, status, "workflow "+strconv.FormatInt(revision.No, 10), row.ID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.workflows.forget(workflowKey{a.account, applied.ID})
+	s.plans.add(revisionNo, a.source, len(a.request.Definition), a.plan)
+	return applied, nil
+}
+
+func (a *application) result(row *store.Workflow, revision *store.Revision, created bool) *AppliedWorkflow {
+	return &AppliedWorkflow{
+		Workflow: shownWorkflow(row, revision), Revision: revision.Number, Draft: revision.Draft, Created: created,
+	}
+}
+
+func (a *application) write(tx *store.Tx) (row *store.Workflow, revision *store.Revision, created bool, err error) {
+	document := a.plan.Document()
+	if err := a.check(tx); err != nil {
+		return nil, nil, false, err
+	}
+	workflow, newest := a.workflow, a.newest // the transaction may be undone
+	row, revision = &workflow, &newest
+	if a.same {
+		if revision.Draft && !a.request.Draft {
+			err = movePointer(tx, row, revision, a.nowMs)
+		}
+		return row, revision, false, err
+	}
+	if created = row.No == 0; created {
+		*row = store.Workflow{
+			ID: newID[chargehand.WorkflowID](a.nowMs), Account: a.account,
+			Namespace: document.Namespace, Name: document.Name, CreatedMs: a.nowMs,
+		}
+		if err := tx.InsertWorkflow(row); err != nil {
+			return nil, nil, false, err
+		}
+	}
+	media := mediaYAML
+	if a.request.MediaType == mediaJSON {
+		media = mediaJSON
+	}
+	definition := store.Definition{Account: a.account, Digest: a.source[:], MediaType: media, Source: a.request.Definition}
+	if err := tx.PutDefinition(&definition); err != nil {
+		return nil, nil, false, err
+	}
+	*revision = store.Revision{
+		Workflow: row.No, Version: document.Version, Definition: definition.No, Digest: a.source[:],
+		Title: document.Title, Draft: a.request.Draft, CreatedMs: a.nowMs,
+	}
+	if err := tx.InsertRevision(revision); err != nil {
+		return nil, nil, false, err
+	}
+	if !a.request.Draft {
+		return row, revision, created, movePointer(tx, row, revision, a.nowMs)
+	}
+	row.Draft, row.UpdatedMs = revision.No, max(a.nowMs, row.UpdatedMs)
+	return row, revision, created, tx.UpdateWorkflow(row)
+}
+
+// check tells whether the rows are still those that the decision was made on.
+func (a *application) check(tx *store.Tx) error {
+	document := a.plan.Document()
+	row, err := tx.WorkflowByName(a.account, document.Namespace, document.Name)
+	if errors.Is(err, store.ErrNotFound) && a.workflow.No == 0 {
+		return nil
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if row != a.workflow {
+		return errChanged
+	}
+	newest, err := tx.RevisionByVersion(row.No, document.Version, true)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if newest.No != a.newest.No {
+		return errChanged
+	}
+	return nil
+}
+
+// applied shows again what the same request made before.
+func (s *Service) applied(ctx context.Context, p *Principal, r *ApplyWorkflow, found *store.Idempotency) (*AppliedWorkflow, error) {
+	_, number, _ := strings.Cut(found.Kind, " ")
+	revisionNo, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	var row store.Workflow
+	var revision store.Revision
+	err = s.view(ctx, func(reader *store.Reader) (err error) {
+		if row, err = reader.WorkflowByID(p.AccountNo, chargehand.WorkflowID(found.Resource)); err == nil {
+			revision, err = reader.RevisionByNo(revisionNo)
+		}
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) || err == nil && !p.Sees(row.ID) {
+		return nil, workflowNotFound()
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, problems, _ := s.plans.compile(r.Definition)
+	return &AppliedWorkflow{
+		Workflow: shownWorkflow(&row, &revision), Revision: revision.Number, Draft: revision.Draft,
+		Created: found.Status == statusCreated, Warnings: fieldErrors(problems.Warnings()),
+	}, nil
+}
+
+// ApplyFromOperator applies a definition for the operator of the installation: in the first
+// account, published at once. Codes: as ApplyWorkflow.
+func (s *Service) ApplyFromOperator(ctx context.Context, definition []byte) (*AppliedWorkflow, error) {
+	account, err := FirstAccount(ctx, s.store, s.now())
+	if err != nil {
+		return nil, err
+	}
+	media := mediaYAML
+	if start := bytes.TrimLeft(definition, " \t\r\n"); len(start) > 0 && start[0] == '{' {
+		media = mediaJSON
+	}
+	operator := &Principal{Account: account.ID, AccountNo: account.No, Environment: chargehand.Live, Scopes: PresetAll}
+	applied, _, err := s.ApplyWorkflow(ctx, operator, ApplyWorkflow{Definition: definition, MediaType: media})
+	return applied, err
+}

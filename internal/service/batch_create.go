@@ -1,0 +1,245 @@
+package service
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// CreateBatch is the request to start a batch.
+type CreateBatch struct {
+	Workflow    chargehand.WorkflowID
+	Version     string     // empty: the current one
+	Body        expr.Value // an object with `items` and perhaps `concurrency`
+	Idempotency *Idempotency
+	View        View
+}
+
+// CreateBatch starts one execution per item. All of them are durable when it returns, or
+// none. The answer says pending, as CreateExecution's says initial.
+// Codes: workflow_not_found, version_not_found, invalid_body, unknown_field, items_empty,
+// too_many_items, input_invalid, idempotency_key_reused, idempotency_in_progress.
+func (s *Service) CreateBatch(ctx context.Context, p *Principal, r CreateBatch) (b *Batch, replayed bool, err error) {
+	return once(ctx, s, p, r.Idempotency,
+		func(c *claim) (*Batch, error) { return s.createBatch(ctx, p, &r, c) },
+		func(c *claim) (*Batch, error) { return s.createdBatch(ctx, p, c.found, r.View) })
+}
+
+func (s *Service) createBatch(ctx context.Context, p *Principal, r *CreateBatch, c *claim) (*Batch, error) {
+	w, revision, err := s.startable(ctx, p, r.Workflow, r.Version)
+	if err != nil {
+		return nil, err
+	}
+	items, concurrency, err := s.readItems(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := s.plans.Plan(ctx, revision.No)
+	if err != nil {
+		return nil, storageError(err)
+	}
+	if err := checkItems(compiled, items); err != nil {
+		return nil, err
+	}
+	nowMs := s.nowMs()
+	row := store.Batch{
+		ID: newID[chargehand.BatchID](nowMs), Account: p.AccountNo, Environment: p.Environment,
+		Workflow: w.row.No, Revision: revision.No, Total: int64(len(items)),
+		Wanted: int(concurrency), Concurrency: int(min(concurrency, int64(s.limits.Concurrency))),
+	}
+	rows, files, err := s.batchRows(ctx, p, &row, items)
+	if err != nil {
+		return nil, err
+	}
+	err = s.update(ctx, func(tx *store.Tx) error {
+		if err := insertBatch(tx, &row, rows, files); err != nil {
+			return err
+		}
+		return c.record(tx, statusAccepted, "batch", row.ID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.engine.BatchReady(row.No)
+	s.names.workflows.put(row.Workflow, w.row.ID)
+	s.names.versions.put(row.Revision, revision.Version)
+	s.names.batches.put(row.No, row.ID)
+	if r.View.Wait > 0 {
+		return s.awaitBatch(ctx, p, row.ID, r.View)
+	}
+	b := freshBatch(&row, startNames{w.row.ID, revision.Version}, r.View)
+	b.entries = make([]batchEntry, len(rows))
+	for i := range rows {
+		b.entries[i] = batchEntry{id: rows[i].ID, input: rows[i].Input, status: chargehand.Initial}
+	}
+	return b, nil
+}
+
+// readItems reads the body of a batch. Codes: invalid_body, unknown_field, items_empty,
+// too_many_items.
+func (s *Service) readItems(body expr.Value) (items []any, concurrency int64, err error) {
+	f, err := openBody(body, "items", "concurrency")
+	if err != nil {
+		return nil, 0, err
+	}
+	list, ok := f.values["items"].([]any)
+	switch {
+	case !f.has("items"):
+		f.fail("items", "required", "The field \"items\" is missing.")
+	case !ok:
+		f.wrongType("items", "an array of objects")
+	}
+	concurrency = f.positive("concurrency", defaultConcurrency)
+	if len(list) <= s.limits.BatchItems {
+		for i, item := range list {
+			if _, ok := item.(map[string]any); !ok && len(f.wrong) < maxFields {
+				f.failAt([]string{"items", strconv.Itoa(i)}, "wrong_type", "An item must be an object, not "+kindOf(item)+".")
+			}
+		}
+	}
+	switch err := f.err(); {
+	case err != nil:
+		return nil, 0, err
+	case len(list) == 0:
+		return nil, 0, chargehand.NewError(chargehand.CodeItemsEmpty, "A batch needs at least one item.",
+			chargehand.FieldError{Pointer: "/items", Code: string(chargehand.CodeItemsEmpty), Detail: "The array is empty."})
+	case len(list) > s.limits.BatchItems:
+		detail := "A batch has at most " + strconv.Itoa(s.limits.BatchItems) + " items; this one has " + strconv.Itoa(len(list)) + "."
+		return nil, 0, chargehand.NewError(chargehand.CodeTooManyItems, detail,
+			chargehand.FieldError{Pointer: "/items", Code: string(chargehand.CodeTooManyItems), Detail: detail})
+	}
+	return list, concurrency, nil
+}
+
+// checkItems validates every item before anything starts. Codes: input_invalid.
+func checkItems(p *plan.Plan, items []any) error {
+	if p.InputSchema == nil {
+		return nil
+	}
+	var wrong []chargehand.FieldError
+	for i, item := range items {
+		if wrong = schemaProblems(wrong, p, item, "/items/"+strconv.Itoa(i)); len(wrong) >= maxFields {
+			break
+		}
+	}
+	return inputInvalid(wrong)
+}
+
+// arenaBytes is how much memory the inputs of a batch are encoded into at a time.
+const arenaBytes = 64 << 10
+
+// batchRows makes the rows of the executions, and by item the numbers of the files that the
+// items refer to.
+func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, items []any) (rows []store.Execution, files map[int][]int64, err error) {
+	rows = make([]store.Execution, len(items))
+	ids := newSequence(b.ID.Milli())
+	arena := make([]byte, 0, arenaBytes)
+	for i, item := range items {
+		if len(arena) > arenaBytes/2 {
+			arena = make([]byte, 0, arenaBytes)
+		}
+		from := len(arena)
+		arena = expr.Append(arena, item)
+		data := arena[from:len(arena):len(arena)]
+		if mayRefer(data) {
+			used, relative, err := s.itemFiles(ctx, p, item)
+			if err != nil {
+				return nil, nil, err
+			}
+			if len(used) > 0 {
+				if files == nil {
+					files = make(map[int][]int64)
+				}
+				files[i], data = used, relative
+			}
+		}
+		row := &rows[i]
+		*row = store.Execution{
+			Account: b.Account, Environment: b.Environment, Workflow: b.Workflow, Revision: b.Revision, Machine: machine.Revision,
+			Item: int64(i), Status: chargehand.Initial, Phase: chargehand.Pending, Run: store.RunQueued,
+		}
+		ids.next(row.ID[:])
+		if row.Input, err = s.pack(ctx, data); err != nil {
+			return nil, nil, err
+		}
+	}
+	return rows, files, nil
+}
+
+// itemFiles finds the files that an item refers to, and encodes it with relative references.
+func (s *Service) itemFiles(ctx context.Context, p *Principal, item expr.Value) (used []int64, data []byte, err error) {
+	var known map[chargehand.FileID]int64
+	err = s.view(ctx, func(r *store.Reader) (err error) {
+		known, err = knownFiles(r, p.AccountNo, p.Environment, item)
+		return err
+	})
+	if err != nil || len(known) == 0 {
+		return nil, nil, err
+	}
+	for _, no := range known {
+		used = append(used, no)
+	}
+	return used, expr.Marshal(withBase(item, "", known)), nil
+}
+
+// insertBatch writes all rows of a batch.
+func insertBatch(tx *store.Tx, b *store.Batch, rows []store.Execution, files map[int][]int64) error {
+	if err := tx.InsertBatch(b); err != nil {
+		return err
+	}
+	for i := range rows {
+		rows[i].Batch = b.No
+		if err := tx.InsertExecution(&rows[i]); err != nil {
+			return err
+		}
+		for _, file := range files[i] {
+			if err := tx.UseFile(file, rows[i].No); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// awaitBatch waits for a batch that the principal has just started.
+func (s *Service) awaitBatch(ctx context.Context, p *Principal, id chargehand.BatchID, v View) (b *Batch, err error) {
+	err = s.await(ctx, id, v.Wait, func(ctx context.Context) (settled bool, err error) {
+		b, err = s.readBatch(ctx, v, func(r *store.Reader) (store.Batch, error) {
+			row, err := r.BatchByID(p.AccountNo, p.Environment, id)
+			return row, notFoundIs(err, batchNotFound)
+		})
+		return err == nil && b.Status.Final(), err
+	})
+	return b, err
+}
+
+// createdBatch answers a repeated start.
+func (s *Service) createdBatch(ctx context.Context, p *Principal, found *store.Idempotency, v View) (*Batch, error) {
+	id := chargehand.BatchID(found.Resource)
+	if v.Wait > 0 {
+		return s.awaitBatch(ctx, p, id, v)
+	}
+	var b *Batch
+	err := s.view(ctx, func(r *store.Reader) error {
+		row, err := r.BatchByID(p.AccountNo, p.Environment, id)
+		if err != nil {
+			return notFoundIs(err, batchNotFound)
+		}
+		workflow, err := s.names.workflow(r, row.Workflow)
+		if err != nil {
+			return err
+		}
+		if !p.Sees(workflow) {
+			return batchNotFound()
+		}
+		version, err := s.names.version(r, row.Revision)
+		b = freshBatch(&row, startNames{workflow, version}, v)
+		return err
+	})
+	return b, err
+}

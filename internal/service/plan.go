@@ -1,0 +1,170 @@
+package service
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// maxPlanBytes bounds the sources of the plans that are kept. A plan takes a few times as
+// much memory as its source.
+const maxPlanBytes = 32 << 20
+
+// Plans finds compiled plans by the number of the revision. Plans of equal definitions are
+// compiled once; the least recently used ones are forgotten. It implements engine.Plans and
+// is safe for concurrent use.
+type Plans struct {
+	db      *store.Store
+	options plan.Options
+
+	mu         sync.Mutex
+	byRevision map[int64]*list.Element
+	byDigest   map[[sha256.Size]byte]*list.Element // by the digest of the source
+	recent     list.List                           // of *cachedPlan, the latest used first
+	bytes      int
+	maxBytes   int
+}
+
+type cachedPlan struct {
+	plan      *plan.Plan
+	digest    [sha256.Size]byte
+	bytes     int
+	revisions []int64
+}
+
+// NewPlans returns an empty cache over the revisions of db. The options count for what is
+// applied; what was applied before is run as far as an activity allows it (T80).
+func NewPlans(db *store.Store, options plan.Options) *Plans {
+	return &Plans{
+		db: db, options: options, maxBytes: maxPlanBytes,
+		byRevision: make(map[int64]*list.Element), byDigest: make(map[[sha256.Size]byte]*list.Element),
+	}
+}
+
+// Plan returns the plan of a revision. Errors: store.ErrNotFound, store.ErrUnavailable.
+func (c *Plans) Plan(ctx context.Context, revisionNo int64) (*plan.Plan, error) {
+	if p := c.cached(revisionNo); p != nil {
+		return p, nil
+	}
+	var source []byte
+	var digest [sha256.Size]byte
+	err := c.db.View(ctx, func(r *store.Reader) error {
+		revision, err := r.RevisionByNo(revisionNo)
+		if err != nil {
+			return err
+		}
+		definition, err := r.Definition(revision.Definition)
+		source = definition.Source
+		copy(digest[:], definition.Digest)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read definition: %w", err)
+	}
+	if p := c.share(revisionNo, digest); p != nil {
+		return p, nil
+	}
+	document, problems := dsl.Parse(source)
+	if document == nil || problems.HasErrors() {
+		return nil, fmt.Errorf("parse stored definition of revision %d: %w", revisionNo, problems.Err())
+	}
+	compiled, problems := plan.Compile(document, plan.Options{Run: anyRun, Limits: c.options.Limits})
+	if compiled == nil {
+		return nil, fmt.Errorf("compile stored definition of revision %d: %w", revisionNo, problems.Err())
+	}
+	return c.add(revisionNo, digest, len(source), compiled), nil
+}
+
+// anyRun allows every kind of process: a definition that was accepted once is compiled
+// again, and the activity refuses to run what is not allowed any more.
+var anyRun = []string{"shell", "script"}
+
+// cached finds a plan by its revision and counts the use.
+func (c *Plans) cached(revisionNo int64) *plan.Plan {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	element := c.byRevision[revisionNo]
+	if element == nil {
+		return nil
+	}
+	c.recent.MoveToFront(element)
+	return element.Value.(*cachedPlan).plan
+}
+
+// share finds a plan of an equal definition for another revision.
+func (c *Plans) share(revisionNo int64, digest [sha256.Size]byte) *plan.Plan {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	element := c.byDigest[digest]
+	if element == nil {
+		return nil
+	}
+	cached := element.Value.(*cachedPlan)
+	if c.byRevision[revisionNo] == nil {
+		cached.revisions = append(cached.revisions, revisionNo)
+		c.byRevision[revisionNo] = element
+	}
+	return cached.plan
+}
+
+// add keeps a plan and returns the one that is kept: another caller may have been first.
+func (c *Plans) add(revisionNo int64, digest [sha256.Size]byte, bytes int, p *plan.Plan) *plan.Plan {
+	if first := c.share(revisionNo, digest); first != nil {
+		return first
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if element := c.byDigest[digest]; element != nil {
+		return element.Value.(*cachedPlan).plan
+	}
+	element := c.recent.PushFront(&cachedPlan{plan: p, digest: digest, bytes: bytes, revisions: []int64{revisionNo}})
+	c.byRevision[revisionNo], c.byDigest[digest] = element, element
+	c.bytes += bytes
+	for c.bytes > c.maxBytes && c.recent.Len() > 1 {
+		c.forget(c.recent.Back())
+	}
+	return p
+}
+
+func (c *Plans) forget(element *list.Element) {
+	cached := c.recent.Remove(element).(*cachedPlan)
+	for _, no := range cached.revisions {
+		delete(c.byRevision, no)
+	}
+	delete(c.byDigest, cached.digest)
+	c.bytes -= cached.bytes
+}
+
+// compile reads and compiles a definition that is applied now. The plan is nil if there are
+// errors; readable is false if the text is no YAML or JSON at all.
+func (c *Plans) compile(source []byte) (p *plan.Plan, problems dsl.Problems, readable bool) {
+	document, problems := dsl.Parse(source)
+	if document == nil || problems.HasErrors() {
+		return nil, problems, !errors.Is(problems.Err(), dsl.ErrSyntax)
+	}
+	p, more := plan.Compile(document, c.options)
+	problems = append(problems, more...)
+	problems.Sort()
+	return p, problems, true
+}
+
+// fieldErrors shows problems of a definition to callers.
+func fieldErrors(problems dsl.Problems) []chargehand.FieldError {
+	list := make([]chargehand.FieldError, 0, len(problems))
+	for _, p := range problems[:min(len(problems), maxFields)] {
+		detail := p.Detail
+		if p.Hint != "" {
+			detail += " " + p.Hint
+		}
+		list = append(list, chargehand.FieldError{Pointer: p.Pointer, Code: p.Code, Detail: detail, Line: p.Line, Column: p.Column})
+	}
+	return list
+}

@@ -1,0 +1,196 @@
+package service
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// linkHalf is the part of time that entity tags cover: half the life of a link, so that an
+// answer "not modified" never leaves a link with less than half of it to live.
+const linkHalf = linkLife / 2
+
+// GetExecution reads an execution under its workflow. Codes: execution_not_found.
+func (s *Service) GetExecution(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, v View) (e *Execution, err error) {
+	err = s.await(ctx, id, v.Wait, func(ctx context.Context) (settled bool, err error) {
+		e, err = s.readExecution(ctx, v, func(r *store.Reader) (store.Execution, error) {
+			return s.findExecution(r, p, workflow, id)
+		})
+		return err == nil && executionSettled(e.Status), err
+	})
+	return e, err
+}
+
+// awaitExecution waits for an execution that the principal has just started.
+func (s *Service) awaitExecution(ctx context.Context, p *Principal, id chargehand.ExecutionID, v View) (e *Execution, err error) {
+	err = s.await(ctx, id, v.Wait, func(ctx context.Context) (settled bool, err error) {
+		e, err = s.readExecution(ctx, v, func(r *store.Reader) (store.Execution, error) {
+			row, err := r.ExecutionByID(p.AccountNo, p.Environment, id)
+			return row, notFoundIs(err, executionNotFound)
+		})
+		return err == nil && executionSettled(e.Status), err
+	})
+	return e, err
+}
+
+// executionSettled tells whether waiting any longer makes sense.
+func executionSettled(status chargehand.Status) bool {
+	return status.Final() || status == chargehand.HumanInTheLoop
+}
+
+// findExecution reads the row of an execution that stands under the workflow and that the
+// principal can see. Codes: execution_not_found.
+func (s *Service) findExecution(r *store.Reader, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID) (store.Execution, error) {
+	if !p.Sees(workflow) {
+		return store.Execution{}, executionNotFound()
+	}
+	row, err := r.ExecutionByID(p.AccountNo, p.Environment, id)
+	if err != nil {
+		return row, notFoundIs(err, executionNotFound)
+	}
+	own, err := s.names.workflow(r, row.Workflow)
+	if err == nil && own != workflow {
+		err = executionNotFound()
+	}
+	return row, err
+}
+
+// snapshot is what one View has read about an execution.
+type snapshot struct {
+	row     store.Execution
+	names   startNames
+	batch   chargehand.BatchID
+	outcome store.Outcome
+	files   []store.File // the result files; none: output.json
+}
+
+// readExecution reads and shows one execution with its output.
+func (s *Service) readExecution(ctx context.Context, v View, find func(*store.Reader) (store.Execution, error)) (*Execution, error) {
+	var x snapshot
+	err := s.view(ctx, func(r *store.Reader) (err error) {
+		if x.row, err = find(r); err == nil {
+			err = s.complete(r, &x)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.show(&x, v)
+	if err == nil && x.row.Status == chargehand.Finished {
+		e.Output, err = s.showOutput(ctx, &x, v)
+	}
+	return e, err
+}
+
+// complete reads what belongs to the row.
+func (s *Service) complete(r *store.Reader, x *snapshot) (err error) {
+	if x.names, err = s.startNames(r, &x.row); err != nil {
+		return err
+	}
+	if x.batch, err = s.names.batch(r, x.row.Batch); err != nil || !x.row.Status.Final() {
+		return err
+	}
+	if x.outcome, err = r.Outcome(x.row.No); err != nil || x.outcome.Files == nil {
+		return err
+	}
+	ids, err := parseStored(x.outcome.Files)
+	if err != nil {
+		return err
+	}
+	list, _ := ids.([]any)
+	for _, v := range list {
+		var id chargehand.FileID
+		text, _ := v.(string)
+		if err := id.UnmarshalText([]byte(text)); err != nil {
+			return err
+		}
+		file, err := r.FileByID(x.row.Account, x.row.Environment, id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		x.files = append(x.files, file)
+	}
+	return nil
+}
+
+// show is everything about an execution but its output.
+func (s *Service) show(x *snapshot, v View) (*Execution, error) {
+	row := &x.row
+	e := &Execution{
+		ID: row.ID, Workflow: x.names.workflow, WorkflowVersion: x.names.version, Environment: row.Environment,
+		Status: row.Status, Phase: row.Phase, Batch: x.batch, RetryOf: row.RetryOf,
+		CreatedAt: row.ID.Time(), StartedAt: atMs(row.StartedMs), FinishedAt: atMs(row.FinishedMs),
+	}
+	now := s.now()
+	e.ETag = executionTag(e, now)
+	switch {
+	case row.Status == chargehand.Errored:
+		fault, err := engine.DecodeFault(x.outcome.Fault)
+		if err != nil {
+			return nil, err
+		}
+		shown := ExecutionError(fault)
+		e.Error = &shown
+	case row.Status == chargehand.Finished && len(x.files) > 0:
+		for i := range x.files {
+			e.Results = append(e.Results, s.result(&x.files[i], v, now))
+		}
+	case row.Status == chargehand.Finished:
+		file := outputFile(row, &x.outcome)
+		e.Results = []Result{s.result(&file, v, now)}
+	}
+	return e, nil
+}
+
+func (s *Service) result(f *store.File, v View, now time.Time) Result {
+	expires := linkExpiry(now)
+	return Result{
+		Filename: f.Name, Size: f.Size, ContentType: f.MediaType, SHA256: hex.EncodeToString(f.Digest),
+		URL: s.link(v.BaseURL, linkKind(f), f.Environment, f.ID, expires), ExpiresAt: expires,
+	}
+}
+
+// showOutput is the output with absolute references: those to the result files.
+func (s *Service) showOutput(ctx context.Context, x *snapshot, v View) ([]byte, error) {
+	data, err := s.unpack(ctx, x.outcome.Output)
+	if err != nil || len(x.files) == 0 || !mayRefer(data) {
+		return data, err
+	}
+	value, err := parseStored(data)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[chargehand.FileID]int64, len(x.files))
+	for i := range x.files {
+		known[x.files[i].ID] = x.files[i].No
+	}
+	return expr.Marshal(withBase(value, v.BaseURL, known)), nil
+}
+
+// executionTag changes whenever the answer does, and every half-hour, because of the links.
+func executionTag(e *Execution, now time.Time) string {
+	tag := make([]byte, 0, 40)
+	tag = append(tag, 'a'+byte(e.Status), 'a'+byte(e.Phase))
+	for _, n := range [...]int64{milliOf(e.StartedAt), milliOf(e.FinishedAt), now.UnixMilli() / linkHalf.Milliseconds()} {
+		tag = strconv.AppendInt(append(tag, '-'), n, 36)
+	}
+	return string(tag)
+}
+
+func milliOf(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}

@@ -1,0 +1,175 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// Retention is how long things are kept after their end. Zero fields stand for the defaults.
+type Retention struct {
+	Live time.Duration // default 30 days
+	Test time.Duration // default 7 days
+}
+
+func (r Retention) withDefaults() Retention {
+	const day = 24 * time.Hour
+	if r.Live == 0 {
+		r.Live = 30 * day
+	}
+	if r.Test == 0 {
+		r.Test = 7 * day
+	}
+	return r
+}
+
+const (
+	// looseLife is how long content stays that nothing refers to.
+	looseLife = time.Hour
+	// sweepRows bounds the rows that one step of the sweep deletes, so that no step keeps the
+	// writer for long.
+	sweepRows = 100
+	// sweepPause lies between two steps, so that the sweep takes a small part of the writer.
+	sweepPause = 20 * time.Millisecond
+	// sweepEvery and useEvery are how often the work in the background is looked at.
+	sweepEvery = time.Minute
+	useEvery   = 10 * time.Second
+)
+
+// Run does the work in the background (retention, last use of keys, forgetting idle rate
+// buckets) until ctx ends. It writes what is pending before it returns.
+func (s *Service) Run(ctx context.Context) {
+	uses, sweeps := time.NewTicker(useEvery), time.NewTicker(sweepEvery)
+	defer uses.Stop()
+	defer sweeps.Stop()
+	for {
+		select {
+		case <-uses.C:
+			s.report("write the last use of API keys", s.writeUses(ctx))
+		case <-sweeps.C:
+			s.limiter.sweep(s.now())
+			s.report("delete what is past its retention", s.Sweep(ctx))
+		case <-ctx.Done():
+			s.report("write the last use of API keys", s.writeUses(context.WithoutCancel(ctx)))
+			return
+		}
+	}
+}
+
+// report logs what nobody can be told.
+func (s *Service) report(what string, err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		s.log.Warn(what, "error", err)
+	}
+}
+
+// Sweep deletes everything that is past its time: executions with all that belongs to them,
+// batches when their items are gone, idempotency keys, uploads that nothing refers to, and
+// content an hour after its last reference. It works in small steps and gives space back
+// when it has deleted anything.
+func (s *Service) Sweep(ctx context.Context) error {
+	deleted := false
+	for _, step := range s.sweepSteps() {
+		for {
+			n, err := step(ctx)
+			if err != nil {
+				return err
+			}
+			deleted = deleted || n > 0
+			if n < sweepRows {
+				break
+			}
+			if err := pause(ctx, sweepPause); err != nil {
+				return err
+			}
+		}
+	}
+	if !deleted {
+		return nil
+	}
+	return storageError(s.store.Compact(ctx))
+}
+
+// pause waits, and tells if ctx ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// sweepStep deletes up to sweepRows rows and tells how many they were.
+type sweepStep func(ctx context.Context) (int, error)
+
+func (s *Service) sweepSteps() []sweepStep {
+	now := s.now()
+	var steps []sweepStep
+	write := func(do func(tx *store.Tx) (int, error)) {
+		steps = append(steps, func(ctx context.Context) (n int, err error) {
+			err = s.update(ctx, func(tx *store.Tx) (err error) {
+				n, err = do(tx)
+				return err
+			})
+			return n, err
+		})
+	}
+	for env, life := range map[chargehand.Environment]time.Duration{chargehand.Live: s.retention.Live, chargehand.Test: s.retention.Test} {
+		before := now.Add(-life).UnixMilli()
+		write(func(tx *store.Tx) (int, error) { return tx.DeleteEnded(env, before, sweepRows) })
+		write(func(tx *store.Tx) (int, error) { return tx.DeleteUploads(env, before, sweepRows) })
+	}
+	write(func(tx *store.Tx) (int, error) {
+		n, err := tx.DeleteIdempotency(now.Add(-idempotencyLife).UnixMilli(), sweepRows)
+		return int(n), err
+	})
+	// A file whose outcome was never journaled belongs to an activity that has ended long ago.
+	write(func(tx *store.Tx) (int, error) {
+		return tx.DeleteHiddenFiles(now.Add(-hiddenLife).UnixMilli(), sweepRows)
+	})
+	write(func(tx *store.Tx) (int, error) {
+		n, err := tx.NoticeBlobs(now.UnixMilli(), sweepRows)
+		return int(n), err
+	})
+	write(func(tx *store.Tx) (int, error) {
+		n, err := tx.CondemnBlobs(now.Add(-looseLife).UnixMilli(), sweepRows)
+		return int(n), err
+	})
+	return append(steps, s.deleteContent)
+}
+
+// hiddenLife is how long a file may be invisible: an outcome waits for the store at most as
+// long as it is kept in memory.
+const hiddenLife = 24 * time.Hour
+
+// deleteContent deletes condemned content, and then its rows.
+func (s *Service) deleteContent(ctx context.Context) (int, error) {
+	var digests [][]byte
+	err := s.view(ctx, func(r *store.Reader) (err error) {
+		digests, err = r.CondemnedBlobs(sweepRows)
+		return err
+	})
+	if err != nil || len(digests) == 0 {
+		return 0, err
+	}
+	for _, digest := range digests {
+		if err := s.blobs.Delete(ctx, asDigest(digest)); err != nil {
+			return 0, blobError(err)
+		}
+	}
+	err = s.update(ctx, func(tx *store.Tx) error {
+		for _, digest := range digests {
+			if err := tx.RemoveBlob(digest); err != nil && !errors.Is(err, store.ErrConflict) {
+				return err
+			}
+		}
+		return nil
+	})
+	return len(digests), err
+}
