@@ -60,7 +60,8 @@ func (c *call) readBody(b *body) error {
 	if c.r.ContentLength < 0 || c.r.ContentLength > patientBytes || b.stream {
 		c.r.Body = &patientReader{
 			body: c.r.Body, control: http.NewResponseController(c.w),
-			until: c.began.Add(idleTimeout + time.Duration(limit/slowestBytesPerSecond)*time.Second),
+			idle:  c.server.idle,
+			until: c.began.Add(c.server.idle + time.Duration(limit/slowestBytesPerSecond)*time.Second),
 		}
 	}
 	if b.stream {
@@ -192,13 +193,14 @@ const (
 type patientReader struct {
 	body    io.ReadCloser
 	control *http.ResponseController
+	idle    time.Duration
 	until   time.Time
 	moved   time.Time
 }
 
 func (p *patientReader) Read(b []byte) (int, error) {
-	if now := time.Now(); now.Sub(p.moved) > time.Second {
-		deadline := now.Add(idleTimeout)
+	if now := time.Now(); now.Sub(p.moved) > p.idle/10 {
+		deadline := now.Add(p.idle)
 		if deadline.After(p.until) {
 			deadline = p.until
 		}

@@ -71,9 +71,9 @@ func (w *contentWriter) Write(b []byte) (int, error) {
 	if w.status >= http.StatusBadRequest {
 		return len(b), nil
 	}
-	if now := time.Now(); now.Sub(w.moved) > time.Second {
+	if now := time.Now(); now.Sub(w.moved) > w.call.server.idle/10 {
 		// A writer that knows no deadlines has none to move.
-		_ = w.control.SetWriteDeadline(now.Add(idleTimeout))
+		_ = w.control.SetWriteDeadline(now.Add(w.call.server.idle))
 		w.moved = now
 	}
 	n, err := w.call.w.Write(b)

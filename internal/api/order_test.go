@@ -135,7 +135,9 @@ func TestErrorsOfTheService(t *testing.T) {
 		}
 	}
 	f.fail = nil
-	f.createExecution = func(context.Context, service.CreateExecution) (*service.Execution, bool, error) { panic("SECRET state") }
+	f.createExecution = func(context.Context, service.CreateExecution) (*service.Execution, bool, error) {
+		panic("SECRET state")
+	}
 	a = q.to(s)
 	wantProblem(t, a, 500, "internal")
 	if strings.Contains(string(a.body), "SECRET") || strings.Contains(string(a.body), ".go:") {

@@ -96,6 +96,9 @@ func (c *call) fail(err error) {
 		h["Retry-After"] = []string{strconv.Itoa(max(shown.RetryAfter, retryAfterSeconds))}
 	}
 	path := cut(c.r.URL.EscapedPath(), maxInstance)
+	if path == "" { // as in CONNECT
+		path = "/"
+	}
 	c.send(about.status, problemValue, appendProblem(nil, shown, c.base(), path, c.requestID))
 }
 

@@ -41,6 +41,7 @@ type Server struct {
 	tree      node
 	document  document
 	http      *http.Server
+	idle      time.Duration // longest pause of a long body, in either direction
 
 	stopping context.Context // ends when Shutdown begins
 	stop     context.CancelFunc
@@ -69,7 +70,7 @@ func New(c Config) *Server {
 	s := &Server{
 		service: c.Service, limits: c.Service.Limits(), log: c.Log, ready: c.Ready,
 		publicURL: strings.TrimRight(c.PublicURL, "/"), registry: c.Metrics,
-		metrics: newMetrics(c.Metrics), document: newDocument(c.Version),
+		metrics: newMetrics(c.Metrics), document: newDocument(c.Version), idle: idleTimeout,
 	}
 	for _, e := range endpoints() {
 		s.tree.add(newRoute(e, s.metrics))

@@ -41,7 +41,7 @@ func (s *stream) flow(dst []byte) ([]byte, error) {
 		c.w.WriteHeader(s.status)
 	}
 	// A writer that knows no deadlines has none to move.
-	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(idleTimeout))
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.server.idle))
 	n, err := c.w.Write(dst)
 	c.sent += int64(n)
 	return dst[:0], err

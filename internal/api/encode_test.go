@@ -1,0 +1,172 @@
+package api
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/service"
+)
+
+func FuzzText(f *testing.F) {
+	for _, s := range []string{"", "plain", "\"\\\n\r\t\x00\x1f\x7f", "ü€𝄞\u2028", "\xff\xc3", "<a&b>"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var back string
+		if err := json.Unmarshal(appendText(nil, s), &back); err != nil {
+			t.Fatalf("%q: %v", s, err)
+		}
+		if want := strings.ToValidUTF8(s, "\ufffd"); utf8.ValidString(s) && back != want {
+			t.Errorf("%q came back as %q", s, back)
+		}
+	})
+}
+
+func TestTimes(t *testing.T) {
+	for want, when := range map[string]time.Time{
+		`"2026-01-31T09:30:00.120Z"`: moment0,
+		`"1970-01-01T00:00:00.001Z"`: time.UnixMilli(1),
+		`"2026-01-31T08:30:00.000Z"`: time.Date(2026, 1, 31, 9, 30, 0, 999_999, time.FixedZone("", 3600)),
+	} {
+		if got := string(appendTime(nil, when.UnixMilli())); got != want {
+			t.Errorf("%v: %s, want %s", when, got, want)
+		}
+	}
+}
+
+// TestExecutionAnswers are the contract's answers about executions, byte by byte.
+func TestExecutionAnswers(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f)
+	const created = `{"execution_id":"0197a5c4-2222-7000-8000-000000000002","id":"0197a5c4-2222-7000-8000-000000000002",` +
+		`"workflow_id":"0197a5c4-1111-7000-8000-000000000001","status":"initial","created_at":"2026-01-31T09:30:00.120Z",` +
+		`"results":null,"phase":"pending","workflow_version":"1.0.0","environment":"test"}`
+	a := request{method: "POST", path: pathW + "/executions"}.to(s)
+	if a.status != 201 || string(a.body) != created {
+		t.Errorf("create: %d\ngot  %s\nwant %s", a.status, a.body, created)
+	}
+	if got := a.header.Get("Location"); got != "http://example.com"+pathE {
+		t.Errorf("Location %q", got)
+	}
+	const read = `{"id":"0197a5c4-2222-7000-8000-000000000002","workflow_id":"0197a5c4-1111-7000-8000-000000000001",` +
+		`"status":"finished","created_at":"2026-01-31T09:30:00.120Z","results":[{"filename":"sheet \"1\".png",` +
+		`"url":"http://files.test/api/v1/files/0197a5c4-4444-7000-8000-000000000004/content?expires=1&signature=s&x=<>",` +
+		`"size":42,"content_type":"image/png","sha256":"0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f",` +
+		`"expires_at":"2026-01-31T10:30:00.120Z"}],"phase":"completed","workflow_version":"1.0.0","environment":"live",` +
+		`"batch_id":"0197a5c4-3333-7000-8000-000000000003","retry_of":"0197a5c4-2222-7000-8000-000000000002",` +
+		`"started_at":"2026-01-31T09:30:00.121Z","finished_at":"2026-01-31T09:30:01.120Z","output":{"n":12345678901234567890123}}`
+	a = request{path: pathE}.to(s)
+	if a.status != 200 || string(a.body) != read {
+		t.Errorf("read: %d\ngot  %s\nwant %s", a.status, a.body, read)
+	}
+	if a.header.Get("Retry-After") != "" || a.header.Get("ETag") != `"tag-1"` {
+		t.Errorf("Retry-After %q, ETag %s", a.header.Get("Retry-After"), a.header.Get("ETag"))
+	}
+}
+
+// TestConditionalReads: 304 for the same tag, however it is sent; a hint while not final.
+func TestConditionalReads(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f)
+	for value, want := range map[string]int{
+		`"tag-1"`: 304, `W/"tag-1"`: 304, `"x", "tag-1"`: 304, `*`: 304, `"tag-2"`: 200, `tag-1`: 200, ``: 200,
+	} {
+		a := request{path: pathE, header: map[string]string{"If-None-Match": value}}.to(s)
+		if a.status != want || (want == 304) != (len(a.body) == 0) {
+			t.Errorf("If-None-Match %s: %d with %d bytes", value, a.status, len(a.body))
+		}
+	}
+	b := request{path: pathB + "?executions=none"}.to(s)
+	if b.header.Get("Retry-After") == "" || b.header.Get("ETag") != `"batch-1"` {
+		t.Errorf("a running batch: Retry-After %q, ETag %s", b.header.Get("Retry-After"), b.header.Get("ETag"))
+	}
+}
+
+func TestBatchAnswers(t *testing.T) {
+	s := newServer(t, &fake{})
+	const head = `{"batch_id":"0197a5c4-3333-7000-8000-000000000003","workflow_id":"0197a5c4-1111-7000-8000-000000000001",` +
+		`"status":"running","total":3,"completed":1,"failed":1,"running":1,"waiting":0,"queued":0,"concurrency":500,` +
+		`"effective_concurrency":100,"workflow_version":"1.0.0","environment":"live","created_at":"2026-01-31T09:30:00.120Z",` +
+		`"started_at":"2026-01-31T09:30:00.120Z","completed_at":"2026-01-31T09:30:00.120Z"`
+	const entry = `{"execution_id":"0197a5c4-2222-7000-8000-000000000002","inputs":{"i":1.0},`
+	const full = head + `,"executions":[` + entry + `"status":"finished","duration_ms":0,"index":0,"item_id":"item"},` +
+		entry + `"status":"error","duration_ms":10,"index":1,"item_id":"item"},` + entry + `"status":"processing","index":2,"item_id":"item"}]}`
+	for path, want := range map[string]string{pathB: full, pathB + "?executions=full": full, pathB + "?executions=none": head + "}"} {
+		if a := (request{path: path}).to(s); a.status != 200 || string(a.body) != want {
+			t.Errorf("%s: %d\ngot  %s\nwant %s", path, a.status, a.body, want)
+		}
+	}
+	a := request{method: "POST", path: pathW + "/batch", body: `{"items":[{}]}`}.to(s)
+	if a.status != 202 || string(a.body) != full || a.header.Get("Location") != "http://example.com"+pathB {
+		t.Errorf("run: %d, Location %s\n%s", a.status, a.header.Get("Location"), a.body)
+	}
+	items := decode(t, request{path: pathB + "/items?limit=2"}.to(s).body)
+	if items["cursor"] != "2" || len(items["data"].([]any)) != 2 {
+		t.Errorf("first page of items: %v", items)
+	}
+	items = decode(t, request{path: pathB + "/items?limit=2&cursor=2"}.to(s).body)
+	if items["cursor"] != nil || len(items["data"].([]any)) != 1 {
+		t.Errorf("last page of items: %v", items)
+	}
+	items = decode(t, request{path: pathB + "/items?cursor=4000000000"}.to(s).body)
+	if items["cursor"] != nil || len(items["data"].([]any)) != 0 {
+		t.Errorf("beyond the end: %v", items)
+	}
+}
+
+// TestPartOfBatch: executions=page gives the first hundred and says where to go on.
+func TestPartOfBatch(t *testing.T) {
+	f := &fake{entries: manyEntries(250, nil)}
+	v := decode(t, request{path: pathB + "?executions=page"}.to(newServer(t, f)).body)
+	if len(v["executions"].([]any)) != 100 || v["executions_cursor"] != "100" {
+		t.Errorf("%d entries, cursor %v", len(v["executions"].([]any)), v["executions_cursor"])
+	}
+}
+
+// manyEntries is a batch of n items; after them comes err.
+func manyEntries(n int, err error) func(service.BatchEntries, func(*service.BatchEntry) error) (int, error) {
+	return func(q service.BatchEntries, each func(*service.BatchEntry) error) (int, error) {
+		e := service.BatchEntry{Execution: executionID, Inputs: []byte(`{"name":"somebody","n":1}`), Status: chargehand.Initial}
+		for i := q.From; i < n; i++ {
+			if q.Limit > 0 && i == q.From+q.Limit {
+				return i, nil
+			}
+			e.Index = i
+			if err := each(&e); err != nil {
+				return -1, err
+			}
+		}
+		return -1, err
+	}
+}
+
+func TestStreamedBatch(t *testing.T) {
+	a := request{method: "POST", path: pathW + "/batch", body: `{"items":[{}]}`}.to(newServer(t, &fake{entries: manyEntries(10_000, nil)}))
+	entries := decode(t, a.body)["executions"].([]any)
+	if a.status != 202 || len(entries) != 10_000 {
+		t.Fatalf("%d with %d entries", a.status, len(entries))
+	}
+	for i, e := range entries {
+		if e.(map[string]any)["index"] != json.Number(itoa(i)) {
+			t.Fatalf("entry %d is %v", i, e)
+		}
+	}
+}
+
+// TestTimelinePage: the cursor is the last seq.
+func TestTimelinePage(t *testing.T) {
+	var limit int
+	var after int64
+	s := newServer(t, &fake{timeline: func(l int, a int64) (*service.TimelinePage, error) {
+		limit, after = l, a
+		return &service.TimelinePage{Next: 7}, nil
+	}})
+	a := request{path: pathE + "/timeline?limit=5&cursor=2"}.to(s)
+	if string(a.body) != `{"data":[],"cursor":"7","truncated":false}` || limit != 5 || after != 2 {
+		t.Errorf("%s, limit %d, after %d", a.body, limit, after)
+	}
+}

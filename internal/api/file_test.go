@@ -1,0 +1,225 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http/httptest"
+	"net/textproto"
+	"strings"
+	"testing"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/service"
+)
+
+// stored is what the service was given to store.
+type stored struct {
+	name, mediaType, content string
+	err                      error
+}
+
+func storing(into *stored) *fake {
+	return &fake{limits: service.Limits{UploadBytes: 1000}, uploadFile: func(r service.UploadFile) (*service.File, bool, error) {
+		content, err := io.ReadAll(r.Content)
+		*into = stored{r.Name, r.ContentType, string(content), err}
+		if err != nil {
+			return nil, false, fmt.Errorf("store file: %w", err)
+		}
+		return fixtureFile(), false, nil
+	}}
+}
+
+func TestRawUpload(t *testing.T) {
+	var got stored
+	s := newServer(t, storing(&got))
+	a := request{
+		method: "POST", path: "/api/v1/files?filename=B%C3%BCcher%20%22.txt", body: "hello\x00",
+		header: map[string]string{"Content-Type": "text/plain; charset=utf-8"},
+	}.to(s)
+	if a.status != 201 || got != (stored{"Bücher \".txt", "text/plain; charset=utf-8", "hello\x00", nil}) {
+		t.Errorf("%d, stored %+v\n%s", a.status, got, a.body)
+	}
+	v := decode(t, a.body)
+	if a.header.Get("Location") != "http://example.com"+pathF || v["uri"] != pathF {
+		t.Errorf("Location %q, uri %v", a.header.Get("Location"), v["uri"])
+	}
+	reference := v["reference"].(map[string]any)
+	if reference["uri"] != pathF || reference["digest"] != "sha256:"+strings.Repeat("ab", 32) || reference["mediaType"] != "text/html" {
+		t.Errorf("reference %v", reference)
+	}
+	if a := (request{method: "POST", path: "/api/v1/files"}).to(s); a.status != 201 || got.content != "" || got.err != nil {
+		t.Errorf("an empty file: %d, stored %+v", a.status, got)
+	}
+	wantProblem(t, request{method: "POST", path: "/api/v1/files?filename=a%00b", body: "x"}.to(s), 400, "invalid_parameter")
+}
+
+// TestUploadLimit: exactly the limit fits; one byte more does not, announced or not.
+func TestUploadLimit(t *testing.T) {
+	var got stored
+	s := newServer(t, storing(&got))
+	if a := (request{method: "POST", path: "/api/v1/files", body: strings.Repeat("x", 1000)}).to(s); a.status != 201 || len(got.content) != 1000 {
+		t.Errorf("at the limit: %d, %d bytes\n%s", a.status, len(got.content), a.body)
+	}
+	got = stored{}
+	wantProblem(t, request{method: "POST", path: "/api/v1/files", body: strings.Repeat("x", 1001)}.to(s), 413, "payload_too_large")
+	if got.content != "" {
+		t.Error("an announced excess was read")
+	}
+	r := httptest.NewRequest("POST", "/api/v1/files", io.MultiReader(strings.NewReader(strings.Repeat("x", 1001))))
+	r.ContentLength = -1
+	r.Header.Set("x-api-key", goodKey)
+	wantProblem(t, serve(s, r), 413, "payload_too_large")
+	if got.err == nil {
+		t.Error("the service stored a file that is too large")
+	}
+	wantProblem(t, request{method: "POST", path: "/api/v1/files", body: "x", header: map[string]string{"Content-Encoding": "gzip"}}.to(s), 415, "unsupported_media_type")
+}
+
+// form builds a multipart body; a part whose name starts with @ is a file.
+func form(t *testing.T, parts ...[2]string) (body, contentType string) {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for _, part := range parts {
+		h := textproto.MIMEHeader{"Content-Disposition": {`form-data; name="field"`}}
+		if name, ok := strings.CutPrefix(part[0], "@"); ok {
+			h = textproto.MIMEHeader{
+				"Content-Disposition": {`form-data; name="file"; filename="` + name + `"`}, "Content-Type": {"image/png"},
+			}
+		}
+		p, err := w.CreatePart(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(p, part[1])
+	}
+	w.Close()
+	return b.String(), w.FormDataContentType()
+}
+
+func TestFormUpload(t *testing.T) {
+	var got stored
+	s := newServer(t, storing(&got))
+	post := func(path, body, contentType string) answered {
+		got = stored{}
+		return request{method: "POST", path: path, body: body, header: map[string]string{"Content-Type": contentType}}.to(s)
+	}
+	body, contentType := form(t, [2]string{"note", "x"}, [2]string{"@../a.png", "PNG"}, [2]string{"more", "y"})
+	if a := post("/api/v1/files", body, contentType); a.status != 201 || got != (stored{"a.png", "image/png", "PNG", nil}) {
+		t.Errorf("%d, stored %+v\n%s", a.status, got, a.body)
+	}
+	if post("/api/v1/files?filename=b.png", body, contentType); got.name != "b.png" {
+		t.Errorf("the name of the query does not win: %+v", got)
+	}
+	cut := body[:strings.Index(body, "PNG")+1]
+	wantProblem(t, post("/api/v1/files", cut, contentType), 400, "invalid_body")
+	body, contentType = form(t, [2]string{"@a.png", "PNG"}, [2]string{"@b.png", "PNG"})
+	wantProblem(t, post("/api/v1/files", body, contentType), 400, "invalid_body")
+	if got.err == nil {
+		t.Error("one of two files was stored")
+	}
+	body, contentType = form(t, [2]string{"note", "x"})
+	wantProblem(t, post("/api/v1/files", body, contentType), 400, "invalid_body")
+	wantProblem(t, post("/api/v1/files", "garbage", contentType), 400, "invalid_body")
+	wantProblem(t, post("/api/v1/files", body, "multipart/form-data"), 400, "invalid_body")
+	body, contentType = form(t, [2]string{"@a.png", strings.Repeat("x", 1001)})
+	wantProblem(t, post("/api/v1/files", body, contentType), 413, "payload_too_large")
+}
+
+// TestDownload: content is never shown by a browser on our origin, and ranges work.
+func TestDownload(t *testing.T) {
+	s := newServer(t, &fake{})
+	a := request{path: pathF + "/content"}.to(s)
+	if a.status != 200 || string(a.body) != "0123456789" {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	for name, want := range map[string]string{
+		"Content-Type": "text/html", "X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'",
+		"Accept-Ranges": "bytes", "Content-Length": "10", "Etag": `"` + strings.Repeat("ab", 32) + `"`,
+	} {
+		if got := a.header.Get(name); got != want {
+			t.Errorf("%s %q, want %q", name, got, want)
+		}
+	}
+	kind, params, err := mime.ParseMediaType(a.header.Get("Content-Disposition"))
+	if err != nil || kind != "attachment" || params["filename"] != `Bücher "1".txt` {
+		t.Errorf("Content-Disposition %q: %v %v", a.header.Get("Content-Disposition"), params, err)
+	}
+	tag := a.header.Get("ETag")
+	tests := []struct {
+		method string
+		header map[string]string
+		status int
+		body   string
+		ranges string
+	}{
+		{"HEAD", nil, 200, "", ""},
+		{"GET", map[string]string{"Range": "bytes=2-4"}, 206, "234", "bytes 2-4/10"},
+		{"GET", map[string]string{"Range": "bytes=-3"}, 206, "789", "bytes 7-9/10"},
+		{"GET", map[string]string{"Range": "bytes=8-", "If-Range": tag}, 206, "89", "bytes 8-9/10"},
+		{"GET", map[string]string{"Range": "bytes=8-", "If-Range": `"other"`}, 200, "0123456789", ""},
+		{"GET", map[string]string{"If-None-Match": tag}, 304, "", ""},
+		{"GET", map[string]string{"If-Match": tag}, 200, "0123456789", ""},
+	}
+	for _, test := range tests {
+		a := request{method: test.method, path: pathF + "/content", header: test.header}.to(s)
+		if a.status != test.status || string(a.body) != test.body || a.header.Get("Content-Range") != test.ranges {
+			t.Errorf("%+v: %d %q %q", test, a.status, a.body, a.header.Get("Content-Range"))
+		}
+	}
+	a = request{path: pathF + "/content", header: map[string]string{"Range": "bytes=50-"}}.to(s)
+	wantProblem(t, a, 416, "range_not_satisfiable")
+	if a.header.Get("Content-Range") != "bytes */10" || a.header.Get("Content-Disposition") != "" {
+		t.Errorf("416: %v", a.header)
+	}
+	wantProblem(t, request{path: pathF + "/content", header: map[string]string{"If-Match": `"other"`}}.to(s), 412, "precondition_failed")
+}
+
+// TestSignedLink: a signature stands for a key, a wrong one is worth nothing.
+func TestSignedLink(t *testing.T) {
+	var got service.Link
+	f := &fake{openLink: func(l service.Link) (*service.File, io.ReadSeekCloser, error) {
+		got = l
+		if l.Signature == "old" {
+			return nil, nil, chargehand.NewError(chargehand.CodeResultExpired, "The link has expired.")
+		}
+		return fixtureFile(), fixtureContent(), nil
+	}}
+	s := newServer(t, f)
+	a := request{path: pathF + "/content?signature=a%2Bb&expires=17", keyless: true}.to(s)
+	if a.status != 200 || got != (service.Link{File: fileID, Expires: "17", Signature: "a+b"}) {
+		t.Errorf("%d, link %+v", a.status, got)
+	}
+	wantProblem(t, request{path: pathF + "/content?signature=old", keyless: true}.to(s), 410, "result_expired")
+	wantProblem(t, request{path: pathF + "/content?signature=%zz", keyless: true}.to(s), 400, "invalid_parameter")
+	wantProblem(t, request{path: pathF + "/content?xsignature=a", keyless: true}.to(s), 401, "missing_api_key")
+	wantProblem(t, request{path: pathF + "/content", keyless: true}.to(s), 401, "missing_api_key")
+	wantProblem(t, request{path: pathF + "?signature=good", keyless: true}.to(s), 401, "missing_api_key")
+	wantProblem(t, request{path: pathF + "/content?signature=good", keyless: true, header: map[string]string{"x-api-key": "wrong"}}.to(s), 401, "invalid_api_key")
+	got = service.Link{}
+	if a := (request{path: pathF + "/content?signature=whatever"}).to(s); a.status != 200 || got != (service.Link{}) {
+		t.Errorf("with a key: %d, link %+v", a.status, got)
+	}
+}
+
+func FuzzDisposition(f *testing.F) {
+	for _, name := range []string{"", "a.txt", `"; filename=evil`, "a\r\nSet-Cookie: x=1", "ü€𝄞.pdf", "../../x", "100%", "\xff"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		value := disposition(name)
+		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
+			t.Fatalf("%q: %q holds what no header may", name, value)
+		}
+		kind, params, err := mime.ParseMediaType(value)
+		if err != nil || kind != "attachment" || params["filename"] == "" {
+			t.Errorf("%q: %q: %v %v", name, value, params, err)
+		}
+		if want := strings.ToValidUTF8(name, "\ufffd"); name != "" && name == want && params["filename"] != name {
+			t.Errorf("%q arrives as %q", name, params["filename"])
+		}
+	})
+}
