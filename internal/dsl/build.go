@@ -45,15 +45,24 @@ func (b *builder) pointer() string {
 }
 
 func (b *builder) problem(line, column int32, code, detail, hint string) {
+	if b.report.full() {
+		return
+	}
 	b.report.add(Problem{
 		Pointer: b.pointer(), Line: int(line), Column: int(column),
 		Code: code, Detail: detail, Hint: hint,
 	})
 }
 
-func (b *builder) duplicateKey(key string, line, column, firstLine int32) {
-	b.problem(line, column, CodeDuplicateKey,
-		fmt.Sprintf("The key %s occurs twice; the first is in line %d.", quote(key), firstLine),
+// duplicateKey reports the second member of that key. Looking for the first is linear in the
+// size of the object, so it ends with the hundredth problem.
+func (b *builder) duplicateKey(n *node, m *member) {
+	if b.report.full() {
+		return
+	}
+	_, firstLine, _ := n.child(m.key)
+	b.problem(m.line, m.column, CodeDuplicateKey,
+		fmt.Sprintf("The key %s occurs twice; the first is in line %d.", quote(m.key), firstLine),
 		"Remove or rename one of them.")
 }
 

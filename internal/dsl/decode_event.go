@@ -27,7 +27,7 @@ func (d *decoder) attributes(at place) Slot {
 		d.wrongType(at, "an object with the attributes of an event", "")
 		return Slot{}
 	}
-	if len(at.members) == 0 {
+	if at.isEmpty() {
 		d.invalid(at, "must have at least one attribute.", "")
 	}
 	for i := range at.members {
@@ -169,7 +169,7 @@ func (d *decoder) eventFilter(at place) *EventFilter {
 // filterAttributes reads what events are compared with: the attributes may be patterns, so
 // that their form is not checked (T57).
 func (d *decoder) filterAttributes(at place) Slot {
-	if at.shape == shapeObject && len(at.members) == 0 {
+	if at.isEmpty() {
 		d.invalid(at, "must have at least one attribute.", "Write any: [] for every event.")
 	}
 	for i := range at.members {

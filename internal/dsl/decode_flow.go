@@ -12,7 +12,7 @@ func (d *decoder) set(at place) Slot {
 	case at.shape != shapeObject:
 		d.wrongType(at, "an object or an expression", quoteHint(at))
 		return Slot{}
-	case len(at.members) == 0:
+	case at.isEmpty():
 		d.invalid(at, "must have at least one property.", "Write set: '${ {} }' for an empty object.")
 	}
 	return d.slot(at)
@@ -279,7 +279,7 @@ var errorFilterObject = object{known: []string{"type", "status", "instance", "ti
 
 func (d *decoder) errorFilter(at place) *ErrorFilter {
 	result := &ErrorFilter{Pointer: at.pointer}
-	if at.shape == shapeObject && len(at.members) == 0 {
+	if at.isEmpty() {
 		d.invalid(at, "must have at least one property.", "Leave `errors` out to catch every error.")
 	}
 	for key, value := range d.fields(at, &errorFilterObject) {

@@ -80,6 +80,9 @@ func (d *decoder) namedTasks(at place, areBranches bool) []*Task {
 	for i := range at.items {
 		item := at.item(i)
 		if !d.oneKey(item, "task") {
+			for j := range item.members {
+				lines[item.members[j].key] = item.members[j].line
+			}
 			continue
 		}
 		for j := range item.members {
@@ -250,7 +253,7 @@ func (d *decoder) kind(at place, name string) Kind {
 // that key says it all.
 func hasMisspeltKind(at place) bool {
 	return slices.ContainsFunc(at.members, func(m member) bool {
-		return !slices.Contains(commonKeys, m.key) && (kindHints[m.key] != "" || suggest(m.key, kindNames[1:]) != "")
+		return !slices.Contains(commonKeys, m.key) && !isSecondKey(m.key) && (kindHints[m.key] != "" || suggest(m.key, kindNames[1:]) != "")
 	})
 }
 

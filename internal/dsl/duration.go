@@ -195,7 +195,7 @@ func (d *decoder) duration(at place) *Duration {
 }
 
 func (d *decoder) durationObject(at place, span *Span) {
-	if len(at.members) == 0 {
+	if at.isEmpty() {
 		d.invalid(at, "must have at least one of days, hours, minutes, seconds and milliseconds.", "")
 	}
 	for key, value := range d.fields(at, &durationObject) {

@@ -181,8 +181,7 @@ func (r *jsonReader) object(n *node, depth int) {
 			return
 		}
 		if _, exists := values[m.key]; exists {
-			_, firstLine, _ := n.child(m.key)
-			r.duplicateKey(m.key, m.line, m.column, firstLine)
+			r.duplicateKey(n, &m)
 		} else {
 			values[m.key] = m.value.value
 			n.members = append(n.members, m)

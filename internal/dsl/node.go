@@ -26,6 +26,7 @@ func (s shape) String() string { return shapeNames[s] }
 // its nodes are shared, never copied.
 type node struct {
 	shape   shape
+	isTorn  bool // keys that are no texts were left out
 	line    int32
 	column  int32
 	height  int32 // levels of nesting below and including this one: 0 for a scalar
@@ -62,6 +63,11 @@ func (n *node) child(token string) (child *node, line, column int32) {
 		}
 	}
 	return nil, 0, 0
+}
+
+// isEmpty reports whether an object was written without properties.
+func (n *node) isEmpty() bool {
+	return n.shape == shapeObject && len(n.members) == 0 && !n.isTorn
 }
 
 // find is the position of the place that a JSON pointer names or, if there is none, of the
@@ -107,7 +113,7 @@ func parseInteger(text string) any {
 	if small, err := strconv.Atoi(text); err == nil {
 		return small
 	}
-	if len(text) > maxIntegerDigits+1 {
+	if len(strings.TrimLeft(text, "+-")) > maxIntegerDigits {
 		return nil
 	}
 	large, ok := new(big.Int).SetString(text, 10)

@@ -25,35 +25,42 @@ func (s Severity) String() string {
 
 // The codes of problems. They are stable: users and tools may rely on them.
 const (
-	CodeSyntax    = "syntax_error"           // neither YAML nor JSON
-	CodeTooLarge  = "definition_too_large"   // more than MaxBytes
-	CodeTooDeep   = "definition_too_deep"    // more than MaxDepth levels
-	CodeAlias     = "alias_not_allowed"      // a YAML alias that contains itself or adds too much
-	CodeDocuments = "more_than_one_document" // a second YAML document
-	CodeTag       = "tag_not_supported"      // a YAML tag that is not of the JSON types
-	CodeNumber    = "number_out_of_range"    // a number that JSON values cannot hold
-	CodeKey       = "key_not_text"           // a YAML key that is a list or an object
-	CodeDuplicate = "duplicate_name"         // two tasks, cases, extensions or secrets of one name
+	// The text as such.
+	CodeSyntax       = "syntax_error"           // neither YAML nor JSON
+	CodeTooLarge     = "definition_too_large"   // more than MaxBytes
+	CodeTooDeep      = "definition_too_deep"    // more than MaxDepth levels
+	CodeDocuments    = "more_than_one_document" // a second YAML document
+	CodeAlias        = "alias_not_allowed"      // a YAML alias that contains itself or adds too much
+	CodeMerge        = "merge_not_possible"     // a YAML merge key with something else than objects
+	CodeTag          = "tag_not_supported"      // a YAML tag that is not of the JSON types
+	CodeKey          = "key_not_text"           // a YAML key that is a list or an object
+	CodeDuplicateKey = "duplicate_key"
+	CodeNumber       = "number_out_of_range" // a number that JSON values cannot hold
 
-	CodeDuplicateKey     = "duplicate_key"
-	CodeWrongType        = "wrong_type"
-	CodeRequired         = "required_property"
-	CodeUnknown          = "unknown_property" // a warning at the root
-	CodeValue            = "invalid_value"
-	CodeConflict         = "conflicting_properties"
-	CodeName             = "invalid_name"
-	CodeReserved         = "reserved_name"
-	CodeKindMissing      = "task_kind_missing"
-	CodeKindConflict     = "task_kind_conflict"
-	CodeOneName          = "one_name_per_item"
-	CodeDefaultCases     = "more_than_one_default"
-	CodeTarget           = "unknown_target" // a jump to a name that is not in the list
-	CodeTooManyTasks     = "too_many_tasks"
-	CodeTooManyBranches  = "too_many_branches"
-	CodeDSLVersion       = "unsupported_dsl_version" // a warning for 1.x
-	CodeDeprecated       = "deprecated_property"     // a warning
-	CodeAmbiguousNumber  = "ambiguous_number"        // a warning: 0123 is read as 123
-	CodeIgnoredDirective = "directive_ignored"       // a warning
+	// Shapes and values.
+	CodeWrongType  = "wrong_type"
+	CodeRequired   = "required_property"
+	CodeUnknown    = "unknown_property" // a warning at the root
+	CodeConflict   = "conflicting_properties"
+	CodeValue      = "invalid_value"
+	CodeDSLVersion = "unsupported_dsl_version" // a warning for 1.x
+
+	// Tasks and names.
+	CodeName            = "invalid_name"
+	CodeReserved        = "reserved_name"
+	CodeDuplicate       = "duplicate_name" // two tasks, cases, extensions or secrets of one name
+	CodeOneName         = "one_name_per_item"
+	CodeKindMissing     = "task_kind_missing"
+	CodeKindConflict    = "task_kind_conflict"
+	CodeDefaultCases    = "more_than_one_default"
+	CodeTarget          = "unknown_target" // a jump to a name that is not in the list
+	CodeTooManyTasks    = "too_many_tasks"
+	CodeTooManyBranches = "too_many_branches"
+
+	// Warnings.
+	CodeDeprecated       = "deprecated_property"
+	CodeIgnoredDirective = "directive_ignored"
+	CodeAmbiguousNumber  = "ambiguous_number" // 0123 is read as 123
 )
 
 // Problem is one thing that is wrong, or doubtful, in a definition.
@@ -94,7 +101,7 @@ func (p Problems) Err() error {
 		return nil
 	}
 	kind := ErrInvalid
-	if found[0].Code == CodeSyntax {
+	if slices.ContainsFunc(found, func(problem Problem) bool { return problem.Code == CodeSyntax }) {
 		kind = ErrSyntax
 	}
 	if more := len(found) - 1; more > 0 {

@@ -40,15 +40,6 @@ func ownerName(pointer string) string {
 	return unescapeToken(pointer[strings.LastIndexByte(pointer, '/')+1:])
 }
 
-// inner is a label for use inside a sentence.
-func inner(pointer string) string {
-	text := label(pointer)
-	if text[0] == '"' {
-		return text
-	}
-	return strings.ToLower(text[:1]) + text[1:]
-}
-
 // either lists alternatives: `"a", "b" or "c"`.
 func either(names []string) string {
 	var text strings.Builder

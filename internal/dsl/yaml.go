@@ -17,6 +17,7 @@ type yamlBuilder struct {
 	builder
 	anchors  map[*yaml.Node]*node // nil while its content is being built
 	expanded int64                // bytes added by aliases so far
+	lastLine int32
 	fatal    bool
 }
 
@@ -29,6 +30,10 @@ func readYAML(data []byte, found *report) *node {
 			Hint:   `Remove it, or write it as an escape such as "\u0000" in a quoted text.`})
 		return nil
 	}
+	if rest, ok := bytes.CutPrefix(data, []byte("%YAML 1.2")); ok {
+		// The reader knows 1.2 but refuses its number.
+		data = append([]byte("%YAML 1.1"), rest...)
+	}
 	reader := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node
 	switch err := reader.Decode(&document); {
@@ -38,7 +43,7 @@ func readYAML(data []byte, found *report) *node {
 		found.add(yamlProblem(data, err))
 		return nil
 	}
-	b := &yamlBuilder{builder: builder{report: found}, anchors: make(map[*yaml.Node]*node)}
+	b := &yamlBuilder{builder: builder{report: found}, anchors: make(map[*yaml.Node]*node), lastLine: countLines(data)}
 	root := b.build(document.Content[0], 0)
 	if b.fatal {
 		return nil
@@ -64,6 +69,10 @@ func (b *yamlBuilder) build(y *yaml.Node, depth int) *node {
 		b.anchors[y] = nil
 	}
 	n := &node{line: int32(y.Line), column: int32(y.Column), size: 2}
+	if n.line > b.lastLine {
+		// The reader sees an absent value at the end of a text in a line after it.
+		n.line, n.column = b.lastLine, 1
+	}
 	switch {
 	case y.Kind == yaml.ScalarNode:
 		b.scalar(y, n)
@@ -142,10 +151,12 @@ func (b *yamlBuilder) object(y *yaml.Node, n *node, depth int) {
 		if key.Kind != yaml.ScalarNode {
 			b.problem(line, column, CodeKey, "A key must be a text, not a list or an object.",
 				"If this is meant as an expression or a template, quote it.")
+			n.isTorn = true
 			continue
 		}
-		if len(key.Anchor) > 0 {
-			b.build(key, depth)
+		if key.Anchor != "" {
+			// A key is a text, also where an alias repeats it.
+			b.anchors[key] = &node{shape: shapeText, value: key.Value, line: line, column: column, size: int64(len(key.Value)) + 1}
 		}
 		b.enterKey(&key.Value)
 		value := b.build(y.Content[i+1], depth)
@@ -173,8 +184,7 @@ func (b *yamlBuilder) object(y *yaml.Node, n *node, depth int) {
 
 func (b *yamlBuilder) addMember(n *node, values map[string]any, m member) {
 	if _, exists := values[m.key]; exists {
-		_, firstLine, _ := n.child(m.key)
-		b.duplicateKey(m.key, m.line, m.column, firstLine)
+		b.duplicateKey(n, &m)
 		return
 	}
 	n.put(values, m)
@@ -199,7 +209,7 @@ func (b *yamlBuilder) mergeSources(merged []*node, value *node) []*node {
 	}
 	for _, source := range sources {
 		if source.shape != shapeObject {
-			b.problem(source.line, source.column, CodeWrongType,
+			b.problem(source.line, source.column, CodeMerge,
 				fmt.Sprintf("The merge key `<<` takes an object or a list of objects, but this is %s.", source.shape), "")
 			continue
 		}
@@ -251,10 +261,29 @@ func (b *yamlBuilder) scalar(y *yaml.Node, n *node) {
 		b.badTag(y)
 		return
 	}
+	if isPlain && isZeroPadded(y.Value) && digits(y.Value) == len(y.Value) {
+		b.report.add(Problem{Pointer: b.pointer(), Line: y.Line, Column: y.Column, Code: CodeAmbiguousNumber, Severity: SeverityWarning,
+			Detail: fmt.Sprintf("%s is read as the number %v.", y.Value, value), Hint: "Quote it if it is meant as text."})
+	}
 	n.shape, n.value = resolved, value
 	if resolved != shapeText {
 		n.raw = y.Value
 	}
+}
+
+// countLines counts by the line breaks of YAML 1.1, as the reader does.
+func countLines(data []byte) int32 {
+	lines := int32(1)
+	for at, c := range data {
+		switch {
+		case c == '\n',
+			c == '\r' && !bytes.HasPrefix(data[at:], []byte("\r\n")),
+			c == 0xC2 && bytes.HasPrefix(data[at:], []byte("\u0085")),
+			c == 0xE2 && (bytes.HasPrefix(data[at:], []byte("\u2028")) || bytes.HasPrefix(data[at:], []byte("\u2029"))):
+			lines++
+		}
+	}
+	return lines
 }
 
 // firstControl finds the first character that YAML does not allow, or returns -1.

@@ -1,0 +1,154 @@
+package dsl
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// freePlaces match the pointers below which any value may stand.
+var freePlaces = regexp.MustCompile(`^/document/(tags|metadata)/` +
+	`|/metadata/` +
+	`|/schema/document(/|$)` +
+	`|/set/` +
+	`|/(from|as)/` +
+	`|/body(/|$)` +
+	`|/run/workflow/input(/|$)` +
+	`|/for/in/` +
+	`|/(payload|parameters|ports|volumes|variables)/` +
+	`|/with/arguments/` +
+	`|/(script|shell)/arguments/a$` +
+	`|/message/headers/` +
+	`|/with/(data|extension)(/|$)` +
+	`|/(custom|log|getPet|remote)/with/(message|level|timestamp|format|petId)`)
+
+// mixedPlaces are those where the grammar allows more than one type: pointer → types.
+var mixedPlaces = []struct {
+	pointer *regexp.Regexp
+	shapes  string
+}{
+	{regexp.MustCompile(`/set$`), "text"},
+	{regexp.MustCompile(`/(from|as)$`), "text object"},
+	{regexp.MustCompile(`(^|/)timeout$|/retry$|/raise/error$`), "text object"},
+	{regexp.MustCompile(`/endpoint$|/server$`), "text"},
+	{regexp.MustCompile(`/for/in$`), "text list"},
+	{regexp.MustCompile(`/until$`), "text object"},
+	{regexp.MustCompile(`/arguments$`), "list object"},
+	{regexp.MustCompile(`/(headers|query|environment|options)/[^/]*$|/arguments/[^/]*$`), "text number boolean"},
+	{regexp.MustCompile(`/(headers|query|environment|parameters)$`), "object"},
+}
+
+func isAllowed(pointer string, s shape) bool {
+	if freePlaces.MatchString(pointer) {
+		return true
+	}
+	for _, place := range mixedPlaces {
+		if place.pointer.MatchString(pointer) && strings.Contains(place.shapes, strings.TrimPrefix(strings.TrimPrefix(s.String(), "a "), "an ")) {
+			return true
+		}
+	}
+	return false
+}
+
+// mutations are one value of each type.
+var mutations = []struct {
+	shape shape
+	value any
+}{
+	{shapeNull, nil}, {shapeBoolean, true}, {shapeNumber, 5}, {shapeNumber, 0.5}, {shapeText, "text"}, {shapeList, []any{}}, {shapeObject, map[string]any{}},
+}
+
+func shapeOf(value any) shape {
+	switch value.(type) {
+	case nil:
+		return shapeNull
+	case bool:
+		return shapeBoolean
+	case string:
+		return shapeText
+	case []any:
+		return shapeList
+	case map[string]any:
+		return shapeObject
+	}
+	return shapeNumber
+}
+
+// TestMutations replaces each node of valid definitions by a value of each other type: there
+// is a problem at the node or above it, unless the grammar allows the other type there.
+func TestMutations(t *testing.T) {
+	definitions := map[string][]byte{"everything": []byte(everything)}
+	for _, pattern := range []string{filepath.Join("testdata", "*.yaml"), filepath.Join(sharedPath(), "openworkflow", "examples", "*.yaml")} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, chunk := range strings.Split(string(data), "\n---\n") {
+				definitions[fmt.Sprintf("%s %d", filepath.Base(path), i)] = complete([]byte(chunk))
+			}
+		}
+	}
+	mutants := 0
+	for name, data := range definitions {
+		document, problems := Parse(data)
+		if document == nil || len(problems) > 0 {
+			continue
+		}
+		root := document.Value()
+		mutate(root, "", func(value any) { root = value }, func(pointer string, s shape) {
+			mutants++
+			text, err := json.Marshal(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mutant, problems := Parse(text)
+			checkPositions(t, text, mutant, problems)
+			if isAllowed(pointer, s) || hasProblemAt(problems, pointer) {
+				return
+			}
+			t.Errorf("%s: %s as %s gives no problem there, but %v", name, pointer, s, problems)
+		})
+	}
+	if mutants < 10_000 {
+		t.Errorf("only %d mutants", mutants)
+	}
+}
+
+func hasProblemAt(problems Problems, pointer string) bool {
+	for _, problem := range problems {
+		if problem.Severity == SeverityError && (pointer == problem.Pointer || strings.HasPrefix(pointer, problem.Pointer+"/")) {
+			return true
+		}
+	}
+	return false
+}
+
+// mutate calls visit with each node in turn replaced by each other type.
+func mutate(value any, pointer string, replace func(any), visit func(pointer string, s shape)) {
+	for _, m := range mutations {
+		if m.shape != shapeOf(value) {
+			replace(m.value)
+			visit(pointer, m.shape)
+		}
+	}
+	replace(value)
+	switch value := value.(type) {
+	case []any:
+		for i, item := range value {
+			mutate(item, fmt.Sprintf("%s/%d", pointer, i), func(other any) { value[i] = other }, visit)
+		}
+	case map[string]any:
+		for key, item := range value {
+			mutate(item, pointer+"/"+escapeToken(key), func(other any) { value[key] = other }, visit)
+		}
+	}
+}
