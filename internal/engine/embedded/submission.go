@@ -71,6 +71,12 @@ func (s *submission) journalEvent(ev machine.Event, maxBytes int) {
 	commands := r.machine.Apply(ev)
 	r.timeMs = ev.TimeMs
 	s.take(commands)
+	for _, f := range ev.Files {
+		var id chargehand.FileID
+		if id.UnmarshalText([]byte(f.ID)) == nil {
+			s.files = append(s.files, id)
+		}
+	}
 	if s.finish != nil {
 		return // the journal goes away
 	}
@@ -80,12 +86,6 @@ func (s *submission) journalEvent(ev machine.Event, maxBytes int) {
 		Event:  store.Payload{Inline: payload, Size: int64(len(payload))},
 		Digest: machine.Digest(commands),
 	})
-	for _, f := range ev.Files {
-		var id chargehand.FileID
-		if id.UnmarshalText([]byte(f.ID)) == nil {
-			s.files = append(s.files, id)
-		}
-	}
 }
 
 // stripped is the event as it is journaled: the input of the first one stands in the row.

@@ -1,0 +1,588 @@
+package embedded
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/sqlite"
+)
+
+// world is everything around an engine that survives its crash: the database file, the
+// definitions, and the outside that activities reach.
+type world struct {
+	t       testing.TB
+	path    string
+	account store.Account
+	outside *outside
+	log     *logLines
+
+	mu    sync.Mutex
+	plans map[int64]*plan.Plan
+	blobs map[string][]byte
+	ids   uint64
+
+	limits    Limits
+	wrap      func(store.DB) store.DB // around the database
+	published []expr.Value
+
+	db     store.DB
+	store  *store.Store
+	engine *Engine
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{
+		t: t, path: filepath.Join(t.TempDir(), "test.db"),
+		plans: make(map[int64]*plan.Plan), blobs: make(map[string][]byte),
+		outside: &outside{}, log: &logLines{},
+	}
+	w.openStore()
+	w.account = store.Account{ID: chargehand.AccountID{1}, Name: "test", CreatedMs: 1}
+	if err := w.store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertAccount(&w.account) }); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) openStore() {
+	w.t.Helper()
+	db, err := sqlite.Open(sqlite.Options{Path: w.path, Owner: true})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.db = db
+	if w.wrap != nil {
+		w.db = w.wrap(db)
+	}
+	w.store = store.New(w.db)
+}
+
+func (w *world) config() Config {
+	return Config{
+		Store: w.store, Plans: w, Blobs: w, Limits: w.limits,
+		Activities: map[string]activity.Runner{"http": w.outside, "shell": w.outside},
+		Log:        slog.New(w.log),
+		Publish: func(p Published) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.published = append(w.published, p.Event)
+		},
+		RuntimeVersion: "1", RuntimeMetadata: map[string]any{},
+	}
+}
+
+// start makes an engine on the database, opened again if it was closed.
+func (w *world) start() *Engine {
+	w.t.Helper()
+	if w.store == nil {
+		w.openStore()
+	}
+	e, err := New(w.t.Context(), w.config())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.engine = e
+	return e
+}
+
+// stop ends engine and database in order.
+func (w *world) stop() {
+	w.t.Helper()
+	if w.engine != nil {
+		if err := w.engine.Stop(context.Background()); err != nil {
+			w.t.Error(err)
+		}
+	}
+	w.close()
+}
+
+// kill ends the engine as a crash would: what runs is cut off, and nothing more is written.
+// Only the database wrapper can keep what is on its way from being written.
+func (w *world) kill() {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := w.engine.Stop(ctx); err != nil {
+		w.t.Error(err)
+	}
+	w.close()
+}
+
+func (w *world) close() {
+	w.t.Helper()
+	if w.store == nil {
+		return
+	}
+	if err := w.store.Close(); err != nil {
+		w.t.Error(err)
+	}
+	w.engine, w.store, w.db = nil, nil, nil
+}
+
+// Plan implements engine.Plans.
+func (w *world) Plan(_ context.Context, revision int64) (*plan.Plan, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.plans[revision]
+	if p == nil {
+		return nil, fmt.Errorf("find revision: %w", store.ErrNotFound)
+	}
+	return p, nil
+}
+
+// Put and Get implement Blobs.
+func (w *world) Put(ctx context.Context, data []byte) ([]byte, error) {
+	digest := sha256.Sum256(data)
+	err := w.store.Update(ctx, func(tx *store.Tx) error { return tx.ClaimBlob(digest[:], int64(len(data))) })
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.blobs[string(digest[:])] = append([]byte(nil), data...)
+	return digest[:], nil
+}
+
+func (w *world) Get(_ context.Context, digest []byte) ([]byte, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	data, ok := w.blobs[string(digest)]
+	if !ok {
+		return nil, store.ErrNotFound
+	}
+	return data, nil
+}
+
+// define compiles a definition that consists of tasks (YAML, not indented).
+func (w *world) define(tasks string) int64 {
+	w.t.Helper()
+	return w.defineAll("do:\n" + indent(tasks))
+}
+
+// defineAll compiles a definition without its document.
+func (w *world) defineAll(body string) int64 {
+	w.t.Helper()
+	p := compile(w.t, body)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	revision := int64(len(w.plans) + 1)
+	w.plans[revision] = p
+	return revision
+}
+
+func indent(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ") + "\n"
+}
+
+func compile(t testing.TB, body string) *plan.Plan {
+	t.Helper()
+	doc, problems := dsl.Parse([]byte("document:\n  dsl: '1.0.3'\n  namespace: test\n  name: test\n  version: '1.0.0'\n" + body))
+	if doc == nil {
+		t.Fatalf("parse: %v\n%s", problems, body)
+	}
+	p, problems := plan.Compile(doc, plan.Options{Run: []string{"shell", "script"}})
+	if p == nil {
+		t.Fatalf("compile: %v\n%s", problems, body)
+	}
+	return p
+}
+
+// id makes ids in ascending order, of the current time.
+func (w *world) id() (id [16]byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ids++
+	ms := time.Now().UnixMilli()
+	binary.BigEndian.PutUint64(id[:8], uint64(ms)<<16|0x7000)
+	binary.BigEndian.PutUint64(id[8:], 0x8000000000000000|w.ids)
+	return id
+}
+
+func (w *world) row(revision int64, input string) store.Execution {
+	return store.Execution{
+		ID: chargehand.ExecutionID(w.id()), Account: w.account.No, Environment: chargehand.Live, Workflow: revision, Revision: revision,
+		Input: store.Payload{Inline: []byte(input), Size: int64(len(input))},
+	}
+}
+
+func (w *world) startOne(revision int64, input string) (store.Execution, error) {
+	p, err := w.Plan(context.Background(), revision)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	v, err := expr.Parse([]byte(input), expr.Limits{})
+	if err != nil {
+		return store.Execution{}, err
+	}
+	return w.engine.Start(context.Background(), engine.Start{Row: w.row(revision, input), Plan: p, Input: v})
+}
+
+// run starts an execution and fails the test if it is refused.
+func (w *world) run(revision int64, input string) store.Execution {
+	w.t.Helper()
+	row, err := w.startOne(revision, input)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return row
+}
+
+// batch inserts a batch of items and tells the engine.
+func (w *world) batch(revision int64, concurrency int, inputs []string) store.Batch {
+	w.t.Helper()
+	b := store.Batch{
+		ID: chargehand.BatchID(w.id()), Account: w.account.No, Environment: chargehand.Live,
+		Workflow: revision, Revision: revision, Concurrency: concurrency, Wanted: concurrency, Total: int64(len(inputs)),
+	}
+	err := w.store.Update(context.Background(), func(tx *store.Tx) error {
+		if err := tx.InsertBatch(&b); err != nil {
+			return err
+		}
+		for i, input := range inputs {
+			row := w.row(revision, input)
+			row.Batch, row.Item, row.Machine = b.No, int64(i), machine.Revision
+			row.Status, row.Phase, row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
+			if err := tx.InsertExecution(&row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.engine.BatchReady(b.No)
+	return b
+}
+
+func (w *world) view(fn func(r *store.Reader) error) {
+	w.t.Helper()
+	if err := w.store.View(context.Background(), fn); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) read(no int64) (row store.Execution) {
+	w.t.Helper()
+	w.view(func(r *store.Reader) (err error) {
+		row, err = r.ExecutionByNo(no)
+		return err
+	})
+	return row
+}
+
+func (w *world) readBatch(no int64) (b store.Batch) {
+	w.t.Helper()
+	w.view(func(r *store.Reader) (err error) {
+		b, err = r.BatchByNo(no)
+		return err
+	})
+	return b
+}
+
+func (w *world) items(batch int64) (rows []store.Execution) {
+	w.t.Helper()
+	w.view(func(r *store.Reader) error {
+		return r.BatchItems(batch, -1, 100_000, nil, func(row *store.Execution) error {
+			rows = append(rows, *row)
+			return nil
+		})
+	})
+	return rows
+}
+
+// await waits until a condition on the row holds.
+func (w *world) await(row store.Execution, what string, holds func(store.Execution) bool) store.Execution {
+	w.t.Helper()
+	return w.awaitIn(row, patience, what, holds)
+}
+
+// awaitIn is await with a bound that fits the clock of the test.
+func (w *world) awaitIn(row store.Execution, atMost time.Duration, what string, holds func(store.Execution) bool) store.Execution {
+	w.t.Helper()
+	return awaitChange(w, row.ID, atMost, what, func() (store.Execution, bool) {
+		row := w.read(row.No)
+		return row, holds(row)
+	})
+}
+
+const patience = 20 * time.Second
+
+// awaitChange reads again at each change of status, and every few milliseconds for
+// conditions that are no status.
+func awaitChange[T any](w *world, id [16]byte, atMost time.Duration, what string, read func() (T, bool)) T {
+	w.t.Helper()
+	deadline := time.NewTimer(atMost)
+	defer deadline.Stop()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for {
+		changed, stop := w.engine.Watch(id)
+		value, ok := read()
+		if ok {
+			stop()
+			return value
+		}
+		select {
+		case <-changed:
+			stop()
+		case <-again.C:
+			stop()
+		case <-deadline.C:
+			stop()
+			w.t.Fatalf("not %s: %+v\n%s", what, value, w.log)
+		}
+	}
+}
+
+// final waits for the end of an execution.
+func (w *world) final(row store.Execution) store.Execution {
+	w.t.Helper()
+	return w.await(row, "final", func(row store.Execution) bool { return row.Status.Final() })
+}
+
+func (w *world) finalBatch(b store.Batch) store.Batch {
+	w.t.Helper()
+	return awaitChange(w, b.ID, patience, "final", func() (store.Batch, bool) {
+		b := w.readBatch(b.No)
+		return b, b.Status.Final()
+	})
+}
+
+// result is the output of an execution as JSON, or its fault's code.
+func (w *world) result(no int64) string {
+	w.t.Helper()
+	var o store.Outcome
+	w.view(func(r *store.Reader) (err error) {
+		o, err = r.Outcome(no)
+		return err
+	})
+	if o.Fault != nil {
+		f, err := engine.DecodeFault(o.Fault)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return "fault " + f.Code
+	}
+	if o.Output.Blob != nil {
+		data, err := w.Get(context.Background(), o.Output.Blob)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return string(data)
+	}
+	return string(o.Output.Inline)
+}
+
+// story is the timeline without times.
+func (w *world) story(no int64) string {
+	w.t.Helper()
+	entries, truncated, err := w.engine.Timeline(context.Background(), no)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, e := range entries {
+		fmt.Fprintf(&b, "%d %s %d %d %s %s %s", e.Seq, e.Reference, e.Iteration, e.Attempt, e.Phase, expr.Marshal(e.Input), expr.Marshal(e.Output))
+		if e.Fault != nil {
+			fmt.Fprintf(&b, " %s", e.Fault.Type)
+		}
+		b.WriteString("\n")
+	}
+	if truncated {
+		b.WriteString("truncated\n")
+	}
+	return b.String()
+}
+
+// outside is the world that activities reach. What an activity does depends on its address
+// (http) or command (shell): the last path segments say it.
+type outside struct {
+	mu      sync.Mutex
+	runs    map[string]int // by idempotency key
+	fails   map[string]int // by key: runs that failed so far
+	blocked map[string]chan struct{}
+	files   func() []machine.File
+
+	started chan activity.Call // if set, told of each start of a call that blocks
+	running atomic.Int64
+	most    atomic.Int64
+}
+
+func (o *outside) runsOf(key string) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.runs[key]
+}
+
+func (o *outside) allRuns() map[string]int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := make(map[string]int, len(o.runs))
+	for key, n := range o.runs {
+		all[key] = n
+	}
+	return all
+}
+
+// gate makes calls whose address ends in block/NAME wait until it is closed.
+func (o *outside) gate(name string) chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.blocked == nil {
+		o.blocked = make(map[string]chan struct{})
+	}
+	ch := make(chan struct{})
+	o.blocked[name] = ch
+	return ch
+}
+
+// Run implements activity.Runner.
+func (o *outside) Run(ctx context.Context, c activity.Call) activity.Result {
+	n := o.running.Add(1)
+	defer o.running.Add(-1)
+	for most := o.most.Load(); n > most && !o.most.CompareAndSwap(most, n); most = o.most.Load() {
+	}
+	args := c.Args.(map[string]any)
+	address, _ := args["endpoint"].(string)
+	if address == "" {
+		address, _ = args["command"].(string)
+	}
+	o.mu.Lock()
+	if o.runs == nil {
+		o.runs, o.fails = make(map[string]int), make(map[string]int)
+	}
+	o.runs[c.Key]++
+	o.mu.Unlock()
+	parts := strings.Split(address, "/")
+	verb, rest := parts[3], strings.Join(parts[4:], "/")
+	switch verb {
+	case "echo":
+		return activity.Result{Output: map[string]any{"said": rest, "to": c.Input}}
+	case "fail": // as often as it says, then not
+		var times int
+		fmt.Sscan(rest, &times)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.fails[c.Reference] < times {
+			o.fails[c.Reference]++
+			return activity.Result{Fault: &machine.Fault{Type: machine.ErrCommunication, Status: 503, Title: "Unavailable"}}
+		}
+		return activity.Result{Output: "recovered"}
+	case "block":
+		o.mu.Lock()
+		ch := o.blocked[rest]
+		o.mu.Unlock()
+		if o.started != nil {
+			select {
+			case o.started <- c:
+			case <-ctx.Done():
+			}
+		}
+		if ch == nil {
+			<-ctx.Done()
+			return activity.Result{Output: "cut off"}
+		}
+		select {
+		case <-ch:
+			return activity.Result{Output: "released " + rest}
+		case <-ctx.Done():
+			return activity.Result{Output: "cut off"}
+		}
+	case "panic":
+		panic("the runner is broken")
+	case "size":
+		var size int
+		fmt.Sscan(rest, &size)
+		return activity.Result{Output: strings.Repeat("x", size)}
+	case "files":
+		return activity.Result{Output: "made", Files: o.files()}
+	}
+	return activity.Result{Fault: &machine.Fault{Type: machine.ErrCommunication, Status: 404, Title: "Not found"}}
+}
+
+// logLines keeps what the engine logs.
+type logLines struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logLines) Enabled(context.Context, slog.Level) bool { return true }
+func (l *logLines) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l *logLines) WithGroup(string) slog.Handler            { return l }
+func (l *logLines) Handle(_ context.Context, r slog.Record) error {
+	line := r.Level.String() + " " + r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		line += " " + a.String()
+		return true
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, line)
+	return nil
+}
+
+func (l *logLines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "\n")
+}
+
+func (l *logLines) contains(text string) bool { return strings.Contains(l.String(), text) }
+
+// brokenDB passes everything on until it is told to fail.
+type brokenDB struct {
+	store.DB
+	mu      sync.Mutex
+	updates int
+	fail    func(n int) (before, after bool) // of the n-th Update, from 1: not done; done, but nobody is told
+}
+
+var errBroken = fmt.Errorf("test: %w", store.ErrUnavailable)
+
+func (b *brokenDB) Update(ctx context.Context, fn func(store.Conn) error) error {
+	b.mu.Lock()
+	b.updates++
+	before, after := false, false
+	if b.fail != nil {
+		before, after = b.fail(b.updates)
+	}
+	b.mu.Unlock()
+	if before {
+		return errBroken
+	}
+	err := b.DB.Update(ctx, fn)
+	if after && err == nil {
+		return errBroken
+	}
+	return err
+}
+
+func (b *brokenDB) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.updates
+}
+
+func (b *brokenDB) setFail(fail func(int) (bool, bool)) {
+	b.mu.Lock()
+	b.fail = fail
+	b.mu.Unlock()
+}
