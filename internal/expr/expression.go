@@ -1,6 +1,13 @@
 package expr
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/itchyny/gojq"
+)
 
 // Scope names the local variables that an expression may use beside the eight names of the
 // language, innermost last, without the dollar sign.
@@ -11,14 +18,20 @@ type Scope struct {
 // Env gives the variables and the time to one evaluation.
 type Env interface {
 	// Variable returns the value of $name. It is called at most once per evaluation and name,
-	// and only for names that the expression refers to.
+	// and only for names that the evaluation really reads.
 	Variable(name string) Value
 	// NowMs is the time of the event that is being handled, in milliseconds since 1970.
 	NowMs() int64
 }
 
 // Expression is a compiled runtime expression.
-type Expression struct{}
+type Expression struct {
+	root     node
+	names    []string // of the variables
+	warnings []string
+	plain    bool // the root is a constant, a variable, or a path of constants into one or into the input
+	regexps  *regexpCache
+}
 
 // CompileError tells why a text is no valid expression.
 type CompileError struct {
@@ -41,17 +54,256 @@ type EvalError struct {
 	Limit  bool // a bound of T76 was hit
 }
 
-func (e *EvalError) Error() string { return fmt.Sprintf("expression: %s", e.Detail) }
+func (e *EvalError) Error() string { return e.Detail }
 
-// Compile compiles source, an expression without its ${ }. s may be nil.
-func Compile(source string, s *Scope) (*Expression, error) { panic("unfinished") }
+// Compile compiles source, an expression without its ${ }. s may be nil. Errors are
+// *CompileError.
+func Compile(source string, s *Scope) (*Expression, error) {
+	if len(source) > MaxSourceBytes {
+		return nil, &CompileError{Line: 1, Column: 1,
+			Detail: fmt.Sprintf("The expression has %d bytes; at most %d are allowed.", len(source), MaxSourceBytes)}
+	}
+	query, err := gojq.Parse(source)
+	if err != nil {
+		return nil, parseError(source, err)
+	}
+	c := compiler{source: source}
+	if s != nil {
+		c.locals = s.Locals
+	}
+	root, err := c.query(query, place{})
+	if err != nil {
+		return nil, err
+	}
+	e := &Expression{root: root, names: c.names, plain: isPlain(root), regexps: &regexpCache{}}
+	if many(root) {
+		e.warnings = append(e.warnings, "The expression may have more than one result; only the first one counts. "+
+			"Put it in [ ] for all of them, or in first( ) to say so.")
+	}
+	return e, nil
+}
+
+// parseError turns an error of the parser into ours.
+func parseError(source string, err error) error {
+	var problem *gojq.ParseError
+	if !errors.As(err, &problem) {
+		return &CompileError{Line: 1, Column: 1, Detail: "The expression cannot be read: " + err.Error() + "."}
+	}
+	at := problem.Offset - len(problem.Token)
+	if at < 0 || problem.Token == "" {
+		at = problem.Offset
+	}
+	line, column := position(source, at)
+	e := &CompileError{Line: line, Column: column, Detail: "The expression cannot be read: " + problem.Error() + "."}
+	if problem.Token == "'" {
+		e.Hint = "texts stand in double quotes"
+	}
+	return e
+}
+
+func isPlain(n node) bool {
+	if fields, ok := n.(*fieldsNode); ok {
+		n = fields.base
+		for _, key := range fields.keys {
+			switch key.(type) {
+			case string, int: // others could make a new value
+			default:
+				return false
+			}
+		}
+	}
+	switch n.(type) {
+	case identityNode, *constantNode, *globalNode:
+		return true
+	}
+	return false
+}
 
 // Uses reports whether the expression refers to $name.
-func (e *Expression) Uses(name string) bool { panic("unfinished") }
+func (e *Expression) Uses(name string) bool { return slices.Contains(e.names, name) }
+
+// Warnings lists what a linter should tell the author.
+func (e *Expression) Warnings() []string { return slices.Clone(e.warnings) }
 
 // Eval evaluates the expression with dot as its input. No result gives nil, several the
 // first (T12). Errors are *EvalError.
-func (e *Expression) Eval(dot Value, env Env) (Value, error) { panic("unfinished") }
+func (e *Expression) Eval(dot Value, env Env) (Value, error) {
+	if e.plain {
+		return e.evalPlain(dot, env)
+	}
+	r := newRun(e.names, e.regexps, env)
+	v, _, err := firstOf(e.root, r, nil, dot)
+	if err == nil {
+		v, _, err = r.finish(v)
+	}
+	r.release()
+	if err != nil {
+		return nil, evalError(err)
+	}
+	return v, nil
+}
 
-// Warnings lists what a linter should tell the author.
-func (e *Expression) Warnings() []string { panic("unfinished") }
+// evalPlain is the short way for the most frequent expressions. Their results are parts of
+// values that are within the bounds already.
+func (e *Expression) evalPlain(dot Value, env Env) (Value, error) {
+	n, fields := e.root, []Value(nil)
+	if path, ok := n.(*fieldsNode); ok {
+		n, fields = path.base, path.keys
+	}
+	v := dot
+	switch n := n.(type) {
+	case *constantNode:
+		v = n.value
+	case *globalNode:
+		v = env.Variable(e.names[n.index])
+	}
+	for i, key := range fields {
+		if name, ok := key.(string); ok {
+			if object, ok := v.(map[string]any); ok {
+				v = object[name]
+				continue
+			}
+		}
+		return e.evalRest(v, fields[i:])
+	}
+	return v, nil
+}
+
+// evalRest goes on with a path where an object ends.
+func (e *Expression) evalRest(v Value, fields []Value) (Value, error) {
+	r := run{steps: MaxSteps, bytes: maxAllocated}
+	for _, key := range fields {
+		var err error
+		if v, err = r.index(v, key); err != nil {
+			return nil, evalError(err)
+		}
+	}
+	return v, nil
+}
+
+// evalError turns what ended an evaluation into the error of the package.
+func evalError(err error) error {
+	if limit, ok := err.(*EvalError); ok {
+		return limit
+	}
+	return &EvalError{Detail: err.Error()}
+}
+
+// finish checks the bounds of a result, makes its numbers finite as jq does when it writes
+// them, and tells its size.
+func (r *run) finish(v Value) (Value, int, error) {
+	if err := r.work(0); err != nil {
+		return nil, 0, err
+	}
+	m := measurement{run: r}
+	if err := m.value(v, 0); err != nil {
+		return nil, 0, err
+	}
+	if r.nonFinite {
+		var err error
+		if v, err = r.finite(v); err != nil {
+			return nil, 0, err
+		}
+	}
+	return v, m.size, nil
+}
+
+// measurement adds up the size of a value.
+type measurement struct {
+	run  *run
+	size int
+}
+
+func (m *measurement) value(v Value, depth int) error {
+	switch v := v.(type) {
+	case string:
+		m.size += len(v) + 2
+	case []any:
+		if len(v) > MaxEntries {
+			return m.run.list(len(v))
+		}
+		if depth == MaxDepth {
+			return errDepth
+		}
+		m.size += len(v) + 2
+		for _, w := range v {
+			if err := m.value(w, depth+1); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		if len(v) > MaxEntries {
+			return m.run.object(len(v))
+		}
+		if depth == MaxDepth {
+			return errDepth
+		}
+		return m.object(v, depth)
+	default:
+		m.size += scalarSize(v)
+	}
+	if m.size > MaxValueBytes {
+		return errResult
+	}
+	return nil
+}
+
+var errResult = limit("The result of the expression has more than %d MiB.", MaxValueBytes>>20)
+
+// object does not care in which order the entries come: all of them are counted, and what is
+// too large or too deep is so in any order.
+func (m *measurement) object(v map[string]any, depth int) error {
+	m.size += 2
+	var deep error
+	for k, w := range v {
+		m.size += len(k) + 4
+		err := m.value(w, depth+1)
+		if err == errResult {
+			return err
+		}
+		if err != nil {
+			deep = err
+		}
+	}
+	if m.size > MaxValueBytes {
+		return errResult
+	}
+	return deep
+}
+
+// finite replaces NaN by null and infinities by the largest numbers.
+func (r *run) finite(v Value) (Value, error) {
+	switch v := v.(type) {
+	case float64:
+		if math.IsNaN(v) {
+			return nil, nil
+		}
+		return min(max(v, -math.MaxFloat64), math.MaxFloat64), nil
+	case []any:
+		if err := r.list(len(v)); err != nil {
+			return nil, err
+		}
+		list := make([]any, len(v))
+		for i, w := range v {
+			var err error
+			if list[i], err = r.finite(w); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case map[string]any:
+		if err := r.object(len(v)); err != nil {
+			return nil, err
+		}
+		object := make(map[string]any, len(v))
+		for _, k := range sortedKeys(v) {
+			var err error
+			if object[k], err = r.finite(v[k]); err != nil {
+				return nil, err
+			}
+		}
+		return object, nil
+	}
+	return v, nil
+}
+

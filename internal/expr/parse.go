@@ -10,14 +10,16 @@ import (
 
 // Limits bounds what Parse accepts. A zero field stands for the default.
 type Limits struct {
-	Depth int // levels of nesting; default DefaultDepth
-	Bytes int // bytes of text; default DefaultBytes
+	Depth  int // levels of nesting; default DefaultDepth
+	Bytes  int // bytes of text; default DefaultBytes
+	Values int // values of all kinds; default DefaultValues
 }
 
 // Limits of JSON texts.
 const (
 	DefaultDepth     = 64       // levels of nesting of a request body
 	DefaultBytes     = 16 << 20 // bytes of text
+	DefaultValues    = 4 << 20  // values in one text, which take up to 30 times the memory of their text
 	MaxDepth         = 256      // levels of nesting of any value (T76)
 	MaxIntegerDigits = 1000     // digits of an integer
 )
@@ -26,6 +28,7 @@ const (
 const (
 	CodeTooLarge         = "too_large"
 	CodeTooDeep          = "too_deep"
+	CodeTooManyValues    = "too_many_values"
 	CodeEmptyText        = "empty_text"
 	CodeUnexpectedEnd    = "unexpected_end"
 	CodeUnexpectedChar   = "unexpected_character"
@@ -65,12 +68,15 @@ func Parse(data []byte, lim Limits) (Value, error) {
 	if lim.Bytes == 0 {
 		lim.Bytes = DefaultBytes
 	}
+	if lim.Values == 0 {
+		lim.Values = DefaultValues
+	}
 	if len(data) > lim.Bytes {
 		return nil, &SyntaxError{Line: 1, Column: 1, Code: CodeTooLarge,
 			Detail: fmt.Sprintf("The text has %d bytes; at most %d are allowed.", len(data), lim.Bytes)}
 	}
 	p := parsers.Get().(*parser)
-	p.src, p.maxDepth = data, lim.Depth
+	p.src, p.maxDepth, p.left = data, lim.Depth, lim.Values
 	if strings.HasPrefix(string(data[:min(3, len(data))]), "\ufeff") {
 		p.pos = 3
 	}
@@ -120,6 +126,7 @@ type parser struct {
 	pos      int
 	depth    int
 	maxDepth int
+	left     int // values that may still come
 	values   []Value
 	members  []member
 	buffer   []byte // for strings with escapes
@@ -206,6 +213,9 @@ func (p *parser) unexpected(expected string) *SyntaxError {
 func (p *parser) value() (Value, *SyntaxError) {
 	if p.pos == len(p.src) {
 		return nil, p.unexpected("a value")
+	}
+	if p.left--; p.left < 0 {
+		return nil, p.fail(p.pos, CodeTooManyValues, "The text holds too many values.")
 	}
 	switch c := p.src[p.pos]; c {
 	case '"':

@@ -171,6 +171,12 @@ func TestParseLimits(t *testing.T) {
 	if _, err := Parse([]byte(`"1234"`), Limits{Bytes: 6}); err != nil {
 		t.Errorf("6 bytes with a limit of 6: %v", err)
 	}
+	if _, err := Parse([]byte(`[1,{"a":2}]`), Limits{Values: 3}); !errors.As(err, &got) || got.Code != CodeTooManyValues || got.Pointer != "/1/a" {
+		t.Errorf("4 values with a limit of 3: %v", err)
+	}
+	if _, err := Parse([]byte(`[1,{"a":2}]`), Limits{Values: 4}); err != nil {
+		t.Errorf("4 values with a limit of 4: %v", err)
+	}
 	// An error leaves nothing behind for the next text.
 	for _, text := range []string{`[1,2,{"a":[3`, `{"a":1,"b":[`} {
 		if _, err := Parse([]byte(text), Limits{}); err == nil {

@@ -1,5 +1,12 @@
 package expr
 
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
 // Mode is document.evaluate.mode.
 type Mode uint8
 
@@ -11,17 +18,112 @@ const (
 
 // Unwrap returns the inner text of "${ … }", if the whole of text has that form apart from
 // surrounding white space (T5).
-func Unwrap(text string) (source string, ok bool) { panic("unfinished") }
+func Unwrap(text string) (source string, ok bool) {
+	start, end, ok := unwrap(text)
+	if !ok {
+		return "", false
+	}
+	return text[start:end], true
+}
+
+// unwrap gives the offsets of the inner text, white space left out. "${a} and ${b}" is no
+// expression: the brace that closes the first one is not the last character.
+func unwrap(text string) (start, end int, ok bool) {
+	trimmed := strings.TrimSpace(text)
+	if len(trimmed) < 3 || !strings.HasPrefix(trimmed, "${") || trimmed[len(trimmed)-1] != '}' {
+		return 0, 0, false
+	}
+	offset := strings.Index(text, "${")
+	if closing := closingBrace(trimmed[2:]); closing >= 0 && closing != len(trimmed)-3 {
+		return 0, 0, false
+	}
+	inner := trimmed[2 : len(trimmed)-1]
+	left := strings.TrimLeft(inner, " \t\r\n")
+	start = offset + 2 + len(inner) - len(left)
+	return start, start + len(strings.TrimRight(left, " \t\r\n")), true
+}
+
+// closingBrace finds the brace that closes the expression at the start of text, or -1 where
+// braces, texts and comments do not match.
+func closingBrace(text string) int {
+	var texts []int // the depth of parentheses at each text that is interrupted by \(
+	braces, parens, inText := 0, 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inText && c == '\\':
+			if i++; i < len(text) && text[i] == '(' {
+				texts, inText = append(texts, parens), false
+				parens++
+			}
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '#':
+			end := strings.IndexByte(text[i:], '\n')
+			if end < 0 {
+				return -1
+			}
+			i += end
+		case c == '(':
+			parens++
+		case c == ')':
+			parens--
+			if n := len(texts); n > 0 && texts[n-1] == parens {
+				texts, inText = texts[:n-1], true
+			}
+		case c == '{':
+			braces++
+		case c == '}':
+			if braces == 0 {
+				return i
+			}
+			braces--
+		}
+	}
+	return -1
+}
 
 // IsEmbedded reports whether text contains a ${ that stays literal (T5).
-func IsEmbedded(text string) bool { panic("unfinished") }
+func IsEmbedded(text string) bool {
+	if !strings.Contains(text, "${") {
+		return false
+	}
+	_, _, ok := unwrap(text)
+	return !ok
+}
 
 // CompileSlot compiles the text of an expression slot, which may be written with or without
-// ${ } in both modes (T4).
-func CompileSlot(text string, m Mode, s *Scope) (*Expression, error) { panic("unfinished") }
+// ${ } (T4). Both forms mean the same in both modes; in particular there is no literal
+// fallback in the loose one, because a mistyped condition would then always be true. Places
+// in errors count from the start of text. Errors are *CompileError.
+func CompileSlot(text string, _ Mode, s *Scope) (*Expression, error) {
+	start, end, ok := unwrap(text)
+	if !ok {
+		return Compile(text, s)
+	}
+	return compilePart(text, start, end, s)
+}
 
-// Template is a compiled value slot.
-type Template struct{}
+// compilePart compiles text[start:end] and moves the place of an error to that in text.
+func compilePart(text string, start, end int, s *Scope) (*Expression, error) {
+	e, err := Compile(text[start:end], s)
+	if problem, ok := err.(*CompileError); ok {
+		line, column := position(text, start)
+		if problem.Line == 1 {
+			problem.Column += column - 1
+		}
+		problem.Line += line - 1
+	}
+	return e, err
+}
+
+// The codes of TemplateProblem.
+const (
+	CodeInvalidExpression  = "invalid_expression"  // a text in ${ } does not compile
+	CodeEmbeddedExpression = "embedded_expression" // warning: a ${ inside of a text stays literal
+	CodeSeveralResults     = "several_results"     // warning: see Expression.Warnings
+	CodeTemplateTooDeep    = "too_deep"            // more than MaxDepth levels of nesting
+)
 
 // TemplateProblem is one wrong or doubtful text in a value slot.
 type TemplateProblem struct {
@@ -34,15 +136,245 @@ type TemplateProblem struct {
 	Hint    string
 }
 
-// CompileTemplate compiles a value whose nested texts may be expressions. The template is
-// nil if a problem is more than a warning.
-func CompileTemplate(v Value, m Mode, s *Scope) (*Template, []TemplateProblem) { panic("unfinished") }
+// Template is a compiled value slot.
+type Template struct {
+	root  slot
+	value Value // the constant, if there is no expression
+	size  int   // of all that is constant
+	names []string
+}
 
-// Eval evaluates every expression in the template and puts the results in their places.
-func (t *Template) Eval(dot Value, env Env) (Value, error) { panic("unfinished") }
+// slot is a part of a template that holds an expression.
+type slot interface {
+	eval(m *mold) (Value, error)
+}
+
+// mold is one evaluation of a template.
+type mold struct {
+	dot  Value
+	env  *onceEnv
+	size int
+}
+
+// onceEnv asks for each variable at most once in a whole template.
+type onceEnv struct {
+	env    Env
+	names  []string
+	values []Value
+}
+
+func (e *onceEnv) NowMs() int64 { return e.env.NowMs() }
+
+func (e *onceEnv) Variable(name string) Value {
+	for i, known := range e.names {
+		if known == name {
+			return e.values[i]
+		}
+	}
+	v := e.env.Variable(name)
+	e.names, e.values = append(e.names, name), append(e.values, v)
+	return v
+}
+
+// expressionSlot is a text that is an expression. In loose mode a bare text that fails stands
+// for itself.
+type expressionSlot struct {
+	expression *Expression
+	literal    string
+	fallback   bool
+}
+
+type objectSlot struct {
+	constant map[string]any // the whole object, with null in the place of each slot
+	keys     []string       // in order
+	slots    []slot
+}
+
+type listSlot struct {
+	constant []any
+	places   []int
+	slots    []slot
+}
+
+// CompileTemplate compiles a value whose nested texts may be expressions: those in ${ }, and
+// in loose mode every text that can be evaluated. Keys are never expressions. The template is
+// nil if one of the problems is more than a warning. The parts of v are kept and must not
+// change any more.
+func CompileTemplate(v Value, m Mode, s *Scope) (*Template, []TemplateProblem) {
+	c := templateCompiler{mode: m, scope: s}
+	root := c.compile(v, "", 0)
+	for _, p := range c.problems {
+		if !p.Warning {
+			return nil, c.problems
+		}
+	}
+	t := &Template{root: root, size: Size(v), names: c.names}
+	if root == nil {
+		t.value = v
+	}
+	return t, c.problems
+}
+
+type templateCompiler struct {
+	mode     Mode
+	scope    *Scope
+	names    []string
+	problems []TemplateProblem
+}
+
+// compile returns nil for a constant.
+func (c *templateCompiler) compile(v Value, pointer string, depth int) slot {
+	if depth > MaxDepth {
+		c.problems = append(c.problems, TemplateProblem{Pointer: pointer, Code: CodeTemplateTooDeep, Line: 1, Column: 1,
+			Detail: fmt.Sprintf("The value is nested more than %d levels deep.", MaxDepth)})
+		return nil
+	}
+	switch v := v.(type) {
+	case string:
+		return c.text(v, pointer)
+	case map[string]any:
+		o := &objectSlot{}
+		for _, k := range sortedKeys(v) {
+			if part := c.compile(v[k], pointer+"/"+escapePointer(k), depth+1); part != nil {
+				o.keys, o.slots = append(o.keys, k), append(o.slots, part)
+			}
+		}
+		if o.keys == nil {
+			return nil
+		}
+		o.constant = maps.Clone(v)
+		for _, k := range o.keys {
+			o.constant[k] = nil
+		}
+		return o
+	case []any:
+		l := &listSlot{}
+		for i, w := range v {
+			if part := c.compile(w, fmt.Sprintf("%s/%d", pointer, i), depth+1); part != nil {
+				l.places, l.slots = append(l.places, i), append(l.slots, part)
+			}
+		}
+		if l.places == nil {
+			return nil
+		}
+		l.constant = slices.Clone(v)
+		for _, i := range l.places {
+			l.constant[i] = nil
+		}
+		return l
+	}
+	return nil
+}
+
+func (c *templateCompiler) text(text, pointer string) slot {
+	if start, end, ok := unwrap(text); ok {
+		e, err := compilePart(text, start, end, c.scope)
+		if err != nil {
+			c.problem(pointer, err.(*CompileError))
+			return nil
+		}
+		return c.slot(e, text, pointer, false)
+	}
+	if IsEmbedded(text) {
+		line, column := position(text, strings.Index(text, "${"))
+		c.problems = append(c.problems, TemplateProblem{Pointer: pointer, Warning: true, Code: CodeEmbeddedExpression,
+			Line: line, Column: column,
+			Detail: "A ${ inside of a text is not evaluated: only a text that is ${ } as a whole is an expression.",
+			Hint:   `write ${ "… \(.field) …" } to put values into a text`})
+	}
+	if c.mode == Loose {
+		if e, err := Compile(text, c.scope); err == nil {
+			return c.slot(e, text, pointer, true)
+		}
+	}
+	return nil
+}
+
+func (c *templateCompiler) slot(e *Expression, text, pointer string, fallback bool) slot {
+	for _, name := range e.names {
+		if !slices.Contains(c.names, name) {
+			c.names = append(c.names, name)
+		}
+	}
+	for _, warning := range e.warnings {
+		c.problems = append(c.problems, TemplateProblem{Pointer: pointer, Warning: true, Code: CodeSeveralResults,
+			Line: 1, Column: 1, Detail: warning})
+	}
+	return &expressionSlot{e, text, fallback}
+}
+
+func (c *templateCompiler) problem(pointer string, err *CompileError) {
+	c.problems = append(c.problems, TemplateProblem{Pointer: pointer, Code: CodeInvalidExpression,
+		Line: err.Line, Column: err.Column, Detail: err.Detail, Hint: err.Hint})
+}
+
+// Eval evaluates every expression in the template, in the order of keys and entries, and puts
+// the results in their places. What is constant is shared with the template. The bounds of an
+// expression hold for each of them, and for the result as a whole. Errors are *EvalError.
+func (t *Template) Eval(dot Value, env Env) (Value, error) {
+	if t.root == nil {
+		return t.value, nil
+	}
+	if single, ok := t.root.(*expressionSlot); ok && !single.fallback {
+		return single.expression.Eval(dot, env)
+	}
+	m := mold{dot: dot, env: &onceEnv{env: env}, size: t.size}
+	return t.root.eval(&m)
+}
+
+func (s *expressionSlot) eval(m *mold) (Value, error) {
+	v, err := s.expression.Eval(m.dot, m.env)
+	if err != nil {
+		if limit, ok := err.(*EvalError); s.fallback && ok && !limit.Limit {
+			return s.literal, nil
+		}
+		return nil, err
+	}
+	switch w := v.(type) {
+	case []any, map[string]any:
+		measure := measurement{size: m.size}
+		if err := measure.value(v, 0); err != nil {
+			return nil, evalError(err)
+		}
+		m.size = measure.size
+	case string:
+		m.size += len(w)
+	default:
+		m.size += scalarSize(v)
+	}
+	if m.size > MaxValueBytes {
+		return nil, errResult
+	}
+	return v, nil
+}
+
+func (s *objectSlot) eval(m *mold) (Value, error) {
+	object := make(map[string]any, len(s.constant))
+	maps.Copy(object, s.constant)
+	for i, k := range s.keys {
+		v, err := s.slots[i].eval(m)
+		if err != nil {
+			return nil, err
+		}
+		object[k] = v
+	}
+	return object, nil
+}
+
+func (s *listSlot) eval(m *mold) (Value, error) {
+	list := slices.Clone(s.constant)
+	for i, place := range s.places {
+		v, err := s.slots[i].eval(m)
+		if err != nil {
+			return nil, err
+		}
+		list[place] = v
+	}
+	return list, nil
+}
 
 // Constant returns the value, if it holds no expression.
-func (t *Template) Constant() (Value, bool) { panic("unfinished") }
+func (t *Template) Constant() (Value, bool) { return t.value, t.root == nil }
 
 // Uses reports whether an expression in the template refers to $name.
-func (t *Template) Uses(name string) bool { panic("unfinished") }
+func (t *Template) Uses(name string) bool { return slices.Contains(t.names, name) }

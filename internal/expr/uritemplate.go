@@ -1,10 +1,141 @@
 package expr
 
+import (
+	"strings"
+	"unicode/utf8"
+)
+
 // URITemplate is a compiled URI template of RFC 6570 level 1 (language.md 1.11, T42).
-type URITemplate struct{}
+type URITemplate struct {
+	parts []uriPart
+}
 
-// CompileURITemplate compiles text. Errors are *CompileError.
-func CompileURITemplate(text string) (*URITemplate, error) { panic("unfinished") }
+type uriPart struct {
+	text string // literal, if there is no name
+	name string
+}
 
-// Expand replaces each {name} by the top-level property of dot, percent-encoded. Errors are *EvalError.
-func (t *URITemplate) Expand(dot Value) (string, error) { panic("unfinished") }
+// CompileURITemplate compiles text. A {name} is the name of a property, taken as it stands;
+// the operators and modifiers of the higher levels are refused. Errors are *CompileError.
+func CompileURITemplate(text string) (*URITemplate, error) {
+	t := &URITemplate{}
+	for at := 0; at < len(text); {
+		i := strings.IndexAny(text[at:], "{}")
+		if i < 0 {
+			t.literal(text[at:])
+			break
+		}
+		t.literal(text[at : at+i])
+		at += i
+		end := strings.IndexAny(text[at+1:], "{}")
+		if text[at] == '}' || end < 0 || text[at+1+end] == '{' {
+			return nil, uriError(text, at, "A brace in the address has no partner.", "write %7B or %7D for a brace itself")
+		}
+		name := text[at+1 : at+1+end]
+		if problem := checkURIName(name); problem != "" {
+			return nil, uriError(text, at+1, problem, "only {name} is known here, with the name of a property of the input")
+		}
+		t.parts = append(t.parts, uriPart{name: name})
+		at += len(name) + 2
+	}
+	return t, nil
+}
+
+func uriError(text string, at int, detail, hint string) error {
+	line, column := position(text, at)
+	return &CompileError{Line: line, Column: column, Detail: detail, Hint: hint}
+}
+
+func checkURIName(name string) string {
+	switch {
+	case name == "":
+		return "The braces in the address are empty."
+	case strings.ContainsRune("+#./;?&=,!@|", rune(name[0])):
+		return "The operator " + name[:1] + " is not available in an address."
+	case strings.ContainsAny(name, ",*:"):
+		return "Lists and modifiers are not available in the braces of an address."
+	case strings.ContainsAny(name, " \t\r\n\"'<>\\^`|"):
+		return "The braces in the address hold no name."
+	}
+	return ""
+}
+
+func (t *URITemplate) literal(text string) {
+	if text == "" {
+		return
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		isEscape := c == '%' && i+2 < len(text) && isHex(text[i+1]) && isHex(text[i+2])
+		if isEscape || isUnreserved(c) || strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			percentEncode(&b, c)
+		}
+	}
+	t.parts = append(t.parts, uriPart{text: b.String()})
+}
+
+func isHex(c byte) bool {
+	return isDigit(c) || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+func isUnreserved(c byte) bool {
+	return c < utf8.RuneSelf && isWordByte(c) || c == '-' || c == '.' || c == '~'
+}
+
+func percentEncode(b *strings.Builder, c byte) {
+	const upperHex = "0123456789ABCDEF"
+	b.WriteByte('%')
+	b.WriteByte(upperHex[c>>4])
+	b.WriteByte(upperHex[c&15])
+}
+
+// maxAddressBytes bounds what an address expands to.
+const maxAddressBytes = 64 << 10
+
+// Expand replaces each {name} by that property of dot, percent-encoded. A property that is
+// missing or null, and any name where dot is no object, gives the empty text. Arrays and
+// objects are refused. Errors are *EvalError.
+func (t *URITemplate) Expand(dot Value) (string, error) {
+	object, _ := dot.(map[string]any)
+	var b strings.Builder
+	for _, part := range t.parts {
+		if part.name == "" {
+			b.WriteString(part.text)
+			continue
+		}
+		text, err := uriValue(part.name, object[part.name])
+		if err != nil {
+			return "", err
+		}
+		if b.Len()+len(text) > maxAddressBytes {
+			return "", limit("The address has more than %d bytes.", maxAddressBytes)
+		}
+		for i := range len(text) {
+			if isUnreserved(text[i]) {
+				b.WriteByte(text[i])
+			} else {
+				percentEncode(&b, text[i])
+			}
+		}
+	}
+	return b.String(), nil
+}
+
+// uriValue is the text of a property; numbers are written as tostring writes them.
+func uriValue(name string, v Value) (string, error) {
+	switch v := v.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return v, nil
+	case float64:
+		return string(appendNumberText(nil, v)), nil
+	case []any, map[string]any:
+		return "", &EvalError{Detail: "The property " + shortQuote(name) + " is an " + typeName(v) +
+			"; an address takes texts, numbers and booleans only."}
+	}
+	return string(Marshal(v)), nil
+}

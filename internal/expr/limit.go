@@ -1,0 +1,186 @@
+package expr
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"sync"
+)
+
+// Bounds of an expression (T76). They count steps and bytes, never wall time, so that every
+// evaluation of the same expression on the same values ends the same way.
+const (
+	MaxSteps         = 10_000_000 // evaluations of a part of the expression, and elements or chunks that a function works on
+	MaxValueBytes    = 16 << 20   // bytes of the result, and of any text in between
+	MaxEntries       = 1_000_000  // entries of an array or an object
+	MaxIntegerBits   = 4096       // bits of an integer
+	MaxSourceBytes   = 64 << 10   // bytes of the source of an expression
+	maxAllocated     = 128 << 20  // bytes that one evaluation allocates in all, garbage included
+	maxStack         = 100_000    // levels of nested evaluation
+	maxSourceDepth   = 1000       // levels of nesting in the source
+	maxSourceNodes   = 50_000     // parts of a compiled expression
+	maxRegexpBytes   = 2000       // bytes of the source of a regular expression
+	maxRegexpProgram = 20_000     // instructions of a compiled regular expression
+)
+
+// run is the state of one evaluation.
+type run struct {
+	env       Env
+	names     []string // of the variables that the expression refers to
+	values    []Value  // of these variables, as far as they are loaded
+	loaded    []bool
+	steps     int // left
+	bytes     int // left
+	depth     int
+	labels    int  // given out so far
+	nonFinite bool // an infinity or NaN came up, so the result may hold one
+	tail      tailCall
+	regexps   map[regexpKey]*regexpProgram
+	cache     *regexpCache
+}
+
+// runs keeps the state of finished evaluations, to save allocations.
+var runs = sync.Pool{New: func() any { return new(run) }}
+
+func newRun(names []string, cache *regexpCache, env Env) *run {
+	r := runs.Get().(*run)
+	r.env, r.names, r.cache = env, names, cache
+	r.steps, r.bytes = MaxSteps, maxAllocated
+	if cap(r.values) < len(names) {
+		r.values, r.loaded = make([]Value, len(names)), make([]bool, len(names))
+	}
+	r.values, r.loaded = r.values[:len(names)], r.loaded[:len(names)]
+	return r
+}
+
+func (r *run) release() {
+	clear(r.values)
+	clear(r.loaded)
+	*r = run{values: r.values, loaded: r.loaded}
+	runs.Put(r)
+}
+
+// variable loads a variable at its first use.
+func (r *run) variable(i int) Value {
+	if !r.loaded[i] {
+		r.values[i], r.loaded[i] = r.env.Variable(r.names[i]), true
+	}
+	return r.values[i]
+}
+
+// limit is a bound that was hit. No try catches it.
+func limit(format string, args ...any) *EvalError {
+	return &EvalError{Detail: fmt.Sprintf(format, args...), Limit: true}
+}
+
+var errSteps = limit("The expression takes more than %d steps. Make its input or its loops smaller.", MaxSteps)
+
+// step accounts for one step.
+func (r *run) step() error {
+	if r.steps--; r.steps < 0 {
+		return errSteps
+	}
+	return nil
+}
+
+// charge accounts for n steps without telling at once whether there were as many left;
+// whoever loops checks exhausted now and then, and the next step fails.
+func (r *run) charge(n int) { r.steps -= n }
+
+func (r *run) exhausted() bool { return r.steps < 0 }
+
+// work accounts for n steps.
+func (r *run) work(n int) error {
+	if r.steps -= n; r.steps < 0 {
+		r.steps = -1
+		return errSteps
+	}
+	return nil
+}
+
+// bytesPerStep is how many bytes are copied or looked at in about the time of a step.
+const bytesPerStep = 32
+
+// scan accounts for looking at n bytes.
+func (r *run) scan(n int) error { return r.work(n / bytesPerStep) }
+
+var errBytes = limit("The expression needs more than %d MiB of memory in all. Make its input or its loops smaller.", maxAllocated>>20)
+
+// alloc accounts for n bytes before they are allocated.
+func (r *run) alloc(n int) error {
+	if r.bytes -= n; r.bytes < 0 {
+		r.bytes = -1
+		return errBytes
+	}
+	return r.work(n / bytesPerStep)
+}
+
+// text accounts for a text of n bytes before it is made.
+func (r *run) text(n int) error {
+	if n > MaxValueBytes {
+		return limit("A text of %d bytes comes up in the expression; at most %d MiB are allowed.", n, MaxValueBytes>>20)
+	}
+	return r.alloc(n)
+}
+
+// list accounts for an array of n entries before it is made.
+func (r *run) list(n int) error {
+	if n > MaxEntries {
+		return limit("An array of more than %d entries comes up in the expression.", MaxEntries)
+	}
+	return r.alloc(24 + 16*n)
+}
+
+// object accounts for an object of at most n keys before it is made.
+func (r *run) object(n int) error {
+	if n > MaxEntries {
+		return limit("An object of more than %d keys comes up in the expression.", MaxEntries)
+	}
+	if err := r.work(n); err != nil {
+		return err
+	}
+	if n <= 8 {
+		return r.alloc(320)
+	}
+	return r.alloc(64 + 64*n)
+}
+
+// keys accounts for listing and sorting n keys.
+func (r *run) keys(n int) error {
+	if err := r.work(n + sortCost(n)); err != nil {
+		return err
+	}
+	return r.alloc(16 * n)
+}
+
+// sortCost is the price of the order of n entries, without that of comparing long ones.
+func sortCost(n int) int { return n * bits.Len(uint(n)) / 4 }
+
+var errStack = limit("The expression calls itself too deeply.")
+
+// push accounts for levels of nested evaluation; the caller gives them back with pop.
+func (r *run) push(levels int) error {
+	if r.depth += levels; r.depth > maxStack {
+		r.depth -= levels
+		return errStack
+	}
+	return nil
+}
+
+func (r *run) pop(levels int) { r.depth -= levels }
+
+var errDepth = limit("A value nested more than %d levels deep comes up in the expression.", MaxDepth)
+
+// number is the value of the result of a floating-point operation. Whole numbers that
+// floats hold exactly become integers, so that 7/2*2 is written 7 as jq writes it, while
+// the 1.0 of an input stays 1.0.
+func (r *run) number(f float64) Value {
+	const exact = 1 << 53
+	if f == math.Trunc(f) && -exact < f && f < exact && (f != 0 || !math.Signbit(f)) {
+		return int(f)
+	}
+	if f-f != 0 { // an infinity or NaN
+		r.nonFinite = true
+	}
+	return f
+}
