@@ -27,15 +27,11 @@ func Validate(definition []byte, allowRun []string) ([]Problem, bool) {
 	}
 	problems := make([]Problem, 0, len(found))
 	for _, p := range found {
-		severity := "error"
-		if p.Severity == dsl.Warning {
-			severity = "warning"
-		}
 		detail := p.Detail
 		if p.Hint != "" {
 			detail += " " + p.Hint
 		}
-		problems = append(problems, Problem{p.Pointer, p.Line, p.Column, string(p.Code), detail, severity})
+		problems = append(problems, Problem{p.Pointer, p.Line, p.Column, string(p.Code), detail, p.Severity.String()})
 	}
 	return problems, !found.HasErrors()
 }

@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -86,8 +88,9 @@ func checkContents(ctx context.Context, folder string) (int, error) {
 			return err
 		}
 		defer content.Close()
-		digest, err := blob.Sum(content)
-		if err == nil && digest != c.Digest {
+		hash := sha256.New()
+		_, err = io.Copy(hash, content)
+		if err == nil && [sha256.Size]byte(hash.Sum(nil)) != c.Digest {
 			err = fmt.Errorf("the content %s is damaged", c.Digest)
 		}
 		count++

@@ -112,8 +112,8 @@ func (f *files) Open(ctx context.Context, account chargehand.AccountID, env char
 	if !ok {
 		return machine.File{}, nil, activity.ErrFileNotFound
 	}
-	id, err := chargehand.ParseFileID(text)
-	if err != nil {
+	var id chargehand.FileID
+	if err := id.UnmarshalText([]byte(text)); err != nil {
 		return machine.File{}, nil, activity.ErrFileNotFound
 	}
 	no, err := f.account(ctx, account)
