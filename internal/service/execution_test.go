@@ -1,0 +1,493 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+func TestCreateExecutionAnswersInitialAndIsStored(t *testing.T) {
+	w := newWorld(t)
+	w.engine.atOnce = true // the answer says initial, although it has ended
+	flow := w.apply(definition("greet", "1.0.0"))
+	w.pass(time.Minute)
+	e := w.create(flow.ID, map[string]any{"b": 1.0, "a": "x"})
+	if e.Status != chargehand.Initial || e.Phase != chargehand.Pending || e.Results != nil || !e.StartedAt.IsZero() {
+		t.Errorf("creation answers %+v, want initial, pending, without results and start", e)
+	}
+	if e.Workflow != flow.ID || e.WorkflowVersion != "1.0.0" || e.Environment != chargehand.Live {
+		t.Errorf("creation answers %+v", e)
+	}
+	if want := epoch.Add(time.Minute); !e.CreatedAt.Equal(want) || e.CreatedAt.Location() != time.UTC {
+		t.Errorf("created_at is %v, want %v in UTC", e.CreatedAt, want)
+	}
+	if e.ID[6]>>4 != 7 || e.ID[8]>>6 != 2 {
+		t.Errorf("%v is no UUID of version 7", e.ID)
+	}
+	if got := string(w.engine.starts[0].Row.Input.Inline); got != `{"a":"x","b":1.0}` {
+		t.Errorf("stored input is %s, want the canonical form", got)
+	}
+	if got := w.get(e); got.Status != chargehand.Finished {
+		t.Errorf("status is %v after the end", got.Status)
+	}
+}
+
+func TestCreateExecutionTakesEmptyInput(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("greet", "1.0.0"))
+	for _, body := range []any{nil, map[string]any{}, map[string]any{"input": map[string]any{}}} {
+		_, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID, Body: body})
+		if err != nil {
+			t.Fatalf("body %v: %v", body, err)
+		}
+		last := w.engine.starts[len(w.engine.starts)-1]
+		if string(last.Row.Input.Inline) != "{}" {
+			t.Errorf("body %v: stored input is %s, want {}", body, last.Row.Input.Inline)
+		}
+	}
+}
+
+func TestCreateExecutionRefusesBadBodies(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("typed", "1.0.0", wantsText))
+	for _, c := range []struct {
+		name, body string
+		code       chargehand.Code
+		pointers   []string
+		says       string
+	}{
+		{"a body that is no object", `[]`, chargehand.CodeInvalidBody, []string{""}, "an array"},
+		{"a text as body", `"x"`, chargehand.CodeInvalidBody, []string{""}, "a string"},
+		{"an input that is no object", `{"input": []}`, chargehand.CodeInvalidBody, []string{"/input"}, "an array"},
+		{"an input that is null", `{"input": null}`, chargehand.CodeInvalidBody, []string{"/input"}, "null"},
+		{"inputs instead of input", `{"inputs": {}}`, chargehand.CodeUnknownField, []string{"/inputs"}, `"input"`},
+		{"items instead of input", `{"items": []}`, chargehand.CodeUnknownField, []string{"/items"}, `"input"`},
+		{"a slip of the pen", `{"imput": {}}`, chargehand.CodeUnknownField, []string{"/imput"}, `"input"`},
+		{"two unknown fields", `{"zz": 1, "a/b~c": 2}`, chargehand.CodeUnknownField, []string{"/a~1b~0c", "/zz"}, "Known fields: input"},
+		{"unknown before wrong", `{"input": 1, "zz": 1}`, chargehand.CodeUnknownField, []string{"/zz"}, ""},
+		{"no input where the schema wants a field", `{}`, chargehand.CodeInputInvalid, []string{"/input"}, ""},
+		{"a field of the wrong type", `{"input": {"text": 1}}`, chargehand.CodeInputInvalid, []string{"/input/text"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID, Body: parse(t, c.body)})
+			shown := wantCode(t, err, c.code)
+			wantPointers(t, shown, c.pointers...)
+			if !strings.Contains(shown.Detail+shown.Fields[0].Detail, c.says) {
+				t.Errorf("detail is %q, want it to say %s", shown.Detail, c.says)
+			}
+		})
+	}
+	if n := len(w.engine.starts); n != 0 {
+		t.Errorf("%d executions were started", n)
+	}
+}
+
+// The order of checks in api.md: workflow, then fields, then input_schema.
+func TestCreateExecutionChecksInOrder(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("typed", "1.0.0", wantsText))
+	unknown := newID[chargehand.WorkflowID](1)
+	bad := map[string]any{"zz": 1}
+	_, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: unknown, Body: bad})
+	wantCode(t, err, chargehand.CodeWorkflowNotFound)
+	_, _, err = w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID, Version: "9.9.9", Body: bad})
+	wantCode(t, err, chargehand.CodeVersionNotFound)
+	_, _, err = w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID, Body: bad})
+	wantCode(t, err, chargehand.CodeUnknownField)
+	_, _, err = w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID})
+	wantCode(t, err, chargehand.CodeInputInvalid)
+}
+
+func TestCreateExecutionHidesWhatTheKeyMayNotSee(t *testing.T) {
+	w := newWorld(t)
+	flow, other := w.apply(definition("one", "1.0.0")), w.apply(definition("two", "1.0.0"))
+	for name, p := range map[string]*Principal{
+		"another account":                    w.stranger(),
+		"a workflow outside the key's list":  w.principal(chargehand.Live, PresetAll, other.ID),
+		"an empty list, which names nothing": {AccountNo: w.account.No, Environment: chargehand.Live, Workflows: []chargehand.WorkflowID{}},
+	} {
+		_, _, err := w.CreateExecution(t.Context(), p, CreateExecution{Workflow: flow.ID})
+		if shown := wantCode(t, err, chargehand.CodeWorkflowNotFound); shown.Detail != workflowNotFound().(*chargehand.Error).Detail {
+			t.Errorf("%s: the detail %q tells it from an unknown workflow", name, shown.Detail)
+		}
+	}
+}
+
+func TestCreateExecutionFullQueue(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("greet", "1.0.0"))
+	w.engine.refuse = fmt.Errorf("start: %w", engine.ErrQueueFull)
+	_, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID})
+	if shown := wantCode(t, err, chargehand.CodeQueueFull); shown.RetryAfter < 1 {
+		t.Error("queue_full has no Retry-After")
+	}
+}
+
+func TestUnavailableStorage(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("greet", "1.0.0"))
+	w.engine.refuse = fmt.Errorf("start: %w", store.ErrUnavailable)
+	_, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID})
+	if shown := wantCode(t, err, chargehand.CodeUnavailable); shown.RetryAfter < 1 || strings.Contains(shown.Detail, "start:") {
+		t.Errorf("unavailable is shown as %+v", shown)
+	}
+	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "start:") {
+		t.Errorf("the log gets %v, want the cause", err)
+	}
+	w.db.broken.Store(true)
+	w.pass(time.Hour)
+	_, err = w.GetWorkflow(t.Context(), w.p, flow.ID)
+	wantCode(t, err, chargehand.CodeUnavailable)
+	if w.Ready(t.Context()) {
+		t.Error("the service is ready without storage")
+	}
+}
+
+func TestHotCreateCostsNoQuery(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("greet", "1.0.0"))
+	w.create(flow.ID, noInput)
+	views, updates := w.db.views.Load(), w.db.updates.Load()
+	for range 10 {
+		w.create(flow.ID, noInput)
+	}
+	if n := w.db.views.Load() - views; n != 0 {
+		t.Errorf("10 creations cost %d queries, want none", n)
+	}
+	if n := w.db.updates.Load() - updates; n != 10 {
+		t.Errorf("10 creations cost %d transactions, want one each", n)
+	}
+}
+
+var noInput = map[string]any{}
+
+func TestGetExecution(t *testing.T) {
+	w := newWorld(t)
+	flow, other := w.apply(definition("one", "1.0.0")), w.apply(definition("two", "1.0.0"))
+	e := w.create(flow.ID, noInput)
+	t.Run("before the end", func(t *testing.T) {
+		got := w.get(e)
+		if got.Status != chargehand.Initial || got.Results != nil || got.Output != nil || got.Error != nil {
+			t.Errorf("got %+v", got)
+		}
+		w.run(e.ID, store.RunActive)
+		if got := w.get(e); got.Status != chargehand.Processing || got.Phase != chargehand.Running || got.StartedAt.IsZero() {
+			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("after the end", func(t *testing.T) {
+		w.finish(e.ID, `{"total":3}`)
+		got := w.get(e)
+		if got.Status != chargehand.Finished || got.Phase != chargehand.Completed || string(got.Output) != `{"total":3}` || got.FinishedAt.IsZero() {
+			t.Errorf("got %+v", got)
+		}
+		if len(got.Results) != 1 {
+			t.Fatalf("results are %+v, want output.json", got.Results)
+		}
+		r := got.Results[0]
+		if r.Filename != "output.json" || r.Size != 11 || r.ContentType != "application/json" || len(r.SHA256) != 64 {
+			t.Errorf("result is %+v", r)
+		}
+		if !strings.HasPrefix(r.URL, "https://example.com/api/v1/files/"+e.ID.String()+"/content?") {
+			t.Errorf("address is %s, want an absolute one", r.URL)
+		}
+		if left := r.ExpiresAt.Sub(w.now()); left < time.Hour || left > time.Hour+time.Second {
+			t.Errorf("the link lives %v, want an hour", left)
+		}
+	})
+	t.Run("hidden", func(t *testing.T) {
+		for name, c := range map[string]struct {
+			p        *Principal
+			workflow chargehand.WorkflowID
+			id       chargehand.ExecutionID
+		}{
+			"unknown":                           {w.p, flow.ID, newID[chargehand.ExecutionID](5)},
+			"under the wrong workflow":          {w.p, other.ID, e.ID},
+			"under an unknown workflow":         {w.p, newID[chargehand.WorkflowID](5), e.ID},
+			"another environment":               {w.test, flow.ID, e.ID},
+			"another account":                   {w.stranger(), flow.ID, e.ID},
+			"a workflow outside the key's list": {w.principal(chargehand.Live, PresetAll, other.ID), flow.ID, e.ID},
+		} {
+			_, err := w.GetExecution(t.Context(), c.p, c.workflow, c.id, view)
+			if wantCode(t, err, chargehand.CodeExecutionNotFound); err.Error() != executionNotFound().Error() {
+				t.Errorf("%s: told as %v", name, err)
+			}
+		}
+	})
+	t.Run("of a deleted workflow", func(t *testing.T) {
+		if err := w.DeleteWorkflow(t.Context(), w.p, flow.ID); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.get(e); got.Status != chargehand.Finished {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+func TestGetExecutionError(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	e := w.create(flow.ID, noInput)
+	fault := &machine.Fault{
+		Type: machine.ErrTimeout, Status: 408, Title: "Timeout", Detail: "too late", Instance: "/do/0/greet", System: true, Retryable: true,
+	}
+	if err := w.engine.end(t.Context(), e.ID, chargehand.Errored, chargehand.Faulted, &store.Outcome{Fault: engine.EncodeFault(fault)}); err != nil {
+		t.Fatal(err)
+	}
+	got := w.get(e)
+	want := ExecutionError{
+		Type: machine.ErrTimeout, Status: 408, Title: "Timeout", Detail: "too late", Instance: "/do/0/greet",
+		Code: "timeout", Origin: "system", Retryable: true,
+	}
+	if got.Status != chargehand.Errored || got.Phase != chargehand.Faulted || got.Error == nil || *got.Error != want {
+		t.Errorf("got %+v with error %+v, want %+v", got, got.Error, want)
+	}
+	if got.Results != nil || got.Output != nil {
+		t.Errorf("an execution that failed has results %v and output %s", got.Results, got.Output)
+	}
+}
+
+// A 304 never leaves a link with less than 30 minutes to live.
+func TestExecutionTagCoversRowAndHalfHour(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	e := w.create(flow.ID, noInput)
+	tags := []string{w.get(e).ETag}
+	w.run(e.ID, store.RunActive)
+	tags = append(tags, w.get(e).ETag)
+	w.finish(e.ID, `{}`)
+	tags = append(tags, w.get(e).ETag)
+	if slices.Sort(tags); len(slices.Compact(tags)) != 3 {
+		t.Errorf("tags of three states are %q", tags)
+	}
+	for range 200 {
+		first := w.get(e)
+		w.pass(7 * time.Minute)
+		if second := w.get(e); second.ETag == first.ETag {
+			if left := first.Results[0].ExpiresAt.Sub(w.now()); left < 30*time.Minute {
+				t.Fatalf("not modified, but the link has %v to live", left)
+			}
+		}
+	}
+}
+
+func TestWaitAnswersAtTheEnd(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	w.engine.waiting = make(chan struct{}, 10)
+	type answer struct {
+		e   *Execution
+		err error
+	}
+	answers := make(chan answer)
+	go func() {
+		e, _, err := w.CreateExecution(context.Background(), w.p, CreateExecution{Workflow: flow.ID, View: View{Wait: time.Minute}})
+		answers <- answer{e, err}
+	}()
+	<-w.engine.waiting
+	w.engine.mu.Lock()
+	id := w.engine.starts[0].Row.ID
+	w.engine.mu.Unlock()
+	w.run(id, store.RunActive) // no reason to answer
+	<-w.engine.waiting
+	w.finish(id, `{"a":1}`)
+	got := <-answers
+	if got.err != nil || got.e.Status != chargehand.Finished || string(got.e.Output) != `{"a":1}` || len(got.e.Results) != 1 {
+		t.Errorf("the wait answered %+v, %v", got.e, got.err)
+	}
+}
+
+func TestWaitAnswersWhenAPersonIsNeeded(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	e := w.create(flow.ID, noInput)
+	err := w.rows.Update(t.Context(), func(tx *store.Tx) error {
+		row, err := tx.FindExecution(e.ID)
+		if err != nil {
+			return err
+		}
+		return tx.SetRunning(row.No, chargehand.HumanInTheLoop, chargehand.Waiting, store.RunParked, w.nowMs())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.GetExecution(t.Context(), w.p, flow.ID, e.ID, View{Wait: time.Hour})
+	if err != nil || got.Status != chargehand.HumanInTheLoop {
+		t.Errorf("the wait answered %+v, %v", got, err)
+	}
+}
+
+func TestWaitAnswersAtTheLimit(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.Limits.Wait = 20 * time.Millisecond })
+	flow := w.apply(definition("one", "1.0.0"))
+	e, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID, View: View{Wait: time.Hour}})
+	if err != nil || e.Status != chargehand.Initial {
+		t.Errorf("the limit answered %+v, %v, want the execution as it is", e, err)
+	}
+}
+
+func TestWaitAnswersWhenTheServerStops(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	e := w.create(flow.ID, noInput)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	got, err := w.GetExecution(ctx, w.p, flow.ID, e.ID, View{Wait: time.Hour})
+	if err != nil || got.ID != e.ID {
+		t.Errorf("a stop answered %+v, %v, want the execution as it is", got, err)
+	}
+}
+
+func TestCancelExecution(t *testing.T) {
+	w := newWorld(t)
+	flow, other := w.apply(definition("one", "1.0.0")), w.apply(definition("two", "1.0.0"))
+	e := w.create(flow.ID, noInput)
+	change := ChangeExecution{Workflow: flow.ID, Execution: e.ID, View: view}
+	for _, c := range []struct {
+		name   string
+		change func(*ChangeExecution)
+		code   chargehand.Code
+	}{
+		{"unknown", func(c *ChangeExecution) { c.Execution = newID[chargehand.ExecutionID](5) }, chargehand.CodeExecutionNotFound},
+		{"wrong workflow", func(c *ChangeExecution) { c.Workflow = other.ID }, chargehand.CodeExecutionNotFound},
+		{"unknown field", func(c *ChangeExecution) { c.Body = map[string]any{"why": "x"} }, chargehand.CodeUnknownField},
+		{"reason of the wrong type", func(c *ChangeExecution) { c.Body = map[string]any{"reason": 1} }, chargehand.CodeInvalidBody},
+		{"a reason that is too long", func(c *ChangeExecution) { c.Body = map[string]any{"reason": strings.Repeat("x", 1001)} }, chargehand.CodeInvalidBody},
+	} {
+		r := change
+		c.change(&r)
+		_, _, err := w.CancelExecution(t.Context(), w.p, r)
+		wantCode(t, err, c.code)
+	}
+	if n := len(w.engine.reasons); n != 0 {
+		t.Fatalf("bad requests cancelled %d times", n)
+	}
+	change.Body = map[string]any{"reason": "not needed"}
+	got, _, err := w.CancelExecution(t.Context(), w.p, change)
+	if err != nil || got.Status != chargehand.Errored || got.Phase != chargehand.Cancelled || got.Error.Code != "cancelled" || got.Error.Detail != "not needed" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	_, _, err = w.CancelExecution(t.Context(), w.p, change)
+	wantCode(t, err, chargehand.CodeStateConflict)
+}
+
+func TestRetryExecution(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	e := w.create(flow.ID, map[string]any{"n": 7})
+	retry := RetryExecution{Workflow: flow.ID, Execution: e.ID, View: view}
+
+	_, _, err := w.RetryExecution(t.Context(), w.p, retry)
+	wantCode(t, err, chargehand.CodeStateConflict)
+	w.finish(e.ID, `{}`)
+	w.apply(definition("one", "2.0.0", wantsText))
+
+	for _, c := range []struct {
+		name   string
+		change func(*RetryExecution)
+		code   chargehand.Code
+	}{
+		{"unknown execution", func(r *RetryExecution) { r.Execution = newID[chargehand.ExecutionID](5) }, chargehand.CodeExecutionNotFound},
+		{"unknown version", func(r *RetryExecution) { r.Version = "7.0.0" }, chargehand.CodeVersionNotFound},
+		{"from a task", func(r *RetryExecution) { r.From = "/do/0/greet" }, chargehand.CodeInvalidParameter},
+		{"a body with fields", func(r *RetryExecution) { r.Body = map[string]any{"input": noInput} }, chargehand.CodeUnknownField},
+		{"an input that the other version refuses", func(r *RetryExecution) { r.Version = "2.0.0" }, chargehand.CodeInputInvalid},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := retry
+			c.change(&r)
+			_, _, err := w.RetryExecution(t.Context(), w.p, r)
+			wantCode(t, err, c.code)
+		})
+	}
+	again, _, err := w.RetryExecution(t.Context(), w.p, retry)
+	if err != nil || again.ID == e.ID || again.RetryOf != e.ID || again.WorkflowVersion != "1.0.0" || again.Status != chargehand.Initial {
+		t.Fatalf("got %+v, %v, want a new execution of the same revision", again, err)
+	}
+	last := w.engine.starts[len(w.engine.starts)-1]
+	if string(last.Row.Input.Inline) != `{"n":7}` || last.Row.Revision != w.engine.starts[0].Row.Revision {
+		t.Errorf("the retry runs %+v", last.Row)
+	}
+	if got := w.get(again); got.RetryOf != e.ID {
+		t.Errorf("retry_of is %v", got.RetryOf)
+	}
+	if err := w.DeleteWorkflow(t.Context(), w.p, flow.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = w.RetryExecution(t.Context(), w.p, retry)
+	wantCode(t, err, chargehand.CodeWorkflowNotFound)
+}
+
+func TestLargeInputAndOutputAreBlobs(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	large := strings.Repeat("x", 200<<10)
+	e := w.create(flow.ID, map[string]any{"text": large})
+	row := w.engine.starts[0].Row
+	if row.Input.Inline != nil || len(row.Input.Blob) != 32 || row.Input.Size != int64(len(large)+len(`{"text":""}`)) {
+		t.Fatalf("the input is stored as %d inline bytes, digest %x, size %d", len(row.Input.Inline), row.Input.Blob, row.Input.Size)
+	}
+	data, _ := json.Marshal(map[string]string{"text": large})
+	payload, err := w.pack(t.Context(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.engine.end(t.Context(), e.ID, chargehand.Finished, chargehand.Completed, &store.Outcome{Output: payload}); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.get(e); string(got.Output) != string(data) || got.Results[0].Size != int64(len(data)) {
+		t.Errorf("output of %d bytes comes back as %d, result %+v", len(data), len(got.Output), got.Results)
+	}
+	again, _, err := w.RetryExecution(t.Context(), w.p, RetryExecution{Workflow: flow.ID, Execution: e.ID})
+	if err != nil || again.RetryOf != e.ID {
+		t.Errorf("retry: %+v, %v", again, err)
+	}
+	if in := w.engine.starts[1].Input.(map[string]any); in["text"] != large {
+		t.Error("the retry runs with another input")
+	}
+}
+
+func TestTimeline(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	e := w.create(flow.ID, noInput)
+	w.engine.cut = true
+	for i := range 5 {
+		w.engine.lines = append(w.engine.lines, machine.Entry{
+			Seq: i + 3, Name: "greet", Reference: "/do/0/greet", Attempt: 1, Phase: chargehand.Completed,
+			StartedMs: epoch.UnixMilli(), EndedMs: epoch.UnixMilli() + 1, Input: map[string]any{"i": i}, Output: nil,
+		})
+	}
+	w.engine.lines[4].Phase, w.engine.lines[4].Fault = chargehand.Faulted, &machine.Fault{Type: machine.ErrRuntime, Status: 500}
+	w.engine.lines[0].Files = []machine.File{{ID: newID[chargehand.FileID](1).String(), Name: "a.txt", MediaType: "text/plain", Size: 2, Digest: "sha256:" + strings.Repeat("ab", 32)}}
+	page, err := w.Timeline(t.Context(), w.p, flow.ID, e.ID, 2, 0, view)
+	if err != nil || len(page.Data) != 2 || page.Next != 4 || !page.Truncated {
+		t.Fatalf("first page is %+v, %v", page, err)
+	}
+	first := page.Data[0]
+	if first.Seq != 3 || string(first.Input) != `{"i":0}` || string(first.Output) != "null" || first.EndedAt.Sub(first.StartedAt) != time.Millisecond {
+		t.Errorf("entry is %+v", first)
+	}
+	if f := first.Files[0]; f.Filename != "a.txt" || f.SHA256 != strings.Repeat("ab", 32) || !strings.HasPrefix(f.URL, "https://example.com/api/v1/files/") {
+		t.Errorf("file is %+v", f)
+	}
+	page, err = w.Timeline(t.Context(), w.p, flow.ID, e.ID, 3, page.Next, view)
+	if err != nil || len(page.Data) != 3 || page.Next != 0 {
+		t.Fatalf("last page is %+v, %v", page, err)
+	}
+	if last := page.Data[2]; last.Error == nil || last.Error.Code != "runtime" || last.Error.Origin != "workflow" || last.Output != nil {
+		t.Errorf("entry is %+v", last)
+	}
+	_, err = w.Timeline(t.Context(), w.test, flow.ID, e.ID, 2, 0, view)
+	wantCode(t, err, chargehand.CodeExecutionNotFound)
+}
