@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -416,8 +417,8 @@ func (w *world) story(no int64) string {
 // (http) or command (shell): the last path segments say it.
 type outside struct {
 	mu      sync.Mutex
-	runs    map[string]int // by idempotency key
-	fails   map[string]int // by key: runs that failed so far
+	runs    map[string]int      // by idempotency key
+	keys    map[string][]string // of calls that may fail, by reference, in order
 	blocked map[string]chan struct{}
 	files   func() []machine.File
 
@@ -467,7 +468,7 @@ func (o *outside) Run(ctx context.Context, c activity.Call) activity.Result {
 	}
 	o.mu.Lock()
 	if o.runs == nil {
-		o.runs, o.fails = make(map[string]int), make(map[string]int)
+		o.runs, o.keys = make(map[string]int), make(map[string][]string)
 	}
 	o.runs[c.Key]++
 	o.mu.Unlock()
@@ -476,13 +477,15 @@ func (o *outside) Run(ctx context.Context, c activity.Call) activity.Result {
 	switch verb {
 	case "echo":
 		return activity.Result{Output: map[string]any{"said": rest, "to": c.Input}}
-	case "fail": // as often as it says, then not
+	case "fail": // as often as it says, then not; a repeated run ends as the first one did
 		var times int
 		fmt.Sscan(rest, &times)
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		if o.fails[c.Reference] < times {
-			o.fails[c.Reference]++
+		if !slices.Contains(o.keys[c.Reference], c.Key) {
+			o.keys[c.Reference] = append(o.keys[c.Reference], c.Key)
+		}
+		if slices.Index(o.keys[c.Reference], c.Key) < times {
 			return activity.Result{Fault: &machine.Fault{Type: machine.ErrCommunication, Status: 503, Title: "Unavailable"}}
 		}
 		return activity.Result{Output: "recovered"}
@@ -585,4 +588,17 @@ func (b *brokenDB) setFail(fail func(int) (bool, bool)) {
 	b.mu.Lock()
 	b.fail = fail
 	b.mu.Unlock()
+}
+
+func parseInput(t testing.TB, text string) expr.Value {
+	t.Helper()
+	v, err := expr.Parse([]byte(text), expr.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func startOf(row store.Execution, p *plan.Plan, input expr.Value) engine.Start {
+	return engine.Start{Row: row, Plan: p, Input: input}
 }

@@ -1,0 +1,190 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// clients is the number of connections that the speed floors are measured with.
+const clients = 64
+
+type nothingRunner struct{}
+
+func (nothingRunner) Run(context.Context, activity.Call) activity.Result {
+	return activity.Result{Output: "ok"}
+}
+
+func benchWorld(b *testing.B) *world {
+	w := newWorld(b)
+	c := w.config()
+	c.Activities = map[string]activity.Runner{"http": nothingRunner{}}
+	e, err := New(b.Context(), c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	w.engine = e
+	b.Cleanup(w.stop)
+	return w
+}
+
+func startMany(b *testing.B, w *world, revision int64, input string) {
+	p, _ := w.Plan(b.Context(), revision)
+	b.SetParallelism(clients / 2)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			v, err := expr.Parse([]byte(input), expr.Limits{})
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			row := w.row(revision, input)
+			if _, err := w.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: v}); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
+
+// cpu reports the processor time per operation, which tells more than the clock does on a
+// machine that is shared.
+func cpu(b *testing.B, operations int) func() {
+	used := func() time.Duration {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			b.Fatal(err)
+		}
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	before := used()
+	return func() {
+		b.ReportMetric(float64((used()-before).Microseconds())/float64(operations), "cpu-µs/op")
+	}
+}
+
+const benchInput = `{"customer":"Example Ltd","order":4711,"express":true,"n":12}`
+
+// BenchmarkTrivial accepts and finishes executions of one `set`.
+func BenchmarkTrivial(b *testing.B) {
+	w := benchWorld(b)
+	rev := w.define("- a: { set: { sum: '${ .order + 1 }' } }")
+	b.ReportAllocs()
+	report := cpu(b, b.N)
+	b.ResetTimer()
+	startMany(b, w, rev, benchInput)
+	b.StopTimer()
+	report()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "executions/s")
+}
+
+// BenchmarkTenSets accepts and finishes executions of ten `set`.
+func BenchmarkTenSets(b *testing.B) {
+	w := benchWorld(b)
+	var tasks strings.Builder
+	for i := range 10 {
+		fmt.Fprintf(&tasks, "- a%d: { set: { order: '${ .order + 1 }' } }\n", i)
+	}
+	rev := w.define(tasks.String())
+	b.ReportAllocs()
+	report := cpu(b, b.N)
+	b.ResetTimer()
+	startMany(b, w, rev, benchInput)
+	b.StopTimer()
+	report()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "executions/s")
+}
+
+// BenchmarkTenActivities measures activities that do nothing, ten per execution.
+func BenchmarkTenActivities(b *testing.B) {
+	w := benchWorld(b)
+	var tasks strings.Builder
+	for i := range 10 {
+		fmt.Fprintf(&tasks, "- a%d: { call: http, with: { method: get, endpoint: http://x/y } }\n", i)
+	}
+	rev := w.define(tasks.String())
+	p, _ := w.Plan(b.Context(), rev)
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	done := make(chan struct{})
+	report := cpu(b, 10*b.N)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range clients {
+		go func() {
+			for left.Add(-1) >= 0 {
+				row := w.row(rev, benchInput)
+				changed, stop := w.engine.Watch(row.ID)
+				v, _ := expr.Parse([]byte(benchInput), expr.Limits{})
+				row, err := w.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: v})
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				for !row.Status.Final() {
+					<-changed
+					stop()
+					changed, stop = w.engine.Watch(row.ID)
+					row = w.read(row.No)
+				}
+				stop()
+			}
+			done <- struct{}{}
+		}()
+	}
+	for range clients {
+		<-done
+	}
+	b.StopTimer()
+	report()
+	b.ReportMetric(float64(10*b.N)/b.Elapsed().Seconds(), "activities/s")
+}
+
+// BenchmarkLatency starts trivial executions one after another; the other figure is what a
+// commit of one row takes.
+func BenchmarkLatency(b *testing.B) {
+	w := benchWorld(b)
+	rev := w.define("- a: { set: { sum: '${ .order + 1 }' } }")
+	begin := time.Now()
+	for i := range b.N {
+		err := w.store.Update(b.Context(), func(tx *store.Tx) error { return tx.SetMeta("x", []byte{byte(i)}) })
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	single := time.Since(begin)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		w.run(rev, benchInput)
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(single.Nanoseconds())/float64(b.N), "ns/commit")
+}
+
+// BenchmarkBatch runs batches of 10,000 trivial items at concurrency 50.
+func BenchmarkBatch(b *testing.B) {
+	w := benchWorld(b)
+	rev := w.define("- a: { set: { sum: '${ .order + 1 }' } }")
+	inputs := make([]string, 10_000)
+	for i := range inputs {
+		inputs[i] = benchInput
+	}
+	var total time.Duration
+	for range b.N {
+		batch := w.batch(rev, 50, inputs) // begins at once
+		begin := time.Now()
+		w.finalBatch(batch)
+		total += time.Since(begin)
+	}
+	b.ReportMetric(total.Seconds()/float64(b.N), "s/batch")
+}

@@ -1,0 +1,334 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// script is a workflow that always ends in the same way.
+type script struct {
+	tasks  string
+	body   string // instead of tasks, a whole definition
+	input  string
+	within time.Duration // that it takes by the clock; default: a minute
+}
+
+var scripts = map[string]script{
+	"pure":    {tasks: "- a: { set: { x: '${ .x + 1 }' } }\n- b: { set: { y: '${ .x }' } }", input: `{"x":1}`},
+	"refused": {tasks: "- a: { raise: { error: { type: 'https://example.com/no', status: 400 } } }"},
+	"calls": {tasks: `
+- a: { call: http, with: { method: get, endpoint: http://x/echo/one }, export: { as: '${ { one: .said } }' } }
+- b: { call: http, with: { method: get, endpoint: http://x/echo/two } }
+- c: { set: { all: '${ [$context.one, .said] }' } }`},
+	"fork": {tasks: `
+- f:
+    fork:
+      branches:
+        - a: { call: http, with: { method: get, endpoint: http://x/echo/one } }
+        - b:
+            do:
+              - b1: { wait: { seconds: 2 } }
+              - b2: { call: http, with: { method: get, endpoint: http://x/echo/two } }
+        - c: { run: { shell: { command: sh///echo/three } } }
+- g: { set: { all: '${ [.[].said] }' } }`},
+	"compete": {tasks: `
+- f:
+    fork:
+      compete: true
+      branches:
+        - a: { call: http, with: { method: get, endpoint: http://x/block/never } }
+        - b: { wait: { seconds: 3 } }
+- g: { set: { won: true } }`},
+	"retry": {tasks: `
+- a:
+    try:
+      - b: { call: http, with: { method: get, endpoint: http://x/fail/2 } }
+    catch:
+      retry:
+        delay: { seconds: 5 }
+        backoff: { exponential: {} }
+        limit: { attempt: { count: 4 } }
+- c: { set: { result: '${ . }' } }`},
+	"exhausted": {tasks: `
+- a:
+    try:
+      - b: { call: http, with: { method: get, endpoint: http://x/fail/9 } }
+    catch:
+      retry:
+        delay: { seconds: 1 }
+        limit: { attempt: { count: 2 } }
+      do:
+        - c: { set: { gave: up } }`},
+	"waits": {tasks: `
+- a: { wait: { minutes: 1 } }
+- b: { call: http, with: { method: get, endpoint: http://x/echo/one } }
+- c: { wait: { hours: 2 } }
+- d: { set: { done: true } }`, within: 3 * time.Hour},
+	"timeout": {tasks: `
+- a:
+    try:
+      - b:
+          call: http
+          with: { method: get, endpoint: http://x/block/never }
+          timeout: { after: { seconds: 10 } }
+    catch:
+      as: problem
+      do:
+        - c: { set: { status: '${ $problem.status }' } }`},
+	"deadline": {body: `timeout: { after: { seconds: 5 } }
+do:
+  - a: { wait: { hours: 1 } }
+`},
+	"loop": {tasks: `
+- a:
+    for: { in: '${ [range(3)] }' }
+    do:
+      - b: { call: http, with: { method: get, endpoint: '${ "http://x/echo/\($index)" }' } }
+      - c: { wait: { seconds: 1 } }`},
+	"yield": {tasks: `
+- a:
+    for: { in: '${ [range(1500)] }' }
+    do:
+      - b: { set: { n: '${ $index }' } }
+- c: { call: http, with: { method: get, endpoint: http://x/echo/one } }
+- d:
+    for: { in: '${ [range(1200)] }' }
+    do:
+      - e: { set: { n: '${ $index }' } }`},
+	"emit": {tasks: `
+- a: { emit: { event: { with: { type: org.example.done.v1, source: 'https://example.com', id: '1', time: '2026-01-01T00:00:00Z', data: { x: 1 } } } } }
+- b: { call: http, with: { method: get, endpoint: http://x/echo/one } }`},
+	"large": {tasks: `
+- a: { call: http, with: { method: get, endpoint: http://x/size/200000 }, export: { as: '${ { text: . } }' } }
+- b: { wait: { seconds: 1 } }
+- c: { set: { length: '${ $context.text | length }' } }`},
+}
+
+func (s script) define(w *world) int64 {
+	if s.body != "" {
+		return w.defineAll(s.body)
+	}
+	return w.define(s.tasks)
+}
+
+func (s script) text() string {
+	if s.input == "" {
+		return `{}`
+	}
+	return s.input
+}
+
+func (s script) bound() time.Duration {
+	if s.within == 0 {
+		return time.Minute
+	}
+	return s.within
+}
+
+// end is what must not depend on crashes.
+type end struct {
+	status string
+	result string
+	story  string
+}
+
+func (w *world) endOf(row store.Execution, atMost time.Duration) end {
+	w.t.Helper()
+	// The clock of the test jumps to the next timer by itself: no need to look often.
+	deadline := time.Now().Add(atMost)
+	for {
+		changed, stop := w.engine.Watch(row.ID)
+		row = w.read(row.No)
+		if row.Status.Final() {
+			stop()
+			break
+		}
+		select {
+		case <-changed:
+		case <-time.After(time.Until(deadline)):
+			w.t.Fatalf("not final after %v: %+v\n%s", atMost, row, w.log)
+		}
+		stop()
+	}
+	return end{status: row.Status.String() + " " + row.Phase.String(), result: w.result(row.No), story: w.story(row.No)}
+}
+
+// inFlight returns the keys of the activities whose outcome is not journaled.
+func (w *world) inFlight(row store.Execution) map[string]bool {
+	w.t.Helper()
+	keys := make(map[string]bool)
+	if row.Run == store.RunEnded || row.Run == store.RunQueued {
+		return keys
+	}
+	var h history
+	w.view(func(r *store.Reader) (err error) {
+		h, err = readHistory(r, row.No)
+		return err
+	})
+	e := &Engine{config: w.config()}
+	p, err := w.Plan(w.t.Context(), row.Revision)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	m, _, err := e.replay(w.t.Context(), p, &row, h)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, c := range m.InFlight() {
+		if c.Kind == machine.RunActivity {
+			keys[c.Key] = true
+		}
+	}
+	return keys
+}
+
+// TestCrashEverywhere runs each script with a crash at its k-th submission, for every k:
+// once before it is written, and once after it is written but before anybody is told. A new engine on the
+// same file must bring it to the same end, and repeat nothing but what was in flight.
+func TestCrashEverywhere(t *testing.T) {
+	for name, script := range scripts {
+		t.Run(name, func(t *testing.T) {
+			var want end
+			var identity [16]byte
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.start()
+				defer w.stop()
+				row := w.run(script.define(w), script.text())
+				identity = row.ID
+				want = w.endOf(row, script.bound())
+			})
+			for _, told := range []bool{false, true} {
+				for k := 1; ; k++ {
+					crashed := true
+					synctest.Test(t, func(t *testing.T) {
+						crashed = crashAt(t, script, k, told, identity, want)
+					})
+					if !crashed {
+						t.Logf("crashed at each of %d submissions, written: %v", k-1, told)
+						if k == 1 {
+							t.Fatal("there was nothing to crash")
+						}
+						break
+					}
+					if t.Failed() {
+						t.Fatalf("crash at submission %d, written: %v", k, told)
+					}
+				}
+			}
+		})
+	}
+}
+
+// crashAt reports whether there was a k-th submission.
+func crashAt(t *testing.T, script script, k int, written bool, identity [16]byte, want end) bool {
+	var broken *brokenDB
+	tripped := make(chan struct{})
+	w := newWorld(t)
+	w.close()
+	w.wrap = func(db store.DB) store.DB {
+		broken = &brokenDB{DB: db}
+		return broken
+	}
+	w.openStore()
+	w.start()
+	rev := script.define(w)
+	from := broken.count()
+	broken.setFail(func(n int) (before, after bool) {
+		switch {
+		case n < from+k:
+			return false, false
+		case n == from+k:
+			close(tripped)
+			return !written, written
+		default:
+			return true, false
+		}
+	})
+	row := w.row(rev, script.text())
+	row.ID = identity // the same jitter, the same keys
+	p, _ := w.Plan(t.Context(), rev)
+	input := parseInput(t, script.text())
+	started, err := w.engine.Start(t.Context(), startOf(row, p, input))
+	if err != nil && !errors.Is(err, store.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	if err == nil {
+		ended := make(chan struct{})
+		stopWaiting := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for {
+				changed, stop := w.engine.Watch(started.ID)
+				if w.read(started.No).Status.Final() {
+					stop()
+					return
+				}
+				select {
+				case <-changed:
+				case <-stopWaiting:
+					stop()
+					return
+				}
+				stop()
+			}
+		}()
+		select {
+		case <-tripped:
+			close(stopWaiting)
+			<-ended
+		case <-ended:
+			select {
+			case <-tripped:
+			default:
+				w.stop()
+				return false // it has fewer submissions
+			}
+		}
+	}
+	w.kill()
+	w.wrap = nil
+	w.openStore()
+	defer func() { w.stop() }()
+	var found store.Execution
+	err = w.store.View(t.Context(), func(r *store.Reader) (err error) {
+		found, err = r.FindExecution(row.ID)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		if written || k > 1 {
+			t.Fatalf("an accepted execution is lost")
+		}
+		w.start()
+		return true
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	flying := w.inFlight(found)
+	before := w.outside.allRuns()
+	w.start()
+	got := w.endOf(found, script.bound())
+	if got != want {
+		t.Errorf("ended as\n%+v\nwant\n%+v\n%s", got, want, w.log)
+	}
+	for key, runs := range w.outside.allRuns() {
+		repeated := runs - before[key]
+		if before[key] > 0 && repeated > 0 && !flying[key] {
+			t.Errorf("activity %s ran again although its outcome was journaled", key)
+		}
+		if before[key] > 1 || repeated > 1 {
+			t.Errorf("activity %s ran %d times before the crash and %d times after it", key, before[key], repeated)
+		}
+	}
+	if fmt.Sprint(w.engine.slots.heldBy(w.account.No)) != "0" {
+		t.Errorf("%d slots are held", w.engine.slots.heldBy(w.account.No))
+	}
+	return true
+}
