@@ -1,0 +1,224 @@
+// Package storetest is the suite that every dialect of package store passes. A change of
+// what a method means is a change here first.
+package storetest
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// Open opens an empty database, which the suite closes.
+type Open func(t *testing.T) store.DB
+
+// Run runs the suite. Every test ends with a check of the invariants of package store.
+func Run(t *testing.T, open Open) {
+	groups := []struct {
+		name  string
+		tests map[string]func(*fixture)
+	}{
+		{"db", dbTests}, {"execution", executionTests}, {"list", listTests}, {"journal", journalTests}, {"timer", timerTests},
+		{"batch", batchTests}, {"workflow", workflowTests}, {"key", keyTests}, {"idempotency", idempotencyTests},
+		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests},
+	}
+	for _, group := range groups {
+		t.Run(group.name, func(t *testing.T) {
+			for name, test := range group.tests {
+				t.Run(name, func(t *testing.T) {
+					f := &fixture{T: t, db: open(t)}
+					f.Store = store.New(f.db)
+					test(f)
+					f.checkInvariants()
+					if err := f.Store.Close(); err != nil {
+						t.Errorf("close: %v", err)
+					}
+				})
+			}
+		})
+	}
+}
+
+// fixture is one test with its database.
+type fixture struct {
+	*testing.T
+	*store.Store
+	db store.DB
+	n  uint64 // of the last id
+}
+
+// startMs is the time at which the tests take place.
+const startMs = 1_700_000_000_000
+
+// id makes ids that ascend with ms, then with each call.
+func id[K any](f *fixture, ms int64) (id chargehand.ID[K]) {
+	f.n++
+	binary.BigEndian.PutUint64(id[:], uint64(ms)<<16|0x7000)
+	binary.BigEndian.PutUint64(id[8:], f.n)
+	return id
+}
+
+func (f *fixture) update(fn func(*store.Tx) error) {
+	f.Helper()
+	if err := f.Update(context.Background(), fn); err != nil {
+		f.Fatalf("update: %v", err)
+	}
+}
+
+func (f *fixture) view(fn func(*store.Reader) error) {
+	f.Helper()
+	if err := f.View(context.Background(), fn); err != nil {
+		f.Fatalf("view: %v", err)
+	}
+}
+
+// refused expects an Update to fail with that sentinel.
+func (f *fixture) refused(want error, fn func(*store.Tx) error) {
+	f.Helper()
+	if err := f.Update(context.Background(), fn); !errors.Is(err, want) {
+		f.Errorf("update: %v, want %v", err, want)
+	}
+}
+
+// execution is a complete, queued execution created at ms.
+func (f *fixture) execution(ms int64) store.Execution {
+	e := store.Execution{
+		Account: 1, Environment: chargehand.Live, Workflow: 1, Revision: 1, Machine: 1,
+		Status: chargehand.Initial, Phase: chargehand.Pending, Run: store.RunQueued,
+		Input: inline(`{"n":1}`),
+	}
+	setID(f, &e.ID, ms)
+	return e
+}
+
+func setID[K any](f *fixture, to *chargehand.ID[K], ms int64) { *to = id[K](f, ms) }
+
+// insert inserts executions in one Update.
+func (f *fixture) insert(list ...*store.Execution) {
+	f.Helper()
+	f.update(func(tx *store.Tx) error {
+		for _, e := range list {
+			if err := tx.InsertExecution(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// inserted inserts a queued execution and returns its number.
+func (f *fixture) inserted() int64 {
+	f.Helper()
+	e := f.execution(startMs)
+	f.insert(&e)
+	return e.No
+}
+
+// finish ends an execution as finished with output, at ms.
+func finish(tx *store.Tx, no, ms int64, output string) (bool, error) {
+	return tx.FinishExecution(no, chargehand.Finished, chargehand.Completed, ms, ms, &store.Outcome{Output: inline(output)})
+}
+
+// fault ends an execution as faulted, at ms.
+func fault(tx *store.Tx, no, ms int64) (bool, error) {
+	return tx.FinishExecution(no, chargehand.Errored, chargehand.Faulted, ms, ms, &store.Outcome{Fault: []byte(`{"status":500}`)})
+}
+
+func inline(s string) store.Payload {
+	return store.Payload{Inline: []byte(s), Size: int64(len(s))}
+}
+
+// blobPayload claims a digest and returns a payload that stands in it.
+func (f *fixture) blobPayload(name byte, size int64) store.Payload {
+	f.Helper()
+	digest := make([]byte, 32)
+	digest[0] = name
+	f.update(func(tx *store.Tx) error { return tx.ClaimBlob(digest, size) })
+	return store.Payload{Blob: digest, Size: size}
+}
+
+// number runs a query of one number.
+func (f *fixture) number(query string, args ...any) (n int64) {
+	f.Helper()
+	err := f.db.View(context.Background(), func(c store.Conn) error {
+		return c.Query(query, func(r store.Row) error {
+			n = r.Int(0)
+			return nil
+		}, args...)
+	})
+	if err != nil {
+		f.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// invariants are queries that count what must not be there.
+var invariants = map[string]string{
+	"run state that does not match the status": `SELECT COUNT(*) FROM execution WHERE (run = 0) <> (status >= 4)`,
+	"final executions without outcome": `SELECT COUNT(*) FROM execution e WHERE run = 0
+ AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.execution = e.no)`,
+	"outcomes of executions that are not final": `SELECT COUNT(*) FROM outcome o
+ WHERE NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = o.execution AND e.run = 0)`,
+	"final executions without time":        `SELECT COUNT(*) FROM execution WHERE (run = 0) <> (finished_ms > 0)`,
+	"journals of nobody":                   `SELECT COUNT(*) FROM journal j WHERE ` + nobodyRunning("j"),
+	"checkpoints of nobody":                `SELECT COUNT(*) FROM checkpoint j WHERE ` + nobodyRunning("j"),
+	"timers of nobody":                     `SELECT COUNT(*) FROM timer j WHERE ` + nobodyRunning("j"),
+	"inputs of nobody":                     `SELECT COUNT(*) FROM input j WHERE ` + nobody("j"),
+	"timelines of nobody":                  `SELECT COUNT(*) FROM timeline_chunk j WHERE ` + nobody("j"),
+	"uses of files by nobody":              `SELECT COUNT(*) FROM file_use j WHERE ` + nobody("j"),
+	"files of nobody":                      `SELECT COUNT(*) FROM file j WHERE j.execution <> 0 AND ` + nobody("j"),
+	"uses of no file":                      `SELECT COUNT(*) FROM file_use u WHERE NOT EXISTS (SELECT 1 FROM file f WHERE f.no = u.file)`,
+	"batches whose counts are not true":    `SELECT COUNT(*) FROM batch b WHERE finished <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 4) OR failed <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 5)`,
+	"batches final before or after time":   `SELECT COUNT(*) FROM batch WHERE (status >= 3) <> (finished + failed = total) OR (status >= 3) <> (finished_ms > 0)`,
+	"blobs whose references are not true":  `SELECT COUNT(*) FROM blob b WHERE refs <> ` + references,
+	"references to blobs that are missing": `SELECT COUNT(*) FROM file f WHERE NOT EXISTS (SELECT 1 FROM blob b WHERE b.digest = f.digest AND b.condemned = 0)`,
+}
+
+const references = `(SELECT COUNT(*) FROM file WHERE digest = b.digest)
+ + (SELECT COUNT(*) FROM execution WHERE input_blob = b.digest) + (SELECT COUNT(*) FROM outcome WHERE output_blob = b.digest)
+ + (SELECT COUNT(*) FROM journal WHERE event_blob = b.digest) + (SELECT COUNT(*) FROM checkpoint WHERE state_blob = b.digest)`
+
+func nobody(row string) string {
+	return fmt.Sprintf("NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = %s.execution)", row)
+}
+
+func nobodyRunning(row string) string {
+	return fmt.Sprintf("NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = %s.execution AND e.run <> 0)", row)
+}
+
+// CheckInvariants reports everything in the database that package store promises not to
+// be there. Tests of crashes use it too.
+func CheckInvariants(t *testing.T, db store.DB) {
+	t.Helper()
+	f := &fixture{T: t, db: db}
+	f.checkInvariants()
+}
+
+func (f *fixture) checkInvariants() {
+	f.Helper()
+	if f.Failed() {
+		return
+	}
+	for name, query := range invariants {
+		var n int64
+		err := f.db.View(context.Background(), func(c store.Conn) error {
+			return c.Query(query, func(r store.Row) error {
+				n = r.Int(0)
+				return nil
+			})
+		})
+		if errors.Is(err, store.ErrUnavailable) {
+			return // the test closed it
+		}
+		if err != nil {
+			f.Fatalf("%s: %v", name, err)
+		}
+		if n != 0 {
+			f.Errorf("%d %s", n, name)
+		}
+	}
+}
