@@ -361,7 +361,11 @@ func (d *decoder) checkTarget(task *Task, then Directive, names map[string]int32
 		return
 	}
 	line, column := d.root.find(then.Pointer)
-	hint := suggest(then.Target, append(sortedNames(names), "continue", "exit", "end"))
+	candidates := []string{"continue", "exit", "end"}
+	if len(names) <= maxCandidates {
+		candidates = append(sortedNames(names), candidates...)
+	}
+	hint := suggest(then.Target, candidates)
 	if hint == "" {
 		hint = "A jump leads to a task of the same list; use continue, exit or end otherwise."
 	}
@@ -369,6 +373,9 @@ func (d *decoder) checkTarget(task *Task, then Directive, names map[string]int32
 		Detail: fmt.Sprintf("Task %s jumps to %s, which is no task of its list.", quote(task.Name), quote(then.Target)),
 		Hint:   hint})
 }
+
+// maxCandidates bounds the names that one suggestion looks at.
+const maxCandidates = 1000
 
 // sortedNames makes suggestions independent of the order of a map.
 func sortedNames(names map[string]int32) []string {

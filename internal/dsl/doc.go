@@ -19,5 +19,9 @@
 //     fork, 1 MiB of text added by aliases and merge keys, names of 255 bytes, integers of
 //     4,096 bits. Time and memory are linear in the size of the text.
 //
+// YAML is read with go.yaml.in/yaml/v3, because its time and memory stay linear for hostile
+// texts and its depth is bounded: goccy/go-yaml takes 7 s for one object with 40,000 keys, and
+// minutes for 1 MiB of tabs in quotes. JSON has a reader of its own, since not all JSON is YAML.
+//
 // Everything returned is immutable. Parse may be called by many goroutines at once.
 package dsl
