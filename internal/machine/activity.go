@@ -24,7 +24,6 @@ func (m *Machine) runActivity(n *node) *node {
 	m.issue(m.commandOf(p))
 	n.activity = p.id
 	m.pending.add(p)
-	m.effect()
 	return nil
 }
 

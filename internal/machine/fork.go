@@ -1,6 +1,11 @@
 package machine
 
-import "github.com/chargehand/chargehand/internal/expr"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/chargehand/chargehand/internal/expr"
+)
 
 // beginFork makes the branches; each gets the transformed input and a context of its own
 // (T31), and is stepped in the order of declaration.
@@ -46,7 +51,30 @@ func (m *Machine) branchDone(branch *node) *node {
 		n.files = append(n.files, b.files...)
 	}
 	m.withdrawBranches(n)
+	if deeper(outputs, expr.MaxDepth) {
+		return m.fail(n, newFault(ErrRuntime, 500,
+			fmt.Sprintf("The output is nested deeper than %d levels.", expr.MaxDepth), n.reference()))
+	}
 	return m.complete(n, outputs, n.task.Then)
+}
+
+// deeper reports whether a value has more than the given levels of lists and objects. A
+// fork wraps the outputs of its branches, so a loop around it could nest without end.
+func deeper(v expr.Value, levels int) bool {
+	switch v := v.(type) {
+	case []any:
+		return levels == 0 || slices.ContainsFunc(v, func(item any) bool { return deeper(item, levels-1) })
+	case map[string]any:
+		if levels == 0 {
+			return true
+		}
+		for _, item := range v {
+			if deeper(item, levels-1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // branchFailed decides what the fault of a branch means to the fork: nil if others may still

@@ -162,7 +162,8 @@ func (m *Machine) deliver(ev Event) {
 	}
 }
 
-// effect notes that something outside of the machine happened or was asked for.
+// effect notes that something happened outside of the machine. What was only asked for does
+// not count: a loop may ask and withdraw for ever.
 func (m *Machine) effect() { m.pureSteps, m.sliceSteps = 0, 0 }
 
 func (m *Machine) enqueue(n *node) {

@@ -101,7 +101,6 @@ func (m *Machine) commandOf(p *pending) Command {
 func (m *Machine) startTimer(n *node, u use, dueMs int64) CommandID {
 	id := m.issue(Command{Kind: StartTimer, DueMs: dueMs})
 	m.pending.add(&pending{id: id, node: n, use: u, dueMs: dueMs})
-	m.effect()
 	return id
 }
 

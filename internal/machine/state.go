@@ -12,14 +12,16 @@ func (m *Machine) growthAllowance() int { return m.plan.Limits.StateBytes / 4 }
 
 // grow notes that a value was made.
 func (m *Machine) grow(v expr.Value) {
+	size := 8
 	switch v := v.(type) {
 	case nil, bool, int, float64:
-		m.grown += 8
 	case string:
-		m.grown += len(v)
+		size = len(v)
 	default:
-		m.grown += expr.Size(v)
+		size = expr.Size(v)
 	}
+	m.grown += size
+	m.trace.bytes += size
 }
 
 // overgrown measures the state and ends the execution if it is too large. n is the node

@@ -80,12 +80,17 @@ func (m *Machine) changed(e *Entry) {
 	e.fresh = true
 	tl := &m.trace
 	tl.changed = append(tl.changed, e)
-	if len(tl.changed) >= 2*maxEntries {
+	switch {
+	case len(tl.changed) >= 2*maxEntries:
 		m.dropOldest(maxEntries)
+	case tl.bytes > maxTraceBytes:
+		m.dropOldest(len(tl.changed) / 2)
+		tl.bytes /= 2
 	}
 }
 
-// dropOldest forgets ended entries that nobody took, down to the given number.
+// dropOldest forgets ended entries that nobody took, down to the given number: an engine
+// that takes none must not run out of memory. The gap shows in the numbers (MergeTimeline).
 func (m *Machine) dropOldest(keep int) {
 	tl := &m.trace
 	excess := len(tl.changed) - keep

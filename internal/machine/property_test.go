@@ -1,0 +1,345 @@
+package machine
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+// randomDefinition draws a workflow of every kind of task, nested a few levels.
+func randomDefinition(t *rapid.T) string {
+	g := &definitionMaker{t: t}
+	definition := map[string]any{
+		"document": map[string]any{"dsl": "1.0.3", "namespace": "test", "name": "random", "version": "1.0.0"},
+		"use": map[string]any{"functions": map[string]any{
+			"leaf":  g.leaf(),
+			"group": map[string]any{"do": g.list(1)},
+		}},
+	}
+	g.functions = true
+	definition["do"] = g.list(3)
+	if g.chance(5) {
+		definition["timeout"] = map[string]any{"after": "PT20S"}
+	}
+	return string(expr.Marshal(definition))
+}
+
+type definitionMaker struct {
+	t         *rapid.T
+	names     int
+	functions bool // may be called
+}
+
+func (g *definitionMaker) number(n int) int { return rapid.IntRange(0, n-1).Draw(g.t, "n") }
+func (g *definitionMaker) chance(n int) bool { return g.number(n) == 0 }
+
+func (g *definitionMaker) list(depth int) []any {
+	count := 1 + g.number(3)
+	var names []string
+	for range count {
+		g.names++
+		names = append(names, fmt.Sprintf("t%d", g.names))
+	}
+	var list []any
+	for i, name := range names {
+		task := g.task(depth)
+		if g.chance(6) {
+			task["if"] = []string{".go != true", "$context.k == null", "false"}[g.number(3)]
+		}
+		if g.chance(5) {
+			task["then"] = []string{"exit", "end", "continue", names[g.number(count)]}[g.number(4)]
+		}
+		if g.chance(4) {
+			task["export"] = map[string]any{"as": fmt.Sprintf("$context + {k%d: %d}", g.number(3), i)}
+		}
+		if g.chance(5) {
+			task["output"] = map[string]any{"as": "{v: 1}"}
+		}
+		if g.chance(5) {
+			task["timeout"] = map[string]any{"after": "PT3S"}
+		}
+		list = append(list, map[string]any{name: task})
+	}
+	return list
+}
+
+// branches is a list without jumps, which a fork does not have.
+func (g *definitionMaker) branches(depth int) []any {
+	list := g.list(depth)
+	for _, item := range list {
+		for _, task := range item.(map[string]any) {
+			task := task.(map[string]any)
+			switch task["then"] {
+			case "exit", "end", "continue":
+			default:
+				delete(task, "then")
+			}
+		}
+	}
+	return list
+}
+
+func (g *definitionMaker) task(depth int) map[string]any {
+	if depth == 0 {
+		return g.leaf()
+	}
+	switch g.number(9) {
+	case 0:
+		return map[string]any{"do": g.list(depth - 1)}
+	case 1:
+		task := map[string]any{"for": map[string]any{"in": "[1, 2, 3]"}, "do": g.list(depth - 1)}
+		if g.chance(3) {
+			task["while"] = "$index < 2"
+		}
+		return task
+	case 2, 3:
+		return map[string]any{"fork": map[string]any{"branches": g.branches(depth - 1), "compete": g.chance(2)}}
+	case 4, 5:
+		return map[string]any{"try": g.list(depth - 1), "catch": g.catch(depth)}
+	case 6:
+		if g.functions {
+			return map[string]any{"call": []string{"leaf", "group"}[g.number(2)]}
+		}
+	case 7:
+		return map[string]any{"switch": []any{
+			map[string]any{"some": map[string]any{"when": "$context.k0 != null", "then": "exit"}},
+			map[string]any{"other": map[string]any{"then": "continue"}},
+		}}
+	}
+	return g.leaf()
+}
+
+func (g *definitionMaker) leaf() map[string]any {
+	switch g.number(7) {
+	case 0:
+		return map[string]any{"set": map[string]any{"a": "${ .b }", "b": g.number(3)}}
+	case 1, 2, 3:
+		task := map[string]any{"call": "http", "with": map[string]any{"method": "get", "endpoint": "https://example.org/"}}
+		if g.chance(4) {
+			task["metadata"] = map[string]any{"onInterrupted": "fault"}
+		}
+		return task
+	case 4:
+		return map[string]any{"wait": fmt.Sprintf("PT%dS", g.number(3))}
+	case 5:
+		return map[string]any{"raise": map[string]any{"error": map[string]any{"type": "https://example.org/x", "status": 400 + g.number(2)}}}
+	default:
+		return map[string]any{"emit": map[string]any{"event": map[string]any{"with": map[string]any{"type": "x", "data": "${ .a }"}}}}
+	}
+}
+
+func (g *definitionMaker) catch(depth int) map[string]any {
+	catch := map[string]any{}
+	if g.chance(3) {
+		catch["errors"] = map[string]any{"with": map[string]any{"status": 400}}
+	}
+	if g.chance(2) {
+		catch["do"] = g.list(depth - 1)
+	}
+	if g.chance(2) {
+		retry := map[string]any{"limit": map[string]any{"attempt": map[string]any{"count": 1 + g.number(2)}}}
+		if g.chance(2) {
+			retry["delay"] = "PT1S"
+			retry["jitter"] = map[string]any{"from": "PT0S", "to": "PT1S"}
+		}
+		if g.chance(3) {
+			retry["limit"].(map[string]any)["duration"] = "PT8S"
+			retry["limit"].(map[string]any)["attempt"].(map[string]any)["duration"] = "PT2S"
+		}
+		catch["retry"] = retry
+	}
+	if g.chance(4) {
+		catch["then"] = "exit"
+	}
+	return catch
+}
+
+// world plays the outside world of a machine and checks that commands make sense.
+type world struct {
+	t        *rapid.T
+	open     map[CommandID]Command // without an outcome
+	lastID   CommandID
+	yielded  bool
+	finished bool
+}
+
+func (w *world) take(commands []Command) {
+	for i, c := range commands {
+		switch c.Kind {
+		case StopActivity, StopTimer:
+			was, ok := w.open[c.ID]
+			if !ok || (c.Kind == StopActivity) != (was.Kind == RunActivity) {
+				w.t.Fatalf("%s withdraws nothing", commandText(c))
+			}
+			delete(w.open, c.ID)
+			continue
+		case RunActivity:
+			if again, ok := w.open[c.ID]; ok {
+				if again.Key != c.Key {
+					w.t.Fatalf("the key of %d changed", c.ID)
+				}
+				continue
+			}
+		}
+		if c.ID <= w.lastID {
+			w.t.Fatalf("%s: ids must grow", commandText(c))
+		}
+		w.lastID = c.ID
+		switch c.Kind {
+		case RunActivity, StartTimer:
+			w.open[c.ID] = c
+		case Yield:
+			w.yielded = true
+		case Finish:
+			w.finished = true
+			if i != len(commands)-1 {
+				w.t.Fatal("there are commands after Finish")
+			}
+			if len(w.open) != 0 {
+				w.t.Fatalf("%d commands are open at the end", len(w.open))
+			}
+		}
+	}
+}
+
+// next draws an event that may happen now.
+func (w *world) next(now int64) Event {
+	ids := make([]CommandID, 0, len(w.open))
+	for id := range w.open {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	now += int64(rapid.IntRange(0, 2000).Draw(w.t, "ms"))
+	if w.yielded && (len(ids) == 0 || rapid.Bool().Draw(w.t, "go on")) {
+		w.yielded = false
+		return Event{Kind: Continued, TimeMs: now}
+	}
+	if rapid.IntRange(0, 60).Draw(w.t, "cancel") == 0 {
+		return Event{Kind: CancelRequested, TimeMs: now}
+	}
+	c := w.open[rapid.SampledFrom(ids).Draw(w.t, "command")]
+	if c.Kind == StartTimer {
+		delete(w.open, c.ID)
+		return Event{Kind: TimerFired, Command: c.ID, TimeMs: max(now, c.DueMs)}
+	}
+	switch rapid.IntRange(0, 5).Draw(w.t, "outcome") {
+	case 0:
+		return Event{Kind: Interrupted, Command: c.ID, TimeMs: now}
+	case 1, 2:
+		delete(w.open, c.ID)
+		return Event{Kind: ActivityEnded, Command: c.ID, TimeMs: now,
+			Fault: &Fault{Type: ErrCommunication, Status: 500, Detail: "down"}}
+	default:
+		delete(w.open, c.ID)
+		return Event{Kind: ActivityEnded, Command: c.ID, TimeMs: now,
+			Output: map[string]any{"id": int(c.ID)}, Files: []File{{ID: fmt.Sprint(c.ID), Name: "f"}}}
+	}
+}
+
+// interruptedGone corrects the bookkeeping after an Interrupted event that faulted the
+// activity: the machine does not withdraw what nobody runs.
+func (w *world) interruptedGone(m *Machine, id CommandID) {
+	if m.pending.find(id, isActivity) == nil {
+		delete(w.open, id)
+	}
+}
+
+// Whatever happens in whatever order, a machine ends, its commands add up, a restored one
+// behaves the same, and so does a replay of its journal.
+func TestRandomInterleavings(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		definition := randomDefinition(rt)
+		p := compilePlan(t, definition)
+		p.Limits.PureSteps = 3000 // jumps back may go on for ever
+		id := testIdentity(t)
+		original, twin := New(p, id), New(p, id)
+		w := &world{t: rt, open: map[CommandID]Command{}}
+		ev := Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{"go": true}}
+		var journal [][]byte
+		var digests []uint64
+		for steps := 0; !w.finished; steps++ {
+			if steps > 300 {
+				ev = Event{Kind: CancelRequested, TimeMs: ev.TimeMs}
+			}
+			if rapid.Bool().Draw(rt, "restore") {
+				restored, err := Restore(p, id, twin.Checkpoint())
+				if err != nil {
+					rt.Fatal(err)
+				}
+				twin = restored
+			}
+			journal = append(journal, AppendEvent(nil, ev))
+			commands := original.Apply(ev)
+			digests = append(digests, Digest(commands))
+			if got := Digest(twin.Apply(ev)); got != digests[len(digests)-1] {
+				rt.Fatalf("the restored machine decided differently in\n%s", definition)
+			}
+			if ev.Kind == Interrupted {
+				w.interruptedGone(original, ev.Command)
+			}
+			w.take(commands)
+			checkMachine(rt, original, w)
+			if !w.finished {
+				ev = w.next(ev.TimeMs)
+			}
+		}
+		if got, want := twin.Checkpoint(), original.Checkpoint(); !bytes.Equal(got, want) {
+			rt.Fatalf("final states differ\n%s\n%s", got, want)
+		}
+		replay := New(p, id)
+		for i, row := range journal {
+			ev, err := DecodeEvent(row)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if Digest(replay.Apply(ev)) != digests[i] {
+				rt.Fatalf("replay of event %d differs in\n%s", i, definition)
+			}
+		}
+	})
+}
+
+// checkMachine compares what the machine says of itself with what the world saw.
+func checkMachine(t *rapid.T, m *Machine, w *world) {
+	if m.Done() != w.finished {
+		t.Fatal("Done and Finish disagree")
+	}
+	inFlight := m.InFlight()
+	if len(inFlight) != len(w.open) {
+		t.Fatalf("%d commands in flight, the world has %d", len(inFlight), len(w.open))
+	}
+	activities := 0
+	for _, c := range inFlight {
+		want, ok := w.open[c.ID]
+		if !ok || commandText(c) != commandText(want) || c.Key != want.Key || c.DueMs != want.DueMs {
+			t.Fatalf("%s in flight, issued was %s", commandText(c), commandText(want))
+		}
+		if c.Kind == RunActivity {
+			activities++
+		}
+	}
+	load := m.Load()
+	if load.Activities != activities || load.Yielded != w.yielded && !w.finished {
+		t.Fatalf("load is %+v with %d activities", load, activities)
+	}
+	if !m.Done() && len(inFlight) == 0 && !load.Yielded {
+		t.Fatal("nothing is in flight and the execution has not ended")
+	}
+	for _, e := range m.Timeline() {
+		if e.Ended() == (e.EndedMs == 0) {
+			t.Fatalf("entry %s is inconsistent", entryText(e))
+		}
+		if w.finished && !e.Ended() {
+			t.Fatalf("entry %s is open at the end", entryText(e))
+		}
+		if e.Phase == chargehand.Faulted && e.Fault == nil {
+			t.Fatalf("entry %s has no fault", entryText(e))
+		}
+	}
+}
