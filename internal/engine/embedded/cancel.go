@@ -148,8 +148,8 @@ func (e *Engine) cancelQueued(ctx context.Context, b store.Batch, reason string)
 			e.watches.notify(id)
 		}
 		if final {
-			e.watches.notify(b.ID)
 			e.slots.forget(b.No)
+			e.watches.notify(b.ID)
 		}
 		if len(ids) < cancelStep {
 			return nil

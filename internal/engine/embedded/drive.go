@@ -283,8 +283,8 @@ func (e *Engine) ended(s *submission) {
 		e.stats.failed.Add(1)
 	}
 	if s.batchFinal {
-		e.watches.notify(r.source.batchID)
 		e.slots.forget(r.row.Batch)
+		e.watches.notify(r.source.batchID)
 	}
 }
 

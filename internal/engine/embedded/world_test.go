@@ -422,7 +422,8 @@ type outside struct {
 	blocked map[string]chan struct{}
 	files   func() []machine.File
 
-	started chan activity.Call // if set, told of each start of a call that blocks
+	started chan callSeen // if set, told of each start of a call that blocks
+	look    func()        // if set, called in each call
 	running atomic.Int64
 	most    atomic.Int64
 }
@@ -455,6 +456,8 @@ func (o *outside) gate(name string) chan struct{} {
 	return ch
 }
 
+type callSeen = activity.Call
+
 // Run implements activity.Runner.
 func (o *outside) Run(ctx context.Context, c activity.Call) activity.Result {
 	n := o.running.Add(1)
@@ -474,7 +477,18 @@ func (o *outside) Run(ctx context.Context, c activity.Call) activity.Result {
 	o.mu.Unlock()
 	parts := strings.Split(address, "/")
 	verb, rest := parts[3], strings.Join(parts[4:], "/")
+	if o.look != nil {
+		o.look()
+	}
 	switch verb {
+	case "slow", "slowfail": // takes as many milliseconds
+		var ms int
+		fmt.Sscan(rest, &ms)
+		time.Sleep(time.Duration(ms) * time.Millisecond)
+		if verb == "slowfail" {
+			return activity.Result{Fault: &machine.Fault{Type: machine.ErrCommunication, Status: 503, Title: "Unavailable"}}
+		}
+		return activity.Result{Output: "slow"}
 	case "echo":
 		return activity.Result{Output: map[string]any{"said": rest, "to": c.Input}}
 	case "fail": // as often as it says, then not; a repeated run ends as the first one did

@@ -1,0 +1,357 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+func numbered(n int) []string {
+	inputs := make([]string, n)
+	for i := range inputs {
+		inputs[i] = fmt.Sprintf(`{"n":%d}`, i)
+	}
+	return inputs
+}
+
+func TestBatchOfTrivialItems(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.stop()
+	rev := w.define("- a: { set: { n: '${ .n * 2 }' } }")
+	b := w.finalBatch(w.batch(rev, 7, numbered(1000)))
+	if b.Status != chargehand.BatchCompleted || b.Finished != 1000 || b.Failed != 0 {
+		t.Fatalf("%+v", b)
+	}
+	var last int64
+	for i, row := range w.items(b.No) {
+		if got, want := w.result(row.No), fmt.Sprintf(`{"n":%d}`, 2*i); got != want {
+			t.Fatalf("item %d: %s", i, got)
+		}
+		if row.StartedMs < last {
+			t.Fatalf("item %d started before the one before it", i)
+		}
+		last = row.StartedMs
+	}
+	if n := len(w.engine.slots.batches); n != 0 {
+		t.Fatalf("%d batches are kept", n)
+	}
+}
+
+func TestBatchBoundHoldsAtEveryMoment(t *testing.T) {
+	tests := map[string]struct {
+		tasks       string
+		concurrency int
+		items       int
+	}{
+		"calls": {`
+- a: { call: http, with: { method: get, endpoint: http://x/echo/one } }
+- b: { call: http, with: { method: get, endpoint: http://x/echo/two } }`, 5, 60},
+		"one at a time": {`
+- a: { call: http, with: { method: get, endpoint: http://x/slow/10 } }`, 1, 8},
+		"slow calls": {`
+- a: { call: http, with: { method: get, endpoint: http://x/slow/100 } }`, 3, 20},
+		"with waits inside": {`
+- a: { call: http, with: { method: get, endpoint: http://x/slow/100 } }
+- b: { wait: { milliseconds: 50 } }
+- c: { call: http, with: { method: get, endpoint: http://x/slow/70 } }`, 4, 40},
+		"with retries inside": {`
+- a:
+    try:
+      - b: { call: http, with: { method: get, endpoint: http://x/slowfail/20 } }
+    catch:
+      retry: { delay: { milliseconds: 30 }, limit: { attempt: { count: 2 } } }
+      do:
+        - c: { set: { x: 1 } }`, 3, 12},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.start()
+				defer w.stop()
+				// The rows are counted while each call runs.
+				w.outside.look = func() {
+					var n store.RunCounts
+					w.view(func(r *store.Reader) (err error) {
+						n, err = r.CountOwed()
+						return err
+					})
+					if n[store.RunActive] > int64(test.concurrency) {
+						t.Errorf("%d rows are active", n[store.RunActive])
+					}
+				}
+				b := w.finalBatch(w.batch(w.define(test.tasks), test.concurrency, numbered(test.items)))
+				if b.Status != chargehand.BatchCompleted || b.Finished != int64(test.items) {
+					t.Fatalf("%+v\n%s", b, w.log)
+				}
+				most := w.outside.most.Load()
+				if most > int64(test.concurrency) {
+					t.Fatalf("%d ran at once", most)
+				}
+				if most < int64(test.concurrency) && name != "calls" {
+					t.Fatalf("only %d ran at once", most)
+				}
+				synctest.Wait()
+				if held := w.engine.slots.heldBy(w.account.No); held != 0 {
+					t.Fatalf("%d slots are held", held)
+				}
+			})
+		})
+	}
+}
+
+// TestWokenItemsGoBeforeQueuedOnes: with one slot, an item that was woken continues before
+// another one starts.
+func TestWokenItemsGoBeforeQueuedOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.start()
+		defer w.stop()
+		rev := w.define(`
+- a: { call: http, with: { method: get, endpoint: http://x/slow/100 } }
+- b: { wait: { milliseconds: 10 } }
+- c: { call: http, with: { method: get, endpoint: http://x/slow/100 } }`)
+		b := w.finalBatch(w.batch(rev, 1, numbered(6)))
+		if b.Status != chargehand.BatchCompleted {
+			t.Fatalf("%+v", b)
+		}
+		// While item 0 waits, item 1 makes its first call; then item 0 goes first, and so on:
+		// nobody but the next one has begun when an item ends.
+		items := w.items(b.No)
+		for i, row := range items {
+			begun := 0
+			for _, other := range items[i+1:] {
+				if other.StartedMs < row.FinishedMs {
+					begun++
+				}
+			}
+			if begun > 2 {
+				t.Errorf("%d items had begun when item %d ended", begun, i)
+			}
+		}
+	})
+}
+
+func TestSinglesAndBatchesTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.limits.AccountSlots = 4
+		w.start()
+		defer w.stop()
+		rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/100 } }")
+		b := w.batch(rev, 100, numbered(40))
+		synctest.Wait()
+		var singles []store.Execution
+		for range 10 {
+			singles = append(singles, w.run(rev, `{}`))
+		}
+		for _, row := range singles {
+			w.final(row)
+		}
+		// 10 singles and as many items, four at a time, take 500 ms: by then the batch is not
+		// over, but has gone on.
+		now := w.readBatch(b.No)
+		if now.Status.Final() || now.Finished < 8 {
+			t.Fatalf("after the singles, %d items have ended", now.Finished)
+		}
+		w.finalBatch(b)
+		if most := w.outside.most.Load(); most != 4 {
+			t.Fatalf("%d ran at once", most)
+		}
+	})
+}
+
+func TestBatchGoesOnAfterACrash(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	rev := w.define(`
+- a: { call: http, with: { method: get, endpoint: http://x/block/gate } }`)
+	gate := w.outside.gate("gate")
+	w.outside.started = make(chan callSeen, 100)
+	b := w.batch(rev, 3, numbered(10))
+	for range 3 {
+		<-w.outside.started
+	}
+	w.kill()
+	close(gate)
+	w.start()
+	defer w.stop()
+	b = w.finalBatch(b)
+	if b.Status != chargehand.BatchCompleted || b.Finished != 10 {
+		t.Fatalf("%+v", b)
+	}
+	if most := w.outside.most.Load(); most > 3 {
+		t.Fatalf("%d ran at once", most)
+	}
+	if n := w.engine.Stats().Interruptions; n != 3 {
+		t.Fatalf("%d interruptions were counted", n)
+	}
+}
+
+func TestBatchThatNobodyToldOfGoesOn(t *testing.T) {
+	w := newWorld(t)
+	rev := w.define("- a: { set: { n: 1 } }")
+	w.start()
+	w.engine.requests.close() // the crash comes between the commit and the word
+	b := w.batch(rev, 2, numbered(5))
+	w.kill()
+	w.start()
+	defer w.stop()
+	if b := w.finalBatch(b); b.Finished != 5 {
+		t.Fatalf("%+v", b)
+	}
+}
+
+func TestBadItemEndsAlone(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.stop()
+	rev := w.define("- a: { set: { n: 1 } }")
+	inputs := numbered(20)
+	inputs[7] = `{"n":` // damaged in the store
+	b := w.finalBatch(w.batch(rev, 5, inputs))
+	if b.Status != chargehand.BatchCompleted || b.Finished != 19 || b.Failed != 1 {
+		t.Fatalf("%+v", b)
+	}
+	if row := w.items(b.No)[7]; w.result(row.No) != "fault internal" {
+		t.Fatalf("item 7: %s", w.result(row.No))
+	}
+	if !w.log.contains("ended by the system") {
+		t.Fatal("nobody was told")
+	}
+}
+
+func TestCancelBatch(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.stop()
+	rev := w.define(`
+- s: { switch: [ { first: { when: '.n == 0', then: end } } ] }
+- p: { switch: [ { second: { when: '.n == 1', then: w } } ] }
+- a: { call: http, with: { method: get, endpoint: http://x/block/never }, then: end }
+- w: { wait: { hours: 1 } }`)
+	w.outside.started = make(chan callSeen, 100)
+	b := w.batch(rev, 3, numbered(1200))
+	for range 3 {
+		<-w.outside.started
+	}
+	if err := w.engine.CancelBatch(t.Context(), b.ID, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	b = w.readBatch(b.No)
+	if b.Status != chargehand.BatchFailed || b.Finished != 1 || b.Failed != 1199 {
+		t.Fatalf("%+v", b)
+	}
+	for i, row := range w.items(b.No) {
+		want := "fault cancelled"
+		if i == 0 {
+			want = `{"n":0}`
+		}
+		if got := w.result(row.No); got != want || (i > 4) != (row.StartedMs == 0) {
+			t.Fatalf("item %d: %s, started %d", i, got, row.StartedMs)
+		}
+	}
+	if err := w.engine.CancelBatch(t.Context(), b.ID, ""); !errors.Is(err, engine.ErrFinal) {
+		t.Fatalf("again: %v", err)
+	}
+	if err := w.engine.CancelBatch(t.Context(), chargehand.BatchID{9}, ""); !errors.Is(err, store.ErrNotFound) {
+		t.Fatalf("unknown: %v", err)
+	}
+	if held := w.engine.slots.heldBy(w.account.No); held != 0 {
+		t.Fatalf("%d slots are held", held)
+	}
+	if n := w.engine.timers.held(); n != 0 {
+		t.Fatalf("%d timers are kept", n)
+	}
+}
+
+// TestCancelBatchGoesOnAfterACrash: the mark is durable, the rest was not done.
+func TestCancelBatchGoesOnAfterACrash(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
+	w.outside.started = make(chan callSeen, 100)
+	b := w.batch(rev, 2, numbered(30))
+	<-w.outside.started
+	if err := w.store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetBatchCancelled(b.No) }); err != nil {
+		t.Fatal(err)
+	}
+	w.kill()
+	w.start()
+	defer w.stop()
+	b = w.finalBatch(b)
+	if b.Status != chargehand.BatchFailed || b.Failed != 30 {
+		t.Fatalf("%+v", b)
+	}
+}
+
+// TestCancelBatchWhileItRuns races the feeder, outcomes and the cancellation.
+func TestCancelBatchWhileItRuns(t *testing.T) {
+	for round := range 10 {
+		w := newWorld(t)
+		w.start()
+		rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/echo/one } }")
+		b := w.batch(rev, 20, numbered(300))
+		items := w.items(b.No)
+		w.final(items[round*10])
+		err := w.engine.CancelBatch(t.Context(), b.ID, "")
+		if err != nil && !errors.Is(err, engine.ErrFinal) {
+			t.Fatal(err)
+		}
+		b = w.readBatch(b.No)
+		if !b.Status.Final() || b.Finished+b.Failed != b.Total {
+			t.Fatalf("%+v", b)
+		}
+		ended := w.items(b.No)
+		if slices.ContainsFunc(ended, func(row store.Execution) bool { return !row.Status.Final() }) {
+			t.Fatal("an item has not ended")
+		}
+		w.stop()
+		w.start()
+		if !slices.EqualFunc(w.items(b.No), ended, sameEnd) {
+			t.Fatal("an end has changed")
+		}
+		w.stop()
+	}
+}
+
+func sameEnd(a, b store.Execution) bool {
+	return a.Status == b.Status && a.Phase == b.Phase && a.FinishedMs == b.FinishedMs && a.Run == b.Run
+}
+
+func TestParkedItemsOfABatchFindTheirBoundAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.start()
+		rev := w.define(`
+- a: { wait: { minutes: 10 } }
+- b: { call: http, with: { method: get, endpoint: http://x/slow/100 } }`)
+		b := w.batch(rev, 2, numbered(9))
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		var n store.RunCounts
+		w.view(func(r *store.Reader) (err error) {
+			n, err = r.CountItems(b.No)
+			return err
+		})
+		if n[store.RunParked] != 9 {
+			t.Fatalf("%v", n)
+		}
+		w.stop()
+		w.start()
+		defer w.stop()
+		time.Sleep(9*time.Minute + 30*time.Second)
+		b = w.finalBatch(b)
+		if most := w.outside.most.Load(); b.Finished != 9 || most != 2 {
+			t.Fatalf("%d at once, %+v", most, b)
+		}
+	})
+}
