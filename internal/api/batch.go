@@ -103,7 +103,7 @@ func (c *call) createBatch() error {
 	ctx, done := c.waiting()
 	defer done()
 	b, replayed, err := c.server.service.CreateBatch(ctx, c.principal, service.CreateBatch{
-		Workflow: c.workflow, Version: c.args.version, Body: c.value, Idempotency: c.idempotency(), View: c.asked(),
+		Workflow: c.workflow, Version: c.args.version, Body: c.value, Idempotency: c.idempotency(), View: c.askedBatch(),
 	})
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (c *call) createBatch() error {
 func (c *call) getBatch() error {
 	ctx, done := c.waiting()
 	defer done()
-	b, err := c.server.service.GetBatch(ctx, c.principal, c.workflow, c.batch, c.asked())
+	b, err := c.server.service.GetBatch(ctx, c.principal, c.workflow, c.batch, c.askedBatch())
 	if err != nil {
 		return err
 	}
@@ -133,13 +133,21 @@ func (c *call) getBatch() error {
 
 func (c *call) cancelBatch() error {
 	b, replayed, err := c.server.service.CancelBatch(c.r.Context(), c.principal, service.ChangeBatch{
-		Workflow: c.workflow, Batch: c.batch, Body: c.value, Idempotency: c.idempotency(), View: c.asked(),
+		Workflow: c.workflow, Batch: c.batch, Body: c.value, Idempotency: c.idempotency(), View: c.askedBatch(),
 	})
 	if err != nil {
 		return err
 	}
 	c.replayed(replayed)
 	return c.sendBatch(http.StatusAccepted, b)
+}
+
+// askedBatch says how a batch is to be shown: entries that are all shown must agree with the
+// counts beside them.
+func (c *call) askedBatch() service.View {
+	v := c.asked()
+	v.Entries = c.args.entries == entriesFull
+	return v
 }
 
 // sendBatch streams a batch with its entries.

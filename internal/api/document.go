@@ -205,6 +205,8 @@ func (w *documentWriter) addProblems(op *huma.Operation, rt *route) {
 			names = append(names, "WWW-Authenticate")
 		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 			names = append(names, "Retry-After")
+		case http.StatusRequestedRangeNotSatisfiable:
+			names = append(names, "Content-Range")
 		}
 		for _, name := range names {
 			headers[name] = &huma.Header{Description: headerAbout[name], Schema: &huma.Schema{Type: "string"}}

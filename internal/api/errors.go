@@ -109,7 +109,11 @@ const retryAfterSeconds = 1
 func asProblem(err error) (*chargehand.Error, error) {
 	var shown *chargehand.Error
 	if errors.As(err, &shown) {
-		if _, ok := problemTypes[shown.Code]; ok && shown.Code != chargehand.CodeInternal {
+		_, known := problemTypes[shown.Code]
+		switch {
+		case known && shown.Code == chargehand.CodeUnavailable && err != error(shown):
+			return shown, err // callers see that it is unavailable, the operator why
+		case known && shown.Code != chargehand.CodeInternal:
 			return shown, nil
 		}
 	}

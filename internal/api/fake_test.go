@@ -180,7 +180,7 @@ func fixtureFile() *service.File {
 func fixtureKey() *service.Key {
 	return &service.Key{
 		ID: keyID, Name: "ci", Environment: chargehand.Live, Prefix: "sk_live_", LastFour: "wxyz",
-		Scopes: service.PresetRun, Workflows: []chargehand.WorkflowID{workflowID}, RatePerSecond: 2.5,
+		Scopes: service.PresetRun, Workflows: []chargehand.WorkflowID{workflowID}, RatePerSecond: 25,
 		CreatedAt: moment0, ExpiresAt: moment0, LastUsedAt: moment0, CreatedBy: keyID,
 	}
 }

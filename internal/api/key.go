@@ -15,7 +15,7 @@ type (
 		Scopes      []string `json:"scopes,omitempty" nullable:"false"`
 		Workflows   []string `json:"workflows,omitempty" format:"uuid" nullable:"true" doc:"The only workflows that the key may see; null or missing: all."`
 		ExpiresAt   *moment  `json:"expires_at,omitempty" nullable:"true" doc:"null or missing: never."`
-		RateLimit   *float64 `json:"rate_limit,omitempty" nullable:"true" doc:"Requests per second; null or missing: the installation's."`
+		RateLimit   *int64   `json:"rate_limit,omitempty" nullable:"true" minimum:"0" doc:"Requests per second, 0: no limit; null or missing: the installation's."`
 	}
 	patchKeyBody struct {
 		Name      string   `json:"name,omitempty" minLength:"1"`
@@ -23,7 +23,7 @@ type (
 		Scopes    []string `json:"scopes,omitempty" nullable:"false"`
 		Workflows []string `json:"workflows,omitempty" format:"uuid" nullable:"true"`
 		ExpiresAt *moment  `json:"expires_at,omitempty" nullable:"true"`
-		RateLimit *float64 `json:"rate_limit,omitempty" nullable:"true"`
+		RateLimit *int64   `json:"rate_limit,omitempty" nullable:"true" minimum:"0"`
 	}
 )
 
@@ -123,7 +123,8 @@ func viewKey(k *service.Key) apiKey {
 		v.Scopes = []string{}
 	}
 	if k.RatePerSecond != 0 {
-		v.RateLimit = &k.RatePerSecond
+		rate := int64(max(k.RatePerSecond, 0)) // below 0: no limit
+		v.RateLimit = &rate
 	}
 	if !k.CreatedBy.IsZero() {
 		v.CreatedBy = &k.CreatedBy

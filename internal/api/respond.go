@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,8 +76,14 @@ func (c *call) empty(status int) {
 // fail answers with a problem. Nothing is left to answer if the status was sent already: the
 // connection is cut off, so that the client does not take half an answer for a whole one.
 func (c *call) fail(err error) {
+	switch gone := c.r.Context().Err() != nil; {
+	case errors.Is(err, errClientGone), gone && errors.Is(err, context.Canceled):
+		panic(http.ErrAbortHandler) // nobody is there to read an answer
+	case errors.Is(err, context.Canceled) && c.server.stopping.Err() != nil:
+		err = chargehand.NewError(chargehand.CodeUnavailable, "The server is stopping.")
+	}
 	shown, hidden := asProblem(err)
-	if hidden != nil && c.r.Context().Err() == nil {
+	if hidden != nil {
 		c.server.log.LogAttrs(c.r.Context(), slog.LevelError, "request failed",
 			slog.String("method", c.r.Method), slog.String("path", cut(c.r.URL.EscapedPath(), maxInstance)),
 			slog.String("request_id", c.requestID), slog.Any("error", hidden))
@@ -157,6 +164,9 @@ func (c *call) notModified(tag string) bool {
 	}
 	return false
 }
+
+// errClientGone marks errors of writing to the client, which are nobody's fault here.
+var errClientGone = errors.New("client is gone")
 
 // newRequestID is unique enough to find a request in a log; it keeps no secret.
 func newRequestID() string {

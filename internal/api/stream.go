@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -44,7 +45,10 @@ func (s *stream) flow(dst []byte) ([]byte, error) {
 	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.server.idle))
 	n, err := c.w.Write(dst)
 	c.sent += int64(n)
-	return dst[:0], err
+	if err != nil {
+		return dst[:0], fmt.Errorf("%w: %w", errClientGone, err)
+	}
+	return dst[:0], nil
 }
 
 // close sends the rest and gives the buffer back.
@@ -56,7 +60,7 @@ func (s *stream) close() error {
 		n, err := c.w.Write(s.dst)
 		c.sent += int64(n)
 		if err != nil {
-			return err
+			return fmt.Errorf("%w: %w", errClientGone, err)
 		}
 	}
 	if cap(s.dst) <= 4*streamBytes {

@@ -236,7 +236,7 @@ type apiKey struct {
 	LastFour    string                  `json:"last_four"`
 	Scopes      []string                `json:"scopes" nullable:"false"`
 	Workflows   []chargehand.WorkflowID `json:"workflows,omitempty" format:"uuid" nullable:"false" doc:"The only workflows that the key may see; left out: all."`
-	RateLimit   *float64                `json:"rate_limit,omitempty" doc:"Requests per second; left out: the installation's."`
+	RateLimit   *int64                  `json:"rate_limit,omitempty" minimum:"0" doc:"Requests per second, 0: no limit; left out: the installation's."`
 	CreatedAt   moment                  `json:"created_at"`
 	ExpiresAt   moment                  `json:"expires_at,omitempty"`
 	LastUsedAt  moment                  `json:"last_used_at,omitempty"`

@@ -1,0 +1,313 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/api"
+	"github.com/chargehand/chargehand/internal/app"
+)
+
+// installation is a whole server on a free port: service, SQLite and embedded engine.
+type installation struct {
+	*api.Judge
+	base, key string
+}
+
+func install(t *testing.T) *installation {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
+	key, err := app.CreateKey(t.Context(), app.NewKey{DataDir: dir, Name: "test", Preset: "all"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.New(t.Context(), app.Config{DataDir: dir, Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := a.Start()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		a.Stop(ctx)
+		select {
+		case err := <-failed:
+			t.Errorf("serve: %v", err)
+		default:
+		}
+	})
+	i := &installation{base: "http://" + a.Address().String(), key: key}
+	i.Judge = api.NewJudge(t, i)
+	return i
+}
+
+// ServeHTTP passes a request on to the installation, so that tests reach it through a socket.
+func (i *installation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	out := r.Clone(context.WithoutCancel(r.Context()))
+	out.RequestURI = ""
+	out.URL.Scheme, out.URL.Host, _ = strings.Cut(i.base, "://")
+	out.Host = out.URL.Host
+	resp, err := http.DefaultTransport.RoundTrip(out)
+	if err != nil {
+		panic(err)
+	}
+	defer resp.Body.Close()
+	for name, values := range resp.Header {
+		if name != "Date" {
+			w.Header()[name] = values
+		}
+	}
+	w.WriteHeader(resp.StatusCode)
+	io.Copy(w, resp.Body)
+}
+
+const greeting = `document:
+  dsl: '1.0.3'
+  namespace: default
+  name: greet
+  version: '1.0.0'
+  title: Say hello
+input:
+  schema:
+    format: json
+    document:
+      type: object
+      properties:
+        name: { type: string }
+        count: { type: integer }
+do:
+  - greet:
+      set:
+        text: '${ "Hello, " + (.name // "world") }'
+        count: ${ .count }
+`
+
+const sleeper = `document:
+  dsl: '1.0.3'
+  namespace: default
+  name: sleeper
+  version: '1.0.0'
+do:
+  - sleep:
+      wait: { hours: 1 }
+`
+
+func (i *installation) apply(t *testing.T, definition string) (path string) {
+	t.Helper()
+	x := i.Do(t, i.key, api.Exchange{
+		Operation: "applyWorkflow", Method: "POST", Path: "/api/v1/workflows", Body: definition, Status: 201,
+		Header: map[string]string{"Content-Type": "application/yaml"},
+	})
+	location := x.AnswerHeader.Get("Location")
+	path, ok := strings.CutPrefix(location, i.base)
+	if !ok || !strings.HasSuffix(path, "/workflows/"+x.AnswerJSON["id"].(string)) {
+		t.Fatalf("Location %q", location)
+	}
+	return path
+}
+
+// TestWholeInstallation drives every operation of a real server and judges each exchange by
+// the document.
+func TestWholeInstallation(t *testing.T) {
+	i := install(t)
+	w, sleeping := i.apply(t, greeting), i.apply(t, sleeper)
+	do := func(operation, method, path, body string, status int) api.Exchange {
+		t.Helper()
+		return i.Do(t, i.key, api.Exchange{Operation: operation, Method: method, Path: path, Body: body, Status: status})
+	}
+	yaml := map[string]string{"Content-Type": "application/yaml"}
+	again := i.Do(t, i.key, api.Exchange{Operation: "applyWorkflow", Method: "POST", Path: "/api/v1/workflows", Body: greeting, Header: yaml, Status: 200})
+	if again.AnswerJSON["created_at"] != again.AnswerJSON["updated_at"] {
+		t.Error("identical content changed updated_at")
+	}
+	x := i.Do(t, i.key, api.Exchange{Operation: "validateWorkflow", Method: "POST", Path: "/api/v1/workflows/validate", Body: "document: {}", Header: yaml, Status: 200})
+	if x.AnswerJSON["valid"] != false || len(x.AnswerJSON["errors"].([]any)) == 0 {
+		t.Errorf("validate: %s", x.AnswerBody)
+	}
+	page := do("listWorkflows", "GET", "/api/v1/workflows?limit=1", "", 200)
+	next := do("listWorkflows", "GET", "/api/v1/workflows?limit=1&cursor="+url.QueryEscape(page.AnswerJSON["cursor"].(string)), "", 200)
+	if next.AnswerJSON["cursor"] != nil || next.AnswerJSON["data"].([]any)[0].(map[string]any)["name"] != "greet" {
+		t.Errorf("second page: %s", next.AnswerBody)
+	}
+	do("getWorkflow", "GET", w, "", 200)
+	do("listVersions", "GET", w+"/versions", "", 200)
+	do("getVersion", "GET", w+"/versions/1.0.0", "", 200)
+	do("publishVersion", "POST", w+"/versions/1.0.0/publish", "", 200)
+
+	driveExecutions(t, i, w, sleeping)
+	driveBatches(t, i, w, sleeping)
+	driveFiles(t, i)
+	driveKeys(t, i)
+
+	do("getLimits", "GET", "/api/v1/limits", "", 200)
+	do("getDocument", "GET", "/api/v1/openapi.json", "", 200)
+	do("getProblem", "GET", "/api/v1/problems/internal", "", 200)
+	do("getHealth", "GET", "/healthz", "", 200)
+	do("getReadiness", "GET", "/readyz", "", 200)
+	do("getMetrics", "GET", "/metrics", "", 200)
+	do("deleteWorkflow", "DELETE", w, "", 204)
+	do("getWorkflow", "GET", w, "", 404)
+	if missed := i.Missed(); len(missed) > 0 {
+		slices.Sort(missed)
+		t.Errorf("operations that were not driven: %v", missed)
+	}
+}
+
+var timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
+
+func driveExecutions(t *testing.T, i *installation, w, sleeping string) {
+	create := api.Exchange{
+		Operation: "createExecution", Method: "POST", Path: w + "/executions", Status: 201,
+		Body: `{"input":{"name":"Ada","count":123456789012345678901234567890}}`, Header: map[string]string{"Idempotency-Key": "one"},
+	}
+	x := i.Do(t, i.key, create)
+	if x.AnswerJSON["status"] != "initial" || x.AnswerJSON["results"] != nil || !timeForm.MatchString(x.AnswerJSON["created_at"].(string)) {
+		t.Errorf("created: %s", x.AnswerBody)
+	}
+	e := strings.TrimPrefix(x.AnswerHeader.Get("Location"), i.base)
+	if again := i.Do(t, i.key, create); again.AnswerHeader.Get("Idempotency-Replayed") != "true" || again.AnswerJSON["execution_id"] != x.AnswerJSON["execution_id"] {
+		t.Errorf("repeated: %v %s", again.AnswerHeader, again.AnswerBody)
+	}
+	create.Body, create.Status, create.Code = `{}`, 422, "idempotency_key_reused"
+	i.Do(t, i.key, create)
+
+	read := i.Do(t, i.key, api.Exchange{Operation: "getExecution", Path: e + "?wait=30s", Status: 200})
+	if read.AnswerJSON["status"] != "finished" || !strings.Contains(string(read.AnswerBody), `"count":123456789012345678901234567890`) {
+		t.Fatalf("read: %s", read.AnswerBody)
+	}
+	i.Do(t, i.key, api.Exchange{Operation: "getExecution", Path: e, Status: 304, Header: map[string]string{"If-None-Match": read.AnswerHeader.Get("ETag")}})
+	result := read.AnswerJSON["results"].([]any)[0].(map[string]any)
+	link := result["url"].(string)
+	if result["filename"] != "output.json" || !strings.HasPrefix(link, i.base+"/api/v1/files/") {
+		t.Errorf("result %v", result)
+	}
+	content := i.Do(t, i.key, api.Exchange{Operation: "getFileContent", Path: strings.TrimPrefix(link, i.base), Status: 200, Keyless: true})
+	var output map[string]any
+	if err := json.Unmarshal(content.AnswerBody, &output); err != nil || output["text"] != "Hello, Ada" {
+		t.Errorf("output.json: %v %s", err, content.AnswerBody)
+	}
+	i.Do(t, i.key, api.Exchange{Operation: "getFileContent", Path: strings.TrimPrefix(link, i.base) + "0", Status: 404, Keyless: true, Code: "file_not_found"})
+
+	waited := i.Do(t, i.key, api.Exchange{Operation: "createExecution", Method: "POST", Path: w + "/executions?wait=30s", Status: 201})
+	if waited.AnswerJSON["status"] != "finished" {
+		t.Errorf("create with wait: %s", waited.AnswerBody)
+	}
+	bad := i.Do(t, i.key, api.Exchange{
+		Operation: "createExecution", Method: "POST", Path: w + "/executions", Body: `{"input":{"name":1}}`, Status: 422, Code: "input_invalid",
+	})
+	if !slices.Equal(bad.PlacesOfTheComplaint, []string{"/input/name"}) {
+		t.Errorf("places %q", bad.PlacesOfTheComplaint)
+	}
+	i.Do(t, i.key, api.Exchange{
+		Operation: "createExecution", Method: "POST", Path: w + "/executions", Body: `{"inputs":{}}`, Status: 400, Code: "unknown_field", AgainstTheDocument: true,
+	})
+	i.Do(t, i.key, api.Exchange{
+		Operation: "createExecution", Method: "POST", Path: w + "/executions", Body: `{"input":[]}`, Status: 400, Code: "invalid_body", AgainstTheDocument: true,
+	})
+	i.Do(t, i.key, api.Exchange{Operation: "listExecutions", Path: "/api/v1/executions?status=finished&limit=1", Status: 200})
+	i.Do(t, i.key, api.Exchange{Operation: "listWorkflowExecutions", Path: w + "/executions?created_after=2020-01-01T00:00:00Z", Status: 200})
+	i.Do(t, i.key, api.Exchange{Operation: "getTimeline", Path: e + "/timeline", Status: 200})
+	i.Do(t, i.key, api.Exchange{Operation: "retryExecution", Method: "POST", Path: e + "/retry?wait=30s", Status: 201})
+	i.Do(t, i.key, api.Exchange{Operation: "cancelExecution", Method: "POST", Path: e + "/cancel", Status: 409, Code: "state_conflict"})
+	// The execution stands under another workflow.
+	i.Do(t, i.key, api.Exchange{Operation: "getExecution", Path: strings.Replace(e, w, sleeping, 1), Status: 404, Code: "execution_not_found"})
+
+	x = i.Do(t, i.key, api.Exchange{Operation: "createExecution", Method: "POST", Path: sleeping + "/executions?wait=0.2", Status: 201})
+	if x.AnswerJSON["status"] != "processing" && x.AnswerJSON["status"] != "initial" {
+		t.Errorf("wait for one that sleeps: %s", x.AnswerBody)
+	}
+	e = strings.TrimPrefix(x.AnswerHeader.Get("Location"), i.base)
+	x = i.Do(t, i.key, api.Exchange{Operation: "cancelExecution", Method: "POST", Path: e + "/cancel", Body: `{"reason":"enough"}`, Status: 202})
+	if x.AnswerJSON["status"] != "error" || x.AnswerJSON["results"] != nil || x.AnswerJSON["error"].(map[string]any)["code"] != "cancelled" {
+		t.Errorf("cancelled: %s", x.AnswerBody)
+	}
+}
+
+func driveBatches(t *testing.T, i *installation, w, sleeping string) {
+	x := i.Do(t, i.key, api.Exchange{
+		Operation: "runBatch", Method: "POST", Path: w + "/batch", Body: `{"items":[{"name":"a"},{"name":"b","count":1},{}],"concurrency":500}`, Status: 202,
+	})
+	if x.AnswerJSON["effective_concurrency"] != json.Number("100") || len(x.AnswerJSON["executions"].([]any)) != 3 {
+		t.Errorf("batch: %s", x.AnswerBody)
+	}
+	b := strings.TrimPrefix(x.AnswerHeader.Get("Location"), i.base)
+	x = i.Do(t, i.key, api.Exchange{Operation: "getBatch", Path: b + "?wait=30s", Status: 200})
+	if x.AnswerJSON["status"] != "completed" || x.AnswerJSON["completed"] != json.Number("3") || x.AnswerHeader.Get("Retry-After") != "" {
+		t.Errorf("finished batch: %s", x.AnswerBody)
+	}
+	i.Do(t, i.key, api.Exchange{Operation: "getBatch", Path: b, Status: 304, Header: map[string]string{"If-None-Match": x.AnswerHeader.Get("ETag")}})
+	x = i.Do(t, i.key, api.Exchange{Operation: "listBatchItems", Path: b + "/items?limit=2", Status: 200})
+	x = i.Do(t, i.key, api.Exchange{Operation: "listBatchItems", Path: b + "/items?limit=2&cursor=" + x.AnswerJSON["cursor"].(string), Status: 200})
+	if x.AnswerJSON["cursor"] != nil || len(x.AnswerJSON["data"].([]any)) != 1 {
+		t.Errorf("second page of items: %s", x.AnswerBody)
+	}
+	i.Do(t, i.key, api.Exchange{Operation: "listBatches", Path: w + "/batch?limit=5", Status: 200})
+	x = i.Do(t, i.key, api.Exchange{
+		Operation: "runBatch", Method: "POST", Path: w + "/batch", Body: `{"items":[{},{"name":1},{"count":"x"}]}`, Status: 422, Code: "input_invalid",
+	})
+	if !slices.Equal(x.PlacesOfTheComplaint, []string{"/items/1/name", "/items/2/count"}) {
+		t.Errorf("places %q", x.PlacesOfTheComplaint)
+	}
+	i.Do(t, i.key, api.Exchange{Operation: "runBatch", Method: "POST", Path: w + "/batch", Status: 400, Code: "invalid_body", AgainstTheDocument: true})
+	i.Do(t, i.key, api.Exchange{Operation: "runBatch", Method: "POST", Path: w + "/batch", Body: `{"items":[]}`, Status: 422, Code: "items_empty", AgainstTheDocument: true})
+	i.Do(t, i.key, api.Exchange{Operation: "runBatch", Method: "POST", Path: w + "/batch", Body: `{"items":[{}],"concurrency":0}`, Status: 400, Code: "invalid_body", AgainstTheDocument: true})
+
+	x = i.Do(t, i.key, api.Exchange{Operation: "runBatch", Method: "POST", Path: sleeping + "/batch", Body: `{"items":[{},{}]}`, Status: 202})
+	b = strings.TrimPrefix(x.AnswerHeader.Get("Location"), i.base)
+	x = i.Do(t, i.key, api.Exchange{Operation: "cancelBatch", Method: "POST", Path: b + "/cancel", Status: 202})
+	if x.AnswerJSON["status"] != "failed" || x.AnswerJSON["failed"] != json.Number("2") {
+		t.Errorf("cancelled batch: %s", x.AnswerBody)
+	}
+}
+
+func driveFiles(t *testing.T, i *installation) {
+	x := i.Do(t, i.key, api.Exchange{
+		Operation: "uploadFile", Method: "POST", Path: "/api/v1/files?filename=h%C3%A9.txt", Body: "0123456789", Status: 201,
+		Header: map[string]string{"Content-Type": "application/octet-stream"},
+	})
+	f := strings.TrimPrefix(x.AnswerHeader.Get("Location"), i.base)
+	if x.AnswerJSON["uri"] != f || x.AnswerJSON["size"] != json.Number("10") {
+		t.Errorf("uploaded: %s", x.AnswerBody)
+	}
+	i.Do(t, i.key, api.Exchange{Operation: "getFile", Path: f, Status: 200})
+	x = i.Do(t, i.key, api.Exchange{Operation: "getFileContent", Path: f + "/content", Status: 206, Header: map[string]string{"Range": "bytes=3-5"}})
+	if string(x.AnswerBody) != "345" {
+		t.Errorf("range: %q", x.AnswerBody)
+	}
+	i.Do(t, i.key, api.Exchange{Operation: "getFileContent", Path: f + "/content", Status: 416, Code: "range_not_satisfiable", Header: map[string]string{"Range": "bytes=30-"}})
+}
+
+func driveKeys(t *testing.T, i *installation) {
+	x := i.Do(t, i.key, api.Exchange{
+		Operation: "createAPIKey", Method: "POST", Path: "/api/v1/api-keys", Status: 201,
+		Body: `{"name":"narrow","scopes":["workflows:read"],"rate_limit":7}`, Header: map[string]string{"Idempotency-Key": "k"},
+	})
+	narrow, k := x.AnswerJSON["key"].(string), strings.TrimPrefix(x.AnswerHeader.Get("Location"), i.base)
+	x = i.Do(t, i.key, api.Exchange{
+		Operation: "createAPIKey", Method: "POST", Path: "/api/v1/api-keys", Status: 201,
+		Body: `{"name":"narrow","scopes":["workflows:read"],"rate_limit":7}`, Header: map[string]string{"Idempotency-Key": "k"},
+	})
+	if x.AnswerJSON["key"] != nil || x.AnswerHeader.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("replayed key: %s", x.AnswerBody)
+	}
+	i.Do(t, narrow, api.Exchange{Operation: "listWorkflows", Path: "/api/v1/workflows", Status: 200})
+	i.Do(t, narrow, api.Exchange{Operation: "listAPIKeys", Path: "/api/v1/api-keys", Status: 403, Code: "insufficient_scope"})
+	x = i.Do(t, i.key, api.Exchange{Operation: "updateAPIKey", Method: "PATCH", Path: k, Body: `{"name":"narrower","rate_limit":0}`, Status: 200})
+	if x.AnswerJSON["name"] != "narrower" || x.AnswerJSON["rate_limit"] != json.Number("0") {
+		t.Errorf("changed: %s", x.AnswerBody)
+	}
+	i.Do(t, i.key, api.Exchange{Operation: "getAPIKey", Path: k, Status: 200})
+	i.Do(t, i.key, api.Exchange{Operation: "listAPIKeys", Path: "/api/v1/api-keys?limit=1", Status: 200})
+	i.Do(t, i.key, api.Exchange{Operation: "revokeAPIKey", Method: "DELETE", Path: k, Status: 204})
+	i.Do(t, i.key, api.Exchange{Operation: "getAPIKey", Path: k, Status: 404, Code: "api_key_not_found"})
+	i.Do(t, narrow, api.Exchange{Operation: "listWorkflows", Path: "/api/v1/workflows", Status: 401, Code: "invalid_api_key"})
+}
