@@ -13,6 +13,7 @@ type Limits struct {
 	Depth  int // levels of nesting; default DefaultDepth
 	Bytes  int // bytes of text; default DefaultBytes
 	Values int // values of all kinds; default DefaultValues
+	Digits int // digits of an integer; default MaxIntegerDigits
 }
 
 // Limits of JSON texts.
@@ -21,7 +22,7 @@ const (
 	DefaultBytes     = 16 << 20 // bytes of text
 	DefaultValues    = 4 << 20  // values in one text, which take up to 30 times the memory of their text
 	MaxDepth         = 256      // levels of nesting of any value (T76)
-	MaxIntegerDigits = 1000     // digits of an integer
+	MaxIntegerDigits = 1000     // digits of an integer in a text from outside
 )
 
 // The codes of SyntaxError.
@@ -71,12 +72,15 @@ func Parse(data []byte, lim Limits) (Value, error) {
 	if lim.Values == 0 {
 		lim.Values = DefaultValues
 	}
+	if lim.Digits == 0 {
+		lim.Digits = MaxIntegerDigits
+	}
 	if len(data) > lim.Bytes {
 		return nil, &SyntaxError{Line: 1, Column: 1, Code: CodeTooLarge,
 			Detail: fmt.Sprintf("The text has %d bytes; at most %d are allowed.", len(data), lim.Bytes)}
 	}
 	p := parsers.Get().(*parser)
-	p.src, p.maxDepth, p.left = data, lim.Depth, lim.Values
+	p.src, p.maxDepth, p.left, p.maxDigits = data, lim.Depth, lim.Values, lim.Digits
 	if strings.HasPrefix(string(data[:min(3, len(data))]), "\ufeff") {
 		p.pos = 3
 	}
@@ -121,16 +125,17 @@ const (
 // parser reads by recursive descent. Members are gathered on a stack of their own, so that
 // each array and object is allocated once, in its final size.
 type parser struct {
-	src      []byte
-	text     string // a copy of src for short texts, made at the first string
-	pos      int
-	depth    int
-	maxDepth int
-	left     int // values that may still come
-	values   []Value
-	members  []member
-	buffer   []byte // for strings with escapes
-	keys     [keyCacheSize]string
+	src       []byte
+	text      string // a copy of src for short texts, made at the first string
+	pos       int
+	depth     int
+	maxDepth  int
+	left      int // values that may still come
+	maxDigits int
+	values    []Value
+	members   []member
+	buffer    []byte // for strings with escapes
+	keys      [keyCacheSize]string
 }
 
 type member struct {

@@ -212,9 +212,9 @@ func (p *parser) longInteger(start, end int) (Value, *SyntaxError) {
 	if text[0] == '-' {
 		digits--
 	}
-	if digits > MaxIntegerDigits {
+	if digits > p.maxDigits {
 		return nil, p.fail(start, CodeIntegerTooLong,
-			fmt.Sprintf("The integer has %d digits; at most %d are allowed.", digits, MaxIntegerDigits))
+			fmt.Sprintf("The integer has %d digits; at most %d are allowed.", digits, p.maxDigits))
 	}
 	n, _ := new(big.Int).SetString(text, 10)
 	return n, nil
