@@ -48,6 +48,8 @@ type App struct {
 	api     *api.Server
 	listen  net.Listener
 
+	closeScripts func()
+
 	background context.Context // of what runs beside the requests
 	stop       context.CancelFunc
 	running    sync.WaitGroup
@@ -140,11 +142,13 @@ func (a *App) activities() (map[string]activity.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
+	scripts := script.New(script.Config{Confiner: confiner, Files: stored, Python: slices.Contains(a.cfg.AllowRun, "python")})
+	a.closeScripts = scripts.Close
 	return map[string]activity.Runner{
 		"http":    caller,
 		"openapi": openapi.New(caller),
 		"shell":   shell.New(shell.Config{Confiner: confiner, Files: stored}),
-		"script":  script.New(script.Config{Confiner: confiner, Files: stored}),
+		"script":  scripts,
 	}, nil
 }
 
@@ -201,6 +205,9 @@ func (a *App) close(ctx context.Context) {
 		}
 	}
 	a.running.Wait()
+	if a.closeScripts != nil {
+		a.closeScripts()
+	}
 	if a.listen != nil {
 		a.listen.Close()
 	}

@@ -12,12 +12,24 @@ import (
 	"strings"
 )
 
-// EmptyArgument makes the binary serve the empty handler (see ServeEmpty).
-const EmptyArgument = "__empty-handler"
+const emptyArgument = "__empty-handler"
 
-// ServeEmpty serves a handler that reads the body and answers a small JSON object, on a free
+// MaybeEmptyHandler turns this process into the empty handler if it was started as one, and
+// does not return then.
+func MaybeEmptyHandler() {
+	if len(os.Args) != 2 || os.Args[1] != emptyArgument {
+		return
+	}
+	if err := serveEmpty(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "empty handler:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// serveEmpty serves a handler that reads the body and answers a small JSON object, on a free
 // port that it prints, until standard input ends.
-func ServeEmpty(stdin io.Reader, stdout io.Writer) error {
+func serveEmpty(stdin io.Reader, stdout io.Writer) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -43,7 +55,7 @@ func startEmptyHandler(ctx context.Context) (url string, stop func(), err error)
 	if err != nil {
 		return "", nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, EmptyArgument)
+	cmd := exec.CommandContext(ctx, self, emptyArgument)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return "", nil, err
