@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/cucumber/godog"
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/servertest"
@@ -84,7 +85,11 @@ func (s *scenario) deploy(_ context.Context, definition *godog.DocString) error 
 
 // decode reads the YAML of a step as a value.
 func decode(text string) (expr.Value, error) {
-	data, err := yaml.YAMLToJSON([]byte(text))
+	var tree any
+	if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(tree)
 	if err != nil {
 		return nil, err
 	}

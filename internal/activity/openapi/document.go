@@ -14,7 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi2"
 	"github.com/getkin/kin-openapi/openapi2conv"
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/http"
@@ -147,9 +147,12 @@ func asJSON(content expr.Value) ([]byte, error) {
 	if raw, err := base64.StdEncoding.DecodeString(text); err == nil {
 		text = string(raw)
 	}
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
+	if json.Valid([]byte(text)) {
+		return []byte(text), nil
+	}
+	var tree any
+	if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
 		return nil, fmt.Errorf("it is neither JSON nor YAML: %w", err)
 	}
-	return data, nil
+	return json.Marshal(tree)
 }
