@@ -123,6 +123,9 @@ func (c *Confiner) warn() {
 // Landlock is the ABI version of the kernel's Landlock; 0: the kernel has none.
 func (c *Confiner) Landlock() int { return c.landlock }
 
+// Logger is where the operator is told what authors are not.
+func (c *Confiner) Logger() *slog.Logger { return c.log }
+
 // Path is the PATH that commands are given.
 func (c *Confiner) Path() string { return c.path }
 

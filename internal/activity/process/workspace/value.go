@@ -1,0 +1,25 @@
+package workspace
+
+import (
+	"errors"
+
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// MaxValueBytes is the size of a value that a script may return, as JSON.
+const MaxValueBytes = 16 << 20
+
+// SetValue takes the JSON text of what a script returned (T47).
+func (o *Outcome) SetValue(text []byte) *machine.Fault {
+	value, err := expr.Parse(text, expr.Limits{Depth: expr.MaxDepth, Bytes: MaxValueBytes})
+	var syntax *expr.SyntaxError
+	if errors.As(err, &syntax) {
+		return runtimeFault("Script returned no value", "the value that the script returned cannot be kept: "+syntax.Detail+" (at \""+syntax.Pointer+"\")")
+	}
+	if err != nil {
+		return runtimeFault("Script returned no value", "the value that the script returned cannot be kept: "+err.Error())
+	}
+	o.Value, o.HasValue = value, true
+	return nil
+}

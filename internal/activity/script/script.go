@@ -1,0 +1,79 @@
+// Package script carries out `run.script` (language.md 1.7, T46, T47, T49, T50, T89).
+//
+// Args is an object: language ("js", "javascript" or "python"), code (text), and if the task
+// has them arguments (list or map), environment (object), stdin (anything) and return (text,
+// default "stdout").
+//
+// A list of arguments is argv, from its third entry in JavaScript (process.argv[2]) and its
+// second in Python (sys.argv[1]) as usual. A map predefines a variable for each key, and is
+// itself the one argument, as JSON (T46). Code that returns a value has this value as its
+// output in the place of stdout (T47): `return`, or `export default` in a JavaScript module.
+// undefined and None are no value. Data never becomes code: it travels as JSON.
+//
+// JavaScript (ES2024) runs in QuickJS, inside our own binary but not inside the server: an
+// engine that is translated from C can be made to overflow the stack, which kills a Go
+// process, and to loop where it asks nobody whether it should stop. DESIGN.md has the scripts
+// that do. So it runs in worker processes of our binary (process.Worker), which have no file,
+// no network and no memory of the server, and which are killed when they do not answer.
+// Workers are kept for the next script, each with a fresh engine; one that crashed, was
+// killed or grew large is replaced.
+//
+// Python is the python3 of the server's PATH, as a confined process with a workspace, the
+// same as `run.shell`. Its version is Runner.PythonVersion.
+package script
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/activity/process"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// Config wires a Runner. Confiner is required; Files is where Python is allowed.
+type Config struct {
+	Confiner *process.Confiner
+	Files    activity.Files
+	// Python allows scripts in Python. JavaScript is always allowed.
+	Python bool
+	Limits Limits
+}
+
+// Runner runs scripts. It is safe for concurrent use. Close it when no run is left.
+type Runner struct {
+	cfg    Config
+	js     *pool
+	python *python
+}
+
+// New returns a Runner. It starts no process: workers come with the first script.
+func New(cfg Config) *Runner {
+	cfg.Limits = cfg.Limits.orDefault()
+	return &Runner{cfg: cfg, js: newPool(cfg.Confiner, cfg.Limits), python: newPython(cfg.Confiner)}
+}
+
+// Close ends the workers that wait for work.
+func (r *Runner) Close() { r.js.close() }
+
+// Run implements activity.Runner for the kind "script".
+func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
+	args, _ := call.Args.(map[string]any)
+	language, _ := args["language"].(string)
+	switch language {
+	case "js", "javascript":
+		return r.runJavaScript(ctx, args)
+	case "python":
+		if !r.cfg.Python {
+			return fault("run.script in python is not allowed on this server; whoever runs it can allow it (--allow-run python)")
+		}
+		return r.runPython(ctx, call, args)
+	}
+	return fault(fmt.Sprintf("the script language %q is not supported: use js or python", language))
+}
+
+func fault(detail string) activity.Result {
+	return activity.Result{Fault: &machine.Fault{
+		Type: machine.ErrConfiguration, Status: 400, Title: "Script cannot be run", Detail: detail,
+	}}
+}

@@ -1,0 +1,66 @@
+package script_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"testing"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/activity/process"
+	"github.com/chargehand/chargehand/internal/activity/script"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+func TestMain(m *testing.M) {
+	process.MaybeHelper(script.Worker())
+	os.Exit(m.Run())
+}
+
+// noFiles is a store without files.
+type noFiles struct{}
+
+func (noFiles) Open(context.Context, chargehand.AccountID, chargehand.Environment, string) (machine.File, io.ReadCloser, error) {
+	return machine.File{}, nil, activity.ErrFileNotFound
+}
+
+func (noFiles) Put(_ context.Context, _ chargehand.AccountID, _ chargehand.Environment, name, mediaType string, content io.Reader) (machine.File, error) {
+	size, err := io.Copy(io.Discard, content)
+	return machine.File{ID: "1", Name: name, MediaType: mediaType, Size: size}, err
+}
+
+func newRunner(t testing.TB, limits script.Limits) *script.Runner {
+	t.Helper()
+	confiner, err := process.New(process.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Scratch: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := script.New(script.Config{Confiner: confiner, Files: noFiles{}, Python: true, Limits: limits})
+	t.Cleanup(r.Close)
+	return r
+}
+
+type object = map[string]any
+
+// run runs a script with the arguments of args and the code given.
+func run(t testing.TB, r *script.Runner, language, code string, args object) activity.Result {
+	t.Helper()
+	all := object{"language": language, "code": code, "return": "all"}
+	for name, value := range args {
+		all[name] = value
+	}
+	return r.Run(t.Context(), activity.Call{Kind: "script", Args: all})
+}
+
+// parts is the output of return: all.
+func parts(t testing.TB, result activity.Result) (code int, stdout expr.Value, stderr string) {
+	t.Helper()
+	if result.Fault != nil {
+		t.Fatalf("fault: %v", result.Fault)
+	}
+	output := result.Output.(object)
+	return output["code"].(int), output["stdout"], output["stderr"].(string)
+}

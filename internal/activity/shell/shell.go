@@ -1,0 +1,51 @@
+// Package shell carries out `run.shell` (language.md 1.7, T46, T48–T50, T79).
+//
+// Args is an object: command (text), and if the task has them arguments (list or map),
+// environment (object), stdin (anything) and return (text, default "stdout").
+//
+// The command is the script of /bin/sh; arguments are its $1 and following. Values never
+// become part of the command line (T48): there is nothing to escape.
+package shell
+
+import (
+	"context"
+
+	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/activity/process"
+	"github.com/chargehand/chargehand/internal/activity/process/workspace"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// Config wires a Runner. Both fields are required.
+type Config struct {
+	Confiner *process.Confiner
+	Files    activity.Files
+}
+
+// Runner runs shell commands. It is safe for concurrent use.
+type Runner struct {
+	cfg Config
+}
+
+// New returns a Runner.
+func New(cfg Config) *Runner { return &Runner{cfg: cfg} }
+
+// Run implements activity.Runner for the kind "shell".
+func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
+	args, _ := call.Args.(map[string]any)
+	command, _ := args["command"].(string)
+	arguments := args["arguments"]
+	return workspace.Run(ctx, workspace.Job{
+		Confiner: r.cfg.Confiner, Files: r.cfg.Files, Call: call, Arguments: arguments,
+		Prepare: func(w *workspace.Workspace) (process.Command, *machine.Fault) {
+			argv, fault := w.Arguments(arguments)
+			if fault != nil {
+				return process.Command{}, fault
+			}
+			if fault := workspace.CheckNUL("the command", command); fault != nil {
+				return process.Command{}, fault
+			}
+			return process.Command{Path: "/bin/sh", Args: append([]string{"-c", command, "sh"}, argv...)}, nil
+		},
+	})
+}
