@@ -23,7 +23,7 @@ type Config struct {
 	PublicURL string // default: scheme and host of the request
 	// Workflows is a directory whose definitions are applied at start and on change.
 	Workflows     string
-	AllowRun      []string // of shell, python
+	AllowRun      []string // of shell, python, container
 	AllowEgress   []string
 	ConnectTo     []string
 	TrustedCA     []string
@@ -39,8 +39,9 @@ type Config struct {
 	Log       *slog.Logger
 }
 
-// runKinds are the values of AllowRun that this build knows. JavaScript is always allowed.
-var runKinds = []string{"shell", "python"}
+// runKinds are the values of AllowRun. JavaScript is always allowed. Containers may be allowed
+// already, so that a configuration needs no change when a build can run them.
+var runKinds = []string{"shell", "python", "container"}
 
 func (c Config) withDefaults() (Config, error) {
 	if c.DataDir == "" {

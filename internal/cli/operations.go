@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/chargehand/chargehand/client"
 	"github.com/chargehand/chargehand/internal/app"
@@ -70,6 +71,29 @@ func parseDays(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("%q is not a duration such as 90d or 12h", text)
 	}
 	return d, nil
+}
+
+// days is a flag that parseDays reads.
+type days struct {
+	value *time.Duration
+	text  string
+}
+
+func daysVar(f *pflag.FlagSet, value *time.Duration, name, preset, usage string) {
+	d := &days{value: value}
+	if err := d.Set(preset); err != nil {
+		panic(err)
+	}
+	f.Var(d, name, usage)
+}
+
+func (d *days) String() string { return d.text }
+func (d *days) Type() string   { return "duration" }
+
+func (d *days) Set(text string) (err error) {
+	d.text = text
+	*d.value, err = parseDays(text)
+	return err
 }
 
 func (c *connection) keysList() *cobra.Command {
