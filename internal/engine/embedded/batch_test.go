@@ -265,9 +265,7 @@ func TestCancelBatch(t *testing.T) {
 	if err := w.engine.CancelBatch(t.Context(), chargehand.BatchID{9}, ""); !errors.Is(err, store.ErrNotFound) {
 		t.Fatalf("unknown: %v", err)
 	}
-	if held := w.engine.slots.heldBy(w.account.No); held != 0 {
-		t.Fatalf("%d slots are held", held)
-	}
+	w.idle(0)
 	if n := w.engine.timers.held(); n != 0 {
 		t.Fatalf("%d timers are kept", n)
 	}

@@ -117,6 +117,11 @@ func (e *Engine) claim(q *queueReader, f fed) (used int, err error) {
 	}
 	if err := e.writeClaims(started); err != nil {
 		e.giveUp(started)
+		if errors.Is(err, store.ErrUnavailable) {
+			for _, s := range started {
+				e.outage.doubt(s.run.no)
+			}
+		}
 		return 0, err
 	}
 	if len(rows) > 0 && len(started) == 0 {

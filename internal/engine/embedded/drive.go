@@ -52,6 +52,9 @@ func (e *Engine) handOver(r *run) {
 // messages are back in the mailbox, and somebody else will be its driver.
 func (e *Engine) step(r *run, messages []message) bool {
 	s := &submission{run: r}
+	if messages[0].kind == verify {
+		r.doubtful = true
+	}
 	if !r.loaded {
 		if err := e.load(e.ctx, r); err != nil {
 			var broken *brokenError
@@ -69,11 +72,11 @@ func (e *Engine) step(r *run, messages []message) bool {
 		e.receive(s, &messages[taken])
 		taken++
 	}
-	if r.row.Run != store.RunEnded {
+	if r.row.Run != store.RunEnded && (r.row.Run != store.RunQueued || s.finish != nil) {
 		if err := e.submit(s); err != nil {
 			return e.stall(r, s, messages, err)
 		}
-		r.failures = 0
+		r.failures, r.doubtful = 0, false
 		e.committed(s)
 	}
 	for i := range messages {
@@ -115,7 +118,7 @@ func (e *Engine) receive(s *submission, msg *message) {
 		e.fireOverdue(s)
 	case resume:
 		e.countInterruptions(s)
-	case look:
+	case nothing, look, verify:
 	}
 }
 
@@ -355,7 +358,7 @@ func (e *Engine) stall(r *run, s *submission, messages []message, err error) boo
 	}
 	e.stats.failures.Add(1)
 	kept := e.retain(r, messages, err)
-	r.loaded, r.machine = false, nil
+	r.loaded, r.machine, r.doubtful = false, nil, true
 	r.putBack(kept)
 	switch {
 	case e.ctx.Err() != nil: // the engine has stopped

@@ -84,7 +84,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.timers = newTimers(c.Limits.TimerWindow, e.nowMs)
 	e.timers.read, e.timers.fire = e.readTimers, e.fire
 	e.queue.limit = c.Limits.QueuedPerWorkflow
-	e.outage.pause, e.outage.drive = e.pause, e.driveAll
+	e.outage.pause, e.outage.drive, e.outage.resolve = e.pause, e.driveAll, e.resolve
 	e.wakers = make(chan struct{}, c.Limits.Wakes)
 	e.yields = make(chan struct{}, c.Limits.Yields)
 	if err := e.recover(ctx); err != nil {
@@ -162,7 +162,7 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 		})
 	}
 	if err != nil {
-		e.undoStart(s)
+		e.undoStart(s, err)
 		return store.Execution{}, e.refused(ctx, err)
 	}
 	e.outage.over()
@@ -186,12 +186,15 @@ func (e *Engine) first(s *submission) error {
 }
 
 // undoStart forgets a run whose insertion was undone.
-func (e *Engine) undoStart(s *submission) {
+func (e *Engine) undoStart(s *submission, err error) {
 	r := s.run
 	if r.no != 0 {
 		r.mu.Lock()
 		e.runs.remove(r)
 		r.mu.Unlock()
+		if s.outcome == nil && errors.Is(err, store.ErrUnavailable) {
+			e.outage.doubt(r.no)
+		}
 	}
 	e.slots.free(r.source, 1)
 }
@@ -227,6 +230,9 @@ func (e *Engine) enqueue(ctx context.Context, start engine.Start, row store.Exec
 	})
 	if err != nil {
 		e.queue.leave(row.Workflow)
+		if row.No != 0 && errors.Is(err, store.ErrUnavailable) {
+			e.outage.doubt(row.No)
+		}
 		return store.Execution{}, e.refused(ctx, err)
 	}
 	e.outage.over()

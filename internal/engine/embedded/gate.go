@@ -28,7 +28,7 @@ func (q *queue) enter(workflow int64) bool {
 func (q *queue) leave(workflow int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.count[workflow]--; q.count[workflow] == 0 {
+	if q.count[workflow]--; q.count[workflow] <= 0 {
 		delete(q.count, workflow)
 	}
 }

@@ -66,10 +66,20 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 			return fmt.Errorf("load execution: %w", err)
 		}
 	}
+	before := r.row
 	r.row, r.loaded, r.machine, r.input = row, true, nil, nil
 	if row.Run == store.RunEnded {
 		e.release(r)
+		if before.No != 0 && r.source != nil { // it has ended by a commit that seemed to fail
+			e.watches.notify(before.ID)
+			e.watches.notify(r.source.batchID)
+		}
 		return nil
+	}
+	if row.Run == store.RunActive && !r.slot {
+		// Started by a commit that seemed to fail.
+		e.slots.adopt(r.source)
+		r.slot, r.doubtful = true, true
 	}
 	if r.failures >= maxFailures {
 		return broken(codeInternal, "The execution's next step could not be written, although the storage is available. The server's log says more.")
@@ -140,6 +150,11 @@ func (e *Engine) revive(ctx context.Context, r *run, h history) error {
 		case machine.RunActivity:
 			running[c.ID] = true
 			suspects = append(suspects, c.ID)
+		}
+	}
+	if r.doubtful {
+		for _, t := range r.timers {
+			e.timers.add(t)
 		}
 	}
 	if r.recovering && !r.suspected {

@@ -10,19 +10,37 @@ import (
 // here and are driven again after a delay; while it lasts, no activity is started and no
 // timer fires, so that what is kept in memory stays bounded.
 type outage struct {
-	down  atomic.Bool
-	pause func(bool)   // nothing new, or go on
-	drive func([]*run) // tries runs again
+	down    atomic.Bool
+	trouble atomic.Bool  // the next commit has something to do here
+	pause   func(bool)   // nothing new, or go on
+	drive   func([]*run) // tries runs again
+	// resolve looks after executions whose first commit failed, when commits succeed again.
+	resolve func(numbers []int64)
 
 	mu       sync.Mutex
 	failures int
 	stalled  []*run
+	doubts   []int64 // numbers of executions that may have been written
 	timer    *time.Timer
 	closed   bool
 }
 
 // began notes that the store is unavailable.
 func (o *outage) began() { o.stall(nil) }
+
+// doubt remembers an execution whose first commit failed: whether it exists shows when the
+// store can be asked. If there are too many, the rest is found at the next start.
+func (o *outage) doubt(no int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.trouble.Store(true)
+	if len(o.doubts) < maxDoubts {
+		o.doubts = append(o.doubts, no)
+	}
+}
+
+// maxDoubts bounds the executions that doubt remembers.
+const maxDoubts = 100_000
 
 // stall keeps a run, whose driver the caller was, until it is worth while to try again.
 func (o *outage) stall(r *run) {
@@ -34,6 +52,7 @@ func (o *outage) stall(r *run) {
 	if r != nil {
 		o.stalled = append(o.stalled, r)
 	}
+	o.trouble.Store(true)
 	if !o.down.Swap(true) {
 		o.pause(true)
 	}
@@ -71,23 +90,27 @@ func (o *outage) try() {
 
 // over notes that a commit succeeded. It is called after each one.
 func (o *outage) over() {
-	if !o.down.Load() {
+	if !o.trouble.Load() {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.failures = 0
-	if o.closed || !o.down.Swap(false) {
+	if o.closed {
 		return
 	}
-	o.pause(false)
-	stalled := o.stalled
-	o.stalled = nil
+	o.trouble.Store(false)
+	o.failures = 0
 	if o.timer != nil {
 		o.timer.Stop()
 		o.timer = nil
 	}
+	if o.down.Swap(false) {
+		o.pause(false)
+	}
+	stalled, doubts := o.stalled, o.doubts
+	o.stalled, o.doubts = nil, nil
 	o.drive(stalled)
+	o.resolve(doubts)
 }
 
 // close ends the waiting; what is stalled stays in the store as it is.

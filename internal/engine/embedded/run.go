@@ -31,6 +31,9 @@ type run struct {
 	calls   []*call // started or in line, by command
 	// held: commands wait; they are found in the machine when they may be carried out.
 	held bool
+	// doubtful: a commit of it failed, so the store may say more than memory knows. Some
+	// failures strike after the data is safe.
+	doubtful bool
 	// recovering: found Active after a restart; nothing starts before it is resumed. suspects
 	// are the activities that were in flight when the server stopped.
 	recovering bool
@@ -54,6 +57,8 @@ const (
 	resume
 	// look does nothing but settle what the row should say.
 	look
+	// verify is look for an execution whose first commit seemed to fail.
+	verify
 )
 
 type message struct {

@@ -192,6 +192,22 @@ func (s *slots) queued(src *source) {
 	s.mu.Unlock()
 }
 
+// queuedAll is queued for every source.
+func (s *slots) queuedAll() {
+	s.mu.Lock()
+	var all []*source
+	for _, a := range s.accounts {
+		all = append(all, a.singles)
+	}
+	for _, src := range s.batches {
+		all = append(all, src)
+	}
+	s.mu.Unlock()
+	for _, src := range all {
+		s.queued(src)
+	}
+}
+
 // close keeps src from starting anything: its batch was cancelled.
 func (s *slots) close(src *source) {
 	s.mu.Lock()

@@ -74,6 +74,18 @@ func (e *Engine) driveAll(runs []*run) {
 	}
 }
 
+// resolve brings into memory what executions have become whose first commit seemed to fail.
+func (e *Engine) resolve(numbers []int64) {
+	if len(numbers) == 0 {
+		return
+	}
+	e.goWork(func() {
+		e.sendAll(numbers, message{kind: verify})
+		// Some may be queued.
+		e.slots.queuedAll()
+	})
+}
+
 // fire delivers due timers. It returns when all of them have a place among those who wake.
 func (e *Engine) fire(due []store.Timer) {
 	for _, t := range due {

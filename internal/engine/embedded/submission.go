@@ -167,7 +167,7 @@ func (e *Engine) settle(s *submission) error {
 	default:
 		s.row.Run = store.RunReady
 	}
-	s.wake = s.row.Run == store.RunReady && r.row.Run != store.RunReady
+	s.wake = s.row.Run == store.RunReady && (r.row.Run != store.RunReady || r.doubtful)
 	s.move = s.row.Status != r.row.Status || s.row.Phase != r.row.Phase || s.row.Run != r.row.Run
 	authoritative := r.seq/e.limits.JournalEvents != s.fromSeq/e.limits.JournalEvents
 	if authoritative || s.row.Run == store.RunParked && len(s.journal) > 0 {

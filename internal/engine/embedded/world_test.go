@@ -42,6 +42,7 @@ type world struct {
 	limits    Limits
 	wrap      func(store.DB) store.DB // around the database
 	published []expr.Value
+	poison    error // of Put
 
 	db     store.DB
 	store  *store.Store
@@ -150,6 +151,9 @@ func (w *world) Plan(_ context.Context, revision int64) (*plan.Plan, error) {
 
 // Put and Get implement Blobs.
 func (w *world) Put(ctx context.Context, data []byte) ([]byte, error) {
+	if w.poison != nil {
+		return nil, w.poison
+	}
 	digest := sha256.Sum256(data)
 	err := w.store.Update(ctx, func(tx *store.Tx) error { return tx.ClaimBlob(digest[:], int64(len(data))) })
 	if err != nil {
@@ -418,7 +422,7 @@ func (w *world) story(no int64) string {
 type outside struct {
 	mu      sync.Mutex
 	runs    map[string]int      // by idempotency key
-	keys    map[string][]string // of calls that may fail, by reference, in order
+	keys    map[string][]string // of calls that may fail, by execution and task, in order
 	blocked map[string]chan struct{}
 	files   func() []machine.File
 
@@ -496,10 +500,11 @@ func (o *outside) Run(ctx context.Context, c activity.Call) activity.Result {
 		fmt.Sscan(rest, &times)
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		if !slices.Contains(o.keys[c.Reference], c.Key) {
-			o.keys[c.Reference] = append(o.keys[c.Reference], c.Key)
+		task := c.Execution.String() + c.Reference
+		if !slices.Contains(o.keys[task], c.Key) {
+			o.keys[task] = append(o.keys[task], c.Key)
 		}
-		if slices.Index(o.keys[c.Reference], c.Key) < times {
+		if slices.Index(o.keys[task], c.Key) < times {
 			return activity.Result{Fault: &machine.Fault{Type: machine.ErrCommunication, Status: 503, Title: "Unavailable"}}
 		}
 		return activity.Result{Output: "recovered"}
@@ -525,7 +530,10 @@ func (o *outside) Run(ctx context.Context, c activity.Call) activity.Result {
 		}
 	case "panic":
 		panic("the runner is broken")
-	case "size":
+	case "size", "slowsize":
+		if verb == "slowsize" {
+			time.Sleep(time.Second)
+		}
 		var size int
 		fmt.Sscan(rest, &size)
 		return activity.Result{Output: strings.Repeat("x", size)}
@@ -563,6 +571,20 @@ func (l *logLines) String() string {
 }
 
 func (l *logLines) contains(text string) bool { return strings.Contains(l.String(), text) }
+
+// idle waits until the engine has nothing to do but to wait, and checks that all slots but
+// those of active executions are free.
+func (w *world) idle(active int) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if !w.engine.work.wait(ctx) {
+		w.t.Fatalf("the engine is never idle\n%s", w.log)
+	}
+	if held := w.engine.slots.heldBy(w.account.No); held != active {
+		w.t.Fatalf("%d slots are held, want %d", held, active)
+	}
+}
 
 // brokenDB passes everything on until it is told to fail.
 type brokenDB struct {

@@ -1,0 +1,360 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// brokenWorld is a world whose database can be told to fail.
+func brokenWorld(t *testing.T) (*world, *brokenDB) {
+	w := newWorld(t)
+	w.close()
+	var broken *brokenDB
+	w.wrap = func(db store.DB) store.DB {
+		broken = &brokenDB{DB: db}
+		return broken
+	}
+	w.openStore()
+	w.start()
+	return w, broken
+}
+
+func allFail(int) (bool, bool) { return true, false }
+
+// TestOutageLosesNothing: outcomes, timers, wakes and cancellations that come while the store is unavailable.
+func TestOutageLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, broken := brokenWorld(t)
+		defer func() { w.stop() }()
+		gate := w.outside.gate("gate")
+		w.outside.started = make(chan callSeen, 10)
+		calls := w.define(`
+- a: { call: http, with: { method: get, endpoint: http://x/block/gate } }
+- b: { call: http, with: { method: get, endpoint: http://x/echo/one } }
+- c: { set: { said: '${ .said }' } }`)
+		waits := w.define(`
+- a: { wait: { seconds: 30 } }
+- b: { call: http, with: { method: get, endpoint: http://x/echo/two } }
+- c: { set: { said: '${ .said }' } }`)
+		trivial := w.define("- a: { set: { x: 1 } }")
+		calling, waiting := w.run(calls, `{}`), w.run(waits, `{}`)
+		<-w.outside.started
+
+		broken.setFail(allFail)
+		for _, rev := range []int64{trivial, calls, waits} {
+			if _, err := w.startOne(rev, `{}`); !errors.Is(err, store.ErrUnavailable) {
+				t.Fatalf("start: %v", err)
+			}
+		}
+		if err := w.engine.Cancel(t.Context(), waiting.ID, ""); !errors.Is(err, store.ErrUnavailable) {
+			t.Fatalf("cancel: %v", err)
+		}
+		close(gate) // the outcome cannot be written
+		time.Sleep(time.Minute)
+		if s := w.engine.Stats(); !s.StoreUnavailable || s.RetainedBytes == 0 || s.Activities != 1 {
+			t.Fatalf("%+v", s)
+		}
+		if row := w.read(calling.No); row.Status.Final() {
+			t.Fatalf("%+v", row)
+		}
+		if n := broken.count(); n > 200 {
+			t.Fatalf("%d attempts in a minute", n)
+		}
+		if lines := strings.Count(w.log.String(), "\n"); lines > 10 {
+			t.Fatalf("a noisy log:\n%s", w.log)
+		}
+
+		broken.setFail(nil)
+		calling = w.awaitIn(calling, 5*time.Second, "final", func(row store.Execution) bool { return row.Status.Final() })
+		waiting = w.awaitIn(waiting, 5*time.Second, "final", func(row store.Execution) bool { return row.Status.Final() })
+		if got := w.result(calling.No) + w.result(waiting.No); got != `{"said":"one"}{"said":"two"}` {
+			t.Fatal(got)
+		}
+		for key, n := range w.outside.allRuns() {
+			if n != 1 {
+				t.Errorf("%s ran %d times", key, n)
+			}
+		}
+		if _, err := w.startOne(trivial, `{}`); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.engine.Stats(); s.StoreUnavailable || s.RetainedBytes != 0 || s.Interruptions != 0 {
+			t.Fatalf("%+v", s)
+		}
+		w.idle(0)
+	})
+}
+
+// TestUnknownCommit: the store says that a commit failed although it did not.
+func TestUnknownCommit(t *testing.T) {
+	for name, script := range scripts {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, broken := brokenWorld(t)
+				defer w.stop()
+				rev := script.define(w)
+				trivial := w.define("- a: { set: { x: 1 } }")
+				row := w.run(rev, script.text())
+				want := w.endOf(row, script.bound())
+				for k := 1; ; k++ {
+					from, failed := broken.count(), false
+					broken.setFail(func(n int) (bool, bool) {
+						failed = failed || n == from+k
+						return false, n == from+k
+					})
+					next := w.row(rev, script.text())
+					p, _ := w.Plan(t.Context(), rev)
+					id := next.ID
+					next, err := w.engine.Start(t.Context(), startOf(next, p, parseInput(t, script.text())))
+					if (err != nil) != (k == 1) {
+						t.Fatalf("submission %d: %v", k, err)
+					}
+					if k == 1 { // refused, though it is there; the next commit shows that
+						w.run(trivial, `{}`)
+						w.view(func(r *store.Reader) (err error) {
+							next, err = r.FindExecution(id)
+							return err
+						})
+					}
+					if got := w.endOf(next, 2*script.bound()); got.result != want.result || got.status != want.status {
+						t.Fatalf("submission %d: %+v, want %+v", k, got, want)
+					}
+					if !failed {
+						return
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestUnknownCommitOfABatch: the same for the submissions that start and end items.
+func TestUnknownCommitOfABatch(t *testing.T) {
+	for k := 1; ; k++ {
+		failed := false
+		synctest.Test(t, func(t *testing.T) {
+			w, broken := brokenWorld(t)
+			defer w.stop()
+			rev := w.define(`
+- a: { wait: { milliseconds: 100 } }
+- b: { call: http, with: { method: get, endpoint: http://x/slow/100 } }`)
+			w.engine.slots.stop()
+			b := w.batch(rev, 2, numbered(5))
+			from := broken.count()
+			broken.setFail(func(n int) (bool, bool) {
+				failed = failed || n == from+k
+				return false, n == from+k
+			})
+			w.engine.slots.open()
+			b = awaitChange(w, b.ID, time.Minute, "final", func() (store.Batch, bool) {
+				b := w.readBatch(b.No)
+				return b, b.Status.Final()
+			})
+			if b.Status != chargehand.BatchCompleted || b.Finished != 5 {
+				t.Fatalf("submission %d: %+v", k, b)
+			}
+			if most := w.outside.most.Load(); most > 2 {
+				t.Fatalf("submission %d: %d at once", k, most)
+			}
+			synctest.Wait()
+			w.idle(0)
+		})
+		if !failed {
+			return
+		}
+		if k > 100 {
+			t.Fatal("there is no end")
+		}
+	}
+}
+
+// TestFlakyStore lets submissions fail at random and wants every accepted execution and
+// every batch to end as it should.
+func TestFlakyStore(t *testing.T) {
+	for seed := range uint64(6) {
+		synctest.Test(t, func(t *testing.T) {
+			w, broken := brokenWorld(t)
+			defer w.stop()
+			want := make(map[int64]string)
+			bound := time.Duration(0)
+			for name, script := range scripts {
+				if strings.Contains(name, "compete") || name == "timeout" {
+					continue // both may end either way when they take long enough
+				}
+				rev := script.define(w)
+				row := w.run(rev, `{"x":1}`)
+				w.endOf(row, script.bound())
+				want[rev] = w.result(row.No)
+				bound = max(bound, script.bound())
+			}
+			random := rand.New(rand.NewPCG(seed, 3))
+			broken.setFail(func(int) (before, after bool) {
+				return random.IntN(4) == 0, random.IntN(20) == 0
+			})
+			var rows []store.Execution
+			refused := 0
+			for range 5 {
+				for rev := range want {
+					row, err := w.startOne(rev, `{"x":1}`)
+					if err != nil {
+						refused++
+						continue
+					}
+					rows = append(rows, row)
+				}
+			}
+			time.Sleep(time.Minute)
+			broken.setFail(nil)
+			if refused == 0 || len(rows) == 0 {
+				t.Fatalf("seed %d: %d refused, %d accepted", seed, refused, len(rows))
+			}
+			for _, row := range rows {
+				if got := w.endOf(row, 2*bound).result; got != want[row.Revision] {
+					t.Errorf("seed %d: revision %d ended as %s, want %s", seed, row.Revision, got, want[row.Revision])
+				}
+			}
+			w.idle(0)
+			if n := w.engine.runs.size(); n != 0 {
+				t.Errorf("seed %d: %d executions in memory", seed, n)
+			}
+		})
+	}
+}
+
+func TestBatchInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, broken := brokenWorld(t)
+		defer w.stop()
+		rev := w.define(`
+- a: { call: http, with: { method: get, endpoint: http://x/slow/100 } }
+- b: { wait: { milliseconds: 100 } }
+- c: { set: { n: '${ $workflow.input.n }' } }`)
+		b := w.batch(rev, 5, numbered(100))
+		time.Sleep(400 * time.Millisecond)
+		broken.setFail(allFail)
+		time.Sleep(10 * time.Second)
+		if running := w.outside.running.Load(); running != 0 {
+			t.Fatalf("%d calls run", running)
+		}
+		broken.setFail(nil)
+		b = awaitChange(w, b.ID, time.Minute, "final", func() (store.Batch, bool) {
+			b := w.readBatch(b.No)
+			return b, b.Status.Final()
+		})
+		if b.Status != chargehand.BatchCompleted || b.Finished != 100 {
+			t.Fatalf("%+v", b)
+		}
+		if most := w.outside.most.Load(); most > 5 {
+			t.Fatalf("%d ran at once", most)
+		}
+		for i, row := range w.items(b.No) {
+			if got, want := w.result(row.No), fmt.Sprintf(`{"n":%d}`, i); got != want {
+				t.Errorf("item %d: %s", i, got)
+			}
+		}
+	})
+}
+
+// TestOutcomesBeyondTheMemoryAreRunAgain bounds what an outage may keep.
+func TestOutcomesBeyondTheMemoryAreRunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.close()
+		var broken *brokenDB
+		w.wrap = func(db store.DB) store.DB {
+			broken = &brokenDB{DB: db}
+			return broken
+		}
+		w.limits.RetainedBytes = 250_000
+		w.start()
+		defer w.stop()
+		rev := w.define(`
+- a:
+    fork:
+      branches:
+        - b: { call: http, with: { method: get, endpoint: http://x/slowsize/100000 } }
+        - c: { call: http, with: { method: get, endpoint: http://x/slowsize/100000 } }
+        - d: { call: http, with: { method: get, endpoint: http://x/slowsize/100000 } }
+        - e: { call: http, with: { method: get, endpoint: http://x/slowsize/100000 } }
+- f: { set: { lengths: '${ [.[] | length] }' } }`)
+		row := w.run(rev, `{}`)
+		broken.setFail(allFail)
+		time.Sleep(time.Minute)
+		if kept := w.engine.Stats().RetainedBytes; kept == 0 || kept > 250_000 {
+			t.Fatalf("%d bytes are kept", kept)
+		}
+		broken.setFail(nil)
+		row = w.awaitIn(row, time.Minute, "final", func(row store.Execution) bool { return row.Status.Final() })
+		if got := w.result(row.No); got != `{"lengths":[100000,100000,100000,100000]}` {
+			t.Fatal(got)
+		}
+		total := 0
+		for _, n := range w.outside.allRuns() {
+			total += n
+		}
+		if total != 6 {
+			t.Fatalf("%d runs", total)
+		}
+	})
+}
+
+// TestPoisonedSubmission: an execution whose submissions fail though the store is there
+// ends as an error of the system, and hurts nobody.
+func TestPoisonedSubmission(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.start()
+		defer w.stop()
+		// A file of the outcome has a blob that is gone: the statement fails each time.
+		w.poison = errors.New("poison")
+		rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/size/200000 } }\n- b: { wait: { hours: 1 } }")
+		row := w.run(rev, `{}`)
+		other := w.run(w.define("- a: { call: http, with: { method: get, endpoint: http://x/echo/one } }"), `{}`)
+		row = w.awaitIn(row, time.Minute, "final", func(row store.Execution) bool { return row.Status.Final() })
+		if got := w.result(row.No); got != "fault internal" {
+			t.Fatal(got)
+		}
+		if w.final(other).Status != chargehand.Finished {
+			t.Fatal("another execution was hurt")
+		}
+		if n := strings.Count(w.log.String(), "a submission failed"); n != maxFailures {
+			t.Fatalf("%d lines:\n%s", n, w.log)
+		}
+	})
+}
+
+func TestCancelAfterTheEndOfAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, broken := brokenWorld(t)
+		defer w.stop()
+		row := w.run(w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }"), `{}`)
+		broken.setFail(allFail)
+		if err := w.engine.Cancel(t.Context(), row.ID, ""); !errors.Is(err, store.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		broken.setFail(nil)
+		if err := w.engine.Cancel(t.Context(), row.ID, "now"); err != nil {
+			t.Fatal(err)
+		}
+		if row := w.read(row.No); row.Phase != chargehand.Cancelled {
+			t.Fatalf("%+v", row)
+		}
+		if err := w.engine.Cancel(t.Context(), row.ID, "now"); !errors.Is(err, engine.ErrFinal) {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := w.outside.running.Load(); n != 0 {
+			t.Fatalf("%d calls run", n)
+		}
+		w.idle(0)
+	})
+}
