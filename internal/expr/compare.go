@@ -32,7 +32,7 @@ func (r *run) compare(a, b Value) int {
 		case float64:
 			return compareFloats(a, b)
 		case *big.Int:
-			r.charge(bigCost(b))
+			r.charge(bigTextCost(b))
 			return compareFloats(a, bigToFloat(b))
 		}
 	case *big.Int:
@@ -40,7 +40,7 @@ func (r *run) compare(a, b Value) int {
 		case int:
 			return a.Cmp(big.NewInt(int64(b)))
 		case float64:
-			r.charge(bigCost(a))
+			r.charge(bigTextCost(a))
 			return compareFloats(bigToFloat(a), b)
 		case *big.Int:
 			r.charge(bigCost(a))
@@ -58,9 +58,10 @@ func (r *run) compare(a, b Value) int {
 	return cmp.Compare(typeOrder(a), typeOrder(b))
 }
 
-// bigCost is the price of a calculation with a big integer, which may go through its
-// decimal text.
-func bigCost(n *big.Int) int { return n.BitLen() / 16 }
+// bigCost is the price of a calculation with a big integer, bigTextCost that of making its
+// decimal text, through which it also becomes a float.
+func bigCost(n *big.Int) int     { return 1 + n.BitLen()/64 }
+func bigTextCost(n *big.Int) int { return 1 + n.BitLen()/8 }
 
 // compareFloats puts NaN below every number, itself included.
 func compareFloats(a, b float64) int {

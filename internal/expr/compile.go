@@ -31,7 +31,8 @@ type binding struct {
 	name     string
 	arity    int
 	level    int       // frames outside of its own frame, or of the definition
-	function *function // of a functionBinding
+	function *function // of a functionBinding; of a closureBinding the one whose parameter it is
+	index    int       // of the parameter
 	argument node      // of an argumentBinding
 }
 

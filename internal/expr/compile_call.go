@@ -96,6 +96,7 @@ func (c *compiler) variable(name string, p place) (node, error) {
 func (c *compiler) callBound(b *binding, f *gojq.Func, p place) (node, error) {
 	switch b.kind {
 	case closureBinding:
+		b.function.byName[b.index] = true
 		return &closureNode{hops: p.hops(b)}, nil
 	case argumentBinding:
 		hops := p.level - b.level
@@ -123,8 +124,10 @@ func (c *compiler) define(def *gojq.FuncDef, p place) (place, error) {
 	fn := &function{level: p.level}
 	p = p.bind(binding{kind: functionBinding, name: def.Name, arity: len(def.Args), level: p.level, function: fn})
 	inside := p
+	fn.byName = make([]bool, len(def.Args))
 	for i, arg := range def.Args {
 		inside = inside.bindFrame(closureBinding, strings.TrimPrefix(arg, "$"))
+		inside.names.function, inside.names.index = fn, i
 		if arg[0] == '$' {
 			fn.values = append(fn.values, i)
 		}

@@ -134,7 +134,7 @@ func (e *Expression) Eval(dot Value, env Env) (Value, error) {
 	r := newRun(e.names, e.regexps, env)
 	v, _, err := firstOf(e.root, r, nil, dot)
 	if err == nil {
-		v, _, err = r.finish(v)
+		v, err = r.finish(v)
 	}
 	r.release()
 	if err != nil {
@@ -189,86 +189,81 @@ func evalError(err error) error {
 	return &EvalError{Detail: err.Error()}
 }
 
-// finish checks the bounds of a result, makes its numbers finite as jq does when it writes
-// them, and tells its size.
-func (r *run) finish(v Value) (Value, int, error) {
-	if err := r.work(0); err != nil {
-		return nil, 0, err
+// finish checks the bounds of a result and makes its numbers finite, as jq does when it
+// writes them.
+func (r *run) finish(v Value) (Value, error) {
+	if r.exhausted() {
+		return nil, errSteps
 	}
-	m := measurement{run: r}
-	if err := m.value(v, 0); err != nil {
-		return nil, 0, err
+	if err := measure(v, 0, &r.size); err != nil {
+		return nil, err
 	}
 	if r.nonFinite {
-		var err error
-		if v, err = r.finite(v); err != nil {
-			return nil, 0, err
-		}
+		return r.finite(v)
 	}
-	return v, m.size, nil
+	return v, nil
 }
 
-// measurement adds up the size of a value.
-type measurement struct {
-	run  *run
-	size int
-}
+var errResult = limit("The result of the expression has more than %d MiB.", MaxValueBytes>>20)
 
-func (m *measurement) value(v Value, depth int) error {
+// measure adds the size of v to size and checks the bounds of a result.
+func measure(v Value, depth int, size *int) error {
 	switch v := v.(type) {
 	case string:
-		m.size += len(v) + 2
+		*size += len(v) + 2
 	case []any:
-		if len(v) > MaxEntries {
-			return m.run.list(len(v))
+		if err := checkContainer(len(v), depth); err != nil {
+			return err
 		}
-		if depth == MaxDepth {
-			return errDepth
-		}
-		m.size += len(v) + 2
+		*size += len(v) + 2
 		for _, w := range v {
-			if err := m.value(w, depth+1); err != nil {
+			if err := measure(w, depth+1, size); err != nil {
 				return err
 			}
 		}
 	case map[string]any:
-		if len(v) > MaxEntries {
-			return m.run.object(len(v))
-		}
-		if depth == MaxDepth {
-			return errDepth
-		}
-		return m.object(v, depth)
+		return measureObject(v, depth, size)
 	default:
-		m.size += scalarSize(v)
+		*size += scalarSize(v)
 	}
-	if m.size > MaxValueBytes {
+	if *size > MaxValueBytes {
 		return errResult
 	}
 	return nil
 }
 
-var errResult = limit("The result of the expression has more than %d MiB.", MaxValueBytes>>20)
+func checkContainer(entries, depth int) error {
+	if depth >= MaxDepth {
+		return errDepth
+	}
+	if entries > MaxEntries {
+		return errEntries
+	}
+	return nil
+}
 
-// object does not care in which order the entries come: all of them are counted, and what is
-// too large or too deep is so in any order.
-func (m *measurement) object(v map[string]any, depth int) error {
-	m.size += 2
-	var deep error
+// measureObject does not care in which order the entries come: all of them are counted, and
+// what is too large, too deep or too long is so in any order.
+func measureObject(v map[string]any, depth int, size *int) error {
+	if err := checkContainer(len(v), depth); err != nil {
+		return err
+	}
+	*size += 2
+	var problem error
 	for k, w := range v {
-		m.size += len(k) + 4
-		err := m.value(w, depth+1)
+		*size += len(k) + 4
+		err := measure(w, depth+1, size)
 		if err == errResult {
 			return err
 		}
-		if err != nil {
-			deep = err
+		if problem == nil || err == errDepth {
+			problem = err
 		}
 	}
-	if m.size > MaxValueBytes {
+	if *size > MaxValueBytes {
 		return errResult
 	}
-	return deep
+	return problem
 }
 
 // finite replaces NaN by null and infinities by the largest numbers.
@@ -306,4 +301,3 @@ func (r *run) finite(v Value) (Value, error) {
 	}
 	return v, nil
 }
-

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"math/big"
 	"strings"
 	"unicode/utf8"
 )
@@ -62,6 +63,11 @@ func (w *jsonWriter) value(v Value) error {
 		return w.list(v)
 	case map[string]any:
 		return w.object(v)
+	}
+	if n, ok := v.(*big.Int); ok {
+		if err := w.run.work(bigTextCost(n)); err != nil {
+			return err
+		}
 	}
 	if err := w.grow(scalarSize(v) + 8); err != nil {
 		return err
@@ -139,7 +145,7 @@ func fnFromJSON(r *run, v Value, _ []Value) (Value, error) {
 	if err := r.work(len(s) / 4); err != nil {
 		return nil, err
 	}
-	memory := len(s) + 400*strings.Count(s, "{") + 64*strings.Count(s, "[") + 64*strings.Count(s, ",")
+	memory := 2*len(s) + 380*strings.Count(s, "{") + 56*strings.Count(s, "[") + 32*strings.Count(s, ",")
 	if err := r.alloc(memory); err != nil {
 		return nil, err
 	}

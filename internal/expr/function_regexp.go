@@ -403,9 +403,15 @@ func (n *subNode) substitute(r *run, f *frame, v, source, flags Value, yield fun
 	return nil
 }
 
+// noCaptures is what a replacement sees where the regular expression has no groups.
+var noCaptures Value = map[string]any{}
+
 // captureObject is what a replacement sees: the named captures of a match.
 func (r *run) captureObject(p *regexpProgram, s string, match []int) (Value, error) {
 	names := p.first.SubexpNames()
+	if len(names) == 1 {
+		return noCaptures, nil
+	}
 	if err := r.object(len(names) - 1); err != nil {
 		return nil, err
 	}

@@ -309,7 +309,7 @@ func (r *run) row(format string, v Value, separator string, escape func(string) 
 	if !ok {
 		return nil, cannotApply0("@"+format, v)
 	}
-	if err := r.list(2 * len(list)); err != nil {
+	if err := r.alloc(16 * len(list)); err != nil {
 		return nil, err
 	}
 	fields := make([]string, len(list))

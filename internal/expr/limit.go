@@ -33,6 +33,7 @@ type run struct {
 	bytes     int // left
 	depth     int
 	labels    int  // given out so far
+	size      int  // of the result
 	nonFinite bool // an infinity or NaN came up, so the result may hold one
 	tail      tailCall
 	regexps   map[regexpKey]*regexpProgram
@@ -123,10 +124,12 @@ func (r *run) text(n int) error {
 	return r.alloc(n)
 }
 
+var errEntries = limit("An array or object of more than %d entries comes up in the expression.", MaxEntries)
+
 // list accounts for an array of n entries before it is made.
 func (r *run) list(n int) error {
 	if n > MaxEntries {
-		return limit("An array of more than %d entries comes up in the expression.", MaxEntries)
+		return errEntries
 	}
 	return r.alloc(24 + 16*n)
 }
@@ -134,7 +137,7 @@ func (r *run) list(n int) error {
 // object accounts for an object of at most n keys before it is made.
 func (r *run) object(n int) error {
 	if n > MaxEntries {
-		return limit("An object of more than %d keys comes up in the expression.", MaxEntries)
+		return errEntries
 	}
 	if err := r.work(n); err != nil {
 		return err

@@ -84,6 +84,10 @@ func firstOf(n node, r *run, f *frame, v Value) (first Value, found bool, err er
 		first, err = n.one(r, f, v)
 		return first, err == nil, err
 	}
+	return firstOfMany(n, r, f, v)
+}
+
+func firstOfMany(n node, r *run, f *frame, v Value) (first Value, found bool, err error) {
 	err = n.each(r, f, v, nil, func(w Value, _ *path) error {
 		first, found = w, true
 		return errStop

@@ -3,9 +3,10 @@ package expr
 // function is a function that the expression defines.
 type function struct {
 	body   node
-	values []int // which arguments are also evaluated, as $name
-	level  int   // frames that enclose the definition
-	stack  int   // levels of evaluation that the body takes
+	values []int  // which arguments are also evaluated, as $name
+	byName []bool // which arguments may be evaluated by the body; decided when it is compiled
+	level  int    // frames that enclose the definition
+	stack  int    // levels of evaluation that the body takes
 }
 
 // callNode calls a function that the expression defines.
@@ -34,9 +35,19 @@ func (n *callNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
 	if err := r.step(); err != nil {
 		return err
 	}
+	// In a recursion arguments may hold each other, so they count.
+	if len(n.args) > 0 {
+		if err := r.alloc(112 * len(n.args)); err != nil {
+			return err
+		}
+	}
 	g := f.at(n.hops)
 	for i, arg := range n.args {
-		g = &frame{up: g, value: &closure{body: arg, frame: f, stack: n.stacks[i]}}
+		if n.function.byName[i] {
+			g = &frame{up: g, value: &closure{body: arg, frame: f, stack: n.stacks[i]}}
+		} else {
+			g = &frame{up: g}
+		}
 	}
 	return n.bindValues(r, f, g, v, p, 0, yield)
 }

@@ -13,8 +13,12 @@ type path struct {
 
 func rootPath(v Value) *path { return &path{value: v} }
 
-func (p *path) then(key, value Value) *path {
-	return &path{parent: p, key: key, value: value, length: p.length + 1}
+// then makes a further step. The paths in use may pile up in a recursion, so they count.
+func (p *path) then(r *run, key, value Value) (*path, error) {
+	if err := r.alloc(80); err != nil {
+		return nil, err
+	}
+	return &path{parent: p, key: key, value: value, length: p.length + 1}, nil
 }
 
 // keys writes the path as an array.
@@ -97,8 +101,8 @@ func (r *run) indexPath(v, key Value, p **path) (Value, error) {
 	if !(*p).intact(v) {
 		return nil, notPath(v)
 	}
-	*p = (*p).then(key, w)
-	return w, nil
+	*p, err = (*p).then(r, key, w)
+	return w, err
 }
 
 // indexNode is base[key] with a computed key. The key is evaluated first, on the same input.
@@ -171,7 +175,12 @@ func (n *sliceNode) each(r *run, f *frame, v Value, p *path, yield yield) error 
 					if !p.intact(base) {
 						return notPath(base)
 					}
-					p = p.then(map[string]any{"start": start, "end": end}, w)
+					if err := r.object(2); err != nil {
+						return err
+					}
+					if p, err = p.then(r, map[string]any{"start": start, "end": end}, w); err != nil {
+						return err
+					}
 				}
 				if err := r.step(); err != nil {
 					return err
@@ -211,14 +220,7 @@ func (r *run) iterate(v Value, p *path, yield yield) error {
 			return notIterablePath(v)
 		}
 		for i, w := range v {
-			q := p
-			if p != nil {
-				q = p.then(i, w)
-			}
-			if err := r.step(); err != nil {
-				return err
-			}
-			if err := yield(w, q); err != nil {
+			if err := r.yieldPart(i, w, p, yield); err != nil {
 				return err
 			}
 		}
@@ -231,14 +233,7 @@ func (r *run) iterate(v Value, p *path, yield yield) error {
 			return err
 		}
 		for _, k := range sortedKeys(v) {
-			w, q := v[k], p
-			if p != nil {
-				q = p.then(k, w)
-			}
-			if err := r.step(); err != nil {
-				return err
-			}
-			if err := yield(w, q); err != nil {
+			if err := r.yieldPart(k, v[k], p, yield); err != nil {
 				return err
 			}
 		}
@@ -246,6 +241,18 @@ func (r *run) iterate(v Value, p *path, yield yield) error {
 	default:
 		return notIterable(v)
 	}
+}
+
+// yieldPart hands on one entry, with its path if paths are followed.
+func (r *run) yieldPart(key, w Value, p *path, yield yield) error {
+	err := r.step()
+	if p != nil && err == nil {
+		p, err = p.then(r, key, w)
+	}
+	if err != nil {
+		return err
+	}
+	return yield(w, p)
 }
 
 // pathNode is path(f).
@@ -302,7 +309,9 @@ func (n *getpathNode) each(r *run, f *frame, v Value, p *path, yield yield) erro
 		}
 		q := p
 		for _, key := range keys.([]any) {
-			q = q.then(key, w)
+			if q, err = q.then(r, key, w); err != nil {
+				return err
+			}
 		}
 		return yield(w, q)
 	})

@@ -182,6 +182,7 @@ type expressionSlot struct {
 	expression *Expression
 	literal    string
 	fallback   bool
+	depth      int // of the place in the template
 }
 
 type objectSlot struct {
@@ -231,7 +232,7 @@ func (c *templateCompiler) compile(v Value, pointer string, depth int) slot {
 	}
 	switch v := v.(type) {
 	case string:
-		return c.text(v, pointer)
+		return c.text(v, pointer, depth)
 	case map[string]any:
 		o := &objectSlot{}
 		for _, k := range sortedKeys(v) {
@@ -266,14 +267,14 @@ func (c *templateCompiler) compile(v Value, pointer string, depth int) slot {
 	return nil
 }
 
-func (c *templateCompiler) text(text, pointer string) slot {
+func (c *templateCompiler) text(text, pointer string, depth int) slot {
 	if start, end, ok := unwrap(text); ok {
 		e, err := compilePart(text, start, end, c.scope)
 		if err != nil {
 			c.problem(pointer, err.(*CompileError))
 			return nil
 		}
-		return c.slot(e, text, pointer, false)
+		return c.slot(e, text, pointer, depth, false)
 	}
 	if IsEmbedded(text) {
 		line, column := position(text, strings.Index(text, "${"))
@@ -284,13 +285,13 @@ func (c *templateCompiler) text(text, pointer string) slot {
 	}
 	if c.mode == Loose {
 		if e, err := Compile(text, c.scope); err == nil {
-			return c.slot(e, text, pointer, true)
+			return c.slot(e, text, pointer, depth, true)
 		}
 	}
 	return nil
 }
 
-func (c *templateCompiler) slot(e *Expression, text, pointer string, fallback bool) slot {
+func (c *templateCompiler) slot(e *Expression, text, pointer string, depth int, fallback bool) slot {
 	for _, name := range e.names {
 		if !slices.Contains(c.names, name) {
 			c.names = append(c.names, name)
@@ -300,7 +301,7 @@ func (c *templateCompiler) slot(e *Expression, text, pointer string, fallback bo
 		c.problems = append(c.problems, TemplateProblem{Pointer: pointer, Warning: true, Code: CodeSeveralResults,
 			Line: 1, Column: 1, Detail: warning})
 	}
-	return &expressionSlot{e, text, fallback}
+	return &expressionSlot{e, text, fallback, depth}
 }
 
 func (c *templateCompiler) problem(pointer string, err *CompileError) {
@@ -330,20 +331,8 @@ func (s *expressionSlot) eval(m *mold) (Value, error) {
 		}
 		return nil, err
 	}
-	switch w := v.(type) {
-	case []any, map[string]any:
-		measure := measurement{size: m.size}
-		if err := measure.value(v, 0); err != nil {
-			return nil, evalError(err)
-		}
-		m.size = measure.size
-	case string:
-		m.size += len(w)
-	default:
-		m.size += scalarSize(v)
-	}
-	if m.size > MaxValueBytes {
-		return nil, errResult
+	if err := measure(v, s.depth, &m.size); err != nil {
+		return nil, evalError(err)
 	}
 	return v, nil
 }
