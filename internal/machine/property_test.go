@@ -36,7 +36,7 @@ type definitionMaker struct {
 	functions bool // may be called
 }
 
-func (g *definitionMaker) number(n int) int { return rapid.IntRange(0, n-1).Draw(g.t, "n") }
+func (g *definitionMaker) number(n int) int  { return rapid.IntRange(0, n-1).Draw(g.t, "n") }
 func (g *definitionMaker) chance(n int) bool { return g.number(n) == 0 }
 
 func (g *definitionMaker) list(depth int) []any {

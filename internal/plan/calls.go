@@ -176,11 +176,13 @@ func (c *compiler) endpoint(e *dsl.Endpoint, at place) *Endpoint {
 	}
 	compiled := &Endpoint{Path: at.path(e.URI.Pointer), Authentication: c.authentication(e.Authentication, at)}
 	slot := c.value(e.URI, at)
-	if _, constant := slot.Constant(); !constant {
+	text, constant := slot.Constant()
+	if !constant {
 		compiled.Expression = slot
 		return compiled
 	}
-	template, err := expr.CompileURITemplate(e.URI.Text())
+	address, _ := text.(string)
+	template, err := expr.CompileURITemplate(address)
 	if err != nil {
 		c.fail(e.URI.Pointer, CodeTemplate, err.Error(), "")
 		return compiled
@@ -200,12 +202,9 @@ func (c *compiler) authentication(a *dsl.Authentication, at place) *Authenticati
 	}
 	switch {
 	case a.Use != "":
-		named, ok := lookUp(c, &c.doc.Use.Authentications, a.Use, a.Pointer, "authentication", "use.authentications")
-		switch {
-		case !ok:
+		named, ok := lookUp(c, &c.doc.Use.Authentications, a.Use, a.Pointer+"/use", "authentication", "use.authentications")
+		if !ok {
 			return nil
-		case named.Use != "":
-			return refuse("An authentication that refers to another one")
 		}
 		return c.authentication(named, place{base: at.base})
 	case a.Basic != nil && a.Basic.Secret != "", a.Bearer != nil && a.Bearer.Secret != "":
@@ -257,18 +256,21 @@ func (c *compiler) shell(s *dsl.Shell, at place) *Activity {
 }
 
 func (c *compiler) script(s *dsl.Script, at place) *Activity {
-	if !slices.Contains(c.options.Run, "script") && !slices.Contains(c.options.Run, s.Language) {
-		c.runNotAllowed(s.Pointer, "run.script in "+s.Language)
-	}
-	switch s.Language {
-	case "js", "javascript", "python":
+	language := s.Language
+	switch language {
+	case "javascript":
+		language = "js"
+	case "js", "python":
 	default:
-		c.notSupported(s.Pointer+"/language", fmt.Sprintf("The script language %q", s.Language))
+		c.notSupported(s.Pointer+"/language", fmt.Sprintf("The script language %q", language))
+	}
+	if !slices.Contains(c.options.Run, "script") && !slices.Contains(c.options.Run, language) {
+		c.runNotAllowed(s.Pointer, "run.script in "+language)
 	}
 	if s.Source != nil {
 		c.notSupported(s.Source.Pointer, "A script from an external `source`")
 	}
-	a := &Activity{Kind: "script", Constants: map[string]expr.Value{"language": s.Language}}
+	a := &Activity{Kind: "script", Constants: map[string]expr.Value{"language": language}}
 	a.add("code", c.literal(s.Code, at), Text)
 	c.processFields(a, s.Arguments, s.Environment, s.Stdin, at)
 	return a

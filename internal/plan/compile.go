@@ -12,23 +12,23 @@ import (
 
 // The codes of problems that are found here. They are stable.
 const (
-	CodeNotSupported   = "not_supported"       // valid, but this server cannot run it yet
-	CodeRunNotAllowed  = "run_not_allowed"     // a process that the installation does not allow (T80)
-	CodeExpression     = "invalid_expression"  // an expression that does not compile
-	CodeTemplate       = "invalid_uri"         // a URI template that is none
-	CodeSchema         = "invalid_schema"      // a JSON Schema that does not compile
-	CodeUnknownName    = "unknown_name"        // a name that `use` does not have (T74)
-	CodeUnknownCall    = "unknown_function"    // T36
-	CodeRecursion      = "recursive_function"  // a function that calls itself
-	CodeForeignTarget  = "unknown_target"      // a jump out of the list (T28)
-	CodeUnknownSecret  = "unknown_secret"      // T75
-	CodeTooManyTasks   = "too_many_tasks"      // Limits.Tasks
-	CodeTooManyBranch  = "too_many_branches"   // Limits.Branches
-	CodeUnreachable    = "unreachable_task"    // a warning (T28)
-	CodeOutOfScope     = "variable_not_set"    // a warning: always null there (T11)
-	CodeDoubtful       = "doubtful_expression" // a warning
-	CodeUnusedFunction = "unused_function"     // a warning
-	CodeMetadata       = "unknown_setting"     // a warning: metadata that means nothing here
+	CodeNotSupported  = "not_supported"       // valid, but this server cannot run it yet
+	CodeRunNotAllowed = "run_not_allowed"     // a process that the installation does not allow (T80)
+	CodeExpression    = "invalid_expression"  // an expression that does not compile
+	CodeTemplate      = "invalid_uri"         // a URI template that is none
+	CodeSchema        = "invalid_schema"      // a JSON Schema that does not compile
+	CodeUnknownName   = "unknown_name"        // a name that `use` does not have (T74)
+	CodeUnknownCall   = "unknown_function"    // T36
+	CodeRecursion     = "recursive_function"  // a function that calls itself
+	CodeForeignTarget = "unknown_target"      // a jump out of the list (T28)
+	CodeUnknownSecret = "unknown_secret"      // T75
+	CodeTooManyTasks  = "too_many_tasks"      // Limits.Tasks
+	CodeTooManyBranch = "too_many_branches"   // Limits.Branches
+	CodeUnreachable   = "unreachable_task"    // a warning (T28)
+	CodeOutOfScope    = "variable_not_set"    // a warning: always null there (T11)
+	CodeDoubtful      = "doubtful_expression" // a warning
+	CodeLiteral       = "literal_text"        // a warning: looks like an expression but is none
+	CodeMetadata      = "unknown_setting"     // a warning: metadata that means nothing here
 )
 
 // maxProblems bounds errors and warnings, each.

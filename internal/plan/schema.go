@@ -227,10 +227,14 @@ func quotedList(names []string) string {
 func pointer(tokens []string) string {
 	var b strings.Builder
 	for _, token := range tokens {
-		b.WriteByte('/')
-		b.WriteString(strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1"))
+		b.WriteString(pointerTo(token))
 	}
 	return b.String()
+}
+
+// pointerTo is one step of a JSON pointer.
+func pointerTo(token string) string {
+	return "/" + strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1")
 }
 
 // refuse is a loader that loads nothing: neither network nor files.

@@ -3,7 +3,10 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -28,14 +31,14 @@ func (c *compiler) expression(s dsl.Slot, at place) *Slot {
 	if !s.Present() {
 		return nil
 	}
-	slot := &Slot{Path: at.path(s.Pointer)}
+	slot := &Slot{Path: at.path(s.Pointer), isConstant: true} // null, if it does not compile
 	e, err := expr.CompileSlot(s.Text(), c.mode, at.scope())
 	if err != nil {
 		c.badExpression(s.Pointer, err)
 		return slot
 	}
-	slot.expression = e
-	c.check(s.Pointer, slot, at)
+	slot.expression, slot.isConstant = e, false
+	c.check(s, slot, at)
 	for _, warning := range e.Warnings() {
 		c.warn(s.Pointer, CodeDoubtful, warning, "")
 	}
@@ -53,7 +56,7 @@ func (c *compiler) valueIn(s dsl.Slot, at place, mode expr.Mode) *Slot {
 	if !s.Present() {
 		return nil
 	}
-	slot := &Slot{Path: at.path(s.Pointer)}
+	slot := &Slot{Path: at.path(s.Pointer), isConstant: true} // null, if it does not compile
 	t, problems := expr.CompileTemplate(s.Value, mode, at.scope())
 	for _, p := range problems {
 		if p.Warning {
@@ -65,12 +68,15 @@ func (c *compiler) valueIn(s dsl.Slot, at place, mode expr.Mode) *Slot {
 	if t == nil {
 		return slot
 	}
+	if mode == expr.Strict {
+		c.literals(s.Pointer, s.Value, at)
+	}
 	if v, ok := t.Constant(); ok {
-		slot.constant, slot.isConstant = v, true
+		slot.constant = v
 		return slot
 	}
-	slot.template = t
-	c.check(s.Pointer, slot, at)
+	slot.template, slot.isConstant = t, false
+	c.check(s, slot, at)
 	return slot
 }
 
@@ -96,16 +102,72 @@ func inner(detail string, line, column int) string {
 
 // check warns of names that are always null in this place, and refuses secrets that the
 // definition does not declare (T11, T75).
-func (c *compiler) check(pointer string, s *Slot, at place) {
+func (c *compiler) check(d dsl.Slot, s *Slot, at place) {
 	for _, name := range blanks[at.row] {
 		if s.Uses(name) && !slices.Contains(at.locals, name) {
-			c.warn(pointer, CodeOutOfScope, fmt.Sprintf("$%s is always null here.", name), "")
+			c.warn(d.Pointer, CodeOutOfScope, fmt.Sprintf("$%s is always null here.", name), "")
 		}
 	}
-	if s.Uses("secrets") && !slices.Contains(at.locals, "secrets") && !c.plan.UsesSecrets() {
-		c.fail(pointer, CodeUnknownSecret, "$secrets is used, but the definition declares no secret.",
-			"List the names in use.secrets.")
+	if s.Uses("secrets") && !slices.Contains(at.locals, "secrets") {
+		c.secrets(d.Pointer, d.Value)
 	}
+}
+
+// secretName finds the names of secrets in the source of an expression.
+var secretName = regexp.MustCompile(`\$secrets\s*(?:\.\s*"?([A-Za-z_][A-Za-z0-9_]*)|\[\s*"([^"\\]+)"\s*\])`)
+
+// secrets refuses undeclared names where they can be seen (T75).
+func (c *compiler) secrets(pointer string, v expr.Value) {
+	switch v := v.(type) {
+	case string:
+		for _, found := range secretName.FindAllStringSubmatch(v, -1) {
+			name := found[1] + found[2]
+			if !slices.Contains(c.doc.Use.Secrets, name) {
+				c.fail(pointer, CodeUnknownSecret, fmt.Sprintf("The secret %q is not declared.", name),
+					"List its name in use.secrets.")
+			}
+		}
+	case []any:
+		for i, item := range v {
+			c.secrets(fmt.Sprintf("%s/%d", pointer, i), item)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			c.secrets(pointer+pointerTo(key), v[key])
+		}
+	}
+}
+
+// literals warns of texts in value slots that look like an expression without its ${ } (T4).
+func (c *compiler) literals(pointer string, v expr.Value, at place) {
+	switch v := v.(type) {
+	case string:
+		name, ok := strings.CutPrefix(v, "$")
+		if end := strings.IndexAny(name, " .["); end >= 0 {
+			name = name[:end]
+		}
+		if ok && (slices.Contains(names[:], name) || slices.Contains(at.locals, name)) {
+			c.warn(pointer, CodeLiteral, fmt.Sprintf("%q stays a text, because it is not in ${ }.", shortened(v)),
+				"Write '${ "+shortened(v)+" }' for its value.")
+		}
+	case []any:
+		for i, item := range v {
+			c.literals(fmt.Sprintf("%s/%d", pointer, i), item, at)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			c.literals(pointer+pointerTo(key), v[key], at)
+		}
+	}
+}
+
+// shortened is a text of the definition as it may be quoted in a problem.
+func shortened(text string) string {
+	const most = 60
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // uses reports whether one of the slots refers to $name.

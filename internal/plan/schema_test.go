@@ -1,0 +1,160 @@
+package plan
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+func inputSchema(t testing.TB, schema string) *Plan {
+	t.Helper()
+	return mustCompile(t, "input: {schema: {document: "+schema+"}}\ndo: [{a: {set: {x: 1}}}]")
+}
+
+func value(t testing.TB, text string) expr.Value {
+	t.Helper()
+	v, err := expr.Parse([]byte(text), expr.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestValidateInput(t *testing.T) {
+	tests := []struct {
+		name, schema, input string
+		want                []string // pointer, keyword and part of the detail
+	}{
+		{"valid", "{type: object}", `{}`, nil},
+		{"wrong type", "{type: object}", `[]`, []string{" type got array, want object"}},
+		{"nested places", "{properties: {a: {items: {properties: {'x/y~': {type: integer}}}}}}", `{"a": [{}, {"x/y~": "1"}]}`,
+			[]string{"/a/1/x~1y~0 type got string"}},
+		{"missing", "{required: [a, b, c]}", `{"b": 1}`, []string{` required the property "a", "c" is missing`}},
+		{"not allowed", "{properties: {a: true}, additionalProperties: false}", `{"c": 1, "a": 1, "b": 2}`,
+			[]string{`/b additionalProperties the property "b", "c" is not allowed`}},
+		{"several places in order", "{properties: {b: {type: string}, a: {minimum: 5}}}", `{"a": 1, "b": 2}`,
+			[]string{"/a minimum minimum: got 1, want 5", "/b type got number"}},
+		{"an integer may be written 1.0", "{properties: {a: {type: integer}}}", `{"a": 1.0}`, nil},
+		{"large integers", "{properties: {a: {type: integer, maximum: 100}}}", `{"a": 123456789012345678901234567890}`,
+			[]string{"/a maximum "}},
+		{"large integers in the schema", "{const: 123456789012345678901234567890}", `123456789012345678901234567890`, nil},
+		{"alternatives", "{anyOf: [{type: string}, {required: [a]}]}", `{}`,
+			[]string{` anyOf matches none of the alternatives: got object, want string; the property "a" is missing`}},
+		{"one of none", "{oneOf: [{type: string}, {properties: {a: {type: string}}, required: [a]}]}", `{"a": 1}`,
+			[]string{" oneOf matches none of the alternatives: /a got number, want string; got object, want string"}},
+		{"one of two", "{oneOf: [{type: object}, {minProperties: 0}]}", `{}`,
+			[]string{" oneOf matches more than one of the alternatives (1 and 2)"}},
+		{"not", "{not: {type: object}}", `{}`, []string{" not matches what it must not match"}},
+		{"never", "{properties: {a: false}}", `{"a": 1}`, []string{"/a false nothing is allowed here"}},
+		{"contains", "{contains: {type: string}}", `[1, 2]`, []string{" contains has too few items"}},
+		{"references", "{$defs: {n: {type: integer}}, items: {$ref: '#/$defs/n'}}", `[1, "x"]`, []string{"/1 type got string"}},
+		{"formats are asserted", "{properties: {a: {format: date}, b: {format: email}, c: {format: uuid}, d: {format: unknown}}}",
+			`{"a": "2026-02-30", "b": "no", "c": "x", "d": "x"}`,
+			[]string{"/a format '2026-02-30' is not valid date", "/b format", "/c format"}},
+		{"dates in YAML stay text", "{enum: [2026-01-01]}", `"2026-01-01"`, nil},
+		{"earlier drafts by name", "{$schema: 'http://json-schema.org/draft-07/schema#', items: [{type: string}]}", `[1]`,
+			[]string{"/0 type got number"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := inputSchema(t, test.schema).ValidateInput(value(t, test.input))
+			if len(got) != len(test.want) {
+				t.Fatalf("problems %v, want %v", got, test.want)
+			}
+			for i, p := range got {
+				if line := p.Pointer + " " + p.Keyword + " " + p.Detail; !strings.HasPrefix(line, test.want[i]) {
+					t.Errorf("problem %q, want %q", line, test.want[i])
+				}
+			}
+		})
+	}
+}
+
+// Problems do not depend on the order in which a map is walked: faults must be the same on
+// every replay.
+func TestValidateIsDeterministic(t *testing.T) {
+	p := inputSchema(t, `{additionalProperties: {type: string, minLength: 3}, maxProperties: 2,
+  anyOf: [{required: [x]}, {properties: {a: {type: boolean}}, patternProperties: {'^[b-k]$': {type: boolean}}}]}`)
+	input := value(t, `{"a":1,"b":2,"c":"x","d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"j":10,"k":11}`)
+	first := p.ValidateInput(input)
+	if len(first) < 12 {
+		t.Fatalf("only %d problems", len(first))
+	}
+	for range 50 {
+		if again := p.ValidateInput(input); !slices.Equal(again, first) {
+			t.Fatalf("problems differ\n%v\n%v", again, first)
+		}
+	}
+}
+
+func TestValidateBounds(t *testing.T) {
+	long := strings.Repeat("ä", 5000)
+	problems := inputSchema(t, "{type: string, pattern: '^x'}").ValidateInput(long)
+	if len(problems) != 1 || len(problems[0].Detail) > maxDetail+10 {
+		t.Errorf("detail of %d bytes", len(problems[0].Detail))
+	}
+	many := make([]any, 1000)
+	for i := range many {
+		many[i] = i
+	}
+	if problems := inputSchema(t, "{items: {type: string}}").ValidateInput(many); len(problems) != maxSchemaProblems {
+		t.Errorf("%d problems", len(problems))
+	}
+}
+
+// A schema whose references multiply with every level is stopped, and works again afterwards.
+func TestValidateStopsExplosions(t *testing.T) {
+	p := inputSchema(t, `{$ref: '#/$defs/n', $defs: {n: {allOf: [
+  {properties: {c: {$ref: '#/$defs/n'}}}, {properties: {c: {$ref: '#/$defs/n'}}}, {properties: {c: {$ref: '#/$defs/n'}}}]}}}`)
+	var deep expr.Value = map[string]any{}
+	for range 40 {
+		deep = map[string]any{"c": deep}
+	}
+	started := time.Now()
+	problems := p.ValidateInput(deep)
+	if len(problems) != 1 || !strings.Contains(problems[0].Detail, "more than 1000000 steps") {
+		t.Fatalf("problems %v", problems)
+	}
+	if took := time.Since(started); took > 20*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if problems := p.ValidateInput(map[string]any{"c": map[string]any{}}); problems != nil {
+		t.Errorf("afterwards: %v", problems)
+	}
+}
+
+func TestValidateInParallel(t *testing.T) {
+	p := inputSchema(t, "{properties: {a: {type: integer}}}")
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			for range 200 {
+				var v expr.Value = big.NewInt(int64(i))
+				if i%2 == 1 {
+					v = "text"
+				}
+				if got := len(p.ValidateInput(map[string]any{"a": v})); got != i%2 {
+					t.Errorf("%d problems", got)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestPlainNumbersKeepsValues(t *testing.T) {
+	v := map[string]any{"a": []any{1, "x", map[string]any{"b": new(big.Int).Lsh(big.NewInt(1), 80)}}, "c": 1.5}
+	plain := plainNumbers(v).(map[string]any)
+	if _, ok := v["a"].([]any)[2].(map[string]any)["b"].(*big.Int); !ok {
+		t.Error("the original was changed")
+	}
+	if got := plain["a"].([]any)[2].(map[string]any)["b"]; got == nil || plain["c"] != 1.5 {
+		t.Errorf("got %v", plain)
+	}
+}
