@@ -93,9 +93,11 @@ func (r *Reader) ExecutionsByRun(run Run, after *Execution, limit int) ([]Execut
 	if after != nil {
 		batch, item, no = after.Batch, after.Item, after.No
 	}
-	return r.executions("read executions by run", selectExecution+`
- WHERE e.run = ?1 AND e.run <> 0 AND (e.batch, e.item, e.no) > (?2, ?3, ?4) ORDER BY e.batch, e.item, e.no LIMIT ?5`,
-		int64(run), batch, item, no, int64(limit))
+	// Two ranges, because a comparison of rows that ends with no would not use the index
+	// for no: all singles would be passed over on every page.
+	return r.executions("read executions by run", selectExecution+` WHERE e.run = ?1 AND e.run <> 0 AND e.batch = ?2 AND e.item = ?3 AND e.no > ?4
+UNION ALL `+selectExecution+` WHERE e.run = ?1 AND e.run <> 0 AND (e.batch, e.item) > (?2, ?3)
+ORDER BY batch, item, no LIMIT ?5`, int64(run), batch, item, no, int64(limit))
 }
 
 // QueuedItems reads the next limit queued items of a batch, in item order.

@@ -80,11 +80,11 @@ func (db *DB) prepare(o Options) error {
 		return mapError(err)
 	}
 	if !o.Owner {
-		db.writer = newWriter(c, open, func() {})
+		db.writer = newWriter(c, true, open, func() {})
 		return nil
 	}
 	db.keeper = newLogKeeper(db.path, db.pool, o.Logger)
-	db.writer = newWriter(c, open, db.keeper.committed)
+	db.writer = newWriter(c, false, open, db.keeper.committed)
 	db.keeper.writer = db.writer
 	go db.keeper.loop()
 	return nil

@@ -8,6 +8,9 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	driver "zombiezen.com/go/sqlite"
 
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -15,6 +18,8 @@ import (
 const (
 	maxQueue = 1024 // Updates that wait; more wait for a place
 	maxGroup = 512  // Updates in one commit
+
+	guestPause = 50 * time.Microsecond // between the attempts of a guest to write
 )
 
 // request is one Update, or maintenance that runs between two commits, outside of any
@@ -34,14 +39,15 @@ type writer struct {
 	queue   chan *request
 	commits atomic.Int64
 	onWork  func() // called after each group
+	guest   bool   // beside an owner
 	stopped chan struct{}
 
 	mu     sync.RWMutex // held for reading while a request is put into the queue
 	closed bool
 }
 
-func newWriter(c *conn, open func() (*conn, error), onWork func()) *writer {
-	w := &writer{open: open, conn: c, queue: make(chan *request, maxQueue), onWork: onWork, stopped: make(chan struct{})}
+func newWriter(c *conn, guest bool, open func() (*conn, error), onWork func()) *writer {
+	w := &writer{open: open, conn: c, guest: guest, queue: make(chan *request, maxQueue), onWork: onWork, stopped: make(chan struct{})}
 	go w.loop()
 	return w
 }
@@ -164,7 +170,7 @@ func (w *writer) run(group []*request) {
 		failAll(group, err)
 		return
 	}
-	if err := w.step("BEGIN IMMEDIATE"); err != nil {
+	if err := w.begin(); err != nil {
 		failAll(group, unavailable(err))
 		if broken(err) {
 			w.drop()
@@ -192,6 +198,23 @@ func (w *writer) run(group []*request) {
 	w.commits.Add(1)
 	if w.conn.bad {
 		w.drop()
+	}
+}
+
+// begin takes the write lock. A guest beside a busy owner asks often: SQLite's own waiting
+// sleeps longer and longer between its attempts, and the owner leaves the lock for some
+// microseconds only, so that a guest might never get it.
+func (w *writer) begin() error {
+	if !w.guest {
+		return w.step("BEGIN IMMEDIATE")
+	}
+	w.conn.c.SetBusyTimeout(0)
+	defer w.conn.c.SetBusyTimeout(busyTimeout)
+	for deadline := time.Now().Add(busyTimeout); ; time.Sleep(guestPause) {
+		err := w.step("BEGIN IMMEDIATE")
+		if driver.ErrCode(err).ToPrimary() != driver.ResultBusy || time.Now().After(deadline) {
+			return err
+		}
 	}
 }
 

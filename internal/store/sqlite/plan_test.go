@@ -1,0 +1,192 @@
+package sqlite_test
+
+import (
+	"context"
+	"path/filepath"
+	"runtime"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/sqlite"
+	"github.com/chargehand/chargehand/internal/store/storetest"
+)
+
+// recorder collects the statements of package store that pass through a database.
+type recorder struct {
+	store.DB
+	seen *sync.Map // text → []any, the arguments of one use
+}
+
+type recordingConn struct {
+	store.Conn
+	seen *sync.Map
+}
+
+func (d recorder) Update(ctx context.Context, fn func(store.Conn) error) error {
+	return d.DB.Update(ctx, func(c store.Conn) error { return fn(recordingConn{c, d.seen}) })
+}
+
+func (d recorder) View(ctx context.Context, fn func(store.Conn) error) error {
+	return d.DB.View(ctx, func(c store.Conn) error { return fn(recordingConn{c, d.seen}) })
+}
+
+func (c recordingConn) Exec(query string, args ...any) (int64, error) {
+	c.record(query, args)
+	return c.Conn.Exec(query, args...)
+}
+
+func (c recordingConn) Query(query string, row func(store.Row) error, args ...any) error {
+	c.record(query, args)
+	return c.Conn.Query(query, row, args...)
+}
+
+func (c recordingConn) record(query string, args []any) {
+	caller, _, _, _ := runtime.Caller(2)
+	if strings.HasPrefix(runtime.FuncForPC(caller).Name(), "github.com/chargehand/chargehand/internal/store.") {
+		c.seen.Store(query, args)
+	}
+}
+
+// whole are the statements that read a table or index as a whole, and why they may.
+var whole = map[string]string{
+	"FROM account ORDER BY no":               "accounts are few",
+	"GROUP BY workflow":                      "at recovery only: everything that is queued",
+	"WHERE run <> 0 GROUP BY run":            "at recovery and for metrics: everything that is owed",
+	"FROM timer ORDER BY due_ms LIMIT 1":     "the first entry of an index",
+	"FROM batch WHERE status < 3":            "the batches that are not final, from their own index",
+	"run IN (1, 2, 3, 4) AND run <> 0 AND b": "groups of at most four",
+}
+
+// TestPlans runs the suite and asks SQLite for its plan of every statement that package
+// store has used: each must go through an index, so that none gets slower with the number
+// of stored rows.
+func TestPlans(t *testing.T) {
+	var seen sync.Map
+	storetest.Run(t, func(t *testing.T) store.DB {
+		db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(t.TempDir(), "plan.db"), Owner: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return recorder{db, &seen}
+	})
+	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(t.TempDir(), "plan.db"), Owner: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	statements, used := 0, map[string]bool{}
+	seen.Range(func(query, args any) bool {
+		statements++
+		for text := range whole {
+			if strings.Contains(query.(string), text) {
+				used[text] = true
+				return true
+			}
+		}
+		checkPlan(t, db, query.(string), args.([]any))
+		return true
+	})
+	for text := range whole {
+		if !used[text] {
+			t.Errorf("no statement contains %q any more", text)
+		}
+	}
+	if statements < 90 {
+		t.Errorf("only %d statements were seen", statements)
+	}
+}
+
+func plan(t *testing.T, db store.DB, query string, args []any) (lines []string) {
+	t.Helper()
+	err := db.View(t.Context(), func(c store.Conn) error {
+		return c.Query("EXPLAIN QUERY PLAN "+query, func(r store.Row) error {
+			lines = append(lines, r.Text(3))
+			return nil
+		}, args...)
+	})
+	if err != nil {
+		t.Fatalf("plan of %s: %v", query, err)
+	}
+	return lines
+}
+
+func checkPlan(t *testing.T, db store.DB, query string, args []any) {
+	t.Helper()
+	lines := plan(t, db, query, args)
+	for _, line := range lines {
+		scan := strings.HasPrefix(line, "SCAN") && line != "SCAN CONSTANT ROW"
+		if scan || strings.Contains(line, "TEMP B-TREE") || strings.Contains(line, "AUTOMATIC") {
+			t.Errorf("%s\nis planned as:\n  %s", query, strings.Join(lines, "\n  "))
+			return
+		}
+	}
+}
+
+// TestPlansOfHotQueries says which index serves a query. Any other choice of SQLite's
+// would be correct and slow.
+func TestPlansOfHotQueries(t *testing.T) {
+	var seen sync.Map
+	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(t.TempDir(), "plan.db"), Owner: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	st := store.New(recorder{db, &seen})
+	list := func(f store.ExecutionFilter) func(*store.Reader) error {
+		f.Account, f.Environment, f.Limit = 1, 1, 10
+		return func(r *store.Reader) error { _, err := r.ListExecutions(f); return err }
+	}
+	cases := map[string]struct {
+		read func(*store.Reader) error
+		want []string // in the plan
+	}{
+		"list by environment": {list(store.ExecutionFilter{}), []string{
+			"MERGE (UNION ALL)", "SEARCH e USING INDEX execution_environment (account=? AND environment=? AND status=? AND id>? AND id<?)"}},
+		"list by workflow": {list(store.ExecutionFilter{Workflow: 3}), []string{
+			"MERGE (UNION ALL)", "SEARCH e USING INDEX execution_workflow (workflow=? AND environment=? AND status=? AND id>? AND id<?)"}},
+		"list by status": {list(store.ExecutionFilter{Statuses: []chargehand.Status{chargehand.Errored}}), []string{
+			"SEARCH e USING INDEX execution_environment (account=? AND environment=? AND status=? AND id>? AND id<?)"}},
+		"list by batch": {list(store.ExecutionFilter{Batch: 3}), []string{
+			"MERGE (UNION ALL)", "SEARCH e USING INDEX execution_batch (batch=? AND status=? AND item<?)"}},
+		"queued items": {func(r *store.Reader) error { _, err := r.QueuedItems(1, 5); return err }, []string{
+			"SEARCH e USING INDEX execution_owed (run=? AND batch=?)"}},
+		"queued singles": {func(r *store.Reader) error { _, err := r.QueuedSingles(1, 5); return err }, []string{
+			"SEARCH e USING INDEX execution_owed (run=? AND batch=? AND item=? AND rowid>?)"}},
+		"by run": {func(r *store.Reader) error { _, err := r.ExecutionsByRun(3, &store.Execution{}, 5); return err }, []string{
+			"SEARCH e USING INDEX execution_owed (run=? AND batch=? AND item=? AND rowid>?)",
+			"SEARCH e USING INDEX execution_owed (run=? AND (batch,item)>(?,?))"}},
+		"items of a batch": {func(r *store.Reader) error { return r.BatchItems(1, 0, 5, nil, nil) }, []string{
+			"SEARCH e USING INDEX execution_batch (batch=? AND status=? AND item>?)"}},
+		"due timers": {func(r *store.Reader) error { _, err := r.TimersDue(1, 5); return err }, []string{
+			"SEARCH timer USING COVERING INDEX timer_due (due_ms<?)"}},
+		"published workflows": {func(r *store.Reader) error { _, err := r.ListWorkflows(1, false, 0, 5); return err }, []string{
+			"SEARCH workflow USING INDEX workflow_published (account=? AND created_ms<?)"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			seen.Clear()
+			if err := st.View(t.Context(), c.read); err != nil {
+				t.Fatal(err)
+			}
+			var lines []string
+			seen.Range(func(query, args any) bool {
+				lines = append(lines, plan(t, db, query.(string), args.([]any))...)
+				return true
+			})
+			sort.Strings(lines)
+			got := strings.Join(lines, "\n")
+			for _, want := range c.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("plan:\n%s\nwant %s", got, want)
+				}
+			}
+			if strings.Contains(got, "TEMP B-TREE") || strings.Contains(got, "SCAN") {
+				t.Errorf("plan:\n%s\nsorts or scans", got)
+			}
+		})
+	}
+}
