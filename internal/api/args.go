@@ -16,7 +16,6 @@ import (
 // route's parameters set mean something.
 type args struct {
 	limit         int
-	cursor        string
 	before        time.Time      // cursor of workflows
 	after         service.Cursor // cursor of other lists
 	seq           int64          // cursor of timelines and batch items

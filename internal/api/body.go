@@ -79,7 +79,7 @@ func (c *call) readBody(b *body) error {
 func (c *call) firstBytes() ([]byte, error) {
 	first := make([]byte, 512)
 	n, err := io.ReadAtLeast(c.r.Body, first, 1)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, c.refuseRest(readProblem(err))
 	}
 	return first[:n], nil

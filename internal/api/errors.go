@@ -111,7 +111,7 @@ func asProblem(err error) (*chargehand.Error, error) {
 	if errors.As(err, &shown) {
 		_, known := problemTypes[shown.Code]
 		switch {
-		case known && shown.Code == chargehand.CodeUnavailable && err != error(shown):
+		case known && shown.Code == chargehand.CodeUnavailable && err.Error() != shown.Error():
 			return shown, err // callers see that it is unavailable, the operator why
 		case known && shown.Code != chargehand.CodeInternal:
 			return shown, nil

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/service"
 )
 
@@ -40,8 +41,9 @@ func keyEndpoints() []endpoint {
 			method: post, path: "/api-keys", id: "createAPIKey", tag: "API keys",
 			summary: "Create an API key", about: "The key itself is shown in this answer only. It grants at most the scopes of the key that asks.",
 			scopes: service.ScopeAdmin, parameters: []*parameter{idempotencyParameter}, body: jsonBody(createKeyBody{}, true),
-			answers: []answer{{status: 201, about: "Created", view: apiKey{}, headers: []string{"Location", "Idempotency-Replayed"}}},
-			serve:   (*call).createKey,
+			answers:  []answer{{status: 201, about: "Created", view: apiKey{}, headers: []string{"Location", "Idempotency-Replayed"}}},
+			problems: []chargehand.Code{chargehand.CodeWorkflowNotFound, chargehand.CodeKeyNotFound},
+			serve:    (*call).createKey,
 		},
 		{
 			method: get, path: "/api-keys/{keyId}", id: "getAPIKey", tag: "API keys",
@@ -53,8 +55,9 @@ func keyEndpoints() []endpoint {
 			method: patch, path: "/api-keys/{keyId}", id: "updateAPIKey", tag: "API keys",
 			summary: "Change an API key", about: "Fields that are left out stay as they are.",
 			scopes: service.ScopeAdmin, body: jsonBody(patchKeyBody{}, true),
-			answers: []answer{{status: 200, about: "The key", view: apiKey{}}},
-			serve:   (*call).patchKey,
+			answers:  []answer{{status: 200, about: "The key", view: apiKey{}}},
+			problems: []chargehand.Code{chargehand.CodeWorkflowNotFound},
+			serve:    (*call).patchKey,
 		},
 		{
 			method: remove, path: "/api-keys/{keyId}", id: "revokeAPIKey", tag: "API keys",

@@ -134,6 +134,12 @@ func TestErrorsOfTheService(t *testing.T) {
 			t.Errorf("the answer shows our insides: %s", a.body)
 		}
 	}
+	f.fail = errors.Join(errors.New("SECRET disk"), chargehand.NewError(chargehand.CodeUnavailable, "Full."))
+	if a := q.to(s); strings.Contains(string(a.body), "SECRET") {
+		t.Errorf("the answer shows our insides: %s", a.body)
+	} else {
+		wantProblem(t, a, 503, "unavailable")
+	}
 	f.fail = nil
 	f.createExecution = func(context.Context, service.CreateExecution) (*service.Execution, bool, error) {
 		panic("SECRET state")

@@ -40,7 +40,7 @@ const maxInstance = 2048
 func (c *call) send(status int, mediaType []string, body []byte) {
 	h := c.w.Header()
 	h["Content-Type"] = mediaType
-	if len(body) > 1<<10 { // net/http counts short bodies itself
+	if len(body) > 1<<10 || c.r.Method == http.MethodHead { // net/http counts short bodies itself
 		h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
 	c.status = status

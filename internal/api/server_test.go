@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -193,7 +194,7 @@ func TestSlowHeaders(t *testing.T) {
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(20 * time.Second))
 	io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost:")
-	if _, err := io.ReadAll(c); errors.Is(err, context.DeadlineExceeded) {
+	if _, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the connection stays open: %v", err)
 	}
 }
@@ -265,6 +266,33 @@ func TestBrokenStream(t *testing.T) {
 	defer resp.Body.Close()
 	if b, err := io.ReadAll(resp.Body); err == nil {
 		t.Errorf("a whole answer of %d bytes", len(b))
+	}
+}
+
+// TestHead: the headers of GET and no body, also where GET streams.
+func TestHead(t *testing.T) {
+	addr := start(t, newServer(t, &fake{entries: manyEntries(10_000, nil)}))
+	for _, path := range []string{pathE, pathB, pathF + "/content", "/api/v1/nothing"} {
+		var got [2]*http.Response
+		for i, method := range []string{"GET", "HEAD"} {
+			r, err := http.NewRequestWithContext(t.Context(), method, "http://"+addr+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("x-api-key", goodKey)
+			if got[i], err = http.DefaultClient.Do(r); err != nil {
+				t.Fatal(err)
+			}
+			defer got[i].Body.Close()
+			if b, err := io.ReadAll(got[i].Body); err != nil || (method == "HEAD") != (len(b) == 0) {
+				t.Errorf("%s %s: %d bytes, %v", method, path, len(b), err)
+			}
+		}
+		for _, name := range []string{"Content-Type", "Content-Length", "Etag"} {
+			if g, h := got[0].Header.Get(name), got[1].Header.Get(name); g != h || got[0].StatusCode != got[1].StatusCode {
+				t.Errorf("%s: %d and %d, %s %q and %q", path, got[0].StatusCode, got[1].StatusCode, name, g, h)
+			}
+		}
 	}
 }
 

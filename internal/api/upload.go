@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"mime/multipart"
+	"os"
 
 	"github.com/chargehand/chargehand"
 )
@@ -113,8 +114,9 @@ func badForm(detail string) error {
 
 // formProblem is the error for a multipart body that breaks off or is malformed.
 func formProblem(err error) error {
-	if err := readProblem(err); err.(*chargehand.Error).Code != chargehand.CodeInvalidBody {
-		return err
+	var shown *chargehand.Error
+	if errors.As(err, &shown) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return readProblem(err)
 	}
 	return badForm("The multipart body is malformed or breaks off.")
 }
