@@ -117,12 +117,7 @@ func (e *Engine) claim(q *queueReader, f fed) (used int, err error) {
 	}
 	if err := e.writeClaims(started); err != nil {
 		e.giveUp(started)
-		if errors.Is(err, store.ErrUnavailable) {
-			for _, s := range started {
-				e.outage.doubt(s.run.no)
-			}
-		}
-		return 0, err
+		return e.doubtClaims(started, err), err
 	}
 	if len(rows) > 0 && len(started) == 0 {
 		e.sleep(time.Millisecond) // all are being cancelled
@@ -230,6 +225,24 @@ func (e *Engine) writeClaims(started []*submission) error {
 		return err
 	}
 	return e.writeClaims(started)
+}
+
+// doubtClaims remembers executions that may have been started by a commit that failed, and
+// returns the slots that they keep.
+func (e *Engine) doubtClaims(started []*submission, err error) (kept int) {
+	if !errors.Is(err, store.ErrUnavailable) {
+		return 0
+	}
+	for _, s := range started {
+		d := doubt{no: s.run.no}
+		if s.row.Run == store.RunActive {
+			d.source = s.run.source
+		}
+		if s.moved && e.outage.remember(d) && d.source != nil {
+			kept++
+		}
+	}
+	return kept
 }
 
 // claim writes a first event, unless the execution was cancelled in the meantime.

@@ -59,10 +59,10 @@ func (e *Engine) step(r *run, messages []message) bool {
 		if err := e.load(e.ctx, r); err != nil {
 			var broken *brokenError
 			if !errors.As(err, &broken) {
-				return e.stall(r, s, messages, err)
+				return e.stall(r, messages, err)
 			}
 			if err := e.breakOff(s, broken.fault); err != nil {
-				return e.stall(r, s, messages, err)
+				return e.stall(r, messages, err)
 			}
 		}
 	}
@@ -72,9 +72,13 @@ func (e *Engine) step(r *run, messages []message) bool {
 		e.receive(s, &messages[taken])
 		taken++
 	}
-	if r.row.Run != store.RunEnded && (r.row.Run != store.RunQueued || s.finish != nil) {
+	switch {
+	case r.row.Run == store.RunEnded:
+	case r.row.Run == store.RunQueued && s.finish == nil: // its turn comes
+		e.release(r)
+	default:
 		if err := e.submit(s); err != nil {
-			return e.stall(r, s, messages, err)
+			return e.stall(r, messages, err)
 		}
 		r.failures, r.doubtful = 0, false
 		e.committed(s)
@@ -118,7 +122,8 @@ func (e *Engine) receive(s *submission, msg *message) {
 		e.fireOverdue(s)
 	case resume:
 		e.countInterruptions(s)
-	case nothing, look, verify:
+	case verify:
+		e.verified(s, msg)
 	}
 }
 
@@ -148,7 +153,7 @@ func (e *Engine) event(s *submission, msg *message) {
 // late deals with a message that comes after the end, or after a command was withdrawn.
 func (e *Engine) late(r *run, msg *message) {
 	switch {
-	case msg.kind == grant:
+	case msg.kind == grant, msg.kind == verify && msg.source != nil:
 		e.slots.free(msg.source, 1)
 	case msg.reply != nil:
 		msg.answer(engine.ErrFinal)
@@ -161,14 +166,25 @@ func (e *Engine) late(r *run, msg *message) {
 
 // granted takes in a slot that was granted to a woken execution.
 func (e *Engine) granted(s *submission, msg *message) {
-	r := s.run
-	if r.slot { // it has been given one in the meantime
-		e.slots.free(r.source, 1)
-		msg.kind = nothing
-		return
-	}
-	r.slot, s.tookSlot = true, true
+	e.holdSlot(s.run, msg)
 	e.fireOverdue(s)
+}
+
+// verified takes in the slot that a doubtful execution has kept.
+func (e *Engine) verified(s *submission, msg *message) {
+	if msg.source != nil {
+		e.holdSlot(s.run, msg)
+	}
+}
+
+// holdSlot gives the slot of a message to a run, unless it has one. The run keeps it also
+// if the submission fails; so the message must not give it again.
+func (e *Engine) holdSlot(r *run, msg *message) {
+	msg.kind = nothing
+	if r.slot {
+		e.slots.free(msg.source, 1)
+	}
+	r.slot = true
 }
 
 // fireOverdue delivers the timers that are due, by due time.
@@ -348,16 +364,14 @@ func (e *Engine) publish(r *run, ev expr.Value) {
 }
 
 // stall gives up a submission that failed: the machine is discarded, and the messages are
-// delivered again later to the one that is rebuilt from the store. It always reports false.
-func (e *Engine) stall(r *run, s *submission, messages []message, err error) bool {
-	if s.tookSlot {
-		r.slot = false
-		if !wasGranted(messages) {
-			e.slots.free(r.source, 1)
-		}
-	}
+// delivered again later to the one that is rebuilt from the store. A slot that was taken is
+// kept, because the row may say so by now. It always reports false.
+func (e *Engine) stall(r *run, messages []message, err error) bool {
 	e.stats.failures.Add(1)
 	kept := e.retain(r, messages, err)
+	if len(kept) == 0 {
+		kept = []message{{kind: look}} // at what the store says now
+	}
 	r.loaded, r.machine, r.doubtful = false, nil, true
 	r.putBack(kept)
 	switch {
@@ -375,10 +389,6 @@ func (e *Engine) stall(r *run, s *submission, messages []message, err error) boo
 		})
 	}
 	return false
-}
-
-func wasGranted(messages []message) bool {
-	return slices.ContainsFunc(messages, func(m message) bool { return m.kind == grant })
 }
 
 // retain sorts out the messages that are delivered again. Who waits for an answer is told

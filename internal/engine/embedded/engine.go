@@ -150,6 +150,7 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 	if err == nil {
 		err = s.store(ctx, e.config.Blobs)
 	}
+	written := false // but perhaps not committed
 	if err == nil {
 		err = e.store.Update(ctx, func(tx *store.Tx) error {
 			if err := s.write(tx); err != nil {
@@ -158,11 +159,12 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 			if s.outcome == nil {
 				e.runs.insert(r)
 			}
+			written = true
 			return nil
 		})
 	}
 	if err != nil {
-		e.undoStart(s, err)
+		e.undoStart(s, written && errors.Is(err, store.ErrUnavailable))
 		return store.Execution{}, e.refused(ctx, err)
 	}
 	e.outage.over()
@@ -185,16 +187,16 @@ func (e *Engine) first(s *submission) error {
 	return e.settle(s)
 }
 
-// undoStart forgets a run whose insertion was undone.
-func (e *Engine) undoStart(s *submission, err error) {
+// undoStart forgets a run whose insertion was undone, or seems to be.
+func (e *Engine) undoStart(s *submission, doubtful bool) {
 	r := s.run
 	if r.no != 0 {
 		r.mu.Lock()
 		e.runs.remove(r)
 		r.mu.Unlock()
-		if s.outcome == nil && errors.Is(err, store.ErrUnavailable) {
-			e.outage.doubt(r.no)
-		}
+	}
+	if doubtful && s.outcome == nil && e.outage.remember(doubt{r.no, r.source}) {
+		return
 	}
 	e.slots.free(r.source, 1)
 }
@@ -231,7 +233,7 @@ func (e *Engine) enqueue(ctx context.Context, start engine.Start, row store.Exec
 	if err != nil {
 		e.queue.leave(row.Workflow)
 		if row.No != 0 && errors.Is(err, store.ErrUnavailable) {
-			e.outage.doubt(row.No)
+			e.outage.remember(doubt{no: row.No})
 		}
 		return store.Execution{}, e.refused(ctx, err)
 	}

@@ -94,7 +94,7 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 	return nil
 }
 
-// release lets go of what a run holds whose row turns out to have ended.
+// release lets go of what a run holds that has no right to it.
 func (e *Engine) release(r *run) {
 	for _, c := range r.calls {
 		c.pool.withdraw(c)

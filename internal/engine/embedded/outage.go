@@ -15,12 +15,12 @@ type outage struct {
 	pause   func(bool)   // nothing new, or go on
 	drive   func([]*run) // tries runs again
 	// resolve looks after executions whose first commit failed, when commits succeed again.
-	resolve func(numbers []int64)
+	resolve func([]doubt)
 
 	mu       sync.Mutex
 	failures int
 	stalled  []*run
-	doubts   []int64 // numbers of executions that may have been written
+	doubts   []doubt
 	timer    *time.Timer
 	closed   bool
 }
@@ -28,18 +28,27 @@ type outage struct {
 // began notes that the store is unavailable.
 func (o *outage) began() { o.stall(nil) }
 
-// doubt remembers an execution whose first commit failed: whether it exists shows when the
-// store can be asked. If there are too many, the rest is found at the next start.
-func (o *outage) doubt(no int64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.trouble.Store(true)
-	if len(o.doubts) < maxDoubts {
-		o.doubts = append(o.doubts, no)
-	}
+// doubt is an execution whose first commit failed, so that it may or may not be there. It
+// keeps its slot until that is known.
+type doubt struct {
+	no     int64
+	source *source // whose slot it holds; nil: it holds none
 }
 
-// maxDoubts bounds the executions that doubt remembers.
+// remember keeps doubts until commits succeed again. It reports false if there are too many;
+// the rest is found at the next start.
+func (o *outage) remember(d doubt) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.doubts) >= maxDoubts || o.closed {
+		return false
+	}
+	o.trouble.Store(true)
+	o.doubts = append(o.doubts, d)
+	return true
+}
+
+// maxDoubts bounds what remember keeps.
 const maxDoubts = 100_000
 
 // stall keeps a run, whose driver the caller was, until it is worth while to try again.

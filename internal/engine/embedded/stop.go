@@ -75,14 +75,15 @@ func (e *Engine) driveAll(runs []*run) {
 }
 
 // resolve brings into memory what executions have become whose first commit seemed to fail.
-func (e *Engine) resolve(numbers []int64) {
-	if len(numbers) == 0 {
+func (e *Engine) resolve(doubts []doubt) {
+	if len(doubts) == 0 {
 		return
 	}
 	e.goWork(func() {
-		e.sendAll(numbers, message{kind: verify})
-		// Some may be queued.
-		e.slots.queuedAll()
+		for _, d := range doubts {
+			e.sendAll([]int64{d.no}, message{kind: verify, source: d.source})
+		}
+		e.slots.queuedAll() // some may be queued
 	})
 }
 

@@ -47,9 +47,8 @@ type submission struct {
 	finish     *machine.Command
 	wake       bool // it joins the line for a slot
 
-	resumed  bool // interruptions were counted: recovery is over for the run
-	tookSlot bool // not yet as the row in the store says
-	broken   bool // it ends the execution because a submission before it failed
+	resumed bool // interruptions were counted: recovery is over for the run
+	broken  bool // it ends the execution because a submission before it failed
 
 	// Set by the transaction.
 	moved      bool // the row is as it should be
@@ -162,7 +161,7 @@ func (e *Engine) settle(s *submission) error {
 	case r.slot:
 		s.row.Run = store.RunActive
 	case e.slots.take(r.source):
-		r.slot, s.tookSlot = true, true
+		r.slot = true
 		s.row.Run = store.RunActive
 	default:
 		s.row.Run = store.RunReady
