@@ -58,38 +58,43 @@ type App struct {
 // New opens the data directory, recovers what it holds and listens, but serves nothing yet.
 // Errors name the setting or the file that is wrong; store.ErrLocked: another server runs on
 // the same directory.
-func New(ctx context.Context, cfg Config) (a *App, err error) {
-	cfg, err = cfg.withDefaults()
+func New(ctx context.Context, cfg Config) (*App, error) {
+	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	a = &App{cfg: cfg, log: cfg.Log}
+	a := &App{cfg: cfg, log: cfg.Log}
 	a.background, a.stop = context.WithCancel(context.WithoutCancel(ctx))
-	defer func() {
-		if err != nil {
-			a.stop()
-			a.close(ctx)
-		}
-	}()
+	if err := a.open(ctx); err != nil {
+		a.stop()
+		a.close(ctx)
+		return nil, err
+	}
+	return a, nil
+}
+
+// open makes the parts in the order in which they need each other.
+func (a *App) open(ctx context.Context) error {
+	cfg := a.cfg
 	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(cfg.DataDir, databaseName), Owner: true, Logger: cfg.Log})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a.store = store.New(db)
 	master, err := secret.LoadOrCreate(cfg.MasterKeyFile)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if a.blobs, err = openBlobs(filepath.Join(cfg.DataDir, filesName), a.store); err != nil {
-		return nil, err
+		return err
 	}
 	plans := service.NewPlans(a.store, plan.Options{Run: allowedRuns(cfg.AllowRun)})
 	runners, err := a.activities()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if a.listen, err = net.Listen("tcp", cfg.Listen); err != nil {
-		return nil, err
+		return err
 	}
 	a.engine, err = embedded.New(ctx, embedded.Config{
 		Store: a.store, Plans: plans, Blobs: payloads{a.blobs}, Activities: runners, Log: cfg.Log,
@@ -97,7 +102,7 @@ func New(ctx context.Context, cfg Config) (a *App, err error) {
 		Limits: embedded.Limits{AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Processes: cfg.Processes},
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	rate := cfg.RateLimit
 	if rate == 0 {
@@ -115,7 +120,7 @@ func New(ctx context.Context, cfg Config) (a *App, err error) {
 		Service: a.service, Log: cfg.Log, PublicURL: cfg.PublicURL, Version: Version, Metrics: registry,
 		Ready: func() bool { return a.service.Ready(a.background) },
 	})
-	return a, nil
+	return nil
 }
 
 // allowedRuns are the kinds of `run` for the plan compiler; JavaScript needs no process.
