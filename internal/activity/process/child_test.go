@@ -22,6 +22,10 @@ func child(name string, args []string) int {
 		return sharedHog()
 	case "daemon":
 		return daemonise(args[0])
+	case "helperless":
+		os.Args = []string{"chargehand", "__confine"} // as if TestMain had not looked
+		_, _ = process.New(process.Config{Scratch: args[0]})
+		return 0
 	case "serve":
 		return serve(args[0])
 	case "stubborn":

@@ -71,6 +71,7 @@ var ErrSupervisor = errors.New("the supervisor of the process died")
 
 // New makes the scratch folder, empties it, and finds out what the kernel can confine.
 func New(cfg Config) (*Confiner, error) {
+	mustNotBeHelper()
 	if cfg.Scratch == "" {
 		return nil, errors.New("process: no scratch folder")
 	}

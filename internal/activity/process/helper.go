@@ -3,9 +3,15 @@ package process
 import (
 	"fmt"
 	"os"
-
-	"golang.org/x/sys/unix"
+	"os/exec"
+	"syscall"
 )
+
+// helperArgument is the first argument of our own binary in helper mode.
+const helperArgument = "__confine"
+
+// helperFailed is the exit code of a helper that could not do its work.
+const helperFailed = 70
 
 // Entry is a further helper mode of our binary: a worker, which runs Main in a process that
 // may touch no file and open no TCP connection (Confiner.StartWorker).
@@ -35,64 +41,23 @@ func MaybeHelper(entries ...Entry) {
 	os.Exit(helperFailed)
 }
 
-// helperFailed is the exit code of a helper that could not do its work.
-const helperFailed = 70
-
-// superviseMain runs one command as the spec on the control pipe says.
-func superviseMain() int {
-	control, reports := os.NewFile(controlFD, "control"), os.NewFile(statusFD, "status")
-	if control == nil || reports == nil {
-		return helperFailed
-	}
-	// Nothing beyond stdin, stdout and stderr goes on to the command, whoever opened it.
-	if err := unix.CloseRange(controlFD, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		closeOnExec()
-	}
-	var s spec
-	if err := readJSON(control, &s); err != nil {
-		fmt.Fprintln(os.Stderr, "chargehand's helper mode is started by the server only")
-		return helperFailed
-	}
-	if err := prepareSupervisor(s); err != nil {
-		_ = writeJSON(reports, status{StartError: "prepare the supervisor: " + err.Error()})
-		return 0
-	}
-	pid, err := startCommand(s)
-	if err != nil {
-		_ = writeJSON(reports, status{StartError: err.Error()})
-		return 0
-	}
-	releaseStdio()
-	_ = writeJSON(reports, status{Pid: pid})
-	end := newSupervisor(s, pid).run(control)
-	_ = writeJSON(reports, end)
-	return 0
-}
-
-// closeOnExec is close_range for kernels before 5.11.
-func closeOnExec() {
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		unix.CloseOnExec(controlFD)
-		unix.CloseOnExec(statusFD)
-		return
-	}
-	for _, entry := range entries {
-		var fd int
-		if _, err := fmt.Sscan(entry.Name(), &fd); err == nil && fd >= controlFD {
-			unix.CloseOnExec(fd)
-		}
+// mustNotBeHelper ends a process that was started as a helper and went on as something else:
+// it would start helpers of its own, and they in turn.
+func mustNotBeHelper() {
+	if len(os.Args) > 1 && os.Args[1] == helperArgument {
+		fmt.Fprintln(os.Stderr, "process.MaybeHelper must be the first call of main, and of TestMain in tests that run processes or scripts")
+		os.Exit(helperFailed)
 	}
 }
 
-// releaseStdio leaves the ends of the pipes to the command alone, so that the server sees
-// their end when the command's side closes.
-func releaseStdio() {
-	null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return
-	}
-	for fd := range 3 {
-		_ = unix.Dup3(null, fd, unix.O_CLOEXEC)
+// helperCommand is our own binary in helper mode, without the server's environment.
+func helperCommand(arguments ...string) *exec.Cmd {
+	return &exec.Cmd{
+		Path: selfPath(),
+		Args: append([]string{"chargehand", helperArgument}, arguments...),
+		// A session of its own keeps the terminal's Ctrl-C away.
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+		// The second spares builds with the race detector its pause at exit.
+		Env: []string{"GOMAXPROCS=2", "GORACE=atexit_sleep_ms=0"},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -356,6 +357,14 @@ func TestUnknownWorkerSaysSo(t *testing.T) {
 	w.Close()
 	if err == nil || !strings.Contains(w.LastWords(), `no helper mode "nobody"`) {
 		t.Errorf("error %v, last words %q", err, w.LastWords())
+	}
+}
+
+func TestForgottenHelperStops(t *testing.T) {
+	cmd := exec.Command(selfPath(), "child", "helperless", t.TempDir())
+	output, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 70 || !strings.Contains(string(output), "MaybeHelper must be the first call") {
+		t.Errorf("exit code %d, %v, output %q", cmd.ProcessState.ExitCode(), err, output)
 	}
 }
 

@@ -101,19 +101,6 @@ func (r *run) start(s spec, stdin []byte) error {
 	return nil
 }
 
-// helperCommand is our own binary in helper mode, without the server's environment. It is
-// started by its inode, so an upgrade on disk does not mix versions.
-func helperCommand(arguments ...string) *exec.Cmd {
-	return &exec.Cmd{
-		Path: "/proc/self/exe",
-		Args: append([]string{"chargehand", helperArgument}, arguments...),
-		// A session of its own keeps the terminal's Ctrl-C away.
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
-		// The second spares builds with the race detector its pause at exit.
-		Env: []string{"GOMAXPROCS=2", "GORACE=atexit_sleep_ms=0"},
-	}
-}
-
 // listen reads the statuses until the supervisor has none to tell any more.
 func (r *run) listen() {
 	for {
@@ -171,7 +158,7 @@ func (r *run) wait() error {
 		if pid := int(r.pid.Load()); pid > 0 {
 			_ = syscall.Kill(-pid, syscall.SIGKILL)
 		}
-		return fmt.Errorf("%w: %v", ErrSupervisor, errors.Join(err, ignoreEOF(heard)))
+		return fmt.Errorf("%w: %v (stderr begins %.300q)", ErrSupervisor, errors.Join(err, ignoreEOF(heard)), r.stderr.Bytes())
 	}
 	return nil
 }

@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// helperArgument is the first argument of our own binary in helper mode.
-const helperArgument = "__confine"
-
 // The descriptors of a supervisor beside stdin, stdout and stderr.
 const (
 	controlFD = 3 // from the server: one frame with the spec, then single bytes; end of file: kill

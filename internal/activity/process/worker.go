@@ -9,16 +9,14 @@ import (
 	"runtime/debug"
 	"strconv"
 	"sync"
-
-	"github.com/landlock-lsm/go-landlock/landlock"
-	"golang.org/x/sys/unix"
 )
 
 // Worker is a process of our own binary that does work in our own code which must not share
 // the server's memory: it may crash, loop or be killed without harm. It has no file, no TCP
-// connection and no child. It ends when the server does, because its input ends then.
+// connection and no child. It ends when the server does, even in the middle of its work.
 type Worker struct {
 	cmd    *exec.Cmd
+	life   *os.File // write end of a pipe that nothing is written to
 	in     io.WriteCloser
 	out    io.ReadCloser
 	stderr tail
@@ -36,19 +34,33 @@ func (c *Confiner) StartWorker(name string, limits WorkerLimits) (*Worker, error
 	memory := orElse(limits.MemoryBytes, DefaultMemoryBytes)
 	stack := orElse(limits.StackBytes, memory/4)
 	w := &Worker{cmd: helperCommand(name, strconv.FormatInt(memory, 10), strconv.FormatInt(stack, 10))}
+	lifeR, lifeW, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("worker's life line: %w", err)
+	}
+	defer lifeR.Close()
+	w.life, w.cmd.ExtraFiles = lifeW, []*os.File{lifeR}
+	if err := w.start(); err != nil {
+		lifeW.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *Worker) start() error {
 	in, err := w.cmd.StdinPipe()
 	if err != nil {
-		return nil, fmt.Errorf("worker's input: %w", err)
+		return fmt.Errorf("worker's input: %w", err)
 	}
 	out, err := w.cmd.StdoutPipe()
 	if err != nil {
-		return nil, fmt.Errorf("worker's output: %w", err)
+		return fmt.Errorf("worker's output: %w", err)
 	}
 	w.in, w.out, w.cmd.Stderr = in, out, &w.stderr
 	if err := w.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start worker: %w", err)
+		return fmt.Errorf("start worker: %w", err)
 	}
-	return w, nil
+	return nil
 }
 
 // Exchange sends one frame and waits for one. After an error the worker is of no more use.
@@ -69,6 +81,7 @@ func (w *Worker) Close() {
 	w.end.Do(func() {
 		_ = w.cmd.Process.Kill()
 		w.in.Close()
+		w.life.Close()
 		_ = w.cmd.Wait() // closes out
 	})
 }
@@ -111,29 +124,19 @@ func workerMain(entry Entry) int {
 		fmt.Fprintln(os.Stderr, "confine worker:", err)
 		return helperFailed
 	}
+	go dieWithServer()
 	debug.SetMaxStack(int(stack))
 	debug.SetTraceback("none")
 	return entry.Main()
 }
 
-func confineWorker(memory int64) error {
-	if err := unix.CloseRange(3, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		closeOnExec()
-	}
-	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("500"), 0)
-	_ = unix.Setpriority(unix.PRIO_PGRP, 0, commandNice)
-	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	if err := lowerLimit(unix.RLIMIT_CORE, 0); err != nil {
-		return err
-	}
-	if !raceDetector {
-		if err := lowerLimit(unix.RLIMIT_DATA, uint64(memory)); err != nil {
-			return err
-		}
-	}
-	// No path and no port is opened: nothing of them is allowed.
-	if err := landlock.V9.BestEffort().Restrict(); err != nil {
-		return fmt.Errorf("landlock: %w", err)
-	}
-	return nil
+// lifeFD is the read end of the life line.
+const lifeFD = 3
+
+// dieWithServer ends this process when the life line ends: the kernel cuts it when the server
+// dies, however that comes about.
+func dieWithServer() {
+	var nothing [1]byte
+	_, _ = os.NewFile(lifeFD, "life").Read(nothing[:])
+	os.Exit(0)
 }

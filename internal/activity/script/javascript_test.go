@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/script"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -322,30 +326,86 @@ func TestScriptsDoNotMeet(t *testing.T) {
 func TestIdleWorkersEnd(t *testing.T) {
 	r := newRunner(t, script.Limits{Idle: time.Millisecond})
 	run(t, r, "js", `return 1`, nil)
-	deadline := time.Now().Add(10 * time.Second)
-	for countChildren(t) > 0 {
-		if time.Now().After(deadline) {
-			t.Fatal("an idle worker stayed")
+	eventually(t, "the idle worker has ended", func() bool { return len(children(os.Getpid())) == 0 })
+}
+
+// children lists the children of a process.
+func children(pid int) []string {
+	var found []string
+	tasks := fmt.Sprintf("/proc/%d/task", pid)
+	threads, _ := os.ReadDir(tasks)
+	for _, thread := range threads {
+		if text, err := os.ReadFile(tasks + "/" + thread.Name() + "/children"); err == nil {
+			found = append(found, strings.Fields(string(text))...)
 		}
-		<-time.After(2 * time.Millisecond)
+	}
+	return found
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !holds(); <-time.After(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not after 10 s: %s", what)
+		}
 	}
 }
 
-// countChildren counts the children of this process.
-func countChildren(t *testing.T) int {
-	t.Helper()
-	threads, err := os.ReadDir("/proc/self/task")
+// serve is the server of TestWorkersDieWithTheServer: its only script never ends.
+func serve(scratch string) int {
+	confiner, err := process.New(process.Config{Scratch: scratch})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	r := script.New(script.Config{Confiner: confiner})
+	r.Run(context.Background(), activity.Call{Args: object{"language": "js", "code": `Array.prototype.indexOf.call({length: 2 ** 53 - 1}, 1)`}})
+	return 0
+}
+
+func TestWorkersDieWithTheServer(t *testing.T) {
+	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := 0
-	for _, thread := range threads {
-		text, err := os.ReadFile("/proc/self/task/" + thread.Name() + "/children")
-		if err == nil {
-			count += len(strings.Fields(string(text)))
-		}
+	server := exec.Command(self, "serve", filepath.Join(t.TempDir(), "scratch"))
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
 	}
-	return count
+	defer func() { _ = server.Process.Kill() }()
+	var worker string
+	eventually(t, "a worker runs the script", func() bool {
+		workers := children(server.Process.Pid)
+		if len(workers) == 0 {
+			return false
+		}
+		worker = workers[0]
+		return cpuTicks(worker) > 10 // it is past its start and in the loop
+	})
+	if err := server.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = server.Wait()
+	eventually(t, "the worker is gone", func() bool { return cpuTicks(worker) < 0 })
+}
+
+// cpuTicks is the time that a process has used in hundredths of a second; -1: it has ended.
+func cpuTicks(pid string) int {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return -1
+	}
+	text := string(stat)
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	if fields[0] == "Z" || fields[0] == "X" {
+		return -1
+	}
+	ticks, err := strconv.Atoi(fields[11])
+	if err != nil {
+		return -1
+	}
+	return ticks
 }
 
 func TestUnknownLanguage(t *testing.T) {

@@ -17,6 +17,9 @@ import (
 
 func TestMain(m *testing.M) {
 	process.MaybeHelper(script.Worker())
+	if len(os.Args) > 2 && os.Args[1] == "serve" {
+		os.Exit(serve(os.Args[2]))
+	}
 	os.Exit(m.Run())
 }
 
