@@ -10,10 +10,10 @@ import (
 
 // Limits bounds what Parse accepts. A zero field stands for the default.
 type Limits struct {
-	Depth  int // levels of nesting; default DefaultDepth
-	Bytes  int // bytes of text; default DefaultBytes
-	Values int // values of all kinds; default DefaultValues
-	Digits int // digits of an integer; default MaxIntegerDigits
+	Depth         int // levels of nesting; default DefaultDepth
+	Bytes         int // bytes of text; default DefaultBytes
+	Values        int // values of all kinds; default DefaultValues
+	IntegerDigits int // digits of an integer; default MaxIntegerDigits
 }
 
 // Limits of JSON texts.
@@ -72,15 +72,15 @@ func Parse(data []byte, lim Limits) (Value, error) {
 	if lim.Values == 0 {
 		lim.Values = DefaultValues
 	}
-	if lim.Digits == 0 {
-		lim.Digits = MaxIntegerDigits
+	if lim.IntegerDigits == 0 {
+		lim.IntegerDigits = MaxIntegerDigits
 	}
 	if len(data) > lim.Bytes {
 		return nil, &SyntaxError{Line: 1, Column: 1, Code: CodeTooLarge,
 			Detail: fmt.Sprintf("The text has %d bytes; at most %d are allowed.", len(data), lim.Bytes)}
 	}
 	p := parsers.Get().(*parser)
-	p.src, p.maxDepth, p.left, p.maxDigits = data, lim.Depth, lim.Values, lim.Digits
+	p.src, p.maxDepth, p.left, p.maxDigits = data, lim.Depth, lim.Values, lim.IntegerDigits
 	if strings.HasPrefix(string(data[:min(3, len(data))]), "\ufeff") {
 		p.pos = 3
 	}

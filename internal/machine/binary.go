@@ -12,7 +12,7 @@ import (
 var errCorrupt = errors.New("the stored bytes are damaged or of an unknown version")
 
 // storedLimits are above every limit of data, so that whatever was written can be read.
-var storedLimits = expr.Limits{Depth: 100_000, Bytes: 1 << 30, Values: 1 << 30, Digits: expr.MaxIntegerBits}
+var storedLimits = expr.Limits{Depth: 100_000, Bytes: 1 << 30, Values: 1 << 30, IntegerDigits: expr.MaxIntegerBits}
 
 func appendText(dst []byte, s string) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(s)))

@@ -161,7 +161,9 @@ func (m *Machine) evaluate(n *node, s *plan.Slot, where slot, dot expr.Value, lo
 	if err != nil {
 		return nil, err
 	}
-	m.grow(v)
+	if !isSame(v, dot) { // passed on
+		m.grow(v)
+	}
 	return v, nil
 }
 

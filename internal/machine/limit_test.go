@@ -1,0 +1,172 @@
+package machine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/plan"
+)
+
+const testHeader = "document: {dsl: 1.0.3, namespace: test, name: limit, version: 1.0.0}\n"
+
+// drive runs a machine that yields but needs nothing else. It returns the last command, the
+// number of yields and the largest number of pure steps that one Apply took.
+func drive(t *testing.T, p *plan.Plan, input expr.Value) (last Command, yields, most int) {
+	t.Helper()
+	m := New(p, testIdentity(t))
+	ev := Event{Kind: Started, TimeMs: scriptEpoch, Output: input}
+	for range 1_000_000 {
+		before := m.pureSteps
+		commands := m.Apply(ev)
+		most = max(most, m.pureSteps-before)
+		last = commands[len(commands)-1]
+		if last.Kind != Yield {
+			return last, yields, most
+		}
+		yields++
+		ev = Event{Kind: Continued, TimeMs: scriptEpoch, Command: last.ID}
+	}
+	t.Fatal("the execution does not end")
+	return last, yields, most
+}
+
+// An endless loop of any kind of pure task is stopped, cannot be caught, and yields on its way.
+func TestStepLimit(t *testing.T) {
+	for name, definition := range map[string]string{
+		"set":    "do: [{a: {set: {x: 1}, then: a}}]",
+		"caught": "do: [{t: {try: [{a: {set: {x: 1}, then: a}}], catch: {retry: {}, do: [{b: {set: {x: 1}}}]}}}]",
+		"switch": "do: [{a: {switch: [{x: {then: b}}]}}, {b: {if: '.x', set: {x: 1}}}, {c: {switch: [{x: {then: a}}]}}]",
+		"retry":  "do: [{a: {try: [{b: {raise: {error: {type: 'https://e.org/x', status: 500}}}}], catch: {retry: {}}}}]",
+		"emit":   "do: [{a: {emit: {event: {with: {type: x}}}, then: a}}]",
+		// Timers and activities that are withdrawn before anybody saw them do not count.
+		"timeout": "do: [{a: {timeout: {after: PT1S}, set: {x: 1}, then: a}}]",
+		"race": `do: [{a: {then: a, fork: {compete: true, branches: [
+  {b: {call: http, with: {method: get, endpoint: 'https://e.org'}}}, {c: {set: {x: 1}}}]}}}]`,
+		"function": "use: {functions: {f: {set: {x: 1}}}}\ndo: [{a: {call: f, then: a}}]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := compilePlan(t, testHeader+definition)
+			last, yields, most := drive(t, p, map[string]any{})
+			if last.Kind != Finish || last.Phase != chargehand.Faulted || last.Fault.Code != CodeStepLimit ||
+				last.Fault.Type != ErrRuntime {
+				t.Fatalf("it ended with %s", commandText(last))
+			}
+			if !strings.HasPrefix(last.Fault.Instance, "/do/0/") && last.Fault.Instance != "" {
+				t.Errorf("instance is %q", last.Fault.Instance)
+			}
+			if most > yieldSteps+1 {
+				t.Errorf("%d steps without a yield", most)
+			}
+			if want := plan.DefaultPureSteps / yieldSteps; yields < want-1 || yields > want {
+				t.Errorf("%d yields, want %d", yields, want)
+			}
+		})
+	}
+}
+
+// Loops below the limit are fine, and outcomes set the count back.
+func TestStepsBetweenEffects(t *testing.T) {
+	p := compilePlan(t, testHeader+`do:
+  - a: {for: {in: '[range(50000)]'}, do: [{b: {set: '${ $index }'}}]}
+  - c: {wait: PT1S}
+  - d: {for: {in: '[range(60000)]'}, do: [{e: {set: '${ $index }'}}]}
+`)
+	m := New(p, testIdentity(t))
+	commands := m.Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{}})
+	for i := 0; !m.Done(); i++ {
+		last := commands[len(commands)-1]
+		switch last.Kind {
+		case Yield:
+			commands = m.Apply(Event{Kind: Continued, TimeMs: scriptEpoch})
+		case StartTimer:
+			commands = m.Apply(Event{Kind: TimerFired, TimeMs: last.DueMs, Command: last.ID})
+		default:
+			t.Fatalf("unexpected %s", commandText(last))
+		}
+	}
+	if last := commands[len(commands)-1]; last.Output != 59999 {
+		t.Errorf("it ended with %s", commandText(last))
+	}
+}
+
+// What an execution holds is bounded, wherever it hides.
+func TestStateLimit(t *testing.T) {
+	const big = `set: '${ {big: ("x" * 3000000)} }'`
+	var branches strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&branches, "{b%d: {do: [{s: {set: '${ {n: %d, big: (\"x\" * 1000000)} }'}}, {w: {wait: PT1H}}]}},", i, i)
+	}
+	for name, definition := range map[string]string{
+		"context": "do: [{a: {set: {x: 1}, export: {as: '$context + {([$context | length] | tojson): (\"x\" * 3000000)}'}, then: a}}]",
+		"loop":    "do: [{a: {for: {in: '[range(100)]'}, do: [{b: {set: '${ {l: ((.l // []) + [\"x\" * 3000000])} }'}}]}}]",
+		"forks":   "do: [{a: {fork: {branches: [" + branches.String() + "]}}}]",
+		"nesting": "do: [{a: {" + big + "}}, {b: {do: [{c: {set: '${ . + {c: (\"c\" * 6000000)} }'}}, {d: {do: [{e: {set: '${ . + {e: (\"e\" * 6000000)} }'}}, {f: {do: [{g: {set: '${ {g: (\"g\" * 9000000)} }'}}, {h: {wait: PT1H}}]}}]}}]}}]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := compilePlan(t, testHeader+definition)
+			last, _, _ := drive(t, p, map[string]any{})
+			if last.Kind != Finish || last.Fault == nil ||
+				last.Fault.Code != CodeStateLimit && last.Fault.Type != ErrExpression {
+				t.Fatalf("it goes on with %.200s", commandText(last))
+			}
+		})
+	}
+}
+
+// Passing data on does not make the state grow.
+func TestStateCountsValuesOnce(t *testing.T) {
+	p := compilePlan(t, testHeader+`do:
+  - a: {set: '${ {big: ("x" * 6000000)} }', export: {as: .}}
+  - b: {do: [{c: {do: [{d: {do: [{e: {for: {in: '[range(50)]'}, do: [{f: {if: 'false', set: {x: 1}}}, {g: {set: '${ . }'}}]}}]}}]}}]}
+  - h: {set: '${ {length: (.big | length), context: ($context.big | length)} }'}
+`)
+	last, _, _ := drive(t, p, map[string]any{})
+	if last.Phase != chargehand.Completed || last.Output.(map[string]any)["length"] != 6000000 {
+		t.Errorf("it ended with %.300s", commandText(last))
+	}
+}
+
+// A fork in a loop may not nest its outputs without end.
+func TestForkNestingLimit(t *testing.T) {
+	p := compilePlan(t, testHeader+"do: [{a: {fork: {branches: [{b: {wait: PT0S}}]}, then: a}}]")
+	last, _, _ := drive(t, p, map[string]any{})
+	if last.Fault == nil || !strings.Contains(last.Fault.Detail, "deeper than 256 levels") || last.Fault.Instance != "/do/0/a" {
+		t.Errorf("it ended with %s", commandText(last))
+	}
+}
+
+// An engine that never takes the timeline does not run out of memory; the newest are kept.
+func TestTimelineIsBounded(t *testing.T) {
+	p := compilePlan(t, testHeader+"do: [{a: {for: {in: '[range(30000)]'}, do: [{b: {set: '${ $index }'}}]}}]")
+	m := New(p, testIdentity(t))
+	commands := m.Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{}})
+	for !m.Done() {
+		commands = m.Apply(Event{Kind: Continued, TimeMs: scriptEpoch, Command: commands[0].ID})
+	}
+	taken := m.TakeTimeline()
+	if len(taken) < maxEntries || len(taken) > 2*maxEntries {
+		t.Errorf("%d entries", len(taken))
+	}
+	merged, truncated := MergeTimeline(taken)
+	if !truncated || len(merged) != maxEntries || merged[len(merged)-1].Seq != 30001 || merged[0].Seq != 20002 {
+		t.Errorf("%d entries from %d to %d, truncated %v", len(merged), merged[0].Seq, merged[len(merged)-1].Seq, truncated)
+	}
+	if m.TakeTimeline() == nil || len(m.TakeTimeline()) != 0 {
+		t.Error("entries are taken twice")
+	}
+
+	large := compilePlan(t, testHeader+`do: [{a: {for: {in: '[range(300)]'}, do: [{b: {set: '${ "x" * 500000 }'}}]}}]`)
+	m = New(large, testIdentity(t))
+	m.Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{}})
+	held := 0
+	for _, e := range m.Timeline() {
+		text, _ := e.Output.(string)
+		held += len(text)
+	}
+	if !m.Done() || held > 2*maxTraceBytes || held == 0 {
+		t.Errorf("the timeline holds %d bytes", held)
+	}
+}
