@@ -77,24 +77,26 @@ func (o *outage) arm() {
 	o.timer = time.AfterFunc(wait, o.try)
 }
 
-// try drives what is stalled. With nothing stalled, the next activity or timer shows
-// whether the store is back.
+// try drives what is stalled and looks after what is in doubt. With neither, the next
+// activity or timer shows whether the store is back.
 func (o *outage) try() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.timer = nil
-	if o.closed || !o.down.Load() {
+	if o.closed || !o.trouble.Load() {
 		return
 	}
-	stalled := o.stalled
-	o.stalled = nil
-	if len(stalled) == 0 {
-		o.down.Store(false)
-		o.pause(false)
+	stalled, doubts := o.stalled, o.doubts
+	o.stalled, o.doubts = nil, nil
+	if len(stalled)+len(doubts) == 0 {
+		if o.down.Swap(false) {
+			o.pause(false)
+		}
 		return
 	}
 	o.arm()
 	o.drive(stalled)
+	o.resolve(doubts)
 }
 
 // over notes that a commit succeeded. It is called after each one.

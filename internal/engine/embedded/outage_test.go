@@ -165,6 +165,7 @@ func TestUnknownCommitOfABatch(t *testing.T) {
 			if most := w.outside.most.Load(); most > 2 {
 				t.Fatalf("submission %d: %d at once", k, most)
 			}
+			time.Sleep(2 * maxBackoff) // doubts are looked after
 			synctest.Wait()
 			w.idle(0)
 		})
