@@ -176,15 +176,15 @@ func (e *engine) run(request runRequest) runAnswer {
 		_, err := e.vm.Call("__start", request.Code, string(request.Options))
 		e.note(err)
 	}
-	for !e.finished() {
+	for !e.stopped {
 		jobs, err := e.vm.ExecutePendingJobs()
 		e.note(err)
-		if e.finished() || !e.arm() {
+		if e.stopped || !e.arm() {
 			break
 		}
 		wait, err := e.tick.Call(quickjs.UndefinedValue)
 		e.note(err)
-		if err != nil || e.finished() {
+		if err != nil || e.stopped {
 			continue
 		}
 		if !e.sleep(milliseconds(wait), jobs) {
@@ -200,7 +200,11 @@ func (e *engine) sleep(waitMs float64, jobs int) bool {
 		if jobs > 0 {
 			return true // the tick may have made jobs, too
 		}
-		if !e.settled {
+		switch {
+		case e.settled:
+		case e.starved(): // the engine could not even note what was to come next
+			e.hit(process.LimitMemory)
+		default:
 			e.fail(unsettledCode, "the script ended while it waits for a promise that nothing will settle")
 		}
 		return false
@@ -213,6 +217,9 @@ func (e *engine) sleep(waitMs float64, jobs int) bool {
 
 // unsettledCode is node's exit code for an await that never ends.
 const unsettledCode = 13
+
+// starved guesses whether the engine ran out of memory where it could not say so.
+func (e *engine) starved() bool { return residentBytes() > e.request.MemoryBytes*3/4 }
 
 func milliseconds(v any) float64 {
 	switch v := v.(type) {
@@ -227,9 +234,6 @@ func milliseconds(v any) float64 {
 	}
 	return -1
 }
-
-// finished reports whether nothing more is to run.
-func (e *engine) finished() bool { return e.stopped }
 
 // arm gives the next stretch of script the time that is left.
 func (e *engine) arm() bool {

@@ -71,7 +71,7 @@ func (e *engine) uncaught(message string) {
 		e.hit(process.LimitTime)
 	case strings.HasPrefix(message, "InternalError: out of memory"),
 		// Without the memory for an error, the engine throws null.
-		message == "Uncaught null" && residentBytes() > e.request.MemoryBytes*3/4:
+		message == "Uncaught null" && e.starved():
 		e.hit(process.LimitMemory)
 	default:
 		e.fail(1, message)

@@ -78,15 +78,8 @@ func newPool(confiner *process.Confiner, limits Limits) *pool {
 
 // take returns a worker that waits, or a new one.
 func (p *pool) take() (*worker, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for len(p.idle) > 0 {
-		// The one that has waited longest has its next engine ready.
-		w := p.idle[0]
-		p.idle = slices.Delete(p.idle, 0, 1)
-		if w.timer.Stop() {
-			return w, nil
-		} // else its time is up, and it is being closed
+	if w := p.waiting(); w != nil {
+		return w, nil
 	}
 	started, err := p.confiner.StartWorker(workerName, process.WorkerLimits{
 		MemoryBytes: p.limits.MemoryBytes + workerOverhead, StackBytes: workerStack,
@@ -95,6 +88,20 @@ func (p *pool) take() (*worker, error) {
 		return nil, err
 	}
 	return &worker{Worker: started}, nil
+}
+
+// waiting takes the worker that has waited longest: its next engine is ready.
+func (p *pool) waiting() *worker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.idle) > 0 {
+		w := p.idle[0]
+		p.idle = slices.Delete(p.idle, 0, 1)
+		if w.timer.Stop() {
+			return w
+		} // else its time is up, and it is being closed
+	}
+	return nil
 }
 
 // give takes a worker back that answered.
@@ -144,21 +151,34 @@ func (p *pool) run(ctx context.Context, request runRequest) (runAnswer, error) {
 	case <-ctx.Done():
 		return runAnswer{}, ctx.Err()
 	}
-	w, err := p.take()
-	if err != nil {
-		return runAnswer{}, err
-	}
 	frame, err := json.Marshal(request)
 	if err != nil {
-		p.give(w)
 		return runAnswer{}, fmt.Errorf("encode script: %w", err)
 	}
+	for {
+		w, err := p.take()
+		if err != nil {
+			return runAnswer{}, err
+		}
+		answer, err := p.exchange(ctx, w, frame)
+		var crash *errCrashed
+		if errors.As(err, &crash) && w.runs > 0 {
+			// It may have died while it waited. A script has no effect on the world: once more,
+			// until there is a worker that did nothing else.
+			continue
+		}
+		return answer, err
+	}
+}
+
+// exchange runs one script in w and gives w back, or closes it.
+func (p *pool) exchange(ctx context.Context, w *worker, frame []byte) (runAnswer, error) {
 	deadline, cancel := context.WithTimeout(ctx, p.limits.Time+p.limits.Grace)
 	defer cancel()
 	// Killing is all that is certain to stop a worker.
-	watched := context.AfterFunc(deadline, w.Close)
+	unwatch := context.AfterFunc(deadline, w.Close)
 	reply, err := w.Exchange(frame)
-	if !watched() { // it is being killed
+	if !unwatch() { // it is being killed
 		w.Close()
 		if ctx.Err() != nil {
 			return runAnswer{}, ctx.Err()

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -327,6 +328,24 @@ func TestIdleWorkersEnd(t *testing.T) {
 	r := newRunner(t, script.Limits{Idle: time.Millisecond})
 	run(t, r, "js", `return 1`, nil)
 	eventually(t, "the idle worker has ended", func() bool { return len(children(os.Getpid())) == 0 })
+}
+
+func TestWorkersThatDiedWaitingAreReplaced(t *testing.T) {
+	r := newRunner(t, script.Limits{})
+	run(t, r, "js", `return 1`, nil)
+	for _, pid := range children(os.Getpid()) {
+		id, err := strconv.Atoi(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(id, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the worker is dead", func() bool { return cpuTicks(pid) < 0 })
+	}
+	if code, stdout, stderr := parts(t, run(t, r, "js", `return 2`, nil)); stdout != 2 {
+		t.Errorf("code %d, stdout %v, stderr %s", code, stdout, stderr)
+	}
 }
 
 // children lists the children of a process.
