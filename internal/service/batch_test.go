@@ -1,0 +1,418 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+func (w *world) createBatch(workflow chargehand.WorkflowID, body string) *Batch {
+	w.t.Helper()
+	b, _, err := w.CreateBatch(w.t.Context(), w.p, CreateBatch{Workflow: workflow, Body: parse(w.t, body), View: view})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return b
+}
+
+func (w *world) getBatch(b *Batch, v View) *Batch {
+	w.t.Helper()
+	got, err := w.GetBatch(w.t.Context(), w.p, b.Workflow, b.ID, v)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return got
+}
+
+// entries collects entries; inputs are copied, because they are valid during the call only.
+func (w *world) entries(b *Batch, q BatchEntries) (list []BatchEntry, next int) {
+	w.t.Helper()
+	next, err := w.Entries(w.t.Context(), b, q, func(e *BatchEntry) error {
+		entry := *e
+		entry.Inputs = append([]byte(nil), e.Inputs...)
+		list = append(list, entry)
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return list, next
+}
+
+func TestCreateBatch(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	b := w.createBatch(flow.ID, `{"items": [{"n": 1}, {"n": 2.0}, {}], "concurrency": 2}`)
+	if b.Status != chargehand.BatchPending || b.Total != 3 || b.Completed+b.Failed+b.Running+b.Waiting != 0 || b.Queued != 3 {
+		t.Errorf("creation answers %+v", b)
+	}
+	if !b.StartedAt.IsZero() || !b.CompletedAt.IsZero() || !b.CreatedAt.Equal(epoch) || b.WorkflowVersion != "1.0.0" {
+		t.Errorf("creation answers %+v", b)
+	}
+	if b.Concurrency != 2 || b.EffectiveConcurrency != 2 {
+		t.Errorf("concurrency is %d, effective %d", b.Concurrency, b.EffectiveConcurrency)
+	}
+	if len(w.engine.ready) != 1 || w.engine.ready[0] != b.no {
+		t.Errorf("the engine was told of %v", w.engine.ready)
+	}
+	list, next := w.entries(b, BatchEntries{})
+	if len(list) != 3 || next != -1 {
+		t.Fatalf("entries are %+v, next %d", list, next)
+	}
+	for i, want := range []string{`{"n":1}`, `{"n":2.0}`, `{}`} {
+		e := list[i]
+		if e.Index != i || string(e.Inputs) != want || e.Status != chargehand.Initial || e.Ended || e.ItemID != "" {
+			t.Errorf("entry %d is %+v", i, e)
+		}
+		x, err := w.GetExecution(t.Context(), w.p, flow.ID, e.Execution, view)
+		if err != nil || x.Batch != b.ID || !x.CreatedAt.Equal(b.CreatedAt) {
+			t.Errorf("execution %d is %+v, %v", i, x, err)
+		}
+		if i > 0 && list[i-1].Execution.String() >= e.Execution.String() {
+			t.Error("ids of the items do not ascend")
+		}
+	}
+	stored, _ := w.entries(w.getBatch(b, view), BatchEntries{})
+	if len(stored) != 3 || stored[1].Execution != list[1].Execution || string(stored[1].Inputs) != `{"n":2.0}` {
+		t.Errorf("stored entries are %+v", stored)
+	}
+	var row store.Execution
+	if err := w.rows.View(t.Context(), func(r *store.Reader) (err error) {
+		row, err = r.FindExecution(list[0].Execution)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if row.Run != store.RunQueued || row.Machine != machine.Revision || row.Phase != chargehand.Pending {
+		t.Errorf("an item is stored as %+v", row)
+	}
+}
+
+func TestCreateBatchConcurrency(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	for _, c := range []struct {
+		text              string
+		wanted, effective int
+	}{
+		{``, 5, 5}, {`,"concurrency": 1`, 1, 1}, {`,"concurrency": 10.0`, 10, 10}, {`,"concurrency": 100`, 100, 100},
+		{`,"concurrency": 101`, 101, 100}, {`,"concurrency": 99999999999999999999`, 1<<63 - 1, 100}, {`,"concurrency": 1e30`, 1<<63 - 1, 100},
+	} {
+		b := w.createBatch(flow.ID, `{"items": [{}]`+c.text+`}`)
+		got := w.getBatch(b, view)
+		if got.Concurrency != c.wanted || got.EffectiveConcurrency != c.effective {
+			t.Errorf("%q gives %d and %d, want %d and %d", c.text, got.Concurrency, got.EffectiveConcurrency, c.wanted, c.effective)
+		}
+	}
+}
+
+func TestCreateBatchRefusesBadBodies(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.Limits.BatchItems = 3 })
+	flow := w.apply(definition("typed", "1.0.0", wantsText))
+	for _, c := range []struct {
+		name, body string
+		code       chargehand.Code
+		pointers   []string
+	}{
+		{"no items", `{}`, chargehand.CodeInvalidBody, []string{"/items"}},
+		{"items null", `{"items": null}`, chargehand.CodeInvalidBody, []string{"/items"}},
+		{"items no array", `{"items": {}}`, chargehand.CodeInvalidBody, []string{"/items"}},
+		{"items that are no objects", `{"items": [{"text": "a"}, 1, null]}`, chargehand.CodeInvalidBody, []string{"/items/1", "/items/2"}},
+		{"input instead of items", `{"input": {}}`, chargehand.CodeUnknownField, []string{"/input"}},
+		{"concurrency 0", `{"items": [{"text": "a"}], "concurrency": 0}`, chargehand.CodeInvalidBody, []string{"/concurrency"}},
+		{"concurrency below 0", `{"items": [{"text": "a"}], "concurrency": -1}`, chargehand.CodeInvalidBody, []string{"/concurrency"}},
+		{"concurrency far below 0", `{"items": [{"text": "a"}], "concurrency": -99999999999999999999}`, chargehand.CodeInvalidBody, []string{"/concurrency"}},
+		{"half a concurrency", `{"items": [{"text": "a"}], "concurrency": 1.5}`, chargehand.CodeInvalidBody, []string{"/concurrency"}},
+		{"concurrency as text", `{"items": [{"text": "a"}], "concurrency": "5"}`, chargehand.CodeInvalidBody, []string{"/concurrency"}},
+		{"concurrency null", `{"items": [{"text": "a"}], "concurrency": null}`, chargehand.CodeInvalidBody, []string{"/concurrency"}},
+		{"empty", `{"items": []}`, chargehand.CodeItemsEmpty, []string{"/items"}},
+		{"too many", `{"items": [{}, {}, {}, {}]}`, chargehand.CodeTooManyItems, []string{"/items"}},
+		{"against the schema", `{"items": [{"text": "a"}, {"text": 1}, {}]}`, chargehand.CodeInputInvalid, []string{"/items/1/text", "/items/2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, _, err := w.CreateBatch(t.Context(), w.p, CreateBatch{Workflow: flow.ID, Body: parse(t, c.body)})
+			wantPointers(t, wantCode(t, err, c.code), c.pointers...)
+		})
+	}
+	page, err := w.ListBatches(t.Context(), w.p, flow.ID, 10, Cursor{})
+	if err != nil || len(page.Data) != 0 || len(w.engine.ready) != 0 {
+		t.Errorf("bad requests made batches: %+v, %v", page, err)
+	}
+	_, _, err = w.CreateBatch(t.Context(), w.p, CreateBatch{Workflow: newID[chargehand.WorkflowID](1), Body: map[string]any{}})
+	wantCode(t, err, chargehand.CodeWorkflowNotFound)
+	_, _, err = w.CreateBatch(t.Context(), w.p, CreateBatch{Workflow: flow.ID, Version: "3.0.0"})
+	wantCode(t, err, chargehand.CodeVersionNotFound)
+}
+
+func TestCreateBatchNamesAtMostHundredPlaces(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("typed", "1.0.0", wantsText))
+	for body, code := range map[string]chargehand.Code{"{}": chargehand.CodeInputInvalid, "1": chargehand.CodeInvalidBody} {
+		items := `{"items": [` + strings.Repeat(body+",", 299) + body + `]}`
+		_, _, err := w.CreateBatch(t.Context(), w.p, CreateBatch{Workflow: flow.ID, Body: parse(t, items)})
+		if shown := wantCode(t, err, code); len(shown.Fields) != 100 {
+			t.Errorf("%s names %d places, want 100", code, len(shown.Fields))
+		}
+	}
+}
+
+func TestGetBatchCounts(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	b := w.createBatch(flow.ID, `{"items": [{"i":0}, {"i":1}, {"i":2}, {"i":3}, {"i":4}]}`)
+	list, _ := w.entries(b, BatchEntries{})
+	tags := map[string]bool{w.getBatch(b, view).ETag: true}
+	w.run(list[0].Execution, store.RunActive)
+	w.run(list[1].Execution, store.RunParked)
+	w.run(list[2].Execution, store.RunActive)
+	w.finish(list[2].Execution, `{}`)
+	w.run(list[3].Execution, store.RunActive)
+	if err := w.engine.Cancel(t.Context(), list[3].Execution, ""); err != nil {
+		t.Fatal(err)
+	}
+	got := w.getBatch(b, view)
+	if got.Status != chargehand.BatchRunning || got.Completed != 1 || got.Failed != 1 || got.Running != 1 || got.Waiting != 1 || got.Queued != 1 {
+		t.Errorf("counts are %+v", got)
+	}
+	if got.StartedAt.IsZero() || !got.CompletedAt.IsZero() {
+		t.Errorf("times are %v and %v", got.StartedAt, got.CompletedAt)
+	}
+	tags[got.ETag] = true
+	entries, _ := w.entries(got, BatchEntries{})
+	for i, status := range []chargehand.Status{chargehand.Processing, chargehand.Processing, chargehand.Finished, chargehand.Errored, chargehand.Initial} {
+		e := entries[i]
+		if e.Status != status || e.Ended != status.Final() || e.Ended && e.DurationMs != 5 {
+			t.Errorf("entry %d is %+v, want %v", i, e, status)
+		}
+	}
+	for _, i := range []int{0, 1, 4} {
+		w.finish(list[i].Execution, `{}`)
+	}
+	got = w.getBatch(b, view)
+	tags[got.ETag] = true
+	if got.Status != chargehand.BatchCompleted || got.Completed != 4 || got.Failed != 1 || got.CompletedAt.IsZero() {
+		t.Errorf("at the end counts are %+v", got)
+	}
+	if len(tags) != 3 {
+		t.Errorf("tags of three states are %v", tags)
+	}
+}
+
+func TestGetBatchHidden(t *testing.T) {
+	w := newWorld(t)
+	flow, other := w.apply(definition("one", "1.0.0")), w.apply(definition("two", "1.0.0"))
+	b := w.createBatch(flow.ID, `{"items": [{}]}`)
+	for name, c := range map[string]struct {
+		p        *Principal
+		workflow chargehand.WorkflowID
+		id       chargehand.BatchID
+	}{
+		"unknown":                           {w.p, flow.ID, newID[chargehand.BatchID](5)},
+		"under the wrong workflow":          {w.p, other.ID, b.ID},
+		"another environment":               {w.test, flow.ID, b.ID},
+		"another account":                   {w.stranger(), flow.ID, b.ID},
+		"a workflow outside the key's list": {w.principal(chargehand.Live, PresetAll, other.ID), flow.ID, b.ID},
+	} {
+		_, err := w.GetBatch(t.Context(), c.p, c.workflow, c.id, view)
+		if shown := wantCode(t, err, chargehand.CodeBatchNotFound); shown.Detail != batchNotFound().(*chargehand.Error).Detail {
+			t.Errorf("%s: told as %q", name, shown.Detail)
+		}
+		_, _, err = w.CancelBatch(t.Context(), c.p, ChangeBatch{Workflow: c.workflow, Batch: c.id})
+		wantCode(t, err, chargehand.CodeBatchNotFound)
+	}
+}
+
+// A snapshot shows entries as they were when the counts were read.
+func TestSnapshotOfEntriesAgreesWithCounts(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	b := w.createBatch(flow.ID, `{"items": [{"i":0}, {"i":1}]}`)
+	list, _ := w.entries(b, BatchEntries{})
+	all := view
+	all.Entries = true
+	got := w.getBatch(b, all)
+	got.entries[1].left, got.entries[1].input = true, store.Payload{} // as if it had not found room
+	w.finish(list[0].Execution, `{}`)
+	w.finish(list[1].Execution, `{}`)
+	entries, next := w.entries(got, BatchEntries{})
+	if len(entries) != 2 || next != -1 {
+		t.Fatalf("entries are %+v, next %d", entries, next)
+	}
+	for i, e := range entries {
+		if e.Status != chargehand.Initial || e.Index != i || string(e.Inputs) != fmt.Sprintf(`{"i":%d}`, i) {
+			t.Errorf("entry %d is %+v, want it as it was", i, e)
+		}
+	}
+}
+
+func TestEntriesInSteps(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	const total = 2*entriesPerView + 7
+	items := make([]any, total)
+	for i := range items {
+		items[i] = map[string]any{"i": i}
+	}
+	b, _, err := w.CreateBatch(t.Context(), w.p, CreateBatch{Workflow: flow.ID, Body: map[string]any{"items": items}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, _ := w.entries(b, BatchEntries{})
+	for i := 0; i < total; i += 3 {
+		w.finish(ids[i].Execution, `{}`)
+	}
+	b = w.getBatch(b, view)
+	all, next := w.entries(b, BatchEntries{})
+	if len(all) != total || next != -1 {
+		t.Fatalf("%d entries, next %d", len(all), next)
+	}
+	for i, e := range all {
+		if e.Index != i || string(e.Inputs) != fmt.Sprintf(`{"i":%d}`, i) || (e.Status == chargehand.Finished) != (i%3 == 0) {
+			t.Fatalf("entry %d is %+v", i, e)
+		}
+	}
+	for _, q := range []BatchEntries{{Limit: 100}, {Limit: 100, Status: chargehand.Finished}, {Limit: 1, Status: chargehand.Initial}, {Limit: total}, {Limit: entriesPerView}} {
+		var seen []int
+		for from := 0; from >= 0; {
+			q.From = from
+			page, next := w.entries(b, q)
+			if len(page) > q.Limit || next >= 0 && len(page) < q.Limit {
+				t.Fatalf("%+v: %d entries, next %d", q, len(page), next)
+			}
+			for _, e := range page {
+				if q.Status != 0 && e.Status != q.Status {
+					t.Fatalf("%+v: entry %+v", q, e)
+				}
+				seen = append(seen, e.Index)
+			}
+			from = next
+		}
+		want := 0
+		for i := range total {
+			if q.Status == 0 || (q.Status == chargehand.Finished) == (i%3 == 0) {
+				if want >= len(seen) || seen[want] != i {
+					t.Fatalf("%+v: pages miss entry %d", q, i)
+				}
+				want++
+			}
+		}
+		if want != len(seen) {
+			t.Errorf("%+v: %d entries too many", q, len(seen)-want)
+		}
+	}
+	stop := errors.New("the client has gone")
+	calls := 0
+	_, err = w.Entries(t.Context(), b, BatchEntries{}, func(*BatchEntry) error { calls++; return stop })
+	if !errors.Is(err, stop) || calls != 1 {
+		t.Errorf("after an error: %v, %d calls", err, calls)
+	}
+}
+
+func TestLargeItems(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	large := strings.Repeat("y", 150<<10)
+	b := w.createBatch(flow.ID, `{"items": [{"a": "`+large+`"}, {"a": 1}, {"a": "`+large[1:]+`"}]}`)
+	for range 2 {
+		list, _ := w.entries(b, BatchEntries{})
+		if len(list) != 3 || string(list[0].Inputs) != `{"a":"`+large+`"}` || string(list[1].Inputs) != `{"a":1}` || len(list[2].Inputs) != len(list[0].Inputs)-1 {
+			t.Fatalf("large inputs come back with %d entries", len(list))
+		}
+		b = w.getBatch(b, view)
+	}
+}
+
+func TestListBatches(t *testing.T) {
+	w := newWorld(t)
+	flow, other := w.apply(definition("one", "1.0.0")), w.apply(definition("two", "1.0.0"))
+	var made []chargehand.BatchID
+	for range 5 {
+		w.pass(time.Second)
+		made = append(made, w.createBatch(flow.ID, `{"items": [{}]}`).ID)
+	}
+	w.createBatch(other.ID, `{"items": [{}]}`)
+	var seen []chargehand.BatchID
+	for after := (Cursor{}); ; {
+		page, err := w.ListBatches(t.Context(), w.p, flow.ID, 2, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range page.Data {
+			seen = append(seen, b.ID)
+		}
+		if after = page.Cursor; after.IsZero() {
+			break
+		}
+	}
+	if len(seen) != 5 {
+		t.Fatalf("pages show %d batches", len(seen))
+	}
+	for i := range seen {
+		if seen[i] != made[4-i] {
+			t.Errorf("batch %d is not in its place", i)
+		}
+	}
+	page, err := w.ListBatches(t.Context(), w.test, flow.ID, 2, Cursor{})
+	if err != nil || len(page.Data) != 0 {
+		t.Errorf("test sees %+v, %v", page, err)
+	}
+	_, err = w.ListBatches(t.Context(), w.stranger(), flow.ID, 2, Cursor{})
+	wantCode(t, err, chargehand.CodeWorkflowNotFound)
+}
+
+func TestCancelBatch(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	b := w.createBatch(flow.ID, `{"items": [{}, {}]}`)
+	change := ChangeBatch{Workflow: flow.ID, Batch: b.ID, Body: map[string]any{"reason": "wrong file"}, View: view}
+	bad := change
+	bad.Body = map[string]any{"force": true}
+	_, _, err := w.CancelBatch(t.Context(), w.p, bad)
+	wantCode(t, err, chargehand.CodeUnknownField)
+	got, _, err := w.CancelBatch(t.Context(), w.p, change)
+	if err != nil || got.Status != chargehand.BatchFailed || got.Failed != 2 || w.engine.reasons[0] != "wrong file" {
+		t.Errorf("got %+v, %v, reasons %q", got, err, w.engine.reasons)
+	}
+	if list, _ := w.entries(got, BatchEntries{}); !list[0].Ended || list[0].DurationMs != 0 {
+		t.Errorf("an item that never ran is %+v", list[0])
+	}
+	_, _, err = w.CancelBatch(t.Context(), w.p, change)
+	wantCode(t, err, chargehand.CodeStateConflict)
+}
+
+func TestWaitForBatch(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	w.engine.waiting = make(chan struct{}, 10)
+	type answer struct {
+		b   *Batch
+		err error
+	}
+	answers := make(chan answer)
+	go func() {
+		b, _, err := w.CreateBatch(context.Background(), w.p, CreateBatch{
+			Workflow: flow.ID, Body: map[string]any{"items": []any{noInput, noInput}}, View: View{Wait: time.Minute},
+		})
+		answers <- answer{b, err}
+	}()
+	<-w.engine.waiting
+	page, err := w.ListBatches(t.Context(), w.p, flow.ID, 1, Cursor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, _ := w.entries(page.Data[0], BatchEntries{})
+	w.finish(list[0].Execution, `{}`)
+	<-w.engine.waiting
+	w.finish(list[1].Execution, `{}`)
+	got := <-answers
+	if got.err != nil || got.b.Status != chargehand.BatchCompleted || got.b.Completed != 2 {
+		t.Errorf("the wait answered %+v, %v", got.b, got.err)
+	}
+}

@@ -1,0 +1,471 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+func TestSecretForm(t *testing.T) {
+	seen := map[string]bool{}
+	for range 200 {
+		for env, prefix := range map[chargehand.Environment]string{chargehand.Live: "sk_" + "live_", chargehand.Test: "sk_" + "test_"} {
+			text := newSecret(env)
+			if !strings.HasPrefix(text, prefix) || len(text) != len(prefix)+38 || !wellFormed(text) || seen[text] {
+				t.Fatalf("%q is no good key", text)
+			}
+			seen[text] = true
+		}
+	}
+}
+
+func TestChecksumFindsMistakes(t *testing.T) {
+	text := newSecret(chargehand.Live)
+	for i := range len(text) {
+		for _, c := range []byte("0aZ_-\x00\xff") {
+			if text[i] == c {
+				continue
+			}
+			if wrong := text[:i] + string(rune(c)) + text[i+1:]; wellFormed(wrong) {
+				t.Errorf("%q passes for %q", wrong, text)
+			}
+		}
+	}
+	for _, wrong := range []string{"", "sk_", text[1:], text + "0", text[:len(text)-1], strings.Repeat("0", len(text))} {
+		if wellFormed(wrong) {
+			t.Errorf("%q passes", wrong)
+		}
+	}
+}
+
+func (w *world) issue(r IssueKey) string {
+	w.t.Helper()
+	secret, err := Issue(w.t.Context(), w.rows, []byte(strings.Repeat("p", 32)), w.now(), r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return secret
+}
+
+func (w *world) authenticate(secret string) *Principal {
+	w.t.Helper()
+	p, err := w.Authenticate(w.t.Context(), secret)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return p
+}
+
+func TestAuthenticate(t *testing.T) {
+	w := newWorld(t)
+	secret := w.issue(IssueKey{Name: "ci", Environment: chargehand.Test, Scopes: PresetObserve, ExpiresAt: epoch.Add(time.Hour)})
+	p := w.authenticate(secret)
+	if p.AccountNo != w.account.No || p.Account != w.account.ID || p.Environment != chargehand.Test || p.Scopes != PresetObserve || p.Workflows != nil || p.KeyNo == 0 {
+		t.Errorf("principal is %+v", p)
+	}
+	if def := w.authenticate(w.issue(IssueKey{})); def.Environment != chargehand.Live || def.Scopes != PresetRun {
+		t.Errorf("the default key is %+v", def)
+	}
+	for name, c := range map[string]struct {
+		key  string
+		code chargehand.Code
+	}{
+		"no key":            {"", chargehand.CodeMissingAPIKey},
+		"not a key":         {"hello", chargehand.CodeInvalidAPIKey},
+		"a mistyped key":    {secret[:len(secret)-1] + "!", chargehand.CodeInvalidAPIKey},
+		"an unknown key":    {newSecret(chargehand.Live), chargehand.CodeInvalidAPIKey},
+		"a very long one":   {strings.Repeat("x", 1<<20), chargehand.CodeInvalidAPIKey},
+		"another case":      {strings.ToUpper(secret), chargehand.CodeInvalidAPIKey},
+		"a space behind it": {secret + " ", chargehand.CodeInvalidAPIKey},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := w.Authenticate(t.Context(), c.key)
+			wantCode(t, err, c.code)
+		})
+	}
+	t.Run("an expired key, although it is cached", func(t *testing.T) {
+		w.pass(time.Hour - time.Millisecond)
+		w.authenticate(secret)
+		w.pass(time.Millisecond)
+		_, err := w.Authenticate(t.Context(), secret)
+		wantCode(t, err, chargehand.CodeExpiredAPIKey)
+	})
+	t.Run("without storage", func(t *testing.T) {
+		w.pass(time.Second)
+		w.db.broken.Store(true)
+		_, err := w.Authenticate(t.Context(), secret)
+		wantCode(t, err, chargehand.CodeUnavailable)
+	})
+}
+
+func TestMistypedKeyCostsNoQuery(t *testing.T) {
+	w := newWorld(t)
+	secret := w.issue(IssueKey{})
+	views := w.db.views.Load()
+	_, err := w.Authenticate(t.Context(), secret[:20]+"x"+secret[21:])
+	if secret[20] == 'x' {
+		_, err = w.Authenticate(t.Context(), secret[:20]+"y"+secret[21:])
+	}
+	wantCode(t, err, chargehand.CodeInvalidAPIKey)
+	if n := w.db.views.Load() - views; n != 0 {
+		t.Errorf("it cost %d queries", n)
+	}
+}
+
+func TestHotKeyCostsNoQuery(t *testing.T) {
+	w := newWorld(t)
+	secret := w.issue(IssueKey{})
+	first := w.authenticate(secret)
+	views := w.db.views.Load()
+	for range 100 {
+		w.pass(time.Millisecond)
+		if w.authenticate(secret) != first {
+			t.Fatal("the principal changes")
+		}
+	}
+	if n := w.db.views.Load() - views; n != 0 {
+		t.Errorf("100 requests in 100 ms cost %d queries", n)
+	}
+	for range 100 {
+		w.pass(100 * time.Millisecond)
+		w.authenticate(secret)
+	}
+	if n := w.db.views.Load() - views; n < 10 || n > 25 {
+		t.Errorf("100 requests in 10 s cost %d queries, want about one or two a second", n)
+	}
+}
+
+// A new or revoked key counts within one second everywhere.
+func TestRevokedKeyCountsWithinASecond(t *testing.T) {
+	w := newWorld(t)
+	here, elsewhere := w.issue(IssueKey{}), w.issue(IssueKey{})
+	p, q := w.authenticate(here), w.authenticate(elsewhere)
+	if err := w.RevokeKey(t.Context(), w.p, p.Key); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.Authenticate(t.Context(), here)
+	wantCode(t, err, chargehand.CodeInvalidAPIKey) // at once in this process
+	if err := w.rows.Update(t.Context(), func(tx *store.Tx) error { return tx.RevokeKey(q.KeyNo, 1) }); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(time.Second)
+	_, err = w.Authenticate(t.Context(), elsewhere)
+	wantCode(t, err, chargehand.CodeInvalidAPIKey)
+}
+
+func TestCreateKey(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	w.p.Key = newID[chargehand.KeyID](77)
+	body := fmt.Sprintf(`{"name": " build server ", "environment": "live", "scopes": ["executions:read", "admin"], "workflows": ["%s", "%s"],
+		"expires_at": "2026-03-02T13:00:00.5+01:00", "rate_limit": 50}`, flow.ID, strings.ToUpper(flow.ID.String()))
+	made, _, err := w.CreateKey(t.Context(), w.p, CreateKey{Body: parse(t, body)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Name != "build server" || made.Environment != chargehand.Live || made.Scopes != ScopeExecutionsRead|ScopeAdmin ||
+		!slices.Equal(made.Workflows, []chargehand.WorkflowID{flow.ID}) || made.RatePerSecond != 50 || made.CreatedBy != w.p.Key ||
+		!made.ExpiresAt.Equal(time.Date(2026, 3, 2, 12, 0, 0, 500e6, time.UTC)) || !made.CreatedAt.Equal(epoch) || !made.LastUsedAt.IsZero() {
+		t.Errorf("the key is %+v", made)
+	}
+	if !strings.HasPrefix(made.Secret, made.Prefix) || !strings.HasSuffix(made.Secret, made.LastFour) || len(made.LastFour) != 4 {
+		t.Errorf("the key shows %s…%s of its secret", made.Prefix, made.LastFour)
+	}
+	p := w.authenticate(made.Secret)
+	if p.Scopes != made.Scopes || !p.Sees(flow.ID) || p.Sees(newID[chargehand.WorkflowID](1)) || p.RatePerSecond != 50 || p.Key != made.ID {
+		t.Errorf("the principal is %+v", p)
+	}
+	got, err := w.GetKey(t.Context(), w.p, made.ID)
+	if err != nil || got.Secret != "" || got.Name != "build server" || !got.LastUsedAt.Equal(epoch) {
+		t.Errorf("it is read as %+v, %v", got, err)
+	}
+	def, _, err := w.CreateKey(t.Context(), w.test, CreateKey{Body: map[string]any{"name": "x"}})
+	if err != nil || def.Scopes != PresetRun || def.Environment != chargehand.Test || def.Workflows != nil || def.RatePerSecond != 0 || !def.ExpiresAt.IsZero() {
+		t.Errorf("the default is %+v, %v", def, err)
+	}
+	preset, _, err := w.CreateKey(t.Context(), w.p, CreateKey{Body: map[string]any{"name": "x", "preset": "operate", "rate_limit": 0, "expires_at": nil}})
+	if err != nil || preset.Scopes != PresetOperate || preset.RatePerSecond >= 0 {
+		t.Errorf("the preset is %+v, %v", preset, err)
+	}
+}
+
+func TestCreateKeyRefuses(t *testing.T) {
+	w := newWorld(t)
+	flow, other := w.apply(definition("one", "1.0.0")), w.apply(definition("two", "1.0.0"))
+	admin := w.principal(chargehand.Live, ScopeAdmin|ScopeExecutionsRead, flow.ID)
+	for _, c := range []struct {
+		name, body string
+		code       chargehand.Code
+		pointers   []string
+	}{
+		{"no body", `{}`, chargehand.CodeInvalidBody, []string{"/name"}},
+		{"an empty name", `{"name": "  "}`, chargehand.CodeInvalidBody, []string{"/name"}},
+		{"a long name", `{"name": "` + strings.Repeat("x", 201) + `"}`, chargehand.CodeInvalidBody, []string{"/name"}},
+		{"everything of the wrong type", `{"name": 1, "environment": 2, "scopes": 3, "workflows": 4, "expires_at": 5, "rate_limit": "6"}`,
+			chargehand.CodeInvalidBody, []string{"/environment", "/name", "/scopes", "/workflows", "/expires_at", "/rate_limit"}},
+		{"unknown scopes", `{"name": "x", "scopes": ["admin", "root", 1]}`, chargehand.CodeInvalidBody, []string{"/scopes/2", "/scopes/1", "/scopes/2"}},
+		{"no scopes", `{"name": "x", "scopes": []}`, chargehand.CodeInvalidBody, []string{"/scopes"}},
+		{"an unknown preset", `{"name": "x", "preset": "root"}`, chargehand.CodeInvalidBody, []string{"/preset"}},
+		{"preset and scopes", `{"name": "x", "preset": "run", "scopes": ["admin"]}`, chargehand.CodeInvalidBody, []string{"/preset"}},
+		{"an unknown environment", `{"name": "x", "environment": "prod", "scopes": ["admin"]}`, chargehand.CodeInvalidBody, []string{"/environment"}},
+		{"a past expiry", `{"name": "x", "scopes": ["admin"], "expires_at": "2026-03-01T12:00:00Z"}`, chargehand.CodeInvalidBody, []string{"/expires_at"}},
+		{"an expiry that is no time", `{"name": "x", "scopes": ["admin"], "expires_at": "tomorrow"}`, chargehand.CodeInvalidBody, []string{"/expires_at"}},
+		{"an expiry before 1970", `{"name": "x", "scopes": ["admin"], "expires_at": "1900-03-01T12:00:00Z"}`, chargehand.CodeInvalidBody, []string{"/expires_at"}},
+		{"a rate below 0", `{"name": "x", "scopes": ["admin"], "rate_limit": -1}`, chargehand.CodeInvalidBody, []string{"/rate_limit"}},
+		{"half a rate", `{"name": "x", "scopes": ["admin"], "rate_limit": 0.5}`, chargehand.CodeInvalidBody, []string{"/rate_limit"}},
+		{"no workflows", `{"name": "x", "scopes": ["admin"], "workflows": []}`, chargehand.CodeInvalidBody, []string{"/workflows"}},
+		{"a workflow that is no id", `{"name": "x", "scopes": ["admin"], "workflows": ["one"]}`, chargehand.CodeInvalidBody, []string{"/workflows/0"}},
+		{"an unknown field", `{"name": "x", "scope": "admin"}`, chargehand.CodeUnknownField, []string{"/scope"}},
+		{"more than its own scopes", `{"name": "x"}`, chargehand.CodeInsufficientScope, nil},
+		{"another environment", `{"name": "x", "scopes": ["admin"], "environment": "test"}`, chargehand.CodeInsufficientScope, nil},
+		{"all workflows of a limited key", `{"name": "x", "scopes": ["admin"], "workflows": null}`, chargehand.CodeInsufficientScope, nil},
+		{"a workflow outside its list", `{"name": "x", "scopes": ["admin"], "workflows": ["` + other.ID.String() + `"]}`, chargehand.CodeWorkflowNotFound, nil},
+		{"a workflow that does not exist", `{"name": "x", "scopes": ["admin"], "workflows": ["` + newID[chargehand.WorkflowID](4).String() + `"]}`, chargehand.CodeWorkflowNotFound, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, _, err := w.CreateKey(t.Context(), admin, CreateKey{Body: parse(t, c.body)})
+			wantPointers(t, wantCode(t, err, c.code), c.pointers...)
+		})
+	}
+	made, _, err := w.CreateKey(t.Context(), admin, CreateKey{Body: parse(t, `{"name": "x", "scopes": ["admin"]}`)})
+	if err != nil || !slices.Equal(made.Workflows, admin.Workflows) {
+		t.Errorf("a limited key makes %+v, %v, want one with its own list", made, err)
+	}
+}
+
+func TestListKeys(t *testing.T) {
+	w := newWorld(t)
+	var made []chargehand.KeyID
+	for range 5 {
+		w.pass(time.Second)
+		k, _, err := w.CreateKey(t.Context(), w.p, CreateKey{Body: map[string]any{"name": "x"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, k.ID)
+	}
+	w.issue(IssueKey{Environment: chargehand.Test})
+	if err := w.RevokeKey(t.Context(), w.p, made[2]); err != nil {
+		t.Fatal(err)
+	}
+	var seen []chargehand.KeyID
+	for after := (Cursor{}); ; {
+		page, err := w.ListKeys(t.Context(), w.p, 2, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range page.Data {
+			seen = append(seen, k.ID)
+			if k.Secret != "" {
+				t.Error("a list shows a secret")
+			}
+		}
+		if after = page.Cursor; after.IsZero() {
+			break
+		}
+	}
+	if want := []chargehand.KeyID{made[4], made[3], made[1], made[0]}; !slices.Equal(seen, want) {
+		t.Errorf("keys are %v, want %v", seen, want)
+	}
+}
+
+func TestKeysAreHidden(t *testing.T) {
+	w := newWorld(t)
+	k, _, err := w.CreateKey(t.Context(), w.p, CreateKey{Body: map[string]any{"name": "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*Principal{w.test, w.stranger()} {
+		_, err := w.GetKey(t.Context(), p, k.ID)
+		wantCode(t, err, chargehand.CodeKeyNotFound)
+		_, err = w.PatchKey(t.Context(), p, k.ID, map[string]any{"name": "y"})
+		wantCode(t, err, chargehand.CodeKeyNotFound)
+		wantCode(t, w.RevokeKey(t.Context(), p, k.ID), chargehand.CodeKeyNotFound)
+	}
+	if err := w.RevokeKey(t.Context(), w.p, k.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.GetKey(t.Context(), w.p, k.ID)
+	wantCode(t, err, chargehand.CodeKeyNotFound)
+	_, err = w.PatchKey(t.Context(), w.p, k.ID, map[string]any{"name": "y"})
+	wantCode(t, err, chargehand.CodeKeyNotFound)
+	wantCode(t, w.RevokeKey(t.Context(), w.p, k.ID), chargehand.CodeKeyNotFound)
+}
+
+func TestPatchKey(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	k, _, err := w.CreateKey(t.Context(), w.p, CreateKey{Body: map[string]any{"name": "x", "preset": "all", "rate_limit": 5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.authenticate(k.Secret)
+	patch := func(p *Principal, body string) (*Key, error) { return w.PatchKey(t.Context(), p, k.ID, parse(t, body)) }
+	got, err := patch(w.p, `{"name": "y", "expires_at": "2027-01-01T00:00:00Z"}`)
+	if err != nil || got.Name != "y" || got.Scopes != PresetAll || got.RatePerSecond != 5 || got.ExpiresAt.IsZero() || got.Secret != "" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	got, err = patch(w.p, `{"scopes": ["admin"], "workflows": ["`+flow.ID.String()+`"], "rate_limit": null, "expires_at": null}`)
+	if err != nil || got.Name != "y" || got.Scopes != ScopeAdmin || len(got.Workflows) != 1 || got.RatePerSecond != 0 || !got.ExpiresAt.IsZero() {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if p := w.authenticate(k.Secret); p.Scopes != ScopeAdmin || !p.Sees(flow.ID) || len(p.Workflows) != 1 {
+		t.Errorf("the change does not count at once: %+v", p)
+	}
+	weak := w.principal(chargehand.Live, ScopeAdmin, flow.ID)
+	for body, code := range map[string]chargehand.Code{
+		`{"preset": "run"}`:       chargehand.CodeInsufficientScope,
+		`{"workflows": null}`:     chargehand.CodeInsufficientScope,
+		`{"name": ""}`:            chargehand.CodeInvalidBody,
+		`{"environment": "test"}`: chargehand.CodeUnknownField,
+		`{"workflows": ["` + newID[chargehand.WorkflowID](4).String() + `"]}`: chargehand.CodeWorkflowNotFound,
+	} {
+		_, err := patch(weak, body)
+		wantCode(t, err, code)
+	}
+	if got, err := patch(weak, `{"name": "z"}`); err != nil || got.Name != "z" {
+		t.Errorf("a weaker key may change the name: %+v, %v", got, err)
+	}
+}
+
+func TestLastUseIsWrittenInBulk(t *testing.T) {
+	w := newWorld(t)
+	secrets := []string{w.issue(IssueKey{}), w.issue(IssueKey{}), w.issue(IssueKey{})}
+	updates := w.db.updates.Load()
+	for range 10 {
+		for _, secret := range secrets[:2] {
+			w.pass(time.Second)
+			w.authenticate(secret)
+		}
+	}
+	if n := w.db.updates.Load() - updates; n != 0 {
+		t.Errorf("requests wrote %d times", n)
+	}
+	for range 2 {
+		if err := w.writeUses(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := w.db.updates.Load() - updates; n != 1 {
+		t.Errorf("two keys were written in %d transactions, want 1", n)
+	}
+	page, err := w.ListKeys(t.Context(), w.p, 10, Cursor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := 0
+	for _, k := range page.Data {
+		if !k.LastUsedAt.IsZero() {
+			used++
+		}
+	}
+	var row store.Key
+	err = w.rows.View(t.Context(), func(r *store.Reader) (err error) {
+		row, err = r.KeyByHash(digestOf(w, secrets[1]))
+		return err
+	})
+	if used != 2 || err != nil || row.LastUsedMs != w.nowMs() {
+		t.Errorf("%d keys were used, the last at %d, %v", used, row.LastUsedMs, err)
+	}
+}
+
+func digestOf(w *world, secret string) []byte {
+	digest := w.pepper.digest(secret)
+	return digest[:]
+}
+
+func TestRunWritesLastUseBeforeItReturns(t *testing.T) {
+	w := newWorld(t)
+	p := w.authenticate(w.issue(IssueKey{}))
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { w.Run(ctx); close(done) }()
+	stop()
+	<-done
+	var row store.Key
+	err := w.rows.View(t.Context(), func(r *store.Reader) (err error) {
+		row, err = r.KeyByID(p.AccountNo, p.Environment, p.Key)
+		return err
+	})
+	if err != nil || row.LastUsedMs != w.nowMs() {
+		t.Errorf("last use is %d, %v", row.LastUsedMs, err)
+	}
+}
+
+func TestIssueRefuses(t *testing.T) {
+	w := newWorld(t)
+	for _, r := range []IssueKey{{ExpiresAt: epoch}, {Name: strings.Repeat("x", 201)}} {
+		_, err := Issue(t.Context(), w.rows, make([]byte, 32), epoch, r)
+		wantCode(t, err, chargehand.CodeInvalidParameter)
+	}
+}
+
+func TestScopes(t *testing.T) {
+	all := []string{"workflows:read", "workflows:write", "executions:create", "executions:read", "executions:manage",
+		"tasks:read", "tasks:respond", "files:write", "events:write", "admin"}
+	if !slices.Equal(PresetAll.Names(), all) {
+		t.Errorf("all is %q", PresetAll.Names())
+	}
+	for i, name := range all {
+		scope, ok := ParseScope(name)
+		if !ok || scope != 1<<i || !slices.Equal(scope.Names(), []string{name}) {
+			t.Errorf("%s is %b", name, scope)
+		}
+	}
+	if _, ok := ParseScope("root"); ok {
+		t.Error("root is a scope")
+	}
+	for name, want := range map[string]string{
+		"run":     "workflows:read executions:create executions:read",
+		"observe": "workflows:read executions:read tasks:read",
+		"operate": "workflows:read executions:create executions:read executions:manage tasks:read tasks:respond files:write events:write",
+		"deploy":  "workflows:read workflows:write",
+		"all":     strings.Join(all, " "),
+	} {
+		if scopes, ok := ParsePreset(name); !ok || strings.Join(scopes.Names(), " ") != want {
+			t.Errorf("preset %s is %v", name, scopes.Names())
+		}
+	}
+	if _, ok := ParsePreset("root"); ok {
+		t.Error("root is a preset")
+	}
+}
+
+func TestRequire(t *testing.T) {
+	p := &Principal{Scopes: PresetObserve}
+	if err := Require(p, ScopeExecutionsRead|ScopeTasksRead); err != nil {
+		t.Error(err)
+	}
+	shown := wantCode(t, Require(p, ScopeExecutionsRead|ScopeAdmin|ScopeFilesWrite), chargehand.CodeInsufficientScope)
+	if !strings.Contains(shown.Detail, "files:write, admin") || strings.Contains(shown.Detail, "executions:read") {
+		t.Errorf("detail is %q, want what is missing", shown.Detail)
+	}
+}
+
+func TestAuthenticateFromManyGoroutines(t *testing.T) {
+	w := newWorld(t)
+	secrets := []string{w.issue(IssueKey{}), w.issue(IssueKey{Environment: chargehand.Test})}
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			for range 200 {
+				w.pass(5 * time.Millisecond)
+				p, err := w.Authenticate(t.Context(), secrets[i%2])
+				if err != nil || (p.Environment == chargehand.Test) != (i%2 == 1) {
+					t.Errorf("got %+v, %v", p, err)
+				}
+				if i == 0 {
+					w.keys.clear()
+				}
+			}
+		})
+	}
+	group.Wait()
+}
