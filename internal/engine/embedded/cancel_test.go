@@ -1,0 +1,199 @@
+package embedded
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+func TestCancelInEveryState(t *testing.T) {
+	block := "- a: { call: http, with: { method: get, endpoint: http://x/block/never } }"
+	wait := "- a: { wait: { seconds: 10 } }\n- b: { call: http, with: { method: get, endpoint: http://x/echo/one } }"
+	retry := `
+- a:
+    try:
+      - b: { call: http, with: { method: get, endpoint: http://x/fail/9 } }
+    catch:
+      retry: { delay: { hours: 1 }, limit: { attempt: { count: 5 } } }`
+	tests := map[string]struct {
+		run     store.Run
+		prepare func(w *world) store.Execution
+		started bool
+	}{
+		"queued": {run: store.RunQueued, prepare: func(w *world) store.Execution {
+			w.run(w.define(block), `{}`)
+			return w.run(w.define(block), `{}`)
+		}},
+		"running a call": {run: store.RunActive, started: true, prepare: func(w *world) store.Execution {
+			return w.run(w.define(block), `{}`)
+		}},
+		"in a retry delay": {run: store.RunActive, started: true, prepare: func(w *world) store.Execution {
+			return w.run(w.define(retry), `{}`)
+		}},
+		"waiting": {run: store.RunParked, started: true, prepare: func(w *world) store.Execution {
+			return w.run(w.define(wait), `{}`)
+		}},
+		"woken without a slot": {run: store.RunReady, started: true, prepare: func(w *world) store.Execution {
+			row := w.run(w.define(wait), `{}`)
+			w.run(w.define(block), `{}`)
+			time.Sleep(time.Minute)
+			return row
+		}},
+		"after a restart": {run: store.RunActive, started: true, prepare: func(w *world) store.Execution {
+			row := w.run(w.define(block), `{}`)
+			synctest.Wait()
+			w.kill()
+			w.start()
+			return row
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.limits.AccountSlots = 1
+				w.start()
+				defer func() { w.kill() }()
+				row := test.prepare(w)
+				synctest.Wait()
+				if got := w.read(row.No).Run; got != test.run {
+					t.Fatalf("run state %v, want %v", got, test.run)
+				}
+				changed, stop := w.engine.Watch(row.ID)
+				defer stop()
+				if err := w.engine.Cancel(t.Context(), row.ID, "because"); err != nil {
+					t.Fatal(err)
+				}
+				read := w.read(row.No)
+				if read.Status != chargehand.Errored || read.Phase != chargehand.Cancelled || read.Run != store.RunEnded ||
+					read.FinishedMs == 0 || (read.StartedMs != 0) != test.started {
+					t.Fatalf("%+v", read)
+				}
+				var o store.Outcome
+				w.view(func(r *store.Reader) (err error) {
+					o, err = r.Outcome(row.No)
+					return err
+				})
+				f, err := engine.DecodeFault(o.Fault)
+				if err != nil || f.Code != "cancelled" || f.Detail != "because" || f.Origin != "workflow" {
+					t.Fatalf("%+v %v", f, err)
+				}
+				synctest.Wait()
+				if !closed(changed) {
+					t.Fatal("nobody was told")
+				}
+				if err := w.engine.Cancel(t.Context(), row.ID, ""); !errors.Is(err, engine.ErrFinal) {
+					t.Fatalf("again: %v", err)
+				}
+				time.Sleep(2 * time.Hour)
+				if again := w.read(row.No); !sameEnd(again, read) {
+					t.Fatalf("the end has changed: %+v", again)
+				}
+				held := 0
+				w.view(func(r *store.Reader) error {
+					n, err := r.CountOwed()
+					held = int(n[store.RunActive])
+					return err
+				})
+				w.idle(held)
+			})
+		})
+	}
+}
+
+func TestCancelOfNobody(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.stop()
+	if err := w.engine.Cancel(t.Context(), chargehand.ExecutionID{5}, ""); !errors.Is(err, store.ErrNotFound) {
+		t.Fatal(err)
+	}
+	row := w.run(w.define("- a: { set: { x: 1 } }"), `{}`)
+	if err := w.engine.Cancel(t.Context(), row.ID, ""); !errors.Is(err, engine.ErrFinal) {
+		t.Fatal(err)
+	}
+}
+
+// TestRaces lets completion, timeout and cancellation come at once. Whoever wins: there is
+// one end, the answer of Cancel agrees with it, and it never changes.
+func TestRaces(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer func() { w.stop() }()
+	rev := w.define(`
+- a:
+    call: http
+    with: { method: get, endpoint: http://x/block/gate }
+    timeout: { after: { milliseconds: 30 } }`)
+	gate := w.outside.gate("gate")
+	const n = 60
+	var rows []store.Execution
+	for range n {
+		rows = append(rows, w.run(rev, `{}`))
+	}
+	time.AfterFunc(30*time.Millisecond, func() { close(gate) })
+	var all sync.WaitGroup
+	cancelled := make([]error, n)
+	for i, row := range rows {
+		all.Go(func() {
+			<-gate
+			cancelled[i] = w.engine.Cancel(t.Context(), row.ID, "")
+		})
+	}
+	all.Wait()
+	ends := map[string]int{}
+	for i, row := range rows {
+		row = w.final(row)
+		rows[i] = row
+		got := w.result(row.No)
+		ends[got]++
+		switch {
+		case cancelled[i] == nil && got != "fault cancelled":
+			t.Errorf("cancelled, but it ended as %s", got)
+		case cancelled[i] != nil && !errors.Is(cancelled[i], engine.ErrFinal):
+			t.Error(cancelled[i])
+		case cancelled[i] != nil && got == "fault cancelled":
+			t.Error("not cancelled, but it says so")
+		}
+	}
+	t.Log(ends)
+	w.idle(0)
+	w.kill()
+	w.start()
+	for _, row := range rows {
+		if again := w.read(row.No); !sameEnd(again, row) {
+			t.Errorf("the end has changed: %+v, was %+v", again, row)
+		}
+	}
+}
+
+// TestCancelManyAtOnce cancels one execution from many sides: one of them has done it.
+func TestCancelManyAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.stop()
+	row := w.run(w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }"), `{}`)
+	var all sync.WaitGroup
+	errs := make([]error, 20)
+	for i := range errs {
+		all.Go(func() { errs[i] = w.engine.Cancel(t.Context(), row.ID, "") })
+	}
+	all.Wait()
+	done := 0
+	for _, err := range errs {
+		if err == nil {
+			done++
+		} else if !errors.Is(err, engine.ErrFinal) {
+			t.Fatal(err)
+		}
+	}
+	if done != 1 {
+		t.Fatalf("%d have done it", done)
+	}
+}
