@@ -41,7 +41,7 @@ func linkExpiry(now time.Time) time.Time {
 // Codes: file_not_found (also: wrong signature), result_expired (the link is too old).
 func (s *Service) OpenLink(ctx context.Context, l Link) (*File, io.ReadSeekCloser, error) {
 	expires, err := strconv.ParseInt(l.Expires, 10, 64)
-	if err != nil {
+	if err != nil || strconv.FormatInt(expires, 10) != l.Expires {
 		return nil, nil, fileNotFound()
 	}
 	// The address does not tell kind and environment, but the signature covers them.

@@ -97,7 +97,7 @@ func (l *limiter) sweep(now time.Time) {
 // Codes: rate_limited (with RetryAfter).
 func (s *Service) Allow(p *Principal) (Rate, error) {
 	perS := s.limits.RatePerSecond
-	if p.RatePerSecond > 0 {
+	if p.RatePerSecond != 0 {
 		perS = p.RatePerSecond
 	}
 	if perS < 0 {

@@ -1,0 +1,53 @@
+package service
+
+import (
+	"reflect"
+	"testing"
+	"time"
+)
+
+func TestLimitsAreAllTold(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.Limits.Rooms = []Limit{{"processes", 8, "Processes at once."}} })
+	list := w.Limits().List()
+	want := map[string]int64{
+		"body_bytes": 1 << 20, "batch_body_bytes": 32 << 20, "definition_bytes": 1 << 20, "upload_bytes": 1 << 30, "json_depth": 64,
+		"batch_items": 10_000, "batch_concurrency": 100, "page_items": 100, "wait_seconds": 60, "requests_per_second": 1000,
+		"idempotency_key_bytes": 255, "idempotency_seconds": 86400, "link_seconds": 3600, "payload_inline_bytes": 128 << 10, "processes": 8,
+	}
+	for _, l := range list {
+		if value, ok := want[l.Name]; !ok || value != l.Value || l.Description == "" {
+			t.Errorf("%+v is told, want %d", l, value)
+		}
+		delete(want, l.Name)
+	}
+	if len(want) != 0 {
+		t.Errorf("%v are not told", want)
+	}
+	// Whoever adds a bound tells it: one entry per field, and four that are no fields.
+	if fields := reflect.TypeFor[Limits]().NumField() - 1; len(list) != fields+4 {
+		t.Errorf("%d bounds are told of %d fields", len(list), fields)
+	}
+}
+
+func TestLimitsKeepWhatIsSet(t *testing.T) {
+	set := Limits{
+		BodyBytes: 1, BatchBodyBytes: 2, DefinitionBytes: 3, UploadBytes: 4, JSONDepth: 5, BatchItems: 6, Concurrency: 7,
+		Wait: 8 * time.Second, RatePerSecond: -1, InlinePayloadBytes: 9, IdempotencyKeyBytes: 10,
+	}
+	if got := set.WithDefaults(); !reflect.DeepEqual(got, set) {
+		t.Errorf("%+v became %+v", set, got)
+	}
+}
+
+func TestNewPanicsWithoutItsParts(t *testing.T) {
+	for name, c := range map[string]Config{"nothing": {}, "short keys": {Store: newWorld(t).rows, Engine: &fakeEngine{}, Plans: &Plans{}}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("with %s it is made", name)
+				}
+			}()
+			New(c)
+		}()
+	}
+}

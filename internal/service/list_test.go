@@ -1,0 +1,131 @@
+package service
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+)
+
+// pages reads a list of executions to its end.
+func (w *world) pages(p *Principal, q ListExecutions) (ids []chargehand.ExecutionID) {
+	w.t.Helper()
+	for {
+		page, err := w.ListExecutions(w.t.Context(), p, q)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if len(page.Data) > q.Limit || !page.Cursor.IsZero() && len(page.Data) != q.Limit {
+			w.t.Fatalf("a page of %d with limit %d", len(page.Data), q.Limit)
+		}
+		for _, e := range page.Data {
+			ids = append(ids, e.ID)
+		}
+		if q.After = page.Cursor; q.After.IsZero() {
+			return ids
+		}
+	}
+}
+
+func TestListExecutions(t *testing.T) {
+	w := newWorld(t)
+	one, two, three := w.apply(definition("one", "1.0.0")), w.apply(definition("two", "1.0.0")), w.apply(definition("three", "1.0.0"))
+	var all, ofOne, finished, ofOneOrTwo []chargehand.ExecutionID
+	var times []time.Time
+	for i := range 12 {
+		w.pass(time.Second)
+		flow := []*AppliedWorkflow{one, two, three}[i%3]
+		e := w.create(flow.ID, noInput)
+		times = append(times, e.CreatedAt)
+		all = append([]chargehand.ExecutionID{e.ID}, all...)
+		if i%3 == 0 {
+			ofOne = append([]chargehand.ExecutionID{e.ID}, ofOne...)
+		}
+		if i%3 != 2 {
+			ofOneOrTwo = append([]chargehand.ExecutionID{e.ID}, ofOneOrTwo...)
+		}
+		if i%4 == 0 {
+			w.finish(e.ID, `{"large":"output"}`)
+			finished = append([]chargehand.ExecutionID{e.ID}, finished...)
+		}
+	}
+	w.createAs(w.test, one.ID, noInput)
+	for _, c := range []struct {
+		name string
+		p    *Principal
+		q    ListExecutions
+		want []chargehand.ExecutionID
+	}{
+		{"all", w.p, ListExecutions{}, all},
+		{"of a workflow", w.p, ListExecutions{Workflow: one.ID}, ofOne},
+		{"with a status", w.p, ListExecutions{Status: chargehand.Finished}, finished},
+		{"of a workflow with a status", w.p, ListExecutions{Workflow: one.ID, Status: chargehand.Finished}, []chargehand.ExecutionID{all[11]}},
+		{"after a time", w.p, ListExecutions{CreatedAfter: times[8]}, all[:3]},
+		{"before a time", w.p, ListExecutions{CreatedBefore: times[3]}, all[9:]},
+		{"within a span", w.p, ListExecutions{CreatedAfter: times[3], CreatedBefore: times[6]}, all[6:8]},
+		{"before a microsecond later", w.p, ListExecutions{CreatedBefore: times[3].Add(time.Microsecond)}, all[8:]},
+		{"before 1970", w.p, ListExecutions{CreatedBefore: time.Unix(-1, 0)}, nil},
+		{"after a time before 1970", w.p, ListExecutions{CreatedAfter: time.Unix(-1, 0)}, all},
+		{"of a key with a list", w.principal(chargehand.Live, PresetAll, one.ID, two.ID, newID[chargehand.WorkflowID](1)), ListExecutions{}, ofOneOrTwo},
+		{"of a stranger", w.stranger(), ListExecutions{}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, limit := range []int{1, 3, 100} {
+				c.q.Limit = limit
+				if got := w.pages(c.p, c.q); !slices.Equal(got, c.want) {
+					t.Errorf("limit %d: got %d executions %v, want %d", limit, len(got), got, len(c.want))
+				}
+			}
+		})
+	}
+	page, err := w.ListExecutions(t.Context(), w.p, ListExecutions{Limit: 1, Status: chargehand.Finished, View: view})
+	if err != nil || page.Data[0].Output != nil || len(page.Data[0].Results) != 1 || page.Data[0].WorkflowVersion != "1.0.0" || page.Data[0].Workflow != three.ID {
+		t.Errorf("an entry is %+v, %v", page.Data[0], err)
+	}
+	_, err = w.ListExecutions(t.Context(), w.stranger(), ListExecutions{Workflow: one.ID, Limit: 1})
+	wantCode(t, err, chargehand.CodeWorkflowNotFound)
+	_, err = w.ListExecutions(t.Context(), w.principal(chargehand.Live, PresetAll, two.ID), ListExecutions{Workflow: one.ID, Limit: 1})
+	wantCode(t, err, chargehand.CodeWorkflowNotFound)
+}
+
+func TestListExecutionsOfABatch(t *testing.T) {
+	w := newWorld(t)
+	flow, other := w.apply(definition("one", "1.0.0")), w.apply(definition("two", "1.0.0"))
+	w.create(flow.ID, noInput)
+	b := w.createBatch(flow.ID, `{"items": [{}, {}, {}, {}, {}]}`)
+	entries, _ := w.entries(b, BatchEntries{})
+	var want []chargehand.ExecutionID
+	for _, e := range entries {
+		want = append([]chargehand.ExecutionID{e.Execution}, want...)
+	}
+	w.finish(want[1], `{}`)
+	for _, limit := range []int{1, 2, 5, 6} {
+		for _, workflow := range []chargehand.WorkflowID{{}, flow.ID} {
+			if got := w.pages(w.p, ListExecutions{Workflow: workflow, Batch: b.ID, Limit: limit}); !slices.Equal(got, want) {
+				t.Errorf("limit %d: got %v, want %v", limit, got, want)
+			}
+		}
+	}
+	if got := w.pages(w.p, ListExecutions{Batch: b.ID, Status: chargehand.Finished, Limit: 2}); !slices.Equal(got, want[1:2]) {
+		t.Errorf("finished ones are %v", got)
+	}
+	for name, c := range map[string]struct {
+		p *Principal
+		q ListExecutions
+	}{
+		"under another workflow":     {w.p, ListExecutions{Workflow: other.ID, Batch: b.ID}},
+		"an unknown batch":           {w.p, ListExecutions{Batch: newID[chargehand.BatchID](1)}},
+		"in another environment":     {w.test, ListExecutions{Batch: b.ID}},
+		"of a key that is limited":   {w.principal(chargehand.Live, PresetAll, other.ID), ListExecutions{Batch: b.ID}},
+		"of a stranger":              {w.stranger(), ListExecutions{Batch: b.ID}},
+		"with a status nobody has":   {w.p, ListExecutions{Batch: b.ID, Status: chargehand.HumanInTheLoop}},
+		"made after the batch":       {w.p, ListExecutions{Batch: b.ID, CreatedAfter: epoch}},
+		"made before the first time": {w.p, ListExecutions{Batch: b.ID, CreatedBefore: epoch}},
+	} {
+		c.q.Limit = 10
+		if got := w.pages(c.p, c.q); len(got) != 0 {
+			t.Errorf("%s there are %v", name, got)
+		}
+	}
+}
