@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,7 +26,8 @@ type conn struct {
 	c          *driver.Conn
 	ctx        context.Context // of a View; nil: rows are never cut off
 	statements map[string]*statement
-	bad        bool // an error says that it should be opened anew
+	bad        bool  // an error says that it should be opened anew
+	failed     error // the first ErrUnavailable of the Update that runs
 }
 
 // statement is a prepared text. busy is set while its rows are being read: the same text
@@ -162,7 +164,11 @@ func bind(s *driver.Stmt, param int, arg any) error {
 
 func (c *conn) fail(err error) error {
 	c.bad = c.bad || broken(err)
-	return mapError(err)
+	mapped := mapError(err)
+	if c.failed == nil && errors.Is(mapped, store.ErrUnavailable) {
+		c.failed = mapped
+	}
+	return mapped
 }
 
 // Exec implements store.Conn.

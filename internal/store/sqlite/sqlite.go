@@ -27,6 +27,9 @@ type Options struct {
 	Readers int
 	// Logger; default: discard.
 	Logger *slog.Logger
+
+	onCut  func()    // see logKeeper
+	limits logLimits // default: usualLimits
 }
 
 // DB implements store.DB.
@@ -51,6 +54,9 @@ func Open(o Options) (*DB, error) {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.limits == (logLimits{}) {
+		o.limits = usualLimits
 	}
 	path, err := filepath.Abs(o.Path)
 	if err != nil {
@@ -83,9 +89,9 @@ func (db *DB) prepare(o Options) error {
 		db.writer = newWriter(c, true, open, func() {})
 		return nil
 	}
-	db.keeper = newLogKeeper(db.path, db.pool, o.Logger)
+	db.keeper = newLogKeeper(db.path, db.pool, o.limits, o.Logger)
 	db.writer = newWriter(c, false, open, db.keeper.committed)
-	db.keeper.writer = db.writer
+	db.keeper.writer, db.keeper.onCut = db.writer, o.onCut
 	go db.keeper.loop()
 	return nil
 }

@@ -7,11 +7,16 @@ import (
 	"time"
 )
 
+// logLimits say when the log is looked after.
+type logLimits struct {
+	commits int64 // after so many it is copied into the file
+	pages   int64 // from that length on it is made to start again
+}
+
+// usualLimits let the log grow to 16 MiB, and by what comes meanwhile.
+var usualLimits = logLimits{commits: 256, pages: 4096}
+
 const (
-	// copyCommits is the number of commits after which the log is copied into the file.
-	copyCommits = 256
-	// restartPages is the length of the log from which it is made to start again: 16 MiB.
-	restartPages = 4096
 	// pauseAtMost bounds how long new Views are held back for a running one to end.
 	pauseAtMost = 200 * time.Millisecond
 	// idleAfter is the time without commits after which the log is cut to nothing.
@@ -29,14 +34,16 @@ type logKeeper struct {
 	wake   chan struct{}
 	stop   chan struct{}
 	done   chan struct{}
+	limits logLimits
+	onCut  func() // nil but in tests: the log was cut because nothing was written
 
 	mu   sync.Mutex // one copy at a time
 	conn *conn      // its own, nil until first used
 }
 
-func newLogKeeper(path string, p *pool, logger *slog.Logger) *logKeeper {
+func newLogKeeper(path string, p *pool, limits logLimits, logger *slog.Logger) *logKeeper {
 	return &logKeeper{
-		pool: p, path: path, logger: logger,
+		limits: limits, pool: p, path: path, logger: logger,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 }
@@ -49,7 +56,7 @@ func (k *logKeeper) committed() {
 	}
 }
 
-// loop copies after copyCommits commits and cuts the log when no commit came for a while.
+// loop copies after some commits and cuts the log when no commit came for a while.
 func (k *logKeeper) loop() {
 	defer close(k.done)
 	idle := time.NewTimer(idleAfter)
@@ -61,7 +68,7 @@ func (k *logKeeper) loop() {
 			return
 		case <-k.wake:
 			n := k.writer.commits.Load()
-			if n-copied < copyCommits {
+			if n-copied < k.limits.commits {
 				break
 			}
 			copied = n
@@ -74,6 +81,8 @@ func (k *logKeeper) loop() {
 				cut = n
 				if err := k.shorten(context.Background(), true); err != nil {
 					k.logger.Warn("write-ahead log not cut", "error", err)
+				} else if k.onCut != nil {
+					k.onCut()
 				}
 			}
 			seen = n
@@ -102,7 +111,7 @@ func (k *logKeeper) shorten(ctx context.Context, cut bool) error {
 		return mapError(err)
 	}
 	pages := row[1]
-	if !cut && pages < restartPages {
+	if !cut && pages < k.limits.pages {
 		return nil
 	}
 	held, ok := k.pool.pause(pauseAtMost)

@@ -259,14 +259,19 @@ func (w *writer) one(r *request, alone bool) (intact bool, err error) {
 	return true, err
 }
 
-// call runs fn; a panic in it is an error of this Update only.
+// call runs fn. A panic in it is an error of this Update only, and a failure of the
+// storage is one even if fn has ignored it.
 func (w *writer) call(r *request) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("update panicked: %v\n%s", v, debug.Stack())
 		}
 	}()
-	return r.update(w.conn)
+	w.conn.failed = nil
+	if err := r.update(w.conn); err != nil {
+		return err
+	}
+	return w.conn.failed
 }
 
 // step runs a text without parameters and without rows. Errors are the driver's.
