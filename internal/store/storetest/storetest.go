@@ -30,6 +30,7 @@ func Run(t *testing.T, open Open) {
 		t.Run(group.name, func(t *testing.T) {
 			for name, test := range group.tests {
 				t.Run(name, func(t *testing.T) {
+					t.Parallel()
 					f := &fixture{T: t, db: open(t)}
 					f.Store = store.New(f.db)
 					test(f)
