@@ -214,6 +214,9 @@ func appendFiles(dst []byte, files []File) []byte {
 func (r *reader) files() []File {
 	const least = 5 // bytes of a file
 	count := r.number(len(r.rest) / least)
+	if count == 0 {
+		return nil
+	}
 	files := make([]File, 0, count)
 	for range count {
 		files = append(files, File{

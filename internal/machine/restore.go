@@ -220,11 +220,15 @@ func (r *restorer) node(m *Machine, o object) {
 		}
 	}
 	n.files = r.files(o, "files")
-	r.place(n, owner, o)
+	if r.place(n, owner, o); *r.bad {
+		return
+	}
 	if task != nil && task.Kind == dsl.KindTry {
 		r.try(n, o)
 	}
-	r.lists(n, o)
+	if !*r.bad {
+		r.lists(n, o)
+	}
 }
 
 // place hangs the node into the tree.
