@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"slices"
+
 	"github.com/itchyny/gojq"
 )
 
@@ -373,17 +375,34 @@ func (c *compiler) patterns(patterns []*gojq.Pattern, p place) (matcher, place, 
 	for _, name := range names {
 		inside = inside.bindFrame(variableBinding, name)
 	}
-	hops := make(map[string]int, len(names))
-	for i, name := range names {
-		hops[name] = len(names) - 1 - i
+	// A computed key sees the variables that are bound before it; with alternatives, all of them.
+	keys := inside.inner()
+	if len(patterns) == 1 {
+		keys.names = p.names
 	}
+	pc := patternCompiler{compiler: c, keys: keys, level: p.level, names: names}
 	for i, pattern := range patterns {
 		var err error
-		if m.patterns[i], err = c.pattern(pattern, hops, inside.inner()); err != nil {
+		if m.patterns[i], err = pc.pattern(pattern); err != nil {
 			return m, p, err
 		}
 	}
 	return m, inside, nil
+}
+
+// patternCompiler compiles one destructuring.
+type patternCompiler struct {
+	*compiler
+	keys  place // of computed keys
+	level int   // of the frame of the first variable
+	names []string
+}
+
+// bind makes a variable visible to the computed keys that follow and returns its place.
+func (c *patternCompiler) bind(name string) (hops int) {
+	i := slices.Index(c.names, name)
+	c.keys = c.keys.bind(binding{kind: variableBinding, name: name, level: c.level + i})
+	return len(c.names) - 1 - i
 }
 
 func patternNames(p *gojq.Pattern, names []string) []string {
@@ -412,44 +431,48 @@ func patternNames(p *gojq.Pattern, names []string) []string {
 	return names
 }
 
-func (c *compiler) pattern(p *gojq.Pattern, hops map[string]int, at place) (*pattern, error) {
+func (c *patternCompiler) pattern(p *gojq.Pattern) (*pattern, error) {
 	if err := c.enter(); err != nil {
 		return nil, err
 	}
 	defer func() { c.depth-- }()
 	if p.Name != "" {
-		return &pattern{hops: hops[p.Name]}, nil
+		return &pattern{hops: c.bind(p.Name)}, nil
 	}
 	n := &pattern{hops: -1}
 	for _, part := range p.Array {
-		compiled, err := c.pattern(part, hops, at)
+		compiled, err := c.pattern(part)
 		if err != nil {
 			return nil, err
 		}
 		n.array = append(n.array, compiled)
 	}
 	for _, entry := range p.Object {
-		item := patternItem{bindHops: -1}
-		var err error
-		switch {
-		case entry.Key != "" && entry.Key[0] == '$':
-			item.name, item.bindHops = entry.Key[1:], hops[entry.Key]
-		case entry.Key != "":
-			item.name = entry.Key
-		case entry.KeyString != nil:
-			if item.name = entry.KeyString.Str; entry.KeyString.Queries != nil {
-				item.key, err = c.text(entry.KeyString, nil, at)
-			}
-		default:
-			item.key, err = c.query(entry.KeyQuery, at)
-		}
-		if err == nil && entry.Val != nil {
-			item.value, err = c.pattern(entry.Val, hops, at)
-		}
+		item, err := c.item(entry)
 		if err != nil {
 			return nil, err
 		}
 		n.items = append(n.items, item)
 	}
 	return n, nil
+}
+
+func (c *patternCompiler) item(entry *gojq.PatternObject) (item patternItem, err error) {
+	item.bindHops = -1
+	switch {
+	case entry.Key != "" && entry.Key[0] == '$':
+		item.name, item.bindHops = entry.Key[1:], c.bind(entry.Key)
+	case entry.Key != "":
+		item.name = entry.Key
+	case entry.KeyString != nil:
+		if item.name = entry.KeyString.Str; entry.KeyString.Queries != nil {
+			item.key, err = c.text(entry.KeyString, nil, c.keys)
+		}
+	default:
+		item.key, err = c.query(entry.KeyQuery, c.keys)
+	}
+	if err == nil && entry.Val != nil {
+		item.value, err = c.pattern(entry.Val)
+	}
+	return item, err
 }

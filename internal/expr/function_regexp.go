@@ -14,6 +14,7 @@ type regexpKey struct{ source, flags string }
 
 // regexpProgram is a compiled regular expression.
 type regexpProgram struct {
+	key     regexpKey
 	first   *regexp.Regexp
 	size    int    // instructions
 	literal string // what it matches, if it is nothing but a literal text
@@ -52,6 +53,9 @@ func (c *regexpCache) put(key regexpKey, p *regexpProgram) {
 // is the same whether it was kept from an earlier one or not.
 func (r *run) program(source, flags string) (*regexpProgram, error) {
 	key := regexpKey{source, flags}
+	if r.regexp != nil && r.regexp.key == key {
+		return r.regexp, nil
+	}
 	if p, ok := r.regexps[key]; ok {
 		return p, nil
 	}
@@ -71,6 +75,10 @@ func (r *run) program(source, flags string) (*regexpProgram, error) {
 	}
 	if err := r.alloc(200 * p.size); err != nil {
 		return nil, err
+	}
+	if r.regexp == nil { // most evaluations have no more than one
+		r.regexp = p
+		return p, nil
 	}
 	if r.regexps == nil {
 		r.regexps = map[regexpKey]*regexpProgram{}
@@ -108,7 +116,7 @@ func compileRegexp(source, flags string) (*regexpProgram, error) {
 	if err != nil {
 		return nil, invalid(err)
 	}
-	p := &regexpProgram{first: first, size: size}
+	p := &regexpProgram{key: regexpKey{source, flags}, first: first, size: size}
 	p.literal, p.plain = first.LiteralPrefix()
 	p.plain = p.plain && first.NumSubexp() == 0
 	p.rest = sync.OnceValues(func() (*regexp.Regexp, error) {

@@ -36,6 +36,7 @@ type run struct {
 	size      int  // of the result
 	nonFinite bool // an infinity or NaN came up, so the result may hold one
 	tail      tailCall
+	regexp    *regexpProgram // the first one that was used
 	regexps   map[regexpKey]*regexpProgram
 	cache     *regexpCache
 }
@@ -116,10 +117,12 @@ func (r *run) alloc(n int) error {
 	return r.work(n / bytesPerStep)
 }
 
+var errText = limit("A text of more than %d MiB comes up in the expression.", MaxValueBytes>>20)
+
 // text accounts for a text of n bytes before it is made.
 func (r *run) text(n int) error {
 	if n > MaxValueBytes {
-		return limit("A text of %d bytes comes up in the expression; at most %d MiB are allowed.", n, MaxValueBytes>>20)
+		return errText
 	}
 	return r.alloc(n)
 }
