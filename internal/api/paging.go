@@ -78,16 +78,19 @@ func isNumber(value string) bool {
 	})
 }
 
-// parseTime reads an RFC 3339 time. A plus sign in the offset that was not URL-encoded
-// arrives as a space and is repaired.
+// parseTime reads an RFC 3339 time, whose letters may be small. A plus sign in the offset
+// that was not URL-encoded arrives as a space and is repaired.
 func parseTime(value string) (t time.Time, complaint string) {
 	repaired := value
 	if i := strings.LastIndexByte(value, ' '); i > len("2006-01-02T") {
 		repaired = value[:i] + "+" + value[i+1:]
 	}
-	t, err := time.Parse(time.RFC3339Nano, repaired)
+	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(repaired))
 	if err != nil || t.Year() < 1 || t.Year() > 9999 {
 		return time.Time{}, "must be a date-time such as 2026-01-31T09:30:00.125Z (RFC 3339, URL-encoded)."
+	}
+	if t.IsZero() {
+		t = t.Add(1) // the zero time stands for none; nothing is as old as either
 	}
 	return t.UTC(), ""
 }

@@ -1,0 +1,168 @@
+package blackbox_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chargehand/chargehand/internal/servertest"
+)
+
+// Ids of the right form that name nothing.
+const nobody = "01900000-0000-7000-8000-000000000000"
+
+// scopes is the table of api.md "Routes beyond the contract", and the four endpoints, as far as
+// they exist by now: the scope that each route needs. An empty one is any key.
+var scopes = []struct{ method, path, scope, body string }{
+	{"GET", "/workflows", "workflows:read", ""},
+	{"POST", "/workflows/W/executions", "executions:create", "{}"},
+	{"GET", "/workflows/W/executions/E", "executions:read", ""},
+	{"POST", "/workflows/W/batch", "executions:create", `{"items":[{}]}`},
+	{"POST", "/workflows", "workflows:write", "{}"},
+	{"POST", "/workflows/validate", "workflows:read", "{}"},
+	{"GET", "/workflows/W", "workflows:read", ""},
+	{"DELETE", "/workflows/W", "workflows:write", ""},
+	{"GET", "/workflows/W/versions", "workflows:read", ""},
+	{"GET", "/workflows/W/versions/1.0.0", "workflows:read", ""},
+	{"POST", "/workflows/W/versions/1.0.0/publish", "workflows:write", ""},
+	{"GET", "/executions", "executions:read", ""},
+	{"GET", "/workflows/W/executions", "executions:read", ""},
+	{"POST", "/workflows/W/executions/E/cancel", "executions:manage", ""},
+	{"POST", "/workflows/W/executions/E/retry", "executions:manage", ""},
+	{"GET", "/workflows/W/executions/E/timeline", "executions:read", ""},
+	{"GET", "/workflows/W/batch", "executions:read", ""},
+	{"GET", "/workflows/W/batch/B", "executions:read", ""},
+	{"GET", "/workflows/W/batch/B/items", "executions:read", ""},
+	{"POST", "/workflows/W/batch/B/cancel", "executions:manage", ""},
+	{"POST", "/files", "files:write", "{}"},
+	{"GET", "/files/F", "executions:read", ""},
+	{"GET", "/files/F/content", "executions:read", ""},
+	{"GET", "/api-keys", "admin", ""},
+	{"POST", "/api-keys", "admin", "{}"},
+	{"GET", "/api-keys/K", "admin", ""},
+	{"PATCH", "/api-keys/K", "admin", `{"name":"n"}`},
+	{"DELETE", "/api-keys/K", "admin", ""},
+	{"GET", "/limits", "", ""},
+}
+
+// ids puts an id that names nothing in place of the letters.
+func ids(path string) string {
+	for _, letter := range []string{"W", "E", "B", "F", "K"} {
+		path = strings.ReplaceAll(path, "/"+letter, "/"+nobody)
+	}
+	return path
+}
+
+// TestContractScopes asks every route with a key of each scope: without the route's scope it
+// is 403, and with it anything else.
+func TestContractScopes(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, scope := range []string{
+		"workflows:read", "workflows:write", "executions:create", "executions:read", "executions:manage",
+		"tasks:read", "tasks:respond", "files:write", "events:write", "admin",
+	} {
+		key := servertest.CreateKey(t, s.DataDir, "--scopes", scope)
+		for _, r := range scopes {
+			a := s.Do(t, r.method, ids(r.path), r.body, "X-Api-Key", key)
+			if r.scope == "" || r.scope == scope {
+				if a.Status == 403 || a.Status >= 500 {
+					t.Errorf("%s %s with %s: %d %s", r.method, r.path, scope, a.Status, a.Body)
+				}
+				continue
+			}
+			p := wantProblem(t, s, a, 403, "insufficient_scope")
+			if !strings.Contains(text(p["detail"]), r.scope) {
+				t.Errorf("the detail does not name %s: %v", r.scope, p["detail"])
+			}
+		}
+	}
+}
+
+// TestContractPresets: run is the four endpoints, the others what their names say.
+func TestContractPresets(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	granted := map[string][]string{
+		"run":     {"workflows:read", "executions:create", "executions:read"},
+		"observe": {"workflows:read", "executions:read"},
+		"operate": {"workflows:read", "executions:create", "executions:read", "executions:manage", "files:write"},
+		"deploy":  {"workflows:read", "workflows:write"},
+		"all":     {"workflows:read", "workflows:write", "executions:create", "executions:read", "executions:manage", "files:write", "admin"},
+	}
+	for preset, scopesOfPreset := range granted {
+		key := servertest.CreateKey(t, s.DataDir, "--preset", preset)
+		for _, r := range scopes {
+			a := s.Do(t, r.method, ids(r.path), r.body, "X-Api-Key", key)
+			if may := r.scope == "" || slices.Contains(scopesOfPreset, r.scope); may == (a.Status == 403) {
+				t.Errorf("%s %s with the preset %s: %d", r.method, r.path, preset, a.Status)
+			}
+		}
+		metrics := s.Do(t, "GET", s.URL+"/metrics", "", "X-Api-Key", key)
+		if may := preset != "run" && preset != "deploy"; may != (metrics.Status == 200) {
+			t.Errorf("/metrics with the preset %s: %d", preset, metrics.Status)
+		}
+	}
+	plain := servertest.CreateKey(t, s.DataDir)
+	wantProblem(t, s, s.Do(t, "POST", "/files", "x", "X-Api-Key", plain), 403, "insufficient_scope")
+	wantStatus(t, s.Do(t, "GET", "/workflows", "", "X-Api-Key", plain), 200)
+}
+
+// TestContractNoAnonymousMode walks every route of the document without a key.
+func TestContractNoAnonymousMode(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	document := s.Do(t, "GET", "/openapi.json", "", "X-Api-Key", "")
+	wantStatus(t, document, 200)
+	if v := text(document.Object()["openapi"]); !strings.HasPrefix(v, "3.1") {
+		t.Errorf("openapi %q", v)
+	}
+	public := []string{"/healthz", "/readyz", "/openapi.json", "/problems/internal"}
+	for _, path := range public {
+		address := path
+		if strings.HasSuffix(path, "z") {
+			address = s.URL + path
+		}
+		wantStatus(t, s.Do(t, "GET", address, "", "X-Api-Key", ""), 200)
+	}
+	documented := map[string]bool{}
+	for path, item := range fields(document.Object()["paths"]) {
+		for method := range fields(item) {
+			method = strings.ToUpper(method)
+			if !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method) {
+				continue
+			}
+			address := s.URL + path
+			if !strings.HasPrefix(path, "/api/v1") && !slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, path) {
+				address = s.URL + "/api/v1" + path
+			}
+			for _, name := range []string{"workflowId", "executionId", "batchId", "fileId", "keyId"} {
+				address = strings.ReplaceAll(address, "{"+name+"}", nobody)
+			}
+			plain := strings.TrimPrefix(strings.TrimPrefix(address, s.URL), "/api/v1")
+			documented[method+" "+plain] = true
+			if slices.Contains(public, plain) || strings.HasPrefix(plain, "/problems/") {
+				continue
+			}
+			a := s.Do(t, method, strings.ReplaceAll(strings.ReplaceAll(address, "{version}", "1.0.0"), "{code}", "x"), "", "X-Api-Key", "")
+			if a.Status != http.StatusUnauthorized {
+				t.Errorf("%s %s without a key: %d", method, path, a.Status)
+				continue
+			}
+			wantProblem(t, s, a, 401, "missing_api_key")
+		}
+	}
+	for _, r := range scopes {
+		if path := strings.ReplaceAll(ids(r.path), "1.0.0", "{version}"); !documented[r.method+" "+path] {
+			t.Errorf("the document does not have %s %s", r.method, r.path)
+		}
+	}
+	// Closed also: what does not exist, other methods, and files without a good signature.
+	for _, path := range []string{"/nothing", "/workflows/" + nobody + "/nothing", "", "/files/" + nobody + "/content"} {
+		wantProblem(t, s, s.Do(t, "GET", path, "", "X-Api-Key", ""), 401, "missing_api_key")
+	}
+	wantProblem(t, s, s.Do(t, "PUT", "/workflows", "{}", "X-Api-Key", ""), 401, "missing_api_key")
+	wantProblem(t, s, s.Do(t, "GET", s.URL+"/metrics", "", "X-Api-Key", ""), 401, "missing_api_key")
+	wantProblem(t, s, s.Do(t, "GET", "/files/"+nobody+"/content?expires=99999999999&signature=x", "", "X-Api-Key", ""), 404, "file_not_found")
+}
