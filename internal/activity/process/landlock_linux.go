@@ -58,7 +58,7 @@ func restrictThread(readPaths []string, dir string) error {
 	if err != nil {
 		return fmt.Errorf("landlock ruleset: %w", err)
 	}
-	defer unix.Close(ruleset)
+	defer func() { _ = unix.Close(ruleset) }()
 	add := func(path string, rights uint64) error {
 		return addRule(ruleset, path, rights&attr.HandledAccessFS)
 	}
@@ -88,7 +88,7 @@ func addRule(ruleset int, path string, rights uint64) error {
 	if err != nil {
 		return nil
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return fmt.Errorf("stat %s: %w", path, err)

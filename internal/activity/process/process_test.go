@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -31,7 +30,7 @@ func TestMain(m *testing.M) {
 func newConfiner(t *testing.T, limits process.Limits) *process.Confiner {
 	t.Helper()
 	c, err := process.New(process.Config{
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Scratch: filepath.Join(t.TempDir(), "scratch"), Limits: limits,
+		Logger: slog.New(slog.DiscardHandler), Scratch: filepath.Join(t.TempDir(), "scratch"), Limits: limits,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -253,7 +252,7 @@ func TestHiddenPathsStayHidden(t *testing.T) {
 		}
 	}
 	c, err := process.New(process.Config{
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Scratch: filepath.Join(root, "data", "scratch"),
+		Logger: slog.New(slog.DiscardHandler), Scratch: filepath.Join(root, "data", "scratch"),
 		ReadPaths: []string{root}, HiddenPaths: []string{filepath.Join(root, "data")},
 	})
 	if err != nil {
@@ -277,7 +276,7 @@ func TestLeftoversAreSwept(t *testing.T) {
 	if err := os.Chmod(filepath.Dir(locked), 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := process.New(process.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Scratch: scratch}); err != nil {
+	if _, err := process.New(process.Config{Logger: slog.New(slog.DiscardHandler), Scratch: scratch}); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(scratch)
@@ -287,7 +286,7 @@ func TestLeftoversAreSwept(t *testing.T) {
 }
 
 func TestSlotsBound(t *testing.T) {
-	c, err := process.New(process.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Scratch: t.TempDir(), Slots: 1})
+	c, err := process.New(process.Config{Logger: slog.New(slog.DiscardHandler), Scratch: t.TempDir(), Slots: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +368,7 @@ func TestForgottenHelperStops(t *testing.T) {
 }
 
 func BenchmarkRun(b *testing.B) {
-	c, err := process.New(process.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Scratch: b.TempDir()})
+	c, err := process.New(process.Config{Logger: slog.New(slog.DiscardHandler), Scratch: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -387,7 +386,7 @@ func BenchmarkRun(b *testing.B) {
 }
 
 func BenchmarkWorkerStart(b *testing.B) {
-	c, err := process.New(process.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Scratch: b.TempDir()})
+	c, err := process.New(process.Config{Logger: slog.New(slog.DiscardHandler), Scratch: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}

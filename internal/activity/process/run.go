@@ -158,7 +158,7 @@ func (r *run) wait() error {
 		if pid := int(r.pid.Load()); pid > 0 {
 			_ = syscall.Kill(-pid, syscall.SIGKILL)
 		}
-		return fmt.Errorf("%w: %v (stderr begins %.300q)", ErrSupervisor, errors.Join(err, ignoreEOF(heard)), r.stderr.Bytes())
+		return fmt.Errorf("%w: %w (stderr begins %.300q)", ErrSupervisor, errors.Join(err, ignoreEOF(heard)), r.stderr.Bytes())
 	}
 	return nil
 }

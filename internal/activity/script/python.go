@@ -182,7 +182,7 @@ func readResult(w *workspace.Workspace, o *workspace.Outcome) *machine.Fault {
 	if err != nil {
 		return w.InternalFault(fmt.Errorf("read result: %w", err))
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	info, err := root.Lstat(resultFile)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
 		return nil

@@ -1,7 +1,6 @@
 package script_test
 
 import (
-	"io"
 	"log/slog"
 	"os/exec"
 	"strings"
@@ -115,7 +114,7 @@ func TestPythonResultIsOnlyRead(t *testing.T) {
 }
 
 func TestPythonMustBeAllowed(t *testing.T) {
-	confiner, err := process.New(process.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Scratch: t.TempDir()})
+	confiner, err := process.New(process.Config{Logger: slog.New(slog.DiscardHandler), Scratch: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +137,7 @@ func TestPythonVersion(t *testing.T) {
 
 func TestMissingPythonIsTold(t *testing.T) {
 	confiner, err := process.New(process.Config{
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Scratch: t.TempDir(), Path: "/nonexistent",
+		Logger: slog.New(slog.DiscardHandler), Scratch: t.TempDir(), Path: "/nonexistent",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func (noFiles) Put(_ context.Context, _ chargehand.AccountID, _ chargehand.Envir
 
 func newRunner(t testing.TB, limits script.Limits) *script.Runner {
 	t.Helper()
-	confiner, err := process.New(process.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Scratch: t.TempDir()})
+	confiner, err := process.New(process.Config{Logger: slog.New(slog.DiscardHandler), Scratch: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ type fixture struct {
 func newFixture(t *testing.T, limits process.Limits) fixture {
 	t.Helper()
 	scratch := filepath.Join(t.TempDir(), "scratch")
-	confiner, err := process.New(process.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Scratch: scratch, Limits: limits})
+	confiner, err := process.New(process.Config{Logger: slog.New(slog.DiscardHandler), Scratch: scratch, Limits: limits})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -422,7 +422,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 }
 
 func BenchmarkShell(b *testing.B) {
-	confiner, err := process.New(process.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Scratch: b.TempDir()})
+	confiner, err := process.New(process.Config{Logger: slog.New(slog.DiscardHandler), Scratch: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func (w *Workspace) Collect(ctx context.Context) ([]machine.File, *machine.Fault
 	if err != nil {
 		return nil, w.InternalFault(fmt.Errorf("collect files: %w", err))
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	paths, err := regularFiles(root)
 	if err != nil {
 		return nil, runtimeFault("Files cannot be collected", fmt.Sprintf("a folder in OUT_DIR cannot be read: %v", err))
@@ -61,7 +61,7 @@ func (w *Workspace) openOut() (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	name := filepath.Base(w.Out)
 	info, err := dir.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
