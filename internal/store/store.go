@@ -16,10 +16,10 @@ var (
 // DB is what a dialect implements. All methods are safe for concurrent use.
 type DB interface {
 	// Update runs fn inside a write transaction that it shares with other Updates. fn runs
-	// on the writer's goroutine: it does nothing but SQL. Another Update inside it would wait
-	// for itself for ever, and runtime.Goexit (FailNow of a test) would end the writer. ctx
-	// only bounds the wait for a place in the queue; once fn runs, the outcome is reported
-	// whatever ctx says.
+	// on the writer's goroutine: it does nothing but SQL on its Conn. Another Update or View
+	// inside it may wait for itself for ever, and runtime.Goexit (FailNow of a test) would end
+	// the writer. ctx only bounds the wait for a place in the queue; once fn runs, the outcome
+	// is reported whatever ctx says.
 	Update(ctx context.Context, fn func(Conn) error) error
 	// View runs fn on a read connection with one consistent snapshot.
 	View(ctx context.Context, fn func(Conn) error) error

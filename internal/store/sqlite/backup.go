@@ -14,6 +14,11 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	select {
+	case <-db.pool.closed:
+		return errClosed
+	default:
+	}
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("back up database: %s exists already", path)
 	}

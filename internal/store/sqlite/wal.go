@@ -37,8 +37,9 @@ type logKeeper struct {
 	limits logLimits
 	onCut  func() // nil but in tests: the log was cut because nothing was written
 
-	mu   sync.Mutex // one copy at a time
-	conn *conn      // its own, nil until first used
+	mu     sync.Mutex // one copy at a time
+	conn   *conn      // its own, nil until first used
+	closed bool
 }
 
 func newLogKeeper(path string, p *pool, limits logLimits, logger *slog.Logger) *logKeeper {
@@ -97,6 +98,9 @@ func (k *logKeeper) loop() {
 func (k *logKeeper) shorten(ctx context.Context, cut bool) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.closed {
+		return errClosed
+	}
 	if k.conn == nil {
 		c, err := openConn(k.path)
 		if err != nil {
@@ -137,6 +141,7 @@ func (k *logKeeper) close() error {
 	<-k.done
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.closed = true
 	if k.conn == nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -305,6 +306,12 @@ func closed(f *fixture) {
 	}
 	if err := f.db.View(context.Background(), func(store.Conn) error { return nil }); !errors.Is(err, store.ErrUnavailable) {
 		f.Errorf("view after close: %v", err)
+	}
+	if err := f.db.Compact(context.Background()); !errors.Is(err, store.ErrUnavailable) {
+		f.Errorf("compact after close: %v", err)
+	}
+	if err := f.db.Backup(context.Background(), filepath.Join(f.TempDir(), "copy")); !errors.Is(err, store.ErrUnavailable) {
+		f.Errorf("backup after close: %v", err)
 	}
 }
 
