@@ -172,6 +172,7 @@ func (c *call) listBatches() error {
 	l := list{writer: object(out.dst)}
 	l.open()
 	for _, b := range page.Data {
+		b.BaseURL = c.base()
 		o := object(l.next())
 		appendBatch(&o, b)
 		if err := c.appendEntries(&o, out, b); err != nil {

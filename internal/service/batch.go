@@ -30,10 +30,11 @@ type Batch struct {
 	StartedAt            time.Time // zero: not yet
 	CompletedAt          time.Time // zero: not yet
 	ETag                 string    // without quotes
+	// BaseURL is where addresses in the entries start, as in View; ListBatches leaves it empty.
+	BaseURL string
 
 	no      int64
 	account int64
-	view    View
 	initial bool         // shown as it was when it was accepted
 	entries []batchEntry // of the snapshot that the counts are from; nil: not read
 }
@@ -103,7 +104,7 @@ func (s *Service) batch(r *store.Reader, row *store.Batch, v View) (*Batch, erro
 		Total: int(row.Total), Completed: int(row.Finished), Failed: int(row.Failed),
 		Concurrency: row.Wanted, EffectiveConcurrency: row.Concurrency,
 		CreatedAt: row.ID.Time(), StartedAt: atMs(row.StartedMs), CompletedAt: atMs(row.FinishedMs),
-		no: row.No, account: row.Account, view: v,
+		no: row.No, account: row.Account, BaseURL: v.BaseURL,
 	}
 	if !row.Status.Final() {
 		n, err := r.CountItems(row.No)
@@ -132,7 +133,7 @@ func freshBatch(row *store.Batch, n startNames, v View) *Batch {
 		ID: row.ID, Workflow: n.workflow, WorkflowVersion: n.version, Environment: row.Environment,
 		Status: chargehand.BatchPending, Total: int(row.Total), Queued: int(row.Total),
 		Concurrency: row.Wanted, EffectiveConcurrency: row.Concurrency, CreatedAt: row.ID.Time(),
-		no: row.No, account: row.Account, view: v, initial: true,
+		no: row.No, account: row.Account, BaseURL: v.BaseURL, initial: true,
 	}
 	b.ETag = batchTag(b)
 	return b

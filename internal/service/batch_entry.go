@@ -106,7 +106,7 @@ func (s *Service) eachEntry(ctx context.Context, b *Batch, index int, e *batchEn
 	}
 	if mayRefer(shown.Inputs) {
 		err := s.view(ctx, func(r *store.Reader) (err error) {
-			shown.Inputs, err = showReferences(r, b.account, b.Environment, b.view.BaseURL, shown.Inputs)
+			shown.Inputs, err = showReferences(r, b.account, b.Environment, b.BaseURL, shown.Inputs)
 			return err
 		})
 		if err != nil {

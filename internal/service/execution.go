@@ -76,9 +76,23 @@ func checkInput(p *plan.Plan, input expr.Value) error {
 // schemaProblems appends what is wrong with an input that stands at that pointer.
 func schemaProblems(wrong []chargehand.FieldError, p *plan.Plan, input expr.Value, at string) []chargehand.FieldError {
 	for _, problem := range p.InputSchema.Validate(input) {
-		wrong = append(wrong, chargehand.FieldError{Pointer: at + problem.Pointer, Code: problem.Keyword, Detail: problem.Detail})
+		wrong = append(wrong, chargehand.FieldError{Pointer: at + problem.Pointer, Code: snakeCase(problem.Keyword), Detail: problem.Detail})
 	}
 	return wrong
+}
+
+// snakeCase makes a stable code of a keyword such as minLength.
+func snakeCase(keyword string) string {
+	code := make([]byte, 0, len(keyword)+2)
+	for _, c := range []byte(keyword) {
+		switch {
+		case c >= 'A' && c <= 'Z':
+			code = append(code, '_', c+'a'-'A')
+		case c >= 'a' && c <= 'z':
+			code = append(code, c)
+		}
+	}
+	return string(code)
 }
 
 func inputInvalid(wrong []chargehand.FieldError) error {

@@ -491,3 +491,11 @@ func TestTimeline(t *testing.T) {
 	_, err = w.Timeline(t.Context(), w.test, flow.ID, e.ID, 2, 0, view)
 	wantCode(t, err, chargehand.CodeExecutionNotFound)
 }
+
+func TestSchemaKeywordsBecomeCodes(t *testing.T) {
+	for keyword, want := range map[string]string{"required": "required", "minLength": "min_length", "$schema": "schema", "additionalProperties": "additional_properties"} {
+		if got := snakeCase(keyword); got != want {
+			t.Errorf("%s becomes %s, want %s", keyword, got, want)
+		}
+	}
+}

@@ -141,8 +141,13 @@ func (s *Service) sweepSteps() []sweepStep {
 		n, err := tx.CondemnBlobs(now.Add(-looseLife).UnixMilli(), sweepRows)
 		return int(n), err
 	})
-	return append(steps, s.deleteContent)
+	return append(steps, s.deleteContent, func(context.Context) (int, error) {
+		return 0, blobError(s.blobs.DropUnfinished(now.Add(-unfinishedLife)))
+	})
 }
+
+// unfinishedLife is how long content may take to arrive. What is older was left behind by a crash.
+const unfinishedLife = 24 * time.Hour
 
 // hiddenLife is how long a file may be invisible: an outcome waits for the store at most as
 // long as it is kept in memory.

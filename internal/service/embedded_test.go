@@ -1,0 +1,279 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/engine/embedded"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// withEngine puts the embedded engine into a world.
+func withEngine(t testing.TB, w *world, limits embedded.Limits) {
+	t.Helper()
+	e, err := embedded.New(t.Context(), embedded.Config{
+		Store: w.rows, Plans: w.plans, Blobs: blobsOf{w.Service}, RuntimeVersion: "test", Limits: limits,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	w.Service.engine = e
+	w.Service.now = time.Now
+}
+
+// blobsOf is what the engine wants of the blob store.
+type blobsOf struct{ *Service }
+
+func (b blobsOf) Put(ctx context.Context, data []byte) ([]byte, error) {
+	d, _, err := b.blobs.Put(ctx, bytes.NewReader(data), int64(len(data)))
+	return d[:], err
+}
+
+func (b blobsOf) Get(ctx context.Context, digest []byte) ([]byte, error) {
+	size, err := b.blobs.Size(ctx, asDigest(digest))
+	if err != nil {
+		return nil, blobError(err)
+	}
+	return b.unpack(ctx, store.Payload{Blob: digest, Size: size})
+}
+
+const settingFlow = "document: {dsl: '1.0.3', namespace: test, name: setting, version: '1.0.0'}\n" +
+	"do:\n  - put:\n      set: {greeting: '${ \"hello \" + .name }'}\n"
+
+func TestEmbeddedEngine(t *testing.T) {
+	w := newWorld(t)
+	withEngine(t, w, embedded.Limits{})
+	setting := w.apply([]byte(settingFlow))
+	waiting := w.apply(definition("waiting", "1.0.0"))
+	t.Run("an execution that waits for its end", func(t *testing.T) {
+		e, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{
+			Workflow: setting.ID, Body: parse(t, `{"input": {"name": "Ada"}}`), View: View{BaseURL: "http://h", Wait: 10 * time.Second},
+		})
+		if err != nil || e.Status != chargehand.Finished || string(e.Output) != `{"greeting":"hello Ada"}` || len(e.Results) != 1 || e.FinishedAt.Before(e.CreatedAt) {
+			t.Fatalf("got %+v, %v", e, err)
+		}
+		page, err := w.Timeline(t.Context(), w.p, setting.ID, e.ID, 10, 0, view)
+		if err != nil || len(page.Data) != 1 || page.Data[0].Name != "put" || string(page.Data[0].Output) != `{"greeting":"hello Ada"}` {
+			t.Errorf("its timeline is %+v, %v", page, err)
+		}
+	})
+	t.Run("an execution that fails", func(t *testing.T) {
+		e, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{
+			Workflow: setting.ID, Body: parse(t, `{"input": {"name": 1}}`), View: View{Wait: 10 * time.Second},
+		})
+		if err != nil || e.Status != chargehand.Errored || e.Error.Code != "expression" || e.Error.Origin != "workflow" || e.Error.Status != 400 || e.Results != nil {
+			t.Fatalf("got %+v, %v", e, err)
+		}
+	})
+	t.Run("a batch that waits for its end", func(t *testing.T) {
+		b, _, err := w.CreateBatch(t.Context(), w.p, CreateBatch{
+			Workflow: setting.ID, Body: parse(t, `{"items": [{"name": "a"}, {"name": 1}, {"name": "c"}], "concurrency": 2}`), View: View{Wait: 10 * time.Second, Entries: true},
+		})
+		if err != nil || b.Status != chargehand.BatchCompleted || b.Completed != 2 || b.Failed != 1 {
+			t.Fatalf("got %+v, %v", b, err)
+		}
+		list, _ := w.entries(b, BatchEntries{})
+		if list[0].Status != chargehand.Finished || list[1].Status != chargehand.Errored || !list[2].Ended {
+			t.Errorf("entries are %+v", list)
+		}
+	})
+	t.Run("cancel", func(t *testing.T) {
+		e := w.create(waiting.ID, noInput)
+		got, _, err := w.CancelExecution(t.Context(), w.p, ChangeExecution{Workflow: waiting.ID, Execution: e.ID, Body: map[string]any{"reason": "enough"}})
+		if err != nil || got.Status != chargehand.Errored || got.Phase != chargehand.Cancelled || got.Error.Code != "cancelled" || got.Error.Detail != "enough" {
+			t.Errorf("got %+v with %+v, %v", got, got.Error, err)
+		}
+		b := w.createBatch(waiting.ID, `{"items": [{}, {}, {}], "concurrency": 1}`)
+		cancelled, _, err := w.CancelBatch(t.Context(), w.p, ChangeBatch{Workflow: waiting.ID, Batch: b.ID})
+		if err != nil || cancelled.Status != chargehand.BatchFailed || cancelled.Failed != 3 {
+			t.Errorf("got %+v, %v", cancelled, err)
+		}
+	})
+	t.Run("idempotency", func(t *testing.T) {
+		request := CreateExecution{Workflow: setting.ID, Body: parse(t, `{"input": {"name": "x"}}`), Idempotency: key("k", "/x", "a")}
+		first, _, err := w.CreateExecution(t.Context(), w.p, request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, replayed, err := w.CreateExecution(t.Context(), w.p, request)
+		if err != nil || !replayed || second.ID != first.ID {
+			t.Errorf("got %+v, %v, %v", second, replayed, err)
+		}
+	})
+	t.Run("a file that the input passes on is the result", func(t *testing.T) {
+		pass := w.apply([]byte("document: {dsl: '1.0.3', namespace: test, name: pass, version: '1.0.0'}\ndo:\n  - put:\n      set: '${ . }'\n"))
+		f := w.upload(w.p, "in.txt", "content")
+		e, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{
+			Workflow: pass.ID, View: View{BaseURL: "http://h", Wait: 10 * time.Second},
+			Body: map[string]any{"input": map[string]any{"file": map[string]any{"uri": f.URL[:len("https://example.com/api/v1/files/")+36]}}},
+		})
+		if err != nil || e.Status != chargehand.Finished || len(e.Results) != 1 || e.Results[0].Filename != "in.txt" {
+			t.Fatalf("got %+v, %v", e, err)
+		}
+		if want := `{"file":{"uri":"http://h/api/v1/files/` + f.ID.String() + `"}}`; string(e.Output) != want {
+			t.Errorf("output is %s, want %s", e.Output, want)
+		}
+	})
+}
+
+func TestEmbeddedQueueFull(t *testing.T) {
+	w := newWorld(t)
+	withEngine(t, w, embedded.Limits{AccountSlots: -1, QueuedPerWorkflow: 2})
+	flow := w.apply(definition("waiting", "1.0.0"))
+	for range 10 {
+		_, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID})
+		if err != nil {
+			wantCode(t, err, chargehand.CodeQueueFull)
+			return
+		}
+	}
+	t.Error("the queue is never full")
+}
+
+func BenchmarkCreateExecution(b *testing.B) {
+	for name, parallel := range map[string]int{"one": 0, "many": 32} {
+		b.Run(name, func(b *testing.B) {
+			w := newWorld(b)
+			withEngine(b, w, embedded.Limits{})
+			flow := w.apply([]byte(settingFlow))
+			body := parse(b, `{"input": {"name": "0123456789012345678901234567890123456789012345"}}`)
+			secret := w.issue(IssueKey{})
+			run := func() error {
+				p, err := w.Authenticate(context.Background(), secret)
+				if err != nil {
+					return err
+				}
+				_, _, err = w.CreateExecution(context.Background(), p, CreateExecution{Workflow: flow.ID, Body: body})
+				return err
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			if parallel == 0 {
+				for range b.N {
+					if err := run(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				return
+			}
+			b.SetParallelism(parallel)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if err := run(); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}
+
+// The service's own share of a creation: everything but the engine and the store.
+func BenchmarkCreateExecutionAlone(b *testing.B) {
+	w := newWorld(b)
+	flow := w.apply([]byte(settingFlow))
+	w.Service.engine = instantEngine{}
+	body := parse(b, `{"input": {"name": "0123456789012345678901234567890123456789012345"}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := w.CreateExecution(context.Background(), w.p, CreateExecution{Workflow: flow.ID, Body: body}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// instantEngine accepts everything and does nothing.
+type instantEngine struct{ engine.Engine }
+
+func (instantEngine) Start(_ context.Context, s engine.Start) (store.Execution, error) {
+	return s.Row, nil
+}
+
+func BenchmarkAuthenticateAndAllow(b *testing.B) {
+	w := newWorld(b, func(c *Config) { c.Limits.RatePerSecond = 1e9 })
+	secret := w.issue(IssueKey{})
+	b.ReportAllocs()
+	for b.Loop() {
+		p, err := w.Authenticate(context.Background(), secret)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := w.Allow(p); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCreateBatch(b *testing.B) {
+	for _, n := range []int{1000, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w := newWorld(b)
+			flow := w.apply([]byte(settingFlow))
+			items := make([]any, n)
+			for i := range items {
+				items[i] = map[string]any{"name": fmt.Sprintf("%046d", i)}
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				made, _, err := w.CreateBatch(context.Background(), w.p, CreateBatch{Workflow: flow.ID, Body: map[string]any{"items": items}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := w.Entries(context.Background(), made, BatchEntries{}, func(*BatchEntry) error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkReadBatch(b *testing.B) {
+	w := newWorld(b)
+	flow := w.apply([]byte(settingFlow))
+	items := make([]any, 10_000)
+	for i := range items {
+		items[i] = map[string]any{"name": fmt.Sprintf("%046d", i)}
+	}
+	made, _, err := w.CreateBatch(context.Background(), w.p, CreateBatch{Workflow: flow.ID, Body: map[string]any{"items": items}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, snapshot := range []bool{true, false} {
+		b.Run(fmt.Sprintf("snapshot=%v", snapshot), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				got, err := w.GetBatch(context.Background(), w.p, flow.ID, made.ID, View{Entries: snapshot})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := w.Entries(context.Background(), got, BatchEntries{}, func(*BatchEntry) error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkGetExecution(b *testing.B) {
+	w := newWorld(b)
+	w.engine.atOnce = true
+	flow := w.apply([]byte(settingFlow))
+	e := w.create(flow.ID, noInput)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := w.GetExecution(context.Background(), w.p, flow.ID, e.ID, view); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
