@@ -50,17 +50,7 @@ func faultFrom(v expr.Value, instance string) *Fault {
 	if f.Type, ok = object["type"].(string); !ok || f.Type == "" {
 		return expressionFault("raise.error.type", "the type of an error must be a text", instance)
 	}
-	switch status := object["status"].(type) {
-	case int:
-		f.Status = status
-	case float64:
-		f.Status = int(status)
-	default:
-		return expressionFault("raise.error.status", "the status of an error must be a number", instance)
-	}
-	if f.Status < 100 || f.Status > 599 {
-		return expressionFault("raise.error.status", "the status of an error must be between 100 and 599", instance)
-	}
+	f.Status, _ = object["status"].(int) // a constant, checked by package dsl
 	f.Title, f.Detail = textOf(object["title"]), textOf(object["detail"])
 	return f
 }

@@ -1,0 +1,125 @@
+package machinetest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/plan"
+)
+
+// Bare runs scripts on the machine alone, with a clock that jumps to the next due timer.
+type Bare struct {
+	// Between, if set, may exchange the machine before each event, for example by one that
+	// was restored from its checkpoint.
+	Between func(m *machine.Machine) *machine.Machine
+	// Last makes the outcome that came last be told first, instead of the first.
+	Last bool
+}
+
+// epoch is the time of the first event.
+const epoch = 1769860800000
+
+// Run implements Runner.
+func (b Bare) Run(t *testing.T, p *plan.Plan, input expr.Value, w *World) Result {
+	t.Helper()
+	id, err := chargehand.ParseID[executionKind]("01980000-0000-7000-8000-000000000001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := bareRun{
+		Bare: b, t: t, world: w, nowMs: epoch,
+		m:      machine.New(p, machine.Identity{Execution: chargehand.ExecutionID(id), RuntimeVersion: "test"}),
+		timers: map[machine.CommandID]int64{}, hanging: map[machine.CommandID]bool{},
+	}
+	r.apply(machine.Event{Kind: machine.Started, Output: input})
+	for steps := 0; !r.m.Done(); steps++ {
+		if steps > 100_000 {
+			t.Fatal("the execution does not end")
+		}
+		r.apply(r.next())
+	}
+	r.result.Timeline, _ = machine.MergeTimeline(r.chunks...)
+	return r.result
+}
+
+type executionKind struct{}
+
+type bareRun struct {
+	Bare
+	t       *testing.T
+	m       *machine.Machine
+	world   *World
+	nowMs   int64
+	queue   []machine.Event // outcomes to be told
+	timers  map[machine.CommandID]int64
+	hanging map[machine.CommandID]bool
+	chunks  [][]machine.Entry
+	result  Result
+}
+
+// next is the event that happens now: an outcome, or else the next timer.
+func (r *bareRun) next() machine.Event {
+	if len(r.queue) > 0 {
+		at := 0
+		if r.Last {
+			at = len(r.queue) - 1
+		}
+		ev := r.queue[at]
+		r.queue = slices.Delete(r.queue, at, at+1)
+		return ev
+	}
+	if r.world.Cancel && len(r.hanging) > 0 {
+		return machine.Event{Kind: machine.CancelRequested, Detail: "by the suite"}
+	}
+	var id machine.CommandID
+	for timer, due := range r.timers {
+		if id == 0 || due < r.timers[id] || due == r.timers[id] && timer < id {
+			id = timer
+		}
+	}
+	if id == 0 {
+		r.t.Fatal("nothing can happen any more, and the execution has not ended")
+	}
+	r.nowMs = max(r.nowMs, r.timers[id])
+	delete(r.timers, id)
+	return machine.Event{Kind: machine.TimerFired, Command: id}
+}
+
+func (r *bareRun) apply(ev machine.Event) {
+	if r.Between != nil {
+		r.m = r.Between(r.m)
+	}
+	ev.TimeMs = r.nowMs
+	for _, c := range r.m.Apply(ev) {
+		r.carryOut(c)
+	}
+	r.chunks = append(r.chunks, r.m.TakeTimeline())
+}
+
+func (r *bareRun) carryOut(c machine.Command) {
+	switch c.Kind {
+	case machine.RunActivity:
+		answer := r.world.Answer(c.Reference)
+		if answer.Hang {
+			r.hanging[c.ID] = true
+			return
+		}
+		r.queue = append(r.queue, machine.Event{Kind: machine.ActivityEnded, Command: c.ID,
+			Output: answer.Value(), Files: answer.Files, Fault: answer.Fault})
+	case machine.StopActivity:
+		delete(r.hanging, c.ID)
+	case machine.StartTimer:
+		r.timers[c.ID] = c.DueMs
+	case machine.StopTimer:
+		delete(r.timers, c.ID)
+	case machine.Publish:
+		r.result.Published = append(r.result.Published, c.Args)
+	case machine.Yield:
+		r.queue = append(r.queue, machine.Event{Kind: machine.Continued, Command: c.ID})
+	case machine.Finish:
+		r.result.Phase, r.result.Output, r.result.Fault, r.result.Files = c.Phase, c.Output, c.Fault, c.Files
+	}
+}

@@ -1,0 +1,44 @@
+package machinetest_test
+
+import (
+	"testing"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/machine/machinetest"
+	"github.com/chargehand/chargehand/internal/plan"
+)
+
+func TestBareMachine(t *testing.T) {
+	machinetest.Run(t, func(*testing.T) machinetest.Runner { return machinetest.Bare{} })
+}
+
+// The order in which concurrent outcomes are told does not matter to any script.
+func TestBareMachineOtherOrder(t *testing.T) {
+	machinetest.Run(t, func(*testing.T) machinetest.Runner { return machinetest.Bare{Last: true} })
+}
+
+// A machine that is restored before every event gives the same results.
+func TestBareMachineFromCheckpoints(t *testing.T) {
+	for _, s := range machinetest.Scripts() {
+		t.Run(s.Name, func(t *testing.T) { s.Run(t, restoring{t}) })
+	}
+}
+
+type restoring struct{ t *testing.T }
+
+func (r restoring) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) machinetest.Result {
+	id, err := chargehand.ParseID[struct{}]("01980000-0000-7000-8000-000000000001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity := machine.Identity{Execution: chargehand.ExecutionID(id), RuntimeVersion: "test"}
+	return machinetest.Bare{Between: func(m *machine.Machine) *machine.Machine {
+		restored, err := machine.Restore(p, identity, m.Checkpoint())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return restored
+	}}.Run(t, p, input, w)
+}
