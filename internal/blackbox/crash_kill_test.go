@@ -1,0 +1,162 @@
+package blackbox_test
+
+import (
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/servertest"
+)
+
+const (
+	readyAfterCrash = time.Second            // how soon a server must be ready after a kill
+	versionTime     = 120 * time.Millisecond // `chargehand version` on a machine that is not busy takes a third
+)
+
+// TestCrash kills the server under load at random moments and checks every promise: what was
+// accepted ends as it would have, nothing final changes, nothing runs twice without need, and
+// nothing outlives the server. CHARGEHAND_CRASH_KILLS is the number of kills (default 5),
+// CHARGEHAND_CRASH_SEED repeats a run as far as chance allows.
+func TestCrash(t *testing.T) {
+	kills := crashNumber(t, "CHARGEHAND_CRASH_KILLS", 5)
+	seed := int64(crashNumber(t, "CHARGEHAND_CRASH_SEED", int(time.Now().UnixNano()%1_000_000)))
+	t.Logf("CHARGEHAND_CRASH_SEED=%d CHARGEHAND_CRASH_KILLS=%d", seed, kills)
+	random := rand.New(rand.NewSource(seed))
+	receiver := newCrashReceiver(t)
+	options := servertest.Options{
+		DataDir: filepath.Join(t.TempDir(), "data"),
+		Args:    []string{"--rate-limit", "0", "--allow-run", "shell", "--allow-egress", "127.0.0.1"},
+	}
+	server := servertest.Start(t, options)
+	options.Listen = strings.TrimPrefix(server.URL, "http://")
+	load := newCrashLoad(t, server, receiver)
+	var clients sync.WaitGroup
+	for client := range 6 {
+		r := rand.New(rand.NewSource(seed + int64(client) + 1))
+		clients.Go(func() { load.run(client, r) })
+	}
+	killer := crashKiller{t: t, options: options, load: load, receiver: receiver, random: random, server: server}
+	for range kills {
+		killer.strike()
+	}
+	killer.pause(300 * time.Millisecond)
+	close(load.stopping)
+	clients.Wait()
+	load.finish(killer.kills)
+	if code := killer.server.Stop(); code != 0 {
+		t.Errorf("the server ended with exit code %d", code)
+	}
+	crashDoctor(t, options.DataDir)
+	t.Logf("slowest restart until ready %v, slowest end of processes %v", killer.slowestReady.Round(time.Millisecond), killer.slowestEnd.Round(time.Millisecond))
+}
+
+func crashNumber(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// crashDoctor checks the database's integrity with the command line.
+func crashDoctor(t *testing.T, dataDir string) {
+	t.Helper()
+	if out, err := exec.Command(servertest.Binary(t), "doctor", "--data-dir", dataDir).CombinedOutput(); err != nil {
+		t.Errorf("doctor: %v\n%s", err, out)
+	}
+}
+
+// verifySoon checks that something took at most so long. A machine that does other work at the
+// same time proves nothing; the time in which it starts the program to print its version tells.
+func verifySoon(t *testing.T, what string, took, most time.Duration) {
+	t.Helper()
+	if took <= most {
+		return
+	}
+	begin := time.Now()
+	if err := exec.Command(servertest.Binary(t), "version").Run(); err != nil {
+		t.Errorf("version: %v", err)
+	}
+	if start := time.Since(begin); start > versionTime {
+		t.Logf("%s: %v, want at most %v; but this machine is busy, for it takes %v to print the version", what, took, most, start)
+		return
+	}
+	t.Errorf("%s: %v, want at most %v", what, took, most)
+}
+
+// crashKiller ends and restarts the server.
+type crashKiller struct {
+	t        *testing.T
+	options  servertest.Options
+	load     *crashLoad
+	receiver *crashReceiver
+	random   *rand.Rand
+	server   *servertest.Server // its present life
+
+	kills                    []crashKill
+	slowestReady, slowestEnd time.Duration
+}
+
+func (k *crashKiller) pause(d time.Duration) { <-time.After(d) } // random moments are what is tested
+
+// strike kills the server at a random moment, checks what is left of it, and restarts it; one
+// time in three the next life is killed too, while it recovers.
+func (k *crashKiller) strike() {
+	if k.random.Intn(4) == 0 {
+		k.pause(time.Duration(k.random.Intn(100)) * time.Millisecond)
+	} else {
+		k.pause(time.Duration(200+k.random.Intn(1300)) * time.Millisecond)
+	}
+	family := crashFamily(k.server.PID())
+	k.load.down()
+	kill := crashKill{from: time.Now()}
+	k.server.Kill()
+	kill.to = time.Now()
+	k.kills = append(k.kills, kill)
+	k.settle(family)
+	if k.random.Intn(3) == 0 {
+		k.strikeRecovery()
+	}
+	begin := time.Now()
+	k.server = servertest.Launch(k.t, k.options)
+	ready := time.Since(begin)
+	k.slowestReady = max(k.slowestReady, ready)
+	verifySoon(k.t, "the server is ready after a kill", ready, readyAfterCrash)
+	k.load.resume()
+}
+
+// settle waits until nothing of the dead server is left on either side.
+func (k *crashKiller) settle(family map[string]bool) {
+	k.slowestEnd = max(k.slowestEnd, verifyNoSurvivor(k.t, family, k.options.DataDir))
+	deadline := time.Now().Add(2 * time.Second)
+	for !k.receiver.quiet() && time.Now().Before(deadline) {
+		k.pause(time.Millisecond)
+	}
+}
+
+// strikeRecovery starts a server and kills it a moment later, before anybody knows it.
+func (k *crashKiller) strikeRecovery() {
+	cmd := exec.Command(servertest.Binary(k.t), append([]string{"serve", "--data-dir", k.options.DataDir, "--listen", k.options.Listen}, k.options.Args...)...)
+	if err := cmd.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	k.pause(time.Duration(5+k.random.Intn(150)) * time.Millisecond)
+	family := crashFamily(cmd.Process.Pid)
+	kill := crashKill{from: time.Now()}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	kill.to = time.Now()
+	k.kills = append(k.kills, kill)
+	k.settle(family)
+}
