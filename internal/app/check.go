@@ -31,7 +31,7 @@ func Validate(definition []byte, allowRun []string) ([]Problem, bool) {
 		if p.Hint != "" {
 			detail += " " + p.Hint
 		}
-		problems = append(problems, Problem{p.Pointer, p.Line, p.Column, string(p.Code), detail, p.Severity.String()})
+		problems = append(problems, Problem{p.Pointer, p.Line, p.Column, p.Code, detail, p.Severity.String()})
 	}
 	return problems, !found.HasErrors()
 }

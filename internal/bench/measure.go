@@ -197,8 +197,8 @@ func (r *runner) memory(context.Context) error {
 
 func (r *runner) diskBytes() int64 {
 	var sum int64
-	_ = filepath.WalkDir(r.DataDir, func(_ string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+	_ = filepath.WalkDir(r.DataDir, func(_ string, entry os.DirEntry, broken error) error {
+		if broken != nil || entry.IsDir() {
 			return nil // a file that vanished counts nothing
 		}
 		if info, err := entry.Info(); err == nil {

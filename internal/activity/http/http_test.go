@@ -180,10 +180,10 @@ func TestRedirectsDropCredentialsAcrossOrigins(t *testing.T) {
 	other := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) { seen = r.Header })
 	base := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		if r.URL.Path == "/loop" {
-			nethttp.Redirect(w, r, "/loop", 302)
+			nethttp.Redirect(w, r, "/loop", nethttp.StatusFound)
 			return
 		}
-		nethttp.Redirect(w, r, other, 307)
+		nethttp.Redirect(w, r, other, nethttp.StatusTemporaryRedirect)
 	})
 	c := caller(t, nil)
 	args := map[string]any{
