@@ -24,6 +24,13 @@ type Env interface {
 	NowMs() int64
 }
 
+// Meter may be implemented by an Env that wants to know what evaluations cost.
+type Meter interface {
+	// Spent is called after an evaluation with the steps that it took (T76). Plain paths, which
+	// take next to none, are not told.
+	Spent(steps int)
+}
+
 // Expression is a compiled runtime expression.
 type Expression struct {
 	root     node
@@ -135,6 +142,9 @@ func (e *Expression) Eval(dot Value, env Env) (Value, error) {
 	v, _, err := firstOf(e.root, r, nil, dot)
 	if err == nil {
 		v, err = r.finish(v)
+	}
+	if meter, ok := env.(Meter); ok {
+		meter.Spent(MaxSteps - r.steps)
 	}
 	r.release()
 	if err != nil {

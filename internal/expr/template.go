@@ -165,6 +165,12 @@ type onceEnv struct {
 
 func (e *onceEnv) NowMs() int64 { return e.env.NowMs() }
 
+func (e *onceEnv) Spent(steps int) {
+	if meter, ok := e.env.(Meter); ok {
+		meter.Spent(steps)
+	}
+}
+
 func (e *onceEnv) Variable(name string) Value {
 	for i, known := range e.names {
 		if known == name {

@@ -34,6 +34,20 @@ type env struct {
 // NowMs is the time of the event that is being handled (T14).
 func (e *env) NowMs() int64 { return e.machine.nowMs }
 
+// The cost of expressions in pure steps: how many of their own steps count as one towards
+// the next yield, and towards the limit between two effects. A slice takes some 0.2 s at most then.
+const (
+	stepsPerSliceStep = 2_000
+	stepsPerPureStep  = 10_000
+)
+
+// Spent makes expensive expressions count as several steps, so that no loop of them hogs a
+// core.
+func (e *env) Spent(steps int) {
+	e.machine.sliceSteps += steps / stepsPerSliceStep
+	e.machine.pureSteps += steps / stepsPerPureStep
+}
+
 // Variable gives the eight names of the language, null where the table leaves a blank (T11),
 // and the local variables, the innermost first.
 func (e *env) Variable(name string) expr.Value {
