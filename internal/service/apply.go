@@ -1,7 +1,6 @@
 package service
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -95,6 +95,9 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 	if err := s.checkDefinitionSize(r.Definition); err != nil {
 		return nil, err
 	}
+	if err := checkMediaType(r); err != nil {
+		return nil, err
+	}
 	compiled, problems, readable := s.plans.compile(r.Definition)
 	if compiled == nil {
 		return nil, refusedDefinition(r, problems, readable)
@@ -116,6 +119,25 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 		applied.Warnings = fieldErrors(problems.Warnings())
 		return applied, nil
 	}
+}
+
+// checkMediaType refuses what is sent as JSON and is none. The reader of definitions would
+// take much of it, such as a comma too many, as YAML. Codes: invalid_json.
+func checkMediaType(r *ApplyWorkflow) error {
+	var syntax *expr.SyntaxError
+	if r.MediaType != mediaJSON {
+		return nil
+	}
+	_, err := expr.Parse(r.Definition, expr.Limits{Depth: expr.MaxDepth, Bytes: len(r.Definition)})
+	if !errors.As(err, &syntax) {
+		return err
+	}
+	switch syntax.Code {
+	case expr.CodeTooDeep, expr.CodeTooManyValues, expr.CodeDuplicateKey:
+		return nil // JSON all the same; the reader of definitions says more about it
+	}
+	return chargehand.NewError(chargehand.CodeInvalidJSON, "The definition is not JSON: "+syntax.Detail,
+		chargehand.FieldError{Pointer: syntax.Pointer, Code: syntax.Code, Detail: syntax.Detail, Line: syntax.Line, Column: syntax.Column})
 }
 
 // refusedDefinition is the error for a definition that is not valid.
@@ -304,7 +326,7 @@ func (s *Service) ApplyFromOperator(ctx context.Context, definition []byte) (*Ap
 		return nil, err
 	}
 	media := mediaYAML
-	if start := bytes.TrimLeft(definition, " \t\r\n"); len(start) > 0 && start[0] == '{' {
+	if checkMediaType(&ApplyWorkflow{Definition: definition, MediaType: mediaJSON}) == nil {
 		media = mediaJSON
 	}
 	operator := &Principal{Account: account.ID, AccountNo: account.No, Environment: chargehand.Live, Scopes: PresetAll}
