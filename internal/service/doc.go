@@ -13,6 +13,13 @@
 // Existence is not told: what belongs to another account or environment, to a workflow outside the
 // key's list, or stands under another workflow than the path says, is "not found".
 //
+// Caches. Principals, workflows and compiled plans are cached, so that a start with a hot key
+// costs one transaction and no query. What this process changes counts at once, what another
+// process on the same database changes within a second (softAge, hardAge).
+//
+// A creation answers as the resource was when it was accepted, also when it is replayed; who
+// wants to see more waits (View.Wait) or reads.
+//
 // All methods are safe for concurrent use. Values that are handed out belong to the caller, except
 // *Principal, *plan.Plan and byte slices with JSON, which are shared and must not be changed.
 // Times are UTC with millisecond precision; a zero time means "not known yet".

@@ -127,7 +127,7 @@ func (f *fields) change(row *store.Key, scopes *Scopes, now time.Time) (wantsAll
 	}
 	if f.has("preset") {
 		preset := f.text("preset", 20)
-		known := false
+		var known bool
 		if *scopes, known = ParsePreset(preset); !known {
 			f.fail("preset", "unknown_value", "The field \"preset\" must be one of run, observe, operate, deploy, all.")
 		}

@@ -11,16 +11,15 @@ import (
 
 func TestRateLimit(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.Limits.RatePerSecond = 10 })
-	take := func(p *Principal) (taken int, last Rate) {
+	take := func(p *Principal) (taken int, left Rate) {
 		for {
-			left, err := w.Allow(p)
-			if err != nil {
+			var err error
+			if left, err = w.Allow(p); err != nil {
 				if shown := wantCode(t, err, chargehand.CodeRateLimited); shown.RetryAfter != 1 {
 					t.Errorf("Retry-After is %d", shown.RetryAfter)
 				}
 				return taken, left
 			}
-			last = left
 			taken++
 			if want := 20 - taken; taken <= 20 && (left.Remaining != want && w.clock.Load() == 0 || left.Limit != 10 || left.Burst != 20) {
 				t.Fatalf("after %d requests there is %+v", taken, left)
