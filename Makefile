@@ -46,9 +46,9 @@ $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION):
 	@mv $(TOOLS)/golangci-lint $@
 
 .PHONY: generate
-generate: build ## write the generated files: api/openapi.json
+generate: build ## write the generated files: api/openapi.yaml
 	@mkdir -p api
-	$(BIN) openapi > api/openapi.json
+	$(BIN) openapi > api/openapi.yaml
 
 .PHONY: verify
 verify: generate ## fail if a generated file or go.mod is not what the code says

@@ -1,6 +1,12 @@
 package app
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+
 	"github.com/chargehand/chargehand/internal/api"
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/plan"
@@ -36,5 +42,30 @@ func Validate(definition []byte, allowRun []string) ([]Problem, bool) {
 	return problems, !found.HasErrors()
 }
 
-// OpenAPI is the document of the API.
-func OpenAPI() ([]byte, error) { return api.Document(Version), nil }
+// interfaceVersion is the version of the document that is kept beside the code: the same for
+// every build of the same interface.
+const interfaceVersion = "1"
+
+// OpenAPI is the document of the API, as indented JSON or as YAML.
+func OpenAPI(asYAML bool) ([]byte, error) {
+	document := api.Document(interfaceVersion)
+	if !asYAML {
+		var out bytes.Buffer
+		err := json.Indent(&out, document, "", "  ")
+		return append(out.Bytes(), '\n'), err
+	}
+	var tree yaml.Node
+	if err := yaml.Unmarshal(document, &tree); err != nil {
+		return nil, fmt.Errorf("convert the document: %w", err)
+	}
+	plain(&tree)
+	return yaml.Marshal(&tree)
+}
+
+// plain gives a tree that was read from JSON the look of YAML.
+func plain(n *yaml.Node) {
+	n.Style = 0
+	for _, child := range n.Content {
+		plain(child)
+	}
+}

@@ -187,10 +187,14 @@ func newDoctor(con console) *cobra.Command {
 }
 
 func newOpenAPI(con console) *cobra.Command {
-	return &cobra.Command{
+	var output string
+	cmd := &cobra.Command{
 		Use: "openapi", Short: "Print the OpenAPI 3.1 document of the API", Args: exactArgs(0),
 		RunE: func(*cobra.Command, []string) error {
-			document, err := app.OpenAPI()
+			if output != "yaml" && output != "json" {
+				return usage("--output: %q is not yaml or json", output)
+			}
+			document, err := app.OpenAPI(output == "yaml")
 			if err != nil {
 				return err
 			}
@@ -198,6 +202,8 @@ func newOpenAPI(con console) *cobra.Command {
 			return err
 		},
 	}
+	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "yaml or json")
+	return cmd
 }
 
 func newVersion(con console) *cobra.Command {
