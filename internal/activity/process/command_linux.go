@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -63,31 +64,92 @@ func lowerLimit(resource int, value uint64) error {
 	return nil
 }
 
-// startCommand forks the command from a thread that is confined first, and that ends
-// afterwards: what is left of the supervisor is outside the command's Landlock domain.
+// startCommand forks the command from a thread that is confined first. What a confined
+// process may signal is its own Landlock domain, and that thread is in it: killing it would
+// kill the supervisor. So the command waits at a gate until the thread has ended, and all
+// that is left of the supervisor is outside.
 func startCommand(s spec) (pid int, err error) {
-	// The main thread stands for the process when signals are checked; it stays free.
-	runtime.LockOSThread()
+	if err := checkExecutable(s.Path); err != nil {
+		return 0, err
+	}
+	gateR, gateW, err := os.Pipe()
+	if err != nil {
+		return 0, fmt.Errorf("gate: %w", err)
+	}
+	defer gateW.Close()
 	limits := map[int]uint64{unix.RLIMIT_NPROC: uint64(s.Threads)}
 	if !raceDetector {
 		limits[unix.RLIMIT_DATA] = uint64(s.Limits.MemoryBytes)
 	}
 	restore := limitForFork(limits)
-	started := make(chan struct{})
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		defer close(started)
+	thread := make(chan int)
+	onThreadOfItsOwn(func() {
 		if err = confineThread(s); err == nil {
-			pid, err = forkExec(s)
+			pid, err = forkExec(s, gateR)
 		}
-	}()
-	<-started
+		thread <- unix.Gettid()
+	})
+	tid := <-thread
+	gateR.Close()
 	restore(pid)
-	if err == nil {
-		// The OOM killer takes commands first. Best effort: the file is the kernel's.
-		_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("500"), 0)
+	if err != nil {
+		return 0, err
 	}
+	// The OOM killer takes commands first. Best effort: the file is the kernel's.
+	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("500"), 0)
+	if err := waitThread(tid); err != nil {
+		return pid, err // the gate stays shut, and its end ends the command
+	}
+	_, err = gateW.WriteString("\n")
 	return pid, err
+}
+
+// onThreadOfItsOwn runs work on a thread that ends with it. The main thread is never taken: it
+// stands for the process when signals are checked, and the runtime does not let it end.
+func onThreadOfItsOwn(work func()) {
+	begun := make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // not unlocked: so the thread ends with the goroutine
+		if unix.Gettid() != unix.Getpid() {
+			close(begun)
+			work()
+			return
+		}
+		onThreadOfItsOwn(work) // while this goroutine holds the main thread
+		close(begun)
+		runtime.UnlockOSThread()
+	}()
+	<-begun
+}
+
+// gate is the script that a command waits in: for a line on descriptor 3, which only the
+// supervisor writes. The end of the pipe instead of a line ends it.
+const gate = `read -r go <&3 && exec "$@" 3<&-`
+
+// waitThread waits until a thread of this process has ended.
+func waitThread(tid int) error {
+	pause := 20 * time.Microsecond
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); pause = min(2*pause, 10*time.Millisecond) {
+		if err := unix.Tgkill(os.Getpid(), tid, 0); errors.Is(err, unix.ESRCH) {
+			return nil
+		}
+		time.Sleep(pause)
+	}
+	return errors.New("the thread that started the command does not end")
+}
+
+// checkExecutable tells what the gate could only tell by an exit code.
+func checkExecutable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("no such file")
+	case err != nil:
+		return fmt.Errorf("%s cannot be looked at", filepath.Base(path))
+	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
+		return fmt.Errorf("%s may not be executed", filepath.Base(path))
+	}
+	return nil
 }
 
 func confineThread(s spec) error {
@@ -106,21 +168,21 @@ func confineThread(s spec) error {
 	return restrictThread(s.ReadPaths, s.Dir)
 }
 
-// forkExec starts the command. Its errors tell the author what to mend.
-func forkExec(s spec) (int, error) {
-	pid, err := syscall.ForkExec(s.Path, s.Args, &syscall.ProcAttr{
-		Dir: s.Dir, Env: s.Env, Files: []uintptr{0, 1, 2},
+// forkExec starts the command at its gate. The errors tell the author what to mend.
+func forkExec(s spec, gateR *os.File) (int, error) {
+	const sh = "/bin/sh"
+	args := append([]string{sh, "-c", gate, sh}, s.Args...)
+	pid, err := syscall.ForkExec(sh, args, &syscall.ProcAttr{
+		Dir: s.Dir, Env: s.Env, Files: []uintptr{0, 1, 2, gateR.Fd()},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
-	switch {
-	case errors.Is(err, syscall.E2BIG):
+	if errors.Is(err, syscall.E2BIG) {
 		return 0, fmt.Errorf("a text among command, arguments and environment is over 128 KiB, or all together are over %s: pass large data by stdin or a file", argumentSpace())
-	case errors.Is(err, syscall.ENOENT):
-		return 0, errors.New("no such file")
-	case errors.Is(err, syscall.EACCES):
-		return 0, fmt.Errorf("%s may not be executed by processes of workflows", filepath.Base(s.Path))
 	}
-	return pid, err
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", sh, err)
+	}
+	return pid, nil
 }
 
 // argumentSpace is what the kernel grants argv and environment: a quarter of the stack.

@@ -20,7 +20,8 @@
 //   - Every limit that is hit is a *LimitError that names it. Output is never cut silently.
 //
 // What the confinement is made of, on the thread that forks the command only, so that the
-// supervisor itself stays free to kill:
+// supervisor itself stays free to kill (the command waits at a gate until that thread has
+// ended, see startCommand):
 //
 //   - Landlock: read and execute what Config.ReadPaths and the system folders hold, write only
 //     the private directory, no signals to processes outside, no abstract sockets outside.
@@ -32,6 +33,8 @@
 //     and a watch over the whole tree: memory, number of processes, size of the directory.
 //
 // What is not confined: the network. A command may open any connection that its user may open.
+// It can read /proc, and so see the names and command lines of the machine's processes, not
+// their environments. Semaphores of POSIX need /dev/shm: Python's multiprocessing fails.
 // On kernels before 6.12, which lack the signal scope, a hostile command can kill the
 // supervisor or the server of the same user. A kernel without Landlock leaves everything but
 // environment, descriptors, rlimits and the life of the tree unconfined; New says so once in

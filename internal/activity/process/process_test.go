@@ -227,6 +227,19 @@ func TestWritesOutsideTheDirectoryFail(t *testing.T) {
 	}
 }
 
+// TestSupervisorIsOutside looks at the mark that confinement leaves on a thread. A thread of
+// the supervisor that had it would be in the command's domain, and could be killed by it.
+func TestSupervisorIsOutside(t *testing.T) {
+	c := newConfiner(t, process.Limits{})
+	for range 20 {
+		out := mustRun(t, c, shell(t, c, `grep -h NoNewPrivs /proc/$PPID/task/*/status /proc/self/status | sort | uniq -c`))
+		lines := strings.Split(strings.TrimSpace(string(out.Stdout)), "\n")
+		if len(lines) != 2 || !strings.HasSuffix(lines[0], "\t0") || strings.Join(strings.Fields(lines[1]), " ") != "1 NoNewPrivs: 1" {
+			t.Fatalf("threads of the supervisor, and the command: %q", lines)
+		}
+	}
+}
+
 func TestInsideTheDirectoryEverythingWorks(t *testing.T) {
 	c := newConfiner(t, process.Limits{})
 	out := mustRun(t, c, shell(t, c, `set -e
