@@ -34,7 +34,7 @@ func many(n node) bool {
 	case *subNode:
 		return many(n.replacement)
 	case *labelNode:
-		return !breaksAfterFirst(n) && many(n.body)
+		return many(n.body) && manyUntilBreak(n.body)
 	case *objectNode:
 		for _, item := range n.items {
 			if item.key != nil && many(item.key) || item.value != nil && many(item.value) {
@@ -60,17 +60,21 @@ func manyOf(nodes []node) bool {
 	return false
 }
 
-// breaksAfterFirst recognises label $out | (body | ., break $out), which is first(body), and
-// what is built like it.
-func breaksAfterFirst(n *labelNode) bool {
-	pipe, ok := n.body.(*pipeNode)
-	if !ok {
-		return false
+// manyUntilBreak is many for label $out | body. It recognises body | ., break $out, which is
+// how first is built, and the same followed by another result, which is how isempty is built.
+func manyUntilBreak(body node) bool {
+	rest := []node(nil)
+	if comma, ok := body.(*commaNode); ok {
+		body, rest = comma.parts[0], comma.parts[1:]
 	}
-	comma, ok := pipe.right.(*commaNode)
+	pipe, ok := body.(*pipeNode)
 	if !ok {
-		return false
+		return true
 	}
-	_, ok = comma.right.(*breakNode)
-	return ok && !many(comma.left)
+	result, ok := pipe.right.(*commaNode)
+	if !ok || len(result.parts) != 2 || len(rest) > 1 {
+		return true
+	}
+	_, ok = result.parts[1].(*breakNode)
+	return !ok || many(result.parts[0]) || manyOf(rest)
 }

@@ -144,6 +144,8 @@ func (c *compiler) query(q *gojq.Query, p place) (node, error) {
 		return nil, c.fail("", "The expression is empty.", "write . for the input itself")
 	case gojq.OpPipe:
 		return c.pipe(q, p)
+	case gojq.OpComma:
+		return c.comma(q, p)
 	case gojq.OpAssign, gojq.OpModify, gojq.OpUpdateAdd, gojq.OpUpdateSub, gojq.OpUpdateMul,
 		gojq.OpUpdateDiv, gojq.OpUpdateMod, gojq.OpUpdateAlt:
 		return c.update(q, p)
@@ -153,7 +155,7 @@ func (c *compiler) query(q *gojq.Query, p place) (node, error) {
 		return nil, err
 	}
 	rightPlace := p.inner()
-	if q.Op == gojq.OpComma || q.Op == gojq.OpAlt {
+	if q.Op == gojq.OpAlt {
 		rightPlace = p
 	}
 	right, err := c.query(q.Right, rightPlace)
@@ -162,8 +164,6 @@ func (c *compiler) query(q *gojq.Query, p place) (node, error) {
 	}
 	both := sometimes{left.single() && right.single()}
 	switch q.Op {
-	case gojq.OpComma:
-		return &commaNode{left: left, right: right}, nil
 	case gojq.OpAlt:
 		return &elseNode{both, left, right}, nil
 	case gojq.OpAnd, gojq.OpOr:
@@ -186,6 +186,27 @@ var operators = map[gojq.Operator]operator{
 	gojq.OpEq:        opEqual, gojq.OpNe: opNotEqual,
 	gojq.OpLt: opLess, gojq.OpLe: opLessEqual,
 	gojq.OpGt: opGreater, gojq.OpGe: opGreaterEqual,
+}
+
+// comma compiles a, b, c. The parser nests such lists to the left.
+func (c *compiler) comma(q *gojq.Query, p place) (node, error) {
+	queries := []*gojq.Query{q.Right}
+	for q = q.Left; q.Op == gojq.OpComma && q.Term == nil && len(q.FuncDefs) == 0; q = q.Left {
+		queries = append(queries, q.Right)
+	}
+	queries = append(queries, q)
+	n := &commaNode{parts: make([]node, len(queries))}
+	for i := range n.parts {
+		at := p.inner()
+		if i == len(n.parts)-1 {
+			at = p
+		}
+		var err error
+		if n.parts[i], err = c.query(queries[len(queries)-1-i], at); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
 }
 
 func (c *compiler) pipe(q *gojq.Query, p place) (node, error) {

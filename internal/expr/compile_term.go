@@ -97,7 +97,7 @@ func (c *compiler) bareTerm(t *gojq.Term, p place) (node, error) {
 	case gojq.TermTypeBreak:
 		b := p.find(func(b *binding) bool { return b.kind == labelBinding && b.name == t.Break })
 		if b == nil {
-			return nil, c.fail(t.Break, "The label "+t.Break+" is not defined.", "")
+			return nil, c.fail("break "+t.Break, "The label "+t.Break+" is not defined.", "")
 		}
 		return &breakNode{hops: p.hops(b)}, nil
 	case gojq.TermTypeQuery:
@@ -161,7 +161,7 @@ func (c *compiler) array(a *gojq.Array, p place) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts, ok := singles(body, nil)
+	parts, ok := singles(body)
 	if !ok {
 		return &arrayNode{body: body}, nil
 	}
@@ -177,14 +177,17 @@ func (c *compiler) array(a *gojq.Array, p place) (node, error) {
 }
 
 // singles lists the parts of a, b, c if each has one result.
-func singles(n node, parts []node) ([]node, bool) {
+func singles(n node) ([]node, bool) {
+	parts := []node{n}
 	if comma, ok := n.(*commaNode); ok {
-		if parts, ok = singles(comma.left, parts); !ok {
+		parts = comma.parts
+	}
+	for _, part := range parts {
+		if !part.single() {
 			return nil, false
 		}
-		return singles(comma.right, parts)
 	}
-	return append(parts, n), n.single()
+	return parts, true
 }
 
 func (c *compiler) object(o *gojq.Object, p place) (node, error) {

@@ -172,19 +172,22 @@ func (n *pipeNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
 	})
 }
 
+// commaNode is a, b, c.
 type commaNode struct {
 	never
-	left, right node
+	parts []node
 }
 
 func (n *commaNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
-	if err := r.step(); err != nil {
-		return err
+	for _, part := range n.parts {
+		if err := r.step(); err != nil {
+			return err
+		}
+		if err := part.each(r, f, v, p, yield); err != nil {
+			return err
+		}
 	}
-	if err := n.left.each(r, f, v, p, yield); err != nil {
-		return err
-	}
-	return n.right.each(r, f, v, p, yield)
+	return nil
 }
 
 // ifNode is if-then-elif-else; select, and, or, not are written with it.

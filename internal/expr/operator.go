@@ -289,27 +289,34 @@ func opDivide(r *run, a, b Value) (Value, error) {
 	if !isNumber(a) || !isNumber(b) {
 		return nil, &failure{kind: withTwo, name: "cannot divide", v: a, w: b}
 	}
+	x, _ := toFloat(a)
 	y, _ := toFloat(b)
+	_, isFloatA := a.(float64)
+	_, isFloatB := b.(float64)
+	if isFloatA || isFloatB {
+		if y == 0 {
+			return nil, &failure{kind: divisionBy, name: "cannot divide", v: x, w: y}
+		}
+		return r.number(x / y), nil
+	}
 	if y == 0 {
 		return nil, &failure{kind: divisionBy, name: "cannot divide", v: a, w: b}
 	}
 	if m, ok := a.(int); ok {
-		if n, ok := b.(int); ok && m%n == 0 && n != -1 {
-			return m / n, nil
+		if n, ok := b.(int); ok && n != -1 {
+			if m%n == 0 {
+				return m / n, nil
+			}
+			return r.number(x / y), nil
 		}
 	}
-	_, isFloatA := a.(float64)
-	_, isFloatB := b.(float64)
-	if !isFloatA && !isFloatB {
-		m, n := bigOf(a), bigOf(b)
-		if err := r.work(bigCost(m) + bigCost(n)); err != nil {
-			return nil, err
-		}
-		if quotient, rest := new(big.Int).QuoRem(m, n, new(big.Int)); rest.Sign() == 0 {
-			return normalBig(quotient), nil
-		}
+	m, n := bigOf(a), bigOf(b)
+	if err := r.work(bigCost(m) + bigCost(n)); err != nil {
+		return nil, err
 	}
-	x, _ := toFloat(a)
+	if quotient, rest := new(big.Int).QuoRem(m, n, new(big.Int)); rest.Sign() == 0 {
+		return normalBig(quotient), nil
+	}
 	return r.number(x / y), nil
 }
 
@@ -327,7 +334,7 @@ func opModulo(r *run, a, b Value) (Value, error) {
 		}
 		n := floatToInt(y)
 		if n == 0 {
-			return nil, &failure{kind: divisionBy, name: "cannot modulo", v: a, w: b}
+			return nil, &failure{kind: divisionBy, name: "cannot modulo", v: x, w: y}
 		}
 		return floatToInt(x) % n, nil
 	}

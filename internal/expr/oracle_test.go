@@ -464,6 +464,8 @@ foreach (1,2) as $x (0; empty)
 foreach ([1,2],[3,4]) as [$a,$b] (0; . + $a; . * $b)
 [foreach range(5) as $i (null; $i; select($i % 2 == 0))]
 def f: 1; f
+def f: 1; f, f, 2
+def f: def g: 2; g, g; f, 3 | f
 def f(x): x + x; f(2)
 def f($x): $x + x; f(3)
 def f(x; $y): [x, $y]; f(1,2; 3,4)
