@@ -102,11 +102,13 @@ func batchStatus(f *fixture) {
 	}
 	for _, c := range cases {
 		b, items := f.batch(len(c.ends))
-		f.update(func(tx *store.Tx) error {
-			return tx.SetRunning(items[0].No, chargehand.Processing, chargehand.Running, store.RunActive, startMs+10)
-		})
+		for i := range items { // the first start counts
+			f.update(func(tx *store.Tx) error {
+				return tx.SetRunning(items[i].No, chargehand.Processing, chargehand.Running, store.RunActive, startMs+10+int64(i))
+			})
+		}
 		if got := f.batchByNo(b.No); got.Status != chargehand.BatchRunning || got.StartedMs != startMs+10 || got.FinishedMs != 0 {
-			f.Errorf("%s: after the first start: %+v", c.name, got)
+			f.Errorf("%s: after the starts: %+v", c.name, got)
 		}
 		if c.cancelled {
 			f.update(func(tx *store.Tx) error { return tx.SetBatchCancelled(b.No) })
