@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chargehand/chargehand/internal/expr"
 )
@@ -115,13 +114,9 @@ func TestValidateStopsExplosions(t *testing.T) {
 	for range 40 {
 		deep = map[string]any{"c": deep}
 	}
-	started := time.Now()
 	problems := p.ValidateInput(deep)
 	if len(problems) != 1 || !strings.Contains(problems[0].Detail, "more than 1000000 steps") {
 		t.Fatalf("problems %v", problems)
-	}
-	if took := time.Since(started); took > 20*time.Second {
-		t.Errorf("it took %s", took)
 	}
 	if problems := p.ValidateInput(map[string]any{"c": map[string]any{}}); problems != nil {
 		t.Errorf("afterwards: %v", problems)
