@@ -276,6 +276,11 @@ func raw(t *testing.T, s *server, request string) answer {
 	return readAnswer(t, conn, request)
 }
 
+// common are the headers that a good raw request has, up to the body's.
+func common(s *server) string {
+	return "Host: " + strings.TrimPrefix(s.URL, "http://") + "\r\nConnection: close\r\nX-Api-Key: " + s.Key + "\r\n"
+}
+
 func dial(t *testing.T, s *server) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
