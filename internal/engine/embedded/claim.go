@@ -93,11 +93,9 @@ func (e *Engine) claim(q *queueReader, f fed) (used int, err error) {
 		return 0, err
 	}
 	var started []*submission
-	for i := range rows {
-		if used == f.slots {
-			break
-		}
-		s, err := e.begin(q.source, rows[i])
+	tried := 0
+	for ; tried < len(rows) && used < f.slots; tried++ {
+		s, err := e.begin(q.source, rows[tried])
 		if err != nil {
 			e.giveUp(started)
 			return 0, err
@@ -122,7 +120,7 @@ func (e *Engine) claim(q *queueReader, f fed) (used int, err error) {
 	if len(rows) > 0 && len(started) == 0 {
 		e.sleep(time.Millisecond) // all are being cancelled
 	}
-	if len(rows) < limit {
+	if len(rows) < limit && tried == len(rows) {
 		e.slots.exhausted(q.source, f.added)
 	}
 	for _, s := range started {
