@@ -30,7 +30,17 @@ func (db *DB) takeLock(atMost time.Duration) error {
 		return unavailable(fmt.Errorf("lock %s: %v", name, err))
 	}
 	db.lock = lock
-	return nil
+	return writable(name)
+}
+
+// writable tells what is wrong with a directory that cannot be written, where SQLite only
+// says that it cannot open its files.
+func writable(name string) error {
+	file, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return unavailable(err)
+	}
+	return file.Close()
 }
 
 // sign writes the number of this process into the lock file, for the message to a second
