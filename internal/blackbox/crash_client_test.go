@@ -73,6 +73,7 @@ type crashLoad struct {
 	item      crashFlow
 	workflows map[string]string // id by name
 	stopping  chan struct{}
+	graceful  bool // the server is stopped by SIGTERM, so that it may answer 503
 
 	mu       sync.Mutex
 	up       chan struct{} // closed while the server lives
@@ -95,6 +96,11 @@ func newCrashLoad(t *testing.T, server *servertest.Server, receiver *crashReceiv
 		l.workflows[f.name] = server.Apply(t, f.definition(receiver.URL))
 	}
 	return l
+}
+
+// refuses tells whether a server that is stopping says so; one that does not stop never may.
+func (l *crashLoad) refuses(a servertest.Answer) bool {
+	return l.graceful && a.Status == http.StatusServiceUnavailable
 }
 
 // down makes clients wait that found nobody.
@@ -209,7 +215,7 @@ func (l *crashLoad) start(q *crashRequest, r *rand.Rand) bool {
 	}
 	for {
 		answer, err := l.server.Try("POST", path, q.body(), headers...)
-		if err != nil {
+		if err != nil || l.refuses(answer) {
 			l.refused.Add(1)
 			l.wait()
 			if q.key != "" {
@@ -265,7 +271,7 @@ func (l *crashLoad) look(q *crashRequest) {
 		path += "?executions=none"
 	}
 	answer, err := l.server.Try("GET", path, "")
-	if err != nil {
+	if err != nil || l.refuses(answer) {
 		l.refused.Add(1)
 		l.wait()
 		return
@@ -311,7 +317,7 @@ func (l *crashLoad) compare(q *crashRequest, now crashView) {
 func (l *crashLoad) cancel(q *crashRequest) {
 	answer, err := l.server.Try("POST", q.path+"/cancel", "")
 	switch {
-	case err != nil:
+	case err != nil || l.refuses(answer):
 		l.refused.Add(1)
 		l.wait()
 	case answer.Status == http.StatusAccepted || answer.Status == http.StatusConflict:

@@ -1,0 +1,57 @@
+package blackbox_test
+
+import (
+	"math/rand"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/servertest"
+)
+
+// TestCrashStop ends the server under load by SIGTERM, as cli.md describes it: exit code 0
+// within ten seconds, nothing lost, and, since all steps here are short, none cut off.
+func TestCrashStop(t *testing.T) {
+	seed := int64(crashNumber(t, "CHARGEHAND_CRASH_SEED", int(time.Now().UnixNano()%1_000_000)))
+	t.Logf("CHARGEHAND_CRASH_SEED=%d", seed)
+	random := rand.New(rand.NewSource(seed))
+	receiver := newCrashReceiver(t)
+	options := servertest.Options{
+		DataDir: filepath.Join(t.TempDir(), "data"),
+		Args:    []string{"--rate-limit", "0", "--allow-run", "shell", "--allow-egress", "127.0.0.1"},
+	}
+	server := servertest.Start(t, options)
+	options.Listen = strings.TrimPrefix(server.URL, "http://")
+	load := newCrashLoad(t, server, receiver)
+	load.graceful = true
+	var clients sync.WaitGroup
+	for client := range 6 {
+		r := rand.New(rand.NewSource(seed + int64(client) + 1))
+		clients.Go(func() { load.run(client, r) })
+	}
+	life := server
+	for range 2 {
+		<-time.After(time.Duration(500+random.Intn(1000)) * time.Millisecond) // a random moment is what is tested
+		family := crashFamily(life.PID())
+		load.down()
+		begin := time.Now()
+		code := life.Stop()
+		took := time.Since(begin)
+		if code != 0 || took > 10*time.Second {
+			t.Errorf("SIGTERM ended the server after %v with exit code %d", took, code)
+		}
+		t.Logf("stopped within %v", took.Round(time.Millisecond))
+		verifyNoSurvivor(t, family, options.DataDir)
+		life = servertest.Launch(t, options)
+		load.resume()
+	}
+	close(load.stopping)
+	clients.Wait()
+	load.finish(nil)
+	if code := life.Stop(); code != 0 {
+		t.Errorf("the server ended with exit code %d", code)
+	}
+	crashDoctor(t, options.DataDir)
+}
