@@ -167,6 +167,8 @@ func (a *App) limits() []service.Limit {
 		{Name: "processes", Value: int64(a.cfg.Processes), Description: "Processes of steps at once."},
 		{Name: "process_seconds", Value: int64(process.DefaultTime / time.Second), Description: "Time of one process."},
 		{Name: "process_memory_bytes", Value: process.DefaultMemoryBytes, Description: "Memory of one process and its children."},
+		{Name: "process_disk_bytes", Value: process.DefaultDiskBytes, Description: "Private folder of one process."},
+		{Name: "process_children", Value: process.DefaultProcesses, Description: "Processes that one step may have at a time."},
 		{Name: "process_output_bytes", Value: process.DefaultOutputBytes, Description: "Standard output and error of one process."},
 	}
 }
