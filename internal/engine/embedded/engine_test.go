@@ -262,6 +262,9 @@ func TestWaitingCostsARow(t *testing.T) {
 		if got := w.story(row.No); !strings.Contains(got, "2 /do/1/b 0 1 running") && !strings.Contains(got, "waiting") {
 			t.Fatalf("timeline %s", got)
 		}
+		if n := w.journalLength(row); n != 1 { // a checkpoint is a cache of it
+			t.Fatalf("%d events in the journal", n)
+		}
 		time.Sleep(time.Hour)
 		if row := w.read(row.No); row.Run != store.RunParked {
 			t.Fatalf("woken early: %+v", row)
@@ -509,4 +512,35 @@ func TestReadyAndRefusalAfterStop(t *testing.T) {
 		t.Fatal("stopped twice without a word")
 	}
 	w.engine = nil
+}
+
+// TestLateWordsChangeNothing: outcomes and timers that the machine does not wait for.
+func TestLateWordsChangeNothing(t *testing.T) {
+	w := newWorld(t)
+	e := w.start()
+	defer w.stop()
+	gate := w.outside.gate("gate")
+	row := w.run(w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/gate } }"), `{}`)
+	w.await(row, "in its call", func(store.Execution) bool { return e.Stats().Activities == 1 })
+	e.send(row.No, message{kind: deliver, call: &call{command: 1}, event: machine.Event{
+		Kind: machine.ActivityEnded, Command: 1, Output: "of another run",
+	}})
+	e.send(row.No, message{kind: deliver, event: machine.Event{Kind: machine.TimerFired, Command: 7}})
+	e.send(row.No, message{kind: deliver, event: machine.Event{Kind: machine.TimerFired, Command: 1}})
+	if n := w.journalLength(row); n != 1 {
+		t.Fatalf("%d events in the journal", n)
+	}
+	if n := e.Stats().Late; n != 1 || !w.log.contains("late outcome dropped") {
+		t.Fatalf("%d late outcomes\n%s", n, w.log)
+	}
+	close(gate)
+	w.final(row)
+	if got := w.result(row.No); got != `"released gate"` {
+		t.Fatal(got)
+	}
+	e.send(row.No, message{kind: deliver, event: machine.Event{Kind: machine.TimerFired, Command: 7}})
+	e.send(row.No+1000, message{kind: deliver, event: machine.Event{Kind: machine.TimerFired, Command: 7}})
+	if n := e.runs.size(); n != 0 {
+		t.Fatalf("%d executions in memory", n)
+	}
 }

@@ -164,6 +164,39 @@ func TestWokenWithoutASlotIsNotInterrupted(t *testing.T) {
 	})
 }
 
+// TestWokenAndOverdueIsNotStarted: a deadline that passed while the server was down comes
+// before the activity that waited for a slot.
+func TestWokenAndOverdueIsNotStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.limits.AccountSlots = 1
+		w.start()
+		rev := w.define(`
+- a:
+    timeout: { after: { minutes: 5 } }
+    do:
+      - b: { wait: { seconds: 10 } }
+      - c: { call: http, with: { method: get, endpoint: http://x/echo/one } }`)
+		row := w.run(rev, `{}`)
+		w.run(w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }"), `{}`)
+		time.Sleep(time.Minute)
+		if row := w.read(row.No); row.Run != store.RunReady {
+			t.Fatalf("%+v", row)
+		}
+		w.kill()
+		time.Sleep(time.Hour)
+		w.limits.AccountSlots = 2
+		w.start()
+		defer func() { w.kill() }()
+		if got := w.endOf(row, time.Second).result; got != "fault timeout" {
+			t.Fatal(got)
+		}
+		if runs := w.outside.allRuns(); len(runs) != 1 {
+			t.Fatalf("%v", runs)
+		}
+	})
+}
+
 // TestReplayMismatch: a journal that leads elsewhere than it did stops that execution alone.
 func TestReplayMismatch(t *testing.T) {
 	w := newWorld(t)

@@ -293,6 +293,17 @@ func (w *world) read(no int64) (row store.Execution) {
 	return row
 }
 
+func (w *world) journalLength(row store.Execution) (n int) {
+	w.t.Helper()
+	w.view(func(r *store.Reader) error {
+		return r.Journal(row.No, 0, func(*store.JournalRow) error {
+			n++
+			return nil
+		})
+	})
+	return n
+}
+
 func (w *world) readBatch(no int64) (b store.Batch) {
 	w.t.Helper()
 	w.view(func(r *store.Reader) (err error) {
