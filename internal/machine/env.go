@@ -175,9 +175,7 @@ func (m *Machine) evaluate(n *node, s *plan.Slot, where slot, dot expr.Value, lo
 	if err != nil {
 		return nil, err
 	}
-	if !isSame(v, dot) { // passed on
-		m.grow(v)
-	}
+	m.grow(v) // also if it is only passed on: identity may not decide anything
 	return v, nil
 }
 

@@ -67,6 +67,47 @@ func TestStepLimit(t *testing.T) {
 	}
 }
 
+// A timeout between a Yield and its Continued takes effect at once, and once.
+func TestTimeoutsWhileYielded(t *testing.T) {
+	for name, test := range map[string]struct {
+		definition string
+		want       expr.Value
+	}{
+		"attempt": {`do: [{a: {try: [{b: {if: '$context.n != 2', set: {x: 1}, export: {as: '{n: (($context.n // 0) + 1)}'}, then: c}}, {d: {set: {x: 1}, then: end}}, {c: {set: {x: 1}, then: c}}],
+  catch: {retry: {limit: {attempt: {count: 2, duration: PT1S}}}}}}]
+output: {as: $context.n}`, 2},
+		"task":     {"do: [{a: {try: [{b: {timeout: {after: PT1S}, do: [{c: {set: {x: 1}, then: c}}]}}], catch: {do: [{d: {set: '${ $error.status }'}}]}}}]", 408},
+		"workflow": {"timeout: {after: PT1S}\ndo: [{a: {set: {x: 1}, then: a}}]", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := New(compilePlan(t, testHeader+test.definition), testIdentity(t))
+			commands := m.Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{}})
+			var timer Command
+			for i := 0; !m.Done() && i < 20; i++ {
+				for _, c := range commands {
+					if c.Kind == StartTimer {
+						timer = c
+					}
+				}
+				if timer.ID != 0 && i%2 == 0 {
+					commands = m.Apply(Event{Kind: TimerFired, TimeMs: timer.DueMs, Command: timer.ID})
+				} else {
+					commands = m.Apply(Event{Kind: Continued, TimeMs: m.nowMs})
+				}
+			}
+			if test.want == nil {
+				if last := commands[len(commands)-1]; last.Fault == nil || last.Fault.Instance != "/timeout" {
+					t.Errorf("it ended with %s", commandText(last))
+				}
+				return
+			}
+			if last := commands[len(commands)-1]; last.Kind != Finish || last.Output != test.want {
+				t.Errorf("it ended with %s, want %v", commandText(last), test.want)
+			}
+		})
+	}
+}
+
 // Expensive expressions count as many steps.
 func TestExpressionsCountAsSteps(t *testing.T) {
 	p := compilePlan(t, testHeader+"do: [{a: {for: {in: '[range(60)]'}, do: [{b: {set: {n: '${ [range(100000)] | length }'}}}]}}]")
@@ -133,7 +174,7 @@ func TestStateLimit(t *testing.T) {
 func TestStateCountsValuesOnce(t *testing.T) {
 	p := compilePlan(t, testHeader+`do:
   - a: {set: '${ {big: ("x" * 6000000)} }', export: {as: .}}
-  - b: {do: [{c: {do: [{d: {do: [{e: {for: {in: '[range(50)]'}, do: [{f: {if: 'false', set: {x: 1}}}, {g: {set: '${ . }'}}]}}]}}]}}]}
+  - b: {do: [{c: {do: [{d: {do: [{e: {for: {in: '[range(20)]'}, do: [{f: {if: 'false', set: {x: 1}}}, {g: {set: '${ . }'}}]}}]}}]}}]}
   - h: {set: '${ {length: (.big | length), context: ($context.big | length)} }'}
 `)
 	last, _, _ := drive(t, p, map[string]any{})

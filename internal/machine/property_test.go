@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -277,8 +278,8 @@ func TestRandomInterleavings(t *testing.T) {
 			journal = append(journal, AppendEvent(nil, ev))
 			commands := original.Apply(ev)
 			digests = append(digests, Digest(commands))
-			if got := Digest(twin.Apply(ev)); got != digests[len(digests)-1] {
-				rt.Fatalf("the restored machine decided differently in\n%s", definition)
+			if got := twin.Apply(ev); Digest(got) != digests[len(digests)-1] {
+				rt.Fatalf("the restored machine decided\n%s, not\n%s in\n%s", commandsText(got), commandsText(commands), definition)
 			}
 			if ev.Kind == Interrupted {
 				w.interruptedGone(original, ev.Command)
@@ -303,6 +304,14 @@ func TestRandomInterleavings(t *testing.T) {
 			}
 		}
 	})
+}
+
+func commandsText(commands []Command) string {
+	var b strings.Builder
+	for _, c := range commands {
+		b.WriteString(commandText(c) + "\n")
+	}
+	return b.String()
 }
 
 // checkMachine compares what the machine says of itself with what the world saw.
@@ -330,6 +339,11 @@ func checkMachine(t *rapid.T, m *Machine, w *world) {
 	}
 	if !m.Done() && len(inFlight) == 0 && !load.Yielded {
 		t.Fatal("nothing is in flight and the execution has not ended")
+	}
+	for i, n := range m.ready {
+		if n.gone || n.list == nil || slices.Contains(m.ready[:i], n) || n.child != nil {
+			t.Fatalf("node %d of the ready ones must not be there", i)
+		}
 	}
 	for _, e := range m.Timeline() {
 		if e.Ended() == (e.EndedMs == 0) {

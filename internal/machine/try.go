@@ -2,6 +2,7 @@ package machine
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -67,6 +68,7 @@ func (m *Machine) tryDone(n *node) *node {
 // interruptAttempt ends the running attempt with a timeout error (T19, T77).
 func (m *Machine) interruptAttempt(n *node, detail string, final bool) *node {
 	m.withdrawChildren(n)
+	m.ready = slices.DeleteFunc(m.ready, func(r *node) bool { return r == n }) // it may wait for a Continued
 	m.stopTimer(&n.delay)
 	next, f := m.catch(n, timeoutFault(detail, n.reference()), final)
 	if f != nil {
