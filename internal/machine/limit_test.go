@@ -94,6 +94,9 @@ output: {as: $context.n}`, 2},
 				} else {
 					commands = m.Apply(Event{Kind: Continued, TimeMs: m.nowMs})
 				}
+				if len(m.ready) > 1 {
+					t.Fatalf("%d nodes are ready", len(m.ready))
+				}
 			}
 			if test.want == nil {
 				if last := commands[len(commands)-1]; last.Fault == nil || last.Fault.Instance != "/timeout" {
