@@ -137,8 +137,9 @@ func cleanFileName(name string) (string, error) {
 		return "file", nil
 	}
 	if len(name) > maxFileNameBytes {
-		return "", chargehand.NewError(chargehand.CodeInvalidParameter,
-			"The name of the file is longer than "+strconv.Itoa(maxFileNameBytes)+" bytes.")
+		detail := "The name of the file is longer than " + strconv.Itoa(maxFileNameBytes) + " bytes."
+		return "", chargehand.NewError(chargehand.CodeInvalidParameter, detail,
+			chargehand.FieldError{Parameter: "filename", Code: "too_long", Detail: detail})
 	}
 	return name, nil
 }
