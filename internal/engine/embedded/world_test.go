@@ -32,6 +32,7 @@ type world struct {
 	path    string
 	account store.Account
 	outside *outside
+	runner  activity.Runner // instead of outside
 	log     *logLines
 
 	mu    sync.Mutex
@@ -77,9 +78,13 @@ func (w *world) openStore() {
 }
 
 func (w *world) config() Config {
+	var runner activity.Runner = w.outside
+	if w.runner != nil {
+		runner = w.runner
+	}
 	return Config{
 		Store: w.store, Plans: w, Blobs: w, Limits: w.limits,
-		Activities: map[string]activity.Runner{"http": w.outside, "shell": w.outside},
+		Activities: map[string]activity.Runner{"http": runner, "shell": runner},
 		Log:        slog.New(w.log),
 		Publish: func(p Published) {
 			w.mu.Lock()

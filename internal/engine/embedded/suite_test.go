@@ -1,0 +1,260 @@
+package embedded
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/machine/machinetest"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// suiteOutside answers activities as a script of the suite says. An activity that a crash
+// makes run again is answered as the first time.
+type suiteOutside struct {
+	world *machinetest.World
+	mu    sync.Mutex
+	given map[string]machinetest.Answer // by key
+	runs  map[string]int
+	files map[string]machine.File
+	hangs func()
+}
+
+func (o *suiteOutside) Run(ctx context.Context, c activity.Call) activity.Result {
+	o.mu.Lock()
+	answer, again := o.given[c.Key]
+	if !again {
+		answer = o.world.Answer(c.Reference)
+		o.given[c.Key] = answer
+	}
+	o.runs[c.Key]++
+	for _, f := range answer.Files {
+		o.files[f.ID] = f
+	}
+	hangs := o.hangs
+	o.mu.Unlock()
+	if answer.Hang {
+		if o.world.Cancel && hangs != nil {
+			hangs()
+		}
+		<-ctx.Done()
+	}
+	return activity.Result{Output: answer.Value(), Files: answer.Files, Fault: answer.Fault}
+}
+
+// suiteWorld is a world for one script.
+func suiteWorld(t testing.TB, w *machinetest.World) (*world, *suiteOutside) {
+	outside := &suiteOutside{
+		world: w, given: make(map[string]machinetest.Answer), runs: make(map[string]int), files: make(map[string]machine.File),
+	}
+	world := newWorld(t)
+	world.runner = outside
+	return world, outside
+}
+
+// startScript starts an execution of a plan, which is cancelled when an activity hangs, if
+// the script says so.
+func (w *world) startScript(o *suiteOutside, p *plan.Plan, input expr.Value, id [16]byte) (store.Execution, error) {
+	w.mu.Lock()
+	w.plans[1] = p
+	w.mu.Unlock()
+	row := w.row(1, string(expr.Marshal(input)))
+	if id != [16]byte{} {
+		row.ID = id
+	}
+	o.mu.Lock()
+	e, t := w.engine, w.t
+	o.hangs = func() {
+		go func() {
+			err := e.Cancel(context.Background(), row.ID, "by the suite")
+			if err != nil && !errors.Is(err, engine.ErrFinal) && !errors.Is(err, store.ErrUnavailable) {
+				t.Error(err)
+			}
+		}()
+	}
+	o.mu.Unlock()
+	return w.engine.Start(context.Background(), startOf(row, p, input))
+}
+
+// suiteResult reads how an execution ended.
+func (w *world) suiteResult(o *suiteOutside, row store.Execution) machinetest.Result {
+	w.t.Helper()
+	var outcome store.Outcome
+	w.view(func(r *store.Reader) (err error) {
+		outcome, err = r.Outcome(row.No)
+		return err
+	})
+	result := machinetest.Result{Phase: row.Phase, Published: w.published}
+	if outcome.Fault != nil {
+		f, err := engine.DecodeFault(outcome.Fault)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		result.Fault = &machine.Fault{Type: f.Type, Status: f.Status, Title: f.Title, Detail: f.Detail, Instance: f.Instance, Code: f.Code}
+	} else {
+		result.Output = parseInput(w.t, w.result(row.No))
+	}
+	var ids []string
+	if outcome.Files != nil {
+		if err := json.Unmarshal(outcome.Files, &ids); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	for _, id := range ids {
+		result.Files = append(result.Files, o.files[id])
+	}
+	entries, _, err := w.engine.Timeline(context.Background(), row.No)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	result.Timeline = entries
+	return result
+}
+
+type engineRunner struct{}
+
+func (engineRunner) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) (result machinetest.Result) {
+	world, outside := suiteWorld(t, w)
+	world.start()
+	defer world.stop()
+	row, err := world.startScript(outside, p, input, [16]byte{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	world.endOf(row, time.Hour)
+	return world.suiteResult(outside, world.read(row.No))
+}
+
+// TestSuite: the engine means the same as the bare machine.
+func TestSuite(t *testing.T) {
+	for _, s := range machinetest.Scripts() {
+		t.Run(s.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { s.Run(t, engineRunner{}) })
+		})
+	}
+}
+
+// crashRunner crashes at the k-th submission and goes on with a new engine.
+type crashRunner struct {
+	k       int
+	written bool
+	events  int
+	crashed *bool
+}
+
+func (r crashRunner) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) (result machinetest.Result) {
+	world, outside := suiteWorld(t, w)
+	world.close()
+	var broken *brokenDB
+	world.wrap = func(db store.DB) store.DB {
+		broken = &brokenDB{DB: db}
+		return broken
+	}
+	world.openStore()
+	world.start()
+	from := broken.count()
+	tripped := make(chan struct{})
+	broken.setFail(func(n int) (before, after bool) {
+		switch {
+		case n < from+r.k:
+			return false, false
+		case n == from+r.k:
+			close(tripped)
+			return !r.written, r.written
+		}
+		return true, false
+	})
+	id := world.id()
+	started, err := world.startScript(outside, p, input, id)
+	if err == nil && !started.Status.Final() {
+		changed, stop := world.engine.Watch(id)
+		for tripping := false; !tripping && !world.read(started.No).Status.Final(); {
+			select {
+			case <-tripped:
+				tripping = true
+			case <-changed:
+				stop()
+				changed, stop = world.engine.Watch(id)
+			}
+		}
+		stop()
+	}
+	select {
+	case <-tripped:
+		*r.crashed = true
+	default:
+	}
+	world.kill()
+	world.wrap = nil
+	world.start()
+	defer world.stop()
+	var row store.Execution
+	err = world.store.View(t.Context(), func(tx *store.Reader) (err error) {
+		row, err = tx.FindExecution(id)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) && r.k == 1 && !r.written {
+		// It was never accepted: the client starts it again.
+		row, err = world.startScript(outside, p, input, [16]byte{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.Cancel {
+		synctest.Wait() // until the activity hangs again
+		if err := world.engine.Cancel(t.Context(), row.ID, "by the suite"); err != nil && !errors.Is(err, engine.ErrFinal) {
+			t.Error(err)
+		}
+	}
+	world.endOf(row, time.Hour)
+	result = world.suiteResult(outside, world.read(row.No))
+	for key, runs := range outside.runs {
+		if runs > 2 {
+			t.Errorf("%s ran %d times", key, runs)
+		}
+	}
+	// A crash between a commit and the word to the bus loses the word.
+	if len(result.Published) > r.events {
+		t.Errorf("%d events were published, want at most %d", len(result.Published), r.events)
+	}
+	result.Published = make([]expr.Value, r.events)
+	return result
+}
+
+// TestCrashEverywhereInTheSuite runs every script of the suite with a crash at each of its
+// submissions, before and after it is written.
+func TestCrashEverywhereInTheSuite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some hundred crashes")
+	}
+	total := 0
+	for _, s := range machinetest.Scripts() {
+		t.Run(s.Name, func(t *testing.T) {
+			for _, written := range []bool{false, true} {
+				for k := 1; !t.Failed(); k++ {
+					crashed := false
+					synctest.Test(t, func(t *testing.T) {
+						s.Run(t, crashRunner{k: k, written: written, crashed: &crashed, events: s.Want.Events})
+						if t.Failed() {
+							t.Logf("crash at submission %d, written: %v", k, written)
+						}
+					})
+					if !crashed {
+						break
+					}
+					total++
+				}
+			}
+		})
+	}
+	t.Logf("%d crashes", total)
+}
