@@ -1,0 +1,333 @@
+package blackbox_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+// TestContractLife holds api.md "Status", cancellation in each state, retries, the timeline
+// and the error object.
+func TestContractLife(t *testing.T) {
+	t.Parallel()
+	s := start(t, append([]string{"--allow-run", "shell"}, egress...)...)
+	t.Run("moves", func(t *testing.T) { testMoves(t, s) })
+	t.Run("cancel", func(t *testing.T) { testCancel(t, s) })
+	t.Run("cancel queued", testCancelQueued)
+	t.Run("retry", func(t *testing.T) { testRetry(t, s) })
+	t.Run("timeline", func(t *testing.T) { testTimeline(t, s) })
+	t.Run("timeline pages", func(t *testing.T) { testTimelinePages(t, s) })
+	t.Run("errors", func(t *testing.T) { testErrorObjects(t, s) })
+	t.Run("wrong workflow", func(t *testing.T) { testWrongWorkflow(t, s) })
+	t.Run("not yet", func(t *testing.T) { testNotYet(t, s) })
+}
+
+// moves are the statuses that may follow each other.
+var moves = map[string]string{
+	"initial":           "initial processing human_in_the_loop finished error",
+	"processing":        "processing human_in_the_loop finished error",
+	"human_in_the_loop": "processing human_in_the_loop finished error",
+	"finished":          "finished",
+	"error":             "error",
+}
+
+// testMoves reads an execution as often as possible on its way.
+func testMoves(t *testing.T, s *server) {
+	g := newGate(t)
+	flow := deploy(t, s, "do:\n- pause: {wait: {milliseconds: 30}}\n"+strings.TrimPrefix(g.flow(), "do:\n")+"- again: {wait: {milliseconds: 30}}\n")
+	for range 3 {
+		path := begin(t, s, flow, `{"n":1}`)
+		status, seen := "initial", map[string]bool{}
+		until(t, 10*time.Second, "the end", func() bool {
+			e := s.Do(t, "GET", path, "").Object()
+			next, phase := text(e["status"]), text(e["phase"])
+			if !strings.Contains(moves[status], next) {
+				t.Fatalf("%s moved to %s", status, next)
+			}
+			if (next == "finished") != (e["results"] != nil) || (next == "finished") != (phase == "completed") || (next == "initial") != (phase == "pending") {
+				t.Fatalf("fields contradict each other: %s", expr.Marshal(e))
+			}
+			status = next
+			seen[phase] = true
+			if phase == "running" {
+				g.release()
+			}
+			return status == "finished"
+		})
+		if !seen["waiting"] {
+			t.Errorf("phases seen: %v", seen)
+		}
+	}
+}
+
+func testCancel(t *testing.T, s *server) {
+	g := newGate(t)
+	running, waiting, quick, bad := deploy(t, s, g.flow()), deploy(t, s, sleep), deploy(t, s, echo), deploy(t, s, failed)
+	shell := deploy(t, s, "do:\n- a: {run: {shell: {command: 'exec sleep 600'}}}\n")
+	paths := map[string]string{"running": begin(t, s, running, `{"n":1}`), "waiting": begin(t, s, waiting, "{}"), "process": begin(t, s, shell, "{}")}
+	g.await(1)
+	await(t, s, paths["waiting"], "processing")
+	await(t, s, paths["process"], "processing")
+	for name, path := range paths {
+		t.Run(name, func(t *testing.T) {
+			a := s.Do(t, "POST", path+"/cancel", `{"reason":"changed our minds"}`)
+			wantStatus(t, a, 202)
+			for _, e := range []object{a.Object(), s.Do(t, "GET", path, "").Object()} {
+				executionShape.but(shape{
+					"status": oneOf("error"), "phase": oneOf("cancelled"), "results": isNull, "error": isObject, "finished_at": isMoment, "output": nil,
+				}).verify(t, "cancelled execution", e)
+				errorShape.verify(t, "its error", e["error"])
+				if fault := fields(e["error"]); fault["code"] != "cancelled" || !strings.Contains(text(fault["detail"]), "changed our minds") {
+					t.Errorf("error %v", fault)
+				}
+			}
+			wantProblem(t, s, s.Do(t, "POST", path+"/cancel", ""), 409, "state_conflict")
+		})
+	}
+	until(t, 10*time.Second, "the call is withdrawn", func() bool { inside, _, _ := g.now(); return inside == 0 })
+	for name, flow := range map[string]string{"finished": quick, "error": bad} {
+		path := begin(t, s, flow, "{}")
+		before := finish(t, s, path)
+		wantProblem(t, s, s.Do(t, "POST", path+"/cancel", ""), 409, "state_conflict")
+		if after := s.Do(t, "GET", path, "").Object(); after["status"] != name || after["finished_at"] != before["finished_at"] {
+			t.Errorf("%s changed to %v", name, after)
+		}
+	}
+	path := begin(t, s, waiting, "{}")
+	for body, pointer := range map[string]string{`{"reason":5}`: "/reason", `[]`: "", `{"reason":"` + strings.Repeat("x", 10_000) + `"}`: "/reason"} {
+		wantPointer(t, wantProblem(t, s, s.Do(t, "POST", path+"/cancel", body), 400, "invalid_body"), pointer)
+	}
+	wantProblem(t, s, s.Do(t, "POST", path+"/cancel", `{"why":"x"}`), 400, "unknown_field")
+	if e := s.Do(t, "GET", path, "").Object(); e["status"] == "error" {
+		t.Error("a refused cancellation cancelled")
+	}
+	wantStatus(t, s.Do(t, "POST", path+"/cancel", ""), 202)
+	wantProblem(t, s, s.Do(t, "POST", executions(waiting)+"/"+nobody+"/cancel", ""), 404, "execution_not_found")
+}
+
+// testCancelQueued cancels what has not got a slot yet; it stays initial until then.
+func testCancelQueued(t *testing.T) {
+	s := start(t, append([]string{"--max-running", "1"}, egress...)...)
+	g := newGate(t)
+	flow := deploy(t, s, g.flow())
+	first := begin(t, s, flow, `{"n":1}`)
+	g.await(1)
+	second, third := begin(t, s, flow, `{"n":2}`), begin(t, s, flow, `{"n":3}`)
+	for _, path := range []string{second, third} {
+		if e := s.Do(t, "GET", path, "").Object(); e["status"] != "initial" || e["started_at"] != nil || e["phase"] != "pending" {
+			t.Errorf("queued: %v", e)
+		}
+	}
+	a := s.Do(t, "POST", second+"/cancel", "")
+	wantStatus(t, a, 202)
+	if e := a.Object(); e["status"] != "error" || e["phase"] != "cancelled" {
+		t.Errorf("%s", a.Body)
+	}
+	g.release()
+	for path, want := range map[string]string{first: "finished", second: "error", third: "finished"} {
+		if e := finish(t, s, path); e["status"] != want {
+			t.Errorf("%v, want %s", e, want)
+		}
+	}
+	if _, _, order := g.now(); fmt.Sprint(order) != "[1 3]" {
+		t.Errorf("ran: %v", order)
+	}
+}
+
+// testRetry: a new execution with the same input, retry_of, and 409 where there is no use.
+func testRetry(t *testing.T, s *server) {
+	flow := deploy(t, s, fallible)
+	path := begin(t, s, flow, `{"bad":true,"n":5}`)
+	before := finish(t, s, path)
+	a := s.Do(t, "POST", path+"/retry", "")
+	wantStatus(t, a, 201)
+	executionShape.but(shape{"execution_id?": isUUID, "retry_of": isUUID, "status": oneOf("initial"), "results": isNull}).verify(t, "retry", a.JSON)
+	if a.Object()["id"] == before["id"] || a.Object()["retry_of"] != before["id"] {
+		t.Errorf("%s", a.Body)
+	}
+	if got := a.Header.Get("Location"); got != s.URL+"/api/v1"+executions(flow)+"/"+text(a.Object()["id"]) {
+		t.Errorf("Location %s", got)
+	}
+	e := finish(t, s, executions(flow)+"/"+text(a.Object()["id"]))
+	if e["retry_of"] != before["id"] || e["status"] != "error" {
+		t.Errorf("the retry ran with another input: %v", e)
+	}
+	if after := s.Do(t, "GET", path, "").Object(); !equal(after, before) {
+		t.Errorf("the original changed:\n%s\n%s", expr.Marshal(before), expr.Marshal(after))
+	}
+	running := begin(t, s, deploy(t, s, sleep), "{}")
+	wantProblem(t, s, s.Do(t, "POST", running+"/retry", ""), 409, "state_conflict")
+	wantStatus(t, s.Do(t, "POST", running+"/cancel", ""), 202)
+	wantStatus(t, s.Do(t, "POST", running+"/retry", ""), 201)
+	wantProblem(t, s, s.Do(t, "POST", path+"/retry", `{"input":{}}`), 400, "unknown_field")
+	// A retry from a task is for later: refused, not ignored.
+	if a := s.Do(t, "POST", path+"/retry?from=/do/1/fail", ""); a.Status < 400 || a.Status > 499 {
+		t.Errorf("retry from a task: %d %s", a.Status, a.Body)
+	}
+}
+
+var entryOfTimeline = shape{
+	"seq": isCount, "name": isText, "reference": isText, "iteration": isCount, "attempt": isCount, "phase": executionPhase,
+	"started_at": isMoment, "ended_at?": isMoment, "input?": isAny, "output?": isAny, "error?": isObject, "files?": isList,
+}
+
+// testTimeline: one entry per task that started, composite ones too, by seq.
+func testTimeline(t *testing.T, s *server) {
+	flow := deploy(t, s, `do:
+- outer:
+    do:
+    - inner: {set: {a: '${ .n }'}}
+- skipped: {if: 'false', set: {x: 1}}
+- each: {for: {in: '[1,2]', each: i}, do: [{body: {set: {i: '${ $i }'}}}]}
+- attempt:
+    try: [{risky: {raise: {error: {type: 'https://example.com/r', status: 500}}}}]
+    catch: {retry: {delay: {milliseconds: 1}, limit: {attempt: {count: 2}}}, do: [{handler: {set: {handled: true}}}]}
+- last: {wait: {minutes: 10}}
+`)
+	path := begin(t, s, flow, `{"n":7}`)
+	var entries []object
+	until(t, 10*time.Second, "the last task waits", func() bool {
+		entries = walk(t, s, path+"/timeline", 100)
+		return len(entries) > 0 && entries[len(entries)-1]["name"] == "last"
+	})
+	var got []string
+	for i, e := range entries {
+		entryOfTimeline.verify(t, "entry", e)
+		if i > 0 && fmt.Sprintf("%09d", e["seq"]) <= fmt.Sprintf("%09d", entries[i-1]["seq"]) {
+			t.Errorf("seq %v after %v", e["seq"], entries[i-1]["seq"])
+		}
+		got = append(got, fmt.Sprintf("%s %d %d %s", e["reference"], e["iteration"], e["attempt"], e["phase"]))
+	}
+	want := []string{
+		"/do/0/outer 0 0 completed", "/do/0/outer/do/0/inner 0 0 completed", "/do/2/each 0 0 completed", "/do/2/each/do/0/body 0 0 completed",
+		"/do/2/each/do/0/body 1 0 completed", "/do/3/attempt 0 0 completed", "/do/3/attempt/try/0/risky 0 0 faulted", "/do/3/attempt/try/0/risky 0 1 faulted",
+		"/do/3/attempt/try/0/risky 0 2 faulted", "/do/3/attempt/catch/do/0/handler 0 0 completed", "/do/4/last 0 0 waiting",
+	}
+	if first := entries[0]["attempt"]; first == 1 { // counted from 1: as good
+		for i := range want {
+			want[i] = strings.NewReplacer(" 0 2 ", " 0 3 ", " 0 1 ", " 0 2 ", " 0 0 ", " 0 1 ", " 1 0 ", " 1 1 ").Replace(want[i])
+		}
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("timeline\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	inner := entries[1]
+	if !equal(inner["input"], parse(t, `{"n":7}`)) || !equal(inner["output"], parse(t, `{"a":7}`)) || inner["ended_at"] == nil {
+		t.Errorf("inner: %s", expr.Marshal(inner))
+	}
+	if last := entries[len(entries)-1]; last["ended_at"] != nil || last["output"] != nil {
+		t.Errorf("a task that has not ended: %v", last)
+	}
+	if risky := entries[6]; text(fields(risky["error"])["type"]) != "https://example.com/r" || fields(risky["error"])["instance"] != risky["reference"] {
+		t.Errorf("the error of a task: %v", risky["error"])
+	}
+	wantStatus(t, s.Do(t, "POST", path+"/cancel", ""), 202)
+	ended := walk(t, s, path+"/timeline", 100)
+	if last := ended[len(ended)-1]; len(ended) != len(entries) || last["phase"] != "cancelled" || last["ended_at"] == nil {
+		t.Errorf("after the cancellation: %v", ended[len(ended)-1])
+	}
+}
+
+func testTimelinePages(t *testing.T, s *server) {
+	flow := deploy(t, s, "do:\n- each: {for: {in: '[range(120)]'}, do: [{body: {set: {i: '${ $item }'}}}]}\n")
+	path := begin(t, s, flow, "{}")
+	finish(t, s, path)
+	whole := walk(t, s, path+"/timeline", 100)
+	if len(whole) != 121 || whole[0]["name"] != "each" || whole[120]["iteration"] != 119 {
+		t.Fatalf("%d entries, the last %v", len(whole), whole[len(whole)-1])
+	}
+	for _, limit := range []int{1, 11, 99} {
+		pages := walk(t, s, path+"/timeline", limit)
+		if len(pages) != len(whole) {
+			t.Fatalf("%d entries with limit %d", len(pages), limit)
+		}
+		for i, e := range pages {
+			if e["seq"] != whole[i]["seq"] {
+				t.Fatalf("entry %d with limit %d is %v", i, limit, e)
+			}
+		}
+	}
+}
+
+// testErrorObjects: the language's error object; type as full address.
+func testErrorObjects(t *testing.T, s *server) {
+	const standard = "https://open-workflow-specification.org/spec/1.0.0/errors/"
+	for name, x := range map[string]struct {
+		rest, kind string
+		status     int
+		instance   string
+	}{
+		"expression": {"do:\n- a: {set: {x: '${ .n | error }'}}\n", standard + "expression", 400, "/do/0/a"},
+		"timeout":    {"do:\n- a: {wait: {minutes: 10}, timeout: {after: {milliseconds: 20}}}\n", standard + "timeout", 408, "/do/0/a"},
+		"whole":      {"timeout: {after: {milliseconds: 20}}\ndo:\n- a: {wait: {minutes: 10}}\n", standard + "timeout", 408, "/timeout"},
+		"validation": {"do:\n- a: {set: {x: 1}, output: {schema: {document: {required: [y]}}}}\n", standard + "validation", 400, "/do/0/a"},
+		"output":     {"output: {schema: {document: {required: [y]}}}\ndo:\n- a: {set: {x: 1}}\n", standard + "validation", 400, "/output/schema"},
+		"process":    {"do:\n- a: {run: {shell: {command: 'echo oops >&2; exit 7'}}}\n", standard + "runtime", 500, "/do/0/a"},
+		"nested":     {"do:\n- a: {do: [{b: {raise: {error: {type: '" + standard + "authorization', status: 403}}}}]}\n", standard + "authorization", 403, "/do/0/a/do/0/b"},
+		"refused":    {"do:\n- a: {call: http, with: {method: get, endpoint: 'http://169.254.169.254/latest'}}\n", "", 0, "/do/0/a"},
+		"secret":     {"use: {secrets: [token]}\ndo:\n- w: {wait: {minutes: 10}}\n- a: {set: {x: '${ $secrets.token }'}}\n", standard + "authorization", 403, ""},
+		"no port":    {"do:\n- a: {call: http, with: {method: get, endpoint: 'http://127.0.0.1:1/'}}\n", standard + "communication", 0, "/do/0/a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := finish(t, s, begin(t, s, deploy(t, s, x.rest), "{}"))
+			fault := fields(e["error"])
+			errorShape.verify(t, "error", fault)
+			if e["status"] != "error" || x.kind != "" && fault["type"] != x.kind || x.status != 0 && fault["status"] != x.status || x.instance != "" && fault["instance"] != x.instance {
+				t.Errorf("%s\nwant %s %d %s", expr.Marshal(fault), x.kind, x.status, x.instance)
+			}
+			if !strings.HasPrefix(text(fault["type"]), "https://") || text(fault["code"]) == "" {
+				t.Errorf("type is no full address: %v", fault)
+			}
+			if name == "process" && !strings.Contains(text(fault["detail"]), "oops") {
+				t.Errorf("the tail of stderr is missing (T49): %v", fault["detail"])
+			}
+		})
+	}
+}
+
+// testWrongWorkflow: an execution under the wrong workflow, and a malformed id, are 404.
+func testWrongWorkflow(t *testing.T, s *server) {
+	flow, other := deploy(t, s, echo), deploy(t, s, echo)
+	path := begin(t, s, flow, "{}")
+	id := path[strings.LastIndex(path, "/")+1:]
+	for _, p := range []string{executions(other) + "/" + id, executions(flow) + "/" + nobody, executions(nobody) + "/" + id, executions(flow) + "/x", executions(flow) + "/" + id + "x"} {
+		for _, sub := range []struct{ method, path string }{{"GET", ""}, {"GET", "/timeline"}, {"POST", "/cancel"}, {"POST", "/retry"}} {
+			wantProblem(t, s, s.Do(t, sub.method, p+sub.path, ""), 404, "execution_not_found")
+		}
+	}
+	for _, p := range []string{executions("x"), batches("x"), executions(nobody), batches(nobody)} {
+		wantProblem(t, s, s.Do(t, "POST", p, `{}`), 404, "workflow_not_found")
+	}
+	wantStatus(t, s.Do(t, "GET", strings.ToUpper(path[:len("/workflows/")])+path[len("/workflows/"):], ""), 404)
+	wantStatus(t, s.Do(t, "GET", executions(flow)+"/"+strings.ToUpper(id), ""), 200) // UUIDs have no case
+}
+
+// testNotYet: what the plan leaves for later is refused by name, never ignored.
+func testNotYet(t *testing.T, s *server) {
+	for word, rest := range map[string]string{
+		"listen":   "do:\n- a: {listen: {to: {any: []}}}\n",
+		"schedule": "schedule: {every: {minutes: 1}}\n" + echo,
+		"grpc":     "do:\n- a: {call: grpc, with: {proto: {endpoint: 'http://x/y'}, service: {name: a, host: b}, method: c}}\n",
+		"human":    "do:\n- a: {call: 'human:1.0.0@default', with: {title: x}}\n",
+		"await":    "do:\n- a: {run: {await: false, shell: {command: 'true'}}}\n",
+		"workflow": "do:\n- a: {run: {workflow: {namespace: a, name: b, version: '1.0.0'}}}\n",
+	} {
+		t.Run(word, func(t *testing.T) {
+			a := s.Do(t, "POST", "/workflows", definition(unique("later"), "1.0.0", rest), "Content-Type", "application/yaml")
+			p := wantProblem(t, s, a, 422, "definition_invalid")
+			if !strings.Contains(strings.ToLower(fmt.Sprint(p["errors"])), word) {
+				t.Errorf("%s is not named: %v", word, p["errors"])
+			}
+		})
+	}
+	flow := deploy(t, s, sleep)
+	path := begin(t, s, flow, "{}")
+	for _, verb := range []string{"/suspend", "/resume", "/events"} {
+		if a := s.Do(t, "POST", path+verb, ""); a.Status != 404 && a.Status != 405 {
+			t.Errorf("%s: %d %s", verb, a.Status, a.Body)
+		}
+	}
+}
