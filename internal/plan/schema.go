@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,9 @@ const (
 	// maxSchemaSteps bounds the subschemas that one validation may evaluate. A schema that
 	// refers to itself in several ways would take exponential time otherwise.
 	maxSchemaSteps = 1_000_000
+	// maxSchemaParts bounds the objects and booleans of a schema, because the time that
+	// compiling takes grows with their square.
+	maxSchemaParts = 10_000
 	// maxSchemaProblems bounds the problems of one validation.
 	maxSchemaProblems = 100
 	// maxDetail bounds the text of one problem, in bytes.
@@ -132,9 +136,9 @@ func holdsLarge(v expr.Value) bool {
 }
 
 // schemaProblems flattens the tree of errors to its leaves: the causes, not the keywords
-// around them.
+// around them. The validator walks maps, so they are brought into an order of their own.
 func schemaProblems(e *jsonschema.ValidationError) []SchemaProblem {
-	var problems []SchemaProblem
+	var leaves []leaf
 	var visit func(e *jsonschema.ValidationError)
 	visit = func(e *jsonschema.ValidationError) {
 		if len(e.Causes) > 0 && !isAlternative(e.ErrorKind) {
@@ -143,14 +147,27 @@ func schemaProblems(e *jsonschema.ValidationError) []SchemaProblem {
 			}
 			return
 		}
-		problems = append(problems, problemOf(e))
+		leaves = append(leaves, leaf{pointer(e.InstanceLocation), e})
 	}
 	visit(e)
+	slices.SortFunc(leaves, func(a, b leaf) int { return cmp.Compare(a.pointer, b.pointer) })
+	problems := make([]SchemaProblem, 0, min(len(leaves), maxSchemaProblems))
+	for i, l := range leaves {
+		if i >= maxSchemaProblems && l.pointer != leaves[i-1].pointer {
+			break // whatever comes later will not be among the first
+		}
+		problems = append(problems, problemOf(l.error, l.pointer))
+	}
 	slices.SortFunc(problems, func(a, b SchemaProblem) int {
-		return strings.Compare(a.Pointer+"\x00"+a.Keyword+"\x00"+a.Detail, b.Pointer+"\x00"+b.Keyword+"\x00"+b.Detail)
+		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Keyword, b.Keyword), cmp.Compare(a.Detail, b.Detail))
 	})
 	problems = slices.Compact(problems)
 	return problems[:min(len(problems), maxSchemaProblems)]
+}
+
+type leaf struct {
+	pointer string
+	error   *jsonschema.ValidationError
 }
 
 // isAlternative tells keywords whose causes are ways that all failed: which of them was
@@ -163,8 +180,8 @@ func isAlternative(k jsonschema.ErrorKind) bool {
 	return false
 }
 
-func problemOf(e *jsonschema.ValidationError) SchemaProblem {
-	p := SchemaProblem{Pointer: pointer(e.InstanceLocation)}
+func problemOf(e *jsonschema.ValidationError, at string) SchemaProblem {
+	p := SchemaProblem{Pointer: at}
 	if path := e.ErrorKind.KeywordPath(); len(path) > 0 {
 		p.Keyword = path[0]
 	}
@@ -256,6 +273,11 @@ func (c *compiler) schema(s *dsl.Schema, at place) *Schema {
 		c.notSupported(s.Pointer+"/format", fmt.Sprintf("The schema format %q", s.Format))
 		return nil
 	}
+	if parts(s.Document.Value) > maxSchemaParts {
+		c.fail(s.Document.Pointer, CodeSchema,
+			fmt.Sprintf("The schema has more than %d objects and booleans.", maxSchemaParts), "Check less, or put what repeats into $defs.")
+		return nil
+	}
 	compiled := &Schema{Path: at.path(s.Pointer), budget: &budget{}}
 	const address = "urn:chargehand:schema"
 	const steps = "urn:chargehand:steps"
@@ -278,6 +300,25 @@ func (c *compiler) schema(s *dsl.Schema, at place) *Schema {
 		c.badSchema(s.Document.Pointer, err)
 	}
 	return compiled
+}
+
+// parts counts what may be a subschema.
+func parts(v expr.Value) int {
+	count := 0
+	switch v := v.(type) {
+	case bool:
+		count = 1
+	case []any:
+		for _, item := range v {
+			count += parts(item)
+		}
+	case map[string]any:
+		count = 1
+		for _, item := range v {
+			count += parts(item)
+		}
+	}
+	return count
 }
 
 // badSchema reports why a schema does not compile, at the place in it if that is known.

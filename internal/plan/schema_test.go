@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -106,6 +107,21 @@ func TestValidateBounds(t *testing.T) {
 	}
 }
 
+func TestLargeSchemas(t *testing.T) {
+	for count, refused := range map[int]bool{maxSchemaParts - 2: false, maxSchemaParts - 1: true} {
+		var b strings.Builder
+		b.WriteString("input: {schema: {document: {properties: {")
+		for i := range count {
+			fmt.Fprintf(&b, "p%d: %v, ", i, i%2 == 0)
+		}
+		b.WriteString("}}}}\ndo: [{a: {set: {x: 1}}}]")
+		p, problems := compile(t, b.String())
+		if (p == nil) != refused {
+			t.Errorf("%d properties: %v", count, problems)
+		}
+	}
+}
+
 // A schema whose references multiply with every level is stopped, and works again afterwards.
 func TestValidateStopsExplosions(t *testing.T) {
 	p := inputSchema(t, `{$ref: '#/$defs/n', $defs: {n: {allOf: [
@@ -151,5 +167,17 @@ func TestPlainNumbersKeepsValues(t *testing.T) {
 	}
 	if got := plain["a"].([]any)[2].(map[string]any)["b"]; got == nil || plain["c"] != 1.5 {
 		t.Errorf("got %v", plain)
+	}
+}
+
+func BenchmarkValidateInput(b *testing.B) {
+	p := inputSchema(b, `{type: object, required: [name, email], properties: {
+  name: {type: string, minLength: 1}, email: {type: string, format: email}, age: {type: integer, minimum: 0}}}`)
+	input := value(b, `{"name": "Ada Lovelace", "email": "ada@example.org", "age": 36}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if p.ValidateInput(input) != nil {
+			b.Fatal("refused")
+		}
 	}
 }
