@@ -59,13 +59,16 @@ type submission struct {
 // journalEvent applies an event to the machine and takes in what it causes.
 func (s *submission) journalEvent(ev machine.Event, maxBytes int) {
 	r := s.run
-	payload := machine.AppendEvent(nil, stripped(ev))
-	if ev.Kind == machine.ActivityEnded && len(payload) > maxBytes {
-		ev = machine.Event{
-			Kind: ev.Kind, TimeMs: ev.TimeMs, Command: ev.Command,
-			Fault: outputFault(len(payload), maxBytes),
-		}
+	var payload []byte
+	if ev.Kind == machine.ActivityEnded {
 		payload = machine.AppendEvent(nil, ev)
+		if len(payload) > maxBytes {
+			ev = machine.Event{
+				Kind: ev.Kind, TimeMs: ev.TimeMs, Command: ev.Command,
+				Fault: outputFault(len(payload), maxBytes),
+			}
+			payload = nil
+		}
 	}
 	commands := r.machine.Apply(ev)
 	r.timeMs = ev.TimeMs
@@ -78,6 +81,9 @@ func (s *submission) journalEvent(ev machine.Event, maxBytes int) {
 	}
 	if s.finish != nil {
 		return // the journal goes away
+	}
+	if payload == nil {
+		payload = machine.AppendEvent(nil, stripped(ev))
 	}
 	r.seq++
 	s.journal = append(s.journal, store.JournalRow{
