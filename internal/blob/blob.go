@@ -197,7 +197,7 @@ func (s *Store) List(ctx context.Context, each func(Content) error) error {
 		entries := s.bucket.List(&blob.ListOptions{Prefix: prefix})
 		for {
 			entry, err := entries.Next(ctx)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {

@@ -448,12 +448,6 @@ type outside struct {
 	most    atomic.Int64
 }
 
-func (o *outside) runsOf(key string) int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.runs[key]
-}
-
 func (o *outside) allRuns() map[string]int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
