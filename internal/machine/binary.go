@@ -86,7 +86,7 @@ func (r *reader) varint() int64 {
 // number is a uvarint that is no more than limit.
 func (r *reader) number(limit int) int {
 	v := r.uvarint()
-	if v > uint64(limit) {
+	if limit < 0 || v > uint64(limit) {
 		r.fail()
 		return 0
 	}

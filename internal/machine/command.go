@@ -36,11 +36,12 @@ type Command struct {
 	Args      expr.Value // fully evaluated arguments; the shape belongs to the kind
 	Input     expr.Value // the task's transformed input (file references in it are staged)
 	Reference string     // JSON pointer of the task (T2)
-	Iteration int
-	Attempt   int
+	Iteration int        // index in the innermost loop around the task, from 0
+	Attempt   int        // attempt of the innermost try around the task, from 1
 	Metadata  map[string]any // the task's metadata, nil if none
 	// Key is the same for every run of this activity, also after a crash: derived from
-	// execution id, task path, iteration and attempt.
+	// execution id, task pointer, iteration, attempt and the command's own number, because a
+	// jump back may run the same task again.
 	Key string
 
 	DueMs int64 // StartTimer

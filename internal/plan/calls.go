@@ -206,7 +206,7 @@ func (c *compiler) authentication(a *dsl.Authentication, at place) *Authenticati
 		if !ok {
 			return nil
 		}
-		return c.authentication(named, place{base: at.base})
+		return reuse(c, named.Pointer, place{}, func() *Authentication { return c.authentication(named, place{}) })
 	case a.Basic != nil && a.Basic.Secret != "", a.Bearer != nil && a.Bearer.Secret != "":
 		return refuse("Authentication by a secret")
 	case a.Basic != nil:

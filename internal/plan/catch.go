@@ -58,7 +58,7 @@ func (c *compiler) namedRetry(r *dsl.Retry, at place) *Retry {
 	if !ok {
 		return nil
 	}
-	return c.retry(named, at)
+	return reuse(c, named.Pointer, at, func() *Retry { return c.retry(named, at) })
 }
 
 // retry compiles a policy. `.` in its durations is the error (T72), so its slots see what the
@@ -96,7 +96,7 @@ func (c *compiler) raise(r *dsl.Raise, at place) *Slot {
 		if !ok {
 			return nil
 		}
-		definition = named
+		return reuse(c, named.Pointer, at, func() *Slot { return c.errorTemplate(named, at) })
 	}
 	return c.errorTemplate(definition, at)
 }

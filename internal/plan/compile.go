@@ -24,6 +24,7 @@ const (
 	CodeUnknownSecret = "unknown_secret"      // T75
 	CodeTooManyTasks  = "too_many_tasks"      // Limits.Tasks
 	CodeTooManyBranch = "too_many_branches"   // Limits.Branches
+	CodeTooLarge      = "component_too_large" // a reusable component that is compiled too often
 	CodeUnreachable   = "unreachable_task"    // a warning (T28)
 	CodeOutOfScope    = "variable_not_set"    // a warning: always null there (T11)
 	CodeDoubtful      = "doubtful_expression" // a warning
@@ -42,6 +43,9 @@ type compiler struct {
 	plan      *Plan
 	functions map[string]*function
 	used      map[string]bool // pointers of the entries of `use` that something refers to
+	sizes     map[string]int  // bytes of these entries
+	compiled  map[string]any  // what reuse compiled
+	reused    int             // bytes that reuse compiled
 
 	errors, warnings dsl.Problems
 }
@@ -51,7 +55,8 @@ type compiler struct {
 func Compile(doc *dsl.Document, opt Options) (*Plan, dsl.Problems) {
 	opt.Limits = opt.Limits.withDefaults()
 	c := &compiler{
-		doc: doc, options: opt, functions: map[string]*function{}, used: map[string]bool{},
+		doc: doc, options: opt, functions: map[string]*function{},
+		used: map[string]bool{}, sizes: map[string]int{}, compiled: map[string]any{},
 		plan: &Plan{
 			document: doc, Limits: opt.Limits,
 			digest: sha256.Sum256(expr.Marshal(doc.Value())),
@@ -87,6 +92,16 @@ func add(to *dsl.Problems, at func(pointer, code, detail, hint string) dsl.Probl
 
 func (c *compiler) notSupported(pointer, what string) {
 	c.fail(pointer, CodeNotSupported, what+" is not supported by this server yet.", "")
+}
+
+// valueAt is the value of an entry of `use`, by its pointer.
+func (c *compiler) valueAt(pointer string) expr.Value {
+	v := c.doc.Value()
+	for _, token := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
+		object, _ := v.(map[string]any)
+		v = object[strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")]
+	}
+	return v
 }
 
 // document compiles everything in the order of the definition's meaning, so that numbers of

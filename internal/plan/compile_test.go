@@ -354,3 +354,27 @@ func TestManyProblems(t *testing.T) {
 		t.Errorf("the first problem is at %s", problems[0].Pointer)
 	}
 }
+
+// A large component that is used very often is compiled once, or refused; it must not take
+// minutes.
+func TestReusedComponents(t *testing.T) {
+	var same, different strings.Builder
+	large := "[" + strings.Repeat("1, ", 20_000) + "1]"
+	use := "use: {errors: {e: {type: 'x:y', status: 400, title: '${ " + large + " }'}}}\ndo:\n"
+	for i := range 3000 {
+		fmt.Fprintf(&same, "  - t%d: {if: .x, raise: {error: e}}\n", i)
+	}
+	p, problems := compile(t, use+same.String())
+	if p == nil {
+		t.Fatalf("refused: %v", problems.Err())
+	}
+	if p.Tasks[0].Raise != p.Tasks[2999].Raise {
+		t.Error("the error is compiled more than once")
+	}
+	for i := range 200 {
+		fmt.Fprintf(&different, "  - t%d: {for: {in: .l, each: v%d}, do: [{x: {raise: {error: e}}}]}\n", i, i)
+	}
+	if _, problems = compile(t, use+different.String()); !slices.Contains(problemLines(problems), "error /use/errors/e component_too_large") {
+		t.Errorf("problems %v", problems)
+	}
+}

@@ -199,7 +199,7 @@ func (c *compiler) timeout(t *dsl.Timeout, at place) *Duration {
 	if !ok {
 		return nil
 	}
-	return c.duration(named.After, at)
+	return reuse(c, named.Pointer, at, func() *Duration { return c.duration(named.After, at) })
 }
 
 // lookUp finds a reusable component. A reference that leads nowhere is refused, with what
@@ -209,7 +209,10 @@ func lookUp[T any](c *compiler, in *dsl.Table[T], name, pointer, what, table str
 	for i := range in.Entries {
 		e := &in.Entries[i]
 		if e.Name == name {
-			c.used[e.Pointer] = true
+			if !c.used[e.Pointer] {
+				c.used[e.Pointer] = true
+				c.sizes[e.Pointer] = expr.Size(c.valueAt(e.Pointer))
+			}
 			return e.Value, true
 		}
 		known = append(known, e.Name)
@@ -221,4 +224,26 @@ func lookUp[T any](c *compiler, in *dsl.Table[T], name, pointer, what, table str
 	c.fail(pointer, CodeUnknownName, fmt.Sprintf("There is no %s named %q in %s.", what, name, table), hint)
 	var none T
 	return none, false
+}
+
+// maxReusedBytes bounds the size of reusable components that are compiled for places with
+// different variables. It is a multiple of what a definition may hold.
+const maxReusedBytes = 8 << 20
+
+// reuse compiles a reusable component once for all places that have the same arguments and
+// variables.
+func reuse[T any](c *compiler, pointer string, at place, compile func() T) T {
+	key := fmt.Sprintf("%s %d %q", pointer, at.row, at.locals)
+	if known, ok := c.compiled[key]; ok {
+		return known.(T)
+	}
+	c.reused += c.sizes[pointer]
+	if c.reused > maxReusedBytes {
+		c.fail(pointer, CodeTooLarge, "This component is used in too many places with different variables.", "")
+		var none T
+		return none
+	}
+	result := compile()
+	c.compiled[key] = result
+	return result
 }
