@@ -21,8 +21,10 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/shell"
 	"github.com/chargehand/chargehand/internal/api"
 	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/engine/embedded"
+	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/service"
@@ -170,6 +172,15 @@ func (a *App) limits() []service.Limit {
 		{Name: "process_disk_bytes", Value: process.DefaultDiskBytes, Description: "Private folder of one process."},
 		{Name: "process_children", Value: process.DefaultProcesses, Description: "Processes that one step may have at a time."},
 		{Name: "process_output_bytes", Value: process.DefaultOutputBytes, Description: "Standard output and error of one process."},
+		{Name: "definition_tasks", Value: plan.DefaultTasks, Description: "Tasks of a definition."},
+		{Name: "definition_depth", Value: dsl.MaxDepth, Description: "Levels of nesting of a definition."},
+		{Name: "fork_branches", Value: plan.DefaultBranches, Description: "Branches of one fork."},
+		{Name: "pure_steps", Value: plan.DefaultPureSteps, Description: "Tasks that an execution may start between two effects (calls, processes, timers)."},
+		{Name: "state_bytes", Value: plan.DefaultStateBytes, Description: "State of an execution."},
+		{Name: "activity_output_bytes", Value: 64 << 20, Description: "Output of one call or process."},
+		{Name: "expression_steps", Value: expr.MaxSteps, Description: "Steps of one evaluation of an expression."},
+		{Name: "expression_value_bytes", Value: expr.MaxValueBytes, Description: "Result of an expression, and any text in between."},
+		{Name: "expression_entries", Value: expr.MaxEntries, Description: "Entries of an array or an object in an expression."},
 	}
 }
 
