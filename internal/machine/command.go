@@ -32,12 +32,12 @@ type Command struct {
 	ID   CommandID // the command itself, or for StopActivity and StopTimer the one withdrawn
 
 	// RunActivity and Publish.
-	Activity  string     // kind of activity: "http", "openapi", "shell", "script"
-	Args      expr.Value // fully evaluated arguments; the shape belongs to the kind
-	Input     expr.Value // the task's transformed input (file references in it are staged)
-	Reference string     // JSON pointer of the task (T2)
-	Iteration int        // index in the innermost loop around the task, from 0
-	Attempt   int        // attempt of the innermost try around the task, from 1
+	Activity  string         // kind of activity: "http", "openapi", "shell", "script"
+	Args      expr.Value     // fully evaluated arguments; the shape belongs to the kind
+	Input     expr.Value     // the task's transformed input (file references in it are staged)
+	Reference string         // JSON pointer of the task (T2)
+	Iteration int            // index in the innermost loop around the task, from 0
+	Attempt   int            // attempt of the innermost try around the task, from 1
 	Metadata  map[string]any // the task's metadata, nil if none
 	// Key is the same for every run of this activity, also after a crash: derived from
 	// execution id, task pointer, iteration, attempt and the command's own number, because a
