@@ -121,22 +121,21 @@ func (c *connection) summary(b *client.Batch) error {
 }
 
 func (c *connection) downloadBatch(ctx context.Context, api *client.Client, b *client.Batch, dir string) error {
-	for cursor := ""; ; {
-		page, err := api.BatchItems(ctx, b.WorkflowID, b.BatchID, "finished", 100, cursor)
+	items, err := everyPage(func(cursor string) ([]client.BatchExecution, string, error) {
+		p, err := api.BatchItems(ctx, b.WorkflowID, b.BatchID, "finished", 100, cursor)
+		return p.Data, p.Cursor, err
+	})
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		e, err := api.GetExecution(ctx, b.WorkflowID, item.ExecutionID, 0)
 		if err != nil {
 			return err
 		}
-		for _, item := range page.Data {
-			e, err := api.GetExecution(ctx, b.WorkflowID, item.ExecutionID, 0)
-			if err != nil {
-				return err
-			}
-			if err := c.download(ctx, api, e, filepath.Join(dir, fmt.Sprintf("%05d", item.Index))); err != nil {
-				return err
-			}
-		}
-		if cursor = page.Cursor; cursor == "" {
-			return nil
+		if err := c.download(ctx, api, e, filepath.Join(dir, fmt.Sprintf("%05d", item.Index))); err != nil {
+			return err
 		}
 	}
+	return nil
 }

@@ -100,16 +100,12 @@ func (c *connection) executionsGet() *cobra.Command {
 func (c *connection) executionsTimeline() *cobra.Command {
 	return c.verb("timeline WORKFLOW EXECUTION", "Show the tasks of an execution in order of start", exactArgs(2),
 		c.onExecution(func(ctx context.Context, api *client.Client, workflow, id string) error {
-			all := []client.TimelineEntry{}
-			for cursor := ""; ; {
+			all, err := everyPage(func(cursor string) ([]client.TimelineEntry, string, error) {
 				p, err := api.Timeline(ctx, workflow, id, 100, cursor)
-				if err != nil {
-					return err
-				}
-				all = append(all, p.Data...)
-				if cursor = p.Cursor; cursor == "" {
-					break
-				}
+				return p.Data, p.Cursor, err
+			})
+			if err != nil {
+				return err
 			}
 			var rows [][]string
 			for _, e := range all {

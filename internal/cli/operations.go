@@ -98,16 +98,12 @@ func (d *days) Set(text string) (err error) {
 
 func (c *connection) keysList() *cobra.Command {
 	return c.verb("list", "List the keys of this key's environment", exactArgs(0), func(ctx context.Context, api *client.Client, _ []string) error {
-		all := []client.Key{}
-		for cursor := ""; ; {
+		all, err := everyPage(func(cursor string) ([]client.Key, string, error) {
 			p, err := api.ListKeys(ctx, 100, cursor)
-			if err != nil {
-				return err
-			}
-			all = append(all, p.Data...)
-			if cursor = p.Cursor; cursor == "" {
-				break
-			}
+			return p.Data, p.Cursor, err
+		})
+		if err != nil {
+			return err
 		}
 		var rows [][]string
 		for _, k := range all {

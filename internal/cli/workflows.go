@@ -146,16 +146,12 @@ func newValidate(con console) *cobra.Command {
 
 func (c *connection) workflowsList() *cobra.Command {
 	return c.verb("list", "List the workflows, newest first", exactArgs(0), func(ctx context.Context, api *client.Client, _ []string) error {
-		all := []client.Workflow{}
-		for cursor := ""; ; {
+		all, err := everyPage(func(cursor string) ([]client.Workflow, string, error) {
 			p, err := api.ListWorkflows(ctx, 100, cursor)
-			if err != nil {
-				return err
-			}
-			all = append(all, p.Data...)
-			if cursor = p.Cursor; cursor == "" {
-				break
-			}
+			return p.Data, p.Cursor, err
+		})
+		if err != nil {
+			return err
 		}
 		var rows [][]string
 		for _, w := range all {
