@@ -151,6 +151,11 @@ func (l *crashLoad) run(client int, r *rand.Rand) {
 	}
 }
 
+// startLasting starts a process that lasts until the next kill.
+func (l *crashLoad) startLasting(tag string, r *rand.Rand) {
+	l.start(&crashRequest{flow: &crashLasting, in: crashInput{Tag: tag}}, r)
+}
+
 // choose makes a request of a random kind; nil if enough of that kind is under way.
 func (l *crashLoad) choose(r *rand.Rand, tag string) *crashRequest {
 	request := &crashRequest{in: crashInput{Tag: tag, N: r.Intn(1000), MS: 50 + r.Intn(450)}}

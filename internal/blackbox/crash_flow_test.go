@@ -160,8 +160,19 @@ do:
 			return crashOutcome{Status: "error", Error: "no " + in.Tag, Timeline: []string{"fail faulted"}}
 		}},
 		crashCancelled,
+		crashLasting,
 	}
 }
+
+// crashLasting runs until the server is killed, and then not again. The killer starts it.
+var crashLasting = crashFlow{name: "lasting", body: `
+do:
+- lasting:
+    metadata: {onInterrupted: fault}
+    run: {shell: {command: 'setsid sleep 600 >/dev/null 2>&1 & sleep 600'}}
+`, want: func(crashInput) crashOutcome {
+	return crashOutcome{Status: "error", Error: "interrupted", Timeline: []string{"lasting faulted"}}
+}}
 
 // crashCancelled waits until its client cancels it.
 var crashCancelled = crashFlow{name: "cancelled", most: 40, weight: 1, body: `
