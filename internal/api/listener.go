@@ -2,10 +2,12 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/chargehand/chargehand"
 )
@@ -24,7 +26,7 @@ func (l listener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	if tcp, ok := accepted.(*net.TCPConn); ok {
-		return &conn{tcp, l.server}, nil
+		return &conn{TCPConn: tcp, server: l.server}, nil
 	}
 	return accepted, nil
 }
@@ -34,9 +36,39 @@ func (l listener) Accept() (net.Conn, error) {
 type conn struct {
 	*net.TCPConn
 	server *Server
+	// handled is set while a request is answered by the handler. What is written then may be
+	// content, which may look like anything, also like a refusal.
+	handled atomic.Bool
+}
+
+// connKey is the key of the conn in the context of its requests.
+type connKey struct{}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	if c, ok := c.(*conn); ok {
+		return context.WithValue(ctx, connKey{}, c)
+	}
+	return ctx
+}
+
+// handling notes that the handler answers from here on.
+func handling(ctx context.Context) {
+	if c, ok := ctx.Value(connKey{}).(*conn); ok {
+		c.handled.Store(true)
+	}
+}
+
+// connState notes that an answer has been written: the next request may be refused.
+func connState(c net.Conn, state http.ConnState) {
+	if c, ok := c.(*conn); ok && state == http.StateIdle {
+		c.handled.Store(false)
+	}
 }
 
 func (c *conn) Write(b []byte) (int, error) {
+	if c.handled.Load() {
+		return c.TCPConn.Write(b)
+	}
 	status, detail, ok := refusal(b)
 	if !ok {
 		return c.TCPConn.Write(b)

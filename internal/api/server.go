@@ -80,6 +80,7 @@ func New(c Config) *Server {
 		Handler: s, ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: keepAliveTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ConnContext: withConn, ConnState: connState,
 	}
 	return s
 }
@@ -108,6 +109,7 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	handling(r.Context())
 	c := calls.Get().(*call)
 	*c = call{server: s, w: w, r: r, requestID: newRequestID(), began: time.Now()}
 	h := w.Header()

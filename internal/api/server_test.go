@@ -116,6 +116,42 @@ func TestHostileBytes(t *testing.T) {
 	}
 }
 
+// memory is content of a file.
+type memory struct{ *bytes.Reader }
+
+func (memory) Close() error { return nil }
+
+// TestContentThatLooksLikeARefusal: an author of content cannot put the bytes of another
+// answer between two answers. The last piece of the content goes out in a write of its own.
+func TestContentThatLooksLikeARefusal(t *testing.T) {
+	for name, tail := range map[string]string{
+		"expectation": "HTTP/1.1 417 Expectation Failed\r\n\r\n",
+		"bad request": "HTTP/1.1 400 Bad Request" + refusalHeaders + "400 Bad Request: no",
+	} {
+		t.Run(name, func(t *testing.T) {
+			content := strings.Repeat("x", 64<<10) + tail
+			addr := start(t, newServer(t, &fake{openFile: func() (*service.File, io.ReadSeekCloser, error) {
+				return fixtureFile(), memory{bytes.NewReader([]byte(content))}, nil
+			}}))
+			c, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			c.SetDeadline(time.Now().Add(20 * time.Second))
+			r := bufio.NewReader(c)
+			for range 2 {
+				fmt.Fprintf(c, "GET %s/content HTTP/1.1\r\nHost: h\r\nx-api-key: %s\r\n\r\n", pathF, goodKey)
+				if a := readAnswer(t, r); a.status != 200 || string(a.body) != content {
+					t.Fatalf("%d, %d bytes, the last %q", a.status, len(a.body), a.body[max(0, len(a.body)-len(tail)):])
+				}
+			}
+			io.WriteString(c, "GET / HTTP/9.9\r\nHost: h\r\n\r\n")
+			wantProblem(t, readAnswer(t, r), 400, "invalid_parameter")
+		})
+	}
+}
+
 // TestLongNames: 10,000 characters in any place are no reason for more than a 4xx.
 func TestLongNames(t *testing.T) {
 	addr := start(t, newServer(t, &fake{}))
