@@ -16,6 +16,7 @@ const maxClaim = 128
 // granted any more. One goroutine per source does so at a time.
 func (e *Engine) feed(src *source) {
 	reader := queueReader{source: src, ahead: 1}
+	wait := minBackoff
 	for {
 		f, ok := e.slots.next(src)
 		if !ok {
@@ -29,21 +30,24 @@ func (e *Engine) feed(src *source) {
 		}
 		used, err := e.claim(&reader, f)
 		if err != nil {
-			e.backOff("start queued executions", err)
+			e.backOff("start queued executions", err, wait)
+			wait = min(2*wait, maxBackoff)
+		} else {
+			wait = minBackoff
 		}
 		e.slots.free(src, f.slots-used)
 	}
 }
 
 // backOff waits after a failure outside of any execution.
-func (e *Engine) backOff(what string, err error) {
+func (e *Engine) backOff(what string, err error, wait time.Duration) {
 	e.stats.failures.Add(1)
 	if errors.Is(err, store.ErrUnavailable) {
 		e.outage.began()
 	} else if e.ctx.Err() == nil {
 		e.log.Error(what, "error", err)
 	}
-	e.sleep(minBackoff)
+	e.sleep(wait)
 }
 
 // queueReader reads the queued rows of a source in order.

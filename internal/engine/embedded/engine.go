@@ -21,7 +21,7 @@ const (
 	keptChunks = 10_000
 	// maxFailures is how often a submission is tried that fails though the store is available.
 	maxFailures = 5
-	// maxStateEntries is the number of timeline entries up to which they stand in the
+	// maxStateEntries is the number of ended timeline entries up to which they stand in the
 	// checkpoint; beyond, they are moved to a chunk, so that parking again and again does not
 	// write them again and again.
 	maxStateEntries = 32
@@ -84,7 +84,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.timers = newTimers(c.Limits.TimerWindow, e.nowMs)
 	e.timers.read, e.timers.fire = e.readTimers, e.fire
 	e.queue.limit = c.Limits.QueuedPerWorkflow
-	e.outage.pause, e.outage.drive, e.outage.resolve = e.pause, e.driveAll, e.resolve
+	e.outage.pause, e.outage.tell, e.outage.drive, e.outage.resolve = e.pause, e.tellOutage, e.driveAll, e.resolve
 	e.wakers = make(chan struct{}, c.Limits.Wakes)
 	e.yields = make(chan struct{}, c.Limits.Yields)
 	if err := e.recover(ctx); err != nil {

@@ -11,14 +11,16 @@ import (
 // timer fires, so that what is kept in memory stays bounded.
 type outage struct {
 	down    atomic.Bool
-	trouble atomic.Bool  // the next commit has something to do here
-	pause   func(bool)   // nothing new, or go on
+	trouble atomic.Bool // the next commit has something to do here
+	pause   func(bool)  // nothing new, or go on
+	tell    func(over bool)
 	drive   func([]*run) // tries runs again
 	// resolve looks after executions whose first commit failed, when commits succeed again.
 	resolve func([]doubt)
 
 	mu       sync.Mutex
 	failures int
+	told     bool // the log knows
 	stalled  []*run
 	doubts   []doubt
 	timer    *time.Timer
@@ -64,6 +66,10 @@ func (o *outage) stall(r *run) {
 	o.trouble.Store(true)
 	if !o.down.Swap(true) {
 		o.pause(true)
+	}
+	if !o.told {
+		o.told = true
+		o.tell(false)
 	}
 	if o.timer == nil {
 		o.arm()
@@ -117,6 +123,10 @@ func (o *outage) over() {
 	}
 	if o.down.Swap(false) {
 		o.pause(false)
+	}
+	if o.told {
+		o.told = false
+		o.tell(true)
 	}
 	stalled, doubts := o.stalled, o.doubts
 	o.stalled, o.doubts = nil, nil

@@ -55,16 +55,18 @@ func (e *Engine) pause(paused bool) {
 	if !paused && e.stopping.Load() {
 		return
 	}
-	if !e.stopping.Load() {
-		if paused {
-			e.log.Error("the storage is unavailable; nothing new is started until it is back")
-		} else {
-			e.log.Info("the storage is used again")
-		}
-	}
 	e.calls.pause(paused)
 	e.processes.pause(paused)
 	e.timers.pause(paused)
+}
+
+// tellOutage logs the begin and the end of an outage, once each.
+func (e *Engine) tellOutage(over bool) {
+	if over {
+		e.log.Info("the storage is available again")
+	} else {
+		e.log.Error("the storage is unavailable; nothing new is started until it is back")
+	}
 }
 
 // driveAll tries stalled runs again.

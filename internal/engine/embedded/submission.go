@@ -184,7 +184,7 @@ func (e *Engine) settle(s *submission) error {
 // checkpoint writes the state down. Timeline entries are part of it, until they are many.
 func (e *Engine) checkpoint(s *submission, authoritative bool) error {
 	r := s.run
-	if authoritative || len(r.machine.Timeline()) > maxStateEntries {
+	if authoritative || endedEntries(r.machine) > maxStateEntries {
 		var err error
 		if s.chunk, err = e.timelineChunk(r, nil); err != nil {
 			return err
@@ -197,6 +197,17 @@ func (e *Engine) checkpoint(s *submission, authoritative bool) error {
 	}
 	s.dropJournal = authoritative
 	return nil
+}
+
+// endedEntries counts the timeline entries that the state holds only because nobody has
+// taken them.
+func endedEntries(m *machine.Machine) (n int) {
+	for _, entry := range m.Timeline() {
+		if entry.Ended() {
+			n++
+		}
+	}
+	return n
 }
 
 // settleEnd makes the outcome.
