@@ -206,12 +206,20 @@ func insertBatch(tx *store.Tx, b *store.Batch, rows []store.Execution, files map
 	return nil
 }
 
-// awaitBatch waits for a batch that the principal has just started.
+// awaitBatch waits for a batch that was just started, or by a request that the principal
+// repeats. Codes: batch_not_found (see awaitExecution).
 func (s *Service) awaitBatch(ctx context.Context, p *Principal, id chargehand.BatchID, v View) (b *Batch, err error) {
 	err = s.await(ctx, id, v.Wait, func(ctx context.Context) (settled bool, err error) {
 		b, err = s.readBatch(ctx, v, func(r *store.Reader) (store.Batch, error) {
 			row, err := r.BatchByID(p.AccountNo, p.Environment, id)
-			return row, notFoundIs(err, batchNotFound)
+			if err != nil {
+				return row, notFoundIs(err, batchNotFound)
+			}
+			workflow, err := s.names.workflow(r, row.Workflow)
+			if err == nil && !p.Sees(workflow) {
+				err = batchNotFound()
+			}
+			return row, err
 		})
 		return err == nil && b.Status.Final(), err
 	})

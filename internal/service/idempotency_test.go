@@ -275,14 +275,19 @@ func TestRepeatedRequestOfAKeyThatMayNotSeeTheWorkflow(t *testing.T) {
 		t.Fatal(err)
 	}
 	limited := w.principal(chargehand.Live, PresetAll, other.ID)
-	_, _, err := w.CreateExecution(t.Context(), limited, CreateExecution{Workflow: flow.ID, Idempotency: i})
-	wantCode(t, err, chargehand.CodeExecutionNotFound)
+	waiting := View{Wait: time.Millisecond}
+	for _, v := range []View{{}, waiting} {
+		_, _, err := w.CreateExecution(t.Context(), limited, CreateExecution{Workflow: flow.ID, Idempotency: i, View: v})
+		wantCode(t, err, chargehand.CodeExecutionNotFound)
+	}
 	i = key("b", "/x", "a")
 	if _, _, err := w.CreateBatch(t.Context(), w.p, CreateBatch{Workflow: flow.ID, Body: parse(t, `{"items": [{}]}`), Idempotency: i}); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = w.CreateBatch(t.Context(), limited, CreateBatch{Workflow: flow.ID, Idempotency: i})
-	wantCode(t, err, chargehand.CodeBatchNotFound)
+	for _, v := range []View{{}, waiting} {
+		_, _, err := w.CreateBatch(t.Context(), limited, CreateBatch{Workflow: flow.ID, Idempotency: i, View: v})
+		wantCode(t, err, chargehand.CodeBatchNotFound)
+	}
 }
 
 // What the transaction of the engine says is what is told.

@@ -28,12 +28,21 @@ func (s *Service) GetExecution(ctx context.Context, p *Principal, workflow charg
 	return e, err
 }
 
-// awaitExecution waits for an execution that the principal has just started.
+// awaitExecution waits for an execution that was just started, or by a request that the
+// principal repeats. Codes: execution_not_found (another key started it, and this one may not
+// see its workflow).
 func (s *Service) awaitExecution(ctx context.Context, p *Principal, id chargehand.ExecutionID, v View) (e *Execution, err error) {
 	err = s.await(ctx, id, v.Wait, func(ctx context.Context) (settled bool, err error) {
 		e, err = s.readExecution(ctx, v, func(r *store.Reader) (store.Execution, error) {
 			row, err := r.ExecutionByID(p.AccountNo, p.Environment, id)
-			return row, notFoundIs(err, executionNotFound)
+			if err != nil {
+				return row, notFoundIs(err, executionNotFound)
+			}
+			workflow, err := s.names.workflow(r, row.Workflow)
+			if err == nil && !p.Sees(workflow) {
+				err = executionNotFound()
+			}
+			return row, err
 		})
 		return err == nil && executionSettled(e.Status), err
 	})
