@@ -79,7 +79,7 @@ var hostile = []struct {
 	{`[range(12) | [range(10)]] | [combinations] | length`, false},
 	{`[range(10)] | [combinations(12)] | length`, false},
 	{`[range(1000)] | . as $a | [$a[] as $x | $a[] as $y | $a[] as $z | 1] | length`, false},
-	{`[range(1000000)] | [paths] | length`, true},
+	{`[range(400000)] | [paths] | length`, true},
 	{`[range(100000)] | [limit(1000; repeat(keys))] | length`, false},
 	{`[range(100000)] | [limit(1000; repeat(reverse))] | length`, false},
 	{`[range(100000)] | [limit(1000; repeat(sort))] | length`, false},
@@ -119,6 +119,36 @@ var hostile = []struct {
 	{`def f: try f catch f; f`, false},
 	{`def f: label $out | f; f`, false},
 	{`def f: def g: f; g | g; f`, false},
+	{`def f: {a: f}; f`, false},
+	{`def f: {(f): 1}; f`, false},
+	{`def f: "x\(f)"; f`, false},
+	{`def f: .[f]; f`, false},
+	{`def f: .[f:f]; f`, false},
+	{`def f: reduce f as [$x, {a: $y}] (0; 1); f`, false},
+	{`def f: foreach f as [$x] (0; 1; 2); f`, false},
+	{`def f: foreach range(3) as $x (0; f; 2); [f]`, false},
+	{`def f: path(f); f`, false},
+	{`def f: (.a | f) |= f; f`, false},
+	{`def f: .a |= f; f`, false},
+	{`def f: .a = f; f`, false},
+	{`def f: sub(f; f); f`, false},
+	{`def f: limit(f; f); f`, false},
+	{`def f: map(f)?, [f]; f`, false},
+	{`def f: if f then f else f end; f`, false},
+	{`def f: f // f; f`, false},
+	{`def f: -f; f`, false},
+	{`def f: . as {("a", "b"): $x} | [f]; [f]`, false},
+	{`def f(g): [g | f(g)]; f(.)`, false},
+	{`def f(a; b; c): [f(a | b; b | c; c | a)]; f(.; .; .)`, false},
+	{`def f: [[[[[[[[[[[[[[[[[[[[f]]]]]]]]]]]]]]]]]]]]; f`, false},
+	{`def f: sort_by(group_by(map(select(f)))); [1, 2] | f`, true}, // an ordinary error
+	{`def f: with_entries(.value |= f); {a: 1} | f`, true},         // an ordinary error
+	{`def f: walk(f); [[1]] | f`, false},
+	{`def f: first(f); f`, false},
+	{`def f: until(f; f); f`, false},
+	{`def f: any(f; f); f`, false},
+	{`def f: getpath([f]); f`, false},
+	{`def f: test(f); f`, false},
 	{`recurse(.)`, true},
 	{`[recurse(.)]`, false},
 	{`[recurse([.])]`, false},
@@ -207,8 +237,12 @@ var hostile = []struct {
 	{`[range(50)] | walk(walk(walk(.)))`, true},
 }
 
-// maxGrowth is how much memory one evaluation may take from the system.
-const maxGrowth = 256 << 20
+// What one evaluation may take: memory from the system, and processor time with that of the
+// garbage collector, which runs beside it.
+const (
+	maxGrowth = 256 << 20
+	maxTime   = 2 * time.Second
+)
 
 func TestHostileExpressionsHitALimit(t *testing.T) {
 	previous := debug.SetGCPercent(100)
@@ -235,9 +269,9 @@ func TestHostileExpressionsHitALimit(t *testing.T) {
 		debug.FreeOSMemory()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		start := time.Now()
+		start := cpuTime()
 		v, err := e.Eval(nil, env)
-		took := time.Since(start)
+		took := cpuTime() - start
 		runtime.ReadMemStats(&after)
 		growth := after.Sys - after.HeapReleased - (before.Sys - before.HeapReleased)
 		if int64(growth) < 0 {
@@ -258,7 +292,7 @@ func TestHostileExpressionsHitALimit(t *testing.T) {
 		if problem != nil && problem.Limit && !strings.HasSuffix(problem.Detail, ".") {
 			t.Errorf("%s: %q is no sentence", tt.source, problem.Detail)
 		}
-		if took > 2*time.Second*raceFactor {
+		if took > maxTime*raceFactor {
 			t.Errorf("%s: took %v", tt.source, took)
 		}
 		if growth > maxGrowth*raceFactor {
@@ -267,7 +301,6 @@ func TestHostileExpressionsHitALimit(t *testing.T) {
 		if testing.Verbose() && (took > 300*time.Millisecond || growth > 64<<20) {
 			t.Logf("%-90s %8v %5d MiB  %v", tt.source, took.Round(time.Millisecond), growth>>20, err)
 		}
-		v = nil
 	}
 	t.Logf("total %v", total)
 	t.Logf("slowest %v, largest %d MiB", slowest, largest>>20)

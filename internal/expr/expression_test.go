@@ -140,6 +140,32 @@ func TestVariables(t *testing.T) {
 	}
 }
 
+// meterEnv counts what evaluations cost.
+type meterEnv struct {
+	testEnv
+	spent []int
+}
+
+func (e *meterEnv) Spent(steps int) { e.spent = append(e.spent, steps) }
+
+func TestMeterIsTold(t *testing.T) {
+	env := &meterEnv{}
+	if _, err := mustCompile(t, `.a`).Eval(nil, env); err != nil || len(env.spent) != 0 {
+		t.Errorf("a plain path: %v, %v", env.spent, err)
+	}
+	if _, err := mustCompile(t, `[range(1000)] | length`).Eval(nil, env); err != nil || len(env.spent) != 1 || env.spent[0] < 1000 || env.spent[0] > 20000 {
+		t.Errorf("a loop: %v, %v", env.spent, err)
+	}
+	if _, err := mustCompile(t, `[range(1e9)]`).Eval(nil, env); err == nil || env.spent[1] < MaxEntries {
+		t.Errorf("a loop that hits a limit: %v, %v", env.spent, err)
+	}
+	tmpl, _ := CompileTemplate([]any{"${ . | length }", "${ [range(10)] }"}, Strict, nil)
+	env.spent = nil
+	if _, err := tmpl.Eval(nil, env); err != nil || len(env.spent) != 2 {
+		t.Errorf("a template: %v, %v", env.spent, err)
+	}
+}
+
 func TestResultsAreReducedToOne(t *testing.T) {
 	tests := []struct {
 		source string
@@ -224,6 +250,9 @@ func TestDifferences(t *testing.T) {
 		{`"[1.0, 1, 12345678901234567890123]" | fromjson`, `[1.0,1,12345678901234567890123]`},
 		// last(f) keeps the path.
 		{`[1,2,3] | last(.[]) = 9`, `[1,2,9]`},
+		// gojq makes 1 of the first input, and panics on the second.
+		{`[if (1, $context | 2) then . else 0 end]`, `[2.0,2.0]`},
+		{`try (error("x") >= (label $l | .)) catch .`, `"x"`},
 		// The time zone is UTC.
 		{`0 | localtime | mktime`, `0`},
 		{`0 | strflocaltime("%H %Z")`, `"00 UTC"`},

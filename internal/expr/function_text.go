@@ -144,12 +144,7 @@ func (r *run) split(s, separator string) (Value, error) {
 	if s == "" {
 		return []any{}, nil
 	}
-	n := 0
-	if separator == "" {
-		n = utf8.RuneCountInString(s)
-	} else {
-		n = strings.Count(s, separator) + 1
-	}
+	n := strings.Count(s, separator) + 1 // for an empty separator one more than there are parts
 	if err := r.work((len(s) + len(separator)) / 8); err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ type Limits struct {
 const (
 	DefaultDepth     = 64       // levels of nesting of a request body
 	DefaultBytes     = 16 << 20 // bytes of text
-	DefaultValues    = 4 << 20  // values in one text, which take up to 30 times the memory of their text
+	DefaultValues    = 2 << 20  // values in one text, which take up to 30 times the memory of their text
 	MaxDepth         = 256      // levels of nesting of any value (T76)
 	MaxIntegerDigits = 1000     // digits of an integer in a text from outside
 )
