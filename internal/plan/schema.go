@@ -51,7 +51,7 @@ type Schema struct {
 }
 
 // budget counts the subschemas that are evaluated. It is attached to each of them.
-type budget struct{ steps int }
+type budget struct{ steps, limit int }
 
 // errBudget is how a validation is stopped from within.
 var errBudget = errors.New("the schema takes too long to check")
@@ -59,7 +59,7 @@ var errBudget = errors.New("the schema takes too long to check")
 // Validate makes budget a part of every subschema.
 func (b *budget) Validate(*jsonschema.ValidatorContext, any) {
 	b.steps++
-	if b.steps > maxSchemaSteps {
+	if b.steps > b.limit {
 		panic(errBudget)
 	}
 }
@@ -73,7 +73,7 @@ func (s *Schema) Validate(v expr.Value) (problems []SchemaProblem) {
 		case nil:
 		case errBudget:
 			problems = []SchemaProblem{{Keyword: "$schema", Detail: fmt.Sprintf(
-				"checking the value takes more than %d steps", maxSchemaSteps)}}
+				"checking the value takes more than %d steps", s.budget.limit)}}
 		default:
 			panic(cause)
 		}
@@ -278,7 +278,7 @@ func (c *compiler) schema(s *dsl.Schema, at place) *Schema {
 			fmt.Sprintf("The schema has more than %d objects and booleans.", maxSchemaParts), "Check less, or put what repeats into $defs.")
 		return nil
 	}
-	compiled := &Schema{Path: at.path(s.Pointer), budget: &budget{}}
+	compiled := &Schema{Path: at.path(s.Pointer), budget: &budget{limit: maxSchemaSteps}}
 	const address = "urn:chargehand:schema"
 	const steps = "urn:chargehand:steps"
 	compiler := jsonschema.NewCompiler()
