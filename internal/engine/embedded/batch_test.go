@@ -353,3 +353,60 @@ func TestParkedItemsOfABatchFindTheirBoundAfterARestart(t *testing.T) {
 		}
 	})
 }
+
+// TestBatchCrashEverywhere crashes at each submission of a batch, before and after it is
+// written.
+func TestBatchCrashEverywhere(t *testing.T) {
+	for _, written := range []bool{false, true} {
+		for k, crashed := 1, true; crashed; k++ {
+			synctest.Test(t, func(t *testing.T) {
+				w, broken := brokenWorld(t)
+				rev := w.define(`
+- a: { switch: [ { odd: { when: '.n % 2 == 1', then: c } } ] }
+- b: { call: http, with: { method: get, endpoint: http://x/slow/100 } }
+- c: { wait: { milliseconds: 50 } }
+- d: { call: http, with: { method: get, endpoint: http://x/slow/70 } }
+- e: { set: { n: '${ $workflow.input.n }' } }`)
+				w.engine.slots.stop()
+				b := w.batch(rev, 2, numbered(7))
+				from := broken.count()
+				tripped := make(chan struct{})
+				broken.setFail(func(n int) (before, after bool) {
+					if n == from+k {
+						close(tripped)
+						return !written, written
+					}
+					return n > from+k, false
+				})
+				w.engine.slots.open()
+				synctest.Wait()
+				time.Sleep(5 * time.Second)
+				select {
+				case <-tripped:
+				default:
+					crashed = false
+				}
+				w.kill()
+				w.wrap = nil
+				w.start()
+				defer w.stop()
+				b = w.finalBatch(b)
+				if b.Status != chargehand.BatchCompleted || b.Finished != 7 {
+					t.Fatalf("submission %d, written: %v: %+v\n%s", k, written, b, w.log)
+				}
+				for i, row := range w.items(b.No) {
+					if got, want := w.result(row.No), fmt.Sprintf(`{"n":%d}`, i); got != want {
+						t.Errorf("submission %d, written: %v: item %d is %s", k, written, i, got)
+					}
+				}
+				if most := w.outside.most.Load(); most > 2 {
+					t.Errorf("submission %d, written: %v: %d at once", k, written, most)
+				}
+				w.idle(0)
+			})
+			if k > 200 || t.Failed() {
+				t.Fatalf("at submission %d", k)
+			}
+		}
+	}
+}

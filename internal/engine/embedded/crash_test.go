@@ -329,3 +329,114 @@ func crashAt(t *testing.T, script script, k int, written bool, identity [16]byte
 	w.idle(0)
 	return true
 }
+
+// TestCrashInRecovery crashes again at each submission of the recovery from a crash.
+func TestCrashInRecovery(t *testing.T) {
+	for _, name := range []string{"calls", "fork", "timeout", "loop", "waits"} {
+		script := scripts[name]
+		t.Run(name, func(t *testing.T) {
+			var want end
+			var identity [16]byte
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.start()
+				defer w.stop()
+				row := w.run(script.define(w), script.text())
+				identity = row.ID
+				want = w.endOf(row, script.bound())
+			})
+			for first := 2; first <= 4; first++ {
+				for _, written := range []bool{false, true} {
+					for second := 1; ; second++ {
+						crashed := false
+						synctest.Test(t, func(t *testing.T) {
+							crashed = crashTwice(t, script, first, second, written, identity, want)
+						})
+						if t.Failed() {
+							t.Fatalf("crash at submission %d and then at %d, written: %v", first, second, written)
+						}
+						if !crashed {
+							break
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// crashTwice reports whether the second crash happened.
+func crashTwice(t *testing.T, script script, first, second int, written bool, identity [16]byte, want end) bool {
+	var broken *brokenDB
+	tripped := make(chan struct{})
+	// failAt makes everything from the k-th submission on fail.
+	failAt := func(k int) {
+		from, tripping := broken.count(), tripped
+		broken.setFail(func(n int) (before, after bool) {
+			if n == from+k {
+				close(tripping)
+				return !written, written
+			}
+			return n > from+k, false
+		})
+	}
+	w := newWorld(t)
+	w.close()
+	arm := 0
+	w.wrap = func(db store.DB) store.DB {
+		broken = &brokenDB{DB: db}
+		if arm > 0 {
+			failAt(arm)
+		}
+		return broken
+	}
+	w.start()
+	rev := script.define(w)
+	failAt(first)
+	row := w.row(rev, script.text())
+	row.ID = identity
+	p, _ := w.Plan(t.Context(), rev)
+	row, err := w.engine.Start(t.Context(), startOf(row, p, parseInput(t, script.text())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitTrip(w, row, tripped)
+	w.kill()
+	tripped, arm = make(chan struct{}), second
+	w.start()
+	crashed := awaitTrip(w, row, tripped)
+	if crashed {
+		w.kill()
+		arm = 0
+		w.start()
+	}
+	got := w.endOf(row, script.bound())
+	if got != want {
+		t.Errorf("ended as\n%+v\nwant\n%+v\n%s", got, want, w.log)
+	}
+	w.idle(0)
+	w.stop()
+	return crashed
+}
+
+// awaitTrip waits for the crash, and reports false if the execution ends before it.
+func awaitTrip(w *world, row store.Execution, tripped <-chan struct{}) bool {
+	changed, stop := w.engine.Watch(row.ID)
+	for !w.read(row.No).Status.Final() {
+		select {
+		case <-tripped:
+			stop()
+			return true
+		case <-changed:
+			stop()
+			changed, stop = w.engine.Watch(row.ID)
+		}
+	}
+	stop()
+	select {
+	case <-tripped:
+		return true
+	default:
+		return false
+	}
+}
