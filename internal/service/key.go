@@ -87,7 +87,8 @@ func (s *Service) createKey(ctx context.Context, p *Principal, body expr.Value, 
 		f.fail("preset", "conflict", "Give either \"preset\" or \"scopes\", not both.")
 	}
 	environment := f.text("environment", 10)
-	if environment != "" && environment != chargehand.Live.String() && environment != chargehand.Test.String() {
+	if _, isText := f.values["environment"].(string); isText &&
+		environment != chargehand.Live.String() && environment != chargehand.Test.String() {
 		f.fail("environment", "unknown_value", "The field \"environment\" must be \"live\" or \"test\".")
 	}
 	wantsAll := f.change(&row, &scopes, s.now())
