@@ -55,3 +55,42 @@ func TestCrashStop(t *testing.T) {
 	}
 	crashDoctor(t, options.DataDir)
 }
+
+// TestCrashStopStubborn stops a server whose step does not heed SIGTERM, while a client waits
+// for its end: exit code 0 within ten seconds all the same, and the client gets an answer.
+func TestCrashStopStubborn(t *testing.T) {
+	options := servertest.Options{DataDir: filepath.Join(t.TempDir(), "data"), Args: []string{"--allow-run", "shell"}}
+	server := servertest.Start(t, options)
+	workflow := server.Apply(t, "document: {dsl: '1.0.3', namespace: crash, name: stubborn, version: '1.0.0'}\n"+
+		"do:\n- stubborn: {run: {shell: {command: 'trap \"\" TERM; echo > \"$OUT_DIR/here\"; sleep 600'}}}\n")
+	answered := make(chan servertest.Answer, 1)
+	go func() {
+		a, err := server.Try("POST", "/workflows/"+workflow+"/executions?wait=60s", "")
+		if err != nil {
+			t.Errorf("a client that waits gets no answer when the server stops: %v", err)
+		}
+		answered <- a
+	}()
+	trapped := func() bool {
+		files, _ := filepath.Glob(filepath.Join(options.DataDir, "scratch", "*", "out", "here"))
+		return len(files) > 0
+	}
+	for deadline := time.Now().Add(10 * time.Second); !trapped(); <-time.After(5 * time.Millisecond) { // files have no other signal
+		if time.Now().After(deadline) {
+			t.Fatal("the step does not start")
+		}
+	}
+	family := crashFamily(server.PID())
+	begin := time.Now()
+	code := server.Stop()
+	took := time.Since(begin)
+	t.Logf("stopped within %v", took.Round(time.Millisecond))
+	if code != 0 || took > 10*time.Second {
+		t.Errorf("SIGTERM ended the server after %v with exit code %d, want 0 within 10 s", took, code)
+	}
+	if a := <-answered; a.Status != 201 || a.Object()["status"] != "processing" {
+		t.Errorf("the client that waits was answered %d %s", a.Status, a.Body)
+	}
+	verifyNoSurvivor(t, family, options.DataDir)
+	crashDoctor(t, options.DataDir)
+}
