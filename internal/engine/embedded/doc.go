@@ -1,0 +1,17 @@
+// Package embedded is the durable engine: it feeds machines from a journal in the store and
+// does what they command. DESIGN.md tells how.
+//
+// Invariants:
+//   - An event is durable before any command that follows from it is carried out.
+//   - At any time one goroutine, the driver, owns a run; machine, row and sequence number
+//     need no lock. No lock is held across a commit.
+//   - An execution holds a slot in memory from before the commit that says RunActive until
+//     after the commit that says otherwise. So neither the rows nor the activities ever
+//     exceed a bound.
+//   - Final is final: whatever comes after the end is dropped.
+//   - What is in memory can be lost at any moment: the store has everything.
+//
+// Limits are in Limits; each has a default of architecture.md "Limits". What is above a
+// limit ends as a fault of the task (an outcome too large), as an error of the caller
+// (ErrQueueFull), or waits in line (slots, calls, processes).
+package embedded
