@@ -98,16 +98,6 @@ func (r *crashReceiver) quiet() bool {
 	return r.present == 0
 }
 
-// total is the number of calls so far.
-func (r *crashReceiver) total() (calls, keys int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, times := range r.calls {
-		calls += len(times)
-	}
-	return calls, len(r.calls)
-}
-
 // crashKill is a moment at which the server was killed, between two readings of the clock.
 type crashKill struct{ from, to time.Time }
 
