@@ -178,7 +178,7 @@ func TestBatchGoesOnAfterACrash(t *testing.T) {
 	w.outside.started = make(chan callSeen, 100)
 	b := w.batch(rev, 3, numbered(10))
 	for range 3 {
-		<-w.outside.started
+		w.blocked()
 	}
 	w.kill()
 	close(gate)
@@ -241,7 +241,7 @@ func TestCancelBatch(t *testing.T) {
 	w.outside.started = make(chan callSeen, 100)
 	b := w.batch(rev, 3, numbered(1200))
 	for range 3 {
-		<-w.outside.started
+		w.blocked()
 	}
 	if err := w.engine.CancelBatch(t.Context(), b.ID, "enough"); err != nil {
 		t.Fatal(err)
@@ -278,7 +278,7 @@ func TestCancelBatchGoesOnAfterACrash(t *testing.T) {
 	rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
 	w.outside.started = make(chan callSeen, 100)
 	b := w.batch(rev, 2, numbered(30))
-	<-w.outside.started
+	w.blocked()
 	if err := w.store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetBatchCancelled(b.No) }); err != nil {
 		t.Fatal(err)
 	}

@@ -215,8 +215,9 @@ func TestLargePayloadsGoToTheBlobStore(t *testing.T) {
 - b: { call: http, with: { method: get, endpoint: http://x/block/gate } }
 - c: { set: { text: '${ $context.text }' } }`)
 	gate := w.outside.gate("gate")
+	w.outside.started = make(chan callSeen, 10)
 	row := w.run(rev, `{}`)
-	w.await(row, "past its first call", func(store.Execution) bool { return w.engine.Stats().Activities == 2 })
+	w.blocked()
 	w.view(func(r *store.Reader) error {
 		return r.Journal(row.No, 0, func(j *store.JournalRow) error {
 			if len(j.Event.Inline) > store.InlineBytes {
@@ -270,7 +271,7 @@ func TestWaitingCostsARow(t *testing.T) {
 			t.Fatalf("woken early: %+v", row)
 		}
 		time.Sleep(time.Hour + 59*time.Minute)
-		row = w.awaitIn(row, 2*time.Minute, "final", func(row store.Execution) bool { return row.Status.Final() })
+		row = w.finalIn(row, 2*time.Minute)
 		if took := time.Since(begin); took < 3*time.Hour || took > 3*time.Hour+2*time.Minute {
 			t.Fatalf("took %v", took)
 		}
@@ -421,8 +422,9 @@ func TestLongJournalIsDroppedAtCheckpoints(t *testing.T) {
       - b: { call: http, with: { method: get, endpoint: '${ "http://x/echo/\($index)" }' } }
 - c: { call: http, with: { method: get, endpoint: http://x/block/gate } }`)
 	gate := w.outside.gate("gate")
+	w.outside.started = make(chan callSeen, 10)
 	row := w.run(rev, `{}`)
-	w.await(row, "at its last call", func(store.Execution) bool { return w.engine.Stats().Activities == 26 })
+	w.blocked()
 	first := int64(0)
 	w.view(func(r *store.Reader) error {
 		c, err := r.Checkpoint(row.No)
@@ -520,8 +522,9 @@ func TestLateWordsChangeNothing(t *testing.T) {
 	e := w.start()
 	defer w.stop()
 	gate := w.outside.gate("gate")
+	w.outside.started = make(chan callSeen, 10)
 	row := w.run(w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/gate } }"), `{}`)
-	w.await(row, "in its call", func(store.Execution) bool { return e.Stats().Activities == 1 })
+	w.blocked()
 	e.send(row.No, message{kind: deliver, call: &call{command: 1}, event: machine.Event{
 		Kind: machine.ActivityEnded, Command: 1, Output: "of another run",
 	}})

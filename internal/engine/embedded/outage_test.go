@@ -47,7 +47,7 @@ func TestOutageLosesNothing(t *testing.T) {
 - c: { set: { said: '${ .said }' } }`)
 		trivial := w.define("- a: { set: { x: 1 } }")
 		calling, waiting := w.run(calls, `{}`), w.run(waits, `{}`)
-		<-w.outside.started
+		w.blocked()
 
 		broken.setFail(allFail)
 		for _, rev := range []int64{trivial, calls, waits} {
@@ -74,8 +74,8 @@ func TestOutageLosesNothing(t *testing.T) {
 		}
 
 		broken.setFail(nil)
-		calling = w.awaitIn(calling, 5*time.Second, "final", func(row store.Execution) bool { return row.Status.Final() })
-		waiting = w.awaitIn(waiting, 5*time.Second, "final", func(row store.Execution) bool { return row.Status.Final() })
+		calling = w.finalIn(calling, 5*time.Second)
+		waiting = w.finalIn(waiting, 5*time.Second)
 		if got := w.result(calling.No) + w.result(waiting.No); got != `{"said":"one"}{"said":"two"}` {
 			t.Fatal(got)
 		}
@@ -294,7 +294,7 @@ func TestOutcomesBeyondTheMemoryAreRunAgain(t *testing.T) {
 			t.Fatalf("%d bytes are kept", kept)
 		}
 		broken.setFail(nil)
-		row = w.awaitIn(row, time.Minute, "final", func(row store.Execution) bool { return row.Status.Final() })
+		row = w.finalIn(row, time.Minute)
 		if got := w.result(row.No); got != `{"lengths":[100000,100000,100000,100000]}` {
 			t.Fatal(got)
 		}
@@ -320,7 +320,7 @@ func TestPoisonedSubmission(t *testing.T) {
 		rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/size/200000 } }\n- b: { wait: { hours: 1 } }")
 		row := w.run(rev, `{}`)
 		other := w.run(w.define("- a: { call: http, with: { method: get, endpoint: http://x/echo/one } }"), `{}`)
-		row = w.awaitIn(row, time.Minute, "final", func(row store.Execution) bool { return row.Status.Final() })
+		row = w.finalIn(row, time.Minute)
 		if got := w.result(row.No); got != "fault internal" {
 			t.Fatal(got)
 		}

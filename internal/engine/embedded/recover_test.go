@@ -33,14 +33,9 @@ func TestInterruptionsAreCounted(t *testing.T) {
 				calls = 2
 			}
 			keys := map[string]int{}
-			for crash := range crashes {
+			for range crashes {
 				for range calls {
-					select {
-					case c := <-w.outside.started:
-						keys[c.Key]++
-					case <-time.After(patience):
-						t.Fatalf("after crash %d: not started\n%s", crash, w.log)
-					}
+					keys[w.blocked().Key]++
 				}
 				w.kill()
 				w.start()
@@ -95,8 +90,8 @@ func TestOverdueDeadlinesComeBeforeRestarts(t *testing.T) {
             do:
               - d: { set: { handled: true } }`)
 		early, late := w.run(rev, `{}`), w.run(both, `{}`)
-		<-w.outside.started
-		<-w.outside.started
+		w.blocked()
+		w.blocked()
 		w.kill()
 		time.Sleep(time.Hour)
 		w.start()
@@ -131,7 +126,7 @@ func TestWokenWithoutASlotIsNotInterrupted(t *testing.T) {
 - b: { call: http, with: { method: get, endpoint: http://x/echo/one } }`)
 		waiting := w.run(waits, `{}`)
 		blocking := w.run(w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/gate } }"), `{}`)
-		<-w.outside.started
+		w.blocked()
 		time.Sleep(time.Minute)
 		if row := w.read(waiting.No); row.Run != store.RunReady {
 			t.Fatalf("%+v", row)
@@ -146,7 +141,7 @@ func TestWokenWithoutASlotIsNotInterrupted(t *testing.T) {
 		w.kill()
 		w.start()
 		defer w.stop()
-		<-w.outside.started
+		w.blocked()
 		synctest.Wait()
 		if row := w.read(waiting.No); row.Run != store.RunReady {
 			t.Fatalf("after the restart: %+v", row)
@@ -208,8 +203,8 @@ func TestReplayMismatch(t *testing.T) {
 - a: { call: http, with: { method: get, endpoint: http://x/block/gate } }`)
 	gate := w.outside.gate("gate")
 	row, good := w.run(rev, `{}`), w.run(other, `{}`)
-	<-w.outside.started
-	<-w.outside.started
+	w.blocked()
+	w.blocked()
 	w.kill()
 	// The new binary compiles the same definition to something else.
 	w.plans[rev] = compile(t, "do:\n  - a: { call: http, with: { method: post, endpoint: http://x/block/never } }\n")
@@ -242,7 +237,7 @@ func TestUnknownRevisionOfTheMachine(t *testing.T) {
 	w.start()
 	w.outside.started = make(chan callSeen, 10)
 	row := w.run(w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }"), `{}`)
-	<-w.outside.started
+	w.blocked()
 	w.kill()
 	w.openStore()
 	err := w.db.Update(t.Context(), func(c store.Conn) error {
@@ -266,7 +261,7 @@ func TestDefinitionThatIsGone(t *testing.T) {
 	w.outside.started = make(chan callSeen, 10)
 	rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
 	row := w.run(rev, `{}`)
-	<-w.outside.started
+	w.blocked()
 	w.kill()
 	delete(w.plans, rev)
 	w.start()
@@ -360,44 +355,47 @@ func startAll(t testing.TB, w *world, revision int64, n int) {
 }
 
 func TestStopLetsFinishWhatCan(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	w.outside.started = make(chan callSeen, 10)
-	gate := w.outside.gate("gate")
-	rev := w.define(`
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.start()
+		w.outside.started = make(chan callSeen, 10)
+		gate := w.outside.gate("gate")
+		rev := w.define(`
 - a: { call: http, with: { method: get, endpoint: http://x/block/gate } }
 - b: { call: http, with: { method: get, endpoint: http://x/echo/one } }`)
-	row := w.run(rev, `{}`)
-	<-w.outside.started
-	stopped := make(chan error)
-	e := w.engine
-	go func() { stopped <- e.Stop(context.Background()) }()
-	for e.Ready() {
-		time.Sleep(time.Millisecond) // until the stop has begun; nothing else depends on it
-	}
-	close(gate)
-	if err := <-stopped; err != nil {
-		t.Fatal(err)
-	}
-	// The outcome is journaled; the next activity waits for the next start, uninterrupted.
-	if read := w.read(row.No); read.Run != store.RunReady {
-		t.Fatalf("%+v", read)
-	}
-	w.engine = nil
-	w.close()
-	w.start()
-	defer w.stop()
-	if row = w.final(row); row.Status != chargehand.Finished {
-		t.Fatal(w.result(row.No))
-	}
-	if n := w.engine.Stats().Interruptions; n != 0 {
-		t.Fatalf("%d interruptions", n)
-	}
-	for key, n := range w.outside.allRuns() {
-		if n != 1 {
-			t.Errorf("%s ran %d times", key, n)
+		row := w.run(rev, `{}`)
+		w.blocked()
+		stopped := make(chan error)
+		e := w.engine
+		go func() { stopped <- e.Stop(context.Background()) }()
+		synctest.Wait()
+		if e.Ready() {
+			t.Fatal("ready while it stops")
 		}
-	}
+		close(gate)
+		if err := <-stopped; err != nil {
+			t.Fatal(err)
+		}
+		// The outcome is journaled; the next activity waits for the next start, uninterrupted.
+		if read := w.read(row.No); read.Run != store.RunReady {
+			t.Fatalf("%+v", read)
+		}
+		w.engine = nil
+		w.close()
+		w.start()
+		defer w.stop()
+		if row = w.final(row); row.Status != chargehand.Finished {
+			t.Fatal(w.result(row.No))
+		}
+		if n := w.engine.Stats().Interruptions; n != 0 {
+			t.Fatalf("%d interruptions", n)
+		}
+		for key, n := range w.outside.allRuns() {
+			if n != 1 {
+				t.Errorf("%s ran %d times", key, n)
+			}
+		}
+	})
 }
 
 func TestStopCutsOffWhatCannot(t *testing.T) {
@@ -412,8 +410,8 @@ func TestStopCutsOffWhatCannot(t *testing.T) {
 		for range 5 {
 			rows = append(rows, w.run(rev, `{}`))
 		}
-		<-w.outside.started
-		<-w.outside.started
+		w.blocked()
+		w.blocked()
 		begin := time.Now()
 		if err := w.engine.Stop(context.Background()); err != nil {
 			t.Fatal(err)

@@ -329,31 +329,34 @@ func (w *world) items(batch int64) (rows []store.Execution) {
 	return rows
 }
 
-// await waits until a condition on the row holds.
-func (w *world) await(row store.Execution, what string, holds func(store.Execution) bool) store.Execution {
+// finalIn waits for the end of an execution.
+func (w *world) finalIn(row store.Execution, atMost time.Duration) store.Execution {
 	w.t.Helper()
-	return w.awaitIn(row, patience, what, holds)
+	return awaitChange(w, row.ID, atMost, "final", func() (store.Execution, bool) {
+		row := w.read(row.No)
+		return row, row.Status.Final()
+	})
 }
 
-// awaitIn is await with a bound that fits the clock of the test.
-func (w *world) awaitIn(row store.Execution, atMost time.Duration, what string, holds func(store.Execution) bool) store.Execution {
+// blocked waits until a call that blocks has started.
+func (w *world) blocked() activity.Call {
 	w.t.Helper()
-	return awaitChange(w, row.ID, atMost, what, func() (store.Execution, bool) {
-		row := w.read(row.No)
-		return row, holds(row)
-	})
+	select {
+	case c := <-w.outside.started:
+		return c
+	case <-time.After(patience):
+		w.t.Fatalf("no call that blocks is started\n%s", w.log)
+		return activity.Call{}
+	}
 }
 
 const patience = 20 * time.Second
 
-// awaitChange reads again at each change of status, and every few milliseconds for
-// conditions that are no status.
+// awaitChange reads again at each change of status.
 func awaitChange[T any](w *world, id [16]byte, atMost time.Duration, what string, read func() (T, bool)) T {
 	w.t.Helper()
 	deadline := time.NewTimer(atMost)
 	defer deadline.Stop()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
 	for {
 		changed, stop := w.engine.Watch(id)
 		value, ok := read()
@@ -363,8 +366,6 @@ func awaitChange[T any](w *world, id [16]byte, atMost time.Duration, what string
 		}
 		select {
 		case <-changed:
-			stop()
-		case <-again.C:
 			stop()
 		case <-deadline.C:
 			stop()
@@ -376,7 +377,7 @@ func awaitChange[T any](w *world, id [16]byte, atMost time.Duration, what string
 // final waits for the end of an execution.
 func (w *world) final(row store.Execution) store.Execution {
 	w.t.Helper()
-	return w.await(row, "final", func(row store.Execution) bool { return row.Status.Final() })
+	return w.finalIn(row, patience)
 }
 
 func (w *world) finalBatch(b store.Batch) store.Batch {
