@@ -38,10 +38,11 @@
     }
   };
 
-  // The constructor of functions puts two lines before the first line of the script.
+  // The constructor of functions puts two lines before the first line of the script. Ten lines
+  // tell where it was; more would push the message out of the tail of stderr that a fault shows.
   const place = (stack) =>
     stack.replace(/<input>:(\d+)/g, (_, line) => `script.js:${line - 2}`)
-      .split("\n").filter((line) => line && !/<eval>|\(native\)/.test(line)).join("\n");
+      .split("\n").filter((line) => line && !/<eval>|\(native\)/.test(line)).slice(0, 10).join("\n");
 
   const showError = (error) => {
     try {
