@@ -71,12 +71,17 @@ func stateLimitFault(size, limit int, instance string) *Fault {
 	return f
 }
 
+// stepsPerSchemaStep is what the check of one subschema costs, in steps of an expression.
+const stepsPerSchemaStep = 4
+
 // checkSchema makes a fault of the first problem that a value has with a schema.
 func (m *Machine) checkSchema(s *plan.Schema, v expr.Value, instance string) *Fault {
 	if s == nil {
 		return nil
 	}
-	problems := s.Validate(v)
+	problems, steps := s.Check(v)
+	m.env.Spent(steps * stepsPerSchemaStep)
+	m.sliceSteps += expr.Size(v) / bytesPerSliceStep // every keyword may look at all of it
 	if len(problems) == 0 {
 		return nil
 	}

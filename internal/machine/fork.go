@@ -20,6 +20,8 @@ func (m *Machine) beginFork(n *node) *node {
 		n.branches[i] = branch
 		m.ready = append(m.ready, branch)
 	}
+	// Functions may nest forks without end (T37): branches count before they do anything.
+	m.grown += len(n.branches) * nodeBytes
 	n.open = len(n.branches)
 	if n.open == 0 {
 		return m.complete(n, []any{}, n.task.Then)

@@ -230,3 +230,61 @@ func TestTimelineIsBounded(t *testing.T) {
 		t.Errorf("the timeline holds %d bytes", held)
 	}
 }
+
+// A few functions that fork into each other make more branches than any memory holds. They
+// count before they have done anything.
+func TestForksOfFunctionsAreBounded(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("use: {functions: {")
+	for level := range 4 {
+		next := fmt.Sprintf("call: f%d", level+1)
+		if level == 3 {
+			next = "wait: PT1H"
+		}
+		fmt.Fprintf(&b, "f%d: {fork: {branches: [", level)
+		for i := range 200 {
+			fmt.Fprintf(&b, "{b%d: {%s}},", i, next)
+		}
+		b.WriteString("]}},")
+	}
+	b.WriteString("}}\ndo: [{a: {call: f0}}]")
+	m := New(compilePlan(t, testHeader+b.String()), testIdentity(t))
+	commands := m.Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{}})
+	for range 3 {
+		if len(m.ready) > plan.DefaultStateBytes/nodeBytes {
+			t.Fatalf("%d branches are ready", len(m.ready))
+		}
+		if !m.Done() {
+			commands = m.Apply(Event{Kind: Continued, TimeMs: scriptEpoch})
+		}
+	}
+	last := commands[len(commands)-1]
+	if last.Kind != Finish || last.Fault == nil || last.Fault.Code != CodeStateLimit {
+		t.Fatalf("it goes on with %.200s", commandText(last))
+	}
+}
+
+// Large values take time even where they are only passed on or checked: fewer steps make a
+// slice then, but no fewer are allowed.
+func TestLargeValuesYieldEarlier(t *testing.T) {
+	for name, loop := range map[string]string{
+		"pass":   "set: '${ . }'",
+		"schema": "input: {schema: {document: {type: array, items: {type: integer}}}}, set: '${ . }'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := compilePlan(t, testHeader+"do: [{a: {set: '${ [range(100000)] }'}}, {b: {"+loop+", then: b}}]")
+			m := New(p, testIdentity(t))
+			commands := m.Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{}})
+			for range 3 {
+				before := m.pureSteps
+				commands = m.Apply(Event{Kind: Continued, TimeMs: scriptEpoch})
+				if len(commands) != 1 || commands[0].Kind != Yield {
+					t.Fatalf("it goes on with %v", commands)
+				}
+				if steps := m.pureSteps - before; steps > 300 {
+					t.Errorf("%d steps in a slice", steps)
+				}
+			}
+		})
+	}
+}

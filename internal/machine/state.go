@@ -10,6 +10,11 @@ const nodeBytes = 256
 // for a moment.
 func (m *Machine) growthAllowance() int { return m.plan.Limits.StateBytes / 4 }
 
+// bytesPerSliceStep is how many bytes of a value count as one step towards the next yield:
+// measuring a value takes time even if it is only passed on. They do not count towards the
+// limit between two effects.
+const bytesPerSliceStep = 32 << 10
+
 // grow notes that a value was made.
 func (m *Machine) grow(v expr.Value) {
 	size := 8
@@ -22,6 +27,7 @@ func (m *Machine) grow(v expr.Value) {
 	}
 	m.grown += size
 	m.trace.bytes += size
+	m.sliceSteps += size / bytesPerSliceStep
 }
 
 // overgrown measures the state and ends the execution if it is too large. n is the node

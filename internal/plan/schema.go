@@ -65,10 +65,17 @@ func (b *budget) Validate(*jsonschema.ValidatorContext, any) {
 }
 
 // Validate returns what is wrong with a value, sorted by place; nil if nothing is.
-func (s *Schema) Validate(v expr.Value) (problems []SchemaProblem) {
+func (s *Schema) Validate(v expr.Value) []SchemaProblem {
+	problems, _ := s.Check(v)
+	return problems
+}
+
+// Check is Validate, and tells how many subschemas it evaluated.
+func (s *Schema) Check(v expr.Value) (problems []SchemaProblem, steps int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer func() {
+		steps = s.budget.steps
 		switch cause := recover(); cause {
 		case nil:
 		case errBudget:
@@ -82,9 +89,9 @@ func (s *Schema) Validate(v expr.Value) (problems []SchemaProblem) {
 	err := s.compiled.Validate(plainNumbers(v))
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
-		return nil
+		return nil, 0
 	}
-	return schemaProblems(invalid)
+	return schemaProblems(invalid), 0
 }
 
 // ValidateInput checks an input of the workflow; nil if it is valid or there is no schema.
