@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -288,6 +289,40 @@ func TestCancelBatchGoesOnAfterACrash(t *testing.T) {
 	b = w.finalBatch(b)
 	if b.Status != chargehand.BatchFailed || b.Failed != 30 {
 		t.Fatalf("%+v", b)
+	}
+}
+
+// TestCancelBatchGoesOnWithoutTheCaller: nothing of a marked batch starts any more, so what
+// is left must not wait for a second request.
+func TestCancelBatchGoesOnWithoutTheCaller(t *testing.T) {
+	for name, want := range map[string]error{"gone": context.Canceled, "unavailable": store.ErrUnavailable} {
+		t.Run(name, func(t *testing.T) {
+			w, broken := brokenWorld(t)
+			defer w.stop()
+			rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
+			w.outside.started = make(chan callSeen, 100)
+			b := w.batch(rev, 2, numbered(1200))
+			for range 2 {
+				w.blocked()
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			second := broken.count() + 2 // the first one marks the batch
+			broken.setFail(func(n int) (bool, bool) {
+				if n != second {
+					return false, false
+				}
+				cancel()
+				return name == "unavailable", false
+			})
+			if err := w.engine.CancelBatch(ctx, b.ID, "enough"); !errors.Is(err, want) && !errors.Is(err, context.Canceled) {
+				t.Fatalf("%v, want %v", err, want)
+			}
+			b = w.finalBatch(b)
+			if b.Status != chargehand.BatchFailed || b.Failed != 1200 {
+				t.Fatalf("%+v", b)
+			}
+		})
 	}
 }
 

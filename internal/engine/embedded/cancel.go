@@ -82,7 +82,30 @@ func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason 
 		return e.refused(ctx, err)
 	}
 	e.outage.over()
-	return e.cancelItems(ctx, b, reason)
+	if err := e.cancelItems(ctx, b, reason); err != nil {
+		// The mark is durable and nothing of the batch starts any more: the rest must not
+		// depend on who asked, who may be gone.
+		e.goWork(func() { e.finishCancel(b, reason) })
+		return err
+	}
+	return nil
+}
+
+// finishCancel ends every item of a batch that is marked as cancelled, however often that
+// fails. What is left when the engine stops is found at the next start.
+func (e *Engine) finishCancel(b store.Batch, reason string) {
+	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+		err := e.cancelItems(e.ctx, b, reason)
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, store.ErrUnavailable) && e.ctx.Err() == nil {
+			e.log.Error("cancel a batch", "batch", b.ID, "error", err)
+		}
+		if !e.sleep(wait) {
+			return
+		}
+	}
 }
 
 // cancelItems ends every item of a batch that is marked as cancelled.

@@ -113,18 +113,7 @@ func (e *Engine) goOnQueued(queued map[int64]int64, accounts []store.Account, ba
 			e.slots.queued(e.slots.addBatch(b.Account, b.No, b.ID, b.Concurrency))
 			continue
 		}
-		e.goWork(func() {
-			for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-				err := e.cancelItems(e.ctx, b, "")
-				if err == nil {
-					return
-				}
-				e.log.Error("cancel a batch", "batch", b.ID, "error", err)
-				if !e.sleep(wait) {
-					return
-				}
-			}
-		})
+		e.goWork(func() { e.finishCancel(b, "") })
 	}
 	e.slots.open()
 }
