@@ -383,7 +383,7 @@ func (e *Engine) stall(r *run, messages []message, err error) bool {
 		r.failures++
 		e.log.Error("a submission failed", "execution", r.no, "failures", r.failures, "error", err)
 		e.goWork(func() {
-			if e.sleep(min(minBackoff<<r.failures, maxBackoff)) {
+			if e.sleep(min(minBackoff<<min(r.failures, 10), maxBackoff)) {
 				e.drive(r)
 			}
 		})

@@ -99,7 +99,8 @@ func (t *timers) add(timer store.Timer) {
 	if t.insert(timer) && t.entries[0].Timer == timer {
 		t.signal()
 	}
-	if len(t.entries) > 2*t.window {
+	// Not while rows are being read: the page would not hold what is left to its row here.
+	if len(t.entries) > 2*t.window && !t.reading {
 		t.shrink()
 	}
 }

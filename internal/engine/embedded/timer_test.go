@@ -126,6 +126,46 @@ func TestTimersAddedWhileAPageIsRead(t *testing.T) {
 	}
 }
 
+// TestTimersStayWhileAPageIsRead: what were left to its row now would be in front of the page
+// that is being read, and never be read again.
+func TestTimersStayWhileAPageIsRead(t *testing.T) {
+	rows := &timerRows{}
+	for i := range int64(8) {
+		rows.put(store.Timer{Execution: i, Command: 1, DueMs: 500 + i})
+	}
+	ts := newTimers(4, func() int64 { return 1000 })
+	ts.read = rows.after
+	if err := ts.page(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ts.read = func(ctx context.Context, after store.Timer, limit int) ([]store.Timer, error) {
+		page, err := rows.after(ctx, after, limit)
+		for i := range int64(12) {
+			added := store.Timer{Execution: 100 + i, Command: 1, DueMs: 100 + i}
+			rows.put(added)
+			ts.add(added)
+		}
+		return page, err
+	}
+	if err := ts.page(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ts.read = rows.after
+	fired := 0
+	for range 20 {
+		due, _, short := ts.due(3)
+		fired += len(due)
+		if short {
+			if err := ts.page(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if fired != 20 {
+		t.Fatalf("%d of 20 timers fired", fired)
+	}
+}
+
 func TestTimersSurviveAFailedRead(t *testing.T) {
 	ts := newTimers(8, func() int64 { return 1000 })
 	fails := errors.New("no")
