@@ -2,7 +2,8 @@
 // concurrent use and returns *Error for an answer that is not a success.
 //
 // Requests that create something carry an Idempotency-Key of their own, so that they are
-// repeated safely when the connection breaks or the server is busy (429, 503).
+// repeated safely when the connection breaks or the server is busy (429, 502, 503, 504), at
+// most three times and not after a Retry-After of more than a minute.
 package client
 
 import (
@@ -155,6 +156,9 @@ func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
 	}
 }
 
+// maxRetryAfter is the longest Retry-After that is waited for; a longer one is left to the caller.
+const maxRetryAfter = time.Minute
+
 func retryDelay(err error, pause time.Duration) (time.Duration, bool) {
 	var answer *Error
 	if !errors.As(err, &answer) {
@@ -162,7 +166,10 @@ func retryDelay(err error, pause time.Duration) (time.Duration, bool) {
 	}
 	switch answer.Status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout:
-		return max(pause, answer.RetryAfter), true
+		return max(pause, answer.RetryAfter), answer.RetryAfter <= maxRetryAfter
+	case http.StatusConflict:
+		// The connection of the attempt before broke, and the server is still at work on it.
+		return max(pause, answer.RetryAfter), answer.Code == "idempotency_in_progress"
 	}
 	return 0, false
 }
