@@ -42,13 +42,19 @@ func Backup(ctx context.Context, dataDir, masterKeyFile, to string) (BackupRepor
 		return report, err
 	}
 	defer db.Close()
-	if err := db.Backup(ctx, filepath.Join(to, databaseName)); err != nil {
+	unfinished := filepath.Join(to, databaseName+".unfinished")
+	if err := db.Backup(ctx, unfinished); err != nil {
 		return report, err
 	}
 	if err := copyKey(cfg.MasterKeyFile, filepath.Join(to, masterKeyName)); err != nil {
 		return report, err
 	}
-	return copyContents(ctx, filepath.Join(cfg.DataDir, filesName), filepath.Join(to, filesName))
+	report, err = copyContents(ctx, filepath.Join(cfg.DataDir, filesName), filepath.Join(to, filesName))
+	if err != nil {
+		return report, err
+	}
+	// Only now is it a backup: one that was cut off must not be restored without its files.
+	return report, os.Rename(unfinished, filepath.Join(to, databaseName))
 }
 
 // Restore makes a data directory from a backup. The directory must not exist or be empty.

@@ -29,7 +29,7 @@ func (a *App) watchWorkflows(ctx context.Context) {
 	if err != nil {
 		a.log.Warn("changes of workflows are not noticed", "folder", a.cfg.Workflows, "error", err)
 	} else {
-		a.running.Go(func() { forward(ctx, watcher, changes) })
+		a.running.Go(func() { a.forward(ctx, watcher, changes) })
 	}
 	for {
 		a.applyFolder(ctx, applied)
@@ -41,8 +41,9 @@ func (a *App) watchWorkflows(ctx context.Context) {
 	}
 }
 
-// forward sends one signal for each burst of changes.
-func forward(ctx context.Context, watcher *fsnotify.Watcher, changes chan<- struct{}) {
+// forward sends one signal for each burst of changes. An error of the watcher, such as an
+// overflow, may stand for changes that were missed.
+func (a *App) forward(ctx context.Context, watcher *fsnotify.Watcher, changes chan<- struct{}) {
 	var settled <-chan time.Time
 	for {
 		select {
@@ -52,6 +53,12 @@ func forward(ctx context.Context, watcher *fsnotify.Watcher, changes chan<- stru
 			if !open {
 				return
 			}
+			settled = time.After(settleTime)
+		case err, open := <-watcher.Errors: // nobody reading them would stop the watcher
+			if !open {
+				return
+			}
+			a.log.Warn("watch the folder of workflows", "folder", a.cfg.Workflows, "error", err)
 			settled = time.After(settleTime)
 		case <-settled:
 			settled = nil
