@@ -133,7 +133,7 @@ func allowedRuns(allow []string) []string {
 func (a *App) activities() (map[string]activity.Runner, error) {
 	policy, err := egress.New(egress.Config{Allow: a.cfg.AllowEgress, ConnectTo: a.cfg.ConnectTo, TrustedCA: a.cfg.TrustedCA})
 	if err != nil {
-		return nil, err
+		return nil, badSetting("%w", err)
 	}
 	stored := newFiles(a.store, a.blobs, service.Limits{}.WithDefaults().UploadBytes)
 	caller := activityhttp.New(activityhttp.Config{

@@ -3,7 +3,6 @@
 package app
 
 import (
-	"fmt"
 	"log/slog"
 	"net/url"
 	"path/filepath"
@@ -77,17 +76,25 @@ func (c Config) withDefaults() (Config, error) {
 func (c Config) check() error {
 	for _, kind := range c.AllowRun {
 		if !slices.Contains(runKinds, kind) && kind != "js" {
-			return fmt.Errorf("--allow-run: %q is not one of %s (js is always allowed)", kind, strings.Join(runKinds, ", "))
+			return badSetting("--allow-run: %q is not one of %s (js is always allowed)", kind, strings.Join(runKinds, ", "))
 		}
 	}
 	if c.PublicURL != "" {
 		u, err := url.Parse(c.PublicURL)
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-			return fmt.Errorf("--public-url: %q is not an http or https address without query", c.PublicURL)
+			return badSetting("--public-url: %q is not an http or https address without query", c.PublicURL)
 		}
 	}
-	if c.RateLimit < 0 {
-		return fmt.Errorf("--rate-limit: %v is below 0", c.RateLimit)
+	if !(c.RateLimit >= 0) { // neither is NaN
+		return badSetting("--rate-limit: %v is not 0 or more", c.RateLimit)
+	}
+	for name, n := range map[string]int64{
+		"max-running": int64(c.RunningExecutions), "max-calls": int64(c.Calls), "max-processes": int64(c.Processes),
+		"retention-live": int64(c.RetentionLive), "retention-test": int64(c.RetentionTest),
+	} {
+		if n < 0 {
+			return badSetting("--%s is below 0", name)
+		}
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -56,22 +55,22 @@ func (k NewKey) issue() (service.IssueKey, error) {
 	case "test":
 		r.Environment = chargehand.Test
 	default:
-		return r, fmt.Errorf("--environment: %q is not live or test", k.Environment)
+		return r, badSetting("--environment: %q is not live or test", k.Environment)
 	}
 	if k.Preset != "" && len(k.Scopes) > 0 {
-		return r, fmt.Errorf("give --preset or --scopes, not both")
+		return r, badSetting("give --preset or --scopes, not both")
 	}
 	if k.Preset != "" {
 		scopes, ok := service.ParsePreset(k.Preset)
 		if !ok {
-			return r, fmt.Errorf("--preset: %q is not run, observe, operate, deploy or all", k.Preset)
+			return r, badSetting("--preset: %q is not run, observe, operate, deploy or all", k.Preset)
 		}
 		r.Scopes = scopes
 	}
 	for _, name := range k.Scopes {
 		scope, ok := service.ParseScope(name)
 		if !ok {
-			return r, fmt.Errorf("--scopes: there is no scope %q", name)
+			return r, badSetting("--scopes: there is no scope %q", name)
 		}
 		r.Scopes |= scope
 	}

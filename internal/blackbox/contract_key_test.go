@@ -2,7 +2,6 @@ package blackbox_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -289,14 +288,4 @@ func testKeyAtRest(t *testing.T, s *server) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the master key: %v %v", info, err)
 	}
-}
-
-// keysCreate runs `chargehand keys create` and returns what it prints and its exit code.
-func keysCreate(t *testing.T, args ...string) (stdout, stderr string, code int) {
-	t.Helper()
-	cmd := exec.Command(servertest.Binary(t), append([]string{"keys", "create"}, args...)...)
-	var out, errs strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	_ = cmd.Run()
-	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }

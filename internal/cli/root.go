@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/chargehand/chargehand/internal/app"
 )
 
 // Exit codes (cli.md).
@@ -65,6 +67,9 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var exit *exitError
 	if !errors.As(err, &exit) {
 		exit = &exitError{ExitFailed, err}
+		if setting := (*app.SettingError)(nil); errors.As(err, &setting) {
+			exit.code = ExitUsage
+		}
 	}
 	if exit.err != nil {
 		fmt.Fprintln(stderr, "chargehand: "+exit.err.Error())

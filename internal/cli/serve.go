@@ -28,7 +28,7 @@ func newServe(c console) *cobra.Command {
 		Short: "Run the server",
 		Long: "Run the server. Every flag can also be set in the environment (CHARGEHAND_DATA_DIR for\n" +
 			"--data-dir) and in the file that --config names (data-dir: …).",
-		Args: cobra.NoArgs,
+		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := settle(cmd, configFile); err != nil {
 				return err

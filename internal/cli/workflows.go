@@ -221,7 +221,13 @@ func (c *connection) workflowsPublish() *cobra.Command {
 			return err
 		}
 		fmt.Fprintf(c.err, "published %s/%s %s\n", w.Namespace, w.Name, args[1])
-		return nil
+		if c.output != "json" {
+			return nil
+		}
+		if w, err = api.GetWorkflow(ctx, w.ID); err != nil {
+			return err
+		}
+		return printJSON(c.out, w)
 	})
 }
 
