@@ -3,9 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
-	"mime"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -22,14 +20,9 @@ func (c *connection) filesUpload() *cobra.Command {
 		var references []map[string]any
 		var rows [][]string
 		for _, path := range paths {
-			f, err := os.Open(path)
+			file, err := upload(ctx, api, path)
 			if err != nil {
-				return usage("%w", err)
-			}
-			file, err := api.Upload(ctx, filepath.Base(path), mime.TypeByExtension(filepath.Ext(path)), f)
-			f.Close()
-			if err != nil {
-				return fmt.Errorf("upload %s: %w", path, err)
+				return err
 			}
 			references = append(references, file.Reference())
 			rows = append(rows, []string{file.ID, file.Name, fmt.Sprint(file.Size), file.SHA256})

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,7 +51,7 @@ func addFiles(ctx context.Context, api *client.Client, input map[string]json.Raw
 		if !ok || name == "" {
 			return usage("--file: %q is not NAME=PATH", pair)
 		}
-		reference, err := upload(ctx, api, path)
+		reference, err := uploadReference(ctx, api, path)
 		if err != nil {
 			return err
 		}
@@ -59,15 +60,31 @@ func addFiles(ctx context.Context, api *client.Client, input map[string]json.Raw
 	return nil
 }
 
-func upload(ctx context.Context, api *client.Client, path string) (json.RawMessage, error) {
+// uploadHint says what to do about a key that may start executions but not upload, as keys of
+// the default preset.
+const uploadHint = "uploading needs a key with the scope files:write: chargehand keys create --preset operate makes one"
+
+func upload(ctx context.Context, api *client.Client, path string) (*client.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, usage("%w", err)
 	}
 	defer f.Close()
 	file, err := api.Upload(ctx, filepath.Base(path), mime.TypeByExtension(filepath.Ext(path)), f)
+	var answer *client.Error
+	if errors.As(err, &answer) && answer.Status == http.StatusForbidden {
+		return nil, fmt.Errorf("upload %s: %w\n%s", path, err, uploadHint)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("upload %s: %w", path, err)
+	}
+	return file, nil
+}
+
+func uploadReference(ctx context.Context, api *client.Client, path string) (json.RawMessage, error) {
+	file, err := upload(ctx, api, path)
+	if err != nil {
+		return nil, err
 	}
 	return json.Marshal(file.Reference())
 }
@@ -151,7 +168,7 @@ func fileItems(ctx context.Context, api *client.Client, pair string) ([]json.Raw
 	}
 	items := make([]json.RawMessage, 0, len(paths))
 	for _, path := range paths {
-		reference, err := upload(ctx, api, path)
+		reference, err := uploadReference(ctx, api, path)
 		if err != nil {
 			return nil, err
 		}

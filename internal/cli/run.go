@@ -161,9 +161,9 @@ func createFresh(dir, name string) (*os.File, error) {
 
 // safeName makes a name from the server a plain file name.
 func safeName(name string) string {
-	name = filepath.Base(printable(strings.ReplaceAll(name, `\`, "/")))
+	name = strings.TrimLeft(filepath.Base(printable(strings.ReplaceAll(name, `\`, "/"))), "-")
 	if name == "." || name == ".." || name == "/" || strings.TrimSpace(name) == "" {
 		return "result"
 	}
-	return strings.TrimLeft(name, "-")
+	return name
 }
