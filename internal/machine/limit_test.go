@@ -274,10 +274,10 @@ func TestLargeValuesYieldEarlier(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := compilePlan(t, testHeader+"do: [{a: {set: '${ [range(100000)] }'}}, {b: {"+loop+", then: b}}]")
 			m := New(p, testIdentity(t))
-			commands := m.Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{}})
+			m.Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{}})
 			for range 3 {
 				before := m.pureSteps
-				commands = m.Apply(Event{Kind: Continued, TimeMs: scriptEpoch})
+				commands := m.Apply(Event{Kind: Continued, TimeMs: scriptEpoch})
 				if len(commands) != 1 || commands[0].Kind != Yield {
 					t.Fatalf("it goes on with %v", commands)
 				}
