@@ -182,6 +182,9 @@ func (c *compiler) retention() {
 	}
 	const monthMs = 30 * 24 * 60 * 60 * 1000
 	c.plan.retentionMs = span.Months*monthMs + span.Milliseconds
+	c.warn("/document/metadata/retention", CodeMetadata,
+		"`retention` is not honoured yet: executions are kept as long as the installation keeps all others.",
+		"An operator sets --retention-live and --retention-test.")
 }
 
 // place is where a slot stands: which arguments it has (language.md 1.6) and which local

@@ -97,8 +97,8 @@ func TestRetention(t *testing.T) {
 		warning  bool
 	}{
 		{"{}", 0, false},
-		{"{retention: P3D}", 3 * day, false},
-		{"{retention: P2M}", 60 * day, false},
+		{"{retention: P3D}", 3 * day, true}, // read, but not honoured yet
+		{"{retention: P2M}", 60 * day, true},
 		{"{retention: soon}", 0, true},
 		{"{retention: 3}", 0, true},
 	}
