@@ -22,6 +22,7 @@ func (m *Machine) Checkpoint() []byte {
 	w.text("phase", m.phase.String())
 	w.integer("now_ms", int(m.nowMs))
 	w.integer("started_ms", int(m.startedMs))
+	w.text("runtime", m.id.RuntimeVersion)
 	w.value("input", m.input)
 	w.integer("command", int(m.lastCommand))
 	w.integer("seq", m.lastSeq)

@@ -131,3 +131,28 @@ func FuzzRestore(f *testing.F) {
 		}
 	})
 }
+
+// An update of the server does not change what an execution has seen.
+func TestRuntimeVersionIsPinned(t *testing.T) {
+	p := compilePlan(t, testHeader+"do: [{a: {emit: {event: {with: {type: x, version: '${ $runtime.version }'}}}}}, {w: {wait: PT1S}}, {b: {set: '${ $runtime.version }'}}]")
+	older, newer := testIdentity(t), testIdentity(t)
+	older.RuntimeVersion, newer.RuntimeVersion = "1.0.0", "2.0.0"
+	started := Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{}, Detail: older.RuntimeVersion}
+	first := New(p, older)
+	commands := first.Apply(started)
+	timer := commands[len(commands)-1]
+	replayed := New(p, newer)
+	if Digest(replayed.Apply(started)) != Digest(commands) {
+		t.Error("the replay gives other commands")
+	}
+	restored, err := Restore(p, newer, first.Checkpoint())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]*Machine{"replayed": replayed, "restored": restored} {
+		commands := m.Apply(Event{Kind: TimerFired, TimeMs: timer.DueMs, Command: timer.ID})
+		if last := commands[len(commands)-1]; last.Output != "1.0.0" {
+			t.Errorf("%s: %s", name, commandText(last))
+		}
+	}
+}

@@ -13,7 +13,9 @@ type EventKind uint8
 
 // The events.
 const (
-	// Started is the first event of every execution. Output holds the raw workflow input.
+	// Started is the first event of every execution. Output holds the raw workflow input,
+	// Detail the version of the server: $runtime.version stays what it was, also after an
+	// update. Empty: that of the identity.
 	Started EventKind = 1
 	// Continued answers a Yield command: the machine goes on where it stopped.
 	Continued EventKind = 2

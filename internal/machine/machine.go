@@ -138,6 +138,9 @@ func (m *Machine) expects(k EventKind) bool {
 func (m *Machine) deliver(ev Event) {
 	switch ev.Kind {
 	case Started:
+		if ev.Detail != "" {
+			m.id.RuntimeVersion = ev.Detail
+		}
 		m.start(ev.Output)
 	case Continued:
 		if ev.Command == 0 || ev.Command == m.yield {

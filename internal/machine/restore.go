@@ -127,6 +127,9 @@ func (r *restorer) machine(id Identity, top object) *Machine {
 	r.values = top.list("values")
 	m.phase = top.phase()
 	m.nowMs, m.startedMs = int64(top.integer("now_ms")), int64(top.integer("started_ms"))
+	if version := top.text("runtime"); version != "" {
+		m.id.RuntimeVersion = version
+	}
 	m.input = r.value(top, "input")
 	m.lastCommand, m.lastSeq = CommandID(top.integer("command")), top.integer("seq")
 	m.yield = CommandID(top.integer("yield"))
