@@ -25,6 +25,9 @@ const (
 	// checkpoint; beyond, they are moved to a chunk, so that parking again and again does not
 	// write them again and again.
 	maxStateEntries = 32
+	// maxReplay is what the events behind a checkpoint may have taken to compute, before
+	// another one is written: the next start has to compute them again before it is ready.
+	maxReplay = 250 * time.Millisecond
 	// What failed is tried again after minBackoff, doubled up to maxBackoff.
 	minBackoff = 50 * time.Millisecond
 	maxBackoff = 2 * time.Second
@@ -183,7 +186,9 @@ func (e *Engine) first(s *submission) error {
 	nowMs := max(e.nowMs(), r.row.ID.Milli())
 	r.row.Status, r.row.Phase, r.row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
 	r.row.StartedMs = nowMs
-	s.journalEvent(machine.Event{Kind: machine.Started, TimeMs: nowMs, Output: r.input}, e.limits.ActivityOutputBytes)
+	s.journalEvent(machine.Event{
+		Kind: machine.Started, TimeMs: nowMs, Output: r.input, Detail: e.config.RuntimeVersion,
+	}, e.limits.ActivityOutputBytes)
 	return e.settle(s)
 }
 

@@ -448,3 +448,32 @@ func TestStopEndsIdleEngineAtOnce(t *testing.T) {
 		t.Fatalf("took %v", took)
 	}
 }
+
+// TestLongComputationsAreCheckpointed: the next start computes again what lies behind the
+// last checkpoint, before it is ready.
+func TestLongComputationsAreCheckpointed(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.stop()
+	w.outside.started = make(chan callSeen, 1)
+	rev := w.define(`
+- a: { for: { in: '[range(16)]' }, do: [ { b: { set: '${ [range(500000) | . * 2] | length }' } } ] }
+- c: { call: http, with: { method: get, endpoint: http://x/block/never } }`)
+	row := w.run(rev, "{}")
+	w.blocked()
+	var seq int64
+	w.view(func(r *store.Reader) error {
+		c, err := r.Checkpoint(row.No)
+		seq = c.Seq
+		return err
+	})
+	if length := w.journalLength(row); seq < int64(length)/2 || length < 5 {
+		t.Fatalf("the checkpoint is at event %d of %d", seq, length)
+	}
+	w.kill()
+	w.start()
+	w.blocked()
+	if w.read(row.No).Status != chargehand.Processing {
+		t.Fatalf("%s", w.result(row.No))
+	}
+}

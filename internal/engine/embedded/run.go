@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"sync"
+	"time"
 
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -27,8 +28,10 @@ type run struct {
 	slot    bool  // it holds a slot of source
 	seq     int64 // of the last journaled event
 	timeMs  int64 // of the last event
-	timers  []store.Timer
-	calls   []*call // started or in line, by command
+	// computed is what the events since the last checkpoint took, and would take again.
+	computed time.Duration
+	timers   []store.Timer
+	calls    []*call // started or in line, by command
 	// held: commands wait; they are found in the machine when they may be carried out.
 	held bool
 	// doubtful: a commit of it failed, so the store may say more than memory knows. Some

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
@@ -70,7 +71,9 @@ func (s *submission) journalEvent(ev machine.Event, maxBytes int) {
 			payload = nil
 		}
 	}
+	begin := time.Now()
 	commands := r.machine.Apply(ev)
+	r.computed += time.Since(begin)
 	r.timeMs = ev.TimeMs
 	s.take(commands)
 	for _, f := range ev.Files {
@@ -175,7 +178,7 @@ func (e *Engine) settle(s *submission) error {
 	s.wake = s.row.Run == store.RunReady && (r.row.Run != store.RunReady || r.doubtful)
 	s.move = s.row.Status != r.row.Status || s.row.Phase != r.row.Phase || s.row.Run != r.row.Run
 	authoritative := r.seq/e.limits.JournalEvents != s.fromSeq/e.limits.JournalEvents
-	if authoritative || s.row.Run == store.RunParked && len(s.journal) > 0 {
+	if authoritative || len(s.journal) > 0 && (s.row.Run == store.RunParked || r.computed > maxReplay) {
 		return e.checkpoint(s, authoritative)
 	}
 	return nil
@@ -190,6 +193,7 @@ func (e *Engine) checkpoint(s *submission, authoritative bool) error {
 			return err
 		}
 	}
+	r.computed = 0
 	state := r.machine.Checkpoint()
 	s.checkpoint = &store.Checkpoint{
 		Execution: r.no, Seq: r.seq, Revision: machine.Revision,
