@@ -454,7 +454,7 @@ func TestStopEndsIdleEngineAtOnce(t *testing.T) {
 func TestLongComputationsAreCheckpointed(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	defer w.stop()
+	defer w.kill()
 	w.outside.started = make(chan callSeen, 1)
 	rev := w.define(`
 - a: { for: { in: '[range(16)]' }, do: [ { b: { set: '${ [range(500000) | . * 2] | length }' } } ] }
