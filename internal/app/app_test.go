@@ -354,3 +354,25 @@ func TestStopAnswersWhoWaits(t *testing.T) {
 		t.Errorf("after the start, cancelling it answers %d", status)
 	}
 }
+
+// TestAKeyIsMadeWhileTheServerStartsForTheFirstTime: both want to make the database.
+func TestAKeyIsMadeWhileTheServerStartsForTheFirstTime(t *testing.T) {
+	for range 8 {
+		dir := filepath.Join(t.TempDir(), "data")
+		started, made := make(chan error, 1), make(chan struct{})
+		go func() {
+			a, err := New(t.Context(), Config{DataDir: dir, Listen: "127.0.0.1:0"})
+			if <-made; err == nil {
+				a.Stop(t.Context())
+			}
+			started <- err
+		}()
+		if _, err := CreateKey(t.Context(), NewKey{DataDir: dir}); err != nil {
+			t.Errorf("the key: %v", err)
+		}
+		close(made)
+		if err := <-started; err != nil {
+			t.Errorf("the server: %v", err)
+		}
+	}
+}

@@ -106,15 +106,24 @@ func (db *DB) bringUp(known schema, o Options) error {
 		db.sign()
 		return known.migrate(db.path, o.Logger)
 	}
-	pending, err := known.pending(db.path)
-	if err != nil || !pending {
-		return err
+	// An owner that starts at the same time brings the schema up to date, and keeps the lock.
+	for deadline := time.Now().Add(bringUpTime); ; {
+		pending, err := known.pending(db.path)
+		if err != nil || !pending {
+			return err
+		}
+		err = db.takeLock(100 * time.Millisecond)
+		if err == nil {
+			return errors.Join(known.migrate(db.path, o.Logger), db.unlock())
+		}
+		if !errors.Is(err, store.ErrLocked) || time.Now().After(deadline) {
+			return fmt.Errorf("%w: %w", ErrOlder, err)
+		}
 	}
-	if err := db.takeLock(2 * time.Second); err != nil {
-		return fmt.Errorf("%w: %w", ErrOlder, err)
-	}
-	return errors.Join(known.migrate(db.path, o.Logger), db.unlock())
 }
+
+// bringUpTime is how long a process waits for another one to bring the schema up to date.
+const bringUpTime = 5 * time.Second
 
 // Update implements store.DB.
 func (db *DB) Update(ctx context.Context, fn func(store.Conn) error) error {
