@@ -209,6 +209,9 @@ func testCancelBatch(t *testing.T, s *server) {
 		if read["status"] != "error" || read["phase"] != "cancelled" || fields(read["error"])["code"] != "cancelled" {
 			t.Errorf("a cancelled item: %v", read)
 		}
+		if (read["started_at"] == nil) != (fields(e)["duration_ms"] == nil) {
+			t.Errorf("duration_ms is finish - start: %v of %v", e, read)
+		}
 	}
 	wantProblem(t, s, s.Do(t, "POST", path+"/cancel", ""), 409, "state_conflict")
 	until(t, 10*time.Second, "the calls of cancelled items are withdrawn", func() bool {

@@ -41,6 +41,9 @@ func TestContractPaging(t *testing.T) {
 			t.Errorf("created_at %s is not unique", at)
 		}
 		times[at] = true
+		if text(w["updated_at"]) < at {
+			t.Errorf("updated_at %v lies before created_at %s", w["updated_at"], at)
+		}
 		if i > 0 && at >= text(all[i-1]["created_at"]) {
 			t.Errorf("%s does not come before %s: newest first", at, all[i-1]["created_at"])
 		}

@@ -28,6 +28,7 @@ func TestContractResults(t *testing.T) {
 	t.Run("expired links", func(t *testing.T) { testExpiredLinks(t, s) })
 	t.Run("serving", func(t *testing.T) { testServing(t, s) })
 	t.Run("staging", func(t *testing.T) { testStaging(t, s) })
+	t.Run("staged names", func(t *testing.T) { testStagedNames(t, s) })
 	t.Run("other environment", func(t *testing.T) { testForeignReference(t, s) })
 }
 
@@ -314,6 +315,47 @@ func testStaging(t *testing.T, s *server) {
 	timeline := list(s.Do(t, "GET", executions(text(e["workflow_id"]))+"/"+text(e["id"])+"/timeline", "").Object()["data"])
 	if files := list(fields(timeline[0])["files"]); len(files) != 1 {
 		t.Errorf("the timeline names %v", files)
+	}
+}
+
+// testStagedNames: an argument, environment value or stdin that is exactly a reference is the
+// local path; collisions are numbered; metadata narrows both directions; a reference that was
+// shown with an absolute address counts as well.
+func testStagedNames(t *testing.T, s *server) {
+	flow := deploy(t, s, `do:
+- work:
+    metadata: {files: {in: ['${ .a }', '${ .b }'], collect: ['*.keep']}}
+    run:
+      shell:
+        command: |
+          ls "$IN_DIR" | grep -v manifest
+          cat "$A"; echo; cat; echo; cat "$1"
+          echo kept > "$OUT_DIR/x.keep"; echo dropped > "$OUT_DIR/y.drop"
+        stdin: '${ .b }'
+        arguments: ['${ .a }']
+        environment: {A: '${ .a }'}
+      return: all
+`)
+	one, two, three := upload(t, s, "same.txt", "text/plain", "one"), upload(t, s, "same.txt", "text/plain", "two"), upload(t, s, "other.txt", "text/plain", "three")
+	e := ends(t, s, flow, `{"a":`+reference(one)+`,"b":`+reference(two)+`,"c":`+reference(three)+`}`)
+	lines := strings.Split(text(fields(e["output"])["stdout"]), "\n")
+	if len(lines) != 5 || lines[0] == lines[1] || !strings.HasPrefix(lines[0], "same") || !strings.HasPrefix(lines[1], "same") || lines[2] != "one" || lines[4] != "one" {
+		t.Errorf("%q", lines)
+	}
+	if !strings.HasSuffix(lines[3], lines[0]) && !strings.HasSuffix(lines[3], lines[1]) && lines[3] != "two" {
+		t.Errorf("stdin is neither the local path nor the content: %q", lines[3])
+	}
+	results := list(e["results"])
+	if len(results) != 1 || fields(results[0])["filename"] != "x.keep" {
+		t.Errorf("collected %v", results)
+	}
+	again := deploy(t, s, "do:\n- a: {run: {shell: {command: 'cat \"$1\"', arguments: ['${ .f }']}}}\n")
+	shown := expr.Marshal(list(fields(e["output"])["files"])[0])
+	if !strings.Contains(string(shown), s.URL) {
+		t.Errorf("the reference is not shown absolute: %s", shown)
+	}
+	if e := ends(t, s, again, `{"f":`+string(shown)+`}`); e["output"] != "kept" {
+		t.Errorf("a reference as it was shown is none: %v", e["output"])
 	}
 }
 

@@ -164,6 +164,14 @@ func testDrafts(t *testing.T, s *server, test string) {
 			t.Errorf("test runs %q, the newest draft is %q", got, d[1])
 		}
 	}
+	// ?version= reaches no draft in live.
+	if got := says(t, s, id, "&version=1.0.0"); got != "drafted" {
+		t.Errorf("live runs %q as version 1.0.0, whose newest revision is a draft", got)
+	}
+	if got := says(t, s, id, "&version=1.0.0", "X-Api-Key", test); got != "newest" {
+		t.Errorf("test runs %q as version 1.0.0", got)
+	}
+	wantProblem(t, s, s.Do(t, "POST", executions(id)+"?version=2.0.0", "{}"), 404, "version_not_found")
 	wantStatus(t, s.Do(t, "POST", "/workflows/"+id+"/versions/1.0.0/publish", ""), 200)
 	if got := says(t, s, id, ""); got != "newest" {
 		t.Errorf("live runs %q after the draft was published", got)

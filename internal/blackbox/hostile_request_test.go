@@ -219,3 +219,64 @@ func TestHostileConnections(t *testing.T) {
 		t.Errorf("%d executions, one was started", n)
 	}
 }
+
+// TestHostilePipelines: several requests in one piece, good and bad ones, are answered in
+// order on one connection.
+func TestHostilePipelines(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	flow := deploy(t, s, echo)
+	head := "Host: " + strings.TrimPrefix(s.URL, "http://") + "\r\nX-Api-Key: " + s.Key + "\r\n"
+	post := func(body string) string {
+		return fmt.Sprintf("POST /api/v1%s HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", executions(flow), head, len(body), body)
+	}
+	chunked := "POST /api/v1" + executions(flow) + " HTTP/1.1\r\n" + head + "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+	get := "GET /api/v1/workflows HTTP/1.1\r\n" + head + "\r\n"
+	steps := []struct {
+		request string
+		status  int
+	}{
+		{post("{}"), 201}, {post("{"), 400}, {get, 200}, {chunked + "2\r\n{}\r\n0\r\n\r\n", 201}, {chunked + "0\r\n\r\n", 201}, {"GET /api/v1/nothing HTTP/1.1\r\n" + head + "\r\n", 404},
+		{post(`{"input":5}`), 400}, {post(""), 201}, {"PUT /api/v1/workflows HTTP/1.1\r\n" + head + "Content-Length: 2\r\n\r\n{}", 405}, {get, 200},
+	}
+	conn := dial(t, s)
+	var all strings.Builder
+	for _, step := range steps {
+		all.WriteString(step.request)
+	}
+	if _, err := io.WriteString(conn, all.String()); err != nil {
+		t.Fatal(err)
+	}
+	reader := bufio.NewReader(conn)
+	for i, step := range steps {
+		resp, err := http.ReadResponse(reader, &http.Request{Method: strings.SplitN(step.request, " ", 2)[0]})
+		if err != nil {
+			t.Fatalf("request %d: %v", i, err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != step.status {
+			t.Errorf("request %d: %d, want %d: %s %v", i, resp.StatusCode, step.status, body, err)
+		}
+	}
+	// A body that waits to be asked for.
+	conn = dial(t, s)
+	request := strings.Replace(post("{}"), "Content-Type", "Expect: 100-continue\r\nContent-Type", 1)
+	cut := len(request) - 2
+	_, _ = io.WriteString(conn, request[:cut])
+	reader = bufio.NewReader(conn)
+	if line, err := reader.ReadString('\n'); err != nil || !strings.Contains(line, "100") {
+		t.Fatalf("not asked for the body: %q %v", line, err)
+	}
+	_, _ = io.WriteString(conn, request[cut:])
+	for range 2 {
+		line, err := reader.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(line, "201") {
+			return
+		}
+	}
+	t.Error("no 201 after the body")
+}

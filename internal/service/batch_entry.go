@@ -14,7 +14,7 @@ type BatchEntry struct {
 	Execution chargehand.ExecutionID
 	Inputs    []byte // JSON object
 	Status    chargehand.Status
-	// Ended reports whether DurationMs is known.
+	// Ended reports whether DurationMs is known: the item has started and ended.
 	Ended      bool
 	DurationMs int64
 }
@@ -48,11 +48,8 @@ type batchEntry struct {
 
 func newBatchEntry(row *store.Execution) batchEntry {
 	e := batchEntry{id: row.ID, itemID: row.ItemID, status: row.Status, input: row.Input}
-	if row.Status.Final() {
-		e.ended = true
-		if row.StartedMs != 0 { // an item that was cancelled in the queue never ran
-			e.durationMs = row.FinishedMs - row.StartedMs
-		}
+	if row.Status.Final() && row.StartedMs != 0 { // an item that was cancelled in the queue never ran
+		e.ended, e.durationMs = true, row.FinishedMs-row.StartedMs
 	}
 	return e
 }

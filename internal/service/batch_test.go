@@ -380,8 +380,8 @@ func TestCancelBatch(t *testing.T) {
 	if err != nil || got.Status != chargehand.BatchFailed || got.Failed != 2 || w.engine.reasons[0] != "wrong file" {
 		t.Errorf("got %+v, %v, reasons %q", got, err, w.engine.reasons)
 	}
-	if list, _ := w.entries(got, BatchEntries{}); !list[0].Ended || list[0].DurationMs != 0 {
-		t.Errorf("an item that never ran is %+v", list[0])
+	if list, _ := w.entries(got, BatchEntries{}); list[0].Ended || list[0].DurationMs != 0 {
+		t.Errorf("an item that never ran has a duration: %+v", list[0])
 	}
 	_, _, err = w.CancelBatch(t.Context(), w.p, change)
 	wantCode(t, err, chargehand.CodeStateConflict)
