@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 	"sync"
 	"time"
 
@@ -108,12 +107,8 @@ func (f *files) account(ctx context.Context, id chargehand.AccountID) (int64, er
 
 // Open implements activity.Files.
 func (f *files) Open(ctx context.Context, account chargehand.AccountID, env chargehand.Environment, uri string) (machine.File, io.ReadCloser, error) {
-	_, text, ok := strings.Cut(uri, chargehand.APIPath+"/files/")
+	id, ok := chargehand.ParseFileURI(uri)
 	if !ok {
-		return machine.File{}, nil, activity.ErrFileNotFound
-	}
-	var id chargehand.FileID
-	if err := id.UnmarshalText([]byte(text)); err != nil {
 		return machine.File{}, nil, activity.ErrFileNotFound
 	}
 	no, err := f.account(ctx, account)

@@ -32,10 +32,11 @@ var carriers = []struct {
 	offset int
 	invert bool
 }{
-	{netip.MustParsePrefix("::/96"), 12, false},        // IPv4-compatible
-	{netip.MustParsePrefix("64:ff9b::/96"), 12, false}, // NAT64
-	{netip.MustParsePrefix("2002::/16"), 2, false},     // 6to4
-	{netip.MustParsePrefix("2001::/32"), 12, true},     // Teredo: the client's address, inverted
+	{netip.MustParsePrefix("::/96"), 12, false},           // IPv4-compatible
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), 12, false}, // IPv4-translated (SIIT)
+	{netip.MustParsePrefix("64:ff9b::/96"), 12, false},    // NAT64
+	{netip.MustParsePrefix("2002::/16"), 2, false},        // 6to4
+	{netip.MustParsePrefix("2001::/32"), 12, true},        // Teredo: the client's address, inverted
 }
 
 // embedded is the IPv4 address that an IPv6 transition address leads to.

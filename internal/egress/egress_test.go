@@ -21,7 +21,7 @@ func TestPrivateAddressesAreRefusedInEveryForm(t *testing.T) {
 		"0.0.0.0", "0.1.2.3", "100.64.0.1", "224.0.0.1", "255.255.255.255",
 		"::", "::1", "fe80::1", "fc00::1", "fd12::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1",
 		"::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::a00:1", "2002:7f00:1::1", "2002:a00:1::",
-		"2001:0:1234::80ff:fffe", "fe80::1%eth0",
+		"2001:0:1234::80ff:fffe", "fe80::1%eth0", "::ffff:0:127.0.0.1",
 	} {
 		if p.Allowed(netip.MustParseAddr(text)) {
 			t.Errorf("%s is allowed", text)

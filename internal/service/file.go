@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"mime"
 	"strconv"
 	"strings"
 	"time"
@@ -44,7 +45,7 @@ type File struct {
 // UploadFile is the request to store a file.
 type UploadFile struct {
 	Name        string // directories in front are dropped; empty: "file"
-	ContentType string // empty: application/octet-stream
+	ContentType string // empty, or no media type: application/octet-stream
 	Content     io.Reader
 	Idempotency *Idempotency // BodyHash is not used: the content's own hash counts
 	View        View
@@ -58,8 +59,9 @@ func (s *Service) UploadFile(ctx context.Context, p *Principal, r UploadFile) (f
 	if err != nil {
 		return nil, false, err
 	}
-	if r.ContentType == "" || len(r.ContentType) > maxMediaTypeBytes {
-		r.ContentType = anyContent
+	if _, _, err := mime.ParseMediaType(r.ContentType); err != nil || len(r.ContentType) > maxMediaTypeBytes ||
+		strings.ContainsFunc(r.ContentType, func(c rune) bool { return c < ' ' || c > '~' }) {
+		r.ContentType = anyContent // what no header may hold is not served as one
 	}
 	r.Content = &limitedReader{from: r.Content, left: s.limits.UploadBytes, limit: s.limits.UploadBytes}
 	read := false

@@ -73,6 +73,20 @@ func TestUpload(t *testing.T) {
 	}
 }
 
+// TestUploadedMediaTypes: what is served as a header is a media type.
+func TestUploadedMediaTypes(t *testing.T) {
+	w := newWorld(t)
+	for given, want := range map[string]string{
+		"text/plain; charset=utf-8": "text/plain; charset=utf-8", "image/png": "image/png", "": anyContent, "text/": anyContent,
+		"text/plain\x01": anyContent, "text/plain\r\nX: y": anyContent, "text/pl\xe4in": anyContent, "text/" + strings.Repeat("x", 300): anyContent,
+	} {
+		f, _, err := w.UploadFile(t.Context(), w.p, UploadFile{ContentType: given, Content: strings.NewReader("x")})
+		if err != nil || f.ContentType != want {
+			t.Errorf("%q is kept as %+v, %v", given, f, err)
+		}
+	}
+}
+
 func TestUploadRefuses(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.Limits.UploadBytes = 10 })
 	w.upload(w.p, "a", "0123456789")
@@ -314,7 +328,7 @@ func TestReferencesInInputs(t *testing.T) {
 func TestParseReference(t *testing.T) {
 	id := newID[chargehand.FileID](1)
 	for _, good := range []string{"/api/v1/files/" + id.String(), "http://h/api/v1/files/" + id.String(), "https://h:1/api/v1/files/" + strings.ToUpper(id.String())} {
-		if got, ok := parseReference(good); !ok || got != id {
+		if got, ok := chargehand.ParseFileURI(good); !ok || got != id {
 			t.Errorf("%s is %v, %v", good, got, ok)
 		}
 	}
@@ -322,7 +336,7 @@ func TestParseReference(t *testing.T) {
 		"", id.String(), "/api/v1/files/", "/api/v1/files/x", "/api/v1/files/" + id.String() + "/content", "/api/v2/files/" + id.String(),
 		"ftp://h/api/v1/files/" + id.String(), "http://h/x/api/v1/files/" + id.String(), "http://h/api/v1/files/" + id.String() + "?a", "http://[/api/v1/files/" + id.String(),
 	} {
-		if _, ok := parseReference(bad); ok {
+		if _, ok := chargehand.ParseFileURI(bad); ok {
 			t.Errorf("%s is a reference", bad)
 		}
 	}

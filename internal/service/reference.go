@@ -3,8 +3,6 @@ package service
 import (
 	"bytes"
 	"errors"
-	"net/url"
-	"strings"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -16,33 +14,19 @@ import (
 // the same account and environment; otherwise it is plain data. It is stored relative and
 // shown absolute.
 
-const filesPath = chargehand.APIPath + "/files/"
+const filesPath = chargehand.FilesPath
 
 var filesPathBytes = []byte(filesPath)
 
 // mayRefer tells whether JSON text can hold a reference at all.
 func mayRefer(data []byte) bool { return bytes.Contains(data, filesPathBytes) }
 
-// parseReference returns the id that a uri names.
-func parseReference(uri string) (id chargehand.FileID, ok bool) {
-	path := uri
-	if !strings.HasPrefix(path, filesPath) {
-		u, err := url.Parse(uri)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
-			return id, false
-		}
-		path = u.Path
-	}
-	text, ok := strings.CutPrefix(path, filesPath)
-	return id, ok && id.UnmarshalText([]byte(text)) == nil
-}
-
 // eachReference calls visit with the id of everything that looks like a reference.
 func eachReference(v expr.Value, visit func(chargehand.FileID)) {
 	switch v := v.(type) {
 	case map[string]any:
 		if uri, ok := v["uri"].(string); ok {
-			if id, ok := parseReference(uri); ok {
+			if id, ok := chargehand.ParseFileURI(uri); ok {
 				visit(id)
 			}
 		}
@@ -66,7 +50,7 @@ func withBase(v expr.Value, base string, known map[chargehand.FileID]int64) expr
 			changed[key] = withBase(child, base, known)
 		}
 		if uri, ok := v["uri"].(string); ok {
-			if id, ok := parseReference(uri); ok && known[id] != 0 {
+			if id, ok := chargehand.ParseFileURI(uri); ok && known[id] != 0 {
 				changed["uri"] = base + filesPath + id.String()
 			}
 		}
