@@ -161,7 +161,7 @@ func newRestore(con console) *cobra.Command {
 func newDoctor(con console) *cobra.Command {
 	var dataDir, masterKeyFile string
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check a data directory: permissions, database, files, confinement of processes", Args: exactArgs(0),
+		Use: "doctor", Short: "Check a data directory: permissions, master key, database, files", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ok := true
 			for _, finding := range app.Doctor(cmd.Context(), dataDir, masterKeyFile) {
