@@ -100,7 +100,16 @@ func (db *DB) prepare(o Options) error {
 // something is to be done.
 func (db *DB) bringUp(known schema, o Options) error {
 	if o.Owner {
-		if err := db.takeLock(500 * time.Millisecond); err != nil {
+		err := db.takeLock(500 * time.Millisecond)
+		if errors.Is(err, store.ErrLocked) {
+			// The holder may be no owner: one that makes a key has found no schema yet.
+			wait := 100 * time.Millisecond
+			if pending, failed := known.pending(db.path); failed == nil && pending {
+				wait = bringUpTime
+			}
+			err = db.takeLock(wait)
+		}
+		if err != nil {
 			return err
 		}
 		db.sign()
