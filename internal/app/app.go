@@ -78,15 +78,15 @@ func New(ctx context.Context, cfg Config) (*App, error) {
 // open makes the parts in the order in which they need each other.
 func (a *App) open(ctx context.Context) error {
 	cfg := a.cfg
+	master, err := cfg.masterKey()
+	if err != nil {
+		return err
+	}
 	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(cfg.DataDir, databaseName), Owner: true, Logger: cfg.Log})
 	if err != nil {
 		return err
 	}
 	a.store = store.New(db)
-	master, err := secret.LoadOrCreate(cfg.MasterKeyFile)
-	if err != nil {
-		return err
-	}
 	if a.blobs, err = openBlobs(filepath.Join(cfg.DataDir, filesName), a.store); err != nil {
 		return err
 	}

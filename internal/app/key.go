@@ -34,16 +34,16 @@ func CreateKey(ctx context.Context, k NewKey) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	master, err := cfg.masterKey()
+	if err != nil {
+		return "", err
+	}
 	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(cfg.DataDir, databaseName)})
 	if err != nil {
 		return "", err
 	}
 	rows := store.New(db)
 	defer rows.Close()
-	master, err := secret.LoadOrCreate(cfg.MasterKeyFile)
-	if err != nil {
-		return "", err
-	}
 	return service.Issue(ctx, rows, master.Derive(secret.APIKeyPepper), time.Now(), request)
 }
 

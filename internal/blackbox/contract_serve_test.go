@@ -25,6 +25,7 @@ func TestContractServe(t *testing.T) {
 	t.Run("bad settings", testBadSettings)
 	t.Run("workflows folder", testWorkflowsFolder)
 	t.Run("backup", testBackup)
+	t.Run("master key", testMasterKey)
 }
 
 // testOneOwner: a second serve on the same data directory says so and exits 1.
@@ -222,6 +223,34 @@ func testBackup(t *testing.T) {
 	if _, err := os.Stat(absent); !os.IsNotExist(err) {
 		t.Errorf("doctor made %s", absent)
 	}
+}
+
+// testMasterKey: made at first start, 0600; a lost one is an error and not replaced in silence.
+func testMasterKey(t *testing.T) {
+	s := start(t)
+	path := filepath.Join(s.DataDir, "master.key")
+	s.Stop()
+	kept, err := os.ReadFile(path)
+	if err != nil || os.Remove(path) != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"keys", "create"}, {"doctor"}} {
+		got := cli(t, nil, 1, append(args, "--data-dir", s.DataDir)...)
+		if !strings.Contains(got.err+got.out, path) {
+			t.Errorf("%q: %q", args, got.err)
+		}
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("another master key was made")
+	}
+	elsewhere := write(t, t.TempDir(), "key", string(kept))
+	again := servertest.Launch(t, servertest.Options{DataDir: s.DataDir, Args: []string{"--master-key-file", elsewhere}})
+	again.Key = s.Key
+	wantStatus(t, again.Do(t, "GET", "/workflows", ""), 200)
+	if err := os.Chmod(elsewhere, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cli(t, nil, 1, "keys", "create", "--data-dir", s.DataDir, "--master-key-file", elsewhere) // open to everybody
 }
 
 // TestContractEgress: private addresses are refused, on the address connected to, after name

@@ -1,0 +1,25 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/chargehand/chargehand/internal/secret"
+)
+
+// masterKey reads the master key, or makes it at the first start, before there is a database.
+// Later a missing one is an error: with another in its place no API key and no link would
+// count any more.
+func (c Config) masterKey() (*secret.Master, error) {
+	database := filepath.Join(c.DataDir, databaseName)
+	if _, err := os.Stat(database); err != nil {
+		return secret.LoadOrCreate(c.MasterKeyFile)
+	}
+	master, err := secret.Load(c.MasterKeyFile)
+	if errors.Is(err, secret.ErrMissing) {
+		return nil, fmt.Errorf("%w, although there is a database: restore it from a backup, or name it with --master-key-file", err)
+	}
+	return master, err
+}
