@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,17 +51,37 @@ type world struct {
 	engine *Engine
 }
 
+// template is a database with its schema and one account, made once: hundreds of worlds
+// begin with it.
+var template struct {
+	once    sync.Once
+	data    []byte
+	account store.Account
+}
+
 func newWorld(t testing.TB) *world {
 	w := &world{
 		t: t, path: filepath.Join(t.TempDir(), "test.db"),
 		plans: make(map[int64]*plan.Plan), blobs: make(map[string][]byte),
 		outside: &outside{}, log: &logLines{},
 	}
-	w.openStore()
-	w.account = store.Account{ID: chargehand.AccountID{1}, Name: "test", CreatedMs: 1}
-	if err := w.store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertAccount(&w.account) }); err != nil {
+	template.once.Do(func() {
+		w.openStore()
+		template.account = store.Account{ID: chargehand.AccountID{1}, Name: "test", CreatedMs: 1}
+		err := w.store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertAccount(&template.account) })
+		w.close()
+		if err == nil {
+			template.data, err = os.ReadFile(w.path)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	w.account = template.account
+	if err := os.WriteFile(w.path, template.data, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	w.openStore()
 	return w
 }
 
