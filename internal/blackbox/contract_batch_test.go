@@ -184,10 +184,22 @@ func testBatchRefused(t *testing.T, s *server) {
 	if p := wantProblem(t, s, s.Do(t, "POST", batches(flow), bad), 422, "input_invalid"); len(list(p["errors"])) != 100 {
 		t.Errorf("%d places are told, at most 100", len(list(p["errors"])))
 	}
+	// An input has at most 1 MiB, in a batch as alone.
+	item := func(size int) string {
+		return `{"amount":1,"x":"` + strings.Repeat("x", size-len(`{"amount":1,"x":""}`)) + `"}`
+	}
+	for _, size := range []int{1<<20 + 1, 5 << 20, 20 << 20} {
+		p = wantProblem(t, s, s.Do(t, "POST", batches(flow), `{"items":[{"amount":1},`+item(size)+`,{"amount":1}]}`), 422, "input_invalid")
+		wantPointer(t, p, "/items/1")
+	}
 	for _, p := range []string{executions(flow), batches(flow)} {
 		if n := len(list(s.Do(t, "GET", p, "").Object()["data"])); n != 0 {
 			t.Errorf("%d at %s although every request was refused", n, p)
 		}
+	}
+	a := s.Do(t, "POST", batches(flow)+"?wait=30s", `{"items":[`+item(1<<20)+`]}`)
+	if a.Status != 202 || a.Object()["completed"] != 1 {
+		t.Errorf("an item of exactly 1 MiB: %d %.300s", a.Status, a.Body)
 	}
 }
 

@@ -134,10 +134,11 @@ func checkItems(p *plan.Plan, items []any) error {
 const arenaBytes = 64 << 10
 
 // batchRows makes the rows of the executions, and by item the numbers of the files that the
-// items refer to.
+// items refer to. Codes: input_invalid (an item is too large).
 func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, items []any) (rows []store.Execution, files map[int][]int64, err error) {
 	rows = make([]store.Execution, len(items))
 	ids := newSequence(b.ID.Milli())
+	var wrong []chargehand.FieldError
 	arena := make([]byte, 0, arenaBytes)
 	for i, item := range items {
 		if len(arena) > arenaBytes/2 {
@@ -146,6 +147,16 @@ func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, i
 		from := len(arena)
 		arena = expr.Append(arena, item)
 		data := arena[from:len(arena):len(arena)]
+		if int64(len(data)) > s.limits.BodyBytes && len(wrong) < maxFields {
+			wrong = append(wrong, chargehand.FieldError{
+				Pointer: pointer("items", strconv.Itoa(i)), Code: "too_large",
+				Detail: "The item has " + strconv.Itoa(len(data)) + " bytes; the input of an execution has at most " +
+					strconv.FormatInt(s.limits.BodyBytes, 10),
+			})
+		}
+		if len(wrong) > 0 {
+			continue // the batch is refused; nothing more is stored for it
+		}
 		if mayRefer(data) {
 			used, relative, err := s.itemFiles(ctx, p, item)
 			if err != nil {
@@ -167,6 +178,9 @@ func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, i
 		if row.Input, err = s.pack(ctx, data); err != nil {
 			return nil, nil, err
 		}
+	}
+	if len(wrong) > 0 {
+		return nil, nil, chargehand.NewError(chargehand.CodeInputInvalid, wrong[0].Detail+".", wrong...)
 	}
 	return rows, files, nil
 }

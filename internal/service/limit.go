@@ -65,7 +65,7 @@ func (s *Service) Limits() Limits { return s.limits }
 // List is every bound of the installation, in a fixed order.
 func (l Limits) List() []Limit {
 	return append([]Limit{
-		{"body_bytes", l.BodyBytes, "Body of a request, unless another limit is named for it."},
+		{"body_bytes", l.BodyBytes, "Body of a request, unless another limit is named for it, and input of one item of a batch."},
 		{"batch_body_bytes", l.BatchBodyBytes, "Body of a batch."},
 		{"definition_bytes", l.DefinitionBytes, "A workflow definition."},
 		{"upload_bytes", l.UploadBytes, "One uploaded file."},
