@@ -50,6 +50,7 @@ type Limits struct {
 	RetainedBytes       int64 // outcomes kept in memory while the store is unavailable; default 256 MiB
 	TimerWindow         int   // timers in memory; default 10,000
 	JournalEvents       int64 // events between two authoritative checkpoints; default 10,000
+	ReplayEvents        int   // events between two checkpoints, to be replayed after a crash; default 256
 	Wakes               int   // executions that are loaded and woken at once; default 64
 	Yields              int   // looping executions that compute at once; default: all cores but one
 }
@@ -63,6 +64,7 @@ func (l Limits) withDefaults() Limits {
 	fill(&l.RetainedBytes, 256<<20)
 	fill(&l.TimerWindow, 10_000)
 	fill(&l.JournalEvents, 10_000)
+	fill(&l.ReplayEvents, 256)
 	fill(&l.Wakes, 64)
 	fill(&l.Yields, max(1, runtime.GOMAXPROCS(0)-1))
 	return l

@@ -203,11 +203,16 @@ func TestCrashEverywhere(t *testing.T) {
 				identity = row.ID
 				want = w.endOf(row, script.bound())
 			})
-			for _, told := range []bool{false, true} {
+			// Once more with a checkpoint in every submission, so that nothing is replayed.
+			for _, how := range []struct {
+				told   bool
+				replay int
+			}{{false, 0}, {true, 0}, {true, 1}} {
+				told := how.told
 				for k := 1; ; k++ {
 					crashed := true
 					synctest.Test(t, func(t *testing.T) {
-						crashed = crashAt(t, script, k, told, identity, want)
+						crashed = crashAt(t, script, k, told, how.replay, identity, want)
 					})
 					if !crashed {
 						t.Logf("crashed at each of %d submissions, written: %v", k-1, told)
@@ -226,10 +231,11 @@ func TestCrashEverywhere(t *testing.T) {
 }
 
 // crashAt reports whether there was a k-th submission.
-func crashAt(t *testing.T, script script, k int, written bool, identity [16]byte, want end) bool {
+func crashAt(t *testing.T, script script, k int, written bool, replay int, identity [16]byte, want end) bool {
 	var broken *brokenDB
 	tripped := make(chan struct{})
 	w := newWorld(t)
+	w.limits.ReplayEvents = replay
 	w.close()
 	w.wrap = func(db store.DB) store.DB {
 		broken = &brokenDB{DB: db}

@@ -139,6 +139,7 @@ func (e *Engine) revive(ctx context.Context, r *run, h history) error {
 	if n := len(h.journal); n > 0 {
 		r.seq = h.journal[n-1].Seq
 	}
+	r.behind = len(h.journal)
 	r.held = r.row.Run == store.RunReady || r.row.Run == store.RunActive
 	r.timers = r.timers[:0]
 	var suspects []machine.CommandID

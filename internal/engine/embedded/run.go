@@ -28,8 +28,10 @@ type run struct {
 	slot    bool  // it holds a slot of source
 	seq     int64 // of the last journaled event
 	timeMs  int64 // of the last event
-	// computed is what the events since the last checkpoint took, and would take again.
+	// computed is what the events since the last checkpoint took, and would take again;
+	// behind is their number.
 	computed time.Duration
+	behind   int
 	timers   []store.Timer
 	calls    []*call // started or in line, by command
 	// held: commands wait; they are found in the machine when they may be carried out.

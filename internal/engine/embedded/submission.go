@@ -89,6 +89,7 @@ func (s *submission) journalEvent(ev machine.Event, maxBytes int) {
 		payload = machine.AppendEvent(nil, stripped(ev))
 	}
 	r.seq++
+	r.behind++
 	s.journal = append(s.journal, store.JournalRow{
 		Execution: r.no, Seq: r.seq,
 		Event:  store.Payload{Inline: payload, Size: int64(len(payload))},
@@ -178,7 +179,7 @@ func (e *Engine) settle(s *submission) error {
 	s.wake = s.row.Run == store.RunReady && (r.row.Run != store.RunReady || r.doubtful)
 	s.move = s.row.Status != r.row.Status || s.row.Phase != r.row.Phase || s.row.Run != r.row.Run
 	authoritative := r.seq/e.limits.JournalEvents != s.fromSeq/e.limits.JournalEvents
-	if authoritative || len(s.journal) > 0 && (s.row.Run == store.RunParked || r.computed > maxReplay) {
+	if authoritative || len(s.journal) > 0 && (s.row.Run == store.RunParked || r.computed > maxReplay || r.behind >= e.limits.ReplayEvents) {
 		return e.checkpoint(s, authoritative)
 	}
 	return nil
@@ -193,7 +194,7 @@ func (e *Engine) checkpoint(s *submission, authoritative bool) error {
 			return err
 		}
 	}
-	r.computed = 0
+	r.computed, r.behind = 0, 0
 	state := r.machine.Checkpoint()
 	s.checkpoint = &store.Checkpoint{
 		Execution: r.no, Seq: r.seq, Revision: machine.Revision,

@@ -153,6 +153,9 @@ type crashRunner struct {
 
 func (r crashRunner) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) (result machinetest.Result) {
 	world, outside := suiteWorld(t, w)
+	if r.k%2 == 0 {
+		world.limits.ReplayEvents = 1 // nothing is replayed, everything restored
+	}
 	world.close()
 	var broken *brokenDB
 	world.wrap = func(db store.DB) store.DB {
