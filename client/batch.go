@@ -23,6 +23,7 @@ type Batch struct {
 	StartedAt            *time.Time       `json:"started_at,omitempty"`
 	CompletedAt          *time.Time       `json:"completed_at,omitempty"`
 	Executions           []BatchExecution `json:"executions,omitempty"`
+	raw
 }
 
 // Final reports whether all items have ended.

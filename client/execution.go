@@ -25,6 +25,7 @@ type Execution struct {
 	Output          json.RawMessage `json:"output,omitempty"`
 	Error           *ExecutionError `json:"error,omitempty"`
 	Results         []Result        `json:"results"`
+	raw
 }
 
 // Final reports whether the execution has ended.

@@ -194,6 +194,16 @@ func testRunCommand(t *testing.T, s *server) {
 			t.Errorf("no progress on stderr: %q", got.err)
 		}
 	}
+	// The final execution is what the API answers, field by field.
+	e := ofRun(t, cli(t, s, 0, "run", id, "--input", `{"n":1.0}`))
+	read := s.Do(t, "GET", executions(id)+"/"+text(e["id"]), "").Object()
+	delete(fields(list(e["results"])[0]), "url") // signed anew on each read
+	delete(fields(list(e["results"])[0]), "expires_at")
+	delete(fields(list(read["results"])[0]), "url")
+	delete(fields(list(read["results"])[0]), "expires_at")
+	if !equal(e, read) {
+		t.Errorf("printed %s\nread    %s", expr.Marshal(e), expr.Marshal(read))
+	}
 	if e := ofRun(t, cli(t, s, 0, "run", id)); !equal(e["output"], object{}) {
 		t.Errorf("without input: %v", e["output"])
 	}
@@ -202,7 +212,7 @@ func testRunCommand(t *testing.T, s *server) {
 		t.Errorf("%s %s", got.out, got.err)
 	}
 	slow := deploy(t, s, sleep)
-	e := ofRun(t, cli(t, s, 0, "run", slow, "--no-wait"))
+	e = ofRun(t, cli(t, s, 0, "run", slow, "--no-wait"))
 	if e["status"] != "initial" {
 		t.Errorf("--no-wait: %v", e)
 	}
@@ -275,6 +285,7 @@ func testBatchCommand(t *testing.T, s *server) {
 		if b["total"] != 3 || b["completed"] != 3 || b["effective_concurrency"] != 2 || !strings.Contains(got.err, "3 of 3") {
 			t.Errorf("%s: %s %s", file, got.out, got.err)
 		}
+		batchShape.verify(t, "the batch of the summary", b)
 		items := s.Do(t, "GET", batches(id)+"/"+text(b["batch_id"])+"/items", "").Object()
 		for i, item := range list(items["data"]) {
 			if !equal(fields(item)["inputs"], object{"n": fmt.Sprint(i + 1)}) {
