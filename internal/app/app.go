@@ -154,7 +154,7 @@ func (a *App) activities() (map[string]activity.Runner, error) {
 	return map[string]activity.Runner{
 		"http":    caller,
 		"openapi": openapi.New(caller),
-		"shell":   shell.New(shell.Config{Confiner: confiner, Files: stored}),
+		"shell":   shell.New(shell.Config{Confiner: confiner, Files: stored, Allowed: slices.Contains(a.cfg.AllowRun, "shell")}),
 		"script":  scripts,
 	}, nil
 }

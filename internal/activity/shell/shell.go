@@ -16,10 +16,13 @@ import (
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
-// Config wires a Runner. Both fields are required.
+// Config wires a Runner. Confiner and Files are required where Allowed is set.
 type Config struct {
 	Confiner *process.Confiner
 	Files    activity.Files
+	// Allowed lets commands run. Without it every one is a configuration error: a workflow may
+	// have been applied when it was allowed (T80).
+	Allowed bool
 }
 
 // Runner runs shell commands. It is safe for concurrent use.
@@ -32,6 +35,12 @@ func New(cfg Config) *Runner { return &Runner{cfg: cfg} }
 
 // Run implements activity.Runner for the kind "shell".
 func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
+	if !r.cfg.Allowed {
+		return activity.Result{Fault: &machine.Fault{
+			Type: machine.ErrConfiguration, Status: 400, Title: "Processes are not allowed",
+			Detail: "run.shell is not allowed on this server; whoever runs it can allow it (--allow-run shell)",
+		}}
+	}
 	args, _ := call.Args.(map[string]any)
 	command, _ := args["command"].(string)
 	arguments := args["arguments"]
