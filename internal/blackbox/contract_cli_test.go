@@ -376,6 +376,13 @@ func testExitCodes(t *testing.T, s *server) {
 		nobody.Env = append(nobody.Env, "CHARGEHAND_URL="+s.URL)
 		finishCommand(t, nobody).want(t, 4, args)
 	}
+	for address, want := range map[string]int{
+		s.URL + "/": 0, s.URL + "/api/v1": 0, s.URL + "/api/v1/": 0, strings.TrimPrefix(s.URL, "http://"): 2, "localhost": 2, "ftp://x": 2, "http://": 2, " ": 2,
+	} {
+		cmd := command(t, nil, "workflows", "list")
+		cmd.Env = append(cmd.Env, "CHARGEHAND_URL="+address, "CHARGEHAND_API_KEY="+s.Key+"\n")
+		finishCommand(t, cmd).want(t, want, address)
+	}
 	limited := command(t, nil, "workflows", "delete", deploy(t, s, echo))
 	limited.Env = append(limited.Env, "CHARGEHAND_URL="+s.URL, "CHARGEHAND_API_KEY="+servertest.CreateKey(t, s.DataDir))
 	finishCommand(t, limited).want(t, 4)

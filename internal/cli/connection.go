@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,12 +61,24 @@ func (c *connection) client() (*client.Client, error) {
 		return nil, usage("--output: %q is not table or json", c.output)
 	}
 	s := readSaved()
-	url := firstOf(c.url, os.Getenv("CHARGEHAND_URL"), s.URL, defaultURL)
-	key := firstOf(c.key, os.Getenv("CHARGEHAND_API_KEY"), s.APIKey)
+	address := firstOf(c.url, os.Getenv("CHARGEHAND_URL"), s.URL, defaultURL)
+	if err := checkAddress(address); err != nil {
+		return nil, err
+	}
+	key := strings.TrimSpace(firstOf(c.key, os.Getenv("CHARGEHAND_API_KEY"), s.APIKey)) // files end in a line break
 	if key == "" {
 		return nil, &exitError{ExitUnreachable, errors.New("no API key: set CHARGEHAND_API_KEY or run chargehand login (an operator makes keys with chargehand keys create)")}
 	}
-	return client.New(url, key), nil
+	return client.New(address, key), nil
+}
+
+// checkAddress tells a mistyped address from a server that is not reachable.
+func checkAddress(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return usage("the address of the server %q is not like %s (--url or CHARGEHAND_URL)", address, defaultURL)
+	}
+	return nil
 }
 
 func firstOf(texts ...string) string {

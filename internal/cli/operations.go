@@ -234,6 +234,9 @@ func newReady(con console) *cobra.Command {
 		Use: "ready", Short: "Ask whether the server is ready; exit code 4 if not", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			address := firstOf(url, os.Getenv("CHARGEHAND_URL"), readSaved().URL, defaultURL)
+			if err := checkAddress(address); err != nil {
+				return err
+			}
 			if err := client.New(address, "", client.WithoutRetries()).Ready(cmd.Context()); err != nil {
 				return &exitError{ExitUnreachable, err}
 			}
