@@ -196,6 +196,8 @@ func testKeyWorkflows(t *testing.T, s *server, allowed string) {
 	path, batch := begin(t, s, other, "{}"), s.Do(t, "POST", batches(other), `{"items":[{}]}`)
 	wantStatus(t, batch, 202)
 	own := begin(t, s, allowed, "{}")
+	finish(t, s, path)
+	wantStatus(t, s.Do(t, "GET", "/files/"+path[strings.LastIndex(path, "/")+1:]+"/content", ""), 200) // its output.json
 	made := s.Do(t, "POST", "/api-keys", `{"name":"few","preset":"all","workflows":["`+allowed+`"]}`)
 	wantStatus(t, made, 201)
 	key := text(made.Object()["key"])
@@ -212,15 +214,25 @@ func testKeyWorkflows(t *testing.T, s *server, allowed string) {
 		{"GET", batches(other) + "/" + text(batch.Object()["batch_id"]), "", "batch_not_found"},
 		{"GET", "/workflows/" + other + "/versions", "", "workflow_not_found"}, {"GET", executions(other), "", "workflow_not_found"},
 		{"POST", "/workflows/" + other + "/versions/1.0.0/publish", "", "workflow_not_found"},
-		{"GET", batches(other), "", "workflow_not_found"},
+		{"GET", batches(other), "", "workflow_not_found"}, {"GET", "/files/" + path[strings.LastIndex(path, "/")+1:] + "/content", "", "file_not_found"},
+		{"GET", "/files/" + path[strings.LastIndex(path, "/")+1:], "", "file_not_found"},
 	} {
 		t.Run(r.method+" "+strings.ReplaceAll(r.path, other, "W"), func(t *testing.T) {
 			wantProblem(t, s, s.Do(t, r.method, r.path, r.body, "X-Api-Key", key), 404, r.code)
 		})
 	}
-	for _, e := range list(s.Do(t, "GET", "/executions", "", "X-Api-Key", key).Object()["data"]) {
-		if fields(e)["workflow_id"] != allowed {
-			t.Errorf("the key sees the execution %s", expr.Marshal(e))
+	wantStatus(t, s.Do(t, "POST", batches(other), `{"items":[{}`+strings.Repeat(",{}", 300)+`]}`), 202)
+	begin(t, s, allowed, "{}")
+	limited := &server{URL: s.URL, Key: key}
+	for _, limit := range []int{1, 2, 100} { // pages are full although most rows are not the key's
+		mine := walk(t, limited, "/executions", limit)
+		for _, e := range mine {
+			if e["workflow_id"] != allowed {
+				t.Errorf("the key sees the execution %s", expr.Marshal(e))
+			}
+		}
+		if all := walk(t, s, executions(allowed), 100); len(mine) != len(all) {
+			t.Errorf("with limit %d the key sees %d of its %d executions", limit, len(mine), len(all))
 		}
 	}
 	more := s.Do(t, "POST", "/api-keys", `{"name":"all","preset":"run"}`, "X-Api-Key", key)
