@@ -137,16 +137,20 @@ func peakBytes(t *testing.T, s *server) int {
 
 func peak(t *testing.T, s *server) string { return fmt.Sprintf("%d MiB", peakBytes(t, s)>>20) }
 
-// TestHostileTimers: loops with effects are legal and never end by themselves; they hurt
-// nobody, and a cancellation ends them.
+// TestHostileTimers: loops with effects, and long ones of costly expressions, are legal; they
+// hurt nobody, and a cancellation ends them.
 func TestHostileTimers(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	flow, quick := deploy(t, s, "do:\n- a: {wait: {milliseconds: 0}, then: a}\n"), deploy(t, s, echo)
+	costly := deploy(t, s, "do:\n- a: {for: {in: '[range(90000)]'}, do: [{b: {set: {x: '${ reduce range(500000) as $i (0; . + $i) }'}}}]}\n")
 	spinner := deploy(t, s, "do:\n- a: {for: {in: '[range(90000)]'}, do: [{b: {set: {x: 1}}}]}\n- c: {wait: {milliseconds: 0}, then: a}\n")
 	var paths []string
-	for range 10 {
+	for i := range 10 {
 		paths = append(paths, begin(t, s, flow, "{}"), begin(t, s, spinner, "{}"))
+		if i%4 == 0 {
+			paths = append(paths, begin(t, s, costly, "{}"))
+		}
 	}
 	stop, done := make(chan struct{}), make(chan []time.Duration)
 	go func() { done <- beside(t, s, quick, stop) }()
@@ -232,5 +236,43 @@ func TestHostileReceiver(t *testing.T) {
 	}
 	if bytes := peakBytes(t, s); bytes > 1<<30 {
 		t.Errorf("the server took %s of memory", peak(t, s))
+	}
+}
+
+// TestHostileSchemas: no schema takes for ever to check an input.
+func TestHostileSchemas(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	nested := strings.Repeat("[", 58) + strings.Repeat("]", 58)
+	numbers := "[0" + strings.Repeat(",1", 400_000) + "]"
+	for name, x := range map[string]struct {
+		schema, value string
+		status        int
+	}{
+		"all of itself, twice": {"{$ref: '#/$defs/a', $defs: {a: {allOf: [{items: {$ref: '#/$defs/a'}}, {items: {$ref: '#/$defs/a'}}]}}}", nested, 422},
+		"any of itself, twice": {"{$ref: '#/$defs/a', $defs: {a: {anyOf: [{items: {$ref: '#/$defs/a'}, maxItems: 0}, {items: {$ref: '#/$defs/a'}}, {type: string}]}}}", nested, 0},
+		"itself":               {"{$ref: '#/$defs/a', $defs: {a: {$ref: '#/$defs/a'}}}", "1", 0},
+		"unique items":         {"{uniqueItems: true}", numbers, 422},
+		"contains":             {"{contains: {const: x}}", numbers, 422},
+		"backtracking":         {"{pattern: '^(a+)+$'}", `"` + strings.Repeat("a", 500_000) + `b"`, 422},
+		"names":                {"{propertyNames: {pattern: '^(a|aa)+$'}}", `{"` + strings.Repeat("a", 500_000) + `b":1}`, 422},
+		"all wrong":            {"{items: {type: string}}", numbers, 422},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := post(t, s, "/workflows", definition(unique("schema"), "1.0.0", "input: {schema: {document: {properties: {v: {$ref: '#/$defs/v'}}, $defs: {v: "+
+				strings.ReplaceAll(x.schema, "#/$defs/a", "#/$defs/v/$defs/a")+"}}}}\n"+echo))
+			if a.Status == 422 { // refused at deployment
+				return
+			}
+			wantStatus(t, a, 201)
+			flow := text(a.Object()["id"])
+			for path, body := range map[string]string{executions(flow): `{"input":{"v":` + x.value + `}}`, batches(flow): `{"items":[{"v":` + x.value + `}]}`} {
+				began := time.Now()
+				a := s.Do(t, "POST", path, body)
+				if took := time.Since(began); took > 5*time.Second || x.status != 0 && a.Status != x.status || a.Status >= 500 {
+					t.Errorf("%d after %s: %.300s", a.Status, took, a.Body)
+				}
+			}
+		})
 	}
 }
