@@ -172,11 +172,17 @@ func TestHostileTimers(t *testing.T) {
 	}
 	for _, path := range paths {
 		began := time.Now()
-		wantStatus(t, s.Do(t, "POST", path+"/cancel", ""), 202)
+		cancelled := s.Do(t, "POST", path+"/cancel", "")
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("a cancellation took %s", took)
 		}
-		if e := s.Do(t, "GET", path, "").Object(); e["phase"] != "cancelled" {
+		e := s.Do(t, "GET", path, "").Object()
+		// Costly expressions count as several steps, so their loop may have met the bound of steps.
+		if fault, _ := e["error"].(map[string]any); cancelled.Status == 409 && fault["code"] == "step_limit" {
+			continue
+		}
+		wantStatus(t, cancelled, 202)
+		if e["phase"] != "cancelled" {
 			t.Errorf("%v", e)
 		}
 	}
