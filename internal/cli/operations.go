@@ -128,6 +128,9 @@ func newBackup(con console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "backup DIR", Short: "Copy database, files and master key to a new folder; safe beside a running server", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := settle(cmd, ""); err != nil {
+				return err
+			}
 			report, err := app.Backup(cmd.Context(), dataDir, masterKeyFile, args[0])
 			if err != nil {
 				return fmt.Errorf("backup: %w", err)
@@ -146,6 +149,9 @@ func newRestore(con console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "restore DIR", Short: "Make a data directory from a backup; the directory must not exist or be empty", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := settle(cmd, ""); err != nil {
+				return err
+			}
 			report, err := app.Restore(cmd.Context(), args[0], dataDir)
 			if err != nil {
 				return fmt.Errorf("restore: %w", err)
@@ -163,6 +169,9 @@ func newDoctor(con console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check a data directory: permissions, master key, database, files", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := settle(cmd, ""); err != nil {
+				return err
+			}
 			ok := true
 			for _, finding := range app.Doctor(cmd.Context(), dataDir, masterKeyFile) {
 				mark := con.paint("32", "ok")
