@@ -27,11 +27,11 @@ const diskBytes = 8 << 20
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
-		t.Skip("mounting a small file system needs Linux and root")
+		servertest.Skip(t, "mounting a small file system needs Linux and root")
 	}
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", diskBytes)); err != nil {
-		t.Skipf("mounting a small file system is not allowed here: %v", err)
+		servertest.Skip(t, "mounting a small file system is not allowed here: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {

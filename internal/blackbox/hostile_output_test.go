@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/expr"
+
+	"github.com/chargehand/chargehand/internal/servertest"
 )
 
 // TestHostileProcesses: what a process may see, and what it may leave in OUT_DIR.
@@ -17,7 +19,7 @@ func TestHostileProcesses(t *testing.T) {
 	s := start(t, "--allow-run", "shell,python")
 	secret := write(t, s.DataDir, "secret.txt", "TOP-SECRET")
 	if strings.Contains(s.Log(), "Landlock") { // the server warns of what it cannot confine
-		t.Skipf("this kernel cannot confine processes as far as the pages promise:\n%s", s.Log())
+		servertest.Skip(t, "this kernel cannot confine processes as far as the pages promise:\n%s", s.Log())
 	}
 	t.Run("sees nothing of the server", func(t *testing.T) { testProcessSees(t, s, secret) })
 	t.Run("leaves strange files", func(t *testing.T) { testProcessLeaves(t, s, secret) })

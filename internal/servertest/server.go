@@ -41,12 +41,19 @@ func Shared(t testing.TB) string {
 		dir = filepath.Join(Root(), "..", "shared")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "openworkflow")); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("the conformance kit is not at %s", dir)
-		}
-		t.Skipf("the conformance kit is not at %s (set CHARGEHAND_SHARED)", dir)
+		Skip(t, "the conformance kit is not at %s (set CHARGEHAND_SHARED)", dir)
 	}
 	return dir
+}
+
+// Skip skips a test that this machine cannot run, and fails it in continuous integration, where
+// nothing is skipped.
+func Skip(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
 }
 
 var build = sync.OnceValues(func() (string, error) {

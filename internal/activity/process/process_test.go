@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/activity/process"
+
+	"github.com/chargehand/chargehand/internal/servertest"
 )
 
 // TestMain is three programs: a helper, a child that a test runs as its command, the tests.
@@ -181,7 +183,7 @@ func TestDescriptorsDoNotLeak(t *testing.T) {
 func TestWritesOutsideTheDirectoryFail(t *testing.T) {
 	c := newConfiner(t, process.Limits{})
 	if c.Landlock() == 0 {
-		t.Skip("this kernel has no Landlock")
+		servertest.Skip(t, "this kernel has no Landlock")
 	}
 	outside := t.TempDir()
 	secret := filepath.Join(outside, "secret")
@@ -272,7 +274,7 @@ func TestHiddenPathsStayHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Landlock() == 0 {
-		t.Skip("this kernel has no Landlock")
+		servertest.Skip(t, "this kernel has no Landlock")
 	}
 	out := mustRun(t, c, shell(t, c, `cd "$1"; cat tools/t data2/x data/db; echo " $(ls data 2>&1 | wc -l)" >/dev/null`, root))
 	if string(out.Stdout) != "tools/tdata2/x" {
@@ -352,7 +354,7 @@ func TestWorkerIsConfined(t *testing.T) {
 		t.Fatal(err, w.LastWords())
 	}
 	if c.Landlock() == 0 {
-		t.Skip("this kernel has no Landlock")
+		servertest.Skip(t, "this kernel has no Landlock")
 	}
 	if string(answer) != `read: denied, write: denied, secret: ""` {
 		t.Errorf("a worker got: %s", answer)

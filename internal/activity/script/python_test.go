@@ -10,12 +10,14 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/script"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+
+	"github.com/chargehand/chargehand/internal/servertest"
 )
 
 func needPython(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("there is no python3 on this machine's PATH")
+		servertest.Skip(t, "there is no python3 on this machine's PATH")
 	}
 }
 

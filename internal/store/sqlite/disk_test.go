@@ -14,17 +14,19 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 	"github.com/chargehand/chargehand/internal/store/storetest"
+
+	"github.com/chargehand/chargehand/internal/servertest"
 )
 
 // tinyDisk mounts a file system of that many bytes, which only root may do.
 func tinyDisk(t *testing.T, bytes int) string {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
-		t.Skip("mounting a small file system needs Linux and root; TestFullDatabase covers the rest")
+		servertest.Skip(t, "mounting a small file system needs Linux and root; TestFullDatabase covers the rest")
 	}
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", bytes)); err != nil {
-		t.Skipf("mounting a small file system is not allowed here: %v", err)
+		servertest.Skip(t, "mounting a small file system is not allowed here: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, 0); err != nil {
