@@ -1,0 +1,152 @@
+// Package peer starts the servers that Chargehand works with, for tests: PostgreSQL,
+// Temporal, S3. Each runs in a temporary directory on a free port of 127.0.0.1, can be
+// killed and brought back, and ends with the test. `make test` installs or builds the
+// programs (scripts/setup); without one, a test that needs it is skipped, except in
+// continuous integration, where nothing is skipped.
+package peer
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// program finds a program that scripts/setup has built into .cache/bin.
+func program(tb testing.TB, name string) string {
+	tb.Helper()
+	_, file, _, _ := runtime.Caller(0)
+	path := filepath.Join(filepath.Dir(file), "..", "..", ".cache", "bin", name)
+	if _, err := os.Stat(path); err != nil {
+		skip(tb, "%s is not built (make setup)", name)
+	}
+	return path
+}
+
+// skip skips a test that this machine cannot run, and fails it in continuous integration.
+func skip(tb testing.TB, format string, args ...any) {
+	tb.Helper()
+	if os.Getenv("CI") != "" {
+		tb.Fatalf(format, args...)
+	}
+	tb.Skipf(format, args...)
+}
+
+// freePort is a port of 127.0.0.1 that was free a moment ago.
+func freePort(tb testing.TB) int {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// process is a server that can be killed and started again with the same command.
+type process struct {
+	tb      testing.TB
+	command func() *exec.Cmd
+	ready   func() error // nil when the server answers
+
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	exited chan struct{}
+	log    bytes.Buffer
+}
+
+// start runs the command and waits until the server is ready.
+func (p *process) start() {
+	p.tb.Helper()
+	cmd := p.command()
+	cmd.Stdout, cmd.Stderr = (*logWriter)(p), (*logWriter)(p)
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL // a test that panics leaves no server behind
+	exited := make(chan struct{})
+	started := make(chan error)
+	go func() {
+		// The death signal is tied to the thread that started the process.
+		runtime.LockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+		}
+		close(exited)
+	}()
+	if err := <-started; err != nil {
+		p.tb.Fatalf("start %s: %v", cmd.Path, err)
+	}
+	p.cmd, p.exited = cmd, exited
+	deadline := time.Now().Add(60 * time.Second)
+	for {
+		err := p.ready()
+		if err == nil {
+			return
+		}
+		select {
+		case <-exited:
+			p.tb.Fatalf("%s ended at once:\n%s", cmd.Path, p.text())
+		case <-time.After(10 * time.Millisecond): // readiness has no other signal from outside
+		}
+		if time.Now().After(deadline) {
+			p.tb.Fatalf("%s is not ready: %v\n%s", cmd.Path, err, p.text())
+		}
+	}
+}
+
+// signal sends a signal to the server and its children and waits until it is gone.
+func (p *process) signal(sig syscall.Signal) {
+	if p.cmd == nil {
+		return
+	}
+	_ = syscall.Kill(-p.cmd.Process.Pid, sig)
+	<-p.exited
+	p.cmd = nil
+}
+
+// pause stops and continues the server, as an operator does with SIGSTOP and SIGCONT.
+func (p *process) pause(paused bool) {
+	sig := syscall.SIGCONT
+	if paused {
+		sig = syscall.SIGSTOP
+	}
+	_ = syscall.Kill(-p.cmd.Process.Pid, sig)
+}
+
+func (p *process) text() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.String()
+}
+
+// logWriter keeps what a server says, for the report of a failed test.
+type logWriter process
+
+func (w *logWriter) Write(data []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.log.Len() > 4<<20 {
+		w.log.Reset()
+	}
+	return w.log.Write(data)
+}
+
+// answersTCP reports whether something listens at a port of 127.0.0.1.
+func answersTCP(port int) error {
+	conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
+	if err == nil {
+		conn.Close()
+	}
+	return err
+}
