@@ -69,9 +69,5 @@ func (r *Reader) Meta(key string) (value []byte, err error) {
 
 // SetMeta inserts or replaces a value of the installation.
 func (t *Tx) SetMeta(key string, value []byte) error {
-	_, err := t.c.Exec(`INSERT INTO meta (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, key, value)
-	if err != nil {
-		return fmt.Errorf("set meta %s: %w", key, err)
-	}
-	return nil
+	return t.c.Send("set meta", `INSERT INTO meta (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, key, value)
 }

@@ -96,11 +96,7 @@ func (t *Tx) CancelQueuedItems(batch int64, limit int, finishedMs int64, fault [
 }
 
 func (t *Tx) startBatch(no, startedMs int64) error {
-	_, err := t.c.Exec(`UPDATE batch SET status = 2, started_ms = ?2 WHERE no = ?1 AND status = 1`, no, startedMs)
-	if err != nil {
-		return fmt.Errorf("start batch: %w", err)
-	}
-	return nil
+	return t.c.Send("start batch", `UPDATE batch SET status = 2, started_ms = ?2 WHERE no = ?1 AND status = 1`, no, startedMs)
 }
 
 // countEnds adds ended items. The last one makes the batch final: completed if at least

@@ -86,9 +86,8 @@ func (t *Tx) InsertExecution(e *Execution) error {
 	}
 	e.No = no
 	if aside {
-		_, err = t.c.Exec(`INSERT INTO input (execution, data) VALUES (?1, ?2)`, no, e.Input.Inline)
-		if err != nil {
-			return fmt.Errorf("insert input: %w", err)
+		if err := t.c.Send("insert input", `INSERT INTO input (execution, data) VALUES (?1, ?2)`, no, e.Input.Inline); err != nil {
+			return err
 		}
 	}
 	return t.refBlob(e.Input.Blob)
@@ -109,11 +108,11 @@ func (t *Tx) InsertFinished(e *Execution, o *Outcome) error {
 
 func (t *Tx) insertOutcome(no int64, o *Outcome) error {
 	o.Execution = no
-	_, err := t.c.Exec(`INSERT INTO outcome (execution, output, output_blob, output_size, fault, files, timeline)
+	err := t.c.Send("insert outcome", `INSERT INTO outcome (execution, output, output_blob, output_size, fault, files, timeline)
  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`, no, bytesArg(o.Output.Inline), bytesArg(o.Output.Blob), sizeArg(o.Output),
 		bytesArg(o.Fault), bytesArg(o.Files), bytesArg(o.Timeline))
 	if err != nil {
-		return fmt.Errorf("insert outcome: %w", err)
+		return err
 	}
 	return t.refBlob(o.Output.Blob)
 }

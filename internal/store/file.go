@@ -61,11 +61,7 @@ func (t *Tx) PublishFile(id chargehand.FileID, execution int64) error {
 // UseFile records that an execution refers to a file that it did not make, so that the
 // file stays as long as the execution does. Twice is once.
 func (t *Tx) UseFile(file, execution int64) error {
-	_, err := t.c.Exec(`INSERT INTO file_use (execution, file) VALUES (?1, ?2) ON CONFLICT (execution, file) DO NOTHING`, execution, file)
-	if err != nil {
-		return fmt.Errorf("use file: %w", err)
-	}
-	return nil
+	return t.c.Send("use file", `INSERT INTO file_use (execution, file) VALUES (?1, ?2) ON CONFLICT (execution, file) DO NOTHING`, execution, file)
 }
 
 // FileByID reads a visible file of an account and environment. Errors: ErrNotFound.

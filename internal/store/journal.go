@@ -17,10 +17,10 @@ type JournalRow struct {
 
 // AppendJournal inserts one event. ErrConflict: the execution has that seq already.
 func (t *Tx) AppendJournal(j *JournalRow) error {
-	_, err := t.c.Exec(`INSERT INTO journal (execution, seq, event, event_blob, event_size, digest)
+	err := t.c.Send("append journal", `INSERT INTO journal (execution, seq, event, event_blob, event_size, digest)
  VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, j.Execution, j.Seq, bytesArg(j.Event.Inline), bytesArg(j.Event.Blob), sizeArg(j.Event), int64(j.Digest))
 	if err != nil {
-		return fmt.Errorf("append journal: %w", err)
+		return err
 	}
 	return t.refBlob(j.Event.Blob)
 }
@@ -68,10 +68,10 @@ func (t *Tx) PutCheckpoint(c *Checkpoint) error {
 	if err := t.DropCheckpoint(c.Execution); err != nil {
 		return err
 	}
-	_, err := t.c.Exec(`INSERT INTO checkpoint (execution, seq, revision, state, state_blob, state_size)
+	err := t.c.Send("put checkpoint", `INSERT INTO checkpoint (execution, seq, revision, state, state_blob, state_size)
  VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, c.Execution, c.Seq, int64(c.Revision), bytesArg(c.State.Inline), bytesArg(c.State.Blob), sizeArg(c.State))
 	if err != nil {
-		return fmt.Errorf("put checkpoint: %w", err)
+		return err
 	}
 	return t.refBlob(c.State.Blob)
 }
@@ -105,22 +105,14 @@ func (r *Reader) Checkpoint(no int64) (c Checkpoint, err error) {
 // AppendTimelineChunk adds a chunk after the ones that the execution has. The last chunk
 // of a finished execution stands in its Outcome.
 func (t *Tx) AppendTimelineChunk(no int64, data []byte) error {
-	_, err := t.c.Exec(`INSERT INTO timeline_chunk (execution, chunk, data)
+	return t.c.Send("append timeline chunk", `INSERT INTO timeline_chunk (execution, chunk, data)
  SELECT ?1, COALESCE(MAX(chunk), 0) + 1, ?2 FROM timeline_chunk WHERE execution = ?1`, no, data)
-	if err != nil {
-		return fmt.Errorf("append timeline chunk: %w", err)
-	}
-	return nil
 }
 
 // DropTimelineChunks deletes all chunks but the newest keep ones.
 func (t *Tx) DropTimelineChunks(no int64, keep int) error {
-	_, err := t.c.Exec(`DELETE FROM timeline_chunk WHERE execution = ?1
+	return t.c.Send("drop timeline chunks", `DELETE FROM timeline_chunk WHERE execution = ?1
  AND chunk <= (SELECT COALESCE(MAX(chunk), 0) FROM timeline_chunk WHERE execution = ?1) - ?2`, no, int64(keep))
-	if err != nil {
-		return fmt.Errorf("drop timeline chunks: %w", err)
-	}
-	return nil
 }
 
 // TimelineChunks reads the chunks of an execution, oldest first, without the last one that

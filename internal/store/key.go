@@ -61,10 +61,7 @@ func (t *Tx) RevokeKey(no, revokedMs int64) error {
 
 // TouchKey moves the time of last use forward.
 func (t *Tx) TouchKey(no, usedMs int64) error {
-	if _, err := t.c.Exec(`UPDATE api_key SET last_used_ms = ?2 WHERE no = ?1 AND last_used_ms < ?2`, no, usedMs); err != nil {
-		return fmt.Errorf("touch API key: %w", err)
-	}
-	return nil
+	return t.c.Send("touch API key", `UPDATE api_key SET last_used_ms = ?2 WHERE no = ?1 AND last_used_ms < ?2`, no, usedMs)
 }
 
 func (r *Reader) key(query string, args ...any) (k Key, err error) {

@@ -74,7 +74,7 @@ func (t *Tx) deleteExecution(no int64) error {
 		`DELETE FROM timeline_chunk WHERE execution = ?1`,
 		`DELETE FROM input WHERE execution = ?1`,
 	} {
-		if _, err := t.c.Exec(query, no); err != nil {
+		if err := t.c.Send("delete what belongs to it", query, no); err != nil {
 			return err
 		}
 	}

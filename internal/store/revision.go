@@ -18,12 +18,18 @@ type Definition struct {
 
 // PutDefinition inserts d unless the account has that digest, and sets d.No either way.
 func (t *Tx) PutDefinition(d *Definition) error {
-	err := t.one(`SELECT no FROM definition WHERE account = ?1 AND digest = ?2`, func(r Row) { d.No = r.Int(0) }, d.Account, d.Digest)
+	find := func() error {
+		return t.one(`SELECT no FROM definition WHERE account = ?1 AND digest = ?2`, func(r Row) { d.No = r.Int(0) }, d.Account, d.Digest)
+	}
+	err := find()
 	if err == nil || !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	d.No, err = t.insert("insert definition", `INSERT INTO definition (account, digest, media_type, source) VALUES (?1, ?2, ?3, ?4)`,
-		d.Account, d.Digest, d.MediaType, d.Source)
+	d.No, err = t.insert("insert definition", `INSERT INTO definition (account, digest, media_type, source) VALUES (?1, ?2, ?3, ?4)
+ ON CONFLICT (account, digest) DO NOTHING`, d.Account, d.Digest, d.MediaType, d.Source)
+	if err == nil && d.No == 0 {
+		return find() // another node has just inserted it
+	}
 	return err
 }
 
@@ -63,6 +69,10 @@ func scanRevision(r Row, v *Revision) {
 
 // InsertRevision inserts v as the next revision of its version; it sets v.No and v.Number.
 func (t *Tx) InsertRevision(v *Revision) error {
+	// Numbers are given one after the other: two nodes may apply the same workflow.
+	if _, err := t.numbers(`SELECT no FROM workflow WHERE no = ?1`+t.c.ForUpdate(), v.Workflow); err != nil {
+		return fmt.Errorf("insert revision: %w", err)
+	}
 	last, err := t.count(`SELECT COALESCE(MAX(number), 0) FROM revision WHERE workflow = ?1 AND version = ?2`, v.Workflow, v.Version)
 	if err != nil {
 		return fmt.Errorf("insert revision: %w", err)

@@ -93,8 +93,9 @@ func (t *Tx) change(what, query string, args ...any) error {
 
 // insert runs an INSERT and returns the number it assigned.
 func (t *Tx) insert(what, query string, args ...any) (int64, error) {
-	if _, err := t.c.Exec(query, args...); err != nil {
+	no, err := t.c.Insert(query, args...)
+	if err != nil {
 		return 0, fmt.Errorf("%s: %w", what, err)
 	}
-	return t.c.LastID(), nil
+	return no, nil
 }

@@ -19,7 +19,9 @@ type DB interface {
 	// on the writer's goroutine: it does nothing but SQL on its Conn. Another Update or View
 	// inside it may wait for itself for ever, and runtime.Goexit (FailNow of a test) would end
 	// the writer. ctx only bounds the wait for a place in the queue; once fn runs, the outcome
-	// is reported whatever ctx says.
+	// is reported whatever ctx says. fn may run more than once, when PostgreSQL asks for it:
+	// what it captured must be set, not added to, and what it learned counts only when Update
+	// has returned nil.
 	Update(ctx context.Context, fn func(Conn) error) error
 	// View runs fn on a read connection with one consistent snapshot.
 	View(ctx context.Context, fn func(Conn) error) error
@@ -37,8 +39,20 @@ type Conn interface {
 	Exec(query string, args ...any) (changed int64, err error)
 	// Query calls row for each result row; the Row is valid only during the call.
 	Query(query string, row func(Row) error, args ...any) error
-	// LastID is the integer primary key of the last INSERT of this connection.
-	LastID() int64
+	// Insert runs an INSERT of one row into a table whose key is the column no, and returns
+	// the number that it assigned. The text has no RETURNING; ON CONFLICT … DO NOTHING is
+	// allowed, and returns 0 if nothing was inserted.
+	Insert(query string, args ...any) (no int64, err error)
+	// Send runs a statement whose count of rows nobody asks for. A dialect may put it off
+	// until the next call of another method or the end of the Update, so that it travels with
+	// others: its error, which says what, then comes from there. Within one Update,
+	// statements take effect in the order of the calls.
+	Send(what, query string, args ...any) error
+	// ForUpdate is the end of a SELECT that locks its rows until the Update is committed:
+	// " FOR UPDATE", or empty where only one Update runs at a time.
+	ForUpdate() string
+	// SkipLocked is like ForUpdate, but passes over rows that another Update has locked.
+	SkipLocked() string
 }
 
 // Row reads the columns of one result row, counted from 0.

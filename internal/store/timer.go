@@ -11,27 +11,17 @@ type Timer struct {
 
 // PutTimer inserts a timer. ErrConflict: the command has one.
 func (t *Tx) PutTimer(tm Timer) error {
-	_, err := t.c.Exec(`INSERT INTO timer (execution, command, due_ms) VALUES (?1, ?2, ?3)`, tm.Execution, int64(tm.Command), tm.DueMs)
-	if err != nil {
-		return fmt.Errorf("put timer: %w", err)
-	}
-	return nil
+	return t.c.Send("put timer", `INSERT INTO timer (execution, command, due_ms) VALUES (?1, ?2, ?3)`, tm.Execution, int64(tm.Command), tm.DueMs)
 }
 
 // DeleteTimer deletes the timer of a command, if it is there.
 func (t *Tx) DeleteTimer(no int64, command uint64) error {
-	if _, err := t.c.Exec(`DELETE FROM timer WHERE execution = ?1 AND command = ?2`, no, int64(command)); err != nil {
-		return fmt.Errorf("delete timer: %w", err)
-	}
-	return nil
+	return t.c.Send("delete timer", `DELETE FROM timer WHERE execution = ?1 AND command = ?2`, no, int64(command))
 }
 
 // DeleteTimers deletes all timers of an execution.
 func (t *Tx) DeleteTimers(no int64) error {
-	if _, err := t.c.Exec(`DELETE FROM timer WHERE execution = ?1`, no); err != nil {
-		return fmt.Errorf("delete timers: %w", err)
-	}
-	return nil
+	return t.c.Send("delete timers", `DELETE FROM timer WHERE execution = ?1`, no)
 }
 
 // Timers reads the timers of an execution by command.

@@ -34,6 +34,10 @@ func scanWorkflow(r Row, w *Workflow) {
 // InsertWorkflow inserts w and sets w.No. w.CreatedMs is moved to the next millisecond
 // that no workflow of the account has. ErrConflict: namespace/name is in use.
 func (t *Tx) InsertWorkflow(w *Workflow) error {
+	// Two nodes may look for a free millisecond at once.
+	if _, err := t.numbers(`SELECT no FROM account WHERE no = ?1`+t.c.ForUpdate(), w.Account); err != nil {
+		return fmt.Errorf("insert workflow: %w", err)
+	}
 	for {
 		n, err := t.count(`SELECT COUNT(*) FROM workflow WHERE account = ?1 AND created_ms = ?2`, w.Account, w.CreatedMs)
 		if err != nil {

@@ -213,8 +213,28 @@ func (c *conn) Query(query string, row func(store.Row) error, args ...any) error
 	}
 }
 
-// LastID implements store.Conn.
-func (c *conn) LastID() int64 { return c.c.LastInsertRowID() }
+// Insert implements store.Conn.
+func (c *conn) Insert(query string, args ...any) (int64, error) {
+	changed, err := c.Exec(query, args...)
+	if err != nil || changed == 0 {
+		return 0, err
+	}
+	return c.c.LastInsertRowID(), nil
+}
+
+// Send implements store.Conn. There is no way to put anything off: the database is here.
+func (c *conn) Send(what, query string, args ...any) error {
+	if _, err := c.Exec(query, args...); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// ForUpdate implements store.Conn: one connection writes at a time.
+func (c *conn) ForUpdate() string { return "" }
+
+// SkipLocked implements store.Conn.
+func (c *conn) SkipLocked() string { return "" }
 
 // resultRow implements store.Row.
 type resultRow struct{ s *driver.Stmt }

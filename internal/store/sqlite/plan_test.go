@@ -44,6 +44,16 @@ func (c recordingConn) Query(query string, row func(store.Row) error, args ...an
 	return c.Conn.Query(query, row, args...)
 }
 
+func (c recordingConn) Insert(query string, args ...any) (int64, error) {
+	c.record(query, args)
+	return c.Conn.Insert(query, args...)
+}
+
+func (c recordingConn) Send(what, query string, args ...any) error {
+	c.record(query, args)
+	return c.Conn.Send(what, query, args...)
+}
+
 func (c recordingConn) record(query string, args []any) {
 	caller, _, _, _ := runtime.Caller(2)
 	if strings.HasPrefix(runtime.FuncForPC(caller).Name(), "github.com/chargehand/chargehand/internal/store.") {

@@ -422,7 +422,7 @@ func wrongArguments(f *fixture) {
 		"syntax":   func(c store.Conn) error { _, err := c.Exec(`DELETE meta`); return err },
 		"no table": func(c store.Conn) error { return c.Query(`SELECT 1 FROM nowhere`, nil) },
 		"column type": func(c store.Conn) error {
-			_, err := c.Exec(`INSERT INTO meta (name, value) VALUES ('n', 'text')`)
+			_, err := c.Exec(`INSERT INTO meta (name, value) VALUES ('n', ?1)`, 7)
 			return err
 		},
 		"missing cell": func(c store.Conn) error { _, err := c.Exec(`INSERT INTO meta (name) VALUES ('n')`); return err },
