@@ -42,7 +42,7 @@ func openBlobs(folder string, db *store.Store) (*blob.Store, error) {
 	}})
 }
 
-// payloads keeps large payloads of the engine in the blob store (embedded.Blobs).
+// payloads keeps large payloads of the engine in the blob store (engine.Blobs).
 type payloads struct{ blobs *blob.Store }
 
 func (p payloads) Put(ctx context.Context, data []byte) ([]byte, error) {

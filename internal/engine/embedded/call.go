@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -47,18 +48,18 @@ func (e *Engine) perform(c *call) {
 // run calls the runner. A panic in it is a fault of the task.
 func (e *Engine) run(ctx context.Context, c *call) (result activity.Result) {
 	if c.runner == nil {
-		return activity.Result{Fault: kindFault(c.request.Kind)}
+		return activity.Result{Fault: engine.KindFault(c.request.Kind)}
 	}
 	account, err := e.account(ctx, c.account)
 	if err != nil {
-		return activity.Result{Fault: systemFault(codeInternal, "The account of the execution cannot be read.")}
+		return activity.Result{Fault: engine.SystemFault(engine.CodeInternal, "The account of the execution cannot be read.")}
 	}
 	c.request.Account = account
 	defer func() {
 		if v := recover(); v != nil {
 			e.log.Error("an activity panicked", "kind", c.request.Kind, "execution", c.request.Execution,
 				"task", c.request.Reference, "panic", v, "stack", string(debug.Stack()))
-			result = activity.Result{Fault: panicFault(v)}
+			result = activity.Result{Fault: engine.PanicFault(v)}
 		}
 	}()
 	return c.runner.Run(ctx, c.request)

@@ -154,7 +154,7 @@ func (e *Engine) cancelPage(ctx context.Context, page []store.Execution, reason 
 
 // cancelQueued ends the items that have not started, which they never will.
 func (e *Engine) cancelQueued(ctx context.Context, b store.Batch, reason string) error {
-	fault := cancelledFault(reason)
+	fault := engine.CancelledFault(reason)
 	for {
 		var ids []chargehand.ExecutionID
 		var final bool
@@ -178,15 +178,4 @@ func (e *Engine) cancelQueued(ctx context.Context, b store.Batch, reason string)
 			return nil
 		}
 	}
-}
-
-// cancelledFault is the fault that the machine gives to a cancelled execution, as JSON.
-func cancelledFault(reason string) []byte {
-	m := machine.New(nil, machine.Identity{})
-	for _, c := range m.Apply(machine.Event{Kind: machine.CancelRequested, Detail: reason}) {
-		if c.Kind == machine.Finish {
-			return engine.EncodeFault(c.Fault)
-		}
-	}
-	panic("a machine that has not started did not end when it was cancelled")
 }

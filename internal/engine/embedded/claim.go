@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -223,7 +224,7 @@ func (e *Engine) writeClaims(started []*submission) error {
 	}
 	e.log.Error("a queued execution cannot be started", "execution", s.run.row.ID, "error", err)
 	*s = submission{run: s.run, begin: true, broken: true}
-	if err := e.breakOff(s, systemFault(codeInternal, "The execution's first step could not be written, although the storage is available. The server's log says more.")); err != nil {
+	if err := e.breakOff(s, engine.SystemFault(engine.CodeInternal, "The execution's first step could not be written, although the storage is available. The server's log says more.")); err != nil {
 		return err
 	}
 	return e.writeClaims(started)

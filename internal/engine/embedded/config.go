@@ -1,12 +1,10 @@
 package embedded
 
 import (
-	"context"
 	"log/slog"
 	"runtime"
 	"time"
 
-	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -17,7 +15,7 @@ import (
 type Config struct {
 	Store *store.Store
 	Plans engine.Plans
-	Blobs Blobs
+	Blobs engine.Blobs
 
 	// Activities carries out commands, by kind ("http", "shell" …). A kind without a runner
 	// is a configuration fault of the task.
@@ -28,7 +26,7 @@ type Config struct {
 
 	// Publish is called for each CloudEvent of an `emit` task after the event that caused it
 	// is durable, at most once. It must not block. Nil: events go nowhere.
-	Publish func(Published)
+	Publish func(engine.Published)
 
 	Log *slog.Logger     // default: slog.Default()
 	Now func() time.Time // wall clock; default: time.Now
@@ -88,22 +86,4 @@ func (c Config) withDefaults() Config {
 	}
 	c.Limits = c.Limits.withDefaults()
 	return c
-}
-
-// Blobs keeps payloads that are too large for a row (store.InlineBytes). Implementations are
-// safe for concurrent use.
-type Blobs interface {
-	// Put makes data durable and claims it (store.Tx.ClaimBlob), so that it stays for an hour
-	// without a reference. It returns the SHA-256 of data. Errors: store.ErrUnavailable.
-	Put(ctx context.Context, data []byte) (digest []byte, err error)
-	// Get reads what Put has stored. Errors: store.ErrNotFound, store.ErrUnavailable.
-	Get(ctx context.Context, digest []byte) ([]byte, error)
-}
-
-// Published is an event of an `emit` task on its way to the installation's bus.
-type Published struct {
-	Account     int64
-	Environment chargehand.Environment
-	Execution   chargehand.ExecutionID
-	Event       expr.Value // a CloudEvent as an object
 }

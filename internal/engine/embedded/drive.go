@@ -359,7 +359,7 @@ func standDown(r *run) {
 func (e *Engine) publish(r *run, ev expr.Value) {
 	e.stats.published.Add(1)
 	if e.config.Publish != nil {
-		e.config.Publish(Published{Account: r.row.Account, Environment: r.row.Environment, Execution: r.row.ID, Event: ev})
+		e.config.Publish(engine.Published{Account: r.row.Account, Environment: r.row.Environment, Execution: r.row.ID, Event: ev})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
@@ -18,7 +19,7 @@ type brokenError struct{ fault *machine.Fault }
 func (b *brokenError) Error() string { return b.fault.Error() }
 
 func broken(code, detail string) *brokenError {
-	return &brokenError{systemFault(code, detail)}
+	return &brokenError{engine.SystemFault(code, detail)}
 }
 
 // history is what the store holds of an execution that has not ended.
@@ -82,7 +83,7 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 		r.slot, r.doubtful = true, true
 	}
 	if r.failures >= maxFailures {
-		return broken(codeInternal, "The execution's next step could not be written, although the storage is available. The server's log says more.")
+		return broken(engine.CodeInternal, "The execution's next step could not be written, although the storage is available. The server's log says more.")
 	}
 	if err := e.revive(ctx, r, h); err != nil {
 		var b *brokenError
@@ -178,9 +179,7 @@ func checkRevision(revision int) error {
 	if revision == machine.Revision {
 		return nil
 	}
-	return broken(codeRevision, fmt.Sprintf(
-		"The execution was started under revision %d of the language's semantics, which this server does not know; it knows %d.",
-		revision, machine.Revision))
+	return &brokenError{engine.RevisionFault(revision)}
 }
 
 // plan finds a compiled definition. Without it an execution can never go on.
@@ -192,7 +191,7 @@ func (e *Engine) plan(ctx context.Context, revision int64) (*plan.Plan, error) {
 	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("find plan: %w", err)
 	}
-	return nil, broken(codeInternal, "The definition cannot be read any more: "+err.Error())
+	return nil, broken(engine.CodeInternal, "The definition cannot be read any more: "+err.Error())
 }
 
 // replay feeds a machine with what was journaled, and compares what it answers.
@@ -206,7 +205,7 @@ func (e *Engine) replay(ctx context.Context, p *plan.Plan, row *store.Execution,
 		}
 		m, err = machine.Restore(p, e.identity(row.ID), state)
 		if err != nil {
-			return nil, 0, broken(codeInternal, "The stored state cannot be read: "+err.Error())
+			return nil, 0, broken(engine.CodeInternal, "The stored state cannot be read: "+err.Error())
 		}
 	}
 	for i := range h.journal {
@@ -217,7 +216,7 @@ func (e *Engine) replay(ctx context.Context, p *plan.Plan, row *store.Execution,
 		}
 		ev, err := machine.DecodeEvent(data)
 		if err != nil {
-			return nil, 0, broken(codeInternal, fmt.Sprintf("Event %d of the journal cannot be read: %v", j.Seq, err))
+			return nil, 0, broken(engine.CodeInternal, fmt.Sprintf("Event %d of the journal cannot be read: %v", j.Seq, err))
 		}
 		if ev.Kind == machine.Started {
 			if ev.Output, err = e.input(ctx, row); err != nil {
@@ -225,7 +224,7 @@ func (e *Engine) replay(ctx context.Context, p *plan.Plan, row *store.Execution,
 			}
 		}
 		if digest := machine.Digest(m.Apply(ev)); digest != j.Digest {
-			return nil, 0, broken(codeReplayMismatch, fmt.Sprintf(
+			return nil, 0, broken(engine.CodeReplayMismatch, fmt.Sprintf(
 				"Event %d of the journal led to other commands than when it happened. This version of the server decides "+
 					"differently; the execution was stopped rather than continued by guess.", j.Seq))
 		}
@@ -236,10 +235,7 @@ func (e *Engine) replay(ctx context.Context, p *plan.Plan, row *store.Execution,
 
 // payload reads a payload from its row or from the blob store.
 func (e *Engine) payload(ctx context.Context, p store.Payload) ([]byte, error) {
-	if p.Blob == nil {
-		return p.Inline, nil
-	}
-	return e.config.Blobs.Get(ctx, p.Blob)
+	return engine.ReadPayload(ctx, e.config.Blobs, p)
 }
 
 // input is the raw input of an execution; {} where none was given (T16).
@@ -253,7 +249,7 @@ func (e *Engine) input(ctx context.Context, row *store.Execution) (expr.Value, e
 	}
 	v, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth})
 	if err != nil {
-		return nil, broken(codeInternal, "The stored input cannot be read: "+err.Error())
+		return nil, broken(engine.CodeInternal, "The stored input cannot be read: "+err.Error())
 	}
 	return v, nil
 }

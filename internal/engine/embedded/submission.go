@@ -66,7 +66,7 @@ func (s *submission) journalEvent(ev machine.Event, maxBytes int) {
 		if len(payload) > maxBytes {
 			ev = machine.Event{
 				Kind: ev.Kind, TimeMs: ev.TimeMs, Command: ev.Command,
-				Fault: outputFault(len(payload), maxBytes),
+				Fault: engine.OutputFault(len(payload), maxBytes),
 			}
 			payload = nil
 		}
@@ -225,7 +225,7 @@ func (e *Engine) settleEnd(s *submission) error {
 		s.row.Status = chargehand.Finished
 		data := expr.Marshal(c.Output)
 		o.Output = store.Payload{Inline: data, Size: int64(len(data))}
-		s.references = references(c.Output)
+		s.references = engine.References(c.Output)
 		s.resultFiles = c.Files
 	} else {
 		o.Fault = engine.EncodeFault(c.Fault)
@@ -273,34 +273,22 @@ func (s *submission) empty() bool {
 }
 
 // store puts what is too large for a row into the blob store.
-func (s *submission) store(ctx context.Context, blobs Blobs) error {
+func (s *submission) store(ctx context.Context, blobs engine.Blobs) error {
 	for i := range s.journal {
-		if err := externalize(ctx, blobs, &s.journal[i].Event); err != nil {
+		if err := engine.Externalize(ctx, blobs, &s.journal[i].Event); err != nil {
 			return fmt.Errorf("store event: %w", err)
 		}
 	}
 	if s.checkpoint != nil {
-		if err := externalize(ctx, blobs, &s.checkpoint.State); err != nil {
+		if err := engine.Externalize(ctx, blobs, &s.checkpoint.State); err != nil {
 			return fmt.Errorf("store checkpoint: %w", err)
 		}
 	}
 	if s.outcome != nil {
-		if err := externalize(ctx, blobs, &s.outcome.Output); err != nil {
+		if err := engine.Externalize(ctx, blobs, &s.outcome.Output); err != nil {
 			return fmt.Errorf("store output: %w", err)
 		}
 	}
-	return nil
-}
-
-func externalize(ctx context.Context, blobs Blobs, p *store.Payload) error {
-	if len(p.Inline) <= store.InlineBytes {
-		return nil
-	}
-	digest, err := blobs.Put(ctx, p.Inline)
-	if err != nil {
-		return err
-	}
-	p.Blob, p.Size, p.Inline = digest, int64(len(p.Inline)), nil
 	return nil
 }
 
@@ -405,7 +393,9 @@ func (s *submission) publishFiles(tx *store.Tx) error {
 // writeEnd makes the execution final.
 func (s *submission) writeEnd(tx *store.Tx) error {
 	r, row := s.run, &s.row
-	list, foreign, err := s.results(tx)
+	own := *row
+	own.No = r.no
+	list, foreign, err := engine.Results(tx, &own, s.references, s.resultFiles, s.files)
 	if err != nil {
 		return err
 	}
@@ -434,47 +424,4 @@ func (s *submission) writeEnd(tx *store.Tx) error {
 		return s.also(tx, r.no)
 	}
 	return nil
-}
-
-// results finds the result files of a completed execution (api.md "results"): the file
-// references in the output, else the files that the Finish command names. foreign are those
-// that the execution did not make; they stay as long as it does.
-func (s *submission) results(tx *store.Tx) (list []byte, foreign []int64, err error) {
-	var ids []chargehand.FileID
-	for _, id := range s.references {
-		if slices.Contains(s.files, id) {
-			ids = append(ids, id) // becomes visible now
-			continue
-		}
-		f, err := tx.FileByID(s.row.Account, s.row.Environment, id)
-		if errors.Is(err, store.ErrNotFound) {
-			continue // not a reference: it names no file of this tenant
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		ids = append(ids, id)
-		if f.Execution != s.run.no || s.run.no == 0 {
-			foreign = append(foreign, f.No)
-		}
-	}
-	if len(ids) == 0 {
-		for _, f := range s.resultFiles {
-			var id chargehand.FileID
-			if id.UnmarshalText([]byte(f.ID)) == nil {
-				ids = append(ids, id)
-			}
-		}
-	}
-	if len(ids) == 0 {
-		return nil, nil, nil
-	}
-	list = append(list, '[')
-	for i, id := range ids {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(id.Append(append(list, '"')), '"')
-	}
-	return append(list, ']'), foreign, nil
 }

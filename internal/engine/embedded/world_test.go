@@ -107,7 +107,7 @@ func (w *world) config() Config {
 		Store: w.store, Plans: w, Blobs: w, Limits: w.limits,
 		Activities: map[string]activity.Runner{"http": runner, "shell": runner},
 		Log:        slog.New(w.log),
-		Publish: func(p Published) {
+		Publish: func(p engine.Published) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.published = append(w.published, p.Event)

@@ -1,7 +1,6 @@
-package embedded
+package engine
 
 import (
-	"net/url"
 	"sort"
 	"strings"
 
@@ -9,31 +8,9 @@ import (
 	"github.com/chargehand/chargehand/internal/expr"
 )
 
-const filesPath = chargehand.APIPath + "/files/"
-
-// parseReference returns the id in the uri of a file reference (language.md 5.2, 1):
-// /api/v1/files/{id}, relative or with a scheme and host in front.
-func parseReference(uri string) (chargehand.FileID, bool) {
-	path := uri
-	if !strings.HasPrefix(path, filesPath) {
-		u, err := url.Parse(uri)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.RawQuery != "" || u.Fragment != "" {
-			return chargehand.FileID{}, false
-		}
-		path = u.Path
-	}
-	text, ok := strings.CutPrefix(path, filesPath)
-	if !ok {
-		return chargehand.FileID{}, false
-	}
-	var id chargehand.FileID
-	err := id.UnmarshalText([]byte(text))
-	return id, err == nil
-}
-
-// references returns the ids of all file references in v, each once, in document order:
+// References returns the ids of all file references in v, each once, in document order:
 // the order of the canonical text, in which the keys of an object are sorted.
-func references(v expr.Value) []chargehand.FileID {
+func References(v expr.Value) []chargehand.FileID {
 	if !mayHoldReference(v) {
 		return nil
 	}
@@ -52,7 +29,7 @@ func references(v expr.Value) []chargehand.FileID {
 func mayHoldReference(v expr.Value) bool {
 	switch v := v.(type) {
 	case map[string]any:
-		if uri, ok := v["uri"].(string); ok && strings.Contains(uri, filesPath) {
+		if uri, ok := v["uri"].(string); ok && strings.Contains(uri, chargehand.FilesPath) {
 			return true
 		}
 		for _, child := range v {
@@ -74,7 +51,7 @@ func collectReferences(v expr.Value, found func(chargehand.FileID)) {
 	switch v := v.(type) {
 	case map[string]any:
 		if uri, ok := v["uri"].(string); ok {
-			if id, ok := parseReference(uri); ok {
+			if id, ok := chargehand.ParseFileURI(uri); ok {
 				found(id)
 				return
 			}

@@ -1,4 +1,4 @@
-package embedded
+package engine
 
 import (
 	"slices"
@@ -31,7 +31,7 @@ func TestReferences(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, id := range references(test.value) {
+			for _, id := range References(test.value) {
 				got = append(got, id.String())
 			}
 			if !slices.Equal(got, test.want) {

@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// Blobs keeps payloads that are too large for a row (store.InlineBytes). Implementations are
+// safe for concurrent use.
+type Blobs interface {
+	// Put makes data durable and claims it (store.Tx.ClaimBlob), so that it stays for an hour
+	// without a reference. It returns the SHA-256 of data. Errors: store.ErrUnavailable.
+	Put(ctx context.Context, data []byte) (digest []byte, err error)
+	// Get reads what Put has stored. Errors: store.ErrNotFound, store.ErrUnavailable.
+	Get(ctx context.Context, digest []byte) ([]byte, error)
+}
+
+// Externalize moves a payload above store.InlineBytes to the blob store.
+func Externalize(ctx context.Context, blobs Blobs, p *store.Payload) error {
+	if len(p.Inline) <= store.InlineBytes {
+		return nil
+	}
+	digest, err := blobs.Put(ctx, p.Inline)
+	if err != nil {
+		return err
+	}
+	p.Blob, p.Size, p.Inline = digest, int64(len(p.Inline)), nil
+	return nil
+}
+
+// ReadPayload reads a payload from its row or from the blob store.
+func ReadPayload(ctx context.Context, blobs Blobs, p store.Payload) ([]byte, error) {
+	if p.Blob == nil {
+		return p.Inline, nil
+	}
+	return blobs.Get(ctx, p.Blob)
+}
+
+// Published is an event of an `emit` task on its way to the installation's bus.
+type Published struct {
+	Account     int64
+	Environment chargehand.Environment
+	Execution   chargehand.ExecutionID
+	Event       expr.Value // a CloudEvent as an object
+}
