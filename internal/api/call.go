@@ -45,6 +45,9 @@ func (c *call) run() error {
 	if c.match.node != nil {
 		rt = c.match.node.route(c.r.Method)
 	}
+	if c.server.service == nil && (c.needsKey(rt) || rt != nil && rt.signed) {
+		return standbyError()
+	}
 	if c.needsKey(rt) {
 		if err := c.authenticate(); err != nil {
 			return err
@@ -74,6 +77,15 @@ func (c *call) run() error {
 		c.allowTime()
 	}
 	return rt.serve(c)
+}
+
+// standbyError is what a standby answers to everything that needs the database.
+func standbyError() error {
+	return &chargehand.Error{
+		Code:       chargehand.CodeUnavailable,
+		Detail:     "This server is a standby: another one works on the database, and this one takes over when that is gone.",
+		RetryAfter: 1,
+	}
 }
 
 // needsKey reports whether the request is answered only to somebody with a key. A path that

@@ -14,9 +14,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Config is what a Server is made of. Service is required.
+// Config is what a Server is made of.
 type Config struct {
+	// Service answers the requests. Nil: the process is a standby, which only says that it is
+	// alive; what needs a key or a signature is answered with 503.
 	Service Service
+	// Bare leaves out everything but the routes about the server itself: for a process that
+	// only works.
+	Bare bool
 	Log     *slog.Logger // default: discards
 	// PublicURL stands before /api/v1 in addresses, without a slash at the end; empty: scheme
 	// and host of the request.
@@ -67,12 +72,22 @@ func New(c Config) *Server {
 	if c.Metrics == nil {
 		c.Metrics = prometheus.NewRegistry()
 	}
+	if c.Service == nil {
+		c.Ready = func() bool { return false }
+	}
 	s := &Server{
-		service: c.Service, limits: c.Service.Limits(), log: c.Log, ready: c.Ready,
+		service: c.Service, log: c.Log, ready: c.Ready,
 		publicURL: strings.TrimRight(c.PublicURL, "/"), registry: c.Metrics,
 		metrics: newMetrics(c.Metrics), document: newDocument(c.Version), idle: idleTimeout,
 	}
-	for _, e := range endpoints() {
+	table := endpoints()
+	if c.Bare {
+		table = serverEndpoints()
+	}
+	if c.Service != nil {
+		s.limits = c.Service.Limits()
+	}
+	for _, e := range table {
 		s.tree.add(newRoute(e, s.metrics))
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())

@@ -83,6 +83,9 @@ func (c *call) getReadiness() error {
 	if c.server.stopping.Err() != nil {
 		return chargehand.NewError(chargehand.CodeUnavailable, "The server is stopping.")
 	}
+	if c.server.service == nil {
+		return standbyError()
+	}
 	if !c.server.ready() {
 		return chargehand.NewError(chargehand.CodeUnavailable, "The server is not ready yet.")
 	}
