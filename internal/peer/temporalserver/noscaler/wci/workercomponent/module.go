@@ -1,0 +1,7 @@
+// Package workercomponent registers no worker controllers with the server.
+package workercomponent
+
+import "go.uber.org/fx"
+
+// Module is empty.
+var Module = fx.Options()
