@@ -1,0 +1,252 @@
+package temporal
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
+	sdklog "go.temporal.io/sdk/log"
+	sdk "go.temporal.io/sdk/temporal"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// externalBytes is the size above which a payload leaves Temporal's history for the blob store.
+const externalBytes = 128 << 10
+
+// Dial says how to reach a Temporal cluster. The names are those of Temporal's own command line.
+type Dial struct {
+	Address   string // default localhost:7233
+	Namespace string // default "default"
+	APIKey    string
+
+	TLS                        bool // also without certificates of our own
+	TLSCertPath                string
+	TLSKeyPath                 string
+	TLSCAPath                  string
+	TLSServerName              string
+	TLSDisableHostVerification bool
+
+	// Storage keeps large payloads outside of histories; nil: everything stays inline.
+	Storage      converter.StorageDriver
+	Interceptors []interceptor.ClientInterceptor
+	Metrics      client.MetricsHandler
+	Log          *slog.Logger
+}
+
+// Connect connects to Temporal. It does not wait until the cluster answers: a client is of
+// use before that, because executions are accepted without it. Errors: files of certificates
+// that cannot be read.
+func Connect(d Dial) (client.Client, error) {
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
+	options := client.Options{
+		HostPort: d.Address, Namespace: d.Namespace, Logger: sdklog.NewStructuredLogger(d.Log),
+		Interceptors: d.Interceptors, MetricsHandler: d.Metrics,
+	}
+	if d.Storage != nil {
+		options.ExternalStorage = converter.ExternalStorage{
+			Drivers: []converter.StorageDriver{d.Storage}, PayloadSizeThreshold: externalBytes,
+		}
+	}
+	secure, err := d.tls()
+	if err != nil {
+		return nil, err
+	}
+	options.ConnectionOptions.TLS = secure
+	if d.APIKey != "" {
+		options.Credentials = client.NewAPIKeyStaticCredentials(d.APIKey)
+	}
+	return client.NewLazyClient(options)
+}
+
+// tls is nil where the connection is not to be encrypted.
+func (d Dial) tls() (*tls.Config, error) {
+	if !d.TLS && d.APIKey == "" && d.TLSCertPath == "" && d.TLSKeyPath == "" && d.TLSCAPath == "" && d.TLSServerName == "" {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: d.TLSServerName, InsecureSkipVerify: d.TLSDisableHostVerification}
+	if (d.TLSCertPath == "") != (d.TLSKeyPath == "") {
+		return nil, errors.New("--temporal-tls-cert-path and --temporal-tls-key-path belong together")
+	}
+	if d.TLSCertPath != "" {
+		pair, err := tls.LoadX509KeyPair(d.TLSCertPath, d.TLSKeyPath)
+		if err != nil {
+			return nil, fmt.Errorf("--temporal-tls-cert-path, --temporal-tls-key-path: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	if d.TLSCAPath != "" {
+		data, err := os.ReadFile(d.TLSCAPath)
+		if err != nil {
+			return nil, fmt.Errorf("--temporal-tls-ca-path: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(data) {
+			return nil, fmt.Errorf("--temporal-tls-ca-path: %s holds no certificate in PEM", d.TLSCAPath)
+		}
+	}
+	return c, nil
+}
+
+// Search attributes, all of type Keyword. They stand in the visibility store: names never change.
+var (
+	accountKey     = sdk.NewSearchAttributeKeyKeyword("ChargehandAccount")
+	environmentKey = sdk.NewSearchAttributeKeyKeyword("ChargehandEnvironment")
+	workflowKey    = sdk.NewSearchAttributeKeyKeyword("ChargehandWorkflow")
+	batchKey       = sdk.NewSearchAttributeKeyKeyword("ChargehandBatch")
+	phaseKey       = sdk.NewSearchAttributeKeyKeyword("ChargehandPhase")
+)
+
+// SearchAttributes are the names of the search attributes that `chargehand temporal setup`
+// registers, all of type Keyword.
+func SearchAttributes() []string {
+	return []string{accountKey.GetName(), environmentKey.GetName(), workflowKey.GetName(), batchKey.GetName(), phaseKey.GetName()}
+}
+
+func (a attributes) search() sdk.SearchAttributes {
+	updates := []sdk.SearchAttributeUpdate{
+		accountKey.ValueSet(a.Account), environmentKey.ValueSet(a.Environment),
+		workflowKey.ValueSet(a.Workflow), phaseKey.ValueSet(a.Phase),
+	}
+	if a.Batch != "" {
+		updates = append(updates, batchKey.ValueSet(a.Batch))
+	}
+	return sdk.NewSearchAttributes(updates...)
+}
+
+// Task queues (DESIGN.md "Task queues").
+func workflowQueue(prefix string, revision int) string {
+	return fmt.Sprintf("%s-r%d", prefix, revision)
+}
+func callQueue(prefix string) string    { return prefix + "-call" }
+func processQueue(prefix string) string { return prefix + "-process" }
+
+// rpcTime bounds one request to Temporal.
+const rpcTime = 10 * time.Second
+
+// cluster is remote on a Temporal client.
+type cluster struct {
+	client    client.Client
+	namespace string
+	queue     string
+}
+
+var _ remote = (*cluster)(nil)
+
+func (c *cluster) start(ctx context.Context, s started) error {
+	ctx, cancel := context.WithTimeout(ctx, rpcTime)
+	defer cancel()
+	_, err := c.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: s.argument.Execution.String(), TaskQueue: workflowQueue(c.queue, s.argument.Revision),
+		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		TypedSearchAttributes:                    s.attributes.search(),
+	}, workflowType, s.argument)
+	var exists *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &exists) {
+		return nil
+	}
+	return err
+}
+
+func (c *cluster) signal(ctx context.Context, id chargehand.ExecutionID, m message) error {
+	ctx, cancel := context.WithTimeout(ctx, rpcTime)
+	defer cancel()
+	err := c.client.SignalWorkflow(ctx, id.String(), "", inboxSignal, m)
+	if isNotFound(err) {
+		return errGone
+	}
+	return err
+}
+
+func (c *cluster) open(ctx context.Context, id chargehand.ExecutionID) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, rpcTime)
+	defer cancel()
+	d, err := c.client.DescribeWorkflowExecution(ctx, id.String(), "")
+	if isNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return d.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+}
+
+func isNotFound(err error) bool {
+	var missing *serviceerror.NotFound
+	return errors.As(err, &missing)
+}
+
+// visibilityLag is how late the visibility store may tell of an end.
+const visibilityLag = 30 * time.Second
+
+// closedPage is the number of workflows that are read at a time.
+const closedPage = 500
+
+func (c *cluster) closed(ctx context.Context, sinceMs int64, each func(closedWorkflow) error) (nextMs int64, err error) {
+	// A clock of ours and one of Temporal's may differ: ends are asked for again for a while.
+	nextMs = max(sinceMs, time.Now().Add(-2*visibilityLag).UnixMilli())
+	queues := make([]string, 0, machine.Revision)
+	for revision := 1; revision <= machine.Revision; revision++ {
+		queues = append(queues, "'"+strings.ReplaceAll(workflowQueue(c.queue, revision), "'", "''")+"'")
+	}
+	request := &workflowservice.ListWorkflowExecutionsRequest{
+		Namespace: c.namespace, PageSize: closedPage,
+		Query: fmt.Sprintf(`WorkflowType = '%s' AND TaskQueue IN (%s) AND ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled') AND CloseTime >= '%s'`,
+			workflowType, strings.Join(queues, ", "), time.UnixMilli(sinceMs).UTC().Format(time.RFC3339Nano)),
+	}
+	for {
+		page, err := c.listPage(ctx, request)
+		if err != nil {
+			return 0, err
+		}
+		for _, w := range page.GetExecutions() {
+			var id chargehand.ExecutionID
+			if id.UnmarshalText([]byte(w.GetExecution().GetWorkflowId())) != nil {
+				continue // not one of ours
+			}
+			err := each(closedWorkflow{ID: id, Status: closedStatus(w.GetStatus()), ClosedMs: w.GetCloseTime().AsTime().UnixMilli()})
+			if err != nil {
+				return 0, err
+			}
+		}
+		if len(page.GetNextPageToken()) == 0 {
+			return nextMs, nil
+		}
+		request.NextPageToken = page.GetNextPageToken()
+	}
+}
+
+func (c *cluster) listPage(ctx context.Context, request *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, rpcTime)
+	defer cancel()
+	return c.client.ListWorkflow(ctx, request)
+}
+
+func closedStatus(s enumspb.WorkflowExecutionStatus) string {
+	switch s {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
+		return "terminated"
+	case enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
+		return "timed out"
+	case enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
+		return "canceled"
+	}
+	return "failed"
+}

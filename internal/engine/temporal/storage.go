@@ -1,0 +1,120 @@
+package temporal
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// Payloads keeps payloads that are too large for a history in the blob store: Temporal's
+// history then holds only the digest of a content. The content belongs to the execution and is
+// deleted with it. It implements converter.StorageDriver, which is experimental: the version of the SDK is
+// pinned, and the format below is ours. It is safe for concurrent use.
+type Payloads struct {
+	store *store.Store
+	blobs engine.Blobs
+}
+
+// NewPayloads returns the driver over a store and its blobs.
+func NewPayloads(db *store.Store, blobs engine.Blobs) *Payloads { return &Payloads{db, blobs} }
+
+var _ converter.StorageDriver = (*Payloads)(nil)
+
+// Name implements converter.StorageDriver. It stands in histories: it never changes.
+func (p *Payloads) Name() string { return "chargehand" }
+
+// Type implements converter.StorageDriver.
+func (p *Payloads) Type() string { return "chargehand.blob" }
+
+const claimDigest = "sha256"
+
+// Store implements converter.StorageDriver: content first, then the row that keeps it, and
+// only then does Temporal hear of it. Errors: store.ErrUnavailable.
+func (p *Payloads) Store(ctx converter.StorageDriverStoreContext, payloads []*commonpb.Payload) ([]converter.StorageDriverClaim, error) {
+	execution, err := target(ctx.Target)
+	if err != nil {
+		return nil, err
+	}
+	claims := make([]converter.StorageDriverClaim, len(payloads))
+	digests := make([][]byte, len(payloads))
+	for i, payload := range payloads {
+		data, err := proto.Marshal(payload)
+		if err != nil {
+			return nil, fmt.Errorf("encode payload: %w", err)
+		}
+		err = ctx.GetLimiter().Permit(ctx.Context, payload, func() (err error) {
+			digests[i], err = p.blobs.Put(ctx.Context, data)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("store payload: %w", err)
+		}
+		claims[i] = converter.StorageDriverClaim{ClaimData: map[string]string{claimDigest: hex.EncodeToString(digests[i])}}
+	}
+	err = p.store.Update(ctx.Context, func(tx *store.Tx) error {
+		row, err := tx.FindExecution(execution)
+		if err != nil {
+			return err
+		}
+		for _, digest := range digests {
+			if err := tx.KeepPayload(row.No, digest); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("keep payload: %w", err)
+	}
+	return claims, nil
+}
+
+// target is the execution whose workflow a payload belongs to.
+func target(t converter.StorageDriverTargetInfo) (id chargehand.ExecutionID, err error) {
+	w, ok := t.(converter.StorageDriverWorkflowInfo)
+	if !ok {
+		return id, errors.New("store payload: it does not belong to a workflow")
+	}
+	if err := id.UnmarshalText([]byte(w.WorkflowID)); err != nil {
+		return id, fmt.Errorf("store payload: the workflow %q is none of an execution", w.WorkflowID)
+	}
+	return id, nil
+}
+
+// Retrieve implements converter.StorageDriver. Errors: store.ErrNotFound,
+// store.ErrUnavailable.
+func (p *Payloads) Retrieve(ctx converter.StorageDriverRetrieveContext, claims []converter.StorageDriverClaim) ([]*commonpb.Payload, error) {
+	payloads := make([]*commonpb.Payload, len(claims))
+	for i, claim := range claims {
+		digest, err := hex.DecodeString(claim.ClaimData[claimDigest])
+		if err != nil || len(digest) == 0 {
+			return nil, errors.New("read payload: the history names no content")
+		}
+		payloads[i], err = p.read(ctx.Context, digest)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return payloads, nil
+}
+
+func (p *Payloads) read(ctx context.Context, digest []byte) (*commonpb.Payload, error) {
+	data, err := p.blobs.Get(ctx, digest)
+	if err != nil {
+		return nil, fmt.Errorf("read payload %x: %w", digest, err)
+	}
+	payload := new(commonpb.Payload)
+	if err := proto.Unmarshal(data, payload); err != nil {
+		return nil, fmt.Errorf("read payload %x: %w", digest, err)
+	}
+	return payload, nil
+}
