@@ -7,19 +7,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
 )
 
 // Sentinel errors.
 var (
 	ErrNotFound    = errors.New("content not found")
 	ErrTooLarge    = errors.New("content too large")
-	ErrUnavailable = errors.New("blob store unavailable") // disk full, read-only, I/O error
+	ErrUnavailable = errors.New("blob store unavailable") // disk full, I/O error, S3 does not answer
+	ErrRefused     = errors.New("blob store refuses")     // beside ErrUnavailable: no bucket, no permission
+	ErrDamaged     = errors.New("content does not match its digest")
+	ErrNoAddress   = errors.New("contents have no address of their own") // of a folder
 	ErrBadDigest   = errors.New("not a digest")
 )
 
@@ -59,19 +64,91 @@ func parseKey(key string) (Digest, error) {
 // returns. It waits for a deletion of that content that is under way.
 type Claim func(ctx context.Context, digest Digest, size int64) error
 
-// place is where contents go to: a folder, later a bucket elsewhere.
+// place is where contents go to: a folder, or a bucket elsewhere.
 type place interface {
 	// put moves the finished file of size bytes at path to key, durably, unless content of
 	// that size is there. The file may or may not be left.
 	put(ctx context.Context, path, key string, size int64) error
+	// sweep drops what puts that began before that time left unfinished in the place.
+	sweep(ctx context.Context, before time.Time) error
+	// check tries what a store needs to be allowed.
+	check(ctx context.Context) error
+	// address gives a content an address at which anybody may read it. Errors: ErrNoAddress.
+	address(ctx context.Context, key string, d Download) (string, error)
+	String() string
+}
+
+// Config is what all kinds of place need.
+type Config struct {
+	// Folder holds all contents; it is made if it is missing. Two folders stand in it:
+	// content, and incoming for what is still being written. Of a bucket it holds incoming only.
+	Folder string
+	// Claim is called by Put; nil: by nobody, for tools that never delete.
+	Claim Claim
+	Log   *slog.Logger // nil: nothing is logged
 }
 
 // Store is a set of contents.
 type Store struct {
 	bucket   *blob.Bucket
 	place    place
+	prefixes []string // of keys, in order; together they cover every key
 	incoming string
+	durable  bool // what is in incoming has to survive a power cut before it is put
 	claim    Claim
+	log      *slog.Logger
+
+	swept atomic.Int64 // Unix time of the last sweep of place
+}
+
+func (c Config) store(b *blob.Bucket, p place, incoming string) *Store {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Store{bucket: b, place: p, incoming: incoming, claim: c.Claim, log: c.Log}
+}
+
+// Open opens a store. Of a Location without folder and bucket, c.Folder holds the contents.
+// Nothing is asked of a bucket yet: see Check. Errors: ErrUnavailable, and ErrRefused where no
+// repetition helps.
+func Open(ctx context.Context, l Location, c Config) (*Store, error) {
+	if l.Bucket != "" {
+		return openBucket(ctx, l, c)
+	}
+	if l.Folder != "" {
+		c.Folder = l.Folder
+	}
+	return OpenFolder(c)
+}
+
+// String names the place in messages.
+func (s *Store) String() string { return s.place.String() }
+
+// Check writes, reads, lists and deletes something that is no content. Errors:
+// ErrUnavailable, and ErrRefused where no repetition helps.
+func (s *Store) Check(ctx context.Context) error {
+	if err := s.place.check(ctx); err != nil {
+		return fmt.Errorf("%s: %w", s.place, err)
+	}
+	return nil
+}
+
+// Download says how a content is to be served by its place.
+type Download struct {
+	Disposition string // Content-Disposition
+	ContentType string
+	Life        time.Duration // from now on, at least a second
+}
+
+// Address is an address at which anybody may read a content for a while, without asking us.
+// Whether there is such a content is not looked at. Errors: ErrNoAddress, ErrUnavailable.
+func (s *Store) Address(ctx context.Context, digest Digest, d Download) (string, error) {
+	d.Life = max(d.Life, time.Second)
+	address, err := s.place.address(ctx, digest.key(), d)
+	if err != nil {
+		return "", fmt.Errorf("sign the address of content: %w", err)
+	}
+	return address, nil
 }
 
 // Put stores what it reads, at most limit bytes (ErrTooLarge), and returns its digest and
@@ -115,8 +192,10 @@ func (s *Store) receive(ctx context.Context, content io.Reader, limit int64) (pa
 	case err != nil:
 		return f.Name(), d, 0, unavailable(err)
 	}
-	if err := f.Sync(); err != nil {
-		return f.Name(), d, 0, unavailable(err)
+	if s.durable {
+		if err := f.Sync(); err != nil {
+			return f.Name(), d, 0, unavailable(err)
+		}
 	}
 	hash.Sum(d[:0])
 	return f.Name(), d, size, nil
@@ -150,23 +229,34 @@ func (r *reader) Read(p []byte) (int, error) {
 }
 
 // Open reads length bytes of a content from offset; length -1: to the end. A range beyond
-// the end gives what there is. Errors: ErrNotFound, ErrUnavailable.
+// the end gives what there is. Reading the whole content ends with ErrDamaged, before its last
+// byte, if it does not match its digest; of a part nobody can tell. Errors: ErrNotFound,
+// ErrUnavailable, ErrDamaged; the reader's: ErrUnavailable, ErrDamaged, that of ctx.
 func (s *Store) Open(ctx context.Context, digest Digest, offset, length int64) (io.ReadCloser, error) {
 	if offset < 0 || length < -1 {
 		return nil, fmt.Errorf("open content: offset %d and length %d make no range", offset, length)
 	}
 	r, err := s.bucket.NewRangeReader(ctx, digest.key(), offset, length, nil)
-	if err != nil {
-		return nil, fmt.Errorf("open content: %w", mapError(err))
+	if isBeyondEnd(err) {
+		if size, sizeErr := s.Size(ctx, digest); sizeErr == nil && offset >= size {
+			return io.NopCloser(strings.NewReader("")), nil
+		}
 	}
-	return r, nil
+	if err != nil {
+		return nil, fmt.Errorf("open content: %w", mapError(ctx, err))
+	}
+	content, err := s.read(ctx, digest, r, offset, length)
+	if err != nil {
+		return nil, fmt.Errorf("open content: %w", err)
+	}
+	return content, nil
 }
 
 // Size is the number of bytes of a content. Errors: ErrNotFound, ErrUnavailable.
 func (s *Store) Size(ctx context.Context, digest Digest) (int64, error) {
 	a, err := s.bucket.Attributes(ctx, digest.key())
 	if err != nil {
-		return 0, fmt.Errorf("read size of content: %w", mapError(err))
+		return 0, fmt.Errorf("read size of content: %w", mapError(ctx, err))
 	}
 	return a.Size, nil
 }
@@ -174,7 +264,7 @@ func (s *Store) Size(ctx context.Context, digest Digest) (int64, error) {
 // Delete deletes a content; one that is not there is no error. Readers that have it open
 // may read on. Errors: ErrUnavailable.
 func (s *Store) Delete(ctx context.Context, digest Digest) error {
-	err := mapError(s.bucket.Delete(ctx, digest.key()))
+	err := mapError(ctx, s.bucket.Delete(ctx, digest.key()))
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("delete content: %w", err)
 	}
@@ -191,9 +281,7 @@ type Content struct {
 // List calls each for every content, in order of digests. Contents that come or go
 // meanwhile may be missed. Names that are no digests are passed over.
 func (s *Store) List(ctx context.Context, each func(Content) error) error {
-	const digits = "0123456789abcdef"
-	for i := range 256 { // a page of a folder costs a walk: keep the walks small
-		prefix := string([]byte{digits[i>>4], digits[i&15], '/'})
+	for _, prefix := range s.prefixes {
 		entries := s.bucket.List(&blob.ListOptions{Prefix: prefix})
 		for {
 			entry, err := entries.Next(ctx)
@@ -201,7 +289,7 @@ func (s *Store) List(ctx context.Context, each func(Content) error) error {
 				break
 			}
 			if err != nil {
-				return fmt.Errorf("list contents: %w", mapError(err))
+				return fmt.Errorf("list contents: %w", mapError(ctx, err))
 			}
 			d, err := parseKey(entry.Key)
 			if err != nil {
@@ -215,8 +303,12 @@ func (s *Store) List(ctx context.Context, each func(Content) error) error {
 	return nil
 }
 
-// DropUnfinished deletes what Puts that ended before that time left behind in a crash.
-func (s *Store) DropUnfinished(before time.Time) error {
+// sweepEvery is how often the place is asked for unfinished uploads.
+const sweepEvery = time.Hour
+
+// DropUnfinished deletes what Puts that began before that time left behind in a crash. It may
+// be called often: another place than a folder is asked once an hour.
+func (s *Store) DropUnfinished(ctx context.Context, before time.Time) error {
 	entries, err := os.ReadDir(s.incoming)
 	if err != nil {
 		return unavailable(err)
@@ -230,23 +322,12 @@ func (s *Store) DropUnfinished(before time.Time) error {
 			return unavailable(err)
 		}
 	}
-	return nil
+	now, last := time.Now().Unix(), s.swept.Load()
+	if now-last < int64(sweepEvery/time.Second) || !s.swept.CompareAndSwap(last, now) {
+		return nil
+	}
+	return s.place.sweep(ctx, before)
 }
 
 // Close gives up the bucket. Readers that are open may fail from then on.
 func (s *Store) Close() error { return s.bucket.Close() }
-
-func mapError(err error) error {
-	if err == nil {
-		return nil
-	}
-	switch gcerrors.Code(err) {
-	case gcerrors.NotFound:
-		return fmt.Errorf("%w: %v", ErrNotFound, err)
-	case gcerrors.Canceled, gcerrors.DeadlineExceeded:
-		return err
-	}
-	return unavailable(err)
-}
-
-func unavailable(err error) error { return fmt.Errorf("%w: %v", ErrUnavailable, err) }

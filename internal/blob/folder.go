@@ -7,26 +7,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"gocloud.dev/blob/fileblob"
 )
 
-// Config says where contents are.
-type Config struct {
-	// Folder holds all contents; it is made if it is missing. Two folders stand in it:
-	// content, and incoming for what is still being written.
-	Folder string
-	// Claim is called by Put; nil: by nobody, for tools that never delete.
-	Claim Claim
-}
-
 // OpenFolder opens a store in a folder. Errors: ErrUnavailable.
 func OpenFolder(c Config) (*Store, error) {
-	content, incoming := filepath.Join(c.Folder, "content"), filepath.Join(c.Folder, "incoming")
-	for _, dir := range []string{content, incoming} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("open blob store: %w", unavailable(err))
-		}
+	incoming, err := makeIncoming(c.Folder)
+	if err != nil {
+		return nil, err
+	}
+	content := filepath.Join(c.Folder, "content")
+	if err := os.MkdirAll(content, 0o700); err != nil {
+		return nil, fmt.Errorf("open blob store: %w", unavailable(err))
 	}
 	bucket, err := fileblob.OpenBucket(content, &fileblob.Options{
 		NoTempDir: true, Metadata: fileblob.MetadataDontWrite, DirFileMode: 0o700,
@@ -34,7 +28,22 @@ func OpenFolder(c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open blob store: %w", unavailable(err))
 	}
-	return &Store{bucket: bucket, place: folder{content}, incoming: incoming, claim: c.Claim}, nil
+	s := c.store(bucket, folder{content}, incoming)
+	s.durable = true
+	const digits = "0123456789abcdef"
+	for i := range 256 { // a page of a folder costs a walk: keep the walks small
+		s.prefixes = append(s.prefixes, string([]byte{digits[i>>4], digits[i&15], '/'}))
+	}
+	return s, nil
+}
+
+// makeIncoming makes the folder of what is still being written.
+func makeIncoming(parent string) (string, error) {
+	incoming := filepath.Join(parent, "incoming")
+	if err := os.MkdirAll(incoming, 0o700); err != nil {
+		return "", fmt.Errorf("open blob store: %w", unavailable(err))
+	}
+	return incoming, nil
 }
 
 // folder puts contents into a folder on the same disk as incoming: by a rename, which a
@@ -71,3 +80,22 @@ func syncFolder(path string) error {
 	}
 	return nil
 }
+
+// String names the folder in messages.
+func (f folder) String() string { return "folder " + filepath.Dir(f.root) }
+
+// sweep has nothing to do: what is unfinished never leaves incoming.
+func (folder) sweep(context.Context, time.Time) error { return nil }
+
+func (f folder) check(context.Context) error {
+	probe, err := os.CreateTemp(f.root, "check-*")
+	if err != nil {
+		return unavailable(err)
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+func (folder) address(context.Context, string, Download) (string, error) { return "", ErrNoAddress }

@@ -111,7 +111,7 @@ func TestDropUnfinished(t *testing.T) {
 	if err := os.Chtimes(old, hourAgo, hourAgo); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DropUnfinished(time.Now().Add(-time.Minute)); err != nil {
+	if err := s.DropUnfinished(t.Context(), time.Now().Add(-time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(old); !errors.Is(err, fs.ErrNotExist) {

@@ -141,8 +141,8 @@ func (s *Service) sweepSteps() []sweepStep {
 		n, err := tx.CondemnBlobs(now.Add(-looseLife).UnixMilli(), sweepRows)
 		return int(n), err
 	})
-	return append(steps, s.deleteContent, func(context.Context) (int, error) {
-		return 0, blobError(s.blobs.DropUnfinished(now.Add(-unfinishedLife)))
+	return append(steps, s.deleteContent, func(ctx context.Context) (int, error) {
+		return 0, blobError(s.blobs.DropUnfinished(ctx, now.Add(-unfinishedLife)))
 	})
 }
 

@@ -160,7 +160,7 @@ func failingSource(t *testing.T, open Opener) {
 	if left := entries(t, s); len(left) != 0 {
 		t.Errorf("%d contents are left", len(left))
 	}
-	if err := s.DropUnfinished(time.Now().Add(time.Hour)); err != nil {
+	if err := s.DropUnfinished(t.Context(), time.Now().Add(time.Hour)); err != nil {
 		t.Error(err)
 	}
 }
