@@ -101,13 +101,14 @@ func freePort(ip string) (int, error) {
 }
 
 // dynamicSettings are the server's own defaults but for three things: what is new (a
-// namespace, a search attribute) is known at once; a test may make many namespaces; no rate
-// is limited, since one server serves all tests.
+// namespace, a search attribute) is known at once; a namespace may keep what has ended for
+// seconds only; no rate is limited, since one server serves all tests.
 func dynamicSettings(changes []string) (dynamicconfig.StaticClient, error) {
 	settings := dynamicconfig.StaticClient{
 		dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key():                            true,
 		dynamicconfig.NamespaceCacheRefreshInterval.Key():                                      refresh,
 		dynamicconfig.ClusterMetadataRefreshInterval.Key():                                     refresh,
+		dynamicconfig.NamespaceMinRetentionLocal.Key():                                         time.Second,
 		dynamicconfig.FrontendRPS.Key():                                                        noLimitRPS,
 		dynamicconfig.FrontendMaxNamespaceRPSPerInstance.Key():                                 noLimitRPS,
 		dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key():                       noLimitRPS,

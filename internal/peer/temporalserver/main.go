@@ -52,7 +52,7 @@ func parse() options {
 	flag.StringVar(&o.address, "address", "127.0.0.1:7233", "loopback `host:port` where clients connect")
 	flag.StringVar(&o.database, "database", "", "file:`path`, or postgres://user@host:port/name; made when missing (also name_visibility)")
 	flag.Var(&o.namespaces, "namespace", "`name` of a namespace, made when missing; may be repeated")
-	flag.DurationVar(&o.retention, "retention", 24*time.Hour, "how long a namespace made here keeps what has ended (at least 1h)")
+	flag.DurationVar(&o.retention, "retention", 24*time.Hour, "how long a namespace made here keeps what has ended (at least 1s)")
 	flag.Var(&o.settings, "set", "dynamic configuration as `key=value`, value in JSON or plain text; may be repeated")
 	flag.IntVar(&o.shards, "shards", 4, "history shards; fixed when the database is made")
 	flag.StringVar(&o.metrics, "metrics", "", "loopback `host:port` for Prometheus; empty: no metrics")

@@ -1,0 +1,182 @@
+package peer
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// namespaceRetention is how long a namespace of a test keeps what has ended.
+const namespaceRetention = 24 * time.Hour
+
+// TemporalOptions say how a server is started. The zero value is a server on a database
+// file that ends with its test.
+type TemporalOptions struct {
+	// Database is the URL of a PostgreSQL server with a database that need not exist yet
+	// (Postgres.URL); another with _visibility after its name is made beside it. It stays
+	// when the server ends. Empty: a file in a temporary folder.
+	Database string
+	// Settings are dynamic configuration of the server, as key=value:
+	// "limit.historyCount.suggestContinueAsNew=50" has it suggest that after 50 events,
+	// "limit.numPendingActivities.error=100" bounds what pends in a run.
+	Settings []string
+	// Metrics has the server tell its metrics to Prometheus (MetricsURL).
+	Metrics bool
+	// Keep leaves the end to the caller (Stop), who shares one server between the tests of a
+	// package: TestMain stops it.
+	Keep bool
+}
+
+// Temporal is a Temporal server with data of its own. Methods that fail end the test that
+// started it. Address, Client and NewNamespace may be called by tests side by side.
+type Temporal struct {
+	process    *process
+	port       int
+	metrics    string
+	folder     string // of the database file; empty on PostgreSQL
+	namespaces atomic.Int64
+}
+
+// StartTemporal starts a server, which takes a few tenths of a second.
+func StartTemporal(tb testing.TB, options ...TemporalOptions) *Temporal {
+	tb.Helper()
+	var o TemporalOptions
+	if len(options) > 0 {
+		o = options[0]
+	}
+	path := program(tb, "temporal-server")
+	s := &Temporal{port: freePort(tb)}
+	if o.Database == "" {
+		folder, err := os.MkdirTemp("", "chargehand-temporal-")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		s.folder, o.Database = folder, "file:"+filepath.Join(folder, "temporal.db")
+	}
+	args := []string{"--address", s.Address(), "--database", o.Database}
+	for _, setting := range o.Settings {
+		args = append(args, "--set", setting)
+	}
+	if o.Metrics {
+		s.metrics = fmt.Sprint("127.0.0.1:", freePort(tb))
+		args = append(args, "--metrics", s.metrics)
+	}
+	s.process = &process{tb: tb, ready: s.answers, command: func() *exec.Cmd { return exec.Command(path, args...) }}
+	if !o.Keep {
+		tb.Cleanup(s.Stop)
+	}
+	s.process.start()
+	return s
+}
+
+// Address is where clients connect: host:port, the same after Restart.
+func (s *Temporal) Address() string { return fmt.Sprint("127.0.0.1:", s.port) }
+
+// MetricsURL is where the server tells its metrics; empty without TemporalOptions.Metrics.
+func (s *Temporal) MetricsURL() string {
+	if s.metrics == "" {
+		return ""
+	}
+	return "http://" + s.metrics + "/metrics"
+}
+
+// answers reports whether the server takes work: all its services, not only the one that
+// listens, are asked for an answer that is in the database.
+func (s *Temporal) answers() error {
+	if err := answersTCP(s.port); err != nil {
+		return err // the SDK would wait between its attempts
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	c, err := client.NewLazyClient(clientOptions(s.Address(), "temporal-system"))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
+		return err
+	}
+	_, err = c.DescribeTaskQueue(ctx, "ready", 1)
+	return err
+}
+
+func clientOptions(address, namespace string) client.Options {
+	return client.Options{
+		HostPort: address, Namespace: namespace,
+		Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+	}
+}
+
+// Client connects to a namespace. It ends with the test.
+func (s *Temporal) Client(tb testing.TB, namespace string) client.Client {
+	tb.Helper()
+	c, err := client.DialContext(tb.Context(), clientOptions(s.Address(), namespace))
+	if err != nil {
+		tb.Fatalf("connect to Temporal: %v", err)
+	}
+	tb.Cleanup(c.Close)
+	return c
+}
+
+// NewNamespace makes a namespace that nobody else has, which can be used at once, and
+// returns its name. It keeps what has ended for a day.
+func (s *Temporal) NewNamespace(tb testing.TB) string {
+	tb.Helper()
+	c, err := client.NewNamespaceClient(clientOptions(s.Address(), ""))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer c.Close()
+	name := fmt.Sprintf("test-%d-%s", s.namespaces.Add(1), strings.ToLower(rand.Text()[:8]))
+	err = c.Register(tb.Context(), &workflowservice.RegisterNamespaceRequest{
+		Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(namespaceRetention),
+	})
+	if err != nil {
+		tb.Fatalf("make a namespace: %v", err)
+	}
+	return name
+}
+
+// Kill ends the server at once, as kill -9 does. What it has acknowledged stays.
+func (s *Temporal) Kill() { s.process.signal(syscall.SIGKILL) }
+
+// Restart brings the server back at the same address with the same data, after Kill or from
+// whatever it did.
+func (s *Temporal) Restart() {
+	s.Kill()
+	s.process.start()
+}
+
+// Pause stops and continues the server, as SIGSTOP and SIGCONT do.
+func (s *Temporal) Pause(paused bool) { s.process.pause(paused) }
+
+// Stop ends the server, with its data unless that is in PostgreSQL.
+func (s *Temporal) Stop() {
+	s.Kill() // to end in good order takes seconds, and keeps no more
+	if s.folder != "" {
+		if err := os.RemoveAll(s.folder); err != nil && !errors.Is(err, os.ErrNotExist) {
+			s.process.tb.Errorf("remove the data of Temporal: %v", err)
+		}
+	}
+}
+
+// Log is what the server has said: warnings and errors.
+func (s *Temporal) Log() string { return s.process.text() }
+
+// PID is the process id of the running server, for measurements.
+func (s *Temporal) PID() int { return s.process.cmd.Process.Pid }
