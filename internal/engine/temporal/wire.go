@@ -47,7 +47,8 @@ type continued struct {
 	Asked   bool            `json:"asked"` // settle Settled asks for a slot that has not been granted
 	Phase   string          `json:"phase"` // as the row says
 	Chunks  int64           `json:"chunks"`
-	Seen    []int64         `json:"seen,omitempty"` // inbox numbers, the newest last
+	Sizes   []int           `json:"sizes,omitempty"` // entries of the newest chunks, the newest last
+	Seen    []int64         `json:"seen,omitempty"`  // inbox numbers, the newest last
 }
 
 // message is an inbox row on its way to a workflow, as a signal.
@@ -102,6 +103,7 @@ type settled struct {
 type chunk struct {
 	No     int64  `json:"no"`
 	Number int64  `json:"number"` // from 1; a repeated attempt writes the same chunk again
+	Keep   int    `json:"keep"`   // older chunks than so many are dropped
 	Data   []byte `json:"data"`
 }
 
@@ -116,4 +118,17 @@ type ending struct {
 	Files      []machine.File  `json:"files,omitempty"`
 	Timeline   []byte          `json:"timeline,omitempty"` // the last chunk
 	Chunks     int64           `json:"chunks"`             // stored before it
+}
+
+// finished is the answer. Conflict: the row had ended otherwise, and stays as it is.
+type finished struct {
+	Conflict bool `json:"conflict,omitempty"`
+}
+
+// publishing is the argument of the activity publish: CloudEvents, in order.
+type publishing struct {
+	No          int64                  `json:"no"`
+	Environment chargehand.Environment `json:"environment"`
+	Execution   chargehand.ExecutionID `json:"execution"`
+	Events      []json.RawMessage      `json:"events"`
 }

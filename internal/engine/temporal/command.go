@@ -1,0 +1,111 @@
+package temporal
+
+import (
+	"slices"
+	"time"
+
+	sdk "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+const (
+	// heartbeatTimeout is how long an activity may be silent before it counts as lost.
+	heartbeatTimeout = 15 * time.Second
+	// maxCall bounds an attempt that keeps its heartbeat. The activities have limits of
+	// their own, far below.
+	maxCall = 24 * time.Hour
+)
+
+// startCalls starts held activities, in order, as far as slot, places and the size of a
+// worker's response allow.
+func (r *run) startCalls() {
+	started := 0
+	for started < len(r.held) && r.slots.held && !r.drain.on && len(r.calls) < r.pace.pending {
+		if !r.startCall(&r.held[started]) {
+			r.pause()
+			break
+		}
+		started++
+	}
+	r.held = slices.Delete(r.held, 0, started)
+}
+
+// startCall reports false if this workflow task cannot carry any more arguments.
+func (r *run) startCall(c *machine.Command) bool {
+	a := r.argument
+	in := call{
+		Account: a.Account, Environment: a.Environment, Execution: a.Execution, No: a.No,
+		Kind: c.Activity, Args: expr.Marshal(c.Args), Input: expr.Marshal(c.Input),
+		Reference: c.Reference, Key: c.Key,
+	}
+	if c.Metadata != nil {
+		in.Metadata = expr.Marshal(c.Metadata)
+	}
+	size := len(in.Args) + len(in.Input) + len(in.Metadata)
+	if r.taskBytes > 0 && r.taskBytes+size > r.pace.taskBytes {
+		return false
+	}
+	r.taskBytes += size
+	ctx, cancel := workflow.WithCancel(r.ctx)
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:           activityQueue(a.Queue, c.Activity),
+		StartToCloseTimeout: maxCall,
+		HeartbeatTimeout:    heartbeatTimeout,
+		// The machine decides on another attempt (T91).
+		RetryPolicy: &sdk.RetryPolicy{MaximumAttempts: 1},
+	})
+	r.calls = append(r.calls, &flight{
+		id: c.ID, future: workflow.ExecuteActivity(ctx, performType, in), cancel: cancel,
+	})
+	return true
+}
+
+// stopCall withdraws an activity that is held or runs.
+func (r *run) stopCall(id machine.CommandID) {
+	r.held = slices.DeleteFunc(r.held, func(c machine.Command) bool { return c.ID == id })
+	r.calls = stop(r.calls, id)
+}
+
+// startTimer starts a timer for the rest of the time until it is due. One that is due
+// already takes its turn with the next workflow task: a loop of such must not hog this one.
+func (r *run) startTimer(c *machine.Command) {
+	rest := time.Duration(max(c.DueMs-workflow.Now(r.ctx).UnixMilli(), 1)) * time.Millisecond
+	ctx, cancel := workflow.WithCancel(r.ctx)
+	r.timers = append(r.timers, &flight{id: c.ID, dueMs: c.DueMs, future: workflow.NewTimer(ctx, rest), cancel: cancel})
+}
+
+func (r *run) stopTimer(id machine.CommandID) { r.timers = stop(r.timers, id) }
+
+// stop cancels a flight and forgets it: what comes of it is nobody's business.
+func stop(flights []*flight, id machine.CommandID) []*flight {
+	return slices.DeleteFunc(flights, func(f *flight) bool {
+		if f.id != id {
+			return false
+		}
+		f.cancel()
+		return true
+	})
+}
+
+// write runs an activity that writes to the database, however often it takes.
+func (r *run) write(name string, in any) workflow.Future {
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(r.ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: 30 * time.Second,
+		RetryPolicy: &sdk.RetryPolicy{
+			InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second,
+		},
+	}), name, in)
+}
+
+// activityQueue is the task queue of a kind of activity. Histories depend on it, so it is no
+// setting.
+func activityQueue(prefix, kind string) string {
+	switch kind {
+	case "shell", "script", "container":
+		return processQueue(prefix)
+	}
+	return callQueue(prefix)
+}

@@ -1,0 +1,105 @@
+package temporal
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+const (
+	// timelineEntries is the number of entries that readers are shown; older chunks go.
+	timelineEntries = 10_000
+	// maxChunks bounds the chunks of an execution.
+	maxChunks = 500
+)
+
+// drain is the way to the next run (DESIGN.md "Continue as new").
+type drain struct {
+	on bool // activities are held
+	// A command that is held must not wait for an activity of another branch for ever: after
+	// a while the run goes on, as long as its history has room.
+	timer      workflow.Future
+	fromEvents int // drains again from here
+	fromBytes  int
+
+	chunking workflow.Future // nil, or the timeline is on its way to the database
+	chunked  bool
+	chunks   int64 // stored
+	sizes    []int // entries of the newest chunks, the newest last
+}
+
+// steer decides whether the run goes on, or makes ready to continue as new.
+func (r *run) steer() {
+	d, info := &r.drain, workflow.GetInfo(r.ctx)
+	events, bytes := info.GetCurrentHistoryLength(), info.GetCurrentHistorySize()
+	if !d.on {
+		suggested := info.GetContinueAsNewSuggested() || r.pace.events > 0 && events >= r.pace.events
+		d.on = suggested && (events >= d.fromEvents || bytes >= d.fromBytes)
+		return
+	}
+	if d.timer != nil && d.timer.IsReady() {
+		d.timer = nil
+		if len(r.calls) > 0 && r.isHeldBack() && events < r.pace.maxEvents && bytes < r.pace.maxBytes {
+			d.on, r.slices = false, 0
+			d.fromEvents, d.fromBytes = events+r.pace.moreEvents, bytes+r.pace.moreBytes
+			return
+		}
+	}
+	if d.timer == nil && len(r.calls) > 0 && r.isHeldBack() && events < r.pace.maxEvents && bytes < r.pace.maxBytes {
+		d.timer = workflow.NewTimer(r.ctx, r.pace.patience)
+	}
+}
+
+// isHeldBack reports whether something would start if the run did not drain.
+func (r *run) isHeldBack() bool { return r.slots.held && (len(r.held) > 0 || r.yielded) }
+
+// drained reports whether nothing but timers is left on its way.
+func (r *run) drained() bool {
+	return r.drain.on && len(r.calls) == 0 && r.slots.settling == nil && r.bus.idle() &&
+		(r.drain.chunking == nil || r.drain.chunking.IsReady())
+}
+
+// continueAsNew stores the timeline, then ends this run in favour of the next one. It
+// returns nil if it has to be called again.
+func (r *run) continueAsNew() error {
+	d := &r.drain
+	if !d.chunked {
+		d.chunked = true
+		entries := r.machine.TakeTimeline()
+		if len(entries) > 0 {
+			d.chunking = r.storeChunk(entries)
+			return nil
+		}
+	}
+	d.chunking = nil
+	r.receiveMessages()
+	if r.inbox.Len() > 0 || !r.drained() || r.finish != nil {
+		return nil
+	}
+	next := *r.argument
+	next.Continued = &continued{
+		State: r.machine.Checkpoint(), TimeMs: r.timeMs,
+		Settled: r.slots.number, Slot: r.slots.held, Asked: r.slots.asked, Phase: r.slots.phase,
+		Chunks: d.chunks, Sizes: d.sizes, Seen: r.seen,
+	}
+	return workflow.NewContinueAsNewError(r.ctx, workflowType, next)
+}
+
+// storeChunk writes timeline entries to the database.
+func (r *run) storeChunk(entries []machine.Entry) workflow.Future {
+	d := &r.drain
+	d.chunks++
+	d.sizes = append(d.sizes, len(entries))
+	kept := 0
+	for i := len(d.sizes) - 1; i >= 0; i-- {
+		kept += d.sizes[i]
+		if kept >= timelineEntries || len(d.sizes)-i >= maxChunks {
+			d.sizes = d.sizes[i:]
+			break
+		}
+	}
+	return r.write(chunkType, chunk{
+		No: r.argument.No, Number: d.chunks, Keep: len(d.sizes),
+		Data: machine.EncodeTimeline(nil, entries, r.input),
+	})
+}

@@ -1,0 +1,132 @@
+package temporal
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	sdk "go.temporal.io/sdk/temporal"
+
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// maxSeen bounds the inbox numbers that a workflow remembers. The relay repeats a message
+// within seconds, long before a thousand others have come.
+const maxSeen = 1000
+
+// receive takes in everything that has happened: messages, then what was done, then timers.
+// The machine ignores what it has withdrawn.
+func (r *run) receive() {
+	r.receiveMessages()
+	r.receiveCancel()
+	if f := r.pausing; f != nil && f.IsReady() {
+		r.pausing = nil
+	}
+	r.receiveSettled()
+	r.receivePublished()
+	r.receiveOutcomes()
+	r.receiveTimers()
+}
+
+func (r *run) receiveMessages() {
+	for {
+		var m message
+		if !r.inbox.ReceiveAsync(&m) {
+			return
+		}
+		if slices.Contains(r.seen, m.No) {
+			continue
+		}
+		r.seen = append(r.seen, m.No)
+		if extra := len(r.seen) - maxSeen; extra > 0 {
+			r.seen = slices.Delete(r.seen, 0, extra)
+		}
+		switch m.Kind {
+		case kindCancel:
+			r.isFinal = true
+			r.apply(machine.Event{Kind: machine.CancelRequested, Detail: m.Reason})
+		case kindGrant:
+			r.granted(m.Settle)
+		}
+	}
+}
+
+// receiveCancel takes in that somebody cancelled the workflow in Temporal itself.
+func (r *run) receiveCancel() {
+	if r.canceled.Err() != nil && !r.told {
+		r.told = true
+		r.apply(machine.Event{Kind: machine.CancelRequested, Detail: "The workflow was cancelled in Temporal."})
+	}
+}
+
+func (r *run) receiveOutcomes() {
+	var ended []*flight
+	r.calls = slices.DeleteFunc(r.calls, func(f *flight) bool {
+		if !f.future.IsReady() {
+			return false
+		}
+		ended = append(ended, f)
+		return true
+	})
+	for _, f := range ended {
+		r.apply(r.outcomeOf(f))
+		f.cancel() // lets go of its context
+	}
+}
+
+// outcomeOf is the event that an attempt makes. A fault is an outcome; an error says that
+// the attempt was lost.
+func (r *run) outcomeOf(f *flight) machine.Event {
+	ev := machine.Event{Kind: machine.ActivityEnded, Command: f.id}
+	var o outcome
+	err := f.future.Get(r.ctx, &o)
+	switch {
+	case err == nil:
+		ev.Fault, ev.Files = o.Fault, o.Files
+		if len(o.Output) > 0 {
+			ev.Output, err = expr.Parse(o.Output, expr.Limits{Depth: expr.MaxDepth})
+		}
+	case isInterruption(err):
+		return machine.Event{Kind: machine.Interrupted, Command: f.id}
+	}
+	if err != nil {
+		ev.Output, ev.Files = nil, nil
+		ev.Fault = engine.SystemFault(engine.CodeInternal, "The outcome of the task cannot be read: "+err.Error())
+	}
+	return ev
+}
+
+// isInterruption reports whether an attempt was lost with its worker, or cut off.
+func isInterruption(err error) bool {
+	var timeout *sdk.TimeoutError
+	var canceled *sdk.CanceledError
+	var application *sdk.ApplicationError
+	switch {
+	case errors.As(err, &timeout), errors.As(err, &canceled):
+		return true
+	case errors.As(err, &application):
+		return application.Type() == codeInterrupted
+	}
+	return false
+}
+
+func (r *run) receiveTimers() {
+	var fired []*flight
+	r.timers = slices.DeleteFunc(r.timers, func(f *flight) bool {
+		if !f.future.IsReady() {
+			return false
+		}
+		fired = append(fired, f)
+		return true
+	})
+	slices.SortFunc(fired, func(a, b *flight) int {
+		return cmp.Or(cmp.Compare(a.dueMs, b.dueMs), cmp.Compare(a.id, b.id))
+	})
+	for _, f := range fired {
+		// Temporal's clocks need not agree; a timer that has fired is due.
+		r.apply(machine.Event{Kind: machine.TimerFired, TimeMs: f.dueMs, Command: f.id})
+		f.cancel()
+	}
+}

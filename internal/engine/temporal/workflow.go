@@ -1,0 +1,265 @@
+package temporal
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// workflows is what the workflow function has beside its argument.
+type workflows struct {
+	plans *plans
+	pace  pace
+}
+
+// pace bounds what a run, or one workflow task of it, takes on. Histories depend on these
+// numbers: a change needs workflow.GetVersion. Only tests have others than thePace.
+type pace struct {
+	pending    int           // activities that run at once
+	taskBytes  int           // arguments scheduled in one workflow task
+	taskSlices int           // slices of the machine in one workflow task
+	runSlices  int           // slices until the run continues as new
+	events     int           // length of the history from which the run continues as new even if Temporal does not suggest it; 0: never
+	pause      time.Duration // between two workflow tasks that compute
+	patience   time.Duration // how long held commands wait for activities that run, before they go on in the same run
+	moreEvents int           // by which the history may grow after that
+	moreBytes  int
+	maxEvents  int // of the history, from which on nothing but the end of what runs is awaited
+	maxBytes   int
+}
+
+func thePace() pace {
+	return pace{
+		pending: 500, taskBytes: 1 << 20, taskSlices: 4, runSlices: 40,
+		pause: time.Millisecond, patience: 10 * time.Second,
+		moreEvents: 4096, moreBytes: 4 << 20,
+		maxEvents: 40_000, maxBytes: 40 << 20,
+	}
+}
+
+// run is one run of an execution's workflow: from the start, or from a continue-as-new, to
+// the next one or to the end. It belongs to one coroutine, but for queries, which come
+// while that is blocked.
+type run struct {
+	ctx      workflow.Context // nothing cancels it
+	canceled workflow.Context // Temporal cancels it
+	pace     pace
+	argument *argument
+	input    expr.Value // raw
+	machine  *machine.Machine
+	timeMs   int64 // of the last event
+
+	inbox workflow.ReceiveChannel
+	seen  []int64 // inbox numbers, the newest last
+	told  bool    // of its cancellation in Temporal
+
+	held   []machine.Command // activities that wait for a slot, a place, or the next run
+	calls  []*flight         // activities that run, in the order of their starts
+	timers []*flight
+
+	yielded    bool // the machine waits for Continued
+	slices     int  // in this run
+	taskSlices int  // in this workflow task
+	taskBytes  int
+	pausing    workflow.Future // nil, or a new workflow task is on its way
+
+	slots   slots
+	bus     bus
+	drain   drain
+	finish  *machine.Command
+	isFinal bool // the row has ended already
+	failure error
+}
+
+// flight is a command that Temporal carries out.
+type flight struct {
+	id     machine.CommandID
+	dueMs  int64 // timers
+	future workflow.Future
+	cancel workflow.CancelFunc
+}
+
+// execute is the workflow function. It fails only by a panic, which is a mistake of ours.
+func (w *workflows) execute(ctx workflow.Context, a argument) error {
+	free, _ := workflow.NewDisconnectedContext(ctx)
+	r := &run{
+		ctx: free, canceled: ctx, pace: w.pace, argument: &a,
+		inbox: workflow.GetSignalChannel(ctx, inboxSignal),
+	}
+	if fault := r.revive(w.plans); fault != nil {
+		return r.breakOff(fault)
+	}
+	if err := workflow.SetQueryHandler(ctx, timelineQuery, r.timeline); err != nil {
+		return fmt.Errorf("answer queries: %w", err)
+	}
+	return r.loop()
+}
+
+// revive makes the machine: a new one, or that of the run before.
+func (r *run) revive(plans *plans) *machine.Fault {
+	a := r.argument
+	if a.Revision != machine.Revision {
+		return engine.RevisionFault(a.Revision)
+	}
+	p, err := plans.plan(a.Digest, a.Definition)
+	if err != nil {
+		return engine.SystemFault(engine.CodeInternal, "The definition cannot be read any more: "+err.Error())
+	}
+	r.input = map[string]any{} // T16
+	if len(a.Input) > 0 {
+		if r.input, err = expr.Parse(a.Input, expr.Limits{Depth: expr.MaxDepth}); err != nil {
+			return engine.SystemFault(engine.CodeInternal, "The input cannot be read: "+err.Error())
+		}
+	}
+	identity := machine.Identity{Execution: a.Execution, RuntimeVersion: a.Runtime, RuntimeMetadata: map[string]any{}}
+	if a.Continued == nil {
+		r.machine = machine.New(p, identity)
+		r.timeMs = a.StartedMs
+		r.slots = slots{held: true, phase: chargehand.Running.String()}
+		r.take(r.machine.Apply(machine.Event{
+			Kind: machine.Started, TimeMs: a.StartedMs, Output: r.input, Detail: a.Runtime,
+		}))
+		return nil
+	}
+	c := a.Continued
+	if r.machine, err = machine.Restore(p, identity, c.State); err != nil {
+		return engine.SystemFault(engine.CodeInternal, "The state cannot be read: "+err.Error())
+	}
+	r.timeMs, r.seen = c.TimeMs, c.Seen
+	r.slots = slots{held: c.Slot, asked: c.Asked, number: c.Settled, phase: c.Phase}
+	r.drain.chunks, r.drain.sizes = c.Chunks, c.Sizes
+	r.yielded = r.machine.Load().Yielded
+	r.take(r.machine.InFlight())
+	a.Continued = nil // it may be large
+	return nil
+}
+
+// loop takes in what has happened, lets the machine decide, and carries out what it may,
+// until the execution has ended or continues as new.
+func (r *run) loop() error {
+	for {
+		r.receive()
+		if r.failure != nil {
+			return r.failure
+		}
+		r.steer()
+		r.compute()
+		if r.finish != nil {
+			return r.end()
+		}
+		r.settle()
+		r.startCalls()
+		r.publish()
+		if r.drained() {
+			if next := r.continueAsNew(); next != nil {
+				return next
+			}
+			continue
+		}
+		r.await()
+	}
+}
+
+// await blocks until something has happened. Every event of the history runs the condition
+// once, so it only looks.
+func (r *run) await() {
+	blocked := false
+	_ = workflow.Await(r.ctx, func() bool { // its context is never cancelled
+		if r.somethingHappened() {
+			return true
+		}
+		blocked = true
+		return false
+	})
+	if blocked { // that was another workflow task
+		r.taskSlices, r.taskBytes = 0, 0
+	}
+}
+
+func (r *run) somethingHappened() bool {
+	if r.inbox.Len() > 0 || r.canceled.Err() != nil && !r.told {
+		return true
+	}
+	for _, f := range [...]workflow.Future{r.pausing, r.slots.settling, r.bus.sending, r.drain.timer, r.drain.chunking} {
+		if f != nil && f.IsReady() {
+			return true
+		}
+	}
+	for _, f := range r.calls {
+		if f.future.IsReady() {
+			return true
+		}
+	}
+	for _, f := range r.timers {
+		if f.future.IsReady() {
+			return true
+		}
+	}
+	return false
+}
+
+// apply hands an event to the machine, at the time that Temporal says it is.
+func (r *run) apply(ev machine.Event) {
+	r.timeMs = max(r.timeMs, ev.TimeMs, workflow.Now(r.ctx).UnixMilli())
+	ev.TimeMs = r.timeMs
+	r.take(r.machine.Apply(ev))
+}
+
+// take sorts commands. What may start at once does so.
+func (r *run) take(commands []machine.Command) {
+	for i := range commands {
+		c := &commands[i]
+		switch c.Kind {
+		case machine.RunActivity:
+			r.held = append(r.held, *c)
+		case machine.StopActivity:
+			r.stopCall(c.ID)
+		case machine.StartTimer:
+			r.startTimer(c)
+		case machine.StopTimer:
+			r.stopTimer(c.ID)
+		case machine.Publish:
+			r.bus.queue = append(r.bus.queue, expr.Marshal(c.Args))
+		case machine.Yield:
+			r.yielded = true
+		case machine.Finish:
+			r.finish = c
+		}
+	}
+}
+
+// compute lets the machine go on after a yield, a few times in one workflow task.
+func (r *run) compute() {
+	for r.yielded && r.slots.held && !r.drain.on && r.finish == nil {
+		switch {
+		case r.slices >= r.pace.runSlices:
+			r.drain.on = true
+			return
+		case r.taskSlices >= r.pace.taskSlices:
+			r.pause()
+			return
+		}
+		r.slices++
+		r.taskSlices++
+		r.yielded = false
+		r.apply(machine.Event{Kind: machine.Continued})
+	}
+}
+
+// pause ends this workflow task and asks for another one.
+func (r *run) pause() {
+	if r.pausing == nil {
+		r.pausing = workflow.NewTimer(r.ctx, r.pace.pause)
+	}
+}
+
+// timeline answers the query: the entries that no chunk holds yet, as a chunk.
+func (r *run) timeline() ([]byte, error) {
+	return machine.EncodeTimeline(nil, r.machine.Timeline(), r.input), nil
+}
