@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/chargehand/chargehand/internal/secret"
 )
 
 // Version is the version of the build, set by the linker.
@@ -36,6 +38,8 @@ type Config struct {
 	Calls     int
 	Processes int
 	Log       *slog.Logger
+
+	master *secret.Master // read by open
 }
 
 // runKinds are the values of AllowRun. JavaScript is always allowed. Containers may be allowed

@@ -7,18 +7,22 @@ import (
 	"github.com/chargehand/chargehand/internal/engine/embedded"
 )
 
-// registerMetrics shows the engine's counters and those of the Go runtime and the process.
-func (a *App) registerMetrics(registry *prometheus.Registry) {
+// registerProcess shows the Go runtime and the process.
+func registerProcess(registry *prometheus.Registry) {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+}
+
+// registerEmbedded shows the counters of the embedded engine.
+func registerEmbedded(registry *prometheus.Registry, e *embedded.Engine) {
 	counter := func(name, help string, value func(embedded.Stats) int64) {
 		registry.MustRegister(prometheus.NewCounterFunc(
 			prometheus.CounterOpts{Namespace: "chargehand", Name: name, Help: help},
-			func() float64 { return float64(value(a.engine.Stats())) }))
+			func() float64 { return float64(value(e.Stats())) }))
 	}
 	gauge := func(name, help string, value func(embedded.Stats) int64) {
 		registry.MustRegister(prometheus.NewGaugeFunc(
 			prometheus.GaugeOpts{Namespace: "chargehand", Name: name, Help: help},
-			func() float64 { return float64(value(a.engine.Stats())) }))
+			func() float64 { return float64(value(e.Stats())) }))
 	}
 	counter("executions_started_total", "Executions that were accepted.", func(s embedded.Stats) int64 { return s.Started })
 	counter("executions_finished_total", "Executions that completed.", func(s embedded.Stats) int64 { return s.Finished })

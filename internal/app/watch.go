@@ -18,21 +18,21 @@ const settleTime = 200 * time.Millisecond
 
 // watchWorkflows applies every definition in the folder, and again on change, until ctx
 // ends. What cannot be applied is logged with its place and leaves the rest alone.
-func (a *App) watchWorkflows(ctx context.Context) {
+func (t *tenure) watchWorkflows(ctx context.Context) {
 	applied := map[string]string{} // content by path, so that an unchanged file is not applied again
 	changes := make(chan struct{}, 1)
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
 		defer watcher.Close()
-		err = watcher.Add(a.cfg.Workflows)
+		err = watcher.Add(t.cfg.Workflows)
 	}
 	if err != nil {
-		a.log.Warn("changes of workflows are not noticed", "folder", a.cfg.Workflows, "error", err)
+		t.log.Warn("changes of workflows are not noticed", "folder", t.cfg.Workflows, "error", err)
 	} else {
-		a.running.Go(func() { a.forward(ctx, watcher, changes) })
+		t.running.Go(func() { t.forward(ctx, watcher, changes) })
 	}
 	for {
-		a.applyFolder(ctx, applied)
+		t.applyFolder(ctx, applied)
 		select {
 		case <-ctx.Done():
 			return
@@ -43,7 +43,7 @@ func (a *App) watchWorkflows(ctx context.Context) {
 
 // forward sends one signal for each burst of changes. An error of the watcher, such as an
 // overflow, may stand for changes that were missed.
-func (a *App) forward(ctx context.Context, watcher *fsnotify.Watcher, changes chan<- struct{}) {
+func (t *tenure) forward(ctx context.Context, watcher *fsnotify.Watcher, changes chan<- struct{}) {
 	var settled <-chan time.Time
 	for {
 		select {
@@ -58,7 +58,7 @@ func (a *App) forward(ctx context.Context, watcher *fsnotify.Watcher, changes ch
 			if !open {
 				return
 			}
-			a.log.Warn("watch the folder of workflows", "folder", a.cfg.Workflows, "error", err)
+			t.log.Warn("watch the folder of workflows", "folder", t.cfg.Workflows, "error", err)
 			settled = time.After(settleTime)
 		case <-settled:
 			settled = nil
@@ -70,14 +70,14 @@ func (a *App) forward(ctx context.Context, watcher *fsnotify.Watcher, changes ch
 	}
 }
 
-func (a *App) applyFolder(ctx context.Context, applied map[string]string) {
-	entries, err := os.ReadDir(a.cfg.Workflows)
+func (t *tenure) applyFolder(ctx context.Context, applied map[string]string) {
+	entries, err := os.ReadDir(t.cfg.Workflows)
 	if err != nil {
-		a.log.Error("read the folder of workflows", "folder", a.cfg.Workflows, "error", err)
+		t.log.Error("read the folder of workflows", "folder", t.cfg.Workflows, "error", err)
 		return
 	}
 	for _, entry := range entries {
-		path := filepath.Join(a.cfg.Workflows, entry.Name())
+		path := filepath.Join(t.cfg.Workflows, entry.Name())
 		switch strings.ToLower(filepath.Ext(path)) {
 		case ".yaml", ".yml", ".json":
 		default:
@@ -88,31 +88,31 @@ func (a *App) applyFolder(ctx context.Context, applied map[string]string) {
 		}
 		content, err := os.ReadFile(path)
 		if err != nil {
-			a.log.Error("read a workflow", "file", path, "error", err)
+			t.log.Error("read a workflow", "file", path, "error", err)
 			continue
 		}
 		if applied[path] == string(content) {
 			continue
 		}
-		if err := a.applyFile(ctx, path, content); err == nil {
+		if err := t.applyFile(ctx, path, content); err == nil {
 			applied[path] = string(content)
 		}
 	}
 }
 
-func (a *App) applyFile(ctx context.Context, path string, content []byte) error {
-	result, err := a.service.ApplyFromOperator(ctx, content)
+func (t *tenure) applyFile(ctx context.Context, path string, content []byte) error {
+	result, err := t.service.ApplyFromOperator(ctx, content)
 	var told *chargehand.Error
 	switch {
 	case errors.As(err, &told):
-		a.log.Error("workflow not applied", "file", path, "detail", told.Detail)
+		t.log.Error("workflow not applied", "file", path, "detail", told.Detail)
 		for _, field := range told.Fields {
-			a.log.Error("workflow not applied", "file", path, "line", field.Line, "column", field.Column, "code", field.Code, "detail", field.Detail)
+			t.log.Error("workflow not applied", "file", path, "line", field.Line, "column", field.Column, "code", field.Code, "detail", field.Detail)
 		}
 	case err != nil:
-		a.log.Error("workflow not applied", "file", path, "error", err)
+		t.log.Error("workflow not applied", "file", path, "error", err)
 	default:
-		a.log.Info("workflow applied", "file", path, "workflow", result.Namespace+"/"+result.Name, "version", result.Version)
+		t.log.Info("workflow applied", "file", path, "workflow", result.Namespace+"/"+result.Name, "version", result.Version)
 	}
 	return err
 }

@@ -1,0 +1,45 @@
+package app
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/chargehand/chargehand/internal/activity"
+	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
+	"github.com/chargehand/chargehand/internal/activity/openapi"
+	"github.com/chargehand/chargehand/internal/activity/process"
+	"github.com/chargehand/chargehand/internal/activity/script"
+	"github.com/chargehand/chargehand/internal/activity/shell"
+	"github.com/chargehand/chargehand/internal/egress"
+	"github.com/chargehand/chargehand/internal/service"
+)
+
+// activities are the runners of what commands do to the world, by kind.
+func (t *tenure) activities() (map[string]activity.Runner, error) {
+	policy, err := egress.New(egress.Config{Allow: t.cfg.AllowEgress, ConnectTo: t.cfg.ConnectTo, TrustedCA: t.cfg.TrustedCA})
+	if err != nil {
+		return nil, badSetting("%w", err)
+	}
+	stored := newFiles(t.store, t.blobs, service.Limits{}.WithDefaults().UploadBytes)
+	caller := activityhttp.New(activityhttp.Config{
+		Transport: policy.Transport(), Files: stored, PublicURL: t.cfg.PublicURL, UserAgent: "chargehand/" + Version,
+	})
+	dataDir, err := filepath.Abs(t.cfg.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	confiner, err := process.New(process.Config{
+		Logger: t.log, Scratch: filepath.Join(dataDir, scratchName), HiddenPaths: []string{dataDir}, Slots: t.cfg.Processes,
+	})
+	if err != nil {
+		return nil, err
+	}
+	scripts := script.New(script.Config{Confiner: confiner, Files: stored, Python: slices.Contains(t.cfg.AllowRun, "python")})
+	t.closeScripts = scripts.Close
+	return map[string]activity.Runner{
+		"http":    caller,
+		"openapi": openapi.New(caller),
+		"shell":   shell.New(shell.Config{Confiner: confiner, Files: stored, Allowed: slices.Contains(t.cfg.AllowRun, "shell")}),
+		"script":  scripts,
+	}, nil
+}

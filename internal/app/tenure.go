@@ -1,0 +1,165 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/chargehand/chargehand/internal/api"
+	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/engine/embedded"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// The parts of a data directory.
+const (
+	databaseName = "chargehand.db"
+	filesName    = "files"
+	scratchName  = "scratch"
+)
+
+// driver is an engine that can be ended.
+type driver interface {
+	engine.Engine
+	Stop(ctx context.Context) error
+}
+
+// tenure is everything that lives as long as the database is our own: files, engine,
+// service and API.
+type tenure struct {
+	cfg     Config
+	log     *slog.Logger
+	store   *store.Store
+	blobs   *blob.Store
+	engine  driver
+	service *service.Service
+	api     *api.Server
+
+	closeScripts func()
+
+	background context.Context // of what runs beside the requests
+	stop       context.CancelFunc
+	running    sync.WaitGroup
+	closing    sync.Once
+}
+
+// newTenure recovers what the database holds. Nothing is served yet.
+func newTenure(ctx context.Context, cfg Config, db *store.Store) (*tenure, error) {
+	t := &tenure{cfg: cfg, log: cfg.Log, store: db}
+	t.background, t.stop = context.WithCancel(context.WithoutCancel(ctx))
+	if err := t.open(ctx); err != nil {
+		t.close(ctx)
+		return nil, err
+	}
+	return t, nil
+}
+
+// open makes the parts in the order in which they need each other.
+func (t *tenure) open(ctx context.Context) error {
+	cfg := t.cfg
+	var err error
+	if t.blobs, err = openBlobs(filepath.Join(cfg.DataDir, filesName), t.store); err != nil {
+		return err
+	}
+	plans := service.NewPlans(t.store, plan.Options{Run: allowedRuns(cfg.AllowRun)})
+	registry := prometheus.NewRegistry()
+	registerProcess(registry)
+	if err := t.openEngine(ctx, plans, registry); err != nil {
+		return err
+	}
+	rate := cfg.RateLimit
+	if rate == 0 {
+		rate = -1 // of the service: no limit
+	}
+	t.service = service.New(service.Config{
+		Store: t.store, Engine: t.engine, Plans: plans, Blobs: t.blobs,
+		Pepper: cfg.master.Derive(secret.APIKeyPepper), LinkKey: cfg.master.Derive(secret.LinkSignature),
+		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, Rooms: cfg.limits()},
+		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest},
+	})
+	t.api = api.New(api.Config{
+		Service: t.service, Log: cfg.Log, PublicURL: cfg.PublicURL, Version: Version, Metrics: registry,
+		Ready: func() bool { return t.service.Ready(t.background) },
+	})
+	return nil
+}
+
+// openEngine starts the engine that drives the executions.
+func (t *tenure) openEngine(ctx context.Context, plans *service.Plans, registry *prometheus.Registry) error {
+	runners, err := t.activities()
+	if err != nil {
+		return err
+	}
+	cfg := t.cfg
+	e, err := embedded.New(ctx, embedded.Config{
+		Store: t.store, Plans: plans, Blobs: payloads{t.blobs}, Activities: runners, Log: cfg.Log,
+		RuntimeVersion: Version, Processes: processKinds(),
+		Limits: embedded.Limits{AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Processes: cfg.Processes},
+	})
+	if err != nil {
+		return err
+	}
+	t.engine = e
+	registerEmbedded(registry, e)
+	return nil
+}
+
+// processKinds are the kinds of activities that are processes.
+func processKinds() []string { return []string{"shell", "script"} }
+
+// start serves requests on l and does the work in the background. The channel gets an error
+// if serving ends by itself.
+func (t *tenure) start(l net.Listener) <-chan error {
+	failed := make(chan error, 1)
+	t.running.Go(func() {
+		if err := t.api.Serve(l); err != nil {
+			failed <- fmt.Errorf("serve: %w", err)
+		}
+	})
+	t.running.Go(func() { t.service.Run(t.background) })
+	if t.cfg.Workflows != "" {
+		t.running.Go(func() { t.watchWorkflows(t.background) })
+	}
+	return failed
+}
+
+// close stops accepting, lets what runs finish or parks it, and lets go of everything but
+// the database. It takes at most as long as ctx lives. Closing twice does no harm.
+func (t *tenure) close(ctx context.Context) { t.closing.Do(func() { t.end(ctx) }) }
+
+func (t *tenure) end(ctx context.Context) {
+	if t.api != nil {
+		if err := t.api.Shutdown(ctx); err != nil {
+			t.log.Warn("requests were cut off", "error", err)
+		}
+	}
+	t.stop()
+	if t.engine != nil {
+		if err := t.engine.Stop(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			t.log.Warn("stop the engine", "error", err)
+		}
+	}
+	t.running.Wait()
+	if t.closeScripts != nil {
+		t.closeScripts()
+	}
+	if t.blobs != nil {
+		t.blobs.Close()
+	}
+}
+
+// allowedRuns are the kinds of `run` for the plan compiler; JavaScript needs no process.
+func allowedRuns(allow []string) []string {
+	return append([]string{"js"}, slices.DeleteFunc(slices.Clone(allow), func(kind string) bool { return kind == "js" })...)
+}
