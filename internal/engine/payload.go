@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -45,4 +47,24 @@ type Published struct {
 	Environment chargehand.Environment
 	Execution   chargehand.ExecutionID
 	Event       expr.Value // a CloudEvent as an object
+}
+
+// ErrCorrupt says that what is stored cannot be read, now or later.
+var ErrCorrupt = errors.New("stored data is damaged")
+
+// ReadInput is the raw input of an execution; {} where none was given (T16). Errors:
+// ErrCorrupt, those of Blobs.
+func ReadInput(ctx context.Context, blobs Blobs, row *store.Execution) (expr.Value, error) {
+	data, err := ReadPayload(ctx, blobs, row.Input)
+	if err != nil {
+		return nil, fmt.Errorf("read input: %w", err)
+	}
+	if len(data) == 0 {
+		return map[string]any{}, nil
+	}
+	v, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth})
+	if err != nil {
+		return nil, fmt.Errorf("read input: %w: %w", ErrCorrupt, err)
+	}
+	return v, nil
 }

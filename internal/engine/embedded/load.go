@@ -240,18 +240,11 @@ func (e *Engine) payload(ctx context.Context, p store.Payload) ([]byte, error) {
 
 // input is the raw input of an execution; {} where none was given (T16).
 func (e *Engine) input(ctx context.Context, row *store.Execution) (expr.Value, error) {
-	data, err := e.payload(ctx, row.Input)
-	if err != nil {
-		return nil, fmt.Errorf("read input: %w", err)
-	}
-	if len(data) == 0 {
-		return map[string]any{}, nil
-	}
-	v, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth})
-	if err != nil {
+	v, err := engine.ReadInput(ctx, e.config.Blobs, row)
+	if errors.Is(err, engine.ErrCorrupt) {
 		return nil, broken(engine.CodeInternal, "The stored input cannot be read: "+err.Error())
 	}
-	return v, nil
+	return v, err
 }
 
 // account is the id of an account.
