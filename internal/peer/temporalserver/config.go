@@ -100,15 +100,18 @@ func freePort(ip string) (int, error) {
 	return 0, fmt.Errorf("no free port: %w", err)
 }
 
-// dynamicSettings are the server's own defaults but for three things: what is new (a
+// dynamicSettings are the server's own defaults but for four things: what is new (a
 // namespace, a search attribute) is known at once; a namespace may keep what has ended for
-// seconds only; no rate is limited, since one server serves all tests.
+// seconds only; timers do not fire a second late, which allows for the clocks of several
+// machines; no rate is limited, since one server serves all tests, and the rates of a shard's
+// queues are meant for hundreds of shards.
 func dynamicSettings(changes []string) (dynamicconfig.StaticClient, error) {
 	settings := dynamicconfig.StaticClient{
 		dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key():                            true,
 		dynamicconfig.NamespaceCacheRefreshInterval.Key():                                      refresh,
 		dynamicconfig.ClusterMetadataRefreshInterval.Key():                                     refresh,
 		dynamicconfig.NamespaceMinRetentionLocal.Key():                                         time.Second,
+		dynamicconfig.TimerProcessorMaxTimeShift.Key():                                         time.Millisecond,
 		dynamicconfig.FrontendRPS.Key():                                                        noLimitRPS,
 		dynamicconfig.FrontendMaxNamespaceRPSPerInstance.Key():                                 noLimitRPS,
 		dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key():                       noLimitRPS,
@@ -116,6 +119,9 @@ func dynamicSettings(changes []string) (dynamicconfig.StaticClient, error) {
 		dynamicconfig.FrontendMaxNamespaceNamespaceReplicationInducingAPIsRPSPerInstance.Key(): noLimitRPS,
 		dynamicconfig.FrontendGlobalNamespaceNamespaceReplicationInducingAPIsRPS.Key():         0,
 		dynamicconfig.FrontendPersistenceMaxQPS.Key():                                          noLimitRPS,
+		dynamicconfig.TimerProcessorMaxPollRPS.Key():                                           noLimitRPS,
+		dynamicconfig.TransferProcessorMaxPollRPS.Key():                                        noLimitRPS,
+		dynamicconfig.VisibilityProcessorMaxPollRPS.Key():                                      noLimitRPS,
 		dynamicconfig.HistoryRPS.Key():                                                         noLimitRPS,
 		dynamicconfig.HistoryPersistenceMaxQPS.Key():                                           noLimitRPS,
 		dynamicconfig.MatchingRPS.Key():                                                        noLimitRPS,
