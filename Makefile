@@ -19,6 +19,10 @@ build: ## build bin/chargehand (static, no cgo)
 	@mkdir -p bin
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/... ./examples/picture
 
+.PHONY: setup
+setup: ## install and build what tests need: PostgreSQL, a Temporal server, an S3 server
+	@scripts/setup test
+
 .PHONY: run
 run: build ## start a server with the examples, run the tour, leave it running
 	@scripts/run
