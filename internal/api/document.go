@@ -176,7 +176,7 @@ func (w *documentWriter) schema(view any) *huma.Schema {
 // headerAbout describes the headers of answers.
 var headerAbout = map[string]string{
 	"X-Request-Id":         "Names this request in the server's log.",
-	"Location":             "Absolute address of the new resource.",
+	"Location":             "Absolute address of the new resource, or of where the content is.",
 	"ETag":                 "Send it as If-None-Match to learn whether anything has changed.",
 	"Retry-After":          "Seconds to wait before asking again.",
 	"Idempotency-Replayed": "true: the answer belongs to an earlier request with the same Idempotency-Key.",

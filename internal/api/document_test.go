@@ -250,6 +250,7 @@ var samples = map[string][]request{
 	"getFileContent": {
 		{path: pathF + "/content"},
 		{path: pathF + "/content?expires=1&signature=good", keyless: true},
+		{path: pathF + "/content?expires=1&signature=elsewhere", keyless: true},
 		{path: pathF + "/content", header: map[string]string{"Range": "bytes=2-4"}},
 		{path: pathF + "/content", header: map[string]string{"If-None-Match": `"` + strings.Repeat("ab", 32) + `"`}},
 	},

@@ -3,8 +3,6 @@ package api
 import (
 	"io"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -19,10 +17,13 @@ func (c *call) getFileContent() error {
 	if err != nil {
 		return err
 	}
+	if f.Location != "" {
+		return c.redirect(f.Location)
+	}
 	defer content.Close()
 	h := c.w.Header()
 	h.Set("Content-Type", f.ContentType)
-	h.Set("Content-Disposition", disposition(f.Name))
+	h.Set("Content-Disposition", service.Disposition(f.Name))
 	h["Content-Security-Policy"] = sandboxValue
 	if f.SHA256 != "" {
 		h.Set("ETag", `"`+f.SHA256+`"`)
@@ -32,12 +33,23 @@ func (c *call) getFileContent() error {
 	return w.refused()
 }
 
+// redirect sends a client to where the content is, for this once: the address is short-lived.
+func (c *call) redirect(location string) error {
+	h := c.w.Header()
+	h.Set("Location", location)
+	h.Set("Cache-Control", "no-store")
+	c.empty(http.StatusFound)
+	return nil
+}
+
 // openContent opens the file with the key, or by the signed address if there is none.
 func (c *call) openContent() (*service.File, io.ReadSeekCloser, error) {
 	if c.principal != nil {
 		return c.server.service.OpenFile(c.r.Context(), c.principal, c.file)
 	}
-	link := service.Link{File: c.file}
+	// The store's signature is for GET alone. Requests with a key are never redirected: many
+	// clients would send the key along.
+	link := service.Link{File: c.file, Redirect: c.r.Method == http.MethodGet}
 	for name, field := range map[string]*string{"expires": &link.Expires, "signature": &link.Signature} {
 		value, _, complaint := queryValue(c.r.URL.RawQuery, name)
 		if complaint != "" {
@@ -95,22 +107,4 @@ func (w *contentWriter) refused() error {
 			"The content is not the one that If-Match or If-Unmodified-Since asks for.")
 	}
 	return chargehand.NewError(chargehand.CodeInternal, http.StatusText(w.status))
-}
-
-// disposition is the Content-Disposition of a download (RFC 6266): a name that every client
-// can read, and the exact one.
-func disposition(name string) string {
-	plain := strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' || strings.ContainsRune(`"\/%`, r) {
-			return '_'
-		}
-		return r
-	}, name)
-	if plain == "" {
-		plain, name = "file", "file"
-	}
-	// PathEscape leaves some characters as they are that RFC 8187 wants encoded.
-	exact := strings.NewReplacer("'", "%27", "(", "%28", ")", "%29", "*", "%2A", "@", "%40", ":", "%3A", "=", "%3D", ",", "%2C", ";", "%3B").
-		Replace(url.PathEscape(strings.ToValidUTF8(name, "\ufffd")))
-	return `attachment; filename="` + plain + `"; filename*=UTF-8''` + exact
 }

@@ -356,6 +356,11 @@ func (f *fake) OpenLink(_ context.Context, l service.Link) (*service.File, io.Re
 	if f.openLink != nil {
 		return f.openLink(l)
 	}
+	if l.Signature == "elsewhere" {
+		v := fixtureFile()
+		v.Location = "https://bucket.example.com/ab/cd?X-Amz-Signature=s"
+		return v, nil, nil
+	}
 	if l.Signature != "good" {
 		return nil, nil, chargehand.NewError(chargehand.CodeFileNotFound, "There is no such file.")
 	}

@@ -55,6 +55,7 @@ func fileEndpoints() []endpoint {
 			answers: []answer{
 				{status: 200, about: "The content", media: "*/*", headers: []string{"ETag", "Content-Disposition", "Accept-Ranges"}},
 				{status: 206, about: "Parts of the content", media: "*/*", headers: []string{"ETag", "Content-Disposition", "Accept-Ranges", "Content-Range"}},
+				{status: 302, about: "The content is at another address for a short time (only at a signed address, where the server is set up so)", headers: []string{"Location"}},
 				{status: 304, about: "Nothing has changed since the answer with this ETag", headers: []string{"ETag", "Content-Disposition"}},
 			},
 			problems: []chargehand.Code{

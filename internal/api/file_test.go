@@ -190,7 +190,7 @@ func TestSignedLink(t *testing.T) {
 	}}
 	s := newServer(t, f)
 	a := request{path: pathF + "/content?signature=a%2Bb&expires=17", keyless: true}.to(s)
-	if a.status != 200 || got != (service.Link{File: fileID, Expires: "17", Signature: "a+b"}) {
+	if a.status != 200 || got != (service.Link{File: fileID, Expires: "17", Signature: "a+b", Redirect: true}) {
 		t.Errorf("%d, link %+v", a.status, got)
 	}
 	wantProblem(t, request{path: pathF + "/content?signature=old", keyless: true}.to(s), 410, "result_expired")
@@ -210,7 +210,7 @@ func FuzzDisposition(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		value := disposition(name)
+		value := service.Disposition(name)
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
 			t.Fatalf("%q: %q holds what no header may", name, value)
 		}
@@ -222,4 +222,30 @@ func FuzzDisposition(f *testing.F) {
 			t.Errorf("%q arrives as %q", name, params["filename"])
 		}
 	})
+}
+
+// TestRedirect: whoever follows a link with GET is sent to where the content is; no other
+// request is, and neither is one with a key.
+func TestRedirect(t *testing.T) {
+	const there = "https://bucket.example.com/ab/cd?X-Amz-Signature=s"
+	s := newServer(t, &fake{openLink: func(l service.Link) (*service.File, io.ReadSeekCloser, error) {
+		f := fixtureFile()
+		if !l.Redirect {
+			return f, fixtureContent(), nil
+		}
+		f.Location = there
+		return f, nil, nil
+	}})
+	a := request{path: pathF + "/content?signature=good&expires=17", keyless: true}.to(s)
+	if a.status != 302 || a.header.Get("Location") != there || a.header.Get("Cache-Control") != "no-store" || len(a.body) != 0 {
+		t.Errorf("%d %v %s", a.status, a.header, a.body)
+	}
+	for name, r := range map[string]request{
+		"HEAD":     {method: "HEAD", path: pathF + "/content?signature=good&expires=17", keyless: true},
+		"with key": {path: pathF + "/content"},
+	} {
+		if a := r.to(s); a.status != 200 || a.header.Get("Location") != "" {
+			t.Errorf("%s: %d %v", name, a.status, a.header)
+		}
+	}
 }

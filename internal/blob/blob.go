@@ -86,6 +86,8 @@ type Config struct {
 	// Claim is called by Put; nil: by nobody, for tools that never delete.
 	Claim Claim
 	Log   *slog.Logger // nil: nothing is logged
+	// MaxPause is the longest pause before a request to a bucket is repeated; default 1 s.
+	MaxPause time.Duration
 }
 
 // Store is a set of contents.

@@ -20,13 +20,13 @@ import (
 )
 
 // Bounds of one operation on S3: a request without progress ends after progressTime, is
-// repeated maxAttempts-1 times, with growing pauses of at most maxPause.
+// repeated maxAttempts-1 times, with growing pauses of at most Config.MaxPause.
 const (
 	connectTime  = 5 * time.Second
 	progressTime = 10 * time.Second
 	idleTime     = 8 * time.Second // less, so that no idle connection is used in its last moment
 	maxAttempts  = 4
-	maxPause     = 2 * time.Second
+	defaultPause = time.Second
 )
 
 // fallbackRegion is signed where a store has no regions.
@@ -43,7 +43,7 @@ func openBucket(ctx context.Context, l Location, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := newClient(ctx, l)
+	client, err := newClient(ctx, l, c.MaxPause)
 	if err != nil {
 		return nil, fmt.Errorf("open blob store: %s: %w", l, err)
 	}
@@ -60,7 +60,7 @@ func openBucket(ctx context.Context, l Location, c Config) (*Store, error) {
 }
 
 // newClient finds credentials and region as the AWS SDK does. Errors: ErrRefused.
-func newClient(ctx context.Context, l Location) (*s3.Client, error) {
+func newClient(ctx context.Context, l Location, maxPause time.Duration) (*s3.Client, error) {
 	transport := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		dialer := &net.Dialer{Timeout: connectTime}
 		t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -74,6 +74,9 @@ func newClient(ctx context.Context, l Location) (*s3.Client, error) {
 		t.MaxIdleConnsPerHost = 64
 		t.IdleConnTimeout = idleTime
 	})
+	if maxPause == 0 {
+		maxPause = defaultPause
+	}
 	settings, err := config.LoadDefaultConfig(ctx, config.WithHTTPClient(transport), config.WithRetryer(func() aws.Retryer {
 		return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = maxAttempts, maxPause })
 	}))

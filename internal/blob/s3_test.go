@@ -115,7 +115,7 @@ func broken(t *testing.T) (*blob.Store, *peer.Faulty, *peer.S3, peer.Bucket) {
 	proxy := peer.NewFaulty(t, server.Endpoint)
 	b := server.NewBucket(t)
 	b.Setenv(t)
-	return openBucket(t, b.Through(proxy).URL(), blob.Config{}), proxy, server, b
+	return openBucket(t, b.Through(proxy).URL(), blob.Config{MaxPause: 20 * time.Millisecond}), proxy, server, b
 }
 
 func TestS3GoesOnAfterShortFaults(t *testing.T) {

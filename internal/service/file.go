@@ -40,6 +40,7 @@ type File struct {
 	CreatedAt   time.Time
 	URL         string // absolute, signed; empty beside an opened content
 	ExpiresAt   time.Time
+	Location    string // where the content is to be fetched instead; see OpenLink
 }
 
 // UploadFile is the request to store a file.
@@ -170,6 +171,7 @@ type fileScope struct {
 	principal *Principal
 	env       chargehand.Environment
 	kind      blob.LinkKind // 0: any
+	locate    time.Duration // locate the content for so long instead of opening it; 0: open it
 }
 
 // linkKind tells files that have a row of their own from outputs.
@@ -291,6 +293,10 @@ func (s *Service) open(ctx context.Context, scope fileScope, id chargehand.FileI
 	}
 	if found.output.Inline != nil {
 		return describeFile(&found.row), memoryContent{bytes.NewReader(found.output.Inline)}, nil
+	}
+	if scope.locate > 0 {
+		f, err := s.locate(ctx, &found.row, scope.locate)
+		return f, nil, err
 	}
 	content, err := s.openContent(ctx, found.row.Digest, found.row.Size)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/store"
 )
 
 // linkLife is how long a signed link is valid.
@@ -22,7 +23,13 @@ type Link struct {
 	File      chargehand.FileID
 	Expires   string // seconds since 1970
 	Signature string
+	// Redirect: the caller can be sent to where the content is (Config.RedirectLinks).
+	Redirect bool
 }
+
+// locationLife is how long the address of a content in its own store is valid: long enough to
+// follow it at once, too short to pass it on.
+const locationLife = 2 * time.Minute
 
 // link makes a signed address.
 func (s *Service) link(base string, kind blob.LinkKind, env chargehand.Environment, id chargehand.FileID, expires time.Time) string {
@@ -37,7 +44,8 @@ func linkExpiry(now time.Time) time.Time {
 	return now.Add(linkLife + time.Second - time.Nanosecond).Truncate(time.Second).UTC()
 }
 
-// OpenLink opens the content of a file by a signed address, without a key.
+// OpenLink opens the content of a file by a signed address, without a key. With l.Redirect,
+// where links are redirected, it opens nothing and sets Location of the file instead.
 // Codes: file_not_found (also: wrong signature), result_expired (the link is too old).
 func (s *Service) OpenLink(ctx context.Context, l Link) (*File, io.ReadSeekCloser, error) {
 	expires, err := strconv.ParseInt(l.Expires, 10, 64)
@@ -54,9 +62,23 @@ func (s *Service) OpenLink(ctx context.Context, l Link) (*File, io.ReadSeekClose
 					"The link has expired. Read the execution again to get a fresh one.")
 			}
 			if err == nil {
-				return s.open(ctx, fileScope{env: signed.Environment, kind: signed.Kind}, l.File)
+				scope := fileScope{env: signed.Environment, kind: signed.Kind}
+				if l.Redirect && s.redirect {
+					scope.locate = min(locationLife, time.Unix(expires, 0).Sub(s.now()))
+				}
+				return s.open(ctx, scope, l.File)
 			}
 		}
 	}
 	return nil, nil, fileNotFound()
+}
+
+// locate describes a file with the address of its content in its own store. Codes: unavailable.
+func (s *Service) locate(ctx context.Context, row *store.File, life time.Duration) (*File, error) {
+	f := describeFile(row)
+	var err error
+	f.Location, err = s.blobs.Address(ctx, asDigest(row.Digest), blob.Download{
+		Disposition: Disposition(row.Name), ContentType: row.MediaType, Life: life,
+	})
+	return f, storageError(blobError(err))
 }

@@ -51,7 +51,7 @@ func (s *Service) unpack(ctx context.Context, p store.Payload) ([]byte, error) {
 	defer from.Close()
 	data := make([]byte, p.Size)
 	if _, err := io.ReadFull(from, data); err != nil {
-		return nil, fmt.Errorf("read payload: %w", err)
+		return nil, storageError(fmt.Errorf("read payload: %w", blobError(err)))
 	}
 	return data, nil
 }
@@ -63,7 +63,8 @@ type content struct {
 	digest blob.Digest
 	size   int64
 	at     int64
-	open   io.ReadCloser // at the place at; nil: not open
+	open   io.ReadCloser // at the place openAt; nil: not open
+	openAt int64
 }
 
 // openContent opens a blob, so that one that is missing is noticed at once.
@@ -80,16 +81,20 @@ func (c *content) Read(b []byte) (n int, err error) {
 	if c.at >= c.size {
 		return 0, io.EOF
 	}
-	if c.open == nil {
+	if c.open == nil || c.openAt != c.at {
+		c.close()
 		if c.open, err = c.blobs.Open(c.ctx, c.digest, c.at, -1); err != nil {
+			c.open = nil
 			return 0, blobError(err)
 		}
 	}
 	n, err = c.open.Read(b)
 	c.at += int64(n)
+	c.openAt = c.at
 	return n, err
 }
 
+// Seek opens nothing: who asks for the size, by the end, goes back to where it was.
 func (c *content) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:
@@ -100,10 +105,7 @@ func (c *content) Seek(offset int64, whence int) (int64, error) {
 	if offset < 0 {
 		return 0, errors.New("seek before the start of the content")
 	}
-	if offset != c.at {
-		c.at = offset
-		c.close()
-	}
+	c.at = offset
 	return offset, nil
 }
 

@@ -30,6 +30,9 @@ type Config struct {
 	Limits  Limits           // zero fields stand for the defaults
 	// Retention is how long finished things are kept.
 	Retention Retention
+	// RedirectLinks sends those who follow a signed address to the store of contents itself,
+	// which must have addresses of its own (blob.Store.Address).
+	RedirectLinks bool
 }
 
 // Service is the rules over one store and one engine.
@@ -43,6 +46,7 @@ type Service struct {
 	now       func() time.Time
 	limits    Limits
 	retention Retention
+	redirect  bool
 
 	pepper    *pepper
 	keys      keyCache
@@ -70,7 +74,7 @@ func New(c Config) *Service {
 	}
 	return &Service{
 		store: c.Store, engine: c.Engine, plans: c.Plans, blobs: c.Blobs, log: c.Log, now: c.Now,
-		limits: c.Limits.WithDefaults(), retention: c.Retention.withDefaults(),
+		limits: c.Limits.WithDefaults(), retention: c.Retention.withDefaults(), redirect: c.RedirectLinks,
 		pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
 	}
 }
