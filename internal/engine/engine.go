@@ -30,6 +30,11 @@ type Start struct {
 	Also func(tx *store.Tx, executionNo int64) error
 }
 
+// Also is what a caller wants done in the transaction of the engine: remembering the request
+// that led to it. It does nothing but SQL, may run more than once (store.DB.Update), and its
+// error undoes the transaction and is returned as it is.
+type Also func(tx *store.Tx) error
+
 // Engine drives executions. All methods are safe for concurrent use. Accepted means
 // durable: when Start returns nil, the execution survives a power cut and will end.
 type Engine interface {
@@ -42,12 +47,16 @@ type Engine interface {
 	BatchReady(batch int64)
 
 	// Cancel ends an execution as cancelled, decisively: when it returns nil, the row is
-	// final. Errors: store.ErrNotFound, ErrFinal, store.ErrUnavailable.
-	Cancel(ctx context.Context, id chargehand.ExecutionID, reason string) error
+	// final. also runs in the transaction that makes it final, and only if it is this call
+	// that does. Errors: store.ErrNotFound, ErrFinal, store.ErrUnavailable, the error of also.
+	Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...Also) error
 
-	// CancelBatch cancels every item that has not ended and makes the batch failed.
-	// Errors: store.ErrNotFound, ErrFinal, store.ErrUnavailable.
-	CancelBatch(ctx context.Context, id chargehand.BatchID, reason string) error
+	// CancelBatch cancels every item that has not ended and makes the batch failed. also runs
+	// in the transaction that marks the batch as cancelled: from then on nothing of it starts
+	// and all of it will end, though the call fails or the process dies. A batch that is
+	// marked and has not ended may be cancelled again.
+	// Errors: store.ErrNotFound, ErrFinal, store.ErrUnavailable, the error of also.
+	CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...Also) error
 
 	// Watch returns a channel that is closed at the next change of status of the execution
 	// or batch with that id (16 bytes), and a function that stops watching. Subscribe

@@ -261,17 +261,17 @@ func (f *fakeEngine) BatchReady(batch int64) {
 	f.ready = append(f.ready, batch)
 }
 
-func (f *fakeEngine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string) error {
+func (f *fakeEngine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.Also) error {
 	f.mu.Lock()
 	f.reasons = append(f.reasons, reason)
 	f.mu.Unlock()
 	return f.end(ctx, id, chargehand.Errored, chargehand.Cancelled, &store.Outcome{
 		Fault: engine.EncodeFault(&machine.Fault{Type: machine.ErrRuntime, Status: 500, Title: "Cancelled", Detail: reason, Code: machine.CodeCancelled}),
-	})
+	}, also...)
 }
 
 // end makes an execution final.
-func (f *fakeEngine) end(ctx context.Context, id chargehand.ExecutionID, status chargehand.Status, phase chargehand.Phase, o *store.Outcome) error {
+func (f *fakeEngine) end(ctx context.Context, id chargehand.ExecutionID, status chargehand.Status, phase chargehand.Phase, o *store.Outcome, also ...engine.Also) error {
 	var batch int64
 	err := f.rows.Update(ctx, func(tx *store.Tx) error {
 		row, err := tx.FindExecution(id)
@@ -283,8 +283,10 @@ func (f *fakeEngine) end(ctx context.Context, id chargehand.ExecutionID, status 
 		}
 		batch = row.Batch
 		nowMs := f.now().UnixMilli()
-		_, err = tx.FinishExecution(row.No, status, phase, nowMs, nowMs+5, o)
-		return err
+		if _, err = tx.FinishExecution(row.No, status, phase, nowMs, nowMs+5, o); err != nil {
+			return err
+		}
+		return alsoDo(tx, also)
 	})
 	f.notify(id)
 	if batch != 0 {
@@ -324,7 +326,16 @@ func (w *world) run(e chargehand.ExecutionID, run store.Run) {
 	w.engine.notify(e)
 }
 
-func (f *fakeEngine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string) error {
+func alsoDo(tx *store.Tx, also []engine.Also) error {
+	for _, do := range also {
+		if err := do(tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fakeEngine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.Also) error {
 	f.mu.Lock()
 	f.reasons = append(f.reasons, reason)
 	f.mu.Unlock()
@@ -340,8 +351,10 @@ func (f *fakeEngine) CancelBatch(ctx context.Context, id chargehand.BatchID, rea
 			return err
 		}
 		fault := engine.EncodeFault(&machine.Fault{Type: machine.ErrRuntime, Status: 500, Code: machine.CodeCancelled})
-		_, _, err = tx.CancelQueuedItems(b.No, int(b.Total), f.now().UnixMilli(), fault)
-		return err
+		if _, _, err = tx.CancelQueuedItems(b.No, int(b.Total), f.now().UnixMilli(), fault); err != nil {
+			return err
+		}
+		return alsoDo(tx, also)
 	})
 	f.notify(id)
 	return err

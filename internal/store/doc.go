@@ -44,10 +44,10 @@
 //
 // Methods of Tx:
 //
-//	installation  SetMeta
-//	account       InsertAccount
-//	API key       InsertKey UpdateKey RevokeKey TouchKey
-//	workflow      InsertWorkflow UpdateWorkflow DeleteWorkflow
+//	installation  SetMeta TakeLease
+//	account       InsertAccount LockAccounts
+//	API key       InsertKey UpdateKey RevokeKey TouchKey KeyForUpdate
+//	workflow      InsertWorkflow UpdateWorkflow DeleteWorkflow WorkflowForUpdate
 //	definition    PutDefinition
 //	revision      InsertRevision SetRevisionDraft
 //	execution     InsertExecution InsertFinished SetRunning SetRun FinishExecution
@@ -56,7 +56,7 @@
 //	timer         PutTimer DeleteTimer DeleteTimers
 //	batch         InsertBatch SetBatchConcurrency SetBatchCancelled CancelQueuedItems
 //	idempotency   InsertIdempotency DeleteIdempotency
-//	file          InsertFile PublishFile UseFile DeleteHiddenFiles DeleteUploads
+//	file          InsertFile PublishFile KeepFile UseFile DeleteHiddenFiles DeleteUploads
 //	blob          ClaimBlob NoticeBlobs CondemnBlobs RemoveBlob
 //	retention     DeleteEnded
 package store

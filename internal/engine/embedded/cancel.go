@@ -18,7 +18,7 @@ const (
 )
 
 // Cancel implements engine.Engine.
-func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string) error {
+func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.Also) error {
 	if !e.requests.enter() {
 		return store.ErrUnavailable
 	}
@@ -34,15 +34,15 @@ func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason s
 	case row.Status.Final():
 		return engine.ErrFinal
 	}
-	return e.cancelRun(ctx, row.No, reason)
+	return e.cancelRun(ctx, row.No, reason, also...)
 }
 
 // cancelRun ends an execution and waits until that is durable. When ctx ends first, the
 // execution may be cancelled nevertheless.
-func (e *Engine) cancelRun(ctx context.Context, no int64, reason string) error {
+func (e *Engine) cancelRun(ctx context.Context, no int64, reason string, also ...engine.Also) error {
 	reply := make(chan error, 1)
 	r, drive := e.runs.put(no, message{
-		kind: deliver, reply: reply,
+		kind: deliver, reply: reply, also: also,
 		event: machine.Event{Kind: machine.CancelRequested, Detail: reason},
 	})
 	if drive {
@@ -58,7 +58,7 @@ func (e *Engine) cancelRun(ctx context.Context, no int64, reason string) error {
 
 // CancelBatch implements engine.Engine. It first marks the batch as cancelled, so that a
 // crash in the middle does not leave half of it running: recovery goes on with it.
-func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string) error {
+func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.Also) error {
 	if !e.requests.enter() {
 		return store.ErrUnavailable
 	}
@@ -74,11 +74,21 @@ func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason 
 	case b.Status.Final():
 		return engine.ErrFinal
 	}
-	err = e.store.Update(ctx, func(tx *store.Tx) error { return tx.SetBatchCancelled(b.No) })
-	switch {
-	case errors.Is(err, store.ErrConflict):
-		return engine.ErrFinal
-	case err != nil:
+	marked := false // but perhaps not committed
+	err = e.store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.SetBatchCancelled(b.No); err != nil {
+			if errors.Is(err, store.ErrConflict) {
+				err = engine.ErrFinal
+			}
+			return err
+		}
+		marked = true
+		return alsoDo(tx, also)
+	})
+	if err != nil {
+		if marked && errors.Is(err, store.ErrUnavailable) {
+			e.doubtCancel(b, reason)
+		}
 		return e.refused(ctx, err)
 	}
 	e.outage.over()
@@ -89,6 +99,45 @@ func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason 
 		return err
 	}
 	return nil
+}
+
+// alsoDo does what a caller wants done in the transaction.
+func alsoDo(tx *store.Tx, also []engine.Also) error {
+	for _, do := range also {
+		if err := do(tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// doubtCancel looks after a batch whose mark could not be committed, or so it seemed: if it
+// is there, the batch must end, and nobody but the next start would find it. Reading it with
+// a lock waits for a commit that the database is still working on.
+func (e *Engine) doubtCancel(b store.Batch, reason string) {
+	if _, known := e.doubtfulBatches.LoadOrStore(b.No, true); known {
+		return
+	}
+	e.goWork(func() {
+		defer e.doubtfulBatches.Delete(b.No)
+		for wait := minBackoff; e.sleep(wait); wait = min(2*wait, maxBackoff) {
+			var now store.Batch
+			err := e.store.Update(e.ctx, func(tx *store.Tx) (err error) {
+				now, err = tx.BatchForUpdate(b.No)
+				return err
+			})
+			switch {
+			case errors.Is(err, store.ErrNotFound):
+				return // deleted after its end
+			case err != nil:
+				continue
+			}
+			if now.Cancelled && !now.Status.Final() {
+				e.finishCancel(now, reason)
+			}
+			return
+		}
+	})
 }
 
 // finishCancel ends every item of a batch that is marked as cancelled, however often that

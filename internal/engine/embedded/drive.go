@@ -148,6 +148,9 @@ func (e *Engine) event(s *submission, msg *message) {
 	}
 	ev.TimeMs = max(r.timeMs, e.nowMs())
 	s.journalEvent(ev, e.limits.ActivityOutputBytes)
+	if len(msg.also) > 0 {
+		s.alsoCancel(msg)
+	}
 }
 
 // late deals with a message that comes after the end, or after a command was withdrawn.
@@ -367,14 +370,19 @@ func (e *Engine) publish(r *run, ev expr.Value) {
 // delivered again later to the one that is rebuilt from the store. A slot that was taken is
 // kept, because the row may say so by now. It always reports false.
 func (e *Engine) stall(r *run, messages []message, err error) bool {
-	e.stats.failures.Add(1)
-	kept := e.retain(r, messages, err)
+	var refused *refusedError
+	if !errors.As(err, &refused) {
+		e.stats.failures.Add(1)
+	}
+	kept := e.retain(r, messages, err, refused)
 	if len(kept) == 0 {
 		kept = []message{{kind: look}} // at what the store says now
 	}
 	r.loaded, r.machine, r.doubtful = false, nil, true
 	r.putBack(kept)
 	switch {
+	case refused != nil: // the others go on without it
+		e.goWork(func() { e.drive(r) })
 	case e.ctx.Err() != nil: // the engine has stopped
 	case errors.Is(err, store.ErrUnavailable):
 		e.outage.stall(r)
@@ -392,15 +400,20 @@ func (e *Engine) stall(r *run, messages []message, err error) bool {
 }
 
 // retain sorts out the messages that are delivered again. Who waits for an answer is told
-// at once. Outcomes beyond what may be kept are given up: their activities run again.
-func (e *Engine) retain(r *run, messages []message, err error) []message {
+// at once, but a cancellation that was refused concerns its own caller only. Outcomes beyond
+// what may be kept are given up: their activities run again.
+func (e *Engine) retain(r *run, messages []message, err error, refused *refusedError) []message {
 	var kept []message
 	for _, msg := range messages {
 		if msg.kind == nothing {
 			continue
 		}
-		if msg.reply != nil {
+		switch {
+		case msg.reply != nil && refused == nil:
 			msg.answer(unavailable(err))
+			continue
+		case msg.reply != nil && msg.reply == refused.reply:
+			msg.answer(refused.cause)
 			continue
 		}
 		if msg.call != nil && msg.event.Kind == machine.ActivityEnded {

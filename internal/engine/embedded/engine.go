@@ -51,6 +51,8 @@ type Engine struct {
 	processes *pool
 	isProcess map[string]bool
 	accounts  sync.Map // internal number → chargehand.AccountID
+	// doubtfulBatches are the numbers of batches whose mark as cancelled is in doubt.
+	doubtfulBatches sync.Map
 
 	requests   gate // calls of the public methods
 	work       gate // goroutines that drive, claim and carry out
@@ -156,6 +158,7 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 	written := false // but perhaps not committed
 	if err == nil {
 		err = e.store.Update(ctx, func(tx *store.Tx) error {
+			e.runs.takeOut(r) // under the number of a run of this transaction that was undone
 			if err := s.write(tx); err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
@@ -69,10 +70,11 @@ const (
 type message struct {
 	kind   messageKind
 	event  machine.Event
-	call   *call        // of an outcome
-	reply  chan<- error // of a cancellation; has room for one
-	bytes  int64        // of an outcome that counts as retained
-	source *source      // of a grant
+	call   *call         // of an outcome
+	reply  chan<- error  // of a cancellation; has room for one
+	also   []engine.Also // of a cancellation
+	bytes  int64         // of an outcome that counts as retained
+	source *source       // of a grant
 }
 
 func (m *message) answer(err error) {
@@ -121,6 +123,11 @@ func (t *table) insert(r *run) {
 // remove needs r.mu.
 func (t *table) remove(r *run) {
 	r.gone = true
+	t.takeOut(r)
+}
+
+// takeOut undoes an insert.
+func (t *table) takeOut(r *run) {
 	shard := &t[uint64(r.no)%tableShards]
 	shard.mu.Lock()
 	defer shard.mu.Unlock()

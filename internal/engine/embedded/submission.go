@@ -57,6 +57,28 @@ type submission struct {
 	batchFinal bool
 }
 
+// refusedError says that the caller of a cancellation wants it undone.
+type refusedError struct {
+	cause error
+	reply chan<- error // of that caller
+}
+
+func (r *refusedError) Error() string { return r.cause.Error() }
+func (r *refusedError) Unwrap() error { return r.cause }
+
+// alsoCancel makes the wishes of a cancellation part of the transaction. There is one
+// cancellation in a submission: what comes after it is too late.
+func (s *submission) alsoCancel(msg *message) {
+	also, reply := msg.also, msg.reply
+	s.also = func(tx *store.Tx, _ int64) error {
+		err := alsoDo(tx, also)
+		if err == nil || errors.Is(err, store.ErrUnavailable) {
+			return err
+		}
+		return &refusedError{err, reply}
+	}
+}
+
 // journalEvent applies an event to the machine and takes in what it causes.
 func (s *submission) journalEvent(ev machine.Event, maxBytes int) {
 	r := s.run

@@ -1,0 +1,57 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// What several nodes change at once is read with a lock before it is decided on: otherwise
+// two that have read the same row overwrite each other's change. The lock lasts until the
+// Update is committed. Where only one Update runs at a time, these only read.
+
+// LockAccounts makes the caller the only one that looks for the first account, so that
+// there is only one of it.
+func (t *Tx) LockAccounts() error {
+	n, err := t.c.Exec(`INSERT INTO meta (name, value) VALUES ('first_account', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, []byte{1})
+	if err == nil && n == 0 {
+		err = ErrConflict
+	}
+	if err != nil {
+		return fmt.Errorf("lock accounts: %w", err)
+	}
+	return nil
+}
+
+// WorkflowForUpdate reads a workflow by its number and locks it. Errors: ErrNotFound.
+func (t *Tx) WorkflowForUpdate(no int64) (Workflow, error) {
+	return t.workflow(selectWorkflow+` WHERE no = ?1`+t.c.ForUpdate(), no)
+}
+
+// BatchForUpdate reads a batch by its number and locks it. Errors: ErrNotFound.
+func (t *Tx) BatchForUpdate(no int64) (Batch, error) {
+	return t.batch(selectBatch+` WHERE no = ?1`+t.c.ForUpdate(), no)
+}
+
+// KeyForUpdate reads an API key by its number and locks it. Errors: ErrNotFound.
+func (t *Tx) KeyForUpdate(no int64) (Key, error) {
+	return t.key(selectKey+` WHERE no = ?1`+t.c.ForUpdate(), no)
+}
+
+// KeepFile locks a file, so that no sweep deletes it before a use of it (UseFile) is
+// committed. Lock several in the order of their numbers. Errors: ErrNotFound.
+func (t *Tx) KeepFile(no int64) error {
+	if _, err := t.file(selectFile+` WHERE no = ?1`+t.c.ForUpdate(), no); err != nil {
+		return fmt.Errorf("keep file: %w", err)
+	}
+	return nil
+}
+
+// TakeLease gives the holder a lease of that name until untilMs, or prolongs it. It ends by
+// itself, so that a holder that died keeps nobody away for long; a holder that goes on behind
+// its end does so beside another one. ErrConflict: it is another's and not over at nowMs.
+func (t *Tx) TakeLease(name string, holder [16]byte, nowMs, untilMs int64) error {
+	value := append(binary.BigEndian.AppendUint64(nil, uint64(untilMs)), holder[:]...)
+	now := binary.BigEndian.AppendUint64(nil, uint64(nowMs))
+	return t.change("take lease", `INSERT INTO meta (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+ WHERE substr(meta.value, 9) = ?3 OR meta.value < ?4`, "lease "+name, value, holder[:], now)
+}
