@@ -1,0 +1,174 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// maxPutOff bounds the statements and bytes that wait for the next flight, so that their
+// answers always fit into the buffers of the connection.
+const (
+	maxPutOff      = 256
+	maxPutOffBytes = 1 << 20
+)
+
+// conn implements store.Conn for one Update or View. It is used by one goroutine.
+type conn struct {
+	texts *texts
+	ctx   context.Context // of a View; nil: rows are never cut off
+	owner int             // of its entries
+	size  int             // bytes put off
+
+	session *session
+	flush   func() (*entry, error) // of the session, or of a group around it; the entry that failed
+	failed  error                  // the first error: the transaction is of no use after it
+	cause   error                  // the same, as it came
+}
+
+func (c *conn) fail(err error) error {
+	if c.failed == nil {
+		c.failed, c.cause = mapError(err), err
+	}
+	return c.failed
+}
+
+// entry prepares a statement. Its errors are the caller's mistakes: nothing was sent.
+func (c *conn) entry(query, suffix string, args []any) (*entry, error) {
+	if c.failed != nil {
+		return nil, c.failed
+	}
+	r := c.texts.of(query)
+	if r.parameters != len(args) {
+		return nil, c.fail(fmt.Errorf("%d arguments for %d parameters in %q", len(args), r.parameters, query))
+	}
+	types, values, err := encode(args)
+	if err != nil {
+		return nil, c.fail(fmt.Errorf("%w in %q", err, query))
+	}
+	e := &entry{text: r.text + suffix, types: types, values: values, owner: c.owner}
+	e.key = e.text
+	if st := c.session.statements[e.key]; st != nil && !st.takes(types) {
+		e.key = variant(e.text, types)
+	}
+	return e, nil
+}
+
+// takes reports whether a statement works with arguments of these types.
+func (st *statement) takes(types []uint32) bool {
+	known := st.params
+	if known == nil {
+		known = st.declared
+	}
+	for i, t := range types {
+		if t != 0 && (i >= len(known) || known[i] != t) {
+			return false
+		}
+	}
+	return true
+}
+
+func variant(text string, types []uint32) string {
+	var b strings.Builder
+	b.WriteString(text)
+	for _, t := range types {
+		b.WriteByte(0)
+		b.WriteString(strconv.Itoa(int(t)))
+	}
+	return b.String()
+}
+
+// run sends a statement with everything that waits before it.
+func (c *conn) run(query, suffix string, args []any) (*result, error) {
+	e, err := c.entry(query, suffix, args)
+	if err != nil {
+		return nil, err
+	}
+	if c.ctx != nil && c.ctx.Err() != nil {
+		return nil, c.ctx.Err()
+	}
+	c.session.pending = append(c.session.pending, e)
+	c.size = 0
+	if err := c.fly(); err != nil {
+		return nil, err
+	}
+	return e.result, nil
+}
+
+// fly sends what waits, and names the statement that failed if it was put off.
+func (c *conn) fly() error {
+	e, err := c.flush()
+	if err == nil {
+		return nil
+	}
+	if e != nil && e.what != "" {
+		err = fmt.Errorf("%s: %w", e.what, err)
+	}
+	return c.fail(err)
+}
+
+// Exec implements store.Conn.
+func (c *conn) Exec(query string, args ...any) (int64, error) {
+	r, err := c.run(query, "", args)
+	if err != nil {
+		return 0, err
+	}
+	return r.changed, nil
+}
+
+// Query implements store.Conn. All rows are read before the first call of row, which may
+// therefore use the connection.
+func (c *conn) Query(query string, row func(store.Row) error, args ...any) error {
+	r, err := c.run(query, "", args)
+	if err != nil {
+		return err
+	}
+	if err := readable(r.types); err != nil {
+		return c.fail(fmt.Errorf("%w in %q", err, query))
+	}
+	for _, values := range r.rows {
+		if c.ctx != nil && c.ctx.Err() != nil {
+			return c.ctx.Err()
+		}
+		if err := row(&resultRow{types: r.types, values: values}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Insert implements store.Conn.
+func (c *conn) Insert(query string, args ...any) (no int64, err error) {
+	r, err := c.run(query, " RETURNING no", args)
+	if err != nil || len(r.rows) == 0 {
+		return 0, err
+	}
+	return (&resultRow{types: r.types, values: r.rows[0]}).Int(0), nil
+}
+
+// Send implements store.Conn.
+func (c *conn) Send(what, query string, args ...any) error {
+	e, err := c.entry(query, "", args)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	e.what = what
+	for _, v := range e.values {
+		c.size += len(v)
+	}
+	c.session.pending = append(c.session.pending, e)
+	if len(c.session.pending) >= maxPutOff || c.size >= maxPutOffBytes {
+		c.size = 0
+		return c.fly()
+	}
+	return nil
+}
+
+// ForUpdate implements store.Conn.
+func (c *conn) ForUpdate() string { return " FOR UPDATE" }
+
+// SkipLocked implements store.Conn.
+func (c *conn) SkipLocked() string { return " FOR UPDATE SKIP LOCKED" }

@@ -1,0 +1,28 @@
+// Package postgres implements store.DB over PostgreSQL 14 or newer.
+//
+//   - In Owner mode one session writes. It holds an advisory lock, which makes its process
+//     the only one that drives executions; Updates are committed together, each in a
+//     savepoint. Who loses the session cannot write: the lock and the right go with it.
+//     The same process takes the lock back when the server answers again, unless another
+//     one has had it in the meantime; then Lost is closed, for ever (owner.go).
+//   - In Shared mode many processes write at once, each over a few sessions, in groups too.
+//     An Update that loses against another one (deadlock, lock timeout) is run again in a
+//     transaction of its own, up to five times: its fn may run more than once.
+//   - Views run on sessions of their own; each is one snapshot.
+//   - Statements whose result nobody waits for travel with the next one (wire.go): an
+//     execution that starts and ends at once costs one round trip within a group.
+//
+// Differences to package sqlite that a caller can notice:
+//
+//   - A statement that fails is the end of its Update or View: later ones return the same
+//     error, also when fn ignores it.
+//   - All rows of a query are read before the first is handed out.
+//   - Compact does nothing and Backup refuses: PostgreSQL has tools of its own.
+//   - In Shared mode, numbers (no) ascend in the order of the inserts, not of the commits.
+//   - If the connection is lost while COMMIT is on its way, Update asks the server what became
+//     of the transaction. Only when that cannot be found out within ten seconds, it returns
+//     store.ErrUnavailable although the transaction may have been written; an owner then
+//     stands down.
+//
+// An owner must be connected to PostgreSQL directly, not through a pooler.
+package postgres

@@ -1,0 +1,236 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// request is one Update, or maintenance that runs between two commits.
+type request struct {
+	update   func(store.Conn) error
+	maintain func(*worker) error
+	err      error
+	done     chan error
+}
+
+// group runs requests in one transaction, each in a savepoint. A request whose statements
+// were all put off may turn out to have failed only when a later one sends its own: it is
+// undone then, alone, and what had been sent behind it is sent once more.
+type group struct {
+	session  *session
+	texts    *texts
+	requests []*request
+	alone    bool // one request: undoing it is undoing the transaction
+	current  int  // the request that runs
+	begin    *entry
+	xid      string // of the transaction, when it is known
+	sent     bool   // COMMIT was sent: if the connection gets lost now, the outcome is in doubt
+}
+
+// A group has ended for all its requests, for a reason that is none of theirs.
+type brokenError struct{ error }
+
+func (e brokenError) Unwrap() error { return e.error }
+
+const xidText = "SELECT pg_current_xact_id()::text"
+
+// run executes the requests and sets the err of each. An error is the end of the
+// transaction as a whole; nothing was written, unless g.sent.
+func (g *group) run(setting string) error {
+	g.session.pending = nil
+	g.session.control("BEGIN", nobody)
+	if setting != "" {
+		g.session.control(setting, nobody)
+	}
+	g.begin = &entry{text: xidText, key: xidText, owner: nobody}
+	g.session.pending = append(g.session.pending, g.begin)
+	written := false
+	for i, r := range g.requests {
+		if r.err = nil; g.session.dead != nil {
+			return g.session.dead
+		}
+		if err := g.one(i, r); err != nil {
+			return err
+		}
+		written = written || r.err == nil
+	}
+	g.current = nobody
+	if !written {
+		return g.undo()
+	}
+	return g.commit()
+}
+
+// one runs a request. Its own error is in r.err.
+func (g *group) one(i int, r *request) error {
+	g.current = i
+	if !g.alone {
+		g.session.control("SAVEPOINT one", i)
+	}
+	c := &conn{texts: g.texts, owner: i, session: g.session, flush: g.flush}
+	r.err = call(c, r.update)
+	if g.session.dead != nil {
+		return g.session.dead
+	}
+	var broken brokenError
+	if errors.As(c.cause, &broken) {
+		return broken
+	}
+	if r.err == nil {
+		if !g.alone {
+			g.session.control("RELEASE one", i)
+		}
+		return nil
+	}
+	if c.cause != nil && again(c.cause) {
+		r.err = fmt.Errorf("%w: %w", errAgain, r.err)
+	}
+	if !g.drop(i) && !g.alone {
+		g.session.control("ROLLBACK TO one", nobody)
+		g.session.control("RELEASE one", nobody)
+	}
+	return nil
+}
+
+// errAgain marks what may succeed in a transaction of its own.
+var errAgain = errors.New("lost against another update")
+
+// call runs fn. A panic in it is an error of this Update only, and a failure of the
+// storage is one even if fn has ignored it.
+func call(c *conn, fn func(store.Conn) error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("update panicked: %v\n%s", v, debug.Stack())
+		}
+	}()
+	if err := fn(c); err != nil {
+		return err
+	}
+	return c.failed
+}
+
+// drop takes what a request has put off out of the flight, and reports whether its
+// savepoint was among it: then there is nothing to undo.
+func (g *group) drop(owner int) (unsent bool) {
+	kept := g.session.pending[:0]
+	for _, e := range g.session.pending {
+		if e.owner != owner {
+			kept = append(kept, e)
+		}
+		unsent = unsent || e.owner == owner && e.control
+	}
+	g.session.pending = kept
+	return unsent
+}
+
+// flush sends what is pending. Errors of requests that have returned already are dealt
+// with here; those of the current one are returned.
+func (g *group) flush() (*entry, error) {
+	for {
+		sent := g.session.pending
+		at, err := g.session.flush()
+		if g.xid == "" && len(g.begin.result.answers()) > 0 {
+			g.xid = string(g.begin.result.rows[0][0])
+		}
+		if err == nil {
+			return nil, nil
+		}
+		if lost(err) {
+			return nil, err
+		}
+		failed := sent[min(at, len(sent)-1)]
+		if failed.control || failed.owner == nobody {
+			return nil, brokenError{fmt.Errorf("%s: %w", strings.ToLower(failed.text), err)}
+		}
+		if failed.owner == g.current {
+			return failed, err
+		}
+		g.undoEarlier(failed, err, sent[at+1:])
+		if g.alone {
+			return nil, nil
+		}
+	}
+}
+
+func (r *result) answers() [][][]byte {
+	if r == nil {
+		return nil
+	}
+	return r.rows
+}
+
+// undoEarlier undoes a request that had returned, and puts what followed it on its way
+// again.
+func (g *group) undoEarlier(failed *entry, err error, rest []*entry) {
+	r := g.requests[failed.owner]
+	if r.err = mapError(fmt.Errorf("%s: %w", failed.what, err)); again(err) {
+		r.err = fmt.Errorf("%w: %w", errAgain, r.err)
+	}
+	g.session.pending = nil
+	if g.alone {
+		return
+	}
+	g.session.control("ROLLBACK TO one", nobody)
+	g.session.control("RELEASE one", nobody)
+	for _, e := range rest {
+		if e.owner != failed.owner {
+			g.session.pending = append(g.session.pending, e)
+		}
+	}
+}
+
+// undo ends a transaction in which nothing is to be kept.
+func (g *group) undo() error {
+	g.session.pending = nil
+	if g.begin.result == nil { // BEGIN was never sent
+		return nil
+	}
+	g.session.control("ROLLBACK", nobody)
+	_, err := g.flush()
+	return err
+}
+
+// commit makes the outcome durable. The number of the transaction must be known before
+// COMMIT is sent: it tells later what became of it, should the connection get lost.
+func (g *group) commit() error {
+	if g.xid == "" {
+		if _, err := g.flush(); err != nil {
+			return err
+		}
+	}
+	if !g.anyWritten() {
+		return g.undo()
+	}
+	g.session.control("COMMIT", nobody)
+	end := g.session.pending[len(g.session.pending)-1]
+	g.sent = true
+	if _, err := g.flush(); err != nil {
+		g.sent = lost(err) // an error that the server reports is an answer
+		if !g.sent && g.session.dead == nil {
+			g.session.pending = nil
+			g.session.control("ROLLBACK", nobody)
+			_, _ = g.session.flush()
+		}
+		return err
+	}
+	switch {
+	case end.result != nil && end.result.tag == "COMMIT":
+		return nil
+	case g.alone && !g.anyWritten(): // it failed at the last moment
+		return g.undo()
+	}
+	return brokenError{errors.New("the server did not commit")}
+}
+
+func (g *group) anyWritten() bool {
+	for _, r := range g.requests {
+		if r.err == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,120 @@
+package postgres
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// schema is the migrations that a binary knows. They are numbered from 1 without gaps, so
+// that their number is the version that they lead to.
+type schema struct {
+	files  fs.FS
+	target int64
+}
+
+func knownSchema() (schema, error) {
+	files, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return schema{}, err
+	}
+	return newSchema(files)
+}
+
+func newSchema(files fs.FS) (schema, error) {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return schema{}, err
+	}
+	return schema{files: files, target: int64(len(names))}, nil
+}
+
+// pending reports whether the database needs migrations. Errors: ErrNewer.
+func (k schema) pending(s *session) (bool, error) {
+	r, err := s.ask("SELECT CASE WHEN to_regclass('goose_db_version') IS NULL THEN 0 ELSE 1 END")
+	if err == nil && r.Int(0) == 1 {
+		r, err = s.ask("SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied")
+	}
+	if err != nil {
+		return false, mapError(err)
+	}
+	current := r.Int(0)
+	if current > k.target {
+		return false, fmt.Errorf("%w (schema %d, this one knows %d): use that version, or restore a dump made before it", ErrNewer, current, k.target)
+	}
+	return current < k.target, nil
+}
+
+// migrate brings the schema up to date, each migration in a transaction of its own. Who
+// comes second waits for the first, and finds nothing left to do.
+func (k schema) migrate(ctx context.Context, db *DB) error {
+	s, err := db.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if pending, err := k.pending(s); err != nil || !pending {
+		return err
+	}
+	if err := k.lock(ctx, s); err != nil {
+		return err
+	}
+	if pending, err := k.pending(s); err != nil || !pending {
+		return err
+	}
+	return k.apply(ctx, db)
+}
+
+// lock waits for the lock of migrations, which goes with the session.
+func (k schema) lock(ctx context.Context, s *session) error {
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		r, err := s.ask(fmt.Sprintf("SELECT pg_try_advisory_lock(%d, %s)", migrationLock, lockSchema))
+		if err != nil {
+			return mapError(err)
+		}
+		if r.Int(0) == 1 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for another process that migrates the database: %w", ctx.Err())
+		case <-ticker.C:
+		}
+	}
+}
+
+func (k schema) apply(ctx context.Context, db *DB) (err error) {
+	config, err := pgx.ParseConfig(db.options.URL)
+	if err != nil {
+		return errors.New("--database-url is not understood") // Open has parsed it before
+	}
+	config.DialFunc, config.ConnectTimeout = db.config.DialFunc, db.config.ConnectTimeout
+	config.RuntimeParams["application_name"] = "chargehand migration"
+	config.RuntimeParams["lock_timeout"] = "30s"
+	sql := stdlib.OpenDB(*config)
+	defer func() { err = errors.Join(err, sql.Close()) }()
+	sql.SetMaxOpenConns(1)
+	provider, err := goose.NewProvider(goose.DialectPostgres, sql, k.files,
+		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Hour)
+	defer cancel()
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("migrate: %w", mapError(err))
+	}
+	return nil
+}

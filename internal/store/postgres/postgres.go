@@ -1,0 +1,195 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// DB implements store.DB.
+type DB struct {
+	options Options
+	config  *pgconn.Config
+	reading *pgconn.Config
+	schema  schema
+	texts   texts
+	writer  *writer
+	pool    *pool
+	owner   *ownership
+	trips   atomic.Int64
+	once    sync.Once
+	closed  chan struct{}
+}
+
+var _ store.DB = (*DB)(nil)
+
+// oldest is the oldest server that has all the timeouts that an owner needs.
+const oldest = 14
+
+// Open connects to a database. In Shared mode it brings the schema up to date; in Owner
+// mode TryOwn or AwaitOwner does, and until then Update returns store.ErrUnavailable.
+// Errors: ErrNewer; store.ErrUnavailable, also for a server that does not let us in; a URL
+// that is not understood.
+func Open(ctx context.Context, o Options) (*DB, error) {
+	o.fill()
+	config, err := parseURL(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	configure(config, &o)
+	known, err := knownSchema()
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{options: o, config: config, reading: reading(config), schema: known, closed: make(chan struct{})}
+	db.owner = &ownership{db: db, lost: make(chan struct{})}
+	if err := db.prepare(ctx); err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	db.pool = newPool(db, o.Readers)
+	db.writer = newWriter()
+	for range o.Writers {
+		db.writer.start(db.worker())
+	}
+	return db, nil
+}
+
+// prepare looks at the server and at the schema.
+func (db *DB) prepare(ctx context.Context) error {
+	s, err := db.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	r, err := s.ask(`SELECT current_setting('server_version_num')::int, current_setting('fsync'), current_setting('synchronous_commit'),
+ current_setting('server_encoding'), current_schema() IS NULL`)
+	if err != nil {
+		return mapError(err)
+	}
+	if version := r.Int(0) / 10000; version < oldest {
+		return fmt.Errorf("PostgreSQL %d is too old: version %d or newer is needed", version, oldest)
+	}
+	if encoding := r.Text(3); encoding != "UTF8" {
+		return fmt.Errorf("the encoding of the database is %s: create it with ENCODING 'UTF8'", encoding)
+	}
+	if r.Int(4) == 1 {
+		return errors.New("the search_path of the database's user names no schema that exists: create it first")
+	}
+	if r.Text(1) == "off" {
+		db.options.Logger.Warn("PostgreSQL runs with fsync = off: a power cut can destroy the database")
+	}
+	if r.Text(2) == "off" {
+		// An Update is durable when it returns. Other settings are a choice about replicas.
+		db.config.RuntimeParams["synchronous_commit"] = "on"
+	}
+	if db.options.Mode == Shared {
+		return db.schema.migrate(ctx, db)
+	}
+	_, err = db.schema.pending(s)
+	return err
+}
+
+func (db *DB) worker() *worker {
+	w := &worker{texts: &db.texts, maxGroup: maxShared, resolve: db.resolve, doubt: func(error) {}}
+	w.open = func() (*session, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
+		defer cancel()
+		return db.connect(ctx)
+	}
+	if db.options.Mode == Owner {
+		w.maxGroup, w.open, w.doubt = maxGroup, db.owner.regain, db.owner.lose
+		w.idle, w.interval = db.owner.beat, db.options.Lease/4
+	}
+	return w
+}
+
+// resolveTime bounds how long an Update whose COMMIT was not answered waits to know.
+const resolveTime = 10 * time.Second
+
+// resolve asks what became of a transaction. After a crash of the server it is known as
+// soon as the server is back.
+func (db *DB) resolve(xid string) (committed, known bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), resolveTime)
+	defer cancel()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		status := ""
+		if s, err := db.connect(ctx); err == nil {
+			if r, err := s.ask("SELECT pg_xact_status($1::text::xid8)", xid); err == nil {
+				status = r.Text(0)
+			}
+			s.close()
+		}
+		switch status {
+		case "committed", "aborted":
+			return status == "committed", true
+		}
+		select { // not reached, or the server still works on it
+		case <-ctx.Done():
+			return false, false
+		case <-ticker.C:
+		}
+	}
+}
+
+// Update implements store.DB.
+func (db *DB) Update(ctx context.Context, fn func(store.Conn) error) error {
+	return db.writer.do(ctx, &request{update: fn})
+}
+
+// View implements store.DB.
+func (db *DB) View(ctx context.Context, fn func(store.Conn) error) error {
+	return db.pool.view(ctx, fn)
+}
+
+func (db *DB) open() error {
+	select {
+	case <-db.closed:
+		return errClosed
+	default:
+		return nil
+	}
+}
+
+// Compact implements store.DB. There is nothing to do: PostgreSQL's autovacuum gives space
+// back to its own tables, and the migrations tell it how often.
+func (db *DB) Compact(ctx context.Context) error {
+	if err := db.open(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// Backup implements store.DB. It refuses: PostgreSQL has tools of its own.
+func (db *DB) Backup(context.Context, string) error {
+	if err := db.open(); err != nil {
+		return err
+	}
+	return errors.New("back up database: a PostgreSQL database is backed up with PostgreSQL's own tools: use pg_dump, or pg_basebackup with an archive of the log")
+}
+
+// Check asks the server for an answer.
+func (db *DB) Check(ctx context.Context) error {
+	return db.View(ctx, func(c store.Conn) error {
+		return c.Query(`SELECT 1`, func(store.Row) error { return nil })
+	})
+}
+
+// Close finishes the queued Updates and running Views and gives the lock back. Later calls
+// of other methods return store.ErrUnavailable.
+func (db *DB) Close() error {
+	db.once.Do(func() {
+		close(db.closed)
+		db.writer.close()
+		db.pool.close()
+	})
+	return nil
+}

@@ -1,0 +1,52 @@
+package postgres
+
+import (
+	"strings"
+	"sync"
+)
+
+// texts keeps what package store's texts are in PostgreSQL's words: ?1 is $1.
+type texts struct{ known sync.Map } // text → rewritten
+
+type rewritten struct {
+	text       string
+	parameters int
+}
+
+func (t *texts) of(query string) rewritten {
+	if r, ok := t.known.Load(query); ok {
+		return r.(rewritten)
+	}
+	r := rewrite(query)
+	t.known.Store(query, r)
+	return r
+}
+
+// rewrite leaves quoted text alone.
+func rewrite(query string) rewritten {
+	var b strings.Builder
+	b.Grow(len(query))
+	most, quote := 0, byte(0)
+	for i := 0; i < len(query); i++ {
+		c := query[i]
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '?':
+			n, end := 0, i+1
+			for ; end < len(query) && query[end] >= '0' && query[end] <= '9' && n < 1<<16; end++ {
+				n = 10*n + int(query[end]-'0')
+			}
+			if n > 0 {
+				most = max(most, n)
+				c = '$'
+			}
+		}
+		b.WriteByte(c)
+	}
+	return rewritten{text: b.String(), parameters: most}
+}

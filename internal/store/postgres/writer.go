@@ -1,0 +1,219 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	maxQueue  = 1024 // Updates that wait; more wait for a place
+	maxGroup  = 512  // Updates in one commit of an owner
+	maxShared = 64   // in Shared mode, where a group keeps rows locked that others want
+	maxRuns   = 5    // of an Update alone, after it lost against another one
+)
+
+// writer hands Updates to its workers. Each worker has a session; it takes what waits,
+// runs it in one transaction, and then answers.
+type writer struct {
+	queue   chan *request
+	commits atomic.Int64
+	stopped sync.WaitGroup
+
+	mu     sync.RWMutex // held for reading while a request is put into the queue
+	closed bool
+}
+
+// worker is used by its own goroutine only.
+type worker struct {
+	writer   *writer
+	texts    *texts
+	maxGroup int
+	session  *session
+	open     func() (*session, error) // for a worker without a session
+	resolve  func(xid string) (committed, known bool)
+	doubt    func(error)   // called when an outcome stays in doubt
+	idle     func(*worker) // called every now and then; nil: never
+	interval time.Duration // of idle
+}
+
+func newWriter() *writer { return &writer{queue: make(chan *request, maxQueue)} }
+
+func (w *writer) start(one *worker) {
+	one.writer = w
+	w.stopped.Go(one.loop)
+}
+
+// do queues a request and waits for its answer. ctx only bounds the wait for a place.
+func (w *writer) do(ctx context.Context, r *request) error {
+	r.done = make(chan error, 1)
+	if err := w.enqueue(ctx, r); err != nil {
+		return err
+	}
+	return <-r.done
+}
+
+func (w *writer) enqueue(ctx context.Context, r *request) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return errClosed
+	}
+	select {
+	case w.queue <- r:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// close lets what is queued finish and closes the sessions.
+func (w *writer) close() {
+	w.mu.Lock()
+	w.closed = true
+	close(w.queue)
+	w.mu.Unlock()
+	w.stopped.Wait()
+}
+
+func (w *worker) loop() {
+	defer w.drop()
+	var tick <-chan time.Time
+	if w.idle != nil {
+		ticker := time.NewTicker(w.interval)
+		defer ticker.Stop()
+		tick = ticker.C
+	}
+	group := make([]*request, 0, w.maxGroup)
+	for {
+		select {
+		case <-tick:
+			w.idle(w)
+		case first, ok := <-w.writer.queue:
+			if !ok {
+				return
+			}
+			// Let those who were just answered hand in their next Update.
+			runtime.Gosched()
+			var last *request // maintenance: it runs behind the group
+			group, last = w.gather(group[:0], first)
+			if len(group) > 0 {
+				w.run(group)
+				for i, r := range group {
+					r.done <- r.err
+					group[i] = nil
+				}
+			}
+			if last != nil {
+				last.done <- last.maintain(w)
+			}
+		}
+	}
+}
+
+// gather takes the requests that are already waiting, up to the first maintenance.
+func (w *worker) gather(group []*request, first *request) ([]*request, *request) {
+	for next := first; ; {
+		if next.maintain != nil {
+			return group, next
+		}
+		if group = append(group, next); len(group) == w.maxGroup {
+			return group, nil
+		}
+		select {
+		case r, ok := <-w.writer.queue:
+			if !ok {
+				return group, nil
+			}
+			next = r
+		default:
+			return group, nil
+		}
+	}
+}
+
+// drop gives up the session, and with it an open transaction.
+func (w *worker) drop() {
+	if w.session != nil {
+		w.session.close()
+		w.session = nil
+	}
+}
+
+// run executes a group and sets the err of every request in it.
+func (w *worker) run(requests []*request) {
+	w.transact(requests, "")
+	for _, r := range requests {
+		for runs := 0; errors.Is(r.err, errAgain) && runs < maxRuns; runs++ {
+			w.transact([]*request{r}, aloneLock)
+		}
+		if errors.Is(r.err, errAgain) {
+			r.err = unavailable(r.err)
+		}
+	}
+}
+
+// transact runs requests in one transaction. A session that turns out to be dead before
+// COMMIT is replaced once: nothing was written, so that the requests can run again.
+func (w *worker) transact(requests []*request, setting string) {
+	for attempt := 0; ; attempt++ {
+		for _, r := range requests {
+			r.err = nil
+		}
+		if w.session == nil {
+			s, err := w.open()
+			if err != nil {
+				failWritten(requests, unavailable(err))
+				return
+			}
+			w.session = s
+		}
+		g := &group{session: w.session, texts: w.texts, requests: requests, alone: len(requests) == 1}
+		err := g.run(setting)
+		if err == nil {
+			w.writer.commits.Add(1)
+			return
+		}
+		w.drop()
+		switch {
+		case g.sent:
+			w.settle(g, err)
+			return
+		case lost(err) && attempt == 0:
+			continue
+		}
+		failWritten(requests, unavailable(fmt.Errorf("transaction undone: %w", err)))
+		return
+	}
+}
+
+// settle finds out what became of a transaction whose COMMIT was not answered.
+func (w *worker) settle(g *group, err error) {
+	committed, known := w.resolve(g.xid)
+	switch {
+	case known && committed:
+		w.writer.commits.Add(1)
+	case known:
+		failWritten(g.requests, unavailable(fmt.Errorf("transaction undone: %w", err)))
+	default:
+		err = unavailable(fmt.Errorf("the connection was lost during the commit, and whether it was written is not known: %w", err))
+		failWritten(g.requests, err)
+		w.doubt(err)
+	}
+}
+
+// failWritten fails the requests that had succeeded; the others have errors of their own.
+func failWritten(requests []*request, err error) {
+	for _, r := range requests {
+		if r.err == nil {
+			r.err = err
+		}
+	}
+}
