@@ -29,7 +29,7 @@ type installation struct {
 
 func install(t *testing.T, dir string, change ...func(*Config)) *installation {
 	t.Helper()
-	key, err := CreateKey(t.Context(), NewKey{DataDir: dir, Preset: "all"})
+	key, err := CreateKey(t.Context(), Config{DataDir: dir}, NewKey{Preset: "all"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,11 +119,11 @@ func TestBackupIsRestoredWithItsFilesAndWhatRuns(t *testing.T) {
 	_, waiting := first.ask("POST", "/workflows/"+sleeper+"/executions", "application/json", "{}")
 
 	copied := filepath.Join(dir, "copy")
-	report, err := Backup(t.Context(), first.dir, "", copied)
+	report, err := Backup(t.Context(), Config{DataDir: first.dir}, copied)
 	if err != nil || report.Files < 2 || report.Bytes < 200<<10 {
 		t.Fatalf("backup: %+v, %v", report, err)
 	}
-	if _, err := Backup(t.Context(), first.dir, "", copied); err == nil {
+	if _, err := Backup(t.Context(), Config{DataDir: first.dir}, copied); err == nil {
 		t.Error("a second backup into the same folder is accepted")
 	}
 	first.halt()
@@ -135,7 +135,7 @@ func TestBackupIsRestoredWithItsFilesAndWhatRuns(t *testing.T) {
 	if _, err := Restore(t.Context(), copied, again); err == nil {
 		t.Error("an installation is overwritten")
 	}
-	for _, f := range Doctor(t.Context(), again, "") {
+	for _, f := range Doctor(t.Context(), Config{DataDir: again}) {
 		if !f.OK {
 			t.Errorf("doctor: %+v", f)
 		}
@@ -161,7 +161,7 @@ func TestACutOffBackupIsNone(t *testing.T) {
 	_, file := i.ask("POST", "/files", "", "the content")
 	damage(t, i.dir, file["sha256"].(string))
 	copied := filepath.Join(dir, "copy")
-	if _, err := Backup(t.Context(), i.dir, "", copied); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := Backup(t.Context(), Config{DataDir: i.dir}, copied); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Fatalf("backup of a damaged file: %v", err)
 	}
 	if _, err := Restore(t.Context(), copied, filepath.Join(dir, "again")); err == nil {
@@ -194,7 +194,7 @@ func TestDoctor(t *testing.T) {
 	i := install(t, filepath.Join(t.TempDir(), "data"))
 	_, file := i.ask("POST", "/files", "", "the content")
 	wrong := func() (names []string) {
-		for _, f := range Doctor(t.Context(), i.dir, "") {
+		for _, f := range Doctor(t.Context(), Config{DataDir: i.dir}) {
 			if !f.OK {
 				names = append(names, f.What)
 			}
@@ -215,7 +215,7 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("with a folder that everybody reads, wrong are %v", got)
 	}
 	absent := filepath.Join(t.TempDir(), "absent")
-	if got := Doctor(t.Context(), absent, ""); len(got) == 0 || got[0].OK {
+	if got := Doctor(t.Context(), Config{DataDir: absent}); len(got) == 0 || got[0].OK {
 		t.Errorf("an absent folder: %+v", got)
 	}
 	if _, err := os.Stat(absent); !errors.Is(err, os.ErrNotExist) {
@@ -367,7 +367,7 @@ func TestAKeyIsMadeWhileTheServerStartsForTheFirstTime(t *testing.T) {
 			}
 			started <- err
 		}()
-		if _, err := CreateKey(t.Context(), NewKey{DataDir: dir}); err != nil {
+		if _, err := CreateKey(t.Context(), Config{DataDir: dir}, NewKey{}); err != nil {
 			t.Errorf("the key: %v", err)
 		}
 		close(made)

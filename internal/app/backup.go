@@ -25,11 +25,14 @@ type BackupReport struct {
 // Backup copies the database, the master key and all files to a new folder, beside a running
 // server. The database comes first: content that its copy refers to stays for at least an
 // hour after its last reference, longer than it takes to copy.
-func Backup(ctx context.Context, dataDir, masterKeyFile, to string) (BackupReport, error) {
+func Backup(ctx context.Context, cfg Config, to string) (BackupReport, error) {
 	var report BackupReport
-	cfg, err := Config{DataDir: dataDir, MasterKeyFile: masterKeyFile}.withDefaults()
+	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return report, err
+	}
+	if cfg.DatabaseURL != "" {
+		return report, badSetting("--database-url: backup copies a data directory; use pg_dump for PostgreSQL, and keep the master key with its copy")
 	}
 	if _, err := os.Stat(filepath.Join(cfg.DataDir, databaseName)); err != nil {
 		return report, fmt.Errorf("no installation in %s: %w", cfg.DataDir, err)
@@ -49,7 +52,7 @@ func Backup(ctx context.Context, dataDir, masterKeyFile, to string) (BackupRepor
 	if err := copyKey(cfg.MasterKeyFile, filepath.Join(to, masterKeyName)); err != nil {
 		return report, err
 	}
-	report, err = copyContents(ctx, filepath.Join(cfg.DataDir, filesName), filepath.Join(to, filesName))
+	report, err = copyContents(ctx, cfg, filepath.Join(to, filesName))
 	if err != nil {
 		return report, err
 	}
@@ -66,7 +69,7 @@ func Restore(ctx context.Context, from, dataDir string) (BackupReport, error) {
 	if err := freshFolder(dataDir); err != nil {
 		return report, err
 	}
-	report, err := copyContents(ctx, filepath.Join(from, filesName), filepath.Join(dataDir, filesName))
+	report, err := copyContents(ctx, Config{DataDir: from}, filepath.Join(dataDir, filesName))
 	if err != nil {
 		return report, err
 	}
@@ -113,9 +116,9 @@ func copyFile(from, to string) error {
 }
 
 // copyContents copies every content and checks its digest on the way.
-func copyContents(ctx context.Context, from, to string) (BackupReport, error) {
+func copyContents(ctx context.Context, from Config, to string) (BackupReport, error) {
 	var report BackupReport
-	source, err := blob.OpenFolder(blob.Config{Folder: from})
+	source, err := from.openContents(ctx, nil)
 	if err != nil {
 		return report, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/engine/temporal"
 	"github.com/chargehand/chargehand/internal/secret"
 )
 
@@ -19,7 +20,21 @@ var Version = "dev"
 // Config is what an operator sets; cli.md lists the flags. The zero value, completed by
 // withDefaults, serves the default data directory on the default address.
 type Config struct {
-	DataDir   string // default ./chargehand-data
+	DataDir string // default ./chargehand-data
+	// DatabaseURL names a PostgreSQL database to use instead of the one in the data directory.
+	DatabaseURL string
+	// FilesURL says where files are: s3://bucket?… or file:///path; default: in the data directory.
+	FilesURL string
+	// FilesRedirect sends those who follow a link to a file to the S3 store itself.
+	FilesRedirect bool
+	// Engine is EngineEmbedded (default) or EngineTemporal, which needs DatabaseURL.
+	Engine   string
+	Temporal Temporal
+	// With EngineTemporal, APIOnly leaves the work on executions to other processes, and
+	// WorkerOnly leaves the API to them.
+	APIOnly    bool
+	WorkerOnly bool
+
 	Listen    string // default 127.0.0.1:8080
 	PublicURL string // default: scheme and host of the request
 	// Workflows is a directory whose definitions are applied at start and on change.
@@ -40,6 +55,19 @@ type Config struct {
 	Log       *slog.Logger
 
 	master *secret.Master // read by open
+}
+
+// The engines.
+const (
+	EngineEmbedded = "embedded"
+	EngineTemporal = "temporal"
+)
+
+// Temporal says how the Temporal engine reaches its cluster, and what its task queues are
+// called.
+type Temporal struct {
+	temporal.Dial
+	Queue string // default "chargehand"
 }
 
 // runKinds are the values of AllowRun. JavaScript is always allowed. Containers may be allowed
@@ -71,6 +99,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Processes == 0 {
 		c.Processes = 8
 	}
+	if c.Engine == "" {
+		c.Engine = EngineEmbedded
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -82,6 +113,12 @@ func (c Config) check() error {
 		if !slices.Contains(runKinds, kind) && kind != "js" {
 			return badSetting("--allow-run: %q is not one of %s (js is always allowed)", kind, strings.Join(runKinds, ", "))
 		}
+	}
+	if err := c.checkEngine(); err != nil {
+		return err
+	}
+	if err := c.checkFiles(); err != nil {
+		return err
 	}
 	if c.PublicURL != "" {
 		u, err := url.Parse(c.PublicURL)
@@ -99,6 +136,18 @@ func (c Config) check() error {
 		if n < 0 {
 			return badSetting("--%s is below 0", name)
 		}
+	}
+	return nil
+}
+
+func (c Config) checkEngine() error {
+	switch {
+	case c.Engine != EngineEmbedded && c.Engine != EngineTemporal:
+		return badSetting("--engine: %q is not embedded or temporal", c.Engine)
+	case c.Engine == EngineTemporal && c.DatabaseURL == "":
+		return badSetting("--engine temporal needs --database-url: several machines work on one PostgreSQL database")
+	case c.Engine == EngineEmbedded && c.APIOnly:
+		return badSetting("--workers 0 needs --engine temporal: the embedded engine works in this process")
 	}
 	return nil
 }

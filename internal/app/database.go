@@ -22,6 +22,15 @@ func openDatabase(_ context.Context, cfg Config) (*database, error) {
 	return &database{store: store.New(db)}, nil
 }
 
+// openBeside opens the database beside a running server or without one.
+func openBeside(_ context.Context, cfg Config) (*store.Store, error) {
+	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(cfg.DataDir, databaseName)})
+	if err != nil {
+		return nil, err
+	}
+	return store.New(db), nil
+}
+
 // tryOwn reports whether this process may drive executions now. A SQLite file is owned for
 // as long as it is open.
 func (d *database) tryOwn(context.Context) (bool, error) { return true, nil }

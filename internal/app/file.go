@@ -24,10 +24,10 @@ import (
 // being deleted.
 const condemnedPause = 20 * time.Millisecond
 
-// openBlobs opens the folder of contents. What is put is claimed in db first, so that the
-// sweep leaves it alone until something refers to it.
-func openBlobs(folder string, db *store.Store) (*blob.Store, error) {
-	return blob.OpenFolder(blob.Config{Folder: folder, Claim: func(ctx context.Context, digest blob.Digest, size int64) error {
+// openBlobs opens the store of files and waits until it can be used. What is put is claimed in
+// db first, so that the sweep leaves it alone until something refers to it.
+func openBlobs(ctx context.Context, cfg Config, db *store.Store) (*blob.Store, error) {
+	blobs, err := cfg.openContents(ctx, func(ctx context.Context, digest blob.Digest, size int64) error {
 		for {
 			err := db.Update(ctx, func(tx *store.Tx) error { return tx.ClaimBlob(digest[:], size) })
 			if !errors.Is(err, store.ErrConflict) {
@@ -39,7 +39,15 @@ func openBlobs(folder string, db *store.Store) (*blob.Store, error) {
 			case <-time.After(condemnedPause):
 			}
 		}
-	}})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := awaitContents(ctx, cfg, blobs); err != nil {
+		blobs.Close()
+		return nil, err
+	}
+	return blobs, nil
 }
 
 // payloads keeps large payloads of the engine in the blob store (engine.Blobs).

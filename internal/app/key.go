@@ -2,35 +2,30 @@ package app
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/service"
-	"github.com/chargehand/chargehand/internal/store"
-	"github.com/chargehand/chargehand/internal/store/sqlite"
 )
 
-// NewKey is the request of the command line to make a key in a data directory.
+// NewKey is the request of the command line to make a key.
 type NewKey struct {
-	DataDir       string
-	MasterKeyFile string // default: master.key in the data directory
-	Name          string
-	Environment   string // "live" or "test"
-	Preset        string // empty, with no Scopes: "run"
-	Scopes        []string
-	Life          time.Duration // 0: for ever
+	Name        string
+	Environment string // "live" or "test"
+	Preset      string // empty, with no Scopes: "run"
+	Scopes      []string
+	Life        time.Duration // 0: for ever
 }
 
 // CreateKey makes a key, beside a running server or without one, and returns it in plain
 // text: the only time that it can be seen. The data directory is made if it is missing.
-func CreateKey(ctx context.Context, k NewKey) (string, error) {
+func CreateKey(ctx context.Context, cfg Config, k NewKey) (string, error) {
 	request, err := k.issue()
 	if err != nil {
 		return "", err
 	}
-	cfg, err := Config{DataDir: k.DataDir, MasterKeyFile: k.MasterKeyFile}.withDefaults()
+	cfg, err = cfg.withDefaults()
 	if err != nil {
 		return "", err
 	}
@@ -38,11 +33,10 @@ func CreateKey(ctx context.Context, k NewKey) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(cfg.DataDir, databaseName)})
+	rows, err := openBeside(ctx, cfg)
 	if err != nil {
 		return "", err
 	}
-	rows := store.New(db)
 	defer rows.Close()
 	return service.Issue(ctx, rows, master.Derive(secret.APIKeyPepper), time.Now(), request)
 }

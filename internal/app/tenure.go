@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -69,7 +68,7 @@ func newTenure(ctx context.Context, cfg Config, db *store.Store) (*tenure, error
 func (t *tenure) open(ctx context.Context) error {
 	cfg := t.cfg
 	var err error
-	if t.blobs, err = openBlobs(filepath.Join(cfg.DataDir, filesName), t.store); err != nil {
+	if t.blobs, err = openBlobs(ctx, cfg, t.store); err != nil {
 		return err
 	}
 	plans := service.NewPlans(t.store, plan.Options{Run: allowedRuns(cfg.AllowRun)})
@@ -86,7 +85,7 @@ func (t *tenure) open(ctx context.Context) error {
 		Store: t.store, Engine: t.engine, Plans: plans, Blobs: t.blobs,
 		Pepper: cfg.master.Derive(secret.APIKeyPepper), LinkKey: cfg.master.Derive(secret.LinkSignature),
 		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, Rooms: cfg.limits()},
-		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest},
+		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest}, RedirectLinks: cfg.FilesRedirect,
 	})
 	t.api = api.New(api.Config{
 		Service: t.service, Log: cfg.Log, PublicURL: cfg.PublicURL, Version: Version, Metrics: registry,

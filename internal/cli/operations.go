@@ -22,6 +22,7 @@ func newKeys(con console) *cobra.Command {
 
 // newKeysCreate works on the database itself, beside a running server or without one.
 func newKeysCreate(con console) *cobra.Command {
+	var cfg app.Config
 	var k app.NewKey
 	var expires, configFile string
 	cmd := &cobra.Command{
@@ -37,7 +38,7 @@ func newKeysCreate(con console) *cobra.Command {
 				}
 				k.Life = life
 			}
-			secret, err := app.CreateKey(cmd.Context(), k)
+			secret, err := app.CreateKey(cmd.Context(), cfg, k)
 			if err != nil {
 				return err
 			}
@@ -46,9 +47,8 @@ func newKeysCreate(con console) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&configFile, "config", "", "YAML file with settings named like these flags")
-	f.StringVar(&k.DataDir, "data-dir", "chargehand-data", "data directory of the installation")
-	f.StringVar(&k.MasterKeyFile, "master-key-file", "", "master key (default: master.key in the data directory)")
+	configFlag(f, &configFile)
+	placeFlags(f, &cfg)
 	f.StringVar(&k.Name, "name", "", "name of the key")
 	f.StringVar(&k.Environment, "environment", "live", "live or test")
 	f.StringVar(&k.Preset, "preset", "", "run, observe, operate, deploy or all (default run)")
@@ -124,14 +124,14 @@ func (c *connection) keysRevoke() *cobra.Command {
 }
 
 func newBackup(con console) *cobra.Command {
-	var dataDir, masterKeyFile string
+	var cfg app.Config
 	cmd := &cobra.Command{
 		Use: "backup DIR", Short: "Copy database, files and master key to a new folder; safe beside a running server", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := settle(cmd, ""); err != nil {
 				return err
 			}
-			report, err := app.Backup(cmd.Context(), dataDir, masterKeyFile, args[0])
+			report, err := app.Backup(cmd.Context(), cfg, args[0])
 			if err != nil {
 				return fmt.Errorf("backup: %w", err)
 			}
@@ -139,8 +139,7 @@ func newBackup(con console) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&dataDir, "data-dir", "chargehand-data", "data directory of the installation")
-	cmd.Flags().StringVar(&masterKeyFile, "master-key-file", "", "master key (default: master.key in the data directory)")
+	placeFlags(cmd.Flags(), &cfg)
 	return cmd
 }
 
@@ -165,15 +164,15 @@ func newRestore(con console) *cobra.Command {
 }
 
 func newDoctor(con console) *cobra.Command {
-	var dataDir, masterKeyFile string
+	var cfg app.Config
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check a data directory: permissions, master key, database, files", Args: exactArgs(0),
+		Use: "doctor", Short: "Check an installation: permissions, master key, database, files", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := settle(cmd, ""); err != nil {
 				return err
 			}
 			ok := true
-			for _, finding := range app.Doctor(cmd.Context(), dataDir, masterKeyFile) {
+			for _, finding := range app.Doctor(cmd.Context(), cfg) {
 				mark := con.paint("32", "ok")
 				if !finding.OK {
 					mark, ok = con.paint("31", "wrong"), false
@@ -186,8 +185,7 @@ func newDoctor(con console) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&dataDir, "data-dir", "chargehand-data", "data directory of the installation")
-	cmd.Flags().StringVar(&masterKeyFile, "master-key-file", "", "master key (default: master.key in the data directory)")
+	placeFlags(cmd.Flags(), &cfg)
 	return cmd
 }
 

@@ -22,7 +22,9 @@ const stopTime = 10 * time.Second
 
 func newServe(c console) *cobra.Command {
 	var cfg app.Config
-	var configFile, logLevel, logFormat string
+	var configFile string
+	var workers int
+	var logs logFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
@@ -33,37 +35,72 @@ func newServe(c console) *cobra.Command {
 			if err := settle(cmd, configFile); err != nil {
 				return err
 			}
-			log, err := newLog(c, logLevel, logFormat)
-			if err != nil {
-				return err
+			if workers != 0 && workers != 1 {
+				return usage("--workers: %d is not 0 or 1; run `chargehand worker` as often as you need", workers)
 			}
-			cfg.Log = log
-			if os.Getenv("GOGC") == "" {
-				debug.SetGCPercent(gcPercent)
-			}
-			return serve(cmd.Context(), cfg)
+			cfg.APIOnly = workers == 0
+			return runServer(cmd.Context(), c, cfg, logs)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&configFile, "config", "", "YAML file with settings named like these flags")
-	f.StringVar(&cfg.DataDir, "data-dir", "chargehand-data", "folder of the database, the files and the master key")
+	configFlag(f, &configFile)
+	placeFlags(f, &cfg)
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks one and the log says which")
 	f.StringVar(&cfg.PublicURL, "public-url", "", "base of links (default: scheme and host of the request)")
 	f.StringVar(&cfg.Workflows, "workflows", "", "folder whose definitions are applied at start and again on change")
-	f.StringSliceVar(&cfg.AllowRun, "allow-run", nil, "processes that workflows may start: shell,python,container (js is always allowed)")
-	f.StringSliceVar(&cfg.AllowEgress, "allow-egress", nil, "private addresses, ranges or host names that workflows may reach")
-	f.StringArrayVar(&cfg.ConnectTo, "connect-to", nil, "HOST:PORT:HOST2:PORT2 as curl, repeatable, for outgoing calls")
-	f.StringArrayVar(&cfg.TrustedCA, "trusted-ca", nil, "PEM file with more certificate authorities for outgoing calls")
+	f.BoolVar(&cfg.FilesRedirect, "files-redirect", false, "with --files-url s3://…: send those who follow a link to a file to the S3 store itself")
+	workFlags(f, &cfg)
 	f.Float64Var(&cfg.RateLimit, "rate-limit", 1000, "requests per second and key, 0 = off")
-	f.StringVar(&cfg.MasterKeyFile, "master-key-file", "", "master key (default: master.key in the data directory, made at first start)")
 	daysVar(f, &cfg.RetentionLive, "retention-live", "30d", "how long finished live executions are kept, such as 30d or 12h")
 	daysVar(f, &cfg.RetentionTest, "retention-test", "7d", "how long finished test executions are kept")
-	f.IntVar(&cfg.RunningExecutions, "max-running", 1000, "executions that run at once")
-	f.IntVar(&cfg.Calls, "max-calls", 256, "outgoing calls at once")
-	f.IntVar(&cfg.Processes, "max-processes", 8, "processes of steps at once")
-	f.StringVar(&logLevel, "log-level", "info", "debug, info, warn or error")
-	f.StringVar(&logFormat, "log-format", "text", "text or json")
+	f.StringVar(&cfg.Engine, "engine", "embedded", "what drives executions: embedded, or temporal for more than one machine")
+	f.IntVar(&workers, "workers", 1, "with --engine temporal: 1 to work in this process too, 0 to leave that to `chargehand worker`")
+	temporalFlags(f, &cfg)
+	logs.register(f)
 	return cmd
+}
+
+// newWorker runs what executions need beside the API.
+func newWorker(c console) *cobra.Command {
+	cfg := app.Config{Engine: app.EngineTemporal, WorkerOnly: true}
+	var configFile string
+	var logs logFlags
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Work on executions without serving the API",
+		Long: "Work on executions, together with any number of other workers, without serving the API. It takes the\n" +
+			"flags of `chargehand serve --engine temporal` that concern the work. Its own address answers /healthz,\n" +
+			"/readyz and /metrics.",
+		Args: exactArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := settle(cmd, configFile); err != nil {
+				return err
+			}
+			return runServer(cmd.Context(), c, cfg, logs)
+		},
+	}
+	f := cmd.Flags()
+	configFlag(f, &configFile)
+	placeFlags(f, &cfg)
+	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8081", "address of /healthz, /readyz and /metrics; port 0 picks one and the log says which")
+	f.StringVar(&cfg.PublicURL, "public-url", "", "base of links to files that steps are given")
+	workFlags(f, &cfg)
+	temporalFlags(f, &cfg)
+	logs.register(f)
+	return cmd
+}
+
+// runServer is what serve and worker do.
+func runServer(ctx context.Context, c console, cfg app.Config, logs logFlags) error {
+	log, err := newLog(c, logs.level, logs.format)
+	if err != nil {
+		return err
+	}
+	cfg.Log = log
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	return serve(ctx, cfg)
 }
 
 func newLog(c console, level, format string) (*slog.Logger, error) {

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/chargehand/chargehand/internal/app"
+)
+
+// placeFlags say where an installation keeps what it knows.
+func placeFlags(f *pflag.FlagSet, cfg *app.Config) {
+	f.StringVar(&cfg.DataDir, "data-dir", "chargehand-data", "folder of the database, the files and the master key")
+	f.StringVar(&cfg.DatabaseURL, "database-url", "", "PostgreSQL instead of the database in the data directory: postgres://user@host/name")
+	f.StringVar(&cfg.FilesURL, "files-url", "", "where files are: s3://bucket?region=…&endpoint=…&prefix=…, or file:///path (default: in the data directory)")
+	f.StringVar(&cfg.MasterKeyFile, "master-key-file", "", "master key (default: master.key in the data directory, made at first start; with --database-url it must be given)")
+}
+
+// workFlags say what executions may do here, and how much of it at once.
+func workFlags(f *pflag.FlagSet, cfg *app.Config) {
+	f.StringSliceVar(&cfg.AllowRun, "allow-run", nil, "processes that workflows may start: shell,python,container (js is always allowed)")
+	f.StringSliceVar(&cfg.AllowEgress, "allow-egress", nil, "private addresses, ranges or host names that workflows may reach")
+	f.StringArrayVar(&cfg.ConnectTo, "connect-to", nil, "HOST:PORT:HOST2:PORT2 as curl, repeatable, for outgoing calls")
+	f.StringArrayVar(&cfg.TrustedCA, "trusted-ca", nil, "PEM file with more certificate authorities for outgoing calls")
+	f.IntVar(&cfg.RunningExecutions, "max-running", 1000, "executions of an account that run at once")
+	f.IntVar(&cfg.Calls, "max-calls", 256, "outgoing calls at once in this process")
+	f.IntVar(&cfg.Processes, "max-processes", 8, "processes of steps at once in this process")
+}
+
+// temporalFlags say how to reach a Temporal cluster; they are named as those of its own
+// command line.
+func temporalFlags(f *pflag.FlagSet, cfg *app.Config) {
+	t := &cfg.Temporal
+	f.StringVar(&t.Address, "temporal-address", "localhost:7233", "host and port of Temporal's frontend")
+	f.StringVar(&t.Namespace, "temporal-namespace", "default", "namespace of the executions")
+	f.StringVar(&t.Queue, "temporal-task-queue", "chargehand", "what the names of the task queues begin with; one installation, one name")
+	f.StringVar(&t.APIKey, "temporal-api-key", "", "API key of Temporal (better set as CHARGEHAND_TEMPORAL_API_KEY); turns TLS on")
+	f.BoolVar(&t.TLS, "temporal-tls", false, "encrypt the connection to Temporal")
+	f.StringVar(&t.TLSCertPath, "temporal-tls-cert-path", "", "PEM file with our certificate for Temporal; turns TLS on")
+	f.StringVar(&t.TLSKeyPath, "temporal-tls-key-path", "", "PEM file with the key of that certificate")
+	f.StringVar(&t.TLSCAPath, "temporal-tls-ca-path", "", "PEM file with the authorities that vouch for Temporal; turns TLS on")
+	f.StringVar(&t.TLSServerName, "temporal-tls-server-name", "", "name that Temporal's certificate must have; turns TLS on")
+	f.BoolVar(&t.TLSDisableHostVerification, "temporal-tls-disable-host-verification", false, "believe any certificate of Temporal: for tests")
+}
+
+// logFlags say what is logged.
+type logFlags struct{ level, format string }
+
+func (l *logFlags) register(f *pflag.FlagSet) {
+	f.StringVar(&l.level, "log-level", "info", "debug, info, warn or error")
+	f.StringVar(&l.format, "log-format", "text", "text or json")
+}
+
+// configFlag is the file of settings.
+func configFlag(f *pflag.FlagSet, path *string) {
+	f.StringVar(path, "config", "", "YAML file with settings named like these flags")
+}
