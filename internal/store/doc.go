@@ -35,6 +35,9 @@
 //	revision      RevisionByNo RevisionByVersion RevisionByNumber ListRevisions
 //	execution     ExecutionByID ExecutionByNo FindExecution Outcome ListExecutions
 //	              ExecutionsByRun QueuedItems QueuedSingles QueuedByWorkflow CountItems CountOwed
+//	dispatch      CountActive CountActiveItems Waiting WaitingAccounts ReadyBefore Sources
+//	              QueuedAtLeast Statuses WalkOwed CancelledBatches
+//	inbox         InboxDue InboxStartOpen CountInbox
 //	journal       Journal Checkpoint TimelineChunks
 //	timer         Timers TimersDue TimersAfter NextTimerMs
 //	batch         BatchByID BatchByNo FindBatch ListBatches ActiveBatches BatchItems
@@ -51,8 +54,11 @@
 //	definition    PutDefinition
 //	revision      InsertRevision SetRevisionDraft
 //	execution     InsertExecution InsertFinished SetRunning SetRun FinishExecution
+//	dispatch      LockAccount TryLockAccount NextQueued NextReady StartQueued GrantReady
+//	              SettleExecution LockExecution LockItems
+//	inbox         InsertInbox InsertInboxes DeleteInbox ClaimInbox PostponeInbox
 //	journal       AppendJournal DropJournal PutCheckpoint DropCheckpoint
-//	              AppendTimelineChunk DropTimelineChunks
+//	              AppendTimelineChunk PutTimelineChunk DropTimelineChunks
 //	timer         PutTimer DeleteTimer DeleteTimers
 //	batch         InsertBatch SetBatchConcurrency SetBatchCancelled CancelQueuedItems
 //	idempotency   InsertIdempotency DeleteIdempotency

@@ -86,37 +86,46 @@ func (r *Reader) executions(what, query string, args ...any) ([]Execution, error
 }
 
 // ExecutionsByRun reads up to limit executions in a run state other than RunEnded, in the
-// order (batch, item, no); singles come first. after is the last one of the page before,
-// nil for the first page.
+// order (account, batch, item, no); the singles of an account come first. after is the last
+// one of the page before, nil for the first page.
 func (r *Reader) ExecutionsByRun(run Run, after *Execution, limit int) ([]Execution, error) {
-	var batch, item, no int64 = -1, 0, 0
+	query, args := byRun(selectExecution, run, after, limit)
+	return r.executions("read executions by run", query, args...)
+}
+
+// byRun makes the query of a page of executions in a run state.
+func byRun(selection string, run Run, after *Execution, limit int) (query string, args []any) {
+	var account, batch, item, no int64 = -1, 0, 0, 0
 	if after != nil {
-		batch, item, no = after.Batch, after.Item, after.No
+		account, batch, item, no = after.Account, after.Batch, after.Item, after.No
 	}
 	// Two ranges, because a comparison of rows that ends with no would not use the index
 	// for no: all singles would be passed over on every page.
-	return r.executions("read executions by run", selectExecution+` WHERE e.run = ?1 AND e.run <> 0 AND e.batch = ?2 AND e.item = ?3 AND e.no > ?4
-UNION ALL `+selectExecution+` WHERE e.run = ?1 AND e.run <> 0 AND (e.batch, e.item) > (?2, ?3)
-ORDER BY batch, item, no LIMIT ?5`, int64(run), batch, item, no, int64(limit))
+	return selection + ` WHERE e.run = ?1 AND e.run <> 0 AND e.account = ?2 AND e.batch = ?3 AND e.item = ?4 AND e.no > ?5
+UNION ALL ` + selection + ` WHERE e.run = ?1 AND e.run <> 0 AND (e.account, e.batch, e.item) > (?2, ?3, ?4)
+ORDER BY account, batch, item, no LIMIT ?6`, []any{int64(run), account, batch, item, no, int64(limit)}
 }
 
 // QueuedItems reads the next limit queued items of a batch, in item order.
 func (r *Reader) QueuedItems(batch int64, limit int) ([]Execution, error) {
 	return r.executions("read queued items", selectExecution+`
- WHERE e.run = 1 AND e.run <> 0 AND e.batch = ?1 ORDER BY e.item, e.no LIMIT ?2`, batch, int64(limit))
+ WHERE e.run = 1 AND e.run <> 0 AND e.account = `+accountOfBatch+` AND e.batch = ?1 ORDER BY e.item, e.no LIMIT ?2`, batch, int64(limit))
 }
 
-// QueuedSingles reads queued executions that are not items of a batch, in order of
-// acceptance, after the one numbered afterNo (0: from the first).
-func (r *Reader) QueuedSingles(afterNo int64, limit int) ([]Execution, error) {
+// accountOfBatch is the account of batch ?1, with which the index of what is owed begins.
+const accountOfBatch = `(SELECT account FROM batch WHERE no = ?1)`
+
+// QueuedSingles reads queued executions of an account that are not items of a batch, in
+// order of acceptance, after the one numbered afterNo (0: from the first).
+func (r *Reader) QueuedSingles(account, afterNo int64, limit int) ([]Execution, error) {
 	return r.executions("read queued executions", selectExecution+`
- WHERE e.run = 1 AND e.run <> 0 AND e.batch = 0 AND e.item = 0 AND e.no > ?1 ORDER BY e.no LIMIT ?2`, afterNo, int64(limit))
+ WHERE e.run = 1 AND e.run <> 0 AND e.account = ?1 AND e.batch = 0 AND e.item = 0 AND e.no > ?2 ORDER BY e.no LIMIT ?3`, account, afterNo, int64(limit))
 }
 
 // QueuedByWorkflow counts queued singles per workflow. It reads all of them: for recovery.
 func (r *Reader) QueuedByWorkflow() (map[int64]int64, error) {
 	counts := map[int64]int64{}
-	err := r.c.Query(`SELECT workflow, COUNT(*) FROM execution WHERE run = 1 AND run <> 0 AND batch = 0 GROUP BY workflow`,
+	err := r.c.Query(`SELECT workflow, COUNT(*) FROM execution WHERE run = 1 AND batch = 0 GROUP BY workflow`,
 		func(row Row) error {
 			counts[row.Int(0)] = row.Int(1)
 			return nil
@@ -133,7 +142,8 @@ type RunCounts [RunParked + 1]int64
 // CountItems counts the items of a batch that have not ended, by run state. Items that
 // have are counted in the batch's row.
 func (r *Reader) CountItems(batch int64) (n RunCounts, err error) {
-	return r.runCounts(`SELECT run, COUNT(*) FROM execution WHERE run IN (1, 2, 3, 4) AND run <> 0 AND batch = ?1 GROUP BY run`, batch)
+	return r.runCounts(`SELECT run, COUNT(*) FROM execution WHERE run IN (1, 2, 3, 4) AND run <> 0
+ AND account = `+accountOfBatch+` AND batch = ?1 GROUP BY run`, batch)
 }
 
 // CountOwed counts all executions that have not ended, by run state: for recovery and

@@ -109,6 +109,13 @@ func (t *Tx) AppendTimelineChunk(no int64, data []byte) error {
  SELECT ?1, COALESCE(MAX(chunk), 0) + 1, ?2 FROM timeline_chunk WHERE execution = ?1`, no, data)
 }
 
+// PutTimelineChunk adds the chunk with that number, unless the execution has it already, or
+// is gone. It is for who may be repeated.
+func (t *Tx) PutTimelineChunk(no, number int64, data []byte) error {
+	return t.c.Send("put timeline chunk", `INSERT INTO timeline_chunk (execution, chunk, data)
+ SELECT no, ?2, ?3 FROM execution WHERE no = ?1 ON CONFLICT (execution, chunk) DO NOTHING`, no, number, data)
+}
+
 // DropTimelineChunks deletes all chunks but the newest keep ones.
 func (t *Tx) DropTimelineChunks(no int64, keep int) error {
 	return t.c.Send("drop timeline chunks", `DELETE FROM timeline_chunk WHERE execution = ?1

@@ -54,7 +54,6 @@ func (e *Engine) backOff(what string, err error, wait time.Duration) {
 // queueReader reads the queued rows of a source in order.
 type queueReader struct {
 	source *source
-	after  int64 // singles: rows up to this number are started, or of other accounts
 	ahead  int   // rows to read beyond the slots, because they did not need one so far
 }
 
@@ -63,26 +62,7 @@ func (q *queueReader) read(r *store.Reader, limit int) ([]store.Execution, error
 	if q.source.batch != 0 {
 		return r.QueuedItems(q.source.batch, limit)
 	}
-	var rows []store.Execution
-	after := q.after
-	for len(rows) < limit {
-		page, err := r.QueuedSingles(after, limit)
-		if err != nil {
-			return nil, err
-		}
-		for i := range page {
-			after = page[i].No
-			if page[i].Account == q.source.number && len(rows) < limit {
-				rows = append(rows, page[i])
-			} else if len(rows) == 0 {
-				q.after = after // of another account: nothing to come back to
-			}
-		}
-		if len(page) < limit {
-			break
-		}
-	}
-	return rows, nil
+	return r.QueuedSingles(q.source.number, 0, limit)
 }
 
 // claim starts queued executions in their order, as many as get a slot, in one submission.

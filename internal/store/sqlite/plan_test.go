@@ -63,12 +63,14 @@ func (c recordingConn) record(query string, args []any) {
 
 // whole are the statements that read a table or index as a whole, and why they may.
 var whole = map[string]string{
-	"FROM account ORDER BY no":               "accounts are few",
-	"GROUP BY workflow":                      "at recovery only: everything that is queued",
-	"WHERE run <> 0 GROUP BY run":            "at recovery and for metrics: everything that is owed",
-	"FROM timer ORDER BY due_ms LIMIT 1":     "the first entry of an index",
-	"FROM batch WHERE status < 3":            "the batches that are not final, from their own index",
-	"run IN (1, 2, 3, 4) AND run <> 0 AND b": "groups of at most four",
+	"FROM account ORDER BY no":           "accounts are few",
+	"GROUP BY workflow":                  "at recovery only: everything that is queued",
+	"WHERE run <> 0 GROUP BY run":        "at recovery and for metrics: everything that is owed",
+	"FROM timer ORDER BY due_ms LIMIT 1": "the first entry of an index",
+	"FROM batch WHERE status < 3":        "the batches that are not final, from their own index",
+	"AND batch = ?1 GROUP BY run":        "groups of at most four",
+	"WITH RECURSIVE":                     "steps from one account, or batch, to the next (TestPlansOfHotQueries)",
+	"FROM (SELECT no FROM inbox":         "a bounded number of index entries, for metrics",
 }
 
 // TestStore runs the suite, and then asks SQLite for its plan of every statement that
@@ -168,12 +170,30 @@ func TestPlansOfHotQueries(t *testing.T) {
 		"list by batch": {list(store.ExecutionFilter{Batch: 3}), []string{
 			"MERGE (UNION ALL)", "SEARCH e USING INDEX execution_batch (batch=? AND status=? AND item<?)"}},
 		"queued items": {func(r *store.Reader) error { _, err := r.QueuedItems(1, 5); return err }, []string{
-			"SEARCH e USING INDEX execution_owed (run=? AND batch=?)"}},
-		"queued singles": {func(r *store.Reader) error { _, err := r.QueuedSingles(1, 5); return err }, []string{
-			"SEARCH e USING INDEX execution_owed (run=? AND batch=? AND item=? AND rowid>?)"}},
+			"SEARCH e USING INDEX execution_owed (run=? AND account=? AND batch=?)"}},
+		"queued singles": {func(r *store.Reader) error { _, err := r.QueuedSingles(1, 1, 5); return err }, []string{
+			"SEARCH e USING INDEX execution_owed (run=? AND account=? AND batch=? AND item=? AND rowid>?)"}},
 		"by run": {func(r *store.Reader) error { _, err := r.ExecutionsByRun(3, &store.Execution{}, 5); return err }, []string{
-			"SEARCH e USING INDEX execution_owed (run=? AND batch=? AND item=? AND rowid>?)",
-			"SEARCH e USING INDEX execution_owed (run=? AND (batch,item)>(?,?))"}},
+			"SEARCH e USING INDEX execution_owed (run=? AND account=? AND batch=? AND item=? AND rowid>?)",
+			"SEARCH e USING INDEX execution_owed (run=? AND (account,batch,item)>(?,?,?))"}},
+		"accounts that wait": {func(r *store.Reader) error { _, err := r.WaitingAccounts(); return err }, []string{
+			"SEARCH execution USING COVERING INDEX execution_owed (run=?)", "SEARCH e USING COVERING INDEX execution_owed (run=? AND account>?)"}},
+		"sources": {func(r *store.Reader) error { _, err := r.Sources(1, store.RunQueued, 0, 5); return err }, []string{
+			"SEARCH execution USING COVERING INDEX execution_owed (run=? AND account=? AND batch>?)",
+			"SEARCH e USING COVERING INDEX execution_owed (run=? AND account=? AND batch>?)",
+			"SEARCH a USING COVERING INDEX execution_owed (run=? AND account=? AND batch=?)"}},
+		"does an account wait": {func(r *store.Reader) error { _, err := r.Waiting(1); return err }, []string{
+			"SEARCH execution USING COVERING INDEX execution_owed (run=? AND account=?)"}},
+		"active executions": {func(r *store.Reader) error { _, err := r.CountActive(1); return err }, []string{
+			"SEARCH execution USING COVERING INDEX execution_owed (run=? AND account=?)"}},
+		"full queue": {func(r *store.Reader) error { _, err := r.QueuedAtLeast(1, 10); return err }, []string{
+			"SEARCH execution USING COVERING INDEX execution_queued (workflow=?)"}},
+		"due inbox": {func(r *store.Reader) error { _, err := r.InboxDue(1); return err }, []string{
+			"SEARCH inbox USING COVERING INDEX inbox_due (due_ms<?)"}},
+		"statuses": {func(r *store.Reader) error { return r.Statuses([][16]byte{{1}, {2}}, func([16]byte, int64) {}) }, []string{
+			"SEARCH execution USING INDEX sqlite_autoindex_execution_1 (id=?)", "SEARCH batch USING INDEX sqlite_autoindex_batch_1 (id=?)"}},
+		"walk": {func(r *store.Reader) error { _, err := r.WalkOwed(4, &store.Execution{}, 5); return err }, []string{
+			"SEARCH e USING INDEX execution_owed (run=? AND (account,batch,item)>(?,?,?))"}},
 		"items of a batch": {func(r *store.Reader) error { return r.BatchItems(1, 0, 5, nil, nil) }, []string{
 			"SEARCH e USING INDEX execution_batch (batch=? AND status=? AND item>?)"}},
 		"due timers": {func(r *store.Reader) error { _, err := r.TimersDue(1, 5); return err }, []string{
@@ -199,7 +219,7 @@ func TestPlansOfHotQueries(t *testing.T) {
 					t.Errorf("plan:\n%s\nwant %s", got, want)
 				}
 			}
-			if strings.Contains(got, "TEMP B-TREE") || strings.Contains(got, "SCAN") {
+			if strings.Contains(got, "TEMP B-TREE") || strings.Contains(strings.ReplaceAll(strings.ReplaceAll(got, "SCAN step", ""), "SCAN CONSTANT ROW", ""), "SCAN") {
 				t.Errorf("plan:\n%s\nsorts or scans", got)
 			}
 		})

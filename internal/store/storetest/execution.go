@@ -296,15 +296,18 @@ func queuedSingles(f *fixture) {
 		if i == 5 {
 			e.Batch, e.Item = 9, 0
 		}
+		if i == 6 {
+			e.Account = 2
+		}
 		f.insert(&e)
-		if i != 3 && i != 5 {
+		if i != 3 && i != 5 && i != 6 {
 			want = append(want, e.No)
 		}
 	}
 	var got []int64
 	f.view(func(r *store.Reader) error {
 		for after := int64(0); ; {
-			page, err := r.QueuedSingles(after, 3)
+			page, err := r.QueuedSingles(1, after, 3)
 			if err != nil || len(page) == 0 {
 				return err
 			}

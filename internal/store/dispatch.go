@@ -1,0 +1,268 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+)
+
+// What an engine on many machines needs to hand out slots from rows. The order of locks is
+// account, executions, batch.
+
+// LockAccount locks an account until the Update is committed: who hands out slots of the
+// account does so alone. Errors: ErrNotFound.
+func (t *Tx) LockAccount(no int64) error {
+	locked, err := t.lockAccount(no, t.c.ForUpdate())
+	if err == nil && !locked {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("lock account: %w", err)
+	}
+	return nil
+}
+
+// TryLockAccount is LockAccount for who does not want to wait. It reports whether the
+// account is locked now.
+func (t *Tx) TryLockAccount(no int64) (bool, error) {
+	locked, err := t.lockAccount(no, t.c.SkipLocked())
+	if err != nil {
+		return false, fmt.Errorf("lock account: %w", err)
+	}
+	return locked, nil
+}
+
+func (t *Tx) lockAccount(no int64, lock string) (locked bool, err error) {
+	nos, err := t.numbers(`SELECT no FROM account WHERE no = ?1`+lock, no)
+	return len(nos) == 1, err
+}
+
+// CountActive counts the executions of an account that hold a slot. It reads as many
+// index entries.
+func (r *Reader) CountActive(account int64) (int, error) {
+	n, err := r.count(`SELECT COUNT(*) FROM execution WHERE run = 3 AND run <> 0 AND account = ?1`, account)
+	if err != nil {
+		return 0, fmt.Errorf("count active executions: %w", err)
+	}
+	return int(n), nil
+}
+
+// CountActiveItems counts the items of a batch that hold a slot.
+func (r *Reader) CountActiveItems(account, batch int64) (int, error) {
+	n, err := r.count(`SELECT COUNT(*) FROM execution WHERE run = 3 AND run <> 0 AND account = ?1 AND batch = ?2`, account, batch)
+	if err != nil {
+		return 0, fmt.Errorf("count active items: %w", err)
+	}
+	return int(n), nil
+}
+
+// Waiting reports whether executions of an account wait for a slot.
+func (r *Reader) Waiting(account int64) (bool, error) {
+	return r.exists("look for waiting executions", `SELECT 1 WHERE EXISTS (SELECT 1 FROM execution WHERE run = 2 AND run <> 0 AND account = ?1)
+ OR EXISTS (SELECT 1 FROM execution WHERE run = 1 AND run <> 0 AND account = ?1)`, account)
+}
+
+// ReadyBefore reports whether woken executions of a source wait for a slot.
+func (r *Reader) ReadyBefore(account, batch int64) (bool, error) {
+	return r.exists("look for woken executions", `SELECT 1 FROM execution WHERE run = 2 AND account = ?1 AND batch = ?2 LIMIT 1`, account, batch)
+}
+
+// WaitingAccounts reads the numbers of the accounts with executions that wait for a slot.
+// It reads one index entry per account.
+func (r *Reader) WaitingAccounts() ([]int64, error) {
+	seen := map[int64]bool{}
+	var list []int64
+	for _, run := range []Run{RunReady, RunQueued} {
+		nos, err := r.numbers(`WITH RECURSIVE step (account) AS (
+ SELECT (SELECT account FROM execution WHERE run = ?1 AND run <> 0 ORDER BY account LIMIT 1)
+ UNION ALL
+ SELECT (SELECT e.account FROM execution e WHERE e.run = ?1 AND e.run <> 0 AND e.account > step.account ORDER BY e.account LIMIT 1)
+ FROM step WHERE step.account IS NOT NULL)
+SELECT account FROM step WHERE account IS NOT NULL`, int64(run))
+		if err != nil {
+			return nil, fmt.Errorf("read accounts that wait: %w", err)
+		}
+		for _, no := range nos {
+			if !seen[no] {
+				seen[no] = true
+				list = append(list, no)
+			}
+		}
+	}
+	return list, nil
+}
+
+// Source is where executions of an account wait for a slot: a batch, or, with the number 0,
+// everything that is no item of one.
+type Source struct {
+	Batch       int64
+	Concurrency int  // of the batch
+	Active      int  // items of the batch that hold a slot
+	Cancelled   bool // nothing of the batch starts any more
+}
+
+// Sources reads up to limit sources of an account that have executions in a run state,
+// ascending, those behind afterBatch (-1: from the first).
+func (r *Reader) Sources(account int64, run Run, afterBatch int64, limit int) ([]Source, error) {
+	var list []Source
+	err := r.c.Query(`WITH RECURSIVE step (batch) AS (
+ SELECT (SELECT batch FROM execution WHERE run = ?1 AND run <> 0 AND account = ?2 AND batch > ?3 ORDER BY batch LIMIT 1)
+ UNION ALL
+ SELECT (SELECT e.batch FROM execution e WHERE e.run = ?1 AND e.run <> 0 AND e.account = ?2 AND e.batch > step.batch ORDER BY e.batch LIMIT 1)
+ FROM step WHERE step.batch IS NOT NULL)
+SELECT step.batch, COALESCE(b.concurrency, 0), COALESCE(b.cancelled, 0), CASE WHEN step.batch = 0 THEN 0 ELSE
+ (SELECT COUNT(*) FROM execution a WHERE a.run = 3 AND a.run <> 0 AND a.account = ?2 AND a.batch = step.batch) END
+FROM step LEFT JOIN batch b ON b.no = step.batch WHERE step.batch IS NOT NULL LIMIT ?4`, func(row Row) error {
+		list = append(list, Source{Batch: row.Int(0), Concurrency: int(row.Int(1)), Cancelled: row.Int(2) != 0, Active: int(row.Int(3))})
+		return nil
+	}, int64(run), account, afterBatch, int64(limit))
+	if err != nil {
+		return nil, fmt.Errorf("read sources: %w", err)
+	}
+	return list, nil
+}
+
+// Candidate is an execution that can be given a slot.
+type Candidate struct {
+	Execution       // an input that has a row of its own is left out
+	Settle    int64 // number of the last settle
+	Aside     bool  // the input has a row of its own
+}
+
+const selectCandidate = `SELECT ` + executionColumns + `, e.input, e.input_blob, e.input_size, e.settle,
+ (SELECT COUNT(*) FROM input i WHERE i.execution = e.no) FROM execution e`
+
+func (t *Tx) candidates(what, query string, args ...any) ([]Candidate, error) {
+	var list []Candidate
+	err := t.c.Query(query+t.c.SkipLocked(), func(row Row) error {
+		var c Candidate
+		scanExecutionInput(row, &c.Execution)
+		c.Settle, c.Aside = row.Int(inputAt+3), row.Int(inputAt+4) != 0
+		list = append(list, c)
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return list, nil
+}
+
+// NextQueued reads the next queued executions of a source, by item, or in the order of
+// acceptance. Those that another Update has in hand are passed over.
+func (t *Tx) NextQueued(account, batch int64, limit int) ([]Candidate, error) {
+	return t.candidates("read queued executions", selectCandidate+`
+ WHERE e.run = 1 AND e.run <> 0 AND e.account = ?1 AND e.batch = ?2 ORDER BY e.item, e.no LIMIT ?3`, account, batch, int64(limit))
+}
+
+// NextReady is NextQueued for woken executions, in the order of waking.
+func (t *Tx) NextReady(account, batch int64, limit int) ([]Candidate, error) {
+	return t.candidates("read woken executions", selectCandidate+`
+ WHERE e.run = 2 AND e.account = ?1 AND e.batch = ?2 ORDER BY e.wake_ms, e.no LIMIT ?3`, account, batch, int64(limit))
+}
+
+// StartQueued gives slots to queued executions, in few statements. startedMs is their start,
+// or the time part of the id where that is later; it is set in the rows given. The first
+// item of a batch to start makes a pending batch running.
+// ErrConflict: one of them is not queued any more; the Update must be undone.
+func (t *Tx) StartQueued(rows []Candidate, startedMs int64) error {
+	byTime := map[int64][]int64{}
+	batches := map[int64]int64{}
+	for i := range rows {
+		row := &rows[i]
+		row.StartedMs = max(startedMs, row.ID.Milli())
+		row.Status, row.Phase, row.Run = chargehand.Processing, chargehand.Running, RunActive
+		byTime[row.StartedMs] = append(byTime[row.StartedMs], row.No)
+		if row.Batch != 0 && batches[row.Batch] == 0 {
+			batches[row.Batch] = row.StartedMs
+		}
+	}
+	for ms, nos := range byTime {
+		err := t.markAll("start queued executions", nos, `UPDATE execution SET status = 2, phase = 2, run = 3, started_ms = ?%d WHERE no IN (%s) AND run = 1`, ms)
+		if err != nil {
+			return err
+		}
+	}
+	for batch, ms := range batches {
+		if err := t.startBatch(batch, ms); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GrantReady gives slots to woken executions, in few statements. ErrConflict: one of them is not woken any more; the
+// Update must be undone.
+func (t *Tx) GrantReady(rows []Candidate) error {
+	nos := make([]int64, len(rows))
+	for i := range rows {
+		rows[i].Run, nos[i] = RunActive, rows[i].No
+	}
+	return t.markAll("grant slots", nos, `UPDATE execution SET wake_ms = ?%d, run = 3 WHERE no IN (%s) AND run = 2`, 0)
+}
+
+func (t *Tx) markAll(what string, nos []int64, text string, value int64) error {
+	changed := int64(0)
+	err := inGroups(nos, func(list string, args []any) error {
+		n, err := t.c.Exec(fmt.Sprintf(text, len(args)+1, list), append(args, value)...)
+		changed += n
+		return err
+	})
+	if err == nil && changed != int64(len(nos)) {
+		err = ErrConflict
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// QueuedAtLeast reports whether a workflow has at least n queued singles, n at least 1. It
+// reads up to n index entries.
+func (r *Reader) QueuedAtLeast(workflow int64, n int) (bool, error) {
+	return r.exists("look at the queue of a workflow",
+		`SELECT 1 FROM execution WHERE workflow = ?1 AND run = 1 AND batch = 0 LIMIT 1 OFFSET ?2`, workflow, int64(n-1))
+}
+
+// Settled is what a row says after SettleExecution.
+type Settled struct {
+	Changed bool  // by this call
+	Final   bool  // it has ended, or is gone; nothing was changed
+	Settle  int64 // number of the last settle
+	Run     Run
+	Account int64
+	Batch   int64
+}
+
+// SettleExecution changes run state and phase if number is above that of the last settle
+// and the execution is not final, and reports what the row says then. Called again
+// with the same number it changes nothing. wakeMs orders executions that become RunReady.
+func (t *Tx) SettleExecution(no, number int64, phase chargehand.Phase, run Run, wakeMs int64) (Settled, error) {
+	if run == RunEnded || run == RunQueued {
+		return Settled{}, errors.New("settle execution: it can neither end nor be queued by that")
+	}
+	if run != RunReady {
+		wakeMs = 0
+	}
+	var s Settled
+	scan := func(r Row) {
+		s.Run, s.Settle, s.Account, s.Batch = Run(r.Int(0)), r.Int(1), r.Int(2), r.Int(3)
+		s.Final = s.Run == RunEnded
+	}
+	err := t.one(`UPDATE execution SET settle = ?2, phase = ?3, run = ?4, wake_ms = ?5
+ WHERE no = ?1 AND settle < ?2 AND run <> 0 RETURNING run, settle, account, batch`, scan, no, number, int64(phase), int64(run), wakeMs)
+	if err == nil {
+		s.Changed = true
+		return s, nil
+	}
+	if errors.Is(err, ErrNotFound) {
+		err = t.one(`SELECT run, settle, account, batch FROM execution WHERE no = ?1`, scan, no)
+	}
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Settled{Final: true}, nil
+	case err != nil:
+		return Settled{}, fmt.Errorf("settle execution: %w", err)
+	}
+	return s, nil
+}

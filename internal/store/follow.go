@@ -1,0 +1,87 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What nodes ask to follow what others do: statuses of many ids, rows that are not final.
+
+// MaxStatuses bounds the ids of one call of Statuses.
+const MaxStatuses = 200
+
+// Statuses calls found with the status of each execution (chargehand.Status) or batch
+// (chargehand.BatchStatus) that has one of up to MaxStatuses ids.
+func (r *Reader) Statuses(ids [][16]byte, found func(id [16]byte, status int64)) error {
+	if len(ids) > MaxStatuses {
+		return errors.New("read statuses: too many ids")
+	}
+	err := groups(len(ids), func(from, n, size int) error {
+		args := make([]any, size)
+		for i := range args {
+			at := from + min(i, n-1)
+			args[i] = ids[at][:]
+		}
+		list := placeholders(size)
+		return r.c.Query(`SELECT id, status FROM execution WHERE id IN (`+list+`)
+UNION ALL SELECT id, status FROM batch WHERE id IN (`+list+`)`, func(row Row) error {
+			var id [16]byte
+			copy(id[:], row.Bytes(0))
+			found(id, row.Int(1))
+			return nil
+		}, args...)
+	})
+	if err != nil {
+		return fmt.Errorf("read statuses: %w", err)
+	}
+	return nil
+}
+
+// WalkOwed reads up to limit executions in a run state other than RunEnded, without their
+// inputs, in the order of ExecutionsByRun. after is the last one of the page before.
+func (r *Reader) WalkOwed(run Run, after *Execution, limit int) ([]Execution, error) {
+	query, args := byRun(`SELECT `+executionColumns+` FROM execution e`, run, after, limit)
+	var list []Execution
+	err := r.c.Query(query, func(row Row) error {
+		var e Execution
+		scanExecution(row, &e)
+		list = append(list, e)
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, fmt.Errorf("walk executions: %w", err)
+	}
+	return list, nil
+}
+
+// LockExecution reads an execution, without its input, and locks its row until the Update is
+// committed. Errors: ErrNotFound.
+func (t *Tx) LockExecution(no int64) (e Execution, err error) {
+	err = t.one(`SELECT `+executionColumns+` FROM execution e WHERE e.no = ?1`+t.c.ForUpdate(), func(row Row) { scanExecution(row, &e) }, no)
+	if err != nil {
+		return Execution{}, fmt.Errorf("lock execution: %w", err)
+	}
+	return e, nil
+}
+
+// LockItems reads up to limit items of a batch that have not ended, without their inputs,
+// and locks their rows until the Update is committed. None: all have ended.
+func (t *Tx) LockItems(account, batch int64, limit int) ([]Execution, error) {
+	var list []Execution
+	err := t.c.Query(`SELECT `+executionColumns+` FROM execution e WHERE e.run IN (1, 2, 3, 4) AND e.run <> 0
+ AND e.account = ?1 AND e.batch = ?2 LIMIT ?3`+t.c.ForUpdate(), func(row Row) error {
+		var e Execution
+		scanExecution(row, &e)
+		list = append(list, e)
+		return nil
+	}, account, batch, int64(limit))
+	if err != nil {
+		return nil, fmt.Errorf("lock items: %w", err)
+	}
+	return list, nil
+}
+
+// CancelledBatches reads the batches that are marked as cancelled and not final.
+func (r *Reader) CancelledBatches() ([]Batch, error) {
+	return r.batches(selectBatch + ` WHERE status < 3 AND cancelled = 1 ORDER BY no`)
+}

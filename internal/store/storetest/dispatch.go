@@ -1,0 +1,507 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+var dispatchTests = map[string]func(*fixture){
+	"account is locked":              accountLocked,
+	"sources":                        sources,
+	"accounts that wait":             waitingAccounts,
+	"start queued":                   startQueued,
+	"start queued in turn":           nextQueued,
+	"woken in the order of waking":   nextReady,
+	"marked twice is a conflict":     markedTwice,
+	"settle":                         settle,
+	"settle after the end":           settleFinal,
+	"queue of a workflow":            queuedAtLeast,
+	"numbered timeline chunks":       numberedChunks,
+	"items to be cancelled":          lockItems,
+	"statuses":                       statuses,
+	"walk through what is owed":      walkOwed,
+	"batches that are cancelled":     cancelledBatches,
+	"executions with large inputs":   candidateInputs,
+	"what is read with a row locked": lockExecution,
+}
+
+func (f *fixture) account() int64 {
+	f.Helper()
+	a := store.Account{Name: "test", CreatedMs: startMs}
+	setID(f, &a.ID, startMs)
+	f.update(func(tx *store.Tx) error { return tx.InsertAccount(&a) })
+	return a.No
+}
+
+func accountLocked(f *fixture) {
+	no := f.account()
+	f.update(func(tx *store.Tx) error {
+		ok, err := tx.TryLockAccount(no)
+		if !ok {
+			f.Error("an account that nobody has locked could not be locked")
+		}
+		missing, err2 := tx.TryLockAccount(999)
+		if missing {
+			f.Error("an account that is not there was locked")
+		}
+		return errors.Join(err, err2, tx.LockAccount(no))
+	})
+	f.refused(store.ErrNotFound, func(tx *store.Tx) error { return tx.LockAccount(999) })
+}
+
+// settleTo moves a queued execution as a dispatcher and its workflow would.
+func (f *fixture) settleTo(no int64, run store.Run, wakeMs int64) {
+	f.Helper()
+	f.update(func(tx *store.Tx) error {
+		if err := tx.SetRunning(no, chargehand.Processing, chargehand.Running, store.RunActive, startMs); err != nil {
+			return err
+		}
+		s, err := tx.SettleExecution(no, 1, chargehand.Waiting, run, wakeMs)
+		if !s.Changed || s.Run != run {
+			f.Errorf("settled %d: %+v", no, s)
+		}
+		return err
+	})
+}
+
+func sources(f *fixture) {
+	first, items := f.batch(5)
+	second, _ := f.batch(3)
+	third, _ := f.batch(2)
+	f.update(func(tx *store.Tx) error { return tx.SetBatchCancelled(third.No) })
+	single := f.inserted()
+	f.inserted()
+	f.settleTo(items[0].No, store.RunActive, 0)
+	f.settleTo(items[1].No, store.RunReady, 9)
+	f.settleTo(items[2].No, store.RunParked, 0)
+	f.settleTo(single, store.RunActive, 0)
+	foreign := f.execution(startMs)
+	foreign.Account = 2
+	f.insert(&foreign)
+	read := func(account int64, run store.Run, after int64, limit int) (list []store.Source) {
+		f.view(func(r *store.Reader) (err error) {
+			list, err = r.Sources(account, run, after, limit)
+			return err
+		})
+		return list
+	}
+	want := []store.Source{{}, {Batch: first.No, Concurrency: 5, Active: 1}, {Batch: second.No, Concurrency: 5}, {Batch: third.No, Concurrency: 5, Cancelled: true}}
+	if got := read(1, store.RunQueued, -1, 9); !reflect.DeepEqual(got, want) {
+		f.Errorf("sources %+v\nwant %+v", got, want)
+	}
+	if got := read(1, store.RunQueued, 0, 2); !reflect.DeepEqual(got, want[1:3]) {
+		f.Errorf("behind the singles %+v\nwant %+v", got, want[1:3])
+	}
+	if got := read(1, store.RunReady, -1, 9); !reflect.DeepEqual(got, want[1:2]) {
+		f.Errorf("with woken ones %+v\nwant %+v", got, want[1:2])
+	}
+	if got := read(3, store.RunQueued, -1, 9); got != nil {
+		f.Errorf("of nobody: %+v", got)
+	}
+	f.view(func(r *store.Reader) error {
+		active, err1 := r.CountActive(1)
+		inBatch, err2 := r.CountActiveItems(1, first.No)
+		if active != 2 || inBatch != 1 {
+			f.Errorf("%d active, %d of them in the batch, want 2 and 1", active, inBatch)
+		}
+		ready, err3 := r.ReadyBefore(1, first.No)
+		none, err4 := r.ReadyBefore(1, second.No)
+		if !ready || none {
+			f.Errorf("woken executions: %v in the first batch, %v in the second", ready, none)
+		}
+		return errors.Join(err1, err2, err3, err4)
+	})
+}
+
+func waitingAccounts(f *fixture) {
+	for account := int64(1); account <= 5; account++ {
+		for range 3 {
+			e := f.execution(startMs)
+			e.Account = account
+			f.insert(&e)
+			switch account {
+			case 2: // holds slots only
+				f.settleTo(e.No, store.RunActive, 0)
+			case 3:
+				f.settleTo(e.No, store.RunReady, 1)
+			case 4:
+				f.settleTo(e.No, store.RunParked, 0)
+			}
+		}
+	}
+	f.view(func(r *store.Reader) error {
+		got, err := r.WaitingAccounts()
+		slices.Sort(got)
+		if !reflect.DeepEqual(got, []int64{1, 3, 5}) {
+			f.Errorf("accounts %v wait, want 1, 3 and 5", got)
+		}
+		for account := int64(1); account <= 6; account++ {
+			waiting, err := r.Waiting(account)
+			if waiting != slices.Contains(got, account) {
+				f.Errorf("account %d waits: %v (%v)", account, waiting, err)
+			}
+		}
+		return err
+	})
+}
+
+func startQueued(f *fixture) {
+	b, items := f.batch(3)
+	late := f.execution(startMs + 500) // its id is from later than the clock of who starts it
+	f.insert(&late)
+	var rows []store.Candidate
+	f.update(func(tx *store.Tx) error {
+		of, err1 := tx.NextQueued(1, b.No, 2)
+		single, err2 := tx.NextQueued(1, 0, 5)
+		rows = append(of, single...)
+		return errors.Join(err1, err2, tx.StartQueued(rows, startMs+100))
+	})
+	if len(rows) != 3 {
+		f.Fatalf("%d rows, want 3", len(rows))
+	}
+	for i, want := range []struct{ no, startedMs int64 }{{items[0].No, startMs + 100}, {items[1].No, startMs + 100}, {late.No, startMs + 500}} {
+		e := f.byNo(want.no)
+		if e.Status != chargehand.Processing || e.Phase != chargehand.Running || e.Run != store.RunActive || e.StartedMs != want.startedMs {
+			f.Errorf("row %d says %+v, want it running since %d", want.no, e, want.startedMs)
+		}
+		if !reflect.DeepEqual(rows[i].Execution, e) {
+			f.Errorf("told %+v\nbut it is %+v", rows[i].Execution, e)
+		}
+	}
+	if got := f.batchByNo(b.No); got.Status != chargehand.BatchRunning || got.StartedMs != startMs+100 {
+		f.Errorf("batch %+v, want it running", got)
+	}
+	if e := f.byNo(items[2].No); e.Run != store.RunQueued || e.StartedMs != 0 {
+		f.Errorf("the item behind the limit: %+v", e)
+	}
+}
+
+func nextQueued(f *fixture) {
+	b, items := f.batch(7)
+	var singles []int64
+	for range 5 {
+		singles = append(singles, f.inserted())
+	}
+	take := func(batch int64, limit int) (nos []int64) {
+		f.update(func(tx *store.Tx) error {
+			rows, err := tx.NextQueued(1, batch, limit)
+			if err != nil {
+				return err
+			}
+			nos = nil
+			for _, row := range rows {
+				nos = append(nos, row.No)
+			}
+			return tx.StartQueued(rows, startMs)
+		})
+		return nos
+	}
+	if got := append(take(0, 3), take(0, 3)...); !reflect.DeepEqual(got, singles) {
+		f.Errorf("singles %v, want %v", got, singles)
+	}
+	for i := 0; i < 7; i += 2 {
+		got := take(b.No, 2)
+		for k, no := range got {
+			if no != items[i+k].No {
+				f.Errorf("items %v at %d", got, i)
+			}
+		}
+	}
+	if got := take(b.No, 2); got != nil {
+		f.Errorf("%v behind the last one", got)
+	}
+}
+
+func nextReady(f *fixture) {
+	b, items := f.batch(4)
+	for i, wakeMs := range []int64{30, 10, 20, 10} {
+		f.settleTo(items[i].No, store.RunReady, wakeMs)
+	}
+	f.settleTo(f.inserted(), store.RunReady, 1)
+	var got, settles []int64
+	f.update(func(tx *store.Tx) error {
+		rows, err := tx.NextReady(1, b.No, 3)
+		if err != nil {
+			return err
+		}
+		got, settles = nil, nil
+		for _, row := range rows {
+			got, settles = append(got, row.No), append(settles, row.Settle)
+		}
+		return tx.GrantReady(rows)
+	})
+	if want := []int64{items[1].No, items[3].No, items[2].No}; !reflect.DeepEqual(got, want) || !reflect.DeepEqual(settles, []int64{1, 1, 1}) {
+		f.Errorf("woken %v with settles %v, want %v", got, settles, want)
+	}
+	for _, no := range got {
+		if e := f.byNo(no); e.Run != store.RunActive || e.Phase != chargehand.Waiting || e.Status != chargehand.Processing || e.StartedMs != startMs {
+			f.Errorf("granted: %+v", e)
+		}
+	}
+	if e := f.byNo(items[0].No); e.Run != store.RunReady {
+		f.Errorf("the one behind the limit: %+v", e)
+	}
+}
+
+func markedTwice(f *fixture) {
+	f.inserted()
+	f.inserted()
+	var rows []store.Candidate
+	f.update(func(tx *store.Tx) (err error) {
+		rows, err = tx.NextQueued(1, 0, 5)
+		return err
+	})
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.GrantReady(rows) })
+	f.update(func(tx *store.Tx) error { return tx.StartQueued(rows[:1], startMs) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.StartQueued(rows, startMs) })
+	if e := f.byNo(rows[1].No); e.Run != store.RunQueued {
+		f.Errorf("a refused mark left %+v", e)
+	}
+}
+
+func settle(f *fixture) {
+	no := f.inserted()
+	f.settleTo(no, store.RunParked, 5) // number 1
+	set := func(number int64, phase chargehand.Phase, run store.Run) (s store.Settled) {
+		f.update(func(tx *store.Tx) (err error) {
+			s, err = tx.SettleExecution(no, number, phase, run, 7)
+			return err
+		})
+		return s
+	}
+	if got := set(3, chargehand.Running, store.RunReady); !reflect.DeepEqual(got, store.Settled{Changed: true, Settle: 3, Run: store.RunReady, Account: 1}) {
+		f.Errorf("settle 3: %+v", got)
+	}
+	f.update(func(tx *store.Tx) error {
+		rows, err := tx.NextReady(1, 0, 1)
+		return errors.Join(err, tx.GrantReady(rows))
+	})
+	for _, number := range []int64{3, 2, 1} { // repeated, and late
+		if got := set(number, chargehand.Waiting, store.RunParked); got.Changed || got.Final || got.Settle != 3 || got.Run != store.RunActive {
+			f.Errorf("settle %d after 3: %+v", number, got)
+		}
+	}
+	if e := f.byNo(no); e.Run != store.RunActive || e.Phase != chargehand.Running {
+		f.Errorf("after late attempts: %+v", e)
+	}
+	if got := set(4, chargehand.Waiting, store.RunParked); !got.Changed || f.byNo(no).Phase != chargehand.Waiting {
+		f.Errorf("settle 4: %+v", got)
+	}
+	for _, run := range []store.Run{store.RunEnded, store.RunQueued} {
+		err := f.Update(f.Context(), func(tx *store.Tx) error {
+			_, err := tx.SettleExecution(no, 9, chargehand.Running, run, 0)
+			return err
+		})
+		if err == nil {
+			f.Errorf("settled to run state %d", run)
+		}
+	}
+}
+
+func settleFinal(f *fixture) {
+	no := f.inserted()
+	f.update(func(tx *store.Tx) error { _, err := finish(tx, no, startMs, "1"); return err })
+	for _, no := range []int64{no, 999} {
+		f.update(func(tx *store.Tx) error {
+			s, err := tx.SettleExecution(no, 5, chargehand.Running, store.RunReady, 1)
+			if !s.Final || s.Changed {
+				f.Errorf("settled after the end: %+v", s)
+			}
+			return err
+		})
+	}
+}
+
+func queuedAtLeast(f *fixture) {
+	f.batch(5) // items do not count
+	var nos []int64
+	for range 4 {
+		nos = append(nos, f.inserted())
+	}
+	f.settleTo(nos[0], store.RunActive, 0)
+	other := f.execution(startMs)
+	other.Workflow = 2
+	f.insert(&other)
+	f.view(func(r *store.Reader) error {
+		for n := 1; n <= 5; n++ {
+			if full, err := r.QueuedAtLeast(1, n); full != (n <= 3) || err != nil {
+				f.Errorf("at least %d queued: %v (%v), but there are 3", n, full, err)
+			}
+		}
+		return nil
+	})
+}
+
+func numberedChunks(f *fixture) {
+	no := f.inserted()
+	put := func(no, number int64, data string) {
+		f.update(func(tx *store.Tx) error { return tx.PutTimelineChunk(no, number, []byte(data)) })
+	}
+	put(no, 2, "b")
+	put(no, 1, "a")
+	put(no, 2, "again")
+	put(999, 1, "of nobody")
+	f.view(func(r *store.Reader) error {
+		chunks, err := r.TimelineChunks(no)
+		if got := string(bytes.Join(chunks, []byte(" "))); got != "a b" {
+			f.Errorf("chunks %q", got)
+		}
+		return err
+	})
+}
+
+func lockItems(f *fixture) {
+	b, items := f.batch(6)
+	f.settleTo(items[0].No, store.RunActive, 0)
+	f.settleTo(items[1].No, store.RunParked, 0)
+	f.settleTo(items[2].No, store.RunReady, 1)
+	f.update(func(tx *store.Tx) error { _, err := finish(tx, items[3].No, startMs, "1"); return err })
+	f.inserted()
+	ended := 1
+	for range 10 {
+		f.update(func(tx *store.Tx) error {
+			rows, err := tx.LockItems(1, b.No, 2)
+			for _, row := range rows {
+				if row.Run == store.RunEnded || row.Batch != b.No {
+					f.Errorf("locked %+v", row)
+				}
+				_, err := fault(tx, row.No, startMs)
+				ended++
+				if err != nil {
+					return err
+				}
+			}
+			return err
+		})
+	}
+	if ended != 6 || !f.batchByNo(b.No).Status.Final() {
+		f.Errorf("%d items have ended, the batch is %+v", ended, f.batchByNo(b.No))
+	}
+}
+
+func statuses(f *fixture) {
+	b, items := f.batch(30)
+	ids := [][16]byte{b.ID}
+	want := map[[16]byte]int64{b.ID: int64(chargehand.BatchPending)}
+	for i := range items {
+		ids = append(ids, items[i].ID)
+		want[items[i].ID] = int64(chargehand.Initial)
+	}
+	read := func(ids [][16]byte) map[[16]byte]int64 {
+		got := map[[16]byte]int64{}
+		f.view(func(r *store.Reader) error {
+			return r.Statuses(ids, func(id [16]byte, status int64) { got[id] = status })
+		})
+		return got
+	}
+	if got := read(ids); !reflect.DeepEqual(got, want) {
+		f.Errorf("statuses %v", got)
+	}
+	f.settleTo(items[4].No, store.RunActive, 0)
+	if got := read(ids); got[items[4].ID] != int64(chargehand.Processing) || got[b.ID] != int64(chargehand.BatchRunning) {
+		f.Errorf("after a start: %v", got)
+	}
+	if got := read([][16]byte{{1, 2, 3}}); len(got) != 0 {
+		f.Errorf("of an unknown id: %v", got)
+	}
+	if got := read(nil); len(got) != 0 {
+		f.Errorf("of no id: %v", got)
+	}
+	err := f.View(f.Context(), func(r *store.Reader) error {
+		return r.Statuses(make([][16]byte, store.MaxStatuses+1), func([16]byte, int64) {})
+	})
+	if err == nil {
+		f.Error("too many ids were accepted")
+	}
+}
+
+func walkOwed(f *fixture) {
+	var want []int64
+	for account := int64(1); account <= 3; account++ {
+		for i := range 5 {
+			e := f.execution(startMs)
+			e.Account = account
+			f.insert(&e)
+			if i != 2 {
+				f.settleTo(e.No, store.RunParked, 0)
+				want = append(want, e.No)
+			}
+		}
+	}
+	var got []int64
+	f.view(func(r *store.Reader) error {
+		for after := (*store.Execution)(nil); ; {
+			page, err := r.WalkOwed(store.RunParked, after, 2)
+			if err != nil || len(page) == 0 {
+				return err
+			}
+			for _, e := range page {
+				got = append(got, e.No)
+			}
+			after = &page[len(page)-1]
+		}
+	})
+	if !reflect.DeepEqual(got, want) {
+		f.Errorf("walked through %v, want %v", got, want)
+	}
+}
+
+func cancelledBatches(f *fixture) {
+	f.batch(1)
+	marked, _ := f.batch(1)
+	ended, items := f.batch(1)
+	f.update(func(tx *store.Tx) error {
+		_, err := fault(tx, items[0].No, startMs)
+		return errors.Join(tx.SetBatchCancelled(marked.No), err)
+	})
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.SetBatchCancelled(ended.No) })
+	f.view(func(r *store.Reader) error {
+		list, err := r.CancelledBatches()
+		if len(list) != 1 || list[0].ID != marked.ID || !list[0].Cancelled {
+			f.Errorf("cancelled: %+v", list)
+		}
+		return err
+	})
+}
+
+func candidateInputs(f *fixture) {
+	large := f.execution(startMs)
+	large.Input = inline(string(bytes.Repeat([]byte("x"), 1<<10+1)))
+	blob := f.execution(startMs)
+	blob.Input = f.blobPayload(1, 1<<20)
+	none := f.execution(startMs)
+	none.Input = store.Payload{}
+	small := f.execution(startMs)
+	f.insert(&large, &blob, &none, &small)
+	f.update(func(tx *store.Tx) error {
+		rows, err := tx.NextQueued(1, 0, 9)
+		got := ""
+		for _, row := range rows {
+			got += fmt.Sprintf("%v %d %v,", row.Aside, len(row.Input.Inline), row.Input.Blob != nil)
+		}
+		if want := "true 0 false,false 0 true,false 0 false,false 7 false,"; got != want {
+			f.Errorf("inputs %q, want %q", got, want)
+		}
+		return err
+	})
+}
+
+func lockExecution(f *fixture) {
+	no := f.inserted()
+	f.update(func(tx *store.Tx) error {
+		e, err := tx.LockExecution(no)
+		if e.No != no || e.Run != store.RunQueued {
+			f.Errorf("locked %+v", e)
+		}
+		if _, err := tx.LockExecution(999); !errors.Is(err, store.ErrNotFound) {
+			f.Errorf("locked what is not there: %v", err)
+		}
+		return err
+	})
+}

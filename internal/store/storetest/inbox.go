@@ -1,0 +1,223 @@
+package storetest
+
+import (
+	"context"
+	"reflect"
+	"sync"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+var inboxTests = map[string]func(*fixture){
+	"round trip":                    inboxRoundTrip,
+	"claimed once, the longest due": inboxClaimed,
+	"claimed by one of many":        inboxClaimedOnce,
+	"numbers are never used twice":  inboxNumbers,
+	"many at once":                  inboxMany,
+	"start is open until delivered": inboxStartOpen,
+}
+
+// message inserts a message to an execution.
+func (f *fixture) message(i store.Inbox) int64 {
+	f.Helper()
+	f.update(func(tx *store.Tx) error { return tx.InsertInbox(&i) })
+	return i.No
+}
+
+func (f *fixture) claim(nowMs, untilMs int64, limit int) (list []store.Inbox) {
+	f.Helper()
+	f.update(func(tx *store.Tx) (err error) {
+		list, err = tx.ClaimInbox(nowMs, untilMs, limit)
+		return err
+	})
+	return list
+}
+
+func inboxRoundTrip(f *fixture) {
+	e := f.execution(startMs)
+	f.insert(&e)
+	want := []store.Inbox{
+		{Execution: e.No, ID: e.ID, Kind: store.InboxStart, DueMs: 5},
+		{Execution: e.No, ID: e.ID, Kind: store.InboxGrant, Settle: 7, DueMs: 6},
+		{Execution: e.No, ID: e.ID, Kind: store.InboxCancel, Reason: "no longer needed", DueMs: 7},
+		{Execution: 999, Kind: store.InboxCancel, DueMs: 8}, // of an execution that is gone
+	}
+	for i := range want {
+		want[i].No = f.message(want[i])
+		want[i].DueMs = 50
+	}
+	if got := f.claim(10, 50, 9); !reflect.DeepEqual(got, want) {
+		f.Errorf("claimed %+v\nwant %+v", got, want)
+	}
+	f.update(func(tx *store.Tx) error { return tx.DeleteInbox(want[0].No, want[2].No, 12345) })
+	if got := f.claim(50, 60, 9); len(got) != 2 || got[0].No != want[1].No || got[1].No != want[3].No {
+		f.Errorf("left %+v", got)
+	}
+}
+
+func inboxClaimed(f *fixture) {
+	no := f.inserted()
+	late := f.message(store.Inbox{Execution: no, Kind: store.InboxCancel, DueMs: 20})
+	early := f.message(store.Inbox{Execution: no, Kind: store.InboxCancel, DueMs: 10})
+	future := f.message(store.Inbox{Execution: no, Kind: store.InboxCancel, DueMs: 31})
+	due := func(nowMs int64) (due bool) {
+		f.view(func(r *store.Reader) (err error) {
+			due, err = r.InboxDue(nowMs)
+			return err
+		})
+		return due
+	}
+	if due(9) || !due(10) {
+		f.Error("messages are due before their time, or not at it")
+	}
+	if got := f.claim(30, 100, 1); len(got) != 1 || got[0].No != early {
+		f.Errorf("first claim %+v, want %d", got, early)
+	}
+	if got := f.claim(30, 100, 5); len(got) != 1 || got[0].No != late {
+		f.Errorf("second claim %+v, want %d", got, late)
+	}
+	f.update(func(tx *store.Tx) error { return tx.PostponeInbox(future, 200) })
+	if got := f.claim(99, 300, 5); len(got) != 0 || due(99) {
+		f.Errorf("claimed %+v before a lease was over", got)
+	}
+	f.view(func(r *store.Reader) error {
+		n, err := r.CountInbox(101, 10)
+		if n != 2 {
+			f.Errorf("%d messages are late, want 2", n)
+		}
+		return err
+	})
+	if got := f.claim(100, 300, 5); len(got) != 2 {
+		f.Errorf("claimed %+v when the leases were over, want 2", got)
+	}
+}
+
+func inboxClaimedOnce(f *fixture) {
+	no := f.inserted()
+	const messages = 60
+	for range messages {
+		f.message(store.Inbox{Execution: no, Kind: store.InboxCancel, DueMs: 1})
+	}
+	var mu sync.Mutex
+	times := map[int64]int{}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for {
+				var list []store.Inbox
+				err := f.Update(context.Background(), func(tx *store.Tx) (err error) {
+					list, err = tx.ClaimInbox(10, 100, 5)
+					return err
+				})
+				if err != nil {
+					f.Errorf("claim: %v", err)
+				}
+				if len(list) == 0 {
+					return
+				}
+				mu.Lock()
+				for _, i := range list {
+					times[i.No]++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	for no, n := range times {
+		if n != 1 {
+			f.Errorf("message %d was claimed %d times", no, n)
+		}
+	}
+	// Whoever passed over locked rows may have stopped early; what is left is due still.
+	if rest := f.claim(10, 100, messages); len(times)+len(rest) != messages {
+		f.Errorf("%d claimed and %d left of %d", len(times), len(rest), messages)
+	}
+}
+
+func inboxNumbers(f *fixture) {
+	no := f.inserted()
+	var last int64
+	for range 3 {
+		n := f.message(store.Inbox{Execution: no, Kind: store.InboxCancel})
+		if n <= last {
+			f.Errorf("number %d after %d", n, last)
+		}
+		last = n
+		f.update(func(tx *store.Tx) error { return tx.DeleteInbox(n) })
+	}
+}
+
+func inboxMany(f *fixture) {
+	rows := make([]store.Execution, 250) // more than one list of numbers
+	var nos []int64
+	list := make([]*store.Execution, len(rows))
+	for i := range rows {
+		rows[i] = f.execution(startMs)
+		list[i] = &rows[i]
+	}
+	f.insert(list...)
+	for i := range rows {
+		nos = append(nos, rows[i].No)
+	}
+	f.update(func(tx *store.Tx) error {
+		_, err := tx.SettleExecution(nos[3], 4, 2, store.RunActive, 0)
+		return err
+	})
+	var inserted map[int64]store.Inbox
+	f.update(func(tx *store.Tx) (err error) {
+		inserted, err = tx.InsertInboxes(store.InboxGrant, nos, 77)
+		return err
+	})
+	if len(inserted) != len(rows) {
+		f.Fatalf("%d messages, want %d", len(inserted), len(rows))
+	}
+	var settle int64
+	seen := map[int64]bool{}
+	for _, e := range rows {
+		i := inserted[e.No]
+		if e.No == nos[3] {
+			settle = i.Settle
+		}
+		if i.Execution != e.No || i.Kind != store.InboxGrant || i.DueMs != 77 || i.No == 0 || seen[i.No] {
+			f.Errorf("message of %d: %+v", e.No, i)
+		}
+		seen[i.No] = true
+	}
+	if settle != 4 {
+		f.Errorf("the grant answers settle %d, want 4", settle)
+	}
+	var all []int64
+	for no := range seen {
+		all = append(all, no)
+	}
+	f.update(func(tx *store.Tx) error { return tx.DeleteInbox(all...) })
+	if n := f.number(`SELECT COUNT(*) FROM inbox`); n != 0 {
+		f.Errorf("%d messages left", n)
+	}
+	f.update(func(tx *store.Tx) error { return tx.DeleteInbox() })
+}
+
+func inboxStartOpen(f *fixture) {
+	no, other := f.inserted(), f.inserted()
+	f.message(store.Inbox{Execution: other, Kind: store.InboxStart})
+	f.message(store.Inbox{Execution: no, Kind: store.InboxCancel})
+	open := func() (open bool) {
+		f.view(func(r *store.Reader) (err error) {
+			open, err = r.InboxStartOpen(no)
+			return err
+		})
+		return open
+	}
+	if open() {
+		f.Error("a start is open that is not there")
+	}
+	start := f.message(store.Inbox{Execution: no, Kind: store.InboxStart})
+	if !open() {
+		f.Error("an open start is not seen")
+	}
+	f.update(func(tx *store.Tx) error { return tx.DeleteInbox(start) })
+	if open() {
+		f.Error("a start is open that was delivered")
+	}
+}
