@@ -33,8 +33,8 @@ func (r *run) steer() {
 	d, info := &r.drain, workflow.GetInfo(r.ctx)
 	events, bytes := info.GetCurrentHistoryLength(), info.GetCurrentHistorySize()
 	if !d.on {
-		suggested := info.GetContinueAsNewSuggested() || r.pace.events > 0 && events >= r.pace.events
-		d.on = suggested && (events >= d.fromEvents || bytes >= d.fromBytes)
+		// A run in which nothing has happened yet would be followed by one like it.
+		d.on = r.moved && info.GetContinueAsNewSuggested() && (events >= d.fromEvents || bytes >= d.fromBytes)
 		return
 	}
 	if d.timer != nil && d.timer.IsReady() {

@@ -25,7 +25,6 @@ type pace struct {
 	taskBytes  int           // arguments scheduled in one workflow task
 	taskSlices int           // slices of the machine in one workflow task
 	runSlices  int           // slices until the run continues as new
-	events     int           // length of the history from which the run continues as new even if Temporal does not suggest it; 0: never
 	pause      time.Duration // between two workflow tasks that compute
 	patience   time.Duration // how long held commands wait for activities that run, before they go on in the same run
 	moreEvents int           // by which the history may grow after that
@@ -54,6 +53,7 @@ type run struct {
 	input    expr.Value // raw
 	machine  *machine.Machine
 	timeMs   int64 // of the last event
+	moved    bool  // an event has been applied in this run
 
 	inbox workflow.ReceiveChannel
 	seen  []int64 // inbox numbers, the newest last
@@ -117,7 +117,7 @@ func (r *run) revive(plans *plans) *machine.Fault {
 			return engine.SystemFault(engine.CodeInternal, "The input cannot be read: "+err.Error())
 		}
 	}
-	identity := machine.Identity{Execution: a.Execution, RuntimeVersion: a.Runtime, RuntimeMetadata: map[string]any{}}
+	identity := machine.Identity{Execution: a.Execution, RuntimeVersion: a.Runtime}
 	if a.Continued == nil {
 		r.machine = machine.New(p, identity)
 		r.timeMs = a.StartedMs
@@ -208,6 +208,7 @@ func (r *run) somethingHappened() bool {
 func (r *run) apply(ev machine.Event) {
 	r.timeMs = max(r.timeMs, ev.TimeMs, workflow.Now(r.ctx).UnixMilli())
 	ev.TimeMs = r.timeMs
+	r.moved = true
 	r.take(r.machine.Apply(ev))
 }
 

@@ -1,0 +1,95 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// finish is the activity that makes an execution's row final. Repeating it changes nothing.
+func (a *activities) finish(ctx context.Context, e ending) (finished, error) {
+	phase, err := parsePhase(e.Phase)
+	if err != nil {
+		return finished{}, err
+	}
+	f := final{ending: &e, phase: phase, status: chargehand.Errored, outcome: store.Outcome{Timeline: e.Timeline}}
+	if phase == chargehand.Completed {
+		output, err := expr.Parse(e.Output, expr.Limits{Depth: expr.MaxDepth})
+		if err != nil {
+			return finished{}, fmt.Errorf("read output: %w", err)
+		}
+		f.status = chargehand.Finished
+		f.references = engine.References(output)
+		f.outcome.Output = store.Payload{Inline: e.Output, Size: int64(len(e.Output))}
+		if err := engine.Externalize(ctx, a.Blobs, &f.outcome.Output); err != nil {
+			return finished{}, fmt.Errorf("store output: %w", err)
+		}
+	} else {
+		f.outcome.Fault = engine.EncodeFault(e.Fault)
+	}
+	err = a.Store.Update(ctx, f.write)
+	switch {
+	case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound):
+		return a.conflict(ctx, &f)
+	case err != nil:
+		return finished{}, fmt.Errorf("finish execution: %w", err)
+	}
+	a.Freed(f.account)
+	return finished{}, nil
+}
+
+// final is an end on its way to the database.
+type final struct {
+	*ending
+	phase      chargehand.Phase
+	status     chargehand.Status
+	outcome    store.Outcome
+	references []chargehand.FileID // in the output
+	account    int64
+}
+
+func (f *final) write(tx *store.Tx) error {
+	row, err := tx.ExecutionByNo(f.No)
+	if err != nil {
+		return err
+	}
+	f.account = row.Account
+	// Files became visible with the outcomes that brought them.
+	list, foreign, err := engine.Results(tx, &row, f.references, f.Files, nil)
+	if err != nil {
+		return err
+	}
+	f.outcome.Files = list
+	if _, err := tx.FinishExecution(f.No, f.status, f.phase, f.StartedMs, f.FinishedMs, &f.outcome); err != nil {
+		return err
+	}
+	for _, file := range foreign {
+		if err := tx.UseFile(file, f.No); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// conflict tells an attempt that comes after one that was written from a row that somebody
+// else has ended, or deleted after its end.
+func (a *activities) conflict(ctx context.Context, f *final) (finished, error) {
+	var row store.Execution
+	err := a.Store.View(ctx, func(r *store.Reader) (err error) {
+		row, err = r.ExecutionByNo(f.No)
+		return err
+	})
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return finished{}, fmt.Errorf("finish execution: %w", err)
+	}
+	own := row.Status == f.status && row.Phase == f.phase && row.FinishedMs == f.FinishedMs
+	if !own {
+		a.Log.Info("the execution had ended already", "execution", row.ID, "status", row.Status, "phase", f.Phase)
+	}
+	return finished{Conflict: !own}, nil
+}

@@ -1,0 +1,170 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	sdk "go.temporal.io/sdk/temporal"
+
+	"github.com/chargehand/chargehand"
+	runner "github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const (
+	// firstBeat spares short calls the heartbeat. Both are well below heartbeatTimeout.
+	firstBeat  = 2 * time.Second
+	beatPeriod = 5 * time.Second
+
+	minBackoff = 100 * time.Millisecond
+	maxBackoff = 5 * time.Second
+)
+
+// errCutOff is why a call ends that the worker does not wait for.
+var errCutOff = errors.New("the worker stops")
+
+// activities carries out what workflows ask for. It is safe for concurrent use.
+type activities struct {
+	WorkerConfig
+	cut context.Context // ends when the worker waits no longer for what runs
+}
+
+// perform is the activity that carries out an activity of the language. Faults are
+// outcomes. Its error says that the attempt was withdrawn, or cut off by the worker's stop.
+func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
+	request, err := c.request()
+	if err != nil {
+		return outcome{Fault: engine.SystemFault(engine.CodeInternal, err.Error())}, nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(a.cut, func() { cancel(errCutOff) })()
+	defer beat(ctx)()
+	result := a.run(ctx, request)
+	if ctx.Err() != nil {
+		return outcome{}, lost(ctx)
+	}
+	o := outcome{Fault: result.Fault, Files: result.Files}
+	if result.Fault == nil && result.Output != nil {
+		o.Output = expr.Marshal(result.Output)
+	}
+	if limit := a.Limits.ActivityOutputBytes; len(o.Output) > limit {
+		o = outcome{Fault: engine.OutputFault(len(o.Output), limit)}
+	}
+	if err := a.showFiles(ctx, c.No, o.Files); err != nil {
+		return outcome{}, lost(ctx)
+	}
+	return o, nil
+}
+
+// request is the call as its runner wants it.
+func (c *call) request() (runner.Call, error) {
+	r := runner.Call{
+		Account: c.Account, Environment: c.Environment, Execution: c.Execution,
+		Kind: c.Kind, Reference: c.Reference, Key: c.Key,
+	}
+	var err error
+	if r.Args, err = expr.Parse(c.Args, expr.Limits{Depth: expr.MaxDepth}); err != nil {
+		return r, fmt.Errorf("the arguments cannot be read: %w", err)
+	}
+	if r.Input, err = expr.Parse(c.Input, expr.Limits{Depth: expr.MaxDepth}); err != nil {
+		return r, fmt.Errorf("the input cannot be read: %w", err)
+	}
+	if len(c.Metadata) > 0 {
+		metadata, err := expr.Parse(c.Metadata, expr.Limits{Depth: expr.MaxDepth})
+		if err != nil {
+			return r, fmt.Errorf("the metadata cannot be read: %w", err)
+		}
+		r.Metadata, _ = metadata.(map[string]any)
+	}
+	return r, nil
+}
+
+// run calls the runner. A panic in it is a fault of the task.
+func (a *activities) run(ctx context.Context, c runner.Call) (result runner.Result) {
+	r := a.Activities[c.Kind]
+	if r == nil {
+		return runner.Result{Fault: engine.KindFault(c.Kind)}
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			a.Log.Error("an activity panicked", "kind", c.Kind, "execution", c.Execution,
+				"task", c.Reference, "panic", v, "stack", string(debug.Stack()))
+			result = runner.Result{Fault: engine.PanicFault(v)}
+		}
+	}()
+	return r.Run(ctx, c)
+}
+
+// lost is the error of an attempt whose outcome nobody gets.
+func lost(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), errCutOff) {
+		return sdk.NewNonRetryableApplicationError("the worker stopped while the task ran", codeInterrupted, nil)
+	}
+	return ctx.Err()
+}
+
+// beat tells Temporal from time to time that the attempt is alive, until the returned function is
+// called. In answer to a heartbeat, Temporal cancels ctx if the attempt was withdrawn.
+func beat(ctx context.Context) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		timer := time.NewTimer(firstBeat)
+		defer timer.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-timer.C:
+				activity.RecordHeartbeat(ctx)
+				timer.Reset(beatPeriod)
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}
+
+// showFiles makes the files of an outcome visible. That cannot wait for the workflow, which
+// reads no store; so a file may be visible whose outcome is lost on its way, and belongs to
+// the execution then. It is tried until ctx ends: the effect has happened.
+func (a *activities) showFiles(ctx context.Context, no int64, files []machine.File) error {
+	ids := make([]chargehand.FileID, 0, len(files))
+	for _, f := range files {
+		var id chargehand.FileID
+		if id.UnmarshalText([]byte(f.ID)) == nil {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+		err := a.Store.Update(ctx, func(tx *store.Tx) error {
+			for _, id := range ids {
+				// A file that is gone was swept meanwhile; the data still names it.
+				if err := tx.PublishFile(id, no); err != nil && !errors.Is(err, store.ErrNotFound) {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			return nil
+		}
+		a.Log.Warn("publish files; trying again", "execution", no, "error", err)
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// settle is the activity that gives an execution's slot back, or asks for one. A repeated or
+// late attempt changes nothing, and answers what the row says.
+func (a *activities) settle(ctx context.Context, s settling) (settled, error) {
+	phase, err := parsePhase(s.Phase)
+	if err != nil {
+		return settled{}, err
+	}
+	var now store.Settled
+	err = a.Store.Update(ctx, func(tx *store.Tx) error {
+		run := store.RunParked
+		if s.Slot {
+			if run, err = a.askSlot(tx, s.No); errors.Is(err, store.ErrNotFound) {
+				now = store.Settled{Final: true}
+				return nil
+			} else if err != nil {
+				return err
+			}
+		}
+		now, err = tx.SettleExecution(s.No, s.Number, phase, run, a.nowMs())
+		return err
+	})
+	if err != nil {
+		return settled{}, fmt.Errorf("settle execution: %w", err)
+	}
+	if now.Changed && now.Run != store.RunActive {
+		a.Freed(now.Account) // a slot is free, or somebody waits for one
+	}
+	return settled{
+		Granted: !now.Final && now.Settle == s.Number && now.Run == store.RunActive,
+		Final:   now.Final,
+	}, nil
+}
+
+// askSlot looks for a free slot, under the lock of the account, so that nobody else hands it
+// out. Woken executions of the same source that wait already go first.
+func (a *activities) askSlot(tx *store.Tx, no int64) (store.Run, error) {
+	row, err := tx.ExecutionByNo(no)
+	if err != nil {
+		return 0, err
+	}
+	if err := tx.LockAccount(row.Account); err != nil {
+		return 0, err
+	}
+	if waits, err := tx.ReadyBefore(row.Account, row.Batch); err != nil || waits {
+		return store.RunReady, err
+	}
+	if active, err := tx.CountActive(row.Account); err != nil || active >= a.Limits.AccountSlots {
+		return store.RunReady, err
+	}
+	if row.Batch == 0 {
+		return store.RunActive, nil
+	}
+	batch, err := tx.BatchByNo(row.Batch)
+	if err != nil {
+		return 0, err
+	}
+	if active, err := tx.CountActiveItems(row.Account, row.Batch); err != nil || active >= batch.Concurrency {
+		return store.RunReady, err
+	}
+	return store.RunActive, nil
+}
+
+// chunk is the activity that stores timeline entries.
+func (a *activities) chunk(ctx context.Context, c chunk) error {
+	err := a.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.PutTimelineChunk(c.No, c.Number, c.Data); err != nil {
+			return err
+		}
+		return tx.DropTimelineChunks(c.No, max(c.Keep, 1))
+	})
+	if err != nil {
+		return fmt.Errorf("store timeline: %w", err)
+	}
+	return nil
+}

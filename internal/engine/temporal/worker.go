@@ -1,0 +1,226 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	runner "github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// WorkerConfig is what a worker is made of. Client, Store, Blobs and Queue are required.
+type WorkerConfig struct {
+	Client client.Client // its logger is the worker's
+	Store  *store.Store
+	Blobs  engine.Blobs
+	Queue  string // prefix of the task queues
+
+	// Activities carries out commands, by kind ("http", "shell" …). A kind without a runner
+	// is a configuration fault of the task, so all workers of a queue have the same kinds.
+	Activities map[string]runner.Runner
+	// Publish is called for each CloudEvent of an `emit` task, at most once, in order within
+	// an execution. It must not block. Nil: events go nowhere.
+	Publish func(engine.Published)
+	// Freed is called when an execution has given a slot of an account back, or waits for
+	// one. It must not block. Nil: nobody wants to know.
+	Freed func(account int64)
+
+	Log    *slog.Logger     // default: slog.Default()
+	Now    func() time.Time // wall clock; default: time.Now
+	Limits WorkerLimits
+}
+
+// WorkerLimits bounds what a worker takes on. A zero field stands for the default.
+type WorkerLimits struct {
+	AccountSlots        int           // executions of an account that run at once; default 1,000
+	Calls               int           // outgoing calls at once; default 256
+	Processes           int           // processes at once; default 8
+	ActivityOutputBytes int           // JSON of an outcome; default 64 MiB
+	Writes              int           // activities that write to the database at once; default 256
+	WorkflowTasks       int           // workflow tasks at once, at least 2; default 64
+	CachedWorkflows     int           // executions that the process keeps in memory; default 2,000
+	Stop                time.Duration // what runs is waited for at most so long; default 30 s
+}
+
+func (l WorkerLimits) withDefaults() WorkerLimits {
+	fill(&l.AccountSlots, 1000)
+	fill(&l.Calls, 256)
+	fill(&l.Processes, 8)
+	fill(&l.ActivityOutputBytes, 64<<20)
+	fill(&l.Writes, 256)
+	fill(&l.WorkflowTasks, 64)
+	fill(&l.CachedWorkflows, 2000)
+	fill(&l.Stop, 30*time.Second)
+	return l
+}
+
+func fill[N ~int | ~int64](field *N, value N) {
+	if *field == 0 {
+		*field = value
+	}
+}
+
+func (c WorkerConfig) withDefaults() WorkerConfig {
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Freed == nil {
+		c.Freed = func(int64) {}
+	}
+	c.Limits = c.Limits.withDefaults()
+	return c
+}
+
+// reportTime is what a worker has to tell Temporal that it cut off what still ran.
+const reportTime = 3 * time.Second
+
+// deadlockTime is how long a workflow task may compute without a break. A slice takes
+// milliseconds; a machine that is starved takes its time.
+const deadlockTime = 20 * time.Second
+
+// Worker runs workflows and their activities. Any number of workers serve the same queue.
+// Methods are safe for concurrent use.
+type Worker struct {
+	activities *activities
+	workflows  *workflows
+	cut        context.CancelFunc
+
+	mu    sync.Mutex
+	parts []worker.Worker // while it runs
+}
+
+// NewWorker makes a worker. The number of cached workflows counts for all workers of the
+// process: the SDK has one cache.
+func NewWorker(c WorkerConfig) *Worker { return newWorker(c, thePace()) }
+
+func newWorker(c WorkerConfig, p pace) *Worker {
+	c = c.withDefaults()
+	worker.SetStickyWorkflowCacheSize(c.Limits.CachedWorkflows)
+	cut, cancel := context.WithCancel(context.Background())
+	return &Worker{
+		activities: &activities{WorkerConfig: c, cut: cut}, cut: cancel,
+		workflows: &workflows{plans: newPlans(maxPlanBytes), pace: p},
+	}
+}
+
+// queues are the workers of the SDK, one for each task queue.
+func (w *Worker) queues() []worker.Worker {
+	var parts []worker.Worker
+	a := w.activities
+	for revision := 1; revision <= machine.Revision; revision++ {
+		part := worker.New(a.Client, workflowQueue(a.Queue, revision), worker.Options{
+			MaxConcurrentWorkflowTaskExecutionSize: max(a.Limits.WorkflowTasks, 2),
+			MaxConcurrentActivityExecutionSize:     a.Limits.Writes,
+			WorkflowTaskPollerBehavior:             pollers(),
+			ActivityTaskPollerBehavior:             pollers(),
+			DeadlockDetectionTimeout:               deadlockTime,
+			WorkflowPanicPolicy:                    worker.FailWorkflow,
+			WorkerStopTimeout:                      a.Limits.Stop + reportTime,
+		})
+		w.workflows.register(part)
+		a.registerWrites(part)
+		parts = append(parts, part)
+	}
+	return append(parts,
+		a.performer(callQueue(a.Queue), a.Limits.Calls),
+		a.performer(processQueue(a.Queue), a.Limits.Processes))
+}
+
+func pollers() worker.PollerBehavior {
+	return worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{})
+}
+
+// performer is the part that carries out activities of the language from a queue.
+func (a *activities) performer(queue string, atOnce int) worker.Worker {
+	part := worker.New(a.Client, queue, worker.Options{
+		DisableWorkflowWorker:              true,
+		MaxConcurrentActivityExecutionSize: atOnce,
+		ActivityTaskPollerBehavior:         pollers(),
+		MaxHeartbeatThrottleInterval:       2 * time.Second,
+		WorkerStopTimeout:                  a.Limits.Stop + reportTime,
+	})
+	a.registerPerform(part)
+	return part
+}
+
+// register names the workflow function.
+func (w *workflows) register(r interface {
+	RegisterWorkflowWithOptions(w any, o workflow.RegisterOptions)
+}) {
+	r.RegisterWorkflowWithOptions(w.execute, workflow.RegisterOptions{Name: workflowType})
+}
+
+type activityRegistry interface {
+	RegisterActivityWithOptions(a any, o activity.RegisterOptions)
+}
+
+func (a *activities) registerPerform(r activityRegistry) {
+	r.RegisterActivityWithOptions(a.perform, activity.RegisterOptions{Name: performType})
+}
+
+// registerWrites registers the activities that write to the database.
+func (a *activities) registerWrites(r activityRegistry) {
+	r.RegisterActivityWithOptions(a.settle, activity.RegisterOptions{Name: settleType})
+	r.RegisterActivityWithOptions(a.chunk, activity.RegisterOptions{Name: chunkType})
+	r.RegisterActivityWithOptions(a.publish, activity.RegisterOptions{Name: publishType})
+	r.RegisterActivityWithOptions(a.finish, activity.RegisterOptions{Name: finishType})
+}
+
+func (a *activities) nowMs() int64 { return a.Now().UnixMilli() }
+
+// Start takes up work. Errors: Temporal cannot be reached, or has no such namespace; then
+// nothing runs, and Start may be called again.
+func (w *Worker) Start() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.parts != nil {
+		return errors.New("start worker: it runs already")
+	}
+	if w.activities.cut.Err() != nil {
+		return errors.New("start worker: it has been stopped")
+	}
+	parts := w.queues()
+	for i, part := range parts {
+		if err := part.Start(); err != nil {
+			for _, p := range parts[:i] {
+				p.Stop()
+			}
+			return fmt.Errorf("start worker: %w", err)
+		}
+	}
+	w.parts = parts
+	return nil
+}
+
+// Stop takes no more work and waits for what runs, until ctx ends or WorkerLimits.Stop is
+// over. What still runs then is cut off: it runs again elsewhere, as often as the language
+// allows (T91). Stop may be called again, and without Start.
+func (w *Worker) Stop(ctx context.Context) {
+	w.mu.Lock()
+	parts := w.parts
+	w.parts = nil
+	w.mu.Unlock()
+	defer w.cut()
+	ctx, cancel := context.WithTimeout(ctx, w.activities.Limits.Stop)
+	defer cancel()
+	defer context.AfterFunc(ctx, w.cut)()
+	var stopping sync.WaitGroup
+	for _, part := range parts {
+		stopping.Go(part.Stop)
+	}
+	stopping.Wait()
+}

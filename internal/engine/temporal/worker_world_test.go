@@ -1,0 +1,283 @@
+package temporal
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	runner "github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/machine/machinetest"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/sqlite"
+)
+
+// office is what workers of a test share: a database, and the outside that activities reach.
+type office struct {
+	t       testing.TB
+	store   *store.Store
+	account store.Account
+	queue   string
+	outside func(ctx context.Context, c runner.Call) runner.Result
+
+	mu        sync.Mutex
+	blobs     map[string][]byte
+	published []expr.Value
+	ids       uint64
+	freed     int
+}
+
+func newOffice(t testing.TB) *office {
+	t.Helper()
+	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(t.TempDir(), "test.db"), Owner: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &office{t: t, store: store.New(db), blobs: make(map[string][]byte), queue: "test"}
+	t.Cleanup(func() { o.store.Close() })
+	o.account = store.Account{ID: chargehand.AccountID{1}, Name: "test", CreatedMs: 1}
+	o.update(func(tx *store.Tx) error { return tx.InsertAccount(&o.account) })
+	return o
+}
+
+func (o *office) update(fn func(*store.Tx) error) {
+	o.t.Helper()
+	if err := o.store.Update(context.Background(), fn); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+func (o *office) view(fn func(*store.Reader) error) {
+	o.t.Helper()
+	if err := o.store.View(context.Background(), fn); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// Put and Get implement engine.Blobs.
+func (o *office) Put(ctx context.Context, data []byte) ([]byte, error) {
+	sum := sha256.Sum256(data)
+	o.mu.Lock()
+	o.blobs[string(sum[:])] = data
+	o.mu.Unlock()
+	return sum[:], o.store.Update(ctx, func(tx *store.Tx) error {
+		return tx.ClaimBlob(sum[:], time.Now().UnixMilli())
+	})
+}
+
+func (o *office) Get(_ context.Context, digest []byte) ([]byte, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	data, ok := o.blobs[string(digest)]
+	if !ok {
+		return nil, store.ErrNotFound
+	}
+	return data, nil
+}
+
+// Run implements activity.Runner.
+func (o *office) Run(ctx context.Context, c runner.Call) runner.Result { return o.outside(ctx, c) }
+
+func (o *office) config() WorkerConfig {
+	return WorkerConfig{
+		Store: o.store, Blobs: o, Queue: o.queue,
+		Activities: map[string]runner.Runner{"http": o, "shell": o},
+		Log:        slog.New(slog.DiscardHandler),
+		Publish: func(p engine.Published) {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			if p.Account != o.account.No {
+				o.t.Errorf("an event was published for account %d", p.Account)
+			}
+			o.published = append(o.published, p.Event)
+		},
+		Freed: func(int64) {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.freed++
+		},
+	}
+}
+
+// id is an id of now.
+func (o *office) id() (id [16]byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ids++
+	ms := uint64(time.Now().UnixMilli())
+	binary.BigEndian.PutUint64(id[:], ms<<16|0x7000)
+	binary.BigEndian.PutUint64(id[8:], 0x8000<<48|o.ids)
+	return id
+}
+
+// accept makes the row of an execution that has its slot, and the argument of its workflow.
+func (o *office) accept(p *plan.Plan, input expr.Value) argument {
+	o.t.Helper()
+	row := store.Execution{
+		ID: o.id(), Account: o.account.No, Environment: chargehand.Live, Workflow: 1, Revision: 1, Machine: machine.Revision,
+		Status: chargehand.Processing, Phase: chargehand.Running, Run: store.RunActive,
+	}
+	row.StartedMs = row.ID.Milli()
+	row.Input.Inline = expr.Marshal(input)
+	row.Input.Size = int64(len(row.Input.Inline))
+	o.update(func(tx *store.Tx) error { return tx.InsertExecution(&row) })
+	definition := string(expr.Marshal(p.Definition()))
+	return argument{
+		Execution: row.ID, No: row.No, Account: o.account.ID, Environment: row.Environment,
+		Revision: machine.Revision, Runtime: "test", Digest: digestOf(definition), Definition: definition,
+		StartedMs: row.StartedMs, Input: row.Input.Inline, Queue: o.queue,
+	}
+}
+
+// compile compiles what follows the `document` of a definition.
+func compile(t testing.TB, definition string) *plan.Plan {
+	t.Helper()
+	s := machinetest.Script{Definition: definition}
+	return s.Compile(t)
+}
+
+// cancel ends the row, as a request to the API does. The caller tells the workflow.
+func (o *office) cancel(no int64) {
+	err := o.store.Update(context.Background(), func(tx *store.Tx) error {
+		row, err := tx.ExecutionByNo(no)
+		if err != nil {
+			return err
+		}
+		_, err = tx.FinishExecution(no, chargehand.Errored, chargehand.Cancelled, row.StartedMs, time.Now().UnixMilli(),
+			&store.Outcome{Fault: engine.CancelledFault("by the test")})
+		return err
+	})
+	if err != nil {
+		o.t.Error(err)
+	}
+}
+
+func (o *office) row(no int64) (row store.Execution) {
+	o.t.Helper()
+	o.view(func(r *store.Reader) (err error) {
+		row, err = r.ExecutionByNo(no)
+		return err
+	})
+	return row
+}
+
+// result reads how an execution ended.
+func (o *office) result(a argument, files map[string]machine.File) machinetest.Result {
+	o.t.Helper()
+	var row store.Execution
+	var outcome store.Outcome
+	var chunks [][]byte
+	o.view(func(r *store.Reader) (err error) {
+		if row, err = r.ExecutionByNo(a.No); err != nil {
+			return err
+		}
+		if chunks, err = r.TimelineChunks(a.No); err != nil {
+			return err
+		}
+		outcome, err = r.Outcome(a.No)
+		return err
+	})
+	o.mu.Lock()
+	result := machinetest.Result{Phase: row.Phase, Published: o.published}
+	o.mu.Unlock()
+	input := parsed(o.t, a.Input)
+	known := []expr.Value{input}
+	if outcome.Fault != nil {
+		f, err := engine.DecodeFault(outcome.Fault)
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		result.Fault = &machine.Fault{Type: f.Type, Status: f.Status, Title: f.Title, Detail: f.Detail, Instance: f.Instance, Code: f.Code, System: f.Origin == "system"}
+	} else {
+		data, err := engine.ReadPayload(context.Background(), o, outcome.Output)
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		result.Output = parsed(o.t, data)
+		known = append(known, result.Output)
+	}
+	var ids []string
+	if outcome.Files != nil {
+		if err := json.Unmarshal(outcome.Files, &ids); err != nil {
+			o.t.Fatal(err)
+		}
+	}
+	for _, id := range ids {
+		result.Files = append(result.Files, files[id])
+	}
+	p, err := newPlans(maxPlanBytes).plan(a.Digest, a.Definition)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	var parts [][]machine.Entry
+	decode := func(data []byte, known ...expr.Value) {
+		entries, err := machine.DecodeTimeline(p, data, known...)
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		parts = append(parts, entries)
+	}
+	for _, data := range chunks {
+		decode(data, input)
+	}
+	if outcome.Timeline != nil {
+		decode(outcome.Timeline, known...)
+	}
+	result.Timeline, _ = machine.MergeTimeline(parts...)
+	return result
+}
+
+func parsed(t testing.TB, data []byte) expr.Value {
+	t.Helper()
+	v, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// scripted answers activities as a script of the suite says. An attempt that is repeated is
+// answered as the first time.
+type scripted struct {
+	world *machinetest.World
+	hangs func()
+
+	mu    sync.Mutex
+	given map[string]machinetest.Answer // by key
+	files map[string]machine.File
+}
+
+func newScripted(w *machinetest.World) *scripted {
+	return &scripted{world: w, given: make(map[string]machinetest.Answer), files: make(map[string]machine.File)}
+}
+
+func (s *scripted) Run(ctx context.Context, c runner.Call) runner.Result {
+	s.mu.Lock()
+	answer, again := s.given[c.Key]
+	if !again {
+		answer = s.world.Answer(c.Reference)
+		s.given[c.Key] = answer
+	}
+	for _, f := range answer.Files {
+		s.files[f.ID] = f
+	}
+	s.mu.Unlock()
+	if answer.Hang {
+		if s.world.Cancel {
+			s.hangs()
+		}
+		<-ctx.Done()
+	}
+	return runner.Result{Output: answer.Value(), Files: answer.Files, Fault: answer.Fault}
+}
+
