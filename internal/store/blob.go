@@ -27,7 +27,9 @@ func (t *Tx) ClaimBlob(digest []byte, size int64) error {
 
 // NoticeBlobs stamps up to limit blobs without references that have no stamp.
 func (t *Tx) NoticeBlobs(nowMs int64, limit int) (int64, error) {
-	n, err := t.c.Exec(`UPDATE blob SET loose_ms = ?1 WHERE digest IN
+	// The conditions stand twice, here and below: between the search and the change, another
+	// Update may have claimed the blob, and only the outer ones are looked at again then.
+	n, err := t.c.Exec(`UPDATE blob SET loose_ms = ?1 WHERE refs = 0 AND condemned = 0 AND loose_ms = 0 AND digest IN
  (SELECT digest FROM blob WHERE refs = 0 AND condemned = 0 AND loose_ms = 0 LIMIT ?2)`, nowMs, int64(limit))
 	if err != nil {
 		return 0, fmt.Errorf("notice blobs: %w", err)
@@ -37,7 +39,7 @@ func (t *Tx) NoticeBlobs(nowMs int64, limit int) (int64, error) {
 
 // CondemnBlobs marks up to limit blobs that have had no reference since before looseMs.
 func (t *Tx) CondemnBlobs(looseMs int64, limit int) (int64, error) {
-	n, err := t.c.Exec(`UPDATE blob SET condemned = 1 WHERE refs = 0 AND digest IN
+	n, err := t.c.Exec(`UPDATE blob SET condemned = 1 WHERE refs = 0 AND condemned = 0 AND loose_ms > 0 AND loose_ms < ?1 AND digest IN
  (SELECT digest FROM blob WHERE refs = 0 AND condemned = 0 AND loose_ms > 0 AND loose_ms < ?1 ORDER BY loose_ms LIMIT ?2)`, looseMs, int64(limit))
 	if err != nil {
 		return 0, fmt.Errorf("condemn blobs: %w", err)

@@ -115,17 +115,22 @@ func (t *Tx) DeleteUploads(env chargehand.Environment, beforeMs int64, limit int
  AND NOT EXISTS (SELECT 1 FROM file_use u WHERE u.file = file.no) ORDER BY id LIMIT ?3`, int64(env), high, int64(limit))
 }
 
+// deleteFiles deletes what a query finds, except what another Update deletes or keeps
+// (KeepFile) just now. A use that was committed while the query ran shows below.
 func (t *Tx) deleteFiles(query string, args ...any) (int, error) {
-	files, err := t.files(query, args...)
+	files, err := t.files(query+t.c.SkipLocked(), args...)
 	if err != nil {
 		return 0, err
 	}
 	blobs := make([][]byte, 0, len(files))
 	for i := range files {
-		if err := t.change("delete file", `DELETE FROM file WHERE no = ?1`, files[i].No); err != nil {
-			return 0, err
+		n, err := t.c.Exec(`DELETE FROM file WHERE no = ?1 AND NOT EXISTS (SELECT 1 FROM file_use u WHERE u.file = file.no)`, files[i].No)
+		if err != nil {
+			return 0, fmt.Errorf("delete file: %w", err)
 		}
-		blobs = append(blobs, files[i].Digest)
+		if n != 0 {
+			blobs = append(blobs, files[i].Digest)
+		}
 	}
 	return len(files), t.unrefBlobs(blobs)
 }

@@ -47,7 +47,7 @@ func (r *Reader) FindIdempotency(hash []byte, expiredMs int64) (i Idempotency, e
 
 // DeleteIdempotency deletes up to limit rows made before expiredMs, oldest first.
 func (t *Tx) DeleteIdempotency(expiredMs int64, limit int) (int64, error) {
-	n, err := t.c.Exec(`DELETE FROM idempotency WHERE hash IN
+	n, err := t.c.Exec(`DELETE FROM idempotency WHERE created_ms < ?1 AND hash IN
  (SELECT hash FROM idempotency WHERE created_ms < ?1 ORDER BY created_ms LIMIT ?2)`, expiredMs, int64(limit))
 	if err != nil {
 		return 0, fmt.Errorf("delete idempotency keys: %w", err)

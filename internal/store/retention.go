@@ -11,15 +11,17 @@ import (
 // ended before beforeMs loses its items, then its own row. n is the number of executions
 // and batches deleted; call again, in another Update, while it is limit.
 func (t *Tx) DeleteEnded(env chargehand.Environment, beforeMs int64, limit int) (n int, err error) {
+	// What another node is deleting just now is passed over; the items of a batch are waited
+	// for, because its row goes behind the last one.
 	n, err = t.deleteExecutions(`SELECT no FROM execution WHERE environment = ?1 AND run = 0 AND batch = 0 AND finished_ms < ?2
- ORDER BY finished_ms LIMIT ?3`, int64(env), beforeMs, int64(limit))
+ ORDER BY finished_ms LIMIT ?3`+t.c.SkipLocked(), int64(env), beforeMs, int64(limit))
 	for n < limit && err == nil {
 		batches, err := t.numbers(`SELECT no FROM batch WHERE environment = ?1 AND status >= 3 AND finished_ms < ?2
- ORDER BY finished_ms LIMIT 1`, int64(env), beforeMs)
+ ORDER BY finished_ms LIMIT 1`+t.c.SkipLocked(), int64(env), beforeMs)
 		if err != nil || len(batches) == 0 {
 			return n, err
 		}
-		items, err := t.deleteExecutions(`SELECT no FROM execution WHERE batch = ?1 AND batch <> 0 LIMIT ?2`, batches[0], int64(limit-n))
+		items, err := t.deleteExecutions(`SELECT no FROM execution WHERE batch = ?1 AND batch <> 0 LIMIT ?2`+t.c.ForUpdate(), batches[0], int64(limit-n))
 		if err != nil {
 			return n, err
 		}
@@ -61,15 +63,27 @@ func (t *Tx) deleteExecution(no int64) error {
 	for _, query := range [...]string{
 		`DELETE FROM execution WHERE no = ?1 RETURNING input_blob`,
 		`DELETE FROM outcome WHERE execution = ?1 RETURNING output_blob`,
-		`DELETE FROM file WHERE execution = ?1 AND execution <> 0
-  AND NOT EXISTS (SELECT 1 FROM file_use u WHERE u.file = file.no AND u.execution <> ?1) RETURNING digest`,
 	} {
 		if err := t.c.Query(query, keep, no); err != nil {
 			return err
 		}
 	}
+	// Who uses a file of this execution holds its lock (KeepFile) until the use is there.
+	files, err := t.numbers(`SELECT no FROM file WHERE execution = ?1 AND execution <> 0`+t.c.ForUpdate(), no)
+	if err != nil {
+		return err
+	}
+	if len(files) > 0 {
+		err := t.c.Query(`DELETE FROM file WHERE execution = ?1 AND execution <> 0
+  AND NOT EXISTS (SELECT 1 FROM file_use u WHERE u.file = file.no AND u.execution <> ?1) RETURNING digest`, keep, no)
+		if err != nil {
+			return err
+		}
+		if err := t.c.Send("keep files in use", `UPDATE file SET execution = 0 WHERE execution = ?1 AND execution <> 0`, no); err != nil {
+			return err
+		}
+	}
 	for _, query := range [...]string{
-		`UPDATE file SET execution = 0 WHERE execution = ?1 AND execution <> 0`,
 		`DELETE FROM file_use WHERE execution = ?1`,
 		`DELETE FROM timeline_chunk WHERE execution = ?1`,
 		`DELETE FROM input WHERE execution = ?1`,

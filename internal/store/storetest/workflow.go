@@ -56,6 +56,16 @@ func workflowRoundTrip(f *fixture) {
 }
 
 func createdUnique(f *fixture) {
+	f.update(func(tx *store.Tx) error { // the accounts exist, as they always do
+		for range 2 {
+			a := store.Account{Name: "a"}
+			setID(f, &a.ID, startMs)
+			if err := tx.InsertAccount(&a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	var wg sync.WaitGroup
 	for i := range 60 {
 		w := f.workflow(fmt.Sprint(i), startMs)
