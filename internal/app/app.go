@@ -22,14 +22,14 @@ type App struct {
 	cfg    Config
 	log    *slog.Logger
 	listen *net.TCPListener
-	db     *database
 
 	background context.Context // of the standby
 	stop       context.CancelFunc
 	running    sync.WaitGroup
 
 	mu      sync.Mutex
-	current *tenure // nil while it is a standby
+	db      *database // nil while it is opened again
+	current *tenure   // nil while it is a standby
 }
 
 // New opens the database, recovers what it holds and listens, but serves nothing yet. With
@@ -93,19 +93,12 @@ func (a *App) Start() <-chan error {
 // run serves one tenure after another, and waits as a standby in between, until Stop.
 func (a *App) run() error {
 	for a.background.Err() == nil {
-		t := a.tenure()
+		db, t := a.parts()
 		if t == nil {
-			if err := a.standBy(); err != nil || a.background.Err() != nil {
+			var err error
+			if t, err = a.takeOver(db); err != nil || t == nil {
 				return err
 			}
-			var err error
-			if t, err = a.begin(a.background); err != nil {
-				if a.background.Err() != nil {
-					return nil
-				}
-				return fmt.Errorf("take over: %w", err)
-			}
-			a.log.Info("took over the database")
 		}
 		if err := a.serve(t); err != nil {
 			return err
@@ -114,23 +107,43 @@ func (a *App) run() error {
 	return nil
 }
 
+// takeOver stands by until the database is ours. It returns nil when Stop was called.
+func (a *App) takeOver(db *database) (*tenure, error) {
+	err := a.standBy(db)
+	if err == nil && a.background.Err() == nil {
+		var t *tenure
+		if t, err = a.begin(a.background); err == nil {
+			a.log.Info("took over the database")
+			return t, nil
+		}
+	}
+	if a.background.Err() != nil {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("take over: %w", err)
+}
+
 // begin puts the parts together that live as long as the database is our own.
 func (a *App) begin(ctx context.Context) (*tenure, error) {
-	t, err := newTenure(ctx, a.cfg, a.db.store)
+	db, _ := a.parts()
+	t, err := newTenure(ctx, a.cfg, db.store)
 	if err != nil {
 		return nil, err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.current = t
+	a.set(db, t)
 	return t, nil
 }
 
-// tenure is nil while this process is a standby.
-func (a *App) tenure() *tenure {
+func (a *App) parts() (*database, *tenure) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.current
+	return a.db, a.current
+}
+
+func (a *App) set(db *database, t *tenure) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.db, a.current = db, t
 }
 
 // serve runs a tenure until it ends by itself, Stop takes over, or the database is lost: then
@@ -140,26 +153,26 @@ func (a *App) serve(t *tenure) error {
 	if err != nil {
 		return err
 	}
+	db, _ := a.parts()
 	failed := t.start(listen)
 	select {
 	case err := <-failed:
 		return err
 	case <-a.background.Done():
 		return nil
-	case <-a.db.lost():
+	case <-db.lost():
 	}
 	a.log.Error("the database belongs to another server now, or cannot be reached: this one stands by")
-	a.mu.Lock()
-	a.current = nil
-	a.mu.Unlock()
 	hurry, cancel := context.WithCancel(context.Background())
 	cancel() // nothing that is under way can be written any more
 	t.close(hurry)
+	a.set(nil, nil)
+	a.closeDatabase(db)
 	return nil
 }
 
 // standBy answers that this process is a standby until it owns the database.
-func (a *App) standBy() error {
+func (a *App) standBy(db *database) error {
 	listen, err := a.share()
 	if err != nil {
 		return err
@@ -171,14 +184,18 @@ func (a *App) standBy() error {
 			a.log.Error("serve as a standby", "error", err)
 		}
 	})
-	err = a.db.awaitOwn(a.background)
+	if db == nil {
+		if db, err = awaitDatabase(a.background, a.cfg); err == nil {
+			a.set(db, nil)
+		}
+	}
+	if err == nil {
+		err = db.awaitOwn(a.background)
+	}
 	shutting, cancel := context.WithTimeout(context.WithoutCancel(a.background), standbyStopTime)
 	defer cancel()
 	if err := server.Shutdown(shutting); err != nil {
 		a.log.Warn("requests were cut off", "error", err)
-	}
-	if a.background.Err() != nil {
-		return nil
 	}
 	return err
 }
@@ -206,13 +223,22 @@ func (a *App) Address() net.Addr { return a.listen.Addr() }
 func (a *App) Stop(ctx context.Context) {
 	a.log.Info("stopping")
 	a.stop()
-	if t := a.tenure(); t != nil {
+	if _, t := a.parts(); t != nil {
 		t.close(ctx)
 	}
 	a.listen.Close()
 	a.running.Wait()
-	if err := a.db.close(); err != nil && !errors.Is(err, store.ErrUnavailable) {
-		a.log.Warn("close the database", "error", err)
+	if db, t := a.parts(); db != nil {
+		if t != nil {
+			t.close(ctx) // it began while the process was stopping
+		}
+		a.closeDatabase(db)
 	}
 	a.log.Info("stopped")
+}
+
+func (a *App) closeDatabase(db *database) {
+	if err := db.close(); err != nil && !errors.Is(err, store.ErrUnavailable) {
+		a.log.Warn("close the database", "error", err)
+	}
 }

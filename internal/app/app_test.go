@@ -29,13 +29,13 @@ type installation struct {
 
 func install(t *testing.T, dir string, change ...func(*Config)) *installation {
 	t.Helper()
-	key, err := CreateKey(t.Context(), Config{DataDir: dir}, NewKey{Preset: "all"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	cfg := Config{DataDir: dir, Listen: "127.0.0.1:0"}
 	for _, c := range change {
 		c(&cfg)
+	}
+	key, err := CreateKey(t.Context(), cfg, NewKey{Preset: "all"})
+	if err != nil {
+		t.Fatal(err)
 	}
 	a, err := New(t.Context(), cfg)
 	if err != nil {

@@ -2,28 +2,77 @@ package app
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"time"
 
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/postgres"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 )
 
 // database is the rows of an installation, and the right to drive executions from them.
 type database struct {
 	store *store.Store
+	owner *postgres.DB // where one process among several owns it; nil: everybody who has it open
 }
 
-// openDatabase opens the database that cfg names. Errors: store.ErrLocked.
-func openDatabase(_ context.Context, cfg Config) (*database, error) {
-	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(cfg.DataDir, databaseName), Owner: true, Logger: cfg.Log})
+// openDatabase opens the database that cfg names. Errors: store.ErrLocked: another server
+// runs on the same data directory; store.ErrUnavailable.
+func openDatabase(ctx context.Context, cfg Config) (*database, error) {
+	if cfg.DatabaseURL == "" {
+		db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(cfg.DataDir, databaseName), Owner: true, Logger: cfg.Log})
+		if err != nil {
+			return nil, err
+		}
+		return &database{store: store.New(db)}, nil
+	}
+	mode := postgres.Owner
+	if cfg.Engine == EngineTemporal {
+		mode = postgres.Shared
+	}
+	db, err := postgres.Open(ctx, postgres.Options{URL: cfg.DatabaseURL, Mode: mode, Logger: cfg.Log})
 	if err != nil {
 		return nil, err
 	}
-	return &database{store: store.New(db)}, nil
+	if mode == postgres.Shared {
+		return &database{store: store.New(db)}, nil
+	}
+	return &database{store: store.New(db), owner: db}, nil
+}
+
+// reopenPause lies between two attempts to open a database that cannot be reached.
+const reopenPause = time.Second
+
+// awaitDatabase is openDatabase for one that was there before: it tries until ctx ends.
+func awaitDatabase(ctx context.Context, cfg Config) (*database, error) {
+	for told := false; ; {
+		db, err := openDatabase(ctx, cfg)
+		if err == nil || ctx.Err() != nil || !errors.Is(err, store.ErrUnavailable) {
+			return db, err
+		}
+		if !told {
+			told = true
+			cfg.Log.Warn("waiting for the database", "error", err)
+		}
+		timer := time.NewTimer(reopenPause)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
 }
 
 // openBeside opens the database beside a running server or without one.
-func openBeside(_ context.Context, cfg Config) (*store.Store, error) {
+func openBeside(ctx context.Context, cfg Config) (*store.Store, error) {
+	if cfg.DatabaseURL != "" {
+		db, err := postgres.Open(ctx, postgres.Options{URL: cfg.DatabaseURL, Mode: postgres.Shared, Writers: 1, Readers: 1, Logger: cfg.Log})
+		if err != nil {
+			return nil, err
+		}
+		return store.New(db), nil
+	}
 	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(cfg.DataDir, databaseName)})
 	if err != nil {
 		return nil, err
@@ -31,14 +80,29 @@ func openBeside(_ context.Context, cfg Config) (*store.Store, error) {
 	return store.New(db), nil
 }
 
-// tryOwn reports whether this process may drive executions now. A SQLite file is owned for
-// as long as it is open.
-func (d *database) tryOwn(context.Context) (bool, error) { return true, nil }
+// tryOwn reports whether this process may drive executions now.
+func (d *database) tryOwn(ctx context.Context) (bool, error) {
+	if d.owner == nil {
+		return true, nil
+	}
+	return d.owner.TryOwn(ctx)
+}
 
 // awaitOwn waits until this process may drive executions, or ctx ends.
-func (d *database) awaitOwn(context.Context) error { return nil }
+func (d *database) awaitOwn(ctx context.Context) error {
+	if d.owner == nil {
+		return nil
+	}
+	return d.owner.AwaitOwner(ctx)
+}
 
-// lost is closed when another process may drive the executions from now on; nil: never.
-func (d *database) lost() <-chan struct{} { return nil }
+// lost is closed when another process may drive the executions from now on: then d is of no
+// use any more. Nil: never.
+func (d *database) lost() <-chan struct{} {
+	if d.owner == nil {
+		return nil
+	}
+	return d.owner.Lost()
+}
 
 func (d *database) close() error { return d.store.Close() }

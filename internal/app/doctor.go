@@ -36,8 +36,15 @@ func Doctor(ctx context.Context, cfg Config) []Finding {
 		findings = append(findings, f)
 	}
 	add("data directory", cfg.DataDir, privateFolder(cfg.DataDir))
-	_, err = secret.Load(cfg.MasterKeyFile)
+	master, err := secret.Load(cfg.MasterKeyFile)
 	add("master key", cfg.MasterKeyFile, err)
+	cfg.master = master
+	if cfg.DatabaseURL != "" {
+		add("database", "it can be reached, and the master key is its own", checkShared(ctx, cfg))
+		good, err := checkContents(ctx, cfg)
+		add("files", good, err)
+		return findings
+	}
 	path := filepath.Join(cfg.DataDir, databaseName)
 	if _, err := os.Stat(path); err != nil {
 		add("database", "", err)
@@ -54,6 +61,19 @@ func Doctor(ctx context.Context, cfg Config) []Finding {
 	good, err := checkContents(ctx, cfg)
 	add("files", good, err)
 	return findings
+}
+
+// checkShared checks a database that several servers share.
+func checkShared(ctx context.Context, cfg Config) error {
+	rows, err := openBeside(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if cfg.master == nil {
+		return nil // told already
+	}
+	return checkMaster(ctx, rows, cfg.master)
 }
 
 func privateFolder(path string) error {

@@ -38,6 +38,9 @@ func CreateKey(ctx context.Context, cfg Config, k NewKey) (string, error) {
 		return "", err
 	}
 	defer rows.Close()
+	if err := checkMaster(ctx, rows, master); err != nil {
+		return "", err
+	}
 	return service.Issue(ctx, rows, master.Derive(secret.APIKeyPepper), time.Now(), request)
 }
 

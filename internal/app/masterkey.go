@@ -13,6 +13,13 @@ import (
 // Later a missing one is an error: with another in its place no API key and no link would
 // count any more.
 func (c Config) masterKey() (*secret.Master, error) {
+	if c.DatabaseURL != "" {
+		master, err := secret.Load(c.MasterKeyFile)
+		if errors.Is(err, secret.ErrMissing) {
+			return nil, badSetting("--master-key-file: %w: several servers share a database and need the same key; make one with `head -c 32 /dev/urandom > FILE; chmod 600 FILE`, and keep a copy", err)
+		}
+		return master, err
+	}
 	database := filepath.Join(c.DataDir, databaseName)
 	if _, err := os.Stat(database); err != nil {
 		return secret.LoadOrCreate(c.MasterKeyFile)

@@ -67,7 +67,13 @@ func newTenure(ctx context.Context, cfg Config, db *store.Store) (*tenure, error
 // open makes the parts in the order in which they need each other.
 func (t *tenure) open(ctx context.Context) error {
 	cfg := t.cfg
-	var err error
+	err := checkMaster(ctx, t.store, cfg.master)
+	if err == nil {
+		err = checkEngine(ctx, t.store, cfg.Engine)
+	}
+	if err != nil {
+		return err
+	}
 	if t.blobs, err = openBlobs(ctx, cfg, t.store); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ type Purpose string
 const (
 	APIKeyPepper  Purpose = "api-key-pepper"
 	LinkSignature Purpose = "link-signature"
+	KeyCheck      Purpose = "key-check" // tells in the database which master key belongs to it
 )
 
 // keyBytes is the length of the master key and of every derived key.

@@ -1,0 +1,70 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// What an installation remembers of itself, by name.
+const (
+	metaMaster = "master_key_check"
+	metaEngine = "engine"
+)
+
+// checkMaster refuses a master key that is not the one of the database: with another one, no
+// API key and no link would count, and nobody would know why.
+func checkMaster(ctx context.Context, db *store.Store, master *secret.Master) error {
+	proof := master.Derive(secret.KeyCheck)
+	same, err := agree(ctx, db, metaMaster, proof, nil)
+	if err == nil && !same {
+		err = errors.New("the master key is not the one of this database: name the right file with --master-key-file")
+	}
+	return err
+}
+
+// checkEngine refuses to drive the executions that another engine has begun. Those that have
+// not begun go on with any.
+func checkEngine(ctx context.Context, db *store.Store, name string) error {
+	var begun int64
+	same, err := agree(ctx, db, metaEngine, []byte(name), func(r *store.Reader) (bool, error) {
+		owed, err := r.CountOwed()
+		begun = owed[store.RunReady] + owed[store.RunActive] + owed[store.RunParked]
+		return begun == 0, err
+	})
+	if err == nil && !same {
+		err = badSetting("--engine %s: %d executions that have begun under the other engine have not ended: "+
+			"let that one finish or cancel them first, with no other process on the database", name, begun)
+	}
+	return err
+}
+
+// agree makes a value of the installation be value, if it has none or replace allows it, and
+// reports whether it is.
+func agree(ctx context.Context, db *store.Store, name string, value []byte, replace func(*store.Reader) (bool, error)) (same bool, err error) {
+	err = db.Update(ctx, func(tx *store.Tx) error {
+		same = true
+		known, err := tx.Meta(name)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return tx.SetMeta(name, value)
+		case err != nil || bytes.Equal(known, value):
+			return err
+		case replace != nil:
+			if same, err = replace(&tx.Reader); err != nil || !same {
+				return err
+			}
+			return tx.SetMeta(name, value)
+		}
+		same = false
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("look up the installation: %w", err)
+	}
+	return same, nil
+}

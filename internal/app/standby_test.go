@@ -1,0 +1,84 @@
+package app
+
+import (
+	"crypto/rand"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chargehand/chargehand/internal/peer"
+)
+
+// masterFile makes a master key as an operator does for several servers.
+func masterFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "master.key")
+	key := make([]byte, 32)
+	rand.Read(key)
+	if err := os.WriteFile(path, key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// ready is the status of /readyz.
+func (i *installation) ready() int {
+	resp, err := http.Get(strings.TrimSuffix(i.base, "/api/v1") + "/readyz")
+	if err != nil {
+		return 0
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+// TestStandbyTakesOver: of two servers on one PostgreSQL database one works; the other answers 503
+// until the first is gone, and then goes on with its executions.
+func TestStandbyTakesOver(t *testing.T) {
+	url := peer.StartPostgres(t).NewDatabase(t)
+	shared := func(c *Config) { c.DatabaseURL = url }
+	master := masterFile(t)
+	key := func(c *Config) { c.MasterKeyFile = master }
+	first := install(t, t.TempDir(), shared, key)
+	second := install(t, t.TempDir(), shared, key)
+	if got := first.ready(); got != 200 {
+		t.Fatalf("/readyz of the first server: %d", got)
+	}
+	if got := second.ready(); got != 503 {
+		t.Fatalf("/readyz of the standby: %d", got)
+	}
+	if status, problem := second.ask("GET", "/workflows", "", ""); status != 503 || problem["code"] != "unavailable" {
+		t.Fatalf("the standby answers %d %v", status, problem)
+	}
+	id := first.apply(definition("waits", "{wait: {milliseconds: 300}}"))
+	status, execution := first.ask("POST", "/workflows/"+id+"/executions", "", "")
+	if status != 201 {
+		t.Fatalf("start: %d %v", status, execution)
+	}
+	first.halt()
+	await(t, func() bool { return second.ready() == 200 })
+	await(t, func() bool {
+		_, e := second.ask("GET", "/workflows/"+id+"/executions/"+execution["id"].(string)+"?wait=5", "", "")
+		return e["status"] == "finished"
+	})
+}
+
+// TestMasterKeyOfAnotherInstallation: a wrong key is told at the start, not by refused API keys.
+func TestMasterKeyOfAnotherInstallation(t *testing.T) {
+	dir := t.TempDir()
+	i := install(t, dir)
+	i.halt()
+	_, err := New(t.Context(), Config{DataDir: dir, Listen: "127.0.0.1:0", MasterKeyFile: masterFile(t)})
+	if err == nil || !strings.Contains(err.Error(), "master key is not the one of this database") {
+		t.Fatalf("a server with another master key: %v", err)
+	}
+}
+
+// TestSharedDatabaseNeedsAKey: several servers cannot each make their own.
+func TestSharedDatabaseNeedsAKey(t *testing.T) {
+	_, err := New(t.Context(), Config{DataDir: t.TempDir(), DatabaseURL: "postgres://127.0.0.1:1/none"})
+	if err == nil || !strings.Contains(err.Error(), "--master-key-file") {
+		t.Fatalf("without a master key: %v", err)
+	}
+}
