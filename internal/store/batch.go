@@ -71,25 +71,35 @@ func (t *Tx) SetBatchCancelled(no int64) error {
 }
 
 // CancelQueuedItems ends up to limit queued items of a batch as cancelled, with that
-// fault, and counts them. n below limit: there are no more.
+// fault, and counts them. None: there are no more. Fewer than limit means the same where
+// only one Update runs at a time.
 func (t *Tx) CancelQueuedItems(batch int64, limit int, finishedMs int64, fault []byte) (ids []chargehand.ExecutionID, batchFinal bool, err error) {
-	items, err := t.QueuedItems(batch, limit)
+	var nos []int64
+	err = t.c.Query(`SELECT e.no, e.id FROM execution e
+ WHERE e.run = 1 AND e.run <> 0 AND e.account = `+accountOfBatch+` AND e.batch = ?1 ORDER BY e.item, e.no LIMIT ?2`+t.c.ForUpdate(), func(r Row) error {
+		var id chargehand.ExecutionID
+		scanID(r, 1, &id)
+		nos, ids = append(nos, r.Int(0)), append(ids, id)
+		return nil
+	}, batch, int64(limit))
 	if err != nil {
-		return nil, false, err
+		return nil, false, fmt.Errorf("read queued items: %w", err)
 	}
-	for i := range items {
-		err := t.change("cancel item", `UPDATE execution SET status = 5, phase = ?2, run = 0, finished_ms = ?3 WHERE no = ?1 AND run <> 0`,
-			items[i].No, int64(chargehand.Cancelled), finishedMs)
-		if err != nil {
-			return nil, false, err
-		}
-		if err := t.insertOutcome(items[i].No, &Outcome{Fault: fault}); err != nil {
-			return nil, false, err
-		}
-		ids = append(ids, items[i].ID)
-	}
-	if len(ids) == 0 {
+	if len(nos) == 0 {
 		return nil, false, nil
+	}
+	err = inGroups(nos, func(list string, args []any) error {
+		n := len(args)
+		_, err := t.c.Exec(fmt.Sprintf(`UPDATE execution SET status = 5, phase = ?%d, run = 0, finished_ms = ?%d WHERE no IN (%s)`, n+1, n+2, list),
+			append(args, int64(chargehand.Cancelled), finishedMs)...)
+		if err != nil {
+			return err
+		}
+		return t.c.Send("insert outcomes", fmt.Sprintf(`INSERT INTO outcome (execution, fault) SELECT no, ?%d FROM execution WHERE no IN (%s)`, n+1, list),
+			append(args[:n:n], bytesArg(fault))...)
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("cancel items: %w", err)
 	}
 	batchFinal, err = t.countEnds(batch, 0, int64(len(ids)), finishedMs)
 	return ids, batchFinal, err
