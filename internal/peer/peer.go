@@ -8,6 +8,7 @@ package peer
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -39,15 +40,22 @@ func skip(tb testing.TB, format string, args ...any) {
 	tb.Skipf(format, args...)
 }
 
-// freePort is a port of 127.0.0.1 that was free a moment ago.
+// freePort is a port of 127.0.0.1 that was free a moment ago. It is below those that a system
+// gives to outgoing connections: one of these would otherwise take it while the server is
+// down, most likely that of a client which waits for just this server.
 func freePort(tb testing.TB) int {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
+	var err error
+	for range 100 {
+		port := 15000 + rand.IntN(15000)
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprint("127.0.0.1:", port)); err == nil {
+			l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	tb.Fatal(err)
+	return 0
 }
 
 // process is a server that can be killed and started again with the same command.
