@@ -32,7 +32,7 @@ type office struct {
 
 	mu        sync.Mutex
 	blobs     map[string][]byte
-	published []expr.Value
+	published map[chargehand.ExecutionID][]expr.Value
 	ids       uint64
 	freed     int
 }
@@ -43,7 +43,10 @@ func newOffice(t testing.TB) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &office{t: t, store: store.New(db), blobs: make(map[string][]byte), queue: "test"}
+	o := &office{
+		t: t, store: store.New(db), queue: "test",
+		blobs: make(map[string][]byte), published: make(map[chargehand.ExecutionID][]expr.Value),
+	}
 	t.Cleanup(func() { o.store.Close() })
 	o.account = store.Account{ID: chargehand.AccountID{1}, Name: "test", CreatedMs: 1}
 	o.update(func(tx *store.Tx) error { return tx.InsertAccount(&o.account) })
@@ -99,7 +102,7 @@ func (o *office) config() WorkerConfig {
 			if p.Account != o.account.No {
 				o.t.Errorf("an event was published for account %d", p.Account)
 			}
-			o.published = append(o.published, p.Event)
+			o.published[p.Execution] = append(o.published[p.Execution], p.Event)
 		},
 		Freed: func(int64) {
 			o.mu.Lock()
@@ -188,7 +191,7 @@ func (o *office) result(a argument, files map[string]machine.File) machinetest.R
 		return err
 	})
 	o.mu.Lock()
-	result := machinetest.Result{Phase: row.Phase, Published: o.published}
+	result := machinetest.Result{Phase: row.Phase, Published: o.published[a.Execution]}
 	o.mu.Unlock()
 	input := parsed(o.t, a.Input)
 	known := []expr.Value{input}
@@ -280,4 +283,3 @@ func (s *scripted) Run(ctx context.Context, c runner.Call) runner.Result {
 	}
 	return runner.Result{Output: answer.Value(), Files: answer.Files, Fault: answer.Fault}
 }
-

@@ -1,0 +1,223 @@
+package temporal
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/chargehand/chargehand"
+	runner "github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine/machinetest"
+	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/plan"
+)
+
+// shared is the Temporal server of the package's tests, started by the first that needs it.
+var shared struct {
+	sync.Mutex
+	server    *peer.Temporal
+	namespace string
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.server != nil {
+		shared.server.Stop()
+	}
+	os.Exit(code)
+}
+
+// server is a Temporal server with a namespace that is set up.
+func server(t testing.TB) (*peer.Temporal, string) {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.server == nil {
+		s := peer.StartTemporal(t, peer.TemporalOptions{Keep: true})
+		shared.namespace = s.NewNamespace(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		if _, err := Setup(ctx, s.Client(t, shared.namespace), shared.namespace, 24*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		shared.server = s
+	}
+	return shared.server, shared.namespace
+}
+
+// branch is an office with workers on a real server.
+type branch struct {
+	*office
+	client client.Client
+	remote *cluster
+	worker *Worker
+
+	mu       sync.Mutex
+	outsides map[chargehand.ExecutionID]func(context.Context, runner.Call) runner.Result
+}
+
+func newBranch(t testing.TB, p pace) *branch {
+	t.Helper()
+	s, namespace := server(t)
+	b := &branch{office: newOffice(t), outsides: make(map[chargehand.ExecutionID]func(context.Context, runner.Call) runner.Result)}
+	b.queue = fmt.Sprintf("%s-%d", t.Name(), time.Now().UnixNano())
+	b.outside = func(ctx context.Context, c runner.Call) runner.Result {
+		b.mu.Lock()
+		outside := b.outsides[c.Execution]
+		b.mu.Unlock()
+		return outside(ctx, c)
+	}
+	var err error
+	b.client, err = Connect(Dial{Address: s.Address(), Namespace: namespace, Storage: NewPayloads(b.store, b)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.client.Close)
+	b.remote = &cluster{client: b.client, namespace: namespace, queue: b.queue}
+	b.worker = b.startWorker(p)
+	return b
+}
+
+// startWorker starts a worker that ends with the test.
+func (b *branch) startWorker(p pace) *Worker {
+	b.t.Helper()
+	c := b.config()
+	c.Client = b.client
+	w := newWorker(c, p)
+	if err := w.Start(); err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { w.Stop(context.Background()) })
+	return w
+}
+
+// begin starts the workflow of an execution whose activities are answered by outside.
+func (b *branch) begin(p *plan.Plan, input expr.Value, outside func(context.Context, runner.Call) runner.Result) argument {
+	b.t.Helper()
+	a := b.accept(p, input)
+	b.mu.Lock()
+	b.outsides[a.Execution] = outside
+	b.mu.Unlock()
+	err := b.remote.start(context.Background(), started{argument: a, attributes: attributes{
+		Account: a.Account.String(), Environment: a.Environment.String(), Workflow: "w", Phase: chargehand.Running.String(),
+	}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return a
+}
+
+func (b *branch) signal(a argument, m message) {
+	if err := b.remote.signal(context.Background(), a.Execution, m); err != nil {
+		b.t.Error(err)
+	}
+}
+
+// end waits until the workflow, with the runs that it continues as, has completed.
+func (b *branch) end(a argument) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	defer cancel()
+	if err := b.client.GetWorkflow(ctx, a.Execution.String(), "").Get(ctx, nil); err != nil {
+		b.t.Fatalf("the workflow of %s: %v", a.Execution, err)
+	}
+}
+
+// histories reads the histories of all runs of a workflow, the first one first.
+func (b *branch) histories(a argument) (all []*historypb.History) {
+	b.t.Helper()
+	ctx := b.t.Context()
+	run := ""
+	d, err := b.client.DescribeWorkflowExecution(ctx, a.Execution.String(), "")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	run = d.GetWorkflowExecutionInfo().GetFirstRunId()
+	for run != "" {
+		h := &historypb.History{}
+		events := b.client.GetWorkflowHistory(ctx, a.Execution.String(), run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for events.HasNext() {
+			ev, err := events.Next()
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			h.Events = append(h.Events, ev)
+		}
+		all = append(all, h)
+		run = h.Events[len(h.Events)-1].GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId()
+	}
+	return all
+}
+
+// replay replays a history with the code of today.
+func replay(t testing.TB, h *historypb.History, p pace, storage converter.StorageDriver) error {
+	t.Helper()
+	options := worker.WorkflowReplayerOptions{}
+	if storage != nil {
+		options.ExternalStorage = converter.ExternalStorage{Drivers: []converter.StorageDriver{storage}, PayloadSizeThreshold: externalBytes}
+	}
+	r, err := worker.NewWorkflowReplayerWithOptions(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	(&workflows{plans: newPlans(maxPlanBytes), pace: p}).register(r)
+	return r.ReplayWorkflowHistory(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h)
+}
+
+// replayAll replays every run of a workflow.
+func (b *branch) replayAll(a argument, p pace) (runs int) {
+	b.t.Helper()
+	for i, h := range b.histories(a) {
+		if err := replay(b.t, h, p, NewPayloads(b.store, b)); err != nil {
+			b.t.Errorf("replay run %d: %v", i+1, err)
+		}
+		runs++
+	}
+	return runs
+}
+
+// served runs a script on a real server.
+type served struct {
+	branch *branch
+	pace   pace
+}
+
+func (r served) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) machinetest.Result {
+	b := r.branch
+	outside := newScripted(w)
+	started := make(chan argument, 1)
+	outside.hangs = sync.OnceFunc(func() {
+		a := <-started
+		b.cancel(a.No)
+		b.signal(a, message{No: 1, Kind: kindCancel, Reason: "by the suite"})
+	})
+	a := b.begin(p, input, outside.Run)
+	started <- a
+	b.end(a)
+	b.replayAll(a, r.pace)
+	return b.result(a, outside.files)
+}
+
+// TestSuite: on a real server, the workflow means the same as the bare machine, and every
+// history that it leaves can be replayed.
+func TestSuite(t *testing.T) {
+	b := newBranch(t, thePace())
+	t.Run("scripts", func(t *testing.T) {
+		machinetest.Run(t, func(t *testing.T) machinetest.Runner {
+			t.Parallel()
+			return served{b, thePace()}
+		})
+	})
+}
