@@ -8,10 +8,12 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// FirstAccount returns the oldest account of the installation and makes it if there is none.
+// FirstAccount returns the oldest account of the installation and makes it if there is none,
+// once, also when several nodes begin at the same time.
 func FirstAccount(ctx context.Context, db *store.Store, now time.Time) (store.Account, error) {
 	var first store.Account
 	find := func(r *store.Reader) error {
+		first = store.Account{}
 		all, err := r.Accounts()
 		if err == nil && len(all) > 0 {
 			first = all[0]
@@ -22,6 +24,9 @@ func FirstAccount(ctx context.Context, db *store.Store, now time.Time) (store.Ac
 		return first, storageError(err)
 	}
 	err := db.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.LockAccounts(); err != nil {
+			return err
+		}
 		if err := find(&tx.Reader); err != nil || first.No != 0 {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -87,6 +88,10 @@ type application struct {
 	same     bool           // newest has the same content
 }
 
+// maxApplyAttempts bounds how often a decision is made anew. Each one that is lost is a change
+// of the same workflow that somebody else has made.
+const maxApplyAttempts = 100
+
 // errChanged is returned out of a transaction that finds other rows than those that the
 // decision was made on.
 var errChanged = errors.New("the workflow was changed in between")
@@ -105,12 +110,12 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 	a := &application{
 		account: p.AccountNo, request: r, plan: compiled, source: sha256.Sum256(r.Definition), nowMs: s.nowMs(),
 	}
-	for {
+	for attempt := 1; ; attempt++ {
 		if err := s.compareDefinition(ctx, p, a); err != nil {
 			return nil, err
 		}
 		applied, err := s.writeDefinition(ctx, a, c)
-		if errors.Is(err, errChanged) {
+		if errors.Is(err, errChanged) && attempt < maxApplyAttempts {
 			continue // somebody else made progress
 		}
 		if err != nil {
@@ -198,6 +203,9 @@ func (s *Service) writeDefinition(ctx context.Context, a *application, c *claim)
 	var revisionNo int64
 	err = s.update(ctx, func(tx *store.Tx) error {
 		row, revision, created, err := a.write(tx)
+		if errors.Is(err, store.ErrConflict) {
+			return fmt.Errorf("%w: %w", errChanged, err) // another node inserted, or deleted, the same
+		}
 		if err != nil {
 			return err
 		}
@@ -267,17 +275,25 @@ func (a *application) write(tx *store.Tx) (row *store.Workflow, revision *store.
 	return row, revision, created, tx.UpdateWorkflow(row)
 }
 
-// check tells whether the rows are still those that the decision was made on.
+// check tells whether the rows are still those that the decision was made on. It locks the
+// workflow, so that they stay that until the transaction is committed.
 func (a *application) check(tx *store.Tx) error {
 	document := a.plan.Document()
-	row, err := tx.WorkflowByName(a.account, document.Namespace, document.Name)
-	if errors.Is(err, store.ErrNotFound) && a.workflow.No == 0 {
-		return nil
-	}
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	if a.workflow.No == 0 {
+		_, err := tx.WorkflowByName(a.account, document.Namespace, document.Name)
+		switch {
+		case err == nil:
+			return errChanged
+		case errors.Is(err, store.ErrNotFound):
+			return nil
+		}
 		return err
 	}
-	if row != a.workflow {
+	row, err := tx.WorkflowForUpdate(a.workflow.No)
+	if err != nil {
+		return err
+	}
+	if row != a.workflow { // it may be deleted
 		return errChanged
 	}
 	newest, err := tx.RevisionByVersion(row.No, document.Version, true)

@@ -2,10 +2,12 @@ package service
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -184,6 +186,21 @@ func (s *Service) CancelBatch(ctx context.Context, p *Principal, r ChangeBatch) 
 	show := func(*claim) (*Batch, error) {
 		return s.GetBatch(context.WithoutCancel(ctx), p, r.Workflow, r.Batch, r.View)
 	}
+	again := func(c *claim) (*Batch, error) {
+		b, err := show(c)
+		if err != nil || b.Status.Final() {
+			return b, err
+		}
+		// Whoever was first died, or is still at it: the batch is marked, and ends with us.
+		reason, err := readReason(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.engine.CancelBatch(ctx, r.Batch, reason); err != nil && !errors.Is(err, engine.ErrFinal) {
+			return nil, storageError(notFoundIs(err, batchNotFound))
+		}
+		return show(c)
+	}
 	return once(ctx, s, p, r.Idempotency, func(c *claim) (*Batch, error) {
 		err := s.view(ctx, func(reader *store.Reader) error {
 			_, err := s.findBatch(reader, p, r.Workflow, r.Batch)
@@ -196,12 +213,10 @@ func (s *Service) CancelBatch(ctx context.Context, p *Principal, r ChangeBatch) 
 		if err != nil {
 			return nil, err
 		}
-		if err := s.cancelled(s.engine.CancelBatch(ctx, r.Batch, reason), "batch", batchNotFound); err != nil {
-			return nil, err
-		}
-		if err := s.recordLater(ctx, c, "batch", r.Batch); err != nil {
+		err = s.engine.CancelBatch(ctx, r.Batch, reason, c.recording(statusAccepted, "batch", r.Batch)...)
+		if err := s.cancelled(err, "batch", batchNotFound); err != nil {
 			return nil, err
 		}
 		return show(c)
-	}, show)
+	}, again)
 }

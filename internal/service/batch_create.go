@@ -43,7 +43,7 @@ func (s *Service) createBatch(ctx context.Context, p *Principal, r *CreateBatch,
 	if err != nil {
 		return nil, storageError(err)
 	}
-	if err := checkItems(compiled, items); err != nil {
+	if err := checkItems(ctx, compiled, items); err != nil {
 		return nil, err
 	}
 	nowMs := s.nowMs()
@@ -116,13 +116,17 @@ func (s *Service) readItems(body expr.Value) (items []any, concurrency int64, er
 	return list, concurrency, nil
 }
 
-// checkItems validates every item before anything starts. Codes: input_invalid.
-func checkItems(p *plan.Plan, items []any) error {
+// checkItems validates every item before anything starts. It ends when ctx does: nobody waits
+// for the answer any more. Codes: input_invalid.
+func checkItems(ctx context.Context, p *plan.Plan, items []any) error {
 	if p.InputSchema == nil {
 		return nil
 	}
 	var wrong []chargehand.FieldError
 	for i, item := range items {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if wrong = schemaProblems(wrong, p, item, "/items/"+strconv.Itoa(i)); len(wrong) >= maxFields {
 			break
 		}
@@ -206,12 +210,23 @@ func insertBatch(tx *store.Tx, b *store.Batch, rows []store.Execution, files map
 	if err := tx.InsertBatch(b); err != nil {
 		return err
 	}
+	var used []int64
+	for _, of := range files {
+		used = append(used, of...)
+	}
+	kept, err := keepFiles(tx, used)
+	if err != nil {
+		return err
+	}
 	for i := range rows {
 		rows[i].Batch = b.No
 		if err := tx.InsertExecution(&rows[i]); err != nil {
 			return err
 		}
 		for _, file := range files[i] {
+			if !kept[file] {
+				continue
+			}
 			if err := tx.UseFile(file, rows[i].No); err != nil {
 				return err
 			}

@@ -16,7 +16,10 @@ const maxCachedWorkflows = 10_000
 
 // workflowCache holds the rows of workflows and what their pointers lead to, so that a start
 // costs no query. This process forgets an entry when it changes the workflow; what another
-// process changed counts within a second, as with keys.
+// process changed counts within a second, as with keys, or at once if the database is known
+// to be shared (Config.Shared): then the row is compared each time, and only what the
+// pointers lead to is taken from the cache. Whoever was answered that a version is
+// published may then start it on any node.
 type workflowCache struct {
 	mu      sync.RWMutex
 	entries map[workflowKey]*currentWorkflow
@@ -87,11 +90,12 @@ func (s *Service) current(ctx context.Context, p *Principal, id chargehand.Workf
 	key := workflowKey{p.AccountNo, id}
 	now := s.now()
 	w, age := s.workflows.find(key)
-	if w != nil && w.fresh(now) {
+	if w != nil && !s.shared && w.fresh(now) {
 		return w, nil
 	}
+	known := w
 	w = &currentWorkflow{loaded: now}
-	err := s.view(ctx, func(r *store.Reader) error { return w.read(r, key) })
+	err := s.view(ctx, func(r *store.Reader) error { return w.read(r, key, known) })
 	if errors.Is(err, store.ErrNotFound) || err == nil && w.row.DeletedMs != 0 {
 		return nil, workflowNotFound()
 	}
@@ -102,9 +106,15 @@ func (s *Service) current(ctx context.Context, p *Principal, id chargehand.Workf
 	return w, nil
 }
 
-func (w *currentWorkflow) read(r *store.Reader, key workflowKey) (err error) {
+// read reads the row and, unless it is the one of known, what its pointers lead to: a
+// revision changes only together with the row of its workflow.
+func (w *currentWorkflow) read(r *store.Reader, key workflowKey, known *currentWorkflow) (err error) {
 	if w.row, err = r.WorkflowByID(key.account, key.id); err != nil {
 		return err
+	}
+	if known != nil && known.row == w.row {
+		w.published, w.draft = known.published, known.draft
+		return nil
 	}
 	if w.row.Published != 0 {
 		if w.published, err = r.RevisionByNo(w.row.Published); err != nil {

@@ -15,7 +15,16 @@
 //
 // Caches. Principals, workflows and compiled plans are cached, so that a start with a hot key
 // costs one transaction and no query. What this process changes counts at once, what another
-// process on the same database changes within a second (softAge, hardAge).
+// process on the same database changes within a second (softAge, hardAge). Where processes
+// share a database (Config.Shared), a change of a workflow counts at once everywhere; only
+// a new, changed or revoked key takes up to a second.
+//
+// Several nodes. Every method is right with any number of processes on one database. What
+// they decide together is decided in a transaction: by a unique index, a compare-and-set or a
+// row that is read with a lock. A function given to Update may run twice, so it sets what it
+// captured. Per node are: the bucket of a key (Allow), the 409 for a request that is still
+// worked on (on another node the second waits for the first, in the database), and the last
+// use of keys, which is written every ten seconds.
 //
 // A creation answers as the resource was when it was accepted, also when it is replayed; who
 // wants to see more waits (View.Wait) or reads.

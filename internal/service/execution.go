@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -167,12 +169,33 @@ func useFiles(tx *store.Tx, row *store.Execution, no int64, input expr.Value) er
 	if err != nil {
 		return err
 	}
-	for _, file := range known {
+	kept, err := keepFiles(tx, slices.Collect(maps.Values(known)))
+	if err != nil {
+		return err
+	}
+	for file := range kept {
 		if err := tx.UseFile(file, no); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// keepFiles locks files in the order of their numbers, so that nodes which use the same ones
+// wait for each other in one direction. A file that the sweep of another node has just
+// deleted is left out: what names it is plain data now.
+func keepFiles(tx *store.Tx, files []int64) (kept map[int64]bool, err error) {
+	slices.Sort(files)
+	kept = make(map[int64]bool, len(files))
+	for _, file := range slices.Compact(files) {
+		switch err := tx.KeepFile(file); {
+		case err == nil:
+			kept[file] = true
+		case !errors.Is(err, store.ErrNotFound):
+			return nil, err
+		}
+	}
+	return kept, nil
 }
 
 // created answers a repeated start.
@@ -254,10 +277,8 @@ func (s *Service) CancelExecution(ctx context.Context, p *Principal, r ChangeExe
 		if err != nil {
 			return nil, err
 		}
-		if err := s.cancelled(s.engine.Cancel(ctx, r.Execution, reason), "execution", executionNotFound); err != nil {
-			return nil, err
-		}
-		if err := s.recordLater(ctx, c, "execution", r.Execution); err != nil {
+		err = s.engine.Cancel(ctx, r.Execution, reason, c.recording(statusAccepted, "execution", r.Execution)...)
+		if err := s.cancelled(err, "execution", executionNotFound); err != nil {
 			return nil, err
 		}
 		return show(c)
@@ -270,15 +291,6 @@ func (s *Service) cancelled(err error, what string, notFound func() error) error
 		return stateConflict("The " + what + " has ended already.")
 	}
 	return storageError(notFoundIs(err, notFound))
-}
-
-// recordLater records what the engine has done in a transaction of its own. A crash between
-// the two makes a repetition a state_conflict, and nothing is done twice.
-func (s *Service) recordLater(ctx context.Context, c *claim, kind string, resource [16]byte) error {
-	if c == nil {
-		return nil
-	}
-	return s.update(context.WithoutCancel(ctx), func(tx *store.Tx) error { return c.record(tx, statusAccepted, kind, resource) })
 }
 
 // readReason reads the body of a cancellation. Codes: invalid_body, unknown_field.

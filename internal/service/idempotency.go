@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -66,18 +67,26 @@ func once[T any](ctx context.Context, s *Service, p *Principal, i *Idempotency, 
 	}
 	defer c.release()
 	if c.found == nil {
-		if v, err = make(c); !errors.Is(err, errRepeated) {
+		if v, err = make(c); err == nil || !mayBeRepeated(err) {
 			return v, false, err
 		}
-		if err = c.find(ctx); err != nil {
-			return v, false, err
+		if looked := c.find(ctx); looked != nil {
+			return v, false, looked
 		}
-		if c.found == nil { // it was swept in between: nobody repeats a request after 24 hours
-			return v, false, errRepeated
+		if c.found == nil {
+			return v, false, err
 		}
 	}
 	v, err = replay(c)
 	return v, err == nil, err
+}
+
+// mayBeRepeated tells whether a request may have failed because another node was first with
+// it: that node's answer counts then. Two cancellations with one key are an example, of which
+// the second one finds that the execution has ended.
+func mayBeRepeated(err error) bool {
+	var shown *chargehand.Error
+	return errors.Is(err, errRepeated) || errors.As(err, &shown) && shown.Code != chargehand.CodeUnavailable
 }
 
 // claim starts a request. Codes: idempotency_key_reused, idempotency_in_progress.
@@ -151,6 +160,14 @@ func (c *claim) setBody(hash [sha256.Size]byte) {
 }
 
 func (c *claim) expiredMs() int64 { return c.row.CreatedMs - idempotencyLife.Milliseconds() }
+
+// recording is record for the engine, which may have to do it in a transaction of its own.
+func (c *claim) recording(status int, kind string, resource [16]byte) []engine.Also {
+	if c == nil {
+		return nil
+	}
+	return []engine.Also{func(tx *store.Tx) error { return c.record(tx, status, kind, resource) }}
+}
 
 // record stores what the request made, in the transaction that makes it. It returns
 // errRepeated if another node was first.

@@ -308,11 +308,11 @@ func keyNotFound() error {
 // workflow_not_found.
 func (s *Service) PatchKey(ctx context.Context, p *Principal, id chargehand.KeyID, body expr.Value) (*Key, error) {
 	var row store.Key
-	read := func(r *store.Reader) (err error) {
+	err := s.view(ctx, func(r *store.Reader) (err error) {
 		row, err = readKey(r, p, id)
 		return err
-	}
-	if err := s.view(ctx, read); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
 	f, err := openBody(body, "name", "preset", "scopes", "workflows", "expires_at", "rate_limit")
@@ -337,9 +337,13 @@ func (s *Service) PatchKey(ctx context.Context, p *Principal, id chargehand.KeyI
 	if err := s.checkGrant(ctx, p, &row, scopes, wantsAll); err != nil {
 		return nil, err
 	}
-	err = s.update(ctx, func(tx *store.Tx) error {
-		if err := read(&tx.Reader); err != nil {
+	no := row.No
+	err = s.update(ctx, func(tx *store.Tx) (err error) {
+		if row, err = tx.KeyForUpdate(no); err != nil {
 			return err
+		}
+		if row.RevokedMs != 0 {
+			return keyNotFound()
 		}
 		scopes := parseScopes(row.Scopes)
 		f.change(&row, &scopes, now)
@@ -359,7 +363,10 @@ func (s *Service) RevokeKey(ctx context.Context, p *Principal, id chargehand.Key
 		if err != nil {
 			return err
 		}
-		return tx.RevokeKey(row.No, s.nowMs())
+		if err = tx.RevokeKey(row.No, s.nowMs()); errors.Is(err, store.ErrConflict) {
+			err = keyNotFound() // another node has revoked it in between
+		}
+		return err
 	})
 	s.keys.clear()
 	return err

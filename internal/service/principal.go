@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"hash"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -263,8 +264,9 @@ func (s *Service) writeUses(ctx context.Context) error {
 		return nil
 	}
 	err := s.update(ctx, func(tx *store.Tx) error {
-		for key, lastMs := range pending {
-			if err := tx.TouchKey(key, lastMs); err != nil {
+		// In one order, so that nodes which write at once wait for each other in one direction.
+		for _, key := range slices.Sorted(maps.Keys(pending)) {
+			if err := tx.TouchKey(key, pending[key]); err != nil {
 				return err
 			}
 		}

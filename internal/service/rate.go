@@ -93,7 +93,9 @@ func (l *limiter) sweep(now time.Time) {
 	l.forget(now)
 }
 
-// Allow takes one request out of the key's bucket. It never blocks.
+// Allow takes one request out of the key's bucket. It never blocks. Buckets are per node: with
+// several of them a key has as many times its rate, spread as its requests are. The rate
+// protects a node from a client; sharing it would cost a write per request.
 // Codes: rate_limited (with RetryAfter).
 func (s *Service) Allow(p *Principal) (Rate, error) {
 	perS := s.limits.RatePerSecond

@@ -33,6 +33,10 @@ type Config struct {
 	// RedirectLinks sends those who follow a signed address to the store of contents itself,
 	// which must have addresses of its own (blob.Store.Address).
 	RedirectLinks bool
+	// Shared tells that other processes serve the same database. Then what one of them did to
+	// a workflow counts at once in this one, for a query more per request, and they sweep one
+	// at a time.
+	Shared bool
 }
 
 // Service is the rules over one store and one engine.
@@ -47,6 +51,8 @@ type Service struct {
 	limits    Limits
 	retention Retention
 	redirect  bool
+	shared    bool
+	node      [16]byte // names this process while it sweeps
 
 	pepper    *pepper
 	keys      keyCache
@@ -74,7 +80,7 @@ func New(c Config) *Service {
 	}
 	return &Service{
 		store: c.Store, engine: c.Engine, plans: c.Plans, blobs: c.Blobs, log: c.Log, now: c.Now,
-		limits: c.Limits.WithDefaults(), retention: c.Retention.withDefaults(), redirect: c.RedirectLinks,
+		limits: c.Limits.WithDefaults(), retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
 		pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
 	}
 }

@@ -37,6 +37,12 @@ const (
 	// sweepEvery and useEvery are how often the work in the background is looked at.
 	sweepEvery = time.Minute
 	useEvery   = 10 * time.Second
+	// sweepLease is how long the right to sweep lasts after it was last prolonged. It is much
+	// longer than contentTime and than what the clocks of nodes may differ, because a node that
+	// deletes content behind its lease could delete what was stored again in between.
+	sweepLease = 10 * time.Minute
+	// contentTime bounds the deletion of the content of one step.
+	contentTime = time.Minute
 )
 
 // Run does the work in the background (retention, last use of keys, forgetting idle rate
@@ -69,11 +75,25 @@ func (s *Service) report(what string, err error) {
 // Sweep deletes everything that is past its time: executions with all that belongs to them,
 // batches when their items are gone, idempotency keys, uploads that nothing refers to, and
 // content an hour after its last reference. It works in small steps and gives space back
-// when it has deleted anything.
+// when it has deleted anything. Of the nodes on a shared database one sweeps at a time; the
+// others only look after what Puts of their own left behind.
 func (s *Service) Sweep(ctx context.Context) error {
+	if err := s.sweepRows(ctx); err != nil {
+		return err
+	}
+	return blobError(s.blobs.DropUnfinished(ctx, s.now().Add(-unfinishedLife)))
+}
+
+func (s *Service) sweepRows(ctx context.Context) error {
+	if s.shared {
+		defer s.giveUpSweep(context.WithoutCancel(ctx))
+	}
 	deleted := false
 	for _, step := range s.sweepSteps() {
 		for {
+			if mine, err := s.maySweep(ctx); err != nil || !mine {
+				return err
+			}
 			n, err := step(ctx)
 			if err != nil {
 				return err
@@ -93,6 +113,31 @@ func (s *Service) Sweep(ctx context.Context) error {
 	return storageError(s.store.Compact(ctx))
 }
 
+// maySweep takes or prolongs the right to sweep.
+func (s *Service) maySweep(ctx context.Context) (bool, error) {
+	if !s.shared {
+		return true, nil
+	}
+	return s.leaseSweep(ctx, sweepLease)
+}
+
+// giveUpSweep lets another node sweep at once, if this one has the right to.
+func (s *Service) giveUpSweep(ctx context.Context) {
+	_, err := s.leaseSweep(ctx, -time.Millisecond)
+	s.report("give up the right to sweep", err)
+}
+
+func (s *Service) leaseSweep(ctx context.Context, life time.Duration) (mine bool, err error) {
+	err = s.update(ctx, func(tx *store.Tx) error {
+		nowMs := s.nowMs()
+		return tx.TakeLease("sweep", s.node, nowMs, nowMs+life.Milliseconds())
+	})
+	if errors.Is(err, store.ErrConflict) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // pause waits, and tells if ctx ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
@@ -109,7 +154,8 @@ func pause(ctx context.Context, d time.Duration) error {
 type sweepStep func(ctx context.Context) (int, error)
 
 func (s *Service) sweepSteps() []sweepStep {
-	now := s.now()
+	// Each step looks at the clock itself: the ones before it may have taken long.
+	ago := func(d time.Duration) int64 { return s.now().Add(-d).UnixMilli() }
 	var steps []sweepStep
 	write := func(do func(tx *store.Tx) (int, error)) {
 		steps = append(steps, func(ctx context.Context) (n int, err error) {
@@ -121,29 +167,26 @@ func (s *Service) sweepSteps() []sweepStep {
 		})
 	}
 	for env, life := range map[chargehand.Environment]time.Duration{chargehand.Live: s.retention.Live, chargehand.Test: s.retention.Test} {
-		before := now.Add(-life).UnixMilli()
-		write(func(tx *store.Tx) (int, error) { return tx.DeleteEnded(env, before, sweepRows) })
-		write(func(tx *store.Tx) (int, error) { return tx.DeleteUploads(env, before, sweepRows) })
+		write(func(tx *store.Tx) (int, error) { return tx.DeleteEnded(env, ago(life), sweepRows) })
+		write(func(tx *store.Tx) (int, error) { return tx.DeleteUploads(env, ago(life), sweepRows) })
 	}
 	write(func(tx *store.Tx) (int, error) {
-		n, err := tx.DeleteIdempotency(now.Add(-idempotencyLife).UnixMilli(), sweepRows)
+		n, err := tx.DeleteIdempotency(ago(idempotencyLife), sweepRows)
 		return int(n), err
 	})
 	// A file whose outcome was never journaled belongs to an activity that has ended long ago.
 	write(func(tx *store.Tx) (int, error) {
-		return tx.DeleteHiddenFiles(now.Add(-hiddenLife).UnixMilli(), sweepRows)
+		return tx.DeleteHiddenFiles(ago(hiddenLife), sweepRows)
 	})
 	write(func(tx *store.Tx) (int, error) {
-		n, err := tx.NoticeBlobs(now.UnixMilli(), sweepRows)
+		n, err := tx.NoticeBlobs(ago(0), sweepRows)
 		return int(n), err
 	})
 	write(func(tx *store.Tx) (int, error) {
-		n, err := tx.CondemnBlobs(now.Add(-looseLife).UnixMilli(), sweepRows)
+		n, err := tx.CondemnBlobs(ago(looseLife), sweepRows)
 		return int(n), err
 	})
-	return append(steps, s.deleteContent, func(ctx context.Context) (int, error) {
-		return 0, blobError(s.blobs.DropUnfinished(ctx, now.Add(-unfinishedLife)))
-	})
+	return append(steps, s.deleteContent)
 }
 
 // unfinishedLife is how long content may take to arrive. What is older was left behind by a crash.
@@ -153,8 +196,13 @@ const unfinishedLife = 24 * time.Hour
 // long as it is kept in memory.
 const hiddenLife = 24 * time.Hour
 
-// deleteContent deletes condemned content, and then its rows.
+// deleteContent deletes condemned content, and then its rows. It stops well before another
+// node may take over: that one deletes a row, somebody stores the content again, and a
+// deletion that comes late would take it away.
 func (s *Service) deleteContent(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, contentTime)
+	defer cancel()
+	until := s.now().Add(contentTime)
 	var digests [][]byte
 	err := s.view(ctx, func(r *store.Reader) (err error) {
 		digests, err = r.CondemnedBlobs(sweepRows)
@@ -164,6 +212,9 @@ func (s *Service) deleteContent(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	for _, digest := range digests {
+		if s.now().After(until) {
+			return 0, nil // the next sweep goes on
+		}
 		if err := s.blobs.Delete(ctx, asDigest(digest)); err != nil {
 			return 0, blobError(err)
 		}

@@ -147,7 +147,7 @@ func (s *Service) publish(ctx context.Context, p *Principal, id chargehand.Workf
 		return err
 	}
 	err = s.update(ctx, func(tx *store.Tx) error {
-		row, err := tx.WorkflowByNo(w.row.No)
+		row, err := tx.WorkflowForUpdate(w.row.No)
 		if err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
+	"github.com/chargehand/chargehand/internal/store/storetest"
 )
 
 // start of the clock of all tests.
@@ -67,12 +68,28 @@ func (db *countingDB) Update(ctx context.Context, fn func(store.Conn) error) err
 
 func newWorld(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
-	w := &world{t: t}
-	dir := t.TempDir()
-	opened, err := sqlite.Open(sqlite.Options{Path: filepath.Join(dir, "test.db"), Owner: true})
+	return worldOver(t, openSQLite(t), change...)
+}
+
+// openSQLite opens a new database. In tests every transaction runs twice, and the first run
+// is undone, because PostgreSQL may ask for that; benchmarks measure without.
+func openSQLite(t testing.TB) store.DB {
+	t.Helper()
+	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(t.TempDir(), "test.db"), Owner: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, measured := t.(*testing.B); measured {
+		return db
+	}
+	return storetest.Twice(db)
+}
+
+// worldOver is a world over a database that it closes.
+func worldOver(t testing.TB, opened store.DB, change ...func(*Config)) *world {
+	t.Helper()
+	w := &world{t: t}
+	dir := t.TempDir()
 	w.db = &countingDB{DB: opened}
 	w.rows = store.New(w.db)
 	t.Cleanup(func() {
@@ -81,6 +98,7 @@ func newWorld(t testing.TB, change ...func(*Config)) *world {
 			t.Error(err)
 		}
 	})
+	var err error
 	w.blobs, err = blob.OpenFolder(blob.Config{Folder: filepath.Join(dir, "files"), Claim: func(ctx context.Context, d blob.Digest, size int64) error {
 		return w.rows.Update(ctx, func(tx *store.Tx) error { return tx.ClaimBlob(d[:], size) })
 	}})
