@@ -63,6 +63,7 @@
 //	batch         InsertBatch SetBatchConcurrency SetBatchCancelled CancelQueuedItems
 //	idempotency   InsertIdempotency DeleteIdempotency
 //	file          InsertFile PublishFile KeepFile UseFile DeleteHiddenFiles DeleteUploads
+//	payload       KeepPayload
 //	blob          ClaimBlob NoticeBlobs CondemnBlobs RemoveBlob
 //	retention     DeleteEnded
 package store

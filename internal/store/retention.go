@@ -63,6 +63,7 @@ func (t *Tx) deleteExecution(no int64) error {
 	for _, query := range [...]string{
 		`DELETE FROM execution WHERE no = ?1 RETURNING input_blob`,
 		`DELETE FROM outcome WHERE execution = ?1 RETURNING output_blob`,
+		`DELETE FROM payload WHERE execution = ?1 RETURNING digest`,
 	} {
 		if err := t.c.Query(query, keep, no); err != nil {
 			return err

@@ -14,6 +14,7 @@ var retentionTests = map[string]func(*fixture){
 	"with all that belongs to it": retentionWhole,
 	"files in use stay":           retentionFiles,
 	"batches as a whole":          retentionBatches,
+	"payloads kept outside":       retentionPayloads,
 }
 
 func (f *fixture) deleteEnded(env chargehand.Environment, beforeMs int64, limit int) (n int) {
@@ -142,5 +143,25 @@ func retentionBatches(f *fixture) {
 	}
 	if n := f.number(`SELECT COUNT(*) FROM batch WHERE no = ?1`, ended.No) + f.number(`SELECT COUNT(*) FROM execution WHERE batch = ?1`, ended.No); n != 0 {
 		f.Errorf("%d rows of the ended batch are left", n)
+	}
+}
+
+// A payload that is kept for an execution goes with it, and not before.
+func retentionPayloads(f *fixture) {
+	e := f.execution(startMs)
+	f.insert(&e)
+	payload := f.blobPayload(7, 1<<20)
+	for range 2 { // repeating it changes nothing
+		f.update(func(tx *store.Tx) error { return tx.KeepPayload(e.No, payload.Blob) })
+	}
+	refs := func() int64 { return f.number(`SELECT refs FROM blob WHERE digest = ?1`, payload.Blob) }
+	if n := refs(); n != 1 {
+		f.Errorf("%d references, want 1", n)
+	}
+	f.update(func(tx *store.Tx) error { _, err := finish(tx, e.No, startMs+1, "1"); return err })
+	f.checkInvariants()
+	f.deleteEnded(chargehand.Live, startMs+2, 10)
+	if n := refs(); n != 0 {
+		f.Errorf("%d references after the execution was deleted, want 0", n)
 	}
 }

@@ -173,6 +173,7 @@ var invariants = map[string]string{
 	"timelines of nobody":                  `SELECT COUNT(*) FROM timeline_chunk j WHERE ` + nobody("j"),
 	"uses of files by nobody":              `SELECT COUNT(*) FROM file_use j WHERE ` + nobody("j"),
 	"files of nobody":                      `SELECT COUNT(*) FROM file j WHERE j.execution <> 0 AND ` + nobody("j"),
+	"payloads of nobody":                   `SELECT COUNT(*) FROM payload j WHERE ` + nobody("j"),
 	"uses of no file":                      `SELECT COUNT(*) FROM file_use u WHERE NOT EXISTS (SELECT 1 FROM file f WHERE f.no = u.file)`,
 	"batches whose counts are not true":    `SELECT COUNT(*) FROM batch b WHERE finished <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 4) OR failed <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 5)`,
 	"batches final before or after time":   `SELECT COUNT(*) FROM batch WHERE (status >= 3) <> (finished + failed = total) OR (status >= 3) <> (finished_ms > 0)`,
@@ -182,7 +183,7 @@ var invariants = map[string]string{
 
 const references = `(SELECT COUNT(*) FROM file WHERE digest = b.digest)
  + (SELECT COUNT(*) FROM execution WHERE input_blob = b.digest) + (SELECT COUNT(*) FROM outcome WHERE output_blob = b.digest)
- + (SELECT COUNT(*) FROM journal WHERE event_blob = b.digest) + (SELECT COUNT(*) FROM checkpoint WHERE state_blob = b.digest)`
+ + (SELECT COUNT(*) FROM journal WHERE event_blob = b.digest) + (SELECT COUNT(*) FROM checkpoint WHERE state_blob = b.digest) + (SELECT COUNT(*) FROM payload WHERE digest = b.digest)`
 
 func nobody(row string) string {
 	return fmt.Sprintf("NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = %s.execution)", row)

@@ -228,6 +228,15 @@ CREATE TABLE file_use (
 );
 CREATE INDEX file_use_file ON file_use (file);
 
+-- The last transaction of each connection that writes, by its own count. Who has lost the
+-- connection during COMMIT looks here for the outcome (group.go). One row per connection,
+-- updated in place all the time.
+CREATE TABLE writer (
+    id      BYTEA PRIMARY KEY,
+    commits BIGINT NOT NULL,
+    used_ms BIGINT NOT NULL
+) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+
 -- Who owns the database: each process that takes the lock raises the epoch.
 CREATE TABLE ownership (
     one      SMALLINT PRIMARY KEY CHECK (one = 1),
