@@ -26,17 +26,32 @@ type group struct {
 	requests []*request
 	alone    bool // one request: undoing it is undoing the transaction
 	current  int  // the request that runs
-	begin    *entry
-	xid      string // of the transaction, when it is known
+	mark     mark
+	marked   *entry // the statement that writes the mark
 	sent     bool   // COMMIT was sent: if the connection gets lost now, the outcome is in doubt
 }
+
+// mark tells transactions apart: each writes one into table writer. Somebody who has lost
+// the connection while COMMIT was on its way finds it there, or not. The number that
+// PostgreSQL gives a transaction would not do: after a crash, it is given again.
+type mark struct {
+	writer  []byte // 16 random bytes
+	commits int64  // counted by the writer
+	atMs    int64
+}
+
+const (
+	writeMark = "UPDATE writer SET commits = $2, used_ms = $3 WHERE id = $1"
+	// readMark waits for a transaction that has not ended: its mark holds the lock of the row.
+	readMark   = "SELECT commits FROM writer WHERE id = $1 FOR UPDATE"
+	placeMark  = "INSERT INTO writer (id, commits, used_ms) VALUES ($1, 0, $2) ON CONFLICT (id) DO NOTHING"
+	forgetMark = "DELETE FROM writer WHERE used_ms < $1"
+)
 
 // A group has ended for all its requests, for a reason that is none of theirs.
 type brokenError struct{ error }
 
 func (e brokenError) Unwrap() error { return e.error }
-
-const xidText = "SELECT pg_current_xact_id()::text"
 
 // run executes the requests and sets the err of each. An error is the end of the
 // transaction as a whole; nothing was written, unless g.sent.
@@ -46,8 +61,9 @@ func (g *group) run(setting string) error {
 	if setting != "" {
 		g.session.control(setting, nobody)
 	}
-	g.begin = &entry{text: xidText, key: xidText, owner: nobody}
-	g.session.pending = append(g.session.pending, g.begin)
+	g.marked = &entry{text: writeMark, key: writeMark, owner: nobody}
+	g.marked.types, g.marked.values, _ = encode([]any{g.mark.writer, g.mark.commits, g.mark.atMs})
+	g.session.pending = append(g.session.pending, g.marked)
 	written := false
 	for i, r := range g.requests {
 		if r.err = nil; g.session.dead != nil {
@@ -133,9 +149,6 @@ func (g *group) flush() (*entry, error) {
 	for {
 		sent := g.session.pending
 		at, err := g.session.flush()
-		if g.xid == "" && len(g.begin.result.answers()) > 0 {
-			g.xid = string(g.begin.result.rows[0][0])
-		}
 		if err == nil {
 			return nil, nil
 		}
@@ -154,13 +167,6 @@ func (g *group) flush() (*entry, error) {
 			return nil, nil
 		}
 	}
-}
-
-func (r *result) answers() [][][]byte {
-	if r == nil {
-		return nil
-	}
-	return r.rows
 }
 
 // undoEarlier undoes a request that had returned, and puts what followed it on its way
@@ -186,7 +192,7 @@ func (g *group) undoEarlier(failed *entry, err error, rest []*entry) {
 // undo ends a transaction in which nothing is to be kept.
 func (g *group) undo() error {
 	g.session.pending = nil
-	if g.begin.result == nil { // BEGIN was never sent
+	if g.marked.result == nil { // BEGIN was never sent
 		return nil
 	}
 	g.session.control("ROLLBACK", nobody)
@@ -194,10 +200,10 @@ func (g *group) undo() error {
 	return err
 }
 
-// commit makes the outcome durable. The number of the transaction must be known before
-// COMMIT is sent: it tells later what became of it, should the connection get lost.
+// commit makes the outcome durable. The mark must be there before COMMIT is sent: it holds
+// the lock that whoever looks for it waits for, should the connection get lost.
 func (g *group) commit() error {
-	if g.xid == "" {
+	if g.marked.result == nil {
 		if _, err := g.flush(); err != nil {
 			return err
 		}

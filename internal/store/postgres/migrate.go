@@ -72,6 +72,7 @@ func (k schema) migrate(ctx context.Context, db *DB) error {
 	if pending, err := k.pending(s); err != nil || !pending {
 		return err
 	}
+	db.options.Logger.Info("bringing the schema of the database up to date", "to", k.target)
 	return k.apply(ctx, db)
 }
 

@@ -19,6 +19,9 @@ const (
 	lockSchema    = "hashtext(current_schema())"
 )
 
+// markTime is how long the mark of a connection that is not used any more is kept.
+const markTime = 30 * 24 * time.Hour
+
 // retryOwner is the pause between two attempts to get the lock, or to get it back.
 const retryOwner = 500 * time.Millisecond
 
@@ -36,13 +39,15 @@ type ownership struct {
 	pid   uint32 // of the last session; used by the worker
 	born  string // when the server started it
 
+	doubts []mark // transactions whose Updates were told ErrUnavailable without knowing; used by the worker
+
 	once sync.Once
 	lost chan struct{}
 }
 
-// Lost is closed when the ownership is gone for ever, or was never to be had: another
-// process has owned the database since, or the outcome of a commit could not be found
-// out. The process must stand down. It stays open while the connection is away.
+// Lost is closed when the ownership is gone for ever: another process has owned the
+// database since, or an Update that was reported as failed turned out to be written. The
+// process must stand down. It stays open while the connection is away.
 func (db *DB) Lost() <-chan struct{} { return db.owner.lost }
 
 // Epoch counts the processes that have owned the database, up to this one; 0 before
@@ -133,6 +138,9 @@ func (o *ownership) take(ctx context.Context, s *session) (bool, error) {
 		return false, mapError(err)
 	}
 	o.epoch = r.Int(0)
+	if _, err := s.ask(forgetMark, time.Now().Add(-markTime).UnixMilli()); err != nil {
+		return false, mapError(err)
+	}
 	return true, o.settle(s)
 }
 
@@ -204,7 +212,28 @@ func (o *ownership) regainWith(s *session) error {
 	case !locked:
 		return fmt.Errorf("%w: another session holds the lock of the database", store.ErrUnavailable)
 	}
+	if err := o.clear(s); err != nil {
+		return err
+	}
 	return o.settle(s)
+}
+
+func (o *ownership) doubt(m mark) { o.doubts = append(o.doubts, m) }
+
+// clear finds out what became of transactions that were reported as failed. If one of them
+// was written, this process does not know what it has written: it cannot go on.
+func (o *ownership) clear(s *session) error {
+	for ; len(o.doubts) > 0; o.doubts = o.doubts[1:] {
+		committed, known := o.doubts[0].look(s)
+		switch {
+		case !known:
+			return fmt.Errorf("%w: the outcome of an earlier commit is not known yet", store.ErrUnavailable)
+		case committed:
+			o.lose(errors.New("an update that was reported as failed was written"))
+			return lostOwnership()
+		}
+	}
+	return nil
 }
 
 // beat says something to the server, so that it keeps the session, and tries to get a lost

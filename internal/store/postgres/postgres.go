@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -97,14 +98,16 @@ func (db *DB) prepare(ctx context.Context) error {
 }
 
 func (db *DB) worker() *worker {
-	w := &worker{texts: &db.texts, maxGroup: maxShared, resolve: db.resolve, doubt: func(error) {}}
+	w := &worker{texts: &db.texts, maxGroup: maxShared, resolve: db.resolve, doubt: func(mark) {}}
+	w.mark.writer = make([]byte, 16)
+	_, _ = rand.Read(w.mark.writer) // never fails
 	w.open = func() (*session, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 		defer cancel()
 		return db.connect(ctx)
 	}
 	if db.options.Mode == Owner {
-		w.maxGroup, w.open, w.doubt = maxGroup, db.owner.regain, db.owner.lose
+		w.maxGroup, w.open, w.doubt = maxGroup, db.owner.regain, db.owner.doubt
 		w.idle, w.interval = db.owner.beat, db.options.Lease/4
 	}
 	return w
@@ -115,22 +118,18 @@ const resolveTime = 10 * time.Second
 
 // resolve asks what became of a transaction. After a crash of the server it is known as
 // soon as the server is back.
-func (db *DB) resolve(xid string) (committed, known bool) {
+func (db *DB) resolve(m mark) (committed, known bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTime)
 	defer cancel()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		status := ""
 		if s, err := db.connect(ctx); err == nil {
-			if r, err := s.ask("SELECT pg_xact_status($1::text::xid8)", xid); err == nil {
-				status = r.Text(0)
-			}
+			committed, known = m.look(s)
 			s.close()
 		}
-		switch status {
-		case "committed", "aborted":
-			return status == "committed", true
+		if known {
+			return committed, true
 		}
 		select { // not reached, or the server still works on it
 		case <-ctx.Done():
@@ -138,6 +137,15 @@ func (db *DB) resolve(xid string) (committed, known bool) {
 		case <-ticker.C:
 		}
 	}
+}
+
+// look reports whether the transaction of a mark was committed.
+func (m mark) look(s *session) (committed, known bool) {
+	r, err := s.ask(readMark, m.writer)
+	if err != nil || r.Null(0) {
+		return false, false
+	}
+	return r.Int(0) >= m.commits, true
 }
 
 // Update implements store.DB.

@@ -35,8 +35,10 @@ type worker struct {
 	maxGroup int
 	session  *session
 	open     func() (*session, error) // for a worker without a session
-	resolve  func(xid string) (committed, known bool)
-	doubt    func(error)   // called when an outcome stays in doubt
+	mark     mark
+	placed   bool // its row is there
+	resolve  func(mark) (committed, known bool)
+	doubt    func(mark)    // called when an outcome stays in doubt
 	idle     func(*worker) // called every now and then; nil: never
 	interval time.Duration // of idle
 }
@@ -175,7 +177,14 @@ func (w *worker) transact(requests []*request, setting string) {
 			}
 			w.session = s
 		}
-		g := &group{session: w.session, texts: w.texts, requests: requests, alone: len(requests) == 1}
+		if err := w.place(); err != nil {
+			w.drop()
+			failWritten(requests, unavailable(err))
+			return
+		}
+		w.mark.commits++
+		w.mark.atMs = time.Now().UnixMilli()
+		g := &group{session: w.session, texts: w.texts, requests: requests, alone: len(requests) == 1, mark: w.mark}
 		err := g.run(setting)
 		if err == nil {
 			w.writer.commits.Add(1)
@@ -194,18 +203,27 @@ func (w *worker) transact(requests []*request, setting string) {
 	}
 }
 
+// place makes sure that there is a row for the marks.
+func (w *worker) place() error {
+	if w.placed {
+		return nil
+	}
+	_, err := w.session.ask(placeMark, w.mark.writer, time.Now().UnixMilli())
+	w.placed = err == nil
+	return err
+}
+
 // settle finds out what became of a transaction whose COMMIT was not answered.
 func (w *worker) settle(g *group, err error) {
-	committed, known := w.resolve(g.xid)
+	committed, known := w.resolve(g.mark)
 	switch {
 	case known && committed:
 		w.writer.commits.Add(1)
 	case known:
 		failWritten(g.requests, unavailable(fmt.Errorf("transaction undone: %w", err)))
 	default:
-		err = unavailable(fmt.Errorf("the connection was lost during the commit, and whether it was written is not known: %w", err))
-		failWritten(g.requests, err)
-		w.doubt(err)
+		failWritten(g.requests, unavailable(fmt.Errorf("the connection was lost during the commit, and whether it was written is not known: %w", err)))
+		w.doubt(g.mark)
 	}
 }
 
