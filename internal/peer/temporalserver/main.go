@@ -75,6 +75,9 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
+	if _, _, err := loopback(o.address); err != nil {
+		return err
+	}
 	database, err := openDatabase(o.database)
 	if err != nil {
 		return err
