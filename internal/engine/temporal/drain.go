@@ -37,21 +37,30 @@ func (r *run) steer() {
 		d.on = r.moved && info.GetContinueAsNewSuggested() && (events >= d.fromEvents || bytes >= d.fromBytes)
 		return
 	}
-	if d.timer != nil && d.timer.IsReady() {
-		d.timer = nil
-		if len(r.calls) > 0 && r.isHeldBack() && events < r.pace.maxEvents && bytes < r.pace.maxBytes {
-			d.on, r.slices = false, 0
-			d.fromEvents, d.fromBytes = events+r.pace.moreEvents, bytes+r.pace.moreBytes
-			return
-		}
+	if d.timer == nil || !d.timer.IsReady() {
+		return
 	}
-	if d.timer == nil && len(r.calls) > 0 && r.isHeldBack() && events < r.pace.maxEvents && bytes < r.pace.maxBytes {
+	d.timer = nil
+	if r.mayGiveWay() {
+		d.on, r.slices = false, 0
+		d.fromEvents, d.fromBytes = events+r.pace.moreEvents, bytes+r.pace.moreBytes
+	}
+}
+
+// losePatience begins to wait for what runs, if something is held that might go on.
+func (r *run) losePatience() {
+	if d := &r.drain; d.on && d.timer == nil && r.mayGiveWay() {
 		d.timer = workflow.NewTimer(r.ctx, r.pace.patience)
 	}
 }
 
-// isHeldBack reports whether something would start if the run did not drain.
-func (r *run) isHeldBack() bool { return r.slots.held && (len(r.held) > 0 || r.yielded) }
+// mayGiveWay reports whether the run could go on for what is held back, instead of waiting
+// for what runs.
+func (r *run) mayGiveWay() bool {
+	info := workflow.GetInfo(r.ctx)
+	return len(r.calls) > 0 && r.slots.held && (len(r.held) > 0 || r.yielded) &&
+		info.GetCurrentHistoryLength() < r.pace.maxEvents && info.GetCurrentHistorySize() < r.pace.maxBytes
+}
 
 // drained reports whether nothing but timers is left on its way.
 func (r *run) drained() bool {

@@ -36,12 +36,8 @@ func (r *run) receiveMessages() {
 		if !r.inbox.ReceiveAsync(&m) {
 			return
 		}
-		if slices.Contains(r.seen, m.No) {
+		if !r.remember(m.No) {
 			continue
-		}
-		r.seen = append(r.seen, m.No)
-		if extra := len(r.seen) - maxSeen; extra > 0 {
-			r.seen = slices.Delete(r.seen, 0, extra)
 		}
 		switch m.Kind {
 		case kindCancel:
@@ -51,6 +47,18 @@ func (r *run) receiveMessages() {
 			r.granted(m.Settle)
 		}
 	}
+}
+
+// remember reports whether the message of that number is new.
+func (r *run) remember(no int64) bool {
+	if slices.Contains(r.seen, no) {
+		return false
+	}
+	r.seen = append(r.seen, no)
+	if extra := len(r.seen) - maxSeen; extra > 0 {
+		r.seen = slices.Delete(r.seen, 0, extra)
+	}
+	return true
 }
 
 // receiveCancel takes in that somebody cancelled the workflow in Temporal itself.

@@ -49,7 +49,7 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 	defer beat(ctx)()
 	result := a.run(ctx, request)
 	if ctx.Err() != nil {
-		return outcome{}, lost(ctx)
+		return outcome{}, lostError(ctx)
 	}
 	o := outcome{Fault: result.Fault, Files: result.Files}
 	if result.Fault == nil && result.Output != nil {
@@ -59,7 +59,7 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 		o = outcome{Fault: engine.OutputFault(len(o.Output), limit)}
 	}
 	if err := a.showFiles(ctx, c.No, o.Files); err != nil {
-		return outcome{}, lost(ctx)
+		return outcome{}, lostError(ctx)
 	}
 	return o, nil
 }
@@ -103,8 +103,8 @@ func (a *activities) run(ctx context.Context, c runner.Call) (result runner.Resu
 	return r.Run(ctx, c)
 }
 
-// lost is the error of an attempt whose outcome nobody gets.
-func lost(ctx context.Context) error {
+// lostError is the error of an attempt whose outcome nobody gets.
+func lostError(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errCutOff) {
 		return sdk.NewNonRetryableApplicationError("the worker stopped while the task ran", codeInterrupted, nil)
 	}
@@ -163,8 +163,20 @@ func (a *activities) showFiles(ctx context.Context, no int64, files []machine.Fi
 			return nil
 		}
 		a.Log.Warn("publish files; trying again", "execution", no, "error", err)
-		if err := pause(ctx, wait); err != nil {
+		if err := sleep(ctx, wait); err != nil {
 			return err
 		}
+	}
+}
+
+// sleep waits, and tells if ctx ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

@@ -44,7 +44,7 @@ func (a *activities) accountOf(ctx context.Context, no int64) (int64, error) {
 		if err == nil {
 			return row.Account, nil
 		}
-		if pause(ctx, wait) != nil {
+		if sleep(ctx, wait) != nil {
 			return 0, fmt.Errorf("find account: %w", err)
 		}
 	}

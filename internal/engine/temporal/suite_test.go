@@ -3,10 +3,13 @@ package temporal
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
+	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
@@ -23,18 +26,25 @@ type simulated struct {
 	pace   pace
 	runs   int
 	before func(*testsuite.TestWorkflowEnvironment) // of each run
-	during *testsuite.TestWorkflowEnvironment
+	// perform, if set, stands for the activity.
+	perform func(*activities) func(context.Context, call) (outcome, error)
+	during  *testsuite.TestWorkflowEnvironment
 }
 
 // run runs a workflow, and those that it continues as.
 func (s *simulated) run(t *testing.T, a argument) {
 	t.Helper()
+	s.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	for s.runs = 1; ; s.runs++ {
 		env := s.NewTestWorkflowEnvironment()
 		env.SetTestTimeout(20 * time.Second)
 		w := newWorker(s.office.config(), s.pace)
 		w.workflows.register(env)
-		w.activities.registerPerform(env)
+		if s.perform != nil {
+			env.RegisterActivityWithOptions(s.perform(w.activities), activity.RegisterOptions{Name: performType})
+		} else {
+			w.activities.registerPerform(env)
+		}
 		w.activities.registerWrites(env)
 		s.during = env
 		if s.before != nil {

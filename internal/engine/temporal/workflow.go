@@ -155,6 +155,7 @@ func (r *run) loop() error {
 		}
 		r.settle()
 		r.startCalls()
+		r.losePatience()
 		r.publish()
 		if r.drained() {
 			if next := r.continueAsNew(); next != nil {
