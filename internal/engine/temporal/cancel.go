@@ -1,0 +1,188 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// canceller ends executions and batches as cancelled. Rows become final in the database;
+// workflows hear of it from the inbox. Methods are safe for concurrent use.
+type canceller struct {
+	Store   *store.Store
+	Relay   *relay
+	Freed   func(account int64) // a slot is free; must not block
+	Changed func(id [16]byte)   // an execution or batch has ended here; must not block
+	Now     func() time.Time
+}
+
+const (
+	// cancelQueuedStep and cancelStartedStep bound the items that are cancelled in one
+	// transaction.
+	cancelQueuedStep  = 500
+	cancelStartedStep = 50
+)
+
+// cancel is engine.Engine.Cancel.
+func (c *canceller) cancel(ctx context.Context, id chargehand.ExecutionID, reason string) error {
+	var row store.Execution
+	err := c.Store.View(ctx, func(r *store.Reader) (err error) {
+		row, err = r.FindExecution(id)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case row.Status.Final():
+		return engine.ErrFinal
+	}
+	var ended cancelled
+	err = c.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		ended, err = c.cancelExecution(tx, row.No, reason)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.tell(ended)
+	if ended.batchFinal {
+		c.batchEnded(ctx, ended.row.Batch)
+	}
+	return nil
+}
+
+// cancelled is what cancelExecution did.
+type cancelled struct {
+	row        store.Execution // as it was before
+	batchFinal bool            // its batch ended by it
+	message    store.Inbox     // to its workflow; No is 0 if it has none
+}
+
+// cancelExecution makes an execution final within a transaction: decisive, whatever its
+// workflow does. One that was started is told by an inbox row. Errors: engine.ErrFinal,
+// store.ErrNotFound; then nothing was written.
+func (c *canceller) cancelExecution(tx *store.Tx, no int64, reason string) (done cancelled, err error) {
+	if done.row, err = tx.LockExecution(no); err != nil {
+		return cancelled{}, err
+	}
+	if done.row.Run == store.RunEnded {
+		return cancelled{}, engine.ErrFinal
+	}
+	done.batchFinal, err = tx.FinishExecution(no, chargehand.Errored, chargehand.Cancelled, done.row.StartedMs,
+		endMs(&done.row, c.Now().UnixMilli()), &store.Outcome{Fault: engine.CancelledFault(reason)})
+	if err != nil {
+		return cancelled{}, err
+	}
+	if done.row.Run == store.RunQueued {
+		return done, nil
+	}
+	done.message = store.Inbox{Execution: no, ID: done.row.ID, Kind: store.InboxCancel, Reason: reason, DueMs: c.Relay.leaseMs()}
+	return done, tx.InsertInbox(&done.message)
+}
+
+// tell passes on what was committed.
+func (c *canceller) tell(done cancelled) {
+	if done.message.No != 0 {
+		c.Relay.offer(delivery{Inbox: done.message})
+	}
+	if done.row.Run == store.RunActive {
+		c.Freed(done.row.Account)
+	}
+	c.Changed(done.row.ID)
+}
+
+// cancelBatch is engine.Engine.CancelBatch. It marks the batch first; when the caller goes, or this node
+// dies, in the middle of the items, the reconciler of some node goes on.
+func (c *canceller) cancelBatch(ctx context.Context, id chargehand.BatchID, reason string) error {
+	var b store.Batch
+	err := c.Store.View(ctx, func(r *store.Reader) (err error) {
+		b, err = r.FindBatch(id)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case b.Status.Final():
+		return engine.ErrFinal
+	}
+	err = c.Store.Update(ctx, func(tx *store.Tx) error { return tx.SetBatchCancelled(b.No) })
+	switch {
+	case errors.Is(err, store.ErrConflict):
+		return engine.ErrFinal
+	case err != nil:
+		return err
+	}
+	return c.cancelBatchItems(ctx, b, reason)
+}
+
+// cancelBatchItems ends every item of a batch that is marked as cancelled. It may be called
+// again, and on several nodes at once.
+func (c *canceller) cancelBatchItems(ctx context.Context, b store.Batch, reason string) error {
+	final, err := c.cancelQueuedItems(ctx, b, reason)
+	for err == nil && !final {
+		var page []cancelled
+		err = c.Store.Update(ctx, func(tx *store.Tx) error {
+			page = nil
+			rows, err := tx.LockItems(b.Account, b.No, cancelStartedStep)
+			for i := 0; i < len(rows) && err == nil; i++ {
+				var done cancelled
+				done, err = c.cancelExecution(tx, rows[i].No, reason)
+				page = append(page, done)
+			}
+			return err
+		})
+		if err != nil {
+			break
+		}
+		for _, done := range page {
+			c.tell(done)
+			final = final || done.batchFinal
+		}
+		if len(page) == 0 {
+			break // others have ended the last ones
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("cancel items: %w", err)
+	}
+	c.Changed(b.ID)
+	return nil
+}
+
+// cancelQueuedItems ends the items that have not started, many at a time.
+func (c *canceller) cancelQueuedItems(ctx context.Context, b store.Batch, reason string) (final bool, err error) {
+	fault := engine.CancelledFault(reason)
+	for {
+		var ids []chargehand.ExecutionID
+		err := c.Store.Update(ctx, func(tx *store.Tx) (err error) {
+			ids, final, err = tx.CancelQueuedItems(b.No, cancelQueuedStep, max(c.Now().UnixMilli(), b.ID.Milli()), fault)
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+		for _, id := range ids {
+			c.Changed(id)
+		}
+		if len(ids) == 0 || final {
+			return final, nil
+		}
+	}
+}
+
+// batchEnded tells watchers on this node of a batch that has just ended.
+func (c *canceller) batchEnded(ctx context.Context, no int64) {
+	err := c.Store.View(ctx, func(r *store.Reader) error {
+		b, err := r.BatchByNo(no)
+		if err == nil {
+			c.Changed(b.ID)
+		}
+		return err
+	})
+	_ = err // watchers find out by themselves
+}

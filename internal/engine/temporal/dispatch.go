@@ -1,0 +1,215 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// dispatcherConfig is what a dispatcher is made of. Store and Relay are required.
+type dispatcherConfig struct {
+	Store *store.Store
+	Relay *relay
+
+	AccountSlots int              // executions of an account that run at once; default 1,000
+	AtOnce       int              // accounts that are looked after at once; default 4
+	Every        time.Duration    // between looks for what others left; default 1 s
+	Log          *slog.Logger     // default: slog.Default()
+	Now          func() time.Time // wall clock; default: time.Now
+}
+
+func (c dispatcherConfig) withDefaults() dispatcherConfig {
+	fill(&c.AccountSlots, 1000)
+	fill(&c.AtOnce, 4)
+	fill(&c.Every, time.Second)
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+// markPage bounds the executions that get a slot in one transaction.
+const markPage = 200
+
+// dispatcher hands out the slots of accounts, from rows, together with the dispatchers of
+// other nodes. Methods are safe for concurrent use.
+type dispatcher struct {
+	dispatcherConfig
+	passes chan struct{} // a token for each account that is looked after
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	mu      sync.Mutex
+	closed  bool
+	running map[int64]*turn // accounts that are looked after, or wait for it
+	turns   map[int64]turn  // where the others left off
+
+	marked atomic.Int64 // executions that got a slot here
+}
+
+// turn is where the turns of an account's sources stand: the batch, or the singles, that
+// was served last. Only the goroutine that looks after the account uses it.
+type turn struct {
+	ready  int64
+	queued int64
+	again  bool // poked in the meantime; guarded by dispatcher.mu
+}
+
+// maxTurns bounds the accounts whose turns are remembered.
+const maxTurns = 10_000
+
+func newDispatcher(c dispatcherConfig) *dispatcher {
+	d := &dispatcher{dispatcherConfig: c.withDefaults(), running: make(map[int64]*turn), turns: make(map[int64]turn)}
+	d.passes = make(chan struct{}, d.AtOnce)
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	d.work.Go(d.sweepLoop)
+	return d
+}
+
+// stop hands out nothing more. It may be called again.
+func (d *dispatcher) stop() {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	d.cancel()
+	d.work.Wait()
+}
+
+// poke says that a slot of an account may be free, or that an execution wants one. It
+// never blocks; many at once are one.
+func (d *dispatcher) poke(account int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return
+	}
+	if t := d.running[account]; t != nil {
+		t.again = true
+		return
+	}
+	t, ok := d.turns[account]
+	if !ok {
+		t = turn{ready: -1, queued: -1}
+	}
+	d.running[account] = &t
+	d.work.Go(func() { d.look(account, &t) })
+}
+
+// look looks after an account until nothing is left to do.
+func (d *dispatcher) look(account int64, t *turn) {
+	select {
+	case d.passes <- struct{}{}:
+		defer func() { <-d.passes }()
+	case <-d.ctx.Done():
+	}
+	for {
+		d.mu.Lock()
+		t.again = false
+		d.mu.Unlock()
+		marked, err := d.pass(account, t)
+		if err != nil && !errors.Is(err, store.ErrUnavailable) && d.ctx.Err() == nil {
+			d.Log.Error("hand out slots", "account", account, "error", err)
+		}
+		d.mu.Lock()
+		if d.closed || err != nil || !t.again && marked < markPage {
+			delete(d.running, account)
+			if len(d.turns) >= maxTurns {
+				clear(d.turns)
+			}
+			d.turns[account] = *t
+			d.mu.Unlock()
+			return // after a failure the sweep comes back to it
+		}
+		d.mu.Unlock()
+	}
+}
+
+// pass gives the free slots of an account to those that wait, at most a page, and hands
+// their messages to the relay.
+func (d *dispatcher) pass(account int64, t *turn) (marked int, err error) {
+	waits := false
+	err = d.Store.View(d.ctx, func(r *store.Reader) (err error) {
+		waits, err = r.Waiting(account)
+		return err
+	})
+	if err != nil || !waits {
+		return 0, err
+	}
+	var p *page
+	err = d.Store.Update(d.ctx, func(tx *store.Tx) error {
+		p = &page{tx: tx, account: account, turn: *t, now: d.Now(), dueMs: d.Relay.leaseMs()}
+		return p.fill(d.AccountSlots)
+	})
+	if err != nil {
+		return 0, err
+	}
+	t.ready, t.queued = p.turn.ready, p.turn.queued
+	d.marked.Add(int64(len(p.list)))
+	d.Relay.hand(d.ctx, p.list...)
+	return len(p.list), nil
+}
+
+func (d *dispatcher) sweepLoop() {
+	for {
+		if err := d.sweep(); err != nil && !errors.Is(err, store.ErrUnavailable) && d.ctx.Err() == nil {
+			d.Log.Error("look for executions that wait", "error", err)
+		}
+		timer := time.NewTimer(jitter(d.Every))
+		select {
+		case <-d.ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// sweep pokes the accounts that have executions that could go on. It locks nothing.
+func (d *dispatcher) sweep() error {
+	var accounts []int64
+	err := d.Store.View(d.ctx, func(r *store.Reader) (err error) {
+		accounts, err = r.WaitingAccounts()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, account := range accounts {
+		var useful bool
+		err := d.Store.View(d.ctx, func(r *store.Reader) (err error) {
+			useful, err = canMark(r, account, d.AccountSlots)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if useful {
+			d.poke(account)
+		}
+	}
+	return nil
+}
+
+// canMark reports whether a pass would find something to do.
+func canMark(r *store.Reader, account int64, slots int) (bool, error) {
+	active, err := r.CountActive(account)
+	if err != nil || active >= slots {
+		return false, err
+	}
+	for _, run := range []store.Run{store.RunReady, store.RunQueued} {
+		open, err := openSources(r, account, run, -1, 1)
+		if err != nil || len(open) > 0 {
+			return len(open) > 0, err
+		}
+	}
+	return false, nil
+}

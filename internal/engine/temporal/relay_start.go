@@ -1,0 +1,177 @@
+package temporal
+
+import (
+	"container/list"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// origin is what the executions of a revision have in common. It never changes.
+type origin struct {
+	account    chargehand.AccountID
+	workflow   chargehand.WorkflowID
+	definition string
+	digest     string // of definition, in hex
+}
+
+const (
+	maxOriginBytes = 32 << 20
+	maxBatchIDs    = 4096
+	// rowBytes is what an entry takes beside its texts.
+	rowBytes = 256
+)
+
+// origins reads what starts need beside their rows, and keeps what was used last. It is safe for concurrent use.
+type origins struct {
+	store   *store.Store
+	byNo    recent[origin]             // by revision
+	batches recent[chargehand.BatchID] // by number
+}
+
+func newOrigins(st *store.Store) *origins {
+	return &origins{store: st, byNo: recent[origin]{max: maxOriginBytes}, batches: recent[chargehand.BatchID]{max: maxBatchIDs}}
+}
+
+// of finds the origin of a revision. Errors: store.ErrNotFound, store.ErrUnavailable.
+func (o *origins) of(ctx context.Context, revision int64) (origin, error) {
+	if found, ok := o.byNo.get(revision); ok {
+		return found, nil
+	}
+	var got origin
+	err := o.store.View(ctx, func(r *store.Reader) error {
+		v, err := r.RevisionByNo(revision)
+		if err != nil {
+			return err
+		}
+		d, err := r.Definition(v.Definition)
+		if err != nil {
+			return err
+		}
+		w, err := r.WorkflowByNo(v.Workflow)
+		if err != nil {
+			return err
+		}
+		a, err := r.AccountByNo(w.Account)
+		if err != nil {
+			return err
+		}
+		got = origin{account: a.ID, workflow: w.ID, definition: string(d.Source), digest: hex.EncodeToString(d.Digest)}
+		return nil
+	})
+	if err != nil {
+		return origin{}, fmt.Errorf("read definition: %w", err)
+	}
+	o.byNo.put(revision, got, len(got.definition)+rowBytes)
+	return got, nil
+}
+
+// batch finds the id of a batch; empty for none.
+func (o *origins) batch(ctx context.Context, no int64) (string, error) {
+	if no == 0 {
+		return "", nil
+	}
+	if id, ok := o.batches.get(no); ok {
+		return id.String(), nil
+	}
+	var b store.Batch
+	err := o.store.View(ctx, func(r *store.Reader) (err error) {
+		b, err = r.BatchByNo(no)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	o.batches.put(no, b.ID, 1)
+	return b.ID.String(), nil
+}
+
+// recent keeps values by number, up to a sum of their sizes; the least recently used ones
+// are forgotten. The zero value with max is ready for use.
+type recent[V any] struct {
+	max   int
+	mu    sync.Mutex
+	byNo  map[int64]*list.Element
+	order list.List // of *kept[V], the latest used first
+	size  int
+}
+
+type kept[V any] struct {
+	no    int64
+	value V
+	size  int
+}
+
+func (c *recent[V]) get(no int64) (value V, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.byNo[no]
+	if e == nil {
+		return value, false
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*kept[V]).value, true
+}
+
+func (c *recent[V]) put(no int64, value V, size int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byNo == nil {
+		c.byNo = make(map[int64]*list.Element)
+	}
+	if c.byNo[no] != nil || size > c.max {
+		return
+	}
+	c.byNo[no] = c.order.PushFront(&kept[V]{no, value, size})
+	for c.size += size; c.size > c.max; {
+		last := c.order.Back()
+		k := c.order.Remove(last).(*kept[V])
+		delete(c.byNo, k.no)
+		c.size -= k.size
+	}
+}
+
+// errBroken says that an execution can never be started, because something that belongs to
+// it is not there.
+var errBroken = errors.New("the execution cannot be started")
+
+// started makes what the workflow of a row is started with. The row has its input, or says
+// that it stands in the blob store. Errors: errBroken.
+func (r *relay) started(ctx context.Context, row *store.Execution) (started, error) {
+	o, err := r.origins.of(ctx, row.Revision)
+	if err != nil {
+		return started{}, missing("definition", err)
+	}
+	batch, err := r.origins.batch(ctx, row.Batch)
+	if err != nil {
+		return started{}, missing("batch", err)
+	}
+	input := row.Input.Inline
+	if row.Input.Blob != nil {
+		if input, err = r.Blobs.Get(ctx, row.Input.Blob); err != nil {
+			return started{}, missing("input", err)
+		}
+	}
+	return started{
+		argument: argument{
+			Execution: row.ID, No: row.No, Account: o.account, Environment: row.Environment, Revision: row.Machine,
+			Runtime: r.Runtime, Digest: o.digest, Definition: o.definition, StartedMs: row.StartedMs, Input: input, Queue: r.Queue,
+		},
+		attributes: attributes{
+			Account: o.account.String(), Environment: row.Environment.String(), Workflow: o.workflow.String(), Batch: batch,
+			Phase: chargehand.Running.String(),
+		},
+	}, nil
+}
+
+func missing(what string, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("%w: its %s is missing: %w", errBroken, what, err)
+	}
+	return err
+}

@@ -1,0 +1,199 @@
+package temporal
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const (
+	minPoll = 5 * time.Millisecond
+	maxPoll = 250 * time.Millisecond
+	// keepStatus is how long the status of an id is remembered when nobody watches it.
+	keepStatus = time.Second
+)
+
+// hub tells watchers on this node that the status of an execution or batch has changed, by
+// reading the statuses of all that are watched: of a new one soon, of others less and less
+// often. It reads only while somebody watches. Methods are safe for concurrent use.
+type hub struct {
+	store *store.Store
+	now   func() time.Time // must go on in step with timers
+
+	mu      sync.Mutex
+	watches map[[16]byte]*watch
+	polling bool
+	closed  bool
+	wake    chan struct{} // has room for one: there is something new to read
+	work    sync.WaitGroup
+}
+
+// watch is shared by everyone who waits for the same id. Fields are guarded by hub.mu.
+type watch struct {
+	changed  chan struct{}
+	watchers int
+	status   int64 // as read last; 0: not read
+	due      time.Time
+	wait     time.Duration // from due to the time after
+	left     time.Time     // when the last watcher went
+}
+
+func newHub(st *store.Store) *hub {
+	return &hub{store: st, now: time.Now, watches: make(map[[16]byte]*watch), wake: make(chan struct{}, 1)}
+}
+
+// watch is engine.Engine.Watch. The channel may also be closed without a change, once for
+// each id, because what the watcher read before the first look is not known.
+func (h *hub) watch(id [16]byte) (<-chan struct{}, func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.watches[id]
+	if w == nil {
+		w = &watch{changed: make(chan struct{})}
+		h.watches[id] = w
+	}
+	if w.watchers++; w.watchers == 1 {
+		w.wait = minPoll
+		w.due = h.now().Add(w.wait)
+		h.poke()
+	}
+	if !h.polling && !h.closed {
+		h.polling = true
+		h.work.Go(h.poll)
+	}
+	changed := w.changed
+	var once sync.Once
+	return changed, func() { once.Do(func() { h.leave(w) }) }
+}
+
+func (h *hub) leave(w *watch) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w.watchers--; w.watchers == 0 {
+		w.left = h.now()
+	}
+}
+
+// notify wakes everyone who watches id: it has changed on this node.
+func (h *hub) notify(id [16]byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w := h.watches[id]; w != nil {
+		w.status = 0
+		w.tell()
+	}
+}
+
+// tell needs hub.mu. Those who watch again get a new channel.
+func (w *watch) tell() {
+	close(w.changed)
+	w.changed = make(chan struct{})
+	w.wait, w.due = minPoll, time.Time{}
+}
+
+// stop ends the reading. Channels stay open. It may be called again.
+func (h *hub) stop() {
+	h.mu.Lock()
+	h.closed = true
+	h.poke()
+	h.mu.Unlock()
+	h.work.Wait()
+}
+
+// poke needs h.mu.
+func (h *hub) poke() {
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// poll reads statuses until nobody watches any more.
+func (h *hub) poll() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-h.wake:
+		}
+		ids, next, goOn := h.dueIDs()
+		if !goOn {
+			return
+		}
+		if h.read(ids) {
+			next = minPoll // those who were told may watch again
+		}
+		timer.Reset(next)
+	}
+}
+
+// dueIDs takes the ids that are to be read now, and says when to look again. It forgets
+// what nobody watches any more; with nothing left, the poller ends.
+func (h *hub) dueIDs() (ids [][16]byte, next time.Duration, goOn bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.now()
+	next = maxPoll
+	for id, w := range h.watches {
+		if w.watchers == 0 {
+			if now.Sub(w.left) > keepStatus {
+				delete(h.watches, id)
+			}
+			continue
+		}
+		// What is due in a moment is read with the rest.
+		if rest := w.due.Sub(now); rest > w.wait/8 {
+			next = min(next, rest)
+			continue
+		}
+		ids = append(ids, id)
+		w.wait = min(w.wait+w.wait/2, maxPoll)
+		w.due = now.Add(w.wait)
+		next = min(next, w.wait)
+	}
+	if h.closed || len(h.watches) == 0 {
+		h.polling = false
+		return nil, 0, false
+	}
+	return ids, next, true
+}
+
+// read reads statuses and tells who waits for a change of them, and whether somebody did.
+func (h *hub) read(ids [][16]byte) (told bool) {
+	for len(ids) > 0 {
+		n := min(len(ids), store.MaxStatuses)
+		found := make(map[[16]byte]int64, n)
+		err := h.store.View(context.Background(), func(r *store.Reader) error {
+			return r.Statuses(ids[:n], func(id [16]byte, status int64) { found[id] = status })
+		})
+		if err == nil && h.compare(found) {
+			told = true
+		}
+		ids = ids[n:]
+	}
+	return told
+}
+
+func (h *hub) compare(found map[[16]byte]int64) (told bool) {
+	// The first status of both, executions and batches: nothing can have changed before it.
+	const first = int64(chargehand.Initial)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, status := range found {
+		w := h.watches[id]
+		if w == nil || w.watchers == 0 {
+			continue
+		}
+		before := w.status
+		w.status = status
+		if status != before && (before != 0 || status != first) {
+			w.tell()
+			told = true
+		}
+	}
+	return told
+}
