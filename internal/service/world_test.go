@@ -301,7 +301,11 @@ func (f *fakeEngine) end(ctx context.Context, id chargehand.ExecutionID, status 
 		}
 		batch = row.Batch
 		nowMs := f.now().UnixMilli()
-		if _, err = tx.FinishExecution(row.No, status, phase, nowMs, nowMs+5, o); err != nil {
+		_, err = tx.FinishExecution(row.No, status, phase, nowMs, nowMs+5, o)
+		if errors.Is(err, store.ErrConflict) {
+			return engine.ErrFinal // another node was first
+		}
+		if err != nil {
 			return err
 		}
 		return alsoDo(tx, also)
@@ -365,7 +369,9 @@ func (f *fakeEngine) CancelBatch(ctx context.Context, id chargehand.BatchID, rea
 		if b.Status.Final() {
 			return engine.ErrFinal
 		}
-		if err := tx.SetBatchCancelled(b.No); err != nil {
+		if err := tx.SetBatchCancelled(b.No); errors.Is(err, store.ErrConflict) {
+			return engine.ErrFinal // another node was first
+		} else if err != nil {
 			return err
 		}
 		fault := engine.EncodeFault(&machine.Fault{Type: machine.ErrRuntime, Status: 500, Code: machine.CodeCancelled})
