@@ -198,7 +198,8 @@ func (t *Tx) GrantReady(rows []Candidate) error {
 	for i := range rows {
 		rows[i].Run, nos[i] = RunActive, rows[i].No
 	}
-	return t.markAll("grant slots", nos, `UPDATE execution SET wake_ms = ?%d, run = 3 WHERE no IN (%s) AND run = 2`, 0)
+	// run + 0, so that no planner takes the index of what is woken for that of the numbers.
+	return t.markAll("grant slots", nos, `UPDATE execution SET wake_ms = ?%d, run = 3 WHERE no IN (%s) AND run + 0 = 2`, 0)
 }
 
 func (t *Tx) markAll(what string, nos []int64, text string, value int64) error {

@@ -56,16 +56,16 @@ func (k schema) pending(s *session) (bool, error) {
 }
 
 // migrate brings the schema up to date, each migration in a transaction of its own. Who
-// comes second waits for the first, and finds nothing left to do.
-func (k schema) migrate(ctx context.Context, db *DB) error {
+// comes second waits for the first, and finds nothing left to do. The session only looks.
+func (k schema) migrate(ctx context.Context, db *DB, look *session) error {
+	if pending, err := k.pending(look); err != nil || !pending {
+		return err
+	}
 	s, err := db.connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if pending, err := k.pending(s); err != nil || !pending {
-		return err
-	}
 	if err := k.lock(ctx, s); err != nil {
 		return err
 	}

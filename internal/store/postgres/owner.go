@@ -129,7 +129,7 @@ func (o *ownership) take(ctx context.Context, s *session) (bool, error) {
 	if ok, err := o.lock(s); err != nil || !ok {
 		return false, err
 	}
-	if err := o.db.schema.migrate(ctx, o.db); err != nil {
+	if err := o.db.schema.migrate(ctx, o.db, s); err != nil {
 		return false, err
 	}
 	r, err := s.ask(`INSERT INTO ownership (one, epoch, since_ms) VALUES (1, 1, $1)

@@ -91,7 +91,7 @@ func (db *DB) prepare(ctx context.Context) error {
 		db.config.RuntimeParams["synchronous_commit"] = "on"
 	}
 	if db.options.Mode == Shared {
-		return db.schema.migrate(ctx, db)
+		return db.schema.migrate(ctx, db, s)
 	}
 	_, err = db.schema.pending(s)
 	return err

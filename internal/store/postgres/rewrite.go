@@ -17,9 +17,28 @@ func (t *texts) of(query string) rewritten {
 	if r, ok := t.known.Load(query); ok {
 		return r.(rewritten)
 	}
-	r := rewrite(query)
+	r := rewrite(ordered(query))
 	t.known.Store(query, r)
 	return r
+}
+
+// ordered repeats the end of a merge of ordered ranges in each of its parts.
+//
+// Package store writes them as selects joined by "UNION ALL" at the beginning of a line,
+// and one ORDER BY … LIMIT at the end. SQLite merges the ranges as they are; PostgreSQL
+// would read all of them and sort, unless each says that it is ordered.
+func ordered(query string) string {
+	const union = "\nUNION ALL "
+	at := strings.LastIndex(query, "\nORDER BY ")
+	if at < 0 || !strings.HasPrefix(query, "SELECT ") || !strings.Contains(query, union) {
+		return query
+	}
+	end := query[at:]
+	parts := strings.Split(query[:at], union)
+	for i, part := range parts {
+		parts[i] = "(" + part + end + ")"
+	}
+	return strings.Join(parts, union) + end
 }
 
 // rewrite leaves quoted text alone.

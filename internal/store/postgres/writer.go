@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -154,6 +155,7 @@ func (w *worker) run(requests []*request) {
 	w.transact(requests, "")
 	for _, r := range requests {
 		for runs := 0; errors.Is(r.err, errAgain) && runs < maxRuns; runs++ {
+			time.Sleep(rand.N(time.Duration(runs+1) * 20 * time.Millisecond)) // the other one may be trying again, too
 			w.transact([]*request{r}, aloneLock)
 		}
 		if errors.Is(r.err, errAgain) {

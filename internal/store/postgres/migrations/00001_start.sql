@@ -217,7 +217,7 @@ CREATE TABLE file (
     execution   BIGINT NOT NULL,
     visible     SMALLINT NOT NULL
 );
-CREATE INDEX file_execution ON file (execution) WHERE execution <> 0;
+CREATE INDEX file_execution ON file (execution, no) WHERE execution <> 0;
 CREATE INDEX file_hidden ON file (id) WHERE visible = 0;
 CREATE INDEX file_upload ON file (environment, id) WHERE execution = 0 AND visible = 1;
 
