@@ -18,6 +18,9 @@ import (
 	"github.com/chargehand/chargehand/internal/plan"
 )
 
+// environment is the simulation of one run.
+type environment = *testsuite.TestWorkflowEnvironment
+
 // simulated runs workflows in the SDK's simulation of Temporal, in which timers take no
 // time while nothing else happens.
 type simulated struct {
@@ -25,20 +28,32 @@ type simulated struct {
 	office *office
 	pace   pace
 	runs   int
-	before func(*testsuite.TestWorkflowEnvironment) // of each run
+	before func(environment)   // of each run
+	change func(*WorkerConfig) // of each run's worker
 	// perform, if set, stands for the activity.
 	perform func(*activities) func(context.Context, call) (outcome, error)
 	during  *testsuite.TestWorkflowEnvironment
 }
 
+// quiet is a simulation that logs nothing.
+func quiet() *testsuite.WorkflowTestSuite {
+	s := new(testsuite.WorkflowTestSuite)
+	s.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	return s
+}
+
 // run runs a workflow, and those that it continues as.
 func (s *simulated) run(t *testing.T, a argument) {
 	t.Helper()
-	s.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	s.WorkflowTestSuite = *quiet()
 	for s.runs = 1; ; s.runs++ {
 		env := s.NewTestWorkflowEnvironment()
 		env.SetTestTimeout(20 * time.Second)
-		w := newWorker(s.office.config(), s.pace)
+		c := s.office.config()
+		if s.change != nil {
+			s.change(&c)
+		}
+		w := newWorker(c, s.pace)
 		w.workflows.register(env)
 		if s.perform != nil {
 			env.RegisterActivityWithOptions(s.perform(w.activities), activity.RegisterOptions{Name: performType})
@@ -76,7 +91,7 @@ func (s *simulated) run(t *testing.T, a argument) {
 // simulatedRunner runs a script in the simulation.
 type simulatedRunner struct {
 	pace   pace
-	before func(*testsuite.TestWorkflowEnvironment)
+	before func(environment)
 }
 
 func (r simulatedRunner) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) machinetest.Result {
@@ -108,6 +123,6 @@ func TestSuiteInManyRuns(t *testing.T) {
 	p.runSlices = 1
 	machinetest.Run(t, func(t *testing.T) machinetest.Runner {
 		t.Parallel()
-		return simulatedRunner{p, func(env *testsuite.TestWorkflowEnvironment) { env.SetContinueAsNewSuggested(true) }}
+		return simulatedRunner{p, func(env environment) { env.SetContinueAsNewSuggested(true) }}
 	})
 }

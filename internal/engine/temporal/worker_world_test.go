@@ -174,6 +174,29 @@ func (o *office) row(no int64) (row store.Execution) {
 	return row
 }
 
+func (o *office) rowOf(id chargehand.ExecutionID) (no int64) {
+	o.view(func(r *store.Reader) error {
+		row, err := r.FindExecution(id)
+		no = row.No
+		return err
+	})
+	return no
+}
+
+// hiddenFile makes a file that no outcome has named yet.
+func (o *office) hiddenFile() store.File {
+	o.t.Helper()
+	digest, err := o.Put(context.Background(), []byte("content"))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	f := store.File{
+		ID: o.id(), Account: o.account.No, Environment: chargehand.Live, Name: "f", MediaType: "text/plain", Size: 7, Digest: digest,
+	}
+	o.update(func(tx *store.Tx) error { return tx.InsertFile(&f) })
+	return f
+}
+
 // result reads how an execution ended.
 func (o *office) result(a argument, files map[string]machine.File) machinetest.Result {
 	o.t.Helper()

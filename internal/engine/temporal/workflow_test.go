@@ -12,7 +12,6 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	sdk "go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
@@ -59,7 +58,7 @@ func wantFault(t *testing.T, o *office, a argument, code string) {
 
 // suggest makes the simulation suggest a new run once that many activities have begun in a run.
 func suggest(s *simulated, after int) {
-	s.before = func(env *testsuite.TestWorkflowEnvironment) {
+	s.before = func(env environment) {
 		begun := 0
 		env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) {
 			if begun++; begun >= after {
@@ -131,7 +130,7 @@ func TestWaitsAcrossRuns(t *testing.T) {
 			suggest(s, 2)
 			began = time.UnixMilli(a.StartedMs)
 			before := s.before
-			s.before = func(env *testsuite.TestWorkflowEnvironment) {
+			s.before = func(env environment) {
 				before(env)
 				env.SetStartTime(began)
 			}

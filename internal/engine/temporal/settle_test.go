@@ -1,0 +1,273 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	runner "github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// activities are those of a worker that is not started.
+func (o *office) activities(change func(*WorkerConfig)) *activities {
+	c := o.config()
+	if change != nil {
+		change(&c)
+	}
+	w := newWorker(c, thePace())
+	o.t.Cleanup(w.cut)
+	return w.activities
+}
+
+// TestSettle: what the row says, and what a late or repeated attempt is told.
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	a := o.activities(func(c *WorkerConfig) { c.Limits.AccountSlots = 2 })
+	p := compile(t, "do: [{a: {set: '${ 1 }'}}]")
+	first, second := o.accept(p, 1), o.accept(p, 1)
+	settle := func(x argument, number int64, slot bool, phase chargehand.Phase, want settled, run store.Run) {
+		t.Helper()
+		got, err := a.settle(t.Context(), settling{No: x.No, Number: number, Slot: slot, Phase: phase.String()})
+		if err != nil || got != want {
+			t.Errorf("answer %+v, %v; want %+v", got, err, want)
+		}
+		if row := o.row(x.No); row.Run != run {
+			t.Errorf("the row says %d, want %d", row.Run, run)
+		}
+	}
+	settle(first, 1, false, chargehand.Waiting, settled{}, store.RunParked)
+	settle(first, 2, true, chargehand.Running, settled{Granted: true}, store.RunActive)
+	settle(first, 2, true, chargehand.Running, settled{Granted: true}, store.RunActive) // the answer was lost
+	settle(first, 1, false, chargehand.Waiting, settled{}, store.RunActive)             // late
+	settle(first, 3, false, chargehand.Waiting, settled{}, store.RunParked)
+	settle(first, 2, true, chargehand.Running, settled{}, store.RunParked) // late
+
+	third := o.accept(p, 1) // takes the slot
+	settle(first, 4, true, chargehand.Running, settled{}, store.RunReady)
+	settle(third, 1, false, chargehand.Waiting, settled{}, store.RunParked)
+	// A slot is free, but somebody was first.
+	settle(third, 2, true, chargehand.Running, settled{}, store.RunReady)
+	if o.freed == 0 {
+		t.Error("nobody was told of the free slot")
+	}
+	o.cancel(second.No)
+	settle(second, 1, true, chargehand.Running, settled{Final: true}, store.RunEnded)
+	got, err := a.settle(t.Context(), settling{No: 999, Number: 1, Slot: true, Phase: "running"})
+	if err != nil || !got.Final {
+		t.Errorf("of a row that is gone: %+v, %v", got, err)
+	}
+	if row := o.row(first.No); row.Phase != chargehand.Running {
+		t.Errorf("phase %s", row.Phase)
+	}
+}
+
+// TestGrants: without a slot nothing starts, and only the grant that answers the last settle counts.
+func TestGrants(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	p := compile(t, "do: [{w: {wait: {seconds: 1}}}, {a: "+get+"}, {v: {wait: {seconds: 1}}}, {b: "+get+"}]")
+	calls := make(chan string, 10)
+	o.outside = func(_ context.Context, c runner.Call) runner.Result {
+		calls <- c.Reference
+		if row := o.row(o.rowOf(c.Execution)); row.Run != store.RunActive {
+			t.Errorf("%s runs without a slot: %d", c.Reference, row.Run)
+		}
+		return runner.Result{Output: c.Reference}
+	}
+	s := &simulated{office: o, pace: thePace(), change: func(c *WorkerConfig) { c.Limits.AccountSlots = 1 }}
+	a := o.accept(p, 1)
+	grant := func(message message) func() {
+		return func() { s.during.SignalWorkflow(inboxSignal, message) }
+	}
+	s.before = func(env environment) {
+		// The slot of the account is taken as soon as the execution waits.
+		env.RegisterDelayedCallback(func() { o.accept(p, 1) }, 500*time.Millisecond)
+		env.RegisterDelayedCallback(grant(message{No: 1, Kind: kindGrant, Settle: 1}), 2*time.Second)
+		env.RegisterDelayedCallback(func() {
+			if len(calls) != 0 {
+				t.Error("a grant of another settle let it run")
+			}
+			o.update(func(tx *store.Tx) error { return tx.SetRun(a.No, chargehand.Running, store.RunActive) })
+			grant(message{No: 2, Kind: kindGrant, Settle: 2})()
+			grant(message{No: 2, Kind: kindGrant, Settle: 2})()
+		}, 3*time.Second)
+		// The message comes a third time while the execution asks again.
+		env.RegisterDelayedCallback(grant(message{No: 2, Kind: kindGrant, Settle: 4}), 6*time.Second)
+		env.RegisterDelayedCallback(func() {
+			if len(calls) != 1 {
+				t.Errorf("%d calls before the second grant", len(calls))
+			}
+			o.update(func(tx *store.Tx) error { return tx.SetRun(a.No, chargehand.Running, store.RunActive) })
+			grant(message{No: 3, Kind: kindGrant, Settle: 4})()
+		}, 7*time.Second)
+	}
+	s.run(t, a)
+	wantOutput(t, o, a, `"/do/3/b"`)
+}
+
+// TestFinish: an end is written once, and does not touch what has ended otherwise.
+func TestFinish(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	a := o.activities(nil)
+	p := compile(t, "do: [{a: {set: '${ 1 }'}}]")
+	large := make([]byte, 0, 200<<10)
+	large = append(large, '"')
+	for len(large) < 199<<10 {
+		large = append(large, 'x')
+	}
+	large = append(large, '"')
+	x := o.accept(p, 1)
+	e := ending{No: x.No, Phase: "completed", StartedMs: x.StartedMs, FinishedMs: x.StartedMs + 5, Output: large}
+	for range 2 {
+		if got, err := a.finish(t.Context(), e); err != nil || got.Conflict {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	var outcome store.Outcome
+	o.view(func(r *store.Reader) (err error) {
+		outcome, err = r.Outcome(x.No)
+		return err
+	})
+	if outcome.Output.Blob == nil || outcome.Output.Size != int64(len(large)) {
+		t.Errorf("a large output is stored as %d bytes, blob %x", outcome.Output.Size, outcome.Output.Blob)
+	}
+	y := o.accept(p, 1)
+	o.cancel(y.No)
+	got, err := a.finish(t.Context(), ending{No: y.No, Phase: "completed", StartedMs: y.StartedMs, FinishedMs: y.StartedMs + 5, Output: []byte("1")})
+	if err != nil || !got.Conflict || o.row(y.No).Phase != chargehand.Cancelled {
+		t.Errorf("%+v, %v; the row is %s", got, err, o.row(y.No).Phase)
+	}
+	if got, err := a.finish(t.Context(), ending{No: 999, Phase: "completed", FinishedMs: 1, Output: []byte("1")}); err != nil || !got.Conflict {
+		t.Errorf("of a row that is gone: %+v, %v", got, err)
+	}
+}
+
+// A row that somebody else has ended keeps its end, and gets the timeline.
+func TestConflict(t *testing.T) {
+	t.Parallel()
+	var o *office
+	var a argument
+	o, _, _ = simulate(t, "do: [{a: "+get+"}, {b: {set: '${ 1 }'}}]", 0, func(context.Context, runner.Call) runner.Result {
+		o.cancel(a.No) // the message to the workflow is late
+		return runner.Result{}
+	}, func(s *simulated, x argument) { o, a = s.office, x })
+	got := o.result(a, nil)
+	if got.Phase != chargehand.Cancelled || len(got.Timeline) != 2 {
+		t.Errorf("it ended %s with %d entries", got.Phase, len(got.Timeline))
+	}
+}
+
+// TestChunk: a chunk is written once, the oldest go, and nothing is written for a row that is gone.
+func TestChunk(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	a := o.activities(nil)
+	x := o.accept(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 1)
+	for _, c := range []chunk{
+		{No: x.No, Number: 1, Keep: 1, Data: []byte("one")}, {No: x.No, Number: 2, Keep: 2, Data: []byte("two")},
+		{No: x.No, Number: 2, Keep: 2, Data: []byte("two")}, {No: x.No, Number: 3, Keep: 2, Data: []byte("three")},
+		{No: 999, Number: 1, Keep: 1, Data: []byte("gone")},
+	} {
+		if err := a.chunk(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(no int64) (chunks [][]byte) {
+		o.view(func(r *store.Reader) (err error) {
+			chunks, err = r.TimelineChunks(no)
+			return err
+		})
+		return chunks
+	}
+	if chunks := read(x.No); len(chunks) != 2 || string(chunks[0]) != "two" || string(chunks[1]) != "three" {
+		t.Errorf("chunks %q", chunks)
+	}
+	if chunks := read(999); len(chunks) != 0 {
+		t.Errorf("chunks %q of nothing", chunks)
+	}
+}
+
+// TestPerform: what an attempt makes of its runner.
+func TestPerform(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	x := o.accept(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 1)
+	file := o.hiddenFile()
+	perform := func(kind string, outside func(context.Context, runner.Call) runner.Result) (outcome, error) {
+		o.outside = outside
+		s := quiet()
+		env := s.NewTestActivityEnvironment()
+		a := o.activities(func(c *WorkerConfig) { c.Limits.ActivityOutputBytes = 100 })
+		env.RegisterActivity(a.perform)
+		result, err := env.ExecuteActivity(a.perform, call{No: x.No, Kind: kind, Args: []byte("{}"), Input: []byte("[1]"), Metadata: []byte(`{"m": 1}`)})
+		var got outcome
+		if err == nil {
+			err = result.Get(&got)
+		}
+		return got, err
+	}
+	code := func(got outcome, err error) string {
+		if err != nil || got.Fault == nil {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		return got.Fault.Code
+	}
+	panics := func(context.Context, runner.Call) runner.Result { panic("boom") }
+	if got := code(perform("http", panics)); got != engine.CodeInternal {
+		t.Errorf("a panic has code %s", got)
+	}
+	if got := code(perform("ftp", panics)); got != "run_not_allowed" {
+		t.Errorf("an unknown kind has code %s", got)
+	}
+	long := func(context.Context, runner.Call) runner.Result {
+		return runner.Result{Output: string(make([]byte, 200))}
+	}
+	if got := code(perform("http", long)); got != engine.CodeOutputTooLarge {
+		t.Errorf("a large output has code %s", got)
+	}
+	got, err := perform("http", func(_ context.Context, c runner.Call) runner.Result {
+		return runner.Result{Output: c.Metadata["m"], Files: []machine.File{{ID: file.ID.String()}, {ID: "01980000-0000-7000-8000-0000000000ff"}}}
+	})
+	if err != nil || string(got.Output) != "1" || len(got.Files) != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	o.view(func(r *store.Reader) error {
+		files, err := r.FilesOf(x.No)
+		if len(files) != 1 || files[0].ID != file.ID {
+			t.Errorf("the execution has the files %v", files)
+		}
+		return err
+	})
+}
+
+// TestCutOff: a worker that stops does not wait longer than it is told to.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	x := o.accept(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 1)
+	w := newWorker(o.config(), thePace())
+	o.outside = func(ctx context.Context, _ runner.Call) runner.Result {
+		stop, cancel := context.WithCancel(context.Background())
+		cancel()
+		w.Stop(stop)
+		<-ctx.Done()
+		return runner.Result{Output: "ignored"}
+	}
+	s := quiet()
+	env := s.NewTestActivityEnvironment()
+	env.RegisterActivity(w.activities.perform)
+	_, err := env.ExecuteActivity(w.activities.perform, call{No: x.No, Kind: "http", Args: []byte("{}"), Input: []byte("1")})
+	if err == nil || !isInterruption(err) {
+		t.Errorf("the attempt ended with %v", err)
+	}
+	if isInterruption(errors.New("x")) {
+		t.Error("any error is an interruption")
+	}
+}
