@@ -23,7 +23,7 @@ var (
 	ErrTooLarge    = errors.New("content too large")
 	ErrUnavailable = errors.New("blob store unavailable") // disk full, I/O error, S3 does not answer
 	ErrRefused     = errors.New("blob store refuses")     // beside ErrUnavailable: no bucket, no permission
-	ErrDamaged     = errors.New("content does not match its digest")
+	ErrDamaged     = errors.New("content is damaged: it does not match its digest")
 	ErrNoAddress   = errors.New("contents have no address of their own") // of a folder
 	ErrBadDigest   = errors.New("not a digest")
 )
@@ -88,6 +88,8 @@ type Config struct {
 	Log   *slog.Logger // nil: nothing is logged
 	// MaxPause is the longest pause before a request to a bucket is repeated; default 1 s.
 	MaxPause time.Duration
+	// MaxSilence is how long nothing may move on a connection to a bucket; default 10 s.
+	MaxSilence time.Duration
 }
 
 // Store is a set of contents.

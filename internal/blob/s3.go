@@ -19,14 +19,13 @@ import (
 	"gocloud.dev/blob/s3blob"
 )
 
-// Bounds of one operation on S3: a request without progress ends after progressTime, is
-// repeated maxAttempts-1 times, with growing pauses of at most Config.MaxPause.
+// Bounds of one operation on S3: a request without progress ends after Config.MaxSilence and
+// is repeated maxAttempts-1 times, with growing pauses of at most Config.MaxPause.
 const (
-	connectTime  = 5 * time.Second
-	progressTime = 10 * time.Second
-	idleTime     = 8 * time.Second // less, so that no idle connection is used in its last moment
-	maxAttempts  = 4
-	defaultPause = time.Second
+	connectTime    = 5 * time.Second
+	defaultSilence = 10 * time.Second
+	defaultPause   = time.Second
+	maxAttempts    = 4
 )
 
 // fallbackRegion is signed where a store has no regions.
@@ -43,7 +42,7 @@ func openBucket(ctx context.Context, l Location, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := newClient(ctx, l, c.MaxPause)
+	client, err := newClient(ctx, l, c)
 	if err != nil {
 		return nil, fmt.Errorf("open blob store: %s: %w", l, err)
 	}
@@ -60,7 +59,13 @@ func openBucket(ctx context.Context, l Location, c Config) (*Store, error) {
 }
 
 // newClient finds credentials and region as the AWS SDK does. Errors: ErrRefused.
-func newClient(ctx context.Context, l Location, maxPause time.Duration) (*s3.Client, error) {
+func newClient(ctx context.Context, l Location, c Config) (*s3.Client, error) {
+	if c.MaxPause == 0 {
+		c.MaxPause = defaultPause
+	}
+	if c.MaxSilence == 0 {
+		c.MaxSilence = defaultSilence
+	}
 	transport := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		dialer := &net.Dialer{Timeout: connectTime}
 		t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -68,17 +73,14 @@ func newClient(ctx context.Context, l Location, maxPause time.Duration) (*s3.Cli
 			if err != nil {
 				return nil, err
 			}
-			return progressConn{conn}, nil
+			return progressConn{conn, c.MaxSilence}, nil
 		}
 		t.ForceAttemptHTTP2 = false // a deadline would hit all requests of the connection
 		t.MaxIdleConnsPerHost = 64
-		t.IdleConnTimeout = idleTime
+		t.IdleConnTimeout = c.MaxSilence * 4 / 5 // so that no connection is used in its last moment
 	})
-	if maxPause == 0 {
-		maxPause = defaultPause
-	}
 	settings, err := config.LoadDefaultConfig(ctx, config.WithHTTPClient(transport), config.WithRetryer(func() aws.Retryer {
-		return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = maxAttempts, maxPause })
+		return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = maxAttempts, c.MaxPause })
 	}))
 	if err != nil {
 		return nil, refused(err)
@@ -106,11 +108,14 @@ func newClient(ctx context.Context, l Location, maxPause time.Duration) (*s3.Cli
 	}), nil
 }
 
-// progressConn ends a connection on which nothing has moved for progressTime.
-type progressConn struct{ net.Conn }
+// progressConn ends a connection on which nothing moves for too long.
+type progressConn struct {
+	net.Conn
+	silence time.Duration
+}
 
 func (c progressConn) Read(p []byte) (int, error) {
-	if err := c.SetDeadline(time.Now().Add(progressTime)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(c.silence)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(p)
@@ -118,7 +123,7 @@ func (c progressConn) Read(p []byte) (int, error) {
 
 // Write also moves the deadline of a read that waits for the answer to what is being written.
 func (c progressConn) Write(p []byte) (int, error) {
-	if err := c.SetDeadline(time.Now().Add(progressTime)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(c.silence)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(p)

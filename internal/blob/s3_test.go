@@ -243,6 +243,49 @@ func TestS3Unavailable(t *testing.T) {
 	}
 }
 
+// TestS3Silence: a request to which nobody answers is repeated; a slow one that moves is not.
+func TestS3Silence(t *testing.T) {
+	server := peer.StartS3(t)
+	proxy := peer.NewFaulty(t, server.Endpoint)
+	b := server.NewBucket(t)
+	b.Setenv(t)
+	const silence = 300 * time.Millisecond
+	s := openBucket(t, b.Through(proxy).URL(), blob.Config{MaxPause: time.Millisecond, MaxSilence: silence})
+	content := noise(1 << 20)
+	proxy.Break(peer.Fault{Kind: "PutObject", Delay: time.Hour, Times: 1})
+	d, _, err := s.Put(t.Context(), bytes.NewReader(content[1:]), 1<<30)
+	if err != nil || proxy.Count("PutObject") != 2 {
+		t.Errorf("a Put that hangs once: %v after %d requests", err, proxy.Count("PutObject"))
+	}
+	if got, err := readAll(t, s, d); err != nil || !bytes.Equal(got, content[1:]) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	proxy.Break(peer.Fault{Kind: "GetObject", Delay: time.Hour})
+	start := time.Now()
+	if _, err := s.Open(t.Context(), d, 0, -1); !errors.Is(err, blob.ErrUnavailable) || time.Since(start) > 20*silence {
+		t.Errorf("a Get that always hangs: %v after %v", err, time.Since(start))
+	}
+	proxy.Heal()
+	r, err := s.Open(t.Context(), d, 0, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var got bytes.Buffer
+	slow := time.NewTicker(silence / 4)
+	defer slow.Stop()
+	before := proxy.Count("GetObject")
+	for range 8 { // a reader that takes its time, longer than the silence in all
+		<-slow.C
+		if _, err := io.CopyN(&got, r, 100_000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := got.ReadFrom(r); err != nil || !bytes.Equal(got.Bytes(), content[1:]) || proxy.Count("GetObject") != before {
+		t.Errorf("a slow reader gets %d bytes, %v, with %d more requests", got.Len(), err, proxy.Count("GetObject")-before)
+	}
+}
+
 func TestS3RefusedIsNoMissingContent(t *testing.T) {
 	server := peer.StartS3(t)
 	b := server.NewBucket(t)

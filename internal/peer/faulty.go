@@ -30,6 +30,7 @@ type Faulty struct {
 	mu    sync.Mutex
 	fault *Fault
 	seen  map[string]int
+	ended chan struct{}
 }
 
 var errCut = errors.New("cut by the test")
@@ -41,7 +42,7 @@ func NewFaulty(tb testing.TB, target string) *Faulty {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	f := &Faulty{seen: map[string]int{}}
+	f := &Faulty{seen: map[string]int{}, ended: make(chan struct{})}
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -62,6 +63,7 @@ func NewFaulty(tb testing.TB, target string) *Faulty {
 	server.Start()
 	f.URL = server.URL
 	tb.Cleanup(func() {
+		close(f.ended)
 		server.CloseClientConnections()
 		server.Close()
 		transport.CloseIdleConnections()
@@ -122,6 +124,8 @@ func (f *Faulty) serve(proxy http.Handler, w http.ResponseWriter, r *http.Reques
 		select {
 		case <-delay.C:
 		case <-r.Context().Done():
+			return
+		case <-f.ended: // a client that hung up in the middle of its request is not noticed
 			return
 		}
 	}
