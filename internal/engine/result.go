@@ -27,10 +27,17 @@ func Results(tx *store.Tx, row *store.Execution, references []chargehand.FileID,
 		if err != nil {
 			return nil, nil, err
 		}
-		ids = append(ids, id)
 		if f.Execution != row.No || row.No == 0 {
+			err := tx.KeepFile(f.No)
+			if errors.Is(err, store.ErrNotFound) {
+				continue // the sweep of another node has just deleted it
+			}
+			if err != nil {
+				return nil, nil, err
+			}
 			foreign = append(foreign, f.No)
 		}
+		ids = append(ids, id)
 	}
 	if len(ids) == 0 {
 		for _, f := range own {

@@ -23,7 +23,7 @@ const (
 // Execution is the row of an execution: small and updated often. What is written once at
 // the end stands in Outcome.
 type Execution struct {
-	No          int64                  // internal key, ascending in order of commit
+	No          int64                  // internal key, ascending in order of insertion (several nodes: not of commit)
 	ID          chargehand.ExecutionID // its time part is created_at
 	Account     int64                  // internal number of the account
 	Environment chargehand.Environment
