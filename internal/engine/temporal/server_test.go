@@ -39,13 +39,18 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// suggestedEvents is the length of a history from which the tests' server suggests a new run.
+const suggestedEvents = 200
+
 // server is a Temporal server with a namespace that is set up.
 func server(t testing.TB) (*peer.Temporal, string) {
 	t.Helper()
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.server == nil {
-		s := peer.StartTemporal(t, peer.TemporalOptions{Keep: true})
+		s := peer.StartTemporal(t, peer.TemporalOptions{Keep: true, Settings: []string{
+			fmt.Sprint("limit.historyCount.suggestContinueAsNew=", suggestedEvents),
+		}})
 		shared.namespace = s.NewNamespace(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
@@ -63,6 +68,8 @@ type branch struct {
 	client client.Client
 	remote *cluster
 	worker *Worker
+
+	accepted func(argument) // if set, hears of each execution
 
 	mu       sync.Mutex
 	outsides map[chargehand.ExecutionID]func(context.Context, runner.Call) runner.Result
@@ -107,6 +114,9 @@ func (b *branch) startWorker(p pace) *Worker {
 func (b *branch) begin(p *plan.Plan, input expr.Value, outside func(context.Context, runner.Call) runner.Result) argument {
 	b.t.Helper()
 	a := b.accept(p, input)
+	if b.accepted != nil {
+		b.accepted(a)
+	}
 	b.mu.Lock()
 	b.outsides[a.Execution] = outside
 	b.mu.Unlock()

@@ -1,0 +1,146 @@
+package temporal
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/temporalproto"
+	"go.temporal.io/sdk/client"
+
+	runner "github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/machine/machinetest"
+	"github.com/chargehand/chargehand/internal/plan"
+)
+
+var record = flag.Bool("record", false, "record the histories of this revision that are missing in testdata; what is there stays")
+
+const historyFolder = "testdata/history"
+
+// recordedScripts are the scripts of the suite whose histories are kept: each command of
+// the machine, each way to end.
+var recordedScripts = []string{
+	"set", "long loop", "fork", "competing fork", "retried", "waits", "task timeout", "events", "files", "cancelled", "raise",
+}
+
+// recordedRuns are executions that take several runs.
+var recordedRuns = map[string]string{
+	"loop across runs":  "do: [{a: {for: {in: '[range(50)]'}, do: [{b: " + get + "}, {c: {set: '${ . + 1 }'}}]}}]",
+	"forks across runs": "do: [{f: {fork: {branches: [{w: {wait: {milliseconds: 300}}}, {l: {for: {in: '[range(40)]'}, do: [{b: " + get + "}]}}, {m: {for: {in: '[range(40)]'}, do: [{d: " + get + "}]}}]}}}]",
+}
+
+// TestRecordedHistories replays the histories that workflows of every revision left when
+// they were recorded. A history that cannot be replayed any more is an execution that an
+// update would stop: guard the change with workflow.GetVersion, or raise machine.Revision.
+func TestRecordedHistories(t *testing.T) {
+	if *record {
+		recordHistories(t)
+	}
+	files, err := filepath.Glob(filepath.Join(historyFolder, "r*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < len(recordedScripts) {
+		t.Fatalf("there are %d histories", len(files))
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+			t.Parallel()
+			f, err := os.Open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			h, err := client.HistoryFromJSON(f, client.HistoryJSONOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := replay(t, h, thePace(), nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A history of other decisions is told from one of ours: the test above can fail.
+func TestForeignHistory(t *testing.T) {
+	t.Parallel()
+	f, err := os.Open(filepath.Join(historyFolder, "r1_set_1.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	h, err := client.HistoryFromJSON(f, client.HistoryJSONOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ev := range h.Events {
+		if a := ev.GetActivityTaskScheduledEventAttributes(); a != nil {
+			a.ActivityType.Name = performType
+		}
+	}
+	if replay(t, h, thePace(), nil) == nil {
+		t.Error("a history with another activity was replayed")
+	}
+}
+
+// recordHistories runs what is to be recorded on a real server and writes what is missing.
+func recordHistories(t *testing.T) {
+	b := newBranch(t, thePace())
+	for _, s := range machinetest.Scripts() {
+		for _, name := range recordedScripts {
+			if s.Name == name {
+				t.Run(name, func(t *testing.T) { s.Run(t, recording{served{b, thePace()}, name}) })
+			}
+		}
+	}
+	for name, definition := range recordedRuns {
+		a := b.begin(compile(t, definition), 0, func(_ context.Context, c runner.Call) runner.Result { return runner.Result{Output: c.Input} })
+		b.end(a)
+		writeHistories(t, name, b.histories(a))
+	}
+}
+
+type recording struct {
+	served
+	name string
+}
+
+func (r recording) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) machinetest.Result {
+	var last argument
+	r.branch.accepted = func(a argument) { last = a }
+	result := r.served.Run(t, p, input, w)
+	writeHistories(t, r.name, r.branch.histories(last))
+	return result
+}
+
+func writeHistories(t *testing.T, name string, runs []*historypb.History) {
+	t.Helper()
+	if err := os.MkdirAll(historyFolder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i, h := range runs {
+		path := filepath.Join(historyFolder, fmt.Sprintf("r%d_%s_%d.json", machine.Revision, strings.ReplaceAll(name, " ", "_"), i+1))
+		if _, err := os.Stat(path); err == nil {
+			continue
+		}
+		data, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Names of a machine are nobody's business.
+		data = regexp.MustCompile(`"identity": ?"[^"]*"`).ReplaceAll(data, []byte(`"identity":"worker"`))
+		data = regexp.MustCompile(`"name": ?"[^"]*", ?"kind": ?"TASK_QUEUE_KIND_STICKY"`).ReplaceAll(data, []byte(`"name":"sticky","kind":"TASK_QUEUE_KIND_STICKY"`))
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

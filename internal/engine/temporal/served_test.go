@@ -1,0 +1,128 @@
+package temporal
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/chargehand/chargehand"
+	runner "github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// Two loops over calls in a fork beside a wait, on a server that suggests a new run after
+// 200 events: all of it goes on, messages are taken in once, and every run can be replayed.
+func TestServedLoops(t *testing.T) {
+	t.Parallel()
+	b := newBranch(t, thePace())
+	loop := "{for: {in: '[range(80)]'}, do: [{b: " + get + "}, {c: {set: '${ . + 1 }'}}]}"
+	a := b.begin(compile(t, "do: [{s: {fork: {branches: [{l: "+loop+"}, {r: "+loop+"}, {w: {wait: {milliseconds: 100}}}]}}}]"), 0, echo)
+	for range 3 {
+		b.signal(a, message{No: 5, Kind: kindGrant, Settle: 99})
+	}
+	b.end(a)
+	wantOutput(t, b.office, a, "[80, 80, 0]")
+	if runs := b.replayAll(a, thePace()); runs < 4 {
+		t.Errorf("there were %d runs", runs)
+	}
+	if n := len(b.result(a, nil).Timeline); n != 1+3+2*160 {
+		t.Errorf("the timeline has %d entries", n)
+	}
+	d, err := b.client.DescribeWorkflowExecution(t.Context(), a.Execution.String(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fields := d.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields(); string(fields[accountKey.GetName()].GetData()) != `"`+a.Account.String()+`"` {
+		t.Errorf("the last run has the search attributes %v", fields)
+	}
+}
+
+// More activities at once than may pend.
+func TestServedFork(t *testing.T) {
+	t.Parallel()
+	b := newBranch(t, thePace())
+	var branches strings.Builder
+	for i := range 520 {
+		fmt.Fprintf(&branches, "{b%d: %s}, ", i, get)
+	}
+	a := b.begin(compile(t, "do: [{s: {fork: {branches: ["+branches.String()+"]}}}, {z: {set: '${ . | length }'}}]"), 1, echo)
+	b.end(a)
+	wantOutput(t, b.office, a, "520")
+	for _, h := range b.histories(a) {
+		open, most := 0, 0
+		for _, ev := range h.Events {
+			switch ev.EventType {
+			case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
+				open++
+				most = max(most, open)
+			case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
+				open--
+			}
+		}
+		if most > thePace().pending {
+			t.Errorf("%d activities were pending", most)
+		}
+	}
+	b.replayAll(a, thePace())
+}
+
+// Large arguments and outcomes do not stand in the history.
+func TestServedLarge(t *testing.T) {
+	t.Parallel()
+	b := newBranch(t, thePace())
+	large := strings.Repeat("x", 3<<20)
+	a := b.begin(compile(t, "do: [{a: "+get+"}, {b: "+get+"}]"), large, echo)
+	b.end(a)
+	if got := b.result(a, nil); got.Output != large {
+		t.Errorf("it ended %s with %d bytes", got.Phase, expr.Size(got.Output))
+	}
+	for _, h := range b.histories(a) {
+		if size := proto.Size(h); size > 20<<10 {
+			t.Errorf("the history has %d bytes", size)
+		}
+	}
+	b.replayAll(a, thePace())
+}
+
+// A worker that stops hands its activity to another one; the workflow answers queries
+// meanwhile.
+func TestServedHandOver(t *testing.T) {
+	t.Parallel()
+	b := newBranch(t, thePace())
+	begun := make(chan struct{}, 2)
+	var runs sync.Map
+	a := b.begin(compile(t, "do: [{s: {set: '${ 1 }'}}, {a: "+get+"}]"), 0, func(ctx context.Context, c runner.Call) runner.Result {
+		if _, again := runs.LoadOrStore(c.Key, true); again {
+			return runner.Result{Output: "again"}
+		}
+		begun <- struct{}{}
+		<-ctx.Done()
+		return runner.Result{Output: "first"}
+	})
+	<-begun
+	value, err := b.client.QueryWorkflow(t.Context(), a.Execution.String(), "", timelineQuery)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data []byte
+	if err := value.Get(&data); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := machine.DecodeTimeline(compile(t, "do: [{s: {set: '${ 1 }'}}, {a: "+get+"}]"), data, expr.Value(0))
+	if err != nil || len(entries) != 2 || entries[1].Name != "a" || entries[1].Phase != chargehand.Running {
+		t.Errorf("the timeline is %v, %v", entries, err)
+	}
+	b.startWorker(thePace())
+	stop, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	b.worker.Stop(stop)
+	b.end(a)
+	wantOutput(t, b.office, a, `"again"`)
+}
