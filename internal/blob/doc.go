@@ -2,9 +2,13 @@
 // that are too large for a row. Equal contents are stored once. Names in the store are
 // digests only; nothing that a user chose becomes part of a path.
 //
-// A content is written to a file of its own first (in Config.Incoming), then moved to its
-// place, so that no reader ever sees half of one. Put returns when the content survives a
-// power cut.
+// A content is written to a file of its own first (incoming, in Config.Folder), then moved or
+// uploaded to its place, so that no reader ever sees half of one. Put returns when the content
+// survives a power cut. Nothing is held in memory, however large it is.
+//
+// The digest is checked end to end: who reads a whole content gets its last byte only if
+// all of it matches (ErrDamaged). Of a range nobody can tell. A connection to a bucket that is
+// cut in the middle of a read is continued where it was.
 //
 // Who owns what is not known here. Rows in package store count references; Config.Claim is
 // the link between the two: Put calls it with the digest before it looks whether the
@@ -12,6 +16,9 @@
 // in between (see store/blob.go).
 //
 // All methods of Store are safe for concurrent use. The contract is portable: the place of
-// contents is a gocloud.dev bucket, and what a folder on a disk needs besides stands in
-// folder.go. Package blobtest holds every kind of place to it.
+// contents is a gocloud.dev bucket, and what a folder on a disk or an S3 store needs besides
+// stands in folder.go, s3.go and s3upload.go. Package blobtest holds every kind of place to it.
+//
+// A bucket and prefix belong to one installation: the sweep of another one would delete
+// what only the first one's rows refer to.
 package blob

@@ -108,6 +108,25 @@ func TestS3HoldsDigestsUnderItsPrefixOnly(t *testing.T) {
 	}
 }
 
+func TestS3WithoutChecksumsOfTheSDK(t *testing.T) {
+	server := peer.StartS3(t)
+	b := server.NewBucket(t)
+	b.Setenv(t)
+	t.Setenv("AWS_REQUEST_CHECKSUM_CALCULATION", "when_required")
+	t.Setenv("AWS_RESPONSE_CHECKSUM_VALIDATION", "when_required")
+	s := openBucket(t, b.URL(), blob.Config{})
+	for _, size := range []int{0, 1000, 20 << 20} {
+		content := noise(size)
+		d, _, err := s.Put(t.Context(), bytes.NewReader(content), 1<<30)
+		if err != nil {
+			t.Fatalf("%d bytes: %v", size, err)
+		}
+		if got, err := readAll(t, s, d); err != nil || !bytes.Equal(got, content) {
+			t.Errorf("%d bytes come back as %d, %v", size, len(got), err)
+		}
+	}
+}
+
 // broken is a store behind a proxy that can be broken.
 func broken(t *testing.T) (*blob.Store, *peer.Faulty, *peer.S3, peer.Bucket) {
 	t.Helper()

@@ -69,7 +69,7 @@ func (b bucket) holds(ctx context.Context, key string, size int64) (bool, error)
 
 func (b bucket) putParts(ctx context.Context, f io.ReaderAt, key string, size int64) (err error) {
 	begun, err := b.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
-		Bucket: &b.Bucket, Key: b.name(key), ChecksumAlgorithm: types.ChecksumAlgorithmCrc32,
+		Bucket: &b.Bucket, Key: b.name(key), ChecksumAlgorithm: b.algorithm(),
 	})
 	if err != nil {
 		return mapError(ctx, err)
@@ -98,6 +98,15 @@ func (b bucket) putParts(ctx context.Context, f io.ReaderAt, key string, size in
 		err = unavailable(err)
 	}
 	return err
+}
+
+// algorithm is what the SDK sums up parts with on their way; none if the environment says that
+// the store does not know such sums (AWS_REQUEST_CHECKSUM_CALCULATION).
+func (b bucket) algorithm() types.ChecksumAlgorithm {
+	if b.client.Options().RequestChecksumCalculation == aws.RequestChecksumCalculationWhenRequired {
+		return ""
+	}
+	return types.ChecksumAlgorithmCrc32
 }
 
 // upload is a content on its way in parts.
@@ -143,7 +152,7 @@ func (u upload) send(ctx context.Context) ([]types.CompletedPart, error) {
 func (u upload) sendPart(ctx context.Context, number int32, start, size int64) (types.CompletedPart, error) {
 	sent, err := u.client.UploadPart(ctx, &s3.UploadPartInput{
 		Bucket: &u.Bucket, Key: u.key, UploadId: u.id, PartNumber: aws.Int32(number), ContentLength: aws.Int64(size),
-		Body: io.NewSectionReader(u.from, start, size), ChecksumAlgorithm: types.ChecksumAlgorithmCrc32,
+		Body: io.NewSectionReader(u.from, start, size), ChecksumAlgorithm: u.algorithm(),
 	})
 	if err != nil {
 		return types.CompletedPart{}, err
