@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,7 @@ type conn struct {
 	ctx   context.Context // of a View; nil: rows are never cut off
 	owner int             // of its entries
 	size  int             // bytes put off
+	ahead bool            // numbers of executions are taken ahead
 
 	session *session
 	flush   func() (*entry, error) // of the session, or of a group around it; the entry that failed
@@ -140,13 +142,44 @@ func (c *conn) Query(query string, row func(store.Row) error, args ...any) error
 	return nil
 }
 
-// Insert implements store.Conn.
+// Insert implements store.Conn. An execution's number is taken from a block where one
+// session writes, so that its INSERT can be put off like any other statement.
 func (c *conn) Insert(query string, args ...any) (no int64, err error) {
+	if numbered := c.texts.numbered(query); c.ahead && numbered != "" {
+		if no, err = c.number(); err != nil {
+			return 0, err
+		}
+		return no, c.Send("insert execution", numbered, append(args, no)...)
+	}
 	r, err := c.run(query, " RETURNING no", args)
 	if err != nil || len(r.rows) == 0 {
 		return 0, err
 	}
 	return (&resultRow{types: r.types, values: r.rows[0]}).Int(0), nil
+}
+
+// blockNumbers is how many numbers of executions a session takes at once. Those that are
+// left when it ends are never used.
+const blockNumbers = 128
+
+const takeNumbers = `SELECT nextval(s.name) FROM (SELECT pg_get_serial_sequence('execution', 'no')::regclass AS name) s, generate_series(1, ?1)`
+
+// number is the next number of an execution.
+func (c *conn) number() (int64, error) {
+	s := c.session
+	if len(s.numbers) == 0 {
+		r, err := c.run(takeNumbers, "", []any{int64(blockNumbers)})
+		if err != nil {
+			return 0, err
+		}
+		for _, values := range r.rows {
+			s.numbers = append(s.numbers, (&resultRow{types: r.types, values: values}).Int(0))
+		}
+		slices.Sort(s.numbers)
+	}
+	no := s.numbers[0]
+	s.numbers = s.numbers[1:]
+	return no, nil
 }
 
 // Send implements store.Conn.

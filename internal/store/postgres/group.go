@@ -25,6 +25,7 @@ type group struct {
 	texts    *texts
 	requests []*request
 	alone    bool // one request: undoing it is undoing the transaction
+	ahead    bool // see conn
 	current  int  // the request that runs
 	mark     mark
 	marked   *entry // the statement that writes the mark
@@ -87,7 +88,7 @@ func (g *group) one(i int, r *request) error {
 	if !g.alone {
 		g.session.control("SAVEPOINT one", i)
 	}
-	c := &conn{texts: g.texts, owner: i, session: g.session, flush: g.flush}
+	c := &conn{texts: g.texts, owner: i, session: g.session, flush: g.flush, ahead: g.ahead}
 	r.err = call(c, r.update)
 	if g.session.dead != nil {
 		return g.session.dead

@@ -108,6 +108,7 @@ func (db *DB) worker() *worker {
 	}
 	if db.options.Mode == Owner {
 		w.maxGroup, w.open, w.doubt = maxGroup, db.owner.regain, db.owner.doubt
+		w.ahead = true
 		w.idle, w.interval = db.owner.beat, db.options.Lease/4
 	}
 	return w

@@ -1,12 +1,32 @@
 package postgres
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 )
 
 // texts keeps what package store's texts are in PostgreSQL's words: ?1 is $1.
-type texts struct{ known sync.Map } // text → rewritten
+type texts struct {
+	known   sync.Map // text → rewritten
+	inserts sync.Map // text → numbered
+}
+
+// numbered is an INSERT of an execution with its number as one more argument, or empty if
+// query is something else.
+func (t *texts) numbered(query string) string {
+	if n, ok := t.inserts.Load(query); ok {
+		return n.(string)
+	}
+	const head = "INSERT INTO execution ("
+	text := ""
+	if strings.HasPrefix(query, head) && strings.HasSuffix(query, ")") {
+		n := "?" + strconv.Itoa(rewrite(query).parameters+1)
+		text = head + "no, " + strings.Replace(query[len(head):], "VALUES (", "VALUES ("+n+", ", 1)
+	}
+	t.inserts.Store(query, text)
+	return text
+}
 
 type rewritten struct {
 	text       string

@@ -29,8 +29,9 @@ type session struct {
 	statements map[string]*statement
 	names      int
 	pending    []*entry
-	unread     bool  // a flight was sent whose answers have not been read
-	dead       error // the connection is of no use any more
+	numbers    []int64 // of executions, taken ahead
+	unread     bool    // a flight was sent whose answers have not been read
+	dead       error   // the connection is of no use any more
 }
 
 // statement is a text that the server has parsed, or is about to.

@@ -34,6 +34,7 @@ type worker struct {
 	writer   *writer
 	texts    *texts
 	maxGroup int
+	ahead    bool // see conn: with more than one worker, numbers would not ascend with time
 	session  *session
 	open     func() (*session, error) // for a worker without a session
 	mark     mark
@@ -186,7 +187,7 @@ func (w *worker) transact(requests []*request, setting string) {
 		}
 		w.mark.commits++
 		w.mark.atMs = time.Now().UnixMilli()
-		g := &group{session: w.session, texts: w.texts, requests: requests, alone: len(requests) == 1, mark: w.mark}
+		g := &group{session: w.session, texts: w.texts, requests: requests, alone: len(requests) == 1, mark: w.mark, ahead: w.ahead}
 		err := g.run(setting)
 		if err == nil {
 			w.writer.commits.Add(1)
