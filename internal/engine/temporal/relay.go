@@ -83,6 +83,7 @@ type relay struct {
 	origins *origins
 	queue   chan delivery
 	done    chan int64 // numbers of delivered messages
+	back    chan int64 // numbers of messages that a stop kept from being delivered
 	pause   breather
 
 	ctx      context.Context
@@ -99,7 +100,7 @@ type relay struct {
 func newRelay(c relayConfig) *relay {
 	r := &relay{
 		relayConfig: c.withDefaults(), origins: newOrigins(c.Store),
-		queue: make(chan delivery, maxHeld), done: make(chan int64, maxHeld), stopping: make(chan struct{}),
+		queue: make(chan delivery, maxHeld), done: make(chan int64, maxHeld), back: make(chan int64, 2*maxHeld), stopping: make(chan struct{}),
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.pause.log = r.Log
@@ -131,6 +132,9 @@ func (r *relay) release() {
 	var nos []int64
 	for len(r.queue) > 0 {
 		nos = append(nos, (<-r.queue).No)
+	}
+	for len(r.back) > 0 {
+		nos = append(nos, <-r.back)
 	}
 	if len(nos) == 0 {
 		return
@@ -168,6 +172,11 @@ func (r *relay) leaseMs() int64 { return r.nowMs() + r.Lease.Milliseconds() }
 func (r *relay) hand(ctx context.Context, list ...delivery) {
 	for _, d := range list {
 		select {
+		case r.queue <- d: // also when ctx has ended: what is held is given back at the end
+			continue
+		default:
+		}
+		select {
 		case r.queue <- d:
 		case <-r.stopping:
 			return
@@ -194,9 +203,7 @@ func (r *relay) work() {
 		case <-r.stopping:
 			return
 		case d := <-r.queue:
-			if !r.stopped() {
-				r.deliver(d)
-			}
+			r.deliver(d)
 		}
 	}
 }
@@ -204,7 +211,11 @@ func (r *relay) work() {
 // deliver delivers a message, or leaves it in the inbox.
 func (r *relay) deliver(d delivery) {
 	for {
-		if !r.pause.wait(r.stopping, r.Now) || r.nowMs() >= d.DueMs-r.Lease.Milliseconds()/10 {
+		if r.stopped() || !r.pause.wait(r.stopping, r.Now) {
+			r.back <- d.No
+			return
+		}
+		if r.nowMs() >= d.DueMs-r.Lease.Milliseconds()/10 {
 			return // its lease is as good as over: somebody else may have it
 		}
 		ctx, cancel := context.WithTimeout(r.ctx, r.Attempt)

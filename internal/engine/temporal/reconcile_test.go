@@ -1,0 +1,204 @@
+package temporal
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// reconciler makes a reconciler whose rounds the test runs itself.
+func (w *town) reconciler(to remote) (*reconciler, *atomic.Int64) {
+	var freed atomic.Int64
+	c := reconcilerConfig{Store: w.store, Remote: to, Node: w.id(), Asking: time.Nanosecond, Grace: time.Nanosecond, Log: slog.New(slog.DiscardHandler),
+		Canceller: &canceller{Store: w.store, Relay: w.relayTo(remoteFuncs{onSignal: func(chargehand.ExecutionID, message) error { return nil }}),
+			Freed: func(int64) { freed.Add(1) }, Changed: func([16]byte) {}, Now: time.Now}}
+	r := &reconciler{reconcilerConfig: c.withDefaults()}
+	r.ctx, r.cancel = w.t.Context(), func() {}
+	return r, &freed
+}
+
+// running marks queued rows as running, and drops their messages.
+func (w *town) running() {
+	w.t.Helper()
+	turns := turn{ready: -1, queued: -1}
+	_, list := w.marks(&turns)
+	w.update(func(tx *store.Tx) error {
+		for _, d := range list {
+			if err := tx.DeleteInbox(d.No); err != nil {
+				return err
+			}
+		}
+		return tx.SetMeta("clock", nil)
+	})
+}
+
+func (w *town) fault(no int64) engine.Fault {
+	w.t.Helper()
+	var f engine.Fault
+	w.view(func(r *store.Reader) error {
+		o, err := r.Outcome(no)
+		if err != nil {
+			return err
+		}
+		f, err = engine.DecodeFault(o.Fault)
+		return err
+	})
+	return f
+}
+
+func TestEndsInTemporalEndRows(t *testing.T) {
+	w := sqliteTown(t)
+	b, items := w.batch(2, 2)
+	single := w.accept(2)
+	w.running()
+	var asked []int64
+	r, freed := w.reconciler(remoteFuncs{onClosed: func(sinceMs int64, each func(closedWorkflow) error) (int64, error) {
+		asked = append(asked, sinceMs)
+		return sinceMs + 100, errors.Join(
+			each(closedWorkflow{ID: items[0].ID, Status: "terminated", Reason: "by the operator"}),
+			each(closedWorkflow{ID: items[1].ID, Status: "failed"}),
+			each(closedWorkflow{ID: items[1].ID, Status: "failed"}), // named again
+			each(closedWorkflow{ID: single[0].ID, Status: "timed out"}),
+			each(closedWorkflow{ID: w.id(), Status: "terminated"})) // of somebody else
+	}})
+	for range 2 {
+		if err := r.readClosed(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(asked) != 2 || asked[0] != 0 || asked[1] != 100 {
+		t.Errorf("asked since %v", asked)
+	}
+	f := w.fault(items[0].No)
+	if f.Origin != "system" || f.Code != "terminated" || !strings.Contains(f.Detail, "by the operator") {
+		t.Errorf("fault %+v", f)
+	}
+	w.view(func(rd *store.Reader) error {
+		got, err := rd.BatchByNo(b.No)
+		if got.Status != chargehand.BatchFailed || got.Failed != 2 {
+			t.Errorf("batch %+v", got)
+		}
+		row, err2 := rd.ExecutionByNo(single[1].No)
+		if row.Run != store.RunActive {
+			t.Errorf("one that goes on: %+v", row)
+		}
+		return errors.Join(err, err2)
+	})
+	if freed.Load() != 3 {
+		t.Errorf("%d slots were freed, want 3", freed.Load())
+	}
+}
+
+func TestWalkFindsWhatIsGone(t *testing.T) {
+	w := sqliteTown(t)
+	w.slots = 1000
+	rows := w.accept(2*walkPage + 10)
+	w.running()
+	w.running() // a page marks fewer
+	// One is parked, one has a start that is still on its way.
+	w.update(func(tx *store.Tx) error {
+		_, err := tx.SettleExecution(rows[3].No, 1, chargehand.Waiting, store.RunParked, 0)
+		return errors.Join(err, tx.InsertInbox(&store.Inbox{Execution: rows[4].No, Kind: store.InboxStart, DueMs: 1 << 60}))
+	})
+	gone := map[chargehand.ExecutionID]bool{rows[0].ID: true, rows[3].ID: true, rows[4].ID: true, rows[len(rows)-1].ID: true}
+	asked := map[chargehand.ExecutionID]int{}
+	r, _ := w.reconciler(remoteFuncs{onOpen: func(id chargehand.ExecutionID) (bool, error) {
+		asked[id]++
+		return !gone[id], nil
+	}})
+	past := r.Now
+	r.Now = func() time.Time { return past().Add(time.Second) } // no row is too young
+	if err := r.lease(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.walk(r.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if len(asked) != len(rows)-1 || asked[rows[4].ID] != 0 {
+		t.Errorf("asked for %d of %d", len(asked), len(rows))
+	}
+	for i, row := range rows {
+		var now store.Execution
+		w.view(func(rd *store.Reader) (err error) { now, err = rd.ExecutionByNo(row.No); return err })
+		if ended := now.Run == store.RunEnded; ended != (gone[row.ID] && i != 4) {
+			t.Errorf("row %d has ended: %v", i, ended)
+		}
+	}
+	// With no time it goes on where it was.
+	clear(asked)
+	for range 5 {
+		if err := r.walk(r.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(asked) != 5 && len(asked) != 4 { // one of them may be the start on its way
+		t.Errorf("asked for %d, one at a time", len(asked))
+	}
+	r.Grace = time.Hour
+	clear(asked)
+	if err := r.walk(r.Now().Add(time.Hour)); err != nil || len(asked) != 0 {
+		t.Errorf("asked for %d that have just begun (%v)", len(asked), err)
+	}
+}
+
+func TestOneNodeReconciles(t *testing.T) {
+	w := sqliteTown(t)
+	first, _ := w.reconciler(nil)
+	second, _ := w.reconciler(nil)
+	if err := first.lease(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.lease(t.Context(), time.Hour); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("a second node: %v", err)
+	}
+	if err := first.lease(t.Context(), 0); err != nil { // gives it back
+		t.Fatal(err)
+	}
+	second.Now = func() time.Time { return time.Now().Add(time.Second) }
+	if err := second.lease(t.Context(), time.Hour); err != nil {
+		t.Errorf("a second node, when the first is gone: %v", err)
+	}
+}
+
+// TestCutOffCancellationGoesOn marks a batch as cancelled, as a node does that dies then.
+func TestCutOffCancellationGoesOn(t *testing.T) {
+	w := sqliteTown(t)
+	b, _ := w.batch(20, 3)
+	w.running()
+	w.update(func(tx *store.Tx) error { return tx.SetBatchCancelled(b.No) })
+	r, freed := w.reconciler(nil)
+	if err := r.cancelBatches(); err != nil {
+		t.Fatal(err)
+	}
+	w.allEnd()
+	if freed.Load() != 3 {
+		t.Errorf("%d slots were freed, want 3", freed.Load())
+	}
+}
+
+func TestReconcilerRuns(t *testing.T) {
+	w := sqliteTown(t)
+	rows := w.accept(1)
+	w.running()
+	quiet := slog.New(slog.DiscardHandler)
+	to := remoteFuncs{
+		onOpen:   func(chargehand.ExecutionID) (bool, error) { return false, nil },
+		onClosed: func(sinceMs int64, _ func(closedWorkflow) error) (int64, error) { return sinceMs, nil },
+	}
+	c, _ := w.reconciler(to)
+	r := newReconciler(reconcilerConfig{Store: w.store, Remote: to, Canceller: c.Canceller, Node: w.id(), Every: 10 * time.Millisecond,
+		Asking: time.Nanosecond, Grace: time.Millisecond, Log: quiet})
+	w.allEnd()
+	r.stop()
+	r.stop()
+	if f := w.fault(rows[0].No); f.Code != "terminated" {
+		t.Errorf("fault %+v", f)
+	}
+}

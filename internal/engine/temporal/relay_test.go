@@ -1,0 +1,268 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// remoteFuncs is a Temporal of functions; those that are nil must not be called.
+type remoteFuncs struct {
+	onStart  func(started) error
+	onSignal func(chargehand.ExecutionID, message) error
+	onClosed func(sinceMs int64, each func(closedWorkflow) error) (int64, error)
+	onOpen   func(chargehand.ExecutionID) (bool, error)
+}
+
+func (r remoteFuncs) start(_ context.Context, s started) error { return r.onStart(s) }
+func (r remoteFuncs) signal(_ context.Context, id chargehand.ExecutionID, m message) error {
+	return r.onSignal(id, m)
+}
+func (r remoteFuncs) closed(_ context.Context, sinceMs int64, each func(closedWorkflow) error) (int64, error) {
+	return r.onClosed(sinceMs, each)
+}
+func (r remoteFuncs) open(_ context.Context, id chargehand.ExecutionID) (bool, error) {
+	return r.onOpen(id)
+}
+
+// relayTo makes a relay without dispatcher.
+func (w *town) relayTo(to remote) *relay {
+	r := newRelay(relayConfig{Store: w.store, Remote: to, Blobs: noBlobs{}, Queue: "queue", Runtime: "1.2.3",
+		Lease: w.lease, Every: w.every, Log: slog.New(slog.DiscardHandler)})
+	w.t.Cleanup(func() { r.stop(context.Background()) })
+	return r
+}
+
+func (w *town) inboxEmpty() {
+	w.t.Helper()
+	eventually(w.t, "the inbox is empty", func() bool { return w.number(`SELECT COUNT(*) FROM inbox`) == 0 })
+}
+
+func TestStartTellsEverything(t *testing.T) {
+	w := sqliteTown(t)
+	b, items := w.batch(1, 1)
+	single := w.row()
+	single.Environment, single.Input = chargehand.Test, store.Payload{Inline: make([]byte, 2000)}
+	for i := range single.Input.Inline {
+		single.Input.Inline[i] = '1'
+	}
+	w.update(func(tx *store.Tx) error { return tx.InsertExecution(&single) })
+	got := make(chan started, 10)
+	r := w.relayTo(remoteFuncs{onStart: func(s started) error { got <- s; return nil }})
+	turns := turn{ready: -1, queued: -1}
+	_, list := w.marks(&turns)
+	for i := range list {
+		list[i].DueMs = time.Now().Add(w.lease).UnixMilli()
+	}
+	r.hand(t.Context(), list...)
+	w.inboxEmpty()
+	byID := map[chargehand.ExecutionID]started{}
+	for range 2 {
+		s := <-got
+		byID[s.argument.Execution] = s
+	}
+	s := byID[items[0].ID]
+	var row store.Execution
+	w.view(func(r *store.Reader) (err error) { row, err = r.ExecutionByNo(items[0].No); return err })
+	want := argument{Execution: row.ID, No: row.No, Account: w.account.ID, Environment: chargehand.Live, Revision: 1, Runtime: "1.2.3",
+		Digest: digestOf("do: []"), Definition: "do: []", StartedMs: row.StartedMs, Queue: "queue"}
+	if string(s.argument.Input) != `{"n":1}` {
+		t.Errorf("input %s", s.argument.Input)
+	}
+	s.argument.Input = nil
+	if a := s.argument; a.Execution != want.Execution || a.No != want.No || a.Account != want.Account || a.Environment != want.Environment ||
+		a.Revision != want.Revision || a.Runtime != want.Runtime || a.Digest != want.Digest || a.Definition != want.Definition ||
+		a.StartedMs != want.StartedMs || a.StartedMs == 0 || a.Queue != want.Queue || a.Continued != nil {
+		t.Errorf("argument %+v\nwant %+v", a, want)
+	}
+	if want := (attributes{Account: w.account.ID.String(), Environment: "live", Workflow: w.workflow.ID.String(), Batch: b.ID.String(), Phase: "running"}); s.attributes != want {
+		t.Errorf("attributes %+v\nwant %+v", s.attributes, want)
+	}
+	if s := byID[single.ID]; string(s.argument.Input) != string(single.Input.Inline) || s.attributes.Batch != "" || s.attributes.Environment != "test" {
+		t.Errorf("single with a large input: %d bytes, %+v", len(s.argument.Input), s.attributes)
+	}
+}
+
+// TestSignalWaitsForItsStart delivers a cancellation before the start of its workflow, which
+// is the other node's.
+func TestSignalWaitsForItsStart(t *testing.T) {
+	w := sqliteTown(t)
+	row := w.accept(1)[0]
+	start := store.Inbox{Execution: row.No, Kind: store.InboxStart, DueMs: time.Now().Add(time.Hour).UnixMilli()}
+	cancel := store.Inbox{Execution: row.No, Kind: store.InboxCancel, Reason: "why not", DueMs: 1}
+	w.update(func(tx *store.Tx) error { return errors.Join(tx.InsertInbox(&start), tx.InsertInbox(&cancel)) })
+	asked, known := make(chan bool, 100), make(chan struct{})
+	w.relayTo(remoteFuncs{onSignal: func(id chargehand.ExecutionID, m message) error {
+		if id != row.ID || m.No != cancel.No || m.Kind != kindCancel || m.Reason != "why not" {
+			t.Errorf("signal to %v: %+v", id, m)
+		}
+		select {
+		case <-known:
+			asked <- true
+			return nil
+		default:
+			asked <- false
+			return errGone
+		}
+	}})
+	for range 3 {
+		if <-asked {
+			t.Fatal("delivered before the start")
+		}
+	}
+	if n := w.number(`SELECT COUNT(*) FROM inbox`); n != 2 {
+		t.Fatalf("%d messages, want both", n)
+	}
+	close(known)
+	w.update(func(tx *store.Tx) error { return tx.DeleteInbox(start.No) })
+	for !<-asked {
+		continue
+	}
+	w.inboxEmpty()
+}
+
+// TestSignalToNobody asks twice before it believes that a workflow is gone.
+func TestSignalToNobody(t *testing.T) {
+	w := sqliteTown(t)
+	row := w.accept(1)[0]
+	w.update(func(tx *store.Tx) error {
+		return errors.Join(tx.InsertInbox(&store.Inbox{Execution: row.No, Kind: store.InboxGrant, Settle: 3}),
+			tx.InsertInbox(&store.Inbox{Execution: 999, Kind: store.InboxCancel})) // of a row that is deleted
+	})
+	asked := make(chan message, 10)
+	w.relayTo(remoteFuncs{onSignal: func(_ chargehand.ExecutionID, m message) error { asked <- m; return errGone }})
+	w.inboxEmpty()
+	if len(asked) != 2 {
+		t.Errorf("asked %d times, want twice", len(asked))
+	}
+	if m := <-asked; m.Kind != kindGrant || m.Settle != 3 {
+		t.Errorf("grant %+v", m)
+	}
+}
+
+func TestRefusedStartRests(t *testing.T) {
+	w := sqliteTown(t)
+	w.lease = 100 * time.Millisecond
+	row := w.accept(1)[0]
+	w.update(func(tx *store.Tx) error {
+		return tx.InsertInbox(&store.Inbox{Execution: row.No, Kind: store.InboxStart})
+	})
+	asked := make(chan bool, 100)
+	w.relayTo(remoteFuncs{onStart: func(started) error {
+		asked <- true
+		return serviceerror.NewInvalidArgument("no mapping defined for search attribute ChargehandAccount")
+	}})
+	<-asked
+	eventually(t, "the message rests for a minute", func() bool {
+		return w.number(`SELECT COUNT(*) FROM inbox WHERE due_ms > ?1`, time.Now().Add(40*time.Second).UnixMilli()) == 1
+	})
+	if n := w.number(`SELECT COUNT(*) FROM execution WHERE run = 1`); n != 1 || len(asked) > 0 {
+		t.Errorf("the execution is changed, or was tried %d times more", len(asked))
+	}
+}
+
+// TestBrokenStartEnds has an execution of a definition that is not there.
+func TestBrokenStartEnds(t *testing.T) {
+	w := sqliteTown(t)
+	row := w.row()
+	row.Revision = 999
+	blob := w.row()
+	digest := make([]byte, 32)
+	blob.Input = store.Payload{Blob: digest, Size: 1 << 20}
+	w.update(func(tx *store.Tx) error {
+		return errors.Join(tx.ClaimBlob(digest, 1<<20), tx.InsertExecution(&row), tx.InsertExecution(&blob))
+	})
+	w.start(0)
+	w.poke()
+	w.allEnd()
+	for _, no := range []int64{row.No, blob.No} {
+		w.view(func(r *store.Reader) error {
+			o, err := r.Outcome(no)
+			if err != nil {
+				return err
+			}
+			f, err := engine.DecodeFault(o.Fault)
+			if f.Origin != "system" || f.Code != engine.CodeInternal {
+				t.Errorf("fault %+v", f)
+			}
+			return err
+		})
+	}
+	if len(w.stage.plays) != 0 {
+		t.Error("it was started nevertheless")
+	}
+}
+
+// TestStoppedRelayGivesBack stops a relay whose messages cannot be delivered: others need
+// not wait for the leases.
+func TestStoppedRelayGivesBack(t *testing.T) {
+	w := sqliteTown(t)
+	w.slots = 100
+	w.stage.down.Store(true)
+	n := w.start(0)
+	w.accept(90) // more than are delivered at once
+	eventually(t, "all slots are given out", func() bool { return w.number(active) == 90 })
+	n.stop()
+	if n := w.number(`SELECT COUNT(*) FROM inbox WHERE due_ms <= ?1`, time.Now().UnixMilli()); n < 90-64 {
+		t.Errorf("%d messages are free", n)
+	}
+}
+
+func TestBreather(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &breather{log: slog.New(slog.DiscardHandler)}
+		never := make(chan struct{})
+		begun := time.Now()
+		if !b.wait(never, time.Now) || time.Since(begun) != 0 || b.holds() {
+			t.Error("it waits before anything has failed")
+		}
+		for range 64 { // everybody at the same time
+			b.failed(errors.New("down"), time.Now)
+		}
+		b.wait(never, time.Now)
+		if d := time.Since(begun); d < minPause*4/5 || d > minPause*6/5 {
+			t.Errorf("waited %v after the first failure", d)
+		}
+		for range 20 {
+			b.failed(errors.New("down"), time.Now)
+			begun = time.Now()
+			b.wait(never, time.Now)
+		}
+		if d := time.Since(begun); d < maxPause*4/5 || d > maxPause*6/5 {
+			t.Errorf("waited %v after many failures", d)
+		}
+		b.failed(errors.New("down"), time.Now)
+		stop := make(chan struct{})
+		close(stop)
+		if b.wait(stop, time.Now) || !b.holds() {
+			t.Error("a stop does not end the wait")
+		}
+		b.over()
+		if begun = time.Now(); !b.wait(never, time.Now) || time.Since(begun) != 0 || b.holds() {
+			t.Error("it waits when all is well again")
+		}
+	})
+}
+
+func TestRecentForgets(t *testing.T) {
+	c := recent[string]{max: 10}
+	c.put(1, "a", 4)
+	c.put(2, "b", 4)
+	c.get(1)
+	c.put(3, "c", 4)
+	c.put(4, "too large", 11)
+	for no, want := range map[int64]bool{1: true, 2: false, 3: true, 4: false} {
+		if _, ok := c.get(no); ok != want {
+			t.Errorf("%d is kept: %v", no, ok)
+		}
+	}
+}
