@@ -722,3 +722,24 @@ func pagesBesideWriters(n *nodes) {
 		n.t.Errorf("there are %d executions and %d workflows, want 80 and 21", executions, workflows)
 	}
 }
+
+// TestItemsAreNotCheckedForNobody: who is gone does not keep a core busy with 10,000 items.
+func TestItemsAreNotCheckedForNobody(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("typed", "1.0.0", wantsText))
+	current, err := w.current(t.Context(), w.p, flow.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := w.plans.Plan(t.Context(), current.published.No)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	items := []any{map[string]any{"text": 1}}
+	wantCode(t, checkItems(ctx, compiled, items), chargehand.CodeInputInvalid)
+	cancel()
+	if err := checkItems(ctx, compiled, items); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -40,9 +40,9 @@ const (
 	// sweepLease is how long the right to sweep lasts after it was last prolonged. It is much
 	// longer than contentTime and than what the clocks of nodes may differ, because a node that
 	// deletes content behind its lease could delete what was stored again in between.
-	sweepLease = 10 * time.Minute
+	sweepLease = 3 * time.Minute
 	// contentTime bounds the deletion of the content of one step.
-	contentTime = time.Minute
+	contentTime = 30 * time.Second
 )
 
 // Run does the work in the background (retention, last use of keys, forgetting idle rate

@@ -7,7 +7,7 @@ import (
 
 // What several nodes change at once is read with a lock before it is decided on: otherwise
 // two that have read the same row overwrite each other's change. The lock lasts until the
-// Update is committed. Where only one Update runs at a time, these only read.
+// Update is committed. Where only one Update runs at a time, the methods that read only read.
 
 // LockAccounts makes the caller the only one that looks for the first account, so that
 // there is only one of it.

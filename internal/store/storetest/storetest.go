@@ -25,7 +25,7 @@ func Run(t *testing.T, open Open) {
 		{"db", dbTests}, {"execution", executionTests}, {"list", listTests}, {"journal", journalTests}, {"timer", timerTests},
 		{"batch", batchTests}, {"workflow", workflowTests}, {"key", keyTests}, {"idempotency", idempotencyTests},
 		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests},
-		{"inbox", inboxTests}, {"dispatch", dispatchTests},
+		{"inbox", inboxTests}, {"dispatch", dispatchTests}, {"lock", lockTests},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {
