@@ -7,6 +7,7 @@ SHELL := /bin/bash
 BIN := bin/chargehand
 TOOLS := .cache/bin
 GOLANGCI_VERSION := v2.15.0
+WORKFLOWCHECK_VERSION := v0.6.0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X github.com/chargehand/chargehand/internal/app.Version=$(VERSION)
 
@@ -48,6 +49,15 @@ $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION):
 	@mkdir -p $(TOOLS)
 	GOBIN=$(CURDIR)/$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	@mv $(TOOLS)/golangci-lint $@
+
+.PHONY: workflowcheck
+workflowcheck: $(TOOLS)/workflowcheck-$(WORKFLOWCHECK_VERSION) ## nothing that a Temporal workflow reaches may differ between two replays
+	$< -config .workflowcheck.yaml ./internal/engine/temporal
+
+$(TOOLS)/workflowcheck-$(WORKFLOWCHECK_VERSION):
+	@mkdir -p $(TOOLS)
+	GOBIN=$(CURDIR)/$(TOOLS) go install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK_VERSION)
+	@mv $(TOOLS)/workflowcheck $@
 
 .PHONY: generate
 generate: build ## write the generated files: api/openapi.yaml

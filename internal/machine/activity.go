@@ -79,6 +79,7 @@ func (m *Machine) giveUp(n *node, id CommandID, detail string) *node {
 // arguments evaluates what an activity is given. The shapes are described in DESIGN.md.
 func (m *Machine) arguments(n *node, a *plan.Activity) (expr.Value, *Fault) {
 	args := make(map[string]any, len(a.Constants)+len(a.Fields)+2)
+	//workflowcheck:ignore copies into a map
 	for name, value := range a.Constants {
 		args[name] = value
 	}

@@ -95,6 +95,7 @@ func (m *Machine) doEmit(n *node) *node {
 		return m.fail(n, expressionFault(n.task.Emit.Path+".type", "the type of an event must be a text", n.reference()))
 	}
 	event := make(map[string]any, len(given)+4)
+	//workflowcheck:ignore copies into a map
 	for name, value := range given {
 		if value != nil {
 			event[name] = value
