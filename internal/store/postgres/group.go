@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -17,13 +19,17 @@ type request struct {
 	done     chan error
 }
 
-// group runs requests in one transaction, each in a savepoint. A request whose statements
-// were all put off may turn out to have failed only when a later one sends its own: it is
-// undone then, alone, and what had been sent behind it is sent once more.
+// group runs requests in one transaction. At first it does so without savepoints, which cost
+// PostgreSQL a number of a transaction each: when one must be undone that has written, all
+// run again, each in a savepoint. A request whose statements were all put off may turn out
+// to have failed only when a later one sends its own: it is undone then, alone, and what
+// had been sent behind it is sent once more.
 type group struct {
 	session  *session
 	texts    *texts
 	requests []*request
+	careful  bool // each request has a savepoint
+	dirty    int  // the last request that has changed a row
 	alone    bool // one request: undoing it is undoing the transaction
 	ahead    bool // see conn
 	current  int  // the request that runs
@@ -58,6 +64,7 @@ func (e brokenError) Unwrap() error { return e.error }
 // transaction as a whole; nothing was written, unless g.sent.
 func (g *group) run(setting string) error {
 	g.session.pending = nil
+	g.dirty = nobody
 	g.session.control("BEGIN", nobody)
 	if setting != "" {
 		g.session.control(setting, nobody)
@@ -85,7 +92,7 @@ func (g *group) run(setting string) error {
 // one runs a request. Its own error is in r.err.
 func (g *group) one(i int, r *request) error {
 	g.current = i
-	if !g.alone {
+	if g.careful {
 		g.session.control("SAVEPOINT one", i)
 	}
 	c := &conn{texts: g.texts, owner: i, session: g.session, flush: g.flush, ahead: g.ahead}
@@ -98,7 +105,7 @@ func (g *group) one(i int, r *request) error {
 		return broken
 	}
 	if r.err == nil {
-		if !g.alone {
+		if g.careful {
 			g.session.control("RELEASE one", i)
 		}
 		return nil
@@ -106,11 +113,25 @@ func (g *group) one(i int, r *request) error {
 	if c.cause != nil && again(c.cause) {
 		r.err = fmt.Errorf("%w: %w", errAgain, r.err)
 	}
-	if !g.drop(i) && !g.alone {
+	unsent := g.drop(i)
+	switch {
+	case g.alone, g.careful && unsent:
+	case g.careful:
 		g.session.control("ROLLBACK TO one", nobody)
 		g.session.control("RELEASE one", nobody)
+	case g.dirty == i || c.failed != nil && refused(c.cause):
+		return errCareful
 	}
 	return nil
+}
+
+// errCareful ends a group that must run again with savepoints.
+var errCareful = errors.New("an update of a group must be undone")
+
+// refused reports whether the server has refused a statement, after which it takes no more.
+func refused(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg)
 }
 
 // errAgain marks what may succeed in a transaction of its own.
@@ -150,6 +171,11 @@ func (g *group) flush() (*entry, error) {
 	for {
 		sent := g.session.pending
 		at, err := g.session.flush()
+		for _, e := range sent {
+			if e.owner != nobody && e.result != nil && e.result.wrote {
+				g.dirty = max(g.dirty, e.owner)
+			}
+		}
 		if err == nil {
 			return nil, nil
 		}
@@ -162,6 +188,9 @@ func (g *group) flush() (*entry, error) {
 		}
 		if failed.owner == g.current {
 			return failed, err
+		}
+		if !g.alone && !g.careful {
+			return nil, brokenError{errCareful}
 		}
 		g.undoEarlier(failed, err, sent[at+1:])
 		if g.alone {
@@ -218,9 +247,7 @@ func (g *group) commit() error {
 	if _, err := g.flush(); err != nil {
 		g.sent = lost(err) // an error that the server reports is an answer
 		if !g.sent && g.session.dead == nil {
-			g.session.pending = nil
-			g.session.control("ROLLBACK", nobody)
-			_, _ = g.session.flush()
+			_ = g.session.reset()
 		}
 		return err
 	}

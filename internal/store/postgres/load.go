@@ -156,14 +156,19 @@ func (l *Loader) Read(ctx context.Context, t store.Table, row func([]store.Value
 	return nil
 }
 
-// Settle makes the next number of a table come after no, and lets the server look at the
-// rows, so that it knows how many there are.
-func (l *Loader) Settle(ctx context.Context, t store.Table, no int64) error {
-	if t.Number != "" && no > 0 {
-		if err := l.exec(ctx, fmt.Sprintf("SELECT setval(pg_get_serial_sequence('%s', '%s'), %d)", t.Name, t.Number, no)); err != nil {
-			return l.fail(ctx, fmt.Errorf("set the numbers of table %s: %w", t.Name, err))
-		}
+// SetNumber makes the next number of a table come after no.
+func (l *Loader) SetNumber(ctx context.Context, t store.Table, no int64) error {
+	if no == 0 {
+		return nil
 	}
+	if err := l.exec(ctx, fmt.Sprintf("SELECT setval(pg_get_serial_sequence('%s', '%s'), %d)", t.Name, t.Number, no)); err != nil {
+		return l.fail(ctx, fmt.Errorf("set the next number of table %s: %w", t.Name, err))
+	}
+	return nil
+}
+
+// Analyze lets the server look at a table, so that it knows how many rows there are.
+func (l *Loader) Analyze(ctx context.Context, t store.Table) error {
 	if err := l.exec(ctx, "ANALYZE "+t.Name); err != nil {
 		return l.fail(ctx, fmt.Errorf("analyze table %s: %w", t.Name, err))
 	}

@@ -64,6 +64,7 @@ type result struct {
 	rows    [][][]byte
 	changed int64
 	tag     string
+	wrote   bool // it has changed a row
 }
 
 // lostError is the loss of a connection, as opposed to an error that the server reports
@@ -99,6 +100,14 @@ func (s *session) close() {
 		s.dead = lostError{errors.New("session closed")}
 	}
 	s.net.Close()
+}
+
+// reset gives up the transaction that is open.
+func (s *session) reset() error {
+	s.pending = nil
+	s.control("ROLLBACK", nobody)
+	_, err := s.flush()
+	return err
 }
 
 func (s *session) lose(err error) error {
@@ -286,6 +295,7 @@ func (s *session) answer(e *entry, msg pgproto3.BackendMessage) bool {
 	case *pgproto3.CommandComplete:
 		tag := pgconn.NewCommandTag(string(m.CommandTag))
 		e.result.changed, e.result.tag = tag.RowsAffected(), tag.String()
+		e.result.wrote = e.result.changed > 0 && !tag.Select()
 		return true
 	case *pgproto3.EmptyQueryResponse:
 		return true

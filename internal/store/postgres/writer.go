@@ -15,7 +15,10 @@ const (
 	maxQueue  = 1024 // Updates that wait; more wait for a place
 	maxGroup  = 512  // Updates in one commit of an owner
 	maxShared = 64   // in Shared mode, where a group keeps rows locked that others want
-	maxRuns   = 5    // of an Update alone, after it lost against another one
+	// carefulGroups is how many groups have savepoints after one that should have had them.
+	carefulGroups = 8
+
+	maxRuns = 5 // of an Update alone, after it lost against another one
 )
 
 // writer hands Updates to its workers. Each worker has a session; it takes what waits,
@@ -36,6 +39,7 @@ type worker struct {
 	maxGroup int
 	ahead    bool // see conn: with more than one worker, numbers would not ascend with time
 	session  *session
+	careful  int                      // groups to run with savepoints from the beginning
 	open     func() (*session, error) // for a worker without a session
 	mark     mark
 	placed   bool // its row is there
@@ -168,6 +172,8 @@ func (w *worker) run(requests []*request) {
 // transact runs requests in one transaction. A session that turns out to be dead before
 // COMMIT is replaced once: nothing was written, so that the requests can run again.
 func (w *worker) transact(requests []*request, setting string) {
+	careful := w.careful > 0
+	w.careful = max(0, w.careful-1)
 	for attempt := 0; ; attempt++ {
 		for _, r := range requests {
 			r.err = nil
@@ -187,11 +193,18 @@ func (w *worker) transact(requests []*request, setting string) {
 		}
 		w.mark.commits++
 		w.mark.atMs = time.Now().UnixMilli()
-		g := &group{session: w.session, texts: w.texts, requests: requests, alone: len(requests) == 1, mark: w.mark, ahead: w.ahead}
+		g := &group{session: w.session, texts: w.texts, requests: requests, mark: w.mark, ahead: w.ahead}
+		g.alone = len(requests) == 1
+		g.careful = careful && !g.alone
 		err := g.run(setting)
 		if err == nil {
 			w.writer.commits.Add(1)
 			return
+		}
+		if errors.Is(err, errCareful) && g.session.reset() == nil {
+			careful, w.careful = true, carefulGroups
+			attempt--
+			continue
 		}
 		w.drop()
 		switch {
