@@ -44,10 +44,14 @@ func checkEngine(ctx context.Context, db *store.Store, name string) error {
 }
 
 // agree makes a value of the installation be value, if it has none or replace allows it, and
-// reports whether it is.
+// reports whether it is. It refuses an installation that is being moved, or was.
 func agree(ctx context.Context, db *store.Store, name string, value []byte, replace func(*store.Reader) (bool, error)) (same bool, err error) {
+	var refused error
 	err = db.Update(ctx, func(tx *store.Tx) error {
 		same = true
+		if refused = checkMoved(&tx.Reader); refused != nil {
+			return refused
+		}
 		known, err := tx.Meta(name)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
@@ -63,6 +67,9 @@ func agree(ctx context.Context, db *store.Store, name string, value []byte, repl
 		same = false
 		return nil
 	})
+	if refused != nil {
+		return false, refused
+	}
 	if err != nil {
 		return false, fmt.Errorf("look up the installation: %w", err)
 	}

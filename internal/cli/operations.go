@@ -171,15 +171,7 @@ func newDoctor(con console) *cobra.Command {
 			if err := settle(cmd, ""); err != nil {
 				return err
 			}
-			ok := true
-			for _, finding := range app.Doctor(cmd.Context(), cfg) {
-				mark := con.paint("32", "ok")
-				if !finding.OK {
-					mark, ok = con.paint("31", "wrong"), false
-				}
-				fmt.Fprintf(con.out, "%-5s  %s: %s\n", mark, finding.What, finding.Detail)
-			}
-			if !ok {
+			if !printFindings(con, app.Doctor(cmd.Context(), cfg)) {
 				return &exitError{code: ExitFailed}
 			}
 			return nil
@@ -187,6 +179,19 @@ func newDoctor(con console) *cobra.Command {
 	}
 	placeFlags(cmd.Flags(), &cfg)
 	return cmd
+}
+
+// printFindings prints what doctor found, and reports whether all is well.
+func printFindings(con console, findings []app.Finding) bool {
+	ok := true
+	for _, finding := range findings {
+		mark := con.paint("32", "ok")
+		if !finding.OK {
+			mark, ok = con.paint("31", "wrong"), false
+		}
+		fmt.Fprintf(con.out, "%-5s  %s: %s\n", mark, finding.What, finding.Detail)
+	}
+	return ok
 }
 
 func newOpenAPI(con console) *cobra.Command {

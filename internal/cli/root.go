@@ -94,7 +94,7 @@ func newRoot(c console) *cobra.Command {
 	})
 	root.AddCommand(
 		newServe(c), newWorker(c), newKeys(c), newWorkflows(c), newRun(c), newBatch(c), newExecutions(c), newBatches(c), newFiles(c),
-		newLogin(c), newReady(c), newLimits(c), newBench(c), newExamples(c), newBackup(c), newRestore(c), newDoctor(c), newOpenAPI(c), newVersion(c),
+		newLogin(c), newReady(c), newLimits(c), newBench(c), newExamples(c), newBackup(c), newRestore(c), newDoctor(c), newStore(c), newOpenAPI(c), newVersion(c),
 	)
 	return root
 }

@@ -1,0 +1,427 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/postgres"
+	"github.com/chargehand/chargehand/internal/store/sqlite"
+)
+
+// Moving says what Move moves where.
+type Moving struct {
+	From              string // data directory
+	FromMasterKeyFile string // default: master.key in it
+	FromFilesURL      string // default: files in it
+	To                string // postgres://…
+	ToFilesURL        string // s3://… or file:///…; default: the files are left where they are
+	MasterKeyFile     string // of the new installation; default: the key is left where it is
+	Log               *slog.Logger
+	// Progress is told how far it is, often, from one goroutine at a time; nil: nobody.
+	Progress func(MoveStep)
+
+	pageRows int          // default movePageRows
+	written  func() error // called after each transaction in the target; its error ends the move
+}
+
+// MoveStep is how far a part of a move is.
+type MoveStep struct {
+	Part        string // a table, or "files"
+	Compare     bool   // the part is compared, not copied
+	Done, Total int64  // rows or files
+}
+
+// MoveReport says what was moved, and how the new installation is.
+type MoveReport struct {
+	Tables      int
+	Rows        int64 // copied by this run; fewer than Compared, if it went on with an earlier one
+	CopyTime    time.Duration
+	Compared    int64
+	CompareTime time.Duration
+	Files       int64 // contents that rows refer to
+	FileBytes   int64
+	FilesTime   time.Duration
+	FilesLeft   bool // they are where they were
+	Findings    []Finding
+	Serve       []string // the flags of `chargehand serve`; a password is not repeated
+}
+
+// Move takes the installation in a data directory, which no server may work on, into an empty
+// PostgreSQL database, and its files to another place. Cut off at any moment, it goes on from
+// where it was when it is run again. Nothing is written before everything was looked at; the
+// source is changed only at the end, after every table was compared: then it cannot be served
+// any more, and from then on the target can. Errors: *SettingError; store.ErrLocked;
+// store.ErrUnavailable.
+func Move(ctx context.Context, what Moving) (report MoveReport, err error) {
+	m := &move{Moving: what}
+	defer m.close()
+	if err := m.prepare(ctx); err != nil {
+		return report, err
+	}
+	// One transaction, which keeps out everybody who might change the source meanwhile, such
+	// as one that makes a key. The mark is all that it writes.
+	err = m.source.Update(ctx, func(c store.Conn) error { return m.run(ctx, c) })
+	if err != nil {
+		return m.report, err
+	}
+	if err := m.finish(context.WithoutCancel(ctx)); err != nil {
+		return m.report, err
+	}
+	m.close()
+	m.report.Findings = Doctor(ctx, m.new)
+	return m.report, nil
+}
+
+// move is a move that is under way.
+type move struct {
+	Moving
+	old, new Config
+	left     bool // files and their place stay as they are
+	master   *secret.Master
+	mark     moveMark
+	source   *sqlite.DB
+	target   *postgres.DB
+	loader   *postgres.Loader
+	tables   []store.Table // as the target describes them
+	from, to *blob.Store   // the same, if the files stay
+	report   MoveReport
+}
+
+func (m *move) close() {
+	if m.loader != nil {
+		m.loader.Close()
+	}
+	for _, b := range []*blob.Store{m.from, m.to} {
+		if b != nil {
+			b.Close()
+		}
+	}
+	if m.target != nil {
+		m.target.Close()
+	}
+	if m.source != nil {
+		m.source.Close()
+	}
+	m.loader, m.from, m.to, m.target, m.source = nil, nil, nil, nil, nil
+}
+
+// prepare looks at everything that can be wrong before anything is written.
+func (m *move) prepare(ctx context.Context) error {
+	if err := m.settings(); err != nil {
+		return err
+	}
+	if err := m.keys(); err != nil {
+		return err
+	}
+	if err := m.openTarget(ctx); err != nil {
+		return err
+	}
+	if err := m.openPlaces(ctx); err != nil {
+		return err
+	}
+	var err error
+	if m.source, err = openSource(m.From, m.Log); err != nil {
+		return err
+	}
+	m.loader, err = m.target.Load(ctx)
+	return err
+}
+
+func (m *move) settings() (err error) {
+	if m.Log == nil {
+		m.Log = slog.New(slog.DiscardHandler)
+	}
+	if m.Progress == nil {
+		m.Progress = func(MoveStep) {}
+	}
+	if m.written == nil {
+		m.written = func() error { return nil }
+	}
+	if m.pageRows == 0 {
+		m.pageRows = movePageRows
+	}
+	if m.From == "" {
+		return badSetting("--from is missing: the data directory to move")
+	}
+	if m.From, err = filepath.Abs(m.From); err != nil {
+		return err
+	}
+	if m.To == "" {
+		return badSetting("--to is missing: postgres://user@host/name")
+	}
+	if u, err := url.Parse(m.To); err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return badSetting("--to is not a postgres:// address: an installation is moved to PostgreSQL")
+	}
+	m.old = Config{DataDir: m.From, FilesURL: m.FromFilesURL, MasterKeyFile: m.FromMasterKeyFile, Log: m.Log}
+	if m.old, err = m.old.withDefaults(); err != nil {
+		return err
+	}
+	was, err := m.old.location()
+	if err != nil {
+		return badSetting("--from-files: %w", errors.Unwrap(err))
+	}
+	m.new = Config{DataDir: m.From, DatabaseURL: m.To, FilesURL: m.ToFilesURL, MasterKeyFile: m.MasterKeyFile, Log: m.Log}
+	if m.new.FilesURL == "" {
+		if m.new.FilesURL = m.FromFilesURL; was.Bucket == "" {
+			m.new.FilesURL = (&url.URL{Scheme: "file", Path: was.Folder}).String()
+		}
+	}
+	if m.new.MasterKeyFile == "" {
+		m.new.MasterKeyFile = m.old.MasterKeyFile
+	}
+	if m.new, err = m.new.withDefaults(); err != nil {
+		return err
+	}
+	is, err := m.new.location()
+	if err != nil {
+		return badSetting("--to-files: %w", errors.Unwrap(err))
+	}
+	m.left = is == was
+	m.report.FilesLeft = m.left
+	m.report.Serve = []string{"--database-url", withoutPassword(m.To), "--files-url", m.new.FilesURL, "--master-key-file", m.new.MasterKeyFile}
+	return nil
+}
+
+// keys reads the master key of the source, and compares that of the target, if it is there.
+func (m *move) keys() (err error) {
+	if _, err := os.Stat(filepath.Join(m.From, databaseName)); err != nil {
+		return fmt.Errorf("no installation in %s: %w", m.From, err)
+	}
+	if m.master, err = secret.Load(m.old.MasterKeyFile); err != nil {
+		if errors.Is(err, secret.ErrMissing) {
+			err = badSetting("%w: name it with --from-master-key-file", err)
+		}
+		return err
+	}
+	there, err := secret.Load(m.new.MasterKeyFile)
+	switch {
+	case errors.Is(err, secret.ErrMissing):
+		if _, err := os.Stat(filepath.Dir(m.new.MasterKeyFile)); err != nil {
+			return badSetting("--master-key-file: %w", err)
+		}
+	case err != nil:
+		return badSetting("--master-key-file: %w", err)
+	case *there != *m.master:
+		return badSetting("--master-key-file: %s holds another key than %s: keys and links are valid with the same one only", m.new.MasterKeyFile, m.old.MasterKeyFile)
+	}
+	return nil
+}
+
+// openTarget connects, without becoming an owner, and so without bringing the schema up to
+// date: a database with rows is left as it is.
+func (m *move) openTarget(ctx context.Context) (err error) {
+	m.target, err = postgres.Open(ctx, postgres.Options{URL: m.To, Mode: postgres.Owner, Readers: 1, Logger: m.Log})
+	if err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	return store.New(m.target).View(ctx, func(r *store.Reader) error {
+		tables, err := postgres.Tables(r.Conn())
+		if err != nil {
+			return err
+		}
+		for _, t := range tables {
+			if t.Name == "meta" {
+				begun, err := readMark(r, markBegun)
+				if err != nil || begun != nil {
+					return errors.Join(err, m.refuseOther(begun))
+				}
+			}
+		}
+		for _, t := range tables {
+			if n, err := t.Holds(r.Conn()); err != nil || n {
+				return errors.Join(err, m.filled(fmt.Errorf("%w: there are rows in %s", postgres.ErrFilled, t.Name)))
+			}
+		}
+		return nil
+	})
+}
+
+// sourceID says which installation a master key belongs to, and nothing about the key.
+func (m *move) sourceID() string { return hex.EncodeToString(m.master.Derive(secret.KeyCheck)) }
+
+func (m *move) refuseOther(begun *moveMark) error {
+	if begun == nil || begun.Source == m.sourceID() {
+		return nil
+	}
+	return fmt.Errorf("--to: another installation is being moved into this database, from %s, since %s: finish that move, or use an empty database",
+		begun.From, begun.At.Format(time.DateTime))
+}
+
+func (m *move) filled(err error) error {
+	return fmt.Errorf("--to: %w; create a database for this installation, or an empty schema and name it with ?search_path=", err)
+}
+
+// openPlaces opens the places of files.
+func (m *move) openPlaces(ctx context.Context) (err error) {
+	if m.from, err = m.old.openContents(ctx, nil); err != nil {
+		return err
+	}
+	if m.left {
+		return nil
+	}
+	if m.to, err = m.new.openContents(ctx, nil); err == nil {
+		err = m.new.filesError(m.to.Check(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("--to-files: %w", err)
+	}
+	return nil
+}
+
+// openSource takes the database of a data directory that no server works on. One that an older
+// version has written is brought up to date, after a copy of it was made, as `serve` does.
+func openSource(dir string, log *slog.Logger) (*sqlite.DB, error) {
+	path := filepath.Join(dir, databaseName)
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("no installation in %s: %w", dir, err)
+	}
+	db, err := sqlite.Open(sqlite.Options{Path: path, Owner: true, Readers: 1, Logger: log})
+	if err != nil {
+		return nil, fmt.Errorf("--from: %w", err)
+	}
+	return db, nil
+}
+
+// run copies, compares and marks, within the transaction that holds the source.
+func (m *move) run(ctx context.Context, c store.Conn) error {
+	tx := store.NewTx(c)
+	moved, err := readMark(&tx.Reader, markMoved)
+	if err != nil {
+		return err
+	}
+	if err := m.compareKey(tx); err != nil {
+		return err
+	}
+	if err := m.compareTables(ctx, c); err != nil {
+		return err
+	}
+	if err := m.begin(ctx, moved); err != nil {
+		return err
+	}
+	if err := m.placeKey(); err != nil {
+		return err
+	}
+	if err := m.copyRows(ctx, c); err != nil {
+		return err
+	}
+	if err := m.copyFiles(ctx, c); err != nil {
+		return err
+	}
+	if err := m.compareRows(ctx, c); err != nil {
+		return err
+	}
+	if err := m.compareFiles(ctx, c); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mark.At = time.Now().UTC()
+	return tx.SetMeta(markMoved, m.mark.encode())
+}
+
+// compareKey compares the master key with the one that the source knows.
+func (m *move) compareKey(tx *store.Tx) error {
+	proof, err := tx.Meta(metaMaster)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // it was never served by a version that writes one
+	}
+	if err == nil && hex.EncodeToString(proof) != m.sourceID() {
+		err = badSetting("--from-master-key-file: the master key is not the one of the database in %s", m.From)
+	}
+	return err
+}
+
+func (m *move) compareTables(ctx context.Context, c store.Conn) error {
+	has, err := sqlite.Tables(c)
+	if err != nil {
+		return err
+	}
+	err = store.New(m.target).View(ctx, func(r *store.Reader) error {
+		m.tables, err = postgres.Tables(r.Conn())
+		return err
+	})
+	if err == nil {
+		err = store.SameTables(has, m.tables)
+	}
+	m.report.Tables = len(m.tables)
+	return err
+}
+
+// begin marks the target, or finds the mark of the move that is to go on. A source that was
+// moved already may only finish the move that did it.
+func (m *move) begin(ctx context.Context, moved *moveMark) error {
+	var begun *moveMark
+	err := store.New(m.target).View(ctx, func(r *store.Reader) (err error) {
+		begun, err = readMark(r, markBegun)
+		return err
+	})
+	if err == nil {
+		err = m.refuseOther(begun)
+	}
+	switch {
+	case err != nil:
+		return err
+	case moved != nil && (begun == nil || begun.ID != moved.ID):
+		return fmt.Errorf("the installation in %s was moved to %s on %s already: `chargehand store move --from %s --undo` lets it be used again",
+			m.From, moved.To, moved.At.Format(time.DateTime), m.From)
+	case begun != nil:
+		m.Log.Info("going on with a move", "begun", begun.At)
+		m.mark = *begun
+		return nil
+	}
+	m.mark = moveMark{ID: rand.Text(), Source: m.sourceID(), From: m.From, To: withoutPassword(m.To), At: time.Now().UTC()}
+	err = m.loader.Begin(ctx, m.tables, markBegun, m.mark.encode())
+	if errors.Is(err, postgres.ErrFilled) {
+		return m.filled(err)
+	}
+	if err != nil {
+		return err
+	}
+	return m.written()
+}
+
+// placeKey copies the master key, in one step, so that no half of it is ever found.
+func (m *move) placeKey() error {
+	to := m.new.MasterKeyFile
+	if _, err := os.Stat(to); err == nil {
+		return nil // compared before
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(to), ".chargehand-key-*")
+	if err != nil {
+		return fmt.Errorf("copy the master key: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	unfinished := filepath.Join(folder, masterKeyName)
+	if err := copyFile(m.old.MasterKeyFile, unfinished); err != nil {
+		return fmt.Errorf("copy the master key: %w", err)
+	}
+	if err := os.Link(unfinished, to); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("copy the master key: %w", err)
+	}
+	return nil
+}
+
+// finish lets the target be served. The source is marked already: cut off here, neither can
+// be, until the same move is run again.
+func (m *move) finish(ctx context.Context) error {
+	if err := m.written(); err != nil {
+		return err
+	}
+	if err := m.loader.Finish(ctx); err != nil {
+		return fmt.Errorf("all is moved, but the target still says that it is not: run the same move again: %w", err)
+	}
+	return nil
+}
