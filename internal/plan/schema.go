@@ -48,6 +48,7 @@ type Schema struct {
 	mu       sync.Mutex // guards budget, which is the compiled schema's step counter
 	budget   *budget
 	compiled *jsonschema.Schema
+	cost     *jsonschema.Schema // decides what a check costs; nil: compiled does
 }
 
 // budget counts the subschemas that are evaluated. It is attached to each of them.
@@ -85,8 +86,15 @@ func (s *Schema) Check(v expr.Value) (problems []SchemaProblem, steps int) {
 			panic(cause)
 		}
 	}()
+	v = plainNumbers(v)
 	s.budget.steps = 0
-	err := s.compiled.Validate(plainNumbers(v))
+	if s.cost != nil {
+		_ = s.cost.Validate(v)
+		counted := s.budget.steps
+		s.budget.steps = 0
+		defer func() { s.budget.steps = counted }()
+	}
+	err := s.compiled.Validate(v)
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return nil, 0
@@ -286,27 +294,36 @@ func (c *compiler) schema(s *dsl.Schema, at place) *Schema {
 		return nil
 	}
 	compiled := &Schema{Path: at.path(s.Pointer), budget: &budget{limit: maxSchemaSteps}}
+	var err error
+	if compiled.compiled, err = compileSchema(s.Document.Value, compiled.budget); err != nil {
+		c.badSchema(s.Document.Pointer, err)
+		return compiled
+	}
+	if t, differs := twin(s.Document.Value); differs {
+		// A schema that refers into what its twin has replaced has none.
+		compiled.cost, _ = compileSchema(t, compiled.budget)
+	}
+	return compiled
+}
+
+// compileSchema makes budget a part of every subschema.
+func compileSchema(schema expr.Value, b *budget) (*jsonschema.Schema, error) {
 	const address = "urn:chargehand:schema"
-	const steps = "urn:chargehand:steps"
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.UseLoader(refuse{})
 	compiler.AssertFormat()
 	compiler.AssertVocabs()
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{
-		URL: steps,
+		URL: "urn:chargehand:steps",
 		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
-			return compiled.budget, nil
+			return b, nil
 		},
 	})
-	err := compiler.AddResource(address, plainNumbers(s.Document.Value))
-	if err == nil {
-		compiled.compiled, err = compiler.Compile(address)
+	if err := compiler.AddResource(address, plainNumbers(schema)); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		c.badSchema(s.Document.Pointer, err)
-	}
-	return compiled
+	return compiler.Compile(address)
 }
 
 // parts counts what may be a subschema.
