@@ -35,6 +35,16 @@ type Start struct {
 // error undoes the transaction and is returned as it is.
 type Also func(tx *store.Tx) error
 
+// DoAlso does what a caller of an engine wants done in the transaction.
+func DoAlso(tx *store.Tx, also []Also) error {
+	for _, do := range also {
+		if err := do(tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Engine drives executions. All methods are safe for concurrent use. Accepted means
 // durable: when Start returns nil, the execution survives a power cut and will end.
 type Engine interface {

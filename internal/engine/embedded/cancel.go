@@ -83,7 +83,7 @@ func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason 
 			return err
 		}
 		marked = true
-		return alsoDo(tx, also)
+		return engine.DoAlso(tx, also)
 	})
 	if err != nil {
 		if marked && errors.Is(err, store.ErrUnavailable) {
@@ -97,16 +97,6 @@ func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason 
 		// depend on who asked, who may be gone.
 		e.goWork(func() { e.finishCancel(b, reason) })
 		return err
-	}
-	return nil
-}
-
-// alsoDo does what a caller wants done in the transaction.
-func alsoDo(tx *store.Tx, also []engine.Also) error {
-	for _, do := range also {
-		if err := do(tx); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (r *refusedError) Unwrap() error { return r.cause }
 func (s *submission) alsoCancel(msg *message) {
 	also, reply := msg.also, msg.reply
 	s.also = func(tx *store.Tx, _ int64) error {
-		err := alsoDo(tx, also)
+		err := engine.DoAlso(tx, also)
 		if err == nil || errors.Is(err, store.ErrUnavailable) {
 			return err
 		}

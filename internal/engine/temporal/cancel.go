@@ -29,7 +29,7 @@ const (
 )
 
 // cancel is engine.Engine.Cancel.
-func (c *canceller) cancel(ctx context.Context, id chargehand.ExecutionID, reason string) error {
+func (c *canceller) cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.Also) error {
 	var row store.Execution
 	err := c.Store.View(ctx, func(r *store.Reader) (err error) {
 		row, err = r.FindExecution(id)
@@ -43,8 +43,10 @@ func (c *canceller) cancel(ctx context.Context, id chargehand.ExecutionID, reaso
 	}
 	var ended cancelled
 	err = c.Store.Update(ctx, func(tx *store.Tx) (err error) {
-		ended, err = c.cancelExecution(tx, row.No, reason)
-		return err
+		if ended, err = c.cancelExecution(tx, row.No, reason); err != nil {
+			return err
+		}
+		return engine.DoAlso(tx, also)
 	})
 	if err != nil {
 		return err
@@ -98,7 +100,7 @@ func (c *canceller) tell(done cancelled) {
 
 // cancelBatch is engine.Engine.CancelBatch. It marks the batch first; when the caller goes, or this node
 // dies, in the middle of the items, the reconciler of some node goes on.
-func (c *canceller) cancelBatch(ctx context.Context, id chargehand.BatchID, reason string) error {
+func (c *canceller) cancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.Also) error {
 	var b store.Batch
 	err := c.Store.View(ctx, func(r *store.Reader) (err error) {
 		b, err = r.FindBatch(id)
@@ -110,11 +112,16 @@ func (c *canceller) cancelBatch(ctx context.Context, id chargehand.BatchID, reas
 	case b.Status.Final():
 		return engine.ErrFinal
 	}
-	err = c.Store.Update(ctx, func(tx *store.Tx) error { return tx.SetBatchCancelled(b.No) })
-	switch {
-	case errors.Is(err, store.ErrConflict):
-		return engine.ErrFinal
-	case err != nil:
+	err = c.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.SetBatchCancelled(b.No); err != nil {
+			if errors.Is(err, store.ErrConflict) {
+				err = engine.ErrFinal
+			}
+			return err
+		}
+		return engine.DoAlso(tx, also)
+	})
+	if err != nil {
 		return err
 	}
 	return c.cancelBatchItems(ctx, b, reason)

@@ -1,0 +1,184 @@
+package temporal
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/client"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// Config is what an engine is made of. Store, Plans, Blobs, Client, Namespace and Queue are
+// required.
+type Config struct {
+	Store     *store.Store
+	Plans     engine.Plans
+	Blobs     engine.Blobs
+	Client    client.Client
+	Namespace string
+	Queue     string // prefix of the task queues; one installation, one name
+
+	// RuntimeVersion is $runtime.version.
+	RuntimeVersion string
+
+	AccountSlots      int              // executions of an account that run at once; default 1,000
+	QueuedPerWorkflow int              // queued singles of a workflow; default 10,000
+	Log               *slog.Logger     // default: slog.Default()
+	Now               func() time.Time // wall clock; default: time.Now
+}
+
+func (c Config) withDefaults() Config {
+	fill(&c.AccountSlots, 1000)
+	fill(&c.QueuedPerWorkflow, 10_000)
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+// Engine implements engine.Engine with rows and Temporal. Any number of them work on the same
+// database; each holds nothing that another needs. Make it with New, end it with Stop.
+type Engine struct {
+	config     Config
+	log        *slog.Logger
+	relay      *relay
+	dispatcher *dispatcher
+	reconciler *reconciler
+	canceller  *canceller
+	hub        *hub
+	stats      counters
+	stopping   atomic.Bool
+}
+
+var _ engine.Engine = (*Engine)(nil)
+
+// New starts the work of this node: it hands out slots, delivers messages and looks after
+// what others left. It does not need Temporal to be reachable.
+func New(c Config) *Engine {
+	c = c.withDefaults()
+	e := &Engine{config: c, log: c.Log, hub: newHub(c.Store)}
+	reached := &cluster{client: c.Client, namespace: c.Namespace, queue: c.Queue}
+	e.relay = newRelay(relayConfig{
+		Store: c.Store, Remote: reached, Blobs: c.Blobs, Queue: c.Queue, Runtime: c.RuntimeVersion,
+		Freed: e.Freed, Changed: func(id chargehand.ExecutionID) { e.hub.notify(id) }, Log: c.Log, Now: c.Now,
+	})
+	e.dispatcher = newDispatcher(dispatcherConfig{
+		Store: c.Store, Relay: e.relay, AccountSlots: c.AccountSlots, Log: c.Log, Now: c.Now,
+	})
+	e.canceller = &canceller{Store: c.Store, Relay: e.relay, Freed: e.Freed, Changed: e.hub.notify, Now: c.Now}
+	e.reconciler = newReconciler(reconcilerConfig{
+		Store: c.Store, Remote: reached, Canceller: e.canceller, Node: uuid.New(), Log: c.Log, Now: c.Now,
+	})
+	return e
+}
+
+// Stop hands out nothing more, lets messages that are being delivered arrive until ctx ends,
+// and leaves the rest to other nodes. Call it once nobody calls the other methods any more.
+func (e *Engine) Stop(ctx context.Context) error {
+	e.stopping.Store(true)
+	e.reconciler.stop()
+	e.dispatcher.stop()
+	e.relay.stop(ctx)
+	e.hub.stop()
+	return nil
+}
+
+// Freed says that a slot of an account may be free: a worker of this process has seen an
+// execution end or wait. It does not block.
+func (e *Engine) Freed(account int64) { e.dispatcher.poke(account) }
+
+// Ready implements engine.Engine. Executions are accepted also while Temporal is away.
+func (e *Engine) Ready() bool { return !e.stopping.Load() }
+
+// Watch implements engine.Engine.
+func (e *Engine) Watch(id [16]byte) (<-chan struct{}, func()) { return e.hub.watch(id) }
+
+// Start implements engine.Engine: it writes the row. The dispatcher does the rest.
+func (e *Engine) Start(ctx context.Context, s engine.Start) (store.Execution, error) {
+	var row store.Execution
+	err := e.config.Store.Update(ctx, func(tx *store.Tx) error {
+		row = s.Row
+		row.Machine = machine.Revision
+		row.Status, row.Phase, row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
+		row.StartedMs, row.FinishedMs = 0, 0
+		if row.Batch == 0 {
+			full, err := tx.QueuedAtLeast(row.Workflow, e.config.QueuedPerWorkflow)
+			if err != nil {
+				return err
+			}
+			if full {
+				return engine.ErrQueueFull
+			}
+		}
+		if err := tx.InsertExecution(&row); err != nil {
+			return err
+		}
+		if s.Also != nil {
+			return s.Also(tx, row.No)
+		}
+		return nil
+	})
+	if err != nil {
+		e.stats.refused.Add(1)
+		return store.Execution{}, err
+	}
+	e.stats.accepted.Add(1)
+	e.dispatcher.poke(row.Account)
+	return row, nil
+}
+
+// BatchReady implements engine.Engine.
+func (e *Engine) BatchReady(batch int64) {
+	err := e.config.Store.View(context.Background(), func(r *store.Reader) error {
+		b, err := r.BatchByNo(batch)
+		if err == nil {
+			e.dispatcher.poke(b.Account)
+		}
+		return err
+	})
+	if err != nil { // the dispatcher finds it by itself
+		e.log.Debug("look up a batch that is ready", "batch", batch, "error", err)
+	}
+}
+
+// Cancel implements engine.Engine.
+func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.Also) error {
+	return e.canceller.cancel(ctx, id, reason, also...)
+}
+
+// CancelBatch implements engine.Engine.
+func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.Also) error {
+	return e.canceller.cancelBatch(ctx, id, reason, also...)
+}
+
+// counters only ever grow.
+type counters struct {
+	accepted atomic.Int64
+	refused  atomic.Int64
+}
+
+// Stats tells what this node has done since it started.
+type Stats struct {
+	Accepted  int64 // executions whose rows were written here
+	Refused   int64 // executions that could not be accepted
+	Marked    int64 // executions that were given a slot here
+	Delivered int64 // messages that were delivered to Temporal
+}
+
+// Stats returns a snapshot; its numbers are not from one moment.
+func (e *Engine) Stats() Stats {
+	return Stats{
+		Accepted: e.stats.accepted.Load(), Refused: e.stats.refused.Load(),
+		Marked: e.dispatcher.marked.Load(), Delivered: e.relay.delivered.Load(),
+	}
+}

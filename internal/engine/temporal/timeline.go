@@ -1,0 +1,139 @@
+package temporal
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// queryTime bounds the question to a running workflow. Without a worker nobody answers it:
+// then the timeline is what the database holds.
+const queryTime = 3 * time.Second
+
+// maxAsked bounds the questions of one call, while entries are moved.
+const maxAsked = 3
+
+// maxStoredBytes bounds an output that is read back.
+const maxStoredBytes = 64 << 20
+
+// Timeline implements engine.Engine. The entries of an execution that goes on come from its
+// workflow, as far as one answers; the others are stored.
+func (e *Engine) Timeline(ctx context.Context, executionNo int64) ([]machine.Entry, bool, error) {
+	var before, now recorded
+	var live []byte
+	err := e.record(ctx, executionNo, &before)
+	for tries := 0; err == nil && tries < maxAsked; tries++ {
+		live = e.liveTimeline(ctx, &before.row)
+		// Entries move from the workflow to the database: both must be of one time.
+		if err = e.record(ctx, executionNo, &now); err != nil || len(now.chunks) == len(before.chunks) {
+			break
+		}
+		before = now
+	}
+	if err != nil || now.row.Run == store.RunQueued {
+		return nil, false, err
+	}
+	if now.row.Run != store.RunEnded {
+		now.last = live
+	}
+	p, err := e.config.Plans.Plan(ctx, now.row.Revision)
+	if err != nil {
+		return nil, false, fmt.Errorf("find plan: %w", err)
+	}
+	input, err := engine.ReadInput(ctx, e.config.Blobs, &now.row)
+	if err != nil {
+		return nil, false, err
+	}
+	known, err := e.output(ctx, &now, input)
+	if err != nil {
+		return nil, false, err
+	}
+	return now.entries(p, known)
+}
+
+// recorded is what the database holds of a timeline.
+type recorded struct {
+	row    store.Execution
+	chunks [][]byte
+	last   []byte        // the chunk behind the others
+	output store.Payload // that the last chunk may refer to
+}
+
+func (e *Engine) record(ctx context.Context, no int64, to *recorded) error {
+	return e.config.Store.View(ctx, func(r *store.Reader) (err error) {
+		*to = recorded{}
+		if to.row, err = r.ExecutionByNo(no); err != nil {
+			return err
+		}
+		if to.chunks, err = r.TimelineChunks(no); err != nil || to.row.Run != store.RunEnded {
+			return err
+		}
+		outcome, err := r.Outcome(no)
+		to.last, to.output = outcome.Timeline, outcome.Output
+		return err
+	})
+}
+
+// output is what the last chunk refers to: input, and output if the execution completed.
+func (e *Engine) output(ctx context.Context, of *recorded, input expr.Value) ([]expr.Value, error) {
+	known := []expr.Value{input}
+	if of.last == nil || of.row.Status != chargehand.Finished {
+		return known, nil
+	}
+	data, err := engine.ReadPayload(ctx, e.config.Blobs, of.output)
+	if err != nil {
+		return nil, fmt.Errorf("read output: %w", err)
+	}
+	output, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth, Bytes: maxStoredBytes})
+	if err != nil {
+		return nil, fmt.Errorf("read output: %w: %w", engine.ErrCorrupt, err)
+	}
+	return append(known, output), nil
+}
+
+// liveTimeline asks the workflow of an execution that goes on. Nil: nobody answers.
+func (e *Engine) liveTimeline(ctx context.Context, row *store.Execution) []byte {
+	if row.Run == store.RunEnded || row.Run == store.RunQueued {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	answer, err := e.config.Client.QueryWorkflow(ctx, row.ID.String(), "", timelineQuery)
+	var entries []byte
+	if err == nil {
+		err = answer.Get(&entries)
+	}
+	if err != nil {
+		e.log.Debug("a workflow does not tell its timeline", "execution", row.ID, "error", err)
+		return nil
+	}
+	return entries
+}
+
+// entries joins the chunks in the order in which their entries were taken. known[0] is the input.
+func (t *recorded) entries(p *plan.Plan, known []expr.Value) ([]machine.Entry, bool, error) {
+	parts := make([][]machine.Entry, 0, len(t.chunks)+1)
+	for _, chunk := range t.chunks {
+		entries, err := machine.DecodeTimeline(p, chunk, known[:1]...)
+		if err != nil {
+			return nil, false, err
+		}
+		parts = append(parts, entries)
+	}
+	if t.last != nil {
+		last, err := machine.DecodeTimeline(p, t.last, known...)
+		if err != nil {
+			return nil, false, err
+		}
+		parts = append(parts, last)
+	}
+	entries, truncated := machine.MergeTimeline(parts...)
+	return entries, truncated, nil
+}
