@@ -1,6 +1,6 @@
 // Package store is the contract of storage: rows, queries and sentinel errors. It holds no
 // business rules. The SQL text stands here once, one file per resource; a dialect package
-// (sqlite, later postgres) supplies connections, migrations and error mapping through DB
+// (sqlite, postgres) supplies connections, migrations and error mapping through DB
 // and Conn. Package storetest holds every dialect to this page.
 //
 // Invariants:
@@ -8,7 +8,8 @@
 //   - Concurrent Updates are committed together (group commit); each runs in a savepoint
 //     of its own, so that one that fails, or panics, is undone alone.
 //   - If the commit itself fails, every Update in it returns ErrUnavailable and nothing
-//     of any of them was written.
+//     of any of them was written. (Package postgres says when that cannot be known.)
+//   - The fn of an Update may run more than once; only its last run counts.
 //   - A View that starts after an Update returned sees it. Views should be short: read long
 //     lists in pages, each in a View of its own.
 //   - An execution has the run state RunEnded exactly when its status is final, and an
