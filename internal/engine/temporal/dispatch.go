@@ -50,8 +50,8 @@ type dispatcher struct {
 
 	mu      sync.Mutex
 	closed  bool
-	running map[int64]*turn // accounts that are looked after, or wait for it
-	turns   map[int64]turn  // where the others left off
+	running map[int64]*looked // accounts that are looked after, or wait for it
+	turns   map[int64]turn    // where the others left off
 
 	marked atomic.Int64 // executions that got a slot here
 }
@@ -61,14 +61,18 @@ type dispatcher struct {
 type turn struct {
 	ready  int64
 	queued int64
-	again  bool // poked in the meantime; guarded by dispatcher.mu
+}
+
+// looked is an account that is looked after. It is guarded by dispatcher.mu.
+type looked struct {
+	again bool // poked in the meantime
 }
 
 // maxTurns bounds the accounts whose turns are remembered.
 const maxTurns = 10_000
 
 func newDispatcher(c dispatcherConfig) *dispatcher {
-	d := &dispatcher{dispatcherConfig: c.withDefaults(), running: make(map[int64]*turn), turns: make(map[int64]turn)}
+	d := &dispatcher{dispatcherConfig: c.withDefaults(), running: make(map[int64]*looked), turns: make(map[int64]turn)}
 	d.passes = make(chan struct{}, d.AtOnce)
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	d.work.Go(d.sweepLoop)
@@ -92,20 +96,21 @@ func (d *dispatcher) poke(account int64) {
 	if d.closed {
 		return
 	}
-	if t := d.running[account]; t != nil {
-		t.again = true
+	if l := d.running[account]; l != nil {
+		l.again = true
 		return
 	}
 	t, ok := d.turns[account]
 	if !ok {
 		t = turn{ready: -1, queued: -1}
 	}
-	d.running[account] = &t
-	d.work.Go(func() { d.look(account, &t) })
+	l := &looked{}
+	d.running[account] = l
+	d.work.Go(func() { d.look(account, l, t) })
 }
 
 // look looks after an account until nothing is left to do.
-func (d *dispatcher) look(account int64, t *turn) {
+func (d *dispatcher) look(account int64, l *looked, t turn) {
 	select {
 	case d.passes <- struct{}{}:
 		defer func() { <-d.passes }()
@@ -113,19 +118,19 @@ func (d *dispatcher) look(account int64, t *turn) {
 	}
 	for {
 		d.mu.Lock()
-		t.again = false
+		l.again = false
 		d.mu.Unlock()
-		marked, err := d.pass(account, t)
+		marked, err := d.pass(account, &t)
 		if err != nil && !errors.Is(err, store.ErrUnavailable) && d.ctx.Err() == nil {
 			d.Log.Error("hand out slots", "account", account, "error", err)
 		}
 		d.mu.Lock()
-		if d.closed || err != nil || !t.again && marked < markPage {
+		if d.closed || err != nil || !l.again && marked < markPage {
 			delete(d.running, account)
 			if len(d.turns) >= maxTurns {
 				clear(d.turns)
 			}
-			d.turns[account] = *t
+			d.turns[account] = t
 			d.mu.Unlock()
 			return // after a failure the sweep comes back to it
 		}

@@ -136,7 +136,7 @@ func TestDeliveredTwice(t *testing.T) {
 func (w *town) marks(turns *turn) (batches []int64, list []delivery) {
 	w.t.Helper()
 	w.update(func(tx *store.Tx) error {
-		p := &page{tx: tx, account: w.account.No, turn: *turns, now: time.Now(), dueMs: 1}
+		p := &page{tx: tx, account: w.account.No, turn: *turns, now: time.Now(), dueMs: time.Now().Add(w.lease).UnixMilli()}
 		if err := p.fill(w.slots); err != nil {
 			return err
 		}

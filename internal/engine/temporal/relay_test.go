@@ -60,9 +60,6 @@ func TestStartTellsEverything(t *testing.T) {
 	r := w.relayTo(remoteFuncs{onStart: func(s started) error { got <- s; return nil }})
 	turns := turn{ready: -1, queued: -1}
 	_, list := w.marks(&turns)
-	for i := range list {
-		list[i].DueMs = time.Now().Add(w.lease).UnixMilli()
-	}
 	r.hand(t.Context(), list...)
 	w.inboxEmpty()
 	byID := map[chargehand.ExecutionID]started{}
