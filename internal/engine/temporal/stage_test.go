@@ -19,7 +19,9 @@ type stage struct {
 	town *town
 	act  func(p *play) // default: finish at once, or, every third, after a wait
 	down atomic.Bool
-	slow chan struct{} // when set, each start waits for it
+	slow chan struct{} // when set, each start waits until it is closed
+
+	arrived chan chargehand.ExecutionID // when set, is told of each start before that
 
 	mu    sync.Mutex
 	plays map[chargehand.ExecutionID]*play
@@ -55,6 +57,9 @@ func (r *nodeRemote) reach() error {
 func (r *nodeRemote) start(ctx context.Context, s started) error {
 	if err := r.reach(); err != nil {
 		return err
+	}
+	if r.arrived != nil {
+		r.arrived <- s.argument.Execution
 	}
 	if r.slow != nil {
 		select {
