@@ -5,6 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/chargehand/chargehand/internal/engine/embedded"
+	"github.com/chargehand/chargehand/internal/engine/temporal"
 )
 
 // registerProcess shows the Go runtime and the process.
@@ -33,4 +34,17 @@ func registerEmbedded(registry *prometheus.Registry, e *embedded.Engine) {
 	gauge("executions_in_memory", "Executions that are held in memory now.", func(s embedded.Stats) int64 { return int64(s.InMemory) })
 	gauge("calls_running", "Outgoing calls under way.", func(s embedded.Stats) int64 { return int64(s.CallsRunning) })
 	gauge("processes_running", "Processes of steps under way.", func(s embedded.Stats) int64 { return int64(s.ProcessesRunning) })
+}
+
+// registerTemporal shows the counters of this node's part of the Temporal engine.
+func registerTemporal(registry *prometheus.Registry, e *temporal.Engine) {
+	counter := func(name, help string, value func(temporal.Stats) int64) {
+		registry.MustRegister(prometheus.NewCounterFunc(
+			prometheus.CounterOpts{Namespace: "chargehand", Name: name, Help: help},
+			func() float64 { return float64(value(e.Stats())) }))
+	}
+	counter("executions_accepted_total", "Executions that were accepted by this process.", func(s temporal.Stats) int64 { return s.Accepted })
+	counter("executions_refused_total", "Executions that could not be accepted by this process.", func(s temporal.Stats) int64 { return s.Refused })
+	counter("executions_dispatched_total", "Executions that this process gave a slot.", func(s temporal.Stats) int64 { return s.Marked })
+	counter("messages_delivered_total", "Messages that this process delivered to Temporal.", func(s temporal.Stats) int64 { return s.Delivered })
 }

@@ -92,12 +92,21 @@ func (t *tenure) open(ctx context.Context) error {
 		Pepper: cfg.master.Derive(secret.APIKeyPepper), LinkKey: cfg.master.Derive(secret.LinkSignature),
 		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, Rooms: cfg.limits()},
 		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest}, RedirectLinks: cfg.FilesRedirect,
+		Shared: cfg.Engine == EngineTemporal,
 	})
 	t.api = api.New(api.Config{
 		Service: t.service, Log: cfg.Log, PublicURL: cfg.PublicURL, Version: Version, Metrics: registry,
-		Ready: func() bool { return t.service.Ready(t.background) },
+		Ready: t.ready, Bare: cfg.WorkerOnly,
 	})
 	return nil
+}
+
+// ready reports whether this process does what it is there for.
+func (t *tenure) ready() bool {
+	if d, ok := t.engine.(*distributed); ok && t.cfg.WorkerOnly && !d.Working() {
+		return false
+	}
+	return t.service.Ready(t.background)
 }
 
 // openEngine starts the engine that drives the executions.
@@ -107,6 +116,9 @@ func (t *tenure) openEngine(ctx context.Context, plans *service.Plans, registry 
 		return err
 	}
 	cfg := t.cfg
+	if cfg.Engine == EngineTemporal {
+		return t.openDistributed(ctx, plans, runners, registry)
+	}
 	e, err := embedded.New(ctx, embedded.Config{
 		Store: t.store, Plans: plans, Blobs: payloads{t.blobs}, Activities: runners, Log: cfg.Log,
 		RuntimeVersion: Version, Processes: processKinds(),
@@ -132,6 +144,9 @@ func (t *tenure) start(l net.Listener) <-chan error {
 			failed <- fmt.Errorf("serve: %w", err)
 		}
 	})
+	if t.cfg.WorkerOnly {
+		return failed
+	}
 	t.running.Go(func() { t.service.Run(t.background) })
 	if t.cfg.Workflows != "" {
 		t.running.Go(func() { t.watchWorkflows(t.background) })

@@ -123,7 +123,9 @@ func Launch(t testing.TB, o Options) *Server {
 		o.Listen = "127.0.0.1:0"
 	}
 	s := &Server{DataDir: o.DataDir, exited: make(chan struct{})}
-	s.cmd = exec.Command(Binary(t), append([]string{"serve", "--data-dir", o.DataDir, "--listen", o.Listen}, o.Args...)...)
+	args := append([]string{"serve", "--data-dir", o.DataDir, "--listen", o.Listen}, Place(t, o.DataDir)...)
+	args = append(append(args, Engine(t, o.DataDir)...), o.Args...)
+	s.cmd = exec.Command(Binary(t), args...)
 	s.cmd.Env = append(os.Environ(), o.Env...)
 	stderr, err := s.cmd.StderrPipe()
 	if err != nil {
@@ -222,7 +224,8 @@ func (s *Server) Stop() int {
 // CreateKey makes a key with `chargehand keys create`, beside the running server.
 func CreateKey(t testing.TB, dataDir string, args ...string) string {
 	t.Helper()
-	out, err := exec.Command(Binary(t), append([]string{"keys", "create", "--data-dir", dataDir}, args...)...).Output()
+	all := append([]string{"keys", "create", "--data-dir", dataDir}, Place(t, dataDir)...)
+	out, err := exec.Command(Binary(t), append(all, args...)...).Output()
 	if err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {

@@ -54,7 +54,7 @@ func (e *Engine) backOff(what string, err error, wait time.Duration) {
 // queueReader reads the queued rows of a source in order.
 type queueReader struct {
 	source *source
-	ahead  int   // rows to read beyond the slots, because they did not need one so far
+	ahead  int // rows to read beyond the slots, because they did not need one so far
 }
 
 // read returns the next rows, at most limit. Fewer than limit: there are no more.

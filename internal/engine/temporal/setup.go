@@ -82,18 +82,22 @@ func awaitMissing(ctx context.Context, c client.Client, namespace string) ([]str
 	}
 }
 
-// Check reports what of Setup is missing, as an error that says what to do.
+// ErrSetup says that Setup has not been run on the namespace.
+var ErrSetup = errors.New("run `chargehand temporal setup`")
+
+// Check reports what of Setup is missing. Errors: ErrSetup, with what is missing; those of
+// Temporal.
 func Check(ctx context.Context, c client.Client, namespace string) error {
 	lacking, err := missingAttributes(ctx, c, namespace)
 	var unknown *serviceerror.NamespaceNotFound
 	switch {
 	case errors.As(err, &unknown):
-		return fmt.Errorf("Temporal has no namespace %q: run `chargehand temporal setup`", namespace)
+		return fmt.Errorf("there is no namespace %q: %w", namespace, ErrSetup)
 	case err != nil:
 		return err
 	case len(lacking) > 0:
-		return fmt.Errorf("the namespace %q lacks the search attributes %s (type Keyword): run `chargehand temporal setup`",
-			namespace, strings.Join(lacking, ", "))
+		return fmt.Errorf("the namespace %q lacks the search attributes %s (type Keyword): %w",
+			namespace, strings.Join(lacking, ", "), ErrSetup)
 	}
 	return nil
 }

@@ -1,0 +1,161 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.temporal.io/sdk/client"
+
+	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/engine/temporal"
+	"github.com/chargehand/chargehand/internal/service"
+)
+
+const (
+	// setupTime bounds the look at Temporal's set-up when a process starts.
+	setupTime = 5 * time.Second
+	// workPause lies between two attempts to begin working, while Temporal cannot be reached.
+	workPause = time.Second
+	// workerStopTime is what a worker leaves of the stop to the others.
+	workerStopTime = 8 * time.Second
+)
+
+// distributed is the Temporal engine of this process and, unless that is left to others, its
+// worker.
+type distributed struct {
+	*temporal.Engine
+	client  client.Client
+	worker  *temporal.Worker // nil: only the API
+	working atomic.Bool
+	log     *slog.Logger
+
+	trying sync.WaitGroup
+	ctx    context.Context // of the attempts to begin working
+	cancel context.CancelFunc
+}
+
+// openDistributed connects to Temporal and begins to work. Temporal may be away: executions
+// are accepted, and go on when it is there. A set-up that is missing is an error.
+func (t *tenure) openDistributed(ctx context.Context, plans *service.Plans, runners map[string]activity.Runner, registry *prometheus.Registry) error {
+	cfg := t.cfg
+	kept := payloads{t.blobs}
+	dial := cfg.Temporal.Dial
+	dial.Storage = temporal.NewPayloads(t.store, kept)
+	dial.Log = slog.New(quiet{cfg.Log.Handler()})
+	c, err := temporal.Connect(dial)
+	if err != nil {
+		return badSetting("%w", err)
+	}
+	d := &distributed{client: c, log: cfg.Log}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	if err := d.checkSetup(ctx, cfg); err != nil {
+		c.Close()
+		return err
+	}
+	d.Engine = temporal.New(temporal.Config{
+		Store: t.store, Plans: plans, Blobs: kept, Client: c, Namespace: cfg.Temporal.Namespace, Queue: cfg.Temporal.Queue,
+		RuntimeVersion: Version, AccountSlots: cfg.RunningExecutions, Log: cfg.Log,
+	})
+	t.engine = d
+	registerTemporal(registry, d.Engine)
+	if cfg.APIOnly {
+		return nil
+	}
+	d.worker = temporal.NewWorker(temporal.WorkerConfig{
+		Client: c, Store: t.store, Blobs: kept, Queue: cfg.Temporal.Queue, Activities: runners, Freed: d.Freed, Log: cfg.Log,
+		Limits: temporal.WorkerLimits{
+			AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Processes: cfg.Processes, Stop: workerStopTime - time.Second,
+		},
+	})
+	d.trying.Go(d.begin)
+	return nil
+}
+
+// checkSetup refuses to start on a cluster without our namespace or search attributes, where
+// no execution could begin.
+func (d *distributed) checkSetup(ctx context.Context, cfg Config) error {
+	ctx, cancel := context.WithTimeout(ctx, setupTime)
+	defer cancel()
+	err := temporal.Check(ctx, d.client, cfg.Temporal.Namespace)
+	switch {
+	case errors.Is(err, temporal.ErrSetup):
+		return badSetting("--temporal-address %s: %w", cfg.Temporal.Address, err)
+	case err != nil:
+		d.log.Warn("Temporal cannot be reached; executions are accepted and go on when it can", "address", cfg.Temporal.Address, "error", err)
+	}
+	return nil
+}
+
+// begin starts the worker, however long Temporal is away.
+func (d *distributed) begin() {
+	for told := false; d.ctx.Err() == nil; {
+		err := d.worker.Start()
+		if err == nil {
+			d.working.Store(true)
+			return
+		}
+		if !told {
+			told = true
+			d.log.Warn("the worker waits for Temporal", "error", err)
+		}
+		timer := time.NewTimer(workPause)
+		select {
+		case <-d.ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// Working reports whether this process takes work from Temporal.
+func (d *distributed) Working() bool { return d.working.Load() }
+
+// Stop lets what runs end, as long as ctx lives, and leaves the rest to other processes.
+func (d *distributed) Stop(ctx context.Context) error {
+	d.cancel()
+	d.trying.Wait()
+	if d.worker != nil && d.working.Swap(false) {
+		d.worker.Stop(ctx)
+	}
+	err := d.Engine.Stop(ctx)
+	d.client.Close()
+	return err
+}
+
+// quiet lets only what an operator must know of what Temporal's SDK says.
+type quiet struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && q.Handler.Enabled(ctx, level)
+}
+
+// WithAttrs implements slog.Handler.
+func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
+
+// WithGroup implements slog.Handler.
+func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }
+
+// SetUpTemporal makes the namespace and the search attributes that executions need, and says
+// what it did.
+func SetUpTemporal(ctx context.Context, cfg Config, retention time.Duration) ([]string, error) {
+	if retention < 24*time.Hour {
+		return nil, badSetting("--retention: %s is less than a day, the least that Temporal keeps", retention)
+	}
+	c, err := temporal.Connect(cfg.Temporal.Dial)
+	if err != nil {
+		return nil, badSetting("%w", err)
+	}
+	defer c.Close()
+	did, err := temporal.Setup(ctx, c, cfg.Temporal.Namespace, retention)
+	if err != nil {
+		return did, fmt.Errorf("set up Temporal at %s: %w", cfg.Temporal.Address, err)
+	}
+	return did, nil
+}
