@@ -90,13 +90,14 @@ func (r *run) outcomeOf(f *flight) machine.Event {
 	ev := machine.Event{Kind: machine.ActivityEnded, Command: f.id}
 	var o outcome
 	err := f.future.Get(r.ctx, &o)
+	var failed *sdk.ActivityError
 	switch {
 	case err == nil:
 		ev.Fault, ev.Files = o.Fault, o.Files
 		if len(o.Output) > 0 {
 			ev.Output, err = expr.Parse(o.Output, expr.Limits{Depth: expr.MaxDepth})
 		}
-	case isInterruption(err):
+	case errors.As(err, &failed) && isInterruption(err):
 		return machine.Event{Kind: machine.Interrupted, Command: f.id}
 	}
 	if err != nil {
@@ -106,18 +107,12 @@ func (r *run) outcomeOf(f *flight) machine.Event {
 	return ev
 }
 
-// isInterruption reports whether an attempt was lost with its worker, or cut off.
+// isInterruption reports whether an attempt was lost: with its worker, cut off when that
+// stopped, or because the store of large payloads gave its arguments or took its outcome too
+// late. Only a panic of ours is none, because it would come again.
 func isInterruption(err error) bool {
-	var timeout *sdk.TimeoutError
-	var canceled *sdk.CanceledError
-	var application *sdk.ApplicationError
-	switch {
-	case errors.As(err, &timeout), errors.As(err, &canceled):
-		return true
-	case errors.As(err, &application):
-		return application.Type() == codeInterrupted
-	}
-	return false
+	var panicked *sdk.PanicError
+	return !errors.As(err, &panicked)
 }
 
 func (r *run) receiveTimers() {

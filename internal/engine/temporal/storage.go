@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
@@ -52,30 +53,50 @@ func (p *Payloads) Store(ctx converter.StorageDriverStoreContext, payloads []*co
 			return nil, fmt.Errorf("encode payload: %w", err)
 		}
 		err = ctx.GetLimiter().Permit(ctx.Context, payload, func() (err error) {
-			digests[i], err = p.blobs.Put(ctx.Context, data)
-			return err
+			return patiently(ctx.Context, func() (err error) {
+				digests[i], err = p.blobs.Put(ctx.Context, data)
+				return err
+			})
 		})
 		if err != nil {
 			return nil, fmt.Errorf("store payload: %w", err)
 		}
 		claims[i] = converter.StorageDriverClaim{ClaimData: map[string]string{claimDigest: hex.EncodeToString(digests[i])}}
 	}
-	err = p.store.Update(ctx.Context, func(tx *store.Tx) error {
-		row, err := tx.FindExecution(execution)
-		if err != nil {
-			return err
-		}
-		for _, digest := range digests {
-			if err := tx.KeepPayload(row.No, digest); err != nil {
+	err = patiently(ctx.Context, func() error {
+		return p.store.Update(ctx.Context, func(tx *store.Tx) error {
+			row, err := tx.FindExecution(execution)
+			if err != nil {
 				return err
 			}
-		}
-		return nil
+			for _, digest := range digests {
+				if err := tx.KeepPayload(row.No, digest); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("keep payload: %w", err)
 	}
 	return claims, nil
+}
+
+// storagePatience is how long an outage of the stores may last before an attempt of an
+// activity counts as lost: well below heartbeatTimeout, because nothing tells of it meanwhile.
+const storagePatience = 10 * time.Second
+
+// patiently repeats what fails for want of a store.
+func patiently(ctx context.Context, try func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, storagePatience)
+	defer cancel()
+	for wait := minBackoff; ; wait = min(2*wait, time.Second) {
+		err := try()
+		if err == nil || !errors.Is(err, store.ErrUnavailable) || sleep(ctx, wait) != nil {
+			return err
+		}
+	}
 }
 
 // target is the execution whose workflow a payload belongs to.
@@ -108,7 +129,11 @@ func (p *Payloads) Retrieve(ctx converter.StorageDriverRetrieveContext, claims [
 }
 
 func (p *Payloads) read(ctx context.Context, digest []byte) (*commonpb.Payload, error) {
-	data, err := p.blobs.Get(ctx, digest)
+	var data []byte
+	err := patiently(ctx, func() (err error) {
+		data, err = p.blobs.Get(ctx, digest)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read payload %x: %w", digest, err)
 	}

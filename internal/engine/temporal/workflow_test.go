@@ -237,6 +237,9 @@ func (l *loser) perform(a *activities) func(context.Context, call) (outcome, err
 		l.runs[c.Key]++
 		lost := l.runs[c.Key] <= l.lost
 		l.mu.Unlock()
+		if lost && l.err == nil {
+			panic("boom")
+		}
 		if lost {
 			return outcome{}, l.err
 		}
@@ -262,6 +265,7 @@ func TestLostAttempts(t *testing.T) {
 		"heartbeat": sdk.NewHeartbeatTimeoutError(),
 		"cut off":   sdk.NewNonRetryableApplicationError("stop", codeInterrupted, nil),
 		"cancelled": sdk.NewCanceledError(),
+		"payload":   errors.New("Activity task postprocess error: store payload: storage unavailable"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, a, l := loseAttempts(t, get, 3, err)
@@ -282,9 +286,14 @@ func TestLostAttempts(t *testing.T) {
 			}
 		}
 	})
-	t.Run("broken", func(t *testing.T) {
-		o, a, _ := loseAttempts(t, get, 1, errors.New("boom"))
+	t.Run("panic", func(t *testing.T) {
+		o, a, l := loseAttempts(t, get, 1, nil)
 		wantFault(t, o, a, engine.CodeInternal)
+		for key, runs := range l.runs {
+			if runs != 1 {
+				t.Errorf("%s ran %d times", key, runs)
+			}
+		}
 	})
 }
 
