@@ -1,8 +1,8 @@
 // Package postgres implements store.DB over PostgreSQL 14 or newer.
 //
 //   - In Owner mode one session writes. It holds an advisory lock, which makes its process
-//     the only one that drives executions; Updates are committed together, each in a
-//     savepoint. Who loses the session cannot write: the lock and the right go with it.
+//     the only one that drives executions; Updates are committed together. One that fails is
+//     undone alone, which may let the others of its group run again. Who loses the session cannot write: the lock and the right go with it.
 //     The same process takes the lock back when the server answers again, unless another
 //     one has had it in the meantime; then Lost is closed, for ever (owner.go).
 //   - In Shared mode many processes write at once, each over a few sessions, in groups too.

@@ -1,9 +1,9 @@
 package postgres_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -160,7 +160,7 @@ func TestDeadlock(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if want := fmt.Sprint([]byte{0, 0, 1, 1, 2, 2, 3, 3}); fmt.Sprint(v) != want {
+			if want := []byte{0, 0, 1, 1, 2, 2, 3, 3}; !bytes.Equal(v, want) {
 				t.Errorf("%s is %v, want %v", name, v, want)
 			}
 		}
