@@ -99,7 +99,7 @@ func testKeysCreate(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"--name", "n"}, {"--environment", "test"}, {"--preset", "all"}, {"--scopes", "workflows:read,executions:read"}, {"--expires", "90d"}, {"--expires", "12h"},
 	} {
-		got := cli(t, nil, 0, append([]string{"keys", "create", "--data-dir", dir}, args...)...)
+		got := cli(t, nil, 0, slices.Concat([]string{"keys", "create", "--data-dir", dir}, servertest.Place(t, dir), args)...)
 		if !keyText.MatchString(strings.TrimSuffix(got.out, "\n")) || strings.Count(got.out, "\n") != 1 {
 			t.Errorf("%q prints %d bytes that are not a key alone", args, len(got.out))
 		}
@@ -110,13 +110,13 @@ func testKeysCreate(t *testing.T) {
 	for _, args := range [][]string{
 		{"--preset", "root"}, {"--environment", "prod"}, {"--scopes", "everything"}, {"--expires", "soon"}, {"--expires", "-1d"}, {"--expires", "0d"}, {"--preset", "run", "--scopes", "admin"}, {"--nonsense"}, {"extra"},
 	} {
-		got := cli(t, nil, 2, append([]string{"keys", "create", "--data-dir", dir}, args...)...)
+		got := cli(t, nil, 2, slices.Concat([]string{"keys", "create", "--data-dir", dir}, servertest.Place(t, dir), args)...)
 		if got.out != "" || got.err == "" {
 			t.Errorf("%q: stdout %q, stderr %q", args, got.out, got.err)
 		}
 	}
 	s := servertest.Launch(t, servertest.Options{DataDir: dir})
-	s.Key = strings.TrimSpace(cli(t, nil, 0, "keys", "create", "--data-dir", dir, "--scopes", "workflows:read").out)
+	s.Key = strings.TrimSpace(cli(t, nil, 0, append([]string{"keys", "create", "--data-dir", dir, "--scopes", "workflows:read"}, servertest.Place(t, dir)...)...).out)
 	wantStatus(t, s.Do(t, "GET", "/workflows", ""), 200)
 	wantStatus(t, s.Do(t, "GET", "/executions", ""), 403)
 }

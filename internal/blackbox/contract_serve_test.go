@@ -30,6 +30,7 @@ func TestContractServe(t *testing.T) {
 
 // testOneOwner: a second serve on the same data directory says so and exits 1.
 func testOneOwner(t *testing.T) {
+	servertest.Only(t, servertest.SQLite) // elsewhere the second one stands by, or works too
 	s := start(t)
 	flow := deploy(t, s, echo)
 	got := cli(t, nil, 1, "serve", "--data-dir", s.DataDir, "--listen", "127.0.0.1:0")
@@ -181,6 +182,7 @@ func testWorkflowsFolder(t *testing.T) {
 
 // testBackup: safe beside a running server, with files and master key; doctor finds damage.
 func testBackup(t *testing.T) {
+	servertest.Only(t, servertest.SQLite) // elsewhere the database has a backup of its own
 	s := start(t)
 	flow := deploy(t, s, echo)
 	content := strings.Repeat("content ", 1000)
@@ -227,6 +229,7 @@ func testBackup(t *testing.T) {
 
 // testMasterKey: made at first start, 0600; a lost one is an error and not replaced in silence.
 func testMasterKey(t *testing.T) {
+	servertest.Only(t, servertest.SQLite) // elsewhere it is not in the data directory
 	s := start(t)
 	path := filepath.Join(s.DataDir, "master.key")
 	s.Stop()
