@@ -87,16 +87,18 @@ func Move(ctx context.Context, what Moving) (report MoveReport, err error) {
 // move is a move that is under way.
 type move struct {
 	Moving
-	old, new Config
-	left     bool // files and their place stay as they are
-	master   *secret.Master
-	mark     moveMark
-	source   *sqlite.DB
-	target   *postgres.DB
-	loader   *postgres.Loader
-	tables   []store.Table // as the target describes them
-	from, to *blob.Store   // the same, if the files stay
-	report   MoveReport
+	new       Config // of the new installation
+	fromPlace blob.Location
+	toPlace   blob.Location
+	left      bool // files stay where they are
+	master    *secret.Master
+	mark      moveMark
+	source    *sqlite.DB
+	target    *postgres.DB
+	loader    *postgres.Loader
+	tables    []store.Table // as the target describes them
+	from, to  *blob.Store   // to is nil if the files stay
+	report    MoveReport
 }
 
 func (m *move) close() {
@@ -164,34 +166,47 @@ func (m *move) settings() (err error) {
 	if u, err := url.Parse(m.To); err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
 		return badSetting("--to is not a postgres:// address: an installation is moved to PostgreSQL")
 	}
-	m.old = Config{DataDir: m.From, FilesURL: m.FromFilesURL, MasterKeyFile: m.FromMasterKeyFile, Log: m.Log}
-	if m.old, err = m.old.withDefaults(); err != nil {
+	if m.fromPlace, err = placeOfFiles("--from-files", m.FromFilesURL, filepath.Join(m.From, filesName)); err != nil {
 		return err
 	}
-	was, err := m.old.location()
-	if err != nil {
-		return badSetting("--from-files: %w", errors.Unwrap(err))
+	if m.toPlace, err = placeOfFiles("--to-files", m.ToFilesURL, ""); err != nil {
+		return err
+	}
+	if m.toPlace == (blob.Location{}) {
+		m.toPlace = m.fromPlace
+	}
+	m.left = m.toPlace == m.fromPlace
+	if m.FromMasterKeyFile == "" {
+		m.FromMasterKeyFile = filepath.Join(m.From, masterKeyName)
+	}
+	if m.MasterKeyFile == "" {
+		m.MasterKeyFile = m.FromMasterKeyFile
 	}
 	m.new = Config{DataDir: m.From, DatabaseURL: m.To, FilesURL: m.ToFilesURL, MasterKeyFile: m.MasterKeyFile, Log: m.Log}
 	if m.new.FilesURL == "" {
-		if m.new.FilesURL = m.FromFilesURL; was.Bucket == "" {
-			m.new.FilesURL = (&url.URL{Scheme: "file", Path: was.Folder}).String()
-		}
+		m.new.FilesURL = m.FromFilesURL
 	}
-	if m.new.MasterKeyFile == "" {
-		m.new.MasterKeyFile = m.old.MasterKeyFile
+	if m.new.FilesURL == "" {
+		m.new.FilesURL = (&url.URL{Scheme: "file", Path: m.fromPlace.Folder}).String()
 	}
 	if m.new, err = m.new.withDefaults(); err != nil {
 		return err
 	}
-	is, err := m.new.location()
-	if err != nil {
-		return badSetting("--to-files: %w", errors.Unwrap(err))
-	}
-	m.left = is == was
 	m.report.FilesLeft = m.left
-	m.report.Serve = []string{"--database-url", withoutPassword(m.To), "--files-url", m.new.FilesURL, "--master-key-file", m.new.MasterKeyFile}
+	m.report.Serve = []string{"--database-url", withoutPassword(m.To), "--files-url", m.new.FilesURL, "--master-key-file", m.MasterKeyFile}
 	return nil
+}
+
+// placeOfFiles reads a setting that says where files are.
+func placeOfFiles(flag, address, folder string) (blob.Location, error) {
+	if address == "" {
+		return blob.Location{Folder: folder}, nil
+	}
+	l, err := blob.ParseLocation(address)
+	if err != nil {
+		return l, badSetting("%s: %w", flag, err)
+	}
+	return l, nil
 }
 
 // keys reads the master key of the source, and compares that of the target, if it is there.
@@ -199,22 +214,22 @@ func (m *move) keys() (err error) {
 	if _, err := os.Stat(filepath.Join(m.From, databaseName)); err != nil {
 		return fmt.Errorf("no installation in %s: %w", m.From, err)
 	}
-	if m.master, err = secret.Load(m.old.MasterKeyFile); err != nil {
+	if m.master, err = secret.Load(m.FromMasterKeyFile); err != nil {
 		if errors.Is(err, secret.ErrMissing) {
 			err = badSetting("%w: name it with --from-master-key-file", err)
 		}
 		return err
 	}
-	there, err := secret.Load(m.new.MasterKeyFile)
+	there, err := secret.Load(m.MasterKeyFile)
 	switch {
 	case errors.Is(err, secret.ErrMissing):
-		if _, err := os.Stat(filepath.Dir(m.new.MasterKeyFile)); err != nil {
+		if _, err := os.Stat(filepath.Dir(m.MasterKeyFile)); err != nil {
 			return badSetting("--master-key-file: %w", err)
 		}
 	case err != nil:
 		return badSetting("--master-key-file: %w", err)
 	case *there != *m.master:
-		return badSetting("--master-key-file: %s holds another key than %s: keys and links are valid with the same one only", m.new.MasterKeyFile, m.old.MasterKeyFile)
+		return badSetting("--master-key-file: %s holds another key than %s: keys and links are valid with the same one only", m.MasterKeyFile, m.FromMasterKeyFile)
 	}
 	return nil
 }
@@ -240,8 +255,12 @@ func (m *move) openTarget(ctx context.Context) (err error) {
 			}
 		}
 		for _, t := range tables {
-			if n, err := t.Holds(r.Conn()); err != nil || n {
-				return errors.Join(err, m.filled(fmt.Errorf("%w: there are rows in %s", postgres.ErrFilled, t.Name)))
+			filled, err := t.Holds(r.Conn())
+			if err == nil && filled {
+				err = m.filled(fmt.Errorf("%w: there are rows in %s", postgres.ErrFilled, t.Name))
+			}
+			if err != nil {
+				return err
 			}
 		}
 		return nil
@@ -265,14 +284,16 @@ func (m *move) filled(err error) error {
 
 // openPlaces opens the places of files.
 func (m *move) openPlaces(ctx context.Context) (err error) {
-	if m.from, err = m.old.openContents(ctx, nil); err != nil {
-		return err
+	// What is on its way to a bucket is kept in the data directory.
+	cfg := blob.Config{Folder: filepath.Join(m.From, filesName), Log: m.Log}
+	if m.from, err = blob.Open(ctx, m.fromPlace, cfg); err != nil {
+		return fmt.Errorf("--from-files: %w", err)
 	}
 	if m.left {
 		return nil
 	}
-	if m.to, err = m.new.openContents(ctx, nil); err == nil {
-		err = m.new.filesError(m.to.Check(ctx))
+	if m.to, err = blob.Open(ctx, m.toPlace, cfg); err == nil {
+		err = m.to.Check(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("--to-files: %w", err)
@@ -395,7 +416,7 @@ func (m *move) begin(ctx context.Context, moved *moveMark) error {
 
 // placeKey copies the master key, in one step, so that no half of it is ever found.
 func (m *move) placeKey() error {
-	to := m.new.MasterKeyFile
+	to := m.MasterKeyFile
 	if _, err := os.Stat(to); err == nil {
 		return nil // compared before
 	}
@@ -405,7 +426,7 @@ func (m *move) placeKey() error {
 	}
 	defer os.RemoveAll(folder)
 	unfinished := filepath.Join(folder, masterKeyName)
-	if err := copyFile(m.old.MasterKeyFile, unfinished); err != nil {
+	if err := copyFile(m.FromMasterKeyFile, unfinished); err != nil {
 		return fmt.Errorf("copy the master key: %w", err)
 	}
 	if err := os.Link(unfinished, to); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -237,7 +237,7 @@ func (s *Sum) Digest() [sha256.Size]byte { return [sha256.Size]byte(s.digest.Sum
 
 // Holds reports whether a table has any rows, also such that are not copied.
 func (t Table) Holds(c Conn) (bool, error) {
-	n, err := (&Reader{c}).count("SELECT COUNT(*) FROM (SELECT 1 AS one FROM " + t.Name + " LIMIT 1) AS some")
+	n, err := (&Reader{c}).count("SELECT COUNT(*) FROM (SELECT 1 AS one FROM " + t.Name + " LIMIT 1) AS first")
 	if err != nil {
 		return false, fmt.Errorf("look into table %s: %w", t.Name, err)
 	}
