@@ -77,7 +77,7 @@ func TestServedFork(t *testing.T) {
 func TestServedLarge(t *testing.T) {
 	t.Parallel()
 	b := newBranch(t, thePace())
-	large := strings.Repeat("x", 3<<20)
+	large := strings.Repeat("x", 1<<20)
 	a := b.begin(compile(t, "do: [{a: "+get+"}, {b: "+get+"}]"), large, echo)
 	b.end(a)
 	if got := b.result(a, nil); got.Output != large {

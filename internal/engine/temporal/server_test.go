@@ -149,12 +149,11 @@ func (b *branch) end(a argument) {
 func (b *branch) histories(a argument) (all []*historypb.History) {
 	b.t.Helper()
 	ctx := b.t.Context()
-	run := ""
 	d, err := b.client.DescribeWorkflowExecution(ctx, a.Execution.String(), "")
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	run = d.GetWorkflowExecutionInfo().GetFirstRunId()
+	run := d.GetWorkflowExecutionInfo().GetFirstRunId()
 	for run != "" {
 		h := &historypb.History{}
 		events := b.client.GetWorkflowHistory(ctx, a.Execution.String(), run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -174,7 +173,7 @@ func (b *branch) histories(a argument) (all []*historypb.History) {
 // replay replays a history with the code of today.
 func replay(t testing.TB, h *historypb.History, p pace, storage converter.StorageDriver) error {
 	t.Helper()
-	options := worker.WorkflowReplayerOptions{}
+	options := worker.WorkflowReplayerOptions{DisableDeadlockDetection: true}
 	if storage != nil {
 		options.ExternalStorage = converter.ExternalStorage{Drivers: []converter.StorageDriver{storage}, PayloadSizeThreshold: externalBytes}
 	}

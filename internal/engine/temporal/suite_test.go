@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chargehand/chargehand/internal/expr"
@@ -48,7 +49,8 @@ func (s *simulated) run(t *testing.T, a argument) {
 	s.WorkflowTestSuite = *quiet()
 	for s.runs = 1; ; s.runs++ {
 		env := s.NewTestWorkflowEnvironment()
-		env.SetTestTimeout(20 * time.Second)
+		env.SetTestTimeout(time.Minute)
+		env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: deadlockTime})
 		c := s.office.config()
 		if s.change != nil {
 			s.change(&c)

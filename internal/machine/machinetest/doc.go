@@ -3,5 +3,6 @@
 // engine brings a Runner of its own.
 //
 // Scripts do not depend on how fast anything is: where activities run at the same time, the
-// outcome is the same in every order. Waits are of a few milliseconds.
+// outcome is the same in every order. Waits are of a few milliseconds; timeouts leave an engine
+// time to start what is to run into them.
 package machinetest

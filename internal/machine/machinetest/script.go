@@ -145,6 +145,8 @@ func (s *Script) check(t *testing.T, got Result, w *World) {
 			t.Errorf("tasks started in the order %v, want %v", order, want.Order)
 		}
 	}
+	w.mu.Lock() // what was stopped may still be on its way
+	defer w.mu.Unlock()
 	for name, runs := range want.Runs {
 		if w.runs[name] != runs {
 			t.Errorf("%s ran %d times, want %d", name, w.runs[name], runs)
