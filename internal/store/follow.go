@@ -85,3 +85,13 @@ func (t *Tx) LockItems(account, batch int64, limit int) ([]Execution, error) {
 func (r *Reader) CancelledBatches() ([]Batch, error) {
 	return r.batches(selectBatch + ` WHERE status < 3 AND cancelled = 1 ORDER BY no`)
 }
+
+// CompleteTimeline gives an ended execution its last timeline chunk, unless it has one. One
+// that is not there, or not ended, is left alone.
+func (t *Tx) CompleteTimeline(no int64, data []byte) error {
+	_, err := t.c.Exec(`UPDATE outcome SET timeline = ?2 WHERE execution = ?1 AND timeline IS NULL`, no, bytesArg(data))
+	if err != nil {
+		return fmt.Errorf("complete timeline: %w", err)
+	}
+	return nil
+}

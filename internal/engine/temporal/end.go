@@ -67,8 +67,8 @@ func (r *run) end() error {
 }
 
 // writeEnd makes the row final. A row that has ended without this workflow, by a
-// cancellation or because the reconciler took it for lost, stays as it is: then only the timeline is
-// stored, as a chunk.
+// cancellation or because the reconciler took it for lost, stays as it is: then only the end of
+// the timeline is stored.
 func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 	if !r.isFinal {
 		e := ending{
@@ -91,10 +91,10 @@ func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 			return nil
 		}
 	}
-	if len(entries) == 0 {
-		return nil
-	}
-	return r.storeChunk(entries).Get(r.ctx, nil)
+	// Also without entries: readers wait for it.
+	return r.write(chunkType, chunk{
+		No: r.argument.No, Last: true, Data: machine.EncodeTimeline(nil, entries, r.input),
+	}).Get(r.ctx, nil)
 }
 
 // breakOff ends an execution whose machine cannot go on.

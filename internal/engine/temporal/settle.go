@@ -73,6 +73,9 @@ func (a *activities) askSlot(tx *store.Tx, no int64) (store.Run, error) {
 // chunk is the activity that stores timeline entries.
 func (a *activities) chunk(ctx context.Context, c chunk) error {
 	err := a.Store.Update(ctx, func(tx *store.Tx) error {
+		if c.Last {
+			return tx.CompleteTimeline(c.No, c.Data)
+		}
 		if err := tx.PutTimelineChunk(c.No, c.Number, c.Data); err != nil {
 			return err
 		}

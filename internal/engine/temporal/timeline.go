@@ -20,6 +20,12 @@ const queryTime = 3 * time.Second
 // maxAsked bounds the questions of one call, while entries are moved.
 const maxAsked = 3
 
+// lastTime is how long the end of a timeline is waited for, lastPause lies between two looks.
+const (
+	lastTime  = 3 * time.Second
+	lastPause = 20 * time.Millisecond
+)
+
 // maxStoredBytes bounds an output that is read back.
 const maxStoredBytes = 64 << 20
 
@@ -42,6 +48,8 @@ func (e *Engine) Timeline(ctx context.Context, executionNo int64) ([]machine.Ent
 	}
 	if now.row.Run != store.RunEnded {
 		now.last = live
+	} else if err := e.awaitLast(ctx, &now); err != nil {
+		return nil, false, err
 	}
 	p, err := e.config.Plans.Plan(ctx, now.row.Revision)
 	if err != nil {
@@ -58,6 +66,23 @@ func (e *Engine) Timeline(ctx context.Context, executionNo int64) ([]machine.Ent
 	return now.entries(p, known)
 }
 
+// awaitLast waits for the end of the timeline of an execution that was ended by a decision in
+// the database: its workflow stores it in a moment, if there is a worker.
+func (e *Engine) awaitLast(ctx context.Context, now *recorded) error {
+	lacks := now.last == nil && now.row.StartedMs != 0 && now.row.Status != chargehand.Finished
+	if !lacks || e.config.Now().UnixMilli()-now.row.FinishedMs > lastTime.Milliseconds() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastTime)
+	defer cancel()
+	for now.last == nil && pause(ctx, lastPause) == nil {
+		if err := e.record(ctx, now.row.No, now); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // recorded is what the database holds of a timeline.
 type recorded struct {
 	row    store.Execution
@@ -67,18 +92,23 @@ type recorded struct {
 }
 
 func (e *Engine) record(ctx context.Context, no int64, to *recorded) error {
-	return e.config.Store.View(ctx, func(r *store.Reader) (err error) {
-		*to = recorded{}
-		if to.row, err = r.ExecutionByNo(no); err != nil {
+	var got recorded
+	err := e.config.Store.View(ctx, func(r *store.Reader) (err error) {
+		got = recorded{}
+		if got.row, err = r.ExecutionByNo(no); err != nil {
 			return err
 		}
-		if to.chunks, err = r.TimelineChunks(no); err != nil || to.row.Run != store.RunEnded {
+		if got.chunks, err = r.TimelineChunks(no); err != nil || got.row.Run != store.RunEnded {
 			return err
 		}
 		outcome, err := r.Outcome(no)
-		to.last, to.output = outcome.Timeline, outcome.Output
+		got.last, got.output = outcome.Timeline, outcome.Output
 		return err
 	})
+	if err == nil {
+		*to = got
+	}
+	return err
 }
 
 // output is what the last chunk refers to: input, and output if the execution completed.

@@ -105,6 +105,9 @@ type chunk struct {
 	Number int64  `json:"number"` // from 1; a repeated attempt writes the same chunk again
 	Keep   int    `json:"keep"`   // older chunks than so many are dropped
 	Data   []byte `json:"data"`
+	// Last: the row has ended without this workflow, and lacks its last chunk. Number and
+	// Keep are 0.
+	Last bool `json:"last,omitempty"`
 }
 
 // ending is the argument of the activity finish.

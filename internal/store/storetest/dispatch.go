@@ -12,23 +12,24 @@ import (
 )
 
 var dispatchTests = map[string]func(*fixture){
-	"account is locked":              accountLocked,
-	"sources":                        sources,
-	"accounts that wait":             waitingAccounts,
-	"start queued":                   startQueued,
-	"start queued in turn":           nextQueued,
-	"woken in the order of waking":   nextReady,
-	"marked twice is a conflict":     markedTwice,
-	"settle":                         settle,
-	"settle after the end":           settleFinal,
-	"queue of a workflow":            queuedAtLeast,
-	"numbered timeline chunks":       numberedChunks,
-	"items to be cancelled":          lockItems,
-	"statuses":                       statuses,
-	"walk through what is owed":      walkOwed,
-	"batches that are cancelled":     cancelledBatches,
-	"executions with large inputs":   candidateInputs,
-	"what is read with a row locked": lockExecution,
+	"account is locked":                 accountLocked,
+	"sources":                           sources,
+	"accounts that wait":                waitingAccounts,
+	"start queued":                      startQueued,
+	"start queued in turn":              nextQueued,
+	"woken in the order of waking":      nextReady,
+	"marked twice is a conflict":        markedTwice,
+	"settle":                            settle,
+	"settle after the end":              settleFinal,
+	"queue of a workflow":               queuedAtLeast,
+	"numbered timeline chunks":          numberedChunks,
+	"last chunk of an end from outside": lastChunk,
+	"items to be cancelled":             lockItems,
+	"statuses":                          statuses,
+	"walk through what is owed":         walkOwed,
+	"batches that are cancelled":        cancelledBatches,
+	"executions with large inputs":      candidateInputs,
+	"what is read with a row locked":    lockExecution,
 }
 
 func (f *fixture) account() int64 {
@@ -351,6 +352,23 @@ func numberedChunks(f *fixture) {
 		chunks, err := r.TimelineChunks(no)
 		if got := string(bytes.Join(chunks, []byte(" "))); got != "a b" {
 			f.Errorf("chunks %q", got)
+		}
+		return err
+	})
+}
+
+func lastChunk(f *fixture) {
+	running, ended := f.inserted(), f.inserted()
+	f.update(func(tx *store.Tx) error { _, err := finish(tx, ended, startMs+1, "1"); return err })
+	for _, data := range []string{"a", "b"} { // the first one counts
+		f.update(func(tx *store.Tx) error {
+			return errors.Join(tx.CompleteTimeline(running, []byte(data)), tx.CompleteTimeline(ended, []byte(data)), tx.CompleteTimeline(999, []byte(data)))
+		})
+	}
+	f.view(func(r *store.Reader) error {
+		o, err := r.Outcome(ended)
+		if string(o.Timeline) != "a" {
+			f.Errorf("the last chunk is %q", o.Timeline)
 		}
 		return err
 	})
