@@ -25,7 +25,8 @@ func (a *activities) finish(ctx context.Context, e ending) (finished, error) {
 		}
 		f.status = chargehand.Finished
 		f.references = engine.References(output)
-		f.outcome.Output = store.Payload{Inline: e.Output, Size: int64(len(e.Output))}
+		data := expr.Marshal(output) // on its way, encoding/json has escaped more than the language does
+		f.outcome.Output = store.Payload{Inline: data, Size: int64(len(data))}
 		if err := engine.Externalize(ctx, a.Blobs, &f.outcome.Output); err != nil {
 			return finished{}, fmt.Errorf("store output: %w", err)
 		}
