@@ -73,6 +73,9 @@ func Move(ctx context.Context, what Moving) (report MoveReport, err error) {
 	// One transaction, which keeps out everybody who might change the source meanwhile, such
 	// as one that makes a key. The mark is all that it writes.
 	err = m.source.Update(ctx, func(c store.Conn) error { return m.run(ctx, c) })
+	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, blob.ErrUnavailable) {
+		err = fmt.Errorf("%w; run the same move again to go on", err)
+	}
 	if err != nil {
 		return m.report, err
 	}
@@ -279,7 +282,8 @@ func (m *move) refuseOther(begun *moveMark) error {
 }
 
 func (m *move) filled(err error) error {
-	return fmt.Errorf("--to: %w; create a database for this installation, or an empty schema and name it with ?search_path=", err)
+	return fmt.Errorf("--to: %w; create a database for this installation, or an empty schema and name it with ?search_path= "+
+		"(if the installation was moved there before, serve it)", err)
 }
 
 // openPlaces opens the places of files.

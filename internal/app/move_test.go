@@ -210,6 +210,10 @@ func testMoveToS3(t *testing.T, server *peer.Postgres) {
 	dir, url := filepath.Join(t.TempDir(), "data"), server.NewDatabase(t)
 	w := fill(t, dir)
 	key := filepath.Join(t.TempDir(), "new.key")
+	nowhere := Moving{From: dir, To: url, ToFilesURL: strings.Replace(bucket.URL(), bucket.Name, "no-such-bucket", 1), MasterKeyFile: key}
+	if _, err := Move(t.Context(), nowhere); err == nil || !strings.Contains(err.Error(), "--to-files") || len(targetRows(t, url)) != 0 {
+		t.Errorf("to a bucket that is not there: %v", err)
+	}
 	cut := errors.New("cut off")
 	what := Moving{From: dir, To: url, ToFilesURL: bucket.URL("prefix", "moved"), MasterKeyFile: key, pageRows: 2}
 	// Often cut off at the next transaction: TestMoveRows does so at each. A server process

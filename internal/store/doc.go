@@ -48,7 +48,7 @@
 //
 // Methods of Tx:
 //
-//	installation  SetMeta TakeLease
+//	installation  SetMeta DeleteMeta TakeLease
 //	account       InsertAccount LockAccounts
 //	API key       InsertKey UpdateKey RevokeKey TouchKey KeyForUpdate
 //	workflow      InsertWorkflow UpdateWorkflow DeleteWorkflow WorkflowForUpdate
@@ -67,4 +67,7 @@
 //	payload       KeepPayload
 //	blob          ClaimBlob NoticeBlobs CondemnBlobs RemoveBlob
 //	retention     DeleteEnded
+//
+// A database is copied into one of another dialect by what both say about their tables
+// (copy.go): Table Column Value SameTables Sum NewTx, and each dialect's Tables.
 package store

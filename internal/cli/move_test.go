@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chargehand/chargehand/internal/app"
+	"github.com/chargehand/chargehand/internal/peer"
+)
+
+// command runs a command line in this process.
+func command(t *testing.T, args ...string) (code int, out, err string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = Run(args, strings.NewReader(""), &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+func TestStoreMove(t *testing.T) {
+	dir, url := filepath.Join(t.TempDir(), "a data dir"), peer.StartPostgres(t, peer.PostgresOptions{Careless: true}).NewDatabase(t)
+	key, err := app.CreateKey(t.Context(), app.Config{DataDir: dir}, app.NewKey{Preset: "all"})
+	if err != nil || key == "" {
+		t.Fatal(err)
+	}
+	code, out, told := command(t, "store", "move", "--from", dir, "--to", url)
+	if code != ExitDone {
+		t.Fatalf("exit code %d\n%s%s", code, out, told)
+	}
+	want := "chargehand serve --database-url '" + url + "' --files-url file://" + strings.ReplaceAll(filepath.Join(dir, "files"), " ", "%20") +
+		" --master-key-file '" + filepath.Join(dir, "master.key") + "'\n"
+	if !strings.HasSuffix(out, want) || strings.Count(out, "ok ") != 4 {
+		t.Errorf("on standard output: %s\nwant at the end: %s", out, want)
+	}
+	for _, line := range []string{"copy api_key", "compare api_key", "1 of 1 (100 %)", "are the same on both sides", "were left where they are"} {
+		if !strings.Contains(told, line) {
+			t.Errorf("nothing says %q:\n%s", line, told)
+		}
+	}
+	if code, _, told := command(t, "serve", "--data-dir", dir, "--listen", "127.0.0.1:0"); code != ExitFailed || !strings.Contains(told, "--undo") {
+		t.Errorf("serving what was moved: exit code %d, %s", code, told)
+	}
+	if code, _, told := command(t, "store", "move", "--from", dir, "--undo"); code != ExitDone || !strings.Contains(told, "executions would be carried out twice") {
+		t.Errorf("undoing: exit code %d, %s", code, told)
+	}
+}
+
+func TestStoreMoveUsage(t *testing.T) {
+	for args, told := range map[string]string{
+		"store move":                                 "--from is missing",
+		"store move --undo":                          "--from is missing",
+		"store move --from nowhere":                  "--to is missing",
+		"store move --from nowhere --to mysql://h/d": "postgres://",
+		"store move extra":                           "accepts 0 arg(s)",
+		"store mode":                                 "no command",
+		"store move --from x --to postgres://h/d --to-files x": "--to-files",
+	} {
+		code, _, err := command(t, strings.Fields(args)...)
+		if code != ExitUsage || !strings.Contains(err, told) {
+			t.Errorf("%s: exit code %d, %s", args, code, err)
+		}
+	}
+}
+
+func TestQuoteShell(t *testing.T) {
+	for text, want := range map[string]string{
+		"--files-url": "--files-url", "s3://b?region=x": "'s3://b?region=x'", "it's": `'it'\''s'`, "": "''", "$HOME": "'$HOME'",
+	} {
+		if got := quoteShell(text); got != want {
+			t.Errorf("%q is %s, want %s", text, got, want)
+		}
+	}
+}
