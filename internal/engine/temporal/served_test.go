@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/chargehand/chargehand"
@@ -125,4 +128,48 @@ func TestServedHandOver(t *testing.T) {
 	b.worker.Stop(stop)
 	b.end(a)
 	wantOutput(t, b.office, a, `"again"`)
+}
+
+// An activity whose worker falls silent runs again elsewhere; one that takes longer than a
+// silence may last does not. (That takes as long as heartbeatTimeout.)
+func TestServedSilence(t *testing.T) {
+	t.Parallel()
+	b := newIdleBranch(t)
+	taken := make(chan struct{})
+	released := make(chan struct{})
+	silent := worker.New(b.client, callQueue(b.queue), worker.Options{DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 1})
+	silent.RegisterActivityWithOptions(func(ctx context.Context, _ call) (outcome, error) {
+		close(taken)
+		<-released
+		return outcome{}, ctx.Err()
+	}, activity.RegisterOptions{Name: performType})
+	if err := silent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(silent.Stop)
+	t.Cleanup(func() { close(released) })
+	flows := worker.New(b.client, workflowQueue(b.queue, machine.Revision), worker.Options{LocalActivityWorkerOnly: true})
+	(&workflows{plans: newPlans(maxPlanBytes), pace: thePace()}).register(flows)
+	if err := flows.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(flows.Stop)
+	var runs atomic.Int32
+	slow := func(ctx context.Context, c runner.Call) runner.Result {
+		runs.Add(1)
+		if err := sleep(ctx, heartbeatTimeout+time.Second); err != nil {
+			t.Errorf("%s was withdrawn: %v", c.Reference, err)
+		}
+		return runner.Result{Output: 1}
+	}
+	lost := b.begin(compile(t, "do: [{a: "+get+"}]"), 0, func(context.Context, runner.Call) runner.Result { return runner.Result{Output: "again"} })
+	<-taken
+	b.startWorker(thePace())
+	long := b.begin(compile(t, "do: [{a: "+get+"}]"), 0, slow)
+	b.end(lost)
+	wantOutput(t, b.office, lost, `"again"`)
+	b.end(long)
+	if got := b.result(long, nil); got.Phase != chargehand.Completed || runs.Load() != 1 {
+		t.Errorf("it ended %s after %d runs", got.Phase, runs.Load())
+	}
 }

@@ -77,6 +77,14 @@ type branch struct {
 
 func newBranch(t testing.TB, p pace) *branch {
 	t.Helper()
+	b := newIdleBranch(t)
+	b.worker = b.startWorker(p)
+	return b
+}
+
+// newIdleBranch is a branch whose worker has not come yet.
+func newIdleBranch(t testing.TB) *branch {
+	t.Helper()
 	s, namespace := server(t)
 	b := &branch{office: newOffice(t), outsides: make(map[chargehand.ExecutionID]func(context.Context, runner.Call) runner.Result)}
 	b.queue = fmt.Sprintf("%s-%d", t.Name(), time.Now().UnixNano())
@@ -93,7 +101,6 @@ func newBranch(t testing.TB, p pace) *branch {
 	}
 	t.Cleanup(b.client.Close)
 	b.remote = &cluster{client: b.client, namespace: namespace, queue: b.queue}
-	b.worker = b.startWorker(p)
 	return b
 }
 
