@@ -36,9 +36,10 @@
 //	revision      RevisionByNo RevisionByVersion RevisionByNumber ListRevisions
 //	execution     ExecutionByID ExecutionByNo FindExecution Outcome ListExecutions
 //	              ExecutionsByRun QueuedItems QueuedSingles QueuedByWorkflow CountItems CountOwed
+//	              CountOwedAtMost
 //	dispatch      CountActive CountActiveItems Waiting WaitingAccounts ReadyBefore Sources
 //	              QueuedAtLeast Statuses WalkOwed CancelledBatches
-//	inbox         InboxDue InboxStartOpen CountInbox
+//	inbox         InboxDue InboxStartOpen CountInbox OldestInboxMs
 //	journal       Journal Checkpoint TimelineChunks
 //	timer         Timers TimersDue TimersAfter NextTimerMs
 //	batch         BatchByID BatchByNo FindBatch ListBatches ActiveBatches BatchItems

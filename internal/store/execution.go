@@ -40,6 +40,9 @@ type Execution struct {
 	FinishedMs  int64 // 0 while not final
 	Input       Payload
 	RetryOf     chargehand.ExecutionID
+	// Trace is the trace context of the request that led to it, 25 bytes (package span); nil
+	// unless that was recorded. It is written once, with the row.
+	Trace []byte
 }
 
 // InlineBytes is the size up to which a payload belongs inline; above it, the caller puts
@@ -67,8 +70,8 @@ type Outcome struct {
 }
 
 const insertExecution = `INSERT INTO execution (id, account, environment, workflow, revision, machine,
- batch, item, item_id, status, phase, run, started_ms, finished_ms, input, input_blob, input_size, retry_of)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`
+ batch, item, item_id, status, phase, run, started_ms, finished_ms, input, input_blob, input_size, retry_of, trace)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)`
 
 // InsertExecution inserts e and sets e.No. ErrConflict: the id is taken. A payload blob
 // must have been claimed (ClaimBlob); otherwise ErrNotFound.
@@ -80,7 +83,7 @@ func (t *Tx) InsertExecution(e *Execution) error {
 	no, err := t.insert("insert execution", insertExecution,
 		e.ID[:], e.Account, int64(e.Environment), e.Workflow, e.Revision, int64(e.Machine),
 		e.Batch, e.Item, textArg(e.ItemID), int64(e.Status), int64(e.Phase), int64(e.Run),
-		e.StartedMs, e.FinishedMs, inline, bytesArg(e.Input.Blob), sizeArg(e.Input), idArg(e.RetryOf))
+		e.StartedMs, e.FinishedMs, inline, bytesArg(e.Input.Blob), sizeArg(e.Input), idArg(e.RetryOf), bytesArg(e.Trace))
 	if err != nil {
 		return err
 	}

@@ -10,9 +10,9 @@ import (
 // inputs are asked for.
 const (
 	executionColumns = `e.no, e.id, e.account, e.environment, e.workflow, e.revision, e.machine,
- e.batch, e.item, e.item_id, e.status, e.phase, e.run, e.started_ms, e.finished_ms, e.retry_of`
+ e.batch, e.item, e.item_id, e.status, e.phase, e.run, e.started_ms, e.finished_ms, e.retry_of, e.trace`
 	inputColumns    = `, COALESCE(e.input, i.data), e.input_blob, e.input_size`
-	inputAt         = 16
+	inputAt         = 17
 	fromInput       = ` FROM execution e LEFT JOIN input i ON i.execution = e.no`
 	selectExecution = `SELECT ` + executionColumns + inputColumns + fromInput
 )
@@ -23,7 +23,7 @@ func scanExecution(r Row, e *Execution) {
 		Workflow: r.Int(4), Revision: r.Int(5), Machine: int(r.Int(6)),
 		Batch: r.Int(7), Item: r.Int(8), ItemID: r.Text(9),
 		Status: chargehand.Status(r.Int(10)), Phase: chargehand.Phase(r.Int(11)), Run: Run(r.Int(12)),
-		StartedMs: r.Int(13), FinishedMs: r.Int(14),
+		StartedMs: r.Int(13), FinishedMs: r.Int(14), Trace: r.Bytes(16),
 	}
 	scanID(r, 1, &e.ID)
 	scanID(r, 15, &e.RetryOf)
@@ -150,6 +150,17 @@ func (r *Reader) CountItems(batch int64) (n RunCounts, err error) {
 // metrics. It is linear in their number.
 func (r *Reader) CountOwed() (n RunCounts, err error) {
 	return r.runCounts(`SELECT run, COUNT(*) FROM execution WHERE run <> 0 GROUP BY run`)
+}
+
+// CountOwedAtMost is CountOwed that counts at most limit of each run state: for metrics.
+func (r *Reader) CountOwedAtMost(limit int) (n RunCounts, err error) {
+	for _, run := range [...]Run{RunQueued, RunReady, RunActive, RunParked} {
+		n[run], err = r.count(`SELECT COUNT(*) FROM (SELECT no FROM execution WHERE run = ?1 AND run <> 0 LIMIT ?2) e`, int64(run), int64(limit))
+		if err != nil {
+			return RunCounts{}, fmt.Errorf("count executions: %w", err)
+		}
+	}
+	return n, nil
 }
 
 func (r *Reader) runCounts(query string, args ...any) (n RunCounts, err error) {

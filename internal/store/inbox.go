@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/chargehand/chargehand"
@@ -102,6 +103,15 @@ func (r *Reader) InboxDue(nowMs int64) (bool, error) {
 // InboxStartOpen reports whether the start of an execution has not been delivered.
 func (r *Reader) InboxStartOpen(execution int64) (bool, error) {
 	return r.exists("look for open start", `SELECT 1 FROM inbox WHERE execution = ?1 AND kind = 1 LIMIT 1`, execution)
+}
+
+// OldestInboxMs returns when the message that is due first is due; 0 if there is none.
+func (r *Reader) OldestInboxMs() (ms int64, err error) {
+	err = r.one(`SELECT due_ms FROM inbox WHERE due_ms > 0 ORDER BY due_ms, no LIMIT 1`, func(row Row) { ms = row.Int(0) })
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return 0, fmt.Errorf("read the oldest inbox: %w", err)
+	}
+	return ms, nil
 }
 
 // CountInbox counts the messages that were due before dueMs, at most limit: for metrics.

@@ -53,6 +53,7 @@ func executionRoundTrip(f *fixture) {
 		e.StartedMs = startMs + 1
 		e.Status, e.Phase, e.Run = chargehand.HumanInTheLoop, chargehand.Waiting, store.RunParked
 		setID(f, &e.RetryOf, startMs-1)
+		e.Trace = bytes.Repeat([]byte{0xa7}, 25)
 		f.insert(&e)
 		f.view(func(r *store.Reader) error {
 			byID, err1 := r.ExecutionByID(5, chargehand.Test, e.ID)
@@ -383,7 +384,11 @@ func counted(f *fixture) {
 		if want := (store.RunCounts{0, 10, 3, 4, 3}); owed != want {
 			f.Errorf("owed %v, want %v", owed, want)
 		}
-		return errors.Join(err1, err2)
+		bounded, err3 := r.CountOwedAtMost(4)
+		if want := (store.RunCounts{0, 4, 3, 4, 3}); bounded != want {
+			f.Errorf("owed, at most 4 each, %v, want %v", bounded, want)
+		}
+		return errors.Join(err1, err2, err3)
 	})
 }
 

@@ -81,6 +81,9 @@ func inboxClaimed(f *fixture) {
 		f.Errorf("claimed %+v before a lease was over", got)
 	}
 	f.view(func(r *store.Reader) error {
+		if ms, err := r.OldestInboxMs(); err != nil || ms != 100 {
+			f.Errorf("the oldest message is due at %d, %v, want 100", ms, err)
+		}
 		n, err := r.CountInbox(101, 10)
 		if n != 2 {
 			f.Errorf("%d messages are late, want 2", n)
