@@ -81,7 +81,7 @@ func runMove(ctx context.Context, con console, what app.Moving) error {
 	if seconds := report.CopyTime.Seconds(); report.Rows > 0 && seconds > 0 {
 		fmt.Fprintf(con.err, " (%d copied in %.1f s, %.0f/s; compared in %.1f s)", report.Rows, seconds, float64(report.Rows)/seconds, report.CompareTime.Seconds())
 	}
-	where := "are at their new place"
+	where := fmt.Sprintf("are at their new place (%.1f s)", report.FilesTime.Seconds())
 	if report.FilesLeft {
 		where = "were left where they are"
 	}
