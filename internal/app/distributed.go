@@ -15,6 +15,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine/temporal"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/store"
 )
 
 const (
@@ -54,12 +55,18 @@ func (t *tenure) openDistributed(ctx context.Context, plans *service.Plans, runn
 	}
 	d := &distributed{client: c, log: cfg.Log}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
-	if err := d.checkSetup(ctx, cfg); err != nil {
+	name, err := installationName(ctx, t.store)
+	if err == nil {
+		err = d.checkSetup(ctx, cfg, t.store)
+	}
+	if err != nil {
 		c.Close()
 		return err
 	}
+	queue := cfg.Temporal.Queue + "-" + name
 	d.Engine = temporal.New(temporal.Config{
-		Store: t.store, Plans: plans, Blobs: kept, Client: c, Namespace: cfg.Temporal.Namespace, Queue: cfg.Temporal.Queue,
+		Store: t.store, Plans: plans, Blobs: kept, Client: c, Namespace: cfg.Temporal.Namespace, Queue: queue,
+		Verify:         func(ctx context.Context) error { return d.verify(ctx, cfg, t.store) },
 		RuntimeVersion: Version, AccountSlots: cfg.RunningExecutions, Log: cfg.Log,
 	})
 	t.engine = d
@@ -68,7 +75,7 @@ func (t *tenure) openDistributed(ctx context.Context, plans *service.Plans, runn
 		return nil
 	}
 	d.worker = temporal.NewWorker(temporal.WorkerConfig{
-		Client: c, Store: t.store, Blobs: kept, Queue: cfg.Temporal.Queue, Activities: runners, Freed: d.Freed, Log: cfg.Log,
+		Client: c, Store: t.store, Blobs: kept, Queue: queue, Activities: runners, Freed: d.Freed, Log: cfg.Log,
 		Limits: temporal.WorkerLimits{
 			AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Processes: cfg.Processes, Stop: workerStopTime - time.Second,
 		},
@@ -78,18 +85,31 @@ func (t *tenure) openDistributed(ctx context.Context, plans *service.Plans, runn
 }
 
 // checkSetup refuses to start on a cluster without our namespace or search attributes, where
-// no execution could begin.
-func (d *distributed) checkSetup(ctx context.Context, cfg Config) error {
+// no execution could begin, and on one that is not that of the executions.
+func (d *distributed) checkSetup(ctx context.Context, cfg Config, db *store.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, setupTime)
 	defer cancel()
-	err := temporal.Check(ctx, d.client, cfg.Temporal.Namespace)
+	err := d.verify(ctx, cfg, db)
+	var setting *SettingError
 	switch {
-	case errors.Is(err, temporal.ErrSetup):
-		return badSetting("--temporal-address %s: %w", cfg.Temporal.Address, err)
+	case errors.As(err, &setting), errors.Is(err, store.ErrUnavailable):
+		return err
 	case err != nil:
 		d.log.Warn("Temporal cannot be reached; executions are accepted and go on when it can", "address", cfg.Temporal.Address, "error", err)
 	}
 	return nil
+}
+
+// verify checks the set-up of the cluster that answers.
+func (d *distributed) verify(ctx context.Context, cfg Config, db *store.Store) error {
+	id, err := temporal.Check(ctx, d.client, cfg.Temporal.Namespace)
+	switch {
+	case errors.Is(err, temporal.ErrSetup):
+		return badSetting("--temporal-address %s: %w", cfg.Temporal.Address, err)
+	case err != nil:
+		return err
+	}
+	return checkNamespace(ctx, db, id, cfg.Temporal.Namespace)
 }
 
 // begin starts the worker, however long Temporal is away.

@@ -3,6 +3,8 @@ package app
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -12,8 +14,10 @@ import (
 
 // What an installation remembers of itself, by name.
 const (
-	metaMaster = "master_key_check"
-	metaEngine = "engine"
+	metaMaster    = "master_key_check"
+	metaEngine    = "engine"
+	metaName      = "installation" // random, in hex
+	metaNamespace = "temporal_namespace"
 )
 
 // checkMaster refuses a master key that is not the one of the database: with another one, no
@@ -39,6 +43,46 @@ func checkEngine(ctx context.Context, db *store.Store, name string) error {
 	if err == nil && !same {
 		err = badSetting("--engine %s: %d executions that have begun under the other engine have not ended: "+
 			"let that one finish or cancel them first, with no other process on the database", name, begun)
+	}
+	return err
+}
+
+// installationName is what tells the task queues of this installation from those of others in
+// the same namespace: their workers must not take each other's executions.
+func installationName(ctx context.Context, db *store.Store) (string, error) {
+	var name []byte
+	err := db.Update(ctx, func(tx *store.Tx) error {
+		known, err := tx.Meta(metaName)
+		if errors.Is(err, store.ErrNotFound) {
+			known = make([]byte, 4)
+			rand.Read(known)
+			known = []byte(hex.EncodeToString(known))
+			err = tx.SetMeta(metaName, known)
+		}
+		name = known
+		return err
+	})
+	if err == nil {
+		// Of two nodes that start for the first time at once, one name stays.
+		err = db.View(ctx, func(r *store.Reader) (err error) {
+			name, err = r.Meta(metaName)
+			return err
+		})
+	}
+	return string(name), err
+}
+
+// checkNamespace refuses a namespace that is not the one in which executions have begun: there
+// they would look as if they were gone.
+func checkNamespace(ctx context.Context, db *store.Store, id, name string) error {
+	var begun int64
+	same, err := agree(ctx, db, metaNamespace, []byte(id), func(r *store.Reader) (bool, error) {
+		owed, err := r.CountOwed()
+		begun = owed[store.RunReady] + owed[store.RunActive] + owed[store.RunParked]
+		return begun == 0, err
+	})
+	if err == nil && !same {
+		err = badSetting("--temporal-namespace %s: %d executions have begun in another namespace, or on another cluster, and have not ended: name that one", name, begun)
 	}
 	return err
 }

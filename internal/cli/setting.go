@@ -31,7 +31,7 @@ func temporalFlags(f *pflag.FlagSet, cfg *app.Config) {
 	t := &cfg.Temporal
 	f.StringVar(&t.Address, "temporal-address", "localhost:7233", "host and port of Temporal's frontend")
 	f.StringVar(&t.Namespace, "temporal-namespace", "default", "namespace of the executions")
-	f.StringVar(&t.Queue, "temporal-task-queue", "chargehand", "what the names of the task queues begin with; one installation, one name")
+	f.StringVar(&t.Queue, "temporal-task-queue", "chargehand", "what the names of the task queues begin with")
 	f.StringVar(&t.APIKey, "temporal-api-key", "", "API key of Temporal (better set as CHARGEHAND_TEMPORAL_API_KEY); turns TLS on")
 	f.BoolVar(&t.TLS, "temporal-tls", false, "encrypt the connection to Temporal")
 	f.StringVar(&t.TLSCertPath, "temporal-tls-cert-path", "", "PEM file with our certificate for Temporal; turns TLS on")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
 	"go.temporal.io/sdk/client"
 
 	"github.com/chargehand/chargehand"
@@ -23,13 +24,18 @@ type Config struct {
 	Blobs     engine.Blobs
 	Client    client.Client
 	Namespace string
-	Queue     string // prefix of the task queues; one installation, one name
+	Queue     string // prefix of the task queues, which no other installation has
+
+	// Verify reports an error until Client is known to reach the cluster and the namespace in
+	// which the executions are. Nil: it does.
+	Verify func(ctx context.Context) error
 
 	// RuntimeVersion is $runtime.version.
 	RuntimeVersion string
 
 	AccountSlots      int              // executions of an account that run at once; default 1,000
 	QueuedPerWorkflow int              // queued singles of a workflow; default 10,000
+	Tracer            trace.Tracer     // makes the spans of executions that are cancelled here; nil: none
 	Log               *slog.Logger     // default: slog.Default()
 	Now               func() time.Time // wall clock; default: time.Now
 }
@@ -75,9 +81,9 @@ func New(c Config) *Engine {
 	e.dispatcher = newDispatcher(dispatcherConfig{
 		Store: c.Store, Relay: e.relay, AccountSlots: c.AccountSlots, Log: c.Log, Now: c.Now,
 	})
-	e.canceller = &canceller{Store: c.Store, Relay: e.relay, Freed: e.Freed, Changed: e.hub.notify, Now: c.Now}
+	e.canceller = &canceller{Store: c.Store, Relay: e.relay, Freed: e.Freed, Changed: e.hub.notify, Now: c.Now, Tracer: c.Tracer, Log: c.Log}
 	e.reconciler = newReconciler(reconcilerConfig{
-		Store: c.Store, Remote: reached, Canceller: e.canceller, Node: uuid.New(), Log: c.Log, Now: c.Now,
+		Store: c.Store, Remote: reached, Canceller: e.canceller, Node: uuid.New(), Verify: c.Verify, Log: c.Log, Now: c.Now,
 	})
 	return e
 }

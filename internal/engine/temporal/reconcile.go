@@ -19,6 +19,9 @@ type reconcilerConfig struct {
 	Remote    remote
 	Canceller *canceller
 	Node      [16]byte // a name of this process that no other has
+	// Verify reports an error until Remote is known to be where the executions are: in another
+	// place all would look as if they were gone. Nil: it is.
+	Verify func(ctx context.Context) error
 
 	Every  time.Duration    // between rounds; default 20 s
 	Asking time.Duration    // between questions of the walk through the rows; default 20 ms
@@ -54,6 +57,7 @@ type reconciler struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	told   bool // the log knows that a round failed
+	sure   bool // Verify has reported nothing
 
 	// The place of the walk.
 	run   int
@@ -126,6 +130,12 @@ func (r *reconciler) sleep(d time.Duration) {
 
 // round looks at everything once, or as far as it comes in the time between two rounds.
 func (r *reconciler) round() error {
+	if !r.sure && r.Verify != nil {
+		if err := r.Verify(r.ctx); err != nil {
+			return err
+		}
+	}
+	r.sure = true
 	return errors.Join(r.cancelBatches(), r.readClosed(), r.walk(r.Now().Add(r.Every)))
 }
 

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -200,5 +201,32 @@ func TestReconcilerRuns(t *testing.T) {
 	r.stop()
 	if f := w.fault(rows[0].No); f.Code != "terminated" {
 		t.Errorf("fault %+v", f)
+	}
+}
+
+// TestNothingIsEndedFromAnotherPlace: in a namespace that is not the one of the executions, all
+// of them look as if they were gone.
+func TestNothingIsEndedFromAnotherPlace(t *testing.T) {
+	w := sqliteTown(t)
+	rows := w.accept(2)
+	w.running()
+	r, _ := w.reconciler(remoteFuncs{
+		onClosed: func(since int64, _ func(closedWorkflow) error) (int64, error) { return since, nil },
+		onOpen:   func(chargehand.ExecutionID) (bool, error) { return false, nil },
+	})
+	elsewhere := errors.New("another namespace")
+	r.Verify = func(context.Context) error { return elsewhere }
+	if err := r.round(); !errors.Is(err, elsewhere) {
+		t.Fatalf("a round elsewhere: %v", err)
+	}
+	if w.number(`SELECT COUNT(*) FROM execution WHERE run = 0`) != 0 {
+		t.Fatal("the row has ended")
+	}
+	elsewhere = nil
+	if err := r.round(); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.fault(rows[0].No); got.Code != "terminated" {
+		t.Errorf("fault %+v", got)
 	}
 }

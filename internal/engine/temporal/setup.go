@@ -85,21 +85,26 @@ func awaitMissing(ctx context.Context, c client.Client, namespace string) ([]str
 // ErrSetup says that Setup has not been run on the namespace.
 var ErrSetup = errors.New("run `chargehand temporal setup`")
 
-// Check reports what of Setup is missing. Errors: ErrSetup, with what is missing; those of
-// Temporal.
-func Check(ctx context.Context, c client.Client, namespace string) error {
-	lacking, err := missingAttributes(ctx, c, namespace)
+// Check reports what of Setup is missing, and returns the id that Temporal has given to the
+// namespace. Errors: ErrSetup, with what is missing; those of Temporal.
+func Check(ctx context.Context, c client.Client, namespace string) (id string, err error) {
+	known, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 	var unknown *serviceerror.NamespaceNotFound
 	switch {
 	case errors.As(err, &unknown):
-		return fmt.Errorf("there is no namespace %q: %w", namespace, ErrSetup)
+		return "", fmt.Errorf("there is no namespace %q: %w", namespace, ErrSetup)
 	case err != nil:
-		return err
+		return "", err
+	}
+	lacking, err := missingAttributes(ctx, c, namespace)
+	switch {
+	case err != nil:
+		return "", err
 	case len(lacking) > 0:
-		return fmt.Errorf("the namespace %q lacks the search attributes %s (type Keyword): %w",
+		return "", fmt.Errorf("the namespace %q lacks the search attributes %s (type Keyword): %w",
 			namespace, strings.Join(lacking, ", "), ErrSetup)
 	}
-	return nil
+	return known.GetNamespaceInfo().GetId(), nil
 }
 
 // missingAttributes lists the search attributes that are not registered.
