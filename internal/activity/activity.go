@@ -24,6 +24,7 @@ type Call struct {
 	Reference   string
 	Metadata    map[string]any
 	Key         string // the same on every run of this activity
+	Attempt     int    // of the innermost `try` around the task, from 1
 }
 
 // Result is an outcome: Output and Files, or Fault (whose Instance the machine sets).
@@ -50,6 +51,7 @@ type Files interface {
 	Open(ctx context.Context, account chargehand.AccountID, env chargehand.Environment, uri string) (machine.File, io.ReadCloser, error)
 	// Put stores content (at most limit bytes) and returns its description with a fresh id.
 	// The file becomes visible when the outcome that names it is journaled; otherwise the
-	// sweep removes it.
+	// sweep removes it. While a store is away, it waits some time; a content that is read again
+	// for that must be an io.Seeker.
 	Put(ctx context.Context, account chargehand.AccountID, env chargehand.Environment, name, mediaType string, content io.Reader) (machine.File, error)
 }

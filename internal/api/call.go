@@ -8,6 +8,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/service"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // call is one request on its way through the checks, and its answer. It belongs to one
@@ -33,6 +34,8 @@ type call struct {
 
 	raw   []byte     // body as it was sent, unless the handler reads it itself
 	value expr.Value // the parsed body of a JSON route; nil: empty body
+
+	span trace.Span // nil: none
 
 	status int   // of the answer; 0: nothing was written
 	sent   int64 // bytes of the body of the answer

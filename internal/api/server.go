@@ -12,6 +12,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Config is what a Server is made of.
@@ -22,7 +23,7 @@ type Config struct {
 	// Bare leaves out everything but the routes about the server itself: for a process that
 	// only works.
 	Bare bool
-	Log     *slog.Logger // default: discards
+	Log  *slog.Logger // default: discards
 	// PublicURL stands before /api/v1 in addresses, without a slash at the end; empty: scheme
 	// and host of the request.
 	PublicURL string
@@ -30,6 +31,8 @@ type Config struct {
 	Ready func() bool
 	// Metrics is what /metrics shows; the server adds its own. Default: an empty registry.
 	Metrics *prometheus.Registry
+	// Tracer makes a span for each request below /api/v1; nil: none.
+	Tracer trace.Tracer
 	// Version of the product, for the OpenAPI document.
 	Version string
 }
@@ -43,6 +46,7 @@ type Server struct {
 	ready     func() bool
 	registry  *prometheus.Registry
 	metrics   *metrics
+	tracer    trace.Tracer // nil: no spans
 	tree      node
 	document  document
 	http      *http.Server
@@ -78,7 +82,7 @@ func New(c Config) *Server {
 	s := &Server{
 		service: c.Service, log: c.Log, ready: c.Ready,
 		publicURL: strings.TrimRight(c.PublicURL, "/"), registry: c.Metrics,
-		metrics: newMetrics(c.Metrics), document: newDocument(c.Version), idle: idleTimeout,
+		metrics: newMetrics(c.Metrics), tracer: c.Tracer, document: newDocument(c.Version), idle: idleTimeout,
 	}
 	table := endpoints()
 	if c.Bare {
@@ -131,6 +135,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h["X-Request-Id"] = []string{c.requestID}
 	h["X-Content-Type-Options"] = nosniffValue
 	h["Cache-Control"] = cacheValue
+	if s.tracer != nil {
+		c.beginSpan()
+	}
 	defer c.finish()
 	if err := c.run(); err != nil {
 		c.fail(err)
@@ -139,11 +146,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // finish turns a panic into an answer, counts the request and logs it.
 func (c *call) finish() {
+	if c.span != nil {
+		defer c.span.End()
+	}
 	if p := recover(); p != nil {
 		c.recovered(p)
 	}
 	took := time.Since(c.began)
 	c.server.metrics.observe(c.route, c.status, took)
+	if c.span != nil {
+		c.describeSpan()
+	}
 	if c.server.log.Enabled(c.r.Context(), slog.LevelDebug) {
 		c.logAccess(took)
 	}

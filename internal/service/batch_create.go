@@ -8,6 +8,7 @@ import (
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/span"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -142,6 +143,7 @@ const arenaBytes = 64 << 10
 func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, items []any) (rows []store.Execution, files map[int][]int64, err error) {
 	rows = make([]store.Execution, len(items))
 	ids := newSequence(b.ID.Milli())
+	traced := span.Encode(ctx)
 	var wrong []chargehand.FieldError
 	arena := make([]byte, 0, arenaBytes)
 	for i, item := range items {
@@ -177,6 +179,7 @@ func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, i
 		*row = store.Execution{
 			Account: b.Account, Environment: b.Environment, Workflow: b.Workflow, Revision: b.Revision, Machine: machine.Revision,
 			Item: int64(i), Status: chargehand.Initial, Phase: chargehand.Pending, Run: store.RunQueued,
+			Trace: traced,
 		}
 		ids.next(row.ID[:])
 		if row.Input, err = s.pack(ctx, data); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/span"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -60,7 +61,7 @@ func (s *Service) create(ctx context.Context, p *Principal, r *CreateExecution, 
 	start := engine.Start{
 		Row: store.Execution{
 			ID: newID[chargehand.ExecutionID](s.nowMs()), Account: p.AccountNo, Environment: p.Environment,
-			Workflow: w.row.No, Revision: revision.No,
+			Workflow: w.row.No, Revision: revision.No, Trace: span.Encode(ctx),
 		},
 		Plan: compiled, Input: input,
 	}
@@ -368,6 +369,7 @@ func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c 
 	start := engine.Start{Row: store.Execution{
 		ID: newID[chargehand.ExecutionID](s.nowMs()), Account: p.AccountNo, Environment: p.Environment,
 		Workflow: w.row.No, Revision: revision.No, Input: original.Input, RetryOf: original.ID,
+		Trace: span.Encode(ctx),
 	}}
 	if start.Input, err = parseStored(input); err != nil {
 		return nil, err

@@ -14,11 +14,14 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/propagation"
+
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/span"
 )
 
 // Config wires a Caller. Transport and Files are required.
@@ -214,6 +217,9 @@ func (c *Caller) build(ctx context.Context, call activity.Call, req *Request) (*
 	target.User = nil
 	if wantsIdempotencyKey(call.Metadata) {
 		header.Set("Idempotency-Key", call.Key)
+	}
+	if header["Traceparent"] == nil && span.Recorded(ctx) { // the author's own goes first
+		propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(header))
 	}
 	return out, nil
 }

@@ -7,16 +7,18 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/span"
+	"github.com/chargehand/chargehand/internal/store"
 )
 
 // startActivity puts an activity into its pool. The caller is the driver of r.
 func (e *Engine) startActivity(r *run, c *machine.Command) {
 	started := &call{
-		no: r.no, command: c.ID, runner: e.config.Activities[c.Activity],
+		no: r.no, traced: spanOf(&r.row), command: c.ID, runner: e.config.Activities[c.Activity],
 		account: r.row.Account,
 		request: activity.Call{
 			Environment: r.row.Environment, Execution: r.row.ID, Kind: c.Activity, Args: c.Args, Input: c.Input,
-			Reference: c.Reference, Metadata: c.Metadata, Key: c.Key,
+			Reference: c.Reference, Metadata: c.Metadata, Key: c.Key, Attempt: c.Attempt,
 		},
 	}
 	r.calls = append(r.calls, started)
@@ -29,7 +31,7 @@ func (e *Engine) startActivity(r *run, c *machine.Command) {
 
 // perform carries out a call and delivers its outcome.
 func (e *Engine) perform(c *call) {
-	ctx, cancel := context.WithCancel(e.activities)
+	ctx, cancel := context.WithCancel(span.Follow(e.activities, c.traced))
 	var result activity.Result
 	if c.pool.begin(c, cancel) {
 		e.stats.activities.Add(1)
@@ -63,4 +65,9 @@ func (e *Engine) run(ctx context.Context, c *call) (result activity.Result) {
 		}
 	}()
 	return c.runner.Run(ctx, c.request)
+}
+
+// spanOf is what the spans of an execution need to know of its row.
+func spanOf(row *store.Execution) span.Execution {
+	return span.Execution{ID: row.ID, Origin: row.Trace, Item: row.Batch != 0}
 }

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -27,6 +29,9 @@ type Config struct {
 	// Publish is called for each CloudEvent of an `emit` task after the event that caused it
 	// is durable, at most once. It must not block. Nil: events go nowhere.
 	Publish func(engine.Published)
+
+	// Tracer makes the spans of executions (package span); nil: none.
+	Tracer trace.Tracer
 
 	Log *slog.Logger     // default: slog.Default()
 	Now func() time.Time // wall clock; default: time.Now

@@ -294,6 +294,10 @@ func (e *Engine) moveTimers(s *submission) {
 // ended lets go of everything that an execution held.
 func (e *Engine) ended(s *submission) {
 	r := s.run
+	if e.config.Tracer != nil && r.row.Trace != nil {
+		row := r.row
+		e.goWork(func() { engine.TraceEnd(e.ctx, e.config.Tracer, e.store, &row, e.log) })
+	}
 	for _, c := range r.calls {
 		c.pool.withdraw(c)
 	}

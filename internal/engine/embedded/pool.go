@@ -6,6 +6,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/span"
 )
 
 // call is one activity of one execution, from the commit of its command until its outcome
@@ -16,6 +17,7 @@ type call struct {
 	command machine.CommandID
 	runner  activity.Runner
 	request activity.Call
+	traced  span.Execution
 
 	// Set by the pool.
 	pool      *pool

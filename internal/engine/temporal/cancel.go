@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
@@ -19,6 +22,8 @@ type canceller struct {
 	Freed   func(account int64) // a slot is free; must not block
 	Changed func(id [16]byte)   // an execution or batch has ended here; must not block
 	Now     func() time.Time
+	Tracer  trace.Tracer // nil: no spans
+	Log     *slog.Logger // of Tracer
 }
 
 const (
@@ -96,6 +101,11 @@ func (c *canceller) tell(done cancelled) {
 		c.Freed(done.row.Account)
 	}
 	c.Changed(done.row.ID)
+	if c.Tracer != nil && len(done.row.Trace) > 0 {
+		row := done.row
+		row.Phase, row.FinishedMs = chargehand.Cancelled, endMs(&row, c.Now().UnixMilli())
+		engine.TraceEnd(context.Background(), c.Tracer, c.Store, &row, c.Log)
+	}
 }
 
 // cancelBatch is engine.Engine.CancelBatch. It marks the batch first; when the caller goes, or this node

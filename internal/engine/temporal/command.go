@@ -39,7 +39,7 @@ func (r *run) startCall(c *machine.Command) bool {
 	in := call{
 		Account: a.Account, Environment: a.Environment, Execution: a.Execution, No: a.No,
 		Kind: c.Activity, Args: expr.Marshal(c.Args), Input: expr.Marshal(c.Input),
-		Reference: c.Reference, Key: c.Key,
+		Reference: c.Reference, Key: c.Key, Attempt: c.Attempt,
 	}
 	if c.Metadata != nil {
 		in.Metadata = expr.Marshal(c.Metadata)

@@ -40,7 +40,9 @@ func (a *activities) finish(ctx context.Context, e ending) (finished, error) {
 	case err != nil:
 		return finished{}, fmt.Errorf("finish execution: %w", err)
 	}
-	a.Freed(f.account)
+	a.Freed(f.row.Account)
+	f.row.Phase, f.row.FinishedMs = f.phase, f.FinishedMs
+	engine.TraceEnd(ctx, a.Tracer, a.Store, &f.row, a.Log)
 	return finished{}, nil
 }
 
@@ -51,7 +53,7 @@ type final struct {
 	status     chargehand.Status
 	outcome    store.Outcome
 	references []chargehand.FileID // in the output
-	account    int64
+	row        store.Execution     // as it was before
 }
 
 func (f *final) write(tx *store.Tx) error {
@@ -59,7 +61,7 @@ func (f *final) write(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	f.account = row.Account
+	f.row = row
 	// Files became visible with the outcomes that brought them.
 	list, foreign, err := engine.Results(tx, &row, f.references, f.Files, nil)
 	if err != nil {

@@ -68,7 +68,7 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 func (c *call) request() (runner.Call, error) {
 	r := runner.Call{
 		Account: c.Account, Environment: c.Environment, Execution: c.Execution,
-		Kind: c.Kind, Reference: c.Reference, Key: c.Key,
+		Kind: c.Kind, Reference: c.Reference, Key: c.Key, Attempt: c.Attempt,
 	}
 	var err error
 	if r.Args, err = expr.Parse(c.Args, expr.Limits{Depth: expr.MaxDepth}); err != nil {

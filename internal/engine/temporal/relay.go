@@ -14,6 +14,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/span"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -325,7 +326,7 @@ func (r *relay) start(ctx context.Context, d *delivery) error {
 	if err != nil {
 		return err
 	}
-	return r.remoteError(r.Remote.start(ctx, s))
+	return r.remoteError(r.Remote.start(span.Follow(ctx, spanOf(&row)), s))
 }
 
 // again tries a message again after a while, if its lease lasts so long and there is room.

@@ -76,6 +76,7 @@ type call struct {
 	Reference   string                 `json:"reference"`
 	Metadata    json.RawMessage        `json:"metadata,omitempty"`
 	Key         string                 `json:"key"`
+	Attempt     int                    `json:"attempt,omitempty"`
 }
 
 // outcome is the result of perform. A fault is a result: it is the workflow's to handle.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
@@ -36,6 +37,9 @@ type WorkerConfig struct {
 	// one. It must not block. Nil: nobody wants to know.
 	Freed func(account int64)
 
+	// Tracer makes the spans of executions that end here; nil: none. Those of activities are up
+	// to who carries them out.
+	Tracer trace.Tracer
 	Log    *slog.Logger     // default: slog.Default()
 	Now    func() time.Time // wall clock; default: time.Now
 	Limits WorkerLimits
