@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -100,10 +101,12 @@ func (f *files) account(ctx context.Context, id chargehand.AccountID) (int64, er
 	if known {
 		return no, nil
 	}
-	err := f.db.View(ctx, func(r *store.Reader) error {
-		account, err := r.AccountByID(id)
-		no = account.No
-		return err
+	err := patiently(ctx, func() error {
+		return f.db.View(ctx, func(r *store.Reader) error {
+			account, err := r.AccountByID(id)
+			no = account.No
+			return err
+		})
 	})
 	if err == nil {
 		f.mu.Lock()
@@ -124,9 +127,11 @@ func (f *files) Open(ctx context.Context, account chargehand.AccountID, env char
 		return machine.File{}, nil, err
 	}
 	var row store.File
-	err = f.db.View(ctx, func(r *store.Reader) error {
-		row, err = r.FileByID(no, env, id)
-		return err
+	err = patiently(ctx, func() error {
+		return f.db.View(ctx, func(r *store.Reader) (err error) {
+			row, err = r.FileByID(no, env, id)
+			return err
+		})
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		return machine.File{}, nil, activity.ErrFileNotFound
@@ -136,7 +141,11 @@ func (f *files) Open(ctx context.Context, account chargehand.AccountID, env char
 	}
 	var digest blob.Digest
 	copy(digest[:], row.Digest)
-	content, err := f.blobs.Open(ctx, digest, 0, -1)
+	var content io.ReadCloser
+	err = patiently(ctx, func() (err error) {
+		content, err = f.blobs.Open(ctx, digest, 0, -1)
+		return err
+	})
 	return machine.File{
 		ID: id.String(), Name: row.Name, MediaType: row.MediaType, Size: row.Size,
 		Digest: "sha256:" + hex.EncodeToString(row.Digest),
@@ -150,7 +159,7 @@ func (f *files) Put(ctx context.Context, account chargehand.AccountID, env charg
 	if err != nil {
 		return machine.File{}, err
 	}
-	digest, size, err := f.blobs.Put(ctx, content, f.limit)
+	digest, size, err := f.keep(ctx, content)
 	if err != nil {
 		return machine.File{}, err
 	}
@@ -162,8 +171,63 @@ func (f *files) Put(ctx context.Context, account chargehand.AccountID, env charg
 		ID: chargehand.FileID(id), Account: no, Environment: env, Name: name, MediaType: mediaType,
 		Size: size, Digest: digest[:],
 	}
-	if err := f.db.Update(ctx, func(tx *store.Tx) error { return tx.InsertFile(&row) }); err != nil {
+	asked := 0
+	err = patiently(ctx, func() error {
+		asked++
+		err := f.db.Update(ctx, func(tx *store.Tx) error { return tx.InsertFile(&row) })
+		if asked > 1 && errors.Is(err, store.ErrConflict) {
+			return nil // the attempt before was written: nobody else has this id
+		}
+		return err
+	})
+	if err != nil {
 		return machine.File{}, err
 	}
 	return machine.File{ID: id.String(), Name: name, MediaType: mediaType, Size: size, Digest: "sha256:" + digest.String()}, nil
+}
+
+// keep stores a content. One that can be read again from its start is tried for as long as
+// patiently does.
+func (f *files) keep(ctx context.Context, content io.Reader) (digest blob.Digest, size int64, err error) {
+	again, ok := content.(io.Seeker)
+	if !ok {
+		return f.blobs.Put(ctx, content, f.limit)
+	}
+	err = patiently(ctx, func() (err error) {
+		if _, err := again.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		digest, size, err = f.blobs.Put(ctx, content, f.limit)
+		return err
+	})
+	return digest, size, err
+}
+
+// outagePatience is how long an activity waits for a store that is away: the restart of a
+// database must not fail a step whose effect has happened.
+const outagePatience = 30 * time.Second
+
+// patiently repeats what fails for want of a store that may come back by itself.
+func patiently(ctx context.Context, try func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, outagePatience)
+	defer cancel()
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		err := try()
+		if err == nil || !passes(err) {
+			return err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+// passes tells a store that is away from one that refuses or is full.
+func passes(err error) bool {
+	return (errors.Is(err, store.ErrUnavailable) || errors.Is(err, blob.ErrUnavailable)) &&
+		!errors.Is(err, blob.ErrRefused) && !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT)
 }

@@ -168,20 +168,20 @@ func (d *drill) strike() {
 			n.awaitReady()
 		}
 	}
-	d.at(8)
+	d.at(5)
 	victim := d.workers[0]
 	for d.receiver.present(victim.name) == 0 { // it must be in the middle of something
 		effects, _ := d.receiver.count()
 		<-d.receiver.reach(effects + 1)
 	}
-	d.take("kill -9 of a worker", victim.name, victim.kill, func() { d.at(14) }, again(victim))
-	d.at(20)
-	d.take("kill -9 of an API node", "", d.apis[0].kill, func() { d.at(30) }, again(d.apis[0]))
-	d.at(35)
+	d.take("kill -9 of a worker", victim.name, victim.kill, func() { d.at(10) }, again(victim))
+	d.at(13)
+	d.take("kill -9 of an API node", "", d.apis[0].kill, func() { d.at(18) }, again(d.apis[0]))
+	d.at(22)
 	d.take("S3 answers 503", "", func() { d.s3.Break(peer.Fault{Status: http.StatusServiceUnavailable}) }, seconds, d.s3.Heal)
-	d.at(50)
+	d.at(62)
 	d.take("kill -9 of Temporal", "", d.temporal.Kill, func() {}, d.temporal.Restart)
-	d.at(65)
+	d.at(75)
 	d.take("PostgreSQL stopped", "", d.postgres.Halt, seconds, d.postgres.Start)
 }
 

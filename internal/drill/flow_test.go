@@ -37,7 +37,7 @@ func newInput(tag string, item int) input {
 // call is a step that calls the receiver.
 func call(path, step, n string) string {
 	return fmt.Sprintf(`{metadata: {idempotencyKey: true}, call: http, with: {method: post, endpoint: 'http://%s/%s',
-        body: {tag: '${ $workflow.input.tag }', item: '${ $workflow.input.item }', step: %s, n: '${ %s }', delayMs: 60}}}`,
+        body: {tag: '${ $workflow.input.tag }', item: '${ $workflow.input.item }', step: %s, n: '${ %s }', delayMs: 1000}}}`,
 		receiverHost, path, step, n)
 }
 
@@ -75,7 +75,7 @@ do:
 - file:
     run:
       shell:
-        command: 'printf "%s has %s" "$1" "$2" > "$OUT_DIR/made.txt"'
+        command: 'sleep 0.2; printf "%s has %s" "$1" "$2" > "$OUT_DIR/made.txt"'
         arguments: ['${ "\($workflow.input.tag) \($workflow.input.item)" }', '${ "\(.echo)" }']
     output: {as: '${ {item: $workflow.input.item, n: 0} }'}
     then: end

@@ -45,7 +45,7 @@ type view struct {
 	FinishedAt string `json:"finished_at"`
 	Output     struct{ Item, N int }
 	Error      any
-	Results    []struct{ Name, URL string }
+	Results    []struct{ Filename, URL string }
 	Total      int
 	Completed  int
 	Failed     int

@@ -95,12 +95,16 @@ func (n *node) start() {
 	n.cmd, n.exited = cmd, exited
 }
 
-// register has the node end with the test, and its log told if the test fails.
+// register has the node end with the test, and its log told if the test fails: all of it in the
+// folder CHARGEHAND_DRILL_LOGS, if there is one.
 func (n *node) register() {
 	n.t.Cleanup(func() {
 		n.kill()
+		if folder := os.Getenv("CHARGEHAND_DRILL_LOGS"); folder != "" {
+			_ = os.WriteFile(filepath.Join(folder, strings.ReplaceAll(n.t.Name(), "/", "-")+"-"+n.name+".log"), []byte(n.text()), 0o600)
+		}
 		if n.t.Failed() {
-			n.t.Logf("log of %s:\n%s", n.name, tail(n.text(), 6000))
+			n.t.Logf("log of %s:\n%s", n.name, tail(n.text(), 4000))
 		}
 	})
 }

@@ -80,7 +80,7 @@ type callBody struct {
 
 func (b callBody) item() string { return fmt.Sprintf("%s/%d", b.Tag, b.Item) }
 
-// serve answers {"echo": n+1} after the time that the call asks for, and a bit.
+// serve answers {"echo": n+1} after one to three times what the call asks for.
 func (r *receiver) serve(worker string, w http.ResponseWriter, req *http.Request) {
 	begin := time.Now()
 	var body callBody
@@ -89,7 +89,7 @@ func (r *receiver) serve(worker string, w http.ResponseWriter, req *http.Request
 	e, turn := r.enter(worker, key, body, begin, err)
 	hash := fnv.New32()
 	hash.Write([]byte(key))
-	delay := time.NewTimer(time.Duration(body.DelayMs+int(hash.Sum32()%100)) * time.Millisecond)
+	delay := time.NewTimer(time.Duration(body.DelayMs+int(hash.Sum32())%(2*body.DelayMs+1)) * time.Millisecond)
 	defer delay.Stop()
 	select {
 	case <-delay.C:

@@ -60,7 +60,7 @@ func (c *client) verifyEnd(q *request, r *receiver) {
 		c.t.Errorf("%s (%s) at %s ended as %+v, want the output %d", q.in.name(), q.in.Kind, q.path, got, q.in.n())
 		return
 	}
-	c.verifyFile(q, got.Results[0].Name, got.Results[0].URL)
+	c.verifyFile(q, got.Results[0].Filename, got.Results[0].URL)
 	c.verifyTimeline(q)
 	for _, step := range q.in.steps() {
 		owner := callBody{Tag: q.in.Tag, Item: q.in.Item}.item() + "/" + step

@@ -120,7 +120,10 @@ func (p *Payloads) Retrieve(ctx converter.StorageDriverRetrieveContext, claims [
 		if err != nil || len(digest) == 0 {
 			return nil, errors.New("read payload: the history names no content")
 		}
-		payloads[i], err = p.read(ctx.Context, digest)
+		err = ctx.GetLimiter().Permit(ctx.Context, claim, func() (err error) {
+			payloads[i], err = p.read(ctx.Context, digest)
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}

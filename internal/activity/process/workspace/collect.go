@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -115,9 +114,11 @@ func (w *Workspace) store(ctx context.Context, root *os.Root, path string) (mach
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return machine.File{}, err
 	}
-	content := io.MultiReader(bytes.NewReader(head[:n]), f)
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return machine.File{}, err
+	}
 	name := strings.ToValidUTF8(path, "_")
-	return w.files.Put(ctx, w.call.Account, w.call.Environment, name, mediaType(path, head[:n]), content)
+	return w.files.Put(ctx, w.call.Account, w.call.Environment, name, mediaType(path, head[:n]), f)
 }
 
 // mediaTypes are those of files that workflows often make. The machine's own tables are left
