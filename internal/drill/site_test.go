@@ -72,8 +72,12 @@ func (s *site) run(args ...string) string {
 }
 
 // api prepares an API node without workers.
-func (s *site) api(name string) *node {
-	args := append([]string{"serve", "--engine", "temporal", "--workers", "0", "--rate-limit", "0"}, s.place()...)
+func (s *site) api(name string) *node { return s.serve(name, "--workers", "0") }
+
+// serve prepares a node with an API.
+func (s *site) serve(name string, more ...string) *node {
+	args := append([]string{"serve", "--engine", "temporal", "--rate-limit", "0"}, more...)
+	args = append(args, s.place()...)
 	return s.node(name, append(args, s.cluster()...))
 }
 
