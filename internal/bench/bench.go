@@ -63,6 +63,7 @@ func Run(ctx context.Context, cfg Config) ([]Figure, error) {
 		{"trivial", r.trivial},
 		{"ten-set", r.tenSet},
 		{"wait", r.wait},
+		{"finish", r.finish},
 		{"ten-http", r.tenHTTP},
 		{"batch", r.batches},
 		{"memory", r.memory},

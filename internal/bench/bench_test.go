@@ -37,7 +37,8 @@ func TestRun(t *testing.T) {
 	}
 	for _, want := range []string{
 		"empty handler", "one set, accepted and finished", "ten sets, accepted and finished", "one set with wait, one connection, p50",
-		"one set with wait, one connection, p99", "bare HTTP client", "ten HTTP steps, calls that arrive",
+		"one set with wait, one connection, p99", "one set, start to finish, clients: 1, p99",
+		"ten HTTP steps, start to finish, clients: 4, rate", "bare HTTP client", "ten HTTP steps, calls that arrive",
 		"batch of 20, answered", "batch of 20, all finished", "batch of 50, all finished",
 	} {
 		if !slices.Contains(names, want) {

@@ -79,7 +79,7 @@ func (r *runner) executions(ctx context.Context, name, definition string) (count
 
 func (r *runner) trivial(ctx context.Context) error {
 	before := r.diskBytes()
-	count, err := r.executions(ctx, "one set", tasks("trivial", 1, "set:\n  order: ${ .order }\n  total: ${ .amount }\n"))
+	count, err := r.executions(ctx, "one set", tasks("trivial", 1, oneSet))
 	if err != nil || r.DataDir == "" {
 		return err
 	}
@@ -95,7 +95,7 @@ func (r *runner) tenSet(ctx context.Context) error {
 
 // wait measures start to finish on one connection.
 func (r *runner) wait(ctx context.Context) error {
-	workflow, err := r.api.apply(ctx, tasks("trivial", 1, "set:\n  order: ${ .order }\n  total: ${ .amount }\n"))
+	workflow, err := r.api.apply(ctx, tasks("trivial", 1, oneSet))
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (r *runner) tenHTTP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	workflow, err := r.api.apply(ctx, tasks("ten-http", 10, "call: http\nwith:\n  method: get\n  endpoint: "+receiver.URL+"\n"))
+	workflow, err := r.api.apply(ctx, tasks("ten-http", 10, call(receiver.URL)))
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (r *runner) tenHTTP(ctx context.Context) error {
 
 // batches measures the time to the answer and to the end.
 func (r *runner) batches(ctx context.Context) error {
-	workflow, err := r.api.apply(ctx, tasks("trivial", 1, "set:\n  order: ${ .order }\n  total: ${ .amount }\n"))
+	workflow, err := r.api.apply(ctx, tasks("trivial", 1, oneSet))
 	if err != nil {
 		return err
 	}

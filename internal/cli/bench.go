@@ -53,6 +53,6 @@ func newBench(con console) *cobra.Command {
 	f.IntSliceVar(&cfg.Batches, "batches", []int{1000, 10000}, "sizes of batches")
 	f.StringVar(&cfg.DataDir, "data-dir", "", "data directory of the server, to measure bytes on disk")
 	f.IntVar(&cfg.PID, "pid", 0, "process id of the server, to measure its memory")
-	f.StringVar(&cfg.Only, "only", "", "measurements to take: trivial, ten-set, wait, ten-http, batch, memory")
+	f.StringVar(&cfg.Only, "only", "", "measurements to take: trivial, ten-set, wait, finish, ten-http, batch, memory")
 	return cmd
 }
