@@ -24,7 +24,10 @@ type routeMetrics struct {
 	byStatus [600]atomic.Pointer[prometheus.Counter]
 }
 
-func newMetrics(registry *prometheus.Registry) *metrics {
+// RegisterMetrics registers the metrics of a server that answers nothing: to look at them.
+func RegisterMetrics(registry prometheus.Registerer) { newMetrics(registry) }
+
+func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "chargehand_http_requests_total", Help: "Requests answered, by route and status code.",

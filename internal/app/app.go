@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/chargehand/chargehand/internal/api"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/telemetry"
 )
 
 // standbyStopTime is what the requests of a standby may take when it takes over.
@@ -40,6 +42,13 @@ func New(ctx context.Context, cfg Config) (*App, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
+	}
+	cfg.measures = telemetry.NewDatabase()
+	cfg.tracing, err = telemetry.NewTracing(ctx, telemetry.TracingConfig{
+		Getenv: os.Getenv, Exporter: cfg.exporter, Version: Version, Log: cfg.Log,
+	})
+	if err != nil {
+		return nil, badSetting("%w", err)
 	}
 	a := &App{cfg: cfg, log: cfg.Log}
 	a.background, a.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -233,6 +242,9 @@ func (a *App) Stop(ctx context.Context) {
 			t.close(ctx) // it began while the process was stopping
 		}
 		a.closeDatabase(db)
+	}
+	if err := a.cfg.tracing.Stop(ctx); err != nil {
+		a.log.Warn("traces were lost", "error", err)
 	}
 	a.log.Info("stopped")
 }

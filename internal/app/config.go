@@ -10,8 +10,11 @@ import (
 	"strings"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
 	"github.com/chargehand/chargehand/internal/engine/temporal"
 	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/telemetry"
 )
 
 // Version is the version of the build, set by the linker.
@@ -54,7 +57,11 @@ type Config struct {
 	Processes int
 	Log       *slog.Logger
 
-	master *secret.Master // read by open
+	master   *secret.Master        // read by open
+	exporter sdktrace.SpanExporter // takes the spans, in tests; nil: as the environment says
+	// What the process has once, for one tenure after another; made by New.
+	tracing  *telemetry.Tracing  // nil: nothing is traced
+	measures *telemetry.Database // nil: nothing is measured
 }
 
 // The engines.

@@ -25,7 +25,7 @@ func openDatabase(ctx context.Context, cfg Config) (*database, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &database{store: store.New(db)}, nil
+		return &database{store: store.New(cfg.measures.Measure(db))}, nil
 	}
 	mode := postgres.Owner
 	if cfg.Engine == EngineTemporal {
@@ -36,9 +36,9 @@ func openDatabase(ctx context.Context, cfg Config) (*database, error) {
 		return nil, err
 	}
 	if mode == postgres.Shared {
-		return &database{store: store.New(db)}, nil
+		return &database{store: store.New(cfg.measures.Measure(db))}, nil
 	}
-	return &database{store: store.New(db), owner: db}, nil
+	return &database{store: store.New(cfg.measures.Measure(db)), owner: db}, nil
 }
 
 // reopenPause lies between two attempts to open a database that cannot be reached.

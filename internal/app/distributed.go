@@ -11,11 +11,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine/temporal"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/telemetry"
 )
 
 const (
@@ -49,6 +51,14 @@ func (t *tenure) openDistributed(ctx context.Context, plans *service.Plans, runn
 	dial := cfg.Temporal.Dial
 	dial.Storage = temporal.NewPayloads(t.store, kept)
 	dial.Log = slog.New(quiet{cfg.Log.Handler()})
+	dial.Metrics = telemetry.NewTemporalMetrics(registry)
+	if tracer := cfg.tracing.Tracer(); tracer != nil {
+		carrier, err := temporal.Tracing(tracer)
+		if err != nil {
+			return err
+		}
+		dial.Interceptors = []interceptor.ClientInterceptor{carrier}
+	}
 	c, err := temporal.Connect(dial)
 	if err != nil {
 		return badSetting("%w", err)
@@ -67,7 +77,7 @@ func (t *tenure) openDistributed(ctx context.Context, plans *service.Plans, runn
 	d.Engine = temporal.New(temporal.Config{
 		Store: t.store, Plans: plans, Blobs: kept, Client: c, Namespace: cfg.Temporal.Namespace, Queue: queue,
 		Verify:         func(ctx context.Context) error { return d.verify(ctx, cfg, t.store) },
-		RuntimeVersion: Version, AccountSlots: cfg.RunningExecutions, Log: cfg.Log,
+		RuntimeVersion: Version, AccountSlots: cfg.RunningExecutions, Log: cfg.Log, Tracer: cfg.tracing.Tracer(),
 	})
 	t.engine = d
 	registerTemporal(registry, d.Engine)
@@ -76,6 +86,7 @@ func (t *tenure) openDistributed(ctx context.Context, plans *service.Plans, runn
 	}
 	d.worker = temporal.NewWorker(temporal.WorkerConfig{
 		Client: c, Store: t.store, Blobs: kept, Queue: queue, Activities: runners, Freed: d.Freed, Log: cfg.Log,
+		Tracer: cfg.tracing.Tracer(),
 		Limits: temporal.WorkerLimits{
 			AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Processes: cfg.Processes, Stop: workerStopTime - time.Second,
 		},

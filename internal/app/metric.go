@@ -14,7 +14,10 @@ func registerProcess(registry *prometheus.Registry) {
 }
 
 // registerEmbedded shows the counters of the embedded engine.
-func registerEmbedded(registry *prometheus.Registry, e *embedded.Engine) {
+func registerEmbedded(registry prometheus.Registerer, e *embedded.Engine) {
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: "chargehand", Name: "owner", Help: "1: the database is this process's own. A standby answers 503 instead.",
+	}, func() float64 { return 1 }))
 	counter := func(name, help string, value func(embedded.Stats) int64) {
 		registry.MustRegister(prometheus.NewCounterFunc(
 			prometheus.CounterOpts{Namespace: "chargehand", Name: name, Help: help},
@@ -37,7 +40,7 @@ func registerEmbedded(registry *prometheus.Registry, e *embedded.Engine) {
 }
 
 // registerTemporal shows the counters of this node's part of the Temporal engine.
-func registerTemporal(registry *prometheus.Registry, e *temporal.Engine) {
+func registerTemporal(registry prometheus.Registerer, e *temporal.Engine) {
 	counter := func(name, help string, value func(temporal.Stats) int64) {
 		registry.MustRegister(prometheus.NewCounterFunc(
 			prometheus.CounterOpts{Namespace: "chargehand", Name: name, Help: help},

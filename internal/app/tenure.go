@@ -19,6 +19,7 @@ import (
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/telemetry"
 )
 
 // The parts of a data directory.
@@ -80,6 +81,10 @@ func (t *tenure) open(ctx context.Context) error {
 	plans := service.NewPlans(t.store, plan.Options{Run: allowedRuns(cfg.AllowRun)})
 	registry := prometheus.NewRegistry()
 	registerProcess(registry)
+	registry.MustRegister(cfg.measures)
+	if !cfg.WorkerOnly {
+		registry.MustRegister(newRows(t.store, cfg.Engine == EngineTemporal))
+	}
 	if err := t.openEngine(ctx, plans, registry); err != nil {
 		return err
 	}
@@ -96,7 +101,7 @@ func (t *tenure) open(ctx context.Context) error {
 	})
 	t.api = api.New(api.Config{
 		Service: t.service, Log: cfg.Log, PublicURL: cfg.PublicURL, Version: Version, Metrics: registry,
-		Ready: t.ready, Bare: cfg.WorkerOnly,
+		Ready: t.ready, Bare: cfg.WorkerOnly, Tracer: cfg.tracing.Tracer(),
 	})
 	return nil
 }
@@ -116,12 +121,13 @@ func (t *tenure) openEngine(ctx context.Context, plans *service.Plans, registry 
 		return err
 	}
 	cfg := t.cfg
+	runners = telemetry.Watched(runners, registry, cfg.tracing.Tracer())
 	if cfg.Engine == EngineTemporal {
 		return t.openDistributed(ctx, plans, runners, registry)
 	}
 	e, err := embedded.New(ctx, embedded.Config{
 		Store: t.store, Plans: plans, Blobs: payloads{t.blobs}, Activities: runners, Log: cfg.Log,
-		RuntimeVersion: Version, Processes: processKinds(),
+		RuntimeVersion: Version, Processes: processKinds(), Tracer: cfg.tracing.Tracer(),
 		Limits: embedded.Limits{AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Processes: cfg.Processes},
 	})
 	if err != nil {
