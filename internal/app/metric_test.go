@@ -60,10 +60,15 @@ func TestMetricsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	documented := map[string]string{}
-	for _, m := range metricName.FindAllStringSubmatch(string(text), -1) {
-		labels := strings.Split(strings.ReplaceAll(m[2], " ", ""), ",")
-		slices.Sort(labels)
-		documented[m[1]] = strings.Join(labels, ",")
+	for row := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(row, "| ") {
+			continue // a sentence may name a metric without its labels
+		}
+		for _, m := range metricName.FindAllStringSubmatch(row, -1) {
+			labels := strings.Split(strings.ReplaceAll(m[2], " ", ""), ",")
+			slices.Sort(labels)
+			documented[m[1]] = strings.Join(labels, ",")
+		}
 	}
 	registered := collected{}
 	telemetry.NewTemporalMetrics(registered)

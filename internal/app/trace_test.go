@@ -66,7 +66,7 @@ func spans(e *tracetest.InMemoryExporter) map[string]tracetest.SpanStub {
 func attributeOf(s tracetest.SpanStub, key attribute.Key) string {
 	for _, a := range s.Attributes {
 		if a.Key == key {
-			return a.Value.Emit()
+			return a.Value.String()
 		}
 	}
 	return ""
