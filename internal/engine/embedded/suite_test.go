@@ -14,6 +14,7 @@ import (
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
+	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -53,10 +54,13 @@ func (o *suiteOutside) Run(ctx context.Context, c activity.Call) activity.Result
 
 // suiteWorld is a world for one script.
 func suiteWorld(t testing.TB, w *machinetest.World) (*world, *suiteOutside) {
+	return suiteIn(newWorld(t), w)
+}
+
+func suiteIn(world *world, w *machinetest.World) (*world, *suiteOutside) {
 	outside := &suiteOutside{
 		world: w, given: make(map[string]machinetest.Answer), runs: make(map[string]int), files: make(map[string]machine.File),
 	}
-	world := newWorld(t)
 	world.runner = outside
 	return world, outside
 }
@@ -120,10 +124,14 @@ func (w *world) suiteResult(o *suiteOutside, row store.Execution) machinetest.Re
 	return result
 }
 
-type engineRunner struct{}
+// engineRunner runs a script on SQLite, or in the world that make makes.
+type engineRunner struct{ make func(t testing.TB) *world }
 
-func (engineRunner) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) (result machinetest.Result) {
-	world, outside := suiteWorld(t, w)
+func (r engineRunner) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) (result machinetest.Result) {
+	if r.make == nil {
+		r.make = newWorld
+	}
+	world, outside := suiteIn(r.make(t), w)
 	world.start()
 	defer world.stop()
 	row, err := world.startScript(outside, p, input, [16]byte{})
@@ -139,6 +147,18 @@ func TestSuite(t *testing.T) {
 	for _, s := range machinetest.Scripts() {
 		t.Run(s.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { s.Run(t, engineRunner{}) })
+		})
+	}
+}
+
+// TestSuiteOnPostgres: the database makes no difference. Its connections know no bubble, so
+// the scripts take as long as they say, which is milliseconds.
+func TestSuiteOnPostgres(t *testing.T) {
+	server := peer.StartPostgres(t, peer.PostgresOptions{Careless: true})
+	for _, s := range machinetest.Scripts() {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			s.Run(t, engineRunner{make: func(t testing.TB) *world { return newPostgresWorld(t, server) }})
 		})
 	}
 }

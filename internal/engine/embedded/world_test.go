@@ -21,8 +21,10 @@ import (
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/postgres"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 )
 
@@ -31,6 +33,7 @@ import (
 type world struct {
 	t       testing.TB
 	path    string
+	url     string // of a PostgreSQL database, used instead of path
 	account store.Account
 	outside *outside
 	runner  activity.Runner // instead of outside
@@ -85,9 +88,34 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
+// newPostgresWorld is newWorld on a schema of a PostgreSQL server.
+func newPostgresWorld(t testing.TB, server *peer.Postgres) *world {
+	w := &world{
+		t: t, url: server.NewSchema(t), plans: make(map[int64]*plan.Plan), blobs: make(map[string][]byte),
+		outside: &outside{}, log: &logLines{},
+	}
+	w.openStore()
+	w.account = store.Account{ID: chargehand.AccountID{1}, Name: "test", CreatedMs: 1}
+	if err := w.store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertAccount(&w.account) }); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) openDB() (store.DB, error) {
+	if w.url == "" {
+		return sqlite.Open(sqlite.Options{Path: w.path, Owner: true})
+	}
+	db, err := postgres.Open(w.t.Context(), postgres.Options{URL: w.url})
+	if err != nil {
+		return nil, err
+	}
+	return db, db.AwaitOwner(w.t.Context())
+}
+
 func (w *world) openStore() {
 	w.t.Helper()
-	db, err := sqlite.Open(sqlite.Options{Path: w.path, Owner: true})
+	db, err := w.openDB()
 	if err != nil {
 		w.t.Fatal(err)
 	}

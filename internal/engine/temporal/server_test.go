@@ -22,19 +22,24 @@ import (
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store/postgres"
 )
 
-// shared is the Temporal server of the package's tests, started by the first that needs it.
+// shared are the servers of the package's tests, started by the first that needs them.
 var shared struct {
 	sync.Mutex
 	server    *peer.Temporal
 	namespace string
+	postgres  *peer.Postgres
 }
 
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if shared.server != nil {
 		shared.server.Stop()
+	}
+	if shared.postgres != nil {
+		shared.postgres.Stop()
 	}
 	os.Exit(code)
 }
@@ -62,7 +67,18 @@ func server(t testing.TB) (*peer.Temporal, string) {
 	return shared.server, shared.namespace
 }
 
-// branch is an office with workers on a real server.
+// sharedPostgres is a PostgreSQL server for what runs on a real Temporal server.
+func sharedPostgres(t testing.TB) *peer.Postgres {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.postgres == nil {
+		shared.postgres = peer.StartPostgres(t, peer.PostgresOptions{Keep: true, Careless: true})
+	}
+	return shared.postgres
+}
+
+// branch is an office with workers on a real server, and on PostgreSQL, as installations are.
 type branch struct {
 	*office
 	client client.Client
@@ -86,7 +102,11 @@ func newBranch(t testing.TB, p pace) *branch {
 func newIdleBranch(t testing.TB) *branch {
 	t.Helper()
 	s, namespace := server(t)
-	b := &branch{office: newOffice(t), outsides: make(map[chargehand.ExecutionID]func(context.Context, runner.Call) runner.Result)}
+	db, err := postgres.Open(t.Context(), postgres.Options{URL: sharedPostgres(t).NewSchema(t), Mode: postgres.Shared})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &branch{office: newOfficeOn(t, db), outsides: make(map[chargehand.ExecutionID]func(context.Context, runner.Call) runner.Result)}
 	b.queue = fmt.Sprintf("%s-%d", t.Name(), time.Now().UnixNano())
 	b.outside = func(ctx context.Context, c runner.Call) runner.Result {
 		b.mu.Lock()
@@ -94,7 +114,6 @@ func newIdleBranch(t testing.TB) *branch {
 		b.mu.Unlock()
 		return outside(ctx, c)
 	}
-	var err error
 	b.client, err = Connect(Dial{Address: s.Address(), Namespace: namespace, Storage: NewPayloads(b.store, b)})
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ type town struct {
 func onDialects(t *testing.T, run func(w *town)) {
 	t.Run("sqlite", func(t *testing.T) { run(sqliteTown(t)) })
 	t.Run("postgres", func(t *testing.T) {
-		run(postgresTown(t, peer.StartPostgres(t, peer.PostgresOptions{Careless: true})))
+		run(postgresTown(t, sharedPostgres(t)))
 	})
 }
 

@@ -43,6 +43,11 @@ func newOffice(t testing.TB) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return newOfficeOn(t, db)
+}
+
+func newOfficeOn(t testing.TB, db store.DB) *office {
+	t.Helper()
 	o := &office{
 		t: t, store: store.New(db), queue: "test",
 		blobs: make(map[string][]byte), published: make(map[chargehand.ExecutionID][]expr.Value),
