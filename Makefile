@@ -73,6 +73,10 @@ verify: generate ## fail if a generated file or go.mod is not what the code says
 bench: build ## load a fresh server on this machine and print the figures
 	@scripts/bench
 
+.PHONY: bench/setups
+bench/setups: ## measure SQLite, PostgreSQL and Temporal side by side on this machine
+	@scripts/bench-setups
+
 .PHONY: fuzz
 fuzz: ## fuzz every target for FUZZTIME (default 30s) each
 	@scripts/fuzz $${FUZZTIME:-30s}
@@ -84,6 +88,10 @@ conformance: build ## the specification's conformance kit through the built bina
 .PHONY: crash
 crash: build ## kill -9 the server under load, 20 times, and check every promise
 	CHARGEHAND_CRASH_KILLS=20 go test -count=1 -timeout 20m -run Crash -v ./internal/blackbox/...
+
+.PHONY: drill
+drill: build ## kill nodes and servers under load, on PostgreSQL, S3 and Temporal, and check every promise
+	CHARGEHAND_DRILL_ITEMS=2000 CHARGEHAND_DRILL_SINGLES=500 go test -count=1 -timeout 30m -v ./internal/drill/...
 
 .PHONY: clean
 clean: ## remove what was built

@@ -65,6 +65,7 @@ func testWorkerStopped(t *testing.T, s *site) {
 		}
 	}
 	leaving.family = processFamily(leaving.cmd.Process.Pid)
+	begun := time.Now()
 	if code := leaving.stop(); code != 0 {
 		t.Errorf("the worker ended with exit code %d", code)
 	}
@@ -72,8 +73,11 @@ func testWorkerStopped(t *testing.T, s *site) {
 	if n := s.receiver.present(leaving.name); n != 0 {
 		t.Errorf("%d calls of the worker were cut off", n)
 	}
+	stopped := time.Now()
 	c := client{load: l}
 	got := c.awaitEnd(l.batch, time.Minute)
+	t.Logf("the worker stopped in %.1f s; the batch had ended %.1f s later, with a longest pause of %.1f s between effects",
+		stopped.Sub(begun).Seconds(), time.Since(stopped).Seconds(), s.receiver.pause(begun, time.Now()).Seconds())
 	if got.Status != "completed" || got.Completed != items {
 		t.Errorf("the batch ended as %+v", got)
 	}
