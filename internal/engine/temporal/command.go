@@ -17,13 +17,16 @@ const (
 	// maxCall bounds an attempt that keeps its heartbeat. The activities have limits of
 	// their own, far below.
 	maxCall = 24 * time.Hour
+	// callBytes is the most that what comes of an activity takes in the history: a payload that
+	// is not kept outside, and the events around it.
+	callBytes = externalBytes + 1<<10
 )
 
 // startCalls starts held activities, in order, as far as slot, places and the size of a
 // worker's response allow.
 func (r *run) startCalls() {
 	started := 0
-	for started < len(r.held) && r.slots.held && !r.drain.on && len(r.calls) < r.pace.pending {
+	for started < len(r.held) && r.slots.held && !r.drain.on && r.hasPlace() {
 		if !r.startCall(&r.held[started]) {
 			r.pause()
 			break
@@ -31,6 +34,14 @@ func (r *run) startCalls() {
 		started++
 	}
 	r.held = slices.Delete(r.held, 0, started)
+}
+
+// hasPlace reports whether one more activity may pend. What runs cannot be kept from
+// answering, so its answers must fit into the history.
+func (r *run) hasPlace() bool {
+	pending := len(r.calls)
+	bytes := workflow.GetInfo(r.ctx).GetCurrentHistorySize() + r.taskBytes + (pending+1)*callBytes
+	return pending == 0 || pending < r.pace.pending && bytes <= r.pace.roomBytes
 }
 
 // startCall reports false if this workflow task cannot carry any more arguments.

@@ -22,6 +22,7 @@ type workflows struct {
 // numbers: a change needs workflow.GetVersion. Only tests have others than thePace.
 type pace struct {
 	pending    int           // activities that run at once
+	roomBytes  int           // that the history may have once all that runs has answered: Temporal ends a workflow at 50 MiB
 	taskBytes  int           // arguments scheduled in one workflow task
 	taskSlices int           // slices of the machine in one workflow task
 	runSlices  int           // slices until the run continues as new
@@ -35,7 +36,7 @@ type pace struct {
 
 func thePace() pace {
 	return pace{
-		pending: 500, taskBytes: 1 << 20, taskSlices: 4, runSlices: 40,
+		pending: 500, roomBytes: 48 << 20, taskBytes: 1 << 20, taskSlices: 4, runSlices: 40,
 		pause: time.Millisecond, patience: 10 * time.Second,
 		moreEvents: 4096, moreBytes: 4 << 20,
 		maxEvents: 40_000, maxBytes: 40 << 20,

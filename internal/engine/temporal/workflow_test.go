@@ -297,22 +297,30 @@ func TestPending(t *testing.T) {
 	for i := range 40 {
 		branches += fmt.Sprintf("{b%d: %s}, ", i, get)
 	}
-	var running, most atomic.Int32
-	full := make(chan struct{})
-	o, a, _ := simulate(t, "do: [{f: {fork: {branches: ["+branches+"]}}}, {z: {set: '${ 1 }'}}]", "x", func(context.Context, runner.Call) runner.Result {
-		if n := running.Add(1); n > most.Load() {
-			most.Store(n)
-			if n == 8 {
-				close(full)
+	for name, slow := range map[string]func(*pace){
+		"places":              func(p *pace) { p.pending, p.taskBytes = 8, 200 },
+		"room in the history": func(p *pace) { p.roomBytes, p.taskBytes = 8*callBytes+500, 200 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var running, most atomic.Int32
+			full := make(chan struct{})
+			o, a, _ := simulate(t, "do: [{f: {fork: {branches: ["+branches+"]}}}, {z: {set: '${ 1 }'}}]", "x", func(context.Context, runner.Call) runner.Result {
+				if n := running.Add(1); n > most.Load() {
+					most.Store(n)
+					if n == 8 {
+						close(full)
+					}
+				}
+				<-full
+				running.Add(-1)
+				return runner.Result{}
+			}, func(s *simulated, _ argument) { slow(&s.pace) })
+			wantOutput(t, o, a, "1")
+			if most.Load() != 8 {
+				t.Errorf("%d ran at once", most.Load())
 			}
-		}
-		<-full
-		running.Add(-1)
-		return runner.Result{}
-	}, func(s *simulated, _ argument) { s.pace.pending = 8; s.pace.taskBytes = 200 })
-	wantOutput(t, o, a, "1")
-	if most.Load() != 8 {
-		t.Errorf("%d ran at once", most.Load())
+		})
 	}
 }
 
