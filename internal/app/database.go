@@ -31,7 +31,7 @@ func openDatabase(ctx context.Context, cfg Config) (*database, error) {
 	if cfg.Engine == EngineTemporal {
 		mode = postgres.Shared
 	}
-	db, err := postgres.Open(ctx, postgres.Options{URL: cfg.DatabaseURL, Mode: mode, Logger: cfg.Log})
+	db, err := postgres.Open(ctx, postgres.Options{URL: cfg.DatabaseURL, Mode: mode, Drives: mode == postgres.Shared, Logger: cfg.Log})
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,9 @@ type Options struct {
 	// libpq (sslmode, sslrootcert, target_session_attrs, several hosts) and search_path.
 	URL  string
 	Mode Mode
+	// Drives says, in Shared mode, that this process drives executions with others of its kind. No
+	// owner works beside it.
+	Drives bool
 	// Writers is the number of connections that commit in Shared mode; default 4.
 	Writers int
 	// Readers bounds how many Views run at once; default 8.

@@ -8,6 +8,8 @@
 //   - In Shared mode many processes write at once, each over a few sessions, in groups too.
 //     An Update that loses against another one (deadlock, lock timeout) is run again in a
 //     transaction of its own, up to five times: its fn may run more than once.
+//     Those that drive executions (Options.Drives) do so while there is no owner, and none comes
+//     beside them; others, such as one that makes a key, may write beside an owner of the same schema.
 //   - Views run on sessions of their own; each is one snapshot.
 //   - Statements whose result nobody waits for travel with the next one (wire.go): an
 //     execution that starts and ends at once costs one round trip within a group.

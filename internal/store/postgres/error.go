@@ -13,6 +13,10 @@ import (
 // Errors of Open, TryOwn and AwaitOwner.
 var (
 	ErrNewer = errors.New("the database was written by a newer version of chargehand")
+	// ErrOlder: in Shared mode, the schema would have to change under an owner.
+	ErrOlder = errors.New("the database is in use by an older version of chargehand")
+	// ErrOwned: a process in Owner mode drives the executions.
+	ErrOwned = errors.New("a server with the embedded engine works on the database: stop it first")
 	// ErrLost: another process has owned the database in the meantime, or may have. What this
 	// one remembers is stale: it must stand down.
 	ErrLost = errors.New("the ownership of the database is lost")

@@ -132,16 +132,25 @@ func (o *ownership) take(ctx context.Context, s *session) (bool, error) {
 	if err := o.db.schema.migrate(ctx, o.db, s); err != nil {
 		return false, err
 	}
-	r, err := s.ask(`INSERT INTO ownership (one, epoch, since_ms) VALUES (1, 1, $1)
- ON CONFLICT (one) DO UPDATE SET epoch = ownership.epoch + 1, since_ms = excluded.since_ms RETURNING epoch`, time.Now().UnixMilli())
+	epoch, err := raiseEpoch(s)
 	if err != nil {
-		return false, mapError(err)
+		return false, err
 	}
-	o.epoch = r.Int(0)
+	o.epoch = epoch
 	if _, err := s.ask(forgetMark, time.Now().Add(-markTime).UnixMilli()); err != nil {
 		return false, mapError(err)
 	}
 	return true, o.settle(s)
+}
+
+// raiseEpoch tells owners whose session is lost that somebody else has driven the executions.
+func raiseEpoch(s *session) (int64, error) {
+	r, err := s.ask(`INSERT INTO ownership (one, epoch, since_ms) VALUES (1, 1, $1)
+ ON CONFLICT (one) DO UPDATE SET epoch = ownership.epoch + 1, since_ms = excluded.since_ms RETURNING epoch`, time.Now().UnixMilli())
+	if err != nil {
+		return 0, mapError(err)
+	}
+	return r.Int(0), nil
 }
 
 // lock tries to get the advisory lock. A pooler between us and the server would move our

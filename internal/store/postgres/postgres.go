@@ -36,8 +36,8 @@ const oldest = 14
 
 // Open connects to a database. In Shared mode it brings the schema up to date; in Owner
 // mode TryOwn or AwaitOwner does, and until then Update returns store.ErrUnavailable.
-// Errors: ErrNewer; store.ErrUnavailable, also for a server that does not let us in; a URL
-// that is not understood.
+// Errors: ErrNewer; in Shared mode also ErrOlder and ErrOwned; store.ErrUnavailable, also for a
+// server that does not let us in; a URL that is not understood.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	o.fill()
 	config, err := parseURL(o.URL)
@@ -91,7 +91,7 @@ func (db *DB) prepare(ctx context.Context) error {
 		db.config.RuntimeParams["synchronous_commit"] = "on"
 	}
 	if db.options.Mode == Shared {
-		return db.schema.migrate(ctx, db, s)
+		return db.bringUp(ctx, s)
 	}
 	_, err = db.schema.pending(s)
 	return err
@@ -104,6 +104,9 @@ func (db *DB) worker() *worker {
 	w.open = func() (*session, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 		defer cancel()
+		if db.options.Drives {
+			return db.connectDriver(ctx)
+		}
 		return db.connect(ctx)
 	}
 	if db.options.Mode == Owner {
