@@ -57,6 +57,7 @@ func TestDrill(t *testing.T) {
 	watch.stop()
 	d.verifyQuiet()
 	stopAll(t, append(d.apis, d.workers...)...)
+	d.run(append([]string{"doctor", "--data-dir", d.apis[1].folder}, d.place()...)...)
 	d.report(took, watch)
 }
 
@@ -101,7 +102,7 @@ func (d *drill) build(t *testing.T) {
 // that look.
 func (d *drill) begin() (posting, watching *sync.WaitGroup) {
 	servers := []*servertest.Server{d.server(d.apis[0]), d.server(d.apis[1])}
-	l := &load{t: d.t, apis: servers, stopping: make(chan struct{}), workflow: servers[0].Apply(d.t, flow())}
+	l := &load{t: d.t, apis: servers, stopping: make(chan struct{}), starting: make(chan int), workflow: servers[0].Apply(d.t, flow())}
 	d.load = l
 	d.postgres.Exec(d.t, databaseName(d.database), auditText)
 	d.begun = time.Now()
@@ -170,12 +171,15 @@ func (d *drill) strike() {
 	}
 	d.at(5)
 	victim := d.workers[0]
+	victim.remember()
 	for d.receiver.present(victim.name) == 0 { // it must be in the middle of something
 		effects, _ := d.receiver.count()
 		<-d.receiver.reach(effects + 1)
 	}
 	d.take("kill -9 of a worker", victim.name, victim.kill, func() { d.at(10) }, again(victim))
 	d.at(13)
+	d.apis[0].remember()
+	d.load.awaitStart(0)
 	d.take("kill -9 of an API node", "", d.apis[0].kill, func() { d.at(18) }, again(d.apis[0]))
 	d.at(22)
 	d.take("S3 answers 503", "", func() { d.s3.Break(peer.Fault{Status: http.StatusServiceUnavailable}) }, seconds, d.s3.Heal)

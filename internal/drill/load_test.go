@@ -21,6 +21,7 @@ type load struct {
 	workflow string
 	apis     []*servertest.Server
 	stopping chan struct{}
+	starting chan int // tells who listens to which node a start is being sent
 
 	mu       sync.Mutex
 	batch    *request
@@ -50,6 +51,8 @@ type view struct {
 	Completed  int
 	Failed     int
 	Running    int
+	Waiting    int
+	Queued     int
 	Executions []struct {
 		ExecutionID string `json:"execution_id"`
 		Index       int
@@ -73,6 +76,12 @@ func (c *client) ask(method, path, body string, headers ...string) servertest.An
 	defer pause.Stop()
 	deadline := time.Now().Add(patience)
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
+		if method == http.MethodPost {
+			select {
+			case c.starting <- c.turn % len(c.apis):
+			default:
+			}
+		}
 		a, err := c.apis[c.turn%len(c.apis)].Try(method, path, body, headers...)
 		switch {
 		case err != nil:
@@ -128,6 +137,21 @@ func (l *load) startBatch(items, concurrency int) {
 	}
 }
 
+// awaitStart waits until an API node is in the middle of a start, or a while.
+func (l *load) awaitStart(node int) {
+	for enough := time.After(5 * time.Second); ; {
+		select {
+		case turn := <-l.starting:
+			if turn == node {
+				<-time.After(2 * time.Millisecond) // a start takes about twice that
+				return
+			}
+		case <-enough:
+			return
+		}
+	}
+}
+
 // startSingles starts single executions, spread over the time in which the effects of the batch
 // come, from a number of clients.
 func (l *load) startSingles(singles, effects, clients int, r *receiver) *sync.WaitGroup {
@@ -169,6 +193,8 @@ func (c *client) look(q *request, query string) view {
 		c.t.Errorf("%s had ended as %+v and is now %+v", q.in.name(), last, now)
 	case last.Status == "processing" && now.Status == "initial" || last.Status == "running" && now.Status == "pending":
 		c.t.Errorf("%s went back from %s to %s", q.in.name(), last.Status, now.Status)
+	case now.Total != now.Completed+now.Failed+now.Running+now.Waiting+now.Queued || now.Running > concurrency:
+		c.t.Errorf("%s counts %+v", q.in.name(), now)
 	case now.Completed < last.Completed || now.Failed < last.Failed:
 		c.t.Errorf("%s counts backwards: %+v after %+v", q.in.name(), now, last)
 	case now.Status == "error" || now.Failed > 0 && last.Failed == 0:

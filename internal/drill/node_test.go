@@ -32,7 +32,7 @@ type node struct {
 
 	cmd    *exec.Cmd
 	exited chan struct{}
-	family map[string]bool // its processes just before it was killed
+	family map[string]bool // its processes before it was killed (remember)
 
 	mu  sync.Mutex
 	log bytes.Buffer
@@ -144,12 +144,14 @@ func (n *node) awaitReady() {
 	n.t.Fatalf("%s is not ready:\n%s", n.name, n.text())
 }
 
+// remember takes down what the node has started, for verifyGone. It takes some time.
+func (n *node) remember() { n.family = processFamily(n.cmd.Process.Pid) }
+
 // kill ends the node as kill -9 does, and waits until it is gone.
 func (n *node) kill() {
 	if n.cmd == nil {
 		return
 	}
-	n.family = processFamily(n.cmd.Process.Pid)
 	_ = n.cmd.Process.Kill()
 	<-n.exited
 	n.cmd = nil

@@ -45,7 +45,7 @@ func TestQuiet(t *testing.T) {
 // newLoad is a load on one API node, with a workflow.
 func (s *site) newLoad(n *node, definition string) *load {
 	server := s.server(n)
-	return &load{t: s.t, apis: []*servertest.Server{server}, stopping: make(chan struct{}), workflow: server.Apply(s.t, definition)}
+	return &load{t: s.t, apis: []*servertest.Server{server}, stopping: make(chan struct{}), starting: make(chan int), workflow: server.Apply(s.t, definition)}
 }
 
 // A worker that is stopped in good order, in the middle of calls and processes, loses nothing
@@ -64,7 +64,7 @@ func testWorkerStopped(t *testing.T, s *site) {
 			t.Fatalf("the worker has %d calls", s.receiver.present(leaving.name))
 		}
 	}
-	leaving.family = processFamily(leaving.cmd.Process.Pid)
+	leaving.remember()
 	begun := time.Now()
 	if code := leaving.stop(); code != 0 {
 		t.Errorf("the worker ended with exit code %d", code)

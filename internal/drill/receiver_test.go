@@ -223,11 +223,19 @@ func (r *receiver) verify(outages []outage) (repeated int, latest time.Duration)
 
 func clock(at time.Time) string { return at.Format("15:04:05.000") }
 
-// calls is the number of different keys that came from a step, and of effects in all.
-func (r *receiver) calls(owner string) int {
+// span is when a step was called first and last, and when it was answered last. Errors: it was
+// not called, or with several keys, or nobody got its last answer.
+func (r *receiver) span(owner string) (first, last, end time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.keys[owner])
+	if n := len(r.keys[owner]); n != 1 {
+		return first, last, end, fmt.Errorf("%s was called with %d keys", owner, n)
+	}
+	times := r.effects[r.keys[owner][0]].times
+	if final := times[len(times)-1]; final.broken || final.end.IsZero() {
+		return first, last, end, fmt.Errorf("%s got no answer to its last call: %+v", owner, final)
+	}
+	return times[0].begin, times[len(times)-1].begin, times[len(times)-1].end, nil
 }
 
 // count is the number of different effects, and of the calls that made them.

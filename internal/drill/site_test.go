@@ -118,8 +118,11 @@ func together(t *testing.T, work ...func()) {
 		all.Go(f)
 	}
 	all.Wait()
-	if t.Failed() {
+	switch {
+	case t.Failed():
 		t.FailNow()
+	case t.Skipped():
+		t.SkipNow()
 	}
 }
 
@@ -128,7 +131,7 @@ func stopAll(t *testing.T, nodes ...*node) {
 	t.Helper()
 	var all sync.WaitGroup
 	for _, n := range nodes {
-		n.family = processFamily(n.cmd.Process.Pid)
+		n.remember()
 		all.Go(func() {
 			if code := n.stop(); code != 0 {
 				t.Errorf("%s ended with exit code %d", n.name, code)

@@ -62,10 +62,29 @@ func (c *client) verifyEnd(q *request, r *receiver) {
 	}
 	c.verifyFile(q, got.Results[0].Filename, got.Results[0].URL)
 	c.verifyTimeline(q)
-	for _, step := range q.in.steps() {
+	c.verifyCalls(q, got.FinishedAt, r)
+}
+
+// verifyCalls checks that every step was called, and none after something that can only follow
+// from its outcome: the next step, or the end of the execution.
+func (c *client) verifyCalls(q *request, finishedAt string, r *receiver) {
+	limit, err := time.Parse(time.RFC3339, finishedAt)
+	if err != nil {
+		c.t.Errorf("%s finished at %q", q.in.name(), finishedAt)
+	}
+	limit = limit.Add(time.Millisecond) // that is its resolution
+	for _, step := range slices.Backward(q.in.steps()) {
 		owner := callBody{Tag: q.in.Tag, Item: q.in.Item}.item() + "/" + step
-		if n := r.calls(owner); n != 1 {
-			c.t.Errorf("%s called with %d keys", owner, n)
+		first, last, end, err := r.span(owner)
+		if err != nil {
+			c.t.Error(err)
+			return
+		}
+		if last.After(limit) || end.After(limit) {
+			c.t.Errorf("%s was called at %s and answered at %s; what follows from it was at %s", owner, clock(last), clock(end), clock(limit))
+		}
+		if q.in.Kind != "fork" {
+			limit = first
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	sdklog "go.temporal.io/sdk/log"
 	sdk "go.temporal.io/sdk/temporal"
+	"google.golang.org/grpc"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -68,6 +69,7 @@ func Connect(d Dial) (client.Client, error) {
 		return nil, err
 	}
 	options.ConnectionOptions.TLS = secure
+	options.ConnectionOptions.DialOptions = []grpc.DialOption{grpc.WithChainUnaryInterceptor(outlast)}
 	if d.APIKey != "" {
 		options.Credentials = client.NewAPIKeyStaticCredentials(d.APIKey)
 	}

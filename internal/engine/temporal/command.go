@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// heartbeatTimeout is how long an activity may be silent before it counts as lost.
-	heartbeatTimeout = 15 * time.Second
+	// heartbeatTimeout is how long an activity may be silent before it counts as lost: longer
+	// than Temporal is away when its database restarts, for then all that run are silent.
+	heartbeatTimeout = 25 * time.Second
 	// maxCall bounds an attempt that keeps its heartbeat. The activities have limits of
 	// their own, far below.
 	maxCall = 24 * time.Hour
