@@ -108,7 +108,7 @@ func (r *run) storeChunk(entries []machine.Entry) workflow.Future {
 		}
 	}
 	return r.write(chunkType, chunk{
-		No: r.argument.No, Number: d.chunks, Keep: len(d.sizes),
+		Execution: r.argument.Execution, No: r.argument.No, Number: d.chunks, Keep: len(d.sizes),
 		Data: machine.EncodeTimeline(nil, entries, r.input),
 	})
 }

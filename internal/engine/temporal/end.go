@@ -72,7 +72,7 @@ func (r *run) end() error {
 func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 	if !r.isFinal {
 		e := ending{
-			No: r.argument.No, Phase: c.Phase.String(), StartedMs: r.argument.StartedMs, FinishedMs: r.timeMs,
+			Execution: r.argument.Execution, No: r.argument.No, Phase: c.Phase.String(), StartedMs: r.argument.StartedMs, FinishedMs: r.timeMs,
 			Fault: c.Fault, Files: c.Files, Chunks: r.drain.chunks,
 		}
 		known := []expr.Value{r.input}
@@ -93,7 +93,7 @@ func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 	}
 	// Also without entries: readers wait for it.
 	return r.write(chunkType, chunk{
-		No: r.argument.No, Last: true, Data: machine.EncodeTimeline(nil, entries, r.input),
+		Execution: r.argument.Execution, No: r.argument.No, Last: true, Data: machine.EncodeTimeline(nil, entries, r.input),
 	}).Get(r.ctx, nil)
 }
 

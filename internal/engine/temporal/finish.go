@@ -57,7 +57,7 @@ type final struct {
 }
 
 func (f *final) write(tx *store.Tx) error {
-	row, err := tx.ExecutionByNo(f.No)
+	row, err := rowOf(&tx.Reader, f.No, f.Execution)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (f *final) write(tx *store.Tx) error {
 func (a *activities) conflict(ctx context.Context, f *final) (finished, error) {
 	var row store.Execution
 	err := a.Store.View(ctx, func(r *store.Reader) (err error) {
-		row, err = r.ExecutionByNo(f.No)
+		row, err = rowOf(r, f.No, f.Execution)
 		return err
 	})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -58,7 +58,7 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 	if limit := a.Limits.ActivityOutputBytes; len(o.Output) > limit {
 		o = outcome{Fault: engine.OutputFault(len(o.Output), limit)}
 	}
-	if err := a.showFiles(ctx, c.No, o.Files); err != nil {
+	if err := a.showFiles(ctx, &c, o.Files); err != nil {
 		return outcome{}, lostError(ctx)
 	}
 	return o, nil
@@ -138,7 +138,7 @@ func beat(ctx context.Context) (stop func()) {
 // showFiles makes the files of an outcome visible. That cannot wait for the workflow, which
 // reads no store; so a file may be visible whose outcome is lost on its way, and belongs to
 // the execution then. It is tried until ctx ends: the effect has happened.
-func (a *activities) showFiles(ctx context.Context, no int64, files []machine.File) error {
+func (a *activities) showFiles(ctx context.Context, c *call, files []machine.File) error {
 	ids := make([]chargehand.FileID, 0, len(files))
 	for _, f := range files {
 		var id chargehand.FileID
@@ -151,9 +151,14 @@ func (a *activities) showFiles(ctx context.Context, no int64, files []machine.Fi
 	}
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		err := a.Store.Update(ctx, func(tx *store.Tx) error {
+			if _, err := rowOf(&tx.Reader, c.No, c.Execution); errors.Is(err, store.ErrNotFound) {
+				return nil
+			} else if err != nil {
+				return err
+			}
 			for _, id := range ids {
 				// A file that is gone was swept meanwhile; the data still names it.
-				if err := tx.PublishFile(id, no); err != nil && !errors.Is(err, store.ErrNotFound) {
+				if err := tx.PublishFile(id, c.No); err != nil && !errors.Is(err, store.ErrNotFound) {
 					return err
 				}
 			}
@@ -162,7 +167,7 @@ func (a *activities) showFiles(ctx context.Context, no int64, files []machine.Fi
 		if err == nil {
 			return nil
 		}
-		a.Log.Warn("publish files; trying again", "execution", no, "error", err)
+		a.Log.Warn("publish files; trying again", "execution", c.Execution, "error", err)
 		if err := sleep(ctx, wait); err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ func (a *activities) publish(ctx context.Context, p publishing) error {
 			return fmt.Errorf("read event: %w", err)
 		}
 	}
-	account, err := a.accountOf(ctx, p.No)
+	account, err := a.accountOf(ctx, &p)
 	if err != nil {
 		a.Log.Error("events are lost", "execution", p.Execution, "events", len(events), "error", err)
 		return err
@@ -34,11 +34,11 @@ func (a *activities) publish(ctx context.Context, p publishing) error {
 }
 
 // accountOf is the number of the account of an execution. It is tried until ctx ends.
-func (a *activities) accountOf(ctx context.Context, no int64) (int64, error) {
+func (a *activities) accountOf(ctx context.Context, p *publishing) (int64, error) {
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		var row store.Execution
 		err := a.Store.View(ctx, func(r *store.Reader) (err error) {
-			row, err = r.ExecutionByNo(no)
+			row, err = rowOf(r, p.No, p.Execution)
 			return err
 		})
 		if err == nil {

@@ -5,8 +5,21 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
 )
+
+// rowOf reads the row of an execution by its number. A number may have been given again, to an
+// execution of whomever, if an older state of the database was brought back while workflows
+// went on: the row must also have the id. An id of zeros comes from a history that
+// has none, and counts as the right one. Errors: store.ErrNotFound.
+func rowOf(r *store.Reader, no int64, id chargehand.ExecutionID) (store.Execution, error) {
+	row, err := r.ExecutionByNo(no)
+	if err == nil && row.ID != id && id != (chargehand.ExecutionID{}) {
+		return store.Execution{}, store.ErrNotFound
+	}
+	return row, err
+}
 
 // settle is the activity that gives an execution's slot back, or asks for one. A repeated or
 // late attempt changes nothing, and answers what the row says.
@@ -18,6 +31,12 @@ func (a *activities) settle(ctx context.Context, s settling) (settled, error) {
 	var now store.Settled
 	err = a.Store.Update(ctx, func(tx *store.Tx) error {
 		run := store.RunParked
+		if _, err := rowOf(&tx.Reader, s.No, s.Execution); errors.Is(err, store.ErrNotFound) {
+			now = store.Settled{Final: true}
+			return nil
+		} else if err != nil {
+			return err
+		}
 		if s.Slot {
 			if run, err = a.askSlot(tx, s.No); errors.Is(err, store.ErrNotFound) {
 				now = store.Settled{Final: true}
@@ -73,6 +92,11 @@ func (a *activities) askSlot(tx *store.Tx, no int64) (store.Run, error) {
 // chunk is the activity that stores timeline entries.
 func (a *activities) chunk(ctx context.Context, c chunk) error {
 	err := a.Store.Update(ctx, func(tx *store.Tx) error {
+		if _, err := rowOf(&tx.Reader, c.No, c.Execution); errors.Is(err, store.ErrNotFound) {
+			return nil // deleted, with everything that belongs to it
+		} else if err != nil {
+			return err
+		}
 		if c.Last {
 			return tx.CompleteTimeline(c.No, c.Data)
 		}

@@ -3,6 +3,7 @@ package temporal
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -269,5 +270,45 @@ func TestCutOff(t *testing.T) {
 	var cut *sdk.ApplicationError
 	if !errors.As(err, &cut) || cut.Type() != codeInterrupted || !cut.NonRetryable() {
 		t.Errorf("the attempt ended with %v", err)
+	}
+}
+
+// TestNumberOfAnother: a workflow from before an older state of the database was brought back
+// does nothing to the execution that has its number now.
+func TestNumberOfAnother(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	a := o.activities(nil)
+	x := o.accept(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 1)
+	before := o.row(x.No)
+	stranger := chargehand.ExecutionID{1, 2, 3}
+	for _, slot := range []bool{true, false} {
+		s, err := a.settle(t.Context(), settling{Execution: stranger, No: x.No, Number: 7, Slot: slot, Phase: "waiting"})
+		if err != nil || !s.Final {
+			t.Errorf("settle, slot %t: %+v, %v", slot, s, err)
+		}
+	}
+	if err := a.chunk(t.Context(), chunk{Execution: stranger, No: x.No, Number: 1, Keep: 1, Data: []byte("theirs")}); err != nil {
+		t.Error(err)
+	}
+	if err := a.chunk(t.Context(), chunk{Execution: stranger, No: x.No, Last: true, Data: []byte("theirs")}); err != nil {
+		t.Error(err)
+	}
+	e := ending{Execution: stranger, No: x.No, Phase: "completed", StartedMs: x.StartedMs, FinishedMs: x.StartedMs + 5, Output: []byte(`"theirs"`)}
+	if got, err := a.finish(t.Context(), e); err != nil || !got.Conflict {
+		t.Errorf("finish: %+v, %v", got, err)
+	}
+	o.view(func(r *store.Reader) error {
+		if chunks, err := r.TimelineChunks(x.No); err != nil || len(chunks) != 0 {
+			t.Errorf("%d chunks, %v", len(chunks), err)
+		}
+		return nil
+	})
+	if now := o.row(x.No); !reflect.DeepEqual(now, before) {
+		t.Errorf("the row was\n%+v, and is\n%+v", before, now)
+	}
+	e.Execution = x.Execution
+	if got, err := a.finish(t.Context(), e); err != nil || got.Conflict || o.row(x.No).Status != chargehand.Finished {
+		t.Errorf("its own end: %+v, %v", got, err)
 	}
 }

@@ -33,7 +33,7 @@ func (r *run) settle() {
 	s.number++
 	s.held, s.asked = false, needs
 	s.setPhase(r)
-	s.settling = r.write(settleType, settling{No: r.argument.No, Number: s.number, Slot: needs, Phase: s.phase})
+	s.settling = r.write(settleType, settling{Execution: r.argument.Execution, No: r.argument.No, Number: s.number, Slot: needs, Phase: s.phase})
 }
 
 // setPhase notes the phase, and shows it to people who search in Temporal. That costs an

@@ -88,6 +88,8 @@ type outcome struct {
 
 // settling is the argument of the activity settle: what the row should say.
 type settling struct {
+	Execution chargehand.ExecutionID `json:"execution"`
+
 	No     int64  `json:"no"`
 	Number int64  `json:"number"` // ascending in an execution
 	Slot   bool   `json:"slot"`   // asks for a slot; otherwise gives it back
@@ -102,6 +104,8 @@ type settled struct {
 
 // chunk is the argument of the activity that stores timeline entries (machine.EncodeTimeline).
 type chunk struct {
+	Execution chargehand.ExecutionID `json:"execution"`
+
 	No     int64  `json:"no"`
 	Number int64  `json:"number"` // from 1; a repeated attempt writes the same chunk again
 	Keep   int    `json:"keep"`   // older chunks than so many are dropped
@@ -113,6 +117,8 @@ type chunk struct {
 
 // ending is the argument of the activity finish.
 type ending struct {
+	Execution chargehand.ExecutionID `json:"execution"`
+
 	No         int64           `json:"no"`
 	Phase      string          `json:"phase"`
 	StartedMs  int64           `json:"started_ms"`
