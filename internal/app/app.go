@@ -105,8 +105,11 @@ func (a *App) run() error {
 		db, t := a.parts()
 		if t == nil {
 			var err error
-			if t, err = a.takeOver(db); err != nil || t == nil {
+			if t, err = a.takeOver(db); err != nil {
 				return err
+			}
+			if t == nil {
+				continue
 			}
 		}
 		if err := a.serve(t); err != nil {
@@ -116,7 +119,8 @@ func (a *App) run() error {
 	return nil
 }
 
-// takeOver stands by until the database is ours. It returns nil when Stop was called.
+// takeOver stands by until the database is ours. It returns nil when Stop was called, and when
+// a store went away meanwhile: the next take-over begins anew.
 func (a *App) takeOver(db *database) (*tenure, error) {
 	err := a.standBy(db)
 	if err == nil && a.background.Err() == nil {
@@ -129,7 +133,19 @@ func (a *App) takeOver(db *database) (*tenure, error) {
 	if a.background.Err() != nil {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("take over: %w", err)
+	if !passes(err) {
+		return nil, fmt.Errorf("take over: %w", err)
+	}
+	a.log.Warn("could not take over; standing by again", "error", err)
+	if db, _ := a.parts(); db != nil {
+		a.set(nil, nil)
+		a.closeDatabase(db)
+	}
+	select {
+	case <-a.background.Done():
+	case <-time.After(reopenPause):
+	}
+	return nil, nil
 }
 
 // begin puts the parts together that live as long as the database is our own.

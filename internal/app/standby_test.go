@@ -1,12 +1,16 @@
 package app
 
 import (
+	"bytes"
 	"crypto/rand"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/chargehand/chargehand/internal/peer"
 )
@@ -62,6 +66,47 @@ func TestStandbyTakesOver(t *testing.T) {
 		_, e := second.ask("GET", "/workflows/"+id+"/executions/"+execution["id"].(string)+"?wait=5", "", "")
 		return e["status"] == "finished"
 	})
+}
+
+// heard closes a channel when a text is logged.
+type heard struct {
+	text string
+	once sync.Once
+	done chan struct{}
+}
+
+func (h *heard) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte(h.text)) {
+		h.once.Do(func() { close(h.done) })
+	}
+	return len(line), nil
+}
+
+// TestStandbyOutlivesAFailedTakeOver: a database that goes away again just when the standby takes
+// over, as in a failover, ends the attempt and not the process.
+func TestStandbyOutlivesAFailedTakeOver(t *testing.T) {
+	p := peer.StartPostgres(t)
+	url := p.NewDatabase(t)
+	name := url[strings.LastIndex(url, "/")+1 : strings.Index(url, "?")]
+	master := masterFile(t)
+	shared := func(c *Config) { c.DatabaseURL, c.MasterKeyFile = url, master }
+	first := install(t, t.TempDir(), shared)
+	failed := &heard{text: "could not take over", done: make(chan struct{})}
+	second := install(t, t.TempDir(), shared, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(failed, nil)) })
+	p.Exec(t, name, `CREATE FUNCTION away() RETURNS bool LANGUAGE plpgsql AS
+		$$ BEGIN RAISE EXCEPTION 'away' USING ERRCODE = '57P01'; END $$;
+		ALTER TABLE meta RENAME TO meta_there; CREATE VIEW meta AS SELECT * FROM meta_there WHERE away()`)
+	first.halt()
+	select {
+	case <-failed.done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the standby did not try to take over")
+	}
+	if got := second.ready(); got == 200 {
+		t.Fatal("the standby is ready without a database")
+	}
+	p.Exec(t, name, `DROP VIEW meta; ALTER TABLE meta_there RENAME TO meta`)
+	await(t, func() bool { return second.ready() == 200 })
 }
 
 // TestMasterKeyOfAnotherInstallation: a wrong key is told at the start, not by refused API keys.
