@@ -130,13 +130,14 @@ func (r *reconciler) sleep(d time.Duration) {
 
 // round looks at everything once, or as far as it comes in the time between two rounds.
 func (r *reconciler) round() error {
+	err := r.cancelBatches() // needs no Temporal
 	if !r.sure && r.Verify != nil {
-		if err := r.Verify(r.ctx); err != nil {
-			return err
+		if failed := r.Verify(r.ctx); failed != nil {
+			return errors.Join(err, failed)
 		}
 	}
 	r.sure = true
-	return errors.Join(r.cancelBatches(), r.readClosed(), r.walk(r.Now().Add(r.Every)))
+	return errors.Join(err, r.readClosed(), r.walk(r.Now().Add(r.Every)))
 }
 
 // cancelBatches goes on with batches whose cancellation was cut off.

@@ -61,7 +61,7 @@ func Setup(ctx context.Context, c client.Client, namespace string, retention tim
 		if len(left) == 0 {
 			return append(did, "search attributes registered: "+strings.Join(lacking, ", ")), nil
 		}
-		if err := pause(ctx, setupPause); err != nil {
+		if err := sleep(ctx, setupPause); err != nil {
 			return did, fmt.Errorf("wait for the search attributes %s: %w", strings.Join(left, ", "), err)
 		}
 	}
@@ -76,7 +76,7 @@ func awaitMissing(ctx context.Context, c client.Client, namespace string) ([]str
 		if !errors.As(err, &unknown) {
 			return lacking, err
 		}
-		if pause(ctx, setupPause) != nil {
+		if sleep(ctx, setupPause) != nil {
 			return nil, err
 		}
 	}
@@ -124,16 +124,4 @@ func missingAttributes(ctx context.Context, c client.Client, namespace string) (
 		}
 	}
 	return lacking, nil
-}
-
-// pause waits, and tells if ctx ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -75,7 +75,7 @@ func (e *Engine) awaitLast(ctx context.Context, now *recorded) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastTime)
 	defer cancel()
-	for now.last == nil && pause(ctx, lastPause) == nil {
+	for now.last == nil && sleep(ctx, lastPause) == nil {
 		if err := e.record(ctx, now.row.No, now); err != nil && ctx.Err() == nil {
 			return err
 		}
