@@ -13,29 +13,14 @@ import (
 // LockAccount locks an account until the Update is committed: who hands out slots of the
 // account does so alone. Errors: ErrNotFound.
 func (t *Tx) LockAccount(no int64) error {
-	locked, err := t.lockAccount(no, t.c.ForUpdate())
-	if err == nil && !locked {
+	nos, err := t.numbers(`SELECT no FROM account WHERE no = ?1`+t.c.ForUpdate(), no)
+	if err == nil && len(nos) == 0 {
 		err = ErrNotFound
 	}
 	if err != nil {
 		return fmt.Errorf("lock account: %w", err)
 	}
 	return nil
-}
-
-// TryLockAccount is LockAccount for who does not want to wait. It reports whether the
-// account is locked now.
-func (t *Tx) TryLockAccount(no int64) (bool, error) {
-	locked, err := t.lockAccount(no, t.c.SkipLocked())
-	if err != nil {
-		return false, fmt.Errorf("lock account: %w", err)
-	}
-	return locked, nil
-}
-
-func (t *Tx) lockAccount(no int64, lock string) (locked bool, err error) {
-	nos, err := t.numbers(`SELECT no FROM account WHERE no = ?1`+lock, no)
-	return len(nos) == 1, err
 }
 
 // CountActive counts the executions of an account that hold a slot. It reads as many

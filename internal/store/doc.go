@@ -56,7 +56,7 @@
 //	definition    PutDefinition
 //	revision      InsertRevision SetRevisionDraft
 //	execution     InsertExecution InsertFinished SetRunning SetRun FinishExecution
-//	dispatch      LockAccount TryLockAccount NextQueued NextReady StartQueued GrantReady
+//	dispatch      LockAccount NextQueued NextReady StartQueued GrantReady
 //	              SettleExecution LockExecution LockItems
 //	inbox         InsertInbox InsertInboxes DeleteInbox ClaimInbox PostponeInbox
 //	journal       AppendJournal DropJournal PutCheckpoint DropCheckpoint
