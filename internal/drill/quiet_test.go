@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
 	sdk "go.temporal.io/sdk/client"
 
@@ -27,7 +29,11 @@ func TestQuiet(t *testing.T) {
 	together(t,
 		func() { servertest.Binary(t) },
 		func() { postgres = peer.StartPostgres(t, peer.PostgresOptions{Careless: true}) },
-		func() { temporal = peer.StartTemporal(t) })
+		func() {
+			// Without this setting of Temporal, a worker's stop may lose what it was just being
+			// handed: it comes again when its heartbeat is missed.
+			temporal = peer.StartTemporal(t, peer.TemporalOptions{Settings: []string{"frontend.enableCancelWorkerPollsOnShutdown=true"}})
+		})
 	t.Run("worker stopped", func(t *testing.T) {
 		t.Parallel()
 		testWorkerStopped(t, newSite(t, postgres, temporal))
@@ -66,6 +72,7 @@ func testWorkerStopped(t *testing.T, s *site) {
 	}
 	leaving.remember()
 	begun := time.Now()
+	t.Logf("the worker, process %d, is stopped at %s", leaving.cmd.Process.Pid, clock(begun.UTC()))
 	if code := leaving.stop(); code != 0 {
 		t.Errorf("the worker ended with exit code %d", code)
 	}
@@ -86,8 +93,39 @@ func testWorkerStopped(t *testing.T, s *site) {
 		t.Errorf("%d effects in %d calls, want %d", effects, calls, want)
 	}
 	s.receiver.verify(nil)
+	verifyNotInterrupted(s, l)
 	awaitQuiet(s)
 	stopAll(t, api, staying)
+}
+
+// verifyNotInterrupted checks that Temporal has taken no attempt for lost: a task that may be
+// done only once would have faulted.
+func verifyNotInterrupted(s *site, l *load) {
+	s.t.Helper()
+	remote := s.temporal.Client(s.t, s.namespace)
+	var now view
+	if err := json.Unmarshal(l.apis[0].Do(s.t, http.MethodGet, l.batch.path, "").Body, &now); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, entry := range now.Executions {
+		events := remote.GetWorkflowHistory(s.t.Context(), entry.ExecutionID, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		activities := map[int64]*historypb.HistoryEvent{}
+		for events.HasNext() {
+			e, err := events.Next()
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			activities[e.GetEventId()] = e
+			lost := e.GetActivityTaskTimedOutEventAttributes()
+			if lost == nil {
+				continue
+			}
+			scheduled, started := activities[lost.GetScheduledEventId()], activities[lost.GetStartedEventId()]
+			s.t.Errorf("item %d: %s, scheduled at %s, started at %s by %s, was lost at %s", entry.Index,
+				scheduled.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName(), clock(scheduled.GetEventTime().AsTime()),
+				clock(started.GetEventTime().AsTime()), started.GetActivityTaskStartedEventAttributes().GetIdentity(), clock(e.GetEventTime().AsTime()))
+		}
+	}
 }
 
 // awaitEnd reads something until it has ended.
