@@ -2,12 +2,17 @@ package blackbox_test
 
 import (
 	"math/rand"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
@@ -93,4 +98,47 @@ func TestCrashStopStubborn(t *testing.T) {
 	}
 	verifyNoSurvivor(t, family, options.DataDir)
 	crashDoctor(t, options.DataDir)
+}
+
+// TestCrashStopFrozenDatabase stops a server while its PostgreSQL takes connections and answers
+// nothing, as behind a network that drops packets: exit code 0 within ten seconds all the same.
+func TestCrashStopFrozenDatabase(t *testing.T) {
+	servertest.Only(t, servertest.SQLite) // it brings its own
+	database := peer.StartPostgres(t)
+	key := filepath.Join(t.TempDir(), "master.key")
+	if err := os.WriteFile(key, []byte(strings.Repeat("k", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	place := []string{"CHARGEHAND_DATABASE_URL=" + database.NewDatabase(t), "CHARGEHAND_MASTER_KEY_FILE=" + key}
+	create := exec.Command(servertest.Binary(t), "keys", "create", "--preset", "all")
+	create.Env = append(os.Environ(), place...)
+	server := servertest.Launch(t, servertest.Options{DataDir: t.TempDir(), Args: []string{"--allow-egress", "127.0.0.1"}, Env: place})
+	out, err := create.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Key = strings.TrimSpace(string(out))
+	// A call whose outcome is to be written when the database does not answer any more.
+	called, answer := make(chan struct{}), make(chan struct{})
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(called)
+		<-answer
+	}))
+	defer receiver.Close()
+	workflow := server.Apply(t, "document: {dsl: '1.0.3', namespace: crash, name: frozen, version: '1.0.0'}\n"+
+		"do:\n- call: {call: http, with: {method: get, endpoint: '"+receiver.URL+"'}}\n")
+	if a := server.Do(t, "POST", "/workflows/"+workflow+"/executions", ""); a.Status != 201 {
+		t.Fatalf("start: %d %s", a.Status, a.Body)
+	}
+	<-called
+	database.Pause(true)
+	defer database.Pause(false)
+	close(answer)
+	begin := time.Now()
+	code := server.Stop()
+	took := time.Since(begin)
+	t.Logf("stopped within %v", took.Round(time.Millisecond))
+	if code != 0 || took > 10*time.Second {
+		t.Errorf("SIGTERM ended the server after %v with exit code %d, want 0 within 10 s", took, code)
+	}
 }
