@@ -48,8 +48,12 @@ type Schema struct {
 	mu       sync.Mutex // guards budget, which is the compiled schema's step counter
 	budget   *budget
 	compiled *jsonschema.Schema
-	cost     *jsonschema.Schema // decides what a check costs; nil: compiled does
+	cost     *jsonschema.Schema // decides what a check costs; nil: compiled does, or guess
+	guess    int                // 0, or how much a check costs per guessBytes of the value
 }
+
+// guessBytes is about what a value takes in expr.Size.
+const guessBytes = 16
 
 // budget counts the subschemas that are evaluated. It is attached to each of them.
 type budget struct{ steps, limit int }
@@ -86,15 +90,19 @@ func (s *Schema) Check(v expr.Value) (problems []SchemaProblem, steps int) {
 			panic(cause)
 		}
 	}()
-	v = plainNumbers(v)
+	plain := plainNumbers(v)
 	s.budget.steps = 0
-	if s.cost != nil {
-		_ = s.cost.Validate(v)
+	switch {
+	case s.guess > 0:
+		counted := min(s.guess*(1+expr.Size(v)/guessBytes), s.budget.limit)
+		defer func() { s.budget.steps = counted }()
+	case s.cost != nil:
+		_ = s.cost.Validate(plain)
 		counted := s.budget.steps
 		s.budget.steps = 0
 		defer func() { s.budget.steps = counted }()
 	}
-	err := s.compiled.Validate(v)
+	err := s.compiled.Validate(plain)
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return nil, 0
@@ -301,7 +309,9 @@ func (c *compiler) schema(s *dsl.Schema, at place) *Schema {
 	}
 	if t, differs := twin(s.Document.Value); differs {
 		// A schema that refers into what its twin has replaced has none.
-		compiled.cost, _ = compileSchema(t, compiled.budget)
+		if compiled.cost, err = compileSchema(t, compiled.budget); err != nil {
+			compiled.guess = parts(s.Document.Value)
+		}
 	}
 	return compiled
 }

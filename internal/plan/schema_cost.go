@@ -12,7 +12,8 @@ import (
 // evaluates there differs from run to run, and the machine must not depend on that. So a schema
 // with these keywords has a twin in which they are replaced by ones that are evaluated to
 // their end. The twin decides what a check costs, and whether it costs too much; the
-// schema itself decides on the value.
+// schema itself decides on the value. A schema whose twin cannot be made costs what its size
+// and the value's let one expect.
 
 // schemaMaps, schemaLists and schemaKeys are the keywords that hold subschemas: by name, in a
 // list, alone. An entry of `dependencies` and `items` may be of another kind.

@@ -18,11 +18,12 @@ func TestSchemaCost(t *testing.T) {
 		schema string
 		valid  bool
 	}{
-		"not":     {"{not: " + wide + "}", true},
-		"if":      {"{if: " + wide + ", then: false, else: {properties: {not: {type: integer}}}}", true},
-		"oneOf":   {"{oneOf: [true, " + wide + "]}", true},
-		"neither": {"{oneOf: [{required: [x]}, " + wide + "]}", false},
-		"nested":  {"{$defs: {n: {not: " + wide + "}}, allOf: [{$ref: '#/$defs/n'}], additionalProperties: true}", true},
+		"not":                          {"{not: " + wide + "}", true},
+		"if":                           {"{if: " + wide + ", then: false, else: {properties: {not: {type: integer}}}}", true},
+		"oneOf":                        {"{oneOf: [true, " + wide + "]}", true},
+		"neither":                      {"{oneOf: [{required: [x]}, " + wide + "]}", false},
+		"nested":                       {"{$defs: {n: {not: " + wide + "}}, allOf: [{$ref: '#/$defs/n'}], additionalProperties: true}", true},
+		"refers into what is replaced": {"{properties: {q: {$ref: '#/not'}}, not: " + wide + "}", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			doc, problems := dsl.Parse([]byte("document: {dsl: 1.0.3, namespace: n, name: n, version: 1.0.0}\n" +
