@@ -47,6 +47,12 @@ func BenchmarkSetups(b *testing.B) {
 		newSite(b, "Temporal", postgres).on(b, "limited", limited...),
 		test,
 	}
+	if only := os.Getenv("CHARGEHAND_BENCH_SETUP"); only != "" {
+		sites = slices.DeleteFunc(sites, func(s *site) bool { return s.name != only })
+		if len(sites) == 0 {
+			b.Fatalf("CHARGEHAND_BENCH_SETUP: there is no set-up %q", only)
+		}
+	}
 	figures := map[string]map[*site][]float64{}
 	var names []string
 	units := map[string]string{}
