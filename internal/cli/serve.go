@@ -20,7 +20,7 @@ const gcPercent = 200
 // A stop may take 10 seconds (cli.md): the parts have stopTime to end in good order, and the
 // process leaves after leaveTime, whatever still waits for a peer that does not answer.
 const (
-	stopTime  = 8500 * time.Millisecond
+	stopTime  = 9 * time.Second
 	leaveTime = 9500 * time.Millisecond
 )
 

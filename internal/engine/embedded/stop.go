@@ -11,14 +11,14 @@ import (
 
 const (
 	// stopTime is what Stop takes at most. The server as a whole has 10 s.
-	stopTime = 9500 * time.Millisecond
+	stopTime = 9 * time.Second
 	// stopReserve of it is for activities to return after they were cancelled.
 	stopReserve = time.Second
 )
 
 // Stop refuses new executions, starts nothing more, waits for running activities until ctx
-// ends or for 8.5 s, and cancels the others; those stay in flight in the journal, and an interruption is
-// counted on the next start. It returns after 9.5 s at most. The store may be closed afterwards.
+// ends or for 8 s, and cancels the others; those stay in flight in the journal, and an interruption is
+// counted on the next start. It returns after 9 s at most. The store may be closed afterwards.
 func (e *Engine) Stop(ctx context.Context) error {
 	if e.stopping.Swap(true) {
 		return errors.New("engine has been stopped")
