@@ -90,6 +90,10 @@ func parseURL(text string) (*pgconn.Config, error) {
 	if u.Scheme != "postgres" && u.Scheme != "postgresql" {
 		return nil, errors.New("--database-url does not begin with postgres://: " + form)
 	}
+	if strings.Contains(text, "#") || strings.Contains(u.EscapedPath(), "@") || u.User == nil && strings.Contains(u.RawQuery, "@") {
+		// A password that is not encoded was cut in two: the driver would tell its rest as a host or database.
+		return nil, errors.New("--database-url has a # or @ where none may be: " + form)
+	}
 	config, err := pgconn.ParseConfig(text)
 	if err != nil {
 		reason := errors.Unwrap(err)

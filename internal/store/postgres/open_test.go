@@ -18,6 +18,7 @@ func TestURL(t *testing.T) {
 	for _, address := range []string{
 		"", "data.db", "mysql://u:" + secret + "@h/d", "postgres://u:" + secret + "/x@h:5432/d", "postgres://u:" + secret + "@h:port/d",
 		"postgres://u:" + secret + "@h/d?sslmode=" + secret, "postgres://u:" + secret + "@h/d?connect_timeout=x", "postgres://u:%zz" + secret + "@h/d",
+		"postgres://u:p@w#" + secret + "@127.0.0.1:1/d", "postgres://u:12/" + secret + "@127.0.0.1:1/d", "postgres://u:12?" + secret + "@127.0.0.1:1/d",
 		"postgres://u:" + secret + "@127.0.0.1:1/d", "postgres://u:" + secret + "@127.0.0.1:1/d?sslrootcert=/nowhere/" + "x",
 	} {
 		_, err := postgres.Open(t.Context(), postgres.Options{URL: address})
