@@ -4,9 +4,11 @@ package app
 
 import (
 	"log/slog"
+	"net"
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -153,8 +155,21 @@ func (c Config) checkEngine() error {
 		return badSetting("--engine: %q is not embedded or temporal", c.Engine)
 	case c.Engine == EngineTemporal && c.DatabaseURL == "":
 		return badSetting("--engine temporal needs --database-url: several machines work on one PostgreSQL database")
+	case c.Engine == EngineTemporal && !isAddress(c.Temporal.Address):
+		return badSetting("--temporal-address: %q is not host:port, such as temporal.example.com:7233", c.Temporal.Address)
 	case c.Engine == EngineEmbedded && c.APIOnly:
 		return badSetting("--workers 0 needs --engine temporal: the embedded engine works in this process")
 	}
 	return nil
+}
+
+// isAddress reports whether text says where Temporal is: host:port, a target of gRPC
+// (dns:///host:port), or nothing for the default. Anything else would be waited for without end.
+func isAddress(text string) bool {
+	if text == "" || strings.Contains(text, ":///") {
+		return true
+	}
+	host, port, err := net.SplitHostPort(text)
+	n, wrong := strconv.Atoi(port)
+	return err == nil && host != "" && wrong == nil && n > 0 && n < 1<<16
 }

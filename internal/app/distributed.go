@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,6 +48,10 @@ type distributed struct {
 // are accepted, and go on when it is there. A set-up that is missing is an error.
 func (t *tenure) openDistributed(ctx context.Context, plans *service.Plans, runners map[string]activity.Runner, registry *prometheus.Registry) error {
 	cfg := t.cfg
+	if cfg.FilesURL == "" {
+		cfg.Log.Warn("files and large payloads are kept in the data directory: servers and workers elsewhere do not find them, and executions "+
+			"wait without end; name one place for all with --files-url", "folder", filepath.Join(cfg.DataDir, filesName))
+	}
 	kept := payloads{t.blobs}
 	dial := cfg.Temporal.Dial
 	dial.Storage = temporal.NewPayloads(t.store, kept)
@@ -178,6 +183,9 @@ func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.With
 func SetUpTemporal(ctx context.Context, cfg Config, retention time.Duration) ([]string, error) {
 	if retention < 24*time.Hour {
 		return nil, badSetting("--retention: %s is less than a day, the least that Temporal keeps", retention)
+	}
+	if !isAddress(cfg.Temporal.Address) {
+		return nil, badSetting("--temporal-address: %q is not host:port", cfg.Temporal.Address)
 	}
 	c, err := temporal.Connect(cfg.Temporal.Dial)
 	if err != nil {

@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"net/http"
 	"os"
@@ -125,5 +126,45 @@ func TestSharedDatabaseNeedsAKey(t *testing.T) {
 	_, err := New(t.Context(), Config{DataDir: t.TempDir(), DatabaseURL: "postgres://127.0.0.1:1/none"})
 	if err == nil || !strings.Contains(err.Error(), "--master-key-file") {
 		t.Fatalf("without a master key: %v", err)
+	}
+}
+
+// TestTemporalAddress: what can never be reached is told at the start, not waited for.
+func TestTemporalAddress(t *testing.T) {
+	for _, address := range []string{"http://127.0.0.1:7233", "127.0.0.1", ":7233", ":::", "h:port", "h:70000"} {
+		cfg := Config{DataDir: t.TempDir(), Engine: EngineTemporal, DatabaseURL: "postgres://127.0.0.1:1/none"}
+		cfg.Temporal.Address = address
+		var wrong *SettingError
+		if _, err := New(t.Context(), cfg); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "--temporal-address") {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}
+
+// TestFilesOfOneNode: a node that keeps files to itself says so.
+func TestFilesOfOneNode(t *testing.T) {
+	url := peer.StartPostgres(t).NewDatabase(t)
+	master := masterFile(t)
+	for _, files := range []string{"", "file://" + t.TempDir()} {
+		log := &heard{text: "--files-url", done: make(chan struct{})}
+		cfg := Config{
+			DataDir: t.TempDir(), Listen: "127.0.0.1:0", Engine: EngineTemporal, DatabaseURL: url, MasterKeyFile: master, FilesURL: files,
+			Log: slog.New(slog.NewTextHandler(log, nil)),
+		}
+		cfg.Temporal.Address = "127.0.0.1:1" // nobody: it may be away at the start
+		a, err := New(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Stop(t.Context())
+		told := false
+		select {
+		case <-log.done:
+			told = true
+		default:
+		}
+		if told != (files == "") {
+			t.Errorf("files at %q: told %t", files, told)
+		}
 	}
 }

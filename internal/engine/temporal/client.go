@@ -80,7 +80,7 @@ func Connect(d Dial) (client.Client, error) {
 
 // tls is nil where the connection is not to be encrypted.
 func (d Dial) tls() (*tls.Config, error) {
-	if !d.TLS && d.APIKey == "" && d.TLSCertPath == "" && d.TLSKeyPath == "" && d.TLSCAPath == "" && d.TLSServerName == "" {
+	if !d.TLS && d.APIKey == "" && d.TLSCertPath == "" && d.TLSKeyPath == "" && d.TLSCAPath == "" && d.TLSServerName == "" && !d.TLSDisableHostVerification {
 		return nil, nil
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: d.TLSServerName, InsecureSkipVerify: d.TLSDisableHostVerification}
