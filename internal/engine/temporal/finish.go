@@ -92,7 +92,7 @@ func (a *activities) conflict(ctx context.Context, f *final) (finished, error) {
 	}
 	own := row.Status == f.status && row.Phase == f.phase && row.FinishedMs == f.FinishedMs
 	if !own {
-		a.Log.Info("the execution had ended already", "execution", row.ID, "status", row.Status, "phase", f.Phase)
+		a.Log.Info("the execution had ended already", "execution", f.Execution, "status", row.Status, "phase", f.Phase)
 	}
 	return finished{Conflict: !own}, nil
 }
