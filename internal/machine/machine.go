@@ -9,6 +9,11 @@ import (
 // Revision numbers the semantics of the machine. Execution rows and checkpoints carry it.
 const Revision = 1
 
+// Knows reports whether this build can go on with an execution that started under a revision.
+// A build that decides otherwise than an older one keeps the older decisions too, or does not
+// know that revision any more: then its executions are left to builds that do.
+func Knows(revision int) bool { return revision == Revision }
+
 // yieldSteps is the number of pure steps after which the machine yields.
 const yieldSteps = 1000
 

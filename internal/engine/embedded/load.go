@@ -176,7 +176,7 @@ func (e *Engine) revive(ctx context.Context, r *run, h history) error {
 
 // checkRevision refuses executions of semantics that this build does not have.
 func checkRevision(revision int) error {
-	if revision == machine.Revision {
+	if machine.Knows(revision) {
 		return nil
 	}
 	return &brokenError{engine.RevisionFault(revision)}

@@ -36,9 +36,8 @@ func (r *run) publish() {
 	}
 	a := r.argument
 	ctx := workflow.WithActivityOptions(r.ctx, workflow.ActivityOptions{
-		StartToCloseTimeout:    10 * time.Second,
-		ScheduleToStartTimeout: time.Minute,
-		RetryPolicy:            &sdk.RetryPolicy{MaximumAttempts: 1}, // at most once
+		StartToCloseTimeout: 10 * time.Second,
+		RetryPolicy:         &sdk.RetryPolicy{MaximumAttempts: 1}, // at most once
 	})
 	b.sending = workflow.ExecuteActivity(ctx, publishType, publishing{
 		No: a.No, Environment: a.Environment, Execution: a.Execution, Events: b.queue[:n:n],

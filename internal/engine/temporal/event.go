@@ -36,7 +36,9 @@ func (r *run) receiveMessages() {
 		if !r.inbox.ReceiveAsync(&m) {
 			return
 		}
-		if !r.remember(m.No) {
+		// A grant names the settle that it answers, so it may come again. Its number need not be
+		// new either: a database that was restored to an older state gives numbers out again.
+		if !r.remember(m.No) && m.Kind != kindGrant {
 			continue
 		}
 		switch m.Kind {

@@ -126,6 +126,9 @@ func (w *Worker) queues() []worker.Worker {
 	var parts []worker.Worker
 	a := w.activities
 	for revision := 1; revision <= machine.Revision; revision++ {
+		if !machine.Knows(revision) {
+			continue // its executions wait for a worker that does
+		}
 		part := worker.New(a.Client, workflowQueue(a.Queue, revision), worker.Options{
 			MaxConcurrentWorkflowTaskExecutionSize: max(a.Limits.WorkflowTasks, 2),
 			MaxConcurrentActivityExecutionSize:     a.Limits.Writes,

@@ -105,7 +105,7 @@ func (w *workflows) execute(ctx workflow.Context, a argument) error {
 // revive makes the machine: a new one, or that of the run before.
 func (r *run) revive(plans *plans) *machine.Fault {
 	a := r.argument
-	if a.Revision != machine.Revision {
+	if !machine.Knows(a.Revision) {
 		return engine.RevisionFault(a.Revision)
 	}
 	p, err := plans.plan(a.Digest, a.Definition)
