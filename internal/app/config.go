@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,6 +112,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Engine == "" {
 		c.Engine = EngineEmbedded
 	}
+	if c.Temporal.Queue == "" {
+		c.Temporal.Queue = "chargehand"
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -149,6 +153,10 @@ func (c Config) check() error {
 	return nil
 }
 
+// queueName is what the names of task queues may begin with: Temporal bounds them, and adds to
+// them.
+var queueName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+
 func (c Config) checkEngine() error {
 	switch {
 	case c.Engine != EngineEmbedded && c.Engine != EngineTemporal:
@@ -157,6 +165,8 @@ func (c Config) checkEngine() error {
 		return badSetting("--engine temporal needs --database-url: several machines work on one PostgreSQL database")
 	case c.Engine == EngineTemporal && !isAddress(c.Temporal.Address):
 		return badSetting("--temporal-address: %q is not host:port, such as temporal.example.com:7233", c.Temporal.Address)
+	case c.Engine == EngineTemporal && !queueName.MatchString(c.Temporal.Queue):
+		return badSetting("--temporal-task-queue: %.80q is not a name of 1 to 100 letters, digits, '.', '_' and '-'", c.Temporal.Queue)
 	case c.Engine == EngineEmbedded && c.APIOnly:
 		return badSetting("--workers 0 needs --engine temporal: the embedded engine works in this process")
 	}

@@ -89,6 +89,9 @@ func (t *tenure) openDistributed(ctx context.Context, plans *service.Plans, runn
 	if cfg.APIOnly {
 		return nil
 	}
+	if err := tellSettings(ctx, cfg, t.store); err != nil {
+		return err
+	}
 	d.worker = temporal.NewWorker(temporal.WorkerConfig{
 		Client: c, Store: t.store, Blobs: kept, Queue: queue, Activities: runners, Freed: d.Freed, Log: cfg.Log,
 		Tracer: cfg.tracing.Tracer(),
@@ -125,7 +128,7 @@ func (d *distributed) verify(ctx context.Context, cfg Config, db *store.Store) e
 	case err != nil:
 		return err
 	}
-	return checkNamespace(ctx, db, id, cfg.Temporal.Namespace)
+	return checkNamespace(ctx, db, id, cfg.Temporal)
 }
 
 // begin starts the worker, however long Temporal is away.

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -18,6 +21,8 @@ const (
 	metaEngine    = "engine"
 	metaName      = "installation" // random, in hex
 	metaNamespace = "temporal_namespace"
+	metaFiles     = "files"
+	metaSettings  = "settings" // digest of what steps may do
 )
 
 // checkMaster refuses a master key that is not the one of the database: with another one, no
@@ -72,17 +77,84 @@ func installationName(ctx context.Context, db *store.Store) (string, error) {
 	return string(name), err
 }
 
-// checkNamespace refuses a namespace that is not the one in which executions have begun: there
-// they would look as if they were gone.
-func checkNamespace(ctx context.Context, db *store.Store, id, name string) error {
+// checkFiles refuses a store of files that is not the one of the other servers on the database,
+// or that of another installation, whose files the sweep would delete. A data directory of
+// its own needs no such thing.
+func checkFiles(ctx context.Context, cfg Config, db *store.Store, blobs *blob.Store) error {
+	if cfg.DatabaseURL == "" {
+		return nil
+	}
+	name, err := installationName(ctx, db)
+	if err != nil {
+		return err
+	}
+	owner, err := blobs.Owner(ctx)
+	if err != nil {
+		return cfg.filesError(err)
+	}
+	var marked bool
+	err = db.View(ctx, func(r *store.Reader) error {
+		_, err := r.Meta(metaFiles)
+		marked = err == nil
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("look up the installation: %w", err)
+	case owner != "" && owner != name:
+		return badSetting("--files-url: %s holds the files of another installation: give each its own bucket, prefix or folder", blobs)
+	case owner == "" && marked:
+		return badSetting("--files-url: %s does not hold the files of this database: all servers and workers on it need the same store of files", blobs)
+	case owner == "":
+		if err := blobs.SetOwner(ctx, name); err != nil {
+			return cfg.filesError(err)
+		}
+	}
+	if marked {
+		return nil
+	}
+	return db.Update(ctx, func(tx *store.Tx) error { return tx.SetMeta(metaFiles, []byte(name)) })
+}
+
+// checkNamespace refuses a namespace, or task queues, that are not those in which executions
+// have begun: there they would look as if they were gone, or nobody would work on them.
+func checkNamespace(ctx context.Context, db *store.Store, id string, t Temporal) error {
 	var begun int64
-	same, err := agree(ctx, db, metaNamespace, []byte(id), func(r *store.Reader) (bool, error) {
+	same, err := agree(ctx, db, metaNamespace, []byte(id+" "+t.Queue), func(r *store.Reader) (bool, error) {
 		owed, err := r.CountOwed()
 		begun = owed[store.RunReady] + owed[store.RunActive] + owed[store.RunParked]
 		return begun == 0, err
 	})
 	if err == nil && !same {
-		err = badSetting("--temporal-namespace %s: %d executions have begun in another namespace, or on another cluster, and have not ended: name that one", name, begun)
+		err = badSetting("--temporal-namespace %s, --temporal-task-queue %s: %d executions have begun in another namespace, on another cluster or with another name of task queues, and have not ended: name those", t.Namespace, t.Queue, begun)
+	}
+	return err
+}
+
+// tellSettings warns of a process that allows its steps other things than the one that
+// started last: any of them may carry out any step.
+func tellSettings(ctx context.Context, cfg Config, db *store.Store) error {
+	sum := sha256.New()
+	for _, list := range [][]string{cfg.AllowRun, cfg.AllowEgress, cfg.ConnectTo, cfg.TrustedCA} {
+		fmt.Fprintf(sum, "%q\n", slices.Sorted(slices.Values(list)))
+	}
+	digest, differs := sum.Sum(nil), false
+	err := db.Update(ctx, func(tx *store.Tx) error {
+		known, err := tx.Meta(metaSettings)
+		differs = err == nil && !bytes.Equal(known, digest)
+		if err == nil && !differs {
+			return nil
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		return tx.SetMeta(metaSettings, digest)
+	})
+	if err == nil && differs {
+		cfg.Log.Warn("--allow-run, --allow-egress, --connect-to or --trusted-ca differ from those of the worker that started last: any worker may carry out any step, so all need the same")
 	}
 	return err
 }

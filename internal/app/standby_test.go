@@ -41,8 +41,8 @@ func (i *installation) ready() int {
 // TestStandbyTakesOver: of two servers on one PostgreSQL database one works; the other answers 503
 // until the first is gone, and then goes on with its executions.
 func TestStandbyTakesOver(t *testing.T) {
-	url := peer.StartPostgres(t).NewDatabase(t)
-	shared := func(c *Config) { c.DatabaseURL = url }
+	url, files := peer.StartPostgres(t).NewDatabase(t), "file://"+t.TempDir()
+	shared := func(c *Config) { c.DatabaseURL, c.FilesURL = url, files }
 	master := masterFile(t)
 	key := func(c *Config) { c.MasterKeyFile = master }
 	first := install(t, t.TempDir(), shared, key)
@@ -89,8 +89,8 @@ func TestStandbyOutlivesAFailedTakeOver(t *testing.T) {
 	p := peer.StartPostgres(t)
 	url := p.NewDatabase(t)
 	name := url[strings.LastIndex(url, "/")+1 : strings.Index(url, "?")]
-	master := masterFile(t)
-	shared := func(c *Config) { c.DatabaseURL, c.MasterKeyFile = url, master }
+	master, files := masterFile(t), "file://"+t.TempDir()
+	shared := func(c *Config) { c.DatabaseURL, c.MasterKeyFile, c.FilesURL = url, master, files }
 	first := install(t, t.TempDir(), shared)
 	failed := &heard{text: "could not take over", done: make(chan struct{})}
 	second := install(t, t.TempDir(), shared, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(failed, nil)) })
@@ -141,30 +141,49 @@ func TestTemporalAddress(t *testing.T) {
 	}
 }
 
-// TestFilesOfOneNode: a node that keeps files to itself says so.
-func TestFilesOfOneNode(t *testing.T) {
-	url := peer.StartPostgres(t).NewDatabase(t)
-	master := masterFile(t)
-	for _, files := range []string{"", "file://" + t.TempDir()} {
+// TestFilesAreShared: all servers on a database need the same files, and no other installation
+// has them; a single one may keep them to itself, and is told what that means.
+func TestFilesAreShared(t *testing.T) {
+	server, master := peer.StartPostgres(t), masterFile(t)
+	url, other := server.NewDatabase(t), server.NewDatabase(t)
+	open := func(url, dir, files string) (string, error) {
 		log := &heard{text: "--files-url", done: make(chan struct{})}
 		cfg := Config{
-			DataDir: t.TempDir(), Listen: "127.0.0.1:0", Engine: EngineTemporal, DatabaseURL: url, MasterKeyFile: master, FilesURL: files,
+			DataDir: dir, Listen: "127.0.0.1:0", Engine: EngineTemporal, DatabaseURL: url, MasterKeyFile: master, FilesURL: files,
 			Log: slog.New(slog.NewTextHandler(log, nil)),
 		}
 		cfg.Temporal.Address = "127.0.0.1:1" // nobody: it may be away at the start
 		a, err := New(t.Context(), cfg)
 		if err != nil {
-			t.Fatal(err)
+			return "", err
 		}
 		a.Stop(t.Context())
-		told := false
 		select {
 		case <-log.done:
-			told = true
+			return "told", nil
 		default:
+			return "", nil
 		}
-		if told != (files == "") {
-			t.Errorf("files at %q: told %t", files, told)
+	}
+	first, files := t.TempDir(), "file://"+t.TempDir()
+	for _, test := range []struct{ name, url, dir, files, told, refused string }{
+		{"the first one, with files of its own", url, first, "", "told", ""},
+		{"the same one again", url, first, "", "told", ""},
+		{"another one, with files of its own", url, t.TempDir(), "", "", "does not hold the files of this database"},
+		{"another one, with other files", url, t.TempDir(), files, "", "does not hold the files of this database"},
+		{"another one, with the same files", url, t.TempDir(), "file://" + filepath.Join(first, "files"), "", ""},
+		{"another installation, with other files", other, t.TempDir(), files, "", ""},
+		{"another installation, with these files", other, t.TempDir(), "file://" + filepath.Join(first, "files"), "", "another installation"},
+	} {
+		told, err := open(test.url, test.dir, test.files)
+		var wrong *SettingError
+		switch {
+		case test.refused == "" && err != nil:
+			t.Errorf("%s: %v", test.name, err)
+		case test.refused != "" && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), test.refused)):
+			t.Errorf("%s: %v, want %q", test.name, err, test.refused)
+		case told != test.told:
+			t.Errorf("%s: told %q", test.name, told)
 		}
 	}
 }

@@ -78,6 +78,9 @@ func (t *tenure) open(ctx context.Context) error {
 	if t.blobs, err = openBlobs(ctx, cfg, t.store); err != nil {
 		return err
 	}
+	if err := checkFiles(ctx, cfg, t.store, t.blobs); err != nil {
+		return err
+	}
 	plans := service.NewPlans(t.store, plan.Options{Run: allowedRuns(cfg.AllowRun)})
 	registry := prometheus.NewRegistry()
 	registerProcess(registry)

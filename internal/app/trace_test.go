@@ -242,9 +242,9 @@ func distributedPlace(t *testing.T) func(*Config) {
 	url := peer.StartPostgres(t, peer.PostgresOptions{Careless: true}).NewDatabase(t)
 	server := peer.StartTemporal(t)
 	namespace := server.NewNamespace(t)
-	master := masterFile(t)
+	master, files := masterFile(t), "file://"+t.TempDir()
 	place := func(c *Config) {
-		c.DatabaseURL, c.MasterKeyFile, c.Engine = url, master, EngineTemporal
+		c.DatabaseURL, c.MasterKeyFile, c.FilesURL, c.Engine = url, master, files, EngineTemporal
 		c.Temporal = Temporal{Dial: temporal.Dial{Address: server.Address(), Namespace: namespace}, Queue: "test"}
 	}
 	var cfg Config

@@ -51,7 +51,7 @@ func newSite(b *testing.B, name string, postgres *peer.Postgres) *site {
 	if err := os.WriteFile(path, key, 0o600); err != nil {
 		b.Fatal(err)
 	}
-	s.place = []string{"--database-url", s.database, "--master-key-file", path}
+	s.place = []string{"--database-url", s.database, "--master-key-file", path, "--files-url", "file://" + filepath.Join(s.folder, "shared")}
 	return s
 }
 

@@ -75,8 +75,17 @@ type place interface {
 	check(ctx context.Context) error
 	// address gives a content an address at which anybody may read it. Errors: ErrNoAddress.
 	address(ctx context.Context, key string, d Download) (string, error)
+	// owner reads, and own writes, durably, whose contents these are; "" is nobody's yet.
+	owner(ctx context.Context) (string, error)
+	own(ctx context.Context, name string) error
 	String() string
 }
+
+// ownerKey is where a place says whose contents it holds. It is no key of a content.
+const ownerKey = "installation"
+
+// maxOwnerBytes bounds what is read of it.
+const maxOwnerBytes = 256
 
 // Config is what all kinds of place need.
 type Config struct {
@@ -133,6 +142,25 @@ func (s *Store) String() string { return s.place.String() }
 func (s *Store) Check(ctx context.Context) error {
 	if err := s.place.check(ctx); err != nil {
 		return fmt.Errorf("%s: %w", s.place, err)
+	}
+	return nil
+}
+
+// Owner is the name that SetOwner has left in the place; "": none. Errors: ErrUnavailable,
+// ErrRefused.
+func (s *Store) Owner(ctx context.Context) (string, error) {
+	name, err := s.place.owner(ctx)
+	if err != nil {
+		return "", fmt.Errorf("%s: read whose contents it holds: %w", s.place, err)
+	}
+	return name, nil
+}
+
+// SetOwner notes in the place, durably, whose contents it holds. Errors: ErrUnavailable,
+// ErrRefused.
+func (s *Store) SetOwner(ctx context.Context, name string) error {
+	if err := s.place.own(ctx, name); err != nil {
+		return fmt.Errorf("%s: note whose contents it holds: %w", s.place, err)
 	}
 	return nil
 }

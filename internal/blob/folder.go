@@ -99,3 +99,26 @@ func (f folder) check(context.Context) error {
 }
 
 func (folder) address(context.Context, string, Download) (string, error) { return "", ErrNoAddress }
+
+func (f folder) owner(context.Context) (string, error) {
+	data, err := os.ReadFile(filepath.Join(f.root, ownerKey))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", unavailable(err)
+	}
+	return string(data[:min(len(data), maxOwnerBytes)]), nil
+}
+
+func (f folder) own(_ context.Context, name string) error {
+	file, err := os.OpenFile(filepath.Join(f.root, ownerKey), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return unavailable(err)
+	}
+	_, err = file.WriteString(name)
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return unavailable(err)
+	}
+	return syncFolder(f.root)
+}

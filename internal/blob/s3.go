@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -187,4 +188,28 @@ func (b bucket) address(ctx context.Context, key string, d Download) (string, er
 		return "", mapError(ctx, err)
 	}
 	return signed.URL, nil
+}
+
+func (b bucket) owner(ctx context.Context) (string, error) {
+	read, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.Bucket, Key: b.name(ownerKey)})
+	if err != nil {
+		if err = mapError(ctx, err); errors.Is(err, ErrNotFound) {
+			return "", nil
+		}
+		return "", err
+	}
+	defer read.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(read.Body, maxOwnerBytes))
+	if err != nil {
+		return "", mapError(ctx, err)
+	}
+	return string(data), nil
+}
+
+func (b bucket) own(ctx context.Context, name string) error {
+	_, err := b.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &b.Bucket, Key: b.name(ownerKey), Body: strings.NewReader(name)})
+	if err != nil {
+		return mapError(ctx, err)
+	}
+	return nil
 }

@@ -1,6 +1,11 @@
 package cli
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
 
 func TestSafeName(t *testing.T) {
 	for name, want := range map[string]string{
@@ -9,6 +14,31 @@ func TestSafeName(t *testing.T) {
 	} {
 		if got := safeName(name); got != want {
 			t.Errorf("%q becomes %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestSettingsFile: one file serves the server and what stands beside it; what nobody knows, and
+// what is empty though it would change where rows are, is refused.
+func TestSettingsFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "chargehand.yaml")
+	dir := t.TempDir()
+	for _, test := range []struct{ text, environment, want string }{
+		{"engine: temporal\nworkflows: /flows\nrate-limit: 5\ndata-dir: " + dir + "\n", "", ""},
+		{"colour: blue\n", "", `"colour" is not a setting`},
+		{"database-url: \"\"\n", "", "--database-url is empty"},
+		{"data-dir: " + dir + "\n", "CHARGEHAND_DATABASE_URL", "--database-url is empty"},
+	} {
+		if err := os.WriteFile(file, []byte(test.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if test.environment != "" {
+			t.Setenv(test.environment, "")
+		}
+		var out, problems strings.Builder
+		code := Run([]string{"keys", "create", "--config", file}, strings.NewReader(""), &out, &problems)
+		if (code == ExitDone) != (test.want == "") || !strings.Contains(problems.String(), test.want) {
+			t.Errorf("%q: exit code %d: %s", test.text, code, problems.String())
 		}
 	}
 }

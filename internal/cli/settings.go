@@ -43,8 +43,16 @@ func settle(cmd *cobra.Command, configFile string) error {
 	if failed != nil {
 		return failed
 	}
+	for _, name := range []string{"database-url", "files-url"} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+			// Most often a variable that nobody has set. Without it, another, empty database would be served.
+			return usage("--%s is empty: leave it out for what stands in the data directory", name)
+		}
+	}
+	// One file can hold the settings of serve and of everything beside it.
+	server := newServe(console{}).Flags()
 	for name := range fromFile {
-		if !known[name] {
+		if !known[name] && server.Lookup(name) == nil {
 			return usage("%s: %q is not a setting of %s", configFile, name, cmd.CommandPath())
 		}
 	}

@@ -33,6 +33,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		"delete":           deletion,
 		"list":             list,
 		"reopen":           reopen,
+		"owner":            owner,
 		"concurrent":       concurrent,
 		"missing contents": missing,
 	}
@@ -256,6 +257,26 @@ func list(t *testing.T, open Opener) {
 	stop := errors.New("stop")
 	if err := s.List(t.Context(), func(blob.Content) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("error of the callback came back as %v", err)
+	}
+}
+
+// owner: whose contents they are is kept, and is no content.
+func owner(t *testing.T, open Opener) {
+	s := open(t, nil)
+	want := ""
+	for _, name := range []string{"", "first", "another"} {
+		if name != "" {
+			if err := s.SetOwner(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+			want = name
+		}
+		if got, err := open(t, nil).Owner(t.Context()); err != nil || got != want {
+			t.Errorf("owner %q, %v, want %q", got, err, want)
+		}
+	}
+	if all := entries(t, s); len(all) != 0 {
+		t.Errorf("%d contents are listed", len(all))
 	}
 }
 
