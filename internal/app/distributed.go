@@ -201,3 +201,30 @@ func SetUpTemporal(ctx context.Context, cfg Config, retention time.Duration) ([]
 	}
 	return did, nil
 }
+
+// ForgetNamespace lets the executions of a database go on in another namespace, when theirs is
+// lost for good: those that have begun end as errors of the system, because nothing of them is
+// left but their rows. It returns their number. No process may serve the database.
+func ForgetNamespace(ctx context.Context, cfg Config) (begun int64, err error) {
+	if cfg.DatabaseURL == "" {
+		return 0, badSetting("--database-url is missing: only an installation on PostgreSQL has a namespace")
+	}
+	cfg, err = cfg.withDefaults()
+	if err != nil {
+		return 0, err
+	}
+	rows, err := openBeside(ctx, cfg)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	err = rows.Update(ctx, func(tx *store.Tx) error {
+		owed, err := tx.CountOwed()
+		begun = owed[store.RunReady] + owed[store.RunActive] + owed[store.RunParked]
+		if err != nil {
+			return err
+		}
+		return tx.DeleteMeta(metaNamespace)
+	})
+	return begun, err
+}

@@ -11,7 +11,7 @@ import (
 
 // newTemporal is what an operator does once for a Temporal cluster.
 func newTemporal(c console) *cobra.Command {
-	return group("temporal", "Prepare a Temporal cluster", newTemporalSetup(c))
+	return group("temporal", "Prepare a Temporal cluster", newTemporalSetup(c), newTemporalForget(c))
 }
 
 func newTemporalSetup(c console) *cobra.Command {
@@ -42,5 +42,38 @@ func newTemporalSetup(c console) *cobra.Command {
 	configFlag(f, &configFile)
 	temporalFlags(f, &cfg)
 	daysVar(f, &retention, "retention", "3d", "how long a new namespace keeps the histories of executions that have ended")
+	return cmd
+}
+
+func newTemporalForget(c console) *cobra.Command {
+	var cfg app.Config
+	var configFile string
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "forget",
+		Short: "Give up the executions that have begun in a namespace that is lost",
+		Long: "Let the servers of a database start with another namespace although executions have begun, when theirs is lost\n" +
+			"for good. Those executions end as errors of the system within minutes; what is queued goes on. Stop all servers\n" +
+			"and workers first.",
+		Args: exactArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := settle(cmd, configFile); err != nil {
+				return err
+			}
+			if !yes {
+				return usage("this ends every execution that has begun: say --yes if their namespace is lost for good")
+			}
+			begun, err := app.ForgetNamespace(cmd.Context(), cfg)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.err, "the namespace is forgotten; executions that had begun: %d\n", begun)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	configFlag(f, &configFile)
+	placeFlags(f, &cfg)
+	f.BoolVar(&yes, "yes", false, "the namespace is lost, and its executions are to end")
 	return cmd
 }

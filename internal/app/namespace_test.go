@@ -1,0 +1,54 @@
+package app
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// TestNamespaceIsRemembered: executions that have begun stay with their namespace and their task
+// queues, until an operator gives them up.
+func TestNamespaceIsRemembered(t *testing.T) {
+	url, master := peer.StartPostgres(t).NewDatabase(t), masterFile(t)
+	cfg := Config{DatabaseURL: url, MasterKeyFile: master}
+	i := install(t, t.TempDir(), func(c *Config) {
+		c.DatabaseURL, c.MasterKeyFile, c.Engine = url, master, EngineTemporal
+		c.Temporal.Address = "127.0.0.1:1" // away: the execution is accepted and gets its slot
+	})
+	id := i.apply(definition("set", "{set: {x: 1}}"))
+	if status, e := i.ask("POST", "/workflows/"+id+"/executions", "", ""); status != 201 {
+		t.Fatalf("start: %d %v", status, e)
+	}
+	db, err := openBeside(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	await(t, func() bool {
+		var owed store.RunCounts
+		err := db.View(t.Context(), func(r *store.Reader) (err error) {
+			owed, err = r.CountOwed()
+			return err
+		})
+		return err == nil && owed[store.RunActive] == 1
+	})
+	i.halt()
+	here := Temporal{Queue: "a"}
+	if err := checkNamespace(t.Context(), db, "one", here); err != nil {
+		t.Fatal(err)
+	}
+	for id, at := range map[string]Temporal{"two": here, "one": {Queue: "b"}} {
+		var wrong *SettingError
+		if err := checkNamespace(t.Context(), db, id, at); !errors.As(err, &wrong) {
+			t.Errorf("namespace %s, queue %s: %v", id, at.Queue, err)
+		}
+	}
+	if begun, err := ForgetNamespace(t.Context(), cfg); err != nil || begun != 1 {
+		t.Fatalf("forget: %d, %v", begun, err)
+	}
+	if err := checkNamespace(t.Context(), db, "two", here); err != nil {
+		t.Errorf("after the namespace was forgotten: %v", err)
+	}
+}
