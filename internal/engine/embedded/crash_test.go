@@ -187,19 +187,14 @@ func (w *world) inFlight(row store.Execution) map[string]bool {
 	return keys
 }
 
-// crashStep is the number of submissions from one crash to the next. With the race detector, which
-// makes each some ten times as slow, every fourth is enough; the others run without it.
-func crashStep() int {
-	if testing.Short() {
-		return 4
-	}
-	return 1
-}
-
 // TestCrashEverywhere runs each script with a crash at its k-th submission, for every k:
 // once before it is written, and once after it is written but before anybody is told. A new engine on the
 // same file must bring it to the same end, and repeat nothing but what was in flight.
 func TestCrashEverywhere(t *testing.T) {
+	step := 1
+	if testing.Short() {
+		step = 4 // the race detector makes each crash some ten times as slow; the others run without it
+	}
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
 			var want end
@@ -218,7 +213,7 @@ func TestCrashEverywhere(t *testing.T) {
 				replay int
 			}{{false, 0}, {true, 0}, {true, 1}} {
 				told := how.told
-				for k := 1; ; k += crashStep() {
+				for k := 1; ; k += step {
 					crashed := true
 					synctest.Test(t, func(t *testing.T) {
 						crashed = crashAt(t, script, k, told, how.replay, identity, want)
@@ -347,6 +342,10 @@ func crashAt(t *testing.T, script script, k int, written bool, replay int, ident
 
 // TestCrashInRecovery crashes again at each submission of the recovery from a crash.
 func TestCrashInRecovery(t *testing.T) {
+	step := 1
+	if testing.Short() {
+		step = 4
+	}
 	for _, name := range []string{"calls", "fork", "timeout", "loop", "waits"} {
 		script := scripts[name]
 		t.Run(name, func(t *testing.T) {
@@ -362,7 +361,7 @@ func TestCrashInRecovery(t *testing.T) {
 			})
 			for first := 2; first <= 4; first++ {
 				for _, written := range []bool{false, true} {
-					for second := 1; ; second += crashStep() {
+					for second := 1; ; second += step {
 						crashed := false
 						synctest.Test(t, func(t *testing.T) {
 							crashed = crashTwice(t, script, first, second, written, identity, want)
