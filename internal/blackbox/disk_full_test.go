@@ -63,7 +63,7 @@ func fillDisk(t *testing.T, dir string, free uint64) string {
 func remountDisk(t *testing.T, dir string, bytes int, flags uintptr) {
 	t.Helper()
 	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|flags, fmt.Sprintf("size=%d", bytes)); err != nil {
-		t.Skipf("remounting is not allowed here: %v", err)
+		servertest.Skip(t, "remounting is not allowed here: %v", err)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/servertest"
 )
 
 // endless are definitions that would compute, allocate or fork for ever. Each ends in error
@@ -129,7 +130,7 @@ func peakBytes(t *testing.T, s *server) int {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID()))
 	m := peakLine.FindSubmatch(data)
 	if m == nil {
-		t.Skipf("this system does not tell the memory of a process: %v", err)
+		servertest.Skip(t, "this system does not tell the memory of a process: %v", err)
 	}
 	kilobytes, _ := strconv.Atoi(string(m[1]))
 	return kilobytes << 10
