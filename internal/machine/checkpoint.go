@@ -18,7 +18,7 @@ func (m *Machine) Checkpoint() []byte {
 	w.buf = make([]byte, 0, 512)
 	w.open('{')
 	w.integer("version", checkpointVersion)
-	w.integer("revision", Revision)
+	w.integer("revision", m.id.Revision)
 	w.text("phase", m.phase.String())
 	w.integer("now_ms", int(m.nowMs))
 	w.integer("started_ms", int(m.startedMs))
@@ -308,7 +308,8 @@ func (w *checkpointWriter) files(name string, files []File) {
 var useNames = [...]string{
 	useActivity: "activity", useTimeout: "timeout", useWait: "wait", useRetry: "retry",
 	useAttemptTimeout: "attempt_timeout", useRetryTimeout: "retry_timeout",
-	useWorkflowTimeout: "workflow_timeout",
+	useWorkflowTimeout: "workflow_timeout", useListen: "listen", useChild: "child",
+	useDetached: "detached", useConsume: "consume",
 }
 
 // phaseNamed is the inverse of Phase.String.

@@ -24,12 +24,22 @@ const (
 	Yield CommandKind = 6
 	// Finish ends the execution. It is the last command of its life.
 	Finish CommandKind = 7
+	// Subscribe starts to listen: stored events come as EventReceived, in the order of their
+	// numbers, the first one being of SinceMs or later (T60).
+	Subscribe CommandKind = 8
+	// Unsubscribe withdraws a Subscribe.
+	Unsubscribe CommandKind = 9
+	// StartChild starts an execution of another workflow (T51); if it is awaited, its end
+	// comes back as ChildEnded. The id of the child is derived, so starting is idempotent.
+	StartChild CommandKind = 10
+	// StopChild withdraws a StartChild: the child is cancelled.
+	StopChild CommandKind = 11
 )
 
 // Command is what the machine wants done. Which fields are set depends on Kind.
 type Command struct {
 	Kind CommandKind
-	ID   CommandID // the command itself, or for StopActivity and StopTimer the one withdrawn
+	ID   CommandID // the command itself, or for the Stop commands and Unsubscribe the one withdrawn
 
 	// RunActivity and Publish.
 	Activity  string         // kind of activity: "http", "openapi", "shell", "script"
@@ -43,12 +53,44 @@ type Command struct {
 	// execution id, task pointer, iteration, attempt and the command's own number, because a
 	// jump back may run the same task again.
 	Key string
+	// Detached (`await: false`): the task has ended already. The outcome is dropped, but the
+	// activity belongs to the execution: it is stopped when that is cancelled (T67).
+	Detached bool
+	// Stream: what the activity hands over before its end comes as Progressed.
+	Stream bool
 
 	DueMs int64 // StartTimer
+
+	// Subscribe.
+	Filters []Filter
+	SinceMs int64
+
+	Child *Child // StartChild
 
 	// Finish.
 	Phase  chargehand.Phase // Completed, Faulted or Cancelled
 	Output expr.Value       // Completed: the workflow's output
 	Fault  *Fault           // Faulted, Cancelled
 	Files  []File           // files of the last top-level task that completed and produced any
+}
+
+// Filter is an entry of the index that finds subscriptions for an event. It lets through all
+// that may match; the machine decides.
+type Filter struct {
+	// Type is equal to the event's `type` or, as RE2, matches all of it; "" lets every event through.
+	Type string
+	// Path is an expression without variables, and Key the SHA-256 of the canonical JSON of
+	// the value that it must have, with the envelope as `.`; "" lets every event through.
+	Path string
+	Key  [32]byte
+}
+
+// Child is an execution to be started by another one (T51).
+type Child struct {
+	ID        chargehand.ExecutionID
+	Namespace string
+	Name      string
+	Version   string // "latest": the published one (T85)
+	Input     expr.Value
+	Await     bool
 }

@@ -81,8 +81,19 @@ func Digest(commands []Command) uint64 {
 			h = hashText(hashText(h, c.Activity), c.Reference)
 			h = hashWord(hashWord(h, uint64(c.Iteration)), uint64(c.Attempt))
 			h = hashText(hashValue(h, c.Args), c.Key)
+			if c.Detached {
+				h = hashWord(h, 1)
+			}
 		case StartTimer:
 			h = hashWord(h, uint64(c.DueMs))
+		case Subscribe:
+			h = hashWord(h, uint64(c.SinceMs))
+			for _, f := range c.Filters {
+				h = hashText(hashText(hashText(h, f.Type), f.Path), string(f.Key[:]))
+			}
+		case StartChild:
+			h = hashText(hashText(h, string(c.Child.ID[:])), c.Child.Namespace)
+			h = hashValue(hashText(hashText(h, c.Child.Name), c.Child.Version), c.Child.Input)
 		case Finish:
 			h = hashValue(hashWord(h, uint64(c.Phase)), c.Output)
 			h = hashFault(h, c.Fault)

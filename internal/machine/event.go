@@ -28,6 +28,15 @@ const (
 	// Interrupted says that a crash or a stop of the server cut an activity off. The machine
 	// answers with the same RunActivity again, or faults the task (T91).
 	Interrupted EventKind = 6
+	// EventReceived brings a stored event to a Subscribe command: Output is its envelope,
+	// Number its place in the stream. Numbers that are not above the last one are ignored.
+	EventReceived EventKind = 7
+	// Progressed brings what an activity with Stream has handed over: Output, and Number
+	// from 1 for each run of the activity.
+	Progressed EventKind = 8
+	// ChildEnded is the end of a StartChild: Output, or Fault, which also says that the child
+	// could not be started.
+	ChildEnded EventKind = 9
 )
 
 // Event is what the machine is told. It is durable before a command that follows from it
@@ -40,6 +49,7 @@ type Event struct {
 	Fault   *Fault
 	Files   []File
 	Detail  string
+	Number  int64
 }
 
 // File describes a stored file that an activity attached to its outcome (language.md 5.2).

@@ -15,6 +15,7 @@ const (
 	eventFiles
 	eventDetail
 	eventCommand
+	eventNumber
 )
 
 // AppendEvent appends the journal form of an event to dst.
@@ -30,6 +31,7 @@ func AppendEvent(dst []byte, ev Event) []byte {
 	set(eventFiles, len(ev.Files) > 0)
 	set(eventDetail, ev.Detail != "")
 	set(eventCommand, ev.Command != 0)
+	set(eventNumber, ev.Number != 0)
 	dst = append(dst, eventVersion<<4|byte(ev.Kind), bits)
 	dst = binary.AppendVarint(dst, ev.TimeMs)
 	if bits&eventCommand != 0 {
@@ -47,6 +49,9 @@ func AppendEvent(dst []byte, ev Event) []byte {
 	if bits&eventDetail != 0 {
 		dst = appendText(dst, ev.Detail)
 	}
+	if bits&eventNumber != 0 {
+		dst = binary.AppendVarint(dst, ev.Number)
+	}
 	return dst
 }
 
@@ -55,7 +60,7 @@ func DecodeEvent(data []byte) (Event, error) {
 	r := reader{rest: data}
 	head := r.byte()
 	ev := Event{Kind: EventKind(head & 0x0f)}
-	if head>>4 != eventVersion || ev.Kind < Started || ev.Kind > Interrupted {
+	if head>>4 != eventVersion || ev.Kind < Started || ev.Kind > ChildEnded {
 		r.fail()
 	}
 	bits := r.byte()
@@ -74,6 +79,9 @@ func DecodeEvent(data []byte) (Event, error) {
 	}
 	if bits&eventDetail != 0 {
 		ev.Detail = r.text()
+	}
+	if bits&eventNumber != 0 {
+		ev.Number = r.varint()
 	}
 	if len(r.rest) > 0 {
 		r.fail()

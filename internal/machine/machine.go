@@ -7,12 +7,15 @@ import (
 )
 
 // Revision numbers the semantics of the machine. Execution rows and checkpoints carry it.
-const Revision = 1
+//
+//	1  calls over HTTP, processes, waits
+//	2  the whole language; decides everything that revision 1 knows like revision 1
+const Revision = 2
 
 // Knows reports whether this build can go on with an execution that started under a revision.
 // A build that decides otherwise than an older one keeps the older decisions too, or does not
 // know that revision any more: then its executions are left to builds that do.
-func Knows(revision int) bool { return revision == Revision }
+func Knows(revision int) bool { return revision == 1 || revision == Revision }
 
 // yieldSteps is the number of pure steps after which the machine yields.
 const yieldSteps = 1000
@@ -20,9 +23,13 @@ const yieldSteps = 1000
 // Identity is what an execution knows of itself from the start.
 type Identity struct {
 	Execution chargehand.ExecutionID
+	// Revision is the one that the execution started under; 0 stands for the newest.
+	Revision int
 	// RuntimeVersion is $runtime.version; RuntimeMetadata is $runtime.metadata.
 	RuntimeVersion  string
 	RuntimeMetadata expr.Value
+	// Secrets are the values that were pinned at the start (T10); they are no part of the state.
+	Secrets map[string]expr.Value
 }
 
 // Load says what an execution is doing between two events.
@@ -30,6 +37,8 @@ type Load struct {
 	Activities int // RunActivity commands without an outcome
 	Retries    int // retry delays: they keep the slot
 	Waits      int // wait tasks: no slot
+	Listens    int // subscriptions to events: no slot
+	Children   int // executions that are awaited: no slot, for they need their own
 	Yielded    bool
 }
 
@@ -74,15 +83,18 @@ type Machine struct {
 
 // New makes the machine of a new execution. Its first event must be Started.
 func New(p *plan.Plan, id Identity) *Machine {
+	if id.Revision == 0 {
+		id.Revision = Revision
+	}
 	m := &Machine{plan: p, id: id, phase: chargehand.Pending}
 	m.env.machine = m
 	return m
 }
 
 // Phase is the phase of the execution (language.md 1.5). Waiting means that nothing but
-// wait tasks stands between now and the next step.
+// wait tasks, events and other executions stand between now and the next step.
 func (m *Machine) Phase() chargehand.Phase {
-	if m.phase == chargehand.Running && m.pending.waits > 0 &&
+	if m.phase == chargehand.Running && m.pending.waits+m.pending.listens+m.pending.children > 0 &&
 		m.pending.activities == 0 && m.pending.retries == 0 && m.yield == 0 {
 		return chargehand.Waiting
 	}
@@ -98,12 +110,14 @@ func (m *Machine) Load() Load {
 		Activities: m.pending.activities,
 		Retries:    m.pending.retries,
 		Waits:      m.pending.waits,
+		Listens:    m.pending.listens,
+		Children:   m.pending.children,
 		Yielded:    m.yield != 0,
 	}
 }
 
-// InFlight returns the RunActivity and StartTimer commands without an outcome, in the order
-// of their IDs. An engine carries them out again after a crash.
+// InFlight returns the RunActivity, StartTimer, Subscribe and StartChild commands without an
+// outcome, in the order of their IDs. An engine carries them out again after a crash.
 func (m *Machine) InFlight() []Command {
 	var commands []Command
 	for _, p := range m.pending.list {
@@ -163,6 +177,23 @@ func (m *Machine) deliver(ev Event) {
 		}
 	case CancelRequested:
 		m.cancel(ev.Detail)
+	case EventReceived:
+		if p := m.pending.find(ev.Command, isListen); p != nil && ev.Number > p.position {
+			p.position = ev.Number
+			m.effect()
+			m.enqueue(m.eventReceived(p, ev))
+		}
+	case Progressed:
+		if p := m.pending.find(ev.Command, isActivity); p != nil && ev.Number > p.position {
+			p.position = ev.Number
+			m.effect()
+			m.enqueue(m.progressed(p, ev))
+		}
+	case ChildEnded:
+		if p := m.pending.take(ev.Command, isChild); p != nil {
+			m.effect()
+			m.enqueue(m.childEnded(p, ev))
+		}
 	case Interrupted:
 		if p := m.pending.find(ev.Command, isActivity); p != nil {
 			m.enqueue(m.interrupted(p))

@@ -19,6 +19,10 @@ const (
 	useAttemptTimeout
 	useRetryTimeout
 	useWorkflowTimeout
+	useListen   // a Subscribe
+	useChild    // a StartChild that is awaited
+	useDetached // an activity whose task has ended (T67)
+	useConsume  // the `for` of a subscription (AsyncAPI)
 )
 
 // pending is a command without an outcome.
@@ -30,6 +34,9 @@ type pending struct {
 	dueMs         int64      // timers
 	args          expr.Value // activities
 	interruptions int        // activities (T91)
+	position      int64      // subscriptions: number of the last event; streams: of the last one of this run
+	filters       []Filter   // subscriptions
+	child         *Child
 }
 
 // pendings holds the commands without an outcome in the order of their IDs, with gaps where
@@ -38,10 +45,13 @@ type pendings struct {
 	list                       []*pending
 	gone                       int
 	activities, retries, waits int
+	listens, children          int
 }
 
-func isActivity(u use) bool { return u == useActivity }
-func isTimer(u use) bool    { return u != useActivity }
+func isActivity(u use) bool { return u == useActivity || u == useDetached }
+func isListen(u use) bool   { return u == useListen }
+func isChild(u use) bool    { return u == useChild }
+func isTimer(u use) bool    { return !isActivity(u) && !isListen(u) && !isChild(u) }
 
 func (ps *pendings) add(p *pending) {
 	ps.list = append(ps.list, p)
@@ -56,6 +66,10 @@ func (ps *pendings) count(p *pending, by int) {
 		ps.retries += by
 	case useWait:
 		ps.waits += by
+	case useListen:
+		ps.listens += by
+	case useChild:
+		ps.children += by
 	}
 }
 
@@ -86,7 +100,13 @@ func (ps *pendings) take(id CommandID, is func(use) bool) *pending {
 
 // commandOf is the command that a pending stands for, as it was issued.
 func (m *Machine) commandOf(p *pending) Command {
-	if p.use != useActivity {
+	switch p.use {
+	case useListen:
+		return Command{Kind: Subscribe, ID: p.id, Filters: p.filters, SinceMs: m.startedMs}
+	case useChild:
+		return Command{Kind: StartChild, ID: p.id, Child: p.child}
+	case useActivity, useDetached:
+	default:
 		return Command{Kind: StartTimer, ID: p.id, DueMs: p.dueMs}
 	}
 	n := p.node

@@ -20,7 +20,7 @@ func Restore(p *plan.Plan, id Identity, state []byte) (*Machine, error) {
 	top := object{at: v}
 	r := &restorer{plan: p, bad: new(bool), entries: map[int]*Entry{}}
 	top.bad = r.bad
-	if version, revision := top.integer("version"), top.integer("revision"); version != checkpointVersion || revision != Revision {
+	if version, revision := top.integer("version"), top.integer("revision"); version != checkpointVersion || !Knows(revision) {
 		return nil, fmt.Errorf("read checkpoint: version %d of revision %d is unknown to this binary", version, revision)
 	}
 	m := r.machine(id, top)
@@ -123,6 +123,7 @@ func (r *restorer) value(o object, name string) expr.Value {
 }
 
 func (r *restorer) machine(id Identity, top object) *Machine {
+	id.Revision = top.integer("revision")
 	m := New(r.plan, id)
 	r.values = top.list("values")
 	m.phase = top.phase()

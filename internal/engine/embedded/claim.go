@@ -157,7 +157,7 @@ func (e *Engine) prepare(s *submission) error {
 	if r.input, err = e.input(e.ctx, &r.row); err != nil {
 		return err
 	}
-	r.machine = machine.New(p, e.identity(r.row.ID))
+	r.machine = machine.New(p, e.identity(&r.row))
 	r.slot = true
 	return e.first(s)
 }

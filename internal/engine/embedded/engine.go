@@ -128,9 +128,9 @@ func (e *Engine) failed(what string) func(error) {
 	return func(err error) { e.log.Error(what, "error", err) }
 }
 
-func (e *Engine) identity(id chargehand.ExecutionID) machine.Identity {
+func (e *Engine) identity(row *store.Execution) machine.Identity {
 	return machine.Identity{
-		Execution: id, RuntimeVersion: e.config.RuntimeVersion, RuntimeMetadata: e.config.RuntimeMetadata,
+		Execution: row.ID, Revision: row.Machine, RuntimeVersion: e.config.RuntimeVersion, RuntimeMetadata: e.config.RuntimeMetadata,
 	}
 }
 
@@ -148,7 +148,7 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 	}
 	r := &run{
 		driven: true, loaded: true, row: row, source: source, slot: true,
-		machine: machine.New(start.Plan, e.identity(row.ID)), input: start.Input,
+		machine: machine.New(start.Plan, e.identity(&row)), input: start.Input,
 	}
 	s := &submission{run: r, insert: true, also: start.Also}
 	err := e.first(s)

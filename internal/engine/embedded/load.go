@@ -117,7 +117,7 @@ func (e *Engine) sourceOf(row *store.Execution) (*source, error) {
 // revive builds the machine from checkpoint and journal and finds what is in flight.
 func (e *Engine) revive(ctx context.Context, r *run, h history) error {
 	if r.row.Run == store.RunQueued { // all that can happen to it here is its cancellation
-		r.machine = machine.New(nil, e.identity(r.row.ID))
+		r.machine = machine.New(nil, e.identity(&r.row))
 		return nil
 	}
 	if err := checkRevision(r.row.Machine); err != nil {
@@ -197,13 +197,13 @@ func (e *Engine) plan(ctx context.Context, revision int64) (*plan.Plan, error) {
 // replay feeds a machine with what was journaled, and compares what it answers.
 func (e *Engine) replay(ctx context.Context, p *plan.Plan, row *store.Execution, h history) (m *machine.Machine, timeMs int64, err error) {
 	if h.checkpoint == nil {
-		m = machine.New(p, e.identity(row.ID))
+		m = machine.New(p, e.identity(row))
 	} else {
 		state, err := e.payload(ctx, h.checkpoint.State)
 		if err != nil {
 			return nil, 0, fmt.Errorf("read checkpoint: %w", err)
 		}
-		m, err = machine.Restore(p, e.identity(row.ID), state)
+		m, err = machine.Restore(p, e.identity(row), state)
 		if err != nil {
 			return nil, 0, broken(engine.CodeInternal, "The stored state cannot be read: "+err.Error())
 		}

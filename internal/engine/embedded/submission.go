@@ -219,7 +219,7 @@ func (e *Engine) checkpoint(s *submission, authoritative bool) error {
 	r.computed, r.behind = 0, 0
 	state := r.machine.Checkpoint()
 	s.checkpoint = &store.Checkpoint{
-		Execution: r.no, Seq: r.seq, Revision: machine.Revision,
+		Execution: r.no, Seq: r.seq, Revision: r.row.Machine,
 		State: store.Payload{Inline: state, Size: int64(len(state))},
 	}
 	s.dropJournal = authoritative

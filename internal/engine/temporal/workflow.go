@@ -118,7 +118,7 @@ func (r *run) revive(plans *plans) *machine.Fault {
 			return engine.SystemFault(engine.CodeInternal, "The input cannot be read: "+err.Error())
 		}
 	}
-	identity := machine.Identity{Execution: a.Execution, RuntimeVersion: a.Runtime}
+	identity := machine.Identity{Execution: a.Execution, Revision: a.Revision, RuntimeVersion: a.Runtime}
 	if a.Continued == nil {
 		r.machine = machine.New(p, identity)
 		r.timeMs = a.StartedMs
