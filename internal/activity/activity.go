@@ -18,13 +18,18 @@ type Call struct {
 	Account     chargehand.AccountID
 	Environment chargehand.Environment
 	Execution   chargehand.ExecutionID
-	Kind        string // "http", "openapi", "shell", "script"
+	Kind        string // "http", "openapi", "asyncapi", "mcp", "a2a", "shell", "script" …
 	Args        expr.Value
 	Input       expr.Value
 	Reference   string
 	Metadata    map[string]any
 	Key         string // the same on every run of this activity
 	Attempt     int    // of the innermost `try` around the task, from 1
+	// Progress hands over one outcome of a stream before the run ends; nil except for streams.
+	// It may block, so that a stream does not run ahead of who takes its outcomes. An error
+	// tells that the run is over: the activity then ends, and its result is ignored. One call
+	// at a time.
+	Progress func(ctx context.Context, v expr.Value) error
 }
 
 // Result is an outcome: Output and Files, or Fault (whose Instance the machine sets).
