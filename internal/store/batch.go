@@ -95,8 +95,12 @@ func (t *Tx) CancelQueuedItems(batch int64, limit int, finishedMs int64, fault [
 		if err != nil {
 			return err
 		}
-		return t.c.Send("insert outcomes", fmt.Sprintf(`INSERT INTO outcome (execution, fault) SELECT no, ?%d FROM execution WHERE no IN (%s)`, n+1, list),
+		err = t.c.Send("insert outcomes", fmt.Sprintf(`INSERT INTO outcome (execution, fault) SELECT no, ?%d FROM execution WHERE no IN (%s)`, n+1, list),
 			append(args[:n:n], bytesArg(fault))...)
+		if err != nil {
+			return err
+		}
+		return t.c.Send("drop pinned secrets", `DELETE FROM execution_secret WHERE execution IN (`+list+`)`, args[:n:n]...)
 	})
 	if err != nil {
 		return nil, false, fmt.Errorf("cancel items: %w", err)

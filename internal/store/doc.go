@@ -16,6 +16,7 @@
 //     Outcome exactly then. Final is final: every change is a compare-and-set on "not final".
 //   - The counts of a batch are the numbers of its items that have ended.
 //   - The references of a blob are the rows that name its digest.
+//   - Secrets are pinned only for executions that have not ended. Values come in sealed.
 //   - Times are integers in milliseconds since 1970; ids are 16 bytes; payloads are bytes.
 //   - Every row belongs to an account, and to an environment where it is the product of
 //     running something. Methods that take an id from outside take both; those that take an
@@ -46,6 +47,7 @@
 //	idempotency   FindIdempotency
 //	file          FileByID FindFile FilesOf
 //	blob          CondemnedBlobs BlobKnown
+//	secret        LastSecret CountSecrets ListSecrets SecretValues PinnedSecrets
 //
 // Methods of Tx:
 //
@@ -66,6 +68,7 @@
 //	idempotency   InsertIdempotency DeleteIdempotency
 //	file          InsertFile PublishFile KeepFile UseFile DeleteHiddenFiles DeleteUploads
 //	payload       KeepPayload
+//	secret        PutSecret DeleteSecret PinSecrets
 //	blob          ClaimBlob NoticeBlobs CondemnBlobs RemoveBlob
 //	retention     DeleteEnded
 //

@@ -97,7 +97,7 @@ func (t *Tx) InsertExecution(e *Execution) error {
 }
 
 // InsertFinished inserts an execution that is already final, with its outcome: what starts
-// and ends in one transaction costs no update. It sets e.No and o.Execution. Items of a
+// and ends in one transaction costs no update, and has no secrets to pin. It sets e.No and o.Execution. Items of a
 // batch are refused, because they are counted by FinishExecution.
 func (t *Tx) InsertFinished(e *Execution, o *Outcome) error {
 	if e.Run != RunEnded || !e.Status.Final() || e.Batch != 0 {
@@ -152,7 +152,7 @@ func (t *Tx) SetRun(no int64, phase chargehand.Phase, run Run) error {
 }
 
 // FinishExecution makes an execution final: compare-and-set on "not final", outcome
-// written, journal, checkpoint and timers deleted, its batch counted. batchFinal reports
+// written, journal, checkpoint, timers and pinned secrets deleted, its batch counted. batchFinal reports
 // that the batch became final by it. ErrConflict: already final, or unknown; nothing was
 // written, go on.
 func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehand.Phase, startedMs, finishedMs int64, o *Outcome) (batchFinal bool, err error) {
@@ -160,9 +160,13 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 		return false, errors.New("finish execution: the status must be final and the time set")
 	}
 	var batch int64
+	var secrets bool
+	// Few executions have secrets: for the others this looks into an index and costs no statement.
 	err = t.one(`UPDATE execution SET status = ?2, phase = ?3, run = 0,
  started_ms = CASE WHEN started_ms = 0 THEN ?4 ELSE started_ms END, finished_ms = ?5
- WHERE no = ?1 AND run <> 0 RETURNING batch`, func(r Row) { batch = r.Int(0) },
+ WHERE no = ?1 AND run <> 0
+ RETURNING batch, CASE WHEN EXISTS (SELECT 1 FROM execution_secret s WHERE s.execution = ?1) THEN 1 ELSE 0 END`,
+		func(r Row) { batch, secrets = r.Int(0), r.Int(1) != 0 },
 		no, int64(status), int64(phase), startedMs, finishedMs)
 	if err != nil {
 		return false, moveError("finish execution", err)
@@ -172,6 +176,11 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 	}
 	if err := t.dropWork(no); err != nil {
 		return false, err
+	}
+	if secrets {
+		if err := t.dropSecrets(no); err != nil {
+			return false, err
+		}
 	}
 	if batch == 0 {
 		return false, nil

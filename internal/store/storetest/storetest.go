@@ -26,6 +26,7 @@ func Run(t *testing.T, open Open) {
 		{"batch", batchTests}, {"workflow", workflowTests}, {"key", keyTests}, {"idempotency", idempotencyTests},
 		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests},
 		{"inbox", inboxTests}, {"dispatch", dispatchTests}, {"lock", lockTests},
+		{"secret", secretTests},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {
@@ -169,6 +170,7 @@ var invariants = map[string]string{
 	"journals of nobody":                   `SELECT COUNT(*) FROM journal j WHERE ` + nobodyRunning("j"),
 	"checkpoints of nobody":                `SELECT COUNT(*) FROM checkpoint j WHERE ` + nobodyRunning("j"),
 	"timers of nobody":                     `SELECT COUNT(*) FROM timer j WHERE ` + nobodyRunning("j"),
+	"secrets of nobody":                    `SELECT COUNT(*) FROM execution_secret j WHERE ` + nobodyRunning("j"),
 	"inputs of nobody":                     `SELECT COUNT(*) FROM input j WHERE ` + nobody("j"),
 	"timelines of nobody":                  `SELECT COUNT(*) FROM timeline_chunk j WHERE ` + nobody("j"),
 	"uses of files by nobody":              `SELECT COUNT(*) FROM file_use j WHERE ` + nobody("j"),

@@ -1,0 +1,233 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+var secretTests = map[string]func(*fixture){
+	"versions":             secretVersions,
+	"conflict":             secretConflict,
+	"deleted and made new": secretDeleted,
+	"list":                 secretList,
+	"values":               secretValues,
+	"pinned until the end": secretPinned,
+	"pinned and cancelled": secretCancelled,
+}
+
+func secret(name string, version int64) store.Secret {
+	return store.Secret{
+		Account: 1, Environment: chargehand.Live, Name: name, Version: version, Sealed: fmt.Appendf(nil, "\x00%s %d\xff", name, version),
+		CreatedMs: startMs + version, UpdatedMs: startMs + version,
+	}
+}
+
+func (f *fixture) putSecret(s store.Secret) store.Secret {
+	f.Helper()
+	f.update(func(tx *store.Tx) error { return tx.PutSecret(&s) })
+	return s
+}
+
+func (f *fixture) lastSecret(name string) (s store.Secret) {
+	f.Helper()
+	f.view(func(r *store.Reader) (err error) {
+		s, err = r.LastSecret(1, chargehand.Live, name)
+		return err
+	})
+	return s
+}
+
+func (f *fixture) countSecrets() (n int) {
+	f.Helper()
+	f.view(func(r *store.Reader) (err error) {
+		n, err = r.CountSecrets(1, chargehand.Live)
+		return err
+	})
+	return n
+}
+
+func secretVersions(f *fixture) {
+	first := f.putSecret(secret("token", 1))
+	if got := f.lastSecret("token"); !reflect.DeepEqual(got, first) {
+		f.Errorf("read %+v, want %+v", got, first)
+	}
+	second := f.putSecret(secret("token", 2))
+	if second.No != first.No || second.CreatedMs != first.CreatedMs {
+		f.Errorf("version 2 is row %d of %d, want row %d of %d", second.No, second.CreatedMs, first.No, first.CreatedMs)
+	}
+	if got := f.lastSecret("token"); !reflect.DeepEqual(got, second) || got.UpdatedMs != startMs+2 {
+		f.Errorf("read %+v, want %+v", got, second)
+	}
+	f.view(func(r *store.Reader) error {
+		_, foreign := r.LastSecret(2, chargehand.Live, "token")
+		_, elsewhere := r.LastSecret(1, chargehand.Test, "token")
+		_, unknown := r.LastSecret(1, chargehand.Live, "Token")
+		for _, err := range []error{foreign, elsewhere, unknown} {
+			if !errors.Is(err, store.ErrNotFound) {
+				f.Errorf("a secret that is not there: %v", err)
+			}
+		}
+		return nil
+	})
+}
+
+func secretConflict(f *fixture) {
+	f.putSecret(secret("token", 1))
+	for _, version := range []int64{1, 3} {
+		s := secret("token", version)
+		f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.PutSecret(&s) })
+	}
+	never := secret("other", 2)
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.PutSecret(&never) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.DeleteSecret(1, chargehand.Live, "other", startMs) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.DeleteSecret(1, chargehand.Test, "token", startMs) })
+	if got := f.lastSecret("token"); got.Version != 1 || f.countSecrets() != 1 {
+		f.Errorf("after refusals version %d, %d secrets", got.Version, f.countSecrets())
+	}
+}
+
+func secretDeleted(f *fixture) {
+	f.putSecret(secret("token", 1))
+	f.putSecret(secret("after", 1))
+	f.update(func(tx *store.Tx) error { return tx.DeleteSecret(1, chargehand.Live, "token", startMs+5) })
+	if got := f.lastSecret("token"); got.Sealed != nil || got.Version != 1 || got.UpdatedMs != startMs+5 {
+		f.Errorf("after the deletion %+v", got)
+	}
+	if n := f.number(`SELECT COUNT(*) FROM secret WHERE sealed IS NOT NULL`); n != 1 || f.countSecrets() != 1 {
+		f.Errorf("%d values are left, %d are counted", n, f.countSecrets())
+	}
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.DeleteSecret(1, chargehand.Live, "token", startMs) })
+	again := secret("token", 1)
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.PutSecret(&again) })
+	again = f.putSecret(secret("token", 2))
+	if got := f.lastSecret("token"); !reflect.DeepEqual(got, again) || got.CreatedMs != startMs+2 {
+		f.Errorf("made anew %+v, want %+v", got, again)
+	}
+	if after := f.lastSecret("after"); again.No <= after.No {
+		f.Errorf("made anew it is row %d, before row %d that is older", again.No, after.No)
+	}
+}
+
+func secretList(f *fixture) {
+	var want []string
+	for i := range 7 {
+		s := secret(fmt.Sprint("s", i), 1)
+		switch i {
+		case 1:
+			s.Account = 2
+		case 2:
+			s.Environment = chargehand.Test
+		}
+		f.putSecret(s)
+		if i == 4 {
+			f.update(func(tx *store.Tx) error { return tx.DeleteSecret(1, chargehand.Live, s.Name, startMs) })
+		}
+		if i != 1 && i != 2 && i != 4 {
+			want = append([]string{s.Name}, want...)
+		}
+	}
+	var got []string
+	for before := int64(0); ; {
+		var page []store.Secret
+		f.view(func(r *store.Reader) (err error) {
+			page, err = r.ListSecrets(1, chargehand.Live, before, 2)
+			return err
+		})
+		for _, s := range page {
+			if got, before = append(got, s.Name), s.No; s.Sealed != nil {
+				f.Error("a list has a value")
+			}
+		}
+		if len(page) < 2 {
+			break
+		}
+	}
+	if !slices.Equal(got, want) {
+		f.Errorf("secrets %v, want %v", got, want)
+	}
+}
+
+func secretValues(f *fixture) {
+	var names []string
+	for i := range 40 {
+		name := fmt.Sprintf("s%02d", i)
+		names = append(names, name)
+		if i == 7 {
+			continue
+		}
+		f.putSecret(secret(name, 1))
+		if i == 9 {
+			f.update(func(tx *store.Tx) error { return tx.DeleteSecret(1, chargehand.Live, name, startMs) })
+		}
+	}
+	for _, n := range []int{0, 1, 3, 16, 17, 40} {
+		var got []string
+		f.view(func(r *store.Reader) error {
+			list, err := r.SecretValues(1, chargehand.Live, names[:n])
+			for _, s := range list {
+				if got = append(got, s.Name); string(s.Sealed) != "\x00"+s.Name+" 1\xff" {
+					f.Errorf("value of %s is %q", s.Name, s.Sealed)
+				}
+			}
+			return err
+		})
+		want := slices.DeleteFunc(slices.Clone(names[:n]), func(name string) bool { return name == "s07" || name == "s09" })
+		if slices.Sort(got); !slices.Equal(got, want) {
+			f.Errorf("of %d names %v, want %v", n, got, want)
+		}
+	}
+}
+
+func secretPinned(f *fixture) {
+	no, other := f.inserted(), f.inserted()
+	f.update(func(tx *store.Tx) error {
+		return errors.Join(tx.PinSecrets(no, []byte("first")), tx.PinSecrets(no, []byte("second")), tx.PinSecrets(other, []byte("other")))
+	})
+	pinned := func(no int64) (sealed []byte, err error) {
+		f.view(func(r *store.Reader) error {
+			sealed, err = r.PinnedSecrets(no)
+			return nil
+		})
+		return sealed, err
+	}
+	if sealed, err := pinned(no); string(sealed) != "first" || err != nil {
+		f.Errorf("pinned are %q, %v; want what was pinned first", sealed, err)
+	}
+	f.update(func(tx *store.Tx) error {
+		_, err := finish(tx, no, startMs, "{}")
+		return err
+	})
+	if sealed, err := pinned(no); !errors.Is(err, store.ErrNotFound) {
+		f.Errorf("after the end %q, %v are pinned", sealed, err)
+	}
+	if sealed, err := pinned(other); string(sealed) != "other" || err != nil {
+		f.Errorf("after the end of another one %q, %v", sealed, err)
+	}
+}
+
+func secretCancelled(f *fixture) {
+	b := store.Batch{Account: 1, Environment: chargehand.Live, Workflow: 1, Revision: 1, Total: 3, Concurrency: 1, Wanted: 1}
+	setID(f, &b.ID, startMs)
+	f.update(func(tx *store.Tx) error {
+		if err := tx.InsertBatch(&b); err != nil {
+			return err
+		}
+		for i := range 3 {
+			e := f.execution(startMs)
+			e.Batch, e.Item = b.No, int64(i)
+			if err := errors.Join(tx.InsertExecution(&e), tx.PinSecrets(e.No, []byte("sealed"))); err != nil {
+				return err
+			}
+		}
+		_, _, err := tx.CancelQueuedItems(b.No, 2, startMs, []byte("{}"))
+		return err
+	})
+	if n := f.number(`SELECT COUNT(*) FROM execution_secret`); n != 1 {
+		f.Errorf("%d executions have secrets, want that of the one item that was not cancelled", n)
+	}
+}
