@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -52,7 +53,14 @@ type Command struct {
 	Dir       string   // absolute: working directory and the only place to write
 	Stdin     []byte
 	ReadPaths []string // readable and executable for this command, beside Config.ReadPaths
-	Limits    Limits   // zero fields: those of Config
+	// Input, where it is set, is standard input instead of Stdin: the read end of a pipe, for a
+	// command that is talked to. The caller closes it when Run has returned.
+	Input *os.File
+	// Output, where it is set, takes standard output as it comes, instead of Outcome.Stdout. What
+	// it takes counts against Limits.OutputBytes. A Write that blocks holds the command up, and
+	// Run too: it must fail once nobody reads any more.
+	Output io.Writer
+	Limits Limits // zero fields: those of Config
 }
 
 // Outcome is what a command left.

@@ -26,7 +26,7 @@ func (c *Confiner) Run(ctx context.Context, cmd Command) (Outcome, error) {
 	}
 	limits := cmd.Limits.or(c.limits)
 	r := &run{limits: limits, kill: make(chan struct{})}
-	if err := r.start(c.spec(cmd, limits), cmd.Stdin); err != nil {
+	if err := r.start(c.spec(cmd, limits), cmd); err != nil {
 		return Outcome{}, err
 	}
 	ended := make(chan struct{})
@@ -65,7 +65,7 @@ type run struct {
 }
 
 // start starts the supervisor and hands it the spec.
-func (r *run) start(s spec, stdin []byte) error {
+func (r *run) start(s spec, cmd Command) error {
 	controlR, controlW, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("control pipe: %w", err)
@@ -83,8 +83,14 @@ func (r *run) start(s spec, stdin []byte) error {
 	r.helper.ExtraFiles = []*os.File{controlR, statusW}
 	r.helper.Stdout = &sink{run: r, to: &r.stdout}
 	r.helper.Stderr = &sink{run: r, to: &r.stderr}
-	if len(stdin) > 0 {
-		r.helper.Stdin = bytes.NewReader(stdin)
+	if cmd.Output != nil {
+		r.helper.Stdout = &sink{run: r, to: cmd.Output}
+	}
+	switch {
+	case cmd.Input != nil:
+		r.helper.Stdin = cmd.Input
+	case len(cmd.Stdin) > 0:
+		r.helper.Stdin = bytes.NewReader(cmd.Stdin)
 	}
 	// A supervisor that was killed may leave somebody who holds the output open.
 	r.helper.WaitDelay = 2 * time.Second
@@ -198,7 +204,7 @@ func (r *run) outcome(ctx context.Context, path string, err error) (Outcome, err
 // sink collects one stream. Both streams of a command share one budget.
 type sink struct {
 	run *run
-	to  *bytes.Buffer
+	to  io.Writer
 }
 
 // Write takes everything that fits. Past the limit it drops, so that the command does not

@@ -1,0 +1,176 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// Credentials prove who calls. Implementations are safe for concurrent use.
+type Credentials interface {
+	// Authorization is the value of the header of that name; "" if there is none, or none that
+	// could be told before the peer asks (digest).
+	Authorization() string
+	// Transport wraps base so that every request proves who sends it.
+	Transport(base http.RoundTripper) http.RoundTripper
+}
+
+// Authenticate makes credentials of an authentication, as the machine evaluated it; nil is a
+// call without. The result is never nil without a fault.
+type Authenticate func(ctx context.Context, policy expr.Value) (Credentials, *machine.Fault)
+
+// Config is what clients are made of. Transport and Authenticate are required.
+type Config struct {
+	Transport    http.RoundTripper // under the egress rules
+	Authenticate Authenticate
+	UserAgent    string // default "chargehand"
+}
+
+// Client makes an HTTP client that proves who calls by policy and sends header with every
+// request. It has no timeout: the context of each request bounds it.
+func (c Config) Client(ctx context.Context, policy expr.Value, header http.Header) (*http.Client, *machine.Fault) {
+	credentials, fault := c.Authenticate(ctx, policy)
+	if fault != nil {
+		return nil, fault
+	}
+	return c.ClientFor(credentials, header), nil
+}
+
+// ClientFor is Client for credentials that are known already.
+func (c Config) ClientFor(credentials Credentials, header http.Header) *http.Client {
+	agent := c.UserAgent
+	if agent == "" {
+		agent = "chargehand"
+	}
+	return &http.Client{
+		Transport:     &headed{next: credentials.Transport(c.Transport), header: header, agent: agent},
+		CheckRedirect: withinOrigin,
+	}
+}
+
+// headed adds headers to each request.
+type headed struct {
+	next   http.RoundTripper
+	header http.Header
+	agent  string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h *headed) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", h.agent)
+	}
+	for name, values := range h.header {
+		req.Header[name] = values
+	}
+	return h.next.RoundTrip(req)
+}
+
+const maxRedirects = 5
+
+// withinOrigin lets a redirect stand as the answer when it leads elsewhere.
+func withinOrigin(req *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects || !SameOrigin(req.URL, via[0].URL) {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// SameOrigin reports whether two addresses have the same scheme, host and port. ws counts as
+// http, and wss as https.
+func SameOrigin(a, b *url.URL) bool {
+	return scheme(a) == scheme(b) && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+}
+
+func scheme(u *url.URL) string {
+	switch s := strings.ToLower(u.Scheme); s {
+	case "ws":
+		return "http"
+	case "wss":
+		return "https"
+	default:
+		return s
+	}
+}
+
+func port(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	if scheme(u) == "https" {
+		return "443"
+	}
+	return "80"
+}
+
+// Endpoint reads an absolute http or https address. What is named in the fault is what.
+func Endpoint(what string, v expr.Value) (*url.URL, *machine.Fault) {
+	text, _ := v.(string)
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, Configuration(fmt.Sprintf("%s %q is not an absolute http or https address", what, Clip(text)))
+	}
+	return u, nil
+}
+
+// Header reads headers from an object of scalars. Those that belong to the connection are
+// refused.
+func Header(v expr.Value) (http.Header, *machine.Fault) {
+	fields, fault := activityhttp.QueryOf(v)
+	if fault != nil {
+		return nil, Configuration("headers must be an object of texts, numbers and booleans")
+	}
+	header := make(http.Header, len(fields))
+	for name, values := range fields {
+		if !httpguts.ValidHeaderFieldName(name) {
+			return nil, Configuration(fmt.Sprintf("%q is not a header name", Clip(name)))
+		}
+		canonical := http.CanonicalHeaderKey(name)
+		switch canonical {
+		case "Connection", "Content-Length", "Host", "Transfer-Encoding", "Upgrade", "Te", "Trailer":
+			return nil, Configuration("the header " + canonical + " is set by the connection and cannot be given")
+		}
+		for _, value := range values {
+			if !httpguts.ValidHeaderFieldValue(value) {
+				return nil, Configuration("the value of the header " + canonical + " contains characters that cannot stand in a header")
+			}
+		}
+		header[canonical] = append(header[canonical], values...)
+	}
+	return header, nil
+}
+
+// ErrTooLarge is the error of a body, an event or a message over its limit.
+var ErrTooLarge = errors.New("more bytes than the limit allows")
+
+// Limit makes a reader that fails with ErrTooLarge, rather than ends, after limit bytes.
+func Limit(r io.Reader, limit int64) io.Reader { return &limited{r: r, left: limit} }
+
+type limited struct {
+	r    io.Reader
+	left int64
+}
+
+// Read implements io.Reader.
+func (l *limited) Read(p []byte) (int, error) {
+	if int64(len(p)) > l.left+1 {
+		p = p[:l.left+1]
+	}
+	n, err := l.r.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		l.left = 0
+		return 0, ErrTooLarge
+	}
+	return n, err
+}

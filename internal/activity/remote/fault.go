@@ -1,0 +1,95 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/chargehand/chargehand/internal/egress"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// Communication is the fault of a call that got no usable answer. Status is that of HTTP
+// where there is one, else 500.
+func Communication(status int, detail string) *machine.Fault {
+	title := http.StatusText(status)
+	if title == "" {
+		title = "Call failed"
+	}
+	return &machine.Fault{
+		Type: machine.ErrCommunication, Status: status, Title: title, Detail: detail,
+		Retryable: status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout,
+	}
+}
+
+// Configuration is the fault of a call that cannot be made as it is written.
+func Configuration(detail string) *machine.Fault {
+	return &machine.Fault{Type: machine.ErrConfiguration, Status: 400, Title: "Call cannot be made", Detail: detail}
+}
+
+// Runtime is the fault of a peer that was reached and did not do what was asked.
+func Runtime(title, detail string) *machine.Fault {
+	return &machine.Fault{Type: machine.ErrRuntime, Status: 500, Title: title, Detail: detail}
+}
+
+// Timeout is the fault of a call that took too long.
+func Timeout(detail string) *machine.Fault {
+	return &machine.Fault{Type: machine.ErrTimeout, Status: 408, Title: "Call took too long", Detail: detail, Retryable: true}
+}
+
+// Connection tells why no answer came from where. Errors that show addresses in full are
+// unwrapped: user, query and fragment may hold secrets.
+func Connection(where string, err error) *machine.Fault {
+	var urlErr *url.Error
+	if errors.As(err, &urlErr) {
+		err = urlErr.Err
+	}
+	switch {
+	case errors.Is(err, egress.ErrRefused):
+		f := Communication(http.StatusInternalServerError,
+			where+": the address is private and refused by the egress rules; an operator can allow it with --allow-egress")
+		f.Code, f.Retryable = "egress_refused", false
+		return f
+	case errors.Is(err, context.DeadlineExceeded):
+		return Timeout(where + ": no complete answer in time")
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		return Communication(http.StatusInternalServerError, where+": the connection ended before the answer was complete")
+	}
+	return Communication(http.StatusInternalServerError, where+": "+Clip(err.Error()))
+}
+
+const shownBodyBytes = 300
+
+// Status is the fault of an answer outside 200–299. It reads the start of the body.
+func Status(where string, resp *http.Response) *machine.Fault {
+	head, _ := io.ReadAll(io.LimitReader(resp.Body, shownBodyBytes))
+	detail := fmt.Sprintf("%s answered %d", where, resp.StatusCode)
+	if text := strings.TrimSpace(strings.ToValidUTF8(string(head), "")); text != "" {
+		detail += ": " + text
+	}
+	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
+		detail += " (redirects to another server are not followed)"
+	}
+	return Communication(resp.StatusCode, detail)
+}
+
+// ShownURL is an address without what may be secret in it.
+func ShownURL(u *url.URL) string {
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	return shown.String()
+}
+
+const clipBytes = 300
+
+// Clip shortens a text of a peer for a message.
+func Clip(s string) string {
+	if len(s) > clipBytes {
+		s = s[:clipBytes] + "…"
+	}
+	return strings.ToValidUTF8(s, "")
+}
