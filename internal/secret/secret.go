@@ -1,8 +1,10 @@
 // Package secret keeps the master key of an installation and derives from it one key per
 // purpose, so that no two uses share key material and one key is all there is to back up.
+// It seals values under such keys (Sealer, Box), and takes secrets out of what is shown (Redactor).
 //
 // The file holds exactly 32 random bytes. It is made at the first start, readable by its
-// owner only. Losing it makes every API key and every signed link invalid.
+// owner only. Losing it makes every API key and every signed link invalid, and every secret
+// unreadable.
 package secret
 
 import (
@@ -24,6 +26,8 @@ const (
 	APIKeyPepper  Purpose = "api-key-pepper"
 	LinkSignature Purpose = "link-signature"
 	KeyCheck      Purpose = "key-check" // tells in the database which master key belongs to it
+	Secrets       Purpose = "secrets"   // seals the secrets of environments (Sealer)
+	Executions    Purpose = "executions"
 )
 
 // keyBytes is the length of the master key and of every derived key.

@@ -1,0 +1,257 @@
+package secret
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+// Redacted stands where a secret was.
+const Redacted = "[redacted]"
+
+// MinTextBytes is the length of the shortest text that is taken out: shorter ones are found
+// everywhere.
+const MinTextBytes = 4
+
+// Redactor takes the texts of secrets out of data that is shown: as they are, in base64
+// (standard or URL alphabet, padded or not, and inside of longer data), percent-encoded, and
+// escaped as in JSON. A text that was cut and ends in an ellipsis is taken out from its fourth byte on, and of a
+// long one the first 32 bytes with what follows of it.
+//
+// It takes time proportional to the data, whatever the texts are. A nil Redactor changes
+// nothing. It is safe for concurrent use.
+type Redactor struct{ index *index }
+
+// NewRedactor makes a Redactor for all texts in the values of secrets (Texts).
+func NewRedactor(values ...expr.Value) *Redactor {
+	var texts []string
+	for _, v := range values {
+		texts = append(texts, Texts(v)...)
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return &Redactor{newIndex(forms(texts))}
+}
+
+// Texts lists the texts in the value of a secret that a Redactor looks for, each once: those
+// of at least MinTextBytes, at any depth, also without the white space around them. A text that is a JSON object or
+// array counts with the texts in it. Keys of objects are no secrets.
+func Texts(v expr.Value) []string {
+	texts := appendTexts(nil, v, true)
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+func appendTexts(texts []string, v expr.Value, parse bool) []string {
+	switch v := v.(type) {
+	case string:
+		trimmed := strings.TrimSpace(v)
+		for _, text := range [...]string{v, trimmed} {
+			if len(text) >= MinTextBytes {
+				texts = append(texts, text)
+			}
+		}
+		if parse && trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') {
+			if inner, err := expr.Parse([]byte(trimmed), expr.Limits{}); err == nil {
+				texts = appendTexts(texts, inner, false)
+			}
+		}
+	case []any:
+		for _, item := range v {
+			texts = appendTexts(texts, item, parse)
+		}
+	case map[string]any:
+		for _, member := range v {
+			texts = appendTexts(texts, member, parse)
+		}
+	}
+	return texts
+}
+
+// Text takes the secrets out of a text. Valid UTF-8 stays valid.
+func (r *Redactor) Text(text string) string {
+	if r == nil {
+		return text
+	}
+	spans := r.find(text)
+	if len(spans) == 0 {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for _, s := range spans {
+		b.WriteString(text[at:s.from])
+		b.WriteString(Redacted)
+		at = s.to
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+// find is where secrets are in a text: disjoint, ascending, at the boundaries of characters.
+func (r *Redactor) find(text string) []span {
+	var all cover
+	r.index.scan(text, &all)
+	spans := all.spans
+	for _, unescape := range [...]struct {
+		mark    byte
+		readers func(string) (decoded, bool)
+	}{{'%', percent}, {'+', form}, {'\\', escaped}} {
+		if strings.IndexByte(text, unescape.mark) < 0 {
+			continue
+		}
+		d, changed := unescape.readers(text)
+		if !changed {
+			continue
+		}
+		var hidden cover
+		r.index.scan(d.text, &hidden)
+		for _, s := range hidden.spans {
+			spans = append(spans, span{d.source(s.from), d.source(s.to)})
+		}
+	}
+	if len(spans) == 0 {
+		return nil
+	}
+	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
+	var joined cover
+	for _, s := range spans {
+		for s.from > 0 && !utf8.RuneStart(text[s.from]) {
+			s.from--
+		}
+		for s.to < len(text) && !utf8.RuneStart(text[s.to]) {
+			s.to++
+		}
+		joined.add(s.from, s.to)
+	}
+	return joined.spans
+}
+
+// Value takes the secrets out of every text in a value, keys of objects too. What holds none
+// is returned as it is; nothing is changed in place. Two keys that become the same are told apart by a
+// number.
+func (r *Redactor) Value(v expr.Value) expr.Value {
+	if r == nil {
+		return v
+	}
+	v, _ = r.value(v)
+	return v
+}
+
+func (r *Redactor) value(v expr.Value) (redacted expr.Value, changed bool) {
+	switch v := v.(type) {
+	case string:
+		text := r.Text(v)
+		return text, text != v
+	case []any:
+		var list []any
+		for i, item := range v {
+			item, changed := r.value(item)
+			if changed && list == nil {
+				list = slices.Clone(v)
+			}
+			if changed {
+				list[i] = item
+			}
+		}
+		if list == nil {
+			return v, false
+		}
+		return list, true
+	case map[string]any:
+		return r.object(v)
+	}
+	return v, false
+}
+
+func (r *Redactor) object(v map[string]any) (redacted expr.Value, changed bool) {
+	var hidden []string // keys that hold secrets
+	members := make(map[string]any, len(v))
+	for key, member := range v {
+		member, other := r.value(member)
+		changed = changed || other
+		if r.Text(key) != key {
+			hidden = append(hidden, key)
+		}
+		members[key] = member
+	}
+	if len(hidden) == 0 {
+		if !changed {
+			return v, false
+		}
+		return members, true
+	}
+	slices.Sort(hidden)
+	moved := make([]any, len(hidden))
+	for i, key := range hidden {
+		moved[i] = members[key]
+		delete(members, key)
+	}
+	for i, key := range hidden {
+		text := r.Text(key)
+		name := text
+		for n := 2; ; n++ {
+			if _, taken := members[name]; !taken {
+				break
+			}
+			name = text + " (" + strconv.Itoa(n) + ")"
+		}
+		members[name] = moved[i]
+	}
+	return members, true
+}
+
+// JSON takes the secrets out of the strings of a JSON text, which stays valid. Data that is no
+// JSON is taken as text.
+func (r *Redactor) JSON(data []byte) []byte {
+	if r == nil || len(data) == 0 {
+		return data
+	}
+	v, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth, Bytes: len(data), Values: len(data) + 1})
+	if err != nil {
+		if json.Valid(data) { // a key that is there twice, for example
+			return r.literals(data)
+		}
+		return []byte(r.Text(string(data)))
+	}
+	v, changed := r.value(v)
+	if !changed {
+		return data
+	}
+	return expr.Append(nil, v)
+}
+
+// literals takes the secrets out of each string of a valid JSON text by itself.
+func (r *Redactor) literals(data []byte) []byte {
+	var out []byte
+	for i := 0; i < len(data); {
+		if data[i] != '"' {
+			out = append(out, data[i])
+			i++
+			continue
+		}
+		end := i + 1
+		for data[end] != '"' {
+			if data[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		literal := data[i : end+1]
+		i = end + 1
+		var text string
+		if err := json.Unmarshal(literal, &text); err != nil {
+			text = string(literal) // not of valid JSON
+		}
+		if redacted := r.Text(text); redacted != text {
+			literal = expr.Append(nil, redacted)
+		}
+		out = append(out, literal...)
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package secret
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"testing"
+)
+
+func TestSeal(t *testing.T) {
+	s := NewSealer(&Master{key: [32]byte{1}})
+	place := Place{Account: 7, Environment: 1, Name: "token", Version: 3}
+	value := []byte(`"s3cret value"`)
+	sealed := s.Seal(place, value)
+	if len(sealed) != len(value)+SealedBytes || bytes.Contains(sealed, []byte("cret")) {
+		t.Fatalf("sealed %q", sealed)
+	}
+	if bytes.Equal(sealed, s.Seal(place, value)) {
+		t.Error("the same value was sealed the same way twice")
+	}
+	again := NewSealer(&Master{key: [32]byte{1}}) // another process
+	if got, err := again.Open(place, sealed); err != nil || !bytes.Equal(got, value) {
+		t.Errorf("opened %q, %v", got, err)
+	}
+	places := map[string]Place{
+		"account":     {8, 1, "token", 3},
+		"environment": {7, 2, "token", 3},
+		"name":        {7, 1, "tokem", 3},
+		"version":     {7, 1, "token", 4},
+	}
+	for what, other := range places {
+		if _, err := s.Open(other, sealed); !errors.Is(err, ErrSealed) {
+			t.Errorf("opened under another %s: %v", what, err)
+		}
+	}
+	if _, err := NewSealer(&Master{}).Open(place, sealed); !errors.Is(err, ErrSealed) {
+		t.Errorf("opened with another master key: %v", err)
+	}
+	for i := range sealed {
+		damaged := bytes.Clone(sealed)
+		damaged[i] ^= 1
+		if _, err := s.Open(place, damaged); !errors.Is(err, ErrSealed) {
+			t.Errorf("opened with byte %d damaged: %v", i, err)
+		}
+		if _, err := s.Open(place, sealed[:i]); !errors.Is(err, ErrSealed) {
+			t.Errorf("opened %d bytes: %v", i, err)
+		}
+	}
+}
+
+func TestBox(t *testing.T) {
+	s := NewSealer(&Master{key: [32]byte{1}})
+	box := s.Execution([16]byte{1})
+	for _, data := range [][]byte{{}, []byte("x"), make([]byte, 1<<20)} {
+		sealed := box.Seal("event", data)
+		if got, err := s.Execution([16]byte{1}).Open("event", sealed); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("opened %d bytes of %d, %v", len(got), len(data), err)
+		}
+		if _, err := box.Open("checkpoint", sealed); !errors.Is(err, ErrSealed) {
+			t.Errorf("opened as another kind: %v", err)
+		}
+		if _, err := s.Execution([16]byte{2}).Open("event", sealed); !errors.Is(err, ErrSealed) {
+			t.Errorf("opened in another execution: %v", err)
+		}
+	}
+	for _, v := range []any{s, box} {
+		if text := fmt.Sprintf("%v %+v %#v", v, v, v); text != "[redacted] [redacted] [redacted]" {
+			t.Errorf("prints %s", text)
+		}
+	}
+}
+
+func BenchmarkBox(b *testing.B) {
+	s := NewSealer(&Master{})
+	b.Run("new", func(b *testing.B) {
+		for b.Loop() {
+			s.Execution([16]byte{1})
+		}
+	})
+	b.Run("seal 1 KiB", func(b *testing.B) {
+		box, data := s.Execution([16]byte{1}), make([]byte, 1<<10)
+		b.SetBytes(1 << 10)
+		for b.Loop() {
+			box.Seal("event", data)
+		}
+	})
+}
+
+// TestSealedForever: what is stored can be opened by later versions.
+func TestSealedForever(t *testing.T) {
+	const (
+		sealed = "01a5230e96e82219728c32f43f8e10cf75006bf0bc3e105c7ac448a7a7b176e68ce1fdbc"
+		boxed  = "01eb53d96752e0ce771e77f402068a3e710d123b143e0584388213fcc9ab4ac990"
+	)
+	s := NewSealer(&Master{})
+	if got, err := s.Open(Place{Account: 1, Environment: 1, Name: "token", Version: 1}, fromHex(t, sealed)); err != nil || string(got) != `"value"` {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := s.Execution([16]byte{15: 1}).Open("event", fromHex(t, boxed)); err != nil || string(got) != "data" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func fromHex(t *testing.T, text string) []byte {
+	t.Helper()
+	data, err := hex.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
