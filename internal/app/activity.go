@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/activity/auth"
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
 	"github.com/chargehand/chargehand/internal/activity/openapi"
 	"github.com/chargehand/chargehand/internal/activity/process"
@@ -21,8 +22,10 @@ func (t *tenure) activities() (map[string]activity.Runner, error) {
 		return nil, badSetting("%w", err)
 	}
 	stored := newFiles(t.store, t.blobs, service.Limits{}.WithDefaults().UploadBytes)
+	transport := policy.Transport()
+	credentials := auth.New(auth.Config{Transport: transport, Log: t.log})
 	caller := activityhttp.New(activityhttp.Config{
-		Transport: policy.Transport(), Files: stored, PublicURL: t.cfg.PublicURL, UserAgent: "chargehand/" + Version,
+		Transport: transport, Auth: credentials, Files: stored, PublicURL: t.cfg.PublicURL, UserAgent: "chargehand/" + Version,
 	})
 	dataDir, err := filepath.Abs(t.cfg.DataDir)
 	if err != nil {

@@ -4,11 +4,9 @@
 package http
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	nethttp "net/http"
 	"net/url"
 	"strings"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/activity/auth"
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -28,6 +27,8 @@ import (
 type Config struct {
 	Transport nethttp.RoundTripper
 	Files     activity.Files
+	// Auth resolves the authentication of calls; nil: one of the caller's own over Transport.
+	Auth *auth.Source
 	// PublicURL is the service's own address: its file links are read without a connection.
 	PublicURL string
 	UserAgent string
@@ -59,6 +60,9 @@ func New(cfg Config) *Caller {
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = "chargehand"
 	}
+	if cfg.Auth == nil {
+		cfg.Auth = auth.New(auth.Config{Transport: cfg.Transport})
+	}
 	return &Caller{cfg: cfg}
 }
 
@@ -82,11 +86,24 @@ func (c *Caller) Do(ctx context.Context, call activity.Call, req *Request) activ
 	if fault != nil {
 		return activity.Result{Fault: fault}
 	}
-	resp, err := c.send(out, req.Redirect)
+	credentials, fault := c.cfg.Auth.Resolve(ctx, req.Authentication)
+	if fault != nil {
+		closeBody(out)
+		return activity.Result{Fault: fault}
+	}
+	if !credentials.Empty() {
+		// Credentials are no header of the request, so that no redirect copies them; it is
+		// told in the output that there were some (T41).
+		out.Header.Del("Authorization")
+	}
+	resp, err := c.send(credentials.Transport(c.cfg.Transport), out, req.Redirect)
 	if err != nil {
 		return activity.Result{Fault: c.connectionFault(ctx, out, err)}
 	}
 	defer resp.Body.Close()
+	if !credentials.Empty() {
+		out.Header.Set("Authorization", redacted)
+	}
 	return c.receive(ctx, call, req, out, resp)
 }
 
@@ -131,6 +148,9 @@ func (c *Caller) readOwnFile(ctx context.Context, call activity.Call, req *Reque
 // connectionFault tells why no answer came. URLs are shown without user, query and fragment,
 // which may hold secrets.
 func (c *Caller) connectionFault(ctx context.Context, out *nethttp.Request, err error) *machine.Fault {
+	if fault := (*machine.Fault)(nil); errors.As(err, &fault) {
+		return fault // a token could not be renewed (T81)
+	}
 	where := out.Method + " " + shownURL(out.URL)
 	var urlErr *url.Error
 	if errors.As(err, &urlErr) {
@@ -188,7 +208,7 @@ func (c *Caller) build(ctx context.Context, call activity.Call, req *Request) (*
 	for name, values := range req.Header {
 		header[name] = values
 	}
-	body, length, fault := c.body(ctx, call, req, header)
+	body, fault := c.body(ctx, call, req, header)
 	if fault != nil {
 		return nil, fault
 	}
@@ -201,16 +221,10 @@ func (c *Caller) build(ctx context.Context, call activity.Call, req *Request) (*
 		out.Host = host
 		header.Del("Host")
 	}
-	if data, inMemory := body.([]byte); inMemory {
-		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
-		out.Body, _ = out.GetBody()
-		out.ContentLength = length
-	} else if stream, streamed := body.(io.ReadCloser); streamed {
-		out.Body, out.ContentLength = stream, length
+	if body != nil {
+		out.Body, out.GetBody, out.ContentLength = body.first, body.again, body.length
 	}
-	if auth := req.Authorization; auth != "" {
-		header.Set("Authorization", auth)
-	} else if user := target.User; user != nil && header.Get("Authorization") == "" {
+	if user := target.User; user != nil && header.Get("Authorization") == "" {
 		password, _ := user.Password()
 		header.Set("Authorization", basicAuth(user.Username(), password))
 	}

@@ -11,12 +11,12 @@ const maxRedirects = 10
 // send makes the round trip. With follow, up to ten redirects are followed, credentials
 // being dropped when the origin changes; the last answer is returned, also a remaining
 // redirect (T39).
-func (c *Caller) send(req *nethttp.Request, follow bool) (*nethttp.Response, error) {
+func (c *Caller) send(transport nethttp.RoundTripper, req *nethttp.Request, follow bool) (*nethttp.Response, error) {
 	if !follow {
-		return c.cfg.Transport.RoundTrip(req)
+		return transport.RoundTrip(req)
 	}
 	client := nethttp.Client{
-		Transport: c.cfg.Transport,
+		Transport: transport,
 		CheckRedirect: func(next *nethttp.Request, via []*nethttp.Request) error {
 			if len(via) > maxRedirects {
 				return nethttp.ErrUseLastResponse
@@ -63,4 +63,10 @@ func credential(name string) bool {
 	lower := strings.ToLower(name)
 	return strings.Contains(lower, "api-key") || strings.Contains(lower, "apikey") ||
 		strings.Contains(lower, "token") || strings.Contains(lower, "secret")
+}
+
+func closeBody(req *nethttp.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
 }

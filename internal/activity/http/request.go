@@ -1,9 +1,11 @@
 package http
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"math/big"
 	"mime"
 	nethttp "net/http"
@@ -31,14 +33,14 @@ const (
 
 // Request is a call with every value resolved.
 type Request struct {
-	Method        string
-	Endpoint      string
-	Header        nethttp.Header
-	Query         url.Values
-	Body          expr.Value // nil: none
-	Output        Output
-	Redirect      bool   // follow redirects, and accept 300–399 (T39)
-	Authorization string // the header's value; empty: none
+	Method         string
+	Endpoint       string
+	Header         nethttp.Header
+	Query          url.Values
+	Body           expr.Value // nil: none
+	Output         Output
+	Redirect       bool       // follow redirects, and accept 300–399 (T39)
+	Authentication expr.Value // a policy as package auth reads it; nil: none
 }
 
 // requestFromArgs reads the arguments that the machine evaluated.
@@ -63,9 +65,7 @@ func requestFromArgs(args expr.Value) (*Request, *machine.Fault) {
 	if req.Query, fault = QueryOf(with["query"]); fault != nil {
 		return nil, fault
 	}
-	if req.Authorization, fault = AuthorizationOf(with["authentication"]); fault != nil {
-		return nil, fault
-	}
+	req.Authentication = with["authentication"]
 	return req, nil
 }
 
@@ -205,47 +205,67 @@ func Scalar(v expr.Value) (string, bool) {
 	return "", false
 }
 
+// content is an encoded body, which redirects and authentication may need again.
+type content struct {
+	first  io.ReadCloser
+	again  func() (io.ReadCloser, error)
+	length int64
+}
+
 // body encodes the body by the Content-Type that the author gave; without one it is JSON.
-// It returns []byte, or an io.ReadCloser for a stored file, or nil.
-func (c *Caller) body(ctx context.Context, call activity.Call, req *Request, header nethttp.Header) (any, int64, *machine.Fault) {
+// It returns nil where there is none.
+func (c *Caller) body(ctx context.Context, call activity.Call, req *Request, header nethttp.Header) (*content, *machine.Fault) {
 	if req.Body == nil {
-		return nil, 0, nil
+		return nil, nil
 	}
 	given := header.Get("Content-Type")
 	if given == "" {
 		header.Set("Content-Type", "application/json")
-		return encoded(expr.Marshal(req.Body))
+		return encoded(expr.Marshal(req.Body)), nil
 	}
 	media, _, err := mime.ParseMediaType(given)
 	if err != nil {
-		return nil, 0, configuration(fmt.Sprintf("the Content-Type %q cannot be read", clip(given)))
+		return nil, configuration(fmt.Sprintf("the Content-Type %q cannot be read", clip(given)))
 	}
 	if isJSON(media) {
-		return encoded(expr.Marshal(req.Body))
+		return encoded(expr.Marshal(req.Body)), nil
 	}
 	if media == "application/x-www-form-urlencoded" {
 		if _, isObject := req.Body.(map[string]any); isObject {
 			form, fault := QueryOf(req.Body)
 			if fault != nil {
-				return nil, 0, fault
+				return nil, fault
 			}
-			return encoded([]byte(form.Encode()))
+			return encoded([]byte(form.Encode())), nil
 		}
 	}
 	if text, ok := Scalar(req.Body); ok {
-		return encoded([]byte(text))
+		return encoded([]byte(text)), nil
 	}
 	if uri, isReference := referenceURI(req.Body); isReference {
-		meta, content, err := c.cfg.Files.Open(ctx, call.Account, call.Environment, uri)
-		if err == nil {
-			return content, meta.Size, nil
-		}
-		return nil, 0, configuration("the file " + uri + " that the body names cannot be read")
+		return c.fileBody(ctx, call, uri)
 	}
-	return nil, 0, configuration(fmt.Sprintf("a body of type %s must be a text or a file reference", media))
+	return nil, configuration(fmt.Sprintf("a body of type %s must be a text or a file reference", media))
 }
 
-func encoded(data []byte) (any, int64, *machine.Fault) { return data, int64(len(data)), nil }
+func encoded(data []byte) *content {
+	again := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+	first, _ := again()
+	return &content{first, again, int64(len(data))}
+}
+
+// fileBody sends a stored file without holding it; to send it again is to open it again.
+func (c *Caller) fileBody(ctx context.Context, call activity.Call, uri string) (*content, *machine.Fault) {
+	meta, first, err := c.cfg.Files.Open(ctx, call.Account, call.Environment, uri)
+	if err != nil {
+		return nil, configuration("the file " + uri + " that the body names cannot be read")
+	}
+	again := func() (io.ReadCloser, error) {
+		_, content, err := c.cfg.Files.Open(ctx, call.Account, call.Environment, uri)
+		return content, err
+	}
+	return &content{first, again, meta.Size}, nil
+}
 
 func referenceURI(v expr.Value) (string, bool) {
 	object, _ := v.(map[string]any)

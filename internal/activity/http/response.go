@@ -22,6 +22,7 @@ import (
 const (
 	maxResponseDepth = 256
 	shownBodyBytes   = 300
+	redacted         = "[redacted]"
 )
 
 var errTooLarge = errors.New("body over the limit")
@@ -86,7 +87,7 @@ func headerValue(header nethttp.Header) expr.Value {
 	object := make(map[string]any, len(header))
 	for name, values := range header {
 		if name == "Set-Cookie" || credential(name) {
-			object[name] = "[redacted]"
+			object[name] = redacted
 			continue
 		}
 		object[name] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")

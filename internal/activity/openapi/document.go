@@ -48,11 +48,7 @@ func newDocuments(caller *http.Caller) *documents {
 }
 
 func (d *documents) get(ctx context.Context, call activity.Call, address string, auth expr.Value) (*openapi3.T, *machine.Fault) {
-	authorization, fault := http.AuthorizationOf(auth)
-	if fault != nil {
-		return nil, fault
-	}
-	key := call.Account.String() + " " + call.Environment.String() + " " + authorization + " " + address
+	key := call.Account.String() + " " + call.Environment.String() + " " + string(expr.Marshal(auth)) + " " + address
 	d.mu.Lock()
 	entry, found := d.known[key]
 	d.mu.Unlock()
@@ -60,7 +56,7 @@ func (d *documents) get(ctx context.Context, call activity.Call, address string,
 		return entry.doc, nil
 	}
 	fetched := d.http.Do(ctx, activity.Call{Account: call.Account, Environment: call.Environment}, &http.Request{
-		Method: nethttp.MethodGet, Endpoint: address, Output: http.OutputResponse, Redirect: true, Authorization: authorization,
+		Method: nethttp.MethodGet, Endpoint: address, Output: http.OutputResponse, Redirect: true, Authentication: auth,
 	})
 	if fetched.Fault != nil {
 		fetched.Fault.Detail = "fetch the OpenAPI document: " + fetched.Fault.Detail

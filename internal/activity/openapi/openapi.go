@@ -50,13 +50,7 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	if req.Output, fault = http.OutputOf(with["output"]); fault != nil {
 		return activity.Result{Fault: fault}
 	}
-	authorization, fault := http.AuthorizationOf(with["authentication"])
-	if fault != nil {
-		return activity.Result{Fault: fault}
-	}
-	if authorization != "" {
-		req.Authorization = authorization
-	}
+	req.Authentication = with["authentication"]
 	return r.http.Do(ctx, call, req)
 }
 
