@@ -93,7 +93,7 @@ func (t *tenure) openDistributed(ctx context.Context, plans *service.Plans, runn
 		return err
 	}
 	d.worker = temporal.NewWorker(temporal.WorkerConfig{
-		Client: c, Store: t.store, Blobs: kept, Queue: queue, Activities: runners, Freed: d.Freed, Log: cfg.Log,
+		Client: c, Namespace: cfg.Temporal.Namespace, Store: t.store, Blobs: kept, Queue: queue, Activities: runners, Freed: d.Freed, Log: cfg.Log,
 		Tracer: cfg.tracing.Tracer(),
 		Limits: temporal.WorkerLimits{
 			AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Processes: cfg.Processes, Stop: workerStopTime - time.Second,

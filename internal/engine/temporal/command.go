@@ -69,8 +69,9 @@ func (r *run) startCall(c *machine.Command) bool {
 		// The machine decides on another attempt (T91).
 		RetryPolicy: &sdk.RetryPolicy{MaximumAttempts: 1},
 	})
+	again := *c // c belongs to a list that changes
 	r.calls = append(r.calls, &flight{
-		id: c.ID, future: workflow.ExecuteActivity(ctx, performType, in), cancel: cancel,
+		id: c.ID, command: &again, future: workflow.ExecuteActivity(ctx, performType, in), cancel: cancel,
 	})
 	return true
 }

@@ -81,7 +81,12 @@ func (r *run) receiveOutcomes() {
 		return true
 	})
 	for _, f := range ended {
-		r.apply(r.outcomeOf(f))
+		if err := f.future.Get(r.ctx, nil); err != nil && isNotBegun(err) {
+			// The machine need not know. No history from before this error was made has it.
+			r.held = append(r.held, *f.command)
+		} else {
+			r.apply(r.outcomeOf(f))
+		}
 		f.cancel() // lets go of its context
 	}
 }

@@ -33,12 +33,19 @@ var errCutOff = errors.New("the worker stops")
 // activities carries out what workflows ask for. It is safe for concurrent use.
 type activities struct {
 	WorkerConfig
-	cut context.Context // ends when the worker waits no longer for what runs
+	identity string          // of the worker, in Temporal
+	ledger   ledger          // what perform has begun
+	cut      context.Context // ends when the worker waits no longer for what runs
 }
 
 // perform is the activity that carries out an activity of the language. Faults are
 // outcomes. Its error says that the attempt was withdrawn, or cut off by the worker's stop.
 func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
+	id := attemptOf(activity.GetInfo(ctx))
+	if !a.ledger.begin(id) {
+		return outcome{}, errNotBegun()
+	}
+	defer a.ledger.end(id)
 	request, err := c.request()
 	if err != nil {
 		return outcome{Fault: engine.SystemFault(engine.CodeInternal, err.Error())}, nil

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/proto"
@@ -171,5 +173,88 @@ func TestServedSilence(t *testing.T) {
 	b.end(long)
 	if got := b.result(long, nil); got.Phase != chargehand.Completed || runs.Load() != 1 {
 		t.Errorf("it ended %s after %d runs", got.Phase, runs.Load())
+	}
+}
+
+// What Temporal handed over to a worker that had stopped meanwhile goes back to the queue at
+// once and does not count as interrupted; what the worker began stays its own.
+func TestServedNotBegun(t *testing.T) {
+	t.Parallel()
+	b := newIdleBranch(t)
+	c := b.config()
+	c.Client, c.Namespace = b.client, b.remote.namespace
+	leaving := newWorker(c, thePace())
+	leaving.parts = leaving.queues()[:1] // it takes workflow tasks; the test takes its calls
+	for _, part := range leaving.parts {
+		if err := part.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	once := "{call: http, metadata: {onInterrupted: fault}, with: {method: get, endpoint: 'https://example.org/'}}"
+	a := b.begin(compile(t, "do: [{s: {fork: {branches: [{l: "+once+"}, {r: "+once+"}]}}}]"), 0, func(context.Context, runner.Call) runner.Result {
+		return runner.Result{Output: "again"}
+	})
+	var polled [2]*workflowservice.PollActivityTaskQueueResponse
+	for i := range polled {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		var err error
+		polled[i], err = b.client.WorkflowService().PollActivityTaskQueue(ctx, &workflowservice.PollActivityTaskQueueRequest{
+			Namespace: c.Namespace, Identity: leaving.activities.identity,
+			TaskQueue: &taskqueuepb.TaskQueue{Name: callQueue(b.queue), Kind: enumspb.TASK_QUEUE_KIND_NORMAL},
+		})
+		if err != nil || len(polled[i].GetTaskToken()) == 0 {
+			t.Fatalf("poll %d: %v, %v", i, polled[i], err)
+		}
+	}
+	begun := attemptID{run: polled[0].GetWorkflowExecution().GetRunId(), activity: polled[0].GetActivityId()}
+	if !leaving.activities.ledger.begin(begun) {
+		t.Fatal("a worker that runs begins nothing")
+	}
+	leaving.activities.ledger.end(begun)
+	leaving.Stop(t.Context())
+	if leaving.activities.ledger.begin(attemptID{run: "another"}) {
+		t.Error("a worker that has stopped begins something")
+	}
+	b.worker = b.startWorker(thePace())
+	if err := b.client.CompleteActivity(t.Context(), polled[0].GetTaskToken(), outcome{Output: []byte(`"first"`)}, nil); err != nil {
+		t.Errorf("what the worker had begun was taken from it: %v", err)
+	}
+	b.end(a)
+	got := b.result(a, nil)
+	if got.Phase != chargehand.Completed {
+		t.Errorf("the execution ended %s: %+v", got.Phase, got)
+	}
+	lost := 0
+	for _, h := range b.histories(a) {
+		for _, ev := range h.Events {
+			if ev.EventType == enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT {
+				t.Error("a task was taken for lost")
+			}
+			if ev.GetActivityTaskFailedEventAttributes().GetFailure().GetApplicationFailureInfo().GetType() == codeNotBegun {
+				lost++
+			}
+		}
+	}
+	if lost != 1 {
+		t.Errorf("%d tasks were given back", lost)
+	}
+	b.replayAll(a, thePace())
+}
+
+// What has begun is remembered for as long as Temporal may take it for running.
+func TestLedger(t *testing.T) {
+	var l ledger
+	id := attemptID{run: "r", activity: "1"}
+	if l.has(id) || !l.begin(id) || !l.has(id) {
+		t.Error("what runs is not known")
+	}
+	l.end(id)
+	for turn, want := range []bool{true, false} {
+		l.turned = time.Now().Add(-2 * ledgerTime)
+		l.end(attemptID{run: "another"})
+		if l.has(id) != want {
+			t.Errorf("after %d turns it is known: %t", turn+1, !want)
+		}
 	}
 }

@@ -127,7 +127,7 @@ func newIdleBranch(t testing.TB) *branch {
 func (b *branch) startWorker(p pace) *Worker {
 	b.t.Helper()
 	c := b.config()
-	c.Client = b.client
+	c.Client, c.Namespace = b.client, b.remote.namespace
 	w := newWorker(c, p)
 	if err := w.Start(); err != nil {
 		b.t.Fatal(err)

@@ -18,6 +18,7 @@ const (
 	inboxSignal     = "chargehand.inbox"
 	timelineQuery   = "chargehand.timeline"
 	codeInterrupted = "chargehand.interrupted" // type of the error of an attempt that was cut off
+	codeNotBegun    = "chargehand.notBegun"    // type of the error of an attempt that no worker began
 )
 
 // argument is what an execution's workflow is started with, and continued as new with. It is

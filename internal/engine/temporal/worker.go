@@ -20,12 +20,13 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// WorkerConfig is what a worker is made of. Client, Store, Blobs and Queue are required.
+// WorkerConfig is what a worker is made of. Client, Namespace, Store, Blobs and Queue are required.
 type WorkerConfig struct {
-	Client client.Client // its logger is the worker's
-	Store  *store.Store
-	Blobs  engine.Blobs
-	Queue  string // prefix of the task queues
+	Client    client.Client // its logger is the worker's
+	Namespace string        // that of Client
+	Store     *store.Store
+	Blobs     engine.Blobs
+	Queue     string // prefix of the task queues
 
 	// Activities carries out commands, by kind ("http", "shell" …). A kind without a runner
 	// is a configuration fault of the task, so all workers of a queue have the same kinds.
@@ -116,7 +117,7 @@ func newWorker(c WorkerConfig, p pace) *Worker {
 	worker.SetStickyWorkflowCacheSize(c.Limits.CachedWorkflows)
 	cut, cancel := context.WithCancel(context.Background())
 	return &Worker{
-		activities: &activities{WorkerConfig: c, cut: cut}, cut: cancel,
+		activities: &activities{WorkerConfig: c, identity: workerName(), cut: cut}, cut: cancel,
 		workflows: &workflows{plans: newPlans(maxPlanBytes), pace: p},
 	}
 }
@@ -130,6 +131,7 @@ func (w *Worker) queues() []worker.Worker {
 			continue // its executions wait for a worker that does
 		}
 		part := worker.New(a.Client, workflowQueue(a.Queue, revision), worker.Options{
+			Identity:                               a.identity,
 			MaxConcurrentWorkflowTaskExecutionSize: max(a.Limits.WorkflowTasks, 2),
 			MaxConcurrentActivityExecutionSize:     a.Limits.Writes,
 			WorkflowTaskPollerBehavior:             pollers(),
@@ -154,6 +156,7 @@ func pollers() worker.PollerBehavior {
 // performer is the part that carries out activities of the language from a queue.
 func (a *activities) performer(queue string, atOnce int) worker.Worker {
 	part := worker.New(a.Client, queue, worker.Options{
+		Identity:                           a.identity,
 		DisableWorkflowWorker:              true,
 		MaxConcurrentActivityExecutionSize: atOnce,
 		ActivityTaskPollerBehavior:         pollers(),
@@ -215,7 +218,8 @@ func (w *Worker) Start() error {
 
 // Stop takes no more work and waits for what runs, until ctx ends or WorkerLimits.Stop is
 // over. What still runs then is cut off: it runs again elsewhere, as often as the language
-// allows (T91). Stop may be called again, and without Start.
+// allows (T91). What Temporal has handed over and what did not come any more goes back to the
+// queue, and does not count. Stop may be called again, and without Start.
 func (w *Worker) Stop(ctx context.Context) {
 	w.mu.Lock()
 	parts := w.parts
@@ -225,9 +229,26 @@ func (w *Worker) Stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, w.activities.Limits.Stop)
 	defer cancel()
 	defer context.AfterFunc(ctx, w.cut)()
+	if parts == nil {
+		return
+	}
+	begun := time.Now()
 	var stopping sync.WaitGroup
 	for _, part := range parts {
 		stopping.Go(part.Stop)
 	}
 	stopping.Wait()
+	w.returnUnbegun(begun)
+}
+
+// returnUnbegun has what was lost by the stop, which began at that time, given back.
+func (w *Worker) returnUnbegun(begun time.Time) {
+	a := w.activities
+	returned, err := a.returnUnbegun(begun)
+	if returned > 0 {
+		a.Log.Info("gave back tasks that had not begun", "tasks", returned)
+	}
+	if err != nil {
+		a.Log.Warn("look for tasks that were lost by the worker's stop; they count as interrupted", "error", err)
+	}
 }

@@ -80,10 +80,11 @@ type run struct {
 
 // flight is a command that Temporal carries out.
 type flight struct {
-	id     machine.CommandID
-	dueMs  int64 // timers
-	future workflow.Future
-	cancel workflow.CancelFunc
+	id      machine.CommandID
+	dueMs   int64            // timers
+	command *machine.Command // activities
+	future  workflow.Future
+	cancel  workflow.CancelFunc
 }
 
 // execute is the workflow function. It fails only by a panic, which is a mistake of ours.
