@@ -1,0 +1,193 @@
+package temporal
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/activity"
+	sdk "go.temporal.io/sdk/temporal"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const (
+	// handoverTime is what a task may take from Temporal's record that it has started to the
+	// worker. What has not come so long after the worker asked for no more never comes.
+	handoverTime = 500 * time.Millisecond
+	// returnTime bounds the search for what a stop lost. What it does not find is lost when its
+	// heartbeat is missed.
+	returnTime = 5 * time.Second
+	// returnsAtOnce is the number of workflows that are asked for at once.
+	returnsAtOnce = 8
+	// ledgerTime is how long an attempt is remembered after its end, at least: until Temporal
+	// knows its outcome, or has missed its heartbeats.
+	ledgerTime = reportPatience + heartbeatTimeout
+)
+
+// errNotBegun is the error of an attempt that no worker has begun.
+func errNotBegun() error {
+	return sdk.NewNonRetryableApplicationError("the worker stopped before the task began", codeNotBegun, nil)
+}
+
+// isNotBegun tells an attempt that may be made again as if nothing had happened.
+func isNotBegun(err error) bool {
+	var failed *sdk.ApplicationError
+	return errors.As(err, &failed) && failed.Type() == codeNotBegun
+}
+
+// workerName is the identity of a worker, which no other has ever had.
+func workerName() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%d@%s@%s", os.Getpid(), host, rand.Text())
+}
+
+// attemptID names an attempt of an activity.
+type attemptID struct{ run, activity string }
+
+func attemptOf(info activity.Info) attemptID {
+	return attemptID{run: info.WorkflowExecution.RunID, activity: info.ActivityID}
+}
+
+// ledger knows which attempts a worker has begun, for as long as Temporal may take them for
+// running. It is safe for concurrent use.
+type ledger struct {
+	mu      sync.Mutex
+	closed  bool
+	running map[attemptID]struct{}
+	ended   map[attemptID]struct{}
+	older   map[attemptID]struct{} // those that ended before turned
+	turned  time.Time
+}
+
+// begin reports false if the attempt must not begin any more.
+func (l *ledger) begin(id attemptID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	if l.running == nil {
+		l.running = make(map[attemptID]struct{})
+	}
+	l.running[id] = struct{}{}
+	return true
+}
+
+func (l *ledger) end(id attemptID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.running, id)
+	if now := time.Now(); l.ended == nil || now.Sub(l.turned) > ledgerTime {
+		l.older, l.ended, l.turned = l.ended, make(map[attemptID]struct{}), now
+	}
+	l.ended[id] = struct{}{}
+}
+
+// close has nothing begin any more.
+func (l *ledger) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+}
+
+func (l *ledger) has(id attemptID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, attempts := range [...]map[attemptID]struct{}{l.running, l.ended, l.older} {
+		if _, ok := attempts[id]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// returnUnbegun gives back what Temporal believes this worker to carry out and what never
+// reached it (DESIGN.md "A worker's stop"). Call it when the worker has asked for no more
+// since the given time. It looks at each execution that holds a slot, because only those have
+// activities.
+func (a *activities) returnUnbegun(since time.Time) (returned int, err error) {
+	a.ledger.close()
+	ctx, cancel := context.WithTimeout(context.Background(), returnTime)
+	defer cancel()
+	var after *store.Execution
+	for {
+		var page []store.Execution
+		err := a.Store.View(ctx, func(r *store.Reader) (err error) {
+			page, err = r.WalkOwed(store.RunActive, after, walkPage)
+			return err
+		})
+		if err != nil || len(page) == 0 {
+			return returned, err
+		}
+		if err := sleep(ctx, time.Until(since.Add(handoverTime))); err != nil {
+			return returned, err
+		}
+		n, err := a.returnPage(ctx, page)
+		returned += n
+		if err != nil || len(page) < walkPage {
+			return returned, err
+		}
+		after = &page[len(page)-1]
+	}
+}
+
+// returnPage looks at some executions, several at once.
+func (a *activities) returnPage(ctx context.Context, page []store.Execution) (returned int, err error) {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	next := make(chan *store.Execution)
+	for range min(returnsAtOnce, len(page)) {
+		all.Go(func() {
+			for row := range next {
+				n, failed := a.returnOf(ctx, row)
+				mu.Lock()
+				returned, err = returned+n, errors.Join(err, failed)
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range page {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- &page[i]
+	}
+	close(next)
+	all.Wait()
+	return returned, errors.Join(err, ctx.Err())
+}
+
+// returnOf gives back what is this worker's of one execution.
+func (a *activities) returnOf(ctx context.Context, row *store.Execution) (returned int, err error) {
+	d, err := a.Client.DescribeWorkflowExecution(ctx, row.ID.String(), "")
+	if isNotFound(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("ask for the activities of an execution: %w", err)
+	}
+	run := d.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	for _, p := range d.GetPendingActivities() {
+		if !a.isLost(run, p) {
+			continue
+		}
+		err := a.Client.CompleteActivityByID(ctx, a.Namespace, row.ID.String(), run, p.GetActivityId(), nil, errNotBegun())
+		if err != nil && !isNotFound(err) {
+			return returned, fmt.Errorf("give a task back: %w", err)
+		}
+		returned++
+	}
+	return returned, nil
+}
+
+func (a *activities) isLost(run string, p *workflowpb.PendingActivityInfo) bool {
+	return p.GetActivityType().GetName() == performType && p.GetState() == enumspb.PENDING_ACTIVITY_STATE_STARTED &&
+		p.GetLastWorkerIdentity() == a.identity && !a.ledger.has(attemptID{run: run, activity: p.GetActivityId()})
+}
