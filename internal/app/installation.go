@@ -88,10 +88,8 @@ func checkFiles(ctx context.Context, cfg Config, db *store.Store, blobs *blob.St
 	if err != nil {
 		return err
 	}
-	owner, err := blobs.Owner(ctx)
-	if err != nil {
-		return cfg.filesError(err)
-	}
+	// The mark is read first, because it is made last: a node that starts for the first time
+	// beside this one makes both meanwhile.
 	var marked bool
 	err = db.View(ctx, func(r *store.Reader) error {
 		_, err := r.Meta(metaFiles)
@@ -101,9 +99,13 @@ func checkFiles(ctx context.Context, cfg Config, db *store.Store, blobs *blob.St
 		}
 		return err
 	})
+	if err != nil {
+		return fmt.Errorf("look up the installation: %w", err)
+	}
+	owner, err := blobs.Owner(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("look up the installation: %w", err)
+		return cfg.filesError(err)
 	case owner != "" && owner != name:
 		return badSetting("--files-url: %s holds the files of another installation: give each its own bucket, prefix or folder", blobs)
 	case owner == "" && marked:
