@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
 )
@@ -84,22 +83,13 @@ func (m *Machine) arguments(n *node, a *plan.Activity) (expr.Value, *Fault) {
 		args[name] = value
 	}
 	if a.Endpoint != nil {
-		address, f := m.endpoint(n, a.Endpoint)
-		if f != nil {
+		if f := m.address(n, a.Endpoint, args); f != nil {
 			return nil, f
 		}
-		authentication, f := m.authentication(n, a.Endpoint.Authentication)
-		if f != nil {
+	}
+	for i := range a.Resources {
+		if f := m.resource(n, &a.Resources[i], args); f != nil {
 			return nil, f
-		}
-		target := args
-		if a.Kind == dsl.CallOpenAPI {
-			target = make(map[string]any, 2)
-			args["document"] = target
-		}
-		target["endpoint"] = address
-		if authentication != nil {
-			target["authentication"] = authentication
 		}
 	}
 	if a.Authentication != nil {
@@ -110,11 +100,61 @@ func (m *Machine) arguments(n *node, a *plan.Activity) (expr.Value, *Fault) {
 		args["authentication"] = authentication
 	}
 	for i := range a.Fields {
-		if f := m.field(n, &a.Fields[i], args); f != nil {
+		field := &a.Fields[i]
+		if f := m.field(n, field, inner(args, field.In)); f != nil {
 			return nil, f
 		}
 	}
+	for i := range a.Durations {
+		d := &a.Durations[i]
+		due, f := m.dueTime(n, d.Duration, slotBody, n.input, "")
+		if f != nil {
+			return nil, f
+		}
+		args[d.Name] = int(due - m.nowMs)
+	}
 	return args, nil
+}
+
+// inner is the argument of the given name, an object that is made when it is asked for;
+// the arguments themselves if the name is empty.
+func inner(args map[string]any, name string) map[string]any {
+	if name == "" {
+		return args
+	}
+	object, ok := args[name].(map[string]any)
+	if !ok {
+		object = map[string]any{}
+		args[name] = object
+	}
+	return object
+}
+
+// address puts the address of a call and its authentication into the arguments.
+func (m *Machine) address(n *node, e *plan.Endpoint, args map[string]any) *Fault {
+	address, f := m.endpoint(n, e)
+	if f != nil {
+		return f
+	}
+	authentication, f := m.authentication(n, e.Authentication)
+	if f != nil {
+		return f
+	}
+	args["endpoint"] = address
+	if authentication != nil {
+		args["authentication"] = authentication
+	}
+	return nil
+}
+
+// resource is an argument that is an object: an address, or what was pinned behind one (T69).
+func (m *Machine) resource(n *node, r *plan.Resource, args map[string]any) *Fault {
+	object := inner(args, r.Name)
+	if r.Endpoint != nil {
+		return m.address(n, r.Endpoint, object)
+	}
+	object["content"], object["digest"] = r.Content, r.Digest
+	return nil
 }
 
 func (m *Machine) field(n *node, field *plan.Field, args map[string]any) *Fault {
@@ -177,60 +217,78 @@ func (m *Machine) endpoint(n *node, e *plan.Endpoint) (string, *Fault) {
 
 // authentication evaluates a policy; nil if there is none.
 func (m *Machine) authentication(n *node, a *plan.Authentication) (expr.Value, *Fault) {
+	resolved, f := m.resolve(n, a)
+	if f != nil || resolved == nil {
+		return nil, f
+	}
+	return resolved, nil
+}
+
+// resolve is authentication with its type.
+func (m *Machine) resolve(n *node, a *plan.Authentication) (map[string]any, *Fault) {
 	if a == nil {
 		return nil, nil
 	}
-	text := func(s *plan.Slot) (string, *Fault) {
-		v, f := m.eval(n, s, slotBody, n.input)
-		if f != nil {
-			return "", f
-		}
-		value, ok := v.(string)
-		if !ok {
-			return "", expressionFault(s.Path, "must be a text, but is "+typeName(v), n.reference())
-		}
-		return value, nil
+	if a.Secret != "" {
+		return m.secretPolicy(n, a)
 	}
-	if a.Scheme == "bearer" {
-		token, f := text(a.Token)
-		if f != nil {
+	authority := ""
+	if a.Authority != nil {
+		var f *Fault
+		if authority, f = m.endpoint(n, a.Authority); f != nil {
 			return nil, f
 		}
-		return map[string]any{"scheme": a.Scheme, "token": token}, nil
 	}
-	username, f := text(a.Username)
+	rest, f := m.eval(n, a.Slot, slotBody, n.input)
 	if f != nil {
 		return nil, f
 	}
-	password, f := text(a.Password)
-	if f != nil {
-		return nil, f
+	resolved, err := a.Argument(rest, authority)
+	if err != nil {
+		return nil, expressionFault(a.Path, err.Error(), n.reference())
 	}
-	return map[string]any{"scheme": a.Scheme, "username": username, "password": password}, nil
+	return resolved, nil
 }
 
 // authorize makes $authorization of the policy that the task's call uses (language.md 1.6).
+// Tokens of OAuth2 are fetched by activities and never come here, and a digest is made for
+// each request: their parameter is null.
 func (m *Machine) authorize(n *node) *Fault {
-	a := n.task.Activity
-	if a == nil {
-		return nil
-	}
-	policy := a.Authentication
-	if policy == nil && a.Endpoint != nil {
-		policy = a.Endpoint.Authentication
-	}
-	v, f := m.authentication(n, policy)
-	if f != nil || v == nil {
+	policy := policyOf(n.task.Activity)
+	resolved, f := m.resolve(n, policy)
+	if f != nil || resolved == nil {
 		return f
 	}
-	resolved := v.(map[string]any)
-	if policy.Scheme == "bearer" {
-		n.authorization = map[string]any{"scheme": "Bearer", "parameter": resolved["token"]}
-		return nil
+	scheme, parameter := "Bearer", expr.Value(nil)
+	switch policy.Scheme {
+	case plan.SchemeBearer:
+		parameter = resolved["token"]
+	case plan.SchemeBasic:
+		username, _ := resolved["username"].(string)
+		password, _ := resolved["password"].(string)
+		scheme, parameter = "Basic", base64.StdEncoding.EncodeToString([]byte(username+":"+password))
+	case plan.SchemeDigest:
+		scheme = "Digest"
 	}
-	pair := resolved["username"].(string) + ":" + resolved["password"].(string)
-	n.authorization = map[string]any{
-		"scheme": "Basic", "parameter": base64.StdEncoding.EncodeToString([]byte(pair)),
+	n.authorization = map[string]any{"scheme": scheme, "parameter": parameter}
+	return nil
+}
+
+// policyOf is the policy that authenticates the call itself, rather than the reading of a
+// document, if there is one.
+func policyOf(a *plan.Activity) *plan.Authentication {
+	switch {
+	case a == nil:
+		return nil
+	case a.Authentication != nil:
+		return a.Authentication
+	case a.Endpoint != nil:
+		return a.Endpoint.Authentication
+	}
+	for i := range a.Resources {
+		if e := a.Resources[i].Endpoint; e != nil && e.Authentication != nil {
+			return e.Authentication
+		}
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (e *env) Variable(name string) expr.Value {
 			return e.node.authorization
 		}
 	case "secrets":
-		e.denied = true
+		return e.secrets()
 	}
 	return nil
 }

@@ -96,12 +96,3 @@ func (m *Machine) checkSchema(s *plan.Schema, v expr.Value, instance string) *Fa
 	}
 	return newFault(ErrValidation, 400, detail, instance)
 }
-
-// missingSecrets is the fault of an execution that declares secrets: there is no store of
-// secrets yet, so none of them exists (T75).
-func (m *Machine) missingSecrets() *Fault {
-	if names := m.plan.Secrets(); len(names) > 0 {
-		return secretFault(fmt.Sprintf("The secret %q does not exist in this environment.", names[0]), "/use/secrets/0")
-	}
-	return nil
-}

@@ -12,10 +12,10 @@ import (
 // function is one entry of use.functions while it is being linked.
 type function struct {
 	list  *List
-	calls []call // of other functions, by its tasks
+	calls []functionCall // of other functions, by its tasks
 }
 
-type call struct {
+type functionCall struct {
 	pointer, name string
 }
 
@@ -33,7 +33,9 @@ func (c *compiler) target(name string) *function {
 // loop variables (T37).
 func (c *compiler) functionBody(e *dsl.Entry[*dsl.Task]) {
 	f := c.target(e.Name)
-	task := c.task(e.Value, place{}, nil)
+	body := *e.Value
+	body.Then = dsl.Directive{} // T37
+	task := c.task(&body, place{}, nil)
 	task.Name, task.Function = e.Name, e.Name
 	f.list.Tasks = []*Task{task}
 }
@@ -48,39 +50,19 @@ func (c *compiler) call(compiled *Task, d *dsl.Call, at place) bool {
 		compiled.Activity = c.httpCall(d.HTTP, at)
 	case d.OpenAPI != nil:
 		compiled.Activity = c.openAPICall(d.OpenAPI, at)
-	default:
+	case d.GRPC != nil:
+		compiled.Activity = c.grpcCall(d.GRPC, at)
+	case d.MCP != nil:
+		compiled.Activity = c.mcpCall(d.MCP, at)
+	case d.A2A != nil:
+		compiled.Activity = c.a2aCall(d.A2A, at)
+	case d.AsyncAPI != nil:
 		c.notSupported(d.Pointer, fmt.Sprintf("`call: %s`", d.Function))
+	}
+	if compiled.Activity == nil { // package dsl has refused it
 		return false
 	}
-	for _, f := range compiled.Activity.Fields {
-		if uses("authorization", f.Slot) {
-			return true
-		}
-	}
-	return false
-}
-
-// customCall resolves a name in the order of T36.
-func (c *compiler) customCall(compiled *Task, d *dsl.Call, at place) {
-	name := d.Function
-	switch {
-	case strings.Contains(name, "://"):
-		c.notSupported(d.Pointer, "A function by URL (`call: "+name+"`)")
-		return
-	case !has(&c.doc.Use.Functions, name) && strings.Contains(name, "@"):
-		c.notSupported(d.Pointer, "A function from a catalog (`call: "+name+"`)")
-		return
-	case !has(&c.doc.Use.Functions, name):
-		c.fail(d.Pointer, CodeUnknownCall, fmt.Sprintf("There is no function named %q.", name),
-			"Built in are http and openapi; others are described in use.functions.")
-		return
-	}
-	compiled.Call = &FunctionCall{With: c.value(d.With, at), Body: c.target(name).list}
-	owner := functionOf(at.base)
-	if owner != "" {
-		f := c.target(owner)
-		f.calls = append(f.calls, call{d.Pointer, name})
-	}
+	return compiled.Activity.uses("authorization")
 }
 
 func has[T any](t *dsl.Table[T], name string) bool {
@@ -147,7 +129,7 @@ func (c *compiler) openAPICall(d *dsl.OpenAPICall, at place) *Activity {
 		Constants:      map[string]expr.Value{"output": d.Output, "redirect": d.Redirect},
 	}
 	if d.Document != nil {
-		a.Endpoint = c.endpoint(d.Document.Endpoint, at)
+		c.address(a, "document", d.Document.Endpoint, at)
 	}
 	c.field(a, "operationId", d.OperationID, Text, at)
 	c.field(a, "parameters", d.Parameters, Object, at)
@@ -169,9 +151,22 @@ func (a *Activity) add(name string, slot *Slot, t Type) {
 	a.Fields = append(a.Fields, Field{Name: name, Slot: slot, Type: t})
 }
 
+// uses reports whether an argument reads $name. Authentication does not count: it is what
+// $authorization is made of.
+func (a *Activity) uses(name string) bool {
+	return slices.ContainsFunc(a.Fields, func(f Field) bool { return f.Slot.Uses(name) })
+}
+
+// addIn adds a property of an argument that is an object.
+func (a *Activity) addIn(in, name string, slot *Slot, t Type) {
+	if slot != nil {
+		a.Fields = append(a.Fields, Field{In: in, Name: name, Slot: slot, Type: t})
+	}
+}
+
 // endpoint compiles an address: an expression, or a URI template (T42).
 func (c *compiler) endpoint(e *dsl.Endpoint, at place) *Endpoint {
-	if e == nil {
+	if e == nil || !e.URI.Present() {
 		return nil
 	}
 	compiled := &Endpoint{Path: at.path(e.URI.Pointer), Authentication: c.authentication(e.Authentication, at)}
@@ -187,102 +182,6 @@ func (c *compiler) endpoint(e *dsl.Endpoint, at place) *Endpoint {
 		c.fail(e.URI.Pointer, CodeTemplate, err.Error(), "")
 		return compiled
 	}
-	compiled.Template = template
+	compiled.Template, compiled.text = template, address
 	return compiled
-}
-
-// authentication resolves a policy; nil if there is none.
-func (c *compiler) authentication(a *dsl.Authentication, at place) *Authentication {
-	if a == nil {
-		return nil
-	}
-	refuse := func(what string) *Authentication {
-		c.notSupported(a.Pointer, what)
-		return nil
-	}
-	switch {
-	case a.Use != "":
-		named, ok := lookUp(c, &c.doc.Use.Authentications, a.Use, a.Pointer+"/use", "authentication", "use.authentications")
-		if !ok {
-			return nil
-		}
-		return reuse(c, named.Pointer, place{}, func() *Authentication { return c.authentication(named, place{}) })
-	case a.Basic != nil && a.Basic.Secret != "", a.Bearer != nil && a.Bearer.Secret != "":
-		return refuse("Authentication by a secret")
-	case a.Basic != nil:
-		return &Authentication{
-			Scheme:   "basic",
-			Username: c.value(a.Basic.Username, at), Password: c.value(a.Basic.Password, at),
-		}
-	case a.Bearer != nil:
-		return &Authentication{Scheme: "bearer", Token: c.value(a.Bearer.Token, at)}
-	case a.Digest != nil:
-		return refuse("`digest` authentication")
-	case a.OAuth2 != nil:
-		return refuse("`oauth2` authentication")
-	default:
-		return refuse("`oidc` authentication")
-	}
-}
-
-// run compiles a process.
-func (c *compiler) run(compiled *Task, r *dsl.Run, at place) {
-	switch {
-	case r.Container != nil:
-		c.notSupported(r.Container.Pointer, "`run.container`")
-		return
-	case r.Workflow != nil:
-		c.notSupported(r.Workflow.Pointer, "`run.workflow`")
-		return
-	case !r.Await:
-		c.notSupported(r.Pointer+"/await", "`await: false`")
-	}
-	if r.Shell != nil {
-		compiled.Activity = c.shell(r.Shell, at)
-	} else {
-		compiled.Activity = c.script(r.Script, at)
-	}
-	compiled.Activity.Constants["return"] = r.Return
-}
-
-func (c *compiler) shell(s *dsl.Shell, at place) *Activity {
-	if !slices.Contains(c.options.Run, "shell") {
-		c.runNotAllowed(s.Pointer, "run.shell")
-	}
-	a := &Activity{Kind: "shell", Constants: map[string]expr.Value{}}
-	a.add("command", c.literal(s.Command, at), Text)
-	c.processFields(a, s.Arguments, s.Environment, s.Stdin, at)
-	return a
-}
-
-func (c *compiler) script(s *dsl.Script, at place) *Activity {
-	language := s.Language
-	switch language {
-	case "javascript":
-		language = "js"
-	case "js", "python":
-	default:
-		c.notSupported(s.Pointer+"/language", fmt.Sprintf("The script language %q", language))
-	}
-	if !slices.Contains(c.options.Run, "script") && !slices.Contains(c.options.Run, language) {
-		c.runNotAllowed(s.Pointer, "run.script in "+language)
-	}
-	if s.Source != nil {
-		c.notSupported(s.Source.Pointer, "A script from an external `source`")
-	}
-	a := &Activity{Kind: "script", Constants: map[string]expr.Value{"language": language}}
-	a.add("code", c.literal(s.Code, at), Text)
-	c.processFields(a, s.Arguments, s.Environment, s.Stdin, at)
-	return a
-}
-
-func (c *compiler) processFields(a *Activity, arguments, environment, stdin dsl.Slot, at place) {
-	c.field(a, "arguments", arguments, ListOrMap, at)
-	c.field(a, "environment", environment, Object, at)
-	c.field(a, "stdin", stdin, Optional, at)
-}
-
-func (c *compiler) runNotAllowed(pointer, what string) {
-	c.fail(pointer, CodeRunNotAllowed, fmt.Sprintf("`%s` is not allowed on this server.", what),
-		"Whoever runs the server can allow it.")
 }

@@ -30,6 +30,13 @@ const (
 	CodeDoubtful      = "doubtful_expression" // a warning
 	CodeLiteral       = "literal_text"        // a warning: looks like an expression but is none
 	CodeMetadata      = "unknown_setting"     // a warning: metadata that means nothing here
+	CodeCondition     = "constant_condition"  // a warning: a condition that does not depend on anything (T13)
+	CodeReadUnclear   = "read_unclear"        // a warning (T61)
+	CodeSchedule      = "invalid_schedule"    // a schedule that cannot be kept
+
+	CodeResource         = "invalid_resource"   // an external resource that is not what it should be
+	CodeResourceMissing  = "resource_missing"   // an external resource that is not at hand (T69)
+	CodeTooManyResources = "too_many_resources" // MaxResources
 )
 
 // maxProblems bounds errors and warnings, each.
@@ -46,40 +53,119 @@ type compiler struct {
 	sizes     map[string]int  // bytes of these entries
 	compiled  map[string]any  // what reuse compiled
 	reused    int             // bytes that reuse compiled
+	extending bool            // an extension is being compiled
+
+	shared *shared
+	self   *remoteFunction // what is compiled if it is not the definition itself
 
 	errors, warnings dsl.Problems
 }
 
+// shared is what the compilers of a definition and of the functions that it gets from
+// outside have in common.
+type shared struct {
+	root   *compiler
+	broken bool // the reader found errors: what is missing may be what it could not read
+	asked  map[string]bool
+	wanted []Wanted
+	pinned []Pinned
+	remote map[string]*remoteFunction
+	queue  []*remoteFunction
+}
+
+// Result is what Check found.
+type Result struct {
+	Plan     *Plan // nil if there is an error or something is wanted
+	Problems dsl.Problems
+	// Wanted lists external resources, by URI, that must be put into Options.Resources. There
+	// may be more once they are there: functions may call others.
+	Wanted []Wanted
+}
+
 // Compile compiles a definition that dsl.Parse found no error in. It returns all problems;
-// the plan is nil if one of them is an error.
+// the plan is nil if one of them is an error. A resource that Options.Resources lacks is one.
 func Compile(doc *dsl.Document, opt Options) (*Plan, dsl.Problems) {
+	result := Check(doc, nil, opt)
+	for _, w := range result.Wanted {
+		result.Problems = append(result.Problems, doc.ErrorAt(w.Pointer, CodeResourceMissing,
+			fmt.Sprintf("The resource %s is not at hand.", w.URI), ""))
+	}
+	result.Problems.Sort()
+	return result.Plan, result.Problems
+}
+
+// Check is Compile for definitions that may have errors already: found is what dsl.Parse
+// said. It adds what can be told nevertheless, so that all problems are told at once. The
+// document is the one that dsl.Parse returned with them; if it is nil, nothing is added.
+func Check(doc *dsl.Document, found dsl.Problems, opt Options) Result {
+	if doc == nil {
+		return Result{Problems: found}
+	}
 	opt.Limits = opt.Limits.withDefaults()
 	c := &compiler{
 		doc: doc, options: opt, functions: map[string]*function{},
 		used: map[string]bool{}, sizes: map[string]int{}, compiled: map[string]any{},
-		plan: &Plan{
-			document: doc, Limits: opt.Limits,
-			digest: sha256.Sum256(expr.Marshal(doc.Value())),
-		},
+		plan:   &Plan{document: doc, Limits: opt.Limits},
+		shared: &shared{asked: map[string]bool{}, remote: map[string]*remoteFunction{}, broken: found.HasErrors()},
 	}
+	c.shared.root = c
 	if doc.Evaluate.Mode == dsl.Loose {
 		c.mode = expr.Loose
 	}
 	c.document()
-	all := slices.Concat(c.errors, c.warnings)
-	all.Sort()
-	if len(c.errors) > 0 {
-		return nil, all
+	s := c.shared
+	slices.SortFunc(s.wanted, func(a, b Wanted) int { return strings.Compare(a.URI, b.URI) })
+	slices.SortFunc(s.pinned, func(a, b Pinned) int { return strings.Compare(a.URI, b.URI) })
+	result := Result{Problems: merge(found, slices.Concat(c.errors, c.warnings)), Wanted: s.wanted}
+	if len(c.errors) == 0 && len(s.wanted) == 0 && !s.broken {
+		c.plan.Pinned = s.pinned
+		c.plan.digest = digest(doc, s.pinned)
+		result.Plan = c.plan
 	}
-	return c.plan, all
+	return result
+}
+
+// merge adds what the compiler found to what the reader found. Where the reader has said
+// something, the compiler only sees what came of it.
+func merge(found, more dsl.Problems) dsl.Problems {
+	all := slices.Clone(found)
+	for _, p := range more {
+		isTold := func(told dsl.Problem) bool {
+			return told.Severity == dsl.SeverityError && (told.Pointer == p.Pointer ||
+				strings.HasPrefix(p.Pointer, told.Pointer+"/") && told.Pointer != "")
+		}
+		if !slices.ContainsFunc(found, isTold) {
+			all = append(all, p)
+		}
+	}
+	all.Sort()
+	return all
+}
+
+// digest tells compiled definitions apart. External resources count by their content.
+func digest(doc *dsl.Document, pinned []Pinned) [sha256.Size]byte {
+	text := expr.Marshal(doc.Value())
+	for _, p := range pinned {
+		text = append(append(append(text, 0), p.URI...), p.Digest[:]...)
+	}
+	return sha256.Sum256(text)
 }
 
 func (c *compiler) fail(pointer, code, detail, hint string) {
+	if c.self != nil {
+		line, _ := c.doc.Position(pointer)
+		c.tell(line, code, detail, hint)
+		return
+	}
 	add(&c.errors, c.doc.ErrorAt, pointer, code, detail, hint)
 }
 
+// warn tells of what is doubtful in the definition itself: in functions from outside, the
+// author can change nothing.
 func (c *compiler) warn(pointer, code, detail, hint string) {
-	add(&c.warnings, c.doc.WarningAt, pointer, code, detail, hint)
+	if c.self == nil {
+		add(&c.warnings, c.doc.WarningAt, pointer, code, detail, hint)
+	}
 }
 
 // add drops what was said before: a reusable component is compiled wherever it is used.
@@ -112,9 +198,11 @@ func (c *compiler) document() {
 	if doc.Evaluate.Language != "" && doc.Evaluate.Language != "jq" {
 		c.notSupported(doc.Evaluate.Pointer+"/language", fmt.Sprintf("The expression language %q", doc.Evaluate.Language))
 	}
-	if doc.Schedule != nil {
-		c.notSupported(doc.Schedule.Pointer, "`schedule`")
+	if doc.Schedule != nil && doc.Schedule.On != nil {
+		c.notSupported(doc.Schedule.Pointer+"/on", "`schedule.on`")
 	}
+	p.Schedule = c.schedule(doc.Schedule)
+	c.checkRead(doc.Schedule)
 	if doc.Input != nil {
 		p.InputSchema = c.schema(doc.Input.Schema, top)
 		p.InputFrom = c.slot(doc.Input.From, top.with(inWorkflowInput))
@@ -128,9 +216,12 @@ func (c *compiler) document() {
 		p.OutputSchema = c.schema(doc.Output.Schema, top)
 		p.OutputAs = c.slot(doc.Output.As, top.with(inWorkflowOutput))
 	}
+	c.extensions()
 	c.useTables()
 	c.retention()
 	c.checkCalls()
+	c.remoteFunctions()
+	c.linkExtensions()
 	if limit := c.options.Limits.Tasks; len(p.Tasks) > limit {
 		c.fail("/do", CodeTooManyTasks, fmt.Sprintf("The definition has %d tasks; at most %d are allowed.", len(p.Tasks), limit), "")
 	}
@@ -140,18 +231,13 @@ func (c *compiler) document() {
 // in them is found too. Who might use them is unknown, so they see every usual variable.
 func (c *compiler) useTables() {
 	use := &c.doc.Use
-	for _, e := range use.Catalogs.Entries {
-		c.notSupported(e.Pointer, "`use.catalogs`")
-	}
-	for _, e := range use.Extensions {
-		c.notSupported(e.Pointer, "`use.extensions`")
-	}
+	c.checkCatalogs()
 	for _, e := range use.Authentications.Entries {
 		c.authentication(e.Value, place{})
 	}
 	usual := place{}.bind("item", "index", "error")
 	for _, e := range use.Timeouts.Entries {
-		if !c.used[e.Pointer] {
+		if !c.used[e.Pointer] && e.Value != nil {
 			c.duration(e.Value.After, usual)
 		}
 	}
@@ -161,7 +247,7 @@ func (c *compiler) useTables() {
 		}
 	}
 	for _, e := range use.Errors.Entries {
-		if !c.used[e.Pointer] {
+		if !c.used[e.Pointer] && e.Value != nil {
 			c.errorTemplate(e.Value, usual)
 		}
 	}

@@ -38,9 +38,14 @@ func (l Limits) withDefaults() Limits {
 // Options says what the installation allows.
 type Options struct {
 	// Run lists the kinds of `run` that are allowed: "shell", "script" (in any language), or
-	// one language of script such as "js". What is not listed is refused (T80).
+	// one language of script such as "js", "container", or "mcp" (servers of tools over stdio,
+	// which "shell" allows too). What is not listed is refused (T80).
 	Run    []string
 	Limits Limits
+	// Resources is the content of external resources by URI (T69).
+	Resources map[string][]byte
+	// CheckProto, if set, tells what is wrong with a call of a method by a proto file.
+	CheckProto func(proto []byte, service, method string) error
 }
 
 // Plan is a compiled definition.
@@ -55,12 +60,17 @@ type Plan struct {
 	OutputSchema *Schema
 	Timeout      *Duration
 
+	Extensions []*Extension // in the order of their nesting (T35)
+	Schedule   *Schedule    // nil if there is none
+	Pinned     []Pinned     // external resources, by URI
+
 	digest      [32]byte
 	document    *dsl.Document
 	retentionMs int64
 }
 
-// Digest tells definitions apart: SHA-256 of the canonical JSON of the definition.
+// Digest tells definitions apart: SHA-256 of the canonical JSON of the definition and of the
+// external resources that it was compiled with.
 func (p *Plan) Digest() [32]byte { return p.digest }
 
 // Document is what the plan was compiled from.

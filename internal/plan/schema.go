@@ -277,51 +277,110 @@ func pointerTo(token string) string {
 	return "/" + strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1")
 }
 
-// refuse is a loader that loads nothing: neither network nor files.
-type refuse struct{}
-
-func (refuse) Load(url string) (any, error) {
-	return nil, fmt.Errorf("references to other documents are not supported: %s", url)
-}
-
 // schema compiles a schema; nil if there is none.
 func (c *compiler) schema(s *dsl.Schema, at place) *Schema {
-	switch {
-	case s == nil:
+	if s == nil {
 		return nil
-	case s.Resource != nil:
-		c.notSupported(s.Resource.Pointer, "A schema from an external `resource`")
-		return nil
-	case s.Format != "" && s.Format != "json":
+	}
+	if s.Format != "" && s.Format != "json" {
 		c.notSupported(s.Pointer+"/format", fmt.Sprintf("The schema format %q", s.Format))
 		return nil
 	}
-	if parts(s.Document.Value) > maxSchemaParts {
-		c.fail(s.Document.Pointer, CodeSchema,
+	document, address := s.Document, "urn:chargehand:schema"
+	if s.Resource != nil {
+		var ok bool
+		if document, address, ok = c.schemaResource(s.Resource, at); !ok {
+			return nil
+		}
+	} else if !s.Document.Present() {
+		return nil
+	}
+	if parts(document.Value) > maxSchemaParts {
+		c.fail(document.Pointer, CodeSchema,
 			fmt.Sprintf("The schema has more than %d objects and booleans.", maxSchemaParts), "Check less, or put what repeats into $defs.")
 		return nil
 	}
 	compiled := &Schema{Path: at.path(s.Pointer), budget: &budget{limit: maxSchemaSteps}}
+	others := &schemaLoader{compiler: c, pointer: document.Pointer}
 	var err error
-	if compiled.compiled, err = compileSchema(s.Document.Value, compiled.budget); err != nil {
-		c.badSchema(s.Document.Pointer, err)
+	if compiled.compiled, err = compileSchema(address, document.Value, compiled.budget, others); err != nil {
+		c.badSchema(document.Pointer, err)
 		return compiled
 	}
-	if t, differs := twin(s.Document.Value); differs {
+	if others.parts > 0 { // no twin reaches into other documents
+		compiled.guess = parts(document.Value) + others.parts
+		return compiled
+	}
+	if t, differs := twin(document.Value); differs {
 		// A schema that refers into what its twin has replaced has none.
-		if compiled.cost, err = compileSchema(t, compiled.budget); err != nil {
-			compiled.guess = parts(s.Document.Value)
+		if compiled.cost, err = compileSchema(address, t, compiled.budget, others); err != nil {
+			compiled.guess = parts(document.Value)
 		}
 	}
 	return compiled
 }
 
+// schemaResource reads a schema from its external resource (T69).
+func (c *compiler) schemaResource(r *dsl.Resource, at place) (document dsl.Slot, address string, ok bool) {
+	if r.Endpoint == nil {
+		return dsl.Slot{}, "", false
+	}
+	content, state := c.fetched(r.Endpoint, ResourceSchema, at)
+	switch state {
+	case inconstant:
+		c.notSupported(r.Pointer, "A schema whose address depends on the data")
+		return dsl.Slot{}, "", false
+	case unauthorized:
+		c.notSupported(r.Pointer, "A schema whose authentication depends on the data or on secrets")
+		return dsl.Slot{}, "", false
+	case missing:
+		return dsl.Slot{}, "", false
+	}
+	v, err := dsl.ParseValue(content)
+	if err != nil {
+		c.fail(r.Pointer, CodeResource, "The external schema cannot be read: "+err.Error()+".", "")
+		return dsl.Slot{}, "", false
+	}
+	return dsl.Slot{Pointer: r.Pointer, Value: v}, r.Endpoint.URI.Text(), true
+}
+
+// schemaLoader gives a schema the documents that it refers to. They are external resources
+// like the schema itself may be one.
+type schemaLoader struct {
+	compiler *compiler
+	pointer  string
+	parts    int
+}
+
+// errWanted says that a document is not there yet; it is listed as wanted.
+var errWanted = errors.New("the document is not at hand")
+
+// Load implements jsonschema.URLLoader.
+func (l *schemaLoader) Load(url string) (any, error) {
+	scheme, _, _ := strings.Cut(url, ":")
+	if l.compiler.shared == nil || scheme != "https" && scheme != "http" && scheme != "file" {
+		return nil, fmt.Errorf("references to other documents of this kind are not supported: %s", url)
+	}
+	content, state := l.compiler.fetchedURI(url, ResourceSchema, l.pointer, nil)
+	if state != available {
+		return nil, errWanted
+	}
+	v, err := dsl.ParseValue(content)
+	if err != nil {
+		return nil, err
+	}
+	l.parts += parts(v)
+	if l.parts > maxSchemaParts {
+		return nil, fmt.Errorf("the documents that it refers to have more than %d objects and booleans", maxSchemaParts)
+	}
+	return plainNumbers(v), nil
+}
+
 // compileSchema makes budget a part of every subschema.
-func compileSchema(schema expr.Value, b *budget) (*jsonschema.Schema, error) {
-	const address = "urn:chargehand:schema"
+func compileSchema(address string, schema expr.Value, b *budget, others *schemaLoader) (*jsonschema.Schema, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
-	compiler.UseLoader(refuse{})
+	compiler.UseLoader(others)
 	compiler.AssertFormat()
 	compiler.AssertVocabs()
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{
@@ -367,7 +426,9 @@ func (c *compiler) badSchema(at string, err error) {
 	}
 	var load *jsonschema.LoadURLError
 	if errors.As(err, &load) {
-		c.fail(at, CodeNotSupported, fmt.Sprintf("A reference of a schema to another document (%s) is not supported by this server yet.", load.URL), "")
+		if !errors.Is(load.Err, errWanted) {
+			c.fail(at, CodeSchema, fmt.Sprintf("The schema refers to a document that cannot be used, %s: %s.", load.URL, load.Err), "")
+		}
 		return
 	}
 	c.fail(at, CodeSchema, "The schema is not valid: "+err.Error(), "")

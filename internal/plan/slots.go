@@ -45,6 +45,18 @@ func (c *compiler) expression(s dsl.Slot, at place) *Slot {
 	return slot
 }
 
+// condition compiles an expression slot that decides something (T13).
+func (c *compiler) condition(s dsl.Slot, at place) *Slot {
+	if source, ok := expr.Unwrap(s.Text()); constantCondition.MatchString(strings.TrimSpace(s.Text())) ||
+		ok && constantCondition.MatchString(strings.TrimSpace(source)) {
+		c.warn(s.Pointer, CodeCondition, "This condition always holds: only false and null count as no.", "Compare it with something, or leave it out.")
+	}
+	return c.expression(s, at)
+}
+
+// constantCondition matches texts, numbers and the like where a condition should stand.
+var constantCondition = regexp.MustCompile(`^("[^"\\\\]*"|-?[0-9]+(\.[0-9]+)?|\[[^\]\[]*\]|\{\s*\})$`)
+
 // value compiles a value slot; nil if it is absent.
 func (c *compiler) value(s dsl.Slot, at place) *Slot { return c.valueIn(s, at, c.mode) }
 
@@ -116,16 +128,27 @@ func (c *compiler) check(d dsl.Slot, s *Slot, at place) {
 // secretName finds the names of secrets in the source of an expression.
 var secretName = regexp.MustCompile(`\$secrets\s*(?:\.\s*"?([A-Za-z_][A-Za-z0-9_]*)|\[\s*"([^"\\]+)"\s*\])`)
 
+// declared refuses a secret that use.secrets does not list.
+func (c *compiler) declared(pointer, name string) {
+	switch {
+	case slices.Contains(c.doc.Use.Secrets, name), c.shared.broken:
+	case c.self != nil: // T37
+		c.fail(pointer, CodeUnknownSecret, fmt.Sprintf("A function from outside has no secrets, and so not %q.", name), "")
+	default:
+		hint := dsl.Suggest(name, c.doc.Use.Secrets)
+		if hint == "" {
+			hint = "List its name in use.secrets."
+		}
+		c.fail(pointer, CodeUnknownSecret, fmt.Sprintf("The secret %q is not declared.", name), hint)
+	}
+}
+
 // secrets refuses undeclared names where they can be seen (T75).
 func (c *compiler) secrets(pointer string, v expr.Value) {
 	switch v := v.(type) {
 	case string:
 		for _, found := range secretName.FindAllStringSubmatch(v, -1) {
-			name := found[1] + found[2]
-			if !slices.Contains(c.doc.Use.Secrets, name) {
-				c.fail(pointer, CodeUnknownSecret, fmt.Sprintf("The secret %q is not declared.", name),
-					"List its name in use.secrets.")
-			}
+			c.declared(pointer, found[1]+found[2])
 		}
 	case []any:
 		for i, item := range v {
@@ -199,6 +222,9 @@ func (c *compiler) timeout(t *dsl.Timeout, at place) *Duration {
 	if !ok {
 		return nil
 	}
+	if named == nil {
+		return nil
+	}
 	return reuse(c, named.Pointer, at, func() *Duration { return c.duration(named.After, at) })
 }
 
@@ -217,12 +243,19 @@ func lookUp[T any](c *compiler, in *dsl.Table[T], name, pointer, what, table str
 		}
 		known = append(known, e.Name)
 	}
+	var none T
+	if c.shared.broken {
+		return none, false // it may be what could not be read
+	}
 	hint := table + " is empty."
-	if len(known) > 0 {
+	if c.self != nil {
+		hint = "A function from outside sees nothing of the definition that calls it."
+	} else if suggested := dsl.Suggest(name, known); suggested != "" {
+		hint = suggested
+	} else if len(known) > 0 {
 		hint = fmt.Sprintf("%s has: %s.", table, listed(known))
 	}
 	c.fail(pointer, CodeUnknownName, fmt.Sprintf("There is no %s named %q in %s.", what, name, table), hint)
-	var none T
 	return none, false
 }
 

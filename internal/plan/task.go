@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"strings"
+
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
 )
@@ -45,6 +47,19 @@ type Task struct {
 	Wait          *Duration
 	Activity      *Activity
 	Call          *FunctionCall
+	Child         *Child // run.workflow
+
+	// Detached: nobody waits for the process or the other workflow; the output is the
+	// transformed input (T67).
+	Detached bool
+
+	// Remote is set in functions from catalogs and URLs: they have a context of their own and
+	// no secrets, and what happens in them is told of the calling task (T2, T37).
+	Remote bool
+
+	// Extensions are those that apply to tasks of this kind, in the order of their nesting (T35).
+	Extensions []*Extension
+	extending  bool // the task belongs to an extension
 
 	// UsesAuthorization: a slot of the task reads $authorization.
 	UsesAuthorization bool
@@ -119,7 +134,7 @@ type Retry struct {
 	Duration        *Duration
 }
 
-// FunctionCall calls a function of use.functions as if it were inlined (T37).
+// FunctionCall calls a function as if it were inlined (T37).
 type FunctionCall struct {
 	With *Slot // nil: the caller's transformed input
 	Body *List // one task; shared by all callers
@@ -128,11 +143,13 @@ type FunctionCall struct {
 // Activity is a call or a process: an effect of the outside world. The machine evaluates
 // its arguments; the activity gives them their meaning.
 type Activity struct {
-	Kind string // "http", "openapi", "shell" or "script"
+	Kind string // "http", "openapi", "grpc", "asyncapi", "mcp", "a2a", "shell", "script" or "container"
 
-	Endpoint       *Endpoint // http: the address; openapi: the document
+	Endpoint       *Endpoint  // http: the address
+	Resources      []Resource // arguments that are read from elsewhere
 	Authentication *Authentication
-	Fields         []Field               // evaluated in this order
+	Fields         []Field // evaluated in this order
+	Durations      []DurationField
 	Constants      map[string]expr.Value // as they are
 }
 
@@ -150,9 +167,16 @@ const (
 
 // Field is one evaluated argument of an activity.
 type Field struct {
+	In   string // the argument, an object, that holds the field; "": the field is an argument
 	Name string
 	Slot *Slot
 	Type Type
+}
+
+// DurationField is an argument that is a number of milliseconds.
+type DurationField struct {
+	Name     string
+	Duration *Duration
 }
 
 // Endpoint is the address of a call: a URI template or an expression (T42).
@@ -161,14 +185,13 @@ type Endpoint struct {
 	Template       *expr.URITemplate // nil: Expression
 	Expression     *Slot
 	Authentication *Authentication // nil if none
+
+	text string // of Template
 }
 
-// Authentication is a resolved policy (language.md 1.11).
-type Authentication struct {
-	Scheme   string // "basic" or "bearer"
-	Username *Slot
-	Password *Slot
-	Token    *Slot
+// Constant is the address if it does not depend on the data.
+func (e *Endpoint) Constant() (string, bool) {
+	return e.text, e.Template != nil && !strings.Contains(e.text, "{")
 }
 
 // Duration is a length of time, constant or by expression (T52).

@@ -17,7 +17,9 @@ func (c *compiler) list(tasks []*dsl.Task, at place) *List {
 	for _, t := range tasks {
 		list.Tasks = append(list.Tasks, c.task(t, at, index))
 	}
-	c.reachable(tasks, list)
+	if !c.shared.broken {
+		c.reachable(tasks, list)
+	}
 	return list
 }
 
@@ -25,12 +27,12 @@ func (c *compiler) list(tasks []*dsl.Task, at place) *List {
 func (c *compiler) task(t *dsl.Task, outer place, index map[string]int) *Task {
 	compiled := &Task{
 		Number: len(c.plan.Tasks), Name: t.Name, Reference: t.Pointer, Kind: t.Kind,
-		Definition: t.Value, Metadata: t.Metadata,
+		Definition: t.Value, Metadata: t.Metadata, Remote: c.self != nil, extending: c.extending,
 	}
 	c.plan.Tasks = append(c.plan.Tasks, compiled)
 	at := place{base: t.Pointer, locals: outer.locals}
 	before := at.with(inTaskInput)
-	compiled.If = c.expression(t.If, before)
+	compiled.If = c.condition(t.If, before)
 	compiled.Timeout = c.timeout(t.Timeout, before)
 	if t.Input != nil {
 		compiled.InputSchema = c.schema(t.Input.Schema, at)
@@ -74,7 +76,8 @@ func (c *compiler) payload(compiled *Task, t *dsl.Task, at place, index map[stri
 		compiled.Wait = c.duration(t.Wait, at)
 	case dsl.KindEmit:
 		compiled.Emit = c.value(t.Emit.With, at)
-		compiled.DefaultSource = fmt.Sprintf("/%s/%s/%s", c.doc.Namespace, c.doc.Name, c.doc.Version)
+		doc := c.shared.root.doc
+		compiled.DefaultSource = fmt.Sprintf("/%s/%s/%s", doc.Namespace, doc.Name, doc.Version)
 	case dsl.KindCall:
 		return c.call(compiled, t.Call, at)
 	case dsl.KindRun:
@@ -104,7 +107,7 @@ func (c *compiler) flow(d dsl.Directive, index map[string]int) Flow {
 func (c *compiler) cases(cases []*dsl.Case, at place, index map[string]int) []Case {
 	var compiled, otherwise []Case
 	for _, one := range cases {
-		it := Case{When: c.expression(one.When, at), Then: c.flow(one.Then, index)}
+		it := Case{When: c.condition(one.When, at), Then: c.flow(one.Then, index)}
 		if it.When == nil {
 			otherwise = append(otherwise, it)
 		} else {
@@ -119,7 +122,7 @@ func (c *compiler) loop(compiled *Task, f *dsl.For, at place) {
 	compiled.For = &For{
 		Each: f.Each, At: f.At,
 		In:    c.slot(f.In, at),
-		While: c.expression(f.While, inside),
+		While: c.condition(f.While, inside),
 	}
 	compiled.Body = c.list(f.Do, inside)
 }

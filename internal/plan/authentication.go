@@ -1,0 +1,279 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+// The schemes of authentication.
+const (
+	SchemeBasic  = "basic"
+	SchemeBearer = "bearer"
+	SchemeDigest = "digest"
+	SchemeOAuth2 = "oauth2"
+	SchemeOIDC   = "oidc"
+)
+
+// Authentication is a resolved policy (language.md 1.11).
+type Authentication struct {
+	Scheme string
+	Path   string // where it stands, for details of faults
+	// Secret names the secret that holds all the rest (T68); Authority and Slot are nil then.
+	Secret    string
+	Authority *Endpoint // oauth2 and oidc
+	Slot      *Slot     // an object: the other arguments, in the shape that activities take
+}
+
+// Uses reports whether the policy reads $name.
+func (a *Authentication) Uses(name string) bool {
+	if a == nil {
+		return false
+	}
+	return a.Slot.Uses(name) || a.Authority != nil && a.Authority.Expression.Uses(name) || name == "secrets" && a.Secret != ""
+}
+
+// Constant is the argument of an activity that the policy stands for, if it needs neither an
+// expression nor a secret.
+func (a *Authentication) Constant() (expr.Value, bool) {
+	if a == nil {
+		return nil, true
+	}
+	if a.Secret != "" {
+		return nil, false
+	}
+	rest, ok := a.Slot.Constant()
+	authority := ""
+	if ok && a.Authority != nil {
+		authority, ok = a.Authority.Constant()
+	}
+	if !ok {
+		return nil, false
+	}
+	v, err := a.Argument(rest, authority)
+	return v, err == nil
+}
+
+// Argument puts the evaluated parts together, as activities take them. Every leaf must be a
+// text; the error says which one is not.
+func (a *Authentication) Argument(rest expr.Value, authority string) (map[string]any, error) {
+	object, _ := rest.(map[string]any)
+	argument := make(map[string]any, len(object)+2)
+	for _, name := range sortedKeys(object) {
+		value := object[name]
+		if err := texts(name, value); err != nil {
+			return nil, err
+		}
+		argument[name] = value
+	}
+	argument["scheme"] = a.Scheme
+	if a.Authority != nil {
+		argument["authority"] = authority
+	}
+	return argument, nil
+}
+
+// texts checks that all leaves of a value are texts.
+func texts(path string, v expr.Value) error {
+	switch v := v.(type) {
+	case string:
+		return nil
+	case []any:
+		for i, item := range v {
+			if err := texts(fmt.Sprintf("%s.%d", path, i), item); err != nil {
+				return err
+			}
+		}
+		return nil
+	case map[string]any:
+		for _, name := range sortedKeys(v) {
+			if err := texts(path+"."+name, v[name]); err != nil {
+				return err
+			}
+		}
+		return nil
+	default:
+		return fmt.Errorf("%s must be a text", path)
+	}
+}
+
+// FromSecret is the argument that the value of a secret stands for: an object with the
+// properties of the inline scheme or, for bearer, the token itself (T68). The error never
+// quotes the value.
+func (a *Authentication) FromSecret(secret expr.Value) (map[string]any, error) {
+	if token, ok := secret.(string); ok && a.Scheme == SchemeBearer {
+		return map[string]any{"scheme": a.Scheme, "token": token}, nil
+	}
+	object, ok := secret.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("must be an object with the properties of `%s`", a.Scheme)
+	}
+	if err := texts("", object); err != nil {
+		return nil, fmt.Errorf("has a wrong property: %s", strings.TrimPrefix(err.Error(), "."))
+	}
+	argument := map[string]any{"scheme": a.Scheme}
+	required := []string{"username", "password"}
+	allowed := required
+	switch a.Scheme {
+	case SchemeBearer:
+		required, allowed = []string{"token"}, []string{"token"}
+	case SchemeOAuth2, SchemeOIDC:
+		required = []string{"authority", "grant"}
+		allowed = []string{"authority", "grant", "issuers", "scopes", "audiences", "username", "password", "subject", "actor"}
+		oauth2Defaults(a.Scheme, object, argument)
+	}
+	for _, name := range required {
+		if text, _ := object[name].(string); text == "" {
+			return nil, fmt.Errorf("lacks the property %q", name)
+		}
+	}
+	for _, name := range allowed {
+		if value, ok := object[name]; ok {
+			argument[name] = value
+		}
+	}
+	return argument, nil
+}
+
+// oauth2Defaults fills in what package dsl fills in where the policy stands in the definition.
+func oauth2Defaults(scheme string, object, argument map[string]any) {
+	client := map[string]any{"authentication": "client_secret_post"}
+	given, _ := object["client"].(map[string]any)
+	//workflowcheck:ignore copies into a map
+	for name, value := range given {
+		client[name] = value
+	}
+	argument["client"] = client
+	argument["encoding"] = "application/x-www-form-urlencoded"
+	if request, _ := object["request"].(map[string]any); request["encoding"] != nil {
+		argument["encoding"] = request["encoding"]
+	}
+	if scheme == SchemeOAuth2 {
+		endpoints := map[string]any{"token": "/oauth2/token", "revocation": "/oauth2/revoke", "introspection": "/oauth2/introspect"}
+		given, _ := object["endpoints"].(map[string]any)
+		//workflowcheck:ignore copies into a map
+		for name, value := range given {
+			endpoints[name] = value
+		}
+		argument["endpoints"] = endpoints
+	}
+}
+
+// authentication resolves a policy; nil if there is none.
+func (c *compiler) authentication(a *dsl.Authentication, at place) *Authentication {
+	if a == nil {
+		return nil
+	}
+	switch {
+	case a.Use != "":
+		named, ok := lookUp(c, &c.doc.Use.Authentications, a.Use, a.Pointer+"/use", "authentication", "use.authentications")
+		if !ok || named == nil || named.Use != "" {
+			return nil
+		}
+		return reuse(c, named.Pointer, place{}, func() *Authentication { return c.authentication(named, place{}) })
+	case a.Basic != nil:
+		return c.passwordPolicy(SchemeBasic, a.Basic, at)
+	case a.Digest != nil:
+		return c.passwordPolicy(SchemeDigest, a.Digest, at)
+	case a.Bearer != nil:
+		compiled := &Authentication{Scheme: SchemeBearer, Path: at.path(a.Bearer.Pointer)}
+		if c.secretPolicy(compiled, a.Bearer.Secret, a.Bearer.Pointer) {
+			return compiled
+		}
+		compiled.Slot = c.object(a.Bearer.Pointer, map[string]dsl.Slot{"token": a.Bearer.Token}, nil, at)
+		return compiled
+	case a.OAuth2 != nil:
+		return c.oauth2(SchemeOAuth2, a.OAuth2, at)
+	case a.OIDC != nil:
+		return c.oauth2(SchemeOIDC, a.OIDC, at)
+	default: // package dsl has refused it
+		return nil
+	}
+}
+
+// secretPolicy compiles `{use: secret}`. It reports false if the policy is inline.
+func (c *compiler) secretPolicy(compiled *Authentication, name, pointer string) bool {
+	if name == "" {
+		return false
+	}
+	compiled.Secret = name
+	c.declared(pointer+"/use", name)
+	return true
+}
+
+func (c *compiler) passwordPolicy(scheme string, p *dsl.Password, at place) *Authentication {
+	compiled := &Authentication{Scheme: scheme, Path: at.path(p.Pointer)}
+	if !c.secretPolicy(compiled, p.Secret, p.Pointer) {
+		compiled.Slot = c.object(p.Pointer, map[string]dsl.Slot{"username": p.Username, "password": p.Password}, nil, at)
+	}
+	return compiled
+}
+
+func (c *compiler) oauth2(scheme string, o *dsl.OAuth2, at place) *Authentication {
+	compiled := &Authentication{Scheme: scheme, Path: at.path(o.Pointer)}
+	if c.secretPolicy(compiled, o.Secret, o.Pointer) {
+		return compiled
+	}
+	if o.Authority.Present() {
+		compiled.Authority = c.endpoint(&dsl.Endpoint{Pointer: o.Authority.Pointer, URI: o.Authority}, at)
+	}
+	values := map[string]any{
+		"grant":    o.Grant,
+		"encoding": o.Encoding,
+		"client": slotObject(map[string]any{"authentication": o.ClientAuthentication}, map[string]dsl.Slot{
+			"id": o.ClientID, "secret": o.ClientSecret, "assertion": o.ClientAssertion}),
+	}
+	if scheme == SchemeOAuth2 {
+		values["endpoints"] = map[string]any{
+			"token": o.TokenEndpoint, "revocation": o.RevocationEndpoint, "introspection": o.IntrospectionEndpoint,
+		}
+	}
+	for name, list := range map[string][]dsl.Slot{"issuers": o.Issuers, "scopes": o.Scopes, "audiences": o.Audiences} {
+		if len(list) > 0 {
+			items := make([]any, 0, len(list))
+			for _, s := range list {
+				items = append(items, s.Value)
+			}
+			values[name] = items
+		}
+	}
+	for name, token := range map[string]*dsl.OAuth2Token{"subject": o.Subject, "actor": o.Actor} {
+		if token != nil {
+			values[name] = slotObject(nil, map[string]dsl.Slot{"token": token.Token, "type": token.Type})
+		}
+	}
+	compiled.Slot = c.object(o.Pointer, map[string]dsl.Slot{"username": o.Username, "password": o.Password}, values, at)
+	return compiled
+}
+
+// object compiles slots that become the properties of one object. The names are those of the
+// definition, so that problems have their place.
+func (c *compiler) object(pointer string, slots map[string]dsl.Slot, values map[string]any, at place) *Slot {
+	return c.value(dsl.Slot{Pointer: pointer, Value: expr.Value(slotObject(values, slots))}, at)
+}
+
+func slotObject(values map[string]any, slots map[string]dsl.Slot) map[string]any {
+	object := make(map[string]any, len(values)+len(slots))
+	for name, value := range values {
+		object[name] = value
+	}
+	for name, s := range slots {
+		if s.Present() {
+			object[name] = s.Value
+		}
+	}
+	return object
+}
+
+func sortedKeys[T any](m map[string]T) []string {
+	keys := make([]string, 0, len(m))
+	//workflowcheck:ignore the keys are sorted
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,118 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+// Child is another workflow to run (T51).
+type Child struct {
+	Namespace string
+	Name      string
+	Version   string // "latest": the published one (T85)
+	Input     *Slot  // nil: the transformed input
+	NoOutput  bool   // `return: none`: the output is null
+}
+
+// run compiles a process or the run of another workflow.
+func (c *compiler) run(compiled *Task, r *dsl.Run, at place) {
+	if r == nil {
+		return
+	}
+	compiled.Detached = !r.Await
+	switch {
+	case r.Workflow != nil:
+		w := r.Workflow
+		compiled.Child = &Child{
+			Namespace: w.Namespace, Name: w.Name, Version: w.Version,
+			Input: c.value(w.Input, at), NoOutput: r.Return == dsl.ReturnNone,
+		}
+		return
+	case r.Container != nil:
+		compiled.Activity = c.container(r.Container, at)
+	case r.Shell != nil:
+		compiled.Activity = c.shell(r.Shell, at)
+	case r.Script != nil:
+		compiled.Activity = c.script(r.Script, at)
+	default: // package dsl has refused it
+		return
+	}
+	compiled.Activity.Constants["return"] = r.Return
+}
+
+func (c *compiler) shell(s *dsl.Shell, at place) *Activity {
+	if !slices.Contains(c.options.Run, "shell") {
+		c.runNotAllowed(s.Pointer, "run.shell")
+	}
+	a := &Activity{Kind: "shell", Constants: map[string]expr.Value{}}
+	a.add("command", c.literal(s.Command, at), Text)
+	c.processFields(a, s.Arguments, s.Environment, s.Stdin, at)
+	return a
+}
+
+func (c *compiler) script(s *dsl.Script, at place) *Activity {
+	language := s.Language
+	switch language {
+	case "javascript":
+		language = "js"
+	case "js", "python":
+	default:
+		c.notSupported(s.Pointer+"/language", fmt.Sprintf("The script language %q", language))
+	}
+	if !slices.Contains(c.options.Run, "script") && !slices.Contains(c.options.Run, language) {
+		c.runNotAllowed(s.Pointer, "run.script in "+language)
+	}
+	a := &Activity{Kind: "script", Constants: map[string]expr.Value{"language": language}}
+	a.add("code", c.literal(s.Code, at), Text)
+	c.resource(a, "source", ResourceScript, s.Source, at)
+	for i, r := range a.Resources {
+		if r.Endpoint == nil { // pinned: the activity needs not know where it came from
+			a.Constants["code"] = r.Content
+			a.Resources = slices.Delete(a.Resources, i, i+1)
+			break
+		}
+	}
+	c.processFields(a, s.Arguments, s.Environment, s.Stdin, at)
+	return a
+}
+
+func (c *compiler) container(d *dsl.Container, at place) *Activity {
+	if !slices.Contains(c.options.Run, "container") {
+		c.runNotAllowed(d.Pointer, "run.container")
+	}
+	a := &Activity{Kind: "container", Constants: map[string]expr.Value{"pullPolicy": d.PullPolicy, "cleanup": d.Cleanup}}
+	c.field(a, "image", d.Image, Text, at)
+	a.add("name", c.containerName(d.Name, at), Optional)
+	a.add("command", c.literal(d.Command, at), Optional)
+	c.field(a, "ports", d.Ports, Object, at)
+	c.field(a, "volumes", d.Volumes, Object, at)
+	c.processFields(a, d.Arguments, d.Environment, d.Stdin, at)
+	if d.CleanupAfter != nil {
+		a.Durations = append(a.Durations, DurationField{Name: "cleanupAfterMs", Duration: c.duration(d.CleanupAfter, at)})
+	}
+	return a
+}
+
+// containerName is an expression, or plainly a name: the reference calls it an expression,
+// and most names are none.
+func (c *compiler) containerName(s dsl.Slot, at place) *Slot {
+	if text := strings.TrimSpace(s.Text()); strings.HasPrefix(text, ".") || strings.HasPrefix(text, "$") {
+		return c.expression(s, at)
+	}
+	return c.value(s, at)
+}
+
+func (c *compiler) processFields(a *Activity, arguments, environment, stdin dsl.Slot, at place) {
+	c.field(a, "arguments", arguments, ListOrMap, at)
+	c.field(a, "environment", environment, Object, at)
+	c.field(a, "stdin", stdin, Optional, at)
+}
+
+func (c *compiler) runNotAllowed(pointer, what string) {
+	c.fail(pointer, CodeRunNotAllowed, fmt.Sprintf("`%s` is not allowed on this server.", what),
+		"Whoever runs the server can allow it.")
+}
