@@ -37,6 +37,7 @@ type Expression struct {
 	names    []string // of the variables
 	warnings []string
 	plain    bool // the root is a constant, a variable, or a path of constants into one or into the input
+	input    bool // the result may depend on the input
 	regexps  *regexpCache
 }
 
@@ -82,7 +83,7 @@ func Compile(source string, s *Scope) (*Expression, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Expression{root: root, names: c.names, plain: isPlain(root), regexps: &regexpCache{}}
+	e := &Expression{root: root, names: c.names, plain: isPlain(root), input: queryUsesInput(query), regexps: &regexpCache{}}
 	if many(root) {
 		e.warnings = append(e.warnings, "The expression may have more than one result; only the first one counts. "+
 			"Put it in [ ] for all of them, or in first( ) to say so.")
