@@ -1,0 +1,138 @@
+package resource
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+// CacheConfig wires a Cache. Fetcher is required.
+type CacheConfig struct {
+	Fetcher   *Fetcher
+	Documents int              // default 64
+	Bytes     int64            // of all documents together; default 64 MiB
+	Now       func() time.Time // nil: time.Now
+}
+
+// Cache keeps resources of http and https as long as their servers allow, at most an hour,
+// and then asks whether they have changed. Files are always read. When it is full, it forgets
+// what was not used for longest.
+type Cache struct {
+	cfg CacheConfig
+
+	mu    sync.Mutex
+	order *list.List // of *document, the last used in front
+	byKey map[[sha256.Size]byte]*list.Element
+	bytes int64
+}
+
+// document is a place in the cache. turn has one place: one fetch of a document runs at a
+// time, and those who wait take what it brings.
+type document struct {
+	key  [sha256.Size]byte
+	turn chan struct{}
+
+	// Guarded by Cache.mu.
+	content Content
+	until   time.Time
+	held    bool
+}
+
+// NewCache fills in the defaults of cfg.
+func NewCache(cfg CacheConfig) *Cache {
+	if cfg.Documents == 0 {
+		cfg.Documents = 64
+	}
+	if cfg.Bytes == 0 {
+		cfg.Bytes = 64 << 20
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Cache{cfg: cfg, order: list.New(), byKey: map[[sha256.Size]byte]*list.Element{}}
+}
+
+// Fetch is Fetcher.Fetch with the cache in between. Scope keeps apart those who must not
+// share what they fetch: account and environment. Nobody may change the content's data.
+func (c *Cache) Fetch(ctx context.Context, scope string, r Request) (Content, error) {
+	if u, err := url.Parse(r.URI); err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return c.cfg.Fetcher.Fetch(ctx, r)
+	}
+	// The key is a digest, because credentials are part of it.
+	key := sha256.Sum256(expr.Marshal([]any{scope, r.URI, r.Authentication}))
+	place := c.place(key)
+	if content, fresh := c.look(place); fresh {
+		return content, nil
+	}
+	select {
+	case place.turn <- struct{}{}:
+	case <-ctx.Done():
+		u, _ := url.Parse(r.URI)
+		return Content{}, c.cfg.Fetcher.noAnswer(ctx, shown(u), context.Cause(ctx))
+	}
+	defer func() { <-place.turn }()
+	known, fresh := c.look(place)
+	if fresh {
+		return known, nil
+	}
+	got, same, err := c.cfg.Fetcher.fetch(ctx, r, known.fresh)
+	if err != nil {
+		return Content{}, err
+	}
+	if same {
+		validated := known
+		validated.fresh.lifetime, validated.fresh.keep = got.fresh.lifetime, got.fresh.keep
+		got = validated
+	}
+	c.put(place, got)
+	return got, nil
+}
+
+func (c *Cache) place(key [sha256.Size]byte) *document {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if element, found := c.byKey[key]; found {
+		c.order.MoveToFront(element)
+		return element.Value.(*document)
+	}
+	place := &document{key: key, turn: make(chan struct{}, 1)}
+	c.byKey[key] = c.order.PushFront(place)
+	c.shrink()
+	return place
+}
+
+func (c *Cache) look(place *document) (content Content, fresh bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return place.content, place.held && c.cfg.Now().Before(place.until)
+}
+
+// put keeps a content, unless its place was forgotten meanwhile.
+func (c *Cache) put(place *document, content Content) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if element, found := c.byKey[place.key]; !found || element.Value.(*document) != place {
+		return
+	}
+	c.bytes -= int64(len(place.content.Data))
+	place.content, place.held = Content{}, false
+	if content.fresh.keep {
+		place.content, place.held = content, true
+		place.until = c.cfg.Now().Add(content.fresh.lifetime)
+		c.bytes += int64(len(content.Data))
+	}
+	c.shrink()
+}
+
+func (c *Cache) shrink() {
+	for c.order.Len() > c.cfg.Documents || c.bytes > c.cfg.Bytes {
+		oldest := c.order.Remove(c.order.Back()).(*document)
+		delete(c.byKey, oldest.key)
+		c.bytes -= int64(len(oldest.content.Data))
+	}
+}
