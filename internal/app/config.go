@@ -17,6 +17,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/engine/temporal"
 	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/telemetry"
 )
 
@@ -59,6 +60,8 @@ type Config struct {
 	Calls     int
 	Processes int
 	Log       *slog.Logger
+	// WrapDatabase, if set, stands between the store and the database: tests crash it.
+	WrapDatabase func(store.DB) store.DB
 
 	master   *secret.Master        // read by open
 	exporter sdktrace.SpanExporter // takes the spans, in tests; nil: as the environment says

@@ -25,7 +25,7 @@ func openDatabase(ctx context.Context, cfg Config) (*database, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &database{store: store.New(cfg.measures.Measure(db))}, nil
+		return &database{store: cfg.newStore(db)}, nil
 	}
 	mode := postgres.Owner
 	if cfg.Engine == EngineTemporal {
@@ -36,9 +36,18 @@ func openDatabase(ctx context.Context, cfg Config) (*database, error) {
 		return nil, err
 	}
 	if mode == postgres.Shared {
-		return &database{store: store.New(cfg.measures.Measure(db))}, nil
+		return &database{store: cfg.newStore(db)}, nil
 	}
-	return &database{store: store.New(cfg.measures.Measure(db)), owner: db}, nil
+	return &database{store: cfg.newStore(db), owner: db}, nil
+}
+
+// newStore is the queries over the database that this process works on.
+func (c Config) newStore(db store.DB) *store.Store {
+	db = c.measures.Measure(db)
+	if c.WrapDatabase != nil {
+		db = c.WrapDatabase(db)
+	}
+	return store.New(db)
 }
 
 // reopenPause lies between two attempts to open a database that cannot be reached.

@@ -16,23 +16,36 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 )
 
-var hosts = []string{"petstore.swagger.io", "httpbin.org"}
+// hosts are the public names that the stand-in answers to: those of the kit, and ours.
+var hosts = []string{"petstore.swagger.io", "httpbin.org", "things.example.com"}
 
-// standIn plays the outside world of the kit (language.md 3.3).
+// standIn plays the outside world of the kit (language.md 3.3), and for our own scenarios
+// things.example.com (things_test.go).
 type standIn struct {
 	address  string // host:port
 	caFile   string
 	requests atomic.Int64
+
+	mu    sync.Mutex
+	calls map[string]int // of things.example.com, by path
+}
+
+// count is the number of requests for a path of things.example.com.
+func (s *standIn) count(path string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[path]
 }
 
 func newStandIn(t *testing.T) *standIn {
 	t.Helper()
-	s := &standIn{}
+	s := &standIn{calls: map[string]int{}}
 	certificate, authority := issue(t)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
@@ -48,12 +61,21 @@ func newStandIn(t *testing.T) *standIn {
 
 // flags make the binary reach the stand-in under the public names.
 func (s *standIn) flags() []string {
-	host, port, _ := net.SplitHostPort(s.address)
 	args := []string{"--trusted-ca", s.caFile}
-	for _, name := range hosts {
-		args = append(args, "--connect-to", name+":443:"+host+":"+port)
+	for _, mapping := range s.mappings() {
+		args = append(args, "--connect-to", mapping)
 	}
 	return args
+}
+
+// mappings lead from the public names to the stand-in.
+func (s *standIn) mappings() []string {
+	host, port, _ := net.SplitHostPort(s.address)
+	var list []string
+	for _, name := range hosts {
+		list = append(list, name+":443:"+host+":"+port)
+	}
+	return list
 }
 
 func (s *standIn) serve(w http.ResponseWriter, r *http.Request) {
@@ -76,6 +98,8 @@ func (s *standIn) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		answer(http.StatusOK, map[string]any{"authenticated": true, "user": user})
+	case r.Host == hosts[2]:
+		s.serveThings(w, r)
 	case r.Host != hosts[0]:
 		answer(http.StatusMisdirectedRequest, map[string]any{"host": r.Host})
 	case path == "/v2/pet/findByStatus" && r.URL.Query().Get("status") == "available":
