@@ -23,7 +23,7 @@ const (
 	handoverTime = 500 * time.Millisecond
 	// returnTime bounds the search for what a stop lost. What it does not find is lost when its
 	// heartbeat is missed.
-	returnTime = 5 * time.Second
+	returnTime = 2 * time.Second
 	// returnsAtOnce is the number of workflows that are asked for at once.
 	returnsAtOnce = 8
 	// ledgerTime is how long an attempt is remembered after its end, at least: until Temporal
