@@ -82,8 +82,8 @@ fuzz: ## fuzz every target for FUZZTIME (default 30s) each
 	@scripts/fuzz $${FUZZTIME:-30s}
 
 .PHONY: conformance
-conformance: build ## the specification's conformance kit through the built binary
-	go test -count=1 -run Conformance -v ./internal/conformance/...
+conformance: build ## the conformance kit and our own scenarios through the built binary, as tables
+	CHARGEHAND_WRITE_TABLES=1 go test -count=1 -run "Conformance(Kit|Features)" -v ./internal/conformance | grep -E "^ *(---|[a-z_]+_test.go|\|)|^(ok|FAIL)" | grep -v "PASS: .*/"
 
 .PHONY: crash
 crash: build ## kill -9 the server under load, 20 times, and check every promise

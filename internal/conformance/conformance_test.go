@@ -19,9 +19,11 @@ func TestConformanceKit(t *testing.T) {
 	world := newStandIn(t)
 	h := startBinary(t, world)
 	kit := readFeatures(t, filepath.Join(servertest.Shared(t), "openworkflow", "ctk"))
+	passed := tally{}
 	for _, f := range kit {
-		t.Run(f.title(), func(t *testing.T) { perform(t, f, h, world) })
+		t.Run(f.title(), func(t *testing.T) { perform(t, f, h, world, passed) })
 	}
+	passed.verify(t, "The conformance kit", kit)
 	if len(kit) != kitScenarios {
 		t.Errorf("the kit has %d scenarios, %d are expected", len(kit), kitScenarios)
 	}
@@ -34,21 +36,27 @@ func TestConformanceKit(t *testing.T) {
 func TestConformanceFeatures(t *testing.T) {
 	world := newStandIn(t)
 	h := startBinary(t, world)
-	for _, f := range ownFeatures(t) {
-		t.Run(f.title(), func(t *testing.T) {
-			t.Parallel()
-			perform(t, f, h, world)
-		})
-	}
+	passed, own := tally{}, ownFeatures(t)
+	t.Run("scenarios", func(t *testing.T) {
+		for _, f := range own {
+			t.Run(f.title(), func(t *testing.T) {
+				t.Parallel()
+				perform(t, f, h, world, passed)
+			})
+		}
+	})
+	passed.verify(t, "Our own scenarios", own)
 }
 
 func ownFeatures(t testing.TB) []*feature { return readFeatures(t, "features") }
 
-func perform(t *testing.T, f *feature, h host, world *standIn) {
+func perform(t *testing.T, f *feature, h host, world *standIn, passed tally) {
 	t.Helper()
 	if err := f.run(newScenario(t, h, world)); err != nil {
 		t.Error(err)
+		return
 	}
+	passed.add(f.file)
 }
 
 // TestConformanceExamples deploys the examples of the specification.
