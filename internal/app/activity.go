@@ -41,7 +41,7 @@ func (t *tenure) activities() (map[string]activity.Runner, error) {
 	t.closeScripts = scripts.Close
 	return map[string]activity.Runner{
 		"http":    caller,
-		"openapi": openapi.New(caller),
+		"openapi": openapi.New(openapi.Config{Caller: caller}),
 		"shell":   shell.New(shell.Config{Confiner: confiner, Files: stored, Allowed: slices.Contains(t.cfg.AllowRun, "shell")}),
 		"script":  scripts,
 	}, nil

@@ -20,6 +20,7 @@ import (
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/span"
 )
 
@@ -123,6 +124,20 @@ func (c *Caller) ownFile(req *Request) (uri string, own bool) {
 		return "", false
 	}
 	return chargehand.APIPath + "/files/" + id, true
+}
+
+// OwnFile reports whether a GET of endpoint reads a file of this installation.
+func (c *Caller) OwnFile(endpoint string) bool {
+	_, own := c.ownFile(&Request{Method: nethttp.MethodGet, Endpoint: endpoint})
+	return own
+}
+
+// Fetcher fetches resources of up to maxBytes over the caller's transport and with its
+// credentials; it reads no files.
+func (c *Caller) Fetcher(maxBytes int64) *resource.Fetcher {
+	return resource.New(resource.Config{
+		Transport: c.cfg.Transport, Auth: c.cfg.Auth, Timeout: c.cfg.Timeout, UserAgent: c.cfg.UserAgent, MaxBytes: maxBytes,
+	})
 }
 
 func (c *Caller) readOwnFile(ctx context.Context, call activity.Call, req *Request, uri string) activity.Result {

@@ -124,22 +124,30 @@ func headerOf(v expr.Value) (nethttp.Header, *machine.Fault) {
 	}
 	header := make(nethttp.Header, len(fields))
 	for _, f := range fields {
-		if !httpguts.ValidHeaderFieldName(f.name) {
-			return nil, configuration(fmt.Sprintf("%q is not a header name", clip(f.name)))
-		}
 		name := nethttp.CanonicalHeaderKey(f.name)
-		switch name {
-		case "Connection", "Content-Length", "Transfer-Encoding", "Upgrade", "Te", "Trailer":
-			return nil, configuration("the header " + name + " is set by the connection and cannot be given")
-		}
 		for _, value := range f.values {
-			if !httpguts.ValidHeaderFieldValue(value) {
-				return nil, configuration("the value of the header " + name + " contains characters that cannot stand in a header")
+			if fault := CheckHeader(f.name, value); fault != nil {
+				return nil, fault
 			}
 		}
 		header[name] = append(header[name], f.values...)
 	}
 	return header, nil
+}
+
+// CheckHeader refuses what cannot be a header of a request.
+func CheckHeader(name, value string) *machine.Fault {
+	if !httpguts.ValidHeaderFieldName(name) {
+		return configuration(fmt.Sprintf("%q is not a header name", clip(name)))
+	}
+	switch canonical := nethttp.CanonicalHeaderKey(name); canonical {
+	case "Connection", "Content-Length", "Transfer-Encoding", "Upgrade", "Te", "Trailer":
+		return configuration("the header " + canonical + " is set by the connection and cannot be given")
+	}
+	if !httpguts.ValidHeaderFieldValue(value) {
+		return configuration("the value of the header " + name + " contains characters that cannot stand in a header")
+	}
+	return nil
 }
 
 // QueryOf reads a `query` argument: scalars, and arrays for repeated parameters.

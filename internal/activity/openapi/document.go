@@ -1,15 +1,18 @@
 package openapi
 
 import (
+	"bytes"
+	"container/list"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
-	nethttp "net/http"
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/getkin/kin-openapi/openapi2"
 	"github.com/getkin/kin-openapi/openapi2conv"
@@ -18,91 +21,176 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/http"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/resource"
 )
 
 const (
-	maxDocuments     = 64
-	defaultFreshness = time.Minute
-	longestFreshness = time.Hour
+	// maxParsed and maxParsedBytes bound the parsed documents that are kept; bytes are those
+	// of their texts, which take about ten times as much when they are parsed.
+	maxParsed      = 64
+	maxParsedBytes = 16 << 20
+	// maxReferenced bounds the documents that one document refers to.
+	maxReferenced = 32
 )
 
-// documents caches parsed documents by address and credentials for as long as their
-// Cache-Control says, at most an hour (T69).
+// document is a parsed description. Nobody changes it.
+type document struct {
+	*openapi3.T
+	address string // where it came from, for relative servers; empty: not known
+	digest  string
+}
+
+// documents reads descriptions and keeps the parsed ones by digest.
 type documents struct {
-	http *http.Caller
-	now  func() time.Time
+	http  *http.Caller
+	cache *resource.Cache
 
 	mu    sync.Mutex
-	known map[string]cached
+	order *list.List // of parsed, the last used in front
+	byKey map[string]*list.Element
+	bytes int
 }
 
-type cached struct {
-	doc   *openapi3.T
-	until time.Time
+type parsed struct {
+	key  string
+	doc  *document
+	size int
 }
 
-func newDocuments(caller *http.Caller) *documents {
-	return &documents{http: caller, now: time.Now, known: map[string]cached{}}
+func newDocuments(caller *http.Caller, cache *resource.Cache) *documents {
+	return &documents{http: caller, cache: cache, order: list.New(), byKey: map[string]*list.Element{}}
 }
 
-func (d *documents) get(ctx context.Context, call activity.Call, address string, auth expr.Value) (*openapi3.T, *machine.Fault) {
-	key := call.Account.String() + " " + call.Environment.String() + " " + string(expr.Marshal(auth)) + " " + address
-	d.mu.Lock()
-	entry, found := d.known[key]
-	d.mu.Unlock()
-	if found && d.now().Before(entry.until) {
-		return entry.doc, nil
+// get reads the document of a call: {content, digest} where it was pinned when the definition
+// was deployed, else {endpoint, authentication} (T69).
+func (d *documents) get(ctx context.Context, call activity.Call, described map[string]any) (*document, *machine.Fault) {
+	address, _ := described["endpoint"].(string)
+	scope := call.Account.String() + " " + call.Environment.String()
+	request := resource.Request{URI: address, Authentication: described["authentication"]}
+	content := resource.Content{URI: address}
+	if pinned, isPinned := described["content"].(string); isPinned {
+		content.Data = []byte(pinned)
+		content.Digest, _ = described["digest"].(string)
+	} else if d.http.OwnFile(address) {
+		var fault *machine.Fault
+		if content, fault = d.ownFile(ctx, call, address); fault != nil {
+			return nil, fault
+		}
+	} else {
+		var err error
+		if content, err = d.cache.Fetch(ctx, scope, request); err != nil {
+			return nil, fetchFault(err)
+		}
 	}
-	fetched := d.http.Do(ctx, activity.Call{Account: call.Account, Environment: call.Environment}, &http.Request{
-		Method: nethttp.MethodGet, Endpoint: address, Output: http.OutputResponse, Redirect: true, Authentication: auth,
-	})
-	if fetched.Fault != nil {
-		fetched.Fault.Detail = "fetch the OpenAPI document: " + fetched.Fault.Detail
-		return nil, fetched.Fault
+	key := scope + " " + content.Digest + " " + content.URI
+	if known := d.known(key); known != nil && content.Digest != "" {
+		return known, nil
 	}
-	answer, _ := fetched.Output.(map[string]any)
-	doc, err := parse(answer["content"], address)
+	references := &references{cache: d.cache, ctx: ctx, scope: scope, request: request}
+	described3, err := parse(content.Data, content.URI, references)
 	if err != nil {
-		return nil, configuration(fmt.Sprintf("the OpenAPI document %s cannot be read: %v", address, err))
+		if references.failed != nil {
+			return nil, fetchFault(references.failed)
+		}
+		return nil, configuration(fmt.Sprintf("the OpenAPI document %s cannot be read: %v", clip(shown(address)), clip(err.Error())))
 	}
-	headers, _ := answer["headers"].(map[string]any)
-	d.keep(key, cached{doc, d.now().Add(freshness(headers))})
+	doc := &document{described3, content.URI, content.Digest}
+	if references.count == 0 { // what others hold may change without the digest of this one
+		d.keep(parsed{key, doc, len(content.Data)})
+	}
 	return doc, nil
 }
 
-func (d *documents) keep(key string, entry cached) {
+// ownFile reads a file of this installation, which needs no connection (language.md 5.2).
+func (d *documents) ownFile(ctx context.Context, call activity.Call, address string) (resource.Content, *machine.Fault) {
+	read := d.http.Do(ctx, activity.Call{Account: call.Account, Environment: call.Environment},
+		&http.Request{Method: "GET", Endpoint: address, Output: http.OutputRaw})
+	if read.Fault != nil {
+		return resource.Content{}, read.Fault
+	}
+	if len(read.Files) > 0 {
+		return resource.Content{}, configuration("the OpenAPI document " + clip(address) + " is too large")
+	}
+	text, _ := read.Output.(string)
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return resource.Content{}, configuration("the OpenAPI document " + clip(address) + " cannot be read")
+	}
+	sum := sha256.Sum256(data)
+	return resource.Content{Data: data, Digest: "sha256:" + hex.EncodeToString(sum[:])}, nil
+}
+
+func fetchFault(err error) *machine.Fault {
+	var failed *resource.Error
+	if !errors.As(err, &failed) {
+		return configuration("the OpenAPI document cannot be read: " + clip(err.Error()))
+	}
+	fault := failed.Fault()
+	fault.Detail = "fetch the OpenAPI document: " + fault.Detail
+	return fault
+}
+
+func (d *documents) known(key string) *document {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.known) >= maxDocuments {
-		clear(d.known) // rare, and a document is soon fetched again
+	element, found := d.byKey[key]
+	if !found {
+		return nil
 	}
-	d.known[key] = entry
+	d.order.MoveToFront(element)
+	return element.Value.(parsed).doc
 }
 
-func freshness(headers map[string]any) time.Duration {
-	control, _ := headers["Cache-Control"].(string)
-	for directive := range strings.SplitSeq(control, ",") {
-		name, value, _ := strings.Cut(strings.TrimSpace(strings.ToLower(directive)), "=")
-		switch name {
-		case "no-store", "no-cache":
-			return 0
-		case "max-age":
-			seconds, err := time.ParseDuration(value + "s")
-			if err == nil && seconds >= 0 {
-				return min(seconds, longestFreshness)
-			}
-		}
+func (d *documents) keep(entry parsed) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, found := d.byKey[entry.key]; found || entry.doc.digest == "" {
+		return
 	}
-	return defaultFreshness
+	d.byKey[entry.key] = d.order.PushFront(entry)
+	d.bytes += entry.size
+	for d.order.Len() > maxParsed || d.bytes > maxParsedBytes {
+		oldest := d.order.Remove(d.order.Back()).(parsed)
+		delete(d.byKey, oldest.key)
+		d.bytes -= oldest.size
+	}
 }
 
-// parse reads a document of version 2.0, 3.0 or 3.1 from what the HTTP call returned: a
-// JSON value, or text (YAML, or JSON with another media type), or base64 of such a text.
-// External references are not followed: they would be fetched without the egress rules.
-func parse(content expr.Value, address string) (*openapi3.T, error) {
-	data, err := asJSON(content)
+// references reads the documents that one document refers to, with its credentials where
+// they are of its origin.
+type references struct {
+	cache   *resource.Cache
+	ctx     context.Context
+	scope   string
+	request resource.Request
+	count   int
+	failed  error
+}
+
+func (r *references) read(_ *openapi3.Loader, at *url.URL) ([]byte, error) {
+	if r.count++; r.count > maxReferenced {
+		return nil, fmt.Errorf("it refers to more than %d other documents", maxReferenced)
+	}
+	from, err := url.Parse(r.request.URI)
+	if err != nil || at.Scheme != "http" && at.Scheme != "https" || from.Scheme == "https" && at.Scheme == "http" {
+		return nil, fmt.Errorf("it refers to %s, which it may not", clip(at.Redacted()))
+	}
+	request := resource.Request{URI: at.String()}
+	if from.Scheme == at.Scheme && strings.EqualFold(from.Host, at.Host) {
+		request.Authentication = r.request.Authentication
+	}
+	content, err := r.cache.Fetch(r.ctx, r.scope, request)
+	if err != nil {
+		r.failed = err
+		return nil, err
+	}
+	return asJSON(content.Data)
+}
+
+// parse reads a document of version 2.0, 3.0 or 3.1, as JSON or YAML.
+func parse(data []byte, address string, references *references) (*openapi3.T, error) {
+	data, err := asJSON(data)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +203,9 @@ func parse(content expr.Value, address string) (*openapi3.T, error) {
 		return nil, fmt.Errorf("it is not an object: %w", err)
 	}
 	loader := openapi3.NewLoader()
-	loader.IsExternalRefsAllowed = false
+	if references != nil && references.cache != nil {
+		loader.IsExternalRefsAllowed, loader.ReadFromURIFunc = true, references.read
+	}
 	switch {
 	case strings.HasPrefix(version.Swagger, "2."):
 		var old openapi2.T
@@ -124,7 +214,7 @@ func parse(content expr.Value, address string) (*openapi3.T, error) {
 		}
 		if old.Host == "" {
 			old.Host = location.Host
-			if len(old.Schemes) == 0 {
+			if len(old.Schemes) == 0 && location.Scheme != "" {
 				old.Schemes = []string{location.Scheme}
 			}
 		}
@@ -135,20 +225,30 @@ func parse(content expr.Value, address string) (*openapi3.T, error) {
 	return nil, fmt.Errorf("it has neither swagger: 2.0 nor openapi: 3.x")
 }
 
-func asJSON(content expr.Value) ([]byte, error) {
-	text, isText := content.(string)
-	if !isText {
-		return expr.Marshal(content), nil
-	}
-	if raw, err := base64.StdEncoding.DecodeString(text); err == nil {
-		text = string(raw)
-	}
-	if json.Valid([]byte(text)) {
-		return []byte(text), nil
+func asJSON(data []byte) ([]byte, error) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if json.Valid(data) {
+		return data, nil
 	}
 	var tree any
-	if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
+	if err := yaml.Unmarshal(data, &tree); err != nil {
 		return nil, fmt.Errorf("it is neither JSON nor YAML: %w", err)
 	}
 	return json.Marshal(tree)
+}
+
+func shown(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "of the call"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+func clip(text string) string {
+	const most = 300
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }

@@ -6,15 +6,27 @@ package openapi
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/http"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/resource"
 )
+
+// Config wires a Runner. Caller is required.
+type Config struct {
+	Caller *http.Caller // makes the calls
+	// Documents fetches and keeps descriptions; nil: one that reaches what Caller does and
+	// takes documents of up to 8 MiB.
+	Documents *resource.Cache
+}
+
+// MaxDocumentBytes is the limit of a description that a Runner without Config.Documents has.
+const MaxDocumentBytes = 8 << 20
 
 // Runner implements activity.Runner for the kind "openapi". It is safe for concurrent use.
 type Runner struct {
@@ -22,27 +34,31 @@ type Runner struct {
 	documents *documents
 }
 
-// New makes a Runner whose documents and operations are fetched with caller.
-func New(caller *http.Caller) *Runner {
-	return &Runner{http: caller, documents: newDocuments(caller)}
+// New fills in the defaults of cfg.
+func New(cfg Config) *Runner {
+	if cfg.Documents == nil {
+		cfg.Documents = resource.NewCache(resource.CacheConfig{Fetcher: cfg.Caller.Fetcher(MaxDocumentBytes)})
+	}
+	return &Runner{http: cfg.Caller, documents: newDocuments(cfg.Caller, cfg.Documents)}
 }
 
-// Run fetches the document (or takes it from the cache) and calls the operation.
+// Run reads the document and calls the operation. The digest of the document that was used
+// is an attribute of the span of the activity (T69).
 func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	with, _ := call.Args.(map[string]any)
-	document, _ := with["document"].(map[string]any)
-	address, _ := document["endpoint"].(string)
-	doc, fault := r.documents.get(ctx, call, address, document["authentication"])
+	described, _ := with["document"].(map[string]any)
+	doc, fault := r.documents.get(ctx, call, described)
 	if fault != nil {
 		return activity.Result{Fault: fault}
 	}
+	trace.SpanFromContext(ctx).SetAttributes(attribute.String("chargehand.document.digest", doc.digest))
 	operationID, _ := with["operationId"].(string)
 	op, fault := find(doc, operationID)
 	if fault != nil {
 		return activity.Result{Fault: fault}
 	}
 	parameters, _ := with["parameters"].(map[string]any)
-	req, fault := op.request(address, parameters)
+	req, fault := op.request(doc.address, parameters)
 	if fault != nil {
 		return activity.Result{Fault: fault}
 	}
@@ -56,22 +72,25 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 
 // operation is one operation with what its path and document contribute.
 type operation struct {
-	id      string
-	method  string
-	path    string
-	item    *openapi3.PathItem
-	details *openapi3.Operation
-	servers openapi3.Servers
+	id       string
+	method   string
+	path     string
+	item     *openapi3.PathItem
+	details  *openapi3.Operation
+	document *openapi3.T
 }
 
-func find(doc *openapi3.T, id string) (*operation, *machine.Fault) {
+func find(doc *document, id string) (*operation, *machine.Fault) {
 	var known []string
 	if doc.Paths != nil {
 		for _, path := range doc.Paths.Keys() {
 			item := doc.Paths.Value(path)
+			if item == nil {
+				continue
+			}
 			for method, details := range item.Operations() {
 				if details.OperationID == id && id != "" {
-					return &operation{id, method, path, item, details, doc.Servers}, nil
+					return &operation{id, method, path, item, details, doc.T}, nil
 				}
 				if details.OperationID != "" {
 					known = append(known, details.OperationID)
@@ -79,51 +98,7 @@ func find(doc *openapi3.T, id string) (*operation, *machine.Fault) {
 			}
 		}
 	}
-	return nil, configuration(fmt.Sprintf("the document has no operation %q; it has %s", id, listed(known)))
-}
-
-// baseURL is the first usable server of operation, path or document, made absolute with the
-// document's own address.
-func (op *operation) baseURL(document string) (string, *machine.Fault) {
-	servers := op.servers
-	if len(op.item.Servers) > 0 {
-		servers = op.item.Servers
-	}
-	if op.details.Servers != nil && len(*op.details.Servers) > 0 {
-		servers = *op.details.Servers
-	}
-	origin, err := url.Parse(document)
-	if err != nil {
-		return "", configuration(fmt.Sprintf("the document's address %q cannot be read", document))
-	}
-	text := "/"
-	if len(servers) > 0 {
-		text = serverURL(preferred(servers, origin.Scheme))
-	}
-	base, err := origin.Parse(text)
-	if err != nil {
-		return "", configuration(fmt.Sprintf("the server address %q of the document cannot be read", text))
-	}
-	return strings.TrimSuffix(base.Scheme+"://"+base.Host+base.EscapedPath(), "/"), nil
-}
-
-// preferred picks a server of the scheme by which the document came, so that a document
-// that names http and https does not lead from https to http.
-func preferred(servers openapi3.Servers, scheme string) *openapi3.Server {
-	for _, s := range servers {
-		if strings.HasPrefix(s.URL, scheme+"://") {
-			return s
-		}
-	}
-	return servers[0]
-}
-
-func serverURL(s *openapi3.Server) string {
-	text := s.URL
-	for name, variable := range s.Variables {
-		text = strings.ReplaceAll(text, "{"+name+"}", variable.Default)
-	}
-	return text
+	return nil, configuration(fmt.Sprintf("the document has no operation %q; it has %s", clip(id), listed(known)))
 }
 
 func configuration(detail string) *machine.Fault {

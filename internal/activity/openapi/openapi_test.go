@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/http"
@@ -58,7 +57,7 @@ func runner(t *testing.T) *Runner {
 	}
 	transport := policy.Transport()
 	t.Cleanup(transport.CloseIdleConnections)
-	return New(http.New(http.Config{Transport: transport}))
+	return New(Config{Caller: http.New(http.Config{Transport: transport})})
 }
 
 func call(r *Runner, document, operation string, parameters map[string]any) activity.Result {
@@ -154,33 +153,4 @@ func TestWhatCannotBeCalledSaysWhy(t *testing.T) {
 	if missing.Fault == nil {
 		t.Error("a broken address is accepted")
 	}
-}
-
-func TestDocumentsAreCachedAsTheyAllow(t *testing.T) {
-	w := newWorld(t, map[string]string{"/swagger.json": swagger2})
-	r := runner(t)
-	now := time.Now()
-	r.documents.now = func() time.Time { return now }
-	get := func() {
-		t.Helper()
-		if got := call(r, w.URL+"/swagger.json", "get", map[string]any{"id": 1}); got.Fault != nil {
-			t.Fatal(got.Fault)
-		}
-	}
-	want := func(n int64) {
-		t.Helper()
-		if got := w.fetched.Load(); got != n {
-			t.Errorf("fetched %d times, want %d", got, n)
-		}
-	}
-	w.control = "public, max-age=300"
-	get()
-	get()
-	want(1)
-	now = now.Add(301 * time.Second)
-	w.control = "no-store"
-	get()
-	want(2)
-	get()
-	want(3)
 }

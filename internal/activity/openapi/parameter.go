@@ -39,6 +39,9 @@ func (op *operation) request(document string, given map[string]any) (*http.Reque
 			return nil, fault
 		}
 	}
+	if path, fault = op.security(req, path, left); fault != nil {
+		return nil, fault
+	}
 	for name, value := range left {
 		if text, ok := value.(string); ok && strings.EqualFold(name, "authorization") {
 			req.Header.Set("Authorization", text)
@@ -48,8 +51,67 @@ func (op *operation) request(document string, given map[string]any) (*http.Reque
 	if fault := op.body(req, left); fault != nil {
 		return nil, fault
 	}
+	if fault := op.checkPath(path); fault != nil {
+		return nil, fault
+	}
 	req.Endpoint = base + path
 	return req, nil
+}
+
+// security places what the security schemes of the operation take as a parameter: API keys
+// in headers, the query and cookies. What the body has under the same name stays there.
+func (op *operation) security(req *http.Request, path string, left map[string]any) (string, *machine.Fault) {
+	requirements := op.document.Security
+	if op.details.Security != nil {
+		requirements = *op.details.Security
+	}
+	if op.document.Components == nil {
+		return path, nil
+	}
+	for _, alternative := range requirements {
+		for name := range alternative {
+			ref := op.document.Components.SecuritySchemes[name]
+			if ref == nil || ref.Value == nil || ref.Value.Type != "apiKey" {
+				continue
+			}
+			value, given := left[ref.Value.Name]
+			if !given || value == nil || op.inBody(ref.Value.Name) {
+				continue
+			}
+			delete(left, ref.Value.Name)
+			var fault *machine.Fault
+			if path, fault = place(req, path, &openapi3.Parameter{Name: ref.Value.Name, In: ref.Value.In}, value); fault != nil {
+				return "", fault
+			}
+		}
+	}
+	return path, nil
+}
+
+func (op *operation) inBody(name string) bool {
+	if op.details.RequestBody == nil || op.details.RequestBody.Value == nil {
+		return false
+	}
+	for _, media := range op.details.RequestBody.Value.Content {
+		if media != nil && media.Schema != nil && media.Schema.Value != nil && media.Schema.Value.Properties[name] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// checkPath refuses values of parameters that lead to another path: "..", and places that
+// got no value.
+func (op *operation) checkPath(path string) *machine.Fault {
+	if rest := variableInURL.FindString(path); rest != "" {
+		return configuration(fmt.Sprintf("the operation %s needs a value for %s in its path", op.id, clip(rest)))
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		if plain, err := url.PathUnescape(segment); err != nil || plain == "." || plain == ".." {
+			return configuration(fmt.Sprintf("a parameter of the operation %s would lead to another path: %q", op.id, clip(segment)))
+		}
+	}
+	return nil
 }
 
 // parameters are those of the path item, overridden by those of the operation.
@@ -71,6 +133,9 @@ func (op *operation) parameters() []*openapi3.Parameter {
 }
 
 func place(req *http.Request, path string, p *openapi3.Parameter, value expr.Value) (string, *machine.Fault) {
+	if media := p.Content.Get("application/json"); media != nil && p.Schema == nil {
+		value = string(expr.Marshal(value)) // a parameter that is described by its content
+	}
 	style, err := p.SerializationMethod()
 	if err != nil {
 		return "", configuration(fmt.Sprintf("the style of the parameter %q cannot be used: %v", p.Name, err))
@@ -79,10 +144,13 @@ func place(req *http.Request, path string, p *openapi3.Parameter, value expr.Val
 	case openapi3.ParameterInQuery:
 		return path, query(req.Query, p.Name, style, value)
 	case openapi3.ParameterInPath:
-		text, fault := joined(p.Name, value, ",", style.Explode, url.PathEscape)
-		return strings.ReplaceAll(path, "{"+p.Name+"}", pathPrefix(style.Style, p.Name)+text), fault
+		text, fault := pathText(p.Name, style, value)
+		return strings.ReplaceAll(path, "{"+p.Name+"}", text), fault
 	case openapi3.ParameterInHeader:
 		text, fault := joined(p.Name, value, ",", style.Explode, func(s string) string { return s })
+		if fault == nil {
+			fault = http.CheckHeader(p.Name, text)
+		}
 		req.Header.Set(p.Name, text)
 		return path, fault
 	case openapi3.ParameterInCookie:
@@ -91,20 +159,39 @@ func place(req *http.Request, path string, p *openapi3.Parameter, value expr.Val
 		if before := req.Header.Get("Cookie"); before != "" {
 			cookie = before + "; " + cookie
 		}
+		if fault == nil {
+			fault = http.CheckHeader("Cookie", cookie)
+		}
 		req.Header.Set("Cookie", cookie)
 		return path, fault
 	}
 	return "", configuration(fmt.Sprintf("the parameter %q stands in %q, which is not known", p.Name, p.In))
 }
 
-func pathPrefix(style, name string) string {
-	switch style {
+// pathText writes a path parameter in the styles simple, label and matrix.
+func pathText(name string, style *openapi3.SerializationMethod, value expr.Value) (string, *machine.Fault) {
+	prefix, separator := "", ","
+	switch style.Style {
 	case openapi3.SerializationLabel:
-		return "."
+		prefix = "."
+		if style.Explode {
+			separator = "."
+		}
 	case openapi3.SerializationMatrix:
-		return ";" + name + "="
+		prefix = ";" + name + "="
+		if style.Explode {
+			if separator = ";" + name + "="; isObject(value) {
+				prefix, separator = ";", ";"
+			}
+		}
 	}
-	return ""
+	text, fault := joined(name, value, separator, style.Explode, url.PathEscape)
+	return prefix + text, fault
+}
+
+func isObject(value expr.Value) bool {
+	_, is := value.(map[string]any)
+	return is
 }
 
 func query(into url.Values, name string, style *openapi3.SerializationMethod, value expr.Value) *machine.Fault {
