@@ -46,9 +46,15 @@ func (r *Runner) runHTTP(ctx context.Context, req *request) activity.Result {
 		return activity.Result{Fault: remote.Connection("MCP "+remote.ShownURL(endpoint), err)}
 	}
 	defer conn.Close()
-	value, err := (&session{conn: conn}).exchange(callCtx, req, watch.agree)
+	s := &session{conn: conn}
+	value, err := s.exchange(callCtx, req, watch.agree)
 	if err == nil {
 		return activity.Result{Output: value}
+	}
+	if callCtx.Err() != nil {
+		endCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+		defer cancel()
+		s.abandon(endCtx)
 	}
 	where := fmt.Sprintf("MCP %s %s", req.method, remote.ShownURL(endpoint))
 	return activity.Result{Fault: watch.fault(callCtx, where, req, err)}
@@ -73,7 +79,7 @@ func (w *watch) agree(version string) {
 	w.version = version
 }
 
-// endTimeout bounds the request that ends a session, which nobody waits for.
+// endTimeout bounds each request of the end of a session, which nobody waits for.
 const endTimeout = 2 * time.Second
 
 // RoundTrip implements http.RoundTripper.

@@ -50,7 +50,7 @@ func New(cfg Config) *Runner {
 	return &Runner{cfg: cfg}
 }
 
-// Methods are those that a task may call, in the order of the specification.
+// methods are those that a task may call, in the order of the specification.
 var methods = []string{
 	"tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list", "resources/read", "resources/templates/list",
 }

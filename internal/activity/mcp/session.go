@@ -96,6 +96,14 @@ func (s *session) request(ctx context.Context, method string, parameters expr.Va
 	}
 }
 
+// abandon tells the server that nobody waits for the last request any more.
+func (s *session) abandon(ctx context.Context) {
+	_ = s.conn.Write(ctx, &jsonrpc.Request{
+		Method: "notifications/cancelled",
+		Params: expr.Marshal(map[string]any{"requestId": s.last, "reason": "the call was cancelled or took too long"}),
+	})
+}
+
 // answer answers what the server asks: a ping, and nothing else.
 func (s *session) answer(ctx context.Context, in *jsonrpc.Request) error {
 	if !in.IsCall() {

@@ -42,9 +42,14 @@ func Timeout(detail string) *machine.Fault {
 	return &machine.Fault{Type: machine.ErrTimeout, Status: 408, Title: "Call took too long", Detail: detail, Retryable: true}
 }
 
-// Connection tells why no answer came from where. Errors that show addresses in full are
-// unwrapped: user, query and fragment may hold secrets.
+// Connection tells why no answer came from where; a fault inside err (of credentials) goes
+// through. Errors that show addresses in full are unwrapped: user, query and fragment may hold
+// secrets.
 func Connection(where string, err error) *machine.Fault {
+	var fault *machine.Fault
+	if errors.As(err, &fault) {
+		return fault
+	}
 	var urlErr *url.Error
 	if errors.As(err, &urlErr) {
 		err = urlErr.Err

@@ -1,0 +1,20 @@
+package remote
+
+import (
+	"context"
+
+	"github.com/chargehand/chargehand/internal/activity/auth"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// AuthenticateBy makes credentials with a source.
+func AuthenticateBy(source *auth.Source) Authenticate {
+	return func(ctx context.Context, policy expr.Value) (Credentials, *machine.Fault) {
+		credentials, fault := source.Resolve(ctx, policy)
+		if fault != nil {
+			return nil, fault
+		}
+		return credentials, nil
+	}
+}
