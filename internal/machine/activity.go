@@ -18,6 +18,9 @@ func (m *Machine) runActivity(n *node) *node {
 	if f != nil {
 		return m.fail(n, f)
 	}
+	if n.task.Detached {
+		return m.detach(n, args)
+	}
 	p := &pending{node: n, use: useActivity, args: args}
 	p.id = m.lastCommand + 1
 	m.issue(m.commandOf(p))
@@ -232,22 +235,40 @@ func (m *Machine) resolve(n *node, a *plan.Authentication) (map[string]any, *Fau
 	if a.Secret != "" {
 		return m.secretPolicy(n, a)
 	}
-	authority := ""
-	if a.Authority != nil {
-		var f *Fault
-		if authority, f = m.endpoint(n, a.Authority); f != nil {
+	resolved := a.Argument()
+	for i := range a.Fields {
+		field := &a.Fields[i]
+		v, f := m.eval(n, field.Slot, slotBody, n.input)
+		if f != nil {
 			return nil, f
 		}
+		if f := m.checkTexts(n, field, v); f != nil {
+			return nil, f
+		}
+		field.Put(resolved, v)
 	}
-	rest, f := m.eval(n, a.Slot, slotBody, n.input)
-	if f != nil {
-		return nil, f
-	}
-	resolved, err := a.Argument(rest, authority)
-	if err != nil {
-		return nil, expressionFault(a.Path, err.Error(), n.reference())
+	if a.Authority != nil {
+		authority, f := m.endpoint(n, a.Authority)
+		if f != nil {
+			return nil, f
+		}
+		resolved["authority"] = authority
 	}
 	return resolved, nil
+}
+
+// checkTexts refuses all but a text, or a list of them.
+func (m *Machine) checkTexts(n *node, field *plan.Field, v expr.Value) *Fault {
+	list := []any{v}
+	if field.Type == plan.TextList {
+		list, _ = v.([]any)
+	}
+	for _, item := range list {
+		if _, ok := item.(string); !ok {
+			return expressionFault(field.Slot.Path, "must be a text, but is "+typeName(item), n.reference())
+		}
+	}
+	return nil
 }
 
 // authorize makes $authorization of the policy that the task's call uses (language.md 1.6).

@@ -23,6 +23,7 @@ func (m *Machine) Checkpoint() []byte {
 	w.integer("now_ms", int(m.nowMs))
 	w.integer("started_ms", int(m.startedMs))
 	w.text("runtime", m.id.RuntimeVersion)
+	w.value("metadata", m.id.RuntimeMetadata)
 	w.value("input", m.input)
 	w.integer("command", int(m.lastCommand))
 	w.integer("seq", m.lastSeq)
@@ -206,6 +207,7 @@ func (w *checkpointWriter) node(n *node) {
 		w.fault("fault", t.fault)
 		w.close('}')
 	}
+	w.around(n.around)
 	w.files("files", n.files)
 	w.close('}')
 }
@@ -246,6 +248,10 @@ func (w *checkpointWriter) pendings(ps *pendings) {
 		w.integer("due_ms", int(p.dueMs))
 		w.value("args", p.args)
 		w.integer("interruptions", p.interruptions)
+		if p.child != nil {
+			w.text("child", p.child.ID.String())
+		}
+		w.detached(p.detached)
 		w.close('}')
 	})
 }

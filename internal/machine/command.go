@@ -42,7 +42,7 @@ type Command struct {
 	ID   CommandID // the command itself, or for the Stop commands and Unsubscribe the one withdrawn
 
 	// RunActivity and Publish.
-	Activity  string         // kind of activity: "http", "openapi", "shell", "script"
+	Activity  string         // kind of activity, such as "http" or "shell" (plan.Activity)
 	Args      expr.Value     // fully evaluated arguments; the shape belongs to the kind
 	Input     expr.Value     // the task's transformed input (file references in it are staged)
 	Reference string         // JSON pointer of the task (T2)
@@ -53,8 +53,12 @@ type Command struct {
 	// execution id, task pointer, iteration, attempt and the command's own number, because a
 	// jump back may run the same task again.
 	Key string
-	// Detached (`await: false`): the task has ended already. The outcome is dropped, but the
-	// activity belongs to the execution: it is stopped when that is cancelled (T67).
+	// Detached (`await: false`): the task has ended already. The outcome is dropped, holds no
+	// slot and keeps nobody waiting, but the activity belongs to the execution (T67): faults
+	// and cancellation stop it by StopActivity. It may still run when Finish comes with
+	// Completed: then the engine keeps it to its own end, on this server only, tells nobody
+	// of its outcome, and stops it when the execution is deleted. After a crash before that it
+	// is interrupted like any other; after the end it is not started again.
 	Detached bool
 	// Stream: what the activity hands over before its end comes as Progressed.
 	Stream bool

@@ -92,6 +92,9 @@ func Digest(commands []Command) uint64 {
 				h = hashText(hashText(hashText(h, f.Type), f.Path), string(f.Key[:]))
 			}
 		case StartChild:
+			if c.Child.Await {
+				h = hashWord(h, 1)
+			}
 			h = hashText(hashText(h, string(c.Child.ID[:])), c.Child.Namespace)
 			h = hashValue(hashText(hashText(h, c.Child.Name), c.Child.Version), c.Child.Input)
 		case Finish:

@@ -89,6 +89,9 @@ func (e *env) Variable(name string) expr.Value {
 
 func (e *env) task() expr.Value {
 	n := e.node
+	if n.extended != nil { // in an extension it is the extended task (T35)
+		n = n.extended
+	}
 	task := map[string]any{
 		"name":       n.task.Name,
 		"reference":  n.reference(),
@@ -99,7 +102,10 @@ func (e *env) task() expr.Value {
 	if n.task.Function != "" && n.task.Leaf() { // inlined: it stands for its caller
 		task["name"] = n.parent.task.Name
 	}
-	if e.slot >= slotOutput {
+	switch {
+	case n != e.node && n.around.after:
+		task["output"] = n.around.raw
+	case n == e.node && e.slot >= slotOutput:
 		task["output"] = e.raw
 	}
 	return task

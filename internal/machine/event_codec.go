@@ -16,6 +16,7 @@ const (
 	eventDetail
 	eventCommand
 	eventNumber
+	eventRuntime
 )
 
 // AppendEvent appends the journal form of an event to dst.
@@ -32,6 +33,7 @@ func AppendEvent(dst []byte, ev Event) []byte {
 	set(eventDetail, ev.Detail != "")
 	set(eventCommand, ev.Command != 0)
 	set(eventNumber, ev.Number != 0)
+	set(eventRuntime, ev.Runtime != nil)
 	dst = append(dst, eventVersion<<4|byte(ev.Kind), bits)
 	dst = binary.AppendVarint(dst, ev.TimeMs)
 	if bits&eventCommand != 0 {
@@ -51,6 +53,9 @@ func AppendEvent(dst []byte, ev Event) []byte {
 	}
 	if bits&eventNumber != 0 {
 		dst = binary.AppendVarint(dst, ev.Number)
+	}
+	if bits&eventRuntime != 0 {
+		dst = appendValue(dst, ev.Runtime)
 	}
 	return dst
 }
@@ -82,6 +87,9 @@ func DecodeEvent(data []byte) (Event, error) {
 	}
 	if bits&eventNumber != 0 {
 		ev.Number = r.varint()
+	}
+	if bits&eventRuntime != 0 {
+		ev.Runtime = r.value()
 	}
 	if len(r.rest) > 0 {
 		r.fail()

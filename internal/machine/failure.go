@@ -24,6 +24,7 @@ func (m *Machine) fail(n *node, f *Fault) *node {
 		}
 		switch {
 		case owner.task == nil: // root or branch
+		case owner.around.isRunning(): // a fault in an extension is one of the task (T35)
 		case owner.task.Kind == dsl.KindFork:
 			next, fault := m.branchFailed(owner, f)
 			if fault == nil {
@@ -67,6 +68,7 @@ func (m *Machine) dismantle(n *node) {
 		}
 	}
 	m.stopActivity(&n.activity)
+	m.stop(&n.subflow, StopChild, isChild)
 	m.stopTimer(&n.delay)
 	if n.try != nil {
 		m.stopTimer(&n.try.attemptTimer)

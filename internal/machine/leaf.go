@@ -153,7 +153,11 @@ func (m *Machine) derive(n *node, purpose string, number int) [32]byte {
 
 // derivedID is a UUID of version 8, the one for ids with a meaning of their own.
 func (m *Machine) derivedID(n *node) string {
-	sum := m.derive(n, "event", 0)
+	number := 0
+	if n.isRemote() { // all tasks of the function share pointer and place in the timeline
+		number = int(m.lastCommand) + 1
+	}
+	sum := m.derive(n, "event", number)
 	var id chargehand.ExecutionID
 	copy(id[:], sum[:])
 	id[6] = id[6]&0x0f | 0x80

@@ -160,13 +160,16 @@ func (m *Machine) deliver(ev Event) {
 		if ev.Detail != "" {
 			m.id.RuntimeVersion = ev.Detail
 		}
+		if ev.Runtime != nil {
+			m.id.RuntimeMetadata = ev.Runtime
+		}
 		m.start(ev.Output)
 	case Continued:
 		if ev.Command == 0 || ev.Command == m.yield {
 			m.yield, m.sliceSteps = 0, 0
 		}
 	case ActivityEnded:
-		if p := m.pending.take(ev.Command, isActivity); p != nil {
+		if p := m.pending.take(ev.Command, isActivity); p != nil && p.use != useDetached {
 			m.effect()
 			m.enqueue(m.activityEnded(p, ev))
 		}
@@ -184,7 +187,7 @@ func (m *Machine) deliver(ev Event) {
 			m.enqueue(m.eventReceived(p, ev))
 		}
 	case Progressed:
-		if p := m.pending.find(ev.Command, isActivity); p != nil && ev.Number > p.position {
+		if p := m.pending.find(ev.Command, isAttended); p != nil && ev.Number > p.position {
 			p.position = ev.Number
 			m.effect()
 			m.enqueue(m.progressed(p, ev))
@@ -195,7 +198,9 @@ func (m *Machine) deliver(ev Event) {
 			m.enqueue(m.childEnded(p, ev))
 		}
 	case Interrupted:
-		if p := m.pending.find(ev.Command, isActivity); p != nil {
+		if p := m.pending.find(ev.Command, isActivity); p != nil && p.use == useDetached {
+			m.detachedInterrupted(p)
+		} else if p != nil {
 			m.enqueue(m.interrupted(p))
 		}
 	}
@@ -225,7 +230,11 @@ func (m *Machine) retract(id CommandID) bool {
 		return false
 	}
 	for i := len(m.out) - 1; i >= 0; i-- {
-		if m.out[i].ID == id && m.out[i].Kind != StopActivity && m.out[i].Kind != StopTimer {
+		if m.out[i].ID != id {
+			continue
+		}
+		switch m.out[i].Kind {
+		case RunActivity, StartTimer, Subscribe, StartChild:
 			m.out = append(m.out[:i], m.out[i+1:]...)
 			return true
 		}

@@ -31,6 +31,7 @@ type node struct {
 	timer    CommandID // timer of the task's timeout
 	activity CommandID // the running activity
 	delay    CommandID // timer of a wait, or of a retry delay
+	subflow  CommandID // the awaited execution of another workflow
 
 	authorization expr.Value
 	files         []File // of the completed tasks below
@@ -42,6 +43,9 @@ type node struct {
 	open     int     // fork: branches that have not ended
 
 	try *tryState
+
+	around   *around // the extensions that apply (T35); nil: none
+	extended *node   // the task that this one is part of an extension of; nil: none
 
 	gone bool  // released
 	next *node // in the free list
@@ -77,6 +81,11 @@ func (m *Machine) newNode(parent *node, t *plan.Task) *node {
 		n.scope = parent.scope
 		n.locals, n.inner = parent.inner, parent.inner
 		n.iteration, n.attempt = parent.childIteration, parent.childAttempt
+		n.extended = parent.extended
+		if parent.around.isRunning() {
+			n.extended, n.locals, n.inner = parent, nil, nil
+			n.iteration, n.attempt = parent.iteration, parent.attempt
+		}
 		n.childIteration, n.childAttempt = n.iteration, n.attempt
 	}
 	n.startedMs = m.nowMs
@@ -93,15 +102,24 @@ func (m *Machine) release(n *node) {
 }
 
 // reference is the pointer of the component that the node's faults and commands name (T2,
-// T71): a function that is one leaf task stands for its caller.
+// T71): a function that is one leaf task stands for its caller, and so does everything in a
+// function from outside.
 func (n *node) reference() string {
-	for n.task != nil && n.task.Function != "" && n.task.Leaf() {
+	for n.task != nil && n.task.Function != "" && n.task.Leaf() || n.isRemote() {
 		n = n.parent
 	}
 	if n.task == nil {
 		return ""
 	}
 	return n.task.Reference
+}
+
+// isRemote reports whether the node is part of a function from outside.
+func (n *node) isRemote() bool {
+	if n.task == nil {
+		return n.parent != nil && n.parent.isRemote()
+	}
+	return n.task.Remote
 }
 
 // entryOf is the node's timeline entry, or the one that stands for it.

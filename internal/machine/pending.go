@@ -37,6 +37,7 @@ type pending struct {
 	position      int64      // subscriptions: number of the last event; streams: of the last one of this run
 	filters       []Filter   // subscriptions
 	child         *Child
+	detached      *Command // as it was issued
 }
 
 // pendings holds the commands without an outcome in the order of their IDs, with gaps where
@@ -46,9 +47,11 @@ type pendings struct {
 	gone                       int
 	activities, retries, waits int
 	listens, children          int
+	detached                   int
 }
 
 func isActivity(u use) bool { return u == useActivity || u == useDetached }
+func isAttended(u use) bool { return u == useActivity }
 func isListen(u use) bool   { return u == useListen }
 func isChild(u use) bool    { return u == useChild }
 func isTimer(u use) bool    { return !isActivity(u) && !isListen(u) && !isChild(u) }
@@ -70,6 +73,8 @@ func (ps *pendings) count(p *pending, by int) {
 		ps.listens += by
 	case useChild:
 		ps.children += by
+	case useDetached:
+		ps.detached += by
 	}
 }
 
@@ -105,7 +110,9 @@ func (m *Machine) commandOf(p *pending) Command {
 		return Command{Kind: Subscribe, ID: p.id, Filters: p.filters, SinceMs: m.startedMs}
 	case useChild:
 		return Command{Kind: StartChild, ID: p.id, Child: p.child}
-	case useActivity, useDetached:
+	case useDetached:
+		return *p.detached
+	case useActivity:
 	default:
 		return Command{Kind: StartTimer, ID: p.id, DueMs: p.dueMs}
 	}

@@ -131,6 +131,9 @@ func (r *restorer) machine(id Identity, top object) *Machine {
 	if version := top.text("runtime"); version != "" {
 		m.id.RuntimeVersion = version
 	}
+	if metadata := r.value(top, "metadata"); metadata != nil {
+		m.id.RuntimeMetadata = metadata
+	}
 	m.input = r.value(top, "input")
 	m.lastCommand, m.lastSeq = CommandID(top.integer("command")), top.integer("seq")
 	m.yield = CommandID(top.integer("yield"))
@@ -224,10 +227,13 @@ func (r *restorer) node(m *Machine, o object) {
 		}
 	}
 	n.files = r.files(o, "files")
+	if r.around(n, o); *r.bad {
+		return
+	}
 	if r.place(n, owner, o); *r.bad {
 		return
 	}
-	if task != nil && task.Kind == dsl.KindTry {
+	if task != nil && task.Kind == dsl.KindTry && (o.get("try") != nil || !n.around.isRunning()) {
 		r.try(n, o)
 	}
 	if !*r.bad {
@@ -283,6 +289,8 @@ func (r *restorer) lists(n *node, o object) {
 		return
 	}
 	switch {
+	case n.around.isRunning():
+		n.list = n.aroundList()
 	case n.parent == nil:
 		n.list = r.plan.Body
 	case n.task == nil:
@@ -294,7 +302,7 @@ func (r *restorer) lists(n *node, o object) {
 	default:
 		n.list = n.task.Body
 	}
-	if n.task != nil && n.task.Kind == dsl.KindFor {
+	if n.task != nil && n.task.Kind == dsl.KindFor && !n.around.isRunning() {
 		n.childIteration = n.index
 		if n.index < 0 || n.index >= len(n.items) {
 			*r.bad = true
@@ -331,6 +339,16 @@ func (r *restorer) pending(m *Machine, o object) {
 		n.timer = p.id
 	case p.use == useActivity && leaf && n.task.Activity != nil:
 		n.activity = p.id
+	case p.use == useChild && leaf && n.task.Child != nil:
+		id, err := chargehand.ParseID[childKind](o.text("child"))
+		if err != nil {
+			*r.bad = true
+			return
+		}
+		n.subflow = p.id
+		p.child = m.childOf(n, chargehand.ExecutionID(id), p.args)
+	case p.use == useDetached && n == m.root:
+		p.detached = r.detached(p, o)
 	case p.use == useWait && leaf, p.use == useRetry && n.try != nil:
 		n.delay = p.id
 	case p.use == useAttemptTimeout && n.try != nil:
@@ -342,6 +360,15 @@ func (r *restorer) pending(m *Machine, o object) {
 		return
 	}
 	m.pending.add(p)
+}
+
+// flowOf reads the kind of a flow directive.
+func flowOf(o object) dsl.Flow {
+	kind := o.integer("then")
+	if kind < 0 || kind > int(dsl.FlowJump) {
+		*o.bad = true
+	}
+	return dsl.Flow(kind)
 }
 
 func (r *restorer) fault(o object, name string) *Fault {

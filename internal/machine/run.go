@@ -56,6 +56,8 @@ func (m *Machine) countStep(n *node) bool {
 // listDone says what the end of a list means to its owner (language.md 1.4).
 func (m *Machine) listDone(n *node) *node {
 	switch {
+	case n.around.isRunning():
+		return m.aroundDone(n)
 	case n.parent == nil:
 		m.finishWorkflow(n.scope, n.data)
 		return nil
@@ -76,6 +78,9 @@ func (m *Machine) advance(owner *node, output expr.Value, flow plan.Flow) *node 
 	owner.data = output
 	switch flow.Kind {
 	case dsl.FlowExit:
+		if owner.around.isRunning() {
+			owner.around.bypass = true
+		}
 		owner.at = len(owner.list.Tasks)
 	case dsl.FlowEnd:
 		m.end(owner, output)
@@ -172,8 +177,10 @@ func (m *Machine) cancel(reason string) {
 	m.finish(Command{Kind: Finish, Phase: chargehand.Cancelled, Fault: cancelledFault(reason)})
 }
 
-// finish issues the last command, after everything in flight was withdrawn.
+// finish issues the last command, after everything in flight was withdrawn but for detached
+// processes of an execution that completes.
 func (m *Machine) finish(c Command) {
+	m.leaveDetached(c.Phase)
 	if m.root != nil {
 		m.withdraw(m.root)
 	}

@@ -13,10 +13,11 @@ import (
 // secrets is $secrets: the values of the names that the definition declares. A function from
 // outside has none (T37).
 func (e *env) secrets() expr.Value {
-	if e.node.task != nil && e.node.task.Remote {
-		return map[string]any{}
-	}
 	declared := e.machine.plan.Secrets()
+	if e.node.isRemote() || len(declared) == 0 {
+		e.denied = true
+		return nil
+	}
 	values := make(map[string]any, len(declared))
 	for _, name := range declared {
 		value, ok := e.machine.id.Secrets[name]

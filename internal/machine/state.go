@@ -54,6 +54,9 @@ func (m *Machine) size() int {
 		if p.node != nil {
 			s.total += nodeBytes
 			s.value(p.args)
+			if p.detached != nil {
+				s.value(p.detached.Input)
+			}
 		}
 	}
 	return s.total
@@ -92,6 +95,9 @@ func (s *sizer) node(n *node) {
 	s.value(n.scope.context)
 	if n.items != nil {
 		s.value(n.items)
+	}
+	if n.around != nil {
+		s.value(n.around.raw)
 	}
 	s.node(n.child)
 	for _, b := range n.branches {

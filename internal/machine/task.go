@@ -13,6 +13,9 @@ func (m *Machine) begin(owner *node, t *plan.Task, raw expr.Value) *node {
 	n := m.newNode(owner, t)
 	owner.child = n
 	n.raw, n.input = raw, raw
+	if t.Remote && t.Function != "" {
+		n.scope = &scope{context: map[string]any{}} // T37
+	}
 	if t.If != nil {
 		v, f := m.eval(n, t.If, slotTaskInput, raw)
 		if f != nil {
@@ -28,7 +31,7 @@ func (m *Machine) begin(owner *node, t *plan.Task, raw expr.Value) *node {
 	if f := m.prepare(n); f != nil {
 		return m.fail(n, f)
 	}
-	return m.execute(n)
+	return m.enter(n)
 }
 
 // prepare starts the clock of the task (T33, T72) and makes its transformed input.
@@ -91,6 +94,9 @@ func (m *Machine) execute(n *node) *node {
 		if t.Call != nil {
 			return m.callFunction(n)
 		}
+		if t.Child != nil {
+			return m.runChild(n)
+		}
 		return m.runActivity(n)
 	}
 }
@@ -98,6 +104,9 @@ func (m *Machine) execute(n *node) *node {
 // complete ends a task with its raw output: output transformation and schema, export, end of
 // the clock. then is the directive to follow. It returns the node to step next.
 func (m *Machine) complete(n *node, raw expr.Value, then plan.Flow) *node {
+	if n.around != nil {
+		return m.beginAfter(n, raw, then)
+	}
 	t, output := n.task, raw
 	if t.OutputAs != nil {
 		m.env.raw = raw

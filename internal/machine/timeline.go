@@ -47,11 +47,11 @@ type timeline struct {
 	bytes   int // of values made since the entries were taken
 }
 
-// openEntry starts the timeline entry of a task. The body of a function has none: the
-// calling task's stands for it.
+// openEntry starts the timeline entry of a task. The body of a function has none, nor has
+// anything in a function from outside: the calling task's stands for it.
 func (m *Machine) openEntry(n *node) {
 	m.lastSeq++
-	if n.task.Function != "" {
+	if n.task.Function != "" || n.task.Remote {
 		m.lastSeq--
 		return
 	}

@@ -25,7 +25,8 @@ type Authentication struct {
 	// Secret names the secret that holds all the rest (T68); Authority and Slot are nil then.
 	Secret    string
 	Authority *Endpoint // oauth2 and oidc
-	Slot      *Slot     // an object: the other arguments, in the shape that activities take
+	Fields    []Field   // texts, or lists of texts
+	Constants map[string]expr.Value
 }
 
 // Uses reports whether the policy reads $name.
@@ -33,7 +34,8 @@ func (a *Authentication) Uses(name string) bool {
 	if a == nil {
 		return false
 	}
-	return a.Slot.Uses(name) || a.Authority != nil && a.Authority.Expression.Uses(name) || name == "secrets" && a.Secret != ""
+	return slices.ContainsFunc(a.Fields, func(f Field) bool { return f.Slot.Uses(name) }) ||
+		a.Authority != nil && a.Authority.Expression.Uses(name) || name == "secrets" && a.Secret != ""
 }
 
 // Constant is the argument of an activity that the policy stands for, if it needs neither an
@@ -45,35 +47,50 @@ func (a *Authentication) Constant() (expr.Value, bool) {
 	if a.Secret != "" {
 		return nil, false
 	}
-	rest, ok := a.Slot.Constant()
-	authority := ""
-	if ok && a.Authority != nil {
-		authority, ok = a.Authority.Constant()
+	argument := a.Argument()
+	for i := range a.Fields {
+		f := &a.Fields[i]
+		v, ok := f.Slot.Constant()
+		if !ok || texts(f.Name, v) != nil {
+			return nil, false
+		}
+		f.Put(argument, v)
 	}
-	if !ok {
-		return nil, false
+	if a.Authority != nil {
+		authority, ok := a.Authority.Constant()
+		if !ok {
+			return nil, false
+		}
+		argument["authority"] = authority
 	}
-	v, err := a.Argument(rest, authority)
-	return v, err == nil
+	return argument, true
 }
 
-// Argument puts the evaluated parts together, as activities take them. Every leaf must be a
-// text; the error says which one is not.
-func (a *Authentication) Argument(rest expr.Value, authority string) (map[string]any, error) {
-	object, _ := rest.(map[string]any)
-	argument := make(map[string]any, len(object)+2)
-	for _, name := range sortedKeys(object) {
-		value := object[name]
-		if err := texts(name, value); err != nil {
-			return nil, err
-		}
+// Argument is what activities take, without what must be evaluated.
+func (a *Authentication) Argument() map[string]any {
+	argument := make(map[string]any, len(a.Constants)+len(a.Fields)+2)
+	//workflowcheck:ignore copies into a map
+	for name, value := range a.Constants {
 		argument[name] = value
 	}
 	argument["scheme"] = a.Scheme
-	if a.Authority != nil {
-		argument["authority"] = authority
+	return argument
+}
+
+// Put sets an argument, or a property of an argument that is an object.
+func (f *Field) Put(arguments map[string]any, v expr.Value) {
+	if f.In == "" {
+		arguments[f.Name] = v
+		return
 	}
-	return argument, nil
+	given, _ := arguments[f.In].(map[string]any)
+	object := make(map[string]any, len(given)+1)
+	//workflowcheck:ignore copies into a map
+	for name, value := range given {
+		object[name] = value
+	}
+	object[f.Name] = v
+	arguments[f.In] = object
 }
 
 // texts checks that all leaves of a value are texts.
@@ -183,7 +200,7 @@ func (c *compiler) authentication(a *dsl.Authentication, at place) *Authenticati
 		if c.secretPolicy(compiled, a.Bearer.Secret, a.Bearer.Pointer) {
 			return compiled
 		}
-		compiled.Slot = c.object(a.Bearer.Pointer, map[string]dsl.Slot{"token": a.Bearer.Token}, nil, at)
+		c.text(compiled, "", "token", a.Bearer.Token, at)
 		return compiled
 	case a.OAuth2 != nil:
 		return c.oauth2(SchemeOAuth2, a.OAuth2, at)
@@ -207,7 +224,8 @@ func (c *compiler) secretPolicy(compiled *Authentication, name, pointer string) 
 func (c *compiler) passwordPolicy(scheme string, p *dsl.Password, at place) *Authentication {
 	compiled := &Authentication{Scheme: scheme, Path: at.path(p.Pointer)}
 	if !c.secretPolicy(compiled, p.Secret, p.Pointer) {
-		compiled.Slot = c.object(p.Pointer, map[string]dsl.Slot{"username": p.Username, "password": p.Password}, nil, at)
+		c.text(compiled, "", "username", p.Username, at)
+		c.text(compiled, "", "password", p.Password, at)
 	}
 	return compiled
 }
@@ -220,52 +238,52 @@ func (c *compiler) oauth2(scheme string, o *dsl.OAuth2, at place) *Authenticatio
 	if o.Authority.Present() {
 		compiled.Authority = c.endpoint(&dsl.Endpoint{Pointer: o.Authority.Pointer, URI: o.Authority}, at)
 	}
-	values := map[string]any{
+	compiled.Constants = map[string]expr.Value{
 		"grant":    o.Grant,
 		"encoding": o.Encoding,
-		"client": slotObject(map[string]any{"authentication": o.ClientAuthentication}, map[string]dsl.Slot{
-			"id": o.ClientID, "secret": o.ClientSecret, "assertion": o.ClientAssertion}),
+		"client":   map[string]any{"authentication": o.ClientAuthentication},
 	}
 	if scheme == SchemeOAuth2 {
-		values["endpoints"] = map[string]any{
+		compiled.Constants["endpoints"] = map[string]any{
 			"token": o.TokenEndpoint, "revocation": o.RevocationEndpoint, "introspection": o.IntrospectionEndpoint,
 		}
 	}
-	for name, list := range map[string][]dsl.Slot{"issuers": o.Issuers, "scopes": o.Scopes, "audiences": o.Audiences} {
-		if len(list) > 0 {
-			items := make([]any, 0, len(list))
-			for _, s := range list {
-				items = append(items, s.Value)
-			}
-			values[name] = items
+	c.text(compiled, "client", "id", o.ClientID, at)
+	c.text(compiled, "client", "secret", o.ClientSecret, at)
+	c.text(compiled, "client", "assertion", o.ClientAssertion, at)
+	c.textList(compiled, "issuers", o.Issuers, o.Pointer, at)
+	c.textList(compiled, "scopes", o.Scopes, o.Pointer, at)
+	c.textList(compiled, "audiences", o.Audiences, o.Pointer, at)
+	c.text(compiled, "", "username", o.Username, at)
+	c.text(compiled, "", "password", o.Password, at)
+	for _, token := range []struct {
+		name string
+		*dsl.OAuth2Token
+	}{{"subject", o.Subject}, {"actor", o.Actor}} {
+		if token.OAuth2Token != nil {
+			c.text(compiled, token.name, "token", token.Token, at)
+			c.text(compiled, token.name, "type", token.Type, at)
 		}
 	}
-	for name, token := range map[string]*dsl.OAuth2Token{"subject": o.Subject, "actor": o.Actor} {
-		if token != nil {
-			values[name] = slotObject(nil, map[string]dsl.Slot{"token": token.Token, "type": token.Type})
-		}
-	}
-	compiled.Slot = c.object(o.Pointer, map[string]dsl.Slot{"username": o.Username, "password": o.Password}, values, at)
 	return compiled
 }
 
-// object compiles slots that become the properties of one object. The names are those of the
-// definition, so that problems have their place.
-func (c *compiler) object(pointer string, slots map[string]dsl.Slot, values map[string]any, at place) *Slot {
-	return c.value(dsl.Slot{Pointer: pointer, Value: expr.Value(slotObject(values, slots))}, at)
+func (c *compiler) text(a *Authentication, in, name string, s dsl.Slot, at place) {
+	if slot := c.value(s, at); slot != nil {
+		a.Fields = append(a.Fields, Field{In: in, Name: name, Slot: slot, Type: Text})
+	}
 }
 
-func slotObject(values map[string]any, slots map[string]dsl.Slot) map[string]any {
-	object := make(map[string]any, len(values)+len(slots))
-	for name, value := range values {
-		object[name] = value
+func (c *compiler) textList(a *Authentication, name string, list []dsl.Slot, pointer string, at place) {
+	if len(list) == 0 {
+		return
 	}
-	for name, s := range slots {
-		if s.Present() {
-			object[name] = s.Value
-		}
+	items := make([]any, 0, len(list))
+	for _, s := range list {
+		items = append(items, s.Value)
 	}
-	return object
+	a.Fields = append(a.Fields, Field{Name: name, Type: TextList,
+		Slot: c.value(dsl.Slot{Pointer: pointer + "/" + name, Value: expr.Value(items)}, at)})
 }
 
 func sortedKeys[T any](m map[string]T) []string {

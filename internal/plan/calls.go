@@ -57,7 +57,7 @@ func (c *compiler) call(compiled *Task, d *dsl.Call, at place) bool {
 	case d.A2A != nil:
 		compiled.Activity = c.a2aCall(d.A2A, at)
 	case d.AsyncAPI != nil:
-		c.notSupported(d.Pointer, fmt.Sprintf("`call: %s`", d.Function))
+		compiled.Activity = c.asyncAPICall(compiled, d.AsyncAPI, at)
 	}
 	if compiled.Activity == nil { // package dsl has refused it
 		return false

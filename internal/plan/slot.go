@@ -6,6 +6,7 @@ import "github.com/chargehand/chargehand/internal/expr"
 type Slot struct {
 	Path string // where it stands, relative to its task, such as "output.as"
 
+	source     string // of the expression of an expression slot, without its ${ }
 	constant   expr.Value
 	expression *expr.Expression
 	template   *expr.Template

@@ -37,7 +37,7 @@ func (c *compiler) expression(s dsl.Slot, at place) *Slot {
 		c.badExpression(s.Pointer, err)
 		return slot
 	}
-	slot.expression, slot.isConstant = e, false
+	slot.expression, slot.isConstant, slot.source = e, false, sourceOf(s.Text())
 	c.check(s, slot, at)
 	for _, warning := range e.Warnings() {
 		c.warn(s.Pointer, CodeDoubtful, warning, "")

@@ -35,7 +35,7 @@ type Task struct {
 	Timeout      *Duration
 	Then         Flow
 
-	Body          *List // do, for, try: the guarded list
+	Body          *List // do, for, try: the guarded list, foreach
 	Set           *Slot
 	Cases         []Case
 	For           *For
@@ -48,6 +48,9 @@ type Task struct {
 	Activity      *Activity
 	Call          *FunctionCall
 	Child         *Child // run.workflow
+	Listen        *Listen
+	Stream        *Stream  // of an Activity that is a subscription
+	Foreach       *Foreach // of a Listen or a Stream; Body is its list; nil if none
 
 	// Detached: nobody waits for the process or the other workflow; the output is the
 	// transformed input (T67).
@@ -71,7 +74,7 @@ func (t *Task) Leaf() bool {
 	case dsl.KindDo, dsl.KindFor, dsl.KindFork, dsl.KindTry:
 		return false
 	}
-	return t.Call == nil
+	return t.Call == nil && t.Foreach == nil
 }
 
 // Flow is a linked flow directive.
@@ -163,6 +166,7 @@ const (
 	Object         // an object; null counts as an empty one
 	ListOrMap      // a list or an object; null is left out
 	Optional       // anything; null is left out
+	TextList       // a list of texts
 )
 
 // Field is one evaluated argument of an activity.

@@ -83,7 +83,7 @@ func (c *compiler) payload(compiled *Task, t *dsl.Task, at place, index map[stri
 	case dsl.KindRun:
 		c.run(compiled, t.Run, at)
 	case dsl.KindListen:
-		c.notSupported(t.Pointer+"/listen", "`listen`")
+		c.listen(compiled, t.Listen, at)
 	}
 	return false
 }

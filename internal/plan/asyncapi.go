@@ -1,0 +1,81 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+// asyncAPIProtocols are the protocols of AsyncAPI that the server speaks, by the names that
+// the language has for them.
+var asyncAPIProtocols = map[string]string{
+	"http": "http", "https": "http", "ws": "ws", "wss": "ws", "nats": "nats",
+}
+
+// Stream says what becomes of the messages that a subscription of AsyncAPI hands over.
+type Stream struct {
+	Filter *Slot // nil: every message
+	Amount int   // messages to consume; 0: While or Until decides
+	While  *Slot // after each message
+	Until  *Slot // before each message
+	For    *Duration
+}
+
+// asyncAPICall compiles a call by a description of channels: one message to send, or a
+// subscription, whose messages the machine takes in as they come.
+func (c *compiler) asyncAPICall(compiled *Task, d *dsl.AsyncAPICall, at place) *Activity {
+	a := &Activity{
+		Kind: dsl.CallAsyncAPI, Constants: map[string]expr.Value{},
+		Authentication: c.authentication(d.Authentication, at),
+	}
+	if d.Document != nil {
+		c.address(a, "document", d.Document.Endpoint, at)
+	}
+	for name, value := range map[string]string{"channel": d.Channel, "operation": d.Operation} {
+		if value != "" {
+			a.Constants[name] = value
+		}
+	}
+	if d.Protocol != "" {
+		protocol, ok := asyncAPIProtocols[d.Protocol]
+		if !ok {
+			c.notSupported(d.Pointer+"/protocol", fmt.Sprintf("The protocol %q of `call: asyncapi`", d.Protocol))
+		}
+		a.Constants["protocol"] = protocol
+	}
+	if d.ServerName != "" {
+		a.addIn("server", "name", &Slot{constant: d.ServerName, isConstant: true}, Text)
+		a.addIn("server", "variables", c.value(d.ServerVariables, at), Object)
+	}
+	if m := d.Message; m != nil {
+		if !m.Payload.Present() && !m.Headers.Present() {
+			a.Constants["message"] = map[string]any{}
+		}
+		a.addIn("message", "payload", c.value(m.Payload, at), Any)
+		a.addIn("message", "headers", c.value(m.Headers, at), Object)
+	}
+	if d.Subscription != nil {
+		a.Constants["subscription"] = map[string]any{}
+		c.subscription(compiled, d.Subscription, at)
+	}
+	return a
+}
+
+func (c *compiler) subscription(compiled *Task, d *dsl.Subscription, at place) {
+	inside := at
+	if d.Foreach != nil {
+		inside = at.bind(d.Foreach.Item, d.Foreach.At)
+	}
+	s := &Stream{
+		Filter: c.condition(d.Filter, at),
+		While:  c.condition(d.While, inside),
+		Until:  c.condition(d.Until, inside),
+		For:    c.duration(d.For, at),
+	}
+	if d.Amount != nil {
+		s.Amount = *d.Amount
+	}
+	compiled.Stream = s
+	c.foreach(compiled, d.Foreach, inside)
+}
