@@ -17,6 +17,10 @@
 //   - The counts of a batch are the numbers of its items that have ended.
 //   - The references of a blob are the rows that name its digest.
 //   - Secrets are pinned only for executions that have not ended. Values come in sealed.
+//   - The events of an environment are numbered without gaps in the order of commit.
+//   - Subscriptions exist only for executions that have not ended. One that is not woken has
+//     seen every event that it may want up to ListenCursor.
+//   - A tree of executions counts those of it that have not ended, in the row of its root.
 //   - Times are integers in milliseconds since 1970; ids are 16 bytes; payloads are bytes.
 //   - Every row belongs to an account, and to an environment where it is the product of
 //     running something. Methods that take an id from outside take both; those that take an
@@ -48,6 +52,9 @@
 //	file          FileByID FindFile FilesOf
 //	blob          CondemnedBlobs BlobKnown
 //	secret        LastSecret CountSecrets ListSecrets SecretValues PinnedSecrets
+//	event         Stream Streams Events EventsOfTypes EventTypes LastEventBefore Cursor
+//	subscription  Subscriptions WokenSubscriptions FilterKinds CountSubscriptions
+//	child         ChildByExecution OpenChildren DueChildren
 //
 // Methods of Tx:
 //
@@ -69,6 +76,10 @@
 //	file          InsertFile PublishFile KeepFile UseFile DeleteHiddenFiles DeleteUploads
 //	payload       KeepPayload
 //	secret        PutSecret DeleteSecret PinSecrets
+//	event         InsertEvents DeleteEvents LockCursor TakeCursor MoveCursor
+//	subscription  InsertSubscription DeleteSubscription MatchSubscriptions WakeSubscriptions
+//	              SettleSubscription
+//	child         InsertChild StopChild DeliverChild
 //	blob          ClaimBlob NoticeBlobs CondemnBlobs RemoveBlob
 //	retention     DeleteEnded
 //

@@ -67,6 +67,7 @@ type Outcome struct {
 	Fault     []byte  // JSON of the fault, nil if completed
 	Files     []byte  // JSON array of file ids: the result files; nil: output.json is rendered from Output
 	Timeline  []byte  // last timeline chunk (machine.EncodeTimeline)
+	Ending    Ending  // set by FinishExecution; not stored with it
 }
 
 const insertExecution = `INSERT INTO execution (id, account, environment, workflow, revision, machine,
@@ -152,7 +153,8 @@ func (t *Tx) SetRun(no int64, phase chargehand.Phase, run Run) error {
 }
 
 // FinishExecution makes an execution final: compare-and-set on "not final", outcome
-// written, journal, checkpoint, timers and pinned secrets deleted, its batch counted. batchFinal reports
+// written, journal, checkpoint, timers, subscriptions and pinned secrets deleted, its batch counted, what it means to
+// its parent and children noted (o.Ending). batchFinal reports
 // that the batch became final by it. ErrConflict: already final, or unknown; nothing was
 // written, go on.
 func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehand.Phase, startedMs, finishedMs int64, o *Outcome) (batchFinal bool, err error) {
@@ -160,13 +162,17 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 		return false, errors.New("finish execution: the status must be final and the time set")
 	}
 	var batch int64
-	var secrets bool
-	// Few executions have secrets: for the others this looks into an index and costs no statement.
+	var has int64
+	// Few executions have secrets, listen, or have relatives: for the others this looks into
+	// indexes and costs no statement.
+	const hasSecrets, hasSubscriptions, hasRelatives = 1, 2, 4
 	err = t.one(`UPDATE execution SET status = ?2, phase = ?3, run = 0,
  started_ms = CASE WHEN started_ms = 0 THEN ?4 ELSE started_ms END, finished_ms = ?5
  WHERE no = ?1 AND run <> 0
- RETURNING batch, CASE WHEN EXISTS (SELECT 1 FROM execution_secret s WHERE s.execution = ?1) THEN 1 ELSE 0 END`,
-		func(r Row) { batch, secrets = r.Int(0), r.Int(1) != 0 },
+ RETURNING batch, CASE WHEN EXISTS (SELECT 1 FROM execution_secret s WHERE s.execution = ?1) THEN 1 ELSE 0 END
+ + CASE WHEN EXISTS (SELECT 1 FROM subscription s WHERE s.execution = ?1) THEN 2 ELSE 0 END
+ + CASE WHEN EXISTS (SELECT 1 FROM child c WHERE c.execution = ?1) THEN 4 ELSE 0 END`,
+		func(r Row) { batch, has = r.Int(0), r.Int(1) },
 		no, int64(status), int64(phase), startedMs, finishedMs)
 	if err != nil {
 		return false, moveError("finish execution", err)
@@ -177,8 +183,19 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 	if err := t.dropWork(no); err != nil {
 		return false, err
 	}
-	if secrets {
+	if has&hasSecrets != 0 {
 		if err := t.dropSecrets(no); err != nil {
+			return false, err
+		}
+	}
+	if has&hasSubscriptions != 0 {
+		if err := t.dropSubscriptions(`DELETE FROM subscription WHERE execution = ?1 RETURNING no`, no); err != nil {
+			return false, err
+		}
+	}
+	o.Ending = Ending{}
+	if has&hasRelatives != 0 {
+		if o.Ending, err = t.endRelative(no); err != nil {
 			return false, err
 		}
 	}

@@ -8,12 +8,14 @@ import (
 
 // DeleteEnded deletes up to limit executions of an environment that ended before beforeMs,
 // oldest first, with everything that belongs to them. Batches go as a whole: one that
-// ended before beforeMs loses its items, then its own row. n is the number of executions
+// ended before beforeMs loses its items, then its own row. An execution that has parents or
+// children stays until all of its tree have ended. n is the number of executions
 // and batches deleted; call again, in another Update, while it is limit.
 func (t *Tx) DeleteEnded(env chargehand.Environment, beforeMs int64, limit int) (n int, err error) {
 	// What another node is deleting just now is passed over; the items of a batch are waited
 	// for, because its row goes behind the last one.
 	n, err = t.deleteExecutions(`SELECT no FROM execution WHERE environment = ?1 AND run = 0 AND batch = 0 AND finished_ms < ?2
+ AND NOT EXISTS (SELECT 1 FROM child c JOIN child t ON t.execution = c.root WHERE c.execution = execution.no AND t.open > 0)
  ORDER BY finished_ms LIMIT ?3`+t.c.SkipLocked(), int64(env), beforeMs, int64(limit))
 	for n < limit && err == nil {
 		batches, err := t.numbers(`SELECT no FROM batch WHERE environment = ?1 AND status >= 3 AND finished_ms < ?2
@@ -88,6 +90,7 @@ func (t *Tx) deleteExecution(no int64) error {
 		`DELETE FROM file_use WHERE execution = ?1`,
 		`DELETE FROM timeline_chunk WHERE execution = ?1`,
 		`DELETE FROM input WHERE execution = ?1`,
+		`DELETE FROM child WHERE execution = ?1`,
 	} {
 		if err := t.c.Send("delete what belongs to it", query, no); err != nil {
 			return err

@@ -26,7 +26,7 @@ func Run(t *testing.T, open Open) {
 		{"batch", batchTests}, {"workflow", workflowTests}, {"key", keyTests}, {"idempotency", idempotencyTests},
 		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests},
 		{"inbox", inboxTests}, {"dispatch", dispatchTests}, {"lock", lockTests},
-		{"secret", secretTests},
+		{"secret", secretTests}, {"event", eventTests}, {"subscription", subscriptionTests}, {"child", childTests},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {
@@ -171,6 +171,15 @@ var invariants = map[string]string{
 	"checkpoints of nobody":                `SELECT COUNT(*) FROM checkpoint j WHERE ` + nobodyRunning("j"),
 	"timers of nobody":                     `SELECT COUNT(*) FROM timer j WHERE ` + nobodyRunning("j"),
 	"secrets of nobody":                    `SELECT COUNT(*) FROM execution_secret j WHERE ` + nobodyRunning("j"),
+	"subscriptions of nobody":              `SELECT COUNT(*) FROM subscription j WHERE ` + nobodyRunning("j"),
+	"filters of nobody":                    `SELECT COUNT(*) FROM subscription_filter f WHERE NOT EXISTS (SELECT 1 FROM subscription s WHERE s.no = f.subscription)`,
+	"streams that end before their events": `SELECT COUNT(*) FROM stream s WHERE last < (SELECT COALESCE(MAX(number), 0) FROM event e WHERE e.account = s.account AND e.environment = s.environment)`,
+	"events of no stream":                  `SELECT COUNT(*) FROM event e WHERE NOT EXISTS (SELECT 1 FROM stream s WHERE e.account = s.account AND e.environment = s.environment)`,
+	"children of nobody":                   `SELECT COUNT(*) FROM child j WHERE ` + nobody("j"),
+	"children that go on or not":           `SELECT COUNT(*) FROM child c JOIN execution e ON e.no = c.execution WHERE c.parent <> 0 AND (c.state IN (1, 2, 4)) <> (e.run <> 0)`,
+	"awaited by nobody":                    `SELECT COUNT(*) FROM child c WHERE c.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = c.parent AND e.run <> 0)`,
+	"trees whose counts are not true": `SELECT COUNT(*) FROM child r WHERE r.parent = 0 AND r.open <>
+ (SELECT COUNT(*) FROM child c JOIN execution e ON e.no = c.execution WHERE c.root = r.execution AND e.run <> 0)`,
 	"inputs of nobody":                     `SELECT COUNT(*) FROM input j WHERE ` + nobody("j"),
 	"timelines of nobody":                  `SELECT COUNT(*) FROM timeline_chunk j WHERE ` + nobody("j"),
 	"uses of files by nobody":              `SELECT COUNT(*) FROM file_use j WHERE ` + nobody("j"),
@@ -185,7 +194,8 @@ var invariants = map[string]string{
 
 const references = `(SELECT COUNT(*) FROM file WHERE digest = b.digest)
  + (SELECT COUNT(*) FROM execution WHERE input_blob = b.digest) + (SELECT COUNT(*) FROM outcome WHERE output_blob = b.digest)
- + (SELECT COUNT(*) FROM journal WHERE event_blob = b.digest) + (SELECT COUNT(*) FROM checkpoint WHERE state_blob = b.digest) + (SELECT COUNT(*) FROM payload WHERE digest = b.digest)`
+ + (SELECT COUNT(*) FROM journal WHERE event_blob = b.digest) + (SELECT COUNT(*) FROM checkpoint WHERE state_blob = b.digest) + (SELECT COUNT(*) FROM payload WHERE digest = b.digest)
+ + (SELECT COUNT(*) FROM event WHERE data_blob = b.digest)`
 
 func nobody(row string) string {
 	return fmt.Sprintf("NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = %s.execution)", row)

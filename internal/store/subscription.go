@@ -1,0 +1,191 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chargehand/chargehand"
+)
+
+// Subscription is an open Subscribe command of an execution. Woken: it has to look at the
+// events with numbers above Since, and nobody else does that for it. Otherwise nothing that it wants has a number
+// up to Since or up to ListenCursor.
+type Subscription struct {
+	No          int64 // ascending in order of insertion, never used twice
+	Account     int64
+	Environment chargehand.Environment
+	Execution   int64
+	Command     uint64
+	Since       int64
+	Woken       bool
+}
+
+// Filter lets the events through that a subscription may want: those whose type is equal to
+// Type, or matched by it, and for which Path gives Key. What that means is the caller's business.
+type Filter struct {
+	Type string
+	Path string
+	Key  []byte
+}
+
+// kind is type and path in one text.
+func (f Filter) kind() string { return strconv.Itoa(len(f.Type)) + ":" + f.Type + f.Path }
+
+func filterOf(kind string) (f Filter, err error) {
+	length, rest, _ := strings.Cut(kind, ":")
+	n, err := strconv.Atoi(length)
+	if err != nil || n < 0 || n > len(rest) {
+		return Filter{}, fmt.Errorf("read filter: %q is none", kind)
+	}
+	return Filter{Type: rest[:n], Path: rest[n:]}, nil
+}
+
+// keyArg is a key as it is stored: NULL would not be found by "=".
+func keyArg(key []byte) []byte {
+	if key == nil {
+		return []byte{}
+	}
+	return key
+}
+
+// InsertSubscription inserts a woken subscription with its filters and sets s.No and s.Woken.
+// The execution must not have ended. ErrConflict: the command has one.
+func (t *Tx) InsertSubscription(s *Subscription, filters []Filter) error {
+	no, err := t.insert("insert subscription", `INSERT INTO subscription (execution, command, account, environment, since, woken)
+ VALUES (?1, ?2, ?3, ?4, ?5, 1)`, s.Execution, int64(s.Command), s.Account, int64(s.Environment), s.Since)
+	if err != nil {
+		return err
+	}
+	s.No, s.Woken = no, true
+	for i, f := range filters {
+		err := t.c.Send("insert filter", `INSERT INTO subscription_filter (subscription, place, account, environment, kind, key)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, no, int64(i), s.Account, int64(s.Environment), f.kind(), keyArg(f.Key))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeleteSubscription deletes the subscription of a command, if it is there.
+func (t *Tx) DeleteSubscription(execution int64, command uint64) error {
+	return t.dropSubscriptions(`DELETE FROM subscription WHERE execution = ?1 AND command = ?2 RETURNING no`, execution, int64(command))
+}
+
+func (t *Tx) dropSubscriptions(query string, args ...any) error {
+	nos, err := t.numbers(query, args...)
+	if err != nil {
+		return fmt.Errorf("delete subscriptions: %w", err)
+	}
+	for _, no := range nos {
+		if err := t.c.Send("delete filters", `DELETE FROM subscription_filter WHERE subscription = ?1`, no); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const selectSubscription = `SELECT s.no, s.account, s.environment, s.execution, s.command, s.since, s.woken FROM subscription s`
+
+func (r *Reader) subscriptions(query string, args ...any) (list []Subscription, err error) {
+	err = r.c.Query(query, func(row Row) error {
+		list = append(list, Subscription{
+			No: row.Int(0), Account: row.Int(1), Environment: chargehand.Environment(row.Int(2)),
+			Execution: row.Int(3), Command: uint64(row.Int(4)), Since: row.Int(5), Woken: row.Int(6) != 0,
+		})
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read subscriptions: %w", err)
+	}
+	return list, nil
+}
+
+// Subscriptions reads the subscriptions of an execution, by command.
+func (r *Reader) Subscriptions(execution int64) ([]Subscription, error) {
+	return r.subscriptions(selectSubscription+` WHERE s.execution = ?1 ORDER BY s.command`, execution)
+}
+
+// WokenSubscriptions reads up to limit woken subscriptions behind the one with number after: for recovery.
+func (r *Reader) WokenSubscriptions(after int64, limit int) ([]Subscription, error) {
+	return r.subscriptions(selectSubscription+` WHERE s.woken = 1 AND s.no > ?1 ORDER BY s.no LIMIT ?2`, after, int64(limit))
+}
+
+// FilterKinds reads up to limit pairs of type and path that the filters of a stream have. It reads
+// one index entry for each.
+func (r *Reader) FilterKinds(account int64, env chargehand.Environment, limit int) (list []Filter, err error) {
+	err = r.c.Query(`WITH RECURSIVE step (kind) AS (
+ SELECT (SELECT kind FROM subscription_filter WHERE account = ?1 AND environment = ?2 ORDER BY kind LIMIT 1)
+ UNION ALL
+ SELECT (SELECT f.kind FROM subscription_filter f WHERE f.account = ?1 AND f.environment = ?2 AND f.kind > step.kind ORDER BY f.kind LIMIT 1)
+ FROM step WHERE step.kind IS NOT NULL)
+SELECT kind FROM step WHERE kind IS NOT NULL LIMIT ?3`, func(row Row) error {
+		f, err := filterOf(row.Text(0))
+		list = append(list, f)
+		return err
+	}, account, int64(env), int64(limit))
+	if err != nil {
+		return nil, fmt.Errorf("read kinds of filters: %w", err)
+	}
+	return list, nil
+}
+
+// MatchSubscriptions reads the first limit subscriptions of a stream behind the one with number
+// after that have one of the filters, each once, in the order of their numbers.
+func (t *Tx) MatchSubscriptions(account int64, env chargehand.Environment, filters []Filter, after int64, limit int) ([]Subscription, error) {
+	var list []Subscription
+	for _, f := range filters {
+		page, err := t.subscriptions(`SELECT s.no, s.account, s.environment, s.execution, s.command, s.since, s.woken
+ FROM subscription_filter f JOIN subscription s ON s.no = f.subscription
+ WHERE f.account = ?1 AND f.environment = ?2 AND f.kind = ?3 AND f.key = ?4 AND f.subscription > ?5 ORDER BY f.subscription LIMIT ?6`,
+			account, int64(env), f.kind(), keyArg(f.Key), after, int64(limit))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, page...)
+	}
+	if len(filters) > 1 {
+		slices.SortFunc(list, func(a, b Subscription) int { return int(a.No - b.No) })
+		list = slices.CompactFunc(list, func(a, b Subscription) bool { return a.No == b.No })
+	}
+	return list[:min(limit, len(list))], nil
+}
+
+// WakeSubscriptions wakes those of the subscriptions that are not woken and have not seen
+// the event with that number: they have to look from it on. The cursor of the stream must be locked.
+func (t *Tx) WakeSubscriptions(nos []int64, number int64) error {
+	return inGroups(nos, func(list string, args []any) error {
+		n := len(args)
+		return t.c.Send("wake subscriptions", fmt.Sprintf(`UPDATE subscription SET woken = 1, since = ?%d - 1
+ WHERE no IN (%s) AND woken = 0 AND since < ?%d`, n+1, list, n+1), append(args, number)...)
+	})
+}
+
+// SettleSubscription lets a subscription sleep that has looked at all events up to through.
+// settled is false if later ones may be for it, which were passed over because it was woken: then it has to look from
+// there. The cursor of the stream is locked until the Update is committed.
+func (t *Tx) SettleSubscription(s *Subscription, through int64) (settled bool, err error) {
+	c, err := t.LockCursor(s.Account, s.Environment, ListenCursor)
+	if err != nil {
+		return false, err
+	}
+	passed := c.Number
+	if c.Part >= s.No { // of the event that is being handed out, it has had its turn
+		passed++
+	}
+	woken := passed > through
+	err = t.c.Send("settle subscription", `UPDATE subscription SET woken = ?2, since = ?3 WHERE no = ?1`, s.No, flagArg(woken), through)
+	return !woken, err
+}
+
+// CountSubscriptions counts the subscriptions of an environment, at most limit: for metrics.
+func (r *Reader) CountSubscriptions(limit int) (int64, error) {
+	n, err := r.count(`SELECT COUNT(*) FROM (SELECT no FROM subscription LIMIT ?1) s`, int64(limit))
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return 0, fmt.Errorf("count subscriptions: %w", err)
+	}
+	return n, nil
+}
