@@ -1,0 +1,68 @@
+package grpc
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// maxMessageDepth bounds the nesting of messages, both ways.
+const maxMessageDepth = 256
+
+// requestsOf makes the messages of a call: exactly one, or for a client stream any number.
+func requestsOf(arguments expr.Value, method protoreflect.MethodDescriptor, types *dynamicpb.Types) ([]proto.Message, *machine.Fault) {
+	values := []any{arguments}
+	if method.IsStreamingClient() {
+		switch arguments := arguments.(type) {
+		case nil:
+			values = nil
+		case []any:
+			values = arguments
+		}
+	} else if arguments == nil {
+		values = []any{map[string]any{}}
+	}
+	messages := make([]proto.Message, len(values))
+	for i, value := range values {
+		message := dynamicpb.NewMessage(method.Input())
+		options := protojson.UnmarshalOptions{Resolver: types, RecursionLimit: maxMessageDepth}
+		if err := options.Unmarshal(expr.Marshal(value), message); err != nil {
+			what := "arguments"
+			if len(values) > 1 {
+				what = fmt.Sprintf("arguments[%d]", i)
+			}
+			return nil, validation(fmt.Sprintf("%s: not a message %s: %s", what, method.Input().FullName(), plain(err)))
+		}
+		messages[i] = message
+	}
+	return messages, nil
+}
+
+// place is what errors of package protojson begin with: a place in a text that the author
+// never saw.
+var place = regexp.MustCompile(`^proto:[\s\x{a0}]*(syntax error )?(\(line \d+:\d+\): )?`)
+
+func plain(err error) string {
+	return clip(place.ReplaceAllString(strings.ReplaceAll(err.Error(), "\u00a0", " "), ""))
+}
+
+// valueOf is a response as data. The size is that of its JSON text.
+func valueOf(message proto.Message, types *dynamicpb.Types) (v expr.Value, size int, err error) {
+	text, err := protojson.MarshalOptions{Resolver: types}.Marshal(message)
+	if err != nil {
+		return nil, 0, limitError("the answer has no form as JSON: " + plain(err))
+	}
+	v, err = expr.Parse(text, expr.Limits{Depth: maxMessageDepth})
+	if err != nil {
+		return nil, 0, limitError("the answer cannot become data: " + err.Error())
+	}
+	return v, len(text), nil
+}
