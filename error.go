@@ -52,6 +52,7 @@ const (
 	CodeBatchNotFound     Code = "batch_not_found"
 	CodeFileNotFound      Code = "file_not_found"
 	CodeKeyNotFound       Code = "api_key_not_found"
+	CodeSecretNotFound    Code = "secret_not_found"
 	CodeProblemNotFound   Code = "problem_not_found"
 	CodeRouteNotFound     Code = "route_not_found"
 

@@ -30,7 +30,7 @@ type call struct {
 	batch     chargehand.BatchID
 	file      chargehand.FileID
 	key       chargehand.KeyID
-	name      string // version or problem code
+	name      string // version, name of a secret, or problem code
 
 	raw   []byte     // body as it was sent, unless the handler reads it itself
 	value expr.Value // the parsed body of a JSON route; nil: empty body

@@ -117,7 +117,11 @@ func (w *documentWriter) addParameters(op *huma.Operation, e *endpoint) {
 		}
 		name = strings.TrimSuffix(name, "}")
 		schema := &huma.Schema{Type: "string"}
-		if kind := paramKinds[name]; kind != versionParam && kind != problemParam {
+		switch paramKinds[name] {
+		case versionParam, problemParam:
+		case secretParam:
+			schema.MinLength, schema.MaxLength = count(1), count(200)
+		default:
 			schema.Format = "uuid"
 		}
 		op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "path", Required: true, Schema: schema})
@@ -232,7 +236,7 @@ func (rt *route) codes() []chargehand.Code {
 		codes = append(codes, chargehand.CodeInvalidParameter)
 	}
 	for segment := range strings.SplitSeq(rt.path, "/") {
-		if kind, ok := paramKinds[strings.Trim(segment, "{}")]; ok && strings.HasPrefix(segment, "{") {
+		if kind, ok := paramKinds[strings.Trim(segment, "{}")]; ok && strings.HasPrefix(segment, "{") && rt.method != put { // PUT makes what is not there
 			codes = append(codes, notFound[kind].code)
 		}
 	}

@@ -215,6 +215,7 @@ const (
 	pathB = pathW + "/batch/0197a5c4-3333-7000-8000-000000000003"
 	pathF = "/api/v1/files/0197a5c4-4444-7000-8000-000000000004"
 	pathK = "/api/v1/api-keys/0197a5c4-5555-7000-8000-000000000005"
+	pathS = "/api/v1/secrets/token"
 )
 
 // sample is a good request for every operation; more than one where answers differ.
@@ -259,6 +260,13 @@ var samples = map[string][]request{
 	"getAPIKey":    {{path: pathK}},
 	"updateAPIKey": {{method: "PATCH", path: pathK, body: `{"workflows":null}`}},
 	"revokeAPIKey": {{method: "DELETE", path: pathK}},
+	"listSecrets":  {{path: "/api/v1/secrets?limit=1"}},
+	"putSecret": {
+		{method: "PUT", path: "/api/v1/secrets/new%2Fone", body: `{"value":"v"}`},
+		{method: "PUT", path: pathS, body: `{"value":{"username":"ci","password":"v"}}`},
+	},
+	"getSecret":    {{path: pathS}},
+	"deleteSecret": {{method: "DELETE", path: pathS}},
 	"getLimits":    {{path: "/api/v1/limits"}},
 	"getDocument":  {{path: "/api/v1/openapi.json", keyless: true}},
 	"getProblem":   {{path: "/api/v1/problems/invalid_json", keyless: true}},

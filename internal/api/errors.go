@@ -54,6 +54,8 @@ var problemTypes = map[chargehand.Code]problemType{
 		"No file with this id can be seen with this key, or the signature of the link is wrong."},
 	chargehand.CodeKeyNotFound: {http.StatusNotFound, "There is no such API key",
 		"No API key with this id can be seen with this key."},
+	chargehand.CodeSecretNotFound: {http.StatusNotFound, "There is no such secret",
+		"The environment of this key has no secret of this name. Names are compared letter by letter."},
 	chargehand.CodeProblemNotFound: {http.StatusNotFound, "There is no such problem type",
 		"The address does not name an error code of this server."},
 	chargehand.CodeRouteNotFound: {http.StatusNotFound, "There is nothing at this address",

@@ -34,6 +34,7 @@ type fake struct {
 	openFile        func() (*service.File, io.ReadSeekCloser, error)
 	openLink        func(service.Link) (*service.File, io.ReadSeekCloser, error)
 	createKey       func(service.CreateKey) (*service.Key, bool, error)
+	putSecret       func(name string, body expr.Value) (*service.Secret, bool, error)
 }
 
 // goodKey stands for a key in the tests; the fake knows no other.
@@ -390,3 +391,27 @@ func (f *fake) PatchKey(context.Context, *service.Principal, chargehand.KeyID, e
 }
 
 func (f *fake) RevokeKey(context.Context, *service.Principal, chargehand.KeyID) error { return f.fail }
+
+func fixtureSecret() *service.Secret {
+	return &service.Secret{Name: "token", Version: 3, CreatedAt: moment0, UpdatedAt: moment0}
+}
+
+func (f *fake) PutSecret(_ context.Context, _ *service.Principal, name string, body expr.Value) (*service.Secret, bool, error) {
+	if f.putSecret != nil {
+		return f.putSecret(name, body)
+	}
+	v := fixtureSecret()
+	v.Name = name
+	v, err := or(f, v)
+	return v, name != "token", err
+}
+
+func (f *fake) ListSecrets(context.Context, *service.Principal, int, service.Cursor) (*service.SecretPage, error) {
+	return or(f, &service.SecretPage{Data: []service.Secret{*fixtureSecret()}, Cursor: cursor1()})
+}
+
+func (f *fake) GetSecret(context.Context, *service.Principal, string) (*service.Secret, error) {
+	return or(f, fixtureSecret())
+}
+
+func (f *fake) DeleteSecret(context.Context, *service.Principal, string) error { return f.fail }

@@ -12,6 +12,7 @@ const (
 	fileParam
 	keyParam
 	versionParam
+	secretParam
 	problemParam
 )
 
@@ -23,6 +24,7 @@ var paramKinds = map[string]paramKind{
 	"fileId":      fileParam,
 	"keyId":       keyParam,
 	"version":     versionParam,
+	"name":        secretParam,
 	"code":        problemParam,
 }
 
@@ -38,6 +40,7 @@ var notFound = map[paramKind]struct {
 	fileParam:      {chargehand.CodeFileNotFound, "file"},
 	keyParam:       {chargehand.CodeKeyNotFound, "API key"},
 	versionParam:   {chargehand.CodeVersionNotFound, "version"},
+	secretParam:    {chargehand.CodeSecretNotFound, "secret"},
 	problemParam:   {chargehand.CodeProblemNotFound, "problem type"},
 }
 

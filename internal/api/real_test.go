@@ -147,6 +147,7 @@ func TestWholeInstallation(t *testing.T) {
 	driveBatches(t, i, w, sleeping)
 	driveFiles(t, i)
 	driveKeys(t, i)
+	driveSecrets(t, i)
 
 	do("getLimits", "GET", "/api/v1/limits", "", 200)
 	do("getDocument", "GET", "/api/v1/openapi.json", "", 200)
@@ -310,4 +311,48 @@ func driveKeys(t *testing.T, i *installation) {
 	i.Do(t, i.key, api.Exchange{Operation: "revokeAPIKey", Method: "DELETE", Path: k, Status: 204})
 	i.Do(t, i.key, api.Exchange{Operation: "getAPIKey", Path: k, Status: 404, Code: "api_key_not_found"})
 	i.Do(t, narrow, api.Exchange{Operation: "listWorkflows", Path: "/api/v1/workflows", Status: 401, Code: "invalid_api_key"})
+}
+
+// driveSecrets: nothing that is answered holds a value.
+func driveSecrets(t *testing.T, i *installation) {
+	const one, other = "/api/v1/secrets/team%2Ftoken%20%C3%BC", "/api/v1/secrets/login"
+	do := func(x api.Exchange) api.Exchange {
+		t.Helper()
+		x = i.Do(t, i.key, x)
+		if strings.Contains(string(x.AnswerBody), "hunter2") {
+			t.Errorf("%s %s shows the value: %s", x.Method, x.Path, x.AnswerBody)
+		}
+		return x
+	}
+	x := do(api.Exchange{Operation: "putSecret", Method: "PUT", Path: one, Body: `{"value":"hunter2"}`, Status: 201})
+	if x.AnswerJSON["name"] != "team/token ü" || x.AnswerJSON["version"] != json.Number("1") || !strings.HasSuffix(x.AnswerHeader.Get("Location"), one) {
+		t.Errorf("created: %s at %s", x.AnswerBody, x.AnswerHeader.Get("Location"))
+	}
+	x = do(api.Exchange{Operation: "putSecret", Method: "PUT", Path: one, Body: `{"value":"hunter2"}`, Status: 200})
+	if x.AnswerJSON["version"] != json.Number("2") {
+		t.Errorf("set again: %s", x.AnswerBody)
+	}
+	do(api.Exchange{Operation: "putSecret", Method: "PUT", Path: other, Body: `{"value":{"username":"ci","password":"hunter2"}}`, Status: 201})
+	x = do(api.Exchange{Operation: "listSecrets", Path: "/api/v1/secrets?limit=1", Status: 200})
+	first := x.AnswerJSON["data"].([]any)[0].(map[string]any)
+	cursor, more := x.AnswerJSON["cursor"].(string)
+	if first["name"] != "login" || !more {
+		t.Errorf("list: %s", x.AnswerBody)
+	}
+	x = do(api.Exchange{Operation: "listSecrets", Path: "/api/v1/secrets?limit=1&cursor=" + cursor, Status: 200})
+	if second := x.AnswerJSON["data"].([]any)[0].(map[string]any); second["name"] != "team/token ü" || x.AnswerJSON["cursor"] != nil {
+		t.Errorf("second page: %s", x.AnswerBody)
+	}
+	do(api.Exchange{Operation: "getSecret", Path: one, Status: 200})
+	for _, bad := range []struct{ body, code string }{
+		{`{}`, "invalid_body"}, {`{"value":null}`, "invalid_body"}, {`["hunter2"]`, "invalid_body"}, {`{"vlaue":"hunter2"}`, "unknown_field"},
+		{`{"value":"hunter2`, "invalid_json"}, {`{"value":"` + strings.Repeat("hunter2", 10_000) + `"}`, "invalid_body"},
+	} {
+		do(api.Exchange{Operation: "putSecret", Method: "PUT", Path: one, Body: bad.body, Status: 400, Code: bad.code, AgainstTheDocument: true})
+	}
+	do(api.Exchange{Operation: "putSecret", Method: "PUT", Path: "/api/v1/secrets/%00", Body: `{"value":"hunter2"}`, Status: 400, Code: "invalid_parameter"})
+	do(api.Exchange{Operation: "deleteSecret", Method: "DELETE", Path: one, Status: 204})
+	do(api.Exchange{Operation: "deleteSecret", Method: "DELETE", Path: one, Status: 404, Code: "secret_not_found"})
+	do(api.Exchange{Operation: "getSecret", Path: one, Status: 404, Code: "secret_not_found"})
+	do(api.Exchange{Operation: "getSecret", Path: "/api/v1/secrets/%FF", Status: 404, Code: "secret_not_found"})
 }

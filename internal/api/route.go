@@ -56,7 +56,7 @@ var signedRoutes = []string{
 func endpoints() []endpoint {
 	return slices.Concat(
 		workflowEndpoints(), versionEndpoints(), executionEndpoints(), batchEndpoints(),
-		fileEndpoints(), keyEndpoints(), serverEndpoints(),
+		fileEndpoints(), keyEndpoints(), secretEndpoints(), serverEndpoints(),
 	)
 }
 
@@ -101,6 +101,7 @@ func (n *node) public() bool {
 const (
 	get    = http.MethodGet
 	post   = http.MethodPost
+	put    = http.MethodPut
 	patch  = http.MethodPatch
 	remove = http.MethodDelete
 )

@@ -101,6 +101,8 @@ func TestRouter(t *testing.T) {
 		{"/api/v1/workflows/x/executions/y/timeline", "/api/v1/workflows/{workflowId}/executions/{executionId}/timeline", []string{"x", "y"}},
 		{"/api/v1/workflows/x/executions/y/events", "", nil},
 		{"/api/v1/workflows//executions", "", nil},
+		{"/api/v1/secrets/a%2Fb%20%C3%BC+", "/api/v1/secrets/{name}", []string{"a/b ü+"}},
+		{"/api/v1/secrets/", "", nil},
 		{"/api/v1/workflows/..", "/api/v1/workflows/{workflowId}", []string{".."}},
 		{"/API/v1/workflows", "", nil},
 	}

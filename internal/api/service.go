@@ -49,6 +49,11 @@ type Service interface {
 	GetKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) (*service.Key, error)
 	PatchKey(ctx context.Context, p *service.Principal, id chargehand.KeyID, body expr.Value) (*service.Key, error)
 	RevokeKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) error
+
+	PutSecret(ctx context.Context, p *service.Principal, name string, body expr.Value) (*service.Secret, bool, error)
+	ListSecrets(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.SecretPage, error)
+	GetSecret(ctx context.Context, p *service.Principal, name string) (*service.Secret, error)
+	DeleteSecret(ctx context.Context, p *service.Principal, name string) error
 }
 
 var _ Service = (*service.Service)(nil)

@@ -249,6 +249,18 @@ type apiKeyPage struct {
 	Cursor *string  `json:"cursor" nullable:"true"`
 }
 
+type secret struct {
+	Name      string `json:"name" minLength:"1" maxLength:"200"`
+	Version   int64  `json:"version" minimum:"1" doc:"Counts the values that were set, also across a deletion."`
+	CreatedAt moment `json:"created_at"`
+	UpdatedAt moment `json:"updated_at" doc:"When this version was set."`
+}
+
+type secretPage struct {
+	Data   []secret `json:"data" nullable:"false"`
+	Cursor *string  `json:"cursor" nullable:"true"`
+}
+
 type limitPage struct {
 	Data   []limit `json:"data" nullable:"false"`
 	Cursor *string `json:"cursor" nullable:"true"`

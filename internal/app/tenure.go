@@ -42,6 +42,7 @@ type tenure struct {
 	log     *slog.Logger
 	store   *store.Store
 	blobs   *blob.Store
+	sealer  *secret.Sealer // of the service and the engine
 	engine  driver
 	service *service.Service
 	api     *api.Server
@@ -81,6 +82,7 @@ func (t *tenure) open(ctx context.Context) error {
 	if err := checkFiles(ctx, cfg, t.store, t.blobs); err != nil {
 		return err
 	}
+	t.sealer = secret.NewSealer(cfg.master)
 	plans := service.NewPlans(t.store, plan.Options{Run: allowedRuns(cfg.AllowRun)})
 	registry := prometheus.NewRegistry()
 	registerProcess(registry)
@@ -97,7 +99,7 @@ func (t *tenure) open(ctx context.Context) error {
 	}
 	t.service = service.New(service.Config{
 		Store: t.store, Engine: t.engine, Plans: plans, Blobs: t.blobs,
-		Pepper: cfg.master.Derive(secret.APIKeyPepper), LinkKey: cfg.master.Derive(secret.LinkSignature),
+		Pepper: cfg.master.Derive(secret.APIKeyPepper), LinkKey: cfg.master.Derive(secret.LinkSignature), Sealer: t.sealer,
 		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, Rooms: cfg.limits()},
 		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest}, RedirectLinks: cfg.FilesRedirect,
 		Shared: cfg.Engine == EngineTemporal,

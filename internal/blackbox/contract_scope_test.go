@@ -43,6 +43,10 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"GET", "/api-keys/K", "admin", ""},
 	{"PATCH", "/api-keys/K", "admin", `{"name":"n"}`},
 	{"DELETE", "/api-keys/K", "admin", ""},
+	{"GET", "/secrets", "admin", ""},
+	{"GET", "/secrets/none", "admin", ""},
+	{"PUT", "/secrets/none", "admin", "{}"},
+	{"DELETE", "/secrets/none", "admin", ""},
 	{"GET", "/limits", "", ""},
 }
 

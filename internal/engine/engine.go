@@ -1,5 +1,6 @@
 // Package engine is the contract of what drives executions. engine/embedded implements it
-// over the store; the service knows only this package.
+// over the store; the service knows only this package. DESIGN.md says what engines owe to
+// executions with secrets.
 package engine
 
 import (

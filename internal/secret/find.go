@@ -2,8 +2,11 @@ package secret
 
 import (
 	"encoding/base64"
+	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/chargehand/chargehand/internal/expr"
 )
 
 // anchorBytes is how much of a form is looked for. Longer forms are compared from there on,
@@ -14,11 +17,13 @@ const anchorBytes = 32
 // data: shorter ones are found there by chance.
 const wordBytes = 8
 
-// forms lists what texts look like in data, beside what decoding shows (decoded).
+// forms lists what texts look like in data. Decoding shows more (decoded), but not where a
+// stray mark stands before an escape, so the usual escapes are here too.
 func forms(texts []string) []string {
 	var list []string
 	for _, text := range texts {
-		list = append(list, text)
+		quoted := expr.Append(nil, text)
+		list = append(list, text, url.QueryEscape(text), url.PathEscape(text), string(quoted[1:len(quoted)-1]))
 		for _, encoding := range [...]*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 			list = append(list, encoding.EncodeToString([]byte(text)))
 		}

@@ -144,7 +144,7 @@ func TestIdempotencyAcrossProcesses(t *testing.T) {
 	for range 8 {
 		other := New(Config{
 			Store: w.rows, Engine: w.engine, Plans: NewPlans(w.rows, plan.Options{}), Blobs: w.blobs, Now: w.now,
-			Pepper: make([]byte, 32), LinkKey: make([]byte, 32),
+			Pepper: make([]byte, 32), LinkKey: make([]byte, 32), Sealer: w.sealer,
 		})
 		group.Go(func() {
 			e, _, err := other.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID, Idempotency: key("k", "/x", "a")})

@@ -78,6 +78,8 @@ func (l Limits) List() []Limit {
 		{"idempotency_key_bytes", int64(l.IdempotencyKeyBytes), "Length of an Idempotency-Key."},
 		{"idempotency_seconds", int64(idempotencyLife / time.Second), "How long an Idempotency-Key counts."},
 		{"link_seconds", int64(linkLife / time.Second), "How long a signed link to a file is valid."},
+		{"secrets", maxSecrets, "Secrets of an environment."},
+		{"secret_bytes", maxSecretBytes, "Value of a secret as JSON."},
 		{"payload_inline_bytes", int64(l.InlinePayloadBytes), "Larger inputs and outputs are kept as files."},
 	}, l.Rooms...)
 }

@@ -13,6 +13,7 @@ func TestLimitsAreAllTold(t *testing.T) {
 		"body_bytes": 1 << 20, "batch_body_bytes": 32 << 20, "definition_bytes": 1 << 20, "upload_bytes": 1 << 30, "json_depth": 64,
 		"batch_items": 10_000, "batch_concurrency": 100, "page_items": 100, "wait_seconds": 60, "requests_per_second": 1000,
 		"idempotency_key_bytes": 255, "idempotency_seconds": 86400, "link_seconds": 3600, "payload_inline_bytes": 128 << 10, "processes": 8,
+		"secrets": 1000, "secret_bytes": 64 << 10,
 	}
 	for _, l := range list {
 		if value, ok := want[l.Name]; !ok || value != l.Value || l.Description == "" {
@@ -23,8 +24,8 @@ func TestLimitsAreAllTold(t *testing.T) {
 	if len(want) != 0 {
 		t.Errorf("%v are not told", want)
 	}
-	// Whoever adds a bound tells it: one entry per field, and four that are no fields.
-	if fields := reflect.TypeFor[Limits]().NumField() - 1; len(list) != fields+4 {
+	// Whoever adds a bound tells it: one entry per field, and six that are no fields.
+	if fields := reflect.TypeFor[Limits]().NumField() - 1; len(list) != fields+6 {
 		t.Errorf("%d bounds are told of %d fields", len(list), fields)
 	}
 }

@@ -39,7 +39,7 @@ func (w *world) node(again store.DB) *world {
 	other.plans = NewPlans(other.rows, plan.Options{Run: []string{"js"}})
 	other.Service = New(Config{
 		Store: other.rows, Engine: w.engine, Plans: other.plans, Blobs: other.blobs, Now: w.now,
-		Pepper: []byte(strings.Repeat("p", 32)), LinkKey: []byte(strings.Repeat("l", 32)), Shared: true,
+		Pepper: []byte(strings.Repeat("p", 32)), LinkKey: []byte(strings.Repeat("l", 32)), Sealer: w.sealer, Shared: true,
 	})
 	return other
 }
@@ -58,6 +58,7 @@ func TestNodes(t *testing.T) {
 		"draft beside publication":     draftBesidePublication,
 		"patched key":                  patchedKey,
 		"revoked key":                  revokedKey,
+		"secrets":                      secretsAtOnce,
 		"workflow counts at once":      workflowCountsAtOnce,
 		"last use":                     lastUse,
 		"sweeps":                       sweepsAtOnce,

@@ -9,10 +9,11 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// Config is what a Service is made of. Store, Engine, Plans, Blobs and the two keys are
+// Config is what a Service is made of. Store, Engine, Plans, Blobs, the two keys and Sealer are
 // required.
 type Config struct {
 	Store  *store.Store
@@ -25,9 +26,11 @@ type Config struct {
 	// bytes each, derived from the installation's master key.
 	Pepper  []byte
 	LinkKey []byte
-	Log     *slog.Logger     // default: discards
-	Now     func() time.Time // default: time.Now
-	Limits  Limits           // zero fields stand for the defaults
+	// Sealer seals secrets. It is that of the engine.
+	Sealer *secret.Sealer
+	Log    *slog.Logger     // default: discards
+	Now    func() time.Time // default: time.Now
+	Limits Limits           // zero fields stand for the defaults
 	// Retention is how long finished things are kept.
 	Retention Retention
 	// RedirectLinks sends those who follow a signed address to the store of contents itself,
@@ -54,6 +57,7 @@ type Service struct {
 	shared    bool
 	node      [16]byte // names this process while it sweeps
 
+	sealer    *secret.Sealer
 	pepper    *pepper
 	keys      keyCache
 	uses      useLog
@@ -66,7 +70,7 @@ type Service struct {
 // New returns a Service. It starts nothing; see Run. It panics if a required part is
 // missing, because that is a mistake of the wiring.
 func New(c Config) *Service {
-	if c.Store == nil || c.Engine == nil || c.Plans == nil || c.Blobs == nil {
+	if c.Store == nil || c.Engine == nil || c.Plans == nil || c.Blobs == nil || c.Sealer == nil {
 		panic("service: a required part is missing")
 	}
 	if len(c.Pepper) < 32 || len(c.LinkKey) < 32 {
@@ -81,7 +85,7 @@ func New(c Config) *Service {
 	return &Service{
 		store: c.Store, engine: c.Engine, plans: c.Plans, blobs: c.Blobs, log: c.Log, now: c.Now,
 		limits: c.Limits.WithDefaults(), retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
-		pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
+		sealer: c.Sealer, pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
 	}
 }
 

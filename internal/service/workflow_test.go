@@ -336,7 +336,7 @@ func TestChangesOfOtherProcessesCountWithinASecond(t *testing.T) {
 	w.create(flow.ID, noInput)
 	other := New(Config{
 		Store: w.rows, Engine: w.engine, Plans: NewPlans(w.rows, plan.Options{}), Blobs: w.blobs, Now: w.now,
-		Pepper: make([]byte, 32), LinkKey: make([]byte, 32),
+		Pepper: make([]byte, 32), LinkKey: make([]byte, 32), Sealer: w.sealer,
 	})
 	if err := other.DeleteWorkflow(t.Context(), w.p, flow.ID); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 	"github.com/chargehand/chargehand/internal/store/storetest"
@@ -111,6 +112,7 @@ func worldOver(t testing.TB, opened store.DB, change ...func(*Config)) *world {
 	config := Config{
 		Store: w.rows, Engine: w.engine, Plans: w.plans, Blobs: w.blobs, Now: w.now,
 		Pepper: []byte(strings.Repeat("p", 32)), LinkKey: []byte(strings.Repeat("l", 32)),
+		Sealer: testSealer(t),
 	}
 	for _, c := range change {
 		c(&config)
@@ -419,4 +421,14 @@ func parse(t testing.TB, text string) expr.Value {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// testSealer seals under a key that no other test has.
+func testSealer(t testing.TB) *secret.Sealer {
+	t.Helper()
+	master, err := secret.LoadOrCreate(filepath.Join(t.TempDir(), "master.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret.NewSealer(master)
 }

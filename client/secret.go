@@ -1,0 +1,50 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Secret describes a secret of the key's environment. Nothing returns its value.
+type Secret struct {
+	Name      string    `json:"name"`
+	Version   int64     `json:"version"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// SecretPage is a page of secrets, newest first.
+type SecretPage struct {
+	Data   []Secret `json:"data"`
+	Cursor string   `json:"cursor"`
+}
+
+// PutSecret creates a secret, or sets a new version of it. The value is any JSON value but
+// null. A repetition makes one version more and changes nothing else.
+func (c *Client) PutSecret(ctx context.Context, name string, value json.RawMessage) (*Secret, error) {
+	var s Secret
+	body := map[string]json.RawMessage{"value": value}
+	return &s, c.do(ctx, call{method: http.MethodPut, path: secretPath(name), body: body, into: &s})
+}
+
+// ListSecrets returns a page of secrets.
+func (c *Client) ListSecrets(ctx context.Context, limit int, cursor string) (*SecretPage, error) {
+	var p SecretPage
+	return &p, c.do(ctx, call{method: http.MethodGet, path: "/secrets", query: page(limit, cursor), into: &p})
+}
+
+// GetSecret describes a secret.
+func (c *Client) GetSecret(ctx context.Context, name string) (*Secret, error) {
+	var s Secret
+	return &s, c.do(ctx, call{method: http.MethodGet, path: secretPath(name), into: &s})
+}
+
+// DeleteSecret forgets a secret. Executions that have started keep it to their end.
+func (c *Client) DeleteSecret(ctx context.Context, name string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: secretPath(name)})
+}
+
+func secretPath(name string) string { return "/secrets/" + url.PathEscape(name) }

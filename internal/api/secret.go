@@ -1,0 +1,96 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/service"
+)
+
+// putSecretBody is the body as the document describes it; the service reads it.
+type putSecretBody struct {
+	Value any `json:"value" writeOnly:"true" doc:"Any JSON value but null, at most 64 KiB: a text such as a token, or an object such as {\"username\": …, \"password\": …}."`
+}
+
+func secretEndpoints() []endpoint {
+	return []endpoint{
+		{
+			method: get, path: "/secrets", id: "listSecrets", tag: "Secrets",
+			summary: "List secrets", about: "Those of the key's environment, newest first, without their values: no request reads these.",
+			scopes: service.ScopeAdmin, parameters: []*parameter{limitParameter, cursorParameter},
+			answers: []answer{{status: 200, about: "List of secrets", view: secretPage{}}},
+			serve:   (*call).listSecrets,
+		},
+		{
+			method: put, path: "/secrets/{name}", id: "putSecret", tag: "Secrets",
+			summary: "Set a secret",
+			about: "Creates it, or sets a new version, also where the value is the same; so it may be repeated. " +
+				"Executions that have started keep the version that they started with.",
+			scopes: service.ScopeAdmin, body: jsonBody(putSecretBody{}, true),
+			answers: []answer{
+				{status: 200, about: "A new version", view: secret{}},
+				{status: 201, about: "Created", view: secret{}, headers: []string{"Location"}},
+			},
+			problems: []chargehand.Code{chargehand.CodeInvalidParameter, chargehand.CodeStateConflict},
+			serve:    (*call).putSecret,
+		},
+		{
+			method: get, path: "/secrets/{name}", id: "getSecret", tag: "Secrets",
+			summary: "Describe a secret", about: "Without its value.", scopes: service.ScopeAdmin,
+			answers: []answer{{status: 200, about: "The secret", view: secret{}}},
+			serve:   (*call).getSecret,
+		},
+		{
+			method: remove, path: "/secrets/{name}", id: "deleteSecret", tag: "Secrets",
+			summary: "Delete a secret", about: "Executions that have started keep what they started with.", scopes: service.ScopeAdmin,
+			answers: []answer{{status: 204, about: "Deleted"}},
+			serve:   (*call).deleteSecret,
+		},
+	}
+}
+
+func (c *call) listSecrets() error {
+	page, err := c.server.service.ListSecrets(c.r.Context(), c.principal, c.args.limit, c.args.after)
+	if err != nil {
+		return err
+	}
+	v := secretPage{Data: make([]secret, len(page.Data)), Cursor: cursorText(page.Cursor)}
+	for i := range page.Data {
+		v.Data[i] = viewSecret(&page.Data[i])
+	}
+	return c.view(http.StatusOK, v)
+}
+
+func (c *call) putSecret() error {
+	found, created, err := c.server.service.PutSecret(c.r.Context(), c.principal, c.name, c.value)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+		c.location("/secrets/" + url.PathEscape(found.Name))
+	}
+	return c.view(status, viewSecret(found))
+}
+
+func (c *call) getSecret() error {
+	found, err := c.server.service.GetSecret(c.r.Context(), c.principal, c.name)
+	if err != nil {
+		return err
+	}
+	return c.view(http.StatusOK, viewSecret(found))
+}
+
+func (c *call) deleteSecret() error {
+	if err := c.server.service.DeleteSecret(c.r.Context(), c.principal, c.name); err != nil {
+		return err
+	}
+	c.empty(http.StatusNoContent)
+	return nil
+}
+
+func viewSecret(s *service.Secret) secret {
+	return secret{Name: s.Name, Version: s.Version, CreatedAt: at(s.CreatedAt), UpdatedAt: at(s.UpdatedAt)}
+}

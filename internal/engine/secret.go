@@ -1,0 +1,270 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// Bounds of what one execution may see.
+const (
+	maxSecretBytes = 1 << 20 // of all values, as JSON
+	maxSecretTexts = 2_000   // that are looked for in what is shown
+)
+
+// CodeSecretsTooLarge: the secrets that a definition declares are too large together.
+const CodeSecretsTooLarge = "secrets_too_large"
+
+// ErrSecretsTooLarge is returned by ReadSecrets. The execution ends with SecretsFault.
+var ErrSecretsTooLarge = errors.New("the secrets of an execution are too large")
+
+// Kind names what is sealed, so that no sealed data opens in the place of another.
+type Kind string
+
+// The kinds.
+const (
+	SealedSecrets    Kind = "secrets"    // the pinned values
+	SealedEvent      Kind = "event"      // of the journal
+	SealedCheckpoint Kind = "checkpoint" // a state of the machine
+	SealedTimeline   Kind = "timeline"   // a chunk of the timeline of an execution that runs
+	SealedPayload    Kind = "payload"    // what Temporal carries
+)
+
+// Secrets are the secrets of one execution (T10), and everything that follows from having
+// some: sealing what is stored, and taking them out of what is shown. nil stands for an
+// execution whose plan declares none: every method then does nothing, at no cost. Whether something stored is sealed
+// follows from the plan alone. DESIGN.md tells who calls what, and when.
+//
+// All methods are safe for concurrent use. Secrets print as "[redacted]".
+type Secrets struct {
+	box      *secret.Box
+	values   map[string]expr.Value
+	pinned   bool   // by an earlier transaction
+	packed   []byte // what Pin writes, not yet sealed
+	redactor func() *secret.Redactor
+}
+
+func (s *Secrets) String() string   { return "[redacted]" }
+func (s *Secrets) GoString() string { return "[redacted]" }
+
+// ReadSecrets reads the secrets of an execution: those that were pinned, or else the newest
+// versions of those that the plan declares and its environment has; the others are absent (T75: the
+// machine faults). Of row it uses No, ID, Account and Environment; No is 0 where the row is not written yet.
+// It is nil, without a look into the database, where the plan declares none.
+// Errors: ErrSecretsTooLarge; secret.ErrSealed (another master key, or damage); those of the store.
+func ReadSecrets(r *store.Reader, row *store.Execution, p *plan.Plan, sealer *secret.Sealer) (*Secrets, error) {
+	if !p.UsesSecrets() {
+		return nil, nil
+	}
+	s := &Secrets{box: sealer.Execution(row.ID)}
+	if row.No != 0 {
+		sealed, err := r.PinnedSecrets(row.No)
+		if err == nil {
+			return s, s.unpack(sealed)
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+	}
+	return s, s.current(r, row, p.Secrets(), sealer)
+}
+
+// SealingOf opens and seals what belongs to an execution without knowing its secrets: for
+// who reads the timeline of one that has ended. Nothing is redacted. It is nil where the plan declares none.
+func SealingOf(id chargehand.ExecutionID, p *plan.Plan, sealer *secret.Sealer) *Secrets {
+	if !p.UsesSecrets() {
+		return nil
+	}
+	return &Secrets{box: sealer.Execution(id), redactor: func() *secret.Redactor { return nil }}
+}
+
+// PinSecrets is ReadSecrets and Pin in one transaction, in which row was written.
+func PinSecrets(tx *store.Tx, row *store.Execution, p *plan.Plan, sealer *secret.Sealer) (*Secrets, error) {
+	s, err := ReadSecrets(&tx.Reader, row, p, sealer)
+	if err == nil {
+		err = s.Pin(tx, row.No)
+	}
+	return s, err
+}
+
+// Pin keeps these values for the execution until it ends, in the transaction that journals its
+// first event or hands it to another process. What was pinned before stays. An execution that ends in its first
+// transaction needs no pin, and must have none.
+func (s *Secrets) Pin(tx *store.Tx, executionNo int64) error {
+	if s == nil || s.packed == nil {
+		return nil
+	}
+	return tx.PinSecrets(executionNo, s.box.Seal(string(SealedSecrets), s.packed))
+}
+
+// current reads the newest versions.
+func (s *Secrets) current(r *store.Reader, row *store.Execution, names []string, sealer *secret.Sealer) error {
+	rows, err := r.SecretValues(row.Account, row.Environment, names)
+	if err != nil {
+		return err
+	}
+	versions := make(map[string]any, len(rows))
+	s.values = make(map[string]expr.Value, len(rows))
+	for i := range rows {
+		row := &rows[i]
+		place := secret.Place{Account: row.Account, Environment: uint8(row.Environment), Name: row.Name, Version: row.Version}
+		text, err := sealer.Open(place, row.Sealed)
+		if err != nil {
+			return fmt.Errorf("open secret %q: %w", row.Name, err)
+		}
+		if s.values[row.Name], err = parseSecret(text); err != nil {
+			return fmt.Errorf("open secret %q: %w", row.Name, err)
+		}
+		versions[row.Name] = int(row.Version)
+	}
+	s.packed = expr.Append(nil, map[string]any{"values": s.values, "versions": versions})
+	return s.ready()
+}
+
+// unpack reads what Pin has written.
+func (s *Secrets) unpack(sealed []byte) error {
+	packed, err := s.box.Open(string(SealedSecrets), sealed)
+	if err != nil {
+		return fmt.Errorf("open pinned secrets: %w", err)
+	}
+	v, err := parseSecret(packed)
+	if err != nil {
+		return fmt.Errorf("open pinned secrets: %w", err)
+	}
+	object, _ := v.(map[string]any)
+	values, ok := object["values"].(map[string]any)
+	if !ok {
+		return fmt.Errorf("open pinned secrets: %w", ErrCorrupt)
+	}
+	s.values = values
+	return s.ready()
+}
+
+func parseSecret(text []byte) (expr.Value, error) {
+	v, err := expr.Parse(text, expr.Limits{Depth: expr.MaxDepth, Bytes: len(text)})
+	if err != nil {
+		return nil, ErrCorrupt // without the reason, which may quote the value
+	}
+	return v, nil
+}
+
+// ready checks the bounds and prepares the redactor, which is made when it is first needed.
+func (s *Secrets) ready() error {
+	texts, size := 0, 0
+	values := make([]expr.Value, 0, len(s.values))
+	for _, name := range slices.Sorted(maps.Keys(s.values)) {
+		v := s.values[name]
+		values = append(values, v)
+		texts += len(secret.Texts(v))
+		size += len(expr.Append(nil, v))
+	}
+	if size > maxSecretBytes || texts > maxSecretTexts {
+		return ErrSecretsTooLarge
+	}
+	s.redactor = sync.OnceValue(func() *secret.Redactor { return secret.NewRedactor(values...) })
+	return nil
+}
+
+// SecretsFault ends an execution for which ReadSecrets returns ErrSecretsTooLarge.
+func SecretsFault() *machine.Fault {
+	return &machine.Fault{
+		Type: machine.ErrConfiguration, Status: 400, Title: "Configuration error", Code: CodeSecretsTooLarge, Instance: "/use/secrets",
+		Detail: fmt.Sprintf("The secrets that the definition declares have more than %d bytes, or more than %d texts, together; declare only those that it uses.",
+			maxSecretBytes, maxSecretTexts),
+	}
+}
+
+// Values are what the machine is given (machine.Identity.Secrets), by name; nil without
+// secrets. They are shared and must not be changed.
+func (s *Secrets) Values() map[string]expr.Value {
+	if s == nil {
+		return nil
+	}
+	return s.values
+}
+
+// Seal seals data that is stored or sent for this execution; without secrets it returns the data itself.
+func (s *Secrets) Seal(kind Kind, data []byte) []byte {
+	if s == nil {
+		return data
+	}
+	return s.box.Seal(string(kind), data)
+}
+
+// Open is the inverse of Seal. Errors: secret.ErrSealed.
+func (s *Secrets) Open(kind Kind, data []byte) ([]byte, error) {
+	if s == nil {
+		return data, nil
+	}
+	return s.box.Open(string(kind), data)
+}
+
+// Redact takes the secrets out of a value; v itself is not changed.
+func (s *Secrets) Redact(v expr.Value) expr.Value {
+	if s == nil {
+		return v
+	}
+	return s.redactor().Value(v)
+}
+
+// RedactText is Redact for a text, such as what a log says.
+func (s *Secrets) RedactText(text string) string {
+	if s == nil {
+		return text
+	}
+	return s.redactor().Text(text)
+}
+
+// RedactJSON is Redact for a JSON text.
+func (s *Secrets) RedactJSON(data []byte) []byte {
+	if s == nil {
+		return data
+	}
+	return s.redactor().JSON(data)
+}
+
+// RedactFault is Redact for a fault. The types of the language stay, and so does the code, which
+// is ours.
+func (s *Secrets) RedactFault(f *machine.Fault) *machine.Fault {
+	if s == nil || f == nil {
+		return f
+	}
+	redacted, r := *f, s.redactor()
+	if !strings.HasPrefix(f.Type, machine.ErrorBase) {
+		redacted.Type = r.Text(f.Type)
+	}
+	redacted.Title, redacted.Detail, redacted.Instance = r.Text(f.Title), r.Text(f.Detail), r.Text(f.Instance)
+	return &redacted
+}
+
+// RedactEntries is Redact for entries of the timeline. Names of tasks and references come from
+// the definition and stay.
+func (s *Secrets) RedactEntries(entries []machine.Entry) []machine.Entry {
+	if s == nil || len(entries) == 0 {
+		return entries
+	}
+	redacted, r := slices.Clone(entries), s.redactor()
+	for i := range redacted {
+		e := &redacted[i]
+		e.Input, e.Output, e.Fault = r.Value(e.Input), r.Value(e.Output), s.RedactFault(e.Fault)
+		for n, file := range e.Files {
+			if name := r.Text(file.Name); name != file.Name {
+				if &e.Files[0] == &entries[i].Files[0] {
+					e.Files = slices.Clone(e.Files)
+				}
+				e.Files[n].Name = name
+			}
+		}
+	}
+	return redacted
+}

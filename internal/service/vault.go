@@ -1,0 +1,203 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// Bounds of secrets.
+const (
+	maxSecrets         = 1_000    // of an environment
+	maxSecretNameBytes = 200      // of a name
+	maxSecretBytes     = 64 << 10 // of a value as JSON
+	maxSecretTexts     = 200      // in a value; each is looked for in what executions show
+)
+
+// Secret is what may be shown of a secret: never its value, nor anything that follows from it.
+// (API keys are made in secret.go; this file keeps what workflows use.)
+type Secret struct {
+	Name      string
+	Version   int64 // counts from 1, also across a deletion
+	CreatedAt time.Time
+	UpdatedAt time.Time // when this version was set
+}
+
+// SecretPage is one page of secrets, newest first.
+type SecretPage struct {
+	Data   []Secret
+	Cursor Cursor
+}
+
+// PutSecret sets the value of a secret in the principal's environment: the first version of a new
+// one, or the next version, also if the value is the same. Executions that have started keep the
+// version that they started with. Body: value (required), any JSON value but null.
+// Codes: invalid_parameter (the name), invalid_body, unknown_field, state_conflict (too many).
+func (s *Service) PutSecret(ctx context.Context, p *Principal, name string, body expr.Value) (put *Secret, created bool, err error) {
+	if complaint := badSecretName(name); complaint != "" {
+		return nil, false, chargehand.NewError(chargehand.CodeInvalidParameter, "The name of a secret "+complaint,
+			chargehand.FieldError{Parameter: "name", Code: string(chargehand.CodeInvalidParameter), Detail: "The name " + complaint})
+	}
+	value, err := secretValue(body)
+	if err != nil {
+		return nil, false, err
+	}
+	row := store.Secret{Account: p.AccountNo, Environment: p.Environment, Name: name}
+	err = s.update(ctx, func(tx *store.Tx) error {
+		// Who sets secrets of an account does so alone: numbers of versions and of secrets are counted.
+		if err := tx.LockAccount(p.AccountNo); err != nil {
+			return err
+		}
+		last, err := tx.LastSecret(p.AccountNo, p.Environment, name)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if created = last.Sealed == nil; created {
+			if err := roomForSecret(tx, p); err != nil {
+				return err
+			}
+		}
+		row.Version = last.Version + 1
+		row.UpdatedMs = max(s.nowMs(), last.UpdatedMs)
+		row.CreatedMs = row.UpdatedMs
+		row.Sealed = s.sealer.Seal(placeOf(&row), value)
+		return tx.PutSecret(&row)
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return shownSecret(&row), created, nil
+}
+
+// roomForSecret refuses a secret more than there may be. Codes: state_conflict.
+func roomForSecret(tx *store.Tx, p *Principal) error {
+	n, err := tx.CountSecrets(p.AccountNo, p.Environment)
+	if err == nil && n >= maxSecrets {
+		err = chargehand.NewError(chargehand.CodeStateConflict,
+			fmt.Sprintf("The environment %s has %d secrets, as many as it may have. Delete one that is not needed.", p.Environment, n))
+	}
+	return err
+}
+
+func placeOf(row *store.Secret) secret.Place {
+	return secret.Place{Account: row.Account, Environment: uint8(row.Environment), Name: row.Name, Version: row.Version}
+}
+
+// badSecretName says what is wrong with a name. A definition may list any text that is not blank; what
+// cannot stand in an address is left out here.
+func badSecretName(name string) string {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return "must not be empty."
+	case len(name) > maxSecretNameBytes:
+		return fmt.Sprintf("must not be longer than %d bytes.", maxSecretNameBytes)
+	case !utf8.ValidString(name):
+		return "must be valid UTF-8."
+	case name == "." || name == "..":
+		return "must not be a dot or two: addresses cannot hold them."
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return "must not hold control characters."
+	}
+	return ""
+}
+
+// secretValue reads the body of PutSecret. Its errors never tell the value.
+// Codes: invalid_body, unknown_field.
+func secretValue(body expr.Value) ([]byte, error) {
+	f, err := openBody(body, "value")
+	if err != nil {
+		return nil, err
+	}
+	value, ok := f.values["value"]
+	if !ok {
+		f.fail("value", "required", `The field "value" is missing.`)
+		return nil, f.err()
+	}
+	text := expr.Marshal(value)
+	switch {
+	case value == nil:
+		f.fail("value", "wrong_type", `The field "value" must not be null. To remove a secret, delete it.`)
+	case len(text) > maxSecretBytes:
+		f.fail("value", "too_long", fmt.Sprintf(`The field "value" has %d bytes as JSON; at most %d are allowed.`, len(text), maxSecretBytes))
+	default:
+		if n := len(secret.Texts(value)); n > maxSecretTexts {
+			f.fail("value", "too_long", fmt.Sprintf(`The field "value" holds %d texts; at most %d are allowed.`, n, maxSecretTexts))
+		}
+	}
+	return text, f.err()
+}
+
+// ListSecrets lists the secrets of the principal's environment. limit is 1 to 100.
+func (s *Service) ListSecrets(ctx context.Context, p *Principal, limit int, after Cursor) (*SecretPage, error) {
+	page := &SecretPage{Data: []Secret{}}
+	err := s.view(ctx, func(r *store.Reader) error {
+		rows, err := r.ListSecrets(p.AccountNo, p.Environment, after.Milli, limit+1)
+		if err != nil {
+			return err
+		}
+		page.Data, page.Cursor = page.Data[:0], Cursor{}
+		if len(rows) > limit {
+			rows = rows[:limit]
+			page.Cursor = Cursor{Milli: rows[limit-1].No}
+		}
+		for i := range rows {
+			page.Data = append(page.Data, *shownSecret(&rows[i]))
+		}
+		return nil
+	})
+	return page, err
+}
+
+// GetSecret describes one secret. Codes: secret_not_found.
+func (s *Service) GetSecret(ctx context.Context, p *Principal, name string) (found *Secret, err error) {
+	if badSecretName(name) != "" {
+		return nil, secretNotFound(name)
+	}
+	err = s.view(ctx, func(r *store.Reader) error {
+		row, err := r.LastSecret(p.AccountNo, p.Environment, name)
+		if errors.Is(err, store.ErrNotFound) || err == nil && row.Sealed == nil {
+			return secretNotFound(name)
+		}
+		found = shownSecret(&row)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// DeleteSecret forgets a secret. Executions that have started keep what they started with.
+// Codes: secret_not_found.
+func (s *Service) DeleteSecret(ctx context.Context, p *Principal, name string) error {
+	if badSecretName(name) != "" {
+		return secretNotFound(name)
+	}
+	return s.update(ctx, func(tx *store.Tx) error {
+		if err := tx.LockAccount(p.AccountNo); err != nil {
+			return err
+		}
+		err := tx.DeleteSecret(p.AccountNo, p.Environment, name, s.nowMs())
+		if errors.Is(err, store.ErrConflict) {
+			err = secretNotFound(name)
+		}
+		return err
+	})
+}
+
+func secretNotFound(name string) error {
+	return chargehand.NewError(chargehand.CodeSecretNotFound, "There is no secret "+quote(name)+" in this environment.")
+}
+
+func shownSecret(row *store.Secret) *Secret {
+	return &Secret{Name: row.Name, Version: row.Version, CreatedAt: atMs(row.CreatedMs), UpdatedAt: atMs(row.UpdatedMs)}
+}

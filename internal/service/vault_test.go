@@ -1,0 +1,247 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+func (w *world) putSecret(p *Principal, name string, value expr.Value) (*Secret, bool) {
+	w.t.Helper()
+	s, created, err := w.PutSecret(w.t.Context(), p, name, map[string]any{"value": value})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s, created
+}
+
+// valueOf opens what is stored, or "" where nothing is.
+func (w *world) valueOf(p *Principal, name string) (text string) {
+	w.t.Helper()
+	err := w.rows.View(w.t.Context(), func(r *store.Reader) error {
+		rows, err := r.SecretValues(p.AccountNo, p.Environment, []string{name})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		value, err := w.sealer.Open(placeOf(&rows[0]), rows[0].Sealed)
+		text = string(value)
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return text
+}
+
+func TestPutSecret(t *testing.T) {
+	w := newWorld(t)
+	first, created := w.putSecret(w.p, "token", "one")
+	if want := (Secret{Name: "token", Version: 1, CreatedAt: epoch, UpdatedAt: epoch}); !created || *first != want {
+		t.Errorf("created %t %+v, want %+v", created, *first, want)
+	}
+	w.pass(time.Second)
+	second, created := w.putSecret(w.p, "token", "one")
+	if want := (Secret{Name: "token", Version: 2, CreatedAt: epoch, UpdatedAt: epoch.Add(time.Second)}); created || *second != want {
+		t.Errorf("set again %t %+v, want %+v", created, *second, want)
+	}
+	if got := w.valueOf(w.p, "token"); got != `"one"` {
+		t.Errorf("stored is %s", got)
+	}
+	if _, created := w.putSecret(w.test, "token", map[string]any{"username": "u", "password": "p"}); !created {
+		t.Error("an environment sees the secret of another")
+	}
+	if got := w.valueOf(w.test, "token"); got != `{"password":"p","username":"u"}` {
+		t.Errorf("stored is %s", got)
+	}
+	got, err := w.GetSecret(t.Context(), w.p, "token")
+	if err != nil || *got != *second {
+		t.Errorf("read %+v, %v", got, err)
+	}
+}
+
+func TestDeleteSecret(t *testing.T) {
+	w := newWorld(t)
+	w.putSecret(w.p, "token", "one")
+	w.pass(time.Second)
+	if err := w.DeleteSecret(t.Context(), w.p, "token"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.GetSecret(t.Context(), w.p, "token")
+	wantCode(t, err, chargehand.CodeSecretNotFound)
+	wantCode(t, w.DeleteSecret(t.Context(), w.p, "token"), chargehand.CodeSecretNotFound)
+	wantCode(t, w.DeleteSecret(t.Context(), w.test, "other"), chargehand.CodeSecretNotFound)
+	again, created := w.putSecret(w.p, "token", "two")
+	if !created || again.Version != 2 || !again.CreatedAt.Equal(epoch.Add(time.Second)) {
+		t.Errorf("made anew %t %+v", created, again)
+	}
+}
+
+func TestSecretNames(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"a", "team/token", "with space", "ü", "%2F", "...", strings.Repeat("x", maxSecretNameBytes)} {
+		w.putSecret(w.p, name, 1)
+		if s, err := w.GetSecret(t.Context(), w.p, name); err != nil || s.Name != name {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for _, name := range []string{"", "  ", ".", "..", "a\x00", "a\nb", "\x7f", "\xff", strings.Repeat("x", maxSecretNameBytes+1)} {
+		_, _, err := w.PutSecret(t.Context(), w.p, name, map[string]any{"value": "v"})
+		wantCode(t, err, chargehand.CodeInvalidParameter)
+		_, err = w.GetSecret(t.Context(), w.p, name)
+		wantCode(t, err, chargehand.CodeSecretNotFound)
+		wantCode(t, w.DeleteSecret(t.Context(), w.p, name), chargehand.CodeSecretNotFound)
+	}
+}
+
+func TestSecretValues(t *testing.T) {
+	w := newWorld(t)
+	texts := func(n int) []any {
+		list := make([]any, n)
+		for i := range list {
+			list[i] = fmt.Sprint("text", i)
+		}
+		return list
+	}
+	for _, value := range []expr.Value{"", false, 1, 1.5, []any{}, map[string]any{"a": nil}, strings.Repeat("x", maxSecretBytes-2), texts(maxSecretTexts)} {
+		w.putSecret(w.p, "v", value)
+		if got := w.valueOf(w.p, "v"); got != string(expr.Marshal(value)) {
+			t.Errorf("stored %.40s of %.40v", got, value)
+		}
+	}
+	bad := map[string]struct {
+		body    expr.Value
+		code    chargehand.Code
+		pointer string
+	}{
+		"nothing":    {nil, chargehand.CodeInvalidBody, "/value"},
+		"no object":  {"hunter2", chargehand.CodeInvalidBody, ""},
+		"no value":   {map[string]any{}, chargehand.CodeInvalidBody, "/value"},
+		"null":       {map[string]any{"value": nil}, chargehand.CodeInvalidBody, "/value"},
+		"other":      {map[string]any{"value": "v", "name": "hunter2"}, chargehand.CodeUnknownField, "/name"},
+		"too large":  {map[string]any{"value": strings.Repeat("hunter2", 10_000)}, chargehand.CodeInvalidBody, "/value"},
+		"many texts": {map[string]any{"value": texts(maxSecretTexts + 1)}, chargehand.CodeInvalidBody, "/value"},
+	}
+	for name, c := range bad {
+		_, _, err := w.PutSecret(t.Context(), w.p, "bad", c.body)
+		wantCode(t, err, c.code)
+		var shown *chargehand.Error
+		if !errors.As(err, &shown) || len(shown.Fields) != 1 || shown.Fields[0].Pointer != c.pointer {
+			t.Errorf("%s: %+v", name, shown)
+		}
+		if strings.Contains(fmt.Sprintf("%+v", shown), "hunter2") {
+			t.Errorf("%s: the error tells the value: %v", name, err)
+		}
+	}
+}
+
+func TestListSecrets(t *testing.T) {
+	w := newWorld(t)
+	var want []string
+	for i := range 7 {
+		name := fmt.Sprint("s", i)
+		w.putSecret(w.p, name, i)
+		want = append([]string{name}, want...)
+	}
+	w.putSecret(w.test, "elsewhere", 1)
+	var got []string
+	for cursor, first := (Cursor{}), true; first || !cursor.IsZero(); first = false {
+		page, err := w.ListSecrets(t.Context(), w.p, 3, cursor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range page.Data {
+			got = append(got, s.Name)
+		}
+		if len(page.Data) == 0 && !page.Cursor.IsZero() {
+			t.Fatal("an empty page has a cursor")
+		}
+		cursor = page.Cursor
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("secrets %v, want %v", got, want)
+	}
+}
+
+// TestSecretsAtOnce: every version is used once, and the bound holds.
+func TestSecretsAtOnce(t *testing.T) {
+	w := newWorld(t)
+	versions := make([]int64, 20)
+	var wg sync.WaitGroup
+	for i := range versions {
+		wg.Go(func() {
+			s, _, err := w.PutSecret(t.Context(), w.p, "token", map[string]any{"value": i})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			versions[i] = s.Version
+		})
+	}
+	wg.Wait()
+	slices.Sort(versions)
+	for i, v := range versions {
+		if v != int64(i+1) {
+			t.Fatalf("versions %v", versions)
+		}
+	}
+	for i := range maxSecrets - 1 {
+		w.putSecret(w.p, fmt.Sprint("s", i), i)
+	}
+	_, _, err := w.PutSecret(t.Context(), w.p, "one more", map[string]any{"value": 1})
+	wantCode(t, err, chargehand.CodeStateConflict)
+	w.putSecret(w.p, "token", "a new version of one that is there")
+	w.putSecret(w.test, "token", "another environment")
+	if err := w.DeleteSecret(t.Context(), w.p, "s1"); err != nil {
+		t.Fatal(err)
+	}
+	w.putSecret(w.p, "one more", 1)
+}
+
+// secretsAtOnce: two who set or delete the same secret get one version each, and what is there at the
+// end is what the last one set.
+func secretsAtOnce(n *nodes) {
+	seen := map[int64]bool{}
+	for range 10 {
+		var mu sync.Mutex
+		var last Secret
+		n.good(n.both(func(w *world) error {
+			s, _, err := w.PutSecret(n.t.Context(), w.p, "token", map[string]any{"value": 1})
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if seen[s.Version] {
+				return fmt.Errorf("version %d was used twice", s.Version)
+			}
+			if seen[s.Version] = true; s.Version > last.Version {
+				last = *s
+			}
+			return nil
+		}))
+		got, err := n.b.GetSecret(n.t.Context(), n.b.p, "token")
+		n.good(err, nil)
+		if *got != last {
+			n.t.Fatalf("read %+v, want %+v", got, last)
+		}
+		deleted, put := n.each(
+			func() error { return n.a.DeleteSecret(n.t.Context(), n.a.p, "token") },
+			func() error {
+				s, created, err := n.b.PutSecret(n.t.Context(), n.b.p, "token", map[string]any{"value": 2})
+				if err == nil && (s.Version != last.Version+1 || seen[s.Version]) {
+					err = fmt.Errorf("version %d after %d, created %t", s.Version, last.Version, created)
+				}
+				seen[last.Version+1] = true
+				return err
+			})
+		n.good(deleted, put)
+	}
+}
