@@ -25,6 +25,7 @@ var update = flag.Bool("update", false, "rewrite the golden files from what the 
 //	events     one event per line: what, +milliseconds since the event before, and
 //	             start | continue | fire ID | interrupt ID | cancel [reason]
 //	             end ID [JSON] | fail ID JSON | file ID NAME
+//	             child ID JSON | childfail ID JSON
 //	trace      what the machine answered, and the timeline at the end
 //
 // Lines of events that begin with # are comments. Every event is named by its line in the
@@ -95,11 +96,24 @@ func compilePlan(t testing.TB, definition string) *plan.Plan {
 	if problems.HasErrors() {
 		t.Fatalf("definition: %v", problems.Err())
 	}
-	p, problems := plan.Compile(doc, plan.Options{Run: []string{"shell", "script"}})
+	p, problems := plan.Compile(doc, plan.Options{Run: []string{"shell", "script", "container"}, Resources: testResources})
 	if p == nil {
 		t.Fatalf("definition: %v", problems.Err())
 	}
 	return p
+}
+
+// testResources are the external resources of golden files.
+var testResources = map[string][]byte{
+	"https://e.org/greet.yaml": []byte(`
+do:
+  - one: {set: '${ {who: .name, context: $context, ref: $task.reference, task: $task.name} }', export: {as: '{inner: 1}'}}
+  - two: {emit: {event: {with: {type: greeted, data: '${ $context }'}}}, if: .who != "nobody"}
+  - three: {emit: {event: {with: {type: greeted}}}, output: {as: '{id, before: $input.id}'}}
+  - four: {call: 'https://e.org/get.yaml', with: {path: '${ .id }'}}
+`),
+	"https://e.org/get.yaml": []byte("call: http\nwith: {method: get, endpoint: 'https://a.example/{path}'}\nexport: {as: '{lost: true}'}\n"),
+	"https://e.org/fail.yaml": []byte("fork: {branches: [{a: {wait: PT1S}}, {b: {try: [{c: {raise: {error: {type: 'x:y', status: 409}}}}], catch: {errors: {with: {status: 500}}}}}]}\n"),
 }
 
 // testIdentity is the same execution every time.
@@ -109,7 +123,8 @@ func testIdentity(t testing.TB) Identity {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Identity{Execution: chargehand.ExecutionID(id), RuntimeVersion: "1.2.3", RuntimeMetadata: map[string]any{"zone": "test"}}
+	return Identity{Execution: chargehand.ExecutionID(id), RuntimeVersion: "1.2.3", RuntimeMetadata: map[string]any{"zone": "test"},
+		Secrets: map[string]expr.Value{"key": "k-123", "login": map[string]any{"username": "ada", "password": "pw"}, "spare": "unused"}}
 }
 
 type executionKind struct{}
@@ -191,6 +206,16 @@ func scriptEvent(t *testing.T, g *golden, line string) (Event, int64) {
 		ev.Fault.Detail, _ = f["detail"].(string)
 	case "fire":
 		ev.Kind, ev.Command = TimerFired, command()
+	case "child":
+		ev.Kind, ev.Command = ChildEnded, command()
+		ev.Output = parseJSON(t, rest)
+	case "childfail":
+		ev.Kind, ev.Command = ChildEnded, command()
+		f := parseJSON(t, rest).(map[string]any)
+		ev.Fault = &Fault{Type: ErrorBase + f["type"].(string), Status: f["status"].(int)}
+		ev.Fault.Detail, _ = f["detail"].(string)
+		ev.Fault.Instance, _ = f["instance"].(string)
+		ev.Fault.Code, _ = f["code"].(string)
 	case "interrupt":
 		ev.Kind, ev.Command = Interrupted, command()
 	case "cancel":
@@ -212,6 +237,9 @@ func commandText(c Command) string {
 		if c.Attempt != 1 {
 			place += fmt.Sprintf(" attempt %d", c.Attempt)
 		}
+		if c.Detached {
+			place += " detached"
+		}
 		return place + " " + string(expr.Marshal(c.Args))
 	case StopActivity:
 		return fmt.Sprintf("stop activity %d", c.ID)
@@ -221,6 +249,14 @@ func commandText(c Command) string {
 		return fmt.Sprintf("stop timer %d", c.ID)
 	case Publish:
 		return fmt.Sprintf("%d publish %s %s", c.ID, c.Reference, expr.Marshal(c.Args))
+	case StartChild:
+		text := fmt.Sprintf("%d child %s %s/%s %s", c.ID, c.Child.ID, c.Child.Namespace, c.Child.Name, c.Child.Version)
+		if !c.Child.Await {
+			text += " detached"
+		}
+		return text + " " + string(expr.Marshal(c.Child.Input))
+	case StopChild:
+		return fmt.Sprintf("stop child %d", c.ID)
 	case Yield:
 		return fmt.Sprintf("%d yield", c.ID)
 	case Finish:
@@ -297,7 +333,7 @@ func loadText(l Load) string {
 	for _, part := range []struct {
 		n    int
 		name string
-	}{{l.Activities, "activities"}, {l.Retries, "retries"}, {l.Waits, "waits"}} {
+	}{{l.Activities, "activities"}, {l.Retries, "retries"}, {l.Waits, "waits"}, {l.Children, "children"}} {
 		if part.n > 0 {
 			text += fmt.Sprintf(", %d %s", part.n, part.name)
 		}

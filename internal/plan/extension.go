@@ -16,8 +16,7 @@ type Extension struct {
 func (c *compiler) extensions() {
 	c.extending = true
 	for _, e := range c.doc.Use.Extensions {
-		at := place{base: e.Pointer}
-		compiled := &Extension{Name: e.Name, Extend: e.Extend, When: c.condition(e.When, at)}
+		compiled := &Extension{Name: e.Name, Extend: e.Extend, When: c.condition(e.When, place{})}
 		if len(e.Before) > 0 {
 			compiled.Before = c.list(e.Before, place{})
 		}
