@@ -48,6 +48,9 @@ func (m *Machine) activityEnded(p *pending, ev Event) *node {
 		}
 		return m.fail(n, &f)
 	}
+	if n.consumption != nil {
+		return m.streamEnded(n)
+	}
 	m.grow(ev.Output)
 	if len(ev.Files) > 0 {
 		n.files = append(n.files, ev.Files...)
@@ -62,6 +65,7 @@ func (m *Machine) activityEnded(p *pending, ev Event) *node {
 func (m *Machine) interrupted(p *pending) *node {
 	n := p.node
 	p.interruptions++
+	p.position = 0 // a stream starts again
 	switch {
 	case n.metadata()["onInterrupted"] == "fault":
 		return m.giveUp(n, p.id, "The server stopped while this task ran, and the task must not run twice.")

@@ -37,6 +37,7 @@ func (m *Machine) Checkpoint() []byte {
 		w.list("ready", len(m.ready), func(i int) { w.plainInteger(w.nodes[m.ready[i]]) })
 		w.pendings(&m.pending)
 		w.scopeList()
+		w.consumed(m)
 	}
 	w.trace(m)
 	w.key("values")
@@ -208,6 +209,7 @@ func (w *checkpointWriter) node(n *node) {
 		w.close('}')
 	}
 	w.around(n.around)
+	w.consumption(n.consumption)
 	w.files("files", n.files)
 	w.close('}')
 }
@@ -248,6 +250,7 @@ func (w *checkpointWriter) pendings(ps *pendings) {
 		w.integer("due_ms", int(p.dueMs))
 		w.value("args", p.args)
 		w.integer("interruptions", p.interruptions)
+		w.integer("position", int(p.position))
 		if p.child != nil {
 			w.text("child", p.child.ID.String())
 		}

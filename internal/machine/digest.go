@@ -84,6 +84,9 @@ func Digest(commands []Command) uint64 {
 			if c.Detached {
 				h = hashWord(h, 1)
 			}
+			if c.Stream {
+				h = hashWord(h, 2)
+			}
 		case StartTimer:
 			h = hashWord(h, uint64(c.DueMs))
 		case Subscribe:

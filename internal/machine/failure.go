@@ -74,6 +74,10 @@ func (m *Machine) dismantle(n *node) {
 		m.stopTimer(&n.try.attemptTimer)
 		m.stopTimer(&n.try.limitTimer)
 	}
+	if n.consumption != nil {
+		m.closeConsumption(n)
+		m.giveBack(n)
+	}
 	m.stopTimer(&n.timer)
 	m.closeEntry(n, chargehand.Cancelled, nil, nil)
 	m.release(n)

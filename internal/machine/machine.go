@@ -70,6 +70,8 @@ type Machine struct {
 	grown      int // bytes of values made since the state was measured
 	measured   int // bytes of the state when it was measured last
 
+	consumed map[listenPlace]*consumedEvents
+
 	trace timeline
 
 	// What follows is scratch or cache and no part of the state.
@@ -181,13 +183,13 @@ func (m *Machine) deliver(ev Event) {
 	case CancelRequested:
 		m.cancel(ev.Detail)
 	case EventReceived:
-		if p := m.pending.find(ev.Command, isListen); p != nil && ev.Number > p.position {
+		if p := m.pending.find(ev.Command, isListen); p != nil && ev.Number > p.position && !m.paused(p) {
 			p.position = ev.Number
 			m.effect()
 			m.enqueue(m.eventReceived(p, ev))
 		}
 	case Progressed:
-		if p := m.pending.find(ev.Command, isAttended); p != nil && ev.Number > p.position {
+		if p := m.pending.find(ev.Command, isAttended); p != nil && ev.Number > p.position && !m.paused(p) {
 			p.position = ev.Number
 			m.effect()
 			m.enqueue(m.progressed(p, ev))

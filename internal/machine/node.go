@@ -36,6 +36,8 @@ type node struct {
 	authorization expr.Value
 	files         []File // of the completed tasks below
 
+	consumption *consumption // listen, subscription
+
 	items []any // for
 	index int   // for: iteration; branch: its place in the fork
 

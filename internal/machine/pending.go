@@ -122,6 +122,7 @@ func (m *Machine) commandOf(p *pending) Command {
 		Activity: n.task.Activity.Kind, Args: p.args, Input: n.input,
 		Reference: n.reference(), Iteration: n.iteration, Attempt: n.attempt,
 		Metadata: n.metadata(), Key: m.key(n, p.id),
+		Stream: n.task.Stream != nil,
 	}
 }
 
@@ -165,6 +166,9 @@ func (m *Machine) timerFired(p *pending) *node {
 	case useRetryTimeout:
 		n.try.limitTimer = 0
 		return m.interruptAttempt(n, "All attempts together took longer than the retry policy allows.", true)
+	case useConsume:
+		n.consumption.timer = 0
+		return m.streamEnded(n)
 	default: // useWorkflowTimeout
 		m.timeout = 0
 		m.abort(m.root, timeoutFault("The workflow took longer than its timeout.", "/timeout"))

@@ -164,6 +164,9 @@ func (r *restorer) machine(id Identity, top object) *Machine {
 			*r.bad = true
 		}
 	}
+	for _, v := range top.list("consumed") {
+		r.consumed(m, top.item(v))
+	}
 	for _, v := range top.list("pending") {
 		r.pending(m, top.item(v))
 	}
@@ -231,6 +234,9 @@ func (r *restorer) node(m *Machine, o object) {
 		return
 	}
 	if r.place(n, owner, o); *r.bad {
+		return
+	}
+	if r.consumption(n, o); *r.bad {
 		return
 	}
 	if task != nil && task.Kind == dsl.KindTry && (o.get("try") != nil || !n.around.isRunning()) {
@@ -310,6 +316,14 @@ func (r *restorer) lists(n *node, o object) {
 		}
 		n.inner = n.loopBinding()
 	}
+	if n.task != nil && (n.consumption != nil || n.task.Foreach != nil) && !n.around.isRunning() {
+		n.childIteration = n.index
+		if n.consumption == nil || n.task.Foreach == nil {
+			*r.bad = true
+			return
+		}
+		n.inner = n.itemBinding()
+	}
 	if n.list == nil || n.at < 0 || n.at > len(n.list.Tasks) {
 		*r.bad = true
 	}
@@ -320,6 +334,7 @@ func (r *restorer) pending(m *Machine, o object) {
 		id: CommandID(o.integer("id")), node: element(r.bad, r.nodes, o.integer("node")),
 		dueMs: int64(o.integer("due_ms")), args: r.value(o, "args"),
 		interruptions: o.integer("interruptions"), use: math.MaxUint8,
+		position: int64(o.integer("position")),
 	}
 	for u, name := range useNames {
 		if name == o.text("use") {
@@ -337,7 +352,7 @@ func (r *restorer) pending(m *Machine, o object) {
 		m.timeout = p.id
 	case p.use == useTimeout && n.task != nil:
 		n.timer = p.id
-	case p.use == useActivity && leaf && n.task.Activity != nil:
+	case p.use == useActivity && n.task != nil && n.task.Activity != nil && (n.task.Stream != nil) == (n.consumption != nil):
 		n.activity = p.id
 	case p.use == useChild && leaf && n.task.Child != nil:
 		id, err := chargehand.ParseID[childKind](o.text("child"))
@@ -349,6 +364,11 @@ func (r *restorer) pending(m *Machine, o object) {
 		p.child = m.childOf(n, chargehand.ExecutionID(id), p.args)
 	case p.use == useDetached && n == m.root:
 		p.detached = r.detached(p, o)
+	case p.use == useListen && n.consumption != nil && n.task.Listen != nil && !n.consumption.closed:
+		n.consumption.subscription = p.id
+		p.filters = filtersOf(n.task.Listen, n.consumption)
+	case p.use == useConsume && n.consumption != nil && n.task.Stream != nil:
+		n.consumption.timer = p.id
 	case p.use == useWait && leaf, p.use == useRetry && n.try != nil:
 		n.delay = p.id
 	case p.use == useAttemptTimeout && n.try != nil:

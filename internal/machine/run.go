@@ -58,6 +58,8 @@ func (m *Machine) listDone(n *node) *node {
 	switch {
 	case n.around.isRunning():
 		return m.aroundDone(n)
+	case n.task != nil && n.task.Foreach != nil:
+		return m.itemDone(n)
 	case n.parent == nil:
 		m.finishWorkflow(n.scope, n.data)
 		return nil

@@ -54,10 +54,14 @@ func (m *Machine) size() int {
 		if p.node != nil {
 			s.total += nodeBytes
 			s.value(p.args)
+			s.total += nodeBytes * len(p.filters)
 			if p.detached != nil {
 				s.value(p.detached.Input)
 			}
 		}
+	}
+	for place, c := range m.consumed {
+		s.total += len(place.reference) + nodeBytes + len(c.numbers)*consumedBytes
 	}
 	return s.total
 }
@@ -96,11 +100,30 @@ func (s *sizer) node(n *node) {
 	if n.items != nil {
 		s.value(n.items)
 	}
+	if n.consumption != nil {
+		s.consumption(n.consumption)
+	}
 	if n.around != nil {
 		s.value(n.around.raw)
 	}
 	s.node(n.child)
 	for _, b := range n.branches {
 		s.node(b)
+	}
+}
+
+func (s *sizer) consumption(c *consumption) {
+	s.value(c.item)
+	for _, v := range c.fixed {
+		s.value(v)
+	}
+	for _, e := range c.expected {
+		s.value(e.value)
+	}
+	for _, v := range c.results {
+		s.value(v)
+	}
+	for _, one := range c.queue.waiting() {
+		s.value(one.value)
 	}
 }

@@ -90,12 +90,17 @@ func (m *Machine) execute(n *node) *node {
 		return m.doWait(n)
 	case dsl.KindEmit:
 		return m.doEmit(n)
+	case dsl.KindListen:
+		return m.beginListen(n)
 	default:
 		if t.Call != nil {
 			return m.callFunction(n)
 		}
 		if t.Child != nil {
 			return m.runChild(n)
+		}
+		if t.Stream != nil {
+			return m.beginStream(n)
 		}
 		return m.runActivity(n)
 	}

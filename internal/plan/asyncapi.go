@@ -20,6 +20,7 @@ type Stream struct {
 	While  *Slot // after each message
 	Until  *Slot // before each message
 	For    *Duration
+	Timed  bool // Filter may look at the clock
 }
 
 // asyncAPICall compiles a call by a description of channels: one message to send, or a
@@ -73,6 +74,7 @@ func (c *compiler) subscription(compiled *Task, d *dsl.Subscription, at place) {
 		Until:  c.condition(d.Until, inside),
 		For:    c.duration(d.For, at),
 	}
+	s.Timed = s.Filter != nil && clock.MatchString(s.Filter.source)
 	if d.Amount != nil {
 		s.Amount = *d.Amount
 	}

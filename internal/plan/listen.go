@@ -91,7 +91,7 @@ func (c *compiler) listen(compiled *Task, d *dsl.Listen, at place) {
 		inside = at.bind(d.Foreach.Item, d.Foreach.At)
 	}
 	l.listen.To = l.strategy(d.To, at)
-	l.listen.To.Until = c.expression(d.To.Until, inside)
+	l.listen.To.Until = c.condition(d.To.Until, inside)
 	if d.To.UntilEvents != nil {
 		l.listen.To.UntilEvents = l.strategy(d.To.UntilEvents, at)
 	}

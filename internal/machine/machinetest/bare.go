@@ -17,6 +17,8 @@ type Bare struct {
 	Between func(m *machine.Machine) *machine.Machine
 	// Last makes the outcome that came last be told first, instead of the first.
 	Last bool
+	// All delivers every event to every subscription, without asking whether it is wanted.
+	All bool
 }
 
 // epoch is the time of the first event.
@@ -33,7 +35,10 @@ func (b Bare) Run(t *testing.T, p *plan.Plan, input expr.Value, w *World) Result
 		Bare: b, t: t, world: w, nowMs: epoch,
 		m:      machine.New(p, machine.Identity{Execution: chargehand.ExecutionID(id), RuntimeVersion: "test"}),
 		timers: map[machine.CommandID]int64{}, hanging: map[machine.CommandID]bool{},
+		told: map[machine.CommandID]int64{}, streams: map[machine.CommandID]*stream{},
 	}
+	r.store(w.Before)
+	r.begin = len(r.bus)
 	r.apply(machine.Event{Kind: machine.Started, Output: input})
 	for steps := 0; !r.m.Done(); steps++ {
 		if steps > 100_000 {
@@ -58,10 +63,21 @@ type bareRun struct {
 	hanging map[machine.CommandID]bool
 	chunks  [][]machine.Entry
 	result  Result
+
+	bus     []stored
+	told    map[machine.CommandID]int64 // number of the last event or message that was looked at
+	streams map[machine.CommandID]*stream
+	begin   int  // events that were stored before the start
+	waited  bool // the events for when the execution waits are stored
 }
 
 // next is the event that happens now: an outcome, or else the next timer.
 func (r *bareRun) next() machine.Event {
+	if r.Last || len(r.queue) == 0 {
+		if ev, ok := r.happening(); ok {
+			return ev
+		}
+	}
 	if len(r.queue) > 0 {
 		at := 0
 		if r.Last {
@@ -103,6 +119,12 @@ func (r *bareRun) carryOut(c machine.Command) {
 	switch c.Kind {
 	case machine.RunActivity:
 		answer := r.world.Answer(c.Reference)
+		r.store(answer.Events)
+		if c.Stream {
+			delete(r.told, c.ID)
+			r.streams[c.ID] = &stream{messages: answer.Values(), answer: answer}
+			return
+		}
 		if answer.Hang {
 			r.hanging[c.ID] = true
 			return
@@ -111,12 +133,14 @@ func (r *bareRun) carryOut(c machine.Command) {
 			Output: answer.Value(), Files: answer.Files, Fault: answer.Fault})
 	case machine.StopActivity:
 		delete(r.hanging, c.ID)
+		delete(r.streams, c.ID)
 	case machine.StartTimer:
 		r.timers[c.ID] = c.DueMs
 	case machine.StopTimer:
 		delete(r.timers, c.ID)
 	case machine.Publish:
 		r.result.Published = append(r.result.Published, c.Args)
+		r.bus = append(r.bus, stored{int64(len(r.bus) + 1), c.Args})
 	case machine.Yield:
 		r.queue = append(r.queue, machine.Event{Kind: machine.Continued, Command: c.ID})
 	case machine.Finish:

@@ -20,6 +20,8 @@ type Script struct {
 	Input      string              // JSON; "" is {}
 	Answers    map[string][]Answer // by the name of the task; the last one repeats
 	Cancel     bool                // is cancelled once an activity hangs
+	Before     []string            // events, as JSON, that are stored before the start
+	Events     []string            // events that are stored once the execution waits
 	Want       Want
 }
 
@@ -29,6 +31,9 @@ type Answer struct {
 	Files  []machine.File
 	Fault  *machine.Fault
 	Hang   bool // runs until it is stopped
+
+	Events   []string // events, as JSON, that are stored before the run ends
+	Messages []string // values, as JSON, that a stream hands over before its outcome, or before it hangs
 }
 
 // Want says how an execution must end.
@@ -59,9 +64,12 @@ type Runner interface {
 
 // World answers the activities of one execution. It is safe for concurrent use.
 type World struct {
-	Cancel bool // the runner must cancel the execution as soon as an activity hangs
+	Cancel bool     // the runner must cancel the execution as soon as an activity hangs
+	Before []string // events to store before the start
+	Events []string // events to store once the execution waits, all at once and in this order
 
 	mu      sync.Mutex
+	events  int // envelopes that were made
 	answers map[string][]Answer
 	runs    map[string]int
 }
@@ -109,7 +117,15 @@ func (s *Script) Compile(t testing.TB) *plan.Plan {
 	return p
 }
 
-// Run runs all scripts. start makes a runner for one of them.
+// RunEvents runs the scripts that need stored events and streams. start makes a runner for
+// one of them.
+func RunEvents(t *testing.T, start func(t *testing.T) Runner) {
+	for _, s := range EventScripts() {
+		t.Run(s.Name, func(t *testing.T) { s.Run(t, start(t)) })
+	}
+}
+
+// Run runs all scripts that need no stored events. start makes a runner for one of them.
 func Run(t *testing.T, start func(t *testing.T) Runner) {
 	for _, s := range Scripts() {
 		t.Run(s.Name, func(t *testing.T) { s.Run(t, start(t)) })
@@ -123,7 +139,7 @@ func (s *Script) Run(t *testing.T, r Runner) {
 	if s.Input == "" {
 		input = map[string]any{}
 	}
-	w := &World{Cancel: s.Cancel, answers: s.Answers, runs: map[string]int{}}
+	w := &World{Cancel: s.Cancel, Before: s.Before, Events: s.Events, answers: s.Answers, runs: map[string]int{}}
 	s.check(t, r.Run(t, p, input, w), w)
 }
 

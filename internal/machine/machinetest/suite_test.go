@@ -1,6 +1,7 @@
 package machinetest_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/chargehand/chargehand"
@@ -19,9 +20,17 @@ func TestBareMachineOtherOrder(t *testing.T) {
 	machinetest.Run(t, func(*testing.T) machinetest.Runner { return machinetest.Bare{Last: true} })
 }
 
+func TestBareMachineEvents(t *testing.T) {
+	for name, bare := range map[string]machinetest.Bare{"wanted": {}, "all": {All: true}, "other order": {Last: true}} {
+		t.Run(name, func(t *testing.T) {
+			machinetest.RunEvents(t, func(*testing.T) machinetest.Runner { return bare })
+		})
+	}
+}
+
 // A machine that is restored before every event gives the same results.
 func TestBareMachineFromCheckpoints(t *testing.T) {
-	for _, s := range machinetest.Scripts() {
+	for _, s := range slices.Concat(machinetest.Scripts(), machinetest.EventScripts()) {
 		t.Run(s.Name, func(t *testing.T) { s.Run(t, restoring{t}) })
 	}
 }

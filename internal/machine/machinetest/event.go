@@ -1,0 +1,128 @@
+package machinetest
+
+import (
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// Envelopes makes the envelopes of events that a script describes as JSON objects: what is
+// missing of specversion, id, source is filled in, so that no two events are the same.
+func (w *World) Envelopes(texts []string) []expr.Value {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	envelopes := make([]expr.Value, 0, len(texts))
+	for _, text := range texts {
+		w.events++
+		envelope := map[string]any{
+			"specversion": "1.0", "id": fmt.Sprintf("event-%d", w.events), "source": "/suite",
+		}
+		given, _ := (Answer{Output: text}).Value().(map[string]any)
+		for name, value := range given {
+			envelope[name] = value
+		}
+		envelopes = append(envelopes, envelope)
+	}
+	return envelopes
+}
+
+// Values parses what the activity of an answer hands over before its end.
+func (a Answer) Values() []expr.Value {
+	values := make([]expr.Value, 0, len(a.Messages))
+	for _, text := range a.Messages {
+		values = append(values, Answer{Output: text}.Value())
+	}
+	return values
+}
+
+// stored is an event on the bus of Bare.
+type stored struct {
+	number   int64
+	envelope expr.Value
+}
+
+// stream is a running activity that hands over messages.
+type stream struct {
+	messages []expr.Value
+	answer   Answer
+}
+
+func (r *bareRun) store(texts []string) {
+	for _, envelope := range r.world.Envelopes(texts) {
+		r.bus = append(r.bus, stored{int64(len(r.bus) + 1), envelope})
+	}
+}
+
+// happening is the next stored event or message of a stream that may be told, or the end of
+// a stream.
+func (r *bareRun) happening() (machine.Event, bool) {
+	if !r.waited && r.m.Phase() == chargehand.Waiting {
+		r.waited = true
+		r.store(r.world.Events)
+	}
+	for _, s := range r.m.Subscriptions() {
+		if ev, ok := r.delivery(s); ok {
+			return ev, true
+		}
+	}
+	for _, s := range r.m.Streams() {
+		running := r.streams[s.Command]
+		switch {
+		case running == nil || s.Paused:
+		case int(s.Position) < len(running.messages):
+			return machine.Event{Kind: machine.Progressed, Command: s.Command,
+				Output: running.messages[s.Position], Number: s.Position + 1}, true
+		case running.answer.Hang:
+			r.hanging[s.Command] = true
+		default:
+			delete(r.streams, s.Command)
+			return machine.Event{Kind: machine.ActivityEnded, Command: s.Command,
+				Output: running.answer.Value(), Fault: running.answer.Fault}, true
+		}
+	}
+	return machine.Event{}, false
+}
+
+// delivery is the next event for a subscription: what its filters let through and what the
+// machine wants.
+func (r *bareRun) delivery(s machine.Subscription) (machine.Event, bool) {
+	if s.Paused {
+		return machine.Event{}, false
+	}
+	for at := max(r.told[s.Command], s.Position, int64(r.begin)); at < int64(len(r.bus)); at++ {
+		one := r.bus[at]
+		wanted := r.m.Wants(s.Command, one.envelope)
+		if wanted && !lets(s.Filters, one.envelope) {
+			r.t.Errorf("the filters of %d keep out an event that it wants: %s", s.Command, expr.Marshal(one.envelope))
+		}
+		if wanted || r.All {
+			r.told[s.Command] = one.number
+			return machine.Event{Kind: machine.EventReceived, Command: s.Command,
+				Output: one.envelope, Number: one.number}, true
+		}
+	}
+	return machine.Event{}, false
+}
+
+// lets reports whether the index lets an event through.
+func lets(filters []machine.Filter, envelope expr.Value) bool {
+	kind, _ := envelope.(map[string]any)["type"].(string)
+	for _, f := range filters {
+		if !machine.CompileType(f.Type).Lets(kind) {
+			continue
+		}
+		if f.Path == "" {
+			return true
+		}
+		path, err := machine.CompilePath(f.Path)
+		if err != nil {
+			continue
+		}
+		if key, ok := path.Key(envelope); ok && key == f.Key {
+			return true
+		}
+	}
+	return false
+}
