@@ -1,0 +1,28 @@
+package peer
+
+import (
+	"fmt"
+	"os/exec"
+	"syscall"
+	"testing"
+)
+
+// Auth is an authorization server (internal/peer/authserver says what it serves).
+type Auth struct {
+	URL string // http://127.0.0.1:port
+}
+
+// StartAuth starts an authorization server that ends with the test. clientKey is the public
+// JSON Web Key, with its algorithm, of the client private_key_jwt.
+func StartAuth(tb testing.TB, clientKey string) *Auth {
+	tb.Helper()
+	path, port := program(tb, "authserver"), freePort(tb)
+	p := &process{
+		tb:      tb,
+		command: func() *exec.Cmd { return exec.Command(path, "-port", fmt.Sprint(port), "-client-key", clientKey) },
+		ready:   func() error { return answersTCP(port) },
+	}
+	p.start()
+	tb.Cleanup(func() { p.signal(syscall.SIGKILL) })
+	return &Auth{URL: fmt.Sprintf("http://127.0.0.1:%d", port)}
+}
