@@ -108,7 +108,7 @@ func testLimit(t *testing.T, s *server, total int) {
 	path := begin(t, s, flow, "{}")
 	batch := batches(flow) + "/" + text(s.Do(t, "POST", batches(flow), `{"items":[{}]}`).Object()["batch_id"])
 	for _, route := range []string{
-		"/workflows", "/executions", executions(flow), batches(flow), batch + "/items", path + "/timeline", "/api-keys", "/workflows/" + flow + "/versions",
+		"/workflows", "/executions", executions(flow), batches(flow), batch + "/items", path + "/timeline", "/api-keys", "/secrets", "/workflows/" + flow + "/versions",
 	} {
 		for _, value := range []string{"0", "101", "-1", "1.5", "abc", "", "NaN", "Infinity", "0x10", "1_0", "1e400", "10,0", "%31%30%00", "9999999999999999999999", "ten"} {
 			a := s.Do(t, "GET", route+"?limit="+value, "")

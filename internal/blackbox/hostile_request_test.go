@@ -25,7 +25,7 @@ func TestHostilePaths(t *testing.T) {
 	for _, segment := range segments {
 		for _, format := range []string{
 			"/workflows/%s", "/workflows/%s/executions", "/workflows/" + flow + "/executions/%s", "/workflows/" + flow + "/executions/%s/timeline", "/workflows/%s/batch",
-			"/workflows/" + flow + "/batch/%s", "/workflows/" + flow + "/batch/%s/items", "/workflows/" + flow + "/versions/%s", "/files/%s", "/files/%s/content", "/api-keys/%s", "/problems/%s", "/%s",
+			"/workflows/" + flow + "/batch/%s", "/workflows/" + flow + "/batch/%s/items", "/workflows/" + flow + "/versions/%s", "/files/%s", "/files/%s/content", "/api-keys/%s", "/secrets/%s", "/problems/%s", "/%s",
 		} {
 			path := fmt.Sprintf(format, segment)
 			for _, method := range []string{"GET", "DELETE"} {

@@ -49,7 +49,6 @@ const (
 type Secrets struct {
 	box      *secret.Box
 	values   map[string]expr.Value
-	pinned   bool   // by an earlier transaction
 	packed   []byte // what Pin writes, not yet sealed
 	redactor func() *secret.Redactor
 }
