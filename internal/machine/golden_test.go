@@ -24,6 +24,7 @@ var update = flag.Bool("update", false, "rewrite the golden files from what the 
 //	input      the input as JSON; without it {}
 //	events     one event per line: what, +milliseconds since the event before, and
 //	             start | continue | fire ID | interrupt ID | cancel [reason]
+//	             event ID NUMBER JSON | progress ID NUMBER JSON
 //	             end ID [JSON] | fail ID JSON | file ID NAME
 //	             child ID JSON | childfail ID JSON
 //	trace      what the machine answered, and the timeline at the end
@@ -216,6 +217,13 @@ func scriptEvent(t *testing.T, g *golden, line string) (Event, int64) {
 		ev.Fault.Detail, _ = f["detail"].(string)
 		ev.Fault.Instance, _ = f["instance"].(string)
 		ev.Fault.Code, _ = f["code"].(string)
+	case "event", "progress":
+		ev.Kind, ev.Command = EventReceived, command()
+		if what == "progress" {
+			ev.Kind = Progressed
+		}
+		ev.Number = int64(command())
+		ev.Output = parseJSON(t, rest)
 	case "interrupt":
 		ev.Kind, ev.Command = Interrupted, command()
 	case "cancel":
@@ -240,6 +248,9 @@ func commandText(c Command) string {
 		if c.Detached {
 			place += " detached"
 		}
+		if c.Stream {
+			place += " stream"
+		}
 		return place + " " + string(expr.Marshal(c.Args))
 	case StopActivity:
 		return fmt.Sprintf("stop activity %d", c.ID)
@@ -257,6 +268,17 @@ func commandText(c Command) string {
 		return text + " " + string(expr.Marshal(c.Child.Input))
 	case StopChild:
 		return fmt.Sprintf("stop child %d", c.ID)
+	case Subscribe:
+		text := fmt.Sprintf("%d subscribe since +%d", c.ID, c.SinceMs-scriptEpoch)
+		for _, f := range c.Filters {
+			text += fmt.Sprintf(" [%s]", f.Type)
+			if f.Path != "" {
+				text += fmt.Sprintf(" %s = %x", f.Path, f.Key[:4])
+			}
+		}
+		return text
+	case Unsubscribe:
+		return fmt.Sprintf("unsubscribe %d", c.ID)
 	case Yield:
 		return fmt.Sprintf("%d yield", c.ID)
 	case Finish:
