@@ -1,0 +1,76 @@
+package asyncapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/activity/remote"
+	"github.com/chargehand/chargehand/internal/asyncapi"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/resource"
+)
+
+const maxDocuments = 64
+
+// documents remembers parsed documents by the digest of their text. Who may read which text
+// is the fetcher's business.
+type documents struct {
+	fetcher Fetcher
+
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]*asyncapi.Document
+}
+
+func newDocuments(fetcher Fetcher) *documents {
+	return &documents{fetcher: fetcher, known: map[[sha256.Size]byte]*asyncapi.Document{}}
+}
+
+// get reads the document that v names or holds.
+func (d *documents) get(ctx context.Context, call activity.Call, v expr.Value) (*asyncapi.Document, *machine.Fault) {
+	document, _ := v.(map[string]any)
+	name := "of the definition"
+	data := []byte(nil)
+	if text, pinned := document["content"].(string); pinned {
+		data = []byte(text)
+	} else {
+		uri, _ := document["endpoint"].(string)
+		scope := call.Account.String() + " " + call.Environment.String()
+		content, err := d.fetcher.Fetch(ctx, scope, resource.Request{URI: uri, Authentication: document["authentication"]})
+		if err != nil {
+			return nil, fetchFault(err)
+		}
+		name, data = content.URI, content.Data
+	}
+	key := sha256.Sum256(data)
+	d.mu.Lock()
+	doc := d.known[key]
+	d.mu.Unlock()
+	if doc != nil {
+		return doc, nil
+	}
+	doc, err := asyncapi.Parse(data)
+	if err != nil {
+		return nil, remote.Configuration(fmt.Sprintf("the AsyncAPI document %s cannot be read: %v", remote.Clip(name), err))
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.known) >= maxDocuments {
+		clear(d.known) // rare, and a document is soon parsed again
+	}
+	d.known[key] = doc
+	return doc, nil
+}
+
+func fetchFault(err error) *machine.Fault {
+	var told *resource.Error
+	if errors.As(err, &told) {
+		return told.Fault()
+	}
+	return remote.Communication(http.StatusInternalServerError, "fetch the AsyncAPI document: "+remote.Clip(err.Error()))
+}

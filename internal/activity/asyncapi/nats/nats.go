@@ -1,0 +1,200 @@
+// Package nats speaks AsyncAPI over NATS (core NATS; subjects that a JetStream stream takes in
+// are published to in the same way).
+//
+// Each call has a connection of its own, to the server of the document alone: servers that the
+// cluster tells of are not gone to, because credentials belong to one address. A server that
+// demands TLS gets it; tls:// demands it of the server. Basic authentication is user and
+// password, and any other that has a value for an Authorization header is a token; digest means
+// nothing here.
+//
+// The address of the channel is the subject: wildcards may stand in it for a subscription. The
+// queue of the operation's nats binding makes the subscription one of a queue group. Headers go
+// and come as NATS headers, Content-Type among them.
+package nats
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/chargehand/chargehand/internal/activity/asyncapi"
+	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
+	"github.com/chargehand/chargehand/internal/activity/remote"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// Config wires a Protocol. Dial is required.
+type Config struct {
+	// Dial connects under the egress rules.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// TLS holds the certificate authorities that are trusted; nil: the system's.
+	TLS       *tls.Config
+	Reconnect asyncapi.Reconnect
+	// DialTimeout bounds one attempt to connect; default 10 s.
+	DialTimeout time.Duration
+	// PendingMessages and PendingBytes bound what waits while a workflow is busy; default
+	// 10,000 messages and 16 MiB. More is a fault of the subscription.
+	PendingMessages, PendingBytes int
+}
+
+// Protocol implements asyncapi.Protocol.
+type Protocol struct {
+	cfg Config
+}
+
+// New fills in the defaults of cfg.
+func New(cfg Config) *Protocol {
+	cfg.Reconnect = cfg.Reconnect.WithDefaults()
+	if cfg.DialTimeout == 0 {
+		cfg.DialTimeout = 10 * time.Second
+	}
+	if cfg.PendingMessages == 0 {
+		cfg.PendingMessages = 10_000
+	}
+	if cfg.PendingBytes == 0 {
+		cfg.PendingBytes = 16 << 20
+	}
+	return &Protocol{cfg: cfg}
+}
+
+// dialer connects for one call.
+type dialer struct {
+	ctx     context.Context
+	timeout time.Duration
+	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Dial implements nats.CustomDialer.
+func (d dialer) Dial(network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(d.ctx, d.timeout)
+	defer cancel()
+	conn, err := d.dial(ctx, network, address)
+	if err == nil {
+		context.AfterFunc(d.ctx, func() { conn.Close() }) // the library's handshake has no context
+	}
+	return conn, err
+}
+
+// connect opens a connection. It is closed when ctx is done, too, which must be the caller's own.
+func (p *Protocol) connect(ctx context.Context, at *asyncapi.Endpoint, more ...nats.Option) (*nats.Conn, *machine.Fault) {
+	identity, fault := identify(at)
+	if fault != nil {
+		return nil, fault
+	}
+	trust := &tls.Config{MinVersion: tls.VersionTLS12}
+	if p.cfg.TLS != nil {
+		trust = p.cfg.TLS.Clone()
+		trust.NextProtos = nil // those of HTTP
+	}
+	options := append([]nats.Option{
+		nats.Name("chargehand"), nats.SetCustomDialer(dialer{ctx, p.cfg.DialTimeout, p.cfg.Dial}), nats.SkipHostLookup(),
+		nats.IgnoreDiscoveredServers(), nats.Timeout(p.cfg.DialTimeout), nats.NoReconnect(),
+		func(o *nats.Options) error { o.TLSConfig = trust; return nil }, identity,
+	}, more...)
+	conn, err := nats.Connect(at.URL, options...)
+	if err != nil {
+		return nil, connectFault(at, err)
+	}
+	return conn, nil
+}
+
+// identify is the option that proves who calls.
+func identify(at *asyncapi.Endpoint) (nats.Option, *machine.Fault) {
+	scheme, value, _ := strings.Cut(at.Credentials.Authorization(), " ")
+	switch {
+	case value == "":
+		return func(*nats.Options) error { return nil }, nil
+	case strings.EqualFold(scheme, "basic"):
+		raw, err := base64.StdEncoding.DecodeString(value)
+		user, password, ok := strings.Cut(string(raw), ":")
+		if err != nil || !ok {
+			return nil, remote.Configuration(at.Where + ": the credentials cannot be used with NATS")
+		}
+		return nats.UserInfo(user, password), nil
+	}
+	return nats.Token(value), nil
+}
+
+// connectFault tells why there is no connection. What NATS says of credentials has the status
+// that HTTP has for it.
+func connectFault(at *asyncapi.Endpoint, err error) *machine.Fault {
+	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) {
+		return remote.Communication(http.StatusUnauthorized, at.Where+": the server refuses the credentials")
+	}
+	return remote.Connection(at.Where, err)
+}
+
+// subject is the address of the channel, if it can be one.
+func subject(at *asyncapi.Endpoint, wildcards bool) (string, *machine.Fault) {
+	s := at.Address
+	bad := s == "" || strings.ContainsAny(s, " \t\r\n\x00") || strings.HasPrefix(s, ".") || strings.HasSuffix(s, ".") || strings.Contains(s, "..")
+	for token := range strings.SplitSeq(s, ".") {
+		bad = bad || !wildcards && (token == "*" || token == ">")
+	}
+	if bad {
+		return "", remote.Configuration(fmt.Sprintf("%s: %q cannot be a subject of NATS here", at.Where, remote.Clip(s)))
+	}
+	return s, nil
+}
+
+// Publish implements asyncapi.Protocol.
+func (p *Protocol) Publish(ctx context.Context, at *asyncapi.Endpoint, m asyncapi.Outgoing) *machine.Fault {
+	to, fault := subject(at, false)
+	if fault != nil {
+		return fault
+	}
+	message := &nats.Msg{Subject: to, Data: m.Body, Header: nats.Header{}}
+	fields, fault := activityhttp.QueryOf(m.Headers)
+	if fault != nil {
+		return remote.Configuration(at.Where + ": headers must be texts, numbers, booleans or lists of these")
+	}
+	for name, values := range fields {
+		if name == "" || strings.ContainsAny(name, ": \t\r\n") || strings.ContainsAny(strings.Join(values, ""), "\r\n") {
+			return remote.Configuration(fmt.Sprintf("%s: the header %q cannot be sent", at.Where, remote.Clip(name)))
+		}
+		message.Header[name] = values
+	}
+	if m.Key != "" {
+		message.Header.Set(nats.MsgIdHdr, m.Key)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	conn, fault := p.connect(ctx, at)
+	if fault != nil {
+		return fault
+	}
+	defer conn.Close()
+	if limit := conn.MaxPayload(); int64(len(m.Body)) > limit {
+		return remote.Runtime("Message too large", fmt.Sprintf("%s: the message has %d bytes, the server takes at most %d", at.Where, len(m.Body), limit))
+	}
+	if len(message.Header) > 0 && !conn.HeadersSupported() {
+		return remote.Configuration(at.Where + ": the server supports no headers")
+	}
+	if err := conn.PublishMsg(message); err != nil {
+		return remote.Connection(at.Where, err)
+	}
+	if err := conn.FlushWithContext(ctx); err != nil {
+		return remote.Connection(at.Where, err)
+	}
+	return refused(at, conn)
+}
+
+// refused is what the server refused: it tells so before it answers the ping of a flush.
+func refused(at *asyncapi.Endpoint, conn *nats.Conn) *machine.Fault {
+	err := conn.LastError()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, nats.ErrPermissionViolation):
+		return remote.Communication(http.StatusForbidden, at.Where+": the server does not permit it: "+remote.Clip(err.Error()))
+	}
+	return remote.Connection(at.Where, err)
+}
