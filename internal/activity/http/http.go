@@ -103,6 +103,7 @@ func (c *Caller) Do(ctx context.Context, call activity.Call, req *Request) activ
 	}
 	defer resp.Body.Close()
 	if !credentials.Empty() {
+		out = out.Clone(ctx) // the transport may still hold the one that was sent
 		out.Header.Set("Authorization", redacted)
 	}
 	return c.receive(ctx, call, req, out, resp)

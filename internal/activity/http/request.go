@@ -82,39 +82,8 @@ func OutputOf(v expr.Value) (Output, *machine.Fault) {
 	return "", configuration("output must be content, raw or response")
 }
 
-// AuthorizationOf is the Authorization header of a resolved authentication; nil: none.
-func AuthorizationOf(v expr.Value) (string, *machine.Fault) {
-	auth, ok := v.(map[string]any)
-	if !ok {
-		return "", nil
-	}
-	var value string
-	switch auth["scheme"] {
-	case "basic":
-		user, _ := auth["username"].(string)
-		password, _ := auth["password"].(string)
-		if strings.Contains(user, ":") {
-			return "", authentication("a user name for basic authentication cannot contain a colon")
-		}
-		value = basicAuth(user, password)
-	case "bearer":
-		token, _ := auth["token"].(string)
-		value = "Bearer " + token
-	default:
-		return "", configuration(fmt.Sprintf("authentication scheme %v is not supported", auth["scheme"]))
-	}
-	if !httpguts.ValidHeaderFieldValue(value) {
-		return "", authentication("the credentials contain characters that cannot stand in a header")
-	}
-	return value, nil
-}
-
 func basicAuth(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
-}
-
-func authentication(detail string) *machine.Fault {
-	return &machine.Fault{Type: machine.ErrAuthentication, Status: 401, Title: "Could not authenticate", Detail: detail}
 }
 
 func headerOf(v expr.Value) (nethttp.Header, *machine.Fault) {
