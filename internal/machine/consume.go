@@ -81,13 +81,21 @@ func (m *Machine) accept(n *node, number int64, value expr.Value) *node {
 	m.grow(value)
 	if n.task.Foreach == nil {
 		c.results = append(c.results, value)
+		if m.overfull(n) {
+			return nil
+		}
 		return m.consumedOne(n, n.locals)
 	}
 	c.queue.push(queued{number, value})
-	if n.list != nil { // its turn comes after the one at hand
+	if m.overfull(n) || n.list != nil { // its turn comes after the one at hand
 		return nil
 	}
 	return m.nextItem(n)
+}
+
+// overfull measures the state where no step does: many events may come between two steps.
+func (m *Machine) overfull(n *node) bool {
+	return m.grown > m.growthAllowance() && m.overgrown(n)
 }
 
 // consumedOne asks whether that was the last one, after an event or a message was consumed
