@@ -1,6 +1,6 @@
 // Package engine is the contract of what drives executions. engine/embedded implements it
 // over the store; the service knows only this package. DESIGN.md says what engines owe to
-// executions with secrets.
+// executions with secrets, and how events and children are carried.
 package engine
 
 import (
@@ -68,6 +68,12 @@ type Engine interface {
 	// marked and has not ended may be cancelled again.
 	// Errors: store.ErrNotFound, ErrFinal, store.ErrUnavailable, the error of also.
 	CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...Also) error
+
+	// Publish stores events of an environment, CloudEvents with type, source and id, each at most
+	// MaxEventBytes as JSON, and hands them to whoever listens. They are durable when it returns nil. One
+	// whose source and id are those of a stored one is the same and is not stored again.
+	// Errors: store.ErrUnavailable.
+	Publish(ctx context.Context, account int64, env chargehand.Environment, events []map[string]any) error
 
 	// Watch returns a channel that is closed at the next change of status of the execution
 	// or batch with that id (16 bytes), and a function that stops watching. Subscribe

@@ -275,6 +275,11 @@ func inline(text string) store.Payload {
 	return store.Payload{Inline: []byte(text), Size: int64(len(text))}
 }
 
+// Publish stores nothing: events are the business of the engines.
+func (f *fakeEngine) Publish(context.Context, int64, chargehand.Environment, []map[string]any) error {
+	return nil
+}
+
 func (f *fakeEngine) BatchReady(batch int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -20,6 +20,8 @@
 //   - The events of an environment are numbered without gaps in the order of commit.
 //   - Subscriptions exist only for executions that have not ended. One that is not woken has
 //     seen every event that it may want up to ListenCursor.
+//   - A workflow has at most one schedule, that of its published revision. Every change of it
+//     counts its Step, so that of two who have read it only one changes it.
 //   - A tree of executions counts those of it that have not ended, in the row of its root.
 //   - Times are integers in milliseconds since 1970; ids are 16 bytes; payloads are bytes.
 //   - Every row belongs to an account, and to an environment where it is the product of
@@ -55,6 +57,7 @@
 //	event         Stream Streams Events EventsOfTypes EventTypes LastEventBefore Cursor
 //	subscription  Subscriptions WokenSubscriptions FilterKinds CountSubscriptions
 //	child         ChildByExecution OpenChildren DueChildren
+//	schedule      ScheduleOf SchedulesDue ListeningSchedules EndedSchedules Agenda Matches
 //
 // Methods of Tx:
 //
@@ -78,8 +81,10 @@
 //	secret        PutSecret DeleteSecret PinSecrets
 //	event         InsertEvents DeleteEvents LockCursor TakeCursor MoveCursor
 //	subscription  InsertSubscription DeleteSubscription MatchSubscriptions WakeSubscriptions
-//	              SettleSubscription
+//	              SettleSubscription AdvanceSubscription
 //	child         InsertChild StopChild DeliverChild
+//	schedule      ActivateSchedule DeactivateSchedule MoveSchedule DeleteSchedule
+//	              ForgetCronTimes PutMatch DeleteMatch
 //	blob          ClaimBlob NoticeBlobs CondemnBlobs RemoveBlob
 //	retention     DeleteEnded
 //

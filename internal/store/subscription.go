@@ -181,6 +181,11 @@ func (t *Tx) SettleSubscription(s *Subscription, through int64) (settled bool, e
 	return !woken, err
 }
 
+// AdvanceSubscription notes that a subscription, which stays woken, has looked at all events up to since.
+func (t *Tx) AdvanceSubscription(no, since int64) error {
+	return t.c.Send("advance subscription", `UPDATE subscription SET woken = 1, since = ?2 WHERE no = ?1`, no, since)
+}
+
 // CountSubscriptions counts the subscriptions of an environment, at most limit: for metrics.
 func (r *Reader) CountSubscriptions(limit int) (int64, error) {
 	n, err := r.count(`SELECT COUNT(*) FROM (SELECT no FROM subscription LIMIT ?1) s`, int64(limit))

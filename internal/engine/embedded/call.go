@@ -2,10 +2,13 @@ package embedded
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"runtime/debug"
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/span"
 	"github.com/chargehand/chargehand/internal/store"
@@ -20,6 +23,10 @@ func (e *Engine) startActivity(r *run, c *machine.Command) {
 			Environment: r.row.Environment, Execution: r.row.ID, Kind: c.Activity, Args: c.Args, Input: c.Input,
 			Reference: c.Reference, Metadata: c.Metadata, Key: c.Key, Attempt: c.Attempt,
 		},
+	}
+	started.detached = c.Detached
+	if c.Stream {
+		started.request.Progress = func(ctx context.Context, v expr.Value) error { return e.progress(ctx, started, v) }
 	}
 	r.calls = append(r.calls, started)
 	p := e.calls
@@ -45,6 +52,68 @@ func (e *Engine) perform(c *call) {
 		Kind: machine.ActivityEnded, Command: c.command,
 		Output: result.Output, Fault: result.Fault, Files: result.Files,
 	}})
+}
+
+// errWithdrawn tells an activity that nobody wants what it hands over.
+var errWithdrawn = errors.New("the activity was withdrawn")
+
+// progress hands over what a stream has brought, and returns when that is durable: so a stream does not run
+// ahead of who takes its outcomes. One call at a time.
+func (e *Engine) progress(ctx context.Context, c *call, v expr.Value) error {
+	if size := expr.Size(v); size > e.limits.ActivityOutputBytes {
+		return fmt.Errorf("what the activity hands over takes %d bytes, more than the limit of %d", size, e.limits.ActivityOutputBytes)
+	}
+	c.progressed++
+	reply := make(chan error, 1)
+	r, drive := e.runs.put(c.no, message{kind: deliver, call: c, reply: reply, event: machine.Event{
+		Kind: machine.Progressed, Command: c.command, Output: v, Number: c.progressed,
+	}})
+	if drive {
+		e.goWork(func() { e.drive(r) })
+	}
+	select {
+	case err := <-reply:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// flows reports whether what a stream hands over is to be journaled now. If the machine cannot take it in yet, the
+// stream waits; what the machine does not want costs nothing.
+func (e *Engine) flows(r *run, msg *message) bool {
+	c := msg.call
+	if r.callOf(c.command) != c {
+		msg.answer(errWithdrawn)
+		return false
+	}
+	if streamPaused(r, c.command) {
+		waiting := *msg
+		c.waiting = &waiting
+		msg.kind, msg.reply = nothing, nil
+		return false
+	}
+	return r.machine.Wants(c.command, msg.event.Output)
+}
+
+func streamPaused(r *run, command machine.CommandID) bool {
+	for _, s := range r.machine.Streams() {
+		if s.Command == command {
+			return s.Paused
+		}
+	}
+	return false
+}
+
+// resumeStreams lets streams go on that the machine can take in again.
+func (e *Engine) resumeStreams(r *run) {
+	for _, c := range r.calls {
+		if c.waiting != nil && r.machine != nil && !streamPaused(r, c.command) {
+			msg := *c.waiting
+			c.waiting = nil
+			e.goWork(func() { e.send(r.no, msg) })
+		}
+	}
 }
 
 // run calls the runner. A panic in it is a fault of the task.

@@ -26,10 +26,6 @@ type Config struct {
 	// shell, script, container.
 	Processes []string
 
-	// Publish is called for each CloudEvent of an `emit` task after the event that caused it
-	// is durable, at most once. It must not block. Nil: events go nowhere.
-	Publish func(engine.Published)
-
 	// Tracer makes the spans of executions (package span); nil: none.
 	Tracer trace.Tracer
 

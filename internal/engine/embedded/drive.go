@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/chargehand/chargehand"
@@ -95,6 +96,9 @@ func (e *Engine) step(r *run, messages []message) bool {
 
 // submit writes what the messages led to, if anything.
 func (e *Engine) submit(s *submission) error {
+	if err := e.attend(s); err != nil {
+		return err
+	}
 	if err := e.settle(s); err != nil {
 		return err
 	}
@@ -111,6 +115,27 @@ func (e *Engine) submit(s *submission) error {
 	return nil
 }
 
+// attend takes in what others have for an execution: events that it listens to, and ends of
+// its children. Children are started on the way, because one that cannot be has ended at once.
+func (e *Engine) attend(s *submission) error {
+	for range maxRounds {
+		if err := e.relate(s); err != nil {
+			return fmt.Errorf("start children: %w", err)
+		}
+		if err := e.listen(s); err != nil {
+			return fmt.Errorf("look at events: %w", err)
+		}
+		if len(s.run.unstarted) == 0 {
+			return nil
+		}
+	}
+	s.lookAgain = true
+	return nil
+}
+
+// maxRounds bounds how often a submission starts children and looks at events in turn.
+const maxRounds = 10
+
 // receive takes in one message.
 func (e *Engine) receive(s *submission, msg *message) {
 	switch msg.kind {
@@ -124,6 +149,10 @@ func (e *Engine) receive(s *submission, msg *message) {
 		e.countInterruptions(s)
 	case verify:
 		e.verified(s, msg)
+	case listen:
+		s.run.wake(msg.woken)
+	case family:
+		s.run.told = true
 	}
 }
 
@@ -134,6 +163,10 @@ func (e *Engine) event(s *submission, msg *message) {
 	case machine.ActivityEnded:
 		if !r.dropCall(msg.call) {
 			e.late(r, msg)
+			return
+		}
+	case machine.Progressed:
+		if !e.flows(r, msg) {
 			return
 		}
 	case machine.Interrupted:
@@ -158,6 +191,8 @@ func (e *Engine) late(r *run, msg *message) {
 	switch {
 	case msg.kind == grant, msg.kind == verify && msg.source != nil:
 		e.slots.free(msg.source, 1)
+	case msg.kind == deliver && msg.event.Kind == machine.Progressed:
+		msg.answer(errWithdrawn)
 	case msg.reply != nil:
 		msg.answer(engine.ErrFinal)
 	case msg.kind == deliver && msg.event.Kind == machine.ActivityEnded:
@@ -261,13 +296,20 @@ func (e *Engine) committed(s *submission) {
 			c.pool.withdraw(c)
 		}
 	}
-	for _, ev := range s.events {
-		e.publish(r, ev)
+	if len(s.events) > 0 {
+		e.stats.published.Add(int64(len(s.events)))
+		e.pumps.poke(stream{r.row.Account, r.row.Environment})
 	}
+	e.resumeStreams(r)
+	e.listenCommitted(s)
+	e.childrenCommitted(s)
 	if s.outcome != nil {
 		e.ended(s)
 	} else {
 		e.goOn(s)
+	}
+	if s.lookAgain && s.outcome == nil {
+		e.goWork(func() { e.send(r.no, message{kind: look}) })
 	}
 	if r.row.Status != before {
 		e.watches.notify(r.row.ID)
@@ -299,7 +341,17 @@ func (e *Engine) ended(s *submission) {
 		e.goWork(func() { engine.TraceEnd(e.ctx, e.config.Tracer, e.store, &row, e.log) })
 	}
 	for _, c := range r.calls {
-		c.pool.withdraw(c)
+		// What nobody waits for goes on, unless the execution has failed (T67).
+		if !c.detached || r.row.Status != chargehand.Finished {
+			c.pool.withdraw(c)
+		}
+	}
+	if r.row.Status == chargehand.Finished && !e.stopping.Load() {
+		for i := range s.activities {
+			if s.activities[i].Detached {
+				e.startActivity(r, &s.activities[i])
+			}
+		}
 	}
 	r.calls, r.machine = nil, nil
 	r.row.Input = store.Payload{}
@@ -363,13 +415,6 @@ func standDown(r *run) {
 	}
 }
 
-func (e *Engine) publish(r *run, ev expr.Value) {
-	e.stats.published.Add(1)
-	if e.config.Publish != nil {
-		e.config.Publish(engine.Published{Account: r.row.Account, Environment: r.row.Environment, Execution: r.row.ID, Event: ev})
-	}
-}
-
 // stall gives up a submission that failed: the machine is discarded, and the messages are
 // delivered again later to the one that is rebuilt from the store. A slot that was taken is
 // kept, because the row may say so by now. It always reports false.
@@ -413,10 +458,11 @@ func (e *Engine) retain(r *run, messages []message, err error, refused *refusedE
 			continue
 		}
 		switch {
+		case msg.event.Kind == machine.Progressed: // whoever has handed it over waits until it is durable
 		case msg.reply != nil && refused == nil:
 			msg.answer(unavailable(err))
 			continue
-		case msg.reply != nil && msg.reply == refused.reply:
+		case msg.reply != nil && refused != nil && msg.reply == refused.reply:
 			msg.answer(refused.cause)
 			continue
 		}

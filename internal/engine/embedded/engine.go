@@ -45,6 +45,8 @@ type Engine struct {
 	timers    *timers
 	watches   hub
 	outage    outage
+	reader    *engine.Reader
+	pumps     *pumps
 	queue     queue
 	stats     counters
 	calls     *pool
@@ -92,6 +94,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.outage.pause, e.outage.tell, e.outage.drive, e.outage.resolve = e.pause, e.tellOutage, e.driveAll, e.resolve
 	e.wakers = make(chan struct{}, c.Limits.Wakes)
 	e.yields = make(chan struct{}, c.Limits.Yields)
+	e.reader, e.pumps = engine.NewReader(c.Store, c.Blobs), newPumps()
 	if err := e.recover(ctx); err != nil {
 		e.cancel()
 		e.cancelAll()
@@ -102,6 +105,12 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 		defer e.background.leave()
 		e.timers.run(e.ctx, e.failed("read timers"))
 	}()
+	e.background.add()
+	go func() {
+		defer e.background.leave()
+		e.pumps.run(e.ctx)
+	}()
+	e.recoverFamilies()
 	e.ready.Store(true)
 	return e, nil
 }
@@ -192,6 +201,9 @@ func (e *Engine) first(s *submission) error {
 	s.journalEvent(machine.Event{
 		Kind: machine.Started, TimeMs: nowMs, Output: r.input, Detail: e.config.RuntimeVersion, Runtime: e.config.RuntimeMetadata,
 	}, e.limits.ActivityOutputBytes)
+	if err := e.attend(s); err != nil {
+		return err
+	}
 	return e.settle(s)
 }
 
@@ -203,7 +215,7 @@ func (e *Engine) undoStart(s *submission, doubtful bool) {
 		e.runs.remove(r)
 		r.mu.Unlock()
 	}
-	if doubtful && s.outcome == nil && e.outage.remember(doubt{r.no, r.source}) {
+	if doubtful && (s.outcome == nil || len(s.children) > 0) && e.outage.remember(doubt{r.no, r.source}) {
 		return
 	}
 	e.slots.free(r.source, 1)

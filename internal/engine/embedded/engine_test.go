@@ -296,8 +296,8 @@ func TestEmittedEventsArePublishedOnce(t *testing.T) {
 	w.final(w.run(rev, `{}`))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.published) != 1 || !strings.Contains(string(expr.Marshal(w.published[0])), "org.example.done.v1") {
-		t.Fatalf("published %v", w.published)
+	if got := w.emitted(); len(got) != 1 || !strings.Contains(string(expr.Marshal(got[0])), "org.example.done.v1") {
+		t.Fatalf("published %v", got)
 	}
 }
 

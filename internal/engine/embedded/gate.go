@@ -25,6 +25,16 @@ func (q *queue) enter(workflow int64) bool {
 	return true
 }
 
+// add is enter without a limit: for what is bounded elsewhere.
+func (q *queue) add(workflow int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.count == nil {
+		q.count = make(map[int64]int64)
+	}
+	q.count[workflow]++
+}
+
 func (q *queue) leave(workflow int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -75,6 +75,9 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 			e.watches.notify(before.ID)
 			e.watches.notify(r.source.batchID)
 		}
+		if r.doubtful || before.No != 0 {
+			e.endedInDoubt(r.no, row.Account)
+		}
 		return nil
 	}
 	if row.Run == store.RunActive && !r.slot {
@@ -142,6 +145,12 @@ func (e *Engine) revive(ctx context.Context, r *run, h history) error {
 	}
 	r.behind = len(h.journal)
 	r.held = r.row.Run == store.RunReady || r.row.Run == store.RunActive
+	if err := e.loadListens(r); err != nil {
+		return err
+	}
+	if err := e.loadFamily(r); err != nil {
+		return err
+	}
 	r.timers = r.timers[:0]
 	var suspects []machine.CommandID
 	running := make(map[machine.CommandID]bool)
@@ -151,6 +160,7 @@ func (e *Engine) revive(ctx context.Context, r *run, h history) error {
 			r.timers = append(r.timers, store.Timer{Execution: r.no, Command: uint64(c.ID), DueMs: c.DueMs})
 		case machine.RunActivity:
 			running[c.ID] = true
+			r.detached = r.detached || c.Detached
 			suspects = append(suspects, c.ID)
 		}
 	}

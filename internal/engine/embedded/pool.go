@@ -19,6 +19,10 @@ type call struct {
 	request activity.Call
 	traced  span.Execution
 
+	detached   bool     // nobody waits for its outcome (T67)
+	progressed int64    // number of the last outcome of a stream
+	waiting    *message // an outcome that the machine cannot take in yet
+
 	// Set by the pool.
 	pool      *pool
 	previous  *call // neighbours in the queue

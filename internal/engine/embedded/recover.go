@@ -41,6 +41,9 @@ func (e *Engine) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := e.startPump(ctx); err != nil {
+		return err
+	}
 	e.sendAll(active, message{kind: overdue})
 	e.sendAll(active, message{kind: resume})
 	e.goOnQueued(queued, accounts, batches)

@@ -35,6 +35,12 @@ type run struct {
 	behind   int
 	timers   []store.Timer
 	calls    []*call // started or in line, by command
+	listens  []*listening
+	// unstarted are children that are to be started; told: children have ended, and that is to
+	// be taken in; detached: there was a process that nobody waits for.
+	unstarted []machine.Command
+	told      bool
+	detached  bool
 	// held: commands wait; they are found in the machine when they may be carried out.
 	held bool
 	// doubtful: a commit of it failed, so the store may say more than memory knows. Some
@@ -65,6 +71,10 @@ const (
 	look
 	// verify is look for an execution whose first commit seemed to fail.
 	verify
+	// listen tells of events that a subscription may want.
+	listen
+	// family tells of the end of a child.
+	family
 )
 
 type message struct {
@@ -75,6 +85,7 @@ type message struct {
 	also   []engine.Also // of a cancellation
 	bytes  int64         // of an outcome that counts as retained
 	source *source       // of a grant
+	woken  store.Subscription
 }
 
 func (m *message) answer(err error) {

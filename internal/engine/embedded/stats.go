@@ -13,6 +13,7 @@ type counters struct {
 	interruptions atomic.Int64
 	late          atomic.Int64
 	published     atomic.Int64
+	woken         atomic.Int64
 	failures      atomic.Int64
 	retained      atomic.Int64
 }
@@ -27,7 +28,8 @@ type Stats struct {
 	Activities    int64 // runs of activities
 	Interruptions int64 // activities cut off by a stop or a crash
 	Late          int64 // outcomes that nobody waited for
-	Published     int64 // events of `emit` tasks
+	Published     int64 // events of `emit` tasks, and events from outside
+	Woken         int64 // subscriptions that events may have been for
 	Failures      int64 // submissions that failed and were tried again
 
 	InMemory         int   // executions in memory now
@@ -47,7 +49,7 @@ func (e *Engine) Stats() Stats {
 		Started: c.started.Load(), Queued: c.queued.Load(), Refused: c.refused.Load(),
 		Finished: c.finished.Load(), Failed: c.failed.Load(),
 		Activities: c.activities.Load(), Interruptions: c.interruptions.Load(), Late: c.late.Load(),
-		Published: c.published.Load(), Failures: c.failures.Load(),
+		Published: c.published.Load(), Woken: c.woken.Load(), Failures: c.failures.Load(),
 		InMemory: e.runs.size(), Timers: e.timers.held(),
 		RetainedBytes: c.retained.Load(), StoreUnavailable: e.outage.down.Load(),
 	}

@@ -43,10 +43,19 @@ type submission struct {
 	// What follows from the events.
 	activities []machine.Command
 	stops      []machine.CommandID
-	events     []expr.Value // to publish
+	events     []engine.Publication
 	yielded    bool
 	finish     *machine.Command
 	wake       bool // it joins the line for a slot
+
+	// What others are told, and what is taken in from them.
+	stored       []store.Event // events, ready to be written
+	storedMs     int64
+	unsubscribes []uint64
+	children     []*engine.ChildStart
+	stopChildren []machine.CommandID
+	delivered    []int64 // children of whose end it was told
+	lookAgain    bool    // there is more to take in
 
 	resumed bool // interruptions were counted: recovery is over for the run
 	broken  bool // it ends the execution because a submission before it failed
@@ -55,6 +64,8 @@ type submission struct {
 	moved      bool // the row is as it should be
 	conflict   bool // the execution was ended by somebody else
 	batchFinal bool
+	listened   []listenResult // of the subscriptions that it touches, in their order
+	cancelled  []int64        // children that are to be cancelled
 }
 
 // refusedError says that the caller of a cancellation wants it undone.
@@ -79,11 +90,12 @@ func (s *submission) alsoCancel(msg *message) {
 	}
 }
 
-// journalEvent applies an event to the machine and takes in what it causes.
-func (s *submission) journalEvent(ev machine.Event, maxBytes int) {
+// journalEvent applies an event to the machine and takes in what it causes. It returns the
+// size of what is journaled.
+func (s *submission) journalEvent(ev machine.Event, maxBytes int) int {
 	r := s.run
 	var payload []byte
-	if ev.Kind == machine.ActivityEnded {
+	if ev.Kind == machine.ActivityEnded || ev.Kind == machine.ChildEnded {
 		payload = machine.AppendEvent(nil, ev)
 		if len(payload) > maxBytes {
 			ev = machine.Event{
@@ -105,7 +117,7 @@ func (s *submission) journalEvent(ev machine.Event, maxBytes int) {
 		}
 	}
 	if s.finish != nil {
-		return // the journal goes away
+		return 0 // the journal goes away
 	}
 	if payload == nil {
 		payload = machine.AppendEvent(nil, stripped(ev))
@@ -117,6 +129,7 @@ func (s *submission) journalEvent(ev machine.Event, maxBytes int) {
 		Event:  store.Payload{Inline: payload, Size: int64(len(payload))},
 		Digest: machine.Digest(commands),
 	})
+	return len(payload)
 }
 
 // stripped is the event as it is journaled: the input of the first one stands in the row.
@@ -135,6 +148,7 @@ func (s *submission) take(commands []machine.Command) {
 		switch c.Kind {
 		case machine.RunActivity:
 			s.activities = append(s.activities, *c)
+			r.detached = r.detached || c.Detached
 		case machine.StopActivity:
 			at := slices.IndexFunc(s.activities, func(a machine.Command) bool { return a.ID == c.ID })
 			if at >= 0 {
@@ -149,12 +163,27 @@ func (s *submission) take(commands []machine.Command) {
 		case machine.StopTimer:
 			s.dropTimer(c.ID)
 		case machine.Publish:
-			s.events = append(s.events, c.Args)
+			s.events = append(s.events, engine.Emitted(r.row.ID, c.ID, c.Args))
+		case machine.StartChild:
+			r.unstarted = append(r.unstarted, *c)
+		case machine.StopChild:
+			s.stopChild(c.ID)
 		case machine.Yield:
 			s.yielded = true
 		case machine.Finish:
 			s.finish = c
 		}
+	}
+}
+
+// stopChild withdraws a child, which may not have been started yet.
+func (s *submission) stopChild(id machine.CommandID) {
+	r := s.run
+	started := len(r.unstarted) + len(s.children)
+	r.unstarted = slices.DeleteFunc(r.unstarted, func(c machine.Command) bool { return c.ID == id })
+	s.children = slices.DeleteFunc(s.children, func(c *engine.ChildStart) bool { return c.Link.Command == uint64(id) })
+	if len(r.unstarted)+len(s.children) == started {
+		s.stopChildren = append(s.stopChildren, id)
 	}
 }
 
@@ -186,7 +215,7 @@ func (e *Engine) settle(s *submission) error {
 	load := r.machine.Load()
 	s.row.Status, s.row.Phase = chargehand.Processing, r.machine.Phase()
 	switch {
-	case !load.HoldsSlot():
+	case !load.HoldsSlot() && len(r.unstarted) == 0 && !r.runsDetached():
 		s.row.Run = store.RunParked
 	case stopping && len(r.calls) == 0 && (len(s.activities) > 0 || r.held || s.yielded):
 		s.row.Run = store.RunReady
@@ -205,6 +234,15 @@ func (e *Engine) settle(s *submission) error {
 		return e.checkpoint(s, authoritative)
 	}
 	return nil
+}
+
+// runsDetached reports whether a process goes on that nobody waits for. It keeps the slot: who
+// parks is not found after a crash, which has ended the process.
+func (r *run) runsDetached() bool {
+	if r.detached {
+		r.detached = slices.ContainsFunc(r.machine.InFlight(), func(c machine.Command) bool { return c.Detached })
+	}
+	return r.detached
 }
 
 // checkpoint writes the state down. Timeline entries are part of it, until they are many.
@@ -291,11 +329,26 @@ func (s *submission) breakOff(f *machine.Fault, nowMs int64) {
 
 // empty reports whether there is nothing to write.
 func (s *submission) empty() bool {
-	return !s.insert && !s.move && s.outcome == nil && len(s.journal) == 0 && len(s.stopTimers) == 0
+	return !s.insert && !s.move && s.outcome == nil && len(s.journal) == 0 && len(s.stopTimers) == 0 &&
+		len(s.unsubscribes) == 0 && len(s.delivered) == 0 && len(s.children) == 0 &&
+		!slices.ContainsFunc(s.run.listens, func(l *listening) bool { return l.touched })
 }
 
 // store puts what is too large for a row into the blob store.
 func (s *submission) store(ctx context.Context, blobs engine.Blobs) error {
+	if len(s.events) > 0 {
+		var err error
+		s.stored, err = engine.StoredEvents(ctx, blobs, s.row.Account, s.row.Environment, s.events)
+		if err != nil {
+			return err
+		}
+		s.storedMs = s.run.timeMs
+	}
+	for _, child := range s.children {
+		if err := engine.Externalize(ctx, blobs, &child.Row.Input); err != nil {
+			return fmt.Errorf("store input of child: %w", err)
+		}
+	}
 	for i := range s.journal {
 		if err := engine.Externalize(ctx, blobs, &s.journal[i].Event); err != nil {
 			return fmt.Errorf("store event: %w", err)
@@ -337,6 +390,9 @@ func (s *submission) write(tx *store.Tx) error {
 	}
 	s.moved = true
 	if err := s.writeWork(tx); err != nil {
+		return err
+	}
+	if err := s.writeOthers(tx); err != nil {
 		return err
 	}
 	if s.also != nil {
@@ -384,6 +440,24 @@ func (s *submission) writeWork(tx *store.Tx) error {
 	return nil
 }
 
+// writeOthers writes what concerns others. Locks are taken in the order of package store.
+func (s *submission) writeOthers(tx *store.Tx) error {
+	if err := s.writeChildren(tx); err != nil {
+		return err
+	}
+	if s.outcome == nil {
+		if err := s.writeListens(tx); err != nil {
+			return err
+		}
+	}
+	return s.writeEvents(tx)
+}
+
+func (s *submission) writeEvents(tx *store.Tx) error {
+	_, err := tx.InsertEvents(s.stored, s.storedMs)
+	return err
+}
+
 // number gives the execution's number, which the insertion has assigned, to what refers to it.
 func (s *submission) number(no int64) {
 	r := s.run
@@ -422,12 +496,24 @@ func (s *submission) writeEnd(tx *store.Tx) error {
 		return err
 	}
 	s.outcome.Files = list
-	if s.insert {
+	switch {
+	case s.insert && len(s.children) == 0:
 		if err := tx.InsertFinished(row, s.outcome); err != nil {
 			return err
 		}
 		r.no = row.No
-	} else {
+	case s.insert: // a family counts those of it that have not ended
+		first := *row
+		first.Status, first.Run, first.FinishedMs = chargehand.Processing, store.RunActive, 0
+		if err := tx.InsertExecution(&first); err != nil {
+			return err
+		}
+		r.no, row.No = first.No, first.No
+	}
+	if err := s.writeChildren(tx); err != nil {
+		return err
+	}
+	if !s.insert || len(s.children) > 0 {
 		s.batchFinal, err = tx.FinishExecution(r.no, row.Status, row.Phase, row.StartedMs, row.FinishedMs, s.outcome)
 		if err != nil {
 			return err
@@ -441,6 +527,9 @@ func (s *submission) writeEnd(tx *store.Tx) error {
 		if err := tx.UseFile(file, r.no); err != nil {
 			return err
 		}
+	}
+	if err := s.writeEvents(tx); err != nil {
+		return err
 	}
 	if s.also != nil {
 		return s.also(tx, r.no)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,10 +45,9 @@ type world struct {
 	blobs map[string][]byte
 	ids   uint64
 
-	limits    Limits
-	wrap      func(store.DB) store.DB // around the database
-	published []expr.Value
-	poison    error // of Put
+	limits Limits
+	wrap   func(store.DB) store.DB // around the database
+	poison error                   // of Put
 
 	db     store.DB
 	store  *store.Store
@@ -133,13 +133,8 @@ func (w *world) config() Config {
 	}
 	return Config{
 		Store: w.store, Plans: w, Blobs: w, Limits: w.limits,
-		Activities: map[string]activity.Runner{"http": runner, "shell": runner},
-		Log:        slog.New(w.log),
-		Publish: func(p engine.Published) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.published = append(w.published, p.Event)
-		},
+		Activities:     map[string]activity.Runner{"http": runner, "shell": runner},
+		Log:            slog.New(w.log),
 		RuntimeVersion: "1", RuntimeMetadata: map[string]any{},
 	}
 }
@@ -336,6 +331,21 @@ func (w *world) view(fn func(r *store.Reader) error) {
 	if err := w.store.View(context.Background(), fn); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// emitted reads the events that executions have emitted.
+func (w *world) emitted() (events []expr.Value) {
+	w.t.Helper()
+	w.view(func(r *store.Reader) error {
+		events = nil
+		return r.Events(w.account.No, chargehand.Live, 0, math.MaxInt64, math.MaxInt32, func(e *store.Event) (bool, error) {
+			if !e.Origin.IsZero() {
+				events = append(events, parseInput(w.t, string(e.Data.Inline)))
+			}
+			return true, nil
+		})
+	})
+	return events
 }
 
 func (w *world) read(no int64) (row store.Execution) {

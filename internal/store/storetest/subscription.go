@@ -213,6 +213,10 @@ func subscriptionPassed(f *fixture) {
 	if got := f.subscription(s); !got.Woken || got.Since != 5 {
 		f.Errorf("it is %+v", got)
 	}
+	f.update(func(tx *store.Tx) error { return tx.AdvanceSubscription(s.No, 6) })
+	if got := f.subscription(s); !got.Woken || got.Since != 6 {
+		f.Errorf("after it has looked at more, it is %+v", got)
+	}
 	if !f.settle(s, 6) {
 		f.Error("it does not sleep")
 	}

@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// Bounds of trees of executions.
+const (
+	// MaxChildDepth is how deep executions may be nested that start each other.
+	MaxChildDepth = 32
+	// MaxOpenChildren is how many executions that have not ended one may have started.
+	MaxOpenChildren = 1_000
+)
+
+// Codes of faults of a child that is not started.
+const (
+	CodeChildUnknown = "workflow_not_found"
+	CodeChildVersion = "version_not_found"
+	CodeChildDepth   = "child_depth"
+	CodeChildren     = "too_many_children"
+)
+
+// ChildStart is an execution that is to be started by another one.
+type ChildStart struct {
+	Row  store.Execution // complete; No is set by Insert
+	Link store.Child
+}
+
+// Family is what is known of the relatives of an execution before it starts children: of one
+// whose row is not written yet, nothing.
+type Family struct {
+	Depth int           // of the execution in its tree
+	Open  []store.Child // its children that have not ended or were not delivered
+}
+
+// ReadFamily reads the relatives of an execution.
+func ReadFamily(r *store.Reader, no int64) (f Family, err error) {
+	if no == 0 {
+		return Family{}, nil
+	}
+	link, err := r.ChildByExecution(no)
+	if errors.Is(err, store.ErrNotFound) {
+		return Family{}, nil
+	}
+	if err != nil {
+		return Family{}, err
+	}
+	f.Depth = link.Depth
+	f.Open, err = r.OpenChildren(no, MaxOpenChildren+1)
+	return f, err
+}
+
+// Child makes the execution that a StartChild command of parent starts, the started-th one of
+// this transaction, or the fault that says why there is none. The version is settled here (T51, T85): "latest" is the published one, in
+// test the newest draft if there is one. Its input is inline: put it into the blob store if it is large (Externalize).
+func (f Family) Child(r *store.Reader, parent *store.Execution, c machine.Command, started int) (*ChildStart, *machine.Fault, error) {
+	open := started
+	for _, child := range f.Open {
+		if child.State != store.ChildEnded {
+			open++
+		}
+	}
+	child := c.Child
+	name := child.Namespace + "/" + child.Name
+	switch {
+	case f.Depth+1 > MaxChildDepth:
+		return nil, childFault(CodeChildDepth, fmt.Sprintf(
+			"The workflow %s would be the %dth of workflows that start each other; at most %d are allowed.", name, f.Depth+1, MaxChildDepth)), nil
+	case open >= MaxOpenChildren:
+		return nil, childFault(CodeChildren, fmt.Sprintf(
+			"%d workflows that this execution has started have not ended; start no more at a time.", open)), nil
+	}
+	w, err := r.WorkflowByName(parent.Account, child.Namespace, child.Name)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, childFault(CodeChildUnknown, fmt.Sprintf("There is no workflow %s.", name)), nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	revision, err := childRevision(r, &w, parent.Environment, child.Version)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, childFault(CodeChildVersion, fmt.Sprintf(
+			"The workflow %s has no version %s that can be started in the environment %s.", name, child.Version, parent.Environment)), nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	input := expr.Marshal(child.Input)
+	s := &ChildStart{Row: store.Execution{
+		ID: child.ID, Account: parent.Account, Environment: parent.Environment, Workflow: w.No, Revision: revision,
+		Machine: machine.Revision, Status: chargehand.Initial, Phase: chargehand.Pending, Run: store.RunQueued,
+		Input: store.Payload{Inline: input, Size: int64(len(input))}, Trace: parent.Trace,
+	}}
+	s.Link = store.Child{Parent: parent.No, Command: uint64(c.ID), State: store.ChildDetached}
+	if child.Await {
+		s.Link.State = store.ChildAwaited
+	}
+	return s, nil, nil
+}
+
+// childRevision is the number of the revision that a version means.
+func childRevision(r *store.Reader, w *store.Workflow, env chargehand.Environment, version string) (int64, error) {
+	test := env == chargehand.Test
+	if version != "" && version != "latest" {
+		revision, err := r.RevisionByVersion(w.No, version, test)
+		return revision.No, err
+	}
+	switch {
+	case test && w.Draft != 0:
+		return w.Draft, nil
+	case w.Published != 0:
+		return w.Published, nil
+	}
+	return 0, store.ErrNotFound
+}
+
+func childFault(code, detail string) *machine.Fault {
+	return &machine.Fault{Type: machine.ErrConfiguration, Status: 400, Title: "Configuration error", Detail: detail, Code: code}
+}
+
+// Insert writes the execution and its link to parent, which must not have ended. It is queued: tell who hands
+// out slots. started is false if it is there already. ErrConflict: the id is another execution's.
+func (s *ChildStart) Insert(tx *store.Tx, parent int64) (started bool, err error) {
+	s.Row.No, s.Link.Parent = 0, parent
+	known, err := tx.FindExecution(s.Row.ID)
+	if err == nil {
+		link, err := tx.ChildByExecution(known.No)
+		if err != nil || link.Parent != parent {
+			return false, fmt.Errorf("start child: %w", errors.Join(store.ErrConflict, err))
+		}
+		s.Row.No = known.No
+		return false, nil
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return false, err
+	}
+	if err := tx.InsertExecution(&s.Row); err != nil {
+		return false, err
+	}
+	s.Link.Execution = s.Row.No
+	return true, tx.InsertChild(&s.Link)
+}
+
+// ChildEnd is the event that tells an execution of the end of its child. The transaction that
+// journals it deletes what is owed (store.Tx.DeliverChild). Errors: store.ErrUnavailable, ErrCorrupt.
+func ChildEnd(ctx context.Context, st *store.Store, blobs Blobs, link store.Child) (machine.Event, error) {
+	ev := machine.Event{Kind: machine.ChildEnded, Command: machine.CommandID(link.Command)}
+	var o store.Outcome
+	err := st.View(ctx, func(r *store.Reader) (err error) {
+		o, err = r.Outcome(link.Execution)
+		return err
+	})
+	if err != nil {
+		return ev, err
+	}
+	if o.Fault != nil {
+		f, err := DecodeFault(o.Fault)
+		if err != nil {
+			return ev, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		ev.Fault = &machine.Fault{
+			Type: f.Type, Status: f.Status, Title: f.Title, Detail: f.Detail, Instance: f.Instance,
+			Code: f.Code, Retryable: f.Retryable, System: f.Origin == "system",
+		}
+		return ev, nil
+	}
+	data, err := ReadPayload(ctx, blobs, o.Output)
+	if err != nil {
+		return ev, fmt.Errorf("read output of child: %w", err)
+	}
+	if ev.Output, err = expr.Parse(data, expr.Limits{Depth: expr.MaxDepth}); err != nil {
+		return ev, fmt.Errorf("read output of child: %w: %w", ErrCorrupt, err)
+	}
+	return ev, nil
+}

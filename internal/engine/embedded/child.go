@@ -1,0 +1,314 @@
+package embedded
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const (
+	// maxDelivered and maxDeliveredBytes bound the ends of children that go into one submission.
+	maxDelivered      = 100
+	maxDeliveredBytes = 8 << 20
+	// maxRefusals bounds the children of one submission that cannot be started, so that a loop that asks for
+	// nothing else is written down from time to time.
+	maxRefusals = 100
+	// childCancelled is why an execution ends that nobody awaits any more.
+	childCancelled = "The execution that has started it does not wait for it any more."
+)
+
+// relate does what is owed between an execution and its children: it starts them and takes in
+// their ends.
+func (e *Engine) relate(s *submission) error {
+	r := s.run
+	if r.machine == nil {
+		return nil
+	}
+	if r.told {
+		if err := e.takeEnds(s); err != nil {
+			return err
+		}
+	}
+	refusals := 0
+	for len(r.unstarted) > 0 && refusals < maxRefusals && s.finish == nil {
+		refused, err := e.makeChildren(s)
+		if err != nil {
+			return err
+		}
+		for _, ev := range refused {
+			if s.finish != nil {
+				break
+			}
+			refusals++
+			ev.TimeMs = max(r.timeMs, e.nowMs())
+			s.journalEvent(ev, e.limits.ActivityOutputBytes)
+		}
+	}
+	if s.finish != nil {
+		// What is awaited was withdrawn; what is independent is started before the end.
+		r.unstarted = slices.DeleteFunc(r.unstarted, func(c machine.Command) bool { return c.Child.Await })
+		_, err := e.makeChildren(s)
+		return err
+	}
+	return nil
+}
+
+// makeChildren makes the executions of the StartChild commands that wait, and the events that
+// tell of those that cannot be started.
+func (e *Engine) makeChildren(s *submission) (refused []machine.Event, err error) {
+	r := s.run
+	if len(r.unstarted) == 0 {
+		return nil, nil
+	}
+	commands := r.unstarted
+	var starts []*engine.ChildStart
+	err = e.store.View(e.ctx, func(rd *store.Reader) error {
+		starts, refused = nil, nil
+		family, err := engine.ReadFamily(rd, r.no)
+		if err != nil {
+			return err
+		}
+		for i := range commands {
+			c := commands[i]
+			start, fault, err := family.Child(rd, &r.row, c, len(s.children)+len(starts))
+			switch {
+			case err != nil:
+				return err
+			case fault == nil:
+				starts = append(starts, start)
+			case c.Child.Await:
+				refused = append(refused, machine.Event{Kind: machine.ChildEnded, Command: c.ID, Fault: fault})
+			default:
+				e.log.Warn("a workflow that nobody waits for cannot be started", "execution", r.row.ID,
+					"workflow", c.Child.Namespace+"/"+c.Child.Name, "version", c.Child.Version, "detail", fault.Detail)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.unstarted = nil
+	s.children = append(s.children, starts...)
+	return refused, nil
+}
+
+// takeEnds tells the machine of children that have ended.
+func (e *Engine) takeEnds(s *submission) error {
+	r := s.run
+	var open []store.Child
+	err := e.store.View(e.ctx, func(rd *store.Reader) (err error) {
+		open, err = rd.OpenChildren(r.no, engine.MaxOpenChildren+1)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	count, bytes := 0, 0
+	for _, link := range open {
+		if link.State != store.ChildEnded || slices.Contains(s.delivered, link.Execution) {
+			continue
+		}
+		if s.finish != nil {
+			break
+		}
+		if count >= maxDelivered || bytes >= maxDeliveredBytes {
+			s.lookAgain = true
+			return nil // r.told stays
+		}
+		ev, err := engine.ChildEnd(e.ctx, e.store, e.config.Blobs, link)
+		if errors.Is(err, engine.ErrCorrupt) || errors.Is(err, store.ErrNotFound) {
+			ev.Fault, err = engine.SystemFault(engine.CodeInternal, "What the started workflow has ended with cannot be read: "+err.Error()), nil
+		}
+		if err != nil {
+			return err
+		}
+		ev.TimeMs = max(r.timeMs, e.nowMs())
+		bytes += s.journalEvent(ev, e.limits.ActivityOutputBytes)
+		count++
+		s.delivered = append(s.delivered, link.Execution)
+	}
+	r.told = false
+	return nil
+}
+
+// writeChildren writes what a submission does to relatives. The execution has not ended yet.
+func (s *submission) writeChildren(tx *store.Tx) error {
+	s.cancelled = nil
+	for _, no := range s.delivered {
+		if err := tx.DeliverChild(no); err != nil {
+			return err
+		}
+	}
+	for _, command := range s.stopChildren {
+		no, err := tx.StopChild(s.run.no, uint64(command))
+		if err != nil {
+			return err
+		}
+		if no != 0 {
+			s.cancelled = append(s.cancelled, no)
+		}
+	}
+	for _, child := range s.children {
+		if _, err := child.Insert(tx, s.run.no); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// childrenCommitted lets children start and end as a durable submission says.
+func (e *Engine) childrenCommitted(s *submission) {
+	if len(s.children) > 0 {
+		for _, child := range s.children {
+			e.queue.add(child.Row.Workflow)
+		}
+		e.stats.queued.Add(int64(len(s.children)))
+		e.slots.queued(e.slots.singles(s.run.row.Account))
+	}
+	e.cancelChildren(s.cancelled)
+	if s.outcome == nil {
+		return
+	}
+	e.cancelChildren(s.outcome.Ending.Children)
+	if parent := s.outcome.Ending.Parent; parent != 0 {
+		e.tellParent(parent)
+	}
+}
+
+// tellParent tells an execution that one of its children has ended.
+func (e *Engine) tellParent(no int64) {
+	e.goWork(func() { e.send(no, message{kind: family}) })
+}
+
+// cancelChildren ends executions whose rows say that they must end. What is left when the engine stops is
+// found at the next start.
+func (e *Engine) cancelChildren(numbers []int64) {
+	if len(numbers) == 0 {
+		return
+	}
+	e.goWork(func() {
+		for _, no := range numbers {
+			for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+				err := e.cancelRun(e.ctx, no, childCancelled)
+				if err == nil || errors.Is(err, engine.ErrFinal) {
+					break
+				}
+				if !errors.Is(err, store.ErrUnavailable) && e.ctx.Err() == nil {
+					e.log.Error("cancel a child", "execution", no, "error", err)
+				}
+				if !e.sleep(wait) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// loadFamily finds out what is owed between an execution that has come into memory and its relatives.
+func (e *Engine) loadFamily(r *run) error {
+	r.unstarted, r.told = nil, false
+	if r.machine.Load().Children == 0 && !r.doubtful {
+		return nil
+	}
+	var open []store.Child
+	err := e.store.View(e.ctx, func(rd *store.Reader) (err error) {
+		open, err = rd.OpenChildren(r.no, engine.MaxOpenChildren+1)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	e.oweChildren(r, open)
+	for _, c := range r.machine.InFlight() {
+		if c.Kind == machine.StartChild && !slices.ContainsFunc(open, func(l store.Child) bool { return l.Command == uint64(c.ID) }) {
+			r.unstarted = append(r.unstarted, c)
+		}
+	}
+	return nil
+}
+
+// oweChildren does what rows say of children that a commit has written which seemed to fail.
+func (e *Engine) oweChildren(r *run, open []store.Child) {
+	var stopped []int64
+	for _, link := range open {
+		switch link.State {
+		case store.ChildEnded:
+			r.told = true
+		case store.ChildStopped:
+			stopped = append(stopped, link.Execution)
+		}
+	}
+	if r.doubtful {
+		e.cancelChildren(stopped)
+		e.slots.queued(e.slots.singles(r.row.Account)) // some may be queued
+	}
+}
+
+// endedInDoubt tells relatives of the end of an execution by a commit that seemed to fail.
+func (e *Engine) endedInDoubt(no, account int64) {
+	e.goWork(func() {
+		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+			var open []store.Child
+			var link store.Child
+			err := e.store.View(e.ctx, func(rd *store.Reader) (err error) {
+				if link, err = rd.ChildByExecution(no); err != nil {
+					return err
+				}
+				open, err = rd.OpenChildren(no, engine.MaxOpenChildren+1)
+				return err
+			})
+			if errors.Is(err, store.ErrNotFound) {
+				return
+			}
+			if err == nil {
+				e.oweChildren(&run{doubtful: true, row: store.Execution{Account: account}}, open)
+				if link.State == store.ChildEnded {
+					e.tellParent(link.Parent)
+				}
+				return
+			}
+			if !e.sleep(wait) {
+				return
+			}
+		}
+	})
+}
+
+// recoverFamilies does what the rows say is owed between executions, after a restart.
+func (e *Engine) recoverFamilies() {
+	e.goWork(func() {
+		wait := minBackoff
+		for after := int64(0); ; {
+			var page []store.Child
+			err := e.store.View(e.ctx, func(r *store.Reader) (err error) {
+				page, err = r.DueChildren(after, recoveryPage)
+				return err
+			})
+			if err != nil {
+				if !e.sleep(wait) {
+					return
+				}
+				wait = min(2*wait, maxBackoff)
+				continue
+			}
+			var ended, stopped []int64
+			for _, link := range page {
+				after = link.Execution
+				if link.State == store.ChildStopped {
+					stopped = append(stopped, link.Execution)
+				} else if !slices.Contains(ended, link.Parent) {
+					ended = append(ended, link.Parent)
+				}
+			}
+			e.cancelChildren(stopped)
+			e.sendAll(ended, message{kind: family})
+			if len(page) < recoveryPage {
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,253 @@
+package embedded
+
+import (
+	"slices"
+
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const (
+	// maxReceived and maxReceivedBytes bound the events that go into one submission.
+	maxReceived      = 500
+	maxReceivedBytes = 4 << 20
+	// maxLooked bounds the events that are looked at for one submission.
+	maxLooked = 5_000
+)
+
+// listening is an open Subscribe command in memory. It mirrors its row, but for what the
+// submission at hand has changed.
+type listening struct {
+	store.Subscription      // No is 0 while there is no row
+	open               bool // the machine knows it
+	seen               machine.Subscription
+	touched            bool // the submission writes it
+	whole              bool // it has looked at all there was: it may sleep
+}
+
+// listen lets an execution look at the events that it has been woken for, or starts to listen
+// to. What it takes in is part of the submission.
+func (e *Engine) listen(s *submission) error {
+	r := s.run
+	if s.finish != nil || r.machine == nil || len(r.listens) == 0 && r.machine.Load().Listens == 0 {
+		return nil
+	}
+	budget := lookBudget{events: maxReceived, bytes: maxReceivedBytes, looks: maxLooked}
+	for s.finish == nil {
+		s.trackListens()
+		if err := e.placeListens(s); err != nil {
+			return err
+		}
+		at := slices.IndexFunc(r.listens, func(l *listening) bool {
+			return l.open && l.Woken && !l.whole && !l.seen.Paused
+		})
+		if at < 0 {
+			break
+		}
+		if budget.empty() {
+			s.lookAgain = true
+			break
+		}
+		if err := e.look(s, r.listens[at], &budget); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type lookBudget struct{ events, bytes, looks int }
+
+func (b *lookBudget) empty() bool { return b.events <= 0 || b.bytes <= 0 || b.looks <= 0 }
+
+// trackListens brings what is listened to in line with the machine.
+func (s *submission) trackListens() {
+	r := s.run
+	for _, l := range r.listens {
+		l.open = false
+	}
+	for _, sub := range r.machine.Subscriptions() {
+		at := slices.IndexFunc(r.listens, func(l *listening) bool { return l.Command == uint64(sub.Command) })
+		if at < 0 {
+			at = len(r.listens)
+			r.listens = append(r.listens, &listening{touched: true, Subscription: store.Subscription{
+				Account: r.row.Account, Environment: r.row.Environment, Execution: r.no,
+				Command: uint64(sub.Command), Woken: true, Since: -1,
+			}})
+		}
+		r.listens[at].open, r.listens[at].seen = true, sub
+	}
+	r.listens = slices.DeleteFunc(r.listens, func(l *listening) bool {
+		if !l.open && l.No != 0 {
+			s.unsubscribes = append(s.unsubscribes, l.Command)
+		}
+		return !l.open
+	})
+}
+
+// placeListens finds out where new subscriptions begin: behind the last event from before
+// the execution (T60).
+func (e *Engine) placeListens(s *submission) error {
+	for _, l := range s.run.listens {
+		if l.Since >= 0 {
+			continue
+		}
+		err := e.store.View(e.ctx, func(rd *store.Reader) (err error) {
+			l.Since, err = rd.LastEventBefore(l.Account, l.Environment, l.seen.SinceMs)
+			return err
+		})
+		if err != nil {
+			l.Since = -1
+			return err
+		}
+	}
+	return nil
+}
+
+// look gives one subscription the next events that are for it.
+func (e *Engine) look(s *submission, l *listening, budget *lookBudget) error {
+	r := s.run
+	var last int64
+	err := e.store.View(e.ctx, func(rd *store.Reader) error {
+		stream, err := rd.Stream(l.Account, l.Environment)
+		last = stream.Last
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	l.touched = true
+	after := max(l.Since, l.seen.Position)
+	command := machine.CommandID(l.Command)
+	selection := engine.Selection{Account: l.Account, Environment: l.Environment, Filters: l.seen.Filters}
+	stopped := false
+	through, err := e.reader.Select(e.ctx, selection, after, max(after, last), budget.looks, func(ev *engine.StoredEvent) (bool, error) {
+		budget.looks--
+		if !r.machine.Wants(command, ev.Envelope) {
+			return true, nil
+		}
+		s.journalEvent(machine.Event{
+			Kind: machine.EventReceived, TimeMs: max(r.timeMs, e.nowMs()), Command: command, Output: ev.Envelope, Number: ev.Number,
+		}, e.limits.ActivityOutputBytes)
+		budget.events--
+		budget.bytes -= ev.Bytes
+		stopped = s.finish != nil || budget.empty() || !takes(r.machine, command)
+		return !stopped, nil
+	})
+	if err != nil {
+		return err
+	}
+	budget.looks -= int(min(through-after, maxLooked)) / 10 // those that no filter let through cost less
+	l.Since = through
+	l.whole = through >= last && !stopped
+	return nil
+}
+
+// takes reports whether a subscription is open and may be given more.
+func takes(m *machine.Machine, command machine.CommandID) bool {
+	return slices.ContainsFunc(m.Subscriptions(), func(s machine.Subscription) bool { return s.Command == command && !s.Paused })
+}
+
+// writeListens writes what a submission has changed of the subscriptions.
+func (s *submission) writeListens(tx *store.Tx) error {
+	s.listened = s.listened[:0]
+	for _, command := range s.unsubscribes {
+		if err := tx.DeleteSubscription(s.run.no, command); err != nil {
+			return err
+		}
+	}
+	for _, l := range s.run.listens {
+		if !l.touched {
+			continue
+		}
+		sub := l.Subscription
+		sub.Execution = s.run.no
+		if sub.No == 0 {
+			if err := tx.InsertSubscription(&sub, rowFilters(l.seen.Filters)); err != nil {
+				return err
+			}
+		} else if !l.whole {
+			if err := tx.AdvanceSubscription(sub.No, sub.Since); err != nil {
+				return err
+			}
+		}
+		s.listened = append(s.listened, listenResult{no: sub.No, woken: true})
+		if !l.whole {
+			continue
+		}
+		settled, err := tx.SettleSubscription(&sub, sub.Since)
+		if err != nil {
+			return err
+		}
+		s.listened[len(s.listened)-1].woken = !settled
+	}
+	return nil
+}
+
+// listenResult is what the transaction says of one of the subscriptions that it has touched.
+type listenResult struct {
+	no    int64
+	woken bool
+}
+
+func rowFilters(filters []machine.Filter) []store.Filter {
+	rows := make([]store.Filter, len(filters))
+	for i := range filters {
+		f := &filters[i]
+		rows[i] = store.Filter{Type: f.Type, Path: f.Path}
+		if f.Path != "" {
+			rows[i].Key = f.Key[:]
+		}
+	}
+	return rows
+}
+
+// listenCommitted takes over what is durable now, and looks again at what came meanwhile.
+func (e *Engine) listenCommitted(s *submission) {
+	r := s.run
+	if s.outcome != nil {
+		r.listens = nil
+		return
+	}
+	again, at := false, 0
+	for _, l := range r.listens {
+		if !l.touched {
+			continue
+		}
+		result := s.listened[at]
+		at++
+		l.No, l.Execution = result.no, r.no
+		l.Woken = result.woken
+		again = again || l.whole && result.woken
+		l.touched, l.whole = false, false
+	}
+	if again {
+		e.goWork(func() { e.send(r.no, message{kind: look}) })
+	}
+}
+
+// wake notes that the pump has woken a subscription.
+func (r *run) wake(woken store.Subscription) {
+	for _, l := range r.listens {
+		if l.No == woken.No && !l.Woken {
+			l.Woken, l.Since = true, max(l.Since, woken.Since)
+		}
+	}
+}
+
+// loadListens reads the subscriptions of an execution that has come into memory.
+func (e *Engine) loadListens(r *run) error {
+	r.listens = nil
+	if r.machine.Load().Listens == 0 {
+		return nil
+	}
+	var rows []store.Subscription
+	err := e.store.View(e.ctx, func(rd *store.Reader) (err error) {
+		rows, err = rd.Subscriptions(r.no)
+		return err
+	})
+	for _, row := range rows {
+		r.listens = append(r.listens, &listening{Subscription: row})
+	}
+	return err
+}

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// MaxEventBytes bounds the envelope of an event from outside, as JSON. Who takes events in refuses larger ones.
+const MaxEventBytes = 1 << 20
+
+// Publication is an event on its way into the stream of an environment.
+type Publication struct {
+	Event  expr.Value // the envelope: a CloudEvent as an object
+	Dedupe [16]byte   // the same for what is the same event
+	Origin chargehand.ExecutionID
+}
+
+// Received is an event from outside. Source and id tell it from others, as CloudEvents says.
+func Received(event map[string]any) Publication {
+	source, _ := event["source"].(string)
+	id, _ := event["id"].(string)
+	return Publication{Event: event, Dedupe: dedupe("http", []byte(source), []byte(id))}
+}
+
+// Emitted is the event of a Publish command. However often it is published, it is stored once.
+func Emitted(execution chargehand.ExecutionID, command machine.CommandID, event expr.Value) Publication {
+	number := binary.BigEndian.AppendUint64(nil, uint64(command))
+	return Publication{Event: event, Dedupe: dedupe("emit", execution[:], number), Origin: execution}
+}
+
+func dedupe(kind string, parts ...[]byte) (short [16]byte) {
+	h := sha256.New()
+	h.Write([]byte(kind))
+	for _, part := range parts {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		h.Write(part)
+	}
+	copy(short[:], h.Sum(nil))
+	return short
+}
+
+// StoredEvents makes rows of publications, to be inserted by store.Tx.InsertEvents. What is
+// too large for a row is in the blob store afterwards. Errors: store.ErrUnavailable.
+func StoredEvents(ctx context.Context, blobs Blobs, account int64, env chargehand.Environment, list []Publication) ([]store.Event, error) {
+	events := make([]store.Event, len(list))
+	for i, p := range list {
+		envelope, _ := p.Event.(map[string]any)
+		e := &events[i]
+		*e = store.Event{Account: account, Environment: env, Dedupe: p.Dedupe, Origin: p.Origin}
+		e.Type, _ = envelope["type"].(string)
+		e.Source, _ = envelope["source"].(string)
+		e.Subject, _ = envelope["subject"].(string)
+		data := expr.Marshal(p.Event)
+		e.Data = store.Payload{Inline: data, Size: int64(len(data))}
+		if err := Externalize(ctx, blobs, &e.Data); err != nil {
+			return nil, fmt.Errorf("store event: %w", err)
+		}
+	}
+	return events, nil
+}
+
+// Publish stores events durably and returns how many of them were new. The stream has to be
+// pumped then. Errors: store.ErrUnavailable.
+func Publish(ctx context.Context, st *store.Store, blobs Blobs, account int64, env chargehand.Environment, list []Publication, nowMs int64) (added int, err error) {
+	events, err := StoredEvents(ctx, blobs, account, env, list)
+	if err != nil {
+		return 0, err
+	}
+	err = st.Update(ctx, func(tx *store.Tx) (err error) {
+		added, err = tx.InsertEvents(events, nowMs)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("publish events: %w", err)
+	}
+	return added, nil
+}

@@ -1,0 +1,305 @@
+package engine
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const (
+	// readPage bounds the events that are read in one View.
+	readPage = 100
+	// readBytes ends a page early.
+	readBytes = 4 << 20
+	// nearEnd is the length of the end of a stream that is read as a whole, because others read it
+	// too. What is longer is read by the types that are wanted.
+	nearEnd = 1_000
+	// maxTypes bounds the types of a stream that are looked at one by one.
+	maxTypes = 1_000
+	// Recent events are kept for those who read them next.
+	keptEvents = 4_096
+	keptBytes  = 16 << 20
+)
+
+// StoredEvent is an event as it was read. It is immutable and shared.
+type StoredEvent struct {
+	Number     int64
+	Type       string
+	ReceivedMs int64
+	Envelope   expr.Value
+	Bytes      int // of the envelope
+
+	mu   sync.Mutex
+	keys map[string]keyed
+}
+
+type keyed struct {
+	key [32]byte
+	has bool
+}
+
+// Reader reads the events of streams for those who listen. It keeps recent ones in memory, so
+// that an event for many is read and parsed once. It is safe for concurrent use.
+type Reader struct {
+	store *store.Store
+	blobs Blobs
+
+	mu    sync.Mutex
+	known map[eventKey]*list.Element
+	order list.List // *kept, the one used last in front
+	bytes int
+
+	compiled sync.Map // "t"+type → machine.TypeFilter; "p"+path → machine.PathFilter or error
+	count    int      // of compiled, about
+}
+
+type eventKey struct {
+	account     int64
+	environment chargehand.Environment
+	number      int64
+}
+
+type kept struct {
+	key   eventKey
+	event *StoredEvent
+}
+
+// NewReader makes a reader.
+func NewReader(st *store.Store, blobs Blobs) *Reader {
+	return &Reader{store: st, blobs: blobs, known: make(map[eventKey]*list.Element)}
+}
+
+// Selection is what a subscription may want of a stream.
+type Selection struct {
+	Account     int64
+	Environment chargehand.Environment
+	Filters     []machine.Filter
+}
+
+// Select calls visit for the events behind after and up to last that a filter of s lets through,
+// in order, until visit returns false or limit events were looked at. through is how far it
+// got: that of the last event visited or, if visit did not end it, of the last one looked at, which is
+// last if there is nothing left. Errors: store.ErrUnavailable, the error of visit.
+func (r *Reader) Select(ctx context.Context, s Selection, after, last int64, limit int, visit func(*StoredEvent) (more bool, err error)) (through int64, err error) {
+	through = after
+	looked, ended := 0, false
+	look := func(e *StoredEvent) (bool, error) {
+		through = e.Number
+		looked++
+		if r.lets(s.Filters, e) {
+			more, err := visit(e)
+			if err != nil || !more {
+				ended = true
+				return false, err
+			}
+		}
+		return looked < limit, nil
+	}
+	for through < last && !ended && looked < limit {
+		begin := through
+		if last-through <= nearEnd {
+			err = r.read(ctx, s.Account, s.Environment, through, last, look)
+		} else {
+			err = r.readTypes(ctx, s, through, last, look)
+		}
+		if err != nil {
+			return through, err
+		}
+		if through == begin { // nothing is left
+			return last, nil
+		}
+	}
+	return through, nil
+}
+
+// lets reports whether one of the filters lets an event through.
+func (r *Reader) lets(filters []machine.Filter, e *StoredEvent) bool {
+	for i := range filters {
+		f := &filters[i]
+		if !r.typeFilter(f.Type).Lets(e.Type) {
+			continue
+		}
+		if f.Path == "" {
+			return true
+		}
+		if key, has := r.keyOf(e, f.Path); has && key == f.Key {
+			return true
+		}
+	}
+	return false
+}
+
+// maxCompiled bounds what is kept of compiled filters.
+const maxCompiled = 10_000
+
+func (r *Reader) typeFilter(text string) machine.TypeFilter {
+	if f, ok := r.compiled.Load("t" + text); ok {
+		return f.(machine.TypeFilter)
+	}
+	f := machine.CompileType(text)
+	r.keep("t"+text, f)
+	return f
+}
+
+func (r *Reader) keep(text string, f any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count++; r.count > maxCompiled {
+		r.count = 0
+		r.compiled.Clear()
+	}
+	r.compiled.Store(text, f)
+}
+
+// keyOf is the hash of what an event has at a path. A path that cannot be compiled lets nothing through.
+func (r *Reader) keyOf(e *StoredEvent, path string) ([32]byte, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	k, ok := e.keys[path]
+	if !ok {
+		compiled, ok := r.compiled.Load("p" + path)
+		if !ok {
+			f, err := machine.CompilePath(path)
+			compiled = f
+			if err != nil {
+				compiled = err
+			}
+			r.keep("p"+path, compiled)
+		}
+		if f, ok := compiled.(machine.PathFilter); ok {
+			k.key, k.has = f.Key(e.Envelope)
+		}
+		if e.keys == nil {
+			e.keys = make(map[string]keyed)
+		}
+		if len(e.keys) < maxTypes {
+			e.keys[path] = k
+		}
+	}
+	return k.key, k.has
+}
+
+// read calls look for the events behind after and up to last, until it returns false or a page
+// was read from the store.
+func (r *Reader) read(ctx context.Context, account int64, env chargehand.Environment, after, last int64, look func(*StoredEvent) (bool, error)) error {
+	for ; after < last; after++ {
+		e := r.recent(eventKey{account, env, after + 1})
+		if e == nil {
+			break
+		}
+		if more, err := look(e); err != nil || !more {
+			return err
+		}
+	}
+	if after >= last {
+		return nil
+	}
+	return r.page(ctx, account, env, look, func(rd *store.Reader, row func(*store.Event) (bool, error)) error {
+		return rd.Events(account, env, after, last, readPage, row)
+	})
+}
+
+// readTypes is read for the types that are wanted only.
+func (r *Reader) readTypes(ctx context.Context, s Selection, after, last int64, look func(*StoredEvent) (bool, error)) error {
+	return r.page(ctx, s.Account, s.Environment, look, func(rd *store.Reader, row func(*store.Event) (bool, error)) error {
+		types, err := rd.EventTypes(s.Account, s.Environment, maxTypes+1)
+		if err != nil {
+			return err
+		}
+		if len(types) > maxTypes {
+			return rd.Events(s.Account, s.Environment, after, last, readPage, row)
+		}
+		var wanted []string
+		for _, name := range types {
+			for i := range s.Filters {
+				if r.typeFilter(s.Filters[i].Type).Lets(name) {
+					wanted = append(wanted, name)
+					break
+				}
+			}
+		}
+		if len(wanted) == len(types) || len(wanted) > 20 { // a statement has some room only
+			return rd.Events(s.Account, s.Environment, after, last, readPage, row)
+		}
+		return rd.EventsOfTypes(s.Account, s.Environment, wanted, after, last, readPage, row)
+	})
+}
+
+// page reads rows in one View, then looks at them outside of it.
+func (r *Reader) page(ctx context.Context, account int64, env chargehand.Environment, look func(*StoredEvent) (bool, error),
+	query func(*store.Reader, func(*store.Event) (bool, error)) error) error {
+	var rows []store.Event
+	err := r.store.View(ctx, func(rd *store.Reader) error {
+		rows = rows[:0]
+		bytes := 0
+		return query(rd, func(e *store.Event) (bool, error) {
+			rows = append(rows, *e)
+			bytes += len(e.Data.Inline)
+			return bytes < readBytes, nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		e, err := r.parse(ctx, &rows[i])
+		if err != nil {
+			return err
+		}
+		r.remember(eventKey{account, env, e.Number}, e)
+		if more, err := look(e); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reader) parse(ctx context.Context, row *store.Event) (*StoredEvent, error) {
+	e := &StoredEvent{Number: row.Number, Type: row.Type, ReceivedMs: row.ReceivedMs, Bytes: int(row.Data.Size)}
+	if known := r.recent(eventKey{row.Account, row.Environment, row.Number}); known != nil {
+		return known, nil
+	}
+	data, err := ReadPayload(ctx, r.blobs, row.Data)
+	if err == nil {
+		// One that is damaged is for nobody; it must not keep others from theirs.
+		e.Envelope, _ = expr.Parse(data, expr.Limits{Depth: expr.MaxDepth})
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("read event: %w", err)
+	}
+	return e, nil
+}
+
+// recent finds an event in memory.
+func (r *Reader) recent(key eventKey) *StoredEvent {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	element := r.known[key]
+	if element == nil {
+		return nil
+	}
+	r.order.MoveToFront(element)
+	return element.Value.(*kept).event
+}
+
+func (r *Reader) remember(key eventKey, e *StoredEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known[key] != nil {
+		return
+	}
+	r.known[key] = r.order.PushFront(&kept{key, e})
+	r.bytes += e.Bytes
+	for r.order.Len() > keptEvents || r.bytes > keptBytes {
+		oldest := r.order.Back()
+		k := r.order.Remove(oldest).(*kept)
+		delete(r.known, k.key)
+		r.bytes -= k.event.Bytes
+	}
+}
