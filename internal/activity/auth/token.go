@@ -134,8 +134,8 @@ func (c *Credentials) sendToken(base nethttp.RoundTripper, req *nethttp.Request)
 	return resp, err
 }
 
-// current is the token to use now. That of Resolve is used first, even if it was dropped or
-// has expired in between only if the cache still holds it.
+// current is the token to use now: that of Resolve for as long as the cache holds it, and
+// then the one that followed it.
 func (c *Credentials) current(ctx context.Context) (*token, bool, *machine.Fault) {
 	tok, fetched, fault := c.source.token(ctx, c.policy)
 	if fault != nil {
@@ -165,7 +165,7 @@ func (s *Source) checkIssuer(ctx context.Context, p *policy, introspectionURL, a
 	if len(p.issuers) == 0 {
 		return nil
 	}
-	issuer := ""
+	var issuer string
 	if claims, err := jwt.ParseInsecure([]byte(accessToken)); err == nil {
 		issuer, _ = claims.Issuer()
 	} else {

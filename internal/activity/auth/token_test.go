@@ -231,7 +231,7 @@ func TestCredentialsGoToOneOrigin(t *testing.T) {
 	seen := &recorded{}
 	there := httptest.NewServer(nethttp.HandlerFunc(func(nethttp.ResponseWriter, *nethttp.Request) {}))
 	defer there.Close()
-	here := httptest.NewServer(nethttp.RedirectHandler(there.URL, 302))
+	here := httptest.NewServer(nethttp.RedirectHandler(there.URL, nethttp.StatusFound))
 	defer here.Close()
 	for _, policy := range []map[string]any{
 		{"scheme": "bearer", "token": "t"}, {"scheme": "basic", "username": "u", "password": "p"},
