@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -129,12 +130,12 @@ func (w *Workspace) stage(ctx context.Context, uris []string) error {
 				MaxStagedFiles, MaxStagedBytes>>20))
 		}
 		name := names.take(file.Name)
-		path := filepath.Join(w.In, name)
-		err = errors.Join(writeFile(path, content), content.Close())
+		local := filepath.Join(w.In, name)
+		err = errors.Join(writeFile(local, content), content.Close())
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		w.paths[uri] = path
+		w.paths[uri] = local
 		manifest[uri] = name
 	}
 	return os.WriteFile(filepath.Join(w.In, "manifest.json"), append(expr.Marshal(manifest), '\n'), 0o600)
@@ -152,6 +153,16 @@ func writeFile(path string, content io.Reader) error {
 // InternalFault logs what the operator must mend and makes a fault of it.
 func (w *Workspace) InternalFault(err error) *machine.Fault {
 	return internalFault(w.confiner.Logger(), err)
+}
+
+// Relocate makes IN_DIR, OUT_DIR and the paths of staged files lie below dir, which is where a
+// process in a container sees what the private directory holds. Dir, and what Collect reads,
+// stay where they are.
+func (w *Workspace) Relocate(dir string) {
+	for uri, local := range w.paths {
+		w.paths[uri] = path.Join(dir, filepath.Base(w.In), filepath.Base(local))
+	}
+	w.In, w.Out = path.Join(dir, filepath.Base(w.In)), path.Join(dir, filepath.Base(w.Out))
 }
 
 // Environment is what every process gets, without what its task names.

@@ -1,0 +1,36 @@
+package container
+
+import (
+	"strings"
+
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+func configuration(detail string) *machine.Fault {
+	return &machine.Fault{Type: machine.ErrConfiguration, Status: 400, Title: "Container cannot be run", Detail: detail}
+}
+
+func runtimeFault(title, detail string) *machine.Fault {
+	return &machine.Fault{Type: machine.ErrRuntime, Status: 500, Title: title, Detail: detail}
+}
+
+// engineFault is for what the engine could not do although it was asked rightly.
+func engineFault(doing string, err error) *machine.Fault {
+	f := runtimeFault("Container could not be run", doing+": "+clip(err.Error()))
+	f.System, f.Retryable = true, true
+	return f
+}
+
+func stopped() *machine.Fault {
+	return runtimeFault("Container was stopped", "the container was stopped before it ended")
+}
+
+const clipBytes = 1 << 10
+
+// clip makes a text of the engine or of an author short enough for a message.
+func clip(s string) string {
+	if len(s) > clipBytes {
+		s = s[:clipBytes] + "…"
+	}
+	return strings.ToValidUTF8(strings.TrimSpace(s), "\uFFFD")
+}
