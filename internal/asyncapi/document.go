@@ -36,10 +36,6 @@ func Parse(data []byte) (*Document, error) {
 		return nil, fmt.Errorf("it has %d bytes; at most %d are read", len(data), MaxBytes)
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	read := readYAML
-	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' {
-		read = readJSON
-	}
 	root, servers, err := read(data)
 	if err != nil {
 		return nil, err
@@ -55,6 +51,21 @@ func Parse(data []byte) (*Document, error) {
 		return nil, fmt.Errorf("its asyncapi version is %q; 2.6 and 3.0 are read", clip(version))
 	}
 	return d, nil
+}
+
+// read reads JSON where the text looks like it, and YAML, which may look like it, too.
+func read(data []byte) (root map[string]any, servers []string, err error) {
+	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
+		return readYAML(data)
+	}
+	root, servers, err = readJSON(data)
+	if err == nil {
+		return root, servers, nil
+	}
+	if root, servers, yamlErr := readYAML(data); yamlErr == nil {
+		return root, servers, nil
+	}
+	return nil, nil, err
 }
 
 func readJSON(data []byte) (map[string]any, []string, error) {

@@ -70,13 +70,15 @@ type dialer struct {
 	ctx     context.Context
 	timeout time.Duration
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	err     error // of the last attempt, which the library may keep to itself
 }
 
 // Dial implements nats.CustomDialer.
-func (d dialer) Dial(network, address string) (net.Conn, error) {
+func (d *dialer) Dial(network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(d.ctx, d.timeout)
 	defer cancel()
 	conn, err := d.dial(ctx, network, address)
+	d.err = err
 	if err == nil {
 		context.AfterFunc(d.ctx, func() { conn.Close() }) // the library's handshake has no context
 	}
@@ -94,12 +96,17 @@ func (p *Protocol) connect(ctx context.Context, at *asyncapi.Endpoint, more ...n
 		trust = p.cfg.TLS.Clone()
 		trust.NextProtos = nil // those of HTTP
 	}
+	dialer := &dialer{ctx: ctx, timeout: p.cfg.DialTimeout, dial: p.cfg.Dial}
 	options := append([]nats.Option{
-		nats.Name("chargehand"), nats.SetCustomDialer(dialer{ctx, p.cfg.DialTimeout, p.cfg.Dial}), nats.SkipHostLookup(),
+		nats.Name("chargehand"), nats.SetCustomDialer(dialer), nats.SkipHostLookup(),
 		nats.IgnoreDiscoveredServers(), nats.Timeout(p.cfg.DialTimeout), nats.NoReconnect(),
 		func(o *nats.Options) error { o.TLSConfig = trust; return nil }, identity,
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // the standard one prints
 	}, more...)
 	conn, err := nats.Connect(at.URL, options...)
+	if errors.Is(err, nats.ErrNoServers) && dialer.err != nil {
+		err = dialer.err
+	}
 	if err != nil {
 		return nil, connectFault(at, err)
 	}
