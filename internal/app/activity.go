@@ -6,12 +6,15 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/auth"
+	"github.com/chargehand/chargehand/internal/activity/container"
+	activitygrpc "github.com/chargehand/chargehand/internal/activity/grpc"
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
 	"github.com/chargehand/chargehand/internal/activity/openapi"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/script"
 	"github.com/chargehand/chargehand/internal/activity/shell"
 	"github.com/chargehand/chargehand/internal/egress"
+	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/service"
 )
 
@@ -37,12 +40,28 @@ func (t *tenure) activities() (map[string]activity.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
+	containers, err := container.New(container.Config{
+		Logger: t.log, Confiner: confiner, Files: stored, Allowed: slices.Contains(t.cfg.AllowRun, "container"),
+	})
+	if err != nil {
+		return nil, badSetting("%w", err)
+	}
+	calls := activitygrpc.New(activitygrpc.Config{
+		Dial: policy.Dial, TLS: policy.Transport().TLSClientConfig, Auth: credentials, UserAgent: "chargehand/" + Version,
+		Resources: resource.NewCache(resource.CacheConfig{Fetcher: resource.New(resource.Config{Transport: transport, Auth: credentials})}),
+	})
 	scripts := script.New(script.Config{Confiner: confiner, Files: stored, Python: slices.Contains(t.cfg.AllowRun, "python")})
-	t.closeScripts = scripts.Close
+	t.closeScripts = func() {
+		scripts.Close()
+		calls.Close()
+		containers.Close()
+	}
 	return map[string]activity.Runner{
-		"http":    caller,
-		"openapi": openapi.New(openapi.Config{Caller: caller}),
-		"shell":   shell.New(shell.Config{Confiner: confiner, Files: stored, Allowed: slices.Contains(t.cfg.AllowRun, "shell")}),
-		"script":  scripts,
+		"http":      caller,
+		"openapi":   openapi.New(openapi.Config{Caller: caller}),
+		"shell":     shell.New(shell.Config{Confiner: confiner, Files: stored, Allowed: slices.Contains(t.cfg.AllowRun, "shell")}),
+		"script":    scripts,
+		"grpc":      calls,
+		"container": containers,
 	}, nil
 }
