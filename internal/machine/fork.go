@@ -45,6 +45,10 @@ func (m *Machine) branchDone(branch *node) *node {
 	if n.open > 0 {
 		return nil
 	}
+	if size := m.forkSize(n); size > m.plan.Limits.StateBytes {
+		m.abort(n, stateLimitFault(size, m.plan.Limits.StateBytes, n.reference()))
+		return nil
+	}
 	outputs := make([]any, len(n.branches))
 	base := n.scope.context
 	for i, b := range n.branches {
@@ -58,6 +62,23 @@ func (m *Machine) branchDone(branch *node) *node {
 			fmt.Sprintf("The output is nested deeper than %d levels.", expr.MaxDepth), n.reference()))
 	}
 	return m.complete(n, outputs, n.task.Then)
+}
+
+// forkSize is the size of a fork's output, or of so much of it that it is too large. The
+// outputs of branches may share all they hold, so a loop around a fork could double its data
+// for ever at no cost. Revision 1 did not look.
+func (m *Machine) forkSize(n *node) int {
+	size := 0
+	if m.id.Revision > 1 {
+		for _, b := range n.branches {
+			if size += expr.Size(b.data); size > m.plan.Limits.StateBytes {
+				break
+			}
+		}
+		m.grown += size
+		m.sliceSteps += size / bytesPerSliceStep
+	}
+	return size
 }
 
 // deeper reports whether a value has more than the given levels of lists and objects. A

@@ -113,7 +113,7 @@ do:
   - three: {emit: {event: {with: {type: greeted}}}, output: {as: '{id, before: $input.id}'}}
   - four: {call: 'https://e.org/get.yaml', with: {path: '${ .id }'}}
 `),
-	"https://e.org/get.yaml": []byte("call: http\nwith: {method: get, endpoint: 'https://a.example/{path}'}\nexport: {as: '{lost: true}'}\n"),
+	"https://e.org/get.yaml":  []byte("call: http\nwith: {method: get, endpoint: 'https://a.example/{path}'}\nexport: {as: '{lost: true}'}\n"),
 	"https://e.org/fail.yaml": []byte("fork: {branches: [{a: {wait: PT1S}}, {b: {try: [{c: {raise: {error: {type: 'x:y', status: 409}}}}], catch: {errors: {with: {status: 500}}}}}]}\n"),
 }
 

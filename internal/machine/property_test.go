@@ -23,6 +23,9 @@ func randomDefinition(t *rapid.T) string {
 			"group": map[string]any{"do": g.list(1)},
 		}},
 	}
+	if g.chance(2) {
+		definition["use"].(map[string]any)["extensions"] = g.extensions()
+	}
 	g.functions = true
 	definition["do"] = g.list(3)
 	if g.chance(5) {
@@ -70,6 +73,26 @@ func (g *definitionMaker) list(depth int) []any {
 	return list
 }
 
+// extensions draws extensions of all kinds of tasks.
+func (g *definitionMaker) extensions() []any {
+	var list []any
+	for i := range 1 + g.number(2) {
+		kinds := []string{"all", "composite", "call", "for", "try", "set", "switch", "run", "wait", "emit"}
+		extension := map[string]any{"extend": kinds[g.number(len(kinds))]}
+		if g.chance(2) {
+			extension["before"] = g.list(1)
+		}
+		if g.chance(2) {
+			extension["after"] = g.list(1)
+		}
+		if g.chance(3) {
+			extension["when"] = []string{"$context.k1 == null", ".go != true", "$task.name != \"t5\""}[g.number(3)]
+		}
+		list = append(list, map[string]any{fmt.Sprintf("e%d", i): extension})
+	}
+	return list
+}
+
 // branches is a list without jumps, which a fork does not have.
 func (g *definitionMaker) branches(depth int) []any {
 	list := g.list(depth)
@@ -105,7 +128,7 @@ func (g *definitionMaker) task(depth int) map[string]any {
 		return map[string]any{"try": g.list(depth - 1), "catch": g.catch(depth)}
 	case 6:
 		if g.functions {
-			return map[string]any{"call": []string{"leaf", "group"}[g.number(2)]}
+			return map[string]any{"call": []string{"leaf", "group", "https://e.org/greet.yaml", "https://e.org/fail.yaml"}[g.number(4)]}
 		}
 	case 7:
 		return map[string]any{"switch": []any{
@@ -117,7 +140,11 @@ func (g *definitionMaker) task(depth int) map[string]any {
 }
 
 func (g *definitionMaker) leaf() map[string]any {
-	switch g.number(7) {
+	switch g.number(9) {
+	case 7:
+		return map[string]any{"run": map[string]any{"await": g.chance(2), "workflow": map[string]any{"namespace": "n", "name": "w"}}}
+	case 8:
+		return map[string]any{"run": map[string]any{"await": false, "shell": map[string]any{"command": "x"}}, "metadata": map[string]any{"m": 1}}
 	case 0:
 		return map[string]any{"set": map[string]any{"a": "${ .b }", "b": g.number(3)}}
 	case 1, 2, 3:
@@ -173,9 +200,10 @@ type world struct {
 func (w *world) take(commands []Command) {
 	for i, c := range commands {
 		switch c.Kind {
-		case StopActivity, StopTimer:
+		case StopActivity, StopTimer, StopChild:
 			was, ok := w.open[c.ID]
-			if !ok || (c.Kind == StopActivity) != (was.Kind == RunActivity) {
+			started := map[CommandKind]CommandKind{StopActivity: RunActivity, StopTimer: StartTimer, StopChild: StartChild}
+			if !ok || started[c.Kind] != was.Kind {
 				w.t.Fatalf("%s withdraws nothing", commandText(c))
 			}
 			delete(w.open, c.ID)
@@ -195,10 +223,19 @@ func (w *world) take(commands []Command) {
 		switch c.Kind {
 		case RunActivity, StartTimer:
 			w.open[c.ID] = c
+		case StartChild:
+			if c.Child.Await {
+				w.open[c.ID] = c
+			}
 		case Yield:
 			w.yielded = true
 		case Finish:
 			w.finished = true
+			for id, was := range w.open { // they go on without the execution (T67)
+				if was.Detached && c.Phase == chargehand.Completed {
+					delete(w.open, id)
+				}
+			}
 			if i != len(commands)-1 {
 				w.t.Fatal("there are commands after Finish")
 			}
@@ -228,6 +265,14 @@ func (w *world) next(now int64) Event {
 	if c.Kind == StartTimer {
 		delete(w.open, c.ID)
 		return Event{Kind: TimerFired, Command: c.ID, TimeMs: max(now, c.DueMs)}
+	}
+	if c.Kind == StartChild {
+		delete(w.open, c.ID)
+		ended := Event{Kind: ChildEnded, Command: c.ID, TimeMs: now, Output: int(c.ID)}
+		if rapid.IntRange(0, 2).Draw(w.t, "child") == 0 {
+			ended.Output, ended.Fault = nil, &Fault{Type: ErrRuntime, Status: 500, Instance: "/do/0/x"}
+		}
+		return ended
 	}
 	switch rapid.IntRange(0, 5).Draw(w.t, "outcome") {
 	case 0:
@@ -271,7 +316,7 @@ func TestRandomInterleavings(t *testing.T) {
 			if rapid.Bool().Draw(rt, "restore") {
 				restored, err := Restore(p, id, twin.Checkpoint())
 				if err != nil {
-					rt.Fatal(err)
+					rt.Fatalf("%v\n%s\n%s", err, definition, twin.Checkpoint())
 				}
 				twin = restored
 			}
@@ -329,7 +374,7 @@ func checkMachine(t *rapid.T, m *Machine, w *world) {
 		if !ok || commandText(c) != commandText(want) || c.Key != want.Key || c.DueMs != want.DueMs {
 			t.Fatalf("%s in flight, issued was %s", commandText(c), commandText(want))
 		}
-		if c.Kind == RunActivity {
+		if c.Kind == RunActivity && !c.Detached {
 			activities++
 		}
 	}
@@ -337,7 +382,7 @@ func checkMachine(t *rapid.T, m *Machine, w *world) {
 	if load.Activities != activities || load.Yielded != w.yielded && !w.finished {
 		t.Fatalf("load is %+v with %d activities", load, activities)
 	}
-	if !m.Done() && len(inFlight) == 0 && !load.Yielded {
+	if !m.Done() && len(inFlight)-m.pending.detached == 0 && !load.Yielded {
 		t.Fatal("nothing is in flight and the execution has not ended")
 	}
 	for i, n := range m.ready {

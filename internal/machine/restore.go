@@ -282,7 +282,7 @@ func (r *restorer) try(n *node, o object) {
 		return
 	}
 	n.childAttempt = n.attempt
-	if n.try.fault == nil || n.task.Catch.Do == nil {
+	if n.try.fault == nil || n.task.Catch.Do == nil && !n.around.isRunning() {
 		*r.bad = true
 		return
 	}
