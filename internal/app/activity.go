@@ -1,6 +1,7 @@
 package app
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -56,12 +57,14 @@ func (t *tenure) activities() (map[string]activity.Runner, error) {
 		calls.Close()
 		containers.Close()
 	}
-	return map[string]activity.Runner{
+	runners := t.protocols(protocolParts{policy, transport, credentials, confiner, stored})
+	maps.Copy(runners, map[string]activity.Runner{
 		"http":      caller,
 		"openapi":   openapi.New(openapi.Config{Caller: caller}),
 		"shell":     shell.New(shell.Config{Confiner: confiner, Files: stored, Allowed: slices.Contains(t.cfg.AllowRun, "shell")}),
 		"script":    scripts,
 		"grpc":      calls,
 		"container": containers,
-	}, nil
+	})
+	return runners, nil
 }
