@@ -2,7 +2,6 @@ package machine
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/chargehand/chargehand/internal/expr"
@@ -59,7 +58,12 @@ func (w *checkpointWriter) numbers(name string, numbers []int64) {
 
 // consumed writes which events were consumed, by the place of the task.
 func (w *checkpointWriter) consumed(m *Machine) {
-	places := slices.SortedFunc(maps.Keys(m.consumed), func(a, b listenPlace) int {
+	places := make([]listenPlace, 0, len(m.consumed))
+	//workflowcheck:ignore sorts them
+	for place := range m.consumed {
+		places = append(places, place)
+	}
+	slices.SortFunc(places, func(a, b listenPlace) int {
 		return cmp.Or(cmp.Compare(a.reference, b.reference), cmp.Compare(a.task, b.task))
 	})
 	w.list("consumed", len(places), func(i int) {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"math"
 	"math/big"
-
 	"regexp"
 
 	"github.com/chargehand/chargehand/internal/expr"
@@ -81,6 +80,7 @@ func plainNumbers(v expr.Value) expr.Value {
 		return list
 	case map[string]any:
 		object := make(map[string]any, len(v))
+		//workflowcheck:ignore copies into a map
 		for name, item := range v {
 			object[name] = plainNumbers(item)
 		}

@@ -139,6 +139,7 @@ func holds(v, want expr.Value) bool {
 	if !ok {
 		return false
 	}
+	//workflowcheck:ignore asks for all of them
 	for name, value := range part {
 		if own, has := whole[name]; !has || !holds(own, value) {
 			return false

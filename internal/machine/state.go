@@ -60,6 +60,7 @@ func (m *Machine) size() int {
 			}
 		}
 	}
+	//workflowcheck:ignore adds up
 	for place, c := range m.consumed {
 		s.total += len(place.reference) + nodeBytes + len(c.numbers)*consumedBytes
 	}

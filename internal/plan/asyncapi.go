@@ -33,10 +33,11 @@ func (c *compiler) asyncAPICall(compiled *Task, d *dsl.AsyncAPICall, at place) *
 	if d.Document != nil {
 		c.address(a, "document", d.Document.Endpoint, at)
 	}
-	for name, value := range map[string]string{"channel": d.Channel, "operation": d.Operation} {
-		if value != "" {
-			a.Constants[name] = value
-		}
+	if d.Channel != "" {
+		a.Constants["channel"] = d.Channel
+	}
+	if d.Operation != "" {
+		a.Constants["operation"] = d.Operation
 	}
 	if d.Protocol != "" {
 		protocol, ok := asyncAPIProtocols[d.Protocol]

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"errors"
-	"maps"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -42,7 +41,7 @@ const EventVariable = "event"
 
 // attributeOrder puts the attribute that tells most events apart first.
 func attributeOrder(attributes map[string]any) []string {
-	names := slices.Sorted(maps.Keys(attributes))
+	names := sortedKeys(attributes)
 	slices.SortStableFunc(names, func(a, b string) int {
 		rank := func(name string) int {
 			switch name {
@@ -67,7 +66,7 @@ func (l *listenCompiler) match(s dsl.Slot, at place) *Match {
 		l.matchText(m, s, v, at)
 	case map[string]any:
 		m.Fields = make([]FieldMatch, 0, len(v))
-		for _, name := range slices.Sorted(maps.Keys(v)) {
+		for _, name := range sortedKeys(v) {
 			inner := l.match(dsl.Slot{Pointer: s.Pointer + pointerTo(name), Value: v[name]}, at)
 			m.Fields = append(m.Fields, FieldMatch{Name: name, Match: inner})
 		}
