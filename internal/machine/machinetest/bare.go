@@ -40,14 +40,49 @@ func (b Bare) Run(t *testing.T, p *plan.Plan, input expr.Value, w *World) Result
 	r.store(w.Before)
 	r.begin = len(r.bus)
 	r.apply(machine.Event{Kind: machine.Started, Output: input})
+	r.toEnd()
+	r.result.Timeline, _ = machine.MergeTimeline(r.chunks...)
+	return r.result
+}
+
+// toEnd goes on until the execution has ended.
+func (r *bareRun) toEnd() {
+	r.t.Helper()
 	for steps := 0; !r.m.Done(); steps++ {
 		if steps > 100_000 {
-			t.Fatal("the execution does not end")
+			r.t.Fatal("the execution does not end")
 		}
 		r.apply(r.next())
 	}
-	r.result.Timeline, _ = machine.MergeTimeline(r.chunks...)
-	return r.result
+}
+
+// startChild runs another execution to its end, if it comes to one within a minute of its own
+// clock; else the child counts as hanging.
+func (r *bareRun) startChild(c machine.Command) {
+	p := r.world.Child(r.t, c.Child.Name)
+	if p == nil || !c.Child.Await {
+		if p == nil {
+			r.t.Fatalf("there is no child named %s", c.Child.Name)
+		}
+		return
+	}
+	child := bareRun{
+		Bare: Bare{Last: r.Last}, t: r.t, world: r.world, nowMs: r.nowMs,
+		m:      machine.New(p, machine.Identity{Execution: c.Child.ID, RuntimeVersion: "test"}),
+		timers: map[machine.CommandID]int64{}, hanging: map[machine.CommandID]bool{},
+		told: map[machine.CommandID]int64{}, streams: map[machine.CommandID]*stream{},
+	}
+	child.apply(machine.Event{Kind: machine.Started, Output: c.Child.Input})
+	for !child.m.Done() {
+		if ev := child.next(); child.nowMs <= r.nowMs+60_000 {
+			child.apply(ev)
+			continue
+		}
+		r.hanging[c.ID] = true
+		return
+	}
+	r.queue = append(r.queue, machine.Event{Kind: machine.ChildEnded, Command: c.ID,
+		Output: child.result.Output, Fault: child.result.Fault})
 }
 
 type executionKind struct{}
@@ -131,7 +166,9 @@ func (r *bareRun) carryOut(c machine.Command) {
 		}
 		r.queue = append(r.queue, machine.Event{Kind: machine.ActivityEnded, Command: c.ID,
 			Output: answer.Value(), Files: answer.Files, Fault: answer.Fault})
-	case machine.StopActivity:
+	case machine.StartChild:
+		r.startChild(c)
+	case machine.StopActivity, machine.StopChild:
 		delete(r.hanging, c.ID)
 		delete(r.streams, c.ID)
 	case machine.StartTimer:

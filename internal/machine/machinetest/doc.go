@@ -25,4 +25,10 @@
 // The activity of an Answer with Messages is a stream (machine.Command.Stream): it hands over
 // Answer.Values one after another, then it ends with the outcome or, with Hang, runs until it
 // is stopped. What an interrupted run handed over, the next one hands over again.
+//
+// # Children
+//
+// ChildScripts are for runners that also start other workflows (RunChildren): those of
+// World.Children, which the runner must have deployed. A child that is awaited ends like any
+// execution, and its parent is told by ChildEnded; a process that is detached may hang for ever.
 package machinetest

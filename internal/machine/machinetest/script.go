@@ -22,6 +22,7 @@ type Script struct {
 	Cancel     bool                // is cancelled once an activity hangs
 	Before     []string            // events, as JSON, that are stored before the start
 	Events     []string            // events that are stored once the execution waits
+	Children   map[string]string   // other workflows of the namespace suite, by name: what follows their `document`
 	Want       Want
 }
 
@@ -67,6 +68,9 @@ type World struct {
 	Cancel bool     // the runner must cancel the execution as soon as an activity hangs
 	Before []string // events to store before the start
 	Events []string // events to store once the execution waits, all at once and in this order
+	// Children are the workflows that may be started, by name: what follows their `document`
+	// (ChildHeader). Their activities are answered like those of the execution itself.
+	Children map[string]string
 
 	mu      sync.Mutex
 	events  int // envelopes that were made
@@ -139,7 +143,7 @@ func (s *Script) Run(t *testing.T, r Runner) {
 	if s.Input == "" {
 		input = map[string]any{}
 	}
-	w := &World{Cancel: s.Cancel, Before: s.Before, Events: s.Events, answers: s.Answers, runs: map[string]int{}}
+	w := &World{Cancel: s.Cancel, Before: s.Before, Events: s.Events, Children: s.Children, answers: s.Answers, runs: map[string]int{}}
 	s.check(t, r.Run(t, p, input, w), w)
 }
 

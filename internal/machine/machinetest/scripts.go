@@ -113,6 +113,25 @@ do:
 			Want:  Want{Output: `{"done": 1}`, Order: []string{"a", "c", "e"}},
 		},
 		{
+			Name: "extensions",
+			Definition: `
+use:
+  extensions:
+    - outer:
+        extend: call
+        before: [{b1: {set: '${ $task.name }', export: {as: '$context + {b1: .}'}}}]
+        after: [{a1: {set: '${ . }', export: {as: '$context + {a1: .}'}}}]
+    - mock: {extend: call, when: $task.name == "m", before: [{b2: {set: {mocked: true}, then: exit}}]}
+do:
+  - c: ` + get + `
+  - m: ` + get + `
+  - end: {set: '${ [., $context] }'}
+`,
+			Answers: map[string][]Answer{"c": {{Output: `"C"`}}},
+			Want: Want{Output: `[{"mocked": true}, {"b1": "m", "a1": "C"}]`, Runs: map[string]int{"c": 1, "m": 0},
+				Order: []string{"c", "b1", "a1", "m", "b1", "b2", "end"}},
+		},
+		{
 			Name:       "exit and end",
 			Definition: "do: [{a: {do: [{b: {set: {n: 1}, then: exit}}, {c: {set: {n: 2}}}]}}, {d: {do: [{e: {set: '${ {n: (.n + 10)} }', then: end}}], output: {as: '0'}}}, {f: {set: {n: 3}}}]",
 			Want:       Want{Output: `{"n": 11}`, Order: []string{"a", "b", "d", "e"}},

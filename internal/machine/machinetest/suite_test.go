@@ -15,6 +15,10 @@ func TestBareMachine(t *testing.T) {
 	machinetest.Run(t, func(*testing.T) machinetest.Runner { return machinetest.Bare{} })
 }
 
+func TestBareMachineWithChildren(t *testing.T) {
+	machinetest.RunChildren(t, func(*testing.T) machinetest.Runner { return machinetest.Bare{} })
+}
+
 // The order in which concurrent outcomes are told does not matter to any script.
 func TestBareMachineOtherOrder(t *testing.T) {
 	machinetest.Run(t, func(*testing.T) machinetest.Runner { return machinetest.Bare{Last: true} })
@@ -30,7 +34,7 @@ func TestBareMachineEvents(t *testing.T) {
 
 // A machine that is restored before every event gives the same results.
 func TestBareMachineFromCheckpoints(t *testing.T) {
-	for _, s := range slices.Concat(machinetest.Scripts(), machinetest.EventScripts()) {
+	for _, s := range slices.Concat(machinetest.Scripts(), machinetest.EventScripts(), machinetest.ChildScripts()) {
 		t.Run(s.Name, func(t *testing.T) { s.Run(t, restoring{t}) })
 	}
 }

@@ -1,0 +1,37 @@
+package catalog
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"testing"
+
+	"github.com/chargehand/chargehand/internal/dsl"
+)
+
+// released are the digests of the functions that were released. Executions may run with
+// them: add a version rather than change one.
+var released = map[string]string{
+	"log:1.0.0": "b6cec9bdb4098a3e552a274b697a98a933f33266995d2064a105c8095abcd281",
+}
+
+func TestFunctions(t *testing.T) {
+	names := Names()
+	if len(names) != len(released) {
+		t.Errorf("the catalog has %v", names)
+	}
+	for name, digest := range released {
+		content, ok := Function(name[:len(name)-6], name[len(name)-5:])
+		sum := sha256.Sum256(content)
+		if !ok || hex.EncodeToString(sum[:]) != digest {
+			t.Errorf("%s has changed: its digest is %x", name, sum)
+		}
+		if _, problems := dsl.ParseFunction(content, name); len(problems) > 0 {
+			t.Errorf("%s: %v", name, problems)
+		}
+	}
+	for _, none := range [][2]string{{"log", "9.0.0"}, {"..", "1.0.0"}, {"", ""}, {"log", "1.0.0/../1.0.0"}} {
+		if _, ok := Function(none[0], none[1]); ok {
+			t.Errorf("there is a function %v", none)
+		}
+	}
+}
