@@ -133,7 +133,7 @@ func (w *world) config() Config {
 	}
 	return Config{
 		Store: w.store, Plans: w, Blobs: w, Limits: w.limits,
-		Activities:     map[string]activity.Runner{"http": runner, "shell": runner},
+		Activities:     map[string]activity.Runner{"http": runner, "shell": runner, "asyncapi": runner},
 		Log:            slog.New(w.log),
 		RuntimeVersion: "1", RuntimeMetadata: map[string]any{},
 	}

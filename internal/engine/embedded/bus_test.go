@@ -1,0 +1,102 @@
+package embedded
+
+import (
+	"context"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// busEvents are events that go onto the bus together, once.
+type busEvents struct {
+	envelopes []expr.Value
+	stored    bool
+}
+
+// flush stores the events that are not stored yet. After a crash they are stored again: which
+// of them were is not known.
+func (o *suiteOutside) flush() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range o.bus {
+		if o.bus[i].stored {
+			continue
+		}
+		if err := publish(o.engine, o.bus[i].envelopes); err != nil {
+			return err
+		}
+		o.bus[i].stored = true
+	}
+	return nil
+}
+
+func publish(e *Engine, envelopes []expr.Value) error {
+	events := make([]map[string]any, len(envelopes))
+	for i, v := range envelopes {
+		events[i] = v.(map[string]any)
+	}
+	return e.Publish(context.Background(), 1, chargehand.Live, events)
+}
+
+// storeBefore stores what no execution gets, because it is older.
+func (w *world) storeBefore(o *suiteOutside) error {
+	if len(o.world.Before) == 0 {
+		return nil
+	}
+	if err := publish(w.engine, o.world.Envelopes(o.world.Before)); err != nil {
+		return err
+	}
+	<-time.After(2 * time.Millisecond) // the clock has to move
+	return nil
+}
+
+// feed stores the events of a script once its execution waits. The function that it returns
+// stops that.
+func (w *world) feed(o *suiteOutside, row store.Execution) (stop func()) {
+	e, st := w.engine, w.store
+	stopped, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for o.flush() == nil {
+			o.mu.Lock()
+			fed := o.fed
+			o.mu.Unlock()
+			if fed || len(o.world.Events) == 0 {
+				return
+			}
+			var now store.Execution
+			var listens []store.Subscription
+			err := st.View(context.Background(), func(r *store.Reader) (err error) {
+				if now, err = r.ExecutionByNo(row.No); err == nil {
+					listens, err = r.Subscriptions(row.No)
+				}
+				return err
+			})
+			if err != nil || now.Status.Final() || e.stopping.Load() {
+				return
+			}
+			if now.Phase == chargehand.Waiting || len(listens) > 0 {
+				o.mu.Lock()
+				o.fed = true
+				o.bus = append(o.bus, busEvents{envelopes: o.world.Envelopes(o.world.Events)})
+				o.mu.Unlock()
+				continue
+			}
+			select {
+			case <-stopped:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}()
+	return func() {
+		select {
+		case <-stopped:
+		default:
+			close(stopped)
+		}
+		<-done
+	}
+}
