@@ -35,7 +35,7 @@ func newDocuments(fetcher Fetcher) *documents {
 func (d *documents) get(ctx context.Context, call activity.Call, v expr.Value) (*asyncapi.Document, *machine.Fault) {
 	document, _ := v.(map[string]any)
 	name := "of the definition"
-	data := []byte(nil)
+	var data []byte
 	if text, pinned := document["content"].(string); pinned {
 		data = []byte(text)
 	} else {

@@ -46,8 +46,7 @@ func TestPublishOverHTTP(t *testing.T) {
 // The document is fetched with its own credentials, once, and names an operation (3.0).
 func TestDocumentIsFetchedAndKept(t *testing.T) {
 	var fetched, posted atomic.Int32
-	url := ""
-	url = serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/orders/7" {
 			posted.Add(1)
 			return

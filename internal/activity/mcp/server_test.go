@@ -49,8 +49,7 @@ func newServer() *sdk.Server {
 		},
 		"ask": func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			err := req.Session.Ping(ctx, nil)
-			_, refused := req.Session.ListRoots(ctx, nil)
-			return text("ping %v, roots refused %t", err, refused != nil), nil
+			return text("ping %v", err), nil
 		},
 		"broken": func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{}}, nil

@@ -104,7 +104,7 @@ func (r *Runner) talk(ctx context.Context, req *request, child *child) activity.
 	transport := &sdk.IOTransport{Reader: child.out, Writer: child.in, MaxLineLength: int(r.cfg.Bytes)}
 	conn, err := transport.Connect(callCtx)
 	if err != nil {
-		child.end(0)
+		_, _ = child.end(0)
 		return activity.Result{Fault: remote.Connection("MCP server", err)}
 	}
 	value, err := (&session{conn: conn}).exchange(callCtx, req, func(string) {})
