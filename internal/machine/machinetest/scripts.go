@@ -125,11 +125,11 @@ use:
 do:
   - c: ` + get + `
   - m: ` + get + `
-  - end: {set: '${ [., $context] }'}
+  - last: {set: '${ [., $context] }'}
 `,
 			Answers: map[string][]Answer{"c": {{Output: `"C"`}}},
 			Want: Want{Output: `[{"mocked": true}, {"b1": "m", "a1": "C"}]`, Runs: map[string]int{"c": 1, "m": 0},
-				Order: []string{"c", "b1", "a1", "m", "b1", "b2", "end"}},
+				Order: []string{"c", "b1", "a1", "m", "b1", "b2", "last"}},
 		},
 		{
 			Name:       "exit and end",
