@@ -12,10 +12,15 @@ import (
 
 // script is a workflow that always ends in the same way.
 type script struct {
-	tasks  string
-	body   string // instead of tasks, a whole definition
-	input  string
-	within time.Duration // that it takes by the clock; default: a minute
+	tasks string
+	body  string // instead of tasks, a whole definition
+	// children are other workflows, tasks by name.
+	children map[string]string
+	result   string // what it must end with; "": whatever it ends with without a crash
+	// independent executions may still run at the end.
+	independent bool
+	input       string
+	within      time.Duration // that it takes by the clock; default: a minute
 }
 
 var scripts = map[string]script{
@@ -103,6 +108,77 @@ do:
 	"emit": {tasks: `
 - a: { emit: { event: { with: { type: org.example.done.v1, source: 'https://example.com', id: '1', time: '2026-01-01T00:00:00Z', data: { x: 1 } } } } }
 - b: { call: http, with: { method: get, endpoint: http://x/echo/one } }`},
+	"listen": {tasks: `
+- a:
+    fork:
+      branches:
+        - b: { listen: { to: { all: [ { with: { type: one } }, { with: { type: two } } ] } } }
+        - c:
+            do:
+              - d: { emit: { event: { with: { type: two, source: 'https://example.com', id: '2', time: '2026-01-01T00:00:00Z', data: 2 } } } }
+              - e: { wait: { seconds: 1 } }
+              - f: { emit: { event: { with: { type: one, source: 'https://example.com', id: '1', time: '2026-01-01T00:00:00Z', data: 1 } } }, output: { as: .type } }
+- g: { set: { got: '${ . }' } }`, result: `{"got":[[2,1],"one"]}`},
+	"foreach": {tasks: `
+- a:
+    fork:
+      branches:
+        - b:
+            listen: { to: { any: [ { with: { type: n } } ], until: '(. | length) == 3' } }
+            foreach: { item: n, do: [ { c: { wait: { seconds: 1 } } }, { d: { set: '${ $n }' } } ] }
+        - e:
+            for: { in: '${ [range(5)] }' }
+            do:
+              - f: { emit: { event: { with: { type: n, source: 'https://example.com', id: '${ $index | tostring }', time: '2026-01-01T00:00:00Z', data: '${ $index }' } } }, output: { as: .data } }
+- g: { set: { got: '${ . }' } }`, result: `{"got":[[0,1,2],4]}`},
+	"child": {
+		tasks: `
+- a: { run: { workflow: { namespace: test, name: slow, version: latest, input: { n: 1 } } } }
+- b: { call: http, with: { method: get, endpoint: http://x/echo/one } }
+- c:
+    try:
+      - d: { run: { workflow: { namespace: test, name: bad, version: 1.0.0 } } }
+    catch:
+      as: problem
+      do:
+        - e: { set: { status: '${ $problem.status }' } }
+- f:
+    try:
+      - g: { run: { workflow: { namespace: test, name: nowhere, version: 1.0.0 } } }
+    catch:
+      as: problem
+      do:
+        - h: { set: { was: '${ .status }', status: '${ $problem.status }' } }`,
+		result: `{"status":400,"was":418}`,
+		children: map[string]string{
+			"slow": "- a: { wait: { seconds: 2 } }\n- b: { set: { n: '${ .n + 1 }' } }",
+			"bad":  "- a: { raise: { error: { type: 'https://example.com/no', status: 418 } } }",
+		},
+	},
+	"children": {
+		tasks: `
+- a:
+    fork:
+      branches:
+        - b: { run: { workflow: { namespace: test, name: outer, version: 1.0.0 } } }
+        - c: { run: { workflow: { namespace: test, name: inner, version: 1.0.0 } } }
+- d:
+    fork:
+      compete: true
+      branches:
+        - e: { run: { workflow: { namespace: test, name: endless, version: 1.0.0 } } }
+        - f: { wait: { seconds: 3 } }
+- g: { run: { workflow: { namespace: test, name: inner, version: 1.0.0 }, await: false } }
+- h: { set: { done: true } }`,
+		children: map[string]string{
+			"outer":    "- a: { run: { workflow: { namespace: test, name: inner, version: latest } } }",
+			"inner":    "- a: { wait: { seconds: 1 } }\n- b: { set: { inner: true } }",
+			"endless":  "- a: { run: { workflow: { namespace: test, name: listener, version: 1.0.0 } } }",
+			"listener": "- a: { listen: { to: { one: { with: { type: never } } } } }",
+		},
+		result:      `{"done":true}`,
+		independent: true,
+	},
 	"large": {tasks: `
 - a: { call: http, with: { method: get, endpoint: http://x/size/200000 }, export: { as: '${ { text: . } }' } }
 - b: { wait: { seconds: 1 } }
@@ -110,6 +186,9 @@ do:
 }
 
 func (s script) define(w *world) int64 {
+	for name, tasks := range s.children {
+		w.deploy(name, tasks)
+	}
 	if s.body != "" {
 		return w.defineAll(s.body)
 	}
@@ -207,6 +286,9 @@ func TestCrashEverywhere(t *testing.T) {
 				identity = row.ID
 				want = w.endOf(row, script.bound())
 			})
+			if script.result != "" && want.result != script.result {
+				t.Fatalf("it ends with %s, want %s\n%s", want.result, script.result, want.story)
+			}
 			// Once more with a checkpoint in every submission, so that nothing is replayed.
 			for _, how := range []struct {
 				told   bool
@@ -336,7 +418,10 @@ func crashAt(t *testing.T, script script, k int, written bool, replay int, ident
 			t.Errorf("activity %s ran %d times before the crash and %d times after it", key, before[key], repeated)
 		}
 	}
-	w.idle(0)
+	if !script.independent {
+		w.idle(0)
+	}
+	w.allEnd(script.bound())
 	return true
 }
 
@@ -346,7 +431,7 @@ func TestCrashInRecovery(t *testing.T) {
 	if testing.Short() {
 		step = 4
 	}
-	for _, name := range []string{"calls", "fork", "timeout", "loop", "waits"} {
+	for _, name := range []string{"calls", "fork", "timeout", "loop", "waits", "listen", "foreach", "child"} {
 		script := scripts[name]
 		t.Run(name, func(t *testing.T) {
 			var want end
@@ -429,6 +514,7 @@ func crashTwice(t *testing.T, script script, first, second int, written bool, id
 		t.Errorf("ended as\n%+v\nwant\n%+v\n%s", got, want, w.log)
 	}
 	w.idle(0)
+	w.allEnd(script.bound())
 	w.stop()
 	return crashed
 }

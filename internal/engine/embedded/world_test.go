@@ -237,8 +237,67 @@ func (w *world) defineAll(body string) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	revision := int64(len(w.plans) + 1)
+	for w.plans[revision] != nil { // deployed
+		revision++
+	}
 	w.plans[revision] = p
 	return revision
+}
+
+// deploy makes a published workflow of tasks, of namespace test and version 1.0.0, that
+// others can start. It is the same after a restart.
+func (w *world) deploy(name, tasks string) int64 {
+	w.t.Helper()
+	p := compile(w.t, "do:\n"+indent(tasks))
+	id := chargehand.WorkflowID(w.id())
+	flow := store.Workflow{ID: id, Account: w.account.No, Namespace: "test", Name: name, CreatedMs: int64(w.ids), UpdatedMs: int64(w.ids)}
+	revision := store.Revision{Version: "1.0.0", Number: 1, CreatedMs: 1}
+	err := w.store.Update(context.Background(), func(tx *store.Tx) error {
+		if err := tx.InsertWorkflow(&flow); err != nil {
+			return err
+		}
+		digest := sha256.Sum256([]byte(name))
+		definition := store.Definition{Account: w.account.No, Digest: digest[:], MediaType: "application/yaml", Source: []byte(tasks)}
+		if err := tx.PutDefinition(&definition); err != nil {
+			return err
+		}
+		revision.Workflow, revision.Definition = flow.No, definition.No
+		if err := tx.InsertRevision(&revision); err != nil {
+			return err
+		}
+		flow.Published = revision.No
+		return tx.UpdateWorkflow(&flow)
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.plans[revision.No] = p
+	return revision.No
+}
+
+// allEnd waits until every execution has ended and nothing is owed between any.
+func (w *world) allEnd(atMost time.Duration) {
+	w.t.Helper()
+	deadline := time.Now().Add(atMost)
+	for {
+		var owed store.RunCounts
+		var due []store.Child
+		w.view(func(r *store.Reader) (err error) {
+			if owed, err = r.CountOwed(); err == nil {
+				due, err = r.DueChildren(0, 10)
+			}
+			return err
+		})
+		if owed == (store.RunCounts{}) && len(due) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			w.t.Fatalf("%v have not ended, due are %+v\n%s", owed, due, w.log)
+		}
+		<-time.After(time.Millisecond * 10)
+	}
 }
 
 func indent(text string) string {
