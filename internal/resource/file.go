@@ -50,10 +50,13 @@ func (f *Fetcher) readFile(u *url.URL) (Content, error) {
 
 // local is the path of a file relative to the root, or the problem with it.
 func (f *Fetcher) local(u *url.URL) (name, problem string) {
-	if u.Host != "" && u.Host != "localhost" {
-		return "", "a file address cannot name a host"
-	}
 	name = u.Path
+	if u.Scheme == "file" && u.Host != "" && u.Host != "localhost" {
+		// file://folder/name, as the specification writes it: a file is never on another host.
+		name = u.Host + name
+	} else if u.Host != "" && u.Scheme == "" {
+		return "", "it names a host, but no scheme"
+	}
 	if u.Opaque != "" { // file:folder/name
 		var err error
 		if name, err = url.PathUnescape(u.Opaque); err != nil {

@@ -203,7 +203,7 @@ func TestFilesBelowTheRoot(t *testing.T) {
 	root := files(t)
 	f := New(Config{Root: root, MaxBytes: 100})
 	for uri, want := range map[string]string{
-		"a.json": "{}", "in/b.proto": "b", "./in/../a.json": "{}", "file:a.json": "{}", "file:in/b%2Eproto": "b", "inside.json": "{}",
+		"a.json": "{}", "in/b.proto": "b", "./in/../a.json": "{}", "file:a.json": "{}", "file:in/b%2Eproto": "b", "inside.json": "{}", "file://in/b.proto": "b",
 		"file://" + root + "/a.json": "{}", "file://localhost" + root + "/in/b.proto": "b", root + "/a.json": "{}",
 	} {
 		got, err := f.Fetch(t.Context(), Request{URI: uri})
@@ -216,7 +216,7 @@ func TestFilesBelowTheRoot(t *testing.T) {
 	}
 	for uri, word := range map[string]string{
 		"../secret.txt": "not below", "in/../../secret.txt": "not below", "file:..%2Fsecret.txt": "not below", "/etc/passwd": "not below",
-		"file://" + root + "/../secret.txt": "not below", "file://" + root + "-else/x.json": "not below", "file://host/a.json": "host",
+		"file://" + root + "/../secret.txt": "not below", "file://" + root + "-else/x.json": "not below", "//host/a.json": "host", "file://host/a.json": "no such file", "file://in/../../secret.txt": "not below",
 		"out.txt": "not a file below", "absolute.txt": "not a file below", "folder/secret.txt": "not a file below",
 		"none.json": "no such file", "in": "regular", "pipe": "regular", "large.txt": "100 bytes", "a%00b": "not below",
 	} {

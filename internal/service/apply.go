@@ -45,14 +45,18 @@ type Validation struct {
 	Warnings []chargehand.FieldError // at most 100
 }
 
-// ValidateWorkflow checks a definition and stores nothing. Codes: payload_too_large.
-func (s *Service) ValidateWorkflow(_ context.Context, _ *Principal, definition []byte) (*Validation, error) {
+// ValidateWorkflow checks a definition, with the resources that it names, and stores nothing.
+// Codes: payload_too_large.
+func (s *Service) ValidateWorkflow(ctx context.Context, _ *Principal, definition []byte) (*Validation, error) {
 	if err := s.checkDefinitionSize(definition); err != nil {
 		return nil, err
 	}
-	_, problems, _ := s.plans.compile(definition)
+	c, err := s.compile(ctx, definition)
+	if err != nil {
+		return nil, err
+	}
 	return &Validation{
-		Valid: !problems.HasErrors(), Errors: fieldErrors(problems.Errors()), Warnings: fieldErrors(problems.Warnings()),
+		Valid: !c.problems.HasErrors(), Errors: fieldErrors(c.problems.Errors()), Warnings: fieldErrors(c.problems.Warnings()),
 	}, nil
 }
 
@@ -66,7 +70,8 @@ func (s *Service) checkDefinitionSize(definition []byte) error {
 
 // ApplyWorkflow creates a workflow, a version or a revision, and publishes it unless it is a
 // draft. Identical content under the same version changes nothing, whether it is written in
-// YAML or JSON; only a draft that is applied again as no draft is published.
+// YAML or JSON; only a draft that is applied again as no draft is published. External
+// resources are content too: they are fetched each time, and pinned (T69, T87).
 // Codes: invalid_body or invalid_json (neither YAML nor JSON), definition_invalid,
 // payload_too_large, workflow_not_found (outside the key's list), idempotency_key_reused,
 // idempotency_in_progress.
@@ -81,7 +86,8 @@ type application struct {
 	account  int64
 	request  *ApplyWorkflow
 	plan     *plan.Plan
-	source   [sha256.Size]byte
+	pins     []byte            // plan.EncodePins
+	digest   [sha256.Size]byte // of the definition with its pins
 	nowMs    int64
 	workflow store.Workflow // zero: there is none of that name
 	newest   store.Revision // of the version; zero: there is none
@@ -103,12 +109,16 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 	if err := checkMediaType(r); err != nil {
 		return nil, err
 	}
-	compiled, problems, readable := s.plans.compile(r.Definition)
-	if compiled == nil {
-		return nil, refusedDefinition(r, problems, readable)
+	compiled, err := s.compile(ctx, r.Definition)
+	if err != nil {
+		return nil, err
+	}
+	if compiled.plan == nil {
+		return nil, refusedDefinition(r, compiled.problems, compiled.readable)
 	}
 	a := &application{
-		account: p.AccountNo, request: r, plan: compiled, source: sha256.Sum256(r.Definition), nowMs: s.nowMs(),
+		account: p.AccountNo, request: r, plan: compiled.plan, pins: compiled.pins,
+		digest: plan.SourceDigest(r.Definition, compiled.pins), nowMs: s.nowMs(),
 	}
 	for attempt := 1; ; attempt++ {
 		if err := s.compareDefinition(ctx, p, a); err != nil {
@@ -121,7 +131,7 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 		if err != nil {
 			return nil, err
 		}
-		applied.Warnings = fieldErrors(problems.Warnings())
+		applied.Warnings = fieldErrors(compiled.problems.Warnings())
 		return applied, nil
 	}
 }
@@ -184,7 +194,7 @@ func (s *Service) compareDefinition(ctx context.Context, p *Principal, a *applic
 	if a.newest.No == 0 {
 		return nil
 	}
-	if a.same = string(a.newest.Digest) == string(a.source[:]); a.same {
+	if a.same = string(a.newest.Digest) == string(a.digest[:]); a.same {
 		return nil
 	}
 	stored, err := s.plans.Plan(ctx, a.newest.No)
@@ -221,7 +231,7 @@ func (s *Service) writeDefinition(ctx context.Context, a *application, c *claim)
 		return nil, err
 	}
 	s.workflows.forget(workflowKey{a.account, applied.ID})
-	s.plans.add(revisionNo, a.source, len(a.request.Definition), a.plan)
+	s.plans.add(revisionNo, a.digest, len(a.request.Definition)+len(a.pins), a.plan)
 	return applied, nil
 }
 
@@ -257,12 +267,12 @@ func (a *application) write(tx *store.Tx) (row *store.Workflow, revision *store.
 	if a.request.MediaType == mediaJSON {
 		media = mediaJSON
 	}
-	definition := store.Definition{Account: a.account, Digest: a.source[:], MediaType: media, Source: a.request.Definition}
+	definition := store.Definition{Account: a.account, Digest: a.digest[:], MediaType: media, Source: a.request.Definition, Resources: a.pins}
 	if err := tx.PutDefinition(&definition); err != nil {
 		return nil, nil, false, err
 	}
 	*revision = store.Revision{
-		Workflow: row.No, Version: document.Version, Definition: definition.No, Digest: a.source[:],
+		Workflow: row.No, Version: document.Version, Definition: definition.No, Digest: a.digest[:],
 		Title: document.Title, Draft: a.request.Draft, CreatedMs: a.nowMs,
 	}
 	if err := tx.InsertRevision(revision); err != nil {
@@ -315,10 +325,15 @@ func (s *Service) applied(ctx context.Context, p *Principal, r *ApplyWorkflow, f
 	}
 	var row store.Workflow
 	var revision store.Revision
+	var definition store.Definition
 	err = s.view(ctx, func(reader *store.Reader) (err error) {
-		if row, err = reader.WorkflowByID(p.AccountNo, chargehand.WorkflowID(found.Resource)); err == nil {
-			revision, err = reader.RevisionByNo(revisionNo)
+		if row, err = reader.WorkflowByID(p.AccountNo, chargehand.WorkflowID(found.Resource)); err != nil {
+			return err
 		}
+		if revision, err = reader.RevisionByNo(revisionNo); err != nil {
+			return err
+		}
+		definition, err = reader.Definition(revision.Definition)
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) || err == nil && !p.Sees(row.ID) {
@@ -327,7 +342,13 @@ func (s *Service) applied(ctx context.Context, p *Principal, r *ApplyWorkflow, f
 	if err != nil {
 		return nil, err
 	}
-	_, problems, _ := s.plans.compile(r.Definition)
+	// What is stored may be an equal definition with another text: the warnings are those of
+	// the text that was sent, with the resources that were read then.
+	definition.Source = r.Definition
+	_, problems, err := s.plans.recompile(&definition)
+	if err != nil {
+		return nil, fmt.Errorf("compile the definition again: %w", err)
+	}
 	return &AppliedWorkflow{
 		Workflow: shownWorkflow(&row, &revision), Revision: revision.Number, Draft: revision.Draft,
 		Created: found.Status == statusCreated, Warnings: fieldErrors(problems.Warnings()),

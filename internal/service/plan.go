@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -14,8 +13,8 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// maxPlanBytes bounds the sources of the plans that are kept. A plan takes a few times as
-// much memory as its source.
+// maxPlanBytes bounds the sources, with their resources, of the plans that are kept. A plan
+// takes a few times as much memory as its source.
 const maxPlanBytes = 32 << 20
 
 // Plans finds compiled plans by the number of the revision. Plans of equal definitions are
@@ -27,7 +26,7 @@ type Plans struct {
 
 	mu         sync.Mutex
 	byRevision map[int64]*list.Element
-	byDigest   map[[sha256.Size]byte]*list.Element // by the digest of the source
+	byDigest   map[[sha256.Size]byte]*list.Element // by the digest of the definition
 	recent     list.List                           // of *cachedPlan, the latest used first
 	bytes      int
 	maxBytes   int
@@ -54,15 +53,14 @@ func (c *Plans) Plan(ctx context.Context, revisionNo int64) (*plan.Plan, error) 
 	if p := c.cached(revisionNo); p != nil {
 		return p, nil
 	}
-	var source []byte
+	var definition store.Definition
 	var digest [sha256.Size]byte
 	err := c.db.View(ctx, func(r *store.Reader) error {
 		revision, err := r.RevisionByNo(revisionNo)
 		if err != nil {
 			return err
 		}
-		definition, err := r.Definition(revision.Definition)
-		source = definition.Source
+		definition, err = r.Definition(revision.Definition)
 		copy(digest[:], definition.Digest)
 		return err
 	})
@@ -72,20 +70,40 @@ func (c *Plans) Plan(ctx context.Context, revisionNo int64) (*plan.Plan, error) 
 	if p := c.share(revisionNo, digest); p != nil {
 		return p, nil
 	}
-	document, problems := dsl.Parse(source)
-	if document == nil || problems.HasErrors() {
-		return nil, fmt.Errorf("parse stored definition of revision %d: %w", revisionNo, problems.Err())
+	compiled, _, err := c.recompile(&definition)
+	if err != nil {
+		return nil, fmt.Errorf("compile stored definition of revision %d: %w", revisionNo, err)
 	}
-	compiled, problems := plan.Compile(document, plan.Options{Run: anyRun, Limits: c.options.Limits})
-	if compiled == nil {
-		return nil, fmt.Errorf("compile stored definition of revision %d: %w", revisionNo, problems.Err())
-	}
-	return c.add(revisionNo, digest, len(source), compiled), nil
+	return c.add(revisionNo, digest, len(definition.Source)+len(definition.Resources), compiled), nil
 }
 
-// anyRun allows every kind of process: a definition that was accepted once is compiled
-// again, and the activity refuses to run what is not allowed any more.
-var anyRun = []string{"shell", "script"}
+// recompile compiles a stored definition: with the resources that are pinned with it and
+// nothing else, and whatever kinds of processes are allowed now, because the activity refuses
+// to run what is not (T80).
+func (c *Plans) recompile(definition *store.Definition) (*plan.Plan, dsl.Problems, error) {
+	resources, err := plan.DecodePins(definition.Resources)
+	if err != nil {
+		return nil, nil, err
+	}
+	document, problems := dsl.Parse(definition.Source)
+	if document == nil || problems.HasErrors() {
+		return nil, nil, problems.Err()
+	}
+	compiled, more := plan.Compile(document, plan.Options{Run: plan.AnyRun(), Limits: c.options.Limits, Resources: resources})
+	if compiled == nil {
+		return nil, nil, more.Err()
+	}
+	problems = append(problems, more...)
+	problems.Sort()
+	return compiled, problems, nil
+}
+
+// with is what the installation allows, with resources.
+func (c *Plans) with(resources map[string][]byte) plan.Options {
+	options := c.options
+	options.Resources = resources
+	return options
+}
 
 // cached finds a plan by its revision and counts the use.
 func (c *Plans) cached(revisionNo int64) *plan.Plan {
@@ -141,19 +159,6 @@ func (c *Plans) forget(element *list.Element) {
 	}
 	delete(c.byDigest, cached.digest)
 	c.bytes -= cached.bytes
-}
-
-// compile reads and compiles a definition that is applied now. The plan is nil if there are
-// errors; readable is false if the text is no YAML or JSON at all.
-func (c *Plans) compile(source []byte) (p *plan.Plan, problems dsl.Problems, readable bool) {
-	document, problems := dsl.Parse(source)
-	if document == nil || problems.HasErrors() {
-		return nil, problems, !errors.Is(problems.Err(), dsl.ErrSyntax)
-	}
-	p, more := plan.Compile(document, c.options)
-	problems = append(problems, more...)
-	problems.Sort()
-	return p, problems, true
 }
 
 // fieldErrors shows problems of a definition to callers.

@@ -28,6 +28,8 @@ type Config struct {
 	LinkKey []byte
 	// Sealer seals secrets. It is that of the engine.
 	Sealer *secret.Sealer
+	// Fetch reads the external resources of definitions; nil: none can be had.
+	Fetch  FetchFunc
 	Log    *slog.Logger     // default: discards
 	Now    func() time.Time // default: time.Now
 	Limits Limits           // zero fields stand for the defaults
@@ -47,6 +49,7 @@ type Service struct {
 	store     *store.Store
 	engine    engine.Engine
 	plans     *Plans
+	fetch     FetchFunc
 	blobs     *blob.Store
 	signer    *blob.Signer
 	log       *slog.Logger
@@ -85,7 +88,7 @@ func New(c Config) *Service {
 	return &Service{
 		store: c.Store, engine: c.Engine, plans: c.Plans, blobs: c.Blobs, log: c.Log, now: c.Now,
 		limits: c.Limits.WithDefaults(), retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
-		sealer: c.Sealer, pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
+		fetch: c.Fetch, sealer: c.Sealer, pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
 	}
 }
 

@@ -6,14 +6,15 @@ import (
 	"math"
 )
 
-// Definition is the text of a workflow as it was applied. It never changes; equal texts of
-// an account are stored once.
+// Definition is the text of a workflow as it was applied, with the external resources that
+// were read then. It never changes; equal ones of an account are stored once.
 type Definition struct {
 	No        int64
 	Account   int64
-	Digest    []byte // 32 bytes sha256 of Source
+	Digest    []byte // 32 bytes of Source and Resources (plan.SourceDigest)
 	MediaType string
 	Source    []byte
+	Resources []byte // plan.EncodePins; nil for none
 }
 
 // PutDefinition inserts d unless the account has that digest, and sets d.No either way.
@@ -25,8 +26,8 @@ func (t *Tx) PutDefinition(d *Definition) error {
 	if err == nil || !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	d.No, err = t.insert("insert definition", `INSERT INTO definition (account, digest, media_type, source) VALUES (?1, ?2, ?3, ?4)
- ON CONFLICT (account, digest) DO NOTHING`, d.Account, d.Digest, d.MediaType, d.Source)
+	d.No, err = t.insert("insert definition", `INSERT INTO definition (account, digest, media_type, source, resources)
+ VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (account, digest) DO NOTHING`, d.Account, d.Digest, d.MediaType, d.Source, bytesArg(d.Resources))
 	if err == nil && d.No == 0 {
 		return find() // another node has just inserted it
 	}
@@ -35,8 +36,10 @@ func (t *Tx) PutDefinition(d *Definition) error {
 
 // Definition reads a definition by its number. Errors: ErrNotFound.
 func (r *Reader) Definition(no int64) (d Definition, err error) {
-	err = r.one(`SELECT no, account, digest, media_type, source FROM definition WHERE no = ?1`, func(row Row) {
-		d = Definition{No: row.Int(0), Account: row.Int(1), Digest: row.Bytes(2), MediaType: row.Text(3), Source: row.Bytes(4)}
+	err = r.one(`SELECT no, account, digest, media_type, source, resources FROM definition WHERE no = ?1`, func(row Row) {
+		d = Definition{
+			No: row.Int(0), Account: row.Int(1), Digest: row.Bytes(2), MediaType: row.Text(3), Source: row.Bytes(4), Resources: row.Bytes(5),
+		}
 	}, no)
 	if err != nil {
 		return Definition{}, fmt.Errorf("read definition: %w", err)

@@ -2,8 +2,6 @@ package temporal
 
 import (
 	"container/list"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"sync"
 
@@ -11,13 +9,13 @@ import (
 	"github.com/chargehand/chargehand/internal/plan"
 )
 
-// maxPlanBytes bounds the sources of the plans that a process keeps. A plan takes a few times
+// maxPlanBytes bounds the sources, with their resources, of the plans that a process keeps. A plan takes a few times
 // as much memory as its source.
 const maxPlanBytes = 32 << 20
 
-// plans keeps compiled plans by the digest of their source, the least recently used ones
-// are forgotten. Workflow code uses it: what it answers depends on the source alone. It is
-// safe for concurrent use.
+// plans keeps compiled plans by the digest of their source and of the resources that are pinned
+// with it; the least recently used ones are forgotten. Workflow code uses it: what it answers
+// depends on these alone, never on a network. It is safe for concurrent use.
 type plans struct {
 	mu       sync.Mutex
 	byDigest map[string]*list.Element
@@ -37,19 +35,22 @@ func newPlans(maxBytes int) *plans {
 }
 
 // digestOf is the key of a definition: argument.Digest.
-func digestOf(definition string) string {
-	sum := sha256.Sum256([]byte(definition))
-	return hex.EncodeToString(sum[:])
+func digestOf(definition string, resources []byte) string {
+	return plan.SourceDigestText([]byte(definition), resources)
 }
 
-// plan compiles a definition, unless that has been done. Its error says that the definition
-// can never be run by this binary.
-func (c *plans) plan(digest, definition string) (*plan.Plan, error) {
+// plan compiles a definition with the resources that are pinned with it, unless that has been
+// done. Its error says that the definition can never be run by this binary.
+func (c *plans) plan(digest, definition string, resources []byte) (*plan.Plan, error) {
 	if p := c.find(digest); p != nil {
 		return p, nil
 	}
-	if digestOf(definition) != digest {
+	if digestOf(definition, resources) != digest {
 		return nil, fmt.Errorf("the definition is not the one of digest %s", digest)
+	}
+	pinned, err := plan.DecodePins(resources)
+	if err != nil {
+		return nil, err
 	}
 	document, problems := dsl.Parse([]byte(definition))
 	if document == nil || problems.HasErrors() {
@@ -57,11 +58,11 @@ func (c *plans) plan(digest, definition string) (*plan.Plan, error) {
 	}
 	// What was accepted once is compiled again; the activity refuses to run what the
 	// installation does not allow (T80).
-	compiled, problems := plan.Compile(document, plan.Options{Run: []string{"shell", "script"}})
+	compiled, problems := plan.Compile(document, plan.Options{Run: plan.AnyRun(), Resources: pinned})
 	if compiled == nil {
 		return nil, fmt.Errorf("compile definition: %w", problems.Err())
 	}
-	c.keep(&keptPlan{plan: compiled, digest: digest, bytes: len(definition)})
+	c.keep(&keptPlan{plan: compiled, digest: digest, bytes: len(definition) + len(resources)})
 	return compiled, nil
 }
 

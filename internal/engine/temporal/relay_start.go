@@ -17,7 +17,8 @@ type origin struct {
 	account    chargehand.AccountID
 	workflow   chargehand.WorkflowID
 	definition string
-	digest     string // of definition, in hex
+	resources  []byte // pinned with it
+	digest     string // of both, in hex
 }
 
 const (
@@ -61,13 +62,13 @@ func (o *origins) of(ctx context.Context, revision int64) (origin, error) {
 		if err != nil {
 			return err
 		}
-		got = origin{account: a.ID, workflow: w.ID, definition: string(d.Source), digest: hex.EncodeToString(d.Digest)}
+		got = origin{account: a.ID, workflow: w.ID, definition: string(d.Source), resources: d.Resources, digest: hex.EncodeToString(d.Digest)}
 		return nil
 	})
 	if err != nil {
 		return origin{}, fmt.Errorf("read definition: %w", err)
 	}
-	o.byNo.put(revision, got, len(got.definition)+rowBytes)
+	o.byNo.put(revision, got, len(got.definition)+len(got.resources)+rowBytes)
 	return got, nil
 }
 
@@ -160,7 +161,7 @@ func (r *relay) started(ctx context.Context, row *store.Execution) (started, err
 	return started{
 		argument: argument{
 			Execution: row.ID, No: row.No, Account: o.account, Environment: row.Environment, Revision: row.Machine,
-			Runtime: r.Runtime, Digest: o.digest, Definition: o.definition, StartedMs: row.StartedMs, Input: input, Queue: r.Queue,
+			Runtime: r.Runtime, Digest: o.digest, Definition: o.definition, Resources: o.resources, StartedMs: row.StartedMs, Input: input, Queue: r.Queue,
 		},
 		attributes: attributes{
 			Account: o.account.String(), Environment: row.Environment.String(), Workflow: o.workflow.String(), Batch: batch,

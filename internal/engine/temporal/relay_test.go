@@ -71,7 +71,7 @@ func TestStartTellsEverything(t *testing.T) {
 	var row store.Execution
 	w.view(func(r *store.Reader) (err error) { row, err = r.ExecutionByNo(items[0].No); return err })
 	want := argument{Execution: row.ID, No: row.No, Account: w.account.ID, Environment: chargehand.Live, Revision: 1, Runtime: "1.2.3",
-		Digest: digestOf("do: []"), Definition: "do: []", StartedMs: row.StartedMs, Queue: "queue"}
+		Digest: digestOf("do: []", nil), Definition: "do: []", StartedMs: row.StartedMs, Queue: "queue"}
 	if string(s.argument.Input) != `{"n":1}` {
 		t.Errorf("input %s", s.argument.Input)
 	}

@@ -31,9 +31,10 @@ type argument struct {
 	Environment chargehand.Environment `json:"environment"`
 	Revision    int                    `json:"revision"` // machine.Revision it started under
 	Runtime     string                 `json:"runtime"`  // $runtime.version
-	Digest      string                 `json:"digest"`   // of Definition: key of the plan cache, sha256 in hex
+	Digest      string                 `json:"digest"`   // of Definition and Resources (plan.SourceDigest): key of the plan cache, in hex
 	Definition  string                 `json:"definition"`
-	StartedMs   int64                  `json:"started_ms"` // time of the first event, and of the row
+	Resources   json.RawMessage        `json:"resources,omitempty"` // what is pinned with it (plan.EncodePins)
+	StartedMs   int64                  `json:"started_ms"`          // time of the first event, and of the row
 	Input       json.RawMessage        `json:"input,omitempty"`
 	Queue       string                 `json:"queue"` // prefix of the task queues
 	Continued   *continued             `json:"continued,omitempty"`

@@ -142,7 +142,7 @@ func (o *office) accept(p *plan.Plan, input expr.Value) argument {
 	definition := string(expr.Marshal(p.Definition()))
 	return argument{
 		Execution: row.ID, No: row.No, Account: o.account.ID, Environment: row.Environment,
-		Revision: machine.Revision, Runtime: "test", Digest: digestOf(definition), Definition: definition,
+		Revision: machine.Revision, Runtime: "test", Digest: digestOf(definition, nil), Definition: definition,
 		StartedMs: row.StartedMs, Input: row.Input.Inline, Queue: o.queue,
 	}
 }
@@ -246,7 +246,7 @@ func (o *office) result(a argument, files map[string]machine.File) machinetest.R
 	for _, id := range ids {
 		result.Files = append(result.Files, files[id])
 	}
-	p, err := newPlans(maxPlanBytes).plan(a.Digest, a.Definition)
+	p, err := newPlans(maxPlanBytes).plan(a.Digest, a.Definition, a.Resources)
 	if err != nil {
 		o.t.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func (r *run) revive(plans *plans) *machine.Fault {
 	if !machine.Knows(a.Revision) {
 		return engine.RevisionFault(a.Revision)
 	}
-	p, err := plans.plan(a.Digest, a.Definition)
+	p, err := plans.plan(a.Digest, a.Definition, a.Resources)
 	if err != nil {
 		return engine.SystemFault(engine.CodeInternal, "The definition cannot be read any more: "+err.Error())
 	}

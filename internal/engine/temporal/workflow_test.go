@@ -332,8 +332,8 @@ func TestBrokenArguments(t *testing.T) {
 		code   string
 	}{
 		"revision":   {func(a *argument) { a.Revision = machine.Revision + 1 }, engine.CodeRevision},
-		"definition": {func(a *argument) { a.Definition = "do: 1"; a.Digest = digestOf(a.Definition) }, engine.CodeInternal},
-		"digest":     {func(a *argument) { a.Digest = digestOf("other") }, engine.CodeInternal},
+		"definition": {func(a *argument) { a.Definition = "do: 1"; a.Digest = digestOf(a.Definition, nil) }, engine.CodeInternal},
+		"digest":     {func(a *argument) { a.Digest = digestOf("other", nil) }, engine.CodeInternal},
 		"checkpoint": {func(a *argument) { a.Continued = &continued{State: []byte(`{"version":1,"revision":1}`)} }, engine.CodeInternal},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -177,8 +177,10 @@ func definitionsOnce(f *fixture) {
 	a := store.Definition{Account: 1, Digest: digest, MediaType: "application/yaml", Source: []byte("do: []")}
 	same, foreign := a, a
 	foreign.Account = 2
+	resourceful := a
+	resourceful.Digest, resourceful.Resources = append(make([]byte, 31), 1), []byte(`[{"uri":"https://example.com"}]`)
 	f.update(func(tx *store.Tx) error {
-		return errors.Join(tx.PutDefinition(&a), tx.PutDefinition(&same), tx.PutDefinition(&foreign))
+		return errors.Join(tx.PutDefinition(&a), tx.PutDefinition(&same), tx.PutDefinition(&foreign), tx.PutDefinition(&resourceful))
 	})
 	if same.No != a.No || foreign.No == a.No {
 		f.Errorf("numbers %d %d %d, want the first two the same", a.No, same.No, foreign.No)
@@ -190,6 +192,9 @@ func definitionsOnce(f *fixture) {
 		}
 		if _, err := r.Definition(99); !errors.Is(err, store.ErrNotFound) {
 			f.Errorf("unknown definition: %v", err)
+		}
+		if got, err := r.Definition(resourceful.No); !reflect.DeepEqual(got, resourceful) {
+			f.Errorf("read %+v (%v), want %+v", got, err, resourceful)
 		}
 		return err
 	})

@@ -1,0 +1,152 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/plan"
+)
+
+// The bounds of the external resources of one definition, beside plan.MaxResources and
+// plan.MaxResourceBytes.
+const (
+	maxResourceSum   = 16 << 20 // bytes of all of them
+	maxResourceTime  = 30 * time.Second
+	maxResourceReads = 8 // at once
+)
+
+// Resource is an external resource as it was read.
+type Resource struct {
+	Content   []byte
+	MediaType string
+}
+
+// FetchFunc reads an external resource (T69). Authentication is in the shape that activities
+// take; nil: none. Its errors are texts for the author of the definition, without secrets.
+type FetchFunc func(ctx context.Context, uri string, authentication expr.Value) (Resource, error)
+
+// compilation is what came of a definition that is applied or checked now.
+type compilation struct {
+	plan     *plan.Plan // nil if there are errors
+	problems dsl.Problems
+	readable bool   // false: the text is no YAML or JSON at all
+	pins     []byte // the resources that plan was compiled with (plan.EncodePins)
+}
+
+// compile reads and compiles a definition that is applied now, and fetches what it needs from
+// outside, round after round: a function may call others. All that is wrong is told at once;
+// a resource that cannot be had is a problem of the definition. Nothing is stored. The error
+// is that of ctx.
+func (s *Service) compile(ctx context.Context, source []byte) (*compilation, error) {
+	document, found := dsl.Parse(source)
+	c := &compilation{problems: found, readable: !errors.Is(found.Err(), dsl.ErrSyntax)}
+	if document == nil {
+		return c, nil
+	}
+	g := &gathering{fetch: s.fetch, document: document, resources: map[string][]byte{}, pins: map[string]plan.Pin{}, failed: map[string]bool{}}
+	var result plan.Result
+	fetching, cancel := context.WithTimeout(ctx, maxResourceTime)
+	defer cancel()
+	for {
+		result = plan.Check(document, found, s.plans.with(g.resources))
+		if !g.gather(fetching, result.Wanted) {
+			break
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c.problems = append(result.Problems, g.problems...)
+	c.problems.Sort()
+	if result.Plan != nil && len(g.problems) == 0 {
+		c.plan = result.Plan
+		var pins []plan.Pin
+		for _, p := range result.Plan.Pinned {
+			pins = append(pins, g.pins[p.URI])
+		}
+		c.pins = plan.EncodePins(pins)
+	}
+	return c, nil
+}
+
+// gathering collects the resources of one definition.
+type gathering struct {
+	fetch    FetchFunc
+	document *dsl.Document
+
+	mu        sync.Mutex
+	resources map[string][]byte
+	pins      map[string]plan.Pin
+	failed    map[string]bool
+	problems  dsl.Problems
+	bytes     int
+}
+
+// gather fetches what is wanted, several at a time, and reports whether anything was new.
+func (g *gathering) gather(ctx context.Context, wanted []plan.Wanted) bool {
+	var missing []plan.Wanted
+	for _, w := range wanted {
+		if !g.failed[w.URI] {
+			missing = append(missing, w)
+		}
+	}
+	turn := make(chan struct{}, maxResourceReads)
+	var reading sync.WaitGroup
+	for _, w := range missing {
+		turn <- struct{}{}
+		reading.Go(func() {
+			defer func() { <-turn }()
+			g.one(ctx, w)
+		})
+	}
+	reading.Wait()
+	return len(missing) > 0
+}
+
+func (g *gathering) one(ctx context.Context, w plan.Wanted) {
+	r, err := g.read(ctx, w)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err != nil {
+		g.fail(w, fmt.Sprintf("A %s cannot be fetched: %s.", w.Kind, err), hintFor(ctx, w))
+		return
+	}
+	if g.bytes += len(r.Content); g.bytes > maxResourceSum {
+		g.fail(w, fmt.Sprintf("The external resources have more than %d bytes in all.", maxResourceSum), "Leave some out, or make them smaller.")
+		return
+	}
+	g.resources[w.URI] = r.Content
+	g.pins[w.URI] = plan.NewPin(w.URI, r.MediaType, r.Content)
+}
+
+// read reads one resource, unless the definition has too much already.
+func (g *gathering) read(ctx context.Context, w plan.Wanted) (Resource, error) {
+	if g.fetch == nil {
+		return Resource{}, fmt.Errorf("this server reads nothing from outside, so not %s", w.URI)
+	}
+	g.mu.Lock()
+	full := g.bytes > maxResourceSum
+	g.mu.Unlock()
+	if full {
+		return Resource{}, fmt.Errorf("the others have more than %d bytes already", maxResourceSum)
+	}
+	return g.fetch(ctx, w.URI, w.Authentication)
+}
+
+func hintFor(ctx context.Context, w plan.Wanted) string {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Sprintf("All resources of a definition together may take %s.", maxResourceTime)
+	}
+	return "It is read when the definition is applied, and kept with it: check the address, and apply the definition again."
+}
+
+// fail notes a problem. The caller holds the mutex, or works alone.
+func (g *gathering) fail(w plan.Wanted, detail, hint string) {
+	g.failed[w.URI] = true
+	g.problems = append(g.problems, g.document.ErrorAt(w.Pointer, plan.CodeResourceMissing, detail, hint))
+}

@@ -1,0 +1,187 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/plan"
+)
+
+// library is what FetchFunc finds outside.
+type library struct {
+	mu      sync.Mutex
+	content map[string]string
+	asked   []string
+	most    atomic.Int64 // reads at once
+	reading atomic.Int64
+	busy    chan struct{} // gets a value when as many read as may
+	wait    chan struct{} // closed: reads go on
+}
+
+func (l *library) fetch(ctx context.Context, uri string, _ expr.Value) (Resource, error) {
+	now := l.reading.Add(1)
+	defer l.reading.Add(-1)
+	for most := l.most.Load(); now > most && !l.most.CompareAndSwap(most, now); most = l.most.Load() {
+	}
+	if l.wait != nil {
+		if now == maxResourceReads && l.busy != nil {
+			l.busy <- struct{}{}
+		}
+		select {
+		case <-l.wait:
+		case <-ctx.Done():
+			return Resource{}, ctx.Err()
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked = append(l.asked, uri)
+	text, ok := l.content[uri]
+	if !ok {
+		return Resource{}, fmt.Errorf("the resource %s cannot be read: the server answered 404", uri)
+	}
+	return Resource{Content: []byte(text), MediaType: "application/yaml"}, nil
+}
+
+func (l *library) put(uri, text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.content[uri] = text
+}
+
+func newLibraryWorld(t *testing.T) (*world, *library) {
+	l := &library{content: map[string]string{
+		"https://e.org/schema.json": `{"type": "object", "required": ["n"]}`,
+		"https://e.org/f.yaml":      "do:\n  - inner: {call: 'https://e.org/g.yaml'}\n",
+		"https://e.org/g.yaml":      "set: {said: hello}\n",
+	}}
+	return newWorld(t, func(c *Config) { c.Fetch = l.fetch }), l
+}
+
+const resourceful = `document: {dsl: '1.0.3', namespace: test, name: resourceful, version: '1.0.0'}
+input: {schema: {resource: {endpoint: 'https://e.org/schema.json'}}}
+do:
+  - say: {call: 'https://e.org/f.yaml'}
+`
+
+// What a definition names is fetched, pinned, and counts as its content (T36, T69, T87).
+func TestResourcesArePinned(t *testing.T) {
+	w, l := newLibraryWorld(t)
+	first := w.apply([]byte(resourceful))
+	if len(l.asked) != 3 || first.Revision != 1 {
+		t.Fatalf("asked for %v; applied %+v", l.asked, first)
+	}
+	if again := w.apply([]byte(resourceful)); again.Revision != 1 || again.Created {
+		t.Errorf("nothing has changed, but there is %+v", again)
+	}
+	l.put("https://e.org/g.yaml", "set: {said: bye}\n")
+	if changed := w.apply([]byte(resourceful)); changed.Revision != 2 {
+		t.Errorf("a resource has changed, but the revision is %d", changed.Revision)
+	}
+	asked := len(l.asked)
+	l.content = map[string]string{} // the world is gone
+
+	// Another process, or this one after a restart, compiles what is stored.
+	fresh := NewPlans(w.rows, plan.Options{})
+	w.create(first.ID, map[string]any{"n": 1})
+	revision := w.engine.starts[len(w.engine.starts)-1].Row.Revision
+	p, err := fresh.Plan(t.Context(), revision)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Digest() != w.engine.starts[len(w.engine.starts)-1].Plan.Digest() || len(p.Pinned) != 3 || p.InputSchema == nil {
+		t.Errorf("the stored definition is another: %+v", p.Pinned)
+	}
+	if len(l.asked) != asked {
+		t.Errorf("a stored definition asked for %v", l.asked[asked:])
+	}
+	if fresh.bytes <= len(resourceful) {
+		t.Errorf("resources do not count in the cache: %d bytes", fresh.bytes)
+	}
+}
+
+// What cannot be fetched is a problem of the definition, told with all others, and nothing is
+// stored.
+func TestMissingResources(t *testing.T) {
+	w, l := newLibraryWorld(t)
+	delete(l.content, "https://e.org/g.yaml")
+	source := strings.Replace(resourceful, "do:\n", "do:\n  - wrong: {sett: {a: 1}}\n  - odd: {set: {a: '${ ] }'}}\n", 1)
+	_, _, err := w.ApplyWorkflow(t.Context(), w.p, ApplyWorkflow{Definition: []byte(source), MediaType: mediaYAML})
+	var refused *chargehand.Error
+	if !errors.As(err, &refused) || refused.Code != chargehand.CodeDefinitionInvalid {
+		t.Fatalf("got %v", err)
+	}
+	found := map[string]chargehand.FieldError{}
+	for _, f := range refused.Fields {
+		found[f.Code] = f
+	}
+	missing := found[plan.CodeResourceMissing]
+	if missing.Pointer != "/do/2/say/call" || missing.Line != 6 || missing.Column == 0 || !strings.Contains(missing.Detail, "answered 404") {
+		t.Errorf("the missing resource is told as %+v; all: %+v", missing, refused.Fields)
+	}
+	if len(found) != 3 || found[plan.CodeExpression].Line != 5 {
+		t.Errorf("told are %+v", refused.Fields)
+	}
+	checked, err := w.ValidateWorkflow(t.Context(), w.p, []byte(resourceful))
+	if err != nil || checked.Valid || len(checked.Errors) != 1 || checked.Errors[0].Code != plan.CodeResourceMissing {
+		t.Errorf("validation says %+v, %v", checked, err)
+	}
+	if page, err := w.ListWorkflows(t.Context(), w.p, 10, time.Time{}); err != nil || len(page.Data) != 0 {
+		t.Errorf("stored are %+v, %v", page, err)
+	}
+}
+
+// Many resources are read several at a time, and bounded in their sum.
+func TestResourcesAreBounded(t *testing.T) {
+	w, l := newLibraryWorld(t)
+	l.wait, l.busy = make(chan struct{}), make(chan struct{}, 100)
+	source := "document: {dsl: '1.0.3', namespace: test, name: many, version: '1.0.0'}\ndo:\n"
+	big := "// " + strings.Repeat("x", 1<<20-8)
+	for i := range 20 {
+		uri := fmt.Sprintf("https://e.org/%d.js", i)
+		l.content[uri] = big
+		source += fmt.Sprintf("  - s%d: {run: {script: {language: js, source: {endpoint: '%s'}}}}\n", i, uri)
+	}
+	done := make(chan *Validation)
+	go func() {
+		checked, err := w.ValidateWorkflow(t.Context(), w.p, []byte(source))
+		if err != nil {
+			t.Error(err)
+		}
+		done <- checked
+	}()
+	<-l.busy
+	close(l.wait)
+	checked := <-done
+	if l.most.Load() != maxResourceReads {
+		t.Errorf("%d were read at once, want %d", l.most.Load(), maxResourceReads)
+	}
+	if checked.Valid || len(checked.Errors) != 4 || !strings.Contains(checked.Errors[0].Detail, "16777216 bytes") {
+		t.Errorf("validation says %+v", checked)
+	}
+
+	// Without a fetcher, a definition that needs something is refused and says so.
+	plain := newWorld(t)
+	if checked, err := plain.ValidateWorkflow(t.Context(), plain.p, []byte(resourceful)); err != nil || checked.Valid || len(checked.Errors) != 2 {
+		t.Errorf("validation says %+v, %v", checked, err)
+	}
+}
+
+// Who does not wait for the answer ends the fetching.
+func TestFetchingEndsWithItsCaller(t *testing.T) {
+	w, l := newLibraryWorld(t)
+	l.wait = make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.ValidateWorkflow(ctx, w.p, []byte(resourceful)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
