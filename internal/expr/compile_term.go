@@ -106,6 +106,12 @@ func (c *compiler) bareTerm(t *gojq.Term, p place) (node, error) {
 	return nil, c.fail("", "The expression cannot be read.", "")
 }
 
+// isSecrets reports whether a node is the variable $secrets.
+func (c *compiler) isSecrets(n node) bool {
+	global, ok := n.(*globalNode)
+	return ok && c.names[global.index] == "secrets" && !slices.Contains(c.locals, "secrets")
+}
+
 func (c *compiler) index(base node, x *gojq.Index, p place) (node, error) {
 	if x.Name != "" {
 		return fieldsOf(base, x.Name), nil
@@ -118,7 +124,7 @@ func (c *compiler) index(base node, x *gojq.Index, p place) (node, error) {
 		if constant, ok := key.(*constantNode); ok {
 			return fieldsOf(base, constant.value), nil
 		}
-		return &indexNode{sometimes{base.single() && key.single()}, base, key}, nil
+		return &indexNode{sometimes{base.single() && key.single()}, base, key, c.isSecrets(base)}, nil
 	}
 	start, startConstant, err := c.bound(x.Start, p)
 	if err != nil {
@@ -128,7 +134,7 @@ func (c *compiler) index(base node, x *gojq.Index, p place) (node, error) {
 		if startConstant {
 			return fieldsOf(base, start.(*constantNode).value), nil
 		}
-		return &indexNode{sometimes{base.single() && start.single()}, base, start}, nil
+		return &indexNode{sometimes{base.single() && start.single()}, base, start, c.isSecrets(base)}, nil
 	}
 	end, endConstant, err := c.bound(x.End, p)
 	if err != nil {

@@ -60,6 +60,7 @@ func (e *CompileError) Error() string {
 type EvalError struct {
 	Detail string
 	Limit  bool // a bound of T76 was hit
+	Denied bool // a secret was asked for that the definition does not declare (T75)
 }
 
 func (e *EvalError) Error() string { return e.Detail }

@@ -109,6 +109,20 @@ func (r *run) indexPath(v, key Value, p **path) (Value, error) {
 type indexNode struct {
 	sometimes
 	base, key node
+	secrets   bool // base is $secrets: a name that it lacks is denied, not null (T75)
+}
+
+// denied is the error of a name that $secrets lacks. No expression can catch it.
+func (n *indexNode) denied(base, key Value) error {
+	if !n.secrets {
+		return nil
+	}
+	object, _ := base.(map[string]any)
+	name, ok := key.(string)
+	if _, has := object[name]; !ok || has {
+		return nil
+	}
+	return &EvalError{Detail: "the secret " + shortQuote(name) + " is not declared", Denied: true}
 }
 
 func (n *indexNode) one(r *run, f *frame, v Value) (Value, error) {
@@ -123,12 +137,18 @@ func (n *indexNode) one(r *run, f *frame, v Value) (Value, error) {
 	if err := r.step(); err != nil {
 		return nil, err
 	}
+	if err := n.denied(base, key); err != nil {
+		return nil, err
+	}
 	return r.index(base, key)
 }
 
 func (n *indexNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
 	return eachValue(n.key, r, f, v, func(key Value) error {
 		return n.base.each(r, f, v, p, func(base Value, p *path) error {
+			if err := n.denied(base, key); err != nil {
+				return err
+			}
 			w, err := r.indexPath(base, key, &p)
 			if err != nil {
 				return err

@@ -332,7 +332,7 @@ func (t *Template) Eval(dot Value, env Env) (Value, error) {
 func (s *expressionSlot) eval(m *mold) (Value, error) {
 	v, err := s.expression.Eval(m.dot, m.env)
 	if err != nil {
-		if limit, ok := err.(*EvalError); s.fallback && ok && !limit.Limit {
+		if limit, ok := err.(*EvalError); s.fallback && ok && !limit.Limit && !limit.Denied {
 			return s.literal, nil
 		}
 		return nil, err

@@ -190,7 +190,10 @@ func (m *Machine) evalFault(err error, path, instance string) *Fault {
 		return secretFault(path+": no secret is available to this execution", instance)
 	}
 	var failure *expr.EvalError
-	if errors.As(err, &failure) {
+	if errors.As(err, &failure) && failure.Denied {
+		return secretFault(path+": "+failure.Detail, instance)
+	}
+	if failure != nil {
 		return expressionFault(path, failure.Detail, instance)
 	}
 	return expressionFault(path, err.Error(), instance)

@@ -92,6 +92,21 @@ func TestSecretsAreNoState(t *testing.T) {
 	}
 }
 
+// A name of a secret that only the data tells is denied if nobody declared it (T75).
+func TestUndeclaredSecretAtRunTime(t *testing.T) {
+	for _, test := range []struct{ expression, output string }{
+		{"$secrets[.name]", ""}, {"$secrets[.name]?", "null"}, {"[$secrets[(.name, .known)]]", ""}, {"try $secrets[.name] catch 1", ""},
+		{"path($secrets[.name])", ""}, {`$secrets["s\(.name)"]`, ""}, {"$secrets[.known]", `"k-123"`}, {"$secrets | .[.name]?", "null"},
+	} {
+		definition := languageHeader + "evaluate: {mode: loose}\nuse: {secrets: [key]}\ndo: [{a: {set: '${ " + test.expression + " }'}}]"
+		p := compilePlan(t, definition)
+		last := New(p, testIdentity(t)).Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{"name": "spare", "known": "key"}})[0]
+		if test.output == "" && (last.Fault == nil || last.Fault.Status != 403) || test.output != "" && string(expr.Marshal(last.Output)) != test.output {
+			t.Errorf("%s: %s", test.expression, commandText(last))
+		}
+	}
+}
+
 // A function from outside has no secrets, even if it does not name them (T37).
 func TestRemoteFunctionHasNoSecrets(t *testing.T) {
 	const uri = "https://e.org/steal.yaml"
