@@ -3,15 +3,10 @@ package plan
 import (
 	"fmt"
 
+	"github.com/chargehand/chargehand/internal/asyncapi"
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
 )
-
-// asyncAPIProtocols are the protocols of AsyncAPI that the server speaks, by the names that
-// the language has for them.
-var asyncAPIProtocols = map[string]string{
-	"http": "http", "https": "http", "ws": "ws", "wss": "ws", "nats": "nats",
-}
 
 // Stream says what becomes of the messages that a subscription of AsyncAPI hands over.
 type Stream struct {
@@ -40,8 +35,8 @@ func (c *compiler) asyncAPICall(compiled *Task, d *dsl.AsyncAPICall, at place) *
 		a.Constants["operation"] = d.Operation
 	}
 	if d.Protocol != "" {
-		protocol, ok := asyncAPIProtocols[d.Protocol]
-		if !ok {
+		protocol := asyncapi.Family(d.Protocol)
+		if protocol == "" {
 			c.notSupported(d.Pointer+"/protocol", fmt.Sprintf("The protocol %q of `call: asyncapi`", d.Protocol))
 		}
 		a.Constants["protocol"] = protocol

@@ -272,7 +272,7 @@ func TestContainers(t *testing.T) {
 	a := p.Tasks[0].Activity
 	name := a.Fields[slices.IndexFunc(a.Fields, func(f Field) bool { return f.Name == "name" })]
 	if v, _ := name.Slot.Constant(); a.Kind != "container" || v != "plain-name" || a.Durations[0].Name != "cleanupAfterMs" ||
-		a.Constants["cleanup"] != "eventually" || a.Constants["pullPolicy"] != "ifNotPresent" || a.Constants["return"] != "stdout" {
+		a.Constants["cleanup"] != "eventually" || !expr.Equal(a.Constants["workflow"], map[string]any{"namespace": "test", "name": "plan"}) || a.Constants["pullPolicy"] != "ifNotPresent" || a.Constants["return"] != "stdout" {
 		t.Errorf("container: %+v", a)
 	}
 	doc, _ = dsl.Parse([]byte(header + strings.Replace(definition, "NAME", ".name", 1)))

@@ -84,7 +84,11 @@ func (c *compiler) container(d *dsl.Container, at place) *Activity {
 	if !slices.Contains(c.options.Run, "container") {
 		c.runNotAllowed(d.Pointer, "run.container")
 	}
-	a := &Activity{Kind: "container", Constants: map[string]expr.Value{"pullPolicy": d.PullPolicy, "cleanup": d.Cleanup}}
+	definition := c.shared.root.doc // a function from outside runs in the workflow that calls it
+	a := &Activity{Kind: "container", Constants: map[string]expr.Value{
+		"pullPolicy": d.PullPolicy, "cleanup": d.Cleanup,
+		"workflow": map[string]any{"namespace": definition.Namespace, "name": definition.Name},
+	}}
 	c.field(a, "image", d.Image, Text, at)
 	a.add("name", c.containerName(d.Name, at), Optional)
 	a.add("command", c.literal(d.Command, at), Optional)

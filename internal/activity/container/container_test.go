@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -490,17 +491,23 @@ func TestEngineThatIsAbsentOrFails(t *testing.T) {
 func TestNamesAreWhatAnEngineTakes(t *testing.T) {
 	c := call(object{})
 	for given, want := range map[string]string{
-		"paint-1.shop-my task": "paint-1.shop-my-task", "../x y": "x-y", "": nameOf("", c),
+		"paint-1.shop-my task": "paint-1.shop-my-task", "../x y": "x-y",
 		strings.Repeat("n", 300): strings.Repeat("n", maxNameBytes),
 	} {
-		if got := nameOf(given, c); got != want {
+		if got := nameOf(given, nil, c); got != want {
 			t.Errorf("nameOf(%q) = %q, want %q", given, got, want)
 		}
 	}
-	if got := nameOf("é", c); !isName(got) || len(got) < 2 {
+	if got := nameOf("é", nil, c); !isName(got) || len(got) < 2 {
 		t.Errorf("%q is no name", got)
 	}
-	if got := nameOf("", c); got != nameOf("", c) || !strings.HasSuffix(got, "-paint") {
+	workflow := object{"namespace": "shop", "name": "order"}
+	got := nameOf("", workflow, c)
+	if !regexp.MustCompile(`^order-[0-9a-f-]{36}\.shop-paint$`).MatchString(got) || got != nameOf("", workflow, c) {
 		t.Errorf("default name %q", got)
+	}
+	c.Key = "another"
+	if nameOf("", workflow, c) == got {
+		t.Error("two calls have the same default name")
 	}
 }

@@ -2,8 +2,9 @@
 // T80) with an engine that speaks the Docker Engine API 1.40 or later: Docker, or Podman's
 // service.
 //
-// Args is an object: image, and if the task has them name, command, arguments (list or map),
-// environment, ports, volumes, stdin, pullPolicy, cleanup, cleanupAfterMs and return.
+// Args is an object: image, workflow {namespace, name}, and if the task has them name, command,
+// arguments (list or map), environment, ports, volumes, stdin, pullPolicy, cleanup,
+// cleanupAfterMs and return.
 //
 // # The process
 //

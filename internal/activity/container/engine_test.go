@@ -330,10 +330,10 @@ func (e *fakeEngine) attach(w http.ResponseWriter, c *fakeContainer) {
 		fail(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	fmt.Fprint(conn, "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.multiplexed-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	c.attached = &hijacked{conn, buffered.Reader}
+	c.attached = &hijacked{conn, buffered.Reader} // before the answer, which start may follow at once
+	e.mu.Unlock()
+	fmt.Fprint(conn, "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.multiplexed-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
 }
 
 type hijacked struct {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/api/types/network"
@@ -101,7 +102,7 @@ func (r *Runner) spec(call activity.Call, args map[string]any, w *workspace.Work
 	processes := int64(r.cfg.Limits.Processes)
 	grace := graceSeconds(r.cfg.Limits.Grace)
 	s.create = client.ContainerCreateOptions{
-		Name: nameOf(name, call),
+		Name: nameOf(name, args["workflow"], call),
 		Config: &container.Config{
 			Image: image, Entrypoint: entrypoint, Cmd: command, Env: environment, ExposedPorts: exposed, StopTimeout: &grace,
 			AttachStdout: true, AttachStderr: true, AttachStdin: len(s.stdin) > 0, OpenStdin: len(s.stdin) > 0, StdinOnce: len(s.stdin) > 0,
@@ -294,11 +295,17 @@ func digest(parts ...string) string {
 
 const maxNameBytes = 200
 
-// nameOf is the container's name: as given, with what an engine does not take replaced, or
-// one that is derived from the call, so that every run of it has the same.
-func nameOf(name string, call activity.Call) string {
+// nameNamespace is that of the UUIDs in default names (version 5).
+var nameNamespace = uuid.MustParse("a3f2b6a4-3c39-5d0c-8b0b-5a4f3b0f6c1e")
+
+// nameOf is the container's name: as given, or {workflow.name}-{uuid}.{workflow.namespace}-{task.name}
+// with a UUID that is made of the call's key, so that every run of it has the same. What an
+// engine does not take is replaced.
+func nameOf(name string, workflow expr.Value, call activity.Call) string {
 	if name == "" {
-		name = "chargehand-" + digest(call.Key) + "-" + call.Reference[strings.LastIndex(call.Reference, "/")+1:]
+		of, _ := workflow.(map[string]any)
+		task := call.Reference[strings.LastIndex(call.Reference, "/")+1:]
+		name = fmt.Sprintf("%v-%s.%v-%s", of["name"], uuid.NewSHA1(nameNamespace, []byte(call.Key)), of["namespace"], task)
 	}
 	safe := strings.Map(func(r rune) rune {
 		if isNameByte(r) {
