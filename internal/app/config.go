@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // time zones where the system has none, as in a small container
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -45,15 +46,23 @@ type Config struct {
 	Listen    string // default 127.0.0.1:8080
 	PublicURL string // default: scheme and host of the request
 	// Workflows is a directory whose definitions are applied at start and on change.
-	Workflows     string
-	AllowRun      []string // of shell, python, container
-	AllowEgress   []string
-	ConnectTo     []string
-	TrustedCA     []string
-	RateLimit     float64 // requests per second and key; 0: no limit
-	MasterKeyFile string  // default: master.key in the data directory
-	RetentionLive time.Duration
-	RetentionTest time.Duration
+	Workflows   string
+	AllowRun    []string // of shell, python, container
+	AllowEgress []string
+	ConnectTo   []string
+	TrustedCA   []string
+	// ResourceRoot is the folder below which definitions may name files as external resources;
+	// empty: none may be named.
+	ResourceRoot string
+	RateLimit    float64 // requests per second and key; 0: no limit
+	// TimeZone is that of `schedule.cron`, by its IANA name; default UTC.
+	TimeZone string
+	// ScheduleOnDefault is what `schedule.on` reads of events where the definition has no
+	// `read`: data (default) or envelope (T61).
+	ScheduleOnDefault string
+	MasterKeyFile     string // default: master.key in the data directory
+	RetentionLive     time.Duration
+	RetentionTest     time.Duration
 	// RunningExecutions bounds the executions of an account that run at once; default 1,000.
 	RunningExecutions int
 	// Calls and Processes bound the outgoing calls and the processes at once; default 256 and 8.
@@ -63,6 +72,7 @@ type Config struct {
 	// WrapDatabase, if set, stands between the store and the database: tests crash it.
 	WrapDatabase func(store.DB) store.DB
 
+	zone     *time.Location
 	master   *secret.Master        // read by open
 	exporter sdktrace.SpanExporter // takes the spans, in tests; nil: as the environment says
 	// What the process has once, for one tenure after another; made by New.
@@ -121,6 +131,16 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.TimeZone == "" {
+		c.TimeZone = "UTC"
+	}
+	if c.ScheduleOnDefault == "" {
+		c.ScheduleOnDefault = "data"
+	}
+	var err error
+	if c.zone, err = time.LoadLocation(c.TimeZone); err != nil || c.TimeZone == "Local" {
+		return c, badSetting("--time-zone: %.80q is no time zone such as Europe/Berlin or UTC", c.TimeZone)
+	}
 	return c, c.check()
 }
 
@@ -141,6 +161,9 @@ func (c Config) check() error {
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 			return badSetting("--public-url: %q is not an http or https address without query", c.PublicURL)
 		}
+	}
+	if c.ScheduleOnDefault != "data" && c.ScheduleOnDefault != "envelope" {
+		return badSetting("--schedule-on-default: %.80q is not data or envelope", c.ScheduleOnDefault)
 	}
 	if !(c.RateLimit >= 0) { // neither is NaN
 		return badSetting("--rate-limit: %v is not 0 or more", c.RateLimit)

@@ -59,6 +59,10 @@ func (m *Machine) span(n *node, d *plan.Duration, where slot, dot expr.Value, lo
 	return span, nil
 }
 
+// AddSpan is the moment that lies a span after another one, in milliseconds since 1970, as all
+// durations are counted (T52); at most the end of the year 9999.
+func AddSpan(ms int64, s dsl.Span) int64 { return addSpan(ms, s) }
+
 // addSpan adds months by the calendar, in UTC, then milliseconds (T52). A day that the
 // month does not have becomes the month's last.
 func addSpan(ms int64, s dsl.Span) int64 {

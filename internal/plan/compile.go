@@ -198,9 +198,6 @@ func (c *compiler) document() {
 	if doc.Evaluate.Language != "" && doc.Evaluate.Language != "jq" {
 		c.notSupported(doc.Evaluate.Pointer+"/language", fmt.Sprintf("The expression language %q", doc.Evaluate.Language))
 	}
-	if doc.Schedule != nil && doc.Schedule.On != nil {
-		c.notSupported(doc.Schedule.Pointer+"/on", "`schedule.on`")
-	}
 	p.Schedule = c.schedule(doc.Schedule)
 	c.checkRead(doc.Schedule)
 	if doc.Input != nil {

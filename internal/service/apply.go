@@ -232,6 +232,9 @@ func (s *Service) writeDefinition(ctx context.Context, a *application, c *claim)
 	}
 	s.workflows.forget(workflowKey{a.account, applied.ID})
 	s.plans.add(revisionNo, a.digest, len(a.request.Definition)+len(a.pins), a.plan)
+	if a.plan.Schedule != nil {
+		s.schedules.Poke()
+	}
 	return applied, nil
 }
 
@@ -250,7 +253,7 @@ func (a *application) write(tx *store.Tx) (row *store.Workflow, revision *store.
 	row, revision = &workflow, &newest
 	if a.same {
 		if revision.Draft && !a.request.Draft {
-			err = movePointer(tx, row, revision, a.nowMs)
+			err = movePointer(tx, row, revision, a.plan.Schedule != nil, a.nowMs)
 		}
 		return row, revision, false, err
 	}
@@ -279,7 +282,7 @@ func (a *application) write(tx *store.Tx) (row *store.Workflow, revision *store.
 		return nil, nil, false, err
 	}
 	if !a.request.Draft {
-		return row, revision, created, movePointer(tx, row, revision, a.nowMs)
+		return row, revision, created, movePointer(tx, row, revision, a.plan.Schedule != nil, a.nowMs)
 	}
 	row.Draft, row.UpdatedMs = revision.No, max(a.nowMs, row.UpdatedMs)
 	return row, revision, created, tx.UpdateWorkflow(row)

@@ -9,6 +9,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/schedule"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -38,6 +39,11 @@ type Config struct {
 	// RedirectLinks sends those who follow a signed address to the store of contents itself,
 	// which must have addresses of its own (blob.Store.Address).
 	RedirectLinks bool
+	// Zone is the time zone of `schedule.cron` (T63); default: UTC.
+	Zone *time.Location
+	// UnreadEvents is the form of the events that `schedule.on` gives a run whose definition
+	// does not say `read`: data (default) or envelope (T61).
+	UnreadEvents string
 	// Shared tells that other processes serve the same database. Then what one of them did to
 	// a workflow counts at once in this one, for a query more per request, and they sweep one
 	// at a time.
@@ -68,6 +74,7 @@ type Service struct {
 	workflows workflowCache
 	names     names
 	running   runningKeys
+	schedules *schedule.Scheduler
 }
 
 // New returns a Service. It starts nothing; see Run. It panics if a required part is
@@ -85,11 +92,16 @@ func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Service{
+	s := &Service{
 		store: c.Store, engine: c.Engine, plans: c.Plans, blobs: c.Blobs, log: c.Log, now: c.Now,
 		limits: c.Limits.WithDefaults(), retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
 		fetch: c.Fetch, sealer: c.Sealer, pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
 	}
+	s.schedules = schedule.New(schedule.Config{
+		Store: c.Store, Plans: c.Plans, Blobs: eventContents{s}, Starter: s, Zone: c.Zone, Unread: c.UnreadEvents,
+		Shared: c.Shared, Now: c.Now, Log: c.Log,
+	})
+	return s
 }
 
 // Ready reports whether requests can be served: the engine has recovered and the store answers.

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -45,12 +46,15 @@ const (
 	contentTime = 30 * time.Second
 )
 
-// Run does the work in the background (retention, last use of keys, forgetting idle rate
-// buckets) until ctx ends. It writes what is pending before it returns.
+// Run does the work in the background (schedules, retention, last use of keys, forgetting idle
+// rate buckets) until ctx ends. It writes what is pending before it returns.
 func (s *Service) Run(ctx context.Context) {
 	uses, sweeps := time.NewTicker(useEvery), time.NewTicker(sweepEvery)
 	defer uses.Stop()
 	defer sweeps.Stop()
+	var scheduling sync.WaitGroup
+	scheduling.Go(func() { s.schedules.Run(ctx) })
+	defer scheduling.Wait()
 	for {
 		select {
 		case <-uses.C:

@@ -159,7 +159,8 @@ func (s *Service) publish(ctx context.Context, p *Principal, id chargehand.Workf
 			return versionNotFound(version)
 		}
 		if err == nil && revision.No != row.Published {
-			err = movePointer(tx, &row, &revision, s.nowMs())
+			// Whether it has a schedule is looked up when that begins.
+			err = movePointer(tx, &row, &revision, true, s.nowMs())
 		}
 		if err != nil {
 			return err
@@ -167,11 +168,13 @@ func (s *Service) publish(ctx context.Context, p *Principal, id chargehand.Workf
 		return c.record(tx, statusOK, "workflow", id)
 	})
 	s.workflows.forget(workflowKey{p.AccountNo, id})
+	s.schedules.Poke()
 	return err
 }
 
 // movePointer publishes a revision. What was the draft of the same version is none any more.
-func movePointer(tx *store.Tx, row *store.Workflow, revision *store.Revision, nowMs int64) error {
+// The schedule of what was published before ends, and if scheduled, that of the revision begins.
+func movePointer(tx *store.Tx, row *store.Workflow, revision *store.Revision, scheduled bool, nowMs int64) error {
 	if revision.Draft {
 		if err := tx.SetRevisionDraft(revision.No, false); err != nil {
 			return err
@@ -189,5 +192,11 @@ func movePointer(tx *store.Tx, row *store.Workflow, revision *store.Revision, no
 	}
 	row.Published = revision.No
 	row.UpdatedMs = max(nowMs, row.UpdatedMs)
-	return tx.UpdateWorkflow(row)
+	if err := tx.UpdateWorkflow(row); err != nil {
+		return err
+	}
+	if !scheduled {
+		return tx.DeactivateSchedule(row.No)
+	}
+	return tx.ActivateSchedule(row.Account, row.No, revision.No, nowMs)
 }

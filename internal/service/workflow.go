@@ -164,14 +164,19 @@ func inputSchema(p *plan.Plan) []byte {
 	return expr.Marshal(input.Schema.Document.Value)
 }
 
-// DeleteWorkflow takes a workflow out of lists and refuses new starts. What runs goes on, and
+// DeleteWorkflow takes a workflow out of lists, refuses new starts and ends its schedule. What runs goes on, and
 // executions stay readable. Codes: workflow_not_found.
 func (s *Service) DeleteWorkflow(ctx context.Context, p *Principal, id chargehand.WorkflowID) error {
 	w, err := s.current(ctx, p, id)
 	if err != nil {
 		return err
 	}
-	err = s.update(ctx, func(tx *store.Tx) error { return tx.DeleteWorkflow(w.row.No, s.nowMs()) })
+	err = s.update(ctx, func(tx *store.Tx) error {
+		if err := tx.DeleteWorkflow(w.row.No, s.nowMs()); err != nil {
+			return err
+		}
+		return tx.DeactivateSchedule(w.row.No)
+	})
 	s.workflows.forget(workflowKey{p.AccountNo, id})
 	if errors.Is(err, store.ErrConflict) {
 		return workflowNotFound()

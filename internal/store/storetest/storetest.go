@@ -27,6 +27,7 @@ func Run(t *testing.T, open Open) {
 		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests},
 		{"inbox", inboxTests}, {"dispatch", dispatchTests}, {"lock", lockTests},
 		{"secret", secretTests}, {"event", eventTests}, {"subscription", subscriptionTests}, {"child", childTests},
+		{"schedule", scheduleTests},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {
@@ -172,6 +173,7 @@ var invariants = map[string]string{
 	"timers of nobody":                     `SELECT COUNT(*) FROM timer j WHERE ` + nobodyRunning("j"),
 	"secrets of nobody":                    `SELECT COUNT(*) FROM execution_secret j WHERE ` + nobodyRunning("j"),
 	"subscriptions of nobody":              `SELECT COUNT(*) FROM subscription j WHERE ` + nobodyRunning("j"),
+	"matches of no schedule":               `SELECT COUNT(*) FROM schedule_match m WHERE NOT EXISTS (SELECT 1 FROM schedule s WHERE s.no = m.schedule)`,
 	"filters of nobody":                    `SELECT COUNT(*) FROM subscription_filter f WHERE NOT EXISTS (SELECT 1 FROM subscription s WHERE s.no = f.subscription)`,
 	"streams that end before their events": `SELECT COUNT(*) FROM stream s WHERE last < (SELECT COALESCE(MAX(number), 0) FROM event e WHERE e.account = s.account AND e.environment = s.environment)`,
 	"events of no stream":                  `SELECT COUNT(*) FROM event e WHERE NOT EXISTS (SELECT 1 FROM stream s WHERE e.account = s.account AND e.environment = s.environment)`,

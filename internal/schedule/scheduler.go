@@ -1,0 +1,451 @@
+package schedule
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const (
+	// pageRows bounds the rows that are read at once, startsAtOnce what is started at once.
+	pageRows     = 256
+	startsAtOnce = 32
+	// lookEvery is how often ends and events are looked for that something waits for, and
+	// sharedEvery how often a node looks whether another one has published something.
+	lookEvery   = 250 * time.Millisecond
+	sharedEvery = 2 * time.Second
+	// maxSleep bounds how long the scheduler sleeps, so that a step of the wall clock is noticed.
+	maxSleep = time.Minute
+	// leaseTime is how long other nodes wait for one that has died; leaseRest is when it is prolonged.
+	leaseTime = 6 * time.Second
+	leaseRest = 4 * time.Second
+	// What could not be started is tried again after minRetry, doubled up to maxRetry.
+	minRetry = 500 * time.Millisecond
+	maxRetry = 30 * time.Second
+)
+
+// metaZone is the name under which the database keeps the time zone of the times of `cron`.
+const metaZone = "schedule_zone"
+
+// Run is one run of a schedule that is to be started.
+type Run struct {
+	Schedule store.Schedule
+	Plan     *plan.Plan
+	Input    expr.Value
+	// Also must be done in the transaction that accepts the execution. Its error undoes the
+	// acceptance and must be returned.
+	Also func(tx *store.Tx, executionNo int64) error
+}
+
+// Starter starts executions in the live environment.
+type Starter interface {
+	StartRun(ctx context.Context, r Run) error
+}
+
+// Config is what a Scheduler is made of. Store, Plans, Blobs and Starter are required.
+type Config struct {
+	Store   *store.Store
+	Plans   engine.Plans
+	Blobs   engine.Blobs // of large events
+	Starter Starter
+	Zone    *time.Location // of `cron`; default: UTC
+	// Unread is the form of events where the definition does not say `read` (T61); default: data.
+	Unread string
+	// Shared tells that other nodes work on the same database.
+	Shared bool
+	Now    func() time.Time // default: time.Now
+	Log    *slog.Logger     // default: discards
+}
+
+// Scheduler starts what is due. Make it with New. Poke is safe for concurrent use; everything
+// else is for one goroutine.
+type Scheduler struct {
+	config   Config
+	calendar calendar
+	log      *slog.Logger
+	node     [16]byte
+	changed  chan struct{}
+
+	zoned   bool // the times of `cron` are of our zone
+	leaseMs int64
+	events  *follower
+
+	mu       sync.Mutex
+	troubles map[int64]*trouble // by number of the schedule
+}
+
+// trouble is a schedule that could not be handled.
+type trouble struct {
+	untilMs int64
+	wait    time.Duration
+}
+
+// errLost says that another node, or a publication, was first.
+var errLost = errors.New("the schedule was changed by somebody else")
+
+// New returns a Scheduler that does nothing yet.
+func New(c Config) *Scheduler {
+	if c.Zone == nil {
+		c.Zone = time.UTC
+	}
+	if c.Unread == "" {
+		c.Unread = dsl.ReadData
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Scheduler{
+		config: c, calendar: calendar{c.Zone}, log: c.Log, changed: make(chan struct{}, 1), troubles: map[int64]*trouble{},
+	}
+	s.events = newFollower(s)
+	rand.Read(s.node[:])
+	return s
+}
+
+// Poke makes Run look at once: something was published, or an event was stored.
+func (s *Scheduler) Poke() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Run starts what is due until ctx ends.
+func (s *Scheduler) Run(ctx context.Context) {
+	clock := time.NewTimer(0)
+	defer clock.Stop()
+	failing := false
+	for ctx.Err() == nil {
+		wait, err := s.Step(ctx)
+		if err != nil && ctx.Err() == nil {
+			if !failing {
+				s.log.Warn("schedules cannot be looked at; what is due is started later", "error", err)
+			}
+			wait = minRetry
+		}
+		failing = err != nil
+		clock.Reset(wait)
+		select {
+		case <-ctx.Done():
+		case <-s.changed:
+		case <-clock.C:
+		}
+	}
+	s.giveUp(context.WithoutCancel(ctx))
+}
+
+// Step starts what is due now and tells how long there is nothing to do. Errors:
+// store.ErrUnavailable.
+func (s *Scheduler) Step(ctx context.Context) (time.Duration, error) {
+	agenda, err := s.agenda(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if !agenda.Any {
+		return s.sleep(agenda), nil
+	}
+	if mine, err := s.lease(ctx); err != nil || !mine {
+		return sharedEvery, err
+	}
+	if err := s.useZone(ctx); err != nil {
+		return 0, err
+	}
+	if agenda.Awaits {
+		if err := s.lookForEnds(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if err := s.startDue(ctx); err != nil {
+		return 0, err
+	}
+	// The first look at a row may have shown that it listens.
+	if agenda, err = s.agenda(ctx); err != nil {
+		return 0, err
+	}
+	if agenda.Listens {
+		if err := s.events.step(ctx); err != nil {
+			return 0, err
+		}
+		if agenda, err = s.agenda(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return s.sleep(agenda), nil
+}
+
+func (s *Scheduler) nowMs() int64 { return s.config.Now().UnixMilli() }
+
+func (s *Scheduler) agenda(ctx context.Context) (a store.Agenda, err error) {
+	nowMs := s.nowMs()
+	err = s.config.Store.View(ctx, func(r *store.Reader) (err error) {
+		a, err = r.Agenda(nowMs)
+		return err
+	})
+	return a, err
+}
+
+// sleep is how long there is nothing to do.
+func (s *Scheduler) sleep(a store.Agenda) time.Duration {
+	wait, nowMs := maxSleep, s.nowMs()
+	if s.config.Shared {
+		wait = sharedEvery
+	}
+	if a.Awaits || a.Listens {
+		wait = lookEvery
+	}
+	until := a.NextMs
+	s.mu.Lock()
+	for _, t := range s.troubles {
+		until = min(until, t.untilMs)
+	}
+	s.mu.Unlock()
+	if until-nowMs < wait.Milliseconds() {
+		wait = time.Duration(max(until-nowMs, 1)) * time.Millisecond
+	}
+	return wait
+}
+
+// lease keeps other nodes from doing the same work, and reports whether it is this one's.
+func (s *Scheduler) lease(ctx context.Context) (mine bool, err error) {
+	if !s.config.Shared {
+		return true, nil
+	}
+	nowMs := s.nowMs()
+	if rest := s.leaseMs - nowMs; rest > leaseRest.Milliseconds() && rest <= leaseTime.Milliseconds() {
+		return true, nil
+	}
+	untilMs := nowMs + leaseTime.Milliseconds()
+	err = s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.TakeLease("schedule", s.node, nowMs, untilMs) })
+	if errors.Is(err, store.ErrConflict) {
+		s.leaseMs = 0
+		s.events.forget() // somebody else moves the rows now
+		return false, nil
+	}
+	if err == nil {
+		s.leaseMs = untilMs
+	}
+	return err == nil, err
+}
+
+// giveUp lets another node go on at once.
+func (s *Scheduler) giveUp(ctx context.Context) {
+	if s.leaseMs == 0 {
+		return
+	}
+	nowMs := s.nowMs()
+	err := s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.TakeLease("schedule", s.node, nowMs, nowMs-1) })
+	if err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrUnavailable) {
+		s.log.Warn("let another node look after schedules", "error", err)
+	}
+}
+
+// useZone makes the times of `cron` be those of our time zone.
+func (s *Scheduler) useZone(ctx context.Context) error {
+	if s.zoned {
+		return nil
+	}
+	zone := []byte(s.config.Zone.String())
+	err := s.config.Store.Update(ctx, func(tx *store.Tx) error {
+		known, err := tx.Meta(metaZone)
+		if err == nil && string(known) == string(zone) {
+			return nil
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if err := tx.ForgetCronTimes(); err != nil {
+			return err
+		}
+		return tx.SetMeta(metaZone, zone)
+	})
+	s.zoned = err == nil
+	return err
+}
+
+// lookForEnds goes on with `after` where its run has ended.
+func (s *Scheduler) lookForEnds(ctx context.Context) error {
+	for {
+		var ended []store.ScheduleEnd
+		err := s.config.Store.View(ctx, func(r *store.Reader) (err error) {
+			ended, err = r.EndedSchedules(pageRows)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		moved := 0
+		for i := range ended {
+			if s.troubled(ended[i].No) {
+				continue
+			}
+			err := s.end(ctx, &ended[i])
+			if errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil {
+				return err
+			}
+			s.settle(&ended[i].Schedule, err)
+			if err == nil {
+				moved++
+			}
+		}
+		if moved == 0 || len(ended) < pageRows {
+			return nil
+		}
+	}
+}
+
+func (s *Scheduler) end(ctx context.Context, e *store.ScheduleEnd) error {
+	p, err := s.config.Plans.Plan(ctx, e.Revision)
+	if err != nil {
+		return err
+	}
+	next := s.calendar.ended(e.Schedule, scheduleOf(p), e.EndedMs, s.nowMs())
+	return lost(s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.MoveSchedule(&next) }))
+}
+
+// scheduleOf is the schedule of a plan; one without times if there is none.
+func scheduleOf(p *plan.Plan) *plan.Schedule {
+	if p.Schedule == nil {
+		return &plan.Schedule{}
+	}
+	return p.Schedule
+}
+
+// startDue handles the rows that are due, page by page.
+func (s *Scheduler) startDue(ctx context.Context) error {
+	nowMs := s.nowMs()
+	after := store.Schedule{DueMs: -1}
+	for {
+		var page []store.Schedule
+		err := s.config.Store.View(ctx, func(r *store.Reader) (err error) {
+			page, err = r.SchedulesDue(nowMs, after, pageRows)
+			return err
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		after = page[len(page)-1]
+		if err := s.startPage(ctx, page); err != nil {
+			return err
+		}
+	}
+}
+
+// startPage handles rows, several at once, so that they are committed together.
+func (s *Scheduler) startPage(ctx context.Context, page []store.Schedule) error {
+	var working sync.WaitGroup
+	var mu sync.Mutex
+	var away error
+	room := make(chan struct{}, startsAtOnce)
+	for i := range page {
+		row := &page[i]
+		if s.troubled(row.No) {
+			continue
+		}
+		room <- struct{}{}
+		working.Go(func() {
+			defer func() { <-room }()
+			err := s.handle(ctx, row)
+			if errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil {
+				mu.Lock()
+				away = err
+				mu.Unlock()
+				return
+			}
+			s.settle(row, err)
+		})
+		mu.Lock()
+		stop := away != nil
+		mu.Unlock()
+		if stop {
+			break
+		}
+	}
+	working.Wait()
+	return away
+}
+
+// handle does what is due with a row.
+func (s *Scheduler) handle(ctx context.Context, row *store.Schedule) error {
+	p, err := s.config.Plans.Plan(ctx, row.Revision)
+	if err != nil {
+		return err
+	}
+	if p.Schedule == nil {
+		return lost(s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteSchedule(row) }))
+	}
+	t := s.calendar.look(*row, p.Schedule, s.nowMs())
+	if !t.run {
+		return lost(s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.MoveSchedule(&t.row) }))
+	}
+	return lost(s.config.Starter.StartRun(ctx, Run{
+		Schedule: *row, Plan: p, Input: map[string]any{},
+		Also: func(tx *store.Tx, executionNo int64) error {
+			next := t.row
+			if t.after {
+				next.Execution = executionNo
+			}
+			return moved(tx.MoveSchedule(&next))
+		},
+	}))
+}
+
+// moved tells a row that was changed by somebody else from other conflicts.
+func moved(err error) error {
+	if errors.Is(err, store.ErrConflict) {
+		return fmt.Errorf("%w: %v", errLost, err)
+	}
+	return err
+}
+
+// lost drops the error of who was too late: what was to be done is done, or is not wanted any more.
+func lost(err error) error {
+	if errors.Is(err, errLost) || errors.Is(err, store.ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+// troubled reports whether a schedule has to wait until it is tried again.
+func (s *Scheduler) troubled(no int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.troubles[no]
+	return t != nil && t.untilMs > s.nowMs()
+}
+
+// settle notes how it went with a schedule. What failed is tried again, and told when it begins
+// and when it goes on for long.
+func (s *Scheduler) settle(row *store.Schedule, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.troubles[row.No]
+	if err == nil {
+		if t != nil {
+			delete(s.troubles, row.No)
+			s.log.Info("a schedule goes on", "workflow", row.Workflow, "revision", row.Revision)
+		}
+		return
+	}
+	if t == nil {
+		t = &trouble{wait: minRetry / 2}
+		s.troubles[row.No] = t
+	}
+	if t.wait < maxRetry {
+		s.log.Warn("a run of a schedule could not be started; it is tried again", "workflow", row.Workflow, "revision", row.Revision, "error", err)
+	}
+	t.wait = min(2*t.wait, maxRetry)
+	t.untilMs = s.nowMs() + t.wait.Milliseconds()
+}

@@ -1,0 +1,195 @@
+package schedule
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/sqlite"
+	"github.com/chargehand/chargehand/internal/store/storetest"
+)
+
+// world is a database with schedules, and schedulers over it whose clock the test moves.
+type world struct {
+	t     testing.TB
+	db    store.DB
+	rows  *store.Store
+	plans plans
+	clock *atomic.Int64 // milliseconds since 1970
+	count int
+}
+
+// plans are the plans of revisions, by number.
+type plans map[int64]*plan.Plan
+
+func (p plans) Plan(_ context.Context, revision int64) (*plan.Plan, error) {
+	if p[revision] == nil {
+		return nil, store.ErrNotFound
+	}
+	return p[revision], nil
+}
+
+var begin = at("2026-03-01T12:00:00Z")
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(t.TempDir(), "test.db"), Owner: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, measured := t.(*testing.B); !measured {
+		db2 := storetest.Twice(db)
+		return worldOver(t, db2)
+	}
+	return worldOver(t, db)
+}
+
+// worldOver is a world over a database that it closes.
+func worldOver(t testing.TB, db store.DB) *world {
+	w := &world{t: t, db: db, rows: store.New(db), plans: plans{}, clock: new(atomic.Int64)}
+	w.clock.Store(begin)
+	t.Cleanup(func() {
+		if err := w.rows.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func (w *world) now() time.Time { return time.UnixMilli(w.clock.Load()) }
+
+func (w *world) pass(d time.Duration) { w.clock.Add(d.Milliseconds()) }
+
+// publish makes a definition with that schedule the published version of a workflow.
+func (w *world) publish(workflow int64, schedule string) {
+	w.t.Helper()
+	revision := int64(len(w.plans) + 1)
+	w.plans[revision] = scheduled(w.t, schedule)
+	w.update(func(tx *store.Tx) error { return tx.ActivateSchedule(1, workflow, revision, w.clock.Load()) })
+}
+
+func (w *world) update(fn func(*store.Tx) error) {
+	w.t.Helper()
+	if err := w.rows.Update(context.Background(), fn); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// event stores an event.
+func (w *world) event(kind string, data string) {
+	w.t.Helper()
+	w.count++
+	envelope := fmt.Sprintf(`{"specversion":"1.0","id":"%d","source":"/test","type":"%s","data":%s}`, w.count, kind, data)
+	sum := sha256.Sum256([]byte(envelope))
+	e := store.Event{Account: 1, Environment: chargehand.Live, Dedupe: [16]byte(sum[:]), Type: kind, Source: "/test",
+		Data: store.Payload{Inline: []byte(envelope), Size: int64(len(envelope))}}
+	w.update(func(tx *store.Tx) error {
+		_, err := tx.InsertEvents([]store.Event{e}, w.clock.Load())
+		return err
+	})
+}
+
+// started are the inputs of the executions of a workflow, in the order in which they were started.
+func (w *world) started(workflow int64) (inputs []string) {
+	w.t.Helper()
+	err := w.db.View(context.Background(), func(c store.Conn) error {
+		inputs = nil
+		return c.Query(`SELECT input FROM execution WHERE workflow = ?1 ORDER BY no`, func(r store.Row) error {
+			inputs = append(inputs, string(r.Bytes(0)))
+			return nil
+		}, workflow)
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return inputs
+}
+
+// runs is how many executions a workflow has.
+func (w *world) runs(workflow int64, want int) {
+	w.t.Helper()
+	if got := w.started(workflow); len(got) != want {
+		w.t.Fatalf("workflow %d has %d runs, want %d: %q", workflow, len(got), want, got)
+	}
+}
+
+// end ends all executions at the time of the clock.
+func (w *world) end() {
+	w.t.Helper()
+	var open []int64
+	err := w.db.View(context.Background(), func(c store.Conn) error {
+		open = nil
+		return c.Query(`SELECT no FROM execution WHERE run <> 0`, func(r store.Row) error {
+			open = append(open, r.Int(0))
+			return nil
+		})
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.update(func(tx *store.Tx) error {
+		for _, no := range open {
+			nowMs := w.clock.Load()
+			if _, err := tx.FinishExecution(no, chargehand.Errored, chargehand.Faulted, nowMs, nowMs, &store.Outcome{Fault: []byte(`{}`)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// scheduler is one over the world, with an engine that only writes rows.
+func (w *world) scheduler(change ...func(*Config)) *Scheduler {
+	return w.schedulerOver(w.rows, change...)
+}
+
+func (w *world) schedulerOver(rows *store.Store, change ...func(*Config)) *Scheduler {
+	c := Config{Store: rows, Plans: w.plans, Starter: &starter{rows: rows}, Now: w.now}
+	for _, fn := range change {
+		fn(&c)
+	}
+	return New(c)
+}
+
+// step looks once, which must work.
+func (w *world) step(s *Scheduler) time.Duration {
+	w.t.Helper()
+	wait, err := s.Step(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return wait
+}
+
+// starter writes rows of executions.
+type starter struct {
+	rows   *store.Store
+	refuse atomic.Pointer[error]
+	tries  atomic.Int64
+}
+
+func (s *starter) StartRun(ctx context.Context, r Run) error {
+	s.tries.Add(1)
+	if err := s.refuse.Load(); err != nil {
+		return *err
+	}
+	data := expr.Marshal(r.Input)
+	row := store.Execution{Account: 1, Environment: chargehand.Live, Workflow: r.Schedule.Workflow, Revision: r.Schedule.Revision, Machine: 1,
+		Status: chargehand.Initial, Phase: chargehand.Pending, Run: store.RunQueued, Input: store.Payload{Inline: data, Size: int64(len(data))}}
+	rand.Read(row.ID[:])
+	return s.rows.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.InsertExecution(&row); err != nil {
+			return err
+		}
+		return r.Also(tx, row.No)
+	})
+}

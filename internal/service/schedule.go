@@ -1,0 +1,78 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/schedule"
+	"github.com/chargehand/chargehand/internal/span"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// StartRun implements schedule.Starter. A run is an execution like any other. Its input is not
+// checked here: nobody is there to be told, so the execution ends with what is wrong with it.
+// Errors: engine.ErrQueueFull, store.ErrUnavailable, that of r.Also.
+func (s *Service) StartRun(ctx context.Context, r schedule.Run) error {
+	row := &r.Schedule
+	start := engine.Start{
+		Row: store.Execution{
+			ID: newID[chargehand.ExecutionID](s.nowMs()), Account: row.Account, Environment: chargehand.Live,
+			Workflow: row.Workflow, Revision: row.Revision, Trace: span.Encode(ctx),
+		},
+		Plan: r.Plan, Input: r.Input,
+	}
+	owner := &Principal{AccountNo: row.Account, Environment: chargehand.Live}
+	if err := s.packInput(ctx, owner, &start); err != nil {
+		return err
+	}
+	refers := start.Row.Input.Blob != nil || mayRefer(start.Row.Input.Inline)
+	start.Also = func(tx *store.Tx, no int64) error {
+		// The row of the schedule comes first: who is too late has nothing else to undo.
+		if err := r.Also(tx, no); err != nil || !refers {
+			return err
+		}
+		return useFiles(tx, &start.Row, no, start.Input)
+	}
+	_, err := s.engine.Start(ctx, start)
+	return err
+}
+
+// eventContents are the contents of large events.
+type eventContents struct{ service *Service }
+
+// Put implements engine.Blobs.
+func (c eventContents) Put(ctx context.Context, data []byte) ([]byte, error) {
+	digest, _, err := c.service.blobs.Put(ctx, bytes.NewReader(data), math.MaxInt64)
+	return digest[:], contentError(err)
+}
+
+// Get implements engine.Blobs.
+func (c eventContents) Get(ctx context.Context, digest []byte) ([]byte, error) {
+	content, err := c.service.blobs.Open(ctx, asDigest(digest), 0, -1)
+	if err != nil {
+		return nil, contentError(err)
+	}
+	defer content.Close()
+	data, err := io.ReadAll(content)
+	if err != nil {
+		return nil, fmt.Errorf("%w: read event: %w", store.ErrUnavailable, err)
+	}
+	return data, nil
+}
+
+func contentError(err error) error {
+	switch {
+	case errors.Is(err, blob.ErrNotFound):
+		return fmt.Errorf("%w: %w", store.ErrNotFound, err)
+	case errors.Is(err, blob.ErrUnavailable):
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	return err
+}
