@@ -102,7 +102,7 @@ func (t *tenure) open(ctx context.Context) error {
 		Pepper: cfg.master.Derive(secret.APIKeyPepper), LinkKey: cfg.master.Derive(secret.LinkSignature), Sealer: t.sealer,
 		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, Rooms: cfg.limits()},
 		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest}, RedirectLinks: cfg.FilesRedirect,
-		Shared: cfg.Engine == EngineTemporal,
+		Zone: cfg.zone, UnreadEvents: cfg.ScheduleOnDefault, Shared: cfg.Engine == EngineTemporal,
 	})
 	t.api = api.New(api.Config{
 		Service: t.service, Log: cfg.Log, PublicURL: cfg.PublicURL, Version: Version, Metrics: registry,
