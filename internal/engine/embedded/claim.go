@@ -217,6 +217,7 @@ func (e *Engine) doubtClaims(started []*submission, err error) (kept int) {
 		return 0
 	}
 	for _, s := range started {
+		e.pokePump(s)
 		d := doubt{no: s.run.no}
 		if s.row.Run == store.RunActive {
 			d.source = s.run.source

@@ -108,28 +108,29 @@ do:
 	"emit": {tasks: `
 - a: { emit: { event: { with: { type: org.example.done.v1, source: 'https://example.com', id: '1', time: '2026-01-01T00:00:00Z', data: { x: 1 } } } } }
 - b: { call: http, with: { method: get, endpoint: http://x/echo/one } }`},
+	// The types are those of the execution alone: several share a bus.
 	"listen": {tasks: `
 - a:
     fork:
       branches:
-        - b: { listen: { to: { all: [ { with: { type: one } }, { with: { type: two } } ] } } }
+        - b: { listen: { to: { all: [ { with: { type: '${ "one" + $workflow.id }' } }, { with: { type: '${ "two" + $workflow.id }' } } ] } } }
         - c:
             do:
-              - d: { emit: { event: { with: { type: two, source: 'https://example.com', id: '2', time: '2026-01-01T00:00:00Z', data: 2 } } } }
+              - d: { emit: { event: { with: { type: '${ "two" + $workflow.id }', source: 'https://example.com', id: '2', time: '2026-01-01T00:00:00Z', data: 2 } } } }
               - e: { wait: { seconds: 1 } }
-              - f: { emit: { event: { with: { type: one, source: 'https://example.com', id: '1', time: '2026-01-01T00:00:00Z', data: 1 } } }, output: { as: .type } }
-- g: { set: { got: '${ . }' } }`, result: `{"got":[[2,1],"one"]}`},
+              - f: { emit: { event: { with: { type: '${ "one" + $workflow.id }', source: 'https://example.com', id: '1', time: '2026-01-01T00:00:00Z', data: 1 } } }, output: { as: .data } }
+- g: { set: { got: '${ . }' } }`, result: `{"got":[[2,1],1]}`},
 	"foreach": {tasks: `
 - a:
     fork:
       branches:
         - b:
-            listen: { to: { any: [ { with: { type: n } } ], until: '(. | length) == 3' } }
+            listen: { to: { any: [ { with: { type: '${ "n" + $workflow.id }' } } ], until: '(. | length) == 3' } }
             foreach: { item: n, do: [ { c: { wait: { seconds: 1 } } }, { d: { set: '${ $n }' } } ] }
         - e:
             for: { in: '${ [range(5)] }' }
             do:
-              - f: { emit: { event: { with: { type: n, source: 'https://example.com', id: '${ $index | tostring }', time: '2026-01-01T00:00:00Z', data: '${ $index }' } } }, output: { as: .data } }
+              - f: { emit: { event: { with: { type: '${ "n" + $workflow.id }', source: 'https://example.com', id: '${ $index | tostring }', time: '2026-01-01T00:00:00Z', data: '${ $index }' } } }, output: { as: .data } }
 - g: { set: { got: '${ . }' } }`, result: `{"got":[[0,1,2],4]}`},
 	"child": {
 		tasks: `

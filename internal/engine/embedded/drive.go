@@ -79,6 +79,7 @@ func (e *Engine) step(r *run, messages []message) bool {
 		e.release(r)
 	default:
 		if err := e.submit(s); err != nil {
+			e.pokePump(s) // they may be there all the same
 			return e.stall(r, messages, err)
 		}
 		r.failures, r.doubtful = 0, false
@@ -296,10 +297,8 @@ func (e *Engine) committed(s *submission) {
 			c.pool.withdraw(c)
 		}
 	}
-	if len(s.events) > 0 {
-		e.stats.published.Add(int64(len(s.events)))
-		e.pumps.poke(stream{r.row.Account, r.row.Environment})
-	}
+	e.stats.published.Add(int64(len(s.events)))
+	e.pokePump(s)
 	e.resumeStreams(r)
 	e.listenCommitted(s)
 	e.childrenCommitted(s)

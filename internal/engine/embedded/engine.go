@@ -210,6 +210,7 @@ func (e *Engine) first(s *submission) error {
 // undoStart forgets a run whose insertion was undone, or seems to be.
 func (e *Engine) undoStart(s *submission, doubtful bool) {
 	r := s.run
+	e.pokePump(s)
 	if r.no != 0 {
 		r.mu.Lock()
 		e.runs.remove(r)

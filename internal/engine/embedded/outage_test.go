@@ -106,6 +106,9 @@ func TestUnknownCommit(t *testing.T) {
 				row := w.run(rev, script.text())
 				want := w.endOf(row, script.bound())
 				for k := 1; ; k++ {
+					broken.setFail(nil)
+					w.allEnd(script.bound()) // what is independent, and what is handed out
+					synctest.Wait()
 					from, failed := broken.count(), false
 					broken.setFail(func(n int) (bool, bool) {
 						failed = failed || n == from+k

@@ -104,6 +104,13 @@ func (p *pumps) run(ctx context.Context) {
 	}
 }
 
+// pokePump says that the events of a submission may be in their stream.
+func (e *Engine) pokePump(s *submission) {
+	if len(s.events) > 0 {
+		e.pumps.poke(stream{s.run.row.Account, s.run.row.Environment})
+	}
+}
+
 // wakeListeners tells executions that they have to look at events.
 func (e *Engine) wakeListeners(woken []store.Subscription) {
 	for _, s := range woken {

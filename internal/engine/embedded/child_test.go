@@ -1,0 +1,214 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// workflow is a task that starts a workflow that deploy has made.
+func workflow(name, more string) string {
+	return "{ run: { workflow: { namespace: test, name: " + name + ", version: 1.0.0 }" + more + " } }"
+}
+
+// childrenOf reads the executions that one has started.
+func (w *world) childrenOf(row store.Execution) (rows []store.Execution) {
+	w.t.Helper()
+	w.view(func(r *store.Reader) error {
+		rows = nil
+		all, err := r.ListExecutions(store.ExecutionFilter{Account: w.account.No, Environment: chargehand.Live, Limit: 10_000})
+		if err != nil {
+			return err
+		}
+		for _, e := range all {
+			if link, err := r.ChildByExecution(e.No); err == nil && link.Parent == row.No {
+				rows = append(rows, e)
+			}
+		}
+		return nil
+	})
+	return rows
+}
+
+func (w *world) faultOf(no int64) engine.Fault {
+	w.t.Helper()
+	var o store.Outcome
+	w.view(func(r *store.Reader) (err error) {
+		o, err = r.Outcome(no)
+		return err
+	})
+	f, err := engine.DecodeFault(o.Fault)
+	if err != nil {
+		w.t.Fatalf("%v: %s", err, o.Output.Inline)
+	}
+	return f
+}
+
+// TestParentsHoldNoSlot: with a single slot, executions that wait for each other still end.
+func TestParentsHoldNoSlot(t *testing.T) {
+	w := newWorld(t)
+	w.limits.AccountSlots = 1
+	w.start()
+	defer w.stop()
+	w.deploy("c", "- a: { call: http, with: { method: get, endpoint: http://x/echo/one } }")
+	w.deploy("b", "- a: "+workflow("c", ""))
+	rev := w.define("- a: " + workflow("b", "") + "\n- d: { call: http, with: { method: get, endpoint: http://x/echo/two } }")
+	row := w.final(w.run(rev, `{}`))
+	if got := w.result(row.No); got != `{"said":"two","to":{"said":"one","to":{}}}` {
+		t.Errorf("it ends with %s\n%s", got, w.log)
+	}
+	w.idle(0)
+}
+
+// TestCancelReachesChildren: who is awaited by a cancelled execution is cancelled, at any depth; who
+// is independent goes on.
+func TestCancelReachesChildren(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.stop()
+	w.deploy("endless", "- a: { listen: { to: { one: { with: { type: never } } } } }")
+	w.deploy("middle", "- a: "+workflow("endless", ""))
+	w.deploy("free", "- a: { listen: { to: { one: { with: { type: free } } } } }")
+	rev := w.define(`
+- a: ` + workflow("free", ", await: false") + `
+- b:
+    fork:
+      branches:
+        - c: ` + workflow("middle", "") + `
+        - d: ` + workflow("endless", ""))
+	for _, batch := range []bool{false, true} {
+		var row store.Execution
+		var b store.Batch
+		if batch {
+			b = w.batch(rev, 1, []string{`{}`})
+			row = w.items(b.No)[0]
+		} else {
+			row = w.run(rev, `{}`)
+		}
+		children := awaitTree(w, row, 4)
+		var err error
+		if batch {
+			err = w.engine.CancelBatch(context.Background(), b.ID, "enough")
+		} else {
+			err = w.engine.Cancel(context.Background(), row.ID, "enough")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.publish(envelope("free", int(row.No), "1"))
+		cancelled := 0
+		for _, child := range children {
+			if child = w.final(child); child.Phase == chargehand.Cancelled {
+				cancelled++
+			}
+		}
+		if cancelled != 3 {
+			t.Errorf("%d of 4 were cancelled, want all but the independent one\n%s", cancelled, w.log)
+		}
+	}
+	w.idle(0)
+}
+
+// awaitTree waits until an execution has n descendants, all of which listen or wait.
+func awaitTree(w *world, row store.Execution, n int) []store.Execution {
+	w.t.Helper()
+	return awaitChange(w, row.ID, patience, "a tree", func() (all []store.Execution, ok bool) {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		w.engine.work.wait(ctx)
+		next := []store.Execution{row}
+		for len(next) > 0 {
+			found := w.childrenOf(next[0])
+			next, all = append(next[1:], found...), append(all, found...)
+		}
+		return all, len(all) == n
+	})
+}
+
+// TestChildLimits: what is too deep or too many is a clear fault.
+func TestChildLimits(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.stop()
+	w.deploy("again", "- a: "+workflow("again", ""))
+	row := w.final(w.run(w.define("- a: "+workflow("again", "")), `{}`))
+	if f := w.faultOf(row.No); f.Code != engine.CodeChildDepth || !strings.Contains(f.Detail, "at most 32") {
+		t.Errorf("too deep: %+v", f)
+	}
+	w.deploy("slow", "- a: { listen: { to: { one: { with: { type: never } } } } }")
+	rev := w.define(fmt.Sprintf(`
+- a:
+    for: { in: '${ [range(%d)] }' }
+    do:
+      - b: %s
+- c: %s`, engine.MaxOpenChildren, workflow("slow", ", await: false"), workflow("slow", "")))
+	row = w.finalIn(w.run(rev, `{}`), 2*patience)
+	if f := w.faultOf(row.No); f.Code != engine.CodeChildren || !strings.Contains(f.Detail, "1000") {
+		t.Errorf("too many: %+v", f)
+	}
+	w.idle(0)
+	if rows := w.childrenOf(row); len(rows) != engine.MaxOpenChildren {
+		t.Errorf("%d were started, want %d", len(rows), engine.MaxOpenChildren)
+	}
+}
+
+// TestRefusedChildrenInALoop: a loop that asks for what there is not ends all the same.
+func TestRefusedChildrenInALoop(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.stop()
+	rev := w.define(`
+- a:
+    for: { in: '${ [range(450)] }' }
+    do:
+      - b:
+          try:
+            - c: ` + workflow("nowhere", "") + `
+          catch:
+            as: problem
+            do:
+              - d: { set: { code: '${ $problem.status }' } }
+- e: { set: { all: '${ . }' } }`)
+	row := w.final(w.run(rev, `{}`))
+	if got := w.result(row.No); got != `{"all":{"code":400}}` {
+		t.Errorf("it ends with %s", got)
+	}
+	w.idle(0)
+}
+
+// TestDetachedProcessGoesOn: a process that nobody waits for outlives its task, and the
+// execution if that completes; it ends with one that is cancelled.
+func TestDetachedProcessGoesOn(t *testing.T) {
+	w := newWorld(t)
+	w.outside.started = make(chan callSeen, 10)
+	w.start()
+	defer w.stop()
+	gate := w.outside.gate("long")
+	rev := w.define("- a: { run: { shell: { command: sh///block/long }, await: false } }\n- b: { set: { done: true } }")
+	row := w.final(w.run(rev, `{}`))
+	if got := w.result(row.No); got != `{"done":true}` {
+		t.Errorf("it ends with %s", got)
+	}
+	w.blocked()
+	if n := w.outside.running.Load(); n != 1 {
+		t.Errorf("%d processes run after the end, want 1", n)
+	}
+	waiting := w.define("- a: { run: { shell: { command: sh///block/long }, await: false } }\n- b: { wait: { hours: 1 } }")
+	other := w.run(waiting, `{}`)
+	w.blocked()
+	if err := w.engine.Cancel(context.Background(), other.ID, "enough"); err != nil && !errors.Is(err, engine.ErrFinal) {
+		t.Fatal(err)
+	}
+	close(gate)
+	w.final(other)
+	w.idle(0)
+	if n := w.outside.running.Load(); n != 0 {
+		t.Errorf("%d processes are left", n)
+	}
+}

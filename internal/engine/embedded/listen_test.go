@@ -1,0 +1,235 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// bigger is n, or less under the race detector, where the scale tells nothing.
+func bigger(n int) int {
+	if testing.Short() {
+		return n / 20
+	}
+	return n
+}
+
+func (w *world) publish(events ...string) {
+	w.t.Helper()
+	envelopes := make([]expr.Value, len(events))
+	for i, text := range events {
+		envelopes[i] = parseInput(w.t, text)
+	}
+	if err := publish(w.engine, envelopes); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func envelope(kind string, id int, data string) string {
+	return fmt.Sprintf(`{"specversion":"1.0","id":"%d","source":"/test","type":"%s","data":%s}`, id, kind, data)
+}
+
+// listeners starts n executions that listen, and waits until all of them sleep.
+func (w *world) listeners(revision int64, n int, input func(i int) string) []store.Execution {
+	w.t.Helper()
+	rows := make([]store.Execution, n)
+	for i := range rows {
+		rows[i] = w.run(revision, input(i))
+	}
+	for i := range rows {
+		if row := w.read(rows[i].No); row.Run != store.RunParked || row.Status != chargehand.Processing || row.Phase != chargehand.Waiting {
+			w.t.Fatalf("a listener is %+v", row)
+		}
+	}
+	if n := w.engine.Stats().InMemory; n != 0 {
+		w.t.Fatalf("%d executions that only listen are in memory", n)
+	}
+	return rows
+}
+
+func heapBytes() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestBroadcast: one event for all who wait costs each of them the same, however many they are.
+func TestBroadcast(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.stop()
+	rev := w.define("- a: { listen: { to: { one: { with: { type: go } } } } }")
+	n := bigger(10_000)
+	rows := w.listeners(rev, n, func(int) string { return `{}` })
+	before := heapBytes()
+	began := time.Now()
+	w.publish(envelope("other", 1, "0"), envelope("go", 2, `"all"`))
+	for _, row := range rows {
+		if row = w.final(row); row.Status != chargehand.Finished {
+			t.Fatalf("a listener ended as %+v", row)
+		}
+	}
+	took := time.Since(began)
+	if got := w.result(rows[n-1].No); got != `["all"]` {
+		t.Errorf("a listener has got %s", got)
+	}
+	if woken := w.engine.Stats().Woken; woken != int64(n) {
+		t.Errorf("%d were woken, want %d", woken, n)
+	}
+	w.idle(0)
+	grown := int64(heapBytes()) - int64(before)
+	t.Logf("%d listeners took %v, %v each, and %d KiB of memory", n, took, took/time.Duration(n), grown>>10)
+	if grown > 64<<20 {
+		t.Errorf("memory grew by %d bytes", grown)
+	}
+}
+
+// TestCorrelated: of many who wait for events of one type, each is woken by its own only.
+func TestCorrelated(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.stop()
+	rev := w.define("- a: { listen: { to: { one: { with: { type: order }, correlate: { order: { from: .data.id, expect: '${ .id }' } } } } } }")
+	n := bigger(4_000)
+	rows := w.listeners(rev, n, func(i int) string { return fmt.Sprintf(`{"id":%d}`, i) })
+	events := make([]string, n)
+	for i := range events {
+		events[i] = envelope("order", i, fmt.Sprintf(`{"id":%d}`, i))
+	}
+	began := time.Now()
+	for len(events) > 0 {
+		page := events[:min(100, len(events))]
+		events = events[len(page):]
+		w.publish(page...)
+	}
+	for i, row := range rows {
+		w.final(row)
+		if got, want := w.result(row.No), fmt.Sprintf(`[{"id":%d}]`, i); got != want {
+			t.Fatalf("listener %d has got %s", i, got)
+		}
+	}
+	t.Logf("%d events for one listener each took %v", n, time.Since(began))
+	if woken := w.engine.Stats().Woken; woken != int64(n) {
+		t.Errorf("%d were woken, want %d", woken, n)
+	}
+}
+
+// TestManyEvents: a listener takes any number of events, each once and in order.
+func TestManyEvents(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.stop()
+	n := bigger(10_000)
+	rev := w.define(fmt.Sprintf("- a: { listen: { to: { any: [ { with: { type: n } } ], until: '(. | length) == %d' } } }", n))
+	row := w.listeners(rev, 1, func(int) string { return `{}` })[0]
+	began := time.Now()
+	var want strings.Builder
+	for from := 0; from < n; from += 100 {
+		events := make([]string, 0, 100)
+		for i := from; i < min(from+100, n); i++ {
+			events = append(events, envelope("n", i, fmt.Sprint(i)))
+			fmt.Fprintf(&want, ",%d", i)
+		}
+		w.publish(events...)
+	}
+	row = w.finalIn(row, time.Minute)
+	t.Logf("%d events for one listener took %v", n, time.Since(began))
+	if got := w.result(row.No); got != "["+want.String()[1:]+"]" {
+		t.Errorf("it has got %.200s", got)
+	}
+}
+
+// TestEventsAreTheSameBySourceAndID: what is published twice is delivered once.
+func TestEventsAreTheSameBySourceAndID(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.stop()
+	rev := w.define("- a: { listen: { to: { all: [ { with: { type: x } }, { with: { type: 'x|y' } } ] } } }")
+	row := w.listeners(rev, 1, func(int) string { return `{}` })[0]
+	w.publish(envelope("x", 1, "1"))
+	w.publish(envelope("x", 1, "1"), envelope("y", 2, "2"))
+	w.final(row)
+	if got := w.result(row.No); got != `[1,2]` {
+		t.Errorf("it has got %s", got)
+	}
+}
+
+// TestListenersOutliveRestarts: an event that is stored while nobody runs wakes who waits.
+func TestListenersOutliveRestarts(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	rev := w.define("- a: { listen: { to: { one: { with: { type: go } } } } }\n- b: { set: { got: '${ .[0] }' } }")
+	row := w.listeners(rev, 1, func(int) string { return `{}` })[0]
+	w.stop()
+	w.openStore()
+	ev := parseInput(t, envelope("go", 1, "7")).(map[string]any)
+	if err := publish(&Engine{config: w.config().withDefaults(), store: w.store, pumps: newPumps()}, []expr.Value{ev}); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	defer w.stop()
+	w.final(row)
+	if got := w.result(row.No); got != `{"got":7}` {
+		t.Errorf("it has got %s", got)
+	}
+}
+
+// streamRunner hands over n numbers, then runs until it is stopped.
+type streamRunner struct {
+	n     int
+	check func(handed int, key string)
+}
+
+func (r streamRunner) Run(ctx context.Context, c activity.Call) activity.Result {
+	for i := range r.n {
+		if err := c.Progress(ctx, i); err != nil {
+			return activity.Result{}
+		}
+		r.check(i+1, c.Key)
+	}
+	<-ctx.Done()
+	return activity.Result{}
+}
+
+const streamOf = "- a: { call: asyncapi, with: { document: { endpoint: 'https://example.org/' }, operation: o, subscription: { consume: { amount: %d } } } }"
+
+// TestStreamIsDurable: a stream goes on only when what it has handed over is in the journal, and
+// after a crash it begins again.
+func TestStreamIsDurable(t *testing.T) {
+	w := newWorld(t)
+	var row store.Execution
+	begun := make(chan struct{})
+	handed := make(chan int, 10)
+	w.runner = streamRunner{n: 3, check: func(n int, _ string) {
+		<-begun
+		if rows := w.journalLength(row); rows < n {
+			t.Errorf("%d were handed over, and the journal has %d rows", n, rows)
+		}
+		handed <- n
+	}}
+	w.start()
+	rev := w.define(fmt.Sprintf(streamOf, 4))
+	row = w.run(rev, `{}`)
+	close(begun)
+	for want := 1; want <= 3; want++ {
+		if got := <-handed; got != want {
+			t.Fatalf("handed over %d, want %d", got, want)
+		}
+	}
+	w.kill()
+	w.start() // the journal has three, and the next run hands over from the first one
+	defer w.stop()
+	w.final(row)
+	if got := w.result(row.No); got != `[0,1,2,0]` {
+		t.Errorf("it ends with %s", got)
+	}
+}
