@@ -28,6 +28,9 @@ func (t *tenure) activities() (map[string]activity.Runner, error) {
 	stored := newFiles(t.store, t.blobs, service.Limits{}.WithDefaults().UploadBytes)
 	transport := policy.Transport()
 	credentials := auth.New(auth.Config{Transport: transport, Log: t.log})
+	if t.fetcher, err = t.newFetcher(transport, credentials); err != nil {
+		return nil, err
+	}
 	caller := activityhttp.New(activityhttp.Config{
 		Transport: transport, Auth: credentials, Files: stored, PublicURL: t.cfg.PublicURL, UserAgent: "chargehand/" + Version,
 	})
@@ -49,7 +52,7 @@ func (t *tenure) activities() (map[string]activity.Runner, error) {
 	}
 	calls := activitygrpc.New(activitygrpc.Config{
 		Dial: policy.Dial, TLS: policy.Transport().TLSClientConfig, Auth: credentials, UserAgent: "chargehand/" + Version,
-		Resources: resource.NewCache(resource.CacheConfig{Fetcher: resource.New(resource.Config{Transport: transport, Auth: credentials})}),
+		Resources: resource.NewCache(resource.CacheConfig{Fetcher: t.fetcher}),
 	})
 	scripts := script.New(script.Config{Confiner: confiner, Files: stored, Python: slices.Contains(t.cfg.AllowRun, "python")})
 	t.closeScripts = func() {

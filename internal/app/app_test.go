@@ -250,8 +250,8 @@ func TestValidate(t *testing.T) {
 		"not a definition": {"[", nil, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			problems, valid := Validate([]byte(test.definition), test.allow)
-			if valid != test.valid || valid == (len(problems) > 0) {
+			problems, valid, err := Check{AllowRun: test.allow}.Definition(t.Context(), []byte(test.definition))
+			if err != nil || valid != test.valid || valid == (len(problems) > 0) {
 				t.Fatalf("valid %v, problems %+v", valid, problems)
 			}
 			if !valid && (problems[0].Line < 1 || problems[0].Column < 1 || !strings.Contains(problems[0].Detail, test.told)) {

@@ -2,14 +2,17 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/chargehand/chargehand/internal/api"
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/resource"
 )
 
 // Problem is what is wrong with a definition, as compilers tell it.
@@ -22,15 +25,65 @@ type Problem struct {
 	Severity string `json:"severity"` // error or warning
 }
 
-// Validate checks a definition as a deployment would, without a server. allowRun is as in
-// Config.
-func Validate(definition []byte, allowRun []string) ([]Problem, bool) {
-	doc, found := dsl.Parse(definition)
-	if !found.HasErrors() {
-		_, compiled := plan.Compile(doc, plan.Options{Run: allowedRuns(allowRun)})
-		found = append(found, compiled...)
-		found.Sort()
+// Check checks definitions as a deployment would, without a server. The fields are as in
+// Config. It asks nobody: of the external resources, it reads files below ResourceRoot, and
+// warns that others were not checked (T69).
+type Check struct {
+	AllowRun     []string
+	ResourceRoot string
+}
+
+// Definition returns all problems at once, errors and warnings, and whether there is no error.
+func (c Check) Definition(ctx context.Context, definition []byte) ([]Problem, bool, error) {
+	root, err := resourceRoot(c.ResourceRoot)
+	if err != nil {
+		return nil, false, err
 	}
+	doc, found := dsl.Parse(definition)
+	options := plan.Options{Run: allowedRuns(c.AllowRun), CheckProto: checkProto, Resources: map[string][]byte{}}
+	files := resource.New(resource.Config{Root: root})
+	var unread dsl.Problems
+	for asked := map[string]bool{}; ; {
+		result, more := plan.Check(doc, found, options), false
+		for _, w := range result.Wanted {
+			if asked[w.URI] {
+				continue
+			}
+			asked[w.URI] = true
+			if root == "" || !isFile(w.URI) {
+				unread = append(unread, doc.WarningAt(w.Pointer, plan.CodeResourceUnchecked,
+					fmt.Sprintf("The %s %s is read when the definition is applied; it was not checked.", w.Kind, w.URI), uncheckedHint(w.URI)))
+				continue
+			}
+			content, err := files.Fetch(ctx, resource.Request{URI: w.URI})
+			if err != nil {
+				unread = append(unread, doc.ErrorAt(w.Pointer, plan.CodeResourceMissing, fmt.Sprintf("A %s cannot be read: %s.", w.Kind, err), ""))
+				continue
+			}
+			options.Resources[w.URI], more = content.Data, true
+		}
+		if !more {
+			all := append(result.Problems, unread...)
+			all.Sort()
+			return shownProblems(all), !all.HasErrors(), nil
+		}
+	}
+}
+
+// isFile reports whether a resource is a file below the root.
+func isFile(uri string) bool {
+	u, err := url.Parse(uri)
+	return err == nil && (u.Scheme == "" || u.Scheme == "file")
+}
+
+func uncheckedHint(uri string) string {
+	if isFile(uri) {
+		return "With --resource-root, files below that folder are checked; the server needs the same flag."
+	}
+	return ""
+}
+
+func shownProblems(found dsl.Problems) []Problem {
 	problems := make([]Problem, 0, len(found))
 	for _, p := range found {
 		detail := p.Detail
@@ -39,7 +92,7 @@ func Validate(definition []byte, allowRun []string) ([]Problem, bool) {
 		}
 		problems = append(problems, Problem{p.Pointer, p.Line, p.Column, p.Code, detail, p.Severity.String()})
 	}
-	return problems, !found.HasErrors()
+	return problems
 }
 
 // interfaceVersion is the version of the document that is kept beside the code: the same for

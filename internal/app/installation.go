@@ -143,6 +143,9 @@ func tellSettings(ctx context.Context, cfg Config, db *store.Store) error {
 	for _, list := range [][]string{cfg.AllowRun, cfg.AllowEgress, cfg.ConnectTo, cfg.TrustedCA} {
 		fmt.Fprintf(sum, "%q\n", slices.Sorted(slices.Values(list)))
 	}
+	if cfg.ResourceRoot != "" { // without it, the digest is what it was before there was this setting
+		fmt.Fprintf(sum, "resource-root %q\n", cfg.ResourceRoot)
+	}
 	digest, differs := sum.Sum(nil), false
 	err := db.Update(ctx, func(tx *store.Tx) error {
 		known, err := tx.Meta(metaSettings)
@@ -156,7 +159,7 @@ func tellSettings(ctx context.Context, cfg Config, db *store.Store) error {
 		return tx.SetMeta(metaSettings, digest)
 	})
 	if err == nil && differs {
-		cfg.Log.Warn("--allow-run, --allow-egress, --connect-to or --trusted-ca differ from those of the worker that started last: any worker may carry out any step, so all need the same")
+		cfg.Log.Warn("--allow-run, --allow-egress, --connect-to, --trusted-ca or --resource-root differ from those of the worker that started last: any worker may carry out any step, so all need the same")
 	}
 	return err
 }

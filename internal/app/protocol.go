@@ -32,14 +32,13 @@ func (t *tenure) protocols(p protocolParts) map[string]activity.Runner {
 	clients := remote.Config{
 		Transport: p.transport, Authenticate: remote.AuthenticateBy(p.credentials), UserAgent: "chargehand/" + Version,
 	}
-	documents := resource.New(resource.Config{Transport: p.transport, Auth: p.credentials, UserAgent: clients.UserAgent})
 	return map[string]activity.Runner{
 		"mcp": mcp.New(mcp.Config{
 			Remote: clients, AllowProcesses: slices.Contains(t.cfg.AllowRun, "shell"), Confiner: p.confiner, Files: p.files, Version: Version,
 		}),
 		"a2a": a2a.New(a2a.Config{Remote: clients}),
 		"asyncapi": asyncapi.New(asyncapi.Config{
-			Documents:    resource.NewCache(resource.CacheConfig{Fetcher: documents}),
+			Documents:    resource.NewCache(resource.CacheConfig{Fetcher: t.fetcher}),
 			Authenticate: clients.Authenticate,
 			Protocols: map[string]asyncapi.Protocol{
 				"http": asyncapihttp.New(asyncapihttp.Config{Remote: clients}),

@@ -16,6 +16,7 @@ import (
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/engine/embedded"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/store"
@@ -47,6 +48,7 @@ type tenure struct {
 	service *service.Service
 	api     *api.Server
 
+	fetcher      *resource.Fetcher // of activities
 	closeScripts func()
 
 	background context.Context // of what runs beside the requests
@@ -83,7 +85,7 @@ func (t *tenure) open(ctx context.Context) error {
 		return err
 	}
 	t.sealer = secret.NewSealer(cfg.master)
-	plans := service.NewPlans(t.store, plan.Options{Run: allowedRuns(cfg.AllowRun)})
+	plans := service.NewPlans(t.store, plan.Options{Run: allowedRuns(cfg.AllowRun), CheckProto: checkProto})
 	registry := prometheus.NewRegistry()
 	registerProcess(registry)
 	registry.MustRegister(cfg.measures)
@@ -98,7 +100,7 @@ func (t *tenure) open(ctx context.Context) error {
 		rate = -1 // of the service: no limit
 	}
 	t.service = service.New(service.Config{
-		Store: t.store, Engine: t.engine, Plans: plans, Blobs: t.blobs,
+		Store: t.store, Engine: t.engine, Plans: plans, Blobs: t.blobs, Fetch: fetchBy(t.fetcher),
 		Pepper: cfg.master.Derive(secret.APIKeyPepper), LinkKey: cfg.master.Derive(secret.LinkSignature), Sealer: t.sealer,
 		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, Rooms: cfg.limits()},
 		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest}, RedirectLinks: cfg.FilesRedirect,

@@ -20,6 +20,7 @@ func workFlags(f *pflag.FlagSet, cfg *app.Config) {
 	f.StringSliceVar(&cfg.AllowEgress, "allow-egress", nil, "private addresses, ranges or host names that workflows may reach")
 	f.StringArrayVar(&cfg.ConnectTo, "connect-to", nil, "HOST:PORT:HOST2:PORT2 as curl, repeatable, for outgoing calls")
 	f.StringArrayVar(&cfg.TrustedCA, "trusted-ca", nil, "PEM file with more certificate authorities for outgoing calls")
+	f.StringVar(&cfg.ResourceRoot, "resource-root", "", "folder below which workflows may name files as external resources: relative paths and file: addresses (default: none)")
 	f.IntVar(&cfg.RunningExecutions, "max-running", 1000, "executions of an account that run at once")
 	f.IntVar(&cfg.Calls, "max-calls", 256, "outgoing calls at once in this process")
 	f.IntVar(&cfg.Processes, "max-processes", 8, "processes of steps at once in this process")

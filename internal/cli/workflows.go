@@ -100,10 +100,14 @@ func located(file string, err error) error {
 // newValidate checks definitions without a server.
 func newValidate(con console) *cobra.Command {
 	var output string
-	var allowRun []string
+	var check app.Check
 	cmd := &cobra.Command{
 		Use: "validate FILE…", Short: "Check workflow definitions; no server is needed", Args: minArgs(1),
-		RunE: func(_ *cobra.Command, files []string) error {
+		Long: "Check workflow definitions (- is standard input) and print what is wrong as compilers do:\n" +
+			"FILE:LINE:COLUMN: error or warning: text [code]. No server is needed and nobody is asked: external\n" +
+			"resources are read from files below --resource-root only; of others, a warning says that they were not\n" +
+			"checked. The exit code is 2 if a definition has errors.",
+		RunE: func(cmd *cobra.Command, files []string) error {
 			type checked struct {
 				File     string        `json:"file"`
 				Valid    bool          `json:"valid"`
@@ -115,7 +119,10 @@ func newValidate(con console) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				problems, ok := app.Validate(definition, allowRun)
+				problems, ok, err := check.Definition(cmd.Context(), definition)
+				if err != nil {
+					return usage("%w", err)
+				}
 				valid = valid && ok
 				results = append(results, checked{file, ok, problems})
 				if output == "json" {
@@ -140,7 +147,8 @@ func newValidate(con console) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
-	cmd.Flags().StringSliceVar(&allowRun, "allow-run", []string{"shell", "python"}, "processes that the server allows")
+	cmd.Flags().StringSliceVar(&check.AllowRun, "allow-run", []string{"shell", "python", "container"}, "processes that the server allows")
+	cmd.Flags().StringVar(&check.ResourceRoot, "resource-root", "", "folder below which external resources are read, as of serve")
 	return cmd
 }
 

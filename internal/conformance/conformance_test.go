@@ -59,33 +59,6 @@ func perform(t *testing.T, f *feature, h host, world *standIn, passed tally) {
 	passed.add(f.file)
 }
 
-// TestConformanceExamples deploys the examples of the specification.
-func TestConformanceExamples(t *testing.T) {
-	world := newStandIn(t)
-	h := startBinary(t, world)
-	dir := filepath.Join(servertest.Shared(t), "openworkflow", "examples")
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const examples = 68
-	if len(files) != examples {
-		t.Errorf("there are %d examples, %d are expected", len(files), examples)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(file.Name(), ".yaml"), func(t *testing.T) {
-			definition, err := os.ReadFile(filepath.Join(dir, file.Name()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := newScenario(t, h, world)
-			if err := s.deploy(string(definition)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
 // TestConformanceCoverage checks that what can be observed of the language is named by a
 // scenario (features/coverage.txt lists it).
 func TestConformanceCoverage(t *testing.T) {

@@ -82,8 +82,8 @@ func startMortal(t *testing.T, world *standIn, at int64) *mortal {
 	t.Helper()
 	h := &mortal{t: t, at: at}
 	h.cfg = app.Config{
-		DataDir: t.TempDir(), Listen: "127.0.0.1:0", AllowRun: []string{"shell", "python"}, TrustedCA: []string{world.caFile},
-		ConnectTo: world.mappings(), Log: slog.New(slog.DiscardHandler), WrapDatabase: h.wrap,
+		DataDir: t.TempDir(), Listen: "127.0.0.1:0", AllowRun: allowed, TrustedCA: []string{world.caFile},
+		ConnectTo: world.mappings(), ResourceRoot: files(t), Log: slog.New(slog.DiscardHandler), WrapDatabase: h.wrap,
 	}
 	key, err := app.CreateKey(t.Context(), h.cfg, app.NewKey{Preset: "all"})
 	if err != nil {

@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/servertest"
@@ -20,10 +22,21 @@ type binary struct{ *servertest.Server }
 
 func (binary) Arm() {}
 
-// flags are what every host is started with beside those of the stand-in.
-var flags = []string{"--allow-run", "shell,python"}
+// allowed are the processes that every host may start.
+var allowed = []string{"shell", "python", "container"}
+
+// files is the folder of the files that definitions name.
+func files(t *testing.T) string {
+	t.Helper()
+	folder, err := filepath.Abs(resourceRoot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
 
 func startBinary(t *testing.T, world *standIn) host {
 	t.Helper()
-	return binary{servertest.Start(t, servertest.Options{Args: append(world.flags(), flags...)})}
+	args := append(world.flags(), "--allow-run", strings.Join(allowed, ","), "--resource-root", files(t))
+	return binary{servertest.Start(t, servertest.Options{Args: args})}
 }

@@ -22,8 +22,9 @@ import (
 	"time"
 )
 
-// hosts are the public names that the stand-in answers to: those of the kit, and ours.
-var hosts = []string{"petstore.swagger.io", "httpbin.org", "things.example.com"}
+// hosts are the public names that the stand-in answers to: those of the kit, ours, and those
+// of the resources of examples.
+var hosts = []string{"petstore.swagger.io", "httpbin.org", "things.example.com", catalogHost}
 
 // standIn plays the outside world of the kit (language.md 3.3), and for our own scenarios
 // things.example.com (things_test.go).
@@ -100,6 +101,8 @@ func (s *standIn) serve(w http.ResponseWriter, r *http.Request) {
 		answer(http.StatusOK, map[string]any{"authenticated": true, "user": user})
 	case r.Host == hosts[2]:
 		s.serveThings(w, r)
+	case r.Host == catalogHost && path == catalogLog:
+		_, _ = w.Write(logFunction())
 	case r.Host != hosts[0]:
 		answer(http.StatusMisdirectedRequest, map[string]any{"host": r.Host})
 	case path == "/v2/pet/findByStatus" && r.URL.Query().Get("status") == "available":
@@ -137,7 +140,7 @@ var swagger = map[string]any{
 	},
 }
 
-// issue makes an authority and a certificate for the two hosts.
+// issue makes an authority and a certificate for the hosts.
 func issue(t *testing.T) (tls.Certificate, []byte) {
 	t.Helper()
 	newKey := func() *ecdsa.PrivateKey {

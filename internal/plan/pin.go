@@ -9,6 +9,10 @@ import (
 	"strings"
 )
 
+// CodeResourceUnchecked is a warning: an external resource was not read where only the
+// definition itself is checked.
+const CodeResourceUnchecked = "resource_unchecked"
+
 // Pin is the content of an external resource as it is kept with a definition (T69).
 type Pin struct {
 	URI       string `json:"uri"`

@@ -1,0 +1,58 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/chargehand/chargehand/internal/activity/auth"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/protofile"
+	"github.com/chargehand/chargehand/internal/resource"
+	"github.com/chargehand/chargehand/internal/service"
+)
+
+// newFetcher reads external resources for definitions that are applied, and for steps.
+func (t *tenure) newFetcher(transport *http.Transport, credentials *auth.Source) (*resource.Fetcher, error) {
+	root, err := resourceRoot(t.cfg.ResourceRoot)
+	if err != nil {
+		return nil, err
+	}
+	return resource.New(resource.Config{Transport: transport, Auth: credentials, Root: root, UserAgent: "chargehand/" + Version}), nil
+}
+
+// resourceRoot is the folder of --resource-root as an absolute path.
+func resourceRoot(folder string) (string, error) {
+	if folder == "" {
+		return "", nil
+	}
+	if info, err := os.Stat(folder); err != nil {
+		return "", badSetting("--resource-root: %w", err)
+	} else if !info.IsDir() {
+		return "", badSetting("--resource-root: %s is not a folder", folder)
+	}
+	root, err := filepath.Abs(folder)
+	if err != nil {
+		return "", badSetting("--resource-root: %w", err)
+	}
+	return root, nil
+}
+
+// fetchBy makes what the service reads resources with.
+func fetchBy(f *resource.Fetcher) service.FetchFunc {
+	return func(ctx context.Context, uri string, authentication expr.Value) (service.Resource, error) {
+		content, err := f.Fetch(ctx, resource.Request{URI: uri, Authentication: authentication})
+		return service.Resource{Content: content.Data, MediaType: content.MediaType}, err
+	}
+}
+
+// checkProto tells what is wrong with a call of a method by a proto file.
+func checkProto(proto []byte, service, method string) error {
+	file, err := protofile.Compile(context.Background(), proto) // it reads nothing, and its time is bounded
+	if err != nil {
+		return err
+	}
+	_, err = file.Method(service, method)
+	return err
+}
