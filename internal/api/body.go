@@ -19,6 +19,7 @@ import (
 // body says what a route reads.
 type body struct {
 	media []string // media types; nil: any
+	any   bool     // others are read too; media are those that the document shows
 	// limit is the largest number of bytes, from the limits in force.
 	limit func(service.Limits) int64
 	// stream leaves reading to the handler.
@@ -26,7 +27,8 @@ type body struct {
 	// json parses the body; an empty one leaves call.value nil.
 	json     bool
 	required bool
-	view     any // a value of the documented type; nil: any content
+	view     any   // a value of the documented type; nil: any content
+	views    []any // instead of view, by media
 	about    string
 }
 
@@ -108,7 +110,7 @@ func (c *call) checkMediaType(b *body) error {
 		}
 	}
 	values := c.r.Header["Content-Type"]
-	if b.media == nil {
+	if b.media == nil || b.any {
 		return nil
 	}
 	if len(values) == 1 && values[0] == b.media[0] {

@@ -45,7 +45,7 @@ func Document(version string) []byte {
 		},
 		Servers: []*huma.Server{{URL: chargehand.APIPath}},
 		Tags: []*huma.Tag{
-			{Name: "Workflows"}, {Name: "Executions"}, {Name: "Batches"}, {Name: "Files"}, {Name: "API keys"}, {Name: "Server"},
+			{Name: "Workflows"}, {Name: "Executions"}, {Name: "Batches"}, {Name: "Files"}, {Name: "Events"}, {Name: "API keys"}, {Name: "Secrets"}, {Name: "Server"},
 		},
 		Components: &huma.Components{
 			Schemas: w.registry,
@@ -145,13 +145,20 @@ func (w *documentWriter) requestBody(b *body) *huma.RequestBody {
 		out.Content["*/*"] = &huma.MediaType{Schema: binary}
 		return out
 	}
-	for _, media := range b.media {
+	for i, media := range b.media {
 		schema := &huma.Schema{}
-		if b.view != nil {
-			schema = w.schema(b.view)
+		view := b.view
+		if b.views != nil {
+			view = b.views[i]
+		}
+		if view != nil {
+			schema = w.schema(view)
 			w.requests[strings.TrimPrefix(schema.Ref, "#/components/schemas/")] = true
 		}
 		out.Content[media] = &huma.MediaType{Schema: schema}
+	}
+	if b.any {
+		out.Content["*/*"] = &huma.MediaType{Schema: &huma.Schema{Type: "string", Format: "binary"}}
 	}
 	return out
 }

@@ -155,7 +155,8 @@ func (o *oracle) request(path, method string, q request) error {
 	if err != nil {
 		return err
 	}
-	if o.at("paths", path, method, "requestBody", "content", media) == nil {
+	content := o.at("paths", path, method, "requestBody", "content")
+	if content[media] == nil && content["*/*"] == nil {
 		return errors.New("the media type " + media + " is not in the document")
 	}
 	if media != "application/json" {
@@ -246,8 +247,12 @@ var samples = map[string][]request{
 	"getBatch":               {{path: pathB}, {path: pathB + "?executions=none"}, {path: pathB, header: map[string]string{"If-None-Match": "*"}}},
 	"listBatchItems":         {{path: pathB + "/items?status=error&limit=1"}},
 	"cancelBatch":            {{method: "POST", path: pathB + "/cancel"}},
-	"uploadFile":             {{method: "POST", path: "/api/v1/files?filename=a.txt", body: "text", header: map[string]string{"Content-Type": "application/octet-stream"}}},
-	"getFile":                {{path: pathF}},
+	"publishEvents": {
+		{method: "POST", path: "/api/v1/events", body: `{"specversion":"1.0","id":"1","source":"/s","type":"t"}`, header: map[string]string{"Content-Type": "application/cloudevents+json"}},
+		{method: "POST", path: "/api/v1/events", body: `[]`, header: map[string]string{"Content-Type": "application/cloudevents-batch+json", "Idempotency-Key": "k"}},
+	},
+	"uploadFile": {{method: "POST", path: "/api/v1/files?filename=a.txt", body: "text", header: map[string]string{"Content-Type": "application/octet-stream"}}},
+	"getFile":    {{path: pathF}},
 	"getFileContent": {
 		{path: pathF + "/content"},
 		{path: pathF + "/content?expires=1&signature=good", keyless: true},
@@ -338,6 +343,9 @@ func driveProblems(t *testing.T, o *oracle, s *Server, f *fake, rt *route) {
 	f.allow = nil
 	if rt.scopes != 0 {
 		f.scopes = service.ScopeEventsWrite
+		if rt.scopes == f.scopes {
+			f.scopes = service.ScopeFilesWrite
+		}
 		bad(403, func(*request) {})
 		f.scopes = 0
 	}

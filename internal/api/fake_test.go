@@ -35,6 +35,7 @@ type fake struct {
 	openLink        func(service.Link) (*service.File, io.ReadSeekCloser, error)
 	createKey       func(service.CreateKey) (*service.Key, bool, error)
 	putSecret       func(name string, body expr.Value) (*service.Secret, bool, error)
+	publishEvents   func(service.PublishEvents) (bool, error)
 }
 
 // goodKey stands for a key in the tests; the fake knows no other.
@@ -85,7 +86,7 @@ func (f *fake) Allow(*service.Principal) (service.Rate, error) {
 
 func (f *fake) Limits() service.Limits {
 	l := service.Limits{
-		BodyBytes: 1 << 20, BatchBodyBytes: 32 << 20, DefinitionBytes: 1 << 20, UploadBytes: 1 << 20,
+		BodyBytes: 1 << 20, BatchBodyBytes: 32 << 20, DefinitionBytes: 1 << 20, EventsBytes: 8 << 20, UploadBytes: 1 << 20,
 		JSONDepth: 64, BatchItems: 10_000, Concurrency: 100, Wait: 60 * time.Second, IdempotencyKeyBytes: 255,
 	}
 	if f.limits.UploadBytes != 0 {
@@ -415,3 +416,10 @@ func (f *fake) GetSecret(context.Context, *service.Principal, string) (*service.
 }
 
 func (f *fake) DeleteSecret(context.Context, *service.Principal, string) error { return f.fail }
+
+func (f *fake) PublishEvents(_ context.Context, _ *service.Principal, r service.PublishEvents) (bool, error) {
+	if f.publishEvents != nil {
+		return f.publishEvents(r)
+	}
+	return or(f, r.Idempotency != nil)
+}

@@ -148,6 +148,7 @@ func TestWholeInstallation(t *testing.T) {
 	driveFiles(t, i)
 	driveKeys(t, i)
 	driveSecrets(t, i)
+	driveEvents(t, i)
 
 	do("getLimits", "GET", "/api/v1/limits", "", 200)
 	do("getDocument", "GET", "/api/v1/openapi.json", "", 200)
@@ -355,4 +356,31 @@ func driveSecrets(t *testing.T, i *installation) {
 	do(api.Exchange{Operation: "deleteSecret", Method: "DELETE", Path: one, Status: 404, Code: "secret_not_found"})
 	do(api.Exchange{Operation: "getSecret", Path: one, Status: 404, Code: "secret_not_found"})
 	do(api.Exchange{Operation: "getSecret", Path: "/api/v1/secrets/%FF", Status: 404, Code: "secret_not_found"})
+}
+
+// driveEvents: every mode, a repetition, and refusals of a batch that keep all of it out.
+func driveEvents(t *testing.T, i *installation) {
+	const one = `{"specversion":"1.0","id":"1","source":"/shop","type":"org.example.order","data":{"n":1}}`
+	do := func(x api.Exchange) api.Exchange {
+		t.Helper()
+		x.Operation, x.Method, x.Path = "publishEvents", "POST", "/api/v1/events"
+		return i.Do(t, i.key, x)
+	}
+	structured, batch := map[string]string{"Content-Type": "application/cloudevents+json"}, map[string]string{"Content-Type": "application/cloudevents-batch+json"}
+	do(api.Exchange{Body: one, Header: structured, Status: 202})
+	do(api.Exchange{Body: one, Header: structured, Status: 202})
+	do(api.Exchange{Body: "[" + one + "," + strings.Replace(one, `"id":"1"`, `"id":"2"`, 1) + "]", Header: batch, Status: 202})
+	do(api.Exchange{Body: "plain", Status: 202, Header: map[string]string{
+		"Content-Type": "text/plain", "ce-specversion": "1.0", "ce-id": "3", "ce-source": "/shop", "ce-type": "org.example.note",
+	}})
+	do(api.Exchange{Body: "[" + one + `,{"id":"4"}]`, Header: batch, Status: 400, Code: "invalid_body", AgainstTheDocument: true})
+	do(api.Exchange{Body: one, Status: 415, Code: "unsupported_media_type", AgainstTheDocument: true})
+	repeated := map[string]string{"Content-Type": "application/cloudevents+json", "Idempotency-Key": "order-1"}
+	if x := do(api.Exchange{Body: one, Header: repeated, Status: 202}); x.AnswerHeader.Get("Idempotency-Replayed") != "" {
+		t.Error("the first request with a key is told to be a repetition")
+	}
+	if x := do(api.Exchange{Body: one, Header: repeated, Status: 202}); x.AnswerHeader.Get("Idempotency-Replayed") != "true" {
+		t.Error("the repetition is not told")
+	}
+	do(api.Exchange{Body: strings.Replace(one, "order", "other", 1), Header: repeated, Status: 422, Code: "idempotency_key_reused"})
 }

@@ -56,7 +56,7 @@ var signedRoutes = []string{
 func endpoints() []endpoint {
 	return slices.Concat(
 		workflowEndpoints(), versionEndpoints(), executionEndpoints(), batchEndpoints(),
-		fileEndpoints(), keyEndpoints(), secretEndpoints(), serverEndpoints(),
+		fileEndpoints(), keyEndpoints(), secretEndpoints(), eventEndpoints(), serverEndpoints(),
 	)
 }
 

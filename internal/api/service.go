@@ -54,6 +54,8 @@ type Service interface {
 	ListSecrets(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.SecretPage, error)
 	GetSecret(ctx context.Context, p *service.Principal, name string) (*service.Secret, error)
 	DeleteSecret(ctx context.Context, p *service.Principal, name string) error
+
+	PublishEvents(ctx context.Context, p *service.Principal, r service.PublishEvents) (replayed bool, err error)
 }
 
 var _ Service = (*service.Service)(nil)

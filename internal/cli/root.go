@@ -93,7 +93,7 @@ func newRoot(c console) *cobra.Command {
 		return usage("%s: %w (see %s --help)", cmd.CommandPath(), err, cmd.CommandPath())
 	})
 	root.AddCommand(
-		newServe(c), newWorker(c), newTemporal(c), newKeys(c), newWorkflows(c), newRun(c), newBatch(c), newExecutions(c), newBatches(c), newFiles(c), newSecrets(c),
+		newServe(c), newWorker(c), newTemporal(c), newKeys(c), newWorkflows(c), newRun(c), newBatch(c), newExecutions(c), newBatches(c), newFiles(c), newSecrets(c), newEvents(c),
 		newLogin(c), newReady(c), newLimits(c), newBench(c), newExamples(c), newBackup(c), newRestore(c), newDoctor(c), newStore(c), newOpenAPI(c), newVersion(c),
 	)
 	return root

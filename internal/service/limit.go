@@ -1,12 +1,17 @@
 package service
 
-import "time"
+import (
+	"time"
+
+	"github.com/chargehand/chargehand/internal/engine"
+)
 
 // Limits are the bounds of the service. Zero fields stand for the defaults.
 type Limits struct {
 	BodyBytes           int64         // body of one execution and of any other small request; default 1 MiB
 	BatchBodyBytes      int64         // body of a batch; default 32 MiB
 	DefinitionBytes     int64         // default 1 MiB
+	EventsBytes         int64         // body of a batch of events; default 8 MiB
 	UploadBytes         int64         // one file; default 1 GiB
 	JSONDepth           int           // levels of nesting of a body; default 64
 	BatchItems          int           // default 10,000
@@ -39,6 +44,7 @@ func (l Limits) WithDefaults() Limits {
 	orElse(&l.BodyBytes, 1<<20)
 	orElse(&l.BatchBodyBytes, 32<<20)
 	orElse(&l.DefinitionBytes, 1<<20)
+	orElse(&l.EventsBytes, 8<<20)
 	orElse(&l.UploadBytes, 1<<30)
 	orElseInt := func(v *int, other int) {
 		if *v == 0 {
@@ -80,6 +86,9 @@ func (l Limits) List() []Limit {
 		{"link_seconds", int64(linkLife / time.Second), "How long a signed link to a file is valid."},
 		{"secrets", maxSecrets, "Secrets of an environment."},
 		{"secret_bytes", maxSecretBytes, "Value of a secret as JSON."},
+		{"event_bytes", engine.MaxEventBytes, "An event, as JSON."},
+		{"events", maxEvents, "Events of one request."},
+		{"events_bytes", l.EventsBytes, "Body of a request with events."},
 		{"payload_inline_bytes", int64(l.InlinePayloadBytes), "Larger inputs and outputs are kept as files."},
 	}, l.Rooms...)
 }
