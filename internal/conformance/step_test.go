@@ -38,6 +38,8 @@ func newScenario(t *testing.T, h host, world *standIn) *scenario {
 // definitions are the steps: first those of the kit, then our own.
 var definitions = []definition{
 	on(`(?:a|another) workflow with definition:`, func(s *scenario, a []string) error { return s.deploy(a[0]) }),
+	on(`a draft with definition:`, func(s *scenario, a []string) error { return s.deployDraft(a[0]) }),
+	on(`no execution of the workflow should have ended with output:`, func(s *scenario, a []string) error { return s.noneEnded(a[0]) }),
 	on(`(?:given )?the workflow input is:`, func(s *scenario, a []string) error { return s.giveInput(a[0]) }),
 	on(`the workflow is executed`, func(s *scenario, _ []string) error { return s.execute() }),
 	on(`the workflow should (complete|fault|cancel)`, func(s *scenario, a []string) error { return s.ends(a[0]) }),
@@ -58,6 +60,7 @@ var definitions = []definition{
 	on(`a definition that is refused:`, func(s *scenario, a []string) error { return s.refuse(a[0]) }),
 	on(`the definition should be refused with '([a-z_]+)' at '([^']*)'`, func(s *scenario, a []string) error { return s.refused(a[0], a[1]) }),
 	on(`the deployment should warn with '([a-z_]+)' at '([^']*)'`, func(s *scenario, a []string) error { return s.warned(a[0], a[1]) }),
+	on(`the refusal should say '(.+)'`, func(s *scenario, a []string) error { return s.refusalSays(a[0]) }),
 	on(`the deployment should not warn`, func(s *scenario, _ []string) error { return s.notWarned() }),
 	on(`the secret '([^']+)' is:`, func(s *scenario, a []string) error { return s.giveSecret(a[0], a[1]) }),
 	on(`the workflow is started`, func(s *scenario, _ []string) error { return s.start() }),
@@ -426,6 +429,18 @@ func (s *scenario) refused(code, pointer string) error {
 	return problem(list, code, pointer)
 }
 
+// refusalSays looks for a part of what a problem says.
+func (s *scenario) refusalSays(part string) error {
+	list, _ := s.refusal["errors"].([]any)
+	for _, p := range list {
+		one, _ := p.(map[string]any)
+		if detail, _ := one["detail"].(string); strings.Contains(detail, part) {
+			return nil
+		}
+	}
+	return fmt.Errorf("no problem says %q: %s", part, expr.Marshal(list))
+}
+
 func (s *scenario) warned(code, pointer string) error { return problem(s.warnings, code, pointer) }
 
 func (s *scenario) notWarned() error {
@@ -465,6 +480,36 @@ func (s *scenario) cancel() error {
 		err = fmt.Errorf("cancel: %d %s", a.Status, a.Body)
 	}
 	return err
+}
+
+// deployDraft applies a definition without publishing it.
+func (s *scenario) deployDraft(definition string) error {
+	a, err := s.host.Try(http.MethodPost, "/workflows?draft=true", definition, "Content-Type", "application/yaml")
+	if err == nil && a.Status != http.StatusCreated && a.Status != http.StatusOK {
+		err = fmt.Errorf("deploy: %d %s", a.Status, a.Body)
+	}
+	return err
+}
+
+// noneEnded looks for an execution of the workflow that has finished with that output.
+func (s *scenario) noneEnded(text string) error {
+	a, err := s.host.Try(http.MethodGet, "/workflows/"+s.workflow+"/executions?status=finished&limit=100", "")
+	if err != nil {
+		return err
+	}
+	list, _ := a.Object()["data"].([]any)
+	for _, item := range list {
+		one, _ := item.(map[string]any)
+		id, _ := one["id"].(string)
+		read, err := s.host.Try(http.MethodGet, "/workflows/"+s.workflow+"/executions/"+id, "")
+		if err != nil {
+			return err
+		}
+		if equals(read.Object()["output"], text) == nil {
+			return fmt.Errorf("execution %s has: %s", id, read.Body)
+		}
+	}
+	return nil
 }
 
 // otherEnds waits for the newest finished execution of the workflow that was not started by

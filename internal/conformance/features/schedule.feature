@@ -139,6 +139,31 @@ Feature: Schedules
     data: { id: 1 }
     """
 
+  @T88
+  Scenario: Drafts are not scheduled
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: schedules, name: draft, version: '1.0.0' }
+    schedule: { every: { milliseconds: 150 } }
+    do:
+      - tick: { set: { draft: false } }
+    """
+    And a draft with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: schedules, name: draft, version: '2.0.0' }
+    schedule: { after: { milliseconds: 100 } }
+    do:
+      - tick: { set: { draft: true } }
+    """
+    Then another execution of the workflow ends with output:
+    """yaml
+    draft: false
+    """
+    And no execution of the workflow should have ended with output:
+    """yaml
+    draft: true
+    """
+
   @1.12-on
   Scenario: What is satisfied by no event at all is refused
     Given a definition that is refused:
