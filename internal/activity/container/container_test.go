@@ -24,6 +24,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/peer/docker"
 )
 
 func TestMain(m *testing.M) {
@@ -125,32 +126,32 @@ func wantFault(t *testing.T, got activity.Result, kind string, words ...string) 
 	}
 }
 
-func wantLeft(t *testing.T, e *fakeEngine, want ...string) {
+func wantLeft(t *testing.T, e *docker.Engine, want ...string) {
 	t.Helper()
-	if got := e.left(); !slices.Equal(got, want) {
+	if got := e.Left(); !slices.Equal(got, want) {
 		t.Errorf("containers %q, want %q", got, want)
 	}
 }
 
 // shown writes what a process sees; it ends with the code in CODE.
-func shown(p *fakeProcess) int {
-	stdin, _ := io.ReadAll(p.stdin)
-	fmt.Fprintf(p.stdout, "%q %s %s\n\n", p.argv, p.env["GREETING"], stdin)
-	fmt.Fprintln(p.stderr, "a warning")
+func shown(p *docker.Process) int {
+	stdin, _ := io.ReadAll(p.Stdin)
+	fmt.Fprintf(p.Stdout, "%q %s %s\n\n", p.Argv, p.Env["GREETING"], stdin)
+	fmt.Fprintln(p.Stderr, "a warning")
 	var code int
-	_, _ = fmt.Sscan(p.env["CODE"], &code)
+	_, _ = fmt.Sscan(p.Env["CODE"], &code)
 	return code
 }
 
-func hanging(p *fakeProcess) int {
-	fmt.Fprint(p.stdout, "waiting")
-	<-p.stop
+func hanging(p *docker.Process) int {
+	fmt.Fprint(p.Stdout, "waiting")
+	<-p.Stop
 	return 143
 }
 
 func TestReturnModes(t *testing.T) {
-	e := newFakeEngine(t, map[string]program{"show": shown})
-	f := newFixture(t, e.host, nil)
+	e := docker.Start(t, map[string]docker.Program{"show": shown})
+	f := newFixture(t, e.Host, nil)
 	args := func(mode string, code int) object {
 		return object{"command": "show all", "arguments": []any{"a b", 1}, "environment": object{"GREETING": "hi", "CODE": code}, "stdin": "text", "cleanup": "always", "return": mode}
 	}
@@ -184,15 +185,15 @@ func TestWhatRunsInTheContainer(t *testing.T) {
 		{object{"command": "cd /tmp\nls"}, `["/bin/sh"]`, `["-c" "cd /tmp\nls" "sh"]`},
 		{object{"command": "exit 3"}, `["/bin/sh"]`, `["-c" "exit 3" "sh"]`},
 	} {
-		e := newFakeEngine(t, map[string]program{
+		e := docker.Start(t, map[string]docker.Program{
 			"default": shown, "-v": shown, "--size": shown, "/app/tool": shown, "python": shown, "/bin/sh": shown,
 		})
-		got := newFixture(t, e.host, nil).do(t, c.args)
+		got := newFixture(t, e.Host, nil).do(t, c.args)
 		if got.Fault != nil {
 			t.Errorf("%v: %v", c.args, got.Fault)
 			continue
 		}
-		made := e.last(t).config
+		made := e.Last(t).Config
 		if entrypoint, command := fmt.Sprintf("%q", made.Entrypoint), fmt.Sprintf("%q", made.Cmd); entrypoint != c.entrypoint || command != c.command {
 			t.Errorf("%v: entrypoint %s, command %s; want %s, %s", c.args, entrypoint, command, c.entrypoint, c.command)
 		}
@@ -200,8 +201,8 @@ func TestWhatRunsInTheContainer(t *testing.T) {
 }
 
 func TestConfinement(t *testing.T) {
-	e := newFakeEngine(t, map[string]program{"default": shown})
-	f := newFixture(t, e.host, func(c *Config) {
+	e := docker.Start(t, map[string]docker.Program{"default": shown})
+	f := newFixture(t, e.Host, func(c *Config) {
 		c.Volumes = []string{"/srv/data", "/srv/read:ro"}
 		c.Network = "lonely"
 		c.Limits.MemoryBytes, c.Limits.Processes = 64<<20, 32
@@ -213,8 +214,8 @@ func TestConfinement(t *testing.T) {
 	if got.Fault != nil {
 		t.Fatal(got.Fault)
 	}
-	c := e.last(t)
-	h := c.host
+	c := e.Last(t)
+	h := c.Host
 	if h.Privileged || !slices.Equal(h.CapDrop, []string{"ALL"}) || len(h.CapAdd) > 0 || !slices.Equal(h.SecurityOpt, []string{"no-new-privileges"}) ||
 		h.Memory != 64<<20 || h.MemorySwap != 64<<20 || h.PidsLimit == nil || *h.PidsLimit != 32 || h.NetworkMode != "lonely" ||
 		len(h.Binds) > 0 || h.PidMode != "" || h.IpcMode != "" || len(h.Devices) > 0 {
@@ -245,14 +246,14 @@ func TestConfinement(t *testing.T) {
 	if volumeName(other, "cache") == named.Source {
 		t.Error("two environments share a volume")
 	}
-	if c.modes["/chargehand/out"] != 0o777 || c.modes["/chargehand/in"] != 0o755 {
-		t.Errorf("modes %v", c.modes)
+	if c.Modes["/chargehand/out"] != 0o777 || c.Modes["/chargehand/in"] != 0o755 {
+		t.Errorf("modes %v", c.Modes)
 	}
 }
 
 func TestWhatCannotBeAskedFor(t *testing.T) {
-	e := newFakeEngine(t, map[string]program{"default": shown})
-	f := newFixture(t, e.host, func(c *Config) { c.Volumes = []string{"/srv/data"} })
+	e := docker.Start(t, map[string]docker.Program{"default": shown})
+	f := newFixture(t, e.Host, func(c *Config) { c.Volumes = []string{"/srv/data"} })
 	for _, c := range []struct {
 		args object
 		word string
@@ -288,16 +289,16 @@ func TestWhatCannotBeAskedFor(t *testing.T) {
 }
 
 func TestFilesGoInAndOut(t *testing.T) {
-	e := newFakeEngine(t, map[string]program{"paint": func(p *fakeProcess) int {
-		in, out := p.env["IN_DIR"], p.env["OUT_DIR"]
-		p.files[out+"/painted.png"] = p.files[in+"/picture.png"] + "!"
-		p.files[out+"/deep/note.txt"] = strings.Join(p.argv, " ")
-		p.files[out+"/link"] = "link:/etc/passwd"
-		p.files[out+"/../escape.txt"] = "no"
-		fmt.Fprint(p.stdout, p.files[in+"/manifest.json"])
+	e := docker.Start(t, map[string]docker.Program{"paint": func(p *docker.Process) int {
+		in, out := p.Env["IN_DIR"], p.Env["OUT_DIR"]
+		p.Files[out+"/painted.png"] = p.Files[in+"/picture.png"] + "!"
+		p.Files[out+"/deep/note.txt"] = strings.Join(p.Argv, " ")
+		p.Files[out+"/link"] = "link:/etc/passwd"
+		p.Files[out+"/../escape.txt"] = "no"
+		fmt.Fprint(p.Stdout, p.Files[in+"/manifest.json"])
 		return 0
 	}})
-	f := newFixture(t, e.host, nil)
+	f := newFixture(t, e.Host, nil)
 	got := f.do(t, object{"command": "paint", "arguments": []any{object{"uri": picture}}, "return": "all", "cleanup": "always"})
 	if got.Fault != nil {
 		t.Fatal(got.Fault)
@@ -320,19 +321,19 @@ func TestFilesGoInAndOut(t *testing.T) {
 }
 
 func TestFilesAreBounded(t *testing.T) {
-	e := newFakeEngine(t, map[string]program{"default": func(p *fakeProcess) int {
+	e := docker.Start(t, map[string]docker.Program{"default": func(p *docker.Process) int {
 		for i := range 4 {
-			p.files[fmt.Sprintf("%s/f%d", p.env["OUT_DIR"], i)] = strings.Repeat("x", 400)
+			p.Files[fmt.Sprintf("%s/f%d", p.Env["OUT_DIR"], i)] = strings.Repeat("x", 400)
 		}
 		return 0
 	}})
-	wantFault(t, newFixture(t, e.host, func(c *Config) { c.Limits.FileBytes = 300 }).do(t, object{}), machine.ErrRuntime, "at most 300")
-	wantFault(t, newFixture(t, e.host, func(c *Config) { c.Limits.DiskBytes = 1000 }).do(t, object{}), machine.ErrRuntime, "more than 1000 bytes")
+	wantFault(t, newFixture(t, e.Host, func(c *Config) { c.Limits.FileBytes = 300 }).do(t, object{}), machine.ErrRuntime, "at most 300")
+	wantFault(t, newFixture(t, e.Host, func(c *Config) { c.Limits.DiskBytes = 1000 }).do(t, object{}), machine.ErrRuntime, "more than 1000 bytes")
 }
 
 func TestCleanup(t *testing.T) {
-	e := newFakeEngine(t, map[string]program{"default": shown})
-	f := newFixture(t, e.host, nil)
+	e := docker.Start(t, map[string]docker.Program{"default": shown})
+	f := newFixture(t, e.Host, nil)
 	f.do(t, object{"cleanup": "always", "name": "a"})
 	wantLeft(t, e)
 	f.do(t, object{"name": "kept"})
@@ -353,25 +354,25 @@ func TestCleanup(t *testing.T) {
 }
 
 func TestTheSweepEndsWhatNobodyWaitsFor(t *testing.T) {
-	e := newFakeEngine(t, nil)
+	e := docker.Start(t, nil)
 	ago := func(d time.Duration) string { return fmt.Sprint(time.Now().Add(-d).UnixMilli()) }
 	label := func(cleanup, deadline, after string) map[string]string {
 		return map[string]string{labelKey: "k", labelCleanup: cleanup, labelDeadline: deadline, labelAfter: after}
 	}
 	hour := time.Hour
 	old := time.Now().Add(-hour)
-	e.add("1-at-work", container.StateRunning, time.Time{}, label("never", ago(-hour), "0"))
-	e.add("2-lost-never", container.StateRunning, time.Time{}, label("never", ago(hour), "0"))
-	e.add("3-lost-always", container.StateRunning, time.Time{}, label("always", ago(hour), "0"))
-	e.add("4-lost-eventually", container.StateRunning, time.Time{}, label("eventually", ago(hour), "7200000"))
-	e.add("5-never-started", container.StateCreated, time.Time{}, label("never", ago(hour), "0"))
-	e.add("6-ended-never", container.StateExited, old, label("never", ago(hour), "0"))
-	e.add("7-ended-always", container.StateExited, old, label("always", ago(hour), "0"))
-	e.add("8-due", container.StateExited, old, label("eventually", ago(hour), "60000"))
-	e.add("9-not-due", container.StateExited, old, label("eventually", ago(hour), "7200000"))
-	e.add("a-just-ended", container.StateExited, time.Now(), label("eventually", ago(-hour), "0"))
-	e.add("b-foreign", container.StateRunning, time.Time{}, map[string]string{"other": "label"})
-	f := newFixture(t, e.host, func(c *Config) { c.Allowed = true })
+	e.Add("1-at-work", container.StateRunning, time.Time{}, label("never", ago(-hour), "0"))
+	e.Add("2-lost-never", container.StateRunning, time.Time{}, label("never", ago(hour), "0"))
+	e.Add("3-lost-always", container.StateRunning, time.Time{}, label("always", ago(hour), "0"))
+	e.Add("4-lost-eventually", container.StateRunning, time.Time{}, label("eventually", ago(hour), "7200000"))
+	e.Add("5-never-started", container.StateCreated, time.Time{}, label("never", ago(hour), "0"))
+	e.Add("6-ended-never", container.StateExited, old, label("never", ago(hour), "0"))
+	e.Add("7-ended-always", container.StateExited, old, label("always", ago(hour), "0"))
+	e.Add("8-due", container.StateExited, old, label("eventually", ago(hour), "60000"))
+	e.Add("9-not-due", container.StateExited, old, label("eventually", ago(hour), "7200000"))
+	e.Add("a-just-ended", container.StateExited, time.Now(), label("eventually", ago(-hour), "0"))
+	e.Add("b-foreign", container.StateRunning, time.Time{}, map[string]string{"other": "label"})
+	f := newFixture(t, e.Host, func(c *Config) { c.Allowed = true })
 	next, err := f.sweep(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -380,27 +381,18 @@ func TestTheSweepEndsWhatNobodyWaitsFor(t *testing.T) {
 	if next > copyTime || next <= 0 {
 		t.Errorf("next sweep in %s", next)
 	}
-	for _, c := range []string{"1-at-work", "b-foreign"} { // end the goroutines of the fake
-		e.mu.Lock()
-		for _, there := range e.containers {
-			if there.name == c {
-				close(there.stop)
-			}
-		}
-		e.mu.Unlock()
-	}
 }
 
 func TestImages(t *testing.T) {
-	e := newFakeEngine(t, map[string]program{"default": shown})
-	e.registry["new:1"] = ""
-	e.registry["box:1"] = ""
-	e.registry["gone:1"] = "manifest unknown"
-	f := newFixture(t, e.host, nil)
+	e := docker.Start(t, map[string]docker.Program{"default": shown})
+	e.Registry["new:1"] = ""
+	e.Registry["box:1"] = ""
+	e.Registry["gone:1"] = "manifest unknown"
+	f := newFixture(t, e.Host, nil)
 	pulls := func() (n int) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		for _, r := range e.requests {
+		e.Lock()
+		defer e.Unlock()
+		for _, r := range e.Requests {
 			if r == "POST /images/create" {
 				n++
 			}
@@ -424,25 +416,25 @@ func TestImages(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	e := newFakeEngine(t, map[string]program{
+	e := docker.Start(t, map[string]docker.Program{
 		"hang": hanging,
-		"chatter": func(p *fakeProcess) int {
+		"chatter": func(p *docker.Process) int {
 			line := bytes.Repeat([]byte("x"), 1000)
 			for {
 				select {
-				case <-p.stop:
+				case <-p.Stop:
 					return 143
 				default:
 				}
-				if _, err := p.stdout.Write(line); err != nil {
-					<-p.stop
+				if _, err := p.Stdout.Write(line); err != nil {
+					<-p.Stop
 					return 143
 				}
 			}
 		},
-		"eat": func(*fakeProcess) int { return 137 },
+		"eat": func(*docker.Process) int { return 137 },
 	})
-	f := newFixture(t, e.host, func(c *Config) {
+	f := newFixture(t, e.Host, func(c *Config) {
 		c.Limits = process.Limits{Time: 100 * time.Millisecond, OutputBytes: 10_000, MemoryBytes: 1 << 20}
 	})
 	wantFault(t, f.do(t, object{"command": "hang"}), machine.ErrTimeout, "longer than 100ms")
@@ -456,11 +448,11 @@ func TestLimits(t *testing.T) {
 func TestCancellationStopsTheContainer(t *testing.T) {
 	for cleanup, want := range map[string][]string{"always": {}, "never": {"cc exited"}, "eventually": {"cc exited"}} {
 		running := make(chan struct{})
-		e := newFakeEngine(t, map[string]program{"hang": func(p *fakeProcess) int {
+		e := docker.Start(t, map[string]docker.Program{"hang": func(p *docker.Process) int {
 			close(running)
 			return hanging(p)
 		}})
-		f := newFixture(t, e.host, nil)
+		f := newFixture(t, e.Host, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
 			<-running
@@ -477,9 +469,9 @@ func TestEngineThatIsAbsentOrFails(t *testing.T) {
 	refused := newFixture(t, "unix:///nowhere", func(c *Config) { c.Allowed = false })
 	wantFault(t, refused.do(t, object{}), machine.ErrConfiguration, "--allow-run container")
 	for _, request := range []string{"GET /containers/json", "POST /containers/create", "PUT /archive", "POST /attach"} {
-		e := newFakeEngine(t, map[string]program{"default": shown})
-		e.failing[request] = 500
-		got := newFixture(t, e.host, nil).do(t, object{})
+		e := docker.Start(t, map[string]docker.Program{"default": shown})
+		e.Failing[request] = 500
+		got := newFixture(t, e.Host, nil).do(t, object{})
 		wantFault(t, got, machine.ErrRuntime, "")
 		if got.Fault != nil && (!got.Fault.Retryable || !got.Fault.System) {
 			t.Errorf("%s: %+v is the installation's", request, got.Fault)

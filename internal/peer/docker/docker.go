@@ -1,4 +1,6 @@
-package container
+// Package docker is a container engine for tests: it speaks enough of the Docker Engine API,
+// and its containers run functions of the test. It shares no code with what is tested.
+package docker
 
 import (
 	"archive/tar"
@@ -22,58 +24,72 @@ import (
 	"github.com/moby/moby/api/types/container"
 )
 
-// fakeEngine answers as Docker 28 does (shapes taken from its answers), and runs programs that
+// Engine answers as Docker 28 does (shapes taken from its answers), and runs programs that
 // are functions. Its containers are plain records.
-type fakeEngine struct {
-	host     string
-	programs map[string]program // by the first word of entrypoint and command
+type Engine struct {
+	Host     string             // as DOCKER_HOST names it
+	programs map[string]Program // by the first word of entrypoint and command
 
-	mu         sync.Mutex
-	images     map[string]bool
-	registry   map[string]string // answer to a pull by image: "" succeeds
-	containers map[string]*fakeContainer
+	sync.Mutex // for what follows
+	Images     map[string]bool
+	Registry   map[string]string // answer to a pull by image: "" succeeds
+	Containers map[string]*Container
+	Requests   []string
+	Failing    map[string]int // status by "METHOD path-suffix"
 	next       int
-	requests   []string
-	failing    map[string]int // status by "METHOD path-suffix"
 }
 
-// program is what runs in a container. It returns the exit code.
-type program func(p *fakeProcess) int
+// Program is what runs in a container. It returns the exit code.
+type Program func(p *Process) int
 
-type fakeProcess struct {
-	argv           []string
-	env            map[string]string
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	files          map[string]string // the container's files: IN_DIR to read, OUT_DIR to write
-	stop           <-chan struct{}   // closed by stop and kill
+// Process is what a program sees of its container.
+type Process struct {
+	Argv           []string
+	Env            map[string]string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Files          map[string]string // the container's files: IN_DIR to read, OUT_DIR to write
+	Stop           <-chan struct{}   // closed by stop and kill
 }
 
-type fakeContainer struct {
-	id, name string
-	config   container.Config
-	host     container.HostConfig
+// Container is a container as it was asked for.
+type Container struct {
+	Name     string
+	Config   container.Config
+	Host     container.HostConfig
+	Modes    map[string]int64 // of what was copied into it
+	id       string
 	state    container.ContainerState
 	code     int
 	oom      bool
 	finished time.Time
 	files    map[string]string
-	modes    map[string]int64
 	attached net.Conn
 	stop     chan struct{}
+	stopping sync.Once
 	exited   chan struct{}
 }
 
-func newFakeEngine(t *testing.T, programs map[string]program) *fakeEngine {
+func (c *Container) end() { c.stopping.Do(func() { close(c.stop) }) }
+
+// Start starts an engine that ends with the test, at a socket of its own. It has the image
+// box:1. Programs are found by the first word of what a container runs; "default" is that of
+// an image without a command.
+func Start(t testing.TB, programs map[string]Program) *Engine {
 	t.Helper()
-	socket := filepath.Join(t.TempDir(), "engine.sock")
+	return StartAt(t, filepath.Join(t.TempDir(), "engine.sock"), programs)
+}
+
+// StartAt is Start at the given socket.
+func StartAt(t testing.TB, socket string, programs map[string]Program) *Engine {
+	t.Helper()
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &fakeEngine{
-		host: "unix://" + socket, programs: programs, images: map[string]bool{"box:1": true}, registry: map[string]string{},
-		containers: map[string]*fakeContainer{}, failing: map[string]int{},
+	e := &Engine{
+		Host: "unix://" + socket, programs: programs, Images: map[string]bool{"box:1": true}, Registry: map[string]string{},
+		Containers: map[string]*Container{}, Failing: map[string]int{},
 	}
 	server := &http.Server{Handler: http.HandlerFunc(e.serve)}
 	done := make(chan struct{})
@@ -84,25 +100,30 @@ func newFakeEngine(t *testing.T, programs map[string]program) *fakeEngine {
 	t.Cleanup(func() {
 		_ = server.Close()
 		<-done
+		e.Lock()
+		defer e.Unlock()
+		for _, c := range e.Containers {
+			c.end()
+		}
 	})
 	return e
 }
 
-func (e *fakeEngine) serve(w http.ResponseWriter, r *http.Request) {
+func (e *Engine) serve(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	if strings.HasPrefix(path, "/v1.") {
 		path = path[strings.Index(path[1:], "/")+1:]
 	}
-	e.mu.Lock()
-	e.requests = append(e.requests, r.Method+" "+path)
-	for suffix, status := range e.failing {
+	e.Lock()
+	e.Requests = append(e.Requests, r.Method+" "+path)
+	for suffix, status := range e.Failing {
 		if method, rest, _ := strings.Cut(suffix, " "); method == r.Method && strings.HasSuffix(path, rest) {
-			e.mu.Unlock()
+			e.Unlock()
 			fail(w, status, "the engine is told to fail")
 			return
 		}
 	}
-	e.mu.Unlock()
+	e.Unlock()
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	switch {
 	case path == "/_ping":
@@ -118,9 +139,9 @@ func (e *fakeEngine) serve(w http.ResponseWriter, r *http.Request) {
 	case parts[0] == "images" && parts[len(parts)-1] == "json":
 		e.image(w, strings.Join(parts[1:len(parts)-1], "/"))
 	case parts[0] == "containers" && len(parts) >= 2:
-		e.mu.Lock()
-		c := e.containers[parts[1]]
-		e.mu.Unlock()
+		e.Lock()
+		c := e.Containers[parts[1]]
+		e.Unlock()
 		if c == nil {
 			fail(w, http.StatusNotFound, "No such container: "+parts[1])
 			return
@@ -131,7 +152,7 @@ func (e *fakeEngine) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (e *fakeEngine) one(w http.ResponseWriter, r *http.Request, c *fakeContainer, action string) {
+func (e *Engine) one(w http.ResponseWriter, r *http.Request, c *Container, action string) {
 	switch r.Method + " " + action {
 	case "PUT archive":
 		e.putArchive(w, r, c)
@@ -151,21 +172,21 @@ func (e *fakeEngine) one(w http.ResponseWriter, r *http.Request, c *fakeContaine
 		case <-r.Context().Done():
 		}
 	case "POST stop", "POST kill":
-		e.mu.Lock()
+		e.Lock()
 		running := c.state == container.StateRunning
-		e.mu.Unlock()
+		e.Unlock()
 		if !running {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		close(c.stop)
+		c.end()
 		<-c.exited
 		w.WriteHeader(http.StatusNoContent)
 	case "GET json":
-		e.mu.Lock()
-		defer e.mu.Unlock()
+		e.Lock()
+		defer e.Unlock()
 		w.Header().Set("Content-Type", "application/json")
-		answer(w, map[string]any{"Id": c.id, "Name": "/" + c.name, "State": map[string]any{
+		answer(w, map[string]any{"Id": c.id, "Name": "/" + c.Name, "State": map[string]any{
 			"Status": c.state, "OOMKilled": c.oom, "ExitCode": c.code, "FinishedAt": c.finished.Format(time.RFC3339Nano),
 		}})
 	case "DELETE ":
@@ -175,47 +196,47 @@ func (e *fakeEngine) one(w http.ResponseWriter, r *http.Request, c *fakeContaine
 	}
 }
 
-func (e *fakeEngine) remove(w http.ResponseWriter, r *http.Request, c *fakeContainer) {
-	e.mu.Lock()
+func (e *Engine) remove(w http.ResponseWriter, r *http.Request, c *Container) {
+	e.Lock()
 	running := c.state == container.StateRunning
-	e.mu.Unlock()
+	e.Unlock()
 	if running && r.URL.Query().Get("force") != "1" {
 		fail(w, http.StatusConflict, "cannot remove a running container")
 		return
 	}
 	if running {
-		close(c.stop)
+		c.end()
 		<-c.exited
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.containers, c.id)
+	e.Lock()
+	defer e.Unlock()
+	delete(e.Containers, c.id)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (e *fakeEngine) list(w http.ResponseWriter, r *http.Request) {
+func (e *Engine) list(w http.ResponseWriter, r *http.Request) {
 	var filters map[string]map[string]bool
 	_ = json.Unmarshal([]byte(r.URL.Query().Get("filters")), &filters)
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	items := []map[string]any{}
-	for _, id := range slices.Sorted(maps.Keys(e.containers)) {
-		c := e.containers[id]
+	for _, id := range slices.Sorted(maps.Keys(e.Containers)) {
+		c := e.Containers[id]
 		matches := r.URL.Query().Get("all") == "1"
 		for label := range filters["label"] {
 			key, value, exact := strings.Cut(label, "=")
-			got, has := c.config.Labels[key]
+			got, has := c.Config.Labels[key]
 			matches = matches && has && (!exact || got == value)
 		}
 		if matches {
-			items = append(items, map[string]any{"Id": c.id, "Names": []string{"/" + c.name}, "State": c.state, "Labels": c.config.Labels})
+			items = append(items, map[string]any{"Id": c.id, "Names": []string{"/" + c.Name}, "State": c.state, "Labels": c.Config.Labels})
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	answer(w, items)
 }
 
-func (e *fakeEngine) create(w http.ResponseWriter, r *http.Request) {
+func (e *Engine) create(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		container.Config
 		HostConfig container.HostConfig
@@ -224,34 +245,34 @@ func (e *fakeEngine) create(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	name := r.URL.Query().Get("name")
-	for _, c := range e.containers {
-		if c.name == name {
+	for _, c := range e.Containers {
+		if c.Name == name {
 			fail(w, http.StatusConflict, `Conflict. The container name "/`+name+`" is already in use by container "`+c.id+`".`)
 			return
 		}
 	}
-	if !e.images[body.Image] {
+	if !e.Images[body.Image] {
 		fail(w, http.StatusNotFound, "No such image: "+body.Image)
 		return
 	}
 	e.next++
-	c := &fakeContainer{
-		id: fmt.Sprintf("%064d", e.next), name: name, config: body.Config, host: body.HostConfig, state: container.StateCreated,
-		files: map[string]string{}, modes: map[string]int64{}, stop: make(chan struct{}), exited: make(chan struct{}),
+	c := &Container{
+		id: fmt.Sprintf("%064d", e.next), Name: name, Config: body.Config, Host: body.HostConfig, state: container.StateCreated,
+		files: map[string]string{}, Modes: map[string]int64{}, stop: make(chan struct{}), exited: make(chan struct{}),
 	}
-	e.containers[c.id] = c
+	e.Containers[c.id] = c
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusCreated)
 	answer(w, map[string]any{"Id": c.id, "Warnings": []string{}})
 }
 
-func (e *fakeEngine) image(w http.ResponseWriter, name string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.images[name] {
+func (e *Engine) image(w http.ResponseWriter, name string) {
+	e.Lock()
+	defer e.Unlock()
+	if !e.Images[name] {
 		fail(w, http.StatusNotFound, "No such image: "+name)
 		return
 	}
@@ -259,12 +280,12 @@ func (e *fakeEngine) image(w http.ResponseWriter, name string) {
 	answer(w, map[string]any{"Id": "sha256:" + strings.Repeat("0", 64), "RepoTags": []string{name}})
 }
 
-func (e *fakeEngine) pull(w http.ResponseWriter, r *http.Request) {
+func (e *Engine) pull(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("fromImage") + ":" + r.URL.Query().Get("tag")
 	name = strings.TrimPrefix(name, "docker.io/library/")
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	problem, known := e.registry[name]
+	e.Lock()
+	defer e.Unlock()
+	problem, known := e.Registry[name]
 	if !known {
 		fail(w, http.StatusNotFound, "pull access denied for "+name+", repository does not exist or may require 'docker login'")
 		return
@@ -275,11 +296,11 @@ func (e *fakeEngine) pull(w http.ResponseWriter, r *http.Request) {
 		answer(w, map[string]any{"errorDetail": map[string]any{"message": problem}, "error": problem})
 		return
 	}
-	e.images[name] = true
+	e.Images[name] = true
 	answer(w, map[string]any{"status": "Status: Downloaded newer image"})
 }
 
-func (e *fakeEngine) putArchive(w http.ResponseWriter, r *http.Request, c *fakeContainer) {
+func (e *Engine) putArchive(w http.ResponseWriter, r *http.Request, c *Container) {
 	archive := tar.NewReader(r.Body)
 	for {
 		header, err := archive.Next()
@@ -292,14 +313,14 @@ func (e *fakeEngine) putArchive(w http.ResponseWriter, r *http.Request, c *fakeC
 		}
 		content, _ := io.ReadAll(archive)
 		name := filepath.Join(r.URL.Query().Get("path"), header.Name)
-		c.modes[name] = header.Mode
+		c.Modes[name] = header.Mode
 		if header.Typeflag == tar.TypeReg {
 			c.files[name] = string(content)
 		}
 	}
 }
 
-func (e *fakeEngine) getArchive(w http.ResponseWriter, r *http.Request, c *fakeContainer) {
+func (e *Engine) getArchive(w http.ResponseWriter, r *http.Request, c *Container) {
 	dir := r.URL.Query().Get("path")
 	stat, _ := json.Marshal(map[string]any{"name": filepath.Base(dir), "size": 4096, "mode": 2147484159, "mtime": time.Now(), "linkTarget": ""})
 	w.Header().Set("X-Docker-Container-Path-Stat", base64.StdEncoding.EncodeToString(stat))
@@ -324,15 +345,15 @@ func (e *fakeEngine) getArchive(w http.ResponseWriter, r *http.Request, c *fakeC
 	}
 }
 
-func (e *fakeEngine) attach(w http.ResponseWriter, c *fakeContainer) {
+func (e *Engine) attach(w http.ResponseWriter, c *Container) {
 	conn, buffered, err := w.(http.Hijacker).Hijack()
 	if err != nil {
 		fail(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	e.mu.Lock()
+	e.Lock()
 	c.attached = &hijacked{conn, buffered.Reader} // before the answer, which start may follow at once
-	e.mu.Unlock()
+	e.Unlock()
 	fmt.Fprint(conn, "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.multiplexed-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
 }
 
@@ -343,8 +364,8 @@ type hijacked struct {
 
 func (h *hijacked) Read(p []byte) (int, error) { return h.reader.Read(p) }
 
-func (e *fakeEngine) start(w http.ResponseWriter, c *fakeContainer) {
-	argv := slices.Concat(c.config.Entrypoint, c.config.Cmd)
+func (e *Engine) start(w http.ResponseWriter, c *Container) {
+	argv := slices.Concat(c.Config.Entrypoint, c.Config.Cmd)
 	name := "default"
 	if len(argv) > 0 {
 		name = argv[0]
@@ -354,24 +375,24 @@ func (e *fakeEngine) start(w http.ResponseWriter, c *fakeContainer) {
 		fail(w, http.StatusBadRequest, `failed to create task for container: exec: "`+name+`": executable file not found in $PATH: unknown`)
 		return
 	}
-	e.mu.Lock()
+	e.Lock()
 	c.state = container.StateRunning
 	conn := c.attached
-	e.mu.Unlock()
+	e.Unlock()
 	env := map[string]string{}
-	for _, pair := range c.config.Env {
+	for _, pair := range c.Config.Env {
 		key, value, _ := strings.Cut(pair, "=")
 		env[key] = value
 	}
-	p := &fakeProcess{argv: argv, env: env, stdout: frames{conn, 1}, stderr: frames{conn, 2}, stdin: bytes.NewReader(nil), files: c.files, stop: c.stop}
-	if c.config.OpenStdin {
-		p.stdin = conn
+	p := &Process{Argv: argv, Env: env, Stdout: frames{conn, 1}, Stderr: frames{conn, 2}, Stdin: bytes.NewReader(nil), Files: c.files, Stop: c.stop}
+	if c.Config.OpenStdin {
+		p.Stdin = conn
 	}
 	go func() {
 		code := run(p)
-		e.mu.Lock()
+		e.Lock()
 		c.code, c.state, c.finished, c.oom = code, container.StateExited, time.Now(), code == 137 && env["OOM"] != ""
-		e.mu.Unlock()
+		e.Unlock()
 		_ = conn.Close()
 		close(c.exited)
 	}()
@@ -393,44 +414,44 @@ func (f frames) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// add puts a container there that an earlier server made.
-func (e *fakeEngine) add(name string, state container.ContainerState, finished time.Time, labels map[string]string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+// Add puts a container there that an earlier server made.
+func (e *Engine) Add(name string, state container.ContainerState, finished time.Time, labels map[string]string) {
+	e.Lock()
+	defer e.Unlock()
 	e.next++
 	id := fmt.Sprintf("%064d", e.next)
-	c := &fakeContainer{id: id, name: name, state: state, finished: finished, stop: make(chan struct{}), exited: make(chan struct{})}
-	c.config.Labels = labels
-	e.containers[id] = c
+	c := &Container{id: id, Name: name, state: state, finished: finished, stop: make(chan struct{}), exited: make(chan struct{})}
+	c.Config.Labels = labels
+	e.Containers[id] = c
 	if state == container.StateRunning {
 		go func() {
 			<-c.stop
-			e.mu.Lock()
+			e.Lock()
 			c.state, c.finished = container.StateExited, time.Now()
-			e.mu.Unlock()
+			e.Unlock()
 			close(c.exited)
 		}()
 	}
 }
 
-// left lists the containers that are there as "name state".
-func (e *fakeEngine) left() []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+// Left lists the containers that are there as "name state".
+func (e *Engine) Left() []string {
+	e.Lock()
+	defer e.Unlock()
 	list := []string{}
-	for _, c := range e.containers {
-		list = append(list, c.name+" "+string(c.state))
+	for _, c := range e.Containers {
+		list = append(list, c.Name+" "+string(c.state))
 	}
 	slices.Sort(list)
 	return list
 }
 
-// last is the container that was made last.
-func (e *fakeEngine) last(t *testing.T) *fakeContainer {
+// Last is the container that was made last.
+func (e *Engine) Last(t testing.TB) *Container {
 	t.Helper()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c := e.containers[fmt.Sprintf("%064d", e.next)]
+	e.Lock()
+	defer e.Unlock()
+	c := e.Containers[fmt.Sprintf("%064d", e.next)]
 	if c == nil {
 		t.Fatal("the last container is gone")
 	}
