@@ -19,6 +19,9 @@ const (
 	maxMatches = 1_000
 	// eventsAtOnce bounds the events that a schedule looks at before others have their turn.
 	eventsAtOnce = 1_000
+	// takenAtOnce bounds those of them that it takes, and maxRounds the turns of a schedule in a step.
+	takenAtOnce = 50
+	maxRounds   = 20
 	// saveEvery is how many events a schedule passes over until its row says so.
 	saveEvery = 1_000
 )
@@ -29,6 +32,7 @@ type follower struct {
 	s      *Scheduler
 	reader *engine.Reader
 	known  map[int64]*listener // by number of the schedule
+	behind bool                // there are events that were not offered yet
 }
 
 // listener is a schedule with `on`.
@@ -56,9 +60,10 @@ func newFollower(s *Scheduler) *follower {
 // forget drops what is in memory: the rows may have been moved by others.
 func (f *follower) forget() { clear(f.known) }
 
-// step offers all events that are there.
+// step offers the events that are there, for some rounds: then what is due by time has its turn.
 func (f *follower) step(ctx context.Context) error {
-	for {
+	f.behind = false
+	for round := 1; ; round++ {
 		streams, err := f.streams(ctx)
 		if err != nil {
 			return err
@@ -99,7 +104,8 @@ func (f *follower) step(ctx context.Context) error {
 				delete(f.known, no)
 			}
 		}
-		if !more {
+		if !more || round == maxRounds {
+			f.behind = more
 			return nil
 		}
 	}
@@ -132,9 +138,22 @@ func (f *follower) offer(ctx context.Context, row *store.Schedule, last int64) (
 		}
 		f.known[row.No] = l
 	}
-	if l.fresh == nil || l.looked >= last {
-		return false, nil
+	for taken := 0; taken < takenAtOnce && l.fresh != nil && l.looked < last; taken++ {
+		done, err := f.next(ctx, l, last)
+		if err != nil {
+			return false, err
+		}
+		if done {
+			break
+		}
 	}
+	return l.fresh != nil && l.looked < last, nil
+}
+
+// next looks for the next event that a schedule takes, and gives it to it. done: there was none
+// among those that it may look at in one turn.
+func (f *follower) next(ctx context.Context, l *listener, last int64) (done bool, err error) {
+	row := &l.row
 	selection := engine.Selection{Account: row.Account, Environment: chargehand.Live, Filters: l.filters}
 	var wanted *engine.StoredEvent
 	through, err := f.reader.Select(ctx, selection, l.looked, last, eventsAtOnce, func(e *engine.StoredEvent) (bool, error) {
@@ -149,15 +168,12 @@ func (f *follower) offer(ctx context.Context, row *store.Schedule, last int64) (
 	}
 	l.looked = through
 	if wanted != nil {
-		if err := f.take(ctx, l, wanted); err != nil {
-			return false, err
-		}
-	} else if l.looked-l.row.Position >= saveEvery {
-		if err := f.save(ctx, l, nil); err != nil {
-			return false, err
-		}
+		return false, f.take(ctx, l, wanted)
 	}
-	return l.looked < last, nil
+	if l.looked-l.row.Position >= saveEvery {
+		err = f.save(ctx, l, nil)
+	}
+	return true, err
 }
 
 // load reads a schedule and its matches.

@@ -29,6 +29,8 @@ const (
 	// leaseTime is how long other nodes wait for one that has died; leaseRest is when it is prolonged.
 	leaseTime = 6 * time.Second
 	leaseRest = 4 * time.Second
+	// giveUpTime is what a node that stops has to let another one go on at once.
+	giveUpTime = time.Second
 	// What could not be started is tried again after minRetry, doubled up to maxRetry.
 	minRetry = 500 * time.Millisecond
 	maxRetry = 30 * time.Second
@@ -78,7 +80,9 @@ type Scheduler struct {
 
 	zoned   bool // the times of `cron` are of our zone
 	leaseMs int64
-	events  *follower
+	// lookedMs is the time of the clock for which the last Step started what was due.
+	lookedMs int64
+	events   *follower
 
 	mu       sync.Mutex
 	troubles map[int64]*trouble // by number of the schedule
@@ -150,6 +154,8 @@ func (s *Scheduler) Run(ctx context.Context) {
 // Step starts what is due now and tells how long there is nothing to do. Errors:
 // store.ErrUnavailable.
 func (s *Scheduler) Step(ctx context.Context) (time.Duration, error) {
+	// What becomes due from here on is looked at next time.
+	s.lookedMs = s.nowMs()
 	agenda, err := s.agenda(ctx)
 	if err != nil {
 		return 0, err
@@ -189,9 +195,8 @@ func (s *Scheduler) Step(ctx context.Context) (time.Duration, error) {
 func (s *Scheduler) nowMs() int64 { return s.config.Now().UnixMilli() }
 
 func (s *Scheduler) agenda(ctx context.Context) (a store.Agenda, err error) {
-	nowMs := s.nowMs()
 	err = s.config.Store.View(ctx, func(r *store.Reader) (err error) {
-		a, err = r.Agenda(nowMs)
+		a, err = r.Agenda(s.lookedMs)
 		return err
 	})
 	return a, err
@@ -207,9 +212,19 @@ func (s *Scheduler) sleep(a store.Agenda) time.Duration {
 		wait = lookEvery
 	}
 	until := a.NextMs
+	if s.events.behind {
+		until = nowMs
+	}
 	s.mu.Lock()
-	for _, t := range s.troubles {
-		until = min(until, t.untilMs)
+	for no, t := range s.troubles {
+		switch {
+		case t.untilMs > nowMs:
+			until = min(until, t.untilMs)
+		case nowMs-t.untilMs > 2*maxRetry.Milliseconds():
+			delete(s.troubles, no) // its schedule is gone
+		default:
+			wait = min(wait, lookEvery)
+		}
 	}
 	s.mu.Unlock()
 	if until-nowMs < wait.Milliseconds() {
@@ -245,9 +260,11 @@ func (s *Scheduler) giveUp(ctx context.Context) {
 	if s.leaseMs == 0 {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, giveUpTime)
+	defer cancel()
 	nowMs := s.nowMs()
 	err := s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.TakeLease("schedule", s.node, nowMs, nowMs-1) })
-	if err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrUnavailable) {
+	if err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil {
 		s.log.Warn("let another node look after schedules", "error", err)
 	}
 }
@@ -325,12 +342,11 @@ func scheduleOf(p *plan.Plan) *plan.Schedule {
 
 // startDue handles the rows that are due, page by page.
 func (s *Scheduler) startDue(ctx context.Context) error {
-	nowMs := s.nowMs()
 	after := store.Schedule{DueMs: -1}
 	for {
 		var page []store.Schedule
 		err := s.config.Store.View(ctx, func(r *store.Reader) (err error) {
-			page, err = r.SchedulesDue(nowMs, after, pageRows)
+			page, err = r.SchedulesDue(s.lookedMs, after, pageRows)
 			return err
 		})
 		if err != nil || len(page) == 0 {

@@ -206,9 +206,11 @@ func TestMatchesAreBounded(t *testing.T) {
 	w := newWorld(t)
 	w.publish(1, "{on: {all: [{with: {type: a}}, {with: {type: b}}]}}")
 	s := w.scheduler()
+	var list [][2]string
 	for i := range maxMatches + 3 {
-		w.event("a", fmt.Sprint(i))
+		list = append(list, [2]string{"a", fmt.Sprint(i)})
 	}
+	w.store(list)
 	w.step(s)
 	w.event("b", `"end"`)
 	w.step(w.scheduler())
@@ -383,4 +385,46 @@ func BenchmarkSleeping(b *testing.B) {
 	for b.Loop() {
 		w.step(s)
 	}
+}
+
+// What becomes due while others are started is not forgotten, and what was in trouble and is
+// gone keeps nobody busy.
+func TestSleepIsNeitherTooLongNorTooShort(t *testing.T) {
+	w := newWorld(t)
+	w.publish(1, "{every: PT10S}")
+	w.publish(2, "{every: PT11S}")
+	slow := &starter{rows: w.rows}
+	s := w.scheduler(func(c *Config) { c.Starter = startAfter{slow, func() { w.pass(2 * time.Second) }} })
+	w.step(s)
+	w.pass(10 * time.Second)
+	if wait := w.step(s); wait > time.Millisecond {
+		t.Errorf("with something due, it sleeps for %s", wait)
+	}
+	w.step(s)
+	w.runs(2, 1)
+
+	full := engine.ErrQueueFull
+	slow.refuse.Store(&full)
+	w.pass(time.Minute)
+	w.step(s)
+	w.update(func(tx *store.Tx) error { return errors.Join(tx.DeactivateSchedule(1), tx.DeactivateSchedule(2)) })
+	w.pass(time.Minute)
+	if wait := w.step(s); wait < lookEvery {
+		t.Errorf("with nothing due, it sleeps for %s", wait)
+	}
+	w.pass(time.Hour)
+	if w.step(s); len(s.troubles) != 0 {
+		t.Error("it remembers what is gone")
+	}
+}
+
+// startAfter does something before it starts.
+type startAfter struct {
+	Starter
+	do func()
+}
+
+func (s startAfter) StartRun(ctx context.Context, r Run) error {
+	s.do()
+	return s.Starter.StartRun(ctx, r)
 }

@@ -87,13 +87,22 @@ func (w *world) update(fn func(*store.Tx) error) {
 // event stores an event.
 func (w *world) event(kind string, data string) {
 	w.t.Helper()
-	w.count++
-	envelope := fmt.Sprintf(`{"specversion":"1.0","id":"%d","source":"/test","type":"%s","data":%s}`, w.count, kind, data)
-	sum := sha256.Sum256([]byte(envelope))
-	e := store.Event{Account: 1, Environment: chargehand.Live, Dedupe: [16]byte(sum[:]), Type: kind, Source: "/test",
-		Data: store.Payload{Inline: []byte(envelope), Size: int64(len(envelope))}}
+	w.store([][2]string{{kind, data}})
+}
+
+// store stores events of a type, with their data.
+func (w *world) store(list [][2]string) {
+	w.t.Helper()
+	var events []store.Event
+	for _, one := range list {
+		w.count++
+		envelope := fmt.Sprintf(`{"specversion":"1.0","id":"%d","source":"/test","type":"%s","data":%s}`, w.count, one[0], one[1])
+		sum := sha256.Sum256([]byte(envelope))
+		events = append(events, store.Event{Account: 1, Environment: chargehand.Live, Dedupe: [16]byte(sum[:]), Type: one[0], Source: "/test",
+			Data: store.Payload{Inline: []byte(envelope), Size: int64(len(envelope))}})
+	}
 	w.update(func(tx *store.Tx) error {
-		_, err := tx.InsertEvents([]store.Event{e}, w.clock.Load())
+		_, err := tx.InsertEvents(events, w.clock.Load())
 		return err
 	})
 }
