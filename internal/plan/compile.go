@@ -64,13 +64,14 @@ type compiler struct {
 // shared is what the compilers of a definition and of the functions that it gets from
 // outside have in common.
 type shared struct {
-	root   *compiler
-	broken bool // the reader found errors: what is missing may be what it could not read
-	asked  map[string]bool
-	wanted []Wanted
-	pinned []Pinned
-	remote map[string]*remoteFunction
-	queue  []*remoteFunction
+	root    *compiler
+	refused bool // the reader found errors
+	broken  bool // the reader could not read all of `use`: what is missing may be in there
+	asked   map[string]bool
+	wanted  []Wanted
+	pinned  []Pinned
+	remote  map[string]*remoteFunction
+	queue   []*remoteFunction
 }
 
 // Result is what Check found.
@@ -106,7 +107,7 @@ func Check(doc *dsl.Document, found dsl.Problems, opt Options) Result {
 		doc: doc, options: opt, functions: map[string]*function{},
 		used: map[string]bool{}, sizes: map[string]int{}, compiled: map[string]any{},
 		plan:   &Plan{document: doc, Limits: opt.Limits},
-		shared: &shared{asked: map[string]bool{}, remote: map[string]*remoteFunction{}, broken: found.HasErrors()},
+		shared: &shared{asked: map[string]bool{}, remote: map[string]*remoteFunction{}, refused: found.HasErrors(), broken: hidesNames(found)},
 	}
 	c.shared.root = c
 	if doc.Evaluate.Mode == dsl.Loose {
@@ -117,12 +118,21 @@ func Check(doc *dsl.Document, found dsl.Problems, opt Options) Result {
 	slices.SortFunc(s.wanted, func(a, b Wanted) int { return strings.Compare(a.URI, b.URI) })
 	slices.SortFunc(s.pinned, func(a, b Pinned) int { return strings.Compare(a.URI, b.URI) })
 	result := Result{Problems: merge(found, slices.Concat(c.errors, c.warnings)), Wanted: s.wanted}
-	if len(c.errors) == 0 && len(s.wanted) == 0 && !s.broken {
+	if len(c.errors) == 0 && len(s.wanted) == 0 && !s.refused {
 		c.plan.Pinned = s.pinned
 		c.plan.digest = digest(doc, s.pinned)
 		result.Plan = c.plan
 	}
 	return result
+}
+
+// hidesNames reports whether the reader found errors that may have kept it from the names of
+// reusable components: in `use`, or in the definition as a whole.
+func hidesNames(found dsl.Problems) bool {
+	errors := found.Errors()
+	return len(errors) >= maxProblems || slices.ContainsFunc(errors, func(p dsl.Problem) bool {
+		return p.Pointer == "" || p.Pointer == "/use" || strings.HasPrefix(p.Pointer, "/use/")
+	})
 }
 
 // merge adds what the compiler found to what the reader found. Where the reader has said

@@ -17,7 +17,7 @@ func (c *compiler) list(tasks []*dsl.Task, at place) *List {
 	for _, t := range tasks {
 		list.Tasks = append(list.Tasks, c.task(t, at, index))
 	}
-	if !c.shared.broken {
+	if !c.shared.refused {
 		c.reachable(tasks, list)
 	}
 	return list

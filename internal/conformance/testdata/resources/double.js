@@ -1,0 +1,1 @@
+return { doubled: number * 2 };
