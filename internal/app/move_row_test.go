@@ -84,9 +84,9 @@ func anyValue(table store.Table, column store.Column, n int64) any {
 		return 4 - 3*(n%2)
 	case column.Name == "refs":
 		return int64(0)
-	case column.Name == "id", column.Name == "digest" && column.Kind == store.KindBytes, column.Name == "hash":
+	case column.Name == "id", column.Name == "dedupe", column.Name == "digest" && column.Kind == store.KindBytes, column.Name == "hash":
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", table.Name, n))
-		if column.Name == "id" {
+		if column.Name == "id" || column.Name == "dedupe" {
 			return sum[:16]
 		}
 		return sum[:]
