@@ -125,6 +125,24 @@ func executionEndpoints() []endpoint {
 			serve: (*call).getExecution,
 		},
 		{
+			method: get, path: "/executions/{executionId}", id: "getExecutionAnywhere", tag: "Executions",
+			summary: "Get execution, whatever its workflow", about: "As under its workflow. Lifecycle events name this address.",
+			scopes:     service.ScopeExecutionsRead,
+			parameters: []*parameter{waitParameter, preferParameter, ifNoneMatchParameter},
+			answers: []answer{
+				{status: 200, about: "Execution details", view: Execution{}, headers: []string{"ETag", "Retry-After", "Preference-Applied"}},
+				{status: 304, about: "Nothing has changed since the answer with this ETag", headers: []string{"ETag"}},
+			},
+			serve: anywhere((*call).getExecution),
+		},
+		{
+			method: get, path: "/executions/{executionId}/timeline", id: "getTimelineAnywhere", tag: "Executions",
+			summary: "Get the timeline of an execution, whatever its workflow", about: "As under its workflow. Lifecycle events name this address.",
+			scopes: service.ScopeExecutionsRead, parameters: []*parameter{limitParameter, seqCursorParameter},
+			answers: []answer{{status: 200, about: "The timeline", view: timelinePage{}}},
+			serve:   anywhere((*call).getTimeline),
+		},
+		{
 			method: post, path: one + "/cancel", id: "cancelExecution", tag: "Executions",
 			summary: "Cancel an execution", about: "The execution has ended when this answers.",
 			scopes: service.ScopeExecutionsManage, body: jsonBody(cancelBody{}, false), parameters: []*parameter{idempotencyParameter},
@@ -150,6 +168,16 @@ func executionEndpoints() []endpoint {
 			answers: []answer{{status: 200, about: "The timeline", view: timelinePage{}}},
 			serve:   (*call).getTimeline,
 		},
+	}
+}
+
+// anywhere finds out the workflow of an execution that is named without it.
+func anywhere(serve func(*call) error) func(*call) error {
+	return func(c *call) (err error) {
+		if c.workflow, err = c.server.service.WorkflowOf(c.r.Context(), c.principal, c.execution); err != nil {
+			return err
+		}
+		return serve(c)
 	}
 }
 

@@ -423,3 +423,7 @@ func (f *fake) PublishEvents(_ context.Context, _ *service.Principal, r service.
 	}
 	return or(f, r.Idempotency != nil)
 }
+
+func (f *fake) WorkflowOf(context.Context, *service.Principal, chargehand.ExecutionID) (chargehand.WorkflowID, error) {
+	return or(f, workflowID)
+}

@@ -28,6 +28,7 @@ type Service interface {
 
 	CreateExecution(ctx context.Context, p *service.Principal, r service.CreateExecution) (*service.Execution, bool, error)
 	GetExecution(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, v service.View) (*service.Execution, error)
+	WorkflowOf(ctx context.Context, p *service.Principal, id chargehand.ExecutionID) (chargehand.WorkflowID, error)
 	ListExecutions(ctx context.Context, p *service.Principal, q service.ListExecutions) (*service.ExecutionPage, error)
 	CancelExecution(ctx context.Context, p *service.Principal, r service.ChangeExecution) (*service.Execution, bool, error)
 	RetryExecution(ctx context.Context, p *service.Principal, r service.RetryExecution) (*service.Execution, bool, error)

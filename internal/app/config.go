@@ -60,9 +60,15 @@ type Config struct {
 	// ScheduleOnDefault is what `schedule.on` reads of events where the definition has no
 	// `read`: data (default) or envelope (T61).
 	ScheduleOnDefault string
-	MasterKeyFile     string // default: master.key in the data directory
-	RetentionLive     time.Duration
-	RetentionTest     time.Duration
+	// LifecycleEvents is what executions tell about themselves in the stream of events: none (default),
+	// workflow or task. LifecyclePrefix begins the types; default io.serverlessworkflow.
+	LifecycleEvents string
+	LifecyclePrefix string
+	// RetentionEvents is how long events are kept; default 7 days.
+	RetentionEvents time.Duration
+	MasterKeyFile   string // default: master.key in the data directory
+	RetentionLive   time.Duration
+	RetentionTest   time.Duration
 	// RunningExecutions bounds the executions of an account that run at once; default 1,000.
 	RunningExecutions int
 	// Calls and Processes bound the outgoing calls and the processes at once; default 256 and 8.
@@ -137,6 +143,15 @@ func (c Config) withDefaults() (Config, error) {
 	if c.ScheduleOnDefault == "" {
 		c.ScheduleOnDefault = "data"
 	}
+	if c.LifecycleEvents == "" {
+		c.LifecycleEvents = LifecycleNone
+	}
+	if c.LifecyclePrefix == "" {
+		c.LifecyclePrefix = "io.serverlessworkflow"
+	}
+	if c.RetentionEvents == 0 {
+		c.RetentionEvents = 7 * 24 * time.Hour
+	}
 	var err error
 	if c.zone, err = time.LoadLocation(c.TimeZone); err != nil || c.TimeZone == "Local" {
 		return c, badSetting("--time-zone: %.80q is no time zone such as Europe/Berlin or UTC", c.TimeZone)
@@ -165,12 +180,15 @@ func (c Config) check() error {
 	if c.ScheduleOnDefault != "data" && c.ScheduleOnDefault != "envelope" {
 		return badSetting("--schedule-on-default: %.80q is not data or envelope", c.ScheduleOnDefault)
 	}
+	if err := c.checkLifecycle(); err != nil {
+		return err
+	}
 	if !(c.RateLimit >= 0) { // neither is NaN
 		return badSetting("--rate-limit: %v is not 0 or more", c.RateLimit)
 	}
 	for name, n := range map[string]int64{
 		"max-running": int64(c.RunningExecutions), "max-calls": int64(c.Calls), "max-processes": int64(c.Processes),
-		"retention-live": int64(c.RetentionLive), "retention-test": int64(c.RetentionTest),
+		"retention-events": int64(c.RetentionEvents), "retention-live": int64(c.RetentionLive), "retention-test": int64(c.RetentionTest),
 	} {
 		if n < 0 {
 			return badSetting("--%s is below 0", name)

@@ -82,7 +82,7 @@ func (t *tenure) openDistributed(ctx context.Context, plans *service.Plans, runn
 	d.Engine = temporal.New(temporal.Config{
 		Store: t.store, Plans: plans, Blobs: kept, Client: c, Namespace: cfg.Temporal.Namespace, Queue: queue,
 		Verify:         func(ctx context.Context) error { return d.verify(ctx, cfg, t.store) },
-		RuntimeVersion: Version, AccountSlots: cfg.RunningExecutions, Log: cfg.Log, Tracer: cfg.tracing.Tracer(),
+		RuntimeVersion: Version, Lifecycle: cfg.lifecycle(), AccountSlots: cfg.RunningExecutions, Log: cfg.Log, Tracer: cfg.tracing.Tracer(),
 	})
 	t.engine = d
 	registerTemporal(registry, d.Engine)

@@ -15,6 +15,7 @@ func (c Config) limits() []service.Limit {
 	return []service.Limit{
 		{Name: "running_executions", Value: int64(c.RunningExecutions), Description: "Executions of an account that run at once; more are queued."},
 		{Name: "queued_executions", Value: 10_000, Description: "Queued executions of a workflow; items of batches do not count."},
+		{Name: "event_retention_seconds", Value: int64(c.RetentionEvents / time.Second), Description: "How long events are kept. Who has not read them by then never will."},
 		{Name: "outgoing_calls", Value: int64(c.Calls), Description: "Outgoing calls at once."},
 		{Name: "outgoing_call_seconds", Value: 30, Description: "Time of one outgoing call."},
 		{Name: "processes", Value: int64(c.Processes), Description: "Processes of steps at once."},

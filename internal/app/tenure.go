@@ -103,7 +103,7 @@ func (t *tenure) open(ctx context.Context) error {
 		Store: t.store, Engine: t.engine, Plans: plans, Blobs: t.blobs, Fetch: fetchBy(t.fetcher),
 		Pepper: cfg.master.Derive(secret.APIKeyPepper), LinkKey: cfg.master.Derive(secret.LinkSignature), Sealer: t.sealer,
 		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, Rooms: cfg.limits()},
-		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest}, RedirectLinks: cfg.FilesRedirect,
+		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest, Events: cfg.RetentionEvents}, RedirectLinks: cfg.FilesRedirect,
 		Zone: cfg.zone, UnreadEvents: cfg.ScheduleOnDefault, Shared: cfg.Engine == EngineTemporal,
 	})
 	t.api = api.New(api.Config{
@@ -134,7 +134,7 @@ func (t *tenure) openEngine(ctx context.Context, plans *service.Plans, registry 
 	}
 	e, err := embedded.New(ctx, embedded.Config{
 		Store: t.store, Plans: plans, Blobs: payloads{t.blobs}, Activities: runners, Log: cfg.Log,
-		RuntimeVersion: Version, Processes: processKinds(), Tracer: cfg.tracing.Tracer(),
+		RuntimeVersion: Version, Lifecycle: cfg.lifecycle(), Processes: processKinds(), Tracer: cfg.tracing.Tracer(),
 		Limits: embedded.Limits{AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Processes: cfg.Processes},
 	})
 	if err != nil {

@@ -21,6 +21,8 @@ func workFlags(f *pflag.FlagSet, cfg *app.Config) {
 	f.StringArrayVar(&cfg.ConnectTo, "connect-to", nil, "HOST:PORT:HOST2:PORT2 as curl, repeatable, for outgoing calls")
 	f.StringArrayVar(&cfg.TrustedCA, "trusted-ca", nil, "PEM file with more certificate authorities for outgoing calls")
 	f.StringVar(&cfg.ResourceRoot, "resource-root", "", "folder below which workflows may name files as external resources: relative paths and file: addresses (default: none)")
+	f.StringVar(&cfg.LifecycleEvents, "lifecycle-events", "none", "events that executions publish about themselves: none, workflow, or task for those of tasks too")
+	f.StringVar(&cfg.LifecyclePrefix, "lifecycle-prefix", "io.serverlessworkflow", "what the types of these events begin with")
 	f.IntVar(&cfg.RunningExecutions, "max-running", 1000, "executions of an account that run at once")
 	f.IntVar(&cfg.Calls, "max-calls", 256, "outgoing calls at once in this process")
 	f.IntVar(&cfg.Processes, "max-processes", 8, "processes of steps at once in this process")

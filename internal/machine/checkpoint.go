@@ -24,6 +24,9 @@ func (m *Machine) Checkpoint() []byte {
 	w.integer("started_ms", int(m.startedMs))
 	w.text("runtime", m.id.RuntimeVersion)
 	w.value("metadata", m.id.RuntimeMetadata)
+	if m.lifecycle != nil {
+		w.value("lifecycle", m.lifecycle.value())
+	}
 	w.value("input", m.input)
 	w.integer("command", int(m.lastCommand))
 	w.integer("seq", m.lastSeq)

@@ -149,6 +149,7 @@ func (c *consumption) output() []any {
 func (m *Machine) consumptionDone(n *node) *node {
 	m.closeConsumption(n)
 	m.giveBack(n)
+	m.tellCorrelation(n, true)
 	results := n.consumption.output()
 	n.consumption, n.childIteration = nil, n.iteration
 	if deeper(results, expr.MaxDepth) {

@@ -50,7 +50,9 @@ type Event struct {
 	Files   []File
 	Detail  string
 	Number  int64
-	Runtime expr.Value // Started: $runtime.metadata, which stays what it was too; nil: that of the identity
+	// Lifecycle (Started) says what the execution tells about itself; nil: nothing.
+	Lifecycle *Lifecycle
+	Runtime   expr.Value // Started: $runtime.metadata, which stays what it was too; nil: that of the identity
 }
 
 // File describes a stored file that an activity attached to its outcome (language.md 5.2).

@@ -17,6 +17,7 @@ const (
 	eventCommand
 	eventNumber
 	eventRuntime
+	eventLifecycle
 )
 
 // AppendEvent appends the journal form of an event to dst.
@@ -34,6 +35,7 @@ func AppendEvent(dst []byte, ev Event) []byte {
 	set(eventCommand, ev.Command != 0)
 	set(eventNumber, ev.Number != 0)
 	set(eventRuntime, ev.Runtime != nil)
+	set(eventLifecycle, ev.Lifecycle != nil)
 	dst = append(dst, eventVersion<<4|byte(ev.Kind), bits)
 	dst = binary.AppendVarint(dst, ev.TimeMs)
 	if bits&eventCommand != 0 {
@@ -56,6 +58,9 @@ func AppendEvent(dst []byte, ev Event) []byte {
 	}
 	if bits&eventRuntime != 0 {
 		dst = appendValue(dst, ev.Runtime)
+	}
+	if bits&eventLifecycle != 0 {
+		dst = appendValue(dst, ev.Lifecycle.value())
 	}
 	return dst
 }
@@ -90,6 +95,12 @@ func DecodeEvent(data []byte) (Event, error) {
 	}
 	if bits&eventRuntime != 0 {
 		ev.Runtime = r.value()
+	}
+	if bits&eventLifecycle != 0 {
+		var ok bool
+		if ev.Lifecycle, ok = lifecycleOf(r.value()); !ok {
+			r.fail()
+		}
 	}
 	if len(r.rest) > 0 {
 		r.fail()

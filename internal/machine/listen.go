@@ -96,6 +96,7 @@ func (m *Machine) beginListen(n *node) *node {
 		}
 		c.expected[i] = expectation{known: true, value: v}
 	}
+	m.tellCorrelation(n, false)
 	if n.satisfied(l.To) || l.To.UntilEvents != nil && n.satisfied(l.To.UntilEvents) {
 		return m.consumptionDone(n)
 	}

@@ -72,6 +72,8 @@ type Machine struct {
 
 	consumed map[listenPlace]*consumedEvents
 
+	lifecycle *Lifecycle // nil: nothing is told
+
 	trace timeline
 
 	// What follows is scratch or cache and no part of the state.
@@ -165,6 +167,7 @@ func (m *Machine) deliver(ev Event) {
 		if ev.Runtime != nil {
 			m.id.RuntimeMetadata = ev.Runtime
 		}
+		m.lifecycle = ev.Lifecycle
 		m.start(ev.Output)
 	case Continued:
 		if ev.Command == 0 || ev.Command == m.yield {

@@ -134,6 +134,12 @@ func (r *restorer) machine(id Identity, top object) *Machine {
 	if metadata := r.value(top, "metadata"); metadata != nil {
 		m.id.RuntimeMetadata = metadata
 	}
+	if lifecycle := r.value(top, "lifecycle"); lifecycle != nil {
+		var ok bool
+		if m.lifecycle, ok = lifecycleOf(lifecycle); !ok {
+			*r.bad = true
+		}
+	}
 	m.input = r.value(top, "input")
 	m.lastCommand, m.lastSeq = CommandID(top.integer("command")), top.integer("seq")
 	m.yield = CommandID(top.integer("yield"))

@@ -105,6 +105,9 @@ func (m *Machine) start(input expr.Value) {
 	root.attempt, root.childAttempt = 1, 1
 	root.list, root.raw, root.data = p.Body, input, input
 	m.root = root
+	if m.lifecycle != nil {
+		m.tellStarted()
+	}
 	if f := m.missingSecrets(); f != nil {
 		m.abort(m.root, f)
 		return
@@ -189,5 +192,8 @@ func (m *Machine) finish(c Command) {
 	m.stopTimer(&m.timeout)
 	m.root, m.ready, m.yield, m.free = nil, nil, 0, nil
 	m.phase = c.Phase
+	if m.lifecycle != nil {
+		m.tellEnded(&c)
+	}
 	m.issue(c)
 }

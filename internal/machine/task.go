@@ -31,6 +31,7 @@ func (m *Machine) begin(owner *node, t *plan.Task, raw expr.Value) *node {
 	if f := m.prepare(n); f != nil {
 		return m.fail(n, f)
 	}
+	m.tellTask(n.entry, "started", "startedAt", nil)
 	return m.enter(n)
 }
 

@@ -71,6 +71,7 @@ func (m *Machine) openEntry(n *node) {
 	}
 	n.entry = e
 	m.changed(e)
+	m.tellTask(e, "created", "createdAt", nil)
 }
 
 func (m *Machine) changed(e *Entry) {
@@ -119,6 +120,7 @@ func (m *Machine) closeEntry(n *node, p chargehand.Phase, output expr.Value, f *
 	}
 	e.Phase, e.EndedMs, e.Output, e.Fault = p, m.nowMs, output, f
 	m.changed(e)
+	m.tellTaskEnded(e)
 }
 
 // TakeTimeline returns the entries that started or changed since the last call, by Seq. An

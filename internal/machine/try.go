@@ -40,6 +40,9 @@ func (m *Machine) beginTry(n *node) *node {
 // attempt runs the guarded list from the transformed input of the try (T21).
 func (m *Machine) attempt(n *node) *node {
 	n.try.attempt++
+	if n.try.attempt > 1 {
+		m.tellTask(n.entry, "retried", "retriedAt", nil)
+	}
 	if r := n.task.Catch.Retry; r != nil && r.AttemptDuration != nil {
 		due, f := m.dueTime(n, r.AttemptDuration, slotBody, n.input, "")
 		if f != nil {

@@ -268,3 +268,22 @@ func (r *eventReader) data() {
 		r.fail("data_base64", "bad_base64", `The field "data_base64" must be base64 (RFC 4648, section 4).`)
 	}
 }
+
+// deleteEvents deletes events that are past their time. It takes up to sweepRows of
+// all streams together.
+func (s *Service) deleteEvents(ctx context.Context) (n int, err error) {
+	var streams []store.Stream
+	err = s.view(ctx, func(r *store.Reader) (err error) {
+		streams, err = r.Streams()
+		return err
+	})
+	for i := 0; i < len(streams) && n < sweepRows && err == nil; i++ {
+		before, deleted := s.now().Add(-s.retention.Events).UnixMilli(), 0
+		err = s.update(ctx, func(tx *store.Tx) (err error) {
+			deleted, err = tx.DeleteEvents(streams[i].Account, streams[i].Environment, before, sweepRows-n)
+			return err
+		})
+		n += deleted
+	}
+	return n, err
+}

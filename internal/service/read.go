@@ -28,6 +28,21 @@ func (s *Service) GetExecution(ctx context.Context, p *Principal, workflow charg
 	return e, err
 }
 
+// WorkflowOf finds the workflow under which an execution stands. Codes: execution_not_found.
+func (s *Service) WorkflowOf(ctx context.Context, p *Principal, id chargehand.ExecutionID) (workflow chargehand.WorkflowID, err error) {
+	err = s.view(ctx, func(r *store.Reader) error {
+		row, err := r.ExecutionByID(p.AccountNo, p.Environment, id)
+		if err != nil {
+			return notFoundIs(err, executionNotFound)
+		}
+		if workflow, err = s.names.workflow(r, row.Workflow); err == nil && !p.Sees(workflow) {
+			err = executionNotFound()
+		}
+		return err
+	})
+	return workflow, err
+}
+
 // awaitExecution waits for an execution that was just started, or by a request that the
 // principal repeats. Codes: execution_not_found (another key started it, and this one may not
 // see its workflow).

@@ -14,6 +14,9 @@ import (
 type Retention struct {
 	Live time.Duration // default 30 days
 	Test time.Duration // default 7 days
+	// Events counts from when they were stored; default 7 days. It is not prolonged for those who
+	// have not read them.
+	Events time.Duration
 }
 
 func (r Retention) withDefaults() Retention {
@@ -23,6 +26,9 @@ func (r Retention) withDefaults() Retention {
 	}
 	if r.Test == 0 {
 		r.Test = 7 * day
+	}
+	if r.Events == 0 {
+		r.Events = 7 * day
 	}
 	return r
 }
@@ -190,7 +196,7 @@ func (s *Service) sweepSteps() []sweepStep {
 		n, err := tx.CondemnBlobs(ago(looseLife), sweepRows)
 		return int(n), err
 	})
-	return append(steps, s.deleteContent)
+	return append(steps, s.deleteEvents, s.deleteContent)
 }
 
 // unfinishedLife is how long content may take to arrive. What is older was left behind by a crash.

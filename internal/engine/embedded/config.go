@@ -10,6 +10,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -35,6 +36,8 @@ type Config struct {
 	// RuntimeVersion and RuntimeMetadata are $runtime.version and $runtime.metadata.
 	RuntimeVersion  string
 	RuntimeMetadata expr.Value
+	// Lifecycle is what executions tell about themselves from their start on; nil: nothing.
+	Lifecycle *machine.Lifecycle
 
 	Limits Limits
 }

@@ -199,7 +199,7 @@ func (e *Engine) first(s *submission) error {
 	r.row.Status, r.row.Phase, r.row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
 	r.row.StartedMs = nowMs
 	s.journalEvent(machine.Event{
-		Kind: machine.Started, TimeMs: nowMs, Output: r.input, Detail: e.config.RuntimeVersion, Runtime: e.config.RuntimeMetadata,
+		Kind: machine.Started, TimeMs: nowMs, Output: r.input, Detail: e.config.RuntimeVersion, Runtime: e.config.RuntimeMetadata, Lifecycle: e.config.Lifecycle,
 	}, e.limits.ActivityOutputBytes)
 	if err := e.attend(s); err != nil {
 		return err

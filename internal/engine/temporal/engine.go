@@ -32,6 +32,8 @@ type Config struct {
 
 	// RuntimeVersion is $runtime.version.
 	RuntimeVersion string
+	// Lifecycle is what executions tell about themselves from their start on; nil: nothing.
+	Lifecycle *machine.Lifecycle
 
 	AccountSlots      int              // executions of an account that run at once; default 1,000
 	QueuedPerWorkflow int              // queued singles of a workflow; default 10,000
@@ -75,7 +77,7 @@ func New(c Config) *Engine {
 	e := &Engine{config: c, log: c.Log, hub: newHub(c.Store)}
 	reached := &cluster{client: c.Client, namespace: c.Namespace, queue: c.Queue}
 	e.relay = newRelay(relayConfig{
-		Store: c.Store, Remote: reached, Blobs: c.Blobs, Queue: c.Queue, Runtime: c.RuntimeVersion,
+		Store: c.Store, Remote: reached, Blobs: c.Blobs, Queue: c.Queue, Runtime: c.RuntimeVersion, Lifecycle: c.Lifecycle,
 		Freed: e.Freed, Changed: func(id chargehand.ExecutionID) { e.hub.notify(id) }, Log: c.Log, Now: c.Now,
 	})
 	e.dispatcher = newDispatcher(dispatcherConfig{

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/span"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -25,6 +26,8 @@ type relayConfig struct {
 	Blobs   engine.Blobs
 	Queue   string // prefix of the task queues
 	Runtime string // $runtime.version
+	// Lifecycle is what executions that start from now on tell about themselves.
+	Lifecycle *machine.Lifecycle
 
 	AtOnce  int                          // deliveries at once; default 64
 	Lease   time.Duration                // for which a message is this node's; default 10 s

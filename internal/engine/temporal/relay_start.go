@@ -162,6 +162,7 @@ func (r *relay) started(ctx context.Context, row *store.Execution) (started, err
 		argument: argument{
 			Execution: row.ID, No: row.No, Account: o.account, Environment: row.Environment, Revision: row.Machine,
 			Runtime: r.Runtime, Digest: o.digest, Definition: o.definition, Resources: o.resources, StartedMs: row.StartedMs, Input: input, Queue: r.Queue,
+			Lifecycle: r.Lifecycle,
 		},
 		attributes: attributes{
 			Account: o.account.String(), Environment: row.Environment.String(), Workflow: o.workflow.String(), Batch: batch,

@@ -38,6 +38,7 @@ type argument struct {
 	Input       json.RawMessage        `json:"input,omitempty"`
 	Queue       string                 `json:"queue"` // prefix of the task queues
 	Continued   *continued             `json:"continued,omitempty"`
+	Lifecycle   *machine.Lifecycle     `json:"lifecycle,omitempty"`
 }
 
 // continued is what a run hands to the next one beside the machine's state.

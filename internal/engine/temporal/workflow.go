@@ -125,7 +125,7 @@ func (r *run) revive(plans *plans) *machine.Fault {
 		r.timeMs = a.StartedMs
 		r.slots = slots{held: true, phase: chargehand.Running.String()}
 		r.take(r.machine.Apply(machine.Event{
-			Kind: machine.Started, TimeMs: a.StartedMs, Output: r.input, Detail: a.Runtime,
+			Kind: machine.Started, TimeMs: a.StartedMs, Output: r.input, Detail: a.Runtime, Lifecycle: a.Lifecycle,
 		}))
 		return nil
 	}
