@@ -47,7 +47,7 @@ func (e *Engine) relate(s *submission) error {
 			s.journalEvent(ev, e.limits.ActivityOutputBytes)
 		}
 	}
-	if s.finish != nil {
+	if s.finish != nil && len(r.unstarted) > 0 {
 		// What is awaited was withdrawn; what is independent is started before the end.
 		r.unstarted = slices.DeleteFunc(r.unstarted, func(c machine.Command) bool { return c.Child.Await })
 		_, err := e.makeChildren(s)
@@ -60,9 +60,6 @@ func (e *Engine) relate(s *submission) error {
 // tell of those that cannot be started.
 func (e *Engine) makeChildren(s *submission) (refused []machine.Event, err error) {
 	r := s.run
-	if len(r.unstarted) == 0 {
-		return nil, nil
-	}
 	commands := r.unstarted
 	var starts []*engine.ChildStart
 	err = e.store.View(e.ctx, func(rd *store.Reader) error {

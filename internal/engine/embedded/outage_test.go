@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,9 +110,12 @@ func TestUnknownCommit(t *testing.T) {
 					broken.setFail(nil)
 					w.allEnd(script.bound()) // what is independent, and what is handed out
 					synctest.Wait()
-					from, failed := broken.count(), false
+					from := broken.count()
+					var failed atomic.Bool
 					broken.setFail(func(n int) (bool, bool) {
-						failed = failed || n == from+k
+						if n == from+k {
+							failed.Store(true)
+						}
 						return false, n == from+k
 					})
 					next := w.row(rev, script.text())
@@ -131,7 +135,7 @@ func TestUnknownCommit(t *testing.T) {
 					if got := w.endOf(next, 2*script.bound()); got.result != want.result || got.status != want.status {
 						t.Fatalf("submission %d: %+v, want %+v", k, got, want)
 					}
-					if !failed {
+					if !failed.Load() {
 						return
 					}
 				}
