@@ -55,6 +55,7 @@ func (t *tenure) openDistributed(ctx context.Context, plans *service.Plans, runn
 	kept := payloads{t.blobs}
 	dial := cfg.Temporal.Dial
 	dial.Storage = temporal.NewPayloads(t.store, kept)
+	dial.Sealer = t.sealer
 	dial.Log = slog.New(quiet{cfg.Log.Handler()})
 	dial.Metrics = telemetry.NewTemporalMetrics(registry)
 	if tracer := cfg.tracing.Tracer(); tracer != nil {
@@ -82,7 +83,7 @@ func (t *tenure) openDistributed(ctx context.Context, plans *service.Plans, runn
 	d.Engine = temporal.New(temporal.Config{
 		Store: t.store, Plans: plans, Blobs: kept, Client: c, Namespace: cfg.Temporal.Namespace, Queue: queue,
 		Verify:         func(ctx context.Context) error { return d.verify(ctx, cfg, t.store) },
-		RuntimeVersion: Version, Lifecycle: cfg.lifecycle(), AccountSlots: cfg.RunningExecutions, Log: cfg.Log, Tracer: cfg.tracing.Tracer(),
+		RuntimeVersion: Version, Lifecycle: cfg.lifecycle(), AccountSlots: cfg.RunningExecutions, Log: cfg.Log, Tracer: cfg.tracing.Tracer(), Sealer: t.sealer,
 	})
 	t.engine = d
 	registerTemporal(registry, d.Engine)
@@ -94,6 +95,7 @@ func (t *tenure) openDistributed(ctx context.Context, plans *service.Plans, runn
 	}
 	d.worker = temporal.NewWorker(temporal.WorkerConfig{
 		Client: c, Namespace: cfg.Temporal.Namespace, Store: t.store, Blobs: kept, Queue: queue, Activities: runners, Freed: d.Freed, Log: cfg.Log,
+		Owed: d.Owed, Published: d.Published, Sealer: t.sealer,
 		Tracer: cfg.tracing.Tracer(),
 		Limits: temporal.WorkerLimits{
 			AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Processes: cfg.Processes, Stop: workerStopTime - time.Second,

@@ -22,6 +22,8 @@ const (
 type Pump struct {
 	Store  *store.Store
 	Reader *Reader
+	// Also, if set, runs in the transaction that wakes subscriptions: what it writes is as durable as that.
+	Also func(tx *store.Tx, woken []store.Subscription) error
 }
 
 // Pumped is what a step has done.
@@ -75,6 +77,11 @@ func (p *Pump) Step(ctx context.Context, account int64, env chargehand.Environme
 		}
 		if moved, done.Woken, err = handOut(tx, account, env, now, events, last); err != nil {
 			return err
+		}
+		if p.Also != nil && len(done.Woken) > 0 {
+			if err := p.Also(tx, done.Woken); err != nil {
+				return err
+			}
 		}
 		done.More = moved.Number < s.Last
 		return tx.MoveCursor(account, env, store.ListenCursor, moved)

@@ -87,6 +87,21 @@ func SealingOf(id chargehand.ExecutionID, p *plan.Plan, sealer *secret.Sealer) *
 	return &Secrets{box: sealer.Execution(id), redactor: func() *secret.Redactor { return nil }}
 }
 
+// KnownSecrets are the secrets of an execution whose values (Values) the caller was given: for a
+// workflow of Temporal, which redacts, and neither seals nor opens by itself. It is nil without any.
+func KnownSecrets(values map[string]expr.Value) *Secrets {
+	if values == nil {
+		return nil
+	}
+	return &Secrets{values: values, redactor: sync.OnceValue(func() *secret.Redactor {
+		list := make([]expr.Value, 0, len(values))
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			list = append(list, values[name])
+		}
+		return secret.NewRedactor(list...)
+	})}
+}
+
 // PinSecrets is ReadSecrets and Pin in one transaction, in which row was written.
 func PinSecrets(tx *store.Tx, row *store.Execution, p *plan.Plan, sealer *secret.Sealer) (*Secrets, error) {
 	s, err := ReadSecrets(&tx.Reader, row, p, sealer)

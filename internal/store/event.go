@@ -285,3 +285,17 @@ func (t *Tx) MoveCursor(account int64, env chargehand.Environment, name string, 
 	return t.change("move cursor", `UPDATE stream_cursor SET number = ?4, part = ?5 WHERE account = ?1 AND environment = ?2 AND name = ?3`,
 		account, int64(env), name, c.Number, c.Part)
 }
+
+// StreamsBehind reads the streams that have events which a cursor has not passed.
+func (r *Reader) StreamsBehind(name string) (list []Stream, err error) {
+	err = r.c.Query(`SELECT s.account, s.environment, s.last, s.last_ms FROM stream s
+ LEFT JOIN stream_cursor c ON c.account = s.account AND c.environment = s.environment AND c.name = ?1
+ WHERE COALESCE(c.number, 0) < s.last ORDER BY s.account, s.environment`, func(row Row) error {
+		list = append(list, Stream{row.Int(0), chargehand.Environment(row.Int(1)), row.Int(2), row.Int(3)})
+		return nil
+	}, name)
+	if err != nil {
+		return nil, fmt.Errorf("read streams that are behind: %w", err)
+	}
+	return list, nil
+}

@@ -15,6 +15,9 @@ const (
 	InboxStart  InboxKind = 1 // the execution is to be started
 	InboxGrant  InboxKind = 2 // it has got the slot that it asked for
 	InboxCancel InboxKind = 3 // it has been cancelled
+	InboxEvents InboxKind = 4 // stored events may be for it
+	InboxChild  InboxKind = 5 // an execution that it awaits has ended
+	InboxStop   InboxKind = 6 // nobody awaits it any more: it is to be cancelled
 )
 
 // Inbox is a message to an execution that is on its way. It stays until it was delivered.
@@ -37,14 +40,17 @@ func (t *Tx) InsertInbox(i *Inbox) (err error) {
 }
 
 // InsertInboxes inserts one message of a kind for each of the executions, in few
-// statements, and returns them by execution, with the settle of its row but without ID.
+// statements, and returns them by execution, with the settle of its row.
 func (t *Tx) InsertInboxes(kind InboxKind, executions []int64, dueMs int64) (map[int64]Inbox, error) {
 	inserted := make(map[int64]Inbox, len(executions))
 	err := inGroups(executions, func(list string, args []any) error {
 		n := len(args)
 		return t.c.Query(fmt.Sprintf(`INSERT INTO inbox (execution, kind, settle, due_ms)
- SELECT no, ?%d, settle, ?%d FROM execution WHERE no IN (%s) RETURNING no, execution, settle`, n+1, n+2, list), func(r Row) error {
-			inserted[r.Int(1)] = Inbox{No: r.Int(0), Execution: r.Int(1), Kind: kind, Settle: r.Int(2), DueMs: dueMs}
+ SELECT no, ?%d, settle, ?%d FROM execution WHERE no IN (%s)
+ RETURNING no, execution, settle, (SELECT e.id FROM execution e WHERE e.no = inbox.execution)`, n+1, n+2, list), func(r Row) error {
+			i := Inbox{No: r.Int(0), Execution: r.Int(1), Kind: kind, Settle: r.Int(2), DueMs: dueMs}
+			scanID(r, 3, &i.ID)
+			inserted[i.Execution] = i
 			return nil
 		}, append(args, int64(kind), dueMs)...)
 	})

@@ -63,11 +63,28 @@ func (c *canceller) cancel(ctx context.Context, id chargehand.ExecutionID, reaso
 	return nil
 }
 
+// cancelChild ends an execution that nobody awaits any more. Errors: store.ErrUnavailable.
+func (c *canceller) cancelChild(ctx context.Context, no int64, reason string) error {
+	var ended cancelled
+	err := c.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		ended, err = c.cancelExecution(tx, no, reason)
+		return err
+	})
+	switch {
+	case errors.Is(err, engine.ErrFinal), errors.Is(err, store.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	c.tell(ended)
+	return nil
+}
+
 // cancelled is what cancelExecution did.
 type cancelled struct {
 	row        store.Execution // as it was before
 	batchFinal bool            // its batch ended by it
-	message    store.Inbox     // to its workflow; No is 0 if it has none
+	messages   []store.Inbox   // to its workflow, if it has one, and to relatives
 }
 
 // cancelExecution makes an execution final within a transaction: decisive, whatever its
@@ -80,23 +97,26 @@ func (c *canceller) cancelExecution(tx *store.Tx, no int64, reason string) (done
 	if done.row.Run == store.RunEnded {
 		return cancelled{}, engine.ErrFinal
 	}
+	o := store.Outcome{Fault: engine.CancelledFault(reason)}
 	done.batchFinal, err = tx.FinishExecution(no, chargehand.Errored, chargehand.Cancelled, done.row.StartedMs,
-		endMs(&done.row, c.Now().UnixMilli()), &store.Outcome{Fault: engine.CancelledFault(reason)})
+		endMs(&done.row, c.Now().UnixMilli()), &o)
 	if err != nil {
 		return cancelled{}, err
 	}
-	if done.row.Run == store.RunQueued {
-		return done, nil
+	if done.messages, err = owe(tx, o.Ending, c.Relay.leaseMs()); err != nil || done.row.Run == store.RunQueued {
+		return done, err
 	}
-	done.message = store.Inbox{Execution: no, ID: done.row.ID, Kind: store.InboxCancel, Reason: reason, DueMs: c.Relay.leaseMs()}
-	return done, tx.InsertInbox(&done.message)
+	message := store.Inbox{Execution: no, ID: done.row.ID, Kind: store.InboxCancel, Reason: reason, DueMs: c.Relay.leaseMs()}
+	if err := tx.InsertInbox(&message); err != nil {
+		return cancelled{}, err
+	}
+	done.messages = append(done.messages, message)
+	return done, nil
 }
 
 // tell passes on what was committed.
 func (c *canceller) tell(done cancelled) {
-	if done.message.No != 0 {
-		c.Relay.offer(delivery{Inbox: done.message})
-	}
+	c.Relay.offerAll(done.messages)
 	if done.row.Run == store.RunActive {
 		c.Freed(done.row.Account)
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/secret"
 )
 
 // externalBytes is the size above which a payload leaves Temporal's history for the blob store.
@@ -41,6 +42,8 @@ type Dial struct {
 	TLSServerName              string
 	TLSDisableHostVerification bool
 
+	// Sealer seals what may hold secrets; nil: such payloads cannot be written or read.
+	Sealer *secret.Sealer
 	// Storage keeps large payloads outside of histories; nil: everything stays inline.
 	Storage      converter.StorageDriver
 	Interceptors []interceptor.ClientInterceptor
@@ -57,7 +60,7 @@ func Connect(d Dial) (client.Client, error) {
 	}
 	options := client.Options{
 		HostPort: d.Address, Namespace: d.Namespace, Logger: sdklog.NewStructuredLogger(d.Log),
-		Interceptors: d.Interceptors, MetricsHandler: d.Metrics,
+		Interceptors: d.Interceptors, MetricsHandler: d.Metrics, DataConverter: newConverter(d.Sealer),
 	}
 	if d.Storage != nil {
 		options.ExternalStorage = converter.ExternalStorage{

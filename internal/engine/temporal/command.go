@@ -18,23 +18,31 @@ const (
 	// maxCall bounds an attempt that keeps its heartbeat. The activities have limits of
 	// their own, far below.
 	maxCall = 24 * time.Hour
+	// longCall is that bound of activities that have none: streams, and processes that nobody waits for.
+	longCall = 10 * 365 * 24 * time.Hour
 	// callBytes is the most that what comes of an activity takes in the history: a payload that
 	// is not kept outside, and the events around it.
 	callBytes = externalBytes + 1<<10
 )
 
 // startCalls starts held activities, in order, as far as slot, places and the size of a
-// worker's response allow.
+// worker's response allow. A process that nobody waits for needs no slot.
 func (r *run) startCalls() {
-	started := 0
-	for started < len(r.held) && r.slots.held && !r.drain.on && r.hasPlace() {
-		if !r.startCall(&r.held[started]) {
+	full := r.drain.on
+	r.held = slices.DeleteFunc(r.held, func(c machine.Command) bool {
+		switch {
+		case full || !r.slots.held && !c.Detached:
+			return false
+		case !r.hasPlace():
+			full = true
+			return false
+		case !r.startCall(&c):
+			full = true
 			r.pause()
-			break
+			return false
 		}
-		started++
-	}
-	r.held = slices.Delete(r.held, 0, started)
+		return true
+	})
 }
 
 // hasPlace reports whether one more activity may pend. What runs cannot be kept from
@@ -51,7 +59,7 @@ func (r *run) startCall(c *machine.Command) bool {
 	in := call{
 		Account: a.Account, Environment: a.Environment, Execution: a.Execution, No: a.No,
 		Kind: c.Activity, Args: expr.Marshal(c.Args), Input: expr.Marshal(c.Input),
-		Reference: c.Reference, Key: c.Key, Attempt: c.Attempt,
+		Reference: c.Reference, Key: c.Key, Attempt: c.Attempt, Detached: c.Detached, Confidential: a.Confidential,
 	}
 	if c.Metadata != nil {
 		in.Metadata = expr.Marshal(c.Metadata)
@@ -61,17 +69,26 @@ func (r *run) startCall(c *machine.Command) bool {
 		return false
 	}
 	r.taskBytes += size
+	flow := r.newInflow(c)
+	longest := maxCall
+	if flow != nil {
+		in.Stream = flow.number
+	}
+	if flow != nil || c.Detached {
+		longest = longCall
+	}
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           activityQueue(a.Queue, c.Activity),
-		StartToCloseTimeout: maxCall,
+		StartToCloseTimeout: longest,
 		HeartbeatTimeout:    heartbeatTimeout,
+		WaitForCancellation: c.Detached, // cutDetached
 		// The machine decides on another attempt (T91).
 		RetryPolicy: &sdk.RetryPolicy{MaximumAttempts: 1},
 	})
 	again := *c // c belongs to a list that changes
 	r.calls = append(r.calls, &flight{
-		id: c.ID, command: &again, future: workflow.ExecuteActivity(ctx, performType, in), cancel: cancel,
+		id: c.ID, command: &again, future: workflow.ExecuteActivity(ctx, performType, in), cancel: cancel, inflow: flow,
 	})
 	return true
 }

@@ -1,6 +1,8 @@
 package temporal
 
 import (
+	"slices"
+
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chargehand/chargehand/internal/machine"
@@ -24,6 +26,7 @@ type drain struct {
 
 	chunking workflow.Future // nil, or the timeline is on its way to the database
 	chunked  bool
+	behind   int   // events that were applied when the timeline was stored
 	chunks   int64 // stored
 	sizes    []int // entries of the newest chunks, the newest last
 }
@@ -42,7 +45,7 @@ func (r *run) steer() {
 	}
 	d.timer = nil
 	if r.mayGiveWay() {
-		d.on, r.slices = false, 0
+		d.on, r.slices, r.streams.hushed = false, 0, false
 		d.fromEvents, d.fromBytes = events+r.pace.moreEvents, bytes+r.pace.moreBytes
 	}
 }
@@ -57,14 +60,44 @@ func (r *run) losePatience() {
 // mayGiveWay reports whether the run could go on for what is held back, instead of waiting
 // for what runs.
 func (r *run) mayGiveWay() bool {
+	return r.runs() && r.mayGoOn() && r.roomLeft()
+}
+
+// runs reports whether an activity is in the way of the next run. A stream is not: the next run
+// begins it again.
+func (r *run) runs() bool {
+	return slices.ContainsFunc(r.calls, func(f *flight) bool { return f.inflow == nil })
+}
+
+// mayGoOn reports whether something is held back that could go on.
+func (r *run) mayGoOn() bool {
+	return r.slots.held && (len(r.held) > 0 || r.yielded) ||
+		slices.ContainsFunc(r.held, func(c machine.Command) bool { return c.Detached }) ||
+		slices.ContainsFunc(r.listens.list, func(l *listening) bool { return l.woken && !l.sub.Paused })
+}
+
+func (r *run) roomLeft() bool {
 	info := workflow.GetInfo(r.ctx)
-	return len(r.calls) > 0 && r.slots.held && (len(r.held) > 0 || r.yielded) &&
-		info.GetCurrentHistoryLength() < r.pace.maxEvents && info.GetCurrentHistorySize() < r.pace.maxBytes
+	return info.GetCurrentHistoryLength() < r.pace.maxEvents && info.GetCurrentHistorySize() < r.pace.maxBytes
+}
+
+// cutDetached ends processes that nobody waits for when nothing else is in the way of a run that
+// the history has no more room without. The next run starts them again.
+func (r *run) cutDetached() {
+	if !r.drain.on || r.roomLeft() || slices.ContainsFunc(r.calls, func(f *flight) bool { return f.inflow == nil && !f.command.Detached }) {
+		return
+	}
+	for _, f := range r.calls {
+		if f.command.Detached && !f.cut {
+			f.cut = true
+			f.cancel()
+		}
+	}
 }
 
 // drained reports whether nothing but timers is left on its way.
 func (r *run) drained() bool {
-	return r.drain.on && len(r.calls) == 0 && r.slots.settling == nil && r.bus.idle() &&
+	return r.drain.on && !r.runs() && r.slots.settling == nil && r.bus.idle() && r.listens.idle() && r.kin.idle() &&
 		(r.drain.chunking == nil || r.drain.chunking.IsReady())
 }
 
@@ -72,8 +105,9 @@ func (r *run) drained() bool {
 // returns nil if it has to be called again.
 func (r *run) continueAsNew() error {
 	d := &r.drain
-	if !d.chunked {
-		d.chunked = true
+	// What comes meanwhile has entries of its own. (The first revision left them out.)
+	if !d.chunked || r.argument.Revision > 1 && d.behind != r.applied {
+		d.chunked, d.behind = true, r.applied
 		entries := r.machine.TakeTimeline()
 		if len(entries) > 0 {
 			d.chunking = r.storeChunk(entries)
@@ -82,7 +116,9 @@ func (r *run) continueAsNew() error {
 	}
 	d.chunking = nil
 	r.receiveMessages()
-	if r.inbox.Len() > 0 || !r.drained() || r.finish != nil {
+	r.streams.hushed = true
+	r.receiveStreams()
+	if r.inbox.Len() > 0 || r.streams.channel.Len() > 0 || r.canFlow() || !r.drained() || r.finish != nil {
 		return nil
 	}
 	next := *r.argument
@@ -90,6 +126,7 @@ func (r *run) continueAsNew() error {
 		State: r.machine.Checkpoint(), TimeMs: r.timeMs,
 		Settled: r.slots.number, Slot: r.slots.held, Asked: r.slots.asked, Phase: r.slots.phase,
 		Chunks: d.chunks, Sizes: d.sizes, Seen: r.seen,
+		Listens: r.heardSoFar(), Unheard: r.listens.unheard, Delivered: r.kin.delivered, Waiting: r.leftMessages(),
 	}
 	return workflow.NewContinueAsNewError(r.ctx, workflowType, next)
 }
@@ -109,6 +146,6 @@ func (r *run) storeChunk(entries []machine.Entry) workflow.Future {
 	}
 	return r.write(chunkType, chunk{
 		Execution: r.argument.Execution, No: r.argument.No, Number: d.chunks, Keep: len(d.sizes),
-		Data: machine.EncodeTimeline(nil, entries, r.input),
+		Data: machine.EncodeTimeline(nil, r.secrets.RedactEntries(entries), r.input), Confidential: r.argument.Confidential,
 	})
 }

@@ -2,9 +2,9 @@ package temporal
 
 import (
 	"encoding/json"
-	"time"
+	"fmt"
+	"slices"
 
-	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chargehand/chargehand"
@@ -12,16 +12,30 @@ import (
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
-// maxPublishBytes bounds the events of one publish activity.
-const maxPublishBytes = 1 << 20
+// maxPublishBytes and maxPublished bound the events of one publish activity.
+const (
+	maxPublishBytes = 1 << 20
+	maxPublished    = 500
+)
 
-// bus is the way of events to the installation's bus: in order, one activity at a time.
+// bus is the way of events into the stream of the environment: in order, one activity at a time.
 type bus struct {
-	queue   []json.RawMessage
+	queue   []emitted
 	sending workflow.Future
 }
 
+// emitted is an event of an emit task.
+type emitted struct {
+	command uint64
+	event   json.RawMessage
+}
+
 func (b *bus) idle() bool { return b.sending == nil && len(b.queue) == 0 }
+
+// publication is the event of a Publish command, without secrets.
+func (r *run) publication(c *machine.Command) emitted {
+	return emitted{command: uint64(c.ID), event: expr.Marshal(r.secrets.Redact(c.Args))}
+}
 
 // publish sends what is queued, unless something is on its way.
 func (r *run) publish() {
@@ -29,32 +43,66 @@ func (r *run) publish() {
 	if b.sending != nil || len(b.queue) == 0 {
 		return
 	}
-	n, bytes := 0, 0
-	for n < len(b.queue) && (n == 0 || bytes+len(b.queue[n]) <= maxPublishBytes) {
-		bytes += len(b.queue[n])
-		n++
-	}
 	a := r.argument
-	ctx := workflow.WithActivityOptions(r.ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: 10 * time.Second,
-		RetryPolicy:         &sdk.RetryPolicy{MaximumAttempts: 1}, // at most once
-	})
-	b.sending = workflow.ExecuteActivity(ctx, publishType, publishing{
-		No: a.No, Environment: a.Environment, Execution: a.Execution, Events: b.queue[:n:n],
-	})
-	b.queue = b.queue[n:]
-}
-
-// receivePublished goes on with the queue. An event that was lost is lost.
-func (r *run) receivePublished() {
-	if b := &r.bus; b.sending != nil && b.sending.IsReady() {
-		b.sending = nil
+	in := publishing{No: a.No, Environment: a.Environment, Execution: a.Execution}
+	most := len(b.queue)
+	if a.Revision > 1 {
+		most = min(most, maxPublished)
 	}
+	for bytes := 0; len(in.Events) < most; {
+		next := &b.queue[len(in.Events)]
+		if bytes += len(next.event); bytes > maxPublishBytes && len(in.Events) > 0 {
+			break
+		}
+		in.Events, in.Commands = append(in.Events, next.event), append(in.Commands, next.command)
+	}
+	b.queue = b.queue[len(in.Events):]
+	b.sending = r.write(publishType, in)
 }
 
-// end writes the end of the execution and completes the workflow.
+// receivePublished goes on with the queue.
+func (r *run) receivePublished() {
+	b := &r.bus
+	if b.sending == nil || !b.sending.IsReady() {
+		return
+	}
+	// In histories of the first revision there was one attempt, and an event that was lost was lost.
+	if err := b.sending.Get(r.ctx, nil); err != nil && r.argument.Revision > 1 {
+		r.failure = fmt.Errorf("publish events: %w", err)
+	}
+	b.sending = nil
+}
+
+// end writes the end of the execution and completes the workflow, once nothing of it runs any more.
+// What was emitted before the end is there before the end can be seen, and so are children that
+// nobody awaits.
 func (r *run) end() error {
-	entries := r.machine.TakeTimeline()
+	entries := r.secrets.RedactEntries(r.machine.TakeTimeline())
+	if r.argument.Revision == 1 {
+		return r.endAtOnce(entries)
+	}
+	r.kin.queue = slices.DeleteFunc(r.kin.queue, func(s kinStep) bool { return s.Start == nil || s.Start.Await })
+	for r.failure == nil && (!r.bus.idle() || r.kin.sending != nil || len(r.kin.queue) > 0) {
+		r.publish()
+		r.relate()
+		_ = workflow.Await(r.ctx, func() bool {
+			return r.bus.sending != nil && r.bus.sending.IsReady() || r.kin.sending != nil && r.kin.sending.IsReady()
+		})
+		r.receivePublished()
+		r.receiveKin()
+	}
+	if r.failure != nil {
+		return r.failure
+	}
+	if err := r.writeEnd(r.finish, entries); err != nil {
+		return err
+	}
+	r.awaitDetached()
+	return nil
+}
+
+// endAtOnce is how the first revision ended.
+func (r *run) endAtOnce(entries []machine.Entry) error {
 	r.publish()
 	err := r.writeEnd(r.finish, entries)
 	for !r.bus.idle() {
@@ -65,6 +113,42 @@ func (r *run) end() error {
 	return err
 }
 
+// awaitDetached keeps the workflow open for the processes that nobody waits for, because an activity ends
+// with its workflow. Those of an execution that has not completed were withdrawn.
+func (r *run) awaitDetached() {
+	r.calls = slices.DeleteFunc(r.calls, func(f *flight) bool { return !f.command.Detached })
+	r.held = slices.DeleteFunc(r.held, func(c machine.Command) bool { return !c.Detached })
+	for {
+		r.drain.on = false
+		r.startCalls()
+		if len(r.calls) == 0 && len(r.held) == 0 {
+			return
+		}
+		_ = workflow.Await(r.ctx, func() bool {
+			return r.canceled.Err() != nil || r.pausing != nil && r.pausing.IsReady() ||
+				slices.ContainsFunc(r.calls, func(f *flight) bool { return f.future.IsReady() })
+		})
+		if r.pausing != nil && r.pausing.IsReady() {
+			r.pausing, r.taskBytes = nil, 0
+		}
+		if r.canceled.Err() != nil {
+			for _, f := range r.calls {
+				f.cancel()
+			}
+			return
+		}
+		r.calls = slices.DeleteFunc(r.calls, func(f *flight) bool {
+			if !f.future.IsReady() {
+				return false
+			}
+			if err := f.future.Get(r.ctx, nil); err != nil && (isNotBegun(err) || f.cut) {
+				r.held = append(r.held, *f.command)
+			}
+			return true
+		})
+	}
+}
+
 // writeEnd makes the row final. A row that has ended without this workflow, by a
 // cancellation or because the reconciler took it for lost, stays as it is: then only the end of
 // the timeline is stored.
@@ -72,12 +156,13 @@ func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 	if !r.isFinal {
 		e := ending{
 			Execution: r.argument.Execution, No: r.argument.No, Phase: c.Phase.String(), StartedMs: r.argument.StartedMs, FinishedMs: r.timeMs,
-			Fault: c.Fault, Files: c.Files, Chunks: r.drain.chunks,
+			Fault: r.secrets.RedactFault(c.Fault), Files: c.Files, Chunks: r.drain.chunks,
 		}
 		known := []expr.Value{r.input}
 		if c.Phase == chargehand.Completed {
-			e.Output = expr.Marshal(c.Output)
-			known = append(known, c.Output)
+			output := r.secrets.Redact(c.Output)
+			e.Output = expr.Marshal(output)
+			known = append(known, output)
 		}
 		if len(entries) > 0 {
 			e.Timeline = machine.EncodeTimeline(nil, entries, known...)

@@ -12,7 +12,9 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -30,8 +32,12 @@ type Config struct {
 	// which the executions are. Nil: it does.
 	Verify func(ctx context.Context) error
 
-	// RuntimeVersion is $runtime.version.
-	RuntimeVersion string
+	// RuntimeVersion and RuntimeMetadata are $runtime.version and $runtime.metadata. Executions
+	// keep those that they start with.
+	RuntimeVersion  string
+	RuntimeMetadata expr.Value
+
+	Sealer *secret.Sealer // of executions with secrets, as Client's; nil: there are none
 	// Lifecycle is what executions tell about themselves from their start on; nil: nothing.
 	Lifecycle *machine.Lifecycle
 
@@ -64,6 +70,7 @@ type Engine struct {
 	reconciler *reconciler
 	canceller  *canceller
 	hub        *hub
+	pump       *pump
 	stats      counters
 	stopping   atomic.Bool
 }
@@ -76,7 +83,18 @@ func New(c Config) *Engine {
 	c = c.withDefaults()
 	e := &Engine{config: c, log: c.Log, hub: newHub(c.Store)}
 	reached := &cluster{client: c.Client, namespace: c.Namespace, queue: c.Queue}
+	made := make(chan struct{})
+	defer close(made)
+	var metadata []byte
+	if c.RuntimeMetadata != nil {
+		metadata = expr.Marshal(c.RuntimeMetadata)
+	}
 	e.relay = newRelay(relayConfig{
+		Metadata: metadata, Plans: c.Plans, Sealer: c.Sealer,
+		Stop: func(ctx context.Context, no int64, reason string) error {
+			<-made
+			return e.canceller.cancelChild(ctx, no, reason)
+		},
 		Store: c.Store, Remote: reached, Blobs: c.Blobs, Queue: c.Queue, Runtime: c.RuntimeVersion, Lifecycle: c.Lifecycle,
 		Freed: e.Freed, Changed: func(id chargehand.ExecutionID) { e.hub.notify(id) }, Log: c.Log, Now: c.Now,
 	})
@@ -84,6 +102,7 @@ func New(c Config) *Engine {
 		Store: c.Store, Relay: e.relay, AccountSlots: c.AccountSlots, Log: c.Log, Now: c.Now,
 	})
 	e.canceller = &canceller{Store: c.Store, Relay: e.relay, Freed: e.Freed, Changed: e.hub.notify, Now: c.Now, Tracer: c.Tracer, Log: c.Log}
+	e.pump = newPump(pumpConfig{Store: c.Store, Blobs: c.Blobs, Relay: e.relay, Log: c.Log})
 	e.reconciler = newReconciler(reconcilerConfig{
 		Store: c.Store, Remote: reached, Canceller: e.canceller, Node: uuid.New(), Verify: c.Verify, Log: c.Log, Now: c.Now,
 	})
@@ -95,6 +114,7 @@ func New(c Config) *Engine {
 func (e *Engine) Stop(ctx context.Context) error {
 	e.stopping.Store(true)
 	e.reconciler.stop()
+	e.pump.stop()
 	e.dispatcher.stop()
 	e.relay.stop(ctx)
 	e.hub.stop()
@@ -104,6 +124,12 @@ func (e *Engine) Stop(ctx context.Context) error {
 // Freed says that a slot of an account may be free: a worker of this process has seen an
 // execution end or wait. It does not block.
 func (e *Engine) Freed(account int64) { e.dispatcher.poke(account) }
+
+// Owed takes messages that a worker of this process has written to the inbox. It does not block.
+func (e *Engine) Owed(messages []store.Inbox) { e.relay.offerAll(messages) }
+
+// Published says that a stream has new events. It does not block.
+func (e *Engine) Published(account int64, env chargehand.Environment) { e.pump.poke(account, env) }
 
 // Ready implements engine.Engine. Executions are accepted also while Temporal is away.
 func (e *Engine) Ready() bool { return !e.stopping.Load() }

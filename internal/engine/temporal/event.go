@@ -20,12 +20,15 @@ const maxSeen = 1000
 // The machine ignores what it has withdrawn.
 func (r *run) receive() {
 	r.receiveMessages()
+	r.receiveStreams()
 	r.receiveCancel()
 	if f := r.pausing; f != nil && f.IsReady() {
 		r.pausing = nil
 	}
 	r.receiveSettled()
 	r.receivePublished()
+	r.receiveLooked()
+	r.receiveKin()
 	r.receiveOutcomes()
 	r.receiveTimers()
 }
@@ -47,6 +50,10 @@ func (r *run) receiveMessages() {
 			r.apply(machine.Event{Kind: machine.CancelRequested, Detail: m.Reason})
 		case kindGrant:
 			r.granted(m.Settle)
+		case kindEvents:
+			r.wakeListens()
+		case kindChild:
+			r.kin.told = true
 		}
 	}
 }
@@ -74,22 +81,27 @@ func (r *run) receiveCancel() {
 func (r *run) receiveOutcomes() {
 	var ended []*flight
 	r.calls = slices.DeleteFunc(r.calls, func(f *flight) bool {
-		if !f.future.IsReady() {
+		if !f.ended() {
 			return false
 		}
 		ended = append(ended, f)
 		return true
 	})
 	for _, f := range ended {
-		if err := f.future.Get(r.ctx, nil); err != nil && isNotBegun(err) {
+		err := f.future.Get(r.ctx, nil)
+		if err != nil && isNotBegun(err) {
 			// The machine need not know. No history from before this error was made has it.
 			r.held = append(r.held, *f.command)
-		} else {
+		} else if !f.cut || err == nil {
 			r.apply(r.outcomeOf(f))
 		}
 		f.cancel() // lets go of its context
 	}
 }
+
+// ended reports whether the outcome of a flight may be taken in: behind everything that it has
+// handed over.
+func (f *flight) ended() bool { return f.future.IsReady() && !f.flows() }
 
 // outcomeOf is the event that an attempt makes. A fault is an outcome; an error says that
 // the attempt was lost.

@@ -17,7 +17,7 @@ func (a *activities) finish(ctx context.Context, e ending) (finished, error) {
 	if err != nil {
 		return finished{}, err
 	}
-	f := final{ending: &e, phase: phase, status: chargehand.Errored, outcome: store.Outcome{Timeline: e.Timeline}}
+	f := final{ending: &e, dueMs: a.leaseMs(), phase: phase, status: chargehand.Errored, outcome: store.Outcome{Timeline: e.Timeline}}
 	if phase == chargehand.Completed {
 		output, err := expr.Parse(e.Output, expr.Limits{Depth: expr.MaxDepth})
 		if err != nil {
@@ -41,6 +41,7 @@ func (a *activities) finish(ctx context.Context, e ending) (finished, error) {
 		return finished{}, fmt.Errorf("finish execution: %w", err)
 	}
 	a.Freed(f.row.Account)
+	a.owed(f.owed)
 	f.row.Phase, f.row.FinishedMs = f.phase, f.FinishedMs
 	engine.TraceEnd(ctx, a.Tracer, a.Store, &f.row, a.Log)
 	return finished{}, nil
@@ -54,6 +55,8 @@ type final struct {
 	outcome    store.Outcome
 	references []chargehand.FileID // in the output
 	row        store.Execution     // as it was before
+	dueMs      int64               // of messages
+	owed       []store.Inbox
 }
 
 func (f *final) write(tx *store.Tx) error {
@@ -76,7 +79,8 @@ func (f *final) write(tx *store.Tx) error {
 			return err
 		}
 	}
-	return nil
+	f.owed, err = owe(tx, f.outcome.Ending, f.dueMs)
+	return err
 }
 
 // conflict tells an attempt that comes after one that was written from a row that somebody

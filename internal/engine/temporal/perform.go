@@ -36,6 +36,9 @@ type activities struct {
 	identity string          // of the worker, in Temporal
 	ledger   ledger          // what perform has begun
 	cut      context.Context // ends when the worker waits no longer for what runs
+	reader   *engine.Reader  // of events
+
+	postTo func(workflow, run string) postbox // of streams; tests have another one
 }
 
 // perform is the activity that carries out an activity of the language. Faults are
@@ -54,16 +57,31 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 	defer cancel(nil)
 	defer context.AfterFunc(a.cut, func() { cancel(errCutOff) })()
 	defer beat(ctx)()
-	result := a.run(ctx, request)
+	if c.Stream != 0 {
+		to := activity.GetInfo(ctx).WorkflowExecution
+		out := &outflow{post: a.postTo(to.ID, to.RunID), call: &c, limit: a.Limits.ActivityOutputBytes}
+		request.Progress = out.progress
+	}
+	if c.Detached {
+		defer a.watchOwner(ctx, &c, cancel)()
+	}
+	result := a.run(ctx, request, c.Confidential)
 	if ctx.Err() != nil {
 		return outcome{}, lostError(ctx)
 	}
+	if c.Detached {
+		a.logDetached(&c, &result)
+		result.Output = nil // nobody wants it
+	}
 	o := outcome{Fault: result.Fault, Files: result.Files}
+	if c.Confidential {
+		o.of = &c.Execution
+	}
 	if result.Fault == nil && result.Output != nil {
 		o.Output = expr.Marshal(result.Output)
 	}
 	if limit := a.Limits.ActivityOutputBytes; len(o.Output) > limit {
-		o = outcome{Fault: engine.OutputFault(len(o.Output), limit)}
+		o = outcome{Fault: engine.OutputFault(len(o.Output), limit), of: o.of}
 	}
 	if err := a.showFiles(ctx, &c, o.Files); err != nil {
 		return outcome{}, lostError(ctx)
@@ -94,16 +112,21 @@ func (c *call) request() (runner.Call, error) {
 	return r, nil
 }
 
-// run calls the runner. A panic in it is a fault of the task.
-func (a *activities) run(ctx context.Context, c runner.Call) (result runner.Result) {
+// run calls the runner. A panic in it is a fault of the task. What it says of an execution with
+// secrets does not go to the log.
+func (a *activities) run(ctx context.Context, c runner.Call, confidential bool) (result runner.Result) {
 	r := a.Activities[c.Kind]
 	if r == nil {
 		return runner.Result{Fault: engine.KindFault(c.Kind)}
 	}
 	defer func() {
 		if v := recover(); v != nil {
+			said := v
+			if confidential {
+				said = "[redacted]"
+			}
 			a.Log.Error("an activity panicked", "kind", c.Kind, "execution", c.Execution,
-				"task", c.Reference, "panic", v, "stack", string(debug.Stack()))
+				"task", c.Reference, "panic", said, "stack", string(debug.Stack()))
 			result = runner.Result{Fault: engine.PanicFault(v)}
 		}
 	}()

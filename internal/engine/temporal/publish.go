@@ -2,50 +2,50 @@ package temporal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// publish is the activity that puts events on the installation's bus. There is one attempt,
-// so that none is published twice; before the first one it tries for its whole time.
+// publish is the activity that stores the events of `emit` tasks in the stream of their environment, in order and all
+// or none. It is repeated until that has happened; each event is stored once. The workflow has taken the secrets
+// out. What an execution has emitted before it was cancelled is stored all the same.
 func (a *activities) publish(ctx context.Context, p publishing) error {
-	if a.Publish == nil {
-		return nil
+	var row store.Execution
+	err := a.Store.View(ctx, func(r *store.Reader) (err error) {
+		row, err = rowOf(r, p.No, p.Execution)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // deleted, with everything that belongs to it
 	}
-	events := make([]expr.Value, len(p.Events))
+	if err != nil {
+		return fmt.Errorf("publish events: %w", err)
+	}
+	list := make([]engine.Publication, len(p.Events))
 	for i, data := range p.Events {
-		var err error
-		if events[i], err = expr.Parse(data, expr.Limits{Depth: expr.MaxDepth}); err != nil {
+		ev, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth})
+		if err != nil {
 			return fmt.Errorf("read event: %w", err)
 		}
+		if len(p.Commands) == len(p.Events) {
+			list[i] = engine.Emitted(p.Execution, machine.CommandID(p.Commands[i]), ev)
+			continue
+		}
+		// From a workflow task of before events were stored: source and id tell it from others.
+		envelope, _ := ev.(map[string]any)
+		list[i] = engine.Received(envelope)
+		list[i].Origin = p.Execution
 	}
-	account, err := a.accountOf(ctx, &p)
-	if err != nil {
-		a.Log.Error("events are lost", "execution", p.Execution, "events", len(events), "error", err)
+	if _, err := engine.Publish(ctx, a.Store, a.Blobs, row.Account, row.Environment, list, a.nowMs()); err != nil {
 		return err
 	}
-	for _, ev := range events {
-		a.Publish(engine.Published{Account: account, Environment: p.Environment, Execution: p.Execution, Event: ev})
+	if a.Published != nil {
+		a.Published(row.Account, row.Environment)
 	}
 	return nil
-}
-
-// accountOf is the number of the account of an execution. It is tried until ctx ends.
-func (a *activities) accountOf(ctx context.Context, p *publishing) (int64, error) {
-	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-		var row store.Execution
-		err := a.Store.View(ctx, func(r *store.Reader) (err error) {
-			row, err = rowOf(r, p.No, p.Execution)
-			return err
-		})
-		if err == nil {
-			return row.Account, nil
-		}
-		if sleep(ctx, wait) != nil {
-			return 0, fmt.Errorf("find account: %w", err)
-		}
-	}
 }

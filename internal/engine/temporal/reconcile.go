@@ -271,8 +271,12 @@ func (r *reconciler) end(no int64, detail string) error {
 		if done.row, err = tx.LockExecution(no); err != nil || done.row.Run == store.RunEnded {
 			return err
 		}
+		o := store.Outcome{Fault: fault}
 		done.batchFinal, err = tx.FinishExecution(no, chargehand.Errored, chargehand.Faulted, done.row.StartedMs,
-			endMs(&done.row, r.Now().UnixMilli()), &store.Outcome{Fault: fault})
+			endMs(&done.row, r.Now().UnixMilli()), &o)
+		if err == nil {
+			done.messages, err = owe(tx, o.Ending, r.Canceller.Relay.leaseMs())
+		}
 		return err
 	})
 	switch {

@@ -15,6 +15,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/span"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -28,6 +29,13 @@ type relayConfig struct {
 	Runtime string // $runtime.version
 	// Lifecycle is what executions that start from now on tell about themselves.
 	Lifecycle *machine.Lifecycle
+	// Metadata is $runtime.metadata, as JSON; nil: none.
+	Metadata []byte
+	// Plans and Sealer are needed for executions with secrets.
+	Plans  engine.Plans
+	Sealer *secret.Sealer
+	// Stop ends an execution that nobody awaits any more. Errors: store.ErrUnavailable.
+	Stop func(ctx context.Context, no int64, reason string) error
 
 	AtOnce  int                          // deliveries at once; default 64
 	Lease   time.Duration                // for which a message is this node's; default 10 s
@@ -41,7 +49,7 @@ type relayConfig struct {
 
 func (c relayConfig) withDefaults() relayConfig {
 	fill(&c.AtOnce, 64)
-	fill(&c.Lease, 10*time.Second)
+	fill(&c.Lease, ownLease)
 	fill(&c.Every, time.Second)
 	fill(&c.Attempt, 5*time.Second)
 	if c.Freed == nil {
@@ -58,6 +66,9 @@ func (c relayConfig) withDefaults() relayConfig {
 	}
 	return c
 }
+
+// ownLease is the default of relayConfig.Lease.
+const ownLease = 10 * time.Second
 
 const (
 	// maxHeld bounds the messages that a node holds in memory. More wait in the inbox.
@@ -103,7 +114,7 @@ type relay struct {
 
 func newRelay(c relayConfig) *relay {
 	r := &relay{
-		relayConfig: c.withDefaults(), origins: newOrigins(c.Store),
+		relayConfig: c.withDefaults(), origins: newOrigins(c.Store, c.Plans),
 		queue: make(chan delivery, maxHeld), done: make(chan int64, maxHeld), back: make(chan int64, 2*maxHeld), stopping: make(chan struct{}),
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
@@ -201,6 +212,13 @@ func (r *relay) offer(list ...delivery) {
 	}
 }
 
+// offerAll offers messages that were just written.
+func (r *relay) offerAll(messages []store.Inbox) {
+	for _, m := range messages {
+		r.offer(delivery{Inbox: m})
+	}
+}
+
 func (r *relay) work() {
 	for {
 		select {
@@ -281,9 +299,20 @@ func (r *relay) attempt(ctx context.Context, d *delivery) error {
 	if d.ID.IsZero() {
 		return nil // the execution has been deleted
 	}
-	m := message{No: d.No, Kind: kindCancel, Reason: d.Reason}
-	if d.Kind == store.InboxGrant {
-		m = message{No: d.No, Kind: kindGrant, Settle: d.Settle}
+	m := message{No: d.No}
+	switch d.Kind {
+	case store.InboxCancel:
+		m.Kind, m.Reason = kindCancel, d.Reason
+	case store.InboxGrant:
+		m.Kind, m.Settle = kindGrant, d.Settle
+	case store.InboxEvents:
+		m.Kind = kindEvents
+	case store.InboxChild:
+		m.Kind = kindChild
+	case store.InboxStop:
+		return r.Stop(ctx, d.Execution, d.Reason)
+	default:
+		return fmt.Errorf("a message of the unknown kind %d", d.Kind)
 	}
 	err := r.remoteError(r.Remote.signal(ctx, d.ID, m))
 	if !errors.Is(err, errGone) {
@@ -326,6 +355,9 @@ func (r *relay) start(ctx context.Context, d *delivery) error {
 		}
 	}
 	s, err := r.started(ctx, &row)
+	if errors.Is(err, errEnded) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -364,13 +396,21 @@ func (r *relay) refuse(d *delivery, cause error) {
 func (r *relay) breakOff(d *delivery, cause error) error {
 	r.Log.Error("an execution is ended by the system", "execution", d.ID, "error", cause)
 	var row store.Execution
-	fault := engine.EncodeFault(engine.SystemFault(engine.CodeInternal, "The execution could not be started: something that belongs to it is missing. The server's log says more."))
+	fault := engine.SystemFault(engine.CodeInternal, "The execution could not be started: something that belongs to it is missing. The server's log says more.")
+	if errors.Is(cause, engine.ErrSecretsTooLarge) {
+		fault = engine.SecretsFault()
+	}
 	ended := false
+	var owed []store.Inbox
 	err := r.Store.Update(r.ctx, func(tx *store.Tx) (err error) {
 		row, err = tx.LockExecution(d.Execution)
 		ended = err == nil && row.Run != store.RunEnded
 		if ended {
-			_, err = tx.FinishExecution(row.No, chargehand.Errored, chargehand.Faulted, row.StartedMs, endMs(&row, r.nowMs()), &store.Outcome{Fault: fault})
+			o := store.Outcome{Fault: engine.EncodeFault(fault)}
+			_, err = tx.FinishExecution(row.No, chargehand.Errored, chargehand.Faulted, row.StartedMs, endMs(&row, r.nowMs()), &o)
+			if err == nil {
+				owed, err = owe(tx, o.Ending, r.leaseMs())
+			}
 		}
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
@@ -378,6 +418,7 @@ func (r *relay) breakOff(d *delivery, cause error) error {
 		return tx.DeleteInbox(d.No)
 	})
 	if err == nil && ended {
+		r.offerAll(owed)
 		r.Freed(row.Account)
 		r.Changed(row.ID)
 	}

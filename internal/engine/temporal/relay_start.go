@@ -9,6 +9,10 @@ import (
 	"sync"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -17,8 +21,9 @@ type origin struct {
 	account    chargehand.AccountID
 	workflow   chargehand.WorkflowID
 	definition string
-	resources  []byte // pinned with it
-	digest     string // of both, in hex
+	resources  []byte     // pinned with it
+	digest     string     // of both, in hex
+	secret     *plan.Plan // nil if it declares no secrets
 }
 
 const (
@@ -31,12 +36,13 @@ const (
 // origins reads what starts need beside their rows, and keeps what was used last. It is safe for concurrent use.
 type origins struct {
 	store   *store.Store
+	plans   engine.Plans
 	byNo    recent[origin]             // by revision
 	batches recent[chargehand.BatchID] // by number
 }
 
-func newOrigins(st *store.Store) *origins {
-	return &origins{store: st, byNo: recent[origin]{max: maxOriginBytes}, batches: recent[chargehand.BatchID]{max: maxBatchIDs}}
+func newOrigins(st *store.Store, plans engine.Plans) *origins {
+	return &origins{store: st, plans: plans, byNo: recent[origin]{max: maxOriginBytes}, batches: recent[chargehand.BatchID]{max: maxBatchIDs}}
 }
 
 // of finds the origin of a revision. Errors: store.ErrNotFound, store.ErrUnavailable.
@@ -67,6 +73,15 @@ func (o *origins) of(ctx context.Context, revision int64) (origin, error) {
 	})
 	if err != nil {
 		return origin{}, fmt.Errorf("read definition: %w", err)
+	}
+	if o.plans != nil {
+		p, err := o.plans.Plan(ctx, revision)
+		if err != nil {
+			return origin{}, fmt.Errorf("read definition: %w", err)
+		}
+		if p.UsesSecrets() {
+			got.secret = p
+		}
 	}
 	o.byNo.put(revision, got, len(got.definition)+len(got.resources)+rowBytes)
 	return got, nil
@@ -158,17 +173,57 @@ func (r *relay) started(ctx context.Context, row *store.Execution) (started, err
 			return started{}, missing("input", err)
 		}
 	}
+	secrets, err := r.pin(ctx, row, o.secret)
+	if err != nil {
+		return started{}, err
+	}
 	return started{
 		argument: argument{
 			Execution: row.ID, No: row.No, Account: o.account, Environment: row.Environment, Revision: row.Machine,
 			Runtime: r.Runtime, Digest: o.digest, Definition: o.definition, Resources: o.resources, StartedMs: row.StartedMs, Input: input, Queue: r.Queue,
-			Lifecycle: r.Lifecycle,
+			Lifecycle: r.Lifecycle, Metadata: r.Metadata, Confidential: secrets != nil, Secrets: secrets,
 		},
 		attributes: attributes{
 			Account: o.account.String(), Environment: row.Environment.String(), Workflow: o.workflow.String(), Batch: batch,
 			Phase: chargehand.Running.String(),
 		},
 	}, nil
+}
+
+// errEnded says that an execution has ended before it was started.
+var errEnded = errors.New("the execution has ended")
+
+// pin keeps the secrets that a plan declares, nil for none, as they are now or were when this was tried first,
+// and returns them as JSON. Errors: errEnded, errBroken.
+func (r *relay) pin(ctx context.Context, row *store.Execution, p *plan.Plan) ([]byte, error) {
+	if p == nil {
+		return nil, nil
+	}
+	if r.Sealer == nil {
+		return nil, fmt.Errorf("%w: %w", errBroken, errNoSealer)
+	}
+	var secrets *engine.Secrets
+	err := r.Store.Update(ctx, func(tx *store.Tx) error {
+		now, err := tx.LockExecution(row.No)
+		if errors.Is(err, store.ErrNotFound) || err == nil && now.Run == store.RunEnded {
+			return errEnded
+		}
+		if err == nil {
+			secrets, err = engine.PinSecrets(tx, row, p, r.Sealer)
+		}
+		return err
+	})
+	if errors.Is(err, engine.ErrSecretsTooLarge) || errors.Is(err, secret.ErrSealed) || errors.Is(err, engine.ErrCorrupt) {
+		return nil, fmt.Errorf("%w: %w", errBroken, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("pin secrets: %w", err)
+	}
+	values := make(map[string]any, len(secrets.Values()))
+	for name, value := range secrets.Values() {
+		values[name] = value
+	}
+	return expr.Marshal(values), nil
 }
 
 func missing(what string, err error) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -91,6 +92,13 @@ func (a *activities) askSlot(tx *store.Tx, no int64) (store.Run, error) {
 
 // chunk is the activity that stores timeline entries.
 func (a *activities) chunk(ctx context.Context, c chunk) error {
+	data := c.Data
+	if c.Confidential && !c.Last {
+		if a.Sealer == nil {
+			return errNoSealer
+		}
+		data = a.Sealer.Execution(c.Execution).Seal(string(engine.SealedTimeline), data)
+	}
 	err := a.Store.Update(ctx, func(tx *store.Tx) error {
 		if _, err := rowOf(&tx.Reader, c.No, c.Execution); errors.Is(err, store.ErrNotFound) {
 			return nil // deleted, with everything that belongs to it
@@ -100,7 +108,7 @@ func (a *activities) chunk(ctx context.Context, c chunk) error {
 		if c.Last {
 			return tx.CompleteTimeline(c.No, c.Data)
 		}
-		if err := tx.PutTimelineChunk(c.No, c.Number, c.Data); err != nil {
+		if err := tx.PutTimelineChunk(c.No, c.Number, data); err != nil {
 			return err
 		}
 		return tx.DropTimelineChunks(c.No, max(c.Keep, 1))

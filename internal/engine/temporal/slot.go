@@ -6,7 +6,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/machine"
 )
 
 // slots is what a run knows of its right to run (DESIGN.md "Slots"). One settle is on its
@@ -64,8 +63,7 @@ func (r *run) receiveSettled() {
 	case err != nil:
 		r.failure = fmt.Errorf("settle: %w", err) // repeated without end, so an operator's hand ended it
 	case answer.Final:
-		r.isFinal = true
-		r.apply(machine.Event{Kind: machine.CancelRequested, Detail: "The execution had already ended."})
+		r.endedElsewhere()
 	case answer.Granted:
 		r.granted(s.number)
 	}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"math"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -17,6 +20,7 @@ import (
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/secret"
 )
 
 // environment is the simulation of one run.
@@ -34,7 +38,22 @@ type simulated struct {
 	// perform, if set, stands for the activity.
 	perform func(*activities) func(context.Context, call) (outcome, error)
 	during  *testsuite.TestWorkflowEnvironment
+	looked  func() // after each look at events, before the workflow hears of it
+	sealer  *secret.Sealer
 }
+
+// slot is the postbox of the simulation, which takes everything.
+type slot struct{ env environment }
+
+func (s slot) send(_ context.Context, p progress) error {
+	if s.env.IsWorkflowCompleted() {
+		return errGone
+	}
+	s.env.SignalWorkflow(streamSignal, p)
+	return nil
+}
+
+func (s slot) taken(context.Context, int64) (int64, error) { return math.MaxInt64, nil }
 
 // quiet is a simulation that logs nothing.
 func quiet() *testsuite.WorkflowTestSuite {
@@ -62,8 +81,19 @@ func (s *simulated) run(t *testing.T, a argument) {
 		} else {
 			w.activities.registerPerform(env)
 		}
-		w.activities.registerWrites(env)
+		w.activities.postTo = func(string, string) postbox { return slot{env} }
 		s.during = env
+		w.activities.registerWrites(env)
+		if s.looked != nil {
+			for _, name := range []string{listenType, eventsType} {
+				env.RegisterActivityWithOptions(func(ctx context.Context, l looking) (eventPages, error) {
+					pages, err := w.activities.look(ctx, l)
+					s.looked()
+					return pages, err
+				}, activity.RegisterOptions{Name: name})
+			}
+		}
+		env.SetDataConverter(newConverter(s.sealer))
 		if s.before != nil {
 			s.before(env)
 		}
@@ -81,7 +111,7 @@ func (s *simulated) run(t *testing.T, a argument) {
 			return
 		}
 		a = argument{}
-		if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &a); err != nil {
+		if err := newConverter(s.sealer).FromPayloads(next.Input, &a); err != nil {
 			t.Fatal(err)
 		}
 		if s.runs > 2000 {
@@ -101,7 +131,16 @@ func (r simulatedRunner) Run(t *testing.T, p *plan.Plan, input expr.Value, w *ma
 	outside := newScripted(w)
 	o.outside = outside.Run
 	s := &simulated{office: o, pace: r.pace, before: r.before}
+	o.wake = func(int64) {
+		s.during.SignalWorkflow(inboxSignal, message{No: time.Now().UnixNano(), Kind: kindEvents})
+	}
+	outside.store = o.publish
+	if len(w.Before) > 0 {
+		o.publish(w.Envelopes(w.Before))
+		eventually(t, "the clock moves", clockMoves())
+	}
 	a := o.accept(p, input)
+	s.looked = sync.OnceFunc(func() { o.publish(w.Envelopes(w.Events)) })
 	outside.hangs = func() {
 		o.cancel(a.No)
 		s.during.SignalWorkflow(inboxSignal, message{No: 1, Kind: kindCancel, Reason: "by the suite"})
@@ -116,6 +155,38 @@ func TestSuiteSimulated(t *testing.T) {
 		t.Parallel()
 		return simulatedRunner{pace: thePace()}
 	})
+}
+
+// TestSuiteOfEventsSimulated: events and streams mean the same.
+func TestSuiteOfEventsSimulated(t *testing.T) {
+	machinetest.RunEvents(t, func(t *testing.T) machinetest.Runner {
+		t.Parallel()
+		return simulatedRunner{pace: thePace()}
+	})
+}
+
+// TestSuiteOfEventsInManyRuns: what was listened to in one run is listened to in the next. A stream that
+// is begun again hands over again what it had.
+func TestSuiteOfEventsInManyRuns(t *testing.T) {
+	p := thePace()
+	p.runSlices = 1
+	for _, s := range machinetest.EventScripts() {
+		if streams := slices.ContainsFunc(slices.Collect(maps.Values(s.Answers)), func(list []machinetest.Answer) bool {
+			return slices.ContainsFunc(list, func(a machinetest.Answer) bool { return len(a.Messages) > 0 })
+		}); streams {
+			continue
+		}
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			s.Run(t, simulatedRunner{p, func(env environment) { env.SetContinueAsNewSuggested(true) }})
+		})
+	}
+}
+
+// clockMoves reports whether a millisecond has gone since the call.
+func clockMoves() func() bool {
+	begun := time.Now()
+	return func() bool { return time.Since(begun) > 2*time.Millisecond }
 }
 
 // TestSuiteInManyRuns continues as new whenever it can: after each slice, and after each

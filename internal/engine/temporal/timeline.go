@@ -63,7 +63,7 @@ func (e *Engine) Timeline(ctx context.Context, executionNo int64) ([]machine.Ent
 	if err != nil {
 		return nil, false, err
 	}
-	return now.entries(p, known)
+	return now.entries(p, engine.SealingOf(now.row.ID, p, e.config.Sealer), known)
 }
 
 // awaitLast waits for the end of the timeline of an execution that was ended by a decision in
@@ -148,9 +148,13 @@ func (e *Engine) liveTimeline(ctx context.Context, row *store.Execution) []byte 
 }
 
 // entries joins the chunks in the order in which their entries were taken. known[0] is the input.
-func (t *recorded) entries(p *plan.Plan, known []expr.Value) ([]machine.Entry, bool, error) {
+func (t *recorded) entries(p *plan.Plan, sealing *engine.Secrets, known []expr.Value) ([]machine.Entry, bool, error) {
 	parts := make([][]machine.Entry, 0, len(t.chunks)+1)
 	for _, chunk := range t.chunks {
+		chunk, err := sealing.Open(engine.SealedTimeline, chunk)
+		if err != nil {
+			return nil, false, fmt.Errorf("open timeline: %w", err)
+		}
 		entries, err := machine.DecodeTimeline(p, chunk, known[:1]...)
 		if err != nil {
 			return nil, false, err

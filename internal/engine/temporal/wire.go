@@ -17,6 +17,12 @@ const (
 	finishType      = "chargehand.finish"
 	inboxSignal     = "chargehand.inbox"
 	timelineQuery   = "chargehand.timeline"
+	listenType      = "chargehand.listen"
+	eventsType      = "chargehand.events"
+	childType       = "chargehand.child"
+	outcomeType     = "chargehand.outcome"
+	streamSignal    = "chargehand.stream"
+	streamQuery     = "chargehand.streams"
 	codeInterrupted = "chargehand.interrupted" // type of the error of an attempt that was cut off
 	codeNotBegun    = "chargehand.notBegun"    // type of the error of an attempt that no worker began
 )
@@ -38,8 +44,15 @@ type argument struct {
 	Input       json.RawMessage        `json:"input,omitempty"`
 	Queue       string                 `json:"queue"` // prefix of the task queues
 	Continued   *continued             `json:"continued,omitempty"`
+	Metadata    json.RawMessage        `json:"metadata,omitempty"` // $runtime.metadata
 	Lifecycle   *machine.Lifecycle     `json:"lifecycle,omitempty"`
+	// Confidential: the definition declares secrets. Then this stands in Temporal sealed, and so does
+	// whatever may hold their values.
+	Confidential bool            `json:"confidential,omitempty"`
+	Secrets      json.RawMessage `json:"secrets,omitempty"` // by name, as pinned at the start
 }
+
+func (a argument) confides() (chargehand.ExecutionID, bool) { return a.Execution, a.Confidential }
 
 // continued is what a run hands to the next one beside the machine's state.
 type continued struct {
@@ -52,12 +65,30 @@ type continued struct {
 	Chunks  int64           `json:"chunks"`
 	Sizes   []int           `json:"sizes,omitempty"` // entries of the newest chunks, the newest last
 	Seen    []int64         `json:"seen,omitempty"`  // inbox numbers, the newest last
+
+	Listens   []heard           `json:"listens,omitempty"`   // those that have a row
+	Unheard   []uint64          `json:"unheard,omitempty"`   // commands whose rows are to go
+	Delivered []int64           `json:"delivered,omitempty"` // children whose ends the machine knows
+	Waiting   []waitingMessages `json:"waiting,omitempty"`
+}
+
+// heard is how far an execution has looked for events of a subscription.
+type heard struct {
+	Command uint64 `json:"command"`
+	Through int64  `json:"through"`
+	Woken   bool   `json:"woken,omitempty"` // there may be more
+}
+
+// waitingMessages are messages of a stream that the machine had no room for yet.
+type waitingMessages struct {
+	Command  uint64            `json:"command"`
+	Messages []json.RawMessage `json:"messages"`
 }
 
 // message is an inbox row on its way to a workflow, as a signal.
 type message struct {
 	No     int64  `json:"no"`   // of the inbox row
-	Kind   string `json:"kind"` // "cancel" or "grant"
+	Kind   string `json:"kind"` // "cancel", "grant", "events" or "child"
 	Reason string `json:"reason,omitempty"`
 	Settle int64  `json:"settle,omitempty"` // grant: the settle that it answers
 }
@@ -65,6 +96,8 @@ type message struct {
 const (
 	kindCancel = "cancel"
 	kindGrant  = "grant"
+	kindEvents = "events" // there may be events for it
+	kindChild  = "child"  // an execution that it awaits has ended
 )
 
 // call is the argument of the activity perform.
@@ -80,14 +113,41 @@ type call struct {
 	Metadata    json.RawMessage        `json:"metadata,omitempty"`
 	Key         string                 `json:"key"`
 	Attempt     int                    `json:"attempt,omitempty"`
+	Detached    bool                   `json:"detached,omitempty"`
+	Stream      int64                  `json:"stream,omitempty"` // number of the stream in its run; 0: none
+
+	Confidential bool `json:"confidential,omitempty"`
 }
+
+func (c call) confides() (chargehand.ExecutionID, bool) { return c.Execution, c.Confidential }
 
 // outcome is the result of perform. A fault is a result: it is the workflow's to handle.
 type outcome struct {
 	Output json.RawMessage `json:"output,omitempty"`
 	Files  []machine.File  `json:"files,omitempty"`
 	Fault  *machine.Fault  `json:"fault,omitempty"`
+
+	of *chargehand.ExecutionID // if it is confidential
 }
+
+func (o outcome) confides() (id chargehand.ExecutionID, confidential bool) {
+	if o.of != nil {
+		return *o.of, true
+	}
+	return id, false
+}
+
+// progress is a message of a stream on its way to its workflow, as a signal.
+type progress struct {
+	Execution chargehand.ExecutionID `json:"execution"`
+	Stream    int64                  `json:"stream"` // call.Stream
+	Number    int64                  `json:"number"` // from 1 in each stream
+	Output    json.RawMessage        `json:"output"`
+
+	Confidential bool `json:"confidential,omitempty"`
+}
+
+func (p progress) confides() (chargehand.ExecutionID, bool) { return p.Execution, p.Confidential }
 
 // settling is the argument of the activity settle: what the row should say.
 type settling struct {
@@ -116,6 +176,8 @@ type chunk struct {
 	// Last: the row has ended without this workflow, and lacks its last chunk. Number and
 	// Keep are 0.
 	Last bool `json:"last,omitempty"`
+	// Confidential: it is stored sealed, unless it is the last one.
+	Confidential bool `json:"confidential,omitempty"`
 }
 
 // ending is the argument of the activity finish.
@@ -144,4 +206,101 @@ type publishing struct {
 	Environment chargehand.Environment `json:"environment"`
 	Execution   chargehand.ExecutionID `json:"execution"`
 	Events      []json.RawMessage      `json:"events"`
+	Commands    []uint64               `json:"commands,omitempty"` // that they are of
+}
+
+// looking is the argument of the activities listen and events.
+type looking struct {
+	Execution chargehand.ExecutionID `json:"execution"`
+
+	No      int64    `json:"no"`
+	Asked   []asked  `json:"asked,omitempty"`
+	Unheard []uint64 `json:"unheard,omitempty"` // commands whose rows are to go
+
+	Confidential bool `json:"confidential,omitempty"` // filters may be made of secrets
+}
+
+func (l looking) confides() (chargehand.ExecutionID, bool) { return l.Execution, l.Confidential }
+
+// asked is a subscription that wants the events behind a number.
+type asked struct {
+	Command uint64   `json:"command"`
+	SinceMs int64    `json:"since_ms"`
+	After   int64    `json:"after"`
+	Filters []filter `json:"filters"`
+}
+
+type filter struct {
+	Type string `json:"type,omitempty"`
+	Path string `json:"path,omitempty"`
+	Key  []byte `json:"key,omitempty"`
+}
+
+// eventPages is the answer: a page for each that asked, in order.
+type eventPages struct {
+	Pages []eventPage `json:"pages,omitempty"`
+	Final bool        `json:"final,omitempty"` // the row has ended
+}
+
+// eventPage is what there was up to Through. Whole: there is no more; a message tells when there is.
+type eventPage struct {
+	Through int64      `json:"through"`
+	Whole   bool       `json:"whole,omitempty"`
+	Events  []received `json:"events,omitempty"`
+}
+
+type received struct {
+	Number int64           `json:"number"`
+	Event  json.RawMessage `json:"event"`
+}
+
+// kinship is the argument of the activity child: what is to be done about children, in order.
+type kinship struct {
+	Execution chargehand.ExecutionID `json:"execution"`
+
+	No    int64     `json:"no"`
+	Steps []kinStep `json:"steps"`
+}
+
+// kinStep starts a child, or withdraws one.
+type kinStep struct {
+	Command uint64     `json:"command"`
+	Start   *childWire `json:"start,omitempty"` // nil: withdraw
+}
+
+type childWire struct {
+	ID        chargehand.ExecutionID `json:"id"`
+	Namespace string                 `json:"namespace"`
+	Name      string                 `json:"name"`
+	Version   string                 `json:"version"`
+	Input     json.RawMessage        `json:"input"`
+	Await     bool                   `json:"await,omitempty"`
+}
+
+// kinshipDone is the answer. Refused are awaited children that cannot be started.
+type kinshipDone struct {
+	Refused []childEnd `json:"refused,omitempty"`
+	Final   bool       `json:"final,omitempty"`
+}
+
+// childEnd is the end of a child.
+type childEnd struct {
+	No      int64           `json:"no,omitempty"` // of its row
+	Command uint64          `json:"command"`
+	Output  json.RawMessage `json:"output,omitempty"`
+	Fault   *machine.Fault  `json:"fault,omitempty"`
+}
+
+// asking is the argument of the activity outcome, which reads the ends of children.
+type asking struct {
+	Execution chargehand.ExecutionID `json:"execution"`
+
+	No        int64   `json:"no"`
+	Delivered []int64 `json:"delivered,omitempty"` // of these the machine has heard
+}
+
+// ends is the answer. More: ask again.
+type ends struct {
+	Ends []childEnd `json:"ends,omitempty"`
+	More bool       `json:"more,omitempty"`
 }

@@ -14,9 +14,11 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -31,12 +33,16 @@ type WorkerConfig struct {
 	// Activities carries out commands, by kind ("http", "shell" …). A kind without a runner
 	// is a configuration fault of the task, so all workers of a queue have the same kinds.
 	Activities map[string]runner.Runner
-	// Publish is called for each CloudEvent of an `emit` task, at most once, in order within
-	// an execution. It must not block. Nil: events go nowhere.
-	Publish func(engine.Published)
+	Sealer     *secret.Sealer // of payloads and timelines of executions with secrets, as Client's; nil: there are none
+
 	// Freed is called when an execution has given a slot of an account back, or waits for
 	// one. It must not block. Nil: nobody wants to know.
 	Freed func(account int64)
+	// Owed is called with messages that were written to the inbox, with a lease for this process
+	// (Engine.Owed), and Published when a stream has new events. They must not block. Nil: some
+	// node finds them in a moment.
+	Owed      func(messages []store.Inbox)
+	Published func(account int64, env chargehand.Environment)
 
 	// Tracer makes the spans of executions that end here; nil: none. Those of activities are up
 	// to who carries them out.
@@ -116,8 +122,10 @@ func newWorker(c WorkerConfig, p pace) *Worker {
 	c = c.withDefaults()
 	worker.SetStickyWorkflowCacheSize(c.Limits.CachedWorkflows)
 	cut, cancel := context.WithCancel(context.Background())
+	a := &activities{WorkerConfig: c, identity: workerName(), cut: cut, reader: engine.NewReader(c.Store, c.Blobs)}
+	a.postTo = func(workflow, run string) postbox { return mailbox{a.Client, workflow, run} }
 	return &Worker{
-		activities: &activities{WorkerConfig: c, identity: workerName(), cut: cut}, cut: cancel,
+		activities: a, cut: cancel,
 		workflows: &workflows{plans: newPlans(maxPlanBytes), pace: p},
 	}
 }
@@ -187,6 +195,10 @@ func (a *activities) registerWrites(r activityRegistry) {
 	r.RegisterActivityWithOptions(a.settle, activity.RegisterOptions{Name: settleType})
 	r.RegisterActivityWithOptions(a.chunk, activity.RegisterOptions{Name: chunkType})
 	r.RegisterActivityWithOptions(a.publish, activity.RegisterOptions{Name: publishType})
+	r.RegisterActivityWithOptions(a.look, activity.RegisterOptions{Name: listenType})
+	r.RegisterActivityWithOptions(a.look, activity.RegisterOptions{Name: eventsType})
+	r.RegisterActivityWithOptions(a.child, activity.RegisterOptions{Name: childType})
+	r.RegisterActivityWithOptions(a.outcome, activity.RegisterOptions{Name: outcomeType})
 	r.RegisterActivityWithOptions(a.finish, activity.RegisterOptions{Name: finishType})
 }
 

@@ -30,11 +30,12 @@ type office struct {
 	queue   string
 	outside func(ctx context.Context, c runner.Call) runner.Result
 
-	mu        sync.Mutex
-	blobs     map[string][]byte
-	published map[chargehand.ExecutionID][]expr.Value
-	ids       uint64
-	freed     int
+	wake func(execution int64) // if set, tells a workflow that there are events
+
+	mu    sync.Mutex
+	blobs map[string][]byte
+	ids   uint64
+	freed int
 }
 
 func newOffice(t testing.TB) *office {
@@ -50,7 +51,7 @@ func newOfficeOn(t testing.TB, db store.DB) *office {
 	t.Helper()
 	o := &office{
 		t: t, store: store.New(db), queue: "test",
-		blobs: make(map[string][]byte), published: make(map[chargehand.ExecutionID][]expr.Value),
+		blobs: make(map[string][]byte),
 	}
 	t.Cleanup(func() { o.store.Close() })
 	o.account = store.Account{ID: chargehand.AccountID{1}, Name: "test", CreatedMs: 1}
@@ -70,6 +71,51 @@ func (o *office) view(fn func(*store.Reader) error) {
 	if err := o.store.View(context.Background(), fn); err != nil {
 		o.t.Fatal(err)
 	}
+}
+
+// publish stores events from outside.
+func (o *office) publish(envelopes []expr.Value) {
+	o.t.Helper()
+	list := make([]engine.Publication, len(envelopes))
+	for i, v := range envelopes {
+		list[i] = engine.Received(v.(map[string]any))
+	}
+	if _, err := engine.Publish(context.Background(), o.store, o, o.account.No, chargehand.Live, list, time.Now().UnixMilli()); err != nil {
+		o.t.Error(err)
+	}
+	o.pump()
+}
+
+// pump wakes who listens, if the test has no engine that does.
+func (o *office) pump() {
+	if o.wake == nil {
+		return
+	}
+	p := engine.Pump{Store: o.store, Reader: engine.NewReader(o.store, o)}
+	for more := true; more; {
+		done, err := p.Step(context.Background(), o.account.No, chargehand.Live)
+		if err != nil {
+			o.t.Error(err)
+		}
+		for _, s := range done.Woken {
+			o.wake(s.Execution)
+		}
+		more = done.More
+	}
+}
+
+// emitted are the events that an execution has published.
+func (o *office) emitted(id chargehand.ExecutionID) (events []expr.Value) {
+	o.t.Helper()
+	o.view(func(r *store.Reader) error {
+		return r.Events(o.account.No, chargehand.Live, 0, 1<<40, 10_000, func(e *store.Event) (bool, error) {
+			if e.Origin == id {
+				events = append(events, parsed(o.t, e.Data.Inline))
+			}
+			return true, nil
+		})
+	})
+	return events
 }
 
 // Put and Get implement engine.Blobs.
@@ -99,15 +145,13 @@ func (o *office) Run(ctx context.Context, c runner.Call) runner.Result { return 
 func (o *office) config() WorkerConfig {
 	return WorkerConfig{
 		Store: o.store, Blobs: o, Queue: o.queue,
-		Activities: map[string]runner.Runner{"http": o, "shell": o},
+		Activities: map[string]runner.Runner{"http": o, "shell": o, "asyncapi": o},
 		Log:        slog.New(slog.DiscardHandler),
-		Publish: func(p engine.Published) {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			if p.Account != o.account.No {
-				o.t.Errorf("an event was published for account %d", p.Account)
+		Published: func(account int64, _ chargehand.Environment) {
+			if account != o.account.No {
+				o.t.Errorf("an event was published for account %d", account)
 			}
-			o.published[p.Execution] = append(o.published[p.Execution], p.Event)
+			o.pump()
 		},
 		Freed: func(int64) {
 			o.mu.Lock()
@@ -218,9 +262,7 @@ func (o *office) result(a argument, files map[string]machine.File) machinetest.R
 		outcome, err = r.Outcome(a.No)
 		return err
 	})
-	o.mu.Lock()
-	result := machinetest.Result{Phase: row.Phase, Published: o.published[a.Execution]}
-	o.mu.Unlock()
+	result := machinetest.Result{Phase: row.Phase, Published: o.emitted(a.Execution)}
 	input := parsed(o.t, a.Input)
 	known := []expr.Value{input}
 	if outcome.Fault != nil {
@@ -282,6 +324,7 @@ func parsed(t testing.TB, data []byte) expr.Value {
 type scripted struct {
 	world *machinetest.World
 	hangs func()
+	store func([]expr.Value) // events
 
 	mu    sync.Mutex
 	given map[string]machinetest.Answer // by key
@@ -303,6 +346,14 @@ func (s *scripted) Run(ctx context.Context, c runner.Call) runner.Result {
 		s.files[f.ID] = f
 	}
 	s.mu.Unlock()
+	if !again && len(answer.Events) > 0 {
+		s.store(s.world.Envelopes(answer.Events))
+	}
+	for _, v := range answer.Values() {
+		if c.Progress(ctx, v) != nil {
+			return runner.Result{}
+		}
+	}
 	if answer.Hang {
 		if s.world.Cancel {
 			s.hangs()

@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -55,6 +56,7 @@ type run struct {
 	machine  *machine.Machine
 	timeMs   int64 // of the last event
 	moved    bool  // an event has been applied in this run
+	applied  int   // events of this run
 
 	inbox workflow.ReceiveChannel
 	seen  []int64 // inbox numbers, the newest last
@@ -72,6 +74,10 @@ type run struct {
 
 	slots   slots
 	bus     bus
+	listens listens
+	kin     kin
+	streams streams
+	secrets *engine.Secrets
 	drain   drain
 	finish  *machine.Command
 	isFinal bool // the row has ended already
@@ -85,6 +91,8 @@ type flight struct {
 	command *machine.Command // activities
 	future  workflow.Future
 	cancel  workflow.CancelFunc
+	inflow  *inflow // streams
+	cut     bool    // it was cancelled to be started again by the next run
 }
 
 // execute is the workflow function. It fails only by a panic, which is a mistake of ours.
@@ -94,10 +102,14 @@ func (w *workflows) execute(ctx workflow.Context, a argument) error {
 		ctx: free, canceled: ctx, pace: w.pace, argument: &a,
 		inbox: workflow.GetSignalChannel(ctx, inboxSignal),
 	}
+	r.streams.channel = workflow.GetSignalChannel(ctx, streamSignal)
 	if fault := r.revive(w.plans); fault != nil {
 		return r.breakOff(fault)
 	}
 	if err := workflow.SetQueryHandler(ctx, timelineQuery, r.timeline); err != nil {
+		return fmt.Errorf("answer queries: %w", err)
+	}
+	if err := workflow.SetQueryHandler(ctx, streamQuery, r.taken); err != nil {
 		return fmt.Errorf("answer queries: %w", err)
 	}
 	return r.loop()
@@ -119,13 +131,21 @@ func (r *run) revive(plans *plans) *machine.Fault {
 			return engine.SystemFault(engine.CodeInternal, "The input cannot be read: "+err.Error())
 		}
 	}
-	identity := machine.Identity{Execution: a.Execution, Revision: a.Revision, RuntimeVersion: a.Runtime}
+	if r.secrets, err = knownSecrets(a); err != nil {
+		return engine.SystemFault(engine.CodeInternal, "The secrets cannot be read.")
+	}
+	identity := machine.Identity{Execution: a.Execution, Revision: a.Revision, RuntimeVersion: a.Runtime, Secrets: r.secrets.Values()}
+	if len(a.Metadata) > 0 {
+		if identity.RuntimeMetadata, err = expr.Parse(a.Metadata, expr.Limits{Depth: expr.MaxDepth}); err != nil {
+			return engine.SystemFault(engine.CodeInternal, "The metadata of the runtime cannot be read: "+err.Error())
+		}
+	}
 	if a.Continued == nil {
 		r.machine = machine.New(p, identity)
 		r.timeMs = a.StartedMs
 		r.slots = slots{held: true, phase: chargehand.Running.String()}
 		r.take(r.machine.Apply(machine.Event{
-			Kind: machine.Started, TimeMs: a.StartedMs, Output: r.input, Detail: a.Runtime, Lifecycle: a.Lifecycle,
+			Kind: machine.Started, TimeMs: a.StartedMs, Output: r.input, Detail: a.Runtime, Runtime: identity.RuntimeMetadata, Lifecycle: a.Lifecycle,
 		}))
 		return nil
 	}
@@ -137,7 +157,10 @@ func (r *run) revive(plans *plans) *machine.Fault {
 	r.slots = slots{held: c.Slot, asked: c.Asked, number: c.Settled, phase: c.Phase}
 	r.drain.chunks, r.drain.sizes = c.Chunks, c.Sizes
 	r.yielded = r.machine.Load().Yielded
-	r.take(r.machine.InFlight())
+	r.streams.waiting, r.kin.delivered = c.Waiting, c.Delivered
+	r.resumeListens(c)
+	// Children are started before a run ends.
+	r.take(slices.DeleteFunc(r.machine.InFlight(), func(c machine.Command) bool { return c.Kind == machine.StartChild }))
 	a.Continued = nil // it may be large
 	return nil
 }
@@ -159,6 +182,12 @@ func (r *run) loop() error {
 		r.startCalls()
 		r.losePatience()
 		r.publish()
+		r.relate()
+		r.look()
+		r.cutDetached()
+		if r.canFlow() {
+			continue
+		}
 		if r.drained() {
 			if next := r.continueAsNew(); next != nil {
 				return next
@@ -186,16 +215,18 @@ func (r *run) await() {
 }
 
 func (r *run) somethingHappened() bool {
-	if r.inbox.Len() > 0 || r.canceled.Err() != nil && !r.told {
+	if r.inbox.Len() > 0 || r.streams.channel.Len() > 0 || r.canceled.Err() != nil && !r.told {
 		return true
 	}
-	for _, f := range [...]workflow.Future{r.pausing, r.slots.settling, r.bus.sending, r.drain.timer, r.drain.chunking} {
+	for _, f := range [...]workflow.Future{
+		r.pausing, r.slots.settling, r.bus.sending, r.drain.timer, r.drain.chunking, r.listens.looking, r.kin.sending, r.kin.asking,
+	} {
 		if f != nil && f.IsReady() {
 			return true
 		}
 	}
 	for _, f := range r.calls {
-		if f.future.IsReady() {
+		if f.ended() {
 			return true
 		}
 	}
@@ -212,6 +243,7 @@ func (r *run) apply(ev machine.Event) {
 	r.timeMs = max(r.timeMs, ev.TimeMs, workflow.Now(r.ctx).UnixMilli())
 	ev.TimeMs = r.timeMs
 	r.moved = true
+	r.applied++
 	r.take(r.machine.Apply(ev))
 }
 
@@ -229,7 +261,11 @@ func (r *run) take(commands []machine.Command) {
 		case machine.StopTimer:
 			r.stopTimer(c.ID)
 		case machine.Publish:
-			r.bus.queue = append(r.bus.queue, expr.Marshal(c.Args))
+			r.bus.queue = append(r.bus.queue, r.publication(c))
+		case machine.StartChild:
+			r.startChild(c)
+		case machine.StopChild:
+			r.stopChild(c.ID)
 		case machine.Yield:
 			r.yielded = true
 		case machine.Finish:
@@ -265,5 +301,5 @@ func (r *run) pause() {
 
 // timeline answers the query: the entries that no chunk holds yet, as a chunk.
 func (r *run) timeline() ([]byte, error) {
-	return machine.EncodeTimeline(nil, r.machine.Timeline(), r.input), nil
+	return machine.EncodeTimeline(nil, r.secrets.RedactEntries(r.machine.Timeline()), r.input), nil
 }

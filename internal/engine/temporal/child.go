@@ -1,0 +1,116 @@
+package temporal
+
+import (
+	"fmt"
+	"slices"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+const (
+	// maxKinSteps and maxKinBytes bound what one activity does about children.
+	maxKinSteps = 100
+	maxKinBytes = 1 << 20
+)
+
+// kin is what a run has to do about the executions that its execution has started. One activity of
+// each kind is on its way at most, so that a child is never withdrawn before it was started.
+type kin struct {
+	queue     []kinStep
+	sending   workflow.Future
+	told      bool // children have ended
+	asking    workflow.Future
+	delivered []int64 // children of whose ends the machine knows and their rows do not
+	heard     int     // of delivered, by the question that is on its way
+}
+
+func (k *kin) idle() bool {
+	return k.sending == nil && len(k.queue) == 0 && k.asking == nil && !k.told
+}
+
+// startChild queues the start of a child.
+func (r *run) startChild(c *machine.Command) {
+	child := c.Child
+	r.kin.queue = append(r.kin.queue, kinStep{Command: uint64(c.ID), Start: &childWire{
+		ID: child.ID, Namespace: child.Namespace, Name: child.Name, Version: child.Version,
+		Input: expr.Marshal(r.secrets.Redact(child.Input)), Await: child.Await,
+	}})
+}
+
+// stopChild withdraws a child: one that waits to be started never is.
+func (r *run) stopChild(id machine.CommandID) {
+	queued := len(r.kin.queue)
+	r.kin.queue = slices.DeleteFunc(r.kin.queue, func(s kinStep) bool { return s.Command == uint64(id) && s.Start != nil })
+	if len(r.kin.queue) == queued {
+		r.kin.queue = append(r.kin.queue, kinStep{Command: uint64(id)})
+	}
+}
+
+// relate has done what is queued, and asks for the ends of children.
+func (r *run) relate() {
+	k, a := &r.kin, r.argument
+	if k.sending == nil && len(k.queue) > 0 {
+		n, bytes := 0, 0
+		for n < len(k.queue) && n < maxKinSteps && bytes <= maxKinBytes {
+			if start := k.queue[n].Start; start != nil {
+				bytes += len(start.Input)
+			}
+			n++
+		}
+		k.sending = r.write(childType, kinship{Execution: a.Execution, No: a.No, Steps: k.queue[:n:n]})
+		k.queue = k.queue[n:]
+	}
+	if k.asking == nil && k.told && r.finish == nil {
+		k.told, k.heard = false, len(k.delivered)
+		k.asking = r.write(outcomeType, asking{Execution: a.Execution, No: a.No, Delivered: k.delivered})
+	}
+}
+
+// receiveKin takes in which children could not be started, and which have ended.
+func (r *run) receiveKin() {
+	k := &r.kin
+	if k.sending != nil && k.sending.IsReady() {
+		var answer kinshipDone
+		err := k.sending.Get(r.ctx, &answer)
+		k.sending = nil
+		switch {
+		case err != nil:
+			r.failure = fmt.Errorf("start children: %w", err)
+		case answer.Final:
+			r.endedElsewhere()
+		}
+		r.childrenEnded(answer.Refused)
+	}
+	if k.asking != nil && k.asking.IsReady() {
+		var answer ends
+		err := k.asking.Get(r.ctx, &answer)
+		k.asking = nil
+		if err != nil {
+			r.failure = fmt.Errorf("ask for children: %w", err)
+			return
+		}
+		k.delivered = slices.Delete(k.delivered, 0, k.heard)
+		k.told = k.told || answer.More
+		r.childrenEnded(answer.Ends)
+		for _, e := range answer.Ends {
+			k.delivered = append(k.delivered, e.No)
+		}
+	}
+}
+
+func (r *run) childrenEnded(list []childEnd) {
+	for _, e := range list {
+		ev := machine.Event{Kind: machine.ChildEnded, Command: machine.CommandID(e.Command), Fault: e.Fault}
+		if e.Fault == nil {
+			var err error
+			if ev.Output, err = expr.Parse(e.Output, expr.Limits{Depth: expr.MaxDepth}); err != nil {
+				ev.Fault = engine.SystemFault(engine.CodeInternal, "What the started workflow has ended with cannot be read: "+err.Error())
+			}
+		}
+		r.apply(ev)
+	}
+}

@@ -1,0 +1,51 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	runner "github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// ownerPause lies between two looks whether the execution of a process that nobody waits for is still there.
+const ownerPause = 30 * time.Second
+
+// errDisowned is why a process ends that nobody waits for: its execution has failed, was cancelled or deleted.
+var errDisowned = errors.New("the execution is gone")
+
+// watchOwner ends a process that nobody waits for with its execution (T67), also where no workflow is
+// left to say so. The returned function ends the watch.
+func (a *activities) watchOwner(ctx context.Context, c *call, end context.CancelCauseFunc) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for sleep(ctx, ownerPause) == nil {
+			var row store.Execution
+			err := a.Store.View(ctx, func(r *store.Reader) (err error) {
+				row, err = rowOf(r, c.No, c.Execution)
+				return err
+			})
+			if errors.Is(err, store.ErrNotFound) || err == nil && row.Status.Final() && row.Status != chargehand.Finished {
+				end(errDisowned)
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// logDetached tells the log how a process ended that nobody waits for. What it says stays out of it: it may be secret.
+func (a *activities) logDetached(c *call, result *runner.Result) {
+	if f := result.Fault; f != nil {
+		a.Log.Warn("a process that nobody waits for has failed", "execution", c.Execution, "task", c.Reference, "type", f.Type, "status", f.Status)
+		return
+	}
+	a.Log.Info("a process that nobody waits for has ended", "execution", c.Execution, "task", c.Reference)
+}

@@ -1,0 +1,211 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const (
+	// childCancelled is why an execution ends that nobody awaits any more.
+	childCancelled = "The execution that has started it does not wait for it any more."
+	// maxEnds and maxEndBytes bound the ends of children in one answer.
+	maxEnds     = 100
+	maxEndBytes = 8 << 20
+)
+
+// owe writes the messages that follow from what was written of an execution's relatives: to the one that awaits
+// it, and to its children that nobody awaits any more. They are as durable as that.
+func owe(tx *store.Tx, e store.Ending, dueMs int64) (messages []store.Inbox, err error) {
+	if e.Parent != 0 {
+		messages = append(messages, store.Inbox{Execution: e.Parent, Kind: store.InboxChild})
+	}
+	for _, no := range e.Children {
+		messages = append(messages, store.Inbox{Execution: no, Kind: store.InboxStop, Reason: childCancelled})
+	}
+	for i := range messages {
+		m := &messages[i]
+		row, err := tx.ExecutionByNo(m.Execution)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+		m.ID, m.DueMs = row.ID, dueMs
+		if err := tx.InsertInbox(m); err != nil {
+			return nil, err
+		}
+	}
+	return messages, nil
+}
+
+// leaseMs is when the messages that this worker writes are anybody's: at once if nobody is told of them.
+func (a *activities) leaseMs() int64 {
+	if a.Owed == nil {
+		return a.nowMs()
+	}
+	return a.nowMs() + ownLease.Milliseconds()
+}
+
+func (a *activities) owed(messages []store.Inbox) {
+	if a.Owed != nil && len(messages) > 0 {
+		a.Owed(messages)
+	}
+}
+
+// child is the activity that starts and withdraws children, in order. Repeating it changes nothing.
+func (a *activities) child(ctx context.Context, k kinship) (kinshipDone, error) {
+	var done kinshipDone
+	var messages []store.Inbox
+	var account int64
+	queued := false
+	inputs, err := a.childInputs(ctx, &k)
+	if err != nil {
+		return done, fmt.Errorf("store the input of a child: %w", err)
+	}
+	err = a.Store.Update(ctx, func(tx *store.Tx) error {
+		done, messages, queued = kinshipDone{}, nil, false
+		row, err := tx.LockExecution(k.No)
+		if errors.Is(err, store.ErrNotFound) || err == nil && (row.ID != k.Execution || row.Run == store.RunEnded) {
+			done.Final = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		account = row.Account
+		var stopped store.Ending
+		for i := range k.Steps {
+			step := &k.Steps[i]
+			if step.Start == nil {
+				no, err := tx.StopChild(k.No, step.Command)
+				if err != nil {
+					return err
+				}
+				if no != 0 {
+					stopped.Children = append(stopped.Children, no)
+				}
+				continue
+			}
+			fault, started, err := startChild(tx, &row, step, inputs[i])
+			if err != nil {
+				return err
+			}
+			queued = queued || started
+			if fault != nil && step.Start.Await {
+				done.Refused = append(done.Refused, childEnd{Command: step.Command, Fault: fault})
+			} else if fault != nil {
+				a.Log.Warn("a workflow that nobody waits for cannot be started", "execution", k.Execution,
+					"workflow", step.Start.Namespace+"/"+step.Start.Name, "version", step.Start.Version, "detail", fault.Detail)
+			}
+		}
+		messages, err = owe(tx, stopped, a.leaseMs())
+		return err
+	})
+	if err != nil {
+		return kinshipDone{}, fmt.Errorf("start children: %w", err)
+	}
+	if queued {
+		a.Freed(account) // somebody waits for a slot
+	}
+	a.owed(messages)
+	return done, nil
+}
+
+// childInputs are the inputs of the children that are started, in the blob store if they are large.
+func (a *activities) childInputs(ctx context.Context, k *kinship) ([]store.Payload, error) {
+	inputs := make([]store.Payload, len(k.Steps))
+	for i := range k.Steps {
+		start := k.Steps[i].Start
+		if start == nil {
+			continue
+		}
+		input, err := expr.Parse(start.Input, expr.Limits{Depth: expr.MaxDepth})
+		if err != nil {
+			return nil, err
+		}
+		data := expr.Marshal(input) // on its way, encoding/json has escaped more than the language does
+		inputs[i] = store.Payload{Inline: data, Size: int64(len(data))}
+		if err := engine.Externalize(ctx, a.Blobs, &inputs[i]); err != nil {
+			return nil, err
+		}
+	}
+	return inputs, nil
+}
+
+// startChild inserts the row of a child, unless it is there already. The version is settled by the first attempt.
+func startChild(tx *store.Tx, parent *store.Execution, step *kinStep, input store.Payload) (fault *machine.Fault, started bool, err error) {
+	if _, err := tx.FindExecution(step.Start.ID); err == nil {
+		return nil, false, nil
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return nil, false, err
+	}
+	family, err := engine.ReadFamily(&tx.Reader, parent.No)
+	if err != nil {
+		return nil, false, err
+	}
+	c := step.Start
+	s, fault, err := family.Child(&tx.Reader, parent, machine.Command{ID: machine.CommandID(step.Command), Child: &machine.Child{
+		ID: c.ID, Namespace: c.Namespace, Name: c.Name, Version: c.Version, Await: c.Await,
+	}}, 0)
+	if err != nil || fault != nil {
+		return fault, false, err
+	}
+	s.Row.Input = input
+	started, err = s.Insert(tx, parent.No)
+	return nil, started, err
+}
+
+// outcome is the activity that reads the ends of the children that an execution awaits. What it
+// has delivered is noted by the next one, when the workflow has it.
+func (a *activities) outcome(ctx context.Context, q asking) (ends, error) {
+	var open []store.Child
+	err := a.Store.Update(ctx, func(tx *store.Tx) error {
+		open = nil
+		if _, err := rowOf(&tx.Reader, q.No, q.Execution); errors.Is(err, store.ErrNotFound) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		for _, no := range q.Delivered {
+			if err := tx.DeliverChild(no); err != nil {
+				return err
+			}
+		}
+		var err error
+		open, err = tx.OpenChildren(q.No, engine.MaxOpenChildren+1)
+		return err
+	})
+	if err != nil {
+		return ends{}, fmt.Errorf("read children: %w", err)
+	}
+	var answer ends
+	bytes := 0
+	for _, link := range open {
+		if link.State != store.ChildEnded || slices.Contains(q.Delivered, link.Execution) {
+			continue
+		}
+		if len(answer.Ends) >= maxEnds || bytes >= maxEndBytes {
+			answer.More = true
+			break
+		}
+		ev, err := engine.ChildEnd(ctx, a.Store, a.Blobs, link)
+		if errors.Is(err, engine.ErrCorrupt) || errors.Is(err, store.ErrNotFound) {
+			ev.Fault, err = engine.SystemFault(engine.CodeInternal, "What the started workflow has ended with cannot be read: "+err.Error()), nil
+		}
+		if err != nil {
+			return ends{}, fmt.Errorf("read the end of a child: %w", err)
+		}
+		end := childEnd{No: link.Execution, Command: link.Command, Fault: ev.Fault}
+		if ev.Fault == nil {
+			end.Output = expr.Marshal(ev.Output)
+			bytes += len(end.Output)
+		}
+		answer.Ends = append(answer.Ends, end)
+	}
+	return answer, nil
+}

@@ -1,0 +1,164 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const (
+	// maxLookBytes and maxLookEvents bound the events of one answer, so that a worker can hold it and
+	// a history its reference.
+	maxLookBytes  = 512 << 10
+	maxLookEvents = 500
+	// maxLooks bounds the events that are looked at for one answer.
+	maxLooks = 20_000
+)
+
+// look is the activity that reads events for subscriptions, and makes the rows of those that have
+// none. It begins where its argument says, not where rows say: so a repeated attempt answers the same,
+// and rows may say that subscriptions sleep before the workflow has the answer.
+func (a *activities) look(ctx context.Context, l looking) (eventPages, error) {
+	places, err := a.placeListens(ctx, &l)
+	if err != nil {
+		return eventPages{}, fmt.Errorf("listen: %w", err)
+	}
+	if places == nil {
+		return eventPages{Final: true}, nil
+	}
+	answer := eventPages{Pages: make([]eventPage, len(l.Asked))}
+	budget := lookBudget{bytes: maxLookBytes, events: maxLookEvents, looks: maxLooks}
+	for i := range l.Asked {
+		if answer.Pages[i], err = a.readEvents(ctx, &l.Asked[i], places[i], &budget); err != nil {
+			return eventPages{}, fmt.Errorf("read events: %w", err)
+		}
+	}
+	err = a.Store.Update(ctx, func(tx *store.Tx) error {
+		for i := range answer.Pages {
+			page := &answer.Pages[i]
+			if !page.Whole {
+				if err := tx.AdvanceSubscription(places[i].No, page.Through); err != nil {
+					return err
+				}
+				continue
+			}
+			settled, err := tx.SettleSubscription(&places[i], page.Through)
+			if err != nil {
+				return err
+			}
+			page.Whole = settled
+		}
+		return nil
+	})
+	if err != nil {
+		return eventPages{}, fmt.Errorf("settle subscriptions: %w", err)
+	}
+	return answer, nil
+}
+
+// placeListens finds the rows of the subscriptions that ask, or makes them, each with the number in Since
+// behind which it asks for events. nil: the execution has ended.
+func (a *activities) placeListens(ctx context.Context, l *looking) ([]store.Subscription, error) {
+	var places []store.Subscription
+	err := a.Store.Update(ctx, func(tx *store.Tx) error {
+		places = nil
+		row, err := tx.LockExecution(l.No) // nobody ends it meanwhile
+		if errors.Is(err, store.ErrNotFound) || err == nil && (row.ID != l.Execution || row.Run == store.RunEnded) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, command := range l.Unheard {
+			if err := tx.DeleteSubscription(l.No, command); err != nil {
+				return err
+			}
+		}
+		known, err := tx.Subscriptions(l.No)
+		if err != nil {
+			return err
+		}
+		byCommand := make(map[uint64]store.Subscription, len(known))
+		for _, s := range known {
+			byCommand[s.Command] = s
+		}
+		places = make([]store.Subscription, len(l.Asked))
+		for i := range l.Asked {
+			asked := &l.Asked[i]
+			since, err := tx.LastEventBefore(row.Account, row.Environment, asked.SinceMs) // T60
+			if err != nil {
+				return err
+			}
+			since = max(since, asked.After)
+			s, ok := byCommand[asked.Command]
+			if !ok {
+				s = store.Subscription{Account: row.Account, Environment: row.Environment, Execution: l.No, Command: asked.Command, Since: since}
+				if err := tx.InsertSubscription(&s, rowFilters(asked.Filters)); err != nil {
+					return err
+				}
+			}
+			places[i], places[i].Since = s, since
+		}
+		return nil
+	})
+	return places, err
+}
+
+func rowFilters(filters []filter) []store.Filter {
+	rows := make([]store.Filter, len(filters))
+	for i, f := range filters {
+		rows[i] = store.Filter{Type: f.Type, Path: f.Path, Key: f.Key}
+	}
+	return rows
+}
+
+type lookBudget struct{ events, bytes, looks int }
+
+func (b *lookBudget) empty() bool { return b.events <= 0 || b.bytes <= 0 || b.looks <= 0 }
+
+// readEvents reads what the filters of a subscription let through.
+func (a *activities) readEvents(ctx context.Context, asked *asked, s store.Subscription, budget *lookBudget) (eventPage, error) {
+	page := eventPage{Through: s.Since}
+	if budget.empty() {
+		return page, nil
+	}
+	var last int64
+	err := a.Store.View(ctx, func(r *store.Reader) error {
+		stream, err := r.Stream(s.Account, s.Environment)
+		last = stream.Last
+		return err
+	})
+	if err != nil {
+		return page, err
+	}
+	selection := engine.Selection{Account: s.Account, Environment: s.Environment, Filters: machineFilters(asked.Filters)}
+	stopped := false
+	through, err := a.reader.Select(ctx, selection, s.Since, max(s.Since, last), budget.looks, func(ev *engine.StoredEvent) (bool, error) {
+		page.Events = append(page.Events, received{Number: ev.Number, Event: expr.Marshal(ev.Envelope)})
+		budget.events--
+		budget.looks--
+		budget.bytes -= ev.Bytes
+		stopped = budget.empty()
+		return !stopped, nil
+	})
+	if err != nil {
+		return page, err
+	}
+	page.Through = through
+	page.Whole = through >= last && !stopped
+	return page, nil
+}
+
+func machineFilters(filters []filter) []machine.Filter {
+	list := make([]machine.Filter, len(filters))
+	for i, f := range filters {
+		list[i] = machine.Filter{Type: f.Type, Path: f.Path}
+		copy(list[i].Key[:], f.Key)
+	}
+	return list
+}

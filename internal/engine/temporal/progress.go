@@ -1,0 +1,127 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+const (
+	// streamWindow is how many messages of a stream may be on their way to the machine.
+	streamWindow = 16
+	// minAsk and maxAsk lie between two questions how many of them have arrived.
+	minAsk = 10 * time.Millisecond
+	maxAsk = time.Second
+	// streamPatience is how long a stream waits for Temporal. It is below heartbeatTimeout.
+	streamPatience = 20 * time.Second
+)
+
+// errWithdrawn tells a stream that nobody wants what it hands over.
+var errWithdrawn = errors.New("the activity was withdrawn")
+
+// postbox is how a stream reaches the run of the workflow that has asked for it.
+type postbox interface {
+	// send delivers a message. Errors: errGone.
+	send(ctx context.Context, p progress) error
+	// taken asks how many messages of the stream the machine has taken in. Errors: errGone.
+	taken(ctx context.Context, stream int64) (int64, error)
+}
+
+// mailbox is a postbox on a Temporal client. It names the run, because the next one begins the stream anew.
+type mailbox struct {
+	client   client.Client
+	workflow string
+	run      string
+}
+
+func (m mailbox) send(ctx context.Context, p progress) error {
+	ctx, cancel := context.WithTimeout(ctx, rpcTime)
+	defer cancel()
+	err := m.client.SignalWorkflow(ctx, m.workflow, m.run, streamSignal, p)
+	if isNotFound(err) {
+		return errGone
+	}
+	return err
+}
+
+func (m mailbox) taken(ctx context.Context, stream int64) (n int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, rpcTime)
+	defer cancel()
+	answer, err := m.client.QueryWorkflow(ctx, m.workflow, m.run, streamQuery, stream)
+	if isNotFound(err) {
+		return 0, errGone
+	}
+	if err != nil {
+		return 0, err
+	}
+	if err := answer.Get(&n); err != nil {
+		return 0, err
+	}
+	if n < 0 {
+		return 0, errGone
+	}
+	return n, nil
+}
+
+// outflow is a stream that an activity hands over, one message at a time.
+type outflow struct {
+	post  postbox
+	call  *call
+	limit int // bytes of a message
+	sent  int64
+	taken int64
+}
+
+// progress is activity.Call.Progress: it returns when the message is in the history, and waits while too many before it
+// were not taken in.
+func (o *outflow) progress(ctx context.Context, v expr.Value) error {
+	if size := expr.Size(v); size > o.limit {
+		return fmt.Errorf("what the activity hands over takes %d bytes, more than the limit of %d", size, o.limit)
+	}
+	for wait := minAsk; o.sent-o.taken >= streamWindow; wait = min(2*wait, maxAsk) {
+		n, err := o.post.taken(ctx, o.call.Stream)
+		if errors.Is(err, errGone) {
+			return errWithdrawn
+		}
+		if err == nil && n > o.taken {
+			o.taken, wait = n, minAsk
+			continue
+		}
+		// Without a worker nobody answers: it may come back.
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+	p := progress{
+		Execution: o.call.Execution, Stream: o.call.Stream, Number: o.sent + 1, Output: expr.Marshal(v), Confidential: o.call.Confidential,
+	}
+	patient, cancel := context.WithTimeout(ctx, streamPatience)
+	defer cancel()
+	for wait := minBackoff; ; wait = min(2*wait, time.Second) {
+		err := o.post.send(patient, p)
+		switch {
+		case err == nil:
+			o.sent++
+			return nil
+		case errors.Is(err, errGone):
+			return errWithdrawn
+		case isLimit(err):
+			return fmt.Errorf("Temporal does not take the message: %w", err)
+		}
+		if failed := sleep(patient, wait); failed != nil {
+			return fmt.Errorf("hand over a message: %w", err)
+		}
+	}
+}
+
+// isLimit reports whether Temporal will refuse the same message again.
+func isLimit(err error) bool {
+	var invalid *serviceerror.InvalidArgument
+	return errors.As(err, &invalid)
+}

@@ -1,0 +1,195 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// pumpConfig is what a pump is made of. Store, Blobs and Relay are required.
+type pumpConfig struct {
+	Store *store.Store
+	Blobs engine.Blobs
+	Relay *relay
+
+	Every time.Duration // between looks for what others left; default 1 s
+	Log   *slog.Logger  // default: slog.Default()
+}
+
+// pump finds those who listen to new events, and writes them a message. Every node has one; for each
+// stream one of them works at a time, which the lock of its cursor settles. Methods are safe for concurrent use.
+type pump struct {
+	pumpConfig
+	steps  engine.Pump
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	poked  chan struct{} // has room for one
+
+	mu      sync.Mutex
+	waiting map[stream]bool
+}
+
+type stream struct {
+	account     int64
+	environment chargehand.Environment
+}
+
+func newPump(c pumpConfig) *pump {
+	fill(&c.Every, time.Second)
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	p := &pump{pumpConfig: c, poked: make(chan struct{}, 1), waiting: make(map[stream]bool)}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.steps = engine.Pump{Store: c.Store, Reader: engine.NewReader(c.Store, c.Blobs)}
+	p.work.Go(p.loop)
+	return p
+}
+
+// stop ends the work; others go on with it. It may be called again.
+func (p *pump) stop() {
+	p.cancel()
+	p.work.Wait()
+}
+
+// poke says that a stream has new events. It never blocks; many at once are one.
+func (p *pump) poke(account int64, env chargehand.Environment) {
+	p.mu.Lock()
+	p.waiting[stream{account, env}] = true
+	p.mu.Unlock()
+	select {
+	case p.poked <- struct{}{}:
+	default:
+	}
+}
+
+// loop pumps what was poked, and from time to time looks for what others left.
+func (p *pump) loop() {
+	sweep := time.NewTimer(0)
+	defer sweep.Stop()
+	for {
+		select {
+		case <-p.ctx.Done():
+			return
+		case <-p.poked:
+		case <-sweep.C:
+			p.report(p.find())
+			sweep.Reset(jitter(p.Every))
+		}
+		p.round()
+	}
+}
+
+func (p *pump) report(err error) {
+	if err != nil && !errors.Is(err, store.ErrUnavailable) && p.ctx.Err() == nil {
+		p.Log.Error("hand out events", "error", err)
+	}
+}
+
+// find notes the streams that are behind.
+func (p *pump) find() error {
+	var behind []store.Stream
+	err := p.Store.View(p.ctx, func(r *store.Reader) (err error) {
+		behind, err = r.StreamsBehind(store.ListenCursor)
+		return err
+	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range behind {
+		p.waiting[stream{s.Account, s.Environment}] = true
+	}
+	return err
+}
+
+// round steps the streams in turn until nothing is left to do. What fails is found again by a sweep.
+func (p *pump) round() {
+	pause := minPoll
+	for p.ctx.Err() == nil {
+		p.mu.Lock()
+		now := p.waiting
+		p.waiting = make(map[stream]bool)
+		p.mu.Unlock()
+		if len(now) == 0 {
+			return
+		}
+		moved := false
+		for s := range now {
+			more, progress, err := p.step(s)
+			p.report(err)
+			moved = moved || progress
+			if more && err == nil {
+				p.mu.Lock()
+				p.waiting[s] = true
+				p.mu.Unlock()
+			}
+		}
+		if moved {
+			pause = minPoll
+			continue
+		}
+		if pause > maxPoll { // another node is at it, and goes on
+			p.mu.Lock()
+			clear(p.waiting)
+			p.mu.Unlock()
+			return
+		}
+		if sleep(p.ctx, pause) != nil {
+			return
+		}
+		pause *= 2
+	}
+}
+
+// step hands out the next events of a stream. more: there are more; moved: something was done. Whoever settles a
+// subscription holds the cursor for a moment too, so not to get it does not mean that another pump is at work.
+func (p *pump) step(s stream) (more, moved bool, err error) {
+	var messages map[int64]store.Inbox
+	steps := p.steps
+	steps.Also = func(tx *store.Tx, woken []store.Subscription) (err error) {
+		var executions []int64
+		seen := make(map[int64]bool, len(woken))
+		for _, w := range woken {
+			if !seen[w.Execution] {
+				seen[w.Execution] = true
+				executions = append(executions, w.Execution)
+			}
+		}
+		messages, err = tx.InsertInboxes(store.InboxEvents, executions, p.Relay.leaseMs())
+		return err
+	}
+	before, _, err := p.state(s)
+	if err != nil {
+		return false, false, err
+	}
+	done, err := steps.Step(p.ctx, s.account, s.environment)
+	if err != nil {
+		return false, false, err
+	}
+	if len(done.Woken) > 0 {
+		for _, m := range messages {
+			p.Relay.hand(p.ctx, delivery{Inbox: m})
+		}
+	}
+	after, last, err := p.state(s)
+	return after.Number < last, after != before, err
+}
+
+// state is how far a stream was handed out, and how far it has got.
+func (p *pump) state(s stream) (c store.StreamCursor, last int64, err error) {
+	err = p.Store.View(p.ctx, func(r *store.Reader) (err error) {
+		if c, err = r.Cursor(s.account, s.environment, store.ListenCursor); err != nil {
+			return err
+		}
+		now, err := r.Stream(s.account, s.environment)
+		last = now.Last
+		return err
+	})
+	return c, last, err
+}

@@ -1,0 +1,88 @@
+package temporal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/secret"
+)
+
+// sealedEncoding marks a sealed payload, and executionKey whose it is. They stand in histories: they never change.
+const (
+	sealedEncoding = "binary/chargehand-sealed"
+	executionKey   = "chargehand-execution"
+)
+
+// confidant is a value that may hold secrets of an execution.
+type confidant interface {
+	confides() (of chargehand.ExecutionID, confidential bool)
+}
+
+// sealing seals what holds secrets, as JSON. It is a converter.PayloadConverter. Sealing the same
+// value twice gives different bytes; Temporal compares none on replay.
+type sealing struct{ sealer *secret.Sealer }
+
+// newConverter is the data converter of all clients. With a nil sealer nothing can be sealed or opened.
+func newConverter(s *secret.Sealer) converter.DataConverter {
+	return converter.NewCompositeDataConverter(
+		sealing{s},
+		converter.NewNilPayloadConverter(), converter.NewByteSlicePayloadConverter(),
+		converter.NewProtoJSONPayloadConverter(), converter.NewProtoPayloadConverter(), converter.NewJSONPayloadConverter(),
+	)
+}
+
+var errNoSealer = errors.New("the payload holds secrets, and there is no master key here")
+
+// ToPayload implements converter.PayloadConverter. nil: the value is none of its own.
+func (s sealing) ToPayload(value any) (*commonpb.Payload, error) {
+	c, ok := value.(confidant)
+	if !ok {
+		return nil, nil
+	}
+	id, confidential := c.confides()
+	if !confidential {
+		return nil, nil
+	}
+	if s.sealer == nil {
+		return nil, errNoSealer
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encode payload: %w", err)
+	}
+	return &commonpb.Payload{
+		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(sealedEncoding), executionKey: []byte(id.String())},
+		Data:     s.sealer.Execution(id).Seal(string(engine.SealedPayload), data),
+	}, nil
+}
+
+// FromPayload implements converter.PayloadConverter. Errors: secret.ErrSealed.
+func (s sealing) FromPayload(p *commonpb.Payload, to any) error {
+	if s.sealer == nil {
+		return errNoSealer
+	}
+	var id chargehand.ExecutionID
+	if err := id.UnmarshalText(p.GetMetadata()[executionKey]); err != nil {
+		return fmt.Errorf("open payload: %w", err)
+	}
+	data, err := s.sealer.Execution(id).Open(string(engine.SealedPayload), p.GetData())
+	if err != nil {
+		return fmt.Errorf("open payload: %w", err)
+	}
+	if err := json.Unmarshal(data, to); err != nil {
+		return errors.New("open payload: it is not what it should be") // without the reason, which may quote it
+	}
+	return nil
+}
+
+// ToString implements converter.PayloadConverter.
+func (s sealing) ToString(*commonpb.Payload) string { return "[sealed]" }
+
+// Encoding implements converter.PayloadConverter.
+func (s sealing) Encoding() string { return sealedEncoding }

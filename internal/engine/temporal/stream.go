@@ -1,0 +1,137 @@
+package temporal
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// streams is what a run knows of the activities that hand over messages (DESIGN.md "Streams").
+type streams struct {
+	channel workflow.ReceiveChannel
+	last    int64 // number of the last stream of this run
+	// hushed: nothing more is acknowledged, so that the signals come to an end.
+	hushed  bool
+	waiting []waitingMessages // of the run before
+}
+
+// inflow is the part of a flight that is a stream.
+type inflow struct {
+	number  int64             // call.Stream
+	arrived int64             // number of the last message
+	taken   int64             // of the last one that the machine has had
+	waiting []json.RawMessage // between them, and what the run before has left
+	shown   int64             // taken, as the activity is told
+}
+
+// newInflow numbers a stream that is about to start; nil if the command is none.
+func (r *run) newInflow(c *machine.Command) *inflow {
+	if !c.Stream {
+		return nil
+	}
+	s := &r.streams
+	s.last++
+	in := &inflow{number: s.last}
+	if at := slices.IndexFunc(s.waiting, func(w waitingMessages) bool { return w.Command == uint64(c.ID) }); at >= 0 {
+		in.waiting = s.waiting[at].Messages
+		in.taken = -int64(len(in.waiting))
+		s.waiting = slices.Delete(s.waiting, at, at+1)
+	}
+	return in
+}
+
+// receiveStreams takes in messages, as far as the machine has room for them.
+func (r *run) receiveStreams() {
+	for {
+		var p progress
+		if !r.streams.channel.ReceiveAsync(&p) {
+			break
+		}
+		for _, f := range r.calls {
+			// A number that was there comes again if the answer to its signal was lost.
+			if f.inflow != nil && f.inflow.number == p.Stream && p.Number == f.inflow.arrived+1 {
+				f.inflow.arrived++
+				f.inflow.waiting = append(f.inflow.waiting, p.Output)
+			}
+		}
+	}
+	for _, f := range slices.Clone(r.calls) {
+		if f.inflow != nil && slices.Contains(r.calls, f) {
+			r.flow(f)
+			if !r.streams.hushed {
+				f.inflow.shown = max(f.inflow.taken, 0)
+			}
+		}
+	}
+}
+
+// flow gives the machine what waits in a stream.
+func (r *run) flow(f *flight) {
+	in := f.inflow
+	for len(in.waiting) > 0 && slices.Contains(r.calls, f) {
+		at := slices.IndexFunc(r.machine.Streams(), func(s machine.Stream) bool { return s.Command == f.id })
+		if at < 0 {
+			in.waiting = nil // it was withdrawn
+			break
+		}
+		s := r.machine.Streams()[at]
+		if s.Paused {
+			return
+		}
+		message := in.waiting[0]
+		in.waiting = in.waiting[1:]
+		in.taken++
+		v, err := expr.Parse(message, expr.Limits{Depth: expr.MaxDepth})
+		if err != nil || !r.machine.Wants(f.id, v) {
+			continue
+		}
+		r.apply(machine.Event{Kind: machine.Progressed, Command: f.id, Output: v, Number: s.Position + 1})
+	}
+}
+
+// flows reports whether a flight has something for the machine that has to come before its outcome.
+func (f *flight) flows() bool { return f.inflow != nil && len(f.inflow.waiting) > 0 }
+
+// canFlow reports whether a message that waits may be taken in now.
+func (r *run) canFlow() bool {
+	for _, f := range r.calls {
+		if !f.flows() {
+			continue
+		}
+		for _, s := range r.machine.Streams() {
+			if s.Command == f.id && !s.Paused {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// taken answers the query how many messages of a stream were taken in; -1: nobody takes them any more.
+func (r *run) taken(stream int64) (int64, error) {
+	for _, f := range r.calls {
+		if f.inflow != nil && f.inflow.number == stream {
+			return f.inflow.shown, nil
+		}
+	}
+	if stream > r.streams.last {
+		return 0, fmt.Errorf("no stream %d was started", stream)
+	}
+	return -1, nil
+}
+
+// leftMessages is what the streams have left to the next run.
+func (r *run) leftMessages() (left []waitingMessages) {
+	left = slices.Clone(r.streams.waiting)
+	for _, f := range r.calls {
+		if f.flows() {
+			left = append(left, waitingMessages{Command: uint64(f.id), Messages: f.inflow.waiting})
+		}
+	}
+	return left
+}
