@@ -1,7 +1,9 @@
 package conformance
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -18,7 +20,13 @@ import (
 //	/status/CODE/…   an answer with that status, {"status": CODE}
 //	/flaky/N/…       503 the first N times, then {"calls": n}
 //	/slow/MS/…       an answer after so many milliseconds
-//	/redirect/CODE/… a redirect to /echo/…
+//	/redirect/CODE/… a redirect to /echo/CODE/…
+//	/elsewhere/CODE/… the same on other.example.com, which is another origin
+//	/hops/N/…        a redirect to /hops/N-1/…; {"hops": 0} at last
+//	/large/BYTES/…   text of that length
+//	/cookie/…        a text, and a cookie
+//	/basic/USER/PASSWORD/…, /bearer/TOKEN/…, /digest/USER/PASSWORD/…
+//	                 401 without these credentials, else {"authenticated": true}
 //	/type/KIND       text, xml, binary, empty, json, problem
 //	/resources/FILE  a file of testdata/resources
 func (s *standIn) serveThings(w http.ResponseWriter, r *http.Request) {
@@ -54,6 +62,24 @@ func (s *standIn) serveThings(w http.ResponseWriter, r *http.Request) {
 	case "redirect":
 		w.Header().Set("Location", "/echo/"+rest)
 		w.WriteHeader(number)
+	case "elsewhere":
+		w.Header().Set("Location", "https://other.example.com/echo/"+rest)
+		w.WriteHeader(number)
+	case "hops":
+		if number == 0 {
+			answer(http.StatusOK, map[string]any{"hops": 0})
+			return
+		}
+		w.Header().Set("Location", "/hops/"+strconv.Itoa(number-1)+strings.TrimPrefix(rest, argument))
+		w.WriteHeader(http.StatusFound)
+	case "large":
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.WriteString(w, strings.Repeat("x", number))
+	case "cookie":
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: "cookie-value"})
+		answer(http.StatusOK, "sent")
+	case "basic", "bearer", "digest":
+		guard(w, r, verb, strings.Split(rest, "/"), answer)
 	case "type":
 		serveType(w, argument)
 	case "resources":
@@ -97,4 +123,44 @@ func serveType(w http.ResponseWriter, kind string) {
 	w.Header().Set("Content-Type", one.mediaType)
 	w.Header().Set("X-Base64", base64.StdEncoding.EncodeToString([]byte(one.body)))
 	_, _ = io.WriteString(w, one.body)
+}
+
+// guard answers only to those who have the credentials in the path.
+func guard(w http.ResponseWriter, r *http.Request, scheme string, path []string, answer func(int, any)) {
+	user, password, _ := r.BasicAuth()
+	authorization := r.Header.Get("Authorization")
+	ok, challenge := false, ""
+	switch {
+	case scheme == "basic" && len(path) > 1:
+		ok, challenge = user == path[0] && password == path[1], `Basic realm="things"`
+	case scheme == "bearer":
+		ok, challenge = authorization == "Bearer "+path[0], "Bearer"
+	case scheme == "digest" && len(path) > 1:
+		ok = digests(authorization, r, path[0], path[1])
+		challenge = `Digest realm="things", nonce="n0", qop="auth", algorithm=SHA-256, opaque="o0"`
+	}
+	if !ok {
+		w.Header().Set("WWW-Authenticate", challenge)
+		answer(http.StatusUnauthorized, map[string]any{"authenticated": false})
+		return
+	}
+	answer(http.StatusOK, map[string]any{"authenticated": true})
+}
+
+// digests checks an answer to the challenge of guard (RFC 7616).
+func digests(authorization string, r *http.Request, user, password string) bool {
+	given, isDigest := strings.CutPrefix(authorization, "Digest ")
+	fields := map[string]string{}
+	for part := range strings.SplitSeq(given, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		fields[name] = strings.Trim(value, `"`)
+	}
+	hash := func(parts ...string) string {
+		sum := sha256.Sum256([]byte(strings.Join(parts, ":")))
+		return hex.EncodeToString(sum[:])
+	}
+	secret, request := hash(user, "things", password), hash(r.Method, r.URL.RequestURI())
+	return isDigest && fields["username"] == user && fields["nonce"] == "n0" && fields["opaque"] == "o0" &&
+		fields["uri"] == r.URL.RequestURI() &&
+		fields["response"] == hash(secret, "n0", fields["nc"], fields["cnonce"], "auth", request)
 }

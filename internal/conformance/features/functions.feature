@@ -1,0 +1,114 @@
+Feature: Functions
+
+  @1.8-custom @1.2-use @T37
+  Scenario: A function of the document gets what with says, and shares the context
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: functions, name: inline, version: '1.0.0' }
+    use:
+      functions:
+        add:
+          input: { schema: { format: json, document: { type: object, required: [a, b] } } }
+          do:
+            - sum: { set: { sum: '${ .a + .b }', raw: '${ $task.input }', seen: '${ $context }' }, export: { as: '$context + { inFunction: true }' } }
+          output: { as: '. + { as: true }' }
+    do:
+      - begin: { set: { n: 1 }, export: { as: '{ caller: true }' } }
+      - call: { call: add, with: { a: '${ .n }', b: 2, literal: .n }, output: { as: '. + { out: true }' } }
+      - end2: { set: { result: '${ . }', context: '${ $context }' } }
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    result: { sum: 3, raw: { a: 1, b: 2, literal: .n }, seen: { caller: true }, as: true, out: true }
+    context: { caller: true, inFunction: true }
+    """
+
+  @T37 @1.8-custom
+  Scenario: Without with a function gets the caller's transformed input, and its then is ignored
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: functions, name: no-with, version: '1.0.0' }
+    use:
+      functions:
+        leaf: { set: '${ [.] }', then: end }
+        inner: { do: [ { a: { set: '${ [., "a"] }', then: exit } }, { never: { set: '${ "wrong" }' } } ], then: exit }
+    do:
+      - one: { input: { from: .n }, call: leaf }
+      - two: { call: inner }
+      - three: { set: '${ . + ["three"] }' }
+    """
+    And given the workflow input is:
+    """yaml
+    n: 1
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    [[1], a, three]
+    """
+    And never should not run
+
+  @T71 @1.8-custom @T2
+  Scenario: The pointer of a task in a function is that of the function
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: functions, name: pointers, version: '1.0.0' }
+    use:
+      functions:
+        deep: { do: [ { fail: { raise: { error: { type: 'https://example.com/e', status: 400 } } } } ] }
+        leaf: { raise: { error: { type: 'https://example.com/e', status: 400 } } }
+    do:
+      - first:
+          try: [ { callDeep: { call: deep } } ]
+          catch: { do: [ { h1: { set: { deep: '${ $error.instance }' } } } ] }
+      - second:
+          try: [ { callLeaf: { call: leaf } } ]
+          catch: { do: [ { h2: { set: '${ . + { leaf: $error.instance } }' } } ] }
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    deep: /use/functions/deep/do/0/fail
+    leaf: /do/1/second/try/0/callLeaf
+    """
+    And fail should stand at '/use/functions/deep/do/0/fail'
+
+  @1.8-custom @T37
+  Scenario: Functions may call functions, and loop variables end at them
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: functions, name: nested, version: '1.0.0' }
+    use:
+      functions:
+        twice: { do: [ { a: { call: add, with: { n: '${ .n }' } } }, { b: { call: add } } ] }
+        add: { set: { n: '${ .n + 1 }' } }
+    do:
+      - loop:
+          for: { in: '${ [1, 2] }' }
+          do: [ { call: { call: twice } } ]
+    """
+    And given the workflow input is:
+    """yaml
+    n: 0
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    n: 4
+    """
+
+  @1.8-custom @T37 @T36
+  Scenario: A function of the server's own catalog passes its input on
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: functions, name: log, version: '1.0.0' }
+    do:
+      - begin: { set: { n: 1 }, export: { as: '{ mine: true }' } }
+      - log: { call: 'log:1.0.0@default', with: { message: '${ "n is \(.n)" }' }, output: { as: '$context' } }
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    mine: true
+    """
