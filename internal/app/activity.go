@@ -25,10 +25,15 @@ func (t *tenure) activities() (map[string]activity.Runner, error) {
 	if err != nil {
 		return nil, badSetting("%w", err)
 	}
+	t.policy = policy
 	stored := newFiles(t.store, t.blobs, service.Limits{}.WithDefaults().UploadBytes)
 	transport := policy.Transport()
 	credentials := auth.New(auth.Config{Transport: transport, Log: t.log})
-	if t.fetcher, err = t.newFetcher(transport, credentials); err != nil {
+	if t.fetcher, err = t.newFetcher(transport, credentials, 0); err != nil {
+		return nil, err
+	}
+	descriptions, err := t.newFetcher(transport, credentials, openapi.MaxDocumentBytes)
+	if err != nil {
 		return nil, err
 	}
 	caller := activityhttp.New(activityhttp.Config{
@@ -63,7 +68,7 @@ func (t *tenure) activities() (map[string]activity.Runner, error) {
 	runners := t.protocols(protocolParts{policy, transport, credentials, confiner, stored})
 	maps.Copy(runners, map[string]activity.Runner{
 		"http":      caller,
-		"openapi":   openapi.New(openapi.Config{Caller: caller}),
+		"openapi":   openapi.New(openapi.Config{Caller: caller, Documents: resource.NewCache(resource.CacheConfig{Fetcher: descriptions})}),
 		"shell":     shell.New(shell.Config{Confiner: confiner, Files: stored, Allowed: slices.Contains(t.cfg.AllowRun, "shell")}),
 		"script":    scripts,
 		"grpc":      calls,

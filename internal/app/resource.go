@@ -13,13 +13,16 @@ import (
 	"github.com/chargehand/chargehand/internal/service"
 )
 
-// newFetcher reads external resources for definitions that are applied, and for steps.
-func (t *tenure) newFetcher(transport *http.Transport, credentials *auth.Source) (*resource.Fetcher, error) {
+// newFetcher reads external resources for definitions that are applied, and for steps. maxBytes
+// bounds one of them; 0: the default.
+func (t *tenure) newFetcher(transport *http.Transport, credentials *auth.Source, maxBytes int64) (*resource.Fetcher, error) {
 	root, err := resourceRoot(t.cfg.ResourceRoot)
 	if err != nil {
 		return nil, err
 	}
-	return resource.New(resource.Config{Transport: transport, Auth: credentials, Root: root, UserAgent: "chargehand/" + Version}), nil
+	return resource.New(resource.Config{
+		Transport: transport, Auth: credentials, Root: root, MaxBytes: maxBytes, UserAgent: "chargehand/" + Version,
+	}), nil
 }
 
 // resourceRoot is the folder of --resource-root as an absolute path.
