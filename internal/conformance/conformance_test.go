@@ -35,6 +35,7 @@ func TestConformanceKit(t *testing.T) {
 // TestConformanceFeatures runs the scenarios of our own on the built binary.
 func TestConformanceFeatures(t *testing.T) {
 	world := newStandIn(t)
+	world.join(t, newPeers(t))
 	h := startBinary(t, world)
 	passed, own := tally{}, ownFeatures(t)
 	t.Run("scenarios", func(t *testing.T) {

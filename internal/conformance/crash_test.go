@@ -29,6 +29,7 @@ func TestConformanceCrash(t *testing.T) {
 	servertest.Only(t, servertest.SQLite)
 	all := readFeatures(t, filepath.Join(servertest.Shared(t), "openworkflow", "ctk"))
 	all = append(all, ownFeatures(t)...)
+	shared := newPeers(t)
 	var crashes, scenarios atomic.Int64
 	t.Run("scenarios", func(t *testing.T) {
 		for _, f := range all {
@@ -40,6 +41,7 @@ func TestConformanceCrash(t *testing.T) {
 				scenarios.Add(1)
 				for k := 1; k <= maxCommits; k++ {
 					world := newStandIn(t)
+					world.join(t, shared)
 					h := startMortal(t, world, int64(k))
 					err := f.run(newScenario(t, h, world))
 					h.end()

@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,9 +23,10 @@ import (
 	"time"
 )
 
-// hosts are the public names that the stand-in answers to: those of the kit, ours, and those
-// of the resources of examples.
-var hosts = []string{"petstore.swagger.io", "httpbin.org", "things.example.com", catalogHost}
+// hosts are the public names that the stand-in answers to: those of the kit, ours, those
+// of the resources of examples, and those of peers (join).
+var hosts = []string{"petstore.swagger.io", "httpbin.org", "things.example.com", catalogHost,
+	"mcp.example.com", "agent.example.com", "ws.example.com", "tokens.example.com", "grpc.example.com"}
 
 // standIn plays the outside world of the kit (language.md 3.3), and for our own scenarios
 // things.example.com (things_test.go).
@@ -32,6 +34,11 @@ type standIn struct {
 	address  string // host:port
 	caFile   string
 	requests atomic.Int64
+
+	certificate tls.Certificate
+	peers       *peers                  // nil without join
+	handlers    map[string]http.Handler // by host
+	further     []string                // mappings
 
 	mu    sync.Mutex
 	calls map[string]int // of things.example.com, by path
@@ -48,6 +55,7 @@ func newStandIn(t *testing.T) *standIn {
 	t.Helper()
 	s := &standIn{calls: map[string]int{}}
 	certificate, authority := issue(t)
+	s.certificate = certificate
 	server := httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	server.StartTLS()
@@ -72,7 +80,7 @@ func (s *standIn) flags() []string {
 // mappings lead from the public names to the stand-in.
 func (s *standIn) mappings() []string {
 	host, port, _ := net.SplitHostPort(s.address)
-	var list []string
+	list := slices.Clone(s.further)
 	for _, name := range hosts {
 		list = append(list, name+":443:"+host+":"+port)
 	}
@@ -81,6 +89,9 @@ func (s *standIn) mappings() []string {
 
 func (s *standIn) serve(w http.ResponseWriter, r *http.Request) {
 	s.requests.Add(1)
+	if s.servePeers(w, r) {
+		return
+	}
 	answer := func(status int, v any) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)

@@ -63,6 +63,8 @@ var definitions = []definition{
 	on(`the refusal should say '(.+)'`, func(s *scenario, a []string) error { return s.refusalSays(a[0]) }),
 	on(`the deployment should not warn`, func(s *scenario, _ []string) error { return s.notWarned() }),
 	on(`the secret '([^']+)' is:`, func(s *scenario, a []string) error { return s.giveSecret(a[0], a[1]) }),
+	on(`the workflow input has (the private key of the client|an authorization code|a refresh token)`, func(s *scenario, a []string) error { return s.giveCredential(a[0]) }),
+	on(`(\d+) containers? should be named '([^']+)'`, func(s *scenario, a []string) error { return s.world.peers.named(a[0], a[1]) }),
 	on(`the workflow is started`, func(s *scenario, _ []string) error { return s.start() }),
 	on(`the workflow is waiting`, func(s *scenario, _ []string) error { return s.awaitPhase("waiting") }),
 	on(`the event is published:`, func(s *scenario, a []string) error { return s.publish(a[0]) }),

@@ -16,10 +16,17 @@ type Auth struct {
 // JSON Web Key, with its algorithm, of the client private_key_jwt.
 func StartAuth(tb testing.TB, clientKey string) *Auth {
 	tb.Helper()
+	return StartAuthAs(tb, clientKey, "")
+}
+
+// StartAuthAs is StartAuth of a server that clients know by another address than URL:
+// http://auth.example.com.
+func StartAuthAs(tb testing.TB, clientKey, address string) *Auth {
+	tb.Helper()
 	path, port := program(tb, "authserver"), freePort(tb)
 	p := &process{
 		tb:      tb,
-		command: func() *exec.Cmd { return exec.Command(path, "-port", fmt.Sprint(port), "-client-key", clientKey) },
+		command: func() *exec.Cmd { return exec.Command(path, "-port", fmt.Sprint(port), "-client-key", clientKey, "-url", address) },
 		ready:   func() error { return answersTCP(port) },
 	}
 	p.start()

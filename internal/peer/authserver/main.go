@@ -31,9 +31,13 @@ import (
 
 func main() {
 	port := flag.Int("port", 0, "port of 127.0.0.1")
+	base := flag.String("url", "", "address by which clients reach it, if not http://127.0.0.1:port")
 	clientKey := flag.String("client-key", "", "public JSON Web Key of the client that signs its assertions")
 	flag.Parse()
 	address := fmt.Sprintf("127.0.0.1:%d", *port)
+	if *base == "" {
+		*base = "http://" + address
+	}
 	var key jose.JSONWebKey
 	if err := json.Unmarshal([]byte(*clientKey), &key); err != nil {
 		log.Fatalf("-client-key: %v", err)
@@ -44,7 +48,7 @@ func main() {
 	}
 	mux := http.NewServeMux()
 	for _, kind := range []string{"/opaque", "/jwt"} {
-		s := newServer("http://"+address+kind, kind == "/jwt", signer, key)
+		s := newServer(*base+kind, kind == "/jwt", signer, key)
 		mux.HandleFunc("POST "+kind+"/token", s.token)
 		mux.HandleFunc("POST "+kind+"/introspect", s.introspect)
 		mux.HandleFunc("POST "+kind+"/revoke", s.revoke)
