@@ -18,6 +18,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/engine/temporal"
 	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/sink"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/telemetry"
 )
@@ -64,6 +65,8 @@ type Config struct {
 	// workflow or task. LifecyclePrefix begins the types; default io.serverlessworkflow.
 	LifecycleEvents string
 	LifecyclePrefix string
+	// EventSinks are servers that events are sent to: [TYPE,…=]URL (sink.Parse).
+	EventSinks []string
 	// RetentionEvents is how long events are kept; default 7 days.
 	RetentionEvents time.Duration
 	MasterKeyFile   string // default: master.key in the data directory
@@ -79,6 +82,7 @@ type Config struct {
 	WrapDatabase func(store.DB) store.DB
 
 	zone     *time.Location
+	sinks    []sink.Target
 	master   *secret.Master        // read by open
 	exporter sdktrace.SpanExporter // takes the spans, in tests; nil: as the environment says
 	// What the process has once, for one tenure after another; made by New.
@@ -155,6 +159,13 @@ func (c Config) withDefaults() (Config, error) {
 	var err error
 	if c.zone, err = time.LoadLocation(c.TimeZone); err != nil || c.TimeZone == "Local" {
 		return c, badSetting("--time-zone: %.80q is no time zone such as Europe/Berlin or UTC", c.TimeZone)
+	}
+	for _, text := range c.EventSinks {
+		target, err := sink.Parse(text)
+		if err != nil {
+			return c, badSetting("--event-sink: %w", err)
+		}
+		c.sinks = append(c.sinks, target)
 	}
 	return c, c.check()
 }

@@ -13,12 +13,14 @@ import (
 
 	"github.com/chargehand/chargehand/internal/api"
 	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/engine/embedded"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/sink"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/telemetry"
 )
@@ -49,6 +51,8 @@ type tenure struct {
 	api     *api.Server
 
 	fetcher      *resource.Fetcher // of activities
+	sinks        *sink.Deliveries  // nil: none
+	policy       *egress.Policy
 	closeScripts func()
 
 	background context.Context // of what runs beside the requests
@@ -106,6 +110,7 @@ func (t *tenure) open(ctx context.Context) error {
 		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest, Events: cfg.RetentionEvents}, RedirectLinks: cfg.FilesRedirect,
 		Zone: cfg.zone, UnreadEvents: cfg.ScheduleOnDefault, Shared: cfg.Engine == EngineTemporal,
 	})
+	t.openSinks(registry)
 	t.api = api.New(api.Config{
 		Service: t.service, Log: cfg.Log, PublicURL: cfg.PublicURL, Version: Version, Metrics: registry,
 		Ready: t.ready, Bare: cfg.WorkerOnly, Tracer: cfg.tracing.Tracer(),
@@ -133,7 +138,7 @@ func (t *tenure) openEngine(ctx context.Context, plans *service.Plans, registry 
 		return t.openDistributed(ctx, plans, runners, registry)
 	}
 	e, err := embedded.New(ctx, embedded.Config{
-		Store: t.store, Plans: plans, Blobs: payloads{t.blobs}, Activities: runners, Log: cfg.Log,
+		Store: t.store, Plans: plans, Blobs: payloads{t.blobs}, Sealer: t.sealer, Activities: runners, Log: cfg.Log,
 		RuntimeVersion: Version, Lifecycle: cfg.lifecycle(), Processes: processKinds(), Tracer: cfg.tracing.Tracer(),
 		Limits: embedded.Limits{AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Processes: cfg.Processes},
 	})
@@ -161,6 +166,9 @@ func (t *tenure) start(l net.Listener) <-chan error {
 		return failed
 	}
 	t.running.Go(func() { t.service.Run(t.background) })
+	if t.sinks != nil {
+		t.running.Go(func() { t.sinks.Run(t.background) })
+	}
 	if t.cfg.Workflows != "" {
 		t.running.Go(func() { t.watchWorkflows(t.background) })
 	}

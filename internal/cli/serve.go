@@ -54,6 +54,7 @@ func newServe(c console) *cobra.Command {
 	f.StringVar(&cfg.Workflows, "workflows", "", "folder whose definitions are applied at start and again on change")
 	f.BoolVar(&cfg.FilesRedirect, "files-redirect", false, "with --files-url s3://…: send those who follow a link to a file to the S3 store itself")
 	workFlags(f, &cfg)
+	f.StringArrayVar(&cfg.EventSinks, "event-sink", nil, "[TYPE,…=]URL, repeatable: server that the events of executions are sent to; a TYPE may end in *")
 	f.StringVar(&cfg.TimeZone, "time-zone", "UTC", "time zone of schedule.cron, such as Europe/Berlin")
 	f.StringVar(&cfg.ScheduleOnDefault, "schedule-on-default", "data", "what schedule.on reads of events where a definition has no read: data or envelope")
 	f.Float64Var(&cfg.RateLimit, "rate-limit", 1000, "requests per second and key, 0 = off")

@@ -58,6 +58,7 @@
 //	subscription  Subscriptions WokenSubscriptions FilterKinds CountSubscriptions
 //	child         ChildByExecution OpenChildren DueChildren
 //	schedule      ScheduleOf SchedulesDue ListeningSchedules EndedSchedules Agenda Matches
+//	sink          SinkStreams
 //
 // Methods of Tx:
 //
@@ -85,6 +86,7 @@
 //	child         InsertChild StopChild DeliverChild
 //	schedule      ActivateSchedule DeactivateSchedule MoveSchedule DeleteSchedule
 //	              ForgetCronTimes PutMatch DeleteMatch
+//	sink          RegisterSink MoveSink
 //	blob          ClaimBlob NoticeBlobs CondemnBlobs RemoveBlob
 //	retention     DeleteEnded
 //

@@ -27,7 +27,7 @@ func Run(t *testing.T, open Open) {
 		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests},
 		{"inbox", inboxTests}, {"dispatch", dispatchTests}, {"lock", lockTests},
 		{"secret", secretTests}, {"event", eventTests}, {"subscription", subscriptionTests}, {"child", childTests},
-		{"schedule", scheduleTests},
+		{"schedule", scheduleTests}, {"sink", sinkTests},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {
