@@ -65,17 +65,28 @@ func ReadSecrets(r *store.Reader, row *store.Execution, p *plan.Plan, sealer *se
 	if !p.UsesSecrets() {
 		return nil, nil
 	}
-	s := &Secrets{box: sealer.Execution(row.ID)}
 	if row.No != 0 {
-		sealed, err := r.PinnedSecrets(row.No)
-		if err == nil {
-			return s, s.unpack(sealed)
-		}
+		s, err := PinnedSecrets(r, row, p, sealer)
 		if !errors.Is(err, store.ErrNotFound) {
-			return nil, err
+			return s, err
 		}
 	}
+	s := &Secrets{box: sealer.Execution(row.ID)}
 	return s, s.current(r, row, p.Secrets(), sealer)
+}
+
+// PinnedSecrets is ReadSecrets for an execution that has begun: never the newest versions. Of row it uses No
+// and ID. Error besides: store.ErrNotFound, if none are pinned, because it has ended.
+func PinnedSecrets(r *store.Reader, row *store.Execution, p *plan.Plan, sealer *secret.Sealer) (*Secrets, error) {
+	if !p.UsesSecrets() {
+		return nil, nil
+	}
+	sealed, err := r.PinnedSecrets(row.No)
+	if err != nil {
+		return nil, err
+	}
+	s := &Secrets{box: sealer.Execution(row.ID)}
+	return s, s.unpack(sealed)
 }
 
 // SealingOf opens and seals what belongs to an execution without knowing its secrets: for

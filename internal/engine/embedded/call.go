@@ -18,7 +18,7 @@ import (
 func (e *Engine) startActivity(r *run, c *machine.Command) {
 	started := &call{
 		no: r.no, traced: spanOf(&r.row), command: c.ID, runner: e.config.Activities[c.Activity],
-		account: r.row.Account,
+		account: r.row.Account, secrets: r.secrets,
 		request: activity.Call{
 			Environment: r.row.Environment, Execution: r.row.ID, Kind: c.Activity, Args: c.Args, Input: c.Input,
 			Reference: c.Reference, Metadata: c.Metadata, Key: c.Key, Attempt: c.Attempt,
@@ -129,7 +129,7 @@ func (e *Engine) run(ctx context.Context, c *call) (result activity.Result) {
 	defer func() {
 		if v := recover(); v != nil {
 			e.log.Error("an activity panicked", "kind", c.request.Kind, "execution", c.request.Execution,
-				"task", c.request.Reference, "panic", v, "stack", string(debug.Stack()))
+				"task", c.request.Reference, "panic", c.secrets.RedactText(fmt.Sprint(v)), "stack", string(debug.Stack()))
 			result = activity.Result{Fault: engine.PanicFault(v)}
 		}
 	}()

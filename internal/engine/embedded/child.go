@@ -70,6 +70,11 @@ func (e *Engine) makeChildren(s *submission) (refused []machine.Event, err error
 		}
 		for i := range commands {
 			c := commands[i]
+			if r.secrets != nil {
+				child := *c.Child
+				child.Input = r.secrets.Redact(child.Input)
+				c.Child = &child
+			}
 			start, fault, err := family.Child(rd, &r.row, c, len(s.children)+len(starts))
 			switch {
 			case err != nil:
@@ -80,7 +85,8 @@ func (e *Engine) makeChildren(s *submission) (refused []machine.Event, err error
 				refused = append(refused, machine.Event{Kind: machine.ChildEnded, Command: c.ID, Fault: fault})
 			default:
 				e.log.Warn("a workflow that nobody waits for cannot be started", "execution", r.row.ID,
-					"workflow", c.Child.Namespace+"/"+c.Child.Name, "version", c.Child.Version, "detail", fault.Detail)
+					"workflow", r.secrets.RedactText(c.Child.Namespace+"/"+c.Child.Name), "version", r.secrets.RedactText(c.Child.Version),
+					"detail", r.secrets.RedactText(fault.Detail))
 			}
 		}
 		return nil

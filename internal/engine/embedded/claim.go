@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/chargehand/chargehand/internal/engine"
@@ -157,14 +158,18 @@ func (e *Engine) prepare(s *submission) error {
 	if r.input, err = e.input(e.ctx, &r.row); err != nil {
 		return err
 	}
-	r.machine = machine.New(p, e.identity(&r.row))
 	r.slot = true
-	return e.first(s)
+	return e.first(s, p)
 }
 
-// breakOff ends an execution as an error of the system.
+// breakOff ends an execution without its machine, mostly as an error of the system.
 func (e *Engine) breakOff(s *submission, f *machine.Fault) error {
-	e.log.Error("an execution is ended by the system", "execution", s.run.row.ID, "code", f.Code, "detail", f.Detail)
+	level := slog.LevelError
+	if !f.System {
+		level = slog.LevelInfo
+	}
+	e.log.Log(e.ctx, level, "an execution is ended by the system", "execution", s.run.row.ID, "code", f.Code,
+		"detail", s.run.secrets.RedactText(f.Detail))
 	s.breakOff(f, e.nowMs())
 	return e.settle(s)
 }
@@ -246,7 +251,7 @@ func (e *Engine) claimed(s *submission) {
 	switch {
 	case s.conflict:
 		r.row.Run = store.RunEnded
-		r.machine, r.timers, r.slot = nil, nil, false
+		r.machine, r.secrets, r.timers, r.slot = nil, nil, nil, false
 	default:
 		r.slot = s.row.Run == store.RunActive // the others have given theirs to the next one
 		e.stats.started.Add(1)
@@ -262,7 +267,7 @@ func (e *Engine) claimed(s *submission) {
 func (e *Engine) giveUp(started []*submission) {
 	for _, s := range started {
 		r := s.run
-		r.loaded, r.machine, r.slot, r.timers = false, nil, false, nil
+		r.loaded, r.machine, r.secrets, r.slot, r.timers = false, nil, nil, false, nil
 		e.handOver(r)
 	}
 }

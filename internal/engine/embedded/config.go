@@ -11,6 +11,7 @@ import (
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -19,6 +20,9 @@ type Config struct {
 	Store *store.Store
 	Plans engine.Plans
 	Blobs engine.Blobs
+	// Sealer opens and seals the data of executions whose definitions declare secrets. Without one, each of
+	// those ends as an error of the system.
+	Sealer *secret.Sealer
 
 	// Activities carries out commands, by kind ("http", "shell" …). A kind without a runner
 	// is a configuration fault of the task.

@@ -255,7 +255,11 @@ func (w *world) inFlight(row store.Execution) map[string]bool {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	m, _, err := e.replay(w.t.Context(), p, &row, h)
+	secrets, err := (&Engine{config: w.config(), store: w.store}).pinnedSecrets(w.t.Context(), &row, p)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	m, _, err := e.replay(w.t.Context(), p, secrets, &row, h)
 	if err != nil {
 		w.t.Fatal(err)
 	}

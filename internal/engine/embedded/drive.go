@@ -352,7 +352,7 @@ func (e *Engine) ended(s *submission) {
 			}
 		}
 	}
-	r.calls, r.machine = nil, nil
+	r.calls, r.machine, r.secrets = nil, nil, nil
 	r.row.Input = store.Payload{}
 	if r.row.Status == chargehand.Finished {
 		e.stats.finished.Add(1)
@@ -426,7 +426,7 @@ func (e *Engine) stall(r *run, messages []message, err error) bool {
 	if len(kept) == 0 {
 		kept = []message{{kind: look}} // at what the store says now
 	}
-	r.loaded, r.machine, r.doubtful = false, nil, true
+	r.loaded, r.machine, r.secrets, r.doubtful = false, nil, nil, true
 	r.putBack(kept)
 	switch {
 	case refused != nil: // the others go on without it

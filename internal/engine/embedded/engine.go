@@ -12,6 +12,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -137,9 +138,10 @@ func (e *Engine) failed(what string) func(error) {
 	return func(err error) { e.log.Error(what, "error", err) }
 }
 
-func (e *Engine) identity(row *store.Execution) machine.Identity {
+func (e *Engine) identity(row *store.Execution, secrets *engine.Secrets) machine.Identity {
 	return machine.Identity{
 		Execution: row.ID, Revision: row.Machine, RuntimeVersion: e.config.RuntimeVersion, RuntimeMetadata: e.config.RuntimeMetadata,
+		Secrets: secrets.Values(),
 	}
 }
 
@@ -155,12 +157,9 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 	if !ok {
 		return e.enqueue(ctx, start, row, source)
 	}
-	r := &run{
-		driven: true, loaded: true, row: row, source: source, slot: true,
-		machine: machine.New(start.Plan, e.identity(&row)), input: start.Input,
-	}
+	r := &run{driven: true, loaded: true, row: row, source: source, slot: true, input: start.Input}
 	s := &submission{run: r, insert: true, also: start.Also}
-	err := e.first(s)
+	err := e.first(s, start.Plan)
 	if err == nil {
 		err = s.store(ctx, e.config.Blobs)
 	}
@@ -193,8 +192,17 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 }
 
 // first applies the first event of an execution, whose run holds a slot.
-func (e *Engine) first(s *submission) error {
+func (e *Engine) first(s *submission, p *plan.Plan) error {
 	r := s.run
+	secrets, err := e.currentSecrets(&r.row, p)
+	if err != nil {
+		var broken *brokenError
+		if !s.insert || !errors.As(err, &broken) {
+			return err
+		}
+		return e.breakOff(s, broken.fault)
+	}
+	r.secrets, r.machine = secrets, machine.New(p, e.identity(&r.row, secrets))
 	nowMs := max(e.nowMs(), r.row.ID.Milli())
 	r.row.Status, r.row.Phase, r.row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
 	r.row.StartedMs = nowMs

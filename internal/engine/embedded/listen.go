@@ -163,7 +163,7 @@ func (s *submission) writeListens(tx *store.Tx) error {
 		sub := l.Subscription
 		sub.Execution = s.run.no
 		if sub.No == 0 {
-			if err := tx.InsertSubscription(&sub, rowFilters(l.seen.Filters)); err != nil {
+			if err := tx.InsertSubscription(&sub, rowFilters(l.seen.Filters, s.run.secrets)); err != nil {
 				return err
 			}
 		} else if !l.whole {
@@ -190,11 +190,16 @@ type listenResult struct {
 	woken bool
 }
 
-func rowFilters(filters []machine.Filter) []store.Filter {
+// rowFilters are the filters by which the pump finds a subscription. They may let more through than the machine
+// wants, so a type that is made of a secret is left out.
+func rowFilters(filters []machine.Filter, secrets *engine.Secrets) []store.Filter {
 	rows := make([]store.Filter, len(filters))
 	for i := range filters {
 		f := &filters[i]
 		rows[i] = store.Filter{Type: f.Type, Path: f.Path}
+		if secrets.RedactText(f.Type) != f.Type {
+			rows[i].Type = ""
+		}
 		if f.Path != "" {
 			rows[i].Key = f.Key[:]
 		}

@@ -68,7 +68,7 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 		}
 	}
 	before := r.row
-	r.row, r.loaded, r.machine, r.input = row, true, nil, nil
+	r.row, r.loaded, r.machine, r.secrets, r.input = row, true, nil, nil, nil
 	if row.Run == store.RunEnded {
 		e.release(r)
 		if before.No != 0 && r.source != nil { // it has ended by a commit that seemed to fail
@@ -120,7 +120,7 @@ func (e *Engine) sourceOf(row *store.Execution) (*source, error) {
 // revive builds the machine from checkpoint and journal and finds what is in flight.
 func (e *Engine) revive(ctx context.Context, r *run, h history) error {
 	if r.row.Run == store.RunQueued { // all that can happen to it here is its cancellation
-		r.machine = machine.New(nil, e.identity(&r.row))
+		r.machine = machine.New(nil, e.identity(&r.row, nil))
 		return nil
 	}
 	if err := checkRevision(r.row.Machine); err != nil {
@@ -130,7 +130,12 @@ func (e *Engine) revive(ctx context.Context, r *run, h history) error {
 	if err != nil {
 		return err
 	}
-	m, timeMs, err := e.replay(ctx, p, &r.row, h)
+	secrets, err := e.pinnedSecrets(ctx, &r.row, p)
+	if err != nil {
+		return err
+	}
+	r.secrets = secrets
+	m, timeMs, err := e.replay(ctx, p, secrets, &r.row, h)
 	if err != nil {
 		return err
 	}
@@ -205,15 +210,18 @@ func (e *Engine) plan(ctx context.Context, revision int64) (*plan.Plan, error) {
 }
 
 // replay feeds a machine with what was journaled, and compares what it answers.
-func (e *Engine) replay(ctx context.Context, p *plan.Plan, row *store.Execution, h history) (m *machine.Machine, timeMs int64, err error) {
+func (e *Engine) replay(ctx context.Context, p *plan.Plan, secrets *engine.Secrets, row *store.Execution, h history) (m *machine.Machine, timeMs int64, err error) {
 	if h.checkpoint == nil {
-		m = machine.New(p, e.identity(row))
+		m = machine.New(p, e.identity(row, secrets))
 	} else {
 		state, err := e.payload(ctx, h.checkpoint.State)
 		if err != nil {
 			return nil, 0, fmt.Errorf("read checkpoint: %w", err)
 		}
-		m, err = machine.Restore(p, e.identity(row), state)
+		if state, err = secrets.Open(engine.SealedCheckpoint, state); err != nil {
+			return nil, 0, sealedError("state", err)
+		}
+		m, err = machine.Restore(p, e.identity(row, secrets), state)
 		if err != nil {
 			return nil, 0, broken(engine.CodeInternal, "The stored state cannot be read: "+err.Error())
 		}
@@ -223,6 +231,9 @@ func (e *Engine) replay(ctx context.Context, p *plan.Plan, row *store.Execution,
 		data, err := e.payload(ctx, j.Event)
 		if err != nil {
 			return nil, 0, fmt.Errorf("read event: %w", err)
+		}
+		if data, err = secrets.Open(engine.SealedEvent, data); err != nil {
+			return nil, 0, sealedError("journal", err)
 		}
 		ev, err := machine.DecodeEvent(data)
 		if err != nil {

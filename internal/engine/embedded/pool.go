@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/span"
 )
@@ -17,6 +18,7 @@ type call struct {
 	command machine.CommandID
 	runner  activity.Runner
 	request activity.Call
+	secrets *engine.Secrets // for what is logged
 	traced  span.Execution
 
 	detached   bool     // nobody waits for its outcome (T67)

@@ -25,6 +25,7 @@ type run struct {
 	row     store.Execution
 	input   expr.Value // raw; nil where it has not been read
 	machine *machine.Machine
+	secrets *engine.Secrets // nil where the definition declares none
 	source  *source
 	slot    bool  // it holds a slot of source
 	seq     int64 // of the last journaled event

@@ -122,6 +122,8 @@ func (s *submission) journalEvent(ev machine.Event, maxBytes int) int {
 	if payload == nil {
 		payload = machine.AppendEvent(nil, stripped(ev))
 	}
+	size := len(payload)
+	payload = r.secrets.Seal(engine.SealedEvent, payload)
 	r.seq++
 	r.behind++
 	s.journal = append(s.journal, store.JournalRow{
@@ -129,7 +131,7 @@ func (s *submission) journalEvent(ev machine.Event, maxBytes int) int {
 		Event:  store.Payload{Inline: payload, Size: int64(len(payload))},
 		Digest: machine.Digest(commands),
 	})
-	return len(payload)
+	return size
 }
 
 // stripped is the event as it is journaled: the input of the first one stands in the row.
@@ -163,7 +165,7 @@ func (s *submission) take(commands []machine.Command) {
 		case machine.StopTimer:
 			s.dropTimer(c.ID)
 		case machine.Publish:
-			s.events = append(s.events, engine.Emitted(r.row.ID, c.ID, c.Args))
+			s.events = append(s.events, engine.Emitted(r.row.ID, c.ID, r.secrets.Redact(c.Args)))
 		case machine.StartChild:
 			r.unstarted = append(r.unstarted, *c)
 		case machine.StopChild:
@@ -250,12 +252,15 @@ func (e *Engine) checkpoint(s *submission, authoritative bool) error {
 	r := s.run
 	if authoritative || endedEntries(r.machine) > maxStateEntries {
 		var err error
-		if s.chunk, err = e.timelineChunk(r, nil); err != nil {
+		if s.chunk, err = e.timelineChunk(r, nil, nil); err != nil {
 			return err
+		}
+		if s.chunk != nil {
+			s.chunk = r.secrets.Seal(engine.SealedTimeline, s.chunk)
 		}
 	}
 	r.computed, r.behind = 0, 0
-	state := r.machine.Checkpoint()
+	state := r.secrets.Seal(engine.SealedCheckpoint, r.machine.Checkpoint())
 	s.checkpoint = &store.Checkpoint{
 		Execution: r.no, Seq: r.seq, Revision: r.row.Machine,
 		State: store.Payload{Inline: state, Size: int64(len(state))},
@@ -281,18 +286,20 @@ func (e *Engine) settleEnd(s *submission) error {
 	s.row.Status, s.row.Phase, s.row.Run = chargehand.Errored, c.Phase, store.RunEnded
 	s.row.FinishedMs = r.timeMs
 	o := &store.Outcome{}
+	var output expr.Value
 	if c.Phase == chargehand.Completed {
 		s.row.Status = chargehand.Finished
-		data := expr.Marshal(c.Output)
+		output = r.secrets.Redact(c.Output)
+		data := expr.Marshal(output)
 		o.Output = store.Payload{Inline: data, Size: int64(len(data))}
-		s.references = engine.References(c.Output)
+		s.references = engine.References(output)
 		s.resultFiles = c.Files
 	} else {
-		o.Fault = engine.EncodeFault(c.Fault)
+		o.Fault = engine.EncodeFault(r.secrets.RedactFault(c.Fault))
 	}
 	if r.machine != nil {
 		var err error
-		if o.Timeline, err = e.timelineChunk(r, c); err != nil {
+		if o.Timeline, err = e.timelineChunk(r, o, output); err != nil {
 			return err
 		}
 	}
@@ -300,10 +307,10 @@ func (e *Engine) settleEnd(s *submission) error {
 	return nil
 }
 
-// timelineChunk encodes the entries that no chunk holds yet. finish is the last command,
-// nil while the execution goes on.
-func (e *Engine) timelineChunk(r *run, finish *machine.Command) ([]byte, error) {
-	entries := r.machine.TakeTimeline()
+// timelineChunk encodes the entries that no chunk holds yet, without secrets. o is the outcome, nil while the execution
+// goes on, and output what it has completed with: that is not written again.
+func (e *Engine) timelineChunk(r *run, o *store.Outcome, output expr.Value) ([]byte, error) {
+	entries := r.secrets.RedactEntries(r.machine.TakeTimeline())
 	if len(entries) == 0 {
 		return nil, nil
 	}
@@ -313,8 +320,8 @@ func (e *Engine) timelineChunk(r *run, finish *machine.Command) ([]byte, error) 
 			return nil, err
 		}
 	}
-	if finish != nil && finish.Phase == chargehand.Completed {
-		return machine.EncodeTimeline(nil, entries, r.input, finish.Output), nil
+	if o != nil && o.Fault == nil {
+		return machine.EncodeTimeline(nil, entries, r.input, output), nil
 	}
 	return machine.EncodeTimeline(nil, entries, r.input), nil
 }
@@ -389,6 +396,11 @@ func (s *submission) write(tx *store.Tx) error {
 		}
 	}
 	s.moved = true
+	if s.insert || s.begin {
+		if err := r.secrets.Pin(tx, s.row.No); err != nil {
+			return err
+		}
+	}
 	if err := s.writeWork(tx); err != nil {
 		return err
 	}

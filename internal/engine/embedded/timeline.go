@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
@@ -15,6 +16,17 @@ import (
 // Timeline implements engine.Engine. It works on what the store holds, on the caller's
 // goroutine, and so needs nothing of the execution in memory.
 func (e *Engine) Timeline(ctx context.Context, executionNo int64) ([]machine.Entry, bool, error) {
+	for attempt := 1; ; attempt++ {
+		entries, truncated, err := e.readTimeline(ctx, executionNo)
+		// What was pinned is gone if the execution has ended since its row was read.
+		if errors.Is(err, errNotPinned) && attempt < maxFailures {
+			continue
+		}
+		return entries, truncated, err
+	}
+}
+
+func (e *Engine) readTimeline(ctx context.Context, executionNo int64) ([]machine.Entry, bool, error) {
 	var row store.Execution
 	var chunks [][]byte
 	var outcome store.Outcome
@@ -43,34 +55,53 @@ func (e *Engine) Timeline(ctx context.Context, executionNo int64) ([]machine.Ent
 	if err != nil {
 		return nil, false, err
 	}
+	secrets, err := e.timelineSecrets(ctx, &row, p)
+	if err != nil {
+		return nil, false, err
+	}
 	input, err := e.input(ctx, &row)
 	if err != nil {
 		return nil, false, err
 	}
 	parts := make([][]machine.Entry, 0, len(chunks)+1)
+	lost := false
 	for _, chunk := range chunks {
+		if chunk, err = secrets.Open(engine.SealedTimeline, chunk); err != nil {
+			e.log.Error("a part of a timeline cannot be opened", "execution", row.ID, "error", err)
+			lost = true
+			continue
+		}
 		entries, err := machine.DecodeTimeline(p, chunk, input)
 		if err != nil {
 			return nil, false, err
 		}
 		parts = append(parts, entries)
 	}
-	last, err := e.lastEntries(ctx, p, &row, input, outcome, h)
+	last, err := e.lastEntries(ctx, p, secrets, &row, input, outcome, h)
 	if err != nil {
 		return nil, false, err
 	}
 	entries, truncated := machine.MergeTimeline(append(parts, last)...)
-	return entries, truncated, nil
+	return entries, truncated || lost, nil
+}
+
+// timelineSecrets are what the timeline of an execution needs: its secrets while it runs, and
+// afterwards what opens its chunks.
+func (e *Engine) timelineSecrets(ctx context.Context, row *store.Execution, p *plan.Plan) (*engine.Secrets, error) {
+	if row.Run != store.RunEnded || e.config.Sealer == nil {
+		return e.pinnedSecrets(ctx, row, p)
+	}
+	return engine.SealingOf(row.ID, p, e.config.Sealer), nil
 }
 
 // lastEntries returns the entries that are not in a chunk.
-func (e *Engine) lastEntries(ctx context.Context, p *plan.Plan, row *store.Execution, input expr.Value, outcome store.Outcome, h history) ([]machine.Entry, error) {
+func (e *Engine) lastEntries(ctx context.Context, p *plan.Plan, secrets *engine.Secrets, row *store.Execution, input expr.Value, outcome store.Outcome, h history) ([]machine.Entry, error) {
 	if row.Run != store.RunEnded {
-		m, _, err := e.replay(ctx, p, row, h)
+		m, _, err := e.replay(ctx, p, secrets, row, h)
 		if err != nil {
 			return nil, err
 		}
-		return m.Timeline(), nil
+		return secrets.RedactEntries(m.Timeline()), nil
 	}
 	if outcome.Timeline == nil {
 		return nil, nil

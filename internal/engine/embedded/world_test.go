@@ -24,6 +24,7 @@ import (
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/postgres"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
@@ -37,6 +38,7 @@ type world struct {
 	url     string // of a PostgreSQL database, used instead of path
 	account store.Account
 	outside *outside
+	sealer  *secret.Sealer
 	runner  activity.Runner // instead of outside
 	log     *logLines
 
@@ -66,7 +68,7 @@ func newWorld(t testing.TB) *world {
 	w := &world{
 		t: t, path: filepath.Join(t.TempDir(), "test.db"),
 		plans: make(map[int64]*plan.Plan), blobs: make(map[string][]byte),
-		outside: &outside{}, log: &logLines{},
+		outside: &outside{}, sealer: secret.NewSealer(new(secret.Master)), log: &logLines{},
 	}
 	template.once.Do(func() {
 		w.openStore()
@@ -92,7 +94,7 @@ func newWorld(t testing.TB) *world {
 func newPostgresWorld(t testing.TB, server *peer.Postgres) *world {
 	w := &world{
 		t: t, url: server.NewSchema(t), plans: make(map[int64]*plan.Plan), blobs: make(map[string][]byte),
-		outside: &outside{}, log: &logLines{},
+		outside: &outside{}, sealer: secret.NewSealer(new(secret.Master)), log: &logLines{},
 	}
 	w.openStore()
 	w.account = store.Account{ID: chargehand.AccountID{1}, Name: "test", CreatedMs: 1}
@@ -132,7 +134,7 @@ func (w *world) config() Config {
 		runner = w.runner
 	}
 	return Config{
-		Store: w.store, Plans: w, Blobs: w, Limits: w.limits,
+		Store: w.store, Plans: w, Blobs: w, Sealer: w.sealer, Limits: w.limits,
 		Activities:     map[string]activity.Runner{"http": runner, "shell": runner, "asyncapi": runner},
 		Log:            slog.New(w.log),
 		RuntimeVersion: "1", RuntimeMetadata: map[string]any{},

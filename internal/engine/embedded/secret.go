@@ -1,0 +1,71 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// currentSecrets reads the secrets of an execution that begins, before its first event. The
+// transaction that journals this event pins them. A *brokenError tells how the execution ends without them.
+func (e *Engine) currentSecrets(row *store.Execution, p *plan.Plan) (secrets *engine.Secrets, err error) {
+	if !p.UsesSecrets() {
+		return nil, nil
+	}
+	if e.config.Sealer == nil {
+		return nil, sealedError("secrets", errNoSealer)
+	}
+	err = e.store.View(e.ctx, func(r *store.Reader) (err error) {
+		secrets, err = engine.ReadSecrets(r, row, p, e.config.Sealer)
+		return err
+	})
+	return secretsOrFault(secrets, err)
+}
+
+// pinnedSecrets reads the secrets of an execution that has begun. None are pinned any more if it has ended
+// meanwhile: errNotPinned, and the row says more when it is read again.
+func (e *Engine) pinnedSecrets(ctx context.Context, row *store.Execution, p *plan.Plan) (secrets *engine.Secrets, err error) {
+	if !p.UsesSecrets() {
+		return nil, nil
+	}
+	if e.config.Sealer == nil {
+		return nil, sealedError("secrets", errNoSealer)
+	}
+	err = e.store.View(ctx, func(r *store.Reader) (err error) {
+		secrets, err = engine.PinnedSecrets(r, row, p, e.config.Sealer)
+		return err
+	})
+	return secretsOrFault(secrets, err)
+}
+
+var (
+	errNoSealer  = errors.New("this server has no key for secrets")
+	errNotPinned = errors.New("no secrets are pinned for the execution")
+)
+
+// secretsOrFault tells what ends an execution from what is tried again. Without an error, the secrets are complete.
+func secretsOrFault(secrets *engine.Secrets, err error) (*engine.Secrets, error) {
+	switch {
+	case err == nil:
+		return secrets, nil
+	case errors.Is(err, engine.ErrSecretsTooLarge):
+		return nil, &brokenError{engine.SecretsFault()}
+	case errors.Is(err, secret.ErrSealed), errors.Is(err, engine.ErrCorrupt):
+		return nil, sealedError("secrets", err)
+	case errors.Is(err, store.ErrNotFound):
+		return nil, errNotPinned
+	}
+	return nil, fmt.Errorf("read secrets: %w", err)
+}
+
+// sealedError ends an execution that cannot be read without another master key, or not at all.
+func sealedError(what string, err error) *brokenError {
+	return broken(engine.CodeInternal, fmt.Sprintf(
+		"The %s of the execution cannot be opened: %v. Either the data is damaged, or it was sealed with another master key; "+
+			"set the secrets again, and start the execution again.", what, err))
+}
