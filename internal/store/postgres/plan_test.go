@@ -62,6 +62,7 @@ func (c recordingConn) record(query string, args []any) {
 var whole = map[string]string{
 	"FROM account ORDER BY no":       "accounts are few",
 	"FROM stream ORDER BY account":   "streams are as few as accounts",
+	"LEFT JOIN stream_cursor":        "streams are as few as accounts",
 	"FROM stream s LEFT JOIN sink":   "streams are as few as accounts",
 	"GROUP BY workflow":              "at recovery only: everything that is queued",
 	"WHERE run <> 0 GROUP BY run":    "at recovery and for metrics: everything that is owed",

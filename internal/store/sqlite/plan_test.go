@@ -73,6 +73,7 @@ var whole = map[string]string{
 	"FROM (SELECT no FROM inbox":         "a bounded number of index entries, for metrics",
 	"FROM (SELECT no FROM subscription":  "a bounded number of index entries, for metrics",
 	"FROM stream ORDER BY account":       "streams are as few as accounts",
+	"LEFT JOIN stream_cursor":            "streams are as few as accounts",
 	"FROM stream s LEFT JOIN sink":       "streams are as few as accounts",
 	"FROM (SELECT no FROM execution":     "a bounded number of index entries, for metrics",
 }

@@ -21,6 +21,7 @@ var eventTests = map[string]func(*fixture){
 	"streams":                       eventStreams,
 	"deleted in steps":              eventRetention,
 	"cursors":                       eventCursors,
+	"streams behind a cursor":       eventsBehind,
 	"a cursor is moved by one":      eventCursorRace,
 	"undone events leave no number": eventUndone,
 }
@@ -262,6 +263,31 @@ func eventCursors(f *fixture) {
 		}
 		return errors.Join(err, err2)
 	})
+}
+
+func eventsBehind(f *fixture) {
+	behind := func() (list []store.Stream) {
+		f.view(func(r *store.Reader) (err error) {
+			list, err = r.StreamsBehind("x")
+			return err
+		})
+		return list
+	}
+	if list := behind(); list != nil {
+		f.Errorf("without events %v are behind", list)
+	}
+	f.insertEvents(startMs, event("1", "a"), event("2", "a"))
+	for number, want := range []int{1, 1, 0} {
+		if list := behind(); len(list) != want || want == 1 && list[0] != (store.Stream{Account: 1, Environment: chargehand.Live, Last: 2, LastMs: startMs}) {
+			f.Errorf("at %d, %v are behind", number, list)
+		}
+		f.update(func(tx *store.Tx) error {
+			if _, err := tx.LockCursor(1, chargehand.Live, "x"); err != nil {
+				return err
+			}
+			return tx.MoveCursor(1, chargehand.Live, "x", store.StreamCursor{Number: int64(number) + 1})
+		})
+	}
 }
 
 func eventCursorRace(f *fixture) {
