@@ -1,0 +1,252 @@
+package temporal
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/chargehand/chargehand"
+	runner "github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine/machinetest"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// estate is a branch with an engine: a whole installation of one node.
+type estate struct {
+	*branch
+	engine *Engine
+	sealer *secret.Sealer
+
+	mu     sync.Mutex
+	plans  map[int64]*plan.Plan
+	others func(context.Context, runner.Call) runner.Result // activities of executions that the test has not begun
+}
+
+// Plan implements engine.Plans.
+func (e *estate) Plan(_ context.Context, revision int64) (*plan.Plan, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if p := e.plans[revision]; p != nil {
+		return p, nil
+	}
+	return nil, store.ErrNotFound
+}
+
+func newEstate(t testing.TB, p pace) *estate {
+	t.Helper()
+	master, err := secret.LoadOrCreate(filepath.Join(t.TempDir(), "master.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &estate{branch: newIdleBranch(t), sealer: secret.NewSealer(master), plans: make(map[int64]*plan.Plan)}
+	s, namespace := server(t)
+	var c client.Client
+	c, err = Connect(Dial{Address: s.Address(), Namespace: namespace, Storage: NewPayloads(e.store, e), Sealer: e.sealer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	e.client = c
+	e.outside = func(ctx context.Context, c runner.Call) runner.Result {
+		e.branch.mu.Lock()
+		outside := e.outsides[c.Execution]
+		if outside == nil {
+			outside = e.others
+		}
+		e.branch.mu.Unlock()
+		return outside(ctx, c)
+	}
+	e.engine = New(Config{
+		Store: e.store, Plans: e, Blobs: e, Client: c, Namespace: namespace, Queue: e.queue, RuntimeVersion: "test",
+		RuntimeMetadata: map[string]any{"name": "suite"}, Sealer: e.sealer, Log: slog.New(slog.DiscardHandler),
+	})
+	t.Cleanup(func() { e.engine.Stop(context.Background()) })
+	e.startNode(p)
+	return e
+}
+
+// startNode starts the worker of the node.
+func (e *estate) startNode(p pace) {
+	e.t.Helper()
+	config := e.config()
+	config.Client, config.Namespace, config.Sealer = e.client, e.engine.config.Namespace, e.sealer
+	config.Freed, config.Owed, config.Published = e.engine.Freed, e.engine.Owed, e.engine.Published
+	config.Limits.Stop = time.Second
+	e.worker = newWorker(config, p)
+	if err := e.worker.Start(); err != nil {
+		e.t.Fatal(err)
+	}
+	e.t.Cleanup(func() { e.worker.Stop(context.Background()) })
+}
+
+// deploy makes a published workflow of a namespace "suite".
+func (e *estate) deploy(name string, p *plan.Plan) (workflow store.Workflow, definition string) {
+	e.t.Helper()
+	definition = string(expr.Marshal(p.Definition()))
+	digest, err := hex.DecodeString(digestOf(definition, nil))
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	workflow = store.Workflow{ID: chargehand.WorkflowID(e.id()), Account: e.account.No, Namespace: "suite", Name: name}
+	workflow.CreatedMs = int64(e.ids)
+	d := store.Definition{Account: e.account.No, Digest: digest, MediaType: "application/json", Source: []byte(definition)}
+	e.update(func(tx *store.Tx) error {
+		w := workflow
+		if err := errors.Join(tx.InsertWorkflow(&w), tx.PutDefinition(&d)); err != nil {
+			return err
+		}
+		v := store.Revision{Workflow: w.No, Version: "1.0.0", Number: 1, Definition: d.No, CreatedMs: 1}
+		if err := tx.InsertRevision(&v); err != nil {
+			return err
+		}
+		w.Published = v.No
+		workflow = w
+		return tx.UpdateWorkflow(&w)
+	})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.plans[workflow.Published] = p
+	return workflow, definition
+}
+
+// children deploys the other workflows of a world.
+func (e *estate) children(w *machinetest.World) {
+	for name := range w.Children {
+		if p := w.Child(e.t, name); p != nil {
+			e.deploy(name, p)
+		}
+	}
+}
+
+// start starts an execution as a client does.
+func (e *estate) start(p *plan.Plan, input expr.Value, outside func(context.Context, runner.Call) runner.Result) argument {
+	e.t.Helper()
+	w, definition := e.deploy(fmt.Sprintf("script-%d", time.Now().UnixNano()), p)
+	data := expr.Marshal(input)
+	row := store.Execution{
+		ID: e.id(), Account: e.account.No, Environment: chargehand.Live, Workflow: w.No, Revision: w.Published,
+		Input: store.Payload{Inline: data, Size: int64(len(data))},
+	}
+	e.branch.mu.Lock()
+	e.outsides[row.ID] = outside
+	e.branch.mu.Unlock()
+	row, err := e.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: input})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return argument{Execution: row.ID, No: row.No, Account: e.account.ID, Digest: digestOf(definition, nil), Definition: definition, Input: data}
+}
+
+// ended waits until the row is final; of one that was cancelled, until the workflow has ended too.
+func (e *estate) ended(a argument) store.Execution {
+	e.t.Helper()
+	eventually(e.t, "the execution ends", func() bool { return e.row(a.No).Status.Final() })
+	row := e.row(a.No)
+	if row.Phase == chargehand.Cancelled {
+		e.end(a)
+	}
+	return row
+}
+
+// publishAll stores events as a client does.
+func (e *estate) publishAll(envelopes []expr.Value) {
+	events := make([]map[string]any, len(envelopes))
+	for i, v := range envelopes {
+		events[i] = v.(map[string]any)
+	}
+	if err := e.engine.Publish(context.Background(), e.account.No, chargehand.Live, events); err != nil {
+		e.t.Error(err)
+	}
+}
+
+// waits reports whether an execution waits for events or has ended.
+func (e *estate) waits(a argument) bool {
+	var listens []store.Subscription
+	row := e.row(a.No)
+	e.view(func(r *store.Reader) (err error) {
+		listens, err = r.Subscriptions(a.No)
+		return err
+	})
+	return row.Status.Final() || row.Phase == chargehand.Waiting || len(listens) > 0
+}
+
+// estateRunner runs a script in an installation of its own.
+type estateRunner struct {
+	pace  pace
+	after func(e *estate, a argument) // before the installation is gone
+}
+
+func (r estateRunner) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) machinetest.Result {
+	e := newEstate(t, r.pace)
+	e.children(w)
+	outside := newScripted(w)
+	outside.store = e.publishAll
+	e.others = outside.Run
+	if len(w.Before) > 0 {
+		e.publishAll(w.Envelopes(w.Before))
+		eventually(t, "the clock moves", clockMoves())
+	}
+	started := make(chan argument, 1)
+	outside.hangs = sync.OnceFunc(func() {
+		if err := e.engine.Cancel(context.Background(), (<-started).Execution, "by the suite"); err != nil {
+			t.Error(err)
+		}
+	})
+	a := e.start(p, input, outside.Run)
+	started <- a
+	if len(w.Events) > 0 {
+		eventually(t, "it waits", func() bool { return e.waits(a) })
+		e.publishAll(w.Envelopes(w.Events))
+	}
+	e.ended(a)
+	if r.after != nil {
+		r.after(e, a)
+	}
+	return e.result(a, outside.files)
+}
+
+// TestSuiteOfEvents: in a whole installation, events and streams mean the same, and every history can be replayed.
+func TestSuiteOfEvents(t *testing.T) {
+	machinetest.RunEvents(t, func(t *testing.T) machinetest.Runner {
+		t.Parallel()
+		return estateRunner{thePace(), func(e *estate, a argument) {
+			e.end(a)
+			e.replayAll(a, thePace())
+		}}
+	})
+}
+
+// TestSuiteOfChildren: so do other workflows, and processes that nobody waits for.
+func TestSuiteOfChildren(t *testing.T) {
+	machinetest.RunChildren(t, func(t *testing.T) machinetest.Runner {
+		t.Parallel()
+		return estateRunner{thePace(), func(e *estate, a argument) { e.replayAll(a, thePace()) }}
+	})
+}
+
+// parse compiles a whole definition.
+func parse(t testing.TB, definition string) *plan.Plan {
+	t.Helper()
+	document, problems := dsl.Parse([]byte(machinetest.Header + definition))
+	if problems.HasErrors() {
+		t.Fatal(problems.Err())
+	}
+	p, problems := plan.Compile(document, plan.Options{Run: plan.AnyRun()})
+	if p == nil {
+		t.Fatal(problems.Err())
+	}
+	return p
+}
