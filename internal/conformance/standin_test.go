@@ -26,7 +26,7 @@ import (
 // hosts are the public names that the stand-in answers to: those of the kit, ours, those
 // of the resources of examples, and those of peers (join).
 var hosts = []string{"petstore.swagger.io", "httpbin.org", "things.example.com", catalogHost,
-	"mcp.example.com", "agent.example.com", "ws.example.com", "tokens.example.com", "grpc.example.com"}
+	"other.example.com", "mcp.example.com", "agent.example.com", "ws.example.com", "tokens.example.com", "grpc.example.com"}
 
 // standIn plays the outside world of the kit (language.md 3.3), and for our own scenarios
 // things.example.com (things_test.go).
@@ -110,7 +110,7 @@ func (s *standIn) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		answer(http.StatusOK, map[string]any{"authenticated": true, "user": user})
-	case r.Host == hosts[2]:
+	case r.Host == hosts[2], r.Host == "other.example.com":
 		s.serveThings(w, r)
 	case r.Host == catalogHost && path == catalogLog:
 		_, _ = w.Write(logFunction())

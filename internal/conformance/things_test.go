@@ -28,6 +28,7 @@ import (
 //	/basic/USER/PASSWORD/…, /bearer/TOKEN/…, /digest/USER/PASSWORD/…
 //	                 401 without these credentials, else {"authenticated": true}
 //	/type/KIND       text, xml, binary, empty, json, problem
+//	/catalog/…       a catalog of functions: NAME.function.yaml of testdata/resources
 //	/resources/FILE  a file of testdata/resources
 func (s *standIn) serveThings(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
@@ -82,6 +83,9 @@ func (s *standIn) serveThings(w http.ResponseWriter, r *http.Request) {
 		guard(w, r, verb, strings.Split(rest, "/"), answer)
 	case "type":
 		serveType(w, argument)
+	case "catalog":
+		name := strings.TrimSuffix(strings.TrimPrefix(rest, "functions/"), "/1.0.0/function.yaml")
+		http.ServeFile(w, r, filepath.Join("testdata", "resources", filepath.Base(name)+".function.yaml"))
 	case "resources":
 		http.ServeFile(w, r, filepath.Join("testdata", "resources", filepath.Base(rest)))
 	default:

@@ -112,3 +112,40 @@ Feature: Functions
     """yaml
     mine: true
     """
+
+  @T37 @T2 @1.8-custom
+  Scenario: A function of a catalog has a context of its own, and its tasks stand for the caller
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: functions, name: catalog, version: '1.0.0' }
+    use:
+      catalogs: { ours: { endpoint: https://things.example.com/catalog } }
+    do:
+      - begin: { set: { n: 1 }, export: { as: '{ caller: true }' } }
+      - call: { call: 'peek:1.0.0@ours', with: { n: '${ .n }' } }
+      - result: { set: { seen: '${ . }', context: '${ $context }' } }
+      - guarded:
+          try: [ { refuse: { call: 'peek:1.0.0@ours', with: { n: 0 } } } ]
+          catch: { do: [ { handle: { set: '${ . + { instance: $error.instance, detail: $error.detail } }' } } ] }
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    seen: { input: { n: 1 }, before: {}, after: { inside: true }, name: look }
+    context: { caller: true }
+    instance: /do/3/guarded/try/0/refuse
+    detail: n is 0
+    """
+
+  @T37 @T10
+  Scenario: A function from outside has no secrets
+    Given a definition that is refused:
+    """yaml
+    document: { dsl: '1.0.3', namespace: functions, name: outside-secrets, version: '1.0.0' }
+    use:
+      secrets: [mine]
+      catalogs: { ours: { endpoint: https://things.example.com/catalog } }
+    do:
+      - call: { call: 'spy:1.0.0@ours' }
+    """
+    Then the definition should be refused with 'unknown_secret' at '/do/0/call/call'

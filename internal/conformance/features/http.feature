@@ -189,6 +189,36 @@ Feature: HTTP calls
     And the world should have received 1 request for '/hops/1/more'
     And the world should have received 0 requests for '/hops/0/more'
 
+  @T39 @1.8-http-redirect
+  Scenario: A redirect to another origin takes no credentials along
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: http, name: elsewhere, version: '1.0.0' }
+    input: { from: .v }
+    do:
+      - loop:
+          for: { in: '${ ["redirect", "elsewhere"] }' }
+          do:
+            - get:
+                input: { from: '{ verb: $item, list: . }' }
+                call: http
+                with:
+                  method: get
+                  endpoint: { uri: 'https://things.example.com/{verb}/302/credentials', authentication: { bearer: { token: a-token } } }
+                  headers: { cookie: a=b, x-kept: '1' }
+                  redirect: true
+                output: { as: '$input.list + [.headers | [has("authorization"), has("cookie"), has("x-kept")]]' }
+    """
+    And given the workflow input is:
+    """yaml
+    v: []
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    [[true, true, true], [false, false, true]]
+    """
+
   @1.8-http @1.10-types @T81
   Scenario Outline: Everything outside of 200 to 299 is a communication error with the real status
     Given a workflow with definition:

@@ -156,8 +156,8 @@ Feature: Timeouts
     """yaml
     document: { dsl: '1.0.3', namespace: timeouts, name: in-time, version: '1.0.0' }
     do:
-      - quick: { timeout: { after: { seconds: 1 } }, set: { quick: true } }
-      - pause: { wait: { milliseconds: 1200 } }
+      - quick: { timeout: { after: { milliseconds: 50 } }, set: { quick: true } }
+      - pause: { wait: { milliseconds: 90 } }
     """
     When the workflow is executed
     Then the workflow should complete with output:
