@@ -40,10 +40,6 @@ const (
 // plainPages are pages of the reference that hold lists, and no example.
 var plainPages = []string{"conformance.md", "decisions.md", "problems.md"}
 
-// deployedPages show calls and processes that need a server of their own kind: their examples are
-// deployed, and run where one is tested.
-var deployedPages = []string{"call-grpc.md", "call-asyncapi.md", "call-mcp.md", "call-a2a.md", "run-container.md"}
-
 // block is a fenced block of a page.
 type block struct {
 	line           int
@@ -162,7 +158,8 @@ func TestDocsExamples(t *testing.T) {
 			t.Errorf("%s: %v", page, err)
 			continue
 		}
-		if !slices.Contains(plainPages, page) && !tested(page, examples) {
+		isRun := func(e *docExample) bool { return e.kind == "workflow" }
+		if !slices.Contains(plainPages, page) && !slices.ContainsFunc(examples, isRun) {
 			t.Errorf("%s has no example that is tested", page)
 		}
 		for _, f := range files {
@@ -178,7 +175,8 @@ func TestDocsExamples(t *testing.T) {
 		pages[page] = examples
 	}
 	world := newStandIn(t)
-	args := append(world.flags(), "--allow-run", strings.Join(allowed, ","), "--resource-root", root)
+	world.join(t, newPeers(t))
+	args := append(world.flags(), "--allow-run", strings.Join(allowed, ","), "--resource-root", root, "--lifecycle-events", "task")
 	h := binary{servertest.Start(t, servertest.Options{Args: args})}
 	t.Run("page", func(t *testing.T) {
 		for page, examples := range pages {
@@ -195,13 +193,6 @@ func TestDocsExamples(t *testing.T) {
 }
 
 var documentName = regexp.MustCompile(`(?m)^  name: .*$`)
-
-func tested(page string, examples []*docExample) bool {
-	if slices.Contains(deployedPages, page) {
-		return len(examples) > 0
-	}
-	return slices.ContainsFunc(examples, func(e *docExample) bool { return e.kind == "workflow" })
-}
 
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
