@@ -25,9 +25,11 @@ func StartAuthAs(tb testing.TB, clientKey, address string) *Auth {
 	tb.Helper()
 	path, port := program(tb, "authserver"), freePort(tb)
 	p := &process{
-		tb:      tb,
-		command: func() *exec.Cmd { return exec.Command(path, "-port", fmt.Sprint(port), "-client-key", clientKey, "-url", address) },
-		ready:   func() error { return answersTCP(port) },
+		tb: tb,
+		command: func() *exec.Cmd {
+			return exec.Command(path, "-port", fmt.Sprint(port), "-client-key", clientKey, "-url", address)
+		},
+		ready: func() error { return answersTCP(port) },
 	}
 	p.start()
 	tb.Cleanup(func() { p.signal(syscall.SIGKILL) })
