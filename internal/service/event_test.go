@@ -1,0 +1,132 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine/embedded"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// storedEvents lists the events of an environment: source and id, and who emitted them.
+func (w *world) storedEvents(env chargehand.Environment) (list []string) {
+	w.t.Helper()
+	err := w.rows.View(w.t.Context(), func(r *store.Reader) error {
+		list = nil
+		return r.Events(w.account.No, env, 0, 1<<40, 1000, func(e *store.Event) (bool, error) {
+			list = append(list, fmt.Sprintf("%d %s %s", e.Number, e.Type, e.Data.Inline))
+			if e.Origin != (chargehand.ExecutionID{}) {
+				w.t.Errorf("an event from outside has the origin %s", e.Origin)
+			}
+			return true, nil
+		})
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return list
+}
+
+const orderEvent = `{"specversion":"1.0","id":"1","source":"/shop","type":"order","data":{"n":12345678901234567890123}}`
+
+// TestPublishEvents: stored once, in the environment of the key, all of a batch or none.
+func TestPublishEvents(t *testing.T) {
+	w := newWorld(t)
+	withEngine(t, w, embedded.Limits{})
+	publish := func(p *Principal, text string, i *Idempotency) (bool, error) {
+		t.Helper()
+		return w.PublishEvents(t.Context(), p, PublishEvents{Body: parse(t, text), Batch: text[0] == '[', Idempotency: i})
+	}
+	for range 2 {
+		if _, err := publish(w.p, orderEvent, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second, third := strings.Replace(orderEvent, `"id":"1"`, `"id":"2"`, 1), strings.Replace(orderEvent, "/shop", "/other", 1)
+	if _, err := publish(w.p, "["+second+","+strings.Replace(third, "order", "", 1)+"]", nil); err == nil || !strings.Contains(fmt.Sprint(err.(*chargehand.Error).Fields), "/1/type") {
+		t.Errorf("half a batch: %v", err)
+	}
+	if got := w.storedEvents(chargehand.Live); len(got) != 1 || !strings.Contains(got[0], "12345678901234567890123") {
+		t.Errorf("stored %q", got)
+	}
+	if _, err := publish(w.p, "["+second+","+third+","+second+","+orderEvent+"]", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.storedEvents(chargehand.Live); len(got) != 3 || !strings.HasPrefix(got[2], "3 order ") {
+		t.Errorf("stored %q", got)
+	}
+	i := &Idempotency{Method: "POST", Path: "/api/v1/events", Key: "k"}
+	for attempt := range 2 {
+		if replayed, err := publish(w.test, orderEvent, i); err != nil || replayed != (attempt == 1) {
+			t.Errorf("attempt %d: replayed %t, %v", attempt, replayed, err)
+		}
+	}
+	i = &Idempotency{Method: i.Method, Path: i.Path, Key: i.Key, BodyHash: [32]byte{1}}
+	if _, err := publish(w.test, second, i); err == nil || err.(*chargehand.Error).Code != chargehand.CodeIdempotencyKeyReused {
+		t.Errorf("another body: %v", err)
+	}
+	if got := w.storedEvents(chargehand.Test); len(got) != 1 {
+		t.Errorf("stored in test %q", got)
+	}
+}
+
+// TestEventWakesListener: what is published ends an execution that waits for it.
+func TestEventWakesListener(t *testing.T) {
+	w := newWorld(t)
+	withEngine(t, w, embedded.Limits{})
+	flow := w.apply([]byte("document: {dsl: '1.0.3', namespace: test, name: listener, version: '1.0.0'}\n" +
+		"do:\n  - hear:\n      listen: {to: {one: {with: {type: order}}}}\n"))
+	e := w.create(flow.ID, nil)
+	if _, err := w.PublishEvents(t.Context(), w.test, PublishEvents{Body: parse(t, orderEvent)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.PublishEvents(t.Context(), w.p, PublishEvents{Body: parse(t, strings.Replace(orderEvent, `"n":12345678901234567890123`, `"n":7`, 1))}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.GetExecution(t.Context(), w.p, flow.ID, e.ID, View{Wait: 10 * time.Second})
+	if err != nil || got.Status != chargehand.Finished || string(got.Output) != `[{"n":7}]` {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if found, err := w.WorkflowOf(t.Context(), w.p, e.ID); err != nil || found != flow.ID {
+		t.Errorf("its workflow is %s, %v", found, err)
+	}
+	for _, p := range []*Principal{w.test, w.stranger(), w.principal(chargehand.Live, PresetAll, newID[chargehand.WorkflowID](1))} {
+		if _, err := w.WorkflowOf(t.Context(), p, e.ID); err == nil {
+			t.Error("a stranger is told the workflow")
+		}
+	}
+}
+
+// TestEventsAreDeleted after their time, those of all streams.
+func TestEventsAreDeleted(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.Retention.Events = time.Hour })
+	insert := func(env chargehand.Environment, from, n int) {
+		var events []store.Event
+		for i := range n {
+			events = append(events, store.Event{
+				Account: w.account.No, Environment: env, Type: "a", Dedupe: [16]byte{byte(from + i), byte((from + i) >> 8)},
+				Data: store.Payload{Inline: []byte(`{}`), Size: 2},
+			})
+		}
+		if err := w.rows.Update(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.InsertEvents(events, w.nowMs())
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	insert(chargehand.Live, 0, 2*sweepRows+5)
+	insert(chargehand.Test, 0, 3)
+	w.pass(time.Hour)
+	insert(chargehand.Test, 3, 1)
+	w.pass(time.Minute)
+	if err := w.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if live, test := w.storedEvents(chargehand.Live), w.storedEvents(chargehand.Test); len(live) != 0 || len(test) != 1 || !strings.HasPrefix(test[0], "4 ") {
+		t.Errorf("left are %d live and %q", len(live), test)
+	}
+}
