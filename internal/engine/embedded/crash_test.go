@@ -16,7 +16,8 @@ type script struct {
 	body  string // instead of tasks, a whole definition
 	// children are other workflows, tasks by name.
 	children map[string]string
-	result   string // what it must end with; "": whatever it ends with without a crash
+	secrets  map[string]string // values as JSON, by name
+	result   string            // what it must end with; "": whatever it ends with without a crash
 	// independent executions may still run at the end.
 	independent bool
 	input       string
@@ -184,11 +185,46 @@ do:
 - a: { call: http, with: { method: get, endpoint: http://x/size/200000 }, export: { as: '${ { text: . } }' } }
 - b: { wait: { seconds: 1 } }
 - c: { set: { length: '${ $context.text | length }' } }`},
+	"secrets": {
+		secrets: map[string]string{"token": `"token-of-the-shop"`, "login": `{"username":"somebody","password":"pa55word"}`},
+		body: `use: { secrets: [token, login] }
+do:
+  - a: { call: http, with: { method: get, endpoint: '${ "http://x/echo/" + $secrets.token }' }, export: { as: '${ { said: .said } }' } }
+  - b: { wait: { seconds: 1 } }
+  - c:
+      fork:
+        branches:
+          - listens: { listen: { to: { one: { with: { type: '${ "kept" + $workflow.id }' } } } } }
+          - tells:
+              do:
+                - d: { wait: { seconds: 1 } }
+                - e: { emit: { event: { with: { type: '${ "kept" + $workflow.id }', source: 'https://example.com', id: '1', time: '2026-01-01T00:00:00Z', data: '${ $secrets.login }' } } } }
+                - f:
+                    try:
+                      - z: { call: http, with: { method: get, endpoint: http://x/fail/1 } }
+                    catch:
+                      retry: { delay: { seconds: 1 }, limit: { attempt: { count: 3 } } }
+          - starts: { run: { workflow: { namespace: test, name: keeper, version: latest, input: { of: '${ $secrets.token }', own: 1 } } } }
+  - g: { set: { was: '${ . }' } }
+  - h:
+      try:
+        - i: { raise: { error: { type: 'https://example.com/no', status: 400, detail: '${ $secrets.token }' } } }
+      catch:
+        as: problem
+        do:
+          - j: { set: { said: '${ $context.said == $secrets.token }', detail: '${ $problem.detail == $secrets.token }', was: '${ .was }' } }
+`,
+		children: map[string]string{"keeper": "- a: { wait: { seconds: 1 } }\n- b: { set: { got: '${ .of }' } }"},
+		result:   `{"detail":true,"said":true,"was":[[{"password":"[redacted]","username":"[redacted]"}],"recovered",{"got":"[redacted]"}]}`,
+	},
 }
 
 func (s script) define(w *world) int64 {
 	for name, tasks := range s.children {
 		w.deploy(name, tasks)
+	}
+	for name, value := range s.secrets {
+		w.setSecret(name, value)
 	}
 	if s.body != "" {
 		return w.defineAll(s.body)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -274,6 +275,24 @@ func (w *world) deploy(name, tasks string) int64 {
 	defer w.mu.Unlock()
 	w.plans[revision.No] = p
 	return revision.No
+}
+
+// setSecret writes the next version of a secret, as JSON.
+func (w *world) setSecret(name, value string) {
+	w.t.Helper()
+	err := w.store.Update(context.Background(), func(tx *store.Tx) error {
+		last, err := tx.LastSecret(w.account.No, chargehand.Live, name)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		place := secret.Place{Account: w.account.No, Environment: uint8(chargehand.Live), Name: name, Version: last.Version + 1}
+		return tx.PutSecret(&store.Secret{
+			Account: place.Account, Environment: chargehand.Live, Name: name, Version: place.Version, Sealed: w.sealer.Seal(place, []byte(value)),
+		})
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // allEnd waits until every execution has ended and nothing is owed between any.
