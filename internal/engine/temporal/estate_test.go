@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/chargehand/chargehand"
@@ -28,6 +29,7 @@ import (
 type estate struct {
 	*branch
 	engine *Engine
+	pace   pace
 	sealer *secret.Sealer
 
 	mu     sync.Mutex
@@ -51,7 +53,14 @@ func newEstate(t testing.TB, p pace) *estate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &estate{branch: newIdleBranch(t), sealer: secret.NewSealer(master), plans: make(map[int64]*plan.Plan)}
+	e := &estate{pace: p, branch: newIdleBranch(t), sealer: secret.NewSealer(master), plans: make(map[int64]*plan.Plan)}
+	e.unseal = func(id chargehand.ExecutionID, chunk []byte) []byte {
+		data, err := e.sealer.Execution(id).Open(string(engine.SealedTimeline), chunk)
+		if err != nil {
+			t.Error(err)
+		}
+		return data
+	}
 	s, namespace := server(t)
 	var c client.Client
 	c, err = Connect(Dial{Address: s.Address(), Namespace: namespace, Storage: NewPayloads(e.store, e), Sealer: e.sealer})
@@ -90,6 +99,11 @@ func (e *estate) startNode(p pace) {
 		e.t.Fatal(err)
 	}
 	e.t.Cleanup(func() { e.worker.Stop(context.Background()) })
+}
+
+// replay replays a history of this estate.
+func (e *estate) replay(h *historypb.History) error {
+	return replaySealed(e.t, h, e.pace, NewPayloads(e.store, e), e.sealer)
 }
 
 // deploy makes a published workflow of a namespace "suite".

@@ -22,6 +22,7 @@ import (
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store/postgres"
 )
 
@@ -198,8 +199,12 @@ func (b *branch) histories(a argument) (all []*historypb.History) {
 
 // replay replays a history with the code of today.
 func replay(t testing.TB, h *historypb.History, p pace, storage converter.StorageDriver) error {
+	return replaySealed(t, h, p, storage, nil)
+}
+
+func replaySealed(t testing.TB, h *historypb.History, p pace, storage converter.StorageDriver, s *secret.Sealer) error {
 	t.Helper()
-	options := worker.WorkflowReplayerOptions{DisableDeadlockDetection: true}
+	options := worker.WorkflowReplayerOptions{DisableDeadlockDetection: true, DataConverter: newConverter(s)}
 	if storage != nil {
 		options.ExternalStorage = converter.ExternalStorage{Drivers: []converter.StorageDriver{storage}, PayloadSizeThreshold: externalBytes}
 	}

@@ -32,6 +32,8 @@ type office struct {
 
 	wake func(execution int64) // if set, tells a workflow that there are events
 
+	unseal func(id chargehand.ExecutionID, chunk []byte) []byte // of timelines
+
 	mu    sync.Mutex
 	blobs map[string][]byte
 	ids   uint64
@@ -301,6 +303,9 @@ func (o *office) result(a argument, files map[string]machine.File) machinetest.R
 		parts = append(parts, entries)
 	}
 	for _, data := range chunks {
+		if o.unseal != nil && p.UsesSecrets() {
+			data = o.unseal(a.Execution, data)
+		}
 		decode(data, input)
 	}
 	if outcome.Timeline != nil {

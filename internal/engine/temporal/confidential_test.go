@@ -1,0 +1,165 @@
+package temporal
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/chargehand/chargehand"
+	runner "github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const hushed = "correct horse battery staple"
+
+// keep stores a secret as the API does.
+func (e *estate) keep(name string, version int64, value expr.Value) {
+	e.t.Helper()
+	place := secret.Place{Account: e.account.No, Environment: uint8(chargehand.Live), Name: name, Version: version}
+	s := store.Secret{Account: e.account.No, Environment: chargehand.Live, Name: name, Version: version, Sealed: e.sealer.Seal(place, expr.Append(nil, value))}
+	e.update(func(tx *store.Tx) error { return tx.PutSecret(&s) })
+}
+
+// TestSecrets: the values of secrets reach activities and the machine, and nothing else: neither Temporal nor
+// rows hold them in the open, also across runs, and what is shown lacks them.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	p := thePace()
+	p.runSlices = 1
+	e := newEstate(t, p)
+	e.keep("token", 1, map[string]any{"value": hushed})
+	seen := make(chan expr.Value, 10)
+	def := `
+use: {secrets: [token]}
+do:
+  - a: {call: http, with: {method: get, endpoint: 'https://example.org/', headers: {token: '${ $secrets.token.value }'}}}
+  - many: {for: {in: '[range(3500)]'}, do: [{s: {set: '${ . }'}}]}
+  - w: {wait: {milliseconds: 20}}
+  - b: {emit: {event: {with: {type: told, data: '${ {said: $secrets.token.value} }'}}}}
+  - c: {call: http, with: {method: get, endpoint: 'https://example.org/', headers: {token: '${ $secrets.token.value }'}}}
+  - d: {set: '${ {token: $secrets.token.value, got: .data} }'}
+`
+	outside := func(_ context.Context, c runner.Call) runner.Result {
+		headers := c.Args.(map[string]any)["headers"].(map[string]any)
+		seen <- headers["token"]
+		if strings.HasSuffix(c.Reference, "/a") {
+			e.keep("token", 2, map[string]any{"value": "another one"}) // what was pinned stays
+		}
+		return runner.Result{Output: map[string]any{"echo": headers["token"]}}
+	}
+	a := e.start(parse(t, def), map[string]any{"n": 1}, outside)
+	e.ended(a)
+	e.end(a)
+	got := e.result(a, nil)
+	if got.Phase != chargehand.Completed || len(seen) != 2 || <-seen != hushed || <-seen != hushed {
+		t.Fatalf("it ended %s, fault %+v", got.Phase, got.Fault)
+	}
+	shown := expr.Marshal(got.Output)
+	for _, v := range got.Published {
+		shown = expr.Append(shown, v)
+	}
+	if len(got.Published) != 1 || !bytes.Contains(shown, []byte("[redacted]")) {
+		t.Errorf("shown is %s", shown)
+	}
+	entries, _, err := e.engine.Timeline(t.Context(), a.No)
+	if err != nil || len(entries) != 6+3500 {
+		t.Errorf("the timeline has %d entries, %v", len(entries), err)
+	}
+	for _, entry := range entries {
+		shown = expr.Append(expr.Append(shown, entry.Input), entry.Output)
+	}
+	runs := e.histories(a)
+	if len(runs) < 2 {
+		t.Errorf("there was one run")
+	}
+	sealed := 0
+	for i, h := range runs {
+		data, err := proto.Marshal(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown = append(shown, data...)
+		sealed += bytes.Count(data, []byte(sealedEncoding))
+		if err := e.replay(h); err != nil {
+			t.Errorf("replay run %d: %v", i+1, err)
+		}
+	}
+	e.branch.office.mu.Lock()
+	for _, content := range e.blobs {
+		shown = append(shown, content...)
+	}
+	e.branch.office.mu.Unlock()
+	e.view(func(r *store.Reader) error {
+		chunks, err := r.TimelineChunks(a.No)
+		for _, c := range chunks {
+			shown = append(shown, c...)
+		}
+		if len(chunks) == 0 {
+			t.Error("no chunk was stored")
+		}
+		return err
+	})
+	for _, form := range []string{hushed, base64.StdEncoding.EncodeToString([]byte(hushed))} {
+		if at := bytes.Index(shown, []byte(form)); at >= 0 {
+			t.Errorf("the secret is seen: %q", shown[max(0, at-200):at+40])
+		}
+	}
+	if sealed < 5 {
+		t.Errorf("%d payloads are sealed", sealed)
+	}
+}
+
+// A secret that the environment does not have faults the execution (T75); with too many of them it never begins.
+func TestSecretsThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	e := newEstate(t, thePace())
+	a := e.start(parse(t, "use: {secrets: [nobody]}\ndo: [{a: {set: {x: 1}}}]"), 1, nil)
+	e.ended(a)
+	if got := e.result(a, nil); got.Fault == nil || got.Fault.Status != 403 || got.Fault.Type != machine.ErrAuthorization {
+		t.Errorf("it ended %s, %+v", got.Phase, got.Fault)
+	}
+	e.keep("big", 1, strings.Repeat("x", 1<<20+1))
+	a = e.start(parse(t, "use: {secrets: [big]}\ndo: [{a: {set: {x: 1}}}]"), 1, nil)
+	e.ended(a)
+	wantFault(t, e.office, a, "secrets_too_large")
+}
+
+// What is sealed for one execution does not open as another's, nor without the key.
+func TestSealing(t *testing.T) {
+	t.Parallel()
+	key, err := secret.LoadOrCreate(t.TempDir() + "/master.key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newConverter(secret.NewSealer(key))
+	a := call{Execution: chargehand.ExecutionID{1}, Args: []byte(`"` + hushed + `"`), Confidential: true}
+	payload, err := c.ToPayload(a)
+	if err != nil || bytes.Contains(payload.Data, []byte(hushed)) {
+		t.Fatalf("%v, %s", err, payload)
+	}
+	var back call
+	if err := c.FromPayload(payload, &back); err != nil || string(back.Args) != string(a.Args) {
+		t.Errorf("%+v, %v", back, err)
+	}
+	if err := newConverter(nil).FromPayload(payload, &back); err == nil {
+		t.Error("it opens without a key")
+	}
+	if _, err := newConverter(nil).ToPayload(a); err == nil {
+		t.Error("without a key it is not sealed")
+	}
+	payload.Metadata[executionKey] = []byte(chargehand.ExecutionID{2}.String())
+	if err := c.FromPayload(payload, &back); err == nil {
+		t.Error("it opens as another execution's")
+	}
+	a.Confidential = false
+	if payload, err = c.ToPayload(a); err != nil || !bytes.Contains(payload.Data, []byte(hushed)) {
+		t.Errorf("what is not confidential is sealed: %v, %s", err, payload)
+	}
+}
