@@ -147,8 +147,8 @@ func examplesOf(text string) (examples []*docExample, files []block, err error) 
 	return examples, files, nil
 }
 
-// TestDocsExamples deploys and runs the examples of the reference on the built binary.
-func TestDocsExamples(t *testing.T) {
+// TestConformanceReference deploys and runs the examples of the reference on the built binary.
+func TestConformanceReference(t *testing.T) {
 	pages := map[string][]*docExample{}
 	root := t.TempDir()
 	names := map[string]string{}
