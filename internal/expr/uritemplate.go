@@ -102,23 +102,22 @@ func (t *URITemplate) Expand(dot Value) (string, error) {
 	object, _ := dot.(map[string]any)
 	var b strings.Builder
 	for _, part := range t.parts {
-		if part.name == "" {
-			b.WriteString(part.text)
-			continue
+		text := part.text
+		if part.name != "" {
+			var err error
+			if text, err = uriValue(part.name, object[part.name]); err != nil {
+				return "", err
+			}
 		}
-		text, err := uriValue(part.name, object[part.name])
-		if err != nil {
-			return "", err
-		}
-		if b.Len()+len(text) > maxAddressBytes {
-			return "", limit("The address has more than %d bytes.", maxAddressBytes)
-		}
-		for i := range len(text) {
-			if isUnreserved(text[i]) {
+		for i := 0; i < len(text) && b.Len() <= maxAddressBytes; i++ {
+			if part.name == "" || isUnreserved(text[i]) {
 				b.WriteByte(text[i])
 			} else {
 				percentEncode(&b, text[i])
 			}
+		}
+		if b.Len() > maxAddressBytes {
+			return "", limit("The address has more than %d bytes.", maxAddressBytes)
 		}
 	}
 	return b.String(), nil
