@@ -46,6 +46,11 @@ func (m *Machine) fail(n *node, f *Fault) *node {
 // stopped, open timeline entries end as cancelled, nothing of it stays ready.
 func (m *Machine) withdraw(n *node) {
 	m.dismantle(n)
+	m.dropGone()
+}
+
+// dropGone takes nodes that have been withdrawn out of the line.
+func (m *Machine) dropGone() {
 	if len(m.ready) > 0 {
 		m.ready = slices.DeleteFunc(m.ready, func(r *node) bool { return r.gone })
 	}

@@ -39,7 +39,7 @@ func (m *Machine) branchDone(branch *node) *node {
 		files := branch.files
 		m.withdrawBranches(n)
 		n.files = files
-		m.join(n.scope, n.scope.context, s)
+		m.join(n.scope, n.scope.context, s, nil)
 		return m.complete(n, output, n.task.Then)
 	}
 	if n.open > 0 {
@@ -51,9 +51,10 @@ func (m *Machine) branchDone(branch *node) *node {
 	}
 	outputs := make([]any, len(n.branches))
 	base := n.scope.context
+	var joined map[string]any
 	for i, b := range n.branches {
 		outputs[i] = b.data
-		m.join(n.scope, base, b.scope)
+		joined = m.join(n.scope, base, b.scope, joined)
 		n.files = append(n.files, b.files...)
 	}
 	m.withdrawBranches(n)
@@ -114,16 +115,18 @@ func (m *Machine) withdrawBranches(n *node) {
 	for i, b := range n.branches {
 		if b != nil {
 			n.branches[i] = nil
-			m.withdraw(b)
+			m.dismantle(b)
 		}
 	}
 	n.branches = nil
+	m.dropGone() // once for all branches, which may be many
 }
 
-// join merges the top-level keys of the context that a branch changed (T31).
-func (m *Machine) join(into *scope, base expr.Value, from *scope) {
+// join merges the top-level keys of the context that a branch changed (T31). merged is what
+// joining the branch before has made, nil if nothing: nobody else has seen it, so it grows on.
+func (m *Machine) join(into *scope, base expr.Value, from *scope, merged map[string]any) map[string]any {
 	if !from.changed {
-		return
+		return merged
 	}
 	into.changed = true
 	was, wasObject := base.(map[string]any)
@@ -131,11 +134,13 @@ func (m *Machine) join(into *scope, base expr.Value, from *scope) {
 	now, nowObject := into.context.(map[string]any)
 	if !wasObject || !isObject || !nowObject {
 		into.context = from.context
-		return
+		return nil
 	}
-	merged := make(map[string]any, len(now)+len(is))
-	for key, value := range now {
-		merged[key] = value
+	if merged == nil {
+		merged = make(map[string]any, len(now)+len(is))
+		for key, value := range now {
+			merged[key] = value
+		}
 	}
 	for key, value := range is {
 		if old, had := was[key]; !had || !expr.Equal(old, value) {
@@ -148,4 +153,5 @@ func (m *Machine) join(into *scope, base expr.Value, from *scope) {
 		}
 	}
 	into.context = merged
+	return merged
 }

@@ -27,12 +27,22 @@ func (m *Machine) Subscriptions() []Subscription {
 	var list []Subscription
 	for _, p := range m.pending.list {
 		if p.node != nil && p.use == useListen {
-			list = append(list, Subscription{
-				Command: p.id, Filters: p.filters, SinceMs: m.startedMs, Position: p.position, Paused: m.paused(p),
-			})
+			list = append(list, m.subscription(p))
 		}
 	}
 	return list
+}
+
+// Subscription is the open Subscribe command of that ID. It costs less than to list all.
+func (m *Machine) Subscription(id CommandID) (Subscription, bool) {
+	if p := m.pending.find(id, isListen); p != nil {
+		return m.subscription(p), true
+	}
+	return Subscription{}, false
+}
+
+func (m *Machine) subscription(p *pending) Subscription {
+	return Subscription{Command: p.id, Filters: p.filters, SinceMs: m.startedMs, Position: p.position, Paused: m.paused(p)}
 }
 
 // Wants reports whether the execution would take in what comes next for a command: the

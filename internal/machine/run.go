@@ -13,8 +13,7 @@ import (
 // a Yield is open, outcomes are taken in, but no task starts.
 func (m *Machine) run() {
 	for m.yield == 0 && len(m.ready) > 0 && !m.Done() {
-		n := m.ready[0]
-		m.ready = m.ready[:copy(m.ready, m.ready[1:])]
+		n := m.nextReady()
 		for n != nil {
 			if m.sliceSteps >= yieldSteps {
 				m.ready = slices.Insert(m.ready, 0, n)
@@ -27,6 +26,19 @@ func (m *Machine) run() {
 			}
 		}
 	}
+}
+
+// nextReady takes the first node out of the line. A short line is moved up, so that its
+// memory serves again and again; a long one is not, for that would cost its length each time.
+func (m *Machine) nextReady() *node {
+	n := m.ready[0]
+	if len(m.ready) > 16 {
+		m.ready[0] = nil
+		m.ready = m.ready[1:]
+	} else {
+		m.ready = m.ready[:copy(m.ready, m.ready[1:])]
+	}
+	return n
 }
 
 // step lets a node start the next task of its list, or finishes the list. It returns the

@@ -126,12 +126,13 @@ func (m *Machine) closeEntry(n *node, p chargehand.Phase, output expr.Value, f *
 // TakeTimeline returns the entries that started or changed since the last call, by Seq. An
 // entry that has not ended is returned again when it does.
 func (m *Machine) TakeTimeline() []Entry {
-	entries := m.Timeline()
+	entries := make([]Entry, 0, len(m.trace.changed))
 	for _, e := range m.trace.changed {
+		entries = append(entries, *e)
 		e.fresh = false
 	}
 	m.trace.changed, m.trace.bytes = nil, 0
-	return entries
+	return sorted(entries)
 }
 
 // Timeline returns the entries that are open or that nobody has taken yet, by Seq.
@@ -147,6 +148,10 @@ func (m *Machine) Timeline() []Entry {
 			}
 		})
 	}
+	return sorted(entries)
+}
+
+func sorted(entries []Entry) []Entry {
 	bySeq := func(a, b Entry) int { return a.Seq - b.Seq }
 	if !slices.IsSortedFunc(entries, bySeq) {
 		slices.SortFunc(entries, bySeq)

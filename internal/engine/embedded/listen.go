@@ -34,10 +34,14 @@ func (e *Engine) listen(s *submission) error {
 		return nil
 	}
 	budget := lookBudget{events: maxReceived, bytes: maxReceivedBytes, looks: maxLooked}
+	tracked := int64(-1) // the event after which subscriptions were brought in line
 	for s.finish == nil {
-		s.trackListens()
-		if err := e.placeListens(s); err != nil {
-			return err
+		if r.seq != tracked {
+			s.trackListens()
+			if err := e.placeListens(s); err != nil {
+				return err
+			}
+			tracked = r.seq
 		}
 		at := slices.IndexFunc(r.listens, func(l *listening) bool {
 			return l.open && l.Woken && !l.whole && !l.seen.Paused
@@ -63,19 +67,21 @@ func (b *lookBudget) empty() bool { return b.events <= 0 || b.bytes <= 0 || b.lo
 // trackListens brings what is listened to in line with the machine.
 func (s *submission) trackListens() {
 	r := s.run
+	known := make(map[uint64]*listening, len(r.listens)) // they may be thousands
 	for _, l := range r.listens {
 		l.open = false
+		known[l.Command] = l
 	}
 	for _, sub := range r.machine.Subscriptions() {
-		at := slices.IndexFunc(r.listens, func(l *listening) bool { return l.Command == uint64(sub.Command) })
-		if at < 0 {
-			at = len(r.listens)
-			r.listens = append(r.listens, &listening{touched: true, Subscription: store.Subscription{
+		l := known[uint64(sub.Command)]
+		if l == nil {
+			l = &listening{touched: true, Subscription: store.Subscription{
 				Account: r.row.Account, Environment: r.row.Environment, Execution: r.no,
 				Command: uint64(sub.Command), Woken: true, Since: -1,
-			}})
+			}}
+			r.listens = append(r.listens, l)
 		}
-		r.listens[at].open, r.listens[at].seen = true, sub
+		l.open, l.seen = true, sub
 	}
 	r.listens = slices.DeleteFunc(r.listens, func(l *listening) bool {
 		if !l.open && l.No != 0 {
@@ -145,7 +151,8 @@ func (e *Engine) look(s *submission, l *listening, budget *lookBudget) error {
 
 // takes reports whether a subscription is open and may be given more.
 func takes(m *machine.Machine, command machine.CommandID) bool {
-	return slices.ContainsFunc(m.Subscriptions(), func(s machine.Subscription) bool { return s.Command == command && !s.Paused })
+	sub, open := m.Subscription(command)
+	return open && !sub.Paused
 }
 
 // writeListens writes what a submission has changed of the subscriptions.
