@@ -186,7 +186,8 @@ func TestEventIdempotency(t *testing.T) {
 		}
 		return r.last.Idempotency.BodyHash
 	}
-	if hash("1") != hash("1") || hash("1") == hash("2") {
+	first, again := hash("1"), hash("1")
+	if first != again || first == hash("2") {
 		t.Error("the hash does not tell events from one another")
 	}
 }
