@@ -175,3 +175,37 @@ Feature: Other workflows
     instance: /do/0/sub
     """
     And an execution of 'run-workflow/late-child' should cancel
+
+  @T85 @T51
+  Scenario: The latest version is the published one, and older ones can be named
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: run-workflow, name: versions, version: '1.0.0' }
+    do:
+      - a: { set: '${ "first" }' }
+    """
+    And a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: run-workflow, name: versions, version: '1.1.0' }
+    do:
+      - a: { set: '${ "published" }' }
+    """
+    And a draft with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: run-workflow, name: versions, version: '2.0.0' }
+    do:
+      - a: { set: '${ "draft" }' }
+    """
+    And another workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: run-workflow, name: versions-parent, version: '1.0.0' }
+    do:
+      - latest: { run: { workflow: { namespace: run-workflow, name: versions, version: latest } }, output: { as: '[.]' } }
+      - missing: { input: { from: '{ list: . }' }, run: { workflow: { namespace: run-workflow, name: versions } }, output: { as: '$input.list + [.]' } }
+      - older: { input: { from: '{ list: . }' }, run: { workflow: { namespace: run-workflow, name: versions, version: '1.0.0' } }, output: { as: '$input.list + [.]' } }
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    [published, published, first]
+    """

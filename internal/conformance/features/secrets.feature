@@ -179,3 +179,28 @@ Feature: Secrets
     """yaml
     length: 13
     """
+
+  @T10 @1.11-secrets
+  Scenario: An execution keeps the versions of the secrets that it started with
+    Given the secret 'features-pinned' is:
+    """yaml
+    hidden-word-6
+    """
+    And a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: secrets, name: pinned, version: '1.0.0' }
+    use: { secrets: [features-pinned] }
+    do:
+      - pause: { wait: { milliseconds: 300 } }
+      - check: { set: { first: '${ $secrets["features-pinned"] == "hidden-word-" + "6" }' } }
+    """
+    When the workflow is started
+    And the secret 'features-pinned' is:
+    """yaml
+    another-word-7
+    """
+    And the workflow has ended
+    Then the workflow should complete with output:
+    """yaml
+    first: true
+    """
