@@ -91,11 +91,11 @@ do:
 			t.Errorf("replay run %d: %v", i+1, err)
 		}
 	}
-	e.branch.office.mu.Lock()
+	e.office.mu.Lock()
 	for _, content := range e.blobs {
 		shown = append(shown, content...)
 	}
-	e.branch.office.mu.Unlock()
+	e.office.mu.Unlock()
 	e.view(func(r *store.Reader) error {
 		chunks, err := r.TimelineChunks(a.No)
 		for _, c := range chunks {

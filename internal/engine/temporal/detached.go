@@ -18,12 +18,12 @@ var errDisowned = errors.New("the execution is gone")
 
 // watchOwner ends a process that nobody waits for with its execution (T67), also where no workflow is
 // left to say so. The returned function ends the watch.
-func (a *activities) watchOwner(ctx context.Context, c *call, end context.CancelCauseFunc) (stop func()) {
+func (a *activities) watchOwner(ctx context.Context, c *call, every time.Duration, end context.CancelCauseFunc) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for sleep(ctx, ownerPause) == nil {
+		for sleep(ctx, every) == nil {
 			var row store.Execution
 			err := a.Store.View(ctx, func(r *store.Reader) (err error) {
 				row, err = rowOf(r, c.No, c.Execution)

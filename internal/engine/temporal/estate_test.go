@@ -32,9 +32,30 @@ type estate struct {
 	pace   pace
 	sealer *secret.Sealer
 
+	landlord *estate // of a tenant; nil: itself
+
 	mu     sync.Mutex
 	plans  map[int64]*plan.Plan
-	others func(context.Context, runner.Call) runner.Result // activities of executions that the test has not begun
+	others map[chargehand.AccountID]func(context.Context, runner.Call) runner.Result // activities of executions that the test has not begun
+}
+
+// tenant is an account of its own in an estate.
+func (e *estate) tenant(t testing.TB) *estate {
+	t.Helper()
+	o := &office{t: t, store: e.store, queue: e.queue, lender: e.office, unseal: e.unseal}
+	o.account = store.Account{ID: chargehand.AccountID(e.id()), Name: t.Name(), CreatedMs: time.Now().UnixNano()}
+	o.update(func(tx *store.Tx) error { return tx.InsertAccount(&o.account) })
+	return &estate{
+		branch: &branch{office: o, client: e.client, remote: e.remote, worker: e.worker},
+		engine: e.engine, pace: e.pace, sealer: e.sealer, landlord: e,
+	}
+}
+
+func (e *estate) owner() *estate {
+	if e.landlord != nil {
+		return e.landlord
+	}
+	return e
 }
 
 // Plan implements engine.Plans.
@@ -54,6 +75,7 @@ func newEstate(t testing.TB, p pace) *estate {
 		t.Fatal(err)
 	}
 	e := &estate{pace: p, branch: newIdleBranch(t), sealer: secret.NewSealer(master), plans: make(map[int64]*plan.Plan)}
+	e.others = make(map[chargehand.AccountID]func(context.Context, runner.Call) runner.Result)
 	e.unseal = func(id chargehand.ExecutionID, chunk []byte) []byte {
 		data, err := e.sealer.Execution(id).Open(string(engine.SealedTimeline), chunk)
 		if err != nil {
@@ -73,7 +95,7 @@ func newEstate(t testing.TB, p pace) *estate {
 		e.branch.mu.Lock()
 		outside := e.outsides[c.Execution]
 		if outside == nil {
-			outside = e.others
+			outside = e.others[c.Account]
 		}
 		e.branch.mu.Unlock()
 		return outside(ctx, c)
@@ -115,7 +137,7 @@ func (e *estate) deploy(name string, p *plan.Plan) (workflow store.Workflow, def
 		e.t.Fatal(err)
 	}
 	workflow = store.Workflow{ID: chargehand.WorkflowID(e.id()), Account: e.account.No, Namespace: "suite", Name: name}
-	workflow.CreatedMs = int64(e.ids)
+	workflow.CreatedMs = time.Now().UnixNano()
 	d := store.Definition{Account: e.account.No, Digest: digest, MediaType: "application/json", Source: []byte(definition)}
 	e.update(func(tx *store.Tx) error {
 		w := workflow
@@ -130,9 +152,10 @@ func (e *estate) deploy(name string, p *plan.Plan) (workflow store.Workflow, def
 		workflow = w
 		return tx.UpdateWorkflow(&w)
 	})
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.plans[workflow.Published] = p
+	owner := e.owner()
+	owner.mu.Lock()
+	defer owner.mu.Unlock()
+	owner.plans[workflow.Published] = p
 	return workflow, definition
 }
 
@@ -154,9 +177,10 @@ func (e *estate) start(p *plan.Plan, input expr.Value, outside func(context.Cont
 		ID: e.id(), Account: e.account.No, Environment: chargehand.Live, Workflow: w.No, Revision: w.Published,
 		Input: store.Payload{Inline: data, Size: int64(len(data))},
 	}
-	e.branch.mu.Lock()
-	e.outsides[row.ID] = outside
-	e.branch.mu.Unlock()
+	owner := e.owner().branch
+	owner.mu.Lock()
+	owner.outsides[row.ID] = outside
+	owner.mu.Unlock()
 	row, err := e.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: input})
 	if err != nil {
 		e.t.Fatal(err)
@@ -197,18 +221,20 @@ func (e *estate) waits(a argument) bool {
 	return row.Status.Final() || row.Phase == chargehand.Waiting || len(listens) > 0
 }
 
-// estateRunner runs a script in an installation of its own.
+// estateRunner runs a script in an account of its own.
 type estateRunner struct {
-	pace  pace
-	after func(e *estate, a argument) // before the installation is gone
+	estate *estate
+	after  func(e *estate, a argument)
 }
 
 func (r estateRunner) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) machinetest.Result {
-	e := newEstate(t, r.pace)
+	e := r.estate.tenant(t)
 	e.children(w)
 	outside := newScripted(w)
 	outside.store = e.publishAll
-	e.others = outside.Run
+	r.estate.branch.mu.Lock()
+	r.estate.others[e.account.ID] = outside.Run
+	r.estate.branch.mu.Unlock()
 	if len(w.Before) > 0 {
 		e.publishAll(w.Envelopes(w.Before))
 		eventually(t, "the clock moves", clockMoves())
@@ -234,9 +260,10 @@ func (r estateRunner) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machi
 
 // TestSuiteOfEvents: in a whole installation, events and streams mean the same, and every history can be replayed.
 func TestSuiteOfEvents(t *testing.T) {
+	all := newEstate(t, thePace())
 	machinetest.RunEvents(t, func(t *testing.T) machinetest.Runner {
 		t.Parallel()
-		return estateRunner{thePace(), func(e *estate, a argument) {
+		return estateRunner{all, func(e *estate, a argument) {
 			e.end(a)
 			e.replayAll(a, thePace())
 		}}
@@ -245,9 +272,10 @@ func TestSuiteOfEvents(t *testing.T) {
 
 // TestSuiteOfChildren: so do other workflows, and processes that nobody waits for.
 func TestSuiteOfChildren(t *testing.T) {
+	all := newEstate(t, thePace())
 	machinetest.RunChildren(t, func(t *testing.T) machinetest.Runner {
 		t.Parallel()
-		return estateRunner{thePace(), func(e *estate, a argument) { e.replayAll(a, thePace()) }}
+		return estateRunner{all, func(e *estate, a argument) { e.replayAll(a, thePace()) }}
 	})
 }
 

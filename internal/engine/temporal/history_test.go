@@ -110,10 +110,11 @@ func recordHistories(t *testing.T) {
 			}
 		}
 	}
+	all := newEstate(t, thePace())
 	for _, s := range slices.Concat(machinetest.EventScripts(), machinetest.ChildScripts()) {
 		if slices.Contains(recordedInstallations, s.Name) {
 			t.Run(s.Name, func(t *testing.T) {
-				s.Run(t, estateRunner{thePace(), func(e *estate, a argument) { writeHistories(t, s.Name, e.histories(a)) }})
+				s.Run(t, estateRunner{all, func(e *estate, a argument) { writeHistories(t, s.Name, e.histories(a)) }})
 			})
 		}
 	}

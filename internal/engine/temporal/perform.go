@@ -63,7 +63,7 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 		request.Progress = out.progress
 	}
 	if c.Detached {
-		defer a.watchOwner(ctx, &c, cancel)()
+		defer a.watchOwner(ctx, &c, ownerPause, cancel)()
 	}
 	result := a.run(ctx, request, c.Confidential)
 	if ctx.Err() != nil {
