@@ -195,6 +195,7 @@ Feature: Secrets
       - check: { set: { first: '${ $secrets["features-pinned"] == "hidden-word-" + "6" }' } }
     """
     When the workflow is started
+    And pause has run 1 time
     And the secret 'features-pinned' is:
     """yaml
     another-word-7
