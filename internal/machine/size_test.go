@@ -98,6 +98,20 @@ func TestTensOfThousandsOfBranches(t *testing.T) {
 	}
 }
 
+// A loop over any number of items works as long as each has an effect: only what happens between
+// two of them is bounded.
+func TestHundredThousandItems(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long with the race detector")
+	}
+	shape := dsltest.Shaped("items with effect")
+	m := New(compilePlan(t, shape.Definition(100_000)), testIdentity(t))
+	runShape(t, m, shape, func(*Machine) {})
+	if m.lastCommand < 100_000 {
+		t.Errorf("%d commands", m.lastCommand)
+	}
+}
+
 // runShape drives a machine to its end, or to where it listens. Activities end in the order
 // in which they began; timers that are not due yet fire when nothing else is left to happen.
 func runShape(t testing.TB, m *Machine, shape dsltest.Shape, applied func(*Machine)) {
