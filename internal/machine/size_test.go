@@ -101,9 +101,6 @@ func TestTensOfThousandsOfBranches(t *testing.T) {
 // A loop over any number of items works as long as each has an effect: only what happens between
 // two of them is bounded.
 func TestHundredThousandItems(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long with the race detector")
-	}
 	shape := dsltest.Shaped("items with effect")
 	m := New(compilePlan(t, shape.Definition(100_000)), testIdentity(t))
 	runShape(t, m, shape, func(*Machine) {})

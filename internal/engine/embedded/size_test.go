@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -16,26 +17,72 @@ func BenchmarkSize(b *testing.B) {
 	for _, shape := range dsltest.Shapes() {
 		for name, n := range map[string]int{"n": shape.N, "10n": 10 * shape.N} {
 			b.Run(shape.Name+"/"+name, func(b *testing.B) {
-				w := benchWorld(b)
-				_, tasks, _ := strings.Cut(shape.Definition(n), "\n")
-				revision := w.defineAll(tasks)
+				if testing.Short() && n > 1_000 {
+					b.Skip("-short: thousands of commits")
+				}
+				w := sizeWorld(b)
+				revision := w.defineShape(shape, n)
 				report := cpu(b, b.N)
 				b.ReportAllocs()
 				b.ResetTimer()
 				for range b.N {
-					row := w.run(revision, "{}")
-					if shape.Listens {
-						w.awaitWaiting(row)
-						continue
-					}
-					if row = w.final(row); row.Status != chargehand.Finished {
-						b.Fatalf("it ended %+v", row)
-					}
+					w.runShape(revision, shape)
 				}
 				b.StopTimer()
 				report()
 			})
 		}
+	}
+}
+
+// What an execution costs grows with its size, in memory that is allocated, and not with its
+// square, which would be a hundred times as much at ten times the size.
+func TestCostIsLinear(t *testing.T) {
+	for _, shape := range dsltest.Shapes() {
+		if shape.N > 100 {
+			continue // see the benchmark
+		}
+		t.Run(shape.Name, func(t *testing.T) {
+			w := sizeWorld(t)
+			cost := func(n int) uint64 {
+				revision := w.defineShape(shape, n)
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				w.runShape(revision, shape)
+				runtime.ReadMemStats(&after)
+				return after.TotalAlloc - before.TotalAlloc
+			}
+			cost(1) // what is allocated once
+			if one, ten := cost(shape.N), cost(10*shape.N); ten > 40*one {
+				t.Errorf("%d takes %d bytes, %d takes %d", shape.N, one, 10*shape.N, ten)
+			}
+		})
+	}
+}
+
+// sizeWorld is a world whose activities do nothing.
+func sizeWorld(t testing.TB) *world {
+	w := newWorld(t)
+	w.runner = nothingRunner{}
+	w.start()
+	t.Cleanup(w.stop)
+	return w
+}
+
+func (w *world) defineShape(shape dsltest.Shape, n int) int64 {
+	w.t.Helper()
+	_, tasks, _ := strings.Cut(shape.Definition(n), "\n")
+	return w.defineAll(tasks)
+}
+
+// runShape runs a definition to its end, or to where it listens.
+func (w *world) runShape(revision int64, shape dsltest.Shape) {
+	w.t.Helper()
+	row := w.run(revision, "{}")
+	if shape.Listens {
+		w.awaitWaiting(row)
+	} else if row = w.final(row); row.Status != chargehand.Finished {
+		w.t.Fatalf("it ended %+v", row)
 	}
 }
 
