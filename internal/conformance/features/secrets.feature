@@ -205,3 +205,110 @@ Feature: Secrets
     """yaml
     first: true
     """
+
+  @T10 @1.11-secrets
+  Scenario: Loops, waits, handlers and scripts work with what a secret is, and show none of it
+    Given the secret 'features-flow' is:
+    """yaml
+    { token: seen-everywhere, wait: PT0.01S, list: [ one-of-many, two-of-many ] }
+    """
+    And a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: secrets, name: flow, version: '1.0.0' }
+    use: { secrets: [features-flow] }
+    input: { from: '{ from: $secrets["features-flow"].token }' }
+    do:
+      - skipped: { if: '$secrets["features-flow"].token != "seen-everywhere"', set: { never: true } }
+      - send:
+          call: http
+          with:
+            method: post
+            endpoint: '${ "https://things.example.com/echo/" + $secrets["features-flow"].token }'
+            headers: { x-token: '${ $secrets["features-flow"].token }' }
+            query: { token: '${ $secrets["features-flow"].token }' }
+            body: { token: '${ $secrets["features-flow"].token }', basic: '${ "Basic " + ($secrets["features-flow"].token | @base64) }' }
+          output: { as: '{ whole: [.path, .headers["x-token"], .query.token, .body.token] | map(endswith($secrets["features-flow"].token)), shown: [.path, .headers["x-token"], .query.token, .body.basic] }' }
+          export: { as: '$context + { sent: ., same: (.shown[1] == $secrets["features-flow"].token) }' }
+      - pause: { wait: '${ $secrets["features-flow"].wait }' }
+      - loop:
+          for: { in: '${ $secrets["features-flow"].list }' }
+          do:
+            - choose: { switch: [ { two: { when: '$item == $secrets["features-flow"].list[1]', then: keep } }, { other: { then: continue } } ] }
+            - keep: { set: { count: '${ (.count // 0) + 1 }', item: '${ $item }' } }
+      - fails:
+          try:
+            - raise: { raise: { error: { type: 'https://example.com/e', status: 422, detail: '${ "because of " + $secrets["features-flow"].token }' } } }
+          catch:
+            errors: { with: { status: 422 } }
+            when: $error.detail | endswith($secrets["features-flow"].token)
+            do:
+              - handle: { set: { item: '${ .item }', detail: '${ $error.detail }' } }
+      - script:
+          input: { from: '. + { token: $secrets["features-flow"].token }' }
+          run: { script: { language: js, code: 'return token.length', arguments: { token: '${ .token }' } } }
+          output: { as: '$input + { length: . }' }
+      - last: { set: '${ . + $context }' }
+    output: { as: '. + { as: $secrets["features-flow"].token }' }
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    item: '[redacted]'
+    detail: 'because of [redacted]'
+    token: '[redacted]'
+    length: 15
+    same: true
+    sent:
+      whole: [true, true, true, true]
+      shown: ['/echo/[redacted]', '[redacted]', '[redacted]', 'Basic [redacted]']
+    as: '[redacted]'
+    """
+    And skipped should not run
+    And keep should run 2 times
+    And send should complete with output:
+    """yaml
+    whole: [true, true, true, true]
+    shown: ['/echo/[redacted]', '[redacted]', '[redacted]', 'Basic [redacted]']
+    """
+    And raise should fault with error:
+    """yaml
+    type: https://example.com/e
+    status: 422
+    detail: because of [redacted]
+    instance: /do/4/fails/try/0/raise
+    """
+
+  @T10 @T37
+  Scenario: Events, other workflows and functions from outside get no secret
+    Given the secret 'features-kept' is:
+    """yaml
+    kept-by-its-owner
+    """
+    And a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: secrets, name: child, version: '1.0.0' }
+    do:
+      - a: { set: { got: '${ .token }', length: '${ .token | length }' } }
+    """
+    And another workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: secrets, name: parent, version: '1.0.0' }
+    use: { secrets: [features-kept] }
+    do:
+      - both:
+          fork:
+            branches:
+              - hear: { listen: { to: { one: { with: { type: '${ "kept" + $workflow.id }' } } } } }
+              - say: { emit: { event: { with: { type: '${ "kept" + $workflow.id }', source: 'https://example.com', data: { token: '${ $secrets["features-kept"] }' } } } }, output: { as: .data.token | length } }
+              - start: { run: { workflow: { namespace: secrets, name: child, version: '1.0.0', input: { token: '${ $secrets["features-kept"] }' } } } }
+              - log: { call: 'log:1.0.0@default', with: { message: '${ "token " + $secrets["features-kept"] }', format: '{MESSAGE}' }, output: { as: '[., length]' } }
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    - [ { token: '[redacted]' } ]
+    - 17
+    - { got: '[redacted]', length: 10 }
+    - [ 'token [redacted]', 23 ]
+    """
+    And nothing that is shown should contain 'kept-by-its-owner'
