@@ -97,3 +97,12 @@ func TestLargeMessages(t *testing.T) {
 	e.end(a)
 	wantOutput(t, e.office, a, "[307200, 307200, 307200]")
 }
+
+// What an execution knows of its surroundings stays what it was at its start.
+func TestRuntimeMetadata(t *testing.T) {
+	t.Parallel()
+	e := newEstate(t, thePace())
+	a := e.start(parse(t, "do: [{a: {set: '${ [$runtime.version, $runtime.metadata.name] }'}}]"), 0, nil)
+	e.ended(a)
+	wantOutput(t, e.office, a, `["test", "suite"]`)
+}

@@ -112,7 +112,7 @@ func (o *outflow) progress(ctx context.Context, v expr.Value) error {
 		case errors.Is(err, errGone):
 			return errWithdrawn
 		case isLimit(err):
-			return fmt.Errorf("Temporal does not take the message: %w", err)
+			return fmt.Errorf("hand over a message: not taken by Temporal: %w", err)
 		}
 		if failed := sleep(patient, wait); failed != nil {
 			return fmt.Errorf("hand over a message: %w", err)

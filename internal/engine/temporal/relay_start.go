@@ -76,8 +76,11 @@ func (o *origins) of(ctx context.Context, revision int64) (origin, error) {
 	}
 	if o.plans != nil {
 		p, err := o.plans.Plan(ctx, revision)
-		if err != nil {
+		switch {
+		case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrNotFound), ctx.Err() != nil:
 			return origin{}, fmt.Errorf("read definition: %w", err)
+		case err != nil:
+			return got, nil // the workflow finds the same, and ends
 		}
 		if p.UsesSecrets() {
 			got.secret = p
