@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"slices"
+	"time"
 
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -14,6 +15,9 @@ const (
 	maxReceivedBytes = 4 << 20
 	// maxLooked bounds the events that are looked at for one submission.
 	maxLooked = 5_000
+	// maxLookTime is for how long filters are asked for one submission. They are expressions
+	// and may take a second each, while a cancellation or the end of the process waits.
+	maxLookTime = 250 * time.Millisecond
 )
 
 // listening is an open Subscribe command in memory. It mirrors its row, but for what the
@@ -33,7 +37,7 @@ func (e *Engine) listen(s *submission) error {
 	if s.finish != nil || r.machine == nil || len(r.listens) == 0 && r.machine.Load().Listens == 0 {
 		return nil
 	}
-	budget := lookBudget{events: maxReceived, bytes: maxReceivedBytes, looks: maxLooked}
+	budget := lookBudget{events: maxReceived, bytes: maxReceivedBytes, looks: maxLooked, began: time.Now()}
 	tracked := int64(-1) // the event after which subscriptions were brought in line
 	for s.finish == nil {
 		if r.seq != tracked {
@@ -60,9 +64,16 @@ func (e *Engine) listen(s *submission) error {
 	return nil
 }
 
-type lookBudget struct{ events, bytes, looks int }
+// lookBudget bounds what one submission looks at. Where it ends decides nothing but how much
+// is committed at once: the next submission goes on behind it.
+type lookBudget struct {
+	events, bytes, looks int
+	began                time.Time
+}
 
-func (b *lookBudget) empty() bool { return b.events <= 0 || b.bytes <= 0 || b.looks <= 0 }
+func (b *lookBudget) empty() bool {
+	return b.events <= 0 || b.bytes <= 0 || b.looks <= 0 || time.Since(b.began) > maxLookTime
+}
 
 // trackListens brings what is listened to in line with the machine.
 func (s *submission) trackListens() {
@@ -130,7 +141,8 @@ func (e *Engine) look(s *submission, l *listening, budget *lookBudget) error {
 	through, err := e.reader.Select(e.ctx, selection, after, max(after, last), budget.looks, func(ev *engine.StoredEvent) (bool, error) {
 		budget.looks--
 		if !r.machine.Wants(command, ev.Envelope) {
-			return true, nil
+			stopped = budget.empty()
+			return !stopped, nil
 		}
 		s.journalEvent(machine.Event{
 			Kind: machine.EventReceived, TimeMs: max(r.timeMs, e.nowMs()), Command: command, Output: ev.Envelope, Number: ev.Number,

@@ -1,0 +1,41 @@
+package embedded
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+)
+
+// TestExpensiveFilters: filters that take long to compute keep neither what the execution
+// does with the events before, nor a cancellation waiting until all events were looked at.
+func TestExpensiveFilters(t *testing.T) {
+	w := newWorld(t)
+	w.outside.started = make(chan callSeen, 1)
+	w.start()
+	defer w.stop()
+	rev := w.define(`
+- a:
+    listen:
+      to:
+        any:
+          - with: { type: first }
+          - with: { type: more, data: '${ [range(900000)] | length < 0 }' }
+        until: 'false'
+    foreach:
+      do:
+        - b: { call: http, with: { method: get, endpoint: http://x/block/never } }`)
+	row := w.listeners(rev, 1, func(int) string { return `{}` })[0]
+	events := []string{envelope("first", 1, "0")}
+	for i := range 400 { // about a minute of computing
+		events = append(events, envelope("more", i, "0"))
+	}
+	w.publish(events...)
+	w.blocked()
+	if err := w.engine.Cancel(t.Context(), row.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	if row = w.finalIn(row, 10*time.Second); row.Status != chargehand.Errored || row.Phase != chargehand.Cancelled {
+		t.Fatalf("the listener ended as %+v", row)
+	}
+}
