@@ -97,7 +97,9 @@ func (r *run) end() error {
 	if err := r.writeEnd(r.finish, entries); err != nil {
 		return err
 	}
-	r.awaitDetached()
+	if !r.isFinal { // otherwise it was cancelled, and they are stopped with the workflow
+		r.awaitDetached()
+	}
 	return nil
 }
 
@@ -174,6 +176,7 @@ func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 		if !done.Conflict {
 			return nil
 		}
+		r.isFinal = true
 	}
 	// Also without entries: readers wait for it.
 	return r.write(chunkType, chunk{

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
 
@@ -252,6 +253,14 @@ func (r estateRunner) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machi
 		e.publishAll(w.Envelopes(w.Events))
 	}
 	e.ended(a)
+	eventually(t, "what goes on by itself has begun", func() bool {
+		d, err := e.client.DescribeWorkflowExecution(context.Background(), a.Execution.String(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING ||
+			outside.hung.Load() > 0 && len(d.GetPendingActivities()) <= int(outside.hung.Load())
+	})
 	if r.after != nil {
 		r.after(e, a)
 	}

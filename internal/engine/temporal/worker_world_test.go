@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -341,6 +342,7 @@ type scripted struct {
 	world *machinetest.World
 	hangs func()
 	store func([]expr.Value) // events
+	hung  atomic.Int32       // activities
 
 	mu    sync.Mutex
 	given map[string]machinetest.Answer // by key
@@ -371,6 +373,7 @@ func (s *scripted) Run(ctx context.Context, c runner.Call) runner.Result {
 		}
 	}
 	if answer.Hang {
+		s.hung.Add(1)
 		if s.world.Cancel {
 			s.hangs()
 		}
