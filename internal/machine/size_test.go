@@ -79,7 +79,7 @@ func TestTensOfThousandsOfBranches(t *testing.T) {
 			commands := m.Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{}})
 			first := commands[0] // the timer of the branch that wins
 			for m.yield != 0 {
-				commands = m.Apply(Event{Kind: Continued, TimeMs: scriptEpoch})
+				m.Apply(Event{Kind: Continued, TimeMs: scriptEpoch})
 				m.TakeTimeline()
 			}
 			m, err := Restore(p, testIdentity(t), m.Checkpoint())
