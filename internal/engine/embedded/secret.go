@@ -13,14 +13,15 @@ import (
 
 // currentSecrets reads the secrets of an execution that begins, before its first event. The
 // transaction that journals this event pins them. A *brokenError tells how the execution ends without them.
-func (e *Engine) currentSecrets(row *store.Execution, p *plan.Plan) (secrets *engine.Secrets, err error) {
+func (e *Engine) currentSecrets(row *store.Execution, p *plan.Plan) (*engine.Secrets, error) {
 	if !p.UsesSecrets() {
 		return nil, nil
 	}
 	if e.config.Sealer == nil {
 		return nil, sealedError("secrets", errNoSealer)
 	}
-	err = e.store.View(e.ctx, func(r *store.Reader) (err error) {
+	var secrets *engine.Secrets // not a named result: that would be allocated for every execution
+	err := e.store.View(e.ctx, func(r *store.Reader) (err error) {
 		secrets, err = engine.ReadSecrets(r, row, p, e.config.Sealer)
 		return err
 	})
@@ -29,14 +30,15 @@ func (e *Engine) currentSecrets(row *store.Execution, p *plan.Plan) (secrets *en
 
 // pinnedSecrets reads the secrets of an execution that has begun. None are pinned any more if it has ended
 // meanwhile: errNotPinned, and the row says more when it is read again.
-func (e *Engine) pinnedSecrets(ctx context.Context, row *store.Execution, p *plan.Plan) (secrets *engine.Secrets, err error) {
+func (e *Engine) pinnedSecrets(ctx context.Context, row *store.Execution, p *plan.Plan) (*engine.Secrets, error) {
 	if !p.UsesSecrets() {
 		return nil, nil
 	}
 	if e.config.Sealer == nil {
 		return nil, sealedError("secrets", errNoSealer)
 	}
-	err = e.store.View(ctx, func(r *store.Reader) (err error) {
+	var secrets *engine.Secrets
+	err := e.store.View(ctx, func(r *store.Reader) (err error) {
 		secrets, err = engine.PinnedSecrets(r, row, p, e.config.Sealer)
 		return err
 	})
