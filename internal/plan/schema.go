@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -286,7 +287,7 @@ func (c *compiler) schema(s *dsl.Schema, at place) *Schema {
 		c.notSupported(s.Pointer+"/format", fmt.Sprintf("The schema format %q", s.Format))
 		return nil
 	}
-	document, address := s.Document, "urn:chargehand:schema"
+	document, address := s.Document, schemaRoot
 	if s.Resource != nil {
 		var ok bool
 		if document, address, ok = c.schemaResource(s.Resource, at); !ok {
@@ -341,7 +342,26 @@ func (c *compiler) schemaResource(r *dsl.Resource, at place) (document dsl.Slot,
 		c.fail(r.Pointer, CodeResource, "The external schema cannot be read: "+err.Error()+".", "")
 		return dsl.Slot{}, "", false
 	}
-	return dsl.Slot{Pointer: r.Pointer, Value: v}, r.Endpoint.URI.Text(), true
+	return dsl.Slot{Pointer: r.Pointer, Value: v}, schemaAddress(r.Endpoint.URI.Text()), true
+}
+
+// schemaRoot stands for the folder of the operator in the addresses of schemas, so that
+// relative references lead to addresses below it. It is never shown.
+const schemaRoot = "resource:///"
+
+// schemaAddress is the address against which the references of a schema are resolved. Without
+// a scheme the validator would put it into the working directory of the server.
+func schemaAddress(uri string) string {
+	u, err := url.Parse(uri)
+	switch {
+	case err != nil:
+		return uri
+	case u.Scheme == "file" && u.Opaque != "":
+		return schemaRoot + strings.TrimPrefix(uri, "file:")
+	case u.Scheme == "":
+		return schemaRoot + uri
+	}
+	return uri
 }
 
 // schemaLoader gives a schema the documents that it refers to. They are external resources
@@ -357,8 +377,9 @@ var errWanted = errors.New("the document is not at hand")
 
 // Load implements jsonschema.URLLoader.
 func (l *schemaLoader) Load(url string) (any, error) {
+	url, relative := strings.CutPrefix(url, schemaRoot)
 	scheme, _, _ := strings.Cut(url, ":")
-	if l.compiler.shared == nil || scheme != "https" && scheme != "http" && scheme != "file" {
+	if l.compiler.shared == nil || !relative && scheme != "https" && scheme != "http" && scheme != "file" {
 		return nil, fmt.Errorf("references to other documents of this kind are not supported: %s", url)
 	}
 	content, state := l.compiler.fetchedURI(url, ResourceSchema, l.pointer, nil)
@@ -427,9 +448,10 @@ func (c *compiler) badSchema(at string, err error) {
 	var load *jsonschema.LoadURLError
 	if errors.As(err, &load) {
 		if !errors.Is(load.Err, errWanted) {
-			c.fail(at, CodeSchema, fmt.Sprintf("The schema refers to a document that cannot be used, %s: %s.", load.URL, load.Err), "")
+			c.fail(at, CodeSchema, fmt.Sprintf("The schema refers to a document that cannot be used, %s: %s.",
+				strings.TrimPrefix(load.URL, schemaRoot), load.Err), "")
 		}
 		return
 	}
-	c.fail(at, CodeSchema, "The schema is not valid: "+err.Error(), "")
+	c.fail(at, CodeSchema, "The schema is not valid: "+strings.ReplaceAll(err.Error(), schemaRoot, "")+".", "")
 }
