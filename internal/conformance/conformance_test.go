@@ -17,7 +17,7 @@ const kitScenarios = 21
 // names of workflows.
 func TestConformanceKit(t *testing.T) {
 	world := newStandIn(t)
-	h := startBinary(t, world)
+	h := startBinary(t, world, settings{})
 	kit := readFeatures(t, filepath.Join(servertest.Shared(t), "openworkflow", "ctk"))
 	passed := tally{}
 	for _, f := range kit {
@@ -32,17 +32,21 @@ func TestConformanceKit(t *testing.T) {
 	}
 }
 
-// TestConformanceFeatures runs the scenarios of our own on the built binary.
+// TestConformanceFeatures runs the scenarios of our own on the built binary, each on a server
+// that is set as its tags say.
 func TestConformanceFeatures(t *testing.T) {
 	world := newStandIn(t)
 	world.join(t, newPeers(t))
-	h := startBinary(t, world)
+	hosts := map[settings]host{{}: startBinary(t, world, settings{})}
+	for _, chosen := range operators {
+		hosts[chosen] = startBinary(t, world, chosen)
+	}
 	passed, own := tally{}, ownFeatures(t)
 	t.Run("scenarios", func(t *testing.T) {
 		for _, f := range own {
 			t.Run(f.title(), func(t *testing.T) {
 				t.Parallel()
-				perform(t, f, h, world, passed)
+				perform(t, f, hosts[f.settings()], world, passed)
 			})
 		}
 	})
@@ -83,7 +87,8 @@ func TestConformanceCoverage(t *testing.T) {
 		}
 	}
 	for _, tag := range named {
-		if bare := tag[1:]; bare != "slow" && bare != "binary" && !slices.Contains(wanted, bare) {
+		_, isSetting := operators[tag]
+		if bare := tag[1:]; bare != "slow" && bare != "binary" && !isSetting && !slices.Contains(wanted, bare) {
 			t.Errorf("a scenario names %s, which features/coverage.txt does not list", tag)
 		}
 	}

@@ -42,7 +42,7 @@ func TestConformanceCrash(t *testing.T) {
 				for k := 1; k <= maxCommits; k++ {
 					world := newStandIn(t)
 					world.join(t, shared)
-					h := startMortal(t, world, int64(k))
+					h := startMortal(t, world, f.settings(), int64(k))
 					err := f.run(newScenario(t, h, world))
 					h.end()
 					if err != nil {
@@ -80,12 +80,13 @@ type mortal struct {
 	reborn sync.WaitGroup
 }
 
-func startMortal(t *testing.T, world *standIn, at int64) *mortal {
+func startMortal(t *testing.T, world *standIn, chosen settings, at int64) *mortal {
 	t.Helper()
 	h := &mortal{t: t, at: at}
 	h.cfg = app.Config{
 		DataDir: t.TempDir(), Listen: "127.0.0.1:0", AllowRun: allowed, TrustedCA: []string{world.caFile},
 		ConnectTo: world.mappings(), ResourceRoot: files(t), Log: slog.New(slog.DiscardHandler), WrapDatabase: h.wrap,
+		LifecycleEvents: chosen.lifecycle, LifecyclePrefix: chosen.prefix,
 	}
 	key, err := app.CreateKey(t.Context(), h.cfg, app.NewKey{Preset: "all"})
 	if err != nil {

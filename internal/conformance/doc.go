@@ -13,5 +13,6 @@
 // A scenario of our own names what it is about by tags: @T57 for a decision of language.md
 // section 2, @1.7-listen for a row of section 1. TestConformanceCoverage fails if one that
 // can be observed is named by no scenario. @slow runs in no crash mode, @binary against the
-// built binary only; both say why in a comment.
+// built binary only; both say why in a comment. @lifecycle and @lifecycle-prefix ask for a server
+// that an operator has told to publish lifecycle events.
 package conformance

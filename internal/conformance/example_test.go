@@ -54,7 +54,7 @@ func eachExample(t *testing.T, try func(t *testing.T, definition []byte)) {
 // (language.md 3.4): they are valid, also those that do not do what they seem to (T6).
 func TestConformanceExamples(t *testing.T) {
 	world := newStandIn(t)
-	h := startBinary(t, world)
+	h := startBinary(t, world, settings{})
 	eachExample(t, func(t *testing.T, definition []byte) {
 		if err := newScenario(t, h, world).deploy(string(definition)); err != nil {
 			t.Error(err)

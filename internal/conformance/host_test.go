@@ -35,8 +35,30 @@ func files(t *testing.T) string {
 	return folder
 }
 
-func startBinary(t *testing.T, world *standIn) host {
+// settings is what an operator must have chosen for a scenario beyond what all hosts have.
+type settings struct{ lifecycle, prefix string }
+
+// operators are the settings by the tag that asks for them.
+var operators = map[string]settings{
+	"@lifecycle":        {lifecycle: "task", prefix: "io.serverlessworkflow"},
+	"@lifecycle-prefix": {lifecycle: "workflow", prefix: "org.example.life"},
+}
+
+// settings are those that the scenario's tags ask for; otherwise those that hold by default.
+func (f *feature) settings() settings {
+	for tag, chosen := range operators {
+		if f.has(tag) {
+			return chosen
+		}
+	}
+	return settings{}
+}
+
+func startBinary(t *testing.T, world *standIn, chosen settings) host {
 	t.Helper()
 	args := append(world.flags(), "--allow-run", strings.Join(allowed, ","), "--resource-root", files(t))
+	if chosen != (settings{}) {
+		args = append(args, "--lifecycle-events", chosen.lifecycle, "--lifecycle-prefix", chosen.prefix)
+	}
 	return binary{servertest.Start(t, servertest.Options{Args: args})}
 }

@@ -68,9 +68,11 @@ var definitions = []definition{
 	on(`the workflow is started`, func(s *scenario, _ []string) error { return s.start() }),
 	on(`the workflow is waiting`, func(s *scenario, _ []string) error { return s.awaitPhase("waiting") }),
 	on(`the event is published:`, func(s *scenario, a []string) error { return s.publish(a[0]) }),
+	on(`the clock has moved on`, func(s *scenario, _ []string) error { return s.passMoment() }),
 	on(`the workflow has ended`, func(s *scenario, _ []string) error { return s.await() }),
 	on(`the execution is cancelled`, func(s *scenario, _ []string) error { return s.cancel() }),
 	on(`another execution of the workflow ends with output:`, func(s *scenario, a []string) error { return s.otherEnds(a[0]) }),
+	on(`the link '([^']+)' of the output should lead to the (execution|task) with output:`, func(s *scenario, a []string) error { return s.follow(a[0], a[1], a[2]) }),
 	on(`the world should have received (\d+) requests? for '([^']+)'`, func(s *scenario, a []string) error { return s.received(a[0], a[1]) }),
 }
 
@@ -474,6 +476,40 @@ func (s *scenario) publish(text string) error {
 		err = fmt.Errorf("publish: %d %s", a.Status, a.Body)
 	}
 	return err
+}
+
+// passMoment waits for the next millisecond: what starts now starts after what was accepted.
+func (s *scenario) passMoment() error {
+	for now := time.Now().UnixMilli(); time.Now().UnixMilli() <= now; {
+		time.Sleep(time.Millisecond) // it is the clock that is waited for
+	}
+	return nil
+}
+
+// follow reads what a link in the output leads to, the outputUri of an event (T64).
+func (s *scenario) follow(path, kind, text string) error {
+	v, err := lookup(s.execution["output"], path)
+	if err != nil {
+		return err
+	}
+	uri, _ := v.(string)
+	_, relative, found := strings.Cut(uri, "/api/v1")
+	if !found {
+		return fmt.Errorf("%s is no link: %s", path, expr.Marshal(v))
+	}
+	a, err := s.host.Try(http.MethodGet, relative, "")
+	if err != nil {
+		return err
+	}
+	one := a.Object()
+	if kind == "task" {
+		entries, _ := one["data"].([]any)
+		if len(entries) != 1 {
+			return fmt.Errorf("%s leads to: %d %s", uri, a.Status, a.Body)
+		}
+		one, _ = entries[0].(map[string]any)
+	}
+	return equals(one["output"], text)
 }
 
 func (s *scenario) cancel() error {
