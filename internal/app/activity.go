@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -15,12 +16,13 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/script"
 	"github.com/chargehand/chargehand/internal/activity/shell"
 	"github.com/chargehand/chargehand/internal/egress"
+	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/service"
 )
 
 // activities are the runners of what commands do to the world, by kind.
-func (t *tenure) activities() (map[string]activity.Runner, error) {
+func (t *tenure) activities(ctx context.Context) (map[string]activity.Runner, error) {
 	policy, err := egress.New(egress.Config{Allow: t.cfg.AllowEgress, ConnectTo: t.cfg.ConnectTo, TrustedCA: t.cfg.TrustedCA})
 	if err != nil {
 		return nil, badSetting("%w", err)
@@ -60,6 +62,7 @@ func (t *tenure) activities() (map[string]activity.Runner, error) {
 		Resources: resource.NewCache(resource.CacheConfig{Fetcher: t.fetcher}),
 	})
 	scripts := script.New(script.Config{Confiner: confiner, Files: stored, Python: slices.Contains(t.cfg.AllowRun, "python")})
+	t.runtime = t.runtimeMetadata(ctx, scripts)
 	t.closeScripts = func() {
 		scripts.Close()
 		calls.Close()
@@ -75,4 +78,17 @@ func (t *tenure) activities() (map[string]activity.Runner, error) {
 		"container": containers,
 	})
 	return runners, nil
+}
+
+// runtimeMetadata is $runtime.metadata (T89): the version of Python, where workflows may run it.
+func (t *tenure) runtimeMetadata(ctx context.Context, scripts *script.Runner) expr.Value {
+	if !slices.Contains(t.cfg.AllowRun, "python") {
+		return nil
+	}
+	version, err := scripts.PythonVersion(ctx)
+	if err != nil {
+		t.log.Warn("--allow-run has python, but there is none that works", "error", err)
+		return nil
+	}
+	return map[string]any{"python": version}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/engine/embedded"
+	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -53,6 +54,7 @@ type tenure struct {
 	fetcher      *resource.Fetcher // of activities
 	sinks        *sink.Deliveries  // nil: none
 	policy       *egress.Policy
+	runtime      expr.Value // $runtime.metadata
 	closeScripts func()
 
 	background context.Context // of what runs beside the requests
@@ -128,7 +130,7 @@ func (t *tenure) ready() bool {
 
 // openEngine starts the engine that drives the executions.
 func (t *tenure) openEngine(ctx context.Context, plans *service.Plans, registry *prometheus.Registry) error {
-	runners, err := t.activities()
+	runners, err := t.activities(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,7 +141,7 @@ func (t *tenure) openEngine(ctx context.Context, plans *service.Plans, registry 
 	}
 	e, err := embedded.New(ctx, embedded.Config{
 		Store: t.store, Plans: plans, Blobs: payloads{t.blobs}, Sealer: t.sealer, Activities: runners, Log: cfg.Log,
-		RuntimeVersion: Version, Lifecycle: cfg.lifecycle(), Processes: processKinds(), Tracer: cfg.tracing.Tracer(),
+		RuntimeVersion: Version, RuntimeMetadata: t.runtime, Lifecycle: cfg.lifecycle(), Processes: processKinds(), Tracer: cfg.tracing.Tracer(),
 		Limits: embedded.Limits{AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Processes: cfg.Processes},
 	})
 	if err != nil {

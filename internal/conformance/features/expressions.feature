@@ -493,3 +493,17 @@ Feature: Expressions
     """yaml
     [steps, array, integer, text, depth]
     """
+
+  @1.6-runtime @T89
+  Scenario: The fields of $runtime
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: expressions, name: runtime-fields, version: '1.0.0' }
+    do:
+      - a: { set: { keys: '${ $runtime | keys }', name: '${ $runtime.name }', version: '${ $runtime.version | type }', python: '${ $runtime.metadata.python | test("^3[.][0-9]+") }' } }
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    { keys: [metadata, name, version], name: chargehand, version: string, python: true }
+    """
