@@ -73,7 +73,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	registered := collected{}
 	telemetry.NewTemporalMetrics(registered)
 	telemetry.Watched(nil, registered, nil)
-	registered.MustRegister(telemetry.NewDatabase(), newRows(nil, true))
+	registered.MustRegister(telemetry.NewDatabase(), newRows(nil, true), sinkRows{})
 	registerEmbedded(registered, &embedded.Engine{})
 	registerTemporal(registered, &temporal.Engine{})
 	api.RegisterMetrics(registered)
