@@ -26,7 +26,7 @@ Feature: Events are stored, and nobody loses or doubles one
       - a: { emit: { event: { with: { type: com.example.events.between.a, data: a } } } }
       - first:
           listen: { to: { one: { with: { type: com.example.events.between.a } } } }
-          export: { as: '. ' }
+          export: { as: . }
       - second:
           listen: { to: { one: { with: { type: com.example.events.between.b } } } }
           output: { as: '$context + .' }
@@ -134,7 +134,7 @@ Feature: Events are stored, and nobody loses or doubles one
     [ [ 1 ], [ 1 ] ]
     """
 
-  @T60 @1.7-run-workflow
+  @T60 @1.12-on
   Scenario: Every execution that waits has the event
     Given a workflow with definition:
     """yaml

@@ -971,7 +971,7 @@ Feature: Listening
     And refuse should run 1 time
 
   @1.7-listen
-  Scenario: Listening costs its timeout, and can be cancelled
+  Scenario: A listen ends by its timeout, and can be cancelled
     Given a workflow with definition:
     """yaml
     document: { dsl: '1.0.3', namespace: listen, name: timeout, version: '1.0.0' }
