@@ -17,6 +17,10 @@ const (
 	MaxChildDepth = 32
 	// MaxOpenChildren is how many executions that have not ended one may have started.
 	MaxOpenChildren = 1_000
+	// MaxTree is how many executions of a tree may go on at once: what starts several that
+	// start several would else fill the installation. Some more may be, where many start
+	// children in the same moment.
+	MaxTree = 10_000
 )
 
 // Codes of faults of a child that is not started.
@@ -38,6 +42,7 @@ type ChildStart struct {
 type Family struct {
 	Depth int           // of the execution in its tree
 	Open  []store.Child // its children that have not ended or were not delivered
+	Tree  int           // executions of its tree that have not ended
 }
 
 // ReadFamily reads the relatives of an execution.
@@ -53,6 +58,9 @@ func ReadFamily(r *store.Reader, no int64) (f Family, err error) {
 		return Family{}, err
 	}
 	f.Depth = link.Depth
+	if f.Tree, err = r.OpenInTree(link.Root); err != nil {
+		return Family{}, err
+	}
 	f.Open, err = r.OpenChildren(no, MaxOpenChildren+1)
 	return f, err
 }
@@ -76,6 +84,10 @@ func (f Family) Child(r *store.Reader, parent *store.Execution, c machine.Comman
 	case open >= MaxOpenChildren:
 		return nil, childFault(CodeChildren, fmt.Sprintf(
 			"%d workflows that this execution has started have not ended; start no more at a time.", open)), nil
+	}
+	if f.Tree+started >= MaxTree {
+		return nil, childFault(CodeChildren, fmt.Sprintf(
+			"%d executions that have started each other go on; start no more at a time.", f.Tree+started)), nil
 	}
 	w, err := r.WorkflowByName(parent.Account, child.Namespace, child.Name)
 	if errors.Is(err, store.ErrNotFound) {

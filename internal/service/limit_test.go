@@ -14,6 +14,7 @@ func TestLimitsAreAllTold(t *testing.T) {
 		"batch_items": 10_000, "batch_concurrency": 100, "page_items": 100, "wait_seconds": 60, "requests_per_second": 1000,
 		"idempotency_key_bytes": 255, "idempotency_seconds": 86400, "link_seconds": 3600, "payload_inline_bytes": 128 << 10, "processes": 8,
 		"secrets": 1000, "secret_bytes": 64 << 10,
+		"events": 1000, "event_bytes": 1 << 20, "events_bytes": 8 << 20,
 	}
 	for _, l := range list {
 		if value, ok := want[l.Name]; !ok || value != l.Value || l.Description == "" {
@@ -24,15 +25,15 @@ func TestLimitsAreAllTold(t *testing.T) {
 	if len(want) != 0 {
 		t.Errorf("%v are not told", want)
 	}
-	// Whoever adds a bound tells it: one entry per field, and six that are no fields.
-	if fields := reflect.TypeFor[Limits]().NumField() - 1; len(list) != fields+6 {
+	// Whoever adds a bound tells it: one entry per field, and eight that are no fields.
+	if fields := reflect.TypeFor[Limits]().NumField() - 1; len(list) != fields+8 {
 		t.Errorf("%d bounds are told of %d fields", len(list), fields)
 	}
 }
 
 func TestLimitsKeepWhatIsSet(t *testing.T) {
 	set := Limits{
-		BodyBytes: 1, BatchBodyBytes: 2, DefinitionBytes: 3, UploadBytes: 4, JSONDepth: 5, BatchItems: 6, Concurrency: 7,
+		BodyBytes: 1, BatchBodyBytes: 2, DefinitionBytes: 3, EventsBytes: 11, UploadBytes: 4, JSONDepth: 5, BatchItems: 6, Concurrency: 7,
 		Wait: 8 * time.Second, RatePerSecond: -1, InlinePayloadBytes: 9, IdempotencyKeyBytes: 10,
 	}
 	if got := set.WithDefaults(); !reflect.DeepEqual(got, set) {

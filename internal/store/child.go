@@ -134,6 +134,15 @@ func (r *Reader) ChildByExecution(no int64) (Child, error) {
 	return list[0], nil
 }
 
+// OpenInTree is the number of executions of a tree, the root too, that have not ended; 0 if there is no such tree.
+func (r *Reader) OpenInTree(root int64) (open int, err error) {
+	err = r.one(`SELECT open FROM child WHERE execution = ?1 AND root = ?1`, func(row Row) { open = int(row.Int(0)) }, root)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return 0, fmt.Errorf("read tree: %w", err)
+	}
+	return open, nil
+}
+
 // OpenChildren reads up to limit links of an execution to children that have not ended, or of whose end it was not told, by command.
 func (r *Reader) OpenChildren(parent int64, limit int) ([]Child, error) {
 	return r.children("read open children", selectChild+` WHERE parent = ?1 AND state <> 0 ORDER BY command LIMIT ?2`, parent, int64(limit))

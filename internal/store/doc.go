@@ -56,7 +56,7 @@
 //	secret        LastSecret CountSecrets ListSecrets SecretValues PinnedSecrets
 //	event         Stream Streams Events EventsOfTypes EventTypes LastEventBefore Cursor
 //	subscription  Subscriptions WokenSubscriptions FilterKinds CountSubscriptions
-//	child         ChildByExecution OpenChildren DueChildren
+//	child         ChildByExecution OpenChildren OpenInTree DueChildren
 //	schedule      ScheduleOf SchedulesDue ListeningSchedules EndedSchedules Agenda Matches
 //	sink          SinkStreams
 //

@@ -158,6 +158,33 @@ func TestChildLimits(t *testing.T) {
 	}
 }
 
+// TestTreeIsBounded: executions that start more and more of each other end when too many go on.
+func TestTreeIsBounded(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.stop()
+	twice := "- f: { fork: { branches: [ { a: " + workflow("twice", "") + " }, { b: " + workflow("twice", "") + " } ] } }"
+	w.deploy("twice", twice)
+	row := w.finalIn(w.run(w.define(twice), `{}`), 10*patience)
+	if f := w.faultOf(row.No); f.Code != engine.CodeChildren || !strings.Contains(f.Detail, "go on") {
+		t.Errorf("it ends with %+v", f)
+	}
+	w.idle(0)
+	w.view(func(r *store.Reader) error {
+		all, err := r.ListExecutions(store.ExecutionFilter{Account: w.account.No, Environment: chargehand.Live, Limit: 10 * engine.MaxTree})
+		if n := len(all); n < engine.MaxTree || n > 4*engine.MaxTree {
+			t.Errorf("%d executions were started, want not many more than %d", n, engine.MaxTree)
+		}
+		for _, e := range all {
+			if e.Run != store.RunEnded {
+				t.Errorf("execution %d goes on", e.No)
+				break
+			}
+		}
+		return err
+	})
+}
+
 // TestRefusedChildrenInALoop: a loop that asks for what there is not ends all the same.
 func TestRefusedChildrenInALoop(t *testing.T) {
 	w := newWorld(t)

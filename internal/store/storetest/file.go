@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"sync"
+	"sync/atomic"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
@@ -265,14 +266,18 @@ func sweepRace(f *fixture) {
 		return f.Update(ctx, func(tx *store.Tx) error { return tx.InsertFile(&file) })
 	}
 	done := make(chan struct{})
+	var swept atomic.Int64
 	for i := range 4 {
 		r := rand.New(rand.NewPCG(uint64(i), 5))
-		files := make([]store.File, 60)
+		files := make([]store.File, 3000) // most are spared
 		for j := range files {
 			files[j] = f.file(byte(r.IntN(3)), startMs)
 		}
 		wg.Go(func() {
-			for _, file := range files {
+			for i, file := range files {
+				if i >= 60 && swept.Load() > 0 {
+					return
+				}
 				if err := put(file.Digest[0], file); err != nil {
 					f.Errorf("put: %v", err)
 					return
@@ -284,7 +289,6 @@ func sweepRace(f *fixture) {
 			}
 		})
 	}
-	swept := 0
 	var sweeper sync.WaitGroup
 	sweeper.Go(func() {
 		for {
@@ -299,14 +303,14 @@ func sweepRace(f *fixture) {
 			for _, digest := range f.sweep(nowMs, nowMs) {
 				content.Delete(string(digest))
 				f.update(func(tx *store.Tx) error { return tx.RemoveBlob(digest) })
-				swept++
+				swept.Add(1)
 			}
 		}
 	})
 	wg.Wait()
 	close(done)
 	sweeper.Wait()
-	if swept == 0 {
+	if swept.Load() == 0 {
 		f.Error("nothing was swept: the test shows nothing")
 	}
 	for name := range byte(3) {
