@@ -313,7 +313,7 @@ func (w *world) inFlight(row store.Execution) map[string]bool {
 func TestCrashEverywhere(t *testing.T) {
 	step := 1
 	if testing.Short() {
-		step = 4 // the race detector makes each crash some ten times as slow; the others run without it
+		step = 10 // the race detector makes each crash some ten times as slow; the others run without it
 	}
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
