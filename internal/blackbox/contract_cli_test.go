@@ -250,8 +250,19 @@ func testRunFiles(t *testing.T, s *server) {
 func testRunInterrupted(t *testing.T, s *server) {
 	id := deploy(t, s, sleep)
 	cmd := command(t, s, "run", id)
-	var out, errs strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	told, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer told.Close()
+	errs := func() string {
+		data, err := os.ReadFile(told.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	cmd.Stderr = told
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -261,12 +272,12 @@ func testRunInterrupted(t *testing.T, s *server) {
 		if len(page) == 1 {
 			e = fields(page[0])
 		}
-		return e["phase"] == "waiting"
+		return e["phase"] == "waiting" && strings.Contains(errs(), text(e["id"]))
 	})
 	_ = cmd.Process.Signal(syscall.SIGINT)
 	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code == 0 || !strings.Contains(errs.String(), text(e["id"])) {
-		t.Errorf("exit code %d, %q", code, errs.String())
+	if code := cmd.ProcessState.ExitCode(); code == 0 || !strings.Contains(errs(), "no longer following") {
+		t.Errorf("exit code %d, %q", code, errs())
 	}
 	if now := s.Do(t, "GET", executions(id)+"/"+text(e["id"]), "").Object(); now["status"] != "processing" {
 		t.Errorf("the execution is %v", now["status"])

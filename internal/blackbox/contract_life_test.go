@@ -308,12 +308,9 @@ func testWrongWorkflow(t *testing.T, s *server) {
 // testNotYet: what the plan leaves for later is refused by name, never ignored.
 func testNotYet(t *testing.T, s *server) {
 	for word, rest := range map[string]string{
-		"listen":   "do:\n- a: {listen: {to: {any: []}}}\n",
-		"schedule": "schedule: {every: {minutes: 1}}\n" + echo,
-		"grpc":     "do:\n- a: {call: grpc, with: {proto: {endpoint: 'http://x/y'}, service: {name: a, host: b}, method: c}}\n",
-		"human":    "do:\n- a: {call: 'human:1.0.0@default', with: {title: x}}\n",
-		"await":    "do:\n- a: {run: {await: false, shell: {command: 'true'}}}\n",
-		"workflow": "do:\n- a: {run: {workflow: {namespace: a, name: b, version: '1.0.0'}}}\n",
+		"human": "do:\n- a: {call: 'human:1.0.0@default', with: {title: x}}\n",
+		"ruby":  "do:\n- a: {run: {script: {language: ruby, code: 'puts 1'}}}\n",
+		"kafka": "do:\n- a: {call: asyncapi, with: {document: {endpoint: 'http://x/y'}, operation: o, protocol: kafka, message: {payload: {}}}}\n",
 	} {
 		t.Run(word, func(t *testing.T) {
 			a := s.Do(t, "POST", "/workflows", definition(unique("later"), "1.0.0", rest), "Content-Type", "application/yaml")
