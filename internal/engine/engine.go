@@ -69,8 +69,8 @@ type Engine interface {
 	// Errors: store.ErrNotFound, ErrFinal, store.ErrUnavailable, the error of also.
 	CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...Also) error
 
-	// Publish stores events of an environment, CloudEvents with type, source and id, each at most
-	// MaxEventBytes as JSON, and hands them to whoever listens. They are durable when it returns nil. One
+	// Publish stores events of an environment that passed cloudevent.Check and Size, and
+	// hands them to whoever listens. They are durable when it returns nil. One
 	// whose source and id are those of a stored one is the same and is not stored again.
 	// Errors: store.ErrUnavailable.
 	Publish(ctx context.Context, account int64, env chargehand.Environment, events []map[string]any) error

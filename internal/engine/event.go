@@ -12,9 +12,6 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// MaxEventBytes bounds the envelope of an event from outside, as JSON. Who takes events in refuses larger ones.
-const MaxEventBytes = 1 << 20
-
 // Publication is an event on its way into the stream of an environment.
 type Publication struct {
 	Event  expr.Value // the envelope: a CloudEvent as an object

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"regexp"
 
+	"github.com/chargehand/chargehand/internal/cloudevent"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
 )
@@ -90,6 +91,10 @@ func plainNumbers(v expr.Value) expr.Value {
 	}
 }
 
+// maxFilterText bounds each text of a filter in bytes: databases index them. No type of an event
+// is longer; a pattern or a path may be, and then lets everything through.
+const maxFilterText = cloudevent.MaxAttributeBytes
+
 // filtersOf makes the index entries of a listen whose fixed expressions and expectations
 // are known. Every event that one of its filters matches gets through one of them.
 func filtersOf(l *plan.Listen, c *consumption) []Filter {
@@ -134,8 +139,14 @@ func filterOf(l *plan.Listen, f *plan.EventFilter, c *consumption) Filter {
 		if one.Path == "" || l.Keys[one.Key].Expect == nil || c.expected[one.Key].value == nil {
 			continue
 		}
+		if len(one.Path) > maxFilterText {
+			continue
+		}
 		entry.Path, entry.Key = one.Path, FilterKey(c.expected[one.Key].value)
 		break
+	}
+	if len(entry.Type) > maxFilterText {
+		entry.Type = ""
 	}
 	return entry
 }

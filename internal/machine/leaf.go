@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/cloudevent"
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
 )
@@ -81,7 +82,8 @@ func (m *Machine) doWait(n *node) *node {
 	return nil
 }
 
-// doEmit publishes an event; the event is the task's output (T3).
+// doEmit publishes an event, by the rules of CloudEvents and within its bounds; the event is the
+// task's output (T3).
 func (m *Machine) doEmit(n *node) *node {
 	v, f := m.eval(n, n.task.Emit, slotBody, n.input)
 	if f != nil {
@@ -90,9 +92,6 @@ func (m *Machine) doEmit(n *node) *node {
 	given, ok := v.(map[string]any)
 	if !ok {
 		return m.fail(n, expressionFault(n.task.Emit.Path, "an event must be an object", n.reference()))
-	}
-	if kind, ok := given["type"].(string); !ok || kind == "" {
-		return m.fail(n, expressionFault(n.task.Emit.Path+".type", "the type of an event must be a text", n.reference()))
 	}
 	event := make(map[string]any, len(given)+4)
 	//workflowcheck:ignore copies into a map
@@ -110,6 +109,19 @@ func (m *Machine) doEmit(n *node) *node {
 	fill("id", func() string { return m.derivedID(n) })
 	fill("source", func() string { return n.task.DefaultSource })
 	fill("time", func() string { return formatTime(m.nowMs) })
+	event, wrong := cloudevent.Check(event)
+	if len(wrong) == 0 {
+		if _, p := cloudevent.Size(event); p != nil {
+			wrong = append(wrong, *p)
+		}
+	}
+	if len(wrong) > 0 {
+		path := n.task.Emit.Path
+		if wrong[0].Name != "" {
+			path += "." + wrong[0].Name
+		}
+		return m.fail(n, expressionFault(path, wrong[0].Detail, n.reference()))
+	}
 	m.issue(Command{
 		Kind: Publish, Args: event,
 		Reference: n.reference(), Iteration: n.iteration, Attempt: n.attempt,

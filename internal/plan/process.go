@@ -46,7 +46,7 @@ func (c *compiler) run(compiled *Task, r *dsl.Run, at place) {
 
 func (c *compiler) shell(s *dsl.Shell, at place) *Activity {
 	if !slices.Contains(c.options.Run, "shell") {
-		c.runNotAllowed(s.Pointer, "run.shell")
+		c.runNotAllowed(s.Pointer, "run.shell", "shell")
 	}
 	a := &Activity{Kind: "shell", Constants: map[string]expr.Value{}}
 	a.add("command", c.literal(s.Command, at), Text)
@@ -64,7 +64,7 @@ func (c *compiler) script(s *dsl.Script, at place) *Activity {
 		c.notSupported(s.Pointer+"/language", fmt.Sprintf("The script language %q", language))
 	}
 	if !slices.Contains(c.options.Run, "script") && !slices.Contains(c.options.Run, language) {
-		c.runNotAllowed(s.Pointer, "run.script in "+language)
+		c.runNotAllowed(s.Pointer, "run.script in "+language, language)
 	}
 	a := &Activity{Kind: "script", Constants: map[string]expr.Value{"language": language}}
 	a.add("code", c.literal(s.Code, at), Text)
@@ -82,7 +82,7 @@ func (c *compiler) script(s *dsl.Script, at place) *Activity {
 
 func (c *compiler) container(d *dsl.Container, at place) *Activity {
 	if !slices.Contains(c.options.Run, "container") {
-		c.runNotAllowed(d.Pointer, "run.container")
+		c.runNotAllowed(d.Pointer, "run.container", "container")
 	}
 	definition := c.shared.root.doc // a function from outside runs in the workflow that calls it
 	a := &Activity{Kind: "container", Constants: map[string]expr.Value{
@@ -116,7 +116,7 @@ func (c *compiler) processFields(a *Activity, arguments, environment, stdin dsl.
 	c.field(a, "stdin", stdin, Optional, at)
 }
 
-func (c *compiler) runNotAllowed(pointer, what string) {
+func (c *compiler) runNotAllowed(pointer, what, kind string) {
 	c.fail(pointer, CodeRunNotAllowed, fmt.Sprintf("`%s` is not allowed on this server.", what),
-		"Whoever runs the server can allow it.")
+		"Whoever runs the server can allow it with --allow-run "+kind+".")
 }

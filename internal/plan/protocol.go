@@ -55,7 +55,7 @@ func (c *compiler) mcpCall(d *dsl.MCPCall, at place) *Activity {
 		a.addIn("http", "headers", c.value(d.HTTP.Headers, at), Object)
 	case d.Stdio != nil:
 		if !slices.Contains(c.options.Run, "shell") && !slices.Contains(c.options.Run, "mcp") {
-			c.runNotAllowed(d.Stdio.Pointer, "call: mcp over stdio")
+			c.runNotAllowed(d.Stdio.Pointer, "call: mcp over stdio", "shell")
 		}
 		a.addIn("stdio", "command", c.value(d.Stdio.Command, at), Text)
 		a.addIn("stdio", "arguments", c.value(d.Stdio.Arguments, at), Optional)

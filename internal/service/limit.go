@@ -3,7 +3,7 @@ package service
 import (
 	"time"
 
-	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/cloudevent"
 )
 
 // Limits are the bounds of the service. Zero fields stand for the defaults.
@@ -86,7 +86,7 @@ func (l Limits) List() []Limit {
 		{"link_seconds", int64(linkLife / time.Second), "How long a signed link to a file is valid."},
 		{"secrets", maxSecrets, "Secrets of an environment."},
 		{"secret_bytes", maxSecretBytes, "Value of a secret as JSON."},
-		{"event_bytes", engine.MaxEventBytes, "An event, as JSON."},
+		{"event_bytes", cloudevent.MaxBytes, "An event, as JSON."},
 		{"events", maxEvents, "Events of one request."},
 		{"events_bytes", l.EventsBytes, "Body of a request with events."},
 		{"payload_inline_bytes", int64(l.InlinePayloadBytes), "Larger inputs and outputs are kept as files."},

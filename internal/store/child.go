@@ -148,7 +148,9 @@ func (r *Reader) OpenChildren(parent int64, limit int) ([]Child, error) {
 	return r.children("read open children", selectChild+` WHERE parent = ?1 AND state <> 0 ORDER BY command LIMIT ?2`, parent, int64(limit))
 }
 
-// DueChildren reads up to limit links behind that of an execution whose state is ChildEnded or ChildStopped: for recovery.
-func (r *Reader) DueChildren(after int64, limit int) ([]Child, error) {
-	return r.children("read due children", selectChild+` WHERE state >= 3 AND execution > ?1 ORDER BY execution LIMIT ?2`, after, int64(limit))
+// DueChildren reads up to limit links behind that of an execution in one of the states that something must be done for:
+// ChildEnded and ChildStopped.
+func (r *Reader) DueChildren(state ChildState, after int64, limit int) ([]Child, error) {
+	return r.children("read due children", selectChild+` WHERE state >= 3 AND state = ?1 AND execution > ?2 ORDER BY execution LIMIT ?3`,
+		int64(state), after, int64(limit))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -67,7 +68,7 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	method, _ := with["method"].(string)
 	streams, known := methods[method]
 	if !known {
-		return activity.Result{Fault: remote.Configuration(fmt.Sprintf("%q is not a method of an A2A call", remote.Clip(method)))}
+		return activity.Result{Fault: failure.Configuration(fmt.Sprintf("%q is not a method of an A2A call", failure.Clip(method)))}
 	}
 	parameters, fault := parametersOf(with["parameters"], method, call.Key)
 	if fault != nil {
@@ -83,7 +84,7 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	if fault == nil {
 		x := &exchange{
 			client: client, endpoint: endpoint, method: method, streams: streams, limit: r.cfg.Bytes,
-			where: fmt.Sprintf("A2A %s %s", method, remote.ShownURL(endpoint)),
+			where: fmt.Sprintf("A2A %s %s", method, failure.ShownURL(endpoint)),
 		}
 		var output expr.Value
 		if output, fault = x.do(callCtx, parameters); fault == nil {
@@ -91,7 +92,7 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 		}
 	}
 	if callCtx.Err() != nil {
-		fault = remote.Timeout(fmt.Sprintf("A2A %s: no complete answer within %s", method, limit))
+		fault = failure.Timeout(fmt.Sprintf("A2A %s: no complete answer within %s", method, limit))
 	}
 	return activity.Result{Fault: fault}
 }
@@ -108,7 +109,7 @@ func (r *Runner) agent(ctx context.Context, call activity.Call, with map[string]
 	}
 	card, ok := with["agentCard"].(map[string]any)
 	if !ok {
-		return nil, nil, remote.Configuration("an A2A call needs an agentCard or a server")
+		return nil, nil, failure.Configuration("an A2A call needs an agentCard or a server")
 	}
 	address, fault := remote.Endpoint("the agent card's address", card["endpoint"])
 	if fault != nil {
@@ -136,7 +137,7 @@ var messageNamespace = uuid.MustParse("7d0f1f53-6ad1-5f0b-9df0-6f1b0f9c2a41")
 func parametersOf(v expr.Value, method, key string) (map[string]any, *machine.Fault) {
 	given, isObject := v.(map[string]any)
 	if v != nil && !isObject {
-		return nil, remote.Configuration("the parameters of an A2A call must be an object")
+		return nil, failure.Configuration("the parameters of an A2A call must be an object")
 	}
 	message, isMessage := given["message"].(map[string]any)
 	if !strings.HasPrefix(method, "message/") || !isMessage {

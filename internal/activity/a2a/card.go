@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -68,31 +69,31 @@ func (c *cards) endpoint(ctx context.Context, client *http.Client, owner string,
 }
 
 func fetch(ctx context.Context, client *http.Client, address *url.URL) (map[string]any, time.Duration, *machine.Fault) {
-	where := "fetch the agent card " + remote.ShownURL(address)
+	where := "fetch the agent card " + failure.ShownURL(address)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
 	if err != nil {
-		return nil, 0, remote.Configuration(err.Error())
+		return nil, 0, failure.Configuration(err.Error())
 	}
 	req.Header.Set("Accept", "application/json")
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, 0, remote.Connection(where, err)
+		return nil, 0, failure.Connection(where, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, 0, remote.Status(where, resp)
+		return nil, 0, failure.Status(where, resp)
 	}
 	data, err := io.ReadAll(remote.Limit(resp.Body, maxCardBytes))
 	if errors.Is(err, remote.ErrTooLarge) {
-		return nil, 0, remote.Configuration(fmt.Sprintf("%s: the card has more than %d bytes", where, maxCardBytes))
+		return nil, 0, failure.Configuration(fmt.Sprintf("%s: the card has more than %d bytes", where, maxCardBytes))
 	}
 	if err != nil {
-		return nil, 0, remote.Connection(where, err)
+		return nil, 0, failure.Connection(where, err)
 	}
 	value, err := expr.Parse(data, expr.Limits{})
 	card, isObject := value.(map[string]any)
 	if err != nil || !isObject {
-		return nil, 0, remote.Configuration(where + ": the card is no JSON object")
+		return nil, 0, failure.Configuration(where + ": the card is no JSON object")
 	}
 	return card, freshness(resp.Header.Get("Cache-Control")), nil
 }
@@ -148,6 +149,6 @@ func endpointOf(card map[string]any, address *url.URL) (*url.URL, *machine.Fault
 			}
 		}
 	}
-	return nil, remote.Configuration(fmt.Sprintf("the agent card %s has no http address that speaks %s; it offers [%s]",
-		remote.ShownURL(address), jsonRPC, remote.Clip(strings.Join(offered, ", "))))
+	return nil, failure.Configuration(fmt.Sprintf("the agent card %s has no http address that speaks %s; it offers [%s]",
+		failure.ShownURL(address), jsonRPC, failure.Clip(strings.Join(offered, ", "))))
 }

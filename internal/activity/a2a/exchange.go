@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -33,7 +34,7 @@ func (x *exchange) do(ctx context.Context, parameters map[string]any) (expr.Valu
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, x.endpoint.String(), bytes.NewReader(expr.Marshal(request)))
 	if err != nil {
-		return nil, remote.Configuration(err.Error())
+		return nil, failure.Configuration(err.Error())
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
@@ -42,11 +43,11 @@ func (x *exchange) do(ctx context.Context, parameters map[string]any) (expr.Valu
 	}
 	resp, err := x.client.Do(req)
 	if err != nil {
-		return nil, remote.Connection(x.where, err)
+		return nil, failure.Connection(x.where, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, remote.Status(x.where, resp)
+		return nil, failure.Status(x.where, resp)
 	}
 	body := remote.Limit(resp.Body, x.limit)
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -89,36 +90,36 @@ func (x *exchange) stream(body io.Reader) (expr.Value, *machine.Fault) {
 		}
 	}
 	if !x.streams {
-		return nil, remote.Communication(http.StatusInternalServerError, x.where+": the stream ended without an answer")
+		return nil, failure.Communication(http.StatusInternalServerError, x.where+": the stream ended without an answer")
 	}
 	return results, nil
 }
 
 func (x *exchange) broken(err error) *machine.Fault {
 	if errors.Is(err, remote.ErrTooLarge) {
-		return remote.Runtime("Answer too large", fmt.Sprintf("%s answered more than %d bytes, the limit of an answer", x.where, x.limit))
+		return failure.Runtime("Answer too large", fmt.Sprintf("%s answered more than %d bytes, the limit of an answer", x.where, x.limit))
 	}
-	return remote.Connection(x.where, err)
+	return failure.Connection(x.where, err)
 }
 
 // result reads one JSON-RPC response.
 func (x *exchange) result(data []byte) (expr.Value, *machine.Fault) {
 	value, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth})
 	if err != nil {
-		return nil, remote.Runtime("Agent answered unusable data", fmt.Sprintf("%s answered JSON that cannot be read: %v", x.where, err))
+		return nil, failure.Runtime("Agent answered unusable data", fmt.Sprintf("%s answered JSON that cannot be read: %v", x.where, err))
 	}
 	response, _ := value.(map[string]any)
 	if told, ok := response["error"].(map[string]any); ok {
 		message, _ := told["message"].(string)
-		detail := fmt.Sprintf("%s answered error %s: %s", x.where, expr.Marshal(told["code"]), remote.Clip(message))
+		detail := fmt.Sprintf("%s answered error %s: %s", x.where, expr.Marshal(told["code"]), failure.Clip(message))
 		if told["data"] != nil {
-			detail += " " + remote.Clip(string(expr.Marshal(told["data"])))
+			detail += " " + failure.Clip(string(expr.Marshal(told["data"])))
 		}
-		return nil, remote.Runtime("Agent answered an error", detail)
+		return nil, failure.Runtime("Agent answered an error", detail)
 	}
 	result, ok := response["result"]
 	if !ok {
-		return nil, remote.Runtime("Agent answered unusable data", x.where+" answered neither a result nor an error: no JSON-RPC response")
+		return nil, failure.Runtime("Agent answered unusable data", x.where+" answered neither a result nor an error: no JSON-RPC response")
 	}
 	return result, nil
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
-	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -26,7 +26,7 @@ func Address(at *Endpoint) (*url.URL, *machine.Fault) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
-		return nil, remote.Configuration("the address of the " + at.Where + " cannot be read")
+		return nil, failure.Configuration("the address of the " + at.Where + " cannot be read")
 	}
 	query := u.Query()
 	for _, binding := range []map[string]any{at.ChannelBinding, at.OperationBinding} {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/asyncapi"
@@ -52,7 +53,7 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	with, _ := call.Args.(map[string]any)
 	message, publishes := with["message"].(map[string]any)
 	if !publishes && call.Progress == nil {
-		return activity.Result{Fault: remote.Configuration("an AsyncAPI call needs a message or a subscription")}
+		return activity.Result{Fault: failure.Configuration("an AsyncAPI call needs a message or a subscription")}
 	}
 	doc, fault := r.documents.get(ctx, call, with["document"])
 	if fault != nil {
@@ -64,11 +65,11 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	}
 	target, err := doc.Target(selection)
 	if err != nil {
-		return activity.Result{Fault: remote.Configuration("the AsyncAPI document does not fit the call: " + err.Error())}
+		return activity.Result{Fault: failure.Configuration("the AsyncAPI document does not fit the call: " + err.Error())}
 	}
 	protocol, ok := r.cfg.Protocols[target.Family]
 	if !ok {
-		return activity.Result{Fault: remote.Configuration(fmt.Sprintf("the protocol %q is not supported by this server", target.Protocol))}
+		return activity.Result{Fault: failure.Configuration(fmt.Sprintf("the protocol %q is not supported by this server", target.Protocol))}
 	}
 	credentials, fault := r.cfg.Authenticate(ctx, with["authentication"])
 	if fault != nil {
@@ -96,7 +97,7 @@ func (r *Runner) publish(ctx context.Context, call activity.Call, protocol Proto
 	defer cancel()
 	fault = protocol.Publish(ctx, at, out)
 	if fault != nil && ctx.Err() != nil {
-		return remote.Timeout(fmt.Sprintf("%s: the message was not taken within %s", at.Where, r.cfg.Timeout))
+		return failure.Timeout(fmt.Sprintf("%s: the message was not taken within %s", at.Where, r.cfg.Timeout))
 	}
 	return fault
 }
@@ -114,19 +115,19 @@ func selectionOf(with, message map[string]any, subscribes bool) (asyncapi.Select
 	s.Operation, _ = with["operation"].(string)
 	s.Protocol, _ = with["protocol"].(string)
 	if (s.Channel == "") == (s.Operation == "") {
-		return s, remote.Configuration("an AsyncAPI call needs either a channel or an operation")
+		return s, failure.Configuration("an AsyncAPI call needs either a channel or an operation")
 	}
 	server, _ := with["server"].(map[string]any)
 	s.Server, _ = server["name"].(string)
 	variables, isObject := server["variables"].(map[string]any)
 	if server["variables"] != nil && !isObject {
-		return s, remote.Configuration("the variables of the server must be an object")
+		return s, failure.Configuration("the variables of the server must be an object")
 	}
 	s.Variables = make(map[string]string, len(variables))
 	for name, value := range variables {
 		text, ok := activityhttp.Scalar(value)
 		if !ok {
-			return s, remote.Configuration(fmt.Sprintf("the server variable %q must be a text, a number or a boolean", remote.Clip(name)))
+			return s, failure.Configuration(fmt.Sprintf("the server variable %q must be a text, a number or a boolean", failure.Clip(name)))
 		}
 		s.Variables[name] = text
 	}
@@ -135,5 +136,5 @@ func selectionOf(with, message map[string]any, subscribes bool) (asyncapi.Select
 
 // where names a target without what may be secret in its address.
 func where(t *asyncapi.Target) string {
-	return fmt.Sprintf("AsyncAPI channel %s on %s", remote.Clip(t.Address), remote.Clip(withoutUser(t.URL)))
+	return fmt.Sprintf("AsyncAPI channel %s on %s", failure.Clip(t.Address), failure.Clip(withoutUser(t.URL)))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/asyncapi/nats"
 	"github.com/chargehand/chargehand/internal/activity/asyncapi/ws"
 	"github.com/chargehand/chargehand/internal/activity/auth"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -215,7 +216,7 @@ func TestReconnectGivesUp(t *testing.T) {
 		if calls++; calls == 1 {
 			up()
 		}
-		return remote.Communication(500, "gone")
+		return failure.Communication(500, "gone")
 	})
 	if fault == nil || calls < 3 || !strings.Contains(fault.Detail, "20ms: gone") {
 		t.Errorf("%v after %d calls", fault, calls)
@@ -224,7 +225,7 @@ func TestReconnectGivesUp(t *testing.T) {
 	fault = r.Follow(t.Context(), func(up func()) *machine.Fault {
 		calls++
 		up()
-		return remote.Communication(403, "no more")
+		return failure.Communication(403, "no more")
 	})
 	if fault == nil || calls != 1 || fault.Status != 403 {
 		t.Errorf("%v after %d calls", fault, calls)

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/chargehand/chargehand/internal/activity"
-	"github.com/chargehand/chargehand/internal/activity/remote"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/asyncapi"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -56,7 +56,7 @@ func (d *documents) get(ctx context.Context, call activity.Call, v expr.Value) (
 	}
 	doc, err := asyncapi.Parse(data)
 	if err != nil {
-		return nil, remote.Configuration(fmt.Sprintf("the AsyncAPI document %s cannot be read: %v", remote.Clip(name), err))
+		return nil, failure.Configuration(fmt.Sprintf("the AsyncAPI document %s cannot be read: %v", failure.Clip(name), err))
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,5 +72,5 @@ func fetchFault(err error) *machine.Fault {
 	if errors.As(err, &told) {
 		return told.Fault()
 	}
-	return remote.Communication(http.StatusInternalServerError, "fetch the AsyncAPI document: "+remote.Clip(err.Error()))
+	return failure.Communication(http.StatusInternalServerError, "fetch the AsyncAPI document: "+failure.Clip(err.Error()))
 }

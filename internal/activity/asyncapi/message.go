@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
-	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/asyncapi"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -42,7 +42,7 @@ func encode(message map[string]any, contentType string) (Outgoing, *machine.Faul
 	}
 	headers, isObject := message["headers"].(map[string]any)
 	if message["headers"] != nil && !isObject {
-		return out, remote.Configuration("the headers of a message must be an object")
+		return out, failure.Configuration("the headers of a message must be an object")
 	}
 	out.Headers = headers
 	payload, given := message["payload"]
@@ -55,8 +55,8 @@ func encode(message map[string]any, contentType string) (Outgoing, *machine.Faul
 	}
 	text, ok := activityhttp.Scalar(payload)
 	if !ok {
-		return out, remote.Configuration(fmt.Sprintf("the document gives messages the content type %q, so the payload must be a text; objects and lists can be sent as JSON",
-			remote.Clip(out.ContentType)))
+		return out, failure.Configuration(fmt.Sprintf("the document gives messages the content type %q, so the payload must be a text; objects and lists can be sent as JSON",
+			failure.Clip(out.ContentType)))
 	}
 	out.Body = []byte(text)
 	return out, nil
@@ -124,7 +124,7 @@ func withoutUser(address string) string {
 	if err != nil {
 		return "its server"
 	}
-	return remote.ShownURL(u)
+	return failure.ShownURL(u)
 }
 
 // byteSize renders n in the largest binary unit that divides it.

@@ -3,6 +3,7 @@ package asyncapi
 import (
 	"context"
 
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/asyncapi"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -44,5 +45,5 @@ type Incoming struct {
 
 // TooLarge is the fault of a message over the limit.
 func (e *Endpoint) TooLarge() *machine.Fault {
-	return remote.Runtime("Message too large", e.Where+": a message has more than "+byteSize(e.MessageBytes)+", the limit of messages")
+	return failure.Runtime("Message too large", e.Where+": a message has more than "+byteSize(e.MessageBytes)+", the limit of messages")
 }

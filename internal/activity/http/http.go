@@ -17,6 +17,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/auth"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -144,10 +145,10 @@ func (c *Caller) Fetcher(maxBytes int64) *resource.Fetcher {
 func (c *Caller) readOwnFile(ctx context.Context, call activity.Call, req *Request, uri string) activity.Result {
 	meta, content, err := c.cfg.Files.Open(ctx, call.Account, call.Environment, uri)
 	if errors.Is(err, activity.ErrFileNotFound) {
-		return activity.Result{Fault: communication(nethttp.StatusNotFound, "there is no file "+uri)}
+		return activity.Result{Fault: failure.Communication(nethttp.StatusNotFound, "there is no file "+uri)}
 	}
 	if err != nil {
-		return activity.Result{Fault: communication(nethttp.StatusInternalServerError, "the file "+uri+" could not be read")}
+		return activity.Result{Fault: failure.Communication(nethttp.StatusInternalServerError, "the file "+uri+" could not be read")}
 	}
 	defer content.Close()
 	resp := &nethttp.Response{
@@ -156,7 +157,7 @@ func (c *Caller) readOwnFile(ctx context.Context, call activity.Call, req *Reque
 	}
 	out, err := nethttp.NewRequestWithContext(ctx, req.Method, uri, nil)
 	if err != nil {
-		return activity.Result{Fault: configuration(err.Error())}
+		return activity.Result{Fault: failure.Configuration(err.Error())}
 	}
 	return c.receive(ctx, call, req, out, resp)
 }
@@ -167,51 +168,20 @@ func (c *Caller) connectionFault(ctx context.Context, out *nethttp.Request, err 
 	if fault := (*machine.Fault)(nil); errors.As(err, &fault) {
 		return fault // a token could not be renewed (T81)
 	}
-	where := out.Method + " " + shownURL(out.URL)
-	var urlErr *url.Error
-	if errors.As(err, &urlErr) {
-		err = urlErr.Err
-	}
+	where := out.Method + " " + failure.ShownURL(out.URL)
 	switch {
 	case errors.Is(err, egress.ErrRefused):
-		f := communication(nethttp.StatusInternalServerError,
-			where+": the address is private and refused by the egress rules; an operator can allow it with --allow-egress")
-		f.Code, f.Retryable = "egress_refused", false
-		return f
+		return failure.Refused(where)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		f := communication(nethttp.StatusInternalServerError, fmt.Sprintf("%s: no complete answer within %s", where, c.cfg.Timeout))
-		f.Retryable = true
-		return f
+		return failure.Communication(nethttp.StatusInternalServerError, fmt.Sprintf("%s: no complete answer within %s", where, c.cfg.Timeout))
 	}
-	f := communication(nethttp.StatusInternalServerError, where+": "+err.Error())
-	f.Retryable = true
-	return f
-}
-
-func shownURL(u *url.URL) string {
-	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	return shown.String()
-}
-
-func communication(status int, detail string) *machine.Fault {
-	title := nethttp.StatusText(status)
-	if title == "" {
-		title = "Call failed"
-	}
-	return &machine.Fault{
-		Type: machine.ErrCommunication, Status: status, Title: title, Detail: detail,
-		Retryable: status >= 500 || status == nethttp.StatusTooManyRequests || status == nethttp.StatusRequestTimeout,
-	}
-}
-
-func configuration(detail string) *machine.Fault {
-	return &machine.Fault{Type: machine.ErrConfiguration, Status: 400, Title: "Call cannot be made", Detail: detail}
+	return failure.Communication(nethttp.StatusInternalServerError, where+": "+failure.Cause(err))
 }
 
 func (c *Caller) build(ctx context.Context, call activity.Call, req *Request) (*nethttp.Request, *machine.Fault) {
 	target, err := url.Parse(req.Endpoint)
 	if err != nil || target.Host == "" || (target.Scheme != "http" && target.Scheme != "https") {
-		return nil, configuration(fmt.Sprintf("the endpoint %q is not an absolute http or https address", clip(req.Endpoint)))
+		return nil, failure.Configuration(fmt.Sprintf("the endpoint %q is not an absolute http or https address", clip(req.Endpoint)))
 	}
 	if len(req.Query) > 0 {
 		query := req.Query.Encode()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 )
@@ -50,7 +51,7 @@ func requestFromArgs(args expr.Value) (*Request, *machine.Fault) {
 	method, _ := with["method"].(string)
 	req.Method = strings.ToUpper(method)
 	if !httpguts.ValidHeaderFieldName(req.Method) { // a method is a token, as a field name is
-		return nil, configuration(fmt.Sprintf("%q is not an HTTP method", clip(method)))
+		return nil, failure.Configuration(fmt.Sprintf("%q is not an HTTP method", clip(method)))
 	}
 	req.Endpoint, _ = with["endpoint"].(string)
 	req.Redirect, _ = with["redirect"].(bool)
@@ -79,7 +80,7 @@ func OutputOf(v expr.Value) (Output, *machine.Fault) {
 	case string(OutputResponse):
 		return OutputResponse, nil
 	}
-	return "", configuration("output must be content, raw or response")
+	return "", failure.Configuration("output must be content, raw or response")
 }
 
 func basicAuth(user, password string) string {
@@ -107,14 +108,14 @@ func headerOf(v expr.Value) (nethttp.Header, *machine.Fault) {
 // CheckHeader refuses what cannot be a header of a request.
 func CheckHeader(name, value string) *machine.Fault {
 	if !httpguts.ValidHeaderFieldName(name) {
-		return configuration(fmt.Sprintf("%q is not a header name", clip(name)))
+		return failure.Configuration(fmt.Sprintf("%q is not a header name", clip(name)))
 	}
 	switch canonical := nethttp.CanonicalHeaderKey(name); canonical {
 	case "Connection", "Content-Length", "Transfer-Encoding", "Upgrade", "Te", "Trailer":
-		return configuration("the header " + canonical + " is set by the connection and cannot be given")
+		return failure.Configuration("the header " + canonical + " is set by the connection and cannot be given")
 	}
 	if !httpguts.ValidHeaderFieldValue(value) {
-		return configuration("the value of the header " + name + " contains characters that cannot stand in a header")
+		return failure.Configuration("the value of the header " + name + " contains characters that cannot stand in a header")
 	}
 	return nil
 }
@@ -144,7 +145,7 @@ func fieldsOf(what string, v expr.Value) ([]field, *machine.Fault) {
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		return nil, configuration(what + " must be an object")
+		return nil, failure.Configuration(what + " must be an object")
 	}
 	fields := make([]field, 0, len(object))
 	for name, value := range object {
@@ -159,7 +160,7 @@ func fieldsOf(what string, v expr.Value) ([]field, *machine.Fault) {
 			}
 			text, ok := Scalar(item)
 			if !ok {
-				return nil, configuration(fmt.Sprintf("%s: the value of %q must be a text, a number, a boolean or a list of these", what, clip(name)))
+				return nil, failure.Configuration(fmt.Sprintf("%s: the value of %q must be a text, a number, a boolean or a list of these", what, clip(name)))
 			}
 			f.values = append(f.values, text)
 		}
@@ -202,7 +203,7 @@ func (c *Caller) body(ctx context.Context, call activity.Call, req *Request, hea
 	}
 	media, _, err := mime.ParseMediaType(given)
 	if err != nil {
-		return nil, configuration(fmt.Sprintf("the Content-Type %q cannot be read", clip(given)))
+		return nil, failure.Configuration(fmt.Sprintf("the Content-Type %q cannot be read", clip(given)))
 	}
 	if isJSON(media) {
 		return encoded(expr.Marshal(req.Body)), nil
@@ -222,7 +223,7 @@ func (c *Caller) body(ctx context.Context, call activity.Call, req *Request, hea
 	if uri, isReference := referenceURI(req.Body); isReference {
 		return c.fileBody(ctx, call, uri)
 	}
-	return nil, configuration(fmt.Sprintf("a body of type %s must be a text or a file reference", media))
+	return nil, failure.Configuration(fmt.Sprintf("a body of type %s must be a text or a file reference", media))
 }
 
 func encoded(data []byte) *content {
@@ -235,7 +236,7 @@ func encoded(data []byte) *content {
 func (c *Caller) fileBody(ctx context.Context, call activity.Call, uri string) (*content, *machine.Fault) {
 	meta, first, err := c.cfg.Files.Open(ctx, call.Account, call.Environment, uri)
 	if err != nil {
-		return nil, configuration("the file " + uri + " that the body names cannot be read")
+		return nil, failure.Configuration("the file " + uri + " that the body names cannot be read")
 	}
 	again := func() (io.ReadCloser, error) {
 		_, content, err := c.cfg.Files.Open(ctx, call.Account, call.Environment, uri)

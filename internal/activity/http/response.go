@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 )
@@ -72,14 +73,14 @@ func (c *Caller) receive(ctx context.Context, call activity.Call, req *Request, 
 }
 
 func statusFault(out *nethttp.Request, resp *nethttp.Response) *machine.Fault {
-	detail := fmt.Sprintf("%s %s answered %d", out.Method, shownURL(out.URL), resp.StatusCode)
+	detail := fmt.Sprintf("%s %s answered %d", out.Method, failure.ShownURL(out.URL), resp.StatusCode)
 	head, _ := io.ReadAll(io.LimitReader(resp.Body, shownBodyBytes))
 	if text := strings.TrimSpace(strings.ToValidUTF8(string(head), "")); text != "" {
 		detail += ": " + text
 	}
 	// Reading a short rest lets the connection be used again.
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
-	return communication(resp.StatusCode, detail)
+	return failure.Communication(resp.StatusCode, detail)
 }
 
 // headerValue shows headers as data, without credentials (T41).
@@ -120,8 +121,8 @@ func (c *Caller) content(ctx context.Context, call activity.Call, req *Request, 
 	if isJSON(media) {
 		value, err := expr.Parse(data, expr.Limits{Depth: maxResponseDepth})
 		if err != nil {
-			return nil, nil, communication(nethttp.StatusInternalServerError,
-				fmt.Sprintf("%s %s answered JSON that cannot be read: %v", out.Method, shownURL(out.URL), err))
+			return nil, nil, failure.Communication(nethttp.StatusInternalServerError,
+				fmt.Sprintf("%s %s answered JSON that cannot be read: %v", out.Method, failure.ShownURL(out.URL), err))
 		}
 		return value, nil, nil
 	}
@@ -169,8 +170,8 @@ func (c *Caller) store(ctx context.Context, call activity.Call, out *nethttp.Req
 	}
 	file, err := c.cfg.Files.Put(ctx, call.Account, call.Environment, fileName(out, resp), media, whole)
 	if errors.Is(err, errTooLarge) {
-		return nil, nil, communication(nethttp.StatusInternalServerError,
-			fmt.Sprintf("%s %s answered more than %d bytes, the limit of a stored response", out.Method, shownURL(out.URL), c.cfg.FileBytes))
+		return nil, nil, failure.Communication(nethttp.StatusInternalServerError,
+			fmt.Sprintf("%s %s answered more than %d bytes, the limit of a stored response", out.Method, failure.ShownURL(out.URL), c.cfg.FileBytes))
 	}
 	if err != nil {
 		return nil, nil, c.connectionFault(ctx, out, err)

@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/machine"
 )
@@ -43,7 +44,7 @@ func (r *Runner) runHTTP(ctx context.Context, req *request) activity.Result {
 	}
 	conn, err := transport.Connect(callCtx)
 	if err != nil {
-		return activity.Result{Fault: remote.Connection("MCP "+remote.ShownURL(endpoint), err)}
+		return activity.Result{Fault: failure.Connection("MCP "+failure.ShownURL(endpoint), err)}
 	}
 	defer conn.Close()
 	s := &session{conn: conn}
@@ -56,7 +57,7 @@ func (r *Runner) runHTTP(ctx context.Context, req *request) activity.Result {
 		defer cancel()
 		s.abandon(endCtx)
 	}
-	where := fmt.Sprintf("MCP %s %s", req.method, remote.ShownURL(endpoint))
+	where := fmt.Sprintf("MCP %s %s", req.method, failure.ShownURL(endpoint))
 	return activity.Result{Fault: watch.fault(callCtx, where, req, err)}
 }
 
@@ -123,7 +124,7 @@ func (w *watch) fail(req *http.Request, resp *http.Response) {
 	head, _ := io.ReadAll(io.LimitReader(resp.Body, kept))
 	resp.Body.Close()
 	resp.Body = io.NopCloser(strings.NewReader(string(head)))
-	fault := remote.Status("MCP "+remote.ShownURL(req.URL), resp)
+	fault := failure.Status("MCP "+failure.ShownURL(req.URL), resp)
 	resp.Body = io.NopCloser(strings.NewReader(string(head)))
 	w.mu.Lock()
 	w.failed = fault
@@ -154,16 +155,16 @@ func (w *watch) fault(ctx context.Context, where string, req *request, err error
 	defer w.mu.Unlock()
 	switch {
 	case w.tooLarge:
-		return remote.Runtime("Answer too large", fmt.Sprintf("%s answered more than %d bytes, the limit of an answer", where, w.limit))
+		return failure.Runtime("Answer too large", fmt.Sprintf("%s answered more than %d bytes, the limit of an answer", where, w.limit))
 	case ctx.Err() != nil:
-		return remote.Timeout(fmt.Sprintf("%s: no answer within %s", where, req.timeout))
+		return failure.Timeout(fmt.Sprintf("%s: no answer within %s", where, req.timeout))
 	case w.failed != nil:
 		return w.failed
 	case w.err != nil:
-		return remote.Connection(where, w.err)
+		return failure.Connection(where, w.err)
 	}
 	if fault := answeredFault(req.method, err); fault != nil {
 		return fault
 	}
-	return remote.Communication(http.StatusInternalServerError, where+": "+remote.Clip(err.Error()))
+	return failure.Communication(http.StatusInternalServerError, where+": "+failure.Clip(err.Error()))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -85,11 +86,11 @@ func (r *Runner) requestFromArgs(args expr.Value) (*request, *machine.Fault) {
 	req := &request{parameters: with["parameters"], timeout: r.cfg.Timeout}
 	req.method, _ = with["method"].(string)
 	if !slices.Contains(methods, req.method) {
-		return nil, remote.Configuration(fmt.Sprintf("%q is not a method of an MCP call; these are: %s",
-			remote.Clip(req.method), strings.Join(methods, ", ")))
+		return nil, failure.Configuration(fmt.Sprintf("%q is not a method of an MCP call; these are: %s",
+			failure.Clip(req.method), strings.Join(methods, ", ")))
 	}
 	if _, isObject := req.parameters.(map[string]any); req.parameters != nil && !isObject {
-		return nil, remote.Configuration("the parameters of an MCP call must be an object")
+		return nil, failure.Configuration("the parameters of an MCP call must be an object")
 	}
 	if req.protocolVersion, _ = with["protocolVersion"].(string); req.protocolVersion == "" {
 		req.protocolVersion = defaultProtocolVersion
@@ -108,7 +109,7 @@ func (r *Runner) requestFromArgs(args expr.Value) (*request, *machine.Fault) {
 	req.http, _ = with["http"].(map[string]any)
 	req.stdio, _ = with["stdio"].(map[string]any)
 	if (req.http == nil) == (req.stdio == nil) {
-		return nil, remote.Configuration("the transport of an MCP call must be one of http and stdio")
+		return nil, failure.Configuration("the transport of an MCP call must be one of http and stdio")
 	}
 	return req, nil
 }

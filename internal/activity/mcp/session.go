@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/chargehand/chargehand/internal/activity/remote"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 )
@@ -39,11 +39,11 @@ func (s *session) exchange(ctx context.Context, req *request, agreed func(versio
 		ProtocolVersion string `json:"protocolVersion"`
 	}
 	if err := json.Unmarshal(begun, &hello); err != nil || hello.ProtocolVersion == "" {
-		return nil, remote.Runtime("MCP server cannot be used", "the server's answer to initialize names no protocol version")
+		return nil, failure.Runtime("MCP server cannot be used", "the server's answer to initialize names no protocol version")
 	}
 	if hello.ProtocolVersion != req.protocolVersion && !slices.Contains(protocolVersions, hello.ProtocolVersion) {
-		return nil, remote.Runtime("MCP server cannot be used",
-			fmt.Sprintf("the server speaks version %q of the protocol, the task asks for %q", remote.Clip(hello.ProtocolVersion), req.protocolVersion))
+		return nil, failure.Runtime("MCP server cannot be used",
+			fmt.Sprintf("the server speaks version %q of the protocol, the task asks for %q", failure.Clip(hello.ProtocolVersion), req.protocolVersion))
 	}
 	agreed(hello.ProtocolVersion)
 	if err := s.conn.Write(ctx, &jsonrpc.Request{Method: "notifications/initialized"}); err != nil {
@@ -55,7 +55,7 @@ func (s *session) exchange(ctx context.Context, req *request, agreed func(versio
 	}
 	value, err := expr.Parse(raw, expr.Limits{Depth: expr.MaxDepth})
 	if err != nil {
-		return nil, remote.Runtime("MCP server answered unusable data", fmt.Sprintf("the result of %s: %v", req.method, err))
+		return nil, failure.Runtime("MCP server answered unusable data", fmt.Sprintf("the result of %s: %v", req.method, err))
 	}
 	return value, nil
 }
@@ -112,7 +112,7 @@ func (s *session) answer(ctx context.Context, in *jsonrpc.Request) error {
 	response := &jsonrpc.Response{ID: in.ID, Result: json.RawMessage("{}")}
 	if in.Method != "ping" {
 		response.Result = nil
-		response.Error = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client offers no " + remote.Clip(in.Method)}
+		response.Error = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client offers no " + failure.Clip(in.Method)}
 	}
 	return s.conn.Write(ctx, response)
 }
@@ -127,9 +127,9 @@ func answeredFault(method string, err error) *machine.Fault {
 	if !errors.As(err, &told) {
 		return nil
 	}
-	detail := fmt.Sprintf("%s: the server answered error %d: %s", method, told.Code, remote.Clip(told.Message))
+	detail := fmt.Sprintf("%s: the server answered error %d: %s", method, told.Code, failure.Clip(told.Message))
 	if len(told.Data) > 0 {
-		detail += " " + remote.Clip(string(told.Data))
+		detail += " " + failure.Clip(string(told.Data))
 	}
-	return remote.Runtime("MCP server answered an error", detail)
+	return failure.Runtime("MCP server answered an error", detail)
 }

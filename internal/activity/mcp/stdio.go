@@ -14,9 +14,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/process/workspace"
-	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -84,7 +84,7 @@ func find(name, path string) (string, *machine.Fault) {
 		return name, nil
 	}
 	if name == "" || strings.Contains(name, "/") {
-		return "", remote.Configuration(fmt.Sprintf("the command %q of the MCP server must be a name or an absolute path", remote.Clip(name)))
+		return "", failure.Configuration(fmt.Sprintf("the command %q of the MCP server must be a name or an absolute path", failure.Clip(name)))
 	}
 	for _, dir := range filepath.SplitList(path) {
 		candidate := filepath.Join(dir, name)
@@ -92,7 +92,7 @@ func find(name, path string) (string, *machine.Fault) {
 			return candidate, nil
 		}
 	}
-	return "", remote.Configuration(fmt.Sprintf("the command %q of the MCP server is not installed on this server", remote.Clip(name)))
+	return "", failure.Configuration(fmt.Sprintf("the command %q of the MCP server is not installed on this server", failure.Clip(name)))
 }
 
 // talk makes the call and ends the process.
@@ -105,7 +105,7 @@ func (r *Runner) talk(ctx context.Context, req *request, child *child) activity.
 	conn, err := transport.Connect(callCtx)
 	if err != nil {
 		_, _ = child.end(0)
-		return activity.Result{Fault: remote.Connection("MCP server", err)}
+		return activity.Result{Fault: failure.Connection("MCP server", err)}
 	}
 	value, err := (&session{conn: conn}).exchange(callCtx, req, func(string) {})
 	patience := farewell
@@ -118,7 +118,7 @@ func (r *Runner) talk(ctx context.Context, req *request, child *child) activity.
 	case err == nil:
 		return activity.Result{Output: value}
 	case callCtx.Err() != nil:
-		return activity.Result{Fault: remote.Timeout(fmt.Sprintf("MCP %s: the server process gave no answer within %s", req.method, req.timeout))}
+		return activity.Result{Fault: failure.Timeout(fmt.Sprintf("MCP %s: the server process gave no answer within %s", req.method, req.timeout))}
 	}
 	var limit *process.LimitError
 	if errors.As(runErr, &limit) {
@@ -130,14 +130,14 @@ func (r *Runner) talk(ctx context.Context, req *request, child *child) activity.
 	if runErr != nil && !errors.Is(runErr, context.Canceled) {
 		return activity.Result{Fault: workspace.RunFault(r.cfg.Confiner.Logger(), runErr, outcome.Stderr)}
 	}
-	detail := fmt.Sprintf("MCP %s: the server process gave no usable answer (%s)", req.method, remote.Clip(err.Error()))
+	detail := fmt.Sprintf("MCP %s: the server process gave no usable answer (%s)", req.method, failure.Clip(err.Error()))
 	if runErr == nil {
 		detail = fmt.Sprintf("MCP %s: the server process ended with exit code %d before it answered", req.method, outcome.Code)
 	}
 	if tail := workspace.Tail(outcome.Stderr); tail != "" {
 		detail += "; stderr: " + tail
 	}
-	return activity.Result{Fault: remote.Communication(http.StatusInternalServerError, detail)}
+	return activity.Result{Fault: failure.Communication(http.StatusInternalServerError, detail)}
 }
 
 // child is a server process.

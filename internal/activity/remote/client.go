@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -119,7 +120,7 @@ func Endpoint(what string, v expr.Value) (*url.URL, *machine.Fault) {
 	text, _ := v.(string)
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, Configuration(fmt.Sprintf("%s %q is not an absolute http or https address", what, Clip(text)))
+		return nil, failure.Configuration(fmt.Sprintf("%s %q is not an absolute http or https address", what, failure.Clip(text)))
 	}
 	return u, nil
 }
@@ -129,21 +130,21 @@ func Endpoint(what string, v expr.Value) (*url.URL, *machine.Fault) {
 func Header(v expr.Value) (http.Header, *machine.Fault) {
 	fields, fault := activityhttp.QueryOf(v)
 	if fault != nil {
-		return nil, Configuration("headers must be an object of texts, numbers and booleans")
+		return nil, failure.Configuration("headers must be an object of texts, numbers and booleans")
 	}
 	header := make(http.Header, len(fields))
 	for name, values := range fields {
 		if !httpguts.ValidHeaderFieldName(name) {
-			return nil, Configuration(fmt.Sprintf("%q is not a header name", Clip(name)))
+			return nil, failure.Configuration(fmt.Sprintf("%q is not a header name", failure.Clip(name)))
 		}
 		canonical := http.CanonicalHeaderKey(name)
 		switch canonical {
 		case "Connection", "Content-Length", "Host", "Transfer-Encoding", "Upgrade", "Te", "Trailer":
-			return nil, Configuration("the header " + canonical + " is set by the connection and cannot be given")
+			return nil, failure.Configuration("the header " + canonical + " is set by the connection and cannot be given")
 		}
 		for _, value := range values {
 			if !httpguts.ValidHeaderFieldValue(value) {
-				return nil, Configuration("the value of the header " + canonical + " contains characters that cannot stand in a header")
+				return nil, failure.Configuration("the value of the header " + canonical + " contains characters that cannot stand in a header")
 			}
 		}
 		header[canonical] = append(header[canonical], values...)

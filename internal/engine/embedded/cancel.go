@@ -13,7 +13,7 @@ import (
 const (
 	// cancelStep bounds the queued items of a batch that are cancelled in one transaction.
 	cancelStep = 500
-	// cancelAtOnce bounds the running items of a batch that are cancelled at the same time.
+	// cancelAtOnce bounds the running items of a batch, or the children, that are cancelled at the same time.
 	cancelAtOnce = 64
 )
 
@@ -156,10 +156,11 @@ func (e *Engine) cancelItems(ctx context.Context, b store.Batch, reason string) 
 	// Nothing is queued any more and nothing can become so: what is left has started.
 	started := []chargehand.Status{chargehand.Initial, chargehand.Processing, chargehand.HumanInTheLoop}
 	for after := int64(-1); ; {
-		var page []store.Execution
+		var page []int64
+		last := after
 		err := e.store.View(ctx, func(r *store.Reader) error {
 			return r.BatchItems(b.No, after, cancelAtOnce, started, func(row *store.Execution) error {
-				page = append(page, *row)
+				page, last = append(page, row.No), row.Item
 				return nil
 			})
 		})
@@ -169,17 +170,17 @@ func (e *Engine) cancelItems(ctx context.Context, b store.Batch, reason string) 
 		if len(page) == 0 {
 			return nil
 		}
-		after = page[len(page)-1].Item
+		after = last
 		if err := e.cancelPage(ctx, page, reason); err != nil {
 			return err
 		}
 	}
 }
 
-func (e *Engine) cancelPage(ctx context.Context, page []store.Execution, reason string) error {
+// cancelPage ends executions at the same time. One that has ended already is no error.
+func (e *Engine) cancelPage(ctx context.Context, page []int64, reason string) error {
 	errs := make(chan error, len(page))
-	for i := range page {
-		no := page[i].No
+	for _, no := range page {
 		go func() { errs <- e.cancelRun(ctx, no, reason) }()
 	}
 	var first error

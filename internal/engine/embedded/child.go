@@ -3,6 +3,7 @@ package embedded
 import (
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -140,7 +141,7 @@ func (e *Engine) takeEnds(s *submission) error {
 
 // writeChildren writes what a submission does to relatives. The execution has not ended yet.
 func (s *submission) writeChildren(tx *store.Tx) error {
-	s.cancelled = nil
+	s.cancelled = false
 	for _, no := range s.delivered {
 		if err := tx.DeliverChild(no); err != nil {
 			return err
@@ -151,9 +152,7 @@ func (s *submission) writeChildren(tx *store.Tx) error {
 		if err != nil {
 			return err
 		}
-		if no != 0 {
-			s.cancelled = append(s.cancelled, no)
-		}
+		s.cancelled = s.cancelled || no != 0
 	}
 	for _, child := range s.children {
 		if _, err := child.Insert(tx, s.run.no); err != nil {
@@ -172,11 +171,12 @@ func (e *Engine) childrenCommitted(s *submission) {
 		e.stats.queued.Add(int64(len(s.children)))
 		e.slots.queued(e.slots.singles(s.run.row.Account))
 	}
-	e.cancelChildren(s.cancelled)
+	if s.cancelled || s.outcome != nil && len(s.outcome.Ending.Children) > 0 {
+		e.cancelChildren()
+	}
 	if s.outcome == nil {
 		return
 	}
-	e.cancelChildren(s.outcome.Ending.Children)
 	if parent := s.outcome.Ending.Parent; parent != 0 {
 		e.tellParent(parent)
 	}
@@ -187,28 +187,84 @@ func (e *Engine) tellParent(no int64) {
 	e.goWork(func() { e.send(no, message{kind: family}) })
 }
 
-// cancelChildren ends executions whose rows say that they must end. What is left when the engine stops is
-// found at the next start.
-func (e *Engine) cancelChildren(numbers []int64) {
-	if len(numbers) == 0 {
+// stopper lets one goroutine at a time end what the rows say.
+type stopper struct {
+	mu             sync.Mutex
+	running, again bool
+}
+
+// begin reports whether the caller must look; otherwise who looks already does so once more.
+func (s *stopper) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running {
+		s.again = true
+		return false
+	}
+	s.running = true
+	return true
+}
+
+// more reports whether to look again; otherwise the looking has ended.
+func (s *stopper) more(failed bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running, s.again = s.again || failed, false
+	return s.running
+}
+
+// cancelChildren ends all executions whose rows say that they must end (store.ChildStopped), some at a
+// time however many there are: a tree ends level by level. What is left when the engine stops is found
+// at the next start.
+func (e *Engine) cancelChildren() {
+	if !e.stops.begin() {
 		return
 	}
 	e.goWork(func() {
-		for _, no := range numbers {
-			for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-				err := e.cancelRun(e.ctx, no, childCancelled)
-				if err == nil || errors.Is(err, engine.ErrFinal) {
-					break
-				}
-				if !errors.Is(err, store.ErrUnavailable) && e.ctx.Err() == nil {
-					e.log.Error("cancel a child", "execution", no, "error", err)
-				}
-				if !e.sleep(wait) {
-					return
-				}
+		wait := minBackoff
+		for {
+			err := e.cancelStopped()
+			if !e.stops.more(err != nil) {
+				return
 			}
+			if err == nil {
+				wait = minBackoff
+				continue
+			}
+			if !errors.Is(err, store.ErrUnavailable) && e.ctx.Err() == nil {
+				e.log.Error("cancel children", "error", err)
+			}
+			if !e.sleep(wait) {
+				return
+			}
+			wait = min(2*wait, maxBackoff)
 		}
 	})
+}
+
+// cancelStopped looks through the rows once. One that fails does not hold up the others.
+func (e *Engine) cancelStopped() (first error) {
+	for after := int64(0); ; {
+		var page []int64
+		err := e.store.View(e.ctx, func(r *store.Reader) error {
+			links, err := r.DueChildren(store.ChildStopped, after, cancelAtOnce)
+			page = page[:0]
+			for _, link := range links {
+				page = append(page, link.Execution)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			return first
+		}
+		after = page[len(page)-1]
+		if err := e.cancelPage(e.ctx, page, childCancelled); err != nil && first == nil {
+			first = err
+		}
+	}
 }
 
 // loadFamily finds out what is owed between an execution that has come into memory and its relatives.
@@ -236,17 +292,11 @@ func (e *Engine) loadFamily(r *run) error {
 
 // oweChildren does what rows say of children that a commit has written which seemed to fail.
 func (e *Engine) oweChildren(r *run, open []store.Child) {
-	var stopped []int64
 	for _, link := range open {
-		switch link.State {
-		case store.ChildEnded:
-			r.told = true
-		case store.ChildStopped:
-			stopped = append(stopped, link.Execution)
-		}
+		r.told = r.told || link.State == store.ChildEnded
 	}
 	if r.doubtful {
-		e.cancelChildren(stopped)
+		e.cancelChildren()
 		e.slots.queued(e.slots.singles(r.row.Account)) // some may be queued
 	}
 }
@@ -283,12 +333,13 @@ func (e *Engine) endedInDoubt(no, account int64) {
 
 // recoverFamilies does what the rows say is owed between executions, after a restart.
 func (e *Engine) recoverFamilies() {
+	e.cancelChildren()
 	e.goWork(func() {
 		wait := minBackoff
 		for after := int64(0); ; {
 			var page []store.Child
 			err := e.store.View(e.ctx, func(r *store.Reader) (err error) {
-				page, err = r.DueChildren(after, recoveryPage)
+				page, err = r.DueChildren(store.ChildEnded, after, recoveryPage)
 				return err
 			})
 			if err != nil {
@@ -298,16 +349,13 @@ func (e *Engine) recoverFamilies() {
 				wait = min(2*wait, maxBackoff)
 				continue
 			}
-			var ended, stopped []int64
+			var ended []int64
 			for _, link := range page {
 				after = link.Execution
-				if link.State == store.ChildStopped {
-					stopped = append(stopped, link.Execution)
-				} else if !slices.Contains(ended, link.Parent) {
+				if !slices.Contains(ended, link.Parent) {
 					ended = append(ended, link.Parent)
 				}
 			}
-			e.cancelChildren(stopped)
 			e.sendAll(ended, message{kind: family})
 			if len(page) < recoveryPage {
 				return

@@ -56,6 +56,7 @@ type Engine struct {
 	accounts  sync.Map // internal number → chargehand.AccountID
 	// doubtfulBatches are the numbers of batches whose mark as cancelled is in doubt.
 	doubtfulBatches sync.Map
+	stops           stopper
 
 	requests   gate // calls of the public methods
 	work       gate // goroutines that drive, claim and carry out

@@ -65,7 +65,7 @@ type submission struct {
 	conflict   bool // the execution was ended by somebody else
 	batchFinal bool
 	listened   []listenResult // of the subscriptions that it touches, in their order
-	cancelled  []int64        // children that are to be cancelled
+	cancelled  bool           // children must be cancelled
 }
 
 // refusedError says that the caller of a cancellation wants it undone.

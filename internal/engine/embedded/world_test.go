@@ -304,7 +304,7 @@ func (w *world) allEnd(atMost time.Duration) {
 		var due []store.Child
 		w.view(func(r *store.Reader) (err error) {
 			if owed, err = r.CountOwed(); err == nil {
-				due, err = r.DueChildren(0, 10)
+				due, err = dueChildren(r)
 			}
 			return err
 		})
@@ -316,6 +316,16 @@ func (w *world) allEnd(atMost time.Duration) {
 		}
 		<-time.After(time.Millisecond * 10)
 	}
+}
+
+// dueChildren reads some links for which something must be done.
+func dueChildren(r *store.Reader) ([]store.Child, error) {
+	ended, err := r.DueChildren(store.ChildEnded, 0, 10)
+	if err != nil {
+		return nil, err
+	}
+	stopped, err := r.DueChildren(store.ChildStopped, 0, 10)
+	return append(ended, stopped...), err
 }
 
 func indent(text string) string {

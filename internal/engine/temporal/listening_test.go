@@ -217,7 +217,9 @@ func TestCancelledFamily(t *testing.T) {
 			eventually(t, "the awaited ones end", func() bool { return waiting() == 1 })
 			var due []store.Child
 			e.view(func(r *store.Reader) (err error) {
-				due, err = r.DueChildren(0, 10)
+				if due, err = r.DueChildren(store.ChildStopped, 0, 10); err == nil && len(due) == 0 {
+					due, err = r.DueChildren(store.ChildEnded, 0, 10)
+				}
 				return err
 			})
 			if len(due) != 0 {

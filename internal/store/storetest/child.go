@@ -62,9 +62,16 @@ func (f *fixture) openChildren(parent int64) (nos []int64) {
 
 func (f *fixture) dueChildren() (due []store.Child) {
 	f.Helper()
-	f.view(func(r *store.Reader) (err error) {
-		due, err = r.DueChildren(0, 100)
-		return err
+	f.view(func(r *store.Reader) error {
+		due = nil
+		for _, state := range [...]store.ChildState{store.ChildEnded, store.ChildStopped} {
+			page, err := r.DueChildren(state, 0, 100)
+			if err != nil {
+				return err
+			}
+			due = append(due, page...)
+		}
+		return nil
 	})
 	return due
 }

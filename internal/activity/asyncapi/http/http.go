@@ -25,6 +25,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/chargehand/chargehand/internal/activity/asyncapi"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -64,11 +65,11 @@ func request(ctx context.Context, at *asyncapi.Endpoint, standard string, body [
 	}
 	method = strings.ToUpper(method)
 	if !httpguts.ValidHeaderFieldName(method) { // a method is a token, as a field name is
-		return nil, remote.Configuration(fmt.Sprintf("%s: %q is not an HTTP method", at.Where, remote.Clip(method)))
+		return nil, failure.Configuration(fmt.Sprintf("%s: %q is not an HTTP method", at.Where, failure.Clip(method)))
 	}
 	req, err := http.NewRequestWithContext(ctx, method, address.String(), bytes.NewReader(body))
 	if err != nil {
-		return nil, remote.Configuration(at.Where + ": the request cannot be made")
+		return nil, failure.Configuration(at.Where + ": the request cannot be made")
 	}
 	return req, nil
 }
@@ -91,11 +92,11 @@ func (p *Protocol) Publish(ctx context.Context, at *asyncapi.Endpoint, m asyncap
 	}
 	resp, err := p.cfg.Remote.ClientFor(at.Credentials, header).Do(req)
 	if err != nil {
-		return remote.Connection(at.Where, err)
+		return failure.Connection(at.Where, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return remote.Status(at.Where, resp)
+		return failure.Status(at.Where, resp)
 	}
 	// Reading a short rest lets the connection be used again.
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
@@ -151,11 +152,11 @@ func (l *listener) listen(ctx context.Context, up func()) *machine.Fault {
 		if resp != nil {
 			resp.Body.Close()
 		}
-		return remote.Connection(l.at.Where, err)
+		return failure.Connection(l.at.Where, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return remote.Status(l.at.Where, resp)
+		return failure.Status(l.at.Where, resp)
 	}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	var over bool
@@ -167,8 +168,8 @@ func (l *listener) listen(ctx context.Context, up func()) *machine.Fault {
 		up()
 		over, err = l.lines(resp.Body)
 	default:
-		fault := remote.Communication(http.StatusInternalServerError, fmt.Sprintf(
-			"%s answered %q, which is no stream: server-sent events and JSON lines can be subscribed to", l.at.Where, remote.Clip(media)))
+		fault := failure.Communication(http.StatusInternalServerError, fmt.Sprintf(
+			"%s answered %q, which is no stream: server-sent events and JSON lines can be subscribed to", l.at.Where, failure.Clip(media)))
 		fault.Retryable = false
 		return fault
 	}
@@ -178,7 +179,7 @@ func (l *listener) listen(ctx context.Context, up func()) *machine.Fault {
 	case errors.Is(err, remote.ErrTooLarge):
 		return l.at.TooLarge()
 	}
-	return remote.Connection(l.at.Where, err)
+	return failure.Connection(l.at.Where, err)
 }
 
 // events delivers server-sent events; over tells that nobody wants more.

@@ -26,8 +26,8 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/chargehand/chargehand/internal/activity/asyncapi"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
-	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -123,7 +123,7 @@ func identify(at *asyncapi.Endpoint) (nats.Option, *machine.Fault) {
 		raw, err := base64.StdEncoding.DecodeString(value)
 		user, password, ok := strings.Cut(string(raw), ":")
 		if err != nil || !ok {
-			return nil, remote.Configuration(at.Where + ": the credentials cannot be used with NATS")
+			return nil, failure.Configuration(at.Where + ": the credentials cannot be used with NATS")
 		}
 		return nats.UserInfo(user, password), nil
 	}
@@ -134,9 +134,9 @@ func identify(at *asyncapi.Endpoint) (nats.Option, *machine.Fault) {
 // that HTTP has for it.
 func connectFault(at *asyncapi.Endpoint, err error) *machine.Fault {
 	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) {
-		return remote.Communication(http.StatusUnauthorized, at.Where+": the server refuses the credentials")
+		return failure.Communication(http.StatusUnauthorized, at.Where+": the server refuses the credentials")
 	}
-	return remote.Connection(at.Where, err)
+	return failure.Connection(at.Where, err)
 }
 
 // subject is the address of the channel, if it can be one.
@@ -147,7 +147,7 @@ func subject(at *asyncapi.Endpoint, wildcards bool) (string, *machine.Fault) {
 		bad = bad || !wildcards && (token == "*" || token == ">")
 	}
 	if bad {
-		return "", remote.Configuration(fmt.Sprintf("%s: %q cannot be a subject of NATS here", at.Where, remote.Clip(s)))
+		return "", failure.Configuration(fmt.Sprintf("%s: %q cannot be a subject of NATS here", at.Where, failure.Clip(s)))
 	}
 	return s, nil
 }
@@ -161,11 +161,11 @@ func (p *Protocol) Publish(ctx context.Context, at *asyncapi.Endpoint, m asyncap
 	message := &nats.Msg{Subject: to, Data: m.Body, Header: nats.Header{}}
 	fields, fault := activityhttp.QueryOf(m.Headers)
 	if fault != nil {
-		return remote.Configuration(at.Where + ": headers must be texts, numbers, booleans or lists of these")
+		return failure.Configuration(at.Where + ": headers must be texts, numbers, booleans or lists of these")
 	}
 	for name, values := range fields {
 		if name == "" || strings.ContainsAny(name, ": \t\r\n") || strings.ContainsAny(strings.Join(values, ""), "\r\n") {
-			return remote.Configuration(fmt.Sprintf("%s: the header %q cannot be sent", at.Where, remote.Clip(name)))
+			return failure.Configuration(fmt.Sprintf("%s: the header %q cannot be sent", at.Where, failure.Clip(name)))
 		}
 		message.Header[name] = values
 	}
@@ -180,16 +180,16 @@ func (p *Protocol) Publish(ctx context.Context, at *asyncapi.Endpoint, m asyncap
 	}
 	defer conn.Close()
 	if limit := conn.MaxPayload(); int64(len(m.Body)) > limit {
-		return remote.Runtime("Message too large", fmt.Sprintf("%s: the message has %d bytes, the server takes at most %d", at.Where, len(m.Body), limit))
+		return failure.Runtime("Message too large", fmt.Sprintf("%s: the message has %d bytes, the server takes at most %d", at.Where, len(m.Body), limit))
 	}
 	if len(message.Header) > 0 && !conn.HeadersSupported() {
-		return remote.Configuration(at.Where + ": the server supports no headers")
+		return failure.Configuration(at.Where + ": the server supports no headers")
 	}
 	if err := conn.PublishMsg(message); err != nil {
-		return remote.Connection(at.Where, err)
+		return failure.Connection(at.Where, err)
 	}
 	if err := conn.FlushWithContext(ctx); err != nil {
-		return remote.Connection(at.Where, err)
+		return failure.Connection(at.Where, err)
 	}
 	return refused(at, conn)
 }
@@ -201,7 +201,7 @@ func refused(at *asyncapi.Endpoint, conn *nats.Conn) *machine.Fault {
 	case err == nil:
 		return nil
 	case errors.Is(err, nats.ErrPermissionViolation):
-		return remote.Communication(http.StatusForbidden, at.Where+": the server does not permit it: "+remote.Clip(err.Error()))
+		return failure.Communication(http.StatusForbidden, at.Where+": the server does not permit it: "+failure.Clip(err.Error()))
 	}
-	return remote.Connection(at.Where, err)
+	return failure.Connection(at.Where, err)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/chargehand/chargehand/internal/activity/asyncapi"
-	"github.com/chargehand/chargehand/internal/activity/remote"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -37,7 +37,7 @@ func (p *Protocol) Subscribe(ctx context.Context, at *asyncapi.Endpoint, deliver
 			err = p.confirm(ctx, conn)
 		}
 		if err != nil {
-			return remote.Connection(at.Where, err)
+			return failure.Connection(at.Where, err)
 		}
 		if fault := refused(at, conn); fault != nil {
 			return fault
@@ -62,12 +62,12 @@ func (p *Protocol) receive(ctx context.Context, at *asyncapi.Endpoint, waiting *
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, nats.ErrSlowConsumer):
-			return remote.Runtime("Messages come too fast", fmt.Sprintf(
+			return failure.Runtime("Messages come too fast", fmt.Sprintf(
 				"%s: more than %d messages or %d bytes waited for the workflow, and NATS drops what comes then", at.Where, p.cfg.PendingMessages, p.cfg.PendingBytes))
 		case errors.Is(err, nats.ErrPermissionViolation):
-			return remote.Communication(http.StatusForbidden, at.Where+": the server does not permit it: "+remote.Clip(err.Error()))
+			return failure.Communication(http.StatusForbidden, at.Where+": the server does not permit it: "+failure.Clip(err.Error()))
 		case err != nil:
-			return remote.Communication(http.StatusInternalServerError, at.Where+": the connection was lost: "+remote.Clip(err.Error()))
+			return failure.Communication(http.StatusInternalServerError, at.Where+": the connection was lost: "+failure.Clip(err.Error()))
 		}
 		if int64(len(message.Data)) > at.MessageBytes {
 			return at.TooLarge()

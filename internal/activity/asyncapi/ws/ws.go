@@ -24,6 +24,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/chargehand/chargehand/internal/activity/asyncapi"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/machine"
 )
@@ -66,7 +67,7 @@ func (p *Protocol) Publish(ctx context.Context, at *asyncapi.Endpoint, m asyncap
 		kind = websocket.MessageText
 	}
 	if err := conn.Write(ctx, kind, m.Body); err != nil {
-		return remote.Connection(at.Where, err)
+		return failure.Connection(at.Where, err)
 	}
 	err := conn.Close(websocket.StatusNormalClosure, "")
 	switch code := websocket.CloseStatus(err); {
@@ -76,7 +77,7 @@ func (p *Protocol) Publish(ctx context.Context, at *asyncapi.Endpoint, m asyncap
 	case code != -1:
 		return closed(at, err)
 	}
-	return remote.Communication(http.StatusInternalServerError, at.Where+": the message was sent, but the peer did not confirm it: "+remote.Clip(err.Error()))
+	return failure.Communication(http.StatusInternalServerError, at.Where+": the message was sent, but the peer did not confirm it: "+failure.Clip(err.Error()))
 }
 
 // Subscribe implements asyncapi.Protocol.
@@ -99,7 +100,7 @@ func (p *Protocol) Subscribe(ctx context.Context, at *asyncapi.Endpoint, deliver
 			case websocket.CloseStatus(err) != -1:
 				return closed(at, err)
 			case err != nil:
-				return remote.Communication(http.StatusInternalServerError, at.Where+": the connection was lost: "+remote.Clip(err.Error()))
+				return failure.Communication(http.StatusInternalServerError, at.Where+": the connection was lost: "+failure.Clip(err.Error()))
 			}
 			in := asyncapi.Incoming{Body: data}
 			if kind == websocket.MessageBinary && asyncapi.Textual(at.Messages[0].ContentType) && !utf8.Valid(data) {
@@ -117,8 +118,8 @@ func (p *Protocol) Subscribe(ctx context.Context, at *asyncapi.Endpoint, deliver
 func closed(at *asyncapi.Endpoint, err error) *machine.Fault {
 	var told websocket.CloseError
 	errors.As(err, &told)
-	fault := remote.Communication(http.StatusInternalServerError,
-		fmt.Sprintf("%s: the peer closed the connection with status %d %s", at.Where, told.Code, remote.Clip(told.Reason)))
+	fault := failure.Communication(http.StatusInternalServerError,
+		fmt.Sprintf("%s: the peer closed the connection with status %d %s", at.Where, told.Code, failure.Clip(told.Reason)))
 	switch told.Code {
 	case websocket.StatusPolicyViolation, websocket.StatusUnsupportedData, websocket.StatusInvalidFramePayloadData,
 		websocket.StatusMessageTooBig, websocket.StatusProtocolError, websocket.StatusMandatoryExtension:
@@ -144,10 +145,10 @@ func (p *Protocol) dial(ctx context.Context, at *asyncapi.Endpoint, header http.
 			resp.Body = io.NopCloser(strings.NewReader(""))
 		}
 		if resp.StatusCode >= 200 && resp.StatusCode < 300 {
-			return nil, remote.Communication(http.StatusInternalServerError,
+			return nil, failure.Communication(http.StatusInternalServerError,
 				fmt.Sprintf("%s answered %d: it speaks no WebSocket", at.Where, resp.StatusCode))
 		}
-		return nil, remote.Status(at.Where, resp)
+		return nil, failure.Status(at.Where, resp)
 	}
-	return nil, remote.Connection(at.Where, err)
+	return nil, failure.Connection(at.Where, err)
 }

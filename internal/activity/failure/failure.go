@@ -1,4 +1,6 @@
-package remote
+// Package failure makes the faults of calls: of connections that failed, of answers, and of
+// calls that cannot be made. What it shows of addresses and errors holds no secrets.
+package failure
 
 import (
 	"context"
@@ -42,30 +44,44 @@ func Timeout(detail string) *machine.Fault {
 	return &machine.Fault{Type: machine.ErrTimeout, Status: 408, Title: "Call took too long", Detail: detail, Retryable: true}
 }
 
+// Refused is the fault of a call to an address that the egress rules refuse.
+func Refused(where string) *machine.Fault {
+	f := Communication(http.StatusInternalServerError,
+		where+": the address is private and refused by the egress rules; an operator can allow it with --allow-egress")
+	f.Code, f.Retryable = "egress_refused", false
+	return f
+}
+
 // Connection tells why no answer came from where; a fault inside err (of credentials) goes
-// through. Errors that show addresses in full are unwrapped: user, query and fragment may hold
-// secrets.
+// through.
 func Connection(where string, err error) *machine.Fault {
 	var fault *machine.Fault
 	if errors.As(err, &fault) {
 		return fault
 	}
-	var urlErr *url.Error
-	if errors.As(err, &urlErr) {
-		err = urlErr.Err
-	}
 	switch {
 	case errors.Is(err, egress.ErrRefused):
-		f := Communication(http.StatusInternalServerError,
-			where+": the address is private and refused by the egress rules; an operator can allow it with --allow-egress")
-		f.Code, f.Retryable = "egress_refused", false
-		return f
+		return Refused(where)
 	case errors.Is(err, context.DeadlineExceeded):
 		return Timeout(where + ": no complete answer in time")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
 		return Communication(http.StatusInternalServerError, where+": the connection ended before the answer was complete")
 	}
-	return Communication(http.StatusInternalServerError, where+": "+Clip(err.Error()))
+	return Communication(http.StatusInternalServerError, where+": "+Cause(err))
+}
+
+// Cause is the text of an error of a connection, clipped. Addresses with user, query and fragment, which may
+// hold secrets, are left out, and so is the server that was asked for a name: it belongs to the installation.
+func Cause(err error) string {
+	if urlErr := (*url.Error)(nil); errors.As(err, &urlErr) {
+		err = urlErr.Err
+	}
+	if dnsErr := (*net.DNSError)(nil); errors.As(err, &dnsErr) {
+		plain := *dnsErr
+		plain.Server = ""
+		err = &plain
+	}
+	return Clip(err.Error())
 }
 
 const shownBodyBytes = 300
