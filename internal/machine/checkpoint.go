@@ -57,8 +57,7 @@ type checkpointWriter struct {
 	buf    []byte
 	comma  bool
 	values []byte
-	count  int
-	byHash map[uint64]int
+	table  valueTable
 	nodes  map[*node]int
 	order  []*node
 	scopes map[*scope]int
@@ -136,20 +135,14 @@ func (w *checkpointWriter) value(name string, v expr.Value) {
 }
 
 func (w *checkpointWriter) intern(v expr.Value) int {
-	if w.byHash == nil {
-		w.byHash = map[uint64]int{}
-	}
-	h := hashValue(hashSeed, v)
-	if at, ok := w.byHash[h]; ok {
+	at, known := w.table.add(v)
+	if known {
 		return at
 	}
-	at := w.count
-	w.byHash[h] = at
 	if at > 0 {
 		w.values = append(w.values, ',')
 	}
 	w.values = expr.Append(w.values, v)
-	w.count++
 	return at
 }
 

@@ -47,7 +47,7 @@ func (m *Machine) overgrown(n *node) bool {
 
 // size is the number of bytes that the state takes, with equal values counted once.
 func (m *Machine) size() int {
-	s := sizer{seen: map[uint64]struct{}{}}
+	var s sizer
 	s.value(m.input)
 	s.node(m.root)
 	for _, p := range m.pending.list {
@@ -67,11 +67,11 @@ func (m *Machine) size() int {
 	return s.total
 }
 
-// sizer adds up values. Equal ones are told by a hash of their contents, not by their
-// place in memory, so that a restored machine counts the same.
+// sizer adds up values. Equal ones are told by their contents, not by their place in
+// memory, so that a restored machine counts the same.
 type sizer struct {
 	total int
-	seen  map[uint64]struct{}
+	seen  valueTable
 }
 
 func (s *sizer) value(v expr.Value) {
@@ -79,12 +79,9 @@ func (s *sizer) value(v expr.Value) {
 	switch v.(type) {
 	case nil, bool, int, float64:
 	default:
-		h := hashValue(hashSeed, v)
-		if _, ok := s.seen[h]; ok {
-			break
+		if _, known := s.seen.add(v); !known {
+			size += expr.Size(v)
 		}
-		s.seen[h] = struct{}{}
-		size += expr.Size(v)
 	}
 	s.total += size
 }

@@ -148,7 +148,9 @@ func (w *timelineWriter) find(v expr.Value, text []byte) (int, bool) {
 	}
 	for ; w.hashed < len(w.table); w.hashed++ {
 		h := hashValue(hashSeed, w.table[w.hashed].value)
-		w.byHash[h] = append(w.byHash[h], w.hashed)
+		if len(w.byHash[h]) < maxCandidates {
+			w.byHash[h] = append(w.byHash[h], w.hashed)
+		}
 	}
 	for _, at := range w.byHash[hashValue(hashSeed, v)] {
 		known := &w.table[at]
