@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"bytes"
 	"container/list"
 	"context"
 	"crypto/sha256"
@@ -17,9 +16,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi2"
 	"github.com/getkin/kin-openapi/openapi2conv"
 	"github.com/getkin/kin-openapi/openapi3"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/http"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
@@ -88,10 +87,13 @@ func (d *documents) get(ctx context.Context, call activity.Call, described map[s
 		return known, nil
 	}
 	references := &references{cache: d.cache, ctx: ctx, scope: scope, request: request}
-	described3, err := parse(content.Data, content.URI, references)
+	described3, err := parse(ctx, content.Data, content.URI, references)
 	if err != nil {
 		if references.failed != nil {
 			return nil, fetchFault(references.failed)
+		}
+		if ctx.Err() != nil {
+			return nil, failure.Communication(500, "the OpenAPI document "+clip(shown(address))+" was not read in time")
 		}
 		return nil, configuration(fmt.Sprintf("the OpenAPI document %s cannot be read: %v", clip(shown(address)), clip(err.Error())))
 	}
@@ -185,12 +187,12 @@ func (r *references) read(_ *openapi3.Loader, at *url.URL) ([]byte, error) {
 		r.failed = err
 		return nil, err
 	}
-	return asJSON(content.Data)
+	return asJSON(r.ctx, content.Data)
 }
 
 // parse reads a document of version 2.0, 3.0 or 3.1, as JSON or YAML.
-func parse(data []byte, address string, references *references) (*openapi3.T, error) {
-	data, err := asJSON(data)
+func parse(ctx context.Context, data []byte, address string, references *references) (*openapi3.T, error) {
+	data, err := asJSON(ctx, data)
 	if err != nil {
 		return nil, err
 	}
@@ -223,18 +225,6 @@ func parse(data []byte, address string, references *references) (*openapi3.T, er
 		return loader.LoadFromDataWithPath(data, location)
 	}
 	return nil, fmt.Errorf("it has neither swagger: 2.0 nor openapi: 3.x")
-}
-
-func asJSON(data []byte) ([]byte, error) {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if json.Valid(data) {
-		return data, nil
-	}
-	var tree any
-	if err := yaml.Unmarshal(data, &tree); err != nil {
-		return nil, fmt.Errorf("it is neither JSON nor YAML: %w", err)
-	}
-	return json.Marshal(tree)
 }
 
 func shown(address string) string {

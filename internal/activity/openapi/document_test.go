@@ -207,7 +207,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		described, err := parse(data, "http://a.example/o", nil)
+		described, err := parse(t.Context(), data, "http://a.example/o", nil)
 		if err != nil {
 			return
 		}
