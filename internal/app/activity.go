@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -41,12 +42,12 @@ func (t *tenure) activities(ctx context.Context) (map[string]activity.Runner, er
 	caller := activityhttp.New(activityhttp.Config{
 		Transport: transport, Auth: credentials, Files: stored, PublicURL: t.cfg.PublicURL, UserAgent: "chargehand/" + Version,
 	})
-	dataDir, err := filepath.Abs(t.cfg.DataDir)
+	hidden, err := t.cfg.secretPaths(os.Getenv)
 	if err != nil {
 		return nil, err
 	}
 	confiner, err := process.New(process.Config{
-		Logger: t.log, Scratch: filepath.Join(dataDir, scratchName), HiddenPaths: []string{dataDir}, Slots: t.cfg.Processes,
+		Logger: t.log, Scratch: filepath.Join(t.cfg.DataDir, scratchName), HiddenPaths: hidden, Slots: t.cfg.Processes,
 	})
 	if err != nil {
 		return nil, err

@@ -29,7 +29,9 @@ var Version = "dev"
 // Config is what an operator sets; cli.md lists the flags. The zero value, completed by
 // withDefaults, serves the default data directory on the default address.
 type Config struct {
-	DataDir string // default ./chargehand-data
+	// ConfigFile is the file of settings that these came from; empty: none. It is kept from steps.
+	ConfigFile string
+	DataDir    string // default ./chargehand-data
 	// DatabaseURL names a PostgreSQL database to use instead of the one in the data directory.
 	DatabaseURL string
 	// FilesURL says where files are: s3://bucket?… or file:///path; default: in the data directory.
@@ -103,8 +105,7 @@ type Temporal struct {
 	Queue string // default "chargehand"
 }
 
-// runKinds are the values of AllowRun. JavaScript is always allowed. Containers may be allowed
-// already, so that a configuration needs no change when a build can run them.
+// runKinds are the values of AllowRun. JavaScript is always allowed, because it can reach nothing.
 var runKinds = []string{"shell", "python", "container"}
 
 func (c Config) withDefaults() (Config, error) {

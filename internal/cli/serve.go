@@ -26,7 +26,6 @@ const (
 
 func newServe(c console) *cobra.Command {
 	var cfg app.Config
-	var configFile string
 	var workers int
 	var logs logFlags
 	cmd := &cobra.Command{
@@ -36,7 +35,7 @@ func newServe(c console) *cobra.Command {
 			"--data-dir) and in the file that --config names (data-dir: …).",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settle(cmd, configFile); err != nil {
+			if err := settle(cmd, cfg.ConfigFile); err != nil {
 				return err
 			}
 			if workers != 0 && workers != 1 {
@@ -47,7 +46,7 @@ func newServe(c console) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	configFlag(f, &configFile)
+	configFlag(f, &cfg.ConfigFile)
 	placeFlags(f, &cfg)
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks one and the log says which")
 	f.StringVar(&cfg.PublicURL, "public-url", "", "base of links (default: scheme and host of the request)")
@@ -71,7 +70,6 @@ func newServe(c console) *cobra.Command {
 // newWorker runs what executions need beside the API.
 func newWorker(c console) *cobra.Command {
 	cfg := app.Config{Engine: app.EngineTemporal, WorkerOnly: true}
-	var configFile string
 	var logs logFlags
 	cmd := &cobra.Command{
 		Use:   "worker",
@@ -81,14 +79,14 @@ func newWorker(c console) *cobra.Command {
 			"/readyz and /metrics.",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settle(cmd, configFile); err != nil {
+			if err := settle(cmd, cfg.ConfigFile); err != nil {
 				return err
 			}
 			return runServer(cmd.Context(), c, cfg, logs)
 		},
 	}
 	f := cmd.Flags()
-	configFlag(f, &configFile)
+	configFlag(f, &cfg.ConfigFile)
 	placeFlags(f, &cfg)
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8081", "address of /healthz, /readyz and /metrics; port 0 picks one and the log says which")
 	f.StringVar(&cfg.PublicURL, "public-url", "", "base of links to files that steps are given")

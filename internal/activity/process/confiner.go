@@ -21,7 +21,9 @@ type Config struct {
 	// ReadPaths may be read and executed by every command, beside the system folders and the
 	// folders of PATH.
 	ReadPaths []string
-	// HiddenPaths are never readable, even below a readable folder: the data directory.
+	// HiddenPaths are never readable, even below a readable folder: the data directory, files
+	// with keys. They may be links, and need not exist yet. In a folder that holds one of them,
+	// commands see what was there when New was called, and cannot list it. Absolute.
 	HiddenPaths []string
 	// Path is the PATH of commands; default that of the server.
 	Path   string
@@ -105,7 +107,7 @@ func New(cfg Config) (*Confiner, error) {
 	if c.log == nil {
 		c.log = slog.Default()
 	}
-	c.hidden = realPaths(append([]string{scratch}, cfg.HiddenPaths...))
+	c.hidden = hiddenPaths(append([]string{scratch}, cfg.HiddenPaths...))
 	if os.Geteuid() == 0 {
 		c.hidden = append(c.hidden, realPaths(secretPaths())...)
 	}

@@ -15,7 +15,8 @@
 //     that forked twice and left its session is still its descendant. It kills all of them
 //     when the command ends, when it is told to stop, when a limit is hit, and when the
 //     control pipe closes, which the kernel sees to even if the server dies by SIGKILL.
-//   - The command never sees the server's environment, its open files or its data directory.
+//   - The command never sees the server's environment, its open files, its data directory or
+//     what else Config.HiddenPaths names (Landlock).
 //     Values reach it by arguments, environment and standard input, never as program text.
 //   - Every limit that is hit is a *LimitError that names it. Output is never cut silently.
 //

@@ -78,6 +78,34 @@ func realPaths(paths []string) []string {
 	return found
 }
 
+// hiddenPaths are the places that hidden paths stand for: where each of them leads to, and the
+// path itself, in case a file takes the place of a link. What does not exist yet is hidden, too.
+func hiddenPaths(paths []string) []string {
+	hidden := realPaths(paths)
+	for _, path := range paths {
+		if filepath.IsAbs(path) {
+			hidden = append(hidden, placeOf(filepath.Clean(path)))
+		}
+	}
+	slices.Sort(hidden)
+	return slices.Compact(hidden)
+}
+
+// placeOf is a path with the links in its folders resolved, as far as these exist, but not its
+// own.
+func placeOf(path string) string {
+	rest := filepath.Base(path)
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if dir == "/" {
+			return path
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+	}
+}
+
 // ReadRules turns paths into rules for Command.ReadPaths: real paths, nothing twice, and
 // where a folder holds a hidden path, its other entries instead of the folder. Paths that do
 // not exist are left out.

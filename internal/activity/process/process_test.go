@@ -282,6 +282,47 @@ func TestHiddenPathsStayHidden(t *testing.T) {
 	}
 }
 
+// Hidden are files behind links, files that take the place of a link, and files that come later.
+func TestHiddenFilesStayHidden(t *testing.T) {
+	for name, test := range map[string]struct{ hidden, make, change, read string }{
+		"file":               {"conf/key", `mkdir conf; echo secret > conf/key`, `:`, "conf/key"},
+		"link":               {"key", `mkdir v1; echo secret > v1/key; ln -s v1/key key`, `:`, "v1/key"},
+		"through a link":     {"alias/key", `mkdir conf; ln -s conf alias; echo secret > conf/key`, `:`, "conf/key"},
+		"in place of a link": {"conf/key", `mkdir conf; ln -s /nowhere conf/key`, `rm conf/key; echo secret > conf/key`, "conf/key"},
+		"renewed":            {"conf/key", `mkdir conf; echo old > conf/key`, `echo secret > conf/new; mv conf/new conf/key`, "conf/key"},
+		"later":              {"alias/key", `mkdir conf; ln -s conf alias`, `echo secret > conf/key`, "conf/key"},
+		"folder later":       {"conf/deep/key", `:`, `mkdir -p conf/deep; echo secret > conf/deep/key`, "conf/deep/key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			prepare := func(script string) {
+				t.Helper()
+				line := exec.Command("/bin/sh", "-ec", script)
+				line.Dir = root
+				if output, err := line.CombinedOutput(); err != nil {
+					t.Fatalf("%s: %v %s", script, err, output)
+				}
+			}
+			prepare(`echo open > open; ` + test.make)
+			c, err := process.New(process.Config{
+				Logger: slog.New(slog.DiscardHandler), Scratch: filepath.Join(t.TempDir(), "scratch"), Path: root + ":/usr/bin:/bin",
+				HiddenPaths: []string{filepath.Join(root, test.hidden)},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Landlock() == 0 {
+				servertest.Skip(t, "this kernel has no Landlock")
+			}
+			prepare(test.change + `; grep -q secret ` + test.read)
+			out := mustRun(t, c, shell(t, c, `cd "$1" && cat open; cat "$2" "$3"`, root, test.hidden, test.read))
+			if string(out.Stdout) != "open\n" {
+				t.Errorf("read %q, want only the open file", out.Stdout)
+			}
+		})
+	}
+}
+
 func TestLeftoversAreSwept(t *testing.T) {
 	scratch := filepath.Join(t.TempDir(), "scratch")
 	locked := filepath.Join(scratch, "p1", "locked", "deeper")
