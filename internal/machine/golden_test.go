@@ -114,6 +114,11 @@ do:
   - four: {call: 'https://e.org/get.yaml', with: {path: '${ .id }'}}
 `),
 	"https://e.org/get.yaml":  []byte("call: http\nwith: {method: get, endpoint: 'https://a.example/{path}'}\nexport: {as: '{lost: true}'}\n"),
+	"https://e.org/end.yaml": []byte(`
+do:
+  - own: {set: '${ . }', export: {as: '{inner: 1}'}}
+  - split: {fork: {branches: [{last: {do: [{in: {set: '${ {seen: $context} }', export: {as: '{innermost: 1}'}, then: end}}]}}, {lost: {wait: PT1S}}]}}
+`),
 	"https://e.org/fail.yaml": []byte("fork: {branches: [{a: {wait: PT1S}}, {b: {try: [{c: {raise: {error: {type: 'x:y', status: 409}}}}], catch: {errors: {with: {status: 500}}}}}]}\n"),
 }
 

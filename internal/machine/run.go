@@ -176,6 +176,9 @@ func (m *Machine) end(owner *node, output expr.Value) {
 		if n.parent != nil {
 			n.passFiles()
 		}
+		if n.isRemote() {
+			s = n.parent.scope // a function's own context is none of the workflow's (T37)
+		}
 	}
 	m.finishWorkflow(s, output)
 }
