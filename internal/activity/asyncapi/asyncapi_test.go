@@ -31,6 +31,11 @@ var soon = Reconnect{First: 5 * time.Millisecond, Most: 20 * time.Millisecond, S
 // runner speaks all protocols, under egress rules that allow 127.0.0.1 alone.
 func runner(t *testing.T, reconnect Reconnect) *Runner {
 	t.Helper()
+	return runnerWith(t, reconnect, func(*nats.Config) {})
+}
+
+func runnerWith(t *testing.T, reconnect Reconnect, edit func(*nats.Config)) *Runner {
+	t.Helper()
 	policy, err := egress.New(egress.Config{Allow: []string{"127.0.0.1"}})
 	if err != nil {
 		t.Fatal(err)
@@ -39,14 +44,17 @@ func runner(t *testing.T, reconnect Reconnect) *Runner {
 	t.Cleanup(transport.CloseIdleConnections)
 	source := auth.New(auth.Config{Transport: transport})
 	clients := remote.Config{Transport: transport, Authenticate: remote.AuthenticateBy(source)}
+	overNATS := nats.Config{
+		Dial: policy.Dial, TLS: transport.TLSClientConfig, Reconnect: reconnect, PendingMessages: 100, PendingBytes: 1 << 20,
+	}
+	edit(&overNATS)
 	return New(Config{
 		Documents:    resource.NewCache(resource.CacheConfig{Fetcher: resource.New(resource.Config{Transport: transport, Auth: source})}),
 		Authenticate: clients.Authenticate,
 		Protocols: map[string]Protocol{
 			"http": asyncapihttp.New(asyncapihttp.Config{Remote: clients, Reconnect: reconnect}),
 			"ws":   ws.New(ws.Config{Remote: clients, Reconnect: reconnect}),
-			"nats": nats.New(nats.Config{Dial: policy.Dial, TLS: transport.TLSClientConfig, Reconnect: reconnect,
-				PendingMessages: 100, PendingBytes: 1 << 20}),
+			"nats": nats.New(overNATS),
 		},
 		Timeout: 10 * time.Second, MessageBytes: testMessageBytes,
 	})

@@ -37,4 +37,5 @@
 // faults rather than drops one silently.
 //
 // Every message is bounded by Config.MessageBytes: a larger one is a fault, in both directions.
+// For NATS the size counts that the server announces, before any of it is taken in.
 package asyncapi

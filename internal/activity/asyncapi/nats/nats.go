@@ -3,7 +3,8 @@
 //
 // Each call has a connection of its own, to the server of the document alone: servers that the
 // cluster tells of are not gone to, because credentials belong to one address. A server that
-// demands TLS gets it; tls:// demands it of the server. Basic authentication is user and
+// demands TLS gets it; tls:// demands it of the server. What a server sends is checked before
+// the library sees it: sizes and lines over the limit end the call with a fault. Basic authentication is user and
 // password, and any other that has a value for an Authorization header is a token; digest means
 // nothing here.
 //
@@ -65,26 +66,6 @@ func New(cfg Config) *Protocol {
 	return &Protocol{cfg: cfg}
 }
 
-// dialer connects for one call.
-type dialer struct {
-	ctx     context.Context
-	timeout time.Duration
-	dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	err     error // of the last attempt, which the library may keep to itself
-}
-
-// Dial implements nats.CustomDialer.
-func (d *dialer) Dial(network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(d.ctx, d.timeout)
-	defer cancel()
-	conn, err := d.dial(ctx, network, address)
-	d.err = err
-	if err == nil {
-		context.AfterFunc(d.ctx, func() { conn.Close() }) // the library's handshake has no context
-	}
-	return conn, err
-}
-
 // connect opens a connection. It is closed when ctx is done, too, which must be the caller's own.
 func (p *Protocol) connect(ctx context.Context, at *asyncapi.Endpoint, more ...nats.Option) (*nats.Conn, *machine.Fault) {
 	identity, fault := identify(at)
@@ -96,11 +77,14 @@ func (p *Protocol) connect(ctx context.Context, at *asyncapi.Endpoint, more ...n
 		trust = p.cfg.TLS.Clone()
 		trust.NextProtos = nil // those of HTTP
 	}
-	dialer := &dialer{ctx: ctx, timeout: p.cfg.DialTimeout, dial: p.cfg.Dial}
+	dialer := &dialer{
+		ctx: ctx, timeout: p.cfg.DialTimeout, dial: p.cfg.Dial, trust: trust,
+		secure: strings.HasPrefix(strings.ToLower(at.URL), "tls:"), messageBytes: at.MessageBytes,
+	}
 	options := append([]nats.Option{
 		nats.Name("chargehand"), nats.SetCustomDialer(dialer), nats.SkipHostLookup(),
 		nats.IgnoreDiscoveredServers(), nats.Timeout(p.cfg.DialTimeout), nats.NoReconnect(),
-		func(o *nats.Options) error { o.TLSConfig = trust; return nil }, identity,
+		identity,
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // the standard one prints
 	}, more...)
 	conn, err := nats.Connect(at.URL, options...)
@@ -136,7 +120,37 @@ func connectFault(at *asyncapi.Endpoint, err error) *machine.Fault {
 	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) {
 		return failure.Communication(http.StatusUnauthorized, at.Where+": the server refuses the credentials")
 	}
+	return lost(at, err)
+}
+
+// broken is the fault of a server that the scanner stopped; nil for any other error. The same
+// server would go on in the same way.
+func broken(at *asyncapi.Endpoint, err error) *machine.Fault {
+	if errors.Is(err, errTooLarge) {
+		return at.TooLarge()
+	}
+	if told := (*violation)(nil); errors.As(err, &told) {
+		fault := failure.Communication(http.StatusInternalServerError, at.Where+": the server does not keep to the protocol of NATS: "+told.detail)
+		fault.Retryable = false
+		return fault
+	}
+	return nil
+}
+
+// lost is the fault of a connection that ended, or never was.
+func lost(at *asyncapi.Endpoint, err error) *machine.Fault {
+	if fault := broken(at, err); fault != nil {
+		return fault
+	}
 	return failure.Connection(at.Where, err)
+}
+
+// ended is lost for an error of the library, which may have the reason in another place.
+func ended(at *asyncapi.Endpoint, conn *nats.Conn, err error) *machine.Fault {
+	if reason := conn.LastError(); reason != nil && conn.IsClosed() {
+		err = reason
+	}
+	return lost(at, err)
 }
 
 // subject is the address of the channel, if it can be one.
@@ -186,10 +200,10 @@ func (p *Protocol) Publish(ctx context.Context, at *asyncapi.Endpoint, m asyncap
 		return failure.Configuration(at.Where + ": the server supports no headers")
 	}
 	if err := conn.PublishMsg(message); err != nil {
-		return failure.Connection(at.Where, err)
+		return ended(at, conn, err)
 	}
 	if err := conn.FlushWithContext(ctx); err != nil {
-		return failure.Connection(at.Where, err)
+		return ended(at, conn, err)
 	}
 	return refused(at, conn)
 }
@@ -203,5 +217,5 @@ func refused(at *asyncapi.Endpoint, conn *nats.Conn) *machine.Fault {
 	case errors.Is(err, nats.ErrPermissionViolation):
 		return failure.Communication(http.StatusForbidden, at.Where+": the server does not permit it: "+failure.Clip(err.Error()))
 	}
-	return failure.Connection(at.Where, err)
+	return lost(at, err)
 }

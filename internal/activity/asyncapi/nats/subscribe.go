@@ -37,7 +37,7 @@ func (p *Protocol) Subscribe(ctx context.Context, at *asyncapi.Endpoint, deliver
 			err = p.confirm(ctx, conn)
 		}
 		if err != nil {
-			return failure.Connection(at.Where, err)
+			return ended(at, conn, err)
 		}
 		if fault := refused(at, conn); fault != nil {
 			return fault
@@ -67,10 +67,10 @@ func (p *Protocol) receive(ctx context.Context, at *asyncapi.Endpoint, waiting *
 		case errors.Is(err, nats.ErrPermissionViolation):
 			return failure.Communication(http.StatusForbidden, at.Where+": the server does not permit it: "+failure.Clip(err.Error()))
 		case err != nil:
+			if fault := broken(at, err); fault != nil {
+				return fault
+			}
 			return failure.Communication(http.StatusInternalServerError, at.Where+": the connection was lost: "+failure.Clip(err.Error()))
-		}
-		if int64(len(message.Data)) > at.MessageBytes {
-			return at.TooLarge()
 		}
 		in := asyncapi.Incoming{
 			Body: message.Data, ContentType: message.Header.Get("Content-Type"), Headers: asyncapi.HeaderValues(message.Header),
