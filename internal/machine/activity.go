@@ -300,7 +300,7 @@ func (m *Machine) authorize(n *node) *Fault {
 }
 
 // policyOf is the policy that authenticates the call itself, rather than the reading of a
-// document, if there is one.
+// document, if there is one. Of the server and the card of an agent, it is the server's.
 func policyOf(a *plan.Activity) *plan.Authentication {
 	switch {
 	case a == nil:
@@ -311,8 +311,12 @@ func policyOf(a *plan.Activity) *plan.Authentication {
 		return a.Endpoint.Authentication
 	}
 	for i := range a.Resources {
-		if e := a.Resources[i].Endpoint; e != nil && e.Authentication != nil {
-			return e.Authentication
+		r := &a.Resources[i]
+		switch r.Name {
+		case "http", "server", "agentCard":
+			if r.Endpoint != nil {
+				return r.Endpoint.Authentication
+			}
 		}
 	}
 	return nil
