@@ -14,8 +14,8 @@ const (
 	// maxDelivered and maxDeliveredBytes bound the ends of children that go into one submission.
 	maxDelivered      = 100
 	maxDeliveredBytes = 8 << 20
-	// maxRefusals bounds the children of one submission that cannot be started, so that a loop that asks for
-	// nothing else is written down from time to time.
+	// maxRefusals bounds the children that cannot be started in one of the rounds of a submission (maxRounds), so that
+	// a loop that asks for nothing else is written down from time to time.
 	maxRefusals = 100
 	// childCancelled is why an execution ends that nobody awaits any more.
 	childCancelled = "The execution that has started it does not wait for it any more."
@@ -25,9 +25,6 @@ const (
 // their ends.
 func (e *Engine) relate(s *submission) error {
 	r := s.run
-	if r.machine == nil {
-		return nil
-	}
 	if r.told {
 		if err := e.takeEnds(s); err != nil {
 			return err
@@ -48,11 +45,31 @@ func (e *Engine) relate(s *submission) error {
 			s.journalEvent(ev, e.limits.ActivityOutputBytes)
 		}
 	}
-	if s.finish != nil && len(r.unstarted) > 0 {
-		// What is awaited was withdrawn; what is independent is started before the end.
-		r.unstarted = slices.DeleteFunc(r.unstarted, func(c machine.Command) bool { return c.Child.Await })
-		_, err := e.makeChildren(s)
-		return err
+	return nil
+}
+
+// startIndependent starts the children that nobody awaits and leaves the others. No submission ends
+// without them: what was awaited is found in the machine later, or was withdrawn if the execution ends,
+// but these were asked for by events that are journaled now, and nothing tells of them again.
+func (e *Engine) startIndependent(s *submission) error {
+	r := s.run
+	var awaited, independent []machine.Command
+	for _, c := range r.unstarted {
+		if c.Child.Await {
+			awaited = append(awaited, c)
+		} else {
+			independent = append(independent, c)
+		}
+	}
+	if len(independent) > 0 {
+		r.unstarted = independent
+		if _, err := e.makeChildren(s); err != nil { // refusals concern only those who wait
+			return err
+		}
+	}
+	r.unstarted = awaited
+	if s.finish != nil {
+		r.unstarted = nil
 	}
 	return nil
 }

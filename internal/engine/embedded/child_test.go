@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
@@ -241,4 +244,95 @@ func TestDetachedProcessGoesOn(t *testing.T) {
 	if n := w.outside.running.Load(); n != 0 {
 		t.Errorf("%d processes are left", n)
 	}
+}
+
+// TestIndependentChildrenAreNotLost: children that nobody awaits start exactly once when a submission ends in the
+// middle of what asks for them, and its commit fails, or the engine with it.
+func TestIndependentChildrenAreNotLost(t *testing.T) {
+	// The loop asks for more children that there are not than a submission takes in, and for one that
+	// there is when the submission ends.
+	last := maxRounds * maxRefusals
+	body := `
+- a: { wait: { milliseconds: 1 } }
+- b:
+    for: { in: '${ [range(` + fmt.Sprint(last+1) + `)] }' }
+    do:
+      - c:
+          if: '${ $index % ` + fmt.Sprint(last/2) + ` == 0 }'
+          run: { workflow: { namespace: test, name: free, version: 1.0.0 }, await: false }
+      - d:
+          try:
+            - e: ` + workflow("nowhere", "") + `
+          catch: { errors: {} }
+- f: { set: { done: true } }`
+	for _, crash := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w, broken := brokenWorld(t)
+			defer func() { w.stop() }()
+			w.deploy("free", "- a: { set: { x: 1 } }")
+			row := w.run(w.define(body), `{}`)
+			from, tripped := broken.count(), make(chan struct{})
+			broken.setFail(func(n int) (before, after bool) {
+				if n == from+1 {
+					close(tripped)
+				}
+				return n > from+1 && crash, n == from+1
+			})
+			<-tripped
+			if crash {
+				w.kill()
+				w.start()
+			}
+			if got := w.endOf(row, time.Minute).result; got != `{"done":true}` {
+				t.Errorf("it ends with %s", got)
+			}
+			w.allEnd(time.Minute)
+			if rows := w.childrenOf(row); len(rows) != 3 {
+				t.Errorf("after a crash: %v: %d children were started, want 3\n%s", crash, len(rows), w.log)
+			}
+		})
+	}
+}
+
+// TestIndependentChildrenOfAListener: the same for events that come faster than children are started.
+func TestIndependentChildrenOfAListener(t *testing.T) {
+	const count = 2*maxReceived + 100
+	synctest.Test(t, func(t *testing.T) {
+		w, broken := brokenWorld(t)
+		defer func() { w.stop() }()
+		w.deploy("free", "- a: { set: { x: 1 } }")
+		row := w.run(w.define(`
+- a: { wait: { seconds: 1 } }
+- b:
+    listen: { to: { any: [ { with: { type: go } } ], until: '(. | length) == `+fmt.Sprint(count)+`' } }
+    foreach:
+      item: n
+      do:
+        - c:
+            if: '${ $n % 10 == 0 }'
+            run: { workflow: { namespace: test, name: free, version: 1.0.0 }, await: false }
+        - d:
+            try:
+              - e: `+workflow("nowhere", "")+`
+            catch: { errors: {} }
+        - f: { set: '${ 1 }' }
+- g: { set: { got: '${ . | length }' } }`), `{}`)
+		events := make([]string, count)
+		for i := range events {
+			events[i] = envelope("go", i, fmt.Sprint(i))
+		}
+		w.publish(events...)
+		synctest.Wait()
+		random := rand.New(rand.NewPCG(1, 1))
+		broken.setFail(func(int) (before, after bool) { return random.IntN(3) == 0, random.IntN(3) == 0 })
+		time.Sleep(time.Minute)
+		broken.setFail(nil)
+		if got := w.endOf(row, time.Minute).result; got != fmt.Sprintf(`{"got":%d}`, count) {
+			t.Errorf("it ends with %s", got)
+		}
+		w.allEnd(time.Minute)
+		if rows := w.childrenOf(row); len(rows) != count/10 {
+			t.Errorf("%d children were started, want %d\n%s", len(rows), count/10, w.log)
+		}
+	})
 }

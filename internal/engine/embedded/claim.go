@@ -100,8 +100,9 @@ func (e *Engine) claim(q *queueReader, f fed) (used int, err error) {
 		q.ahead = 1
 	}
 	if err := e.writeClaims(started); err != nil {
-		e.giveUp(started)
-		return e.doubtClaims(started, err), err
+		kept := e.doubtClaims(started, err)
+		e.giveUp(started) // what others have sent them is delivered
+		return kept, err
 	}
 	if len(rows) > 0 && len(started) == 0 {
 		e.sleep(time.Millisecond) // all are being cancelled
@@ -227,7 +228,11 @@ func (e *Engine) doubtClaims(started []*submission, err error) (kept int) {
 		if s.row.Run == store.RunActive {
 			d.source = s.run.source
 		}
-		if s.moved && e.outage.remember(d) && d.source != nil {
+		if !s.moved {
+			continue
+		}
+		s.run.doubtful = true // for messages that are there already
+		if e.outage.remember(d) && d.source != nil {
 			kept++
 		}
 	}

@@ -23,8 +23,15 @@ func (e *Engine) send(no int64, msg message) {
 // drive is the driver of r until its mailbox is empty, or it has stalled.
 func (e *Engine) drive(r *run) {
 	for {
+		var passedOver *source
+		if r.loaded && r.row.Run == store.RunQueued {
+			passedOver = r.source
+		}
 		messages := e.runs.take(r)
 		if messages == nil {
+			if passedOver != nil { // by a feeder that has found it driven
+				e.slots.queued(passedOver)
+			}
 			return
 		}
 		if !e.step(r, messages) {
@@ -53,8 +60,8 @@ func (e *Engine) handOver(r *run) {
 // messages are back in the mailbox, and somebody else will be its driver.
 func (e *Engine) step(r *run, messages []message) bool {
 	s := &submission{run: r}
-	if messages[0].kind == verify {
-		r.doubtful = true
+	if slices.ContainsFunc(messages, func(m message) bool { return m.kind == verify }) {
+		r.distrust() // perhaps an event has brought it into memory before this
 	}
 	if !r.loaded {
 		if err := e.load(e.ctx, r); err != nil {
@@ -119,18 +126,26 @@ func (e *Engine) submit(s *submission) error {
 // attend takes in what others have for an execution: events that it listens to, and ends of
 // its children. Children are started on the way, because one that cannot be has ended at once.
 func (e *Engine) attend(s *submission) error {
+	r := s.run
+	if r.machine == nil {
+		return nil
+	}
+	budget := newLookBudget()
 	for range maxRounds {
 		if err := e.relate(s); err != nil {
 			return fmt.Errorf("start children: %w", err)
 		}
-		if err := e.listen(s); err != nil {
+		if err := e.listen(s, &budget); err != nil {
 			return fmt.Errorf("look at events: %w", err)
 		}
-		if len(s.run.unstarted) == 0 {
-			return nil
+		if len(r.unstarted) == 0 || s.finish != nil {
+			break
 		}
 	}
-	s.lookAgain = true
+	if err := e.startIndependent(s); err != nil {
+		return fmt.Errorf("start children: %w", err)
+	}
+	s.lookAgain = s.lookAgain || len(r.unstarted) > 0
 	return nil
 }
 
@@ -426,7 +441,7 @@ func (e *Engine) stall(r *run, messages []message, err error) bool {
 	if len(kept) == 0 {
 		kept = []message{{kind: look}} // at what the store says now
 	}
-	r.loaded, r.machine, r.secrets, r.doubtful = false, nil, nil, true
+	r.distrust()
 	r.putBack(kept)
 	switch {
 	case refused != nil: // the others go on without it

@@ -220,15 +220,15 @@ func (e *Engine) first(s *submission, p *plan.Plan) error {
 func (e *Engine) undoStart(s *submission, doubtful bool) {
 	r := s.run
 	e.pokePump(s)
+	kept := doubtful && (s.outcome == nil || len(s.children) > 0) && e.outage.remember(doubt{r.no, r.source})
+	if !kept {
+		e.slots.free(r.source, 1)
+	}
 	if r.no != 0 {
-		r.mu.Lock()
-		e.runs.remove(r)
-		r.mu.Unlock()
+		r.distrust()
+		r.slot = false
+		e.handOver(r) // who has read its row may have sent it something
 	}
-	if doubtful && (s.outcome == nil || len(s.children) > 0) && e.outage.remember(doubt{r.no, r.source}) {
-		return
-	}
-	e.slots.free(r.source, 1)
 }
 
 // refused tells what a caller whose transaction failed is told.

@@ -32,12 +32,11 @@ type listening struct {
 
 // listen lets an execution look at the events that it has been woken for, or starts to listen
 // to. What it takes in is part of the submission.
-func (e *Engine) listen(s *submission) error {
+func (e *Engine) listen(s *submission, budget *lookBudget) error {
 	r := s.run
-	if s.finish != nil || r.machine == nil || len(r.listens) == 0 && r.machine.Load().Listens == 0 {
+	if s.finish != nil || len(r.listens) == 0 && r.machine.Load().Listens == 0 {
 		return nil
 	}
-	budget := lookBudget{events: maxReceived, bytes: maxReceivedBytes, looks: maxLooked, began: time.Now()}
 	tracked := int64(-1) // the event after which subscriptions were brought in line
 	for s.finish == nil {
 		if r.seq != tracked {
@@ -57,7 +56,7 @@ func (e *Engine) listen(s *submission) error {
 			s.lookAgain = true
 			break
 		}
-		if err := e.look(s, r.listens[at], &budget); err != nil {
+		if err := e.look(s, r.listens[at], budget); err != nil {
 			return err
 		}
 	}
@@ -69,6 +68,10 @@ func (e *Engine) listen(s *submission) error {
 type lookBudget struct {
 	events, bytes, looks int
 	began                time.Time
+}
+
+func newLookBudget() lookBudget {
+	return lookBudget{events: maxReceived, bytes: maxReceivedBytes, looks: maxLooked, began: time.Now()}
 }
 
 func (b *lookBudget) empty() bool {

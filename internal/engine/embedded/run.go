@@ -199,6 +199,12 @@ func (t *table) take(r *run) []message {
 	return messages
 }
 
+// distrust forgets what memory knows of an execution, but for its activities and its slot: the
+// store may say more, because a commit has failed.
+func (r *run) distrust() {
+	r.loaded, r.machine, r.secrets, r.doubtful = false, nil, nil, true
+}
+
 // recycle gives back a slice that take returned.
 func (r *run) recycle(messages []message) {
 	clear(messages)

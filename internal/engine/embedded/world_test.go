@@ -749,6 +749,7 @@ type brokenDB struct {
 	mu      sync.Mutex
 	updates int
 	fail    func(n int) (before, after bool) // of the n-th Update, from 1: not done; done, but nobody is told
+	made    func()                           // if set, called before it is said of one that was made that it failed
 }
 
 var errBroken = fmt.Errorf("test: %w", store.ErrUnavailable)
@@ -766,6 +767,9 @@ func (b *brokenDB) Update(ctx context.Context, fn func(store.Conn) error) error 
 	}
 	err := b.DB.Update(ctx, fn)
 	if after && err == nil {
+		if b.made != nil {
+			b.made()
+		}
 		return errBroken
 	}
 	return err
