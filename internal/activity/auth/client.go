@@ -33,22 +33,24 @@ const (
 	assertionLifetime = 2 * time.Minute
 )
 
+// checkClient lets a policy be without a client: a server may know it by other means, or want
+// none. Definitions always say how the client proves itself, because that has a default.
 func (p *policy) checkClient() *machine.Fault {
-	if !p.hasClient {
-		return nil
-	}
-	if p.clientID == "" && p.clientAssertion == "" {
-		return configuration("client.id is missing in the authentication")
-	}
 	switch p.clientAuthentication {
 	case methodPost, methodNone:
+		if p.clientID == "" && (p.clientSecret != "" || p.clientAssertion != "") {
+			return configuration("client.id is missing in the authentication")
+		}
 	case methodBasic:
+		if p.clientID == "" {
+			return configuration("client.id is missing, which client_secret_basic needs")
+		}
 		if p.clientSecret == "" {
 			return configuration("client.secret is missing, which client_secret_basic needs")
 		}
 	case methodSecretJWT, methodPrivateJWT:
-		if p.clientAssertion == "" && p.clientSecret == "" {
-			return configuration(p.clientAuthentication + " needs client.assertion, or client.secret to sign one with")
+		if p.clientAssertion == "" && (p.clientID == "" || p.clientSecret == "") {
+			return configuration(p.clientAuthentication + " needs client.assertion, or client.id and client.secret to make one with")
 		}
 	default:
 		return configuration(fmt.Sprintf("the client authentication %q is not known", p.clientAuthentication))
@@ -59,9 +61,6 @@ func (p *policy) checkClient() *machine.Fault {
 // identify adds the client to a token request. It returns the assertion that it made, which
 // is a secret for as long as it lives.
 func (p *policy) identify(form url.Values, header nethttp.Header, tokenURL string, now time.Time) (assertion string, fault *machine.Fault) {
-	if !p.hasClient {
-		return "", nil
-	}
 	switch p.clientAuthentication {
 	case methodBasic:
 		header.Set("Authorization", "Basic "+basicPair(p.clientID, p.clientSecret))

@@ -43,7 +43,6 @@ type policy struct {
 	clientSecret         string
 	clientAssertion      string
 	clientAuthentication string
-	hasClient            bool
 
 	tokenPath         string
 	introspectionPath string
@@ -69,16 +68,16 @@ func (s *Source) resolveToken(ctx context.Context, object map[string]any) (*Cred
 }
 
 func readPolicy(object map[string]any) (*policy, *machine.Fault) {
-	client, hasClient := object["client"].(map[string]any)
+	client, _ := object["client"].(map[string]any)
 	endpoints, _ := object["endpoints"].(map[string]any)
 	sum := sha256.Sum256(expr.Marshal(object)) // keys are written in order
 	p := &policy{
 		key: string(sum[:]), grant: text(object, "grant"), encoding: or(text(object, "encoding"), encodingForm),
 		clientID: text(client, "id"), clientSecret: text(client, "secret"), clientAssertion: text(client, "assertion"),
-		clientAuthentication: or(text(client, "authentication"), methodPost), hasClient: hasClient,
-		tokenPath:         or(text(endpoints, "token"), defaultTokenPath),
-		introspectionPath: or(text(endpoints, "introspection"), defaultIntrospectionPath),
-		user:              text(object, "username"), password: text(object, "password"),
+		clientAuthentication: or(text(client, "authentication"), methodPost),
+		tokenPath:            or(text(endpoints, "token"), defaultTokenPath),
+		introspectionPath:    or(text(endpoints, "introspection"), defaultIntrospectionPath),
+		user:                 text(object, "username"), password: text(object, "password"),
 		subject: givenOf(object["subject"]), actor: givenOf(object["actor"]),
 	}
 	for name, list := range map[string]*[]string{"issuers": &p.issuers, "scopes": &p.scopes, "audiences": &p.audiences} {

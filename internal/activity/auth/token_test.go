@@ -84,6 +84,36 @@ func TestWhatATokenRequestSays(t *testing.T) {
 	}
 }
 
+// A policy without a client says nothing of one, although definitions always name the method.
+func TestTokenWithoutClient(t *testing.T) {
+	var form url.Values
+	var authorization string
+	server := newTokenServer(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		_ = r.ParseForm()
+		form, authorization = r.PostForm, r.Header.Get("Authorization")
+		io.WriteString(w, `{"access_token":"t"}`)
+	})
+	policy := func(client map[string]any) map[string]any {
+		return map[string]any{"scheme": "oauth2", "authority": server.URL, "grant": grantPassword, "username": "u", "password": "p", "client": client}
+	}
+	want := url.Values{"grant_type": {grantPassword}, "username": {"u"}, "password": {"p"}}.Encode()
+	for _, client := range []map[string]any{nil, {"authentication": methodPost}, {"authentication": methodNone}, {"authentication": methodPost, "id": ""}} {
+		resolve(t, New(Config{Transport: nethttp.DefaultTransport}), policy(client))
+		if form.Encode() != want || authorization != "" {
+			t.Errorf("client %v: sent %s %q, want %s", client, form.Encode(), authorization, want)
+		}
+	}
+	for _, client := range []map[string]any{
+		{"authentication": methodPost, "secret": "s"}, {"authentication": methodNone, "secret": "s"}, {"authentication": methodPost, "assertion": "a"},
+		{"authentication": methodBasic}, {"authentication": methodSecretJWT, "secret": "s"}, {"authentication": methodPrivateJWT},
+	} {
+		_, fault := New(Config{Transport: nethttp.DefaultTransport}).Resolve(t.Context(), policy(client))
+		if fault == nil || fault.Type != machine.ErrConfiguration || !strings.Contains(fault.Detail, "client.id") {
+			t.Errorf("client %v: %v, want a configuration error that names client.id", client, fault)
+		}
+	}
+}
+
 func TestClientAssertions(t *testing.T) {
 	var form url.Values
 	server := newTokenServer(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
@@ -291,7 +321,7 @@ func TestPoliciesThatMakeNoSense(t *testing.T) {
 		"no user":         map[string]any{"scheme": "oauth2", "grant": grantPassword, "authority": "https://x"},
 		"encoding":        map[string]any{"scheme": "oauth2", "grant": grantClient, "authority": "https://x", "encoding": "text/plain"},
 		"scopes":          map[string]any{"scheme": "oauth2", "grant": grantClient, "authority": "https://x", "scopes": "a"},
-		"no client id":    map[string]any{"scheme": "oauth2", "grant": grantClient, "authority": "https://x", "client": map[string]any{}},
+		"no client id":    map[string]any{"scheme": "oauth2", "grant": grantClient, "authority": "https://x", "client": map[string]any{"secret": "s"}},
 		"client method":   map[string]any{"scheme": "oauth2", "grant": grantClient, "authority": "https://x", "client": map[string]any{"id": "c", "authentication": "tls"}},
 		"nothing to sign": map[string]any{"scheme": "oauth2", "grant": grantClient, "authority": "https://x", "client": map[string]any{"id": "c", "authentication": methodSecretJWT}},
 	} {
