@@ -83,8 +83,9 @@ func (c *canceller) cancelChild(ctx context.Context, no int64, reason string) er
 // cancelled is what cancelExecution did.
 type cancelled struct {
 	row        store.Execution // as it was before
-	batchFinal bool            // its batch ended by it
-	messages   []store.Inbox   // to its workflow, if it has one, and to relatives
+	phase      chargehand.Phase
+	batchFinal bool          // its batch ended by it
+	messages   []store.Inbox // to its workflow, if it has one, and to relatives
 }
 
 // cancelExecution makes an execution final within a transaction: decisive, whatever its
@@ -97,6 +98,7 @@ func (c *canceller) cancelExecution(tx *store.Tx, no int64, reason string) (done
 	if done.row.Run == store.RunEnded {
 		return cancelled{}, engine.ErrFinal
 	}
+	done.phase = chargehand.Cancelled
 	o := store.Outcome{Fault: engine.CancelledFault(reason)}
 	done.batchFinal, err = tx.FinishExecution(no, chargehand.Errored, chargehand.Cancelled, done.row.StartedMs,
 		endMs(&done.row, c.Now().UnixMilli()), &o)
@@ -123,7 +125,7 @@ func (c *canceller) tell(done cancelled) {
 	c.Changed(done.row.ID)
 	if c.Tracer != nil && len(done.row.Trace) > 0 {
 		row := done.row
-		row.Phase, row.FinishedMs = chargehand.Cancelled, endMs(&row, c.Now().UnixMilli())
+		row.Phase, row.FinishedMs = done.phase, endMs(&row, c.Now().UnixMilli())
 		engine.TraceEnd(context.Background(), c.Tracer, c.Store, &row, c.Log)
 	}
 }

@@ -210,7 +210,7 @@ func TestCancelledFamily(t *testing.T) {
 				if err := e.client.TerminateWorkflow(t.Context(), a.Execution.String(), "", "gone"); err != nil {
 					t.Fatal(err)
 				}
-				if err := e.engine.reconciler.end(a.No, "It is gone."); err != nil { // as the next round would
+				if err := e.engine.reconciler.end(t.Context(), a.No, "It is gone."); err != nil { // as the next round would
 					t.Fatal(err)
 				}
 			}

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -23,17 +26,22 @@ type reconcilerConfig struct {
 	// place all would look as if they were gone. Nil: it is.
 	Verify func(ctx context.Context) error
 
-	Every  time.Duration    // between rounds; default 20 s
-	Asking time.Duration    // between questions of the walk through the rows; default 20 ms
-	Grace  time.Duration    // for which an execution that began is not asked for; default 30 s
+	// With the defaults a row ends at most 60 s after its workflow: DESIGN.md has the sum.
+	Lease  time.Duration    // for which one node does the work; default 10 s
+	Every  time.Duration    // between looks at what Temporal lists as ended; default 5 s
+	Turn   time.Duration    // between walks through the rows of one run state, at least; default 10 s
+	Asking time.Duration    // between questions of a walk; default 10 ms
+	Grace  time.Duration    // for which an execution that began is not asked for; default 10 s
 	Log    *slog.Logger     // default: slog.Default()
 	Now    func() time.Time // wall clock; default: time.Now
 }
 
 func (c reconcilerConfig) withDefaults() reconcilerConfig {
-	fill(&c.Every, 20*time.Second)
-	fill(&c.Asking, 20*time.Millisecond)
-	fill(&c.Grace, 30*time.Second)
+	fill(&c.Lease, 10*time.Second)
+	fill(&c.Every, 5*time.Second)
+	fill(&c.Turn, 10*time.Second)
+	fill(&c.Asking, 10*time.Millisecond)
+	fill(&c.Grace, 10*time.Second)
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
@@ -47,22 +55,28 @@ const (
 	reconcileLease = "temporal reconciler"
 	reconciledMeta = "temporal reconciled" // until when ends in Temporal are known, in ms
 	walkPage       = 100
+	// askedAtOnce bounds the questions of a walk that are on their way.
+	askedAtOnce = 8
+	// maxKnown bounds the ends that are remembered because Temporal lists them again.
+	maxKnown = 100_000
 )
 
 // reconciler ends the rows of executions whose workflows ended without doing so, and goes
-// on with the cancellation of batches. One node at a time does the work, the others stand by.
+// on with the cancellation of batches. One node at a time does the work, the others stand by;
+// that two do it for a moment does no harm.
 type reconciler struct {
 	reconcilerConfig
 	ctx    context.Context
 	cancel context.CancelFunc
 	done   chan struct{}
-	told   bool // the log knows that a round failed
-	sure   bool // Verify has reported nothing
 
-	// The place of the walk.
-	run   int
-	after *store.Execution
+	verified atomic.Bool                      // Verify has reported nothing
+	known    map[chargehand.ExecutionID]int64 // ends that Temporal may list again, with their times
+	places   [len(walked)]*store.Execution    // where walks were broken off; nil: at the beginning
 }
+
+// walked are the run states of rows that have a workflow.
+var walked = [...]store.Run{store.RunActive, store.RunReady, store.RunParked}
 
 func newReconciler(c reconcilerConfig) *reconciler {
 	r := &reconciler{reconcilerConfig: c.withDefaults(), done: make(chan struct{})}
@@ -79,24 +93,71 @@ func (r *reconciler) stop() {
 
 func (r *reconciler) loop() {
 	defer close(r.done)
-	holds := false
-	for r.ctx.Err() == nil {
-		begun := r.Now()
-		err := r.lease(r.ctx, r.Every*3/2)
-		holds = err == nil
-		wait := jitter(r.Every)
-		if holds {
-			err = r.round()
-		} else {
-			wait = jitter(r.Every / 4) // stand by
+	for told := false; r.ctx.Err() == nil; {
+		err := r.lease(r.ctx, r.Lease)
+		if err == nil {
+			told = false
+			err = r.serve(r.ctx)
 		}
-		r.report(err)
-		r.sleep(wait - r.Now().Sub(begun))
+		if err != nil && !errors.Is(err, store.ErrConflict) && r.ctx.Err() == nil && !told {
+			told = true
+			r.Log.Error("take the lease of the reconciler", "error", err)
+		}
+		r.sleep(r.ctx, jitter(r.Lease/4)) // stand by
 	}
-	if holds {
+}
+
+// serve does the work side by side, so that none of it waits for the other, until the lease is lost or ctx ends.
+func (r *reconciler) serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() { r.repeat(ctx, 4*r.Every, "go on with cancelled batches", r.cancelBatches) })
+	work.Go(func() { r.repeat(ctx, r.Every, "list the executions that ended in Temporal", r.readClosed) })
+	for i := range walked {
+		work.Go(func() {
+			r.repeat(ctx, r.Turn, "ask Temporal for executions", func(ctx context.Context) error { return r.walk(ctx, i) })
+		})
+	}
+	err := r.keep(ctx)
+	cancel()
+	work.Wait()
+	if err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		_ = r.lease(ctx, 0) // otherwise it ends by itself
+	}
+	return err
+}
+
+// keep prolongs the lease until ctx ends, or returns why it is lost.
+func (r *reconciler) keep(ctx context.Context) error {
+	for last := r.Now(); ; {
+		if !r.sleep(ctx, r.Lease/4) {
+			return nil
+		}
+		begun := r.Now()
+		err := r.lease(ctx, r.Lease)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			last = begun
+		case errors.Is(err, store.ErrConflict), r.Now().Sub(last) >= r.Lease:
+			return err
+		}
+	}
+}
+
+// repeat does something again and again, and tells the log when it begins to fail.
+func (r *reconciler) repeat(ctx context.Context, every time.Duration, what string, do func(context.Context) error) {
+	for told := false; ctx.Err() == nil; {
+		begun := r.Now()
+		err := do(ctx)
+		if err != nil && !told && ctx.Err() == nil {
+			r.Log.Error(what, "error", err)
+		}
+		told = err != nil
+		r.sleep(ctx, jitter(every)-r.Now().Sub(begun))
 	}
 }
 
@@ -108,88 +169,92 @@ func (r *reconciler) lease(ctx context.Context, d time.Duration) error {
 	})
 }
 
-func (r *reconciler) report(err error) {
-	switch {
-	case errors.Is(err, store.ErrConflict), r.ctx.Err() != nil:
-	case err == nil:
-		r.told = false
-	case !r.told:
-		r.told = true
-		r.Log.Error("look for executions that ended in Temporal", "error", err)
-	}
+// sleep reports false if ctx ends first.
+func (r *reconciler) sleep(ctx context.Context, d time.Duration) bool {
+	return sleep(ctx, max(d, 0)) == nil
 }
 
-func (r *reconciler) sleep(d time.Duration) {
-	timer := time.NewTimer(max(d, 0))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-r.ctx.Done():
+// verify reports an error until it is known that Temporal is asked in the right place.
+func (r *reconciler) verify(ctx context.Context) error {
+	if r.Verify == nil || r.verified.Load() {
+		return nil
 	}
+	err := r.Verify(ctx)
+	if err == nil {
+		r.verified.Store(true)
+	}
+	return err
 }
 
-// round looks at everything once, or as far as it comes in the time between two rounds.
-func (r *reconciler) round() error {
-	err := r.cancelBatches() // needs no Temporal
-	if !r.sure && r.Verify != nil {
-		if failed := r.Verify(r.ctx); failed != nil {
-			return errors.Join(err, failed)
-		}
-	}
-	r.sure = true
-	return errors.Join(err, r.readClosed(), r.walk(r.Now().Add(r.Every)))
-}
-
-// cancelBatches goes on with batches whose cancellation was cut off.
-func (r *reconciler) cancelBatches() error {
+// cancelBatches goes on with batches whose cancellation was cut off. It needs no Temporal.
+func (r *reconciler) cancelBatches(ctx context.Context) error {
 	var batches []store.Batch
-	err := r.Store.View(r.ctx, func(rd *store.Reader) (err error) {
+	err := r.Store.View(ctx, func(rd *store.Reader) (err error) {
 		batches, err = rd.CancelledBatches()
 		return err
 	})
 	for _, b := range batches {
-		err = errors.Join(err, r.Canceller.cancelBatchItems(r.ctx, b, ""))
+		err = errors.Join(err, r.Canceller.cancelBatchItems(ctx, b, ""))
 	}
 	return err
 }
 
 // readClosed ends the rows of workflows that Temporal lists as ended.
-func (r *reconciler) readClosed() error {
-	since, err := r.since()
+func (r *reconciler) readClosed(ctx context.Context) error {
+	if err := r.verify(ctx); err != nil {
+		return err
+	}
+	since, err := r.since(ctx)
 	if err != nil {
 		return err
 	}
-	next, err := r.Remote.closed(r.ctx, since, func(c closedWorkflow) error {
-		var row store.Execution
-		err := r.Store.View(r.ctx, func(rd *store.Reader) (err error) {
-			row, err = rd.FindExecution(c.ID)
-			return err
-		})
-		if errors.Is(err, store.ErrNotFound) || err == nil && row.Run == store.RunEnded {
-			return nil // known, or of another installation
-		}
-		if err != nil {
-			return err
-		}
-		detail := fmt.Sprintf("The execution's workflow ended in Temporal (%s) before it could finish", c.Status)
-		if c.Reason != "" {
-			detail += ": " + c.Reason
-		}
-		return r.end(row.No, detail+".")
-	})
+	next, err := r.Remote.closed(ctx, since, func(c closedWorkflow) error { return r.endClosed(ctx, &c) })
 	if err != nil {
 		return fmt.Errorf("list ended workflows: %w", err)
 	}
 	if next <= since {
 		return nil
 	}
-	return r.Store.Update(r.ctx, func(tx *store.Tx) error {
+	maps.DeleteFunc(r.known, func(_ chargehand.ExecutionID, endedMs int64) bool { return endedMs < next })
+	return r.Store.Update(ctx, func(tx *store.Tx) error {
 		return tx.SetMeta(reconciledMeta, binary.BigEndian.AppendUint64(nil, uint64(next)))
 	})
 }
 
-func (r *reconciler) since() (ms int64, err error) {
-	err = r.Store.View(r.ctx, func(rd *store.Reader) error {
+// endClosed ends the row of a workflow that has ended, unless that has ended.
+func (r *reconciler) endClosed(ctx context.Context, c *closedWorkflow) error {
+	if _, ok := r.known[c.ID]; ok {
+		return nil
+	}
+	var row store.Execution
+	err := r.Store.View(ctx, func(rd *store.Reader) (err error) {
+		row, err = rd.FindExecution(c.ID)
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrNotFound), err == nil && row.Run == store.RunEnded: // of another installation, or as it should be
+	case err != nil:
+		return err
+	default:
+		detail := fmt.Sprintf("The execution's workflow ended in Temporal (%s) before it could finish", c.Status)
+		if c.Reason != "" {
+			detail += ": " + c.Reason
+		}
+		if err := r.end(ctx, row.No, detail+"."); err != nil {
+			return err
+		}
+	}
+	if r.known == nil {
+		r.known = make(map[chargehand.ExecutionID]int64)
+	}
+	if len(r.known) < maxKnown {
+		r.known[c.ID] = c.ClosedMs
+	}
+	return nil
+}
+
+func (r *reconciler) since(ctx context.Context) (ms int64, err error) {
+	err = r.Store.View(ctx, func(rd *store.Reader) error {
 		value, err := rd.Meta(reconciledMeta)
 		if err == nil && len(value) == 8 {
 			ms = int64(binary.BigEndian.Uint64(value))
@@ -202,72 +267,12 @@ func (r *reconciler) since() (ms int64, err error) {
 	return ms, err
 }
 
-// walk asks Temporal for the workflows of rows that are not final, one after the other,
-// until the time is over. The next walk goes on where this one ended.
-func (r *reconciler) walk(until time.Time) error {
-	states := [...]store.Run{store.RunActive, store.RunReady, store.RunParked}
-	for range len(states) + 1 {
-		for {
-			var page []store.Execution
-			err := r.Store.View(r.ctx, func(rd *store.Reader) (err error) {
-				page, err = rd.WalkOwed(states[r.run], r.after, walkPage)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			for i := range page {
-				if err := r.check(&page[i]); err != nil {
-					return err
-				}
-				r.after = &page[i]
-				if !r.Now().Before(until) || r.ctx.Err() != nil {
-					return r.ctx.Err()
-				}
-			}
-			if len(page) < walkPage {
-				break
-			}
-			if err := r.lease(r.ctx, r.Every*3/2); err != nil {
-				return err
-			}
-		}
-		r.run, r.after = (r.run+1)%len(states), nil
-	}
-	return nil
-}
-
-// check asks for one workflow. The order matters: once its start has been delivered, what
-// Temporal says about it afterwards is true.
-func (r *reconciler) check(row *store.Execution) error {
-	if r.Now().UnixMilli()-row.StartedMs < r.Grace.Milliseconds() {
-		return nil
-	}
-	var starting bool
-	err := r.Store.View(r.ctx, func(rd *store.Reader) (err error) {
-		starting, err = rd.InboxStartOpen(row.No)
-		return err
-	})
-	if err != nil || starting {
-		return err
-	}
-	open, err := r.Remote.open(r.ctx, row.ID)
-	if err != nil {
-		return fmt.Errorf("ask for a workflow: %w", err)
-	}
-	r.sleep(r.Asking)
-	if open {
-		return nil
-	}
-	return r.end(row.No, "The execution's workflow is gone from Temporal, and had not finished.")
-}
-
 // end ends a row as an error of the system, unless it has ended.
-func (r *reconciler) end(no int64, detail string) error {
+func (r *reconciler) end(ctx context.Context, no int64, detail string) error {
 	fault := engine.EncodeFault(engine.SystemFault(engine.CodeTerminated, detail))
 	var done cancelled
-	err := r.Store.Update(r.ctx, func(tx *store.Tx) (err error) {
-		done = cancelled{}
+	err := r.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		done = cancelled{phase: chargehand.Faulted}
 		if done.row, err = tx.LockExecution(no); err != nil || done.row.Run == store.RunEnded {
 			return err
 		}
@@ -290,7 +295,7 @@ func (r *reconciler) end(no int64, detail string) error {
 	r.Log.Error("an execution is ended by the system", "execution", done.row.ID, "code", engine.CodeTerminated, "detail", detail)
 	r.Canceller.tell(done)
 	if done.batchFinal {
-		r.Canceller.batchEnded(r.ctx, done.row.Batch)
+		r.Canceller.batchEnded(ctx, done.row.Batch)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -70,7 +71,7 @@ func TestEndsInTemporalEndRows(t *testing.T) {
 			each(closedWorkflow{ID: w.id(), Status: "terminated"})) // of somebody else
 	}})
 	for range 2 {
-		if err := r.readClosed(); err != nil {
+		if err := r.readClosed(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -109,21 +110,21 @@ func TestWalkFindsWhatIsGone(t *testing.T) {
 		return errors.Join(err, tx.InsertInbox(&store.Inbox{Execution: rows[4].No, Kind: store.InboxStart, DueMs: 1 << 60}))
 	})
 	gone := map[chargehand.ExecutionID]bool{rows[0].ID: true, rows[3].ID: true, rows[4].ID: true, rows[len(rows)-1].ID: true}
+	var mu sync.Mutex
 	asked := map[chargehand.ExecutionID]int{}
 	r, _ := w.reconciler(remoteFuncs{onOpen: func(id chargehand.ExecutionID) (bool, error) {
+		mu.Lock()
+		defer mu.Unlock()
 		asked[id]++
 		return !gone[id], nil
 	}})
 	past := r.Now
 	r.Now = func() time.Time { return past().Add(time.Second) } // no row is too young
-	if err := r.lease(t.Context(), time.Hour); err != nil {
+	if err := r.walkAll(); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.walk(r.Now().Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	if len(asked) != len(rows)-1 || asked[rows[4].ID] != 0 {
-		t.Errorf("asked for %d of %d", len(asked), len(rows))
+	if len(asked) != len(rows) || asked[rows[0].ID] != 2 || asked[rows[4].ID] != 1 {
+		t.Errorf("asked for %d of %d: %v", len(asked), len(rows), asked)
 	}
 	for i, row := range rows {
 		var now store.Execution
@@ -132,20 +133,53 @@ func TestWalkFindsWhatIsGone(t *testing.T) {
 			t.Errorf("row %d has ended: %v", i, ended)
 		}
 	}
-	// With no time it goes on where it was.
-	clear(asked)
-	for range 5 {
-		if err := r.walk(r.Now()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(asked) != 5 && len(asked) != 4 { // one of them may be the start on its way
-		t.Errorf("asked for %d, one at a time", len(asked))
-	}
 	r.Grace = time.Hour
 	clear(asked)
-	if err := r.walk(r.Now().Add(time.Hour)); err != nil || len(asked) != 0 {
+	if err := r.walkAll(); err != nil || len(asked) != 0 {
 		t.Errorf("asked for %d that have just begun (%v)", len(asked), err)
+	}
+}
+
+// walkAll walks once through all rows.
+func (r *reconciler) walkAll() (err error) {
+	for state := range walked {
+		err = errors.Join(err, r.walk(r.ctx, state))
+	}
+	return err
+}
+
+// TestWalkGoesOn: one execution that Temporal has no answer for is not in the way of the others, and an outage is not
+// asked to its end.
+func TestWalkGoesOn(t *testing.T) {
+	w := sqliteTown(t)
+	w.slots = 1000
+	rows := w.accept(2*walkPage + 10)
+	w.running()
+	w.running()
+	var mu sync.Mutex
+	asked, down := 0, true
+	bad := rows[0].ID
+	r, _ := w.reconciler(remoteFuncs{onOpen: func(id chargehand.ExecutionID) (bool, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked++
+		if down || id == bad {
+			return false, errDown
+		}
+		return true, nil
+	}})
+	past := r.Now
+	r.Now = func() time.Time { return past().Add(time.Second) }
+	if err := r.walk(t.Context(), 0); !errors.Is(err, errDown) || asked != walkPage {
+		t.Errorf("asked %d times in an outage: %v", asked, err)
+	}
+	down, asked = false, 0
+	if err := r.walk(t.Context(), 0); err != nil || asked != walkPage+10 {
+		t.Errorf("asked for %d of the rest: %v", asked, err)
+	}
+	asked = 0
+	if err := r.walk(t.Context(), 0); err != nil || asked != len(rows) {
+		t.Errorf("asked for %d of %d, one of which has no answer: %v", asked, len(rows), err)
 	}
 }
 
@@ -175,8 +209,8 @@ func TestCutOffCancellationGoesOn(t *testing.T) {
 	w.running()
 	w.update(func(tx *store.Tx) error { return tx.SetBatchCancelled(b.No) })
 	r, freed := w.reconciler(nil)
-	r.Verify = func(context.Context) error { return errDown } // that is no reason to wait
-	if err := r.round(); !errors.Is(err, errDown) {
+	r.Verify = func(context.Context) error { return errDown } // that Temporal is away is no reason to wait
+	if err := r.cancelBatches(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.allEnd()
@@ -195,7 +229,7 @@ func TestReconcilerRuns(t *testing.T) {
 		onClosed: func(sinceMs int64, _ func(closedWorkflow) error) (int64, error) { return sinceMs, nil },
 	}
 	c, _ := w.reconciler(to)
-	r := newReconciler(reconcilerConfig{Store: w.store, Remote: to, Canceller: c.Canceller, Node: w.id(), Every: 10 * time.Millisecond,
+	r := newReconciler(reconcilerConfig{Store: w.store, Remote: to, Canceller: c.Canceller, Node: w.id(), Every: 10 * time.Millisecond, Turn: 10 * time.Millisecond,
 		Asking: time.Nanosecond, Grace: time.Millisecond, Log: quiet})
 	w.allEnd()
 	r.stop()
@@ -217,14 +251,16 @@ func TestNothingIsEndedFromAnotherPlace(t *testing.T) {
 	})
 	elsewhere := errors.New("another namespace")
 	r.Verify = func(context.Context) error { return elsewhere }
-	if err := r.round(); !errors.Is(err, elsewhere) {
-		t.Fatalf("a round elsewhere: %v", err)
+	for _, err := range []error{r.readClosed(t.Context()), r.walkAll()} {
+		if !errors.Is(err, elsewhere) {
+			t.Fatalf("asked elsewhere: %v", err)
+		}
 	}
 	if w.number(`SELECT COUNT(*) FROM execution WHERE run = 0`) != 0 {
 		t.Fatal("the row has ended")
 	}
 	elsewhere = nil
-	if err := r.round(); err != nil {
+	if err := errors.Join(r.readClosed(t.Context()), r.walkAll()); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.fault(rows[0].No); got.Code != "terminated" {

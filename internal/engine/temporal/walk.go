@@ -1,0 +1,108 @@
+package temporal
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// walk asks Temporal for the workflows of all rows in one run state (an index of walked). It trusts no
+// list of Temporal's, which may be late. After a page for which Temporal did not answer at all it breaks off; the
+// next walk goes on behind that page.
+func (r *reconciler) walk(ctx context.Context, state int) error {
+	if err := r.verify(ctx); err != nil {
+		return err
+	}
+	place := &r.places[state]
+	for {
+		var page []store.Execution
+		err := r.Store.View(ctx, func(rd *store.Reader) (err error) {
+			page, err = rd.WalkOwed(walked[state], *place, walkPage)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		err = r.ask(ctx, page)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if len(page) < walkPage {
+			*place = nil
+			return err
+		}
+		*place = &page[len(page)-1]
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// ask asks for the workflows of a page, several at once, because answers take their time, and each a little after the one before,
+// to spare Temporal. Its error is that of the last question, if none was answered.
+func (r *reconciler) ask(ctx context.Context, page []store.Execution) error {
+	var mu sync.Mutex
+	var failed error
+	answered := false
+	rows := make(chan *store.Execution)
+	var all sync.WaitGroup
+	for range min(askedAtOnce, len(page)) {
+		all.Go(func() {
+			for row := range rows {
+				err := r.check(ctx, row)
+				mu.Lock()
+				if err != nil {
+					failed = err
+				} else {
+					answered = true
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range page {
+		if r.Now().UnixMilli()-page[i].StartedMs < r.Grace.Milliseconds() {
+			continue
+		}
+		rows <- &page[i]
+		if !r.sleep(ctx, r.Asking) {
+			break
+		}
+	}
+	close(rows)
+	all.Wait()
+	if answered {
+		return nil
+	}
+	return failed
+}
+
+// check asks for one workflow, and ends the row of one that is gone. Most are not, so the order is: Temporal first. But only
+// once its start has been delivered, what Temporal says about it afterwards is true.
+func (r *reconciler) check(ctx context.Context, row *store.Execution) error {
+	open, err := r.Remote.open(ctx, row.ID)
+	if err != nil {
+		return fmt.Errorf("ask for a workflow: %w", err)
+	}
+	if open {
+		return nil
+	}
+	var starting bool
+	err = r.Store.View(ctx, func(rd *store.Reader) (err error) {
+		starting, err = rd.InboxStartOpen(row.No)
+		return err
+	})
+	if err != nil || starting {
+		return err
+	}
+	open, err = r.Remote.open(ctx, row.ID)
+	if err != nil {
+		return fmt.Errorf("ask for a workflow: %w", err)
+	}
+	if open {
+		return nil
+	}
+	return r.end(ctx, row.No, "The execution's workflow is gone from Temporal, and had not finished.")
+}
