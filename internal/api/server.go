@@ -48,7 +48,7 @@ type Server struct {
 	metrics   *metrics
 	tracer    trace.Tracer // nil: no spans
 	tree      node
-	document  document
+	document  func() document // made when it is first asked for
 	http      *http.Server
 	idle      time.Duration // longest pause of a long body, in either direction
 
@@ -82,7 +82,7 @@ func New(c Config) *Server {
 	s := &Server{
 		service: c.Service, log: c.Log, ready: c.Ready,
 		publicURL: strings.TrimRight(c.PublicURL, "/"), registry: c.Metrics,
-		metrics: newMetrics(c.Metrics), tracer: c.Tracer, document: newDocument(c.Version), idle: idleTimeout,
+		metrics: newMetrics(c.Metrics), tracer: c.Tracer, document: sync.OnceValue(func() document { return newDocument(c.Version) }), idle: idleTimeout,
 	}
 	table := endpoints()
 	if c.Bare {

@@ -55,11 +55,12 @@ func (c *call) getLimits() error {
 }
 
 func (c *call) getDocument() error {
-	if c.notModified(c.server.document.tag) {
+	document := c.server.document()
+	if c.notModified(document.tag) {
 		c.empty(http.StatusNotModified)
 		return nil
 	}
-	c.json(http.StatusOK, c.server.document.text)
+	c.json(http.StatusOK, document.text)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,7 @@ func TestConformanceCrash(t *testing.T) {
 	all := readFeatures(t, filepath.Join(servertest.Shared(t), "openworkflow", "ctk"))
 	all = append(all, ownFeatures(t)...)
 	shared := newPeers(t)
+	installed := install(t)
 	var crashes, scenarios atomic.Int64
 	t.Run("scenarios", func(t *testing.T) {
 		for _, f := range all {
@@ -42,7 +44,7 @@ func TestConformanceCrash(t *testing.T) {
 				for k := 1; k <= maxCommits; k++ {
 					world := newStandIn(t)
 					world.join(t, shared)
-					h := startMortal(t, world, f.settings(), int64(k))
+					h := startMortal(t, world, installed, f.settings(), int64(k))
 					err := f.run(newScenario(t, h, world))
 					h.end()
 					if err != nil {
@@ -80,19 +82,52 @@ type mortal struct {
 	reborn sync.WaitGroup
 }
 
-func startMortal(t *testing.T, world *standIn, chosen settings, at int64) *mortal {
+// installation is an empty one with a key, made once: many begin as a copy of it.
+type installation struct {
+	files map[string][]byte
+	key   string
+}
+
+func install(t *testing.T) installation {
 	t.Helper()
-	h := &mortal{t: t, at: at}
-	h.cfg = app.Config{
-		DataDir: t.TempDir(), Listen: "127.0.0.1:0", AllowRun: allowed, TrustedCA: []string{world.caFile},
-		ConnectTo: world.mappings(), ResourceRoot: files(t), Log: slog.New(slog.DiscardHandler), WrapDatabase: h.wrap,
-		LifecycleEvents: chosen.lifecycle, LifecyclePrefix: chosen.prefix,
-	}
-	key, err := app.CreateKey(t.Context(), h.cfg, app.NewKey{Preset: "all"})
+	dir := t.TempDir()
+	key, err := app.CreateKey(t.Context(), app.Config{DataDir: dir}, app.NewKey{Preset: "all"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.key = key
+	made := installation{files: map[string][]byte{}, key: key}
+	entries, err := os.ReadDir(dir)
+	for i := 0; i < len(entries) && err == nil; i++ {
+		if entries[i].Type().IsRegular() {
+			made.files[entries[i].Name()], err = os.ReadFile(filepath.Join(dir, entries[i].Name()))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// copyTo writes the installation into an empty folder.
+func (i installation) copyTo(t *testing.T, dir string) {
+	t.Helper()
+	for name, data := range i.files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func startMortal(t *testing.T, world *standIn, made installation, chosen settings, at int64) *mortal {
+	t.Helper()
+	h := &mortal{t: t, at: at, key: made.key}
+	dir := t.TempDir()
+	made.copyTo(t, dir)
+	h.cfg = app.Config{
+		DataDir: dir, Listen: "127.0.0.1:0", AllowRun: allowed, TrustedCA: []string{world.caFile},
+		ConnectTo: world.mappings(), ResourceRoot: files(t), Log: slog.New(slog.DiscardHandler), WrapDatabase: h.wrap,
+		LifecycleEvents: chosen.lifecycle, LifecyclePrefix: chosen.prefix,
+	}
 	h.begin()
 	return h
 }
