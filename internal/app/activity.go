@@ -58,11 +58,14 @@ func (t *tenure) activities(ctx context.Context) (map[string]activity.Runner, er
 	if err != nil {
 		return nil, badSetting("%w", err)
 	}
+	resources := resource.NewCache(resource.CacheConfig{Fetcher: t.fetcher})
 	calls := activitygrpc.New(activitygrpc.Config{
 		Dial: policy.Dial, TLS: policy.Transport().TLSClientConfig, Auth: credentials, UserAgent: "chargehand/" + Version,
-		Resources: resource.NewCache(resource.CacheConfig{Fetcher: t.fetcher}),
+		Resources: resources,
 	})
-	scripts := script.New(script.Config{Confiner: confiner, Files: stored, Python: slices.Contains(t.cfg.AllowRun, "python")})
+	scripts := script.New(script.Config{
+		Confiner: confiner, Files: stored, Resources: resources, Python: slices.Contains(t.cfg.AllowRun, "python"),
+	})
 	t.runtime = t.runtimeMetadata(ctx, scripts)
 	t.closeScripts = func() {
 		scripts.Close()

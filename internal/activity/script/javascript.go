@@ -211,8 +211,8 @@ func (p *pool) limitError(limit process.Limit) error {
 }
 
 // runJavaScript runs a script and shapes its outcome.
-func (r *Runner) runJavaScript(ctx context.Context, args map[string]any) activity.Result {
-	request, f := r.javaScriptRequest(args)
+func (r *Runner) runJavaScript(ctx context.Context, args map[string]any, code string) activity.Result {
+	request, f := r.javaScriptRequest(args, code)
 	if f != nil {
 		return activity.Result{Fault: f}
 	}
@@ -230,7 +230,7 @@ func (r *Runner) runJavaScript(ctx context.Context, args map[string]any) activit
 	return outcome.Result(mode)
 }
 
-func (r *Runner) javaScriptRequest(args map[string]any) (runRequest, *machine.Fault) {
+func (r *Runner) javaScriptRequest(args map[string]any, code string) (runRequest, *machine.Fault) {
 	// A script without files sees references as the objects that they are.
 	var values *workspace.Workspace
 	variables, f := values.Variables(args["environment"])
@@ -254,7 +254,6 @@ func (r *Runner) javaScriptRequest(args map[string]any) (runRequest, *machine.Fa
 	if err != nil {
 		return runRequest{}, fault(fmt.Sprintf("the values of the script cannot be encoded: %v", err)).Fault
 	}
-	code, _ := args["code"].(string)
 	limits := r.cfg.Limits
 	return runRequest{
 		Code: code, Options: encoded, TimeMs: limits.Time.Milliseconds(),

@@ -122,7 +122,7 @@ type job struct {
 }
 
 // runPython runs a script in a workspace.
-func (r *Runner) runPython(ctx context.Context, call activity.Call, args map[string]any) activity.Result {
+func (r *Runner) runPython(ctx context.Context, call activity.Call, args map[string]any, code string) activity.Result {
 	found, err := r.python.interpreter(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -133,7 +133,7 @@ func (r *Runner) runPython(ctx context.Context, call activity.Call, args map[str
 	return workspace.Run(ctx, workspace.Job{
 		Confiner: r.cfg.Confiner, Files: r.cfg.Files, Call: call, Arguments: args["arguments"],
 		Prepare: func(w *workspace.Workspace) (process.Command, *machine.Fault) {
-			if f := writeJob(w, args); f != nil {
+			if f := writeJob(w, args, code); f != nil {
 				return process.Command{}, f
 			}
 			return process.Command{
@@ -147,8 +147,7 @@ func (r *Runner) runPython(ctx context.Context, call activity.Call, args map[str
 
 // writeJob hands code and arguments to the wrapper. A map of arguments predefines variables
 // and is on argv as JSON; references in it arrive as local paths.
-func writeJob(w *workspace.Workspace, args map[string]any) *machine.Fault {
-	code, _ := args["code"].(string)
+func writeJob(w *workspace.Workspace, args map[string]any, code string) *machine.Fault {
 	j := job{Code: code, Argv: []string{}, Variables: json.RawMessage("{}")}
 	switch arguments := args["arguments"].(type) {
 	case map[string]any:

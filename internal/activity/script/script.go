@@ -1,8 +1,10 @@
 // Package script carries out `run.script` (language.md 1.7, T46, T47, T49, T50, T89).
 //
-// Args is an object: language ("js", "javascript" or "python"), code (text), and if the task
-// has them arguments (list or map), environment (object), stdin (anything) and return (text,
-// default "stdout").
+// Args is an object: language ("js", "javascript" or "python"), code (text) or else source (an
+// object: endpoint, and authentication as package auth reads it), and if the task has them
+// arguments (list or map), environment (object), stdin (anything) and return (text, default
+// "stdout"). Definitions whose source has a constant address come with code (T69); any other
+// source is read when the task runs, before it takes the place of a process.
 //
 // A list of arguments is argv, from its third entry in JavaScript (process.argv[2]) and its
 // second in Python (sys.argv[1]) as usual. A map predefines a variable for each key, and is
@@ -29,12 +31,15 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/resource"
 )
 
-// Config wires a Runner. Confiner is required; Files is where Python is allowed.
+// Config wires a Runner. Confiner and Resources are required; Files is where Python is allowed.
 type Config struct {
 	Confiner *process.Confiner
 	Files    activity.Files
+	// Resources reads the sources that are not part of a definition.
+	Resources *resource.Cache
 	// Python allows scripts in Python. JavaScript is always allowed.
 	Python bool
 	Limits Limits
@@ -62,14 +67,21 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	language, _ := args["language"].(string)
 	switch language {
 	case "js", "javascript":
-		return r.runJavaScript(ctx, args)
 	case "python":
 		if !r.cfg.Python {
 			return fault("run.script in python is not allowed on this server; whoever runs it can allow it (--allow-run python)")
 		}
-		return r.runPython(ctx, call, args)
+	default:
+		return fault(fmt.Sprintf("the script language %q is not supported: use js or python", language))
 	}
-	return fault(fmt.Sprintf("the script language %q is not supported: use js or python", language))
+	code, f := r.code(ctx, call, args)
+	if f != nil {
+		return activity.Result{Fault: f}
+	}
+	if language == "python" {
+		return r.runPython(ctx, call, args, code)
+	}
+	return r.runJavaScript(ctx, args, code)
 }
 
 func fault(detail string) activity.Result {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/script"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/resource"
 )
 
 func TestMain(m *testing.M) {
@@ -37,13 +39,24 @@ func (noFiles) Put(_ context.Context, _ chargehand.AccountID, _ chargehand.Envir
 
 func newRunner(t testing.TB, limits script.Limits) *script.Runner {
 	t.Helper()
+	r, _ := newRunnerWithRoot(t, limits)
+	return r
+}
+
+// newRunnerWithRoot returns the folder, too, below which sources may be files.
+func newRunnerWithRoot(t testing.TB, limits script.Limits) (_ *script.Runner, root string) {
+	t.Helper()
 	confiner, err := process.New(process.Config{Logger: slog.New(slog.DiscardHandler), Scratch: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := script.New(script.Config{Confiner: confiner, Files: noFiles{}, Python: true, Limits: limits})
+	root = t.TempDir()
+	resources := resource.NewCache(resource.CacheConfig{
+		Fetcher: resource.New(resource.Config{Transport: http.DefaultTransport, Root: root}),
+	})
+	r := script.New(script.Config{Confiner: confiner, Files: noFiles{}, Resources: resources, Python: true, Limits: limits})
 	t.Cleanup(r.Close)
-	return r
+	return r, root
 }
 
 type object = map[string]any

@@ -153,6 +153,36 @@ Feature: Scripts
       | js       | throw new Error("my words") |
       | python   | raise Exception("my words") |
 
+  @T69 @1.11-resource
+  Scenario: A script whose address depends on the data is read when the task runs
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: run-script, name: source, version: '1.0.0' }
+    do:
+      - expression:
+          run:
+            script:
+              language: js
+              source: { endpoint: '${ "https://things.example.com/resources/" + .file + ".js" }' }
+              arguments: { number: '${ .n }' }
+          output: { as: '{ file: $input.file, n: .doubled }' }
+      - template:
+          run:
+            script:
+              language: js
+              source: { endpoint: { uri: 'https://things.example.com/resources/{file}.js' } }
+              arguments: { number: '${ .n }' }
+    """
+    And given the workflow input is:
+    """yaml
+    { file: double, n: 21 }
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    doubled: 84
+    """
+
   @T89
   Scenario: Other languages are refused
     Given a definition that is refused:
