@@ -306,6 +306,40 @@ func TestURITemplate(t *testing.T) {
 	}
 }
 
+func TestURITemplateDoesNotLeadToAnotherPath(t *testing.T) {
+	dot := map[string]any{"up": "..", "dot": ".", "none": "", "dots": "...", "path": "../x", "id": 7}
+	for template, want := range map[string]string{
+		"https://h/rooms/{dots}/{path}/{id}":   "https://h/rooms/.../..%2Fx/7",
+		"https://h/rooms/v{up}/{dot}{dot}{id}": "https://h/rooms/v../..7",
+		"https://h/rooms?q={up}&x=/{up}/#{up}": "https://h/rooms?q=..&x=/../#..",
+		"https://h/a/../b/{id}":                "https://h/a/../b/7", // what the author wrote
+		"https://h/a/..{none}/b":               "https://h/a/../b",
+	} {
+		u, err := CompileURITemplate(template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := u.Expand(dot); err != nil || got != want {
+			t.Errorf("%s = %s, %v; want %s", template, got, err, want)
+		}
+	}
+	for template, name := range map[string]string{
+		"https://h/rooms/{up}/events": "up", "https://h/rooms/{up}": "up", "https://h/rooms/{dot}?x": "dot", "{up}/x": "up", "{up}": "up",
+		"https://h/rooms/{dot}{none}{dot}/x": "dot", "https://h/rooms/.{dot}#/": "dot", "https://h/rooms/%2E{dot}/x": "dot",
+		"https://h/{id}/{dot}%2e/": "dot",
+	} {
+		u, err := CompileURITemplate(template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := u.Expand(dot)
+		var problem *EvalError
+		if !errors.As(err, &problem) || problem.Limit || !strings.Contains(problem.Detail, `"`+name+`" would lead the address to another path`) {
+			t.Errorf("%s = %s, %v", template, got, err)
+		}
+	}
+}
+
 // What a template expands to is an address of the characters that RFC 3986 knows, and each
 // value can be read back from it.
 func FuzzURITemplate(f *testing.F) {
@@ -338,7 +372,7 @@ func FuzzURITemplate(f *testing.F) {
 			one := URITemplate{parts: []uriPart{part}}
 			text, err := one.Expand(object)
 			if err != nil {
-				return // a list or an object, or too long
+				return // a list or an object, too long, or a step up
 			}
 			whole.WriteString(text)
 			if part.name == "" {
@@ -350,6 +384,15 @@ func FuzzURITemplate(f *testing.F) {
 			}
 		}
 		got, err := u.Expand(object)
+		if problem := (*EvalError)(nil); errors.As(err, &problem) && !problem.Limit {
+			path, _, _ := strings.Cut(whole.String(), "?")
+			path, _, _ = strings.Cut(path, "#")
+			path, _ = url.PathUnescape(strings.ReplaceAll(path, "%2F", ""))
+			if path = "/" + path + "/"; !strings.Contains(path, "/./") && !strings.Contains(path, "/../") {
+				t.Fatalf("%q with %q: %v", template, v, err)
+			}
+			return
+		}
 		if tooLong := whole.Len() > maxAddressBytes; tooLong != (err != nil) || !tooLong && got != whole.String() {
 			t.Fatalf("%q expands to %q, %v; its parts to %q", template, got, err, whole.String())
 		}

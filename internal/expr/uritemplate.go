@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"net/url"
 	"strings"
 	"unicode/utf8"
 )
@@ -97,12 +98,14 @@ const maxAddressBytes = 64 << 10
 
 // Expand replaces each {name} by that property of dot, percent-encoded. A property that is
 // missing or null, and any name where dot is no object, gives the empty text. Arrays and
-// objects are refused. Errors are *EvalError.
+// objects are refused, and so is a value that makes a whole segment of the path "." or "..":
+// that would lead to another path than the author wrote. Errors are *EvalError.
 func (t *URITemplate) Expand(dot Value) (string, error) {
 	object, _ := dot.(map[string]any)
 	var b strings.Builder
+	var values []uriValueAt
 	for _, part := range t.parts {
-		text := part.text
+		text, start := part.text, b.Len()
 		if part.name != "" {
 			var err error
 			if text, err = uriValue(part.name, object[part.name]); err != nil {
@@ -119,8 +122,37 @@ func (t *URITemplate) Expand(dot Value) (string, error) {
 		if b.Len() > maxAddressBytes {
 			return "", limit("The address has more than %d bytes.", maxAddressBytes)
 		}
+		if part.name != "" && b.Len() > start {
+			values = append(values, uriValueAt{part.name, start})
+		}
 	}
-	return b.String(), nil
+	return b.String(), checkSegments(b.String(), values)
+}
+
+// uriValueAt is where the value of a name begins in an address.
+type uriValueAt struct {
+	name  string
+	start int
+}
+
+// checkSegments refuses values that make a segment of the path a step up, or none.
+func checkSegments(address string, values []uriValueAt) error {
+	path := address
+	if end := strings.IndexAny(path, "?#"); end >= 0 {
+		path = path[:end]
+	}
+	for _, value := range values {
+		if value.start >= len(path) {
+			return nil
+		}
+		segment := path[strings.LastIndexByte(path[:value.start], '/')+1:]
+		segment, _, _ = strings.Cut(segment, "/")
+		if plain, err := url.PathUnescape(segment); err == nil && (plain == "." || plain == "..") {
+			return &EvalError{Detail: "The property " + shortQuote(value.name) + " would lead the address to another path: it makes the segment \"" +
+				plain + "\" of it."}
+		}
+	}
+	return nil
 }
 
 // uriValue is the text of a property; numbers are written as tostring writes them.
