@@ -15,6 +15,10 @@
 //     to the channel, has the wanted protocol, and whose protocol is spoken here.
 //   - Parameters of an address take their value from the server variables of the task, from the
 //     location that the document names in the message to send, or from their default.
+//   - Values are data, and do not lead elsewhere: one in the host of a server cannot end the host,
+//     one in the address of a channel cannot make a segment "." or ".." (http, ws), and is one
+//     part of a subject, no wildcard (nats). What the document itself gives, as a default or in
+//     an enumeration, is not held to that.
 //   - References lead inside the document. Others are errors: they would be fetched without the
 //     rules that hold for documents.
 //

@@ -3,6 +3,7 @@ package asyncapi
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -83,11 +84,11 @@ func TestTargetsOfVersion2(t *testing.T) {
 	if !reflect.DeepEqual(talk, want) {
 		t.Errorf("%+v\nwant %+v", talk, want)
 	}
-	hear, err := d.Target(Selection{Operation: "hear", Subscribe: true, Protocol: "nats", Variables: map[string]string{"room": "r.1"}})
+	hear, err := d.Target(Selection{Operation: "hear", Subscribe: true, Protocol: "nats", Variables: map[string]string{"room": "r-1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if hear.URL != "nats://bus.example.com:4222" || hear.Address != "chat/r.1" || len(hear.Messages) != 2 || hear.Messages[1].ContentType != "text/plain" {
+	if hear.URL != "nats://bus.example.com:4222" || hear.Address != "chat/r-1" || len(hear.Messages) != 2 || hear.Messages[1].ContentType != "text/plain" {
 		t.Errorf("%+v", hear)
 	}
 	news, err := d.Target(Selection{Channel: "news", Subscribe: true})
@@ -139,7 +140,7 @@ func TestWhatCannotBeFoundIsNamed(t *testing.T) {
 		{version2, Selection{Operation: "no"}, "operationId"},
 		{version2, Selection{Channel: "chat/{room}"}, "{room} has no value"},
 		{version2, Selection{Channel: "chat/{room}", Server: "queue"}, `protocol "kafka" of the server "queue" is not supported; supported are http, https, nats, ws, wss`},
-		{version2, Selection{Channel: "chat/{room}", Variables: map[string]string{"room": "1", "host": "evil"}}, `one of ["a.example.com","b.example.com"]`},
+		{version2, Selection{Channel: "chat/{room}", Variables: map[string]string{"room": "1", "host": "evil"}}, `one of "a.example.com", "b.example.com", not "evil"`},
 		{version2, Selection{Channel: "chat/{room}", Variables: map[string]string{"room": "1", "hots": "x"}}, `no variable "hots"`},
 		{version2, Selection{Channel: "news", Subscribe: true, Server: "secure"}, `no server "secure"; it has bus (nats)`},
 		{version2, Selection{Channel: "gone"}, "leads out of the document"},
@@ -153,6 +154,90 @@ func TestWhatCannotBeFoundIsNamed(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %s", c.s, err, c.want)
 		}
+	}
+}
+
+const led = `
+asyncapi: 2.6.0
+servers:
+  web:
+    url: 'https://{tenant}.api.example.com/{stage}/v1'
+    protocol: https
+    variables: {stage: {default: a/b}, tenant: {}}
+  bus: {url: 'nats://{tenant}:4222', protocol: nats}
+channels:
+  rooms/{room}/events: {parameters: {room: {location: '$message.payload#/room'}}}
+  rooms/{room}.x/{part}: {parameters: {part: {schema: {enum: ['*', all]}}}}
+`
+
+func TestValuesDoNotLeadElsewhere(t *testing.T) {
+	d := document(t, led)
+	for text, s := range map[string]Selection{
+		"https://acme.api.example.com/a/b/v1 rooms/a%2F..%2Fb/events": {
+			Server: "web", Channel: "rooms/{room}/events", Payload: map[string]any{"room": "a/../b"}, Variables: map[string]string{"tenant": "acme"}},
+		"https://a-b.c.api.example.com/x/y/v1 rooms/.../events": {
+			Server: "web", Channel: "rooms/{room}/events", Payload: map[string]any{"room": "..."}, Variables: map[string]string{"tenant": "a-b.c", "stage": "x/y"}},
+		"nats://[::1]:4222 rooms/a-1.x/*": { // the document itself has the wildcard
+			Server: "bus", Channel: "rooms/{room}.x/{part}", Subscribe: true, Variables: map[string]string{"tenant": "[::1]", "room": "a-1", "part": "*"}},
+	} {
+		got, err := d.Target(s)
+		if err != nil || got.URL+" "+got.Address != text {
+			t.Errorf("%+v, %v; want %s", got, err, text)
+		}
+	}
+	for _, c := range []struct{ server, tenant, stage, room, want string }{
+		{"web", "evil.example/", "x", "1", `{tenant} stands in the host of the server, so "evil.example/" cannot be its value`},
+		{"web", "evil.example?", "x", "1", "must not contain / ? # @ \\,"},
+		{"web", "evil.example#", "x", "1", "{tenant}"},
+		{"web", "user@evil.example", "x", "1", "{tenant}"},
+		{"web", "evil.example\\", "x", "1", "{tenant}"},
+		{"web", "evil example", "x", "1", "{tenant}"},
+		{"web", "evil\x00", "x", "1", "{tenant}"},
+		{"bus", "evil.example/", "", "1", "{tenant}"},
+		{"web", "a", "x?", "1", "{stage} stands in the path of the server"},
+		{"web", "a", "..", "1", `another path: they make the segment ".."`},
+		{"web", "a", "x/%2e%2E/y", "1", "another path"},
+		{"web", "a", "x", "..", `another path: they make the segment ".." of "rooms/../events"`},
+		{"web", "a", "x", ".", "another path"},
+		{"bus", "a", "", ">", `{room} is one part of a subject of NATS, so ">" cannot be its value`},
+		{"bus", "a", "", "*", "{room}"},
+		{"bus", "a", "", "a.b", "{room}"},
+		{"bus", "a", "", "a b", "{room}"},
+		{"bus", "a", "", "", "{room}"},
+	} {
+		variables := map[string]string{"tenant": c.tenant}
+		if c.stage != "" {
+			variables["stage"] = c.stage
+		}
+		s := Selection{Server: c.server, Channel: "rooms/{room}/events", Variables: variables, Payload: map[string]any{"room": c.room}}
+		if got, err := d.Target(s); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %+v, %v", c, got, err)
+		}
+		variables["room"] = c.room
+		s = Selection{Server: c.server, Channel: "rooms/{room}/events", Variables: variables, Subscribe: true}
+		if got, err := d.Target(s); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("subscribing with %+v: %+v, %v", c, got, err)
+		}
+	}
+}
+
+func TestErrorsShowOnlySomeOfAnEnumeration(t *testing.T) {
+	values := strings.Repeat("'"+strings.Repeat("x", 1000)+"',", 3000)
+	d := document(t, "asyncapi: 2.6.0\nservers: {s: {url: 'h', protocol: http}}\nchannels: {'c/{a}': {parameters: {a: {schema: {enum: ["+values+"]}}}}}")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := d.Target(Selection{Channel: "c/{a}", Variables: map[string]string{"a": "y"}})
+	runtime.ReadMemStats(&after)
+	if err == nil || len(err.Error()) > 3000 || !strings.Contains(err.Error(), "2990 more, not \"y\"") {
+		t.Error(err)
+	}
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 1<<20 {
+		t.Errorf("an error about 3 MB of values took %d bytes", allocated)
+	}
+	large := map[string]any{"a": []any{strings.Repeat("x", 1000)}}
+	if _, err := document(t, "asyncapi: 2.6.0\nservers: {s: {url: 'h', protocol: http}}\nchannels: {'c/{a}': {parameters: {a: {location: '$message.payload#/a'}}}}").
+		Target(Selection{Channel: "c/{a}", Payload: large}); err == nil || !strings.Contains(err.Error(), "must be a text, a number or a boolean") {
+		t.Error(err)
 	}
 }
 

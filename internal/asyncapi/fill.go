@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/big"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/chargehand/chargehand/internal/expr"
 )
@@ -36,8 +38,11 @@ func (f *filler) serverURL(t *Target, server map[string]any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err = f.fill(text, variables, func(s string) string { return s })
-	if err != nil {
+	template := text
+	if text, err = f.fill(template, variables, serverVariable); err != nil {
+		return "", err
+	}
+	if err := checkSegments(template, text); err != nil {
 		return "", err
 	}
 	if !strings.Contains(text, "://") {
@@ -59,15 +64,27 @@ func (f *filler) address(family string, p place) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	escape := url.PathEscape
 	if family == "nats" {
-		escape = func(s string) string { return s }
+		return f.fill(p.address, parameters, token)
 	}
-	return f.fill(p.address, parameters, escape)
+	address, err := f.fill(p.address, parameters, func(_, _ string, v value) (string, error) { return url.PathEscape(v.text), nil })
+	if err != nil {
+		return "", err
+	}
+	return address, checkSegments(p.address, address)
 }
 
-// fill replaces each {name} in text.
-func (f *filler) fill(text string, known map[string]any, escape func(string) string) (string, error) {
+// value is what stands for a name.
+type value struct {
+	text string
+	// own tells that it stands in the document, as the default or one of an enumeration; others
+	// are data, which must not lead elsewhere.
+	own bool
+}
+
+// fill replaces each {name} in text. What stands for it is made by place, which gets the text
+// before it, already filled.
+func (f *filler) fill(text string, known map[string]any, place func(before, name string, v value) (string, error)) (string, error) {
 	var filled strings.Builder
 	for {
 		before, rest, found := strings.Cut(text, "{")
@@ -79,49 +96,132 @@ func (f *filler) fill(text string, known map[string]any, escape func(string) str
 		if !closed {
 			return "", fmt.Errorf("%q has a { without a }", clip(text))
 		}
-		value, err := f.value(name, known)
+		v, err := f.value(name, known)
 		if err != nil {
 			return "", err
 		}
-		filled.WriteString(escape(value))
+		placed, err := place(filled.String(), name, v)
+		if err != nil {
+			return "", err
+		}
+		if filled.WriteString(placed); filled.Len() > maxAddressBytes {
+			return "", fmt.Errorf("its address has more than %d bytes", maxAddressBytes)
+		}
 		text = after
 	}
 }
 
+// maxAddressBytes bounds an address that values were put into.
+const maxAddressBytes = 64 << 10
+
+// serverVariable places a variable of the address of a server. In the authority it must not
+// end that, and in the path it must not end that either.
+func serverVariable(before, name string, v value) (string, error) {
+	if v.own {
+		return v.text, nil
+	}
+	_, inside, found := strings.Cut(before, "://")
+	if !found {
+		inside = strings.TrimPrefix(before, "//")
+	}
+	what, forbidden := "path", `?#\`
+	if !strings.Contains(inside, "/") {
+		what, forbidden = "host", `/?#@\`
+	}
+	if strings.ContainsAny(v.text, forbidden) || strings.ContainsFunc(v.text, blankOrControl) {
+		return "", fmt.Errorf("{%s} stands in the %s of the server, so %q cannot be its value: it must not contain %s, blanks or control characters",
+			clip(name), what, clip(v.text), strings.Join(strings.Split(forbidden, ""), " "))
+	}
+	return v.text, nil
+}
+
+// token places a parameter of a subject of NATS.
+func token(_, name string, v value) (string, error) {
+	if !v.own && (v.text == "" || strings.ContainsAny(v.text, ".*>") || strings.ContainsFunc(v.text, blankOrControl)) {
+		return "", fmt.Errorf("{%s} is one part of a subject of NATS, so %q cannot be its value: it must not be empty or contain . * >, blanks or control characters",
+			clip(name), clip(v.text))
+	}
+	return v.text, nil
+}
+
+func blankOrControl(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+
+// checkSegments refuses an address in which values have made a segment of the path a step up,
+// or none.
+func checkSegments(template, filled string) error {
+	if template == filled {
+		return nil
+	}
+	filled, _, _ = strings.Cut(filled, "?")
+	for segment := range strings.SplitSeq(filled, "/") {
+		if plain, err := url.PathUnescape(segment); err == nil && (plain == "." || plain == "..") {
+			return fmt.Errorf("the values in its address would lead to another path: they make the segment %q of %q", clip(segment), clip(filled))
+		}
+	}
+	return nil
+}
+
 // value is what stands for a variable or parameter: what the task gives, what the message
 // holds, or the default.
-func (f *filler) value(name string, known map[string]any) (string, error) {
+func (f *filler) value(name string, known map[string]any) (value, error) {
 	about, err := f.document.object(known, name)
 	if err != nil {
-		return "", err
+		return value{}, err
 	}
 	schema, err := f.document.object(about, "schema") // version 2
 	if err != nil {
-		return "", err
+		return value{}, err
 	}
 	f.used[name] = true
-	value, given := f.selection.Variables[name]
+	text, given := f.selection.Variables[name]
 	if location, _ := about["location"].(string); !given && location != "" && !f.selection.Subscribe {
 		var found any
 		if found, given = Locate(location, f.selection.Headers, f.selection.Payload); given {
-			value = textOf(found)
+			if text, given = scalar(found); !given {
+				return value{}, fmt.Errorf("{%s} must be a text, a number or a boolean; the message has something else at %s", clip(name), clip(location))
+			}
 		}
 	}
+	own := false
 	for _, source := range []map[string]any{about, schema} {
 		if standard, ok := source["default"]; !given && ok {
-			value, given = textOf(standard), true
+			if text, given = scalar(standard); !given {
+				return value{}, fmt.Errorf("the default of {%s} must be a text, a number or a boolean", clip(name))
+			}
+			own = true
 		}
 	}
 	if !given {
-		return "", fmt.Errorf("{%s} has no value: give it in the variables of the task's server", clip(name))
+		return value{}, fmt.Errorf("{%s} has no value: give it in the variables of the task's server", clip(name))
 	}
 	for _, source := range []map[string]any{about, schema} {
 		allowed, _ := source["enum"].([]any)
-		if len(allowed) > 0 && !slices.ContainsFunc(allowed, func(v any) bool { return textOf(v) == value }) {
-			return "", fmt.Errorf("{%s} must be one of %s, not %q", clip(name), clip(string(expr.Marshal(allowed))), clip(value))
+		if len(allowed) == 0 {
+			continue
+		}
+		if !slices.ContainsFunc(allowed, func(v any) bool { one, ok := scalar(v); return ok && one == text }) {
+			return value{}, fmt.Errorf("{%s} must be one of %s, not %q", clip(name), shownEnum(allowed), clip(text))
+		}
+		own = true
+	}
+	return value{text, own}, nil
+}
+
+// maxShown bounds the values of an enumeration that an error shows.
+const maxShown = 10
+
+// shownEnum lists the first values of an enumeration.
+func shownEnum(allowed []any) string {
+	var shown []string
+	for _, v := range allowed[:min(len(allowed), maxShown)] {
+		if text, ok := scalar(v); ok {
+			shown = append(shown, fmt.Sprintf("%q", clip(text)))
 		}
 	}
-	return value, nil
+	if more := len(allowed) - len(shown); more > 0 {
+		shown = append(shown, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(shown, ", ")
 }
 
 // unused is the error of a variable that the document does not know.
@@ -135,11 +235,16 @@ func (f *filler) unused() error {
 	return nil
 }
 
-func textOf(v any) string {
-	if text, ok := v.(string); ok {
-		return text
+// scalar is the text of a text, a number or a boolean. It does not write out lists and objects,
+// which may be large.
+func scalar(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case bool, int, *big.Int, float64:
+		return string(expr.Marshal(v)), true
 	}
-	return string(expr.Marshal(v))
+	return "", false
 }
 
 // Locate finds what a location points to, $message.header#/pointer or
