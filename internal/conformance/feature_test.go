@@ -29,6 +29,11 @@ type featureStep struct {
 
 func (f *feature) has(tag string) bool { return slices.Contains(f.tags, tag) }
 
+// mentions reports whether a step has a word in its text.
+func (f *feature) mentions(word string) bool {
+	return slices.ContainsFunc(f.steps, func(s featureStep) bool { return strings.Contains(s.text+s.docString, word) })
+}
+
 // title names the scenario in tests.
 func (f *feature) title() string {
 	return strings.TrimSuffix(f.file, ".feature") + "/" + strings.ReplaceAll(f.name, " ", "_")
