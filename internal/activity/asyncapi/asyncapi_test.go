@@ -31,10 +31,10 @@ var soon = Reconnect{First: 5 * time.Millisecond, Most: 20 * time.Millisecond, S
 // runner speaks all protocols, under egress rules that allow 127.0.0.1 alone.
 func runner(t *testing.T, reconnect Reconnect) *Runner {
 	t.Helper()
-	return runnerWith(t, reconnect, func(*nats.Config) {})
+	return runnerWith(t, reconnect, func(*nats.Config, *auth.Config) {})
 }
 
-func runnerWith(t *testing.T, reconnect Reconnect, edit func(*nats.Config)) *Runner {
+func runnerWith(t *testing.T, reconnect Reconnect, edit func(*nats.Config, *auth.Config)) *Runner {
 	t.Helper()
 	policy, err := egress.New(egress.Config{Allow: []string{"127.0.0.1"}})
 	if err != nil {
@@ -42,12 +42,13 @@ func runnerWith(t *testing.T, reconnect Reconnect, edit func(*nats.Config)) *Run
 	}
 	transport := policy.Transport()
 	t.Cleanup(transport.CloseIdleConnections)
-	source := auth.New(auth.Config{Transport: transport})
-	clients := remote.Config{Transport: transport, Authenticate: remote.AuthenticateBy(source)}
 	overNATS := nats.Config{
 		Dial: policy.Dial, TLS: transport.TLSClientConfig, Reconnect: reconnect, PendingMessages: 100, PendingBytes: 1 << 20,
 	}
-	edit(&overNATS)
+	credentials := auth.Config{Transport: transport}
+	edit(&overNATS, &credentials)
+	source := auth.New(credentials)
+	clients := remote.Config{Transport: transport, Authenticate: remote.AuthenticateBy(source)}
 	return New(Config{
 		Documents:    resource.NewCache(resource.CacheConfig{Fetcher: resource.New(resource.Config{Transport: transport, Auth: source})}),
 		Authenticate: clients.Authenticate,

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/chargehand/chargehand/internal/activity/asyncapi/nats"
+	"github.com/chargehand/chargehand/internal/activity/auth"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -99,7 +100,9 @@ func TestNATSOverTLS(t *testing.T) {
 	s := serveNATS(t, -1, func(o *server.Options) { o.TLSConfig = certified.TLS.Clone() })
 	plain := serveNATS(t, -1, nil)
 	port := s.Addr().(*net.TCPAddr).Port
-	trusting := runnerWith(t, soon, func(c *nats.Config) { c.TLS = certified.Client().Transport.(*http.Transport).TLSClientConfig })
+	trusting := runnerWith(t, soon, func(c *nats.Config, _ *auth.Config) {
+		c.TLS = certified.Client().Transport.(*http.Transport).TLSClientConfig
+	})
 	for _, scheme := range []string{"tls", "nats"} { // the server demands TLS in any case
 		document := pinned(fmt.Sprintf("%s://127.0.0.1:%d", scheme, port), "nats", "")
 		all := subscribe(t, trusting, object{"document": document})

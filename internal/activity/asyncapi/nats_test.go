@@ -3,14 +3,18 @@ package asyncapi_test
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	client "github.com/nats-io/nats.go"
 
+	"github.com/chargehand/chargehand/internal/activity/asyncapi/nats"
+	"github.com/chargehand/chargehand/internal/activity/auth"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -179,6 +183,33 @@ func TestNATSSubscriptionComesBackAfterARestart(t *testing.T) {
 	second := serveNATS(t, port, nil)
 	listening(t, second, "c", 1)
 	if err := connect(t, second).Publish("c", []byte("2")); err != nil {
+		t.Fatal(err)
+	}
+	s.want(`{"correlationId":null,"headers":{},"payload":2}`)
+	s.stop()
+}
+
+func TestNATSSubscriptionComesBackWithARenewedToken(t *testing.T) {
+	var issued, hours atomic.Int64
+	authority := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"access_token":"token-%d","token_type":"Bearer","expires_in":600}`, issued.Add(1))
+	})
+	r := runnerWith(t, soon, func(_ *nats.Config, c *auth.Config) {
+		c.Now = func() time.Time { return time.Unix(0, 0).Add(time.Duration(hours.Load()) * time.Hour) }
+	})
+	first := serveNATS(t, -1, func(o *server.Options) { o.Authorization = "token-1" })
+	port := first.Addr().(*net.TCPAddr).Port
+	s := subscribe(t, r, object{"document": pinned(first.ClientURL(), "nats", ""), "authentication": object{
+		"scheme": "oauth2", "authority": authority, "grant": "client_credentials", "client": object{"id": "c", "secret": "s"},
+	}})
+	listening(t, first, "c", 1)
+	hours.Add(1)
+	first.Shutdown()
+	first.WaitForShutdown()
+	second := serveNATS(t, port, func(o *server.Options) { o.Authorization = "token-2" })
+	listening(t, second, "c", 1)
+	if err := connect(t, second, client.Token("token-2")).Publish("c", []byte("2")); err != nil {
 		t.Fatal(err)
 	}
 	s.want(`{"correlationId":null,"headers":{},"payload":2}`)

@@ -1,10 +1,13 @@
 package auth
 
 import (
+	"context"
 	nethttp "net/http"
 	"net/url"
 	"strings"
 	"sync"
+
+	"github.com/chargehand/chargehand/internal/machine"
 )
 
 // Credentials are those of one resolved policy. The zero value has none.
@@ -26,7 +29,8 @@ func (c *Credentials) Empty() bool {
 
 // Authorization is the value of an Authorization header, for protocols that are not HTTP
 // requests (metadata of gRPC, opening a WebSocket, the token of NATS). It is empty without
-// credentials and for digest, which needs a challenge. It is a secret.
+// credentials and for digest, which needs a challenge. It is a secret. Whoever connects later
+// than right after Resolve calls Renew first.
 func (c *Credentials) Authorization() string {
 	switch {
 	case c == nil:
@@ -37,6 +41,16 @@ func (c *Credentials) Authorization() string {
 		return c.token.authorization()
 	}
 	return c.static
+}
+
+// Renew replaces a token that has expired, so that Authorization is one to connect with now.
+// What does not expire, it leaves alone. The fault is that of Source.Resolve.
+func (c *Credentials) Renew(ctx context.Context) *machine.Fault {
+	if c == nil || c.policy == nil {
+		return nil
+	}
+	_, _, fault := c.current(ctx)
+	return fault
 }
 
 // Transport puts the credentials on requests to the origin of the first request that it

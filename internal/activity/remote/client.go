@@ -22,6 +22,9 @@ type Credentials interface {
 	// Authorization is the value of the header of that name; "" if there is none, or none that
 	// could be told before the peer asks (digest).
 	Authorization() string
+	// Renew replaces a token that has expired. Whoever uses Authorization calls it before each
+	// connection; Transport needs it not.
+	Renew(ctx context.Context) *machine.Fault
 	// Transport wraps base so that every request proves who sends it.
 	Transport(base http.RoundTripper) http.RoundTripper
 }

@@ -68,7 +68,7 @@ func New(cfg Config) *Protocol {
 
 // connect opens a connection. It is closed when ctx is done, too, which must be the caller's own.
 func (p *Protocol) connect(ctx context.Context, at *asyncapi.Endpoint, more ...nats.Option) (*nats.Conn, *machine.Fault) {
-	identity, fault := identify(at)
+	identity, fault := identify(ctx, at)
 	if fault != nil {
 		return nil, fault
 	}
@@ -97,8 +97,12 @@ func (p *Protocol) connect(ctx context.Context, at *asyncapi.Endpoint, more ...n
 	return conn, nil
 }
 
-// identify is the option that proves who calls.
-func identify(at *asyncapi.Endpoint) (nats.Option, *machine.Fault) {
+// identify is the option that proves who calls. A subscription connects again long after its
+// credentials were made, so that a token may have to be renewed.
+func identify(ctx context.Context, at *asyncapi.Endpoint) (nats.Option, *machine.Fault) {
+	if fault := at.Credentials.Renew(ctx); fault != nil {
+		return nil, fault
+	}
 	scheme, value, _ := strings.Cut(at.Credentials.Authorization(), " ")
 	switch {
 	case value == "":
