@@ -76,8 +76,10 @@ type Config struct {
 	RetentionTest   time.Duration
 	// RunningExecutions bounds the executions of an account that run at once; default 1,000.
 	RunningExecutions int
-	// Calls and Processes bound the outgoing calls and the processes at once; default 256 and 8.
+	// Calls, Streams and Processes bound the outgoing calls, the subscriptions of `call: asyncapi` and the
+	// processes at once; default 256, 1,024 and 8.
 	Calls     int
+	Streams   int
 	Processes int
 	Log       *slog.Logger
 	// WrapDatabase, if set, stands between the store and the database: tests crash it.
@@ -129,6 +131,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Calls == 0 {
 		c.Calls = 256
+	}
+	if c.Streams == 0 {
+		c.Streams = 1024
 	}
 	if c.Processes == 0 {
 		c.Processes = 8
@@ -199,7 +204,7 @@ func (c Config) check() error {
 		return badSetting("--rate-limit: %v is not 0 or more", c.RateLimit)
 	}
 	for name, n := range map[string]int64{
-		"max-running": int64(c.RunningExecutions), "max-calls": int64(c.Calls), "max-processes": int64(c.Processes),
+		"max-running": int64(c.RunningExecutions), "max-calls": int64(c.Calls), "max-streams": int64(c.Streams), "max-processes": int64(c.Processes),
 		"retention-events": int64(c.RetentionEvents), "retention-live": int64(c.RetentionLive), "retention-test": int64(c.RetentionTest),
 	} {
 		if n < 0 {

@@ -18,6 +18,7 @@ func (c Config) limits() []service.Limit {
 		{Name: "event_retention_seconds", Value: int64(c.RetentionEvents / time.Second), Description: "How long events are kept. Who has not read them by then never will."},
 		{Name: "outgoing_calls", Value: int64(c.Calls), Description: "Outgoing calls at once."},
 		{Name: "outgoing_call_seconds", Value: 30, Description: "Time of one outgoing call."},
+		{Name: "streams", Value: int64(c.Streams), Description: "Subscriptions of `call: asyncapi` open at once; more wait for a place."},
 		{Name: "processes", Value: int64(c.Processes), Description: "Processes of steps at once."},
 		{Name: "process_seconds", Value: int64(process.DefaultTime / time.Second), Description: "Time of one process."},
 		{Name: "process_memory_bytes", Value: process.DefaultMemoryBytes, Description: "Memory of one process and its children."},

@@ -36,6 +36,7 @@ func registerEmbedded(registry prometheus.Registerer, e *embedded.Engine) {
 	counter("interruptions_total", "Activities that a crash or a stop cut off.", func(s embedded.Stats) int64 { return s.Interruptions })
 	gauge("executions_in_memory", "Executions that are held in memory now.", func(s embedded.Stats) int64 { return int64(s.InMemory) })
 	gauge("calls_running", "Outgoing calls under way.", func(s embedded.Stats) int64 { return int64(s.CallsRunning) })
+	gauge("streams_running", "Subscriptions of call: asyncapi that are open.", func(s embedded.Stats) int64 { return int64(s.StreamsRunning) })
 	gauge("processes_running", "Processes of steps under way.", func(s embedded.Stats) int64 { return int64(s.ProcessesRunning) })
 }
 

@@ -141,8 +141,8 @@ func (t *tenure) openEngine(ctx context.Context, plans *service.Plans, registry 
 	}
 	e, err := embedded.New(ctx, embedded.Config{
 		Store: t.store, Plans: plans, Blobs: payloads{t.blobs}, Sealer: t.sealer, Activities: runners, Log: cfg.Log,
-		RuntimeVersion: Version, RuntimeMetadata: t.runtime, Lifecycle: cfg.lifecycle(), Processes: processKinds(), Tracer: cfg.tracing.Tracer(),
-		Limits: embedded.Limits{AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Processes: cfg.Processes},
+		RuntimeVersion: Version, RuntimeMetadata: t.runtime, Lifecycle: cfg.lifecycle(), Tracer: cfg.tracing.Tracer(),
+		Limits: embedded.Limits{AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Streams: cfg.Streams, Processes: cfg.Processes},
 	})
 	if err != nil {
 		return err
@@ -151,9 +151,6 @@ func (t *tenure) openEngine(ctx context.Context, plans *service.Plans, registry 
 	registerEmbedded(registry, e)
 	return nil
 }
-
-// processKinds are the kinds of activities that are processes.
-func processKinds() []string { return []string{"shell", "script"} }
 
 // start serves requests on l and does the work in the background. The channel gets an error
 // if serving ends by itself.

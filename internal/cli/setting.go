@@ -25,6 +25,7 @@ func workFlags(f *pflag.FlagSet, cfg *app.Config) {
 	f.StringVar(&cfg.LifecyclePrefix, "lifecycle-prefix", "io.serverlessworkflow", "what the types of these events begin with")
 	f.IntVar(&cfg.RunningExecutions, "max-running", 1000, "executions of an account that run at once")
 	f.IntVar(&cfg.Calls, "max-calls", 256, "outgoing calls at once in this process")
+	f.IntVar(&cfg.Streams, "max-streams", 1024, "subscriptions of call: asyncapi at once in this process")
 	f.IntVar(&cfg.Processes, "max-processes", 8, "processes of steps at once in this process")
 }
 

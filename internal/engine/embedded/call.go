@@ -29,11 +29,19 @@ func (e *Engine) startActivity(r *run, c *machine.Command) {
 		started.request.Progress = func(ctx context.Context, v expr.Value) error { return e.progress(ctx, started, v) }
 	}
 	r.calls = append(r.calls, started)
-	p := e.calls
-	if e.isProcess[c.Activity] {
-		p = e.processes
+	e.poolOf(c).submit(started)
+}
+
+// poolOf returns the pool in which an activity gets its place.
+func (e *Engine) poolOf(c *machine.Command) *pool {
+	switch engine.ClassOf(c) {
+	case engine.Process:
+		return e.processes
+	case engine.Stream:
+		return e.streams
+	default:
+		return e.calls
 	}
-	p.submit(started)
 }
 
 // perform carries out a call and delivers its outcome.
@@ -47,6 +55,9 @@ func (e *Engine) perform(c *call) {
 	cancel()
 	if c.pool.release(c) || e.abandon.Load() {
 		return // withdrawn, or cut off by Stop: an interruption on the next start
+	}
+	if c.detached {
+		engine.LogDetached(e.log, c.request.Execution, c.request.Reference, result.Fault)
 	}
 	e.send(c.no, message{kind: deliver, call: c, event: machine.Event{
 		Kind: machine.ActivityEnded, Command: c.command,

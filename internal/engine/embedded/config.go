@@ -27,9 +27,6 @@ type Config struct {
 	// Activities carries out commands, by kind ("http", "shell" …). A kind without a runner
 	// is a configuration fault of the task.
 	Activities map[string]activity.Runner
-	// Processes names the kinds that count as processes; the others are calls. Default:
-	// shell, script, container.
-	Processes []string
 
 	// Tracer makes the spans of executions (package span); nil: none.
 	Tracer trace.Tracer
@@ -51,6 +48,7 @@ type Limits struct {
 	AccountSlots        int   // executions of an account that run at once; default 1,000
 	QueuedPerWorkflow   int64 // queued singles of a workflow; default 10,000
 	Calls               int   // outgoing calls at once; default 256
+	Streams             int   // subscriptions of `call: asyncapi` at once; default 1,024
 	Processes           int   // processes at once; default 8
 	ActivityOutputBytes int   // JSON of an outcome; default 64 MiB
 	RetainedBytes       int64 // outcomes kept in memory while the store is unavailable; default 256 MiB
@@ -65,6 +63,7 @@ func (l Limits) withDefaults() Limits {
 	fill(&l.AccountSlots, 1000)
 	fill(&l.QueuedPerWorkflow, 10_000)
 	fill(&l.Calls, 256)
+	fill(&l.Streams, 1024)
 	fill(&l.Processes, 8)
 	fill(&l.ActivityOutputBytes, 64<<20)
 	fill(&l.RetainedBytes, 256<<20)
@@ -83,9 +82,6 @@ func fill[N int | int64](field *N, value N) {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Processes == nil {
-		c.Processes = []string{"shell", "script", "container"}
-	}
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}

@@ -13,5 +13,5 @@
 //
 // Limits are in Limits; each has a default of architecture.md "Limits". What is above a
 // limit ends as a fault of the task (an outcome too large), as an error of the caller
-// (ErrQueueFull), or waits in line (slots, calls, processes).
+// (ErrQueueFull), or waits in line (slots, calls, streams, processes).
 package embedded

@@ -211,6 +211,7 @@ func (e *Engine) late(r *run, msg *message) {
 		msg.answer(errWithdrawn)
 	case msg.reply != nil:
 		msg.answer(engine.ErrFinal)
+	case msg.call != nil && msg.call.detached: // it may end after its execution
 	case msg.kind == deliver && msg.event.Kind == machine.ActivityEnded:
 		e.stats.late.Add(1)
 		e.log.Info("late outcome dropped", "execution", r.row.ID, "command", msg.event.Command)

@@ -51,8 +51,8 @@ type Engine struct {
 	queue     queue
 	stats     counters
 	calls     *pool
+	streams   *pool
 	processes *pool
-	isProcess map[string]bool
 	accounts  sync.Map // internal number → chargehand.AccountID
 	// doubtfulBatches are the numbers of batches whose mark as cancelled is in doubt.
 	doubtfulBatches sync.Map
@@ -80,14 +80,12 @@ var _ engine.Engine = (*Engine)(nil)
 // error, the engine is ready; ctx bounds the recovery only. Errors: store.ErrUnavailable.
 func New(ctx context.Context, c Config) (*Engine, error) {
 	c = c.withDefaults()
-	e := &Engine{config: c, limits: c.Limits, log: c.Log, store: c.Store, isProcess: make(map[string]bool)}
-	for _, kind := range c.Processes {
-		e.isProcess[kind] = true
-	}
+	e := &Engine{config: c, limits: c.Limits, log: c.Log, store: c.Store}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.activities, e.cancelAll = context.WithCancel(context.Background())
 	spawn := func(c *call) { e.goWork(func() { e.perform(c) }) }
 	e.calls = &pool{limit: c.Limits.Calls, spawn: spawn}
+	e.streams = &pool{limit: c.Limits.Streams, spawn: spawn}
 	e.processes = &pool{limit: c.Limits.Processes, spawn: spawn}
 	e.slots = newSlots(c.Limits.AccountSlots, func(src *source) { e.goWork(func() { e.feed(src) }) })
 	e.timers = newTimers(c.Limits.TimerWindow, e.nowMs)

@@ -36,6 +36,8 @@ type Stats struct {
 	Timers           int   // timers in memory now
 	CallsRunning     int   // outgoing calls now
 	CallsWaiting     int   // outgoing calls in line
+	StreamsRunning   int   // subscriptions of `call: asyncapi` now
+	StreamsWaiting   int   // such subscriptions in line
 	ProcessesRunning int   // processes now
 	ProcessesWaiting int   // processes in line
 	RetainedBytes    int64 // outcomes that wait for the store
@@ -54,6 +56,7 @@ func (e *Engine) Stats() Stats {
 		RetainedBytes: c.retained.Load(), StoreUnavailable: e.outage.down.Load(),
 	}
 	s.CallsRunning, s.CallsWaiting = e.calls.counts()
+	s.StreamsRunning, s.StreamsWaiting = e.streams.counts()
 	s.ProcessesRunning, s.ProcessesWaiting = e.processes.counts()
 	return s
 }

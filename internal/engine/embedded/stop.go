@@ -56,6 +56,7 @@ func (e *Engine) pause(paused bool) {
 		return
 	}
 	e.calls.pause(paused)
+	e.streams.pause(paused)
 	e.processes.pause(paused)
 	e.timers.pause(paused)
 }

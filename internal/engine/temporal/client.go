@@ -141,6 +141,7 @@ func workflowQueue(prefix string, revision int) string {
 	return fmt.Sprintf("%s-r%d", prefix, revision)
 }
 func callQueue(prefix string) string    { return prefix + "-call" }
+func streamQueue(prefix string) string  { return prefix + "-stream" }
 func processQueue(prefix string) string { return prefix + "-process" }
 
 // rpcTime bounds one request to Temporal.

@@ -7,6 +7,7 @@ import (
 	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 )
@@ -79,7 +80,7 @@ func (r *run) startCall(c *machine.Command) bool {
 	}
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue:           activityQueue(a.Queue, c.Activity),
+		TaskQueue:           activityQueue(a.Queue, c),
 		StartToCloseTimeout: longest,
 		HeartbeatTimeout:    heartbeatTimeout,
 		WaitForCancellation: c.Detached, // cutDetached
@@ -130,12 +131,14 @@ func (r *run) write(name string, in any) workflow.Future {
 	}), name, in)
 }
 
-// activityQueue is the task queue of a kind of activity. Histories depend on it, so it is no
-// setting.
-func activityQueue(prefix, kind string) string {
-	switch kind {
-	case "shell", "script", "container":
+// activityQueue is the task queue of an activity. Histories depend on it, so it is no setting.
+func activityQueue(prefix string, c *machine.Command) string {
+	switch engine.ClassOf(c) {
+	case engine.Process:
 		return processQueue(prefix)
+	case engine.Stream:
+		return streamQueue(prefix)
+	default:
+		return callQueue(prefix)
 	}
-	return callQueue(prefix)
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
-	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -39,13 +38,4 @@ func (a *activities) watchOwner(ctx context.Context, c *call, every time.Duratio
 		cancel()
 		<-done
 	}
-}
-
-// logDetached tells the log how a process ended that nobody waits for. What it says stays out of it: it may be secret.
-func (a *activities) logDetached(c *call, result *runner.Result) {
-	if f := result.Fault; f != nil {
-		a.Log.Warn("a process that nobody waits for has failed", "execution", c.Execution, "task", c.Reference, "type", f.Type, "status", f.Status)
-		return
-	}
-	a.Log.Info("a process that nobody waits for has ended", "execution", c.Execution, "task", c.Reference)
 }

@@ -70,7 +70,7 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 		return outcome{}, lostError(ctx)
 	}
 	if c.Detached {
-		a.logDetached(&c, &result)
+		engine.LogDetached(a.Log, c.Execution, c.Reference, result.Fault)
 		result.Output = nil // nobody wants it
 	}
 	o := outcome{Fault: result.Fault, Files: result.Files}

@@ -56,6 +56,7 @@ type WorkerConfig struct {
 type WorkerLimits struct {
 	AccountSlots        int           // executions of an account that run at once; default 1,000
 	Calls               int           // outgoing calls at once; default 256
+	Streams             int           // subscriptions of `call: asyncapi` at once; default 1,024
 	Processes           int           // processes at once; default 8
 	ActivityOutputBytes int           // JSON of an outcome; default 64 MiB
 	Writes              int           // activities that write to the database at once; default 256
@@ -67,6 +68,7 @@ type WorkerLimits struct {
 func (l WorkerLimits) withDefaults() WorkerLimits {
 	fill(&l.AccountSlots, 1000)
 	fill(&l.Calls, 256)
+	fill(&l.Streams, 1024)
 	fill(&l.Processes, 8)
 	fill(&l.ActivityOutputBytes, 64<<20)
 	fill(&l.Writes, 256)
@@ -154,6 +156,7 @@ func (w *Worker) queues() []worker.Worker {
 	}
 	return append(parts,
 		a.performer(callQueue(a.Queue), a.Limits.Calls),
+		a.performer(streamQueue(a.Queue), a.Limits.Streams),
 		a.performer(processQueue(a.Queue), a.Limits.Processes))
 }
 

@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"log/slog"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+// Class says which bound of a server an activity counts against.
+type Class uint8
+
+const (
+	// OutgoingCall ends within a minute or so.
+	OutgoingCall Class = iota
+	// Stream is a subscription. It may stay open for days, and must not keep calls from their places.
+	Stream
+	// Process runs on the server's own machine.
+	Process
+)
+
+// ClassOf returns the class of a RunActivity command.
+func ClassOf(c *machine.Command) Class {
+	switch c.Activity {
+	case "shell", "script", "container":
+		return Process
+	case "mcp": // a server of tools is a process here, unless it is reached over HTTP
+		if with, _ := c.Args.(map[string]any); with["stdio"] != nil {
+			return Process
+		}
+	}
+	if c.Stream {
+		return Stream
+	}
+	return OutgoingCall
+}
+
+// LogDetached tells the log how a process ended that nobody waits for (T67); f is nil if it completed. What
+// it says stays out of the log: it may be secret.
+func LogDetached(log *slog.Logger, execution chargehand.ExecutionID, reference string, f *machine.Fault) {
+	if f != nil {
+		log.Warn("a process that nobody waits for has failed", "execution", execution, "task", reference, "type", f.Type, "status", f.Status)
+		return
+	}
+	log.Info("a process that nobody waits for has ended", "execution", execution, "task", reference)
+}
