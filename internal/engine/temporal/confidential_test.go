@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"strings"
 	"testing"
 
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -161,5 +165,51 @@ func TestSealing(t *testing.T) {
 	a.Confidential = false
 	if payload, err = c.ToPayload(a); err != nil || !bytes.Contains(payload.Data, []byte(hushed)) {
 		t.Errorf("what is not confidential is sealed: %v, %s", err, payload)
+	}
+}
+
+// seenPayloads is a converter that keeps what it writes.
+type seenPayloads struct {
+	converter.DataConverter
+	data *[]byte
+}
+
+func (s seenPayloads) ToPayloads(values ...any) (*commonpb.Payloads, error) {
+	list, err := s.DataConverter.ToPayloads(values...)
+	for _, p := range list.GetPayloads() {
+		*s.data = append(*s.data, p.GetData()...)
+	}
+	return list, err
+}
+
+// What is wrong with a confidential call that cannot be read stays out of the history, and so does what the reader quotes of it.
+func TestUnreadableConfidentialCall(t *testing.T) {
+	t.Parallel()
+	key, err := secret.LoadOrCreate(t.TempDir() + "/master.key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOffice(t)
+	a := o.activities(nil)
+	for _, part := range []string{"args", "input", "metadata"} {
+		for _, confidential := range []bool{true, false} {
+			c := call{Execution: chargehand.ExecutionID{1}, Kind: "http", Args: []byte("{}"), Input: []byte("1"), Confidential: confidential}
+			*map[string]*json.RawMessage{"args": &c.Args, "input": &c.Input, "metadata": &c.Metadata}[part] = []byte("-1e99999")
+			var written []byte
+			s := quiet()
+			env := s.NewTestActivityEnvironment()
+			env.SetDataConverter(seenPayloads{newConverter(secret.NewSealer(key)), &written})
+			env.RegisterActivity(a.perform)
+			result, err := env.ExecuteActivity(a.perform, c)
+			var got outcome
+			if err != nil || result.Get(&got) != nil || got.Fault == nil || got.Fault.Code != engine.CodeInternal {
+				t.Fatalf("%s: %+v, %v", part, got, err)
+			}
+			reason := strings.Contains(got.Fault.Detail, "number")
+			open := bytes.Contains(written, []byte("cannot be read"))
+			if reason == confidential || open == confidential {
+				t.Errorf("%s, confidential %t: %q, in the open: %t", part, confidential, got.Fault.Detail, open)
+			}
+		}
 	}
 }

@@ -51,7 +51,7 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 	defer a.ledger.end(id)
 	request, err := c.request()
 	if err != nil {
-		return outcome{Fault: engine.SystemFault(engine.CodeInternal, err.Error())}, nil
+		return c.unreadable(err), nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -73,10 +73,7 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 		engine.LogDetached(a.Log, c.Execution, c.Reference, result.Fault)
 		result.Output = nil // nobody wants it
 	}
-	o := outcome{Fault: result.Fault, Files: result.Files}
-	if c.Confidential {
-		o.of = &c.Execution
-	}
+	o := outcome{Fault: result.Fault, Files: result.Files, of: c.owner()}
 	if result.Fault == nil && result.Output != nil {
 		o.Output = expr.Marshal(result.Output)
 	}
@@ -110,6 +107,24 @@ func (c *call) request() (runner.Call, error) {
 		r.Metadata, _ = metadata.(map[string]any)
 	}
 	return r, nil
+}
+
+// owner is whose outcome it is, if that is confidential.
+func (c *call) owner() *chargehand.ExecutionID {
+	if !c.Confidential {
+		return nil
+	}
+	id := c.Execution
+	return &id
+}
+
+// unreadable is the outcome of a call that cannot be read. The reason may quote it, maybe in pieces that no redaction finds.
+func (c *call) unreadable(reason error) outcome {
+	detail := reason.Error()
+	if c.Confidential {
+		detail = "What the task was called with cannot be read. The reason is left out, because it may show secrets."
+	}
+	return outcome{Fault: engine.SystemFault(engine.CodeInternal, detail), of: c.owner()}
 }
 
 // run calls the runner. A panic in it is a fault of the task. What it says of an execution with
