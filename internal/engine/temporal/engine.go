@@ -96,7 +96,7 @@ func New(c Config) *Engine {
 			return e.canceller.cancelChild(ctx, no, reason)
 		},
 		Store: c.Store, Remote: reached, Blobs: c.Blobs, Queue: c.Queue, Runtime: c.RuntimeVersion, Lifecycle: c.Lifecycle,
-		Freed: e.Freed, Changed: func(id chargehand.ExecutionID) { e.hub.notify(id) }, Log: c.Log, Now: c.Now,
+		Freed: e.Freed, Changed: e.hub.notify, Log: c.Log, Now: c.Now,
 	})
 	e.dispatcher = newDispatcher(dispatcherConfig{
 		Store: c.Store, Relay: e.relay, AccountSlots: c.AccountSlots, Log: c.Log, Now: c.Now,

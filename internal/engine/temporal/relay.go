@@ -37,14 +37,14 @@ type relayConfig struct {
 	// Stop ends an execution that nobody awaits any more. Errors: store.ErrUnavailable.
 	Stop func(ctx context.Context, no int64, reason string) error
 
-	AtOnce  int                          // deliveries at once; default 64
-	Lease   time.Duration                // for which a message is this node's; default 10 s
-	Every   time.Duration                // between looks for what others left; default 1 s
-	Attempt time.Duration                // bound of one request to Temporal; default 5 s
-	Freed   func(account int64)          // an execution was ended here; must not block
-	Changed func(chargehand.ExecutionID) // likewise
-	Log     *slog.Logger                 // default: slog.Default()
-	Now     func() time.Time             // wall clock; default: time.Now
+	AtOnce  int                 // deliveries at once; default 64
+	Lease   time.Duration       // for which a message is this node's; default 10 s
+	Every   time.Duration       // between looks for what others left; default 1 s
+	Attempt time.Duration       // bound of one request to Temporal; default 5 s
+	Freed   func(account int64) // an execution was ended here; must not block
+	Changed func(id [16]byte)   // an execution or batch has ended here; must not block
+	Log     *slog.Logger        // default: slog.Default()
+	Now     func() time.Time    // wall clock; default: time.Now
 }
 
 func (c relayConfig) withDefaults() relayConfig {
@@ -56,7 +56,7 @@ func (c relayConfig) withDefaults() relayConfig {
 		c.Freed = func(int64) {}
 	}
 	if c.Changed == nil {
-		c.Changed = func(chargehand.ExecutionID) {}
+		c.Changed = func([16]byte) {}
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -400,16 +400,20 @@ func (r *relay) breakOff(d *delivery, cause error) error {
 	if errors.Is(cause, engine.ErrSecretsTooLarge) {
 		fault = engine.SecretsFault()
 	}
-	ended := false
+	var ended, batchFinal bool
 	var owed []store.Inbox
+	var batch store.Batch
 	err := r.Store.Update(r.ctx, func(tx *store.Tx) (err error) {
 		row, err = tx.LockExecution(d.Execution)
-		ended = err == nil && row.Run != store.RunEnded
+		ended, batchFinal = err == nil && row.Run != store.RunEnded, false
 		if ended {
 			o := store.Outcome{Fault: engine.EncodeFault(fault)}
-			_, err = tx.FinishExecution(row.No, chargehand.Errored, chargehand.Faulted, row.StartedMs, endMs(&row, r.nowMs()), &o)
+			batchFinal, err = tx.FinishExecution(row.No, chargehand.Errored, chargehand.Faulted, row.StartedMs, endMs(&row, r.nowMs()), &o)
 			if err == nil {
 				owed, err = owe(tx, o.Ending, r.leaseMs())
+			}
+			if err == nil && batchFinal {
+				batch, err = tx.BatchByNo(row.Batch)
 			}
 		}
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -421,6 +425,9 @@ func (r *relay) breakOff(d *delivery, cause error) error {
 		r.offerAll(owed)
 		r.Freed(row.Account)
 		r.Changed(row.ID)
+		if batchFinal {
+			r.Changed(batch.ID)
+		}
 	}
 	return err
 }

@@ -199,6 +199,32 @@ func TestBrokenStartEnds(t *testing.T) {
 	}
 }
 
+// TestBrokenStartEndsItsBatch: who watches a batch whose last item cannot be started is told at once.
+func TestBrokenStartEndsItsBatch(t *testing.T) {
+	w := sqliteTown(t)
+	b, items := w.batch(1, 1)
+	told := make(chan [16]byte, 10)
+	r := newRelay(relayConfig{Store: w.store, Remote: remoteFuncs{}, Blobs: noBlobs{}, Queue: "queue", Every: time.Hour,
+		Changed: func(id [16]byte) { told <- id }, Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() { r.stop(context.Background()) })
+	d := delivery{Inbox: store.Inbox{Execution: items[0].No, ID: items[0].ID, Kind: store.InboxStart}}
+	w.update(func(tx *store.Tx) error { return tx.InsertInbox(&d.Inbox) })
+	if err := r.breakOff(&d, errBroken); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range [][16]byte{items[0].ID, b.ID} {
+		select {
+		case got := <-told:
+			if got != want {
+				t.Errorf("told of %x, want %x", got, want)
+			}
+		default:
+			t.Errorf("nobody is told of %x", want)
+		}
+	}
+	w.allEnd()
+}
+
 // TestStoppedRelayGivesBack stops a relay whose messages cannot be delivered: others need
 // not wait for the leases.
 func TestStoppedRelayGivesBack(t *testing.T) {
