@@ -68,9 +68,10 @@ func (b *builder) duplicateKey(n *node, m *member) {
 
 func (b *builder) tooDeep(line, column int32) {
 	b.problem(line, column, CodeTooDeep,
-		fmt.Sprintf("The definition is nested more than %d levels deep here.", MaxDepth),
-		"Move inner tasks into functions of `use.functions` or into a workflow of their own.")
+		fmt.Sprintf("The text has more than %s levels of nesting here.", thousands(MaxLevels)), tooDeepHint)
 }
+
+const tooDeepHint = "Move inner tasks into functions of `use.functions` or into a workflow of their own, and make values flatter."
 
 func (b *builder) badNumber(text string, line, column int32) {
 	detail := fmt.Sprintf("The number %s is out of range: integers have at most %s digits, other numbers are 64-bit floating point.",

@@ -174,8 +174,10 @@ func (d *decoder) checkDuplicate(item place, m *member, lines map[string]int32, 
 	lines[m.key] = m.line
 }
 
-// namedTask decodes a task within the limits of tasks and pointers.
+// namedTask decodes a task within the limits of tasks, nesting and pointers.
 func (d *decoder) namedTask(at place, name string) *Task {
+	d.depth++
+	defer func() { d.depth-- }()
 	d.tasks++
 	d.pointerBytes += len(at.pointer)
 	switch {
@@ -184,6 +186,10 @@ func (d *decoder) namedTask(at place, name string) *Task {
 			d.problem(at, CodeTooManyTasks, fmt.Sprintf("The definition has more than %s tasks.", thousands(MaxTasks)),
 				"Move some of them into a workflow of their own.")
 		}
+		return nil
+	case d.depth > MaxDepth:
+		d.problem(at, CodeTooDeep, fmt.Sprintf("The tasks are nested more than %d levels deep here.", MaxDepth),
+			"Move inner tasks into functions of `use.functions` or into a workflow of their own.")
 		return nil
 	case len(at.pointer) > maxPointerBytes || d.pointerBytes > maxAllPointerBytes:
 		d.problem(at, CodeName,

@@ -15,6 +15,7 @@ type decoder struct {
 	root         *node
 	loose        bool // evaluate.mode: loose
 	tasks        int
+	depth        int // tasks around the one that is read
 	pointerBytes int // of all tasks
 }
 
@@ -88,6 +89,21 @@ func (p place) property(m *member) place {
 func (p place) item(index int) place {
 	item := p.items[index]
 	return place{node: item, pointer: p.pointer + "/" + strconv.Itoa(index), line: item.line, column: item.column}
+}
+
+// deep is the first part that has at least the given levels itself and no overlong name.
+func (p place) deep(levels int32) (place, bool) {
+	for i := range p.members {
+		if m := &p.members[i]; m.value.height >= levels && len(m.key) <= maxNameBytes {
+			return p.property(m), true
+		}
+	}
+	for i, item := range p.items {
+		if item.height >= levels {
+			return p.item(i), true
+		}
+	}
+	return place{}, false
 }
 
 // get finds a property of an object.
@@ -232,7 +248,27 @@ func (d *decoder) integer(at place, low, high int) (int, bool) {
 }
 
 // slot takes any value.
-func (d *decoder) slot(at place) Slot { return Slot{Pointer: at.pointer, Value: at.value} }
+func (d *decoder) slot(at place) Slot {
+	d.checkDepth(at)
+	return Slot{Pointer: at.pointer, Value: at.value}
+}
+
+// checkDepth refuses a value with more levels than data may have, at a list or object that is
+// too deep, or at the last place on the way to it that a pointer can name.
+func (d *decoder) checkDepth(at place) {
+	if at.height <= MaxDepth || d.report.full() {
+		return
+	}
+	for levels := int32(MaxDepth); levels > 0 && len(at.pointer) < maxPointerBytes; levels-- {
+		inside, ok := at.deep(levels)
+		if !ok {
+			break
+		}
+		at = inside
+	}
+	d.problem(at, CodeTooDeep,
+		fmt.Sprintf("The value is nested more than %d levels deep here.", MaxDepth), "Make it flatter.")
+}
 
 // textSlot takes a text, which may be an expression.
 func (d *decoder) textSlot(at place) Slot {
@@ -319,5 +355,6 @@ func (d *decoder) metadata(at place) map[string]any {
 	if !ok {
 		d.wrongType(at, "an object", "")
 	}
+	d.checkDepth(at)
 	return values
 }

@@ -15,9 +15,10 @@
 //   - Values have the types of JSON only (T17): a date, `on` and `yes` stay text, integers stay
 //     integers (int or *big.Int), other numbers are float64.
 //   - Objects are closed; an unknown key is an error. Only at the root is it a warning.
-//   - Limits: 1 MiB of text, 256 levels of nesting (T90), 10,000 tasks, 1,000 branches of one
-//     fork, 1 MiB of text added by aliases and merge keys, names of 255 bytes, integers of
-//     4,096 bits. Time and memory are linear in the size of the text.
+//   - Limits: 1 MiB of text with 2,048 levels of nesting, 10,000 tasks and 256 of them inside
+//     each other (T90), 256 levels of any value, 1,000 branches of one fork, 1 MiB of text
+//     added by aliases and merge keys, names of 255 bytes, paths of tasks of 8,192, integers
+//     of 4,096 bits. Time and memory are linear in the size of the text.
 //
 // YAML is read with go.yaml.in/yaml/v3, because its time and memory stay linear for hostile
 // texts and its depth is bounded: goccy/go-yaml takes 7 s for one object with 40,000 keys, and

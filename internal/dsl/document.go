@@ -9,8 +9,12 @@ import (
 const (
 	// MaxBytes bounds the text of a definition.
 	MaxBytes = 1 << 20
-	// MaxDepth bounds how many objects and lists stand inside each other (T90).
+	// MaxDepth bounds how many tasks stand inside each other (T90), and how many objects and
+	// lists do in a value.
 	MaxDepth = 256
+	// MaxLevels bounds how many objects and lists stand inside each other in the whole text.
+	// A task takes three to six of them, so that authors meet MaxDepth first.
+	MaxLevels = 2048
 	// MaxTasks bounds the tasks of a definition.
 	MaxTasks = 10_000
 	// MaxBranches bounds the branches of one fork.
@@ -167,6 +171,7 @@ func (d *decoder) document(at place) *Document {
 			document.Schedule = d.schedule(value)
 		case "evaluate":
 		default:
+			d.checkDepth(value)
 			d.warning(keyPlace(at, m), CodeUnknown,
 				fmt.Sprintf("The definition has an unknown property %s, which means nothing here.", quote(m.key)),
 				suggest(m.key, rootObject.known))

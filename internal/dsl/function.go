@@ -36,6 +36,10 @@ func ParseFunction(data []byte, name string) (*Document, Problems) {
 func ParseValue(data []byte) (any, error) {
 	found := &report{}
 	root := read(data, found)
+	if root != nil {
+		d := &decoder{report: found, root: root}
+		d.checkDepth(place{node: root, line: root.line, column: root.column})
+	}
 	if problems := found.sorted(); root == nil || problems.HasErrors() {
 		return nil, problems.Err()
 	}

@@ -91,7 +91,7 @@ func (r *jsonReader) value(depth int) *node {
 	n.line, n.column = r.mark()
 	switch c := r.next(); {
 	case c == '{' || c == '[':
-		if depth == MaxDepth {
+		if depth == MaxLevels {
 			r.builder.tooDeep(n.line, n.column)
 			r.tooDeep = true
 			return n
@@ -141,10 +141,12 @@ func (r *jsonReader) list(n *node, depth int) {
 			return
 		}
 		r.leave()
+		n.include(item)
 		n.items = append(n.items, item)
 		values = append(values, item.value)
 	}
 	r.at++
+	n.height++
 	n.value = values
 }
 
@@ -183,12 +185,12 @@ func (r *jsonReader) object(n *node, depth int) {
 		if _, exists := values[m.key]; exists {
 			r.duplicateKey(n, &m)
 		} else {
-			values[m.key] = m.value.value
-			n.members = append(n.members, m)
+			n.put(values, m)
 		}
 		r.leave()
 	}
 	r.at++
+	n.height++
 	n.value = values
 }
 

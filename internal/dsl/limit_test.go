@@ -51,30 +51,73 @@ var nested = map[string]func(levels int) string{
 	},
 }
 
-// T90: 256 levels are read, 257 are not, and a bomb of 10,000 is only an error.
+// Values have at most 256 levels, wherever they stand.
 func TestDepthLimit(t *testing.T) {
 	for name, value := range nested {
 		t.Run(name, func(t *testing.T) {
-			start := header + "do: []\nextra: "
-			if _, problems := Parse([]byte(start + value(MaxDepth-1))); problems.HasErrors() {
-				t.Error("256 levels are refused:", problems.Err())
+			for place, start := range map[string]string{
+				"/extra/":          header + "do: []\nextra: ",
+				"/do/0/a/set/x/":   header + "do: [{a: {set: {x: ",
+				"/do/0/a/metadata": header + "do: [{a: {set: {x: 1}, metadata: {x: ",
+				"/document/tags/x": header[:len(header)-2] + ", tags: {x: ",
+			} {
+				end, outside := "", 0
+				switch {
+				case place == "/extra/":
+				case name == "dashes" || name == "indented":
+					continue // no block style inside of flow style
+				case strings.HasPrefix(place, "/document"):
+					end, outside = "}}\ndo: []", 1
+				default:
+					end, outside = "}}}]", 1 // set and metadata are part of the value
+				}
+				if _, problems := Parse([]byte(start + value(MaxDepth-outside) + end)); problems.HasErrors() {
+					t.Error("256 levels are refused:", problems.Err())
+				}
+				document, problems := Parse([]byte(start + value(MaxDepth-outside+1) + end))
+				checkPositions(t, []byte(start+value(MaxDepth-outside+1)+end), document, problems)
+				if problems = problems.Errors(); len(problems) != 1 || problems[0].Code != CodeTooDeep ||
+					!strings.Contains(problems[0].Detail, "more than 256 levels") || !strings.HasPrefix(problems[0].Pointer, place) {
+					t.Errorf("257 levels at %s: %.300v", place, problems)
+				}
 			}
-			problem := only(t, start+value(MaxDepth), CodeTooDeep)
-			if !strings.Contains(problem.Detail, "more than 256 levels") || !strings.HasPrefix(problem.Pointer, "/extra/") {
-				t.Error(problem.Pointer, problem)
-			}
-			for _, levels := range []int{1000, 10_000, 150_000} {
+		})
+	}
+	if _, err := ParseValue([]byte(nested["json"](MaxDepth))); err != nil {
+		t.Error("a document of 256 levels is refused:", err)
+	}
+	if _, err := ParseValue([]byte(nested["json"](MaxDepth + 1))); err == nil {
+		t.Error("a document of 257 levels is read")
+	}
+}
+
+// Keys of values may be long; the place of what is too deep is told without them.
+func TestDepthBelowLongKeys(t *testing.T) {
+	value := strings.Repeat(`{"`+strings.Repeat("k", 1000)+`": `, 300) + "1" + strings.Repeat("}", 300)
+	problem := only(t, header+"do: [{a: {set: {x: "+value+"}}}]", CodeTooDeep)
+	if problem.Pointer != "/do/0/a/set/x" {
+		t.Error(problem.Pointer)
+	}
+}
+
+// The text has at most 2,048 levels, and a bomb is only an error, in time that is linear in its
+// size: it is read up to that level.
+func TestLevelLimit(t *testing.T) {
+	for name, value := range nested {
+		t.Run(name, func(t *testing.T) {
+			for _, levels := range []int{MaxLevels, 10_000, 100_000, 150_000} {
 				if name == "indented" && levels > 1000 {
 					levels = 1400
 				}
-				document, problems := Parse([]byte(start + value(levels)))
-				if document != nil || len(problems) != 1 || problems[0].Code != CodeTooDeep {
+				document, problems := Parse([]byte(header + "do: []\nextra: " + value(levels)))
+				if problems = problems.Errors(); len(problems) != 1 || problems[0].Code != CodeTooDeep ||
+					name != "indented" && (document != nil || !strings.Contains(problems[0].Detail, "more than 2,048 levels")) {
 					t.Errorf("%d levels: %.300v", levels, problems)
 				}
 			}
 		})
 	}
-	if problem := only(t, strings.Repeat(`{"a":`, 10_000), CodeTooDeep); problem.Line != 1 || problem.Column != 256*5+1 {
+	if problem := only(t, strings.Repeat(`{"a":`, 100_000), CodeTooDeep); problem.Line != 1 || problem.Column != MaxLevels*5+1 {
 		t.Error("JSON:", problem)
 	}
 	for _, bomb := range []string{"[", "{", "- ", "? ", "{a: ", "&a [", "!a [", "!!seq ["} {
@@ -85,10 +128,15 @@ func TestDepthLimit(t *testing.T) {
 	}
 }
 
-// An alias must not lead deeper than the limit either.
+// An alias must not lead deeper than the limits either.
 func TestDepthOfAliases(t *testing.T) {
-	data := header + "do: []\na: &a " + nested["lists"](200) + "\nb: " + strings.Repeat("[", 100) + "*a" + strings.Repeat("]", 100)
-	only(t, data, CodeTooDeep)
+	around := func(levels int) string { return strings.Repeat("[", levels) + "*a" + strings.Repeat("]", levels) }
+	data := header + "do: []\ndocument2: {a: &a " + nested["lists"](200) + ", b: " + around(100) + "}"
+	_, problems := Parse([]byte(data))
+	if problems = problems.Errors(); len(problems) != 1 || problems[0].Code != CodeTooDeep || !strings.HasPrefix(problems[0].Pointer, "/document2/b/0") {
+		t.Errorf("%.300v", problems)
+	}
+	only(t, header+"do: []\na: &a "+nested["lists"](1500)+"\nb: "+around(600), CodeTooDeep)
 }
 
 func TestAliasExpansion(t *testing.T) {

@@ -11,7 +11,7 @@ const (
 	// maxNameBytes bounds the names of tasks and components.
 	maxNameBytes = 255
 	// maxPointerBytes bounds the JSON pointer of a task, which is kept for every one.
-	maxPointerBytes = 4096
+	maxPointerBytes = 8192
 	// maxAllPointerBytes bounds the pointers of all tasks together.
 	maxAllPointerBytes = 8 << 20
 	// maxLabelBytes bounds namespace and name of a workflow.

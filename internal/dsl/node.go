@@ -45,6 +45,20 @@ type member struct {
 	value  *node
 }
 
+// put adds a property, also to the values of the object.
+func (n *node) put(values map[string]any, m member) {
+	values[m.key] = m.value.value
+	n.members = append(n.members, m)
+	n.include(m.value)
+	n.size += int64(len(m.key)) + 1
+}
+
+// include counts a part of a list or an object.
+func (n *node) include(part *node) {
+	n.height = max(n.height, part.height)
+	n.size += part.size
+}
+
 // child finds a direct child by one token of a JSON pointer, and its position: that of the
 // key for a property, that of the value for an item.
 func (n *node) child(token string) (child *node, line, column int32) {

@@ -28,7 +28,7 @@ const (
 	// The text as such.
 	CodeSyntax       = "syntax_error"           // neither YAML nor JSON
 	CodeTooLarge     = "definition_too_large"   // more than MaxBytes
-	CodeTooDeep      = "definition_too_deep"    // more than MaxDepth levels
+	CodeTooDeep      = "definition_too_deep"    // more than MaxDepth tasks or levels of a value, or MaxLevels of the text
 	CodeDocuments    = "more_than_one_document" // a second YAML document
 	CodeAlias        = "alias_not_allowed"      // a YAML alias that contains itself or adds too much
 	CodeMerge        = "merge_not_possible"     // a YAML merge key with something else than objects

@@ -28,7 +28,7 @@ func (k Kind) String() string { return kindNames[k] }
 // Task is one task. Exactly the payload that Kind names is set.
 type Task struct {
 	Name    string
-	Pointer string         // JSON pointer, at most 4,096 bytes (T2)
+	Pointer string         // JSON pointer, at most 8,192 bytes (T2)
 	Value   map[string]any // the task as written, for $task.definition
 	Kind    Kind
 

@@ -76,7 +76,7 @@ func (b *yamlBuilder) build(y *yaml.Node, depth int) *node {
 	switch {
 	case y.Kind == yaml.ScalarNode:
 		b.scalar(y, n)
-	case depth == MaxDepth:
+	case depth == MaxLevels:
 		b.tooDeep(n.line, n.column)
 		b.fatal = true
 	case y.Kind == yaml.SequenceNode:
@@ -107,7 +107,7 @@ func (b *yamlBuilder) alias(y *yaml.Node, depth int) *node {
 			fmt.Sprintf("Aliases add more than %s bytes to the definition.", thousands(MaxBytes)),
 			"Use fewer aliases, or a component of `use`.")
 		b.fatal = true
-	case depth+int(target.height) > MaxDepth:
+	case depth+int(target.height) > MaxLevels:
 		b.tooDeep(line, column)
 		b.fatal = true
 	}
@@ -188,18 +188,6 @@ func (b *yamlBuilder) addMember(n *node, values map[string]any, m member) {
 		return
 	}
 	n.put(values, m)
-}
-
-func (n *node) put(values map[string]any, m member) {
-	values[m.key] = m.value.value
-	n.members = append(n.members, m)
-	n.include(m.value)
-	n.size += int64(len(m.key)) + 1
-}
-
-func (n *node) include(part *node) {
-	n.height = max(n.height, part.height)
-	n.size += part.size
 }
 
 func (b *yamlBuilder) mergeSources(merged []*node, value *node) []*node {
@@ -317,7 +305,7 @@ func yamlProblem(data []byte, err error) Problem {
 	}
 	if strings.HasPrefix(message, "exceeded max depth") {
 		return Problem{Line: line, Column: 1, Code: CodeTooDeep,
-			Detail: fmt.Sprintf("The definition is nested more than %d levels deep.", MaxDepth)}
+			Detail: fmt.Sprintf("The text has more than %s levels of nesting.", thousands(MaxLevels)), Hint: tooDeepHint}
 	}
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	if len(data) <= maxLocatedBytes {

@@ -22,7 +22,7 @@ const header = "document: {dsl: 1.0.3, namespace: test, name: size, version: 1.0
 func Shapes() []Shape {
 	const call = "{call: http, with: {method: get, endpoint: 'http://localhost/x'}}"
 	return []Shape{
-		{Name: "levels", N: 8, Definition: levels},
+		{Name: "levels", N: 25, Definition: levels},
 		{Name: "data levels", N: 20, Definition: dataLevels},
 		{Name: "tasks", N: 1_000, Definition: tasks},
 		{Name: "jumps", N: 1_000, Definition: jumps},
@@ -50,8 +50,7 @@ func Shaped(name string) Shape {
 	panic("there is no shape " + name)
 }
 
-// levels are n lists of tasks, each in the one before. A level of tasks is three of values,
-// so that 80 are what fits into the 256 of T90.
+// levels are n tasks, each in the one before; 256 are the limit (T90).
 func levels(n int) string {
 	return header + "do: [{t: " + strings.Repeat("{do: [{t: ", n-1) + "{set: {x: 1}}" + strings.Repeat("}]}", n-1) + "}]\n"
 }
