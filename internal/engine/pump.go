@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -13,7 +14,7 @@ const (
 	pumpEvents = 100
 	// pumpWakes bounds the subscriptions that are looked at in one transaction.
 	pumpWakes = 500
-	// maxKinds is above what any stream has of kinds of filters.
+	// maxKinds is above what any stream has of kinds of filters: definitions make them, not executions.
 	maxKinds = 1 << 20
 )
 
@@ -22,6 +23,7 @@ const (
 type Pump struct {
 	Store  *store.Store
 	Reader *Reader
+	Sealer *secret.Sealer // of executions with secrets; nil: there are none
 	// Also, if set, runs in the transaction that wakes subscriptions: what it writes is as durable as that.
 	Also func(tx *store.Tx, woken []store.Subscription) error
 }
@@ -36,11 +38,11 @@ type Pumped struct {
 
 // Step takes the next events of a stream, wakes who may want them, and moves the cursor, in
 // one transaction that looks at 500 subscriptions at most. Errors: store.ErrUnavailable, after which it may have been done
-// nevertheless: then look for woken subscriptions in the store.
+// nevertheless: then look for woken subscriptions in the store; a Sealer is missing.
 func (p *Pump) Step(ctx context.Context, account int64, env chargehand.Environment) (Pumped, error) {
 	var s store.Stream
 	var seen store.StreamCursor
-	var kinds []store.Filter
+	var kinds []string
 	err := p.Store.View(ctx, func(r *store.Reader) (err error) {
 		if s, err = r.Stream(account, env); err != nil {
 			return err
@@ -92,34 +94,26 @@ func (p *Pump) Step(ctx context.Context, account int64, env chargehand.Environme
 	return done, nil
 }
 
-// handout is an event with the filters that let it through.
+// handout is an event with the entries of the index that let it through.
 type handout struct {
 	number  int64
 	filters []store.Filter
 }
 
 // match finds the filters for the next events. last is how far that got.
-func (p *Pump) match(ctx context.Context, account int64, env chargehand.Environment, after, last int64, kinds []store.Filter) ([]handout, int64, error) {
+func (p *Pump) match(ctx context.Context, account int64, env chargehand.Environment, after, last int64, texts []string) ([]handout, int64, error) {
+	kinds, err := newFilterKinds(texts, p.Reader, p.Sealer)
+	if err != nil {
+		return nil, 0, err
+	}
 	var events []handout
 	through := after
 	for through < last {
 		begin := through
 		err := p.Reader.read(ctx, account, env, through, last, func(e *StoredEvent) (bool, error) {
 			through = e.Number
-			h := handout{number: e.Number}
-			for _, kind := range kinds {
-				if !p.Reader.typeFilter(kind.Type).Lets(e.Type) {
-					continue
-				}
-				if kind.Path == "" {
-					h.filters = append(h.filters, kind)
-				} else if key, has := p.Reader.keyOf(e, kind.Path); has {
-					kind.Key = key[:]
-					h.filters = append(h.filters, kind)
-				}
-			}
-			if h.filters != nil {
-				events = append(events, h)
+			if filters := kinds.of(account, env, e); len(filters) > 0 {
+				events = append(events, handout{e.Number, filters})
 			}
 			return true, nil
 		})

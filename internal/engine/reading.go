@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/chargehand/chargehand"
@@ -23,6 +26,8 @@ const (
 	nearEnd = 1_000
 	// maxTypes bounds the types of a stream that are looked at one by one.
 	maxTypes = 1_000
+	// maxWanted bounds the types that one statement asks for.
+	maxWanted = 20
 	// Recent events are kept for those who read them next.
 	keptEvents = 4_096
 	keptBytes  = 16 << 20
@@ -123,7 +128,7 @@ func (r *Reader) Select(ctx context.Context, s Selection, after, last int64, lim
 func (r *Reader) lets(filters []machine.Filter, e *StoredEvent) bool {
 	for i := range filters {
 		f := &filters[i]
-		if !r.typeFilter(f.Type).Lets(e.Type) {
+		if f.Exact && f.Type != e.Type || !f.Exact && !r.typeFilter(f.Type).Lets(e.Type) {
 			continue
 		}
 		if f.Path == "" {
@@ -136,7 +141,7 @@ func (r *Reader) lets(filters []machine.Filter, e *StoredEvent) bool {
 	return false
 }
 
-// maxCompiled bounds what is kept of compiled filters.
+// maxCompiled bounds what is kept of compiled filters. They come from definitions.
 const maxCompiled = 10_000
 
 func (r *Reader) typeFilter(text string) machine.TypeFilter {
@@ -148,14 +153,22 @@ func (r *Reader) typeFilter(text string) machine.TypeFilter {
 	return f
 }
 
+// keep makes room, if there is none, by forgetting some: who goes through more of them than there is room for finds
+// most nevertheless.
 func (r *Reader) keep(text string, f any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.count++; r.count > maxCompiled {
-		r.count = 0
-		r.compiled.Clear()
+	if _, known := r.compiled.Swap(text, f); known {
+		return
 	}
-	r.compiled.Store(text, f)
+	if r.count++; r.count <= maxCompiled {
+		return
+	}
+	r.compiled.Range(func(old, _ any) bool {
+		r.compiled.Delete(old)
+		r.count--
+		return r.count > maxCompiled*9/10
+	})
 }
 
 // keyOf is the hash of what an event has at a path. A path that cannot be compiled lets nothing through.
@@ -209,27 +222,53 @@ func (r *Reader) read(ctx context.Context, account int64, env chargehand.Environ
 // readTypes is read for the types that are wanted only.
 func (r *Reader) readTypes(ctx context.Context, s Selection, after, last int64, look func(*StoredEvent) (bool, error)) error {
 	return r.page(ctx, s.Account, s.Environment, look, func(rd *store.Reader, row func(*store.Event) (bool, error)) error {
-		types, err := rd.EventTypes(s.Account, s.Environment, maxTypes+1)
+		types, few, err := r.wantedTypes(rd, s)
 		if err != nil {
 			return err
 		}
-		if len(types) > maxTypes {
+		if !few {
 			return rd.Events(s.Account, s.Environment, after, last, readPage, row)
 		}
-		var wanted []string
-		for _, name := range types {
-			for i := range s.Filters {
-				if r.typeFilter(s.Filters[i].Type).Lets(name) {
-					wanted = append(wanted, name)
-					break
-				}
+		return rd.EventsOfTypes(s.Account, s.Environment, types, after, last, readPage, row)
+	})
+}
+
+// wantedTypes lists the types of events that filters let through; few is false if there are too many for a
+// statement. Of the types that a stream has, which may be as many as executions, only those are looked at that begin as a pattern does.
+func (r *Reader) wantedTypes(rd *store.Reader, s Selection) (types []string, few bool, err error) {
+	wanted, asked := make(map[string]bool), make(map[string]bool)
+	for i := range s.Filters {
+		f := &s.Filters[i]
+		if f.Type == "" || len(asked) > maxWanted {
+			return nil, false, nil
+		}
+		if storable(f.Type) {
+			wanted[f.Type] = true
+		}
+		if f.Exact || asked[f.Type] {
+			continue
+		}
+		filter := r.typeFilter(f.Type)
+		prefix, is := filter.Pattern()
+		if !is {
+			continue
+		}
+		asked[f.Type] = true
+		prefix, _, _ = strings.Cut(prefix, "\x00")
+		there, err := rd.EventTypes(s.Account, s.Environment, prefix, maxTypes+1)
+		if err != nil || len(there) > maxTypes {
+			return nil, false, err
+		}
+		for _, name := range there {
+			if filter.Lets(name) {
+				wanted[name] = true
 			}
 		}
-		if len(wanted) == len(types) || len(wanted) > 20 { // a statement has some room only
-			return rd.Events(s.Account, s.Environment, after, last, readPage, row)
-		}
-		return rd.EventsOfTypes(s.Account, s.Environment, wanted, after, last, readPage, row)
-	})
+	}
+	if len(wanted) > maxWanted {
+		return nil, false, nil
+	}
+	return slices.Sorted(maps.Keys(wanted)), true, nil
 }
 
 // page reads rows in one View, then looks at them outside of it.

@@ -47,6 +47,7 @@ const (
 //
 // All methods are safe for concurrent use. Secrets print as "[redacted]".
 type Secrets struct {
+	sealer   *secret.Sealer
 	box      *secret.Box
 	values   map[string]expr.Value
 	packed   []byte // what Pin writes, not yet sealed
@@ -71,7 +72,7 @@ func ReadSecrets(r *store.Reader, row *store.Execution, p *plan.Plan, sealer *se
 			return s, err
 		}
 	}
-	s := &Secrets{box: sealer.Execution(row.ID)}
+	s := &Secrets{sealer: sealer, box: sealer.Execution(row.ID)}
 	return s, s.current(r, row, p.Secrets(), sealer)
 }
 
@@ -85,7 +86,7 @@ func PinnedSecrets(r *store.Reader, row *store.Execution, p *plan.Plan, sealer *
 	if err != nil {
 		return nil, err
 	}
-	s := &Secrets{box: sealer.Execution(row.ID)}
+	s := &Secrets{sealer: sealer, box: sealer.Execution(row.ID)}
 	return s, s.unpack(sealed)
 }
 
@@ -216,6 +217,14 @@ func (s *Secrets) Values() map[string]expr.Value {
 		return nil
 	}
 	return s.values
+}
+
+// Sealer is that of the installation, for RowFilters; nil without secrets.
+func (s *Secrets) Sealer() *secret.Sealer {
+	if s == nil {
+		return nil
+	}
+	return s.sealer
 }
 
 // Seal seals data that is stored or sent for this execution; without secrets it returns the data itself.

@@ -83,6 +83,9 @@ type Command struct {
 type Filter struct {
 	// Type is equal to the event's `type` or, as RE2, matches all of it; "" lets every event through.
 	Type string
+	// Exact: an expression has made Type, so it is data and no pattern (T57). Every execution may
+	// have another one, while patterns are as many as definitions say. It follows from the plan, so it is in no digest.
+	Exact bool
 	// Path is an expression without variables, and Key the SHA-256 of the canonical JSON of
 	// the value that it must have, with the envelope as `.`; "" lets every event through.
 	Path string

@@ -27,6 +27,17 @@ func CompileType(text string) TypeFilter {
 	return TypeFilter{text: text, pattern: pattern}
 }
 
+// Pattern reports whether types besides the text itself may match, and what all of those begin with.
+func (f TypeFilter) Pattern() (prefix string, is bool) {
+	if f.pattern == nil {
+		return "", false
+	}
+	if alone, err := regexp.Compile(f.text); err == nil { // what f.pattern has around it hides the prefix
+		prefix, _ = alone.LiteralPrefix()
+	}
+	return prefix, true
+}
+
 // Lets reports whether an event of the given type may match.
 func (f TypeFilter) Lets(eventType string) bool {
 	return f.text == "" || f.text == eventType || f.pattern != nil && f.pattern.MatchString(eventType)
@@ -133,6 +144,7 @@ func filterOf(l *plan.Listen, f *plan.EventFilter, c *consumption) Filter {
 			entry.Type, _ = m.Value.(string)
 		case m.Fixed >= 0:
 			entry.Type, _ = c.fixed[m.Fixed].(string)
+			entry.Exact = entry.Type != ""
 		}
 	}
 	for _, one := range f.Correlations {
@@ -146,7 +158,7 @@ func filterOf(l *plan.Listen, f *plan.EventFilter, c *consumption) Filter {
 		break
 	}
 	if len(entry.Type) > maxFilterText {
-		entry.Type = ""
+		entry.Type, entry.Exact = "", false
 	}
 	return entry
 }

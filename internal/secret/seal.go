@@ -4,6 +4,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -29,11 +30,20 @@ var ErrSealed = errors.New("sealed data cannot be opened")
 type Sealer struct {
 	secrets    cipher.AEAD
 	executions []byte // the key of which each execution's own is derived
+	filters    []byte
 }
 
-// NewSealer derives the keys for the purposes Secrets and Executions.
+// NewSealer derives the keys for the purposes Secrets, Executions and Filters.
 func NewSealer(m *Master) *Sealer {
-	return &Sealer{secrets: newAEAD(m.Derive(Secrets)), executions: m.Derive(Executions)}
+	return &Sealer{secrets: newAEAD(m.Derive(Secrets)), executions: m.Derive(Executions), filters: m.Derive(Filters)}
+}
+
+// Mark stands for data where it is only compared: it is the same for the same data, and without the master key nobody can
+// find out by trying which data it is (HMAC-SHA-256). Data begins with what tells one use from others.
+func (s *Sealer) Mark(data []byte) [32]byte {
+	h := hmac.New(sha256.New, s.filters)
+	h.Write(data)
+	return [32]byte(h.Sum(nil))
 }
 
 func (s *Sealer) String() string   { return "[redacted]" }

@@ -91,6 +91,7 @@ func BenchmarkBox(b *testing.B) {
 func TestSealedForever(t *testing.T) {
 	const (
 		sealed = "01a5230e96e82219728c32f43f8e10cf75006bf0bc3e105c7ac448a7a7b176e68ce1fdbc"
+		marked = "50cf087d17f4b60d6d62cb71386b934aadebd5705c6e65affca12cd3b0350be7"
 		boxed  = "01eb53d96752e0ce771e77f402068a3e710d123b143e0584388213fcc9ab4ac990"
 	)
 	s := NewSealer(&Master{})
@@ -99,6 +100,12 @@ func TestSealedForever(t *testing.T) {
 	}
 	if got, err := s.Execution([16]byte{15: 1}).Open("event", fromHex(t, boxed)); err != nil || string(got) != "data" {
 		t.Errorf("%q, %v", got, err)
+	}
+	if got := s.Mark([]byte("data")); !bytes.Equal(got[:], fromHex(t, marked)) {
+		t.Errorf("a mark is %x", got)
+	}
+	if other := NewSealer(&Master{key: [32]byte{1}}).Mark([]byte("data")); bytes.Equal(other[:], fromHex(t, marked)) {
+		t.Error("another master key makes the same mark")
 	}
 }
 

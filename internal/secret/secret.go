@@ -28,6 +28,7 @@ const (
 	KeyCheck      Purpose = "key-check" // tells in the database which master key belongs to it
 	Secrets       Purpose = "secrets"   // seals the secrets of environments (Sealer)
 	Executions    Purpose = "executions"
+	Filters       Purpose = "filters" // hides what is compared (Sealer.Mark)
 )
 
 // keyBytes is the length of the master key and of every derived key.

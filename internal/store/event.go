@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/chargehand/chargehand"
 )
@@ -174,21 +175,42 @@ func (r *Reader) events(account int64, env chargehand.Environment, query string,
 	return nil
 }
 
-// EventTypes reads up to limit types that the stored events of a stream have, in order. It reads one index entry for each.
-func (r *Reader) EventTypes(account int64, env chargehand.Environment, limit int) (types []string, err error) {
+// EventTypes reads up to limit types that begin with prefix and that the stored events of a stream have, in order. It
+// reads one index entry for each.
+func (r *Reader) EventTypes(account int64, env chargehand.Environment, prefix string, limit int) (types []string, err error) {
+	args := []any{account, int64(env), prefix, int64(limit)}
+	below := ""
+	if end := textsAfter(prefix); end != "" {
+		args, below = append(args, end), " AND type < ?5"
+	}
 	err = r.c.Query(`WITH RECURSIVE step (type) AS (
- SELECT (SELECT type FROM event WHERE account = ?1 AND environment = ?2 ORDER BY type LIMIT 1)
+ SELECT (SELECT type FROM event WHERE account = ?1 AND environment = ?2 AND type >= ?3`+below+` ORDER BY type LIMIT 1)
  UNION ALL
- SELECT (SELECT e.type FROM event e WHERE e.account = ?1 AND e.environment = ?2 AND e.type > step.type ORDER BY e.type LIMIT 1)
+ SELECT (SELECT e.type FROM event e WHERE e.account = ?1 AND e.environment = ?2 AND e.type > step.type`+below+` ORDER BY e.type LIMIT 1)
  FROM step WHERE step.type IS NOT NULL)
-SELECT type FROM step WHERE type IS NOT NULL LIMIT ?3`, func(row Row) error {
+SELECT type FROM step WHERE type IS NOT NULL LIMIT ?4`, func(row Row) error {
 		types = append(types, row.Text(0))
 		return nil
-	}, account, int64(env), int64(limit))
+	}, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read types of events: %w", err)
 	}
 	return types, nil
+}
+
+// textsAfter is the first text behind all that begin with prefix; "" if there is none.
+func textsAfter(prefix string) string {
+	for prefix != "" {
+		last, size := utf8.DecodeLastRuneInString(prefix)
+		prefix = prefix[:len(prefix)-size]
+		if last == 0xD7FF {
+			last = 0xDFFF // between them are no characters
+		}
+		if last < utf8.MaxRune {
+			return prefix + string(last+1)
+		}
+	}
+	return ""
 }
 
 // LastEventBefore is the number of the last stored event that was received before ms; 0 if there is none.

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/chargehand/chargehand"
 )
@@ -23,24 +21,12 @@ type Subscription struct {
 	Woken       bool
 }
 
-// Filter lets the events through that a subscription may want: those whose type is equal to
-// Type, or matched by it, and for which Path gives Key. What that means is the caller's business.
+// Filter is an entry of the index that finds subscriptions for an event: those of the same Kind that have the same
+// Key. What a kind says of an event, and how a key is made of one, is the caller's business; all that are there are
+// listed by FilterKinds, so there should be few, however many subscriptions there are. Neither should be above 2 KiB: databases index both.
 type Filter struct {
-	Type string
-	Path string
+	Kind string
 	Key  []byte
-}
-
-// kind is type and path in one text.
-func (f Filter) kind() string { return strconv.Itoa(len(f.Type)) + ":" + f.Type + f.Path }
-
-func filterOf(kind string) (f Filter, err error) {
-	length, rest, _ := strings.Cut(kind, ":")
-	n, err := strconv.Atoi(length)
-	if err != nil || n < 0 || n > len(rest) {
-		return Filter{}, fmt.Errorf("read filter: %q is none", kind)
-	}
-	return Filter{Type: rest[:n], Path: rest[n:]}, nil
 }
 
 // keyArg is a key as it is stored: NULL would not be found by "=".
@@ -62,7 +48,7 @@ func (t *Tx) InsertSubscription(s *Subscription, filters []Filter) error {
 	s.No, s.Woken = no, true
 	for i, f := range filters {
 		err := t.c.Send("insert filter", `INSERT INTO subscription_filter (subscription, place, account, environment, kind, key)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, no, int64(i), s.Account, int64(s.Environment), f.kind(), keyArg(f.Key))
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, no, int64(i), s.Account, int64(s.Environment), f.Kind, keyArg(f.Key))
 		if err != nil {
 			return err
 		}
@@ -114,18 +100,16 @@ func (r *Reader) WokenSubscriptions(after int64, limit int) ([]Subscription, err
 	return r.subscriptions(selectSubscription+` WHERE s.woken = 1 AND s.no > ?1 ORDER BY s.no LIMIT ?2`, after, int64(limit))
 }
 
-// FilterKinds reads up to limit pairs of type and path that the filters of a stream have. It reads
-// one index entry for each.
-func (r *Reader) FilterKinds(account int64, env chargehand.Environment, limit int) (list []Filter, err error) {
+// FilterKinds reads up to limit kinds that the filters of a stream have, in order. It reads one index entry for each.
+func (r *Reader) FilterKinds(account int64, env chargehand.Environment, limit int) (list []string, err error) {
 	err = r.c.Query(`WITH RECURSIVE step (kind) AS (
  SELECT (SELECT kind FROM subscription_filter WHERE account = ?1 AND environment = ?2 ORDER BY kind LIMIT 1)
  UNION ALL
  SELECT (SELECT f.kind FROM subscription_filter f WHERE f.account = ?1 AND f.environment = ?2 AND f.kind > step.kind ORDER BY f.kind LIMIT 1)
  FROM step WHERE step.kind IS NOT NULL)
 SELECT kind FROM step WHERE kind IS NOT NULL LIMIT ?3`, func(row Row) error {
-		f, err := filterOf(row.Text(0))
-		list = append(list, f)
-		return err
+		list = append(list, row.Text(0))
+		return nil
 	}, account, int64(env), int64(limit))
 	if err != nil {
 		return nil, fmt.Errorf("read kinds of filters: %w", err)
@@ -141,7 +125,7 @@ func (t *Tx) MatchSubscriptions(account int64, env chargehand.Environment, filte
 		page, err := t.subscriptions(`SELECT s.no, s.account, s.environment, s.execution, s.command, s.since, s.woken
  FROM subscription_filter f JOIN subscription s ON s.no = f.subscription
  WHERE f.account = ?1 AND f.environment = ?2 AND f.kind = ?3 AND f.key = ?4 AND f.subscription > ?5 ORDER BY f.subscription LIMIT ?6`,
-			account, int64(env), f.kind(), keyArg(f.Key), after, int64(limit))
+			account, int64(env), f.Kind, keyArg(f.Key), after, int64(limit))
 		if err != nil {
 			return nil, err
 		}

@@ -185,7 +185,7 @@ func (s *submission) writeListens(tx *store.Tx) error {
 		sub := l.Subscription
 		sub.Execution = s.run.no
 		if sub.No == 0 {
-			if err := tx.InsertSubscription(&sub, rowFilters(l.seen.Filters, s.run.secrets)); err != nil {
+			if err := tx.InsertSubscription(&sub, engine.RowFilters(&sub, l.seen.Filters, s.run.secrets.Sealer())); err != nil {
 				return err
 			}
 		} else if !l.whole {
@@ -210,23 +210,6 @@ func (s *submission) writeListens(tx *store.Tx) error {
 type listenResult struct {
 	no    int64
 	woken bool
-}
-
-// rowFilters are the filters by which the pump finds a subscription. They may let more through than the machine
-// wants, so a type that is made of a secret is left out.
-func rowFilters(filters []machine.Filter, secrets *engine.Secrets) []store.Filter {
-	rows := make([]store.Filter, len(filters))
-	for i := range filters {
-		f := &filters[i]
-		rows[i] = store.Filter{Type: f.Type, Path: f.Path}
-		if secrets.RedactText(f.Type) != f.Type {
-			rows[i].Type = ""
-		}
-		if f.Path != "" {
-			rows[i].Key = f.Key[:]
-		}
-	}
-	return rows
 }
 
 // listenCommitted takes over what is durable now, and looks again at what came meanwhile.

@@ -123,6 +123,43 @@ func TestCorrelated(t *testing.T) {
 	}
 }
 
+// TestOwnTypes: many who wait for a type of their own are one kind for the pump, and each is woken by its own event only.
+func TestOwnTypes(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.stop()
+	rev := w.define("- a: { listen: { to: { one: { with: { type: '${ \"reply.\" + $workflow.input.id }' } } } } }")
+	n := bigger(1_000)
+	rows := w.listeners(rev, n, func(i int) string { return fmt.Sprintf(`{"id":"%d"}`, i) })
+	w.view(func(r *store.Reader) error {
+		kinds, err := r.FilterKinds(w.account.No, chargehand.Live, n)
+		if len(kinds) != 1 {
+			t.Errorf("%d listeners have %d kinds of filters", n, len(kinds))
+		}
+		return err
+	})
+	events := make([]string, n)
+	for i := range events {
+		events[i] = envelope(fmt.Sprintf("reply.%d", i), i, fmt.Sprint(i))
+	}
+	began := time.Now()
+	for len(events) > 0 {
+		page := events[:min(100, len(events))]
+		events = events[len(page):]
+		w.publish(page...)
+	}
+	for i, row := range rows {
+		w.final(row)
+		if got, want := w.result(row.No), fmt.Sprintf(`[%d]`, i); got != want {
+			t.Fatalf("listener %d has got %s", i, got)
+		}
+	}
+	t.Logf("%d events for one listener each, by type, took %v", n, time.Since(began))
+	if woken := w.engine.Stats().Woken; woken != int64(n) {
+		t.Errorf("%d were woken, want %d", woken, n)
+	}
+}
+
 // TestManyEvents: a listener takes any number of events, each once and in order.
 func TestManyEvents(t *testing.T) {
 	w := newWorld(t)

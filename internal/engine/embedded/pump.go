@@ -164,7 +164,7 @@ func (e *Engine) startPump(ctx context.Context) error {
 		e.pumps.poke(stream{s.Account, s.Environment})
 	}
 	e.pumps.doubt = true // what was woken before the start
-	p := &engine.Pump{Store: e.store, Reader: e.reader}
+	p := &engine.Pump{Store: e.store, Reader: e.reader, Sealer: e.config.Sealer}
 	e.pumps.step = func(ctx context.Context, s stream) (engine.Pumped, error) {
 		return p.Step(ctx, s.account, s.environment)
 	}

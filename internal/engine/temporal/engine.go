@@ -102,7 +102,7 @@ func New(c Config) *Engine {
 		Store: c.Store, Relay: e.relay, AccountSlots: c.AccountSlots, Log: c.Log, Now: c.Now,
 	})
 	e.canceller = &canceller{Store: c.Store, Relay: e.relay, Freed: e.Freed, Changed: e.hub.notify, Now: c.Now, Tracer: c.Tracer, Log: c.Log}
-	e.pump = newPump(pumpConfig{Store: c.Store, Blobs: c.Blobs, Relay: e.relay, Log: c.Log})
+	e.pump = newPump(pumpConfig{Store: c.Store, Blobs: c.Blobs, Relay: e.relay, Sealer: c.Sealer, Log: c.Log})
 	e.reconciler = newReconciler(reconcilerConfig{
 		Store: c.Store, Remote: reached, Canceller: e.canceller, Node: uuid.New(), Verify: c.Verify, Log: c.Log, Now: c.Now,
 	})

@@ -95,7 +95,7 @@ func (r *run) look() {
 func filtersOf(list []machine.Filter) []filter {
 	filters := make([]filter, len(list))
 	for i := range list {
-		filters[i] = filter{Type: list[i].Type, Path: list[i].Path}
+		filters[i] = filter{Type: list[i].Type, Exact: list[i].Exact, Path: list[i].Path}
 		if list[i].Path != "" {
 			filters[i].Key = list[i].Key[:]
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -65,6 +66,12 @@ func (a *activities) look(ctx context.Context, l looking) (eventPages, error) {
 // behind which it asks for events. nil: the execution has ended.
 func (a *activities) placeListens(ctx context.Context, l *looking) ([]store.Subscription, error) {
 	var places []store.Subscription
+	var sealer *secret.Sealer
+	if l.Confidential {
+		if sealer = a.Sealer; sealer == nil {
+			return nil, errNoSealer
+		}
+	}
 	err := a.Store.Update(ctx, func(tx *store.Tx) error {
 		places = nil
 		row, err := tx.LockExecution(l.No) // nobody ends it meanwhile
@@ -98,7 +105,7 @@ func (a *activities) placeListens(ctx context.Context, l *looking) ([]store.Subs
 			s, ok := byCommand[asked.Command]
 			if !ok {
 				s = store.Subscription{Account: row.Account, Environment: row.Environment, Execution: l.No, Command: asked.Command, Since: since}
-				if err := tx.InsertSubscription(&s, rowFilters(asked.Filters)); err != nil {
+				if err := tx.InsertSubscription(&s, engine.RowFilters(&s, machineFilters(asked.Filters), sealer)); err != nil {
 					return err
 				}
 			}
@@ -107,14 +114,6 @@ func (a *activities) placeListens(ctx context.Context, l *looking) ([]store.Subs
 		return nil
 	})
 	return places, err
-}
-
-func rowFilters(filters []filter) []store.Filter {
-	rows := make([]store.Filter, len(filters))
-	for i, f := range filters {
-		rows[i] = store.Filter{Type: f.Type, Path: f.Path, Key: f.Key}
-	}
-	return rows
 }
 
 type lookBudget struct{ events, bytes, looks int }
@@ -157,7 +156,7 @@ func (a *activities) readEvents(ctx context.Context, asked *asked, s store.Subsc
 func machineFilters(filters []filter) []machine.Filter {
 	list := make([]machine.Filter, len(filters))
 	for i, f := range filters {
-		list[i] = machine.Filter{Type: f.Type, Path: f.Path}
+		list[i] = machine.Filter{Type: f.Type, Exact: f.Exact, Path: f.Path}
 		copy(list[i].Key[:], f.Key)
 	}
 	return list

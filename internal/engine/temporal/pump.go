@@ -9,6 +9,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -18,8 +19,9 @@ type pumpConfig struct {
 	Blobs engine.Blobs
 	Relay *relay
 
-	Every time.Duration // between looks for what others left; default 1 s
-	Log   *slog.Logger  // default: slog.Default()
+	Sealer *secret.Sealer // of executions with secrets; nil: there are none
+	Every  time.Duration  // between looks for what others left; default 1 s
+	Log    *slog.Logger   // default: slog.Default()
 }
 
 // pump finds those who listen to new events, and writes them a message. Every node has one; for each
@@ -48,7 +50,7 @@ func newPump(c pumpConfig) *pump {
 	}
 	p := &pump{pumpConfig: c, poked: make(chan struct{}, 1), waiting: make(map[stream]bool)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.steps = engine.Pump{Store: c.Store, Reader: engine.NewReader(c.Store, c.Blobs)}
+	p.steps = engine.Pump{Store: c.Store, Reader: engine.NewReader(c.Store, c.Blobs), Sealer: c.Sealer}
 	p.work.Go(p.loop)
 	return p
 }

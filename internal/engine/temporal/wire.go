@@ -231,9 +231,10 @@ type asked struct {
 }
 
 type filter struct {
-	Type string `json:"type,omitempty"`
-	Path string `json:"path,omitempty"`
-	Key  []byte `json:"key,omitempty"`
+	Type  string `json:"type,omitempty"`
+	Exact bool   `json:"exact,omitempty"`
+	Path  string `json:"path,omitempty"`
+	Key   []byte `json:"key,omitempty"`
 }
 
 // eventPages is the answer: a page for each that asked, in order.

@@ -110,7 +110,7 @@ func (r *bareRun) delivery(s machine.Subscription) (machine.Event, bool) {
 func lets(filters []machine.Filter, envelope expr.Value) bool {
 	kind, _ := envelope.(map[string]any)["type"].(string)
 	for _, f := range filters {
-		if !machine.CompileType(f.Type).Lets(kind) {
+		if f.Exact && kind != f.Type || !machine.CompileType(f.Type).Lets(kind) {
 			continue
 		}
 		if f.Path == "" {

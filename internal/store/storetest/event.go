@@ -179,14 +179,27 @@ func eventPages(f *fixture) {
 		f.Errorf("of no type: %v", got)
 	}
 	f.view(func(r *store.Reader) error {
-		types, err := r.EventTypes(1, chargehand.Live, 2)
-		all, err2 := r.EventTypes(1, chargehand.Live, 10)
-		none, err3 := r.EventTypes(2, chargehand.Live, 10)
+		types, err := r.EventTypes(1, chargehand.Live, "", 2)
+		all, err2 := r.EventTypes(1, chargehand.Live, "", 10)
+		none, err3 := r.EventTypes(2, chargehand.Live, "", 10)
 		if !slices.Equal(types, []string{"a", "b"}) || !slices.Equal(all, []string{"a", "b", "c"}) || none != nil {
 			f.Errorf("types are %v, %v, %v", types, all, none)
 		}
 		return errors.Join(err, err2, err3)
 	})
+	f.insertEvents(startMs, event("11", "b.x"), event("12", "b\U0010FFFFx"), event("13", "b\uE000"), event("14", "b\uD7FF"), event("15", "ba"), event("16", "\U0010FFFFx"))
+	for prefix, want := range map[string][]string{
+		"b": {"b", "b.x", "ba", "b\uD7FF", "b\uE000", "b\U0010FFFFx"}, "b.": {"b.x"}, "b\uD7FF": {"b\uD7FF"},
+		"b\U0010FFFF": {"b\U0010FFFFx"}, "\U0010FFFF": {"\U0010FFFFx"}, "d": nil,
+	} {
+		f.view(func(r *store.Reader) error {
+			got, err := r.EventTypes(1, chargehand.Live, prefix, 10)
+			if !slices.Equal(got, want) {
+				f.Errorf("types that begin with %q are %q", prefix, got)
+			}
+			return err
+		})
+	}
 }
 
 func eventStreams(f *fixture) {

@@ -1,0 +1,273 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// listener is a machine that listens with one filter.
+func listener(t *testing.T, filter string, input expr.Value) *machine.Machine {
+	t.Helper()
+	document, problems := dsl.Parse([]byte("document: {dsl: '1.0.3', namespace: n, name: n, version: '1.0.0'}\ndo: [{a: {listen: {to: {one: " + filter + "}}}}]"))
+	if document == nil {
+		t.Fatal(filter, problems)
+	}
+	p, problems := plan.Compile(document, plan.Options{})
+	if p == nil {
+		t.Fatal(filter, problems)
+	}
+	m := machine.New(p, machine.Identity{Execution: chargehand.ExecutionID{1}})
+	m.Apply(machine.Event{Kind: machine.Started, TimeMs: 1, Output: input})
+	if len(m.Subscriptions()) != 1 {
+		t.Fatalf("%s does not listen", filter)
+	}
+	return m
+}
+
+// found reports whether the entries that let an event through have one of the rows.
+func found(entries, rows []store.Filter) bool {
+	return slices.ContainsFunc(entries, func(e store.Filter) bool {
+		return slices.ContainsFunc(rows, func(r store.Filter) bool { return r.Kind == e.Kind && bytes.Equal(r.Key, e.Key) })
+	})
+}
+
+func kindsOf(rows []store.Filter) (kinds []string) {
+	for _, r := range rows {
+		kinds = append(kinds, r.Kind)
+	}
+	return kinds
+}
+
+// The index lets everything through that the machine takes (T57), and of types that an expression has made nothing else.
+func TestIndexLetsThroughWhatMatches(t *testing.T) {
+	v := newVault(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	pieces := []string{"a", "b", ".", ".", "é", "x", ".*", "|", "(?i)A", "[ab]", `\.`, "\\", "[", "+", "B"}
+	text := func(of []string, most int) (s string) {
+		for range 1 + random.IntN(most) {
+			s += of[random.IntN(len(of))]
+		}
+		return s
+	}
+	taken, kept := 0, 0
+	for range 1_500 {
+		kind := text(pieces, 4)
+		input := map[string]any{"kind": kind, "k": random.IntN(3)}
+		attribute := string(expr.Marshal(kind))
+		made := random.IntN(2) == 0
+		if made {
+			attribute = "'${ $input.kind }'"
+		}
+		filter := "{with: {type: " + attribute + "}"
+		if random.IntN(2) == 0 {
+			filter += ", correlate: {k: {from: .data.k, expect: '${ .k }'}}"
+		}
+		m := listener(t, filter+"}", input)
+		sub := m.Subscriptions()[0]
+		for _, sealer := range []*secret.Sealer{nil, v.sealer} {
+			rows := RowFilters(&store.Subscription{Account: 1, Environment: chargehand.Live}, sub.Filters, sealer)
+			r := NewReader(v.Store, nil)
+			kinds, err := newFilterKinds(kindsOf(rows), r, sealer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			events := []string{kind, strings.ReplaceAll(kind, ".", "x"), strings.ToUpper(kind)}
+			for range 10 {
+				events = append(events, text(pieces[:6], 4))
+			}
+			for _, name := range events {
+				data := map[string]any{"k": float64(random.IntN(3))}
+				e := &StoredEvent{Type: name, Envelope: map[string]any{"type": name, "data": data}}
+				through := found(kinds.of(1, chargehand.Live, e), rows)
+				if through != r.lets(sub.Filters, e) {
+					t.Errorf("%s with %v: of %q, the index says %v, and who reads the opposite", filter, input, name, through)
+				}
+				if m.Wants(sub.Command, e.Envelope) {
+					taken++
+					if !through {
+						t.Errorf("%s with %v: the index keeps %q out", filter, input, name)
+					}
+				} else if !through {
+					kept++
+				} else if made {
+					t.Errorf("%s with %v: the index lets %q through", filter, input, name)
+				}
+			}
+		}
+	}
+	if taken < 2_000 || kept < 2_000 {
+		t.Errorf("%d were taken and %d kept out: that tells little", taken, kept)
+	}
+}
+
+// However many executions have a type of their own, they are of one kind.
+func TestOwnTypesAreOneKind(t *testing.T) {
+	known := make(map[string]bool)
+	keys := make(map[string]bool)
+	for i := range 1_000 {
+		m := listener(t, `{with: {type: '${ "reply." + $input }'}}`, fmt.Sprint(i))
+		for _, row := range RowFilters(&store.Subscription{Account: 1}, m.Subscriptions()[0].Filters, nil) {
+			known[row.Kind], keys[string(row.Key)] = true, true
+		}
+	}
+	if len(known) != 1 || len(keys) != 1_000 {
+		t.Errorf("%d kinds with %d keys, want 1 with 1000", len(known), len(keys))
+	}
+}
+
+// What rows say of executions with secrets cannot be found out by trying.
+func TestSecretsInFilters(t *testing.T) {
+	v := newVault(t)
+	filters := []machine.Filter{
+		{Type: "s3cret", Exact: true},
+		{Type: "order", Path: ".data.pin", Key: machine.FilterKey("1234")},
+		{Type: "s3cret", Exact: true, Path: ".data.pin", Key: machine.FilterKey("1234")},
+	}
+	e := &StoredEvent{Type: "s3cret", Envelope: map[string]any{"type": "s3cret", "data": map[string]any{"pin": "1234"}}}
+	one, other := store.Subscription{Account: 1, Environment: chargehand.Live}, store.Subscription{Account: 2, Environment: chargehand.Live}
+	rows := RowFilters(&one, filters, v.sealer)
+	for i, row := range rows {
+		if strings.Contains(row.Kind, "s3cret") || bytes.Contains(row.Key, filters[1].Key[:]) {
+			t.Errorf("filter %d says %+v", i, row)
+		}
+		if plain := RowFilters(&one, filters, nil)[i]; bytes.Equal(plain.Key, row.Key) {
+			t.Errorf("the key of filter %d needs no master key", i)
+		}
+		if foreign := RowFilters(&other, filters, v.sealer)[i]; bytes.Equal(foreign.Key, row.Key) {
+			t.Errorf("filter %d tells another account what it is", i)
+		}
+	}
+	kinds, err := newFilterKinds(kindsOf(rows), NewReader(v.Store, nil), v.sealer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := kinds.of(1, chargehand.Live, e)
+	if !found(entries, rows[:1]) || found(entries, rows[1:2]) || !found(entries, rows[2:]) {
+		t.Errorf("%+v finds the wrong ones of %+v", entries, rows)
+	}
+	if _, err := newFilterKinds(kindsOf(rows), NewReader(v.Store, nil), nil); !errors.Is(err, errNoSealer) {
+		t.Errorf("without a master key: %v", err)
+	}
+}
+
+// No text of a definition makes a row that a database refuses.
+func TestTextsOfFilters(t *testing.T) {
+	for _, f := range []machine.Filter{
+		{Type: "a\x00|b"}, {Type: "b|\xff"}, {Type: "a", Path: `.["` + "\x00" + `"]`}, {Type: strings.Repeat("x", 1_024), Path: "." + strings.Repeat("y", 1_023)},
+		{Type: strings.Repeat("x", 1_025), Exact: true, Path: "." + strings.Repeat("y", 1_024)},
+	} {
+		row := RowFilters(&store.Subscription{}, []machine.Filter{f}, nil)[0]
+		if strings.ContainsAny(row.Kind, "\x00\xff") || len(row.Kind)+len(row.Key) > 2_200 {
+			t.Errorf("%.20q, %.20q: %d bytes, %q", f.Type, f.Path, len(row.Kind), row.Kind)
+		}
+		k, err := parseKind(row.Kind)
+		if err != nil || k.text() != row.Kind {
+			t.Errorf("%.30q is read as %+v, %v", row.Kind, k, err)
+		}
+	}
+	for _, text := range []string{"", "#", "x", "3:ab", "-1:a", "#3:"} {
+		if _, err := parseKind(text); err == nil {
+			t.Errorf("%q is a kind", text)
+		}
+	}
+}
+
+// subscribe inserts a sleeping subscription of a new execution.
+func (v *vault) subscribe(n byte, filters ...store.Filter) {
+	v.Helper()
+	s := store.Subscription{Account: 1, Environment: chargehand.Live, Execution: v.execution(n).No, Command: 1}
+	err := v.Update(context.Background(), func(tx *store.Tx) error {
+		if err := tx.InsertSubscription(&s, filters); err != nil {
+			return err
+		}
+		_, err := tx.SettleSubscription(&s, 0)
+		return err
+	})
+	if err != nil {
+		v.Fatal(err)
+	}
+}
+
+func (v *vault) publish(types ...string) {
+	v.Helper()
+	list := make([]Publication, len(types))
+	for i, name := range types {
+		list[i] = Received(map[string]any{"id": fmt.Sprint(i), "source": "/" + name, "type": name})
+	}
+	if _, err := Publish(context.Background(), v.Store, nil, 1, chargehand.Live, list, 1); err != nil {
+		v.Fatal(err)
+	}
+}
+
+// Rows that were written before types had keys are found as ever.
+func TestOlderFilters(t *testing.T) {
+	v := newVault(t)
+	key := machine.FilterKey("/reply.1")
+	v.subscribe(1, store.Filter{Kind: "7:reply.1.source", Key: key[:]})
+	v.subscribe(2, store.Filter{Kind: "7:reply.2"})
+	v.subscribe(3, store.Filter{Kind: "0:"})
+	v.subscribe(4, RowFilters(&store.Subscription{Account: 1, Environment: chargehand.Live}, []machine.Filter{{Type: "reply.1", Exact: true}}, nil)...)
+	v.publish("reply.1")
+	done, err := (&Pump{Store: v.Store, Reader: NewReader(v.Store, nil)}).Step(t.Context(), 1, chargehand.Live)
+	if err != nil || len(done.Woken) != 3 {
+		t.Errorf("woken are %+v, %v", done.Woken, err)
+	}
+}
+
+// Who begins far behind the end reads what is for him, however many types others have of their own.
+func TestSelectByOwnType(t *testing.T) {
+	v := newVault(t)
+	var types []string
+	for i := range nearEnd + 500 {
+		types = append(types, fmt.Sprintf("reply.%d", i))
+	}
+	v.publish(append(types, "com.example.paid", "comXexample.paid", "com.example.late")...)
+	last := int64(len(types) + 3)
+	for _, test := range []struct {
+		filters []machine.Filter
+		want    []string
+	}{
+		{[]machine.Filter{{Type: "reply.77", Exact: true}}, []string{"reply.77"}},
+		{[]machine.Filter{{Type: "reply.none", Exact: true}}, nil},
+		{[]machine.Filter{{Type: "com.example.paid"}, {Type: "reply.8", Exact: true}}, []string{"reply.8", "com.example.paid", "comXexample.paid"}},
+		{[]machine.Filter{{Type: `com\.(example\.late|\.)`}}, []string{"com.example.late"}},
+		{[]machine.Filter{{Type: "reply"}}, nil},
+	} {
+		var got []string
+		through, err := NewReader(v.Store, nil).Select(t.Context(), Selection{Account: 1, Environment: chargehand.Live, Filters: test.filters}, 0, last, 50,
+			func(e *StoredEvent) (bool, error) {
+				got = append(got, e.Type)
+				return true, nil
+			})
+		if err != nil || through != last || !slices.Equal(got, test.want) {
+			t.Errorf("%+v: read %v through %d, %v", test.filters, got, through, err)
+		}
+	}
+}
+
+// What does not fit into memory costs as much as it is, not all that is there.
+func TestCompiledFiltersMakeRoom(t *testing.T) {
+	r := NewReader(nil, nil)
+	for i := range maxCompiled + 1 {
+		r.typeFilter(fmt.Sprintf("t%d", i))
+	}
+	kept := 0
+	r.compiled.Range(func(any, any) bool { kept++; return true })
+	if kept != r.count || kept < maxCompiled*8/10 || kept > maxCompiled {
+		t.Errorf("%d are kept, counted as %d", kept, r.count)
+	}
+}
