@@ -275,6 +275,11 @@ func TestContainers(t *testing.T) {
 		a.Constants["cleanup"] != "eventually" || !expr.Equal(a.Constants["workflow"], map[string]any{"namespace": "test", "name": "plan"}) || a.Constants["pullPolicy"] != "ifNotPresent" || a.Constants["return"] != "stdout" {
 		t.Errorf("container: %+v", a)
 	}
+	for _, f := range a.Fields { // an expression without a text is a fault, and not left out
+		if (f.Name == "name" || f.Name == "command") && f.Type != Text {
+			t.Errorf("%s may be other than a text: %v", f.Name, f.Type)
+		}
+	}
 	doc, _ = dsl.Parse([]byte(header + strings.Replace(definition, "NAME", ".name", 1)))
 	p, _ = Compile(doc, Options{Run: []string{"container"}})
 	if _, constant := p.Tasks[0].Activity.Fields[1].Slot.Constant(); constant {

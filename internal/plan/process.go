@@ -90,8 +90,8 @@ func (c *compiler) container(d *dsl.Container, at place) *Activity {
 		"workflow": map[string]any{"namespace": definition.Namespace, "name": definition.Name},
 	}}
 	c.field(a, "image", d.Image, Text, at)
-	a.add("name", c.containerName(d.Name, at), Optional)
-	a.add("command", c.literal(d.Command, at), Optional)
+	a.add("name", c.containerName(d.Name, at), Text)
+	a.add("command", c.literal(d.Command, at), Text)
 	c.field(a, "ports", d.Ports, Object, at)
 	c.field(a, "volumes", d.Volumes, Object, at)
 	c.processFields(a, d.Arguments, d.Environment, d.Stdin, at)

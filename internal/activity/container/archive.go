@@ -86,17 +86,17 @@ const maxEntries = 10_000
 
 // copyOut brings what a container left in OUT_DIR here.
 func (r *Runner) copyOut(ctx context.Context, id string, local folders) *machine.Fault {
-	ctx, cancel := context.WithTimeout(ctx, copyTime)
-	defer cancel()
-	from, err := r.engine.CopyFromContainer(ctx, id, client.CopyFromContainerOptions{SourcePath: mountPoint + "/out"})
-	if cerrdefs.IsNotFound(err) {
-		return nil // the process removed it
-	}
-	if err != nil {
-		return r.failed(ctx, "copy files out of the container", err)
-	}
-	defer from.Content.Close()
-	err = r.unpack(from.Content, local.out)
+	err := within(ctx, r.cfg.CopyTime, func(ctx context.Context) error {
+		from, err := r.engine.CopyFromContainer(ctx, id, client.CopyFromContainerOptions{SourcePath: mountPoint + "/out"})
+		if cerrdefs.IsNotFound(err) {
+			return nil // the process removed it
+		}
+		if err != nil {
+			return err
+		}
+		defer from.Content.Close()
+		return r.unpack(from.Content, local.out)
+	})
 	var limit outError
 	if errors.As(err, &limit) {
 		return runtimeFault("Files cannot be collected", limit.Error())

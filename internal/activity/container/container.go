@@ -41,6 +41,11 @@ type Config struct {
 	Limits         process.Limits // zero fields: the defaults of package process
 	// PullTime bounds the pull of an image; default 10 minutes.
 	PullTime time.Duration
+	// PrepareTime bounds any other request to the engine that prepares a container, which may
+	// have to unpack an image; default 2 minutes.
+	PrepareTime time.Duration
+	// CopyTime bounds copying files into a container, and out of it; default 10 minutes each.
+	CopyTime time.Duration
 	// Now is the clock of labels and of the sweep; default time.Now.
 	Now func() time.Time
 }
@@ -52,9 +57,9 @@ func (c Config) withDefaults() Config {
 	if !c.PublishAddress.IsValid() {
 		c.PublishAddress = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	}
-	if c.PullTime == 0 {
-		c.PullTime = 10 * time.Minute
-	}
+	defaultTo(&c.PullTime, 10*time.Minute)
+	defaultTo(&c.PrepareTime, 2*time.Minute)
+	defaultTo(&c.CopyTime, 10*time.Minute)
 	if c.Now == nil {
 		c.Now = time.Now
 	}

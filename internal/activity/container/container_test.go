@@ -260,6 +260,12 @@ func TestWhatCannotBeAskedFor(t *testing.T) {
 	}{
 		{object{"image": " "}, "image"},
 		{object{"pullPolicy": "sometimes"}, "sometimes"},
+		{object{"command": nil}, "command is null"},
+		{object{"command": 7}, "command is 7"},
+		{object{"command": " "}, "command is"},
+		{object{"name": nil}, "name is null"},
+		{object{"name": []any{"a"}}, "name is"},
+		{object{"name": ""}, "name is"},
 		{object{"cleanup": "maybe"}, "maybe"},
 		{object{"cleanup": "eventually"}, "needs the time"},
 		{object{"ports": object{"80": "x"}}, "ports"},
@@ -378,7 +384,7 @@ func TestTheSweepEndsWhatNobodyWaitsFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantLeft(t, e, "1-at-work running", "2-lost-never exited", "6-ended-never exited", "9-not-due exited", "a-just-ended exited", "b-foreign running")
-	if next > copyTime || next <= 0 {
+	if next > f.cfg.CopyTime || next <= 0 {
 		t.Errorf("next sweep in %s", next)
 	}
 }
@@ -477,6 +483,29 @@ func TestEngineThatIsAbsentOrFails(t *testing.T) {
 			t.Errorf("%s: %+v is the installation's", request, got.Fault)
 		}
 		wantLeft(t, e)
+	}
+}
+
+// An engine that hangs gives the place back after a while, and says where it hangs.
+func TestEngineThatHangs(t *testing.T) {
+	for request, doing := range map[string]string{
+		"GET /containers/json": "remove the container of an earlier attempt", "GET /images/box:1/json": "look for the image",
+		"POST /containers/create": "create the container", "PUT /archive": "copy files into the container",
+		"POST /attach": "attach to the container", "POST /start": "start the container", "GET /archive": "copy files out of the container",
+	} {
+		t.Run(request, func(t *testing.T) {
+			t.Parallel()
+			e := docker.Start(t, map[string]docker.Program{"default": shown})
+			e.Failing[request] = docker.Hang
+			f := newFixture(t, e.Host, func(c *Config) {
+				c.PrepareTime, c.CopyTime = 100*time.Millisecond, 100*time.Millisecond
+			})
+			got := f.do(t, object{})
+			wantFault(t, got, machine.ErrRuntime, doing, "did not finish this within 100ms")
+			if got.Fault != nil && (!got.Fault.Retryable || !got.Fault.System) {
+				t.Errorf("%+v is the installation's", got.Fault)
+			}
+		})
 	}
 }
 

@@ -14,12 +14,8 @@ import (
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
-// The bounds of requests to the engine: of one that prepares, which may have to unpack an
-// image, and of the clean-up after a container.
-const (
-	prepareTimeout = 2 * time.Minute
-	cleanUpTimeout = 30 * time.Second
-)
+// cleanUpTimeout bounds the requests after the end of a container.
+const cleanUpTimeout = 30 * time.Second
 
 // folders are IN_DIR and OUT_DIR on this machine.
 type folders struct{ in, out string }
@@ -38,7 +34,8 @@ func (r *Runner) run(ctx context.Context, s *spec, local folders) (workspace.Out
 	}
 	started := false
 	defer func() { r.cleanUp(ctx, s, id, started) }()
-	if err := r.copyIn(ctx, id, local); err != nil {
+	copying := func(ctx context.Context) error { return r.copyIn(ctx, id, local) }
+	if err := within(ctx, r.cfg.CopyTime, copying); err != nil {
 		return workspace.Outcome{}, r.failed(ctx, "copy files into the container", err)
 	}
 	outcome, started, fault := r.process(ctx, s, id)
@@ -51,6 +48,19 @@ func (r *Runner) run(ctx context.Context, s *spec, local folders) (workspace.Out
 	return outcome, fault
 }
 
+// within bounds requests to the engine. What the engine does not answer in time is told as that.
+func within(ctx context.Context, limit time.Duration, ask func(ctx context.Context) error) error {
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := ask(bounded)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w within %s", errNoAnswer, limit)
+	}
+	return err
+}
+
+var errNoAnswer = errors.New("the container engine did not finish this")
+
 // failed is the fault of a request to the engine that went wrong.
 func (r *Runner) failed(ctx context.Context, doing string, err error) *machine.Fault {
 	if ctx.Err() != nil {
@@ -62,20 +72,20 @@ func (r *Runner) failed(ctx context.Context, doing string, err error) *machine.F
 
 // removeLost removes what an earlier run of the same call left.
 func (r *Runner) removeLost(ctx context.Context, key string) error {
-	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
-	defer cancel()
-	list, err := r.engine.ContainerList(ctx, client.ContainerListOptions{
-		All: true, Filters: client.Filters{}.Add("label", labelKey+"="+key),
-	})
-	if err != nil {
-		return err
-	}
-	for _, c := range list.Items {
-		if err := r.remove(ctx, c.ID); err != nil {
+	return within(ctx, r.cfg.PrepareTime, func(ctx context.Context) error {
+		list, err := r.engine.ContainerList(ctx, client.ContainerListOptions{
+			All: true, Filters: client.Filters{}.Add("label", labelKey+"="+key),
+		})
+		if err != nil {
 			return err
 		}
-	}
-	return nil
+		for _, c := range list.Items {
+			if err := r.remove(ctx, c.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // remove removes a container whatever it does. One that is gone or going is no error.
@@ -123,10 +133,10 @@ func (r *Runner) ensureImage(ctx context.Context, s *spec) *machine.Fault {
 }
 
 func (r *Runner) inspectImage(ctx context.Context, image string) error {
-	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
-	defer cancel()
-	_, err := r.engine.ImageInspect(ctx, image)
-	return err
+	return within(ctx, r.cfg.PrepareTime, func(ctx context.Context) error {
+		_, err := r.engine.ImageInspect(ctx, image)
+		return err
+	})
 }
 
 func (r *Runner) pull(ctx context.Context, image string) error {
@@ -139,14 +149,16 @@ func (r *Runner) pull(ctx context.Context, image string) error {
 }
 
 func (r *Runner) create(ctx context.Context, s *spec) (id string, fault *machine.Fault) {
-	createCtx, cancel := context.WithTimeout(ctx, prepareTimeout)
-	defer cancel()
-	created, err := r.engine.ContainerCreate(createCtx, s.create)
+	var created client.ContainerCreateResult
+	err := within(ctx, r.cfg.PrepareTime, func(ctx context.Context) (err error) {
+		created, err = r.engine.ContainerCreate(ctx, s.create)
+		return err
+	})
 	switch {
 	case err == nil:
 		r.mark(created.ID, true)
 		return created.ID, nil
-	case createCtx.Err() != nil:
+	case errors.Is(err, errNoAnswer), ctx.Err() != nil:
 		// Whether there is one is not known. It carries the key, and is not started.
 		r.removeUnknown(ctx, s.key)
 		return "", r.failed(ctx, "create the container", err)
@@ -169,17 +181,23 @@ func (r *Runner) removeUnknown(ctx context.Context, key string) {
 
 // process starts the container and waits for its end. started tells that it ran.
 func (r *Runner) process(ctx context.Context, s *spec, id string) (outcome workspace.Outcome, started bool, fault *machine.Fault) {
-	out, err := r.attach(ctx, s, id)
+	var out *output
+	err := within(ctx, r.cfg.PrepareTime, func(ctx context.Context) (err error) {
+		out, err = r.attach(ctx, s, id)
+		return err
+	})
 	if err != nil {
 		return outcome, false, r.failed(ctx, "attach to the container", err)
 	}
 	defer out.close()
-	startCtx, cancel := context.WithTimeout(ctx, prepareTimeout)
-	defer cancel()
-	if _, err := r.engine.ContainerStart(startCtx, id, client.ContainerStartOptions{}); err != nil {
-		if startCtx.Err() != nil {
-			return outcome, true, r.failed(ctx, "start the container", err) // perhaps it did start
-		}
+	err = within(ctx, r.cfg.PrepareTime, func(ctx context.Context) error {
+		_, err := r.engine.ContainerStart(ctx, id, client.ContainerStartOptions{})
+		return err
+	})
+	switch {
+	case errors.Is(err, errNoAnswer), err != nil && ctx.Err() != nil:
+		return outcome, true, r.failed(ctx, "start the container", err) // perhaps it did start
+	case err != nil:
 		return outcome, false, configuration("the container cannot be started: " + clip(err.Error()))
 	}
 	code, err := r.wait(ctx, id, out)

@@ -62,9 +62,6 @@ type spec struct {
 	stdin   []byte
 }
 
-// copyTime is what copying files out of a container may take.
-const copyTime = 10 * time.Minute
-
 func (r *Runner) spec(call activity.Call, args map[string]any, w *workspace.Workspace) (*spec, *machine.Fault) {
 	image, _ := args["image"].(string)
 	if strings.TrimSpace(image) == "" {
@@ -98,7 +95,10 @@ func (r *Runner) spec(call activity.Call, args map[string]any, w *workspace.Work
 	if fault != nil {
 		return nil, fault
 	}
-	name, _ := args["name"].(string)
+	name, _, fault := textOf(args, "name", "the engine's name for the container is made of the workflow's")
+	if fault != nil {
+		return nil, fault
+	}
 	processes := int64(r.cfg.Limits.Processes)
 	grace := graceSeconds(r.cfg.Limits.Grace)
 	s.create = client.ContainerCreateOptions{
@@ -121,7 +121,8 @@ func (r *Runner) spec(call activity.Call, args map[string]any, w *workspace.Work
 }
 
 func (r *Runner) labels(call activity.Call, cleanup string, after time.Duration) map[string]string {
-	deadline := r.cfg.Now().Add(r.cfg.Limits.Time + r.cfg.Limits.Grace + copyTime)
+	c := r.cfg
+	deadline := c.Now().Add(c.PullTime + 4*c.PrepareTime + 2*c.CopyTime + c.Limits.Time + c.Limits.Grace) // all that a run may take
 	return map[string]string{
 		labelKey: call.Key, labelAccount: call.Account.String(), labelEnv: call.Environment.String(),
 		labelRun: call.Execution.String(), labelTask: call.Reference, labelCleanup: cleanup,
@@ -155,9 +156,9 @@ func processOf(args map[string]any, w *workspace.Workspace) (entrypoint, command
 	if fault != nil {
 		return nil, nil, fault
 	}
-	script, _ := args["command"].(string)
-	if strings.TrimSpace(script) == "" {
-		return nil, argv, nil
+	script, given, fault := textOf(args, "command", "the image's own runs")
+	if fault != nil || !given {
+		return nil, argv, fault
 	}
 	if fault := workspace.CheckNUL("the command", script); fault != nil {
 		return nil, nil, fault
@@ -166,6 +167,17 @@ func processOf(args map[string]any, w *workspace.Workspace) (entrypoint, command
 		return words[:1], slices.Concat(words[1:], argv), nil
 	}
 	return []string{"/bin/sh"}, slices.Concat([]string{"-c", script, "sh"}, argv), nil
+}
+
+// textOf is an argument that may be left out but, if it is given, must say something: otherwise
+// the container would quietly do what the author did not ask for.
+func textOf(args map[string]any, name, without string) (text string, given bool, fault *machine.Fault) {
+	v, given := args[name]
+	text, isText := v.(string)
+	if given && (!isText || strings.TrimSpace(text) == "") {
+		return "", true, configuration(fmt.Sprintf("%s is %s, not a text that says something; where it is left out, %s", name, clip(string(expr.Marshal(v))), without))
+	}
+	return text, given, nil
 }
 
 // plainWords splits a command in which nothing means anything to a shell; nil: something does.

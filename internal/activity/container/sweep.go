@@ -98,7 +98,7 @@ func (r *Runner) due(ctx context.Context, c *container.Summary) (time.Time, func
 		}
 		after := time.Duration(number(c.Labels[labelAfter])) * time.Millisecond
 		if !r.isOurs(c.ID) {
-			after = max(after, copyTime) // another server may still copy its files
+			after = max(after, r.cfg.CopyTime) // another server may still copy its files
 		}
 		return finished.Add(after), r.remove, nil
 	}

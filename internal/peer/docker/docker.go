@@ -35,9 +35,12 @@ type Engine struct {
 	Registry   map[string]string // answer to a pull by image: "" succeeds
 	Containers map[string]*Container
 	Requests   []string
-	Failing    map[string]int // status by "METHOD path-suffix"
+	Failing    map[string]int // status by "METHOD path-suffix"; Hang: no answer at all
 	next       int
 }
+
+// Hang, as a status in Engine.Failing, is a request that is never answered.
+const Hang = -1
 
 // Program is what runs in a container. It returns the exit code.
 type Program func(p *Process) int
@@ -119,6 +122,11 @@ func (e *Engine) serve(w http.ResponseWriter, r *http.Request) {
 	for suffix, status := range e.Failing {
 		if method, rest, _ := strings.Cut(suffix, " "); method == r.Method && strings.HasSuffix(path, rest) {
 			e.Unlock()
+			if status == Hang {
+				_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice that the client leaves
+				<-r.Context().Done()
+				return
+			}
 			fail(w, status, "the engine is told to fail")
 			return
 		}
