@@ -45,13 +45,14 @@ type Validation struct {
 	Warnings []chargehand.FieldError // at most 100
 }
 
-// ValidateWorkflow checks a definition, with the resources that it names, and stores nothing.
-// Codes: payload_too_large.
-func (s *Service) ValidateWorkflow(ctx context.Context, _ *Principal, definition []byte) (*Validation, error) {
+// ValidateWorkflow checks a definition and stores nothing. The resources that it names are
+// fetched and checked for a principal that may write workflows; for others, who must not make
+// this server send requests or read files, each of them is a warning. Codes: payload_too_large.
+func (s *Service) ValidateWorkflow(ctx context.Context, p *Principal, definition []byte) (*Validation, error) {
 	if err := s.checkDefinitionSize(definition); err != nil {
 		return nil, err
 	}
-	c, err := s.compile(ctx, definition)
+	c, err := s.compile(ctx, definition, p.Scopes.Has(ScopeWorkflowsWrite))
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +110,7 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 	if err := checkMediaType(r); err != nil {
 		return nil, err
 	}
-	compiled, err := s.compile(ctx, r.Definition)
+	compiled, err := s.compile(ctx, r.Definition, true)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func checkMediaType(r *ApplyWorkflow) error {
 	if r.MediaType != mediaJSON {
 		return nil
 	}
-	_, err := expr.Parse(r.Definition, expr.Limits{Depth: expr.MaxDepth, Bytes: len(r.Definition)})
+	_, err := expr.Parse(r.Definition, expr.Limits{Depth: dsl.MaxLevels, Bytes: len(r.Definition)})
 	if !errors.As(err, &syntax) {
 		return err
 	}

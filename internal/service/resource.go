@@ -40,9 +40,9 @@ type compilation struct {
 
 // compile reads and compiles a definition that is applied now, and fetches what it needs from
 // outside, round after round: a function may call others. All that is wrong is told at once;
-// a resource that cannot be had is a problem of the definition. Nothing is stored. The error
-// is that of ctx.
-func (s *Service) compile(ctx context.Context, source []byte) (*compilation, error) {
+// a resource that cannot be had is a problem of the definition. Without mayFetch nothing is
+// fetched, and what was not checked is a warning. Nothing is stored. The error is that of ctx.
+func (s *Service) compile(ctx context.Context, source []byte, mayFetch bool) (*compilation, error) {
 	document, found := dsl.Parse(source)
 	c := &compilation{problems: found, readable: !errors.Is(found.Err(), dsl.ErrSyntax)}
 	if document == nil {
@@ -54,6 +54,10 @@ func (s *Service) compile(ctx context.Context, source []byte) (*compilation, err
 	defer cancel()
 	for {
 		result = plan.Check(document, found, s.plans.with(g.resources))
+		if !mayFetch {
+			g.leaveUnchecked(result.Wanted)
+			break
+		}
 		if !g.gather(fetching, result.Wanted) {
 			break
 		}
@@ -85,6 +89,15 @@ type gathering struct {
 	failed    map[string]bool
 	problems  dsl.Problems
 	bytes     int
+}
+
+// leaveUnchecked warns of what is wanted. Nothing is fetched, so that there is one round.
+func (g *gathering) leaveUnchecked(wanted []plan.Wanted) {
+	for _, w := range wanted {
+		g.problems = append(g.problems, g.document.WarningAt(w.Pointer, plan.CodeResourceUnchecked,
+			fmt.Sprintf("The %s %s is read when the definition is applied; it was not checked.", w.Kind, w.URI),
+			"With the scope workflows:write it is fetched and checked here too."))
+	}
 }
 
 // gather fetches what is wanted, several at a time, and reports whether anything was new.

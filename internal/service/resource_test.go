@@ -139,6 +139,31 @@ func TestMissingResources(t *testing.T) {
 	}
 }
 
+// Who may read workflows only does not make the server send requests, nor read files.
+func TestOnlyWritersFetch(t *testing.T) {
+	w, l := newLibraryWorld(t)
+	reader := *w.p
+	reader.Scopes = PresetRun
+	source := strings.Replace(resourceful, "https://e.org/schema.json", "schema.json", 1)
+	checked, err := w.ValidateWorkflow(t.Context(), &reader, []byte(source))
+	if err != nil || !checked.Valid || len(checked.Errors) != 0 || len(checked.Warnings) != 2 {
+		t.Fatalf("validation says %+v, %v", checked, err)
+	}
+	for i, line := range []int{2, 4} {
+		if f := checked.Warnings[i]; f.Code != plan.CodeResourceUnchecked || f.Line != line || !strings.Contains(f.Detail, "workflows:write") {
+			t.Errorf("warning %d is %+v", i, f)
+		}
+	}
+	if len(l.asked) != 0 {
+		t.Errorf("asked for %v", l.asked)
+	}
+	writer := reader
+	writer.Scopes |= ScopeWorkflowsWrite
+	if checked, err := w.ValidateWorkflow(t.Context(), &writer, []byte(resourceful)); err != nil || !checked.Valid || len(checked.Warnings) != 0 || len(l.asked) != 3 {
+		t.Errorf("validation says %+v, %v after reading %v", checked, err, l.asked)
+	}
+}
+
 // Many resources are read several at a time, and bounded in their sum.
 func TestResourcesAreBounded(t *testing.T) {
 	w, l := newLibraryWorld(t)

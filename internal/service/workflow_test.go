@@ -525,7 +525,7 @@ func TestStoredPlansLoadWhateverIsAllowedNow(t *testing.T) {
 	w := newWorld(t)
 	source := []byte("document: {dsl: '1.0.3', namespace: test, name: sh, version: '1.0.0'}\ndo:\n  - a:\n      run:\n        shell:\n          command: 'true'\n")
 	allowing := NewPlans(w.rows, plan.Options{Run: []string{"shell"}})
-	if c, err := w.compile(t.Context(), source); err != nil || c.plan != nil || c.problems.Errors()[0].Code != plan.CodeRunNotAllowed {
+	if c, err := w.compile(t.Context(), source, true); err != nil || c.plan != nil || c.problems.Errors()[0].Code != plan.CodeRunNotAllowed {
 		t.Fatalf("a process that is not allowed is compiled: %+v, %v", c, err)
 	}
 	w.Service.plans = allowing
