@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	nethttp "net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -175,27 +177,63 @@ func TestStatusOutsideTheRangeIsACommunicationError(t *testing.T) {
 	}
 }
 
-func TestRedirectsDropCredentialsAcrossOrigins(t *testing.T) {
-	var seen nethttp.Header
-	other := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) { seen = r.Header })
-	base := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
-		if r.URL.Path == "/loop" {
-			nethttp.Redirect(w, r, "/loop", nethttp.StatusFound)
-			return
+// Any header may hold a key, such as the X-Key of the reference: another origin gets those only
+// that hold none, and so does the way back from it, which it chose.
+func TestRedirectsDropHeadersAcrossOrigins(t *testing.T) {
+	var there, back, own nethttp.Header
+	var base string
+	other := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		there = r.Header
+		if r.URL.Path == "/back" {
+			nethttp.Redirect(w, r, base+"/chosen", nethttp.StatusFound)
 		}
-		nethttp.Redirect(w, r, other, nethttp.StatusTemporaryRedirect)
+	})
+	base = serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		switch r.URL.Path {
+		case "/loop":
+			nethttp.Redirect(w, r, "/loop", nethttp.StatusFound)
+		case "/own":
+			nethttp.Redirect(w, r, "/mine", nethttp.StatusTemporaryRedirect)
+		case "/mine":
+			own = r.Header
+		case "/chosen":
+			back = r.Header
+		default:
+			nethttp.Redirect(w, r, other+r.URL.Path, nethttp.StatusTemporaryRedirect)
+		}
 	})
 	c := caller(t, nil)
-	args := map[string]any{
-		"method": "post", "endpoint": base + "/x", "redirect": true, "body": map[string]any{"a": 1},
-		"headers":        map[string]any{"X-Api-Key": "k", "X-Plain": "p"},
-		"authentication": map[string]any{"scheme": "bearer", "token": "t"},
+	call := func(path string) {
+		t.Helper()
+		got := run(t, c, map[string]any{
+			"method": "post", "endpoint": base + path, "redirect": true, "body": map[string]any{"a": 1},
+			"headers": map[string]any{
+				"X-Key": "k", "X-Api-Key": "k", "Cookie": "k", "X-Plain": "p", "Idempotency-Key": "i",
+				"Accept": "text/plain", "Accept-Language": "en", "User-Agent": "mine",
+			},
+			"authentication": map[string]any{"scheme": "bearer", "token": "t"},
+		})
+		if got.Fault != nil {
+			t.Fatal(got.Fault)
+		}
 	}
-	if got := run(t, c, args); got.Fault != nil {
-		t.Fatal(got.Fault)
+	names := func(h nethttp.Header) string {
+		h = h.Clone()
+		h.Del("Accept-Encoding") // the connection's own
+		h.Del("Content-Length")
+		return strings.Join(slices.Sorted(maps.Keys(h)), " ")
 	}
-	if seen.Get("Authorization") != "" || seen.Get("X-Api-Key") != "" || seen.Get("X-Plain") != "p" {
-		t.Errorf("headers at the other origin: %v", seen)
+	call("/there")
+	if got := names(there); got != "Accept Accept-Language Content-Type User-Agent" {
+		t.Errorf("headers at the other origin: %v", got)
+	}
+	call("/back")
+	if got := names(back); got != "Accept Accept-Language User-Agent" {
+		t.Errorf("headers after the way back, without a body: %v", back)
+	}
+	call("/own")
+	if own.Get("X-Key") != "k" || own.Get("X-Plain") != "p" {
+		t.Errorf("headers at the same origin: %v", own)
 	}
 	if got := run(t, c, map[string]any{"endpoint": base + "/loop", "redirect": true}); got.Fault != nil {
 		t.Errorf("more than ten redirects: the last answer is the result, got %v", got.Fault)

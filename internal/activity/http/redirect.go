@@ -8,27 +8,44 @@ import (
 
 const maxRedirects = 10
 
-// send makes the round trip. With follow, up to ten redirects are followed, credentials
-// being dropped when the origin changes; the last answer is returned, also a remaining
-// redirect (T39).
-func (c *Caller) send(transport nethttp.RoundTripper, req *nethttp.Request, follow bool) (*nethttp.Response, error) {
+// send makes the round trip. With follow, up to ten redirects are followed; from the first
+// one that leads to another origin, only harmless headers go along and no credentials. The
+// last answer is returned, also a remaining redirect (T39).
+func (c *Caller) send(authenticated nethttp.RoundTripper, req *nethttp.Request, follow bool) (*nethttp.Response, error) {
 	if !follow {
-		return transport.RoundTrip(req)
+		return authenticated.RoundTrip(req)
 	}
+	hops := &hops{first: req.URL, own: authenticated, other: c.cfg.Transport}
 	client := nethttp.Client{
-		Transport: transport,
+		Transport: hops,
 		CheckRedirect: func(next *nethttp.Request, via []*nethttp.Request) error {
 			if len(via) > maxRedirects {
 				return nethttp.ErrUseLastResponse
 			}
-			if !sameOrigin(via[0].URL, next.URL) {
-				dropCredentials(next.Header)
+			if hops.left = hops.left || !sameOrigin(hops.first, next.URL); hops.left {
+				keepHarmless(next)
 			}
 			next.Header.Del("Referer")
 			return nil
 		},
 	}
 	return client.Do(req)
+}
+
+// hops sends the requests of one call, one after the other: with credentials until a redirect
+// leads to another origin, which may choose where to come back to.
+type hops struct {
+	first      *url.URL
+	left       bool
+	own, other nethttp.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h *hops) RoundTrip(req *nethttp.Request) (*nethttp.Response, error) {
+	if h.left {
+		return h.other.RoundTrip(req)
+	}
+	return h.own.RoundTrip(req)
 }
 
 func sameOrigin(a, b *url.URL) bool {
@@ -45,16 +62,24 @@ func port(u *url.URL) string {
 	return "80"
 }
 
-// dropCredentials removes what names or proves an identity, also under names that only
-// some servers use.
-func dropCredentials(header nethttp.Header) {
-	for name := range header {
-		if credential(name) {
-			header.Del(name)
+// keepHarmless removes every header that is not known to name or prove no identity. Which
+// header holds a key is the business of each server: no list of those is complete.
+func keepHarmless(req *nethttp.Request) {
+	for name := range req.Header {
+		switch name {
+		case "Accept", "Accept-Charset", "Accept-Encoding", "Accept-Language", "Range", "User-Agent":
+		case "Content-Encoding", "Content-Language", "Content-Type":
+			if req.Body == nil {
+				req.Header.Del(name)
+			}
+		default:
+			req.Header.Del(name)
 		}
 	}
 }
 
+// credential tells of usual names of headers that they hold credentials, so that outputs do
+// not show them (T41).
 func credential(name string) bool {
 	switch name {
 	case "Authorization", "Proxy-Authorization", "Cookie", "Www-Authenticate", "Idempotency-Key":
