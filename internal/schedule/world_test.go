@@ -166,7 +166,9 @@ func (w *world) schedulerOver(rows *store.Store, change ...func(*Config)) *Sched
 	for _, fn := range change {
 		fn(&c)
 	}
-	return New(c)
+	s := New(c)
+	s.events.lookTime = time.Hour // a step does all there is to do
+	return s
 }
 
 // step looks once, which must work.
