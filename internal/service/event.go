@@ -37,6 +37,9 @@ func (s *Service) PublishEvents(ctx context.Context, p *Principal, r PublishEven
 			if err := s.engine.Publish(ctx, p.AccountNo, p.Environment, events); err != nil {
 				return nothing{}, storageError(err)
 			}
+			if p.Environment == chargehand.Live && !s.shared { // with others, whoever has the lease looks every 250 ms
+				s.schedules.Poke()
+			}
 		}
 		if c == nil {
 			return nothing{}, nil

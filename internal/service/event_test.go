@@ -1,12 +1,15 @@
 package service
 
 import (
+	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/engine/embedded"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -128,5 +131,49 @@ func TestEventsAreDeleted(t *testing.T) {
 	}
 	if live, test := w.storedEvents(chargehand.Live), w.storedEvents(chargehand.Test); len(live) != 0 || len(test) != 1 || !strings.HasPrefix(test[0], "4 ") {
 		t.Errorf("left are %d live and %q", len(live), test)
+	}
+}
+
+// startTeller tells of each execution that starts.
+type startTeller struct {
+	engine.Engine
+	started chan struct{}
+}
+
+func (s startTeller) Start(ctx context.Context, r engine.Start) (store.Execution, error) {
+	defer func() { s.started <- struct{}{} }()
+	return s.Engine.Start(ctx, r)
+}
+
+// A workflow with `schedule.on` starts when the event is there, not when the schedules are next
+// looked at, which is 250 ms after it.
+func TestEventsStartScheduledWorkflowsAtOnce(t *testing.T) {
+	w := newWorld(t)
+	withEngine(t, w, embedded.Limits{})
+	started := make(chan struct{}, 1)
+	w.Service.engine = startTeller{w.Service.engine, started}
+	w.apply(definition("listens", "1.0.0", "schedule: {on: {one: {with: {type: 'org.example.order'}}}}\n"))
+	if _, err := w.schedules.Step(t.Context()); err != nil { // from here on it listens
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	running := make(chan struct{})
+	go func() {
+		defer close(running)
+		w.schedules.Run(ctx)
+	}()
+	defer func() { cancel(); <-running }()
+	quickest := time.Hour
+	for i := range 5 {
+		began := time.Now()
+		event := strings.Replace(`{"specversion":"1.0","id":"ID","source":"https://e.org","type":"org.example.order"}`, "ID", strconv.Itoa(i), 1)
+		if _, err := w.PublishEvents(t.Context(), w.p, PublishEvents{Body: parse(t, event)}); err != nil {
+			t.Fatal(err)
+		}
+		<-started
+		quickest = min(quickest, time.Since(began))
+	}
+	if quickest > 125*time.Millisecond {
+		t.Errorf("the quickest of five starts took %s", quickest)
 	}
 }
