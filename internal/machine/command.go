@@ -53,8 +53,8 @@ type Command struct {
 	// execution id, task pointer, iteration, attempt and the command's own number, because a
 	// jump back may run the same task again.
 	Key string
-	// Detached (`await: false`): the task has ended already. The outcome is dropped, holds no
-	// slot and keeps nobody waiting, but the activity belongs to the execution (T67): faults
+	// Detached (`await: false`): the task has ended already. The outcome is dropped and keeps
+	// nobody waiting, and the engine need not keep a slot for it, but the activity belongs to the execution (T67): faults
 	// and cancellation stop it by StopActivity. It may still run when Finish comes with
 	// Completed: then the engine keeps it to its own end, on this server only, tells nobody
 	// of its outcome, and stops it when the execution is deleted. After a crash before that it

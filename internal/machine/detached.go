@@ -7,8 +7,8 @@ import (
 	"github.com/chargehand/chargehand/internal/expr"
 )
 
-// maxDetached bounds the processes that nobody waits for, for one execution at a time. They
-// hold no slot, so nothing else does.
+// maxDetached bounds the processes that nobody waits for, for one execution at a time. They do
+// not count as load (Load.HoldsSlot), so nothing else does.
 const maxDetached = 100
 
 // detach starts a process that nobody waits for (T67). The task is done; the command stays
