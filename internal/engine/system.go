@@ -35,9 +35,9 @@ func OutputFault(size, limit int) *machine.Fault {
 	}
 }
 
-// PanicFault is the outcome of an activity whose runner panicked with v.
-func PanicFault(v any) *machine.Fault {
-	return SystemFault(CodeInternal, fmt.Sprintf("The activity crashed: %v", v))
+// PanicFault is the outcome of an activity whose runner panicked. What it said is for the log.
+func PanicFault() *machine.Fault {
+	return SystemFault(CodeInternal, "An internal error ended this task. The log of the server tells more.")
 }
 
 // KindFault is the outcome of an activity of a kind that has no runner here (T80).

@@ -141,7 +141,7 @@ func (e *Engine) run(ctx context.Context, c *call) (result activity.Result) {
 		if v := recover(); v != nil {
 			e.log.Error("an activity panicked", "kind", c.request.Kind, "execution", c.request.Execution,
 				"task", c.request.Reference, "panic", c.secrets.RedactText(fmt.Sprint(v)), "stack", string(debug.Stack()))
-			result = activity.Result{Fault: engine.PanicFault(v)}
+			result = activity.Result{Fault: engine.PanicFault()}
 		}
 	}()
 	return c.runner.Run(ctx, c.request)

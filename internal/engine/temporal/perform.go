@@ -142,7 +142,7 @@ func (a *activities) run(ctx context.Context, c runner.Call, confidential bool) 
 			}
 			a.Log.Error("an activity panicked", "kind", c.Kind, "execution", c.Execution,
 				"task", c.Reference, "panic", said, "stack", string(debug.Stack()))
-			result = runner.Result{Fault: engine.PanicFault(v)}
+			result = runner.Result{Fault: engine.PanicFault()}
 		}
 	}()
 	return r.Run(ctx, c)

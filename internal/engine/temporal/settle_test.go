@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -224,8 +225,9 @@ func TestPerform(t *testing.T) {
 		return got.Fault.Code
 	}
 	panics := func(context.Context, runner.Call) runner.Result { panic("boom") }
-	if got := code(perform("http", panics)); got != engine.CodeInternal {
-		t.Errorf("a panic has code %s", got)
+	crash, err := perform("http", panics)
+	if got := code(crash, err); got != engine.CodeInternal || strings.Contains(crash.Fault.Detail, "boom") {
+		t.Errorf("a panic has code %s and says %q", got, crash.Fault.Detail)
 	}
 	if got := code(perform("ftp", panics)); got != "run_not_allowed" {
 		t.Errorf("an unknown kind has code %s", got)
