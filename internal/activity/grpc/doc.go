@@ -36,7 +36,8 @@
 // Every failed call is a communication error. Its status is the HTTP status that belongs to
 // the gRPC code (google/rpc/code.proto), its detail has code and message. A call takes at
 // most Config.Timeout, a message Config.MessageBytes, a stream Config.Messages and
-// Config.StreamBytes; beyond that it ends with an error that names the limit.
+// Config.StreamBytes, all answers together Config.Values; beyond that it ends with an error that
+// names the limit. Values are counted on the wire, before memory is taken for them.
 //
 // A token that is refused (UNAUTHENTICATED) is not fetched anew within the call.
 package grpc

@@ -34,6 +34,9 @@ type Config struct {
 	MessageBytes int
 	// StreamBytes bounds all messages of a stream together, as JSON; default 16 MiB.
 	StreamBytes int
+	// Values bounds the values of all responses of a call together, before they are read; a
+	// message in them counts as 4. Default 1,048,576.
+	Values int
 	// Messages bounds the responses of a stream; default 10,000.
 	Messages int
 	// Connections bounds the servers that connections are kept to; default 256.
@@ -54,6 +57,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.StreamBytes == 0 {
 		c.StreamBytes = 16 << 20
+	}
+	if c.Values == 0 {
+		c.Values = 1 << 20
 	}
 	if c.Messages == 0 {
 		c.Messages = 10_000

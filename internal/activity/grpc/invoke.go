@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	protocodec "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
@@ -21,6 +23,7 @@ type invocation struct {
 	types    *dynamicpb.Types
 	to       target
 	requests []proto.Message
+	weight   weight // of all answers
 }
 
 func (i *invocation) path() string {
@@ -37,10 +40,11 @@ func (i *invocation) run(ctx context.Context, client *grpc.ClientConn) (expr.Val
 	defer cancel() // ends the sender below, whatever happens
 	stream, err := client.NewStream(ctx, &grpc.StreamDesc{
 		StreamName: string(i.method.Name()), ClientStreams: i.method.IsStreamingClient(), ServerStreams: i.method.IsStreamingServer(),
-	}, i.path())
+	}, i.path(), grpc.ForceCodecV2(codec{encoding.GetCodecV2(protocodec.Name)}))
 	if err != nil {
 		return nil, err
 	}
+	i.weight = weight{mostValues: i.cfg.Values, types: i.types}
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
@@ -91,9 +95,24 @@ func (i *invocation) receive(stream grpc.ClientStream) (expr.Value, error) {
 }
 
 func (i *invocation) next(stream grpc.ClientStream) (expr.Value, int, error) {
-	message := dynamicpb.NewMessage(i.method.Output())
-	if err := stream.RecvMsg(message); err != nil {
+	var answer raw
+	if err := stream.RecvMsg(&answer); err != nil {
 		return nil, 0, err
 	}
+	i.weight.text = 0 // a message has a limit of its own
+	if err := i.weight.message(i.method.Output(), answer.bytes, 0); err != nil {
+		return nil, 0, i.unreadable(err)
+	}
+	message := dynamicpb.NewMessage(i.method.Output())
+	if err := proto.Unmarshal(answer.bytes, message); err != nil {
+		return nil, 0, i.unreadable(err)
+	}
 	return valueOf(message, i.types)
+}
+
+func (i *invocation) unreadable(err error) error {
+	if limit := limitError(""); errors.As(err, &limit) {
+		return err
+	}
+	return limitError(fmt.Sprintf("the answer is not a message %s: %s", i.method.Output().FullName(), plain(err)))
 }

@@ -36,6 +36,7 @@ const telescope = `syntax = "proto3";
 package sky.v1;
 import "google/protobuf/timestamp.proto";
 import "google/protobuf/struct.proto";
+import "google/protobuf/any.proto";
 
 enum Filter { FILTER_NONE = 0; FILTER_RED = 1; }
 message Shot {
@@ -51,6 +52,11 @@ message Shot {
   google.protobuf.Value note = 10;
   optional int32 retries = 11;
   Shot inner = 12;
+  repeated bool flags = 13;
+  repeated Filter filters = 14;
+  repeated Shot series = 15;
+  google.protobuf.Any extra = 16;
+  repeated fixed32 codes = 17;
 }
 service Telescope {
   rpc Echo(Shot) returns (Shot);
