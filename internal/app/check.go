@@ -46,10 +46,10 @@ func (c Check) Definition(ctx context.Context, definition []byte) ([]Problem, bo
 	for asked := map[string]bool{}; ; {
 		result, more := plan.Check(doc, found, options), false
 		for _, w := range result.Wanted {
-			if asked[w.URI] {
+			if asked[w.Key] {
 				continue
 			}
-			asked[w.URI] = true
+			asked[w.Key] = true
 			if root == "" || !isFile(w.URI) {
 				unread = append(unread, doc.WarningAt(w.Pointer, plan.CodeResourceUnchecked,
 					fmt.Sprintf("The %s %s is read when the definition is applied; it was not checked.", w.Kind, w.URI), uncheckedHint(w.URI)))
@@ -60,7 +60,7 @@ func (c Check) Definition(ctx context.Context, definition []byte) ([]Problem, bo
 				unread = append(unread, doc.ErrorAt(w.Pointer, plan.CodeResourceMissing, fmt.Sprintf("A %s cannot be read: %s.", w.Kind, err), ""))
 				continue
 			}
-			options.Resources[w.URI], more = content.Data, true
+			options.Resources[w.Key], more = content.Data, true
 		}
 		if !more {
 			all := append(result.Problems, unread...)

@@ -87,7 +87,7 @@ func TestExamplesCompile(t *testing.T) {
 			return
 		}
 		for _, p := range r.Plan.Pinned {
-			used[p.URI] = true
+			used[p.Key] = true
 		}
 	})
 	if len(used) != len(outside) {

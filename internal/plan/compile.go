@@ -65,9 +65,10 @@ type compiler struct {
 // outside have in common.
 type shared struct {
 	root    *compiler
-	refused bool // the reader found errors
-	broken  bool // the reader could not read all of `use`: what is missing may be in there
-	asked   map[string]bool
+	refused bool            // the reader found errors
+	broken  bool            // the reader could not read all of `use`: what is missing may be in there
+	stored  bool            // Options.Resources is all that there is: nothing is wanted
+	asked   map[string]bool // by key
 	wanted  []Wanted
 	pinned  []Pinned
 	remote  map[string]*remoteFunction
@@ -78,7 +79,7 @@ type shared struct {
 type Result struct {
 	Plan     *Plan // nil if there is an error or something is wanted
 	Problems dsl.Problems
-	// Wanted lists external resources, by URI, that must be put into Options.Resources. There
+	// Wanted lists external resources, by Key, that must be put into Options.Resources. There
 	// may be more once they are there: functions may call others.
 	Wanted []Wanted
 }
@@ -86,7 +87,7 @@ type Result struct {
 // Compile compiles a definition that dsl.Parse found no error in. It returns all problems;
 // the plan is nil if one of them is an error. A resource that Options.Resources lacks is one.
 func Compile(doc *dsl.Document, opt Options) (*Plan, dsl.Problems) {
-	result := Check(doc, nil, opt)
+	result := compileAll(doc, nil, opt, true)
 	for _, w := range result.Wanted {
 		result.Problems = append(result.Problems, doc.ErrorAt(w.Pointer, CodeResourceMissing,
 			fmt.Sprintf("The resource %s is not at hand.", w.URI), ""))
@@ -99,6 +100,10 @@ func Compile(doc *dsl.Document, opt Options) (*Plan, dsl.Problems) {
 // said. It adds what can be told nevertheless, so that all problems are told at once. The
 // document is the one that dsl.Parse returned with them; if it is nil, nothing is added.
 func Check(doc *dsl.Document, found dsl.Problems, opt Options) Result {
+	return compileAll(doc, found, opt, false)
+}
+
+func compileAll(doc *dsl.Document, found dsl.Problems, opt Options, stored bool) Result {
 	if doc == nil {
 		return Result{Problems: found}
 	}
@@ -107,7 +112,7 @@ func Check(doc *dsl.Document, found dsl.Problems, opt Options) Result {
 		doc: doc, options: opt, functions: map[string]*function{},
 		used: map[string]bool{}, sizes: map[string]int{}, compiled: map[string]any{},
 		plan:   &Plan{document: doc, Limits: opt.Limits},
-		shared: &shared{asked: map[string]bool{}, remote: map[string]*remoteFunction{}, refused: found.HasErrors(), broken: hidesNames(found)},
+		shared: &shared{stored: stored, asked: map[string]bool{}, remote: map[string]*remoteFunction{}, refused: found.HasErrors(), broken: hidesNames(found)},
 	}
 	c.shared.root = c
 	if doc.Evaluate.Mode == dsl.Loose {
@@ -115,8 +120,8 @@ func Check(doc *dsl.Document, found dsl.Problems, opt Options) Result {
 	}
 	c.document()
 	s := c.shared
-	slices.SortFunc(s.wanted, func(a, b Wanted) int { return strings.Compare(a.URI, b.URI) })
-	slices.SortFunc(s.pinned, func(a, b Pinned) int { return strings.Compare(a.URI, b.URI) })
+	slices.SortFunc(s.wanted, func(a, b Wanted) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(s.pinned, func(a, b Pinned) int { return strings.Compare(a.Key, b.Key) })
 	result := Result{Problems: merge(found, slices.Concat(c.errors, c.warnings)), Wanted: s.wanted}
 	if len(c.errors) == 0 && len(s.wanted) == 0 && !s.refused {
 		c.plan.Pinned = s.pinned
@@ -156,7 +161,7 @@ func merge(found, more dsl.Problems) dsl.Problems {
 func digest(doc *dsl.Document, pinned []Pinned) [sha256.Size]byte {
 	text := expr.Marshal(doc.Value())
 	for _, p := range pinned {
-		text = append(append(append(text, 0), p.URI...), p.Digest[:]...)
+		text = append(append(append(text, 0), p.Key...), p.Digest[:]...)
 	}
 	return sha256.Sum256(text)
 }

@@ -17,7 +17,7 @@ const defaultCatalog = "default"
 // remoteFunction is a function from a catalog or a URL. It is compiled once for all callers,
 // after everything else, so that the tasks of the definition itself keep their numbers.
 type remoteFunction struct {
-	key     string // the URI, or the call of the default catalog
+	key     string // the resource's, or the call of the default catalog
 	name    string // for people
 	content []byte
 	caller  string // pointer of the first call in the definition
@@ -124,9 +124,19 @@ func (c *compiler) catalogBody(d *dsl.Call, endpoint *dsl.Endpoint, path string)
 	if !ok {
 		return nil
 	}
-	uri := strings.TrimRight(rawURI(address, true), "/") + path
+	uri := below(rawURI(address, true), path)
 	content, state := c.fetchedURI(uri, ResourceFunction, d.Pointer, authentication)
-	return c.fetchedBody(d, uri, d.Function, content, state)
+	return c.fetchedBody(d, resourceKey(uri, authentication), d.Function, content, state)
+}
+
+// below puts a path after that of an address, in front of its query.
+func below(address, path string) string {
+	address, _, _ = strings.Cut(address, "#")
+	address, query, found := strings.Cut(address, "?")
+	if found {
+		query = "?" + query
+	}
+	return strings.TrimRight(address, "/") + path + query
 }
 
 // remoteBody finds a function by its URL.
@@ -135,11 +145,11 @@ func (c *compiler) remoteBody(d *dsl.Call, uri, name string) *List {
 	return c.fetchedBody(d, uri, name, content, state)
 }
 
-func (c *compiler) fetchedBody(d *dsl.Call, uri, name string, content []byte, state availability) *List {
+func (c *compiler) fetchedBody(d *dsl.Call, key, name string, content []byte, state availability) *List {
 	if state != available {
 		return nil
 	}
-	return c.remote(d, uri, name, content)
+	return c.remote(d, key, name, content)
 }
 
 // remote gives the list that will hold the body of a function from outside.

@@ -15,24 +15,24 @@ const CodeResourceUnchecked = "resource_unchecked"
 
 // Pin is the content of an external resource as it is kept with a definition (T69).
 type Pin struct {
-	URI       string `json:"uri"`
+	Key       string `json:"uri"`    // Wanted.Key: the URI, and more where the request was authenticated
 	Digest    string `json:"digest"` // sha256:<hex> of Content
 	MediaType string `json:"media_type,omitempty"`
 	Content   []byte `json:"content"` // base64 in JSON
 }
 
 // NewPin makes the pin of a content.
-func NewPin(uri, mediaType string, content []byte) Pin {
-	return Pin{URI: uri, Digest: digestText(content), MediaType: mediaType, Content: content}
+func NewPin(key, mediaType string, content []byte) Pin {
+	return Pin{Key: key, Digest: digestText(content), MediaType: mediaType, Content: content}
 }
 
-// EncodePins makes the text that pins are stored as: a JSON list by URI, nil for none. Equal
+// EncodePins makes the text that pins are stored as: a JSON list by key, nil for none. Equal
 // pins make equal texts. It sorts the list.
 func EncodePins(pins []Pin) []byte {
 	if len(pins) == 0 {
 		return nil
 	}
-	slices.SortFunc(pins, func(a, b Pin) int { return strings.Compare(a.URI, b.URI) })
+	slices.SortFunc(pins, func(a, b Pin) int { return strings.Compare(a.Key, b.Key) })
 	text, err := json.Marshal(pins)
 	if err != nil { // texts and bytes can always be encoded
 		panic(err)
@@ -53,9 +53,9 @@ func DecodePins(text []byte) (map[string][]byte, error) {
 	resources := make(map[string][]byte, len(pins))
 	for _, p := range pins {
 		if p.Digest != digestText(p.Content) {
-			return nil, fmt.Errorf("read pinned resources: %s is not what was pinned", p.URI)
+			return nil, fmt.Errorf("read pinned resources: %s is not what was pinned", p.Key)
 		}
-		resources[p.URI] = p.Content
+		resources[p.Key] = p.Content
 	}
 	return resources, nil
 }

@@ -14,7 +14,7 @@ func TestPins(t *testing.T) {
 		t.Error("the order of the pins counts")
 	}
 	resources, err := DecodePins(text)
-	if err != nil || len(resources) != 2 || string(resources[one.URI]) != "{}" || string(resources[two.URI]) != "\x00\xff" {
+	if err != nil || len(resources) != 2 || string(resources[one.Key]) != "{}" || string(resources[two.Key]) != "\x00\xff" {
 		t.Errorf("read %v, %v", resources, err)
 	}
 	if EncodePins(nil) != nil {

@@ -42,7 +42,7 @@ type Options struct {
 	// which "shell" allows too). What is not listed is refused (T80).
 	Run    []string
 	Limits Limits
-	// Resources is the content of external resources by URI (T69).
+	// Resources is the content of external resources by Wanted.Key (T69).
 	Resources map[string][]byte
 	// CheckProto, if set, tells what is wrong with a call of a method by a proto file.
 	CheckProto func(proto []byte, service, method string) error
@@ -66,7 +66,7 @@ type Plan struct {
 
 	Extensions []*Extension // in the order of their nesting (T35)
 	Schedule   *Schedule    // nil if there is none
-	Pinned     []Pinned     // external resources, by URI
+	Pinned     []Pinned     // external resources, by Key
 
 	digest      [32]byte
 	document    *dsl.Document

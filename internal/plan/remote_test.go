@@ -64,7 +64,7 @@ func TestResources(t *testing.T) {
 	resources["https://e.org/schema.yaml"] = []byte("type: object\nproperties: {a: {$ref: other.json}}")
 	resources["https://e.org/p.proto"] = []byte(`syntax = "proto3";`)
 	resources["https://e.org/s.js"] = []byte("1 + 1")
-	resources[greet] = []byte("do:\n  - inner: {call: 'https://e.org/inner.yaml'}\n  - more: {emit: {event: {with: {type: x}}}}\nthen: end\n")
+	resources[resourceKey(greet, bearer("t"))] = []byte("do:\n  - inner: {call: 'https://e.org/inner.yaml'}\n  - more: {emit: {event: {with: {type: x}}}}\nthen: end\n")
 	resources[byURL] = []byte(`{"set": {"x": "${ .x }"}}`)
 	r = check(t, everyResource, resources)
 	if got := wantedURIs(r); !slices.Equal(got, []string{"function https://e.org/inner.yaml", "schema https://e.org/other.json"}) || r.Plan != nil {
@@ -84,9 +84,75 @@ func TestResources(t *testing.T) {
 	}
 }
 
+func bearer(token string) map[string]any {
+	return map[string]any{"scheme": SchemeBearer, "token": token}
+}
+
+// What is behind one address may depend on who asks for it.
+func TestResourcesByAuthentication(t *testing.T) {
+	const definition = `
+use:
+  catalogs:
+    one: {endpoint: {uri: 'https://e.org/c?ref=main', authentication: {bearer: {token: t1}}}}
+    two: {endpoint: {uri: 'https://e.org/c/?ref=main#part', authentication: {bearer: {token: t2}}}}
+do:
+  - a: {run: {script: {language: js, source: {endpoint: {uri: 'https://e.org/s.js', authentication: {bearer: {token: t1}}}}}}}
+  - b: {run: {script: {language: js, source: {endpoint: {uri: 'https://e.org/s.js', authentication: {bearer: {token: t2}}}}}}}
+  - c: {run: {script: {language: js, source: {endpoint: 'https://e.org/s.js'}}}}
+  - d: {run: {script: {language: js, source: {endpoint: {uri: 'https://e.org/s.js', authentication: {bearer: {token: t1}}}}}}}
+  - e: {call: 'f:1.0.0@one'}
+  - f: {call: 'f:1.0.0@two'}
+`
+	r := check(t, definition, nil)
+	resources := map[string][]byte{}
+	for _, w := range r.Wanted {
+		token := "none"
+		if a, ok := w.Authentication.(map[string]any); ok {
+			token = a["token"].(string)
+		}
+		switch {
+		case resources[w.Key] != nil:
+			t.Errorf("%s is wanted twice", w.Key)
+		case strings.Contains(w.Key, "t1") || w.Key == w.URI && token != "none":
+			t.Errorf("the key %q with the token %s", w.Key, token)
+		}
+		resources[w.Key] = []byte(token)
+		if w.Kind == ResourceFunction {
+			if w.URI != "https://e.org/c/functions/f/1.0.0/function.yaml?ref=main" {
+				t.Errorf("the function is at %s", w.URI)
+			}
+			resources[w.Key] = []byte("set: {token: " + token + "}")
+		}
+	}
+	if r = check(t, definition, resources); r.Plan == nil || len(resources) != 5 || len(r.Plan.Pinned) != 5 {
+		t.Fatalf("%d resources, wanted %v, problems %v", len(resources), r.Wanted, r.Problems)
+	}
+	tasks := r.Plan.Body.Tasks
+	for i, want := range []string{"t1", "t2", "none", "t1"} {
+		if code := tasks[i].Activity.Constants["code"]; code != want {
+			t.Errorf("script %s is what was read with %v, want %s", tasks[i].Name, code, want)
+		}
+	}
+	if one, two := tasks[4].Call.Body, tasks[5].Call.Body; one == two {
+		t.Error("two catalogs share a function")
+	}
+}
+
+// Definitions that were stored before may have one content for an address.
+func TestStoredResourceByAddressAlone(t *testing.T) {
+	const definition = `
+do: [{a: {run: {script: {language: js, source: {endpoint: {uri: 'https://e.org/s.js', authentication: {bearer: {token: t}}}}}}}}]
+`
+	doc, _ := dsl.Parse([]byte(header + definition))
+	p, problems := Compile(doc, Options{Run: AnyRun(), Resources: map[string][]byte{"https://e.org/s.js": []byte("1")}})
+	if p == nil || p.Tasks[0].Activity.Constants["code"] != "1" || p.Pinned[0].Key != "https://e.org/s.js" {
+		t.Errorf("problems %v", problems)
+	}
+}
+
 func checkPinned(t *testing.T, p *Plan) {
 	t.Helper()
-	if len(p.Pinned) != 7 || p.Pinned[0].URI > p.Pinned[1].URI {
+	if len(p.Pinned) != 7 || p.Pinned[0].Key > p.Pinned[1].Key {
 		t.Errorf("pinned: %v", p.Pinned)
 	}
 	tasks := p.Body.Tasks

@@ -29,6 +29,9 @@ const (
 
 // Wanted is an external resource that a definition needs and Options.Resources lacks.
 type Wanted struct {
+	// Key is its name in Options.Resources. It is the URI, and more if the request is
+	// authenticated: what is behind one address may depend on who asks.
+	Key     string
 	URI     string
 	Kind    string
 	Pointer string // of the place in the definition that asks for it
@@ -39,7 +42,7 @@ type Wanted struct {
 
 // Pinned is an external resource that a plan was compiled with. It is part of the digest.
 type Pinned struct {
-	URI    string
+	Key    string // as of Wanted
 	Kind   string
 	Digest [sha256.Size]byte
 }
@@ -83,18 +86,24 @@ func (c *compiler) fetched(e *dsl.Endpoint, kind string, at place) ([]byte, avai
 func (c *compiler) fetchedURI(uri, kind, pointer string, authentication expr.Value) ([]byte, availability) {
 	s := c.shared
 	pointer = c.rootPointer(pointer)
-	content, ok := c.options.Resources[uri]
-	if !s.asked[uri] {
+	key := resourceKey(uri, authentication)
+	content, ok := c.options.Resources[key]
+	if !ok && s.stored { // it may be from when all requests for an address shared what one of them got
+		if content, ok = c.options.Resources[uri]; ok {
+			key = uri
+		}
+	}
+	if !s.asked[key] {
 		if len(s.asked) == MaxResources {
 			c.fail(pointer, CodeTooManyResources,
 				fmt.Sprintf("The definition needs more than %d external resources.", MaxResources), "Put some of them into the definition.")
 			return nil, missing
 		}
-		s.asked[uri] = true
+		s.asked[key] = true
 		if ok {
-			s.pinned = append(s.pinned, Pinned{URI: uri, Kind: kind, Digest: sha256.Sum256(content)})
+			s.pinned = append(s.pinned, Pinned{Key: key, Kind: kind, Digest: sha256.Sum256(content)})
 		} else {
-			s.wanted = append(s.wanted, Wanted{URI: uri, Kind: kind, Pointer: pointer, Authentication: authentication})
+			s.wanted = append(s.wanted, Wanted{Key: key, URI: uri, Kind: kind, Pointer: pointer, Authentication: authentication})
 		}
 	}
 	switch {
@@ -105,6 +114,16 @@ func (c *compiler) fetchedURI(uri, kind, pointer string, authentication expr.Val
 		return nil, missing
 	}
 	return content, available
+}
+
+// resourceKey tells requests for one address apart by their authentication. It holds no more of
+// that than it needs to: the key is stored.
+func resourceKey(uri string, authentication expr.Value) string {
+	if authentication == nil {
+		return uri
+	}
+	sum := sha256.Sum256(expr.Marshal(authentication)) // keys are written in order
+	return uri + " " + hex.EncodeToString(sum[:4])
 }
 
 // resource adds an argument that is pinned if its address is constant, and else read when

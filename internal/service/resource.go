@@ -71,7 +71,7 @@ func (s *Service) compile(ctx context.Context, source []byte, mayFetch bool) (*c
 		c.plan = result.Plan
 		var pins []plan.Pin
 		for _, p := range result.Plan.Pinned {
-			pins = append(pins, g.pins[p.URI])
+			pins = append(pins, g.pins[p.Key])
 		}
 		c.pins = plan.EncodePins(pins)
 	}
@@ -104,7 +104,7 @@ func (g *gathering) leaveUnchecked(wanted []plan.Wanted) {
 func (g *gathering) gather(ctx context.Context, wanted []plan.Wanted) bool {
 	var missing []plan.Wanted
 	for _, w := range wanted {
-		if !g.failed[w.URI] {
+		if !g.failed[w.Key] {
 			missing = append(missing, w)
 		}
 	}
@@ -133,8 +133,8 @@ func (g *gathering) one(ctx context.Context, w plan.Wanted) {
 		g.fail(w, fmt.Sprintf("The external resources have more than %d bytes in all.", maxResourceSum), "Leave some out, or make them smaller.")
 		return
 	}
-	g.resources[w.URI] = r.Content
-	g.pins[w.URI] = plan.NewPin(w.URI, r.MediaType, r.Content)
+	g.resources[w.Key] = r.Content
+	g.pins[w.Key] = plan.NewPin(w.Key, r.MediaType, r.Content)
 }
 
 // read reads one resource, unless the definition has too much already.
@@ -160,6 +160,6 @@ func hintFor(ctx context.Context, w plan.Wanted) string {
 
 // fail notes a problem. The caller holds the mutex, or works alone.
 func (g *gathering) fail(w plan.Wanted, detail, hint string) {
-	g.failed[w.URI] = true
+	g.failed[w.Key] = true
 	g.problems = append(g.problems, g.document.ErrorAt(w.Pointer, plan.CodeResourceMissing, detail, hint))
 }
