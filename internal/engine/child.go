@@ -160,9 +160,23 @@ func (s *ChildStart) Insert(tx *store.Tx, parent int64) (started bool, err error
 	return true, tx.InsertChild(&s.Link)
 }
 
+// ChildCancelled is why an execution is cancelled that nobody awaits any more.
+const ChildCancelled = "The execution that has started it does not wait for it any more."
+
 // ChildEnd is the event that tells an execution of the end of its child. The transaction that
-// journals it deletes what is owed (store.Tx.DeliverChild). Errors: store.ErrUnavailable, ErrCorrupt.
+// journals it deletes what is owed (store.Tx.DeliverChild). An end that can never be read is told as an error of
+// the system, so that nobody waits for ever. Errors: store.ErrUnavailable and others that may pass.
 func ChildEnd(ctx context.Context, st *store.Store, blobs Blobs, link store.Child) (machine.Event, error) {
+	ev, err := readEnd(ctx, st, blobs, link)
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, store.ErrNotFound) {
+		ev.Output = nil
+		ev.Fault = SystemFault(CodeInternal, "What the started workflow has ended with cannot be read: "+err.Error())
+		return ev, nil
+	}
+	return ev, err
+}
+
+func readEnd(ctx context.Context, st *store.Store, blobs Blobs, link store.Child) (machine.Event, error) {
 	ev := machine.Event{Kind: machine.ChildEnded, Command: machine.CommandID(link.Command)}
 	var o store.Outcome
 	err := st.View(ctx, func(r *store.Reader) (err error) {

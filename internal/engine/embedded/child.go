@@ -17,8 +17,6 @@ const (
 	// maxRefusals bounds the children that cannot be started in one of the rounds of a submission (maxRounds), so that
 	// a loop that asks for nothing else is written down from time to time.
 	maxRefusals = 100
-	// childCancelled is why an execution ends that nobody awaits any more.
-	childCancelled = "The execution that has started it does not wait for it any more."
 )
 
 // relate does what is owed between an execution and its children: it starts them and takes in
@@ -141,9 +139,6 @@ func (e *Engine) takeEnds(s *submission) error {
 			return nil // r.told stays
 		}
 		ev, err := engine.ChildEnd(e.ctx, e.store, e.config.Blobs, link)
-		if errors.Is(err, engine.ErrCorrupt) || errors.Is(err, store.ErrNotFound) {
-			ev.Fault, err = engine.SystemFault(engine.CodeInternal, "What the started workflow has ended with cannot be read: "+err.Error()), nil
-		}
 		if err != nil {
 			return err
 		}
@@ -278,7 +273,7 @@ func (e *Engine) cancelStopped() (first error) {
 			return first
 		}
 		after = page[len(page)-1]
-		if err := e.cancelPage(e.ctx, page, childCancelled); err != nil && first == nil {
+		if err := e.cancelPage(e.ctx, page, engine.ChildCancelled); err != nil && first == nil {
 			first = err
 		}
 	}

@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	// childCancelled is why an execution ends that nobody awaits any more.
-	childCancelled = "The execution that has started it does not wait for it any more."
 	// maxEnds and maxEndBytes bound the ends of children in one answer.
 	maxEnds     = 100
 	maxEndBytes = 8 << 20
@@ -27,7 +25,7 @@ func owe(tx *store.Tx, e store.Ending, dueMs int64) (messages []store.Inbox, err
 		messages = append(messages, store.Inbox{Execution: e.Parent, Kind: store.InboxChild})
 	}
 	for _, no := range e.Children {
-		messages = append(messages, store.Inbox{Execution: no, Kind: store.InboxStop, Reason: childCancelled})
+		messages = append(messages, store.Inbox{Execution: no, Kind: store.InboxStop, Reason: engine.ChildCancelled})
 	}
 	for i := range messages {
 		m := &messages[i]
@@ -194,9 +192,6 @@ func (a *activities) outcome(ctx context.Context, q asking) (ends, error) {
 			break
 		}
 		ev, err := engine.ChildEnd(ctx, a.Store, a.Blobs, link)
-		if errors.Is(err, engine.ErrCorrupt) || errors.Is(err, store.ErrNotFound) {
-			ev.Fault, err = engine.SystemFault(engine.CodeInternal, "What the started workflow has ended with cannot be read: "+err.Error()), nil
-		}
 		if err != nil {
 			return ends{}, fmt.Errorf("read the end of a child: %w", err)
 		}
