@@ -93,7 +93,8 @@ func (c *call) request() (runner.Call, error) {
 		Kind: c.Kind, Reference: c.Reference, Key: c.Key, Attempt: c.Attempt,
 	}
 	var err error
-	if r.Args, err = expr.Parse(c.Args, expr.Limits{Depth: expr.MaxDepth}); err != nil {
+	// Each argument may be as deep as a value may be; a few objects stand around it.
+	if r.Args, err = expr.Parse(c.Args, expr.Limits{Depth: expr.MaxDepth + 16}); err != nil {
 		return r, fmt.Errorf("the arguments cannot be read: %w", err)
 	}
 	if r.Input, err = expr.Parse(c.Input, expr.Limits{Depth: expr.MaxDepth}); err != nil {

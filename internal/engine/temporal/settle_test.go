@@ -13,6 +13,7 @@ import (
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -251,6 +252,16 @@ func TestPerform(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// TestDeepArguments: a value of as many levels as any may have is an argument, too.
+func TestDeepArguments(t *testing.T) {
+	t.Parallel()
+	value := strings.Repeat("[", expr.MaxDepth) + strings.Repeat("]", expr.MaxDepth)
+	c := call{Args: []byte(`{"http":{"body":` + value + `}}`), Input: []byte(value), Metadata: []byte(`{}`)}
+	if got, err := c.request(); err != nil || string(expr.Marshal(got.Args)) != string(c.Args) {
+		t.Error(err)
+	}
 }
 
 // TestCutOff: a worker that stops does not wait longer than it is told to.
