@@ -18,6 +18,7 @@ var childTests = map[string]func(*fixture){
 	"trees":                      childTrees,
 	"ends of many at once":       childRace,
 	"finished trees are deleted": childRetention,
+	"children of items":          childOfItem,
 	"no relatives":               childNone,
 }
 
@@ -253,4 +254,37 @@ func childNone(f *fixture) {
 		return nil
 	})
 	f.sameEnding(f.end(no), 0)
+}
+
+// childOfItem: a batch stays as long as children of its items go on, and keeps no other batch.
+func childOfItem(f *fixture) {
+	_, items := f.batch(2)
+	other, otherItems := f.batch(1)
+	detached := f.child(items[0].No, 1, store.ChildDetached)
+	for _, e := range append(items, otherItems...) {
+		f.end(e.No)
+	}
+	if n := f.deleteEnded(chargehand.Live, startMs+10, 10); n != 2 {
+		f.Errorf("deleted %d while a child of an item goes on, want the other batch and its item", n)
+	}
+	if n := f.number(`SELECT COUNT(*) FROM batch WHERE no = ?1`, other.No); n != 0 {
+		f.Error("the other batch stays")
+	}
+	f.checkInvariants()
+	f.view(func(r *store.Reader) error {
+		open, err := r.OpenInTree(items[0].No)
+		if open != 1 {
+			f.Errorf("%d of the tree are open, want 1", open)
+		}
+		return err
+	})
+	f.end(detached)
+	for _, want := range []int{2, 2, 0} { // the child and an item, the other item and the batch
+		if n := f.deleteEnded(chargehand.Live, startMs+10, 2); n != want {
+			f.Errorf("deleted %d, want %d", n, want)
+		}
+	}
+	if n := f.number(`SELECT (SELECT COUNT(*) FROM child) + (SELECT COUNT(*) FROM execution) + (SELECT COUNT(*) FROM batch)`); n != 0 {
+		f.Errorf("%d rows are left", n)
+	}
 }
