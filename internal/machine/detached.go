@@ -7,16 +7,16 @@ import (
 	"github.com/chargehand/chargehand/internal/expr"
 )
 
-// maxDetached bounds the processes that nobody waits for, for one execution at a time. They do
+// MaxDetached bounds the processes that nobody waits for, for one execution at a time. They do
 // not count as load (Load.HoldsSlot), so nothing else does.
-const maxDetached = 100
+const MaxDetached = 100
 
 // detach starts a process that nobody waits for (T67). The task is done; the command stays
 // in flight until its outcome, which is dropped.
 func (m *Machine) detach(n *node, args expr.Value) *node {
-	if m.pending.detached >= maxDetached {
+	if m.pending.detached >= MaxDetached {
 		return m.fail(n, newFault(ErrRuntime, 500, fmt.Sprintf(
-			"%d processes run that nobody waits for; that is as many as one execution may have.", maxDetached), n.reference()))
+			"%d processes run that nobody waits for; that is as many as one execution may have.", MaxDetached), n.reference()))
 	}
 	id := m.lastCommand + 1
 	c := m.commandOf(&pending{id: id, node: n, use: useActivity, args: args})

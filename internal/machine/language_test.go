@@ -32,7 +32,7 @@ func TestTooManyDetached(t *testing.T) {
 	m := New(p, testIdentity(t))
 	commands := m.Apply(Event{Kind: Started, TimeMs: scriptEpoch})
 	last := commands[len(commands)-1]
-	if last.Kind != Finish || last.Fault == nil || !strings.Contains(last.Fault.Detail, fmt.Sprint(maxDetached)) {
+	if last.Kind != Finish || last.Fault == nil || !strings.Contains(last.Fault.Detail, fmt.Sprint(MaxDetached)) {
 		t.Fatalf("it ended with %s", commandText(last))
 	}
 	// All were issued by the same event, so that nobody has seen them: none is left.

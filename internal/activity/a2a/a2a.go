@@ -31,6 +31,13 @@ type Config struct {
 	Now func() time.Time
 }
 
+// The defaults of Config.
+const (
+	DefaultTimeout       = 10 * time.Minute
+	DefaultStreamTimeout = time.Hour
+	DefaultBytes         = 16 << 20
+)
+
 // Runner runs A2A calls. It is safe for concurrent use.
 type Runner struct {
 	cfg   Config
@@ -40,13 +47,13 @@ type Runner struct {
 // New fills in the defaults of cfg.
 func New(cfg Config) *Runner {
 	if cfg.Timeout == 0 {
-		cfg.Timeout = 10 * time.Minute
+		cfg.Timeout = DefaultTimeout
 	}
 	if cfg.StreamTimeout == 0 {
-		cfg.StreamTimeout = time.Hour
+		cfg.StreamTimeout = DefaultStreamTimeout
 	}
 	if cfg.Bytes == 0 {
-		cfg.Bytes = 16 << 20
+		cfg.Bytes = DefaultBytes
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

@@ -31,6 +31,9 @@ type Config struct {
 	MessageBytes int64
 }
 
+// DefaultMessageBytes is the default of Config.MessageBytes.
+const DefaultMessageBytes = 1 << 20
+
 // Runner runs AsyncAPI calls. It is safe for concurrent use.
 type Runner struct {
 	cfg       Config
@@ -43,7 +46,7 @@ func New(cfg Config) *Runner {
 		cfg.Timeout = 30 * time.Second
 	}
 	if cfg.MessageBytes == 0 {
-		cfg.MessageBytes = 1 << 20
+		cfg.MessageBytes = DefaultMessageBytes
 	}
 	return &Runner{cfg: cfg, documents: newDocuments(cfg.Documents)}
 }

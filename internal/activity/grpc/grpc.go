@@ -45,6 +45,13 @@ type Config struct {
 	Idle time.Duration
 }
 
+// The defaults of the bounds of Config that authors may meet.
+const (
+	DefaultMessageBytes = 8 << 20
+	DefaultStreamBytes  = 16 << 20
+	DefaultMessages     = 10_000
+)
+
 func (c Config) withDefaults() Config {
 	if c.UserAgent == "" {
 		c.UserAgent = "chargehand"
@@ -53,16 +60,16 @@ func (c Config) withDefaults() Config {
 		c.Timeout = 30 * time.Second
 	}
 	if c.MessageBytes == 0 {
-		c.MessageBytes = 8 << 20
+		c.MessageBytes = DefaultMessageBytes
 	}
 	if c.StreamBytes == 0 {
-		c.StreamBytes = 16 << 20
+		c.StreamBytes = DefaultStreamBytes
 	}
 	if c.Values == 0 {
 		c.Values = 1 << 20
 	}
 	if c.Messages == 0 {
-		c.Messages = 10_000
+		c.Messages = DefaultMessages
 	}
 	if c.Connections == 0 {
 		c.Connections = 256

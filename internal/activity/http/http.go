@@ -43,6 +43,13 @@ type Config struct {
 	FileBytes int64
 }
 
+// The defaults of Config.
+const (
+	DefaultTimeout     = 30 * time.Second
+	DefaultInlineBytes = 8 << 20
+	DefaultFileBytes   = 1 << 30
+)
+
 // Caller runs HTTP calls. It is safe for concurrent use.
 type Caller struct {
 	cfg Config
@@ -51,13 +58,13 @@ type Caller struct {
 // New fills in the defaults of cfg.
 func New(cfg Config) *Caller {
 	if cfg.Timeout == 0 {
-		cfg.Timeout = 30 * time.Second
+		cfg.Timeout = DefaultTimeout
 	}
 	if cfg.InlineBytes == 0 {
-		cfg.InlineBytes = 8 << 20
+		cfg.InlineBytes = DefaultInlineBytes
 	}
 	if cfg.FileBytes == 0 {
-		cfg.FileBytes = 1 << 30
+		cfg.FileBytes = DefaultFileBytes
 	}
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = "chargehand"

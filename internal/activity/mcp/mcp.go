@@ -32,6 +32,12 @@ type Config struct {
 	Bytes int64
 }
 
+// The defaults of Config.
+const (
+	DefaultTimeout = time.Minute
+	DefaultBytes   = 16 << 20
+)
+
 // Runner runs MCP calls. It is safe for concurrent use.
 type Runner struct {
 	cfg Config
@@ -43,10 +49,10 @@ func New(cfg Config) *Runner {
 		cfg.Version = "0"
 	}
 	if cfg.Timeout == 0 {
-		cfg.Timeout = time.Minute
+		cfg.Timeout = DefaultTimeout
 	}
 	if cfg.Bytes == 0 {
-		cfg.Bytes = 16 << 20
+		cfg.Bytes = DefaultBytes
 	}
 	return &Runner{cfg: cfg}
 }

@@ -46,6 +46,12 @@ type Config struct {
 	PendingMessages, PendingBytes int
 }
 
+// The defaults of Config.
+const (
+	DefaultPendingMessages = 10_000
+	DefaultPendingBytes    = 16 << 20
+)
+
 // Protocol implements asyncapi.Protocol.
 type Protocol struct {
 	cfg Config
@@ -58,10 +64,10 @@ func New(cfg Config) *Protocol {
 		cfg.DialTimeout = 10 * time.Second
 	}
 	if cfg.PendingMessages == 0 {
-		cfg.PendingMessages = 10_000
+		cfg.PendingMessages = DefaultPendingMessages
 	}
 	if cfg.PendingBytes == 0 {
-		cfg.PendingBytes = 16 << 20
+		cfg.PendingBytes = DefaultPendingBytes
 	}
 	return &Protocol{cfg: cfg}
 }
