@@ -26,7 +26,7 @@ func (c Config) limits() []service.Limit {
 		{Name: "process_children", Value: process.DefaultProcesses, Description: "Processes that one step may have at a time."},
 		{Name: "process_output_bytes", Value: process.DefaultOutputBytes, Description: "Standard output and error of one process."},
 		{Name: "definition_tasks", Value: plan.DefaultTasks, Description: "Tasks of a definition."},
-		{Name: "definition_depth", Value: dsl.MaxDepth, Description: "Levels of nesting of a definition."},
+		{Name: "definition_depth", Value: dsl.MaxDepth, Description: "Tasks inside each other in a definition, and levels of a value in it."},
 		{Name: "fork_branches", Value: plan.DefaultBranches, Description: "Branches of one fork."},
 		{Name: "pure_steps", Value: plan.DefaultPureSteps, Description: "Tasks that an execution may start between two effects (calls, processes, timers)."},
 		{Name: "state_bytes", Value: plan.DefaultStateBytes, Description: "State of an execution."},

@@ -74,9 +74,10 @@ func TestHostileSizes(t *testing.T) {
 		n     int
 		ends  string // what the problem or the error says; empty: it finishes
 	}{
-		"80 nested tasks":         {"levels", 80, ""},
-		"200 nested tasks":        {"levels", 200, "more than 256 levels"},
-		"200 levels of data":      {"data levels", 200, ""},
+		"256 nested tasks":        {"levels", 256, ""},
+		"257 nested tasks":        {"levels", 257, "more than 256 levels"},
+		"250 levels of data":      {"data levels", 250, ""},
+		"257 levels of data":      {"data levels", 257, "more than 256 levels"},
 		"10,000 tasks":            {"tasks", 10_000, ""},
 		"10,001 tasks":            {"tasks", 10_001, "more than 10,000 tasks"},
 		"95,000 items":            {"items", 95_000, ""}, // their list counts as some steps, too

@@ -1,10 +1,13 @@
 package machine
 
 import (
+	"bytes"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/dsl/dsltest"
 )
 
@@ -93,6 +96,55 @@ func TestTensOfThousandsOfBranches(t *testing.T) {
 			}
 			if last := commands[len(commands)-1]; last.Kind != Finish || last.Phase != phase || len(commands) < 45_001 {
 				t.Errorf("%d commands, then %s", len(commands), commandText(last))
+			}
+		})
+	}
+}
+
+// T90: 256 tasks inside each other, of every kind that nests, run, and survive a checkpoint at
+// the deepest place.
+func TestDeepestTasks(t *testing.T) {
+	for _, nest := range dsltest.Nests() {
+		t.Run(nest.Name, func(t *testing.T) {
+			p := compilePlan(t, strings.Replace(nest.Definition(dsl.MaxDepth), "set: {done: true}", "wait: PT1S", 1))
+			m := New(p, testIdentity(t))
+			commands := m.Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{"in": "put"}})
+			for commands[len(commands)-1].Kind == Yield {
+				commands = m.Apply(Event{Kind: Continued, TimeMs: scriptEpoch, Command: commands[len(commands)-1].ID})
+			}
+			if len(commands) != 1 || commands[0].Kind != StartTimer {
+				t.Fatalf("%d commands, the first is %s", len(commands), commandText(commands[0]))
+			}
+			state := m.Checkpoint()
+			restored, err := Restore(p, testIdentity(t), state)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again := restored.Checkpoint(); !bytes.Equal(again, state) || restored.size() != m.size() {
+				t.Error("the checkpoint of the restored machine differs")
+			}
+			for name, ev := range map[string]Event{
+				"fires":  {Kind: TimerFired, TimeMs: commands[0].DueMs, Command: commands[0].ID},
+				"cancel": {Kind: CancelRequested, TimeMs: scriptEpoch},
+			} {
+				one, err := Restore(p, testIdentity(t), state)
+				if err != nil {
+					t.Fatal(err)
+				}
+				other, err := Restore(p, testIdentity(t), one.Checkpoint())
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, want := one.Apply(ev), other.Apply(ev)
+				last := got[len(got)-1]
+				if last.Kind != Finish || Digest(got) != Digest(want) || (last.Phase == chargehand.Completed) != (name == "fires") {
+					t.Errorf("%s: %s", name, commandText(last))
+				}
+				if entries := one.TakeTimeline(); len(entries) < dsl.MaxDepth || !one.Done() {
+					t.Errorf("%s: %d entries", name, len(entries))
+				} else if _, err := DecodeTimeline(p, EncodeTimeline(nil, entries)); err != nil {
+					t.Error(err)
+				}
 			}
 		})
 	}
