@@ -263,8 +263,9 @@ func TestSelectByOwnType(t *testing.T) {
 func TestCompiledFiltersMakeRoom(t *testing.T) {
 	r := NewReader(nil, nil)
 	for i := range maxCompiled + 1 {
-		r.typeFilter(fmt.Sprintf("t%d", i))
+		r.keep(fmt.Sprint(i), machine.TypeFilter{})
 	}
+	r.typeFilter("com.example.paid") // which is none
 	kept := 0
 	r.compiled.Range(func(any, any) bool { kept++; return true })
 	if kept != r.count || kept < maxCompiled*8/10 || kept > maxCompiled {

@@ -149,7 +149,9 @@ func (r *Reader) typeFilter(text string) machine.TypeFilter {
 		return f.(machine.TypeFilter)
 	}
 	f := machine.CompileType(text)
-	r.keep("t"+text, f)
+	if f.Costly() {
+		r.keep("t"+text, f)
+	}
 	return f
 }
 

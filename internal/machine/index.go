@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/big"
 	"regexp"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/chargehand/chargehand/internal/cloudevent"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -14,12 +16,17 @@ import (
 // TypeFilter is the compiled form of Filter.Type. It is immutable.
 type TypeFilter struct {
 	text    string
+	dotted  bool // its only patterns are dots
 	pattern *regexp.Regexp
 }
 
 // CompileType compiles the Type of a filter. A text that is no regular expression is compared
-// as it is.
+// as it is. Most types have dots, so these cost no regular expression.
 func CompileType(text string) TypeFilter {
+	plain := strings.ReplaceAll(text, ".", "")
+	if regexp.QuoteMeta(plain) == plain && utf8.ValidString(text) {
+		return TypeFilter{text: text, dotted: plain != text}
+	}
 	pattern, err := plan.CompilePattern(text)
 	if err != nil {
 		pattern = nil
@@ -27,8 +34,15 @@ func CompileType(text string) TypeFilter {
 	return TypeFilter{text: text, pattern: pattern}
 }
 
+// Costly reports whether it took a regular expression, so that it is worth being kept.
+func (f TypeFilter) Costly() bool { return f.pattern != nil }
+
 // Pattern reports whether types besides the text itself may match, and what all of those begin with.
 func (f TypeFilter) Pattern() (prefix string, is bool) {
+	if f.dotted {
+		prefix, _, _ = strings.Cut(f.text, ".")
+		return prefix, true
+	}
 	if f.pattern == nil {
 		return "", false
 	}
@@ -40,7 +54,20 @@ func (f TypeFilter) Pattern() (prefix string, is bool) {
 
 // Lets reports whether an event of the given type may match.
 func (f TypeFilter) Lets(eventType string) bool {
-	return f.text == "" || f.text == eventType || f.pattern != nil && f.pattern.MatchString(eventType)
+	return f.text == "" || f.text == eventType || f.dotted && matchesDots(f.text, eventType) || f.pattern != nil && f.pattern.MatchString(eventType)
+}
+
+// matchesDots reports whether a text matches a regular expression that has no operators but dots, each
+// of which stands for one character that is no line break.
+func matchesDots(pattern, text string) bool {
+	for _, want := range pattern {
+		got, size := utf8.DecodeRuneInString(text)
+		if size == 0 || got != want && (want != '.' || got == '\n') {
+			return false
+		}
+		text = text[size:]
+	}
+	return text == ""
 }
 
 // PathFilter is the compiled form of Filter.Path. It is immutable.
