@@ -25,6 +25,7 @@ func (m *Machine) correlates(n *node, c *plan.Correlation, envelope map[string]a
 
 // learn makes what an event has the expectation for later ones, where there was none.
 func (m *Machine) learn(n *node, f *plan.EventFilter, envelope map[string]any) {
+	m.spent = 0
 	for i := range f.Correlations {
 		c := &f.Correlations[i]
 		want := &n.consumption.expected[c.Key]

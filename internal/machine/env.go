@@ -46,6 +46,7 @@ const (
 func (e *env) Spent(steps int) {
 	e.machine.sliceSteps += steps / stepsPerSliceStep
 	e.machine.pureSteps += steps / stepsPerPureStep
+	e.machine.spent += steps
 }
 
 // Variable gives the eight names of the language, null where the table leaves a blank (T11),

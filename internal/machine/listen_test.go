@@ -437,3 +437,17 @@ func FuzzRestoreListening(f *testing.F) {
 		}
 	})
 }
+
+// The filters of a task share the steps of one expression for an event, so that whoever asks about it does not wait long.
+func TestFiltersShareTheirSteps(t *testing.T) {
+	for costly, want := range map[int]bool{8: true, 200: false} {
+		filters := strings.Repeat("{with: {data: '${ [range(100000)] | length < 0 }'}}, ", costly)
+		m := listening(t, "do: [{a: {listen: {to: {any: ["+filters+"{with: {type: y}}, {with: {data: '${ . == 1 }'}}]}}}}]", nil)
+		if costly == 8 { // this one has no part in the steps of the next one
+			m.Wants(1, map[string]any{"type": "x", "data": 2})
+		}
+		if receive(m, 1, map[string]any{"type": "x", "data": 1}); m.Done() != want {
+			t.Errorf("behind %d costly filters, the event is taken: %v, want %v", costly, m.Done(), want)
+		}
+	}
+}

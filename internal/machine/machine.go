@@ -81,6 +81,7 @@ type Machine struct {
 	outFirst      CommandID // commands from here on were issued by this Apply
 	env           env
 	free          *node
+	spent         int // steps of expressions since an event or a message was looked at first
 	workflowValue expr.Value
 	runtimeValue  expr.Value
 }

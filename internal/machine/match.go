@@ -13,6 +13,7 @@ import (
 // choose finds the filter that takes an event: first those of `until`, whose events are no
 // part of the output. It changes nothing.
 func (m *Machine) choose(n *node, envelope map[string]any) (f *plan.EventFilter, until, ok bool) {
+	m.spent = 0
 	to := n.task.Listen.To
 	if to.UntilEvents != nil {
 		if f, ok := m.chooseOf(n, to.UntilEvents, envelope); ok {
@@ -62,9 +63,14 @@ func (m *Machine) matchesFilter(n *node, f *plan.EventFilter, envelope map[strin
 
 // look evaluates an expression on data from outside. It changes nothing but the counters of
 // steps. What fails there is not the author's fault, nor may it be anybody's: it gives false.
+// Neither does it when the filters of the task have used up the steps of one expression for
+// the event: there may be 1,000 of them, and whoever asks waits.
 func (m *Machine) look(n *node, s *plan.Slot, dot expr.Value, locals *binding) (expr.Value, bool) {
 	if v, ok := s.Constant(); ok {
 		return v, true
+	}
+	if m.spent >= expr.MaxSteps {
+		return nil, false
 	}
 	e := &m.env
 	e.node, e.slot, e.locals, e.denied = n, slotBody, locals, false

@@ -74,6 +74,7 @@ func (m *Machine) wantsMessage(n *node, message expr.Value) bool {
 	if filter == nil {
 		return true
 	}
+	m.spent = 0
 	v, ok := m.look(n, filter, message, n.locals)
 	return ok && expr.Truthy(v)
 }
