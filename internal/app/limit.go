@@ -3,9 +3,18 @@ package app
 import (
 	"time"
 
+	"github.com/chargehand/chargehand/internal/activity/a2a"
+	"github.com/chargehand/chargehand/internal/activity/asyncapi"
+	"github.com/chargehand/chargehand/internal/activity/asyncapi/nats"
+	"github.com/chargehand/chargehand/internal/activity/grpc"
+	"github.com/chargehand/chargehand/internal/activity/http"
+	"github.com/chargehand/chargehand/internal/activity/mcp"
+	"github.com/chargehand/chargehand/internal/activity/openapi"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/service"
 )
@@ -17,7 +26,21 @@ func (c Config) limits() []service.Limit {
 		{Name: "queued_executions", Value: 10_000, Description: "Queued executions of a workflow; items of batches do not count."},
 		{Name: "event_retention_seconds", Value: int64(c.RetentionEvents / time.Second), Description: "How long events are kept. Who has not read them by then never will."},
 		{Name: "outgoing_calls", Value: int64(c.Calls), Description: "Outgoing calls at once."},
-		{Name: "outgoing_call_seconds", Value: 30, Description: "Time of one outgoing call."},
+		{Name: "outgoing_call_seconds", Value: int64(http.DefaultTimeout / time.Second), Description: "Time of one call of HTTP, OpenAPI or gRPC, and of sending a message with AsyncAPI."},
+		{Name: "http_inline_bytes", Value: http.DefaultInlineBytes, Description: "Answer to a call of HTTP or OpenAPI that becomes data; a larger one becomes a file."},
+		{Name: "http_answer_bytes", Value: http.DefaultFileBytes, Description: "Answer to a call of HTTP or OpenAPI."},
+		{Name: "openapi_document_bytes", Value: openapi.MaxDocumentBytes, Description: "An OpenAPI document."},
+		{Name: "grpc_message_bytes", Value: grpc.DefaultMessageBytes, Description: "One response of gRPC."},
+		{Name: "grpc_stream_bytes", Value: grpc.DefaultStreamBytes, Description: "All responses of one call of gRPC together, as JSON."},
+		{Name: "grpc_messages", Value: grpc.DefaultMessages, Description: "Responses of one call of gRPC."},
+		{Name: "asyncapi_message_bytes", Value: asyncapi.DefaultMessageBytes, Description: "One message of AsyncAPI."},
+		{Name: "nats_queue_messages", Value: nats.DefaultPendingMessages, Description: "Messages of a subscription to NATS that wait for its workflow."},
+		{Name: "nats_queue_bytes", Value: nats.DefaultPendingBytes, Description: "Those messages together."},
+		{Name: "mcp_call_seconds", Value: int64(mcp.DefaultTimeout / time.Second), Description: "Time of one call of MCP that has no timeout of its own."},
+		{Name: "mcp_answer_bytes", Value: mcp.DefaultBytes, Description: "Answer to a call of MCP."},
+		{Name: "a2a_call_seconds", Value: int64(a2a.DefaultTimeout / time.Second), Description: "Time of one call of A2A, but those that stream."},
+		{Name: "a2a_stream_seconds", Value: int64(a2a.DefaultStreamTimeout / time.Second), Description: "Time of one call of A2A that streams."},
+		{Name: "a2a_answer_bytes", Value: a2a.DefaultBytes, Description: "Answer to a call of A2A, all results of a stream together."},
 		{Name: "streams", Value: int64(c.Streams), Description: "Subscriptions of `call: asyncapi` open at once; more wait for a place."},
 		{Name: "processes", Value: int64(c.Processes), Description: "Processes of steps at once."},
 		{Name: "process_seconds", Value: int64(process.DefaultTime / time.Second), Description: "Time of one process."},
@@ -25,6 +48,10 @@ func (c Config) limits() []service.Limit {
 		{Name: "process_disk_bytes", Value: process.DefaultDiskBytes, Description: "Private folder of one process."},
 		{Name: "process_children", Value: process.DefaultProcesses, Description: "Processes that one step may have at a time."},
 		{Name: "process_output_bytes", Value: process.DefaultOutputBytes, Description: "Standard output and error of one process."},
+		{Name: "detached_processes", Value: machine.MaxDetached, Description: "Processes of an execution at once that nobody waits for."},
+		{Name: "child_depth", Value: engine.MaxChildDepth, Description: "Executions inside each other that workflows start."},
+		{Name: "open_children", Value: engine.MaxOpenChildren, Description: "Executions that one has started and that have not ended."},
+		{Name: "tree_executions", Value: engine.MaxTree, Description: "Executions at once that come from one start."},
 		{Name: "definition_tasks", Value: plan.DefaultTasks, Description: "Tasks of a definition."},
 		{Name: "definition_depth", Value: dsl.MaxDepth, Description: "Tasks inside each other in a definition, and levels of a value in it."},
 		{Name: "fork_branches", Value: plan.DefaultBranches, Description: "Branches of one fork."},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/cloudevent"
+	"github.com/chargehand/chargehand/internal/plan"
 )
 
 // Limits are the bounds of the service. Zero fields stand for the defaults.
@@ -68,7 +69,7 @@ func (l Limits) WithDefaults() Limits {
 // Limits are the bounds in force, defaults filled in.
 func (s *Service) Limits() Limits { return s.limits }
 
-// List is every bound of the installation, in a fixed order.
+// List is the bounds of the installation that authors and clients meet, in a fixed order.
 func (l Limits) List() []Limit {
 	return append([]Limit{
 		{"body_bytes", l.BodyBytes, "Body of a request, unless another limit is named for it, and input of one item of a batch."},
@@ -89,6 +90,10 @@ func (l Limits) List() []Limit {
 		{"event_bytes", cloudevent.MaxBytes, "An event, as JSON."},
 		{"events", maxEvents, "Events of one request."},
 		{"events_bytes", l.EventsBytes, "Body of a request with events."},
+		{"resources", plan.MaxResources, "External resources of a definition that are kept with it."},
+		{"resource_bytes", plan.MaxResourceBytes, "One of those resources."},
+		{"resources_bytes", maxResourceSum, "Those resources together."},
+		{"resources_seconds", int64(maxResourceTime / time.Second), "Time to fetch those resources together."},
 		{"payload_inline_bytes", int64(l.InlinePayloadBytes), "Larger inputs and outputs are kept as files."},
 	}, l.Rooms...)
 }

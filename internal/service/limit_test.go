@@ -15,6 +15,7 @@ func TestLimitsAreAllTold(t *testing.T) {
 		"idempotency_key_bytes": 255, "idempotency_seconds": 86400, "link_seconds": 3600, "payload_inline_bytes": 128 << 10, "processes": 8,
 		"secrets": 1000, "secret_bytes": 64 << 10,
 		"events": 1000, "event_bytes": 1 << 20, "events_bytes": 8 << 20,
+		"resources": 64, "resource_bytes": 1 << 20, "resources_bytes": 16 << 20, "resources_seconds": 30,
 	}
 	for _, l := range list {
 		if value, ok := want[l.Name]; !ok || value != l.Value || l.Description == "" {
@@ -25,8 +26,8 @@ func TestLimitsAreAllTold(t *testing.T) {
 	if len(want) != 0 {
 		t.Errorf("%v are not told", want)
 	}
-	// Whoever adds a bound tells it: one entry per field, and eight that are no fields.
-	if fields := reflect.TypeFor[Limits]().NumField() - 1; len(list) != fields+8 {
+	// Whoever adds a bound tells it: one entry per field, and twelve that are no fields.
+	if fields := reflect.TypeFor[Limits]().NumField() - 1; len(list) != fields+12 {
 		t.Errorf("%d bounds are told of %d fields", len(list), fields)
 	}
 }
