@@ -53,8 +53,8 @@ CREATE TABLE subscription (
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
 CREATE INDEX subscription_woken ON subscription (no) WHERE woken = 1;
 
--- The index that finds subscriptions for an event. kind is type and path in one, so that one
--- step leads from one to the next.
+-- The index that finds subscriptions for an event. kind says what of an event is in the key, in one text, so
+-- that one step leads from one to the next.
 CREATE TABLE subscription_filter (
     subscription BIGINT NOT NULL,
     place        BIGINT NOT NULL,

@@ -52,8 +52,8 @@ CREATE TABLE subscription (
 ) STRICT;
 CREATE INDEX subscription_woken ON subscription (no) WHERE woken = 1;
 
--- The index that finds subscriptions for an event. kind is type and path in one, so that one
--- step leads from one to the next.
+-- The index that finds subscriptions for an event. kind says what of an event is in the key, in one text, so
+-- that one step leads from one to the next.
 CREATE TABLE subscription_filter (
     subscription INTEGER NOT NULL,
     place        INTEGER NOT NULL,
