@@ -85,6 +85,8 @@ type Config struct {
 	// WrapDatabase, if set, stands between the store and the database: tests crash it.
 	WrapDatabase func(store.DB) store.DB
 
+	firstRetry time.Duration // of workflows that may be applied later; default firstRetry, shorter in tests
+
 	zone     *time.Location
 	sinks    []sink.Target
 	master   *secret.Master        // read by open
@@ -158,6 +160,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.LifecyclePrefix == "" {
 		c.LifecyclePrefix = "io.serverlessworkflow"
+	}
+	if c.firstRetry == 0 {
+		c.firstRetry = firstRetry
 	}
 	if c.RetentionEvents == 0 {
 		c.RetentionEvents = 7 * 24 * time.Hour

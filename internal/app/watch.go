@@ -5,21 +5,37 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/plan"
 )
 
 // settleTime gathers the several writes of which a change of a file consists.
 const settleTime = 200 * time.Millisecond
 
+// What could not be applied for a reason that may pass is tried again after the first pause,
+// which doubles up to the last one. A change begins anew.
+const (
+	firstRetry = 2 * time.Second
+	lastRetry  = 5 * time.Minute
+)
+
+// workflowFile is what became of a file of the folder of workflows.
+type workflowFile struct {
+	content string
+	problem string // as it was logged last; empty: applied
+	passing bool   // the problem may go by itself
+}
+
 // watchWorkflows applies every definition in the folder, and again on change, until ctx
 // ends. What cannot be applied is logged with its place and leaves the rest alone.
 func (t *tenure) watchWorkflows(ctx context.Context) {
-	applied := map[string]string{} // content by path, so that an unchanged file is not applied again
+	files := map[string]workflowFile{} // by path
 	changes := make(chan struct{}, 1)
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
@@ -31,14 +47,32 @@ func (t *tenure) watchWorkflows(ctx context.Context) {
 	} else {
 		t.running.Go(func() { t.forward(ctx, watcher, changes) })
 	}
-	for {
-		t.applyFolder(ctx, applied)
+	t.applyFolder(ctx, files, false)
+	for pause := t.cfg.firstRetry; ; {
+		var retry <-chan time.Time
+		if hasPassing(files) {
+			retry = time.After(pause)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-changes:
+			pause = t.cfg.firstRetry
+			t.applyFolder(ctx, files, false)
+		case <-retry:
+			pause = min(2*pause, lastRetry)
+			t.applyFolder(ctx, files, true)
 		}
 	}
+}
+
+func hasPassing(files map[string]workflowFile) bool {
+	for _, f := range files {
+		if f.passing {
+			return true
+		}
+	}
+	return false
 }
 
 // forward sends one signal for each burst of changes. An error of the watcher, such as an
@@ -70,12 +104,14 @@ func (t *tenure) forward(ctx context.Context, watcher *fsnotify.Watcher, changes
 	}
 }
 
-func (t *tenure) applyFolder(ctx context.Context, applied map[string]string) {
+// applyFolder applies what is not applied yet. With again, that is what may pass by itself.
+func (t *tenure) applyFolder(ctx context.Context, files map[string]workflowFile, again bool) {
 	entries, err := os.ReadDir(t.cfg.Workflows)
 	if err != nil {
 		t.log.Error("read the folder of workflows", "folder", t.cfg.Workflows, "error", err)
 		return
 	}
+	found := map[string]bool{}
 	for _, entry := range entries {
 		path := filepath.Join(t.cfg.Workflows, entry.Name())
 		switch strings.ToLower(filepath.Ext(path)) {
@@ -86,33 +122,80 @@ func (t *tenure) applyFolder(ctx context.Context, applied map[string]string) {
 		if entry.IsDir() {
 			continue
 		}
+		found[path] = true
+		known, isKnown := files[path]
 		content, err := os.ReadFile(path)
 		if err != nil {
-			t.log.Error("read a workflow", "file", path, "error", err)
+			if known.problem != err.Error() {
+				t.log.Error("read a workflow", "file", path, "error", err)
+			}
+			files[path] = workflowFile{problem: err.Error(), passing: true}
 			continue
 		}
-		if applied[path] == string(content) {
+		isSame := isKnown && known.content == string(content)
+		if isSame && (known.problem == "" || again && !known.passing) {
 			continue
 		}
-		if err := t.applyFile(ctx, path, content); err == nil {
-			applied[path] = string(content)
+		before := ""
+		if isSame {
+			before = known.problem
+		}
+		files[path] = t.applyFile(ctx, path, content, before)
+	}
+	for path, f := range files {
+		if f.passing && !found[path] {
+			delete(files, path)
 		}
 	}
 }
 
-func (t *tenure) applyFile(ctx context.Context, path string, content []byte) error {
+// applyFile applies a definition. A problem is logged unless it is the one that was before.
+func (t *tenure) applyFile(ctx context.Context, path string, content []byte, before string) workflowFile {
+	file := workflowFile{content: string(content)}
 	result, err := t.service.ApplyFromOperator(ctx, content)
-	var told *chargehand.Error
-	switch {
-	case errors.As(err, &told):
-		t.log.Error("workflow not applied", "file", path, "detail", told.Detail)
-		for _, field := range told.Fields {
-			t.log.Error("workflow not applied", "file", path, "line", field.Line, "column", field.Column, "code", field.Code, "detail", field.Detail)
-		}
-	case err != nil:
-		t.log.Error("workflow not applied", "file", path, "error", err)
-	default:
+	if err == nil {
 		t.log.Info("workflow applied", "file", path, "workflow", result.Namespace+"/"+result.Name, "version", result.Version)
+		return file
 	}
-	return err
+	file.problem, file.passing = problemOf(err), mayPass(err)
+	if file.problem == before || ctx.Err() != nil {
+		return file
+	}
+	var told *chargehand.Error
+	if !errors.As(err, &told) {
+		t.log.Error("workflow not applied", "file", path, "error", err, "tried_again", file.passing)
+		return file
+	}
+	t.log.Error("workflow not applied", "file", path, "detail", told.Detail, "tried_again", file.passing)
+	for _, field := range told.Fields {
+		t.log.Error("workflow not applied", "file", path, "line", field.Line, "column", field.Column, "code", field.Code, "detail", field.Detail)
+	}
+	return file
+}
+
+// mayPass reports whether a definition may be applied later as it is: a resource that was not
+// to be had, or a server that was not able to.
+func mayPass(err error) bool {
+	var told *chargehand.Error
+	if !errors.As(err, &told) {
+		return true
+	}
+	switch told.Code {
+	case chargehand.CodeInternal, chargehand.CodeUnavailable, chargehand.CodeRateLimited:
+		return true
+	}
+	return slices.ContainsFunc(told.Fields, func(f chargehand.FieldError) bool { return f.Code == plan.CodeResourceMissing })
+}
+
+// problemOf tells problems apart.
+func problemOf(err error) string {
+	var told *chargehand.Error
+	if !errors.As(err, &told) {
+		return err.Error()
+	}
+	text := told.Error()
+	for _, f := range told.Fields {
+		text += "\n" + f.Pointer + " " + f.Code + " " + f.Detail
+	}
+	return text
 }
