@@ -64,9 +64,14 @@ func stepLimitFault(limit int, instance string) *Fault {
 	return f
 }
 
-func stateLimitFault(size, limit int, instance string) *Fault {
-	f := newFault(ErrRuntime, 500, fmt.Sprintf("The data of the execution takes %d bytes, more than the limit of %d; "+
-		"keep less in outputs and in the context, or use files.", size, limit), instance)
+// stateLimitFault is that of the node that was about to go on. One that gathers events or
+// messages is told how not to.
+func stateLimitFault(size, limit int, n *node) *Fault {
+	advice := "keep less in outputs and in the context, or use files."
+	if n.consumption != nil && n.task.Foreach == nil {
+		advice = "this task keeps all that it takes until it ends. Let `foreach` handle what comes one by one and keep less of it, or end the task earlier."
+	}
+	f := newFault(ErrRuntime, 500, fmt.Sprintf("The data of the execution takes %d bytes, more than the limit of %d; %s", size, limit, advice), n.reference())
 	f.Code = CodeStateLimit
 	return f
 }

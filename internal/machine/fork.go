@@ -46,7 +46,7 @@ func (m *Machine) branchDone(branch *node) *node {
 		return nil
 	}
 	if size := m.forkSize(n); size > m.plan.Limits.StateBytes {
-		m.abort(n, stateLimitFault(size, m.plan.Limits.StateBytes, n.reference()))
+		m.abort(n, stateLimitFault(size, m.plan.Limits.StateBytes, n))
 		return nil
 	}
 	outputs := make([]any, len(n.branches))

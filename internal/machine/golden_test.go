@@ -113,7 +113,7 @@ do:
   - three: {emit: {event: {with: {type: greeted}}}, output: {as: '{id, before: $input.id}'}}
   - four: {call: 'https://e.org/get.yaml', with: {path: '${ .id }'}}
 `),
-	"https://e.org/get.yaml":  []byte("call: http\nwith: {method: get, endpoint: 'https://a.example/{path}'}\nexport: {as: '{lost: true}'}\n"),
+	"https://e.org/get.yaml": []byte("call: http\nwith: {method: get, endpoint: 'https://a.example/{path}'}\nexport: {as: '{lost: true}'}\n"),
 	"https://e.org/end.yaml": []byte(`
 do:
   - own: {set: '${ . }', export: {as: '{inner: 1}'}}

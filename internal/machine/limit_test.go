@@ -264,6 +264,27 @@ func TestForksOfFunctionsAreBounded(t *testing.T) {
 	}
 }
 
+// A task that gathers events until the state is full names the limit, and what to do instead.
+func TestStateLimitOfGatheredEvents(t *testing.T) {
+	for foreach, want := range map[string]string{
+		"": "more than the limit of 1048576; this task keeps all that it takes until it ends. Let `foreach` handle what comes one by one and keep less of it, or end the task earlier.",
+		", foreach: {do: [{keep: {set: '${ $item }'}}], export: {as: '$context + {(\"k\\(.id)\"): .}'}}": "more than the limit of 1048576; keep less in outputs and in the context, or use files.",
+	} {
+		p := compilePlan(t, testHeader+"do: [{a: {listen: {to: {any: [], until: 'false'}}"+foreach+"}}]")
+		p.Limits.StateBytes = 1 << 20
+		m := New(p, testIdentity(t))
+		m.Apply(Event{Kind: Started, TimeMs: scriptEpoch})
+		var last Command
+		for number := 1; number < 100 && !m.Done(); number++ {
+			for _, last = range receive(m, int64(number), map[string]any{"type": "x", "data": map[string]any{"id": number, "text": fmt.Sprint(number) + strings.Repeat("x", 50_000)}}) {
+			}
+		}
+		if f := last.Fault; f == nil || f.Code != CodeStateLimit || !strings.HasSuffix(f.Detail, want) || foreach == "" && f.Instance != "/do/0/a" {
+			t.Errorf("foreach %q: %+v", foreach, f)
+		}
+	}
+}
+
 // Large values take time even where they are only passed on or checked: fewer steps make a
 // slice then, but no fewer are allowed.
 func TestLargeValuesYieldEarlier(t *testing.T) {

@@ -41,7 +41,7 @@ func (m *Machine) overgrown(n *node) bool {
 	if n == nil {
 		n = m.root
 	}
-	m.abort(n, stateLimitFault(m.measured, limit, n.reference()))
+	m.abort(n, stateLimitFault(m.measured, limit, n))
 	return true
 }
 
