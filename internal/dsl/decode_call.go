@@ -317,6 +317,7 @@ func (d *decoder) transport(at place, result *MCPCall) {
 			result.Stdio = d.mcpStdio(value)
 		case "options":
 			result.Options = d.scalarMapSlot(value)
+			d.warning(value, CodeUnused, `"options" of the transport mean nothing here; they are ignored.`, `Remove them. Timeouts stand in "timeout", headers in "http".`)
 		}
 	}
 	d.exactlyOne(at, "http", "stdio")

@@ -306,6 +306,7 @@ func (d *decoder) tokenEndpoints(at place, result *OAuth2) {
 			result.TokenEndpoint = d.filled(value)
 		case "revocation":
 			result.RevocationEndpoint = d.filled(value)
+			d.warning(value, CodeUnused, `"revocation" means nothing here: tokens are shared by executions and last until their end.`, "Remove it.")
 		case "introspection":
 			result.IntrospectionEndpoint = d.filled(value)
 		}

@@ -59,6 +59,7 @@ const (
 
 	// Warnings.
 	CodeDeprecated       = "deprecated_property"
+	CodeUnused           = "unused_property" // valid, and means nothing here
 	CodeIgnoredDirective = "directive_ignored"
 	CodeAmbiguousNumber  = "ambiguous_number" // 0123 is read as 123
 )

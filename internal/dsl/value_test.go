@@ -220,7 +220,7 @@ func TestJSONDuplicateKey(t *testing.T) {
 // The value of a definition is the same whether it was written in YAML or in JSON.
 func TestYAMLEqualsJSON(t *testing.T) {
 	document, problems := Parse([]byte(everything))
-	if len(problems) > 0 {
+	if len(problems) != unused {
 		t.Fatal(problems)
 	}
 	text, err := json.Marshal(document.Value())
@@ -228,7 +228,7 @@ func TestYAMLEqualsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	same, problems := Parse(text)
-	if len(problems) > 0 {
+	if len(problems) != unused {
 		t.Fatal(problems)
 	}
 	if !reflect.DeepEqual(document.Value(), same.Value()) {
