@@ -120,6 +120,7 @@ func (r *Runner) agent(ctx context.Context, call activity.Call, with map[string]
 	}
 	address, fault := remote.Endpoint("the agent card's address", card["endpoint"])
 	if fault != nil {
+		fault.Detail += "; agent cards are read over the network, not from files"
 		return nil, nil, fault
 	}
 	client, fault := r.cfg.Remote.Client(ctx, card["authentication"], nil)

@@ -331,7 +331,14 @@ func TestCards(t *testing.T) {
 		t.Errorf("the credentials of the card went to another server: %v", got)
 	}
 	card.Store(`{"url":"https://example.com","preferredTransport":"HTTP+JSON"}`)
-	wantFault(t, run(t, r, to, "tasks/get", nil), machine.ErrConfiguration, 400, "HTTP+JSON")
+	wantFault(t, run(t, r, to, "tasks/get", nil), machine.ErrConfiguration, 400, "HTTP+JSON at https://example.com")
+	now = now.Add(301 * time.Second)
+	card.Store(`{"url":"file:///agent"}`)
+	wantFault(t, run(t, r, to, "tasks/get", nil), machine.ErrConfiguration, 400, "no http or https address", "offers JSONRPC at file:///agent")
+	now = now.Add(301 * time.Second)
+	card.Store(`{}`)
+	wantFault(t, run(t, r, to, "tasks/get", nil), machine.ErrConfiguration, 400, "it offers none")
+	wantFault(t, run(t, r, object{"agentCard": object{"endpoint": "file:card.json"}}, "tasks/get", nil), machine.ErrConfiguration, 400, "not from files")
 	to["agentCard"].(object)["authentication"] = nil
 	wantFault(t, run(t, r, to, "tasks/get", nil), machine.ErrCommunication, 403, "agent card")
 }

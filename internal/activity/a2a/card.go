@@ -129,8 +129,12 @@ func endpointOf(card map[string]any, address *url.URL) (*url.URL, *machine.Fault
 		if text == "" {
 			return nil, false
 		}
-		offered = append(offered, binding)
 		u, err := address.Parse(text)
+		where := "an address that cannot be read"
+		if err == nil {
+			where = failure.ShownURL(u)
+		}
+		offered = append(offered, binding+" at "+where)
 		return u, err == nil && binding == jsonRPC && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 	}
 	if u, ok := take(card["url"], card["preferredTransport"]); ok {
@@ -149,6 +153,9 @@ func endpointOf(card map[string]any, address *url.URL) (*url.URL, *machine.Fault
 			}
 		}
 	}
-	return nil, failure.Configuration(fmt.Sprintf("the agent card %s has no http address that speaks %s; it offers [%s]",
+	if len(offered) == 0 {
+		offered = []string{"none"}
+	}
+	return nil, failure.Configuration(fmt.Sprintf("the agent card %s has no http or https address that speaks %s; it offers %s",
 		failure.ShownURL(address), jsonRPC, failure.Clip(strings.Join(offered, ", "))))
 }
