@@ -177,6 +177,9 @@ func (c *compiler) endpoint(e *dsl.Endpoint, at place) *Endpoint {
 		return compiled
 	}
 	address, _ := text.(string)
+	if strings.TrimSpace(address) == "" {
+		return nil // package dsl has refused it: one problem for one mistake
+	}
 	template, err := expr.CompileURITemplate(address)
 	if err != nil {
 		c.fail(e.URI.Pointer, CodeTemplate, err.Error(), "")

@@ -138,6 +138,25 @@ do:
 	}
 }
 
+// An empty address is one mistake: nothing is wanted for it, which could not be fetched either.
+func TestEmptyAddressIsOneProblem(t *testing.T) {
+	for _, definition := range []string{
+		"do: [{a: {call: http, with: {method: get, endpoint: ' '}}}]",
+		"do: [{a: {run: {script: {language: js, source: {endpoint: ''}}}}}]",
+		"do: [{a: {run: {script: {language: js, source: {endpoint: {uri: ''}}}}}}]",
+		"do: [{a: {call: openapi, with: {document: {endpoint: ''}, operationId: x}}}]",
+		"do: [{a: {call: grpc, with: {proto: {endpoint: ''}, service: {name: S, host: h}, method: M}}}]",
+		"use: {catalogs: {c: {endpoint: ''}}}\ndo: [{a: {call: 'f:1.0.0@c'}}]",
+		"input: {schema: {resource: {endpoint: ''}}}\ndo: [{a: {set: {x: 1}}}]",
+		"do: [{a: {call: http, with: {method: get, endpoint: {uri: 'https://e.org', authentication: {oauth2: {authority: '', grant: client_credentials}}}}}}]",
+	} {
+		r := check(t, definition, nil)
+		if len(r.Problems) != 1 || len(r.Wanted) != 0 {
+			t.Errorf("%s: problems %v, wanted %v", definition, r.Problems, r.Wanted)
+		}
+	}
+}
+
 // Definitions that were stored before may have one content for an address.
 func TestStoredResourceByAddressAlone(t *testing.T) {
 	const definition = `
