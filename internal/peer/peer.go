@@ -20,11 +20,27 @@ import (
 	"time"
 )
 
+// Root is the top folder of the repository, in tests of packages of it: they run in the folder of their package. Where the sources
+// were when they were compiled is not known, because binaries do not tell it (-trimpath).
+func Root() string {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, missing := os.Stat(filepath.Join(dir, "internal", "peer", "peer.go")); missing == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			break
+		}
+		dir = parent
+	}
+	return "."
+}
+
 // program finds a program that scripts/setup has built into .cache/bin.
 func program(tb testing.TB, name string) string {
 	tb.Helper()
-	_, file, _, _ := runtime.Caller(0)
-	path := filepath.Join(filepath.Dir(file), "..", "..", ".cache", "bin", name)
+	path := filepath.Join(Root(), ".cache", "bin", name)
 	if _, err := os.Stat(path); err != nil {
 		skip(tb, "%s is not built (make setup)", name)
 	}

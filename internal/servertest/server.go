@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,13 +22,11 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/peer"
 )
 
 // Root is the top folder of the repository.
-func Root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "..")
-}
+func Root() string { return peer.Root() }
 
 // Shared is the folder with the conformance kit and the pages that the project was promised,
 // beside the repository or where CHARGEHAND_SHARED says. Without it the test is skipped,
