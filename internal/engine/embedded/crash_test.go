@@ -181,6 +181,26 @@ do:
 		result:      `{"done":true}`,
 		independent: true,
 	},
+	"independent": {
+		tasks: `
+- a:
+    fork:
+      branches:
+        - b:
+            listen: { to: { any: [ { with: { type: '${ "n" + $workflow.id }' } } ], until: '(. | length) == 2' } }
+            foreach: { item: n, do: [ { c: { run: { workflow: { namespace: test, name: free, version: 1.0.0, input: { to: '${ $workflow.id }' } }, await: false } } } ] }
+        - d:
+            for: { in: '${ [range(2)] }' }
+            do:
+              - e: { emit: { event: { with: { type: '${ "n" + $workflow.id }', source: 'https://example.com', id: '${ $index | tostring }', time: '2026-01-01T00:00:00Z' } } } }
+- f: { listen: { to: { any: [ { with: { type: '${ "free" + $workflow.id }' } } ], until: '(. | length) == 2' } } }
+- g: { set: { got: '${ . | length }' } }`,
+		children: map[string]string{
+			"free": `- a: { emit: { event: { with: { type: '${ "free" + .to }', source: 'https://example.com', id: '${ $workflow.id }', time: '2026-01-01T00:00:00Z' } } } }`,
+		},
+		result:      `{"got":2}`,
+		independent: true,
+	},
 	"large": {tasks: `
 - a: { call: http, with: { method: get, endpoint: http://x/size/200000 }, export: { as: '${ { text: . } }' } }
 - b: { wait: { seconds: 1 } }
