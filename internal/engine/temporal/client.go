@@ -183,17 +183,17 @@ func (c *cluster) signal(ctx context.Context, id chargehand.ExecutionID, m messa
 	return err
 }
 
-func (c *cluster) open(ctx context.Context, id chargehand.ExecutionID) (bool, error) {
+func (c *cluster) ended(ctx context.Context, id chargehand.ExecutionID) (how string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, rpcTime)
 	defer cancel()
 	d, err := c.client.DescribeWorkflowExecution(ctx, id.String(), "")
 	if isNotFound(err) {
-		return false, nil
+		return goneStatus, nil
 	}
 	if err != nil {
-		return false, err
+		return "", err
 	}
-	return d.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+	return closedStatus(d.GetWorkflowExecutionInfo().GetStatus()), nil
 }
 
 func isNotFound(err error) bool {
@@ -247,14 +247,20 @@ func (c *cluster) listPage(ctx context.Context, request *workflowservice.ListWor
 	return c.client.ListWorkflow(ctx, request)
 }
 
+// closedStatus says how a workflow ended; empty if it has not. One that continues as new has not: Temporal may have looked for
+// the current run just before that.
 func closedStatus(s enumspb.WorkflowExecutionStatus) string {
 	switch s {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
+		return ""
 	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
 		return "terminated"
 	case enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
 		return "timed out"
 	case enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
 		return "canceled"
+	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		return "completed"
 	}
 	return "failed"
 }

@@ -236,11 +236,7 @@ func (r *reconciler) endClosed(ctx context.Context, c *closedWorkflow) error {
 	case err != nil:
 		return err
 	default:
-		detail := fmt.Sprintf("The execution's workflow ended in Temporal (%s) before it could finish", c.Status)
-		if c.Reason != "" {
-			detail += ": " + c.Reason
-		}
-		if err := r.end(ctx, row.No, detail+"."); err != nil {
+		if err := r.endAs(ctx, row.No, c.Status, c.Reason); err != nil {
 			return err
 		}
 	}
@@ -265,6 +261,15 @@ func (r *reconciler) since(ctx context.Context) (ms int64, err error) {
 		return err
 	})
 	return ms, err
+}
+
+// endAs ends the row of a workflow that ended as it should not.
+func (r *reconciler) endAs(ctx context.Context, no int64, how, reason string) error {
+	detail := fmt.Sprintf("The execution's workflow ended in Temporal (%s) before it could finish", how)
+	if reason != "" {
+		detail += ": " + reason
+	}
+	return r.end(ctx, no, detail+".")
 }
 
 // end ends a row as an error of the system, unless it has ended.

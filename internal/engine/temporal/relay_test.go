@@ -30,8 +30,12 @@ func (r remoteFuncs) signal(_ context.Context, id chargehand.ExecutionID, m mess
 func (r remoteFuncs) closed(_ context.Context, sinceMs int64, each func(closedWorkflow) error) (int64, error) {
 	return r.onClosed(sinceMs, each)
 }
-func (r remoteFuncs) open(_ context.Context, id chargehand.ExecutionID) (bool, error) {
-	return r.onOpen(id)
+func (r remoteFuncs) ended(_ context.Context, id chargehand.ExecutionID) (string, error) {
+	open, err := r.onOpen(id)
+	if open || err != nil {
+		return "", err
+	}
+	return "terminated", nil
 }
 
 // relayTo makes a relay without dispatcher.

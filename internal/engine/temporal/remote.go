@@ -20,10 +20,12 @@ type remote interface {
 	// closed lists workflows that ended other than by completing, or continuing, since a
 	// time; next is the time to ask for the next time. It may name some again.
 	closed(ctx context.Context, sinceMs int64, each func(closedWorkflow) error) (nextMs int64, err error)
-	// open reports whether the workflow of an execution is open. A workflow that Temporal
-	// does not know is not.
-	open(ctx context.Context, id chargehand.ExecutionID) (bool, error)
+	// ended says how the workflow of an execution ended; empty if it is open, goneStatus if Temporal
+	// does not know it.
+	ended(ctx context.Context, id chargehand.ExecutionID) (how string, err error)
 }
+
+const goneStatus = "gone"
 
 // started is what a workflow is started with: its argument, and what people can search for.
 type started struct {

@@ -110,9 +110,11 @@ func (r *nodeRemote) closed(context.Context, int64, func(closedWorkflow) error) 
 	return 0, errors.New("not played")
 }
 
-func (r *nodeRemote) open(_ context.Context, id chargehand.ExecutionID) (bool, error) {
-	p := r.play(id)
-	return p != nil && !p.ended, r.reach()
+func (r *nodeRemote) ended(_ context.Context, id chargehand.ExecutionID) (string, error) {
+	if p := r.play(id); p != nil && !p.ended {
+		return "", r.reach()
+	}
+	return goneStatus, r.reach()
 }
 
 func (s *stage) play(id chargehand.ExecutionID) *play {

@@ -82,11 +82,11 @@ func (r *reconciler) ask(ctx context.Context, page []store.Execution) error {
 // check asks for one workflow, and ends the row of one that is gone. Most are not, so the order is: Temporal first. But only
 // once its start has been delivered, what Temporal says about it afterwards is true.
 func (r *reconciler) check(ctx context.Context, row *store.Execution) error {
-	open, err := r.Remote.open(ctx, row.ID)
+	how, err := r.Remote.ended(ctx, row.ID)
 	if err != nil {
 		return fmt.Errorf("ask for a workflow: %w", err)
 	}
-	if open {
+	if how == "" {
 		return nil
 	}
 	var starting bool
@@ -97,12 +97,14 @@ func (r *reconciler) check(ctx context.Context, row *store.Execution) error {
 	if err != nil || starting {
 		return err
 	}
-	open, err = r.Remote.open(ctx, row.ID)
-	if err != nil {
+	if how, err = r.Remote.ended(ctx, row.ID); err != nil {
 		return fmt.Errorf("ask for a workflow: %w", err)
 	}
-	if open {
+	switch how {
+	case "":
 		return nil
+	case goneStatus:
+		return r.end(ctx, row.No, "The execution's workflow is gone from Temporal, and had not finished.")
 	}
-	return r.end(ctx, row.No, "The execution's workflow is gone from Temporal, and had not finished.")
+	return r.endAs(ctx, row.No, how, "")
 }
