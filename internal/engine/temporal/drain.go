@@ -46,6 +46,9 @@ func (r *run) steer() {
 	d.timer = nil
 	if r.mayGiveWay() {
 		d.on, r.slices, r.streams.hushed = false, 0, false
+		if len(r.listens.pages) > 0 {
+			r.pause() // to hear them
+		}
 		d.fromEvents, d.fromBytes = events+r.pace.moreEvents, bytes+r.pace.moreBytes
 	}
 }
@@ -73,7 +76,7 @@ func (r *run) runs() bool {
 func (r *run) mayGoOn() bool {
 	return r.slots.held && (len(r.held) > 0 || r.yielded) ||
 		slices.ContainsFunc(r.held, func(c machine.Command) bool { return c.Detached }) ||
-		slices.ContainsFunc(r.listens.list, func(l *listening) bool { return l.woken && !l.sub.Paused })
+		slices.ContainsFunc(r.listens.list, func(l *listening) bool { return (l.woken || r.listens.waiting(l)) && !l.sub.Paused })
 }
 
 func (r *run) roomLeft() bool {

@@ -28,6 +28,7 @@ func (r *run) receive() {
 	r.receiveSettled()
 	r.receivePublished()
 	r.receiveLooked()
+	r.receiveHeard()
 	r.receiveKin()
 	r.receiveOutcomes()
 	r.receiveTimers()

@@ -22,6 +22,13 @@ type listens struct {
 	looking workflow.Future
 	asked   []*listening // by that look
 	told    int          // of unheard, by that look
+	pages   []*heardPage // of the look before, that are not heard to their ends
+}
+
+// heardPage is what there is for a subscription, without what it has had.
+type heardPage struct {
+	of   *listening
+	page eventPage
 }
 
 // listening is an open Subscribe command.
@@ -64,7 +71,7 @@ func (r *run) trackListens() {
 func (r *run) look() {
 	r.trackListens()
 	l := &r.listens
-	if l.looking != nil || r.drain.on || r.finish != nil {
+	if l.looking != nil || len(l.pages) > 0 || r.drain.on || r.finish != nil {
 		return
 	}
 	name, in := eventsType, looking{
@@ -110,7 +117,7 @@ func (r *run) wakeListens() {
 	}
 }
 
-// receiveLooked takes in the events of the look that is on its way.
+// receiveLooked takes in the answer of the look that is on its way.
 func (r *run) receiveLooked() {
 	l := &r.listens
 	if l.looking == nil || !l.looking.IsReady() {
@@ -129,31 +136,51 @@ func (r *run) receiveLooked() {
 		r.failure = fmt.Errorf("look at events: %d asked, %d were answered", len(asked), len(answer.Pages))
 	default:
 		for i, one := range asked {
-			r.hear(one, &answer.Pages[i])
+			one.woken = one.woken || !answer.Pages[i].Whole
+			l.pages = append(l.pages, &heardPage{one, answer.Pages[i]})
 		}
 	}
 }
 
-// hear gives a subscription what there is for it, as far as it takes it.
-func (r *run) hear(one *listening, page *eventPage) {
-	one.woken = one.woken || !page.Whole
-	for i := range page.Events {
-		ev := &page.Events[i]
+// receiveHeard gives subscriptions what there is for them, as far as they take it.
+func (r *run) receiveHeard() {
+	for l := &r.listens; len(l.pages) > 0 && r.hear(l.pages[0]); {
+		l.pages = l.pages[1:]
+	}
+}
+
+// hear reports false if it has to go on in another workflow task.
+func (r *run) hear(p *heardPage) (done bool) {
+	one := p.of
+	for i := range p.page.Events {
+		ev := &p.page.Events[i]
 		takes, open := r.takes(one.sub.Command)
 		if !open {
-			return
+			return true
 		}
 		if !takes {
 			one.woken = true // when there is room again
-			return
+			return true
 		}
+		if r.tired() {
+			p.page.Events = p.page.Events[i:]
+			return false
+		}
+		spent := r.machine.Spent()
 		// One that cannot be read is for nobody.
 		if envelope, err := expr.Parse(ev.Event, expr.Limits{Depth: expr.MaxDepth}); err == nil && r.machine.Wants(one.sub.Command, envelope) {
 			r.apply(machine.Event{Kind: machine.EventReceived, Command: one.sub.Command, Output: envelope, Number: ev.Number})
 		}
 		one.through = ev.Number
+		r.charge(r.machine.Spent() - spent + readSteps(ev.Event))
 	}
-	one.through = max(one.through, page.Through)
+	one.through = max(one.through, p.page.Through)
+	return true
+}
+
+// waiting reports whether there are events for a subscription that it has not had.
+func (l *listens) waiting(one *listening) bool {
+	return slices.ContainsFunc(l.pages, func(p *heardPage) bool { return p.of == one })
 }
 
 // takes reports whether a subscription may be given more, and whether it is open.
@@ -180,7 +207,7 @@ func (r *run) heardSoFar() (list []heard) {
 	r.trackListens()
 	for _, one := range r.listens.list {
 		if one.placed {
-			list = append(list, heard{Command: uint64(one.sub.Command), Through: one.through, Woken: one.woken})
+			list = append(list, heard{Command: uint64(one.sub.Command), Through: one.through, Woken: one.woken || r.listens.waiting(one)})
 		}
 	}
 	return list

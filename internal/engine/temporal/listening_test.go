@@ -71,6 +71,45 @@ do:
 	}
 }
 
+// Filters that are expensive are asked in many workflow tasks, and runs, so that none takes longer than Temporal waits: each of them
+// gets what it would, and the histories can be replayed.
+func TestCostlyFilters(t *testing.T) {
+	t.Parallel()
+	p := thePace()
+	p.sliceSteps, p.taskSlices, p.runSlices = 20_000, 2, 10 // one event in a task, five in a run
+	e := newEstate(t, p)
+	const most = 12
+	a := e.start(parse(t, fmt.Sprintf(`
+do:
+  - l:
+      listen: {to: {any: [{with: {type: order, data: '${ ([range(10000)] | length) == 10000 and . < %d }'}}], until: {one: {with: {type: stop}}}}}
+  - z: {set: '${ [length, (. == [range(%d)])] }'}
+`, most, most)), 1, echo)
+	eventually(t, "it is parked", func() bool { return e.row(a.No).Run == store.RunParked })
+	e.publishAll(append(orders(0, most), map[string]any{"specversion": "1.0", "id": "s", "source": "/test", "type": "stop"}))
+	e.ended(a)
+	e.end(a)
+	wantOutput(t, e.office, a, fmt.Sprintf("[%d, true]", most))
+	runs := e.histories(a)
+	if len(runs) < 3 {
+		t.Errorf("there were %d runs", len(runs))
+	}
+	tasks := 0
+	for i, h := range runs {
+		for _, ev := range h.Events {
+			if ev.EventType == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+				tasks++
+			}
+		}
+		if err := e.replay(h); err != nil {
+			t.Errorf("replay run %d: %v", i+1, err)
+		}
+	}
+	if tasks < most {
+		t.Errorf("%d events were asked for in %d workflow tasks", most, tasks)
+	}
+}
+
 // What is large does not stand in the history, and no answer is larger than it may be.
 func TestLargeEvents(t *testing.T) {
 	t.Parallel()

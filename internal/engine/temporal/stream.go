@@ -80,17 +80,17 @@ func (r *run) flow(f *flight) {
 			break
 		}
 		s := r.machine.Streams()[at]
-		if s.Paused {
+		if s.Paused || r.tired() {
 			return
 		}
 		message := in.waiting[0]
 		in.waiting = in.waiting[1:]
 		in.taken++
-		v, err := expr.Parse(message, expr.Limits{Depth: expr.MaxDepth})
-		if err != nil || !r.machine.Wants(f.id, v) {
-			continue
+		spent := r.machine.Spent()
+		if v, err := expr.Parse(message, expr.Limits{Depth: expr.MaxDepth}); err == nil && r.machine.Wants(f.id, v) {
+			r.apply(machine.Event{Kind: machine.Progressed, Command: f.id, Output: v, Number: s.Position + 1})
 		}
-		r.apply(machine.Event{Kind: machine.Progressed, Command: f.id, Output: v, Number: s.Position + 1})
+		r.charge(r.machine.Spent() - spent + readSteps(message))
 	}
 }
 
@@ -105,7 +105,7 @@ func (r *run) canFlow() bool {
 		}
 		for _, s := range r.machine.Streams() {
 			if s.Command == f.id && !s.Paused {
-				return true
+				return !r.tired()
 			}
 		}
 	}

@@ -27,6 +27,7 @@ type pace struct {
 	taskBytes  int           // arguments scheduled in one workflow task
 	taskSlices int           // slices of the machine in one workflow task
 	runSlices  int           // slices until the run continues as new
+	sliceSteps int           // steps of expressions that count as a slice, outside of those of the machine
 	pause      time.Duration // between two workflow tasks that compute
 	patience   time.Duration // how long held commands wait for activities that run, before they go on in the same run
 	moreEvents int           // by which the history may grow after that
@@ -37,7 +38,7 @@ type pace struct {
 
 func thePace() pace {
 	return pace{
-		pending: 500, roomBytes: 48 << 20, taskBytes: 1 << 20, taskSlices: 4, runSlices: 40,
+		pending: 500, roomBytes: 48 << 20, taskBytes: 1 << 20, taskSlices: 4, runSlices: 40, sliceSteps: machine.SliceSpent,
 		pause: time.Millisecond, patience: 10 * time.Second,
 		moreEvents: 4096, moreBytes: 4 << 20,
 		maxEvents: 40_000, maxBytes: 40 << 20,
@@ -70,6 +71,7 @@ type run struct {
 	slices     int  // in this run
 	taskSlices int  // in this workflow task
 	taskBytes  int
+	breath     breath
 	pausing    workflow.Future // nil, or a new workflow task is on its way
 
 	slots   slots
