@@ -32,10 +32,10 @@ import (
 //	error           the exact error
 //	problems        why the definition is refused
 //	run             the exact output of a run that the workflow starts by itself
-const (
-	referenceFolder = "../../docs/language"
-	introduction    = "../../docs/workflows.md"
-)
+const referenceFolder = "../../docs/language"
+
+// guides are further pages whose examples are tested.
+var guides = []string{"../../docs/workflows.md", "../../docs/secrets.md"}
 
 // plainPages are pages of the reference that hold lists, and no example.
 var plainPages = []string{"conformance.md", "decisions.md", "problems.md"}
@@ -82,12 +82,16 @@ func referencePages(t *testing.T) map[string]string {
 		t.Fatalf("no pages: %v", err)
 	}
 	pages := map[string]string{}
-	for _, path := range append(paths, introduction) {
+	for _, path := range append(paths, guides...) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pages[filepath.Base(path)] = string(text)
+		page := filepath.Base(path)
+		if slices.Contains(guides, path) {
+			page = "docs/" + page // the reference has pages of the same names
+		}
+		pages[page] = string(text)
 	}
 	return pages
 }
