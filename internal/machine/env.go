@@ -44,7 +44,7 @@ const (
 // Spent makes expensive expressions count as several steps, so that no loop of them hogs a
 // core.
 func (e *env) Spent(steps int) {
-	e.machine.spent += steps
+	e.machine.everSpent += steps
 	e.machine.sliceSteps += steps / stepsPerSliceStep
 	e.machine.pureSteps += steps / stepsPerPureStep
 	e.machine.spent += steps
@@ -52,7 +52,7 @@ func (e *env) Spent(steps int) {
 
 // Spent returns how many steps of expressions the machine has taken since it was made or restored, also in Wants. It is no
 // part of the state, and the same in every replay from the same point.
-func (m *Machine) Spent() int { return m.spent }
+func (m *Machine) Spent() int { return m.everSpent }
 
 // SliceSpent is what the expressions of a slice take at most, but for its last one.
 const SliceSpent = yieldSteps * stepsPerSliceStep

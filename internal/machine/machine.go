@@ -67,7 +67,7 @@ type Machine struct {
 
 	sliceSteps int // pure steps since the last yield
 	pureSteps  int // pure steps since the last effect
-	spent      int // Spent
+	everSpent  int // Spent
 	grown      int // bytes of values made since the state was measured
 	measured   int // bytes of the state when it was measured last
 
