@@ -54,6 +54,7 @@ func (t *tenure) activities(ctx context.Context) (map[string]activity.Runner, er
 	}
 	containers, err := container.New(container.Config{
 		Logger: t.log, Confiner: confiner, Files: stored, Allowed: slices.Contains(t.cfg.AllowRun, "container"),
+		Volumes: t.cfg.ContainerVolumes, Capabilities: t.cfg.ContainerCapabilities,
 	})
 	if err != nil {
 		return nil, badSetting("%w", err)

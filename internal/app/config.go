@@ -49,11 +49,15 @@ type Config struct {
 	Listen    string // default 127.0.0.1:8080
 	PublicURL string // default: scheme and host of the request
 	// Workflows is a directory whose definitions are applied at start and on change.
-	Workflows   string
-	AllowRun    []string // of shell, python, container
-	AllowEgress []string
-	ConnectTo   []string
-	TrustedCA   []string
+	Workflows string
+	AllowRun  []string // of shell, python, container
+	// ContainerVolumes are the paths of the engine's machine that containers may mount, PATH or
+	// PATH:ro; ContainerCapabilities what is given back to them, such as CHOWN. Default none.
+	ContainerVolumes      []string
+	ContainerCapabilities []string
+	AllowEgress           []string
+	ConnectTo             []string
+	TrustedCA             []string
 	// ResourceRoot is the folder below which definitions may name files as external resources;
 	// empty: none may be named.
 	ResourceRoot string

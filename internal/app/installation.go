@@ -146,6 +146,9 @@ func tellSettings(ctx context.Context, cfg Config, db *store.Store) error {
 	if cfg.ResourceRoot != "" { // without it, the digest is what it was before there was this setting
 		fmt.Fprintf(sum, "resource-root %q\n", cfg.ResourceRoot)
 	}
+	if len(cfg.ContainerVolumes)+len(cfg.ContainerCapabilities) > 0 {
+		fmt.Fprintf(sum, "container %q %q\n", slices.Sorted(slices.Values(cfg.ContainerVolumes)), slices.Sorted(slices.Values(cfg.ContainerCapabilities)))
+	}
 	digest, differs := sum.Sum(nil), false
 	err := db.Update(ctx, func(tx *store.Tx) error {
 		known, err := tx.Meta(metaSettings)
@@ -159,7 +162,7 @@ func tellSettings(ctx context.Context, cfg Config, db *store.Store) error {
 		return tx.SetMeta(metaSettings, digest)
 	})
 	if err == nil && differs {
-		cfg.Log.Warn("--allow-run, --allow-egress, --connect-to, --trusted-ca or --resource-root differ from those of the worker that started last: any worker may carry out any step, so all need the same")
+		cfg.Log.Warn("--allow-run, --allow-egress, --connect-to, --trusted-ca, --resource-root, --container-volume or --container-capability differ from those of the worker that started last: any worker may carry out any step, so all need the same")
 	}
 	return err
 }

@@ -17,6 +17,8 @@ func placeFlags(f *pflag.FlagSet, cfg *app.Config) {
 // workFlags say what executions may do here, and how much of it at once.
 func workFlags(f *pflag.FlagSet, cfg *app.Config) {
 	f.StringSliceVar(&cfg.AllowRun, "allow-run", nil, "processes that workflows may start: shell,python,container (js is always allowed)")
+	f.StringArrayVar(&cfg.ContainerVolumes, "container-volume", nil, "PATH or PATH:ro, repeatable: path of the engine's machine that containers may mount")
+	f.StringSliceVar(&cfg.ContainerCapabilities, "container-capability", nil, "capabilities that containers keep, such as CHOWN,SETUID,SETGID (default: none)")
 	f.StringSliceVar(&cfg.AllowEgress, "allow-egress", nil, "private addresses, ranges or host names that workflows may reach")
 	f.StringArrayVar(&cfg.ConnectTo, "connect-to", nil, "HOST:PORT:HOST2:PORT2 as curl, repeatable, for outgoing calls")
 	f.StringArrayVar(&cfg.TrustedCA, "trusted-ca", nil, "PEM file with more certificate authorities for outgoing calls")

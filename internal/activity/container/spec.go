@@ -258,7 +258,7 @@ func (r *Runner) mountsOf(call activity.Call, v expr.Value) ([]mount.Mount, *mac
 			writable, allowed := r.hostVolume(source)
 			if !allowed {
 				return nil, configuration(fmt.Sprintf("volumes: the host path %q is not among those that whoever runs the server allows; "+
-					"use the name of a volume, or have exactly this path allowed", clip(source)))
+					"use the name of a volume, or have exactly this path allowed (--container-volume)", clip(source)))
 			}
 			m.ReadOnly = m.ReadOnly || !writable
 		case isName(source):
