@@ -45,8 +45,8 @@ func (k filterKind) text() string {
 }
 
 func parseKind(text string) (k filterKind, err error) {
-	rest := text
-	if rest, k.sealed = strings.CutPrefix(text, "#"); rest == "" {
+	rest, sealed := strings.CutPrefix(text, "#")
+	if k.sealed = sealed; rest == "" {
 		return k, fmt.Errorf("read filter: %q is none", text)
 	}
 	if k.path, k.exact = strings.CutPrefix(rest, "="); k.exact {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl"
@@ -64,7 +65,7 @@ func TestIndexLetsThroughWhatMatches(t *testing.T) {
 		return s
 	}
 	taken, kept := 0, 0
-	for range 1_500 {
+	for range 600 {
 		kind := text(pieces, 4)
 		input := map[string]any{"kind": kind, "k": random.IntN(3)}
 		attribute := string(expr.Marshal(kind))
@@ -109,7 +110,7 @@ func TestIndexLetsThroughWhatMatches(t *testing.T) {
 			}
 		}
 	}
-	if taken < 2_000 || kept < 2_000 {
+	if taken < 1_000 || kept < 1_000 {
 		t.Errorf("%d were taken and %d kept out: that tells little", taken, kept)
 	}
 }
@@ -171,7 +172,7 @@ func TestTextsOfFilters(t *testing.T) {
 		{Type: strings.Repeat("x", 1_025), Exact: true, Path: "." + strings.Repeat("y", 1_024)},
 	} {
 		row := RowFilters(&store.Subscription{}, []machine.Filter{f}, nil)[0]
-		if strings.ContainsAny(row.Kind, "\x00\xff") || len(row.Kind)+len(row.Key) > 2_200 {
+		if strings.Contains(row.Kind, "\x00") || !utf8.ValidString(row.Kind) || len(row.Kind)+len(row.Key) > 2_200 {
 			t.Errorf("%.20q, %.20q: %d bytes, %q", f.Type, f.Path, len(row.Kind), row.Kind)
 		}
 		k, err := parseKind(row.Kind)
