@@ -14,6 +14,8 @@
 //   - One Apply takes at most 1,000 pure steps, then it yields. Between two outcomes an
 //     execution takes at most plan.Limits.PureSteps; its state holds at most
 //     plan.Limits.StateBytes. Both end it with a fault that no try catches.
+//   - Values are one in a checkpoint, and in the size of the state, if they are equal by
+//     comparison. Equal hashes mean nothing: data is made by outsiders.
 //   - Finish is the last command, and nothing is in flight then.
 //
 // The meaning of the language is that of language.md; the T numbers in comments are its
