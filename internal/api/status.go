@@ -12,7 +12,8 @@ import (
 func serverEndpoints() []endpoint {
 	return []endpoint{
 		{
-			method: get, path: "/limits", id: "getLimits", tag: "Server", summary: "List every limit of this installation",
+			method: get, path: "/limits", id: "getLimits", tag: "Server", summary: "List the limits of this installation",
+			about:   "Those that hold everywhere, and those of calls and processes.",
 			answers: []answer{{status: 200, about: "The limits", view: limitPage{}}},
 			serve:   (*call).getLimits,
 		},
