@@ -50,5 +50,8 @@ func registerTemporal(registry prometheus.Registerer, e *temporal.Engine) {
 	counter("executions_accepted_total", "Executions that were accepted by this process.", func(s temporal.Stats) int64 { return s.Accepted })
 	counter("executions_refused_total", "Executions that could not be accepted by this process.", func(s temporal.Stats) int64 { return s.Refused })
 	counter("executions_dispatched_total", "Executions that this process gave a slot.", func(s temporal.Stats) int64 { return s.Marked })
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: "chargehand", Name: "workers", Help: "Workers of the installation that asked Temporal for work lately; -1: not known.",
+	}, func() float64 { return float64(e.Stats().Workers) }))
 	counter("messages_delivered_total", "Messages that this process delivered to Temporal.", func(s temporal.Stats) int64 { return s.Delivered })
 }

@@ -134,7 +134,7 @@ func testWorkerMetrics(t *testing.T, i *installation, worker string) {
 		}
 	}
 	text = i.scrape(strings.TrimSuffix(i.base, "/api/v1"))
-	wantSamples(t, text, `chargehand_executions\{state="active"\} 0`, `chargehand_inbox_messages \d+`, `chargehand_inbox_late_seconds .*`,
+	wantSamples(t, text, `chargehand_executions\{state="active"\} 0`, `chargehand_inbox_messages \d+`, `chargehand_inbox_late_seconds .*`, `chargehand_workers -?\d`,
 		`chargehand_messages_delivered_total [1-9].*`, `chargehand_http_requests_total\{route="POST /api/v1/workflows/\{workflowId\}/batch",status="202"\} 1`,
 		`temporal_request_total\{operation="StartWorkflowExecution"\} [1-4]`) // the worker may deliver some too
 }

@@ -71,6 +71,7 @@ type Engine struct {
 	canceller  *canceller
 	hub        *hub
 	pump       *pump
+	census     *census
 	stats      counters
 	stopping   atomic.Bool
 }
@@ -106,6 +107,7 @@ func New(c Config) *Engine {
 	e.reconciler = newReconciler(reconcilerConfig{
 		Store: c.Store, Remote: reached, Canceller: e.canceller, Node: uuid.New(), Verify: c.Verify, Log: c.Log, Now: c.Now,
 	})
+	e.census = newCensus(reached.workers, c.Log)
 	return e
 }
 
@@ -113,6 +115,7 @@ func New(c Config) *Engine {
 // and leaves the rest to other nodes. Call it once nobody calls the other methods any more.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.stopping.Store(true)
+	e.census.stop()
 	e.reconciler.stop()
 	e.pump.stop()
 	e.dispatcher.stop()
@@ -207,12 +210,13 @@ type Stats struct {
 	Refused   int64 // executions that could not be accepted
 	Marked    int64 // executions that were given a slot here
 	Delivered int64 // messages that were delivered to Temporal
+	Workers   int64 // of the whole installation, that asked Temporal for work lately; -1: not known
 }
 
 // Stats returns a snapshot; its numbers are not from one moment.
 func (e *Engine) Stats() Stats {
 	return Stats{
 		Accepted: e.stats.accepted.Load(), Refused: e.stats.refused.Load(),
-		Marked: e.dispatcher.marked.Load(), Delivered: e.relay.delivered.Load(),
+		Marked: e.dispatcher.marked.Load(), Delivered: e.relay.delivered.Load(), Workers: e.census.workers.Load(),
 	}
 }

@@ -1,0 +1,94 @@
+package temporal
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"github.com/chargehand/chargehand/internal/machine"
+)
+
+const (
+	// censusEvery is the time between two counts of workers.
+	censusEvery = 30 * time.Second
+	// pollerAge is how long ago a worker that lives may have asked last: it waits for a minute at most.
+	pollerAge = 90 * time.Second
+)
+
+// census knows how many workers ask Temporal for work. Without any, executions are accepted and nothing else happens,
+// which a node without a worker of its own would not notice.
+type census struct {
+	count func(ctx context.Context) (int, error)
+	log   *slog.Logger
+
+	workers atomic.Int64 // -1: not known
+	cancel  context.CancelFunc
+	done    chan struct{}
+}
+
+func newCensus(count func(ctx context.Context) (int, error), log *slog.Logger) *census {
+	c := &census{count: count, log: log, done: make(chan struct{})}
+	c.workers.Store(-1)
+	var ctx context.Context
+	ctx, c.cancel = context.WithCancel(context.Background())
+	go c.loop(ctx)
+	return c
+}
+
+// stop may be called again.
+func (c *census) stop() {
+	c.cancel()
+	<-c.done
+}
+
+// loop tells the log when two counts in a row have found nobody: one that starts together with its worker may come
+// before it.
+func (c *census) loop(ctx context.Context) {
+	defer close(c.done)
+	for empty, told := 0, false; ; {
+		n, err := c.count(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil: // who delivers messages tells that Temporal is away
+			c.workers.Store(-1)
+		case n > 0:
+			c.workers.Store(int64(n))
+			if told {
+				c.log.Info("workers take executions up again", "workers", n)
+			}
+			empty, told = 0, false
+		default:
+			c.workers.Store(0)
+			if empty++; empty > 1 && !told {
+				told = true
+				c.log.Warn("no worker asks Temporal for work; executions are accepted, and wait until there is one: start `chargehand worker`, "+
+					"of the version of this server, with its namespace and task queue", "revision", machine.Revision)
+			}
+		}
+		if sleep(ctx, jitter(censusEvery)) != nil {
+			return
+		}
+	}
+}
+
+// workers counts the workers that have asked lately for executions which start now.
+func (c *cluster) workers(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, rpcTime)
+	defer cancel()
+	d, err := c.client.DescribeTaskQueue(ctx, workflowQueue(c.queue, machine.Revision), enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+	if err != nil {
+		return 0, fmt.Errorf("ask for the workers of a task queue: %w", err)
+	}
+	names := make(map[string]bool) // a worker asks several times at once
+	for _, p := range d.GetPollers() {
+		if time.Since(p.GetLastAccessTime().AsTime()) < pollerAge {
+			names[p.GetIdentity()] = true
+		}
+	}
+	return len(names), nil
+}

@@ -1,0 +1,73 @@
+package temporal
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// TestCensusTells: who runs no worker learns that nobody else does either, once, and when that is over.
+func TestCensusTells(t *testing.T) {
+	type answer struct {
+		workers int
+		err     error
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		answers := make(chan answer)
+		c := newCensus(func(ctx context.Context) (int, error) {
+			select {
+			case a := <-answers:
+				return a.workers, a.err
+			case <-ctx.Done():
+				return 0, ctx.Err()
+			}
+		}, slog.New(slog.NewTextHandler(&log, nil)))
+		for i, step := range []struct {
+			answer
+			want        int64
+			warns, ends int // in the log so far
+		}{
+			{answer{0, errDown}, -1, 0, 0},
+			{answer{0, nil}, 0, 0, 0}, // it may be about to come
+			{answer{0, nil}, 0, 1, 0},
+			{answer{0, nil}, 0, 1, 0},
+			{answer{0, errDown}, -1, 1, 0},
+			{answer{2, nil}, 2, 1, 1},
+			{answer{2, nil}, 2, 1, 1},
+			{answer{0, nil}, 0, 1, 1},
+		} {
+			answers <- step.answer
+			synctest.Wait()
+			warns, ends := strings.Count(log.String(), "level=WARN"), strings.Count(log.String(), "level=INFO")
+			if got := c.workers.Load(); got != step.want || warns != step.warns || ends != step.ends {
+				t.Errorf("step %d: %d workers, want %d; the log says\n%s", i, got, step.want, log.String())
+			}
+		}
+		c.stop()
+		c.stop()
+	})
+}
+
+// TestCensusCounts asks a real server.
+func TestCensusCounts(t *testing.T) {
+	t.Parallel()
+	b := newIdleBranch(t)
+	count := func() int {
+		n, err := b.remote.workers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := count(); n != 0 {
+		t.Errorf("%d workers before there is one", n)
+	}
+	b.startWorker(thePace())
+	eventually(t, "the worker is counted", func() bool { return count() == 1 })
+	b.startWorker(thePace())
+	eventually(t, "both are counted", func() bool { return count() == 2 })
+}
