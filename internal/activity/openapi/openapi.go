@@ -1,6 +1,10 @@
 // Package openapi carries out `call: openapi` (language.md 1.8, T43, T82): it reads the
 // description of an operation, distributes the parameters over path, query, header, cookie
 // and body, and makes the HTTP call.
+//
+// A document in YAML is written as JSON before it is read, node by node and within bounds
+// (yaml.go): what its aliases make of it may be thousands of times its text. Package dsl does
+// the same for definitions, but keeps nodes with their positions, which nobody needs here.
 package openapi
 
 import (
@@ -43,7 +47,7 @@ func New(cfg Config) *Runner {
 }
 
 // Run reads the document and calls the operation. The digest of the document that was used
-// is an attribute of the span of the activity (T69).
+// is in the result, and an attribute of the span of the activity (T69).
 func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	with, _ := call.Args.(map[string]any)
 	described, _ := with["document"].(map[string]any)
@@ -51,6 +55,12 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	if fault != nil {
 		return activity.Result{Fault: fault}
 	}
+	result := r.call(ctx, call, with, doc)
+	result.Document = doc.digest
+	return result
+}
+
+func (r *Runner) call(ctx context.Context, call activity.Call, with map[string]any, doc *document) activity.Result {
 	trace.SpanFromContext(ctx).SetAttributes(attribute.String("chargehand.document.digest", doc.digest))
 	operationID, _ := with["operationId"].(string)
 	op, fault := find(doc, operationID)
