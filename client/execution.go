@@ -147,6 +147,8 @@ type TimelineEntry struct {
 	Input     json.RawMessage `json:"input,omitempty"`
 	Output    json.RawMessage `json:"output,omitempty"`
 	Error     *ExecutionError `json:"error,omitempty"`
+	// DocumentDigest is that of the OpenAPI or AsyncAPI document that the call used; empty: none.
+	DocumentDigest string `json:"document_digest,omitempty"`
 }
 
 // TimelinePage is a page of a timeline, in order of start.

@@ -37,6 +37,9 @@ type Result struct {
 	Output expr.Value
 	Files  []machine.File
 	Fault  *machine.Fault
+	// Document is the digest, sha256:<hex>, of the API document that the call was made by,
+	// whatever came of it; it goes into the record of the task (T69). Empty: none.
+	Document string
 }
 
 // Runner carries out activities of one kind. Run is called from many goroutines. It

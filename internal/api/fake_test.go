@@ -296,6 +296,7 @@ func (f *fake) Timeline(_ context.Context, _ *service.Principal, _ chargehand.Wo
 			{
 				Seq: 1, Name: "a", Reference: "/do/0/a", Iteration: 2, Attempt: 1, Phase: chargehand.Faulted, StartedAt: moment0,
 				EndedAt: moment0, Input: []byte("1.0"), Output: []byte("null"), Error: fixtureError(), Files: []service.Result{fixtureResult()},
+				Document: "sha256:0a",
 			},
 			{Seq: 2, Name: "b", Reference: "/do/1/b", Phase: chargehand.Running, StartedAt: moment0},
 		},

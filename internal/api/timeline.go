@@ -50,4 +50,7 @@ func appendTimelineEntry(o *writer, e *service.TimelineEntry) {
 	if len(e.Files) > 0 {
 		appendResults(o, "files", e.Files)
 	}
+	if e.Document != "" {
+		o.text("document_digest", e.Document)
+	}
 }

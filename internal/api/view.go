@@ -159,6 +159,7 @@ type timelineEntry struct {
 	Output    json.RawMessage `json:"output,omitempty"`
 	Error     *executionError `json:"error,omitempty"`
 	Files     []result        `json:"files,omitempty" nullable:"false"`
+	Document  string          `json:"document_digest,omitempty" doc:"Digest, sha256:<hex>, of the OpenAPI or AsyncAPI document that the call used."`
 }
 
 type timelinePage struct {

@@ -40,6 +40,9 @@ func (m *Machine) key(n *node, id CommandID) string {
 func (m *Machine) activityEnded(p *pending, ev Event) *node {
 	n := p.node
 	n.activity = 0
+	if e := n.entryOf(); e != nil && ev.Detail != "" {
+		e.Document = ev.Detail
+	}
 	if ev.Fault != nil {
 		f := *ev.Fault
 		f.Instance = n.reference()

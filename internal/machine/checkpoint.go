@@ -273,6 +273,7 @@ func (w *checkpointWriter) trace(m *Machine) {
 		w.value("output", e.Output)
 		w.fault("fault", e.Fault)
 		w.files("files", e.Files)
+		w.text("document", e.Document)
 		w.flag("taken", !e.fresh)
 		w.close('}')
 	})

@@ -62,6 +62,29 @@ func TestCheckpointIsReadable(t *testing.T) {
 	}
 }
 
+// The digest of the document that a call used is in its entry, also when it faults, and stays
+// there in a checkpoint (T69).
+func TestDocumentOfACallIsInItsEntry(t *testing.T) {
+	p := compilePlan(t, testHeader+"do: [{a: {try: [{b: {"+callTo+"}}}], catch: {do: [{c: {"+callTo+"}}}, {d: {wait: PT1H}}]}}}]")
+	m := New(p, testIdentity(t))
+	m.Apply(Event{Kind: Started, TimeMs: scriptEpoch})
+	m.Apply(Event{Kind: ActivityEnded, TimeMs: scriptEpoch, Command: 1, Fault: &Fault{Type: ErrCommunication, Status: 500}, Detail: "sha256:aa"})
+	m.Apply(Event{Kind: ActivityEnded, TimeMs: scriptEpoch, Command: 2, Output: 1, Detail: "sha256:bb"})
+	restored, err := Restore(p, testIdentity(t), m.Checkpoint())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]*Machine{"at once": m, "restored": restored} {
+		var got []string
+		for _, e := range m.TakeTimeline() {
+			got = append(got, e.Name+" "+e.Document)
+		}
+		if text := strings.Join(got, ", "); text != "a , b sha256:aa, c sha256:bb, d " {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
 func TestRestoreRefusesOthers(t *testing.T) {
 	m := busyMachine(t)
 	state := string(m.Checkpoint())

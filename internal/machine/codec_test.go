@@ -122,6 +122,11 @@ func TestTimelineValues(t *testing.T) {
 	}
 	entries = append(entries, Entry{Seq: 1001, Name: task.Name, Reference: task.Reference, Attempt: 1, Phase: chargehand.Waiting,
 		StartedMs: 7, Files: []File{{ID: "i", Name: "n"}}, task: task})
+	plain := EncodeTimeline(nil, entries)
+	entries[1].Document, entries[3].Document, entries[len(entries)-1].Document = "sha256:aa", "sha256:bb", "sha256:aa"
+	if n := len(EncodeTimeline(nil, entries)) - len(plain); n != 1+2*(1+len("sha256:aa"))+len(entries) {
+		t.Errorf("three documents, two of them the same, take %d bytes", n)
+	}
 	known := []expr.Value{map[string]any{"a": 1.0}, nil, "1", []any{map[string]any{"a": 1}}}
 	stored := EncodeTimeline([]byte("before"), entries, known...)[len("before"):]
 	got, err := DecodeTimeline(p, stored, known...)

@@ -19,7 +19,8 @@ const (
 	Started EventKind = 1
 	// Continued answers a Yield command: the machine goes on where it stopped.
 	Continued EventKind = 2
-	// ActivityEnded is the outcome of a RunActivity command: Output and Files, or Fault.
+	// ActivityEnded is the outcome of a RunActivity command: Output and Files, or Fault. Detail is
+	// the digest of the API document that it used, if any (T69).
 	ActivityEnded EventKind = 3
 	// TimerFired says that the due time of a StartTimer command has come.
 	TimerFired EventKind = 4

@@ -188,7 +188,7 @@ func (r *restorer) entry(m *Machine, o object) {
 		Iteration: o.integer("iteration"), Attempt: o.integer("attempt"),
 		StartedMs: int64(o.integer("started_ms")), EndedMs: int64(o.integer("ended_ms")),
 		Input: r.value(o, "input"), Output: r.value(o, "output"),
-		Fault: r.fault(o, "fault"), Files: r.files(o, "files"),
+		Fault: r.fault(o, "fault"), Files: r.files(o, "files"), Document: o.text("document"),
 		task: element(r.bad, r.plan.Tasks, o.integer("task")), fresh: !o.flag("taken"),
 	}
 	if *r.bad {

@@ -31,6 +31,8 @@ type Entry struct {
 	Output expr.Value // transformed output, if it completed
 	Fault  *Fault     // if it faulted
 	Files  []File
+	// Document is the digest of the API document that the task's call used last, if any (T69).
+	Document string
 
 	task  *plan.Task
 	fresh bool // nobody has taken it since it changed

@@ -6,14 +6,18 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
 )
 
-// timelineVersion is the first byte of a stored chunk of the timeline.
-const timelineVersion = 1
+// The first byte of a stored chunk of the timeline. One with documents ends with these.
+const (
+	timelineVersion   = 1
+	timelineDocuments = 2
+)
 
 // The bits of a stored entry; the lowest three hold the phase.
 const (
@@ -36,7 +40,11 @@ const (
 // occurs more than once, or is one of known, is written as a reference; the same known
 // values, in the same order, must be given to DecodeTimeline.
 func EncodeTimeline(dst []byte, entries []Entry, known ...expr.Value) []byte {
-	dst = append(dst, timelineVersion)
+	version := byte(timelineVersion)
+	if slices.ContainsFunc(entries, func(e Entry) bool { return e.Document != "" }) {
+		version = timelineDocuments
+	}
+	dst = append(dst, version)
 	dst = binary.AppendUvarint(dst, uint64(len(entries)))
 	w := timelineWriter{}
 	for _, v := range known {
@@ -48,7 +56,41 @@ func EncodeTimeline(dst []byte, entries []Entry, known ...expr.Value) []byte {
 		dst = w.entry(dst, e, &previous)
 		previous = *e
 	}
+	if version == timelineDocuments {
+		dst = appendDocuments(dst, entries)
+	}
 	return dst
+}
+
+// appendDocuments writes each digest once, and then for each entry its number from 1, or 0.
+func appendDocuments(dst []byte, entries []Entry) []byte {
+	numbers := map[string]uint64{}
+	var distinct []string
+	for i := range entries {
+		if d := entries[i].Document; d != "" && numbers[d] == 0 {
+			distinct = append(distinct, d)
+			numbers[d] = uint64(len(distinct))
+		}
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(distinct)))
+	for _, d := range distinct {
+		dst = appendText(dst, d)
+	}
+	for i := range entries {
+		dst = binary.AppendUvarint(dst, numbers[entries[i].Document])
+	}
+	return dst
+}
+
+func (r *timelineReader) documents(entries []Entry) {
+	count := r.number(len(r.rest))
+	distinct := make([]string, 1, count+1)
+	for range count {
+		distinct = append(distinct, r.text())
+	}
+	for i := range entries {
+		entries[i].Document = distinct[r.number(len(distinct)-1)]
+	}
 }
 
 type timelineWriter struct {
@@ -193,7 +235,8 @@ func isSame(a, b expr.Value) bool {
 func DecodeTimeline(p *plan.Plan, data []byte, known ...expr.Value) ([]Entry, error) {
 	r := timelineReader{reader: reader{rest: data}, plan: p}
 	r.table = append(r.table, known...)
-	if r.byte() != timelineVersion {
+	version := r.byte()
+	if version != timelineVersion && version != timelineDocuments {
 		r.fail()
 	}
 	const least = 5 // bytes of an entry
@@ -203,6 +246,9 @@ func DecodeTimeline(p *plan.Plan, data []byte, known ...expr.Value) ([]Entry, er
 	for range count {
 		previous = r.entry(&previous)
 		entries = append(entries, previous)
+	}
+	if version == timelineDocuments {
+		r.documents(entries)
 	}
 	if len(r.rest) > 0 {
 		r.fail()

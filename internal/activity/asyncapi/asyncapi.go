@@ -58,31 +58,36 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	if !publishes && call.Progress == nil {
 		return activity.Result{Fault: failure.Configuration("an AsyncAPI call needs a message or a subscription")}
 	}
-	doc, fault := r.documents.get(ctx, call, with["document"])
+	doc, digest, fault := r.documents.get(ctx, call, with["document"])
 	if fault != nil {
 		return activity.Result{Fault: fault}
 	}
+	return activity.Result{Fault: r.call(ctx, call, doc, with, message, publishes), Document: digest}
+}
+
+// call carries out a call by a document. message is nil for a subscription.
+func (r *Runner) call(ctx context.Context, call activity.Call, doc *asyncapi.Document, with, message map[string]any, publishes bool) *machine.Fault {
 	selection, fault := selectionOf(with, message, !publishes)
 	if fault != nil {
-		return activity.Result{Fault: fault}
+		return fault
 	}
 	target, err := doc.Target(selection)
 	if err != nil {
-		return activity.Result{Fault: failure.Configuration("the AsyncAPI document does not fit the call: " + err.Error())}
+		return failure.Configuration("the AsyncAPI document does not fit the call: " + err.Error())
 	}
 	protocol, ok := r.cfg.Protocols[target.Family]
 	if !ok {
-		return activity.Result{Fault: failure.Configuration(fmt.Sprintf("the protocol %q is not supported by this server", target.Protocol))}
+		return failure.Configuration(fmt.Sprintf("the protocol %q is not supported by this server", target.Protocol))
 	}
 	credentials, fault := r.cfg.Authenticate(ctx, with["authentication"])
 	if fault != nil {
-		return activity.Result{Fault: fault}
+		return fault
 	}
 	at := &Endpoint{Target: target, Credentials: credentials, MessageBytes: r.cfg.MessageBytes, Where: where(target)}
 	if publishes {
-		return activity.Result{Fault: r.publish(ctx, call, protocol, at, message)}
+		return r.publish(ctx, call, protocol, at, message)
 	}
-	return activity.Result{Fault: subscribe(ctx, call, protocol, at)}
+	return subscribe(ctx, call, protocol, at)
 }
 
 func (r *Runner) publish(ctx context.Context, call activity.Call, protocol Protocol, at *Endpoint, message map[string]any) *machine.Fault {

@@ -3,6 +3,7 @@ package asyncapi
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -31,8 +32,8 @@ func newDocuments(fetcher Fetcher) *documents {
 	return &documents{fetcher: fetcher, known: map[[sha256.Size]byte]*asyncapi.Document{}}
 }
 
-// get reads the document that v names or holds.
-func (d *documents) get(ctx context.Context, call activity.Call, v expr.Value) (*asyncapi.Document, *machine.Fault) {
+// get reads the document that v names or holds, and tells its digest (T69).
+func (d *documents) get(ctx context.Context, call activity.Call, v expr.Value) (doc *asyncapi.Document, digest string, fault *machine.Fault) {
 	document, _ := v.(map[string]any)
 	name := "of the definition"
 	var data []byte
@@ -43,20 +44,21 @@ func (d *documents) get(ctx context.Context, call activity.Call, v expr.Value) (
 		scope := call.Account.String() + " " + call.Environment.String()
 		content, err := d.fetcher.Fetch(ctx, scope, resource.Request{URI: uri, Authentication: document["authentication"]})
 		if err != nil {
-			return nil, fetchFault(err)
+			return nil, "", fetchFault(err)
 		}
 		name, data = content.URI, content.Data
 	}
 	key := sha256.Sum256(data)
+	digest = "sha256:" + hex.EncodeToString(key[:])
 	d.mu.Lock()
-	doc := d.known[key]
+	doc = d.known[key]
 	d.mu.Unlock()
 	if doc != nil {
-		return doc, nil
+		return doc, digest, nil
 	}
 	doc, err := asyncapi.Parse(data)
 	if err != nil {
-		return nil, failure.Configuration(fmt.Sprintf("the AsyncAPI document %s cannot be read: %v", failure.Clip(name), err))
+		return nil, "", failure.Configuration(fmt.Sprintf("the AsyncAPI document %s cannot be read: %v", failure.Clip(name), err))
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,7 +66,7 @@ func (d *documents) get(ctx context.Context, call activity.Call, v expr.Value) (
 		clear(d.known) // rare, and a document is soon parsed again
 	}
 	d.known[key] = doc
-	return doc, nil
+	return doc, digest, nil
 }
 
 func fetchFault(err error) *machine.Fault {

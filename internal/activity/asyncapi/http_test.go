@@ -1,6 +1,7 @@
 package asyncapi_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +18,19 @@ func serve(t *testing.T, handler http.HandlerFunc) string {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// The digest is told whatever comes of the call (T69).
+func TestResultTellsTheDocument(t *testing.T) {
+	url := serve(t, func(http.ResponseWriter, *http.Request) {})
+	r := runner(t, soon)
+	for address, faults := range map[string]bool{url: false, "http://127.0.0.1:1": true} {
+		document := pinned(address, "http", "")
+		want := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(document["content"].(string))))
+		if got := publish(t, r, document, object{"payload": 1}, nil); got.Document != want || (got.Fault != nil) != faults {
+			t.Errorf("document %q, want %q; fault %v", got.Document, want, got.Fault)
+		}
+	}
 }
 
 func TestPublishOverHTTP(t *testing.T) {

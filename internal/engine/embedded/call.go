@@ -61,7 +61,7 @@ func (e *Engine) perform(c *call) {
 	}
 	e.send(c.no, message{kind: deliver, call: c, event: machine.Event{
 		Kind: machine.ActivityEnded, Command: c.command,
-		Output: result.Output, Fault: result.Fault, Files: result.Files,
+		Output: result.Output, Fault: result.Fault, Files: result.Files, Detail: result.Document,
 	}})
 }
 

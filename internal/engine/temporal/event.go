@@ -113,7 +113,7 @@ func (r *run) outcomeOf(f *flight) machine.Event {
 	var failed *sdk.ActivityError
 	switch {
 	case err == nil:
-		ev.Fault, ev.Files = o.Fault, o.Files
+		ev.Fault, ev.Files, ev.Detail = o.Fault, o.Files, o.Document
 		if len(o.Output) > 0 {
 			ev.Output, err = expr.Parse(o.Output, expr.Limits{Depth: expr.MaxDepth})
 		}

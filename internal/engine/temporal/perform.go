@@ -73,12 +73,12 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 		engine.LogDetached(a.Log, c.Execution, c.Reference, result.Fault)
 		result.Output = nil // nobody wants it
 	}
-	o := outcome{Fault: result.Fault, Files: result.Files, of: c.owner()}
+	o := outcome{Fault: result.Fault, Files: result.Files, Document: result.Document, of: c.owner()}
 	if result.Fault == nil && result.Output != nil {
 		o.Output = expr.Marshal(result.Output)
 	}
 	if limit := a.Limits.ActivityOutputBytes; len(o.Output) > limit {
-		o = outcome{Fault: engine.OutputFault(len(o.Output), limit), of: o.of}
+		o = outcome{Fault: engine.OutputFault(len(o.Output), limit), Document: o.Document, of: o.of}
 	}
 	if err := a.showFiles(ctx, &c, o.Files); err != nil {
 		return outcome{}, lostError(ctx)

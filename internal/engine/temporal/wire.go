@@ -126,6 +126,8 @@ type outcome struct {
 	Output json.RawMessage `json:"output,omitempty"`
 	Files  []machine.File  `json:"files,omitempty"`
 	Fault  *machine.Fault  `json:"fault,omitempty"`
+	// Document is the digest of the API document that was used, if any.
+	Document string `json:"document,omitempty"`
 
 	of *chargehand.ExecutionID // if it is confidential
 }
