@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	nethttp "net/http"
@@ -93,6 +94,17 @@ paths:
   /plain:
     get: {operationId: plain, responses: {'200': {description: ok}}}
 `
+
+// The digest is told whatever comes of the call (T69).
+func TestResultTellsTheDocument(t *testing.T) {
+	w := newWorld(t, map[string]string{"/openapi.yaml": openapi31})
+	want := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(openapi31)))
+	for _, operation := range []string{"plain", "none"} {
+		if got := call(runner(t), w.URL+"/openapi.yaml", operation, nil); got.Document != want || (got.Fault != nil) != (operation == "none") {
+			t.Errorf("%s: document %q, fault %v", operation, got.Document, got.Fault)
+		}
+	}
+}
 
 func TestParametersAreDistributed(t *testing.T) {
 	w := newWorld(t, map[string]string{"/swagger.json": swagger2, "/openapi.yaml": openapi31})
