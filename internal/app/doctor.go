@@ -43,6 +43,10 @@ func Doctor(ctx context.Context, cfg Config) []Finding {
 		add("database", "it can be reached, and the master key is its own", checkShared(ctx, cfg))
 		good, err := checkContents(ctx, cfg)
 		add("files", good, err)
+		if cfg.Engine == EngineTemporal {
+			good, err := checkTemporal(ctx, cfg)
+			add("Temporal", good, err)
+		}
 		return findings
 	}
 	path := filepath.Join(cfg.DataDir, databaseName)

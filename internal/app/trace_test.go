@@ -234,6 +234,7 @@ func TestTraceOverTemporal(t *testing.T) {
 		seen[s.SpanContext.SpanID().String()] = true
 	}
 	testWorkerMetrics(t, i, w)
+	testDoctorOfCluster(t, i, cluster)
 }
 
 // distributedPlace is a database and a namespace of their own, for several processes.

@@ -166,7 +166,7 @@ func newRestore(con console) *cobra.Command {
 func newDoctor(con console) *cobra.Command {
 	var cfg app.Config
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check an installation: permissions, master key, database, files", Args: exactArgs(0),
+		Use: "doctor", Short: "Check an installation: permissions, master key, database, files, Temporal", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := settle(cmd, ""); err != nil {
 				return err
@@ -178,6 +178,8 @@ func newDoctor(con console) *cobra.Command {
 		},
 	}
 	placeFlags(cmd.Flags(), &cfg)
+	cmd.Flags().StringVar(&cfg.Engine, "engine", app.EngineEmbedded, "what drives executions; with temporal, Temporal is checked too")
+	temporalFlags(cmd.Flags(), &cfg)
 	return cmd
 }
 

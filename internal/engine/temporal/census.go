@@ -8,6 +8,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
 
 	"github.com/chargehand/chargehand/internal/machine"
 )
@@ -91,4 +92,10 @@ func (c *cluster) workers(ctx context.Context) (int, error) {
 		}
 	}
 	return len(names), nil
+}
+
+// Workers counts the workers that have asked lately for executions which start now, of a queue (Config.Queue). Errors: those
+// of Temporal.
+func Workers(ctx context.Context, c client.Client, queue string) (int, error) {
+	return (&cluster{client: c, queue: queue}).workers(ctx)
 }
