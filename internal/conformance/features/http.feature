@@ -205,9 +205,9 @@ Feature: HTTP calls
                 with:
                   method: get
                   endpoint: { uri: 'https://things.example.com/{verb}/302/credentials', authentication: { bearer: { token: a-token } } }
-                  headers: { cookie: a=b, x-api-key: key, x-kept: '1' }
+                  headers: { cookie: a=b, x-api-key: key, x-key: key, accept-language: en }
                   redirect: true
-                output: { as: '$input.list + [.headers | [has("authorization"), has("cookie"), has("x-api-key"), has("x-kept")]]' }
+                output: { as: '$input.list + [.headers | [has("authorization"), has("cookie"), has("x-api-key"), has("x-key"), has("accept-language")]]' }
     """
     And given the workflow input is:
     """yaml
@@ -216,7 +216,7 @@ Feature: HTTP calls
     When the workflow is executed
     Then the workflow should complete with output:
     """yaml
-    [[true, true, true, true], [false, false, false, true]]
+    [[true, true, true, true, true], [false, false, false, false, true]]
     """
 
   @1.8-http @1.10-types @T81
