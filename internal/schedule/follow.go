@@ -16,10 +16,12 @@ const (
 	// and about how long before what is due by time has it. Filters are expressions and may take a
 	// second each.
 	maxLookTime = 250 * time.Millisecond
-	// eventsAtOnce bounds the events that a schedule looks at before others have their turn, and
-	// takenAtOnce those of them that it takes.
-	eventsAtOnce = 1_000
-	takenAtOnce  = 50
+	// eventsAtOnce bounds the events that a schedule looks at before others have their turn, and takenAtOnce
+	// and takenBytes those of them that it takes. startsAtATime bounds the runs that they start.
+	eventsAtOnce  = 1_000
+	takenAtOnce   = 1_000
+	takenBytes    = 4 << 20
+	startsAtATime = 50
 	// saveEvery is how many events a schedule passes over until its row says so.
 	saveEvery = 1_000
 )
@@ -176,17 +178,37 @@ func (f *follower) offer(ctx context.Context, row *store.Schedule, last int64) (
 		}
 		f.known[row.No] = l
 	}
-	l.began = time.Now()
-	for taken := 0; taken < takenAtOnce && l.fresh != nil && l.looked < last; taken++ {
-		done, err := f.next(ctx, l, last)
+	if f.rests(l) {
+		return false, nil
+	}
+	l.began, l.room = time.Now(), takenBytes
+	starts := 0
+	for took := 0; took < takenAtOnce && starts < startsAtATime && l.room > 0 && l.fresh != nil && l.looked < last; took++ {
+		wanted, err := f.next(ctx, l, last)
 		if err != nil {
 			return false, err
 		}
-		if done {
+		if wanted == nil {
+			break
+		}
+		started, err := f.take(ctx, l, wanted)
+		if err != nil {
+			delete(f.known, row.No) // its matches are ahead of their rows
+			return false, err
+		}
+		if started {
+			starts++
+		}
+		if f.late(l) {
 			break
 		}
 	}
-	more = l.fresh != nil && l.looked < last
+	if l.looked < store.NeverMs {
+		if err := f.save(ctx, l); err != nil {
+			return false, err
+		}
+	}
+	more = l.fresh != nil && l.looked < last && !f.rests(l)
 	l.slow = more && f.late(l)
 	return more, nil
 }
@@ -194,31 +216,24 @@ func (f *follower) offer(ctx context.Context, row *store.Schedule, last int64) (
 // late reports whether a schedule has used up its time.
 func (f *follower) late(l *listener) bool { return time.Since(l.began) > f.lookTime }
 
-// next looks for the next event that a schedule takes, and gives it to it. done: there was none
-// among those that it may look at in one turn, or its time is up.
-func (f *follower) next(ctx context.Context, l *listener, last int64) (done bool, err error) {
-	row := &l.row
-	selection := engine.Selection{Account: row.Account, Environment: chargehand.Live, Filters: l.filters}
-	var wanted *engine.StoredEvent
+// next looks for the next event that a schedule takes. It is nil if there is none among those
+// that the schedule may look at in one turn, or its time is up.
+func (f *follower) next(ctx context.Context, l *listener, last int64) (wanted *engine.StoredEvent, err error) {
+	again := false
+	selection := engine.Selection{Account: l.row.Account, Environment: chargehand.Live, Filters: l.filters}
 	through, err := f.reader.Select(ctx, selection, l.looked, last, eventsAtOnce, func(e *engine.StoredEvent) (bool, error) {
 		answer, err := f.ask(ctx, l, e)
 		if answer == taken {
 			wanted = e
 		}
-		done = answer == unsettled
+		again = answer == unsettled
 		return answer == refused && !f.late(l), err
 	})
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	if l.looked = through; done {
+	if l.looked = through; again {
 		l.looked-- // the last one is asked about again
 	}
-	if wanted != nil {
-		return f.late(l), f.take(ctx, l, wanted)
-	}
-	if l.looked-l.row.Position >= saveEvery || f.late(l) && l.looked > l.row.Position {
-		err = f.save(ctx, l, nil)
-	}
-	return true, err
+	return wanted, nil
 }

@@ -23,21 +23,33 @@ type listener struct {
 	command machine.CommandID
 	filters []machine.Filter
 	matches []*match  // the oldest first
+	gone    []int64   // the numbers of those whose rows are to be deleted
 	looked  int64     // events up to this one need no look; it may be above row.Position
 	asking  int64     // the event behind looked, if it was not asked about everywhere yet
 	asked   int       // the number of matches that do not want it
 	began   time.Time // when its turn began
 	slow    bool      // its last turn was not long enough
+	room    int       // bytes of events that it may take in this turn
+	restMs  int64     // it takes no more events before, because it has written much
 }
 
-// maxMatches bounds the matches of a schedule that have begun. The oldest is given up for
-// one more.
-const maxMatches = 1_000
+const (
+	// maxMatches bounds the matches of a schedule that have begun, and maxMatchBytes their states. The oldest
+	// are given up for others.
+	maxMatches    = 1_000
+	maxMatchBytes = 16 << 20
+	// largePerSecond is about how many bytes of states a schedule puts into the blob store in a second: it
+	// rests after each time. A state is written as a whole, however little of it is new.
+	largePerSecond = 1 << 20
+)
 
 // match is what one run needs, as far as it has come.
 type match struct {
 	number  int64
 	machine *machine.Machine
+	bytes   int  // of its state, when that was made last
+	stored  bool // it has a row
+	changed bool // it has taken events that its row does not have
 }
 
 // load reads a schedule and its matches.
@@ -60,12 +72,19 @@ func (f *follower) load(ctx context.Context, row *store.Schedule) (*listener, er
 		return nil, err
 	}
 	for _, one := range rows {
-		m, err := machine.Restore(l.waiting, machine.Identity{}, one.State)
+		state, err := engine.ReadPayload(ctx, f.s.config.Blobs, one.State)
+		var m *machine.Machine
+		if err == nil {
+			m, err = machine.Restore(l.waiting, machine.Identity{}, state)
+		} else if !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
 		if err != nil {
 			f.s.log.Error("events that a schedule has taken cannot be read; they are given up", "workflow", row.Workflow, "error", err)
+			l.gone = append(l.gone, one.Number)
 			continue
 		}
-		l.matches = append(l.matches, &match{one.Number, m})
+		l.matches = append(l.matches, &match{number: one.Number, machine: m, bytes: len(state), stored: true})
 		l.filters = addFilters(l.filters, m)
 	}
 	return l, nil
@@ -139,91 +158,161 @@ func (l *listener) candidate() *machine.Machine {
 	return l.fresh
 }
 
-// take gives an event to the match that wants it, and starts the run if that makes it complete. The listener
-// is read again if that fails.
-func (f *follower) take(ctx context.Context, l *listener, e *engine.StoredEvent) error {
+// take gives an event to the match that wants it, and starts the run if that makes it complete. Else save
+// writes what has become of the match.
+func (f *follower) take(ctx context.Context, l *listener, e *engine.StoredEvent) (started bool, err error) {
 	at, m := l.asked, l.candidate()
 	if at == len(l.matches) {
 		l.renew(f.s)
-		l.matches = append(l.matches, &match{e.Number, m})
+		l.matches = append(l.matches, &match{number: e.Number, machine: m})
 	}
 	one := l.matches[at]
+	l.room -= e.Bytes
 	commands := m.Apply(machine.Event{
 		Kind: machine.EventReceived, TimeMs: max(e.ReceivedMs, 1), Command: l.command, Output: e.Envelope, Number: e.Number,
 	})
-	var err error
-	switch end := finish(commands); {
-	case end == nil:
-		err = f.save(ctx, l, func(tx *store.Tx) error {
-			return tx.PutMatch(store.Match{Schedule: l.row.No, Number: one.number, State: m.Checkpoint()})
-		})
-		if err == nil && len(l.matches) > maxMatches {
-			err = f.giveUp(ctx, l)
+	end := finish(commands)
+	if end == nil {
+		one.changed = true
+		if len(l.matches) > maxMatches {
+			f.giveUp(l)
 		}
-	case end.Phase != chargehand.Completed:
+		return false, nil
+	}
+	l.remove(at)
+	if end.Phase != chargehand.Completed {
 		f.s.log.Warn("events that a schedule has taken are given up: they make no run", "workflow", l.row.Workflow, "error", faultOf(commands))
-		l.matches = slices.Delete(l.matches, at, at+1)
-		err = f.save(ctx, l, func(tx *store.Tx) error { return tx.DeleteMatch(l.row.No, one.number) })
-	default:
-		l.matches = slices.Delete(l.matches, at, at+1)
-		err = f.start(ctx, l, one, end.Output)
+		return false, nil
 	}
-	if err != nil {
-		delete(f.known, l.row.No)
-	}
-	return err
+	return true, f.start(ctx, l, end.Output)
 }
 
-// save moves the row up to the last event that was looked at, and does what belongs to it.
-func (f *follower) save(ctx context.Context, l *listener, also func(tx *store.Tx) error) error {
-	next := l.row
-	next.Position = l.looked
-	err := f.s.config.Store.Update(ctx, func(tx *store.Tx) error {
-		if err := moved(tx.MoveSchedule(&next)); err != nil || also == nil {
+// remove drops a match, and its row with the next step of the schedule.
+func (l *listener) remove(at int) {
+	if one := l.matches[at]; one.stored {
+		l.gone = append(l.gone, one.number)
+	}
+	l.matches = slices.Delete(l.matches, at, at+1)
+}
+
+// giveUp drops the oldest match: others have begun since, and it was never completed.
+func (f *follower) giveUp(l *listener) {
+	f.s.log.Warn("the oldest events that a schedule has taken are given up: too many matches are not complete, or they are too large",
+		"workflow", l.row.Workflow, "matches", len(l.matches), "most_matches", maxMatches, "most_bytes", maxMatchBytes, "event", l.matches[0].number)
+	l.remove(0)
+}
+
+// step is a step of a schedule's row on its way to the database: up to the last event that was
+// looked at, with what has become of the matches.
+type step struct {
+	next store.Schedule
+	put  []store.Match
+	gone []int64
+}
+
+// prepare makes the next step. It gives up what is too large, and moves large states out of the rows.
+func (f *follower) prepare(ctx context.Context, l *listener) (*step, error) {
+	states, total := map[*match][]byte{}, 0
+	for _, one := range l.matches {
+		if one.changed {
+			states[one] = one.machine.Checkpoint()
+			one.bytes = len(states[one])
+		}
+		total += one.bytes
+	}
+	for total > maxMatchBytes {
+		total -= l.matches[0].bytes
+		f.giveUp(l)
+	}
+	n := &step{next: l.row, gone: l.gone}
+	n.next.Position = l.looked
+	var written int64
+	for _, one := range l.matches {
+		if !one.changed {
+			continue
+		}
+		p := store.Payload{Inline: states[one], Size: int64(one.bytes)}
+		if err := engine.Externalize(ctx, f.s.config.Blobs, &p); err != nil {
+			return nil, err
+		}
+		if p.Blob != nil {
+			written += p.Size
+		}
+		n.put = append(n.put, store.Match{Schedule: l.row.No, Number: one.number, State: p})
+	}
+	if written > 0 {
+		l.restMs = f.s.nowMs() + written*1000/largePerSecond
+	}
+	return n, nil
+}
+
+// write writes a step, unless the row is not as it was read.
+func (n *step) write(tx *store.Tx) error {
+	if err := moved(tx.MoveSchedule(&n.next)); err != nil {
+		return err
+	}
+	for _, number := range n.gone {
+		if err := tx.DeleteMatch(n.next.No, number); err != nil {
 			return err
 		}
-		return also(tx)
-	})
-	return f.saved(l, next, err)
+	}
+	for _, one := range n.put {
+		if err := tx.PutMatch(one); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// saved takes in what has become of the row. Who was too late reads it again.
-func (f *follower) saved(l *listener, next store.Schedule, err error) error {
+// save writes what was not written yet, if that is worth it.
+func (f *follower) save(ctx context.Context, l *listener) error {
+	passed := l.looked - l.row.Position
+	changed := slices.ContainsFunc(l.matches, func(one *match) bool { return one.changed })
+	if !changed && len(l.gone) == 0 && passed < saveEvery && (passed <= 0 || !f.late(l)) {
+		return nil
+	}
+	n, err := f.prepare(ctx, l)
+	if err != nil {
+		return err
+	}
+	return f.saved(l, n, f.s.config.Store.Update(ctx, n.write))
+}
+
+// saved takes in what has become of a step. Who was too late reads the row again.
+func (f *follower) saved(l *listener, n *step, err error) error {
 	if errors.Is(err, errLost) {
 		delete(f.known, l.row.No)
 		l.looked = store.NeverMs // until then
 		return nil
 	}
-	if err == nil {
-		l.row = next
-		l.row.Step++
+	if err != nil {
+		return err
 	}
-	return err
+	l.row, l.gone = n.next, nil
+	l.row.Step++
+	for _, one := range l.matches {
+		one.changed, one.stored = false, true
+	}
+	return nil
 }
 
-// start starts the run of a complete match.
-func (f *follower) start(ctx context.Context, l *listener, one *match, input expr.Value) error {
-	next := l.row
-	next.Position = l.looked
-	err := f.s.config.Starter.StartRun(ctx, Run{
+// start starts the run of a match that was complete, and removed.
+func (f *follower) start(ctx context.Context, l *listener, input expr.Value) error {
+	n, err := f.prepare(ctx, l)
+	if err != nil {
+		return err
+	}
+	err = f.s.config.Starter.StartRun(ctx, Run{
 		Schedule: l.row, Plan: l.plan, Input: input,
-		Also: func(tx *store.Tx, _ int64) error {
-			if err := moved(tx.MoveSchedule(&next)); err != nil {
-				return err
-			}
-			return tx.DeleteMatch(l.row.No, one.number)
-		},
+		Also: func(tx *store.Tx, _ int64) error { return n.write(tx) },
 	})
-	return f.saved(l, next, err)
+	return f.saved(l, n, err)
 }
 
-// giveUp drops the oldest match: others have begun since, and it was never completed.
-func (f *follower) giveUp(ctx context.Context, l *listener) error {
-	oldest := l.matches[0]
-	f.s.log.Warn("the oldest events that a schedule has taken are given up: too many matches are not complete",
-		"workflow", l.row.Workflow, "matches", maxMatches, "event", oldest.number)
-	l.matches = slices.Delete(l.matches, 0, 1)
-	return f.save(ctx, l, func(tx *store.Tx) error { return tx.DeleteMatch(l.row.No, oldest.number) })
+// rests reports whether a schedule takes no events for now.
+func (f *follower) rests(l *listener) bool {
+	rest := l.restMs - f.s.nowMs()
+	return rest > 0 && rest <= 1000*maxMatchBytes/largePerSecond
 }
 
 func finish(commands []machine.Command) *machine.Command {

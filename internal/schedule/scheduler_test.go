@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/postgres"
+	"github.com/chargehand/chargehand/internal/store/storetest"
 )
 
 func TestStepStartsWhatIsDue(t *testing.T) {
@@ -217,6 +219,66 @@ func TestMatchesAreBounded(t *testing.T) {
 	if got := w.started(1); len(got) != 1 || got[0] != `[3,"end"]` {
 		t.Errorf("runs %q", got)
 	}
+}
+
+// TestLargeMatches: their states stand in blobs, and in sum they are bounded as well.
+func TestLargeMatches(t *testing.T) {
+	w := newWorld(t)
+	w.publish(1, "{on: {all: [{with: {type: a}, correlate: {n: {from: .data.n}}}, {with: {type: b}, correlate: {n: {from: .data.n}}}]}}")
+	s := w.scheduler()
+	w.step(s)
+	const size = 2 << 20
+	filler := strings.Repeat("x", size)
+	for n := range 9 { // each takes two seconds to write
+		w.event("a", fmt.Sprintf(`{"n":%d,"x":"%s"}`, n, filler))
+		w.step(s)
+		if n == 0 {
+			if len(w.blobs.data) != 1 {
+				t.Fatalf("%d states are in blobs", len(w.blobs.data))
+			}
+			w.event("b", `{"n":99}`)
+			w.step(s)
+			w.matches(1) // it rests
+		}
+		w.pass(2*time.Second + time.Second/2)
+		w.step(s)
+	}
+	w.matches(7) // of 2 MiB and a bit
+	w.pass(time.Minute)
+	s = w.scheduler() // after a restart
+	for n := range 9 {
+		w.event("b", fmt.Sprintf(`{"n":%d}`, n))
+		w.step(s)
+		w.pass(time.Minute)
+		w.step(s)
+	}
+	w.runs(1, 7)
+	var first string
+	err := w.db.View(t.Context(), func(c store.Conn) error {
+		return c.Query(`SELECT data FROM input ORDER BY execution LIMIT 1`, func(r store.Row) error {
+			first = string(r.Bytes(0))
+			return nil
+		})
+	})
+	if err != nil || !strings.HasPrefix(first, `[{"n":2,`) || len(first) < size {
+		t.Errorf("the first input of %d bytes begins with %.20s (%v)", len(first), first, err)
+	}
+	storetest.CheckInvariants(t, w.db)
+	w.update(func(tx *store.Tx) error { return tx.DeactivateSchedule(1) })
+	storetest.CheckInvariants(t, w.db)
+}
+
+// matches wants that many of workflow 1.
+func (w *world) matches(want int) {
+	w.t.Helper()
+	w.view(func(r *store.Reader) error {
+		s, err := r.ScheduleOf(1)
+		list, err2 := r.Matches(s.No)
+		if len(list) != want {
+			w.t.Fatalf("%d matches, want %d", len(list), want)
+		}
+		return errors.Join(err, err2)
+	})
 }
 
 // mortal is a database that dies after its nth commit: that one is written, but nobody is told.

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -26,6 +28,31 @@ type world struct {
 	plans plans
 	clock *atomic.Int64 // milliseconds since 1970
 	count int
+	blobs *blobs
+}
+
+// blobs is a blob store in memory.
+type blobs struct {
+	rows *store.Store
+	mu   sync.Mutex
+	data map[[32]byte][]byte
+}
+
+func (b *blobs) Put(ctx context.Context, data []byte) ([]byte, error) {
+	digest := sha256.Sum256(data)
+	b.mu.Lock()
+	b.data[digest] = slices.Clone(data)
+	b.mu.Unlock()
+	return digest[:], b.rows.Update(ctx, func(tx *store.Tx) error { return tx.ClaimBlob(digest[:], int64(len(data))) })
+}
+
+func (b *blobs) Get(_ context.Context, digest []byte) ([]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if data := b.data[[32]byte(digest)]; data != nil {
+		return data, nil
+	}
+	return nil, store.ErrNotFound
 }
 
 // plans are the plans of revisions, by number.
@@ -56,6 +83,7 @@ func newWorld(t testing.TB) *world {
 // worldOver is a world over a database that it closes.
 func worldOver(t testing.TB, db store.DB) *world {
 	w := &world{t: t, db: db, rows: store.New(db), plans: plans{}, clock: new(atomic.Int64)}
+	w.blobs = &blobs{rows: w.rows, data: map[[32]byte][]byte{}}
 	w.clock.Store(begin)
 	t.Cleanup(func() {
 		if err := w.rows.Close(); err != nil {
@@ -162,7 +190,7 @@ func (w *world) scheduler(change ...func(*Config)) *Scheduler {
 }
 
 func (w *world) schedulerOver(rows *store.Store, change ...func(*Config)) *Scheduler {
-	c := Config{Store: rows, Plans: w.plans, Starter: &starter{rows: rows}, Now: w.now}
+	c := Config{Store: rows, Plans: w.plans, Blobs: w.blobs, Starter: &starter{rows: rows}, Now: w.now}
 	for _, fn := range change {
 		fn(&c)
 	}

@@ -77,7 +77,7 @@ func (t *Tx) dropSchedules(query string, args ...any) error {
 		return fmt.Errorf("delete schedule: %w", err)
 	}
 	for _, no := range nos {
-		if err := t.c.Send("delete matches", `DELETE FROM schedule_match WHERE schedule = ?1`, no); err != nil {
+		if err := t.dropMatches(`DELETE FROM schedule_match WHERE schedule = ?1 RETURNING state_blob`, no); err != nil {
 			return err
 		}
 	}
@@ -197,24 +197,49 @@ func (r *Reader) Agenda(nowMs int64) (a Agenda, err error) {
 type Match struct {
 	Schedule int64
 	Number   int64 // of the first event in it
-	State    []byte
+	State    Payload
 }
 
 // PutMatch writes a match, new or not. The schedule must be moved in the same Update.
 func (t *Tx) PutMatch(m Match) error {
-	return t.c.Send("put match", `INSERT INTO schedule_match (schedule, number, state) VALUES (?1, ?2, ?3)
- ON CONFLICT (schedule, number) DO UPDATE SET state = excluded.state`, m.Schedule, m.Number, m.State)
+	if err := t.DeleteMatch(m.Schedule, m.Number); err != nil {
+		return err
+	}
+	inline := m.State.Inline
+	if inline == nil {
+		inline = []byte{}
+	}
+	err := t.c.Send("put match", `INSERT INTO schedule_match (schedule, number, state, state_blob, state_size) VALUES (?1, ?2, ?3, ?4, ?5)`,
+		m.Schedule, m.Number, inline, bytesArg(m.State.Blob), sizeArg(m.State))
+	if err != nil {
+		return err
+	}
+	return t.refBlob(m.State.Blob)
 }
 
 // DeleteMatch deletes a match, if it is there.
 func (t *Tx) DeleteMatch(schedule, number int64) error {
-	return t.c.Send("delete match", `DELETE FROM schedule_match WHERE schedule = ?1 AND number = ?2`, schedule, number)
+	return t.dropMatches(`DELETE FROM schedule_match WHERE schedule = ?1 AND number = ?2 RETURNING state_blob`, schedule, number)
+}
+
+func (t *Tx) dropMatches(query string, args ...any) error {
+	var blobs [][]byte
+	err := t.c.Query(query, func(r Row) error {
+		if b := r.Bytes(0); b != nil {
+			blobs = append(blobs, b)
+		}
+		return nil
+	}, args...)
+	if err != nil {
+		return fmt.Errorf("delete matches: %w", err)
+	}
+	return t.unrefBlobs(blobs)
 }
 
 // Matches reads the matches of a schedule, by number.
 func (r *Reader) Matches(schedule int64) (list []Match, err error) {
-	err = r.c.Query(`SELECT number, state FROM schedule_match WHERE schedule = ?1 ORDER BY number`, func(row Row) error {
-		list = append(list, Match{schedule, row.Int(0), row.Bytes(1)})
+	err = r.c.Query(`SELECT number, state, state_blob, state_size FROM schedule_match WHERE schedule = ?1 ORDER BY number`, func(row Row) error {
+		list = append(list, Match{schedule, row.Int(0), rowPayload(row, 1)})
 		return nil
 	}, schedule)
 	if err != nil {

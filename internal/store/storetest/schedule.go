@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 
@@ -15,6 +16,7 @@ var scheduleTests = map[string]func(*fixture){
 	"agenda":         scheduleAgenda,
 	"ends":           scheduleEnds,
 	"matches":        scheduleMatches,
+	"large matches":  scheduleLargeMatches,
 	"cron forgotten": scheduleCronForgotten,
 }
 
@@ -53,7 +55,7 @@ func scheduleReplaced(f *fixture) {
 		f.Errorf("activated: %+v, want %+v", first, want)
 	}
 	f.update(func(tx *store.Tx) error {
-		return tx.PutMatch(store.Match{Schedule: first.No, Number: 1, State: []byte{1}})
+		return tx.PutMatch(store.Match{Schedule: first.No, Number: 1, State: inline("x")})
 	})
 	second := f.scheduled(1)
 	if second.No <= first.No || second.Step != 0 {
@@ -178,15 +180,15 @@ func scheduleEnds(f *fixture) {
 func scheduleMatches(f *fixture) {
 	s := f.scheduled(1)
 	f.update(func(tx *store.Tx) error {
-		return errors.Join(tx.PutMatch(store.Match{Schedule: s.No, Number: 7, State: []byte("b")}),
-			tx.PutMatch(store.Match{Schedule: s.No, Number: 3, State: []byte("a")}),
-			tx.PutMatch(store.Match{Schedule: s.No, Number: 7, State: []byte("c\x00")}), tx.DeleteMatch(s.No, 99))
+		return errors.Join(tx.PutMatch(store.Match{Schedule: s.No, Number: 7, State: inline("b")}),
+			tx.PutMatch(store.Match{Schedule: s.No, Number: 3, State: inline("a")}),
+			tx.PutMatch(store.Match{Schedule: s.No, Number: 7, State: inline("c\x00")}), tx.DeleteMatch(s.No, 99))
 	})
 	matches := func() (text string) {
 		f.view(func(r *store.Reader) error {
 			list, err := r.Matches(s.No)
 			for _, m := range list {
-				text += string(m.State) + ";"
+				text += string(m.State.Inline) + ";"
 			}
 			return err
 		})
@@ -199,6 +201,45 @@ func scheduleMatches(f *fixture) {
 	if got := matches(); got != "c\x00;" {
 		f.Errorf("matches %q", got)
 	}
+}
+
+// scheduleLargeMatches: a match that stands in a blob keeps it as long as it is there.
+func scheduleLargeMatches(f *fixture) {
+	s := f.scheduled(1)
+	one, two := f.blobPayload(1, 1<<20), f.blobPayload(2, 2<<20)
+	refs := func(want ...int64) {
+		f.Helper()
+		f.checkInvariants()
+		for i, p := range []store.Payload{one, two} {
+			if n := f.number(`SELECT refs FROM blob WHERE digest = ?1`, p.Blob); n != want[i] {
+				f.Errorf("%d references to blob %d, want %d", n, i+1, want[i])
+			}
+		}
+	}
+	put := func(number int64, state store.Payload) {
+		f.Helper()
+		f.update(func(tx *store.Tx) error {
+			return tx.PutMatch(store.Match{Schedule: s.No, Number: number, State: state})
+		})
+	}
+	put(3, one)
+	put(3, one)
+	put(4, one)
+	refs(2, 0)
+	put(3, two)
+	f.view(func(r *store.Reader) error {
+		list, err := r.Matches(s.No)
+		if len(list) != 2 || !bytes.Equal(list[0].State.Blob, two.Blob) || list[0].State.Size != 2<<20 || len(list[0].State.Inline) != 0 {
+			f.Errorf("matches %+v", list)
+		}
+		return err
+	})
+	refs(1, 1)
+	f.update(func(tx *store.Tx) error { return tx.DeleteMatch(s.No, 4) })
+	put(4, inline("small"))
+	refs(0, 1)
+	f.scheduled(1) // another version
+	refs(0, 0)
 }
 
 func scheduleCronForgotten(f *fixture) {

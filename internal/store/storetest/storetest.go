@@ -197,7 +197,8 @@ var invariants = map[string]string{
 const references = `(SELECT COUNT(*) FROM file WHERE digest = b.digest)
  + (SELECT COUNT(*) FROM execution WHERE input_blob = b.digest) + (SELECT COUNT(*) FROM outcome WHERE output_blob = b.digest)
  + (SELECT COUNT(*) FROM journal WHERE event_blob = b.digest) + (SELECT COUNT(*) FROM checkpoint WHERE state_blob = b.digest) + (SELECT COUNT(*) FROM payload WHERE digest = b.digest)
- + (SELECT COUNT(*) FROM event WHERE data_blob = b.digest)`
+ + (SELECT COUNT(*) FROM event WHERE data_blob = b.digest)
+ + (SELECT COUNT(*) FROM schedule_match WHERE state_blob = b.digest)`
 
 func nobody(row string) string {
 	return fmt.Sprintf("NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = %s.execution)", row)
