@@ -294,14 +294,14 @@ Feature: Flow directives and scopes
 
   @T90
   Scenario: Definitions may be nested deeply
-    Given a workflow with 80 tasks inside of each other
+    Given a workflow with 256 tasks inside of each other
     When the workflow is executed
     Then the workflow should complete with output:
     """yaml
-    depth: 80
+    depth: 256
     """
 
   @T90
   Scenario: Definitions that are nested too deeply are refused
-    Given a definition with 90 tasks inside of each other that is refused
+    Given a definition with 257 tasks inside of each other that is refused
     Then the definition should be refused with 'definition_too_deep'
