@@ -24,7 +24,7 @@ func testDoctorOfCluster(t *testing.T, i *installation, place func(*Config)) {
 		}
 		return findings[len(findings)-1]
 	}
-	if f := last(func(*Config) {}); !f.OK || f.What != "Temporal" || !strings.Contains(f.Detail, "ask for work: 1") {
+	if f := last(func(*Config) {}); !f.OK || f.What != "Temporal" || !strings.Contains(f.Detail, "that of the executions; workers that ask for work: ") {
 		t.Errorf("doctor: %+v", f)
 	}
 	for name, change := range map[string]func(*Config){

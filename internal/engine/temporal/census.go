@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/chargehand/chargehand/internal/machine"
@@ -81,14 +80,20 @@ func (c *census) loop(ctx context.Context) {
 func (c *cluster) workers(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, rpcTime)
 	defer cancel()
-	d, err := c.client.DescribeTaskQueue(ctx, workflowQueue(c.queue, machine.Revision), enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+	queue := workflowQueue(c.queue, machine.Revision)
+	// The simpler request sees one partition of the queue, which not every worker asks.
+	d, err := c.client.DescribeTaskQueueEnhanced(ctx, client.DescribeTaskQueueEnhancedOptions{
+		TaskQueue: queue, TaskQueueTypes: []client.TaskQueueType{client.TaskQueueTypeWorkflow}, ReportPollers: true,
+	})
 	if err != nil {
 		return 0, fmt.Errorf("ask for the workers of a task queue: %w", err)
 	}
 	names := make(map[string]bool) // a worker asks several times at once
-	for _, p := range d.GetPollers() {
-		if time.Since(p.GetLastAccessTime().AsTime()) < pollerAge {
-			names[p.GetIdentity()] = true
+	for _, version := range d.VersionsInfo {
+		for _, p := range version.TypesInfo[client.TaskQueueTypeWorkflow].Pollers {
+			if time.Since(p.LastAccessTime) < pollerAge {
+				names[p.Identity] = true
+			}
 		}
 	}
 	return len(names), nil
