@@ -57,6 +57,7 @@ func (c Config) limits() []service.Limit {
 		{Name: "fork_branches", Value: plan.DefaultBranches, Description: "Branches of one fork."},
 		{Name: "pure_steps", Value: plan.DefaultPureSteps, Description: "Tasks that an execution may start between two effects (calls, processes, timers)."},
 		{Name: "state_bytes", Value: plan.DefaultStateBytes, Description: "State of an execution."},
+		{Name: "result_files", Value: machine.MaxFiles, Description: "Files that the output of an execution refers to."},
 		{Name: "activity_output_bytes", Value: 64 << 20, Description: "Output of one call or process."},
 		{Name: "expression_steps", Value: expr.MaxSteps, Description: "Steps of one evaluation of an expression."},
 		{Name: "expression_value_bytes", Value: expr.MaxValueBytes, Description: "Result of an expression, and any text in between."},

@@ -1,72 +1,10 @@
 package engine
 
 import (
-	"sort"
-	"strings"
-
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
 )
 
-// References returns the ids of all file references in v, each once, in document order:
-// the order of the canonical text, in which the keys of an object are sorted.
-func References(v expr.Value) []chargehand.FileID {
-	if !mayHoldReference(v) {
-		return nil
-	}
-	var found []chargehand.FileID
-	seen := make(map[chargehand.FileID]bool)
-	collectReferences(v, func(id chargehand.FileID) {
-		if !seen[id] {
-			seen[id] = true
-			found = append(found, id)
-		}
-	})
-	return found
-}
-
-// mayHoldReference spares the sorting of keys in data without any reference.
-func mayHoldReference(v expr.Value) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		if uri, ok := v["uri"].(string); ok && strings.Contains(uri, chargehand.FilesPath) {
-			return true
-		}
-		for _, child := range v {
-			if mayHoldReference(child) {
-				return true
-			}
-		}
-	case []any:
-		for _, child := range v {
-			if mayHoldReference(child) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func collectReferences(v expr.Value, found func(chargehand.FileID)) {
-	switch v := v.(type) {
-	case map[string]any:
-		if uri, ok := v["uri"].(string); ok {
-			if id, ok := chargehand.ParseFileURI(uri); ok {
-				found(id)
-				return
-			}
-		}
-		keys := make([]string, 0, len(v))
-		for key := range v {
-			keys = append(keys, key)
-		}
-		sort.Strings(keys)
-		for _, key := range keys {
-			collectReferences(v[key], found)
-		}
-	case []any:
-		for _, child := range v {
-			collectReferences(child, found)
-		}
-	}
-}
+// References is machine.References: the ids of all file references in v, each once.
+func References(v expr.Value) []chargehand.FileID { return machine.References(v) }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/chargehand/chargehand"
@@ -10,34 +9,34 @@ import (
 )
 
 // Results finds the result files of a completed execution (api.md "results"): the file
-// references in its output, else the files that the Finish command names (own). fresh are
+// references in its output, at most machine.MaxFiles, else the files that the Finish command names (own). fresh are
 // files that become visible in the same transaction. list is what store.Outcome.Files holds; foreign
 // are files that the execution did not make: UseFile keeps them as long as it is kept.
 func Results(tx *store.Tx, row *store.Execution, references []chargehand.FileID, own []machine.File, fresh []chargehand.FileID) (list []byte, foreign []int64, err error) {
-	var ids []chargehand.FileID
-	for _, id := range references {
-		if slices.Contains(fresh, id) {
-			ids = append(ids, id)
-			continue
-		}
-		f, err := tx.FileByID(row.Account, row.Environment, id)
-		if errors.Is(err, store.ErrNotFound) {
-			continue // not a reference: it names no file of this tenant
-		}
-		if err != nil {
-			return nil, nil, err
-		}
+	made := make(map[chargehand.FileID]bool, len(fresh))
+	for _, id := range fresh {
+		made[id] = true
+	}
+	known, err := tx.FilesByID(row.Account, row.Environment, slices.DeleteFunc(slices.Clone(references), func(id chargehand.FileID) bool { return made[id] }))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range known {
 		if f.Execution != row.No || row.No == 0 {
-			err := tx.KeepFile(f.No)
-			if errors.Is(err, store.ErrNotFound) {
-				continue // the sweep of another node has just deleted it
-			}
-			if err != nil {
-				return nil, nil, err
-			}
 			foreign = append(foreign, f.No)
 		}
-		ids = append(ids, id)
+	}
+	// The sweep of another node may just have deleted some.
+	if foreign, err = tx.KeepFiles(foreign); err != nil {
+		return nil, nil, err
+	}
+	var ids []chargehand.FileID
+	for _, id := range references {
+		// One that names no file of this tenant is no reference.
+		f, found := known[id]
+		if made[id] || found && (f.Execution == row.No && row.No != 0 || has(foreign, f.No)) {
+			ids = append(ids, id)
+		}
 	}
 	if len(ids) == 0 {
 		for _, f := range own {
@@ -58,4 +57,10 @@ func Results(tx *store.Tx, row *store.Execution, references []chargehand.FileID,
 		list = append(id.Append(append(list, '"')), '"')
 	}
 	return append(list, ']'), foreign, nil
+}
+
+// has looks into a sorted list.
+func has(sorted []int64, no int64) bool {
+	_, found := slices.BinarySearch(sorted, no)
+	return found
 }

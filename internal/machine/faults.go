@@ -13,6 +13,7 @@ const (
 	CodeInterrupted = "interrupted" // T91
 	CodeStepLimit   = "step_limit"  // too many pure steps between two effects
 	CodeStateLimit  = "state_limit" // too much data in the state
+	CodeFileLimit   = "file_limit"  // too many files in the output of the workflow
 )
 
 var titles = map[string]string{

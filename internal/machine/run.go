@@ -163,6 +163,10 @@ func (m *Machine) finishWorkflow(s *scope, data expr.Value) {
 		m.abort(m.root, f)
 		return
 	}
+	if f := checkFiles(data); f != nil {
+		m.abort(m.root, f)
+		return
+	}
 	files := m.root.files
 	m.finish(Command{Kind: Finish, Phase: chargehand.Completed, Output: data, Files: files})
 }

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"strconv"
 	"time"
 
@@ -130,20 +129,21 @@ func (s *Service) complete(r *store.Reader, x *snapshot) (err error) {
 		return err
 	}
 	list, _ := ids.([]any)
-	for _, v := range list {
-		var id chargehand.FileID
+	order := make([]chargehand.FileID, len(list))
+	for i, v := range list {
 		text, _ := v.(string)
-		if err := id.UnmarshalText([]byte(text)); err != nil {
+		if err := order[i].UnmarshalText([]byte(text)); err != nil {
 			return err
 		}
-		file, err := r.FileByID(x.row.Account, x.row.Environment, id)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
+	}
+	found, err := r.FilesByID(x.row.Account, x.row.Environment, order)
+	if err != nil {
+		return err
+	}
+	for _, id := range order {
+		if file, ok := found[id]; ok {
+			x.files = append(x.files, file)
 		}
-		if err != nil {
-			return err
-		}
-		x.files = append(x.files, file)
 	}
 	return nil
 }

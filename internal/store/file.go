@@ -69,6 +69,27 @@ func (r *Reader) FileByID(account int64, env chargehand.Environment, id chargeha
 	return r.file(selectFile+` WHERE id = ?1 AND account = ?2 AND environment = ?3 AND visible = 1`, id[:], account, int64(env))
 }
 
+// FilesByID is FileByID for many. Those that are not there are left out.
+func (r *Reader) FilesByID(account int64, env chargehand.Environment, ids []chargehand.FileID) (map[chargehand.FileID]File, error) {
+	found := make(map[chargehand.FileID]File, len(ids))
+	err := groups(len(ids), func(from, n, size int) error {
+		args := make([]any, size, size+2)
+		for i := range args {
+			args[i] = ids[from+min(i, n-1)][:]
+		}
+		query := fmt.Sprintf(`%s WHERE id IN (%s) AND account = ?%d AND environment = ?%d AND visible = 1`, selectFile, placeholders(size), size+1, size+2)
+		list, err := r.files(query, append(args, account, int64(env))...)
+		for i := range list {
+			found[list[i].ID] = list[i]
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
 // FindFile reads a visible file of any tenant: for signed links. Errors: ErrNotFound.
 func (r *Reader) FindFile(id chargehand.FileID) (File, error) {
 	return r.file(selectFile+` WHERE id = ?1 AND visible = 1`, id[:])

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // What several nodes change at once is read with a lock before it is decided on: otherwise
@@ -44,6 +45,20 @@ func (t *Tx) KeepFile(no int64) error {
 		return fmt.Errorf("keep file: %w", err)
 	}
 	return nil
+}
+
+// KeepFiles is KeepFile for many, in any order. Those that are gone are left out.
+func (t *Tx) KeepFiles(nos []int64) (kept []int64, err error) {
+	nos = slices.Sorted(slices.Values(nos)) // who locks other ones of them waits for us, and not in a circle
+	err = inGroups(nos, func(list string, args []any) error {
+		found, err := t.numbers(`SELECT no FROM file WHERE no IN (`+list+`) ORDER BY no`+t.c.ForUpdate(), args...)
+		kept = append(kept, found...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("keep files: %w", err)
+	}
+	return kept, nil
 }
 
 // TakeLease gives the holder a lease of that name until untilMs, or prolongs it. It ends by

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -17,6 +18,7 @@ var fileTests = map[string]func(*fixture){
 	"hidden until published": filePublished,
 	"hidden files go":        hiddenGo,
 	"uploads go unless used": uploadsGo,
+	"many at once":           filesAtOnce,
 }
 
 var blobTests = map[string]func(*fixture){
@@ -54,6 +56,51 @@ func (f *fixture) fileThere(file *store.File) bool {
 		return err
 	})
 	return there
+}
+
+// filesAtOnce: more than one list of them, without those of others and those that are gone.
+func filesAtOnce(f *fixture) {
+	blob := f.blobPayload(1, 100)
+	var ids []chargehand.FileID
+	var nos []int64
+	f.update(func(tx *store.Tx) error {
+		ids, nos = nil, nil
+		for i := range 250 {
+			file := store.File{ID: chargehand.FileID{byte(i), 1}, Account: 1, Environment: chargehand.Live, Name: "x", Size: 100, Digest: blob.Blob, Visible: i != 100}
+			if i == 200 {
+				file.Account = 2
+			}
+			if i != 50 {
+				if err := tx.InsertFile(&file); err != nil {
+					return err
+				}
+				nos = append(nos, file.No)
+			}
+			ids = append(ids, file.ID)
+		}
+		return nil
+	})
+	f.view(func(r *store.Reader) error {
+		found, err := r.FilesByID(1, chargehand.Live, ids)
+		if len(found) != 247 || found[ids[249]].ID != ids[249] || found[ids[249]].No != nos[248] {
+			f.Errorf("found %d", len(found))
+		}
+		none, err2 := r.FilesByID(1, chargehand.Test, ids[:1])
+		if len(none) != 0 {
+			f.Errorf("found %d in the other environment", len(none))
+		}
+		return errors.Join(err, err2)
+	})
+	want := slices.Clone(nos)
+	slices.Reverse(nos)
+	var kept []int64
+	f.update(func(tx *store.Tx) (err error) {
+		kept, err = tx.KeepFiles(append(nos, nos[0]+1_000))
+		return err
+	})
+	if !slices.Equal(kept, want) {
+		f.Errorf("kept %d of %d", len(kept), len(want))
+	}
 }
 
 func fileRoundTrip(f *fixture) {

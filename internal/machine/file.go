@@ -1,0 +1,89 @@
+package machine
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/expr"
+)
+
+// MaxFiles bounds the files that the output of an execution refers to: its result files. Who
+// writes the end looks for each of them. More end the execution with a fault that no try catches.
+const MaxFiles = 1_000
+
+// checkFiles looks at the files in the output of the workflow.
+func checkFiles(output expr.Value) *Fault {
+	n := len(References(output))
+	if n <= MaxFiles {
+		return nil
+	}
+	f := newFault(ErrRuntime, 500, fmt.Sprintf("The output of the workflow refers to %d files; at most %d are allowed. "+
+		"Let `output.as` leave out what is no result, or put the files into one.", n, MaxFiles), "/output")
+	f.Code = CodeFileLimit
+	return f
+}
+
+// References returns the ids of all file references in v, each once, in document order:
+// the order of the canonical text, in which the keys of an object are sorted.
+func References(v expr.Value) []chargehand.FileID {
+	if !mayHoldReference(v) {
+		return nil
+	}
+	var found []chargehand.FileID
+	seen := make(map[chargehand.FileID]bool)
+	collectReferences(v, func(id chargehand.FileID) {
+		if !seen[id] {
+			seen[id] = true
+			found = append(found, id)
+		}
+	})
+	return found
+}
+
+// mayHoldReference spares the sorting of keys in data without any reference.
+func mayHoldReference(v expr.Value) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		if uri, ok := v["uri"].(string); ok && strings.Contains(uri, chargehand.FilesPath) {
+			return true
+		}
+		for _, child := range v {
+			if mayHoldReference(child) {
+				return true
+			}
+		}
+	case []any:
+		for _, child := range v {
+			if mayHoldReference(child) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func collectReferences(v expr.Value, found func(chargehand.FileID)) {
+	switch v := v.(type) {
+	case map[string]any:
+		if uri, ok := v["uri"].(string); ok {
+			if id, ok := chargehand.ParseFileURI(uri); ok {
+				found(id)
+				return
+			}
+		}
+		keys := make([]string, 0, len(v))
+		for key := range v {
+			keys = append(keys, key)
+		}
+		sort.Strings(keys)
+		for _, key := range keys {
+			collectReferences(v[key], found)
+		}
+	case []any:
+		for _, child := range v {
+			collectReferences(child, found)
+		}
+	}
+}
