@@ -77,7 +77,7 @@ func (f *follower) step(ctx context.Context) error {
 func (f *follower) pass(ctx context.Context, began time.Time, streams map[int64]int64) (more bool, err error) {
 	var slow []store.Schedule
 	late := func() bool { return time.Since(began) > f.lookTime }
-	for ended := false; !ended && !late(); {
+	for begun, ended := false, false; !begun || !ended && !late(); begun = true {
 		var page []store.Schedule
 		err := f.s.config.Store.View(ctx, func(r *store.Reader) (err error) {
 			page, err = r.ListeningSchedules(f.turn, pageRows)
