@@ -182,6 +182,9 @@ func (c Config) withDefaults() (Config, error) {
 		}
 		c.sinks = append(c.sinks, target)
 	}
+	if err := sink.Check(c.sinks); err != nil {
+		return c, badSetting("--event-sink: %w", err)
+	}
 	return c, c.check()
 }
 

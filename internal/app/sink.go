@@ -7,14 +7,14 @@ import (
 )
 
 // openSinks prepares the deliveries to the sinks of events, and shows how they do. A process
-// that only works leaves them to others.
+// that only works leaves them to others. Without sinks, those of former days are forgotten.
 func (t *tenure) openSinks(registry prometheus.Registerer) {
-	if len(t.cfg.sinks) == 0 || t.cfg.WorkerOnly {
+	if t.cfg.WorkerOnly {
 		return
 	}
 	t.sinks = sink.New(sink.Config{
 		Store: t.store, Blobs: payloads{t.blobs}, Targets: t.cfg.sinks, Transport: t.policy.Transport(),
-		UserAgent: "chargehand/" + Version, Log: t.log,
+		UserAgent: "chargehand/" + Version, Keep: t.cfg.RetentionEvents, Log: t.log,
 	})
 	registry.MustRegister(sinkRows{t.sinks})
 }

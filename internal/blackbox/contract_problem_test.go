@@ -191,7 +191,7 @@ func testLimits(t *testing.T, s *server) {
 		"http_inline_bytes": 8 << 20, "http_answer_bytes": 1 << 30, "openapi_document_bytes": 8 << 20, "grpc_message_bytes": 8 << 20, "grpc_stream_bytes": 16 << 20,
 		"grpc_messages": 10_000, "asyncapi_message_bytes": 1 << 20, "nats_queue_messages": 10_000, "nats_queue_bytes": 16 << 20, "mcp_call_seconds": 60,
 		"mcp_answer_bytes": 16 << 20, "a2a_call_seconds": 600, "a2a_stream_seconds": 3600, "a2a_answer_bytes": 16 << 20,
-		"detached_processes": 100, "child_depth": 32, "open_children": 1_000, "tree_executions": 10_000, "resources": 64, "resource_bytes": 1 << 20,
+		"result_files": 1_000, "detached_processes": 100, "child_depth": 32, "open_children": 1_000, "tree_executions": 10_000, "resources": 64, "resource_bytes": 1 << 20,
 		"definition_tasks": 10_000, "definition_depth": 256, "fork_branches": 1_000, "pure_steps": 100_000, "state_bytes": 16 << 20,
 		"activity_output_bytes": 64 << 20, "expression_steps": 10_000_000, "expression_value_bytes": 16 << 20, "payload_inline_bytes": 128 << 10,
 	} {

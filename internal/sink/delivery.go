@@ -60,7 +60,7 @@ func (s *delivery) keep(ctx context.Context) (mine bool, err error) {
 		return true, nil
 	}
 	err = s.config.Store.Update(ctx, func(tx *store.Tx) error {
-		return tx.TakeLease("sink "+s.name, s.node, now.UnixMilli(), now.Add(leaseTime).UnixMilli())
+		return tx.TakeLease(store.SinkLease(s.name), s.node, now.UnixMilli(), now.Add(leaseTime).UnixMilli())
 	})
 	if errors.Is(err, store.ErrConflict) {
 		return false, nil

@@ -28,18 +28,25 @@ const (
 	patience = 5
 	// endTime bounds the note of how far a delivery got that was cut off.
 	endTime = 2 * time.Second
+	// noteEvery is how often a process notes that it has a sink, and looks for those that nobody has had for
+	// Config.Keep.
+	noteEvery = time.Hour
+	minKeep   = 7 * 24 * time.Hour
 )
 
-// Config is what deliveries are made of. Store, Blobs and Transport are required.
+// Config is what deliveries are made of. Store is required; Blobs and Transport are, if there are targets.
 type Config struct {
 	Store     *store.Store
 	Blobs     engine.Blobs
 	Targets   []Target
 	Transport http.RoundTripper // applies the egress rules
 	UserAgent string
-	Every     time.Duration    // between two looks for new events; default 500 ms
-	Log       *slog.Logger     // default: discards
-	Now       func() time.Time // default: time.Now
+	Every     time.Duration // between two looks for new events; default 500 ms
+	// Keep is how long a sink is remembered that no process has; at least, and by default, 7 days. It should not be shorter
+	// than events are kept.
+	Keep time.Duration
+	Log  *slog.Logger     // default: discards
+	Now  func() time.Time // default: time.Now
 }
 
 // Deliveries sends events to all targets.
@@ -70,6 +77,7 @@ func New(c Config) *Deliveries {
 	if c.Every == 0 {
 		c.Every = 500 * time.Millisecond
 	}
+	c.Keep = max(c.Keep, minKeep)
 	d := &Deliveries{config: c}
 	rand.Read(d.node[:]) // never fails: the process ends where there is no randomness
 	known := map[string]bool{}
@@ -82,13 +90,38 @@ func New(c Config) *Deliveries {
 	return d
 }
 
-// Run delivers until ctx ends.
+// Run delivers until ctx ends, and forgets sinks that are gone.
 func (d *Deliveries) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, s := range d.sinks {
 		running.Go(func() { s.run(ctx) })
 	}
+	clock := time.NewTicker(noteEvery)
+	defer clock.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-clock.C:
+			d.forget(ctx)
+		case <-ctx.Done():
+		}
+	}
 	running.Wait()
+}
+
+// forget deletes what is known of sinks that no process has had for long: the events behind which they
+// stopped are gone as well.
+func (d *Deliveries) forget(ctx context.Context) {
+	now, deleted := d.config.Now(), 0
+	err := d.config.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		deleted, err = tx.DeleteSinks(now.Add(-d.config.Keep).UnixMilli(), now.UnixMilli())
+		return err
+	})
+	switch {
+	case err != nil && ctx.Err() == nil:
+		d.config.Log.Warn("sinks that nobody has any more cannot be forgotten; it is tried again in an hour", "error", err)
+	case err == nil && deleted > 0:
+		d.config.Log.Info("sinks that nobody has any more are forgotten", "sinks", deleted)
+	}
 }
 
 // Stats tells about every sink.
@@ -117,13 +150,14 @@ type delivery struct {
 }
 
 func (s *delivery) run(ctx context.Context) {
-	registered := false
+	var noted time.Time
 	for ctx.Err() == nil {
 		again := false
 		var err error
-		if !registered {
-			err = s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.RegisterSink(s.name) })
-			registered = err == nil
+		if now := s.config.Now(); noted.IsZero() || now.Sub(noted).Abs() > noteEvery {
+			if err = s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.RegisterSink(s.name, now.UnixMilli()) }); err == nil {
+				noted = now
+			}
 		}
 		if err == nil {
 			again, err = s.round(ctx)

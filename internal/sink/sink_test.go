@@ -2,6 +2,7 @@ package sink
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -62,6 +63,67 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestNames: what may be a secret is no part of the name of a sink, and so cannot tell two of them apart.
+func TestNames(t *testing.T) {
+	parse := func(text string) Target {
+		target, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return target
+	}
+	one := parse("https://user:old@example.org/in?key=old&to=x")
+	for text, same := range map[string]bool{
+		"https://user:new@example.org/in?key=old&to=x":   true,
+		"https://example.org/in?to=y&key=new":            true,
+		"https://example.org/in":                         false,
+		"https://user:old@example.org/out?key=old&to=x":  false,
+		"http://user:old@example.org/in?key=old&to=x":    false,
+		"a=https://user:old@example.org/in?key=old&to=x": false,
+	} {
+		other := parse(text)
+		if got := one.Name() == other.Name(); got != same {
+			t.Errorf("%s has the same name: %v, want %v", text, got, same)
+		}
+		if err := Check([]Target{one, one, other}); (err != nil) != same {
+			t.Errorf("%s beside the first: %v", text, err)
+		} else if err != nil && (strings.Contains(err.Error(), "old") || strings.Contains(err.Error(), "new")) {
+			t.Errorf("the error shows a secret: %v", err)
+		}
+	}
+}
+
+// TestForget: what no process has is forgotten after the time, what one has is not.
+func TestForget(t *testing.T) {
+	w := newWorld(t)
+	nobodys, err := Parse("https://example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.update(func(tx *store.Tx) error { return tx.RegisterSink(nobodys.Name(), w.now.UnixMilli()) })
+	mine := w.sink("")
+	names := func() (n int) {
+		err := w.rows.Update(t.Context(), func(tx *store.Tx) (err error) {
+			n, err = tx.DeleteSinks(1<<60, 1<<60) // counts, and is undone
+			return errors.Join(err, errUndo)
+		})
+		if !errors.Is(err, errUndo) {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for day, want := range []int{2, 2, 2, 2, 2, 2, 2, 2, 1} {
+		w.update(func(tx *store.Tx) error { return tx.RegisterSink(mine.name, w.now.UnixMilli()) })
+		mine.forget(t.Context())
+		if got := names(); got != want {
+			t.Errorf("on day %d, %d sinks are known, want %d", day, got, want)
+		}
+		w.now = w.now.Add(24 * time.Hour)
+	}
+}
+
+var errUndo = errors.New("undo")
+
 // world is a database, a receiver that may refuse, and a clock that a test moves.
 type world struct {
 	*testing.T
@@ -116,7 +178,7 @@ func (w *world) sink(types string) *delivery {
 	if len(d.sinks) != 1 {
 		w.Fatalf("%d sinks of one target", len(d.sinks))
 	}
-	w.update(func(tx *store.Tx) error { return tx.RegisterSink(target.Name()) })
+	w.update(func(tx *store.Tx) error { return tx.RegisterSink(target.Name(), 1) })
 	return d.sinks[0]
 }
 
@@ -299,7 +361,7 @@ func TestRun(t *testing.T) {
 	arrived := make(chan string, 1)
 	w.refuse = func(body string) bool { arrived <- body; return false }
 	d := New(Config{Store: w.rows, Targets: []Target{target}, Transport: http.DefaultTransport, Every: time.Millisecond})
-	w.update(func(tx *store.Tx) error { return tx.RegisterSink(target.Name()) })
+	w.update(func(tx *store.Tx) error { return tx.RegisterSink(target.Name(), 1) })
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

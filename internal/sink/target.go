@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -48,10 +49,25 @@ func isHTTP(text string) bool {
 	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 }
 
-// Name is the name of the target in the database: the same for the same configuration.
+// Name is the name of the target in the database: the same for the same types and address. User, password
+// and what the query says are no part of it: a secret there may be replaced, and the delivery goes on where it was.
 func (t Target) Name() string {
-	sum := sha256.Sum256([]byte(strings.Join(append(slices.Clone(t.types), t.url.String()), "\n")))
+	address := url.URL{Scheme: t.url.Scheme, Host: t.url.Host, Path: t.url.Path}
+	keys := slices.Sorted(maps.Keys(t.url.Query()))
+	sum := sha256.Sum256([]byte(strings.Join(slices.Concat(t.types, []string{address.String()}, keys), "\n")))
 	return hex.EncodeToString(sum[:8])
+}
+
+// Check refuses targets that have the same name and are not the same. The error shows no credentials.
+func Check(targets []Target) error {
+	known := map[string]Target{}
+	for _, t := range targets {
+		if other, found := known[t.Name()]; found && other.url.String() != t.url.String() {
+			return fmt.Errorf("two sinks %s differ in nothing but user, password or the values of their query, which does not tell them apart. Give them different paths or types", t)
+		}
+		known[t.Name()] = t
+	}
+	return nil
 }
 
 // String shows the target without credentials, and without what a query may hold.

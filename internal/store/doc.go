@@ -86,7 +86,7 @@
 //	child         InsertChild StopChild DeliverChild
 //	schedule      ActivateSchedule DeactivateSchedule MoveSchedule DeleteSchedule
 //	              ForgetCronTimes PutMatch DeleteMatch
-//	sink          RegisterSink MoveSink
+//	sink          RegisterSink MoveSink DeleteSinks
 //	blob          ClaimBlob NoticeBlobs CondemnBlobs RemoveBlob
 //	retention     DeleteEnded
 //

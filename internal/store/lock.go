@@ -68,5 +68,8 @@ func (t *Tx) TakeLease(name string, holder [16]byte, nowMs, untilMs int64) error
 	value := append(binary.BigEndian.AppendUint64(nil, uint64(untilMs)), holder[:]...)
 	now := binary.BigEndian.AppendUint64(nil, uint64(nowMs))
 	return t.change("take lease", `INSERT INTO meta (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
- WHERE substr(meta.value, 9) = ?3 OR meta.value < ?4`, "lease "+name, value, holder[:], now)
+ WHERE substr(meta.value, 9) = ?3 OR meta.value < ?4`, leaseName(name), value, holder[:], now)
 }
+
+// leaseName is the name in table meta.
+func leaseName(name string) string { return "lease " + name }

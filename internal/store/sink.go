@@ -23,19 +23,51 @@ type SinkStream struct {
 	Last int64 // number of the last event
 }
 
-// RegisterSink makes a sink known, if it is not: it gets the events that are stored from now on.
-func (t *Tx) RegisterSink(name string) error {
-	n, err := t.c.Exec(`INSERT INTO sink (name, account, environment, number, failures, failing_ms, due_ms) VALUES (?1, 0, 0, 0, 0, 0, 0)
- ON CONFLICT (name, account, environment) DO NOTHING`, name)
-	if err == nil && n > 0 {
+// RegisterSink makes a sink known, if it is not: it gets the events that are stored from now on. It notes
+// that the sink is in use.
+func (t *Tx) RegisterSink(name string, nowMs int64) error {
+	n, err := t.c.Exec(`INSERT INTO sink (name, account, environment, number, failures, failing_ms, due_ms, used_ms) VALUES (?1, 0, 0, 0, 0, 0, 0, ?2)
+ ON CONFLICT (name, account, environment) DO NOTHING`, name, nowMs)
+	switch {
+	case err == nil && n > 0:
 		_, err = t.c.Exec(`INSERT INTO sink (name, account, environment, number, failures, failing_ms, due_ms)
  SELECT ?1, account, environment, last, 0, 0, 0 FROM stream ORDER BY account, environment`, name)
+	case err == nil:
+		_, err = t.c.Exec(`UPDATE sink SET used_ms = ?2 WHERE name = ?1 AND account = 0 AND environment = 0 AND used_ms < ?2`, name, nowMs)
 	}
 	if err != nil {
 		return fmt.Errorf("register sink: %w", err)
 	}
 	return nil
 }
+
+// DeleteSinks forgets the sinks that nobody has registered since beforeMs, with their leases, and tells how many they
+// were. Those of which that was never noted count as registered now.
+func (t *Tx) DeleteSinks(beforeMs, nowMs int64) (n int, err error) {
+	_, err = t.c.Exec(`UPDATE sink SET used_ms = ?1 WHERE account = 0 AND environment = 0 AND used_ms = 0`, nowMs)
+	var names []string
+	if err == nil {
+		err = t.c.Query(`DELETE FROM sink WHERE account = 0 AND environment = 0 AND used_ms < ?1 RETURNING name`, func(row Row) error {
+			names = append(names, row.Text(0))
+			return nil
+		}, beforeMs)
+	}
+	for _, name := range names {
+		if err == nil {
+			err = t.c.Send("delete sink", `DELETE FROM sink WHERE name = ?1`, name)
+		}
+		if err == nil {
+			err = t.c.Send("delete lease of sink", `DELETE FROM meta WHERE name = ?1`, leaseName(SinkLease(name)))
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("delete sinks: %w", err)
+	}
+	return len(names), nil
+}
+
+// SinkLease is the name of the lease (TakeLease) of who delivers to a sink.
+func SinkLease(name string) string { return "sink " + name }
 
 // SinkStreams reads all streams, with how far they were delivered to a sink that is registered.
 func (r *Reader) SinkStreams(name string) (list []SinkStream, err error) {
