@@ -34,7 +34,8 @@ type follower struct {
 	known  map[int64]*listener // by number of the schedule
 	behind bool                // there are events that were not offered yet
 
-	lookTime time.Duration // maxLookTime
+	lookTime   time.Duration // maxLookTime
+	matchBytes int           // maxMatchBytes
 	// A pass goes through all schedules, in as many steps as it takes.
 	turn int64          // the schedule that the pass has come to; 0: it has not begun
 	seen map[int64]bool // the schedules that it has met
@@ -45,7 +46,7 @@ type follower struct {
 func newFollower(s *Scheduler) *follower {
 	return &follower{
 		s: s, reader: engine.NewReader(s.config.Store, s.config.Blobs), known: map[int64]*listener{},
-		lookTime: maxLookTime, seen: map[int64]bool{},
+		lookTime: maxLookTime, matchBytes: maxMatchBytes, seen: map[int64]bool{},
 	}
 }
 

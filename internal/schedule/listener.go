@@ -198,7 +198,7 @@ func (l *listener) remove(at int) {
 // giveUp drops the oldest match: others have begun since, and it was never completed.
 func (f *follower) giveUp(l *listener) {
 	f.s.log.Warn("the oldest events that a schedule has taken are given up: too many matches are not complete, or they are too large",
-		"workflow", l.row.Workflow, "matches", len(l.matches), "most_matches", maxMatches, "most_bytes", maxMatchBytes, "event", l.matches[0].number)
+		"workflow", l.row.Workflow, "matches", len(l.matches), "most_matches", maxMatches, "most_bytes", f.matchBytes, "event", l.matches[0].number)
 	l.remove(0)
 }
 
@@ -220,7 +220,7 @@ func (f *follower) prepare(ctx context.Context, l *listener) (*step, error) {
 		}
 		total += one.bytes
 	}
-	for total > maxMatchBytes {
+	for total > f.matchBytes {
 		total -= l.matches[0].bytes
 		f.giveUp(l)
 	}

@@ -225,11 +225,16 @@ func TestMatchesAreBounded(t *testing.T) {
 func TestLargeMatches(t *testing.T) {
 	w := newWorld(t)
 	w.publish(1, "{on: {all: [{with: {type: a}, correlate: {n: {from: .data.n}}}, {with: {type: b}, correlate: {n: {from: .data.n}}}]}}")
-	s := w.scheduler()
+	const size = 256 << 10
+	scheduler := func() *Scheduler {
+		s := w.scheduler()
+		s.events.matchBytes = 8 * size
+		return s
+	}
+	s := scheduler()
 	w.step(s)
-	const size = 2 << 20
 	filler := strings.Repeat("x", size)
-	for n := range 9 { // each takes two seconds to write
+	for n := range 9 { // each is followed by a rest of a quarter of a second
 		w.event("a", fmt.Sprintf(`{"n":%d,"x":"%s"}`, n, filler))
 		w.step(s)
 		if n == 0 {
@@ -240,12 +245,12 @@ func TestLargeMatches(t *testing.T) {
 			w.step(s)
 			w.matches(1) // it rests
 		}
-		w.pass(2*time.Second + time.Second/2)
+		w.pass(300 * time.Millisecond)
 		w.step(s)
 	}
-	w.matches(7) // of 2 MiB and a bit
+	w.matches(7) // each is a bit larger than the event in it
 	w.pass(time.Minute)
-	s = w.scheduler() // after a restart
+	s = scheduler() // after a restart
 	for n := range 9 {
 		w.event("b", fmt.Sprintf(`{"n":%d}`, n))
 		w.step(s)
