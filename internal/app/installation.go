@@ -57,6 +57,9 @@ func checkEngine(ctx context.Context, db *store.Store, name string) error {
 func installationName(ctx context.Context, db *store.Store) (string, error) {
 	var name []byte
 	err := db.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.LockInstallation(); err != nil {
+			return err
+		}
 		known, err := tx.Meta(metaName)
 		if errors.Is(err, store.ErrNotFound) {
 			known = make([]byte, 4)
@@ -67,13 +70,6 @@ func installationName(ctx context.Context, db *store.Store) (string, error) {
 		name = known
 		return err
 	})
-	if err == nil {
-		// Of two nodes that start for the first time at once, one name stays.
-		err = db.View(ctx, func(r *store.Reader) (err error) {
-			name, err = r.Meta(metaName)
-			return err
-		})
-	}
 	return string(name), err
 }
 
@@ -175,6 +171,9 @@ func agree(ctx context.Context, db *store.Store, name string, value []byte, repl
 		same = true
 		if refused = checkMoved(&tx.Reader); refused != nil {
 			return refused
+		}
+		if err := tx.LockInstallation(); err != nil {
+			return err
 		}
 		known, err := tx.Meta(name)
 		switch {

@@ -24,7 +24,7 @@ func FirstAccount(ctx context.Context, db *store.Store, now time.Time) (store.Ac
 		return first, storageError(err)
 	}
 	err := db.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.LockAccounts(); err != nil {
+		if err := tx.LockInstallation(); err != nil {
 			return err
 		}
 		if err := find(&tx.Reader); err != nil || first.No != 0 {

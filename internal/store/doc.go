@@ -62,8 +62,8 @@
 //
 // Methods of Tx:
 //
-//	installation  SetMeta DeleteMeta TakeLease
-//	account       InsertAccount LockAccounts
+//	installation  SetMeta DeleteMeta LockInstallation TakeLease
+//	account       InsertAccount
 //	API key       InsertKey UpdateKey RevokeKey TouchKey KeyForUpdate
 //	workflow      InsertWorkflow UpdateWorkflow DeleteWorkflow WorkflowForUpdate
 //	definition    PutDefinition

@@ -10,15 +10,15 @@ import (
 // two that have read the same row overwrite each other's change. The lock lasts until the
 // Update is committed. Where only one Update runs at a time, the methods that read only read.
 
-// LockAccounts makes the caller the only one that looks for the first account, so that
-// there is only one of it.
-func (t *Tx) LockAccounts() error {
+// LockInstallation makes the caller the only one that decides what there is once in an
+// installation: its name, its first account.
+func (t *Tx) LockInstallation() error {
 	n, err := t.c.Exec(`INSERT INTO meta (name, value) VALUES ('first_account', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, []byte{1})
 	if err == nil && n == 0 {
 		err = ErrConflict
 	}
 	if err != nil {
-		return fmt.Errorf("lock accounts: %w", err)
+		return fmt.Errorf("lock installation: %w", err)
 	}
 	return nil
 }

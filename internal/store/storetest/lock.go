@@ -62,7 +62,7 @@ func firstAccount(f *fixture) {
 		setID(f, &a.ID, startMs)
 		all.Go(func() {
 			err := f.Update(context.Background(), func(tx *store.Tx) error {
-				if err := tx.LockAccounts(); err != nil {
+				if err := tx.LockInstallation(); err != nil {
 					return err
 				}
 				list, err := tx.Accounts()
