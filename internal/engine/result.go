@@ -13,6 +13,9 @@ import (
 // files that become visible in the same transaction. list is what store.Outcome.Files holds; foreign
 // are files that the execution did not make: UseFile keeps them as long as it is kept.
 func Results(tx *store.Tx, row *store.Execution, references []chargehand.FileID, own []machine.File, fresh []chargehand.FileID) (list []byte, foreign []int64, err error) {
+	if len(references) == 0 && len(own) == 0 { // most have no files
+		return nil, nil, nil
+	}
 	made := make(map[chargehand.FileID]bool, len(fresh))
 	for _, id := range fresh {
 		made[id] = true

@@ -127,7 +127,7 @@ func (e *Engine) submit(s *submission) error {
 // its children. Children are started on the way, because one that cannot be has ended at once.
 func (e *Engine) attend(s *submission) error {
 	r := s.run
-	if r.machine == nil {
+	if r.machine == nil || !r.hasOthers() {
 		return nil
 	}
 	budget := newLookBudget()
@@ -147,6 +147,11 @@ func (e *Engine) attend(s *submission) error {
 	}
 	s.lookAgain = s.lookAgain || len(r.unstarted) > 0
 	return nil
+}
+
+// hasOthers reports whether attend may find anything. Most executions neither listen nor have children.
+func (r *run) hasOthers() bool {
+	return r.told || len(r.unstarted) > 0 || len(r.listens) > 0 || r.machine.Load().Listens > 0
 }
 
 // maxRounds bounds how often a submission starts children and looks at events in turn.

@@ -50,22 +50,21 @@ type submission struct {
 
 	// What others are told, and what is taken in from them.
 	stored       []store.Event // events, ready to be written
-	storedMs     int64
 	unsubscribes []uint64
 	children     []*engine.ChildStart
 	stopChildren []machine.CommandID
-	delivered    []int64 // children of whose end it was told
-	lookAgain    bool    // there is more to take in
+	delivered    []int64        // children of whose end it was told
+	listened     []listenResult // of the subscriptions that it touches, in their order; set by the transaction
 
-	resumed bool // interruptions were counted: recovery is over for the run
-	broken  bool // it ends the execution because a submission before it failed
+	lookAgain bool // there is more to take in
+	resumed   bool // interruptions were counted: recovery is over for the run
+	broken    bool // it ends the execution because a submission before it failed
 
 	// Set by the transaction.
 	moved      bool // the row is as it should be
 	conflict   bool // the execution was ended by somebody else
 	batchFinal bool
-	listened   []listenResult // of the subscriptions that it touches, in their order
-	cancelled  bool           // children must be cancelled
+	cancelled  bool // children must be cancelled
 }
 
 // refusedError says that the caller of a cancellation wants it undone.
@@ -349,7 +348,6 @@ func (s *submission) store(ctx context.Context, blobs engine.Blobs) error {
 		if err != nil {
 			return err
 		}
-		s.storedMs = s.run.timeMs
 	}
 	for _, child := range s.children {
 		if err := engine.Externalize(ctx, blobs, &child.Row.Input); err != nil {
@@ -466,7 +464,7 @@ func (s *submission) writeOthers(tx *store.Tx) error {
 }
 
 func (s *submission) writeEvents(tx *store.Tx) error {
-	_, err := tx.InsertEvents(s.stored, s.storedMs)
+	_, err := tx.InsertEvents(s.stored, s.run.timeMs)
 	return err
 }
 
