@@ -15,9 +15,6 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// maxFilterText bounds type and path of a kind, each in bytes: databases index it. The machine leaves no more.
-const maxFilterText = 1_024
-
 // filterKind says which events may be for the subscriptions of an entry of the index, and what their key is made of
 // (DESIGN.md "The index"). Its text is the store's store.Filter.Kind:
 //
@@ -114,7 +111,7 @@ func RowFilters(s *store.Subscription, filters []machine.Filter, sealer *secret.
 
 // storable: PostgreSQL stores no other texts, and no event has them as its type.
 func storable(text string) bool {
-	return len(text) <= maxFilterText && utf8.ValidString(text) && !strings.Contains(text, "\x00")
+	return len(text) <= machine.MaxFilterText && utf8.ValidString(text) && !strings.Contains(text, "\x00")
 }
 
 var errNoSealer = errors.New("executions with secrets listen, and there is no master key here")

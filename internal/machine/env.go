@@ -2,6 +2,7 @@ package machine
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
@@ -29,6 +30,7 @@ type env struct {
 	raw     expr.Value // raw output, in slotOutput and slotExport
 	output  expr.Value // transformed output, in slotExport
 	denied  bool       // $secrets was asked for
+	defined bool       // a definition was
 }
 
 // NowMs is the time of the event that is being handled (T14).
@@ -80,9 +82,11 @@ func (e *env) Variable(name string) expr.Value {
 		}
 	case "task":
 		if e.slot >= slotTaskInput && e.slot <= slotExport {
+			e.defined = true
 			return e.task()
 		}
 	case "workflow":
+		e.defined = true
 		return e.machine.workflow()
 	case "runtime":
 		return e.machine.runtime()
@@ -178,17 +182,23 @@ func (m *Machine) evalAt(n *node, s *plan.Slot, where slot, dot expr.Value, inst
 	return v, nil
 }
 
+var errDeep = fmt.Errorf("the value has more than %d levels of lists and objects: take a part of the definition", expr.MaxDepth)
+
 var errDenied = errors.New("the secret is not available")
 
 func (m *Machine) evaluate(n *node, s *plan.Slot, where slot, dot expr.Value, locals *binding) (expr.Value, error) {
 	e := &m.env
-	e.node, e.slot, e.locals, e.denied = n, where, locals, false
+	e.node, e.slot, e.locals, e.denied, e.defined = n, where, locals, false, false
 	v, err := s.Eval(dot, e)
 	if e.denied {
 		return nil, errDenied
 	}
 	if err != nil {
 		return nil, err
+	}
+	// Tasks may stand deeper inside each other than data may be nested (T90).
+	if e.defined && deeper(v, expr.MaxDepth) {
+		return nil, errDeep
 	}
 	m.grow(v) // also if it is only passed on: identity may not decide anything
 	return v, nil

@@ -129,9 +129,9 @@ func plainNumbers(v expr.Value) expr.Value {
 	}
 }
 
-// maxFilterText bounds each text of a filter in bytes: databases index them. No type of an event
+// MaxFilterText bounds each text of a filter in bytes: databases index them. No type of an event
 // is longer; a pattern or a path may be, and then lets everything through.
-const maxFilterText = cloudevent.MaxAttributeBytes
+const MaxFilterText = cloudevent.MaxAttributeBytes
 
 // filtersOf makes the index entries of a listen whose fixed expressions and expectations
 // are known. Every event that one of its filters matches gets through one of them.
@@ -178,13 +178,13 @@ func filterOf(l *plan.Listen, f *plan.EventFilter, c *consumption) Filter {
 		if one.Path == "" || l.Keys[one.Key].Expect == nil || c.expected[one.Key].value == nil {
 			continue
 		}
-		if len(one.Path) > maxFilterText {
+		if len(one.Path) > MaxFilterText {
 			continue
 		}
 		entry.Path, entry.Key = one.Path, FilterKey(c.expected[one.Key].value)
 		break
 	}
-	if len(entry.Type) > maxFilterText {
+	if len(entry.Type) > MaxFilterText {
 		entry.Type, entry.Exact = "", false
 	}
 	return entry

@@ -109,24 +109,38 @@ func (m *Machine) doEmit(n *node) *node {
 	fill("id", func() string { return m.derivedID(n) })
 	fill("source", func() string { return n.task.DefaultSource })
 	fill("time", func() string { return formatTime(m.nowMs) })
-	event, wrong := cloudevent.Check(event)
-	if len(wrong) == 0 {
-		if _, p := cloudevent.Size(event); p != nil {
-			wrong = append(wrong, *p)
-		}
-	}
-	if len(wrong) > 0 {
-		path := n.task.Emit.Path
-		if wrong[0].Name != "" {
-			path += "." + wrong[0].Name
-		}
-		return m.fail(n, expressionFault(path, wrong[0].Detail, n.reference()))
+	if f := m.checkEvent(n, event); f != nil {
+		return m.fail(n, f)
 	}
 	m.issue(Command{
 		Kind: Publish, Args: event,
 		Reference: n.reference(), Iteration: n.iteration, Attempt: n.attempt,
 	})
 	return m.complete(n, event, n.task.Then)
+}
+
+// checkEvent holds an event to the rules of CloudEvents and their bounds. Revision 1 wanted a type only.
+func (m *Machine) checkEvent(n *node, event map[string]any) *Fault {
+	path := n.task.Emit.Path
+	if m.id.Revision == 1 {
+		if kind, ok := event["type"].(string); !ok || kind == "" {
+			return expressionFault(path+".type", "the type of an event must be a text", n.reference())
+		}
+		return nil
+	}
+	_, wrong := cloudevent.Check(event)
+	if len(wrong) == 0 {
+		if _, p := cloudevent.Size(event); p != nil {
+			wrong = append(wrong, *p)
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	if wrong[0].Name != "" {
+		path += "." + wrong[0].Name
+	}
+	return expressionFault(path, wrong[0].Detail, n.reference())
 }
 
 // callFunction runs the body of a function like an inlined task (T37).

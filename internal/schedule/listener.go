@@ -193,6 +193,9 @@ func (l *listener) remove(at int) {
 		l.gone = append(l.gone, one.number)
 	}
 	l.matches = slices.Delete(l.matches, at, at+1)
+	if at < l.asked { // those behind it have moved up
+		l.asked--
+	}
 }
 
 // giveUp drops the oldest match: others have begun since, and it was never completed.

@@ -199,10 +199,18 @@ func (e *Engine) tellParent(no int64) {
 	e.goWork(func() { e.send(no, message{kind: family}) })
 }
 
-// stopper lets one goroutine at a time end what the rows say.
+// stopper ends what the rows say must end: one goroutine at a time looks, and some executions
+// are ended at a time.
 type stopper struct {
+	places chan struct{}
+
 	mu             sync.Mutex
 	running, again bool
+	ending         map[int64]bool
+}
+
+func newStopper() *stopper {
+	return &stopper{places: make(chan struct{}, cancelAtOnce), ending: make(map[int64]bool)}
 }
 
 // begin reports whether the caller must look; otherwise who looks already does so once more.
@@ -225,6 +233,24 @@ func (s *stopper) more(failed bool) bool {
 	return s.running
 }
 
+// take reports whether the caller must end an execution. Then it must give it back.
+func (s *stopper) take(no int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending[no] {
+		return false
+	}
+	s.ending[no] = true
+	return true
+}
+
+func (s *stopper) give(no int64) {
+	s.mu.Lock()
+	delete(s.ending, no)
+	s.mu.Unlock()
+	<-s.places
+}
+
 // cancelChildren ends all executions whose rows say that they must end (store.ChildStopped), some at a
 // time however many there are: a tree ends level by level. What is left when the engine stops is found
 // at the next start.
@@ -233,8 +259,7 @@ func (e *Engine) cancelChildren() {
 		return
 	}
 	e.goWork(func() {
-		wait := minBackoff
-		for {
+		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 			err := e.cancelStopped()
 			if !e.stops.more(err != nil) {
 				return
@@ -243,38 +268,53 @@ func (e *Engine) cancelChildren() {
 				wait = minBackoff
 				continue
 			}
-			if !errors.Is(err, store.ErrUnavailable) && e.ctx.Err() == nil {
-				e.log.Error("cancel children", "error", err)
-			}
 			if !e.sleep(wait) {
 				return
 			}
-			wait = min(2*wait, maxBackoff)
 		}
 	})
 }
 
-// cancelStopped looks through the rows once. One that fails does not hold up the others.
-func (e *Engine) cancelStopped() (first error) {
+// cancelStopped looks through the rows once. One that takes long keeps one place only.
+func (e *Engine) cancelStopped() error {
 	for after := int64(0); ; {
-		var page []int64
-		err := e.store.View(e.ctx, func(r *store.Reader) error {
-			links, err := r.DueChildren(store.ChildStopped, after, cancelAtOnce)
-			page = page[:0]
-			for _, link := range links {
-				page = append(page, link.Execution)
-			}
+		var page []store.Child
+		err := e.store.View(e.ctx, func(r *store.Reader) (err error) {
+			page, err = r.DueChildren(store.ChildStopped, after, cancelAtOnce)
 			return err
 		})
-		if err != nil {
+		if err != nil || len(page) == 0 {
 			return err
 		}
-		if len(page) == 0 {
-			return first
+		for _, link := range page {
+			after = link.Execution
+			select {
+			case e.stops.places <- struct{}{}:
+			case <-e.ctx.Done():
+				return e.ctx.Err()
+			}
+			if !e.stops.take(after) {
+				<-e.stops.places
+				continue
+			}
+			e.goWork(func() { e.cancelChild(link.Execution) })
 		}
-		after = page[len(page)-1]
-		if err := e.cancelPage(e.ctx, page, engine.ChildCancelled); err != nil && first == nil {
-			first = err
+	}
+}
+
+// cancelChild ends one execution, however often that fails, and gives its place back.
+func (e *Engine) cancelChild(no int64) {
+	defer e.stops.give(no)
+	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+		err := e.cancelRun(e.ctx, no, engine.ChildCancelled)
+		if err == nil || errors.Is(err, engine.ErrFinal) {
+			return
+		}
+		if !errors.Is(err, store.ErrUnavailable) && e.ctx.Err() == nil {
+			e.log.Error("cancel a child", "execution", no, "error", err)
+		}
+		if !e.sleep(wait) {
+			return
 		}
 	}
 }

@@ -118,6 +118,37 @@ func TestCancelReachesChildren(t *testing.T) {
 	w.idle(0)
 }
 
+// TestSlowCancellationHoldsUpNoOther: a child that takes its time to end keeps none of another execution.
+func TestSlowCancellationHoldsUpNoOther(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.stop()
+	w.deploy("endless", "- a: { listen: { to: { one: { with: { type: never } } } } }")
+	rev := w.define("- a: " + workflow("endless", ""))
+	var parents, children []store.Execution
+	for range 2 {
+		row := w.run(rev, `{}`)
+		parents, children = append(parents, row), append(children, awaitTree(w, row, 1)...)
+	}
+	slow, drive := w.engine.runs.put(children[0].No, message{kind: family}) // and nobody drives it
+	if !drive {
+		t.Fatal("the child is in memory")
+	}
+	for _, parent := range parents {
+		if err := w.engine.Cancel(t.Context(), parent.ID, "enough"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if child := w.final(children[1]); child.Phase != chargehand.Cancelled {
+		t.Errorf("the other child ended %s", child.Phase)
+	}
+	w.engine.goWork(func() { w.engine.drive(slow) })
+	if child := w.final(children[0]); child.Phase != chargehand.Cancelled {
+		t.Errorf("the slow child ended %s", child.Phase)
+	}
+	w.idle(0)
+}
+
 // awaitTree waits until an execution has n descendants, all of which listen or wait.
 func awaitTree(w *world, row store.Execution, n int) []store.Execution {
 	w.t.Helper()

@@ -56,7 +56,7 @@ type Engine struct {
 	accounts  sync.Map // internal number → chargehand.AccountID
 	// doubtfulBatches are the numbers of batches whose mark as cancelled is in doubt.
 	doubtfulBatches sync.Map
-	stops           stopper
+	stops           *stopper
 
 	requests   gate // calls of the public methods
 	work       gate // goroutines that drive, claim and carry out
@@ -94,6 +94,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.outage.pause, e.outage.tell, e.outage.drive, e.outage.resolve = e.pause, e.tellOutage, e.driveAll, e.resolve
 	e.wakers = make(chan struct{}, c.Limits.Wakes)
 	e.yields = make(chan struct{}, c.Limits.Yields)
+	e.stops = newStopper()
 	e.reader, e.pumps = engine.NewReader(c.Store, c.Blobs), newPumps()
 	if err := e.recover(ctx); err != nil {
 		e.cancel()
