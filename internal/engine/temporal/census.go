@@ -88,7 +88,7 @@ func (c *cluster) workers(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("ask for the workers of a task queue: %w", err)
 	}
-	names := make(map[string]bool) // a worker asks several times at once
+	names := make(map[string]bool)           // a worker asks several times at once
 	for _, version := range d.VersionsInfo { //nolint:staticcheck // what replaces it knows no pollers
 		for _, p := range version.TypesInfo[client.TaskQueueTypeWorkflow].Pollers {
 			if time.Since(p.LastAccessTime) < pollerAge {
