@@ -57,10 +57,15 @@ func checkEngine(ctx context.Context, db *store.Store, name string) error {
 func installationName(ctx context.Context, db *store.Store) (string, error) {
 	var name []byte
 	err := db.Update(ctx, func(tx *store.Tx) error {
+		known, err := tx.Meta(metaName)
+		if err == nil {
+			name = known
+			return nil
+		}
 		if err := tx.LockInstallation(); err != nil {
 			return err
 		}
-		known, err := tx.Meta(metaName)
+		known, err = tx.Meta(metaName)
 		if errors.Is(err, store.ErrNotFound) {
 			known = make([]byte, 4)
 			rand.Read(known)
@@ -172,10 +177,14 @@ func agree(ctx context.Context, db *store.Store, name string, value []byte, repl
 		if refused = checkMoved(&tx.Reader); refused != nil {
 			return refused
 		}
+		known, err := tx.Meta(name)
+		if err == nil && bytes.Equal(known, value) {
+			return nil
+		}
 		if err := tx.LockInstallation(); err != nil {
 			return err
 		}
-		known, err := tx.Meta(name)
+		known, err = tx.Meta(name)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			return tx.SetMeta(name, value)
