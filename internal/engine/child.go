@@ -40,9 +40,10 @@ type ChildStart struct {
 // Family is what is known of the relatives of an execution before it starts children: of one
 // whose row is not written yet, nothing.
 type Family struct {
-	Depth int           // of the execution in its tree
-	Open  []store.Child // its children that have not ended or were not delivered
-	Tree  int           // executions of its tree that have not ended
+	Stopped bool          // it must be cancelled, and need not start what it would wait for
+	Depth   int           // of the execution in its tree
+	Open    []store.Child // its children that have not ended or were not delivered
+	Tree    int           // executions of its tree that have not ended
 }
 
 // ReadFamily reads the relatives of an execution.
@@ -57,7 +58,7 @@ func ReadFamily(r *store.Reader, no int64) (f Family, err error) {
 	if err != nil {
 		return Family{}, err
 	}
-	f.Depth = link.Depth
+	f.Depth, f.Stopped = link.Depth, link.State == store.ChildStopped
 	if f.Tree, err = r.OpenInTree(link.Root); err != nil {
 		return Family{}, err
 	}

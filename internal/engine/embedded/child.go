@@ -86,6 +86,9 @@ func (e *Engine) makeChildren(s *submission) (refused []machine.Event, err error
 		}
 		for i := range commands {
 			c := commands[i]
+			if family.Stopped && c.Child.Await {
+				continue // it will be cancelled before it could wait for it
+			}
 			if r.secrets != nil {
 				child := *c.Child
 				child.Input = r.secrets.Redact(child.Input)
