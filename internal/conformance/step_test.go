@@ -358,7 +358,17 @@ func (s *scenario) runsTimes(task, times string) error {
 	if err != nil {
 		return err
 	}
-	return s.runs(task, n)
+	// On Temporal a workflow completes the timeline after a cancellation, which is shown before.
+	for deadline := time.Now().Add(patience / 3); ; {
+		err := s.runs(task, n)
+		if err == nil || s.execution["phase"] != "cancelled" || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond) // it has no other signal from outside
+		if err := s.readTimeline(); err != nil {
+			return err
+		}
+	}
 }
 
 // entry is the last entry of a task.
