@@ -11,7 +11,7 @@ func benchmark(b *testing.B, data []byte) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, problems := Parse(data); len(problems) > 0 {
+		if _, problems := Parse(data); problems.HasErrors() {
 			b.Fatal(problems)
 		}
 	}
