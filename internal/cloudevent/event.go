@@ -139,7 +139,7 @@ func (r *reader) text(name string) (text string, ok bool) {
 	text, ok = v.(string)
 	switch {
 	case !ok:
-		r.fail(name, "wrong_type", "The attribute "+quote(name)+" must be a string, not "+kindOf(v)+".")
+		r.fail(name, "wrong_type", "The attribute "+quote(name)+" must be a string, not "+expr.KindOf(v)+".")
 		return "", false
 	case text == "":
 		r.fail(name, "empty", "The attribute "+quote(name)+" must not be empty.")
@@ -179,7 +179,7 @@ func (r *reader) extension(name string) {
 			r.fail(name, "out_of_range", "The attribute "+quote(name)+" must be a whole number of 32 bits. Send a larger one as a string.")
 		}
 	default:
-		r.fail(name, "wrong_type", "The attribute "+quote(name)+" must be a string, a boolean or a whole number of 32 bits, not "+kindOf(v)+".")
+		r.fail(name, "wrong_type", "The attribute "+quote(name)+" must be a string, a boolean or a whole number of 32 bits, not "+expr.KindOf(v)+".")
 	}
 }
 
@@ -194,7 +194,7 @@ func (r *reader) data() {
 	}
 	text, ok := v.(string)
 	if !ok {
-		r.fail("data_base64", "wrong_type", `The field "data_base64" must be a string, not `+kindOf(v)+".")
+		r.fail("data_base64", "wrong_type", `The field "data_base64" must be a string, not `+expr.KindOf(v)+".")
 		return
 	}
 	if _, err := base64.StdEncoding.Strict().DecodeString(text); err != nil || strings.ContainsAny(text, "\r\n") {
@@ -208,20 +208,4 @@ func quote(name string) string {
 		name = strings.ToValidUTF8(name[:100], "") + "…"
 	}
 	return strconv.Quote(name)
-}
-
-func kindOf(v expr.Value) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "a boolean"
-	case string:
-		return "a string"
-	case []any:
-		return "an array"
-	case map[string]any:
-		return "an object"
-	}
-	return "a number"
 }

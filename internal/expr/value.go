@@ -147,3 +147,20 @@ func normalBig(n *big.Int) Value {
 	}
 	return n
 }
+
+// KindOf is what v is in JSON, in words for a sentence: "a string".
+func KindOf(v Value) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case string:
+		return "a string"
+	case []any:
+		return "an array"
+	case map[string]any:
+		return "an object"
+	}
+	return "a number"
+}

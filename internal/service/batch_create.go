@@ -99,7 +99,7 @@ func (s *Service) readItems(body expr.Value) (items []any, concurrency int64, er
 	if len(list) <= s.limits.BatchItems {
 		for i, item := range list {
 			if _, ok := item.(map[string]any); !ok && len(f.wrong) < maxFields {
-				f.failAt([]string{"items", strconv.Itoa(i)}, "wrong_type", "An item must be an object, not "+kindOf(item)+".")
+				f.failAt([]string{"items", strconv.Itoa(i)}, "wrong_type", "An item must be an object, not "+expr.KindOf(item)+".")
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func openBody(body expr.Value, known ...string) (*fields, error) {
 	values, ok := body.(map[string]any)
 	if !ok {
 		return nil, badBody(chargehand.FieldError{
-			Code: "not_an_object", Detail: "The body must be a JSON object, not " + kindOf(body) + ".",
+			Code: "not_an_object", Detail: "The body must be a JSON object, not " + expr.KindOf(body) + ".",
 		})
 	}
 	var unknown []chargehand.FieldError
@@ -134,22 +134,6 @@ func pointer(path ...string) string {
 
 var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 
-func kindOf(v expr.Value) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "a boolean"
-	case string:
-		return "a string"
-	case []any:
-		return "an array"
-	case map[string]any:
-		return "an object"
-	}
-	return "a number"
-}
-
 func (f *fields) fail(name, code, detail string) { f.failAt([]string{name}, code, detail) }
 
 func (f *fields) failAt(path []string, code, detail string) {
@@ -158,7 +142,7 @@ func (f *fields) failAt(path []string, code, detail string) {
 
 // wrongType notes that a field is not what it must be.
 func (f *fields) wrongType(name, want string) {
-	f.fail(name, "wrong_type", "The field "+quote(name)+" must be "+want+", not "+kindOf(f.values[name])+".")
+	f.fail(name, "wrong_type", "The field "+quote(name)+" must be "+want+", not "+expr.KindOf(f.values[name])+".")
 }
 
 // err is what is wrong with the fields that were read. Codes: invalid_body.
@@ -222,7 +206,7 @@ func (f *fields) texts(name string, maxItems int) []string {
 	for i, v := range list {
 		if texts[i], ok = v.(string); !ok {
 			f.failAt([]string{name, strconv.Itoa(i)}, "wrong_type",
-				"The entries of "+quote(name)+" must be strings, not "+kindOf(v)+".")
+				"The entries of "+quote(name)+" must be strings, not "+expr.KindOf(v)+".")
 		}
 	}
 	return texts

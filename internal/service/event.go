@@ -57,7 +57,7 @@ func ReadEvents(body expr.Value, batch bool) ([]map[string]any, error) {
 	if batch {
 		var ok bool
 		if list, ok = body.([]any); !ok {
-			return nil, badBody(chargehand.FieldError{Code: "not_an_array", Detail: "A batch of events must be a JSON array, not " + kindOf(body) + "."})
+			return nil, badBody(chargehand.FieldError{Code: "not_an_array", Detail: "A batch of events must be a JSON array, not " + expr.KindOf(body) + "."})
 		}
 		if len(list) > maxEvents {
 			return nil, chargehand.NewError(chargehand.CodeTooManyItems,
@@ -73,7 +73,7 @@ func ReadEvents(body expr.Value, batch bool) ([]map[string]any, error) {
 		}
 		given, ok := v.(map[string]any)
 		if !ok {
-			wrong = append(wrong, chargehand.FieldError{Pointer: pointer(at...), Code: "not_an_object", Detail: "An event must be a JSON object, not " + kindOf(v) + "."})
+			wrong = append(wrong, chargehand.FieldError{Pointer: pointer(at...), Code: "not_an_object", Detail: "An event must be a JSON object, not " + expr.KindOf(v) + "."})
 		}
 		var problems []cloudevent.Problem
 		if ok {
