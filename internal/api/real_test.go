@@ -26,7 +26,7 @@ type installation struct {
 func install(t *testing.T) *installation {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
-	key, err := app.CreateKey(t.Context(), app.Config{DataDir: dir}, app.NewKey{Name: "test", Preset: "all"})
+	key, err := app.CreateKey(t.Context(), app.Config{DataDir: dir}, app.NewKey{Name: "test", Preset: "all", Init: true})
 	if err != nil {
 		t.Fatal(err)
 	}

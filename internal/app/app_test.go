@@ -33,7 +33,7 @@ func install(t *testing.T, dir string, change ...func(*Config)) *installation {
 	for _, c := range change {
 		c(&cfg)
 	}
-	key, err := CreateKey(t.Context(), cfg, NewKey{Preset: "all"})
+	key, err := CreateKey(t.Context(), cfg, NewKey{Preset: "all", Init: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -367,7 +367,7 @@ func TestAKeyIsMadeWhileTheServerStartsForTheFirstTime(t *testing.T) {
 			}
 			started <- err
 		}()
-		if _, err := CreateKey(t.Context(), Config{DataDir: dir}, NewKey{}); err != nil {
+		if _, err := CreateKey(t.Context(), Config{DataDir: dir}, NewKey{Init: true}); err != nil {
 			t.Errorf("the key: %v", err)
 		}
 		close(made)

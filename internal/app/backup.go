@@ -34,8 +34,8 @@ func Backup(ctx context.Context, cfg Config, to string) (BackupReport, error) {
 	if cfg.DatabaseURL != "" {
 		return report, badSetting("--database-url: backup copies a data directory; use pg_dump for PostgreSQL, and keep the master key with its copy")
 	}
-	if _, err := os.Stat(filepath.Join(cfg.DataDir, databaseName)); err != nil {
-		return report, fmt.Errorf("no installation in %s: %w", cfg.DataDir, err)
+	if err := checkInstalled(cfg); err != nil {
+		return report, err
 	}
 	if err := freshFolder(to); err != nil {
 		return report, err

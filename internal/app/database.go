@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -87,6 +88,44 @@ func openBeside(ctx context.Context, cfg Config) (*store.Store, error) {
 		return nil, err
 	}
 	return store.New(db), nil
+}
+
+// checkInstalled refuses a data directory that holds no installation, before anything is made in it.
+func checkInstalled(cfg Config) error {
+	if cfg.DatabaseURL != "" {
+		return nil // openInstalled looks into the database
+	}
+	_, err := os.Stat(filepath.Join(cfg.DataDir, databaseName))
+	if !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if dir, err := filepath.Abs(cfg.DataDir); err == nil {
+		cfg.DataDir = dir
+	}
+	return badSetting("there is no installation in %s: name the data directory of the server with --data-dir; `chargehand serve` makes a new one", cfg.DataDir)
+}
+
+// openInstalled is openBeside for a database that holds an installation.
+func openInstalled(ctx context.Context, cfg Config) (*store.Store, error) {
+	if err := checkInstalled(cfg); err != nil {
+		return nil, err
+	}
+	rows, err := openBeside(ctx, cfg)
+	if err != nil || cfg.DatabaseURL == "" {
+		return rows, err
+	}
+	err = rows.View(ctx, func(r *store.Reader) error {
+		_, err := r.Meta(metaMaster)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		err = badSetting("there is no installation in the database that --database-url names; `chargehand serve` makes a new one")
+	}
+	if err != nil {
+		rows.Close()
+		return nil, err
+	}
+	return rows, nil
 }
 
 // tryOwn reports whether this process may drive executions now.

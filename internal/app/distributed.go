@@ -215,7 +215,7 @@ func ForgetNamespace(ctx context.Context, cfg Config) (begun int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	rows, err := openBeside(ctx, cfg)
+	rows, err := openInstalled(ctx, cfg)
 	if err != nil {
 		return 0, err
 	}

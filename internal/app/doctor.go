@@ -69,7 +69,7 @@ func Doctor(ctx context.Context, cfg Config) []Finding {
 
 // checkShared checks a database that several servers share.
 func checkShared(ctx context.Context, cfg Config) error {
-	rows, err := openBeside(ctx, cfg)
+	rows, err := openInstalled(ctx, cfg)
 	if err != nil {
 		return err
 	}

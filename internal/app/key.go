@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -16,10 +17,12 @@ type NewKey struct {
 	Preset      string // empty, with no Scopes: "run"
 	Scopes      []string
 	Life        time.Duration // 0: for ever
+	Init        bool          // make the installation if there is none
 }
 
 // CreateKey makes a key, beside a running server or without one, and returns it in plain
-// text: the only time that it can be seen. The data directory is made if it is missing.
+// text: the only time that it can be seen. Errors: a SettingError where there is no installation,
+// because a key of a new one would work nowhere.
 func CreateKey(ctx context.Context, cfg Config, k NewKey) (string, error) {
 	request, err := k.issue()
 	if err != nil {
@@ -29,11 +32,17 @@ func CreateKey(ctx context.Context, cfg Config, k NewKey) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	open := openInstalled
+	if k.Init {
+		open = openBeside
+	} else if err := checkInstalled(cfg); err != nil {
+		return "", err
+	}
 	master, err := cfg.masterKey()
 	if err != nil {
 		return "", err
 	}
-	rows, err := openBeside(ctx, cfg)
+	rows, err := open(ctx, cfg)
 	if err != nil {
 		return "", err
 	}
@@ -60,14 +69,14 @@ func (k NewKey) issue() (service.IssueKey, error) {
 	if k.Preset != "" {
 		scopes, ok := service.ParsePreset(k.Preset)
 		if !ok {
-			return r, badSetting("--preset: %q is not run, observe, operate, deploy or all", k.Preset)
+			return r, badSetting("--preset: %q is not one of run, observe, operate, deploy, all", k.Preset)
 		}
 		r.Scopes = scopes
 	}
 	for _, name := range k.Scopes {
 		scope, ok := service.ParseScope(name)
 		if !ok {
-			return r, badSetting("--scopes: there is no scope %q", name)
+			return r, badSetting("--scopes: there is no scope %q; the scopes are %s", name, strings.Join(service.PresetAll.Names(), ", "))
 		}
 		r.Scopes |= scope
 	}

@@ -215,7 +215,7 @@ func (m *move) openPlaces(ctx context.Context) (err error) {
 func openSource(dir string, log *slog.Logger) (*sqlite.DB, error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("no installation in %s: %w", dir, err)
+		return nil, fmt.Errorf("there is no installation in %s: %w", dir, err)
 	}
 	db, err := sqlite.Open(sqlite.Options{Path: path, Owner: true, Readers: 1, Logger: log})
 	if err != nil {

@@ -85,7 +85,7 @@ func placeOfFiles(flag, address, folder string) (blob.Location, error) {
 // keys reads the master key of the source, and compares that of the target, if it is there.
 func (m *move) keys() (err error) {
 	if _, err := os.Stat(filepath.Join(m.From, databaseName)); err != nil {
-		return fmt.Errorf("no installation in %s: %w", m.From, err)
+		return fmt.Errorf("there is no installation in %s: %w", m.From, err)
 	}
 	if m.master, err = secret.Load(m.FromMasterKeyFile); err != nil {
 		if errors.Is(err, secret.ErrMissing) {

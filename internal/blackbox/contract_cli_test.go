@@ -96,8 +96,15 @@ func TestContractCLI(t *testing.T) {
 // testKeysCreate: "Prints the key and nothing else on stdout"; without a server too.
 func testKeysCreate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
+	place := servertest.Place(t, dir)
+	if got := cli(t, nil, 2, slices.Concat([]string{"keys", "create", "--data-dir", dir}, place)...); got.out != "" || !strings.Contains(got.err, "there is no installation in") {
+		t.Errorf("where there is no installation: stdout %q, stderr %q", got.out, got.err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "chargehand.db")); !os.IsNotExist(err) {
+		t.Errorf("a refused command made a database: %v", err)
+	}
 	for _, args := range [][]string{
-		{}, {"--name", "n"}, {"--environment", "test"}, {"--preset", "all"}, {"--scopes", "workflows:read,executions:read"}, {"--expires", "90d"}, {"--expires", "12h"},
+		{"--init"}, {}, {"--name", "n"}, {"--environment", "test"}, {"--preset", "all"}, {"--scopes", "workflows:read,executions:read"}, {"--expires", "90d"}, {"--expires", "12h"},
 	} {
 		got := cli(t, nil, 0, slices.Concat([]string{"keys", "create", "--data-dir", dir}, servertest.Place(t, dir), args)...)
 		if !keyText.MatchString(strings.TrimSuffix(got.out, "\n")) || strings.Count(got.out, "\n") != 1 {

@@ -20,7 +20,7 @@ func command(t *testing.T, args ...string) (code int, out, err string) {
 
 func TestStoreMove(t *testing.T) {
 	dir, url := filepath.Join(t.TempDir(), "a data dir"), peer.StartPostgres(t, peer.PostgresOptions{Careless: true}).NewDatabase(t)
-	key, err := app.CreateKey(t.Context(), app.Config{DataDir: dir}, app.NewKey{Preset: "all"})
+	key, err := app.CreateKey(t.Context(), app.Config{DataDir: dir}, app.NewKey{Preset: "all", Init: true})
 	if err != nil || key == "" {
 		t.Fatal(err)
 	}

@@ -53,7 +53,8 @@ func newKeysCreate(con console) *cobra.Command {
 	f.StringVar(&k.Environment, "environment", "live", "live or test")
 	f.StringVar(&k.Preset, "preset", "", "run, observe, operate, deploy or all (default run)")
 	f.StringSliceVar(&k.Scopes, "scopes", nil, "scopes instead of a preset")
-	f.StringVar(&expires, "expires", "", "life of the key, such as 90d or 12h (default: for ever)")
+	f.StringVar(&expires, "expires", "", "life of the key, such as 90d or 12h (default: no end)")
+	f.BoolVar(&k.Init, "init", false, "make the installation if there is none: without it, only `serve` does")
 	return cmd
 }
 
@@ -244,6 +245,7 @@ func newLimits(con console) *cobra.Command {
 // newReady asks whether a server is up; scripts wait with it.
 func newReady(con console) *cobra.Command {
 	var url string
+	var wait time.Duration
 	cmd := &cobra.Command{
 		Use: "ready", Short: "Ask whether the server is ready; exit code 4 if not", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -251,12 +253,28 @@ func newReady(con console) *cobra.Command {
 			if err := checkAddress(address); err != nil {
 				return err
 			}
-			if err := client.New(address, "", client.WithoutRetries()).Ready(cmd.Context()); err != nil {
-				return &exitError{ExitUnreachable, err}
+			api := client.New(address, "", client.WithoutRetries())
+			deadline := time.Now().Add(wait)
+			for {
+				err := api.Ready(cmd.Context())
+				if err == nil {
+					return nil
+				}
+				if time.Now().After(deadline) {
+					return &exitError{ExitUnreachable, err}
+				}
+				select {
+				case <-time.After(readyPause):
+				case <-cmd.Context().Done():
+					return &exitError{code: exitInterrupted}
+				}
 			}
-			return nil
 		},
 	}
-	cmd.Flags().StringVar(&url, "url", "", "address of the server")
+	cmd.Flags().StringVar(&url, "url", "", "address of the server (CHARGEHAND_URL; default "+defaultURL+")")
+	cmd.Flags().DurationVar(&wait, "wait", 0, "wait this long for the server, such as 10s")
 	return cmd
 }
+
+// readyPause lies between two questions of `ready --wait`.
+const readyPause = 100 * time.Millisecond

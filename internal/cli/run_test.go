@@ -36,7 +36,7 @@ func TestSettingsFile(t *testing.T) {
 			t.Setenv(test.environment, "")
 		}
 		var out, problems strings.Builder
-		code := Run([]string{"keys", "create", "--config", file}, strings.NewReader(""), &out, &problems)
+		code := Run([]string{"keys", "create", "--init", "--config", file}, strings.NewReader(""), &out, &problems)
 		if (code == ExitDone) != (test.want == "") || !strings.Contains(problems.String(), test.want) {
 			t.Errorf("%q: exit code %d: %s", test.text, code, problems.String())
 		}

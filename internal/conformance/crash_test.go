@@ -92,7 +92,7 @@ type installation struct {
 func install(t *testing.T) installation {
 	t.Helper()
 	dir := t.TempDir()
-	key, err := app.CreateKey(t.Context(), app.Config{DataDir: dir}, app.NewKey{Preset: "all"})
+	key, err := app.CreateKey(t.Context(), app.Config{DataDir: dir}, app.NewKey{Preset: "all", Init: true})
 	if err != nil {
 		t.Fatal(err)
 	}
