@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -124,21 +124,13 @@ func (l *limitedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// cleanFileName keeps what is fit for display: no directories, no control characters.
+// cleanFileName keeps the last part of a path, as far as it is fit for display.
 // Codes: invalid_parameter.
 func cleanFileName(name string) (string, error) {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
 	}
-	name = strings.TrimSpace(strings.Map(func(c rune) rune {
-		if c < ' ' || c >= 0x7f && c < 0xa0 || c == utf8.RuneError || c >= 0x2028 && c <= 0x202e || c >= 0x2066 && c <= 0x2069 {
-			return -1
-		}
-		return c
-	}, name))
-	if name == "" || name == "." || name == ".." {
-		return "file", nil
-	}
+	name = machine.CleanFileName(name)
 	if len(name) > maxFileNameBytes {
 		detail := "The name of the file is longer than " + strconv.Itoa(maxFileNameBytes) + " bytes."
 		return "", chargehand.NewError(chargehand.CodeInvalidParameter, detail,

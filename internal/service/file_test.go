@@ -108,7 +108,7 @@ func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
 func TestFileNames(t *testing.T) {
 	for given, want := range map[string]string{
 		"": "file", ".": "file", "..": "file", "/": "file", "a/": "file", "a/b.txt": "b.txt", `C:\x\y.txt`: "y.txt", " a ": "a",
-		"a\x00b\r\nc": "abc", "x\u202egpj.exe": "xgpj.exe", "größe.pdf": "größe.pdf", "\xff": "file", "../../etc/passwd": "passwd",
+		"a\x00b\r\nc": "abc", "x\u202egpj.exe": "xgpj.exe", "x\u200f\u061c\u2028y": "xy", "größe.pdf": "größe.pdf", "\xff": "file", "../../etc/passwd": "passwd",
 		strings.Repeat("ä", 127): strings.Repeat("ä", 127),
 	} {
 		if got, err := cleanFileName(given); err != nil || got != want {

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -359,6 +360,42 @@ ln -s /etc/passwd link; ln -s b.csv inner; mkfifo pipe; echo hidden > .dot; chmo
 	failed := f.run(t, `echo x > "$OUT_DIR/x"; exit 1`, nil)
 	if failed.Fault != nil || len(failed.Files) != 0 {
 		t.Errorf("a failure has files: %v", failed)
+	}
+}
+
+// Names of result files are data of authors, and end up in lists, headers and terminals.
+func TestNamesOfResultFilesAreFitForDisplay(t *testing.T) {
+	f := newFixture(t, process.Limits{})
+	result := f.run(t, `cd "$OUT_DIR"; mkdir "$1"; : > "$1/$2"; : > "$3"; : > "$4"; : > "$5"`,
+		object{"arguments": []any{"sub\rfolder", "a\nb.csv", "\u202egnp.exe", "x\ty\u2066\u200f\u061c.txt", "\x1b[2J"}})
+	stdout(t, result)
+	var names []string
+	for _, file := range result.Files {
+		names = append(names, file.Name)
+	}
+	slices.Sort(names)
+	if want := []string{"[2J", "gnp.exe", "subfolder/ab.csv", "xy.txt"}; !slices.Equal(names, want) {
+		t.Errorf("names %q, want %q", names, want)
+	}
+	if i := slices.IndexFunc(result.Files, func(f machine.File) bool { return f.Name == "subfolder/ab.csv" }); i >= 0 && result.Files[i].MediaType != "text/csv" {
+		t.Errorf("the type is %s", result.Files[i].MediaType)
+	}
+}
+
+// Holes of files take no room in the private directory, but they do where files are kept.
+func TestSumOfResultFilesIsBounded(t *testing.T) {
+	f := newFixture(t, process.Limits{})
+	large := f.run(t, `cd "$OUT_DIR"; for i in 1 2 3 4 5 6 7 8 9; do truncate -s 500M $i; done`, nil)
+	if large.Fault == nil || !strings.Contains(large.Fault.Detail, "4500 MiB together; at most 4096 MiB are collected") {
+		t.Errorf("fault %v", large.Fault)
+	}
+	if len(f.files.stored) != 0 {
+		t.Errorf("%d files were stored before the sum was known", len(f.files.stored))
+	}
+	narrowed := f.call(t, `cd "$OUT_DIR"; for i in 1 2 3 4 5 6 7 8 9; do truncate -s 500M $i; done; echo x > a.txt`, nil, nil,
+		object{"files": object{"collect": []any{"a.txt"}}})
+	if stdout(t, narrowed); len(narrowed.Files) != 1 {
+		t.Errorf("files %v: what is not collected counts", narrowed.Files)
 	}
 }
 

@@ -42,6 +42,14 @@ func (w *Workspace) Collect(ctx context.Context) ([]machine.File, *machine.Fault
 		return nil, runtimeFault("Too many files", fmt.Sprintf("the process left %d files in OUT_DIR; at most %d are collected: narrow them by metadata.files.collect, or pack them",
 			len(paths), MaxCollectedFiles))
 	}
+	size, err := totalBytes(root, paths)
+	if err != nil {
+		return nil, w.InternalFault(fmt.Errorf("collect files: %w", err))
+	}
+	if size > MaxCollectedBytes {
+		return nil, runtimeFault("Too large files", fmt.Sprintf("the %d files that the process left in OUT_DIR have %d MiB together; at most %d MiB are collected: narrow them by metadata.files.collect, or pack them",
+			len(paths), size>>20, MaxCollectedBytes>>20))
+	}
 	var files []machine.File
 	for _, path := range paths {
 		file, err := w.store(ctx, root, path)
@@ -84,6 +92,19 @@ func regularFiles(root *os.Root) ([]string, error) {
 	return paths, err
 }
 
+// totalBytes adds up the sizes of the files, each as its reader would see it.
+func totalBytes(root *os.Root, paths []string) (int64, error) {
+	var total int64
+	for _, path := range paths {
+		info, err := root.Lstat(path)
+		if err != nil {
+			return 0, err
+		}
+		total += info.Size()
+	}
+	return total, nil
+}
+
 // matchesOutput reports whether metadata.files.collect names a path.
 func matchesOutput(patterns []string, file string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
@@ -117,8 +138,8 @@ func (w *Workspace) store(ctx context.Context, root *os.Root, path string) (mach
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return machine.File{}, err
 	}
-	name := strings.ToValidUTF8(path, "_")
-	return w.files.Put(ctx, w.call.Account, w.call.Environment, name, mediaType(path, head[:n]), f)
+	name := machine.CleanFileName(path)
+	return w.files.Put(ctx, w.call.Account, w.call.Environment, name, mediaType(name, head[:n]), f)
 }
 
 // mediaTypes are those of files that workflows often make. The machine's own tables are left

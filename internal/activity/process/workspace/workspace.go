@@ -21,6 +21,7 @@ const (
 	MaxStagedFiles    = 10_000
 	MaxStagedBytes    = 2 << 30
 	MaxCollectedFiles = 1_000
+	MaxCollectedBytes = 4 << 30 // as the files say, holes included: stored, a hole is no hole any more
 )
 
 // Workspace is the private directory of one run of an activity. It is not for concurrent use.
