@@ -16,6 +16,7 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/chargehand/chargehand/internal/activity/script"
 	"github.com/chargehand/chargehand/internal/engine/temporal"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/sink"
@@ -80,12 +81,19 @@ type Config struct {
 	RetentionTest   time.Duration
 	// RunningExecutions bounds the executions of an account that run at once; default 1,000.
 	RunningExecutions int
-	// Calls, Streams and Processes bound the outgoing calls, the subscriptions of `call: asyncapi` and the
-	// processes at once; default 256, 1,024 and 8.
+	// Calls, Streams, Processes and Scripts bound the outgoing calls, the subscriptions of `call: asyncapi`, the
+	// processes and the scripts in JavaScript at once; default 256, 1,024, 8 and 8.
 	Calls     int
 	Streams   int
 	Processes int
-	Log       *slog.Logger
+	Scripts   int
+	// CallsPerWorkflow and ProcessesPerWorkflow bound what one workflow has of them in one
+	// environment; the last one bounds its scripts too. 0: no bound of their own.
+	CallsPerWorkflow     int
+	ProcessesPerWorkflow int
+	// ScriptTimeout bounds the time of one script in JavaScript; default 30 s.
+	ScriptTimeout time.Duration
+	Log           *slog.Logger
 	// WrapDatabase, if set, stands between the store and the database: tests crash it.
 	WrapDatabase func(store.DB) store.DB
 
@@ -143,6 +151,12 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Processes == 0 {
 		c.Processes = 8
+	}
+	if c.Scripts == 0 {
+		c.Scripts = 8
+	}
+	if c.ScriptTimeout == 0 {
+		c.ScriptTimeout = script.DefaultTime
 	}
 	if c.Engine == "" {
 		c.Engine = EngineEmbedded
@@ -217,6 +231,8 @@ func (c Config) check() error {
 	}
 	for name, n := range map[string]int64{
 		"max-running": int64(c.RunningExecutions), "max-calls": int64(c.Calls), "max-streams": int64(c.Streams), "max-processes": int64(c.Processes),
+		"max-scripts": int64(c.Scripts), "script-timeout": int64(c.ScriptTimeout),
+		"max-calls-per-workflow": int64(c.CallsPerWorkflow), "max-processes-per-workflow": int64(c.ProcessesPerWorkflow),
 		"retention-events": int64(c.RetentionEvents), "retention-live": int64(c.RetentionLive), "retention-test": int64(c.RetentionTest),
 	} {
 		if n < 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/service"
@@ -21,7 +22,7 @@ import (
 
 // limits are the bounds that the service tells but others keep.
 func (c Config) limits() []service.Limit {
-	return []service.Limit{
+	return append(c.shares(), []service.Limit{
 		{Name: "running_executions", Value: int64(c.RunningExecutions), Description: "Executions of an account that run at once; more are queued."},
 		{Name: "queued_executions", Value: 10_000, Description: "Queued executions of a workflow; items of batches do not count."},
 		{Name: "event_retention_seconds", Value: int64(c.RetentionEvents / time.Second), Description: "How long events are kept. Who has not read them by then never will."},
@@ -42,7 +43,9 @@ func (c Config) limits() []service.Limit {
 		{Name: "a2a_stream_seconds", Value: int64(a2a.DefaultStreamTimeout / time.Second), Description: "Time of one call of A2A that streams."},
 		{Name: "a2a_answer_bytes", Value: a2a.DefaultBytes, Description: "Answer to a call of A2A, all results of a stream together."},
 		{Name: "streams", Value: int64(c.Streams), Description: "Subscriptions of `call: asyncapi` open at once; more wait for a place."},
-		{Name: "processes", Value: int64(c.Processes), Description: "Processes of steps at once."},
+		{Name: "processes", Value: int64(c.Processes), Description: "Processes of steps at once: shell, Python, containers, MCP over stdio."},
+		{Name: "scripts", Value: int64(c.Scripts), Description: "Scripts in JavaScript at once."},
+		{Name: "script_seconds", Value: int64(c.ScriptTimeout / time.Second), Description: "Time of one script in JavaScript."},
 		{Name: "process_seconds", Value: int64(process.DefaultTime / time.Second), Description: "Time of one process."},
 		{Name: "process_memory_bytes", Value: process.DefaultMemoryBytes, Description: "Memory of one process and its children."},
 		{Name: "process_disk_bytes", Value: process.DefaultDiskBytes, Description: "Private folder of one process."},
@@ -62,5 +65,24 @@ func (c Config) limits() []service.Limit {
 		{Name: "expression_steps", Value: expr.MaxSteps, Description: "Steps of one evaluation of an expression."},
 		{Name: "expression_value_bytes", Value: expr.MaxValueBytes, Description: "Result of an expression, and any text in between."},
 		{Name: "expression_entries", Value: expr.MaxEntries, Description: "Entries of an array or an object in an expression."},
+	}...)
+}
+
+// shares are what the environment test and a single workflow may have of places at once.
+func (c Config) shares() (list []service.Limit) {
+	for _, one := range []struct {
+		name, what         string
+		places, ofWorkflow int
+	}{
+		{"outgoing_calls", "Outgoing calls", c.Calls, c.CallsPerWorkflow},
+		{"streams", "Subscriptions of `call: asyncapi`", c.Streams, 0},
+		{"processes", "Processes of steps", c.Processes, c.ProcessesPerWorkflow},
+		{"scripts", "Scripts in JavaScript", c.Scripts, c.ProcessesPerWorkflow},
+	} {
+		limits := fair.Limits{Places: one.places, PerWorkflow: one.ofWorkflow}
+		list = append(list,
+			service.Limit{Name: one.name + "_of_test", Value: int64(limits.OfTest()), Description: one.what + " of the environment test at once."},
+			service.Limit{Name: one.name + "_of_workflow", Value: int64(limits.OfWorkflow()), Description: one.what + " of one workflow at once in one environment."})
 	}
+	return list
 }

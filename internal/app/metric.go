@@ -38,6 +38,7 @@ func registerEmbedded(registry prometheus.Registerer, e *embedded.Engine) {
 	gauge("calls_running", "Outgoing calls under way.", func(s embedded.Stats) int64 { return int64(s.CallsRunning) })
 	gauge("streams_running", "Subscriptions of call: asyncapi that are open.", func(s embedded.Stats) int64 { return int64(s.StreamsRunning) })
 	gauge("processes_running", "Processes of steps under way.", func(s embedded.Stats) int64 { return int64(s.ProcessesRunning) })
+	gauge("scripts_running", "Scripts in JavaScript under way.", func(s embedded.Stats) int64 { return int64(s.ScriptsRunning) })
 }
 
 // registerTemporal shows the counters of this node's part of the Temporal engine.

@@ -142,7 +142,10 @@ func (t *tenure) openEngine(ctx context.Context, plans *service.Plans, registry 
 	e, err := embedded.New(ctx, embedded.Config{
 		Store: t.store, Plans: plans, Blobs: payloads{t.blobs}, Sealer: t.sealer, Activities: runners, Log: cfg.Log,
 		RuntimeVersion: Version, RuntimeMetadata: t.runtime, Lifecycle: cfg.lifecycle(), Tracer: cfg.tracing.Tracer(),
-		Limits: embedded.Limits{AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Streams: cfg.Streams, Processes: cfg.Processes},
+		Limits: embedded.Limits{
+			AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Streams: cfg.Streams, Processes: cfg.Processes, Scripts: cfg.Scripts,
+			CallsPerWorkflow: cfg.CallsPerWorkflow, ProcessesPerWorkflow: cfg.ProcessesPerWorkflow, ScriptsPerWorkflow: cfg.ProcessesPerWorkflow,
+		},
 	})
 	if err != nil {
 		return err

@@ -187,6 +187,7 @@ func testLimits(t *testing.T, s *server) {
 	for name, value := range map[string]int{
 		"body_bytes": 1 << 20, "batch_body_bytes": 32 << 20, "definition_bytes": 1 << 20, "json_depth": 64, "batch_items": 10_000,
 		"batch_concurrency": 100, "page_items": 100, "wait_seconds": 60, "upload_bytes": 1 << 30, "queued_executions": 10_000, "processes": 8,
+		"scripts": 8, "script_seconds": 30, "processes_of_test": 4, "processes_of_workflow": 8, "outgoing_calls_of_test": 128,
 		"process_seconds": 600, "process_memory_bytes": 1 << 30, "process_output_bytes": 16 << 20, "outgoing_calls": 256, "streams": 1024, "outgoing_call_seconds": 30,
 		"http_inline_bytes": 8 << 20, "http_answer_bytes": 1 << 30, "openapi_document_bytes": 8 << 20, "grpc_message_bytes": 8 << 20, "grpc_stream_bytes": 16 << 20,
 		"grpc_messages": 10_000, "asyncapi_message_bytes": 1 << 20, "nats_queue_messages": 10_000, "nats_queue_bytes": 16 << 20, "mcp_call_seconds": 60,

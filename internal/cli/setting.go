@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"time"
+
 	"github.com/spf13/pflag"
 
 	"github.com/chargehand/chargehand/internal/app"
@@ -28,7 +30,11 @@ func workFlags(f *pflag.FlagSet, cfg *app.Config) {
 	f.IntVar(&cfg.RunningExecutions, "max-running", 1000, "executions of an account that run at once")
 	f.IntVar(&cfg.Calls, "max-calls", 256, "outgoing calls at once in this process")
 	f.IntVar(&cfg.Streams, "max-streams", 1024, "subscriptions of call: asyncapi at once in this process")
-	f.IntVar(&cfg.Processes, "max-processes", 8, "processes of steps at once in this process")
+	f.IntVar(&cfg.Processes, "max-processes", 8, "processes of steps at once in this process: shell, python, containers, MCP over stdio")
+	f.IntVar(&cfg.Scripts, "max-scripts", 8, "scripts in JavaScript at once in this process")
+	f.DurationVar(&cfg.ScriptTimeout, "script-timeout", 30*time.Second, "time of one script in JavaScript")
+	f.IntVar(&cfg.CallsPerWorkflow, "max-calls-per-workflow", 0, "outgoing calls of one workflow at once in one environment (0: only --max-calls)")
+	f.IntVar(&cfg.ProcessesPerWorkflow, "max-processes-per-workflow", 0, "processes of one workflow at once in one environment, and scripts likewise (0: only --max-processes and --max-scripts)")
 }
 
 // temporalFlags say how to reach a Temporal cluster; they are named as those of its own

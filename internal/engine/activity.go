@@ -17,13 +17,20 @@ const (
 	Stream
 	// Process runs on the server's own machine.
 	Process
+	// Script is JavaScript, which every author may run: it must not keep processes from their places.
+	Script
 )
 
 // ClassOf returns the class of a RunActivity command.
 func ClassOf(c *machine.Command) Class {
 	switch c.Activity {
-	case "shell", "script", "container":
+	case "shell", "container":
 		return Process
+	case "script":
+		if args, _ := c.Args.(map[string]any); args["language"] == "python" {
+			return Process
+		}
+		return Script
 	case "mcp": // a server of tools is a process here, unless it is reached over HTTP
 		if with, _ := c.Args.(map[string]any); with["stdio"] != nil {
 			return Process

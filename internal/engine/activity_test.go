@@ -14,7 +14,9 @@ func TestClassOf(t *testing.T) {
 		want    Class
 	}{
 		{machine.Command{Activity: "shell"}, Process},
-		{machine.Command{Activity: "script"}, Process},
+		{machine.Command{Activity: "script", Args: map[string]any{"language": "python"}}, Process},
+		{machine.Command{Activity: "script", Args: map[string]any{"language": "js"}}, Script},
+		{machine.Command{Activity: "script", Args: map[string]any{"language": "javascript"}, Detached: true}, Script},
 		{machine.Command{Activity: "container", Detached: true}, Process},
 		{machine.Command{Activity: "mcp", Args: stdio}, Process},
 		{machine.Command{Activity: "mcp", Args: http}, OutgoingCall},

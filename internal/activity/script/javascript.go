@@ -19,7 +19,7 @@ import (
 
 // Limits bounds JavaScript. A zero field stands for the default.
 type Limits struct {
-	Time        time.Duration // of one script; default 10 minutes
+	Time        time.Duration // of one script; default DefaultTime
 	MemoryBytes int64         // of one script's data; default 256 MiB
 	OutputBytes int64         // stdout and stderr together; default 16 MiB
 	Workers     int           // scripts at one time; default 8
@@ -33,7 +33,7 @@ func (l Limits) orDefault() Limits {
 			*field = value
 		}
 	}
-	fill((*int64)(&l.Time), int64(process.DefaultTime))
+	fill((*int64)(&l.Time), int64(DefaultTime))
 	fill(&l.MemoryBytes, 256<<20)
 	fill(&l.OutputBytes, process.DefaultOutputBytes)
 	fill((*int64)(&l.Grace), int64(process.DefaultGrace))
@@ -43,6 +43,9 @@ func (l Limits) orDefault() Limits {
 	}
 	return l
 }
+
+// DefaultTime is what one script may take: every author may run some, so an endless one must not last.
+const DefaultTime = 30 * time.Second
 
 const (
 	// workerRuns is how many scripts a worker runs before it is replaced.

@@ -18,7 +18,7 @@ import (
 func (e *Engine) startActivity(r *run, c *machine.Command) {
 	started := &call{
 		no: r.no, traced: spanOf(&r.row), command: c.ID, runner: e.config.Activities[c.Activity],
-		account: r.row.Account, secrets: r.secrets,
+		account: r.row.Account, workflow: r.row.Workflow, secrets: r.secrets,
 		request: activity.Call{
 			Environment: r.row.Environment, Execution: r.row.ID, Kind: c.Activity, Args: c.Args, Input: c.Input,
 			Reference: c.Reference, Metadata: c.Metadata, Key: c.Key, Attempt: c.Attempt,
@@ -37,6 +37,8 @@ func (e *Engine) poolOf(c *machine.Command) *pool {
 	switch engine.ClassOf(c) {
 	case engine.Process:
 		return e.processes
+	case engine.Script:
+		return e.scripts
 	case engine.Stream:
 		return e.streams
 	default:

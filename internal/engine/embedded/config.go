@@ -50,6 +50,7 @@ type Limits struct {
 	Calls               int   // outgoing calls at once; default 256
 	Streams             int   // subscriptions of `call: asyncapi` at once; default 1,024
 	Processes           int   // processes at once; default 8
+	Scripts             int   // scripts in JavaScript at once; default 8
 	ActivityOutputBytes int   // JSON of an outcome; default 64 MiB
 	RetainedBytes       int64 // outcomes kept in memory while the store is unavailable; default 256 MiB
 	TimerWindow         int   // timers in memory; default 10,000
@@ -57,6 +58,11 @@ type Limits struct {
 	ReplayEvents        int   // events between two checkpoints, to be replayed after a crash; default 256
 	Wakes               int   // executions that are loaded and woken at once; default 64
 	Yields              int   // looping executions that compute at once; default: all cores but one
+
+	// Of one workflow in one environment at once; 0: as many as there are places.
+	CallsPerWorkflow     int
+	ProcessesPerWorkflow int
+	ScriptsPerWorkflow   int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -65,6 +71,7 @@ func (l Limits) withDefaults() Limits {
 	fill(&l.Calls, 256)
 	fill(&l.Streams, 1024)
 	fill(&l.Processes, 8)
+	fill(&l.Scripts, 8)
 	fill(&l.ActivityOutputBytes, 64<<20)
 	fill(&l.RetainedBytes, 256<<20)
 	fill(&l.TimerWindow, 10_000)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
@@ -53,6 +54,7 @@ type Engine struct {
 	calls     *pool
 	streams   *pool
 	processes *pool
+	scripts   *pool
 	accounts  sync.Map // internal number → chargehand.AccountID
 	// doubtfulBatches are the numbers of batches whose mark as cancelled is in doubt.
 	doubtfulBatches sync.Map
@@ -84,9 +86,10 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.activities, e.cancelAll = context.WithCancel(context.Background())
 	spawn := func(c *call) { e.goWork(func() { e.perform(c) }) }
-	e.calls = &pool{limit: c.Limits.Calls, spawn: spawn}
-	e.streams = &pool{limit: c.Limits.Streams, spawn: spawn}
-	e.processes = &pool{limit: c.Limits.Processes, spawn: spawn}
+	e.calls = newPool(fair.Limits{Places: c.Limits.Calls, PerWorkflow: c.Limits.CallsPerWorkflow}, spawn)
+	e.streams = newPool(fair.Limits{Places: c.Limits.Streams}, spawn)
+	e.processes = newPool(fair.Limits{Places: c.Limits.Processes, PerWorkflow: c.Limits.ProcessesPerWorkflow}, spawn)
+	e.scripts = newPool(fair.Limits{Places: c.Limits.Scripts, PerWorkflow: c.Limits.ScriptsPerWorkflow}, spawn)
 	e.slots = newSlots(c.Limits.AccountSlots, func(src *source) { e.goWork(func() { e.feed(src) }) })
 	e.timers = newTimers(c.Limits.TimerWindow, e.nowMs)
 	e.timers.read, e.timers.fire = e.readTimers, e.fire

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/span"
 )
@@ -13,13 +14,14 @@ import (
 // call is one activity of one execution, from the commit of its command until its outcome
 // is committed.
 type call struct {
-	no      int64 // of the execution
-	account int64
-	command machine.CommandID
-	runner  activity.Runner
-	request activity.Call
-	secrets *engine.Secrets // for what is logged
-	traced  span.Execution
+	no       int64 // of the execution
+	account  int64
+	workflow int64
+	command  machine.CommandID
+	runner   activity.Runner
+	request  activity.Call
+	secrets  *engine.Secrets // for what is logged
+	traced   span.Execution
 
 	detached   bool     // nobody waits for its outcome (T67)
 	progressed int64    // number of the last outcome of a stream
@@ -27,8 +29,7 @@ type call struct {
 
 	// Set by the pool.
 	pool      *pool
-	previous  *call // neighbours in the queue
-	next      *call
+	ticket    *fair.Ticket[*call] // while it waits for a place
 	state     callState
 	cancel    context.CancelFunc // set while running
 	withdrawn bool               // its outcome is not wanted
@@ -44,48 +45,40 @@ const (
 )
 
 // pool bounds how many activities of one class run at once. Those that wait for a place
-// are links of a list, not goroutines; they get their places in order of arrival.
+// are tickets of a line, not goroutines; the line shares the places among environments and workflows.
 type pool struct {
-	limit int
 	spawn func(*call) // performs it on a goroutine of its own, which calls release once the runner has returned
 
-	mu      sync.Mutex
-	running int
-	queued  int
-	first   *call
-	last    *call
-	paused  bool // nothing new starts: the store is unavailable, or the engine stops
+	mu     sync.Mutex
+	line   *fair.Line[*call]
+	paused bool // nothing new starts: the store is unavailable, or the engine stops
+}
+
+func newPool(limits fair.Limits, spawn func(*call)) *pool {
+	return &pool{line: fair.NewLine[*call](limits), spawn: spawn}
+}
+
+func (c *call) owner() fair.Owner {
+	return fair.Owner{Environment: c.request.Environment, Workflow: c.workflow}
 }
 
 // submit starts c, now or when a place is free.
 func (p *pool) submit(c *call) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	c.pool = p
-	if c.withdrawn {
-		p.mu.Unlock()
-		return
+	switch {
+	case c.withdrawn:
+	case !p.paused && p.line.Take(c.owner()):
+		p.start(c)
+	default:
+		c.state, c.ticket = callQueued, p.line.Push(c.owner(), c)
 	}
-	if p.paused || p.running >= p.limit {
-		c.state = callQueued
-		c.previous = p.last
-		if p.last != nil {
-			p.last.next = c
-		} else {
-			p.first = c
-		}
-		p.last = c
-		p.queued++
-		p.mu.Unlock()
-		return
-	}
-	p.start(c)
-	p.mu.Unlock()
 }
 
 // start needs p.mu.
 func (p *pool) start(c *call) {
-	c.state = callRunning
-	p.running++
+	c.state, c.ticket = callRunning, nil
 	p.spawn(c)
 }
 
@@ -95,34 +88,26 @@ func (p *pool) release(c *call) (withdrawn bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.state = callDone
-	p.running--
+	p.line.Release(c.owner())
 	p.fill()
 	return c.withdrawn
 }
 
 // fill needs p.mu.
 func (p *pool) fill() {
-	for !p.paused && p.running < p.limit && p.first != nil {
-		c := p.first
-		p.unlink(c)
+	for !p.paused {
+		c, _, ok := p.line.Next()
+		if !ok {
+			return
+		}
 		p.start(c)
 	}
 }
 
 // unlink needs p.mu.
 func (p *pool) unlink(c *call) {
-	if c.previous != nil {
-		c.previous.next = c.next
-	} else {
-		p.first = c.next
-	}
-	if c.next != nil {
-		c.next.previous = c.previous
-	} else {
-		p.last = c.previous
-	}
-	c.previous, c.next = nil, nil
-	p.queued--
+	p.line.Remove(c.ticket)
+	c.ticket = nil
 }
 
 // withdraw takes c out of the queue, or cancels its context if it runs. The outcome of a
@@ -177,5 +162,5 @@ func (p *pool) pause(paused bool) {
 func (p *pool) counts() (running, queued int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.running, p.queued
+	return p.line.Held(), p.line.Waiting()
 }

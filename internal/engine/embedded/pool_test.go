@@ -4,14 +4,14 @@ import (
 	"context"
 	"sync"
 	"testing"
+
+	"github.com/chargehand/chargehand/internal/fair"
 )
 
 // testPool collects the calls that were started.
 func testPool(limit int) (*pool, *[]*call) {
 	var started []*call
-	p := &pool{limit: limit}
-	p.spawn = func(c *call) { started = append(started, c) }
-	return p, &started
+	return newPool(fair.Limits{Places: limit}, func(c *call) { started = append(started, c) }), &started
 }
 
 func TestPoolBoundsAndKeepsOrder(t *testing.T) {
@@ -99,9 +99,9 @@ func TestPausedPoolStartsNothing(t *testing.T) {
 func TestPoolUnderLoad(t *testing.T) {
 	var mu sync.Mutex
 	running, most, done := 0, 0, 0
-	p := &pool{limit: 4}
+	var p *pool
 	var all sync.WaitGroup
-	p.spawn = func(c *call) {
+	p = newPool(fair.Limits{Places: 4}, func(c *call) {
 		go func() {
 			defer all.Done()
 			mu.Lock()
@@ -114,7 +114,7 @@ func TestPoolUnderLoad(t *testing.T) {
 			mu.Unlock()
 			p.release(c)
 		}()
-	}
+	})
 	all.Add(1000)
 	for range 1000 {
 		p.submit(&call{})

@@ -40,6 +40,8 @@ type Stats struct {
 	StreamsWaiting   int   // such subscriptions in line
 	ProcessesRunning int   // processes now
 	ProcessesWaiting int   // processes in line
+	ScriptsRunning   int   // scripts in JavaScript now
+	ScriptsWaiting   int   // such scripts in line
 	RetainedBytes    int64 // outcomes that wait for the store
 	StoreUnavailable bool  // the last commit failed
 }
@@ -58,5 +60,6 @@ func (e *Engine) Stats() Stats {
 	s.CallsRunning, s.CallsWaiting = e.calls.counts()
 	s.StreamsRunning, s.StreamsWaiting = e.streams.counts()
 	s.ProcessesRunning, s.ProcessesWaiting = e.processes.counts()
+	s.ScriptsRunning, s.ScriptsWaiting = e.scripts.counts()
 	return s
 }

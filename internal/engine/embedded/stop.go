@@ -58,6 +58,7 @@ func (e *Engine) pause(paused bool) {
 	e.calls.pause(paused)
 	e.streams.pause(paused)
 	e.processes.pause(paused)
+	e.scripts.pause(paused)
 	e.timers.pause(paused)
 }
 

@@ -136,7 +136,7 @@ func (w *world) config() Config {
 	}
 	return Config{
 		Store: w.store, Plans: w, Blobs: w, Sealer: w.sealer, Limits: w.limits,
-		Activities:     map[string]activity.Runner{"http": runner, "shell": runner, "asyncapi": runner},
+		Activities:     map[string]activity.Runner{"http": runner, "shell": runner, "script": runner, "asyncapi": runner},
 		Log:            slog.New(w.log),
 		RuntimeVersion: "1", RuntimeMetadata: map[string]any{},
 	}
@@ -364,6 +364,10 @@ func (w *world) row(revision int64, input string) store.Execution {
 }
 
 func (w *world) startOne(revision int64, input string) (store.Execution, error) {
+	return w.startIn(chargehand.Live, revision, input)
+}
+
+func (w *world) startIn(env chargehand.Environment, revision int64, input string) (store.Execution, error) {
 	p, err := w.Plan(context.Background(), revision)
 	if err != nil {
 		return store.Execution{}, err
@@ -372,7 +376,19 @@ func (w *world) startOne(revision int64, input string) (store.Execution, error) 
 	if err != nil {
 		return store.Execution{}, err
 	}
-	return w.engine.Start(context.Background(), engine.Start{Row: w.row(revision, input), Plan: p, Input: v})
+	row := w.row(revision, input)
+	row.Environment = env
+	return w.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: v})
+}
+
+// runTest is run in the environment test.
+func (w *world) runTest(revision int64, input string) store.Execution {
+	w.t.Helper()
+	row, err := w.startIn(chargehand.Test, revision, input)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return row
 }
 
 // run starts an execution and fails the test if it is refused.
@@ -629,6 +645,9 @@ func (o *outside) Run(ctx context.Context, c activity.Call) activity.Result {
 	address, _ := args["endpoint"].(string)
 	if address == "" {
 		address, _ = args["command"].(string)
+	}
+	if address == "" {
+		address, _ = args["stdin"].(string)
 	}
 	o.mu.Lock()
 	if o.runs == nil {

@@ -1,0 +1,84 @@
+package embedded
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+)
+
+const (
+	hangingCall   = "- a: { call: http, with: { method: get, endpoint: http://x/block/never } }"
+	hangingScript = "- a: { run: { script: { language: js, code: 'while (true) {}', stdin: http://x/block/never } } }"
+	hangingShell  = "- a: { run: { shell: { command: sh://x/block/never } } }"
+	quickCall     = "- a: { call: http, with: { method: get, endpoint: http://x/echo/a } }"
+	quickScript   = "- a: { run: { script: { language: js, code: '1', stdin: http://x/echo/a } } }"
+	quickShell    = "- a: { run: { shell: { command: sh://x/echo/a } } }"
+)
+
+// fairTime is how much others may delay an execution that has a share of its own.
+const fairTime = time.Second
+
+// TestTestDoesNotDelayLive: whatever hangs in test, live has places at once.
+func TestTestDoesNotDelayLive(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.kill()
+	for _, hanging := range []string{hangingCall, hangingScript, hangingShell} {
+		rev := w.define(hanging)
+		for range 300 {
+			w.runTest(rev, `{}`)
+		}
+	}
+	for _, quick := range []string{quickCall, quickScript, quickShell} {
+		row := w.finalIn(w.run(w.define(quick), `{}`), fairTime)
+		if row.Status != chargehand.Finished {
+			t.Errorf("%s ended as %v: %s", quick, row.Status, w.result(row.No))
+		}
+	}
+	s := w.engine.Stats()
+	if s.CallsRunning != 128 || s.ScriptsRunning != 4 || s.ProcessesRunning != 4 {
+		t.Errorf("test has %d calls, %d scripts and %d processes; half of the places are 128, 4 and 4", s.CallsRunning, s.ScriptsRunning, s.ProcessesRunning)
+	}
+}
+
+// TestWorkflowsTakeTurns: a workflow with many calls in line does not keep another one's call behind all of them.
+func TestWorkflowsTakeTurns(t *testing.T) {
+	w := newWorld(t)
+	w.limits.Calls = 4
+	release := w.outside.gate("first")
+	w.outside.started = make(chan callSeen, 100)
+	w.start()
+	defer w.kill()
+	many := w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/first } }\n- b: { call: http, with: { method: get, endpoint: http://x/slow/100 } }")
+	for range 40 { // 20 rounds of 100 ms
+		w.run(many, `{}`)
+	}
+	for range 4 {
+		w.blocked()
+	}
+	row := w.run(w.define(quickCall), `{}`)
+	close(release)
+	w.finalIn(row, fairTime)
+}
+
+// TestCallsPerWorkflow: a workflow holds no more places than it may, and others have the rest.
+func TestCallsPerWorkflow(t *testing.T) {
+	w := newWorld(t)
+	w.limits.Calls, w.limits.CallsPerWorkflow = 8, 2
+	w.outside.started = make(chan callSeen, 100)
+	w.start()
+	defer w.kill()
+	rev := w.define(hangingCall)
+	for range 20 {
+		w.run(rev, `{}`)
+	}
+	w.blocked()
+	w.blocked()
+	if row := w.final(w.run(w.define(quickCall), `{}`)); row.Status != chargehand.Finished {
+		t.Errorf("another workflow's call ended as %v", row.Status)
+	}
+	if s := w.engine.Stats(); s.CallsRunning != 2 || s.CallsWaiting != 18 {
+		t.Errorf("%d calls run and %d wait", s.CallsRunning, s.CallsWaiting)
+	}
+}

@@ -1,0 +1,72 @@
+package fair
+
+import (
+	"context"
+	"sync"
+)
+
+// Gate is a Line for goroutines. It is safe for concurrent use.
+type Gate struct {
+	mu   sync.Mutex
+	line *Line[chan struct{}]
+}
+
+// NewGate makes a gate.
+func NewGate(limits Limits) *Gate { return &Gate{line: NewLine[chan struct{}](limits)} }
+
+// Enter waits for a place, which Leave gives back. Errors: that of ctx.
+func (g *Gate) Enter(ctx context.Context, o Owner) error {
+	g.mu.Lock()
+	if g.line.Take(o) {
+		g.mu.Unlock()
+		return nil
+	}
+	turn := make(chan struct{})
+	t := g.line.Push(o, turn)
+	g.mu.Unlock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.line.Remove(t) { // its turn has come meanwhile
+		g.line.Release(o)
+	}
+	g.fill()
+	return ctx.Err()
+}
+
+// Leave gives a place back.
+func (g *Gate) Leave(o Owner) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.line.Release(o)
+	g.fill()
+}
+
+// Contended reports whether something waits.
+func (g *Gate) Contended() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.line.Waiting() > 0
+}
+
+// Counts returns the places that are taken and how many wait for one.
+func (g *Gate) Counts() (held, waiting int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.line.Held(), g.line.Waiting()
+}
+
+// fill needs g.mu.
+func (g *Gate) fill() {
+	for {
+		turn, _, ok := g.line.Next()
+		if !ok {
+			return
+		}
+		close(turn)
+	}
+}
