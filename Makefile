@@ -5,9 +5,6 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 BIN := bin/chargehand
-TOOLS := .cache/bin
-GOLANGCI_VERSION := v2.15.0
-WORKFLOWCHECK_VERSION := v0.6.0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X github.com/chargehand/chargehand/internal/app.Version=$(VERSION)
 
@@ -36,28 +33,25 @@ stop: ## end the server that make run left
 test: ## everything that is checked: set-up, linters, generated files, tests, conformance, crash test
 	@scripts/test
 
+.PHONY: test/full
+test/full: ## make test, and what takes long: all with the race detector, a million executions, many kills and faults
+	@scripts/test full
+
 .PHONY: test/quick
 test/quick: ## the Go tests alone, without the race detector
 	go test ./...
 
 .PHONY: lint
-lint: $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) ## linters, with the import rules
+lint: ## linters, with the import rules; references to pages and decisions that are not there
+	@scripts/tool golangci-lint
+	@scripts/check-references
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'd:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	$< run ./...
-
-$(TOOLS)/golangci-lint-$(GOLANGCI_VERSION):
-	@mkdir -p $(TOOLS)
-	GOBIN=$(CURDIR)/$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
-	@mv $(TOOLS)/golangci-lint $@
+	.cache/bin/golangci-lint run ./...
 
 .PHONY: workflowcheck
-workflowcheck: $(TOOLS)/workflowcheck-$(WORKFLOWCHECK_VERSION) ## nothing that a Temporal workflow reaches may differ between two replays
-	$< -config .workflowcheck.yaml ./internal/engine/temporal
-
-$(TOOLS)/workflowcheck-$(WORKFLOWCHECK_VERSION):
-	@mkdir -p $(TOOLS)
-	GOBIN=$(CURDIR)/$(TOOLS) go install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK_VERSION)
-	@mv $(TOOLS)/workflowcheck $@
+workflowcheck: ## nothing that a Temporal workflow reaches may differ between two replays
+	@scripts/tool workflowcheck
+	.cache/bin/workflowcheck -config .workflowcheck.yaml ./internal/engine/temporal
 
 .PHONY: generate
 generate: build ## write the generated files: api/openapi.yaml
@@ -82,8 +76,12 @@ fuzz: ## fuzz every target for FUZZTIME (default 30s) each
 	@scripts/fuzz $${FUZZTIME:-30s}
 
 .PHONY: conformance
-conformance: build ## the conformance kit and our own scenarios through the built binary, as tables
-	CHARGEHAND_WRITE_TABLES=1 go test -count=1 -run "Conformance(Kit|Features)" -v ./internal/conformance | grep -E "^ *(---|[a-z_]+_test.go|\|)|^(ok|FAIL)" | grep -v "PASS: .*/"
+conformance: build ## our own scenarios, and the conformance kit if it is here, through the built binary, as tables
+	CHARGEHAND_WRITE_TABLES=1 go test -count=1 -run "ConformanceFeatures|KitScenarios" -v ./internal/conformance | grep -E "^ *(---|[a-z_]+_test.go|\|)|^(ok|FAIL)" | grep -v "PASS: .*/"
+
+.PHONY: conformance/kit
+conformance/kit: ## the specification's conformance kit (CHARGEHAND_SHARED names the folder that holds it) on each set-up
+	@scripts/test kit
 
 .PHONY: crash
 crash: build ## kill -9 the server under load, 20 times, and check every promise

@@ -138,7 +138,7 @@ func ParseStatus(name string) (Status, bool) {
 	return 0, false
 }
 
-// Phase is the specification's status phase of a workflow or task (language.md 1.5).
+// Phase is the specification's status phase of a workflow or task (docs/language/flow.md).
 type Phase uint8
 
 // The phases.

@@ -8,7 +8,7 @@ import (
 // FilesPath stands before the id of a file in the uri of a file reference.
 const FilesPath = APIPath + "/files/"
 
-// ParseFileURI returns the id in the uri of a file reference (language.md 5.2, 1):
+// ParseFileURI returns the id in the uri of a file reference (docs/language/files.md):
 // /api/v1/files/{id}, relative or with scheme and host in front, without query and fragment.
 func ParseFileURI(uri string) (id FileID, ok bool) {
 	path := uri

@@ -1,6 +1,6 @@
 // Package asyncapi reads AsyncAPI documents, version 2 (written for 2.6) and 3.0, as JSON or
 // YAML, and finds in them where a call goes: server, address of the channel, bindings, content
-// type and correlation id (language.md 1.8, `call: asyncapi`). It opens no connection: package
+// type and correlation id (docs/language/call-asyncapi.md, `call: asyncapi`). It opens no connection: package
 // activity/asyncapi does. It is a leaf, so that deployment can ask which protocols are spoken.
 //
 // What is decided here:

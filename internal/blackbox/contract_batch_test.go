@@ -10,7 +10,7 @@ import (
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
-// TestContractBatch holds interface.md "Batch run" and what api.md adds to it.
+// TestContractBatch holds what docs/api.md says of batches.
 func TestContractBatch(t *testing.T) {
 	t.Parallel()
 	s := start(t, egress...)

@@ -17,8 +17,8 @@ import (
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
-// TestContractResults holds api.md "Result files", the rule which files are results, and
-// language.md 5.2.
+// TestContractResults holds docs/api.md "Result files", the rule which files are results, and
+// docs/language/files.md.
 func TestContractResults(t *testing.T) {
 	t.Parallel()
 	s := start(t, "--allow-run", "shell")

@@ -1,5 +1,5 @@
 // Package catalog holds the functions of the default catalog, which every definition may call
-// as name:version@default (language.md 1.8). Each is a file functions/{name}/{version}/function.yaml,
+// as name:version@default (docs/language/functions.md). Each is a file functions/{name}/{version}/function.yaml,
 // laid out like any catalog and compiled into the binary.
 //
 // A version that was released never changes: executions that run with it go on after an

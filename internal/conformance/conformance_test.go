@@ -13,12 +13,12 @@ import (
 // kitScenarios is how many the kit holds; fewer means that some were not run.
 const kitScenarios = 21
 
-// TestConformanceKit runs the kit on the built binary, one scenario after another: they share
+// TestKitScenarios runs the kit on the built binary, one scenario after another: they share
 // names of workflows.
-func TestConformanceKit(t *testing.T) {
+func TestKitScenarios(t *testing.T) {
+	kit := readFeatures(t, filepath.Join(servertest.Kit(t), "ctk"))
 	world := newStandIn(t)
 	h := startBinary(t, world, settings{})
-	kit := readFeatures(t, filepath.Join(servertest.Shared(t), "openworkflow", "ctk"))
 	passed := tally{}
 	for _, f := range kit {
 		t.Run(f.title(), func(t *testing.T) { perform(t, f, h, world, passed) })
@@ -72,7 +72,7 @@ func TestConformanceCoverage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var named []string
-	for _, f := range append(ownFeatures(t), readFeatures(t, filepath.Join(servertest.Shared(t), "openworkflow", "ctk"))...) {
+	for _, f := range ownFeatures(t) {
 		named = append(named, f.tags...)
 	}
 	var wanted []string

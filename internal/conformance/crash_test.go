@@ -25,12 +25,17 @@ import (
 // maxCommits bounds the commits of a scenario at which it is crashed.
 const maxCommits = 200
 
-// TestConformanceCrash runs each scenario, those of the kit too, with a crash after its first
-// commit, after its second, and so on, until it makes no more.
-func TestConformanceCrash(t *testing.T) {
+// TestConformanceCrash runs each scenario of our own with a crash after its first commit, after its
+// second, and so on, until it makes no more.
+func TestConformanceCrash(t *testing.T) { crashEverywhere(t, ownFeatures(t)) }
+
+// TestKitCrash does the same with the scenarios of the kit.
+func TestKitCrash(t *testing.T) {
+	crashEverywhere(t, readFeatures(t, filepath.Join(servertest.Kit(t), "ctk")))
+}
+
+func crashEverywhere(t *testing.T, all []*feature) {
 	servertest.Only(t, servertest.SQLite)
-	all := readFeatures(t, filepath.Join(servertest.Shared(t), "openworkflow", "ctk"))
-	all = append(all, ownFeatures(t)...)
 	shared := newPeers(t)
 	installed := install(t)
 	var crashes, scenarios atomic.Int64

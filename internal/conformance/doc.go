@@ -1,5 +1,5 @@
 // Package conformance holds the product to the workflow language: the specification's
-// conformance kit (language.md 3), unmodified, and feature files of our own in the same step
+// conformance kit (docs/language/conformance.md), unmodified, and feature files of our own in the same step
 // language for everything that the kit does not touch.
 //
 // Scenarios run offline against a host: the built binary over HTTP, or the same parts inside
@@ -10,8 +10,9 @@
 // The public hosts that scenarios call are played by a local TLS server (standIn) whose
 // throw-away authority the host is told to trust, and to which it is told to connect.
 //
-// A scenario of our own names what it is about by tags: @T57 for a decision of language.md
-// section 2, @1.7-listen for a row of section 1. TestConformanceCoverage fails if one that
+// A scenario of our own names what it is about by tags: @T57 for a decision of
+// docs/language/decisions.md, @1.7-listen for a feature of the language. features/coverage.txt lists
+// them. TestConformanceCoverage fails if one that
 // can be observed is named by no scenario. @slow runs in no crash mode, @binary against the
 // built binary only; both say why in a comment. @lifecycle and @lifecycle-prefix ask for a server
 // that an operator has told to publish lifecycle events.

@@ -31,7 +31,7 @@ func logFunction() []byte {
 
 // eachExample runs a test for every example of the specification.
 func eachExample(t *testing.T, try func(t *testing.T, definition []byte)) {
-	dir := filepath.Join(servertest.Shared(t), "openworkflow", "examples")
+	dir := filepath.Join(servertest.Kit(t), "examples")
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -50,9 +50,10 @@ func eachExample(t *testing.T, try func(t *testing.T, definition []byte)) {
 	}
 }
 
-// TestConformanceExamples deploys the examples of the specification to the built binary
-// (language.md 3.4): they are valid, also those that do not do what they seem to (T6).
-func TestConformanceExamples(t *testing.T) {
+// TestKitExamples deploys the examples of the specification to the built binary
+// (docs/language/conformance.md): they are valid, also those that do not do what they seem to (T6).
+func TestKitExamples(t *testing.T) {
+	servertest.Kit(t)
 	world := newStandIn(t)
 	h := startBinary(t, world, settings{})
 	eachExample(t, func(t *testing.T, definition []byte) {
@@ -65,9 +66,9 @@ func TestConformanceExamples(t *testing.T) {
 	}
 }
 
-// TestExamplesCompile compiles the examples in the process, so that one that fails is seen
+// TestKitExamplesCompile compiles the examples in the process, so that one that fails is seen
 // at once.
-func TestExamplesCompile(t *testing.T) {
+func TestKitExamplesCompile(t *testing.T) {
 	proto, err := os.ReadFile(filepath.Join(resourceRoot, "app", "greet.proto"))
 	if err != nil {
 		t.Fatal(err)

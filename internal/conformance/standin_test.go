@@ -28,7 +28,7 @@ import (
 var hosts = []string{"petstore.swagger.io", "httpbin.org", "things.example.com", catalogHost,
 	"other.example.com", "mcp.example.com", "agent.example.com", "ws.example.com", "tokens.example.com", "grpc.example.com"}
 
-// standIn plays the outside world of the kit (language.md 3.3), and for our own scenarios
+// standIn plays the outside world of the kit (docs/language/conformance.md), and for our own scenarios
 // things.example.com (things_test.go).
 type standIn struct {
 	address  string // host:port

@@ -50,7 +50,7 @@ func (t *Table[T]) add(name, pointer string, value T) {
 	t.Entries = append(t.Entries, Entry[T]{Name: name, Pointer: pointer, Value: value})
 }
 
-// Use holds the reusable components of a definition (language.md 1.11).
+// Use holds the reusable components of a definition (docs/language/document.md).
 type Use struct {
 	Authentications Table[*Authentication]
 	Catalogs        Table[*Endpoint]
@@ -177,7 +177,7 @@ type Timeout struct {
 	After   *Duration
 }
 
-// Error is an error definition (language.md 1.10). Type and Status are present.
+// Error is an error definition (docs/language/errors.md). Type and Status are present.
 type Error struct {
 	Pointer  string
 	Type     Slot // URI or ${ }
@@ -218,7 +218,7 @@ type RetryLimit struct {
 	Duration        *Duration
 }
 
-// Schedule is the `schedule` of a workflow (language.md 1.12).
+// Schedule is the `schedule` of a workflow (docs/language/schedules.md).
 type Schedule struct {
 	Pointer string
 	Every   *Duration

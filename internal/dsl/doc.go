@@ -1,7 +1,7 @@
 // Package dsl reads workflow definitions, in YAML or JSON, into a syntax tree.
 //
 // Parse decodes the complete grammar of the Open Workflow Specification DSL 1.0.0 to 1.0.3,
-// including what the head of its main branch added (language.md 1.1). Whether the engine can
+// including what the head of its main branch added (docs/language/document.md). Whether the engine can
 // run a construct is not decided here: package plan refuses what it does not support.
 //
 // What holds:

@@ -136,7 +136,7 @@ var rootObject = object{
 	required: []string{"document", "do"},
 }
 
-// document decodes the root. Unknown keys are a warning only there (language.md 1.2).
+// document decodes the root. Unknown keys are a warning only there (docs/language/document.md).
 func (d *decoder) document(at place) *Document {
 	document := &Document{Evaluate: Evaluate{Language: "jq"}}
 	if at.shape != shapeObject {

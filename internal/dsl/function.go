@@ -2,7 +2,7 @@ package dsl
 
 import "fmt"
 
-// ParseFunction reads the document of a function: one task, in YAML or JSON (language.md 1.8).
+// ParseFunction reads the document of a function: one task, in YAML or JSON (docs/language/functions.md).
 // The document that it returns has no properties but Use.Functions, with that task under the
 // given name and the pointer ""; pointers lead into the function's own document. It is nil
 // if there are errors.

@@ -7,24 +7,22 @@ import (
 	"testing"
 )
 
-// sharedPath is where the specification's examples and conformance kit lie.
-func sharedPath() string {
-	if folder := os.Getenv("CHARGEHAND_SHARED"); folder != "" {
-		return folder
+// kitFolder is where the specification's examples and its conformance kit lie: where
+// CHARGEHAND_SHARED says, or in a folder beside the repository. The tests that read it (TestKit…)
+// are a step of their own (scripts/test), because a clone alone does not have it.
+func kitFolder(t testing.TB) string {
+	folder := os.Getenv("CHARGEHAND_SHARED")
+	if folder == "" {
+		folder = filepath.Join("..", "..", "..", "shared")
+		if _, err := os.Stat(filepath.Join(folder, "openworkflow")); err != nil {
+			t.Skip("the specification's examples are not here; CHARGEHAND_SHARED names their folder")
+		}
 	}
-	return filepath.Join("..", "..", "..", "shared")
+	return filepath.Join(folder, "openworkflow")
 }
 
-// sharedFolder is sharedPath, if it exists.
-func sharedFolder(t testing.TB) string {
-	if _, err := os.Stat(sharedPath()); err != nil {
-		t.Skipf("the specification's examples are not here; CHARGEHAND_SHARED may name their folder (%v)", err)
-	}
-	return sharedPath()
-}
-
-func TestSpecificationExamples(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join(sharedFolder(t), "openworkflow", "examples", "*.yaml"))
+func TestKitExamples(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join(kitFolder(t), "examples", "*.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,24 +45,14 @@ func TestSpecificationExamples(t *testing.T) {
 }
 
 // The definitions of the conformance kit are valid, too.
-func TestConformanceDefinitions(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join(sharedFolder(t), "openworkflow", "ctk", "*.feature"))
+func TestKitDefinitions(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join(kitFolder(t), "ctk", "*.feature"))
 	if err != nil || len(paths) != 11 {
 		t.Fatalf("found %d features, want 11 (%v)", len(paths), err)
 	}
 	count := 0
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Doc strings stand between lines of three quotes; definitions name their DSL.
-		parts := strings.Split(string(data), `"""`)
-		for i := 1; i < len(parts); i += 2 {
-			text := strings.TrimPrefix(parts[i], "yaml")
-			if !strings.Contains(text, "dsl:") {
-				continue
-			}
+		for _, text := range scenarioDefinitions(t, path) {
 			count++
 			if _, problems := Parse([]byte(text)); len(problems) > 0 {
 				t.Errorf("%s: %v", filepath.Base(path), problems)
@@ -74,4 +62,21 @@ func TestConformanceDefinitions(t *testing.T) {
 	if count != 21 {
 		t.Errorf("found %d definitions, want 21", count)
 	}
+}
+
+// scenarioDefinitions are the definitions in a file of scenarios: doc strings stand between lines of
+// three quotes, and definitions name their DSL.
+func scenarioDefinitions(t testing.TB, path string) (definitions []string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(data), `"""`)
+	for i := 1; i < len(parts); i += 2 {
+		if text := strings.TrimPrefix(parts[i], "yaml"); strings.Contains(text, "dsl:") {
+			definitions = append(definitions, text)
+		}
+	}
+	return definitions
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Fault is a fault as it is stored in store.Outcome.Fault and shown by the API: the
-// language's error object with the fields that the API adds (api.md "Status").
+// language's error object with the fields that the API adds (docs/api.md "Status").
 type Fault struct {
 	Type      string `json:"type"`
 	Status    int    `json:"status"`
@@ -31,7 +31,7 @@ func DescribeFault(f *machine.Fault) Fault {
 		d.Origin = "system"
 	}
 	if d.Code == "" {
-		// The standard types end in their names (language.md 1.10); an author's own type is
+		// The standard types end in their names (docs/language/errors.md); an author's own type is
 		// told by its address alone.
 		d.Code = "fault"
 		if name, ok := strings.CutPrefix(f.Type, machine.ErrorBase); ok && name != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// languageNames are the variables that are bound everywhere (language.md 1.6, T11).
+// languageNames are the variables that are bound everywhere (docs/language/expressions.md, T11).
 var languageNames = []string{"context", "input", "output", "secrets", "task", "workflow", "runtime", "authorization"}
 
 // bindingKind says what a name stands for.

@@ -1,5 +1,5 @@
 // Package expr holds the JSON value codec and the runtime expressions of workflow
-// definitions (jq, language.md 1.6).
+// definitions (jq, docs/language/expressions.md).
 //
 // A Value is what JSON can say, and nothing else. Values are shared freely between
 // executions, templates and evaluations, so nobody changes one after it was handed on.

@@ -489,9 +489,9 @@ func TestStepsAreDeterministic(t *testing.T) {
 	}
 }
 
-// TestValuesAreNeverChanged evaluates everything on shared values at the same time; with the
+// TestConcurrentUseChangesNoValue evaluates everything on shared values at the same time; with the
 // race detector a write to any of them is found.
-func TestValuesAreNeverChanged(t *testing.T) {
+func TestConcurrentUseChangesNoValue(t *testing.T) {
 	inputs := make([]Value, len(oracleInputs))
 	for i, text := range oracleInputs {
 		inputs[i] = mustParse(t, text)

@@ -10,7 +10,7 @@ import (
 // Mode is document.evaluate.mode.
 type Mode uint8
 
-// The two modes of language.md 1.6.
+// The two modes of docs/language/expressions.md.
 const (
 	Strict Mode = iota
 	Loose

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// URITemplate is a compiled URI template of RFC 6570 level 1 (language.md 1.11, T42).
+// URITemplate is a compiled URI template of RFC 6570 level 1 (docs/language/resources.md, T42).
 type URITemplate struct {
 	parts []uriPart
 }

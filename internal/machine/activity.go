@@ -278,7 +278,7 @@ func (m *Machine) checkTexts(n *node, field *plan.Field, v expr.Value) *Fault {
 	return nil
 }
 
-// authorize makes $authorization of the policy that the task's call uses (language.md 1.6).
+// authorize makes $authorization of the policy that the task's call uses (docs/language/expressions.md).
 // Tokens of OAuth2 are fetched by activities and never come here, and a digest is made for
 // each request: their parameter is null.
 func (m *Machine) authorize(n *node) *Fault {

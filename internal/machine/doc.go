@@ -18,8 +18,8 @@
 //     comparison. Equal hashes mean nothing: data is made by outsiders.
 //   - Finish is the last command, and nothing is in flight then.
 //
-// The meaning of the language is that of language.md; the T numbers in comments are its
-// decisions. DESIGN.md tells how the state is built and stored.
+// docs/language describes the meaning of the language; the T numbers in comments are those of
+// docs/language/decisions.md. DESIGN.md tells how the state is built and stored.
 //
 // A Machine belongs to one goroutine at a time. Events, commands, entries and the values in
 // them are immutable once handed over.

@@ -8,7 +8,7 @@ import (
 	"github.com/chargehand/chargehand/internal/plan"
 )
 
-// slot says in which row of the table of arguments (language.md 1.6) an expression stands.
+// slot says in which row of the table of arguments (docs/language/expressions.md) an expression stands.
 type slot uint8
 
 const (

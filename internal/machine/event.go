@@ -56,7 +56,7 @@ type Event struct {
 	Runtime   expr.Value // Started: $runtime.metadata, which stays what it was too; nil: that of the identity
 }
 
-// File describes a stored file that an activity attached to its outcome (language.md 5.2).
+// File describes a stored file that an activity attached to its outcome (docs/language/files.md).
 type File struct {
 	ID        string // UUID; the reference's uri is /api/v1/files/{ID}
 	Name      string
@@ -65,7 +65,7 @@ type File struct {
 	Digest    string // sha256:<hex>
 }
 
-// Reference is the file as an object in the data (language.md 5.2, 1).
+// Reference is the file as an object in the data (docs/language/files.md).
 func (f File) Reference() map[string]any {
 	return map[string]any{
 		"uri": "/api/v1/files/" + f.ID, "name": f.Name, "mediaType": f.MediaType,

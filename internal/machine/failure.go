@@ -9,7 +9,7 @@ import (
 
 // fail ends a task as faulted and looks for somebody to handle the fault: a try above whose
 // body the task belongs to, or a competing fork with other branches. Everything in between
-// faults too (language.md 1.10). It returns the node to step next.
+// faults too (docs/language/errors.md). It returns the node to step next.
 func (m *Machine) fail(n *node, f *Fault) *node {
 	for {
 		owner := n.parent

@@ -2,7 +2,7 @@ package machine
 
 import "github.com/chargehand/chargehand/internal/expr"
 
-// ErrorBase is the prefix of the language's standard error types (language.md 1.10, T1).
+// ErrorBase is the prefix of the language's standard error types (docs/language/errors.md, T1).
 const ErrorBase = "https://open-workflow-specification.org/spec/1.0.0/errors/"
 
 // The standard error types.

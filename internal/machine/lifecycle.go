@@ -9,7 +9,7 @@ import (
 	"github.com/chargehand/chargehand/internal/expr"
 )
 
-// Lifecycle says which events about itself an execution publishes (language.md 1.13). It
+// Lifecycle says which events about itself an execution publishes (docs/language/events.md). It
 // belongs to the Started event and stays what it was for all of the execution.
 type Lifecycle struct {
 	Tasks  bool   `json:"tasks,omitempty"` // of its tasks too

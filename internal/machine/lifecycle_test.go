@@ -60,7 +60,7 @@ do:
   - event: {listen: {to: {one: {with: {type: order}, correlate: {order: {from: .data.order}}}}}}
 `
 
-// TestLifecycleEvents follows an execution to its end (language.md 1.13).
+// TestLifecycleEvents follows an execution to its end (docs/language/events.md).
 func TestLifecycleEvents(t *testing.T) {
 	p := compilePlan(t, toldDefinition)
 	follow := func(l *Lifecycle, restore bool) []Command {

@@ -43,7 +43,7 @@ type Load struct {
 }
 
 // HoldsSlot reports whether the execution counts against a concurrency bound
-// (architecture.md "Slots").
+// (docs/architecture.md "Slots").
 func (l Load) HoldsSlot() bool { return l.Activities > 0 || l.Retries > 0 || l.Yielded }
 
 // Machine is one execution: a plan and a state. It is not safe for concurrent use.
@@ -97,7 +97,7 @@ func New(p *plan.Plan, id Identity) *Machine {
 	return m
 }
 
-// Phase is the phase of the execution (language.md 1.5). Waiting means that nothing but
+// Phase is the phase of the execution (docs/language/flow.md). Waiting means that nothing but
 // wait tasks, events and other executions stand between now and the next step.
 func (m *Machine) Phase() chargehand.Phase {
 	if m.phase == chargehand.Running && m.pending.waits+m.pending.listens+m.pending.children > 0 &&

@@ -65,7 +65,7 @@ func (m *Machine) countStep(n *node) bool {
 	return false
 }
 
-// listDone says what the end of a list means to its owner (language.md 1.4).
+// listDone says what the end of a list means to its owner (docs/language/data-flow.md).
 func (m *Machine) listDone(n *node) *node {
 	switch {
 	case n.around.isRunning():
@@ -87,7 +87,7 @@ func (m *Machine) listDone(n *node) *node {
 }
 
 // advance gives the output of the task that its list is at to the list, and goes where the
-// flow directive says (language.md 1.5).
+// flow directive says (docs/language/flow.md).
 func (m *Machine) advance(owner *node, output expr.Value, flow plan.Flow) *node {
 	owner.data = output
 	switch flow.Kind {

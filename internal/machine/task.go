@@ -8,7 +8,7 @@ import (
 )
 
 // begin starts a task: `if`, timeout, input schema, input transformation, then what its kind
-// does (language.md 1.4). It returns the node to step next.
+// does (docs/language/data-flow.md). It returns the node to step next.
 func (m *Machine) begin(owner *node, t *plan.Task, raw expr.Value) *node {
 	n := m.newNode(owner, t)
 	owner.child = n
@@ -162,7 +162,7 @@ func (m *Machine) export(n *node, raw, output expr.Value) *Fault {
 }
 
 // passFiles hands the files of a completed task to its owner: those of a top-level task may
-// become the result files of the execution (language.md 5.2, 5).
+// become the result files of the execution (docs/language/files.md).
 func (n *node) passFiles() {
 	if len(n.files) == 0 {
 		return

@@ -80,7 +80,7 @@ func (m *Machine) interruptAttempt(n *node, detail string, final bool) *node {
 	return next
 }
 
-// catch decides what a try does with an error of its guarded list (language.md 1.9): not
+// catch decides what a try does with an error of its guarded list (docs/language/try.md): not
 // its business, retry, handle, or swallow. The returned fault goes on to the tasks above;
 // if it is nil, the returned node is the one to step next. final excludes a retry.
 func (m *Machine) catch(n *node, f *Fault, final bool) (*node, *Fault) {

@@ -18,7 +18,7 @@ const (
 	SchemeOIDC   = "oidc"
 )
 
-// Authentication is a resolved policy (language.md 1.11).
+// Authentication is a resolved policy (docs/language/authentication.md).
 type Authentication struct {
 	Scheme string
 	Path   string // where it stands, for details of faults

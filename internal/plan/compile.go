@@ -265,7 +265,7 @@ func (c *compiler) useTables() {
 	}
 }
 
-// retention reads document.metadata.retention, an ISO 8601 duration (language.md 5.2, 6).
+// retention reads document.metadata.retention, an ISO 8601 duration (docs/language/files.md).
 func (c *compiler) retention() {
 	given, ok := c.doc.Metadata["retention"]
 	if !ok {
@@ -285,7 +285,7 @@ func (c *compiler) retention() {
 		"An operator sets --retention-live and --retention-test.")
 }
 
-// place is where a slot stands: which arguments it has (language.md 1.6) and which local
+// place is where a slot stands: which arguments it has (docs/language/expressions.md) and which local
 // variables.
 type place struct {
 	base   string // pointer of the task, for paths

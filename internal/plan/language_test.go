@@ -14,7 +14,7 @@ func authenticated(policy string) string {
 	return "do: [{a: {call: http, with: {method: get, endpoint: {uri: 'https://e.org', authentication: " + policy + "}}}}]"
 }
 
-// Constant policies become what activities take (T68, language.md 1.11).
+// Constant policies become what activities take (T68, docs/language/authentication.md).
 func TestAuthenticationShapes(t *testing.T) {
 	tests := []struct{ policy, want string }{
 		{"{basic: {username: u, password: p}}", `{"scheme": "basic", "username": "u", "password": "p"}`},

@@ -19,7 +19,7 @@ const (
 // maxFilters bounds the event filters of one task: every one is an entry of an index.
 const maxFilters = 1_000
 
-// Listen is a compiled listen task (language.md 1.7 "Listen details").
+// Listen is a compiled listen task (docs/language/listen.md).
 type Listen struct {
 	To   *Strategy
 	Read string // dsl.ReadData, ReadEnvelope or ReadRaw
@@ -71,7 +71,7 @@ type CorrelationKey struct {
 	Expect *Slot // nil: the first extracted value
 }
 
-// Foreach handles consumed events or messages one after another (language.md 1.7, T73).
+// Foreach handles consumed events or messages one after another (docs/language/listen.md, T73).
 type Foreach struct {
 	Item, At     string
 	OutputAs     *Slot

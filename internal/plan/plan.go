@@ -90,5 +90,5 @@ func (p *Plan) Secrets() []string { return p.document.Use.Secrets }
 func (p *Plan) UsesSecrets() bool { return len(p.document.Use.Secrets) > 0 }
 
 // RetentionMs is how long the author wants ended executions to be kept (document.metadata,
-// language.md 5.2, 6); 0 if the definition says nothing.
+// docs/language/files.md); 0 if the definition says nothing.
 func (p *Plan) RetentionMs() int64 { return p.retentionMs }

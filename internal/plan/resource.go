@@ -159,7 +159,7 @@ func (c *compiler) address(a *Activity, name string, e *dsl.Endpoint, at place) 
 var commitName = regexp.MustCompile(`^([0-9a-f]{7,40}|v?[0-9]+(\.[0-9]+)+.*|HEAD|refs)$`)
 
 // rawURI leads to the content where the given address shows a page of GitHub or GitLab
-// around it (language.md 1.8). Other addresses stay what they are. root says that the
+// around it (docs/language/functions.md). Other addresses stay what they are. root says that the
 // address may be that of a repository.
 func rawURI(address string, root bool) string {
 	u, err := url.Parse(address)

@@ -15,7 +15,7 @@ import (
 // MinScheduleMs is the shortest span of `every` and `after`, in milliseconds.
 const MinScheduleMs = 100
 
-// Schedule says when a workflow starts by itself (language.md 1.12). Several parts mean their
+// Schedule says when a workflow starts by itself (docs/language/schedules.md). Several parts mean their
 // union (T63). Zero parts are absent.
 type Schedule struct {
 	Every dsl.Span // T62

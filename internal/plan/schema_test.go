@@ -140,7 +140,7 @@ func TestValidateStopsExplosions(t *testing.T) {
 	}
 }
 
-func TestValidateInParallel(t *testing.T) {
+func TestConcurrentValidation(t *testing.T) {
 	p := inputSchema(t, "{properties: {a: {type: integer}}}")
 	var group sync.WaitGroup
 	for i := range 8 {

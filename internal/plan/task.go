@@ -103,7 +103,7 @@ type Fork struct {
 	Compete  bool
 }
 
-// Catch says what a try does with errors (language.md 1.9).
+// Catch says what a try does with errors (docs/language/try.md).
 type Catch struct {
 	Filter     *Filter // nil: every error
 	As         string

@@ -103,7 +103,7 @@ func (c *compiler) flow(d dsl.Directive, index map[string]int) Flow {
 	return Flow{Kind: dsl.FlowJump, Target: target}
 }
 
-// cases puts the default case last (language.md 1.7).
+// cases puts the default case last (docs/language/switch.md).
 func (c *compiler) cases(cases []*dsl.Case, at place, index map[string]int) []Case {
 	var compiled, otherwise []Case
 	for _, one := range cases {

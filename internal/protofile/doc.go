@@ -1,4 +1,4 @@
-// Package protofile compiles protobuf sources (.proto) into descriptors (language.md T38).
+// Package protofile compiles protobuf sources (.proto) into descriptors (T38).
 // It is used at deployment, to refuse what cannot be compiled, and by activities that call
 // gRPC services. It imports nothing of ours.
 //

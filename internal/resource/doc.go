@@ -1,4 +1,4 @@
-// Package resource fetches the external resources of definitions (language.md 1.11, T69):
+// Package resource fetches the external resources of definitions (docs/language/resources.md, T69):
 // schemas, proto files, scripts and functions when a definition is deployed, OpenAPI and
 // AsyncAPI documents when they are first used.
 //

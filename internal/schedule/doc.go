@@ -1,4 +1,4 @@
-// Package schedule starts workflows by themselves (language.md 1.12, T61 to T63, T84, T88). The
+// Package schedule starts workflows by themselves (docs/language/schedules.md, T61 to T63, T84, T88). The
 // published version of a workflow that has a `schedule` has one row (store.Schedule), which says
 // when to look at it next; sleeping costs that row.
 //

@@ -28,19 +28,19 @@ import (
 // Root is the top folder of the repository.
 func Root() string { return peer.Root() }
 
-// Shared is the folder with the conformance kit and the pages that the project was promised,
-// beside the repository or where CHARGEHAND_SHARED says. Without it the test is skipped,
-// except in continuous integration.
-func Shared(t testing.TB) string {
+// Kit is the folder with the conformance kit of the workflow language and the examples of its
+// specification, in the folder that CHARGEHAND_SHARED names or in one beside the repository. A clone
+// alone does not have it: the tests that read it (TestKit…) are a step of their own (scripts/test).
+func Kit(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("CHARGEHAND_SHARED")
 	if dir == "" {
 		dir = filepath.Join(Root(), "..", "shared")
+		if _, err := os.Stat(filepath.Join(dir, "openworkflow")); err != nil {
+			t.Skip("the conformance kit is not here; CHARGEHAND_SHARED names the folder that holds it")
+		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, "openworkflow")); err != nil {
-		Skip(t, "the conformance kit is not at %s (set CHARGEHAND_SHARED)", dir)
-	}
-	return dir
+	return filepath.Join(dir, "openworkflow")
 }
 
 // Skip skips a test that this machine cannot run, and fails it in continuous integration, where

@@ -10,7 +10,7 @@ import (
 )
 
 // A file reference is an object in the data whose `uri` is /api/v1/files/{id}, relative or
-// with scheme and host in front (language.md 5.2, 1). It counts only if it names a file of
+// with scheme and host in front (docs/language/files.md). It counts only if it names a file of
 // the same account and environment; otherwise it is plain data. It is stored relative and
 // shown absolute.
 

@@ -9,7 +9,7 @@ import (
 // Scopes is a set of scopes.
 type Scopes uint16
 
-// The scopes of api.md "Keys". Their numbers are stored.
+// The scopes of docs/api.md "Keys". Their numbers are stored.
 const (
 	ScopeWorkflowsRead Scopes = 1 << iota
 	ScopeWorkflowsWrite
@@ -23,7 +23,7 @@ const (
 	ScopeAdmin
 )
 
-// The presets of api.md "Keys". PresetRun is the four endpoints of the contract.
+// The presets of docs/api.md "Keys". PresetRun is the four endpoints of the contract.
 const (
 	PresetRun     = ScopeWorkflowsRead | ScopeExecutionsCreate | ScopeExecutionsRead
 	PresetObserve = ScopeWorkflowsRead | ScopeExecutionsRead | ScopeTasksRead
@@ -42,7 +42,7 @@ var scopeNames = [...]string{
 // Has reports whether all of the scopes in want are in s.
 func (s Scopes) Has(want Scopes) bool { return s&want == want }
 
-// Names lists the scopes by name, in the order of api.md.
+// Names lists the scopes by name, in the order of docs/api.md.
 func (s Scopes) Names() []string {
 	names := make([]string, 0, len(scopeNames))
 	for bit, name := range scopeNames {

@@ -114,7 +114,7 @@ func (t *Tx) startBatch(no, startedMs int64) error {
 }
 
 // countEnds adds ended items. The last one makes the batch final: completed if at least
-// one item finished and it was not cancelled, else failed (api.md "Status").
+// one item finished and it was not cancelled, else failed (docs/api.md "Status").
 func (t *Tx) countEnds(no, finished, failed, nowMs int64) (final bool, err error) {
 	var left, total int64
 	err = t.one(`UPDATE batch SET finished = finished + ?2, failed = failed + ?3, status = CASE

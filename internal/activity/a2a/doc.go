@@ -1,4 +1,4 @@
-// Package a2a carries out `call: a2a` (language.md 1.8, T54).
+// Package a2a carries out `call: a2a` (docs/language/call-a2a.md, T54).
 //
 // Args is an object: method, parameters (object), and agentCard {endpoint, authentication} or
 // server {endpoint, authentication}. Where both are given, the server is called, and the card

@@ -1,4 +1,4 @@
-// Package asyncapi carries out `call: asyncapi` (language.md 1.8, T40, T69): it publishes
+// Package asyncapi carries out `call: asyncapi` (docs/language/call-asyncapi.md, T40, T69): it publishes
 // one message, or listens to a channel, as an AsyncAPI document describes it. Package
 // internal/asyncapi reads the document; a Protocol, one subpackage each, does the talking.
 //

@@ -1,5 +1,5 @@
-// Package auth makes the credentials of calls from authentication policies (language.md
-// 1.11, T44, T68, T81): basic, bearer and digest, and the tokens of oauth2 and oidc, which it
+// Package auth makes the credentials of calls from authentication policies
+// (docs/language/authentication.md, T44, T68, T81): basic, bearer and digest, and the tokens of oauth2 and oidc, which it
 // fetches, caches and renews. Everything that calls out uses it: HTTP, OpenAPI, gRPC,
 // AsyncAPI, MCP, A2A and package resource.
 //

@@ -13,7 +13,7 @@ import (
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
-// The grants of the language (language.md 1.11).
+// The grants of the language (docs/language/authentication.md).
 const (
 	grantCode     = "authorization_code"
 	grantClient   = "client_credentials"

@@ -166,7 +166,7 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	if fault != nil {
 		return activity.Result{Fault: fault}
 	}
-	if outcome.Code == 0 { // only a success has files (language.md 5.2)
+	if outcome.Code == 0 { // only a success has files (docs/language/files.md)
 		if outcome.Files, fault = w.Collect(ctx); fault != nil {
 			return activity.Result{Fault: fault}
 		}

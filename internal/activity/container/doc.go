@@ -1,4 +1,4 @@
-// Package container carries out `run.container` (language.md 1.7, T46, T49, T50, T67, T79,
+// Package container carries out `run.container` (docs/language/run-container.md, T46, T49, T50, T67, T79,
 // T80) with an engine that speaks the Docker Engine API 1.40 or later: Docker, or Podman's
 // service.
 //
@@ -14,7 +14,7 @@
 // of the image's /bin/sh, and the arguments are its $1 and following: as everywhere, values
 // never become part of a script (T48).
 //
-// IN_DIR and OUT_DIR (language.md 5.2) are /chargehand/in and /chargehand/out in the
+// IN_DIR and OUT_DIR (docs/language/files.md) are /chargehand/in and /chargehand/out in the
 // container. They are copied into it before it starts and out of it after it has ended with
 // code 0 (DESIGN.md tells why they are not mounted).
 //

@@ -1,4 +1,4 @@
-// Package grpc carries out `call: grpc` (language.md 1.8, T38) with messages that are made of
+// Package grpc carries out `call: grpc` (docs/language/call-grpc.md, T38) with messages that are made of
 // the proto file at run time.
 //
 // Args is an object: proto ({content, digest}, pinned at deployment, or {endpoint,

@@ -158,7 +158,7 @@ func (r *Runner) outgoing(ctx context.Context, call activity.Call, policy expr.V
 		}
 		header["authorization"] = authorization
 	}
-	if expr.Equal(call.Metadata["idempotencyKey"], true) { // language.md 4, 2
+	if expr.Equal(call.Metadata["idempotencyKey"], true) { // docs/language/metadata.md
 		header["idempotency-key"] = call.Key
 	}
 	if span.Recorded(ctx) {

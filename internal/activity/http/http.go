@@ -1,4 +1,4 @@
-// Package http carries out `call: http` (language.md 1.8, T39–T42). All values come
+// Package http carries out `call: http` (docs/language/call-http.md, T39–T42). All values come
 // evaluated; nothing in them is an expression. Calls go through the egress policy's
 // transport and no proxy.
 package http
@@ -118,7 +118,7 @@ func (c *Caller) Do(ctx context.Context, call activity.Call, req *Request) activ
 }
 
 // ownFile recognises a GET of a file reference of this installation, which needs no
-// connection and no credentials (language.md 5.2).
+// connection and no credentials (docs/language/files.md).
 func (c *Caller) ownFile(req *Request) (uri string, own bool) {
 	rest := req.Endpoint
 	if base := strings.TrimSuffix(c.cfg.PublicURL, "/"); base != "" {
@@ -231,7 +231,7 @@ func (c *Caller) build(ctx context.Context, call activity.Call, req *Request) (*
 	return out, nil
 }
 
-// wantsIdempotencyKey is the author's `metadata.idempotencyKey: true` (language.md 4, 2).
+// wantsIdempotencyKey is the author's `metadata.idempotencyKey: true` (docs/language/metadata.md).
 func wantsIdempotencyKey(metadata map[string]any) bool {
 	return expr.Equal(metadata["idempotencyKey"], true)
 }

@@ -25,7 +25,7 @@ import (
 // Output says what of the answer becomes the task's output.
 type Output string
 
-// The outputs (language.md 1.8).
+// The outputs (docs/language/call-http.md).
 const (
 	OutputContent  Output = "content"  // the parsed body (T40)
 	OutputRaw      Output = "raw"      // the body as base64

@@ -1,4 +1,4 @@
-// Package mcp carries out `call: mcp` (language.md 1.8, T53, T54).
+// Package mcp carries out `call: mcp` (docs/language/call-mcp.md, T53, T54).
 //
 // Args is an object: method, and if the task has them parameters (object), protocolVersion,
 // timeoutMs, client {name, version}, and one of

@@ -104,7 +104,7 @@ func (d *documents) get(ctx context.Context, call activity.Call, described map[s
 	return doc, nil
 }
 
-// ownFile reads a file of this installation, which needs no connection (language.md 5.2).
+// ownFile reads a file of this installation, which needs no connection (docs/language/files.md).
 func (d *documents) ownFile(ctx context.Context, call activity.Call, address string) (resource.Content, *machine.Fault) {
 	read := d.http.Do(ctx, activity.Call{Account: call.Account, Environment: call.Environment},
 		&http.Request{Method: "GET", Endpoint: address, Output: http.OutputRaw})

@@ -1,4 +1,4 @@
-// Package openapi carries out `call: openapi` (language.md 1.8, T43, T82): it reads the
+// Package openapi carries out `call: openapi` (docs/language/call-openapi.md, T43, T82): it reads the
 // description of an operation, distributes the parameters over path, query, header, cookie
 // and body, and makes the HTTP call.
 //

@@ -1,4 +1,4 @@
-// Package script carries out `run.script` (language.md 1.7, T46, T47, T49, T50, T89).
+// Package script carries out `run.script` (docs/language/run-script.md, T46, T47, T49, T50, T89).
 //
 // Args is an object: language ("js", "javascript" or "python"), code (text) or else source (an
 // object: endpoint, and authentication as package auth reads it), and if the task has them

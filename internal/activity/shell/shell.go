@@ -1,4 +1,4 @@
-// Package shell carries out `run.shell` (language.md 1.7, T46, T48–T50, T79).
+// Package shell carries out `run.shell` (docs/language/run-shell.md, T46, T48–T50, T79).
 //
 // Args is an object: command (text), and if the task has them arguments (list or map),
 // environment (object), stdin (anything) and return (text, default "stdout").

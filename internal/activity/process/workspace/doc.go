@@ -1,6 +1,6 @@
 // Package workspace is what activities that run processes share ("shell", "script" in Python,
 // "container", and "mcp" over stdio): the private directory of one process with its files
-// (language.md 5.2, 2), the way of values into arguments, environment and standard input (T46,
+// (docs/language/files.md), the way of values into arguments, environment and standard input (T46,
 // T48), and the way of its outcome back into data (T49, T50, T79).
 //
 // A private directory holds IN_DIR (in) and OUT_DIR (out). It is HOME, TMPDIR and the working

@@ -63,7 +63,7 @@ func (w *Workspace) run(ctx context.Context, job Job, args map[string]any) (Outc
 			return Outcome{}, fault
 		}
 	}
-	if outcome.Code == 0 { // only a success has files (language.md 5.2)
+	if outcome.Code == 0 { // only a success has files (docs/language/files.md)
 		outcome.Files, fault = w.Collect(ctx)
 	}
 	return outcome, fault

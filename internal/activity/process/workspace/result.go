@@ -15,7 +15,7 @@ import (
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
-// The values of `return` (language.md 1.7).
+// The values of `return` (docs/language/run-shell.md).
 const (
 	ReturnStdout = "stdout"
 	ReturnStderr = "stderr"
