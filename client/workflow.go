@@ -39,6 +39,7 @@ type Applied struct {
 	Name      string       `json:"name"`
 	Version   string       `json:"version"`
 	Revision  int          `json:"revision"`
+	Draft     bool         `json:"draft"` // it was not published, also where that was not asked for
 	Warnings  []FieldError `json:"warnings"`
 }
 
@@ -130,10 +131,14 @@ func (c *Client) ListVersions(ctx context.Context, id string) ([]WorkflowVersion
 	return p.Data, err
 }
 
-// PublishVersion makes version the one that is run.
-func (c *Client) PublishVersion(ctx context.Context, id, version string) error {
+// PublishVersion makes version the one that is run; revision 0 stands for its newest revision.
+func (c *Client) PublishVersion(ctx context.Context, id, version string, revision int) error {
+	var body any
+	if revision != 0 {
+		body = map[string]int{"revision": revision}
+	}
 	return c.do(ctx, call{
 		method: http.MethodPost, path: "/workflows/" + url.PathEscape(id) + "/versions/" + url.PathEscape(version) + "/publish",
-		idempotent: true,
+		body: body, idempotent: true,
 	})
 }

@@ -214,13 +214,3 @@ func (p *patientReader) Read(b []byte) (int, error) {
 }
 
 func (p *patientReader) Close() error { return p.body.Close() }
-
-// expectNothing refuses a body that says something.
-func (c *call) expectNothing() error {
-	if fields, ok := c.value.(map[string]any); c.value == nil || ok && len(fields) == 0 {
-		return nil
-	} else if !ok {
-		return badBody(chargehand.CodeInvalidBody, "", "The body must be empty or an empty JSON object.")
-	}
-	return badBody(chargehand.CodeUnknownField, "", "The body must be empty: this operation has no fields.")
-}

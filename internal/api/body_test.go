@@ -205,14 +205,3 @@ func TestBatchBodyLimit(t *testing.T) {
 	}
 	wantProblem(t, request{method: "POST", path: pathW + "/batch", body: strings.Repeat(" ", 33<<20)}.to(s), 413, "payload_too_large")
 }
-
-// TestActionsWithoutFields: publish has no fields, so a body that says something is refused.
-func TestActionsWithoutFields(t *testing.T) {
-	s := newServer(t, &fake{})
-	path := pathW + "/versions/1.0.0/publish"
-	for body, want := range map[string]int{"": 200, "{}": 200, `{"a":1}`: 400, `[]`: 400, `null`: 400} {
-		if a := (request{method: "POST", path: path, body: body}).to(s); a.status != want {
-			t.Errorf("%q: %d, want %d\n%s", body, a.status, want, a.body)
-		}
-	}
-}

@@ -249,7 +249,7 @@ func (f *fake) GetVersion(context.Context, *service.Principal, chargehand.Workfl
 	return or(f, fixtureVersion())
 }
 
-func (f *fake) PublishVersion(context.Context, *service.Principal, chargehand.WorkflowID, string, *service.Idempotency) (*service.Version, bool, error) {
+func (f *fake) PublishVersion(context.Context, *service.Principal, service.PublishVersion) (*service.Version, bool, error) {
 	return orReplayed(f, fixtureVersion())
 }
 

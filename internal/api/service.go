@@ -24,7 +24,7 @@ type Service interface {
 	DeleteWorkflow(ctx context.Context, p *service.Principal, id chargehand.WorkflowID) error
 	ListVersions(ctx context.Context, p *service.Principal, id chargehand.WorkflowID, limit int, after service.Cursor) (*service.VersionPage, error)
 	GetVersion(ctx context.Context, p *service.Principal, id chargehand.WorkflowID, version string) (*service.Version, error)
-	PublishVersion(ctx context.Context, p *service.Principal, id chargehand.WorkflowID, version string, i *service.Idempotency) (*service.Version, bool, error)
+	PublishVersion(ctx context.Context, p *service.Principal, r service.PublishVersion) (*service.Version, bool, error)
 
 	CreateExecution(ctx context.Context, p *service.Principal, r service.CreateExecution) (*service.Execution, bool, error)
 	GetExecution(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, v service.View) (*service.Execution, error)

@@ -3,8 +3,14 @@ package api
 import (
 	"net/http"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/service"
 )
+
+// publishBody is the body as the document describes it; the service reads it.
+type publishBody struct {
+	Revision int64 `json:"revision,omitempty" minimum:"1" doc:"The revision of the version that is published. Default: the newest one, drafts included."`
+}
 
 func versionEndpoints() []endpoint {
 	return []endpoint{
@@ -23,10 +29,13 @@ func versionEndpoints() []endpoint {
 		},
 		{
 			method: post, path: "/workflows/{workflowId}/versions/{version}/publish", id: "publishVersion", tag: "Workflows",
-			summary: "Publish a version", about: "Moves the published pointer to any version, also back.",
-			scopes: service.ScopeWorkflowsWrite, parameters: []*parameter{idempotencyParameter}, body: jsonBody(nothing{}, false),
-			answers: []answer{{status: 200, about: "The version", view: version{}, headers: []string{"Idempotency-Replayed"}}},
-			serve:   (*call).publishVersion,
+			summary: "Publish a version",
+			about: "Moves the published pointer to any version, also back: to its newest revision, or to the one that the body names. " +
+				"A key of test never publishes. A version that was published before and has a draft since is published only with a revision.",
+			scopes: service.ScopeWorkflowsPublish, parameters: []*parameter{idempotencyParameter}, body: jsonBody(publishBody{}, false),
+			answers:  []answer{{status: 200, about: "The version", view: version{}, headers: []string{"Idempotency-Replayed"}}},
+			problems: []chargehand.Code{chargehand.CodeStateConflict},
+			serve:    (*call).publishVersion,
 		},
 	}
 }
@@ -52,10 +61,9 @@ func (c *call) getVersion() error {
 }
 
 func (c *call) publishVersion() error {
-	if err := c.expectNothing(); err != nil {
-		return err
-	}
-	v, replayed, err := c.server.service.PublishVersion(c.r.Context(), c.principal, c.workflow, c.name, c.idempotency())
+	v, replayed, err := c.server.service.PublishVersion(c.r.Context(), c.principal, service.PublishVersion{
+		Workflow: c.workflow, Version: c.name, Body: c.value, Idempotency: c.idempotency(),
+	})
 	if err != nil {
 		return err
 	}

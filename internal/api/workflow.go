@@ -46,8 +46,9 @@ func workflowEndpoints() []endpoint {
 		{
 			method: post, path: "/workflows", id: "applyWorkflow", tag: "Workflows",
 			summary: "Create or update a workflow",
-			about:   "Workflows are known by namespace and name. Identical content changes nothing. Published at once unless draft is true.",
-			scopes:  service.ScopeWorkflowsWrite, parameters: []*parameter{draftParameter, idempotencyParameter}, body: definitionBody,
+			about: "Workflows are known by namespace and name. Identical content changes nothing. Published at once, unless draft is true or " +
+				"the key does not have the scope workflows:publish, which no key of test has; then it is a draft.",
+			scopes: service.ScopeWorkflowsWrite, parameters: []*parameter{draftParameter, idempotencyParameter}, body: definitionBody,
 			answers: []answer{
 				{status: 201, about: "The workflow is new", view: appliedWorkflow{}, headers: []string{"Location", "Idempotency-Replayed"}},
 				{status: 200, about: "The workflow was known", view: appliedWorkflow{}, headers: []string{"Idempotency-Replayed"}},
@@ -71,7 +72,8 @@ func workflowEndpoints() []endpoint {
 		},
 		{
 			method: remove, path: "/workflows/{workflowId}", id: "deleteWorkflow", tag: "Workflows",
-			summary: "Delete a workflow", about: "It is listed no more and cannot be started. Running executions go on, all stay readable.",
+			summary: "Delete a workflow", about: "It is listed no more and cannot be started. Running executions go on, all stay readable. " +
+				"A workflow that was ever published needs the scope workflows:publish as well.",
 			scopes:  service.ScopeWorkflowsWrite,
 			answers: []answer{{status: 204, about: "Deleted"}},
 			serve:   (*call).deleteWorkflow,

@@ -71,7 +71,7 @@ func (k NewKey) issue() (service.IssueKey, error) {
 		if !ok {
 			return r, badSetting("--preset: %q is not one of run, observe, operate, deploy, all", k.Preset)
 		}
-		r.Scopes = scopes
+		r.Scopes = scopes.In(r.Environment)
 	}
 	for _, name := range k.Scopes {
 		scope, ok := service.ParseScope(name)

@@ -25,7 +25,7 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"DELETE", "/workflows/W", "workflows:write", ""},
 	{"GET", "/workflows/W/versions", "workflows:read", ""},
 	{"GET", "/workflows/W/versions/1.0.0", "workflows:read", ""},
-	{"POST", "/workflows/W/versions/1.0.0/publish", "workflows:write", ""},
+	{"POST", "/workflows/W/versions/1.0.0/publish", "workflows:publish", ""},
 	{"GET", "/executions", "executions:read", ""},
 	{"GET", "/workflows/W/executions", "executions:read", ""},
 	{"POST", "/workflows/W/executions/E/cancel", "executions:manage", ""},
@@ -64,7 +64,7 @@ func TestContractScopes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for _, scope := range []string{
-		"workflows:read", "workflows:write", "executions:create", "executions:read", "executions:manage",
+		"workflows:read", "workflows:write", "workflows:publish", "executions:create", "executions:read", "executions:manage",
 		"tasks:read", "tasks:respond", "files:write", "events:write", "admin",
 	} {
 		key := servertest.CreateKey(t, s.DataDir, "--scopes", scope)
@@ -92,8 +92,8 @@ func TestContractPresets(t *testing.T) {
 		"run":     {"workflows:read", "executions:create", "executions:read"},
 		"observe": {"workflows:read", "executions:read"},
 		"operate": {"workflows:read", "executions:create", "executions:read", "executions:manage", "files:write"},
-		"deploy":  {"workflows:read", "workflows:write"},
-		"all":     {"workflows:read", "workflows:write", "executions:create", "executions:read", "executions:manage", "files:write", "admin"},
+		"deploy":  {"workflows:read", "workflows:write", "workflows:publish"},
+		"all":     {"workflows:read", "workflows:write", "workflows:publish", "executions:create", "executions:read", "executions:manage", "files:write", "admin"},
 	}
 	for preset, scopesOfPreset := range granted {
 		key := servertest.CreateKey(t, s.DataDir, "--preset", preset)

@@ -59,9 +59,16 @@ func (c *connection) workflowsApply() *cobra.Command {
 				for _, warning := range a.Warnings {
 					fmt.Fprintf(c.err, "%s:%d:%d: warning: %s\n", file, warning.Line, warning.Column, printable(warning.Detail))
 				}
+				if a.Draft && !draft {
+					fmt.Fprintf(c.err, "%s: stored as a draft, because this key does not publish; use a key of live with the scope workflows:publish\n", file)
+				}
 				applied = append(applied, a)
 				if c.output != "json" {
-					fmt.Fprintf(c.out, "%s  %s/%s  %s\n", a.ID, a.Namespace, a.Name, a.Version)
+					state := ""
+					if a.Draft {
+						state = "  draft"
+					}
+					fmt.Fprintf(c.out, "%s  %s/%s  %s%s\n", a.ID, a.Namespace, a.Name, a.Version, state)
 				}
 			}
 			if c.output == "json" {
@@ -220,12 +227,13 @@ func (c *connection) workflowsVersions() *cobra.Command {
 }
 
 func (c *connection) workflowsPublish() *cobra.Command {
-	return c.verb("publish WORKFLOW VERSION", "Make a version the one that is run", exactArgs(2), func(ctx context.Context, api *client.Client, args []string) error {
+	var revision int
+	cmd := c.verb("publish WORKFLOW VERSION", "Make a version the one that is run", exactArgs(2), func(ctx context.Context, api *client.Client, args []string) error {
 		w, err := api.FindWorkflow(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		if err := api.PublishVersion(ctx, w.ID, args[1]); err != nil {
+		if err := api.PublishVersion(ctx, w.ID, args[1], revision); err != nil {
 			return err
 		}
 		fmt.Fprintf(c.err, "published %s/%s %s\n", w.Namespace, w.Name, args[1])
@@ -237,6 +245,8 @@ func (c *connection) workflowsPublish() *cobra.Command {
 		}
 		return printJSON(c.out, w)
 	})
+	cmd.Flags().IntVar(&revision, "revision", 0, "revision of the version (default: the newest one)")
+	return cmd
 }
 
 func (c *connection) workflowsDelete() *cobra.Command {

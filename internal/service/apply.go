@@ -25,7 +25,7 @@ const (
 type ApplyWorkflow struct {
 	Definition  []byte // YAML or JSON
 	MediaType   string // application/yaml or application/json
-	Draft       bool   // do not publish
+	Draft       bool   // do not publish; so it is for a principal without workflows:publish
 	Idempotency *Idempotency
 }
 
@@ -70,7 +70,7 @@ func (s *Service) checkDefinitionSize(definition []byte) error {
 }
 
 // ApplyWorkflow creates a workflow, a version or a revision, and publishes it unless it is a
-// draft. Identical content under the same version changes nothing, whether it is written in
+// draft or the principal does not publish. Identical content under the same version changes nothing, whether it is written in
 // YAML or JSON; only a draft that is applied again as no draft is published. External
 // resources are content too: they are fetched each time, and pinned (T69, T87).
 // Codes: invalid_body or invalid_json (neither YAML nor JSON), definition_invalid,
@@ -110,6 +110,7 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 	if err := checkMediaType(r); err != nil {
 		return nil, err
 	}
+	r.Draft = r.Draft || Require(p, ScopeWorkflowsPublish) != nil
 	compiled, err := s.compile(ctx, r.Definition, true)
 	if err != nil {
 		return nil, err

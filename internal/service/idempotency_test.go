@@ -222,7 +222,7 @@ func TestIdempotencyOfEverythingElse(t *testing.T) {
 			return a.ID, replayed, err
 		}},
 		{"publish", func(i *Idempotency) (any, bool, error) {
-			v, replayed, err := w.PublishVersion(t.Context(), w.p, flow.ID, "1.0.0", i)
+			v, replayed, err := w.PublishVersion(t.Context(), w.p, PublishVersion{Workflow: flow.ID, Version: "1.0.0", Idempotency: i})
 			if err != nil {
 				return nil, replayed, err
 			}

@@ -49,6 +49,9 @@ type KeyPage struct {
 	Cursor Cursor
 }
 
+// noTestPublishing is why a key of test has no scope workflows:publish.
+const noTestPublishing = "A key of test cannot have the scope workflows:publish: it changes nothing that live runs."
+
 // CreateKey is the request to make a key. Body: name (required), environment, preset or
 // scopes (default preset run), workflows, expires_at, rate_limit (requests per second, 0:
 // none, null: the installation's).
@@ -132,11 +135,15 @@ func (f *fields) change(row *store.Key, scopes *Scopes, now time.Time) (wantsAll
 		if *scopes, known = ParsePreset(preset); !known {
 			f.fail("preset", "unknown_value", "The field \"preset\" must be one of run, observe, operate, deploy, all.")
 		}
+		*scopes = scopes.In(row.Environment)
 		row.Preset = preset
 	}
 	if f.has("scopes") {
 		row.Preset = ""
 		*scopes = f.scopes("scopes")
+		if *scopes != scopes.In(row.Environment) {
+			f.fail("scopes", "conflict", noTestPublishing)
+		}
 	}
 	row.Scopes = strings.Join(scopes.Names(), " ")
 	if f.has("workflows") {
@@ -395,6 +402,9 @@ func Issue(ctx context.Context, db *store.Store, key []byte, now time.Time, r Is
 	}
 	if len(r.Name) > maxKeyNameBytes {
 		return "", chargehand.NewError(chargehand.CodeInvalidParameter, "The name must not be longer than "+strconv.Itoa(maxKeyNameBytes)+" bytes.")
+	}
+	if r.Scopes != r.Scopes.In(r.Environment) {
+		return "", chargehand.NewError(chargehand.CodeInvalidParameter, noTestPublishing)
 	}
 	row := store.Key{
 		Account: account.No, Environment: r.Environment, Name: r.Name, Rate: -1,

@@ -408,7 +408,7 @@ func TestIssueRefuses(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
-	all := []string{"workflows:read", "workflows:write", "executions:create", "executions:read", "executions:manage",
+	all := []string{"workflows:read", "workflows:write", "workflows:publish", "executions:create", "executions:read", "executions:manage",
 		"tasks:read", "tasks:respond", "files:write", "events:write", "admin"}
 	if !slices.Equal(PresetAll.Names(), all) {
 		t.Errorf("all is %q", PresetAll.Names())
@@ -426,7 +426,7 @@ func TestScopes(t *testing.T) {
 		"run":     "workflows:read executions:create executions:read",
 		"observe": "workflows:read executions:read tasks:read",
 		"operate": "workflows:read executions:create executions:read executions:manage tasks:read tasks:respond files:write events:write",
-		"deploy":  "workflows:read workflows:write",
+		"deploy":  "workflows:read workflows:write workflows:publish",
 		"all":     strings.Join(all, " "),
 	} {
 		if scopes, ok := ParsePreset(name); !ok || strings.Join(scopes.Names(), " ") != want {

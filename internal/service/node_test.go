@@ -236,7 +236,7 @@ func repetitions(n *nodes) map[string]func() repetition {
 			version := fmt.Sprintf("2.0.%d", count)
 			n.a.applyAs(n.a.p, definition("flow", version), true)
 			return func(w *world, i *Idempotency) ([16]byte, bool, error) {
-				v, replayed, err := w.PublishVersion(ctx, w.p, flow.ID, version, i)
+				v, replayed, err := w.PublishVersion(ctx, w.p, PublishVersion{Workflow: flow.ID, Version: version, Idempotency: i})
 				if err != nil {
 					return [16]byte{}, false, err
 				}
@@ -451,7 +451,7 @@ func draftBesidePublication(n *nodes) {
 				return err
 			},
 			func() error {
-				_, _, err := n.b.PublishVersion(n.t.Context(), n.b.p, applied.ID, "1.0.0", nil)
+				_, _, err := n.b.PublishVersion(n.t.Context(), n.b.p, PublishVersion{Workflow: applied.ID, Version: "1.0.0"})
 				return err
 			},
 		))
@@ -519,7 +519,7 @@ func workflowCountsAtOnce(n *nodes) {
 	if e := n.a.createAs(n.a.test, flow.ID, noInput); e.WorkflowVersion != "1.2.0" {
 		n.t.Fatalf("test runs %s", e.WorkflowVersion)
 	}
-	_, _, err := n.b.PublishVersion(n.t.Context(), n.b.p, flow.ID, "1.0.0", nil)
+	_, _, err := n.b.PublishVersion(n.t.Context(), n.b.p, PublishVersion{Workflow: flow.ID, Version: "1.0.0"})
 	n.good(err)
 	if got := n.a.workflow(n.a.p, flow.ID); got.PublishedVersion != "1.0.0" {
 		n.t.Fatalf("published is %s", got.PublishedVersion)

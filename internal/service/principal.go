@@ -144,7 +144,7 @@ func (s *Service) loadKey(ctx context.Context, digest *[sha256.Size]byte, age ui
 	entry := &keyEntry{
 		principal: &Principal{
 			Account: account.ID, AccountNo: account.No, Environment: row.Environment, Key: row.ID, KeyNo: row.No,
-			Scopes: parseScopes(row.Scopes), Workflows: unpackWorkflows(row.Workflows), RatePerSecond: rateOf(row.Rate),
+			Scopes: parseScopes(row.Scopes).In(row.Environment), Workflows: unpackWorkflows(row.Workflows), RatePerSecond: rateOf(row.Rate),
 		},
 		expiresMs: row.ExpiresMs, loaded: now, use: s.uses.of(row.No),
 	}

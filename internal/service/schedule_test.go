@@ -69,7 +69,7 @@ func TestScheduleFollowsThePublishedVersion(t *testing.T) {
 	if runs := w.look(); len(runs) != 0 {
 		t.Errorf("a draft has the runs %+v", runs)
 	}
-	if _, _, err := w.PublishVersion(t.Context(), w.p, first.ID, "2.0.0", nil); err != nil {
+	if _, _, err := w.PublishVersion(t.Context(), w.p, PublishVersion{Workflow: first.ID, Version: "2.0.0"}); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(30 * time.Second) // the tick of 1.0.0 has come
@@ -84,7 +84,7 @@ func TestScheduleFollowsThePublishedVersion(t *testing.T) {
 	if got := w.scheduledRevision(first.ID); got != 0 {
 		t.Errorf("a version without a schedule has that of revision %d", got)
 	}
-	if _, _, err := w.PublishVersion(t.Context(), w.p, first.ID, "1.0.0", nil); err != nil { // back again
+	if _, _, err := w.PublishVersion(t.Context(), w.p, PublishVersion{Workflow: first.ID, Version: "1.0.0"}); err != nil { // back again
 		t.Fatal(err)
 	}
 	if err := w.DeleteWorkflow(t.Context(), w.p, first.ID); err != nil {

@@ -9,10 +9,11 @@ import (
 // Scopes is a set of scopes.
 type Scopes uint16
 
-// The scopes of docs/api.md "Keys". Their numbers are stored.
+// The scopes of docs/api.md "Keys". Their names are stored.
 const (
 	ScopeWorkflowsRead Scopes = 1 << iota
 	ScopeWorkflowsWrite
+	ScopeWorkflowsPublish
 	ScopeExecutionsCreate
 	ScopeExecutionsRead
 	ScopeExecutionsManage
@@ -23,20 +24,28 @@ const (
 	ScopeAdmin
 )
 
-// The presets of docs/api.md "Keys". PresetRun is the four endpoints of the contract.
+// The presets of docs/api.md "Keys", for keys of live; see In for those of test. PresetRun is the four endpoints of the contract.
 const (
 	PresetRun     = ScopeWorkflowsRead | ScopeExecutionsCreate | ScopeExecutionsRead
 	PresetObserve = ScopeWorkflowsRead | ScopeExecutionsRead | ScopeTasksRead
 	PresetOperate = PresetRun | PresetObserve | ScopeExecutionsManage | ScopeTasksRespond |
 		ScopeFilesWrite | ScopeEventsWrite
-	PresetDeploy = ScopeWorkflowsRead | ScopeWorkflowsWrite
+	PresetDeploy = ScopeWorkflowsRead | ScopeWorkflowsWrite | ScopeWorkflowsPublish
 	PresetAll    = ScopeAdmin<<1 - 1
 )
 
 // scopeNames stands in the order of the bits.
 var scopeNames = [...]string{
-	"workflows:read", "workflows:write", "executions:create", "executions:read", "executions:manage",
+	"workflows:read", "workflows:write", "workflows:publish", "executions:create", "executions:read", "executions:manage",
 	"tasks:read", "tasks:respond", "files:write", "events:write", "admin",
+}
+
+// In is what is left of s for a key of an environment: a key of test publishes nothing.
+func (s Scopes) In(e chargehand.Environment) Scopes {
+	if e == chargehand.Test {
+		return s &^ ScopeWorkflowsPublish
+	}
+	return s
 }
 
 // Has reports whether all of the scopes in want are in s.
@@ -82,9 +91,21 @@ func ParsePreset(name string) (Scopes, bool) {
 
 // Require tells whether the principal has all of the scopes. Codes: insufficient_scope.
 func Require(p *Principal, scopes Scopes) error {
-	if p.Scopes.Has(scopes) {
+	missing := scopes &^ p.Scopes.In(p.Environment)
+	if missing == 0 {
 		return nil
 	}
-	return chargehand.NewError(chargehand.CodeInsufficientScope,
-		"The API key needs the scope "+strings.Join((scopes&^p.Scopes).Names(), ", ")+".")
+	detail := "The API key needs the scope " + strings.Join(missing.Names(), ", ") + "."
+	if missing.Has(ScopeWorkflowsPublish) {
+		detail += " " + howToPublish(p)
+	}
+	return chargehand.NewError(chargehand.CodeInsufficientScope, detail)
+}
+
+// howToPublish tells the holder of a key that does not publish what to do.
+func howToPublish(p *Principal) string {
+	if p.Environment == chargehand.Test {
+		return "A key of test never has it. Use a key of live, made with the preset deploy or all."
+	}
+	return "Use a key of live that was made with the preset deploy or all, or have it added to this one."
 }

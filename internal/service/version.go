@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -94,23 +95,29 @@ func (s *Service) GetVersion(ctx context.Context, p *Principal, id chargehand.Wo
 }
 
 func (s *Service) shownVersion(ctx context.Context, w *currentWorkflow, version string) (*Version, error) {
-	var v Version
 	var revision store.Revision
 	err := s.view(ctx, func(r *store.Reader) (err error) {
-		if revision, err = r.RevisionByVersion(w.row.No, version, true); err != nil {
-			return err
-		}
+		revision, err = r.RevisionByVersion(w.row.No, version, true)
+		return err
+	})
+	if err != nil {
+		return nil, notFoundIs(err, func() error { return versionNotFound(version) })
+	}
+	return s.shownRevision(ctx, w, &revision)
+}
+
+// shownRevision is a version with the definition of one of its revisions.
+func (s *Service) shownRevision(ctx context.Context, w *currentWorkflow, revision *store.Revision) (*Version, error) {
+	var v Version
+	err := s.view(ctx, func(r *store.Reader) error {
 		definition, err := r.Definition(revision.Definition)
 		if err != nil {
 			return err
 		}
-		v, err = w.version(r, &revision)
+		v, err = w.version(r, revision)
 		v.Source, v.SourceType = definition.Source, definition.MediaType
 		return err
 	})
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, versionNotFound(version)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -122,28 +129,51 @@ func (s *Service) shownVersion(ctx context.Context, w *currentWorkflow, version 
 	return &v, nil
 }
 
-// PublishVersion moves the published pointer to the newest revision of a version. A workflow
-// that has drafts only is there for this, in live too.
-// Codes: workflow_not_found, version_not_found, idempotency_key_reused, idempotency_in_progress.
-func (s *Service) PublishVersion(ctx context.Context, p *Principal, id chargehand.WorkflowID, version string, i *Idempotency) (v *Version, replayed bool, err error) {
+// PublishVersion is the request to publish a version.
+type PublishVersion struct {
+	Workflow    chargehand.WorkflowID
+	Version     string
+	Body        expr.Value // nil, or an object with `revision`
+	Idempotency *Idempotency
+}
+
+// PublishVersion moves the published pointer to a revision of a version: the newest one, or the one that the
+// body names. A workflow that has drafts only is there for this, in live too.
+// Codes: insufficient_scope, workflow_not_found, version_not_found, invalid_body, unknown_field, state_conflict (it is
+// not clear which revision is meant, or a later one was published), idempotency_key_reused, idempotency_in_progress.
+func (s *Service) PublishVersion(ctx context.Context, p *Principal, r PublishVersion) (v *Version, replayed bool, err error) {
+	if err := Require(p, ScopeWorkflowsPublish); err != nil {
+		return nil, false, err
+	}
 	show := func(*claim) (*Version, error) {
-		w, err := s.current(ctx, p, id)
+		w, err := s.current(ctx, p, r.Workflow)
 		if err != nil {
 			return nil, err
 		}
-		return s.shownVersion(ctx, w, version)
+		if w.published.Version != r.Version { // it was replaced in between
+			return s.shownVersion(ctx, w, r.Version)
+		}
+		return s.shownRevision(ctx, w, &w.published)
 	}
-	return once(ctx, s, p, i, func(c *claim) (*Version, error) {
-		if err := s.publish(ctx, p, id, version, c); err != nil {
+	return once(ctx, s, p, r.Idempotency, func(c *claim) (*Version, error) {
+		if err := s.publish(ctx, p, &r, c); err != nil {
 			return nil, err
 		}
 		return show(c)
 	}, show)
 }
 
-func (s *Service) publish(ctx context.Context, p *Principal, id chargehand.WorkflowID, version string, c *claim) error {
-	w, err := s.current(ctx, p, id)
+func (s *Service) publish(ctx context.Context, p *Principal, r *PublishVersion, c *claim) error {
+	w, err := s.current(ctx, p, r.Workflow)
 	if err != nil {
+		return err
+	}
+	f, err := openBody(r.Body, "revision")
+	if err != nil {
+		return err
+	}
+	number := f.positive("revision", 0)
+	if err := f.err(); err != nil {
 		return err
 	}
 	err = s.update(ctx, func(tx *store.Tx) error {
@@ -154,10 +184,7 @@ func (s *Service) publish(ctx context.Context, p *Principal, id chargehand.Workf
 		if row.DeletedMs != 0 {
 			return workflowNotFound()
 		}
-		revision, err := tx.RevisionByVersion(row.No, version, true)
-		if errors.Is(err, store.ErrNotFound) {
-			return versionNotFound(version)
-		}
+		revision, err := publishable(&tx.Reader, &row, r.Version, number)
 		if err == nil && revision.No != row.Published {
 			// Whether it has a schedule is looked up when that begins.
 			err = movePointer(tx, &row, &revision, true, s.nowMs())
@@ -165,14 +192,50 @@ func (s *Service) publish(ctx context.Context, p *Principal, id chargehand.Workf
 		if err != nil {
 			return err
 		}
-		return c.record(tx, statusOK, "workflow", id)
+		return c.record(tx, statusOK, "workflow", r.Workflow)
 	})
-	s.workflows.forget(workflowKey{p.AccountNo, id})
+	s.workflows.forget(workflowKey{p.AccountNo, r.Workflow})
 	s.schedules.Poke()
 	return err
 }
 
-// movePointer publishes a revision. What was the draft of the same version is none any more.
+// publishable finds the revision of a version that is to be published; number 0 stands for the newest one. Going
+// back to a version that was published before must not publish a draft that was put there since, maybe by a key that
+// publishes nothing; so whoever publishes says which one is meant, unless the pointer stands on the version.
+// Codes: version_not_found, state_conflict.
+func publishable(r *store.Reader, row *store.Workflow, version string, number int64) (store.Revision, error) {
+	newest, err := r.RevisionByVersion(row.No, version, true)
+	if err != nil {
+		return newest, notFoundIs(err, func() error { return versionNotFound(version) })
+	}
+	approved, err := r.RevisionByVersion(row.No, version, false)
+	if errors.Is(err, store.ErrNotFound) {
+		approved, err = store.Revision{}, nil
+	}
+	if err != nil {
+		return newest, err
+	}
+	if number == 0 {
+		if newest.Draft && approved.No != 0 && approved.No != row.Published {
+			return newest, stateConflict(fmt.Sprintf("The version %s has the revision %d, which was published before, and a draft, revision %d. "+
+				"Say which one is to be published, as {\"revision\": %d}.", quote(version), approved.Number, newest.Number, approved.Number))
+		}
+		return newest, nil
+	}
+	chosen, err := r.RevisionByNumber(row.No, version, number)
+	if err != nil {
+		return chosen, notFoundIs(err, func() error {
+			return chargehand.NewError(chargehand.CodeVersionNotFound, fmt.Sprintf("The version %s has no revision %d.", quote(version), number))
+		})
+	}
+	if chosen.No < approved.No {
+		return chosen, stateConflict(fmt.Sprintf("The revision %d of the version %s was published after revision %d. "+
+			"Apply the older definition again, best as a new version.", approved.Number, quote(version), number))
+	}
+	return chosen, nil
+}
+
+// movePointer publishes a revision. What was a draft of the same version before it is none any more.
 // The schedule of what was published before ends, and if scheduled, that of the revision begins.
 func movePointer(tx *store.Tx, row *store.Workflow, revision *store.Revision, scheduled bool, nowMs int64) error {
 	if revision.Draft {
@@ -186,7 +249,7 @@ func movePointer(tx *store.Tx, row *store.Workflow, revision *store.Revision, sc
 		if err != nil {
 			return err
 		}
-		if draft.Version == revision.Version {
+		if draft.Version == revision.Version && draft.No <= revision.No {
 			row.Draft = 0
 		}
 	}

@@ -165,13 +165,24 @@ func inputSchema(p *plan.Plan) []byte {
 }
 
 // DeleteWorkflow takes a workflow out of lists, refuses new starts and ends its schedule. What runs goes on, and
-// executions stay readable. Codes: workflow_not_found.
+// executions stay readable. One that was ever published needs the scope workflows:publish.
+// Codes: workflow_not_found, insufficient_scope.
 func (s *Service) DeleteWorkflow(ctx context.Context, p *Principal, id chargehand.WorkflowID) error {
 	w, err := s.current(ctx, p, id)
 	if err != nil {
 		return err
 	}
 	err = s.update(ctx, func(tx *store.Tx) error {
+		row, err := tx.WorkflowForUpdate(w.row.No)
+		if err != nil {
+			return err
+		}
+		// The pointer never becomes empty again.
+		if row.Published != 0 && row.DeletedMs == 0 {
+			if err := Require(p, ScopeWorkflowsPublish); err != nil {
+				return err
+			}
+		}
 		if err := tx.DeleteWorkflow(w.row.No, s.nowMs()); err != nil {
 			return err
 		}

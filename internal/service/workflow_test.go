@@ -171,7 +171,7 @@ func TestPublishMovesThePointer(t *testing.T) {
 	w.applyAs(w.p, definition("greet", "3.0.0"), true)
 	for _, version := range []string{"1.0.0", "2.0.0", "3.0.0", "1.0.0"} {
 		w.pass(time.Minute)
-		got, _, err := w.PublishVersion(t.Context(), w.p, flow.ID, version, nil)
+		got, _, err := w.PublishVersion(t.Context(), w.p, PublishVersion{Workflow: flow.ID, Version: version})
 		if err != nil || !got.Published || got.Draft || got.Version != version {
 			t.Fatalf("publishing %s answers %+v, %v", version, got, err)
 		}
@@ -188,12 +188,12 @@ func TestPublishMovesThePointer(t *testing.T) {
 	}
 	before := w.workflow(w.p, flow.ID).UpdatedAt
 	w.pass(time.Minute)
-	if _, _, err := w.PublishVersion(t.Context(), w.p, flow.ID, "1.0.0", nil); err != nil || !w.workflow(w.p, flow.ID).UpdatedAt.Equal(before) {
+	if _, _, err := w.PublishVersion(t.Context(), w.p, PublishVersion{Workflow: flow.ID, Version: "1.0.0"}); err != nil || !w.workflow(w.p, flow.ID).UpdatedAt.Equal(before) {
 		t.Errorf("publishing what is published: %v, or it changed the workflow", err)
 	}
-	_, _, err := w.PublishVersion(t.Context(), w.p, flow.ID, "9.0.0", nil)
+	_, _, err := w.PublishVersion(t.Context(), w.p, PublishVersion{Workflow: flow.ID, Version: "9.0.0"})
 	wantCode(t, err, chargehand.CodeVersionNotFound)
-	_, _, err = w.PublishVersion(t.Context(), w.stranger(), flow.ID, "1.0.0", nil)
+	_, _, err = w.PublishVersion(t.Context(), w.stranger(), PublishVersion{Workflow: flow.ID, Version: "1.0.0"})
 	wantCode(t, err, chargehand.CodeWorkflowNotFound)
 }
 
@@ -201,7 +201,7 @@ func TestPublishMovesThePointer(t *testing.T) {
 func TestPublishFirstDraftInLive(t *testing.T) {
 	w := newWorld(t)
 	flow := w.applyAs(w.p, definition("greet", "1.0.0"), true)
-	if _, _, err := w.PublishVersion(t.Context(), w.p, flow.ID, "1.0.0", nil); err != nil {
+	if _, _, err := w.PublishVersion(t.Context(), w.p, PublishVersion{Workflow: flow.ID, Version: "1.0.0"}); err != nil {
 		t.Fatal(err)
 	}
 	w.create(flow.ID, noInput)

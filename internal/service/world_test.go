@@ -122,7 +122,7 @@ func worldOver(t testing.TB, opened store.DB, change ...func(*Config)) *world {
 		t.Fatal(err)
 	}
 	w.p = w.principal(chargehand.Live, PresetAll)
-	w.test = w.principal(chargehand.Test, PresetAll)
+	w.test = w.principal(chargehand.Test, PresetAll.In(chargehand.Test))
 	return w
 }
 

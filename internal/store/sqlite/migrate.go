@@ -46,7 +46,16 @@ func newSchema(files fs.FS) (schema, error) {
 	if err != nil {
 		return schema{}, err
 	}
-	return schema{files: files, target: int64(len(names))}, nil
+	// Numbers may be left out: several changes of the schema are made at a time.
+	known := schema{files: files}
+	for _, name := range names {
+		number, err := goose.NumericComponent(name)
+		if err != nil {
+			return schema{}, fmt.Errorf("read the migrations: %w", err)
+		}
+		known.target = max(known.target, number)
+	}
+	return known, nil
 }
 
 // pending reports whether the file at path is missing or needs migrations. Errors: ErrNewer.
