@@ -346,14 +346,12 @@ func (d *decoder) retry(at place) *Retry {
 var (
 	backoffNames  = []string{"constant", "linear", "exponential"}
 	backoffObject = object{known: backoffNames, hint: "Write for example backoff: {exponential: {}}."}
-	emptyObject   = object{hint: "Write {}."}
 )
 
 func (d *decoder) backoff(at place) Backoff {
 	result := BackoffConstant
 	for key, value := range d.fields(at, &backoffObject) {
-		for range d.fields(value, &emptyObject) {
-		}
+		d.strategyOfBackoff(value)
 		switch key {
 		case "linear":
 			result = BackoffLinear
@@ -363,6 +361,22 @@ func (d *decoder) backoff(at place) Backoff {
 	}
 	d.exactlyOne(at, backoffNames...)
 	return result
+}
+
+// strategyOfBackoff reads the empty object of a strategy. The schema leaves it open, so that
+// other runtimes may have properties there; none of them means anything here (T95).
+func (d *decoder) strategyOfBackoff(at place) {
+	if at.shape != shapeObject {
+		d.wrongType(at, "an object", "Write {}.")
+		return
+	}
+	for i := range at.members {
+		m := &at.members[i]
+		value := keyPlace(at, m)
+		d.checkDepth(value)
+		d.warning(value, CodeUnused, fmt.Sprintf("%s has no properties here; %s is ignored.", label(at.pointer), quote(m.key)),
+			"Remove it; the delay grows from `delay`, with `jitter` beside `backoff`.")
+	}
 }
 
 var (

@@ -154,12 +154,13 @@ func (d *decoder) oneKey(item place, what string) bool {
 	return isReadable
 }
 
-// checkTaskName refuses reserved and duplicate names (T28); lines gathers the names of the list.
+// checkTaskName refuses duplicate names (T28), and warns of names that no jump can reach (T94);
+// lines gathers the names of the list.
 func (d *decoder) checkTaskName(item place, m *member, lines map[string]int32) {
 	switch m.key {
 	case "continue", "exit", "end":
-		d.problem(item.property(m), CodeReserved,
-			fmt.Sprintf("A task must not be called %q, which is a flow directive.", m.key), "Choose another name.")
+		d.warning(item.property(m), CodeShadowed,
+			fmt.Sprintf("No jump can lead to a task called %q: in `then` the word is a flow directive.", m.key), "Choose another name.")
 	}
 	d.checkDuplicate(item, m, lines, "tasks")
 }

@@ -135,7 +135,8 @@ func areIdentifiers(text string, isRelease bool) bool {
 
 func isZeroPadded(number string) bool { return len(number) > 1 && number[0] == '0' }
 
-// dslVersion reads document.dsl.
+// dslVersion reads document.dsl. Every version that begins with 1.0 is run by the rules of
+// 1.0.3; other minors and majors are refused (T96).
 func (d *decoder) dslVersion(at place) string {
 	text := d.version(at)
 	if !isSemanticVersion(text) {
@@ -145,9 +146,9 @@ func (d *decoder) dslVersion(at place) string {
 	case "1.0.0", "1.0.1", "1.0.2", "1.0.3":
 		return text
 	}
-	if strings.HasPrefix(text, "1.") {
-		d.warning(at, CodeDSLVersion,
-			fmt.Sprintf("The definition is written for DSL %s; it is read as 1.0.3, the newest version known here.", quote(text)), "")
+	if strings.HasPrefix(text, "1.0.") {
+		d.warning(at, CodeDSLPatch,
+			fmt.Sprintf("The definition is written for DSL %s; it is run by the rules of 1.0.3.", quote(text)), "Write dsl: '1.0.3'.")
 	} else {
 		d.problem(at, CodeDSLVersion,
 			fmt.Sprintf("DSL %s is not supported; versions 1.0.0 to 1.0.3 are.", quote(text)), "Write dsl: '1.0.3'.")

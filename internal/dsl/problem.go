@@ -43,11 +43,11 @@ const (
 	CodeUnknown    = "unknown_property" // a warning at the root
 	CodeConflict   = "conflicting_properties"
 	CodeValue      = "invalid_value"
-	CodeDSLVersion = "unsupported_dsl_version" // a warning for 1.x
+	CodeDSLVersion = "unsupported_dsl_version"
+	CodeDSLPatch   = "other_dsl_version" // a warning: another patch or a pre-release of 1.0 (T96)
 
 	// Tasks and names.
 	CodeName            = "invalid_name"
-	CodeReserved        = "reserved_name"
 	CodeDuplicate       = "duplicate_name" // two tasks, cases, extensions or secrets of one name
 	CodeOneName         = "one_name_per_item"
 	CodeKindMissing     = "task_kind_missing"
@@ -60,6 +60,7 @@ const (
 	// Warnings.
 	CodeDeprecated       = "deprecated_property"
 	CodeUnused           = "unused_property" // valid, and means nothing here
+	CodeShadowed         = "shadowed_name"   // a task called as a flow directive (T94)
 	CodeIgnoredDirective = "directive_ignored"
 	CodeAmbiguousNumber  = "ambiguous_number" // 0123 is read as 123
 )

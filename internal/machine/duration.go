@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/chargehand/chargehand/internal/dsl"
@@ -17,7 +19,7 @@ const maxTimeMs = 253402300799999
 func (m *Machine) dueTime(n *node, d *plan.Duration, where slot, dot expr.Value, instance string) (int64, *Fault) {
 	span, err := d.Span, error(nil)
 	if d.Slot != nil {
-		span, err = m.span(n, d, where, dot, n.locals)
+		span, err = m.span(n, d, where, dot, n.locals, dotOf(where))
 	}
 	if err != nil {
 		if instance == "" {
@@ -35,7 +37,7 @@ func (m *Machine) delayMs(n *node, d *plan.Duration, value expr.Value, locals *b
 	}
 	span, err := d.Span, error(nil)
 	if d.Slot != nil {
-		span, err = m.span(n, d, slotBody, value, locals)
+		span, err = m.span(n, d, slotBody, value, locals, "the error")
 	}
 	if err != nil {
 		return 0, m.evalFault(err, d.Path, n.reference())
@@ -43,20 +45,43 @@ func (m *Machine) delayMs(n *node, d *plan.Duration, value expr.Value, locals *b
 	return addSpan(m.nowMs, span) - m.nowMs, nil
 }
 
-func (m *Machine) span(n *node, d *plan.Duration, where slot, dot expr.Value, locals *binding) (dsl.Span, error) {
+// dotOf says what `.` is in a duration that does not belong to a retry (T72).
+func dotOf(where slot) string {
+	switch where {
+	case slotTaskInput:
+		return "the raw input of the task"
+	case slotWorkflowInput:
+		return "the input of the workflow"
+	}
+	return "the input of the task"
+}
+
+// span evaluates a duration by expression. Its error shows the value that the expression
+// yielded and says what `.` is there, because authors mix that up (T97).
+func (m *Machine) span(n *node, d *plan.Duration, where slot, dot expr.Value, locals *binding, dotText string) (dsl.Span, error) {
 	v, err := m.evaluate(n, d.Slot, where, dot, locals)
 	if err != nil {
 		return dsl.Span{}, err
 	}
-	text, ok := v.(string)
-	if !ok {
-		return dsl.Span{}, &expr.EvalError{Detail: "a duration must be ISO 8601 text, but got " + typeName(v)}
+	if text, ok := v.(string); ok {
+		if span, err := dsl.ParseDuration(text); err == nil {
+			return span, nil
+		}
 	}
-	span, err := dsl.ParseDuration(text)
-	if err != nil {
-		return dsl.Span{}, &expr.EvalError{Detail: err.Error()}
+	return dsl.Span{}, &expr.EvalError{Detail: fmt.Sprintf("a duration must be ISO 8601 text such as PT30S, but the expression yields %s; here . is %s",
+		shortText(v), dotText)}
+}
+
+// maxShown bounds a value that an error shows, in bytes.
+const maxShown = 120
+
+// shortText is a value as JSON, shortened.
+func shortText(v expr.Value) string {
+	text := string(expr.Marshal(v))
+	if len(text) <= maxShown {
+		return text
 	}
-	return span, nil
+	return strings.ToValidUTF8(text[:maxShown], "") + "…"
 }
 
 // AddSpan is the moment that lies a span after another one, in milliseconds since 1970, as all

@@ -52,7 +52,7 @@ func TestFaults(t *testing.T) {
 		{"switch", "do: [{a: {switch: [{b: {when: error, then: end}}]}}]", ErrExpression, "/do/0/a", "switch.0.b.when: "},
 		{"input", "do: [{a: {input: {from: error}, set: {x: 1}}}]", ErrExpression, "/do/0/a", "input.from: "},
 		{"export", "do: [{a: {export: {as: error}, set: {x: 1}}}]", ErrExpression, "/do/0/a", "export.as: "},
-		{"timeout", "do: [{a: {timeout: {after: '${ 5 }'}, set: {x: 1}}}]", ErrExpression, "/do/0/a", "timeout.after: a duration must be ISO 8601 text, but got a number"},
+		{"timeout", "do: [{a: {timeout: {after: '${ 5 }'}, set: {x: 1}}}]", ErrExpression, "/do/0/a", "timeout.after: a duration must be ISO 8601 text such as PT30S, but the expression yields 5; here . is the raw input of the task"},
 		{"timeout's text", "do: [{a: {timeout: {after: '${ \"soon\" }'}, set: {x: 1}}}]", ErrExpression, "/do/0/a", "timeout.after: "},
 		{"workflow's timeout", "timeout: {after: '${ error }'}\ndo: [{a: {set: {x: 1}}}]", ErrExpression, "/timeout", "timeout.after: "},
 		{"workflow's input", "input: {from: error}\ndo: [{a: {set: {x: 1}}}]", ErrExpression, "/input/from", "input.from: "},

@@ -1,6 +1,10 @@
 package plan
 
 import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/chargehand/chargehand/internal/dsl"
@@ -15,7 +19,7 @@ func (c *compiler) catch(d *dsl.Catch, at place, index map[string]int) *Catch {
 	inside := at.bind(d.As)
 	compiled := &Catch{
 		As:         d.As,
-		Filter:     filter(d.Errors),
+		Filter:     c.filter(d.Errors),
 		When:       c.expression(d.When, inside),
 		ExceptWhen: c.expression(d.ExceptWhen, inside),
 		Retry:      c.namedRetry(d.Retry, inside),
@@ -27,7 +31,7 @@ func (c *compiler) catch(d *dsl.Catch, at place, index map[string]int) *Catch {
 	return compiled
 }
 
-func filter(f *dsl.ErrorFilter) *Filter {
+func (c *compiler) filter(f *dsl.ErrorFilter) *Filter {
 	if f == nil {
 		return nil
 	}
@@ -43,11 +47,37 @@ func filter(f *dsl.ErrorFilter) *Filter {
 	}
 	if compiled.Type != nil {
 		*compiled.Type = NormalizeErrorType(*compiled.Type)
+		c.unmatchable(f.Type, *compiled.Type)
 	}
 	if status, ok := f.Status.Value.(int); ok {
 		compiled.Status = &status
 	}
 	return compiled
+}
+
+// unmatchable warns of a type that no standard error has, because it is no absolute address (T93).
+func (c *compiler) unmatchable(s dsl.Slot, normalized string) {
+	if u, err := url.Parse(normalized); err == nil && u.IsAbs() {
+		return
+	}
+	hint := "Write the full address, such as " + errorAddress + "runtime."
+	name := normalized[strings.LastIndexByte(normalized, '/')+1:]
+	if suggested := nearest(name, slices.Sorted(maps.Keys(errorTypes))); suggested != "" {
+		hint = "Write " + errorAddress + suggested + "."
+	}
+	c.warn(s.Pointer, CodeErrorType,
+		fmt.Sprintf("The type %q is no absolute address; no standard error ever has it.", shortened(s.Text())), hint)
+}
+
+// nearest is the candidate that is most like a name, or "".
+func nearest(name string, candidates []string) string {
+	for _, candidate := range candidates {
+		if strings.Contains(strings.ToLower(name), candidate) {
+			return candidate
+		}
+	}
+	suggested := strings.TrimPrefix(dsl.Suggest(name, candidates), "Did you mean ")
+	return strings.Trim(suggested, `"?`)
 }
 
 func (c *compiler) namedRetry(r *dsl.Retry, at place) *Retry {
@@ -118,6 +148,9 @@ var errorTypes = map[string]bool{
 	"authorization": true, "timeout": true, "communication": true, "runtime": true,
 }
 
+// errorAddress is what the types of the standard errors begin with (T1).
+const errorAddress = "https://open-workflow-specification.org/spec/1.0.0/errors/"
+
 // NormalizeErrorType brings the ways to write a standard error type into one form: both
 // hosts, with and without "www.", http and https, and the path shapes that the
 // specification's texts use (T1). Every other type stays as it is.
@@ -143,7 +176,7 @@ func NormalizeErrorType(text string) string {
 	}
 	switch rest {
 	case "spec/1.0.0/errors", "dsl/errors/types", "errors", "errors/types":
-		return "https://open-workflow-specification.org/spec/1.0.0/errors/" + text[slash+1:]
+		return errorAddress + text[slash+1:]
 	}
 	return text
 }

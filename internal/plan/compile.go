@@ -32,6 +32,11 @@ const (
 	CodeMetadata      = "unknown_setting"     // a warning: metadata that means nothing here
 	CodeCondition     = "constant_condition"  // a warning: a condition that does not depend on anything (T13)
 	CodeReadUnclear   = "read_unclear"        // a warning (T61)
+
+	CodeErrorType        = "unmatchable_error_type" // a warning: a type that no standard error has (T93)
+	CodeUnusedArguments  = "unused_arguments"       // a warning: a shell line that reads none of its arguments (T48)
+	CodeSecretArgument   = "secret_in_arguments"    // a warning: command lines can be seen by other processes (T48)
+	CodeEvaluatedCommand = "evaluated_command"      // a warning: data becomes a command (T48)
 	CodeSchedule      = "invalid_schedule"    // a schedule that cannot be kept
 
 	CodeResource         = "invalid_resource"   // an external resource that is not what it should be

@@ -62,7 +62,7 @@ input: {from: .a}
 do:
   - a:
       if: ${ .x }
-      input: {from: {k: .x, l: '${ .x }'}}
+      input: {from: {k: x, l: '${ .x }'}}
       for: {in: .list, each: e}
       while: $e != 1
       do: [{b: {set: '${ $e }', export: {as: .x}, output: {as: '${ .x }'}}}]
@@ -115,9 +115,61 @@ do:
 			"warning /do/0/a/set/v several_results",
 			"warning /do/0/a/set/x embedded_expression",
 			"warning /do/0/a/set/y literal_text",
+			"warning /do/0/a/set/z literal_text",
 			"warning /do/1/b/run/shell/command embedded_expression",
 			"warning /do/2/c/output/as doubtful_expression",
 			"warning /do/2/c/set/l/0 literal_text",
+		}},
+		{"texts that look like jq (T92)", `
+do:
+  - a:
+      input: {from: {a: '.', b: '.a[0].b', c: '.["x y"] // 1', d: '.items | length', e: $input.x}}
+      set: {no: ['.5', '...', ./a, '.gitignore file', '. x', '.a.', '.1', 'a.b'], yes: [' .a? ', {x: '.[]'}]}
+      output: {as: .plain}
+  - b: {call: http, with: {method: get, endpoint: 'https://example.com', headers: {x: .a}}}
+`, []string{
+			"warning /do/0/a/input/from/a literal_text", "warning /do/0/a/input/from/b literal_text",
+			"warning /do/0/a/input/from/c literal_text", "warning /do/0/a/input/from/d literal_text",
+			"warning /do/0/a/input/from/e literal_text",
+			"warning /do/0/a/set/yes/0 literal_text", "warning /do/0/a/set/yes/1/x literal_text",
+		}},
+		{"types that no standard error has (T93)", `
+do:
+  - a: {try: [], catch: {errors: {with: {type: timeout}}}}
+  - b: {try: [], catch: {errors: {with: {type: errors/timeout}}}}
+  - c: {try: [], catch: {errors: {with: {type: 'https://example.com/e'}}}}
+  - d: {try: [], catch: {errors: {with: {type: 'urn:example:e'}}}}
+  - e: {try: [], catch: {errors: {with: {type: Error.Runtime}}}}
+`, []string{
+			"warning /do/0/a/catch/errors/with/type unmatchable_error_type",
+			"warning /do/4/e/catch/errors/with/type unmatchable_error_type",
+		}},
+		{"what a command line hardly means (T48)", `
+use: {secrets: [s]}
+do:
+  - a: {run: {shell: {command: echo hello, arguments: [x]}}}
+  - b: {run: {shell: {command: ls, arguments: [x]}}}
+  - c: {run: {shell: {command: 'echo "$1"', arguments: [x]}}}
+  - d: {run: {shell: {command: "for a\ndo echo $a; done", arguments: '${ .list }'}}}
+  - e: {run: {shell: {command: 'echo $0 $HOME', arguments: {k: v}}}}
+  - f: {run: {shell: {command: echo hello, arguments: []}}}
+  - g: {run: {shell: {command: '${ .c }', arguments: [x]}}}
+  - h: {run: {shell: {command: echo, arguments: [a, '${ $secrets.s }'], environment: {S: '${ $secrets.s }'}}}}
+  - i: {run: {script: {language: python, code: '${ .c }', arguments: {k: '${ $secrets.s }'}}}}
+  - j: {run: {script: {language: js, code: 'return 1', arguments: {k: '${ $secrets.s }'}}}}
+  - k: {run: {container: {image: i, command: '${ .c }', arguments: ['${ $secrets.s }']}}}
+  - l: {call: mcp, with: {method: tools/list, transport: {stdio: {command: c, arguments: ['${ $secrets.s }']}}}}
+`, []string{
+			"warning /do/0/a/run/shell/arguments unused_arguments",
+			"warning /do/4/e/run/shell/arguments unused_arguments",
+			"warning /do/6/g/run/shell/command evaluated_command",
+			"warning /do/7/h/run/shell/arguments/1 secret_in_arguments",
+			"warning /do/8/i/run/script/arguments/k secret_in_arguments",
+			"warning /do/8/i/run/script/code evaluated_command",
+			"error /do/10/k/run/container run_not_allowed",
+			"warning /do/10/k/run/container/arguments/0 secret_in_arguments",
+			"warning /do/10/k/run/container/command evaluated_command",
+			"warning /do/11/l/with/transport/stdio/arguments/0 secret_in_arguments",
 		}},
 		{"unreachable tasks (T28)", `
 do:

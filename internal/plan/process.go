@@ -49,8 +49,10 @@ func (c *compiler) shell(s *dsl.Shell, at place) *Activity {
 		c.runNotAllowed(s.Pointer, "run.shell", "shell")
 	}
 	a := &Activity{Kind: "shell", Constants: map[string]expr.Value{}}
-	a.add("command", c.literal(s.Command, at), Text)
+	a.add("command", c.command(s.Command, "command", at), Text)
 	c.processFields(a, s.Arguments, s.Environment, s.Stdin, at)
+	c.unusedArguments(s)
+	c.secretArguments(s.Arguments)
 	return a
 }
 
@@ -67,7 +69,7 @@ func (c *compiler) script(s *dsl.Script, at place) *Activity {
 		c.runNotAllowed(s.Pointer, "run.script in "+language, language)
 	}
 	a := &Activity{Kind: "script", Constants: map[string]expr.Value{"language": language}}
-	a.add("code", c.literal(s.Code, at), Text)
+	a.add("code", c.command(s.Code, "code", at), Text)
 	c.resource(a, "source", ResourceScript, s.Source, at)
 	for i, r := range a.Resources {
 		if r.Endpoint == nil { // pinned: the activity needs not know where it came from
@@ -77,6 +79,9 @@ func (c *compiler) script(s *dsl.Script, at place) *Activity {
 		}
 	}
 	c.processFields(a, s.Arguments, s.Environment, s.Stdin, at)
+	if language == "python" { // JavaScript has no command line
+		c.secretArguments(s.Arguments)
+	}
 	return a
 }
 
@@ -91,7 +96,8 @@ func (c *compiler) container(d *dsl.Container, at place) *Activity {
 	}}
 	c.field(a, "image", d.Image, Text, at)
 	a.add("name", c.containerName(d.Name, at), Text)
-	a.add("command", c.literal(d.Command, at), Text)
+	a.add("command", c.command(d.Command, "command", at), Text)
+	c.secretArguments(d.Arguments)
 	c.field(a, "ports", d.Ports, Object, at)
 	c.field(a, "volumes", d.Volumes, Object, at)
 	c.processFields(a, d.Arguments, d.Environment, d.Stdin, at)

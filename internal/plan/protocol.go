@@ -58,6 +58,7 @@ func (c *compiler) mcpCall(d *dsl.MCPCall, at place) *Activity {
 			c.runNotAllowed(d.Stdio.Pointer, "call: mcp over stdio", "shell")
 		}
 		a.addIn("stdio", "command", c.value(d.Stdio.Command, at), Text)
+		c.secretArguments(d.Stdio.Arguments)
 		a.addIn("stdio", "arguments", c.value(d.Stdio.Arguments, at), Optional)
 		a.addIn("stdio", "environment", c.value(d.Stdio.Environment, at), Object)
 	}

@@ -23,6 +23,7 @@ func (c *compiler) slot(s dsl.Slot, at place) *Slot {
 	if _, ok := s.Value.(string); ok {
 		return c.expression(s, at)
 	}
+	c.paths(s.Pointer, s.Value, at)
 	return c.value(s, at)
 }
 
@@ -180,6 +181,35 @@ func (c *compiler) literals(pointer string, v expr.Value, at place) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			c.literals(pointer+pointerTo(key), v[key], at)
+		}
+	}
+}
+
+// path matches texts that look like jq: a path, alone or before an operator. "..." and "./x" do not.
+var path = regexp.MustCompile(`^\.(\.?("[^"]*"|[A-Za-z_][A-Za-z0-9_]*)|\[[^\]]*\])*\??\s*(([|+*/,<>-]|==|!=|//|and\b|or\b)\s*\S.*)?$`)
+
+// paths warns of texts in the object form of `from`, `as` and `set` that look like jq, but stay
+// texts without ${ } (T92). Variables are the business of literals.
+func (c *compiler) paths(pointer string, v expr.Value, at place) {
+	if c.mode != expr.Strict {
+		return
+	}
+	switch v := v.(type) {
+	case string:
+		if text := strings.TrimSpace(v); !path.MatchString(text) {
+			return
+		} else if _, err := expr.Compile(text, at.scope()); err != nil {
+			return
+		}
+		c.warn(pointer, CodeLiteral, fmt.Sprintf("%q stays a text, because it is not in ${ }.", shortened(v)),
+			"Write '${ "+shortened(v)+" }' for its value.")
+	case []any:
+		for i, item := range v {
+			c.paths(fmt.Sprintf("%s/%d", pointer, i), item, at)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			c.paths(pointer+pointerTo(key), v[key], at)
 		}
 	}
 }

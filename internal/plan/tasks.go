@@ -58,6 +58,7 @@ func (c *compiler) task(t *dsl.Task, outer place, index map[string]int) *Task {
 func (c *compiler) payload(compiled *Task, t *dsl.Task, at place, index map[string]int) bool {
 	switch t.Kind {
 	case dsl.KindSet:
+		c.paths(t.Set.Pointer, t.Set.Value, at)
 		compiled.Set = c.value(t.Set, at)
 	case dsl.KindDo:
 		compiled.Body = c.list(t.Do, at)

@@ -49,6 +49,7 @@ type runAnswer struct {
 	Stderr   []byte
 	Value    string // JSON
 	HasValue bool
+	Threw    bool          `json:",omitempty"` // it could not be parsed, or threw what it did not catch
 	Limit    process.Limit `json:",omitempty"`
 	Retire   bool          `json:",omitempty"` // the worker ends after this answer
 }

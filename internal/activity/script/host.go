@@ -74,6 +74,7 @@ func (e *engine) uncaught(message string) {
 		message == "Uncaught null" && e.starved():
 		e.hit(process.LimitMemory)
 	default:
+		e.answer.Threw = true
 		e.fail(1, message)
 	}
 }

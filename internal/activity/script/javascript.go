@@ -223,6 +223,12 @@ func (r *Runner) runJavaScript(ctx context.Context, args map[string]any, code st
 	if err != nil {
 		return activity.Result{Fault: r.javaScriptFault(err, answer.Stderr)}
 	}
+	if answer.Threw { // in every mode: there is no process whose code could tell (T49)
+		return activity.Result{Fault: &machine.Fault{
+			Type: machine.ErrRuntime, Status: 500, Title: "Script failed",
+			Detail: "the script ended with an error: " + workspace.Tail(answer.Stderr),
+		}}
+	}
 	outcome := workspace.Outcome{Code: answer.Code, Stdout: answer.Stdout, Stderr: answer.Stderr}
 	if answer.HasValue {
 		if f := outcome.SetValue([]byte(answer.Value)); f != nil {

@@ -109,7 +109,12 @@ func TestJavaScriptFailures(t *testing.T) {
 		"deep recursion":     {`(function f() { f() })()`, 1, []string{"stack overflow"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, _, stderr := parts(t, run(t, r, "js", tc.code, nil))
+			code, stderr := 1, ""
+			if result := run(t, r, "js", tc.code, nil); result.Fault == nil {
+				code, _, stderr = parts(t, result)
+			} else if stderr = result.Fault.Detail; result.Fault.Type != machine.ErrRuntime || tc.status != 1 {
+				t.Errorf("fault %+v, want code %d", result.Fault, tc.status)
+			}
 			if code != tc.status {
 				t.Errorf("code %d, want %d; stderr %s", code, tc.status, stderr)
 			}
@@ -230,7 +235,7 @@ func TestHostileJavaScript(t *testing.T) {
 			}
 			became := "ok"
 			if result.Fault != nil {
-				became = result.Fault.Detail
+				became = strings.Replace(result.Fault.Detail, "the script ended with an error", "code 1", 1)
 			} else if code := result.Output.(object)["code"]; code != 0 {
 				became = fmt.Sprintf("code %v: %v", code, result.Output.(object)["stderr"])
 			}
@@ -273,6 +278,9 @@ func TestJavaScriptReturnModes(t *testing.T) {
 		{"stderr", bad, "why", ""},
 		{"code", bad, 2, ""},
 		{"all", bad, object{"code": 2, "stdout": "out", "stderr": "why", "files": []any{}}, ""},
+		{"code", `throw new Error("thrown")`, nil, "the script ended with an error: Error: thrown"},
+		{"all", "let = }", nil, "SyntaxError"},
+		{"stderr", `await Promise.reject(1)`, nil, "the script ended with an error"},
 		{"", good, "out", ""},
 		{"both", good, nil, "not one of"},
 	} {

@@ -3,12 +3,15 @@
 // Args is an object: command (text), and if the task has them arguments (list or map),
 // environment (object), stdin (anything) and return (text, default "stdout").
 //
-// The command is the script of /bin/sh; arguments are its $1 and following. Values never
-// become part of the command line (T48): there is nothing to escape.
+// The command is the script of /bin/sh; arguments are its $1 and following. A command of one
+// plain word gets all of them, so that {command: ls, arguments: [-l]} does what it says. Values
+// never become part of the command line (T48): there is nothing to escape.
 package shell
 
 import (
 	"context"
+	"regexp"
+	"strings"
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process"
@@ -54,7 +57,17 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 			if fault := workspace.CheckNUL("the command", command); fault != nil {
 				return process.Command{}, fault
 			}
+			if isPlainWord(command) {
+				command = strings.TrimSpace(command) + ` "$@"`
+			}
 			return process.Command{Path: "/bin/sh", Args: append([]string{"-c", command, "sh"}, argv...)}, nil
 		},
 	})
 }
+
+// plainWord matches what the shell reads as the name of a program or of one of its own commands
+// and nothing else: no quotes, operators, expansions or assignments.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./+:@%-]+$`)
+
+// isPlainWord reports whether a command is one plain word (T48).
+func isPlainWord(command string) bool { return plainWord.MatchString(strings.TrimSpace(command)) }

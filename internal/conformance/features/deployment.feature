@@ -51,14 +51,30 @@ Feature: Deployment
     Then the deployment should warn with 'unknown_property' at '/vendor'
 
   @1.2-identity
-  Scenario: A later version of the language is warned about
+  @T96
+  Scenario: Another patch of the language is warned about
     Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.0-alpha5', namespace: deployment, name: earlier, version: '1.0.0' }
+    do:
+      - a: { set: { x: 1 } }
+    """
+    Then the deployment should warn with 'other_dsl_version' at '/document/dsl'
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    x: 1
+    """
+
+  @T96 @1.2-identity
+  Scenario: Another minor version of the language is refused
+    Given a definition that is refused:
     """yaml
     document: { dsl: '1.1.0', namespace: deployment, name: later, version: '1.0.0' }
     do:
       - a: { set: { x: 1 } }
     """
-    Then the deployment should warn with 'unsupported_dsl_version' at '/document/dsl'
+    Then the definition should be refused with 'unsupported_dsl_version' at '/document/dsl'
 
   @1.2-evaluate @1.6-loose
   Scenario: Another expression language is refused
@@ -115,14 +131,103 @@ Feature: Deployment
     do:
       - a: { set: { x: 1 } }
       - a: { set: { x: 1 } }
-      - exit: { set: { x: 1 } }
+      - b: { set: { x: 1 } }
       - s: { switch: [ { one: { then: a } }, { two: { then: a } } ] }
       - inner: { do: [ { b: { set: { x: 1 }, then: s } } ] }
     """
     Then the definition should be refused with 'duplicate_name' at '/do/1/a'
-    And the definition should be refused with 'reserved_name' at '/do/2/exit'
     And the definition should be refused with 'more_than_one_default' at '/do/3/s/switch/1/two'
     And the definition should be refused with 'unknown_target' at '/do/4/inner/do/0/b/then'
+
+  @T94 @T28
+  Scenario: A task that is called as a directive
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: deployment, name: shadowed, version: '1.0.0' }
+    do:
+      - a: { set: { n: [ a ] }, then: exit }
+      - exit: { set: { n: [ wrong ] } }
+    """
+    Then the deployment should warn with 'shadowed_name' at '/do/1/exit'
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    n: [ a ]
+    """
+
+  @T92
+  Scenario: Texts that look like jq stay texts, with a warning each
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: deployment, name: literal, version: '1.0.0' }
+    do:
+      - a:
+          input: { from: { v: .value } }
+          set: { path: '.a.b[0]', list: [ $context.x, '.a + 1' ], text: .5 kg, file: ./notes.txt }
+          output: { as: { path: $input.v, own: '.own | length', more: '${ .list }' } }
+    """
+    Then the deployment should warn with 'literal_text' at '/do/0/a/input/from/v'
+    And the deployment should warn with 'literal_text' at '/do/0/a/set/path'
+    And the deployment should warn with 'literal_text' at '/do/0/a/set/list/0'
+    And the deployment should warn with 'literal_text' at '/do/0/a/set/list/1'
+    And the deployment should warn with 'literal_text' at '/do/0/a/output/as/path'
+    And the deployment should warn with 'literal_text' at '/do/0/a/output/as/own'
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    path: $input.v
+    own: .own | length
+    more: [ $context.x, .a + 1 ]
+    """
+
+  @T93
+  Scenario: A type of error that no standard error has
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: deployment, name: error-type, version: '1.0.0' }
+    do:
+      - a:
+          try: [ { t: { raise: { error: { type: errors/timeout, status: 408 } } } } ]
+          catch: { errors: { with: { type: errors/timeout } } }
+      - b:
+          try: [ { t: { set: { x: 1 } } } ]
+          catch: { errors: { with: { type: TimeoutError } } }
+    """
+    Then the deployment should warn with 'unmatchable_error_type' at '/do/1/b/catch/errors/with/type'
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    x: 1
+    """
+
+  @T95
+  Scenario: A property of a backoff that means nothing
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: deployment, name: backoff, version: '1.0.0' }
+    do:
+      - a:
+          try: [ { t: { set: { x: 1 } } } ]
+          catch: { retry: { backoff: { exponential: { factor: 2 } }, limit: { attempt: { count: 1 } } } }
+    """
+    Then the deployment should warn with 'unused_property' at '/do/0/a/catch/retry/backoff/exponential/factor'
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    x: 1
+    """
+
+  @T95
+  Scenario: Unknown keys where only the schema is open
+    Given a definition that is refused:
+    """yaml
+    document: { dsl: '1.0.3', namespace: deployment, name: open, version: '1.0.0' }
+    do:
+      - a: { try: [ { t: { set: { x: 1 } } } ], catch: { errors: { status: 503 } } }
+      - b: { emit: { event: { type: org.example } } }
+    """
+    Then the definition should be refused with 'unknown_property' at '/do/0/a/catch/errors/status'
+    And the definition should be refused with 'unknown_property' at '/do/1/b/emit/event/type'
 
   @T28
   Scenario: A task that is never reached

@@ -126,10 +126,35 @@ Feature: Scripts
       | js-text     | js       | stdout | console.log("{}"); console.log("")     | '{}'                                               |
       | js-none     | js       | none   | return 1                               | null                                               |
       | js-all      | js       | all    | console.error("e"); return 1           | { code: 0, stdout: 1, stderr: e, files: [] }       |
-      | js-code     | js       | code   | throw new Error("x")                   | 1                                                  |
+      | js-code     | js       | code   | process.exit(3)                        | 3                                                  |
       | python-text | python   | stdout | print("{}"); print()                   | '{}'                                               |
       | python-code | python   | code   | import sys; sys.exit(3)                | 3                                                  |
       | python-all  | python   | all    | import sys; print("o"); sys.exit(3)    | { code: 3, stdout: o, stderr: '', files: [] }      |
+
+  @T49 @1.10-types
+  Scenario Outline: JavaScript that throws or cannot be read is a runtime error in every mode
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: run-script, name: throws-<name>, version: '1.0.0' }
+    do:
+      - a: { run: { script: { language: js, code: '<code>' }, return: <return> } }
+    """
+    When the workflow is executed
+    Then the workflow should fault with an error like:
+    """yaml
+    type: https://open-workflow-specification.org/spec/1.0.0/errors/runtime
+    status: 500
+    title: Script failed
+    instance: /do/0/a
+    detail: <detail>
+    """
+
+    Examples:
+      | name       | return | code                 | detail      |
+      | code       | code   | throw new Error("x") | Error: x    |
+      | all        | all    | throw "thrown"       | thrown      |
+      | stderr     | stderr | null.x               | TypeError   |
+      | unreadable | code   | let =                | SyntaxError |
 
   @T49 @1.10-types
   Scenario Outline: A script that fails is a runtime error

@@ -46,6 +46,67 @@ Feature: Shell commands
     <--name><a value>
     """
 
+  @T46
+  Scenario: Keys that are options already, and keys without a value
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: run-shell, name: options, version: '1.0.0' }
+    do:
+      - a:
+          run:
+            shell:
+              command: printf '<%s>' "$@"
+              arguments: { --user: john, -c: x, Hello: null }
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    <--user><john><-c><x><Hello>
+    """
+
+  @T48
+  Scenario: A command of one word gets its arguments
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: run-shell, name: word, version: '1.0.0' }
+    do:
+      - a: { run: { shell: { command: echo, arguments: [ '${ .danger }', b ] } } }
+    """
+    And given the workflow input is:
+    """yaml
+    danger: $(id) *
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    $(id) * b
+    """
+
+  @T48
+  Scenario: What a command line hardly means
+    Given the secret 'doubtful-token' is:
+    """yaml
+    Xk7-secret-99
+    """
+    And a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: run-shell, name: doubtful, version: '1.0.0' }
+    use: { secrets: [ doubtful-token ] }
+    do:
+      - unused: { if: false, run: { shell: { command: echo hello, arguments: [ a ] } } }
+      - secret: { if: false, run: { shell: { command: 'login "$1"', arguments: [ '${ $secrets["doubtful-token"] }' ] } } }
+      - data: { if: false, run: { shell: { command: '${ .line }' } } }
+      - fine: { run: { shell: { command: 'printf %s "$1$TOKEN"', arguments: [ a ], environment: { TOKEN: '${ "b" }' } } } }
+    """
+    Then the deployment should warn with 'unused_arguments' at '/do/0/unused/run/shell/arguments'
+    And the deployment should warn with 'secret_in_arguments' at '/do/1/secret/run/shell/arguments/0'
+    And the deployment should warn with 'evaluated_command' at '/do/2/data/run/shell/command'
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    ab
+    """
+
   @T5 @T48
   Scenario: An expression in a command is not filled in
     Given a workflow with definition:

@@ -109,6 +109,33 @@ Feature: URI templates and durations
     true
     """
 
+  @T97 @T72
+  Scenario Outline: An expression that yields no duration
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: durations, name: none-<name>, version: '1.0.0' }
+    do:
+      - a: <task>
+    """
+    And given the workflow input is:
+    """yaml
+    pause: 5 s
+    """
+    When the workflow is executed
+    Then the workflow should fault with an error like:
+    """yaml
+    type: https://open-workflow-specification.org/spec/1.0.0/errors/expression
+    status: 400
+    instance: /do/0/a
+    detail: <detail>
+    """
+
+    Examples:
+      | name    | task                                                              | detail                                            |
+      | wait    | { wait: '${ .pause }', input: { from: '. + { pause: 5 }' } }      | yields 5; here . is the input of the task         |
+      | timeout | { set: { x: 1 }, timeout: { after: '${ .pause }' } }              | yields \"5 s\"; here . is the raw input of the task |
+      | retry   | { try: [ { t: { raise: { error: { type: 'https://example.com/e', status: 500 } } } } ], catch: { retry: { delay: '${ .nothing }' } } } | yields null; here . is the error |
+
   @1.11-duration
   Scenario Outline: How long a duration is
     A retry that would end after the limit is not begun, so two durations can be compared without waiting.

@@ -64,19 +64,27 @@ func (w *Workspace) List(arguments []any) ([]string, *machine.Fault) {
 	return argv, nil
 }
 
-// Flags is a map of arguments as --key value (T46), in the order of the keys. A null leaves
-// its key out.
+// Flags is a map of arguments as options (T46), in the order of the keys: --key value. A key
+// that begins with a dash stays as it is, and one whose value is null is passed alone.
 func (w *Workspace) Flags(arguments map[string]any) ([]string, *machine.Fault) {
 	argv := make([]string, 0, 2*len(arguments))
 	for _, key := range slices.Sorted(maps.Keys(arguments)) {
 		if arguments[key] == nil {
+			if fault := CheckNUL(fmt.Sprintf("argument %q", key), key); fault != nil {
+				return nil, fault
+			}
+			argv = append(argv, key)
 			continue
 		}
 		text := w.Text(arguments[key])
 		if fault := CheckNUL(fmt.Sprintf("argument %q", key), key+text); fault != nil {
 			return nil, fault
 		}
-		argv = append(argv, "--"+key, text)
+		option := key
+		if !strings.HasPrefix(key, "-") {
+			option = "--" + key
+		}
+		argv = append(argv, option, text)
 	}
 	return argv, nil
 }
