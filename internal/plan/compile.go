@@ -37,7 +37,7 @@ const (
 	CodeUnusedArguments  = "unused_arguments"       // a warning: a shell line that reads none of its arguments (T48)
 	CodeSecretArgument   = "secret_in_arguments"    // a warning: command lines can be seen by other processes (T48)
 	CodeEvaluatedCommand = "evaluated_command"      // a warning: data becomes a command (T48)
-	CodeSchedule      = "invalid_schedule"    // a schedule that cannot be kept
+	CodeSchedule         = "invalid_schedule"       // a schedule that cannot be kept
 
 	CodeResource         = "invalid_resource"   // an external resource that is not what it should be
 	CodeResourceMissing  = "resource_missing"   // an external resource that is not at hand (T69)

@@ -146,7 +146,7 @@ Feature: Scripts
     status: 500
     title: Script failed
     instance: /do/0/a
-    detail: <detail>
+    detail: '<detail>'
     """
 
     Examples:

@@ -93,9 +93,9 @@ Feature: Shell commands
     document: { dsl: '1.0.3', namespace: run-shell, name: doubtful, version: '1.0.0' }
     use: { secrets: [ doubtful-token ] }
     do:
-      - unused: { if: false, run: { shell: { command: echo hello, arguments: [ a ] } } }
-      - secret: { if: false, run: { shell: { command: 'login "$1"', arguments: [ '${ $secrets["doubtful-token"] }' ] } } }
-      - data: { if: false, run: { shell: { command: '${ .line }' } } }
+      - unused: { if: '1 == 2', run: { shell: { command: echo hello, arguments: [ a ] } } }
+      - secret: { if: '1 == 2', run: { shell: { command: 'login "$1"', arguments: [ '${ $secrets["doubtful-token"] }' ] } } }
+      - data: { if: '1 == 2', run: { shell: { command: '${ .line }' } } }
       - fine: { run: { shell: { command: 'printf %s "$1$TOKEN"', arguments: [ a ], environment: { TOKEN: '${ "b" }' } } } }
     """
     Then the deployment should warn with 'unused_arguments' at '/do/0/unused/run/shell/arguments'
