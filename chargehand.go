@@ -156,6 +156,16 @@ var phaseNames = [...]string{"", "pending", "running", "waiting", "suspended", "
 
 func (p Phase) String() string { return phaseNames[p] }
 
+// ParsePhase is the inverse of String.
+func ParsePhase(name string) (Phase, bool) {
+	for p := Pending; p <= Completed; p++ {
+		if phaseNames[p] == name {
+			return p, true
+		}
+	}
+	return 0, false
+}
+
 // BatchStatus is the batch status of the HTTP contract: a closed list.
 type BatchStatus uint8
 

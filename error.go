@@ -36,6 +36,7 @@ type Code string
 const (
 	CodeInvalidJSON          Code = "invalid_json" // 400
 	CodeInvalidParameter     Code = "invalid_parameter"
+	CodeUnknownParameter     Code = "unknown_parameter"
 	CodeInvalidBody          Code = "invalid_body"
 	CodeUnknownField         Code = "unknown_field"
 	CodeAmbiguousCredentials Code = "ambiguous_credentials"

@@ -16,10 +16,14 @@ type Batch struct {
 	Total                int              `json:"total"`
 	Completed            int              `json:"completed"`
 	Failed               int              `json:"failed"`
+	Cancelled            int              `json:"cancelled"` // counted in Failed too
 	Running              int              `json:"running"`
 	Waiting              int              `json:"waiting"`
 	Queued               int              `json:"queued"`
 	EffectiveConcurrency int              `json:"effective_concurrency"`
+	WorkflowVersion      string           `json:"workflow_version"`
+	Revision             int              `json:"revision"`
+	CreatedAt            time.Time        `json:"created_at"`
 	StartedAt            *time.Time       `json:"started_at,omitempty"`
 	CompletedAt          *time.Time       `json:"completed_at,omitempty"`
 	Executions           []BatchExecution `json:"executions,omitempty"`
@@ -36,7 +40,9 @@ type BatchExecution struct {
 	ItemID      string          `json:"item_id,omitempty"`
 	Inputs      json.RawMessage `json:"inputs"`
 	Status      string          `json:"status"`
+	Phase       string          `json:"phase"`
 	DurationMS  *int64          `json:"duration_ms,omitempty"`
+	Error       *ExecutionError `json:"error,omitempty"`
 }
 
 // BatchPage is a page of batches, newest first.
@@ -97,12 +103,17 @@ func (c *Client) ListBatches(ctx context.Context, workflow string, limit int, cu
 	return &p, c.do(ctx, call{method: http.MethodGet, path: "/workflows/" + url.PathEscape(workflow) + "/batch", query: q, into: &p})
 }
 
-// BatchItems returns a page of items, all or those with that status.
-func (c *Client) BatchItems(ctx context.Context, workflow, id, status string, limit int, cursor string) (*ItemPage, error) {
+// ItemFilter narrows a list of items; zero fields do not.
+type ItemFilter struct {
+	Statuses []string
+	Phases   []string
+}
+
+// BatchItems returns a page of items.
+func (c *Client) BatchItems(ctx context.Context, workflow, id string, f ItemFilter, limit int, cursor string) (*ItemPage, error) {
 	q := page(limit, cursor)
-	if status != "" {
-		q.Set("status", status)
-	}
+	addAll(q, "status", f.Statuses)
+	addAll(q, "phase", f.Phases)
 	var p ItemPage
 	return &p, c.do(ctx, call{method: http.MethodGet, path: batch(workflow, id) + "/items", query: q, into: &p})
 }

@@ -64,11 +64,12 @@ type Error struct {
 
 // FieldError is one wrong place in a body or definition.
 type FieldError struct {
-	Pointer string `json:"pointer"`
-	Code    string `json:"code"`
-	Detail  string `json:"detail"`
-	Line    int    `json:"line"`
-	Column  int    `json:"column"`
+	Pointer   string `json:"pointer"`
+	Parameter string `json:"parameter"` // of the query or header; Pointer is empty then
+	Code      string `json:"code"`
+	Detail    string `json:"detail"`
+	Line      int    `json:"line"`
+	Column    int    `json:"column"`
 }
 
 func (e *Error) Error() string {
@@ -77,7 +78,10 @@ func (e *Error) Error() string {
 		text = e.Title
 	}
 	for _, field := range e.Errors {
-		text += "\n  " + field.String()
+		// A field without a place of its own often says what the error as a whole says.
+		if field.Pointer != "" || field.Detail != e.Detail {
+			text += "\n  " + field.String()
+		}
 	}
 	return fmt.Sprintf("%s (%d %s)", text, e.Status, e.Code)
 }
@@ -87,7 +91,10 @@ func (f FieldError) String() string {
 	if f.Line > 0 {
 		where = fmt.Sprintf("%d:%d %s", f.Line, f.Column, f.Pointer)
 	}
-	return strings.TrimSpace(where + ": " + f.Detail)
+	if where = strings.TrimSpace(where); where == "" {
+		return f.Detail // that of a parameter names it
+	}
+	return where + ": " + f.Detail
 }
 
 // ErrUnreachable is wrapped by the error of a request that got no answer.
@@ -240,6 +247,12 @@ func page(limit int, cursor string) url.Values {
 		q.Set("cursor", cursor)
 	}
 	return q
+}
+
+func addAll(q url.Values, name string, values []string) {
+	for _, value := range values {
+		q.Add(name, value)
+	}
 }
 
 func waitQuery(q url.Values, wait time.Duration) url.Values {

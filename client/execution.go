@@ -16,6 +16,7 @@ type Execution struct {
 	Status          string          `json:"status"`
 	Phase           string          `json:"phase"`
 	WorkflowVersion string          `json:"workflow_version"`
+	Revision        int             `json:"revision"`
 	Environment     string          `json:"environment"`
 	BatchID         string          `json:"batch_id,omitempty"`
 	RetryOf         string          `json:"retry_of,omitempty"`
@@ -25,6 +26,10 @@ type Execution struct {
 	Output          json.RawMessage `json:"output,omitempty"`
 	Error           *ExecutionError `json:"error,omitempty"`
 	Results         []Result        `json:"results"`
+	// NewerVersion and NewerRevision are what a start would run now, in the answer to a retry
+	// that runs an older one; empty and 0 otherwise.
+	NewerVersion  string `json:"newer_version,omitempty"`
+	NewerRevision int    `json:"newer_revision,omitempty"`
 	raw
 }
 
@@ -65,23 +70,27 @@ type StartOptions struct {
 	Wait    time.Duration // at most 60 s
 }
 
+func (o StartOptions) query() url.Values {
+	q := waitQuery(nil, o.Wait)
+	if o.Version != "" {
+		q.Set("version", o.Version)
+	}
+	return q
+}
+
 func execution(workflow, id string) string {
 	return "/workflows/" + url.PathEscape(workflow) + "/executions/" + url.PathEscape(id)
 }
 
 // Start starts one execution of a workflow. input is a JSON object; nil: {}.
 func (c *Client) Start(ctx context.Context, workflow string, input json.RawMessage, o StartOptions) (*Execution, error) {
-	q := waitQuery(nil, o.Wait)
-	if o.Version != "" {
-		q.Set("version", o.Version)
-	}
 	body := struct {
 		Input json.RawMessage `json:"input,omitempty"`
 	}{input}
 	var e Execution
 	err := c.do(ctx, call{
 		method: http.MethodPost, path: "/workflows/" + url.PathEscape(workflow) + "/executions",
-		query: q, body: body, idempotent: true, into: &e,
+		query: o.query(), body: body, idempotent: true, into: &e,
 	})
 	if e.ID == "" {
 		e.ID = e.ExecutionID
@@ -97,8 +106,9 @@ func (c *Client) GetExecution(ctx context.Context, workflow, id string, wait tim
 
 // ExecutionFilter narrows a list; zero fields do not.
 type ExecutionFilter struct {
-	Workflow      string
-	Status        string
+	Workflow      string // id or namespace.name
+	Statuses      []string
+	Phases        []string
 	Batch         string
 	CreatedAfter  string // RFC 3339
 	CreatedBefore string
@@ -108,12 +118,14 @@ type ExecutionFilter struct {
 func (c *Client) ListExecutions(ctx context.Context, f ExecutionFilter, limit int, cursor string) (*ExecutionPage, error) {
 	q := page(limit, cursor)
 	for name, value := range map[string]string{
-		"status": f.Status, "batch_id": f.Batch, "created_after": f.CreatedAfter, "created_before": f.CreatedBefore,
+		"batch_id": f.Batch, "created_after": f.CreatedAfter, "created_before": f.CreatedBefore,
 	} {
 		if value != "" {
 			q.Set(name, value)
 		}
 	}
+	addAll(q, "status", f.Statuses)
+	addAll(q, "phase", f.Phases)
 	path := "/executions"
 	if f.Workflow != "" {
 		path = "/workflows/" + url.PathEscape(f.Workflow) + path
@@ -128,25 +140,32 @@ func (c *Client) CancelExecution(ctx context.Context, workflow, id string) (*Exe
 	return &e, c.do(ctx, call{method: http.MethodPost, path: execution(workflow, id) + "/cancel", idempotent: true, into: &e})
 }
 
-// RetryExecution starts a new execution with the same input and revision.
-func (c *Client) RetryExecution(ctx context.Context, workflow, id string) (*Execution, error) {
+// RetryExecution starts a new execution with the same input and, unless a version is given, the
+// same revision.
+func (c *Client) RetryExecution(ctx context.Context, workflow, id string, o StartOptions) (*Execution, error) {
 	var e Execution
-	return &e, c.do(ctx, call{method: http.MethodPost, path: execution(workflow, id) + "/retry", idempotent: true, into: &e})
+	return &e, c.do(ctx, call{method: http.MethodPost, path: execution(workflow, id) + "/retry", query: o.query(), idempotent: true, into: &e})
+}
+
+// GetExecutionByID reads an execution without naming its workflow.
+func (c *Client) GetExecutionByID(ctx context.Context, id string, wait time.Duration) (*Execution, error) {
+	var e Execution
+	return &e, c.do(ctx, call{method: http.MethodGet, path: "/executions/" + url.PathEscape(id), query: waitQuery(nil, wait), into: &e})
 }
 
 // TimelineEntry is one task that started.
 type TimelineEntry struct {
-	Seq       int             `json:"seq"`
-	Name      string          `json:"name"`
-	Reference string          `json:"reference"`
-	Iteration *int            `json:"iteration,omitempty"`
-	Attempt   int             `json:"attempt"`
-	Phase     string          `json:"phase"`
-	StartedAt *time.Time      `json:"started_at,omitempty"`
-	EndedAt   *time.Time      `json:"ended_at,omitempty"`
-	Input     json.RawMessage `json:"input,omitempty"`
-	Output    json.RawMessage `json:"output,omitempty"`
-	Error     *ExecutionError `json:"error,omitempty"`
+	Seq        int             `json:"seq"`
+	Name       string          `json:"name"`
+	Reference  string          `json:"reference"`
+	Iteration  *int            `json:"iteration,omitempty"`
+	Attempt    int             `json:"attempt"`
+	Phase      string          `json:"phase"`
+	StartedAt  *time.Time      `json:"started_at,omitempty"`
+	FinishedAt *time.Time      `json:"finished_at,omitempty"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	Output     json.RawMessage `json:"output,omitempty"`
+	Error      *ExecutionError `json:"error,omitempty"`
 	// DocumentDigest is that of the OpenAPI or AsyncAPI document that the call used; empty: none.
 	DocumentDigest string `json:"document_digest,omitempty"`
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -21,7 +20,10 @@ type Workflow struct {
 	Version          string          `json:"version"`
 	CreatedAt        time.Time       `json:"created_at"`
 	UpdatedAt        time.Time       `json:"updated_at"`
+	Revision         int             `json:"revision"`
 	PublishedVersion string          `json:"published_version"`
+	Source           string          `json:"source"`
+	SourceType       string          `json:"source_type"`
 	InputSchema      json.RawMessage `json:"input_schema"`
 	Definition       json.RawMessage `json:"definition"`
 }
@@ -60,32 +62,32 @@ type WorkflowVersion struct {
 	Definition json.RawMessage `json:"definition"`
 }
 
-// ListWorkflows returns a page of at most limit (1–100; 0: 100) workflows, newest first.
-func (c *Client) ListWorkflows(ctx context.Context, limit int, cursor string) (*WorkflowPage, error) {
-	var p WorkflowPage
-	return &p, c.do(ctx, call{method: http.MethodGet, path: "/workflows", query: page(limit, cursor), into: &p})
+// WorkflowFilter narrows a list; zero fields do not.
+type WorkflowFilter struct {
+	Namespace string
+	Name      string
+	Text      string // in namespace/name or title
 }
+
+// ListWorkflows returns a page of at most limit (1–100; 0: 100) workflows, newest first.
+func (c *Client) ListWorkflows(ctx context.Context, f WorkflowFilter, limit int, cursor string) (*WorkflowPage, error) {
+	q := page(limit, cursor)
+	for name, value := range map[string]string{"namespace": f.Namespace, "name": f.Name, "q": f.Text} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	var p WorkflowPage
+	return &p, c.do(ctx, call{method: http.MethodGet, path: "/workflows", query: q, into: &p})
+}
+
+// WorkflowPath turns namespace/name into namespace.name, the form in which every method takes a
+// workflow instead of its id. An id stays as it is.
+func WorkflowPath(ref string) string { return strings.Replace(ref, "/", ".", 1) }
 
 // FindWorkflow returns the workflow with that id, or with that namespace/name.
 func (c *Client) FindWorkflow(ctx context.Context, ref string) (*Workflow, error) {
-	namespace, name, named := strings.Cut(ref, "/")
-	if !named {
-		return c.GetWorkflow(ctx, ref)
-	}
-	for cursor := ""; ; {
-		p, err := c.ListWorkflows(ctx, 100, cursor)
-		if err != nil {
-			return nil, err
-		}
-		for i := range p.Data {
-			if p.Data[i].Namespace == namespace && p.Data[i].Name == name {
-				return &p.Data[i], nil
-			}
-		}
-		if cursor = p.Cursor; cursor == "" {
-			return nil, &Error{Status: http.StatusNotFound, Code: "workflow_not_found", Detail: fmt.Sprintf("there is no workflow %s", ref)}
-		}
-	}
+	return c.GetWorkflow(ctx, WorkflowPath(ref))
 }
 
 // ApplyWorkflow creates or updates a workflow from YAML or JSON.
@@ -122,13 +124,16 @@ func (c *Client) DeleteWorkflow(ctx context.Context, id string) error {
 	return c.do(ctx, call{method: http.MethodDelete, path: "/workflows/" + url.PathEscape(id)})
 }
 
-// ListVersions returns the versions of a workflow.
-func (c *Client) ListVersions(ctx context.Context, id string) ([]WorkflowVersion, error) {
-	var p struct {
-		Data []WorkflowVersion `json:"data"`
-	}
-	err := c.do(ctx, call{method: http.MethodGet, path: "/workflows/" + url.PathEscape(id) + "/versions", into: &p})
-	return p.Data, err
+// VersionPage is a page of versions, the most recently applied first.
+type VersionPage struct {
+	Data   []WorkflowVersion `json:"data"`
+	Cursor string            `json:"cursor"`
+}
+
+// ListVersions returns a page of the versions of a workflow.
+func (c *Client) ListVersions(ctx context.Context, id string, limit int, cursor string) (*VersionPage, error) {
+	var p VersionPage
+	return &p, c.do(ctx, call{method: http.MethodGet, path: "/workflows/" + url.PathEscape(id) + "/versions", query: page(limit, cursor), into: &p})
 }
 
 // PublishVersion makes version the one that is run; revision 0 stands for its newest revision.

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,12 +20,13 @@ type args struct {
 	before        time.Time      // cursor of workflows
 	after         service.Cursor // cursor of other lists
 	seq           int64          // cursor of timelines and batch items
-	status        chargehand.Status
+	statuses      []chargehand.Status
+	phases        []chargehand.Phase
 	batch         chargehand.BatchID
 	createdAfter  time.Time
 	createdBefore time.Time
 	version       string
-	from          string
+	workflows     service.ListWorkflows // filters of a list of workflows
 	draft         bool
 	entries       entriesMode
 	filename      string
@@ -39,6 +41,7 @@ type parameter struct {
 	name    string
 	in      string // "query" or "header"
 	list    bool   // a header whose lines are parts of one list
+	many    bool   // a query parameter that may have several values; each is read
 	about   string
 	schema  huma.Schema
 	example any
@@ -47,65 +50,118 @@ type parameter struct {
 	read func(c *call, value string) (complaint string)
 }
 
-// parseArgs reads the parameters of the route. Other query parameters are ignored.
+// parseArgs reads the parameters of the route. All that is wrong is told at once.
 func (c *call) parseArgs() error {
 	c.args.limit = maxPage
+	var wrong []chargehand.FieldError
 	for _, p := range c.route.parameters {
-		var value string
-		var found bool
+		var values []string
 		var complaint string
 		if p.in == "header" {
-			value, found, complaint = headerValue(c.r.Header, p)
+			values, complaint = headerValues(c.r.Header, p)
 		} else if c.r.URL.RawQuery != "" {
-			value, found, complaint = queryValue(c.r.URL.RawQuery, p.name)
+			values, complaint = queryValues(c.r.URL.RawQuery, p)
 		}
-		if found && complaint == "" {
-			complaint = p.read(c, value)
+		for _, value := range values {
+			if complaint == "" {
+				complaint = p.read(c, value)
+			}
 		}
 		if complaint != "" {
-			return badParameter(p.name, complaint)
+			wrong = append(wrong, badParameterField(p.name, complaint))
 		}
 	}
-	return nil
+	if c.r.URL.RawQuery != "" && !c.route.lenient {
+		wrong = append(wrong, c.unknownParameters()...)
+	}
+	return badParameters(wrong)
 }
 
-// headerValue finds a header that may be sent once. Repeating the same value does no harm.
-func headerValue(h http.Header, p *parameter) (value string, found bool, complaint string) {
+// unknownParameters lists query parameters that the route does not have.
+func (c *call) unknownParameters() (wrong []chargehand.FieldError) {
+	var known []string
+	for _, p := range c.route.parameters {
+		if p.in == "query" {
+			known = append(known, p.name)
+		}
+	}
+	for pair := range strings.SplitSeq(c.r.URL.RawQuery, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		if decoded, err := url.QueryUnescape(name); err == nil {
+			name = decoded
+		}
+		if pair == "" || slices.Contains(known, name) {
+			continue
+		}
+		if wrong = append(wrong, unknownParameter(name, known)); len(wrong) == maxFields {
+			break
+		}
+	}
+	return wrong
+}
+
+func unknownParameter(name string, known []string) chargehand.FieldError {
+	detail := "There is no query parameter " + quote(name) + " here."
+	if meant := service.Suggest(name, known); meant != "" {
+		detail += " Did you mean " + meant + "?"
+	} else if len(known) > 0 {
+		detail += " There are " + strings.Join(known, ", ") + "."
+	}
+	return chargehand.FieldError{Parameter: cut(strings.ToValidUTF8(name, "\ufffd"), maxNameShown), Code: string(chargehand.CodeUnknownParameter), Detail: detail}
+}
+
+// maxNameShown bounds the name of a parameter that an answer repeats.
+const maxNameShown = 100
+
+// headerValues finds a header that may be sent once. Repeating the same value does no harm.
+func headerValues(h http.Header, p *parameter) (values []string, complaint string) {
 	lines := h[p.name]
+	if len(lines) == 0 {
+		return nil, ""
+	}
 	if p.list && len(lines) > 1 {
 		lines = []string{strings.Join(lines, ",")}
 	}
-	for i, v := range lines {
-		if i > 0 && v != value {
-			return "", true, "was sent more than once, with different values."
-		}
-		value, found = v, true
+	if slices.ContainsFunc(lines, func(v string) bool { return v != lines[0] }) {
+		return nil, "was sent more than once, with different values."
 	}
-	return value, found, textComplaint(value)
+	return lines[:1], textComplaint(lines[0])
 }
 
-// queryValue finds a parameter in a raw query without decoding the others.
-func queryValue(raw, name string) (value string, found bool, complaint string) {
-	for more := true; more; {
-		var pair string
-		pair, raw, more = strings.Cut(raw, "&")
+// queryValues finds the values of a parameter in a raw query without decoding the others.
+func queryValues(raw string, p *parameter) (values []string, complaint string) {
+	for pair := range strings.SplitSeq(raw, "&") {
 		k, v, _ := strings.Cut(pair, "=")
-		if k != name {
+		if k != p.name {
 			decoded, err := url.QueryUnescape(k)
-			if err != nil || decoded != name {
+			if err != nil || decoded != p.name {
 				continue
 			}
 		}
 		decoded, err := url.QueryUnescape(v)
 		if err != nil {
-			return "", true, "holds a percent sign that is not followed by two hexadecimal digits."
+			return nil, "holds a percent sign that is not followed by two hexadecimal digits."
 		}
-		if found && decoded != value {
-			return "", true, "was sent more than once, with different values."
+		if complaint := textComplaint(decoded); complaint != "" {
+			return nil, complaint
 		}
-		value, found = decoded, true
+		if slices.Contains(values, decoded) {
+			continue
+		}
+		if values = append(values, decoded); len(values) > 1 && !p.many {
+			return nil, "was sent more than once, with different values."
+		}
 	}
-	return value, found, textComplaint(value)
+	return values, ""
+}
+
+// queryValue finds the value of a parameter that no route declares.
+func queryValue(raw, name string) (value string, found bool, complaint string) {
+	values, complaint := queryValues(raw, &parameter{name: name})
+	if len(values) == 0 {
+		return "", complaint != "", complaint
+	}
+	return values[0], true, complaint
 }
 
 // textComplaint refuses what no parameter may hold.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +14,8 @@ import (
 
 func TestLimit(t *testing.T) {
 	var got int
-	s := newServer(t, &fake{listWorkflows: func(limit int, _ time.Time) (*service.WorkflowPage, error) {
-		got = limit
+	s := newServer(t, &fake{listWorkflows: func(q service.ListWorkflows) (*service.WorkflowPage, error) {
+		got = q.Limit
 		return &service.WorkflowPage{}, nil
 	}})
 	for value, want := range map[string]int{
@@ -38,8 +39,8 @@ func TestLimit(t *testing.T) {
 
 func TestWorkflowCursor(t *testing.T) {
 	var got time.Time
-	s := newServer(t, &fake{listWorkflows: func(_ int, before time.Time) (*service.WorkflowPage, error) {
-		got = before
+	s := newServer(t, &fake{listWorkflows: func(q service.ListWorkflows) (*service.WorkflowPage, error) {
+		got = q.Before
 		return &service.WorkflowPage{}, nil
 	}})
 	for _, value := range []string{
@@ -93,17 +94,18 @@ func TestExecutionFilters(t *testing.T) {
 		got = q
 		return &service.ExecutionPage{}, nil
 	}})
-	q := "?status=error&limit=3&batch_id=" + batchID.String() + "&created_after=2026-01-31T09:30:00.120Z&created_before=2026-01-31T10:30:00.120+00:00"
+	q := "?status=error&phase=cancelled&phase=faulted&status=finished&status=error&limit=3&batch_id=" + batchID.String() + "&created_after=2026-01-31T09:30:00.120Z&created_before=2026-01-31T10:30:00.120+00:00"
 	request{path: pathW + "/executions" + q}.to(s)
-	if got.Workflow != workflowID || got.Status != chargehand.Errored || got.Limit != 3 || got.Batch != batchID ||
+	if got.Workflow != workflowID || !slices.Equal(got.Statuses, []chargehand.Status{chargehand.Errored, chargehand.Finished}) ||
+		!slices.Equal(got.Phases, []chargehand.Phase{chargehand.Cancelled, chargehand.Faulted}) || got.Limit != 3 || got.Batch != batchID ||
 		!got.CreatedAfter.Equal(moment0) || !got.CreatedBefore.Equal(moment0.Add(time.Hour)) {
 		t.Errorf("query %+v", got)
 	}
 	request{path: "/api/v1/executions"}.to(s)
-	if !got.Workflow.IsZero() || got.Status != 0 || got.Limit != 100 || !got.CreatedAfter.IsZero() {
+	if !got.Workflow.IsZero() || got.Statuses != nil || got.Phases != nil || got.Limit != 100 || !got.CreatedAfter.IsZero() {
 		t.Errorf("query %+v", got)
 	}
-	for _, bad := range []string{"status=done", "status=", "batch_id=1", "created_after=yesterday", "created_before="} {
+	for _, bad := range []string{"status=done", "status=", "status=error&status=done", "phase=x", "phase=suspended", "batch_id=1", "created_after=yesterday", "created_before="} {
 		p := wantProblem(t, request{path: "/api/v1/executions?" + bad}.to(s), 400, "invalid_parameter")
 		name, _, _ := strings.Cut(bad, "=")
 		if got := places(p); len(got) != 1 || got[0] != name {
@@ -206,5 +208,78 @@ func TestBadFlags(t *testing.T) {
 		{path: pathE + "/timeline?cursor=a"},
 	} {
 		wantProblem(t, q.to(s), 400, "invalid_parameter")
+	}
+}
+
+// TestUnknownParameters: a misspelt filter must not return everything. Only the routes of the
+// contract ignore what they do not know.
+func TestUnknownParameters(t *testing.T) {
+	s := newServer(t, &fake{})
+	contract := map[string]bool{"listWorkflows": true, "createExecution": true, "getExecution": true, "runBatch": true}
+	for _, rt := range routes(s) {
+		q := samples[rt.id][0]
+		q.path, _, _ = strings.Cut(q.path, "?")
+		q.path += "?unheard_of=1"
+		a := q.to(s)
+		if contract[rt.id] {
+			if a.status >= 300 {
+				t.Errorf("%s: %d\n%s", rt.id, a.status, a.body)
+			}
+			continue
+		}
+		p := wantProblem(t, a, 400, "unknown_parameter")
+		if got := places(p); len(got) != 1 || got[0] != "unheard_of" {
+			t.Errorf("%s: places %q", rt.id, got)
+		}
+	}
+	p := wantProblem(t, request{path: "/api/v1/executions?stauts=error&limit=0&%zz=1&created_aftre=1"}.to(s), 400, "invalid_parameter")
+	if got := places(p); !slices.Equal(got, []string{"limit", "stauts", "%zz", "created_aftre"}) {
+		t.Errorf("places %q", got)
+	}
+	second := p["errors"].([]any)[1].(map[string]any)
+	if second["code"] != "unknown_parameter" || second["detail"] != `There is no query parameter "stauts" here. Did you mean status?` {
+		t.Errorf("%v", second)
+	}
+	if !strings.HasPrefix(p["detail"].(string), "4 parameters are wrong. limit must be") {
+		t.Errorf("detail %q", p["detail"])
+	}
+}
+
+// TestWorkflowFilters: the contract's list takes filters, and refuses empty ones.
+func TestWorkflowFilters(t *testing.T) {
+	var got service.ListWorkflows
+	s := newServer(t, &fake{listWorkflows: func(q service.ListWorkflows) (*service.WorkflowPage, error) {
+		got = q
+		return &service.WorkflowPage{}, nil
+	}})
+	request{path: "/api/v1/workflows?namespace=shop&name=order&q=Pay%20out&limit=5&cursor=2026-01-31T09:30:00.120Z&unknown=1"}.to(s)
+	if want := (service.ListWorkflows{Namespace: "shop", Name: "order", Text: "Pay out", Limit: 5, Before: moment0}); got != want {
+		t.Errorf("query %+v, want %+v", got, want)
+	}
+	for _, name := range []string{"namespace", "name", "q"} {
+		p := wantProblem(t, request{path: "/api/v1/workflows?" + name + "="}.to(s), 400, "invalid_parameter")
+		if got := places(p); len(got) != 1 || got[0] != name {
+			t.Errorf("%s: places %q", name, got)
+		}
+	}
+}
+
+// TestWorkflowsByName: namespace.name stands for the id of a workflow in every path.
+func TestWorkflowsByName(t *testing.T) {
+	s := newServer(t, &fake{})
+	for _, rt := range routes(s) {
+		if !slices.Contains(rt.params, workflowParam) {
+			continue
+		}
+		q := samples[rt.id][0]
+		q.path = strings.Replace(q.path, workflowID.String(), "default.greet", 1)
+		if a := q.to(s); a.status >= 300 {
+			t.Errorf("%s %s: %d\n%s", q.method, q.path, a.status, a.body)
+		}
+		q.path = strings.Replace(q.path, "default.greet", "default.other", 1)
+		wantProblem(t, q.to(s), 404, "workflow_not_found")
+	}
+	for _, text := range []string{"default.", ".greet", "a.b.c", "default.gr%65et.", "a%2Fb.c", ".", "default", strings.Repeat("n", 64) + ".greet"} {
+		wantProblem(t, request{path: "/api/v1/workflows/" + text}.to(s), 404, "workflow_not_found")
 	}
 }

@@ -50,7 +50,7 @@ func batchEndpoints() []endpoint {
 	run.limit = func(l service.Limits) int64 { return l.BatchBodyBytes }
 	return []endpoint{
 		{
-			method: post, path: collection, id: "runBatch", tag: "Batches", slow: true,
+			method: post, path: collection, id: "runBatch", tag: "Batches", slow: true, lenient: true,
 			summary: "Batch run", about: "Starts one execution per item. All are durable before the answer, or none is started.",
 			scopes: service.ScopeExecutionsCreate, body: run,
 			parameters: []*parameter{versionParameter, waitParameter, preferParameter, idempotencyParameter},
@@ -83,7 +83,7 @@ func batchEndpoints() []endpoint {
 		{
 			method: get, path: one + "/items", id: "listBatchItems", tag: "Batches",
 			summary: "List the items of a batch", about: "In input order.",
-			scopes: service.ScopeExecutionsRead, parameters: []*parameter{statusParameter, limitParameter, seqCursorParameter},
+			scopes: service.ScopeExecutionsRead, parameters: []*parameter{statusParameter, phaseParameter, limitParameter, seqCursorParameter},
 			answers: []answer{{status: 200, about: "List of items", view: batchItemPage{}}},
 			serve:   (*call).listBatchItems,
 		},
@@ -244,7 +244,7 @@ func (c *call) listBatchItems() error {
 }
 
 func (c *call) items(ctx context.Context, b *service.Batch, l *list) (next int, err error) {
-	q := service.BatchEntries{Status: c.args.status, From: int(c.args.seq), Limit: c.args.limit}
+	q := service.BatchEntries{Statuses: c.args.statuses, Phases: c.args.phases, From: int(c.args.seq), Limit: c.args.limit}
 	return c.server.service.Entries(ctx, b, q, func(e *service.BatchEntry) error {
 		o := object(l.next())
 		appendEntry(&o, e)
@@ -255,17 +255,20 @@ func (c *call) items(ctx context.Context, b *service.Batch, l *list) (next int, 
 
 func appendBatch(o *writer, b *service.Batch) {
 	appendID(o, "batch_id", b.ID)
+	appendID(o, "id", b.ID)
 	appendID(o, "workflow_id", b.Workflow)
 	o.text("status", b.Status.String())
 	o.number("total", int64(b.Total))
 	o.number("completed", int64(b.Completed))
 	o.number("failed", int64(b.Failed))
+	o.number("cancelled", int64(b.Cancelled))
 	o.number("running", int64(b.Running))
 	o.number("waiting", int64(b.Waiting))
 	o.number("queued", int64(b.Queued))
 	o.number("concurrency", int64(b.Concurrency))
 	o.number("effective_concurrency", int64(b.EffectiveConcurrency))
 	o.text("workflow_version", b.WorkflowVersion)
+	o.number("revision", b.Revision)
 	o.text("environment", b.Environment.String())
 	o.time("created_at", b.CreatedAt.UnixMilli())
 	o.optionalTime("started_at", b.StartedAt)
@@ -276,9 +279,13 @@ func appendEntry(o *writer, e *service.BatchEntry) {
 	appendID(o, "execution_id", e.Execution)
 	o.raw("inputs", e.Inputs)
 	o.text("status", e.Status.String())
+	o.text("phase", e.Phase.String())
 	if e.Ended {
 		o.number("duration_ms", e.DurationMs)
 	}
 	o.number("index", int64(e.Index))
 	o.optionalText("item_id", e.ItemID)
+	if e.Error != nil {
+		appendExecutionError(o, e.Error)
+	}
 }

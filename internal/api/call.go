@@ -25,12 +25,14 @@ type call struct {
 	principal *service.Principal
 	args      args
 
-	workflow  chargehand.WorkflowID
-	execution chargehand.ExecutionID
-	batch     chargehand.BatchID
-	file      chargehand.FileID
-	key       chargehand.KeyID
-	name      string // version, name of a secret, or problem code
+	workflow chargehand.WorkflowID
+	// workflowNamed is what the path says instead of an id.
+	workflowNamed struct{ namespace, name string }
+	execution     chargehand.ExecutionID
+	batch         chargehand.BatchID
+	file          chargehand.FileID
+	key           chargehand.KeyID
+	name          string // version, name of a secret, or problem code
 
 	raw   []byte     // body as it was sent, unless the handler reads it itself
 	value expr.Value // the parsed body of a JSON route; nil: empty body
@@ -75,6 +77,9 @@ func (c *call) run() error {
 		if err := c.readBody(rt.body); err != nil {
 			return err
 		}
+	}
+	if err := c.findWorkflow(); err != nil {
+		return err
 	}
 	if rt.slow || c.args.wait > 0 {
 		c.allowTime()

@@ -221,7 +221,7 @@ const (
 
 // sample is a good request for every operation; more than one where answers differ.
 var samples = map[string][]request{
-	"listWorkflows": {{path: "/api/v1/workflows?limit=10&cursor=2026-01-31T09:30:00.120Z"}},
+	"listWorkflows": {{path: "/api/v1/workflows?limit=10&cursor=2026-01-31T09:30:00.120Z&namespace=shop&name=order&q=pay"}},
 	"applyWorkflow": {
 		{method: "POST", path: "/api/v1/workflows", body: "document: {}", header: map[string]string{"Content-Type": "application/yaml"}},
 		{method: "POST", path: "/api/v1/workflows?draft=true", body: "{}", header: map[string]string{"Idempotency-Key": "k"}},
@@ -236,7 +236,7 @@ var samples = map[string][]request{
 		{method: "POST", path: pathW + "/executions", body: `{"input":{"name":"Ada"}}`},
 		{method: "POST", path: pathW + "/executions?wait=1s&version=1.0.0"},
 	},
-	"listWorkflowExecutions": {{path: pathW + "/executions?status=finished&batch_id=0197a5c4-3333-7000-8000-000000000003&created_after=2026-01-31T09:30:00Z&created_before=2027-01-31T09:30:00Z"}},
+	"listWorkflowExecutions": {{path: pathW + "/executions?status=finished&phase=completed&batch_id=0197a5c4-3333-7000-8000-000000000003&created_after=2026-01-31T09:30:00Z&created_before=2027-01-31T09:30:00Z"}},
 	"listExecutions":         {{path: "/api/v1/executions"}},
 	"getExecution":           {{path: pathE}, {path: pathE, header: map[string]string{"If-None-Match": `"tag-1"`}}},
 	"getExecutionAnywhere": {

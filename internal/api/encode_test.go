@@ -44,7 +44,7 @@ func TestExecutionAnswers(t *testing.T) {
 	s := newServer(t, f)
 	const created = `{"execution_id":"0197a5c4-2222-7000-8000-000000000002","id":"0197a5c4-2222-7000-8000-000000000002",` +
 		`"workflow_id":"0197a5c4-1111-7000-8000-000000000001","status":"initial","created_at":"2026-01-31T09:30:00.120Z",` +
-		`"results":null,"phase":"pending","workflow_version":"1.0.0","environment":"test"}`
+		`"results":null,"phase":"pending","workflow_version":"1.0.0","revision":2,"environment":"test"}`
 	a := request{method: "POST", path: pathW + "/executions"}.to(s)
 	if a.status != 201 || string(a.body) != created {
 		t.Errorf("create: %d\ngot  %s\nwant %s", a.status, a.body, created)
@@ -56,7 +56,7 @@ func TestExecutionAnswers(t *testing.T) {
 		`"status":"finished","created_at":"2026-01-31T09:30:00.120Z","results":[{"filename":"sheet \"1\".png",` +
 		`"url":"http://files.test/api/v1/files/0197a5c4-4444-7000-8000-000000000004/content?expires=1&signature=s&x=<>",` +
 		`"size":42,"content_type":"image/png","sha256":"0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f",` +
-		`"expires_at":"2026-01-31T10:30:00.120Z"}],"phase":"completed","workflow_version":"1.0.0","environment":"live",` +
+		`"expires_at":"2026-01-31T10:30:00.120Z"}],"phase":"completed","workflow_version":"1.0.0","revision":2,"environment":"live",` +
 		`"batch_id":"0197a5c4-3333-7000-8000-000000000003","retry_of":"0197a5c4-2222-7000-8000-000000000002",` +
 		`"started_at":"2026-01-31T09:30:00.121Z","finished_at":"2026-01-31T09:30:01.120Z","output":{"n":12345678901234567890123}}`
 	a = request{path: pathE}.to(s)
@@ -88,13 +88,16 @@ func TestConditionalReads(t *testing.T) {
 
 func TestBatchAnswers(t *testing.T) {
 	s := newServer(t, &fake{})
-	const head = `{"batch_id":"0197a5c4-3333-7000-8000-000000000003","workflow_id":"0197a5c4-1111-7000-8000-000000000001",` +
-		`"status":"running","total":3,"completed":1,"failed":1,"running":1,"waiting":0,"queued":0,"concurrency":500,` +
-		`"effective_concurrency":100,"workflow_version":"1.0.0","environment":"live","created_at":"2026-01-31T09:30:00.120Z",` +
+	const head = `{"batch_id":"0197a5c4-3333-7000-8000-000000000003","id":"0197a5c4-3333-7000-8000-000000000003","workflow_id":"0197a5c4-1111-7000-8000-000000000001",` +
+		`"status":"running","total":3,"completed":1,"failed":1,"cancelled":1,"running":1,"waiting":0,"queued":0,"concurrency":500,` +
+		`"effective_concurrency":100,"workflow_version":"1.0.0","revision":2,"environment":"live","created_at":"2026-01-31T09:30:00.120Z",` +
 		`"started_at":"2026-01-31T09:30:00.120Z","completed_at":"2026-01-31T09:30:00.120Z"`
 	const entry = `{"execution_id":"0197a5c4-2222-7000-8000-000000000002","inputs":{"i":1.0},`
-	const full = head + `,"executions":[` + entry + `"status":"finished","duration_ms":0,"index":0,"item_id":"item"},` +
-		entry + `"status":"error","duration_ms":10,"index":1,"item_id":"item"},` + entry + `"status":"processing","index":2,"item_id":"item"}]}`
+	const full = head + `,"executions":[` + entry + `"status":"finished","phase":"completed","duration_ms":0,"index":0,"item_id":"item"},` +
+		entry + `"status":"error","phase":"faulted","duration_ms":10,"index":1,"item_id":"item","error":{` +
+		`"type":"https://open-workflow-specification.org/spec/1.0.0/errors/timeout","status":408,"title":"Timeout",` +
+		`"detail":"took \"too\" long","instance":"/do/0/wait","code":"timeout","origin":"workflow","retryable":true}},` +
+		entry + `"status":"processing","phase":"running","index":2,"item_id":"item"}]}`
 	for path, want := range map[string]string{pathB: full, pathB + "?executions=full": full, pathB + "?executions=none": head + "}"} {
 		if a := (request{path: path}).to(s); a.status != 200 || string(a.body) != want {
 			t.Errorf("%s: %d\ngot  %s\nwant %s", path, a.status, a.body, want)

@@ -25,6 +25,8 @@ var problemTypes = map[chargehand.Code]problemType{
 		"The body cannot be read as one JSON text in UTF-8. Duplicate keys, lone surrogates, NaN, numbers outside the range, more than 64 levels of nesting and text after the value count too. The entry in errors says where it went wrong."},
 	chargehand.CodeInvalidParameter: {http.StatusBadRequest, "A parameter has a bad value",
 		"A query parameter or a header has a value that cannot be used. The entry in errors names it."},
+	chargehand.CodeUnknownParameter: {http.StatusBadRequest, "There is no such parameter",
+		"The query names a parameter that this operation does not have. The entry in errors says which one was probably meant."},
 	chargehand.CodeInvalidBody: {http.StatusBadRequest, "The body cannot be used",
 		"A field is missing or has the wrong type, or the body did not arrive as announced. The entries in errors point to the fields."},
 	chargehand.CodeUnknownField: {http.StatusBadRequest, "The body has an unknown field",
@@ -168,11 +170,24 @@ func appendFieldError(dst []byte, f chargehand.FieldError) []byte {
 // badParameter is the error for a query parameter, header or path segment that cannot be
 // used. detail completes the sentence that starts with the name.
 func badParameter(name, detail string) error {
-	sentence := name + " " + detail
-	return &chargehand.Error{
-		Code: chargehand.CodeInvalidParameter, Detail: sentence,
-		Fields: []chargehand.FieldError{{Parameter: name, Code: string(chargehand.CodeInvalidParameter), Detail: sentence}},
+	return badParameters([]chargehand.FieldError{badParameterField(name, detail)})
+}
+
+func badParameterField(name, detail string) chargehand.FieldError {
+	return chargehand.FieldError{Parameter: name, Code: string(chargehand.CodeInvalidParameter), Detail: name + " " + detail}
+}
+
+// badParameters is the error for all parameters that are wrong; nil if none is. Its code is that
+// of the first.
+func badParameters(wrong []chargehand.FieldError) error {
+	if len(wrong) == 0 {
+		return nil
 	}
+	detail := wrong[0].Detail
+	if len(wrong) > 1 {
+		detail = strconv.Itoa(len(wrong)) + " parameters are wrong. " + detail
+	}
+	return &chargehand.Error{Code: chargehand.Code(wrong[0].Code), Detail: detail, Fields: wrong}
 }
 
 // badBody is the error for one field of a body that cannot be used.

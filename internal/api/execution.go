@@ -2,12 +2,20 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/danielgtaylor/huma/v2"
+)
+
+// The words of status and phase. No execution is suspended yet.
+var (
+	statuses = []any{"initial", "processing", "human_in_the_loop", "finished", "error"}
+	phases   = []any{"pending", "running", "waiting", "cancelled", "faulted", "completed"}
 )
 
 // retryLaterValue is the hint on executions and batches that are not final yet.
@@ -25,23 +33,28 @@ var (
 			return ""
 		},
 	}
-	fromParameter = &parameter{
-		name: "from", in: "query", about: "Keep what came before this task. Not supported yet.",
-		schema: huma.Schema{Type: "string"},
-		read: func(c *call, value string) (complaint string) {
-			c.args.from = value
-			return ""
-		},
-	}
 	statusParameter = &parameter{
-		name: "status", in: "query", about: "Only executions with this status.",
-		schema: huma.Schema{Type: "string", Enum: []any{"initial", "processing", "human_in_the_loop", "finished", "error"}},
+		name: "status", in: "query", many: true, about: "Only executions with this status. Repeat it for several.",
+		schema: huma.Schema{Type: "string", Enum: statuses},
 		read: func(c *call, value string) (complaint string) {
 			status, ok := chargehand.ParseStatus(value)
 			if !ok {
-				return "must be one of initial, processing, human_in_the_loop, finished, error."
+				return "must be one of " + listed(statuses) + "."
 			}
-			c.args.status = status
+			c.args.statuses = append(c.args.statuses, status)
+			return ""
+		},
+	}
+	phaseParameter = &parameter{
+		name: "phase", in: "query", many: true,
+		about:  "Only executions in this phase. Repeat it for several. A page looks at 50,000 executions at most; it may then have fewer items than limit, and a cursor.",
+		schema: huma.Schema{Type: "string", Enum: phases},
+		read: func(c *call, value string) (complaint string) {
+			phase, ok := chargehand.ParsePhase(value)
+			if !ok || !slices.Contains(phases, any(value)) {
+				return "must be one of " + listed(phases) + "."
+			}
+			c.args.phases = append(c.args.phases, phase)
 			return ""
 		},
 	}
@@ -87,16 +100,16 @@ type (
 func executionEndpoints() []endpoint {
 	const list, one = "/workflows/{workflowId}/executions", "/workflows/{workflowId}/executions/{executionId}"
 	filters := []*parameter{
-		statusParameter, batchParameter, createdAfterParameter, createdBeforeParameter, limitParameter, cursorParameter,
+		statusParameter, phaseParameter, batchParameter, createdAfterParameter, createdBeforeParameter, limitParameter, cursorParameter,
 	}
 	created := []string{"Location", "ETag", "Idempotency-Replayed", "Preference-Applied"}
 	return []endpoint{
 		{
-			method: post, path: list, id: "createExecution", tag: "Executions",
+			method: post, path: list, id: "createExecution", tag: "Executions", lenient: true,
 			summary: "Create execution", about: "The execution is durable before the answer.",
 			scopes: service.ScopeExecutionsCreate, body: jsonBody(createExecutionBody{}, false),
 			parameters: []*parameter{versionParameter, waitParameter, preferParameter, idempotencyParameter},
-			answers:    []answer{{status: 201, about: "Execution created", view: createdExecution{}, headers: created}},
+			answers:    []answer{{status: 201, about: "Execution created", view: CreatedExecution{}, headers: created}},
 			problems:   []chargehand.Code{chargehand.CodeInputInvalid, chargehand.CodeVersionNotFound, chargehand.CodeQueueFull},
 			serve:      (*call).createExecution,
 		},
@@ -115,7 +128,7 @@ func executionEndpoints() []endpoint {
 			serve:   (*call).listExecutions,
 		},
 		{
-			method: get, path: one, id: "getExecution", tag: "Executions",
+			method: get, path: one, id: "getExecution", tag: "Executions", lenient: true,
 			summary: "Get execution", scopes: service.ScopeExecutionsRead,
 			parameters: []*parameter{waitParameter, preferParameter, ifNoneMatchParameter},
 			answers: []answer{
@@ -152,10 +165,10 @@ func executionEndpoints() []endpoint {
 		},
 		{
 			method: post, path: one + "/retry", id: "retryExecution", tag: "Executions",
-			summary: "Run an execution again", about: "Makes a new execution with the same input and, unless version is given, the same revision.",
+			summary: "Run an execution again", about: "Makes a new execution with the same input and, unless version is given, the same revision of the definition. newer_version and newer_revision say if a newer one would run now.",
 			scopes: service.ScopeExecutionsManage, body: jsonBody(nothing{}, false),
-			parameters: []*parameter{versionParameter, fromParameter, waitParameter, preferParameter, idempotencyParameter},
-			answers:    []answer{{status: 201, about: "Execution created", view: createdExecution{}, headers: created}},
+			parameters: []*parameter{versionParameter, waitParameter, preferParameter, idempotencyParameter},
+			answers:    []answer{{status: 201, about: "Execution created", view: retriedExecution{}, headers: created}},
 			problems: []chargehand.Code{
 				chargehand.CodeStateConflict, chargehand.CodeVersionNotFound, chargehand.CodeInputInvalid, chargehand.CodeQueueFull,
 			},
@@ -198,7 +211,7 @@ func (c *call) retryExecution() error {
 	ctx, done := c.waiting()
 	defer done()
 	e, replayed, err := c.server.service.RetryExecution(ctx, c.principal, service.RetryExecution{
-		Workflow: c.workflow, Execution: c.execution, Version: c.args.version, From: c.args.from, Body: c.value,
+		Workflow: c.workflow, Execution: c.execution, Version: c.args.version, Body: c.value,
 		Idempotency: c.idempotency(), View: c.asked(),
 	})
 	if err != nil {
@@ -216,6 +229,10 @@ func (c *call) created(e *service.Execution, replayed bool) {
 	o := object(make([]byte, 0, 768))
 	appendID(&o, "execution_id", e.ID)
 	appendExecution(&o, e)
+	if e.Newer != nil {
+		o.text("newer_version", e.Newer.Version)
+		o.number("newer_revision", e.Newer.Revision)
+	}
 	c.json(http.StatusCreated, o.end())
 }
 
@@ -256,7 +273,7 @@ func (c *call) cancelExecution() error {
 
 func (c *call) listExecutions() error {
 	page, err := c.server.service.ListExecutions(c.r.Context(), c.principal, service.ListExecutions{
-		Workflow: c.workflow, Status: c.args.status, Batch: c.args.batch,
+		Workflow: c.workflow, Statuses: c.args.statuses, Phases: c.args.phases, Batch: c.args.batch,
 		CreatedAfter: c.args.createdAfter, CreatedBefore: c.args.createdBefore,
 		Limit: c.args.limit, After: c.args.after, View: c.asked(),
 	})
@@ -303,6 +320,7 @@ func appendExecution(o *writer, e *service.Execution) {
 	}
 	o.text("phase", e.Phase.String())
 	o.text("workflow_version", e.WorkflowVersion)
+	o.number("revision", e.Revision)
 	o.text("environment", e.Environment.String())
 	if !e.Batch.IsZero() {
 		appendID(o, "batch_id", e.Batch)
@@ -352,4 +370,13 @@ func appendResults(o *writer, name string, results []service.Result) {
 		o.dst = in.end()
 	}
 	o.dst = append(o.dst, ']')
+}
+
+// listed writes the words of an enumeration for a sentence.
+func listed(words []any) string {
+	text := fmt.Sprint(words[0])
+	for _, word := range words[1:] {
+		text += fmt.Sprint(", ", word)
+	}
+	return text
 }

@@ -21,7 +21,7 @@ type fake struct {
 	fail   error // the answer of every method below, if set
 
 	authenticate    func(key string) (*service.Principal, error)
-	listWorkflows   func(limit int, before time.Time) (*service.WorkflowPage, error)
+	listWorkflows   func(service.ListWorkflows) (*service.WorkflowPage, error)
 	applyWorkflow   func(service.ApplyWorkflow) (*service.AppliedWorkflow, bool, error)
 	createExecution func(context.Context, service.CreateExecution) (*service.Execution, bool, error)
 	getExecution    func(context.Context, service.View) (*service.Execution, error)
@@ -111,7 +111,7 @@ func fixtureVersion() *service.Version {
 
 func fixtureExecution() *service.Execution {
 	return &service.Execution{
-		ID: executionID, Workflow: workflowID, WorkflowVersion: "1.0.0", Environment: chargehand.Live,
+		ID: executionID, Workflow: workflowID, WorkflowVersion: "1.0.0", Revision: 2, Environment: chargehand.Live,
 		Status: chargehand.Finished, Phase: chargehand.Completed, Batch: batchID, RetryOf: executionID,
 		CreatedAt: moment0, StartedAt: moment0.Add(time.Millisecond), FinishedAt: moment0.Add(time.Second),
 		Output: []byte(`{"n":12345678901234567890123}`), Results: []service.Result{fixtureResult()}, ETag: "tag-1",
@@ -121,7 +121,7 @@ func fixtureExecution() *service.Execution {
 // fixtureInitial is an execution of which only the beginning is known.
 func fixtureInitial() *service.Execution {
 	return &service.Execution{
-		ID: executionID, Workflow: workflowID, WorkflowVersion: "1.0.0", Environment: chargehand.Test,
+		ID: executionID, Workflow: workflowID, WorkflowVersion: "1.0.0", Revision: 2, Environment: chargehand.Test,
 		Status: chargehand.Initial, Phase: chargehand.Pending, CreatedAt: moment0, ETag: "tag-0",
 	}
 }
@@ -149,18 +149,20 @@ func fixtureResult() service.Result {
 
 func fixtureBatch() *service.Batch {
 	return &service.Batch{
-		ID: batchID, Workflow: workflowID, WorkflowVersion: "1.0.0", Environment: chargehand.Live,
-		Status: chargehand.BatchRunning, Total: 3, Completed: 1, Failed: 1, Running: 1, Concurrency: 500,
+		ID: batchID, Workflow: workflowID, WorkflowVersion: "1.0.0", Revision: 2, Environment: chargehand.Live,
+		Status: chargehand.BatchRunning, Total: 3, Completed: 1, Failed: 1, Cancelled: 1, Running: 1, Concurrency: 500,
 		EffectiveConcurrency: 100, CreatedAt: moment0, StartedAt: moment0, CompletedAt: moment0, ETag: "batch-1",
 	}
 }
 
 func fixtureEntries(q service.BatchEntries, each func(*service.BatchEntry) error) (int, error) {
 	statuses := []chargehand.Status{chargehand.Finished, chargehand.Errored, chargehand.Processing}
+	phases := []chargehand.Phase{chargehand.Completed, chargehand.Faulted, chargehand.Running}
+	faults := []*service.ExecutionError{nil, fixtureError(), nil}
 	for i := q.From; i < len(statuses); i++ {
 		err := each(&service.BatchEntry{
-			Index: i, ItemID: "item", Execution: executionID, Inputs: []byte(`{"i":1.0}`), Status: statuses[i],
-			Ended: statuses[i].Final(), DurationMs: int64(i * 10),
+			Index: i, ItemID: "item", Execution: executionID, Inputs: []byte(`{"i":1.0}`), Status: statuses[i], Phase: phases[i],
+			Ended: statuses[i].Final(), DurationMs: int64(i * 10), Error: faults[i],
 		})
 		if err != nil {
 			return -1, err
@@ -209,9 +211,16 @@ func orReplayed[T any](f *fake, v T) (T, bool, error) {
 	return v, false, err
 }
 
-func (f *fake) ListWorkflows(_ context.Context, _ *service.Principal, limit int, before time.Time) (*service.WorkflowPage, error) {
+func (f *fake) WorkflowNamed(_ context.Context, _ *service.Principal, namespace, name string) (chargehand.WorkflowID, error) {
+	if namespace != "default" || name != "greet" {
+		return chargehand.WorkflowID{}, chargehand.NewError(chargehand.CodeWorkflowNotFound, "There is no such workflow.")
+	}
+	return or(f, workflowID)
+}
+
+func (f *fake) ListWorkflows(_ context.Context, _ *service.Principal, q service.ListWorkflows) (*service.WorkflowPage, error) {
 	if f.listWorkflows != nil {
-		return f.listWorkflows(limit, before)
+		return f.listWorkflows(q)
 	}
 	return or(f, &service.WorkflowPage{Data: []service.Workflow{fixtureWorkflow()}, Cursor: moment0})
 }
@@ -284,7 +293,9 @@ func (f *fake) RetryExecution(_ context.Context, _ *service.Principal, r service
 	if f.retryExecution != nil {
 		return f.retryExecution(r)
 	}
-	return orReplayed(f, fixtureInitial())
+	e := fixtureInitial()
+	e.Newer = &service.NewerRevision{Version: "1.1.0", Revision: 3}
+	return orReplayed(f, e)
 }
 
 func (f *fake) Timeline(_ context.Context, _ *service.Principal, _ chargehand.WorkflowID, _ chargehand.ExecutionID, limit int, after int64, _ service.View) (*service.TimelinePage, error) {
@@ -295,7 +306,7 @@ func (f *fake) Timeline(_ context.Context, _ *service.Principal, _ chargehand.Wo
 		Data: []service.TimelineEntry{
 			{
 				Seq: 1, Name: "a", Reference: "/do/0/a", Iteration: 2, Attempt: 1, Phase: chargehand.Faulted, StartedAt: moment0,
-				EndedAt: moment0, Input: []byte("1.0"), Output: []byte("null"), Error: fixtureError(), Files: []service.Result{fixtureResult()},
+				FinishedAt: moment0, Input: []byte("1.0"), Output: []byte("null"), Error: fixtureError(), Files: []service.Result{fixtureResult()},
 				Document: "sha256:0a",
 			},
 			{Seq: 2, Name: "b", Reference: "/do/1/b", Phase: chargehand.Running, StartedAt: moment0},

@@ -1,6 +1,10 @@
 package api
 
-import "github.com/chargehand/chargehand"
+import (
+	"strings"
+
+	"github.com/chargehand/chargehand"
+)
 
 // paramKind says what a segment of a path names.
 type paramKind uint8
@@ -33,15 +37,16 @@ var paramKinds = map[string]paramKind{
 var notFound = map[paramKind]struct {
 	code chargehand.Code
 	noun string
+	form string // what the segment is not
 }{
-	workflowParam:  {chargehand.CodeWorkflowNotFound, "workflow"},
-	executionParam: {chargehand.CodeExecutionNotFound, "execution"},
-	batchParam:     {chargehand.CodeBatchNotFound, "batch"},
-	fileParam:      {chargehand.CodeFileNotFound, "file"},
-	keyParam:       {chargehand.CodeKeyNotFound, "API key"},
-	versionParam:   {chargehand.CodeVersionNotFound, "version"},
-	secretParam:    {chargehand.CodeSecretNotFound, "secret"},
-	problemParam:   {chargehand.CodeProblemNotFound, "problem type"},
+	workflowParam:  {chargehand.CodeWorkflowNotFound, "workflow", "it is neither the id of one, which is a UUID, nor namespace.name"},
+	executionParam: {chargehand.CodeExecutionNotFound, "execution", "the id is not a UUID"},
+	batchParam:     {chargehand.CodeBatchNotFound, "batch", "the id is not a UUID"},
+	fileParam:      {chargehand.CodeFileNotFound, "file", "the id is not a UUID"},
+	keyParam:       {chargehand.CodeKeyNotFound, "API key", "the id is not a UUID"},
+	versionParam:   {chargehand.CodeVersionNotFound, "version", ""},
+	secretParam:    {chargehand.CodeSecretNotFound, "secret", ""},
+	problemParam:   {chargehand.CodeProblemNotFound, "problem type", ""},
 }
 
 // parseIDs reads the parameters of the path.
@@ -58,6 +63,10 @@ func (c *call) parseID(kind paramKind, text string) error {
 	var err error
 	switch kind {
 	case workflowParam:
+		if namespace, name, ok := strings.Cut(text, "."); ok && isLabel(namespace) && isLabel(name) {
+			c.workflowNamed.namespace, c.workflowNamed.name = namespace, name
+			return nil
+		}
 		err = setID(&c.workflow, text)
 	case executionParam:
 		err = setID(&c.execution, text)
@@ -72,9 +81,25 @@ func (c *call) parseID(kind paramKind, text string) error {
 	}
 	if err != nil {
 		what := notFound[kind]
-		return chargehand.NewError(what.code, "There is no "+what.noun+" "+quote(text)+": the id is not a UUID.")
+		return chargehand.NewError(what.code, "There is no "+what.noun+" "+quote(text)+": "+what.form+".")
 	}
 	return nil
+}
+
+// isLabel reports whether text can be the namespace or name of a workflow.
+func isLabel(text string) bool {
+	return text != "" && len(text) <= 63 && !strings.ContainsFunc(text, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
+	})
+}
+
+// findWorkflow finds the id of a workflow that the path names by namespace and name. Ids are
+// checked where they are used; so is this, after everything that needs no look at what exists.
+func (c *call) findWorkflow() (err error) {
+	if c.workflowNamed.name != "" {
+		c.workflow, err = c.server.service.WorkflowNamed(c.r.Context(), c.principal, c.workflowNamed.namespace, c.workflowNamed.name)
+	}
+	return err
 }
 
 func setID[K any](id *chargehand.ID[K], text string) (err error) {

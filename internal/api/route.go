@@ -25,6 +25,8 @@ type endpoint struct {
 	answers    []answer
 	// problems are the codes that do not follow from the other columns.
 	problems []chargehand.Code
+	// lenient routes ignore query parameters that they do not have: those of the contract.
+	lenient bool
 	// slow marks routes that may read or write for longer than the usual time limits.
 	slow  bool
 	serve func(*call) error

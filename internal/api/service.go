@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"io"
-	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -17,7 +16,8 @@ type Service interface {
 	Allow(p *service.Principal) (service.Rate, error)
 	Limits() service.Limits
 
-	ListWorkflows(ctx context.Context, p *service.Principal, limit int, before time.Time) (*service.WorkflowPage, error)
+	ListWorkflows(ctx context.Context, p *service.Principal, q service.ListWorkflows) (*service.WorkflowPage, error)
+	WorkflowNamed(ctx context.Context, p *service.Principal, namespace, name string) (chargehand.WorkflowID, error)
 	GetWorkflow(ctx context.Context, p *service.Principal, id chargehand.WorkflowID) (*service.WorkflowDetail, error)
 	ApplyWorkflow(ctx context.Context, p *service.Principal, r service.ApplyWorkflow) (*service.AppliedWorkflow, bool, error)
 	ValidateWorkflow(ctx context.Context, p *service.Principal, definition []byte) (*service.Validation, error)

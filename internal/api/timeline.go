@@ -37,7 +37,7 @@ func appendTimelineEntry(o *writer, e *service.TimelineEntry) {
 	o.number("attempt", int64(e.Attempt))
 	o.text("phase", e.Phase.String())
 	o.time("started_at", e.StartedAt.UnixMilli())
-	o.optionalTime("ended_at", e.EndedAt)
+	o.optionalTime("finished_at", e.FinishedAt)
 	if e.Input != nil {
 		o.raw("input", e.Input)
 	}

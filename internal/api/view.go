@@ -105,8 +105,9 @@ type Execution struct {
 	Status          string                  `json:"status" enum:"initial,processing,human_in_the_loop,finished,error"`
 	CreatedAt       moment                  `json:"created_at"`
 	Results         []result                `json:"results" nullable:"true" doc:"Output files of the last step; null while the execution is not finished."`
-	Phase           string                  `json:"phase" enum:"pending,running,waiting,suspended,cancelled,faulted,completed"`
+	Phase           string                  `json:"phase" enum:"pending,running,waiting,cancelled,faulted,completed"`
 	WorkflowVersion string                  `json:"workflow_version"`
+	Revision        int64                   `json:"revision" doc:"Revision of workflow_version, counted from 1."`
 	Environment     string                  `json:"environment" enum:"live,test"`
 	Batch           *chargehand.BatchID     `json:"batch_id,omitempty" format:"uuid"`
 	RetryOf         *chargehand.ExecutionID `json:"retry_of,omitempty" format:"uuid"`
@@ -116,9 +117,16 @@ type Execution struct {
 	Error           *executionError         `json:"error,omitempty"`
 }
 
-type createdExecution struct {
+// CreatedExecution is an execution as it is created; see Workflow.
+type CreatedExecution struct {
 	ExecutionID chargehand.ExecutionID `json:"execution_id" format:"uuid"`
 	Execution
+}
+
+type retriedExecution struct {
+	CreatedExecution
+	NewerVersion  string `json:"newer_version,omitempty" doc:"The version that a start would run now, if it is newer than what the retry runs."`
+	NewerRevision int64  `json:"newer_revision,omitempty" doc:"The revision of newer_version."`
 }
 
 type executionPage struct {
@@ -147,19 +155,19 @@ type result struct {
 }
 
 type timelineEntry struct {
-	Seq       int64           `json:"seq"`
-	Name      string          `json:"name"`
-	Reference string          `json:"reference" doc:"JSON pointer of the task in the definition."`
-	Iteration int             `json:"iteration"`
-	Attempt   int             `json:"attempt"`
-	Phase     string          `json:"phase" enum:"pending,running,waiting,suspended,cancelled,faulted,completed"`
-	StartedAt moment          `json:"started_at"`
-	EndedAt   moment          `json:"ended_at,omitempty"`
-	Input     json.RawMessage `json:"input,omitempty"`
-	Output    json.RawMessage `json:"output,omitempty"`
-	Error     *executionError `json:"error,omitempty"`
-	Files     []result        `json:"files,omitempty" nullable:"false"`
-	Document  string          `json:"document_digest,omitempty" doc:"Digest, sha256:<hex>, of the OpenAPI or AsyncAPI document that the call used."`
+	Seq        int64           `json:"seq"`
+	Name       string          `json:"name"`
+	Reference  string          `json:"reference" doc:"JSON pointer of the task in the definition."`
+	Iteration  int             `json:"iteration"`
+	Attempt    int             `json:"attempt"`
+	Phase      string          `json:"phase" enum:"pending,running,waiting,cancelled,faulted,completed"`
+	StartedAt  moment          `json:"started_at"`
+	FinishedAt moment          `json:"finished_at,omitempty"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	Output     json.RawMessage `json:"output,omitempty"`
+	Error      *executionError `json:"error,omitempty"`
+	Files      []result        `json:"files,omitempty" nullable:"false"`
+	Document   string          `json:"document_digest,omitempty" doc:"Digest, sha256:<hex>, of the OpenAPI or AsyncAPI document that the call used."`
 }
 
 type timelinePage struct {
@@ -169,18 +177,21 @@ type timelinePage struct {
 }
 
 type batch struct {
-	ID                   chargehand.BatchID    `json:"batch_id" format:"uuid"`
+	BatchID              chargehand.BatchID    `json:"batch_id" format:"uuid"`
+	ID                   chargehand.BatchID    `json:"id" format:"uuid" doc:"The same as batch_id."`
 	Workflow             chargehand.WorkflowID `json:"workflow_id" format:"uuid"`
 	Status               string                `json:"status" enum:"pending,running,completed,failed"`
 	Total                int                   `json:"total"`
 	Completed            int                   `json:"completed" doc:"Executions that are finished."`
 	Failed               int                   `json:"failed" doc:"Executions that ended in error."`
+	Cancelled            int                   `json:"cancelled" doc:"Executions that were cancelled. They are counted in failed too."`
 	Running              int                   `json:"running"`
 	Waiting              int                   `json:"waiting"`
 	Queued               int                   `json:"queued"`
 	Concurrency          int                   `json:"concurrency"`
 	EffectiveConcurrency int                   `json:"effective_concurrency"`
 	WorkflowVersion      string                `json:"workflow_version"`
+	Revision             int64                 `json:"revision" doc:"Revision of workflow_version, counted from 1."`
 	Environment          string                `json:"environment" enum:"live,test"`
 	CreatedAt            moment                `json:"created_at"`
 	StartedAt            moment                `json:"started_at,omitempty"`
@@ -193,9 +204,11 @@ type batchEntry struct {
 	Execution  chargehand.ExecutionID `json:"execution_id" format:"uuid"`
 	Inputs     map[string]any         `json:"inputs"`
 	Status     string                 `json:"status" enum:"initial,processing,human_in_the_loop,finished,error"`
+	Phase      string                 `json:"phase" enum:"pending,running,waiting,cancelled,faulted,completed"`
 	DurationMs *int64                 `json:"duration_ms,omitempty" minimum:"0" doc:"Finish minus start, in milliseconds."`
 	Index      int                    `json:"index" minimum:"0"`
 	ItemID     string                 `json:"item_id,omitempty"`
+	Error      *executionError        `json:"error,omitempty"`
 }
 
 type batchPage struct {

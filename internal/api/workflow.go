@@ -21,6 +21,39 @@ var definitionBody = &body{
 	about: "A workflow definition as YAML or JSON.",
 }
 
+var (
+	namespaceParameter = &parameter{
+		name: "namespace", in: "query", about: "Only workflows of this namespace.", schema: huma.Schema{Type: "string"},
+		read: func(c *call, value string) (complaint string) {
+			c.args.workflows.Namespace = value
+			return wantValue(value)
+		},
+	}
+	nameParameter = &parameter{
+		name: "name", in: "query", about: "Only workflows of this name.", schema: huma.Schema{Type: "string"},
+		read: func(c *call, value string) (complaint string) {
+			c.args.workflows.Name = value
+			return wantValue(value)
+		},
+	}
+	textParameter = &parameter{
+		name: "q", in: "query", about: "Only workflows with this text in namespace/name or title, in upper or lower case. A page looks at 50,000 workflows at most; it may then have fewer items than limit, and a cursor.",
+		schema: huma.Schema{Type: "string"},
+		read: func(c *call, value string) (complaint string) {
+			c.args.workflows.Text = value
+			return wantValue(value)
+		},
+	}
+)
+
+// wantValue refuses an empty value: a filter that filters nothing is a mistake of its sender.
+func wantValue(value string) (complaint string) {
+	if value == "" {
+		return "must not be empty."
+	}
+	return ""
+}
+
 var draftParameter = &parameter{
 	name: "draft", in: "query", about: "true: do not publish.",
 	schema: huma.Schema{Type: "boolean", Default: false},
@@ -37,11 +70,12 @@ var draftParameter = &parameter{
 func workflowEndpoints() []endpoint {
 	return []endpoint{
 		{
-			method: get, path: "/workflows", id: "listWorkflows", tag: "Workflows",
+			method: get, path: "/workflows", id: "listWorkflows", tag: "Workflows", lenient: true,
 			summary: "List workflows", about: "The workflows that can be started, newest first.",
-			scopes: service.ScopeWorkflowsRead, parameters: []*parameter{limitParameter, workflowCursorParameter},
-			answers: []answer{{status: 200, about: "List of workflows", view: workflowPage{}}},
-			serve:   (*call).listWorkflows,
+			scopes:     service.ScopeWorkflowsRead,
+			parameters: []*parameter{limitParameter, workflowCursorParameter, namespaceParameter, nameParameter, textParameter},
+			answers:    []answer{{status: 200, about: "List of workflows", view: workflowPage{}}},
+			serve:      (*call).listWorkflows,
 		},
 		{
 			method: post, path: "/workflows", id: "applyWorkflow", tag: "Workflows",
@@ -82,7 +116,9 @@ func workflowEndpoints() []endpoint {
 }
 
 func (c *call) listWorkflows() error {
-	page, err := c.server.service.ListWorkflows(c.r.Context(), c.principal, c.args.limit, c.args.before)
+	q := c.args.workflows
+	q.Limit, q.Before = c.args.limit, c.args.before
+	page, err := c.server.service.ListWorkflows(c.r.Context(), c.principal, q)
 	if err != nil {
 		return err
 	}

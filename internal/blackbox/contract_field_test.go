@@ -20,21 +20,22 @@ var (
 		"code": isText, "origin": oneOf("workflow", "system"), "retryable": isBool,
 	}
 	executionStatus = oneOf("initial", "processing", "human_in_the_loop", "finished", "error")
-	executionPhase  = oneOf("pending", "running", "waiting", "suspended", "cancelled", "faulted", "completed")
+	executionPhase  = oneOf("pending", "running", "waiting", "cancelled", "faulted", "completed")
 	// executionShape is every field of a read; each state narrows it.
 	executionShape = shape{
 		"id": isUUID, "workflow_id": isUUID, "status": executionStatus, "created_at": isMoment, "results": orNull(isList),
-		"phase": executionPhase, "workflow_version": isText, "environment": oneOf("live", "test"),
+		"phase": executionPhase, "workflow_version": isText, "revision": isCount, "environment": oneOf("live", "test"),
 		"error?": isObject, "batch_id?": isUUID, "started_at?": isMoment, "finished_at?": isMoment, "output?": isAny, "retry_of?": isUUID,
 	}
 	batchShape = shape{
-		"batch_id": isUUID, "workflow_id": isUUID, "status": oneOf("pending", "running", "completed", "failed"),
-		"total": isCount, "completed": isCount, "failed": isCount, "running": isCount, "waiting": isCount, "queued": isCount,
+		"batch_id": isUUID, "id": isUUID, "workflow_id": isUUID, "status": oneOf("pending", "running", "completed", "failed"),
+		"total": isCount, "completed": isCount, "failed": isCount, "cancelled": isCount, "running": isCount, "waiting": isCount, "queued": isCount,
 		"executions?": isList, "started_at?": isMoment, "completed_at?": isMoment, "created_at": isMoment,
-		"concurrency": isCount, "effective_concurrency": isCount, "workflow_version": isText, "environment": oneOf("live", "test"),
+		"concurrency": isCount, "effective_concurrency": isCount, "workflow_version": isText, "revision": isCount, "environment": oneOf("live", "test"),
 	}
 	entryShape = shape{
-		"execution_id": isUUID, "inputs": isObject, "status": executionStatus, "duration_ms?": isCount, "index": isCount, "item_id?": isText,
+		"execution_id": isUUID, "inputs": isObject, "status": executionStatus, "phase": executionPhase,
+		"duration_ms?": isCount, "index": isCount, "item_id?": isText, "error?": isObject,
 	}
 )
 

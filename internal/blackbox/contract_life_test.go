@@ -171,7 +171,7 @@ func testRetry(t *testing.T, s *server) {
 
 var entryOfTimeline = shape{
 	"seq": isCount, "name": isText, "reference": isText, "iteration": isCount, "attempt": isCount, "phase": executionPhase,
-	"started_at": isMoment, "ended_at?": isMoment, "input?": isAny, "output?": isAny, "error?": isObject, "files?": isList,
+	"started_at": isMoment, "finished_at?": isMoment, "input?": isAny, "output?": isAny, "error?": isObject, "files?": isList,
 }
 
 // testTimeline: one entry per task that started, composite ones too, by seq.
@@ -215,10 +215,10 @@ func testTimeline(t *testing.T, s *server) {
 		t.Errorf("timeline\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	inner := entries[1]
-	if !equal(inner["input"], parse(t, `{"n":7}`)) || !equal(inner["output"], parse(t, `{"a":7}`)) || inner["ended_at"] == nil {
+	if !equal(inner["input"], parse(t, `{"n":7}`)) || !equal(inner["output"], parse(t, `{"a":7}`)) || inner["finished_at"] == nil {
 		t.Errorf("inner: %s", expr.Marshal(inner))
 	}
-	if last := entries[len(entries)-1]; last["ended_at"] != nil || last["output"] != nil {
+	if last := entries[len(entries)-1]; last["finished_at"] != nil || last["output"] != nil {
 		t.Errorf("a task that has not ended: %v", last)
 	}
 	if risky := entries[6]; text(fields(risky["error"])["type"]) != "https://example.com/r" || fields(risky["error"])["instance"] != risky["reference"] {
@@ -226,7 +226,7 @@ func testTimeline(t *testing.T, s *server) {
 	}
 	wantStatus(t, s.Do(t, "POST", path+"/cancel", ""), 202)
 	ended := walk(t, s, path+"/timeline", 100)
-	if last := ended[len(ended)-1]; len(ended) != len(entries) || last["phase"] != "cancelled" || last["ended_at"] == nil {
+	if last := ended[len(ended)-1]; len(ended) != len(entries) || last["phase"] != "cancelled" || last["finished_at"] == nil {
 		t.Errorf("after the cancellation: %v", ended[len(ended)-1])
 	}
 }

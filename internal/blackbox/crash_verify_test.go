@@ -194,10 +194,10 @@ func (l *crashLoad) verifyEnd(flow *crashFlow, in crashInput, path string, view 
 func (l *crashLoad) verifyTimeline(flow *crashFlow, in crashInput, path string) {
 	var timeline struct {
 		Data []struct {
-			Seq     int
-			Name    string
-			Phase   string
-			EndedAt string `json:"ended_at"`
+			Seq        int
+			Name       string
+			Phase      string
+			FinishedAt string `json:"finished_at"`
 		}
 		Truncated bool
 	}
@@ -209,7 +209,7 @@ func (l *crashLoad) verifyTimeline(flow *crashFlow, in crashInput, path string) 
 	var got []string
 	for i, entry := range timeline.Data {
 		got = append(got, entry.Name+" "+entry.Phase)
-		if entry.Seq != i+1 || entry.EndedAt == "" {
+		if entry.Seq != i+1 || entry.FinishedAt == "" {
 			l.t.Errorf("timeline of %s %s: entry %d is %+v", flow.name, path, i, entry)
 		}
 	}

@@ -122,7 +122,7 @@ func (c *connection) summary(b *client.Batch) error {
 
 func (c *connection) downloadBatch(ctx context.Context, api *client.Client, b *client.Batch, dir string) error {
 	items, err := everyPage(func(cursor string) ([]client.BatchExecution, string, error) {
-		p, err := api.BatchItems(ctx, b.WorkflowID, b.BatchID, "finished", 100, cursor)
+		p, err := api.BatchItems(ctx, b.WorkflowID, b.BatchID, client.ItemFilter{Statuses: []string{"finished"}}, 100, cursor)
 		return p.Data, p.Cursor, err
 	})
 	if err != nil {

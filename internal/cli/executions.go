@@ -43,7 +43,7 @@ func (c *connection) executionsList() *cobra.Command {
 		}
 		return nil
 	})
-	cmd.Flags().StringVar(&f.Status, "status", "", "initial, processing, human_in_the_loop, finished or error")
+	cmd.Flags().StringSliceVar(&f.Statuses, "status", nil, "initial, processing, human_in_the_loop, finished or error")
 	cmd.Flags().StringVar(&f.Batch, "batch", "", "id of a batch")
 	cmd.Flags().StringVar(&f.CreatedAfter, "created-after", "", "RFC 3339 time")
 	cmd.Flags().StringVar(&f.CreatedBefore, "created-before", "", "RFC 3339 time")
@@ -109,7 +109,7 @@ func (c *connection) executionsTimeline() *cobra.Command {
 			}
 			var rows [][]string
 			for _, e := range all {
-				rows = append(rows, []string{fmt.Sprint(e.Seq), e.Phase, e.Reference, stamp(e.StartedAt), stamp(e.EndedAt)})
+				rows = append(rows, []string{fmt.Sprint(e.Seq), e.Phase, e.Reference, stamp(e.StartedAt), stamp(e.FinishedAt)})
 			}
 			return c.print(all, "SEQ PHASE TASK STARTED ENDED", rows)
 		}))
@@ -129,7 +129,7 @@ func (c *connection) executionsCancel() *cobra.Command {
 func (c *connection) executionsRetry() *cobra.Command {
 	return c.verb("retry WORKFLOW EXECUTION", "Start a new execution with the same input and revision", exactArgs(2),
 		c.onExecution(func(ctx context.Context, api *client.Client, workflow, id string) error {
-			e, err := api.RetryExecution(ctx, workflow, id)
+			e, err := api.RetryExecution(ctx, workflow, id, client.StartOptions{})
 			if err != nil {
 				return err
 			}
@@ -185,9 +185,10 @@ func (c *connection) batchesGet() *cobra.Command {
 
 func (c *connection) batchesItems() *cobra.Command {
 	var limit int
-	var cursor, status string
+	var cursor string
+	var statuses []string
 	cmd := c.verb("items WORKFLOW BATCH", "List the items of a batch", exactArgs(2), c.onExecution(func(ctx context.Context, api *client.Client, workflow, id string) error {
-		p, err := api.BatchItems(ctx, workflow, id, status, limit, cursor)
+		p, err := api.BatchItems(ctx, workflow, id, client.ItemFilter{Statuses: statuses}, limit, cursor)
 		if err != nil {
 			return err
 		}
@@ -201,7 +202,7 @@ func (c *connection) batchesItems() *cobra.Command {
 		}
 		return c.print(p, "INDEX EXECUTION STATUS DURATION INPUTS", rows)
 	}))
-	cmd.Flags().StringVar(&status, "status", "", "only items with this status")
+	cmd.Flags().StringSliceVar(&statuses, "status", nil, "only items with this status")
 	pageFlags(cmd, &limit, &cursor)
 	return cmd
 }

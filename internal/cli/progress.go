@@ -58,11 +58,11 @@ func (p *progress) tasks(ctx context.Context, e *client.Execution) {
 		return
 	}
 	for _, task := range page.Data {
-		if task.EndedAt == nil || task.StartedAt == nil {
+		if task.FinishedAt == nil || task.StartedAt == nil {
 			break // tasks are told in order of start; this one is told when it has ended
 		}
 		p.seen = task.Seq
-		p.line(fmt.Sprintf("  %-10s %s  %s", task.Phase, printable(task.Reference), task.EndedAt.Sub(*task.StartedAt).Round(time.Millisecond)))
+		p.line(fmt.Sprintf("  %-10s %s  %s", task.Phase, printable(task.Reference), task.FinishedAt.Sub(*task.StartedAt).Round(time.Millisecond)))
 	}
 }
 

@@ -162,7 +162,7 @@ func newValidate(con console) *cobra.Command {
 func (c *connection) workflowsList() *cobra.Command {
 	return c.verb("list", "List the workflows, newest first", exactArgs(0), func(ctx context.Context, api *client.Client, _ []string) error {
 		all, err := everyPage(func(cursor string) ([]client.Workflow, string, error) {
-			p, err := api.ListWorkflows(ctx, 100, cursor)
+			p, err := api.ListWorkflows(ctx, client.WorkflowFilter{}, 100, cursor)
 			return p.Data, p.Cursor, err
 		})
 		if err != nil {
@@ -207,7 +207,10 @@ func (c *connection) workflowsVersions() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		versions, err := api.ListVersions(ctx, w.ID)
+		versions, err := everyPage(func(cursor string) ([]client.WorkflowVersion, string, error) {
+			p, err := api.ListVersions(ctx, w.ID, 100, cursor)
+			return p.Data, p.Cursor, err
+		})
 		if err != nil {
 			return err
 		}

@@ -110,10 +110,10 @@ func (c *client) verifyFile(q *request, name, address string) {
 func (c *client) verifyTimeline(q *request) {
 	var timeline struct {
 		Data []struct {
-			Seq     int
-			Name    string
-			Phase   string
-			EndedAt string `json:"ended_at"`
+			Seq        int
+			Name       string
+			Phase      string
+			FinishedAt string `json:"finished_at"`
 		}
 	}
 	a := c.ask(http.MethodGet, q.path+"/timeline?limit=100", "")
@@ -124,7 +124,7 @@ func (c *client) verifyTimeline(q *request) {
 	var names []string
 	for i, entry := range timeline.Data {
 		names = append(names, entry.Name)
-		if entry.Seq != i+1 || entry.EndedAt == "" || entry.Phase != "completed" {
+		if entry.Seq != i+1 || entry.FinishedAt == "" || entry.Phase != "completed" {
 			c.t.Errorf("timeline of %s: entry %d is %+v", q.in.name(), i, entry)
 		}
 	}

@@ -242,7 +242,7 @@ func (s *Service) writeDefinition(ctx context.Context, a *application, c *claim)
 
 func (a *application) result(row *store.Workflow, revision *store.Revision, created bool) *AppliedWorkflow {
 	return &AppliedWorkflow{
-		Workflow: shownWorkflow(row, revision), Revision: revision.Number, Draft: revision.Draft, Created: created,
+		Workflow: shownWorkflow(row, nameOf(revision)), Revision: revision.Number, Draft: revision.Draft, Created: created,
 	}
 }
 
@@ -355,7 +355,7 @@ func (s *Service) applied(ctx context.Context, p *Principal, r *ApplyWorkflow, f
 		return nil, fmt.Errorf("compile the definition again: %w", err)
 	}
 	return &AppliedWorkflow{
-		Workflow: shownWorkflow(&row, &revision), Revision: revision.Number, Draft: revision.Draft,
+		Workflow: shownWorkflow(&row, nameOf(&revision)), Revision: revision.Number, Draft: revision.Draft,
 		Created: found.Status == statusCreated, Warnings: fieldErrors(problems.Warnings()),
 	}, nil
 }

@@ -17,11 +17,13 @@ type Batch struct {
 	ID              chargehand.BatchID
 	Workflow        chargehand.WorkflowID
 	WorkflowVersion string
+	Revision        int64 // of WorkflowVersion, counts from 1
 	Environment     chargehand.Environment
 	Status          chargehand.BatchStatus
 	Total           int
 	Completed       int // finished
 	Failed          int // error
+	Cancelled       int // among those that failed
 	Running         int // holding a slot
 	Waiting         int // started, and waiting for a timer or for a slot
 	Queued          int // not started
@@ -97,13 +99,14 @@ func (s *Service) batch(r *store.Reader, row *store.Batch, v View) (*Batch, erro
 	if err != nil {
 		return nil, err
 	}
-	version, err := s.names.version(r, row.Revision)
+	revision, err := s.names.revision(r, row.Revision)
 	if err != nil {
 		return nil, err
 	}
 	b := &Batch{
-		ID: row.ID, Workflow: workflow, WorkflowVersion: version, Environment: row.Environment, Status: row.Status,
-		Total: int(row.Total), Completed: int(row.Finished), Failed: int(row.Failed),
+		ID: row.ID, Workflow: workflow, WorkflowVersion: revision.version, Revision: revision.number,
+		Environment: row.Environment, Status: row.Status,
+		Total: int(row.Total), Completed: int(row.Finished), Failed: int(row.Failed), Cancelled: int(row.Stopped),
 		Concurrency: row.Wanted, EffectiveConcurrency: row.Concurrency,
 		CreatedAt: row.ID.Time(), StartedAt: atMs(row.StartedMs), CompletedAt: atMs(row.FinishedMs),
 		no: row.No, account: row.Account, BaseURL: v.BaseURL,
@@ -132,7 +135,7 @@ func batchTag(b *Batch) string {
 // freshBatch shows a batch as it was when it was accepted.
 func freshBatch(row *store.Batch, n startNames, v View) *Batch {
 	b := &Batch{
-		ID: row.ID, Workflow: n.workflow, WorkflowVersion: n.version, Environment: row.Environment,
+		ID: row.ID, Workflow: n.workflow, WorkflowVersion: n.revision.version, Revision: n.revision.number, Environment: row.Environment,
 		Status: chargehand.BatchPending, Total: int(row.Total), Queued: int(row.Total),
 		Concurrency: row.Wanted, EffectiveConcurrency: row.Concurrency, CreatedAt: row.ID.Time(),
 		no: row.No, account: row.Account, BaseURL: v.BaseURL, initial: true,

@@ -68,12 +68,12 @@ func (s *Service) createBatch(ctx context.Context, p *Principal, r *CreateBatch,
 	}
 	s.engine.BatchReady(row.No)
 	s.names.workflows.put(row.Workflow, w.row.ID)
-	s.names.versions.put(row.Revision, revision.Version)
+	s.names.revisions.put(row.Revision, nameOf(&revision))
 	s.names.batches.put(row.No, row.ID)
 	if r.View.Wait > 0 {
 		return s.awaitBatch(ctx, p, row.ID, r.View)
 	}
-	b := freshBatch(&row, startNames{w.row.ID, revision.Version}, r.View)
+	b := freshBatch(&row, startNames{w.row.ID, nameOf(&revision)}, r.View)
 	b.entries = make([]batchEntry, len(rows))
 	for i := range rows {
 		b.entries[i] = batchEntry{id: rows[i].ID, input: rows[i].Input, status: chargehand.Initial}
@@ -277,8 +277,8 @@ func (s *Service) createdBatch(ctx context.Context, p *Principal, found *store.I
 		if !p.Sees(workflow) {
 			return batchNotFound()
 		}
-		version, err := s.names.version(r, row.Revision)
-		b = freshBatch(&row, startNames{workflow, version}, v)
+		revision, err := s.names.revision(r, row.Revision)
+		b = freshBatch(&row, startNames{workflow, revision}, v)
 		return err
 	})
 	return b, err

@@ -14,22 +14,25 @@ type BatchEntry struct {
 	Execution chargehand.ExecutionID
 	Inputs    []byte // JSON object
 	Status    chargehand.Status
+	Phase     chargehand.Phase
 	// Ended reports whether DurationMs is known: the item has started and ended.
 	Ended      bool
 	DurationMs int64
+	Error      *ExecutionError // nil unless it ended in error
 }
 
 // BatchEntries selects entries of a batch, in input order.
 type BatchEntries struct {
-	Status chargehand.Status // zero: any
-	From   int               // first index
-	Limit  int               // 0: all
+	Statuses []chargehand.Status // none: any
+	Phases   []chargehand.Phase  // none: any
+	From     int                 // first index
+	Limit    int                 // 0: all
 }
 
 const (
 	// maxSnapshotEntries is the largest batch whose entries are read in one snapshot.
 	maxSnapshotEntries = 10_000
-	// maxSnapshotBytes bounds the inputs that a snapshot keeps; others are read again.
+	// maxSnapshotBytes bounds the inputs and errors that a snapshot keeps; others are read again.
 	maxSnapshotBytes = 4 << 20
 	// entriesPerView bounds how much is read at a time.
 	entriesPerView = 200
@@ -40,14 +43,16 @@ type batchEntry struct {
 	id         chargehand.ExecutionID
 	itemID     string
 	status     chargehand.Status
+	phase      chargehand.Phase
 	ended      bool
 	durationMs int64
 	input      store.Payload
-	left       bool // the input was left out
+	fault      []byte // nil: none
+	left       bool   // input and fault were left out
 }
 
-func newBatchEntry(row *store.Execution) batchEntry {
-	e := batchEntry{id: row.ID, itemID: row.ItemID, status: row.Status, input: row.Input}
+func newBatchEntry(row *store.Execution, fault []byte) batchEntry {
+	e := batchEntry{id: row.ID, itemID: row.ItemID, status: row.Status, phase: row.Phase, input: row.Input, fault: fault}
 	if row.Status.Final() && row.StartedMs != 0 { // an item that was cancelled in the queue never ran
 		e.ended, e.durationMs = true, row.FinishedMs-row.StartedMs
 	}
@@ -58,10 +63,10 @@ func newBatchEntry(row *store.Execution) batchEntry {
 func snapshotEntries(r *store.Reader, batch int64, total int) ([]batchEntry, error) {
 	entries := make([]batchEntry, 0, total)
 	bytes := 0
-	err := r.BatchItems(batch, -1, total, nil, func(row *store.Execution) error {
-		e := newBatchEntry(row)
-		if bytes += len(row.Input.Inline); bytes > maxSnapshotBytes {
-			e.input, e.left = store.Payload{}, true
+	err := r.ListItems(store.ItemFilter{Batch: batch, AfterItem: -1, Limit: total}, func(row *store.Execution, fault []byte) error {
+		e := newBatchEntry(row, fault)
+		if bytes += len(row.Input.Inline) + len(fault); bytes > maxSnapshotBytes {
+			e.input, e.fault, e.left = store.Payload{}, nil, true
 		}
 		entries = append(entries, e)
 		return nil
@@ -73,7 +78,7 @@ func snapshotEntries(r *store.Reader, batch int64, total int) ([]batchEntry, err
 // It reads in steps, so that a slow consumer holds nothing open; the entry and its bytes are
 // valid during the call only. next is the index to go on from, -1 at the end.
 func (s *Service) Entries(ctx context.Context, b *Batch, q BatchEntries, each func(*BatchEntry) error) (next int, err error) {
-	if b.entries == nil || q.Status != 0 || q.Limit != 0 {
+	if b.entries == nil || len(q.Statuses) > 0 || len(q.Phases) > 0 || q.Limit != 0 {
 		return s.readEntries(ctx, b, q, each)
 	}
 	for at := q.From; at < len(b.entries); at++ {
@@ -92,12 +97,17 @@ func (s *Service) Entries(ctx context.Context, b *Batch, q BatchEntries, each fu
 // eachEntry completes an entry and hands it on.
 func (s *Service) eachEntry(ctx context.Context, b *Batch, index int, e *batchEntry, each func(*BatchEntry) error) error {
 	shown := BatchEntry{
-		Index: index, ItemID: e.itemID, Execution: e.id, Status: e.status, Ended: e.ended, DurationMs: e.durationMs,
+		Index: index, ItemID: e.itemID, Execution: e.id, Status: e.status, Phase: e.phase, Ended: e.ended, DurationMs: e.durationMs,
 	}
 	if b.initial {
-		shown.Status, shown.Ended, shown.DurationMs = chargehand.Initial, false, 0
+		shown.Status, shown.Phase, shown.Ended, shown.DurationMs = chargehand.Initial, chargehand.Pending, false, 0
 	}
 	var err error
+	if shown.Status == chargehand.Errored && e.fault != nil {
+		if shown.Error, err = faultError(e.fault); err != nil {
+			return err
+		}
+	}
 	if shown.Inputs, err = s.unpack(ctx, e.input); err != nil {
 		return err
 	}
@@ -115,10 +125,6 @@ func (s *Service) eachEntry(ctx context.Context, b *Batch, index int, e *batchEn
 
 // readEntries reads entries in steps.
 func (s *Service) readEntries(ctx context.Context, b *Batch, q BatchEntries, each func(*BatchEntry) error) (next int, err error) {
-	var statuses []chargehand.Status
-	if q.Status != 0 {
-		statuses = []chargehand.Status{q.Status}
-	}
 	type item struct {
 		index int
 		entry batchEntry
@@ -131,8 +137,9 @@ func (s *Service) readEntries(ctx context.Context, b *Batch, q BatchEntries, eac
 		}
 		items = items[:0]
 		err := s.view(ctx, func(r *store.Reader) error {
-			return r.BatchItems(b.no, int64(at)-1, want, statuses, func(row *store.Execution) error {
-				items = append(items, item{int(row.Item), newBatchEntry(row)})
+			f := store.ItemFilter{Batch: b.no, AfterItem: int64(at) - 1, Statuses: q.Statuses, Phases: q.Phases, Limit: want}
+			return r.ListItems(f, func(row *store.Execution, fault []byte) error {
+				items = append(items, item{int(row.Item), newBatchEntry(row, fault)})
 				return nil
 			})
 		})
@@ -145,9 +152,9 @@ func (s *Service) readEntries(ctx context.Context, b *Batch, q BatchEntries, eac
 				return it.index, nil
 			}
 			if it.index < len(b.entries) {
-				input := it.entry.input
+				input, fault := it.entry.input, it.entry.fault
 				it.entry = b.entries[it.index]
-				it.entry.input = input
+				it.entry.input, it.entry.fault = input, fault
 			}
 			if err := s.eachEntry(ctx, b, it.index, &it.entry, each); err != nil {
 				return 0, err

@@ -278,7 +278,7 @@ func TestEntriesInSteps(t *testing.T) {
 			t.Fatalf("entry %d is %+v", i, e)
 		}
 	}
-	for _, q := range []BatchEntries{{Limit: 100}, {Limit: 100, Status: chargehand.Finished}, {Limit: 1, Status: chargehand.Initial}, {Limit: total}, {Limit: entriesPerView}} {
+	for _, q := range []BatchEntries{{Limit: 100}, {Limit: 100, Statuses: []chargehand.Status{chargehand.Finished}}, {Limit: 1, Phases: []chargehand.Phase{chargehand.Pending}}, {Limit: total}, {Limit: entriesPerView}} {
 		var seen []int
 		for from := 0; from >= 0; {
 			q.From = from
@@ -287,7 +287,7 @@ func TestEntriesInSteps(t *testing.T) {
 				t.Fatalf("%+v: %d entries, next %d", q, len(page), next)
 			}
 			for _, e := range page {
-				if q.Status != 0 && e.Status != q.Status {
+				if q.Statuses != nil && e.Status != q.Statuses[0] || q.Phases != nil && e.Phase != q.Phases[0] {
 					t.Fatalf("%+v: entry %+v", q, e)
 				}
 				seen = append(seen, e.Index)
@@ -296,7 +296,7 @@ func TestEntriesInSteps(t *testing.T) {
 		}
 		want := 0
 		for i := range total {
-			if q.Status == 0 || (q.Status == chargehand.Finished) == (i%3 == 0) {
+			if q.Statuses == nil && q.Phases == nil || (q.Statuses != nil) == (i%3 == 0) {
 				if want >= len(seen) || seen[want] != i {
 					t.Fatalf("%+v: pages miss entry %d", q, i)
 				}

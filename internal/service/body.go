@@ -62,7 +62,7 @@ func contains(names []string, name string) bool {
 
 func unknownField(name string, known []string) chargehand.FieldError {
 	detail := "The field " + quote(name) + " is not known here."
-	if meant := suggest(name, known); meant != "" {
+	if meant := Suggest(name, known); meant != "" {
 		detail += " Did you mean " + quote(meant) + "?"
 	} else if len(known) == 0 {
 		detail += " The body has no fields."
@@ -72,8 +72,8 @@ func unknownField(name string, known []string) chargehand.FieldError {
 	return chargehand.FieldError{Pointer: pointer(name), Code: string(chargehand.CodeUnknownField), Detail: detail}
 }
 
-// suggest finds the known field that was probably meant.
-func suggest(name string, known []string) string {
+// Suggest finds the known name that was probably meant; empty: none is near.
+func Suggest(name string, known []string) string {
 	switch strings.ToLower(name) {
 	case "input", "inputs", "item", "items", "data", "payload":
 		for _, candidate := range known {

@@ -65,7 +65,7 @@ func (s *Service) create(ctx context.Context, p *Principal, r *CreateExecution, 
 		},
 		Plan: compiled, Input: input,
 	}
-	return s.start(ctx, p, &start, startNames{w.row.ID, revision.Version}, c, r.View)
+	return s.start(ctx, p, &start, startNames{w.row.ID, nameOf(&revision)}, c, r.View)
 }
 
 // checkInput validates input against the workflow's schema. Codes: input_invalid.
@@ -110,7 +110,7 @@ func inputInvalid(wrong []chargehand.FieldError) error {
 // startNames is what the answer to a start shows beside the row.
 type startNames struct {
 	workflow chargehand.WorkflowID
-	version  string
+	revision revisionName
 }
 
 // start hands a complete start to the engine and answers it.
@@ -136,7 +136,7 @@ func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, 
 		return nil, storageError(err)
 	}
 	s.names.workflows.put(row.Workflow, n.workflow)
-	s.names.versions.put(row.Revision, n.version)
+	s.names.revisions.put(row.Revision, n.revision)
 	if v.Wait > 0 {
 		return s.awaitExecution(ctx, p, row.ID, v)
 	}
@@ -223,7 +223,7 @@ func (s *Service) created(ctx context.Context, p *Principal, found *store.Idempo
 
 func (s *Service) startNames(r *store.Reader, row *store.Execution) (n startNames, err error) {
 	if n.workflow, err = s.names.workflow(r, row.Workflow); err == nil {
-		n.version, err = s.names.version(r, row.Revision)
+		n.revision, err = s.names.revision(r, row.Revision)
 	}
 	return n, err
 }
@@ -231,8 +231,9 @@ func (s *Service) startNames(r *store.Reader, row *store.Execution) (n startName
 // fresh shows an execution as it was when it was accepted.
 func (s *Service) fresh(row *store.Execution, n startNames) *Execution {
 	e := &Execution{
-		ID: row.ID, Workflow: n.workflow, WorkflowVersion: n.version, Environment: row.Environment,
+		ID: row.ID, Workflow: n.workflow, WorkflowVersion: n.revision.version, Revision: n.revision.number, Environment: row.Environment,
 		Status: chargehand.Initial, Phase: chargehand.Pending, RetryOf: row.RetryOf, CreatedAt: row.ID.Time(),
+		revisionNo: row.Revision,
 	}
 	e.ETag = executionTag(e, s.now())
 	return e
@@ -317,32 +318,45 @@ type RetryExecution struct {
 	Workflow    chargehand.WorkflowID
 	Execution   chargehand.ExecutionID
 	Version     string     // empty: the revision of the original
-	From        string     // not supported yet
 	Body        expr.Value // nil or an empty object
 	Idempotency *Idempotency
 	View        View
 }
 
 // RetryExecution starts a new execution with the input of one that has ended.
-// Codes: execution_not_found, state_conflict (it has not ended), invalid_parameter (From),
-// workflow_not_found (deleted), version_not_found, and those of CreateExecution.
+// Codes: execution_not_found, state_conflict (it has not ended), workflow_not_found
+// (deleted), version_not_found, and those of CreateExecution.
 func (s *Service) RetryExecution(ctx context.Context, p *Principal, r RetryExecution) (e *Execution, replayed bool, err error) {
-	if r.From != "" {
-		detail := "from is not supported yet: an execution is retried as a whole."
-		return nil, false, chargehand.NewError(chargehand.CodeInvalidParameter, detail,
-			chargehand.FieldError{Parameter: "from", Code: "not_supported", Detail: detail})
-	}
-	return once(ctx, s, p, r.Idempotency,
+	e, replayed, err = once(ctx, s, p, r.Idempotency,
 		func(c *claim) (*Execution, error) { return s.retry(ctx, p, &r, c) },
 		func(c *claim) (*Execution, error) { return s.created(ctx, p, c.found, r.View) })
+	if err != nil {
+		return nil, false, err
+	}
+	e.Newer = s.newer(ctx, p, e)
+	return e, replayed, nil
+}
+
+// newer is what a start would run now, if that is newer than what an execution runs. It is a
+// hint beside an answer that stands: what cannot be found out is left out.
+func (s *Service) newer(ctx context.Context, p *Principal, e *Execution) *NewerRevision {
+	w, err := s.current(context.WithoutCancel(ctx), p, e.Workflow)
+	if err != nil {
+		return nil
+	}
+	now, ok := w.revision(p.Environment)
+	if !ok || now.No <= e.revisionNo {
+		return nil
+	}
+	return &NewerRevision{Version: now.Version, Revision: now.Number}
 }
 
 func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c *claim) (*Execution, error) {
 	var original store.Execution
-	var version string
+	var name revisionName
 	err := s.view(ctx, func(reader *store.Reader) (err error) {
 		if original, err = s.findExecution(reader, p, r.Workflow, r.Execution); err == nil {
-			version, err = s.names.version(reader, original.Revision)
+			name, err = s.names.revision(reader, original.Revision)
 		}
 		return err
 	})
@@ -357,7 +371,7 @@ func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c 
 		return nil, err
 	}
 	if r.Version == "" {
-		revision.No, revision.Version = original.Revision, version
+		revision = store.Revision{No: original.Revision, Version: name.version, Number: name.number, Title: name.title}
 	}
 	if _, err := openBody(r.Body); err != nil {
 		return nil, err
@@ -380,7 +394,7 @@ func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c 
 	if err := checkInput(start.Plan, start.Input); err != nil {
 		return nil, err
 	}
-	return s.start(ctx, p, &start, startNames{w.row.ID, revision.Version}, c, r.View)
+	return s.start(ctx, p, &start, startNames{w.row.ID, nameOf(&revision)}, c, r.View)
 }
 
 // Execution is one execution as it is read. In lists Output is nil.
@@ -388,6 +402,7 @@ type Execution struct {
 	ID              chargehand.ExecutionID
 	Workflow        chargehand.WorkflowID
 	WorkflowVersion string
+	Revision        int64 // of WorkflowVersion, counts from 1
 	Environment     chargehand.Environment
 	Status          chargehand.Status
 	Phase           chargehand.Phase
@@ -401,6 +416,17 @@ type Execution struct {
 	Results         []Result // nil unless finished; never empty then
 	// ETag is a strong entity tag without quotes. It covers the row and the half-hour.
 	ETag string
+	// Newer is what a start would run now, if that is newer than what this execution runs; only
+	// in the answer to a retry. Nil: there is nothing newer.
+	Newer *NewerRevision
+
+	revisionNo int64
+}
+
+// NewerRevision names a revision of a workflow.
+type NewerRevision struct {
+	Version  string
+	Revision int64
 }
 
 // ExecutionError is the language's error object and what the API adds to it.

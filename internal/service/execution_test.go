@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -399,7 +400,6 @@ func TestRetryExecution(t *testing.T) {
 	}{
 		{"unknown execution", func(r *RetryExecution) { r.Execution = newID[chargehand.ExecutionID](5) }, chargehand.CodeExecutionNotFound},
 		{"unknown version", func(r *RetryExecution) { r.Version = "7.0.0" }, chargehand.CodeVersionNotFound},
-		{"from a task", func(r *RetryExecution) { r.From = "/do/0/greet" }, chargehand.CodeInvalidParameter},
 		{"a body with fields", func(r *RetryExecution) { r.Body = map[string]any{"input": noInput} }, chargehand.CodeUnknownField},
 		{"an input that the other version refuses", func(r *RetryExecution) { r.Version = "2.0.0" }, chargehand.CodeInputInvalid},
 	} {
@@ -411,7 +411,7 @@ func TestRetryExecution(t *testing.T) {
 		})
 	}
 	again, _, err := w.RetryExecution(t.Context(), w.p, retry)
-	if err != nil || again.ID == e.ID || again.RetryOf != e.ID || again.WorkflowVersion != "1.0.0" || again.Status != chargehand.Initial {
+	if err != nil || again.ID == e.ID || again.RetryOf != e.ID || again.WorkflowVersion != "1.0.0" || again.Revision != 1 || again.Status != chargehand.Initial {
 		t.Fatalf("got %+v, %v, want a new execution of the same revision", again, err)
 	}
 	last := w.engine.starts[len(w.engine.starts)-1]
@@ -475,7 +475,7 @@ func TestTimeline(t *testing.T) {
 		t.Fatalf("first page is %+v, %v", page, err)
 	}
 	first := page.Data[0]
-	if first.Seq != 3 || string(first.Input) != `{"i":0}` || string(first.Output) != "null" || first.EndedAt.Sub(first.StartedAt) != time.Millisecond {
+	if first.Seq != 3 || string(first.Input) != `{"i":0}` || string(first.Output) != "null" || first.FinishedAt.Sub(first.StartedAt) != time.Millisecond {
 		t.Errorf("entry is %+v", first)
 	}
 	if f := first.Files[0]; f.Filename != "a.txt" || f.SHA256 != strings.Repeat("ab", 32) || !strings.HasPrefix(f.URL, "https://example.com/api/v1/files/") {
@@ -498,4 +498,45 @@ func TestSchemaKeywordsBecomeCodes(t *testing.T) {
 			t.Errorf("%s becomes %s, want %s", keyword, got, want)
 		}
 	}
+}
+
+// TestRetryTellsOfANewerRevision: a retry runs what the original ran, and says so; whoever has
+// just mended the definition under the same version is told that the retry is not of it.
+func TestRetryTellsOfANewerRevision(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	e := w.create(flow.ID, noInput)
+	w.finish(e.ID, `{}`)
+	retry := func(version string, i *Idempotency) *Execution {
+		t.Helper()
+		again, _, err := w.RetryExecution(t.Context(), w.p, RetryExecution{Workflow: flow.ID, Execution: e.ID, Version: version, View: view, Idempotency: i})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.get(again); got.Revision != again.Revision || got.WorkflowVersion != again.WorkflowVersion || got.Newer != nil {
+			t.Errorf("read as %+v, retried as %+v", got, again)
+		}
+		return again
+	}
+	wantNewer := func(e *Execution, version string, revision int64, newer *NewerRevision) {
+		t.Helper()
+		if e.WorkflowVersion != version || e.Revision != revision || !reflect.DeepEqual(e.Newer, newer) {
+			t.Errorf("runs %s revision %d, newer %+v; want %s revision %d, newer %+v", e.WorkflowVersion, e.Revision, e.Newer, version, revision, newer)
+		}
+	}
+	wantNewer(retry("", nil), "1.0.0", 1, nil)
+	w.apply(definition("one", "1.0.0", wantsText))
+	if e := w.create(flow.ID, map[string]any{"text": "x"}); e.Revision != 2 || e.Newer != nil {
+		t.Errorf("a start runs %+v", e)
+	}
+	wantNewer(retry("", nil), "1.0.0", 1, &NewerRevision{"1.0.0", 2})
+	repeated := &Idempotency{Method: "POST", Path: "/retry", Key: "again"}
+	first, second := retry("", repeated), retry("", repeated)
+	if first.ID != second.ID {
+		t.Error("a repeated retry made another execution")
+	}
+	wantNewer(second, "1.0.0", 1, &NewerRevision{"1.0.0", 2})
+	w.apply(definition("one", "2.0.0"))
+	wantNewer(retry("", nil), "1.0.0", 1, &NewerRevision{"2.0.0", 1})
+	wantNewer(retry("2.0.0", nil), "2.0.0", 1, nil)
 }

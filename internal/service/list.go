@@ -14,7 +14,8 @@ import (
 // ListExecutions is a query for executions.
 type ListExecutions struct {
 	Workflow      chargehand.WorkflowID // zero: of all workflows
-	Status        chargehand.Status     // zero: any
+	Statuses      []chargehand.Status   // none: any
+	Phases        []chargehand.Phase    // none: any
 	Batch         chargehand.BatchID    // zero: any
 	CreatedAfter  time.Time             // exclusive; zero: no bound
 	CreatedBefore time.Time             // exclusive; zero: no bound
@@ -30,24 +31,24 @@ type ExecutionPage struct {
 	Cursor Cursor
 }
 
-// ListExecutions lists executions, newest first; those of one batch from its last item.
+// ListExecutions lists executions, newest first; those of one batch from its last item. A page
+// by phase looks at no more than maxExamined executions; it may be short, and have a cursor.
 // Codes: workflow_not_found (there never was such a workflow for this principal).
 func (s *Service) ListExecutions(ctx context.Context, p *Principal, q ListExecutions) (*ExecutionPage, error) {
 	page := &ExecutionPage{Data: []*Execution{}}
 	beforeMs, possible := millisAbove(q.CreatedBefore)
 	f := store.ExecutionFilter{
+		Statuses: q.Statuses, Phases: q.Phases,
 		Account: p.AccountNo, Environment: p.Environment, CreatedBeforeMs: beforeMs, CreatedAfterMs: max(0, milliOf(q.CreatedAfter)),
 		After: store.Cursor{ID: q.After.ID, Item: q.After.Milli}, Limit: q.Limit + 1,
 	}
-	if q.Status != 0 {
-		f.Statuses = []chargehand.Status{q.Status}
-	}
 	var found []snapshot
 	err := s.view(ctx, func(r *store.Reader) error {
-		rows, err := s.listRows(r, p, &q, f)
+		rows, floor, err := s.listRows(r, p, &q, f)
 		if err != nil || !possible {
 			return err
 		}
+		page.Cursor = idCursor(floor)
 		if len(rows) > q.Limit {
 			rows = rows[:q.Limit]
 			last := &rows[q.Limit-1]
@@ -78,40 +79,72 @@ func (s *Service) ListExecutions(ctx context.Context, p *Principal, q ListExecut
 	return page, nil
 }
 
-// listRows reads the rows of a page. Codes: workflow_not_found.
-func (s *Service) listRows(r *store.Reader, p *Principal, q *ListExecutions, f store.ExecutionFilter) ([]store.Execution, error) {
+// maxExamined is the number of rows that a page looks at to find those that it shows.
+const maxExamined = 50_000
+
+// listRows reads the rows of a page, and the place to go on from if the page was cut short.
+// Codes: workflow_not_found.
+func (s *Service) listRows(r *store.Reader, p *Principal, q *ListExecutions, f store.ExecutionFilter) (rows []store.Execution, floor chargehand.ExecutionID, err error) {
 	if !q.Workflow.IsZero() {
 		row, err := s.knownWorkflow(r, p, q.Workflow)
 		if err != nil {
-			return nil, err
+			return nil, floor, err
 		}
 		f.Workflow = row.No
 	}
 	if !q.Batch.IsZero() {
-		b, err := r.BatchByID(p.AccountNo, p.Environment, q.Batch)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		workflow, err := s.names.workflow(r, b.Workflow)
-		if err != nil || !p.Sees(workflow) || f.Workflow != 0 && f.Workflow != b.Workflow {
-			return nil, err
-		}
-		f.Batch = b.No
-		return r.ListExecutions(f)
+		rows, err := s.listBatchRows(r, p, q, f)
+		return rows, floor, err
 	}
-	if p.Workflows == nil || f.Workflow != 0 {
-		return r.ListExecutions(f)
+	scopes := []int64{f.Workflow}
+	if p.Workflows != nil && f.Workflow == 0 {
+		if scopes, err = workflowNumbers(r, p); err != nil {
+			return nil, floor, err
+		}
 	}
-	return listOfSome(r, p, f)
+	if len(f.Phases) > 0 {
+		if f.Floor, err = s.listFloor(r, f, scopes); err != nil {
+			return nil, floor, err
+		}
+	}
+	rows, err = listScopes(r, f, scopes)
+	return rows, f.Floor, err
 }
 
-// listOfSome lists the executions of the workflows that the key is limited to: a page of
-// each, merged. There are at most 100 of them.
-func listOfSome(r *store.Reader, p *Principal, f store.ExecutionFilter) ([]store.Execution, error) {
-	var rows []store.Execution
+// listBatchRows reads a page of the items of a batch. There are at most as many as a batch has.
+func (s *Service) listBatchRows(r *store.Reader, p *Principal, q *ListExecutions, f store.ExecutionFilter) ([]store.Execution, error) {
+	b, err := r.BatchByID(p.AccountNo, p.Environment, q.Batch)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	workflow, err := s.names.workflow(r, b.Workflow)
+	if err != nil || !p.Sees(workflow) || f.Workflow != 0 && f.Workflow != b.Workflow {
+		return nil, err
+	}
+	f.Batch = b.No
+	return r.ListExecutions(f)
+}
+
+// listFloor is the id below which a page by phase does not look; zero: it looks at everything.
+func (s *Service) listFloor(r *store.Reader, f store.ExecutionFilter, scopes []int64) (floor chargehand.ExecutionID, err error) {
+	for _, f.Workflow = range scopes {
+		id, found, err := r.Examined(f, s.examined)
+		if err != nil {
+			return floor, err
+		}
+		if found && bytes.Compare(id[:], floor[:]) > 0 {
+			floor = id
+		}
+	}
+	return floor, nil
+}
+
+// workflowNumbers lists the workflows that the key is limited to: at most 100.
+func workflowNumbers(r *store.Reader, p *Principal) ([]int64, error) {
+	numbers := []int64{}
 	for _, id := range p.Workflows {
 		w, err := r.WorkflowByID(p.AccountNo, id)
 		if errors.Is(err, store.ErrNotFound) {
@@ -120,10 +153,18 @@ func listOfSome(r *store.Reader, p *Principal, f store.ExecutionFilter) ([]store
 		if err != nil {
 			return nil, err
 		}
-		f.Workflow = w.No
+		numbers = append(numbers, w.No)
+	}
+	return numbers, nil
+}
+
+// listScopes lists the executions of some workflows (0: of all): a page of each, merged.
+func listScopes(r *store.Reader, f store.ExecutionFilter, scopes []int64) ([]store.Execution, error) {
+	var rows []store.Execution
+	for _, f.Workflow = range scopes {
 		some, err := r.ListExecutions(f)
-		if err != nil {
-			return nil, err
+		if err != nil || len(scopes) == 1 {
+			return some, err
 		}
 		rows = append(rows, some...)
 	}

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
 )
 
 // pages reads a list of executions to its end.
@@ -59,8 +62,8 @@ func TestListExecutions(t *testing.T) {
 	}{
 		{"all", w.p, ListExecutions{}, all},
 		{"of a workflow", w.p, ListExecutions{Workflow: one.ID}, ofOne},
-		{"with a status", w.p, ListExecutions{Status: chargehand.Finished}, finished},
-		{"of a workflow with a status", w.p, ListExecutions{Workflow: one.ID, Status: chargehand.Finished}, []chargehand.ExecutionID{all[11]}},
+		{"with a status", w.p, ListExecutions{Statuses: []chargehand.Status{chargehand.Finished}}, finished},
+		{"of a workflow with a status", w.p, ListExecutions{Workflow: one.ID, Statuses: []chargehand.Status{chargehand.Finished}}, []chargehand.ExecutionID{all[11]}},
 		{"after a time", w.p, ListExecutions{CreatedAfter: times[8]}, all[:3]},
 		{"before a time", w.p, ListExecutions{CreatedBefore: times[3]}, all[9:]},
 		{"within a span", w.p, ListExecutions{CreatedAfter: times[3], CreatedBefore: times[6]}, all[6:8]},
@@ -79,7 +82,7 @@ func TestListExecutions(t *testing.T) {
 			}
 		})
 	}
-	page, err := w.ListExecutions(t.Context(), w.p, ListExecutions{Limit: 1, Status: chargehand.Finished, View: view})
+	page, err := w.ListExecutions(t.Context(), w.p, ListExecutions{Limit: 1, Statuses: []chargehand.Status{chargehand.Finished}, View: view})
 	if err != nil || page.Data[0].Output != nil || len(page.Data[0].Results) != 1 || page.Data[0].WorkflowVersion != "1.0.0" || page.Data[0].Workflow != three.ID {
 		t.Errorf("an entry is %+v, %v", page.Data[0], err)
 	}
@@ -107,7 +110,7 @@ func TestListExecutionsOfABatch(t *testing.T) {
 			}
 		}
 	}
-	if got := w.pages(w.p, ListExecutions{Batch: b.ID, Status: chargehand.Finished, Limit: 2}); !slices.Equal(got, want[1:2]) {
+	if got := w.pages(w.p, ListExecutions{Batch: b.ID, Statuses: []chargehand.Status{chargehand.Finished}, Limit: 2}); !slices.Equal(got, want[1:2]) {
 		t.Errorf("finished ones are %v", got)
 	}
 	for name, c := range map[string]struct {
@@ -119,13 +122,113 @@ func TestListExecutionsOfABatch(t *testing.T) {
 		"in another environment":     {w.test, ListExecutions{Batch: b.ID}},
 		"of a key that is limited":   {w.principal(chargehand.Live, PresetAll, other.ID), ListExecutions{Batch: b.ID}},
 		"of a stranger":              {w.stranger(), ListExecutions{Batch: b.ID}},
-		"with a status nobody has":   {w.p, ListExecutions{Batch: b.ID, Status: chargehand.HumanInTheLoop}},
+		"with a status nobody has":   {w.p, ListExecutions{Batch: b.ID, Statuses: []chargehand.Status{chargehand.HumanInTheLoop}}},
 		"made after the batch":       {w.p, ListExecutions{Batch: b.ID, CreatedAfter: epoch}},
 		"made before the first time": {w.p, ListExecutions{Batch: b.ID, CreatedBefore: epoch}},
 	} {
 		c.q.Limit = 10
 		if got := w.pages(c.p, c.q); len(got) != 0 {
 			t.Errorf("%s there are %v", name, got)
+		}
+	}
+}
+
+// TestListByPhase tells cancelled executions from faulted ones. A page looks at a bounded number
+// of rows, and the pages together miss none.
+func TestListByPhase(t *testing.T) {
+	w := newWorld(t)
+	flow, other := w.apply(definition("one", "1.0.0")), w.apply(definition("two", "1.0.0"))
+	var cancelled, faulted, ofOther []chargehand.ExecutionID
+	for i := range 24 {
+		w.pass(time.Millisecond)
+		workflow := []*AppliedWorkflow{flow, other}[i%2]
+		e := w.create(workflow.ID, noInput)
+		phase, list := chargehand.Faulted, &faulted
+		if i%5 == 0 {
+			phase, list = chargehand.Cancelled, &cancelled
+		}
+		fault := engine.EncodeFault(&machine.Fault{Type: machine.ErrRuntime, Status: 500})
+		if err := w.engine.end(t.Context(), e.ID, chargehand.Errored, phase, &store.Outcome{Fault: fault}); err != nil {
+			t.Fatal(err)
+		}
+		*list = append([]chargehand.ExecutionID{e.ID}, *list...)
+		if i%2 == 1 && i%5 == 0 {
+			ofOther = append([]chargehand.ExecutionID{e.ID}, ofOther...)
+		}
+	}
+	w.create(flow.ID, noInput)
+	limited := w.principal(chargehand.Live, PresetAll, other.ID, newID[chargehand.WorkflowID](1))
+	for _, w.examined = range []int{1, 2, 3, 7, maxExamined} {
+		for _, c := range []struct {
+			name string
+			p    *Principal
+			q    ListExecutions
+			want []chargehand.ExecutionID
+		}{
+			{"cancelled", w.p, ListExecutions{Phases: []chargehand.Phase{chargehand.Cancelled}}, cancelled},
+			{"faulted", w.p, ListExecutions{Phases: []chargehand.Phase{chargehand.Faulted}, Statuses: []chargehand.Status{chargehand.Errored}}, faulted},
+			{"of a workflow", w.p, ListExecutions{Workflow: other.ID, Phases: []chargehand.Phase{chargehand.Cancelled}}, ofOther},
+			{"of a limited key", limited, ListExecutions{Phases: []chargehand.Phase{chargehand.Cancelled}}, ofOther},
+			{"impossible", w.p, ListExecutions{Phases: []chargehand.Phase{chargehand.Cancelled}, Statuses: []chargehand.Status{chargehand.Finished}}, nil},
+		} {
+			for _, c.q.Limit = range []int{1, 3, 100} {
+				var got []chargehand.ExecutionID
+				for pages := 0; ; pages++ {
+					page, err := w.ListExecutions(t.Context(), c.p, c.q)
+					if err != nil || len(page.Data) > min(c.q.Limit, w.examined) || pages > 30 {
+						t.Fatalf("%s: page %d of %d, limit %d, %v", c.name, pages, len(page.Data), c.q.Limit, err)
+					}
+					for _, e := range page.Data {
+						got = append(got, e.ID)
+					}
+					if c.q.After = page.Cursor; c.q.After.IsZero() {
+						break
+					}
+				}
+				if !slices.Equal(got, c.want) {
+					t.Errorf("%s, %d examined, limit %d: %d executions, want %d", c.name, w.examined, c.q.Limit, len(got), len(c.want))
+				}
+			}
+		}
+	}
+}
+
+// TestItemsTellTheirErrors: the list of items says why each failed, and which were cancelled.
+func TestItemsTellTheirErrors(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	b := w.createBatch(flow.ID, `{"items": [{}, {}, {}, {}]}`)
+	entries, _ := w.entries(b, BatchEntries{})
+	w.finish(entries[0].Execution, `{}`)
+	fault := engine.EncodeFault(&machine.Fault{Type: machine.ErrCommunication, Status: 503, Detail: "backend down"})
+	if err := w.engine.end(t.Context(), entries[1].Execution, chargehand.Errored, chargehand.Faulted, &store.Outcome{Fault: fault}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.CancelBatch(t.Context(), w.p, ChangeBatch{Workflow: flow.ID, Batch: b.ID}); err != nil {
+		t.Fatal(err)
+	}
+	for _, whole := range []bool{true, false} {
+		v := view
+		v.Entries = whole // in one snapshot, or in steps
+		b = w.getBatch(b, v)
+		if b.Completed != 1 || b.Failed != 3 || b.Cancelled != 2 || b.Status != chargehand.BatchFailed || b.Revision != 1 {
+			t.Errorf("%+v", b)
+		}
+		got, _ := w.entries(b, BatchEntries{})
+		if got[0].Error != nil || got[0].Phase != chargehand.Completed {
+			t.Errorf("item 0: %+v", got[0])
+		}
+		if e := got[1].Error; e == nil || e.Status != 503 || e.Detail != "backend down" || got[1].Phase != chargehand.Faulted {
+			t.Errorf("item 1: %+v, %+v", got[1], e)
+		}
+		for _, e := range got[2:] {
+			if e.Error == nil || e.Error.Code != "cancelled" || e.Phase != chargehand.Cancelled {
+				t.Errorf("%+v, %+v", e, e.Error)
+			}
+		}
+		only, _ := w.entries(b, BatchEntries{Phases: []chargehand.Phase{chargehand.Cancelled}, Limit: 10})
+		if len(only) != 2 || only[0].Index != 2 {
+			t.Errorf("cancelled items: %+v", only)
 		}
 	}
 }

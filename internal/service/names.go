@@ -13,8 +13,19 @@ const maxNames = 10_000
 // names turns internal numbers into what callers see. What it remembers never changes.
 type names struct {
 	workflows memo[chargehand.WorkflowID]
-	versions  memo[string]
+	revisions memo[revisionName]
 	batches   memo[chargehand.BatchID]
+}
+
+// revisionName is what callers see of a revision.
+type revisionName struct {
+	version string
+	number  int64 // within the version, from 1
+	title   string
+}
+
+func nameOf(row *store.Revision) revisionName {
+	return revisionName{version: row.Version, number: row.Number, title: row.Title}
 }
 
 // memo remembers values by number. It starts anew when it is full.
@@ -54,11 +65,10 @@ func (n *names) workflow(r *store.Reader, no int64) (chargehand.WorkflowID, erro
 	})
 }
 
-// version is the version of a revision.
-func (n *names) version(r *store.Reader, revisionNo int64) (string, error) {
-	return n.versions.get(revisionNo, func() (string, error) {
-		row, err := r.RevisionByNo(revisionNo)
-		return row.Version, err
+func (n *names) revision(r *store.Reader, no int64) (revisionName, error) {
+	return n.revisions.get(no, func() (revisionName, error) {
+		row, err := r.RevisionByNo(no)
+		return nameOf(&row), err
 	})
 }
 

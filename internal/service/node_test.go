@@ -700,7 +700,7 @@ func pagesBesideWriters(n *nodes) {
 		}
 		var before time.Time
 		for {
-			page, err := w.ListWorkflows(n.t.Context(), w.p, 3, before)
+			page, err := w.ListWorkflows(n.t.Context(), w.p, ListWorkflows{Limit: 3, Before: before})
 			n.good(err)
 			for i := range page.Data {
 				if at := page.Data[i].CreatedAt; !before.IsZero() && !at.Before(before) {

@@ -152,20 +152,19 @@ func (s *Service) complete(r *store.Reader, x *snapshot) (err error) {
 func (s *Service) show(x *snapshot, v View) (*Execution, error) {
 	row := &x.row
 	e := &Execution{
-		ID: row.ID, Workflow: x.names.workflow, WorkflowVersion: x.names.version, Environment: row.Environment,
+		ID: row.ID, Workflow: x.names.workflow, WorkflowVersion: x.names.revision.version, Revision: x.names.revision.number, Environment: row.Environment,
 		Status: row.Status, Phase: row.Phase, Batch: x.batch, RetryOf: row.RetryOf,
 		CreatedAt: row.ID.Time(), StartedAt: atMs(row.StartedMs), FinishedAt: atMs(row.FinishedMs),
+		revisionNo: row.Revision,
 	}
 	now := s.now()
 	e.ETag = executionTag(e, now)
 	switch {
 	case row.Status == chargehand.Errored:
-		fault, err := engine.DecodeFault(x.outcome.Fault)
-		if err != nil {
+		var err error
+		if e.Error, err = faultError(x.outcome.Fault); err != nil {
 			return nil, err
 		}
-		shown := ExecutionError(fault)
-		e.Error = &shown
 	case row.Status == chargehand.Finished && len(x.files) > 0:
 		for i := range x.files {
 			e.Results = append(e.Results, s.result(&x.files[i], v, now))
@@ -175,6 +174,16 @@ func (s *Service) show(x *snapshot, v View) (*Execution, error) {
 		e.Results = []Result{s.result(&file, v, now)}
 	}
 	return e, nil
+}
+
+// faultError shows a stored fault.
+func faultError(stored []byte) (*ExecutionError, error) {
+	fault, err := engine.DecodeFault(stored)
+	if err != nil {
+		return nil, err
+	}
+	shown := ExecutionError(fault)
+	return &shown, nil
 }
 
 func (s *Service) result(f *store.File, v View, now time.Time) Result {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -134,7 +133,7 @@ func TestMissingResources(t *testing.T) {
 	if err != nil || checked.Valid || len(checked.Errors) != 1 || checked.Errors[0].Code != plan.CodeResourceMissing {
 		t.Errorf("validation says %+v, %v", checked, err)
 	}
-	if page, err := w.ListWorkflows(t.Context(), w.p, 10, time.Time{}); err != nil || len(page.Data) != 0 {
+	if page, err := w.ListWorkflows(t.Context(), w.p, ListWorkflows{Limit: 10}); err != nil || len(page.Data) != 0 {
 		t.Errorf("stored are %+v, %v", page, err)
 	}
 }

@@ -61,6 +61,7 @@ type Service struct {
 	log       *slog.Logger
 	now       func() time.Time
 	limits    Limits
+	examined  int // maxExamined, less in tests
 	retention Retention
 	redirect  bool
 	shared    bool
@@ -94,7 +95,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		store: c.Store, engine: c.Engine, plans: c.Plans, blobs: c.Blobs, log: c.Log, now: c.Now,
-		limits: c.Limits.WithDefaults(), retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
+		limits: c.Limits.WithDefaults(), examined: maxExamined, retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
 		fetch: c.Fetch, sealer: c.Sealer, pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
 	}
 	s.schedules = schedule.New(schedule.Config{

@@ -15,19 +15,19 @@ import (
 
 // TimelineEntry is one run of a task.
 type TimelineEntry struct {
-	Seq       int64
-	Name      string
-	Reference string // JSON pointer of the task (T2)
-	Iteration int
-	Attempt   int
-	Phase     chargehand.Phase
-	StartedAt time.Time
-	EndedAt   time.Time // zero: not yet
-	Input     []byte    // JSON
-	Output    []byte    // JSON; nil unless the task has completed
-	Error     *ExecutionError
-	Files     []Result
-	Document  string // digest of the API document that the call used; empty: none
+	Seq        int64
+	Name       string
+	Reference  string // JSON pointer of the task (T2)
+	Iteration  int
+	Attempt    int
+	Phase      chargehand.Phase
+	StartedAt  time.Time
+	FinishedAt time.Time // zero: not yet
+	Input      []byte    // JSON
+	Output     []byte    // JSON; nil unless the task has completed
+	Error      *ExecutionError
+	Files      []Result
+	Document   string // digest of the API document that the call used; empty: none
 }
 
 // TimelinePage is one page of a timeline, by Seq.
@@ -76,7 +76,7 @@ func (s *Service) Timeline(ctx context.Context, p *Principal, workflow chargehan
 func (s *Service) timelineEntry(r *store.Reader, row *store.Execution, e *machine.Entry, v View) (shown TimelineEntry, err error) {
 	shown = TimelineEntry{
 		Seq: int64(e.Seq), Name: e.Name, Reference: e.Reference, Iteration: e.Iteration, Attempt: e.Attempt,
-		Phase: e.Phase, StartedAt: atMs(e.StartedMs), EndedAt: atMs(e.EndedMs), Document: e.Document,
+		Phase: e.Phase, StartedAt: atMs(e.StartedMs), FinishedAt: atMs(e.EndedMs), Document: e.Document,
 	}
 	if shown.Input, err = showReferences(r, row.Account, row.Environment, v.BaseURL, expr.Marshal(e.Input)); err != nil {
 		return shown, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -42,44 +43,87 @@ type WorkflowDetail struct {
 	SourceType       string // application/yaml or application/json
 }
 
-func shownWorkflow(row *store.Workflow, revision *store.Revision) Workflow {
+func shownWorkflow(row *store.Workflow, revision revisionName) Workflow {
 	return Workflow{
-		ID: row.ID, Namespace: row.Namespace, Name: row.Name, Title: revision.Title, Version: revision.Version,
+		ID: row.ID, Namespace: row.Namespace, Name: row.Name, Title: revision.title, Version: revision.version,
 		CreatedAt: atMs(row.CreatedMs), UpdatedAt: atMs(row.UpdatedMs),
 	}
 }
 
-// ListWorkflows lists the workflows that the principal can start, strictly older than
-// before; limit is 1 to 100, a zero before starts with the newest.
-func (s *Service) ListWorkflows(ctx context.Context, p *Principal, limit int, before time.Time) (*WorkflowPage, error) {
+// ListWorkflows is a query for workflows.
+type ListWorkflows struct {
+	Namespace string    // empty: any
+	Name      string    // empty: any
+	Text      string    // is in namespace/name or in the title, in whatever case; empty: any
+	Limit     int       // 1 to 100
+	Before    time.Time // created strictly before; zero: from the newest
+}
+
+// ListWorkflows lists the workflows that the principal can start, newest first. A page by text
+// looks at no more than maxExamined workflows; it may be short, and have a cursor.
+func (s *Service) ListWorkflows(ctx context.Context, p *Principal, q ListWorkflows) (*WorkflowPage, error) {
 	page := &WorkflowPage{Data: []Workflow{}}
-	beforeMs, ok := millisAbove(before)
+	beforeMs, ok := millisAbove(q.Before)
 	if !ok {
 		return page, nil
 	}
+	f := store.WorkflowFilter{
+		Account: p.AccountNo, Namespace: q.Namespace, Name: q.Name, Drafts: p.Environment == chargehand.Test,
+		BeforeMs: beforeMs, Limit: q.Limit + 1,
+	}
+	if q.Text != "" {
+		f.Limit = workflowsAtOnce
+	}
+	text := strings.ToLower(q.Text)
 	err := s.view(ctx, func(r *store.Reader) error {
-		rows, err := listWorkflows(r, p, beforeMs, limit+1)
-		if err != nil {
-			return err
-		}
-		if len(rows) > limit {
-			rows = rows[:limit]
-			page.Cursor = atMs(rows[limit-1].CreatedMs)
-		}
-		for i := range rows {
-			no := rows[i].Published
-			if p.Environment == chargehand.Test && rows[i].Draft != 0 {
-				no = rows[i].Draft
-			}
-			revision, err := r.RevisionByNo(no)
+		for examined := 0; ; {
+			rows, err := listWorkflows(r, p, f)
 			if err != nil {
 				return err
 			}
-			page.Data = append(page.Data, shownWorkflow(&rows[i], &revision))
+			for i := range rows {
+				w, err := s.listedWorkflow(r, p, &rows[i])
+				if err != nil {
+					return err
+				}
+				if !w.has(text) {
+					continue
+				}
+				if len(page.Data) == q.Limit {
+					page.Cursor = page.Data[q.Limit-1].CreatedAt
+					return nil
+				}
+				page.Data = append(page.Data, w)
+			}
+			if len(rows) < f.Limit {
+				return nil
+			}
+			f.BeforeMs = rows[len(rows)-1].CreatedMs
+			if examined += len(rows); examined >= s.examined {
+				page.Cursor = atMs(f.BeforeMs)
+				return nil
+			}
 		}
-		return nil
 	})
 	return page, err
+}
+
+// workflowsAtOnce is how many workflows a search reads at a time.
+const workflowsAtOnce = 500
+
+// listedWorkflow shows a workflow with what a start runs.
+func (s *Service) listedWorkflow(r *store.Reader, p *Principal, row *store.Workflow) (Workflow, error) {
+	no := row.Published
+	if p.Environment == chargehand.Test && row.Draft != 0 {
+		no = row.Draft
+	}
+	name, err := s.names.revision(r, no)
+	return shownWorkflow(row, name), err
+}
+
+// has reports whether a text in lower case is in the names of the workflow.
+func (w *Workflow) has(text string) bool {
+	return text == "" || strings.Contains(strings.ToLower(w.Namespace+"/"+w.Name), text) || strings.Contains(strings.ToLower(w.Title), text)
 }
 
 // millisAbove is the smallest millisecond that is not before t, so that "created_ms is less
@@ -96,10 +140,9 @@ func millisAbove(t time.Time) (ms int64, ok bool) {
 }
 
 // listWorkflows reads a page of the workflows that can be started, newest first.
-func listWorkflows(r *store.Reader, p *Principal, beforeMs int64, limit int) ([]store.Workflow, error) {
-	drafts := p.Environment == chargehand.Test
+func listWorkflows(r *store.Reader, p *Principal, f store.WorkflowFilter) ([]store.Workflow, error) {
 	if p.Workflows == nil {
-		return r.ListWorkflows(p.AccountNo, drafts, beforeMs, limit)
+		return r.ListWorkflows(f)
 	}
 	var rows []store.Workflow
 	for _, id := range p.Workflows {
@@ -110,12 +153,30 @@ func listWorkflows(r *store.Reader, p *Principal, beforeMs int64, limit int) ([]
 		if err != nil {
 			return nil, err
 		}
-		if row.DeletedMs == 0 && (drafts || row.Published != 0) && (beforeMs == 0 || row.CreatedMs < beforeMs) {
+		if row.DeletedMs == 0 && (f.Drafts || row.Published != 0) && (f.BeforeMs == 0 || row.CreatedMs < f.BeforeMs) &&
+			(f.Namespace == "" || f.Namespace == row.Namespace) && (f.Name == "" || f.Name == row.Name) {
 			rows = append(rows, row)
 		}
 	}
 	slices.SortFunc(rows, func(a, b store.Workflow) int { return int(b.CreatedMs - a.CreatedMs) })
-	return rows[:min(len(rows), limit)], nil
+	return rows[:min(len(rows), f.Limit)], nil
+}
+
+// WorkflowNamed finds the workflow of that name that is not deleted. Codes: workflow_not_found.
+func (s *Service) WorkflowNamed(ctx context.Context, p *Principal, namespace, name string) (id chargehand.WorkflowID, err error) {
+	err = s.view(ctx, func(r *store.Reader) error {
+		row, err := r.WorkflowByName(p.AccountNo, namespace, name)
+		if err == nil && !p.Sees(row.ID) {
+			err = workflowNotFound()
+		}
+		id = row.ID
+		return notFoundIs(err, workflowNotFound)
+	})
+	var shown *chargehand.Error
+	if errors.As(err, &shown) {
+		err = chargehand.NewError(chargehand.CodeWorkflowNotFound, "There is no workflow "+quote(namespace+"/"+name)+".")
+	}
+	return id, err
 }
 
 // readable finds a workflow of which the principal can start something; others are not
@@ -139,7 +200,7 @@ func (s *Service) GetWorkflow(ctx context.Context, p *Principal, id chargehand.W
 		return nil, err
 	}
 	detail := &WorkflowDetail{
-		Workflow: shownWorkflow(&w.row, &revision), Revision: revision.Number, PublishedVersion: w.published.Version,
+		Workflow: shownWorkflow(&w.row, nameOf(&revision)), Revision: revision.Number, PublishedVersion: w.published.Version,
 	}
 	compiled, err := s.plans.Plan(ctx, revision.No)
 	if err != nil {

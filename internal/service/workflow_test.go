@@ -1,6 +1,7 @@
 package service
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,7 +114,7 @@ func TestDrafts(t *testing.T) {
 			_, _, err = w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: draft.ID, Version: version})
 			wantCode(t, err, chargehand.CodeWorkflowNotFound)
 		}
-		page, err := w.ListWorkflows(t.Context(), w.p, 10, time.Time{})
+		page, err := w.ListWorkflows(t.Context(), w.p, ListWorkflows{Limit: 10})
 		if err != nil || len(page.Data) != 0 {
 			t.Errorf("live lists %+v, %v", page, err)
 		}
@@ -122,7 +123,7 @@ func TestDrafts(t *testing.T) {
 		if e := w.createAs(w.test, draft.ID, noInput); e.WorkflowVersion != "1.0.0" || e.Environment != chargehand.Test {
 			t.Errorf("test runs %+v", e)
 		}
-		page, err := w.ListWorkflows(t.Context(), w.test, 10, time.Time{})
+		page, err := w.ListWorkflows(t.Context(), w.test, ListWorkflows{Limit: 10})
 		if err != nil || len(page.Data) != 1 || page.Data[0].Version != "1.0.0" {
 			t.Errorf("test lists %+v, %v", page, err)
 		}
@@ -267,7 +268,7 @@ func TestApplyRefusesBadDefinitions(t *testing.T) {
 			}
 		})
 	}
-	page, err := w.ListWorkflows(t.Context(), w.test, 10, time.Time{})
+	page, err := w.ListWorkflows(t.Context(), w.test, ListWorkflows{Limit: 10})
 	if err != nil || len(page.Data) != 0 {
 		t.Errorf("bad definitions made %+v, %v", page, err)
 	}
@@ -290,7 +291,7 @@ func TestValidateWorkflow(t *testing.T) {
 	wantCode(t, err, chargehand.CodePayloadTooLarge)
 	_, _, err = w.ApplyWorkflow(t.Context(), w.p, ApplyWorkflow{Definition: large, MediaType: mediaYAML})
 	wantCode(t, err, chargehand.CodePayloadTooLarge)
-	page, err := w.ListWorkflows(t.Context(), w.test, 10, time.Time{})
+	page, err := w.ListWorkflows(t.Context(), w.test, ListWorkflows{Limit: 10})
 	if err != nil || len(page.Data) != 0 {
 		t.Errorf("validation stored %+v, %v", page, err)
 	}
@@ -358,7 +359,7 @@ func TestListWorkflows(t *testing.T) {
 		var seen []Workflow
 		pages := 0
 		for before := (time.Time{}); ; {
-			page, err := w.ListWorkflows(t.Context(), w.p, limit, before)
+			page, err := w.ListWorkflows(t.Context(), w.p, ListWorkflows{Limit: limit, Before: before})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -385,31 +386,31 @@ func TestListWorkflows(t *testing.T) {
 	}
 	t.Run("from before the first", func(t *testing.T) {
 		for _, before := range []time.Time{epoch, time.UnixMilli(0), time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC)} {
-			page, err := w.ListWorkflows(t.Context(), w.p, 10, before)
+			page, err := w.ListWorkflows(t.Context(), w.p, ListWorkflows{Limit: 10, Before: before})
 			if err != nil || len(page.Data) != 0 || !page.Cursor.IsZero() {
 				t.Errorf("before %v there are %+v, %v", before, page, err)
 			}
 		}
 	})
 	t.Run("between two milliseconds", func(t *testing.T) {
-		page, err := w.ListWorkflows(t.Context(), w.p, 10, epoch.Add(time.Microsecond))
+		page, err := w.ListWorkflows(t.Context(), w.p, ListWorkflows{Limit: 10, Before: epoch.Add(time.Microsecond)})
 		if err != nil || len(page.Data) != 1 {
 			t.Errorf("there are %+v, %v", page, err)
 		}
 	})
 	t.Run("of a key with a list", func(t *testing.T) {
 		p := w.principal(chargehand.Live, PresetAll, made[1], newID[chargehand.WorkflowID](3), made[3])
-		page, err := w.ListWorkflows(t.Context(), p, 1, time.Time{})
+		page, err := w.ListWorkflows(t.Context(), p, ListWorkflows{Limit: 1})
 		if err != nil || len(page.Data) != 1 || page.Data[0].ID != made[3] || page.Cursor.IsZero() {
 			t.Fatalf("first page is %+v, %v", page, err)
 		}
-		page, err = w.ListWorkflows(t.Context(), p, 1, page.Cursor)
+		page, err = w.ListWorkflows(t.Context(), p, ListWorkflows{Limit: 1, Before: page.Cursor})
 		if err != nil || len(page.Data) != 1 || page.Data[0].ID != made[1] || !page.Cursor.IsZero() {
 			t.Fatalf("second page is %+v, %v", page, err)
 		}
 	})
 	t.Run("of another account", func(t *testing.T) {
-		page, err := w.ListWorkflows(t.Context(), w.stranger(), 10, time.Time{})
+		page, err := w.ListWorkflows(t.Context(), w.stranger(), ListWorkflows{Limit: 10})
 		if err != nil || len(page.Data) != 0 {
 			t.Errorf("a stranger sees %+v, %v", page, err)
 		}
@@ -507,7 +508,7 @@ func TestPlansAreSharedAndForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := w.ListWorkflows(t.Context(), w.p, 1, time.Time{})
+	page, err := w.ListWorkflows(t.Context(), w.p, ListWorkflows{Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -559,5 +560,66 @@ func TestFirstAccountIsMadeOnce(t *testing.T) {
 		return err
 	}); err != nil || len(all) != 1 {
 		t.Errorf("accounts are %+v, %v", all, err)
+	}
+}
+
+// TestFindWorkflows by namespace, name and text, page by page.
+func TestFindWorkflows(t *testing.T) {
+	w := newWorld(t)
+	titled := func(namespace, name, title string) *AppliedWorkflow {
+		return w.apply([]byte("document: {dsl: 1.0.3, namespace: " + namespace + ", name: " + name + ", version: 1.0.0, title: '" + title + "'}\ndo:\n- a: {set: {a: 1}}\n"))
+	}
+	order := titled("shop", "order", "Bücher bestellen")
+	titled("shop", "refund", "Pay back")
+	titled("back-office", "order", "")
+	titled("back-office", "report", "100% of it_all")
+	find := func(p *Principal, q ListWorkflows) (names []string) {
+		t.Helper()
+		for {
+			page, err := w.ListWorkflows(t.Context(), p, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, found := range page.Data {
+				names = append(names, found.Namespace+"/"+found.Name)
+			}
+			if q.Before = page.Cursor; q.Before.IsZero() {
+				return names
+			}
+		}
+	}
+	limited := w.principal(chargehand.Live, PresetAll, order.ID)
+	for _, c := range []struct {
+		p    *Principal
+		q    ListWorkflows
+		want []string
+	}{
+		{w.p, ListWorkflows{Namespace: "shop"}, []string{"shop/refund", "shop/order"}},
+		{w.p, ListWorkflows{Namespace: "nosuch"}, nil},
+		{w.p, ListWorkflows{Name: "order"}, []string{"back-office/order", "shop/order"}},
+		{w.p, ListWorkflows{Namespace: "shop", Name: "order"}, []string{"shop/order"}},
+		{w.p, ListWorkflows{Text: "BACK"}, []string{"back-office/report", "back-office/order", "shop/refund"}},
+		{w.p, ListWorkflows{Text: "BÜCHER"}, []string{"shop/order"}},
+		{w.p, ListWorkflows{Text: "shop/o"}, []string{"shop/order"}},
+		{w.p, ListWorkflows{Text: "0% of it_"}, []string{"back-office/report"}},
+		{w.p, ListWorkflows{Text: "%"}, []string{"back-office/report"}},
+		{w.p, ListWorkflows{Text: "back", Namespace: "shop"}, []string{"shop/refund"}},
+		{limited, ListWorkflows{Name: "order"}, []string{"shop/order"}},
+		{limited, ListWorkflows{Namespace: "back-office"}, nil},
+		{limited, ListWorkflows{Text: "o"}, []string{"shop/order"}},
+		{w.stranger(), ListWorkflows{Name: "order"}, nil},
+	} {
+		for _, c.q.Limit = range []int{1, 2, 100} {
+			if got := find(c.p, c.q); !slices.Equal(got, c.want) {
+				t.Errorf("%+v: %v, want %v", c.q, got, c.want)
+			}
+		}
+	}
+	if id, err := w.WorkflowNamed(t.Context(), w.p, "shop", "order"); err != nil || id != order.ID {
+		t.Errorf("by name: %v, %v", id, err)
+	}
+	for name, p := range map[string]*Principal{"refund": limited, "order": w.stranger(), "nosuch": w.p} {
+		_, err := w.WorkflowNamed(t.Context(), p, "shop", name)
+		wantCode(t, err, chargehand.CodeWorkflowNotFound)
 	}
 }

@@ -22,6 +22,7 @@ type Batch struct {
 	Total       int64
 	Finished    int64 // items with status finished
 	Failed      int64 // items with status error
+	Stopped     int64 // items that were cancelled; they are among Failed
 	Cancelled   bool
 	StartedMs   int64 // 0 while pending
 	FinishedMs  int64 // 0 while not final
@@ -29,7 +30,7 @@ type Batch struct {
 
 const (
 	batchColumns = `no, id, account, environment, workflow, revision, status, concurrency, wanted,
- total, finished, failed, cancelled, started_ms, finished_ms`
+ total, finished, failed, cancelled, started_ms, finished_ms, stopped`
 	selectBatch = `SELECT ` + batchColumns + ` FROM batch`
 )
 
@@ -37,7 +38,7 @@ func scanBatch(r Row, b *Batch) {
 	*b = Batch{
 		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)), Workflow: r.Int(4), Revision: r.Int(5),
 		Status: chargehand.BatchStatus(r.Int(6)), Concurrency: int(r.Int(7)), Wanted: int(r.Int(8)),
-		Total: r.Int(9), Finished: r.Int(10), Failed: r.Int(11), Cancelled: r.Int(12) != 0, StartedMs: r.Int(13), FinishedMs: r.Int(14),
+		Total: r.Int(9), Finished: r.Int(10), Failed: r.Int(11), Cancelled: r.Int(12) != 0, StartedMs: r.Int(13), FinishedMs: r.Int(14), Stopped: r.Int(15),
 	}
 	scanID(r, 1, &b.ID)
 }
@@ -105,7 +106,8 @@ func (t *Tx) CancelQueuedItems(batch int64, limit int, finishedMs int64, fault [
 	if err != nil {
 		return nil, false, fmt.Errorf("cancel items: %w", err)
 	}
-	batchFinal, err = t.countEnds(batch, 0, int64(len(ids)), finishedMs)
+	n := int64(len(ids))
+	batchFinal, err = t.countEnds(batch, ends{failed: n, stopped: n}, finishedMs)
 	return ids, batchFinal, err
 }
 
@@ -113,17 +115,25 @@ func (t *Tx) startBatch(no, startedMs int64) error {
 	return t.c.Send("start batch", `UPDATE batch SET status = 2, started_ms = ?2 WHERE no = ?1 AND status = 1`, no, startedMs)
 }
 
+// ends counts items that end. Those that were cancelled (stopped) are among the failed ones.
+type ends struct{ finished, failed, stopped int64 }
+
 // countEnds adds ended items. The last one makes the batch final: completed if at least
+<<<<<<< HEAD
 // one item finished and it was not cancelled, else failed (docs/api.md "Status").
 func (t *Tx) countEnds(no, finished, failed, nowMs int64) (final bool, err error) {
+=======
+// one item finished and it was not cancelled, else failed (api.md "Status").
+func (t *Tx) countEnds(no int64, n ends, nowMs int64) (final bool, err error) {
+>>>>>>> d22fe31 (Filter lists by name, text and phase; tell items' errors, cancellations and revisions; refuse unknown parameters)
 	var left, total int64
-	err = t.one(`UPDATE batch SET finished = finished + ?2, failed = failed + ?3, status = CASE
+	err = t.one(`UPDATE batch SET finished = finished + ?2, failed = failed + ?3, stopped = stopped + ?5, status = CASE
   WHEN finished + failed + ?2 + ?3 < total THEN 2
   WHEN finished + ?2 > 0 AND cancelled = 0 THEN 3 ELSE 4 END,
  started_ms = CASE WHEN started_ms = 0 THEN ?4 ELSE started_ms END,
  finished_ms = CASE WHEN finished + failed + ?2 + ?3 < total THEN 0 ELSE ?4 END
  WHERE no = ?1 RETURNING total - finished - failed, total`, func(r Row) { left, total = r.Int(0), r.Int(1) },
-		no, finished, failed, nowMs)
+		no, n.finished, n.failed, nowMs, n.stopped)
 	if err != nil {
 		return false, fmt.Errorf("count ended items: %w", err)
 	}
@@ -200,6 +210,36 @@ func (r *Reader) BatchItems(batch, afterItem int64, limit int, statuses []charge
 	}, args...)
 	if err != nil {
 		return fmt.Errorf("read batch items: %w", err)
+	}
+	return nil
+}
+
+// ItemFilter selects items of a batch.
+type ItemFilter struct {
+	Batch     int64
+	AfterItem int64               // -1: from the first
+	Statuses  []chargehand.Status // none: any
+	Phases    []chargehand.Phase  // none: any
+	Limit     int
+}
+
+// ListItems is BatchItems for readers: it also gives the fault (Outcome.Fault) of items that
+// ended in error. The fault may be kept.
+func (r *Reader) ListItems(f ItemFilter, row func(e *Execution, fault []byte) error) error {
+	statuses := statusesOf(f.Statuses, f.Phases)
+	if len(statuses) == 0 {
+		return nil
+	}
+	selection, args := selectItem+` WHERE e.batch = ?1 AND e.batch <> 0 AND e.item > ?2`, []any{f.Batch, f.AfterItem, int64(f.Limit)}
+	selection, args = andPhases(selection, f.Phases, args)
+	query, args := mergeStatuses(selection, `item LIMIT ?3`, statuses, args)
+	var e Execution
+	err := r.c.Query(query, func(rw Row) error {
+		scanExecutionInput(rw, &e)
+		return row(&e, rw.Bytes(faultAt))
+	}, args...)
+	if err != nil {
+		return fmt.Errorf("list batch items: %w", err)
 	}
 	return nil
 }

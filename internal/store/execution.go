@@ -202,11 +202,14 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 	if batch == 0 {
 		return false, nil
 	}
-	finished, failed := int64(1), int64(0)
+	n := ends{finished: 1}
 	if status != chargehand.Finished {
-		finished, failed = 0, 1
+		n = ends{failed: 1}
 	}
-	return t.countEnds(batch, finished, failed, finishedMs)
+	if phase == chargehand.Cancelled {
+		n.stopped = 1
+	}
+	return t.countEnds(batch, n, finishedMs)
 }
 
 // dropWork deletes what only a running execution needs.

@@ -15,6 +15,9 @@ const (
 	inputAt         = 17
 	fromInput       = ` FROM execution e LEFT JOIN input i ON i.execution = e.no`
 	selectExecution = `SELECT ` + executionColumns + inputColumns + fromInput
+	faultAt         = inputAt + 3
+	selectItem      = `SELECT ` + executionColumns + inputColumns + `,
+ CASE WHEN e.status = 5 THEN (SELECT o.fault FROM outcome o WHERE o.execution = e.no) END` + fromInput
 )
 
 func scanExecution(r Row, e *Execution) {

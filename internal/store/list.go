@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chargehand/chargehand"
@@ -15,12 +16,14 @@ import (
 type ExecutionFilter struct {
 	Account         int64
 	Environment     chargehand.Environment
-	Workflow        int64               // 0: any
-	Batch           int64               // 0: any; Workflow is then not looked at
-	Statuses        []chargehand.Status // none: any
-	CreatedAfterMs  int64               // strictly after; 0: no bound
-	CreatedBeforeMs int64               // strictly before; 0: no bound
-	After           Cursor              // the last one of the page before; zero: first page
+	Workflow        int64                  // 0: any
+	Batch           int64                  // 0: any; Workflow is then not looked at
+	Statuses        []chargehand.Status    // none: any
+	Phases          []chargehand.Phase     // none: any
+	CreatedAfterMs  int64                  // strictly after; 0: no bound
+	CreatedBeforeMs int64                  // strictly before; 0: no bound
+	After           Cursor                 // the last one of the page before; zero: first page
+	Floor           chargehand.ExecutionID // none with a smaller id; zero: no bound. Not used with Batch
 	Limit           int
 }
 
@@ -67,9 +70,9 @@ func ParseCursor(s string) (Cursor, error) {
 // One index per scope has the status before the id. A list over several statuses merges
 // one ordered range per status, so that any combination reads as many rows as it returns.
 func (r *Reader) ListExecutions(f ExecutionFilter) ([]Execution, error) {
-	statuses := f.Statuses
+	statuses := statusesOf(f.Statuses, f.Phases)
 	if len(statuses) == 0 {
-		statuses = allStatuses
+		return nil, nil
 	}
 	query, args := f.query(statuses)
 	var list []Execution
@@ -85,12 +88,86 @@ func (r *Reader) ListExecutions(f ExecutionFilter) ([]Execution, error) {
 	return list, nil
 }
 
+// phaseStatuses says which statuses an execution in a phase can have. Where a phase has a
+// status of its own, the phase need not be looked at.
+var phaseStatuses = map[chargehand.Phase][]chargehand.Status{
+	chargehand.Pending:   {chargehand.Initial},
+	chargehand.Running:   {chargehand.Processing, chargehand.HumanInTheLoop},
+	chargehand.Waiting:   {chargehand.Processing, chargehand.HumanInTheLoop},
+	chargehand.Suspended: {chargehand.Processing, chargehand.HumanInTheLoop},
+	chargehand.Cancelled: {chargehand.Errored},
+	chargehand.Faulted:   {chargehand.Errored},
+	chargehand.Completed: {chargehand.Finished},
+}
+
+// statusesOf lists the statuses that a filter by status and phase admits: none if nothing can
+// agree with both.
+func statusesOf(statuses []chargehand.Status, phases []chargehand.Phase) []chargehand.Status {
+	if len(statuses) == 0 {
+		statuses = allStatuses
+	}
+	if len(phases) == 0 {
+		return statuses
+	}
+	var possible []chargehand.Status
+	for _, status := range statuses {
+		if slices.ContainsFunc(phases, func(p chargehand.Phase) bool { return slices.Contains(phaseStatuses[p], status) }) {
+			possible = append(possible, status)
+		}
+	}
+	return possible
+}
+
+// andPhases narrows a selection to phases.
+func andPhases(selection string, phases []chargehand.Phase, args []any) (string, []any) {
+	for i, phase := range phases {
+		args = append(args, int64(phase))
+		selection += [...]string{` AND e.phase IN (`, `, `}[min(i, 1)] + fmt.Sprintf("?%d", len(args))
+	}
+	if len(phases) > 0 {
+		selection += `)`
+	}
+	return selection, args
+}
+
 var allStatuses = []chargehand.Status{chargehand.Initial, chargehand.Processing, chargehand.HumanInTheLoop, chargehand.Finished, chargehand.Errored}
 
+// Examined returns the id of the n-th execution that a list would look at, whatever its phase:
+// as Floor it keeps a list by phase from looking at more. found is false if there are fewer.
+// It reads an index alone. Batch is not used.
+func (r *Reader) Examined(f ExecutionFilter, n int) (id chargehand.ExecutionID, found bool, err error) {
+	statuses := statusesOf(f.Statuses, f.Phases)
+	if len(statuses) == 0 || n < 1 {
+		return id, false, nil
+	}
+	where, order, args := f.where()
+	args[4] = int64(n - 1)
+	query, args := mergeStatuses(`SELECT e.id FROM execution e WHERE `+where, order+` DESC LIMIT 1 OFFSET ?5`, statuses, args)
+	err = r.c.Query(query, func(row Row) error {
+		scanID(row, 0, &id)
+		found = true
+		return nil
+	}, args...)
+	if err != nil {
+		return id, false, fmt.Errorf("count executions to list: %w", err)
+	}
+	return id, found, nil
+}
+
 func (f *ExecutionFilter) query(statuses []chargehand.Status) (string, []any) {
+	where, order, args := f.where()
+	selection, args := andPhases(`SELECT `+executionColumns+` FROM execution e WHERE `+where, f.Phases, args)
+	return mergeStatuses(selection, order+` DESC LIMIT ?5`, statuses, args)
+}
+
+// where is the condition of a list but for status and phase. Argument 5 is left to the limit.
+func (f *ExecutionFilter) where() (where, order string, args []any) {
 	low, high := idBounds(f.CreatedAfterMs, f.CreatedBeforeMs)
-	args := []any{f.Account, int64(f.Environment), low, high, int64(f.Limit)}
-	where, order := `e.account = ?1 AND e.environment = ?2 AND e.id >= ?3 AND e.id < ?4`, `id`
+	args = []any{f.Account, int64(f.Environment), low, high, int64(f.Limit)}
+	if f.Batch == 0 && string(f.Floor[:]) > string(low) {
+		args[2] = f.Floor[:]
+	}
+	where, order = `e.account = ?1 AND e.environment = ?2 AND e.id >= ?3 AND e.id < ?4`, `id`
 	switch {
 	case f.Batch != 0:
 		last := f.After.Item
@@ -107,7 +184,7 @@ func (f *ExecutionFilter) query(statuses []chargehand.Status) (string, []any) {
 	if f.Batch == 0 && !f.After.ID.IsZero() && string(f.After.ID[:]) < string(high) {
 		args[3] = f.After.ID[:]
 	}
-	return mergeStatuses(`SELECT `+executionColumns+` FROM execution e WHERE `+where, order+` DESC LIMIT ?5`, statuses, args)
+	return where, order, args
 }
 
 // mergeStatuses repeats a select once per status, joined by UNION ALL and ordered.

@@ -88,16 +88,33 @@ func (r *Reader) WorkflowByName(account int64, namespace, name string) (Workflow
 	return r.workflow(selectWorkflow+` WHERE account = ?1 AND namespace = ?2 AND name = ?3 AND deleted_ms = 0`, account, namespace, name)
 }
 
-// ListWorkflows reads workflows that are not deleted, newest first, those created strictly
-// before beforeMs (0: from the newest). Without drafts only those with a published
-// revision are listed.
-func (r *Reader) ListWorkflows(account int64, drafts bool, beforeMs int64, limit int) ([]Workflow, error) {
-	if beforeMs == 0 {
-		beforeMs = math.MaxInt64
+// WorkflowFilter selects workflows that are not deleted.
+type WorkflowFilter struct {
+	Account   int64
+	Namespace string // empty: any
+	Name      string // empty: any
+	Drafts    bool   // also those without a published revision
+	BeforeMs  int64  // created strictly before; 0: from the newest
+	Limit     int
+}
+
+// ListWorkflows reads workflows, newest first.
+func (r *Reader) ListWorkflows(f WorkflowFilter) ([]Workflow, error) {
+	if f.BeforeMs == 0 {
+		f.BeforeMs = math.MaxInt64
 	}
 	query := selectWorkflow + ` WHERE account = ?1 AND created_ms < ?2 AND deleted_ms = 0`
-	if !drafts {
+	args := []any{f.Account, f.BeforeMs, int64(f.Limit)}
+	if !f.Drafts {
 		query += ` AND published <> 0`
+	}
+	if f.Namespace != "" {
+		args = append(args, f.Namespace)
+		query += fmt.Sprintf(` AND namespace = ?%d`, len(args))
+	}
+	if f.Name != "" {
+		args = append(args, f.Name)
+		query += fmt.Sprintf(` AND name = ?%d`, len(args))
 	}
 	var list []Workflow
 	err := r.c.Query(query+` ORDER BY created_ms DESC LIMIT ?3`, func(row Row) error {
@@ -105,7 +122,7 @@ func (r *Reader) ListWorkflows(account int64, drafts bool, beforeMs int64, limit
 		scanWorkflow(row, &w)
 		list = append(list, w)
 		return nil
-	}, account, beforeMs, int64(limit))
+	}, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list workflows: %w", err)
 	}

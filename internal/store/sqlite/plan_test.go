@@ -203,7 +203,10 @@ func TestPlansOfHotQueries(t *testing.T) {
 			"SEARCH e USING INDEX execution_batch (batch=? AND status=? AND item>?)"}},
 		"due timers": {func(r *store.Reader) error { _, err := r.TimersDue(1, 5); return err }, []string{
 			"SEARCH timer USING COVERING INDEX timer_due (due_ms<?)"}},
-		"published workflows": {func(r *store.Reader) error { _, err := r.ListWorkflows(1, false, 0, 5); return err }, []string{
+		"published workflows": {func(r *store.Reader) error {
+			_, err := r.ListWorkflows(store.WorkflowFilter{Account: 1, Limit: 5})
+			return err
+		}, []string{
 			"SEARCH workflow USING INDEX workflow_published (account=? AND created_ms<?)"}},
 	}
 	for name, c := range cases {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -242,13 +244,57 @@ func cancelQueued(f *fixture) {
 		return err
 	})
 	f.update(func(tx *store.Tx) error {
-		final, err := fault(tx, items[1].No, startMs+6)
+		final, err := tx.FinishExecution(items[1].No, chargehand.Errored, chargehand.Faulted, startMs+6, startMs+6, &store.Outcome{Fault: []byte(`{"f":1}`)})
 		if !final {
 			f.Error("the running item was the last one")
 		}
 		return err
 	})
-	if got := f.batchByNo(b.No); got.Status != chargehand.BatchFailed || got.Finished != 1 || got.Failed != 4 {
+	if got := f.batchByNo(b.No); got.Status != chargehand.BatchFailed || got.Finished != 1 || got.Failed != 4 || got.Stopped != 3 {
+		f.Errorf("%+v", got)
+	}
+	var shown []string
+	list := func(filter store.ItemFilter) []string {
+		shown = nil
+		filter.Batch, filter.AfterItem = b.No, max(filter.AfterItem, -1)
+		f.view(func(r *store.Reader) error {
+			return r.ListItems(filter, func(e *store.Execution, fault []byte) error {
+				shown = append(shown, fmt.Sprint(e.Item, e.Phase, string(fault), string(e.Input.Inline)))
+				return nil
+			})
+		})
+		return shown
+	}
+	all := []string{
+		`0 completed {"i":0}`, `1 faulted {"f":1} {"i":1}`, `2 cancelled {"c":1} {"i":2}`, `3 cancelled {"c":1} {"i":3}`, `4 cancelled {"c":1} {"i":4}`,
+	}
+	for i := range all {
+		all[i] = strings.Join(strings.Fields(all[i]), "")
+	}
+	for _, c := range []struct {
+		filter store.ItemFilter
+		want   []string
+	}{
+		{store.ItemFilter{AfterItem: -1, Limit: 10}, all},
+		{store.ItemFilter{AfterItem: 1, Limit: 2}, all[2:4]},
+		{store.ItemFilter{AfterItem: -1, Limit: 2, Phases: []chargehand.Phase{chargehand.Cancelled}}, all[2:4]},
+		{store.ItemFilter{AfterItem: -1, Limit: 9, Phases: []chargehand.Phase{chargehand.Faulted, chargehand.Completed}}, all[:2]},
+		{store.ItemFilter{AfterItem: -1, Limit: 9, Phases: []chargehand.Phase{chargehand.Faulted}, Statuses: []chargehand.Status{chargehand.Finished}}, nil},
+	} {
+		got := list(c.filter)
+		for i := range got {
+			got[i] = strings.Join(strings.Fields(got[i]), "")
+		}
+		if !slices.Equal(got, c.want) {
+			f.Errorf("%+v: %q, want %q", c.filter, got, c.want)
+		}
+	}
+	one, items := f.batch(2) // an item that was cancelled by itself counts too
+	f.update(func(tx *store.Tx) error {
+		_, err := tx.FinishExecution(items[0].No, chargehand.Errored, chargehand.Cancelled, 0, startMs+6, &store.Outcome{})
+		return err
+	})
+	if got := f.batchByNo(one.No); got.Failed != 1 || got.Stopped != 1 {
 		f.Errorf("%+v", got)
 	}
 	whole, _ := f.batch(3) // nothing runs: the last step ends the batch

@@ -19,6 +19,15 @@ var listTests = map[string]func(*fixture){
 	"cursor text":                      cursorText,
 }
 
+// phasesOf lists the phases that executions of a status are in.
+var phasesOf = map[chargehand.Status][]chargehand.Phase{
+	chargehand.Initial:        {chargehand.Pending},
+	chargehand.Processing:     {chargehand.Running, chargehand.Waiting},
+	chargehand.HumanInTheLoop: {chargehand.Waiting},
+	chargehand.Finished:       {chargehand.Completed},
+	chargehand.Errored:        {chargehand.Faulted, chargehand.Cancelled},
+}
+
 // crowd inserts executions over two accounts, both environments, three workflows and all
 // statuses, many of them in the same millisecond, and returns them newest first.
 func crowd(f *fixture, n int, r *rand.Rand) []store.Execution {
@@ -28,6 +37,8 @@ func crowd(f *fixture, n int, r *rand.Rand) []store.Execution {
 			e := f.execution(startMs + r.Int64N(int64(n)/10))
 			e.Account, e.Environment, e.Workflow = 1+r.Int64N(2), chargehand.Environment(1+r.IntN(2)), 1+r.Int64N(3)
 			e.Status, e.Run = chargehand.Status(1+r.IntN(5)), store.RunActive
+			of := phasesOf[e.Status]
+			e.Phase = of[r.IntN(len(of))]
 			var err error
 			if e.Status.Final() {
 				e.Run, e.FinishedMs = store.RunEnded, startMs
@@ -52,7 +63,7 @@ func wanted(all []store.Execution, f store.ExecutionFilter) []store.Execution {
 	var list []store.Execution
 	for _, e := range all {
 		if e.Account == f.Account && e.Environment == f.Environment && (f.Workflow == 0 || e.Workflow == f.Workflow) &&
-			(f.Batch == 0 || e.Batch == f.Batch) && (len(f.Statuses) == 0 || slices.Contains(f.Statuses, e.Status)) &&
+			(f.Batch == 0 || e.Batch == f.Batch) && (len(f.Phases) == 0 || slices.Contains(f.Phases, e.Phase)) && (len(f.Statuses) == 0 || slices.Contains(f.Statuses, e.Status)) &&
 			(f.CreatedAfterMs == 0 || e.ID.Milli() > f.CreatedAfterMs) && (f.CreatedBeforeMs == 0 || e.ID.Milli() < f.CreatedBeforeMs) {
 			list = append(list, e)
 		}
@@ -91,6 +102,9 @@ func randomFilter(r *rand.Rand) store.ExecutionFilter {
 	}
 	for _, s := range r.Perm(5)[:r.IntN(6)] {
 		filter.Statuses = append(filter.Statuses, chargehand.Status(1+s))
+	}
+	for _, p := range r.Perm(7)[:max(0, r.IntN(6)-3)] {
+		filter.Phases = append(filter.Phases, chargehand.Phase(1+p))
 	}
 	if r.IntN(2) == 0 {
 		filter.CreatedAfterMs = startMs + r.Int64N(40)

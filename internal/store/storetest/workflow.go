@@ -109,7 +109,7 @@ func (f *fixture) workflowPages(drafts bool, limit int) (names []string) {
 	for before := int64(0); ; {
 		var page []store.Workflow
 		f.view(func(r *store.Reader) (err error) {
-			page, err = r.ListWorkflows(1, drafts, before, limit)
+			page, err = r.ListWorkflows(store.WorkflowFilter{Account: 1, Drafts: drafts, BeforeMs: before, Limit: limit})
 			return err
 		})
 		for _, w := range page {
@@ -144,6 +144,33 @@ func listWorkflows(f *fixture) {
 		}
 		if got, want := f.workflowPages(false, limit), "[7 5 2 1]"; fmt.Sprint(got) != want {
 			f.Errorf("published by %d: %v, want %s", limit, got, want)
+		}
+	}
+	other := f.workflow("5", startMs)
+	other.Namespace = "other"
+	f.update(func(tx *store.Tx) error { return tx.InsertWorkflow(&other) })
+	for _, c := range []struct {
+		filter store.WorkflowFilter
+		want   string
+	}{
+		{store.WorkflowFilter{Namespace: "other"}, "[other/5]"},
+		{store.WorkflowFilter{Name: "5"}, "[other/5 shop/5]"},
+		{store.WorkflowFilter{Namespace: "shop", Name: "5"}, "[shop/5]"},
+		{store.WorkflowFilter{Namespace: "shop", Name: "8"}, "[]"},
+		{store.WorkflowFilter{Namespace: "sho_"}, "[]"},
+		{store.WorkflowFilter{Namespace: "shop", BeforeMs: startMs + 2}, "[shop/1 shop/0]"},
+	} {
+		c.filter.Account, c.filter.Drafts, c.filter.Limit = 1, true, 10
+		names := []string{}
+		f.view(func(r *store.Reader) error {
+			page, err := r.ListWorkflows(c.filter)
+			for _, w := range page {
+				names = append(names, w.Namespace+"/"+w.Name)
+			}
+			return err
+		})
+		if fmt.Sprint(names) != c.want {
+			f.Errorf("%+v: %v, want %s", c.filter, names, c.want)
 		}
 	}
 }
