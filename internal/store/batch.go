@@ -119,13 +119,8 @@ func (t *Tx) startBatch(no, startedMs int64) error {
 type ends struct{ finished, failed, stopped int64 }
 
 // countEnds adds ended items. The last one makes the batch final: completed if at least
-<<<<<<< HEAD
 // one item finished and it was not cancelled, else failed (docs/api.md "Status").
-func (t *Tx) countEnds(no, finished, failed, nowMs int64) (final bool, err error) {
-=======
-// one item finished and it was not cancelled, else failed (api.md "Status").
 func (t *Tx) countEnds(no int64, n ends, nowMs int64) (final bool, err error) {
->>>>>>> d22fe31 (Filter lists by name, text and phase; tell items' errors, cancellations and revisions; refuse unknown parameters)
 	var left, total int64
 	err = t.one(`UPDATE batch SET finished = finished + ?2, failed = failed + ?3, stopped = stopped + ?5, status = CASE
   WHEN finished + failed + ?2 + ?3 < total THEN 2

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -202,12 +203,16 @@ func migrated(t *testing.T, pg *peer.Postgres, used chan string) string {
 		t.Fatalf("migrations %v: %v", files, err)
 	}
 	text := "SET search_path = " + schema + ";\nCREATE TABLE goose_db_version (version_id bigint, is_applied boolean);\n"
-	for i, file := range files {
+	for _, file := range files {
+		version, err := strconv.Atoi(filepath.Base(file)[:5])
+		if err != nil {
+			t.Fatal(err)
+		}
 		part, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text += string(part) + fmt.Sprintf("\nINSERT INTO goose_db_version VALUES (%d, true);\n", i+1)
+		text += string(part) + fmt.Sprintf("\nINSERT INTO goose_db_version VALUES (%d, true);\n", version)
 	}
 	pg.Exec(t, "postgres", text)
 	return address
