@@ -94,6 +94,7 @@ func batchEndpoints() []endpoint {
 			parameters: []*parameter{entriesParameter, idempotencyParameter},
 			answers:    []answer{{status: 202, about: "Cancelled", view: batch{}, headers: []string{"ETag", "Idempotency-Replayed"}}},
 			problems:   []chargehand.Code{chargehand.CodeStateConflict},
+			change:     "batch cancelled",
 			serve:      (*call).cancelBatch,
 		},
 	}

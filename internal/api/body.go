@@ -62,8 +62,7 @@ func (c *call) readBody(b *body) error {
 	if c.r.ContentLength < 0 || c.r.ContentLength > patientBytes || b.stream {
 		c.r.Body = &patientReader{
 			body: c.r.Body, control: http.NewResponseController(c.w),
-			idle:  c.server.idle,
-			until: c.began.Add(c.server.idle + time.Duration(limit/slowestBytesPerSecond)*time.Second),
+			idle: c.server.idle, slowest: c.server.slowest,
 		}
 	}
 	if b.stream {
@@ -182,35 +181,38 @@ func readAll(r io.Reader, first []byte, length, limit int64) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Bodies up to patientBytes must arrive within readTimeout. Larger ones have as long as they
-// keep coming: no pause longer than idleTimeout, and on the whole not slower than
-// slowestBytesPerSecond.
+// Bodies up to patientBytes must arrive within readTimeout. Larger ones, and those that do not say how long
+// they are, have as long as they keep coming: idleTimeout at first, and a second more for every
+// slowestBytesPerSecond that have arrived. So a body of one byte now and then holds its connection for
+// idleTimeout and not longer.
 const (
 	patientBytes          = 1 << 20
 	idleTimeout           = 30 * time.Second
-	slowestBytesPerSecond = 32 << 10
+	slowestBytesPerSecond = 8 << 10
 )
 
-// patientReader moves the read deadline of the connection while bytes arrive.
+// patientReader moves the read deadline of the connection while bytes arrive fast enough.
 type patientReader struct {
 	body    io.ReadCloser
 	control *http.ResponseController
 	idle    time.Duration
-	until   time.Time
+	slowest int64         // bytes per second
+	read    int64         // bytes so far
+	waited  time.Duration // in Read: what the server itself needs in between does not count
 	moved   time.Time
 }
 
 func (p *patientReader) Read(b []byte) (int, error) {
-	if now := time.Now(); now.Sub(p.moved) > p.idle/10 {
-		deadline := now.Add(p.idle)
-		if deadline.After(p.until) {
-			deadline = p.until
-		}
+	now := time.Now()
+	if left := p.idle + time.Duration(p.read*int64(time.Second)/p.slowest) - p.waited; left < p.idle || now.Sub(p.moved) > p.idle/10 {
 		// A writer that knows no deadlines has none to move.
-		_ = p.control.SetReadDeadline(deadline)
+		_ = p.control.SetReadDeadline(now.Add(min(left, p.idle)))
 		p.moved = now
 	}
-	return p.body.Read(b)
+	n, err := p.body.Read(b)
+	p.read += int64(n)
+	p.waited += time.Since(now)
+	return n, err
 }
 
 func (p *patientReader) Close() error { return p.body.Close() }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -38,6 +39,10 @@ type call struct {
 	value expr.Value // the parsed body of a JSON route; nil: empty body
 
 	span trace.Span // nil: none
+
+	told   []slog.Attr     // what the handler adds to the line of a change
+	code   chargehand.Code // of the problem that was answered; empty: none
+	hidden error           // what the operator is told and the client is not
 
 	status int   // of the answer; 0: nothing was written
 	sent   int64 // bytes of the body of the answer

@@ -28,6 +28,9 @@ func (c *call) getFileContent() error {
 	if f.SHA256 != "" {
 		h.Set("ETag", `"`+f.SHA256+`"`)
 	}
+	if err := c.checkRanges(f.Size); err != nil {
+		return err
+	}
 	w := &contentWriter{call: c, control: http.NewResponseController(c.w)}
 	http.ServeContent(w, c.r, "", f.CreatedAt, content)
 	return w.refused()

@@ -161,6 +161,7 @@ func executionEndpoints() []endpoint {
 			scopes: service.ScopeExecutionsManage, body: jsonBody(cancelBody{}, false), parameters: []*parameter{idempotencyParameter},
 			answers:  []answer{{status: 202, about: "Cancelled", view: Execution{}, headers: []string{"ETag", "Idempotency-Replayed"}}},
 			problems: []chargehand.Code{chargehand.CodeStateConflict},
+			change:   "execution cancelled",
 			serve:    (*call).cancelExecution,
 		},
 		{

@@ -178,6 +178,34 @@ func TestDownload(t *testing.T) {
 	wantProblem(t, request{path: pathF + "/content", header: map[string]string{"If-Match": `"other"`}}.to(s), 412, "precondition_failed")
 }
 
+// TestOddRanges: the last 0 bytes are none, and nobody multiplies an answer by asking for a thousand pieces.
+func TestOddRanges(t *testing.T) {
+	s := newServer(t, &fake{})
+	ask := func(ranges string, more ...string) answered {
+		header := map[string]string{"Range": ranges}
+		for i := 0; i < len(more); i += 2 {
+			header[more[i]] = more[i+1]
+		}
+		return request{path: pathF + "/content", header: header}.to(s)
+	}
+	for _, ranges := range []string{"bytes=-0", "bytes=-00", "bytes=-0,-0", "bytes= -0", "bytes=" + strings.Repeat("0-0,", 999) + "1-1", "bytes=" + strings.Repeat("-0,", 16) + "1-1"} {
+		a := ask(ranges)
+		wantProblem(t, a, 416, "range_not_satisfiable")
+		if a.header.Get("Content-Range") != "bytes */10" || a.header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%.40s: %v", ranges, a.header)
+		}
+	}
+	if a := ask("bytes=0-1,-0"); a.status != 206 || string(a.body) != "01" || a.header.Get("Content-Range") != "bytes 0-1/10" {
+		t.Errorf("none beside two bytes: %d %q %v", a.status, a.body, a.header)
+	}
+	if a := ask("bytes=-0", "If-Range", `"other"`); a.status != 200 || string(a.body) != "0123456789" {
+		t.Errorf("a range of another content: %d %q", a.status, a.body)
+	}
+	if a := ask("bytes=" + strings.Repeat("0-0,", 15) + "1-1"); a.status != 200 && a.status != 206 {
+		t.Errorf("16 ranges: %d %s", a.status, a.body)
+	}
+}
+
 // TestSignedLink: a signature stands for a key, a wrong one is worth nothing.
 func TestSignedLink(t *testing.T) {
 	var got service.Link

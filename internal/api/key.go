@@ -1,6 +1,7 @@
 package api
 
 import (
+	"log/slog"
 	"net/http"
 
 	"github.com/chargehand/chargehand"
@@ -43,6 +44,7 @@ func keyEndpoints() []endpoint {
 			scopes: service.ScopeAdmin, parameters: []*parameter{idempotencyParameter}, body: jsonBody(createKeyBody{}, true),
 			answers:  []answer{{status: 201, about: "Created", view: apiKey{}, headers: []string{"Location", "Idempotency-Replayed"}}},
 			problems: []chargehand.Code{chargehand.CodeWorkflowNotFound, chargehand.CodeKeyNotFound},
+			change:   "API key created",
 			serve:    (*call).createKey,
 		},
 		{
@@ -57,12 +59,14 @@ func keyEndpoints() []endpoint {
 			scopes: service.ScopeAdmin, body: jsonBody(patchKeyBody{}, true),
 			answers:  []answer{{status: 200, about: "The key", view: apiKey{}}},
 			problems: []chargehand.Code{chargehand.CodeWorkflowNotFound},
+			change:   "API key changed",
 			serve:    (*call).patchKey,
 		},
 		{
 			method: remove, path: "/api-keys/{keyId}", id: "revokeAPIKey", tag: "API keys",
 			summary: "Revoke an API key", scopes: service.ScopeAdmin,
 			answers: []answer{{status: 204, about: "Revoked"}},
+			change:  "API key revoked",
 			serve:   (*call).revokeKey,
 		},
 	}
@@ -88,6 +92,8 @@ func (c *call) createKey() error {
 		return err
 	}
 	c.replayed(replayed)
+	c.key = key.ID
+	c.tellKey(key)
 	c.location("/api-keys/" + key.ID.String())
 	return c.view(http.StatusCreated, viewKey(key))
 }
@@ -105,7 +111,13 @@ func (c *call) patchKey() error {
 	if err != nil {
 		return err
 	}
+	c.tellKey(key)
 	return c.view(http.StatusOK, viewKey(key))
+}
+
+// tellKey says in the log what a key may do from now on.
+func (c *call) tellKey(k *service.Key) {
+	c.told = append(c.told, slog.String("name", k.Name), slog.Any("scopes", k.Scopes.Names()), slog.Bool("limited", k.Workflows != nil))
 }
 
 func (c *call) revokeKey() error {

@@ -21,14 +21,20 @@ type listener struct {
 }
 
 func (l listener) Accept() (net.Conn, error) {
-	accepted, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		accepted, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		tcp, ok := accepted.(*net.TCPConn)
+		if !ok {
+			return accepted, nil
+		}
+		if l.server.open.take() {
+			return &conn{TCPConn: tcp, server: l.server}, nil
+		}
+		l.server.turnAway(tcp)
 	}
-	if tcp, ok := accepted.(*net.TCPConn); ok {
-		return &conn{TCPConn: tcp, server: l.server}, nil
-	}
-	return accepted, nil
 }
 
 // conn rewrites the refusals of net/http to problems. All other methods are those of the
@@ -39,6 +45,15 @@ type conn struct {
 	// handled is set while a request is answered by the handler. What is written then may be
 	// content, which may look like anything, also like a refusal.
 	handled atomic.Bool
+	closed  atomic.Bool
+}
+
+// Close makes room for another connection.
+func (c *conn) Close() error {
+	if !c.closed.Swap(true) {
+		c.server.open.leave()
+	}
+	return c.TCPConn.Close()
 }
 
 // connKey is the key of the conn in the context of its requests.
@@ -73,7 +88,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	if !ok {
 		return c.TCPConn.Write(b)
 	}
-	if _, err := c.TCPConn.Write(c.server.refusalAnswer(status, detail, c.LocalAddr().String())); err != nil {
+	if _, err := c.TCPConn.Write(c.server.refusalAnswer(status, detail, c.LocalAddr().String(), c.RemoteAddr().String())); err != nil {
 		return 0, err
 	}
 	return len(b), nil
@@ -102,7 +117,7 @@ func refusal(b []byte) (status int, detail string, ok bool) {
 }
 
 // refusalAnswer is the whole answer to a request that net/http refused.
-func (s *Server) refusalAnswer(status int, text, addr string) []byte {
+func (s *Server) refusalAnswer(status int, text, addr, remote string) []byte {
 	e := &chargehand.Error{Code: chargehand.CodeInvalidParameter}
 	_, reason, found := strings.Cut(text, ": ")
 	switch {
@@ -122,6 +137,7 @@ func (s *Server) refusalAnswer(status int, text, addr string) []byte {
 		base = "http://" + addr
 	}
 	requestID := newRequestID()
+	s.tellRefusal(requestID, remote, e.Code)
 	body := appendProblem(nil, e, base, "/", requestID)
 	answer := "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/problem+json\r\nContent-Length: " +
 		strconv.Itoa(len(body)) + "\r\nX-Content-Type-Options: nosniff\r\nX-Request-Id: " + requestID + "\r\n\r\n"

@@ -6,13 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/chargehand/chargehand"
 )
@@ -83,12 +82,9 @@ func (c *call) fail(err error) {
 		err = chargehand.NewError(chargehand.CodeUnavailable, "The server is stopping.")
 	}
 	shown, hidden := asProblem(err)
-	if hidden != nil {
-		c.server.log.LogAttrs(c.r.Context(), slog.LevelError, "request failed",
-			slog.String("method", c.r.Method), slog.String("path", cut(c.r.URL.EscapedPath(), maxInstance)),
-			slog.String("request_id", c.requestID), slog.Any("error", hidden))
-	}
+	c.code, c.hidden = shown.Code, hidden
 	if c.status != 0 {
+		c.tell(time.Since(c.began)) // finish does not come that far
 		panic(http.ErrAbortHandler)
 	}
 	about := problemTypes[shown.Code]
@@ -114,9 +110,7 @@ func (c *call) recovered(p any) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(http.ErrAbortHandler)
 	}
-	c.server.log.LogAttrs(c.r.Context(), slog.LevelError, "request panicked",
-		slog.String("method", c.r.Method), slog.String("path", cut(c.r.URL.EscapedPath(), maxInstance)),
-		slog.String("request_id", c.requestID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+	c.tellPanic(p)
 	if c.status != 0 {
 		panic(http.ErrAbortHandler)
 	}

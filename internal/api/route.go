@@ -28,8 +28,10 @@ type endpoint struct {
 	// lenient routes ignore query parameters that they do not have: those of the contract.
 	lenient bool
 	// slow marks routes that may read or write for longer than the usual time limits.
-	slow  bool
-	serve func(*call) error
+	slow bool
+	// change is what the log says at info when the request has succeeded; empty: nothing.
+	change string
+	serve  func(*call) error
 }
 
 // answer documents one successful answer.

@@ -33,6 +33,7 @@ func secretEndpoints() []endpoint {
 				{status: 201, about: "Created", view: secret{}, headers: []string{"Location"}},
 			},
 			problems: []chargehand.Code{chargehand.CodeInvalidParameter, chargehand.CodeStateConflict},
+			change:   "secret set",
 			serve:    (*call).putSecret,
 		},
 		{
@@ -45,6 +46,7 @@ func secretEndpoints() []endpoint {
 			method: remove, path: "/secrets/{name}", id: "deleteSecret", tag: "Secrets",
 			summary: "Delete a secret", about: "Executions that have started keep what they started with.", scopes: service.ScopeAdmin,
 			answers: []answer{{status: 204, about: "Deleted"}},
+			change:  "secret deleted",
 			serve:   (*call).deleteSecret,
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/loglimit"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
@@ -31,6 +32,8 @@ type Config struct {
 	Ready func() bool
 	// Metrics is what /metrics shows; the server adds its own. Default: an empty registry.
 	Metrics *prometheus.Registry
+	// MaxConnections bounds the connections that are open at once; 0: no bound.
+	MaxConnections int
 	// Tracer makes a span for each request below /api/v1; nil: none.
 	Tracer trace.Tracer
 	// Version of the product, for the OpenAPI document.
@@ -42,6 +45,7 @@ type Server struct {
 	service   Service
 	limits    service.Limits
 	log       *slog.Logger
+	lines     *loglimit.Limiter // of what repeats in the log
 	publicURL string
 	ready     func() bool
 	registry  *prometheus.Registry
@@ -51,6 +55,8 @@ type Server struct {
 	document  func() document // made when it is first asked for
 	http      *http.Server
 	idle      time.Duration // longest pause of a long body, in either direction
+	slowest   int64         // bytes per second of a long body
+	open      *openConns
 
 	stopping context.Context // ends when Shutdown begins
 	stop     context.CancelFunc
@@ -80,9 +86,10 @@ func New(c Config) *Server {
 		c.Ready = func() bool { return false }
 	}
 	s := &Server{
-		service: c.Service, log: c.Log, ready: c.Ready,
+		service: c.Service, log: c.Log, lines: loglimit.New(c.Log), ready: c.Ready,
 		publicURL: strings.TrimRight(c.PublicURL, "/"), registry: c.Metrics,
 		metrics: newMetrics(c.Metrics), tracer: c.Tracer, document: sync.OnceValue(func() document { return newDocument(c.Version) }), idle: idleTimeout,
+		slowest: slowestBytesPerSecond, open: newOpenConns(c.MaxConnections),
 	}
 	table := endpoints()
 	if c.Bare {
@@ -117,6 +124,7 @@ func (s *Server) Serve(l net.Listener) error {
 // until ctx ends; what is still open then is cut off.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop()
+	defer s.lines.Flush()
 	if err := s.http.Shutdown(ctx); err != nil {
 		return errors.Join(err, s.http.Close())
 	}
@@ -157,21 +165,7 @@ func (c *call) finish() {
 	if c.span != nil {
 		c.describeSpan()
 	}
-	if c.server.log.Enabled(c.r.Context(), slog.LevelDebug) {
-		c.logAccess(took)
-	}
+	c.tell(took)
 	*c = call{}
 	calls.Put(c)
-}
-
-func (c *call) logAccess(took time.Duration) {
-	attrs := []slog.Attr{
-		slog.String("method", c.r.Method), slog.String("path", cut(c.r.URL.EscapedPath(), maxInstance)),
-		slog.Int("status", c.status), slog.Int64("sent_bytes", c.sent),
-		slog.Float64("duration_ms", float64(took)/float64(time.Millisecond)), slog.String("request_id", c.requestID),
-	}
-	if c.principal != nil {
-		attrs = append(attrs, slog.String("key_id", c.principal.Key.String()))
-	}
-	c.server.log.LogAttrs(c.r.Context(), slog.LevelDebug, "request answered", attrs...)
 }

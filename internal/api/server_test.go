@@ -219,6 +219,60 @@ func TestTrickle(t *testing.T) {
 	wantProblem(t, a, 400, "invalid_body")
 }
 
+// TestDrip: a body of a byte now and then holds its connection for the first pause and not longer, whatever length
+// it announces; one that keeps coming fast enough may take longer than that.
+func TestDrip(t *testing.T) {
+	s := newServer(t, &fake{uploadFile: func(r service.UploadFile) (*service.File, bool, error) {
+		_, err := io.Copy(io.Discard, r.Content)
+		return fixtureFile(), false, err
+	}})
+	s.http.ReadTimeout, s.idle, s.slowest = time.Minute, 300*time.Millisecond, 1000
+	addr := start(t, s)
+	drip := func(head string, piece func() string, pieces int) answered {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(20 * time.Second))
+		io.WriteString(c, head)
+		go func() {
+			tick := time.NewTicker(10 * time.Millisecond)
+			defer tick.Stop()
+			for range pieces {
+				<-tick.C
+				if _, err := io.WriteString(c, piece()); err != nil {
+					return
+				}
+			}
+		}()
+		return readAnswer(t, bufio.NewReader(c))
+	}
+	const key = " HTTP/1.1\r\nHost: h\r\nx-api-key: " + goodKey + "\r\n"
+	for name, head := range map[string]string{
+		"upload":           "POST /api/v1/files" + key + "Content-Length: 900000\r\n\r\n",
+		"batch":            "POST " + pathW + "/batch" + key + "Content-Type: application/json\r\nContent-Length: 20000000\r\n\r\n",
+		"short, unlimited": "POST " + pathW + "/batch" + key + "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
+	} {
+		piece := " "
+		if strings.Contains(head, "chunked") {
+			piece = "1\r\n \r\n"
+		}
+		began := time.Now()
+		p := wantProblem(t, drip(head, func() string { return piece }, 1500), 400, "invalid_body")
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("%s: hung up on after %v", name, took)
+		}
+		if !strings.Contains(p["detail"].(string), "in time") {
+			t.Errorf("%s: %v", name, p["detail"])
+		}
+	}
+	// 100 pieces of 100 bytes, 10 ms apart: a second, over three times the pause, at ten times the slowest rate.
+	if a := drip("POST /api/v1/files"+key+"Content-Length: 10000\r\n\r\n", func() string { return strings.Repeat("x", 100) }, 100); a.status != 201 {
+		t.Errorf("a body that keeps coming: %d %s", a.status, a.body)
+	}
+}
+
 // TestSlowHeaders: a client that does not finish its headers is hung up on.
 func TestSlowHeaders(t *testing.T) {
 	s := newServer(t, &fake{})
@@ -398,7 +452,7 @@ func TestMetrics(t *testing.T) {
 	wantProblem(t, request{path: "/metrics"}.to(s), 403, "insufficient_scope")
 }
 
-// TestLog: one line per request at debug, errors once at error, no keys and no bodies.
+// TestLog: one line per request, those that fail at info or error, no keys and no bodies.
 func TestLog(t *testing.T) {
 	var mu sync.Mutex
 	var buf bytes.Buffer
@@ -429,7 +483,7 @@ func TestLog(t *testing.T) {
 			t.Errorf("entry %v", entry)
 		}
 	}
-	if got := strings.Join(levels, " "); got != "DEBUG ERROR DEBUG DEBUG" {
+	if got := strings.Join(levels, " "); got != "DEBUG ERROR INFO" {
 		t.Errorf("levels %s\n%s", got, text)
 	}
 }

@@ -35,6 +35,7 @@ func versionEndpoints() []endpoint {
 			scopes: service.ScopeWorkflowsPublish, parameters: []*parameter{idempotencyParameter}, body: jsonBody(publishBody{}, false),
 			answers:  []answer{{status: 200, about: "The version", view: version{}, headers: []string{"Idempotency-Replayed"}}},
 			problems: []chargehand.Code{chargehand.CodeStateConflict},
+			change:   "version published",
 			serve:    (*call).publishVersion,
 		},
 	}

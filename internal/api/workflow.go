@@ -1,6 +1,7 @@
 package api
 
 import (
+	"log/slog"
 	"net/http"
 	"strconv"
 
@@ -88,6 +89,7 @@ func workflowEndpoints() []endpoint {
 				{status: 200, about: "The workflow was known", view: appliedWorkflow{}, headers: []string{"Idempotency-Replayed"}},
 			},
 			problems: []chargehand.Code{chargehand.CodeDefinitionInvalid, chargehand.CodeWorkflowNotFound},
+			change:   "workflow applied",
 			serve:    (*call).applyWorkflow,
 		},
 		{
@@ -110,6 +112,7 @@ func workflowEndpoints() []endpoint {
 				"A workflow that was ever published needs the scope workflows:publish as well.",
 			scopes:  service.ScopeWorkflowsWrite,
 			answers: []answer{{status: 204, about: "Deleted"}},
+			change:  "workflow deleted",
 			serve:   (*call).deleteWorkflow,
 		},
 	}
@@ -141,6 +144,9 @@ func (c *call) applyWorkflow() error {
 		return err
 	}
 	c.replayed(replayed)
+	c.workflow = applied.ID
+	c.told = append(c.told, slog.String("name", applied.Namespace+"/"+applied.Name), slog.String("version", applied.Version),
+		slog.Int("revision", int(applied.Revision)), slog.Bool("draft", applied.Draft))
 	status := http.StatusOK
 	if applied.Created {
 		status = http.StatusCreated

@@ -202,7 +202,7 @@ func (a *App) standBy(db *database) error {
 	if err != nil {
 		return err
 	}
-	server := api.New(api.Config{Log: a.log, PublicURL: a.cfg.PublicURL, Version: Version})
+	server := api.New(api.Config{Log: a.log, PublicURL: a.cfg.PublicURL, Version: Version, MaxConnections: a.cfg.Connections})
 	a.log.Info("standing by: another server works on the database")
 	a.running.Go(func() {
 		if err := server.Serve(listen); err != nil {

@@ -63,6 +63,7 @@ type Config struct {
 	// empty: none may be named.
 	ResourceRoot string
 	RateLimit    float64 // requests per second and key; 0: no limit
+	Connections  int     // of clients at once; default 10,000, or half of the files that the process may have open
 	// TimeZone is that of `schedule.cron`, by its IANA name; default UTC.
 	TimeZone string
 	// ScheduleOnDefault is what `schedule.on` reads of events where the definition has no
@@ -142,6 +143,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.RunningExecutions == 0 {
 		c.RunningExecutions = 1000
+	}
+	if c.Connections == 0 {
+		c.Connections = min(10_000, openFiles()/2)
 	}
 	if c.Calls == 0 {
 		c.Calls = 256
@@ -230,7 +234,7 @@ func (c Config) check() error {
 		return badSetting("--rate-limit: %v is not 0 or more", c.RateLimit)
 	}
 	for name, n := range map[string]int64{
-		"max-running": int64(c.RunningExecutions), "max-calls": int64(c.Calls), "max-streams": int64(c.Streams), "max-processes": int64(c.Processes),
+		"max-running": int64(c.RunningExecutions), "max-calls": int64(c.Calls), "max-streams": int64(c.Streams), "max-processes": int64(c.Processes), "max-connections": int64(c.Connections),
 		"max-scripts": int64(c.Scripts), "script-timeout": int64(c.ScriptTimeout),
 		"max-calls-per-workflow": int64(c.CallsPerWorkflow), "max-processes-per-workflow": int64(c.ProcessesPerWorkflow),
 		"retention-events": int64(c.RetentionEvents), "retention-live": int64(c.RetentionLive), "retention-test": int64(c.RetentionTest),

@@ -26,6 +26,7 @@ func (c Config) limits() []service.Limit {
 		{Name: "running_executions", Value: int64(c.RunningExecutions), Description: "Executions of an account that run at once; more are queued."},
 		{Name: "queued_executions", Value: 10_000, Description: "Queued executions of a workflow; items of batches do not count."},
 		{Name: "event_retention_seconds", Value: int64(c.RetentionEvents / time.Second), Description: "How long events are kept. Who has not read them by then never will."},
+		{Name: "connections", Value: int64(c.Connections), Description: "Connections of clients that are open at once; more are answered with 503."},
 		{Name: "outgoing_calls", Value: int64(c.Calls), Description: "Outgoing calls at once."},
 		{Name: "outgoing_call_seconds", Value: int64(http.DefaultTimeout / time.Second), Description: "Time of one call of HTTP, OpenAPI or gRPC, and of sending a message with AsyncAPI."},
 		{Name: "http_inline_bytes", Value: http.DefaultInlineBytes, Description: "Answer to a call of HTTP or OpenAPI that becomes data; a larger one becomes a file."},

@@ -115,7 +115,7 @@ func (t *tenure) open(ctx context.Context) error {
 	t.openSinks(registry)
 	t.api = api.New(api.Config{
 		Service: t.service, Log: cfg.Log, PublicURL: cfg.PublicURL, Version: Version, Metrics: registry,
-		Ready: t.ready, Bare: cfg.WorkerOnly, Tracer: cfg.tracing.Tracer(),
+		Ready: t.ready, Bare: cfg.WorkerOnly, Tracer: cfg.tracing.Tracer(), MaxConnections: cfg.Connections,
 	})
 	return nil
 }

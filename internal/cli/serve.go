@@ -57,6 +57,7 @@ func newServe(c console) *cobra.Command {
 	f.StringVar(&cfg.TimeZone, "time-zone", "UTC", "time zone of schedule.cron, such as Europe/Berlin")
 	f.StringVar(&cfg.ScheduleOnDefault, "schedule-on-default", "data", "what schedule.on reads of events where a definition has no read: data or envelope")
 	f.Float64Var(&cfg.RateLimit, "rate-limit", 1000, "requests per second and key, 0 = off")
+	f.IntVar(&cfg.Connections, "max-connections", 0, "connections of clients that are open at once (default 10,000, or half of the files that the process may have open)")
 	daysVar(f, &cfg.RetentionLive, "retention-live", "30d", "how long finished live executions are kept, such as 30d or 12h")
 	daysVar(f, &cfg.RetentionTest, "retention-test", "7d", "how long finished test executions are kept")
 	daysVar(f, &cfg.RetentionEvents, "retention-events", "7d", "how long events are kept for those who have not read them yet")

@@ -1,0 +1,225 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/service"
+)
+
+// logged is a log in memory.
+type logged struct {
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(b)
+}
+
+func (l *logged) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.String()
+}
+
+// lines are the lines of the log so far; it begins anew after that.
+func (l *logged) lines(t *testing.T) (lines []map[string]any) {
+	t.Helper()
+	for text := range strings.Lines(l.text()) {
+		var line map[string]any
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		lines = append(lines, line)
+	}
+	l.mu.Lock()
+	l.out.Reset()
+	l.mu.Unlock()
+	return lines
+}
+
+func logging(level slog.Level, f *fake) (*Server, *logged) {
+	out := &logged{}
+	return New(Config{Service: f, Log: slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level}))}), out
+}
+
+// TestFailuresAreLogged: at info, a request that failed has one line, and its request_id leads there.
+func TestFailuresAreLogged(t *testing.T) {
+	f := &fake{}
+	s, out := logging(slog.LevelInfo, f)
+	tests := []struct {
+		name    string
+		request request
+		fail    error
+		want    map[string]any
+	}{
+		{"not found", request{path: pathW}, chargehand.NewError(chargehand.CodeWorkflowNotFound, "no"), map[string]any{
+			"level": "INFO", "msg": "request failed", "status": 404., "code": "workflow_not_found", "method": "GET", "route": "/api/v1/workflows/{workflowId}",
+		}},
+		{"storage", request{path: pathW}, errors.New("disk on fire"), map[string]any{
+			"level": "ERROR", "msg": "request failed", "status": 500., "code": "internal", "error": "disk on fire",
+		}},
+		{"no key", request{path: pathW, keyless: true}, nil, map[string]any{
+			"level": "INFO", "msg": "sign-in failed", "status": 401., "code": "missing_api_key", "route": "none", "from": "192.0.2.1",
+		}},
+		{"wrong key", request{path: pathW, keyless: true, header: map[string]string{"x-api-key": "sk_live_wrong"}}, nil, map[string]any{
+			"msg": "sign-in failed", "status": 401., "from": "192.0.2.1",
+		}},
+		{"no route", request{path: "/api/v1/nothing-here"}, nil, map[string]any{"msg": "request failed", "status": 404., "route": "none"}},
+	}
+	for _, test := range tests {
+		f.fail = test.fail
+		a := test.request.to(s)
+		lines := out.lines(t)
+		if len(lines) != 1 {
+			t.Errorf("%s: %d lines: %v", test.name, len(lines), lines)
+			continue
+		}
+		for name, want := range test.want {
+			if lines[0][name] != want {
+				t.Errorf("%s: %s is %v, want %v", test.name, name, lines[0][name], want)
+			}
+		}
+		if lines[0]["request_id"] != a.header.Get("X-Request-Id") || lines[0]["ms"] == nil {
+			t.Errorf("%s: %v, answered %v", test.name, lines[0], a.header)
+		}
+		if actor, signedIn := lines[0]["actor"]; signedIn != !test.request.keyless || signedIn && actor == "" {
+			t.Errorf("%s: actor %v", test.name, actor)
+		}
+	}
+	f.fail = nil
+	if a := (request{path: pathW}).to(s); a.status != 200 || out.text() != "" {
+		t.Errorf("a request that went well is told at info: %d %s", a.status, out.text())
+	}
+}
+
+// TestRefusalsAreLogged: also the request_id of what net/http refused is in the log.
+func TestRefusalsAreLogged(t *testing.T) {
+	s, out := logging(slog.LevelInfo, &fake{})
+	a := raw(t, start(t, s), "GET /x\x00y HTTP/1.1\r\nHost: h\r\n\r\n")
+	if a.status != 400 || !strings.Contains(out.text(), a.header.Get("X-Request-Id")) || !strings.Contains(out.text(), `"from":"127.0.0.1"`) {
+		t.Errorf("%d %v, logged %q", a.status, a.header, out.text())
+	}
+}
+
+// TestChangesAreLogged: who changed keys, secrets and workflows, or cancelled something, is in the log.
+func TestChangesAreLogged(t *testing.T) {
+	s, out := logging(slog.LevelInfo, &fake{})
+	key := "/api/v1/api-keys/" + fixtureKey().ID.String()
+	for _, test := range []struct {
+		request request
+		message string
+		names   []string
+	}{
+		{request{method: "POST", path: "/api/v1/api-keys", body: `{"name": "x"}`}, "API key created", []string{"key", "name", "scopes"}},
+		{request{method: "PATCH", path: key, body: `{"name": "x"}`}, "API key changed", []string{"key", "scopes"}},
+		{request{method: "DELETE", path: key}, "API key revoked", []string{"key"}},
+		{request{method: "PUT", path: "/api/v1/secrets/token", body: `{"value": "hush-hush"}`}, "secret set", []string{"of"}},
+		{request{method: "DELETE", path: "/api/v1/secrets/token"}, "secret deleted", []string{"of"}},
+		{request{method: "POST", path: "/api/v1/workflows", body: `{}`}, "workflow applied", []string{"workflow", "name", "version", "draft"}},
+		{request{method: "POST", path: pathW + "/versions/1.0.0/publish"}, "version published", []string{"workflow", "of"}},
+		{request{method: "DELETE", path: pathW}, "workflow deleted", []string{"workflow"}},
+		{request{method: "POST", path: pathE + "/cancel", body: `{}`}, "execution cancelled", []string{"workflow", "execution"}},
+		{request{method: "POST", path: pathB + "/cancel", body: `{}`}, "batch cancelled", []string{"workflow", "batch"}},
+	} {
+		a := test.request.to(s)
+		text := out.text()
+		lines := out.lines(t)
+		if a.status >= 300 || len(lines) != 1 || lines[0]["msg"] != test.message || lines[0]["level"] != "INFO" {
+			t.Errorf("%s: %d %s, lines %v", test.message, a.status, a.body, lines)
+			continue
+		}
+		for _, name := range append(test.names, "actor", "environment", "request_id") {
+			if v := lines[0][name]; v == nil || v == "" {
+				t.Errorf("%s: no %s in %v", test.message, name, lines[0])
+			}
+		}
+		if strings.Contains(text, "hush-hush") || strings.Contains(text, "sk_live_") {
+			t.Errorf("%s tells a secret: %s", test.message, text)
+		}
+	}
+}
+
+// TestEveryChangeIsTold: a route that changes a key, a secret or a workflow has a line for it.
+func TestEveryChangeIsTold(t *testing.T) {
+	for _, e := range endpoints() {
+		managed := strings.HasPrefix(e.path, "/api-keys") || strings.HasPrefix(e.path, "/secrets") || strings.HasSuffix(e.path, "/cancel") || e.scopes&service.ScopeWorkflowsWrite != 0
+		if managed && e.method != http.MethodGet && e.change == "" {
+			t.Errorf("%s %s has no line in the log", e.method, e.path)
+		}
+	}
+}
+
+// TestNoSecretsInTheLog: not even at debug are signed addresses, queries or keys told.
+func TestNoSecretsInTheLog(t *testing.T) {
+	f := &fake{}
+	s, out := logging(slog.LevelDebug, f)
+	request{path: pathF + "/content?expires=1&signature=SIGNATURE", keyless: true}.to(s)
+	request{path: pathW + "?token=QUERY"}.to(s)
+	request{path: pathW, keyless: true, header: map[string]string{"Authorization": "Bearer sk_live_HEADER"}}.to(s)
+	file, _, _ := strings.Cut(strings.TrimPrefix(pathF, "/api/v1/files/"), "/")
+	for _, hidden := range []string{"SIGNATURE", "QUERY", "HEADER", goodKey, file} {
+		if strings.Contains(out.text(), hidden) {
+			t.Errorf("the log holds %s: %s", hidden, out.text())
+		}
+	}
+	if n := len(out.lines(t)); n != 3 {
+		t.Errorf("%d lines at debug, want all 3", n)
+	}
+}
+
+// TestFloodOfFailures: whoever fails again and again gets some lines a minute, and a count.
+func TestFloodOfFailures(t *testing.T) {
+	s, out := logging(slog.LevelInfo, &fake{})
+	for range 3000 {
+		request{path: pathW, keyless: true}.to(s)
+	}
+	request{path: "/api/v1/nothing-here"}.to(s)
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	lines := out.lines(t)
+	if len(lines) > 20 {
+		t.Errorf("%d lines", len(lines))
+	}
+	last := lines[len(lines)-1]
+	if last["lines"] == nil || last["lines"].(float64)+float64(len(lines)-2) != 3000 {
+		t.Errorf("what was left out is not told: %v after %d lines", last, len(lines))
+	}
+	if !strings.Contains(out.text()+string(mustJSON(lines)), `"status":404`) {
+		t.Error("the other failure is drowned by the flood")
+	}
+}
+
+// TestSlowRequests: what takes longer than it should is told; the time that a client asked to wait does not count.
+func TestSlowRequests(t *testing.T) {
+	for _, test := range []struct {
+		took, wait time.Duration
+		slow       bool
+	}{{900 * time.Millisecond, 0, false}, {time.Second, 0, true}, {30 * time.Second, 30 * time.Second, false}, {31 * time.Second, 30 * time.Second, true}} {
+		c := &call{status: 200}
+		c.args.wait = test.wait
+		if _, message, _ := c.outcome(test.took); (message == "request was slow") != test.slow {
+			t.Errorf("%+v: %q", test, message)
+		}
+	}
+}
+
+func mustJSON(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}

@@ -1,0 +1,17 @@
+//go:build unix
+
+package app
+
+import (
+	"math"
+	"syscall"
+)
+
+// openFiles is how many files, connections included, this process may have open.
+func openFiles() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return math.MaxInt
+	}
+	return int(min(uint64(limit.Cur), math.MaxInt32))
+}
