@@ -10,8 +10,8 @@ import (
 // openFiles is how many files, connections included, this process may have open.
 func openFiles() int {
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return math.MaxInt
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > math.MaxInt32 {
+		return math.MaxInt32
 	}
-	return int(min(uint64(limit.Cur), math.MaxInt32))
+	return int(limit.Cur)
 }

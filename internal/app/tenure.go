@@ -51,6 +51,7 @@ type tenure struct {
 	service *service.Service
 	api     *api.Server
 
+	failures     *failureLog
 	fetcher      *resource.Fetcher // of activities
 	sinks        *sink.Deliveries  // nil: none
 	policy       *egress.Policy
@@ -90,6 +91,7 @@ func (t *tenure) open(ctx context.Context) error {
 	if err := checkFiles(ctx, cfg, t.store, t.blobs); err != nil {
 		return err
 	}
+	t.failures = newFailureLog(cfg.Log, t.store)
 	t.sealer = secret.NewSealer(cfg.master)
 	plans := service.NewPlans(t.store, plan.Options{Run: allowedRuns(cfg.AllowRun), CheckProto: checkProto})
 	registry := prometheus.NewRegistry()
@@ -192,6 +194,9 @@ func (t *tenure) end(ctx context.Context) {
 		if err := t.engine.Stop(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			t.log.Warn("stop the engine", "error", err)
 		}
+	}
+	if t.failures != nil {
+		t.failures.close()
 	}
 	t.running.Wait()
 	if t.closeScripts != nil {

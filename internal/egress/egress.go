@@ -3,8 +3,10 @@
 // connected to: after name resolution and on every redirect.
 //
 // Refused unless allowed: loopback, private, link-local, multicast and unspecified
-// addresses, 0.0.0.0/8, 100.64.0.0/10 and 240.0.0.0/4, and IPv6 forms that carry one of
-// them (mapped, compatible, NAT64, 6to4, Teredo). Proxy variables are ignored, because a
+// addresses, 0.0.0.0/8, 100.64.0.0/10 and 240.0.0.0/4, ranges for documentation and other special
+// uses, and IPv6 forms that carry one of them (mapped, compatible, NAT64, 6to4, Teredo); also the
+// addresses of this machine's own interfaces, public ones too, because what listens on all of them
+// was often meant for loopback alone. Proxy variables are ignored, because a
 // proxy would connect on our behalf to addresses that nobody checked.
 package egress
 
@@ -47,6 +49,7 @@ type Policy struct {
 	roots    *x509.CertPool
 	resolver *net.Resolver
 	dialer   net.Dialer
+	own      func() (map[netip.Addr]bool, error) // addresses of this machine
 }
 
 type mapping struct{ host, port, toHost, toPort string }
@@ -62,7 +65,7 @@ const (
 
 // New compiles cfg. The error names the entry that cannot be read.
 func New(cfg Config) (*Policy, error) {
-	p := &Policy{names: map[string]bool{}, resolver: cfg.Resolver, dialer: net.Dialer{Timeout: dialTimeout}}
+	p := &Policy{names: map[string]bool{}, resolver: cfg.Resolver, dialer: net.Dialer{Timeout: dialTimeout}, own: interfaceAddresses}
 	if p.resolver == nil {
 		p.resolver = net.DefaultResolver
 	}
@@ -210,11 +213,29 @@ func (p *Policy) Allowed(addr netip.Addr) bool {
 			return true
 		}
 	}
-	if public(plain) {
-		inner, carries := embedded(plain)
-		return !carries || p.Allowed(inner)
+	if !public(plain) {
+		return false
 	}
-	return false
+	if own, err := p.own(); err != nil || own[plain] {
+		return false
+	}
+	inner, carries := embedded(plain)
+	return !carries || p.Allowed(inner)
+}
+
+// interfaceAddresses are the addresses of this machine now: interfaces come and go.
+func interfaceAddresses() (map[netip.Addr]bool, error) {
+	list, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, fmt.Errorf("egress: read the addresses of this machine: %w", err)
+	}
+	own := make(map[netip.Addr]bool, len(list))
+	for _, a := range list {
+		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
+			own[prefix.Addr().Unmap().WithZone("")] = true
+		}
+	}
+	return own, nil
 }
 
 // Transport is a new HTTP transport over the policy; share it, so that connections are reused.

@@ -22,15 +22,55 @@ func TestPrivateAddressesAreRefusedInEveryForm(t *testing.T) {
 		"::", "::1", "fe80::1", "fc00::1", "fd12::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1",
 		"::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::a00:1", "2002:7f00:1::1", "2002:a00:1::",
 		"2001:0:1234::80ff:fffe", "fe80::1%eth0", "::ffff:0:127.0.0.1",
+		"168.63.129.16", "::ffff:168.63.129.16", "64:ff9b::a83f:8110", "192.0.2.2", "198.51.100.7", "203.0.113.255", "192.88.99.1",
+		"2001:db8::1", "3fff::1", "100::1", "2001:2::1", "2001:20::1", "192.175.48.1", "2620:4f:8000::1",
 	} {
 		if p.Allowed(netip.MustParseAddr(text)) {
 			t.Errorf("%s is allowed", text)
 		}
 	}
-	for _, text := range []string{"1.1.1.1", "93.184.216.34", "172.32.0.1", "2606:4700::1111", "64:ff9b::101:101", "::ffff:8.8.8.8"} {
+	for _, text := range []string{"1.1.1.1", "93.184.216.34", "172.32.0.1", "2606:4700::1111", "64:ff9b::101:101", "::ffff:8.8.8.8", "168.63.129.17", "192.0.1.1", "2001:4860:4860::8888"} {
 		if !p.Allowed(netip.MustParseAddr(text)) {
 			t.Errorf("%s is refused", text)
 		}
+	}
+}
+
+// TestOwnPublicAddressesAreRefused: a public address of this machine leads to what listens on all its interfaces.
+func TestOwnPublicAddressesAreRefused(t *testing.T) {
+	p, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := map[netip.Addr]bool{}
+	p.own = func() (map[netip.Addr]bool, error) { return own, nil }
+	for _, text := range []string{"8.8.8.8", "2606:4700::1111"} {
+		addr := netip.MustParseAddr(text)
+		if !p.Allowed(addr) {
+			t.Errorf("%s is refused before it is ours", text)
+		}
+		own[addr] = true // an interface that came up meanwhile
+		if p.Allowed(addr) {
+			t.Errorf("%s of our own is allowed", text)
+		}
+	}
+	for _, carried := range []string{"::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1"} {
+		if p.Allowed(netip.MustParseAddr(carried)) {
+			t.Errorf("%s, which leads to our own address, is allowed", carried)
+		}
+	}
+	p.ranges = append(p.ranges, netip.MustParsePrefix("8.8.8.8/32"))
+	if !p.Allowed(netip.MustParseAddr("8.8.8.8")) {
+		t.Error("an own address that the operator allows is refused")
+	}
+	p.own = func() (map[netip.Addr]bool, error) { return nil, errors.New("cannot tell") }
+	if p.Allowed(netip.MustParseAddr("1.1.1.1")) {
+		t.Error("an address is allowed although nobody knows whether it is our own")
+	}
+	// The real list holds what this machine has.
+	real, err := interfaceAddresses()
+	if err != nil || !real[netip.MustParseAddr("127.0.0.1")] {
+		t.Errorf("own addresses %v, %v", real, err)
 	}
 }
 

@@ -248,7 +248,7 @@ func (t Table) Holds(c Conn) (bool, error) {
 func (r *Reader) Conn() Conn { return r.c }
 
 // NewTx is the queries over a Conn of DB.Update, for who copies beside them.
-func NewTx(c Conn) *Tx { return &Tx{Reader{c}} }
+func NewTx(c Conn) *Tx { return &Tx{Reader: Reader{c}} }
 
 // DeleteMeta deletes a value of the installation; one that is not there is no error.
 func (t *Tx) DeleteMeta(name string) error {

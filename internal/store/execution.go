@@ -107,6 +107,9 @@ func (t *Tx) InsertFinished(e *Execution, o *Outcome) error {
 	if err := t.InsertExecution(e); err != nil {
 		return err
 	}
+	if e.Status == chargehand.Errored {
+		t.failures = append(t.failures, Failure{e.ID, e.Workflow, e.Phase, o.Fault})
+	}
 	return t.insertOutcome(e.No, o)
 }
 
@@ -161,6 +164,7 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 	if !status.Final() || finishedMs == 0 {
 		return false, errors.New("finish execution: the status must be final and the time set")
 	}
+	failure := Failure{Phase: phase, Fault: o.Fault}
 	var batch int64
 	var has int64
 	// Few executions have secrets, listen, or have relatives: for the others this looks into
@@ -171,11 +175,19 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
  WHERE no = ?1 AND run <> 0
  RETURNING batch, CASE WHEN EXISTS (SELECT 1 FROM execution_secret s WHERE s.execution = ?1) THEN 1 ELSE 0 END
  + CASE WHEN EXISTS (SELECT 1 FROM subscription s WHERE s.execution = ?1) THEN 2 ELSE 0 END
- + CASE WHEN EXISTS (SELECT 1 FROM child c WHERE c.execution = ?1) THEN 4 ELSE 0 END`,
-		func(r Row) { batch, has = r.Int(0), r.Int(1) },
+ + CASE WHEN EXISTS (SELECT 1 FROM child c WHERE c.execution = ?1) THEN 4 ELSE 0 END, workflow, id`,
+		func(r Row) {
+			batch, has, failure.Workflow = r.Int(0), r.Int(1), r.Int(2)
+			if status == chargehand.Errored {
+				scanID(r, 3, &failure.ID)
+			}
+		},
 		no, int64(status), int64(phase), startedMs, finishedMs)
 	if err != nil {
 		return false, moveError("finish execution", err)
+	}
+	if status == chargehand.Errored {
+		t.failures = append(t.failures, failure)
 	}
 	if err := t.insertOutcome(no, o); err != nil {
 		return false, err

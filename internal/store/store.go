@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"errors"
+	"sync/atomic"
+
+	"github.com/chargehand/chargehand"
 )
 
 // Sentinel errors. Dialects map their drivers' errors to them.
@@ -64,14 +67,41 @@ type Row interface {
 }
 
 // Store is the queries over a DB.
-type Store struct{ db DB }
+type Store struct {
+	db     DB
+	failed atomic.Pointer[func([]Failure)]
+}
+
+// Failure is an execution that has ended in error: by a fault, or because it was cancelled.
+type Failure struct {
+	ID       chargehand.ExecutionID
+	Workflow int64 // internal number
+	Phase    chargehand.Phase
+	Fault    []byte // JSON, as in Outcome
+}
+
+// OnFailure makes Update call f with the executions that ended in error in it, after they are committed. f must not
+// block: the caller of Update waits for it. Queued items that are cancelled with their batch are not told.
+func (s *Store) OnFailure(f func([]Failure)) { s.failed.Store(&f) }
 
 // New wraps a dialect's DB.
 func New(db DB) *Store { return &Store{db: db} }
 
 // Update runs fn in a durable write transaction (see DB.Update).
 func (s *Store) Update(ctx context.Context, fn func(*Tx) error) error {
-	return s.db.Update(ctx, func(c Conn) error { return fn(&Tx{Reader{c}}) })
+	var failures []Failure
+	err := s.db.Update(ctx, func(c Conn) error {
+		tx := Tx{Reader: Reader{c}}
+		err := fn(&tx)
+		failures = tx.failures
+		return err
+	})
+	if err == nil && len(failures) > 0 {
+		if told := s.failed.Load(); told != nil {
+			(*told)(failures)
+		}
+	}
+	return err
 }
 
 // View runs fn on a snapshot (see DB.View).
@@ -88,4 +118,7 @@ func (s *Store) Close() error                                  { return s.db.Clo
 type Reader struct{ c Conn }
 
 // Tx is a Reader that can write.
-type Tx struct{ Reader }
+type Tx struct {
+	Reader
+	failures []Failure // executions that end in error in it
+}

@@ -24,6 +24,7 @@ var executionTests = map[string]func(*fixture){
 	"the end takes the work away":      endTakesWork,
 	"inserted finished":                insertedFinished,
 	"wrong calls are refused":          executionWrongCalls,
+	"failures are told":                failuresTold,
 	"payload blobs must be claimed":    payloadClaimed,
 	"queued singles come in order":     queuedSingles,
 	"by run state":                     byRunState,
@@ -242,6 +243,37 @@ func insertedFinished(f *fixture) {
 		return err
 	})
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { _, err := fault(tx, e.No, startMs+2); return err })
+}
+
+// failuresTold: who asks learns of executions that ended in error once they are committed, and of no others.
+func failuresTold(f *fixture) {
+	var told []store.Failure
+	f.OnFailure(func(list []store.Failure) { told = append(told, list...) })
+	first, second, third, fourth := f.execution(startMs), f.execution(startMs), f.execution(startMs), f.execution(startMs)
+	first.Workflow = 7
+	f.insert(&first, &second, &third)
+	undone := errors.New("undone")
+	f.refused(undone, func(tx *store.Tx) error {
+		_, err := fault(tx, first.No, startMs)
+		return errors.Join(err, undone)
+	})
+	f.update(func(tx *store.Tx) error { _, err := finish(tx, second.No, startMs, "1"); return err })
+	if len(told) != 0 {
+		f.Errorf("told of %+v before anything was committed", told)
+	}
+	fourth.Status, fourth.Phase, fourth.Run, fourth.FinishedMs = chargehand.Errored, chargehand.Cancelled, store.RunEnded, startMs
+	f.update(func(tx *store.Tx) error {
+		_, err := fault(tx, first.No, startMs)
+		return errors.Join(err, tx.InsertFinished(&fourth, &store.Outcome{Fault: []byte("{}")}))
+	})
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { _, err := fault(tx, first.No, startMs+1); return err })
+	want := []store.Failure{
+		{ID: first.ID, Workflow: 7, Phase: chargehand.Faulted, Fault: []byte(`{"status":500}`)},
+		{ID: fourth.ID, Workflow: 1, Phase: chargehand.Cancelled, Fault: []byte("{}")},
+	}
+	if !reflect.DeepEqual(told, want) {
+		f.Errorf("told of %+v\nwant %+v", told, want)
+	}
 }
 
 func executionWrongCalls(f *fixture) {
