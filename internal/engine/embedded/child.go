@@ -156,7 +156,7 @@ func (e *Engine) takeEnds(s *submission) error {
 
 // writeChildren writes what a submission does to relatives. The execution has not ended yet.
 func (s *submission) writeChildren(tx *store.Tx) error {
-	s.cancelled = false
+	s.cancelled, s.childStarted = false, s.childStarted[:0]
 	for _, no := range s.delivered {
 		if err := tx.DeliverChild(no); err != nil {
 			return err
@@ -170,9 +170,11 @@ func (s *submission) writeChildren(tx *store.Tx) error {
 		s.cancelled = s.cancelled || no != 0
 	}
 	for _, child := range s.children {
-		if _, err := child.Insert(tx, s.run.no); err != nil {
+		started, err := child.Insert(tx, s.run.no)
+		if err != nil {
 			return err
 		}
+		s.childStarted = append(s.childStarted, started)
 	}
 	return nil
 }
@@ -180,8 +182,10 @@ func (s *submission) writeChildren(tx *store.Tx) error {
 // childrenCommitted lets children start and end as a durable submission says.
 func (e *Engine) childrenCommitted(s *submission) {
 	if len(s.children) > 0 {
-		for _, child := range s.children {
-			e.queue.add(child.Row.Workflow)
+		for i, child := range s.children {
+			if !s.childStarted[i] { // it was there, and was counted then
+				e.queued.leave(child.Row.Workflow)
+			}
 		}
 		e.stats.queued.Add(int64(len(s.children)))
 		e.slots.queued(e.slots.singles(s.run.row.Account))
@@ -325,7 +329,7 @@ func (e *Engine) cancelChild(no int64) {
 // loadFamily finds out what is owed between an execution that has come into memory and its relatives.
 func (e *Engine) loadFamily(r *run) error {
 	r.unstarted, r.told = nil, false
-	if r.machine.Load().Children == 0 && !r.doubtful {
+	if r.machine.Load().Children == 0 && !r.inDoubt {
 		return nil
 	}
 	var open []store.Child
@@ -350,30 +354,40 @@ func (e *Engine) oweChildren(r *run, open []store.Child) {
 	for _, link := range open {
 		r.told = r.told || link.State == store.ChildEnded
 	}
-	if r.doubtful {
+	if r.inDoubt {
 		e.cancelChildren()
 		e.slots.queued(e.slots.singles(r.row.Account)) // some may be queued
 	}
 }
 
-// endedInDoubt tells relatives of the end of an execution by a commit that seemed to fail.
-func (e *Engine) endedInDoubt(no, account int64) {
+// endedInDoubt tells relatives, and whoever waits for its batch, of the end of an execution by a commit that
+// seemed to fail.
+func (e *Engine) endedInDoubt(row store.Execution) {
 	e.goWork(func() {
 		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 			var open []store.Child
 			var link store.Child
+			var b store.Batch
 			err := e.store.View(e.ctx, func(rd *store.Reader) (err error) {
-				if link, err = rd.ChildByExecution(no); err != nil {
+				if row.Batch != 0 {
+					if b, err = rd.BatchByNo(row.Batch); err != nil {
+						return err
+					}
+				}
+				if link, err = rd.ChildByExecution(row.No); errors.Is(err, store.ErrNotFound) {
+					return nil // it has no relatives
+				} else if err != nil {
 					return err
 				}
-				open, err = rd.OpenChildren(no, engine.MaxOpenChildren+1)
+				open, err = rd.OpenChildren(row.No, engine.MaxOpenChildren+1)
 				return err
 			})
 			if errors.Is(err, store.ErrNotFound) {
-				return
+				return // deleted after its end
 			}
 			if err == nil {
-				e.oweChildren(&run{doubtful: true, row: store.Execution{Account: account}}, open)
+				e.batchMoved(&b)
+				e.oweChildren(&run{inDoubt: true, row: store.Execution{Account: row.Account}}, open)
 				if link.State == store.ChildEnded {
 					e.tellParent(link.Parent)
 				}
@@ -384,6 +398,17 @@ func (e *Engine) endedInDoubt(no, account int64) {
 			}
 		}
 	})
+}
+
+// batchMoved tells whoever waits for a batch what its row says.
+func (e *Engine) batchMoved(b *store.Batch) {
+	if b.No == 0 {
+		return
+	}
+	if b.Status.Final() {
+		e.slots.forget(b.No)
+	}
+	e.watches.notify(b.ID)
 }
 
 // recoverFamilies does what the rows say is owed between executions, after a restart.

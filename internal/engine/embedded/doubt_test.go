@@ -55,7 +55,7 @@ func TestDoubtComesInBehindAnEvent(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			w.engine.runs.put(row.No, message{kind: verify})
+			w.engine.runs.put(row.No, message{kind: recheck})
 			w.engine.drive(r)
 			if got := w.endOf(row, time.Minute).result; got != `{"x":1}` {
 				t.Errorf("it ends with %s", got)

@@ -13,7 +13,6 @@ import (
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
-	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -49,7 +48,7 @@ type Engine struct {
 	outage    outage
 	reader    *engine.Reader
 	pumps     *pumps
-	queue     queue
+	queued    queuedCounts
 	stats     counters
 	calls     *pool
 	streams   *pool
@@ -90,11 +89,11 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.streams = newPool(fair.Limits{Places: c.Limits.Streams}, spawn)
 	e.processes = newPool(fair.Limits{Places: c.Limits.Processes, PerWorkflow: c.Limits.ProcessesPerWorkflow}, spawn)
 	e.scripts = newPool(fair.Limits{Places: c.Limits.Scripts, PerWorkflow: c.Limits.ScriptsPerWorkflow}, spawn)
-	e.slots = newSlots(c.Limits.AccountSlots, func(src *source) { e.goWork(func() { e.feed(src) }) })
+	e.slots = newSlots(c.Limits.AccountSlots, func(q *queue) { e.goWork(func() { e.schedule(q) }) })
 	e.timers = newTimers(c.Limits.TimerWindow, e.nowMs)
 	e.timers.read, e.timers.fire = e.readTimers, e.fire
-	e.queue.limit = c.Limits.QueuedPerWorkflow
-	e.outage.pause, e.outage.tell, e.outage.drive, e.outage.resolve = e.pause, e.tellOutage, e.driveAll, e.resolve
+	e.queued.limit = c.Limits.QueuedPerWorkflow
+	e.outage.pause, e.outage.tell, e.outage.drive, e.outage.recheck = e.pause, e.tellOutage, e.driveAll, e.recheckLater
 	e.wakers = make(chan struct{}, c.Limits.Wakes)
 	e.yields = make(chan struct{}, c.Limits.Yields)
 	e.stops = newStopper()
@@ -107,7 +106,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.background.add()
 	go func() {
 		defer e.background.leave()
-		e.timers.run(e.ctx, e.failed("read timers"))
+		e.timers.run(e.ctx, e.logError("read timers"))
 	}()
 	e.background.add()
 	go func() {
@@ -136,8 +135,8 @@ func (e *Engine) goWork(f func()) {
 	}()
 }
 
-// failed logs what cannot be answered to anybody.
-func (e *Engine) failed(what string) func(error) {
+// logError logs what no caller can be told.
+func (e *Engine) logError(what string) func(error) {
 	return func(err error) { e.log.Error(what, "error", err) }
 }
 
@@ -155,82 +154,28 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 	}
 	defer e.requests.leave()
 	row := start.Row
-	row.Machine = machine.Revision
-	source, ok := e.slots.start(row.Account)
-	if !ok {
-		return e.enqueue(ctx, start, row, source)
+	row.Status, row.Phase, row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
+	row.Machine, row.StartedMs, row.FinishedMs = machine.Revision, 0, 0
+	q, lease := e.slots.start(row.Account)
+	if lease == nil && !e.queued.enter(row.Workflow) {
+		return store.Execution{}, engine.ErrQueueFull
 	}
-	r := &run{driven: true, loaded: true, row: row, source: source, slot: true, input: start.Input}
-	s := &submission{run: r, insert: true, also: start.Also}
-	err := e.first(s, start.Plan)
+	r := &run{driven: true, loaded: true, row: row, queue: q, lease: lease, input: start.Input}
+	s := &submission{run: r, insert: true, also: start.Also, row: row}
+	err := e.prepareNew(ctx, s, start.Plan)
 	if err == nil {
-		err = s.store(ctx, e.config.Blobs)
-	}
-	written := false // but perhaps not committed
-	if err == nil {
-		err = e.store.Update(ctx, func(tx *store.Tx) error {
-			e.runs.takeOut(r) // under the number of a run of this transaction that was undone
-			if err := s.write(tx); err != nil {
-				return err
-			}
-			if s.outcome == nil {
-				e.runs.insert(r)
-			}
-			written = true
-			return nil
-		})
+		err = e.commit(ctx, s)
 	}
 	if err != nil {
-		e.undoStart(s, written && errors.Is(err, store.ErrUnavailable))
+		e.failed(s, err)
 		return store.Execution{}, e.refused(ctx, err)
 	}
-	e.outage.over()
-	e.stats.started.Add(1)
-	e.committed(s)
+	e.completed(s)
 	row = r.row
-	if s.outcome == nil {
-		e.handOver(r)
+	if row.Run != store.RunEnded && row.Run != store.RunQueued {
+		e.finishDriving(r)
 	}
 	return row, nil
-}
-
-// first applies the first event of an execution, whose run holds a slot.
-func (e *Engine) first(s *submission, p *plan.Plan) error {
-	r := s.run
-	secrets, err := e.currentSecrets(&r.row, p)
-	if err != nil {
-		var broken *brokenError
-		if !s.insert || !errors.As(err, &broken) {
-			return err
-		}
-		return e.breakOff(s, broken.fault)
-	}
-	r.secrets, r.machine = secrets, machine.New(p, e.identity(&r.row, secrets))
-	nowMs := max(e.nowMs(), r.row.ID.Milli())
-	r.row.Status, r.row.Phase, r.row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
-	r.row.StartedMs = nowMs
-	s.journalEvent(machine.Event{
-		Kind: machine.Started, TimeMs: nowMs, Output: r.input, Detail: e.config.RuntimeVersion, Runtime: e.config.RuntimeMetadata, Lifecycle: e.config.Lifecycle,
-	}, e.limits.ActivityOutputBytes)
-	if err := e.attend(s); err != nil {
-		return err
-	}
-	return e.settle(s)
-}
-
-// undoStart forgets a run whose insertion was undone, or seems to be.
-func (e *Engine) undoStart(s *submission, doubtful bool) {
-	r := s.run
-	e.pokePump(s)
-	kept := doubtful && (s.outcome == nil || len(s.children) > 0) && e.outage.remember(doubt{r.no, r.source})
-	if !kept {
-		e.slots.free(r.source, 1)
-	}
-	if r.no != 0 {
-		r.distrust()
-		r.slot = false
-		e.handOver(r) // who has read its row may have sent it something
-	}
 }
 
 // refused tells what a caller whose transaction failed is told.
@@ -246,35 +191,6 @@ func (e *Engine) refused(ctx context.Context, err error) error {
 	return err
 }
 
-// enqueue accepts an execution that has to wait for a slot.
-func (e *Engine) enqueue(ctx context.Context, start engine.Start, row store.Execution, source *source) (store.Execution, error) {
-	if !e.queue.enter(row.Workflow) {
-		return store.Execution{}, engine.ErrQueueFull
-	}
-	row.Status, row.Phase, row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
-	row.StartedMs, row.FinishedMs = 0, 0
-	err := e.store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.InsertExecution(&row); err != nil {
-			return err
-		}
-		if start.Also != nil {
-			return start.Also(tx, row.No)
-		}
-		return nil
-	})
-	if err != nil {
-		e.queue.leave(row.Workflow)
-		if row.No != 0 && errors.Is(err, store.ErrUnavailable) {
-			e.outage.remember(doubt{no: row.No})
-		}
-		return store.Execution{}, e.refused(ctx, err)
-	}
-	e.outage.over()
-	e.stats.queued.Add(1)
-	e.slots.queued(source)
-	return row, nil
-}
-
 // BatchReady implements engine.Engine.
 func (e *Engine) BatchReady(batch int64) {
 	if !e.requests.enter() {
@@ -283,9 +199,9 @@ func (e *Engine) BatchReady(batch int64) {
 	defer e.requests.leave()
 	e.goWork(func() {
 		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-			src, err := e.batchSource(batch)
+			q, err := e.batchQueue(batch)
 			if err == nil {
-				e.slots.queued(src)
+				e.slots.queued(q)
 				return
 			}
 			e.log.Error("read a batch that is ready", "batch", batch, "error", err)
@@ -296,10 +212,10 @@ func (e *Engine) BatchReady(batch int64) {
 	})
 }
 
-// batchSource returns the source of a batch.
-func (e *Engine) batchSource(batch int64) (*source, error) {
-	if src := e.slots.batch(batch); src != nil {
-		return src, nil
+// batchQueue returns the queue of a batch. Errors: store.ErrNotFound, also if it has ended.
+func (e *Engine) batchQueue(batch int64) (*queue, error) {
+	if q := e.slots.batch(batch); q != nil {
+		return q, nil
 	}
 	var b store.Batch
 	err := e.store.View(e.ctx, func(r *store.Reader) (err error) {
@@ -309,11 +225,14 @@ func (e *Engine) batchSource(batch int64) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	src := e.slots.addBatch(b.Account, b.No, b.ID, b.Concurrency)
-	if b.Cancelled {
-		e.slots.close(src)
+	if b.Status.Final() {
+		return nil, fmt.Errorf("batch %d has ended: %w", batch, store.ErrNotFound)
 	}
-	return src, nil
+	q := e.slots.addBatch(b.Account, b.No, b.ID, b.Concurrency)
+	if b.Cancelled {
+		e.slots.close(q)
+	}
+	return q, nil
 }
 
 // sleep waits, and reports false if the engine has stopped.

@@ -344,8 +344,8 @@ func TestQueueIsBoundedPerWorkflow(t *testing.T) {
 		last = row.StartedMs
 	}
 	w.idle(0)
-	if len(w.engine.queue.count) != 0 {
-		t.Fatalf("queued %v", w.engine.queue.count)
+	if len(w.engine.queued.count) != 0 {
+		t.Fatalf("queued %v", w.engine.queued.count)
 	}
 }
 

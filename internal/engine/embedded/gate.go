@@ -5,14 +5,15 @@ import (
 	"sync"
 )
 
-// queue counts the queued singles of each workflow.
-type queue struct {
+// queuedCounts counts the queued singles of each workflow: before the commit that makes one
+// queued, until the commit after which it is not.
+type queuedCounts struct {
 	limit int64
 	mu    sync.Mutex
 	count map[int64]int64
 }
 
-func (q *queue) enter(workflow int64) bool {
+func (q *queuedCounts) enter(workflow int64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.count == nil {
@@ -26,7 +27,7 @@ func (q *queue) enter(workflow int64) bool {
 }
 
 // add is enter without a limit: for what is bounded elsewhere.
-func (q *queue) add(workflow int64) {
+func (q *queuedCounts) add(workflow int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.count == nil {
@@ -35,7 +36,7 @@ func (q *queue) add(workflow int64) {
 	q.count[workflow]++
 }
 
-func (q *queue) leave(workflow int64) {
+func (q *queuedCounts) leave(workflow int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.count[workflow]--; q.count[workflow] <= 0 {

@@ -49,7 +49,11 @@ func readHistory(r *store.Reader, no int64) (h history, err error) {
 func (e *Engine) load(ctx context.Context, r *run) error {
 	var row store.Execution
 	var h history
+	var lost []queuedRow
 	err := e.store.View(ctx, func(tx *store.Reader) (err error) {
+		if lost, err = missing(tx, r.queued); err != nil {
+			return err
+		}
 		row, err = tx.ExecutionByNo(r.no)
 		if err == nil && row.Run != store.RunEnded && row.Run != store.RunQueued {
 			h, err = readHistory(tx, r.no)
@@ -62,28 +66,25 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 	case err != nil:
 		return fmt.Errorf("load execution: %w", err)
 	}
-	if row.Run != store.RunEnded && r.source == nil {
-		if r.source, err = e.sourceOf(&row); err != nil {
+	if row.Run != store.RunEnded && r.queue == nil {
+		if r.queue, err = e.queueOf(&row); err != nil {
 			return fmt.Errorf("load execution: %w", err)
 		}
 	}
 	before := r.row
 	r.row, r.loaded, r.machine, r.secrets, r.input = row, true, nil, nil, nil
+	e.undo(doubt{queued: lost})
+	r.queued = nil
+	if before.No != 0 && before.Run == store.RunQueued && row.Run != store.RunQueued {
+		e.leftQueue(r, &before, false) // by a commit that seemed to fail
+	}
 	if row.Run == store.RunEnded {
-		e.release(r)
-		if before.No != 0 && r.source != nil { // it has ended by a commit that seemed to fail
-			e.watches.notify(before.ID)
-			e.watches.notify(r.source.batchID)
-		}
-		if r.doubtful || before.No != 0 {
-			e.endedInDoubt(r.no, row.Account)
-		}
+		e.foundEnded(r, before)
 		return nil
 	}
-	if row.Run == store.RunActive && !r.slot {
+	if row.Run == store.RunActive && r.lease == nil {
 		// Started by a commit that seemed to fail.
-		e.slots.adopt(r.source)
-		r.slot, r.doubtful = true, true
+		r.lease, r.inDoubt = e.slots.adopt(r.queue), true
 	}
 	if r.failures >= maxFailures {
 		return broken(engine.CodeInternal, "The execution's next step could not be written, although the storage is available. The server's log says more.")
@@ -98,23 +99,48 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 	return nil
 }
 
-// release lets go of what a run holds that has no right to it.
-func (e *Engine) release(r *run) {
-	for _, c := range r.calls {
-		c.pool.withdraw(c)
+// missing returns those of rows that a commit in doubt has not made.
+func missing(tx *store.Reader, rows []queuedRow) (lost []queuedRow, err error) {
+	for _, row := range rows {
+		_, err := tx.FindExecution(row.id)
+		if errors.Is(err, store.ErrNotFound) {
+			lost = append(lost, row)
+		} else if err != nil {
+			return nil, err
+		}
 	}
-	r.calls, r.timers = nil, nil
-	if r.slot {
-		r.slot = false
-		e.slots.free(r.source, 1)
+	return lost, nil
+}
+
+// foundEnded does for an execution that is not in memory, or has ended by a commit that seemed to
+// fail, what its end still owes. before is what memory knew, if anything.
+func (e *Engine) foundEnded(r *run, before store.Execution) {
+	e.release(r)
+	if before.No != 0 && before.Run != store.RunEnded {
+		if r.row.ID == before.ID {
+			e.noteEnd(&r.row)
+		}
+		e.watches.notify(before.ID)
+		e.endedInDoubt(before)
+	} else if r.inDoubt {
+		e.endedInDoubt(r.row)
 	}
 }
 
-func (e *Engine) sourceOf(row *store.Execution) (*source, error) {
+// release lets go of what a run holds that has no right to it.
+func (e *Engine) release(r *run) {
+	withdrawCalls(r)
+	r.timers = nil
+	e.slots.release(r.lease)
+	r.lease = nil
+}
+
+// queueOf returns the queue in which an execution that has not ended waits for its lease.
+func (e *Engine) queueOf(row *store.Execution) (*queue, error) {
 	if row.Batch == 0 {
 		return e.slots.singles(row.Account), nil
 	}
-	return e.batchSource(row.Batch)
+	return e.batchQueue(row.Batch)
 }
 
 // revive builds the machine from checkpoint and journal and finds what is in flight.
@@ -169,7 +195,7 @@ func (e *Engine) revive(ctx context.Context, r *run, h history) error {
 			suspects = append(suspects, c.ID)
 		}
 	}
-	if r.doubtful {
+	if r.inDoubt {
 		for _, t := range r.timers {
 			e.timers.add(t)
 		}

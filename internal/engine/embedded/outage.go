@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/chargehand/chargehand"
 )
 
 // outage remembers that the store does not take writes. Runs whose submission failed wait
@@ -15,8 +17,8 @@ type outage struct {
 	pause   func(bool)  // nothing new, or go on
 	tell    func(over bool)
 	drive   func([]*run) // tries runs again
-	// resolve looks after executions whose first commit failed, when commits succeed again.
-	resolve func([]doubt)
+	// recheck looks after executions whose first commit failed, when commits succeed again.
+	recheck func([]doubt)
 
 	mu       sync.Mutex
 	failures int
@@ -31,10 +33,12 @@ type outage struct {
 func (o *outage) began() { o.stall(nil) }
 
 // doubt is an execution whose first commit failed, so that it may or may not be there. It
-// keeps its slot until that is known.
+// keeps its lease until that is known. It goes by its id: the number of a row whose insertion was undone is
+// given to the next one.
 type doubt struct {
-	no     int64
-	source *source // whose slot it holds; nil: it holds none
+	id     chargehand.ExecutionID
+	lease  *lease      // nil: it holds none
+	queued []queuedRow // that are there if it is: itself or its children
 }
 
 // remember keeps doubts until commits succeed again. It reports false if there are too many;
@@ -102,7 +106,7 @@ func (o *outage) try() {
 	}
 	o.arm()
 	o.drive(stalled)
-	o.resolve(doubts)
+	o.recheck(doubts)
 }
 
 // over notes that a commit succeeded. It is called after each one.
@@ -131,7 +135,7 @@ func (o *outage) over() {
 	stalled, doubts := o.stalled, o.doubts
 	o.stalled, o.doubts = nil, nil
 	o.drive(stalled)
-	o.resolve(doubts)
+	o.recheck(doubts)
 }
 
 // close ends the waiting; what is stalled stays in the store as it is.

@@ -227,7 +227,7 @@ func TestFlakyStore(t *testing.T) {
 			}
 			for _, row := range rows {
 				if got := w.endOf(row, 2*bound).result; got != want[row.Revision] {
-					t.Errorf("seed %d: revision %d ended as %s, want %s", seed, row.Revision, got, want[row.Revision])
+					t.Fatalf("seed %d: revision %d ended as %s, want %s\n%s", seed, row.Revision, got, want[row.Revision], w.log)
 				}
 			}
 			w.idle(0)

@@ -30,7 +30,7 @@ func (e *Engine) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.queue.count = queued
+	e.queued.count = queued
 	for _, a := range accounts {
 		e.accounts.Store(a.No, a.ID)
 	}
@@ -68,17 +68,16 @@ func (e *Engine) recoverRows(ctx context.Context) (active []int64, err error) {
 				return nil, err
 			}
 			for i := range page {
-				source, err := e.sourceOf(&page[i])
+				q, err := e.queueOf(&page[i])
 				if err != nil {
 					return nil, err
 				}
 				if state == store.RunReady {
-					e.slots.wake(source, page[i].No)
+					e.slots.wake(q, page[i].No)
 					continue
 				}
-				e.slots.adopt(source)
 				r := e.runs.lookup(page[i].No)
-				r.source, r.slot, r.recovering = source, true, true
+				r.queue, r.lease, r.recovering = q, e.slots.adopt(q), true
 				active = append(active, r.no)
 			}
 			if len(page) < recoveryPage {

@@ -17,6 +17,7 @@ type run struct {
 	mu      sync.Mutex
 	driven  bool // a goroutine is the driver
 	gone    bool // out of the table: look it up again
+	passed  bool // a scheduler has passed over it because it was driven
 	mailbox []message
 	spare   []message // an empty slice to swap with
 
@@ -26,10 +27,10 @@ type run struct {
 	input   expr.Value // raw; nil where it has not been read
 	machine *machine.Machine
 	secrets *engine.Secrets // nil where the definition declares none
-	source  *source
-	slot    bool  // it holds a slot of source
-	seq     int64 // of the last journaled event
-	timeMs  int64 // of the last event
+	queue   *queue
+	lease   *lease // nil: it holds no slot
+	seq     int64  // of the last journaled event
+	timeMs  int64  // of the last event
 	// computed is what the events since the last checkpoint took, and would take again;
 	// behind is their number.
 	computed time.Duration
@@ -44,15 +45,17 @@ type run struct {
 	detached  bool
 	// held: commands wait; they are found in the machine when they may be carried out.
 	held bool
-	// doubtful: a commit of it failed, so the store may say more than memory knows. Some
+	// inDoubt: a commit of it failed, so the store may say more than memory knows. Some
 	// failures strike after the data is safe.
-	doubtful bool
+	inDoubt bool
+	// queued are children that such a commit may have made, and that are counted as queued.
+	queued []queuedRow
 	// recovering: found Active after a restart; nothing starts before it is resumed. suspects
 	// are the activities that were in flight when the server stopped.
 	recovering bool
 	suspected  bool
 	suspects   []machine.CommandID
-	failures   int // submissions in a row that failed though the store was available
+	failures   int // write sets in a row that failed though the store was available
 }
 
 type messageKind uint8
@@ -62,7 +65,7 @@ const (
 	nothing messageKind = iota
 	// deliver hands an event to the machine.
 	deliver
-	// grant gives a woken execution its slot.
+	// grant gives an execution its lease.
 	grant
 	// overdue delivers timers that are due after a restart, and starts nothing.
 	overdue
@@ -70,8 +73,8 @@ const (
 	resume
 	// look does nothing but settle what the row should say.
 	look
-	// verify is look for an execution whose first commit seemed to fail.
-	verify
+	// recheck is look for an execution whose first commit seemed to fail. It may bring the lease.
+	recheck
 	// listen tells of events that a subscription may want.
 	listen
 	// family tells of the end of a child.
@@ -79,14 +82,14 @@ const (
 )
 
 type message struct {
-	kind   messageKind
-	event  machine.Event
-	call   *call         // of an outcome
-	reply  chan<- error  // of a cancellation; has room for one
-	also   []engine.Also // of a cancellation
-	bytes  int64         // of an outcome that counts as retained
-	source *source       // of a grant
-	woken  store.Subscription
+	kind  messageKind
+	event machine.Event
+	call  *call         // of an outcome
+	reply chan<- error  // of a cancellation; has room for one
+	also  []engine.Also // of a cancellation
+	bytes int64         // of an outcome that counts as retained
+	lease *lease        // of a grant or a recheck
+	woken store.Subscription
 }
 
 func (m *message) answer(err error) {
@@ -121,7 +124,7 @@ func (t *table) lookup(no int64) *run {
 }
 
 // insert puts in a run that is driven already. A run of the same number can only be one
-// whose insertion was undone.
+// whose insertion was undone: numbers of undone rows are used again.
 func (t *table) insert(r *run) {
 	shard := &t[uint64(r.no)%tableShards]
 	shard.mu.Lock()
@@ -165,8 +168,9 @@ func (t *table) put(no int64, msg message) (r *run, drive bool) {
 	}
 }
 
-// claim makes the caller the driver of an execution that nobody else has in hand.
-func (t *table) claim(no int64) (r *run, ok bool) {
+// tryDrive makes the caller the driver of an execution, unless another goroutine is. That one
+// then says that the execution was passed over, if it leaves it queued.
+func (t *table) tryDrive(no int64) (r *run, ok bool) {
 	for {
 		r = t.lookup(no)
 		r.mu.Lock()
@@ -176,33 +180,49 @@ func (t *table) claim(no int64) (r *run, ok bool) {
 		}
 		ok = !r.driven
 		r.driven = true
+		r.passed = r.passed || !ok
 		r.mu.Unlock()
 		return r, ok
 	}
 }
 
 // take empties the mailbox. With nothing in it, the caller is no longer the driver, and a
-// run that is not active leaves the table.
-func (t *table) take(r *run) []message {
+// run that is not active leaves the table. passed: a scheduler has passed over it.
+func (t *table) take(r *run) (messages []message, passed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.mailbox) == 0 {
 		r.driven = false
+		passed, r.passed = r.passed, false
 		if !r.loaded || r.row.Run != store.RunActive {
 			t.remove(r)
 		}
-		return nil
+		return nil, passed
 	}
-	messages := r.mailbox
+	messages = r.mailbox
 	r.mailbox = r.spare[:0]
 	r.spare = nil
-	return messages
+	return messages, false
 }
 
-// distrust forgets what memory knows of an execution, but for its activities and its slot: the
+// abandon removes a run whose insertion was undone, or seems to be, and returns the messages
+// that have come in for its number: that may be another execution's by now.
+func (t *table) abandon(r *run) (messages []message, passed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.remove(r)
+	messages, r.mailbox = r.mailbox, nil
+	return messages, r.passed
+}
+
+// invalidate forgets what memory knows of an execution, but for its activities and its lease: the
 // store may say more, because a commit has failed.
-func (r *run) distrust() {
-	r.loaded, r.machine, r.secrets, r.doubtful = false, nil, nil, true
+func (r *run) invalidate() {
+	r.loaded, r.inDoubt = false, true
+	r.machine, r.secrets, r.input = nil, nil, nil
+	r.seq, r.timeMs, r.computed, r.behind = 0, 0, 0, 0
+	r.timers, r.listens, r.unstarted = nil, nil, nil
+	r.told, r.detached, r.held = false, false, false
 }
 
 // recycle gives back a slice that take returned.
@@ -213,9 +233,11 @@ func (r *run) recycle(messages []message) {
 	r.mu.Unlock()
 }
 
-// putBack puts messages in front of the mailbox: they are tried again.
+// putBack puts messages in front of the mailbox: they are tried again. A scheduler has gone on
+// without it.
 func (r *run) putBack(messages []message) {
 	r.mu.Lock()
+	r.passed = r.passed || r.row.Run == store.RunQueued
 	r.mailbox = append(append([]message(nil), messages...), r.mailbox...)
 	r.mu.Unlock()
 }

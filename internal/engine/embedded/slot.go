@@ -2,88 +2,97 @@ package embedded
 
 import "sync"
 
-// maxGrant bounds the slots that one source takes ahead for queued executions, so that a
-// long queue does not lock out everybody else while it reads its rows.
+// maxGrant bounds the leases that one queue takes ahead for queued executions, so that a
+// long queue does not lock out the others while it reads its rows.
 const maxGrant = 64
 
-// slots hands out the right to run. What it holds mirrors the rows: an execution holds a
-// slot while its row says RunActive, from before that commit until after the commit that
+// slots hands out leases: the right to run. The leases mirror the rows: an execution holds a
+// lease while its row says RunActive, from before that commit until after the commit that
 // says otherwise. So the bounds hold at every moment, also as counted from rows.
 //
-// Executions that wait for a slot wait in a source: the singles of an account, or a batch.
-// Sources of an account take turns; within a source woken executions (RunReady) go before
-// queued ones, and a source with woken executions goes before one without.
+// Executions that wait for a lease wait in a queue: the singles of an account, or a batch.
+// The queues of an account take turns; within a queue woken executions (RunReady) go before
+// queued ones, and a queue with woken executions goes before one without.
 type slots struct {
-	limit int // slots per account
-	// feed starts a goroutine that feeds from a source that has been granted slots.
-	feed func(*source)
+	limit int // leases per account
+	// schedule starts a goroutine that starts what waits in a queue that has been granted leases.
+	schedule func(*queue)
 
 	mu       sync.Mutex
 	accounts map[int64]*account
-	batches  map[int64]*source
+	batches  map[int64]*queue
 	closed   bool
+	twice    int // releases of a lease that was released already: a defect
 }
 
 type account struct {
 	limit   int
 	held    int
-	singles *source
-	// Sources that want a slot and may have one, those with woken executions apart.
-	ready  sourceList
-	queued sourceList
+	singles *queue
+	// Queues that want a lease and may have one, those with woken executions apart.
+	ready  queueList
+	queued queueList
 }
 
-// source is where executions wait for a slot. All fields are guarded by slots.mu.
-type source struct {
+// lease is one slot. Its holder is one execution in memory, a message to one, or the record of
+// one that is in doubt. The last holder releases it, once.
+type lease struct {
+	queue    *queue
+	released bool // guarded by slots.mu
+}
+
+// queue is where executions wait for a lease. All fields are guarded by slots.mu.
+type queue struct {
 	account *account
 	batch   int64    // internal number, 0 for singles
 	batchID [16]byte // for watchers
 	number  int64    // internal number of the account
-	limit   int      // slots at once, the concurrency of a batch
+	limit   int      // leases at once, the concurrency of a batch
 
-	held    int     // slots taken, granted ones included
-	granted int     // slots taken for the feeder, not yet given to an execution
-	woken   int     // of granted: for woken executions
-	ready   []int64 // woken executions, by wake
-	more    bool    // rows may be queued
-	added   uint64  // counts news of queued rows
-	feeding bool
-	closed  bool // a cancelled batch starts nothing more
-	listed  *sourceList
-	before  *source // neighbours in the list
-	after   *source
+	held       int      // leases handed out, granted ones included
+	granted    []*lease // for the scheduler, which has not fetched them yet
+	woken      int      // of granted: for woken executions
+	ready      []int64  // woken executions, by wake
+	more       bool     // rows may be queued
+	added      uint64   // counts news of queued rows
+	moved      uint64   // counts rows that left the queue by another hand than the scheduler's
+	scheduling bool     // its scheduler runs
+	closed     bool     // a cancelled batch starts nothing more
+	listed     *queueList
+	before     *queue // neighbours in the list
+	after      *queue
 }
 
-type sourceList struct{ first, last *source }
+type queueList struct{ first, last *queue }
 
-func (l *sourceList) push(s *source) {
-	s.listed, s.before, s.after = l, l.last, nil
+func (l *queueList) push(q *queue) {
+	q.listed, q.before, q.after = l, l.last, nil
 	if l.last != nil {
-		l.last.after = s
+		l.last.after = q
 	} else {
-		l.first = s
+		l.first = q
 	}
-	l.last = s
+	l.last = q
 }
 
-func (l *sourceList) remove(s *source) {
-	if s.before != nil {
-		s.before.after = s.after
+func (l *queueList) remove(q *queue) {
+	if q.before != nil {
+		q.before.after = q.after
 	} else {
-		l.first = s.after
+		l.first = q.after
 	}
-	if s.after != nil {
-		s.after.before = s.before
+	if q.after != nil {
+		q.after.before = q.before
 	} else {
-		l.last = s.before
+		l.last = q.before
 	}
-	s.listed, s.before, s.after = nil, nil, nil
+	q.listed, q.before, q.after = nil, nil, nil
 }
 
-func newSlots(limit int, feed func(*source)) *slots {
+func newSlots(limit int, schedule func(*queue)) *slots {
 	return &slots{
-		limit: limit, feed: feed,
-		accounts: make(map[int64]*account), batches: make(map[int64]*source),
+		limit: limit, schedule: schedule,
+		accounts: make(map[int64]*account), batches: make(map[int64]*queue),
 	}
 }
 
@@ -92,142 +101,165 @@ func (s *slots) account(number int64) *account {
 	a := s.accounts[number]
 	if a == nil {
 		a = &account{limit: s.limit}
-		a.singles = &source{account: a, number: number, limit: s.limit}
+		a.singles = &queue{account: a, number: number, limit: s.limit}
 		s.accounts[number] = a
 	}
 	return a
 }
 
-// singles returns the source of the executions without a batch of an account.
-func (s *slots) singles(number int64) *source {
+// singles returns the queue of the executions without a batch of an account.
+func (s *slots) singles(number int64) *queue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.account(number).singles
 }
 
-// batch returns the source of a batch, or nil if it is not known.
-func (s *slots) batch(number int64) *source {
+// batch returns the queue of a batch, or nil if it is not known.
+func (s *slots) batch(number int64) *queue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.batches[number]
 }
 
-// addBatch makes the source of a batch, or returns the one that stands.
-func (s *slots) addBatch(account, number int64, id [16]byte, concurrency int) *source {
+// addBatch makes the queue of a batch, or returns the one that stands.
+func (s *slots) addBatch(account, number int64, id [16]byte, concurrency int) *queue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	src := s.batches[number]
-	if src == nil {
-		src = &source{account: s.account(account), number: account, batch: number, batchID: id, limit: concurrency}
-		s.batches[number] = src
+	q := s.batches[number]
+	if q == nil {
+		q = &queue{account: s.account(account), number: account, batch: number, batchID: id, limit: concurrency}
+		s.batches[number] = q
 	}
-	return src
+	return q
 }
 
-// take takes a slot for an execution that wants to start or go on at once. It fails where
-// there is none, and where others of the same source wait already.
-func (s *slots) take(src *source) bool {
+// lend makes a lease of q, whatever the bounds are. It needs s.mu.
+func (s *slots) lend(q *queue) *lease {
+	q.account.held++
+	q.held++
+	return &lease{queue: q}
+}
+
+// take leases a slot to an execution that wants to go on at once. It returns nil where
+// there is none, and where others of the same queue wait already.
+func (s *slots) take(q *queue) *lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := src.account
-	if s.closed || src.closed || a.held >= a.limit || src.held >= src.limit || len(src.ready) > 0 {
-		return false
+	a := q.account
+	if s.closed || q.closed || a.held >= a.limit || q.held >= q.limit || len(q.ready) > 0 {
+		return nil
 	}
-	a.held++
-	src.held++
-	return true
+	return s.lend(q)
 }
 
 // start is take for a new single, which goes behind queued ones.
-func (s *slots) start(account int64) (*source, bool) {
+func (s *slots) start(account int64) (*queue, *lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.account(account)
-	src := a.singles
-	if s.closed || a.held >= a.limit || src.more || len(src.ready) > 0 {
-		return src, false
+	q := a.singles
+	if s.closed || a.held >= a.limit || q.more || len(q.ready) > 0 {
+		return q, nil
 	}
-	a.held++
-	src.held++
-	return src, true
+	return q, s.lend(q)
 }
 
-// adopt takes a slot for an execution whose row says RunActive, whatever the bounds are now.
-func (s *slots) adopt(src *source) {
+// adopt leases a slot to an execution whose row says RunActive, whatever the bounds are now.
+func (s *slots) adopt(q *queue) *lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	src.account.held++
-	src.held++
+	return s.lend(q)
 }
 
-// free gives n slots back.
-func (s *slots) free(src *source, n int) {
-	if n == 0 {
-		return
-	}
+// release gives leases back. Nil stands for none.
+func (s *slots) release(leases ...*lease) {
 	s.mu.Lock()
-	src.account.held -= n
-	src.held -= n
-	s.list(src)
-	s.grant(src.account)
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	for _, l := range leases {
+		switch {
+		case l == nil:
+		case l.released:
+			s.twice++
+		default:
+			l.released = true
+			l.queue.account.held--
+			l.queue.held--
+			s.list(l.queue)
+			s.grant(l.queue.account)
+		}
+	}
 }
 
 // wake puts a woken execution in line.
-func (s *slots) wake(src *source, execution int64) {
+func (s *slots) wake(q *queue, execution int64) {
 	s.mu.Lock()
-	src.ready = append(src.ready, execution)
-	s.list(src)
-	s.grant(src.account)
+	q.ready = append(q.ready, execution)
+	s.list(q)
+	s.grant(q.account)
 	s.mu.Unlock()
 }
 
-// queued says that rows of src may have become RunQueued.
-func (s *slots) queued(src *source) {
+// queued says that rows of q may have become RunQueued.
+func (s *slots) queued(q *queue) {
 	s.mu.Lock()
-	src.more = true
-	src.added++
-	s.list(src)
-	s.grant(src.account)
+	q.more = true
+	q.added++
+	s.list(q)
+	s.grant(q.account)
 	s.mu.Unlock()
 }
 
-// queuedAll is queued for every source.
+// queuedAll is queued for every queue.
 func (s *slots) queuedAll() {
 	s.mu.Lock()
-	var all []*source
+	var all []*queue
 	for _, a := range s.accounts {
 		all = append(all, a.singles)
 	}
-	for _, src := range s.batches {
-		all = append(all, src)
+	for _, q := range s.batches {
+		all = append(all, q)
 	}
 	s.mu.Unlock()
-	for _, src := range all {
-		s.queued(src)
+	for _, q := range all {
+		s.queued(q)
 	}
 }
 
-// close keeps src from starting anything: its batch was cancelled.
-func (s *slots) close(src *source) {
+// left says that a row has left q by another hand than the scheduler's, which must not trust
+// rows that it has read before.
+func (s *slots) left(q *queue) {
 	s.mu.Lock()
-	src.closed = true
-	src.ready = nil
-	src.more = false
-	if src.listed != nil {
-		src.listed.remove(src)
+	q.moved++
+	s.mu.Unlock()
+}
+
+// departures returns how many rows have left q as left says.
+func (s *slots) departures(q *queue) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return q.moved
+}
+
+// close keeps q from starting anything: its batch was cancelled.
+func (s *slots) close(q *queue) {
+	s.mu.Lock()
+	q.closed = true
+	q.ready = nil
+	q.more = false
+	if q.listed != nil {
+		q.listed.remove(q)
 	}
 	s.mu.Unlock()
 }
 
-// stop hands out no more slots.
+// stop hands out no more leases.
 func (s *slots) stop() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
 }
 
-// open hands out slots, for the first time after the recovery.
+// open hands out leases, for the first time after the recovery.
 func (s *slots) open() {
 	s.mu.Lock()
 	s.closed = false
@@ -237,103 +269,107 @@ func (s *slots) open() {
 	s.mu.Unlock()
 }
 
-// list puts src in the list where it belongs. It needs s.mu.
-func (s *slots) list(src *source) {
-	var to *sourceList
+// list puts q in the list where it belongs. It needs s.mu.
+func (s *slots) list(q *queue) {
+	var to *queueList
 	switch {
-	case src.closed || src.held >= src.limit:
-	case len(src.ready) > src.woken:
-		to = &src.account.ready
-	case src.more && src.granted-src.woken < maxGrant:
-		to = &src.account.queued
+	case q.closed || q.held >= q.limit:
+	case len(q.ready) > q.woken:
+		to = &q.account.ready
+	case q.more && len(q.granted)-q.woken < maxGrant:
+		to = &q.account.queued
 	}
-	if src.listed == to {
+	if q.listed == to {
 		return
 	}
-	if src.listed != nil {
-		src.listed.remove(src)
+	if q.listed != nil {
+		q.listed.remove(q)
 	}
 	if to != nil {
-		to.push(src)
+		to.push(q)
 	}
 }
 
-// grant hands the free slots of an account to its sources in turn. It needs s.mu.
+// grant leases the free slots of an account to its queues in turn. It needs s.mu.
 func (s *slots) grant(a *account) {
 	for !s.closed && a.held < a.limit {
-		src := a.ready.first
-		woken := src != nil
+		q := a.ready.first
+		woken := q != nil
 		if !woken {
-			src = a.queued.first
+			q = a.queued.first
 		}
-		if src == nil {
+		if q == nil {
 			return
 		}
-		a.held++
-		src.held++
-		src.granted++
+		q.granted = append(q.granted, s.lend(q))
 		if woken {
-			src.woken++
+			q.woken++
 		}
-		src.listed.remove(src)
-		s.list(src)
-		if !src.feeding {
-			src.feeding = true
-			s.feed(src)
+		q.listed.remove(q)
+		s.list(q)
+		if !q.scheduling {
+			q.scheduling = true
+			s.schedule(q)
 		}
 	}
 }
 
-// fed is what a feeder may use: one slot for each execution in ready, and slots more for
-// queued ones.
-type fed struct {
-	ready []int64
-	slots int
-	added uint64 // to be given to exhausted
+// granted is what a scheduler may use: a lease for each of the woken executions, and leases
+// for queued ones.
+type granted struct {
+	woken  []wokenLease
+	leases []*lease
+	added  uint64 // to be given to exhausted
 }
 
-// next returns what was granted to src since the last call. Nothing was granted: the
-// caller is no longer the feeder of src.
-func (s *slots) next(src *source) (fed, bool) {
+type wokenLease struct {
+	execution int64
+	lease     *lease
+}
+
+// next returns what was granted to q since the last call. Nothing was granted: the
+// caller is no longer the scheduler of q.
+func (s *slots) next(q *queue) (granted, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if src.granted == 0 || s.closed {
-		src.feeding = false
-		return fed{}, false
+	if len(q.granted) == 0 || s.closed {
+		q.scheduling = false
+		return granted{}, false
 	}
-	n := min(src.woken, len(src.ready))
-	f := fed{slots: src.granted - src.woken, added: src.added}
-	f.ready = append(f.ready, src.ready[:n]...)
-	src.ready = src.ready[n:]
-	if len(src.ready) == 0 {
-		src.ready = nil
+	// Fewer are ready than leases were granted for if the queue was closed in the meantime.
+	n := min(q.woken, len(q.ready))
+	g := granted{leases: q.granted[n:], added: q.added}
+	for i := range n {
+		g.woken = append(g.woken, wokenLease{q.ready[i], q.granted[i]})
 	}
-	spare := src.woken - n // its woken executions were dropped in the meantime
-	f.slots += spare
-	src.granted, src.woken = 0, 0
-	s.list(src)
-	return f, true
+	q.ready = q.ready[n:]
+	if len(q.ready) == 0 {
+		q.ready = nil
+	}
+	q.granted, q.woken = nil, 0
+	s.list(q)
+	return g, true
 }
 
-// exhausted says that the rows were read when added news of src were known, and that none
+// exhausted says that the rows were read when added news of q were known, and that none
 // is queued any more.
-func (s *slots) exhausted(src *source, added uint64) {
+func (s *slots) exhausted(q *queue, added uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if src.added == added {
-		src.more = false
-		s.list(src)
+	if q.added == added {
+		q.more = false
+		s.list(q)
 	}
 }
 
-// forget drops the source of a batch whose items have all ended.
+// forget drops the queue of a batch whose items have all ended.
 func (s *slots) forget(batch int64) {
 	s.mu.Lock()
 	delete(s.batches, batch)
 	s.mu.Unlock()
 }
 
-// heldBy returns the slots that are taken in an account.
+// heldBy returns the leases of an account.
 func (s *slots) heldBy(number int64) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,105 +5,120 @@ import (
 	"testing"
 )
 
-// feeders collects the sources that were granted slots; the test feeds by hand.
-type feeders struct{ waiting []*source }
+// schedulers collects the queues that were granted leases; the test schedules by hand.
+type schedulers struct{ waiting []*queue }
 
-func newTestSlots(limit int) (*slots, *feeders) {
-	f := &feeders{}
-	return newSlots(limit, func(src *source) { f.waiting = append(f.waiting, src) }), f
+func newTestSlots(limit int) (*slots, *schedulers) {
+	f := &schedulers{}
+	return newSlots(limit, func(q *queue) { f.waiting = append(f.waiting, q) }), f
 }
 
 func TestSlotsOfAnAccountAreBounded(t *testing.T) {
 	s, _ := newTestSlots(3)
+	var last *lease
 	for range 3 {
-		if _, ok := s.start(1); !ok {
+		if _, last = s.start(1); last == nil {
 			t.Fatal("a free slot was refused")
 		}
 	}
-	src, ok := s.start(1)
-	if ok {
+	if _, l := s.start(1); l != nil {
 		t.Fatal("a fourth slot of three was given")
 	}
-	if _, ok := s.start(2); !ok {
+	if _, l := s.start(2); l == nil {
 		t.Fatal("another account was refused")
 	}
-	s.free(src, 1)
-	if _, ok := s.start(1); !ok {
+	s.release(last)
+	if _, l := s.start(1); l == nil {
 		t.Fatal("the slot that was given back was refused")
+	}
+}
+
+func TestLeaseIsReleasedOnce(t *testing.T) {
+	s, _ := newTestSlots(3)
+	q, l := s.start(1)
+	_, other := s.start(1)
+	s.release(l)
+	s.release(l)
+	if s.heldBy(1) != 1 || q.held != 1 || s.twice != 1 {
+		t.Fatalf("%d and %d are held after a release in excess (%d)", s.heldBy(1), q.held, s.twice)
+	}
+	s.release(other, nil)
+	if s.heldBy(1) != 0 || s.twice != 1 {
+		t.Fatalf("%d are held, %d released twice", s.heldBy(1), s.twice)
 	}
 }
 
 func TestNewSingleGoesBehindQueuedOnes(t *testing.T) {
 	s, f := newTestSlots(1)
-	src, _ := s.start(1)
-	s.queued(src)
+	q, first := s.start(1)
+	s.queued(q)
 	if len(f.waiting) != 0 {
-		t.Fatal("fed without a slot")
+		t.Fatal("scheduled without a lease")
 	}
-	s.free(src, 1)
+	s.release(first)
 	if len(f.waiting) != 1 {
-		t.Fatal("not fed though a slot is free")
+		t.Fatal("not scheduled though a slot is free")
 	}
-	if _, ok := s.start(1); ok {
+	if _, l := s.start(1); l != nil {
 		t.Fatal("a new execution overtook a queued one")
 	}
-	got, ok := s.next(src)
-	if !ok || got.slots != 1 || len(got.ready) != 0 {
+	got, ok := s.next(q)
+	if !ok || len(got.leases) != 1 || len(got.woken) != 0 {
 		t.Fatalf("got %+v, %v", got, ok)
 	}
-	s.exhausted(src, got.added)
-	s.free(src, 1) // nobody was there after all
-	if _, ok := s.start(1); !ok {
-		t.Fatal("refused though nobody waits")
+	s.exhausted(q, got.added)
+	s.release(got.leases...) // nothing was queued after all
+	if _, l := s.start(1); l == nil {
+		t.Fatal("refused though nothing waits")
 	}
 }
 
 func TestNewsOfQueuedRowsAreNotLost(t *testing.T) {
 	s, f := newTestSlots(1)
-	src := s.singles(1)
-	s.queued(src)
-	got, _ := s.next(src)
-	s.queued(src) // after the rows were read
-	s.exhausted(src, got.added)
-	s.free(src, got.slots)
-	if got, ok := s.next(src); !ok || got.slots != 1 {
-		t.Fatalf("the second row is forgotten: %+v %v; %d fed", got, ok, len(f.waiting))
+	q := s.singles(1)
+	s.queued(q)
+	got, _ := s.next(q)
+	s.queued(q) // after the rows were read
+	s.exhausted(q, got.added)
+	s.release(got.leases...)
+	if got, ok := s.next(q); !ok || len(got.leases) != 1 {
+		t.Fatalf("the second row is forgotten: %+v %v; %d scheduled", got, ok, len(f.waiting))
 	}
 }
 
 func TestWokenGoFirst(t *testing.T) {
 	s, f := newTestSlots(1)
-	first, _ := s.start(1)
+	singles, first := s.start(1)
 	batch := s.addBatch(1, 7, [16]byte{7}, 5)
 	s.queued(batch)
-	s.queued(first)
+	s.queued(singles)
 	s.wake(batch, 41)
 	s.wake(batch, 42)
-	s.free(first, 1)
+	s.release(first)
 	got, ok := s.next(batch)
-	if !ok || len(got.ready) != 1 || got.ready[0] != 41 || got.slots != 0 {
-		t.Fatalf("got %+v, %v; fed %d", got, ok, len(f.waiting))
+	if !ok || len(got.woken) != 1 || got.woken[0].execution != 41 || len(got.leases) != 0 {
+		t.Fatalf("got %+v, %v; scheduled %d", got, ok, len(f.waiting))
 	}
-	s.free(batch, 1)
-	if got, ok := s.next(batch); !ok || len(got.ready) != 1 || got.ready[0] != 42 {
+	s.release(got.woken[0].lease)
+	if got, ok := s.next(batch); !ok || len(got.woken) != 1 || got.woken[0].execution != 42 {
 		t.Fatalf("got %+v, %v", got, ok)
 	}
 }
 
-func TestSourcesTakeTurns(t *testing.T) {
+func TestQueuesTakeTurns(t *testing.T) {
 	s, _ := newTestSlots(1)
-	single, _ := s.start(1)
+	single, first := s.start(1)
 	batch := s.addBatch(1, 7, [16]byte{7}, 5)
 	s.queued(batch)
 	s.queued(single)
-	last := single
-	turns := map[*source]int{}
+	last := []*lease{first}
+	turns := map[*queue]int{}
 	for range 10 {
-		s.free(last, 1)
-		for _, src := range []*source{single, batch} {
-			if got, ok := s.next(src); ok {
-				last = src
-				turns[src] += got.slots
+		s.release(last...)
+		for _, q := range []*queue{single, batch} {
+			if got, ok := s.next(q); ok {
+				last = got.leases
+				turns[q] += len(got.leases)
 			}
 		}
 	}
@@ -118,103 +133,103 @@ func TestCancelledBatchStartsNothing(t *testing.T) {
 	s.close(batch)
 	s.queued(batch)
 	s.wake(batch, 1)
-	if len(f.waiting) != 0 || s.take(batch) {
+	if len(f.waiting) != 0 || s.take(batch) != nil {
 		t.Fatal("a cancelled batch was given a slot")
 	}
 }
 
 // TestSlotsUnderRandomUse compares the bounds with what is given out, and checks that
-// nobody waits while there is a slot for him.
+// nothing waits while there is a slot for it.
 func TestSlotsUnderRandomUse(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		const limit = 7
 		s, f := newTestSlots(limit)
-		sources := []*source{s.singles(1)}
-		rows := []int{0}     // queued rows of each source
-		running := []int{0}  // executions with a slot
-		waiting := [][]int{} // woken executions
+		queues := []*queue{s.singles(1)}
+		rows := []int{0}           // queued rows of each source
+		running := [][]*lease{nil} // of executions that run
+		waiting := [][]int{}       // woken executions
 		waiting = append(waiting, nil)
 		for i := range 3 {
-			sources = append(sources, s.addBatch(1, int64(i+1), [16]byte{byte(i)}, 1+random.IntN(4)))
-			rows, running, waiting = append(rows, 0), append(running, 0), append(waiting, nil)
+			queues = append(queues, s.addBatch(1, int64(i+1), [16]byte{byte(i)}, 1+random.IntN(4)))
+			rows, running, waiting = append(rows, 0), append(running, nil), append(waiting, nil)
 		}
 		check := func(when string) {
 			t.Helper()
 			total := 0
-			for i, src := range sources {
-				total += src.held
-				if src.held > src.limit || src.held < running[i] {
-					t.Fatalf("seed %d, %s: source %d holds %d of %d, %d run", seed, when, i, src.held, src.limit, running[i])
+			for i, q := range queues {
+				total += q.held
+				if q.held > q.limit || q.held < len(running[i]) {
+					t.Fatalf("seed %d, %s: queue %d holds %d of %d, %d run", seed, when, i, q.held, q.limit, len(running[i]))
 				}
 			}
-			if total > limit || total != sources[0].account.held {
-				t.Fatalf("seed %d, %s: %d held, account says %d of %d", seed, when, total, sources[0].account.held, limit)
+			if total > limit || total != queues[0].account.held {
+				t.Fatalf("seed %d, %s: %d held, account says %d of %d", seed, when, total, queues[0].account.held, limit)
 			}
 		}
-		feed := func() {
+		schedule := func() {
 			for len(f.waiting) > 0 {
-				src := f.waiting[0]
+				q := f.waiting[0]
 				f.waiting = f.waiting[1:]
 				i := 0
-				for sources[i] != src {
+				for queues[i] != q {
 					i++
 				}
 				for {
-					got, ok := s.next(src)
+					got, ok := s.next(q)
 					if !ok {
 						break
 					}
-					for _, no := range got.ready {
-						if waiting[i][0] != int(no) {
-							t.Fatalf("seed %d: %d woken before %d", seed, no, waiting[i][0])
+					for _, woken := range got.woken {
+						if waiting[i][0] != int(woken.execution) {
+							t.Fatalf("seed %d: %d woken before %d", seed, woken.execution, waiting[i][0])
 						}
 						waiting[i] = waiting[i][1:]
-						running[i]++
+						running[i] = append(running[i], woken.lease)
 					}
-					n := min(got.slots, rows[i])
+					n := min(len(got.leases), rows[i])
 					rows[i] -= n
-					running[i] += n
-					if n < got.slots {
-						s.exhausted(src, got.added)
+					running[i] = append(running[i], got.leases[:n]...)
+					if n < len(got.leases) {
+						s.exhausted(q, got.added)
 					}
-					s.free(src, got.slots-n)
+					s.release(got.leases[n:]...)
 				}
-				check("fed")
+				check("scheduled")
 			}
 		}
 		for step := range 300 {
-			i := random.IntN(len(sources))
+			i := random.IntN(len(queues))
 			switch random.IntN(4) {
 			case 0:
 				rows[i]++
-				s.queued(sources[i])
+				s.queued(queues[i])
 			case 1:
 				waiting[i] = append(waiting[i], step)
-				s.wake(sources[i], int64(step))
+				s.wake(queues[i], int64(step))
 			case 2:
-				if running[i] > 0 {
-					running[i]--
-					s.free(sources[i], 1)
+				if n := len(running[i]); n > 0 {
+					s.release(running[i][n-1])
+					running[i] = running[i][:n-1]
 				}
 			case 3:
-				if s.take(sources[i]) {
+				if l := s.take(queues[i]); l != nil {
 					if len(waiting[i]) > 0 {
 						t.Fatalf("seed %d: a woken execution was overtaken", seed)
 					}
-					running[i]++
+					running[i] = append(running[i], l)
 				}
 			}
 			check("changed")
 			if random.IntN(3) == 0 {
-				feed()
+				schedule()
 			}
 		}
-		feed()
-		held := sources[0].account.held
-		for i, src := range sources {
-			if rows[i]+len(waiting[i]) > 0 && held < limit && src.held < src.limit {
-				t.Fatalf("seed %d: source %d waits with %d rows and %d woken, though %d of %d slots are taken",
+		schedule()
+		held := queues[0].account.held
+		for i, q := range queues {
+			if rows[i]+len(waiting[i]) > 0 && held < limit && q.held < q.limit {
+				t.Fatalf("seed %d: queue %d waits with %d rows and %d woken, though %d of %d slots are taken",
 					seed, i, rows[i], len(waiting[i]), held, limit)
 			}
 		}

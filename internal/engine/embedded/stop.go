@@ -78,17 +78,11 @@ func (e *Engine) driveAll(runs []*run) {
 	}
 }
 
-// resolve brings into memory what executions have become whose first commit seemed to fail.
-func (e *Engine) resolve(doubts []doubt) {
-	if len(doubts) == 0 {
-		return
+// recheckLater finds out what executions have become whose first commit is in doubt.
+func (e *Engine) recheckLater(doubts []doubt) {
+	if len(doubts) > 0 {
+		e.goWork(func() { e.recheck(doubts) })
 	}
-	e.goWork(func() {
-		for _, d := range doubts {
-			e.sendAll([]int64{d.no}, message{kind: verify, source: d.source})
-		}
-		e.slots.queuedAll() // some may be queued
-	})
 }
 
 // fire delivers due timers. It returns when all of them have a place among those who wake.

@@ -18,11 +18,15 @@ import (
 // that is durable. It is built by the driver of the run, written by the writer, and
 // carried out by the driver again.
 type submission struct {
-	run *run
+	run      *run
+	messages []message
+	taken    int  // messages before the end
+	grouped  bool // it is written with those of other executions, by their scheduler
+	idle     bool // there is nothing to write and nothing to carry out
 
 	// How the row comes about or moves.
 	insert  bool // the row is new
-	begin   bool // the row was queued
+	begin   bool // with the first event of the execution
 	move    bool // status, phase or run differ from row
 	row     store.Execution
 	also    func(tx *store.Tx, executionNo int64) error
@@ -52,17 +56,18 @@ type submission struct {
 	stored       []store.Event // events, ready to be written
 	unsubscribes []uint64
 	children     []*engine.ChildStart
+	counted      bool   // the children are counted as queued
+	childStarted []bool // by this transaction; others are there already
 	stopChildren []machine.CommandID
 	delivered    []int64        // children of whose end it was told
 	listened     []listenResult // of the subscriptions that it touches, in their order; set by the transaction
 
 	lookAgain bool // there is more to take in
 	resumed   bool // interruptions were counted: recovery is over for the run
-	broken    bool // it ends the execution because a submission before it failed
-
 	// Set by the transaction.
 	moved      bool // the row is as it should be
-	conflict   bool // the execution was ended by somebody else
+	written    bool // all of it, though perhaps not committed
+	conflict   bool // another transaction has ended the execution
 	batchFinal bool
 	cancelled  bool // children must be cancelled
 }
@@ -214,21 +219,18 @@ func (e *Engine) settle(s *submission) error {
 		standDown(r)
 	}
 	load := r.machine.Load()
-	s.row.Status, s.row.Phase = chargehand.Processing, r.machine.Phase()
+	s.row.Status, s.row.Phase, s.row.Run = chargehand.Processing, r.machine.Phase(), store.RunActive
 	switch {
 	case !load.HoldsSlot() && len(r.unstarted) == 0 && !r.runsDetached():
 		s.row.Run = store.RunParked
 	case stopping && len(r.calls) == 0 && (len(s.activities) > 0 || r.held || s.yielded):
 		s.row.Run = store.RunReady
-	case r.slot:
-		s.row.Run = store.RunActive
-	case e.slots.take(r.source):
-		r.slot = true
-		s.row.Run = store.RunActive
-	default:
-		s.row.Run = store.RunReady
+	case r.lease == nil:
+		if r.lease = e.slots.take(r.queue); r.lease == nil {
+			s.row.Run = store.RunReady
+		}
 	}
-	s.wake = s.row.Run == store.RunReady && (r.row.Run != store.RunReady || r.doubtful)
+	s.wake = s.row.Run == store.RunReady && (r.row.Run != store.RunReady || r.inDoubt)
 	s.move = s.row.Status != r.row.Status || s.row.Phase != r.row.Phase || s.row.Run != r.row.Run
 	authoritative := r.seq/e.limits.JournalEvents != s.fromSeq/e.limits.JournalEvents
 	if authoritative || len(s.journal) > 0 && (s.row.Run == store.RunParked || r.computed > maxReplay || r.behind >= e.limits.ReplayEvents) {

@@ -1,0 +1,231 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// errEnded says that a write set came too late: another transaction has ended the execution.
+var errEnded = errors.New("the execution has ended")
+
+// failed treats a write set that could not be written, or so it seems: if the storage was
+// unavailable, the commit may have been made all the same, and is in doubt.
+func (e *Engine) failed(s *submission, err error) {
+	e.pokePump(s) // its events may be there
+	inDoubt := s.written && errors.Is(err, store.ErrUnavailable)
+	queued := e.uncount(s, inDoubt)
+	if s.insert {
+		e.undoInsert(s, inDoubt, queued)
+		return
+	}
+	s.run.queued = append(s.run.queued, queued...)
+	e.forgetTimers(s)
+	e.stall(s.run, s.messages, err)
+}
+
+// uncount takes back that children of s are counted as queued. It returns those that stay
+// counted, because they may be there.
+func (e *Engine) uncount(s *submission, inDoubt bool) (kept []queuedRow) {
+	if !s.counted {
+		return nil
+	}
+	s.counted = false
+	for i, child := range s.children {
+		if inDoubt && s.childStarted[i] {
+			kept = append(kept, queuedRow{child.Row.ID, child.Row.Workflow})
+		} else {
+			e.queued.leave(child.Row.Workflow)
+		}
+	}
+	return kept
+}
+
+// forgetTimers takes the timers of an execution out of memory. The store says which there are when it is
+// loaded again.
+func (e *Engine) forgetTimers(s *submission) {
+	for _, t := range s.run.timers {
+		e.timers.remove(t.Execution, t.Command)
+	}
+	for _, command := range s.stopTimers {
+		e.timers.remove(s.run.no, command)
+	}
+}
+
+// undoInsert forgets a new execution. If it is in doubt, it is looked up by its id when commits
+// succeed again: its number may be another execution's by then.
+func (e *Engine) undoInsert(s *submission, inDoubt bool, queued []queuedRow) {
+	r := s.run
+	if s.row.Run == store.RunQueued {
+		queued = append(queued, queuedRow{r.row.ID, r.row.Workflow})
+	}
+	d := doubt{id: r.row.ID, lease: r.lease, queued: queued}
+	r.lease = nil
+	remains := s.outcome == nil || len(s.children) > 0
+	if !inDoubt || !remains || !e.outage.remember(d) {
+		e.undo(d)
+	}
+	if r.no == 0 {
+		return
+	}
+	messages, passed := e.runs.abandon(r)
+	if len(messages) > 0 {
+		e.goWork(func() {
+			for _, msg := range messages {
+				e.send(r.no, msg)
+			}
+		})
+	}
+	if passed {
+		e.slots.queuedAll() // its number was another execution's, which is queued
+	}
+}
+
+// undo gives back what an execution has kept that does not exist.
+func (e *Engine) undo(d doubt) {
+	e.slots.release(d.lease)
+	for _, row := range d.queued {
+		e.queued.leave(row.workflow)
+	}
+}
+
+// recheck finds out what executions have become whose first commit is in doubt. The Update waits
+// for a commit that the database is still working on.
+func (e *Engine) recheck(doubts []doubt) {
+	const atOnce = 100
+	for wait := minBackoff; len(doubts) > 0; {
+		n := min(len(doubts), atOnce)
+		rows := make([]store.Execution, n)
+		err := e.store.Update(e.ctx, func(tx *store.Tx) error {
+			for i, d := range doubts[:n] {
+				row, err := tx.FindExecution(d.id)
+				if err != nil && !errors.Is(err, store.ErrNotFound) {
+					return err
+				}
+				rows[i] = row
+			}
+			return nil
+		})
+		switch {
+		case err == nil:
+			for i, d := range doubts[:n] {
+				e.rechecked(d, &rows[i])
+			}
+			doubts, wait = doubts[n:], minBackoff
+		case errors.Is(err, store.ErrUnavailable):
+			for _, d := range doubts {
+				e.outage.remember(d)
+			}
+			e.outage.began()
+			return
+		case e.ctx.Err() != nil:
+			return
+		default:
+			e.log.Error("look up executions that are in doubt", "count", len(doubts), "error", err)
+			e.sleep(wait)
+			wait = min(2*wait, maxBackoff)
+		}
+	}
+	e.slots.queuedAll() // some may be queued
+}
+
+// rechecked brings an execution into memory that turned out to be there. row is zero if it is not.
+func (e *Engine) rechecked(d doubt, row *store.Execution) {
+	switch {
+	case row.No == 0:
+		e.undo(d)
+	case row.Run == store.RunEnded:
+		e.slots.release(d.lease)
+		e.endedInDoubt(*row)
+	case row.Run == store.RunQueued:
+		e.slots.release(d.lease)
+	default:
+		e.goWork(func() { e.send(row.No, message{kind: recheck, lease: d.lease}) })
+	}
+}
+
+// stall gives up a write set that failed: the machine is discarded, and the messages are
+// delivered again later to the one that is rebuilt from the store. The lease is kept, because
+// the row may say so by now.
+func (e *Engine) stall(r *run, messages []message, err error) {
+	var refused *refusedError
+	again := errors.As(err, &refused) || errors.Is(err, errEnded)
+	if !again {
+		e.stats.failures.Add(1)
+	}
+	kept := e.retain(r, messages, err, refused)
+	if len(kept) == 0 {
+		kept = []message{{kind: look}} // at what the store says now
+	}
+	r.invalidate()
+	r.putBack(kept)
+	switch {
+	case again: // the others go on without it
+		e.goWork(func() { e.drive(r) })
+	case e.ctx.Err() != nil: // the engine has stopped
+	case errors.Is(err, store.ErrUnavailable):
+		e.outage.stall(r)
+	default:
+		r.failures++
+		if r.failures > maxFailures && r.row.Run == store.RunQueued { // its end needs no lease
+			e.slots.release(r.lease)
+			r.lease = nil
+		}
+		e.log.Error("a write set failed", "execution", r.row.ID, "failures", r.failures, "error", err)
+		e.goWork(func() {
+			if e.sleep(min(minBackoff<<min(r.failures, 10), maxBackoff)) {
+				e.drive(r)
+			}
+		})
+	}
+}
+
+// retain sorts out the messages that are delivered again. Who waits for an answer is told
+// at once, but a cancellation that was refused concerns its own caller only. Outcomes beyond
+// what may be kept are given up: their activities run again.
+func (e *Engine) retain(r *run, messages []message, err error, refused *refusedError) []message {
+	var kept []message
+	for _, msg := range messages {
+		if msg.kind == nothing {
+			continue
+		}
+		switch {
+		case msg.event.Kind == machine.Progressed: // whoever has handed it over waits until it is durable
+		case msg.reply != nil && refused == nil:
+			msg.answer(unavailable(err))
+			continue
+		case msg.reply != nil && refused != nil && msg.reply == refused.reply:
+			msg.answer(refused.cause)
+			continue
+		}
+		if msg.call != nil && msg.event.Kind == machine.ActivityEnded {
+			if msg.bytes == 0 {
+				msg.bytes = int64(1 + expr.Size(msg.event.Output))
+				e.stats.retained.Add(msg.bytes)
+			}
+			if e.stats.retained.Load() > e.limits.RetainedBytes {
+				e.stats.retained.Add(-msg.bytes)
+				e.log.Warn("an outcome is given up for lack of memory; its activity will run again",
+					"execution", r.no, "bytes", msg.bytes)
+				msg.event = machine.Event{Kind: machine.Interrupted, Command: msg.event.Command}
+				msg.bytes = 0
+			}
+			if r.callOf(msg.call.command) == nil {
+				r.calls = append(r.calls, msg.call) // its outcome has not been journaled
+			}
+		}
+		kept = append(kept, msg)
+	}
+	return kept
+}
+
+// unavailable is what a caller is told whose request could not be written.
+func unavailable(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return store.ErrUnavailable
+	}
+	return err
+}

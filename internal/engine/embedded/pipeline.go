@@ -1,0 +1,251 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// The pipeline (DESIGN.md "The pipeline") is the only way from an event to its effects, for
+// new, queued and running executions alike:
+//
+//	prepare  apply the events to the machine and collect what they cause in a write set
+//	commit   write it, with the write sets of others
+//	completed or failed
+
+// step brings one execution as far as its messages do. It reports false if the write set failed:
+// its messages are back in the mailbox, and another goroutine will be the driver.
+func (e *Engine) step(r *run, messages []message) bool {
+	s := &submission{run: r, messages: messages}
+	err := e.prepare(s)
+	if err == nil && !s.idle && !s.empty() {
+		err = e.commit(e.ctx, s)
+		if err == nil && s.conflict {
+			err = errEnded
+		}
+	}
+	if err != nil {
+		e.failed(s, err)
+		return false
+	}
+	e.completed(s)
+	return true
+}
+
+// prepare applies the messages of s to the machine and makes its write set.
+func (e *Engine) prepare(s *submission) error {
+	r := s.run
+	if slices.ContainsFunc(s.messages, func(m message) bool { return m.kind == recheck }) {
+		e.forgetTimers(s) // perhaps an event has brought it into memory before this
+		r.invalidate()
+	}
+	if !r.loaded {
+		err := e.load(e.ctx, r)
+		if err := e.unlessUnrecoverable(s, err); err != nil {
+			return err
+		}
+	}
+	s.fromSeq = r.seq
+	for s.taken < len(s.messages) && r.row.Run != store.RunEnded && s.finish == nil {
+		e.receive(s, &s.messages[s.taken])
+		s.taken++
+	}
+	if r.row.Run == store.RunQueued && s.finish == nil && r.lease != nil {
+		if err := e.unlessUnrecoverable(s, e.beginQueued(s)); err != nil {
+			return err
+		}
+	}
+	if r.row.Run == store.RunEnded || r.row.Run == store.RunQueued && s.finish == nil && !s.begin {
+		s.idle = true
+		return nil
+	}
+	return e.collect(e.ctx, s)
+}
+
+// unlessUnrecoverable makes s end its execution if err says that this can never go on.
+func (e *Engine) unlessUnrecoverable(s *submission, err error) error {
+	var broken *brokenError
+	if !errors.As(err, &broken) {
+		return err
+	}
+	e.failExecution(s, broken.fault)
+	return nil
+}
+
+// failExecution ends an execution without its machine, mostly as an error of the system.
+func (e *Engine) failExecution(s *submission, f *machine.Fault) {
+	level := slog.LevelError
+	if !f.System {
+		level = slog.LevelInfo
+	}
+	e.log.Log(e.ctx, level, "an execution is ended by the system", "execution", s.run.row.ID, "code", f.Code,
+		"detail", s.run.secrets.RedactText(f.Detail))
+	s.breakOff(f, e.nowMs())
+}
+
+// beginQueued applies the first event of an execution that has waited in its queue.
+func (e *Engine) beginQueued(s *submission) error {
+	r := s.run
+	s.begin = true
+	if err := checkRevision(r.row.Machine); err != nil {
+		return err
+	}
+	p, err := e.plan(e.ctx, r.row.Revision)
+	if err != nil {
+		return err
+	}
+	if r.input, err = e.input(e.ctx, &r.row); err != nil {
+		return err
+	}
+	return e.begin(s, p)
+}
+
+// begin applies the first event of an execution that holds a lease.
+func (e *Engine) begin(s *submission, p *plan.Plan) error {
+	r := s.run
+	s.begin = true
+	secrets, err := e.currentSecrets(&r.row, p)
+	if err != nil {
+		return err
+	}
+	r.secrets, r.machine = secrets, machine.New(p, e.identity(&r.row, secrets))
+	nowMs := max(e.nowMs(), r.row.ID.Milli())
+	r.row.Status, r.row.Phase, r.row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
+	r.row.StartedMs = nowMs
+	s.journalEvent(machine.Event{
+		Kind: machine.Started, TimeMs: nowMs, Output: r.input, Detail: e.config.RuntimeVersion, Runtime: e.config.RuntimeMetadata, Lifecycle: e.config.Lifecycle,
+	}, e.limits.ActivityOutputBytes)
+	return nil
+}
+
+// prepareNew is prepare for an execution that has no row yet. Without a lease it becomes queued.
+func (e *Engine) prepareNew(ctx context.Context, s *submission, p *plan.Plan) error {
+	if s.run.lease == nil {
+		return nil
+	}
+	if err := e.unlessUnrecoverable(s, e.begin(s, p)); err != nil {
+		return err
+	}
+	return e.collect(ctx, s)
+}
+
+// collect completes the write set behind the events: what others have for the execution, what
+// its row says, and what is too large for a row.
+func (e *Engine) collect(ctx context.Context, s *submission) error {
+	if err := e.attend(s); err != nil {
+		return err
+	}
+	if err := e.settle(s); err != nil {
+		return err
+	}
+	return s.store(ctx, e.config.Blobs)
+}
+
+// attend takes in what others have for an execution: events that it listens to, and ends of
+// its children. Children are started on the way, because one that cannot be has ended at once.
+func (e *Engine) attend(s *submission) error {
+	r := s.run
+	if r.machine == nil || !r.hasOthers() {
+		return nil
+	}
+	budget := newLookBudget()
+	for range maxRounds {
+		if err := e.relate(s); err != nil {
+			return fmt.Errorf("start children: %w", err)
+		}
+		if err := e.listen(s, &budget); err != nil {
+			return fmt.Errorf("look at events: %w", err)
+		}
+		if len(r.unstarted) == 0 || s.finish != nil {
+			break
+		}
+	}
+	if err := e.startIndependent(s); err != nil {
+		return fmt.Errorf("start children: %w", err)
+	}
+	s.lookAgain = s.lookAgain || len(r.unstarted) > 0
+	return nil
+}
+
+// hasOthers reports whether attend may find anything. Most executions neither listen nor have children.
+func (r *run) hasOthers() bool {
+	return r.told || len(r.unstarted) > 0 || len(r.listens) > 0 || r.machine.Load().Listens > 0
+}
+
+// maxRounds bounds how often a submission starts children and looks at events in turn.
+const maxRounds = 10
+
+// queuedRow is an execution that a write set makes queued, and that is counted as such.
+type queuedRow struct {
+	id       chargehand.ExecutionID
+	workflow int64
+}
+
+// commit makes write sets durable, all or none. Each then says whether it was in conflict with
+// the row, which has ended: nothing of it was written.
+func (e *Engine) commit(ctx context.Context, sets ...*submission) error {
+	for _, s := range sets {
+		s.counted = true
+		for _, child := range s.children {
+			e.queued.add(child.Row.Workflow)
+		}
+	}
+	err := e.store.Update(ctx, func(tx *store.Tx) error {
+		for _, s := range sets {
+			if err := e.write(tx, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	e.outage.over()
+	return nil
+}
+
+// write runs in the transaction.
+func (e *Engine) write(tx *store.Tx, s *submission) error {
+	s.conflict, s.moved, s.written = false, false, false
+	if s.insert {
+		e.runs.takeOut(s.run) // under the number of a run of this transaction that was undone
+	}
+	if err := s.write(tx); err != nil {
+		s.conflict = !s.insert && !s.moved && errors.Is(err, store.ErrConflict)
+		if s.conflict {
+			return nil
+		}
+		return err
+	}
+	if s.insert && s.outcome == nil && s.row.Run != store.RunQueued {
+		e.runs.insert(s.run) // before another request can read the row
+	}
+	s.written = true
+	return nil
+}
+
+// completed carries out what a durable write set asks for, and answers its messages.
+func (e *Engine) completed(s *submission) {
+	r := s.run
+	if s.idle {
+		e.release(r)
+	} else {
+		r.failures, r.inDoubt = 0, false
+		e.committed(s)
+	}
+	for i := range s.messages {
+		if i >= s.taken {
+			e.late(r, &s.messages[i])
+		}
+		e.stats.retained.Add(-s.messages[i].bytes)
+		s.messages[i].answer(nil)
+	}
+}

@@ -1,0 +1,179 @@
+package embedded
+
+import (
+	"errors"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const (
+	// maxStarted bounds the queued executions that are started in one Update, so that
+	// the writer is free for others every few milliseconds.
+	maxStarted = 128
+	// maxPassed bounds how many rows are read to get past those that are driven already.
+	maxPassed = 10_000
+)
+
+// schedule gives the leases that were granted to a queue to its executions, until none is
+// granted any more. One goroutine per queue does so at a time.
+func (e *Engine) schedule(q *queue) {
+	reader := queueReader{queue: q, ahead: 1}
+	wait := minBackoff
+	for {
+		g, ok := e.slots.next(q)
+		if !ok {
+			return
+		}
+		for _, w := range g.woken {
+			e.goWork(func() { e.send(w.execution, message{kind: grant, lease: w.lease}) })
+		}
+		if len(g.leases) == 0 {
+			continue
+		}
+		left, err := e.startQueued(&reader, g)
+		e.slots.release(left...)
+		if err == nil {
+			wait = minBackoff
+			continue
+		}
+		e.backOff("start queued executions", err, wait)
+		wait = min(2*wait, maxBackoff)
+	}
+}
+
+// backOff waits after a failure outside of any execution.
+func (e *Engine) backOff(what string, err error, wait time.Duration) {
+	e.stats.failures.Add(1)
+	if errors.Is(err, store.ErrUnavailable) {
+		e.outage.began()
+	} else if e.ctx.Err() == nil {
+		e.log.Error(what, "error", err)
+	}
+	e.sleep(wait)
+}
+
+// queueReader reads the queued rows of a queue in order.
+type queueReader struct {
+	queue  *queue
+	ahead  int // rows to read for a lease, because they did not need one so far
+	passed int // rows that were driven by another goroutine
+}
+
+// read returns the next rows, at most limit. Fewer than limit: there are no more.
+func (q *queueReader) read(r *store.Reader, limit int) ([]store.Execution, error) {
+	if q.queue.batch != 0 {
+		return r.QueuedItems(q.queue.batch, limit)
+	}
+	return r.QueuedSingles(q.queue.number, 0, limit)
+}
+
+// startQueued starts queued executions in their order, as many as get a lease, in one Update.
+// An execution that ends or parks at once leaves its lease to the next one. left are the leases
+// that no execution holds in the end.
+func (e *Engine) startQueued(q *queueReader, g granted) (left []*lease, err error) {
+	left = g.leases
+	departures := e.slots.departures(q.queue)
+	limit := min(len(left)*q.ahead, maxStarted) + q.passed
+	var rows []store.Execution
+	err = e.store.View(e.ctx, func(r *store.Reader) (err error) {
+		rows, err = q.read(r, limit)
+		return err
+	})
+	if err != nil {
+		return left, err
+	}
+	var sets []*submission
+	tried, passed := 0, 0
+	for ; tried < len(rows) && len(left) > 0; tried++ {
+		r, ok := e.runs.tryDrive(rows[tried].No)
+		if !ok {
+			passed++
+			continue
+		}
+		if r.loaded || e.slots.departures(q.queue) != departures { // the row may not be queued any more
+			e.finishDriving(r)
+			break
+		}
+		last := len(left) - 1
+		r.row, r.queue, r.loaded, r.lease = rows[tried], q.queue, true, left[last]
+		s := &submission{run: r, grouped: true}
+		if failure := e.prepare(s); failure != nil {
+			left = left[:last]
+			e.failed(s, failure)
+			break
+		}
+		if s.row.Run == store.RunActive {
+			left = left[:last]
+		} else {
+			r.lease = nil
+		}
+		sets = append(sets, s)
+	}
+	q.passed = min(passed, maxPassed)
+	q.ahead = min(2*q.ahead, maxStarted)
+	if len(left) < len(g.leases) {
+		q.ahead = 1
+	}
+	if len(rows) < limit && tried == len(rows) {
+		e.slots.exhausted(q.queue, g.added)
+	}
+	return e.commitStarts(sets, left)
+}
+
+// commitStarts writes first events together. If that fails though the store is available, each
+// execution takes a step of its own. It returns the leases that are left.
+func (e *Engine) commitStarts(sets []*submission, left []*lease) ([]*lease, error) {
+	if len(sets) == 0 {
+		return left, nil
+	}
+	err := e.commit(e.ctx, sets...)
+	switch {
+	case err == nil:
+		for _, s := range sets {
+			if s.conflict {
+				e.failed(s, errEnded)
+				continue
+			}
+			e.completed(s)
+			e.finishDriving(s.run)
+		}
+		return left, nil
+	case errors.Is(err, store.ErrUnavailable) || e.ctx.Err() != nil:
+		for _, s := range sets {
+			e.failed(s, err)
+		}
+		return left, err
+	}
+	if len(sets) > 1 {
+		e.log.Error("queued executions could not be started together; each is tried alone", "count", len(sets), "error", err)
+	}
+	for _, s := range sets {
+		if s.run.lease != nil {
+			left, s.run.lease = append(left, s.run.lease), nil
+		}
+	}
+	for _, s := range sets {
+		e.uncount(s, false)
+		if e.startAlone(s.run, left) {
+			left = left[:len(left)-1]
+		}
+	}
+	return left, nil
+}
+
+// startAlone starts one execution with the last one of some leases. It reports whether there was
+// any; otherwise the execution stays queued.
+func (e *Engine) startAlone(r *run, left []*lease) bool {
+	r.invalidate()
+	if len(left) == 0 {
+		e.slots.queued(r.queue)
+		e.finishDriving(r)
+		return false
+	}
+	r.lease = left[len(left)-1]
+	if e.step(r, nil) {
+		e.finishDriving(r)
+	}
+	return true
+}
