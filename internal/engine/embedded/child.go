@@ -436,7 +436,7 @@ func (e *Engine) recoverFamilies() {
 					ended = append(ended, link.Parent)
 				}
 			}
-			e.sendAll(ended, message{kind: family})
+			e.sendAll(e.ctx, ended, message{kind: family})
 			if len(page) < recoveryPage {
 				return
 			}

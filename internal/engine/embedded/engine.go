@@ -59,18 +59,20 @@ type Engine struct {
 	doubtfulBatches sync.Map
 	stops           *stopper
 
-	requests   gate // calls of the public methods
-	work       gate // goroutines that drive, claim and carry out
-	background gate // goroutines that end with the engine
-	ready      atomic.Bool
-	stopping   atomic.Bool
-	abandon    atomic.Bool // outcomes are dropped: the deadline of Stop has passed
+	requests gate // calls of the public methods
+	work     gate // goroutines that drive, schedule and carry out
+	services *services
+	ready    atomic.Bool
+	stopping atomic.Bool
+	abandon  atomic.Bool // outcomes are dropped: the deadline of Stop has passed
+	stopped  chan struct{}
+	stopErr  error      // set before stopped is closed
+	pausing  sync.Mutex // held while activities and timers are paused or resumed
 
 	wakers chan struct{} // places for executions that are woken
 	yields chan struct{} // places for machines that have yielded
 
 	ctx        context.Context // of the engine's own reads and writes; ends with Stop
-	cancel     context.CancelFunc
 	activities context.Context // of all activities
 	cancelAll  context.CancelFunc
 }
@@ -82,7 +84,8 @@ var _ engine.Engine = (*Engine)(nil)
 func New(ctx context.Context, c Config) (*Engine, error) {
 	c = c.withDefaults()
 	e := &Engine{config: c, limits: c.Limits, log: c.Log, store: c.Store}
-	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.services, e.stopped = newServices(), make(chan struct{})
+	e.ctx = e.services.ctx
 	e.activities, e.cancelAll = context.WithCancel(context.Background())
 	spawn := func(c *call) { e.goWork(func() { e.perform(c) }) }
 	e.calls = newPool(fair.Limits{Places: c.Limits.Calls, PerWorkflow: c.Limits.CallsPerWorkflow}, spawn)
@@ -99,20 +102,12 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.stops = newStopper()
 	e.reader, e.pumps = engine.NewReader(c.Store, c.Blobs), newPumps()
 	if err := e.recover(ctx); err != nil {
-		e.cancel()
+		e.services.cancel()
 		e.cancelAll()
 		return nil, fmt.Errorf("recover executions: %w", err)
 	}
-	e.background.add()
-	go func() {
-		defer e.background.leave()
-		e.timers.run(e.ctx, e.logError("read timers"))
-	}()
-	e.background.add()
-	go func() {
-		defer e.background.leave()
-		e.pumps.run(e.ctx)
-	}()
+	e.services.start("timers", func(ctx context.Context) { e.timers.run(ctx, e.logError("read timers")) })
+	e.services.start("event matcher", e.pumps.run)
 	e.recoverFamilies()
 	e.ready.Store(true)
 	return e, nil

@@ -334,7 +334,7 @@ func TestPoisonedSubmission(t *testing.T) {
 		if w.final(other).Status != chargehand.Finished {
 			t.Fatal("another execution was hurt")
 		}
-		if n := strings.Count(w.log.String(), "a submission failed"); n != maxFailures {
+		if n := strings.Count(w.log.String(), "a write set failed"); n != maxFailures {
 			t.Fatalf("%d lines:\n%s", n, w.log)
 		}
 	})

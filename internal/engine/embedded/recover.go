@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"context"
-	"sync"
 
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -44,8 +43,11 @@ func (e *Engine) recover(ctx context.Context) error {
 	if err := e.startPump(ctx); err != nil {
 		return err
 	}
-	e.sendAll(active, message{kind: overdue})
-	e.sendAll(active, message{kind: resume})
+	e.sendAll(ctx, active, message{kind: overdue})
+	e.sendAll(ctx, active, message{kind: resume})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	e.goOnQueued(queued, accounts, batches)
 	if len(active) > 0 {
 		e.log.Info("executions recovered", "count", len(active), "interruptions", e.stats.interruptions.Load())
@@ -90,17 +92,23 @@ func (e *Engine) recoverRows(ctx context.Context) (active []int64, err error) {
 }
 
 // sendAll sends a message to many executions and waits until it was dealt with once; what
-// fails is tried again by itself.
-func (e *Engine) sendAll(numbers []int64, msg message) {
-	var all sync.WaitGroup
+// fails is tried again by itself. It does not wait beyond the end of ctx.
+func (e *Engine) sendAll(ctx context.Context, numbers []int64, msg message) {
+	var sent gate
 	for _, no := range numbers {
-		e.wakers <- struct{}{}
-		all.Go(func() {
+		select {
+		case e.wakers <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		sent.add()
+		e.goWork(func() {
+			defer sent.leave()
 			defer func() { <-e.wakers }()
 			e.send(no, msg)
 		})
 	}
-	all.Wait()
+	sent.wait(ctx)
 }
 
 // goOnQueued lets queued executions start and finishes the cancellation of batches.

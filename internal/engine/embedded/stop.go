@@ -18,11 +18,23 @@ const (
 
 // Stop refuses new executions, starts nothing more, waits for running activities until ctx
 // ends or for 8 s, and cancels the others; those stay in flight in the journal, and an interruption is
-// counted on the next start. It returns after 9 s at most. The store may be closed afterwards.
+// counted on the next start. It returns after 9 s at most, also if the database hangs. The store may be closed
+// afterwards. Another call waits for the first one.
 func (e *Engine) Stop(ctx context.Context) error {
 	if e.stopping.Swap(true) {
-		return errors.New("engine has been stopped")
+		select {
+		case <-e.stopped:
+			return e.stopErr
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
+	e.stopErr = e.stop(ctx)
+	close(e.stopped)
+	return e.stopErr
+}
+
+func (e *Engine) stop(ctx context.Context) error {
 	final, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
 	patient, cancelPatience := context.WithTimeout(ctx, stopTime-stopReserve)
@@ -33,7 +45,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.requests.wait(patient)
 	var numbers []int64
 	e.runs.each(func(r *run) { numbers = append(numbers, r.no) })
-	e.sendAll(numbers, message{kind: look})
+	e.sendAll(patient, numbers, message{kind: look})
 	done := e.work.wait(patient)
 	e.abandon.Store(true)
 	e.cancelAll()
@@ -43,15 +55,17 @@ func (e *Engine) Stop(ctx context.Context) error {
 		e.work.wait(short)
 	}
 	e.outage.close()
-	e.cancel()
-	if !e.work.wait(final) || !e.background.wait(final) {
-		return errors.New("an activity did not return after it was cancelled")
+	err := e.services.stop(final)
+	if !e.work.wait(final) {
+		err = errors.Join(err, errors.New("stop: an activity or the database did not return in time"))
 	}
-	return nil
+	return err
 }
 
 // pause keeps activities and timers from starting, or lets them start again.
 func (e *Engine) pause(paused bool) {
+	e.pausing.Lock()
+	defer e.pausing.Unlock()
 	if !paused && e.stopping.Load() {
 		return
 	}
@@ -94,7 +108,11 @@ func (e *Engine) fire(due []store.Timer) {
 		if !drive {
 			continue
 		}
-		e.wakers <- struct{}{}
+		select {
+		case e.wakers <- struct{}{}:
+		case <-e.ctx.Done():
+			return // the rows say that they are due
+		}
 		e.goWork(func() {
 			defer func() { <-e.wakers }()
 			e.drive(r)

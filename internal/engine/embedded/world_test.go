@@ -51,6 +51,8 @@ type world struct {
 	limits Limits
 	wrap   func(store.DB) store.DB // around the database
 	poison error                   // of Put
+	// unchecked says why the test ends with memory and rows that differ (checkInvariants).
+	unchecked string
 
 	db     store.DB
 	store  *store.Store
@@ -160,6 +162,7 @@ func (w *world) start() *Engine {
 func (w *world) stop() {
 	w.t.Helper()
 	if w.engine != nil {
+		w.checkInvariants()
 		if err := w.engine.Stop(context.Background()); err != nil {
 			w.t.Error(err)
 		}

@@ -1,0 +1,202 @@
+package embedded
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// checkInvariants compares what the engine holds in memory with the rows. Every test of a fixture
+// ends with it. While something moves, both differ for moments: so it looks again for a while.
+func (w *world) checkInvariants() {
+	w.t.Helper()
+	if w.unchecked != "" || w.t.Failed() {
+		return
+	}
+	var found []string
+	for wait := time.Duration(0); wait < 2*time.Second; wait = 2*wait + time.Millisecond {
+		time.Sleep(wait)
+		if found = w.violations(); len(found) == 0 {
+			return
+		}
+	}
+	w.t.Errorf("the engine does not hold what its rows say:")
+	for _, text := range found {
+		w.t.Error(text)
+	}
+	w.t.Log(w.log)
+}
+
+// violations names what differs between memory and rows.
+func (w *world) violations() (found []string) {
+	complain := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	e := w.engine
+	var active []store.Execution
+	var queued map[int64]int64
+	var batches []store.Batch
+	var timers []store.Timer
+	w.view(func(r *store.Reader) (err error) {
+		active, err = nil, nil
+		for page := []store.Execution(nil); ; active = append(active, page...) {
+			var after *store.Execution
+			if len(active) > 0 {
+				after = &active[len(active)-1]
+			}
+			if page, err = r.ExecutionsByRun(store.RunActive, after, 1000); err != nil || len(page) == 0 {
+				break
+			}
+		}
+		if err == nil {
+			queued, err = r.QueuedByWorkflow()
+		}
+		if err == nil {
+			batches, err = r.ActiveBatches()
+		}
+		if err == nil {
+			timers, err = r.TimersAfter(store.Timer{}, e.limits.TimerWindow)
+		}
+		return err
+	})
+	leases := w.instances(active, complain)
+	w.outages(leases, complain)
+	w.leases(leases, len(active), batches, complain)
+	e.queued.mu.Lock()
+	for workflow, n := range queued {
+		if e.queued.count[workflow] != n {
+			complain("workflow %d has %d queued executions, and %d are counted", workflow, n, e.queued.count[workflow])
+		}
+	}
+	for workflow, n := range e.queued.count {
+		if queued[workflow] == 0 {
+			complain("workflow %d has no queued executions, and %d are counted", workflow, n)
+		}
+	}
+	e.queued.mu.Unlock()
+	w.timersInMemory(timers, complain)
+	if n := e.watches.watching.Load(); n != 0 {
+		complain("%d watchers have not gone", n)
+	}
+	e.stops.mu.Lock()
+	if len(e.stops.ending) > 0 {
+		complain("%d executions are being cancelled", len(e.stops.ending))
+	}
+	e.stops.mu.Unlock()
+	e.doubtfulBatches.Range(func(no, _ any) bool {
+		complain("the cancellation of batch %v is in doubt", no)
+		return true
+	})
+	return found
+}
+
+// instances checks that memory holds the active executions and no others, and returns their leases.
+func (w *world) instances(active []store.Execution, complain func(string, ...any)) map[*queue]int {
+	leases := make(map[*queue]int)
+	rows := make(map[int64]bool)
+	for _, row := range active {
+		rows[row.No] = true
+	}
+	w.engine.runs.each(func(r *run) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		switch {
+		case r.gone:
+			return
+		case r.driven || len(r.mailbox) > 0:
+			complain("execution %d is driven, with %d messages", r.no, len(r.mailbox))
+			return // the rest belongs to the driver
+		case !rows[r.no]:
+			complain("execution %d is in memory, and not active", r.no)
+		case r.lease == nil:
+			complain("execution %d is active without a lease", r.no)
+		}
+		if r.lease != nil {
+			leases[r.lease.queue]++
+		}
+		if len(r.queued) > 0 {
+			complain("execution %d has children in doubt", r.no)
+		}
+		delete(rows, r.no)
+	})
+	for no := range rows {
+		complain("execution %d is active, and not in memory", no)
+	}
+	return leases
+}
+
+// outages checks that nothing waits for the storage.
+func (w *world) outages(leases map[*queue]int, complain func(string, ...any)) {
+	o := &w.engine.outage
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.stalled) > 0 || len(o.doubts) > 0 {
+		complain("%d executions have stalled, %d are in doubt", len(o.stalled), len(o.doubts))
+	}
+	for _, d := range o.doubts {
+		if d.lease != nil {
+			leases[d.lease.queue]++
+		}
+	}
+	if n := w.engine.stats.retained.Load(); n != 0 {
+		complain("%d bytes of outcomes are retained", n)
+	}
+}
+
+// leases checks that each one is held by an execution, and that no queue outlives its batch.
+func (w *world) leases(leases map[*queue]int, active int, batches []store.Batch, complain func(string, ...any)) {
+	s := w.engine.slots
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.twice > 0 {
+		complain("%d leases were released twice", s.twice)
+	}
+	total := 0
+	check := func(name string, q *queue) {
+		total += q.held
+		if q.held != leases[q]+len(q.granted) {
+			complain("%s holds %d leases; executions have %d, and %d are granted", name, q.held, leases[q], len(q.granted))
+		}
+		if len(q.granted) > 0 && !s.closed {
+			complain("%s has %d leases that it does not use", name, len(q.granted))
+		}
+		active += len(q.granted)
+	}
+	held := 0
+	for number, a := range s.accounts {
+		held += a.held
+		check(fmt.Sprintf("account %d", number), a.singles)
+	}
+	for number, q := range s.batches {
+		check(fmt.Sprintf("batch %d", number), q)
+		if !slices.ContainsFunc(batches, func(b store.Batch) bool { return b.No == number }) {
+			complain("batch %d has ended, and its queue is in memory", number)
+		}
+	}
+	if held != total || held != active {
+		complain("accounts hold %d leases, their queues %d; %d executions are active", held, total, active)
+	}
+}
+
+// timersInMemory checks that each has its row, and that none is missing of those that are due next.
+func (w *world) timersInMemory(rows []store.Timer, complain func(string, ...any)) {
+	t := w.engine.timers
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known := make(map[timerKey]bool)
+	for _, row := range rows {
+		key := timerKey{row.Execution, row.Command}
+		known[key] = true
+		if t.index[key] == nil && !before(t.horizon, row) && row.DueMs > t.nowMs() {
+			complain("the timer %+v is not in memory", row)
+		}
+	}
+	if len(rows) == w.engine.limits.TimerWindow {
+		return // there are more
+	}
+	for key := range t.index {
+		if !known[key] {
+			complain("the timer %+v is in memory and has no row", key)
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// faultyWorld is a world whose database goes wrong as told.
+func faultyWorld(t *testing.T) (*world, *faultyDB) {
+	w := newWorld(t)
+	w.close()
+	faulty := &faultyDB{free: make(chan struct{})}
+	w.wrap = func(db store.DB) store.DB {
+		faulty.DB = db
+		return faulty
+	}
+	w.openStore()
+	return w, faulty
+}
+
+// awaitBatch waits until a batch has ended, by the clock of the test.
+func (w *world) awaitBatch(b store.Batch) store.Batch {
+	w.t.Helper()
+	return awaitChange(w, b.ID, time.Minute, "final", func() (store.Batch, bool) {
+		b := w.readBatch(b.No)
+		return b, b.Status.Final()
+	})
+}
+
+var errPoison = errors.New("test: poison")
+
+// poison refuses statements that are about the executions in which.
+func poison(what string, which ...int64) func(string, []any) error {
+	return func(statement string, args []any) error {
+		if statement != what || len(args) == 0 {
+			return nil
+		}
+		for _, no := range which {
+			if args[0] == no {
+				return errPoison
+			}
+		}
+		return nil
+	}
+}
+
+// TestPoisonedStart: a queued execution whose first event can never be written ends as an error of the system. Its
+// lease is not lost, and it keeps no other execution from its turn.
+func TestPoisonedStart(t *testing.T) {
+	for _, concurrency := range []int{1, 6} {
+		synctest.Test(t, func(t *testing.T) {
+			w, faulty := faultyWorld(t)
+			w.start()
+			defer w.stop()
+			rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/10 } }")
+			w.engine.slots.stop()
+			b := w.batch(rev, concurrency, numbered(6))
+			first := w.items(b.No)[0]
+			faulty.set(nil, poison("append journal", first.No))
+			w.engine.slots.open()
+			b = w.awaitBatch(b)
+			if b.Status != chargehand.BatchCompleted || b.Finished != 5 || b.Failed != 1 {
+				t.Errorf("concurrency %d: %+v", concurrency, b)
+			}
+			if got := w.result(first.No); got != "fault internal" {
+				t.Errorf("the poisoned item ended with %s", got)
+			}
+			if most := w.outside.most.Load(); most > int64(concurrency) {
+				t.Errorf("%d ran at once, of %d", most, concurrency)
+			}
+		})
+	}
+}
+
+// TestPoisonedStartWithoutEnd: nor can its end be written. The others start and end all the same, and it holds no slot.
+func TestPoisonedStartWithoutEnd(t *testing.T) {
+	for _, concurrency := range []int{1, 6} {
+		synctest.Test(t, func(t *testing.T) {
+			w, faulty := faultyWorld(t)
+			w.start()
+			defer w.stop()
+			rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/10 } }")
+			w.engine.slots.stop()
+			b := w.batch(rev, concurrency, numbered(6))
+			bad := w.items(b.No)[2]
+			journal, outcome := poison("append journal", bad.No), poison("insert outcome", bad.No)
+			faulty.set(nil, func(what string, args []any) error { return errors.Join(journal(what, args), outcome(what, args)) })
+			w.engine.slots.open()
+			for _, row := range w.items(b.No) {
+				if row.No != bad.No {
+					w.finalIn(row, time.Minute)
+				}
+			}
+			time.Sleep(time.Minute)
+			if row := w.read(bad.No); row.Run != store.RunQueued {
+				t.Errorf("the poisoned item: %+v", row)
+			}
+			if held := w.engine.slots.heldBy(w.account.No); held != 0 {
+				t.Errorf("it holds %d slots", held)
+			}
+			faulty.set(nil, nil) // the defect is mended
+			if b = w.awaitBatch(b); b.Finished != 5 || b.Failed != 1 {
+				t.Errorf("%+v", b)
+			}
+		})
+	}
+}
+
+// TestNumberIsUsedAgain: two Starts are in doubt, and the items of a batch are given the numbers of their undone rows.
+func TestNumberIsUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, faulty := faultyWorld(t)
+		w.start()
+		defer w.stop()
+		rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/50 } }")
+		faulty.mu.Lock()
+		faulty.pair = &pair{done: make(chan error, 1)}
+		faulty.mu.Unlock()
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				if _, err := w.startOne(rev, `{}`); !errors.Is(err, store.ErrUnavailable) {
+					t.Errorf("accepted: %v", err)
+				}
+			})
+		}
+		both.Wait()
+		b := w.awaitBatch(w.batch(rev, 1, numbered(8)))
+		if most := w.outside.most.Load(); b.Finished != 8 || most > 1 {
+			t.Errorf("%d items of a batch of concurrency 1 ran at once: %+v", most, b)
+		}
+	})
+}
+
+// TestStartInDoubtIsLookedUp: a Start that was refused though its commit was made ends, with or without a lease.
+func TestStartInDoubtIsLookedUp(t *testing.T) {
+	for _, queued := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w, faulty := faultyWorld(t)
+			w.limits.AccountSlots = 1
+			w.start()
+			defer w.stop()
+			rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/50 } }")
+			if queued {
+				w.run(rev, `{}`)
+			}
+			faulty.once(1, fault{kind: commitUnknown})
+			if _, err := w.startOne(rev, `{}`); !errors.Is(err, store.ErrUnavailable) {
+				t.Fatalf("accepted: %v", err)
+			}
+			w.run(w.define("- a: { wait: { seconds: 1 } }"), `{}`)
+			w.allEnd(time.Minute)
+		})
+	}
+}
+
+// TestQueueCountAfterAStartInDoubt: what was started by a commit in doubt is not counted as queued, and the
+// waiters of a batch that ended by one are notified.
+func TestQueueCountAfterAStartInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, faulty := faultyWorld(t)
+		w.limits.AccountSlots = 1
+		w.start()
+		defer w.stop()
+		rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/30 } }")
+		first, second := w.run(rev, `{}`), w.run(rev, `{}`)
+		faulty.once(2, fault{kind: commitUnknown}) // the end of the first one, the start of the second one
+		w.final(first)
+		w.final(second)
+		w.engine.queued.mu.Lock()
+		defer w.engine.queued.mu.Unlock()
+		if len(w.engine.queued.count) != 0 {
+			t.Errorf("nothing is queued, and %v are counted", w.engine.queued.count)
+		}
+	})
+}
+
+func TestBatchEndsInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, faulty := faultyWorld(t)
+		w.start()
+		defer w.stop()
+		w.engine.slots.stop()
+		b := w.batch(w.define("- a: { set: { x: 1 } }"), 1, numbered(1))
+		faulty.once(1, fault{kind: commitUnknown})
+		changed, stop := w.engine.Watch(b.ID)
+		defer stop()
+		w.engine.slots.open()
+		select {
+		case <-changed:
+		case <-time.After(time.Minute):
+			t.Error("the batch is final, and its waiter was not notified")
+		}
+		if b = w.readBatch(b.No); !b.Status.Final() {
+			t.Errorf("%+v", b)
+		}
+	})
+}
+
+// TestChildrenInDoubt: children that were started by a commit in doubt, or were not, are counted as queued exactly while they are.
+func TestChildrenInDoubt(t *testing.T) {
+	for _, kind := range []faultKind{commitFails, commitUnknown, statementFails} {
+		for n := 1; n <= 4; n++ {
+			synctest.Test(t, func(t *testing.T) {
+				w, faulty := faultyWorld(t)
+				w.limits.AccountSlots = 1
+				w.start()
+				defer w.stop()
+				w.deploy("child", "- a: { wait: { seconds: 1 } }")
+				rev := w.define("- a: { wait: { seconds: 1 } }\n- b: " + workflow("child", "") + "\n- c: " + workflow("child", ", await: false"))
+				row := w.run(rev, `{}`)
+				faulty.once(n, fault{kind: kind, statement: 3})
+				if got := w.endOf(row, time.Minute); got.status != "finished completed" {
+					t.Errorf("%v in Update %d: %+v", kind, n, got)
+				}
+				w.allEnd(time.Minute)
+			})
+		}
+	}
+}
+
+// TestStopWhileTheDatabaseHangs: Stop keeps its deadline.
+func TestStopWhileTheDatabaseHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, faulty := faultyWorld(t)
+		w.limits.Calls = 1
+		w.start()
+		rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
+		w.run(rev, `{}`)
+		w.run(rev, `{}`) // waits for its place
+		for range 3 * cap(w.engine.wakers) {
+			w.run(w.define("- a: { wait: { seconds: 5 } }\n- b: { set: { x: 1 } }"), `{}`)
+		}
+		synctest.Wait()
+		faulty.set(func() fault { return fault{kind: hangs} }, nil)
+		time.Sleep(10 * time.Second) // more timers are due than may wake at once
+		began := time.Now()
+		err := w.engine.Stop(context.Background())
+		if took := time.Since(began); took > stopTime {
+			t.Errorf("Stop has returned after %v", took)
+		}
+		if err == nil {
+			t.Error("Stop has not said that something goes on")
+		}
+		if again := w.engine.Stop(context.Background()); again != err {
+			t.Errorf("the second call returned %v, the first one %v", again, err)
+		}
+		if w.engine.services.running["timers"] != 0 {
+			t.Error("the timers go on")
+		}
+		faulty.set(nil, nil)
+		close(faulty.free)
+		w.engine.work.wait(context.Background())
+		w.close()
+	})
+}
