@@ -363,7 +363,7 @@ func cancelledBatchIsCompleted(n *nodes) {
 	c := &claim{service: n.a.Service, hash: i.hash(n.a.p)}
 	c.row = store.Idempotency{Hash: c.hash[:], Account: n.a.p.AccountNo, Environment: n.a.p.Environment, Body: i.BodyHash[:], CreatedMs: n.a.nowMs()}
 	n.good(n.a.rows.Update(n.t.Context(), func(tx *store.Tx) error {
-		if err := tx.SetBatchCancelled(b.no); err != nil {
+		if _, err := tx.SetBatchCancelled(b.no, "enough"); err != nil {
 			return err
 		}
 		return c.record(tx, statusAccepted, "batch", b.ID)

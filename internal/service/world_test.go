@@ -376,7 +376,7 @@ func (f *fakeEngine) CancelBatch(ctx context.Context, id chargehand.BatchID, rea
 		if b.Status.Final() {
 			return engine.ErrFinal
 		}
-		if err := tx.SetBatchCancelled(b.No); errors.Is(err, store.ErrConflict) {
+		if _, err := tx.SetBatchCancelled(b.No, reason); errors.Is(err, store.ErrConflict) {
 			return engine.ErrFinal // another node was first
 		} else if err != nil {
 			return err

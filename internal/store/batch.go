@@ -24,13 +24,14 @@ type Batch struct {
 	Failed      int64 // items with status error
 	Stopped     int64 // items that were cancelled; they are among Failed
 	Cancelled   bool
+	Reason      string // of the cancellation
 	StartedMs   int64 // 0 while pending
 	FinishedMs  int64 // 0 while not final
 }
 
 const (
 	batchColumns = `no, id, account, environment, workflow, revision, status, concurrency, wanted,
- total, finished, failed, cancelled, started_ms, finished_ms, stopped`
+ total, finished, failed, cancelled, started_ms, finished_ms, stopped, reason`
 	selectBatch = `SELECT ` + batchColumns + ` FROM batch`
 )
 
@@ -38,7 +39,8 @@ func scanBatch(r Row, b *Batch) {
 	*b = Batch{
 		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)), Workflow: r.Int(4), Revision: r.Int(5),
 		Status: chargehand.BatchStatus(r.Int(6)), Concurrency: int(r.Int(7)), Wanted: int(r.Int(8)),
-		Total: r.Int(9), Finished: r.Int(10), Failed: r.Int(11), Cancelled: r.Int(12) != 0, StartedMs: r.Int(13), FinishedMs: r.Int(14), Stopped: r.Int(15),
+		Total: r.Int(9), Finished: r.Int(10), Failed: r.Int(11), Cancelled: r.Int(12) != 0, StartedMs: r.Int(13), FinishedMs: r.Int(14),
+		Stopped: r.Int(15), Reason: string(r.Bytes(16)),
 	}
 	scanID(r, 1, &b.ID)
 }
@@ -66,9 +68,15 @@ func (t *Tx) SetBatchConcurrency(no int64, concurrency, wanted int) error {
 }
 
 // SetBatchCancelled marks a batch that is not final as cancelled: it will end as failed,
-// when its last item has ended. Errors: ErrConflict.
-func (t *Tx) SetBatchCancelled(no int64) error {
-	return t.change("cancel batch", `UPDATE batch SET cancelled = 1 WHERE no = ?1 AND status < 3`, no)
+// when its last item has ended. It returns the reason that counts: that of the first one who has marked it.
+// Errors: ErrConflict.
+func (t *Tx) SetBatchCancelled(no int64, reason string) (first string, err error) {
+	err = t.one(`UPDATE batch SET reason = CASE WHEN cancelled = 1 THEN reason ELSE ?2 END, cancelled = 1
+ WHERE no = ?1 AND status < 3 RETURNING reason`, func(r Row) { first = string(r.Bytes(0)) }, no, []byte(reason))
+	if err != nil {
+		return "", moveError("cancel batch", err)
+	}
+	return first, nil
 }
 
 // CancelQueuedItems ends up to limit queued items of a batch as cancelled, with that

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -280,7 +281,11 @@ func TestCancelBatchGoesOnAfterACrash(t *testing.T) {
 	w.outside.started = make(chan callSeen, 100)
 	b := w.batch(rev, 2, numbered(30))
 	w.blocked()
-	if err := w.store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetBatchCancelled(b.No) }); err != nil {
+	err := w.store.Update(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.SetBatchCancelled(b.No, "enough")
+		return err
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	w.kill()
@@ -289,6 +294,11 @@ func TestCancelBatchGoesOnAfterACrash(t *testing.T) {
 	b = w.finalBatch(b)
 	if b.Status != chargehand.BatchFailed || b.Failed != 30 {
 		t.Fatalf("%+v", b)
+	}
+	for _, row := range w.items(b.No) {
+		if f := w.faultOf(row.No); !strings.Contains(f.Detail, "enough") {
+			t.Fatalf("item %d, which ended after the restart, does not say why: %+v", row.Item, f)
+		}
 	}
 }
 

@@ -75,8 +75,9 @@ func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason 
 		return engine.ErrFinal
 	}
 	marked := false // but perhaps not committed
-	err = e.store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.SetBatchCancelled(b.No); err != nil {
+	err = e.store.Update(ctx, func(tx *store.Tx) (err error) {
+		marked = false
+		if b.Reason, err = tx.SetBatchCancelled(b.No, reason); err != nil {
 			if errors.Is(err, store.ErrConflict) {
 				err = engine.ErrFinal
 			}
@@ -87,15 +88,15 @@ func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason 
 	})
 	if err != nil {
 		if marked && errors.Is(err, store.ErrUnavailable) {
-			e.doubtCancel(b, reason)
+			e.doubtCancel(b)
 		}
 		return e.refused(ctx, err)
 	}
 	e.outage.over()
-	if err := e.cancelItems(ctx, b, reason); err != nil {
+	if err := e.cancelItems(ctx, b); err != nil {
 		// The mark is durable and nothing of the batch starts any more: the rest must not
 		// depend on who asked, who may be gone.
-		e.goWork(func() { e.finishCancel(b, reason) })
+		e.goWork(func() { e.finishCancel(b) })
 		return err
 	}
 	return nil
@@ -104,7 +105,7 @@ func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason 
 // doubtCancel looks after a batch whose mark could not be committed, or so it seemed: if it
 // is there, the batch must end, and nobody but the next start would find it. Reading it with
 // a lock waits for a commit that the database is still working on.
-func (e *Engine) doubtCancel(b store.Batch, reason string) {
+func (e *Engine) doubtCancel(b store.Batch) {
 	if _, known := e.doubtfulBatches.LoadOrStore(b.No, true); known {
 		return
 	}
@@ -123,7 +124,7 @@ func (e *Engine) doubtCancel(b store.Batch, reason string) {
 				continue
 			}
 			if now.Cancelled && !now.Status.Final() {
-				e.finishCancel(now, reason)
+				e.finishCancel(now)
 			}
 			return
 		}
@@ -132,9 +133,9 @@ func (e *Engine) doubtCancel(b store.Batch, reason string) {
 
 // finishCancel ends every item of a batch that is marked as cancelled, however often that
 // fails. What is left when the engine stops is found at the next start.
-func (e *Engine) finishCancel(b store.Batch, reason string) {
+func (e *Engine) finishCancel(b store.Batch) {
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-		err := e.cancelItems(e.ctx, b, reason)
+		err := e.cancelItems(e.ctx, b)
 		if err == nil {
 			return
 		}
@@ -147,10 +148,10 @@ func (e *Engine) finishCancel(b store.Batch, reason string) {
 	}
 }
 
-// cancelItems ends every item of a batch that is marked as cancelled.
-func (e *Engine) cancelItems(ctx context.Context, b store.Batch, reason string) error {
+// cancelItems ends every item of a batch that is marked as cancelled, with the reason of the mark.
+func (e *Engine) cancelItems(ctx context.Context, b store.Batch) error {
 	e.slots.close(e.slots.addBatch(b.Account, b.No, b.ID, b.Concurrency))
-	if err := e.cancelQueued(ctx, b, reason); err != nil {
+	if err := e.cancelQueued(ctx, b); err != nil {
 		return e.refused(ctx, err)
 	}
 	// Nothing is queued any more and nothing can become so: what is left has started.
@@ -168,10 +169,11 @@ func (e *Engine) cancelItems(ctx context.Context, b store.Batch, reason string) 
 			return err
 		}
 		if len(page) == 0 {
+			e.slots.forget(b.No) // all have ended
 			return nil
 		}
 		after = last
-		if err := e.cancelPage(ctx, page, reason); err != nil {
+		if err := e.cancelPage(ctx, page, b.Reason); err != nil {
 			return err
 		}
 	}
@@ -193,8 +195,8 @@ func (e *Engine) cancelPage(ctx context.Context, page []int64, reason string) er
 }
 
 // cancelQueued ends the items that have not started, which they never will.
-func (e *Engine) cancelQueued(ctx context.Context, b store.Batch, reason string) error {
-	fault := engine.CancelledFault(reason)
+func (e *Engine) cancelQueued(ctx context.Context, b store.Batch) error {
+	fault := engine.CancelledFault(b.Reason)
 	for {
 		var ids []chargehand.ExecutionID
 		var final bool

@@ -123,7 +123,7 @@ func (e *Engine) goOnQueued(queued map[int64]int64, accounts []store.Account, ba
 			e.slots.queued(e.slots.addBatch(b.Account, b.No, b.ID, b.Concurrency))
 			continue
 		}
-		e.goWork(func() { e.finishCancel(b, "") })
+		e.goWork(func() { e.finishCancel(b) })
 	}
 	e.slots.open()
 }

@@ -144,8 +144,8 @@ func (c *canceller) cancelBatch(ctx context.Context, id chargehand.BatchID, reas
 	case b.Status.Final():
 		return engine.ErrFinal
 	}
-	err = c.Store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.SetBatchCancelled(b.No); err != nil {
+	err = c.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		if b.Reason, err = tx.SetBatchCancelled(b.No, reason); err != nil {
 			if errors.Is(err, store.ErrConflict) {
 				err = engine.ErrFinal
 			}
@@ -156,13 +156,13 @@ func (c *canceller) cancelBatch(ctx context.Context, id chargehand.BatchID, reas
 	if err != nil {
 		return err
 	}
-	return c.cancelBatchItems(ctx, b, reason)
+	return c.cancelBatchItems(ctx, b)
 }
 
 // cancelBatchItems ends every item of a batch that is marked as cancelled. It may be called
 // again, and on several nodes at once.
-func (c *canceller) cancelBatchItems(ctx context.Context, b store.Batch, reason string) error {
-	final, err := c.cancelQueuedItems(ctx, b, reason)
+func (c *canceller) cancelBatchItems(ctx context.Context, b store.Batch) error {
+	final, err := c.cancelQueuedItems(ctx, b)
 	for err == nil && !final {
 		var page []cancelled
 		err = c.Store.Update(ctx, func(tx *store.Tx) error {
@@ -170,7 +170,7 @@ func (c *canceller) cancelBatchItems(ctx context.Context, b store.Batch, reason 
 			rows, err := tx.LockItems(b.Account, b.No, cancelStartedStep)
 			for i := 0; i < len(rows) && err == nil; i++ {
 				var done cancelled
-				done, err = c.cancelExecution(tx, rows[i].No, reason)
+				done, err = c.cancelExecution(tx, rows[i].No, b.Reason)
 				page = append(page, done)
 			}
 			return err
@@ -194,8 +194,8 @@ func (c *canceller) cancelBatchItems(ctx context.Context, b store.Batch, reason 
 }
 
 // cancelQueuedItems ends the items that have not started, many at a time.
-func (c *canceller) cancelQueuedItems(ctx context.Context, b store.Batch, reason string) (final bool, err error) {
-	fault := engine.CancelledFault(reason)
+func (c *canceller) cancelQueuedItems(ctx context.Context, b store.Batch) (final bool, err error) {
+	fault := engine.CancelledFault(b.Reason)
 	for {
 		var ids []chargehand.ExecutionID
 		err := c.Store.Update(ctx, func(tx *store.Tx) (err error) {

@@ -242,7 +242,10 @@ func TestWokenGoFirst(t *testing.T) {
 func TestCancelledBatchStartsNothing(t *testing.T) {
 	w := sqliteTown(t)
 	b, _ := w.batch(10, 5)
-	w.update(func(tx *store.Tx) error { return tx.SetBatchCancelled(b.No) })
+	w.update(func(tx *store.Tx) error {
+		_, err := tx.SetBatchCancelled(b.No, "")
+		return err
+	})
 	other := w.accept(1)
 	turns := turn{ready: -1, queued: -1}
 	if _, list := w.marks(&turns); len(list) != 1 || list[0].Execution != other[0].No {

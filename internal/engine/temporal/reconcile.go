@@ -194,7 +194,7 @@ func (r *reconciler) cancelBatches(ctx context.Context) error {
 		return err
 	})
 	for _, b := range batches {
-		err = errors.Join(err, r.Canceller.cancelBatchItems(ctx, b, ""))
+		err = errors.Join(err, r.Canceller.cancelBatchItems(ctx, b))
 	}
 	return err
 }

@@ -96,6 +96,11 @@ func TestEndsInTemporalEndRows(t *testing.T) {
 	if freed.Load() != 3 {
 		t.Errorf("%d slots were freed, want 3", freed.Load())
 	}
+	for _, row := range items {
+		if f := w.fault(row.No); !strings.Contains(f.Detail, "enough") {
+			t.Errorf("item %d does not say why it ended: %+v", row.Item, f)
+		}
+	}
 }
 
 func TestWalkFindsWhatIsGone(t *testing.T) {
@@ -205,9 +210,12 @@ func TestOneNodeReconciles(t *testing.T) {
 // TestCutOffCancellationGoesOn marks a batch as cancelled, as a node does that dies then.
 func TestCutOffCancellationGoesOn(t *testing.T) {
 	w := sqliteTown(t)
-	b, _ := w.batch(20, 3)
+	b, items := w.batch(20, 3)
 	w.running()
-	w.update(func(tx *store.Tx) error { return tx.SetBatchCancelled(b.No) })
+	w.update(func(tx *store.Tx) error {
+		_, err := tx.SetBatchCancelled(b.No, "enough")
+		return err
+	})
 	r, freed := w.reconciler(nil)
 	r.Verify = func(context.Context) error { return errDown } // that Temporal is away is no reason to wait
 	if err := r.cancelBatches(t.Context()); err != nil {
@@ -216,6 +224,11 @@ func TestCutOffCancellationGoesOn(t *testing.T) {
 	w.allEnd()
 	if freed.Load() != 3 {
 		t.Errorf("%d slots were freed, want 3", freed.Load())
+	}
+	for _, row := range items {
+		if f := w.fault(row.No); !strings.Contains(f.Detail, "enough") {
+			t.Errorf("item %d does not say why it ended: %+v", row.Item, f)
+		}
 	}
 }
 

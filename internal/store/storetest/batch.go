@@ -15,17 +15,18 @@ import (
 )
 
 var batchTests = map[string]func(*fixture){
-	"round trip":                 batchRoundTrip,
-	"status follows the items":   batchStatus,
-	"counts under concurrency":   batchConcurrent,
-	"an undone end is not there": batchUndone,
-	"queued items in order":      queuedItems,
-	"cancel queued items":        cancelQueued,
-	"counts by run state":        batchCounts,
-	"items in pages":             batchItems,
-	"list":                       listBatches,
-	"concurrency":                batchConcurrency,
-	"refused":                    batchRefused,
+	"round trip":                  batchRoundTrip,
+	"status follows the items":    batchStatus,
+	"counts under concurrency":    batchConcurrent,
+	"an undone end is not there":  batchUndone,
+	"queued items in order":       queuedItems,
+	"cancel queued items":         cancelQueued,
+	"reason of a cancelled batch": cancelReason,
+	"counts by run state":         batchCounts,
+	"items in pages":              batchItems,
+	"list":                        listBatches,
+	"concurrency":                 batchConcurrency,
+	"refused":                     batchRefused,
 }
 
 // batch inserts a batch with n queued items.
@@ -113,7 +114,7 @@ func batchStatus(f *fixture) {
 			f.Errorf("%s: after the starts: %+v", c.name, got)
 		}
 		if c.cancelled {
-			f.update(func(tx *store.Tx) error { return tx.SetBatchCancelled(b.No) })
+			f.update(func(tx *store.Tx) error { return markCancelled(tx, b.No) })
 		}
 		for i, good := range c.ends {
 			last := i == len(c.ends)-1
@@ -215,12 +216,38 @@ func queuedItems(f *fixture) {
 	}
 }
 
+// markCancelled marks a batch as cancelled, without a reason.
+func markCancelled(tx *store.Tx, no int64) error {
+	_, err := tx.SetBatchCancelled(no, "")
+	return err
+}
+
+// cancelReason: the first reason stays.
+func cancelReason(f *fixture) {
+	b, _ := f.batch(2)
+	if got := f.batchByNo(b.No); got.Cancelled || got.Reason != "" {
+		f.Errorf("a new batch: %+v", got)
+	}
+	for _, reason := range []string{"enough\x00 of it", "more than enough"} {
+		f.update(func(tx *store.Tx) error {
+			first, err := tx.SetBatchCancelled(b.No, reason)
+			if first != "enough\x00 of it" {
+				f.Errorf("cancelled because of %q", first)
+			}
+			return err
+		})
+	}
+	if got := f.batchByNo(b.No); !got.Cancelled || got.Reason != "enough\x00 of it" {
+		f.Errorf("%+v", got)
+	}
+}
+
 func cancelQueued(f *fixture) {
 	b, items := f.batch(5)
 	f.update(func(tx *store.Tx) error {
 		_, err := finish(tx, items[0].No, startMs+1, "1")
 		return errors.Join(err, tx.SetRunning(items[1].No, chargehand.Processing, chargehand.Running, store.RunActive, startMs+1),
-			tx.SetBatchCancelled(b.No))
+			markCancelled(tx, b.No))
 	})
 	want := [][]chargehand.ExecutionID{{items[2].ID, items[3].ID}, {items[4].ID}, nil}
 	for step, want := range want {
@@ -420,8 +447,8 @@ func batchConcurrency(f *fixture) {
 	}
 	f.update(func(tx *store.Tx) error { _, err := finish(tx, items[0].No, startMs, "1"); return err })
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.SetBatchConcurrency(b.No, 8, 8) })
-	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.SetBatchCancelled(b.No) })
-	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.SetBatchCancelled(999) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return markCancelled(tx, b.No) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return markCancelled(tx, 999) })
 	f.view(func(r *store.Reader) error {
 		active, err := r.ActiveBatches()
 		if len(active) != 0 {

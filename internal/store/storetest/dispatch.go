@@ -65,7 +65,7 @@ func sources(f *fixture) {
 	first, items := f.batch(5)
 	second, _ := f.batch(3)
 	third, _ := f.batch(2)
-	f.update(func(tx *store.Tx) error { return tx.SetBatchCancelled(third.No) })
+	f.update(func(tx *store.Tx) error { return markCancelled(tx, third.No) })
 	single := f.inserted()
 	f.inserted()
 	f.settleTo(items[0].No, store.RunActive, 0)
@@ -466,9 +466,9 @@ func cancelledBatches(f *fixture) {
 	ended, items := f.batch(1)
 	f.update(func(tx *store.Tx) error {
 		_, err := fault(tx, items[0].No, startMs)
-		return errors.Join(tx.SetBatchCancelled(marked.No), err)
+		return errors.Join(markCancelled(tx, marked.No), err)
 	})
-	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.SetBatchCancelled(ended.No) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return markCancelled(tx, ended.No) })
 	f.view(func(r *store.Reader) error {
 		list, err := r.CancelledBatches()
 		if len(list) != 1 || list[0].ID != marked.ID || !list[0].Cancelled {
