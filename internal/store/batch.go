@@ -25,8 +25,8 @@ type Batch struct {
 	Stopped     int64 // items that were cancelled; they are among Failed
 	Cancelled   bool
 	Reason      string // of the cancellation
-	StartedMs   int64 // 0 while pending
-	FinishedMs  int64 // 0 while not final
+	StartedMs   int64  // 0 while pending
+	FinishedMs  int64  // 0 while not final
 }
 
 const (

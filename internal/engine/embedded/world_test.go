@@ -41,6 +41,7 @@ type world struct {
 	outside *outside
 	sealer  *secret.Sealer
 	runner  activity.Runner // instead of outside
+	without string          // a kind that has no runner
 	log     *logLines
 
 	mu    sync.Mutex
@@ -136,12 +137,14 @@ func (w *world) config() Config {
 	if w.runner != nil {
 		runner = w.runner
 	}
-	return Config{
+	c := Config{
 		Store: w.store, Plans: w, Blobs: w, Sealer: w.sealer, Limits: w.limits,
 		Activities:     map[string]activity.Runner{"http": runner, "shell": runner, "script": runner, "asyncapi": runner},
 		Log:            slog.New(w.log),
 		RuntimeVersion: "1", RuntimeMetadata: map[string]any{},
 	}
+	delete(c.Activities, w.without)
+	return c
 }
 
 // start makes an engine on the database, opened again if it was closed.
