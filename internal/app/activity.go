@@ -48,6 +48,7 @@ func (t *tenure) activities(ctx context.Context) (map[string]activity.Runner, er
 	}
 	confiner, err := process.New(process.Config{
 		Logger: t.log, Scratch: filepath.Join(t.cfg.DataDir, scratchName), HiddenPaths: hidden, Slots: t.cfg.Processes,
+		Commands: slices.Contains(t.cfg.AllowRun, "shell") || slices.Contains(t.cfg.AllowRun, "python"),
 	})
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package process_test
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -14,6 +15,8 @@ import (
 // child is what the commands of the tests do.
 func child(name string, args []string) int {
 	switch name {
+	case "attack":
+		return attack(args)
 	case "hog":
 		return hog()
 	case "hold":
@@ -21,13 +24,13 @@ func child(name string, args []string) int {
 	case "shared-hog":
 		return sharedHog()
 	case "daemon":
-		return daemonise(args[0])
+		return daemonise(args[0], args[1])
 	case "helperless":
 		os.Args = []string{"chargehand", "__confine"} // as if TestMain had not looked
 		_, _ = process.New(process.Config{Scratch: args[0]})
 		return 0
 	case "serve":
-		return serve(args[0])
+		return serve(args[0], args[1])
 	case "stubborn":
 		return beStubborn()
 	case "sleep":
@@ -86,13 +89,13 @@ func sharedHog() int {
 }
 
 // daemonise leaves a grandchild in a session of its own behind and ends, or goes on if the
-// argument says so.
-func daemonise(then string) int {
+// argument says so. The mark is on every command line.
+func daemonise(then, mark string) int {
 	self := selfPath()
 	if then == "middle" {
-		return start(self, "child", "sleep")
+		return start(self, "child", "sleep", mark)
 	}
-	if code := start(self, "child", "daemon", "middle"); code != 0 {
+	if code := start(self, "child", "daemon", "middle", mark); code != 0 {
 		return code
 	}
 	fmt.Println("ready")
@@ -110,8 +113,7 @@ func start(path string, args ...string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	fmt.Println("pid", cmd.Process.Pid)
-	if args[len(args)-1] == "middle" {
+	if args[2] == "middle" {
 		_ = cmd.Wait()
 	}
 	return 0
@@ -149,9 +151,11 @@ func nosyWorker() int {
 		}
 		return "allowed"
 	}
+	_, socketErr := net.Listen("tcp", "127.0.0.1:0")
+	execErr := exec.Command("/bin/true").Run()
 	_, readErr := os.ReadFile("/etc/passwd")
 	writeErr := os.WriteFile(os.TempDir()+"/chargehand-test-file", nil, 0o600)
-	answer := fmt.Sprintf("read: %s, write: %s, secret: %q", say(readErr), say(writeErr), os.Getenv("CHARGEHAND_SECRET"))
+	answer := fmt.Sprintf("read: %s, write: %s, listen: %s, execute: %s, secret: %q", say(readErr), say(writeErr), say(socketErr), say(execErr), os.Getenv("CHARGEHAND_SECRET"))
 	if err := process.WriteFrame(os.Stdout, []byte(answer)); err != nil {
 		return 1
 	}

@@ -154,18 +154,25 @@ func checkExecutable(path string) error {
 
 func confineThread(s spec) error {
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), commandNice)
-	// System V objects outlive processes, unless they have a namespace of their own.
-	_ = unix.Unshare(unix.CLONE_NEWIPC) // only root may
 	if err := dropCapabilities(); err != nil {
 		return err
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
-	if s.Unconfined {
+	if !s.Unconfined {
+		writePaths := []string{s.Dir}
+		if s.Namespaced {
+			writePaths = append(writePaths, sharedFolder)
+		}
+		if err := restrictThread(s.ReadPaths, writePaths); err != nil {
+			return err
+		}
+	}
+	if !s.Filtered {
 		return nil
 	}
-	return restrictThread(s.ReadPaths, s.Dir)
+	return filter{sockets: true, exec: true}.install(0)
 }
 
 // forkExec starts the command at its gate. The errors tell the author what to mend.

@@ -29,6 +29,9 @@ type Config struct {
 	Path   string
 	Limits Limits
 	Slots  int // commands at one time; default 8
+	// Commands says that authors may run commands: New then tells the log what this machine
+	// cannot confine.
+	Commands bool
 }
 
 // Confiner runs commands. It is safe for concurrent use.
@@ -112,22 +115,18 @@ func New(cfg Config) (*Confiner, error) {
 		c.hidden = append(c.hidden, realPaths(secretPaths())...)
 	}
 	c.readPaths = c.ReadRules(append(systemPaths(c.path), cfg.ReadPaths...))
-	c.warn()
+	if cfg.Commands {
+		c.warn()
+	}
 	return c, c.sweep()
 }
 
-// warn tells the operator once what this kernel cannot confine.
+// warn tells the operator once what this machine cannot confine.
 func (c *Confiner) warn() {
-	switch {
-	case c.landlock == 0:
-		c.log.Warn("this kernel has no Landlock: processes of workflows can read and write every file that the server can",
-			"remedy", "boot with lsm=landlock,…, or allow only js")
-	case c.landlock < landlockScopeVersion:
-		c.log.Warn("this kernel's Landlock cannot confine signals: processes of workflows can kill processes of the server's user",
-			"landlock_abi", c.landlock, "wanted", landlockScopeVersion)
-	}
-	if os.Geteuid() == 0 {
-		c.log.Warn("the server runs as root, and so do processes of workflows, without root's capabilities; run it as a user of its own")
+	for _, fact := range Capabilities().Facts() {
+		if !fact.OK {
+			c.log.Warn(fact.Detail, "remedy", fact.Remedy)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,49 +43,54 @@ func alive(pid int) bool {
 	return state != "Z" && state != "X"
 }
 
-// pids reads the lines "pid N".
-func pids(t *testing.T, output string) []int {
+// mark is an argument by which a test knows its processes: numbers that they see of themselves
+// may be those of a namespace.
+func mark() string { return fmt.Sprintf("60.%09d", rand.IntN(1e9)) }
+
+// marked lists the processes with that argument.
+func marked(t *testing.T, mark string) []int {
 	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var found []int
-	for line := range strings.Lines(output) {
-		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "pid "); ok {
-			pid, err := strconv.Atoi(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || !alive(pid) {
+			continue
+		}
+		if line, err := os.ReadFile("/proc/" + entry.Name() + "/cmdline"); err == nil && slices.Contains(strings.Split(string(line), "\x00"), mark) {
 			found = append(found, pid)
 		}
-	}
-	if len(found) == 0 {
-		t.Fatalf("no pids in %q", output)
 	}
 	return found
 }
 
 func TestDaemonsDieWithTheCommand(t *testing.T) {
-	c := newConfiner(t, process.Limits{})
-	out := mustRun(t, c, childCommand(t, c, "daemon", "end"))
-	for _, pid := range pids(t, string(out.Stdout)) {
-		if alive(pid) {
-			t.Errorf("process %d outlived its command", pid)
-		}
+	c, mark := newConfiner(t, process.Limits{}), mark()
+	if out := mustRun(t, c, childCommand(t, c, "daemon", "end", mark)); string(out.Stdout) != "ready\n" {
+		t.Errorf("stdout %q stderr %q", out.Stdout, out.Stderr)
+	}
+	if left := marked(t, mark); len(left) > 0 {
+		t.Errorf("processes %d outlived their command", left)
 	}
 }
 
 func TestBackgroundChildrenDoNotDelayTheEnd(t *testing.T) {
-	c := newConfiner(t, process.Limits{})
+	c, mark := newConfiner(t, process.Limits{}), mark()
 	begin := time.Now()
-	out := mustRun(t, c, shell(t, c, `sleep 60 & echo pid $!`))
+	mustRun(t, c, shell(t, c, `sleep "$1" &`, mark))
 	if took := time.Since(begin); took > 10*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	if pid := pids(t, string(out.Stdout))[0]; alive(pid) {
-		t.Errorf("process %d outlived its command", pid)
+	if left := marked(t, mark); len(left) > 0 {
+		t.Errorf("processes %d outlived their command", left)
 	}
 }
 
 // serve is the server of TestNothingSurvivesTheServer, in a process of its own.
-func serve(scratch string) int {
+func serve(scratch, mark string) int {
 	c, err := process.New(process.Config{Scratch: scratch})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -95,16 +101,17 @@ func serve(scratch string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// The pids cannot come by stdout, which Run collects until the end: a file tells them.
+	// What the command says cannot come by stdout, which Run collects until the end.
 	fmt.Println("dir", dir)
 	_, _ = c.Run(context.Background(), process.Command{
-		Path: "/bin/sh", Args: []string{"-c", `"$1" child daemon stay > pids`, "sh", selfPath()}, Dir: dir,
+		Path: "/bin/sh", Args: []string{"-c", `"$1" child daemon stay "$2" > said`, "sh", selfPath(), mark}, Dir: dir,
 	})
 	return 0
 }
 
 func TestNothingSurvivesTheServer(t *testing.T) {
-	server := exec.Command(selfPath(), "child", "serve", filepath.Join(t.TempDir(), "scratch"))
+	mark := mark()
+	server := exec.Command(selfPath(), "child", "serve", filepath.Join(t.TempDir(), "scratch"), mark)
 	stdout, err := server.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -118,10 +125,10 @@ func TestNothingSurvivesTheServer(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatalf("the server said %q, %v", line, err)
 	}
-	tree := pids(t, waitForText(t, filepath.Join(dir, "pids"), "ready"))
-	tree = slices.DeleteFunc(tree, func(pid int) bool { return !alive(pid) }) // the one in the middle has ended
-	if len(tree) == 0 {
-		t.Fatal("the daemon is not there to begin with")
+	waitForText(t, filepath.Join(dir, "said"), "ready")
+	tree := slices.DeleteFunc(marked(t, mark), func(pid int) bool { return pid == server.Process.Pid })
+	if len(tree) < 3 { // the shell, the daemon's maker, the daemon
+		t.Fatalf("processes %d are not all there to begin with", tree)
 	}
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)

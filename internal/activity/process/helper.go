@@ -32,6 +32,9 @@ func MaybeHelper(entries ...Entry) {
 	if len(os.Args) == 2 {
 		os.Exit(superviseMain())
 	}
+	if os.Args[2] == trialMode {
+		os.Exit(trialMain())
+	}
 	for _, entry := range entries {
 		if entry.Name == os.Args[2] {
 			os.Exit(workerMain(entry))

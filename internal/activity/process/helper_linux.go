@@ -3,6 +3,7 @@ package process
 import (
 	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	"golang.org/x/sys/unix"
@@ -26,6 +27,12 @@ func superviseMain() int {
 		fmt.Fprintln(os.Stderr, "chargehand's helper mode is started by the server only")
 		return helperFailed
 	}
+	if s.Namespaced {
+		if err := arrangeNamespaces(); err != nil {
+			fmt.Fprintln(os.Stderr, "arrange namespaces:", err)
+			return helperFailed
+		}
+	}
 	if err := prepareSupervisor(s); err != nil {
 		_ = writeJSON(reports, status{StartError: "prepare the supervisor: " + err.Error()})
 		return 0
@@ -36,7 +43,11 @@ func superviseMain() int {
 		return 0
 	}
 	releaseStdio()
-	_ = writeJSON(reports, status{Pid: pid})
+	begun := status{Pid: pid}
+	if s.Namespaced {
+		begun.Pid = 0
+	}
+	_ = writeJSON(reports, begun)
 	end := newSupervisor(s, pid).run(control)
 	_ = writeJSON(reports, end)
 	return 0
@@ -90,5 +101,13 @@ func confineWorker(memory int64) error {
 	if err := landlock.V9.BestEffort().Restrict(); err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
-	return nil
+	if filterSupport() != nil {
+		return nil // the operator has been told
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no_new_privs: %w", err)
+	}
+	return filter{}.install(unix.SECCOMP_FILTER_FLAG_TSYNC)
 }

@@ -48,7 +48,7 @@ func handledRights(version int) uint64 {
 // restrictThread confines the calling thread, and every process that it forks. The rest of
 // the supervisor stays outside: landlock.Config of go-landlock would confine all its threads,
 // and then a command could kill it.
-func restrictThread(readPaths []string, dir string) error {
+func restrictThread(readPaths, writePaths []string) error {
 	version := landlockVersion()
 	attr := ll.RulesetAttr{HandledAccessFS: handledRights(version)}
 	if version >= landlockScopeVersion {
@@ -72,8 +72,10 @@ func restrictThread(readPaths []string, dir string) error {
 			return err
 		}
 	}
-	if err := add(dir, writeRights); err != nil {
-		return err
+	for _, path := range writePaths {
+		if err := add(path, writeRights); err != nil {
+			return err
+		}
 	}
 	if err := ll.LandlockRestrictSelf(ruleset, 0); err != nil {
 		return fmt.Errorf("landlock: %w", err)

@@ -2,7 +2,11 @@
 
 package process
 
-import "os"
+import (
+	"errors"
+	"os"
+	"syscall"
+)
 
 // Everything that confines is Linux's. Elsewhere, for those who develop there, commands are
 // refused and workers run as they are.
@@ -10,6 +14,19 @@ import "os"
 const landlockScopeVersion = 6
 
 func landlockVersion() int { return 0 }
+
+var errNotLinux = errors.New("processes of workflows need Linux")
+
+func namespaceSupport() error { return errNotLinux }
+
+func namespaceAttr() (*syscall.SysProcAttr, error) { return nil, errNotLinux }
+
+func filterSupport() error { return errNotLinux }
+
+// trialMode is the helper mode that only tries to arrange namespaces.
+const trialMode = "namespaces"
+
+func trialMain() int { return helperFailed }
 
 func (c *Confiner) threadLimit() int { return 0 }
 
@@ -22,7 +39,7 @@ func selfPath() string {
 }
 
 func superviseMain() int {
-	_ = writeJSON(os.NewFile(statusFD, "status"), status{StartError: "processes of workflows need Linux"})
+	_ = writeJSON(os.NewFile(statusFD, "status"), status{StartError: errNotLinux.Error()})
 	return 0
 }
 

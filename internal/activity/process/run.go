@@ -41,6 +41,7 @@ func (c *Confiner) spec(cmd Command, limits Limits) spec {
 		Path: cmd.Path, Args: append([]string{cmd.Path}, cmd.Args...), Env: cmd.Env, Dir: cmd.Dir,
 		ReadPaths: append(append([]string{}, c.readPaths...), cmd.ReadPaths...),
 		Limits:    limits, Threads: c.threadLimit(), Unconfined: c.landlock == 0,
+		Namespaced: namespaceSupport() == nil, Filtered: filterSupport() == nil,
 	}
 }
 
@@ -80,6 +81,11 @@ func (r *run) start(s spec, cmd Command) error {
 	r.control, r.statusR = controlW, statusR
 
 	r.helper = helperCommand()
+	if s.Namespaced {
+		if r.helper.SysProcAttr, err = namespaceAttr(); err != nil {
+			return errors.Join(err, controlW.Close(), statusR.Close())
+		}
+	}
 	r.helper.ExtraFiles = []*os.File{controlR, statusW}
 	r.helper.Stdout = &sink{run: r, to: &r.stdout}
 	r.helper.Stderr = &sink{run: r, to: &r.stderr}

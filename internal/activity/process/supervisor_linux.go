@@ -149,7 +149,7 @@ func (s *supervisor) finish() status {
 			return s.end
 		default:
 		}
-		killAll()
+		s.killAll()
 		select {
 		case <-s.allEnded:
 		case <-time.After(pause):
@@ -157,9 +157,13 @@ func (s *supervisor) finish() status {
 	}
 }
 
-// killAll kills all descendants. They are stopped first, so that one that forks faster than
+// killAll kills all descendants. In a PID namespace one call reaches all. Else they are stopped first, so that one that forks faster than
 // it is found does not win, and this process runs before them.
-func killAll() {
+func (s *supervisor) killAll() {
+	if s.spec.Namespaced {
+		_ = unix.Kill(-1, unix.SIGKILL)
+		return
+	}
 	takePrecedence()
 	for range maxFreezes {
 		if !freezeTree() {
@@ -192,11 +196,15 @@ func (s *supervisor) overTree() bool {
 		s.hit(LimitProcesses)
 		return true
 	}
-	if residentBytes(pids) <= limits.MemoryBytes {
+	var shared int64
+	if s.spec.Namespaced {
+		shared = sharedBytes()
+	}
+	if residentBytes(pids)+shared <= limits.MemoryBytes {
 		return false
 	}
 	// Pages that processes share were counted once for each; count properly before a verdict.
-	if proportionalBytes(pids) > limits.MemoryBytes {
+	if proportionalBytes(pids)+shared > limits.MemoryBytes {
 		s.hit(LimitMemory)
 		return true
 	}

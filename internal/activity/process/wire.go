@@ -27,10 +27,13 @@ type spec struct {
 	ReadPaths  []string // read and execute
 	Limits     Limits
 	Threads    int  // RLIMIT_NPROC: threads of this user that are allowed; 0: leave it
+	Namespaced bool // the supervisor was started in namespaces of its own
+	Filtered   bool // the kernel can filter system calls
 	Unconfined bool // the kernel has no Landlock
 }
 
-// status is what a supervisor tells: first Pid or StartError, then, once nothing of the
+// status is what a supervisor tells: first Pid (none from a PID namespace, where numbers mean
+// nothing to the server) or StartError, then, once nothing of the
 // command is left, the rest with Ended.
 type status struct {
 	Pid        int    `json:",omitempty"`

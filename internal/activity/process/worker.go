@@ -12,8 +12,8 @@ import (
 )
 
 // Worker is a process of our own binary that does work in our own code which must not share
-// the server's memory: it may crash, loop or be killed without harm. It has no file, no TCP
-// connection and no child. It ends when the server does, even in the middle of its work.
+// the server's memory: it may crash, loop or be killed without harm. It has no file, no socket
+// and no child. It ends when the server does, even in the middle of its work.
 type Worker struct {
 	cmd    *exec.Cmd
 	life   *os.File // write end of a pipe that nothing is written to
