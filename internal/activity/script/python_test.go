@@ -60,6 +60,43 @@ func TestPythonValues(t *testing.T) {
 	}
 }
 
+// What the filter refuses must not break what scripts are used to.
+func TestPythonLibrariesWork(t *testing.T) {
+	needPython(t)
+	r := newRunner(t, script.Limits{})
+	namespaces := process.Capabilities().Namespaces
+	for name, tc := range map[string]struct {
+		code   string
+		want   expr.Value
+		shared bool // it needs /dev/shm
+	}{
+		"subprocess":       {"import subprocess\nreturn subprocess.run(['cat'], input='x', capture_output=True, text=True).stdout", "x", false},
+		"asyncio":          {"import asyncio\nasync def f():\n    p = await asyncio.create_subprocess_exec('echo', 'y', stdout=asyncio.subprocess.PIPE)\n    out, _ = await p.communicate()\n    return out.decode() + await asyncio.to_thread(lambda: 'z')\nreturn asyncio.run(f())", "y\nz", false},
+		"socketpair":       {"import socket\na, b = socket.socketpair()\na.sendall(b'x')\nreturn b.recv(1).decode()", "x", false},
+		"threads":          {"from concurrent.futures import ThreadPoolExecutor\nreturn list(ThreadPoolExecutor(4).map(lambda i: i * i, range(4)))", []any{0, 1, 4, 9}, false},
+		"names":            {"import socket\nreturn socket.getaddrinfo('localhost', 80, socket.AF_INET)[0][4][0]", "127.0.0.1", false},
+		"users":            {"import os, pwd\nreturn pwd.getpwuid(0).pw_name", "root", false},
+		"process and pipe": {"import multiprocessing as m\nm = m.get_context('fork')\na, b = m.Pipe()\np = m.Process(target=lambda: b.send(5))\np.start()\nx = a.recv()\np.join()\nreturn x + p.exitcode", 5, false},
+		"pool":             {"import multiprocessing as m\nwith m.get_context('fork').Pool(2) as p:\n    return p.map(abs, [-1, -2])", []any{1, 2}, true},
+		"spawn":            {"import multiprocessing as m\nwith m.get_context('spawn').Pool(2) as p:\n    return p.map(abs, [-1, -2])", []any{1, 2}, true},
+		"shared memory":    {"from multiprocessing.shared_memory import SharedMemory\ns = SharedMemory(create=True, size=10)\ns.buf[0] = 7\nx = s.buf[0]\ns.close()\ns.unlink()\nreturn x", 7, true},
+		"UNIX socket":      {"import socket\ntry:\n    socket.socket(socket.AF_UNIX)\nexcept OSError as e:\n    return e.strerror", "Address family not supported by protocol", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := run(t, r, "python", tc.code, nil)
+			if tc.shared && namespaces != nil {
+				if result.Fault == nil {
+					t.Errorf("it works without namespaces: %v", result.Output)
+				}
+				return
+			}
+			if _, got, stderr := parts(t, result); !expr.Equal(got, tc.want) {
+				t.Errorf("got %v, want %v, stderr %s", got, tc.want, stderr)
+			}
+		})
+	}
+}
+
 func TestPythonFailures(t *testing.T) {
 	needPython(t)
 	r := newRunner(t, script.Limits{})
