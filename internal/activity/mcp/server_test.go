@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -26,7 +27,7 @@ func serveStdio(kind string) int {
 		fmt.Fprintln(os.Stderr, "no token was given")
 		return 3
 	case serverSilent:
-		select {}
+		time.Sleep(time.Hour) // not select {}: without cgo that is a deadlock
 	}
 	if err := newServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil && !strings.Contains(err.Error(), "EOF") {
 		fmt.Fprintln(os.Stderr, err)

@@ -34,7 +34,7 @@ func child(name string, args []string) int {
 	case "stubborn":
 		return beStubborn()
 	case "sleep":
-		select {}
+		time.Sleep(time.Hour) // not select {}: without cgo that is a deadlock
 	}
 	fmt.Fprintln(os.Stderr, "no child", name)
 	return 1
@@ -100,7 +100,7 @@ func daemonise(then, mark string) int {
 	}
 	fmt.Println("ready")
 	if then == "stay" {
-		select {}
+		time.Sleep(time.Hour) // not select {}: without cgo that is a deadlock
 	}
 	return 0
 }

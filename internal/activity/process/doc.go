@@ -14,11 +14,17 @@
 //   - Nothing survives. The supervisor is the subreaper of everything below it, so a daemon
 //     that forked twice and left its session is still its descendant. It kills all of them
 //     when the command ends, when it is told to stop, when a limit is hit, and when the
-//     control pipe closes, which the kernel sees to even if the server dies by SIGKILL.
+//     control pipe closes, which the kernel sees to even if the server dies by SIGKILL. Where
+//     it is process 1 of a PID namespace, the kernel kills them with the supervisor, too.
 //   - The command never sees the server's environment, its open files, its data directory or
 //     what else Config.HiddenPaths names (Landlock).
 //     Values reach it by arguments, environment and standard input, never as program text.
 //   - Every limit that is hit is a *LimitError that names it. Output is never cut silently.
+//
+// The supervisor starts in user, PID, mount and IPC namespaces of its own where the machine
+// allows that (namespaceSupport tries it once). It mounts a /proc that shows its descendants
+// alone, and a /dev/shm that ends with them. Users are mapped to themselves. The numbers of
+// processes that it deals with are those of its namespace.
 //
 // What the confinement is made of, on the thread that forks the command only, so that the
 // supervisor itself stays free to kill (the command waits at a gate until that thread has
@@ -26,7 +32,9 @@
 //
 //   - Landlock: read and execute what Config.ReadPaths and the system folders hold, write only
 //     the private directory, no signals to processes outside, no abstract sockets outside.
-//     /tmp and /dev/shm are outside: programs are pointed at TMPDIR.
+//     /tmp is outside, and without namespaces /dev/shm, too: programs are pointed at TMPDIR.
+//   - a seccomp filter: no sockets but those of IP and netlink and pairs of streams, no System V
+//     IPC, keyrings, io_uring, user namespaces, and no memory files, which no limit counts.
 //   - no_new_privs, and for a server that runs as root no capabilities but those over the
 //     ownership and modes of files. A command of a root server is still root in the eyes of
 //     file modes: run the server as a user of its own.
@@ -34,12 +42,11 @@
 //     and a watch over the whole tree: memory, number of processes, size of the directory.
 //
 // What is not confined: the network. A command may open any connection that its user may open.
-// It can read /proc, and so see the names and command lines of the machine's processes, not
-// their environments. Semaphores of POSIX need /dev/shm: Python's multiprocessing fails.
-// On kernels before 6.12, which lack the signal scope, a hostile command can kill the
-// supervisor or the server of the same user. A kernel without Landlock leaves everything but
-// environment, descriptors, rlimits and the life of the tree unconfined; New says so once in
-// the log.
+// Without namespaces it can read the /proc of the machine, and so see the command lines of all
+// processes, not their environments; and semaphores of POSIX, which need /dev/shm, fail. On
+// kernels before 6.12, which lack the signal scope, a hostile command without namespaces can
+// kill the supervisor or the server of the same user. A kernel without Landlock leaves files
+// unconfined. Capabilities tells what this machine gives, and New tells the log what it does not.
 //
 // Memory is limited by RLIMIT_DATA and by the watch, not by RLIMIT_AS: runtimes such as Go,
 // Java and V8 reserve far more address space than they ever use.
