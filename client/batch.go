@@ -43,6 +43,7 @@ type BatchExecution struct {
 	Phase       string          `json:"phase"`
 	DurationMS  *int64          `json:"duration_ms,omitempty"`
 	Error       *ExecutionError `json:"error,omitempty"`
+	raw
 }
 
 // BatchPage is a page of batches, newest first.
@@ -93,6 +94,18 @@ func (c *Client) GetBatch(ctx context.Context, workflow, id, executions string, 
 	}
 	var b Batch
 	return &b, c.do(ctx, call{method: http.MethodGet, path: batch(workflow, id), query: q, into: &b})
+}
+
+// FindBatch reads a batch whose workflow is not known, without its items.
+func (c *Client) FindBatch(ctx context.Context, id string) (*Batch, error) {
+	p, err := c.ListExecutions(ctx, ExecutionFilter{Batch: id}, 1, "")
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Data) == 0 {
+		return nil, &Error{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "there is no batch " + id}
+	}
+	return c.GetBatch(ctx, p.Data[0].WorkflowID, id, "none", 0)
 }
 
 // ListBatches returns a page of the batches of a workflow.

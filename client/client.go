@@ -78,8 +78,8 @@ func (e *Error) Error() string {
 		text = e.Title
 	}
 	for _, field := range e.Errors {
-		// A field without a place of its own often says what the error as a whole says.
-		if field.Pointer != "" || field.Detail != e.Detail {
+		// A single problem is often told in the sentence itself.
+		if len(e.Errors) > 1 || !strings.Contains(text, strings.TrimSuffix(field.Detail, ".")) {
 			text += "\n  " + field.String()
 		}
 	}
@@ -112,6 +112,7 @@ type call struct {
 	idempotent  bool // POST that carries an Idempotency-Key
 	once        bool // the body cannot be sent again
 	into        any  // where the JSON answer goes; nil: dropped
+	status      *int // where the status of the answer goes; nil: nowhere
 }
 
 func (c *Client) do(ctx context.Context, r call) error {
@@ -120,6 +121,9 @@ func (c *Client) do(ctx context.Context, r call) error {
 		return err
 	}
 	defer resp.Body.Close()
+	if r.status != nil {
+		*r.status = resp.StatusCode
+	}
 	if r.into == nil {
 		_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
 		return err

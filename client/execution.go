@@ -168,6 +168,7 @@ type TimelineEntry struct {
 	Error      *ExecutionError `json:"error,omitempty"`
 	// DocumentDigest is that of the OpenAPI or AsyncAPI document that the call used; empty: none.
 	DocumentDigest string `json:"document_digest,omitempty"`
+	raw
 }
 
 // TimelinePage is a page of a timeline, in order of start.

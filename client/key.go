@@ -50,7 +50,7 @@ func (c *Client) ListKeys(ctx context.Context, limit int, cursor string) (*KeyPa
 	return &p, c.do(ctx, call{method: http.MethodGet, path: "/api-keys", query: page(limit, cursor), into: &p})
 }
 
-// RevokeKey makes a key unusable for ever.
+// RevokeKey revokes a key permanently.
 func (c *Client) RevokeKey(ctx context.Context, id string) error {
 	return c.do(ctx, call{method: http.MethodDelete, path: "/api-keys/" + url.PathEscape(id)})
 }
@@ -62,7 +62,7 @@ type Limit struct {
 	Description string `json:"description"`
 }
 
-// Limits tells every bound of the installation.
+// Limits returns every bound of the installation.
 func (c *Client) Limits(ctx context.Context) ([]Limit, error) {
 	var p struct {
 		Data []Limit `json:"data"`

@@ -19,7 +19,7 @@ func (e *Execution) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*plain)(e))
 }
 
-// MarshalJSON repeats the text that the execution was read from.
+// MarshalJSON repeats the text that an execution was read from.
 func (e Execution) MarshalJSON() ([]byte, error) {
 	type plain Execution
 	if e.text != nil {
@@ -35,9 +35,73 @@ func (b *Batch) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*plain)(b))
 }
 
-// MarshalJSON repeats the text that the batch was read from.
+// MarshalJSON repeats the text that a batch was read from.
 func (b Batch) MarshalJSON() ([]byte, error) {
 	type plain Batch
+	if b.text != nil {
+		return b.text, nil
+	}
+	return json.Marshal(plain(b))
+}
+
+// UnmarshalJSON reads a workflow and keeps its text.
+func (w *Workflow) UnmarshalJSON(text []byte) error {
+	type plain Workflow
+	w.keep(text)
+	return json.Unmarshal(text, (*plain)(w))
+}
+
+// MarshalJSON repeats the text that a workflow was read from.
+func (w Workflow) MarshalJSON() ([]byte, error) {
+	type plain Workflow
+	if w.text != nil {
+		return w.text, nil
+	}
+	return json.Marshal(plain(w))
+}
+
+// UnmarshalJSON reads a version and keeps its text.
+func (v *WorkflowVersion) UnmarshalJSON(text []byte) error {
+	type plain WorkflowVersion
+	v.keep(text)
+	return json.Unmarshal(text, (*plain)(v))
+}
+
+// MarshalJSON repeats the text that a version was read from.
+func (v WorkflowVersion) MarshalJSON() ([]byte, error) {
+	type plain WorkflowVersion
+	if v.text != nil {
+		return v.text, nil
+	}
+	return json.Marshal(plain(v))
+}
+
+// UnmarshalJSON reads an entry and keeps its text.
+func (t *TimelineEntry) UnmarshalJSON(text []byte) error {
+	type plain TimelineEntry
+	t.keep(text)
+	return json.Unmarshal(text, (*plain)(t))
+}
+
+// MarshalJSON repeats the text that an entry was read from.
+func (t TimelineEntry) MarshalJSON() ([]byte, error) {
+	type plain TimelineEntry
+	if t.text != nil {
+		return t.text, nil
+	}
+	return json.Marshal(plain(t))
+}
+
+// UnmarshalJSON reads an item and keeps its text.
+func (b *BatchExecution) UnmarshalJSON(text []byte) error {
+	type plain BatchExecution
+	b.keep(text)
+	return json.Unmarshal(text, (*plain)(b))
+}
+
+// MarshalJSON repeats the text that an item was read from.
+func (b BatchExecution) MarshalJSON() ([]byte, error) {
+	type plain BatchExecution
 	if b.text != nil {
 		return b.text, nil
 	}

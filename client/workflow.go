@@ -26,7 +26,11 @@ type Workflow struct {
 	SourceType       string          `json:"source_type"`
 	InputSchema      json.RawMessage `json:"input_schema"`
 	Definition       json.RawMessage `json:"definition"`
+	raw
 }
+
+// FullName is namespace/name.
+func (w *Workflow) FullName() string { return w.Namespace + "/" + w.Name }
 
 // WorkflowPage is a page of workflows; an empty Cursor: the last one.
 type WorkflowPage struct {
@@ -42,6 +46,7 @@ type Applied struct {
 	Version   string       `json:"version"`
 	Revision  int          `json:"revision"`
 	Draft     bool         `json:"draft"` // it was not published, also where that was not asked for
+	Created   bool         `json:"-"`     // there was no workflow of that name
 	Warnings  []FieldError `json:"warnings"`
 }
 
@@ -58,8 +63,13 @@ type WorkflowVersion struct {
 	Revision   int             `json:"revision"`
 	Draft      bool            `json:"draft"`
 	Published  bool            `json:"published"`
-	CreatedAt  time.Time       `json:"created_at"`
+	Title      string          `json:"title,omitempty"`
+	CreatedAt  time.Time       `json:"created_at"` // of its first revision
+	UpdatedAt  time.Time       `json:"updated_at"` // of its newest revision
 	Definition json.RawMessage `json:"definition"`
+	Source     string          `json:"source"`
+	SourceType string          `json:"source_type"`
+	raw
 }
 
 // WorkflowFilter narrows a list; zero fields do not.
@@ -97,7 +107,12 @@ func (c *Client) ApplyWorkflow(ctx context.Context, definition []byte, draft boo
 	if draft {
 		q.Set("draft", "true")
 	}
-	return &a, c.do(ctx, definitionCall("/workflows", q, definition, &a))
+	status := 0
+	r := definitionCall("/workflows", q, definition, &a)
+	r.status = &status
+	err := c.do(ctx, r)
+	a.Created = status == http.StatusCreated
+	return &a, err
 }
 
 // ValidateWorkflow checks a definition and stores nothing.
@@ -119,7 +134,7 @@ func (c *Client) GetWorkflow(ctx context.Context, id string) (*Workflow, error) 
 	return &w, c.do(ctx, call{method: http.MethodGet, path: "/workflows/" + url.PathEscape(id), into: &w})
 }
 
-// DeleteWorkflow unlists a workflow; running executions go on.
+// DeleteWorkflow deletes a workflow and its schedule; its executions continue and can be read by their ids.
 func (c *Client) DeleteWorkflow(ctx context.Context, id string) error {
 	return c.do(ctx, call{method: http.MethodDelete, path: "/workflows/" + url.PathEscape(id)})
 }
@@ -134,6 +149,12 @@ type VersionPage struct {
 func (c *Client) ListVersions(ctx context.Context, id string, limit int, cursor string) (*VersionPage, error) {
 	var p VersionPage
 	return &p, c.do(ctx, call{method: http.MethodGet, path: "/workflows/" + url.PathEscape(id) + "/versions", query: page(limit, cursor), into: &p})
+}
+
+// GetVersion returns a version of a workflow with its definition.
+func (c *Client) GetVersion(ctx context.Context, id, version string) (*WorkflowVersion, error) {
+	var v WorkflowVersion
+	return &v, c.do(ctx, call{method: http.MethodGet, path: "/workflows/" + url.PathEscape(id) + "/versions/" + url.PathEscape(version), into: &v})
 }
 
 // PublishVersion makes version the one that is run; revision 0 stands for its newest revision.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,4 +85,18 @@ func (k NewKey) issue() (service.IssueKey, error) {
 		r.ExpiresAt = time.Now().Add(k.Life)
 	}
 	return r, nil
+}
+
+// presets stand from the narrowest to the widest.
+var presets = []string{"run", "observe", "operate", "deploy", "all"}
+
+// PresetOf names the preset that has exactly these scopes; "custom": none.
+func PresetOf(scopes []string) string {
+	for _, name := range presets {
+		known, _ := service.ParsePreset(name)
+		if slices.Equal(slices.Sorted(slices.Values(known.Names())), slices.Sorted(slices.Values(scopes))) {
+			return name
+		}
+	}
+	return "custom"
 }

@@ -133,7 +133,7 @@ func testWorkflowsCommands(t *testing.T, s *server) {
 	a, b := unique("cli"), unique("cli")
 	yaml := write(t, dir, "a.yaml", definition(a, "1.0.0", echo))
 	json := write(t, dir, "b.json", `{"document":{"dsl":"1.0.3","namespace":"contract","name":"`+b+`","version":"0.1.0"},"do":[{"x":{"set":{"y":1}}}]}`)
-	line := regexp.MustCompile(`^([0-9a-f-]{36})\s+contract/(\S+)\s+(\S+)$`)
+	line := regexp.MustCompile(`^([0-9a-f-]{36})\s+contract/(\S+)\s+(\S+)\s+created$`)
 	got := cli(t, s, 0, "workflows", "apply", yaml, json)
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
 	if len(lines) != 2 {
@@ -141,7 +141,7 @@ func testWorkflowsCommands(t *testing.T, s *server) {
 	}
 	ma, mb := line.FindStringSubmatch(lines[0]), line.FindStringSubmatch(lines[1])
 	if ma == nil || mb == nil || ma[2] != a || ma[3] != "1.0.0" || mb[2] != b || mb[3] != "0.1.0" {
-		t.Fatalf("one line each with id, namespace/name, version: %q", got.out)
+		t.Fatalf("one line each with id, namespace/name, version, result: %q", got.out)
 	}
 	id := ma[1]
 	wantStatus(t, s.Do(t, "GET", "/workflows/"+id, ""), 200)
@@ -150,7 +150,7 @@ func testWorkflowsCommands(t *testing.T, s *server) {
 	if w := s.Do(t, "GET", "/workflows/"+id, "").Object(); w["published_version"] != "1.0.0" {
 		t.Errorf("--draft published: %v", w)
 	}
-	if got := cli(t, s, 0, "workflows", "list"); !strings.Contains(got.out, id) || !strings.Contains(got.out, "contract/"+b) {
+	if got := cli(t, s, 0, "workflows", "list", "-o", "wide"); !strings.Contains(got.out, id) || !strings.Contains(got.out, "contract/"+b) {
 		t.Errorf("list: %s", got.out)
 	}
 	if got := cli(t, s, 0, "workflows", "show", "contract/"+a); !strings.Contains(got.out, id) {
@@ -160,7 +160,9 @@ func testWorkflowsCommands(t *testing.T, s *server) {
 	if w := s.Do(t, "GET", "/workflows/"+id, "").Object(); w["published_version"] != "2.0.0" {
 		t.Errorf("publish: %v", w)
 	}
-	cli(t, s, 0, "workflows", "delete", id)
+	cli(t, s, 2, "workflows", "delete", id) // nobody can be asked
+	wantStatus(t, s.Do(t, "GET", "/workflows/"+id, ""), 200)
+	cli(t, s, 0, "workflows", "delete", id, "--yes")
 	wantStatus(t, s.Do(t, "GET", "/workflows/"+id, ""), 404)
 	bad := write(t, dir, "bad.yaml", definition("bad", "1.0.0", "do:\n- a: {sit: 1}\n"))
 	if got := finishCommand(t, command(t, s, "workflows", "apply", bad)); got.code == 0 || got.out != "" || !strings.Contains(got.err, "bad.yaml:3:") {
@@ -197,7 +199,7 @@ func testRunCommand(t *testing.T, s *server) {
 		if e["status"] != "finished" || string(expr.Marshal(e["output"])) != `{"n":100000000000000000001}` {
 			t.Errorf("%s", got.out)
 		}
-		if !strings.Contains(got.err, "finished") || !strings.Contains(got.err, "/do/") {
+		if !strings.Contains(got.err, "finished") || !strings.Contains(got.err, "completed") {
 			t.Errorf("no progress on stderr: %q", got.err)
 		}
 	}
@@ -341,33 +343,33 @@ func testExecutionsCommands(t *testing.T, s *server) {
 	path := begin(t, s, id, "{}")
 	e := path[strings.LastIndex(path, "/")+1:]
 	await(t, s, path, "processing")
-	if got := cli(t, s, 0, "executions", "list", "contract/"+name); !strings.Contains(got.out, e) || !strings.Contains(got.out, "processing") {
+	if got := cli(t, s, 0, "executions", "list", "contract/"+name, "-o", "wide"); !strings.Contains(got.out, e) || !strings.Contains(got.out, "processing") {
 		t.Errorf("list: %s", got.out)
 	}
-	if got := ofRun(t, cli(t, s, 0, "executions", "get", "contract/"+name, e)); got["id"] != e {
+	if got := ofRun(t, cli(t, s, 0, "executions", "get", e, "-o", "json")); got["id"] != e {
 		t.Errorf("get: %v", got)
 	}
-	if got := cli(t, s, 0, "executions", "timeline", id, e); !strings.Contains(got.out, "/do/0/sleep") {
+	if got := cli(t, s, 0, "executions", "timeline", e, "-o", "wide"); !strings.Contains(got.out, "/do/0/sleep") {
 		t.Errorf("timeline: %s", got.out)
 	}
-	if got := ofRun(t, cli(t, s, 0, "executions", "cancel", id, e)); got["phase"] != "cancelled" {
+	if got := ofRun(t, cli(t, s, 0, "executions", "cancel", e, "-o", "json")); got["phase"] != "cancelled" {
 		t.Errorf("cancel: %v", got)
 	}
-	if got := finishCommand(t, command(t, s, "executions", "cancel", id, e)); got.code == 0 || !strings.Contains(got.err, "ended") {
+	if got := finishCommand(t, command(t, s, "executions", "cancel", e)); got.code == 0 || !strings.Contains(got.err, "ended") {
 		t.Errorf("cancelled twice: %d %s", got.code, got.err)
 	}
-	retried := ofRun(t, cli(t, s, 0, "executions", "retry", id, e))
+	retried := ofRun(t, cli(t, s, 0, "executions", "retry", e, "-o", "json"))
 	if retried["retry_of"] != e {
 		t.Errorf("retry: %v", retried)
 	}
 	batch := text(s.Do(t, "POST", batches(id), `{"items":[{},{}]}`).Object()["batch_id"])
-	if got := cli(t, s, 0, "batches", "list", id); !strings.Contains(got.out, batch) {
+	if got := cli(t, s, 0, "batches", "list", id, "-o", "wide"); !strings.Contains(got.out, batch) {
 		t.Errorf("batches list: %s", got.out)
 	}
-	if b := fields(parse(t, cli(t, s, 0, "batches", "get", id, batch).out)); b["total"] != 2 {
+	if b := fields(parse(t, cli(t, s, 0, "batches", "get", batch, "-o", "json").out)); b["total"] != 2 {
 		t.Errorf("batches get: %v", b)
 	}
-	if b := fields(parse(t, cli(t, s, 0, "batches", "cancel", id, batch).out)); b["batch_id"] != batch {
+	if b := fields(parse(t, cli(t, s, 0, "batches", "cancel", batch, "-o", "json").out)); b["batch_id"] != batch {
 		t.Errorf("batches cancel: %v", b)
 	}
 	file := upload(t, s, "f.txt", "text/plain", "f")
@@ -378,7 +380,7 @@ func testExecutionsCommands(t *testing.T, s *server) {
 
 // testExitCodes: 2 wrong usage, 4 server not reachable or not authorised.
 func testExitCodes(t *testing.T, s *server) {
-	for _, args := range [][]string{{"nonsense"}, {"run"}, {"run", "a", "b"}, {"run", "a", "--nonsense"}, {"workflows", "nonsense"}, {"executions", "get"}, {"serve", "extra"}, {"serve", "--nonsense"}, {"backup"}, {"restore"}, {"workflows", "list", "-o", "xml"}} {
+	for _, args := range [][]string{{"nonsense"}, {"run"}, {"run", "a", "b"}, {"run", "a", "--nonsense"}, {"workflows", "nonsense"}, {"executions", "get"}, {"executions", "get", "a/b", "c"}, {"batch", "a", "--items", "x.json", "--concurrency", "0"}, {"executions", "list", "--status", "cancelled"}, {"run", "a", "--version", "1", "--version", "2"}, {"help", "nonsense"}, {"serve", "extra"}, {"serve", "--nonsense"}, {"backup"}, {"restore"}, {"workflows", "list", "-o", "xml"}} {
 		if got := cli(t, s, 2, args...); got.out != "" || got.err == "" {
 			t.Errorf("%q: %q %q", args, got.out, got.err)
 		}
@@ -401,7 +403,7 @@ func testExitCodes(t *testing.T, s *server) {
 		cmd.Env = append(cmd.Env, "CHARGEHAND_URL="+address, "CHARGEHAND_API_KEY="+s.Key+"\n")
 		finishCommand(t, cmd).want(t, want, address)
 	}
-	limited := command(t, nil, "workflows", "delete", deploy(t, s, echo))
+	limited := command(t, nil, "workflows", "delete", "--yes", deploy(t, s, echo))
 	limited.Env = append(limited.Env, "CHARGEHAND_URL="+s.URL, "CHARGEHAND_API_KEY="+servertest.CreateKey(t, s.DataDir))
 	finishCommand(t, limited).want(t, 4)
 	if got := finishCommand(t, command(t, s, "run", "contract/nothing")); got.code == 0 || got.out != "" || !strings.Contains(got.err, "contract/nothing") {
@@ -428,8 +430,8 @@ func testJSONEverywhere(t *testing.T, s *server) {
 	yaml := write(t, dir, "a.yaml", definition(unique("cli"), "1.0.0", echo))
 	items := write(t, dir, "items.json", "[{}]")
 	for _, args := range [][]string{
-		{"workflows", "list"}, {"workflows", "show", id}, {"workflows", "apply", yaml}, {"workflows", "validate", yaml}, {"workflows", "publish", id, "1.0.0"}, {"run", id}, {"batch", id, "--items", items},
-		{"executions", "list"}, {"executions", "get", id, e}, {"executions", "timeline", id, e}, {"batches", "list", id}, {"batches", "get", id, batch}, {"batches", "items", id, batch}, {"files", "upload", yaml}, {"keys", "list"}, {"limits"},
+		{"workflows", "list"}, {"workflows", "versions", id}, {"secrets", "list"}, {"workflows", "show", id}, {"workflows", "apply", yaml}, {"workflows", "validate", yaml}, {"workflows", "publish", id, "1.0.0"}, {"run", id}, {"batch", id, "--items", items},
+		{"executions", "list"}, {"executions", "get", e}, {"executions", "timeline", e}, {"batches", "list", id}, {"batches", "get", batch}, {"batches", "items", batch}, {"files", "upload", yaml}, {"keys", "list"}, {"limits"},
 	} {
 		got := cli(t, s, 0, append(args, "-o", "json")...)
 		if v := parse(t, got.out); !isObject(v) && !isList(v) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,21 +14,30 @@ import (
 
 func newBatch(con console) *cobra.Command {
 	c := &connection{console: con}
-	var items, files, version, download string
+	var items, files, version string
 	var concurrency int
 	var noWait bool
-	cmd := &cobra.Command{
+	var save saving
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use:   "batch WORKFLOW",
 		Short: "Start one execution per item and follow them to their end",
 		Long: "Start one execution per item and follow them to their end. Items come from a .json array, a .jsonl file, a .csv\n" +
-			"file with a header, or, with --files, from one uploaded file each. Ctrl-C stops following; the batch goes on.",
+			"file, or, with --files, from one uploaded file each. The first line of a .csv file holds the names; fields are\n" +
+			"separated by commas, quoted with \" where needed, and are texts. Ctrl-C stops following; the batch continues.",
 		Args: exactArgs(1),
 		RunE: c.run(func(ctx context.Context, api *client.Client, args []string) error {
-			workflow, err := api.FindWorkflow(ctx, args[0])
+			if cmd.Flags().Changed("concurrency") && concurrency < 1 {
+				return usage("--concurrency: %d is not 1 or more", concurrency)
+			}
+			if err := save.check(); err != nil {
+				return err
+			}
+			workflow, err := findWorkflow(ctx, api, args[0])
 			if err != nil {
 				return err
 			}
-			list, err := gather(ctx, api, items, files)
+			list, err := gatherItems(ctx, api, items, files)
 			if err != nil {
 				return err
 			}
@@ -38,23 +46,24 @@ func newBatch(con console) *cobra.Command {
 				return err
 			}
 			if noWait {
-				return printJSON(con.out, b)
+				return c.showBatch(ctx, api, b)
 			}
-			return c.followBatch(ctx, api, b, download)
+			return c.followBatch(ctx, api, b, save)
 		}),
 	}
-	c.register(cmd)
+	c.registerWith(cmd, formatJSON)
+	c.summaryOnly = func() bool { return terminal(con.out) && !cmd.Flags().Changed("output") }
 	f := cmd.Flags()
 	f.StringVar(&items, "items", "", "file with the items: .json, .jsonl or .csv")
-	f.StringVar(&files, "files", "", "NAME=PATTERN: upload every file that matches; each is an item with its reference as NAME")
-	f.IntVar(&concurrency, "concurrency", 0, "executions at once (default 5)")
+	f.StringVar(&files, "files", "", "upload every file that matches; each is an item with its reference as NAME")
+	f.IntVar(&concurrency, "concurrency", 0, "executions at once, 1 or more (default 5)")
 	f.StringVar(&version, "version", "", "run this version instead of the published one")
 	f.BoolVar(&noWait, "no-wait", false, "print the accepted batch and return")
-	f.StringVar(&download, "download", "", "save the result files, in a folder per item, in this folder")
+	save.register(f)
 	return cmd
 }
 
-func gather(ctx context.Context, api *client.Client, items, files string) ([]json.RawMessage, error) {
+func gatherItems(ctx context.Context, api *client.Client, items, files string) ([]json.RawMessage, error) {
 	switch {
 	case (items == "") == (files == ""):
 		return nil, usage("batch: give the items with --items FILE or with --files NAME=PATTERN")
@@ -64,41 +73,21 @@ func gather(ctx context.Context, api *client.Client, items, files string) ([]jso
 	return fileItems(ctx, api, files)
 }
 
-func (c *connection) followBatch(ctx context.Context, api *client.Client, b *client.Batch, download string) error {
-	bar := newCounter(c.console, b)
-	defer bar.stop()
-	workflow, id := b.WorkflowID, b.BatchID
-	pause := 50 * time.Millisecond
-	for {
-		var err error
-		if b, err = api.GetBatch(ctx, workflow, id, "none", 0); err == nil {
-			bar.show(b)
-			if b.Final() {
-				break
-			}
-			select {
-			case <-time.After(pause):
-				pause = min(2*pause, time.Second)
-				continue
-			case <-ctx.Done():
-				err = ctx.Err()
-			}
-		}
-		if errors.Is(err, context.Canceled) {
-			bar.stop()
-			fmt.Fprintf(c.err, "no longer following; the batch goes on: chargehand batches get %s %s\n", workflow, id)
-			return &exitError{code: exitInterrupted}
-		}
+func (c *connection) followBatch(ctx context.Context, api *client.Client, b *client.Batch, save saving) error {
+	id := b.BatchID
+	b, err := c.awaitBatch(ctx, api, b)
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintf(c.err, "no longer following; the batch continues\nfollow it again: chargehand batches watch %s\n", id)
+		return &exitError{code: exitInterrupted}
+	}
+	if err != nil {
 		return err
 	}
-	bar.stop()
-	if err := c.summary(b); err != nil {
+	if err := c.summary(ctx, api, b); err != nil {
 		return err
 	}
-	if download != "" {
-		if err := c.downloadBatch(ctx, api, b, download); err != nil {
-			return err
-		}
+	if err := c.downloadBatch(ctx, api, b, save); err != nil {
+		return err
 	}
 	if b.Failed > 0 || b.Status == "failed" {
 		return &exitError{code: ExitFailed}
@@ -106,23 +95,122 @@ func (c *connection) followBatch(ctx context.Context, api *client.Client, b *cli
 	return nil
 }
 
-func (c *connection) summary(b *client.Batch) error {
-	if c.output == "json" || !terminal(c.out) {
-		if err := printJSON(c.out, b); err != nil {
+// awaitBatch shows the progress of a batch until it has ended.
+func (c *connection) awaitBatch(ctx context.Context, api *client.Client, b *client.Batch) (*client.Batch, error) {
+	counter := newCounter(c.console, b)
+	defer counter.close()
+	sample := sampler{api: api}
+	pause := 50 * time.Millisecond
+	for {
+		read, err := api.GetBatch(ctx, b.WorkflowID, b.BatchID, "none", 0)
+		if err != nil {
+			return nil, err
+		}
+		counter.show(read, sample.task(ctx, read))
+		if read.Final() {
+			return read, nil
+		}
+		select {
+		case <-time.After(pause):
+			pause = min(2*pause, time.Second)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// sampler names a task of a batch that is running.
+type sampler struct {
+	api  *client.Client
+	last time.Time
+	text string
+}
+
+// samplePause keeps the questions about single tasks rare.
+const samplePause = time.Second
+
+// task is the task that an execution of the batch is at; a failure to ask only hides it.
+func (s *sampler) task(ctx context.Context, b *client.Batch) string {
+	if b.Final() {
+		return ""
+	}
+	if time.Since(s.last) < samplePause {
+		return s.text
+	}
+	first := s.last.IsZero()
+	if s.last = time.Now(); first {
+		return "" // a short batch is not asked at all
+	}
+	s.text = ""
+	page, err := s.api.BatchItems(ctx, b.WorkflowID, b.BatchID, client.ItemFilter{Statuses: []string{"processing"}}, 1, "")
+	if err != nil || len(page.Data) == 0 {
+		return ""
+	}
+	timeline, err := everyPage(func(cursor string) ([]client.TimelineEntry, string, error) {
+		p, err := s.api.Timeline(ctx, b.WorkflowID, page.Data[0].ExecutionID, maxPage, cursor)
+		return p.Data, p.Cursor, err
+	})
+	if err != nil || len(timeline) == 0 {
+		return ""
+	}
+	// The last task that started is the innermost one: what it is in has started before.
+	t := timeline[len(timeline)-1]
+	s.text = fmt.Sprintf("item %d: %s", page.Data[0].Index, printable(t.Name))
+	switch {
+	case t.FinishedAt != nil && t.Phase == "faulted":
+		s.text += fmt.Sprintf(", attempt %d comes next", t.Attempt+1)
+	case t.Attempt > 1:
+		s.text += fmt.Sprintf(", attempt %d", t.Attempt)
+	}
+	return s.text
+}
+
+// shownFailures is how many failed items the end of a batch shows.
+const shownFailures = 5
+
+func (c *connection) summary(ctx context.Context, api *client.Client, b *client.Batch) error {
+	took := ""
+	if b.StartedAt != nil && b.CompletedAt != nil {
+		took = " in " + between(b.StartedAt, b.CompletedAt)
+	}
+	fmt.Fprintf(c.err, "%s: %d of %d finished, %d failed%s\n", c.paintStatus(b.Status), b.Completed, b.Total, b.Failed, took)
+	if b.Failed > 0 {
+		if err := c.failures(ctx, api, b); err != nil {
 			return err
 		}
 	}
-	took := ""
-	if b.StartedAt != nil && b.CompletedAt != nil {
-		took = fmt.Sprintf(" in %s", b.CompletedAt.Sub(*b.StartedAt).Round(time.Millisecond))
+	if c.summaryOnly != nil && c.summaryOnly() {
+		return nil // the lines above say it
 	}
-	fmt.Fprintf(c.err, "%s: %d of %d finished, %d failed%s\n", c.paintStatus(b.Status), b.Completed, b.Total, b.Failed, took)
+	return c.showBatch(ctx, api, b)
+}
+
+// failures tells the first items that failed, why, and the command for the others.
+func (c *connection) failures(ctx context.Context, api *client.Client, b *client.Batch) error {
+	page, err := api.BatchItems(ctx, b.WorkflowID, b.BatchID, client.ItemFilter{Statuses: []string{"error"}}, shownFailures, "")
+	if err != nil {
+		return err
+	}
+	for _, item := range page.Data {
+		reason := stateWord(item.Status, item.Phase)
+		if item.Error != nil && reason != "cancelled" {
+			reason = faultText(item.Error)
+		}
+		fmt.Fprintf(c.err, "  item %d  %s  %s\n", item.Index, c.id(item.ExecutionID), printable(reason))
+	}
+	if more := b.Failed - len(page.Data); more > 0 {
+		fmt.Fprintf(c.err, "  and %d more: chargehand batches items %s --status error\n", more, b.BatchID)
+	}
+	fmt.Fprintln(c.err, "the tasks of an item: chargehand executions timeline EXECUTION; again: chargehand executions retry EXECUTION")
 	return nil
 }
 
-func (c *connection) downloadBatch(ctx context.Context, api *client.Client, b *client.Batch, dir string) error {
+func (c *connection) downloadBatch(ctx context.Context, api *client.Client, b *client.Batch, save saving) error {
+	if save.dir == "" {
+		return nil
+	}
 	items, err := everyPage(func(cursor string) ([]client.BatchExecution, string, error) {
-		p, err := api.BatchItems(ctx, b.WorkflowID, b.BatchID, client.ItemFilter{Statuses: []string{"finished"}}, 100, cursor)
+		p, err := api.BatchItems(ctx, b.WorkflowID, b.BatchID, client.ItemFilter{Statuses: []string{"finished"}}, maxPage, cursor)
 		return p.Data, p.Cursor, err
 	})
 	if err != nil {
@@ -133,7 +221,7 @@ func (c *connection) downloadBatch(ctx context.Context, api *client.Client, b *c
 		if err != nil {
 			return err
 		}
-		if err := c.download(ctx, api, e, filepath.Join(dir, fmt.Sprintf("%05d", item.Index))); err != nil {
+		if err := c.download(ctx, api, e, save.below(fmt.Sprintf("%05d", item.Index))); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,10 +41,10 @@ func newBench(con console) *cobra.Command {
 				}
 				rows = append(rows, []string{f.Name, fmt.Sprintf("%.2f", f.Value), f.Unit, ratio})
 			}
-			if printErr := c.print(figures, "", rows); printErr != nil {
-				return printErr
+			if !c.tables() {
+				return errors.Join(encodeList(con, c.output, figures), err)
 			}
-			return err
+			return errors.Join(c.table(columns("MEASURED FIGURE> UNIT RATIO>"), rows, true), err)
 		},
 	}
 	c.register(cmd)

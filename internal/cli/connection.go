@@ -23,13 +23,18 @@ const defaultURL = "http://127.0.0.1:8080"
 type connection struct {
 	console
 	url, key string
-	output   string // "table" or "json"
+	output   string // one of formats
+	// summaryOnly reports whether the end of a batch needs no more than its summary; nil: no.
+	summaryOnly func() bool
 }
 
 // register adds the flags that every client command has.
-func (c *connection) register(cmd *cobra.Command) {
-	cmd.PersistentFlags().StringVar(&c.url, "url", "", "address of the server (CHARGEHAND_URL; default "+defaultURL+")")
-	cmd.PersistentFlags().StringVarP(&c.output, "output", "o", "table", "table or json")
+func (c *connection) register(cmd *cobra.Command) { c.registerWith(cmd, formatTable) }
+
+// registerWith is register with another format where --output is not given.
+func (c *connection) registerWith(cmd *cobra.Command, format string) {
+	cmd.Flags().StringVar(&c.url, "url", "", "address of the server (CHARGEHAND_URL; default "+defaultURL+")")
+	choiceVarP(cmd.Flags(), &c.output, "output", "o", format, "how to print", formats...)
 }
 
 // saved is the file that login writes.
@@ -56,10 +61,7 @@ func readSaved() saved {
 	return s
 }
 
-func (c *connection) client() (*client.Client, error) {
-	if c.output != "table" && c.output != "json" {
-		return nil, usage("--output: %q is not table or json", c.output)
-	}
+func (c *connection) client(options ...client.Option) (*client.Client, error) {
 	s := readSaved()
 	address := firstOf(c.url, os.Getenv("CHARGEHAND_URL"), s.URL, defaultURL)
 	if err := checkAddress(address); err != nil {
@@ -69,7 +71,7 @@ func (c *connection) client() (*client.Client, error) {
 	if key == "" {
 		return nil, &exitError{ExitUnreachable, errors.New("no API key: set CHARGEHAND_API_KEY or run chargehand login (an operator makes keys with chargehand keys create)")}
 	}
-	return client.New(address, key), nil
+	return client.New(address, key, options...), nil
 }
 
 // checkAddress tells a mistyped address from a server that is not reachable.
@@ -98,8 +100,20 @@ func explain(err error) error {
 		return nil
 	case errors.Is(err, client.ErrUnreachable):
 		return &exitError{ExitUnreachable, err}
-	case errors.As(err, &answer) && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden):
+	case !errors.As(err, &answer):
+		return err
+	case answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden:
 		return &exitError{ExitUnreachable, err}
+	case answer.Status == http.StatusBadRequest || answer.Status == http.StatusUnprocessableEntity:
+		return &exitError{ExitUsage, err}
+	}
+	return err
+}
+
+// explainInterrupt makes Ctrl-C the end of a command that would go on without end.
+func explainInterrupt(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return &exitError{code: exitInterrupted}
 	}
 	return err
 }
@@ -154,25 +168,6 @@ func newLogin(con console) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&s.URL, "url", defaultURL, "address of the server")
 	return cmd
-}
-
-// exactArgs and minArgs make a wrong number of arguments a usage error.
-func exactArgs(n int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := cobra.ExactArgs(n)(cmd, args); err != nil {
-			return usage("%s: %w", cmd.UseLine(), err)
-		}
-		return nil
-	}
-}
-
-func minArgs(n int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := cobra.MinimumNArgs(n)(cmd, args); err != nil {
-			return usage("%s: %w", cmd.UseLine(), err)
-		}
-		return nil
-	}
 }
 
 // everyPage gathers a list that comes in pages.

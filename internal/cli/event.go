@@ -26,7 +26,7 @@ func newEvents(con console) *cobra.Command {
 }
 
 func (c *connection) eventsPublish() *cobra.Command {
-	cmd := c.verb("publish FILE|-", "Publish events from a file or standard input", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+	cmd := c.verb("publish FILE", "Publish events from a file or standard input", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
 		in := c.in
 		if args[0] != "-" {
 			f, err := os.Open(args[0])
@@ -43,8 +43,6 @@ func (c *connection) eventsPublish() *cobra.Command {
 The input is one event, an array of them, or one after the other, as in a file with an event a line. They are sent in
 batches of at most 1,000; each batch is stored as a whole or not at all. An event whose source and id are known is not
 stored again, so the command may be repeated.`
-	cmd.Example = `  chargehand events publish order.json
-  echo '{"specversion":"1.0","id":"1","source":"/shop","type":"org.example.order","data":{"n":1}}' | chargehand events publish -`
 	return cmd
 }
 
@@ -83,7 +81,10 @@ func (c *connection) publish(ctx context.Context, api *client.Client, in io.Read
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.err, "published %d events\n", sent)
+	if fmt.Fprintf(c.err, "published %d event", sent); sent != 1 {
+		fmt.Fprint(c.err, "s")
+	}
+	fmt.Fprintln(c.err)
 	return nil
 }
 
@@ -103,7 +104,7 @@ func eachEvent(in io.Reader, take func(json.RawMessage) error) error {
 		if err := d.Decode(&text); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
-			return usage("read the events: %w", err)
+			return usage("the events are not JSON: %w", err)
 		}
 		if text[0] != '[' {
 			if err := take(text); err != nil {

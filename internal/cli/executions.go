@@ -3,217 +3,309 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chargehand/chargehand/client"
 )
 
+var (
+	statuses = []string{"initial", "processing", "human_in_the_loop", "finished", "error"}
+	phases   = []string{"pending", "running", "waiting", "suspended", "cancelled", "faulted", "completed"}
+)
+
 func newExecutions(con console) *cobra.Command {
 	c := &connection{console: con}
-	return group("executions", "List, read, cancel and retry executions",
-		c.executionsList(), c.executionsGet(), c.executionsTimeline(), c.executionsCancel(), c.executionsRetry())
+	return group("executions", "List, read, watch, cancel and retry executions",
+		c.executionsList(), c.executionsGet(), c.executionsWatch(), c.executionsTimeline(), c.executionsCancel(), c.executionsRetry())
 }
 
 func (c *connection) executionsList() *cobra.Command {
 	var f client.ExecutionFilter
-	var limit int
-	var cursor string
-	cmd := c.verb("list [WORKFLOW]", "List executions, newest first", atMostArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
-		if len(args) == 1 {
-			w, err := api.FindWorkflow(ctx, args[0])
-			if err != nil {
-				return err
+	var known *names
+	cmd := newList(c, listing[client.Execution]{
+		use: "list [WORKFLOW]", short: "List executions, newest first", args: atMostArgs(1), limit: 20,
+		columns: "ID WORKFLOW~ VERSION* REVISION*> STATUS PHASE* CREATED TOOK BATCH ERROR~",
+		key:     func(e *client.Execution) string { return e.ID },
+		row: func(e *client.Execution) []string {
+			fault := ""
+			if e.Error != nil {
+				fault = firstOf(e.Error.Title, e.Error.Code)
 			}
-			f.Workflow = w.ID
-		}
-		p, err := api.ListExecutions(ctx, f, limit, cursor)
-		if err != nil {
-			return err
-		}
-		var rows [][]string
-		for _, e := range p.Data {
-			rows = append(rows, []string{e.ID, e.WorkflowID, e.Status, stamp(&e.CreatedAt), stamp(e.FinishedAt)})
-		}
-		if err := c.print(p, "ID WORKFLOW STATUS CREATED FINISHED", rows); err != nil {
-			return err
-		}
-		if c.output != "json" && p.Cursor != "" {
-			fmt.Fprintf(c.err, "more: --cursor %s\n", p.Cursor)
-		}
-		return nil
+			return []string{
+				c.id(e.ID), c.workflowName(known, e.WorkflowID), e.WorkflowVersion, fmt.Sprint(e.Revision), stateOf(e), e.Phase, c.when(&e.CreatedAt),
+				between(e.StartedAt, e.FinishedAt), c.id(e.BatchID), fault,
+			}
+		},
+		prepare: func(ctx context.Context, api *client.Client, args []string) (fetch[client.Execution], error) {
+			if err := resolveFilter(ctx, api, &f, args); err != nil {
+				return nil, err
+			}
+			known = newNames(api)
+			return func(ctx context.Context, limit int, cursor string) ([]client.Execution, string, error) {
+				p, err := api.ListExecutions(ctx, f, limit, cursor)
+				if err == nil && c.tables() {
+					known.learn(ctx, workflowsOf(p.Data))
+				}
+				return p.Data, p.Cursor, err
+			}, nil
+		},
 	})
-	cmd.Flags().StringSliceVar(&f.Statuses, "status", nil, "initial, processing, human_in_the_loop, finished or error")
-	cmd.Flags().StringVar(&f.Batch, "batch", "", "id of a batch")
-	cmd.Flags().StringVar(&f.CreatedAfter, "created-after", "", "RFC 3339 time")
-	cmd.Flags().StringVar(&f.CreatedBefore, "created-before", "", "RFC 3339 time")
-	pageFlags(cmd, &limit, &cursor)
+	fl := cmd.Flags()
+	choicesVar(fl, &f.Statuses, "status", "only executions with one of these statuses", statuses...)
+	choicesVar(fl, &f.Phases, "phase", "only executions in one of these phases", phases...)
+	fl.StringVar(&f.Batch, "batch", "", "only the executions of this batch")
+	fl.StringVar(&f.CreatedAfter, "created-after", "", "only what was created after this time: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago")
+	fl.StringVar(&f.CreatedBefore, "created-before", "", "only what was created before this time")
 	return cmd
 }
 
-func pageFlags(cmd *cobra.Command, limit *int, cursor *string) {
-	cmd.Flags().IntVar(limit, "limit", 20, "rows, 1 to 100")
-	cmd.Flags().StringVar(cursor, "cursor", "", "continue where the last page ended")
-}
-
-func atMostArgs(n int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := cobra.MaximumNArgs(n)(cmd, args); err != nil {
-			return usage("%s: %w", cmd.UseLine(), err)
-		}
-		return nil
-	}
-}
-
-// onExecution is an action on WORKFLOW and EXECUTION.
-func (c *connection) onExecution(do func(ctx context.Context, api *client.Client, workflow, id string) error) action {
-	return func(ctx context.Context, api *client.Client, args []string) error {
-		w, err := api.FindWorkflow(ctx, args[0])
+// resolveFilter makes whole ids and times of what the command line says.
+func resolveFilter(ctx context.Context, api *client.Client, f *client.ExecutionFilter, args []string) error {
+	if len(args) == 1 {
+		w, err := findWorkflow(ctx, api, args[0])
 		if err != nil {
 			return err
 		}
-		return do(ctx, api, w.ID, args[1])
+		f.Workflow = w.ID
 	}
+	if f.Batch != "" && len(f.Batch) != fullIDLength {
+		b, err := findBatch(ctx, api, f.Batch)
+		if err != nil {
+			return err
+		}
+		f.Batch = b.BatchID
+	}
+	for flag, value := range map[string]*string{"--created-after": &f.CreatedAfter, "--created-before": &f.CreatedBefore} {
+		if *value == "" {
+			continue
+		}
+		if ago, err := parseDays(*value); err == nil {
+			*value = time.Now().Add(-ago).UTC().Format(time.RFC3339Nano)
+		} else if _, err := time.Parse(time.RFC3339Nano, *value); err != nil {
+			return usage("%s: %q is not a time such as 2026-01-31T09:30:00Z, nor a duration such as 1h or 7d for so long ago", flag, *value)
+		}
+	}
+	return nil
+}
+
+// tables reports whether the output is a table.
+func (c *connection) tables() bool { return c.output == formatTable || c.output == formatWide }
+
+// workflowName is namespace/name, or a short id of a workflow that was deleted.
+func (c *connection) workflowName(known *names, id string) string {
+	if name := known.of(id); strings.Contains(name, "/") {
+		return name
+	}
+	return c.id(id)
+}
+
+func workflowsOf(list []client.Execution) []string {
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = list[i].WorkflowID
+	}
+	return ids
+}
+
+// stateOf is the status of an execution in a word: cancelled is told from other errors.
+func stateOf(e *client.Execution) string { return stateWord(e.Status, e.Phase) }
+
+func stateWord(status, phase string) string {
+	if status == "error" && phase == "cancelled" {
+		return phase
+	}
+	return status
+}
+
+// onExecution is an action on EXECUTION.
+func (c *connection) onExecution(do func(ctx context.Context, api *client.Client, e *client.Execution) error) action {
+	return func(ctx context.Context, api *client.Client, args []string) error {
+		e, err := findExecution(ctx, api, args[0])
+		if err != nil {
+			return err
+		}
+		return do(ctx, api, e)
+	}
+}
+
+// showExecution prints an execution.
+func (c *connection) showExecution(ctx context.Context, api *client.Client, e *client.Execution) error {
+	if !c.tables() {
+		return c.encode(e)
+	}
+	known := newNames(api)
+	known.learn(ctx, []string{e.WorkflowID})
+	fields := []field{
+		{"id", e.ID}, {"workflow", fmt.Sprintf("%s %s, revision %d", known.of(e.WorkflowID), e.WorkflowVersion, e.Revision)}, {"environment", e.Environment},
+		{"status", stateOf(e)}, {"batch", e.BatchID}, {"retry of", e.RetryOf},
+		{"created", exactly(&e.CreatedAt)}, {"started", exactly(e.StartedAt)}, {"finished", exactly(e.FinishedAt)}, {"took", between(e.StartedAt, e.FinishedAt)},
+	}
+	if e.Phase != e.Status && !e.Final() {
+		fields = append(fields, field{"phase", e.Phase})
+	}
+	if e.Error != nil {
+		fields = append(fields, field{"error", faultText(e.Error)}, field{"at", e.Error.Instance})
+	}
+	if len(e.Output) > 0 {
+		fields = append(fields, field{"output", string(e.Output)})
+	}
+	for _, r := range e.Results {
+		fields = append(fields, field{"result", fmt.Sprintf("%s (%d bytes, %s)", r.Filename, r.Size, r.ContentType)})
+	}
+	return c.show(e, fields)
+}
+
+// exactly is a time with its zone, and how long ago it was.
+func exactly(t *time.Time) string {
+	if t == nil || t.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s)", t.UTC().Format("2006-01-02T15:04:05.000Z"), relative(time.Until(*t)))
+}
+
+// faultText is an error of an execution in a line.
+func faultText(e *client.ExecutionError) string {
+	return strings.TrimSuffix(strings.TrimSpace(firstOf(e.Title, e.Code)+": "+e.Detail), ":")
 }
 
 func (c *connection) executionsGet() *cobra.Command {
 	var wait bool
-	var download string
-	cmd := c.verb("get WORKFLOW EXECUTION", "Read an execution", exactArgs(2), c.onExecution(func(ctx context.Context, api *client.Client, workflow, id string) error {
-		e, err := api.GetExecution(ctx, workflow, id, 0)
-		if err != nil {
+	var save saving
+	cmd := c.verb("get EXECUTION", "Show an execution", exactArgs(1), c.onExecution(func(ctx context.Context, api *client.Client, e *client.Execution) error {
+		if err := save.check(); err != nil {
 			return err
 		}
 		if wait {
-			return c.follow(ctx, api, e, false, download)
+			return c.follow(ctx, api, e, false, save)
 		}
-		if err := printJSON(c.out, e); err != nil || download == "" {
+		if err := c.showExecution(ctx, api, e); err != nil {
 			return err
 		}
-		return c.download(ctx, api, e, download)
+		return c.download(ctx, api, e, save)
 	}))
 	cmd.Flags().BoolVar(&wait, "wait", false, "follow it to its end")
-	cmd.Flags().StringVar(&download, "download", "", "save the result files in this folder")
+	save.register(cmd.Flags())
 	return cmd
+}
+
+func (c *connection) executionsWatch() *cobra.Command {
+	return c.verb("watch EXECUTION", "Follow an execution to its end, as run does", exactArgs(1), c.onExecution(func(ctx context.Context, api *client.Client, e *client.Execution) error {
+		return c.follow(ctx, api, e, false, saving{})
+	}))
 }
 
 func (c *connection) executionsTimeline() *cobra.Command {
-	return c.verb("timeline WORKFLOW EXECUTION", "Show the tasks of an execution in order of start", exactArgs(2),
-		c.onExecution(func(ctx context.Context, api *client.Client, workflow, id string) error {
-			all, err := everyPage(func(cursor string) ([]client.TimelineEntry, string, error) {
-				p, err := api.Timeline(ctx, workflow, id, 100, cursor)
-				return p.Data, p.Cursor, err
-			})
+	return newList(c, listing[client.TimelineEntry]{
+		use: "timeline EXECUTION", short: "Show the tasks of an execution in order of start", args: exactArgs(1), limit: 1000,
+		columns: "SEQ> TASK~ REFERENCE* PHASE ATTEMPT> ITERATION*> STARTED TOOK> ERROR~",
+		key:     func(t *client.TimelineEntry) string { return fmt.Sprint(t.Seq) },
+		row: func(t *client.TimelineEntry) []string {
+			fault, started := "", ""
+			if t.Error != nil {
+				fault = faultText(t.Error)
+			}
+			if t.StartedAt != nil {
+				started = t.StartedAt.UTC().Format("15:04:05.000Z")
+			}
+			if c.output == formatWide {
+				started = c.when(t.StartedAt)
+			}
+			milliseconds := "-"
+			if t.StartedAt != nil && t.FinishedAt != nil {
+				milliseconds = fmt.Sprintf("%d ms", t.FinishedAt.Sub(*t.StartedAt).Milliseconds())
+			}
+			iteration, task := "-", taskPath(t.Reference)
+			if t.Iteration != nil {
+				iteration = fmt.Sprint(*t.Iteration)
+			}
+			if t.Iteration != nil && *t.Iteration > 0 {
+				task += "[" + iteration + "]"
+			}
+			return []string{fmt.Sprint(t.Seq), task, t.Reference, t.Phase, fmt.Sprint(t.Attempt), iteration, started, milliseconds, fault}
+		},
+		prepare: func(ctx context.Context, api *client.Client, args []string) (fetch[client.TimelineEntry], error) {
+			e, err := findExecution(ctx, api, args[0])
 			if err != nil {
-				return err
+				return nil, err
 			}
-			var rows [][]string
-			for _, e := range all {
-				rows = append(rows, []string{fmt.Sprint(e.Seq), e.Phase, e.Reference, stamp(e.StartedAt), stamp(e.FinishedAt)})
-			}
-			return c.print(all, "SEQ PHASE TASK STARTED ENDED", rows)
-		}))
+			return func(ctx context.Context, limit int, cursor string) ([]client.TimelineEntry, string, error) {
+				p, err := api.Timeline(ctx, e.WorkflowID, e.ID, limit, cursor)
+				if p.Truncated {
+					fmt.Fprintln(c.err, "older tasks are no longer in the timeline")
+				}
+				return p.Data, p.Cursor, err
+			}, nil
+		},
+	})
+}
+
+// taskPath is the names in a reference: /do/1/pay/try/0/call is pay/call.
+func taskPath(reference string) string {
+	segments := strings.Split(strings.TrimPrefix(reference, "/"), "/")
+	var path []string
+	for i, segment := range segments {
+		if i > 0 && isIndex(segments[i-1]) {
+			path = append(path, strings.NewReplacer("~1", "/", "~0", "~").Replace(segment))
+		}
+	}
+	if len(path) == 0 {
+		return reference
+	}
+	return strings.Join(path, "/")
+}
+
+func isIndex(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 }
 
 func (c *connection) executionsCancel() *cobra.Command {
-	return c.verb("cancel WORKFLOW EXECUTION", "End an execution as cancelled", exactArgs(2),
-		c.onExecution(func(ctx context.Context, api *client.Client, workflow, id string) error {
-			e, err := api.CancelExecution(ctx, workflow, id)
-			if err != nil {
-				return err
-			}
-			return printJSON(c.out, e)
-		}))
+	return c.verb("cancel EXECUTION", "Cancel an execution", exactArgs(1), c.onExecution(func(ctx context.Context, api *client.Client, e *client.Execution) error {
+		e, err := api.CancelExecution(ctx, e.WorkflowID, e.ID)
+		if err != nil {
+			return err
+		}
+		return c.showExecution(ctx, api, e)
+	}))
 }
 
 func (c *connection) executionsRetry() *cobra.Command {
-	return c.verb("retry WORKFLOW EXECUTION", "Start a new execution with the same input and revision", exactArgs(2),
-		c.onExecution(func(ctx context.Context, api *client.Client, workflow, id string) error {
-			e, err := api.RetryExecution(ctx, workflow, id, client.StartOptions{})
-			if err != nil {
-				return err
-			}
-			return printJSON(c.out, e)
-		}))
-}
-
-func newBatches(con console) *cobra.Command {
-	c := &connection{console: con}
-	return group("batches", "List, read and cancel batches", c.batchesList(), c.batchesGet(), c.batchesItems(), c.batchesCancel())
-}
-
-func (c *connection) batchesList() *cobra.Command {
-	var limit int
-	var cursor string
-	cmd := c.verb("list WORKFLOW", "List the batches of a workflow, newest first", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
-		w, err := api.FindWorkflow(ctx, args[0])
-		if err != nil {
-			return err
-		}
-		p, err := api.ListBatches(ctx, w.ID, limit, cursor)
-		if err != nil {
-			return err
-		}
-		var rows [][]string
-		for _, b := range p.Data {
-			rows = append(rows, []string{b.BatchID, b.Status, fmt.Sprint(b.Total), fmt.Sprint(b.Completed), fmt.Sprint(b.Failed), stamp(b.StartedAt)})
-		}
-		return c.print(p, "ID STATUS TOTAL COMPLETED FAILED STARTED", rows)
-	})
-	pageFlags(cmd, &limit, &cursor)
-	return cmd
-}
-
-func (c *connection) batchesGet() *cobra.Command {
+	var version string
 	var wait bool
-	var download, executions string
-	cmd := c.verb("get WORKFLOW BATCH", "Read a batch", exactArgs(2), c.onExecution(func(ctx context.Context, api *client.Client, workflow, id string) error {
-		b, err := api.GetBatch(ctx, workflow, id, executions, 0)
+	cmd := c.verb("retry EXECUTION", "Run an execution again, with the same input", exactArgs(1), c.onExecution(func(ctx context.Context, api *client.Client, old *client.Execution) error {
+		e, err := api.RetryExecution(ctx, old.WorkflowID, old.ID, client.StartOptions{Version: version})
 		if err != nil {
 			return err
 		}
+		if e.ID == "" {
+			e.ID = e.ExecutionID
+		}
+		c.tellRetry(ctx, api, old, e)
 		if wait {
-			return c.followBatch(ctx, api, b, download)
+			return c.follow(ctx, api, e, false, saving{})
 		}
-		return printJSON(c.out, b)
+		return c.showExecution(ctx, api, e)
 	}))
+	cmd.Long = `Run an execution that has ended again, with the same input, as a new execution.
+
+It runs the same revision of the workflow that the first one ran, also if the definition was changed since:
+then a message says so. With --version it runs the newest revision of that version.`
+	cmd.Flags().StringVar(&version, "version", "", "run the newest revision of this version")
 	cmd.Flags().BoolVar(&wait, "wait", false, "follow it to its end")
-	cmd.Flags().StringVar(&executions, "executions", "none", "full, none or page")
-	cmd.Flags().StringVar(&download, "download", "", "with --wait: save the result files in this folder")
 	return cmd
 }
 
-func (c *connection) batchesItems() *cobra.Command {
-	var limit int
-	var cursor string
-	var statuses []string
-	cmd := c.verb("items WORKFLOW BATCH", "List the items of a batch", exactArgs(2), c.onExecution(func(ctx context.Context, api *client.Client, workflow, id string) error {
-		p, err := api.BatchItems(ctx, workflow, id, client.ItemFilter{Statuses: statuses}, limit, cursor)
-		if err != nil {
-			return err
-		}
-		var rows [][]string
-		for _, item := range p.Data {
-			took := "-"
-			if item.DurationMS != nil {
-				took = fmt.Sprintf("%dms", *item.DurationMS)
-			}
-			rows = append(rows, []string{fmt.Sprint(item.Index), item.ExecutionID, item.Status, took, string(item.Inputs)})
-		}
-		return c.print(p, "INDEX EXECUTION STATUS DURATION INPUTS", rows)
-	}))
-	cmd.Flags().StringSliceVar(&statuses, "status", nil, "only items with this status")
-	pageFlags(cmd, &limit, &cursor)
-	return cmd
-}
-
-func (c *connection) batchesCancel() *cobra.Command {
-	return c.verb("cancel WORKFLOW BATCH", "Cancel every item that has not ended", exactArgs(2),
-		c.onExecution(func(ctx context.Context, api *client.Client, workflow, id string) error {
-			b, err := api.CancelBatch(ctx, workflow, id)
-			if err != nil {
-				return err
-			}
-			return printJSON(c.out, b)
-		}))
+// tellRetry says what a retry runs, and what a start would run now.
+func (c *connection) tellRetry(ctx context.Context, api *client.Client, old, e *client.Execution) {
+	known := newNames(api)
+	known.learn(ctx, []string{e.WorkflowID})
+	fmt.Fprintf(c.err, "runs %s %s, revision %d\n", known.of(e.WorkflowID), e.WorkflowVersion, e.Revision)
+	if e.NewerRevision == 0 {
+		return
+	}
+	newer := firstOf(e.NewerVersion, e.WorkflowVersion)
+	fmt.Fprintf(c.err, "%s: that is not what a start runs now, which is version %s, revision %d\nrun that with the same input: chargehand executions retry %s --version %s\n",
+		c.paint("33", "note"), newer, e.NewerRevision, old.ID, newer)
 }

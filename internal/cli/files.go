@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -16,8 +15,8 @@ func newFiles(con console) *cobra.Command {
 }
 
 func (c *connection) filesUpload() *cobra.Command {
-	return c.verb("upload PATH…", "Store files; prints a reference for inputs with -o json", minArgs(1), func(ctx context.Context, api *client.Client, paths []string) error {
-		var references []map[string]any
+	return c.verb("upload FILE…", "Store files; -o json prints references for inputs", minArgs(1), func(ctx context.Context, api *client.Client, paths []string) error {
+		references := []map[string]any{}
 		var rows [][]string
 		for _, path := range paths {
 			file, err := upload(ctx, api, path)
@@ -27,34 +26,44 @@ func (c *connection) filesUpload() *cobra.Command {
 			references = append(references, file.Reference())
 			rows = append(rows, []string{file.ID, file.Name, fmt.Sprint(file.Size), file.SHA256})
 		}
-		return c.print(references, "ID NAME SIZE SHA256", rows)
+		if !c.tables() {
+			return c.encode(references)
+		}
+		return c.table(columns("ID NAME~ SIZE> SHA256*"), rows, true)
 	})
 }
 
 func (c *connection) filesGet() *cobra.Command {
-	return c.verb("get FILE", "Describe a file", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+	return c.verb("get ID", "Describe a file", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
 		f, err := api.GetFile(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		return printJSON(c.out, f)
+		return c.show(f, []field{
+			{"id", f.ID}, {"name", f.Name}, {"type", f.ContentType}, {"size", fmt.Sprintf("%d bytes", f.Size)}, {"sha256", f.SHA256},
+			{"created", exactly(&f.CreatedAt)}, {"reference", f.URI},
+		})
 	})
 }
 
 func (c *connection) filesDownload() *cobra.Command {
-	return c.verb("download FILE DIR", "Save the content of a file in a folder", exactArgs(2), func(ctx context.Context, api *client.Client, args []string) error {
+	var save saving
+	cmd := c.verb("download ID DIR", "Save the content of a file in a folder", exactArgs(2), func(ctx context.Context, api *client.Client, args []string) error {
+		save.dir = args[1]
+		if err := save.check(); err != nil {
+			return err
+		}
 		f, err := api.GetFile(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		if err := os.MkdirAll(args[1], 0o755); err != nil {
-			return err
-		}
-		path, err := c.save(ctx, api, client.Result{Filename: f.Name, URL: f.ID}, args[1])
-		if err != nil {
+		path, err := c.save(ctx, api, client.Result{Filename: f.Name, URL: f.ID}, save, map[string]bool{})
+		if err != nil || path == "" {
 			return err
 		}
 		fmt.Fprintln(c.out, path)
 		return nil
 	})
+	save.registerRules(cmd.Flags())
+	return cmd
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand/client"
+	"github.com/chargehand/chargehand/internal/expr"
 )
 
 // readInput reads --input: JSON itself, @FILE, or - for standard input.
@@ -34,28 +35,75 @@ func (c console) readInput(text string) (map[string]json.RawMessage, error) {
 	if err != nil {
 		return nil, usage("--input: %w", err)
 	}
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(data, &object); err != nil || object == nil {
-		if err == nil {
-			err = errors.New("it is null")
-		}
-		return nil, usage("--input: not a JSON object: %w", err)
+	value, err := expr.Parse(data, expr.Limits{Bytes: len(data)})
+	if err != nil {
+		return nil, usage("--input: not JSON: %w", err)
 	}
-	return object, nil
+	if _, isObject := value.(map[string]any); !isObject {
+		return nil, usage(`--input: must be a JSON object such as {"name": "Ada"}, but is %s`, kindOf(value))
+	}
+	var object map[string]json.RawMessage
+	return object, json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &object)
 }
 
-// addFiles uploads NAME=PATH pairs and puts their references into the input.
+// kindOf names the kind of a JSON value.
+func kindOf(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "true or false"
+	case string:
+		return "a text"
+	case []any:
+		return "an array"
+	case map[string]any:
+		return "an object"
+	}
+	return "a number"
+}
+
+// addFiles uploads NAME=PATH pairs and puts their references into the input. A NAME that is there
+// more than once, or ends in [], gets a list.
 func addFiles(ctx context.Context, api *client.Client, input map[string]json.RawMessage, pairs []string) error {
+	lists := map[string][]json.RawMessage{}
+	isList := map[string]bool{}
+	var order []string
 	for _, pair := range pairs {
 		name, path, ok := strings.Cut(pair, "=")
+		name, list := strings.CutSuffix(name, "[]")
 		if !ok || name == "" {
 			return usage("--file: %q is not NAME=PATH", pair)
 		}
-		reference, err := uploadReference(ctx, api, path)
+		if _, taken := input[name]; taken {
+			return usage("--file: %q is in --input too", name)
+		}
+		if _, err := os.Stat(path); err != nil {
+			return usage("--file: %w", err) // before anything is uploaded
+		}
+		if _, known := lists[name]; !known {
+			order = append(order, name)
+		}
+		isList[name] = isList[name] || list || len(lists[name]) > 0
+		lists[name] = append(lists[name], json.RawMessage(path))
+	}
+	for _, name := range order {
+		for i, path := range lists[name] {
+			reference, err := uploadReference(ctx, api, string(path))
+			if err != nil {
+				return err
+			}
+			lists[name][i] = reference
+		}
+		if !isList[name] {
+			input[name] = lists[name][0]
+			continue
+		}
+		list, err := json.Marshal(lists[name])
 		if err != nil {
 			return err
 		}
-		input[name] = reference
+		input[name] = list
 	}
 	return nil
 }
@@ -98,17 +146,26 @@ func readItems(path string) ([]json.RawMessage, error) {
 	}
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".json":
-		var items []json.RawMessage
-		if err := json.Unmarshal(data, &items); err != nil {
-			return nil, usage("--items: %s is not a JSON array: %w", path, err)
-		}
-		return items, nil
+		return jsonItems(path, data)
 	case ".jsonl", ".ndjson":
 		return jsonLines(path, data)
 	case ".csv":
 		return csvItems(path, data)
 	}
 	return nil, usage("--items: %s is not a .json, .jsonl or .csv file", path)
+}
+
+func jsonItems(path string, data []byte) ([]json.RawMessage, error) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if !json.Valid(data) {
+		_, err := expr.Parse(data, expr.Limits{Bytes: len(data)})
+		return nil, usage("--items: %s is not JSON: %w", path, err)
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(data, &items) != nil {
+		return nil, usage(`--items: %s must hold a JSON array of objects, such as [{"name": "Ada"}]`, path)
+	}
+	return items, nil
 }
 
 func jsonLines(path string, data []byte) ([]json.RawMessage, error) {

@@ -25,7 +25,7 @@ func newStoreMove(con console) *cobra.Command {
 		Short: "Take a stopped installation to PostgreSQL, and its files to S3",
 		Long: "Take an installation whose server is stopped from its data directory to an empty PostgreSQL database,\n" +
 			"and its files to S3 or another folder. Every table and file is compared before the old installation is\n" +
-			"marked as moved; nothing else in it is changed. A move that was cut off goes on when it is run again.",
+			"marked as moved; nothing else in it is changed. A move that was cut off continues when it is run again.",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := settle(cmd, ""); err != nil {

@@ -52,7 +52,7 @@ func TestStoreMoveUsage(t *testing.T) {
 		"store move --undo":                          "--from is missing",
 		"store move --from nowhere":                  "--to is missing",
 		"store move --from nowhere --to mysql://h/d": "postgres://",
-		"store move extra":                           "accepts 0 arg(s)",
+		"store move extra":                           `"extra" is not expected`,
 		"store mode":                                 "no command",
 		"store move --from x --to postgres://h/d --to-files x": "--to-files",
 	} {

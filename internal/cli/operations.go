@@ -50,11 +50,11 @@ func newKeysCreate(con console) *cobra.Command {
 	configFlag(f, &configFile)
 	placeFlags(f, &cfg)
 	f.StringVar(&k.Name, "name", "", "name of the key")
-	f.StringVar(&k.Environment, "environment", "live", "live or test")
-	f.StringVar(&k.Preset, "preset", "", "run, observe, operate, deploy or all (default run)")
+	choiceVar(f, &k.Environment, "environment", "live", "environment of the key", "live", "test")
+	choiceVar(f, &k.Preset, "preset", "", "what the key may do (default run)", "run", "observe", "operate", "deploy", "all")
 	f.StringSliceVar(&k.Scopes, "scopes", nil, "scopes instead of a preset")
 	f.StringVar(&expires, "expires", "", "life of the key, such as 90d or 12h (default: no end)")
-	f.BoolVar(&k.Init, "init", false, "make the installation if there is none: without it, only `serve` does")
+	f.BoolVar(&k.Init, "init", false, "make the installation if there is none: without it, only serve does")
 	return cmd
 }
 
@@ -98,30 +98,59 @@ func (d *days) Set(text string) (err error) {
 }
 
 func (c *connection) keysList() *cobra.Command {
-	return c.verb("list", "List the keys of this key's environment", exactArgs(0), func(ctx context.Context, api *client.Client, _ []string) error {
-		all, err := everyPage(func(cursor string) ([]client.Key, string, error) {
-			p, err := api.ListKeys(ctx, 100, cursor)
-			return p.Data, p.Cursor, err
-		})
-		if err != nil {
-			return err
-		}
-		var rows [][]string
-		for _, k := range all {
-			rows = append(rows, []string{k.ID, k.Prefix + "…" + k.LastFour, k.Name, strings.Join(k.Scopes, ","), stamp(k.ExpiresAt), stamp(k.LastUsedAt)})
-		}
-		return c.print(all, "ID KEY NAME SCOPES EXPIRES LAST-USED", rows)
+	return newList(c, listing[client.Key]{
+		use: "list", short: "List the keys of this key's environment, newest first", args: exactArgs(0), limit: maxPage,
+		columns: "ID KEY NAME~ PRESET EXPIRES USED SCOPES*", key: func(k *client.Key) string { return k.ID },
+		row: func(k *client.Key) []string {
+			return []string{c.id(k.ID), k.Prefix + "…" + k.LastFour, k.Name, app.PresetOf(k.Scopes), c.when(k.ExpiresAt), c.when(k.LastUsedAt), strings.Join(k.Scopes, ",")}
+		},
+		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.Key], error) {
+			return func(ctx context.Context, limit int, cursor string) ([]client.Key, string, error) {
+				p, err := api.ListKeys(ctx, limit, cursor)
+				return p.Data, p.Cursor, err
+			}, nil
+		},
 	})
 }
 
 func (c *connection) keysRevoke() *cobra.Command {
-	return c.verb("revoke KEY-ID", "Make a key unusable for ever", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
-		if err := api.RevokeKey(ctx, args[0]); err != nil {
+	var yes bool
+	cmd := c.verb("revoke KEY", "Revoke a key permanently", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+		k, err := findKey(ctx, api, args[0])
+		if err != nil {
 			return err
 		}
-		fmt.Fprintln(c.err, "revoked", args[0])
+		what := fmt.Sprintf("revoke the key %s…%s %q: whoever uses it is refused from then on", k.Prefix, k.LastFour, printable(k.Name))
+		if err := c.confirm(ctx, yes, what); err != nil {
+			return err
+		}
+		if err := api.RevokeKey(ctx, k.ID); err != nil {
+			return err
+		}
+		fmt.Fprintln(c.err, "revoked", k.ID)
 		return nil
 	})
+	yesFlag(cmd, &yes)
+	return cmd
+}
+
+// findKey returns the key that text names: its id or a part of it.
+func findKey(ctx context.Context, api *client.Client, text string) (*client.Key, error) {
+	all, err := everyPage(func(cursor string) ([]client.Key, string, error) {
+		p, err := api.ListKeys(ctx, maxPage, cursor)
+		return p.Data, p.Cursor, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	found, known := map[string]string{}, map[string]*client.Key{}
+	for i := range all {
+		if matchesID(all[i].ID, strings.ToLower(text)) {
+			found[all[i].ID], known[all[i].ID] = text, &all[i]
+		}
+	}
+	id, err := onlyOne("key", text, found)
+	return known[id], err
 }
 
 func newBackup(con console) *cobra.Command {
@@ -202,9 +231,6 @@ func newOpenAPI(con console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "openapi", Short: "Print the OpenAPI 3.1 document of the API", Args: exactArgs(0),
 		RunE: func(*cobra.Command, []string) error {
-			if output != "yaml" && output != "json" {
-				return usage("--output: %q is not yaml or json", output)
-			}
 			document, err := app.OpenAPI(output == "yaml")
 			if err != nil {
 				return err
@@ -213,32 +239,34 @@ func newOpenAPI(con console) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "yaml or json")
+	choiceVarP(cmd.Flags(), &output, "output", "o", formatYAML, "how to print", formatYAML, formatJSON)
 	return cmd
 }
 
 func newVersion(con console) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: exactArgs(0),
-		RunE: func(*cobra.Command, []string) error {
-			fmt.Fprintln(con.out, "chargehand", app.Version)
-			return nil
-		},
+		RunE: func(*cobra.Command, []string) error { return printVersion(con) },
 	}
+}
+
+func printVersion(con console) error {
+	_, err := fmt.Fprintln(con.out, "chargehand", app.Version)
+	return err
 }
 
 func newLimits(con console) *cobra.Command {
 	c := &connection{console: con}
-	return c.verb("limits", "Tell every limit of the installation", exactArgs(0), func(ctx context.Context, api *client.Client, _ []string) error {
-		limits, err := api.Limits(ctx)
-		if err != nil {
-			return err
-		}
-		var rows [][]string
-		for _, l := range limits {
-			rows = append(rows, []string{l.Name, fmt.Sprint(l.Value), l.Description})
-		}
-		return c.print(limits, "LIMIT VALUE MEANING", rows)
+	return newList(c, listing[client.Limit]{
+		use: "limits", short: "Show the limits", args: exactArgs(0), limit: 1000,
+		columns: "LIMIT VALUE> MEANING~", key: func(l *client.Limit) string { return l.Name },
+		row: func(l *client.Limit) []string { return []string{l.Name, fmt.Sprint(l.Value), l.Description} },
+		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.Limit], error) {
+			return func(ctx context.Context, _ int, _ string) ([]client.Limit, string, error) {
+				limits, err := api.Limits(ctx) // all at once
+				return limits, "", err
+			}, nil
+		},
 	})
 }
 

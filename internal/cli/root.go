@@ -9,9 +9,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/chargehand/chargehand/internal/app"
 )
@@ -78,23 +80,58 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 func newRoot(c console) *cobra.Command {
+	var version bool
 	root := &cobra.Command{
-		Use:           "chargehand",
-		Short:         "A self-hosted workflow execution service",
-		Long:          "Chargehand runs workflows over HTTP: one execution or a batch of thousands, each durable to its end.",
+		Use:   "chargehand",
+		Short: "A self-hosted workflow execution service",
+		Long: "Chargehand runs workflows over HTTP: one execution or a batch of thousands, each durable to its end.\n" +
+			"Commands that talk to a server read its address from CHARGEHAND_URL and a key from CHARGEHAND_API_KEY,\n" +
+			"or what `chargehand login` saved.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          unknownSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return printVersion(c)
+			}
 			return cmd.Help()
 		},
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%s: %w (see %s --help)", cmd.CommandPath(), err, cmd.CommandPath())
-	})
-	root.AddCommand(
-		newServe(c), newWorker(c), newTemporal(c), newKeys(c), newWorkflows(c), newRun(c), newBatch(c), newExecutions(c), newBatches(c), newFiles(c), newSecrets(c), newEvents(c),
-		newLogin(c), newReady(c), newLimits(c), newBench(c), newExamples(c), newBackup(c), newRestore(c), newDoctor(c), newStore(c), newOpenAPI(c), newVersion(c),
-	)
+	root.Flags().BoolVar(&version, "version", false, "print the version")
+	root.SetFlagErrorFunc(flagError)
+	root.AddGroup(&cobra.Group{ID: groupWork, Title: "Work"}, &cobra.Group{ID: groupAuthor, Title: "Author"}, &cobra.Group{ID: groupOperate, Title: "Operate"})
+	addTo(root, groupWork, newRun(c), newBatch(c), newExecutions(c), newBatches(c), newFiles(c), newEvents(c), newLogin(c))
+	addTo(root, groupAuthor, newWorkflows(c), newSecrets(c), newExamples(c), newOpenAPI(c))
+	addTo(root, groupOperate, newServe(c), newWorker(c), newKeys(c), newReady(c), newLimits(c), newDoctor(c), newBackup(c), newRestore(c), newStore(c), newTemporal(c), newBench(c), newVersion(c))
+	root.AddCommand(newReference(c))
+	describe(root)
 	return root
+}
+
+func addTo(root *cobra.Command, group string, commands ...*cobra.Command) {
+	for _, cmd := range commands {
+		cmd.GroupID = group
+	}
+	root.AddCommand(commands...)
+}
+
+// flagError says what is wrong with a flag without the words of Go.
+func flagError(cmd *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	if errors.As(err, &value) {
+		f := value.GetFlag()
+		reason := errors.Unwrap(err)
+		switch {
+		case errors.Is(reason, strconv.ErrSyntax) && f.Value.Type() == "N":
+			reason = errors.New("is not a number")
+		case errors.Is(reason, strconv.ErrSyntax):
+			reason = errors.New("is not true or false")
+		case errors.Is(reason, strconv.ErrRange):
+			reason = errors.New("is out of range")
+		case f.Value.Type() == "DURATION":
+			reason = errors.New("is not a duration such as 10s, 5m or 12h")
+		}
+		err = fmt.Errorf("--%s: %.80q %w", f.Name, value.GetValue(), reason)
+	}
+	return usage("%w (see %s --help)", err, cmd.CommandPath())
 }

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,21 +20,25 @@ const pollTime = 2 * time.Second
 
 func newRun(con console) *cobra.Command {
 	c := &connection{console: con}
-	var input, version, download string
+	var input, version string
 	var files []string
 	var noWait, noPeople bool
+	var save saving
 	cmd := &cobra.Command{
 		Use:   "run WORKFLOW",
 		Short: "Start one execution and follow it to its end",
-		Long: "Start one execution and follow it to its end. WORKFLOW is an id or namespace/name. Progress goes to standard\n" +
-			"error, the final execution as JSON to standard output. Ctrl-C stops following; the execution goes on.",
+		Long: "Start one execution and follow it to its end. WORKFLOW is namespace/name or an id. Progress goes to standard\n" +
+			"error, the final execution as JSON to standard output. Ctrl-C stops following; the execution continues.",
 		Args: exactArgs(1),
 		RunE: c.run(func(ctx context.Context, api *client.Client, args []string) error {
+			if err := save.check(); err != nil {
+				return err
+			}
 			data, err := con.readInput(input)
 			if err != nil {
 				return err
 			}
-			workflow, err := api.FindWorkflow(ctx, args[0])
+			workflow, err := findWorkflow(ctx, api, args[0])
 			if err != nil {
 				return err
 			}
@@ -53,117 +54,98 @@ func newRun(con console) *cobra.Command {
 				return err
 			}
 			if noWait {
-				return printJSON(con.out, e)
+				return c.showExecution(ctx, api, e)
 			}
-			return c.follow(ctx, api, e, noPeople, download)
+			return c.follow(ctx, api, e, noPeople, save)
 		}),
 	}
-	c.register(cmd)
+	c.registerWith(cmd, formatJSON)
 	f := cmd.Flags()
 	f.StringVar(&input, "input", "", "input object: JSON, @FILE, or - for standard input")
-	f.StringArrayVar(&files, "file", nil, "NAME=PATH: upload the file and pass its reference as input NAME (repeatable)")
+	f.StringArrayVar(&files, "file", nil, "upload the file and pass its reference as input NAME; the same NAME again, or NAME[], makes a list (repeatable)")
 	f.StringVar(&version, "version", "", "run this version instead of the published one")
 	f.BoolVar(&noWait, "no-wait", false, "print the accepted execution and return")
 	f.BoolVar(&noPeople, "no-wait-for-people", false, "return with exit code 3 when a person is needed")
-	f.StringVar(&download, "download", "", "save the result files in this folder")
+	save.register(f)
 	return cmd
 }
 
 // follow waits for the end of an execution, tells its progress, prints it and returns the
 // exit code that its end asks for.
-func (c *connection) follow(ctx context.Context, api *client.Client, e *client.Execution, noPeople bool, download string) error {
-	progress := newProgress(c.console, api, e)
-	defer progress.stop()
-	for {
-		var err error
-		workflow, id := e.WorkflowID, e.ID
-		if e, err = api.GetExecution(ctx, workflow, id, pollTime); err != nil {
-			if errors.Is(err, context.Canceled) {
-				progress.stop()
-				fmt.Fprintf(c.err, "no longer following; the execution goes on: chargehand executions get %s %s --wait\n", workflow, id)
-				return &exitError{code: exitInterrupted}
-			}
-			return err
-		}
-		progress.show(ctx, e)
-		if e.Final() {
-			break
-		}
-		if noPeople && e.Status == "human_in_the_loop" {
-			break
-		}
+func (c *connection) follow(ctx context.Context, api *client.Client, e *client.Execution, noPeople bool, save saving) error {
+	id := e.ID
+	e, err := c.await(ctx, api, e, noPeople)
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintf(c.err, "no longer following; the execution continues\nfollow it again: chargehand executions watch %s\n", id)
+		return &exitError{code: exitInterrupted}
 	}
-	progress.stop()
-	if err := printJSON(c.out, e); err != nil {
+	if err != nil {
+		return err
+	}
+	if e.Final() {
+		state := stateOf(e)
+		text := c.paintStatus(state)
+		if took := between(e.StartedAt, e.FinishedAt); took != "" {
+			text += " after " + took
+		}
+		if e.Error != nil && state != "cancelled" {
+			text += ": " + printable(faultText(e.Error))
+			if e.Error.Instance != "" {
+				text += " (at " + printable(e.Error.Instance) + ")"
+			}
+		}
+		fmt.Fprintln(c.err, text)
+	}
+	if err := c.showExecution(ctx, api, e); err != nil {
 		return err
 	}
 	switch {
 	case e.Status == "error":
-		if e.Error != nil {
-			fmt.Fprintf(c.err, "%s: %s\n", c.paint("31", "error"), printable(strings.TrimSpace(e.Error.Title+": "+e.Error.Detail)))
-		}
+		fmt.Fprintf(c.err, "its tasks: chargehand executions timeline %s\n", e.ID)
 		return &exitError{code: ExitFailed}
 	case !e.Final():
 		fmt.Fprintln(c.err, "a person is needed")
 		return &exitError{code: ExitPerson}
 	}
-	if download != "" {
-		return c.download(ctx, api, e, download)
-	}
-	return nil
+	return c.download(ctx, api, e, save)
 }
 
-// download saves the result files under their names; a name that is taken gets a number.
-func (c *connection) download(ctx context.Context, api *client.Client, e *client.Execution, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+// lookPause lies between two looks at the timeline of an execution that is followed, and grows
+// from the first to the second.
+const (
+	firstLookPause = 100 * time.Millisecond
+	lastLookPause  = time.Second
+)
+
+// await shows the progress of an execution until it has ended, or needs a person.
+func (c *connection) await(ctx context.Context, api *client.Client, e *client.Execution, noPeople bool) (*client.Execution, error) {
+	p := newProgress(c.console, api, e)
+	defer p.close()
+	type answer struct {
+		e   *client.Execution
+		err error
 	}
-	for _, result := range e.Results {
-		path, err := c.save(ctx, api, result, dir)
-		if err != nil {
-			return err
+	answers := make(chan answer, 1)
+	ask := func() {
+		read, err := api.GetExecution(ctx, e.WorkflowID, e.ID, pollTime)
+		answers <- answer{read, err}
+	}
+	go ask()
+	pause := firstLookPause
+	for {
+		select {
+		case a := <-answers:
+			if a.err != nil {
+				return nil, a.err
+			}
+			if a.e.Final() || noPeople && a.e.Status == "human_in_the_loop" {
+				p.look(ctx, true)
+				return a.e, nil
+			}
+			go ask()
+		case <-time.After(pause):
+			p.look(ctx, false)
+			pause = min(2*pause, lastLookPause)
 		}
-		fmt.Fprintln(c.err, "saved", path)
 	}
-	return nil
-}
-
-func (c *connection) save(ctx context.Context, api *client.Client, result client.Result, dir string) (string, error) {
-	f, err := createFresh(dir, safeName(result.Filename))
-	if err != nil {
-		return "", err
-	}
-	if _, err = api.Download(ctx, result.URL, f); err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		f.Close()
-		os.Remove(f.Name())
-		return "", fmt.Errorf("save %s: %w", result.Filename, err)
-	}
-	return f.Name(), nil
-}
-
-// createFresh creates name, or name with a number, never over an existing file.
-func createFresh(dir, name string) (*os.File, error) {
-	ext := filepath.Ext(name)
-	stem := strings.TrimSuffix(name, ext)
-	const mostNumbers = 10_000
-	for i := 1; i < mostNumbers; i++ {
-		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if !errors.Is(err, os.ErrExist) {
-			return f, err
-		}
-		name = fmt.Sprintf("%s (%d)%s", stem, i+1, ext)
-	}
-	return nil, fmt.Errorf("%s holds too many files named %s", dir, stem+ext)
-}
-
-// safeName makes a name from the server a plain file name.
-func safeName(name string) string {
-	name = strings.TrimLeft(filepath.Base(printable(strings.ReplaceAll(name, `\`, "/"))), "-")
-	if name == "." || name == ".." || name == "/" || strings.TrimSpace(name) == "" {
-		return "result"
-	}
-	return name
 }

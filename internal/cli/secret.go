@@ -23,50 +23,46 @@ func newSecrets(con console) *cobra.Command {
 	return group("secrets", "Set, list and delete the secrets that workflows use", c.secretsList(), c.secretsGet(), c.secretsSet(), c.secretsDelete())
 }
 
-func secretRow(s *client.Secret) []string {
-	return []string{s.Name, fmt.Sprint(s.Version), stamp(&s.CreatedAt), stamp(&s.UpdatedAt)}
+func (c *connection) secretRow(s *client.Secret) []string {
+	return []string{s.Name, fmt.Sprint(s.Version), c.when(&s.CreatedAt), c.when(&s.UpdatedAt)}
 }
 
-const secretHeader = "NAME VERSION CREATED UPDATED"
+const secretColumns = "NAME~ VERSION> CREATED UPDATED"
+
+func (c *connection) showSecret(s *client.Secret) error {
+	if !c.tables() {
+		return c.encode(s)
+	}
+	return c.table(columns(secretColumns), [][]string{c.secretRow(s)}, true)
+}
 
 func (c *connection) secretsList() *cobra.Command {
-	var limit int
-	var cursor string
-	cmd := c.verb("list", "List the secrets of the key's environment, newest first; values are never shown", exactArgs(0), func(ctx context.Context, api *client.Client, _ []string) error {
-		p, err := api.ListSecrets(ctx, limit, cursor)
-		if err != nil {
-			return err
-		}
-		var rows [][]string
-		for i := range p.Data {
-			rows = append(rows, secretRow(&p.Data[i]))
-		}
-		if err := c.print(p, secretHeader, rows); err != nil {
-			return err
-		}
-		if c.output != "json" && p.Cursor != "" {
-			fmt.Fprintf(c.err, "more: --cursor %s\n", p.Cursor)
-		}
-		return nil
+	return newList(c, listing[client.Secret]{
+		use: "list", short: "List the secrets of the key's environment, newest first; values are never shown", args: exactArgs(0), limit: maxPage,
+		columns: secretColumns, row: c.secretRow, key: func(s *client.Secret) string { return s.Name },
+		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.Secret], error) {
+			return func(ctx context.Context, limit int, cursor string) ([]client.Secret, string, error) {
+				p, err := api.ListSecrets(ctx, limit, cursor)
+				return p.Data, p.Cursor, err
+			}, nil
+		},
 	})
-	pageFlags(cmd, &limit, &cursor)
-	return cmd
 }
 
 func (c *connection) secretsGet() *cobra.Command {
-	return c.verb("get NAME", "Describe a secret; its value is never shown", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+	return c.verb("get SECRET", "Describe a secret; its value is never shown", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
 		s, err := api.GetSecret(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		return c.print(s, secretHeader, [][]string{secretRow(s)})
+		return c.showSecret(s)
 	})
 }
 
 func (c *connection) secretsSet() *cobra.Command {
 	var file string
 	var isJSON bool
-	cmd := c.verb("set NAME", "Create a secret, or set a new version of it", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+	cmd := c.verb("set SECRET", "Create a secret, or set a new version of it", oneSecret, func(ctx context.Context, api *client.Client, args []string) error {
 		value, err := c.readSecret(args[0], file, isJSON)
 		if err != nil {
 			return err
@@ -75,7 +71,7 @@ func (c *connection) secretsSet() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.print(s, secretHeader, [][]string{secretRow(s)})
+		return c.showSecret(s)
 	})
 	cmd.Long = `Create a secret, or set a new version of it, in the environment of the key.
 
@@ -84,21 +80,39 @@ never an argument: others could see it there. A line break at its end is left ou
 null, for example {"username": "…", "password": "…"} for an authentication of a workflow.
 
 Executions that have started keep the version that they started with.`
-	cmd.Example = `  chargehand secrets set api-token < token.txt
-  printf '{"username":"ci","password":"%s"}' "$PASSWORD" | chargehand secrets set registry --json`
 	cmd.Flags().StringVar(&file, "from-file", "", "read the value from this file instead of standard input")
 	cmd.Flags().BoolVar(&isJSON, "json", false, "the value is JSON, not a text")
 	return cmd
 }
 
+// oneSecret refuses a value among the arguments, without repeating it.
+func oneSecret(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usage("the value of a secret is never an argument, because other programs and the history of the shell would see it: " +
+			"type it when you are asked, or give it on standard input or with --from-file")
+	}
+	return countArgs(cmd, args, 1, 1)
+}
+
 func (c *connection) secretsDelete() *cobra.Command {
-	return c.verb("delete NAME", "Delete a secret; executions that have started keep it", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+	var yes bool
+	cmd := c.verb("delete SECRET", "Delete a secret; executions that have started keep it", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+		if !yes {
+			if _, err := api.GetSecret(ctx, args[0]); err != nil {
+				return err
+			}
+		}
+		if err := c.confirm(ctx, yes, fmt.Sprintf("delete the secret %s: executions that start later and use it fail", printable(args[0]))); err != nil {
+			return err
+		}
 		if err := api.DeleteSecret(ctx, args[0]); err != nil {
 			return err
 		}
 		fmt.Fprintln(c.err, "deleted", printable(args[0]))
 		return nil
 	})
+	yesFlag(cmd, &yes)
+	return cmd
 }
 
 // readSecret reads the value of a secret as JSON. Its errors never tell the value.

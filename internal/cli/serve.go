@@ -62,7 +62,7 @@ func newServe(c console) *cobra.Command {
 	daysVar(f, &cfg.RetentionTest, "retention-test", "7d", "how long finished test executions are kept")
 	daysVar(f, &cfg.RetentionEvents, "retention-events", "7d", "how long events are kept for those who have not read them yet")
 	f.StringVar(&cfg.Engine, "engine", "embedded", "what drives executions: embedded, or temporal for more than one machine")
-	f.IntVar(&workers, "workers", 1, "with --engine temporal: 1 to work in this process too, 0 to leave that to `chargehand worker`")
+	f.IntVar(&workers, "workers", 1, "with --engine temporal: 1 to work in this process too, 0 to leave that to chargehand worker")
 	temporalFlags(f, &cfg)
 	logs.register(f)
 	return cmd

@@ -50,7 +50,7 @@ func temporalFlags(f *pflag.FlagSet, cfg *app.Config) {
 	f.StringVar(&t.TLSKeyPath, "temporal-tls-key-path", "", "PEM file with the key of that certificate")
 	f.StringVar(&t.TLSCAPath, "temporal-tls-ca-path", "", "PEM file with the authorities that vouch for Temporal; turns TLS on")
 	f.StringVar(&t.TLSServerName, "temporal-tls-server-name", "", "name that Temporal's certificate must have; turns TLS on")
-	f.BoolVar(&t.TLSDisableHostVerification, "temporal-tls-disable-host-verification", false, "believe any certificate of Temporal: for tests; turns TLS on")
+	f.BoolVar(&t.TLSDisableHostVerification, "temporal-tls-disable-host-verification", false, "do not verify the certificate of Temporal: for tests only; turns TLS on")
 }
 
 // logFlags say what is logged.

@@ -53,7 +53,7 @@ func newTemporalForget(c console) *cobra.Command {
 		Use:   "forget",
 		Short: "Give up the executions that have begun in a namespace that is lost",
 		Long: "Let the servers of a database start with another namespace although executions have begun, when theirs is lost\n" +
-			"for good. Those executions end as errors of the system within minutes; what is queued goes on. Stop all servers\n" +
+			"for good. Those executions end as errors of the system within minutes; what is queued continues. Stop all servers\n" +
 			"and workers first.",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -2,12 +2,13 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,13 +23,6 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-func unknownSubcommand(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage("%s has no command %q (see %s --help)", cmd.CommandPath(), args[0], cmd.CommandPath())
-	}
-	return nil
-}
-
 // verb makes one client command.
 func (c *connection) verb(use, short string, args cobra.PositionalArgs, do action) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: args, RunE: c.run(do)}
@@ -38,46 +32,8 @@ func (c *connection) verb(use, short string, args cobra.PositionalArgs, do actio
 
 func newWorkflows(con console) *cobra.Command {
 	c := &connection{console: con}
-	return group("workflows", "Apply, list and publish workflow definitions",
-		c.workflowsApply(), c.workflowsList(), c.workflowsShow(), newValidate(con), c.workflowsVersions(), c.workflowsPublish(), c.workflowsDelete())
-}
-
-func (c *connection) workflowsApply() *cobra.Command {
-	var draft bool
-	cmd := c.verb("apply FILE…", "Create or update workflows from YAML or JSON files (- is standard input)", minArgs(1),
-		func(ctx context.Context, api *client.Client, files []string) error {
-			var applied []*client.Applied
-			for _, file := range files {
-				definition, err := c.readFile(file)
-				if err != nil {
-					return err
-				}
-				a, err := api.ApplyWorkflow(ctx, definition, draft)
-				if err != nil {
-					return located(file, err)
-				}
-				for _, warning := range a.Warnings {
-					fmt.Fprintf(c.err, "%s:%d:%d: warning: %s\n", file, warning.Line, warning.Column, printable(warning.Detail))
-				}
-				if a.Draft && !draft {
-					fmt.Fprintf(c.err, "%s: stored as a draft, because this key does not publish; use a key of live with the scope workflows:publish\n", file)
-				}
-				applied = append(applied, a)
-				if c.output != "json" {
-					state := ""
-					if a.Draft {
-						state = "  draft"
-					}
-					fmt.Fprintf(c.out, "%s  %s/%s  %s%s\n", a.ID, a.Namespace, a.Name, a.Version, state)
-				}
-			}
-			if c.output == "json" {
-				return printJSON(c.out, applied)
-			}
-			return nil
-		})
-	cmd.Flags().BoolVar(&draft, "draft", false, "do not publish")
-	return cmd
+	return group("workflows", "Apply, compare, list and publish workflow definitions",
+		c.workflowsApply(), c.workflowsList(), c.workflowsShow(), newValidate(con), c.workflowsDiff(), c.workflowsVersions(), c.workflowsPublish(), c.workflowsDelete())
 }
 
 func (c console) readFile(path string) ([]byte, error) {
@@ -132,7 +88,7 @@ func newValidate(con console) *cobra.Command {
 				}
 				valid = valid && ok
 				results = append(results, checked{file, ok, problems})
-				if output == "json" {
+				if output != formatTable && output != formatWide {
 					continue
 				}
 				for _, p := range problems {
@@ -142,10 +98,8 @@ func newValidate(con console) *cobra.Command {
 					fmt.Fprintf(con.out, "%s: valid\n", file)
 				}
 			}
-			if output == "json" {
-				if err := printJSON(con.out, results); err != nil {
-					return err
-				}
+			if err := encodeList(con, output, results); err != nil {
+				return err
 			}
 			if !valid {
 				return &exitError{code: ExitUsage}
@@ -153,115 +107,185 @@ func newValidate(con console) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	choiceVarP(cmd.Flags(), &output, "output", "o", formatTable, "how to print", formats...)
 	cmd.Flags().StringSliceVar(&check.AllowRun, "allow-run", []string{"shell", "python", "container"}, "processes that the server allows")
 	cmd.Flags().StringVar(&check.ResourceRoot, "resource-root", "", "folder below which external resources are read, as of serve")
 	return cmd
 }
 
 func (c *connection) workflowsList() *cobra.Command {
-	return c.verb("list", "List the workflows, newest first", exactArgs(0), func(ctx context.Context, api *client.Client, _ []string) error {
-		all, err := everyPage(func(cursor string) ([]client.Workflow, string, error) {
-			p, err := api.ListWorkflows(ctx, client.WorkflowFilter{}, 100, cursor)
-			return p.Data, p.Cursor, err
-		})
-		if err != nil {
-			return err
-		}
-		var rows [][]string
-		for _, w := range all {
-			rows = append(rows, []string{w.ID, w.Namespace + "/" + w.Name, w.Version, stamp(&w.UpdatedAt), w.Title})
-		}
-		return c.print(all, "ID WORKFLOW VERSION UPDATED TITLE", rows)
+	var f client.WorkflowFilter
+	cmd := newList(c, listing[client.Workflow]{
+		use: "list", short: "List the workflows, newest first", args: exactArgs(0), limit: maxPage,
+		columns: "ID WORKFLOW~ VERSION UPDATED TITLE~", key: func(w *client.Workflow) string { return w.ID },
+		row: func(w *client.Workflow) []string {
+			return []string{c.id(w.ID), w.FullName(), w.Version, c.when(&w.UpdatedAt), w.Title}
+		},
+		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.Workflow], error) {
+			return func(ctx context.Context, limit int, cursor string) ([]client.Workflow, string, error) {
+				p, err := api.ListWorkflows(ctx, f, limit, cursor)
+				return p.Data, p.Cursor, err
+			}, nil
+		},
 	})
-}
-
-func stamp(t *time.Time) string {
-	if t == nil || t.IsZero() {
-		return "-"
-	}
-	return t.Local().Format(time.DateTime)
+	cmd.Flags().StringVar(&f.Namespace, "namespace", "", "only the workflows of this namespace")
+	cmd.Flags().StringVar(&f.Text, "search", "", "only those with this text in namespace/name or title")
+	return cmd
 }
 
 func (c *connection) workflowsShow() *cobra.Command {
-	return c.verb("show WORKFLOW", "Show a workflow with its definition", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
-		w, err := findWhole(ctx, api, args[0])
+	var version string
+	cmd := c.verb("show WORKFLOW", "Show a workflow; -o yaml prints its source as it was applied", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+		found, err := findWorkflow(ctx, api, args[0])
 		if err != nil {
 			return err
 		}
-		return printJSON(c.out, w)
+		if version != "" {
+			return c.showVersion(ctx, api, found, version)
+		}
+		w, err := api.GetWorkflow(ctx, found.ID)
+		if err != nil {
+			return err
+		}
+		if c.output == formatYAML {
+			return c.printSource(w.Source)
+		}
+		return c.show(w, []field{
+			{"id", w.ID}, {"workflow", w.FullName()}, {"title", w.Title}, {"version", w.Version}, {"revision", fmt.Sprint(w.Revision)},
+			{"published", firstOf(w.PublishedVersion, "-")}, {"created", exactly(&w.CreatedAt)}, {"updated", exactly(&w.UpdatedAt)},
+			{"schedule", scheduleOf(w.Definition)}, {"input", string(w.InputSchema)},
+		})
+	})
+	cmd.Flags().StringVar(&version, "version", "", "show this version instead of the published one")
+	return cmd
+}
+
+func (c *connection) showVersion(ctx context.Context, api *client.Client, w *client.Workflow, version string) error {
+	v, err := api.GetVersion(ctx, w.ID, version)
+	if err != nil {
+		return err
+	}
+	if c.output == formatYAML {
+		return c.printSource(v.Source)
+	}
+	return c.show(v, []field{
+		{"id", w.ID}, {"workflow", w.FullName()}, {"version", v.Version}, {"revision", fmt.Sprint(v.Revision)}, {"state", versionState(v)},
+		{"created", exactly(&v.CreatedAt)}, {"updated", exactly(&v.UpdatedAt)}, {"schedule", scheduleOf(v.Definition)},
 	})
 }
 
-func findWhole(ctx context.Context, api *client.Client, ref string) (*client.Workflow, error) {
-	w, err := api.FindWorkflow(ctx, ref)
-	if err != nil {
-		return nil, err
+func (c *connection) printSource(source string) error {
+	_, err := io.WriteString(c.out, strings.TrimRight(source, "\n")+"\n")
+	return err
+}
+
+// scheduleOf is the schedule of a definition as JSON; empty: none.
+func scheduleOf(definition json.RawMessage) string {
+	var d struct {
+		Schedule json.RawMessage `json:"schedule"`
 	}
-	return api.GetWorkflow(ctx, w.ID)
+	_ = json.Unmarshal(definition, &d) // the server has checked it
+	return string(d.Schedule)
+}
+
+func versionState(v *client.WorkflowVersion) string {
+	switch {
+	case v.Published && v.Draft:
+		return "published, with a draft"
+	case v.Published:
+		return "published"
+	case v.Draft:
+		return "draft"
+	}
+	return ""
 }
 
 func (c *connection) workflowsVersions() *cobra.Command {
-	return c.verb("versions WORKFLOW", "List the versions of a workflow", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
-		w, err := api.FindWorkflow(ctx, args[0])
-		if err != nil {
-			return err
-		}
-		versions, err := everyPage(func(cursor string) ([]client.WorkflowVersion, string, error) {
-			p, err := api.ListVersions(ctx, w.ID, 100, cursor)
-			return p.Data, p.Cursor, err
-		})
-		if err != nil {
-			return err
-		}
-		var rows [][]string
-		for _, v := range versions {
-			state := ""
-			switch {
-			case v.Published:
-				state = "published"
-			case v.Draft:
-				state = "draft"
+	return newList(c, listing[client.WorkflowVersion]{
+		use: "versions WORKFLOW", short: "List the versions of a workflow, newest first", args: exactArgs(1), limit: maxPage,
+		columns: "VERSION REVISION> STATE CREATED UPDATED TITLE*", key: func(v *client.WorkflowVersion) string { return v.Version },
+		row: func(v *client.WorkflowVersion) []string {
+			return []string{v.Version, fmt.Sprint(v.Revision), versionState(v), c.when(&v.CreatedAt), c.when(&v.UpdatedAt), v.Title}
+		},
+		prepare: func(ctx context.Context, api *client.Client, args []string) (fetch[client.WorkflowVersion], error) {
+			w, err := findWorkflow(ctx, api, args[0])
+			if err != nil {
+				return nil, err
 			}
-			rows = append(rows, []string{v.Version, fmt.Sprint(v.Revision), stamp(&v.CreatedAt), state})
-		}
-		return c.print(versions, "VERSION REVISION CREATED STATE", rows)
+			return func(ctx context.Context, limit int, cursor string) ([]client.WorkflowVersion, string, error) {
+				p, err := api.ListVersions(ctx, w.ID, limit, cursor)
+				return p.Data, p.Cursor, err
+			}, nil
+		},
 	})
 }
 
 func (c *connection) workflowsPublish() *cobra.Command {
 	var revision int
 	cmd := c.verb("publish WORKFLOW VERSION", "Make a version the one that is run", exactArgs(2), func(ctx context.Context, api *client.Client, args []string) error {
-		w, err := api.FindWorkflow(ctx, args[0])
+		w, err := findWorkflow(ctx, api, args[0])
 		if err != nil {
 			return err
 		}
 		if err := api.PublishVersion(ctx, w.ID, args[1], revision); err != nil {
 			return err
 		}
-		fmt.Fprintf(c.err, "published %s/%s %s\n", w.Namespace, w.Name, args[1])
-		if c.output != "json" {
+		fmt.Fprintf(c.err, "published %s %s\n", w.FullName(), args[1])
+		if c.tables() {
 			return nil
 		}
 		if w, err = api.GetWorkflow(ctx, w.ID); err != nil {
 			return err
 		}
-		return printJSON(c.out, w)
+		return c.encode(w)
 	})
 	cmd.Flags().IntVar(&revision, "revision", 0, "revision of the version (default: the newest one)")
 	return cmd
 }
 
 func (c *connection) workflowsDelete() *cobra.Command {
-	return c.verb("delete WORKFLOW", "Unlist a workflow; running executions go on", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
-		w, err := api.FindWorkflow(ctx, args[0])
+	var yes bool
+	cmd := c.verb("delete WORKFLOW", "Delete a workflow and its schedule; running executions continue", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+		w, err := findWorkflow(ctx, api, args[0])
 		if err != nil {
+			return err
+		}
+		if err := c.confirm(ctx, yes, "delete "+w.FullName()+": "+c.whatEnds(ctx, api, w)); err != nil {
 			return err
 		}
 		if err := api.DeleteWorkflow(ctx, w.ID); err != nil {
 			return err
 		}
-		fmt.Fprintf(c.err, "deleted %s/%s\n", w.Namespace, w.Name)
+		fmt.Fprintf(c.err, "deleted %s; executions that run continue, and all can be read by their ids\n", w.FullName())
 		return nil
 	})
+	cmd.Long = `Delete a workflow: it can no longer be started, and its schedule ends.
+
+Executions that run continue, and all of them stay readable by their ids until they are too old. Lists of the
+workflow by its name end. A definition that is applied again under the name makes a new workflow, with a new id.`
+	yesFlag(cmd, &yes)
+	return cmd
+}
+
+// whatEnds says what a deletion ends.
+func (c *connection) whatEnds(ctx context.Context, api *client.Client, w *client.Workflow) string {
+	text := "no new executions start"
+	if whole, err := api.GetWorkflow(ctx, w.ID); err == nil {
+		if schedule := scheduleOf(whole.Definition); schedule != "" {
+			text += ", its schedule " + printable(schedule) + " ends"
+		}
+	}
+	running := 0
+	for _, status := range []string{"processing", "initial"} {
+		if page, err := api.ListExecutions(ctx, client.ExecutionFilter{Workflow: w.ID, Statuses: []string{status}}, maxPage, ""); err == nil {
+			running += len(page.Data)
+		}
+	}
+	if running > 0 {
+		text += fmt.Sprintf(", %d or more executions that run continue", running)
+		if running < maxPage {
+			text = strings.Replace(text, " or more", "", 1)
+		}
+	}
+	return text
 }

@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/chargehand/chargehand/client"
+)
+
+// What became of a definition that was applied.
+const (
+	applyCreated   = "created"
+	applyUpdated   = "updated"
+	applyPublished = "published"
+	applyUnchanged = "unchanged"
+)
+
+// appliedFile is what apply prints for a file.
+type appliedFile struct {
+	File   string `json:"file"`
+	Result string `json:"result"` // created, updated, published, unchanged
+	// PreviousRevision is the revision of the version before; 0: there was none.
+	PreviousRevision int `json:"previous_revision,omitempty"`
+	*client.Applied
+}
+
+func (c *connection) workflowsApply() *cobra.Command {
+	var draft bool
+	cmd := c.verb("apply FILE…", "Create or update workflows from YAML or JSON files", minArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+		files, err := definitionFiles(args)
+		if err != nil {
+			return err
+		}
+		list := []*appliedFile{}
+		var failed error
+		for _, file := range files {
+			a, err := c.apply(ctx, api, file, draft)
+			if err == nil {
+				list = append(list, a)
+				continue
+			}
+			if exit := (*exitError)(nil); !errors.As(err, &exit) || exit.code != ExitUsage || len(files) == 1 {
+				return err // the server, not the file
+			}
+			fmt.Fprintf(c.err, "%s\n", err)
+			failed = &exitError{code: ExitUsage}
+		}
+		return errors.Join(encodeList(c.console, c.output, list), failed)
+	})
+	cmd.Long = `Create or update workflows from YAML or JSON files, by the namespace, name and version that they state, and publish them.
+
+FILE is a file, - for standard input, or a folder, of which every .yaml, .yml and .json file is applied.
+Another content under a version that exists makes a new revision of that version and replaces the one before.`
+	cmd.Flags().BoolVar(&draft, "draft", false, "do not publish")
+	return cmd
+}
+
+// encodeList prints a list in the one shape of lists; a table was printed line by line.
+func encodeList[T any](con console, output string, list []T) error {
+	c := connection{console: con, output: output}
+	switch {
+	case c.tables():
+		return nil
+	case output == formatJSONL:
+		for i := range list {
+			if err := c.encode(list[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c.encode(listed[T]{Data: list})
+}
+
+// definitionFiles are the files that the arguments name; of a folder those with definitions.
+func definitionFiles(args []string) ([]string, error) {
+	var files []string
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if arg == "-" || err != nil || !info.IsDir() {
+			files = append(files, arg) // what is not there is told when it is read
+			continue
+		}
+		entries, err := os.ReadDir(arg)
+		if err != nil {
+			return nil, usage("%w", err)
+		}
+		before := len(files)
+		for _, entry := range entries {
+			if slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(entry.Name()))) && !entry.IsDir() {
+				files = append(files, filepath.Join(arg, entry.Name()))
+			}
+		}
+		if len(files) == before {
+			return nil, usage("%s holds no .yaml, .yml or .json file", arg)
+		}
+	}
+	return files, nil
+}
+
+// apply applies one file and tells what became of it.
+func (c *connection) apply(ctx context.Context, api *client.Client, file string, draft bool) (*appliedFile, error) {
+	definition, err := c.readFile(file)
+	if err != nil {
+		return nil, err
+	}
+	before, err := appliedBefore(ctx, api, definition)
+	if err != nil {
+		return nil, err
+	}
+	a, err := api.ApplyWorkflow(ctx, definition, draft)
+	if err != nil {
+		return nil, located(file, err)
+	}
+	for _, warning := range a.Warnings {
+		fmt.Fprintf(c.err, "%s:%d:%d: warning: %s\n", file, max(warning.Line, 1), max(warning.Column, 1), printable(warning.Detail))
+	}
+	told := &appliedFile{File: file, Result: applyCreated, Applied: a}
+	text := applyCreated
+	if before != nil {
+		told.PreviousRevision = before.Revision
+		switch {
+		case before.Revision != a.Revision:
+			told.Result = applyUpdated
+			text = fmt.Sprintf("updated, revision %d → %d", before.Revision, a.Revision)
+		case before.Draft && !a.Draft:
+			told.Result, text = applyPublished, applyPublished
+		default:
+			told.Result, text = applyUnchanged, applyUnchanged
+		}
+	} else if !a.Created {
+		told.Result, text = applyUpdated, "updated, new version"
+	}
+	if a.Draft {
+		text += ", draft"
+	}
+	if a.Draft && !draft {
+		fmt.Fprintf(c.err, "%s: stored as a draft, because this key does not publish; use a key of live with the scope workflows:publish\n", file)
+	}
+	if before != nil && before.Published && told.Result == applyUpdated && !a.Draft {
+		fmt.Fprintf(c.err, "%s: %s: %s: version %s was published with another content, which is replaced: new starts do not run it any more; "+
+			"chargehand workflows publish %s/%s %s --revision %d goes back\n", file, c.paint("33", "warning"), a.Namespace+"/"+a.Name, a.Version, a.Namespace, a.Name, a.Version, before.Revision)
+	}
+	if c.tables() {
+		fmt.Fprintf(c.out, "%s  %s/%s  %s  %s\n", a.ID, a.Namespace, a.Name, a.Version, text)
+	}
+	return told, nil
+}
+
+// document is what a definition says about itself.
+type document struct {
+	Document struct{ Namespace, Name, Version string }
+}
+
+// appliedBefore is the version of the workflow that a definition would replace; nil: none. What
+// is no definition is for the server to judge.
+func appliedBefore(ctx context.Context, api *client.Client, definition []byte) (*client.WorkflowVersion, error) {
+	var d document
+	if yaml.Unmarshal(definition, &d) != nil || d.Document.Name == "" || d.Document.Version == "" {
+		return nil, nil
+	}
+	w, err := api.FindWorkflow(ctx, firstOf(d.Document.Namespace, "default")+"/"+d.Document.Name)
+	if err == nil {
+		var v *client.WorkflowVersion
+		if v, err = api.GetVersion(ctx, w.ID, d.Document.Version); err == nil {
+			return v, nil
+		}
+	}
+	if isMissing(err) {
+		return nil, nil
+	}
+	return nil, err
+}
+
+// isMissing reports whether the server says that there is no such thing, or not for this key.
+func isMissing(err error) bool {
+	var answer *client.Error
+	return errors.As(err, &answer) && (answer.Status == http.StatusNotFound || answer.Status == http.StatusForbidden)
+}
+
+func (c *connection) workflowsDiff() *cobra.Command {
+	var failing bool
+	cmd := c.verb("diff FILE…", "Compare definitions with what the server has under their names", minArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+		files, err := definitionFiles(args)
+		if err != nil {
+			return err
+		}
+		differs := false
+		for _, file := range files {
+			definition, err := c.readFile(file)
+			if err != nil {
+				return err
+			}
+			old, name, err := sourceBefore(ctx, api, file, definition)
+			if err != nil {
+				return err
+			}
+			text := diff.Diff(name, []byte(old), file, definition)
+			differs = differs || len(text) > 0
+			if _, err := c.out.Write(text); err != nil {
+				return err
+			}
+		}
+		if differs && failing {
+			return &exitError{code: ExitFailed}
+		}
+		return nil
+	})
+	cmd.Long = `Compare definitions with what the server has under their names: the same version, or if it is new the published one.
+
+Nothing is printed where they are the same.`
+	cmd.Flags().BoolVar(&failing, "exit-code", false, "exit with 1 if there is a difference")
+	return cmd
+}
+
+// sourceBefore is the source that a definition is compared with, and its name.
+func sourceBefore(ctx context.Context, api *client.Client, file string, definition []byte) (source, name string, err error) {
+	var d document
+	if err := yaml.Unmarshal(definition, &d); err != nil || d.Document.Name == "" {
+		return "", "", usage("%s: this is no definition: it has no document.name (chargehand workflows validate %s says more)", file, file)
+	}
+	name = firstOf(d.Document.Namespace, "default") + "/" + d.Document.Name
+	w, err := api.FindWorkflow(ctx, name)
+	if isMissing(err) {
+		return "", name + " (not on the server)", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	v, err := api.GetVersion(ctx, w.ID, d.Document.Version)
+	if err == nil {
+		return v.Source, fmt.Sprintf("%s %s revision %d", name, v.Version, v.Revision), nil
+	}
+	if !isMissing(err) {
+		return "", "", err
+	}
+	if w, err = api.GetWorkflow(ctx, w.ID); err != nil {
+		return "", "", err
+	}
+	return w.Source, fmt.Sprintf("%s %s revision %d", name, w.Version, w.Revision), nil
+}

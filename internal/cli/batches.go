@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chargehand/chargehand/client"
+)
+
+func newBatches(con console) *cobra.Command {
+	c := &connection{console: con}
+	return group("batches", "List, read, watch and cancel batches", c.batchesList(), c.batchesGet(), c.batchesWatch(), c.batchesItems(), c.batchesCancel())
+}
+
+func (c *connection) batchesList() *cobra.Command {
+	return newList(c, listing[client.Batch]{
+		use: "list WORKFLOW", short: "List the batches of a workflow, newest first", args: exactArgs(1), limit: 20,
+		columns: "ID STATUS TOTAL> COMPLETED> FAILED> RUNNING> STARTED TOOK",
+		key:     func(b *client.Batch) string { return b.BatchID },
+		row: func(b *client.Batch) []string {
+			return []string{
+				c.id(b.BatchID), b.Status, fmt.Sprint(b.Total), fmt.Sprint(b.Completed), fmt.Sprint(b.Failed), fmt.Sprint(b.Running),
+				c.when(b.StartedAt), between(b.StartedAt, b.CompletedAt),
+			}
+		},
+		prepare: func(ctx context.Context, api *client.Client, args []string) (fetch[client.Batch], error) {
+			w, err := findWorkflow(ctx, api, args[0])
+			if err != nil {
+				return nil, err
+			}
+			return func(ctx context.Context, limit int, cursor string) ([]client.Batch, string, error) {
+				p, err := api.ListBatches(ctx, w.ID, limit, cursor)
+				return p.Data, p.Cursor, err
+			}, nil
+		},
+	})
+}
+
+// onBatch is an action on BATCH.
+func (c *connection) onBatch(do func(ctx context.Context, api *client.Client, b *client.Batch) error) action {
+	return func(ctx context.Context, api *client.Client, args []string) error {
+		b, err := findBatch(ctx, api, args[0])
+		if err != nil {
+			return err
+		}
+		return do(ctx, api, b)
+	}
+}
+
+func (c *connection) showBatch(ctx context.Context, api *client.Client, b *client.Batch) error {
+	if !c.tables() {
+		return c.encode(b)
+	}
+	known := newNames(api)
+	known.learn(ctx, []string{b.WorkflowID})
+	return c.show(b, []field{
+		{"id", b.BatchID}, {"workflow", fmt.Sprintf("%s %s, revision %d", known.of(b.WorkflowID), b.WorkflowVersion, b.Revision)}, {"status", b.Status},
+		{"items", fmt.Sprintf("%d: %d finished, %d failed, %d cancelled, %d running, %d waiting, %d queued", b.Total, b.Completed, b.Failed-b.Cancelled, b.Cancelled, b.Running, b.Waiting, b.Queued)},
+		{"concurrency", fmt.Sprint(b.EffectiveConcurrency)},
+		{"started", exactly(b.StartedAt)}, {"ended", exactly(b.CompletedAt)}, {"took", between(b.StartedAt, b.CompletedAt)},
+	})
+}
+
+func (c *connection) batchesGet() *cobra.Command {
+	var wait bool
+	var executions string
+	var save saving
+	cmd := c.verb("get BATCH", "Show a batch", exactArgs(1), c.onBatch(func(ctx context.Context, api *client.Client, b *client.Batch) error {
+		if err := save.check(); err != nil {
+			return err
+		}
+		if wait {
+			return c.followBatch(ctx, api, b, save)
+		}
+		if save.dir != "" && !b.Final() {
+			return usage("--download needs a batch that has ended: add --wait")
+		}
+		if executions != "none" {
+			var err error
+			if b, err = api.GetBatch(ctx, b.WorkflowID, b.BatchID, executions, 0); err != nil {
+				return err
+			}
+		}
+		if err := c.showBatch(ctx, api, b); err != nil {
+			return err
+		}
+		return c.downloadBatch(ctx, api, b, save)
+	}))
+	cmd.Flags().BoolVar(&wait, "wait", false, "follow it to its end")
+	choiceVar(cmd.Flags(), &executions, "executions", "none", "entries of its executions in the output, with -o json or yaml", "full", "none", "page")
+	save.register(cmd.Flags())
+	return cmd
+}
+
+func (c *connection) batchesWatch() *cobra.Command {
+	return c.verb("watch BATCH", "Follow a batch to its end, as batch does", exactArgs(1), c.onBatch(func(ctx context.Context, api *client.Client, b *client.Batch) error {
+		return c.followBatch(ctx, api, b, saving{})
+	}))
+}
+
+func (c *connection) batchesItems() *cobra.Command {
+	var f client.ItemFilter
+	cmd := newList(c, listing[client.BatchExecution]{
+		use: "items BATCH", short: "List the items of a batch", args: exactArgs(1), limit: 100,
+		columns: "INDEX> EXECUTION STATUS TOOK> INPUT~ ERROR~",
+		key:     func(i *client.BatchExecution) string { return fmt.Sprint(i.Index) },
+		row: func(i *client.BatchExecution) []string {
+			duration := "-"
+			if i.DurationMS != nil {
+				duration = fmt.Sprintf("%d ms", *i.DurationMS)
+			}
+			fault := ""
+			if i.Error != nil {
+				fault = faultText(i.Error)
+			}
+			return []string{fmt.Sprint(i.Index), c.id(i.ExecutionID), stateWord(i.Status, i.Phase), duration, string(i.Inputs), fault}
+		},
+		prepare: func(ctx context.Context, api *client.Client, args []string) (fetch[client.BatchExecution], error) {
+			b, err := findBatch(ctx, api, args[0])
+			if err != nil {
+				return nil, err
+			}
+			return func(ctx context.Context, limit int, cursor string) ([]client.BatchExecution, string, error) {
+				p, err := api.BatchItems(ctx, b.WorkflowID, b.BatchID, f, limit, cursor)
+				return p.Data, p.Cursor, err
+			}, nil
+		},
+	})
+	choicesVar(cmd.Flags(), &f.Statuses, "status", "only items with one of these statuses", statuses...)
+	choicesVar(cmd.Flags(), &f.Phases, "phase", "only items in one of these phases", phases...)
+	return cmd
+}
+
+func (c *connection) batchesCancel() *cobra.Command {
+	return c.verb("cancel BATCH", "Cancel every item of a batch that has not ended", exactArgs(1), c.onBatch(func(ctx context.Context, api *client.Client, b *client.Batch) error {
+		b, err := api.CancelBatch(ctx, b.WorkflowID, b.BatchID)
+		if err != nil {
+			return err
+		}
+		return c.showBatch(ctx, api, b)
+	}))
+}

@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/chargehand/chargehand/client"
+)
+
+// completionTime bounds how long a shell waits for the server when Tab is pressed.
+const completionTime = 1500 * time.Millisecond
+
+// completeValues wires the completion of a command's arguments, by their names in its usage line,
+// and of the flags whose values are known.
+func completeValues(cmd *cobra.Command) {
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		value := f.Value
+		if n, ok := value.(*named); ok {
+			value = n.Value
+		}
+		var allowed []string
+		switch c := value.(type) {
+		case *choice:
+			allowed = c.allowed
+		case *choices:
+			allowed = c.allowed
+		default:
+			return
+		}
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp))
+	})
+	if f := cmd.Flags().Lookup("batch"); f != nil && cmd.Name() == "list" {
+		_ = cmd.RegisterFlagCompletionFunc("batch", completeWith(completeBatches))
+	}
+	if f := cmd.Flags().Lookup("version"); f != nil && cmd.HasParent() {
+		_ = cmd.RegisterFlagCompletionFunc("version", completeWith(completeVersions))
+	}
+	if cmd.ValidArgsFunction != nil || cmd.HasSubCommands() || !cmd.Runnable() {
+		return
+	}
+	names := argumentNames(cmd)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(names) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		if complete := completers[names[min(len(args), len(names)-1)]]; complete != nil && len(args) < len(names) {
+			return completeWith(complete)(cmd, args, typed)
+		}
+		if name := names[min(len(args), len(names)-1)]; strings.HasPrefix(name, "FILE") || strings.HasPrefix(name, "DIR") || name == "PATH" {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+type completer func(ctx context.Context, api *client.Client, args []string) ([]string, error)
+
+var completers = map[string]completer{
+	"WORKFLOW": completeWorkflows, "EXECUTION": completeExecutions, "BATCH": completeBatches, "VERSION": completeVersions,
+	"SECRET": completeSecrets, "KEY": completeKeys,
+}
+
+// completeWith asks the server of the command within a short time; what fails completes nothing.
+func completeWith(do completer) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		c := connection{}
+		if f := cmd.Flags().Lookup("url"); f != nil {
+			c.url = f.Value.String()
+		}
+		api, err := c.client(client.WithoutRetries())
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(contextOf(cmd)), completionTime)
+		defer cancel()
+		words, err := do(ctx, api, args)
+		if err != nil {
+			cobra.CompDebugln(err.Error(), false)
+		}
+		var fitting []string
+		for _, word := range words {
+			if strings.HasPrefix(word, typed) {
+				fitting = append(fitting, word)
+			}
+		}
+		return fitting, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
+}
+
+func contextOf(cmd *cobra.Command) context.Context {
+	if ctx := cmd.Context(); ctx != nil {
+		return ctx
+	}
+	return context.Background()
+}
+
+func completeWorkflows(ctx context.Context, api *client.Client, _ []string) ([]string, error) {
+	page, err := api.ListWorkflows(ctx, client.WorkflowFilter{}, maxPage, "")
+	if err != nil {
+		return nil, err
+	}
+	var words []string
+	for i := range page.Data {
+		words = append(words, page.Data[i].FullName()+"\t"+printable(page.Data[i].Title))
+	}
+	return words, nil
+}
+
+func completeExecutions(ctx context.Context, api *client.Client, _ []string) ([]string, error) {
+	page, err := api.ListExecutions(ctx, client.ExecutionFilter{}, maxPage, "")
+	if err != nil {
+		return nil, err
+	}
+	known := newNames(api)
+	known.learn(ctx, workflowsOf(page.Data))
+	var words []string
+	for i := range page.Data {
+		e := &page.Data[i]
+		words = append(words, e.ID+"\t"+printable(known.of(e.WorkflowID))+", "+stateOf(e)+", "+relative(time.Until(e.CreatedAt)))
+	}
+	return words, nil
+}
+
+// completeBatches offers the batches of the workflows that were applied last.
+func completeBatches(ctx context.Context, api *client.Client, _ []string) ([]string, error) {
+	var words []string
+	enough := errors.New("enough")
+	err := eachWorkflow(ctx, api, func(w *client.Workflow) error {
+		const perWorkflow, most = 10, 50
+		page, err := api.ListBatches(ctx, w.ID, perWorkflow, "")
+		if err != nil {
+			return err
+		}
+		for i := range page.Data {
+			words = append(words, page.Data[i].BatchID+"\t"+w.FullName()+", "+page.Data[i].Status)
+		}
+		if len(words) >= most {
+			return enough
+		}
+		return nil
+	})
+	if errors.Is(err, enough) {
+		err = nil
+	}
+	return words, err
+}
+
+func completeVersions(ctx context.Context, api *client.Client, args []string) ([]string, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	w, err := findWorkflow(ctx, api, args[0])
+	if err != nil {
+		return nil, err
+	}
+	page, err := api.ListVersions(ctx, w.ID, maxPage, "")
+	if err != nil {
+		return nil, err
+	}
+	var words []string
+	for _, v := range page.Data {
+		words = append(words, v.Version+"\t"+versionState(&v))
+	}
+	return words, nil
+}
+
+func completeSecrets(ctx context.Context, api *client.Client, _ []string) ([]string, error) {
+	page, err := api.ListSecrets(ctx, maxPage, "")
+	if err != nil {
+		return nil, err
+	}
+	var words []string
+	for _, s := range page.Data {
+		words = append(words, s.Name)
+	}
+	return words, nil
+}
+
+func completeKeys(ctx context.Context, api *client.Client, _ []string) ([]string, error) {
+	page, err := api.ListKeys(ctx, maxPage, "")
+	if err != nil {
+		return nil, err
+	}
+	var words []string
+	for _, k := range page.Data {
+		words = append(words, k.ID+"\t"+printable(k.Name))
+	}
+	return words, nil
+}

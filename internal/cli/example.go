@@ -1,0 +1,95 @@
+package cli
+
+// commandExamples are the examples in the help of each command.
+var commandExamples = map[string]string{
+	"chargehand run": `  chargehand run examples/hello --input '{"name": "Ada"}'
+  chargehand run examples/hello --input @input.json --download results
+  chargehand run examples/thumbnail --file picture=photo.png --download thumbnails
+  chargehand run examples/hello --no-wait -o json`,
+	"chargehand batch": `  chargehand batch examples/enrich-order --items orders.csv --concurrency 8
+  chargehand batch examples/thumbnail --files 'picture=pictures/*.png' --download thumbnails`,
+	"chargehand executions list": `  chargehand executions list
+  chargehand executions list examples/hello --status error --created-after 1h
+  chargehand executions list --batch 5065ba04 --all -o jsonl
+  chargehand executions list --watch`,
+	"chargehand executions get": `  chargehand executions get 5065ba04
+  chargehand executions get 5065ba04 -o json
+  chargehand executions get 5065ba04 --wait --download results`,
+	"chargehand executions watch": `  chargehand executions watch 5065ba04`,
+	"chargehand executions timeline": `  chargehand executions timeline 5065ba04
+  chargehand executions timeline 5065ba04 --watch
+  chargehand executions timeline 5065ba04 -o json`,
+	"chargehand executions cancel": `  chargehand executions cancel 5065ba04`,
+	"chargehand executions retry": `  chargehand executions retry 5065ba04
+  chargehand executions retry 5065ba04 --version 1.0.0 --wait`,
+	"chargehand batches list": `  chargehand batches list examples/enrich-order
+  chargehand batches list examples/enrich-order --watch`,
+	"chargehand batches get": `  chargehand batches get 91d8eb32
+  chargehand batches get 91d8eb32 --wait --download results`,
+	"chargehand batches watch": `  chargehand batches watch 91d8eb32`,
+	"chargehand batches items": `  chargehand batches items 91d8eb32 --status error
+  chargehand batches items 91d8eb32 --all -o jsonl`,
+	"chargehand batches cancel": `  chargehand batches cancel 91d8eb32`,
+	"chargehand files upload": `  chargehand files upload photo.png
+  chargehand files upload pictures/*.png -o json`,
+	"chargehand files get":      `  chargehand files get 01a202f3-b4d4-74c2-b014-b80b7042ca9a`,
+	"chargehand files download": `  chargehand files download 01a202f3-b4d4-74c2-b014-b80b7042ca9a pictures`,
+	"chargehand events publish": `  chargehand events publish order.json
+  echo '{"specversion":"1.0","id":"1","source":"/shop","type":"org.example.order","data":{"n":1}}' |
+    chargehand events publish -`,
+	"chargehand login": `  chargehand login --url https://chargehand.example.com`,
+	"chargehand workflows apply": `  chargehand workflows apply order.yaml
+  chargehand workflows apply --draft order.yaml
+  chargehand workflows apply workflows/`,
+	"chargehand workflows list": `  chargehand workflows list
+  chargehand workflows list -o wide`,
+	"chargehand workflows show": `  chargehand workflows show shop/order
+  chargehand workflows show shop/order -o yaml > order.yaml
+  chargehand workflows show shop/order --version 1.0.0 -o yaml`,
+	"chargehand workflows validate": `  chargehand workflows validate order.yaml
+  chargehand workflows validate -o json - < order.yaml`,
+	"chargehand workflows diff": `  chargehand workflows diff order.yaml
+  chargehand workflows diff --exit-code workflows/`,
+	"chargehand workflows versions": `  chargehand workflows versions shop/order`,
+	"chargehand workflows publish":  `  chargehand workflows publish shop/order 1.0.0`,
+	"chargehand workflows delete":   `  chargehand workflows delete shop/order`,
+	"chargehand secrets list":       `  chargehand secrets list`,
+	"chargehand secrets get":        `  chargehand secrets get api-token`,
+	"chargehand secrets set": `  chargehand secrets set api-token
+  chargehand secrets set api-token < token.txt
+  printf '{"username":"ci","password":"%s"}' "$PASSWORD" | chargehand secrets set registry --json`,
+	"chargehand secrets delete": `  chargehand secrets delete api-token --yes`,
+	"chargehand examples serve": `  chargehand examples serve
+  chargehand examples serve --slowness 300ms`,
+	"chargehand openapi": `  chargehand openapi > openapi.yaml
+  chargehand openapi -o json`,
+	"chargehand serve": `  chargehand serve
+  chargehand serve --data-dir /var/lib/chargehand --workflows workflows --allow-run shell
+  chargehand serve --config /etc/chargehand.yaml`,
+	"chargehand worker": `  chargehand worker --database-url postgres://db/chargehand --master-key-file master.key \
+    --files-url s3://bucket --temporal-address temporal.example.com:7233`,
+	"chargehand keys create": `  chargehand keys create --data-dir /var/lib/chargehand --name ci --preset deploy --expires 90d
+  export CHARGEHAND_API_KEY=$(chargehand keys create --preset all)`,
+	"chargehand keys list": `  chargehand keys list
+  chargehand keys list -o wide`,
+	"chargehand keys revoke": `  chargehand keys revoke 7042ca9a`,
+	"chargehand ready": `  chargehand ready
+  chargehand ready --wait 10s`,
+	"chargehand limits":  `  chargehand limits`,
+	"chargehand doctor":  `  chargehand doctor --data-dir /var/lib/chargehand`,
+	"chargehand backup":  `  chargehand backup --data-dir /var/lib/chargehand /backups/2026-11-20`,
+	"chargehand restore": `  chargehand restore --data-dir /var/lib/chargehand-new /backups/2026-11-20`,
+	"chargehand store move": `  chargehand store move --from /var/lib/chargehand --to postgres://db/chargehand \
+    --master-key-file /etc/chargehand/master.key
+  chargehand store move --from /var/lib/chargehand --undo`,
+	"chargehand temporal setup":  `  chargehand temporal setup --temporal-address temporal.example.com:7233 --temporal-namespace flows`,
+	"chargehand temporal forget": `  chargehand temporal forget --database-url postgres://db/chargehand --master-key-file master.key --yes`,
+	"chargehand bench":           `  chargehand bench --duration 10s --only trivial`,
+	"chargehand version":         `  chargehand version`,
+	"chargehand help":            "  chargehand help run\n  chargehand help topics",
+
+	"chargehand completion bash":       `  source <(chargehand completion bash)`,
+	"chargehand completion zsh":        `  source <(chargehand completion zsh)`,
+	"chargehand completion fish":       `  chargehand completion fish | source`,
+	"chargehand completion powershell": `  chargehand completion powershell | Out-String | Invoke-Expression`,
+}

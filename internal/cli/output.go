@@ -1,0 +1,350 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/term"
+)
+
+// The values of --output.
+const (
+	formatTable = "table"
+	formatWide  = "wide" // a table with full ids, times and every column
+	formatJSON  = "json"
+	formatJSONL = "jsonl"
+	formatYAML  = "yaml"
+)
+
+var formats = []string{formatTable, formatWide, formatJSON, formatJSONL, formatYAML}
+
+// column is one column of a table.
+type column struct {
+	name   string
+	wide   bool // only with -o wide
+	shrink bool // shortened first when the table is wider than the terminal
+	right  bool // numbers
+}
+
+// columns reads a short description: names separated by blanks; a name that ends in * is for
+// -o wide only, in ~ may be shortened, in > is right-aligned.
+func columns(text string) []column {
+	var list []column
+	for _, name := range strings.Fields(text) {
+		bare := strings.TrimRight(name, "*~>")
+		marks := name[len(bare):]
+		list = append(list, column{bare, strings.Contains(marks, "*"), strings.Contains(marks, "~"), strings.Contains(marks, ">")})
+	}
+	return list
+}
+
+// minColumn is what a column that may be shortened keeps.
+const minColumn = 8
+
+// table writes rows under a header. Cells are plain text; words of states get their colour.
+func (c *connection) table(head []column, rows [][]string, header bool) error {
+	var shown []int
+	for i := range head {
+		if c.output == formatWide || !head[i].wide {
+			shown = append(shown, i)
+		}
+	}
+	widths := make([]int, len(head))
+	total := 2 * (len(shown) - 1)
+	for _, i := range shown {
+		if header {
+			widths[i] = runewidth.StringWidth(head[i].name)
+		}
+		for _, row := range rows {
+			row[i] = printable(row[i])
+			widths[i] = max(widths[i], runewidth.StringWidth(row[i]))
+		}
+		total += widths[i]
+	}
+	// A program that reads gets everything.
+	if width := terminalWidth(c.out); width > 0 && total > width && c.output != formatWide {
+		over := total - width
+		shrink(head, shown, widths, over)
+	}
+	var text strings.Builder
+	line := func(cell func(int) string, paint bool) {
+		var out strings.Builder
+		for n, i := range shown {
+			value := runewidth.Truncate(cell(i), widths[i], "…")
+			padding := strings.Repeat(" ", widths[i]-runewidth.StringWidth(value))
+			if paint && (head[i].name == "STATUS" || head[i].name == "PHASE" || head[i].name == "STATE") {
+				value = c.paintState(value)
+			}
+			if n > 0 {
+				out.WriteString("  ")
+			}
+			if head[i].right {
+				out.WriteString(padding + value)
+			} else {
+				out.WriteString(value + padding)
+			}
+		}
+		text.WriteString(strings.TrimRight(out.String(), " ") + "\n")
+	}
+	if header {
+		line(func(i int) string { return head[i].name }, false)
+	}
+	for _, row := range rows {
+		line(func(i int) string { return row[i] }, true)
+	}
+	_, err := io.WriteString(c.out, text.String())
+	return err
+}
+
+// shrink takes width away from the columns that may be shortened, the widest first.
+func shrink(head []column, shown, widths []int, over int) {
+	for ; over > 0; over-- {
+		widest := -1
+		for _, i := range shown {
+			if head[i].shrink && widths[i] > minColumn && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+// field is one line of a description.
+type field struct{ name, value string }
+
+// show writes one object: as a list of its fields, or whole in the other formats.
+func (c *connection) show(v any, fields []field) error {
+	if c.output != formatTable && c.output != formatWide {
+		return c.encode(v)
+	}
+	width := 0
+	for _, f := range fields {
+		if f.value != "" {
+			width = max(width, len(f.name)+1)
+		}
+	}
+	for _, f := range fields {
+		if f.value == "" {
+			continue
+		}
+		value := printable(f.value)
+		if f.name == "status" || f.name == "phase" {
+			value = c.paintState(value)
+		}
+		if _, err := fmt.Fprintf(c.out, "%-*s %s\n", width, f.name+":", value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encode writes v as -o asks for: JSON where it asks for a table.
+func (c *connection) encode(v any) error {
+	switch c.output {
+	case formatJSONL:
+		text, err := marshal(v)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.out, "%s\n", text)
+		return err
+	case formatYAML:
+		return printYAML(c.out, v)
+	}
+	return printJSON(c.out, v)
+}
+
+// marshal writes JSON without the escapes that HTML needs.
+func marshal(v any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text.Bytes()); err != nil {
+		return nil, err
+	}
+	return compact.Bytes(), nil
+}
+
+// printJSON writes v as indented JSON.
+func printJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}
+
+// printYAML writes v as YAML, with the fields in the order and the numbers in the notation of
+// its JSON.
+func printYAML(w io.Writer, v any) error {
+	text, err := marshal(v)
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	node, err := yamlNode(decoder)
+	if err != nil {
+		return err
+	}
+	encoder := yaml.NewEncoder(w)
+	encoder.SetIndent(2)
+	return errors.Join(encoder.Encode(node), encoder.Close())
+}
+
+func yamlNode(d *json.Decoder) (*yaml.Node, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	scalar := func(tag, value string) (*yaml.Node, error) {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}, nil
+	}
+	switch token := token.(type) {
+	case json.Delim:
+		node := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		if token == '{' {
+			node = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		}
+		for d.More() {
+			child, err := yamlNode(d) // of an object, its names and values in turn
+			if err != nil {
+				return nil, err
+			}
+			node.Content = append(node.Content, child)
+		}
+		if len(node.Content) == 0 {
+			node.Style = yaml.FlowStyle
+		}
+		_, err := d.Token()
+		return node, err
+	case string:
+		return scalar("!!str", token)
+	case json.Number:
+		if strings.ContainsAny(token.String(), ".eE") {
+			return scalar("!!float", token.String())
+		}
+		return scalar("!!int", token.String())
+	case bool:
+		return scalar("!!bool", fmt.Sprint(token))
+	}
+	return scalar("!!null", "null")
+}
+
+// printable keeps text from a server from moving the cursor or breaking the table.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || (r >= 0x7f && r < 0xa0) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// terminal reports whether w is a terminal.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// colour colours text for w unless it is no terminal or NO_COLOR is set.
+func colour(w io.Writer, code, text string) string {
+	if code == "" || !terminal(w) || os.Getenv("NO_COLOR") != "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// paint colours text on standard error.
+func (c console) paint(code, text string) string { return colour(c.err, code, text) }
+
+// paintStatus colours the word of a state on standard error, paintState on standard output.
+func (c console) paintStatus(state string) string { return colour(c.err, stateColour(state), state) }
+func (c console) paintState(state string) string  { return colour(c.out, stateColour(state), state) }
+
+var stateColours = map[string][]string{
+	"32": {"finished", "completed", "published", "ok"},
+	"31": {"error", "failed", "faulted", "wrong"},
+	"33": {"human_in_the_loop", "cancelled", "draft", "suspended"},
+	"36": {"processing", "running", "waiting"},
+}
+
+func stateColour(state string) string {
+	for code, states := range stateColours {
+		if slices.Contains(states, state) {
+			return code
+		}
+	}
+	return ""
+}
+
+// shortID is what tables show of an id.
+func (c *connection) id(id string) string {
+	if c.output == formatWide || len(id) <= shortIDLength {
+		return id
+	}
+	return id[len(id)-shortIDLength:]
+}
+
+// when is a time as tables show it: how long ago, or with -o wide exactly.
+func (c *connection) when(t *time.Time) string {
+	switch {
+	case t == nil || t.IsZero():
+		return "-"
+	case c.output == formatWide:
+		return t.UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	return relative(time.Until(*t))
+}
+
+// relative tells a time from now in two or three characters and a unit.
+func relative(d time.Duration) string {
+	form := "%d%s ago"
+	if d > 0 {
+		form = "in %d%s"
+	}
+	d = d.Abs()
+	for _, unit := range []struct {
+		below, size time.Duration
+		name        string
+	}{{2 * time.Minute, time.Second, "s"}, {2 * time.Hour, time.Minute, "m"}, {48 * time.Hour, time.Hour, "h"}} {
+		if d < unit.below {
+			return fmt.Sprintf(form, d/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf(form, d/(24*time.Hour), "d")
+}
+
+// took is a duration in milliseconds below 10 s, and shorter above.
+func took(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Hour:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// between is the time from one moment to another; empty while one is not known.
+func between(from, to *time.Time) string {
+	if from == nil || to == nil {
+		return ""
+	}
+	return took(to.Sub(*from))
+}

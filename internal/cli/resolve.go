@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/chargehand/chargehand/client"
+)
+
+// Tables show the last 8 digits of an id. Commands take these, a prefix that only one id has, or
+// the whole id. The first 12 digits of an id are its time in milliseconds, so a prefix of 8 is
+// looked for in the rows of one minute; the last digits are looked for in the newest rows.
+const (
+	shortIDLength = 8
+	fullIDLength  = 36
+	minIDLength   = 4
+	searchedRows  = 10_000
+)
+
+var partOfID = regexp.MustCompile(`^[0-9a-fA-F-]+$`)
+
+// matches reports whether text names id: its last 8 digits, or a prefix.
+func matchesID(id, text string) bool {
+	return len(text) >= minIDLength && strings.HasPrefix(id, text) || len(text) == shortIDLength && strings.HasSuffix(id, text)
+}
+
+// isPartOfID says whether text can be an id or a part of one.
+func isPartOfID(text string) bool {
+	return len(text) >= minIDLength && len(text) <= fullIDLength && partOfID.MatchString(text)
+}
+
+// prefixTimes are the times that ids with this prefix can have.
+func prefixTimes(text string) (from, to time.Time, ok bool) {
+	digits := strings.ReplaceAll(text, "-", "")
+	if len(digits) < shortIDLength {
+		return from, to, false
+	}
+	digits = digits[:min(len(digits), 12)]
+	first, err := strconv.ParseInt(digits+strings.Repeat("0", 12-len(digits)), 16, 64)
+	last, err2 := strconv.ParseInt(digits+strings.Repeat("f", 12-len(digits)), 16, 64)
+	if err != nil || err2 != nil || first > 1<<43 { // the year 2248
+		return from, to, false
+	}
+	return time.UnixMilli(first - 1), time.UnixMilli(last + 1), true
+}
+
+// findExecution reads the execution that text names.
+func findExecution(ctx context.Context, api *client.Client, text string) (*client.Execution, error) {
+	if len(text) == fullIDLength {
+		return api.GetExecutionByID(ctx, text, 0)
+	}
+	if !isPartOfID(text) {
+		return nil, usage("%q is not the id of an execution: give the id, or its last %d digits as tables show them", text, shortIDLength)
+	}
+	text = strings.ToLower(text)
+	found := map[string]string{}
+	search := func(filter client.ExecutionFilter, rows int) error {
+		for cursor := ""; rows > 0; rows -= maxPage {
+			page, err := api.ListExecutions(ctx, filter, maxPage, cursor)
+			if err != nil {
+				return err
+			}
+			for i := range page.Data {
+				if id := page.Data[i].ID; matchesID(id, text) {
+					found[id] = page.Data[i].WorkflowID
+				}
+			}
+			if cursor = page.Cursor; cursor == "" {
+				break
+			}
+		}
+		return nil
+	}
+	if from, to, ok := prefixTimes(text); ok {
+		const millis = "2006-01-02T15:04:05.000Z"
+		filter := client.ExecutionFilter{CreatedAfter: from.UTC().Format(millis), CreatedBefore: to.UTC().Format(millis)}
+		if err := search(filter, searchedRows); err != nil {
+			return nil, err
+		}
+	}
+	if len(text) <= shortIDLength && len(found) == 0 {
+		if err := search(client.ExecutionFilter{}, searchedRows); err != nil {
+			return nil, err
+		}
+	}
+	id, err := onlyOne("execution", text, found)
+	if err != nil {
+		return nil, err
+	}
+	return api.GetExecutionByID(ctx, id, 0)
+}
+
+// onlyOne returns the one id that was found.
+func onlyOne(what, text string, found map[string]string) (string, error) {
+	ids := make([]string, 0, len(found))
+	for id := range found {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	switch len(ids) {
+	case 0:
+		return "", fmt.Errorf("no %s has an id that begins or ends in %s; of older ones, give the whole id (-o wide shows it)", what, text)
+	case 1:
+		return ids[0], nil
+	}
+	return "", usage("%d ids of %s fit %s: give the whole id, such as %s", len(ids), plural(what), text, strings.Join(ids[:min(len(ids), 3)], " or "))
+}
+
+func plural(what string) string {
+	if what == "batch" {
+		return "batches"
+	}
+	return what + "s"
+}
+
+// findBatch reads the batch that text names, without its items.
+func findBatch(ctx context.Context, api *client.Client, text string) (*client.Batch, error) {
+	if len(text) == fullIDLength {
+		return api.FindBatch(ctx, text)
+	}
+	if !isPartOfID(text) {
+		return nil, usage("%q is not the id of a batch: give the id, or its last %d digits as tables show them", text, shortIDLength)
+	}
+	text = strings.ToLower(text)
+	found := map[string]string{}
+	err := eachWorkflow(ctx, api, func(w *client.Workflow) error {
+		page, err := api.ListBatches(ctx, w.ID, maxPage, "")
+		if err != nil {
+			return err
+		}
+		for i := range page.Data {
+			if id := page.Data[i].BatchID; matchesID(id, text) {
+				found[id] = w.ID
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	id, err := onlyOne("batch", text, found)
+	if err != nil {
+		return nil, err
+	}
+	return api.GetBatch(ctx, found[id], id, "none", 0)
+}
+
+// eachWorkflow calls visit for every workflow, newest first, until it fails.
+func eachWorkflow(ctx context.Context, api *client.Client, visit func(*client.Workflow) error) error {
+	for cursor, rows := "", 0; rows < searchedRows; rows += maxPage {
+		page, err := api.ListWorkflows(ctx, client.WorkflowFilter{}, maxPage, cursor)
+		if err != nil {
+			return err
+		}
+		for i := range page.Data {
+			if err := visit(&page.Data[i]); err != nil {
+				return err
+			}
+		}
+		if cursor = page.Cursor; cursor == "" {
+			break
+		}
+	}
+	return nil
+}
+
+// findWorkflow returns the workflow that text names: namespace/name, its id or a part of it.
+func findWorkflow(ctx context.Context, api *client.Client, text string) (*client.Workflow, error) {
+	if strings.Contains(text, "/") || len(text) == fullIDLength {
+		return api.FindWorkflow(ctx, text)
+	}
+	if !isPartOfID(text) {
+		return nil, usage("%q is not a workflow: give namespace/name, such as examples/hello, or an id", text)
+	}
+	found, known := map[string]string{}, map[string]*client.Workflow{}
+	err := eachWorkflow(ctx, api, func(w *client.Workflow) error {
+		if matchesID(w.ID, strings.ToLower(text)) {
+			found[w.ID], known[w.ID] = w.Name, w
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	id, err := onlyOne("workflow", text, found)
+	return known[id], err
+}
+
+// names tells ids of workflows as namespace/name, asking once for each.
+type names struct {
+	api   *client.Client
+	known map[string]string
+}
+
+func newNames(api *client.Client) *names { return &names{api: api, known: map[string]string{}} }
+
+// learn asks for every workflow that is not known yet: with one request where there are many.
+func (n *names) learn(ctx context.Context, ids []string) {
+	missing := map[string]bool{}
+	for _, id := range ids {
+		if n.known[id] == "" {
+			missing[id] = true
+		}
+	}
+	const listFrom = 4
+	if len(missing) >= listFrom {
+		if page, err := n.api.ListWorkflows(ctx, client.WorkflowFilter{}, maxPage, ""); err == nil {
+			for i := range page.Data {
+				n.known[page.Data[i].ID] = page.Data[i].FullName()
+				delete(missing, page.Data[i].ID)
+			}
+		}
+	}
+	for id := range missing {
+		n.known[id] = id // of a deleted workflow, there is no more
+		if w, err := n.api.GetWorkflow(ctx, id); err == nil {
+			n.known[id] = w.FullName()
+		}
+	}
+}
+
+// of is the name of a workflow; of a deleted one its id.
+func (n *names) of(id string) string {
+	if name := n.known[id]; name != "" {
+		return name
+	}
+	return id
+}

@@ -1,0 +1,47 @@
+package cli
+
+// topic is a page of help that belongs to no single command.
+type topic struct{ short, text string }
+
+var topics = map[string]topic{
+	"environment": {"the variables that commands read", `Variables of the environment:
+
+  CHARGEHAND_URL         address of the server (default http://127.0.0.1:8080)
+  CHARGEHAND_API_KEY     the API key of commands that talk to a server
+  CHARGEHAND_DATA_DIR …  every flag of serve, worker, keys create, backup, restore,
+                         doctor, store and temporal: --data-dir is
+                         CHARGEHAND_DATA_DIR, --allow-run is CHARGEHAND_ALLOW_RUN
+  NO_COLOR               set to anything: no colours
+
+A flag wins over its variable, the variable over the file that --config names, and that
+over what chargehand login saved. A key belongs to one environment of the server, live
+or test, and commands work in the environment of their key.
+`},
+	"exit-codes": {"what the exit codes mean", `Exit codes:
+
+  0    done
+  1    the execution or some item ended in error, or the command failed
+  2    wrong usage: an unknown flag, a bad value, an input that the workflow refuses
+  3    a person is needed (run --no-wait-for-people)
+  4    the server is not reachable, or the key is missing or may not do this
+  130  interrupted (Ctrl-C); the execution or batch on the server continues
+`},
+	"output": {"formats and where output goes", `Data goes to standard output; progress and messages for people go to standard error.
+Colours are used on a terminal only.
+
+  -o table   columns for people, within the width of the terminal
+  -o wide    more columns, whole ids, exact times (UTC)
+  -o json    what the API answers; every list is {"data": […], "cursor": …}
+  -o jsonl   one line of JSON for each row
+  -o yaml    the same as json, as YAML
+
+run and batch print JSON unless -o says otherwise. Lists take --limit, --cursor, --all
+(every row) and --watch.
+`},
+	"ids": {"how workflows, executions and batches are named", `WORKFLOW is namespace/name (examples/hello) or an id. EXECUTION and BATCH are ids.
+
+Tables show the last 8 digits of an id. Commands take these 8 digits, a prefix that only
+one id has, or the whole id, which -o wide and -o json show. Short ids are looked for in
+the newest 10,000 executions and the newest 100 batches of each workflow.
+`},
+}
