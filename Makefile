@@ -54,14 +54,19 @@ workflowcheck: ## nothing that a Temporal workflow reaches may differ between tw
 	.cache/bin/workflowcheck -config .workflowcheck.yaml ./internal/engine/temporal
 
 .PHONY: generate
-generate: build ## write the generated files: api/openapi.yaml
+generate: build ## write the generated files: api/openapi.yaml, docs/cli.md
 	@mkdir -p api
 	$(BIN) openapi > api/openapi.yaml
+	$(BIN) reference > docs/cli.md
+
+.PHONY: man
+man: build ## write man pages to bin/man
+	$(BIN) reference --man bin/man
 
 .PHONY: verify
 verify: generate ## fail if a generated file or go.mod is not what the code says
 	go mod tidy -diff
-	@git diff --exit-code -- api || { echo "generated files differ: run make generate and commit"; exit 1; }
+	@git diff --exit-code -- api docs/cli.md || { echo "generated files differ: run make generate and commit"; exit 1; }
 
 .PHONY: bench
 bench: build ## load a fresh server on this machine and print the figures

@@ -3,12 +3,16 @@ package cli
 import (
 	"bytes"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/chargehand/chargehand/internal/servertest"
 )
 
 // everyCommand runs a test for each command that can be run and is shown.
@@ -89,4 +93,22 @@ func TestExamplesOfCommandsThatExist(t *testing.T) {
 			t.Errorf("there is no command %s", path)
 		}
 	}
+}
+
+// TestReference: the page in docs is what the commands say.
+func TestReference(t *testing.T) {
+	root := newRoot(console{strings.NewReader(""), io.Discard, io.Discard})
+	var page bytes.Buffer
+	if err := writeReference(&page, root); err != nil {
+		t.Fatal(err)
+	}
+	stored, err := os.ReadFile(filepath.Join(servertest.Root(), "docs", "cli.md"))
+	if err != nil || !bytes.Equal(stored, page.Bytes()) {
+		t.Errorf("docs/cli.md is not what the commands say: run make generate (%v)", err)
+	}
+	eachCommand(root, func(cmd *cobra.Command) {
+		if cmd.GroupID != "" && !strings.Contains(page.String(), "\n### "+cmd.CommandPath()+"\n") {
+			t.Errorf("%s is missing", cmd.CommandPath())
+		}
+	})
 }
