@@ -234,6 +234,14 @@ var hostile = []struct {
 	{`ltrimstr("x")`, true},
 	{`foreach repeat(1) as $x (0; . + $x; select(. < 0))`, false},
 	{`walk(walk(walk(.)))`, true},
+	{`{} | .[range(1e6)|tostring] = 1`, false},
+	{`{} | .[range(1e6)|tostring] += 1`, false},
+	{`{} | .[range(100000)|tostring] = 1 | length`, true},
+	{`{} | .[range(30000)|tostring].a = 1 | (.[range(30000)|tostring], .) |= . | length`, true},
+	{`[range(100000) | todate] | length`, true},
+	{`[range(50000) | todate | fromdate] | length`, true},
+	{`[range(1000) | strftime("%1024d" * 600)]`, false},
+	{`[range(10000000) | todate]`, false},
 	{`[range(50)] | walk(walk(walk(.)))`, true},
 }
 

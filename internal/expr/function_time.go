@@ -79,8 +79,28 @@ func fnMakeTime(r *run, v Value, _ []Value) (Value, error) {
 	return r.number(float64(t.Unix()) + float64(t.Nanosecond())/1e9), nil
 }
 
-// maxTimeFormat bounds a format in bytes; each directive of three bytes may ask for a width of 1,024.
+// maxTimeFormat bounds a format in bytes.
 const maxTimeFormat = 4096
+
+// maxFormatted bounds what a format becomes, in bytes: the longest directive without a width is
+// a date with time and zone, and a width is at most 1,024.
+func maxFormatted(format string) int {
+	const directive, wide = 64, 1100
+	size, inside := len(format), false
+	for i := range len(format) {
+		switch c := format[i]; {
+		case c == '%':
+			inside = true
+			size += directive
+		case inside && '0' <= c && c <= '9':
+			size += wide
+			inside = false
+		case inside && ('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'):
+			inside = false
+		}
+	}
+	return size
+}
 
 func checkTimeFormat(format string) error {
 	if len(format) > maxTimeFormat {
@@ -111,10 +131,15 @@ func fnFormatTime(name string) native {
 		if err := checkTimeFormat(format); err != nil {
 			return nil, err
 		}
-		if err := r.alloc(512 * len(format)); err != nil {
+		most := maxFormatted(format)
+		if most > r.bytes { // it is not made before it is known to fit
+			return nil, r.alloc(most)
+		}
+		text := validText(timefmt.Format(t, format))
+		if err := r.alloc(len(text)); err != nil {
 			return nil, err
 		}
-		return validText(timefmt.Format(t, format)), nil
+		return text, r.work(5 + len(format)/4)
 	}
 }
 
@@ -127,7 +152,7 @@ func fnParseTime(r *run, v Value, args []Value) (Value, error) {
 	if err := checkTimeFormat(format); err != nil {
 		return nil, err
 	}
-	if err := r.work(20 + len(s) + len(format)); err != nil {
+	if err := r.work(10 + (len(s)+len(format))/4); err != nil {
 		return nil, err
 	}
 	t, err := timefmt.ParseInLocation(s, format, time.UTC)

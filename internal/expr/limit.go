@@ -151,6 +151,19 @@ func (r *run) object(n int) error {
 	return r.alloc(64 + 64*n)
 }
 
+// growObject accounts for a further key of an object of n keys. A map that grows moves all that
+// it holds several times, so that a key costs more than in a map that is made at its size.
+func (r *run) growObject(n int) error {
+	const bytesPerKey, stepsPerKey = 128, 20
+	if n >= MaxEntries {
+		return errEntries
+	}
+	if err := r.alloc(bytesPerKey); err != nil {
+		return err
+	}
+	return r.work(stepsPerKey)
+}
+
 // keys accounts for listing and sorting n keys.
 func (r *run) keys(n int) error {
 	if err := r.work(n + sortCost(n)); err != nil {

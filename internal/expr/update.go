@@ -192,7 +192,7 @@ func (u *updater) disown(v Value, keys []any) {
 	case []any, map[string]any:
 		isSlice := func(key Value) bool { _, ok := key.(map[string]any); return ok }
 		if u.owns(v) || slices.ContainsFunc(keys, isSlice) {
-			clear(u.owned)
+			u.owned = map[uintptr]Value{} // clearing would take as long as it ever held entries
 		}
 	}
 }
@@ -281,6 +281,11 @@ func (u *updater) updateObject(v map[string]any, key string, keys []any, w Value
 		return nil, err
 	}
 	if v != nil && u.owned != nil && u.owns(v) {
+		if !ok {
+			if err := u.run.growObject(len(v)); err != nil {
+				return nil, err
+			}
+		}
 		v[key] = changed
 		return v, nil
 	}

@@ -1,21 +1,16 @@
 package plan
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -30,6 +25,9 @@ const (
 	maxSchemaParts = 10_000
 	// maxSchemaProblems bounds the problems of one validation.
 	maxSchemaProblems = 100
+	// maxErrorBytes bounds what the errors of one validation take, those of alternatives that
+	// failed included: with alternatives inside each other their number grows exponentially.
+	maxErrorBytes = 48 << 20
 	// maxDetail bounds the text of one problem, in bytes.
 	maxDetail = 400
 )
@@ -46,29 +44,16 @@ type SchemaProblem struct {
 type Schema struct {
 	Path string // where it stands, relative to its task
 
-	mu       sync.Mutex // guards budget, which is the compiled schema's step counter
+	mu       sync.Mutex // guards budget, which counts what the compiled schema takes
 	budget   *budget
 	compiled *jsonschema.Schema
 	cost     *jsonschema.Schema // decides what a check costs; nil: compiled does, or guess
 	guess    int                // 0, or how much a check costs per guessBytes of the value
+	titles   map[string]string  // what the author calls values, by the location of their schemas
 }
 
 // guessBytes is about what a value takes in expr.Size.
 const guessBytes = 16
-
-// budget counts the subschemas that are evaluated. It is attached to each of them.
-type budget struct{ steps, limit int }
-
-// errBudget is how a validation is stopped from within.
-var errBudget = errors.New("the schema takes too long to check")
-
-// Validate makes budget a part of every subschema.
-func (b *budget) Validate(*jsonschema.ValidatorContext, any) {
-	b.steps++
-	if b.steps > b.limit {
-		panic(errBudget)
-	}
-}
 
 // Validate returns what is wrong with a value, sorted by place; nil if nothing is.
 func (s *Schema) Validate(v expr.Value) []SchemaProblem {
@@ -82,17 +67,22 @@ func (s *Schema) Check(v expr.Value) (problems []SchemaProblem, steps int) {
 	defer s.mu.Unlock()
 	defer func() {
 		steps = s.budget.steps
+		s.budget.release()
 		switch cause := recover(); cause {
 		case nil:
-		case errBudget:
+		case errSteps:
 			problems = []SchemaProblem{{Keyword: "$schema", Detail: fmt.Sprintf(
 				"checking the value takes more than %d steps", s.budget.limit)}}
+		case errErrors:
+			problems = []SchemaProblem{{Keyword: "$schema", Detail: fmt.Sprintf(
+				"the value does not match the schema in so many ways, or at so many places, that its check takes more than %d MiB of memory",
+				maxErrorBytes>>20)}}
 		default:
 			panic(cause)
 		}
 	}()
 	plain := plainNumbers(v)
-	s.budget.steps = 0
+	s.budget.reset()
 	switch {
 	case s.guess > 0:
 		counted := min(s.guess*(1+expr.Size(v)/guessBytes), s.budget.limit)
@@ -100,7 +90,8 @@ func (s *Schema) Check(v expr.Value) (problems []SchemaProblem, steps int) {
 	case s.cost != nil:
 		_ = s.cost.Validate(plain)
 		counted := s.budget.steps
-		s.budget.steps = 0
+		s.budget.reset()
+		s.budget.ignoreErrors = true // the twin made more of them, and in an order that is always the same
 		defer func() { s.budget.steps = counted }()
 	}
 	err := s.compiled.Validate(plain)
@@ -108,7 +99,7 @@ func (s *Schema) Check(v expr.Value) (problems []SchemaProblem, steps int) {
 	if !errors.As(err, &invalid) {
 		return nil, 0
 	}
-	return schemaProblems(invalid), 0
+	return s.explain(invalid), 0
 }
 
 // ValidateInput checks an input of the workflow; nil if it is valid or there is no schema.
@@ -159,111 +150,6 @@ func holdsLarge(v expr.Value) bool {
 	return false
 }
 
-// schemaProblems flattens the tree of errors to its leaves: the causes, not the keywords
-// around them. The validator walks maps, so they are brought into an order of their own.
-func schemaProblems(e *jsonschema.ValidationError) []SchemaProblem {
-	var leaves []leaf
-	var visit func(e *jsonschema.ValidationError)
-	visit = func(e *jsonschema.ValidationError) {
-		if len(e.Causes) > 0 && !isAlternative(e.ErrorKind) {
-			for _, cause := range e.Causes {
-				visit(cause)
-			}
-			return
-		}
-		leaves = append(leaves, leaf{pointer(e.InstanceLocation), e})
-	}
-	visit(e)
-	slices.SortFunc(leaves, func(a, b leaf) int { return cmp.Compare(a.pointer, b.pointer) })
-	problems := make([]SchemaProblem, 0, min(len(leaves), maxSchemaProblems))
-	for i, l := range leaves {
-		if i >= maxSchemaProblems && l.pointer != leaves[i-1].pointer {
-			break // whatever comes later will not be among the first
-		}
-		problems = append(problems, problemOf(l.error, l.pointer))
-	}
-	slices.SortFunc(problems, func(a, b SchemaProblem) int {
-		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Keyword, b.Keyword), cmp.Compare(a.Detail, b.Detail))
-	})
-	problems = slices.Compact(problems)
-	return problems[:min(len(problems), maxSchemaProblems)]
-}
-
-type leaf struct {
-	pointer string
-	error   *jsonschema.ValidationError
-}
-
-// isAlternative tells keywords whose causes are ways that all failed: which of them was
-// meant, nobody knows.
-func isAlternative(k jsonschema.ErrorKind) bool {
-	switch k.(type) {
-	case *kind.AnyOf, *kind.OneOf, *kind.Contains, *kind.MinContains:
-		return true
-	}
-	return false
-}
-
-func problemOf(e *jsonschema.ValidationError, at string) SchemaProblem {
-	p := SchemaProblem{Pointer: at}
-	if path := e.ErrorKind.KeywordPath(); len(path) > 0 {
-		p.Keyword = path[0]
-	}
-	switch k := e.ErrorKind.(type) {
-	case *kind.AdditionalProperties:
-		slices.Sort(k.Properties)
-		p.Detail = "the property " + quotedList(k.Properties) + " is not allowed"
-		p.Pointer += pointer(k.Properties[:1])
-	case *kind.Required:
-		p.Detail = "the property " + quotedList(k.Missing) + " is missing"
-	case *kind.AnyOf:
-		p.Detail = "matches none of the alternatives: " + alternatives(e.Causes)
-	case *kind.OneOf:
-		if len(k.Subschemas) > 0 {
-			p.Detail = fmt.Sprintf("matches more than one of the alternatives (%d and %d)", k.Subschemas[0]+1, k.Subschemas[1]+1)
-		} else {
-			p.Detail = "matches none of the alternatives: " + alternatives(e.Causes)
-		}
-	case *kind.Not:
-		p.Keyword, p.Detail = "not", "matches what it must not match"
-	case *kind.FalseSchema:
-		p.Keyword, p.Detail = "false", "nothing is allowed here"
-	case *kind.Contains, *kind.MinContains:
-		p.Detail = "has too few items of the wanted form"
-	default:
-		p.Detail = e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
-	}
-	if len(p.Detail) > maxDetail {
-		p.Detail = strings.ToValidUTF8(p.Detail[:maxDetail], "") + "…"
-	}
-	return p
-}
-
-func alternatives(causes []*jsonschema.ValidationError) string {
-	var details []string
-	for _, cause := range causes {
-		for _, p := range schemaProblems(cause) {
-			if p.Pointer != "" {
-				p.Detail = p.Pointer + " " + p.Detail
-			}
-			details = append(details, p.Detail)
-		}
-		if len(details) >= 4 {
-			break
-		}
-	}
-	slices.Sort(details)
-	return strings.Join(slices.Compact(details), "; ")
-}
-
-func quotedList(names []string) string {
-	quoted := make([]string, 0, len(names))
-	for _, name := range names {
-		quoted = append(quoted, strconv.Quote(name))
-	}
-	return strings.Join(quoted, ", ")
-}
-
 // pointer joins tokens to a JSON pointer (RFC 6901).
 func pointer(tokens []string) string {
 	var b strings.Builder
@@ -304,7 +190,7 @@ func (c *compiler) schema(s *dsl.Schema, at place) *Schema {
 	compiled := &Schema{Path: at.path(s.Pointer), budget: &budget{limit: maxSchemaSteps}}
 	others := &schemaLoader{compiler: c, pointer: document.Pointer}
 	var err error
-	if compiled.compiled, err = compileSchema(address, document.Value, compiled.budget, others); err != nil {
+	if compiled.compiled, compiled.titles, err = compileSchema(address, document.Value, compiled.budget, others); err != nil {
 		c.badSchema(document.Pointer, err)
 		return compiled
 	}
@@ -314,7 +200,7 @@ func (c *compiler) schema(s *dsl.Schema, at place) *Schema {
 	}
 	if t, differs := twin(document.Value); differs {
 		// A schema that refers into what its twin has replaced has none.
-		if compiled.cost, err = compileSchema(address, t, compiled.budget, others); err != nil {
+		if compiled.cost, _, err = compileSchema(address, t, compiled.budget, others); err != nil {
 			compiled.guess = parts(document.Value)
 		}
 	}
@@ -397,8 +283,8 @@ func (l *schemaLoader) Load(url string) (any, error) {
 	return plainNumbers(v), nil
 }
 
-// compileSchema makes budget a part of every subschema.
-func compileSchema(address string, schema expr.Value, b *budget, others *schemaLoader) (*jsonschema.Schema, error) {
+// compileSchema makes budget a part of every subschema. It also gives the titles of subschemas.
+func compileSchema(address string, schema expr.Value, b *budget, others *schemaLoader) (*jsonschema.Schema, map[string]string, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.UseLoader(others)
@@ -410,10 +296,17 @@ func compileSchema(address string, schema expr.Value, b *budget, others *schemaL
 			return b, nil
 		},
 	})
-	if err := compiler.AddResource(address, plainNumbers(schema)); err != nil {
-		return nil, err
+	for _, format := range schemaFormats {
+		compiler.RegisterFormat(format)
 	}
-	return compiler.Compile(address)
+	if err := compiler.AddResource(address, plainNumbers(schema)); err != nil {
+		return nil, nil, err
+	}
+	compiled, err := compiler.Compile(address)
+	if err != nil {
+		return nil, nil, err
+	}
+	return compiled, b.watch(compiled), nil
 }
 
 // parts counts what may be a subschema.
@@ -440,7 +333,7 @@ func (c *compiler) badSchema(at string, err error) {
 	var invalid *jsonschema.SchemaValidationError
 	var details *jsonschema.ValidationError
 	if errors.As(err, &invalid) && errors.As(invalid.Err, &details) {
-		for _, p := range schemaProblems(details) {
+		for _, p := range (&Schema{}).explain(details) {
 			c.fail(at+p.Pointer, CodeSchema, "The schema is not valid: "+p.Detail+".", "")
 		}
 		return

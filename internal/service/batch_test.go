@@ -134,7 +134,7 @@ func TestCreateBatchRefusesBadBodies(t *testing.T) {
 		{"concurrency null", `{"items": [{"text": "a"}], "concurrency": null}`, chargehand.CodeInvalidBody, []string{"/concurrency"}},
 		{"empty", `{"items": []}`, chargehand.CodeItemsEmpty, []string{"/items"}},
 		{"too many", `{"items": [{}, {}, {}, {}]}`, chargehand.CodeTooManyItems, []string{"/items"}},
-		{"against the schema", `{"items": [{"text": "a"}, {"text": 1}, {}]}`, chargehand.CodeInputInvalid, []string{"/items/1/text", "/items/2"}},
+		{"against the schema", `{"items": [{"text": "a"}, {"text": 1}, {}]}`, chargehand.CodeInputInvalid, []string{"/items/1/text", "/items/2/text"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := w.CreateBatch(t.Context(), w.p, CreateBatch{Workflow: flow.ID, Body: parse(t, c.body)})

@@ -3,8 +3,10 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -103,8 +105,28 @@ func inputInvalid(wrong []chargehand.FieldError) error {
 		return nil
 	}
 	return chargehand.NewError(chargehand.CodeInputInvalid,
-		"The input does not match the input_schema of the workflow: "+wrong[0].Pointer+": "+wrong[0].Detail+".",
-		wrong[:min(len(wrong), maxFields)]...)
+		"The input does not match the input_schema of the workflow: "+inWords(wrong), wrong[:min(len(wrong), maxFields)]...)
+}
+
+// maxWords is how many problems the detail of an error repeats; all are in its fields.
+const maxWords = 3
+
+// inWords sums up problems: "5 problems: /input/a: …; /input/b: …; and 3 more."
+func inWords(wrong []chargehand.FieldError) string {
+	var b strings.Builder
+	if len(wrong) > 1 {
+		fmt.Fprintf(&b, "%d problems: ", len(wrong))
+	}
+	for i, w := range wrong[:min(len(wrong), maxWords)] {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(w.Pointer + ": " + w.Detail)
+	}
+	if more := len(wrong) - maxWords; more > 0 {
+		fmt.Fprintf(&b, "; and %d more", more)
+	}
+	return b.String() + "."
 }
 
 // startNames is what the answer to a start shows beside the row.

@@ -76,7 +76,7 @@ func TestCreateExecutionRefusesBadBodies(t *testing.T) {
 		{"a slip of the pen", `{"imput": {}}`, chargehand.CodeUnknownField, []string{"/imput"}, `"input"`},
 		{"two unknown fields", `{"zz": 1, "a/b~c": 2}`, chargehand.CodeUnknownField, []string{"/a~1b~0c", "/zz"}, "Known fields: input"},
 		{"unknown before wrong", `{"input": 1, "zz": 1}`, chargehand.CodeUnknownField, []string{"/zz"}, ""},
-		{"no input where the schema wants a field", `{}`, chargehand.CodeInputInvalid, []string{"/input"}, ""},
+		{"no input where the schema wants a field", `{}`, chargehand.CodeInputInvalid, []string{"/input/text"}, "/input/text: the property"},
 		{"a field of the wrong type", `{"input": {"text": 1}}`, chargehand.CodeInputInvalid, []string{"/input/text"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -249,7 +249,7 @@ Feature: Data flow
     do:
       - a: { set: { x: 1 } }
     """
-    Then a start should be refused with 'input_invalid' at '/input'
+    Then a start should be refused with 'input_invalid' at '/input/n'
 
   @1.2-output @T71
   Scenario: Output that the workflow's schema refuses, after its transformation
@@ -391,3 +391,51 @@ Feature: Data flow
     owner: someone
     note: '${ 1 + 1 }'
     """
+
+  @T98 @1.3-schema
+  Scenario: Formats are judged by their standards
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: data-flow, name: formats, version: '1.0.0' }
+    do:
+      - a:
+          set: '${ . }'
+          output:
+            schema:
+              document:
+                properties:
+                  template: { format: uri-template }
+                  host: { format: idn-hostname }
+                  mail: { format: idn-email }
+    """
+    And given the workflow input is:
+    """yaml
+    template: 'https://example.com{/path*}{?q,page:2}'
+    host: bücher.example
+    mail: jörg@bücher.example
+    """
+    When the workflow is executed
+    Then the workflow should complete
+
+  @T98
+  Scenario Outline: A text that is not of its format
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: data-flow, name: no-<format>, version: '1.0.0' }
+    do:
+      - a: { set: { text: <text> }, output: { schema: { document: { properties: { text: { format: <format> } } } } } }
+    """
+    When the workflow is executed
+    Then the workflow should fault with an error like:
+    """yaml
+    type: https://open-workflow-specification.org/spec/1.0.0/errors/validation
+    detail: '/text: is not a valid <name>'
+    """
+
+    Examples:
+      | format       | text       | name           |
+      | uri-template | '{a:0}'    | URI template   |
+      | idn-hostname | ☃.example  | host name      |
+      | hostname     | a_b        | host name      |
+      | idn-email    | ü@-b       | e-mail address |
+      | email        | ü@b        | e-mail address |

@@ -507,3 +507,18 @@ Feature: Expressions
     """yaml
     { keys: [metadata, name, version], name: chargehand, version: string, python: true }
     """
+
+  @T99 @T76
+  Scenario: Functions of time cost what they take
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: expressions, name: times, version: '1.0.0' }
+    do:
+      - a: { set: '${ [range(100000) | todate] | [length, last] }' }
+      - b: { set: '${ . + [[range(50000) | strftime("%Y-%m-%dT%H:%M:%SZ") | fromdate] | last] }' }
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    [ 100000, '1970-01-02T03:46:39Z', 49999 ]
+    """
