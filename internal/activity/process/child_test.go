@@ -17,6 +17,8 @@ func child(name string, args []string) int {
 	switch name {
 	case "attack":
 		return attack(args)
+	case "cgroup":
+		return process.CgroupServer(args[0])
 	case "hog":
 		return hog()
 	case "hold":

@@ -97,8 +97,13 @@ func startCommand(s spec) (pid int, err error) {
 	}
 	// The OOM killer takes commands first. Best effort: the file is the kernel's.
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("500"), 0)
+	if s.Cgroup != "" {
+		if err := joinCgroup(s.Cgroup, pid); err != nil {
+			return pid, err // the gate stays shut, and its end ends the command
+		}
+	}
 	if err := waitThread(tid); err != nil {
-		return pid, err // the gate stays shut, and its end ends the command
+		return pid, err
 	}
 	_, err = gateW.WriteString("\n")
 	return pid, err
@@ -172,7 +177,7 @@ func confineThread(s spec) error {
 	if !s.Filtered {
 		return nil
 	}
-	return filter{sockets: true, exec: true}.install(0)
+	return filter{sockets: true, exec: true, memfd: s.Cgroup != ""}.install(0)
 }
 
 // forkExec starts the command at its gate. The errors tell the author what to mend.

@@ -29,8 +29,8 @@ type Config struct {
 	Path   string
 	Limits Limits
 	Slots  int // commands at one time; default 8
-	// Commands says that authors may run commands: New then tells the log what this machine
-	// cannot confine.
+	// Commands says that authors may run commands: New then gives them cgroups, for which this
+	// process moves into another one, and tells the log what this machine cannot confine.
 	Commands bool
 }
 
@@ -43,7 +43,8 @@ type Confiner struct {
 	hidden    []string
 	limits    Limits
 	slots     chan struct{}
-	landlock  int // ABI version, 0: none
+	landlock  int         // ABI version, 0: none
+	cgroups   *cgroupTree // nil: none was delegated
 
 	threadsMu sync.Mutex
 	threadsAt time.Time
@@ -116,14 +117,23 @@ func New(cfg Config) (*Confiner, error) {
 	}
 	c.readPaths = c.ReadRules(append(systemPaths(c.path), cfg.ReadPaths...))
 	if cfg.Commands {
-		c.warn()
+		c.prepareCommands()
 	}
 	return c, c.sweep()
 }
 
-// warn tells the operator once what this machine cannot confine.
-func (c *Confiner) warn() {
-	for _, fact := range Capabilities().Facts() {
+// prepareCommands takes what was delegated, and tells the operator once what this machine cannot
+// confine.
+func (c *Confiner) prepareCommands() {
+	support := Capabilities()
+	var tree *cgroupTree
+	if tree, support.Cgroup = findCgroup(); support.Cgroup == nil {
+		support.Cgroup = tree.prepare()
+	}
+	if support.Cgroup == nil {
+		c.cgroups = tree
+	}
+	for _, fact := range support.Facts() {
 		if !fact.OK {
 			c.log.Warn(fact.Detail, "remedy", fact.Remedy)
 		}

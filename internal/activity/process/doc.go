@@ -34,10 +34,12 @@
 //     the private directory, no signals to processes outside, no abstract sockets outside.
 //     /tmp is outside, and without namespaces /dev/shm, too: programs are pointed at TMPDIR.
 //   - a seccomp filter: no sockets but those of IP and netlink and pairs of streams, no System V
-//     IPC, keyrings, io_uring, user namespaces, and no memory files, which no limit counts.
+//     IPC, keyrings, io_uring, user namespaces; and no memory files, which only a cgroup counts.
 //   - no_new_privs, and for a server that runs as root no capabilities but those over the
 //     ownership and modes of files. A command of a root server is still root in the eyes of
 //     file modes: run the server as a user of its own.
+//   - a cgroup for each command where the server's own is delegated to it: memory, number of
+//     threads, weight of CPU. The filter then lets memory files pass.
 //   - rlimits (data segment, file size, CPU, open files, processes, no core), a lower priority,
 //     and a watch over the whole tree: memory, number of processes, size of the directory.
 //

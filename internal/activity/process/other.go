@@ -28,6 +28,16 @@ const trialMode = "namespaces"
 
 func trialMain() int { return helperFailed }
 
+type cgroupTree struct{}
+
+func findCgroup() (*cgroupTree, error) { return nil, errNotLinux }
+
+func (*cgroupTree) prepare() error { return errNotLinux }
+
+func (*cgroupTree) newStep(Limits) (string, error) { return "", errNotLinux }
+
+func (*cgroupTree) removeStep(string) error { return errNotLinux }
+
 func (c *Confiner) threadLimit() int { return 0 }
 
 func selfPath() string {

@@ -26,7 +26,16 @@ func (c *Confiner) Run(ctx context.Context, cmd Command) (Outcome, error) {
 	}
 	limits := cmd.Limits.or(c.limits)
 	r := &run{limits: limits, kill: make(chan struct{})}
-	if err := r.start(c.spec(cmd, limits), cmd); err != nil {
+	todo := c.spec(cmd, limits)
+	if c.cgroups != nil {
+		dir, err := c.cgroups.newStep(limits)
+		if err != nil {
+			return Outcome{}, err
+		}
+		defer c.removeCgroup(dir)
+		todo.Cgroup = dir
+	}
+	if err := r.start(todo, cmd); err != nil {
 		return Outcome{}, err
 	}
 	ended := make(chan struct{})
@@ -34,6 +43,12 @@ func (c *Confiner) Run(ctx context.Context, cmd Command) (Outcome, error) {
 	err := r.wait()
 	close(ended)
 	return r.outcome(ctx, cmd.Path, err)
+}
+
+func (c *Confiner) removeCgroup(dir string) {
+	if err := c.cgroups.removeStep(dir); err != nil {
+		c.log.Warn("cgroup of a step stays until the next start", "error", err)
+	}
 }
 
 func (c *Confiner) spec(cmd Command, limits Limits) spec {

@@ -130,6 +130,9 @@ func (s *supervisor) describe(wait syscall.WaitStatus) {
 		s.end.Code = 128 + int(wait.Signal())
 		s.end.Signal = unix.SignalName(wait.Signal())
 	}
+	if s.spec.Cgroup != "" && outOfMemory(s.spec.Cgroup) {
+		s.hit(LimitMemory)
+	}
 	usage := <-s.usage
 	s.end.CPU = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	s.end.MaxBytes = usage.Maxrss << 10

@@ -26,10 +26,11 @@ type spec struct {
 	Dir        string   // the private directory: working directory, writable
 	ReadPaths  []string // read and execute
 	Limits     Limits
-	Threads    int  // RLIMIT_NPROC: threads of this user that are allowed; 0: leave it
-	Namespaced bool // the supervisor was started in namespaces of its own
-	Filtered   bool // the kernel can filter system calls
-	Unconfined bool // the kernel has no Landlock
+	Threads    int    // RLIMIT_NPROC: threads of this user that are allowed; 0: leave it
+	Cgroup     string // of the command alone; "": none
+	Namespaced bool   // the supervisor was started in namespaces of its own
+	Filtered   bool   // the kernel can filter system calls
+	Unconfined bool   // the kernel has no Landlock
 }
 
 // status is what a supervisor tells: first Pid (none from a PID namespace, where numbers mean
