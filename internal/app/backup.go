@@ -8,9 +8,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 )
 
@@ -57,19 +59,28 @@ func Backup(ctx context.Context, cfg Config, to string) (BackupReport, error) {
 		return report, err
 	}
 	// Only now is it a backup: one that was cut off must not be restored without its files.
-	return report, os.Rename(unfinished, filepath.Join(to, databaseName))
+	if err := os.Rename(unfinished, filepath.Join(to, databaseName)); err != nil {
+		return report, err
+	}
+	at := []byte(time.Now().UTC().Format(time.RFC3339))
+	return report, store.New(db).Update(ctx, func(tx *store.Tx) error { return tx.SetMeta(metaBackup, at) })
 }
 
 // Restore makes a data directory from a backup. The directory must not exist or be empty.
 func Restore(ctx context.Context, from, dataDir string) (BackupReport, error) {
 	var report BackupReport
-	if _, err := os.Stat(filepath.Join(from, databaseName)); err != nil {
+	// It is not opened here: a backup may be kept where nothing can be written.
+	info, err := os.Stat(filepath.Join(from, databaseName))
+	if err != nil {
 		return report, fmt.Errorf("no backup in %s: %w", from, err)
+	}
+	if info.Size() == 0 {
+		return report, fmt.Errorf("no backup in %s: its %s is empty", from, databaseName)
 	}
 	if err := freshFolder(dataDir); err != nil {
 		return report, err
 	}
-	report, err := copyContents(ctx, Config{DataDir: from}, filepath.Join(dataDir, filesName))
+	report, err = copyContents(ctx, Config{DataDir: from}, filepath.Join(dataDir, filesName))
 	if err != nil {
 		return report, err
 	}

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 // database is the rows of an installation, and the right to drive executions from them.
 type database struct {
 	store *store.Store
+	file  *sqlite.DB   // nil: PostgreSQL
 	owner *postgres.DB // where one process among several owns it; nil: everybody who has it open
 }
 
@@ -26,7 +26,8 @@ func openDatabase(ctx context.Context, cfg Config) (*database, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &database{store: cfg.newStore(db)}, nil
+		cfg.endStart()
+		return &database{store: cfg.newStore(db), file: db}, nil
 	}
 	mode := postgres.Owner
 	if cfg.Engine == EngineTemporal {
@@ -87,6 +88,7 @@ func openBeside(ctx context.Context, cfg Config) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.endStart()
 	return store.New(db), nil
 }
 
@@ -95,8 +97,11 @@ func checkInstalled(cfg Config) error {
 	if cfg.DatabaseURL != "" {
 		return nil // openInstalled looks into the database
 	}
-	_, err := os.Stat(filepath.Join(cfg.DataDir, databaseName))
-	if !errors.Is(err, os.ErrNotExist) {
+	state, err := sqlite.Inspect(filepath.Join(cfg.DataDir, databaseName))
+	if err != nil || state.Schema != 0 {
+		return err
+	}
+	if err := cfg.checkLoss(); err != nil {
 		return err
 	}
 	if dir, err := filepath.Abs(cfg.DataDir); err == nil {

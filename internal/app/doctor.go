@@ -2,13 +2,13 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+	"time"
 
-	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
@@ -16,121 +16,217 @@ import (
 
 // Finding is one thing that Doctor looked at.
 type Finding struct {
-	What   string
-	OK     bool
-	Detail string
+	What    string   `json:"what"`
+	OK      bool     `json:"ok"`
+	Detail  string   `json:"detail"`
+	Damages []string `json:"damages,omitempty"` // all of them, where there may be several
 }
 
-// Doctor checks an installation, beside a running server or without one, and changes nothing.
-func Doctor(ctx context.Context, cfg Config) []Finding {
+// doctor gathers findings.
+type doctor struct {
+	cfg      Config
+	deep     bool
+	findings []Finding
+}
+
+func (d *doctor) add(what, good string, err error) {
+	f := Finding{What: what, OK: err == nil, Detail: good}
+	if err != nil {
+		f.Detail = err.Error()
+	}
+	d.findings = append(d.findings, f)
+}
+
+// addDamages is add for what may have several damages. err: it could not be looked at.
+func (d *doctor) addDamages(what, good string, damages []string, err error) {
+	if err != nil || len(damages) == 0 {
+		d.add(what, good, err)
+		return
+	}
+	d.findings = append(d.findings, Finding{What: what, Detail: fmt.Sprintf("%d are wrong", len(damages)), Damages: damages})
+}
+
+// Doctor checks an installation, beside a running server or without one, and changes nothing. Whatever is wrong is told,
+// not the first of it. deep reads every content and compares its digest.
+func Doctor(ctx context.Context, cfg Config, deep bool) []Finding {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
-		return []Finding{{"settings", false, err.Error()}}
+		return []Finding{{What: "settings", Detail: err.Error()}}
 	}
-	var findings []Finding
-	add := func(what, good string, err error) {
-		f := Finding{what, err == nil, good}
-		if err != nil {
-			f.Detail = err.Error()
-		}
-		findings = append(findings, f)
-	}
-	add("data directory", cfg.DataDir, privateFolder(cfg.DataDir))
-	master, err := secret.Load(cfg.MasterKeyFile)
-	add("master key", cfg.MasterKeyFile, err)
-	cfg.master = master
-	if cfg.DatabaseURL != "" {
-		add("database", "it can be reached, and the master key is its own", checkShared(ctx, cfg))
-		good, err := checkContents(ctx, cfg)
-		add("files", good, err)
+	d := &doctor{cfg: cfg, deep: deep}
+	if d.directory() {
+		d.masterKey()
+		d.rows(ctx)
+		d.disk()
 		if cfg.Engine == EngineTemporal {
-			good, err := checkTemporal(ctx, cfg)
-			add("Temporal", good, err)
+			good, err := checkTemporal(ctx, d.cfg)
+			d.add("Temporal", good, err)
 		}
-		return findings
 	}
-	path := filepath.Join(cfg.DataDir, databaseName)
-	if _, err := os.Stat(path); err != nil {
-		add("database", "", err)
-		return findings
+	return d.findings
+}
+
+// directory looks at the data directory; false: there is none.
+func (d *doctor) directory() bool {
+	info, err := os.Stat(d.cfg.DataDir)
+	if err == nil && !info.IsDir() {
+		err = errors.New(d.cfg.DataDir + " is not a folder")
+	}
+	if err != nil {
+		d.add("data directory", "", err)
+		return false
+	}
+	open, err := d.cfg.openToOthers()
+	d.addDamages("data directory", d.cfg.DataDir+", closed to others", open, err)
+	return true
+}
+
+func (d *doctor) masterKey() {
+	master, err := secret.Load(d.cfg.MasterKeyFile)
+	d.add("master key", d.cfg.MasterKeyFile, err)
+	d.cfg.master = master
+}
+
+// rows looks at the database, and at everything that is judged by what it holds.
+func (d *doctor) rows(ctx context.Context) {
+	var rows *store.Store
+	var err error
+	if d.cfg.DatabaseURL != "" {
+		rows, err = openBeside(ctx, d.cfg)
+		d.add("database", "it can be reached", err)
+	} else {
+		rows = d.openSQLite(ctx)
+	}
+	if rows == nil || err != nil {
+		return
+	}
+	defer rows.Close()
+	if d.cfg.master != nil { // else told already
+		d.add("master key of the database", "it is the one that the database was made with", fitsMaster(ctx, rows, d.cfg.master))
+	}
+	err = rows.View(ctx, checkMoved)
+	d.add("store move", "the database was not left by one", err)
+	d.contents(ctx, rows)
+	d.work(ctx, rows)
+	d.memories(ctx, rows)
+}
+
+// openSQLite looks at the file of the database before it opens it: opening makes one where there is none.
+func (d *doctor) openSQLite(ctx context.Context) *store.Store {
+	path := filepath.Join(d.cfg.DataDir, databaseName)
+	state, err := sqlite.Inspect(path)
+	switch {
+	case err != nil:
+		d.add("database", "", err)
+		return nil
+	case state.Schema == 0:
+		err := d.cfg.checkLoss()
+		if err == nil {
+			err = fmt.Errorf("there is no database in %s", d.cfg.DataDir)
+		}
+		d.add("database", "", err)
+		return nil
+	case state.Schema < state.Known:
+		d.add("database", fmt.Sprintf("it has schema %d, and this program works with %d: the next `chargehand serve` brings it up to date; "+
+			"nothing that it holds can be checked before", state.Schema, state.Known), nil)
+		return nil
 	}
 	db, err := sqlite.Open(sqlite.Options{Path: path})
 	if err != nil {
-		add("database", "", err)
-		return findings
+		d.add("database", "", err)
+		return nil
 	}
-	rows := store.New(db)
-	defer rows.Close()
-	add("database", "its structure is sound", db.Check(ctx))
-	good, err := checkContents(ctx, cfg)
-	add("files", good, err)
-	return findings
+	damages, err := db.Damages(ctx)
+	d.addDamages("database", "its structure is sound", damages, err)
+	d.log(state)
+	return store.New(db)
 }
 
-// checkShared checks a database that several servers share.
-func checkShared(ctx context.Context, cfg Config) error {
-	rows, err := openInstalled(ctx, cfg)
-	if err != nil {
-		return err
+// longLog is the length of a write-ahead log that says that something keeps it from being cut.
+const longLog = 256 << 20
+
+func (d *doctor) log(state sqlite.State) {
+	text := fmt.Sprintf("%d bytes in %s-wal", state.LogBytes, databaseName)
+	if state.LogBytes > longLog {
+		d.add("write-ahead log", "", fmt.Errorf("%s: something reads the database for a very long time, or no server runs that would cut it", text))
+		return
 	}
-	defer rows.Close()
-	if cfg.master == nil {
-		return nil // told already
-	}
-	return checkMaster(ctx, rows, cfg.master)
+	d.add("write-ahead log", text, nil)
 }
 
-func privateFolder(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return errors.New(path + " is not a folder")
-	}
-	if info.Mode().Perm()&0o007 != 0 {
-		return fmt.Errorf("%s can be read by everybody: chmod o-rwx %s", path, path)
-	}
-	return nil
-}
-
-// checkContents looks whether the store of files can be used. Of a folder it reads every
-// content and compares its digest; in a bucket that would take too long and cost money.
-func checkContents(ctx context.Context, cfg Config) (string, error) {
-	location, err := cfg.location()
-	if err != nil {
-		return "", err
-	}
-	blobs, err := cfg.openContents(ctx, nil)
-	if err != nil {
-		return "", err
-	}
-	defer blobs.Close()
-	if location.Bucket != "" {
-		if err := blobs.Check(ctx); err != nil {
-			return "", cfg.filesError(err)
+// fitsMaster is checkMaster for somebody who changes nothing.
+func fitsMaster(ctx context.Context, db *store.Store, master *secret.Master) error {
+	return db.View(ctx, func(r *store.Reader) error {
+		known, err := r.Meta(metaMaster)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil // no server has begun
 		}
-		return location.String() + " can be written, read and listed; contents are checked whenever they are read", nil
-	}
-	count, err := readContents(ctx, blobs)
-	return fmt.Sprintf("%d contents match their digests", count), err
-}
-
-// readContents reads every content and compares its digest.
-func readContents(ctx context.Context, blobs *blob.Store) (int, error) {
-	count := 0
-	err := blobs.List(ctx, func(c blob.Content) error {
-		content, err := blobs.Open(ctx, c.Digest, 0, -1)
-		if errors.Is(err, blob.ErrNotFound) {
-			return nil
+		if err == nil && string(known) != string(master.Derive(secret.KeyCheck)) {
+			err = errors.New("the master key is not the one of this database: name the right file with --master-key-file")
 		}
-		if err != nil {
-			return err
-		}
-		defer content.Close()
-		_, err = io.Copy(io.Discard, content) // the reader compares the digest
-		count++
 		return err
 	})
-	return count, err
+}
+
+// work tells what waits. It is never wrong by itself.
+func (d *doctor) work(ctx context.Context, rows *store.Store) {
+	var text string
+	err := rows.View(ctx, func(r *store.Reader) error {
+		owed, err := r.CountOwed()
+		text = fmt.Sprintf("executions queued %d, ready %d, active %d, parked %d (at most 10,000 of each are counted)",
+			owed[store.RunQueued], owed[store.RunReady], owed[store.RunActive], owed[store.RunParked])
+		return err
+	})
+	d.add("work", text, err)
+}
+
+// memories tells what the installation remembers of its backups and of the clock.
+func (d *doctor) memories(ctx context.Context, rows *store.Store) {
+	backup, clock := "made with PostgreSQL's own tools, so nothing is known of them here", "no step was seen"
+	err := rows.View(ctx, func(r *store.Reader) error {
+		if d.cfg.DatabaseURL == "" {
+			at, err := r.Meta(metaBackup)
+			switch {
+			case errors.Is(err, store.ErrNotFound):
+				backup = "none was made with `chargehand backup`"
+			case err != nil:
+				return err
+			default:
+				backup = "the last one that `chargehand backup` made is of " + string(at)
+			}
+		}
+		data, err := r.Meta(metaClock)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		var step clockStep
+		if err == nil {
+			err = json.Unmarshal(data, &step)
+		}
+		if err == nil {
+			clock = fmt.Sprintf("a server saw it step by %s at %s", time.Duration(step.ByMs)*time.Millisecond, step.At.UTC().Format(time.RFC3339))
+		}
+		return err
+	})
+	if err != nil {
+		d.add("backups", "", err)
+		return
+	}
+	d.add("backups", backup, nil)
+	d.add("clock", clock, nil)
+}
+
+// A disk is nearly full when less than leastFree and less than one part in leastPart of it is left.
+const (
+	leastFree = 256 << 20
+	leastPart = 20
+)
+
+func (d *doctor) disk() {
+	free, total, err := diskFree(d.cfg.DataDir)
+	text := fmt.Sprintf("%d of %d MiB are free", free>>20, total>>20)
+	if err == nil && free < min(leastFree, total/leastPart) {
+		err = fmt.Errorf("%s where %s is: when none is left, writes are refused", text, d.cfg.DataDir)
+	}
+	d.add("disk", text, err)
 }

@@ -16,7 +16,7 @@ func testDoctorOfCluster(t *testing.T, i *installation, place func(*Config)) {
 		cfg := Config{DataDir: i.dir}
 		place(&cfg)
 		change(&cfg)
-		findings := Doctor(t.Context(), cfg)
+		findings := Doctor(t.Context(), cfg, false)
 		for _, f := range findings[:len(findings)-1] {
 			if !f.OK {
 				t.Errorf("doctor: %+v", f)

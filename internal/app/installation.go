@@ -23,6 +23,8 @@ const (
 	metaNamespace = "temporal_namespace"
 	metaFiles     = "files"
 	metaSettings  = "settings" // digest of what steps may do
+	metaBackup    = "last_backup"
+	metaClock     = "clock_step"
 )
 
 // checkMaster refuses a master key that is not the one of the database: with another one, no

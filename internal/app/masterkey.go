@@ -3,10 +3,10 @@ package app
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/store/sqlite"
 )
 
 // masterKey reads the master key, or makes it at the first start, before there is a database.
@@ -20,8 +20,17 @@ func (c Config) masterKey() (*secret.Master, error) {
 		}
 		return master, err
 	}
-	database := filepath.Join(c.DataDir, databaseName)
-	if _, err := os.Stat(database); err != nil {
+	state, err := sqlite.Inspect(filepath.Join(c.DataDir, databaseName))
+	if err != nil {
+		return nil, err
+	}
+	if state.Schema == 0 {
+		if err := c.checkLoss(); err != nil {
+			return nil, err
+		}
+		if err := c.beginStart(); err != nil {
+			return nil, err
+		}
 		return secret.LoadOrCreate(c.MasterKeyFile)
 	}
 	master, err := secret.Load(c.MasterKeyFile)

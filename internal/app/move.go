@@ -81,7 +81,7 @@ func Move(ctx context.Context, what Moving) (report MoveReport, err error) {
 		return m.report, err
 	}
 	m.close()
-	m.report.Findings = Doctor(ctx, m.new)
+	m.report.Findings = Doctor(ctx, m.new, false)
 	return m.report, nil
 }
 

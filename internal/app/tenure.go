@@ -166,6 +166,7 @@ func (t *tenure) start(l net.Listener) <-chan error {
 			failed <- fmt.Errorf("serve: %w", err)
 		}
 	})
+	t.running.Go(func() { watchClock(t.background, t.log, t.store) })
 	if t.cfg.WorkerOnly {
 		return failed
 	}

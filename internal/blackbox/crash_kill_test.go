@@ -73,7 +73,7 @@ func crashNumber(t *testing.T, name string, otherwise int) int {
 // crashDoctor checks the database's integrity with the command line.
 func crashDoctor(t *testing.T, dataDir string) {
 	t.Helper()
-	if out, err := exec.Command(servertest.Binary(t), "doctor", "--data-dir", dataDir).CombinedOutput(); err != nil {
+	if out, err := exec.Command(servertest.Binary(t), "doctor", "--deep", "--data-dir", dataDir).CombinedOutput(); err != nil {
 		t.Errorf("doctor: %v\n%s", err, out)
 	}
 }

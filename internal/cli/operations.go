@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -186,6 +188,10 @@ func newRestore(con console) *cobra.Command {
 				return fmt.Errorf("restore: %w", err)
 			}
 			fmt.Fprintf(con.err, "restored the database, the master key and %d files (%d bytes) to %s\n", report.Files, report.Bytes, dataDir)
+			// The digests were compared on the way.
+			if !printFindings(con, app.Doctor(cmd.Context(), app.Config{DataDir: dataDir}, false)) {
+				return &exitError{code: ExitFailed}
+			}
 			return nil
 		},
 	}
@@ -195,19 +201,33 @@ func newRestore(con console) *cobra.Command {
 
 func newDoctor(con console) *cobra.Command {
 	var cfg app.Config
+	var deep bool
+	var output string
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check an installation: permissions, master key, database, files, Temporal", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := settle(cmd, ""); err != nil {
 				return err
 			}
-			if !printFindings(con, app.Doctor(cmd.Context(), cfg)) {
+			if output != "table" && output != "json" {
+				return usage("--output: %q is not table or json", output)
+			}
+			findings := app.Doctor(cmd.Context(), cfg, deep)
+			ok := allWell(findings)
+			if output == "table" {
+				printFindings(con, findings)
+			} else if err := writeFindings(con, ok, findings); err != nil {
+				return err
+			}
+			if !ok {
 				return &exitError{code: ExitFailed}
 			}
 			return nil
 		},
 	}
 	placeFlags(cmd.Flags(), &cfg)
+	cmd.Flags().BoolVar(&deep, "deep", false, "read every stored content and compare its digest")
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
 	cmd.Flags().StringVar(&cfg.Engine, "engine", app.EngineEmbedded, "what drives executions; with temporal, Temporal is checked too")
 	temporalFlags(cmd.Flags(), &cfg)
 	return cmd
@@ -222,8 +242,24 @@ func printFindings(con console, findings []app.Finding) bool {
 			mark, ok = con.paint("31", "wrong"), false
 		}
 		fmt.Fprintf(con.out, "%-5s  %s: %s\n", mark, finding.What, finding.Detail)
+		for _, damage := range finding.Damages {
+			fmt.Fprintf(con.out, "       - %s\n", damage)
+		}
 	}
 	return ok
+}
+
+// allWell reports whether nothing is wrong.
+func allWell(findings []app.Finding) bool {
+	return !slices.ContainsFunc(findings, func(f app.Finding) bool { return !f.OK })
+}
+
+// writeFindings prints what doctor found for programs.
+func writeFindings(con console, ok bool, findings []app.Finding) error {
+	encoder := json.NewEncoder(con.out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(map[string]any{"ok": ok, "findings": findings})
 }
 
 func newOpenAPI(con console) *cobra.Command {

@@ -74,6 +74,48 @@ func (r *Reader) BlobKnown(digest []byte) (bool, error) {
 	return n != 0, nil
 }
 
+// BlobSize is a content that rows refer to.
+type BlobSize struct {
+	Digest []byte
+	Size   int64
+}
+
+// ReferredBlobs reads up to limit contents that rows refer to, in the order of digests, behind one; nil: from the first.
+func (r *Reader) ReferredBlobs(after []byte, limit int) (list []BlobSize, err error) {
+	if after == nil {
+		after = []byte{0} // before every digest, which are longer
+	}
+	err = r.c.Query(`SELECT digest, size FROM blob WHERE digest > ?1 AND refs > 0 ORDER BY digest LIMIT ?2`, func(row Row) error {
+		list = append(list, BlobSize{row.Bytes(0), row.Int(1)})
+		return nil
+	}, after, int64(limit))
+	if err != nil {
+		return nil, fmt.Errorf("read blobs: %w", err)
+	}
+	return list, nil
+}
+
+// BlobReferred reports whether rows refer to a content.
+func (r *Reader) BlobReferred(digest []byte) (bool, error) {
+	n, err := r.count(`SELECT COUNT(*) FROM blob WHERE digest = ?1 AND refs > 0`, digest)
+	if err != nil {
+		return false, fmt.Errorf("look up blob: %w", err)
+	}
+	return n != 0, nil
+}
+
+// FileNameOf is the name of a file with that content; empty: there is none, it is a payload. It looks through all files.
+func (r *Reader) FileNameOf(digest []byte) (name string, err error) {
+	err = r.c.Query(`SELECT name FROM file WHERE digest = ?1 ORDER BY no LIMIT 1`, func(row Row) error {
+		name = row.Text(0)
+		return nil
+	}, digest)
+	if err != nil {
+		return "", fmt.Errorf("look up file: %w", err)
+	}
+	return name, nil
+}
+
 // refBlob adds a reference; nil is no blob.
 func (t *Tx) refBlob(digest []byte) error {
 	if digest == nil {

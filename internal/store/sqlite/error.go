@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 
 	driver "zombiezen.com/go/sqlite"
@@ -22,12 +23,19 @@ func mapError(err error) error {
 		return fmt.Errorf("%w: %v", store.ErrConflict, err)
 	}
 	switch code.ToPrimary() {
+	case driver.ResultCorrupt, driver.ResultNotADB:
+		return fmt.Errorf("%w: the file is %w: %v", store.ErrUnavailable, errCorrupt, err)
 	case driver.ResultFull, driver.ResultIOErr, driver.ResultReadOnly, driver.ResultCantOpen, driver.ResultBusy,
-		driver.ResultLocked, driver.ResultPerm, driver.ResultNoMem, driver.ResultProtocol, driver.ResultCorrupt, driver.ResultNotADB:
+		driver.ResultLocked, driver.ResultPerm, driver.ResultNoMem, driver.ResultProtocol:
 		return unavailable(err)
 	}
 	return err
 }
+
+// errCorrupt marks errors of a damaged file.
+var errCorrupt = errors.New("damaged")
+
+func corrupt(err error) bool { return errors.Is(err, errCorrupt) }
 
 func unavailable(err error) error {
 	return fmt.Errorf("%w: %v", store.ErrUnavailable, err)

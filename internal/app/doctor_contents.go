@@ -1,0 +1,166 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// contentPage is the number of rows that the doctor reads at a time: a long read would keep the write-ahead log.
+const contentPage = 1000
+
+// contents looks for every content that rows refer to, and counts those that nothing refers to.
+func (d *doctor) contents(ctx context.Context, rows *store.Store) {
+	location, err := d.cfg.location()
+	if err != nil {
+		d.add("files", "", err)
+		return
+	}
+	blobs, err := d.cfg.openContents(ctx, nil)
+	if err != nil {
+		d.add("files", "", err)
+		return
+	}
+	defer blobs.Close()
+	if err := blobs.Check(ctx); err != nil {
+		d.add("files", "", d.cfg.filesError(err))
+		return
+	}
+	look := contentLook{ctx: ctx, rows: rows, blobs: blobs, deep: d.deep}
+	err = look.run()
+	whole := "have the right size"
+	if d.deep {
+		whole = "match their digests"
+	}
+	d.addDamages("files", fmt.Sprintf("%d contents in %s are there and %s; %d that nothing refers to", look.good, location, whole, look.orphans), look.damages, err)
+}
+
+// contentLook compares two lists in the order of digests: what rows refer to, and what is there.
+type contentLook struct {
+	ctx   context.Context
+	rows  *store.Store
+	blobs *blob.Store
+	deep  bool
+
+	page    []store.BlobSize // of what rows refer to and has not been looked for yet
+	after   []byte
+	ended   bool
+	good    int
+	orphans int
+	damages []string
+}
+
+func (l *contentLook) run() error {
+	err := l.blobs.List(l.ctx, func(c blob.Content) error {
+		for {
+			want, err := l.next()
+			if err != nil {
+				return err
+			}
+			if want == nil || bytes.Compare(want.Digest, c.Digest[:]) > 0 {
+				l.orphans++ // or put and deleted while we look
+				return nil
+			}
+			l.page = l.page[1:]
+			if bytes.Equal(want.Digest, c.Digest[:]) {
+				return l.compare(want, c)
+			}
+			if err := l.missing(want); err != nil {
+				return err
+			}
+		}
+	})
+	for err == nil {
+		var want *store.BlobSize
+		if want, err = l.next(); err != nil || want == nil {
+			break
+		}
+		l.page = l.page[1:]
+		err = l.missing(want)
+	}
+	return err
+}
+
+// next is the first content that rows refer to and that has not been looked for; nil: there is none.
+func (l *contentLook) next() (*store.BlobSize, error) {
+	if len(l.page) == 0 && !l.ended {
+		err := l.rows.View(l.ctx, func(r *store.Reader) (err error) {
+			l.page, err = r.ReferredBlobs(l.after, contentPage)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if l.ended = len(l.page) < contentPage; len(l.page) > 0 {
+			l.after = l.page[len(l.page)-1].Digest
+		}
+	}
+	if len(l.page) == 0 {
+		return nil, nil
+	}
+	return &l.page[0], nil
+}
+
+// missing notes a content that is not there, unless it came or went while the lists were read.
+func (l *contentLook) missing(want *store.BlobSize) error {
+	digest := blob.Digest(want.Digest)
+	size, err := l.blobs.Size(l.ctx, digest)
+	if err == nil {
+		return l.compare(want, blob.Content{Digest: digest, Size: size})
+	}
+	if !errors.Is(err, blob.ErrNotFound) {
+		return err
+	}
+	return l.damaged(want, "is missing")
+}
+
+// compare looks at a content that is there.
+func (l *contentLook) compare(want *store.BlobSize, c blob.Content) error {
+	if c.Size != want.Size {
+		return l.damaged(want, fmt.Sprintf("has %d bytes instead of %d", c.Size, want.Size))
+	}
+	if l.deep {
+		content, err := l.blobs.Open(l.ctx, c.Digest, 0, -1)
+		if err == nil {
+			_, err = io.Copy(io.Discard, content) // the reader compares the digest
+			content.Close()
+		}
+		switch {
+		case errors.Is(err, blob.ErrNotFound):
+			return l.missing(want)
+		case l.ctx.Err() != nil:
+			return l.ctx.Err()
+		case err != nil:
+			return l.damaged(want, "cannot be read: "+err.Error())
+		}
+	}
+	l.good++
+	return nil
+}
+
+// damaged notes a damage, with a file that it concerns, if rows still refer to the content.
+func (l *contentLook) damaged(want *store.BlobSize, what string) error {
+	var still bool
+	var file string
+	err := l.rows.View(l.ctx, func(r *store.Reader) (err error) {
+		if still, err = r.BlobReferred(want.Digest); err != nil || !still {
+			return err
+		}
+		file, err = r.FileNameOf(want.Digest)
+		return err
+	})
+	if err != nil || !still {
+		return err
+	}
+	whose := ""
+	if file != "" {
+		whose = fmt.Sprintf(", the file %q,", file)
+	}
+	l.damages = append(l.damages, fmt.Sprintf("the content %x%s %s: restore it from a backup", want.Digest, whose, what))
+	return nil
+}

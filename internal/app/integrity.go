@@ -1,0 +1,65 @@
+package app
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/store/sqlite"
+)
+
+// integrityEvery lies between two looks at the structure of the database.
+const integrityEvery = 24 * time.Hour
+
+// maxToldDamages bounds the lines about one look; doctor lists all.
+const maxToldDamages = 20
+
+// unclosed reports whether the database was not closed in good order: who closes it last leaves no log. It is asked before
+// anything opens the database.
+func (c Config) unclosed() bool {
+	info, err := os.Stat(filepath.Join(c.DataDir, databaseName+"-wal"))
+	return err == nil && info.Size() > 0
+}
+
+// watchIntegrity looks through the database at once if it was not closed in good order the last time, and once a day,
+// beside everything else, until ctx ends.
+func (a *App) watchIntegrity(ctx context.Context, db *sqlite.DB) {
+	next := integrityEvery
+	if a.unclean {
+		a.log.Info("the database was not closed in good order: its structure is checked beside the work")
+		next = 0
+	}
+	for {
+		timer := time.NewTimer(next)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		next = integrityEvery
+		began := time.Now()
+		damages, err := db.TableDamages(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			a.log.Error("the structure of the database cannot be checked", "error", err)
+		case len(damages) == 0:
+			a.log.Info("the structure of the database is sound", "seconds", time.Since(began).Round(time.Millisecond).Seconds())
+		}
+		a.tellDamages(damages)
+	}
+}
+
+// tellDamages says in the log what is wrong with the database.
+func (a *App) tellDamages(damages []string) {
+	for i, damage := range damages {
+		if i == maxToldDamages {
+			a.log.Error("the database is damaged in more places: run `chargehand doctor`", "damages", len(damages))
+			return
+		}
+		a.log.Error("the database is damaged: stop the server and restore a backup, or see `chargehand doctor`", "damage", damage)
+	}
+}
