@@ -44,12 +44,15 @@ func jsonBody(view any, required bool) *body {
 func (c *call) readBody(b *body) error {
 	limit := b.limit(c.server.limits)
 	if c.r.ContentLength == 0 {
+		c.whole = true
 		return c.parseBody(b)
 	}
 	var first []byte
 	var err error
 	if c.r.ContentLength < 0 && !b.stream {
+		c.begun = true
 		if first, err = c.firstBytes(); err != nil || len(first) == 0 {
+			c.whole = err == nil
 			return err
 		}
 	}
@@ -57,7 +60,7 @@ func (c *call) readBody(b *body) error {
 		return err
 	}
 	if c.r.ContentLength > limit {
-		return c.refuseRest(tooLarge(limit))
+		return tooLarge(limit)
 	}
 	if c.r.ContentLength < 0 || c.r.ContentLength > patientBytes || b.stream {
 		c.r.Body = &patientReader{
@@ -65,13 +68,15 @@ func (c *call) readBody(b *body) error {
 			idle: c.server.idle, slowest: c.server.slowest,
 		}
 	}
+	c.begun = true
 	if b.stream {
 		return nil
 	}
 	c.raw, err = readAll(c.r.Body, first, c.r.ContentLength, limit)
 	if err != nil {
-		return c.refuseRest(readProblem(err))
+		return readProblem(err)
 	}
+	c.whole = true
 	return c.parseBody(b)
 }
 
@@ -81,7 +86,7 @@ func (c *call) firstBytes() ([]byte, error) {
 	first := make([]byte, 512)
 	n, err := io.ReadAtLeast(c.r.Body, first, 1)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, c.refuseRest(readProblem(err))
+		return nil, readProblem(err)
 	}
 	return first[:n], nil
 }
@@ -137,12 +142,6 @@ func (c *call) mediaType() string {
 		return ""
 	}
 	return media
-}
-
-// refuseRest makes the server close the connection instead of reading the rest of the body.
-func (c *call) refuseRest(err error) error {
-	c.w.Header()["Connection"] = closeValue
-	return err
 }
 
 // readProblem is the error for a body that did not arrive as announced.

@@ -3,6 +3,7 @@ package api
 import (
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,6 +37,8 @@ type call struct {
 	name          string // version, name of a secret, or problem code
 
 	raw   []byte     // body as it was sent, unless the handler reads it itself
+	begun bool       // the body was read from
+	whole bool       // the body was read to its end
 	value expr.Value // the parsed body of a JSON route; nil: empty body
 
 	span trace.Span // nil: none
@@ -126,8 +129,28 @@ func (c *call) authenticate() error {
 	if err != nil {
 		return err
 	}
-	_, err = c.server.service.Allow(c.principal)
+	rate, err := c.server.service.Allow(c.principal)
+	c.tellRate(rate)
 	return err
+}
+
+// tellRate says what is left of the key's token bucket, in the words of the IETF draft "RateLimit
+// header fields for HTTP": as many requests (q) as the bucket holds in the time (w) that fills it;
+// what is left now (r), and the seconds until the bucket is full again (t).
+func (c *call) tellRate(rate service.Rate) {
+	if rate.Limit <= 0 {
+		return
+	}
+	h := c.w.Header()
+	window := max(1, (rate.Burst+rate.Limit-1)/rate.Limit)
+	b := append(make([]byte, 0, 32), `"key";q=`...)
+	b = strconv.AppendInt(b, int64(rate.Burst), 10)
+	b = strconv.AppendInt(append(b, ";w="...), int64(window), 10)
+	h["Ratelimit-Policy"] = []string{string(b)}
+	b = append(b[:0], `"key";r=`...)
+	b = strconv.AppendInt(b, int64(rate.Remaining), 10)
+	b = strconv.AppendInt(append(b, ";t="...), int64((rate.Reset+time.Second-1)/time.Second), 10)
+	h["Ratelimit"] = []string{string(b)}
 }
 
 // noRoute answers a path that does not exist, or not with this method.

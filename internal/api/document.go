@@ -82,11 +82,7 @@ func (w *documentWriter) add(e *endpoint) {
 		OperationID: e.id, Method: e.method, Path: e.path, Summary: e.summary, Description: e.about,
 		Tags: []string{e.tag}, Responses: map[string]*huma.Response{},
 	}
-	if path, root := strings.CutPrefix(e.path, "root:"); root {
-		op.Path = path
-		op.Servers = []*huma.Server{{URL: "/"}}
-	}
-	rt := route{endpoint: *e, path: e.fullPath()}
+	rt := route{endpoint: *e, path: chargehand.APIPath + e.path}
 	name := e.method + " " + rt.path
 	rt.public, rt.signed = slices.Contains(publicRoutes, name), slices.Contains(signedRoutes, name)
 	if !rt.public {

@@ -289,7 +289,7 @@ var samples = map[string][]request{
 func routes(s *Server) []*route {
 	var all []*route
 	for _, e := range endpoints() {
-		all = append(all, newRoute(e, s.metrics))
+		all = append(all, newRoutes(e, s.metrics)...)
 	}
 	return all
 }

@@ -18,6 +18,7 @@ type fake struct {
 	limits service.Limits
 	scopes service.Scopes // 0: all
 	allow  func() error
+	rate   service.Rate
 	fail   error // the answer of every method below, if set
 
 	authenticate    func(key string) (*service.Principal, error)
@@ -79,9 +80,9 @@ func (f *fake) Authenticate(_ context.Context, key string) (*service.Principal, 
 
 func (f *fake) Allow(*service.Principal) (service.Rate, error) {
 	if f.allow != nil {
-		return service.Rate{}, f.allow()
+		return f.rate, f.allow()
 	}
-	return service.Rate{}, nil
+	return f.rate, nil
 }
 
 func (f *fake) Limits() service.Limits {

@@ -75,11 +75,12 @@ func (c *call) uploadFile() error {
 		Name: content.name, ContentType: content.mediaType, Content: content,
 		Idempotency: c.idempotency(), View: c.asked(),
 	})
+	c.whole = content.err == nil && err == nil
 	if content.err != nil { // the reason why the service could not read on
-		return c.refuseRest(readProblem(content.err))
+		return readProblem(content.err)
 	}
 	if err != nil {
-		return c.refuseRest(err)
+		return err
 	}
 	c.replayed(replayed)
 	c.location("/files/" + f.ID.String())

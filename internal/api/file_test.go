@@ -277,3 +277,32 @@ func TestRedirect(t *testing.T) {
 		}
 	}
 }
+
+// TestUploadsWithoutAType: what names no single type is kept as octets.
+func TestUploadsWithoutAType(t *testing.T) {
+	var got string
+	s := newServer(t, &fake{uploadFile: func(r service.UploadFile) (*service.File, bool, error) {
+		got = r.ContentType
+		_, err := io.Copy(io.Discard, r.Content)
+		return fixtureFile(), false, err
+	}})
+	const octets = "application/octet-stream"
+	for sent, want := range map[string]string{
+		"": octets, "*/*": octets, "image/*": octets, "image": octets, "image/": octets, "/png": octets, "text/plain;charset": octets,
+		"image/png": "image/png", "text/plain; charset=utf-8": "text/plain; charset=utf-8",
+	} {
+		r := request{method: "POST", path: "/api/v1/files?filename=a", body: "x"}.http()
+		r.Header["Content-Type"] = []string{sent}
+		if sent == "" {
+			r.Header.Del("Content-Type")
+		}
+		if a := serve(s, r); a.status != 201 || got != want {
+			t.Errorf("%q: %d, kept as %q, want %q", sent, a.status, got, want)
+		}
+		form := "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\nContent-Type: " + sent + "\r\n\r\nx\r\n--b--\r\n"
+		a := request{method: "POST", path: "/api/v1/files", body: form, header: map[string]string{"Content-Type": "multipart/form-data; boundary=b"}}.to(s)
+		if a.status != 201 || got != want {
+			t.Errorf("%q in a form: %d, kept as %q, want %q", sent, a.status, got, want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/service"
@@ -148,5 +149,56 @@ func TestErrorsOfTheService(t *testing.T) {
 	wantProblem(t, a, 500, "internal")
 	if strings.Contains(string(a.body), "SECRET") || strings.Contains(string(a.body), ".go:") {
 		t.Errorf("the answer shows our insides: %s", a.body)
+	}
+}
+
+// TestRequestID: a client's name for its request is kept, if logs and headers can hold it.
+func TestRequestID(t *testing.T) {
+	s := newServer(t, &fake{})
+	const path = "/api/v1/executions?limit=0"
+	for _, id := range []string{"a", "0197a5c4-1111-7000-8000-000000000001", "Root=1-5759e988-bd862e3fe1be46a994272793", "a/b+c=@d.e:f_g", strings.Repeat("x", 128)} {
+		p := wantProblem(t, request{path: path, header: map[string]string{"X-Request-Id": id}}.to(s), 400, "invalid_parameter")
+		if p["request_id"] != id {
+			t.Errorf("%q became %v", id, p["request_id"])
+		}
+	}
+	for _, id := range []string{"", " ", "a b", "a\nb", "ü", "<script>", `"`, strings.Repeat("x", 129)} {
+		p := wantProblem(t, request{path: path, header: map[string]string{"X-Request-Id": id}}.to(s), 400, "invalid_parameter")
+		if text := p["request_id"].(string); !strings.HasPrefix(text, "req_") || len(text) != 20 {
+			t.Errorf("%q became %q", id, text)
+		}
+	}
+	r := request{path: path}.http()
+	r.Header["X-Request-Id"] = []string{"one", "two"}
+	if p := wantProblem(t, serve(s, r), 400, "invalid_parameter"); p["request_id"] == "one" || p["request_id"] == "two" {
+		t.Errorf("two names became %v", p["request_id"])
+	}
+}
+
+// TestRateHeaders: every answer to a key says what is left, and a refused one when to come back.
+func TestRateHeaders(t *testing.T) {
+	f := &fake{rate: service.Rate{Limit: 25, Burst: 50, Remaining: 49, Reset: 40 * time.Millisecond}}
+	s := newServer(t, f)
+	for _, q := range []request{{path: "/api/v1/workflows"}, {path: "/api/v1/nothing"}, {path: "/api/v1/workflows?limit=0"}} {
+		a := q.to(s)
+		if got := a.header.Get("RateLimit-Policy"); got != `"key";q=50;w=2` {
+			t.Errorf("%s: RateLimit-Policy %q", q.path, got)
+		}
+		if got := a.header.Get("RateLimit"); got != `"key";r=49;t=1` {
+			t.Errorf("%s: RateLimit %q", q.path, got)
+		}
+	}
+	f.rate.Remaining, f.rate.Reset = 0, 2*time.Second
+	f.allow = func() error {
+		return &chargehand.Error{Code: chargehand.CodeRateLimited, Detail: "Slow down.", RetryAfter: 3}
+	}
+	a := request{path: "/api/v1/workflows"}.to(s)
+	wantProblem(t, a, 429, "rate_limited")
+	if a.header.Get("RateLimit") != `"key";r=0;t=2` || a.header.Get("Retry-After") != "3" {
+		t.Errorf("%v", a.header)
+	}
+	f.rate, f.allow = service.Rate{}, nil // no limit
+	if a := (request{path: "/api/v1/workflows"}).to(s); a.header.Get("RateLimit") != "" || a.header.Get("RateLimit-Policy") != "" {
+		t.Errorf("without a limit: %v", a.header)
 	}
 }

@@ -102,7 +102,19 @@ func (c *call) fail(err error) {
 	if path == "" { // as in CONNECT
 		path = "/"
 	}
-	c.send(about.status, problemValue, appendProblem(nil, shown, c.base(), path, c.requestID))
+	body := appendProblem(nil, shown, c.base(), path, c.requestID)
+	drains := false
+	if c.unread() {
+		h["Connection"] = closeValue
+		if drains = c.drains(); drains {
+			h["Content-Length"] = []string{strconv.Itoa(len(body))} // the client must see the end of the answer at once
+			_ = http.NewResponseController(c.w).EnableFullDuplex()  // HTTP/2 always is
+		}
+	}
+	c.send(about.status, problemValue, body)
+	if drains {
+		c.drain()
+	}
 }
 
 // recovered answers a request whose handler panicked.
@@ -161,6 +173,21 @@ func (c *call) notModified(tag string) bool {
 
 // errClientGone marks errors of writing to the client, which are nobody's fault here.
 var errClientGone = errors.New("client is gone")
+
+// maxRequestID bounds the name that a client may give its request.
+const maxRequestID = 128
+
+// requestID is what the client calls its request, if that can stand in logs and headers, and
+// otherwise a name of our own.
+func requestID(h http.Header) string {
+	lines := h["X-Request-Id"]
+	if len(lines) != 1 || lines[0] == "" || len(lines[0]) > maxRequestID || strings.ContainsFunc(lines[0], func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.:/+=@", r)
+	}) {
+		return newRequestID()
+	}
+	return lines[0]
+}
 
 // newRequestID is unique enough to find a request in a log; it keeps no secret.
 func newRequestID() string {

@@ -13,7 +13,8 @@ import (
 // document need to know about it.
 type endpoint struct {
 	method  string
-	path    string // below APIPath; starting with "root:" it stands at the root
+	path    string // below APIPath
+	root    bool   // the same is answered at this path without APIPath: where probes look for it
 	id      string // operation id in the document
 	tag     string
 	summary string
@@ -47,6 +48,8 @@ type answer struct {
 var publicRoutes = []string{
 	"GET /healthz",
 	"GET /readyz",
+	"GET /api/v1/healthz",
+	"GET /api/v1/readyz",
 	"GET /api/v1/openapi.json",
 	"GET /api/v1/problems/{code}",
 }
@@ -67,15 +70,24 @@ func endpoints() []endpoint {
 // route is an endpoint that is ready to serve.
 type route struct {
 	endpoint
-	path    string      // the whole path
+	path    string      // the whole path, or the one at the root
 	params  []paramKind // in the order of the path
 	public  bool
 	signed  bool
 	metrics *routeMetrics
 }
 
-func newRoute(e endpoint, m *metrics) *route {
-	rt := &route{endpoint: e, path: e.fullPath()}
+// newRoutes are the routes that an endpoint has.
+func newRoutes(e endpoint, m *metrics) []*route {
+	all := []*route{newRoute(e, chargehand.APIPath+e.path, m)}
+	if e.root {
+		all = append(all, newRoute(e, e.path, m))
+	}
+	return all
+}
+
+func newRoute(e endpoint, path string, m *metrics) *route {
+	rt := &route{endpoint: e, path: path}
 	name := e.method + " " + rt.path
 	rt.public = slices.Contains(publicRoutes, name)
 	rt.signed = slices.Contains(signedRoutes, name)
@@ -86,14 +98,6 @@ func newRoute(e endpoint, m *metrics) *route {
 		}
 	}
 	return rt
-}
-
-// fullPath is the path that requests have.
-func (e *endpoint) fullPath() string {
-	if path, ok := strings.CutPrefix(e.path, "root:"); ok {
-		return path
-	}
-	return chargehand.APIPath + e.path
 }
 
 // public reports whether every route of the path is public, so that the path is no secret.

@@ -99,7 +99,9 @@ func New(c Config) *Server {
 		s.limits = c.Service.Limits()
 	}
 	for _, e := range table {
-		s.tree.add(newRoute(e, s.metrics))
+		for _, rt := range newRoutes(e, s.metrics) {
+			s.tree.add(rt)
+		}
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.http = &http.Server{
@@ -138,7 +140,7 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handling(r.Context())
 	c := calls.Get().(*call)
-	*c = call{server: s, w: w, r: r, requestID: newRequestID(), began: time.Now()}
+	*c = call{server: s, w: w, r: r, requestID: requestID(r.Header), began: time.Now()}
 	h := w.Header()
 	h["X-Request-Id"] = []string{c.requestID}
 	h["X-Content-Type-Options"] = nosniffValue

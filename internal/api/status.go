@@ -28,17 +28,17 @@ func serverEndpoints() []endpoint {
 			serve:   (*call).getProblem,
 		},
 		{
-			method: get, path: "root:/healthz", id: "getHealth", tag: "Server", summary: "Tell whether the process is alive",
+			method: get, path: "/healthz", root: true, id: "getHealth", tag: "Server", summary: "Tell whether the process is alive",
 			answers: []answer{{status: 200, about: "It is", view: health{}}},
 			serve:   (*call).getHealth,
 		},
 		{
-			method: get, path: "root:/readyz", id: "getReadiness", tag: "Server", summary: "Tell whether requests can be served",
+			method: get, path: "/readyz", root: true, id: "getReadiness", tag: "Server", summary: "Tell whether requests can be served",
 			answers: []answer{{status: 200, about: "They can", view: health{}}},
 			serve:   (*call).getReadiness,
 		},
 		{
-			method: get, path: "root:/metrics", id: "getMetrics", tag: "Server", summary: "Get metrics for Prometheus",
+			method: get, path: "/metrics", root: true, id: "getMetrics", tag: "Server", summary: "Get metrics for Prometheus",
 			scopes:  service.PresetObserve,
 			answers: []answer{{status: 200, about: "The metrics in the format that Accept asks for", media: "text/plain", headers: []string{"Vary"}}},
 			serve:   (*call).getMetrics,

@@ -3,8 +3,10 @@ package api
 import (
 	"errors"
 	"io"
+	"mime"
 	"mime/multipart"
 	"os"
+	"strings"
 
 	"github.com/chargehand/chargehand"
 )
@@ -31,7 +33,7 @@ func (c *call) upload() (*upload, error) {
 	u := &upload{name: c.args.filename, content: c.r.Body, left: limit, limit: limit}
 	media := c.mediaType()
 	if media != "multipart/form-data" {
-		u.mediaType = c.r.Header.Get("Content-Type")
+		u.mediaType = contentType(c.r.Header.Get("Content-Type"))
 		return u, nil
 	}
 	form, err := c.r.MultipartReader()
@@ -44,10 +46,10 @@ func (c *call) upload() (*upload, error) {
 		if errors.Is(err, io.EOF) {
 			return nil, badForm("The form holds no file. Send one part with a filename.")
 		} else if err != nil {
-			return nil, c.refuseRest(formProblem(err))
+			return nil, formProblem(err)
 		}
 		if part.FileName() != "" {
-			u.content, u.mediaType = part, part.Header.Get("Content-Type")
+			u.content, u.mediaType = part, contentType(part.Header.Get("Content-Type"))
 			if u.name == "" {
 				u.name = part.FileName()
 			}
@@ -55,11 +57,20 @@ func (c *call) upload() (*upload, error) {
 		}
 		n, err := io.Copy(io.Discard, io.LimitReader(part, maxFormBytes+1))
 		if fields += n; err != nil {
-			return nil, c.refuseRest(formProblem(err))
+			return nil, formProblem(err)
 		} else if fields > maxFormBytes {
-			return nil, c.refuseRest(badForm("The fields before the file are larger than 64 KiB. Send the file first."))
+			return nil, badForm("The fields before the file are larger than 64 KiB. Send the file first.")
 		}
 	}
+}
+
+// contentType is the type under which a file is kept: what was sent, if that names one type.
+func contentType(sent string) string {
+	media, _, err := mime.ParseMediaType(sent)
+	if kind, subtype, ok := strings.Cut(media, "/"); err != nil || !ok || kind == "" || subtype == "" || strings.Contains(media, "*") {
+		return "application/octet-stream"
+	}
+	return sent
 }
 
 // Read reads on, refuses what is too large, and refuses a second file at the end of the

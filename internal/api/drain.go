@@ -1,0 +1,48 @@
+package api
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Many clients read no answer before they have sent all, and take a connection that is closed
+// under them for a broken one. So a refusal goes out at once, and what the client is still
+// sending is read and dropped, up to these bounds.
+const (
+	drainBytes = 16 << 20
+	drainTime  = 2 * time.Second
+)
+
+// unreadBytes is what net/http itself reads of a body before it closes a connection, or keeps it
+// for the next request.
+const unreadBytes = 256 << 10
+
+// unread reports whether the client may be sending more than net/http reads after an answer, or
+// something that cannot be read.
+func (c *call) unread() bool {
+	if c.whole || c.r.Body == nil || c.r.Body == http.NoBody {
+		return false
+	}
+	return c.begun || c.r.ContentLength < 0 || c.r.ContentLength > unreadBytes
+}
+
+// drains reports whether what is unread is worth reading: the client has a key, and does not wait
+// for leave to send.
+func (c *call) drains() bool {
+	return c.principal != nil && (c.begun || !strings.EqualFold(c.r.Header.Get("Expect"), "100-continue"))
+}
+
+// drain reads what the client is still sending, after the answer has been sent.
+func (c *call) drain() {
+	control := http.NewResponseController(c.w)
+	// Writers that know nothing of connections (in tests) have nothing to flush and no deadlines.
+	_ = control.Flush()
+	_ = control.SetReadDeadline(time.Now().Add(drainTime))
+	body := c.r.Body
+	if p, ok := body.(*patientReader); ok {
+		body = p.body // which moves the deadline no more
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(body, drainBytes))
+}
