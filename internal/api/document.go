@@ -34,26 +34,26 @@ func Document(version string) []byte {
 	}
 	w := documentWriter{
 		registry: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
-		requests: map[string]bool{},
+		requests: map[string]bool{}, examples: examples(),
 	}
 	w.doc = &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
-			Title: "Chargehand", Version: version,
-			Description: "Start workflows, one by one or in batches, and read their status and result files. " +
-				"Times are RFC 3339 in UTC. Unknown query parameters are ignored. New fields may be added to answers at any time.",
+			Title: "Chargehand", Version: version, Description: documentAbout,
+			Contact: &huma.Contact{Name: "Chargehand", URL: "https://github.com/chargehand/chargehand"},
+			License: &huma.License{Name: "Apache License 2.0", Identifier: "Apache-2.0"},
 		},
-		Servers: []*huma.Server{{URL: chargehand.APIPath}},
-		Tags: []*huma.Tag{
-			{Name: "Workflows"}, {Name: "Executions"}, {Name: "Batches"}, {Name: "Files"}, {Name: "Events"}, {Name: "API keys"}, {Name: "Secrets"}, {Name: "Server"},
-		},
+		Servers: []*huma.Server{{URL: chargehand.APIPath, Description: "The server that this document is from."}},
 		Components: &huma.Components{
-			Schemas: w.registry,
+			Schemas: w.registry, Examples: map[string]*huma.Example{}, Headers: map[string]*huma.Header{},
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"apiKey": {Type: "apiKey", In: "header", Name: "x-api-key", Description: "An API key. Both schemes work everywhere."},
 				"bearer": {Type: "http", Scheme: "bearer", Description: "The same API key as a bearer token."},
 			},
 		},
+	}
+	for _, tag := range tags {
+		w.doc.Tags = append(w.doc.Tags, &huma.Tag{Name: tag[0], Description: tag[1]})
 	}
 	for _, e := range endpoints() {
 		w.add(&e)
@@ -62,8 +62,9 @@ func Document(version string) []byte {
 		if !w.requests[name] {
 			schema.AdditionalProperties = nil // answers may grow
 		}
+		describe(name, schema)
 	}
-	text, err := json.Marshal(w.doc)
+	text, err := w.text()
 	if err != nil {
 		panic("api: " + err.Error()) // the table of routes is wrong; a test would have found it
 	}
@@ -73,7 +74,8 @@ func Document(version string) []byte {
 type documentWriter struct {
 	doc      *huma.OpenAPI
 	registry huma.Registry
-	requests map[string]bool // names of the schemas of bodies, which are closed
+	requests map[string]bool      // names of the schemas of bodies, which are closed
+	examples map[reflect.Type]any // by the type that they are of
 }
 
 // add describes one route.
@@ -85,6 +87,7 @@ func (w *documentWriter) add(e *endpoint) {
 	rt := route{endpoint: *e, path: chargehand.APIPath + e.path}
 	name := e.method + " " + rt.path
 	rt.public, rt.signed = slices.Contains(publicRoutes, name), slices.Contains(signedRoutes, name)
+	op.Security = []map[string][]string{}
 	if !rt.public {
 		op.Security = []map[string][]string{{"apiKey": {}}, {"bearer": {}}}
 		if rt.signed {
@@ -99,7 +102,7 @@ func (w *documentWriter) add(e *endpoint) {
 		op.RequestBody = w.requestBody(e.body)
 	}
 	for i := range e.answers {
-		op.Responses[strconv.Itoa(e.answers[i].status)] = w.response(&e.answers[i])
+		op.Responses[strconv.Itoa(e.answers[i].status)] = w.response(&e.answers[i], &rt)
 	}
 	w.addProblems(op, &rt)
 	w.doc.AddOperation(op)
@@ -113,19 +116,25 @@ func (w *documentWriter) addParameters(op *huma.Operation, e *endpoint) {
 		}
 		name = strings.TrimSuffix(name, "}")
 		schema := &huma.Schema{Type: "string"}
-		switch paramKinds[name] {
-		case versionParam, problemParam:
+		kind := paramKinds[name]
+		switch kind {
+		case workflowParam, versionParam, problemParam:
 		case secretParam:
 			schema.MinLength, schema.MaxLength = count(1), count(200)
 		default:
 			schema.Format = "uuid"
 		}
-		op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "path", Required: true, Schema: schema})
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: name, In: "path", Required: true, Schema: schema, Description: pathAbout[kind], Example: pathExamples[kind],
+		})
 	}
 	for _, p := range e.parameters {
-		schema := p.schema
+		schema, example := p.schema, p.example
+		if example == nil {
+			example = parameterExamples[p.name]
+		}
 		op.Parameters = append(op.Parameters, &huma.Param{
-			Name: p.name, In: p.in, Description: p.about, Schema: &schema, Example: p.example,
+			Name: p.name, In: p.in, Description: p.about, Schema: &schema, Example: example,
 		})
 	}
 }
@@ -134,11 +143,12 @@ func (w *documentWriter) requestBody(b *body) *huma.RequestBody {
 	out := &huma.RequestBody{Description: b.about, Required: b.required, Content: map[string]*huma.MediaType{}}
 	if b.stream {
 		binary := &huma.Schema{Type: "string", Format: "binary"}
-		out.Content["application/octet-stream"] = &huma.MediaType{Schema: binary}
-		out.Content["multipart/form-data"] = &huma.MediaType{Schema: &huma.Schema{
-			Type: "object", Properties: map[string]*huma.Schema{"file": binary}, Required: []string{"file"},
+		part := *binary
+		part.Description = "The file, with its name and type."
+		out.Content["application/octet-stream"] = &huma.MediaType{Schema: binary, Example: "confirmed: lamp"}
+		out.Content["multipart/form-data"] = &huma.MediaType{Example: map[string]any{"file": "confirmed: lamp"}, Schema: &huma.Schema{
+			Type: "object", Description: "A form with one file.", Properties: map[string]*huma.Schema{"file": &part}, Required: []string{"file"},
 		}}
-		out.Content["*/*"] = &huma.MediaType{Schema: binary}
 		return out
 	}
 	for i, media := range b.media {
@@ -149,50 +159,80 @@ func (w *documentWriter) requestBody(b *body) *huma.RequestBody {
 		}
 		if view != nil {
 			schema = w.schema(view)
-			w.requests[strings.TrimPrefix(schema.Ref, "#/components/schemas/")] = true
+			name := strings.TrimPrefix(schema.Ref, "#/components/schemas/")
+			w.requests[name] = true
+			if out.Description == "" {
+				out.Description = schemaAbout[name]
+			}
 		}
-		out.Content[media] = &huma.MediaType{Schema: schema}
+		example := w.example(view)
+		switch {
+		case view != nil:
+		case media == "application/json":
+			schema.Type, example = "object", json.RawMessage(exampleDefinition)
+		default:
+			schema.Type, example = "string", exampleYAML
+		}
+		out.Content[media] = &huma.MediaType{Schema: schema, Example: example}
 	}
 	if b.any {
-		out.Content["*/*"] = &huma.MediaType{Schema: &huma.Schema{Type: "string", Format: "binary"}}
+		out.Content["*/*"] = &huma.MediaType{Schema: &huma.Schema{Type: "string", Format: "binary"}, Example: "4711"}
 	}
 	return out
 }
 
-func (w *documentWriter) response(a *answer) *huma.Response {
+func (w *documentWriter) response(a *answer, rt *route) *huma.Response {
 	out := &huma.Response{Description: a.about, Headers: map[string]*huma.Param{}}
 	switch {
 	case a.media != "":
-		out.Content = map[string]*huma.MediaType{a.media: {Schema: &huma.Schema{Type: "string"}}}
+		out.Content = map[string]*huma.MediaType{a.media: {Schema: &huma.Schema{Type: "string"}, Example: a.example}}
 		if a.media == "*/*" {
 			out.Content[a.media].Schema = &huma.Schema{Type: "string", Format: "binary"}
 		}
 	case a.view != nil:
-		out.Content = map[string]*huma.MediaType{"application/json": {Schema: w.schema(a.view)}}
+		out.Content = map[string]*huma.MediaType{"application/json": {Schema: w.schema(a.view), Example: w.example(a.view)}}
 	}
-	for _, name := range append([]string{"X-Request-Id"}, a.headers...) {
-		out.Headers[name] = &huma.Header{Description: headerAbout[name], Schema: &huma.Schema{Type: "string"}}
-	}
+	w.addHeaders(out.Headers, append(rt.headers(), a.headers...))
 	return out
+}
+
+// headers are those that every answer of the route may have.
+func (rt *route) headers() []string {
+	if rt.public {
+		return []string{"X-Request-Id"}
+	}
+	return []string{"X-Request-Id", "RateLimit", "RateLimit-Policy"}
+}
+
+// addHeaders refers to headers, which are described once.
+func (w *documentWriter) addHeaders(headers map[string]*huma.Param, names []string) {
+	for _, name := range names {
+		schema := &huma.Schema{Type: "string"}
+		if name == "Retry-After" {
+			schema.Type = "integer"
+		}
+		w.doc.Components.Headers[name] = &huma.Header{Description: headerAbout[name][0], Schema: schema, Example: headerExample(name)}
+		headers[name] = &huma.Header{Ref: "#/components/headers/" + name}
+	}
+}
+
+func headerExample(name string) any {
+	if name == "Retry-After" {
+		return 1
+	}
+	return headerAbout[name][1]
+}
+
+// example is that of a view; nil: there is none, which a test finds.
+func (w *documentWriter) example(view any) any {
+	if view == nil {
+		return nil
+	}
+	return w.examples[reflect.TypeOf(view)]
 }
 
 func (w *documentWriter) schema(view any) *huma.Schema {
 	return w.registry.Schema(reflect.TypeOf(view), true, "")
-}
-
-// headerAbout describes the headers of answers.
-var headerAbout = map[string]string{
-	"X-Request-Id":         "Names this request in the server's log.",
-	"Location":             "Absolute address of the new resource, or of where the content is.",
-	"ETag":                 "Send it as If-None-Match to learn whether anything has changed.",
-	"Retry-After":          "Seconds to wait before asking again.",
-	"Idempotency-Replayed": "true: the answer belongs to an earlier request with the same Idempotency-Key.",
-	"Preference-Applied":   "The preference wait, if it was used.",
-	"Content-Disposition":  "attachment, with the name of the file.",
-	"Content-Range":        "Which bytes of the content these are.",
-	"Accept-Ranges":        "bytes",
-	"WWW-Authenticate":     "Bearer",
-	"Vary":                 "Which headers of the request the answer depends on.",
 }
 
 // addProblems describes the errors that a route can answer, by status.
@@ -206,7 +246,7 @@ func (w *documentWriter) addProblems(op *huma.Operation, rt *route) {
 	}
 	for status, codes := range byStatus {
 		headers := map[string]*huma.Param{}
-		names := []string{"X-Request-Id"}
+		names := rt.headers()
 		switch status {
 		case http.StatusUnauthorized:
 			names = append(names, "WWW-Authenticate")
@@ -215,12 +255,18 @@ func (w *documentWriter) addProblems(op *huma.Operation, rt *route) {
 		case http.StatusRequestedRangeNotSatisfiable:
 			names = append(names, "Content-Range")
 		}
-		for _, name := range names {
-			headers[name] = &huma.Header{Description: headerAbout[name], Schema: &huma.Schema{Type: "string"}}
+		w.addHeaders(headers, names)
+		samples := map[string]*huma.Example{}
+		for _, code := range codes {
+			name := "problem_" + code
+			samples[code] = &huma.Example{Ref: "#/components/examples/" + name}
+			w.doc.Components.Examples[name] = &huma.Example{
+				Summary: problemTypes[chargehand.Code(code)].title, Value: exampleProblem(chargehand.Code(code)),
+			}
 		}
 		op.Responses[strconv.Itoa(status)] = &huma.Response{
-			Description: strings.Join(codes, ", "), Headers: headers,
-			Content: map[string]*huma.MediaType{"application/problem+json": {Schema: w.schema(problem{})}},
+			Description: "The code is " + strings.Join(codes, ", or ") + ".", Headers: headers,
+			Content: map[string]*huma.MediaType{"application/problem+json": {Schema: w.schema(problem{}), Examples: samples}},
 		}
 	}
 }
@@ -237,6 +283,9 @@ func (rt *route) codes() []chargehand.Code {
 	}
 	if len(rt.parameters) > 0 {
 		codes = append(codes, chargehand.CodeInvalidParameter)
+	}
+	if !rt.lenient {
+		codes = append(codes, chargehand.CodeUnknownParameter)
 	}
 	for segment := range strings.SplitSeq(rt.path, "/") {
 		if kind, ok := paramKinds[strings.Trim(segment, "{}")]; ok && strings.HasPrefix(segment, "{") && rt.method != put { // PUT makes what is not there

@@ -129,7 +129,8 @@ func executionEndpoints() []endpoint {
 		},
 		{
 			method: get, path: one, id: "getExecution", tag: "Executions", lenient: true,
-			summary: "Get execution", scopes: service.ScopeExecutionsRead,
+			summary: "Get execution", about: "With wait, as soon as it has ended or needs a person.",
+			scopes:     service.ScopeExecutionsRead,
 			parameters: []*parameter{waitParameter, preferParameter, ifNoneMatchParameter},
 			answers: []answer{
 				{status: 200, about: "Execution details", view: Execution{}, headers: []string{"ETag", "Retry-After", "Preference-Applied"}},
@@ -138,8 +139,8 @@ func executionEndpoints() []endpoint {
 			serve: (*call).getExecution,
 		},
 		{
-			method: get, path: "/executions/{executionId}", id: "getExecutionAnywhere", tag: "Executions",
-			summary: "Get execution, whatever its workflow", about: "As under its workflow. Lifecycle events name this address.",
+			method: get, path: "/executions/{executionId}", id: "getExecutionById", tag: "Executions",
+			summary: "Get execution, whatever its workflow", about: "The same as under its workflow. Lifecycle events name this address.",
 			scopes:     service.ScopeExecutionsRead,
 			parameters: []*parameter{waitParameter, preferParameter, ifNoneMatchParameter},
 			answers: []answer{
@@ -149,8 +150,8 @@ func executionEndpoints() []endpoint {
 			serve: anywhere((*call).getExecution),
 		},
 		{
-			method: get, path: "/executions/{executionId}/timeline", id: "getTimelineAnywhere", tag: "Executions",
-			summary: "Get the timeline of an execution, whatever its workflow", about: "As under its workflow. Lifecycle events name this address.",
+			method: get, path: "/executions/{executionId}/timeline", id: "getTimelineById", tag: "Executions",
+			summary: "Get the timeline of an execution, whatever its workflow", about: "The same as under its workflow. Lifecycle events name this address.",
 			scopes: service.ScopeExecutionsRead, parameters: []*parameter{limitParameter, seqCursorParameter},
 			answers: []answer{{status: 200, about: "The timeline", view: timelinePage{}}},
 			serve:   anywhere((*call).getTimeline),

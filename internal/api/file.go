@@ -44,7 +44,7 @@ func fileEndpoints() []endpoint {
 		},
 		{
 			method: get, path: "/files/{fileId}", id: "getFile", tag: "Files",
-			summary: "Describe a file", scopes: service.ScopeExecutionsRead,
+			summary: "Describe a file", about: "With a signed address of the content.", scopes: service.ScopeExecutionsRead,
 			answers: []answer{{status: 200, about: "The file", view: file{}}},
 			serve:   (*call).getFile,
 		},
@@ -53,8 +53,8 @@ func fileEndpoints() []endpoint {
 			summary: "Download a file", about: "With a key, or without one at a signed address.",
 			scopes: service.ScopeExecutionsRead, parameters: []*parameter{expiresParameter, signatureParameter},
 			answers: []answer{
-				{status: 200, about: "The content", media: "*/*", headers: []string{"ETag", "Content-Disposition", "Accept-Ranges"}},
-				{status: 206, about: "Parts of the content", media: "*/*", headers: []string{"ETag", "Content-Disposition", "Accept-Ranges", "Content-Range"}},
+				{status: 200, about: "The content", media: "*/*", example: "confirmed: lamp", headers: []string{"ETag", "Content-Disposition", "Accept-Ranges"}},
+				{status: 206, about: "Parts of the content", media: "*/*", example: "confirmed: lamp", headers: []string{"ETag", "Content-Disposition", "Accept-Ranges", "Content-Range"}},
 				{status: 302, about: "The content is at another address for a short time (only at a signed address, where the server is set up so)", headers: []string{"Location"}},
 				{status: 304, about: "Nothing has changed since the answer with this ETag", headers: []string{"ETag", "Content-Disposition"}},
 			},

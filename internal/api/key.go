@@ -49,7 +49,7 @@ func keyEndpoints() []endpoint {
 		},
 		{
 			method: get, path: "/api-keys/{keyId}", id: "getAPIKey", tag: "API keys",
-			summary: "Get an API key", scopes: service.ScopeAdmin,
+			summary: "Get an API key", about: "What it may do, without the key itself.", scopes: service.ScopeAdmin,
 			answers: []answer{{status: 200, about: "The key", view: apiKey{}}},
 			serve:   (*call).getKey,
 		},
@@ -64,7 +64,7 @@ func keyEndpoints() []endpoint {
 		},
 		{
 			method: remove, path: "/api-keys/{keyId}", id: "revokeAPIKey", tag: "API keys",
-			summary: "Revoke an API key", scopes: service.ScopeAdmin,
+			summary: "Revoke an API key", about: "It is refused everywhere within a second, permanently.", scopes: service.ScopeAdmin,
 			answers: []answer{{status: 204, about: "Revoked"}},
 			change:  "API key revoked",
 			serve:   (*call).revokeKey,

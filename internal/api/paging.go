@@ -41,7 +41,7 @@ var (
 	}
 	seqCursorParameter = &parameter{
 		name: "cursor", in: "query", about: "The cursor of the previous page.",
-		schema: huma.Schema{Type: "string"},
+		schema: huma.Schema{Type: "string"}, example: "100",
 		read: func(c *call, value string) (complaint string) {
 			seq, err := strconv.ParseInt(value, 10, 64)
 			if err != nil || seq < 0 {

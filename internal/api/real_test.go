@@ -151,7 +151,7 @@ func TestWholeInstallation(t *testing.T) {
 	driveEvents(t, i)
 
 	do("getLimits", "GET", "/api/v1/limits", "", 200)
-	do("getDocument", "GET", "/api/v1/openapi.json", "", 200)
+	do("getOpenAPI", "GET", "/api/v1/openapi.json", "", 200)
 	do("getProblem", "GET", "/api/v1/problems/internal", "", 200)
 	do("getHealth", "GET", "/healthz", "", 200)
 	do("getReadiness", "GET", "/readyz", "", 200)
@@ -219,8 +219,8 @@ func driveExecutions(t *testing.T, i *installation, w, sleeping string) {
 	i.Do(t, i.key, api.Exchange{Operation: "listWorkflowExecutions", Path: w + "/executions?created_after=2020-01-01T00:00:00Z", Status: 200})
 	i.Do(t, i.key, api.Exchange{Operation: "getTimeline", Path: e + "/timeline", Status: 200})
 	anywhere := "/api/v1/executions/" + e[strings.LastIndexByte(e, '/')+1:]
-	i.Do(t, i.key, api.Exchange{Operation: "getExecutionAnywhere", Path: anywhere, Status: 200})
-	i.Do(t, i.key, api.Exchange{Operation: "getTimelineAnywhere", Path: anywhere + "/timeline?limit=1&cursor=0", Status: 200})
+	i.Do(t, i.key, api.Exchange{Operation: "getExecutionById", Path: anywhere, Status: 200})
+	i.Do(t, i.key, api.Exchange{Operation: "getTimelineById", Path: anywhere + "/timeline?limit=1&cursor=0", Status: 200})
 	i.Do(t, i.key, api.Exchange{Operation: "retryExecution", Method: "POST", Path: e + "/retry?wait=30s", Status: 201})
 	i.Do(t, i.key, api.Exchange{Operation: "cancelExecution", Method: "POST", Path: e + "/cancel", Status: 409, Code: "state_conflict"})
 	// The execution stands under another workflow.

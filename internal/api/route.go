@@ -40,6 +40,7 @@ type answer struct {
 	status  int
 	about   string
 	media   string // default application/json
+	example string // of an answer that has a media
 	view    any    // a value of the documented type; nil: no body, or not JSON
 	headers []string
 }

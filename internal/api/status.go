@@ -18,29 +18,32 @@ func serverEndpoints() []endpoint {
 			serve:   (*call).getLimits,
 		},
 		{
-			method: get, path: "/openapi.json", id: "getDocument", tag: "Server", summary: "Get this document",
+			method: get, path: "/openapi.json", id: "getOpenAPI", tag: "Server", summary: "Get this document", about: "In OpenAPI 3.1, as JSON.",
 			answers: []answer{{status: 200, about: "OpenAPI 3.1", view: map[string]any{}, headers: []string{"ETag"}}},
 			serve:   (*call).getDocument,
 		},
 		{
-			method: get, path: "/problems/{code}", id: "getProblem", tag: "Server", summary: "Explain an error code",
+			method: get, path: "/problems/{code}", id: "getProblem", tag: "Server", summary: "Explain an error code", about: "The address in the field type of a problem leads here.",
 			answers: []answer{{status: 200, about: "What the code means", view: problemPage{}}},
 			serve:   (*call).getProblem,
 		},
 		{
 			method: get, path: "/healthz", root: true, id: "getHealth", tag: "Server", summary: "Tell whether the process is alive",
+			about:   "Answered at /healthz too, without /api/v1 before it.",
 			answers: []answer{{status: 200, about: "It is", view: health{}}},
 			serve:   (*call).getHealth,
 		},
 		{
 			method: get, path: "/readyz", root: true, id: "getReadiness", tag: "Server", summary: "Tell whether requests can be served",
+			about:   "Answered at /readyz too, without /api/v1 before it.",
 			answers: []answer{{status: 200, about: "They can", view: health{}}},
 			serve:   (*call).getReadiness,
 		},
 		{
 			method: get, path: "/metrics", root: true, id: "getMetrics", tag: "Server", summary: "Get metrics for Prometheus",
+			about:   "Answered at /metrics too, without /api/v1 before it.",
 			scopes:  service.PresetObserve,
-			answers: []answer{{status: 200, about: "The metrics in the format that Accept asks for", media: "text/plain", headers: []string{"Vary"}}},
+			answers: []answer{{status: 200, about: "The metrics in the format that Accept asks for", media: "text/plain", example: "chargehand_executions_running 2\n", headers: []string{"Vary"}}},
 			serve:   (*call).getMetrics,
 		},
 	}

@@ -23,7 +23,7 @@ func versionEndpoints() []endpoint {
 		},
 		{
 			method: get, path: "/workflows/{workflowId}/versions/{version}", id: "getVersion", tag: "Workflows",
-			summary: "Get a version of a workflow", scopes: service.ScopeWorkflowsRead,
+			summary: "Get a version of a workflow", about: "Its newest revision, with the definition.", scopes: service.ScopeWorkflowsRead,
 			answers: []answer{{status: 200, about: "The version, with its definition", view: version{}}},
 			serve:   (*call).getVersion,
 		},

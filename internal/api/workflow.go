@@ -102,7 +102,7 @@ func workflowEndpoints() []endpoint {
 		},
 		{
 			method: get, path: "/workflows/{workflowId}", id: "getWorkflow", tag: "Workflows",
-			summary: "Get a workflow", scopes: service.ScopeWorkflowsRead,
+			summary: "Get a workflow", about: "With the definition that a start without a version runs.", scopes: service.ScopeWorkflowsRead,
 			answers: []answer{{status: 200, about: "The workflow", view: workflowDetail{}}},
 			serve:   (*call).getWorkflow,
 		},

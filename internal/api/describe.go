@@ -1,0 +1,186 @@
+package api
+
+import (
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// What the document says in words, where the tables of routes and types do not say it.
+
+const documentAbout = "Start workflows, one by one or in batches, and read their status and result files.\n\n" +
+	"Times are RFC 3339 in UTC. Lists answer `data` and `cursor`; send the cursor back to get the next page, null is the end. " +
+	"Errors are `application/problem+json` with a stable `code`. New fields may be added to answers at any time; " +
+	"the values of `status` never change. Unknown query parameters are ignored by the four operations listWorkflows, createExecution, " +
+	"getExecution and runBatch, and refused by all others. Where a path takes the id of a workflow, `namespace.name` is accepted too. " +
+	"A request may carry an X-Request-Id of its own, up to 128 letters, digits and -_.:/+=@, which the answer and the log repeat."
+
+// tags are the groups of operations, in the order of the document.
+var tags = [][2]string{
+	{"Workflows", "Definitions and their versions: list, apply, check, publish and delete them."},
+	{"Executions", "Single runs of a workflow: start, read, list, cancel and repeat them, and see what their tasks did."},
+	{"Batches", "One run of a workflow for each of many inputs, with a bounded number at a time."},
+	{"Files", "Contents that workflows take and make."},
+	{"Events", "CloudEvents that workflows listen to."},
+	{"API keys", "Keys of the environment, and what each may do."},
+	{"Secrets", "Values that workflows use and that no request reads."},
+	{"Server", "The server itself: limits, health, metrics, this document and its errors."},
+}
+
+// pathAbout describes the parameters of paths.
+var pathAbout = map[paramKind]string{
+	workflowParam:  "Id of the workflow (a UUID), or its namespace and name as namespace.name.",
+	executionParam: "Id of the execution.",
+	batchParam:     "Id of the batch.",
+	fileParam:      "Id of the file.",
+	keyParam:       "Id of the API key, which is not the key itself.",
+	versionParam:   "Version of the workflow, as document.version says it.",
+	secretParam:    "Name of the secret.",
+	problemParam:   "Code of an error.",
+}
+
+// headerAbout describes the headers of answers, with an example of each.
+var headerAbout = map[string][2]string{
+	"X-Request-Id":         {"Names this request in the server's log: the request's own X-Request-Id, or a new one.", "req_5d1c0f6a3b9e8274"},
+	"RateLimit":            {"What is left of the key's requests (r), and the seconds until all are back (t). Missing where there is no limit.", `"key";r=1999;t=1`},
+	"RateLimit-Policy":     {"The key's requests (q) in a span of seconds (w). Missing where there is no limit.", `"key";q=2000;w=2`},
+	"Location":             {"Absolute address of the new resource, or of where the content is.", exampleHost + "/api/v1/workflows/" + exampleWorkflowID + "/executions/" + exampleExecutionID},
+	"ETag":                 {"Send it as If-None-Match to learn whether anything has changed.", `"d-a1b2c3"`},
+	"Retry-After":          {"Seconds to wait before asking again.", ""},
+	"Idempotency-Replayed": {"true if the answer belongs to an earlier request with the same Idempotency-Key.", "true"},
+	"Preference-Applied":   {"The preference wait, if it was used.", "wait=30"},
+	"Content-Disposition":  {"attachment, with the name of the file.", `attachment; filename="order.json"`},
+	"Content-Range":        {"Which bytes of the content these are, or how many there are.", "bytes 0-9/21"},
+	"Accept-Ranges":        {"bytes, because parts of the content can be asked for.", "bytes"},
+	"WWW-Authenticate":     {"Bearer, the scheme of API keys.", "Bearer"},
+	"Vary":                 {"Which headers of the request the answer depends on.", "Accept"},
+}
+
+// describe says what a schema and its fields are, where their types do not.
+func describe(name string, schema *huma.Schema) {
+	if schema.Description == "" {
+		schema.Description = schemaAbout[name]
+	}
+	for field, property := range schema.Properties {
+		if property.Description == "" {
+			property.Description = fieldAbout[name+"."+field]
+		}
+		if property.Description == "" {
+			property.Description = fieldAbout[field]
+		}
+	}
+}
+
+var schemaAbout = map[string]string{
+	"Workflow":            "A workflow as lists show it.",
+	"WorkflowPage":        "A page of workflows, newest first.",
+	"WorkflowDetail":      "A workflow with what a start of it runs.",
+	"AppliedWorkflow":     "What became of a definition that was applied.",
+	"Validation":          "What is wrong with a definition.",
+	"FieldError":          "One wrong place in a body, a definition or a query.",
+	"Version":             "A version of a workflow: its newest revision.",
+	"VersionPage":         "A page of versions, the most recently applied first.",
+	"Execution":           "An execution as it is read. In lists output is left out.",
+	"CreatedExecution":    "An execution that was just created.",
+	"RetriedExecution":    "An execution that repeats another one, and whether something newer would run now.",
+	"ExecutionPage":       "A page of executions, newest first.",
+	"ExecutionError":      "Why an execution or a task ended in error.",
+	"Result":              "A file that an execution or a task made.",
+	"TimelineEntry":       "One run of a task.",
+	"TimelinePage":        "A page of the tasks of an execution that have started, in order of start.",
+	"Batch":               "A batch of executions of one workflow.",
+	"BatchEntry":          "One item of a batch.",
+	"BatchPage":           "A page of batches, newest first.",
+	"BatchItemPage":       "A page of the items of a batch, in input order.",
+	"File":                "A stored file.",
+	"FileReference":       "A file as it stands in the input and output of workflows.",
+	"ApiKey":              "An API key and what it may do, without the key itself.",
+	"ApiKeyPage":          "A page of API keys, newest first.",
+	"Secret":              "A secret, without its value.",
+	"SecretPage":          "A page of secrets, newest first.",
+	"Limit":               "One limit of the installation.",
+	"LimitPage":           "All limits of the installation, on one page.",
+	"Health":              "The state of the server.",
+	"Problem":             "An error (RFC 9457).",
+	"ProblemPage":         "What an error code means.",
+	"CloudEvent":          "An event in the JSON format of CloudEvents 1.0. Further attributes are kept.",
+	"CreateExecutionBody": "What an execution starts with.",
+	"CreateBatchBody":     "What the executions of a batch start with.",
+	"CancelBody":          "Why something is cancelled.",
+	"Nothing":             "An empty object.",
+	"PublishBody":         "Which revision of the version is published.",
+	"CreateKeyBody":       "What a new API key may do.",
+	"PatchKeyBody":        "What is to change about an API key. Fields that are left out stay as they are.",
+	"PutSecretBody":       "The value of a secret.",
+}
+
+// fieldAbout describes fields by name; Schema.name comes before name.
+var fieldAbout = map[string]string{
+	"id": "Its id.", "name": "Its name.", "data": "The items of this page.", "title": "Its title in the definition, if it has one.",
+	"cursor":    "Send it as cursor to get the next page; null: there is none.",
+	"namespace": "Namespace of the workflow.", "version": "Version, as document.version says it.",
+	"created_at": "When it was created.", "updated_at": "When it was changed last.",
+	"started_at": "When it started; left out before.", "finished_at": "When it ended; left out before.",
+	"expires_at": "When it expires; left out: never.", "environment": "live or test: the environment of the key that made it.",
+	"workflow_id": "The workflow that it belongs to.", "workflow_version": "Version of the workflow that it runs.",
+	"execution_id": "The execution.", "batch_id": "The batch that it belongs to, if any.", "retry_of": "The execution that it repeats, if any.",
+	"status":       "Where it stands. finished and error never change.",
+	"phase":        "Where it stands, in the words of the workflow language: waiting means waiting for a timer, an event or another workflow; an execution that was cancelled has the status error and the phase cancelled.",
+	"revision":     "Revision of the version, counted from 1: applying other content under the same version makes a new one.",
+	"definition":   "The definition as JSON.",
+	"source":       "The definition as it was applied, with its comments.",
+	"source_type":  "Media type of source: application/yaml or application/json.",
+	"draft":        "It was never published.",
+	"warnings":     "What is allowed and probably not meant.",
+	"errors":       "What is wrong, place by place.",
+	"code":         "Stable word for it, in snake_case.",
+	"detail":       "What happened, and what to do.",
+	"size":         "Bytes.",
+	"sha256":       "SHA-256 of the content, in hexadecimal digits.",
+	"content_type": "Media type of the content.",
+	"output":       "What it has put out; left out unless it has completed.",
+	"input":        "What it was started with.",
+	"error":        "Why it ended in error; left out otherwise.",
+	"reason":       "Shown in the error of what was cancelled.",
+
+	"WorkflowDetail.version": "The version that a start without a version runs.", "WorkflowDetail.revision": "The revision of version that a start runs.",
+	"WorkflowDetail.published_version": "The version that is published, if any: what live runs.",
+	"AppliedWorkflow.revision":         "The revision of version that the definition is.", "AppliedWorkflow.draft": "It was not published: live does not run it.",
+	"Validation.valid":  "There are no errors: the definition can be applied.",
+	"FieldError.column": "Column in the text, from 1, where a text has lines.", "FieldError.line": "Line in the text, from 1, where a text has lines.",
+	"Version.published": "This version is the published one: what live runs.",
+
+	"CreatedExecution.execution_id": "The same as id.", "RetriedExecution.execution_id": "The same as id.",
+	"ExecutionError.type": "Address of the type of error, as the workflow language names it.", "ExecutionError.title": "The type of error in words.",
+	"ExecutionError.status": "Status code of the error, as in HTTP.", "ExecutionError.detail": "What happened.",
+	"ExecutionError.origin": "workflow: the definition raised it or a call failed; system: the server did, such as for a cancellation.", "ExecutionError.retryable": "Trying again may help.",
+	"TimelineEntry.seq": "Number of the entry, in order of start, from 1.", "TimelineEntry.name": "Name of the task.",
+	"TimelineEntry.iteration": "Which pass of the innermost loop it is, from 0.", "TimelineEntry.attempt": "Which try it is, from 1.",
+	"TimelineEntry.input": "The input of the task.", "TimelineEntry.files": "Files that the task made.",
+
+	"Batch.batch_id": "Its id.", "Batch.status": "pending: nothing has started; running; completed: all items have ended and one at least is finished; failed: none is finished, or the batch was cancelled.",
+	"Batch.total": "Items.", "Batch.running": "Executions that are at work.", "Batch.waiting": "Executions that have started and wait for a timer, an event or their turn.",
+	"Batch.queued": "Executions that have not started.", "Batch.concurrency": "Executions at a time, as asked for.",
+	"Batch.effective_concurrency": "Executions at a time, as the server grants it.", "Batch.completed_at": "When the last item ended; left out before.",
+	"BatchEntry.inputs": "The item: what the execution was started with.", "BatchEntry.index": "Place of the item in the batch, from 0.",
+	"BatchEntry.item_id": "Name of the item, if it has one.", "BatchEntry.execution_id": "The execution of the item.",
+
+	"FileReference.uri": "Address of the file, without a host.", "FileReference.name": "Name of the file, for display only.",
+	"FileReference.mediaType": "Media type of the content.", "FileReference.digest": "sha256: and the SHA-256 of the content.",
+	"File.expires_at": "When url expires.", "Result.expires_at": "When url expires.",
+
+	"ApiKey.prefix": "The beginning of the key, which says its environment.", "ApiKey.last_four": "The last four characters of the key.",
+	"ApiKey.scopes": "What the key may do.", "ApiKey.last_used_at": "When it was used last, to within a minute; left out: never.",
+	"CreateKeyBody.name": "What the key is for.", "CreateKeyBody.scopes": "What the key may do.",
+	"PatchKeyBody.name": "What the key is for.", "PatchKeyBody.preset": "Instead of scopes.", "PatchKeyBody.scopes": "What the key may do.",
+	"PatchKeyBody.workflows":  "The only workflows that the key may see; null: all.",
+	"PatchKeyBody.expires_at": "When it expires; null: never.", "PatchKeyBody.rate_limit": "Requests per second, 0: no limit; null: the installation's.",
+
+	"Limit.name": "Name of the limit; the unit is its last word.", "Limit.value": "The limit; 0 means none where the description says so.", "Limit.description": "What is limited.",
+	"Health.status": "ok: the process is alive; ready: requests are served.",
+
+	"Problem.title": "The kind of error in words.", "Problem.status": "Status code of the answer.", "Problem.instance": "Path of the request.",
+	"ProblemPage.type": "Address of this page.", "ProblemPage.status": "Status code of answers with this code.",
+	"ProblemPage.title": "The kind of error in words.", "ProblemPage.description": "What happened, and what to do.",
+
+	"CloudEvent.source": "Who publishes it.", "CloudEvent.type": "What kind of thing has happened.", "CloudEvent.subject": "What it has happened to.",
+	"CloudEvent.time": "When it happened.", "CloudEvent.dataschema": "Address of the schema of the data.",
+}

@@ -1,0 +1,222 @@
+package api
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/chargehand/chargehand"
+)
+
+// The examples of the document, by the type of the answer or body. They tell one story: the
+// workflow shop/order, an execution of it that finished, one that failed, and a batch of both.
+
+const exampleHost = "https://chargehand.example.com"
+
+func exampleID[T ~[16]byte](text string) T {
+	id, err := chargehand.ParseID[struct{}](text)
+	if err != nil {
+		panic("api: example " + text + ": " + err.Error())
+	}
+	return T(id)
+}
+
+func exampleTime(text string) moment {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		panic("api: example " + text + ": " + err.Error())
+	}
+	return at(t)
+}
+
+func pointTo[T any](v T) *T { return &v }
+
+const (
+	exampleWorkflowID  = "019c13f2-8a01-7c55-9d0f-5b3a1e0c7d11"
+	exampleExecutionID = "019c13f3-1d40-7b0e-8a3c-2f6d9e4b5a21"
+	exampleFailedID    = "019c13f3-1d41-7e92-b1f7-6c0a8d2e4f33"
+	exampleBatchID     = "019c13f3-1d3f-7a11-8c2d-0b9e7f6a5d10"
+	exampleFileID      = "019c13f3-2b10-7d4e-9f3a-7e1c5b8d6042"
+	exampleKeyID       = "019c13f1-0c00-7f3b-a2d4-9e8b7c6f5a43"
+	exampleCursor      = "AZwT8x1AAAABnBPzHUB7Doo8L22eS1oh"
+
+	exampleYAML = `document:
+  dsl: 1.0.3
+  namespace: shop
+  name: order
+  version: 1.0.0
+  title: Take an order
+input:
+  schema:
+    document:
+      type: object
+      required: [item]
+do:
+- confirm:
+    set:
+      confirmed: ${ .item }
+`
+	exampleDefinition = `{"document":{"dsl":"1.0.3","namespace":"shop","name":"order","version":"1.0.0","title":"Take an order"},` +
+		`"input":{"schema":{"document":{"type":"object","required":["item"]}}},"do":[{"confirm":{"set":{"confirmed":"${ .item }"}}}]}`
+	exampleSchema = `{"type":"object","required":["item"]}`
+)
+
+// examples makes all examples.
+func examples() map[reflect.Type]any {
+	created, updated := exampleTime("2026-01-31T09:30:00Z"), exampleTime("2026-01-31T09:31:00Z")
+	started, finished := exampleTime("2026-01-31T10:00:01Z"), exampleTime("2026-01-31T10:00:02Z")
+	expires := exampleTime("2026-01-31T11:00:00Z")
+	workflow := Workflow{
+		ID: exampleID[chargehand.WorkflowID](exampleWorkflowID), Name: "order", Namespace: "shop", Title: "Take an order", Version: "1.0.0",
+		CreatedAt: created, UpdatedAt: updated,
+	}
+	warning := fieldError{
+		Pointer: pointTo("/do/0/confirm/set/confirmed"), Code: "unknown_property",
+		Detail: "The schema of the input has no property item.", Line: 13, Column: 18,
+	}
+	one := version{
+		Workflow: workflow.ID, Version: "1.0.0", Revision: 2, Title: workflow.Title, Published: true, CreatedAt: created, UpdatedAt: updated,
+	}
+	whole := one
+	whole.Definition, whole.Source, whole.SourceType = json.RawMessage(exampleDefinition), exampleYAML, "application/yaml"
+	file1 := result{
+		Filename: "output.json", URL: exampleHost + "/api/v1/files/" + exampleFileID + "/content?expires=1769857200&signature=k3Yb0Q",
+		Size: 21, ContentType: "application/json", SHA256: strings.Repeat("9f", 32), ExpiresAt: expires,
+	}
+	execution := Execution{
+		ID: exampleID[chargehand.ExecutionID](exampleExecutionID), Workflow: workflow.ID, Status: "finished",
+		CreatedAt: exampleTime("2026-01-31T10:00:00Z"), Results: []result{file1}, Phase: "completed", WorkflowVersion: "1.0.0", Revision: 2,
+		Environment: "live", StartedAt: started, FinishedAt: finished, Output: json.RawMessage(`{"confirmed":"lamp"}`),
+	}
+	fresh := execution
+	fresh.Status, fresh.Phase, fresh.Results, fresh.Output, fresh.StartedAt, fresh.FinishedAt = "initial", "pending", nil, nil, 0, 0
+	fault := &executionError{
+		Type: "https://open-workflow-specification.org/spec/1.0.0/errors/communication", Status: 503, Title: "Communication Error",
+		Detail: "The stock server answered 503.", Instance: "/do/0/confirm", Code: "communication", Origin: "workflow", Retryable: true,
+	}
+	failed := execution
+	failed.ID = exampleID[chargehand.ExecutionID](exampleFailedID)
+	failed.Status, failed.Phase, failed.Results, failed.Output, failed.Error = "error", "faulted", nil, nil, fault
+	createdOne := CreatedExecution{ExecutionID: fresh.ID, Execution: fresh}
+	retried := createdOne
+	retried.RetryOf = &failed.ID
+	entries := []batchEntry{
+		{Execution: execution.ID, Inputs: map[string]any{"item": "lamp"}, Status: "finished", Phase: "completed", DurationMs: pointTo[int64](1000)},
+		{Execution: failed.ID, Inputs: map[string]any{"item": "desk"}, Status: "error", Phase: "faulted", DurationMs: pointTo[int64](1000), Index: 1, Error: fault},
+	}
+	run := batch{
+		BatchID: exampleID[chargehand.BatchID](exampleBatchID), ID: exampleID[chargehand.BatchID](exampleBatchID), Workflow: workflow.ID,
+		Status: "completed", Total: 2, Completed: 1, Failed: 1, Concurrency: 5, EffectiveConcurrency: 5, WorkflowVersion: "1.0.0", Revision: 2,
+		Environment: "live", CreatedAt: execution.CreatedAt, StartedAt: started, CompletedAt: finished, Executions: entries,
+	}
+	uri := "/api/v1/files/" + exampleFileID
+	upload := file{
+		ID: exampleID[chargehand.FileID](exampleFileID), URI: uri, Name: "order.json", URL: file1.URL, Size: 21,
+		ContentType: "application/json", SHA256: file1.SHA256, CreatedAt: created, ExpiresAt: expires,
+		Reference: fileReference{URI: uri, Name: "order.json", MediaType: "application/json", Size: 21, Digest: "sha256:" + file1.SHA256},
+	}
+	key := apiKey{
+		ID: exampleID[chargehand.KeyID](exampleKeyID), Name: "shop front", Environment: "live", Prefix: "sk_live_", LastFour: "wxyz",
+		Scopes: []string{"workflows:read", "executions:create", "executions:read"}, Workflows: []chargehand.WorkflowID{workflow.ID},
+		CreatedAt: created, LastUsedAt: finished,
+	}
+	token := secret{Name: "stock-token", Version: 3, CreatedAt: created, UpdatedAt: updated}
+	event := cloudEvent{
+		SpecVersion: "1.0", ID: "order-4711-paid", Source: "/shop", Type: "org.example.order.paid", Subject: "4711",
+		Time: "2026-01-31T10:00:00Z", Data: map[string]any{"order": 4711},
+	}
+	next := exampleCursor
+	all := map[reflect.Type]any{}
+	for _, v := range []any{
+		workflow, whole, execution, createdOne, run, upload, token, event, []cloudEvent{event},
+		workflowPage{Data: []Workflow{workflow}},
+		workflowDetail{
+			Workflow: workflow, Revision: 2, PublishedVersion: "1.0.0", InputSchema: json.RawMessage(exampleSchema),
+			Definition: json.RawMessage(exampleDefinition), Source: exampleYAML, SourceType: "application/yaml",
+		},
+		appliedWorkflow{Workflow: workflow, Revision: 2, Warnings: []fieldError{warning}},
+		validation{Valid: true, Errors: []fieldError{}, Warnings: []fieldError{warning}},
+		versionPage{Data: []version{one}},
+		retriedExecution{CreatedExecution: retried, NewerVersion: "1.1.0", NewerRevision: 1},
+		executionPage{Data: []Execution{failed, withoutOutput(execution)}, Cursor: &next},
+		timelinePage{Data: []timelineEntry{{
+			Seq: 1, Name: "confirm", Reference: "/do/0/confirm", Attempt: 1, Phase: "completed", StartedAt: started, FinishedAt: finished,
+			Input: json.RawMessage(`{"item":"lamp"}`), Output: json.RawMessage(`{"confirmed":"lamp"}`),
+		}}},
+		batchPage{Data: []batch{withoutEntries(run)}},
+		batchItemPage{Data: entries},
+		key, apiKeyPage{Data: []apiKey{key}},
+		secretPage{Data: []secret{token}},
+		limitPage{Data: []limit{{Name: "body_bytes", Value: 1 << 20, Description: "Body of a request, unless another limit is named for it."}}},
+		health{Status: "ok"},
+		problemPage{
+			Type: exampleHost + "/api/v1/problems/queue_full", Code: "queue_full", Status: 429,
+			Title: problemTypes[chargehand.CodeQueueFull].title, Description: problemTypes[chargehand.CodeQueueFull].about,
+		},
+		map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "Chargehand", "version": "1"}},
+		createExecutionBody{Input: map[string]any{"item": "lamp"}},
+		createBatchBody{Items: []map[string]any{{"item": "lamp"}, {"item": "desk"}}, Concurrency: 5},
+		cancelBody{Reason: "The order was withdrawn."},
+		nothing{}, publishBody{Revision: 2},
+		createKeyBody{Name: "shop front", Preset: "run", Workflows: []string{exampleWorkflowID}},
+		patchKeyBody{Name: "shop front, old"},
+		putSecretBody{Value: map[string]any{"username": "shop", "password": "correct horse battery staple"}},
+	} {
+		all[reflect.TypeOf(v)] = v
+	}
+	return all
+}
+
+func withoutOutput(e Execution) Execution {
+	e.Output = nil
+	return e
+}
+
+func withoutEntries(b batch) batch {
+	b.Executions = nil
+	return b
+}
+
+// pathExamples are examples of the parameters of paths.
+var pathExamples = map[paramKind]any{
+	workflowParam: exampleWorkflowID, executionParam: exampleExecutionID, batchParam: exampleBatchID, fileParam: exampleFileID,
+	keyParam: exampleKeyID, versionParam: "1.0.0", secretParam: "stock-token", problemParam: "queue_full",
+}
+
+// parameterExamples are examples of parameters, by name.
+var parameterExamples = map[string]any{
+	"limit": 20, "cursor": exampleCursor, "namespace": "shop", "name": "order", "q": "order", "draft": true, "version": "1.0.0",
+	"status": "error", "phase": "cancelled", "batch_id": exampleBatchID, "executions": "none", "wait": "30s",
+	"created_after": "2026-01-31T00:00:00Z", "created_before": "2026-02-01T00:00:00Z", "filename": "order.json",
+	"expires": "1769857200", "signature": "k3Yb0Q", "Idempotency-Key": "order-4711", "If-None-Match": `"d-a1b2c3"`,
+}
+
+// exampleProblem is the example of an error code.
+func exampleProblem(code chargehand.Code) problem {
+	about := problemTypes[code]
+	p := problem{
+		Type: exampleHost + chargehand.APIPath + "/problems/" + string(code), Title: about.title, Status: about.status, Detail: about.about,
+		Instance: chargehand.APIPath + "/workflows", Code: string(code), RequestID: "req_5d1c0f6a3b9e8274",
+	}
+	switch code {
+	case chargehand.CodeInvalidParameter:
+		p.Detail = "limit must be a whole number from 1 to 100."
+		p.Errors = []fieldError{{Parameter: "limit", Code: string(code), Detail: p.Detail}}
+	case chargehand.CodeUnknownParameter:
+		p.Detail = `There is no query parameter "stauts" here. Did you mean status?`
+		p.Errors = []fieldError{{Parameter: "stauts", Code: string(code), Detail: p.Detail}}
+	case chargehand.CodeUnknownField:
+		p.Detail = `The field "inputs" is not known here. Did you mean "input"?`
+		p.Errors = []fieldError{{Pointer: pointTo("/inputs"), Code: string(code), Detail: p.Detail}}
+	case chargehand.CodeInvalidJSON:
+		p.Detail = "line 1, column 11: a value is missing."
+		p.Errors = []fieldError{{Pointer: pointTo("/input"), Code: "syntax", Detail: "a value is missing.", Line: 1, Column: 11}}
+	case chargehand.CodeInputInvalid:
+		p.Detail = `The input does not match the input_schema of the workflow: /input: the property "item" is missing.`
+		p.Errors = []fieldError{{Pointer: pointTo("/input"), Code: "required", Detail: `the property "item" is missing`}}
+	case chargehand.CodeDefinitionInvalid:
+		p.Errors = []fieldError{{Pointer: pointTo("/do/0/confirm"), Code: "unknown_task", Detail: "The task confirm has no known kind.", Line: 12, Column: 3}}
+	}
+	return p
+}
