@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,27 +16,47 @@ func newBatches(con console) *cobra.Command {
 }
 
 func (c *connection) batchesList() *cobra.Command {
+	known := newNames(nil)
 	return newList(c, listing[client.Batch]{
-		use: "list WORKFLOW", short: "List the batches of a workflow, newest first", args: exactArgs(1), limit: 20,
-		columns: "ID STATUS TOTAL> COMPLETED> FAILED> RUNNING> STARTED TOOK",
+		use: "list [WORKFLOW]", short: "List batches, newest first", args: atMostArgs(1), limit: 20,
+		columns: "ID WORKFLOW~ STATUS TOTAL> COMPLETED> FAILED> RUNNING> STARTED TOOK",
 		key:     func(b *client.Batch) string { return b.BatchID },
 		row: func(b *client.Batch) []string {
 			return []string{
-				c.id(b.BatchID), b.Status, fmt.Sprint(b.Total), fmt.Sprint(b.Completed), fmt.Sprint(b.Failed), fmt.Sprint(b.Running),
+				c.id(b.BatchID), c.workflowName(known, b.WorkflowID), b.Status, fmt.Sprint(b.Total), fmt.Sprint(b.Completed), fmt.Sprint(b.Failed), fmt.Sprint(b.Running),
 				c.when(b.StartedAt), between(b.StartedAt, b.CompletedAt),
 			}
 		},
 		prepare: func(ctx context.Context, api *client.Client, args []string) (fetch[client.Batch], error) {
+			if len(args) == 0 {
+				return newestBatches(api, known), nil
+			}
 			w, err := findWorkflow(ctx, api, args[0])
 			if err != nil {
 				return nil, err
 			}
+			known.known[w.ID] = w.FullName()
 			return func(ctx context.Context, limit int, cursor string) ([]client.Batch, string, error) {
 				p, err := api.ListBatches(ctx, w.ID, limit, cursor)
 				return p.Data, p.Cursor, err
 			}, nil
 		},
 	})
+}
+
+// newestBatches fetches the newest batches of all workflows. The API lists those of one.
+func newestBatches(api *client.Client, known *names) fetch[client.Batch] {
+	return func(ctx context.Context, limit int, _ string) ([]client.Batch, string, error) {
+		var all []client.Batch
+		err := eachWorkflow(ctx, api, func(w *client.Workflow) error {
+			known.known[w.ID] = w.FullName()
+			p, err := api.ListBatches(ctx, w.ID, limit, "")
+			all = append(all, p.Data...)
+			return err
+		})
+		slices.SortFunc(all, func(a, b client.Batch) int { return b.CreatedAt.Compare(a.CreatedAt) })
+		return all[:min(len(all), limit)], "", err
+	}
 }
 
 // onBatch is an action on BATCH.

@@ -22,7 +22,8 @@ var commandExamples = map[string]string{
 	"chargehand executions cancel": `  chargehand executions cancel 5065ba04`,
 	"chargehand executions retry": `  chargehand executions retry 5065ba04
   chargehand executions retry 5065ba04 --version 1.0.0 --wait`,
-	"chargehand batches list": `  chargehand batches list examples/enrich-order
+	"chargehand batches list": `  chargehand batches list
+  chargehand batches list examples/enrich-order
   chargehand batches list examples/enrich-order --watch`,
 	"chargehand batches get": `  chargehand batches get 91d8eb32
   chargehand batches get 91d8eb32 --wait --download results`,
