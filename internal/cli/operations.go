@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -209,14 +208,9 @@ func newDoctor(con console) *cobra.Command {
 			if err := settle(cmd, ""); err != nil {
 				return err
 			}
-			if output != "table" && output != "json" {
-				return usage("--output: %q is not table or json", output)
-			}
 			findings := app.Doctor(cmd.Context(), cfg, deep)
 			ok := allWell(findings)
-			if output == "table" {
-				printFindings(con, findings)
-			} else if err := writeFindings(con, ok, findings); err != nil {
+			if err := writeFindings(con, output, ok, findings); err != nil {
 				return err
 			}
 			if !ok {
@@ -227,7 +221,7 @@ func newDoctor(con console) *cobra.Command {
 	}
 	placeFlags(cmd.Flags(), &cfg)
 	cmd.Flags().BoolVar(&deep, "deep", false, "read every stored content and compare its digest")
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
+	choiceVarP(cmd.Flags(), &output, "output", "o", formatTable, "how to print", formats...)
 	cmd.Flags().StringVar(&cfg.Engine, "engine", app.EngineEmbedded, "what drives executions; with temporal, Temporal is checked too")
 	temporalFlags(cmd.Flags(), &cfg)
 	return cmd
@@ -254,12 +248,17 @@ func allWell(findings []app.Finding) bool {
 	return !slices.ContainsFunc(findings, func(f app.Finding) bool { return !f.OK })
 }
 
-// writeFindings prints what doctor found for programs.
-func writeFindings(con console, ok bool, findings []app.Finding) error {
-	encoder := json.NewEncoder(con.out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(map[string]any{"ok": ok, "findings": findings})
+// writeFindings prints what doctor found: for people, or for programs with the sum of it.
+func writeFindings(con console, output string, ok bool, findings []app.Finding) error {
+	c := connection{console: con, output: output}
+	switch {
+	case c.tables():
+		printFindings(con, findings)
+		return nil
+	case output == formatJSONL:
+		return encodeList(con, output, findings)
+	}
+	return c.encode(map[string]any{"ok": ok, "findings": findings})
 }
 
 func newOpenAPI(con console) *cobra.Command {
