@@ -58,6 +58,7 @@ func Doctor(ctx context.Context, cfg Config, deep bool) []Finding {
 		d.masterKey()
 		d.rows(ctx)
 		d.disk()
+		d.confinement()
 		if cfg.Engine == EngineTemporal {
 			good, err := checkTemporal(ctx, d.cfg)
 			d.add("Temporal", good, err)
