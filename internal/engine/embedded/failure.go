@@ -190,6 +190,7 @@ func (e *Engine) retain(r *run, messages []message, err error, refused *refusedE
 	var kept []message
 	for _, msg := range messages {
 		if msg.kind == nothing {
+			e.stats.retained.Add(-msg.bytes)
 			continue
 		}
 		switch {

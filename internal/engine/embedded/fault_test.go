@@ -15,6 +15,8 @@ type faultyDB struct {
 	store.DB
 	mu      sync.Mutex
 	plan    func() fault                        // of the next Update; nil: none
+	reads   func() error                        // of the next View; nil: none
+	check   func(store.Conn) error              // asked at the end of each Update
 	refuses func(what string, args []any) error // asked before each statement
 	counts  [faults]int                         // of those that have struck
 	pair    *pair                               // two Updates that fail in one commit
@@ -86,7 +88,9 @@ func (f *faultyDB) Update(ctx context.Context, fn func(store.Conn) error) error 
 	refuses, free := f.refuses, f.free
 	f.mu.Unlock()
 	if next.kind == hangs || next.kind == hangsAndUnknown {
-		f.struck(next.kind)
+		if next.kind == hangs {
+			f.struck(hangs)
+		}
 		if next.delay > 0 {
 			time.Sleep(next.delay)
 		} else {
@@ -107,6 +111,11 @@ func (f *faultyDB) Update(ctx context.Context, fn func(store.Conn) error) error 
 		if conn.failed {
 			return errStatement // it was ignored; the real ones undo the Update too
 		}
+		if f.check != nil {
+			if err := f.check(c); err != nil {
+				return err
+			}
+		}
 		if next.kind == commitFails {
 			f.struck(commitFails)
 			return errBroken // its numbers are used again
@@ -114,10 +123,23 @@ func (f *faultyDB) Update(ctx context.Context, fn func(store.Conn) error) error 
 		return nil
 	})
 	if err == nil && (next.kind == commitUnknown || next.kind == hangsAndUnknown) {
-		f.struck(commitUnknown)
+		f.struck(next.kind)
 		return errBroken
 	}
 	return err
+}
+
+func (f *faultyDB) View(ctx context.Context, fn func(store.Conn) error) error {
+	f.mu.Lock()
+	var err error
+	if f.reads != nil {
+		err = f.reads()
+	}
+	f.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return f.DB.View(ctx, fn)
 }
 
 func (f *faultyDB) struck(kind faultKind) {

@@ -52,6 +52,7 @@ type world struct {
 	limits Limits
 	wrap   func(store.DB) store.DB // around the database
 	poison error                   // of Put
+	rows   *store.Store            // of the engine, instead of store
 	// unchecked says why the test ends with memory and rows that differ (checkInvariants).
 	unchecked string
 
@@ -137,8 +138,12 @@ func (w *world) config() Config {
 	if w.runner != nil {
 		runner = w.runner
 	}
+	rows := w.store
+	if w.rows != nil {
+		rows = w.rows
+	}
 	c := Config{
-		Store: w.store, Plans: w, Blobs: w, Sealer: w.sealer, Limits: w.limits,
+		Store: rows, Plans: w, Blobs: w, Sealer: w.sealer, Limits: w.limits,
 		Activities:     map[string]activity.Runner{"http": runner, "shell": runner, "script": runner, "asyncapi": runner},
 		Log:            slog.New(w.log),
 		RuntimeVersion: "1", RuntimeMetadata: map[string]any{},

@@ -1,0 +1,284 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// faultsPerRound is the number of faults that one engine has to live with.
+const faultsPerRound = 50
+
+// TestRandomFaults injects faults at random while starts, batches, events, children and cancellations
+// go on. Every accepted execution ends, no bound is exceeded, and in the end the engine holds nothing.
+// CHARGEHAND_FAULTS is the number of faults, CHARGEHAND_FAULTS_SEED the seed of a round to be repeated.
+func TestRandomFaults(t *testing.T) {
+	rounds, first := 1, rand.Uint64N(1_000_000)
+	if text := os.Getenv("CHARGEHAND_FAULTS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatalf("CHARGEHAND_FAULTS is not a number: %q", text)
+		}
+		rounds = (n + faultsPerRound - 1) / faultsPerRound
+	}
+	if text := os.Getenv("CHARGEHAND_FAULTS_SEED"); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("CHARGEHAND_FAULTS_SEED is not a number: %q", text)
+		}
+		rounds, first = 1, seed
+	}
+	var total [faults]int
+	for round := range uint64(rounds) {
+		seed := first + round
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				counts := faultRound(t, seed)
+				for kind, n := range counts {
+					total[kind] += n
+				}
+			})
+		})
+		if t.Failed() {
+			t.Fatalf("repeat it with CHARGEHAND_FAULTS_SEED=%d", seed)
+		}
+	}
+	for kind, n := range total {
+		if kind != int(noFault) {
+			t.Logf("%v: %d times", faultKind(kind), n)
+		}
+	}
+}
+
+// faulting is one round of TestRandomFaults.
+type faulting struct {
+	*world
+	t      *testing.T
+	faulty *faultyDB
+	want   map[int64]string // results by revision
+
+	mu       sync.Mutex
+	random   *rand.Rand
+	left     int // faults to come
+	accepted []store.Execution
+	batches  []store.Batch
+	exceeded []string
+}
+
+func faultRound(t *testing.T, seed uint64) [faults]int {
+	f := &faulting{world: newWorld(t), t: t, want: make(map[int64]string), random: rand.New(rand.NewPCG(seed, 7))}
+	f.limits.AccountSlots = 3
+	f.faulty = &faultyDB{DB: f.db, free: make(chan struct{})}
+	f.rows = store.New(f.faulty)
+	f.start()
+	defer f.stop()
+	f.measure()
+	f.left = faultsPerRound
+	f.faulty.mu.Lock()
+	f.faulty.plan, f.faulty.reads, f.faulty.check = f.next, f.nextRead, f.bounds
+	f.faulty.mu.Unlock()
+	var load sync.WaitGroup
+	for range 4 {
+		load.Go(f.starts)
+	}
+	load.Go(f.runBatches)
+	load.Go(f.publishes)
+	load.Wait()
+	f.ends()
+	f.faulty.mu.Lock()
+	defer f.faulty.mu.Unlock()
+	return f.faulty.counts
+}
+
+// measure finds out how each workflow ends without faults.
+func (f *faulting) measure() {
+	names := make([]string, 0, len(scripts))
+	for name := range scripts {
+		// Those two may end either way when they take long enough.
+		if !strings.Contains(name, "compete") && name != "timeout" && name != "children" && name != "waits" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		rev := scripts[name].define(f.world)
+		row := f.run(rev, `{"x":1}`)
+		f.endOf(row, scripts[name].bound())
+		f.want[rev] = f.result(row.No)
+	}
+	f.allEnd(time.Hour)
+}
+
+// n returns a random number below max.
+func (f *faulting) n(max int) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.random.IntN(max)
+}
+
+// next plans an Update: one of eight goes wrong.
+func (f *faulting) next() fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left <= 0 || f.random.IntN(8) > 0 {
+		return fault{}
+	}
+	f.left--
+	return fault{
+		kind:      faultKind(1 + f.random.IntN(int(faults)-1)),
+		statement: 1 + f.random.IntN(8),
+		delay:     time.Duration(1+f.random.IntN(3000)) * time.Millisecond,
+	}
+}
+
+func (f *faulting) nextRead() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left <= 0 || f.random.IntN(60) > 0 {
+		return nil
+	}
+	if f.random.IntN(2) == 0 {
+		return errBroken
+	}
+	return errStatement
+}
+
+// bounds counts active executions in the rows, before each commit.
+func (f *faulting) bounds(c store.Conn) error {
+	total := int64(0)
+	err := c.Query(`SELECT e.batch, COUNT(*), MAX(b.concurrency) FROM execution e LEFT JOIN batch b ON b.no = e.batch
+ WHERE e.run = 3 GROUP BY e.batch`, func(r store.Row) error {
+		batch, n := r.Int(0), r.Int(1)
+		if total += n; batch != 0 && n > r.Int(2) {
+			f.exceed("batch %d has %d active executions", batch, n)
+		}
+		return nil
+	})
+	if total > int64(f.limits.AccountSlots) {
+		f.exceed("the account has %d active executions", total)
+	}
+	return err
+}
+
+func (f *faulting) exceed(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.exceeded = append(f.exceeded, fmt.Sprintf(format, args...))
+}
+
+// goesOn reports whether there are faults to come.
+func (f *faulting) goesOn() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.left > 0
+}
+
+// starts accepts executions, and cancels some.
+func (f *faulting) starts() {
+	revisions := make([]int64, 0, len(f.want))
+	for rev := range f.want {
+		revisions = append(revisions, rev)
+	}
+	slices.Sort(revisions)
+	for f.goesOn() {
+		rev := revisions[f.n(len(revisions))]
+		row, err := f.startOne(rev, `{"x":1}`)
+		switch {
+		case err == nil:
+			f.mu.Lock()
+			f.accepted = append(f.accepted, row)
+			f.mu.Unlock()
+			if f.n(5) == 0 {
+				err = f.engine.Cancel(f.t.Context(), row.ID, "enough")
+			}
+		}
+		if err != nil && !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, errStatement) && !errors.Is(err, engine.ErrFinal) {
+			f.t.Errorf("start and cancel: %v", err)
+		}
+		time.Sleep(time.Duration(f.n(400)) * time.Millisecond)
+	}
+}
+
+// runBatches runs batches beside each other, and cancels one.
+func (f *faulting) runBatches() {
+	rev := f.define(`
+- a: { call: http, with: { method: get, endpoint: http://x/slow/20 } }
+- b: { wait: { milliseconds: 30 } }
+- c: { call: http, with: { method: get, endpoint: http://x/slow/20 } }`)
+	ends := f.define("- a: { set: { x: 1 } }")
+	for i, revision := range []int64{rev, ends, rev} {
+		b := f.batch(revision, 1+i, numbered(15))
+		f.batches = append(f.batches, b)
+		time.Sleep(time.Duration(f.n(800)) * time.Millisecond)
+		if i == 2 {
+			err := f.engine.CancelBatch(f.t.Context(), b.ID, "enough")
+			for errors.Is(err, store.ErrUnavailable) || errors.Is(err, errStatement) {
+				time.Sleep(100 * time.Millisecond)
+				err = f.engine.CancelBatch(f.t.Context(), b.ID, "more than enough")
+			}
+			if err != nil && !errors.Is(err, engine.ErrFinal) {
+				f.t.Errorf("cancel a batch: %v", err)
+			}
+		}
+	}
+}
+
+func (f *faulting) publishes() {
+	for i := range 20 {
+		ev := map[string]any{"specversion": "1.0", "id": strconv.Itoa(i), "source": "https://example.com", "type": "of no interest", "time": "2026-01-01T00:00:00Z"}
+		err := f.engine.Publish(f.t.Context(), f.account.No, chargehand.Live, []map[string]any{ev})
+		if err != nil && !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, errStatement) {
+			f.t.Errorf("publish: %v", err)
+		}
+		time.Sleep(time.Duration(f.n(300)) * time.Millisecond)
+	}
+}
+
+// ends checks how everything has ended. A waiter who is not notified waits too long.
+func (f *faulting) ends() {
+	for _, row := range f.accepted {
+		row := f.finalIn(row, time.Hour)
+		got := f.result(row.No)
+		gaveUp := f.log.contains(fmt.Sprintf("execution=%v failures=%d", row.ID, maxFailures))
+		if got != f.want[row.Revision] && got != "fault cancelled" && !(gaveUp && got == "fault internal") {
+			f.t.Errorf("execution %v of %d ended with %s, want %s", row.ID, row.Revision, got, f.want[row.Revision])
+		}
+	}
+	for _, b := range f.batches {
+		b = awaitChange(f.world, b.ID, time.Hour, "final", func() (store.Batch, bool) {
+			b := f.readBatch(b.No)
+			return b, b.Status.Final()
+		})
+		finished, failed := int64(0), int64(0)
+		for _, row := range f.items(b.No) {
+			if row.Status == chargehand.Finished {
+				finished++
+			} else if row.Status.Final() {
+				failed++
+			}
+		}
+		if b.Finished != finished || b.Failed != failed || finished+failed != b.Total {
+			f.t.Errorf("%d items finished and %d failed: %+v", finished, failed, b)
+		}
+	}
+	f.allEnd(time.Hour)
+	f.t.Logf("%+v", f.engine.Stats())
+	for _, text := range f.exceeded {
+		f.t.Error(text)
+	}
+	if f.t.Failed() {
+		f.t.Log(f.log)
+	}
+}
