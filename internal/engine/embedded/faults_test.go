@@ -25,7 +25,7 @@ const faultsPerRound = 50
 // go on. Every accepted execution ends, no bound is exceeded, and in the end the engine holds nothing.
 // CHARGEHAND_FAULTS is the number of faults, CHARGEHAND_FAULTS_SEED the seed of a round to be repeated.
 func TestRandomFaults(t *testing.T) {
-	rounds, first := 1, rand.Uint64N(1_000_000)
+	rounds, first := 4, rand.Uint64N(1_000_000)
 	if text := os.Getenv("CHARGEHAND_FAULTS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {

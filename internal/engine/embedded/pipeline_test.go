@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -260,4 +261,60 @@ func TestStopWhileTheDatabaseHangs(t *testing.T) {
 		w.engine.work.wait(context.Background())
 		w.close()
 	})
+}
+
+// TestDetachedProcessOutlivesAnEndInDoubt: an execution completes by a commit in doubt. The process that it has left
+// running goes on, as it does after any other completion (T67).
+func TestDetachedProcessOutlivesAnEndInDoubt(t *testing.T) {
+	for _, kind := range []faultKind{noFault, commitUnknown} {
+		synctest.Test(t, func(t *testing.T) {
+			w, faulty := faultyWorld(t)
+			w.start()
+			defer w.stop()
+			w.outside.started = make(chan callSeen, 10)
+			release := w.outside.gate("on")
+			row := w.run(w.define("- a: { run: { shell: { command: sh://x/block/on }, await: false } }\n- b: { wait: { seconds: 1 } }"), `{}`)
+			w.blocked()
+			faulty.once(1, fault{kind: kind})
+			w.final(row)
+			synctest.Wait()
+			if n := w.outside.running.Load(); n != 1 {
+				t.Errorf("%v: %d processes run after the end", kind, n)
+			}
+			close(release)
+		})
+	}
+}
+
+// TestPauseOfAStoppedEngine: the end of an outage, noticed while Stop begins, starts nothing again.
+func TestPauseOfAStoppedEngine(t *testing.T) {
+	for range 200 {
+		w := newWorld(t)
+		w.start()
+		e := w.engine
+		e.pause(true)
+		// Both are in the middle of what they change when the other one begins.
+		e.calls.mu.Lock()
+		e.timers.mu.Lock()
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			e.pause(false)
+		}()
+		runtime.Gosched()
+		stopped := make(chan error, 1)
+		go func() { stopped <- e.Stop(context.Background()) }()
+		runtime.Gosched()
+		e.calls.mu.Unlock()
+		e.timers.mu.Unlock()
+		<-over
+		if err := <-stopped; err != nil {
+			t.Fatal(err)
+		}
+		if !e.calls.paused || !e.timers.paused {
+			t.Fatalf("calls are paused: %v, timers: %v", e.calls.paused, e.timers.paused)
+		}
+		w.engine = nil
+		w.close()
+	}
 }
