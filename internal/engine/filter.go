@@ -114,6 +114,9 @@ func storable(text string) bool {
 	return len(text) <= machine.MaxFilterText && utf8.ValidString(text) && !strings.Contains(text, "\x00")
 }
 
+// eventSteps is what the expressions of all kinds may take for one event. What is not told by then gets through.
+const eventSteps = 10 * quickSteps
+
 var errNoSealer = errors.New("executions with secrets listen, and there is no master key here")
 
 // filterKinds are the kinds of filters that a stream has, ready to be asked about events.
@@ -160,11 +163,15 @@ func (f *filterKinds) of(account int64, env chargehand.Environment, e *StoredEve
 		}
 		f.known[e.Type] = kinds
 	}
+	left := eventSteps
 	for _, i := range kinds {
 		k := &f.list[i]
 		var found []byte
 		if k.path != "" {
-			key, has := f.reader.keyOf(e, k.path)
+			steps := min(quickSteps, left)
+			before := steps
+			key, has := f.reader.keyOf(e, k.path, &steps)
+			left -= before - steps
 			if !has {
 				continue
 			}

@@ -20,8 +20,8 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// listener is a machine that listens with one filter.
-func listener(t *testing.T, filter string, input expr.Value) *machine.Machine {
+// planOf is a workflow that listens with one filter.
+func planOf(t *testing.T, filter string) *plan.Plan {
 	t.Helper()
 	document, problems := dsl.Parse([]byte("document: {dsl: '1.0.3', namespace: n, name: n, version: '1.0.0'}\ndo: [{a: {listen: {to: {one: " + filter + "}}}}]"))
 	if document == nil {
@@ -31,7 +31,13 @@ func listener(t *testing.T, filter string, input expr.Value) *machine.Machine {
 	if p == nil {
 		t.Fatal(filter, problems)
 	}
-	m := machine.New(p, machine.Identity{Execution: chargehand.ExecutionID{1}})
+	return p
+}
+
+// listener is a machine that listens with one filter.
+func listener(t *testing.T, filter string, input expr.Value) *machine.Machine {
+	t.Helper()
+	m := machine.New(planOf(t, filter), machine.Identity{Execution: chargehand.ExecutionID{1}})
 	m.Apply(machine.Event{Kind: machine.Started, TimeMs: 1, Output: input})
 	if len(m.Subscriptions()) != 1 {
 		t.Fatalf("%s does not listen", filter)

@@ -33,6 +33,9 @@ const (
 	keptBytes  = 16 << 20
 )
 
+// quickSteps is what an expression may take where all streams, or other subscriptions, wait for it: some 0.2 ms.
+const quickSteps = 2_000
+
 // StoredEvent is an event as it was read. It is immutable and shared.
 type StoredEvent struct {
 	Number     int64
@@ -42,12 +45,15 @@ type StoredEvent struct {
 	Bytes      int // of the envelope
 
 	mu   sync.Mutex
-	keys map[string]keyed
+	keys map[string]*keyed
 }
 
 type keyed struct {
-	key [32]byte
-	has bool
+	mu     sync.Mutex
+	known  bool
+	key    [32]byte
+	has    bool
+	unsure bool // to tell costs more steps than were allowed; until then the event gets through
 }
 
 // Reader reads the events of streams for those who listen. It keeps recent ones in memory, so
@@ -134,11 +140,28 @@ func (r *Reader) lets(filters []machine.Filter, e *StoredEvent) bool {
 		if f.Path == "" {
 			return true
 		}
-		if key, has := r.keyOf(e, f.Path); has && key == f.Key {
+		steps := quickSteps
+		if key, has := r.keyOf(e, f.Path, &steps); has && key == f.Key {
 			return true
 		}
 	}
 	return false
+}
+
+// Refuses reports whether none of the filters matches an event for what depends on the event alone, however long
+// it takes to tell. It is told once for all who have the same filter; the others wait for that.
+func (r *Reader) Refuses(filters []machine.Filter, e *StoredEvent) bool {
+	for i := range filters {
+		f := &filters[i]
+		steps := expr.MaxSteps
+		if f.Path == "" {
+			return false
+		}
+		if key, has := r.keyOf(e, f.Path, &steps); has && key == f.Key {
+			return false
+		}
+	}
+	return true
 }
 
 // maxCompiled bounds what is kept of compiled filters. They come from definitions.
@@ -173,32 +196,50 @@ func (r *Reader) keep(text string, f any) {
 	})
 }
 
-// keyOf is the hash of what an event has at a path. A path that cannot be compiled lets nothing through.
-func (r *Reader) keyOf(e *StoredEvent, path string) ([32]byte, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	k, ok := e.keys[path]
+// keyOf is the hash of what an event has at a path, as far as so many steps tell. A path that cannot be compiled lets nothing through.
+func (r *Reader) keyOf(e *StoredEvent, path string, steps *int) ([32]byte, bool) {
+	f, ok := r.pathFilter(path)
 	if !ok {
-		compiled, ok := r.compiled.Load("p" + path)
-		if !ok {
-			f, err := machine.CompilePath(path)
-			compiled = f
-			if err != nil {
-				compiled = err
-			}
-			r.keep("p"+path, compiled)
-		}
-		if f, ok := compiled.(machine.PathFilter); ok {
-			k.key, k.has = f.Key(e.Envelope)
-		}
+		return [32]byte{}, false
+	}
+	e.mu.Lock()
+	k := e.keys[path]
+	if k == nil {
+		k = &keyed{}
 		if e.keys == nil {
-			e.keys = make(map[string]keyed)
+			e.keys = make(map[string]*keyed)
 		}
 		if len(e.keys) < maxTypes {
 			e.keys[path] = k
 		}
 	}
+	e.mu.Unlock()
+	if quick := *steps <= quickSteps; !quick || !f.Constant() {
+		k.mu.Lock()
+	} else if !k.mu.TryLock() { // somebody takes the time to tell
+		return machine.ConstantKey, true
+	}
+	defer k.mu.Unlock()
+	if !k.known || k.unsure && *steps > quickSteps {
+		k.known = true
+		k.key, k.has, k.unsure = f.Key(e.Envelope, steps)
+	}
 	return k.key, k.has
+}
+
+// pathFilter compiles the path of a filter.
+func (r *Reader) pathFilter(path string) (f machine.PathFilter, ok bool) {
+	compiled, ok := r.compiled.Load("p" + path)
+	if !ok {
+		f, err := machine.CompilePath(path)
+		compiled = f
+		if err != nil {
+			compiled = err
+		}
+		r.keep("p"+path, compiled)
+	}
+	f, ok = compiled.(machine.PathFilter)
+	return f, ok
 }
 
 // read calls look for the events behind after and up to last, until it returns false or a page

@@ -31,6 +31,12 @@ type Meter interface {
 	Spent(steps int)
 }
 
+// Bounded may be implemented by an Env that allows an evaluation fewer steps than MaxSteps.
+type Bounded interface {
+	// StepLimit is called before an evaluation. Plain paths have no limit.
+	StepLimit() int
+}
+
 // Expression is a compiled runtime expression.
 type Expression struct {
 	root     node
@@ -141,12 +147,17 @@ func (e *Expression) Eval(dot Value, env Env) (Value, error) {
 		return e.evalPlain(dot, env)
 	}
 	r := newRun(e.names, e.regexps, env)
+	limit := MaxSteps
+	if bounded, ok := env.(Bounded); ok {
+		limit = min(limit, bounded.StepLimit())
+		r.steps = limit
+	}
 	v, _, err := firstOf(e.root, r, nil, dot)
 	if err == nil {
 		v, err = r.finish(v)
 	}
 	if meter, ok := env.(Meter); ok {
-		meter.Spent(MaxSteps - r.steps)
+		meter.Spent(limit - r.steps)
 	}
 	r.release()
 	if err != nil {

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"crypto/sha256"
+	"errors"
 	"math"
 	"math/big"
 	"regexp"
@@ -71,29 +72,94 @@ func matchesDots(pattern, text string) bool {
 }
 
 // PathFilter is the compiled form of Filter.Path. It is immutable.
-type PathFilter struct{ path *expr.Expression }
+type PathFilter struct {
+	path     *expr.Expression
+	ofData   bool              // path is one on the data of the event, not on its envelope
+	constant *plan.EventFilter // instead of path
+}
 
-// CompilePath compiles the Path of a filter, which is not "". Errors are *expr.CompileError.
+// The first character of a Filter.Path tells what it is, unless it is a path on the envelope.
+const (
+	dataPath       = "@" // a path on the data follows
+	constantFilter = "?" // a plan.FilterIndex.Constant follows; the key is ConstantKey for an event that it matches
+)
+
+// ConstantKey is the key of events that match what depends on the event alone.
+var ConstantKey = FilterKey(true)
+
+// CompilePath compiles the Path of a filter, which is not "". Errors: it is none.
 func CompilePath(text string) (PathFilter, error) {
+	if constant, is := strings.CutPrefix(text, constantFilter); is {
+		f, err := plan.CompileFilter(constant)
+		return PathFilter{constant: f}, err
+	}
+	text, ofData := strings.CutPrefix(text, dataPath)
 	path, err := expr.Compile(text, nil)
-	return PathFilter{path}, err
+	return PathFilter{path: path, ofData: ofData}, err
 }
 
 // Key is the hash of what an envelope has at the path, to be compared with Filter.Key. It
-// reports false if there is nothing: then no filter with this path lets the event through.
-func (f PathFilter) Key(envelope expr.Value) ([32]byte, bool) {
+// reports false if there is nothing: then no filter with this path lets the event through. steps bounds what expressions may
+// take, and is reduced by what they took. If they needed more, unsure is true, and the event gets through.
+func (f PathFilter) Key(envelope expr.Value, steps *int) (key [32]byte, has, unsure bool) {
+	if f.constant != nil {
+		object, _ := envelope.(map[string]any)
+		env := &eventEnv{envelope: object, steps: *steps}
+		x := matcher{constant: env, envelope: object}
+		has := x.matchAttributes(f.constant, object)
+		*steps = env.steps
+		return ConstantKey, has || env.short, env.short
+	}
+	if object, ok := envelope.(map[string]any); ok && f.ofData {
+		envelope = dataOf(object)
+	}
 	v, err := f.path.Eval(envelope, noEnv{})
 	if err != nil || v == nil {
-		return [32]byte{}, false
+		return [32]byte{}, false, false
 	}
-	return FilterKey(v), true
+	return FilterKey(v), true, false
 }
+
+// Constant reports whether the filter consists of expressions and the like on the event, which may take long.
+func (f PathFilter) Constant() bool { return f.constant != nil }
 
 // noEnv has no variables.
 type noEnv struct{}
 
 func (noEnv) Variable(string) expr.Value { return nil }
 func (noEnv) NowMs() int64               { return 0 }
+
+// eventEnv has the event, and knows how many steps are left.
+type eventEnv struct {
+	envelope map[string]any
+	steps    int
+	short    bool // more steps would have been needed
+}
+
+func (e *eventEnv) Variable(name string) expr.Value {
+	if name == plan.EventVariable {
+		return e.envelope
+	}
+	return nil
+}
+
+func (e *eventEnv) NowMs() int64    { return 0 }
+func (e *eventEnv) StepLimit() int  { return e.steps }
+func (e *eventEnv) Spent(steps int) { e.steps -= steps }
+
+// look is Machine.look for what depends on the event alone.
+func (e *eventEnv) look(s *plan.Slot, dot expr.Value) (expr.Value, bool) {
+	if e.steps <= 0 {
+		e.short = true
+		return nil, false
+	}
+	v, err := s.Eval(dot, e)
+	var failed *expr.EvalError
+	if errors.As(err, &failed) && failed.Limit && e.steps <= 0 {
+		e.short = true
+	}
+	return v, err == nil
+}
 
 // FilterKey is the SHA-256 of the canonical JSON of a value, in which numbers that are equal
 // are written the same.
@@ -135,7 +201,8 @@ const MaxFilterText = cloudevent.MaxAttributeBytes
 
 // filtersOf makes the index entries of a listen whose fixed expressions and expectations
 // are known. Every event that one of its filters matches gets through one of them.
-func filtersOf(l *plan.Listen, c *consumption) []Filter {
+func (m *Machine) filtersOf(n *node) []Filter {
+	l := n.task.Listen
 	strategies := []*plan.Strategy{l.To}
 	if l.To.UntilEvents != nil {
 		strategies = append(strategies, l.To.UntilEvents)
@@ -147,7 +214,7 @@ func filtersOf(l *plan.Listen, c *consumption) []Filter {
 			return []Filter{{}} // `any: []`
 		}
 		for _, f := range s.Filters {
-			entry := filterOf(l, f, c)
+			entry := m.filterOf(n, f)
 			if entry == (Filter{}) {
 				return []Filter{entry}
 			}
@@ -160,32 +227,61 @@ func filtersOf(l *plan.Listen, c *consumption) []Filter {
 	return filters
 }
 
-func filterOf(l *plan.Listen, f *plan.EventFilter, c *consumption) Filter {
+func (m *Machine) filterOf(n *node, f *plan.EventFilter) Filter {
 	var entry Filter
+	c := n.consumption
 	for _, a := range f.Attributes {
 		if a.Name != "type" {
 			continue
 		}
-		switch m := a.Match; {
-		case m.Slot == nil:
-			entry.Type, _ = m.Value.(string)
-		case m.Fixed >= 0:
-			entry.Type, _ = c.fixed[m.Fixed].(string)
+		switch one := a.Match; {
+		case one.Slot == nil:
+			entry.Type, _ = one.Value.(string)
+		case one.Fixed >= 0:
+			entry.Type, _ = c.fixed[one.Fixed].(string)
 			entry.Exact = entry.Type != ""
 		}
-	}
-	for _, one := range f.Correlations {
-		if one.Path == "" || l.Keys[one.Key].Expect == nil || c.expected[one.Key].value == nil {
-			continue
-		}
-		if len(one.Path) > MaxFilterText {
-			continue
-		}
-		entry.Path, entry.Key = one.Path, FilterKey(c.expected[one.Key].value)
-		break
 	}
 	if len(entry.Type) > MaxFilterText {
 		entry.Type, entry.Exact = "", false
 	}
+	entry.Path, entry.Key = m.pathOf(n, f)
 	return entry
+}
+
+// pathOf finds what tells most of the events of its type apart from those of a filter: a value that the execution
+// waits for, else what depends on the event alone.
+func (m *Machine) pathOf(n *node, f *plan.EventFilter) (path string, key [32]byte) {
+	c := n.consumption
+	for _, one := range f.Correlations {
+		if one.Path == "" || n.task.Listen.Keys[one.Key].Expect == nil || c.expected[one.Key].value == nil || len(one.Path) > MaxFilterText {
+			continue
+		}
+		return one.Path, FilterKey(c.expected[one.Key].value)
+	}
+	for _, one := range f.Index.Equals {
+		v, ok := m.look(n, one.Value, nil, n.locals)
+		if ok && comparable(v) && len(dataPath+one.Path) <= MaxFilterText {
+			return dataPath + one.Path, FilterKey(v)
+		}
+	}
+	if text := constantFilter + f.Index.Constant; f.Index.Constant != "" && len(text) <= MaxFilterText {
+		return text, ConstantKey
+	}
+	return "", key
+}
+
+// comparable reports whether all that is equal to a value has its key. Integers above that are equal to numbers
+// that are written otherwise; null is equal to what is not there.
+func comparable(v expr.Value) bool {
+	const exact = 1 << 53
+	switch v := v.(type) {
+	case string, bool:
+		return true
+	case int:
+		return -exact < v && v < exact
+	case float64:
+		return -exact < v && v < exact
+	}
+	return false
 }

@@ -111,7 +111,7 @@ func (m *Machine) beginListen(n *node) *node {
 		return m.consumptionDone(n)
 	}
 	consumed := m.consumed[n.place()]
-	p := &pending{id: m.lastCommand + 1, node: n, use: useListen, filters: filtersOf(l, c)}
+	p := &pending{id: m.lastCommand + 1, node: n, use: useListen, filters: m.filtersOf(n)}
 	if consumed != nil {
 		p.position = max(consumed.floor, consumed.passed)
 	}

@@ -142,11 +142,12 @@ func TestFilterKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if key, ok := path.Key(parseJSON(t, `{"data": {"a b": ["x"]}}`)); !ok || key != FilterKey("x") {
+	steps := expr.MaxSteps
+	if key, ok, _ := path.Key(parseJSON(t, `{"data": {"a b": ["x"]}}`), &steps); !ok || key != FilterKey("x") {
 		t.Error("the key of a path is wrong")
 	}
 	for _, envelope := range []string{`{}`, `{"data": "text"}`, `{"data": {"a b": [null]}}`, `5`} {
-		if _, ok := path.Key(parseJSON(t, envelope)); ok {
+		if _, ok, _ := path.Key(parseJSON(t, envelope), &steps); ok {
 			t.Errorf("%s has a key", envelope)
 		}
 	}

@@ -42,16 +42,9 @@ func (m *Machine) chooseOf(n *node, s *plan.Strategy, envelope map[string]any) (
 }
 
 func (m *Machine) matchesFilter(n *node, f *plan.EventFilter, envelope map[string]any) bool {
-	for i := range f.Attributes {
-		a := &f.Attributes[i]
-		v := envelope[a.Name]
-		if a.Name == "data" {
-			v = dataOf(envelope)
-		}
-		x := matcher{m: m, n: n, own: v, envelope: envelope}
-		if !x.match(a.Match, v) {
-			return false
-		}
+	x := matcher{m: m, n: n, envelope: envelope}
+	if !x.matchAttributes(f, envelope) {
+		return false
 	}
 	for i := range f.Correlations {
 		if !m.correlates(n, &f.Correlations[i], envelope) {
@@ -82,8 +75,24 @@ func (m *Machine) look(n *node, s *plan.Slot, dot expr.Value, locals *binding) (
 type matcher struct {
 	m        *Machine
 	n        *node
+	constant *eventEnv  // instead of both: what is matched depends on the event alone
 	own      expr.Value // the attribute: `.` of expressions
 	envelope map[string]any
+}
+
+func (x *matcher) matchAttributes(f *plan.EventFilter, envelope map[string]any) bool {
+	for i := range f.Attributes {
+		a := &f.Attributes[i]
+		v := envelope[a.Name]
+		if a.Name == "data" {
+			v = dataOf(envelope)
+		}
+		x.own = v
+		if !x.match(a.Match, v) {
+			return false
+		}
+	}
+	return true
 }
 
 func (x *matcher) match(want *plan.Match, v expr.Value) bool {
@@ -116,9 +125,15 @@ func (x *matcher) match(want *plan.Match, v expr.Value) bool {
 // patterns here: they may be data.
 func (x *matcher) matchResult(want *plan.Match, v expr.Value) bool {
 	var result expr.Value
-	if want.Fixed >= 0 {
+	switch {
+	case x.constant != nil:
+		var ok bool
+		if result, ok = x.constant.look(want.Slot, x.own); !ok {
+			return false
+		}
+	case want.Fixed >= 0:
 		result = x.n.consumption.fixed[want.Fixed]
-	} else {
+	default:
 		locals := x.n.locals.bind(plan.EventVariable, x.envelope)
 		var ok bool
 		if result, ok = x.m.look(x.n, want.Slot, x.own, locals); !ok {

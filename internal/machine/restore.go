@@ -372,7 +372,7 @@ func (r *restorer) pending(m *Machine, o object) {
 		p.detached = r.detached(p, o)
 	case p.use == useListen && n.consumption != nil && n.task.Listen != nil && !n.consumption.closed:
 		n.consumption.subscription = p.id
-		p.filters = filtersOf(n.task.Listen, n.consumption)
+		p.filters = m.filtersOf(n)
 	case p.use == useConsume && n.consumption != nil && n.task.Stream != nil:
 		n.consumption.timer = p.id
 	case p.use == useWait && leaf, p.use == useRetry && n.try != nil:

@@ -48,6 +48,7 @@ type EventFilter struct {
 	Correlations []Correlation
 	// Timed: an expression may look at the clock.
 	Timed bool
+	Index FilterIndex
 }
 
 // AttributeFilter compares one attribute of an event.
@@ -162,6 +163,7 @@ func (l *listenCompiler) filter(d *dsl.EventFilter, at place) *EventFilter {
 		f.Correlations = append(f.Correlations, l.correlation(e, at))
 	}
 	f.Timed = l.timed
+	f.Index = l.indexOf(attributes, at)
 	return f
 }
 

@@ -143,7 +143,7 @@ func (e *Engine) look(s *submission, l *listening, budget *lookBudget) error {
 	stopped := false
 	through, err := e.reader.Select(e.ctx, selection, after, max(after, last), budget.looks, func(ev *engine.StoredEvent) (bool, error) {
 		budget.looks--
-		if !r.machine.Wants(command, ev.Envelope) {
+		if e.reader.Refuses(selection.Filters, ev) || !r.machine.Wants(command, ev.Envelope) {
 			stopped = budget.empty()
 			return !stopped, nil
 		}

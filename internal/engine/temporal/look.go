@@ -138,6 +138,11 @@ func (a *activities) readEvents(ctx context.Context, asked *asked, s store.Subsc
 	selection := engine.Selection{Account: s.Account, Environment: s.Environment, Filters: machineFilters(asked.Filters)}
 	stopped := false
 	through, err := a.reader.Select(ctx, selection, s.Since, max(s.Since, last), budget.looks, func(ev *engine.StoredEvent) (bool, error) {
+		if a.reader.Refuses(selection.Filters, ev) {
+			budget.looks--
+			stopped = budget.empty()
+			return !stopped, nil
+		}
 		page.Events = append(page.Events, received{Number: ev.Number, Event: expr.Marshal(ev.Envelope)})
 		budget.events--
 		budget.looks--

@@ -120,7 +120,8 @@ func lets(filters []machine.Filter, envelope expr.Value) bool {
 		if err != nil {
 			continue
 		}
-		if key, ok := path.Key(envelope); ok && key == f.Key {
+		steps := expr.MaxSteps
+		if key, ok, _ := path.Key(envelope, &steps); ok && key == f.Key {
 			return true
 		}
 	}
