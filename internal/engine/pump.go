@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -10,8 +12,11 @@ import (
 )
 
 const (
-	// pumpEvents bounds the events that are handed out in one transaction.
-	pumpEvents = 100
+	// pumpEvents bounds the events that are handed out in one transaction, and together: whoever listens to all of
+	// them is looked at once for all.
+	pumpEvents = 250
+	// pumpTime bounds the time in which filters are asked about events before the first are handed out.
+	pumpTime = 50 * time.Millisecond
 	// pumpWakes bounds the subscriptions that are looked at in one transaction.
 	pumpWakes = 500
 	// maxKinds is above what any stream has of kinds of filters: definitions make them, not executions.
@@ -60,8 +65,12 @@ func (p *Pump) Step(ctx context.Context, account int64, env chargehand.Environme
 	last := s.Last
 	var events []handout
 	if len(kinds) > 0 {
-		last = min(last, seen.Number+pumpEvents)
-		if events, last, err = p.match(ctx, account, env, seen.Number, last, kinds); err != nil {
+		_, begun := seen.Partly()
+		last = min(last, seen.Number+int64(max(begun, pumpEvents)))
+		if begun > 0 {
+			last = seen.Number + int64(begun)
+		}
+		if events, last, err = p.match(ctx, account, env, seen, last, kinds); err != nil {
 			return Pumped{}, err
 		}
 	}
@@ -100,14 +109,15 @@ type handout struct {
 	filters []store.Filter
 }
 
-// match finds the filters for the next events. last is how far that got.
-func (p *Pump) match(ctx context.Context, account int64, env chargehand.Environment, after, last int64, texts []string) ([]handout, int64, error) {
+// match finds the filters for the next events, up to last. It returns how far that got.
+func (p *Pump) match(ctx context.Context, account int64, env chargehand.Environment, c store.StreamCursor, last int64, texts []string) ([]handout, int64, error) {
 	kinds, err := newFilterKinds(texts, p.Reader, p.Sealer)
 	if err != nil {
 		return nil, 0, err
 	}
 	var events []handout
-	through := after
+	began := time.Now()
+	through := c.Number
 	for through < last {
 		begin := through
 		err := p.Reader.read(ctx, account, env, through, last, func(e *StoredEvent) (bool, error) {
@@ -115,7 +125,10 @@ func (p *Pump) match(ctx context.Context, account int64, env chargehand.Environm
 			if filters := kinds.of(account, env, e); len(filters) > 0 {
 				events = append(events, handout{e.Number, filters})
 			}
-			return true, nil
+			if c.Part == 0 && time.Since(began) > pumpTime { // what has begun is handed out as it has begun
+				last = through
+			}
+			return through < last, nil
 		})
 		if err != nil {
 			return nil, 0, err
@@ -127,35 +140,60 @@ func (p *Pump) match(ctx context.Context, account int64, env chargehand.Environm
 	return events, last, nil
 }
 
-// handOut wakes who may want the events, as many as fit into one transaction, and returns how far that got.
+// handOut wakes who may want the events up to last, as many as fit into one transaction, and returns how far that got. A
+// subscription is looked at once for all of the events: which of them are for it, its filters tell.
 func handOut(tx *store.Tx, account int64, env chargehand.Environment, c store.StreamCursor, events []handout, last int64) (store.StreamCursor, []store.Subscription, error) {
-	var woken []store.Subscription
-	room := pumpWakes
+	var filters []store.Filter
+	var numbers [][]int64 // of the events, by filter
+	places := make(map[string]int)
 	for i := range events {
-		e := &events[i]
-		if e.number != c.Number+1 { // what is between is for nobody
-			c = store.StreamCursor{Number: e.number - 1}
-		}
-		page, err := tx.MatchSubscriptions(account, env, e.filters, c.Part, room)
-		if err != nil {
-			return c, nil, err
-		}
-		var nos []int64
-		for _, s := range page {
-			if !s.Woken && s.Since < e.number {
-				s.Woken, s.Since = true, e.number-1
-				woken, nos = append(woken, s), append(nos, s.No)
+		for _, f := range events[i].filters {
+			name := f.Kind + "\x00" + string(f.Key)
+			at, known := places[name]
+			if !known {
+				at = len(filters)
+				places[name] = at
+				filters, numbers = append(filters, f), append(numbers, nil)
 			}
+			numbers[at] = append(numbers[at], events[i].number)
 		}
-		if err := tx.WakeSubscriptions(nos, e.number); err != nil {
+	}
+	after, _ := c.Partly()
+	page, err := tx.MatchSubscriptions(account, env, filters, after, pumpWakes)
+	if err != nil {
+		return c, nil, err
+	}
+	var woken []store.Subscription
+	first := make(map[int64][]int64) // subscriptions by the first event that is for them
+	for i := range page {
+		s := &page[i]
+		if s.Woken {
+			continue
+		}
+		if number := firstAbove(numbers, s.Filters, s.Since); number != 0 {
+			first[number] = append(first[number], s.No)
+			s.Woken, s.Since = true, number-1
+			woken = append(woken, s.Subscription)
+		}
+	}
+	for number, nos := range first {
+		if err := tx.WakeSubscriptions(nos, number); err != nil {
 			return c, nil, err
 		}
-		if len(page) == room {
-			c.Part = page[room-1].No
-			return c, woken, nil
-		}
-		room -= len(page)
-		c = store.StreamCursor{Number: e.number}
+	}
+	if len(page) == pumpWakes {
+		return store.StreamCursor{Number: c.Number, Part: store.Partly(page[pumpWakes-1].No, int(last-c.Number))}, woken, nil
 	}
 	return store.StreamCursor{Number: last}, woken, nil
+}
+
+// firstAbove is the lowest of the numbers of some filters above one; 0 if there is none.
+func firstAbove(numbers [][]int64, filters []int, since int64) (first int64) {
+	for _, f := range filters {
+		at, _ := slices.BinarySearch(numbers[f], since+1)
+		if at < len(numbers[f]) && (first == 0 || numbers[f][at] < first) {
+			first = numbers[f][at]
+		}
+	}
+	return first
 }

@@ -251,8 +251,27 @@ type StreamCursor struct {
 	Part   int64
 }
 
-// ListenCursor is the name of the cursor of those who listen (engine.Pump).
+// ListenCursor is the name of the cursor of those who listen (engine.Pump). Its Part is made by Partly.
 const ListenCursor = "listen"
+
+// MaxPartly bounds the events of Partly.
+const MaxPartly = 1 << partlyBits
+
+const partlyBits = 10
+
+// Partly is the Part of a ListenCursor whose next events, so many of them, have been handed out to the subscriptions
+// up to one, which is not 0, and not to those behind it.
+func Partly(subscription int64, events int) int64 {
+	return subscription<<partlyBits | int64(events-1)
+}
+
+// Partly returns what Part was made of; zeros if no event is handed out in part.
+func (c StreamCursor) Partly() (subscription int64, events int) {
+	if c.Part == 0 {
+		return 0, 0
+	}
+	return c.Part >> partlyBits, int(c.Part&(MaxPartly-1)) + 1
+}
 
 const selectCursor = `SELECT number, part FROM stream_cursor WHERE account = ?1 AND environment = ?2 AND name = ?3`
 

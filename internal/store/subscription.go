@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +20,7 @@ type Subscription struct {
 	Command     uint64
 	Since       int64
 	Woken       bool
+	Workflow    int64 // of the execution; read by MatchSubscriptions and WokenSubscriptions only
 }
 
 // Filter is an entry of the index that finds subscriptions for an event: those of the same Kind that have the same
@@ -74,13 +76,13 @@ func (t *Tx) dropSubscriptions(query string, args ...any) error {
 	return nil
 }
 
-const selectSubscription = `SELECT s.no, s.account, s.environment, s.execution, s.command, s.since, s.woken FROM subscription s`
+const selectSubscription = `SELECT s.no, s.account, s.environment, s.execution, s.command, s.since, s.woken`
 
 func (r *Reader) subscriptions(query string, args ...any) (list []Subscription, err error) {
 	err = r.c.Query(query, func(row Row) error {
 		list = append(list, Subscription{
 			No: row.Int(0), Account: row.Int(1), Environment: chargehand.Environment(row.Int(2)),
-			Execution: row.Int(3), Command: uint64(row.Int(4)), Since: row.Int(5), Woken: row.Int(6) != 0,
+			Execution: row.Int(3), Command: uint64(row.Int(4)), Since: row.Int(5), Woken: row.Int(6) != 0, Workflow: row.Int(7),
 		})
 		return nil
 	}, args...)
@@ -92,12 +94,13 @@ func (r *Reader) subscriptions(query string, args ...any) (list []Subscription, 
 
 // Subscriptions reads the subscriptions of an execution, by command.
 func (r *Reader) Subscriptions(execution int64) ([]Subscription, error) {
-	return r.subscriptions(selectSubscription+` WHERE s.execution = ?1 ORDER BY s.command`, execution)
+	return r.subscriptions(selectSubscription+`, 0 FROM subscription s WHERE s.execution = ?1 ORDER BY s.command`, execution)
 }
 
 // WokenSubscriptions reads up to limit woken subscriptions behind the one with number after: for recovery.
 func (r *Reader) WokenSubscriptions(after int64, limit int) ([]Subscription, error) {
-	return r.subscriptions(selectSubscription+` WHERE s.woken = 1 AND s.no > ?1 ORDER BY s.no LIMIT ?2`, after, int64(limit))
+	return r.subscriptions(selectSubscription+`, e.workflow FROM subscription s JOIN execution e ON e.no = s.execution
+ WHERE s.woken = 1 AND s.no > ?1 ORDER BY s.no LIMIT ?2`, after, int64(limit))
 }
 
 // FilterKinds reads up to limit kinds that the filters of a stream have, in order. It reads one index entry for each.
@@ -117,23 +120,39 @@ SELECT kind FROM step WHERE kind IS NOT NULL LIMIT ?3`, func(row Row) error {
 	return list, nil
 }
 
+// Found is a subscription, and the filters by which it was found: their places in the list.
+type Found struct {
+	Subscription
+	Filters []int
+}
+
 // MatchSubscriptions reads the first limit subscriptions of a stream behind the one with number
 // after that have one of the filters, each once, in the order of their numbers.
-func (t *Tx) MatchSubscriptions(account int64, env chargehand.Environment, filters []Filter, after int64, limit int) ([]Subscription, error) {
-	var list []Subscription
-	for _, f := range filters {
-		page, err := t.subscriptions(`SELECT s.no, s.account, s.environment, s.execution, s.command, s.since, s.woken
- FROM subscription_filter f JOIN subscription s ON s.no = f.subscription
+func (t *Tx) MatchSubscriptions(account int64, env chargehand.Environment, filters []Filter, after int64, limit int) ([]Found, error) {
+	var list []Found
+	for i, f := range filters {
+		page, err := t.subscriptions(selectSubscription+`, e.workflow
+ FROM subscription_filter f JOIN subscription s ON s.no = f.subscription JOIN execution e ON e.no = s.execution
  WHERE f.account = ?1 AND f.environment = ?2 AND f.kind = ?3 AND f.key = ?4 AND f.subscription > ?5 ORDER BY f.subscription LIMIT ?6`,
 			account, int64(env), f.Kind, keyArg(f.Key), after, int64(limit))
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, page...)
+		for _, s := range page {
+			list = append(list, Found{s, []int{i}})
+		}
 	}
 	if len(filters) > 1 {
-		slices.SortFunc(list, func(a, b Subscription) int { return int(a.No - b.No) })
-		list = slices.CompactFunc(list, func(a, b Subscription) bool { return a.No == b.No })
+		slices.SortStableFunc(list, func(a, b Found) int { return cmp.Compare(a.No, b.No) })
+		merged := list[:0]
+		for _, m := range list {
+			if last := len(merged) - 1; last >= 0 && merged[last].No == m.No {
+				merged[last].Filters = append(merged[last].Filters, m.Filters...)
+			} else {
+				merged = append(merged, m)
+			}
+		}
+		list = merged
 	}
 	return list[:min(limit, len(list))], nil
 }
@@ -157,8 +176,8 @@ func (t *Tx) SettleSubscription(s *Subscription, through int64) (settled bool, e
 		return false, err
 	}
 	passed := c.Number
-	if c.Part >= s.No { // of the event that is being handed out, it has had its turn
-		passed++
+	if last, events := c.Partly(); last >= s.No { // of the events that are being handed out, it has had its turn
+		passed += int64(events)
 	}
 	woken := passed > through
 	err = t.c.Send("settle subscription", `UPDATE subscription SET woken = ?2, since = ?3 WHERE no = ?1`, s.No, flagArg(woken), through)

@@ -220,7 +220,7 @@ func subscriptionPassed(f *fixture) {
 // An event is handed out in pages: who had his turn must have seen it, who has not will be woken.
 func subscriptionPart(f *fixture) {
 	first, second := f.subscribe(0, 1), f.subscribe(0, 1)
-	f.moveCursor(5, first.No)
+	f.moveCursor(5, store.Partly(first.No, 1))
 	if f.settle(first, 5) {
 		f.Error("it sleeps although event 6 had passed it")
 	}
@@ -230,6 +230,13 @@ func subscriptionPart(f *fixture) {
 	if !f.settle(first, 6) {
 		f.Error("it does not sleep")
 	}
+	f.moveCursor(6, store.Partly(first.No, store.MaxPartly))
+	if f.settle(first, 6+store.MaxPartly-1) {
+		f.Error("it sleeps although the last of many events had passed it")
+	}
+	if !f.settle(second, 6) || !f.settle(first, 6+store.MaxPartly) {
+		f.Error("they do not sleep")
+	}
 }
 
 func subscriptionWoken(f *fixture) {
@@ -238,6 +245,9 @@ func subscriptionWoken(f *fixture) {
 		list = append(list, f.subscribe(0, 1))
 	}
 	f.settle(list[1], 0)
+	for i := range list {
+		list[i].Workflow = f.number(`SELECT workflow FROM execution ORDER BY no LIMIT 1`)
+	}
 	f.view(func(r *store.Reader) error {
 		page, err := r.WokenSubscriptions(0, 2)
 		rest, err2 := r.WokenSubscriptions(page[1].No, 100)
