@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -52,9 +53,8 @@ func (e *Engine) listen(s *submission, budget *lookBudget) error {
 		if at < 0 {
 			break
 		}
-		if budget.empty() {
-			s.lookAgain = true
-			break
+		if budget.empty() || e.stopping.Load() || r.cancelling() {
+			break // listenCommitted has it go on
 		}
 		if err := e.look(s, r.listens[at], budget); err != nil {
 			return err
@@ -141,10 +141,16 @@ func (e *Engine) look(s *submission, l *listening, budget *lookBudget) error {
 	command := machine.CommandID(l.Command)
 	selection := engine.Selection{Account: l.Account, Environment: l.Environment, Filters: l.seen.Filters}
 	stopped := false
+	owner := fair.Owner{Environment: r.row.Environment, Workflow: r.row.Workflow}
 	through, err := e.reader.Select(e.ctx, selection, after, max(after, last), budget.looks, func(ev *engine.StoredEvent) (bool, error) {
 		budget.looks--
-		if e.reader.Refuses(selection.Filters, ev) || !r.machine.Wants(command, ev.Envelope) {
-			stopped = budget.empty()
+		if err := e.pumps.looks.Enter(e.ctx, owner); err != nil {
+			return false, err
+		}
+		wanted := !e.reader.Refuses(selection.Filters, ev) && r.machine.Wants(command, ev.Envelope)
+		e.pumps.looks.Leave(owner)
+		if !wanted {
+			stopped = budget.empty() || e.stopping.Load() || r.cancelling()
 			return !stopped, nil
 		}
 		s.journalEvent(machine.Event{
@@ -212,7 +218,7 @@ type listenResult struct {
 	woken bool
 }
 
-// listenCommitted takes over what is durable now, and looks again at what came meanwhile.
+// listenCommitted takes over what is durable now. What is left to look at, or came meanwhile, has its turn later.
 func (e *Engine) listenCommitted(s *submission) {
 	r := s.run
 	if s.outcome != nil {
@@ -221,19 +227,25 @@ func (e *Engine) listenCommitted(s *submission) {
 	}
 	again, at := false, 0
 	for _, l := range r.listens {
-		if !l.touched {
-			continue
+		if l.touched {
+			result := s.listened[at]
+			at++
+			l.No, l.Execution = result.no, r.no
+			l.Woken = result.woken
+			l.touched, l.whole = false, false
 		}
-		result := s.listened[at]
-		at++
-		l.No, l.Execution = result.no, r.no
-		l.Woken = result.woken
-		again = again || l.whole && result.woken
-		l.touched, l.whole = false, false
+		again = again || l.Woken && takes(r.machine, machine.CommandID(l.Command))
 	}
 	if again {
-		e.goWork(func() { e.send(r.no, message{kind: look}) })
+		e.pumps.wakes.again(&r.row)
 	}
+}
+
+// cancelling reports whether a cancellation waits: what else the execution does can wait.
+func (r *run) cancelling() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.mailbox, func(m message) bool { return m.event.Kind == machine.CancelRequested })
 }
 
 // wake notes that the pump has woken a subscription.

@@ -3,11 +3,13 @@ package embedded
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -15,11 +17,14 @@ import (
 // turns, so that a long one keeps nobody away.
 type pumps struct {
 	step  func(ctx context.Context, s stream) (engine.Pumped, error)
-	wake  func([]store.Subscription)          // returns when all of them have a place among those who wake
+	hand  func([]store.Subscription)
 	found func(ctx context.Context) error     // wakes everybody whose row says so
 	fail  func(err error, wait time.Duration) // waits after a failure
 
 	over func() bool // the engine stops
+
+	wakes *wakes
+	looks *fair.Gate // places for those who ask filters about events: that computes
 
 	mu      sync.Mutex
 	waiting []stream // in the order in which they were poked
@@ -34,7 +39,10 @@ type stream struct {
 }
 
 func newPumps() *pumps {
-	return &pumps{known: make(map[stream]bool), poked: make(chan struct{}, 1)}
+	return &pumps{
+		known: make(map[stream]bool), poked: make(chan struct{}, 1),
+		looks: fair.NewGate(fair.Limits{Places: max(1, runtime.GOMAXPROCS(0)-1)}),
+	}
 }
 
 // poke says that a stream has new events.
@@ -88,6 +96,9 @@ func (p *pumps) run(ctx context.Context) {
 			}
 			continue
 		}
+		if p.wakes.isFull(s) {
+			continue // poked when it has room
+		}
 		done, err := p.step(ctx, s)
 		if err != nil {
 			p.doubt = true
@@ -100,7 +111,7 @@ func (p *pumps) run(ctx context.Context) {
 		if done.More {
 			p.poke(s)
 		}
-		p.wake(done.Woken)
+		p.hand(done.Woken)
 	}
 }
 
@@ -111,24 +122,22 @@ func (e *Engine) pokePump(s *submission) {
 	}
 }
 
-// wakeListeners tells executions that they have to look at events.
+// wakeListeners tells executions, when it is their turn, that they have to look at events.
 func (e *Engine) wakeListeners(woken []store.Subscription) {
-	for _, s := range woken {
-		e.stats.woken.Add(1)
-		r, drive := e.runs.put(s.Execution, message{kind: listen, woken: s})
-		if !drive {
-			continue
+	e.stats.woken.Add(int64(len(woken)))
+	e.pumps.wakes.hand(woken)
+}
+
+// beginWaking has an execution look at events.
+func (e *Engine) beginWaking(one waking) {
+	e.goWork(func() {
+		defer e.pumps.wakes.done(one)
+		msg := message{kind: look}
+		if one.woken.No != 0 {
+			msg = message{kind: listen, woken: one.woken}
 		}
-		select {
-		case e.wakers <- struct{}{}:
-		case <-e.ctx.Done():
-			return // the rows say that they are woken
-		}
-		e.goWork(func() {
-			defer func() { <-e.wakers }()
-			e.drive(r)
-		})
-	}
+		e.send(one.woken.Execution, msg)
+	})
 }
 
 // wakeAll wakes everybody whose row says so.
@@ -143,6 +152,9 @@ func (e *Engine) wakeAll(ctx context.Context) error {
 			return err
 		}
 		e.wakeListeners(page)
+		if err := e.pumps.wakes.await(ctx); err != nil {
+			return err
+		}
 		if len(page) < recoveryPage {
 			return nil
 		}
@@ -168,7 +180,9 @@ func (e *Engine) startPump(ctx context.Context) error {
 	e.pumps.step = func(ctx context.Context, s stream) (engine.Pumped, error) {
 		return p.Step(ctx, s.account, s.environment)
 	}
-	e.pumps.wake, e.pumps.found = e.wakeListeners, e.wakeAll
+	e.pumps.wakes = newWakes(e.limits.Wakes)
+	e.pumps.wakes.begin, e.pumps.wakes.drained, e.pumps.wakes.stopped = e.beginWaking, e.pumps.poke, e.stopping.Load
+	e.pumps.hand, e.pumps.found = e.wakeListeners, e.wakeAll
 	e.pumps.over = e.stopping.Load
 	e.pumps.fail = func(err error, wait time.Duration) { e.backOff("hand out events", err, wait) }
 	return nil
