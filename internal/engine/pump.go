@@ -14,11 +14,13 @@ import (
 const (
 	// pumpEvents bounds the events that are handed out in one transaction, and together: whoever listens to all of
 	// them is looked at once for all.
-	pumpEvents = 250
+	pumpEvents = 1_000
 	// pumpTime bounds the time in which filters are asked about events before the first are handed out.
 	pumpTime = 50 * time.Millisecond
-	// pumpWakes bounds the subscriptions that are looked at in one transaction.
+	// pumpWakes bounds the subscriptions that are woken in one transaction, and pumpLooks those that are looked at: most
+	// may be awake already, which costs little.
 	pumpWakes = 500
+	pumpLooks = 4_000
 	// maxKinds is above what any stream has of kinds of filters: definitions make them, not executions.
 	maxKinds = 1 << 20
 )
@@ -120,7 +122,7 @@ func (p *Pump) match(ctx context.Context, account int64, env chargehand.Environm
 	through := c.Number
 	for through < last {
 		begin := through
-		err := p.Reader.read(ctx, account, env, through, last, func(e *StoredEvent) (bool, error) {
+		err := p.Reader.read(ctx, account, env, through, last, func() {}, func(e *StoredEvent) (bool, error) {
 			through = e.Number
 			if filters := kinds.of(account, env, e); len(filters) > 0 {
 				events = append(events, handout{e.Number, filters})
@@ -158,12 +160,29 @@ func handOut(tx *store.Tx, account int64, env chargehand.Environment, c store.St
 			numbers[at] = append(numbers[at], events[i].number)
 		}
 	}
-	after, _ := c.Partly()
-	page, err := tx.MatchSubscriptions(account, env, filters, after, pumpWakes)
-	if err != nil {
-		return c, nil, err
-	}
 	var woken []store.Subscription
+	after, _ := c.Partly()
+	for looked := 0; looked < pumpLooks && len(woken) < pumpWakes; {
+		room := pumpWakes - len(woken)
+		page, err := tx.MatchSubscriptions(account, env, filters, after, room)
+		if err != nil {
+			return c, nil, err
+		}
+		now, err := wake(tx, page, numbers)
+		if err != nil {
+			return c, nil, err
+		}
+		if woken = append(woken, now...); len(page) < room {
+			return store.StreamCursor{Number: last}, woken, nil
+		}
+		looked += room
+		after = page[room-1].No
+	}
+	return store.StreamCursor{Number: c.Number, Part: store.Partly(after, int(last-c.Number))}, woken, nil
+}
+
+// wake wakes those of the subscriptions that sleep and for which there is an event. numbers are those of the events, by filter.
+func wake(tx *store.Tx, page []store.Found, numbers [][]int64) (woken []store.Subscription, err error) {
 	first := make(map[int64][]int64) // subscriptions by the first event that is for them
 	for i := range page {
 		s := &page[i]
@@ -178,13 +197,10 @@ func handOut(tx *store.Tx, account int64, env chargehand.Environment, c store.St
 	}
 	for number, nos := range first {
 		if err := tx.WakeSubscriptions(nos, number); err != nil {
-			return c, nil, err
+			return nil, err
 		}
 	}
-	if len(page) == pumpWakes {
-		return store.StreamCursor{Number: c.Number, Part: store.Partly(page[pumpWakes-1].No, int(last-c.Number))}, woken, nil
-	}
-	return store.StreamCursor{Number: last}, woken, nil
+	return woken, nil
 }
 
 // firstAbove is the lowest of the numbers of some filters above one; 0 if there is none.

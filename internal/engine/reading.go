@@ -29,12 +29,12 @@ const (
 	// maxWanted bounds the types that one statement asks for.
 	maxWanted = 20
 	// Recent events are kept for those who read them next.
-	keptEvents = 4_096
+	keptEvents = 16_384
 	keptBytes  = 16 << 20
 )
 
-// quickSteps is what an expression may take where all streams, or other subscriptions, wait for it: some 0.2 ms.
-const quickSteps = 2_000
+// quickSteps is what an expression may take where all streams, or other subscriptions, wait for it: some 0.1 ms.
+const quickSteps = 1_000
 
 // StoredEvent is an event as it was read. It is immutable and shared.
 type StoredEvent struct {
@@ -92,7 +92,13 @@ type Selection struct {
 	Account     int64
 	Environment chargehand.Environment
 	Filters     []machine.Filter
+	// Pace, if set, is called before some of the events are looked at, which computes, and what it returns after that. It
+	// may wait for its turn. more is false if the rest is to be left.
+	Pace func() (done func(), more bool, err error)
 }
+
+// paceEvents is how many events are looked at in one turn.
+const paceEvents = 32
 
 // Select calls visit for the events behind after and up to last that a filter of s lets through,
 // in order, until visit returns false or limit events were looked at. through is how far it
@@ -101,7 +107,13 @@ type Selection struct {
 func (r *Reader) Select(ctx context.Context, s Selection, after, last int64, limit int, visit func(*StoredEvent) (more bool, err error)) (through int64, err error) {
 	through = after
 	looked, ended := 0, false
+	pace := pacer{pace: s.Pace}
+	defer pace.end()
 	look := func(e *StoredEvent) (bool, error) {
+		if more, err := pace.next(); err != nil || !more {
+			ended = true
+			return false, err
+		}
 		through = e.Number
 		looked++
 		if r.lets(s.Filters, e) {
@@ -115,10 +127,10 @@ func (r *Reader) Select(ctx context.Context, s Selection, after, last int64, lim
 	}
 	for through < last && !ended && looked < limit {
 		begin := through
-		if last-through <= nearEnd {
-			err = r.read(ctx, s.Account, s.Environment, through, last, look)
+		if last-through <= nearEnd || r.recent(eventKey{s.Account, s.Environment, through + 1}) != nil {
+			err = r.read(ctx, s.Account, s.Environment, through, last, pace.end, look)
 		} else {
-			err = r.readTypes(ctx, s, through, last, look)
+			err = r.readTypes(ctx, s, through, last, pace.end, look)
 		}
 		if err != nil {
 			return through, err
@@ -128,6 +140,37 @@ func (r *Reader) Select(ctx context.Context, s Selection, after, last int64, lim
 		}
 	}
 	return through, nil
+}
+
+// pacer has a turn while events are looked at, and none while they are read.
+type pacer struct {
+	pace func() (done func(), more bool, err error)
+	done func()
+	left int
+}
+
+func (p *pacer) next() (more bool, err error) {
+	if p.pace == nil {
+		return true, nil
+	}
+	if p.left == 0 {
+		p.end()
+		done, more, err := p.pace()
+		if err != nil || !more {
+			return false, err
+		}
+		p.done, p.left = done, paceEvents
+	}
+	p.left--
+	return true, nil
+}
+
+func (p *pacer) end() {
+	if p.done != nil {
+		p.done()
+		p.done = nil
+	}
+	p.left = 0
 }
 
 // lets reports whether one of the filters lets an event through.
@@ -141,7 +184,7 @@ func (r *Reader) lets(filters []machine.Filter, e *StoredEvent) bool {
 			return true
 		}
 		steps := quickSteps
-		if key, has := r.keyOf(e, f.Path, &steps); has && key == f.Key {
+		if key, has, _ := r.keyOf(e, f.Path, &steps); has && key == f.Key {
 			return true
 		}
 	}
@@ -157,7 +200,7 @@ func (r *Reader) Refuses(filters []machine.Filter, e *StoredEvent) bool {
 		if f.Path == "" {
 			return false
 		}
-		if key, has := r.keyOf(e, f.Path, &steps); has && key == f.Key {
+		if key, has, _ := r.keyOf(e, f.Path, &steps); has && key == f.Key {
 			return false
 		}
 	}
@@ -197,10 +240,11 @@ func (r *Reader) keep(text string, f any) {
 }
 
 // keyOf is the hash of what an event has at a path, as far as so many steps tell. A path that cannot be compiled lets nothing through.
-func (r *Reader) keyOf(e *StoredEvent, path string, steps *int) ([32]byte, bool) {
+// unsure: they do not tell, so the event gets through.
+func (r *Reader) keyOf(e *StoredEvent, path string, steps *int) (key [32]byte, has, unsure bool) {
 	f, ok := r.pathFilter(path)
 	if !ok {
-		return [32]byte{}, false
+		return key, false, false
 	}
 	e.mu.Lock()
 	k := e.keys[path]
@@ -217,14 +261,14 @@ func (r *Reader) keyOf(e *StoredEvent, path string, steps *int) ([32]byte, bool)
 	if quick := *steps <= quickSteps; !quick || !f.Constant() {
 		k.mu.Lock()
 	} else if !k.mu.TryLock() { // somebody takes the time to tell
-		return machine.ConstantKey, true
+		return machine.ConstantKey, true, true
 	}
 	defer k.mu.Unlock()
 	if !k.known || k.unsure && *steps > quickSteps {
 		k.known = true
 		k.key, k.has, k.unsure = f.Key(e.Envelope, steps)
 	}
-	return k.key, k.has
+	return k.key, k.has, k.unsure
 }
 
 // pathFilter compiles the path of a filter.
@@ -243,8 +287,8 @@ func (r *Reader) pathFilter(path string) (f machine.PathFilter, ok bool) {
 }
 
 // read calls look for the events behind after and up to last, until it returns false or a page
-// was read from the store.
-func (r *Reader) read(ctx context.Context, account int64, env chargehand.Environment, after, last int64, look func(*StoredEvent) (bool, error)) error {
+// was read from the store. reading is called before the store is asked.
+func (r *Reader) read(ctx context.Context, account int64, env chargehand.Environment, after, last int64, reading func(), look func(*StoredEvent) (bool, error)) error {
 	for ; after < last; after++ {
 		e := r.recent(eventKey{account, env, after + 1})
 		if e == nil {
@@ -257,14 +301,14 @@ func (r *Reader) read(ctx context.Context, account int64, env chargehand.Environ
 	if after >= last {
 		return nil
 	}
-	return r.page(ctx, account, env, look, func(rd *store.Reader, row func(*store.Event) (bool, error)) error {
+	return r.page(ctx, account, env, reading, look, func(rd *store.Reader, row func(*store.Event) (bool, error)) error {
 		return rd.Events(account, env, after, last, readPage, row)
 	})
 }
 
 // readTypes is read for the types that are wanted only.
-func (r *Reader) readTypes(ctx context.Context, s Selection, after, last int64, look func(*StoredEvent) (bool, error)) error {
-	return r.page(ctx, s.Account, s.Environment, look, func(rd *store.Reader, row func(*store.Event) (bool, error)) error {
+func (r *Reader) readTypes(ctx context.Context, s Selection, after, last int64, reading func(), look func(*StoredEvent) (bool, error)) error {
+	return r.page(ctx, s.Account, s.Environment, reading, look, func(rd *store.Reader, row func(*store.Event) (bool, error)) error {
 		types, few, err := r.wantedTypes(rd, s)
 		if err != nil {
 			return err
@@ -315,8 +359,9 @@ func (r *Reader) wantedTypes(rd *store.Reader, s Selection) (types []string, few
 }
 
 // page reads rows in one View, then looks at them outside of it.
-func (r *Reader) page(ctx context.Context, account int64, env chargehand.Environment, look func(*StoredEvent) (bool, error),
+func (r *Reader) page(ctx context.Context, account int64, env chargehand.Environment, reading func(), look func(*StoredEvent) (bool, error),
 	query func(*store.Reader, func(*store.Event) (bool, error)) error) error {
+	reading()
 	var rows []store.Event
 	err := r.store.View(ctx, func(rd *store.Reader) error {
 		rows = rows[:0]
@@ -331,6 +376,9 @@ func (r *Reader) page(ctx context.Context, account int64, env chargehand.Environ
 		return err
 	}
 	for i := range rows {
+		if rows[i].Data.Blob != nil {
+			reading()
+		}
 		e, err := r.parse(ctx, &rows[i])
 		if err != nil {
 			return err

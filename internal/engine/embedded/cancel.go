@@ -150,6 +150,7 @@ func (e *Engine) finishCancel(b store.Batch) {
 
 // cancelItems ends every item of a batch that is marked as cancelled, with the reason of the mark.
 func (e *Engine) cancelItems(ctx context.Context, b store.Batch) error {
+	e.pumps.ending.Store(b.No, true) // until all have ended, however often that is tried
 	e.slots.close(e.slots.addBatch(b.Account, b.No, b.ID, b.Concurrency))
 	if err := e.cancelQueued(ctx, b); err != nil {
 		return e.refused(ctx, err)
@@ -170,6 +171,7 @@ func (e *Engine) cancelItems(ctx context.Context, b store.Batch) error {
 		}
 		if len(page) == 0 {
 			e.slots.forget(b.No) // all have ended
+			e.pumps.ending.Delete(b.No)
 			return nil
 		}
 		after = last

@@ -53,7 +53,7 @@ func (e *Engine) listen(s *submission, budget *lookBudget) error {
 		if at < 0 {
 			break
 		}
-		if budget.empty() || e.stopping.Load() || r.cancelling() {
+		if budget.empty() || !e.mayLook(r) {
 			break // listenCommitted has it go on
 		}
 		if err := e.look(s, r.listens[at], budget); err != nil {
@@ -139,18 +139,23 @@ func (e *Engine) look(s *submission, l *listening, budget *lookBudget) error {
 	l.touched = true
 	after := max(l.Since, l.seen.Position)
 	command := machine.CommandID(l.Command)
-	selection := engine.Selection{Account: l.Account, Environment: l.Environment, Filters: l.seen.Filters}
 	stopped := false
 	owner := fair.Owner{Environment: r.row.Environment, Workflow: r.row.Workflow}
+	done := func() { e.pumps.looks.Leave(owner) }
+	selection := engine.Selection{
+		Account: l.Account, Environment: l.Environment, Filters: l.seen.Filters,
+		Pace: func() (func(), bool, error) {
+			if e.mayLook(r) && !budget.empty() {
+				return done, true, e.pumps.looks.Enter(e.ctx, owner)
+			}
+			stopped = true
+			return nil, false, nil
+		},
+	}
 	through, err := e.reader.Select(e.ctx, selection, after, max(after, last), budget.looks, func(ev *engine.StoredEvent) (bool, error) {
 		budget.looks--
-		if err := e.pumps.looks.Enter(e.ctx, owner); err != nil {
-			return false, err
-		}
-		wanted := !e.reader.Refuses(selection.Filters, ev) && r.machine.Wants(command, ev.Envelope)
-		e.pumps.looks.Leave(owner)
-		if !wanted {
-			stopped = budget.empty() || e.stopping.Load() || r.cancelling()
+		if e.reader.Refuses(selection.Filters, ev) || !r.machine.Wants(command, ev.Envelope) {
+			stopped = budget.empty() || !e.mayLook(r)
 			return !stopped, nil
 		}
 		s.journalEvent(machine.Event{
@@ -234,11 +239,19 @@ func (e *Engine) listenCommitted(s *submission) {
 			l.Woken = result.woken
 			l.touched, l.whole = false, false
 		}
-		again = again || l.Woken && takes(r.machine, machine.CommandID(l.Command))
+		again = again || l.Woken && e.mayLook(r) && takes(r.machine, machine.CommandID(l.Command))
 	}
 	if again {
 		e.pumps.wakes.again(&r.row)
 	}
+}
+
+// mayLook reports whether an execution is to look at events: not if it is about to be cancelled, or the engine stops.
+func (e *Engine) mayLook(r *run) bool {
+	if _, ending := e.pumps.ending.Load(r.row.Batch); ending || e.stopping.Load() {
+		return false
+	}
+	return !r.cancelling()
 }
 
 // cancelling reports whether a cancellation waits: what else the execution does can wait.

@@ -23,8 +23,9 @@ type pumps struct {
 
 	over func() bool // the engine stops
 
-	wakes *wakes
-	looks *fair.Gate // places for those who ask filters about events: that computes
+	wakes  *wakes
+	ending sync.Map   // numbers of the batches whose items are being cancelled: they look at no events any more
+	looks  *fair.Gate // places for those who ask filters about events: that computes
 
 	mu      sync.Mutex
 	waiting []stream // in the order in which they were poked
