@@ -41,7 +41,8 @@ type standIn struct {
 	further     []string                // mappings
 
 	mu    sync.Mutex
-	calls map[string]int // of things.example.com, by path
+	calls map[string]int      // of things.example.com, by path
+	keys  map[string][]string // the idempotency keys that came to things.example.com, by path
 }
 
 // count is the number of requests for a path of things.example.com.
@@ -53,7 +54,7 @@ func (s *standIn) count(path string) int {
 
 func newStandIn(t *testing.T) *standIn {
 	t.Helper()
-	s := &standIn{calls: map[string]int{}}
+	s := &standIn{calls: map[string]int{}, keys: map[string][]string{}}
 	certificate, authority := issue(t)
 	s.certificate = certificate
 	server := httptest.NewUnstartedServer(http.HandlerFunc(s.serve))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,9 @@ import (
 //	/echo/…          what was sent: method, path, query, headers (lower case), body
 //	/status/CODE/…   an answer with that status, {"status": CODE}
 //	/flaky/N/…       503 the first N times, then {"calls": n}
+//	/keys/PLAN/…     PLAN is cut-503-200, say: the first connection breaks, the second call is answered
+//	                 503, the third {"keys": […]} with the numbers of the idempotency keys that came, by
+//	                 first appearance
 //	/slow/MS/…       an answer after so many milliseconds
 //	/redirect/CODE/… a redirect to /echo/CODE/…
 //	/elsewhere/CODE/… the same on other.example.com, which is another origin
@@ -34,6 +38,8 @@ func (s *standIn) serveThings(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.calls[r.URL.Path]++
 	calls := s.calls[r.URL.Path]
+	s.keys[r.URL.Path] = append(s.keys[r.URL.Path], r.Header.Get("Idempotency-Key"))
+	keys := slices.Clone(s.keys[r.URL.Path])
 	s.mu.Unlock()
 	answer := func(status int, v any) {
 		w.Header().Set("Content-Type", "application/json")
@@ -54,6 +60,17 @@ func (s *standIn) serveThings(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		answer(http.StatusOK, map[string]any{"calls": calls})
+	case "keys":
+		plan := strings.Split(argument, "-")
+		switch next := plan[min(calls, len(plan))-1]; next {
+		case "cut":
+			panic(http.ErrAbortHandler)
+		case "200":
+			answer(http.StatusOK, map[string]any{"keys": numbered(keys)})
+		default:
+			status, _ := strconv.Atoi(next)
+			answer(status, nil)
+		}
 	case "slow":
 		select {
 		case <-r.Context().Done():
@@ -91,6 +108,18 @@ func (s *standIn) serveThings(w http.ResponseWriter, r *http.Request) {
 	default:
 		answer(http.StatusNotFound, map[string]any{"path": r.URL.Path})
 	}
+}
+
+// numbered gives equal texts the same number, from 1 in the order in which they appear first; 0 for none.
+func numbered(texts []string) []int {
+	numbers, seen := []int{}, []string{}
+	for _, text := range texts {
+		if text != "" && !slices.Contains(seen, text) {
+			seen = append(seen, text)
+		}
+		numbers = append(numbers, slices.Index(seen, text)+1)
+	}
+	return numbers
 }
 
 // echo is a request as data.

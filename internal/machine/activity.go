@@ -2,7 +2,6 @@ package machine
 
 import (
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/chargehand/chargehand/internal/expr"
@@ -23,17 +22,11 @@ func (m *Machine) runActivity(n *node) *node {
 	}
 	p := &pending{node: n, use: useActivity, args: args}
 	p.id = m.lastCommand + 1
+	p.key = n.formerKey()
 	m.issue(m.commandOf(p))
 	n.activity = p.id
 	m.pending.add(p)
 	return nil
-}
-
-// key is the idempotency key of an activity: the same however often a crash makes it run.
-// The number of its command is part of it, because a jump back may run the same task again.
-func (m *Machine) key(n *node, id CommandID) string {
-	sum := m.derive(n, "key", int(id))
-	return hex.EncodeToString(sum[:16])
 }
 
 // activityEnded is the outcome of an activity.
@@ -44,6 +37,9 @@ func (m *Machine) activityEnded(p *pending, ev Event) *node {
 		e.Document = ev.Detail
 	}
 	if ev.Fault != nil {
+		if ev.Fault.NoResponse {
+			m.keepKey(p)
+		}
 		f := *ev.Fault
 		f.Instance = n.reference()
 		if f.Title == "" {
@@ -80,7 +76,9 @@ func (m *Machine) interrupted(p *pending) *node {
 }
 
 func (m *Machine) giveUp(n *node, id CommandID, detail string) *node {
-	m.pending.take(id, isActivity)
+	if p := m.pending.take(id, isActivity); p != nil {
+		m.keepKey(p)
+	}
 	n.activity = 0
 	return m.fail(n, interruptedFault(detail, n.reference()))
 }

@@ -133,6 +133,7 @@ const (
 	faultCode       = 1 << 2
 	faultTitle      = 1 << 3 // present: not the title of the type
 	faultOwnPointer = 1 << 4 // the instance is the pointer that the reader knows
+	faultNoResponse = 1 << 5
 )
 
 // appendFault appends a fault. own is a pointer that the reader will know.
@@ -148,6 +149,7 @@ func appendFault(dst []byte, f *Fault, own string) []byte {
 	set(faultCode, f.Code != "")
 	set(faultTitle, f.Title != titles[f.Type])
 	set(faultOwnPointer, f.Instance == own)
+	set(faultNoResponse, f.NoResponse)
 	dst = append(dst, bits)
 	kind := 0
 	for i, name := range faultTypes {
@@ -175,7 +177,7 @@ func appendFault(dst []byte, f *Fault, own string) []byte {
 
 func (r *reader) fault(own string) *Fault {
 	bits := r.byte()
-	f := &Fault{System: bits&faultSystem != 0, Retryable: bits&faultRetryable != 0, Instance: own}
+	f := &Fault{System: bits&faultSystem != 0, Retryable: bits&faultRetryable != 0, NoResponse: bits&faultNoResponse != 0, Instance: own}
 	f.Type = faultTypes[r.number(len(faultTypes)-1)]
 	if f.Type == "" {
 		f.Type = r.text()

@@ -202,6 +202,7 @@ func (w *checkpointWriter) node(n *node) {
 		w.integer("limit_ms", int(t.limitMs))
 		w.flag("handling", t.handling)
 		w.fault("fault", t.fault)
+		w.callKeys(&t.calls)
 		w.close('}')
 	}
 	w.around(n.around)
@@ -246,6 +247,7 @@ func (w *checkpointWriter) pendings(ps *pendings) {
 		w.integer("due_ms", int(p.dueMs))
 		w.value("args", p.args)
 		w.integer("interruptions", p.interruptions)
+		w.text("idempotency_key", p.key)
 		w.integer("position", int(p.position))
 		if p.child != nil {
 			w.text("child", p.child.ID.String())
@@ -294,6 +296,7 @@ func (w *checkpointWriter) fault(name string, f *Fault) {
 	w.text("code", f.Code)
 	w.flag("system", f.System)
 	w.flag("retryable", f.Retryable)
+	w.flag("no_response", f.NoResponse)
 	w.close('}')
 }
 

@@ -72,10 +72,14 @@ func (m *Machine) dismantle(n *node) {
 			m.dismantle(branch)
 		}
 	}
+	if p := m.pending.find(n.activity, isAttended); p != nil && n.activity != 0 {
+		m.keepKey(p)
+	}
 	m.stopActivity(&n.activity)
 	m.stop(&n.subflow, StopChild, isChild)
 	m.stopTimer(&n.delay)
 	if n.try != nil {
+		n.handKeysOn()
 		m.stopTimer(&n.try.attemptTimer)
 		m.stopTimer(&n.try.limitTimer)
 	}

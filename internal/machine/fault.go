@@ -32,6 +32,9 @@ type Fault struct {
 	System bool
 	// Retryable is a hint for people and the API: the same again may succeed.
 	Retryable bool
+	// NoResponse says that a call got no complete answer, or was never sent: the machine makes
+	// its next attempt with the same idempotency key.
+	NoResponse bool
 }
 
 func (f *Fault) Error() string { return f.Title + ": " + f.Detail }

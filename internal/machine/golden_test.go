@@ -210,6 +210,7 @@ func scriptEvent(t *testing.T, g *golden, line string) (Event, int64) {
 		f := parseJSON(t, rest).(map[string]any)
 		ev.Fault = &Fault{Type: ErrorBase + f["type"].(string), Status: f["status"].(int)}
 		ev.Fault.Detail, _ = f["detail"].(string)
+		ev.Fault.NoResponse, _ = f["noResponse"].(bool)
 	case "fire":
 		ev.Kind, ev.Command = TimerFired, command()
 	case "child":
@@ -255,6 +256,9 @@ func commandText(c Command) string {
 		}
 		if c.Stream {
 			place += " stream"
+		}
+		if c.Metadata["showKey"] == true {
+			place += " key " + c.Key[:6]
 		}
 		return place + " " + string(expr.Marshal(c.Args))
 	case StopActivity:

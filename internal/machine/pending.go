@@ -34,6 +34,7 @@ type pending struct {
 	dueMs         int64      // timers
 	args          expr.Value // activities
 	interruptions int        // activities (T91)
+	key           string     // activities: the idempotency key of a former attempt; empty: one of its own
 	position      int64      // subscriptions: number of the last event; streams: of the last one of this run
 	filters       []Filter   // subscriptions
 	child         *Child
@@ -121,7 +122,7 @@ func (m *Machine) commandOf(p *pending) Command {
 		Kind: RunActivity, ID: p.id,
 		Activity: n.task.Activity.Kind, Args: p.args, Input: n.input,
 		Reference: n.reference(), Iteration: n.iteration, Attempt: n.attempt,
-		Metadata: n.metadata(), Key: m.key(n, p.id),
+		Metadata: n.metadata(), Key: m.keyOf(p),
 		Stream: n.task.Stream != nil,
 	}
 }

@@ -281,7 +281,7 @@ func (r *restorer) try(n *node, o object) {
 	}
 	n.try = &tryState{
 		attempt: t.integer("attempt"), limitMs: int64(t.integer("limit_ms")),
-		handling: t.flag("handling"), fault: r.fault(t, "fault"),
+		handling: t.flag("handling"), fault: r.fault(t, "fault"), calls: r.callKeys(t),
 	}
 	n.childAttempt = n.try.attempt
 	if !n.try.handling {
@@ -340,7 +340,7 @@ func (r *restorer) pending(m *Machine, o object) {
 		id: CommandID(o.integer("id")), node: element(r.bad, r.nodes, o.integer("node")),
 		dueMs: int64(o.integer("due_ms")), args: r.value(o, "args"),
 		interruptions: o.integer("interruptions"), use: math.MaxUint8,
-		position: int64(o.integer("position")),
+		position: int64(o.integer("position")), key: o.text("idempotency_key"),
 	}
 	for u, name := range useNames {
 		if name == o.text("use") {
@@ -406,7 +406,7 @@ func (r *restorer) fault(o object, name string) *Fault {
 	return &Fault{
 		Type: f.text("type"), Status: f.integer("status"), Title: f.text("title"), Detail: f.text("detail"),
 		Instance: f.text("instance"), Code: f.text("code"),
-		System: f.flag("system"), Retryable: f.flag("retryable"),
+		System: f.flag("system"), Retryable: f.flag("retryable"), NoResponse: f.flag("no_response"),
 	}
 }
 

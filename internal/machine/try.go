@@ -21,11 +21,13 @@ type tryState struct {
 	limitTimer   CommandID
 	attemptTimer CommandID
 	fault        *Fault // the caught one, while handling
+	calls        callKeys
 }
 
 // beginTry starts the clock of `limit.duration` and the first attempt (T19).
 func (m *Machine) beginTry(n *node) *node {
 	n.try = &tryState{}
+	m.inheritKeys(n)
 	if r := n.task.Catch.Retry; r != nil && r.Duration != nil {
 		due, f := m.dueTime(n, r.Duration, slotBody, n.input, "")
 		if f != nil {
@@ -40,6 +42,7 @@ func (m *Machine) beginTry(n *node) *node {
 // attempt runs the guarded list from the transformed input of the try (T21).
 func (m *Machine) attempt(n *node) *node {
 	n.try.attempt++
+	n.try.calls.runs = nil
 	if n.try.attempt > 1 {
 		m.tellTask(n.entry, "retried", "retriedAt", nil)
 	}

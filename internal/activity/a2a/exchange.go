@@ -90,7 +90,7 @@ func (x *exchange) stream(body io.Reader) (expr.Value, *machine.Fault) {
 		}
 	}
 	if !x.streams {
-		return nil, failure.Communication(http.StatusInternalServerError, x.where+": the stream ended without an answer")
+		return nil, failure.NoAnswer(x.where + ": the stream ended without an answer")
 	}
 	return results, nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 
 	"github.com/chargehand/chargehand/internal/activity"
@@ -74,5 +73,5 @@ func fetchFault(err error) *machine.Fault {
 	if errors.As(err, &told) {
 		return told.Fault()
 	}
-	return failure.Communication(http.StatusInternalServerError, "fetch the AsyncAPI document: "+failure.Clip(err.Error()))
+	return failure.NoAnswer("fetch the AsyncAPI document: " + failure.Clip(err.Error()))
 }

@@ -29,6 +29,29 @@ func Communication(status int, detail string) *machine.Fault {
 	}
 }
 
+// NoResponse marks a fault of a call to which no complete answer came, or that was not sent: the
+// next attempt has the same idempotency key.
+func NoResponse(f *machine.Fault) *machine.Fault {
+	marked := *f
+	marked.NoResponse = true
+	return &marked
+}
+
+// NoAnswer is the fault of a call to which no answer came. Its status is 500 where nobody gave one
+// (docs/language/errors.md); title and detail say that it is none of the other side.
+func NoAnswer(detail string) *machine.Fault {
+	f := Communication(http.StatusInternalServerError, detail)
+	f.Title, f.NoResponse = "No answer", true
+	return f
+}
+
+// BadAnswer is the fault of a call whose answer came and cannot be used.
+func BadAnswer(detail string) *machine.Fault {
+	f := Communication(http.StatusInternalServerError, detail)
+	f.Title = "Answer cannot be used"
+	return f
+}
+
 // Configuration is the fault of a call that cannot be made as it is written.
 func Configuration(detail string) *machine.Fault {
 	return &machine.Fault{Type: machine.ErrConfiguration, Status: 400, Title: "Call cannot be made", Detail: detail}
@@ -41,14 +64,14 @@ func Runtime(title, detail string) *machine.Fault {
 
 // Timeout is the fault of a call that took too long.
 func Timeout(detail string) *machine.Fault {
-	return &machine.Fault{Type: machine.ErrTimeout, Status: 408, Title: "Call took too long", Detail: detail, Retryable: true}
+	return &machine.Fault{Type: machine.ErrTimeout, Status: 408, Title: "Call took too long", Detail: detail, Retryable: true, NoResponse: true}
 }
 
 // Refused is the fault of a call to an address that the egress rules refuse.
 func Refused(where string) *machine.Fault {
-	f := Communication(http.StatusInternalServerError,
-		where+": the address is private and refused by the egress rules; an operator can allow it with --allow-egress")
-	f.Code, f.Retryable = "egress_refused", false
+	f := NoAnswer(
+		where + ": the address is private and refused by the egress rules; an operator can allow it with --allow-egress")
+	f.Title, f.Code, f.Retryable = "Address refused", "egress_refused", false
 	return f
 }
 
@@ -65,9 +88,9 @@ func Connection(where string, err error) *machine.Fault {
 	case errors.Is(err, context.DeadlineExceeded):
 		return Timeout(where + ": no complete answer in time")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
-		return Communication(http.StatusInternalServerError, where+": the connection ended before the answer was complete")
+		return NoAnswer(where + ": the connection ended before the answer was complete")
 	}
-	return Communication(http.StatusInternalServerError, where+": "+Cause(err))
+	return NoAnswer(where + ": " + Cause(err))
 }
 
 // Cause is the text of an error of a connection, clipped. Addresses with user, query and fragment, which may

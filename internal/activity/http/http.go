@@ -19,7 +19,6 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/auth"
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/egress"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/span"
@@ -93,12 +92,12 @@ func (c *Caller) Do(ctx context.Context, call activity.Call, req *Request) activ
 	}
 	out, fault := c.build(ctx, call, req)
 	if fault != nil {
-		return activity.Result{Fault: fault}
+		return activity.Result{Fault: failure.NoResponse(fault)}
 	}
 	credentials, fault := c.cfg.Auth.Resolve(ctx, req.Authentication)
 	if fault != nil {
 		closeBody(out)
-		return activity.Result{Fault: fault}
+		return activity.Result{Fault: failure.NoResponse(fault)}
 	}
 	if !credentials.Empty() {
 		// Credentials are no header of the request, so that no redirect copies them; it is
@@ -155,7 +154,7 @@ func (c *Caller) readOwnFile(ctx context.Context, call activity.Call, req *Reque
 		return activity.Result{Fault: failure.Communication(nethttp.StatusNotFound, "there is no file "+uri)}
 	}
 	if err != nil {
-		return activity.Result{Fault: failure.Communication(nethttp.StatusInternalServerError, "the file "+uri+" could not be read")}
+		return activity.Result{Fault: failure.NoAnswer("the file " + uri + " could not be read")}
 	}
 	defer content.Close()
 	resp := &nethttp.Response{
@@ -172,6 +171,10 @@ func (c *Caller) readOwnFile(ctx context.Context, call activity.Call, req *Reque
 // connectionFault tells why no answer came. URLs are shown without user, query and fragment,
 // which may hold secrets.
 func (c *Caller) connectionFault(ctx context.Context, out *nethttp.Request, err error) *machine.Fault {
+	return failure.NoResponse(c.brokenConnection(ctx, out, err))
+}
+
+func (c *Caller) brokenConnection(ctx context.Context, out *nethttp.Request, err error) *machine.Fault {
 	if fault := (*machine.Fault)(nil); errors.As(err, &fault) {
 		return fault // a token could not be renewed (T81)
 	}
@@ -180,9 +183,9 @@ func (c *Caller) connectionFault(ctx context.Context, out *nethttp.Request, err 
 	case errors.Is(err, egress.ErrRefused):
 		return failure.Refused(where)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return failure.Communication(nethttp.StatusInternalServerError, fmt.Sprintf("%s: no complete answer within %s", where, c.cfg.Timeout))
+		return failure.NoAnswer(fmt.Sprintf("%s: no complete answer within %s", where, c.cfg.Timeout))
 	}
-	return failure.Communication(nethttp.StatusInternalServerError, where+": "+failure.Cause(err))
+	return failure.NoAnswer(where + ": " + failure.Cause(err))
 }
 
 func (c *Caller) build(ctx context.Context, call activity.Call, req *Request) (*nethttp.Request, *machine.Fault) {
@@ -222,7 +225,7 @@ func (c *Caller) build(ctx context.Context, call activity.Call, req *Request) (*
 		header.Set("Authorization", basicAuth(user.Username(), password))
 	}
 	target.User = nil
-	if wantsIdempotencyKey(call.Metadata) {
+	if wantsIdempotencyKey(call.Metadata, req.Method) && header["Idempotency-Key"] == nil { // the author's own goes first
 		header.Set("Idempotency-Key", call.Key)
 	}
 	if header["Traceparent"] == nil && span.Recorded(ctx) { // the author's own goes first
@@ -231,9 +234,17 @@ func (c *Caller) build(ctx context.Context, call activity.Call, req *Request) (*
 	return out, nil
 }
 
-// wantsIdempotencyKey is the author's `metadata.idempotencyKey: true` (docs/language/metadata.md).
-func wantsIdempotencyKey(metadata map[string]any) bool {
-	return expr.Equal(metadata["idempotencyKey"], true)
+// wantsIdempotencyKey is the author's `metadata.idempotencyKey` (docs/language/metadata.md). By
+// default the methods that change something have one.
+func wantsIdempotencyKey(metadata map[string]any, method string) bool {
+	if wanted, ok := metadata["idempotencyKey"].(bool); ok {
+		return wanted
+	}
+	switch method {
+	case nethttp.MethodPost, nethttp.MethodPut, nethttp.MethodPatch, nethttp.MethodDelete:
+		return true
+	}
+	return false
 }
 
 func clip(s string) string {

@@ -254,11 +254,11 @@ func TestBodyFollowsTheContentType(t *testing.T) {
 		body  any
 		want  string
 	}{
-		{"", map[string]any{"b": 1, "a": "x"}, `application/json||{"a":"x","b":1}`},
-		{"", "text", `application/json||"text"`},
-		{"text/csv", "a,b", `text/csv||a,b`},
-		{"application/x-www-form-urlencoded", map[string]any{"a": "1 2", "b": []any{1, 2}}, `application/x-www-form-urlencoded||a=1+2&b=1&b=2`},
-		{"image/png", map[string]any{"uri": "/api/v1/files/0190"}, `image/png||file content`},
+		{"", map[string]any{"b": 1, "a": "x"}, `application/json|key-1|{"a":"x","b":1}`},
+		{"", "text", `application/json|key-1|"text"`},
+		{"text/csv", "a,b", `text/csv|key-1|a,b`},
+		{"application/x-www-form-urlencoded", map[string]any{"a": "1 2", "b": []any{1, 2}}, `application/x-www-form-urlencoded|key-1|a=1+2&b=1&b=2`},
+		{"image/png", map[string]any{"uri": "/api/v1/files/0190"}, `image/png|key-1|file content`},
 	}
 	for _, tc := range cases {
 		headers := map[string]any{}

@@ -113,6 +113,8 @@ func CheckHeader(name, value string) *machine.Fault {
 	switch canonical := nethttp.CanonicalHeaderKey(name); canonical {
 	case "Connection", "Content-Length", "Transfer-Encoding", "Upgrade", "Te", "Trailer":
 		return failure.Configuration("the header " + canonical + " is set by the connection and cannot be given")
+	case "Expect", "Proxy-Authorization", "Proxy-Connection", "Keep-Alive":
+		return failure.Configuration("the header " + canonical + " is not for the server that is called and cannot be given")
 	}
 	if !httpguts.ValidHeaderFieldValue(value) {
 		return failure.Configuration("the value of the header " + name + " contains characters that cannot stand in a header")

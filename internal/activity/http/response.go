@@ -121,7 +121,7 @@ func (c *Caller) content(ctx context.Context, call activity.Call, req *Request, 
 	if isJSON(media) {
 		value, err := expr.Parse(data, expr.Limits{Depth: maxResponseDepth})
 		if err != nil {
-			return nil, nil, failure.Communication(nethttp.StatusInternalServerError,
+			return nil, nil, failure.BadAnswer(
 				fmt.Sprintf("%s %s answered JSON that cannot be read: %v", out.Method, failure.ShownURL(out.URL), err))
 		}
 		return value, nil, nil
@@ -170,7 +170,7 @@ func (c *Caller) store(ctx context.Context, call activity.Call, out *nethttp.Req
 	}
 	file, err := c.cfg.Files.Put(ctx, call.Account, call.Environment, fileName(out, resp), media, whole)
 	if errors.Is(err, errTooLarge) {
-		return nil, nil, failure.Communication(nethttp.StatusInternalServerError,
+		return nil, nil, failure.BadAnswer(
 			fmt.Sprintf("%s %s answered more than %d bytes, the limit of a stored response", out.Method, failure.ShownURL(out.URL), c.cfg.FileBytes))
 	}
 	if err != nil {

@@ -166,5 +166,5 @@ func (w *watch) fault(ctx context.Context, where string, req *request, err error
 	if fault := answeredFault(req.method, err); fault != nil {
 		return fault
 	}
-	return failure.Communication(http.StatusInternalServerError, where+": "+failure.Clip(err.Error()))
+	return failure.NoAnswer(where + ": " + failure.Clip(err.Error()))
 }

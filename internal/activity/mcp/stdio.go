@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -137,7 +136,7 @@ func (r *Runner) talk(ctx context.Context, req *request, child *child) activity.
 	if tail := workspace.Tail(outcome.Stderr); tail != "" {
 		detail += "; stderr: " + tail
 	}
-	return activity.Result{Fault: failure.Communication(http.StatusInternalServerError, detail)}
+	return activity.Result{Fault: failure.NoAnswer(detail)}
 }
 
 // child is a server process.

@@ -93,7 +93,7 @@ func (d *documents) get(ctx context.Context, call activity.Call, described map[s
 			return nil, fetchFault(references.failed)
 		}
 		if ctx.Err() != nil {
-			return nil, failure.Communication(500, "the OpenAPI document "+clip(shown(address))+" was not read in time")
+			return nil, failure.NoAnswer("the OpenAPI document " + clip(shown(address)) + " was not read in time")
 		}
 		return nil, configuration(fmt.Sprintf("the OpenAPI document %s cannot be read: %v", clip(shown(address)), clip(err.Error())))
 	}

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/http"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
@@ -53,7 +54,7 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	described, _ := with["document"].(map[string]any)
 	doc, fault := r.documents.get(ctx, call, described)
 	if fault != nil {
-		return activity.Result{Fault: fault}
+		return activity.Result{Fault: failure.NoResponse(fault)}
 	}
 	result := r.call(ctx, call, with, doc)
 	result.Document = doc.digest
@@ -65,12 +66,12 @@ func (r *Runner) call(ctx context.Context, call activity.Call, with map[string]a
 	operationID, _ := with["operationId"].(string)
 	op, fault := find(doc, operationID)
 	if fault != nil {
-		return activity.Result{Fault: fault}
+		return activity.Result{Fault: failure.NoResponse(fault)}
 	}
 	parameters, _ := with["parameters"].(map[string]any)
 	req, fault := op.request(doc.address, parameters)
 	if fault != nil {
-		return activity.Result{Fault: fault}
+		return activity.Result{Fault: failure.NoResponse(fault)}
 	}
 	req.Redirect, _ = with["redirect"].(bool)
 	if req.Output, fault = http.OutputOf(with["output"]); fault != nil {

@@ -255,3 +255,50 @@ Feature: HTTP calls
     """yaml
     status: 299
     """
+
+  @1.8-http @T91 @binary
+  Scenario Outline: The idempotency key is the same until a response comes
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: http, name: keys-<name>, version: '1.0.0' }
+    do:
+      - a:
+          try:
+            - call:
+                metadata: <metadata>
+                call: http
+                with: { method: <method>, endpoint: 'https://things.example.com/keys/<plan>/<name>' }
+          catch: { retry: { limit: { attempt: { count: 5 } } } }
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    keys: <keys>
+    """
+
+    Examples:
+      | name    | method | plan                | metadata                  | keys               |
+      | broken  | post   | cut-cut-200         | {}                        | [ 1, 1, 1 ]        |
+      | mixed   | PATCH  | cut-503-cut-429-200 | {}                        | [ 1, 1, 2, 2, 3 ]  |
+      | answers | put    | 503-503-200         | {}                        | [ 1, 2, 3 ]        |
+      | delete  | delete | cut-200             | {}                        | [ 1, 1 ]           |
+      | off     | post   | cut-200             | { idempotencyKey: false } | [ 0, 0 ]           |
+      | get     | get    | 503-200             | {}                        | [ 0, 0 ]           |
+      | asked   | get    | 503-200             | { idempotencyKey: true }  | [ 1, 2 ]           |
+
+  @1.8-http @1.10-types
+  Scenario: A host that nobody has
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: http, name: nobody, version: '1.0.0' }
+    do:
+      - a: { call: http, with: { method: get, endpoint: 'https://nobody.invalid/x' } }
+    """
+    When the workflow is executed
+    Then the workflow should fault with an error like:
+    """yaml
+    type: https://open-workflow-specification.org/spec/1.0.0/errors/communication
+    status: 500
+    title: No answer
+    detail: 'GET https://nobody.invalid/x: '
+    """

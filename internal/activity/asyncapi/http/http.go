@@ -168,7 +168,7 @@ func (l *listener) listen(ctx context.Context, up func()) *machine.Fault {
 		up()
 		over, err = l.lines(resp.Body)
 	default:
-		fault := failure.Communication(http.StatusInternalServerError, fmt.Sprintf(
+		fault := failure.NoAnswer(fmt.Sprintf(
 			"%s answered %q, which is no stream: server-sent events and JSON lines can be subscribed to", l.at.Where, failure.Clip(media)))
 		fault.Retryable = false
 		return fault

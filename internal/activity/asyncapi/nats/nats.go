@@ -140,7 +140,7 @@ func broken(at *asyncapi.Endpoint, err error) *machine.Fault {
 		return at.TooLarge()
 	}
 	if told := (*violation)(nil); errors.As(err, &told) {
-		fault := failure.Communication(http.StatusInternalServerError, at.Where+": the server does not keep to the protocol of NATS: "+told.detail)
+		fault := failure.NoAnswer(at.Where + ": the server does not keep to the protocol of NATS: " + told.detail)
 		fault.Retryable = false
 		return fault
 	}

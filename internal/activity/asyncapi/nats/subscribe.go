@@ -70,7 +70,7 @@ func (p *Protocol) receive(ctx context.Context, at *asyncapi.Endpoint, waiting *
 			if fault := broken(at, err); fault != nil {
 				return fault
 			}
-			return failure.Communication(http.StatusInternalServerError, at.Where+": the connection was lost: "+failure.Clip(err.Error()))
+			return failure.NoAnswer(at.Where + ": the connection was lost: " + failure.Clip(err.Error()))
 		}
 		in := asyncapi.Incoming{
 			Body: message.Data, ContentType: message.Header.Get("Content-Type"), Headers: asyncapi.HeaderValues(message.Header),

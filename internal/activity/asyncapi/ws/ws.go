@@ -77,7 +77,7 @@ func (p *Protocol) Publish(ctx context.Context, at *asyncapi.Endpoint, m asyncap
 	case code != -1:
 		return closed(at, err)
 	}
-	return failure.Communication(http.StatusInternalServerError, at.Where+": the message was sent, but the peer did not confirm it: "+failure.Clip(err.Error()))
+	return failure.NoAnswer(at.Where + ": the message was sent, but the peer did not confirm it: " + failure.Clip(err.Error()))
 }
 
 // Subscribe implements asyncapi.Protocol.
@@ -100,7 +100,7 @@ func (p *Protocol) Subscribe(ctx context.Context, at *asyncapi.Endpoint, deliver
 			case websocket.CloseStatus(err) != -1:
 				return closed(at, err)
 			case err != nil:
-				return failure.Communication(http.StatusInternalServerError, at.Where+": the connection was lost: "+failure.Clip(err.Error()))
+				return failure.NoAnswer(at.Where + ": the connection was lost: " + failure.Clip(err.Error()))
 			}
 			in := asyncapi.Incoming{Body: data}
 			if kind == websocket.MessageBinary && asyncapi.Textual(at.Messages[0].ContentType) && !utf8.Valid(data) {
@@ -118,7 +118,7 @@ func (p *Protocol) Subscribe(ctx context.Context, at *asyncapi.Endpoint, deliver
 func closed(at *asyncapi.Endpoint, err error) *machine.Fault {
 	var told websocket.CloseError
 	errors.As(err, &told)
-	fault := failure.Communication(http.StatusInternalServerError,
+	fault := failure.NoAnswer(
 		fmt.Sprintf("%s: the peer closed the connection with status %d %s", at.Where, told.Code, failure.Clip(told.Reason)))
 	switch told.Code {
 	case websocket.StatusPolicyViolation, websocket.StatusUnsupportedData, websocket.StatusInvalidFramePayloadData,
@@ -145,7 +145,7 @@ func (p *Protocol) dial(ctx context.Context, at *asyncapi.Endpoint, header http.
 			resp.Body = io.NopCloser(strings.NewReader(""))
 		}
 		if resp.StatusCode >= 200 && resp.StatusCode < 300 {
-			return nil, failure.Communication(http.StatusInternalServerError,
+			return nil, failure.NoAnswer(
 				fmt.Sprintf("%s answered %d: it speaks no WebSocket", at.Where, resp.StatusCode))
 		}
 		return nil, failure.Status(at.Where, resp)
