@@ -353,3 +353,25 @@ func TestOwnFilesAreReadWithoutAConnection(t *testing.T) {
 	missing := strings.Replace(uri, "0001", "0002", 1)
 	wantFault(t, run(t, c, map[string]any{"endpoint": missing}), machine.ErrCommunication, 404)
 }
+
+// TestRefusedMethodsAndHeaders are those that are not meant for the server that is called.
+func TestRefusedMethodsAndHeaders(t *testing.T) {
+	reached := false
+	base := serve(t, func(nethttp.ResponseWriter, *nethttp.Request) { reached = true })
+	c := caller(t, nil)
+	for _, method := range []string{"CONNECT", "trace"} {
+		got := run(t, c, map[string]any{"method": method, "endpoint": base})
+		if got.Fault == nil || !strings.Contains(got.Fault.Detail, strings.ToUpper(method)+" cannot be called") {
+			t.Errorf("%s: %v", method, got.Fault)
+		}
+	}
+	for _, name := range []string{"expect", "Proxy-Authorization", "Transfer-Encoding", "Connection"} {
+		got := run(t, c, map[string]any{"method": "get", "endpoint": base, "headers": map[string]any{name: "x"}})
+		if got.Fault == nil || !strings.Contains(got.Fault.Detail, "cannot be given") {
+			t.Errorf("%s: %v", name, got.Fault)
+		}
+	}
+	if reached {
+		t.Error("the server was called")
+	}
+}

@@ -53,6 +53,10 @@ func requestFromArgs(args expr.Value) (*Request, *machine.Fault) {
 	if !httpguts.ValidHeaderFieldName(req.Method) { // a method is a token, as a field name is
 		return nil, failure.Configuration(fmt.Sprintf("%q is not an HTTP method", clip(method)))
 	}
+	switch req.Method {
+	case nethttp.MethodConnect, nethttp.MethodTrace: // they speak to proxies, and show what was sent
+		return nil, failure.Configuration("the method " + req.Method + " cannot be called")
+	}
 	req.Endpoint, _ = with["endpoint"].(string)
 	req.Redirect, _ = with["redirect"].(bool)
 	req.Body = with["body"]
