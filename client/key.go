@@ -18,6 +18,7 @@ type Key struct {
 	LastFour    string     `json:"last_four"`
 	Scopes      []string   `json:"scopes"`
 	Workflows   []string   `json:"workflows,omitempty"`
+	Namespaces  []string   `json:"namespaces,omitempty"`
 	CreatedAt   time.Time  `json:"created_at"`
 	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
 	LastUsedAt  *time.Time `json:"last_used_at,omitempty"`
@@ -31,11 +32,12 @@ type KeyPage struct {
 
 // NewKey is the request to make a key.
 type NewKey struct {
-	Name      string     `json:"name"`
-	Preset    string     `json:"preset,omitempty"`
-	Scopes    []string   `json:"scopes,omitempty"`
-	Workflows []string   `json:"workflows,omitempty"`
-	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	Name       string     `json:"name"`
+	Preset     string     `json:"preset,omitempty"`
+	Scopes     []string   `json:"scopes,omitempty"`
+	Workflows  []string   `json:"workflows,omitempty"` // ids, or namespace/name
+	Namespaces []string   `json:"namespaces,omitempty"`
+	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
 }
 
 // CreateKey makes a key in the environment of the client's own.

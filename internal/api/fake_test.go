@@ -183,11 +183,13 @@ func fixtureFile() *service.File {
 }
 
 func fixtureKey() *service.Key {
-	return &service.Key{
+	k := &service.Key{
 		ID: keyID, Name: "ci", Environment: chargehand.Live, Prefix: "sk_live_", LastFour: "wxyz",
-		Scopes: service.PresetRun, Workflows: []chargehand.WorkflowID{workflowID}, RatePerSecond: 25,
+		Scopes: service.PresetRun, RatePerSecond: 25,
 		CreatedAt: moment0, ExpiresAt: moment0, LastUsedAt: moment0, CreatedBy: keyID,
 	}
+	k.Limits.Workflows, k.Limits.Namespaces = []chargehand.WorkflowID{workflowID}, []string{"finance"}
+	return k
 }
 
 type nopCloser struct{ *bytes.Reader }

@@ -15,17 +15,19 @@ type (
 		Environment string   `json:"environment,omitempty" enum:"live,test" doc:"Default: that of the key which asks."`
 		Preset      string   `json:"preset,omitempty" enum:"run,observe,operate,deploy,all" doc:"Instead of scopes; default run."`
 		Scopes      []string `json:"scopes,omitempty" nullable:"false"`
-		Workflows   []string `json:"workflows,omitempty" format:"uuid" nullable:"true" doc:"The only workflows that the key may see; null or missing: all."`
+		Workflows   []string `json:"workflows,omitempty" nullable:"true" doc:"The only workflows that the key sees, as id or namespace/name, with those of namespaces; null or missing: no such list."`
+		Namespaces  []string `json:"namespaces,omitempty" nullable:"true" doc:"The only namespaces whose workflows the key sees; null or missing: no such list."`
 		ExpiresAt   *moment  `json:"expires_at,omitempty" nullable:"true" doc:"null or missing: never."`
 		RateLimit   *int64   `json:"rate_limit,omitempty" nullable:"true" minimum:"0" doc:"Requests per second, 0: no limit; null or missing: the installation's."`
 	}
 	patchKeyBody struct {
-		Name      string   `json:"name,omitempty" minLength:"1"`
-		Preset    string   `json:"preset,omitempty" enum:"run,observe,operate,deploy,all"`
-		Scopes    []string `json:"scopes,omitempty" nullable:"false"`
-		Workflows []string `json:"workflows,omitempty" format:"uuid" nullable:"true"`
-		ExpiresAt *moment  `json:"expires_at,omitempty" nullable:"true"`
-		RateLimit *int64   `json:"rate_limit,omitempty" nullable:"true" minimum:"0"`
+		Name       string   `json:"name,omitempty" minLength:"1"`
+		Preset     string   `json:"preset,omitempty" enum:"run,observe,operate,deploy,all"`
+		Scopes     []string `json:"scopes,omitempty" nullable:"false"`
+		Workflows  []string `json:"workflows,omitempty" nullable:"true" doc:"As id or namespace/name; null takes the list away."`
+		Namespaces []string `json:"namespaces,omitempty" nullable:"true" doc:"null takes the list away."`
+		ExpiresAt  *moment  `json:"expires_at,omitempty" nullable:"true"`
+		RateLimit  *int64   `json:"rate_limit,omitempty" nullable:"true" minimum:"0"`
 	}
 )
 
@@ -40,7 +42,7 @@ func keyEndpoints() []endpoint {
 		},
 		{
 			method: post, path: "/api-keys", id: "createAPIKey", tag: "API keys",
-			summary: "Create an API key", about: "The key itself is shown in this answer only. It grants at most the scopes of the key that asks.",
+			summary: "Create an API key", about: "The key itself is shown in this answer only. It may do no more than the key that asks, and lives no longer.",
 			scopes: service.ScopeAdmin, parameters: []*parameter{idempotencyParameter}, body: jsonBody(createKeyBody{}, true),
 			answers:  []answer{{status: 201, about: "Created", view: apiKey{}, headers: []string{"Location", "Idempotency-Replayed"}}},
 			problems: []chargehand.Code{chargehand.CodeWorkflowNotFound, chargehand.CodeKeyNotFound},
@@ -55,7 +57,7 @@ func keyEndpoints() []endpoint {
 		},
 		{
 			method: patch, path: "/api-keys/{keyId}", id: "updateAPIKey", tag: "API keys",
-			summary: "Change an API key", about: "Fields that are left out stay as they are.",
+			summary: "Change an API key", about: "Fields that are left out stay as they are. What the key may do then is at most what the key that asks may do, unless less is left to it.",
 			scopes: service.ScopeAdmin, body: jsonBody(patchKeyBody{}, true),
 			answers:  []answer{{status: 200, about: "The key", view: apiKey{}}},
 			problems: []chargehand.Code{chargehand.CodeWorkflowNotFound},
@@ -117,7 +119,7 @@ func (c *call) patchKey() error {
 
 // tellKey says in the log what a key may do from now on.
 func (c *call) tellKey(k *service.Key) {
-	c.told = append(c.told, slog.String("name", k.Name), slog.Any("scopes", k.Scopes.Names()), slog.Bool("limited", k.Workflows != nil))
+	c.told = append(c.told, slog.String("name", k.Name), slog.Any("scopes", k.Scopes.Names()), slog.Bool("limited", !k.Limits.All()))
 }
 
 func (c *call) revokeKey() error {
@@ -131,7 +133,7 @@ func (c *call) revokeKey() error {
 func viewKey(k *service.Key) apiKey {
 	v := apiKey{
 		ID: k.ID, Name: k.Name, Environment: k.Environment.String(), Prefix: k.Prefix, LastFour: k.LastFour,
-		Scopes: k.Scopes.Names(), Workflows: k.Workflows, CreatedAt: at(k.CreatedAt), ExpiresAt: at(k.ExpiresAt),
+		Scopes: k.Scopes.Names(), Workflows: k.Limits.Workflows, Namespaces: k.Limits.Namespaces, CreatedAt: at(k.CreatedAt), ExpiresAt: at(k.ExpiresAt),
 		LastUsedAt: at(k.LastUsedAt), Key: k.Secret,
 	}
 	if v.Scopes == nil {

@@ -10,7 +10,9 @@ import (
 
 // putSecretBody is the body as the document describes it; the service reads it.
 type putSecretBody struct {
-	Value any `json:"value" writeOnly:"true" doc:"Any JSON value but null, at most 64 KiB: a text such as a token, or an object such as {\"username\": …, \"password\": …}."`
+	Value      any      `json:"value" writeOnly:"true" doc:"Any JSON value but null, at most 64 KiB: a text such as a token, or an object such as {\"username\": …, \"password\": …}."`
+	Workflows  []string `json:"workflows,omitempty" nullable:"true" doc:"The only workflows that may declare the secret, as id or namespace/name, with those of namespaces. Left out: as before; null: no such list."`
+	Namespaces []string `json:"namespaces,omitempty" nullable:"true" doc:"The only namespaces whose workflows may declare the secret. Left out: as before; null: no such list."`
 }
 
 func secretEndpoints() []endpoint {
@@ -32,7 +34,7 @@ func secretEndpoints() []endpoint {
 				{status: 200, about: "A new version", view: secret{}},
 				{status: 201, about: "Created", view: secret{}, headers: []string{"Location"}},
 			},
-			problems: []chargehand.Code{chargehand.CodeInvalidParameter, chargehand.CodeStateConflict},
+			problems: []chargehand.Code{chargehand.CodeInvalidParameter, chargehand.CodeStateConflict, chargehand.CodeWorkflowNotFound},
 			change:   "secret set",
 			serve:    (*call).putSecret,
 		},
@@ -94,5 +96,5 @@ func (c *call) deleteSecret() error {
 }
 
 func viewSecret(s *service.Secret) secret {
-	return secret{Name: s.Name, Version: s.Version, CreatedAt: at(s.CreatedAt), UpdatedAt: at(s.UpdatedAt)}
+	return secret{Name: s.Name, Version: s.Version, CreatedAt: at(s.CreatedAt), UpdatedAt: at(s.UpdatedAt), Workflows: s.Limits.Workflows, Namespaces: s.Limits.Namespaces}
 }

@@ -249,7 +249,8 @@ type apiKey struct {
 	Prefix      string                  `json:"prefix"`
 	LastFour    string                  `json:"last_four"`
 	Scopes      []string                `json:"scopes" nullable:"false"`
-	Workflows   []chargehand.WorkflowID `json:"workflows,omitempty" format:"uuid" nullable:"false" doc:"The only workflows that the key may see; left out: all."`
+	Workflows   []chargehand.WorkflowID `json:"workflows,omitempty" format:"uuid" nullable:"false" doc:"The only workflows that the key sees, with those of namespaces; left out with namespaces: all."`
+	Namespaces  []string                `json:"namespaces,omitempty" nullable:"false" doc:"The only namespaces whose workflows the key sees."`
 	RateLimit   *int64                  `json:"rate_limit,omitempty" minimum:"0" doc:"Requests per second, 0: no limit; left out: the installation's."`
 	CreatedAt   moment                  `json:"created_at"`
 	ExpiresAt   moment                  `json:"expires_at,omitempty"`
@@ -264,10 +265,12 @@ type apiKeyPage struct {
 }
 
 type secret struct {
-	Name      string `json:"name" minLength:"1" maxLength:"200"`
-	Version   int64  `json:"version" minimum:"1" doc:"Counts the values that were set, also across a deletion."`
-	CreatedAt moment `json:"created_at"`
-	UpdatedAt moment `json:"updated_at" doc:"When this version was set."`
+	Name       string                  `json:"name" minLength:"1" maxLength:"200"`
+	Version    int64                   `json:"version" minimum:"1" doc:"Counts the values that were set, also across a deletion."`
+	CreatedAt  moment                  `json:"created_at"`
+	UpdatedAt  moment                  `json:"updated_at" doc:"When this version was set."`
+	Workflows  []chargehand.WorkflowID `json:"workflows,omitempty" format:"uuid" nullable:"false" doc:"The only workflows that may declare the secret, with those of namespaces; left out with namespaces: all."`
+	Namespaces []string                `json:"namespaces,omitempty" nullable:"false" doc:"The only namespaces whose workflows may declare the secret."`
 }
 
 type secretPage struct {

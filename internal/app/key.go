@@ -18,6 +18,9 @@ type NewKey struct {
 	Preset      string // empty, with no Scopes: "run"
 	Scopes      []string
 	Life        time.Duration // 0: for ever
+	Workflows   []string      // the only ones that it sees, by id or namespace/name
+	Namespaces  []string      // the only ones that it sees
+	RateLimit   *int64        // requests per second, 0: no limit; nil: the installation's
 	Init        bool          // make the installation if there is none
 }
 
@@ -55,7 +58,7 @@ func CreateKey(ctx context.Context, cfg Config, k NewKey) (string, error) {
 }
 
 func (k NewKey) issue() (service.IssueKey, error) {
-	r := service.IssueKey{Name: k.Name}
+	r := service.IssueKey{Name: k.Name, Workflows: k.Workflows, Namespaces: k.Namespaces, Rate: k.RateLimit}
 	switch k.Environment {
 	case "", "live":
 		r.Environment = chargehand.Live

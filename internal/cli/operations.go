@@ -26,6 +26,7 @@ func newKeysCreate(con console) *cobra.Command {
 	var cfg app.Config
 	var k app.NewKey
 	var expires, configFile string
+	var rate int64
 	cmd := &cobra.Command{
 		Use: "create", Short: "Make an API key; prints the key and nothing else", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,6 +39,9 @@ func newKeysCreate(con console) *cobra.Command {
 					return usage("--expires: %w", err)
 				}
 				k.Life = life
+			}
+			if cmd.Flags().Changed("rate-limit") {
+				k.RateLimit = &rate
 			}
 			secret, err := app.CreateKey(cmd.Context(), cfg, k)
 			if err != nil {
@@ -54,6 +58,9 @@ func newKeysCreate(con console) *cobra.Command {
 	choiceVar(f, &k.Environment, "environment", "live", "environment of the key", "live", "test")
 	choiceVar(f, &k.Preset, "preset", "", "what the key may do (default run)", "run", "observe", "operate", "deploy", "all")
 	f.StringSliceVar(&k.Scopes, "scopes", nil, "scopes instead of a preset")
+	f.StringSliceVar(&k.Workflows, "workflows", nil, "the only workflows that the key sees, as namespace/name or id")
+	f.StringSliceVar(&k.Namespaces, "namespaces", nil, "the only namespaces that the key sees")
+	f.Int64Var(&rate, "rate-limit", 0, "requests per second of the key, 0: no limit (default: that of the installation)")
 	f.StringVar(&expires, "expires", "", "life of the key, such as 90d or 12h (default: no end)")
 	f.BoolVar(&k.Init, "init", false, "make the installation if there is none: without it, only serve does")
 	return cmd

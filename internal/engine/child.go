@@ -90,12 +90,21 @@ func (f Family) Child(r *store.Reader, parent *store.Execution, c machine.Comman
 		return nil, childFault(CodeChildren, fmt.Sprintf(
 			"%d executions that have started each other go on; start no more at a time.", f.Tree+started)), nil
 	}
-	w, err := r.WorkflowByName(parent.Account, child.Namespace, child.Name)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, childFault(CodeChildUnknown, fmt.Sprintf("There is no workflow %s.", name)), nil
-	}
+	author, err := authorOf(r, parent.Revision)
 	if err != nil {
 		return nil, nil, err
+	}
+	w, err := r.WorkflowByName(parent.Account, child.Namespace, child.Name)
+	unknown := errors.Is(err, store.ErrNotFound)
+	if err != nil && !unknown {
+		return nil, nil, err
+	}
+	switch {
+	case !author.Limits.All() && (unknown || !author.Limits.Admit(w.ID, w.Namespace)):
+		return nil, childFault(CodeChildUnknown, fmt.Sprintf(
+			"There is no workflow %s that this one may start: a key that is limited to some workflows or namespaces has applied it.", name)), nil
+	case unknown:
+		return nil, childFault(CodeChildUnknown, fmt.Sprintf("There is no workflow %s.", name)), nil
 	}
 	revision, err := childRevision(r, &w, parent.Environment, child.Version)
 	if errors.Is(err, store.ErrNotFound) {

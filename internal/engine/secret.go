@@ -59,7 +59,7 @@ func (s *Secrets) GoString() string { return "[redacted]" }
 
 // ReadSecrets reads the secrets of an execution: those that were pinned, or else the newest
 // versions of those that the plan declares and its environment has; the others are absent (T75: the
-// machine faults). Of row it uses No, ID, Account and Environment; No is 0 where the row is not written yet.
+// machine faults). Of row it uses No, ID, Account, Environment and Revision; No is 0 where the row is not written yet.
 // It is nil, without a look into the database, where the plan declares none.
 // Errors: ErrSecretsTooLarge; secret.ErrSealed (another master key, or damage); those of the store.
 func ReadSecrets(r *store.Reader, row *store.Execution, p *plan.Plan, sealer *secret.Sealer) (*Secrets, error) {
@@ -133,12 +133,36 @@ func (s *Secrets) Pin(tx *store.Tx, executionNo int64) error {
 	return tx.PinSecrets(executionNo, s.box.Seal(string(SealedSecrets), s.packed))
 }
 
-// current reads the newest versions.
+// authorOf reads what the definition of a revision may do. Its plan comes from the same row (Plans), so what runs has
+// one; where plans come from elsewhere, as in tests, nothing is limited.
+func authorOf(r *store.Reader, revision int64) (store.Author, error) {
+	author, err := r.AuthorOf(revision)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Author{}, nil
+	}
+	return author, err
+}
+
+// MayUse reports whether a definition may use a secret with these limits. One that was applied by a key with limits
+// sees only secrets that are there for its workflow by name.
+func MayUse(author store.Author, secret store.Limits) bool {
+	if secret.All() {
+		return author.Limits.All()
+	}
+	return secret.Admit(author.Workflow, author.Namespace)
+}
+
+// current reads the newest versions of those that the definition may use. The others are as if they were not there.
 func (s *Secrets) current(r *store.Reader, row *store.Execution, names []string, sealer *secret.Sealer) error {
 	rows, err := r.SecretValues(row.Account, row.Environment, names)
 	if err != nil {
 		return err
 	}
+	author, err := authorOf(r, row.Revision)
+	if err != nil {
+		return err
+	}
+	rows = slices.DeleteFunc(rows, func(s store.Secret) bool { return !MayUse(author, s.Limits) })
 	versions := make(map[string]any, len(rows))
 	s.values = make(map[string]expr.Value, len(rows))
 	for i := range rows {

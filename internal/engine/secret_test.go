@@ -37,7 +37,19 @@ func newVault(t *testing.T) *vault {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &vault{t, store.New(db), secret.NewSealer(master)}
+	v := &vault{t, store.New(db), secret.NewSealer(master)}
+	err = v.Update(context.Background(), func(tx *store.Tx) error {
+		definition := store.Definition{Account: 1, Digest: make([]byte, 32), MediaType: "application/yaml", Source: []byte("{}")}
+		workflow := store.Workflow{ID: chargehand.WorkflowID{1}, Account: 1, Namespace: "n", Name: "n", CreatedMs: 1}
+		if err := errors.Join(tx.PutDefinition(&definition), tx.InsertWorkflow(&workflow)); err != nil {
+			return err
+		}
+		return tx.InsertRevision(&store.Revision{Workflow: workflow.No, Version: "1.0.0", Definition: definition.No})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 func (v *vault) put(name string, version int64, value expr.Value) {
@@ -94,7 +106,7 @@ func TestSecretsPinned(t *testing.T) {
 	v.put("other", 1, "not declared")
 	row := v.execution(1)
 	want := map[string]expr.Value{"token": "first-token", "login": login}
-	before, err := v.read(&store.Execution{ID: row.ID, Account: 1, Environment: chargehand.Live}, p)
+	before, err := v.read(&store.Execution{ID: row.ID, Account: 1, Environment: chargehand.Live, Revision: 1}, p)
 	if err != nil || !reflect.DeepEqual(before.Values(), want) {
 		t.Fatalf("before there is a row %v, %v", before.Values(), err)
 	}

@@ -35,7 +35,7 @@ func (e *env) secrets() expr.Value {
 func (m *Machine) missingSecrets() *Fault {
 	for i, name := range m.plan.Secrets() {
 		if _, ok := m.id.Secrets[name]; !ok {
-			return secretFault(fmt.Sprintf("The secret %q does not exist in this environment.", name), fmt.Sprintf("/use/secrets/%d", i))
+			return secretFault(fmt.Sprintf("The secret %q does not exist in this environment, or not for this workflow.", name), fmt.Sprintf("/use/secrets/%d", i))
 		}
 	}
 	return nil

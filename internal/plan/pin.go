@@ -13,6 +13,10 @@ import (
 // definition itself is checked.
 const CodeResourceUnchecked = "resource_unchecked"
 
+// CodeNotGranted is the code of the error that tells of a secret or a workflow that the key which applies the
+// definition does not see.
+const CodeNotGranted = "not_granted"
+
 // Pin is the content of an external resource as it is kept with a definition (T69).
 type Pin struct {
 	Key       string `json:"uri"`    // Wanted.Key: the URI, and more where the request was authenticated

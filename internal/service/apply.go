@@ -85,6 +85,7 @@ func (s *Service) ApplyWorkflow(ctx context.Context, p *Principal, r ApplyWorkfl
 // application is one definition on its way into the store.
 type application struct {
 	account  int64
+	limits   store.Limits // of the key: they are pinned with the revision
 	request  *ApplyWorkflow
 	plan     *plan.Plan
 	pins     []byte            // plan.EncodePins
@@ -119,11 +120,14 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 		return nil, refusedDefinition(r, compiled.problems, compiled.readable)
 	}
 	a := &application{
-		account: p.AccountNo, request: r, plan: compiled.plan, pins: compiled.pins,
+		account: p.AccountNo, limits: p.Limits, request: r, plan: compiled.plan, pins: compiled.pins,
 		digest: plan.SourceDigest(r.Definition, compiled.pins), nowMs: s.nowMs(),
 	}
 	for attempt := 1; ; attempt++ {
 		if err := s.compareDefinition(ctx, p, a); err != nil {
+			return nil, err
+		}
+		if err := s.checkAuthor(ctx, p, a); err != nil {
 			return nil, err
 		}
 		applied, err := s.writeDefinition(ctx, a, c)
@@ -189,11 +193,17 @@ func (s *Service) compareDefinition(ctx context.Context, p *Principal, a *applic
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	// A key that is limited to some workflows neither makes new ones nor learns of others.
-	if p.Workflows != nil && (a.workflow.No == 0 || !p.Sees(a.workflow.ID)) {
-		return workflowNotFound()
+	// A key that is limited to some workflows neither makes new ones nor learns of others; in its namespaces it
+	// makes new ones.
+	if !p.Limits.Admit(a.workflow.ID, document.Namespace) {
+		return chargehand.NewError(chargehand.CodeWorkflowNotFound, "There is no workflow "+
+			quote(document.Namespace+"/"+document.Name)+" that this key sees. It is limited to some workflows or namespaces.")
 	}
 	if a.newest.No == 0 {
+		return nil
+	}
+	// What a limited key has applied may do less: for a key that sees more it is other content.
+	if !a.newest.Limits.All() && !a.limits.Within(a.newest.Limits) {
 		return nil
 	}
 	if a.same = string(a.newest.Digest) == string(a.digest[:]); a.same {
@@ -233,6 +243,9 @@ func (s *Service) writeDefinition(ctx context.Context, a *application, c *claim)
 		return nil, err
 	}
 	s.workflows.forget(workflowKey{a.account, applied.ID})
+	if applied.Created {
+		s.keys.clear() // those of its namespace see it
+	}
 	s.plans.add(revisionNo, a.digest, len(a.request.Definition)+len(a.pins), a.plan)
 	if a.plan.Schedule != nil {
 		s.schedules.Poke()
@@ -278,7 +291,7 @@ func (a *application) write(tx *store.Tx) (row *store.Workflow, revision *store.
 	}
 	*revision = store.Revision{
 		Workflow: row.No, Version: document.Version, Definition: definition.No, Digest: a.digest[:],
-		Title: document.Title, Draft: a.request.Draft, CreatedMs: a.nowMs,
+		Title: document.Title, Draft: a.request.Draft, CreatedMs: a.nowMs, Limits: a.limits,
 	}
 	if err := tx.InsertRevision(revision); err != nil {
 		return nil, nil, false, err

@@ -164,7 +164,7 @@ func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, i
 			continue // the batch is refused; nothing more is stored for it
 		}
 		if mayRefer(data) {
-			used, relative, err := s.itemFiles(ctx, p, item)
+			used, relative, err := s.itemFiles(ctx, p, item, i)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -193,10 +193,11 @@ func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, i
 }
 
 // itemFiles finds the files that an item refers to, and encodes it with relative references.
-func (s *Service) itemFiles(ctx context.Context, p *Principal, item expr.Value) (used []int64, data []byte, err error) {
+// Codes: input_invalid.
+func (s *Service) itemFiles(ctx context.Context, p *Principal, item expr.Value, i int) (used []int64, data []byte, err error) {
 	var known map[chargehand.FileID]int64
 	err = s.view(ctx, func(r *store.Reader) (err error) {
-		known, err = knownFiles(r, p.AccountNo, p.Environment, item)
+		known, err = s.inputFiles(r, p, item, "items", strconv.Itoa(i))
 		return err
 	})
 	if err != nil || len(known) == 0 {

@@ -171,7 +171,7 @@ func (s *Service) packInput(ctx context.Context, p *Principal, start *engine.Sta
 	if mayRefer(data) {
 		var known map[chargehand.FileID]int64
 		err := s.view(ctx, func(r *store.Reader) (err error) {
-			known, err = knownFiles(r, p.AccountNo, p.Environment, start.Input)
+			known, err = s.inputFiles(r, p, start.Input, "input")
 			return err
 		})
 		if err != nil {

@@ -76,7 +76,7 @@ func (s *Service) UploadFile(ctx context.Context, p *Principal, r UploadFile) (f
 			c.setBody(uploadHash(digest[:], name, r.ContentType))
 			row := store.File{
 				ID: newID[chargehand.FileID](s.nowMs()), Account: p.AccountNo, Environment: p.Environment,
-				Name: name, MediaType: r.ContentType, Size: size, Digest: digest[:], Visible: true,
+				Name: name, MediaType: r.ContentType, Size: size, Digest: digest[:], Visible: true, Uploader: p.KeyNo,
 			}
 			err = s.update(ctx, func(tx *store.Tx) error {
 				if err := tx.InsertFile(&row); err != nil {
@@ -248,9 +248,16 @@ func outputFile(e *store.Execution, o *store.Outcome) store.File {
 	}
 }
 
-// checkFile hides files of executions of workflows that the key may not see; nil sees all.
+// checkFile hides from a limited key files of executions of workflows that it does not see, and what other keys
+// have uploaded; nil sees all. Codes: file_not_found.
 func (s *Service) checkFile(r *store.Reader, p *Principal, row *store.File) error {
-	if p == nil || p.Workflows == nil || row.Execution == 0 {
+	if p == nil || p.Workflows == nil {
+		return nil
+	}
+	if row.Execution == 0 {
+		if row.Uploader != p.KeyNo {
+			return fileNotFound()
+		}
 		return nil
 	}
 	e, err := r.ExecutionByNo(row.Execution)

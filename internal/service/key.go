@@ -3,7 +3,7 @@ package service
 import (
 	"context"
 	"errors"
-	"slices"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +16,6 @@ import (
 // Bounds of what a key holds.
 const (
 	maxKeyNameBytes = 200
-	maxKeyWorkflows = 100
 	maxKeyRate      = 1_000_000
 )
 
@@ -28,7 +27,7 @@ type Key struct {
 	Prefix      string // "sk_live_" or "sk_test_"
 	LastFour    string
 	Scopes      Scopes
-	Workflows   []chargehand.WorkflowID // nil: all
+	Limits      store.Limits // what it sees
 	// RatePerSecond is the key's own rate; 0: the installation's, negative: no limit.
 	RatePerSecond float64
 	CreatedAt     time.Time
@@ -53,14 +52,15 @@ type KeyPage struct {
 const noTestPublishing = "A key of test cannot have the scope workflows:publish: it changes nothing that live runs."
 
 // CreateKey is the request to make a key. Body: name (required), environment, preset or
-// scopes (default preset run), workflows, expires_at, rate_limit (requests per second, 0:
-// none, null: the installation's).
+// scopes (default preset run), workflows, namespaces, expires_at, rate_limit (requests per
+// second, 0: none, null: the installation's).
 type CreateKey struct {
 	Body        expr.Value
 	Idempotency *Idempotency
 }
 
-// CreateKey makes a key with at most the principal's scopes, workflows and environment.
+// CreateKey makes a key that may do no more than the principal, in its environment. What the body does not
+// say of its life and its rate is that of the principal.
 // A replayed answer does not show the secret again.
 // Codes: invalid_body, unknown_field, insufficient_scope, workflow_not_found, api_key_not_found
 // (a replay, and the key was revoked since), idempotency_key_reused, idempotency_in_progress.
@@ -71,13 +71,16 @@ func (s *Service) CreateKey(ctx context.Context, p *Principal, r CreateKey) (key
 }
 
 func (s *Service) createKey(ctx context.Context, p *Principal, body expr.Value, c *claim) (*Key, error) {
-	f, err := openBody(body, "name", "environment", "preset", "scopes", "workflows", "expires_at", "rate_limit")
+	f, err := openBody(body, "name", "environment", "preset", "scopes", "workflows", "namespaces", "expires_at", "rate_limit")
 	if err != nil {
 		return nil, err
 	}
-	row := store.Key{
-		Account: p.AccountNo, Environment: p.Environment, Workflows: packWorkflows(p.Workflows),
-		Rate: -1, Creator: p.Key.String(),
+	row := store.Key{Account: p.AccountNo, Environment: p.Environment, Rate: -1, Creator: p.Key.String()}
+	if !p.ExpiresAt.IsZero() {
+		row.ExpiresMs = p.ExpiresAt.UnixMilli()
+	}
+	if p.RatePerSecond > 0 {
+		row.Rate = int64(p.RatePerSecond)
 	}
 	if !f.has("name") {
 		f.fail("name", "required", "The field \"name\" is missing.")
@@ -86,15 +89,12 @@ func (s *Service) createKey(ctx context.Context, p *Principal, body expr.Value, 
 	if !f.has("scopes") {
 		row.Preset = "run"
 	}
-	if f.has("scopes") && f.has("preset") {
-		f.fail("preset", "conflict", "Give either \"preset\" or \"scopes\", not both.")
-	}
 	environment := f.text("environment", 10)
 	if _, isText := f.values["environment"].(string); isText &&
 		environment != chargehand.Live.String() && environment != chargehand.Test.String() {
 		f.fail("environment", "unknown_value", "The field \"environment\" must be \"live\" or \"test\".")
 	}
-	wantsAll := f.change(&row, &scopes, s.now())
+	limits := f.change(&row, scopes, s.now())
 	if err := f.err(); err != nil {
 		return nil, err
 	}
@@ -102,11 +102,14 @@ func (s *Service) createKey(ctx context.Context, p *Principal, body expr.Value, 
 		return nil, chargehand.NewError(chargehand.CodeInsufficientScope,
 			"A key makes keys in its own environment only, which is "+p.Environment.String()+".")
 	}
-	if err := s.checkGrant(ctx, p, &row, scopes, wantsAll); err != nil {
-		return nil, err
-	}
 	secret := fillKey(&row, s.pepper, s.nowMs())
-	err = s.update(ctx, func(tx *store.Tx) error {
+	err = s.update(ctx, func(tx *store.Tx) (err error) {
+		if row.Limits, err = limits.on(&tx.Reader, p.AccountNo, store.Limits{}); err != nil {
+			return err
+		}
+		if err := s.checkGrant(p, nil, &row); err != nil {
+			return err
+		}
 		if err := tx.InsertKey(&row); err != nil {
 			return err
 		}
@@ -120,9 +123,12 @@ func (s *Service) createKey(ctx context.Context, p *Principal, body expr.Value, 
 	return key, nil
 }
 
-// change reads the fields that creating and changing a key share into row and scopes.
-// wantsAll reports that the body asks for all workflows.
-func (f *fields) change(row *store.Key, scopes *Scopes, now time.Time) (wantsAll bool) {
+// change reads the fields that creating and changing a key share into row; scopes are those that it has without
+// them. The limits are read, and not looked up.
+func (f *fields) change(row *store.Key, scopes Scopes, now time.Time) limitation {
+	if f.has("scopes") && f.has("preset") {
+		f.fail("preset", "conflict", "Give either \"preset\" or \"scopes\", not both.")
+	}
 	if f.has("name") {
 		row.Name = strings.TrimSpace(f.text("name", maxKeyNameBytes))
 		if row.Name == "" && len(f.wrong) == 0 {
@@ -132,27 +138,20 @@ func (f *fields) change(row *store.Key, scopes *Scopes, now time.Time) (wantsAll
 	if f.has("preset") {
 		preset := f.text("preset", 20)
 		var known bool
-		if *scopes, known = ParsePreset(preset); !known {
+		if scopes, known = ParsePreset(preset); !known {
 			f.fail("preset", "unknown_value", "The field \"preset\" must be one of run, observe, operate, deploy, all.")
 		}
-		*scopes = scopes.In(row.Environment)
+		scopes = scopes.In(row.Environment)
 		row.Preset = preset
 	}
 	if f.has("scopes") {
 		row.Preset = ""
-		*scopes = f.scopes("scopes")
-		if *scopes != scopes.In(row.Environment) {
+		if scopes = f.scopes("scopes"); scopes != scopes.In(row.Environment) {
 			f.fail("scopes", "conflict", noTestPublishing)
 		}
 	}
 	row.Scopes = strings.Join(scopes.Names(), " ")
-	if f.has("workflows") {
-		if wantsAll = f.values["workflows"] == nil; wantsAll {
-			row.Workflows = nil
-		} else {
-			row.Workflows = packWorkflows(f.workflows("workflows"))
-		}
-	}
+	limits := f.limitation()
 	if f.has("expires_at") {
 		row.ExpiresMs = 0
 		if at := f.instant("expires_at"); !at.IsZero() {
@@ -165,7 +164,7 @@ func (f *fields) change(row *store.Key, scopes *Scopes, now time.Time) (wantsAll
 	if f.has("rate_limit") {
 		row.Rate = f.rate("rate_limit")
 	}
-	return wantsAll
+	return limits
 }
 
 // rate reads a rate in the stored form; null is the installation's.
@@ -197,45 +196,63 @@ func (f *fields) scopes(name string) (scopes Scopes) {
 	return scopes
 }
 
-func (f *fields) workflows(name string) []chargehand.WorkflowID {
-	list := []chargehand.WorkflowID{}
-	for i, text := range f.texts(name, maxKeyWorkflows) {
-		var id chargehand.WorkflowID
-		if err := id.UnmarshalText([]byte(text)); err != nil {
-			f.failAt([]string{name, strconv.Itoa(i)}, "wrong_type", "The entry "+quote(text)+" is not the id of a workflow.")
-			continue
-		}
-		if !slices.Contains(list, id) {
-			list = append(list, id)
-		}
+// checkGrant tells whether the principal may make the key that row says, out of was (nil: there is none yet). A
+// change that takes something away is always allowed; otherwise the key may do no more than the principal
+// then, and may not do it for longer. Codes: insufficient_scope, invalid_body.
+func (s *Service) checkGrant(p *Principal, was, row *store.Key) error {
+	if err := checkAdmin(row); err != nil {
+		return err
 	}
-	if len(list) == 0 && len(f.wrong) == 0 {
-		f.fail(name, "empty", "The list of workflows must not be empty; null stands for all workflows.")
+	scopes, own := parseScopes(row.Scopes), p.Key == row.ID
+	faster := was != nil && s.effectiveRate(row.Rate) > s.effectiveRate(was.Rate)
+	if was != nil && parseScopes(was.Scopes).Has(scopes) && row.Limits.Within(was.Limits) && !faster && !livesLonger(row.ExpiresMs, was.ExpiresMs) {
+		return nil
 	}
-	return list
+	detail := ""
+	switch missing := scopes &^ p.Scopes.In(p.Environment); {
+	case missing != 0:
+		detail = "A key grants at most its own scopes. This key does not have " + strings.Join(missing.Names(), ", ") + "."
+	case !row.Limits.Within(p.Limits):
+		detail = "A key that is limited to some workflows or namespaces grants no more than these."
+	case !p.ExpiresAt.IsZero() && livesLonger(row.ExpiresMs, p.ExpiresAt.UnixMilli()):
+		detail = "A key makes no key that lives longer than itself. This key ends at " + p.ExpiresAt.Format(time.RFC3339) + "."
+	case p.RatePerSecond > 0 && s.effectiveRate(row.Rate) > p.RatePerSecond:
+		detail = "A key with a rate limit of its own makes no key that is faster. That of this key is " +
+			strconv.FormatInt(int64(p.RatePerSecond), 10) + " requests per second."
+	case own && faster:
+		detail = "A key does not make itself faster. Use another key."
+	}
+	if detail == "" {
+		return nil
+	}
+	return chargehand.NewError(chargehand.CodeInsufficientScope, detail)
 }
 
-// checkGrant tells whether the principal may give away what a key shall get.
-// Codes: insufficient_scope, workflow_not_found.
-func (s *Service) checkGrant(ctx context.Context, p *Principal, row *store.Key, scopes Scopes, wantsAll bool) error {
-	if !p.Scopes.Has(scopes) {
-		return chargehand.NewError(chargehand.CodeInsufficientScope,
-			"A key grants at most its own scopes. This key does not have "+strings.Join((scopes&^p.Scopes).Names(), ", ")+".")
-	}
-	if wantsAll && p.Workflows != nil {
-		return chargehand.NewError(chargehand.CodeInsufficientScope, "A key that is limited to some workflows grants no more than these.")
-	}
-	wanted := unpackWorkflows(row.Workflows)
-	return s.view(ctx, func(r *store.Reader) error {
-		for _, id := range wanted {
-			if _, err := r.WorkflowByID(p.AccountNo, id); errors.Is(err, store.ErrNotFound) || err == nil && !p.Sees(id) {
-				return chargehand.NewError(chargehand.CodeWorkflowNotFound, "There is no workflow "+id.String()+".")
-			} else if err != nil {
-				return err
-			}
-		}
+// checkAdmin refuses an admin with limits, who would take them away. Codes: invalid_body.
+func checkAdmin(row *store.Key) error {
+	if row.Limits.All() || !parseScopes(row.Scopes).Has(ScopeAdmin) {
 		return nil
-	})
+	}
+	return badBody(chargehand.FieldError{Code: "conflict", Detail: adminUnlimited})
+}
+
+// adminUnlimited is why a key with limits has no scope admin.
+const adminUnlimited = "A key with the scope admin cannot be limited to workflows or namespaces, because it makes keys and sets secrets. " +
+	"Leave out the scope, or the limit."
+
+// livesLonger compares two ends of keys; 0 is none.
+func livesLonger(aMs, bMs int64) bool { return bMs != 0 && (aMs == 0 || aMs > bMs) }
+
+// effectiveRate is a rate in the stored form (-1: the installation's, 0: none) as requests per second.
+func (s *Service) effectiveRate(stored int64) float64 {
+	rate := float64(stored)
+	if stored < 0 {
+		rate = s.limits.RatePerSecond
+	}
+	if rate <= 0 {
+		return math.Inf(1)
+	}
+	return rate
 }
 
 // fillKey makes the secret of a key and fills in what follows from it.
@@ -256,7 +273,7 @@ func (s *Service) key(row *store.Key) *Key {
 	_ = creator.UnmarshalText([]byte(row.Creator))
 	return &Key{
 		ID: row.ID, Name: row.Name, Environment: row.Environment, Prefix: row.Head, LastFour: row.Last4,
-		Scopes: parseScopes(row.Scopes), Workflows: unpackWorkflows(row.Workflows), RatePerSecond: rateOf(row.Rate),
+		Scopes: parseScopes(row.Scopes), Limits: row.Limits, RatePerSecond: rateOf(row.Rate),
 		CreatedAt: row.ID.Time(), ExpiresAt: atMs(row.ExpiresMs),
 		LastUsedAt: atMs(max(row.LastUsedMs, s.uses.lastMs(row.No))), CreatedBy: creator,
 	}
@@ -310,7 +327,7 @@ func keyNotFound() error {
 	return chargehand.NewError(chargehand.CodeKeyNotFound, "There is no such API key.")
 }
 
-// PatchKey changes name, preset or scopes, workflows, expires_at or rate_limit; a field that
+// PatchKey changes name, preset or scopes, workflows, namespaces, expires_at or rate_limit; a field that
 // is absent stays. Codes: api_key_not_found, invalid_body, unknown_field, insufficient_scope,
 // workflow_not_found.
 func (s *Service) PatchKey(ctx context.Context, p *Principal, id chargehand.KeyID, body expr.Value) (*Key, error) {
@@ -322,38 +339,31 @@ func (s *Service) PatchKey(ctx context.Context, p *Principal, id chargehand.KeyI
 	if err != nil {
 		return nil, err
 	}
-	f, err := openBody(body, "name", "preset", "scopes", "workflows", "expires_at", "rate_limit")
+	f, err := openBody(body, "name", "preset", "scopes", "workflows", "namespaces", "expires_at", "rate_limit")
 	if err != nil {
 		return nil, err
 	}
-	if f.has("scopes") && f.has("preset") {
-		f.fail("preset", "conflict", "Give either \"preset\" or \"scopes\", not both.")
-	}
-	scopes, now := parseScopes(row.Scopes), s.now()
-	wantsAll := f.change(&row, &scopes, now)
+	no, now := row.No, s.now()
+	limits := f.change(&row, parseScopes(row.Scopes), now)
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	// What the key has already is not granted now.
-	if !f.has("scopes") && !f.has("preset") {
-		scopes = 0
-	}
-	if !f.has("workflows") {
-		row.Workflows = nil
-	}
-	if err := s.checkGrant(ctx, p, &row, scopes, wantsAll); err != nil {
-		return nil, err
-	}
-	no := row.No
 	err = s.update(ctx, func(tx *store.Tx) (err error) {
-		if row, err = tx.KeyForUpdate(no); err != nil {
+		was, err := tx.KeyForUpdate(no)
+		if err != nil {
 			return err
 		}
-		if row.RevokedMs != 0 {
+		if was.RevokedMs != 0 {
 			return keyNotFound()
 		}
-		scopes := parseScopes(row.Scopes)
-		f.change(&row, &scopes, now)
+		row = was
+		f.change(&row, parseScopes(was.Scopes), now)
+		if row.Limits, err = limits.on(&tx.Reader, p.AccountNo, was.Limits); err != nil {
+			return err
+		}
+		if err := s.checkGrant(p, &was, &row); err != nil {
+			return err
+		}
 		return tx.UpdateKey(&row)
 	})
 	s.keys.clear()
@@ -385,10 +395,14 @@ type IssueKey struct {
 	Environment chargehand.Environment // zero: live
 	Scopes      Scopes                 // zero: PresetRun
 	ExpiresAt   time.Time              // zero: never
+	Workflows   []string               // the only ones that it sees, by id or namespace/name
+	Namespaces  []string               // the only ones that it sees
+	// Rate is its own rate in requests per second, 0: no limit; nil: the installation's.
+	Rate *int64
 }
 
 // Issue makes a key of the first account, beside a running server or without one. pepper is
-// as in Config. Codes: invalid_parameter.
+// as in Config. Codes: invalid_parameter, workflow_not_found.
 func Issue(ctx context.Context, db *store.Store, key []byte, now time.Time, r IssueKey) (secret string, err error) {
 	account, err := FirstAccount(ctx, db, now)
 	if err != nil {
@@ -416,7 +430,44 @@ func Issue(ctx context.Context, db *store.Store, key []byte, now time.Time, r Is
 			return "", chargehand.NewError(chargehand.CodeInvalidParameter, "The expiry must lie in the future.")
 		}
 	}
+	if r.Rate != nil {
+		if row.Rate = *r.Rate; row.Rate < 0 || row.Rate > maxKeyRate {
+			return "", chargehand.NewError(chargehand.CodeInvalidParameter, "The rate limit must be from 0 (no limit) to "+strconv.Itoa(maxKeyRate)+" requests per second.")
+		}
+	}
+	limits, err := r.limitation()
+	if err != nil {
+		return "", err
+	}
 	secret = fillKey(&row, newPepper(key), now.UnixMilli())
-	err = storageError(db.Update(ctx, func(tx *store.Tx) error { return tx.InsertKey(&row) }))
+	err = storageError(db.Update(ctx, func(tx *store.Tx) (err error) {
+		if row.Limits, err = limits.on(&tx.Reader, account.No, store.Limits{}); err != nil {
+			return err
+		}
+		if checkAdmin(&row) != nil {
+			return chargehand.NewError(chargehand.CodeInvalidParameter, adminUnlimited)
+		}
+		return tx.InsertKey(&row)
+	}))
 	return secret, err
+}
+
+// limitation is what the lists say. Codes: invalid_parameter.
+func (r *IssueKey) limitation() (limitation, error) {
+	f := &fields{values: map[string]any{}}
+	for name, list := range map[string][]string{"workflows": r.Workflows, "namespaces": r.Namespaces} {
+		if len(list) == 0 {
+			continue
+		}
+		values := make([]any, len(list))
+		for i, text := range list {
+			values[i] = text
+		}
+		f.values[name] = values
+	}
+	l := f.limitation()
+	if len(f.wrong) > 0 {
+		return l, chargehand.NewError(chargehand.CodeInvalidParameter, f.wrong[0].Detail)
+	}
+	return l, nil
 }

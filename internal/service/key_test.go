@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -164,14 +165,14 @@ func TestCreateKey(t *testing.T) {
 	w := newWorld(t)
 	flow := w.apply(definition("one", "1.0.0"))
 	w.p.Key = newID[chargehand.KeyID](77)
-	body := fmt.Sprintf(`{"name": " build server ", "environment": "live", "scopes": ["executions:read", "admin"], "workflows": ["%s", "%s"],
+	body := fmt.Sprintf(`{"name": " build server ", "environment": "live", "scopes": ["executions:read", "workflows:write"], "workflows": ["%s", "%s", "test/one"], "namespaces": ["test", "h-r", "test"],
 		"expires_at": "2026-03-02T13:00:00.5+01:00", "rate_limit": 50}`, flow.ID, strings.ToUpper(flow.ID.String()))
 	made, _, err := w.CreateKey(t.Context(), w.p, CreateKey{Body: parse(t, body)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made.Name != "build server" || made.Environment != chargehand.Live || made.Scopes != ScopeExecutionsRead|ScopeAdmin ||
-		!slices.Equal(made.Workflows, []chargehand.WorkflowID{flow.ID}) || made.RatePerSecond != 50 || made.CreatedBy != w.p.Key ||
+	if made.Name != "build server" || made.Environment != chargehand.Live || made.Scopes != ScopeExecutionsRead|ScopeWorkflowsWrite ||
+		!slices.Equal(made.Limits.Workflows, []chargehand.WorkflowID{flow.ID}) || !slices.Equal(made.Limits.Namespaces, []string{"test", "h-r"}) || made.RatePerSecond != 50 || made.CreatedBy != w.p.Key ||
 		!made.ExpiresAt.Equal(time.Date(2026, 3, 2, 12, 0, 0, 500e6, time.UTC)) || !made.CreatedAt.Equal(epoch) || !made.LastUsedAt.IsZero() {
 		t.Errorf("the key is %+v", made)
 	}
@@ -187,7 +188,7 @@ func TestCreateKey(t *testing.T) {
 		t.Errorf("it is read as %+v, %v", got, err)
 	}
 	def, _, err := w.CreateKey(t.Context(), w.test, CreateKey{Body: map[string]any{"name": "x"}})
-	if err != nil || def.Scopes != PresetRun || def.Environment != chargehand.Test || def.Workflows != nil || def.RatePerSecond != 0 || !def.ExpiresAt.IsZero() {
+	if err != nil || def.Scopes != PresetRun || def.Environment != chargehand.Test || !def.Limits.All() || def.RatePerSecond != 0 || !def.ExpiresAt.IsZero() {
 		t.Errorf("the default is %+v, %v", def, err)
 	}
 	preset, _, err := w.CreateKey(t.Context(), w.p, CreateKey{Body: map[string]any{"name": "x", "preset": "operate", "rate_limit": 0, "expires_at": nil}})
@@ -198,8 +199,8 @@ func TestCreateKey(t *testing.T) {
 
 func TestCreateKeyRefuses(t *testing.T) {
 	w := newWorld(t)
-	flow, other := w.apply(definition("one", "1.0.0")), w.apply(definition("two", "1.0.0"))
-	admin := w.principal(chargehand.Live, ScopeAdmin|ScopeExecutionsRead, flow.ID)
+	flow := w.apply(definition("one", "1.0.0"))
+	admin := w.principal(chargehand.Live, ScopeAdmin|ScopeExecutionsRead)
 	for _, c := range []struct {
 		name, body string
 		code       chargehand.Code
@@ -208,8 +209,8 @@ func TestCreateKeyRefuses(t *testing.T) {
 		{"no body", `{}`, chargehand.CodeInvalidBody, []string{"/name"}},
 		{"an empty name", `{"name": "  "}`, chargehand.CodeInvalidBody, []string{"/name"}},
 		{"a long name", `{"name": "` + strings.Repeat("x", 201) + `"}`, chargehand.CodeInvalidBody, []string{"/name"}},
-		{"everything of the wrong type", `{"name": 1, "environment": 2, "scopes": 3, "workflows": 4, "expires_at": 5, "rate_limit": "6"}`,
-			chargehand.CodeInvalidBody, []string{"/environment", "/name", "/scopes", "/workflows", "/expires_at", "/rate_limit"}},
+		{"everything of the wrong type", `{"name": 1, "environment": 2, "scopes": 3, "workflows": 4, "namespaces": 4, "expires_at": 5, "rate_limit": "6"}`,
+			chargehand.CodeInvalidBody, []string{"/environment", "/name", "/scopes", "/workflows", "/namespaces", "/expires_at", "/rate_limit"}},
 		{"unknown scopes", `{"name": "x", "scopes": ["admin", "root", 1]}`, chargehand.CodeInvalidBody, []string{"/scopes/2", "/scopes/1", "/scopes/2"}},
 		{"no scopes", `{"name": "x", "scopes": []}`, chargehand.CodeInvalidBody, []string{"/scopes"}},
 		{"an unknown preset", `{"name": "x", "preset": "root"}`, chargehand.CodeInvalidBody, []string{"/preset"}},
@@ -221,22 +222,28 @@ func TestCreateKeyRefuses(t *testing.T) {
 		{"a rate below 0", `{"name": "x", "scopes": ["admin"], "rate_limit": -1}`, chargehand.CodeInvalidBody, []string{"/rate_limit"}},
 		{"half a rate", `{"name": "x", "scopes": ["admin"], "rate_limit": 0.5}`, chargehand.CodeInvalidBody, []string{"/rate_limit"}},
 		{"no workflows", `{"name": "x", "scopes": ["admin"], "workflows": []}`, chargehand.CodeInvalidBody, []string{"/workflows"}},
+		{"no namespaces", `{"name": "x", "scopes": ["admin"], "namespaces": []}`, chargehand.CodeInvalidBody, []string{"/namespaces"}},
 		{"a workflow that is no id", `{"name": "x", "scopes": ["admin"], "workflows": ["one"]}`, chargehand.CodeInvalidBody, []string{"/workflows/0"}},
+		{"a namespace that is none", `{"name": "x", "scopes": ["admin"], "namespaces": ["a", "b c"]}`, chargehand.CodeInvalidBody, []string{"/namespaces/1"}},
 		{"an unknown field", `{"name": "x", "scope": "admin"}`, chargehand.CodeUnknownField, []string{"/scope"}},
 		{"more than its own scopes", `{"name": "x"}`, chargehand.CodeInsufficientScope, nil},
 		{"another environment", `{"name": "x", "scopes": ["admin"], "environment": "test"}`, chargehand.CodeInsufficientScope, nil},
-		{"all workflows of a limited key", `{"name": "x", "scopes": ["admin"], "workflows": null}`, chargehand.CodeInsufficientScope, nil},
-		{"a workflow outside its list", `{"name": "x", "scopes": ["admin"], "workflows": ["` + other.ID.String() + `"]}`, chargehand.CodeWorkflowNotFound, nil},
-		{"a workflow that does not exist", `{"name": "x", "scopes": ["admin"], "workflows": ["` + newID[chargehand.WorkflowID](4).String() + `"]}`, chargehand.CodeWorkflowNotFound, nil},
+		{"an admin of some workflows", `{"name": "x", "scopes": ["admin"], "workflows": ["` + flow.ID.String() + `"]}`, chargehand.CodeInvalidBody, []string{""}},
+		{"an admin of some namespaces", `{"name": "x", "scopes": ["admin"], "namespaces": ["test"]}`, chargehand.CodeInvalidBody, []string{""}},
+		{"a workflow that does not exist", `{"name": "x", "scopes": ["executions:read"], "workflows": ["` + newID[chargehand.WorkflowID](4).String() + `"]}`, chargehand.CodeWorkflowNotFound, nil},
+		{"a name that does not exist", `{"name": "x", "scopes": ["executions:read"], "workflows": ["test/two"]}`, chargehand.CodeWorkflowNotFound, nil},
+		{"a scope that test has not", `{"name": "x", "scopes": ["workflows:publish"]}`, chargehand.CodeInsufficientScope, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := w.CreateKey(t.Context(), admin, CreateKey{Body: parse(t, c.body)})
 			wantPointers(t, wantCode(t, err, c.code), c.pointers...)
 		})
 	}
-	made, _, err := w.CreateKey(t.Context(), admin, CreateKey{Body: parse(t, `{"name": "x", "scopes": ["admin"]}`)})
-	if err != nil || !slices.Equal(made.Workflows, admin.Workflows) {
-		t.Errorf("a limited key makes %+v, %v, want one with its own list", made, err)
+	_, _, err := w.CreateKey(t.Context(), w.test, CreateKey{Body: parse(t, `{"name": "x", "scopes": ["workflows:publish"]}`)})
+	wantPointers(t, wantCode(t, err, chargehand.CodeInvalidBody), "/scopes")
+	made, _, err := w.CreateKey(t.Context(), w.test, CreateKey{Body: parse(t, `{"name": "x", "preset": "all"}`)})
+	if err != nil || made.Scopes != PresetAll&^ScopeWorkflowsPublish {
+		t.Errorf("all of test is %+v, %v", made, err)
 	}
 }
 
@@ -312,18 +319,19 @@ func TestPatchKey(t *testing.T) {
 	if err != nil || got.Name != "y" || got.Scopes != PresetAll || got.RatePerSecond != 5 || got.ExpiresAt.IsZero() || got.Secret != "" {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	got, err = patch(w.p, `{"scopes": ["admin"], "workflows": ["`+flow.ID.String()+`"], "rate_limit": null, "expires_at": null}`)
-	if err != nil || got.Name != "y" || got.Scopes != ScopeAdmin || len(got.Workflows) != 1 || got.RatePerSecond != 0 || !got.ExpiresAt.IsZero() {
+	got, err = patch(w.p, `{"scopes": ["executions:read"], "workflows": ["`+flow.ID.String()+`"], "rate_limit": null, "expires_at": null}`)
+	if err != nil || got.Name != "y" || got.Scopes != ScopeExecutionsRead || len(got.Limits.Workflows) != 1 || got.RatePerSecond != 0 || !got.ExpiresAt.IsZero() {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if p := w.authenticate(k.Secret); p.Scopes != ScopeAdmin || !p.Sees(flow.ID) || len(p.Workflows) != 1 {
+	if p := w.authenticate(k.Secret); p.Scopes != ScopeExecutionsRead || !p.Sees(flow.ID) || len(p.Workflows) != 1 {
 		t.Errorf("the change does not count at once: %+v", p)
 	}
-	weak := w.principal(chargehand.Live, ScopeAdmin, flow.ID)
+	weak := w.principal(chargehand.Live, ScopeAdmin)
 	for body, code := range map[string]chargehand.Code{
 		`{"preset": "run"}`:       chargehand.CodeInsufficientScope,
 		`{"workflows": null}`:     chargehand.CodeInsufficientScope,
 		`{"name": ""}`:            chargehand.CodeInvalidBody,
+		`{"scopes": ["admin"]}`:   chargehand.CodeInvalidBody,
 		`{"environment": "test"}`: chargehand.CodeUnknownField,
 		`{"workflows": ["` + newID[chargehand.WorkflowID](4).String() + `"]}`: chargehand.CodeWorkflowNotFound,
 	} {
@@ -333,6 +341,113 @@ func TestPatchKey(t *testing.T) {
 	if got, err := patch(weak, `{"name": "z"}`); err != nil || got.Name != "z" {
 		t.Errorf("a weaker key may change the name: %+v, %v", got, err)
 	}
+}
+
+// No key gives another more than it has, and none takes its own limits away: neither in one change nor in several.
+func TestKeysGrantNoMoreThanTheyHave(t *testing.T) {
+	w := newWorld(t)
+	end := epoch.Add(time.Hour)
+	rate := int64(50)
+	own := w.authenticate(w.issue(IssueKey{Scopes: ScopeAdmin | PresetRun, ExpiresAt: end, Rate: &rate}))
+	create := func(p *Principal, body string) (*Key, error) {
+		k, _, err := w.CreateKey(t.Context(), p, CreateKey{Body: parse(t, body)})
+		return k, err
+	}
+	child, err := create(own, `{"name": "child"}`)
+	if err != nil || !child.ExpiresAt.Equal(end) || child.RatePerSecond != 50 {
+		t.Fatalf("what the body does not say is that of the maker: %+v, %v", child, err)
+	}
+	less, err := create(own, `{"name": "less", "expires_at": "2026-03-01T12:30:00Z", "rate_limit": 5}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strong, err := create(w.p, `{"name": "strong", "preset": "all"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := create(w.p, `{"name": "plain", "preset": "run"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{
+		`{"name": "x", "expires_at": null}`, `{"name": "x", "expires_at": "2026-03-01T13:00:00.001Z"}`,
+		`{"name": "x", "rate_limit": 0}`, `{"name": "x", "rate_limit": null}`, `{"name": "x", "rate_limit": 51}`, `{"name": "x", "preset": "all"}`,
+	} {
+		_, err := create(own, body)
+		wantCode(t, err, chargehand.CodeInsufficientScope)
+	}
+	for _, c := range []struct {
+		id   chargehand.KeyID
+		body string
+		good bool
+	}{
+		{own.Key, `{"expires_at": null}`, false},
+		{own.Key, `{"expires_at": "2026-03-01T13:00:01Z"}`, false},
+		{own.Key, `{"rate_limit": 0}`, false},
+		{own.Key, `{"rate_limit": null}`, false},
+		{own.Key, `{"expires_at": null, "rate_limit": 0}`, false},
+		{own.Key, `{"preset": "all"}`, false},
+		{own.Key, `{"name": "me", "rate_limit": 40}`, true},
+		{less.ID, `{"expires_at": "2026-03-01T13:00:00Z", "rate_limit": 40}`, true},
+		{less.ID, `{"rate_limit": 51}`, false},
+		{plain.ID, `{"preset": "operate"}`, false},          // it would live longer than the maker, and has more than it
+		{plain.ID, `{"scopes": ["admin"]}`, false},          // the maker has it, but the key would live longer
+		{plain.ID, `{"name": "renamed"}`, true},             // nothing is added
+		{plain.ID, `{"scopes": ["executions:read"]}`, true}, // something is taken away
+		{strong.ID, `{"rate_limit": 10}`, true},
+		{strong.ID, `{"rate_limit": null}`, false},
+		{strong.ID, `{"preset": "run"}`, true},
+		{strong.ID, `{"preset": "all"}`, false}, // it was taken away
+	} {
+		_, err := w.PatchKey(t.Context(), own, c.id, parse(t, c.body))
+		switch {
+		case c.good && err != nil:
+			t.Errorf("%s: %v", c.body, err)
+		case !c.good:
+			wantCode(t, err, chargehand.CodeInsufficientScope)
+		}
+	}
+	// An installation's rate is no limit of the key, but no key lifts it for itself.
+	me := w.authenticate(strong.Secret)
+	boss := w.authenticate(w.issue(IssueKey{Scopes: PresetAll}))
+	_, err = w.PatchKey(t.Context(), boss, boss.Key, parse(t, `{"rate_limit": 0}`))
+	wantCode(t, err, chargehand.CodeInsufficientScope)
+	if _, err := w.PatchKey(t.Context(), boss, me.Key, parse(t, `{"rate_limit": 0}`)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A limited key that was an admin in an older version is none any more.
+func TestLimitedKeyIsNoAdmin(t *testing.T) {
+	w := newWorld(t)
+	flow := w.apply(definition("one", "1.0.0"))
+	secret := w.issue(IssueKey{Scopes: PresetRun, Workflows: []string{"test/one"}, Namespaces: []string{"other"}})
+	p := w.authenticate(secret)
+	if !p.Sees(flow.ID) || !slices.Equal(p.Limits.Namespaces, []string{"other"}) {
+		t.Errorf("%+v", p)
+	}
+	err := w.rows.Update(t.Context(), func(tx *store.Tx) error {
+		row, err := tx.KeyForUpdate(p.KeyNo)
+		row.Scopes = "executions:read admin"
+		return errors.Join(err, tx.UpdateKey(&row))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.keys.clear()
+	if p = w.authenticate(secret); p.Scopes != ScopeExecutionsRead {
+		t.Errorf("it has %q", p.Scopes.Names())
+	}
+	fast, forever := int64(-1), []string{"no name space"}
+	for _, r := range []IssueKey{
+		{Scopes: PresetAll, Namespaces: []string{"a"}}, {Workflows: []string{"x"}}, {Namespaces: forever}, {Rate: &fast},
+		{Scopes: ScopeWorkflowsPublish, Environment: chargehand.Test},
+	} {
+		_, err := Issue(t.Context(), w.rows, make([]byte, 32), epoch, r)
+		wantCode(t, err, chargehand.CodeInvalidParameter)
+	}
+	_, err = Issue(t.Context(), w.rows, make([]byte, 32), epoch, IssueKey{Workflows: []string{"a/b"}})
+	wantCode(t, err, chargehand.CodeWorkflowNotFound)
 }
 
 func TestLastUseIsWrittenInBulk(t *testing.T) {

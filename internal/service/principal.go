@@ -26,10 +26,13 @@ type Principal struct {
 	Key         chargehand.KeyID
 	KeyNo       int64 // internal number of the key
 	Scopes      Scopes
-	// Workflows are the only workflows that the key may see; nil: all.
+	// Workflows are the only workflows that the key may see, those of its namespaces included; nil: all.
 	Workflows []chargehand.WorkflowID
+	// Limits is the same as it was set: what the key applies is held to it.
+	Limits store.Limits
 	// RatePerSecond is the key's own rate; 0: the installation's, negative: no limit.
 	RatePerSecond float64
+	ExpiresAt     time.Time // zero: never
 }
 
 // Sees reports whether the key's list of workflows admits id.
@@ -129,9 +132,13 @@ func invalidKey() error {
 func (s *Service) loadKey(ctx context.Context, digest *[sha256.Size]byte, age uint64, now time.Time) (*keyEntry, error) {
 	var row store.Key
 	var account store.Account
+	var workflows []chargehand.WorkflowID
 	err := s.view(ctx, func(r *store.Reader) (err error) {
 		if row, err = r.KeyByHash(digest[:]); err == nil {
 			account, err = r.AccountByNo(row.Account)
+		}
+		if err == nil {
+			workflows, err = seenBy(r, row.Account, row.Limits)
 		}
 		return err
 	})
@@ -141,10 +148,14 @@ func (s *Service) loadKey(ctx context.Context, digest *[sha256.Size]byte, age ui
 	if err != nil {
 		return nil, err
 	}
+	if workflows != nil { // keys of an older version may have both
+		row.Scopes = strings.Join((parseScopes(row.Scopes) &^ ScopeAdmin).Names(), " ")
+	}
 	entry := &keyEntry{
 		principal: &Principal{
 			Account: account.ID, AccountNo: account.No, Environment: row.Environment, Key: row.ID, KeyNo: row.No,
-			Scopes: parseScopes(row.Scopes).In(row.Environment), Workflows: unpackWorkflows(row.Workflows), RatePerSecond: rateOf(row.Rate),
+			Scopes: parseScopes(row.Scopes).In(row.Environment), Workflows: workflows, Limits: row.Limits, RatePerSecond: rateOf(row.Rate),
+			ExpiresAt: atMs(row.ExpiresMs),
 		},
 		expiresMs: row.ExpiresMs, loaded: now, use: s.uses.of(row.No),
 	}
@@ -161,26 +172,25 @@ func parseScopes(text string) (scopes Scopes) {
 	return scopes
 }
 
-func unpackWorkflows(packed []byte) []chargehand.WorkflowID {
-	if packed == nil {
-		return nil
+// seenBy lists the workflows within limits; nil: all. Those that are deleted are among them, because their
+// executions stay readable.
+func seenBy(r *store.Reader, account int64, limits store.Limits) ([]chargehand.WorkflowID, error) {
+	if limits.All() {
+		return nil, nil
 	}
-	list := make([]chargehand.WorkflowID, len(packed)/16)
-	for i := range list {
-		copy(list[i][:], packed[16*i:])
+	list := append([]chargehand.WorkflowID{}, limits.Workflows...)
+	for _, namespace := range limits.Namespaces {
+		more, err := r.WorkflowsOf(account, namespace)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range more {
+			if !slices.Contains(limits.Workflows, id) {
+				list = append(list, id)
+			}
+		}
 	}
-	return list
-}
-
-func packWorkflows(list []chargehand.WorkflowID) []byte {
-	if list == nil {
-		return nil
-	}
-	packed := make([]byte, 0, 16*len(list))
-	for i := range list {
-		packed = append(packed, list[i][:]...)
-	}
-	return packed
+	return list, nil
 }
 
 // rateOf turns the stored rate (-1: the installation's, 0: none) into the principal's.

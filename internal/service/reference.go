@@ -3,6 +3,9 @@ package service
 import (
 	"bytes"
 	"errors"
+	"maps"
+	"slices"
+	"strconv"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -81,6 +84,69 @@ func knownFiles(r *store.Reader, account int64, env chargehand.Environment, v ex
 		}
 	}
 	return known, nil
+}
+
+// inputFiles is knownFiles for an input that the principal brings, which stands at path in the body. A limited key
+// names only files that it may read: the workflow would read them for it. Whether others exist is not told.
+// Codes: input_invalid.
+func (s *Service) inputFiles(r *store.Reader, p *Principal, v expr.Value, path ...string) (map[chargehand.FileID]int64, error) {
+	known, err := knownFiles(r, p.AccountNo, p.Environment, v)
+	if err != nil || p.Workflows == nil {
+		return known, err
+	}
+	var wrong []chargehand.FieldError
+	readable := map[chargehand.FileID]bool{}
+	eachReferenceAt(v, path, func(id chargehand.FileID, at []string) {
+		may, seen := readable[id]
+		if !seen && err == nil {
+			if known[id] != 0 {
+				may, err = s.mayRead(r, p, id)
+			}
+			readable[id] = may
+		}
+		if !may && len(wrong) < maxFields {
+			wrong = append(wrong, chargehand.FieldError{
+				Pointer: pointer(append(at, "uri")...), Code: string(chargehand.CodeFileNotFound),
+				Detail: "There is no file " + id.String() + " that this key may read: it reads files that it has uploaded, and those of executions that it sees",
+			})
+		}
+	})
+	if err != nil || len(wrong) == 0 {
+		return known, err
+	}
+	return nil, chargehand.NewError(chargehand.CodeInputInvalid, wrong[0].Detail+".", wrong...)
+}
+
+// mayRead tells whether the principal may read a file.
+func (s *Service) mayRead(r *store.Reader, p *Principal, id chargehand.FileID) (bool, error) {
+	row, err := r.FileByID(p.AccountNo, p.Environment, id)
+	if err == nil {
+		err = s.checkFile(r, p, &row)
+	}
+	var hidden *chargehand.Error
+	if errors.Is(err, store.ErrNotFound) || errors.As(err, &hidden) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// eachReferenceAt is eachReference with the path to the object. The path is valid during the call.
+func eachReferenceAt(v expr.Value, path []string, visit func(id chargehand.FileID, at []string)) {
+	switch v := v.(type) {
+	case map[string]any:
+		if uri, ok := v["uri"].(string); ok {
+			if id, ok := chargehand.ParseFileURI(uri); ok {
+				visit(id, path)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			eachReferenceAt(v[name], append(path, name), visit)
+		}
+	case []any:
+		for i, child := range v {
+			eachReferenceAt(child, append(path, strconv.Itoa(i)), visit)
+		}
+	}
 }
 
 // parseStored reads JSON text that this service has written.

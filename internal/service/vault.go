@@ -29,7 +29,8 @@ type Secret struct {
 	Name      string
 	Version   int64 // counts from 1, also across a deletion
 	CreatedAt time.Time
-	UpdatedAt time.Time // when this version was set
+	UpdatedAt time.Time    // when this version was set
+	Limits    store.Limits // the workflows that may declare it
 }
 
 // SecretPage is one page of secrets, newest first.
@@ -40,14 +41,15 @@ type SecretPage struct {
 
 // PutSecret sets the value of a secret in the principal's environment: the first version of a new
 // one, or the next version, also if the value is the same. Executions that have started keep the
-// version that they started with. Body: value (required), any JSON value but null.
-// Codes: invalid_parameter (the name), invalid_body, unknown_field, state_conflict (too many).
+// version that they started with. Body: value (required), any JSON value but null; workflows and namespaces, the
+// only ones that may declare it: those that are left out stay as they were, null is no list.
+// Codes: invalid_parameter (the name), invalid_body, unknown_field, workflow_not_found, state_conflict (too many).
 func (s *Service) PutSecret(ctx context.Context, p *Principal, name string, body expr.Value) (put *Secret, created bool, err error) {
 	if complaint := badSecretName(name); complaint != "" {
 		return nil, false, chargehand.NewError(chargehand.CodeInvalidParameter, "The name of a secret "+complaint,
 			chargehand.FieldError{Parameter: "name", Code: string(chargehand.CodeInvalidParameter), Detail: "The name " + complaint})
 	}
-	value, err := secretValue(body)
+	value, limits, err := secretValue(body)
 	if err != nil {
 		return nil, false, err
 	}
@@ -65,6 +67,12 @@ func (s *Service) PutSecret(ctx context.Context, p *Principal, name string, body
 			if err := roomForSecret(tx, p); err != nil {
 				return err
 			}
+		}
+		if created {
+			last.Limits = store.Limits{} // of one that was deleted
+		}
+		if row.Limits, err = limits.on(&tx.Reader, p.AccountNo, last.Limits); err != nil {
+			return err
 		}
 		row.Version = last.Version + 1
 		row.UpdatedMs = max(s.nowMs(), last.UpdatedMs)
@@ -112,15 +120,16 @@ func badSecretName(name string) string {
 
 // secretValue reads the body of PutSecret. Its errors never tell the value.
 // Codes: invalid_body, unknown_field.
-func secretValue(body expr.Value) ([]byte, error) {
-	f, err := openBody(body, "value")
+func secretValue(body expr.Value) ([]byte, limitation, error) {
+	f, err := openBody(body, "value", "workflows", "namespaces")
 	if err != nil {
-		return nil, err
+		return nil, limitation{}, err
 	}
+	limits := f.limitation()
 	value, ok := f.values["value"]
 	if !ok {
 		f.fail("value", "required", `The field "value" is missing.`)
-		return nil, f.err()
+		return nil, limits, f.err()
 	}
 	text := expr.Marshal(value)
 	switch {
@@ -133,7 +142,7 @@ func secretValue(body expr.Value) ([]byte, error) {
 			f.fail("value", "too_long", fmt.Sprintf(`The field "value" holds %d texts; at most %d are allowed.`, n, maxSecretTexts))
 		}
 	}
-	return text, f.err()
+	return text, limits, f.err()
 }
 
 // ListSecrets lists the secrets of the principal's environment. limit is 1 to 100.
@@ -199,5 +208,5 @@ func secretNotFound(name string) error {
 }
 
 func shownSecret(row *store.Secret) *Secret {
-	return &Secret{Name: row.Name, Version: row.Version, CreatedAt: atMs(row.CreatedMs), UpdatedAt: atMs(row.UpdatedMs)}
+	return &Secret{Name: row.Name, Version: row.Version, CreatedAt: atMs(row.CreatedMs), UpdatedAt: atMs(row.UpdatedMs), Limits: row.Limits}
 }

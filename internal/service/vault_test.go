@@ -3,6 +3,7 @@ package service
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -44,12 +45,12 @@ func (w *world) valueOf(p *Principal, name string) (text string) {
 func TestPutSecret(t *testing.T) {
 	w := newWorld(t)
 	first, created := w.putSecret(w.p, "token", "one")
-	if want := (Secret{Name: "token", Version: 1, CreatedAt: epoch, UpdatedAt: epoch}); !created || *first != want {
+	if want := (Secret{Name: "token", Version: 1, CreatedAt: epoch, UpdatedAt: epoch}); !created || !reflect.DeepEqual(*first, want) {
 		t.Errorf("created %t %+v, want %+v", created, *first, want)
 	}
 	w.pass(time.Second)
 	second, created := w.putSecret(w.p, "token", "one")
-	if want := (Secret{Name: "token", Version: 2, CreatedAt: epoch, UpdatedAt: epoch.Add(time.Second)}); created || *second != want {
+	if want := (Secret{Name: "token", Version: 2, CreatedAt: epoch, UpdatedAt: epoch.Add(time.Second)}); created || !reflect.DeepEqual(*second, want) {
 		t.Errorf("set again %t %+v, want %+v", created, *second, want)
 	}
 	if got := w.valueOf(w.p, "token"); got != `"one"` {
@@ -62,7 +63,7 @@ func TestPutSecret(t *testing.T) {
 		t.Errorf("stored is %s", got)
 	}
 	got, err := w.GetSecret(t.Context(), w.p, "token")
-	if err != nil || *got != *second {
+	if err != nil || !reflect.DeepEqual(*got, *second) {
 		t.Errorf("read %+v, %v", got, err)
 	}
 }
@@ -229,7 +230,7 @@ func secretsAtOnce(n *nodes) {
 		}))
 		got, err := n.b.GetSecret(n.t.Context(), n.b.p, "token")
 		n.good(err, nil)
-		if *got != last {
+		if !reflect.DeepEqual(*got, last) {
 			n.t.Fatalf("read %+v, want %+v", got, last)
 		}
 		deleted, put := n.each(

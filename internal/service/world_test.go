@@ -132,7 +132,7 @@ func (w *world) pass(d time.Duration) { w.clock.Add(int64(d)) }
 
 func (w *world) principal(env chargehand.Environment, scopes Scopes, only ...chargehand.WorkflowID) *Principal {
 	return &Principal{
-		Account: w.account.ID, AccountNo: w.account.No, Environment: env, Scopes: scopes, Workflows: only,
+		Account: w.account.ID, AccountNo: w.account.No, Environment: env, Scopes: scopes, Workflows: only, Limits: store.Limits{Workflows: only},
 		Key: newID[chargehand.KeyID](w.nowMs()), KeyNo: w.clock.Load() + 1000,
 	}
 }

@@ -38,9 +38,9 @@
 //	installation  Meta
 //	account       Accounts AccountByID AccountByNo
 //	API key       KeyByHash KeyByID ListKeys
-//	workflow      WorkflowByID WorkflowByNo WorkflowByName ListWorkflows
+//	workflow      WorkflowByID WorkflowByNo WorkflowByName ListWorkflows WorkflowsOf
 //	definition    Definition
-//	revision      RevisionByNo RevisionByVersion RevisionByNumber ListRevisions
+//	revision      RevisionByNo RevisionByVersion RevisionByNumber ListRevisions AuthorOf
 //	execution     ExecutionByID ExecutionByNo FindExecution Outcome ListExecutions
 //	              ExecutionsByRun QueuedItems QueuedSingles QueuedByWorkflow CountItems CountOwed
 //	              CountOwedAtMost

@@ -18,15 +18,16 @@ type File struct {
 	Size        int64
 	Digest      []byte // 32 bytes sha256: the blob
 	Execution   int64  // that made it; 0: an upload, or not journaled yet
+	Uploader    int64  // number of the key that has uploaded it; 0: none
 	Visible     bool   // uploads at once; results when the outcome that names them is journaled
 }
 
-const selectFile = `SELECT no, id, account, environment, name, media_type, size, digest, execution, visible FROM file`
+const selectFile = `SELECT no, id, account, environment, name, media_type, size, digest, execution, visible, uploader FROM file`
 
 func scanFile(r Row, f *File) {
 	*f = File{
 		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)), Name: r.Text(4), MediaType: r.Text(5),
-		Size: r.Int(6), Digest: r.Bytes(7), Execution: r.Int(8), Visible: r.Int(9) != 0,
+		Size: r.Int(6), Digest: r.Bytes(7), Execution: r.Int(8), Visible: r.Int(9) != 0, Uploader: r.Int(10),
 	}
 	scanID(r, 1, &f.ID)
 }
@@ -36,9 +37,9 @@ func (t *Tx) InsertFile(f *File) (err error) {
 	if f.Digest == nil {
 		return errors.New("insert file: no digest")
 	}
-	f.No, err = t.insert("insert file", `INSERT INTO file (id, account, environment, name, media_type, size, digest, execution, visible)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, f.ID[:], f.Account, int64(f.Environment), f.Name, f.MediaType, f.Size, f.Digest,
-		f.Execution, flagArg(f.Visible))
+	f.No, err = t.insert("insert file", `INSERT INTO file (id, account, environment, name, media_type, size, digest, execution, visible, uploader)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`, f.ID[:], f.Account, int64(f.Environment), f.Name, f.MediaType, f.Size, f.Digest,
+		f.Execution, flagArg(f.Visible), f.Uploader)
 	if err != nil {
 		return err
 	}

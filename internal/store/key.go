@@ -15,7 +15,7 @@ type Key struct {
 	Name        string
 	Scopes      string // separated by spaces
 	Preset      string // empty if made from scopes
-	Workflows   []byte // ids (16 bytes each) of the only workflows it may use; nil: all
+	Limits      Limits // what it sees
 	Head        string // first characters, for display
 	Last4       string // last characters, for display
 	Hash        []byte // 32 bytes HMAC of the key
@@ -27,12 +27,12 @@ type Key struct {
 }
 
 const selectKey = `SELECT no, id, account, environment, name, scopes, preset, workflows, head, last4, hash, rate,
- creator, expires_ms, last_used_ms, revoked_ms FROM api_key`
+ creator, expires_ms, last_used_ms, revoked_ms, namespaces FROM api_key`
 
 func scanKey(r Row, k *Key) {
 	*k = Key{
 		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)), Name: r.Text(4), Scopes: r.Text(5),
-		Preset: r.Text(6), Workflows: r.Bytes(7), Head: r.Text(8), Last4: r.Text(9), Hash: r.Bytes(10), Rate: r.Int(11),
+		Preset: r.Text(6), Limits: rowLimits(r, 7, 16), Head: r.Text(8), Last4: r.Text(9), Hash: r.Bytes(10), Rate: r.Int(11),
 		Creator: r.Text(12), ExpiresMs: r.Int(13), LastUsedMs: r.Int(14), RevokedMs: r.Int(15),
 	}
 	scanID(r, 1, &k.ID)
@@ -41,17 +41,17 @@ func scanKey(r Row, k *Key) {
 // InsertKey inserts k and sets k.No. ErrConflict: the id or the hash is taken.
 func (t *Tx) InsertKey(k *Key) (err error) {
 	k.No, err = t.insert("insert API key", `INSERT INTO api_key (id, account, environment, name, scopes, preset, workflows,
- head, last4, hash, rate, creator, expires_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`,
-		k.ID[:], k.Account, int64(k.Environment), k.Name, k.Scopes, k.Preset, bytesArg(k.Workflows),
-		k.Head, k.Last4, k.Hash, k.Rate, k.Creator, k.ExpiresMs)
+ head, last4, hash, rate, creator, expires_ms, namespaces) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
+		k.ID[:], k.Account, int64(k.Environment), k.Name, k.Scopes, k.Preset, k.Limits.workflowsArg(),
+		k.Head, k.Last4, k.Hash, k.Rate, k.Creator, k.ExpiresMs, k.Limits.namespacesArg())
 	return err
 }
 
-// UpdateKey writes Name, Scopes, Preset, Workflows, Rate and ExpiresMs of k.
+// UpdateKey writes Name, Scopes, Preset, Limits, Rate and ExpiresMs of k.
 // ErrConflict: it is revoked.
 func (t *Tx) UpdateKey(k *Key) error {
-	return t.change("update API key", `UPDATE api_key SET name = ?2, scopes = ?3, preset = ?4, workflows = ?5, rate = ?6, expires_ms = ?7
- WHERE no = ?1 AND revoked_ms = 0`, k.No, k.Name, k.Scopes, k.Preset, bytesArg(k.Workflows), k.Rate, k.ExpiresMs)
+	return t.change("update API key", `UPDATE api_key SET name = ?2, scopes = ?3, preset = ?4, workflows = ?5, rate = ?6, expires_ms = ?7, namespaces = ?8
+ WHERE no = ?1 AND revoked_ms = 0`, k.No, k.Name, k.Scopes, k.Preset, k.Limits.workflowsArg(), k.Rate, k.ExpiresMs, k.Limits.namespacesArg())
 }
 
 // RevokeKey revokes a key. ErrConflict: it is.

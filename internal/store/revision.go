@@ -58,15 +58,16 @@ type Revision struct {
 	Title      string // document.title, for lists
 	Draft      bool   // never published so far
 	CreatedMs  int64
+	Limits     Limits // of the key that has applied it: what its definition may start and use
 }
 
-const selectRevision = `SELECT r.no, r.workflow, r.version, r.number, r.definition, d.digest, r.title, r.draft, r.created_ms
+const selectRevision = `SELECT r.no, r.workflow, r.version, r.number, r.definition, d.digest, r.title, r.draft, r.created_ms, r.workflows, r.namespaces
  FROM revision r JOIN definition d ON d.no = r.definition`
 
 func scanRevision(r Row, v *Revision) {
 	*v = Revision{
 		No: r.Int(0), Workflow: r.Int(1), Version: r.Text(2), Number: r.Int(3), Definition: r.Int(4),
-		Digest: r.Bytes(5), Title: r.Text(6), Draft: r.Int(7) != 0, CreatedMs: r.Int(8),
+		Digest: r.Bytes(5), Title: r.Text(6), Draft: r.Int(7) != 0, CreatedMs: r.Int(8), Limits: rowLimits(r, 9, 10),
 	}
 }
 
@@ -81,8 +82,9 @@ func (t *Tx) InsertRevision(v *Revision) error {
 		return fmt.Errorf("insert revision: %w", err)
 	}
 	v.Number = last + 1
-	v.No, err = t.insert("insert revision", `INSERT INTO revision (workflow, version, number, definition, title, draft, created_ms)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`, v.Workflow, v.Version, v.Number, v.Definition, textArg(v.Title), flagArg(v.Draft), v.CreatedMs)
+	v.No, err = t.insert("insert revision", `INSERT INTO revision (workflow, version, number, definition, title, draft, created_ms, workflows, namespaces)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, v.Workflow, v.Version, v.Number, v.Definition, textArg(v.Title), flagArg(v.Draft), v.CreatedMs,
+		v.Limits.workflowsArg(), v.Limits.namespacesArg())
 	return err
 }
 

@@ -17,16 +17,17 @@ type Secret struct {
 	Name        string
 	Version     int64  // from 1; a number is never used twice, not even after a deletion
 	Sealed      []byte // nil: deleted
+	Limits      Limits // the workflows that may declare it
 	CreatedMs   int64
 	UpdatedMs   int64 // when this version was set, or when it was deleted
 }
 
-const secretColumns = `no, account, environment, name, version, created_ms, updated_ms`
+const secretColumns = `no, account, environment, name, version, created_ms, updated_ms, workflows, namespaces`
 
 func scanSecret(r Row, s *Secret) {
 	*s = Secret{
 		No: r.Int(0), Account: r.Int(1), Environment: chargehand.Environment(r.Int(2)), Name: r.Text(3),
-		Version: r.Int(4), CreatedMs: r.Int(5), UpdatedMs: r.Int(6),
+		Version: r.Int(4), CreatedMs: r.Int(5), UpdatedMs: r.Int(6), Limits: rowLimits(r, 7, 8),
 	}
 }
 
@@ -35,7 +36,7 @@ func scanSecret(r Row, s *Secret) {
 func (r *Reader) LastSecret(account int64, env chargehand.Environment, name string) (s Secret, err error) {
 	err = r.one(`SELECT `+secretColumns+`, sealed FROM secret WHERE account = ?1 AND environment = ?2 AND name = ?3`, func(row Row) {
 		scanSecret(row, &s)
-		s.Sealed = row.Bytes(7)
+		s.Sealed = row.Bytes(9)
 	}, account, int64(env), name)
 	if err != nil {
 		return Secret{}, fmt.Errorf("read secret: %w", err)
@@ -100,7 +101,7 @@ func (r *Reader) SecretValues(account int64, env chargehand.Environment, names [
  WHERE account = ?1 AND environment = ?2 AND name IN (`+places.String()+`) AND sealed IS NOT NULL`, func(row Row) error {
 			var s Secret
 			scanSecret(row, &s)
-			s.Sealed = row.Bytes(7)
+			s.Sealed = row.Bytes(9)
 			list = append(list, s)
 			return nil
 		}, args...)
@@ -119,10 +120,11 @@ func (t *Tx) PutSecret(s *Secret) error {
 		return errors.New("put secret: version and value must be given")
 	}
 	if s.Version > 1 {
-		err := t.one(`UPDATE secret SET version = ?4, sealed = ?5, updated_ms = ?6
+		err := t.one(`UPDATE secret SET version = ?4, sealed = ?5, updated_ms = ?6, workflows = ?7, namespaces = ?8
  WHERE account = ?1 AND environment = ?2 AND name = ?3 AND version = ?4 - 1 AND sealed IS NOT NULL RETURNING no, created_ms`, func(r Row) {
 			s.No, s.CreatedMs = r.Int(0), r.Int(1)
-		}, s.Account, int64(s.Environment), s.Name, s.Version, s.Sealed, s.UpdatedMs)
+		}, s.Account, int64(s.Environment), s.Name, s.Version, s.Sealed, s.UpdatedMs,
+			s.Limits.workflowsArg(), s.Limits.namespacesArg())
 		if err == nil {
 			return nil
 		}
@@ -135,8 +137,9 @@ func (t *Tx) PutSecret(s *Secret) error {
 			return err
 		}
 	}
-	no, err := t.insert("put secret", `INSERT INTO secret (account, environment, name, version, sealed, created_ms, updated_ms)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`, s.Account, int64(s.Environment), s.Name, s.Version, s.Sealed, s.CreatedMs, s.UpdatedMs)
+	no, err := t.insert("put secret", `INSERT INTO secret (account, environment, name, version, sealed, created_ms, updated_ms, workflows, namespaces)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, s.Account, int64(s.Environment), s.Name, s.Version, s.Sealed, s.CreatedMs, s.UpdatedMs,
+		s.Limits.workflowsArg(), s.Limits.namespacesArg())
 	s.No = no
 	return err
 }

@@ -37,12 +37,13 @@ func (f *fixture) keyByHash(hash []byte) (k store.Key) {
 
 func keyRoundTrip(f *fixture) {
 	k := f.key()
-	k.Workflows, k.ExpiresMs, k.Rate, k.Preset = []byte("0123456789abcdef"), startMs+9, 50, ""
+	k.Limits = store.Limits{Workflows: []chargehand.WorkflowID{{1}, {2, 0, 3}}, Namespaces: []string{"finance", "h-r"}}
+	k.ExpiresMs, k.Rate, k.Preset = startMs+9, 50, ""
 	f.update(func(tx *store.Tx) error { return tx.InsertKey(&k) })
 	if got := f.keyByHash(k.Hash); !reflect.DeepEqual(got, k) {
 		f.Errorf("read %+v, want %+v", got, k)
 	}
-	k.Name, k.Scopes, k.Preset, k.Workflows, k.Rate, k.ExpiresMs = "new", "admin", "all", nil, 0, 0
+	k.Name, k.Scopes, k.Preset, k.Limits, k.Rate, k.ExpiresMs = "new", "admin", "all", store.Limits{}, 0, 0
 	f.update(func(tx *store.Tx) error { return tx.UpdateKey(&k) })
 	f.view(func(r *store.Reader) error {
 		got, err := r.KeyByID(1, chargehand.Live, k.ID)

@@ -15,3 +15,6 @@ ALTER TABLE file ADD COLUMN uploader BIGINT NOT NULL DEFAULT 0;
 -- Who may write in live could publish; now this is a scope of its own.
 UPDATE api_key SET scopes = scopes || ' workflows:publish'
  WHERE environment = 1 AND ' ' || scopes || ' ' LIKE '% workflows:write %';
+
+-- The workflows of the namespaces of a key, deleted ones too.
+CREATE INDEX workflow_namespace ON workflow (account, namespace);

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chargehand/chargehand"
+)
+
+// Limits are the only workflows that something has to do with: those of the list, and those of the
+// namespaces. The zero value stands for all workflows.
+type Limits struct {
+	Workflows  []chargehand.WorkflowID
+	Namespaces []string
+}
+
+// All reports whether there is no limit.
+func (l Limits) All() bool { return len(l.Workflows) == 0 && len(l.Namespaces) == 0 }
+
+// Admit reports whether a workflow is within the limits.
+func (l Limits) Admit(id chargehand.WorkflowID, namespace string) bool {
+	return l.All() || slices.Contains(l.Namespaces, namespace) || slices.Contains(l.Workflows, id)
+}
+
+// Within reports whether l names nothing that o does not name.
+func (l Limits) Within(o Limits) bool {
+	if l.All() || o.All() {
+		return o.All()
+	}
+	for _, id := range l.Workflows {
+		if !slices.Contains(o.Workflows, id) {
+			return false
+		}
+	}
+	for _, namespace := range l.Namespaces {
+		if !slices.Contains(o.Namespaces, namespace) {
+			return false
+		}
+	}
+	return true
+}
+
+// Limits stand in two columns: the ids one after the other, and the namespaces with spaces between
+// them, which no namespace has. A missing list is NULL.
+
+func (l Limits) workflowsArg() any {
+	if len(l.Workflows) == 0 {
+		return nil
+	}
+	packed := make([]byte, 0, 16*len(l.Workflows))
+	for _, id := range l.Workflows {
+		packed = append(packed, id[:]...)
+	}
+	return packed
+}
+
+func (l Limits) namespacesArg() any { return textArg(strings.Join(l.Namespaces, " ")) }
+
+func rowLimits(r Row, workflows, namespaces int) (l Limits) {
+	packed := r.Bytes(workflows)
+	for len(packed) >= 16 {
+		l.Workflows = append(l.Workflows, chargehand.WorkflowID(packed[:16]))
+		packed = packed[16:]
+	}
+	l.Namespaces = strings.Fields(r.Text(namespaces))
+	if len(l.Namespaces) == 0 {
+		l.Namespaces = nil
+	}
+	return l
+}
+
+// Author is what the definition of a revision may do: it is that of a workflow, and was applied by a key with
+// these limits.
+type Author struct {
+	Workflow  chargehand.WorkflowID
+	Namespace string
+	Limits    Limits
+}
+
+// AuthorOf reads what the definition of a revision may do. Errors: ErrNotFound.
+func (r *Reader) AuthorOf(revision int64) (a Author, err error) {
+	err = r.one(`SELECT w.id, w.namespace, r.workflows, r.namespaces FROM revision r JOIN workflow w ON w.no = r.workflow WHERE r.no = ?1`,
+		func(row Row) {
+			scanID(row, 0, &a.Workflow)
+			a.Namespace, a.Limits = row.Text(1), rowLimits(row, 2, 3)
+		}, revision)
+	if err != nil {
+		return Author{}, fmt.Errorf("read the limits of a revision: %w", err)
+	}
+	return a, nil
+}
+
+// WorkflowsOf lists the ids of all workflows of a namespace, deleted or not.
+func (r *Reader) WorkflowsOf(account int64, namespace string) (list []chargehand.WorkflowID, err error) {
+	err = r.c.Query(`SELECT id FROM workflow WHERE account = ?1 AND namespace = ?2 ORDER BY no`, func(row Row) error {
+		var id chargehand.WorkflowID
+		scanID(row, 0, &id)
+		list = append(list, id)
+		return nil
+	}, account, namespace)
+	if err != nil {
+		return nil, fmt.Errorf("list the workflows of a namespace: %w", err)
+	}
+	return list, nil
+}
