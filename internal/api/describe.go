@@ -151,7 +151,7 @@ var fieldAbout = map[string]string{
 	"CreatedExecution.execution_id": "The same as id.", "RetriedExecution.execution_id": "The same as id.",
 	"ExecutionError.type": "Address of the type of error, as the workflow language names it.", "ExecutionError.title": "The type of error in words.",
 	"ExecutionError.status": "Status code of the error, as in HTTP.", "ExecutionError.detail": "What happened.",
-	"ExecutionError.origin": "workflow: the definition raised it or a call failed; system: the server did, such as for a cancellation.", "ExecutionError.retryable": "Trying again may help.",
+	"ExecutionError.origin": "workflow: the definition, a call or a cancellation caused it; system: the server did.", "ExecutionError.retryable": "Trying again may help.",
 	"TimelineEntry.seq": "Number of the entry, in order of start, from 1.", "TimelineEntry.name": "Name of the task.",
 	"TimelineEntry.iteration": "Which pass of the innermost loop it is, from 0.", "TimelineEntry.attempt": "Which try it is, from 1.",
 	"TimelineEntry.input": "The input of the task.", "TimelineEntry.files": "Files that the task made.",

@@ -3,10 +3,14 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/service"
 )
 
 // TestDocumentIsComplete holds the document to what linters of OpenAPI ask for: everything is
@@ -163,6 +167,33 @@ func TestDocumentOrder(t *testing.T) {
 	} {
 		if got := names(text, c.path...); !slices.Equal(got[:min(len(got), len(c.want))], c.want) {
 			t.Errorf("%v begins with %v, want %v", c.path, got, c.want)
+		}
+	}
+}
+
+// TestPageIsComplete: docs/api.md names every route, parameter that filters, scope and error code.
+func TestPageIsComplete(t *testing.T) {
+	page, err := os.ReadFile("../../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(page)
+	var want []string
+	for _, e := range endpoints() {
+		want = append(want, "`"+e.method+" "+e.path+"`")
+	}
+	for code, about := range problemTypes {
+		want = append(want, "`"+string(code)+"`", "| "+itoa(about.status))
+		if code == chargehand.CodePreconditionFailed || code == chargehand.CodeRangeNotSatisfiable {
+			want = want[:len(want)-1] // they share a line
+		}
+	}
+	for _, name := range service.PresetAll.Names() {
+		want = append(want, "`"+name+"`")
+	}
+	for _, each := range want {
+		if !strings.Contains(text, each) {
+			t.Errorf("docs/api.md does not have %s", each)
 		}
 	}
 }
