@@ -218,7 +218,10 @@ func (c *Client) sendOnce(ctx context.Context, r call, idempotencyKey string) (*
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		if at := (*url.Error)(nil); errors.As(err, &at) {
+			err = at.Err // without the method and the whole address
+		}
+		return nil, fmt.Errorf("%w at %s: %w", ErrUnreachable, req.URL.Host, err)
 	}
 	if resp.StatusCode < 300 {
 		return resp, nil

@@ -199,9 +199,9 @@ func (c *connection) failures(ctx context.Context, api *client.Client, b *client
 		fmt.Fprintf(c.err, "  item %d  %s  %s\n", item.Index, c.id(item.ExecutionID), printable(reason))
 	}
 	if more := b.Failed - len(page.Data); more > 0 {
-		fmt.Fprintf(c.err, "  and %d more: chargehand batches items %s --status error\n", more, b.BatchID)
+		fmt.Fprintf(c.err, "  and %d more: chargehand batches items %s --status error\n", more, c.id(b.BatchID))
 	}
-	fmt.Fprintln(c.err, "the tasks of an item: chargehand executions timeline EXECUTION; again: chargehand executions retry EXECUTION")
+	fmt.Fprintln(c.err, "the tasks of an item: chargehand executions timeline EXECUTION\nagain:                chargehand executions retry EXECUTION")
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,7 @@ func (c *connection) batchesList() *cobra.Command {
 	known := newNames(nil)
 	return newList(c, listing[client.Batch]{
 		use: "list [WORKFLOW]", short: "List batches, newest first", args: atMostArgs(1), limit: 20,
-		columns: "ID WORKFLOW~ STATUS TOTAL> COMPLETED> FAILED> RUNNING> STARTED TOOK",
+		columns: "ID WORKFLOW~ STATUS TOTAL> DONE> FAILED> RUNNING> STARTED TOOK",
 		key:     func(b *client.Batch) string { return b.BatchID },
 		row: func(b *client.Batch) []string {
 			return []string{
@@ -78,10 +79,27 @@ func (c *connection) showBatch(ctx context.Context, api *client.Client, b *clien
 	known.learn(ctx, []string{b.WorkflowID})
 	return c.show(b, []field{
 		{"id", b.BatchID}, {"workflow", fmt.Sprintf("%s %s, revision %d", known.of(b.WorkflowID), b.WorkflowVersion, b.Revision)}, {"status", b.Status},
-		{"items", fmt.Sprintf("%d: %d finished, %d failed, %d cancelled, %d running, %d waiting, %d queued", b.Total, b.Completed, b.Failed-b.Cancelled, b.Cancelled, b.Running, b.Waiting, b.Queued)},
+		{"items", itemCounts(b)},
 		{"concurrency", fmt.Sprint(b.EffectiveConcurrency)},
 		{"started", exactly(b.StartedAt)}, {"ended", exactly(b.CompletedAt)}, {"took", between(b.StartedAt, b.CompletedAt)},
 	})
+}
+
+// itemCounts says how many items there are, and where they stand.
+func itemCounts(b *client.Batch) string {
+	var parts []string
+	for _, part := range []struct {
+		count int
+		state string
+	}{
+		{b.Completed, "finished"}, {b.Failed - b.Cancelled, "failed"}, {b.Cancelled, "cancelled"},
+		{b.Running, "running"}, {b.Waiting, "waiting"}, {b.Queued, "queued"},
+	} {
+		if part.count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.count, part.state))
+		}
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%d: %s", b.Total, strings.Join(parts, ", ")), ": ")
 }
 
 func (c *connection) batchesGet() *cobra.Command {

@@ -69,7 +69,7 @@ func newList[T any](c *connection, l listing[T]) *cobra.Command {
 			return err
 		}
 		if more != "" && (c.output == formatTable || c.output == formatWide || c.output == formatJSONL) {
-			fmt.Fprintf(c.err, "there are more: --all shows every row, --cursor %s the next ones\n", more)
+			fmt.Fprintf(c.err, "there are more rows: --all, or --cursor %s\n", more)
 		}
 		return nil
 	})

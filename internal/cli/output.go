@@ -207,6 +207,9 @@ func printYAML(w io.Writer, v any) error {
 	return errors.Join(encoder.Encode(node), encoder.Close())
 }
 
+// otherBooleans are texts that readers of YAML 1.1 take for true and false.
+var otherBooleans = []string{"y", "n", "yes", "no", "on", "off"}
+
 func yamlNode(d *json.Decoder) (*yaml.Node, error) {
 	token, err := d.Token()
 	if err != nil {
@@ -234,12 +237,13 @@ func yamlNode(d *json.Decoder) (*yaml.Node, error) {
 		_, err := d.Token()
 		return node, err
 	case string:
-		return scalar("!!str", token)
-	case json.Number:
-		if strings.ContainsAny(token.String(), ".eE") {
-			return scalar("!!float", token.String())
+		node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: token}
+		if slices.Contains(otherBooleans, strings.ToLower(token)) {
+			node.Style = yaml.DoubleQuotedStyle
 		}
-		return scalar("!!int", token.String())
+		return node, nil
+	case json.Number:
+		return scalar("", token.String()) // in its own notation, whatever its size
 	case bool:
 		return scalar("!!bool", fmt.Sprint(token))
 	}

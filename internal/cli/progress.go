@@ -336,7 +336,7 @@ func (t *counter) text() string {
 	defer t.mu.Unlock()
 	b := t.batch
 	done := b.Completed + b.Failed
-	text := fmt.Sprintf("%s %d of %d", bar(done, b.Total, 20), done, b.Total)
+	text := fmt.Sprintf("%s %d of %d", bar(done, b.Total, 12), done, b.Total)
 	if b.Total > 0 {
 		text += fmt.Sprintf("  %d%%", 100*done/b.Total)
 	}

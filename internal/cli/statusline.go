@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -116,27 +117,33 @@ func terminalWidth(w io.Writer) int {
 	return 0
 }
 
+// escapes are the sequences that colour text.
+var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
 // truncate shortens text, which may hold colours, to width columns.
 func truncate(text string, width int) string {
+	if runewidth.StringWidth(escapes.ReplaceAllString(text, "")) <= width {
+		return text
+	}
 	var out strings.Builder
 	columns, coloured := 0, false
 	for len(text) > 0 {
-		if end := strings.IndexByte(text, 'm'); strings.HasPrefix(text, "\x1b[") && end > 0 {
-			coloured = text[:end+1] != "\x1b[0m"
-			out.WriteString(text[:end+1])
-			text = text[end+1:]
+		if at := escapes.FindStringIndex(text); at != nil && at[0] == 0 {
+			coloured = text[:at[1]] != "\x1b[0m"
+			out.WriteString(text[:at[1]])
+			text = text[at[1]:]
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(text)
-		if columns += runewidth.RuneWidth(r); columns >= width && len(text) > size {
-			out.WriteString("…")
-			if coloured {
-				out.WriteString("\x1b[0m")
-			}
+		if columns += runewidth.RuneWidth(r); columns >= width {
 			break
 		}
 		out.WriteString(text[:size])
 		text = text[size:]
+	}
+	out.WriteString("…")
+	if coloured {
+		out.WriteString("\x1b[0m")
 	}
 	return out.String()
 }

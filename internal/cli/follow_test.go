@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/servertest"
+)
+
+// awaited collects what is written and tells who waits for it.
+type awaited struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{}
+}
+
+func newAwaited() *awaited { return &awaited{changed: make(chan struct{})} }
+
+func (a *awaited) Write(data []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(a.changed)
+	a.changed = make(chan struct{})
+	return a.text.Write(data)
+}
+
+// until waits until the text matches.
+func (a *awaited) until(t *testing.T, pattern string) string {
+	t.Helper()
+	wanted := regexp.MustCompile(pattern)
+	deadline := time.After(30 * time.Second)
+	for {
+		a.mu.Lock()
+		text, changed := a.text.String(), a.changed
+		a.mu.Unlock()
+		if wanted.MatchString(text) {
+			return text
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			t.Fatalf("%q is not in\n%s", pattern, text)
+		}
+	}
+}
+
+const followed = `document: {dsl: '1.0.3', namespace: shop, name: followed, version: '1.0.0'}
+do:
+  - prepare: {set: {n: 1}}
+  - outer:
+      do:
+        - first: {set: {n: 2}}
+        - paying:
+            try:
+              - pay: {raise: {error: {type: https://example.com/down, status: 503, title: Down}}}
+            catch: {retry: {delay: {hours: 1}, limit: {attempt: {count: 4}}}}
+`
+
+// TestFollowTellsNestedTasksWhileTheyRun: what is within other tasks is told when it starts, and not
+// only when everything around it has ended.
+func TestFollowTellsNestedTasksWhileTheyRun(t *testing.T) {
+	s := servertest.Start(t, servertest.Options{})
+	s.Apply(t, followed)
+	t.Setenv("CHARGEHAND_URL", s.URL)
+	t.Setenv("CHARGEHAND_API_KEY", s.Key)
+	var out bytes.Buffer
+	told, code := newAwaited(), make(chan int, 1)
+	go func() { code <- Run([]string{"run", "shop/followed"}, strings.NewReader(""), &out, told) }()
+	text := told.until(t, `faulted   pay: attempt 1 of 5`)
+	want := regexp.MustCompile(`(?s)^execution ([0-9a-f-]{36})\n  completed prepare  \d+ ms\n  running   outer\n    completed first  \d+ ms\n    running   paying\n      faulted   pay: attempt 1 of 5  \d+ ms  Down\n$`)
+	found := want.FindStringSubmatch(text)
+	if found == nil {
+		t.Fatalf("while the second attempt is waited for:\n%s", text)
+	}
+	if a := s.Do(t, http.MethodPost, "/workflows/shop.followed/executions/"+found[1]+"/cancel", ""); a.Status != http.StatusAccepted {
+		t.Fatalf("cancel: %d %s", a.Status, a.Body)
+	}
+	if c := <-code; c != ExitFailed {
+		t.Errorf("exit code %d", c)
+	}
+	text = told.until(t, "timeline")
+	if !regexp.MustCompile(`    cancelled paying  .*\n  cancelled outer  .*\ncancelled after .*\nits tasks: chargehand executions timeline `).MatchString(text) {
+		t.Errorf("at the end:\n%s", text)
+	}
+	if !strings.Contains(out.String(), `"phase": "cancelled"`) {
+		t.Errorf("on standard output: %s", out.String())
+	}
+}
+
+func TestPolicyOf(t *testing.T) {
+	definition := func(retry string) []byte {
+		return fmt.Appendf(nil, `{"use":{"retries":{"slow":{"delay":{"minutes":1},"backoff":{"linear":{}},"limit":{"attempt":{"count":2}}}}},
+			"do":[{"a":{"try":[],"catch":{"retry":%s}}}]}`, retry)
+	}
+	for retry, want := range map[string]struct {
+		attempts int
+		second   time.Duration
+		exact    bool
+	}{
+		`{"delay":{"seconds":2},"backoff":{"exponential":{}},"limit":{"attempt":{"count":3}}}`: {4, 4 * time.Second, true},
+		`{"delay":"PT5S"}`:    {0, 5 * time.Second, true},
+		`"slow"`:              {3, 2 * time.Minute, true},
+		`{"delay":"${ .x }"}`: {0, 0, false},
+		`{"delay":{"hours":2},"backoff":{"exponential":{}}}`:                         {0, 2 * time.Hour, true},
+		`{"delay":{"seconds":1},"jitter":{"from":{"seconds":0},"to":{"seconds":1}}}`: {0, time.Second, false},
+	} {
+		policy, ok := policyOf(definition(retry), "/do/0/a")
+		second, exact := policy.next(2)
+		if !ok || policy.attempts != want.attempts || exact != want.exact || second != want.second {
+			t.Errorf("%s: %+v %v, then %v %v", retry, policy, ok, second, exact)
+		}
+	}
+	for _, reference := range []string{"/do/1/a", "/do/0/b", "/nothing", ""} {
+		if policy, ok := policyOf(definition(`{}`), reference); ok {
+			t.Errorf("%q has the policy %+v", reference, policy)
+		}
+	}
+}
