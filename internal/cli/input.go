@@ -189,6 +189,9 @@ func csvItems(path string, data []byte) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, usage("--items: %s: read the header: %w", path, err)
 	}
+	if len(header) == 1 && strings.ContainsAny(header[0], ";\t|") {
+		return nil, usage("--items: %s: fields are separated by commas, but the first line is %.80q", path, header[0])
+	}
 	var items []json.RawMessage
 	for {
 		record, err := reader.Read()

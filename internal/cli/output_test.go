@@ -58,7 +58,7 @@ func TestYAMLIsTheJSON(t *testing.T) {
 	if err := printYAML(&out, json.RawMessage(text)); err != nil {
 		t.Fatal(err)
 	}
-	want := "z: 1\na: \"1\"\nbig: 100000000000000000000001\none: 1.0\nlist:\n  - b: null\n  - []\nempty: {}\nyes: \"yes\"\nlines: |-\n  a\n  b\nemoji: \"\\U0001F600\"\n"
+	want := "z: 1\na: \"1\"\nbig: 100000000000000000000001\none: 1.0\nlist:\n  - b: null\n  - []\nempty: {}\n\"yes\": \"yes\"\nlines: |-\n  a\n  b\nemoji: \"\\U0001F600\"\n"
 	if out.String() != want {
 		t.Errorf("%s\nwant\n%s", out.String(), want)
 	}
