@@ -399,7 +399,7 @@ func TestParkedItemsOfABatchFindTheirBoundAfterARestart(t *testing.T) {
 	})
 }
 
-// TestBatchCrashEverywhere crashes at each submission of a batch, before and after it is
+// TestBatchCrashEverywhere crashes at each write set of a batch, before and after it is
 // written.
 func TestBatchCrashEverywhere(t *testing.T) {
 	for _, written := range []bool{false, true} {
@@ -437,20 +437,20 @@ func TestBatchCrashEverywhere(t *testing.T) {
 				defer w.stop()
 				b = w.finalBatch(b)
 				if b.Status != chargehand.BatchCompleted || b.Finished != 7 {
-					t.Fatalf("submission %d, written: %v: %+v\n%s", k, written, b, w.log)
+					t.Fatalf("write set %d, written: %v: %+v\n%s", k, written, b, w.log)
 				}
 				for i, row := range w.items(b.No) {
 					if got, want := w.result(row.No), fmt.Sprintf(`{"n":%d}`, i); got != want {
-						t.Errorf("submission %d, written: %v: item %d is %s", k, written, i, got)
+						t.Errorf("write set %d, written: %v: item %d is %s", k, written, i, got)
 					}
 				}
 				if most := w.outside.most.Load(); most > 2 {
-					t.Errorf("submission %d, written: %v: %d at once", k, written, most)
+					t.Errorf("write set %d, written: %v: %d at once", k, written, most)
 				}
 				w.idle(0)
 			})
 			if k > 200 || t.Failed() {
-				t.Fatalf("at submission %d", k)
+				t.Fatalf("at write set %d", k)
 			}
 		}
 	}

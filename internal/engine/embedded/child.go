@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// maxDelivered and maxDeliveredBytes bound the ends of children that go into one submission.
+	// maxDelivered and maxDeliveredBytes bound the ends of children that go into one write set.
 	maxDelivered      = 100
 	maxDeliveredBytes = 8 << 20
-	// maxRefusals bounds the children that cannot be started in one of the rounds of a submission (maxRounds), so that
+	// maxRefusals bounds the children that cannot be started in one of the rounds of a write set (maxRounds), so that
 	// a loop that asks for nothing else is written down from time to time.
 	maxRefusals = 100
 )
 
-// relate does what is owed between an execution and its children: it starts them and takes in
+// startChildren does what is owed between an execution and its children: it starts them and takes in
 // their ends.
-func (e *Engine) relate(s *submission) error {
+func (e *Engine) startChildren(s *writeSet) error {
 	r := s.run
 	if r.told {
 		if err := e.takeEnds(s); err != nil {
@@ -40,16 +40,16 @@ func (e *Engine) relate(s *submission) error {
 			}
 			refusals++
 			ev.TimeMs = max(r.timeMs, e.nowMs())
-			s.journalEvent(ev, e.limits.ActivityOutputBytes)
+			s.apply(ev, e.limits.ActivityOutputBytes)
 		}
 	}
 	return nil
 }
 
-// startIndependent starts the children that nobody awaits and leaves the others. No submission ends
+// startIndependent starts the children that nobody awaits and leaves the others. No write set ends
 // without them: what was awaited is found in the machine later, or was withdrawn if the execution ends,
 // but these were asked for by events that are journaled now, and nothing tells of them again.
-func (e *Engine) startIndependent(s *submission) error {
+func (e *Engine) startIndependent(s *writeSet) error {
 	r := s.run
 	var awaited, independent []machine.Command
 	for _, c := range r.unstarted {
@@ -74,7 +74,7 @@ func (e *Engine) startIndependent(s *submission) error {
 
 // makeChildren makes the executions of the StartChild commands that wait, and the events that
 // tell of those that cannot be started.
-func (e *Engine) makeChildren(s *submission) (refused []machine.Event, err error) {
+func (e *Engine) makeChildren(s *writeSet) (refused []machine.Event, err error) {
 	r := s.run
 	commands := r.unstarted
 	var starts []*engine.ChildStart
@@ -119,7 +119,7 @@ func (e *Engine) makeChildren(s *submission) (refused []machine.Event, err error
 }
 
 // takeEnds tells the machine of children that have ended.
-func (e *Engine) takeEnds(s *submission) error {
+func (e *Engine) takeEnds(s *writeSet) error {
 	r := s.run
 	var open []store.Child
 	err := e.store.View(e.ctx, func(rd *store.Reader) (err error) {
@@ -146,7 +146,7 @@ func (e *Engine) takeEnds(s *submission) error {
 			return err
 		}
 		ev.TimeMs = max(r.timeMs, e.nowMs())
-		bytes += s.journalEvent(ev, e.limits.ActivityOutputBytes)
+		bytes += s.apply(ev, e.limits.ActivityOutputBytes)
 		count++
 		s.delivered = append(s.delivered, link.Execution)
 	}
@@ -154,8 +154,8 @@ func (e *Engine) takeEnds(s *submission) error {
 	return nil
 }
 
-// writeChildren writes what a submission does to relatives. The execution has not ended yet.
-func (s *submission) writeChildren(tx *store.Tx) error {
+// writeChildren writes what a write set does to relatives. The execution has not ended yet.
+func (s *writeSet) writeChildren(tx *store.Tx) error {
 	s.cancelled, s.childStarted = false, s.childStarted[:0]
 	for _, no := range s.delivered {
 		if err := tx.DeliverChild(no); err != nil {
@@ -179,8 +179,8 @@ func (s *submission) writeChildren(tx *store.Tx) error {
 	return nil
 }
 
-// childrenCommitted lets children start and end as a durable submission says.
-func (e *Engine) childrenCommitted(s *submission) {
+// childrenCommitted lets children start and end as a durable write set says.
+func (e *Engine) childrenCommitted(s *writeSet) {
 	if len(s.children) > 0 {
 		for i, child := range s.children {
 			if !s.childStarted[i] { // it was there, and was counted then

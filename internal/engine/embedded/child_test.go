@@ -277,11 +277,11 @@ func TestDetachedProcessGoesOn(t *testing.T) {
 	}
 }
 
-// TestIndependentChildrenAreNotLost: children that nobody awaits start exactly once when a submission ends in the
+// TestIndependentChildrenAreNotLost: children that nobody awaits start exactly once when a write set ends in the
 // middle of what asks for them, and its commit fails, or the engine with it.
 func TestIndependentChildrenAreNotLost(t *testing.T) {
-	// The loop asks for more children that there are not than a submission takes in, and for one that
-	// there is when the submission ends.
+	// The loop asks for more children that there are not than a write set takes in, and for one that
+	// there is when the write set ends.
 	last := maxRounds * maxRefusals
 	body := `
 - a: { wait: { milliseconds: 1 } }

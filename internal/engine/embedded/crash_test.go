@@ -327,7 +327,7 @@ func (w *world) inFlight(row store.Execution) map[string]bool {
 	return keys
 }
 
-// TestCrashEverywhere runs each script with a crash at its k-th submission, for every k:
+// TestCrashEverywhere runs each script with a crash at its k-th write set, for every k:
 // once before it is written, and once after it is written but before anybody is told. A new engine on the
 // same file must bring it to the same end, and repeat nothing but what was in flight.
 func TestCrashEverywhere(t *testing.T) {
@@ -350,7 +350,7 @@ func TestCrashEverywhere(t *testing.T) {
 			if script.result != "" && want.result != script.result {
 				t.Fatalf("it ends with %s, want %s\n%s", want.result, script.result, want.story)
 			}
-			// Once more with a checkpoint in every submission, so that nothing is replayed.
+			// Once more with a checkpoint in every write set, so that nothing is replayed.
 			for _, how := range []struct {
 				told   bool
 				replay int
@@ -369,7 +369,7 @@ func TestCrashEverywhere(t *testing.T) {
 						break
 					}
 					if t.Failed() {
-						t.Fatalf("crash at submission %d, written: %v", k, told)
+						t.Fatalf("crash at write set %d, written: %v", k, told)
 					}
 				}
 			}
@@ -377,7 +377,7 @@ func TestCrashEverywhere(t *testing.T) {
 	}
 }
 
-// crashAt reports whether there was a k-th submission.
+// crashAt reports whether there was a k-th write set.
 func crashAt(t *testing.T, script script, k int, written bool, replay int, identity [16]byte, want end) bool {
 	var broken *brokenDB
 	tripped := make(chan struct{})
@@ -487,7 +487,7 @@ func crashAt(t *testing.T, script script, k int, written bool, replay int, ident
 	return true
 }
 
-// TestCrashInRecovery crashes again at each submission of the recovery from a crash.
+// TestCrashInRecovery crashes again at each write set of the recovery from a crash.
 func TestCrashInRecovery(t *testing.T) {
 	step := 1
 	if testing.Short() {
@@ -514,7 +514,7 @@ func TestCrashInRecovery(t *testing.T) {
 							crashed = crashTwice(t, script, first, second, written, identity, want)
 						})
 						if t.Failed() {
-							t.Fatalf("crash at submission %d and then at %d, written: %v", first, second, written)
+							t.Fatalf("crash at write set %d and then at %d, written: %v", first, second, written)
 						}
 						if !crashed {
 							break
@@ -530,7 +530,7 @@ func TestCrashInRecovery(t *testing.T) {
 func crashTwice(t *testing.T, script script, first, second int, written bool, identity [16]byte, want end) bool {
 	var broken *brokenDB
 	tripped := make(chan struct{})
-	// failAt makes everything from the k-th submission on fail.
+	// failAt makes everything from the k-th write set on fail.
 	failAt := func(k int) {
 		from, tripping := broken.count(), tripped
 		broken.setFail(func(n int) (before, after bool) {

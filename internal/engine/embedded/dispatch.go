@@ -9,8 +9,8 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// committed carries out what a durable submission asks for.
-func (e *Engine) committed(s *submission) {
+// dispatch carries out what a durable write set asks for.
+func (e *Engine) dispatch(s *writeSet) {
 	r, before := s.run, s.run.row
 	r.row = s.row
 	if s.begin {
@@ -49,7 +49,7 @@ func (e *Engine) committed(s *submission) {
 	if s.outcome != nil {
 		e.ended(s)
 	} else {
-		e.goOn(s)
+		e.dispatchActivities(s)
 	}
 	if s.lookAgain && s.outcome == nil {
 		e.goWork(func() { e.send(r.no, message{kind: look}) })
@@ -72,7 +72,7 @@ func (e *Engine) leftQueue(r *run, before *store.Execution, scheduled bool) {
 	}
 }
 
-func (e *Engine) moveTimers(s *submission) {
+func (e *Engine) moveTimers(s *writeSet) {
 	r := s.run
 	for _, command := range s.stopTimers {
 		e.timers.remove(r.no, command)
@@ -90,7 +90,7 @@ func (e *Engine) moveTimers(s *submission) {
 }
 
 // ended lets go of everything that an execution held.
-func (e *Engine) ended(s *submission) {
+func (e *Engine) ended(s *writeSet) {
 	r := s.run
 	e.noteEnd(&r.row)
 	withdrawCalls(r)
@@ -133,9 +133,9 @@ func withdrawCalls(r *run) {
 	r.calls = nil
 }
 
-// goOn starts the activities that may start and answers a yield. What may not start yet
+// dispatchActivities starts the activities that may start and answers a yield. What may not start yet
 // is found in the machine later.
-func (e *Engine) goOn(s *submission) {
+func (e *Engine) dispatchActivities(s *writeSet) {
 	r := s.run
 	if r.row.Run != store.RunActive || r.recovering || e.stopping.Load() {
 		r.held = r.held || len(s.activities) > 0 || s.yielded
@@ -171,9 +171,9 @@ func (e *Engine) continueLater(r *run) {
 	})
 }
 
-// standDown takes activities that have not started out of the line, so that the stop of
+// requeueWaiting takes activities that have not started out of the line, so that the stop of
 // the server does not count as their interruption.
-func standDown(r *run) {
+func requeueWaiting(r *run) {
 	for _, c := range slices.Clone(r.calls) {
 		if c.pool.unqueue(c) {
 			r.dropCall(c)

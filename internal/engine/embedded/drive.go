@@ -55,7 +55,7 @@ func (e *Engine) finishDriving(r *run) {
 }
 
 // receive takes in one message.
-func (e *Engine) receive(s *submission, msg *message) {
+func (e *Engine) receive(s *writeSet, msg *message) {
 	switch msg.kind {
 	case deliver:
 		e.event(s, msg)
@@ -75,7 +75,7 @@ func (e *Engine) receive(s *submission, msg *message) {
 }
 
 // event hands an event to the machine, unless it is too late for it.
-func (e *Engine) event(s *submission, msg *message) {
+func (e *Engine) event(s *writeSet, msg *message) {
 	r, ev := s.run, msg.event
 	switch ev.Kind {
 	case machine.ActivityEnded:
@@ -98,7 +98,7 @@ func (e *Engine) event(s *submission, msg *message) {
 		s.dropTimer(ev.Command)
 	}
 	ev.TimeMs = max(r.timeMs, e.nowMs())
-	s.journalEvent(ev, e.limits.ActivityOutputBytes)
+	s.apply(ev, e.limits.ActivityOutputBytes)
 	if len(msg.also) > 0 {
 		s.alsoCancel(msg)
 	}
@@ -122,7 +122,7 @@ func (e *Engine) late(r *run, msg *message) {
 }
 
 // granted takes in the lease that an execution has waited for.
-func (e *Engine) granted(s *submission, msg *message) {
+func (e *Engine) granted(s *writeSet, msg *message) {
 	e.holdLease(s.run, msg)
 	e.fireOverdue(s)
 }
@@ -139,7 +139,7 @@ func (e *Engine) holdLease(r *run, msg *message) {
 }
 
 // fireOverdue delivers the timers that are due, by due time.
-func (e *Engine) fireOverdue(s *submission) {
+func (e *Engine) fireOverdue(s *writeSet) {
 	r := s.run
 	now := max(r.timeMs, e.nowMs())
 	due := slices.DeleteFunc(slices.Clone(r.timers), func(t store.Timer) bool { return t.DueMs > now })
@@ -158,13 +158,13 @@ func (e *Engine) fireOverdue(s *submission) {
 			continue // stopped by the one before
 		}
 		s.dropTimer(command)
-		s.journalEvent(machine.Event{Kind: machine.TimerFired, TimeMs: now, Command: command}, e.limits.ActivityOutputBytes)
+		s.apply(machine.Event{Kind: machine.TimerFired, TimeMs: now, Command: command}, e.limits.ActivityOutputBytes)
 	}
 }
 
 // countInterruptions tells the machine which activities the stop of the server cut off.
 // It answers with the same commands again, or with faults (T91).
-func (e *Engine) countInterruptions(s *submission) {
+func (e *Engine) countInterruptions(s *writeSet) {
 	r := s.run
 	open := make(map[machine.CommandID]bool)
 	for _, c := range r.machine.InFlight() {
@@ -179,7 +179,7 @@ func (e *Engine) countInterruptions(s *submission) {
 		}
 		if open[id] {
 			e.stats.interruptions.Add(1)
-			s.journalEvent(machine.Event{Kind: machine.Interrupted, TimeMs: now, Command: id}, e.limits.ActivityOutputBytes)
+			s.apply(machine.Event{Kind: machine.Interrupted, TimeMs: now, Command: id}, e.limits.ActivityOutputBytes)
 		}
 	}
 	s.resumed = true

@@ -20,7 +20,7 @@ const (
 	// keptChunks bounds the timeline chunks of an execution. Each holds an entry at least,
 	// and 10,000 entries are kept.
 	keptChunks = 10_000
-	// maxFailures is how often a submission is tried that fails though the store is available.
+	// maxFailures is how often a write set is tried that fails though the store is available.
 	maxFailures = 5
 	// maxStateEntries is the number of ended timeline entries up to which they stand in the
 	// checkpoint; beyond, they are moved to a chunk, so that parking again and again does not
@@ -156,7 +156,7 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 		return store.Execution{}, engine.ErrQueueFull
 	}
 	r := &run{driven: true, loaded: true, row: row, queue: q, lease: lease, input: start.Input}
-	s := &submission{run: r, insert: true, also: start.Also, row: row}
+	s := &writeSet{run: r, insert: true, also: start.Also, row: row}
 	err := e.prepareNew(ctx, s, start.Plan)
 	if err == nil {
 		err = e.commit(ctx, s)

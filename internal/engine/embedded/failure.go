@@ -14,7 +14,7 @@ var errEnded = errors.New("the execution has ended")
 
 // failed treats a write set that could not be written, or so it seems: if the storage was
 // unavailable, the commit may have been made all the same, and is in doubt.
-func (e *Engine) failed(s *submission, err error) {
+func (e *Engine) failed(s *writeSet, err error) {
 	e.pokePump(s) // its events may be there
 	inDoubt := s.written && errors.Is(err, store.ErrUnavailable)
 	queued := e.uncount(s, inDoubt)
@@ -29,7 +29,7 @@ func (e *Engine) failed(s *submission, err error) {
 
 // uncount takes back that children of s are counted as queued. It returns those that stay
 // counted, because they may be there.
-func (e *Engine) uncount(s *submission, inDoubt bool) (kept []queuedRow) {
+func (e *Engine) uncount(s *writeSet, inDoubt bool) (kept []queuedRow) {
 	if !s.counted {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (e *Engine) uncount(s *submission, inDoubt bool) (kept []queuedRow) {
 
 // forgetTimers takes the timers of an execution out of memory. The store says which there are when it is
 // loaded again.
-func (e *Engine) forgetTimers(s *submission) {
+func (e *Engine) forgetTimers(s *writeSet) {
 	for _, t := range s.run.timers {
 		e.timers.remove(t.Execution, t.Command)
 	}
@@ -57,12 +57,12 @@ func (e *Engine) forgetTimers(s *submission) {
 
 // undoInsert forgets a new execution. If it is in doubt, it is looked up by its id when commits
 // succeed again: its number may be another execution's by then.
-func (e *Engine) undoInsert(s *submission, inDoubt bool, queued []queuedRow) {
+func (e *Engine) undoInsert(s *writeSet, inDoubt bool, queued []queuedRow) {
 	r := s.run
-	if s.row.Run == store.RunQueued {
+	if r.lease == nil { // it is queued itself
 		queued = append(queued, queuedRow{r.row.ID, r.row.Workflow})
 	}
-	d := doubt{id: r.row.ID, lease: r.lease, queued: queued}
+	d := inDoubtStart{id: r.row.ID, lease: r.lease, queued: queued}
 	r.lease = nil
 	remains := s.outcome == nil || len(s.children) > 0
 	if !inDoubt || !remains || !e.outage.remember(d) {
@@ -85,7 +85,7 @@ func (e *Engine) undoInsert(s *submission, inDoubt bool, queued []queuedRow) {
 }
 
 // undo gives back what an execution has kept that does not exist.
-func (e *Engine) undo(d doubt) {
+func (e *Engine) undo(d inDoubtStart) {
 	e.slots.release(d.lease)
 	for _, row := range d.queued {
 		e.queued.leave(row.workflow)
@@ -94,13 +94,13 @@ func (e *Engine) undo(d doubt) {
 
 // recheck finds out what executions have become whose first commit is in doubt. The Update waits
 // for a commit that the database is still working on.
-func (e *Engine) recheck(doubts []doubt) {
+func (e *Engine) recheck(starts []inDoubtStart) {
 	const atOnce = 100
-	for wait := minBackoff; len(doubts) > 0; {
-		n := min(len(doubts), atOnce)
+	for wait := minBackoff; len(starts) > 0; {
+		n := min(len(starts), atOnce)
 		rows := make([]store.Execution, n)
 		err := e.store.Update(e.ctx, func(tx *store.Tx) error {
-			for i, d := range doubts[:n] {
+			for i, d := range starts[:n] {
 				row, err := tx.FindExecution(d.id)
 				if err != nil && !errors.Is(err, store.ErrNotFound) {
 					return err
@@ -111,12 +111,12 @@ func (e *Engine) recheck(doubts []doubt) {
 		})
 		switch {
 		case err == nil:
-			for i, d := range doubts[:n] {
+			for i, d := range starts[:n] {
 				e.rechecked(d, &rows[i])
 			}
-			doubts, wait = doubts[n:], minBackoff
+			starts, wait = starts[n:], minBackoff
 		case errors.Is(err, store.ErrUnavailable):
-			for _, d := range doubts {
+			for _, d := range starts {
 				e.outage.remember(d)
 			}
 			e.outage.began()
@@ -124,7 +124,7 @@ func (e *Engine) recheck(doubts []doubt) {
 		case e.ctx.Err() != nil:
 			return
 		default:
-			e.log.Error("look up executions that are in doubt", "count", len(doubts), "error", err)
+			e.log.Error("look up executions that are in doubt", "count", len(starts), "error", err)
 			e.sleep(wait)
 			wait = min(2*wait, maxBackoff)
 		}
@@ -133,7 +133,7 @@ func (e *Engine) recheck(doubts []doubt) {
 }
 
 // rechecked brings an execution into memory that turned out to be there. row is zero if it is not.
-func (e *Engine) rechecked(d doubt, row *store.Execution) {
+func (e *Engine) rechecked(d inDoubtStart, row *store.Execution) {
 	switch {
 	case row.No == 0:
 		e.undo(d)
@@ -161,7 +161,7 @@ func (e *Engine) stall(r *run, messages []message, err error) {
 		kept = []message{{kind: look}} // at what the store says now
 	}
 	r.invalidate()
-	r.putBack(kept)
+	r.requeue(kept)
 	switch {
 	case again: // the others go on without it
 		e.goWork(func() { e.drive(r) })

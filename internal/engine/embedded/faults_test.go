@@ -195,8 +195,7 @@ func (f *faulting) starts() {
 	for f.goesOn() {
 		rev := revisions[f.n(len(revisions))]
 		row, err := f.startOne(rev, `{"x":1}`)
-		switch {
-		case err == nil:
+		if err == nil {
 			f.mu.Lock()
 			f.accepted = append(f.accepted, row)
 			f.mu.Unlock()

@@ -38,17 +38,7 @@ func (w *world) violations() (found []string) {
 	var batches []store.Batch
 	var timers []store.Timer
 	w.view(func(r *store.Reader) (err error) {
-		active, err = nil, nil
-		for page := []store.Execution(nil); ; active = append(active, page...) {
-			var after *store.Execution
-			if len(active) > 0 {
-				after = &active[len(active)-1]
-			}
-			if page, err = r.ExecutionsByRun(store.RunActive, after, 1000); err != nil || len(page) == 0 {
-				break
-			}
-		}
-		if err == nil {
+		if active, err = allActive(r); err == nil {
 			queued, err = r.QueuedByWorkflow()
 		}
 		if err == nil {
@@ -88,6 +78,19 @@ func (w *world) violations() (found []string) {
 		return true
 	})
 	return found
+}
+
+func allActive(r *store.Reader) (active []store.Execution, err error) {
+	for {
+		var after *store.Execution
+		if len(active) > 0 {
+			after = &active[len(active)-1]
+		}
+		page, err := r.ExecutionsByRun(store.RunActive, after, recoveryPage)
+		if active = append(active, page...); err != nil || len(page) < recoveryPage {
+			return active, err
+		}
+	}
 }
 
 // instances checks that memory holds the active executions and no others, and returns their leases.
@@ -130,10 +133,10 @@ func (w *world) outages(leases map[*queue]int, complain func(string, ...any)) {
 	o := &w.engine.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.stalled) > 0 || len(o.doubts) > 0 {
-		complain("%d executions have stalled, %d are in doubt", len(o.stalled), len(o.doubts))
+	if len(o.stalled) > 0 || len(o.inDoubt) > 0 {
+		complain("%d executions have stalled, %d are in doubt", len(o.stalled), len(o.inDoubt))
 	}
-	for _, d := range o.doubts {
+	for _, d := range o.inDoubt {
 		if d.lease != nil {
 			leases[d.lease.queue]++
 		}

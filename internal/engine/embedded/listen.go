@@ -11,29 +11,29 @@ import (
 )
 
 const (
-	// maxReceived and maxReceivedBytes bound the events that go into one submission.
+	// maxReceived and maxReceivedBytes bound the events that go into one write set.
 	maxReceived      = 500
 	maxReceivedBytes = 4 << 20
-	// maxLooked bounds the events that are looked at for one submission.
+	// maxLooked bounds the events that are looked at for one write set.
 	maxLooked = 5_000
-	// maxLookTime is for how long filters are asked for one submission. They are expressions
+	// maxLookTime is for how long filters are asked for one write set. They are expressions
 	// and may take a second each, while a cancellation or the end of the process waits.
 	maxLookTime = 250 * time.Millisecond
 )
 
 // listening is an open Subscribe command in memory. It mirrors its row, but for what the
-// submission at hand has changed.
+// write set at hand has changed.
 type listening struct {
 	store.Subscription      // No is 0 while there is no row
 	open               bool // the machine knows it
 	seen               machine.Subscription
-	touched            bool // the submission writes it
+	touched            bool // the write set writes it
 	whole              bool // it has looked at all there was: it may sleep
 }
 
 // listen lets an execution look at the events that it has been woken for, or starts to listen
-// to. What it takes in is part of the submission.
-func (e *Engine) listen(s *submission, budget *lookBudget) error {
+// to. What it takes in is part of the write set.
+func (e *Engine) listen(s *writeSet, budget *lookBudget) error {
 	r := s.run
 	if s.finish != nil || len(r.listens) == 0 && r.machine.Load().Listens == 0 {
 		return nil
@@ -63,8 +63,8 @@ func (e *Engine) listen(s *submission, budget *lookBudget) error {
 	return nil
 }
 
-// lookBudget bounds what one submission looks at. Where it ends decides nothing but how much
-// is committed at once: the next submission goes on behind it.
+// lookBudget bounds what one write set looks at. Where it ends decides nothing but how much
+// is committed at once: the next write set goes on behind it.
 type lookBudget struct {
 	events, bytes, looks int
 	began                time.Time
@@ -79,7 +79,7 @@ func (b *lookBudget) empty() bool {
 }
 
 // trackListens brings what is listened to in line with the machine.
-func (s *submission) trackListens() {
+func (s *writeSet) trackListens() {
 	r := s.run
 	known := make(map[uint64]*listening, len(r.listens)) // they may be thousands
 	for _, l := range r.listens {
@@ -107,7 +107,7 @@ func (s *submission) trackListens() {
 
 // placeListens finds out where new subscriptions begin: behind the last event from before
 // the execution (T60).
-func (e *Engine) placeListens(s *submission) error {
+func (e *Engine) placeListens(s *writeSet) error {
 	for _, l := range s.run.listens {
 		if l.Since >= 0 {
 			continue
@@ -125,7 +125,7 @@ func (e *Engine) placeListens(s *submission) error {
 }
 
 // look gives one subscription the next events that are for it.
-func (e *Engine) look(s *submission, l *listening, budget *lookBudget) error {
+func (e *Engine) look(s *writeSet, l *listening, budget *lookBudget) error {
 	r := s.run
 	var last int64
 	err := e.store.View(e.ctx, func(rd *store.Reader) error {
@@ -158,7 +158,7 @@ func (e *Engine) look(s *submission, l *listening, budget *lookBudget) error {
 			stopped = budget.empty() || !e.mayLook(r)
 			return !stopped, nil
 		}
-		s.journalEvent(machine.Event{
+		s.apply(machine.Event{
 			Kind: machine.EventReceived, TimeMs: max(r.timeMs, e.nowMs()), Command: command, Output: ev.Envelope, Number: ev.Number,
 		}, e.limits.ActivityOutputBytes)
 		budget.events--
@@ -181,8 +181,8 @@ func takes(m *machine.Machine, command machine.CommandID) bool {
 	return open && !sub.Paused
 }
 
-// writeListens writes what a submission has changed of the subscriptions.
-func (s *submission) writeListens(tx *store.Tx) error {
+// writeListens writes what a write set has changed of the subscriptions.
+func (s *writeSet) writeListens(tx *store.Tx) error {
 	s.listened = s.listened[:0]
 	for _, command := range s.unsubscribes {
 		if err := tx.DeleteSubscription(s.run.no, command); err != nil {
@@ -224,7 +224,7 @@ type listenResult struct {
 }
 
 // listenCommitted takes over what is durable now. What is left to look at, or came meanwhile, has its turn later.
-func (e *Engine) listenCommitted(s *submission) {
+func (e *Engine) listenCommitted(s *writeSet) {
 	r := s.run
 	if s.outcome != nil {
 		r.listens = nil

@@ -13,13 +13,13 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// brokenError says that an execution cannot be brought back to life, now or later.
-type brokenError struct{ fault *machine.Fault }
+// unrecoverableError says that an execution cannot be brought back to life, now or later.
+type unrecoverableError struct{ fault *machine.Fault }
 
-func (b *brokenError) Error() string { return b.fault.Error() }
+func (b *unrecoverableError) Error() string { return b.fault.Error() }
 
-func broken(code, detail string) *brokenError {
-	return &brokenError{engine.SystemFault(code, detail)}
+func unrecoverable(code, detail string) *unrecoverableError {
+	return &unrecoverableError{engine.SystemFault(code, detail)}
 }
 
 // history is what the store holds of an execution that has not ended.
@@ -45,7 +45,7 @@ func readHistory(r *store.Reader, no int64) (h history, err error) {
 }
 
 // load brings an execution into memory: its row and, unless it has ended, its machine. A
-// *brokenError says that the row is there, but the machine can never be.
+// *unrecoverableError says that the row is there, but the machine can never be.
 func (e *Engine) load(ctx context.Context, r *run) error {
 	var row store.Execution
 	var h history
@@ -73,7 +73,7 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 	}
 	before := r.row
 	r.row, r.loaded, r.machine, r.secrets, r.input = row, true, nil, nil, nil
-	e.undo(doubt{queued: lost})
+	e.undo(inDoubtStart{queued: lost})
 	r.queued = nil
 	if before.No != 0 && before.Run == store.RunQueued && row.Run != store.RunQueued {
 		e.leftQueue(r, &before, false) // by a commit that seemed to fail
@@ -87,10 +87,10 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 		r.lease, r.inDoubt = e.slots.adopt(r.queue), true
 	}
 	if r.failures >= maxFailures {
-		return broken(engine.CodeInternal, "The execution's next step could not be written, although the storage is available. The server's log says more.")
+		return unrecoverable(engine.CodeInternal, "The execution's next step could not be written, although the storage is available. The server's log says more.")
 	}
 	if err := e.revive(ctx, r, h); err != nil {
-		var b *brokenError
+		var b *unrecoverableError
 		if !errors.As(err, &b) {
 			r.loaded = false
 		}
@@ -220,7 +220,7 @@ func checkRevision(revision int) error {
 	if machine.Knows(revision) {
 		return nil
 	}
-	return &brokenError{engine.RevisionFault(revision)}
+	return &unrecoverableError{engine.RevisionFault(revision)}
 }
 
 // plan finds a compiled definition. Without it an execution can never go on.
@@ -232,7 +232,7 @@ func (e *Engine) plan(ctx context.Context, revision int64) (*plan.Plan, error) {
 	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("find plan: %w", err)
 	}
-	return nil, broken(engine.CodeInternal, "The definition cannot be read any more: "+err.Error())
+	return nil, unrecoverable(engine.CodeInternal, "The definition cannot be read any more: "+err.Error())
 }
 
 // replay feeds a machine with what was journaled, and compares what it answers.
@@ -249,7 +249,7 @@ func (e *Engine) replay(ctx context.Context, p *plan.Plan, secrets *engine.Secre
 		}
 		m, err = machine.Restore(p, e.identity(row, secrets), state)
 		if err != nil {
-			return nil, 0, broken(engine.CodeInternal, "The stored state cannot be read: "+err.Error())
+			return nil, 0, unrecoverable(engine.CodeInternal, "The stored state cannot be read: "+err.Error())
 		}
 	}
 	for i := range h.journal {
@@ -263,7 +263,7 @@ func (e *Engine) replay(ctx context.Context, p *plan.Plan, secrets *engine.Secre
 		}
 		ev, err := machine.DecodeEvent(data)
 		if err != nil {
-			return nil, 0, broken(engine.CodeInternal, fmt.Sprintf("Event %d of the journal cannot be read: %v", j.Seq, err))
+			return nil, 0, unrecoverable(engine.CodeInternal, fmt.Sprintf("Event %d of the journal cannot be read: %v", j.Seq, err))
 		}
 		if ev.Kind == machine.Started {
 			if ev.Output, err = e.input(ctx, row); err != nil {
@@ -271,7 +271,7 @@ func (e *Engine) replay(ctx context.Context, p *plan.Plan, secrets *engine.Secre
 			}
 		}
 		if digest := machine.Digest(m.Apply(ev)); digest != j.Digest {
-			return nil, 0, broken(engine.CodeReplayMismatch, fmt.Sprintf(
+			return nil, 0, unrecoverable(engine.CodeReplayMismatch, fmt.Sprintf(
 				"Event %d of the journal led to other commands than when it happened. This version of the server decides "+
 					"differently; the execution was stopped rather than continued by guess.", j.Seq))
 		}
@@ -289,7 +289,7 @@ func (e *Engine) payload(ctx context.Context, p store.Payload) ([]byte, error) {
 func (e *Engine) input(ctx context.Context, row *store.Execution) (expr.Value, error) {
 	v, err := engine.ReadInput(ctx, e.config.Blobs, row)
 	if errors.Is(err, engine.ErrCorrupt) {
-		return nil, broken(engine.CodeInternal, "The stored input cannot be read: "+err.Error())
+		return nil, unrecoverable(engine.CodeInternal, "The stored input cannot be read: "+err.Error())
 	}
 	return v, err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/chargehand/chargehand"
 )
 
-// outage remembers that the store does not take writes. Runs whose submission failed wait
+// outage remembers that the store does not take writes. Runs whose write set failed wait
 // here and are driven again after a delay; while it lasts, no activity is started and no
 // timer fires, so that what is kept in memory stays bounded.
 type outage struct {
@@ -18,13 +18,13 @@ type outage struct {
 	tell    func(over bool)
 	drive   func([]*run) // tries runs again
 	// recheck looks after executions whose first commit failed, when commits succeed again.
-	recheck func([]doubt)
+	recheck func([]inDoubtStart)
 
 	mu       sync.Mutex
 	failures int
 	told     bool // the log knows
 	stalled  []*run
-	doubts   []doubt
+	inDoubt  []inDoubtStart
 	timer    *time.Timer
 	closed   bool
 }
@@ -32,30 +32,30 @@ type outage struct {
 // began notes that the store is unavailable.
 func (o *outage) began() { o.stall(nil) }
 
-// doubt is an execution whose first commit failed, so that it may or may not be there. It
+// inDoubtStart is an execution whose first commit failed, so that it may or may not be there. It
 // keeps its lease until that is known. It goes by its id: the number of a row whose insertion was undone is
 // given to the next one.
-type doubt struct {
+type inDoubtStart struct {
 	id     chargehand.ExecutionID
 	lease  *lease      // nil: it holds none
 	queued []queuedRow // that are there if it is: itself or its children
 }
 
-// remember keeps doubts until commits succeed again. It reports false if there are too many;
+// remember keeps starts in doubt until commits succeed again. It reports false if there are too many;
 // the rest is found at the next start.
-func (o *outage) remember(d doubt) bool {
+func (o *outage) remember(d inDoubtStart) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.doubts) >= maxDoubts || o.closed {
+	if len(o.inDoubt) >= maxInDoubt || o.closed {
 		return false
 	}
 	o.trouble.Store(true)
-	o.doubts = append(o.doubts, d)
+	o.inDoubt = append(o.inDoubt, d)
 	return true
 }
 
-// maxDoubts bounds what remember keeps.
-const maxDoubts = 100_000
+// maxInDoubt bounds what remember keeps.
+const maxInDoubt = 100_000
 
 // stall keeps a run, whose driver the caller was, until it is worth while to try again.
 func (o *outage) stall(r *run) {
@@ -96,9 +96,9 @@ func (o *outage) try() {
 	if o.closed || !o.trouble.Load() {
 		return
 	}
-	stalled, doubts := o.stalled, o.doubts
-	o.stalled, o.doubts = nil, nil
-	if len(stalled)+len(doubts) == 0 {
+	stalled, starts := o.stalled, o.inDoubt
+	o.stalled, o.inDoubt = nil, nil
+	if len(stalled)+len(starts) == 0 {
 		if o.down.Swap(false) {
 			o.pause(false)
 		}
@@ -106,7 +106,7 @@ func (o *outage) try() {
 	}
 	o.arm()
 	o.drive(stalled)
-	o.recheck(doubts)
+	o.recheck(starts)
 }
 
 // over notes that a commit succeeded. It is called after each one.
@@ -132,10 +132,10 @@ func (o *outage) over() {
 		o.told = false
 		o.tell(true)
 	}
-	stalled, doubts := o.stalled, o.doubts
-	o.stalled, o.doubts = nil, nil
+	stalled, starts := o.stalled, o.inDoubt
+	o.stalled, o.inDoubt = nil, nil
 	o.drive(stalled)
-	o.recheck(doubts)
+	o.recheck(starts)
 }
 
 // close ends the waiting; what is stalled stays in the store as it is.

@@ -123,7 +123,7 @@ func TestUnknownCommit(t *testing.T) {
 					id := next.ID
 					next, err := w.engine.Start(t.Context(), startOf(next, p, parseInput(t, script.text())))
 					if (err != nil) != (k == 1) {
-						t.Fatalf("submission %d: %v", k, err)
+						t.Fatalf("write set %d: %v", k, err)
 					}
 					if k == 1 { // refused, though it is there; the next commit shows that
 						w.run(trivial, `{}`)
@@ -133,7 +133,7 @@ func TestUnknownCommit(t *testing.T) {
 						})
 					}
 					if got := w.endOf(next, 2*script.bound()); got.result != want.result || got.status != want.status {
-						t.Fatalf("submission %d: %+v, want %+v", k, got, want)
+						t.Fatalf("write set %d: %+v, want %+v", k, got, want)
 					}
 					if !failed.Load() {
 						return
@@ -167,12 +167,12 @@ func TestUnknownCommitOfABatch(t *testing.T) {
 				return b, b.Status.Final()
 			})
 			if b.Status != chargehand.BatchCompleted || b.Finished != 5 {
-				t.Fatalf("submission %d: %+v", k, b)
+				t.Fatalf("write set %d: %+v", k, b)
 			}
 			if most := w.outside.most.Load(); most > 2 {
-				t.Fatalf("submission %d: %d at once", k, most)
+				t.Fatalf("write set %d: %d at once", k, most)
 			}
-			time.Sleep(2 * maxBackoff) // doubts are looked after
+			time.Sleep(2 * maxBackoff) // they are looked up
 			synctest.Wait()
 			w.idle(0)
 		})

@@ -23,7 +23,7 @@ import (
 // step brings one execution as far as its messages do. It reports false if the write set failed:
 // its messages are back in the mailbox, and another goroutine will be the driver.
 func (e *Engine) step(r *run, messages []message) bool {
-	s := &submission{run: r, messages: messages}
+	s := &writeSet{run: r, messages: messages}
 	err := e.prepare(s)
 	if err == nil && !s.idle && !s.empty() {
 		err = e.commit(e.ctx, s)
@@ -40,7 +40,7 @@ func (e *Engine) step(r *run, messages []message) bool {
 }
 
 // prepare applies the messages of s to the machine and makes its write set.
-func (e *Engine) prepare(s *submission) error {
+func (e *Engine) prepare(s *writeSet) error {
 	r := s.run
 	if slices.ContainsFunc(s.messages, func(m message) bool { return m.kind == recheck }) {
 		e.forgetTimers(s) // perhaps an event has brought it into memory before this
@@ -66,12 +66,12 @@ func (e *Engine) prepare(s *submission) error {
 		s.idle = true
 		return nil
 	}
-	return e.collect(e.ctx, s)
+	return e.assemble(e.ctx, s)
 }
 
 // unlessUnrecoverable makes s end its execution if err says that this can never go on.
-func (e *Engine) unlessUnrecoverable(s *submission, err error) error {
-	var broken *brokenError
+func (e *Engine) unlessUnrecoverable(s *writeSet, err error) error {
+	var broken *unrecoverableError
 	if !errors.As(err, &broken) {
 		return err
 	}
@@ -80,18 +80,18 @@ func (e *Engine) unlessUnrecoverable(s *submission, err error) error {
 }
 
 // failExecution ends an execution without its machine, mostly as an error of the system.
-func (e *Engine) failExecution(s *submission, f *machine.Fault) {
+func (e *Engine) failExecution(s *writeSet, f *machine.Fault) {
 	level := slog.LevelError
 	if !f.System {
 		level = slog.LevelInfo
 	}
 	e.log.Log(e.ctx, level, "an execution is ended by the system", "execution", s.run.row.ID, "code", f.Code,
 		"detail", s.run.secrets.RedactText(f.Detail))
-	s.breakOff(f, e.nowMs())
+	s.fail(f, e.nowMs())
 }
 
 // beginQueued applies the first event of an execution that has waited in its queue.
-func (e *Engine) beginQueued(s *submission) error {
+func (e *Engine) beginQueued(s *writeSet) error {
 	r := s.run
 	s.begin = true
 	if err := checkRevision(r.row.Machine); err != nil {
@@ -108,7 +108,7 @@ func (e *Engine) beginQueued(s *submission) error {
 }
 
 // begin applies the first event of an execution that holds a lease.
-func (e *Engine) begin(s *submission, p *plan.Plan) error {
+func (e *Engine) begin(s *writeSet, p *plan.Plan) error {
 	r := s.run
 	s.begin = true
 	secrets, err := e.currentSecrets(&r.row, p)
@@ -119,45 +119,45 @@ func (e *Engine) begin(s *submission, p *plan.Plan) error {
 	nowMs := max(e.nowMs(), r.row.ID.Milli())
 	r.row.Status, r.row.Phase, r.row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
 	r.row.StartedMs = nowMs
-	s.journalEvent(machine.Event{
+	s.apply(machine.Event{
 		Kind: machine.Started, TimeMs: nowMs, Output: r.input, Detail: e.config.RuntimeVersion, Runtime: e.config.RuntimeMetadata, Lifecycle: e.config.Lifecycle,
 	}, e.limits.ActivityOutputBytes)
 	return nil
 }
 
 // prepareNew is prepare for an execution that has no row yet. Without a lease it becomes queued.
-func (e *Engine) prepareNew(ctx context.Context, s *submission, p *plan.Plan) error {
+func (e *Engine) prepareNew(ctx context.Context, s *writeSet, p *plan.Plan) error {
 	if s.run.lease == nil {
 		return nil
 	}
 	if err := e.unlessUnrecoverable(s, e.begin(s, p)); err != nil {
 		return err
 	}
-	return e.collect(ctx, s)
+	return e.assemble(ctx, s)
 }
 
-// collect completes the write set behind the events: what others have for the execution, what
+// assemble completes the write set behind the events: what others have for the execution, what
 // its row says, and what is too large for a row.
-func (e *Engine) collect(ctx context.Context, s *submission) error {
-	if err := e.attend(s); err != nil {
+func (e *Engine) assemble(ctx context.Context, s *writeSet) error {
+	if err := e.pullExternal(s); err != nil {
 		return err
 	}
-	if err := e.settle(s); err != nil {
+	if err := e.decideState(s); err != nil {
 		return err
 	}
-	return s.store(ctx, e.config.Blobs)
+	return s.offload(ctx, e.config.Blobs)
 }
 
-// attend takes in what others have for an execution: events that it listens to, and ends of
+// pullExternal takes in what others have for an execution: events that it listens to, and ends of
 // its children. Children are started on the way, because one that cannot be has ended at once.
-func (e *Engine) attend(s *submission) error {
+func (e *Engine) pullExternal(s *writeSet) error {
 	r := s.run
 	if r.machine == nil || !r.hasOthers() {
 		return nil
 	}
 	budget := newLookBudget()
 	for range maxRounds {
-		if err := e.relate(s); err != nil {
+		if err := e.startChildren(s); err != nil {
 			return fmt.Errorf("start children: %w", err)
 		}
 		if err := e.listen(s, &budget); err != nil {
@@ -179,7 +179,7 @@ func (r *run) hasOthers() bool {
 	return r.told || len(r.unstarted) > 0 || len(r.listens) > 0 || r.machine.Load().Listens > 0
 }
 
-// maxRounds bounds how often a submission starts children and looks at events in turn.
+// maxRounds bounds how often a write set starts children and looks at events in turn.
 const maxRounds = 10
 
 // queuedRow is an execution that a write set makes queued, and that is counted as such.
@@ -190,7 +190,7 @@ type queuedRow struct {
 
 // commit makes write sets durable, all or none. Each then says whether it was in conflict with
 // the row, which has ended: nothing of it was written.
-func (e *Engine) commit(ctx context.Context, sets ...*submission) error {
+func (e *Engine) commit(ctx context.Context, sets ...*writeSet) error {
 	for _, s := range sets {
 		s.counted = true
 		for _, child := range s.children {
@@ -213,7 +213,7 @@ func (e *Engine) commit(ctx context.Context, sets ...*submission) error {
 }
 
 // write runs in the transaction.
-func (e *Engine) write(tx *store.Tx, s *submission) error {
+func (e *Engine) write(tx *store.Tx, s *writeSet) error {
 	s.conflict, s.moved, s.written = false, false, false
 	if s.insert {
 		e.runs.takeOut(s.run) // under the number of a run of this transaction that was undone
@@ -233,13 +233,13 @@ func (e *Engine) write(tx *store.Tx, s *submission) error {
 }
 
 // completed carries out what a durable write set asks for, and answers its messages.
-func (e *Engine) completed(s *submission) {
+func (e *Engine) completed(s *writeSet) {
 	r := s.run
 	if s.idle {
 		e.release(r)
 	} else {
 		r.failures, r.inDoubt = 0, false
-		e.committed(s)
+		e.dispatch(s)
 	}
 	for i := range s.messages {
 		if i >= s.taken {

@@ -116,8 +116,8 @@ func (p *pumps) run(ctx context.Context) {
 	}
 }
 
-// pokePump says that the events of a submission may be in their stream.
-func (e *Engine) pokePump(s *submission) {
+// pokePump says that the events of a write set may be in their stream.
+func (e *Engine) pokePump(s *writeSet) {
 	if len(s.events) > 0 {
 		e.pumps.poke(stream{s.run.row.Account, s.run.row.Environment})
 	}

@@ -61,7 +61,7 @@ type run struct {
 type messageKind uint8
 
 const (
-	// nothing: dealt with, though it may be seen again after a failed submission.
+	// nothing: dealt with, though it may be seen again after a failed write set.
 	nothing messageKind = iota
 	// deliver hands an event to the machine.
 	deliver
@@ -233,9 +233,9 @@ func (r *run) recycle(messages []message) {
 	r.mu.Unlock()
 }
 
-// putBack puts messages in front of the mailbox: they are tried again. A scheduler has gone on
+// requeue puts messages in front of the mailbox: they are tried again. A scheduler has gone on
 // without it.
-func (r *run) putBack(messages []message) {
+func (r *run) requeue(messages []message) {
 	r.mu.Lock()
 	r.passed = r.passed || r.row.Run == store.RunQueued
 	r.mailbox = append(append([]message(nil), messages...), r.mailbox...)

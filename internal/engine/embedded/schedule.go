@@ -83,7 +83,7 @@ func (e *Engine) startQueued(q *queueReader, g granted) (left []*lease, err erro
 	if err != nil {
 		return left, err
 	}
-	var sets []*submission
+	var sets []*writeSet
 	tried, passed := 0, 0
 	for ; tried < len(rows) && len(left) > 0; tried++ {
 		r, ok := e.runs.tryDrive(rows[tried].No)
@@ -97,7 +97,7 @@ func (e *Engine) startQueued(q *queueReader, g granted) (left []*lease, err erro
 		}
 		last := len(left) - 1
 		r.row, r.queue, r.loaded, r.lease = rows[tried], q.queue, true, left[last]
-		s := &submission{run: r, grouped: true}
+		s := &writeSet{run: r, grouped: true}
 		if failure := e.prepare(s); failure != nil {
 			left = left[:last]
 			e.failed(s, failure)
@@ -123,7 +123,7 @@ func (e *Engine) startQueued(q *queueReader, g granted) (left []*lease, err erro
 
 // commitStarts writes first events together. If that fails though the store is available, each
 // execution takes a step of its own. It returns the leases that are left.
-func (e *Engine) commitStarts(sets []*submission, left []*lease) ([]*lease, error) {
+func (e *Engine) commitStarts(sets []*writeSet, left []*lease) ([]*lease, error) {
 	if len(sets) == 0 {
 		return left, nil
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // currentSecrets reads the secrets of an execution that begins, before its first event. The
-// transaction that journals this event pins them. A *brokenError tells how the execution ends without them.
+// transaction that journals this event pins them. A *unrecoverableError tells how the execution ends without them.
 func (e *Engine) currentSecrets(row *store.Execution, p *plan.Plan) (*engine.Secrets, error) {
 	if !p.UsesSecrets() {
 		return nil, nil
@@ -56,7 +56,7 @@ func secretsOrFault(secrets *engine.Secrets, err error) (*engine.Secrets, error)
 	case err == nil:
 		return secrets, nil
 	case errors.Is(err, engine.ErrSecretsTooLarge):
-		return nil, &brokenError{engine.SecretsFault()}
+		return nil, &unrecoverableError{engine.SecretsFault()}
 	case errors.Is(err, secret.ErrSealed), errors.Is(err, engine.ErrCorrupt):
 		return nil, sealedError("secrets", err)
 	case errors.Is(err, store.ErrNotFound):
@@ -66,8 +66,8 @@ func secretsOrFault(secrets *engine.Secrets, err error) (*engine.Secrets, error)
 }
 
 // sealedError ends an execution that cannot be read without another master key, or not at all.
-func sealedError(what string, err error) *brokenError {
-	return broken(engine.CodeInternal, fmt.Sprintf(
+func sealedError(what string, err error) *unrecoverableError {
+	return unrecoverable(engine.CodeInternal, fmt.Sprintf(
 		"The %s of the execution cannot be opened: %v. Either the data is damaged, or it was sealed with another master key; "+
 			"set the secrets again, and start the execution again.", what, err))
 }

@@ -93,9 +93,9 @@ func (e *Engine) driveAll(runs []*run) {
 }
 
 // recheckLater finds out what executions have become whose first commit is in doubt.
-func (e *Engine) recheckLater(doubts []doubt) {
-	if len(doubts) > 0 {
-		e.goWork(func() { e.recheck(doubts) })
+func (e *Engine) recheckLater(starts []inDoubtStart) {
+	if len(starts) > 0 {
+		e.goWork(func() { e.recheck(starts) })
 	}
 }
 

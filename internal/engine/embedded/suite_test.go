@@ -196,7 +196,7 @@ func TestSuiteOnPostgres(t *testing.T) {
 	}
 }
 
-// crashRunner crashes at the k-th submission and goes on with a new engine.
+// crashRunner crashes at the k-th write set and goes on with a new engine.
 type crashRunner struct {
 	k       int
 	written bool
@@ -316,7 +316,7 @@ func crashSuite(t *testing.T, scripts []*machinetest.Script) {
 					synctest.Test(t, func(t *testing.T) {
 						s.Run(t, crashRunner{k: k, written: written, crashed: &crashed})
 						if t.Failed() {
-							t.Logf("crash at submission %d, written: %v", k, written)
+							t.Logf("crash at write set %d, written: %v", k, written)
 						}
 					})
 					if !crashed {

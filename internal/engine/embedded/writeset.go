@@ -14,10 +14,10 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// submission is what one execution writes in one transaction, and what is to be done when
+// writeSet is what one execution writes in one transaction, and what is to be done when
 // that is durable. It is built by the driver of the run, written by the writer, and
 // carried out by the driver again.
-type submission struct {
+type writeSet struct {
 	run      *run
 	messages []message
 	taken    int  // messages before the end
@@ -82,8 +82,8 @@ func (r *refusedError) Error() string { return r.cause.Error() }
 func (r *refusedError) Unwrap() error { return r.cause }
 
 // alsoCancel makes the wishes of a cancellation part of the transaction. There is one
-// cancellation in a submission: what comes after it is too late.
-func (s *submission) alsoCancel(msg *message) {
+// cancellation in a write set: what comes after it is too late.
+func (s *writeSet) alsoCancel(msg *message) {
 	also, reply := msg.also, msg.reply
 	s.also = func(tx *store.Tx, _ int64) error {
 		err := engine.DoAlso(tx, also)
@@ -94,9 +94,9 @@ func (s *submission) alsoCancel(msg *message) {
 	}
 }
 
-// journalEvent applies an event to the machine and takes in what it causes. It returns the
+// apply applies an event to the machine and takes in what it causes. It returns the
 // size of what is journaled.
-func (s *submission) journalEvent(ev machine.Event, maxBytes int) int {
+func (s *writeSet) apply(ev machine.Event, maxBytes int) int {
 	r := s.run
 	var payload []byte
 	if ev.Kind == machine.ActivityEnded || ev.Kind == machine.ChildEnded {
@@ -113,7 +113,7 @@ func (s *submission) journalEvent(ev machine.Event, maxBytes int) int {
 	commands := r.machine.Apply(ev)
 	r.computed += time.Since(begin)
 	r.timeMs = ev.TimeMs
-	s.take(commands)
+	s.collect(commands)
 	for _, f := range ev.Files {
 		var id chargehand.FileID
 		if id.UnmarshalText([]byte(f.ID)) == nil {
@@ -146,8 +146,8 @@ func stripped(ev machine.Event) machine.Event {
 	return ev
 }
 
-// take sorts the commands of an event.
-func (s *submission) take(commands []machine.Command) {
+// collect sorts the commands of an event.
+func (s *writeSet) collect(commands []machine.Command) {
 	r := s.run
 	for i := range commands {
 		c := &commands[i]
@@ -183,7 +183,7 @@ func (s *submission) take(commands []machine.Command) {
 }
 
 // stopChild withdraws a child, which may not have been started yet.
-func (s *submission) stopChild(id machine.CommandID) {
+func (s *writeSet) stopChild(id machine.CommandID) {
 	r := s.run
 	started := len(r.unstarted) + len(s.children)
 	r.unstarted = slices.DeleteFunc(r.unstarted, func(c machine.Command) bool { return c.ID == id })
@@ -194,7 +194,7 @@ func (s *submission) stopChild(id machine.CommandID) {
 }
 
 // dropTimer forgets a timer that fired or was stopped.
-func (s *submission) dropTimer(command machine.CommandID) {
+func (s *writeSet) dropTimer(command machine.CommandID) {
 	r := s.run
 	if at := r.timerAt(command); at >= 0 {
 		r.timers = slices.Delete(r.timers, at, at+1)
@@ -207,16 +207,16 @@ func (s *submission) dropTimer(command machine.CommandID) {
 	s.stopTimers = append(s.stopTimers, uint64(command))
 }
 
-// settle decides what the row says after the events. It may take a slot.
-func (e *Engine) settle(s *submission) error {
+// decideState decides what the row says after the events. It may take a slot.
+func (e *Engine) decideState(s *writeSet) error {
 	r := s.run
 	s.row = r.row
 	if s.finish != nil {
-		return e.settleEnd(s)
+		return e.buildOutcome(s)
 	}
 	stopping := e.stopping.Load()
 	if stopping {
-		standDown(r)
+		requeueWaiting(r)
 	}
 	load := r.machine.Load()
 	s.row.Status, s.row.Phase, s.row.Run = chargehand.Processing, r.machine.Phase(), store.RunActive
@@ -249,7 +249,7 @@ func (r *run) runsDetached() bool {
 }
 
 // checkpoint writes the state down. Timeline entries are part of it, until they are many.
-func (e *Engine) checkpoint(s *submission, authoritative bool) error {
+func (e *Engine) checkpoint(s *writeSet, authoritative bool) error {
 	r := s.run
 	if authoritative || endedEntries(r.machine) > maxStateEntries {
 		var err error
@@ -281,8 +281,8 @@ func endedEntries(m *machine.Machine) (n int) {
 	return n
 }
 
-// settleEnd makes the outcome.
-func (e *Engine) settleEnd(s *submission) error {
+// buildOutcome makes the outcome.
+func (e *Engine) buildOutcome(s *writeSet) error {
 	r, c := s.run, s.finish
 	s.row.Status, s.row.Phase, s.row.Run = chargehand.Errored, c.Phase, store.RunEnded
 	s.row.FinishedMs = r.timeMs
@@ -327,8 +327,8 @@ func (e *Engine) timelineChunk(r *run, o *store.Outcome, output expr.Value) ([]b
 	return machine.EncodeTimeline(nil, entries, r.input), nil
 }
 
-// breakOff ends an execution whose machine cannot go on.
-func (s *submission) breakOff(f *machine.Fault, nowMs int64) {
+// fail ends an execution whose machine cannot go on.
+func (s *writeSet) fail(f *machine.Fault, nowMs int64) {
 	r := s.run
 	r.machine = nil
 	r.timeMs = max(nowMs, r.row.StartedMs, r.row.ID.Milli())
@@ -336,14 +336,14 @@ func (s *submission) breakOff(f *machine.Fault, nowMs int64) {
 }
 
 // empty reports whether there is nothing to write.
-func (s *submission) empty() bool {
+func (s *writeSet) empty() bool {
 	return !s.insert && !s.move && s.outcome == nil && len(s.journal) == 0 && len(s.stopTimers) == 0 &&
 		len(s.unsubscribes) == 0 && len(s.delivered) == 0 && len(s.children) == 0 &&
 		!slices.ContainsFunc(s.run.listens, func(l *listening) bool { return l.touched })
 }
 
-// store puts what is too large for a row into the blob store.
-func (s *submission) store(ctx context.Context, blobs engine.Blobs) error {
+// offload puts what is too large for a row into the blob store.
+func (s *writeSet) offload(ctx context.Context, blobs engine.Blobs) error {
 	if len(s.events) > 0 {
 		var err error
 		s.stored, err = engine.StoredEvents(ctx, blobs, s.row.Account, s.row.Environment, s.events)
@@ -375,7 +375,7 @@ func (s *submission) store(ctx context.Context, blobs engine.Blobs) error {
 }
 
 // write runs in the transaction.
-func (s *submission) write(tx *store.Tx) error {
+func (s *writeSet) write(tx *store.Tx) error {
 	if s.outcome != nil {
 		return s.writeEnd(tx)
 	}
@@ -413,7 +413,7 @@ func (s *submission) write(tx *store.Tx) error {
 	return nil
 }
 
-func (s *submission) writeWork(tx *store.Tx) error {
+func (s *writeSet) writeWork(tx *store.Tx) error {
 	no := s.run.no
 	if err := s.publishFiles(tx); err != nil {
 		return err
@@ -453,7 +453,7 @@ func (s *submission) writeWork(tx *store.Tx) error {
 }
 
 // writeOthers writes what concerns others. Locks are taken in the order of package store.
-func (s *submission) writeOthers(tx *store.Tx) error {
+func (s *writeSet) writeOthers(tx *store.Tx) error {
 	if err := s.writeChildren(tx); err != nil {
 		return err
 	}
@@ -465,13 +465,13 @@ func (s *submission) writeOthers(tx *store.Tx) error {
 	return s.writeEvents(tx)
 }
 
-func (s *submission) writeEvents(tx *store.Tx) error {
+func (s *writeSet) writeEvents(tx *store.Tx) error {
 	_, err := tx.InsertEvents(s.stored, s.run.timeMs)
 	return err
 }
 
 // number gives the execution's number, which the insertion has assigned, to what refers to it.
-func (s *submission) number(no int64) {
+func (s *writeSet) number(no int64) {
 	r := s.run
 	r.no = no
 	for i := range s.journal {
@@ -488,7 +488,7 @@ func (s *submission) number(no int64) {
 	}
 }
 
-func (s *submission) publishFiles(tx *store.Tx) error {
+func (s *writeSet) publishFiles(tx *store.Tx) error {
 	for _, id := range s.files {
 		// A file that is gone was swept during a long outage; the data still names it.
 		if err := tx.PublishFile(id, s.run.no); err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -499,7 +499,7 @@ func (s *submission) publishFiles(tx *store.Tx) error {
 }
 
 // writeEnd makes the execution final.
-func (s *submission) writeEnd(tx *store.Tx) error {
+func (s *writeSet) writeEnd(tx *store.Tx) error {
 	r, row := s.run, &s.row
 	own := *row
 	own.No = r.no
