@@ -272,7 +272,7 @@ func TestWhatIsMissingIsTold(t *testing.T) {
 const refuseVariable = "CHARGEHAND_TEST_REFUSE"
 
 // hostileTests are the tests that are worth repeating as somebody else.
-const hostileTests = "^TestAttack|^TestWhatIsMissing|^TestOrphans|^TestRunTells|^TestDaemons|^TestNothingSurvives|^TestInside|^TestStopAsks"
+const hostileTests = "^TestAttack|^TestWhatIsMissing|^TestOrphans|^TestRunTells|^TestDaemons|^TestNothingSurvives|^TestInside|^TestStopAsks|^TestLauncher"
 
 // again runs some tests of this binary in another process.
 func again(t *testing.T, user uint32, environment ...string) {

@@ -22,7 +22,8 @@
 //   - Every limit that is hit is a *LimitError that names it. Output is never cut silently.
 //
 // The supervisor starts in user, PID, mount and IPC namespaces of its own where the machine
-// allows that (namespaceSupport tries it once). It mounts a /proc that shows its descendants
+// allows that (namespaceSupport tries it once). A small process beside the server, the launcher,
+// starts it then: the fork that a user namespace needs would copy the page tables of the server. It mounts a /proc that shows its descendants
 // alone, and a /dev/shm that ends with them. Users are mapped to themselves. The numbers of
 // processes that it deals with are those of its namespace.
 //

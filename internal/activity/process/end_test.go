@@ -154,6 +154,52 @@ func waitForText(t *testing.T, path, text string) string {
 	return ""
 }
 
+// The launcher is one process for all steps: its death is the end of those that run, not of
+// those that come.
+func TestLauncherIsReplaced(t *testing.T) {
+	c := newConfiner(t, process.Limits{})
+	mustRun(t, c, shell(t, c, `true`))
+	if process.Capabilities().Namespaces != nil {
+		if found := launchers(t); len(found) > 0 {
+			t.Errorf("launchers %d, though there are no namespaces", found)
+		}
+		return
+	}
+	cmd, mark := shell(t, c, `echo on > up; sleep "$1"`), mark()
+	cmd.Args = append(cmd.Args, mark)
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Run(t.Context(), cmd)
+		done <- err
+	}()
+	waitForText(t, filepath.Join(cmd.Dir, "up"), "on")
+	found := launchers(t)
+	if len(found) != 1 {
+		t.Fatalf("launchers %d, want one", found)
+	}
+	if err := syscall.Kill(found[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; !errors.Is(err, process.ErrSupervisor) {
+		t.Errorf("a step whose launcher died: %v", err)
+	}
+	if left := marked(t, mark); len(left) > 0 {
+		t.Errorf("processes %d outlived their command", left)
+	}
+	if out := mustRun(t, c, shell(t, c, `echo again`)); string(out.Stdout) != "again\n" {
+		t.Errorf("stdout %q", out.Stdout)
+	}
+}
+
+// launchers lists those of this process.
+func launchers(t *testing.T) []int {
+	t.Helper()
+	return slices.DeleteFunc(marked(t, "launch"), func(pid int) bool {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		return !strings.Contains(string(status), fmt.Sprintf("\nPPid:\t%d\n", os.Getpid()))
+	})
+}
+
 func TestStopAsksFirst(t *testing.T) {
 	c := newConfiner(t, process.Limits{})
 	ctx, cancel := context.WithCancel(t.Context())

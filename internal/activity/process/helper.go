@@ -32,8 +32,11 @@ func MaybeHelper(entries ...Entry) {
 	if len(os.Args) == 2 {
 		os.Exit(superviseMain())
 	}
-	if os.Args[2] == trialMode {
+	switch os.Args[2] {
+	case trialMode:
 		os.Exit(trialMain())
+	case launcherMode:
+		os.Exit(launcherMain())
 	}
 	for _, entry := range entries {
 		if entry.Name == os.Args[2] {

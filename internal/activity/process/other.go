@@ -28,6 +28,12 @@ const trialMode = "namespaces"
 
 func trialMain() int { return helperFailed }
 
+const launcherMode = "launch"
+
+func launcherMain() int { return helperFailed }
+
+func startLaunched(helperFiles) (*supervisorProcess, error) { return nil, errNotLinux }
+
 type cgroupTree struct{}
 
 func findCgroup() (*cgroupTree, error) { return nil, errNotLinux }

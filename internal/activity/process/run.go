@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -63,7 +62,8 @@ func (c *Confiner) spec(cmd Command, limits Limits) spec {
 // run is one command as the server sees it.
 type run struct {
 	limits  Limits
-	helper  *exec.Cmd
+	helper  *supervisorProcess
+	streams streams
 	control *os.File // write end
 	statusR *os.File
 
@@ -78,54 +78,6 @@ type run struct {
 	pid   atomic.Int64
 	state status // the last status; valid after wait
 	heard chan error
-}
-
-// start starts the supervisor and hands it the spec.
-func (r *run) start(s spec, cmd Command) error {
-	controlR, controlW, err := os.Pipe()
-	if err != nil {
-		return fmt.Errorf("control pipe: %w", err)
-	}
-	defer controlR.Close()
-	statusR, statusW, err := os.Pipe()
-	if err != nil {
-		controlW.Close()
-		return fmt.Errorf("status pipe: %w", err)
-	}
-	defer statusW.Close()
-	r.control, r.statusR = controlW, statusR
-
-	r.helper = helperCommand()
-	if s.Namespaced {
-		if r.helper.SysProcAttr, err = namespaceAttr(); err != nil {
-			return errors.Join(err, controlW.Close(), statusR.Close())
-		}
-	}
-	r.helper.ExtraFiles = []*os.File{controlR, statusW}
-	r.helper.Stdout = &sink{run: r, to: &r.stdout}
-	r.helper.Stderr = &sink{run: r, to: &r.stderr}
-	if cmd.Output != nil {
-		r.helper.Stdout = &sink{run: r, to: cmd.Output}
-	}
-	switch {
-	case cmd.Input != nil:
-		r.helper.Stdin = cmd.Input
-	case len(cmd.Stdin) > 0:
-		r.helper.Stdin = bytes.NewReader(cmd.Stdin)
-	}
-	// A supervisor that was killed may leave somebody who holds the output open.
-	r.helper.WaitDelay = 2 * time.Second
-	if err := r.helper.Start(); err != nil {
-		controlW.Close()
-		statusR.Close()
-		return fmt.Errorf("start supervisor: %w", err)
-	}
-	r.heard = make(chan error, 1)
-	go r.listen()
-	// The supervisor reads the spec before it does anything else. If it died instead, wait
-	// tells more than this error.
-	_ = writeJSON(controlW, s)
-	return nil
 }
 
 // listen reads the statuses until the supervisor has none to tell any more.
@@ -169,7 +121,7 @@ func (r *run) govern(ctx context.Context, ended <-chan struct{}) {
 
 // killAll is the last resort: supervisor and command's process group.
 func (r *run) killAll() {
-	_ = r.helper.Process.Kill()
+	r.helper.kill()
 	if pid := int(r.pid.Load()); pid > 0 {
 		_ = syscall.Kill(-pid, syscall.SIGKILL)
 	}
@@ -177,11 +129,12 @@ func (r *run) killAll() {
 
 // wait waits for the supervisor and its pipes.
 func (r *run) wait() error {
-	err := r.helper.Wait()
+	err := <-r.helper.ended
 	r.control.Close()
 	heard := <-r.heard
+	r.streams.drain()
 	r.statusR.Close()
-	if !r.state.Ended && r.state.StartError == "" {
+	if !r.state.Ended && r.state.StartError == "" || errors.Is(err, errLauncherDied) {
 		if pid := int(r.pid.Load()); pid > 0 {
 			_ = syscall.Kill(-pid, syscall.SIGKILL)
 		}
