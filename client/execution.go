@@ -46,6 +46,8 @@ type ExecutionError struct {
 	Code      string `json:"code,omitempty"`
 	Origin    string `json:"origin,omitempty"`
 	Retryable bool   `json:"retryable"`
+	Line      int    `json:"line,omitempty"` // of Instance in the source of the definition; 0: not known
+	Column    int    `json:"column,omitempty"`
 }
 
 // Result is a result file. URL is signed and valid for an hour.

@@ -351,6 +351,10 @@ func appendExecutionError(o *writer, e *service.ExecutionError) {
 	in.text("code", e.Code)
 	in.text("origin", e.Origin)
 	in.boolean("retryable", e.Retryable)
+	if e.Line > 0 {
+		in.number("line", int64(e.Line))
+		in.number("column", int64(e.Column))
+	}
 	o.dst = in.end()
 }
 

@@ -143,6 +143,8 @@ type executionError struct {
 	Code      string `json:"code"`
 	Origin    string `json:"origin" enum:"workflow,system"`
 	Retryable bool   `json:"retryable"`
+	Line      int    `json:"line,omitempty" minimum:"1" doc:"Line of instance in the source of the definition. Left out in lists."`
+	Column    int    `json:"column,omitempty" minimum:"1" doc:"Column of instance in the source of the definition, in characters. Left out in lists."`
 }
 
 type result struct {

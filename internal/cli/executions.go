@@ -147,7 +147,7 @@ func (c *connection) showExecution(ctx context.Context, api *client.Client, e *c
 		fields = append(fields, field{"phase", e.Phase})
 	}
 	if e.Error != nil {
-		fields = append(fields, field{"error", faultText(e.Error)}, field{"at", e.Error.Instance})
+		fields = append(fields, field{"error", faultText(e.Error)}, field{"at", placeText(e.Error)})
 	}
 	if len(e.Output) > 0 {
 		fields = append(fields, field{"output", string(e.Output)})
@@ -169,6 +169,15 @@ func exactly(t *time.Time) string {
 // faultText is an error of an execution in a line.
 func faultText(e *client.ExecutionError) string {
 	return strings.TrimSuffix(strings.TrimSpace(firstOf(e.Title, e.Code)+": "+e.Detail), ":")
+}
+
+// placeText is where in the definition an execution failed: with line and column, as editors
+// and compilers write them, where they are known.
+func placeText(e *client.ExecutionError) string {
+	if e.Line == 0 {
+		return e.Instance
+	}
+	return fmt.Sprintf("definition:%d:%d %s", e.Line, e.Column, e.Instance)
 }
 
 func (c *connection) executionsGet() *cobra.Command {

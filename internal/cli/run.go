@@ -91,7 +91,7 @@ func (c *connection) follow(ctx context.Context, api *client.Client, e *client.E
 		if e.Error != nil && state != "cancelled" {
 			text += ": " + printable(faultText(e.Error))
 			if e.Error.Instance != "" {
-				text += " (at " + printable(e.Error.Instance) + ")"
+				text += " (at " + printable(placeText(e.Error)) + ")"
 			}
 		}
 		fmt.Fprintln(c.err, text)

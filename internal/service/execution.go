@@ -461,6 +461,9 @@ type ExecutionError struct {
 	Code      string
 	Origin    string // "workflow" or "system"
 	Retryable bool
+	// Line and Column are where Instance stands in the source of the definition, from 1. Zero: it
+	// is not known, as in lists.
+	Line, Column int
 }
 
 // Result is one result file of an execution.

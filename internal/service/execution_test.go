@@ -248,7 +248,7 @@ func TestGetExecutionError(t *testing.T) {
 	got := w.get(e)
 	want := ExecutionError{
 		Type: machine.ErrTimeout, Status: 408, Title: "Timeout", Detail: "too late", Instance: "/do/0/greet",
-		Code: "timeout", Origin: "system", Retryable: true,
+		Code: "timeout", Origin: "system", Retryable: true, Line: 7, Column: 5,
 	}
 	if got.Status != chargehand.Errored || got.Phase != chargehand.Faulted || got.Error == nil || *got.Error != want {
 		t.Errorf("got %+v with error %+v, want %+v", got, got.Error, want)

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -30,7 +31,18 @@ type Plans struct {
 	recent     list.List                           // of *cachedPlan, the latest used first
 	bytes      int
 	maxBytes   int
+
+	positions map[position][2]int // of places at which executions failed: line and column
 }
+
+// position is a place in the definition of a revision.
+type position struct {
+	revision int64
+	pointer  string
+}
+
+// maxPositions bounds the positions that are kept.
+const maxPositions = 4096
 
 type cachedPlan struct {
 	plan      *plan.Plan
@@ -75,6 +87,43 @@ func (c *Plans) Plan(ctx context.Context, revisionNo int64) (*plan.Plan, error) 
 		return nil, fmt.Errorf("compile stored definition of revision %d: %w", revisionNo, err)
 	}
 	return c.add(revisionNo, digest, len(definition.Source)+len(definition.Resources), compiled), nil
+}
+
+// Position is where a JSON pointer stands in the source of a revision, from 1. Nothing keeps the
+// text of definitions in memory, so it is read and parsed once for every place that was ever asked
+// for. Zero if the revision is gone.
+func (c *Plans) Position(ctx context.Context, revisionNo int64, pointer string) (line, column int, err error) {
+	at := position{revisionNo, pointer}
+	c.mu.Lock()
+	known, ok := c.positions[at]
+	c.mu.Unlock()
+	if ok {
+		return known[0], known[1], nil
+	}
+	var definition store.Definition
+	err = c.db.View(ctx, func(r *store.Reader) error {
+		revision, err := r.RevisionByNo(revisionNo)
+		if err == nil {
+			definition, err = r.Definition(revision.Definition)
+		}
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, 0, nil
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("read definition: %w", err)
+	}
+	if document, _ := dsl.Parse(definition.Source); document != nil {
+		line, column = document.Position(pointer)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.positions == nil || len(c.positions) >= maxPositions {
+		c.positions = map[position][2]int{}
+	}
+	c.positions[at] = [2]int{line, column}
+	return line, column, nil
 }
 
 // recompile compiles a stored definition: with the resources that are pinned with it and

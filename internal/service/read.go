@@ -107,6 +107,9 @@ func (s *Service) readExecution(ctx context.Context, v View, find func(*store.Re
 		return nil, err
 	}
 	e, err := s.show(&x, v)
+	if err == nil && e.Error != nil && e.Error.Instance != "" {
+		e.Error.Line, e.Error.Column, err = s.plans.Position(ctx, x.row.Revision, e.Error.Instance)
+	}
 	if err == nil && x.row.Status == chargehand.Finished {
 		e.Output, err = s.showOutput(ctx, &x, v)
 	}
@@ -182,8 +185,14 @@ func faultError(stored []byte) (*ExecutionError, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := ExecutionError(fault)
-	return &shown, nil
+	return shownFault(fault), nil
+}
+
+func shownFault(fault engine.Fault) *ExecutionError {
+	return &ExecutionError{
+		Type: fault.Type, Status: fault.Status, Title: fault.Title, Detail: fault.Detail, Instance: fault.Instance,
+		Code: fault.Code, Origin: fault.Origin, Retryable: fault.Retryable,
+	}
 }
 
 func (s *Service) result(f *store.File, v View, now time.Time) Result {

@@ -87,8 +87,7 @@ func (s *Service) timelineEntry(r *store.Reader, row *store.Execution, e *machin
 		}
 	}
 	if e.Fault != nil {
-		fault := ExecutionError(engine.DescribeFault(e.Fault))
-		shown.Error = &fault
+		shown.Error = shownFault(engine.DescribeFault(e.Fault))
 	}
 	now := s.now()
 	for _, f := range e.Files {

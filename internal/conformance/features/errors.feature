@@ -191,3 +191,22 @@ Feature: Errors
     [{ waited: 60 }, busy]
     """
     And call should run 1 time
+
+  @1.10-types @T2
+  Scenario: An error says where in the text of the definition its task stands
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: errors, name: position, version: '1.0.0' }
+    do:
+      - outer:
+          do:
+            - first: { set: { x: 1 } }
+            - fails: { raise: { error: { type: 'https://example.com/e', status: 500 } } }
+    """
+    When the workflow is executed
+    Then the workflow should fault with an error like:
+    """yaml
+    instance: /do/0/outer/do/1/fails
+    line: 6
+    column: 11
+    """
