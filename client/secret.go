@@ -14,6 +14,9 @@ type Secret struct {
 	Version   int64     `json:"version"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+	// The only workflows that may declare it, and those of the only namespaces; without both: all.
+	Workflows  []string `json:"workflows,omitempty"`
+	Namespaces []string `json:"namespaces,omitempty"`
 }
 
 // SecretPage is a page of secrets, newest first.
@@ -22,12 +25,19 @@ type SecretPage struct {
 	Cursor string   `json:"cursor"`
 }
 
+// NewSecret is the request to set a secret. The value is any JSON value but null. Workflows (ids, or namespace/name)
+// and Namespaces are the only ones that may declare it; nil leaves them as they are.
+type NewSecret struct {
+	Value      json.RawMessage `json:"value"`
+	Workflows  []string        `json:"workflows,omitempty"`
+	Namespaces []string        `json:"namespaces,omitempty"`
+}
+
 // PutSecret creates a secret, or sets a new version of it. The value is any JSON value but
 // null. A repetition makes one version more and changes nothing else.
-func (c *Client) PutSecret(ctx context.Context, name string, value json.RawMessage) (*Secret, error) {
+func (c *Client) PutSecret(ctx context.Context, name string, n NewSecret) (*Secret, error) {
 	var s Secret
-	body := map[string]json.RawMessage{"value": value}
-	return &s, c.do(ctx, call{method: http.MethodPut, path: secretPath(name), body: body, into: &s})
+	return &s, c.do(ctx, call{method: http.MethodPut, path: secretPath(name), body: n, into: &s})
 }
 
 // ListSecrets returns a page of secrets.

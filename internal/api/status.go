@@ -41,7 +41,8 @@ func serverEndpoints() []endpoint {
 		},
 		{
 			method: get, path: "/metrics", root: true, id: "getMetrics", tag: "Server", summary: "Get metrics for Prometheus",
-			about:   "Answered at /metrics too, without /api/v1 before it.",
+			about: "Of the whole installation, so the key must be one of live that is not limited to workflows or namespaces. " +
+				"Answered at /metrics too, without /api/v1 before it.",
 			scopes:  service.PresetObserve,
 			answers: []answer{{status: 200, about: "The metrics in the format that Accept asks for", media: "text/plain", example: "chargehand_executions_running 2\n", headers: []string{"Vary"}}},
 			serve:   (*call).getMetrics,
@@ -98,6 +99,9 @@ func (c *call) getReadiness() error {
 }
 
 func (c *call) getMetrics() error {
+	if err := service.RequireWhole(c.principal); err != nil {
+		return err
+	}
 	c.w.Header().Del("Content-Type")
 	c.status = http.StatusOK
 	promhttp.HandlerFor(c.server.registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(c.w, c.r)

@@ -62,12 +62,14 @@ func (c *connection) secretsGet() *cobra.Command {
 func (c *connection) secretsSet() *cobra.Command {
 	var file string
 	var isJSON bool
+	var n client.NewSecret
 	cmd := c.verb("set SECRET", "Create a secret, or set a new version of it", oneSecret, func(ctx context.Context, api *client.Client, args []string) error {
 		value, err := c.readSecret(args[0], file, isJSON)
 		if err != nil {
 			return err
 		}
-		s, err := api.PutSecret(ctx, args[0], value)
+		n.Value = value
+		s, err := api.PutSecret(ctx, args[0], n)
 		if err != nil {
 			return err
 		}
@@ -79,7 +81,10 @@ The value is read from standard input, or asked for on a terminal without being 
 never an argument: others could see it there. A line break at its end is left out. With --json it is any JSON value but
 null, for example {"username": "…", "password": "…"} for an authentication of a workflow.
 
-Executions that have started keep the version that they started with.`
+Executions that have started keep the version that they started with. With --workflows or --namespaces only
+these may declare the secret; without, that stays as it was.`
+	cmd.Flags().StringSliceVar(&n.Workflows, "workflows", nil, "the only workflows that may declare the secret, as namespace/name or id")
+	cmd.Flags().StringSliceVar(&n.Namespaces, "namespaces", nil, "the only namespaces whose workflows may declare the secret")
 	cmd.Flags().StringVar(&file, "from-file", "", "read the value from this file instead of standard input")
 	cmd.Flags().BoolVar(&isJSON, "json", false, "the value is JSON, not a text")
 	return cmd

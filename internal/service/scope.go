@@ -102,6 +102,16 @@ func Require(p *Principal, scopes Scopes) error {
 	return chargehand.NewError(chargehand.CodeInsufficientScope, detail)
 }
 
+// RequireWhole tells whether the principal may see what concerns the whole installation, such as its metrics: a key of
+// live without limits. Codes: insufficient_scope.
+func RequireWhole(p *Principal) error {
+	if p.Environment != chargehand.Test && p.Workflows == nil {
+		return nil
+	}
+	return chargehand.NewError(chargehand.CodeInsufficientScope,
+		"This shows the whole installation. Use a key of live that is not limited to workflows or namespaces.")
+}
+
 // howToPublish tells the holder of a key that does not publish what to do.
 func howToPublish(p *Principal) string {
 	if p.Environment == chargehand.Test {
