@@ -23,6 +23,8 @@ func mapError(err error) error {
 		return fmt.Errorf("%w: %v", store.ErrConflict, err)
 	}
 	switch code.ToPrimary() {
+	case driver.ResultInterrupt:
+		return fmt.Errorf("%w: the read was broken off, because it took long while much was written: ask again", store.ErrUnavailable)
 	case driver.ResultCorrupt, driver.ResultNotADB:
 		return fmt.Errorf("%w: the file is %w: %v", store.ErrUnavailable, errCorrupt, err)
 	case driver.ResultFull, driver.ResultIOErr, driver.ResultReadOnly, driver.ResultCantOpen, driver.ResultBusy,

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/chargehand/chargehand/internal/store"
@@ -13,10 +14,13 @@ type pool struct {
 	path   string
 	places chan *conn
 	closed chan struct{}
+
+	mu      sync.Mutex
+	running map[*conn]struct{} // those on which a View runs
 }
 
 func newPool(path string, size int) *pool {
-	p := &pool{path: path, places: make(chan *conn, size), closed: make(chan struct{})}
+	p := &pool{path: path, places: make(chan *conn, size), closed: make(chan struct{}), running: map[*conn]struct{}{}}
 	for range size {
 		p.places <- nil
 	}
@@ -43,9 +47,17 @@ func (p *pool) view(ctx context.Context, fn func(store.Conn) error) error {
 			return mapError(err)
 		}
 		c = fresh
+		c.evicted = make(chan struct{})
+		c.c.SetInterrupt(c.evicted)
 	}
 	c.ctx = ctx
+	p.mu.Lock()
+	p.running[c] = struct{}{}
+	p.mu.Unlock()
 	defer func() {
+		p.mu.Lock()
+		delete(p.running, c) // nobody breaks it off any more
+		p.mu.Unlock()
 		if _, err := c.Exec("ROLLBACK"); err != nil || c.bad {
 			c.close()
 			c = nil
@@ -57,12 +69,24 @@ func (p *pool) view(ctx context.Context, fn func(store.Conn) error) error {
 	return fn(c)
 }
 
+// evict breaks off the Views that run, and says how many. Their next step fails; one that only computes ends by itself.
+func (p *pool) evict() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.running)
+	for c := range p.running {
+		close(c.evicted)
+		delete(p.running, c)
+	}
+	return n
+}
+
 // pause waits, at most that long, until no View runs, and keeps new ones from starting.
-// It returns the places to give to resume; ok says whether it has all.
-func (p *pool) pause(atMost time.Duration) (held []*conn, ok bool) {
+// It returns the places to give to resume, those that are held already among them; ok says whether it has all.
+func (p *pool) pause(held []*conn, atMost time.Duration) (_ []*conn, ok bool) {
 	deadline := time.NewTimer(atMost)
 	defer deadline.Stop()
-	for range cap(p.places) {
+	for len(held) < cap(p.places) {
 		select {
 		case c := <-p.places:
 			held = append(held, c)

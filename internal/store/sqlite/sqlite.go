@@ -58,6 +58,9 @@ func Open(o Options) (*DB, error) {
 	if o.limits == (logLimits{}) {
 		o.limits = usualLimits
 	}
+	if o.limits.most == 0 { // tests say only what they are about
+		o.limits.grown, o.limits.most = o.limits.pages/2, 3*o.limits.pages
+	}
 	path, err := filepath.Abs(o.Path)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -86,12 +89,15 @@ func (db *DB) prepare(o Options) error {
 		return mapError(err)
 	}
 	if !o.Owner {
-		db.writer = newWriter(c, true, open, func() {})
+		db.writer = newWriter(c, nil, open)
+		go db.writer.loop()
 		return nil
 	}
 	db.keeper = newLogKeeper(db.path, db.pool, o.limits, o.Logger)
-	db.writer = newWriter(c, false, open, db.keeper.committed)
-	db.keeper.writer, db.keeper.onCut = db.writer, o.onCut
+	db.keeper.onCut = o.onCut
+	db.writer = newWriter(c, db.keeper, open)
+	db.keeper.writer = db.writer
+	go db.writer.loop()
 	go db.keeper.loop()
 	return nil
 }
@@ -171,7 +177,7 @@ func (db *DB) Compact(ctx context.Context) error {
 	if db.keeper == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := db.keeper.shorten(ctx, true); err != nil {
+	if err := db.keeper.shorten(ctx, true, false); err != nil {
 		return fmt.Errorf("compact database: %w", err)
 	}
 	return nil

@@ -10,15 +10,22 @@ import (
 // logLimits say when the log is looked after.
 type logLimits struct {
 	commits int64 // after so many it is copied into the file
+	grown   int64 // or when it has become so many pages longer
 	pages   int64 // from that length on it is made to start again
+	most    int64 // from that length on nothing is written before it has started again
 }
 
-// usualLimits let the log grow to 16 MiB, and by what comes meanwhile.
-var usualLimits = logLimits{commits: 256, pages: 4096}
+// usualLimits let the log grow to 16 MiB under small commits and to 24 under large ones, and by what comes meanwhile; a commit begins only below 48 MiB, which leaves room for a
+// large one below the 64 MiB that operators are promised.
+var usualLimits = logLimits{commits: 256, grown: 6144, pages: 4096, most: 12_288}
 
 const (
 	// pauseAtMost bounds how long new Views are held back for a running one to end.
 	pauseAtMost = 200 * time.Millisecond
+	// evictAfter is how long a running View has to end when the log is as long as it may be; then it is broken off.
+	evictAfter = time.Second
+	// holdAtMost bounds how long the writer waits for the log to start again, whoever is in the way.
+	holdAtMost = 5 * time.Second
 	// idleAfter is the time without commits after which the log is cut to nothing.
 	idleAfter = time.Second
 )
@@ -32,6 +39,7 @@ type logKeeper struct {
 	path   string
 	logger *slog.Logger
 	wake   chan struct{}
+	failed chan struct{} // an attempt to let the log start again, for which the writer waits, was in vain
 	stop   chan struct{}
 	done   chan struct{}
 	limits logLimits
@@ -45,7 +53,7 @@ type logKeeper struct {
 func newLogKeeper(path string, p *pool, limits logLimits, logger *slog.Logger) *logKeeper {
 	return &logKeeper{
 		limits: limits, pool: p, path: path, logger: logger,
-		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		wake: make(chan struct{}, 1), failed: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 
@@ -63,24 +71,36 @@ func (k *logKeeper) loop() {
 	idle := time.NewTimer(idleAfter)
 	defer idle.Stop()
 	var copied, seen, cut int64 // counts of commits
+	var pages int64             // length of the log after the last copy
 	for {
 		select {
 		case <-k.stop:
 			return
 		case <-k.wake:
-			n := k.writer.commits.Load()
-			if n-copied < k.limits.commits {
+			n, now := k.writer.commits.Load(), k.writer.pages.Load()
+			if now < pages {
+				pages = 0 // it has started again
+			}
+			full := now >= k.limits.most
+			if n-copied < k.limits.commits && now-pages < k.limits.grown && !full {
 				break
 			}
 			copied = n
-			if err := k.shorten(context.Background(), false); err != nil {
+			if err := k.shorten(context.Background(), false, full); err != nil {
 				k.logger.Warn("write-ahead log not shortened", "error", err)
+			}
+			pages = k.writer.pages.Load()
+			if full && pages >= k.limits.most {
+				select {
+				case k.failed <- struct{}{}:
+				default:
+				}
 			}
 		case <-idle.C:
 			n := k.writer.commits.Load()
 			if n == seen && n != cut {
 				cut = n
-				if err := k.shorten(context.Background(), true); err != nil {
+				if err := k.shorten(context.Background(), true, false); err != nil {
 					k.logger.Warn("write-ahead log not cut", "error", err)
 				} else if k.onCut != nil {
 					k.onCut()
@@ -94,8 +114,9 @@ func (k *logKeeper) loop() {
 
 // shorten copies the log into the file beside readers and writers. If the log is long, or
 // cut is wanted, it then holds new Views back, and lets the writer copy the little that
-// came meanwhile and start the log again, or cut it.
-func (k *logKeeper) shorten(ctx context.Context, cut bool) error {
+// came meanwhile and start the log again, or cut it. full: the writer waits for that, so Views that do
+// not end are broken off.
+func (k *logKeeper) shorten(ctx context.Context, cut, full bool) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
@@ -118,7 +139,7 @@ func (k *logKeeper) shorten(ctx context.Context, cut bool) error {
 	if !cut && pages < k.limits.pages {
 		return nil
 	}
-	held, ok := k.pool.pause(pauseAtMost)
+	held, ok := k.pauseViews(full)
 	defer k.pool.resume(held)
 	if !ok {
 		k.logger.Debug("write-ahead log waits for a long read", "pages", pages)
@@ -128,12 +149,24 @@ func (k *logKeeper) shorten(ctx context.Context, cut bool) error {
 	if cut {
 		mode = "PRAGMA wal_checkpoint(TRUNCATE)"
 	}
-	return k.writer.do(ctx, &request{maintain: func(c *conn) error {
+	return k.writer.doNow(ctx, &request{maintain: func(c *conn) error {
 		c.c.SetBusyTimeout(pauseAtMost) // another process may be reading: try again later
 		defer c.c.SetBusyTimeout(busyTimeout)
 		_, err := c.plain(mode)
 		return err
 	}})
+}
+
+// pauseViews holds new Views back and waits for those that run. full: not longer than evictAfter.
+func (k *logKeeper) pauseViews(full bool) (held []*conn, ok bool) {
+	if !full {
+		return k.pool.pause(nil, pauseAtMost)
+	}
+	if held, ok = k.pool.pause(nil, evictAfter); ok {
+		return held, true
+	}
+	k.logger.Info("reads that take long are broken off: the write-ahead log is as long as it may be", "reads", k.pool.evict())
+	return k.pool.pause(held, evictAfter)
 }
 
 func (k *logKeeper) close() error {

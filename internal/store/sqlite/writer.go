@@ -37,18 +37,23 @@ type writer struct {
 	open    func() (*conn, error)
 	conn    *conn // nil after a failure, until the next group
 	queue   chan *request
+	urgent  chan *request // maintenance for which a full log waits
 	commits atomic.Int64
-	onWork  func() // called after each group
-	guest   bool   // beside an owner
+	pages   atomic.Int64 // length of the write-ahead log
+	holdAt  int64        // from that length of the log on, the next group waits; used by loop
+	keeper  *logKeeper   // nil: a guest beside an owner
 	stopped chan struct{}
 
 	mu     sync.RWMutex // held for reading while a request is put into the queue
 	closed bool
 }
 
-func newWriter(c *conn, guest bool, open func() (*conn, error), onWork func()) *writer {
-	w := &writer{open: open, conn: c, guest: guest, queue: make(chan *request, maxQueue), onWork: onWork, stopped: make(chan struct{})}
-	go w.loop()
+// newWriter returns a writer whose loop is to be started.
+func newWriter(c *conn, keeper *logKeeper, open func() (*conn, error)) *writer {
+	w := &writer{open: open, conn: c, keeper: keeper, queue: make(chan *request, maxQueue), urgent: make(chan *request), stopped: make(chan struct{})}
+	if keeper != nil {
+		w.holdAt = keeper.limits.most
+	}
 	return w
 }
 
@@ -71,6 +76,31 @@ func (w *writer) enqueue(ctx context.Context, r *request) error {
 		return errClosed
 	}
 	select {
+	case w.queue <- r:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// doNow is do for maintenance that may overtake: while the log is full, nothing else runs.
+func (w *writer) doNow(ctx context.Context, r *request) error {
+	r.done = make(chan error, 1)
+	if err := w.enqueueNow(ctx, r); err != nil {
+		return err
+	}
+	return <-r.done
+}
+
+func (w *writer) enqueueNow(ctx context.Context, r *request) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return errClosed
+	}
+	select {
+	case w.urgent <- r:
+		return nil
 	case w.queue <- r:
 		return nil
 	case <-ctx.Done():
@@ -101,17 +131,68 @@ func (w *writer) loop() {
 		var last *request // maintenance: it runs behind the group
 		group, last = w.gather(group[:0], first)
 		if len(group) > 0 {
+			w.awaitRoom()
 			w.run(group)
+			w.measure()
 			for i, r := range group {
 				r.done <- r.err
 				group[i] = nil
 			}
-			w.onWork()
+			if w.keeper != nil {
+				w.keeper.committed()
+			}
 		}
 		if last != nil {
 			last.done <- w.maintain(last)
 		}
 	}
+}
+
+// awaitRoom waits while the log is as long as it may be, for the keeper to let it start again. Where that fails, because another
+// process reads for long, writing goes on, and is held up again when the log has grown by as much as between two copies.
+func (w *writer) awaitRoom() {
+	if w.keeper == nil || w.pages.Load() < w.holdAt {
+		return
+	}
+	select {
+	case <-w.keeper.failed: // of an earlier attempt
+	default:
+	}
+	deadline := time.NewTimer(holdAtMost)
+	defer deadline.Stop()
+	for w.pages.Load() >= w.keeper.limits.most {
+		w.keeper.committed()
+		var ended bool
+		select {
+		case r := <-w.urgent:
+			r.done <- w.maintain(r)
+			continue
+		case <-w.keeper.failed:
+		case <-deadline.C:
+		case <-w.keeper.stop:
+			ended = true
+		}
+		if w.holdAt = w.pages.Load() + w.keeper.limits.grown; !ended {
+			w.keeper.logger.Warn("the write-ahead log is longer than it should be: another process, such as a backup, reads the database", "pages", w.pages.Load())
+		}
+		return
+	}
+	w.holdAt = w.keeper.limits.most
+}
+
+// measure asks how long the log is.
+func (w *writer) measure() {
+	if w.keeper == nil || w.conn == nil {
+		return
+	}
+	s, err := w.conn.c.Prepare("PRAGMA wal_checkpoint(NOOP)")
+	if err != nil {
+		return
+	}
+	if more, err := s.Step(); err == nil && more {
+		w.pages.Store(s.ColumnInt64(1))
+	}
+	s.Reset()
 }
 
 // gather takes the requests that are already waiting, up to the first maintenance.
@@ -143,6 +224,7 @@ func (w *writer) maintain(r *request) error {
 	if broken(err) {
 		w.drop()
 	}
+	w.measure()
 	return mapError(err)
 }
 
@@ -205,7 +287,7 @@ func (w *writer) run(group []*request) {
 // sleeps longer and longer between its attempts, and the owner leaves the lock for some
 // microseconds only, so that a guest might never get it.
 func (w *writer) begin() error {
-	if !w.guest {
+	if w.keeper != nil {
 		return w.step("BEGIN IMMEDIATE")
 	}
 	w.conn.c.SetBusyTimeout(0)

@@ -1,11 +1,14 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -313,6 +316,95 @@ func TestLogBesideLongView(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestLogIsBoundedByBytes writes few large commits while a View runs that does not end by itself: the log is no longer than its
+// bound and one commit, the View is broken off with an error that says so, and nothing that was written is lost.
+func TestLogIsBoundedByBytes(t *testing.T) {
+	limits := logLimits{commits: 1 << 30, grown: 128, pages: 256, most: 768}
+	db, err := Open(Options{Path: filepath.Join(t.TempDir(), "data.db"), Owner: true, limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	reading, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- db.View(t.Context(), func(c store.Conn) error {
+			for first := true; ; first = false {
+				if err := c.Query(`SELECT COUNT(*) FROM meta`, func(store.Row) error { return nil }); err != nil {
+					return err
+				}
+				if first {
+					close(reading)
+				}
+			}
+		})
+	}()
+	<-reading
+	const frameBytes, valueBytes, times = 4096 + 24, 400_000, 100
+	var longest int64
+	for i := range times {
+		if err := db.Update(t.Context(), func(c store.Conn) error { return insertMeta(c, fmt.Sprint(i), valueBytes) }); err != nil {
+			t.Fatalf("write %d: %v", i, err)
+		}
+		longest = max(longest, walBytes(t, db))
+	}
+	if most := limits.most*frameBytes + 2*valueBytes; longest > most {
+		t.Errorf("the log grew to %d KiB; its bound and one commit are %d", longest>>10, most>>10)
+	}
+	if longest < limits.pages*frameBytes {
+		t.Errorf("the log grew to %d KiB only: the test shows nothing", longest>>10)
+	}
+	if err := <-ended; !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "broken off") {
+		t.Errorf("the long view: %v", err)
+	}
+	if n := count(t, db); n != times {
+		t.Errorf("%d of %d rows are there", n, times)
+	}
+}
+
+// TestLogBesideAnotherProcess: a reader that cannot be broken off, such as a backup, does not stop the writer; the log grows then,
+// and is short again when it has gone.
+func TestLogBesideAnotherProcess(t *testing.T) {
+	limits := logLimits{commits: 1 << 30, grown: 512, pages: 256, most: 768}
+	var log bytes.Buffer
+	path := filepath.Join(t.TempDir(), "data.db")
+	db, err := Open(Options{Path: path, Owner: true, limits: limits, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	guest, err := Open(Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(from, to int) {
+		t.Helper()
+		for i := from; i < to; i++ {
+			if err := db.Update(t.Context(), func(c store.Conn) error { return insertMeta(c, fmt.Sprint(i), 400_000) }); err != nil {
+				t.Fatalf("write %d: %v", i, err)
+			}
+		}
+	}
+	err = guest.View(t.Context(), func(c store.Conn) error {
+		if err := c.Query(`SELECT COUNT(*) FROM meta`, func(store.Row) error { return nil }); err != nil {
+			return err
+		}
+		write(0, 20)
+		return nil
+	})
+	if err != nil {
+		t.Errorf("the guest is broken off: %v", err)
+	}
+	write(20, 40)
+	if pages := db.writer.pages.Load(); pages > limits.most+200 {
+		t.Errorf("the log has %d pages after the guest has gone", pages)
+	}
+	if err := errors.Join(guest.Close(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(log.String(), "another process") {
+		t.Errorf("the log does not say why: %s", log.String())
 	}
 }
 
