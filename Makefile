@@ -54,8 +54,10 @@ workflowcheck: ## nothing that a Temporal workflow reaches may differ between tw
 	.cache/bin/workflowcheck -config .workflowcheck.yaml ./internal/engine/temporal
 
 .PHONY: generate
-generate: build ## write the generated files: api/openapi.yaml, docs/cli.md
+generate: ## write the generated files: api/openapi.yaml, docs/cli.md, internal/notice/notices.txt
 	@mkdir -p api
+	@scripts/notices
+	@$(MAKE) --no-print-directory build
 	$(BIN) openapi > api/openapi.yaml
 	$(BIN) reference > docs/cli.md
 
@@ -66,7 +68,19 @@ man: build ## write man pages to bin/man
 .PHONY: verify
 verify: generate ## fail if a generated file or go.mod is not what the code says
 	go mod tidy -diff
-	@git diff --exit-code -- api docs/cli.md || { echo "generated files differ: run make generate and commit"; exit 1; }
+	@git diff --exit-code -- api docs/cli.md internal/notice/notices.txt || { echo "generated files differ: run make generate and commit"; exit 1; }
+
+.PHONY: release
+release: ## build dist/: binaries that anybody can build again, lists of what they are made of (CycloneDX), checksums
+	@scripts/release "$(VERSION)"
+
+.PHONY: release/check
+release/check: ## build a copy of the last commit at another path, and fail if the binary is not the same
+	@scripts/release --check "$(VERSION)"
+
+.PHONY: vulncheck
+vulncheck: ## look for known vulnerabilities in what is linked in, where the database of them can be reached
+	@scripts/vulncheck
 
 .PHONY: bench
 bench: build ## load a fresh server on this machine and print the figures

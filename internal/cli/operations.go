@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/chargehand/chargehand/client"
 	"github.com/chargehand/chargehand/internal/app"
+	"github.com/chargehand/chargehand/internal/notice"
 )
 
 func newKeys(con console) *cobra.Command {
@@ -283,6 +285,16 @@ func newOpenAPI(con console) *cobra.Command {
 	}
 	choiceVarP(cmd.Flags(), &output, "output", "o", formatYAML, "how to print", formatYAML, formatJSON)
 	return cmd
+}
+
+func newLicences(con console) *cobra.Command {
+	return &cobra.Command{
+		Use: "licences", Aliases: []string{"licenses"}, Short: "Print what is linked into this program, and the licences of it", Args: exactArgs(0),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := io.WriteString(con.out, notice.Text())
+			return err
+		},
+	}
 }
 
 func newVersion(con console) *cobra.Command {
