@@ -167,6 +167,20 @@ func TestProblem(t *testing.T) {
 	}
 }
 
+// TestAProblemIsToldOnce: a single problem that the sentence tells already is not repeated.
+func TestAProblemIsToldOnce(t *testing.T) {
+	for told, want := range map[string]string{
+		`{"detail":"status must be one of a, b.","code":"invalid_parameter","errors":[{"parameter":"status","code":"x","detail":"status must be one of a, b."}]}`:         "status must be one of a, b. (400 invalid_parameter)",
+		`{"detail":"The input is wrong: /input/n: must be a number.","code":"input_invalid","errors":[{"pointer":"/input/n","code":"type","detail":"must be a number"}]}`: "The input is wrong: /input/n: must be a number. (400 input_invalid)",
+		`{"detail":"Two problems.","code":"c","errors":[{"pointer":"/a","detail":"Odd."},{"parameter":"b","detail":"Even."}]}`:                                            "Two problems.\n  /a: Odd.\n  Even. (400 c)",
+	} {
+		c, _ := serve(t, []Option{WithoutRetries()}, answer(400, told))
+		if _, err := c.GetFile(t.Context(), "f"); err == nil || err.Error() != want {
+			t.Errorf("says %q, want %q", err, want)
+		}
+	}
+}
+
 func TestAnswersThatAreNoProblems(t *testing.T) {
 	c, _ := serve(t, []Option{WithoutRetries()}, answer(404, "<html>nothing here</html>"))
 	_, err := c.GetFile(t.Context(), "f")

@@ -93,12 +93,14 @@ func (k NewKey) issue() (service.IssueKey, error) {
 // presets stand from the narrowest to the widest.
 var presets = []string{"run", "observe", "operate", "deploy", "all"}
 
-// PresetOf names the preset that has exactly these scopes; "custom": none.
+// PresetOf names the preset that has exactly these scopes in live or in test; "custom": none.
 func PresetOf(scopes []string) string {
 	for _, name := range presets {
-		known, _ := service.ParsePreset(name)
-		if slices.Equal(slices.Sorted(slices.Values(known.Names())), slices.Sorted(slices.Values(scopes))) {
-			return name
+		preset, _ := service.ParsePreset(name)
+		for _, environment := range []chargehand.Environment{chargehand.Live, chargehand.Test} {
+			if slices.Equal(slices.Sorted(slices.Values(preset.In(environment).Names())), slices.Sorted(slices.Values(scopes))) {
+				return name
+			}
 		}
 	}
 	return "custom"
