@@ -22,6 +22,7 @@ type Key struct {
 	CreatedAt   time.Time  `json:"created_at"`
 	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
 	LastUsedAt  *time.Time `json:"last_used_at,omitempty"`
+	raw
 }
 
 // KeyPage is a page of keys, newest first.

@@ -107,3 +107,19 @@ func (b BatchExecution) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(plain(b))
 }
+
+// UnmarshalJSON reads a key and keeps its text.
+func (k *Key) UnmarshalJSON(text []byte) error {
+	type plain Key
+	k.keep(text)
+	return json.Unmarshal(text, (*plain)(k))
+}
+
+// MarshalJSON repeats the text that a key was read from.
+func (k Key) MarshalJSON() ([]byte, error) {
+	type plain Key
+	if k.text != nil {
+		return k.text, nil
+	}
+	return json.Marshal(plain(k))
+}

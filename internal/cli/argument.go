@@ -163,12 +163,14 @@ func nameValues(cmd *cobra.Command) {
 		name := metavariables[f.Name]
 		many := strings.HasSuffix(kind, "Array") || strings.HasSuffix(kind, "Slice") || strings.HasSuffix(kind, "…")
 		switch {
+		case many && name == "DIR":
+			name = "LIST"
 		case name != "":
 		case strings.HasPrefix(kind, "WORD"):
 			name = kind
 		case many:
 			name = "LIST"
-		case kind == "int" || kind == "float64":
+		case kind == "int" || kind == "int64" || kind == "float64":
 			name = "N"
 		case kind == "duration":
 			name = "DURATION"

@@ -48,7 +48,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 			}
 		}
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			for _, kind := range []string{"string", "int", "float", "stringArray", "stringSlice", "strings", "duration"} {
+			for _, kind := range []string{"string", "int", "int64", "float64", "stringArray", "stringSlice", "strings", "duration"} {
 				if f.Value.Type() == kind {
 					t.Errorf("--%s has a value of the kind %s", f.Name, kind)
 				}

@@ -64,6 +64,7 @@ func newKeysCreate(con console) *cobra.Command {
 	f.StringSliceVar(&k.Namespaces, "namespaces", nil, "the only namespaces that the key sees")
 	f.Int64Var(&rate, "rate-limit", 0, "requests per second of the key, 0: no limit (default: that of the installation)")
 	f.StringVar(&expires, "expires", "", "life of the key, such as 90d or 12h (default: no end)")
+	commandLineOnly(f, "workflows", "rate-limit") // settings of serve have these names too
 	f.BoolVar(&k.Init, "init", false, "make the installation if there is none: without it, only serve does")
 	return cmd
 }

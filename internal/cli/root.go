@@ -117,21 +117,28 @@ func addTo(root *cobra.Command, group string, commands ...*cobra.Command) {
 
 // flagError says what is wrong with a flag without the words of Go.
 func flagError(cmd *cobra.Command, err error) error {
-	var value *pflag.InvalidValueError
-	if errors.As(err, &value) {
-		f := value.GetFlag()
-		reason := errors.Unwrap(err)
-		switch {
-		case errors.Is(reason, strconv.ErrSyntax) && f.Value.Type() == "N":
-			reason = errors.New("is not a number")
-		case errors.Is(reason, strconv.ErrSyntax):
-			reason = errors.New("is not true or false")
-		case errors.Is(reason, strconv.ErrRange):
-			reason = errors.New("is out of range")
-		case f.Value.Type() == "DURATION":
-			reason = errors.New("is not a duration such as 10s, 5m or 12h")
-		}
-		err = fmt.Errorf("--%s: %.80q %w", f.Name, value.GetValue(), reason)
+	if f, reason := badValue(err); f != nil {
+		err = fmt.Errorf("--%s: %w", f.Name, reason)
 	}
 	return usage("%w (see %s --help)", err, cmd.CommandPath())
+}
+
+// badValue says what is wrong with the value of a flag; nil: err is about something else.
+func badValue(err error) (*pflag.Flag, error) {
+	var value *pflag.InvalidValueError
+	if !errors.As(err, &value) {
+		return nil, err
+	}
+	f, reason := value.GetFlag(), errors.Unwrap(err)
+	switch {
+	case errors.Is(reason, strconv.ErrSyntax) && f.Value.Type() == "N":
+		reason = errors.New("is not a number")
+	case errors.Is(reason, strconv.ErrSyntax):
+		reason = errors.New("is not true or false")
+	case errors.Is(reason, strconv.ErrRange):
+		reason = errors.New("is out of range")
+	case f.Value.Type() == "DURATION":
+		reason = errors.New("is not a duration such as 10s, 5m or 12h")
+	}
+	return f, fmt.Errorf("%.80q %w", value.GetValue(), reason)
 }

@@ -12,6 +12,19 @@ import (
 
 const environmentPrefix = "CHARGEHAND_"
 
+// onlyArgument marks flags that only the command line sets.
+const onlyArgument = "only_argument"
+
+// commandLineOnly keeps flags from being set by the environment or the config file, where their
+// names mean something else.
+func commandLineOnly(f *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		if err := f.SetAnnotation(name, onlyArgument, []string{}); err != nil {
+			panic(err) // there is no such flag
+		}
+	}
+}
+
 // settle fills the flags that were not given from the environment (CHARGEHAND_DATA_DIR for
 // --data-dir) and then from the config file (data-dir: …), in this order of precedence.
 func settle(cmd *cobra.Command, configFile string) error {
@@ -23,18 +36,20 @@ func settle(cmd *cobra.Command, configFile string) error {
 	var failed error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		known[f.Name] = true
-		if f.Changed || failed != nil {
+		if f.Changed || f.Annotations[onlyArgument] != nil || failed != nil {
 			return
 		}
 		variable := environmentPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		if value, set := os.LookupEnv(variable); set {
 			if err := cmd.Flags().Set(f.Name, value); err != nil {
+				_, err = badValue(err)
 				failed = usage("%s: %w", variable, err)
 			}
 			return
 		}
 		for _, value := range fromFile[f.Name] {
 			if err := cmd.Flags().Set(f.Name, value); err != nil {
+				_, err = badValue(err)
 				failed = usage("%s: %s: %w", configFile, f.Name, err)
 				return
 			}
