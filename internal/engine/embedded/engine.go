@@ -159,7 +159,7 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 	s := &writeSet{run: r, insert: true, also: start.Also, row: row}
 	err := e.prepareNew(ctx, s, start.Plan)
 	if err == nil {
-		err = e.commit(ctx, s)
+		err = e.commit(ctx, s.alone())
 	}
 	if err != nil {
 		e.failed(s, err)

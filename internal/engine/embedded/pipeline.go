@@ -26,7 +26,7 @@ func (e *Engine) step(r *run, messages []message) bool {
 	s := &writeSet{run: r, messages: messages}
 	err := e.prepare(s)
 	if err == nil && !s.idle && !s.empty() {
-		err = e.commit(e.ctx, s)
+		err = e.commit(e.ctx, s.alone())
 		if err == nil && s.conflict {
 			err = errEnded
 		}
@@ -71,6 +71,9 @@ func (e *Engine) prepare(s *writeSet) error {
 
 // unlessUnrecoverable makes s end its execution if err says that this can never go on.
 func (e *Engine) unlessUnrecoverable(s *writeSet, err error) error {
+	if err == nil {
+		return nil
+	}
 	var broken *unrecoverableError
 	if !errors.As(err, &broken) {
 		return err
@@ -190,7 +193,7 @@ type queuedRow struct {
 
 // commit makes write sets durable, all or none. Each then says whether it was in conflict with
 // the row, which has ended: nothing of it was written.
-func (e *Engine) commit(ctx context.Context, sets ...*writeSet) error {
+func (e *Engine) commit(ctx context.Context, sets []*writeSet) error {
 	for _, s := range sets {
 		s.counted = true
 		for _, child := range s.children {

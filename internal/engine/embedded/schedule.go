@@ -127,7 +127,7 @@ func (e *Engine) commitStarts(sets []*writeSet, left []*lease) ([]*lease, error)
 	if len(sets) == 0 {
 		return left, nil
 	}
-	err := e.commit(e.ctx, sets...)
+	err := e.commit(e.ctx, sets)
 	switch {
 	case err == nil:
 		for _, s := range sets {

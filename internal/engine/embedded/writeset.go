@@ -19,6 +19,7 @@ import (
 // carried out by the driver again.
 type writeSet struct {
 	run      *run
+	self     [1]*writeSet // see alone
 	messages []message
 	taken    int  // messages before the end
 	grouped  bool // it is written with those of other executions, by their scheduler
@@ -70,6 +71,12 @@ type writeSet struct {
 	conflict   bool // another transaction has ended the execution
 	batchFinal bool
 	cancelled  bool // children must be cancelled
+}
+
+// alone is a list of s only, which costs no allocation.
+func (s *writeSet) alone() []*writeSet {
+	s.self[0] = s
+	return s.self[:]
 }
 
 // refusedError says that the caller of a cancellation wants it undone.
