@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ import (
 type suiteOutside struct {
 	world *machinetest.World
 	mu    sync.Mutex
-	given map[string]machinetest.Answer // by key
+	given map[string]machinetest.Answer // by key and attempt: an attempt without an answer leaves its key to the next one
 	runs  map[string]int
 	files map[string]machine.File
 	hangs func()
@@ -39,12 +40,13 @@ type suiteOutside struct {
 
 func (o *suiteOutside) Run(ctx context.Context, c activity.Call) activity.Result {
 	o.mu.Lock()
-	answer, again := o.given[c.Key]
+	attempt := fmt.Sprintf("%s %d", c.Key, c.Attempt)
+	answer, again := o.given[attempt]
 	if !again {
 		answer = o.world.Answer(c.Reference)
-		o.given[c.Key] = answer
+		o.given[attempt] = answer
 	}
-	o.runs[c.Key]++
+	o.runs[attempt]++
 	for _, f := range answer.Files {
 		o.files[f.ID] = f
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -345,7 +346,7 @@ type scripted struct {
 	hung  atomic.Int32       // activities
 
 	mu    sync.Mutex
-	given map[string]machinetest.Answer // by key
+	given map[string]machinetest.Answer // by key and attempt: an attempt without an answer leaves its key to the next one
 	files map[string]machine.File
 }
 
@@ -355,10 +356,11 @@ func newScripted(w *machinetest.World) *scripted {
 
 func (s *scripted) Run(ctx context.Context, c runner.Call) runner.Result {
 	s.mu.Lock()
-	answer, again := s.given[c.Key]
+	attempt := fmt.Sprintf("%s %d", c.Key, c.Attempt)
+	answer, again := s.given[attempt]
 	if !again {
 		answer = s.world.Answer(c.Reference)
-		s.given[c.Key] = answer
+		s.given[attempt] = answer
 	}
 	for _, f := range answer.Files {
 		s.files[f.ID] = f
