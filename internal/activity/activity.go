@@ -25,6 +25,9 @@ type Call struct {
 	Metadata    map[string]any
 	Key         string // the same on every run of this activity
 	Attempt     int    // of the innermost `try` around the task, from 1
+	// Redact takes the secrets of the execution out of a text that is not for it alone, such as a
+	// line of the server's log; nil: there are none.
+	Redact func(text string) string
 	// Progress hands over one outcome of a stream before the run ends; nil except for streams.
 	// It may block, so that a stream does not run ahead of who takes its outcomes. An error
 	// tells that the run is over: the activity then ends, and its result is ignored. One call

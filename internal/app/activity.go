@@ -67,7 +67,7 @@ func (t *tenure) activities(ctx context.Context) (map[string]activity.Runner, er
 	})
 	scripts := script.New(script.Config{
 		Confiner: confiner, Files: stored, Resources: resources, Python: slices.Contains(t.cfg.AllowRun, "python"),
-		Limits: script.Limits{Workers: t.cfg.Scripts, Time: t.cfg.ScriptTimeout},
+		Log: t.log, Limits: script.Limits{Workers: t.cfg.Scripts, Time: t.cfg.ScriptTimeout},
 	})
 	t.runtime = t.runtimeMetadata(ctx, scripts)
 	t.closeScripts = func() {

@@ -70,6 +70,10 @@ func (c *compiler) script(s *dsl.Script, at place) *Activity {
 	}
 	a := &Activity{Kind: "script", Constants: map[string]expr.Value{"language": language}}
 	a.add("code", c.command(s.Code, "code", at), Text)
+	if c.self != nil && isLogFunction(c.self.key) {
+		root := c.shared.root.doc
+		a.Constants["serverLog"] = root.Namespace + "/" + root.Name
+	}
 	c.resource(a, "source", ResourceScript, s.Source, at)
 	for i, r := range a.Resources {
 		if r.Endpoint == nil { // pinned: the activity needs not know where it came from
@@ -83,6 +87,12 @@ func (c *compiler) script(s *dsl.Script, at place) *Activity {
 		c.secretArguments(s.Arguments)
 	}
 	return a
+}
+
+// isLogFunction tells the function of the server's own catalog whose line goes to the server's log
+// by the key of its document, which no other document can have.
+func isLogFunction(key string) bool {
+	return strings.HasPrefix(key, "log:") && strings.HasSuffix(key, "@"+defaultCatalog)
 }
 
 func (c *compiler) container(d *dsl.Container, at place) *Activity {

@@ -27,9 +27,12 @@ package script
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"strings"
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process"
+	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
 )
@@ -43,6 +46,8 @@ type Config struct {
 	// Python allows scripts in Python. JavaScript is always allowed.
 	Python bool
 	Limits Limits
+	// Log takes the lines of the function log of the default catalog; nil: nothing does.
+	Log *slog.Logger
 }
 
 // Runner runs scripts. It is safe for concurrent use. Close it when no run is left.
@@ -81,7 +86,40 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	if language == "python" {
 		return r.runPython(ctx, call, args, code)
 	}
-	return r.runJavaScript(ctx, args, code)
+	result := r.runJavaScript(ctx, args, code)
+	if workflow, ok := args["serverLog"].(string); ok && result.Fault == nil {
+		r.log(ctx, call, workflow, args, result.Output)
+	}
+	return result
+}
+
+// maxLogBytes bounds a line that a workflow writes to the log of the server.
+const maxLogBytes = 4 << 10
+
+// log writes what the function log gives to the log of the server. Its text is data: it goes into
+// one attribute, without secrets and shortened.
+func (r *Runner) log(ctx context.Context, call activity.Call, workflow string, args map[string]any, line expr.Value) {
+	if r.cfg.Log == nil {
+		return
+	}
+	arguments, _ := args["arguments"].(map[string]any)
+	entry, _ := arguments["entry"].(map[string]any)
+	level, _ := entry["level"].(string)
+	text, _ := line.(string)
+	if call.Redact != nil {
+		text = call.Redact(text)
+	}
+	if len(text) > maxLogBytes {
+		text = strings.ToValidUTF8(text[:maxLogBytes], "") + "…"
+	}
+	r.cfg.Log.Log(ctx, logLevels[level], "a workflow logs", "level_of_workflow", strings.ToLower(level), "text", text,
+		"execution", call.Execution, "workflow", workflow, "task", call.Reference)
+}
+
+// logLevels are the levels of the function log in those of the server's log.
+var logLevels = map[string]slog.Level{
+	"TRACE": slog.LevelDebug, "DEBUG": slog.LevelDebug, "INFORMATION": slog.LevelInfo,
+	"WARNING": slog.LevelWarn, "ERROR": slog.LevelError, "CRITICAL": slog.LevelError,
 }
 
 func fault(detail string) activity.Result {

@@ -149,3 +149,26 @@ Feature: Functions
       - call: { call: 'spy:1.0.0@ours' }
     """
     Then the definition should be refused with 'unknown_secret' at '/do/0/call/call'
+
+  @T36 @1.8-custom
+  Scenario Outline: The levels of the function log
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: functions, name: level-<level>, version: '1.0.0' }
+    do:
+      - tell: { call: 'log:1.0.0@default', with: { message: hello, level: <level> } }
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    '[<shown>]: hello'
+    """
+
+    Examples:
+      | level       | shown       |
+      | warn        | WARNING     |
+      | warning     | WARNING     |
+      | info        | INFORMATION |
+      | information | INFORMATION |
+      | trace       | TRACE       |
+      | critical    | CRITICAL    |

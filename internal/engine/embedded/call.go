@@ -138,7 +138,7 @@ func (e *Engine) run(ctx context.Context, c *call) (result activity.Result) {
 	if err != nil {
 		return activity.Result{Fault: engine.SystemFault(engine.CodeInternal, "The account of the execution cannot be read.")}
 	}
-	c.request.Account = account
+	c.request.Account, c.request.Redact = account, c.secrets.RedactText
 	defer func() {
 		if v := recover(); v != nil {
 			e.log.Error("an activity panicked", "kind", c.request.Kind, "execution", c.request.Execution,

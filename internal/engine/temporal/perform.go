@@ -135,6 +135,9 @@ func (a *activities) run(ctx context.Context, c runner.Call, confidential bool) 
 	if r == nil {
 		return runner.Result{Fault: engine.KindFault(c.Kind)}
 	}
+	if confidential { // a worker does not know which texts are secret
+		c.Redact = func(string) string { return "[redacted]" }
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			said := v
