@@ -2,15 +2,20 @@ package app
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 )
 
 // integrityEvery lies between two looks at the structure of the database.
 const integrityEvery = 24 * time.Hour
+
+// integrityPause lies before another look where one was broken off.
+const integrityPause = 10 * time.Minute
 
 // maxToldDamages bounds the lines about one look; doctor lists all.
 const maxToldDamages = 20
@@ -44,6 +49,9 @@ func (a *App) watchIntegrity(ctx context.Context, db *sqlite.DB) {
 		switch {
 		case ctx.Err() != nil:
 			return
+		case errors.Is(err, store.ErrUnavailable): // broken off for the sake of those who write (logKeeper)
+			a.log.Info("the structure of the database could not be checked now; it is tried again", "error", err, "in", integrityPause.String())
+			next = integrityPause
 		case err != nil:
 			a.log.Error("the structure of the database cannot be checked", "error", err)
 		case len(damages) == 0:

@@ -121,7 +121,11 @@ func (db *DB) worker() *worker {
 const resolveTime = 10 * time.Second
 
 // resolve asks what became of a transaction. After a crash of the server it is known as
-// soon as the server is back.
+// soon as the server is back. It runs on the goroutine of the worker, so that of an owner, which has one,
+// writes nothing and sends no heartbeat meanwhile, for up to resolveTime, longer than the lease. That
+// costs nothing: the session whose COMMIT was not answered is gone, with its lock, so there is nothing that a
+// heartbeat could keep; and nothing may be written with another one before the outcome is known, because
+// regain refuses that (clear). If another process takes the database over in between, regain finds its epoch.
 func (db *DB) resolve(m mark) (committed, known bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTime)
 	defer cancel()
