@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -78,10 +79,14 @@ func (c *call) kind() string {
 
 // pattern is the route of a request without what stands in its place of ids.
 func (c *call) pattern() string {
-	if c.route == nil {
+	rt := c.route
+	if rt == nil && c.match.node != nil {
+		rt = c.match.node.route(c.r.Method) // a request that was refused before the route was taken
+	}
+	if rt == nil {
 		return "none"
 	}
-	return c.route.path
+	return rt.path
 }
 
 // subjects adds the ids that a request was about, but never that of a file: it is half of a signed address.
@@ -106,8 +111,8 @@ func (c *call) subjects(attrs []slog.Attr) []slog.Attr {
 
 // shownPath is the path of a request as far as the log may hold it.
 func (c *call) shownPath() string {
-	if c.route != nil && c.route.signed {
-		return c.route.path
+	if node := c.match.node; node != nil && slices.ContainsFunc(node.routes, func(rt *route) bool { return rt.signed }) {
+		return node.routes[0].path
 	}
 	return cut(c.r.URL.EscapedPath(), maxInstance)
 }

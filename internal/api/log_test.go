@@ -71,7 +71,7 @@ func TestFailuresAreLogged(t *testing.T) {
 			"level": "ERROR", "msg": "request failed", "status": 500., "code": "internal", "error": "disk on fire",
 		}},
 		{"no key", request{path: pathW, keyless: true}, nil, map[string]any{
-			"level": "INFO", "msg": "sign-in failed", "status": 401., "code": "missing_api_key", "route": "none", "from": "192.0.2.1",
+			"level": "INFO", "msg": "sign-in failed", "status": 401., "code": "missing_api_key", "route": "/api/v1/workflows/{workflowId}", "from": "192.0.2.1",
 		}},
 		{"wrong key", request{path: pathW, keyless: true, header: map[string]string{"x-api-key": "sk_live_wrong"}}, nil, map[string]any{
 			"msg": "sign-in failed", "status": 401., "from": "192.0.2.1",
@@ -166,6 +166,7 @@ func TestNoSecretsInTheLog(t *testing.T) {
 	f := &fake{}
 	s, out := logging(slog.LevelDebug, f)
 	request{path: pathF + "/content?expires=1&signature=SIGNATURE", keyless: true}.to(s)
+	request{method: "DELETE", path: pathF + "/content?expires=1&signature=SIGNATURE", keyless: true}.to(s)
 	request{path: pathW + "?token=QUERY"}.to(s)
 	request{path: pathW, keyless: true, header: map[string]string{"Authorization": "Bearer sk_live_HEADER"}}.to(s)
 	file, _, _ := strings.Cut(strings.TrimPrefix(pathF, "/api/v1/files/"), "/")
@@ -174,8 +175,8 @@ func TestNoSecretsInTheLog(t *testing.T) {
 			t.Errorf("the log holds %s: %s", hidden, out.text())
 		}
 	}
-	if n := len(out.lines(t)); n != 3 {
-		t.Errorf("%d lines at debug, want all 3", n)
+	if n := len(out.lines(t)); n != 4 {
+		t.Errorf("%d lines at debug, want all 4", n)
 	}
 }
 
