@@ -18,6 +18,7 @@ var secretTests = map[string]func(*fixture){
 	"values":               secretValues,
 	"pinned until the end": secretPinned,
 	"pinned and cancelled": secretCancelled,
+	"limits":               secretLimits,
 }
 
 func secret(name string, version int64) store.Secret {
@@ -230,4 +231,26 @@ func secretCancelled(f *fixture) {
 	if n := f.number(`SELECT COUNT(*) FROM execution_secret`); n != 1 {
 		f.Errorf("%d executions have secrets, want that of the one item that was not cancelled", n)
 	}
+}
+
+// secretLimits: the lists of a secret and of a revision are read as they were written.
+func secretLimits(f *fixture) {
+	s := secret("token", 1)
+	s.Limits = store.Limits{Workflows: []chargehand.WorkflowID{{7}, {8}}, Namespaces: []string{"finance"}}
+	f.putSecret(s)
+	s = secret("token", 2)
+	s.Limits = store.Limits{Namespaces: []string{"hr", "finance"}}
+	f.putSecret(s)
+	f.view(func(r *store.Reader) error {
+		last, err := r.LastSecret(1, chargehand.Live, "token")
+		list, err2 := r.ListSecrets(1, chargehand.Live, 0, 10)
+		if !reflect.DeepEqual(last.Limits, s.Limits) || len(list) != 1 || !reflect.DeepEqual(list[0].Limits, s.Limits) {
+			f.Errorf("read %+v and %+v, want %+v", last.Limits, list, s.Limits)
+		}
+		_, missing := r.AuthorOf(1 << 40)
+		if !errors.Is(missing, store.ErrNotFound) {
+			f.Errorf("the author of no revision: %v", missing)
+		}
+		return errors.Join(err, err2)
+	})
 }
