@@ -52,6 +52,7 @@ type Secrets struct {
 	values   map[string]expr.Value
 	packed   []byte // what Pin writes, not yet sealed
 	redactor func() *secret.Redactor
+	errors   func() *secret.Redactor // of the details of faults
 }
 
 func (s *Secrets) String() string   { return "[redacted]" }
@@ -96,7 +97,8 @@ func SealingOf(id chargehand.ExecutionID, p *plan.Plan, sealer *secret.Sealer) *
 	if !p.UsesSecrets() {
 		return nil
 	}
-	return &Secrets{box: sealer.Execution(id), redactor: func() *secret.Redactor { return nil }}
+	none := func() *secret.Redactor { return nil }
+	return &Secrets{box: sealer.Execution(id), redactor: none, errors: none}
 }
 
 // KnownSecrets are the secrets of an execution whose values (Values) the caller was given: for a
@@ -105,13 +107,15 @@ func KnownSecrets(values map[string]expr.Value) *Secrets {
 	if values == nil {
 		return nil
 	}
-	return &Secrets{values: values, redactor: sync.OnceValue(func() *secret.Redactor {
-		list := make([]expr.Value, 0, len(values))
-		for _, name := range slices.Sorted(maps.Keys(values)) {
-			list = append(list, values[name])
-		}
-		return secret.NewRedactor(list...)
-	})}
+	list := make([]expr.Value, 0, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, values[name])
+	}
+	return &Secrets{
+		values:   values,
+		redactor: sync.OnceValue(func() *secret.Redactor { return secret.NewRedactor(list...) }),
+		errors:   sync.OnceValue(func() *secret.Redactor { return secret.NewErrorRedactor(list...) }),
+	}
 }
 
 // PinSecrets is ReadSecrets and Pin in one transaction, in which row was written.
@@ -222,6 +226,7 @@ func (s *Secrets) ready() error {
 		return ErrSecretsTooLarge
 	}
 	s.redactor = sync.OnceValue(func() *secret.Redactor { return secret.NewRedactor(values...) })
+	s.errors = sync.OnceValue(func() *secret.Redactor { return secret.NewErrorRedactor(values...) })
 	return nil
 }
 
@@ -301,7 +306,7 @@ func (s *Secrets) RedactFault(f *machine.Fault) *machine.Fault {
 	if !strings.HasPrefix(f.Type, machine.ErrorBase) {
 		redacted.Type = r.Text(f.Type)
 	}
-	redacted.Title, redacted.Detail, redacted.Instance = r.Text(f.Title), r.Text(f.Detail), r.Text(f.Instance)
+	redacted.Title, redacted.Detail, redacted.Instance = r.Text(f.Title), s.errors().Text(f.Detail), r.Text(f.Instance)
 	return &redacted
 }
 

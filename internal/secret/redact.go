@@ -38,6 +38,35 @@ func NewRedactor(values ...expr.Value) *Redactor {
 	return &Redactor{newIndex(forms(texts))}
 }
 
+// minPieceBytes is the length of the shortest piece of a secret that is taken out of errors.
+const minPieceBytes = 8
+
+// NewErrorRedactor makes a Redactor for texts of errors, which often name a part of an address
+// alone: a host, a user, a path. It takes out the pieces of secrets, too, between the characters
+// that divide addresses, and both in lower case. In data this would take out too much.
+func NewErrorRedactor(values ...expr.Value) *Redactor {
+	var texts []string
+	for _, v := range values {
+		for _, text := range Texts(v) {
+			texts = append(texts, text, strings.ToLower(text))
+			for piece := range strings.FieldsFuncSeq(text, dividesAddress) {
+				if len(piece) >= minPieceBytes {
+					texts = append(texts, piece, strings.ToLower(piece))
+				}
+			}
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	slices.Sort(texts)
+	return &Redactor{newIndex(forms(slices.Compact(texts)))}
+}
+
+func dividesAddress(char rune) bool {
+	return char <= ' ' || strings.ContainsRune("/?#@:&=;,\"'<>[]\\", char)
+}
+
 // Texts lists the texts in the value of a secret that a Redactor looks for, each once: those
 // of at least MinTextBytes, at any depth, also without the white space around them. A text that is a JSON object or
 // array counts with the texts in it. Keys of objects are no secrets.

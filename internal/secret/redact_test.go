@@ -224,3 +224,22 @@ func BenchmarkRedact(b *testing.B) {
 		}
 	})
 }
+
+// Errors name pieces of an address: the host alone, quoted and perhaps in lower case.
+func TestErrorRedactorFindsPieces(t *testing.T) {
+	r := NewErrorRedactor(`S3cr3t-Value-"q"/path-of-secret?k=v`, "https://user-name-1:pass-word-2@host-3.example")
+	for text, want := range map[string]string{
+		`lookup S3cr3t-Value-"q": no such host`:         "lookup [redacted]\"q\": no such host",
+		`lookup s3cr3t-value-\"q\": no such host`:       "lookup [redacted]\\\"q\\\": no such host",
+		"dial host-3.example: refused":                  "dial [redacted]: refused",
+		"GET /path-of-secret: pass-word-2 is wrong":     "GET /[redacted]: [redacted] is wrong",
+		"k=v and https are in no piece that is so long": "k=v and https are in no piece that is so long",
+	} {
+		if got := r.Text(text); got != want {
+			t.Errorf("%s became %s, want %s", text, got, want)
+		}
+	}
+	if got := NewErrorRedactor().Text("x"); got != "x" {
+		t.Errorf("without secrets: %s", got)
+	}
+}
