@@ -87,6 +87,7 @@ var commandExamples = map[string]string{
 	"chargehand temporal forget": `  chargehand temporal forget --database-url postgres://db/chargehand --master-key-file master.key --yes`,
 	"chargehand bench":           `  chargehand bench --duration 10s --only trivial`,
 	"chargehand version":         `  chargehand version`,
+	"chargehand licences":        `  chargehand licences | less`,
 	"chargehand help":            "  chargehand help run\n  chargehand help topics",
 
 	"chargehand completion bash":       `  source <(chargehand completion bash)`,
