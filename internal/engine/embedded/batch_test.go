@@ -336,7 +336,7 @@ func TestCancelBatchGoesOnWithoutTheCaller(t *testing.T) {
 	}
 }
 
-// TestCancelBatchWhileItRuns races the feeder, outcomes and the cancellation.
+// TestCancelBatchWhileItRuns races the scheduler, outcomes and the cancellation.
 func TestCancelBatchWhileItRuns(t *testing.T) {
 	for round := range 10 {
 		w := newWorld(t)

@@ -3,10 +3,12 @@
 //
 // Invariants:
 //   - An event is durable before any command that follows from it is carried out.
-//   - At any time one goroutine, the driver, owns a run; machine, row and sequence number
-//     need no lock. No lock is held across a commit.
-//   - An execution holds a slot in memory from before the commit that says RunActive until
-//     after the commit that says otherwise. So neither the rows nor the activities ever
+//   - At any time one goroutine, the driver, owns an execution in memory (run); machine, row and
+//     sequence number need no lock. No lock is held across a commit.
+//   - New, queued and running executions go through one pipeline, and failed commits and those in
+//     doubt have one treatment. What memory knows is thrown away then, and read from the store.
+//   - An execution holds a lease from before the commit that says RunActive until after the commit
+//     that says otherwise, and releases it once. So neither the rows nor the activities ever
 //     exceed a bound.
 //   - Final is final: whatever comes after the end is dropped.
 //   - What is in memory can be lost at any moment: the store has everything.

@@ -6,7 +6,7 @@ import (
 	"github.com/chargehand/chargehand"
 )
 
-// Items that end or wait at once make the feeder read ahead. What it has read but cannot give
+// Items that end or wait at once make the scheduler read ahead. What it has read but cannot give
 // a slot to must not be taken for started.
 func TestBatchGoesOnAfterItemsWithoutSlots(t *testing.T) {
 	tests := map[string]string{
