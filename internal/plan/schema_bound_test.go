@@ -64,7 +64,7 @@ func TestSchemaErrorsAreBounded(t *testing.T) {
 		"any of itself, 200 deep":     {alternatives("anyOf", "z"), nested(200)},
 		"all of itself":               {alternatives("allOf", "z"), nested(60)},
 		"one of itself":               {alternatives("oneOf", "z"), nested(60)},
-		"not any of itself":           {`{"not": ` + strings.Replace(alternatives("anyOf", "z"), "#/$defs", "#/not/$defs", -1) + `}`, nested(60)},
+		"not any of itself":           {`{"not": ` + strings.ReplaceAll(alternatives("anyOf", "z"), "#/$defs", "#/not/$defs") + `}`, nested(60)},
 		"a list of wrong entries":     {`{"items": {"type": "string"}}`, many(900_000, 1)},
 		"a list of forbidden entries": {`{"items": false}`, many(900_000, 1)},
 		"a list without a match":      {`{"contains": {"const": 2}}`, many(900_000, 1)},

@@ -68,7 +68,7 @@ func (s *Schema) problemsOf(e *jsonschema.ValidationError, at string) []SchemaPr
 		keyword = path[0]
 	}
 	var names []string
-	word := ""
+	var word string
 	switch k := e.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
 		names, word = k.Properties, " is not allowed"
