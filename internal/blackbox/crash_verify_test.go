@@ -1,6 +1,7 @@
 package blackbox_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -117,7 +118,7 @@ func (l *crashLoad) unanswered(known map[string]*crashRequest) []*crashRequest {
 			list = l.pages(path + "?limit=100&executions=none")
 		}
 		for _, view := range list {
-			id := view.ID + view.BatchID
+			id := cmp.Or(view.ID, view.BatchID)
 			seen[id]++
 			if known[id] != nil {
 				continue
