@@ -88,8 +88,9 @@ type Config struct {
 	Streams   int
 	Processes int
 	Scripts   int
-	// CallsPerWorkflow and ProcessesPerWorkflow bound what one workflow has of them in one
+	// RunningPerWorkflow, CallsPerWorkflow and ProcessesPerWorkflow bound what one workflow has of them in one
 	// environment; the last one bounds its scripts too. 0: no bound of their own.
+	RunningPerWorkflow   int
 	CallsPerWorkflow     int
 	ProcessesPerWorkflow int
 	// ScriptTimeout bounds the time of one script in JavaScript; default 30 s.
@@ -236,7 +237,7 @@ func (c Config) check() error {
 	for name, n := range map[string]int64{
 		"max-running": int64(c.RunningExecutions), "max-calls": int64(c.Calls), "max-streams": int64(c.Streams), "max-processes": int64(c.Processes), "max-connections": int64(c.Connections),
 		"max-scripts": int64(c.Scripts), "script-timeout": int64(c.ScriptTimeout),
-		"max-calls-per-workflow": int64(c.CallsPerWorkflow), "max-processes-per-workflow": int64(c.ProcessesPerWorkflow),
+		"max-running-per-workflow": int64(c.RunningPerWorkflow), "max-calls-per-workflow": int64(c.CallsPerWorkflow), "max-processes-per-workflow": int64(c.ProcessesPerWorkflow),
 		"retention-events": int64(c.RetentionEvents), "retention-live": int64(c.RetentionLive), "retention-test": int64(c.RetentionTest),
 	} {
 		if n < 0 {
@@ -260,6 +261,9 @@ func (c Config) checkEngine() error {
 		return badSetting("--temporal-address: %q is not host:port, such as temporal.example.com:7233", c.Temporal.Address)
 	case c.Engine == EngineTemporal && !queueName.MatchString(c.Temporal.Queue):
 		return badSetting("--temporal-task-queue: %.80q is not a name of 1 to 100 letters, digits, '.', '_' and '-'", c.Temporal.Queue)
+	case c.Engine == EngineTemporal && c.RunningPerWorkflow+c.CallsPerWorkflow+c.ProcessesPerWorkflow > 0:
+		return badSetting("--max-running-per-workflow, --max-calls-per-workflow and --max-processes-per-workflow need --engine embedded: " +
+			"no worker of Temporal sees what the others carry out; bound a batch by its concurrency instead")
 	case c.Engine == EngineEmbedded && c.APIOnly:
 		return badSetting("--workers 0 needs --engine temporal: the embedded engine works in this process")
 	}

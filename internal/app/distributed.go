@@ -98,7 +98,7 @@ func (t *tenure) openDistributed(ctx context.Context, plans *service.Plans, runn
 		Owed: d.Owed, Published: d.Published, Sealer: t.sealer,
 		Tracer: cfg.tracing.Tracer(),
 		Limits: temporal.WorkerLimits{
-			AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Streams: cfg.Streams, Processes: cfg.Processes, Stop: workerStopTime - time.Second,
+			AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Streams: cfg.Streams, Processes: cfg.Processes, Scripts: cfg.Scripts, Stop: workerStopTime - time.Second,
 		},
 	})
 	d.trying.Go(d.begin)

@@ -146,7 +146,7 @@ func (t *tenure) openEngine(ctx context.Context, plans *service.Plans, registry 
 		RuntimeVersion: Version, RuntimeMetadata: t.runtime, Lifecycle: cfg.lifecycle(), Tracer: cfg.tracing.Tracer(),
 		Limits: embedded.Limits{
 			AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Streams: cfg.Streams, Processes: cfg.Processes, Scripts: cfg.Scripts,
-			CallsPerWorkflow: cfg.CallsPerWorkflow, ProcessesPerWorkflow: cfg.ProcessesPerWorkflow, ScriptsPerWorkflow: cfg.ProcessesPerWorkflow,
+			SlotsPerWorkflow: cfg.RunningPerWorkflow, CallsPerWorkflow: cfg.CallsPerWorkflow, ProcessesPerWorkflow: cfg.ProcessesPerWorkflow, ScriptsPerWorkflow: cfg.ProcessesPerWorkflow,
 		},
 	})
 	if err != nil {

@@ -25,8 +25,8 @@ func (l Limits) OfWorkflow() int {
 	return l.Places
 }
 
-// allows reports whether a workflow that holds so many places may hold one more.
-func (l Limits) allows(held int) bool { return l.PerWorkflow <= 0 || held < l.PerWorkflow }
+// Allows reports whether a workflow that holds so many places may hold one more.
+func (l Limits) Allows(held int) bool { return l.PerWorkflow <= 0 || held < l.PerWorkflow }
 
 // Line holds what waits for places. It is not safe for concurrent use. Call Next until it reports false
 // after each Release, Remove and Push: then nothing waits that could have a place. The cost of each method
@@ -91,7 +91,7 @@ func (l *Line[T]) Take(o Owner) bool {
 		return false
 	}
 	w := s.workflow(o.Workflow)
-	if !l.limits.allows(w.held) {
+	if !l.limits.Allows(w.held) {
 		return false
 	}
 	l.hold(s, w)
@@ -183,7 +183,7 @@ func (l *Line[T]) unlink(w *workflow[T], t *Ticket[T]) {
 
 // arrange puts a workflow among those that take turns, or takes it out, and forgets one that neither holds nor waits.
 func (l *Line[T]) arrange(s *share[T], w *workflow[T]) {
-	wants := w.first != nil && l.limits.allows(w.held)
+	wants := w.first != nil && l.limits.Allows(w.held)
 	switch {
 	case wants && !w.listed:
 		s.list(w)

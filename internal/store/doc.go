@@ -42,7 +42,7 @@
 //	definition    Definition
 //	revision      RevisionByNo RevisionByVersion RevisionByNumber ListRevisions AuthorOf
 //	execution     ExecutionByID ExecutionByNo FindExecution Outcome ListExecutions
-//	              ExecutionsByRun QueuedItems QueuedSingles QueuedByWorkflow CountItems CountOwed
+//	              ExecutionsByRun QueuedItems QueuedSingles QueuedWorkflows QueuedByWorkflow CountItems CountOwed
 //	              CountOwedAtMost
 //	dispatch      CountActive CountActiveItems Waiting WaitingAccounts ReadyBefore Sources
 //	              QueuedAtLeast Statuses WalkOwed CancelledBatches

@@ -118,11 +118,30 @@ func (r *Reader) QueuedItems(batch int64, limit int) ([]Execution, error) {
 // accountOfBatch is the account of batch ?1, with which the index of what is owed begins.
 const accountOfBatch = `(SELECT account FROM batch WHERE no = ?1)`
 
-// QueuedSingles reads queued executions of an account that are not items of a batch, in
-// order of acceptance, after the one numbered afterNo (0: from the first).
-func (r *Reader) QueuedSingles(account, afterNo int64, limit int) ([]Execution, error) {
+// QueuedSingles reads queued executions of a workflow in an environment that are not items of a batch, in
+// order of acceptance. It passes over those of the other environment.
+func (r *Reader) QueuedSingles(env chargehand.Environment, workflow int64, limit int) ([]Execution, error) {
 	return r.executions("read queued executions", selectExecution+`
- WHERE e.run = 1 AND e.run <> 0 AND e.account = ?1 AND e.batch = 0 AND e.item = 0 AND e.no > ?2 ORDER BY e.no LIMIT ?3`, account, afterNo, int64(limit))
+ WHERE e.workflow = ?1 AND e.run = 1 AND e.batch = 0 AND e.environment + 0 = ?2 ORDER BY e.no LIMIT ?3`, workflow, int64(env), int64(limit))
+}
+
+// QueuedWorkflow is a workflow that has queued singles in an environment.
+type QueuedWorkflow struct {
+	Account     int64
+	Environment chargehand.Environment
+	Workflow    int64
+}
+
+// QueuedWorkflows lists the workflows that have queued singles. It reads all of these: for recovery.
+func (r *Reader) QueuedWorkflows() (list []QueuedWorkflow, err error) {
+	err = r.c.Query(`SELECT DISTINCT account, environment, workflow FROM execution WHERE run = 1 AND batch = 0`, func(row Row) error {
+		list = append(list, QueuedWorkflow{row.Int(0), chargehand.Environment(row.Int(1)), row.Int(2)})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list workflows with queued executions: %w", err)
+	}
+	return list, nil
 }
 
 // QueuedByWorkflow counts queued singles per workflow. It reads all of them: for recovery.

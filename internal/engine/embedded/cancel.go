@@ -151,7 +151,7 @@ func (e *Engine) finishCancel(b store.Batch) {
 // cancelItems ends every item of a batch that is marked as cancelled, with the reason of the mark.
 func (e *Engine) cancelItems(ctx context.Context, b store.Batch) error {
 	e.pumps.ending.Store(b.No, true) // until all have ended, however often that is tried
-	e.slots.close(e.slots.addBatch(b.Account, b.No, b.ID, b.Concurrency))
+	e.slots.close(e.slots.addBatch(&b))
 	if err := e.cancelQueued(ctx, b); err != nil {
 		return e.refused(ctx, err)
 	}

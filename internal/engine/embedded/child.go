@@ -188,7 +188,9 @@ func (e *Engine) childrenCommitted(s *writeSet) {
 			}
 		}
 		e.stats.queued.Add(int64(len(s.children)))
-		e.slots.queued(e.slots.singles(s.run.row.Account))
+		for _, child := range s.children {
+			e.slots.queued(e.slots.singles(child.Row.Account, ownerOf(&child.Row)))
+		}
 	}
 	if s.cancelled || s.outcome != nil && len(s.outcome.Ending.Children) > 0 {
 		e.cancelChildren()
@@ -356,7 +358,7 @@ func (e *Engine) oweChildren(r *run, open []store.Child) {
 	}
 	if r.inDoubt {
 		e.cancelChildren()
-		e.slots.queued(e.slots.singles(r.row.Account)) // some may be queued
+		e.slots.queuedAll() // some may be queued
 	}
 }
 

@@ -60,6 +60,7 @@ type Limits struct {
 	Yields              int   // looping executions that compute at once; default: all cores but one
 
 	// Of one workflow in one environment at once; 0: as many as there are places.
+	SlotsPerWorkflow     int // executions of an account that run
 	CallsPerWorkflow     int
 	ProcessesPerWorkflow int
 	ScriptsPerWorkflow   int

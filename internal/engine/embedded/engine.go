@@ -92,7 +92,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.streams = newPool(fair.Limits{Places: c.Limits.Streams}, spawn)
 	e.processes = newPool(fair.Limits{Places: c.Limits.Processes, PerWorkflow: c.Limits.ProcessesPerWorkflow}, spawn)
 	e.scripts = newPool(fair.Limits{Places: c.Limits.Scripts, PerWorkflow: c.Limits.ScriptsPerWorkflow}, spawn)
-	e.slots = newSlots(c.Limits.AccountSlots, func(q *queue) { e.goWork(func() { e.schedule(q) }) })
+	e.slots = newSlots(fair.Limits{Places: c.Limits.AccountSlots, PerWorkflow: c.Limits.SlotsPerWorkflow}, func(q *queue) { e.goWork(func() { e.schedule(q) }) })
 	e.timers = newTimers(c.Limits.TimerWindow, e.nowMs)
 	e.timers.read, e.timers.fire = e.readTimers, e.fire
 	e.queued.limit = c.Limits.QueuedPerWorkflow
@@ -151,7 +151,7 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 	row := start.Row
 	row.Status, row.Phase, row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
 	row.Machine, row.StartedMs, row.FinishedMs = machine.Revision, 0, 0
-	q, lease := e.slots.start(row.Account)
+	q, lease := e.slots.start(row.Account, ownerOf(&row))
 	if lease == nil && !e.queued.enter(row.Workflow) {
 		return store.Execution{}, engine.ErrQueueFull
 	}
@@ -223,7 +223,7 @@ func (e *Engine) batchQueue(batch int64) (*queue, error) {
 	if b.Status.Final() {
 		return nil, fmt.Errorf("batch %d has ended: %w", batch, store.ErrNotFound)
 	}
-	q := e.slots.addBatch(b.Account, b.No, b.ID, b.Concurrency)
+	q := e.slots.addBatch(&b)
 	if b.Cancelled {
 		e.slots.close(q)
 	}

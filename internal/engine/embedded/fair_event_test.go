@@ -2,14 +2,11 @@ package embedded
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -76,7 +73,7 @@ func TestListenersDoNotStopOthers(t *testing.T) {
 			w := newWorld(t)
 			w.start()
 			defer w.stop()
-			listeners, events := fullOr(10_000, 400), fullOr(5_000, 1_000)
+			listeners, events := fullOr(10_000, 100), fullOr(5_000, 1_000)
 			rev := w.define("- a: { listen: { to: { one: { with: { type: org.sec.never, data: '" + filter + "' } } } } }")
 			inputs := make([]string, listeners)
 			for i := range inputs {
@@ -104,7 +101,7 @@ func TestListenersDoNotStopOthers(t *testing.T) {
 			w.final(live)
 			both := time.Since(began)
 			t.Logf("the event of test arrived after %v, that of live after %v; alone, one takes %v", tested, both, alone)
-			if atMost := fairTime + 10*alone; tested > atMost || both > atMost {
+			if atMost := fairTime + 50*alone; tested > atMost || both > atMost {
 				t.Errorf("they may take %v", atMost)
 			}
 
@@ -122,21 +119,4 @@ func TestListenersDoNotStopOthers(t *testing.T) {
 			}
 		})
 	}
-}
-
-// startIn starts an execution as a caller would that sees how long that takes.
-func (w *world) startWithin(atMost time.Duration, env chargehand.Environment, revision int64) store.Execution {
-	w.t.Helper()
-	began := time.Now()
-	p, err := w.Plan(context.Background(), revision)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	row := w.row(revision, `{}`)
-	row.Environment = env
-	row, err = w.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: expr.Value(map[string]any{})})
-	if took := time.Since(began); err != nil || took > atMost {
-		w.t.Fatal(fmt.Sprintf("to start took %v", took), err)
-	}
-	return row
 }

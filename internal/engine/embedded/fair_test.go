@@ -26,7 +26,7 @@ func TestTestDoesNotDelayLive(t *testing.T) {
 	defer w.kill()
 	for _, hanging := range []string{hangingCall, hangingScript, hangingShell} {
 		rev := w.define(hanging)
-		for range 300 {
+		for range 150 { // together fewer than test may run
 			w.runTest(rev, `{}`)
 		}
 	}
@@ -39,6 +39,28 @@ func TestTestDoesNotDelayLive(t *testing.T) {
 	s := w.engine.Stats()
 	if s.CallsRunning != 128 || s.ScriptsRunning != 4 || s.ProcessesRunning != 4 {
 		t.Errorf("test has %d calls, %d scripts and %d processes; half of the places are 128, 4 and 4", s.CallsRunning, s.ScriptsRunning, s.ProcessesRunning)
+	}
+}
+
+// TestExecutionsOfTestDoNotDelayLive: however many executions of test run and wait, those of live start, call and end at once.
+func TestExecutionsOfTestDoNotDelayLive(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	defer w.kill()
+	rev, quick := w.define(hangingCall), w.define(quickCall)
+	alone := time.Now()
+	w.final(w.run(quick, `{}`))
+	atMost := fairTime + 10*time.Since(alone)
+	for range 1_100 {
+		w.runTest(rev, `{}`)
+	}
+	if held := w.engine.slots.heldBy(w.account.No); held != 500 {
+		t.Errorf("test runs %d executions; half of the bound are 500", held)
+	}
+	began := time.Now()
+	row := w.final(w.run(quick, `{}`))
+	if took := time.Since(began); took > atMost || row.Status != chargehand.Finished {
+		t.Errorf("an execution of live took %v and ended as %v", took, row.Status)
 	}
 }
 

@@ -168,7 +168,21 @@ func (w *world) leases(leases map[*queue]int, active int, batches []store.Batch,
 	held := 0
 	for number, a := range s.accounts {
 		held += a.held
-		check(fmt.Sprintf("account %d", number), a.singles)
+		inEnvironments := 0
+		for _, sh := range a.shares {
+			inWorkflows := 0
+			for workflow, leases := range sh.workflows {
+				check(fmt.Sprintf("workflow %d", workflow), leases.singles)
+				inWorkflows += leases.held
+			}
+			if sh.held != inWorkflows {
+				complain("an environment of account %d holds %d leases, its workflows %d", number, sh.held, inWorkflows)
+			}
+			inEnvironments += sh.held
+		}
+		if a.held != inEnvironments {
+			complain("account %d holds %d leases, its environments %d", number, a.held, inEnvironments)
+		}
 	}
 	for number, q := range s.batches {
 		check(fmt.Sprintf("batch %d", number), q)

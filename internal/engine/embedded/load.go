@@ -8,6 +8,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
@@ -135,10 +136,15 @@ func (e *Engine) release(r *run) {
 	r.lease = nil
 }
 
+// ownerOf is for whom an execution takes places.
+func ownerOf(row *store.Execution) fair.Owner {
+	return fair.Owner{Environment: row.Environment, Workflow: row.Workflow}
+}
+
 // queueOf returns the queue in which an execution that has not ended waits for its lease.
 func (e *Engine) queueOf(row *store.Execution) (*queue, error) {
 	if row.Batch == 0 {
-		return e.slots.singles(row.Account), nil
+		return e.slots.singles(row.Account, ownerOf(row)), nil
 	}
 	return e.batchQueue(row.Batch)
 }

@@ -198,6 +198,7 @@ func (e *Engine) commit(ctx context.Context, sets []*writeSet) error {
 		s.counted = true
 		for _, child := range s.children {
 			e.queued.add(child.Row.Workflow)
+			e.slots.singles(child.Row.Account, ownerOf(&child.Row)) // queuedAll has to know it
 		}
 	}
 	err := e.store.Update(ctx, func(tx *store.Tx) error {

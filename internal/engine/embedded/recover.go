@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -14,10 +15,14 @@ const recoveryPage = 500
 func (e *Engine) recover(ctx context.Context) error {
 	e.slots.stop()
 	var queued map[int64]int64
+	var waiting []store.QueuedWorkflow
 	var accounts []store.Account
 	var batches []store.Batch
 	err := e.store.View(ctx, func(r *store.Reader) (err error) {
 		if queued, err = r.QueuedByWorkflow(); err != nil {
+			return err
+		}
+		if waiting, err = r.QueuedWorkflows(); err != nil {
 			return err
 		}
 		if accounts, err = r.Accounts(); err != nil {
@@ -34,7 +39,7 @@ func (e *Engine) recover(ctx context.Context) error {
 		e.accounts.Store(a.No, a.ID)
 	}
 	for _, b := range batches {
-		e.slots.addBatch(b.Account, b.No, b.ID, b.Concurrency)
+		e.slots.addBatch(&b)
 	}
 	active, err := e.recoverRows(ctx)
 	if err != nil {
@@ -48,7 +53,7 @@ func (e *Engine) recover(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	e.goOnQueued(queued, accounts, batches)
+	e.goOnQueued(waiting, batches)
 	if len(active) > 0 {
 		e.log.Info("executions recovered", "count", len(active), "interruptions", e.stats.interruptions.Load())
 	}
@@ -112,15 +117,13 @@ func (e *Engine) sendAll(ctx context.Context, numbers []int64, msg message) {
 }
 
 // goOnQueued lets queued executions start and finishes the cancellation of batches.
-func (e *Engine) goOnQueued(queued map[int64]int64, accounts []store.Account, batches []store.Batch) {
-	if len(queued) > 0 {
-		for _, a := range accounts {
-			e.slots.queued(e.slots.singles(a.No))
-		}
+func (e *Engine) goOnQueued(waiting []store.QueuedWorkflow, batches []store.Batch) {
+	for _, w := range waiting {
+		e.slots.queued(e.slots.singles(w.Account, fair.Owner{Environment: w.Environment, Workflow: w.Workflow}))
 	}
 	for _, b := range batches {
 		if !b.Cancelled {
-			e.slots.queued(e.slots.addBatch(b.Account, b.No, b.ID, b.Concurrency))
+			e.slots.queued(e.slots.addBatch(&b))
 			continue
 		}
 		e.goWork(func() { e.finishCancel(b) })

@@ -1,6 +1,12 @@
 package embedded
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/fair"
+	"github.com/chargehand/chargehand/internal/store"
+)
 
 // maxGrant bounds the leases that one queue takes ahead for queued executions, so that a
 // long queue does not lock out the others while it reads its rows.
@@ -10,11 +16,12 @@ const maxGrant = 64
 // lease while its row says RunActive, from before that commit until after the commit that
 // says otherwise. So the bounds hold at every moment, also as counted from rows.
 //
-// Executions that wait for a lease wait in a queue: the singles of an account, or a batch.
-// The queues of an account take turns; within a queue woken executions (RunReady) go before
+// Executions that wait for a lease wait in a queue: the singles of a workflow in an environment, or a batch.
+// The leases of an account are shared between the environments as package fair says: test never holds more than half of them.
+// The queues of an environment take turns; within a queue woken executions (RunReady) go before
 // queued ones, and a queue with woken executions goes before one without.
 type slots struct {
-	limit int // leases per account
+	limits fair.Limits // of an account
 	// schedule starts a goroutine that starts what waits in a queue that has been granted leases.
 	schedule func(*queue)
 
@@ -26,12 +33,27 @@ type slots struct {
 }
 
 type account struct {
-	limit   int
-	held    int
-	singles *queue
+	number int64
+	held   int
+	shares [2]*share // live, test
+}
+
+// share is what an environment of an account holds and waits for.
+type share struct {
+	account   *account
+	limit     int
+	held      int
+	workflows map[int64]*workflowLeases
 	// Queues that want a lease and may have one, those with woken executions apart.
 	ready  queueList
 	queued queueList
+}
+
+// workflowLeases are those of one workflow in an environment.
+type workflowLeases struct {
+	held    int
+	singles *queue
+	batches map[int64]*queue
 }
 
 // lease is one slot. Its holder is one execution in memory, a message to one, or the record of
@@ -43,11 +65,12 @@ type lease struct {
 
 // queue is where executions wait for a lease. All fields are guarded by slots.mu.
 type queue struct {
-	account *account
-	batch   int64    // internal number, 0 for singles
-	batchID [16]byte // for watchers
-	number  int64    // internal number of the account
-	limit   int      // leases at once, the concurrency of a batch
+	share    *share
+	workflow *workflowLeases
+	owner    fair.Owner
+	batch    int64    // internal number, 0 for singles
+	batchID  [16]byte // for watchers
+	limit    int      // leases at once, the concurrency of a batch
 
 	held       int      // leases handed out, granted ones included
 	granted    []*lease // for the scheduler, which has not fetched them yet
@@ -89,9 +112,9 @@ func (l *queueList) remove(q *queue) {
 	q.listed, q.before, q.after = nil, nil, nil
 }
 
-func newSlots(limit int, schedule func(*queue)) *slots {
+func newSlots(limits fair.Limits, schedule func(*queue)) *slots {
 	return &slots{
-		limit: limit, schedule: schedule,
+		limits: limits, schedule: schedule,
 		accounts: make(map[int64]*account), batches: make(map[int64]*queue),
 	}
 }
@@ -100,18 +123,35 @@ func newSlots(limit int, schedule func(*queue)) *slots {
 func (s *slots) account(number int64) *account {
 	a := s.accounts[number]
 	if a == nil {
-		a = &account{limit: s.limit}
-		a.singles = &queue{account: a, number: number, limit: s.limit}
+		a = &account{number: number}
+		for i, limit := range [2]int{s.limits.Places, s.limits.OfTest()} {
+			a.shares[i] = &share{account: a, limit: limit, workflows: make(map[int64]*workflowLeases)}
+		}
 		s.accounts[number] = a
 	}
 	return a
 }
 
-// singles returns the queue of the executions without a batch of an account.
-func (s *slots) singles(number int64) *queue {
+// leasesOf needs s.mu.
+func (s *slots) leasesOf(account int64, owner fair.Owner) *workflowLeases {
+	sh := s.account(account).shares[0]
+	if owner.Environment == chargehand.Test {
+		sh = sh.account.shares[1]
+	}
+	w := sh.workflows[owner.Workflow]
+	if w == nil {
+		w = &workflowLeases{batches: make(map[int64]*queue)}
+		w.singles = &queue{share: sh, workflow: w, owner: owner, limit: s.limits.Places}
+		sh.workflows[owner.Workflow] = w
+	}
+	return w
+}
+
+// singles returns the queue of the executions without a batch of a workflow in an environment.
+func (s *slots) singles(account int64, owner fair.Owner) *queue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.account(number).singles
+	return s.leasesOf(account, owner).singles
 }
 
 // batch returns the queue of a batch, or nil if it is not known.
@@ -122,20 +162,30 @@ func (s *slots) batch(number int64) *queue {
 }
 
 // addBatch makes the queue of a batch, or returns the one that stands.
-func (s *slots) addBatch(account, number int64, id [16]byte, concurrency int) *queue {
+func (s *slots) addBatch(b *store.Batch) *queue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.batches[number]
+	q := s.batches[b.No]
 	if q == nil {
-		q = &queue{account: s.account(account), number: account, batch: number, batchID: id, limit: concurrency}
-		s.batches[number] = q
+		owner := fair.Owner{Environment: b.Environment, Workflow: b.Workflow}
+		w := s.leasesOf(b.Account, owner)
+		q = &queue{share: w.singles.share, workflow: w, owner: owner, batch: b.No, batchID: b.ID, limit: b.Concurrency}
+		s.batches[b.No], w.batches[b.No] = q, q
 	}
 	return q
 }
 
+// free reports whether an execution of q may have a lease more. It needs s.mu.
+func (s *slots) free(q *queue) bool {
+	a := q.share.account
+	return !s.closed && !q.closed && a.held < s.limits.Places && q.share.held < q.share.limit && q.held < q.limit && s.limits.Allows(q.workflow.held)
+}
+
 // lend makes a lease of q, whatever the bounds are. It needs s.mu.
 func (s *slots) lend(q *queue) *lease {
-	q.account.held++
+	q.share.account.held++
+	q.share.held++
+	q.workflow.held++
 	q.held++
 	return &lease{queue: q}
 }
@@ -145,20 +195,18 @@ func (s *slots) lend(q *queue) *lease {
 func (s *slots) take(q *queue) *lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := q.account
-	if s.closed || q.closed || a.held >= a.limit || q.held >= q.limit || len(q.ready) > 0 {
+	if !s.free(q) || len(q.ready) > 0 {
 		return nil
 	}
 	return s.lend(q)
 }
 
 // start is take for a new single, which goes behind queued ones.
-func (s *slots) start(account int64) (*queue, *lease) {
+func (s *slots) start(account int64, owner fair.Owner) (*queue, *lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := s.account(account)
-	q := a.singles
-	if s.closed || a.held >= a.limit || q.more || len(q.ready) > 0 {
+	q := s.leasesOf(account, owner).singles
+	if !s.free(q) || q.more || len(q.ready) > 0 {
 		return q, nil
 	}
 	return q, s.lend(q)
@@ -182,10 +230,13 @@ func (s *slots) release(leases ...*lease) {
 			s.twice++
 		default:
 			l.released = true
-			l.queue.account.held--
-			l.queue.held--
-			s.list(l.queue)
-			s.grant(l.queue.account)
+			q := l.queue
+			q.share.account.held--
+			q.share.held--
+			q.workflow.held--
+			q.held--
+			s.listAll(q)
+			s.grant(q.share.account)
 		}
 	}
 }
@@ -195,7 +246,7 @@ func (s *slots) wake(q *queue, execution int64) {
 	s.mu.Lock()
 	q.ready = append(q.ready, execution)
 	s.list(q)
-	s.grant(q.account)
+	s.grant(q.share.account)
 	s.mu.Unlock()
 }
 
@@ -205,7 +256,7 @@ func (s *slots) queued(q *queue) {
 	q.more = true
 	q.added++
 	s.list(q)
-	s.grant(q.account)
+	s.grant(q.share.account)
 	s.mu.Unlock()
 }
 
@@ -214,7 +265,11 @@ func (s *slots) queuedAll() {
 	s.mu.Lock()
 	var all []*queue
 	for _, a := range s.accounts {
-		all = append(all, a.singles)
+		for _, sh := range a.shares {
+			for _, w := range sh.workflows {
+				all = append(all, w.singles)
+			}
+		}
 	}
 	for _, q := range s.batches {
 		all = append(all, q)
@@ -273,11 +328,11 @@ func (s *slots) open() {
 func (s *slots) list(q *queue) {
 	var to *queueList
 	switch {
-	case q.closed || q.held >= q.limit:
+	case q.closed || q.held >= q.limit || !s.limits.Allows(q.workflow.held):
 	case len(q.ready) > q.woken:
-		to = &q.account.ready
+		to = &q.share.ready
 	case q.more && len(q.granted)-q.woken < maxGrant:
-		to = &q.account.queued
+		to = &q.share.queued
 	}
 	if q.listed == to {
 		return
@@ -290,14 +345,40 @@ func (s *slots) list(q *queue) {
 	}
 }
 
+// listAll is list for all queues that the bound of a workflow concerns, after one of them has changed. It needs s.mu.
+func (s *slots) listAll(q *queue) {
+	s.list(q)
+	if s.limits.PerWorkflow <= 0 {
+		return
+	}
+	s.list(q.workflow.singles)
+	for _, other := range q.workflow.batches {
+		s.list(other)
+	}
+}
+
+// next returns the queue of an account that gets the next lease, and whether that is for a woken execution. Of the
+// environments that wait, the one that holds less is served. It needs s.mu.
+func (a *account) next() (q *queue, woken bool) {
+	var best *share
+	for _, sh := range a.shares {
+		if sh.held < sh.limit && (sh.ready.first != nil || sh.queued.first != nil) && (best == nil || sh.held < best.held) {
+			best = sh
+		}
+	}
+	switch {
+	case best == nil:
+		return nil, false
+	case best.ready.first != nil:
+		return best.ready.first, true
+	}
+	return best.queued.first, false
+}
+
 // grant leases the free slots of an account to its queues in turn. It needs s.mu.
 func (s *slots) grant(a *account) {
-	for !s.closed && a.held < a.limit {
-		q := a.ready.first
-		woken := q != nil
-		if !woken {
-			q = a.queued.first
-		}
+	for !s.closed && a.held < s.limits.Places {
+		q, woken := a.next()
 		if q == nil {
 			return
 		}
@@ -306,7 +387,7 @@ func (s *slots) grant(a *account) {
 			q.woken++
 		}
 		q.listed.remove(q)
-		s.list(q)
+		s.listAll(q)
 		if !q.scheduling {
 			q.scheduling = true
 			s.schedule(q)
@@ -365,8 +446,11 @@ func (s *slots) exhausted(q *queue, added uint64) {
 // forget drops the queue of a batch whose items have all ended.
 func (s *slots) forget(batch int64) {
 	s.mu.Lock()
-	delete(s.batches, batch)
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	if q := s.batches[batch]; q != nil {
+		delete(q.workflow.batches, batch)
+		delete(s.batches, batch)
+	}
 }
 
 // heldBy returns the leases of an account.

@@ -3,40 +3,95 @@ package embedded
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/fair"
+	"github.com/chargehand/chargehand/internal/store"
 )
+
+var (
+	ownLive   = fair.Owner{Environment: chargehand.Live, Workflow: 1}
+	otherLive = fair.Owner{Environment: chargehand.Live, Workflow: 2}
+	ownTest   = fair.Owner{Environment: chargehand.Test, Workflow: 1}
+)
+
+func TestSlotsOfTestAreHalf(t *testing.T) {
+	s, _ := newTestSlots(5)
+	held := 0
+	for {
+		if _, l := s.start(1, ownTest); l == nil {
+			break
+		}
+		held++
+	}
+	if held != 2 {
+		t.Fatalf("test holds %d of 5 slots", held)
+	}
+	for {
+		if _, l := s.start(1, ownLive); l == nil {
+			break
+		}
+		held++
+	}
+	if held != 5 {
+		t.Fatalf("%d of 5 slots are held", held)
+	}
+}
+
+func TestSlotsOfAWorkflowAreBounded(t *testing.T) {
+	s, f := newTestSlots(5)
+	s.limits.PerWorkflow = 2
+	_, first := s.start(1, ownLive)
+	_, second := s.start(1, ownLive)
+	if _, l := s.start(1, ownLive); first == nil || second == nil || l != nil {
+		t.Fatal("a workflow holds fewer slots than it may, or more")
+	}
+	if _, l := s.start(1, otherLive); l == nil {
+		t.Fatal("another workflow was refused")
+	}
+	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 1, No: 7, Environment: chargehand.Live, Concurrency: 5})
+	s.queued(batch)
+	if len(f.waiting) != 0 {
+		t.Fatal("a batch of the workflow got a slot that it may not have")
+	}
+	s.release(first)
+	if got, ok := s.next(batch); !ok || len(got.leases) != 1 {
+		t.Fatalf("got %+v, %v, when a slot of the workflow was free", got, ok)
+	}
+}
 
 // schedulers collects the queues that were granted leases; the test schedules by hand.
 type schedulers struct{ waiting []*queue }
 
 func newTestSlots(limit int) (*slots, *schedulers) {
 	f := &schedulers{}
-	return newSlots(limit, func(q *queue) { f.waiting = append(f.waiting, q) }), f
+	return newSlots(fair.Limits{Places: limit}, func(q *queue) { f.waiting = append(f.waiting, q) }), f
 }
 
 func TestSlotsOfAnAccountAreBounded(t *testing.T) {
 	s, _ := newTestSlots(3)
 	var last *lease
 	for range 3 {
-		if _, last = s.start(1); last == nil {
+		if _, last = s.start(1, ownLive); last == nil {
 			t.Fatal("a free slot was refused")
 		}
 	}
-	if _, l := s.start(1); l != nil {
+	if _, l := s.start(1, ownLive); l != nil {
 		t.Fatal("a fourth slot of three was given")
 	}
-	if _, l := s.start(2); l == nil {
+	if _, l := s.start(2, ownLive); l == nil {
 		t.Fatal("another account was refused")
 	}
 	s.release(last)
-	if _, l := s.start(1); l == nil {
+	if _, l := s.start(1, ownLive); l == nil {
 		t.Fatal("the slot that was given back was refused")
 	}
 }
 
 func TestLeaseIsReleasedOnce(t *testing.T) {
 	s, _ := newTestSlots(3)
-	q, l := s.start(1)
-	_, other := s.start(1)
+	q, l := s.start(1, ownLive)
+	_, other := s.start(1, ownLive)
 	s.release(l)
 	s.release(l)
 	if s.heldBy(1) != 1 || q.held != 1 || s.twice != 1 {
@@ -50,7 +105,7 @@ func TestLeaseIsReleasedOnce(t *testing.T) {
 
 func TestNewSingleGoesBehindQueuedOnes(t *testing.T) {
 	s, f := newTestSlots(1)
-	q, first := s.start(1)
+	q, first := s.start(1, ownLive)
 	s.queued(q)
 	if len(f.waiting) != 0 {
 		t.Fatal("scheduled without a lease")
@@ -59,7 +114,7 @@ func TestNewSingleGoesBehindQueuedOnes(t *testing.T) {
 	if len(f.waiting) != 1 {
 		t.Fatal("not scheduled though a slot is free")
 	}
-	if _, l := s.start(1); l != nil {
+	if _, l := s.start(1, ownLive); l != nil {
 		t.Fatal("a new execution overtook a queued one")
 	}
 	got, ok := s.next(q)
@@ -68,14 +123,14 @@ func TestNewSingleGoesBehindQueuedOnes(t *testing.T) {
 	}
 	s.exhausted(q, got.added)
 	s.release(got.leases...) // nothing was queued after all
-	if _, l := s.start(1); l == nil {
+	if _, l := s.start(1, ownLive); l == nil {
 		t.Fatal("refused though nothing waits")
 	}
 }
 
 func TestNewsOfQueuedRowsAreNotLost(t *testing.T) {
 	s, f := newTestSlots(1)
-	q := s.singles(1)
+	q := s.singles(1, ownLive)
 	s.queued(q)
 	got, _ := s.next(q)
 	s.queued(q) // after the rows were read
@@ -88,8 +143,8 @@ func TestNewsOfQueuedRowsAreNotLost(t *testing.T) {
 
 func TestWokenGoFirst(t *testing.T) {
 	s, f := newTestSlots(1)
-	singles, first := s.start(1)
-	batch := s.addBatch(1, 7, [16]byte{7}, 5)
+	singles, first := s.start(1, ownLive)
+	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 2, No: 7, ID: chargehand.BatchID{7}, Environment: chargehand.Live, Concurrency: 5})
 	s.queued(batch)
 	s.queued(singles)
 	s.wake(batch, 41)
@@ -107,8 +162,8 @@ func TestWokenGoFirst(t *testing.T) {
 
 func TestQueuesTakeTurns(t *testing.T) {
 	s, _ := newTestSlots(1)
-	single, first := s.start(1)
-	batch := s.addBatch(1, 7, [16]byte{7}, 5)
+	single, first := s.start(1, ownLive)
+	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 2, No: 7, ID: chargehand.BatchID{7}, Environment: chargehand.Live, Concurrency: 5})
 	s.queued(batch)
 	s.queued(single)
 	last := []*lease{first}
@@ -129,7 +184,7 @@ func TestQueuesTakeTurns(t *testing.T) {
 
 func TestCancelledBatchStartsNothing(t *testing.T) {
 	s, f := newTestSlots(10)
-	batch := s.addBatch(1, 7, [16]byte{7}, 5)
+	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 2, No: 7, ID: chargehand.BatchID{7}, Environment: chargehand.Live, Concurrency: 5})
 	s.close(batch)
 	s.queued(batch)
 	s.wake(batch, 1)
@@ -145,13 +200,15 @@ func TestSlotsUnderRandomUse(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		const limit = 7
 		s, f := newTestSlots(limit)
-		queues := []*queue{s.singles(1)}
+		queues := []*queue{s.singles(1, ownLive)}
 		rows := []int{0}           // queued rows of each source
 		running := [][]*lease{nil} // of executions that run
 		waiting := [][]int{}       // woken executions
 		waiting = append(waiting, nil)
 		for i := range 3 {
-			queues = append(queues, s.addBatch(1, int64(i+1), [16]byte{byte(i)}, 1+random.IntN(4)))
+			queues = append(queues, s.addBatch(&store.Batch{
+				Account: 1, Workflow: 2, No: int64(i + 1), Environment: chargehand.Live, Concurrency: 1 + random.IntN(4),
+			}))
 			rows, running, waiting = append(rows, 0), append(running, nil), append(waiting, nil)
 		}
 		check := func(when string) {
@@ -163,8 +220,8 @@ func TestSlotsUnderRandomUse(t *testing.T) {
 					t.Fatalf("seed %d, %s: queue %d holds %d of %d, %d run", seed, when, i, q.held, q.limit, len(running[i]))
 				}
 			}
-			if total > limit || total != queues[0].account.held {
-				t.Fatalf("seed %d, %s: %d held, account says %d of %d", seed, when, total, queues[0].account.held, limit)
+			if total > limit || total != queues[0].share.account.held {
+				t.Fatalf("seed %d, %s: %d held, account says %d of %d", seed, when, total, queues[0].share.account.held, limit)
 			}
 		}
 		schedule := func() {
@@ -226,7 +283,7 @@ func TestSlotsUnderRandomUse(t *testing.T) {
 			}
 		}
 		schedule()
-		held := queues[0].account.held
+		held := queues[0].share.account.held
 		for i, q := range queues {
 			if rows[i]+len(waiting[i]) > 0 && held < limit && q.held < q.limit {
 				t.Fatalf("seed %d: queue %d waits with %d rows and %d woken, though %d of %d slots are taken",

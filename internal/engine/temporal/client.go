@@ -140,9 +140,25 @@ func (a attributes) search() sdk.SearchAttributes {
 func workflowQueue(prefix string, revision int) string {
 	return fmt.Sprintf("%s-r%d", prefix, revision)
 }
-func callQueue(prefix string) string    { return prefix + "-call" }
-func streamQueue(prefix string) string  { return prefix + "-stream" }
-func processQueue(prefix string) string { return prefix + "-process" }
+
+// Each environment has queues of its own for activities, so that what test leaves in line never keeps live waiting.
+func callQueue(prefix string, env chargehand.Environment) string { return ofTest(prefix+"-call", env) }
+func streamQueue(prefix string, env chargehand.Environment) string {
+	return ofTest(prefix+"-stream", env)
+}
+func processQueue(prefix string, env chargehand.Environment) string {
+	return ofTest(prefix+"-process", env)
+}
+func scriptQueue(prefix string, env chargehand.Environment) string {
+	return ofTest(prefix+"-script", env)
+}
+
+func ofTest(queue string, env chargehand.Environment) string {
+	if env == chargehand.Test {
+		return queue + "-test"
+	}
+	return queue
+}
 
 // rpcTime bounds one request to Temporal.
 const rpcTime = 10 * time.Second

@@ -7,6 +7,7 @@ import (
 	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -80,7 +81,7 @@ func (r *run) startCall(c *machine.Command) bool {
 	}
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue:           activityQueue(a.Queue, c),
+		TaskQueue:           activityQueue(a.Queue, a.Environment, c),
 		StartToCloseTimeout: longest,
 		HeartbeatTimeout:    heartbeatTimeout,
 		WaitForCancellation: c.Detached, // cutDetached
@@ -132,13 +133,15 @@ func (r *run) write(name string, in any) workflow.Future {
 }
 
 // activityQueue is the task queue of an activity. Histories depend on it, so it is no setting.
-func activityQueue(prefix string, c *machine.Command) string {
+func activityQueue(prefix string, env chargehand.Environment, c *machine.Command) string {
 	switch engine.ClassOf(c) {
 	case engine.Process:
-		return processQueue(prefix)
+		return processQueue(prefix, env)
+	case engine.Script:
+		return scriptQueue(prefix, env)
 	case engine.Stream:
-		return streamQueue(prefix)
+		return streamQueue(prefix, env)
 	default:
-		return callQueue(prefix)
+		return callQueue(prefix, env)
 	}
 }

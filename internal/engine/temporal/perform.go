@@ -14,6 +14,7 @@ import (
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -39,6 +40,25 @@ type activities struct {
 	reader   *engine.Reader  // of events
 
 	postTo func(workflow, run string) postbox // of streams; tests have another one
+}
+
+// performIn is perform with a place of a gate. An attempt that gets none before the worker stops has not begun.
+func (a *activities) performIn(ctx context.Context, gate *fair.Gate, c call) (outcome, error) {
+	owner := fair.Owner{Environment: c.Environment}
+	waiting, cancel := context.WithCancel(ctx)
+	defer context.AfterFunc(a.cut, cancel)()
+	stop := beat(ctx)
+	err := gate.Enter(waiting, owner)
+	stop()
+	cancel()
+	if err != nil {
+		if ctx.Err() != nil {
+			return outcome{}, lostError(ctx)
+		}
+		return outcome{}, errNotBegun()
+	}
+	defer gate.Leave(owner)
+	return a.perform(ctx, c)
 }
 
 // perform is the activity that carries out an activity of the language. Faults are

@@ -132,12 +132,12 @@ func newRelay(c relayConfig) *relay {
 func (r *relay) stop(ctx context.Context) {
 	r.once.Do(func() {
 		close(r.stopping)
-		undo := context.AfterFunc(ctx, r.cancel)
+		undo := context.AfterFunc(ctx, r.cancel) // also of what waits for a database that does not answer
 		r.workers.Wait()
-		undo()
 		r.release()
 		close(r.done)
 		r.cleaner.Wait()
+		undo()
 		r.cancel()
 	})
 }
@@ -155,7 +155,7 @@ func (r *relay) release() {
 		return
 	}
 	now := r.nowMs()
-	err := r.Store.Update(context.Background(), func(tx *store.Tx) error {
+	err := r.Store.Update(r.ctx, func(tx *store.Tx) error {
 		for _, no := range nos {
 			if err := tx.PostponeInbox(no, now); err != nil {
 				return err
@@ -163,7 +163,7 @@ func (r *relay) release() {
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, store.ErrUnavailable) {
+	if err != nil && !errors.Is(err, store.ErrUnavailable) && r.ctx.Err() == nil {
 		r.Log.Error("give messages back", "error", err)
 	}
 }
@@ -504,8 +504,8 @@ func (r *relay) clean() {
 			}
 		}
 		// What cannot be deleted is delivered again, which changes nothing.
-		err := r.Store.Update(context.Background(), func(tx *store.Tx) error { return tx.DeleteInbox(nos...) })
-		if err != nil && !errors.Is(err, store.ErrUnavailable) {
+		err := r.Store.Update(r.ctx, func(tx *store.Tx) error { return tx.DeleteInbox(nos...) })
+		if err != nil && !errors.Is(err, store.ErrUnavailable) && r.ctx.Err() == nil {
 			r.Log.Error("delete delivered messages", "error", err)
 		}
 	}

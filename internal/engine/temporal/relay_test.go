@@ -293,3 +293,31 @@ func TestRecentForgets(t *testing.T) {
 		}
 	}
 }
+
+// hangingDB is a database that never answers an Update before its context ends.
+type hangingDB struct{ store.DB }
+
+func (hangingDB) Update(ctx context.Context, _ func(store.Conn) error) error {
+	<-ctx.Done()
+	return store.ErrUnavailable
+}
+
+// TestStopDoesNotWaitForADatabaseThatHangs: neither to give messages back, nor to delete those that were delivered.
+func TestStopDoesNotWaitForADatabaseThatHangs(t *testing.T) {
+	w := sqliteTown(t)
+	r := newRelay(relayConfig{Store: store.New(hangingDB{w.db}), Remote: remoteFuncs{}, Blobs: noBlobs{}, Queue: "queue", Every: time.Hour, Log: slog.New(slog.DiscardHandler)})
+	r.done <- 1
+	r.back <- 2
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		r.stop(ctx)
+	}()
+	select {
+	case <-stopped:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the relay waits for a database that does not answer")
+	}
+}

@@ -139,7 +139,7 @@ func TestServedSilence(t *testing.T) {
 	b := newIdleBranch(t)
 	taken := make(chan struct{})
 	released := make(chan struct{})
-	silent := worker.New(b.client, callQueue(b.queue), worker.Options{DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 1})
+	silent := worker.New(b.client, callQueue(b.queue, chargehand.Live), worker.Options{DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 1})
 	silent.RegisterActivityWithOptions(func(ctx context.Context, _ call) (outcome, error) {
 		close(taken)
 		<-released
@@ -202,7 +202,7 @@ func TestServedNotBegun(t *testing.T) {
 		var err error
 		polled[i], err = b.client.WorkflowService().PollActivityTaskQueue(ctx, &workflowservice.PollActivityTaskQueueRequest{
 			Namespace: c.Namespace, Identity: leaving.activities.identity,
-			TaskQueue: &taskqueuepb.TaskQueue{Name: callQueue(b.queue), Kind: enumspb.TASK_QUEUE_KIND_NORMAL},
+			TaskQueue: &taskqueuepb.TaskQueue{Name: callQueue(b.queue, chargehand.Live), Kind: enumspb.TASK_QUEUE_KIND_NORMAL},
 		})
 		if err != nil || len(polled[i].GetTaskToken()) == 0 {
 			t.Fatalf("poll %d: %v, %v", i, polled[i], err)

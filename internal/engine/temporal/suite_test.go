@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -79,7 +80,7 @@ func (s *simulated) run(t *testing.T, a argument) {
 		if s.perform != nil {
 			env.RegisterActivityWithOptions(s.perform(w.activities), activity.RegisterOptions{Name: performType})
 		} else {
-			w.activities.registerPerform(env)
+			w.activities.registerPerform(env, fair.NewGate(fair.Limits{Places: 256}))
 		}
 		w.activities.postTo = func(string, string) postbox { return slot{env} }
 		s.during = env

@@ -17,6 +17,7 @@ import (
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
@@ -58,6 +59,7 @@ type WorkerLimits struct {
 	Calls               int           // outgoing calls at once; default 256
 	Streams             int           // subscriptions of `call: asyncapi` at once; default 1,024
 	Processes           int           // processes at once; default 8
+	Scripts             int           // scripts in JavaScript at once; default 8
 	ActivityOutputBytes int           // JSON of an outcome; default 64 MiB
 	Writes              int           // activities that write to the database at once; default 256
 	WorkflowTasks       int           // workflow tasks at once, at least 2; default 64
@@ -70,6 +72,7 @@ func (l WorkerLimits) withDefaults() WorkerLimits {
 	fill(&l.Calls, 256)
 	fill(&l.Streams, 1024)
 	fill(&l.Processes, 8)
+	fill(&l.Scripts, 8)
 	fill(&l.ActivityOutputBytes, 64<<20)
 	fill(&l.Writes, 256)
 	fill(&l.WorkflowTasks, 64)
@@ -154,18 +157,27 @@ func (w *Worker) queues() []worker.Worker {
 		a.registerWrites(part)
 		parts = append(parts, part)
 	}
-	return append(parts,
-		a.performer(callQueue(a.Queue), a.Limits.Calls),
-		a.performer(streamQueue(a.Queue), a.Limits.Streams),
-		a.performer(processQueue(a.Queue), a.Limits.Processes))
+	for _, class := range []struct {
+		queue  func(prefix string, env chargehand.Environment) string
+		places int
+	}{
+		{callQueue, a.Limits.Calls}, {streamQueue, a.Limits.Streams}, {processQueue, a.Limits.Processes}, {scriptQueue, a.Limits.Scripts},
+	} {
+		gate := fair.NewGate(fair.Limits{Places: class.places})
+		parts = append(parts,
+			a.performer(class.queue(a.Queue, chargehand.Live), class.places, gate),
+			a.performer(class.queue(a.Queue, chargehand.Test), fair.Limits{Places: class.places}.OfTest(), gate))
+	}
+	return parts
 }
 
 func pollers() worker.PollerBehavior {
 	return worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{})
 }
 
-// performer is the part that carries out activities of the language from a queue.
-func (a *activities) performer(queue string, atOnce int) worker.Worker {
+// performer is the part that carries out activities of the language from a queue of one environment. The gate
+// shares the places of a class between both.
+func (a *activities) performer(queue string, atOnce int, gate *fair.Gate) worker.Worker {
 	part := worker.New(a.Client, queue, worker.Options{
 		Identity:                           a.identity,
 		DisableWorkflowWorker:              true,
@@ -174,7 +186,7 @@ func (a *activities) performer(queue string, atOnce int) worker.Worker {
 		MaxHeartbeatThrottleInterval:       2 * time.Second,
 		WorkerStopTimeout:                  a.Limits.Stop + reportTime,
 	})
-	a.registerPerform(part)
+	a.registerPerform(part, gate)
 	return part
 }
 
@@ -189,8 +201,9 @@ type activityRegistry interface {
 	RegisterActivityWithOptions(a any, o activity.RegisterOptions)
 }
 
-func (a *activities) registerPerform(r activityRegistry) {
-	r.RegisterActivityWithOptions(a.perform, activity.RegisterOptions{Name: performType})
+func (a *activities) registerPerform(r activityRegistry, gate *fair.Gate) {
+	perform := func(ctx context.Context, c call) (outcome, error) { return a.performIn(ctx, gate, c) }
+	r.RegisterActivityWithOptions(perform, activity.RegisterOptions{Name: performType})
 }
 
 // registerWrites registers the activities that write to the database.

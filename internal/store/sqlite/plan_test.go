@@ -65,6 +65,7 @@ func (c recordingConn) record(query string, args []any) {
 var whole = map[string]string{
 	"FROM account ORDER BY no":           "accounts are few",
 	"GROUP BY workflow":                  "at recovery only: everything that is queued",
+	"SELECT DISTINCT account":            "at recovery only: everything that is queued",
 	"WHERE run <> 0 GROUP BY run":        "at recovery and for metrics: everything that is owed",
 	"FROM timer ORDER BY due_ms LIMIT 1": "the first entry of an index",
 	"FROM batch WHERE status < 3":        "the batches that are not final, from their own index",
@@ -177,7 +178,7 @@ func TestPlansOfHotQueries(t *testing.T) {
 		"queued items": {func(r *store.Reader) error { _, err := r.QueuedItems(1, 5); return err }, []string{
 			"SEARCH e USING INDEX execution_owed (run=? AND account=? AND batch=?)"}},
 		"queued singles": {func(r *store.Reader) error { _, err := r.QueuedSingles(1, 1, 5); return err }, []string{
-			"SEARCH e USING INDEX execution_owed (run=? AND account=? AND batch=? AND item=? AND rowid>?)"}},
+			"SEARCH e USING INDEX execution_queued (workflow=?)"}},
 		"by run": {func(r *store.Reader) error { _, err := r.ExecutionsByRun(3, &store.Execution{}, 5); return err }, []string{
 			"SEARCH e USING INDEX execution_owed (run=? AND account=? AND batch=? AND item=? AND rowid>?)",
 			"SEARCH e USING INDEX execution_owed (run=? AND (account,batch,item)>(?,?,?))"}},

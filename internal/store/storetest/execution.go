@@ -330,28 +330,35 @@ func queuedSingles(f *fixture) {
 			e.Batch, e.Item = 9, 0
 		}
 		if i == 6 {
-			e.Account = 2
+			e.Environment = chargehand.Test
+		}
+		if i == 7 {
+			e.Workflow++
 		}
 		f.insert(&e)
-		if i != 3 && i != 5 && i != 6 {
+		if i != 3 && i != 5 && i != 6 && i != 7 {
 			want = append(want, e.No)
 		}
 	}
 	var got []int64
 	f.view(func(r *store.Reader) error {
-		for after := int64(0); ; {
-			page, err := r.QueuedSingles(1, after, 3)
-			if err != nil || len(page) == 0 {
-				return err
+		first := f.execution(startMs)
+		page, err := r.QueuedSingles(first.Environment, first.Workflow, 100)
+		for _, e := range page {
+			got = append(got, e.No)
+			if string(e.Input.Inline) != `{"n":1}` {
+				f.Errorf("input %q", e.Input.Inline)
 			}
-			for _, e := range page {
-				got = append(got, e.No)
-				if string(e.Input.Inline) != `{"n":1}` {
-					f.Errorf("input %q", e.Input.Inline)
-				}
-			}
-			after = got[len(got)-1]
 		}
+		few, err2 := r.QueuedSingles(first.Environment, first.Workflow, 2)
+		if len(few) != 2 || few[0].No != want[0] {
+			f.Errorf("the first two are %+v", few)
+		}
+		all, err3 := r.QueuedWorkflows()
+		if len(all) != 3 {
+			f.Errorf("workflows with queued executions are %+v", all)
+		}
+		return errors.Join(err, err2, err3)
 	})
 	if !reflect.DeepEqual(got, want) {
 		f.Errorf("queued %v, want %v", got, want)
