@@ -17,6 +17,7 @@ var (
 	}
 	errorShape = shape{
 		"type": isText, "status": isCount, "title?": isText, "detail?": isText, "instance?": isText,
+		"line?": isCount, "column?": isCount,
 		"code": isText, "origin": oneOf("workflow", "system"), "retryable": isBool,
 	}
 	executionStatus = oneOf("initial", "processing", "human_in_the_loop", "finished", "error")

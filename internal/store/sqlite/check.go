@@ -38,6 +38,12 @@ func Inspect(path string) (State, error) {
 		state.LogBytes = info.Size()
 	}
 	if state.Schema, err = version(path); err != nil {
+		// SQLite says only that it cannot open the file; the system says why.
+		if file, reason := os.OpenFile(path, os.O_RDWR, 0); reason != nil {
+			err = unavailable(reason)
+		} else {
+			err = errors.Join(err, file.Close())
+		}
 		return state, fmt.Errorf("open database %s: %w", path, err)
 	}
 	_, err = known.pending(path)
