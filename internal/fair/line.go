@@ -36,6 +36,7 @@ type Line[T any] struct {
 	held    int
 	waiting int
 	shares  [2]share[T] // live, test
+	latest  *share[T]   // that has got the latest place
 }
 
 // share is what one environment holds and waits for.
@@ -134,7 +135,10 @@ func (l *Line[T]) Next() (value T, o Owner, ok bool) {
 	var s *share[T]
 	for i := range l.shares {
 		candidate := &l.shares[i]
-		if candidate.first != nil && candidate.held < candidate.limit && (s == nil || candidate.held < s.held) {
+		if candidate.first == nil || candidate.held >= candidate.limit {
+			continue
+		}
+		if s == nil || candidate.held < s.held || candidate.held == s.held && s == l.latest {
 			s = candidate
 		}
 	}
@@ -163,6 +167,7 @@ func (l *Line[T]) hold(s *share[T], w *workflow[T]) {
 	l.held++
 	s.held++
 	w.held++
+	l.latest = s
 	l.arrange(s, w)
 }
 

@@ -48,6 +48,29 @@ func take(l *Line[string]) (got []string) {
 	}
 }
 
+// TestOnePlaceIsShared: where there is one place, live does not keep test from it for ever.
+func TestOnePlaceIsShared(t *testing.T) {
+	l := NewLine[string](Limits{Places: 1})
+	l.Take(liveA)
+	for i := range 4 {
+		l.Push(testA, fmt.Sprint("t", i))
+		l.Push(liveA, fmt.Sprint("l", i))
+	}
+	o := liveA
+	var got []string
+	for range 8 {
+		l.Release(o)
+		next, owner, ok := l.Next()
+		if !ok {
+			t.Fatalf("nothing comes after %v", got)
+		}
+		got, o = append(got, next), owner
+	}
+	if want := []string{"t0", "l0", "t1", "l1", "t2", "l2", "t3", "l3"}; !slices.Equal(got, want) {
+		t.Errorf("the order is %v, want %v", got, want)
+	}
+}
+
 func TestWorkflowsTakeTurns(t *testing.T) {
 	l := NewLine[string](Limits{Places: 1})
 	l.Take(liveA)
