@@ -57,7 +57,6 @@ func (p *Pump) Step(ctx context.Context, account int64, env chargehand.Environme
 		if seen, err = r.Cursor(account, env, store.ListenCursor); err != nil || seen.Number >= s.Last {
 			return err
 		}
-		// Who subscribes later than this looks by himself at what is there by then.
 		kinds, err = r.FilterKinds(account, env, maxKinds)
 		return err
 	})
@@ -88,6 +87,10 @@ func (p *Pump) Step(ctx context.Context, account int64, env chargehand.Environme
 			moved, done.More = now, now.Number < s.Last
 			return nil
 		}
+		if fresh, err := newKinds(tx, account, env, kinds); err != nil || fresh {
+			done.More = true
+			return err
+		}
 		if moved, done.Woken, err = handOut(tx, account, env, now, events, last); err != nil {
 			return err
 		}
@@ -103,6 +106,21 @@ func (p *Pump) Step(ctx context.Context, account int64, env chargehand.Environme
 		return Pumped{}, fmt.Errorf("hand out events: %w", err)
 	}
 	return done, nil
+}
+
+// newKinds reports whether a subscription has brought a kind of filters that is not among those known. It may sleep by now,
+// and have looked before the events were published that are handed out: they have to be asked of its kind too. Subscriptions that
+// settle later than this see that the cursor has passed them.
+func newKinds(tx *store.Tx, account int64, env chargehand.Environment, known []string) (bool, error) {
+	now, err := tx.FilterKinds(account, env, maxKinds)
+	if err != nil {
+		return false, err
+	}
+	set := make(map[string]bool, len(known))
+	for _, kind := range known {
+		set[kind] = true
+	}
+	return slices.ContainsFunc(now, func(kind string) bool { return !set[kind] }), nil
 }
 
 // handout is an event with the entries of the index that let it through.

@@ -46,7 +46,14 @@ type StoredEvent struct {
 
 	mu   sync.Mutex
 	keys map[string]*keyed
+
+	// Guarded by the lock of the reader.
+	remembered bool
+	keysBytes  int
 }
+
+// keyedBytes is about what an entry of StoredEvent.keys takes.
+const keyedBytes = 110
 
 type keyed struct {
 	mu     sync.Mutex
@@ -246,18 +253,7 @@ func (r *Reader) keyOf(e *StoredEvent, path string, steps *int) (key [32]byte, h
 	if !ok {
 		return key, false, false
 	}
-	e.mu.Lock()
-	k := e.keys[path]
-	if k == nil {
-		k = &keyed{}
-		if e.keys == nil {
-			e.keys = make(map[string]*keyed)
-		}
-		if len(e.keys) < maxTypes {
-			e.keys[path] = k
-		}
-	}
-	e.mu.Unlock()
+	k := r.entry(e, path)
 	if quick := *steps <= quickSteps; !quick || !f.Constant() {
 		k.mu.Lock()
 	} else if !k.mu.TryLock() { // somebody takes the time to tell
@@ -269,6 +265,33 @@ func (r *Reader) keyOf(e *StoredEvent, path string, steps *int) (key [32]byte, h
 		k.key, k.has, k.unsure = f.Key(e.Envelope, steps)
 	}
 	return k.key, k.has, k.unsure
+}
+
+// entry is where the hash of what an event has at a path is kept.
+func (r *Reader) entry(e *StoredEvent, path string) *keyed {
+	e.mu.Lock()
+	k := e.keys[path]
+	added := k == nil && len(e.keys) < maxTypes
+	if k == nil {
+		k = &keyed{}
+	}
+	if added {
+		if e.keys == nil {
+			e.keys = make(map[string]*keyed)
+		}
+		e.keys[path] = k
+	}
+	e.mu.Unlock()
+	if added {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		e.keysBytes += keyedBytes
+		if e.remembered {
+			r.bytes += keyedBytes
+			r.forget()
+		}
+	}
+	return k
 }
 
 // pathFilter compiles the path of a filter.
@@ -425,11 +448,18 @@ func (r *Reader) remember(key eventKey, e *StoredEvent) {
 		return
 	}
 	r.known[key] = r.order.PushFront(&kept{key, e})
-	r.bytes += e.Bytes
+	e.remembered = true
+	r.bytes += e.Bytes + e.keysBytes
+	r.forget()
+}
+
+// forget makes room. It needs r.mu.
+func (r *Reader) forget() {
 	for r.order.Len() > keptEvents || r.bytes > keptBytes {
 		oldest := r.order.Back()
 		k := r.order.Remove(oldest).(*kept)
 		delete(r.known, k.key)
-		r.bytes -= k.event.Bytes
+		k.event.remembered = false
+		r.bytes -= k.event.Bytes + k.event.keysBytes
 	}
 }

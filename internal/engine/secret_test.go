@@ -23,6 +23,7 @@ import (
 type vault struct {
 	*testing.T
 	*store.Store
+	db     store.DB
 	sealer *secret.Sealer
 }
 
@@ -37,7 +38,7 @@ func newVault(t *testing.T) *vault {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &vault{t, store.New(db), secret.NewSealer(master)}
+	v := &vault{t, store.New(db), db, secret.NewSealer(master)}
 	err = v.Update(context.Background(), func(tx *store.Tx) error {
 		definition := store.Definition{Account: 1, Digest: make([]byte, 32), MediaType: "application/yaml", Source: []byte("{}")}
 		workflow := store.Workflow{ID: chargehand.WorkflowID{1}, Account: 1, Namespace: "n", Name: "n", CreatedMs: 1}

@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// beforeUpdate does something before the next Update.
+type beforeUpdate struct {
+	store.DB
+	do func()
+}
+
+func (b *beforeUpdate) Update(ctx context.Context, fn func(store.Conn) error) error {
+	if do := b.do; do != nil {
+		b.do = nil
+		do()
+	}
+	return b.DB.Update(ctx, fn)
+}
+
+// listen inserts a subscription to a type that has looked at the events up to through.
+func (v *vault) listen(execution byte, kind string, through int64) store.Subscription {
+	v.Helper()
+	s := store.Subscription{Account: 1, Environment: chargehand.Live, Execution: v.execution(execution).No, Command: 1}
+	err := v.Update(context.Background(), func(tx *store.Tx) error {
+		if err := tx.InsertSubscription(&s, RowFilters(&s, []machine.Filter{{Type: kind}}, nil)); err != nil {
+			return err
+		}
+		settled, err := tx.SettleSubscription(&s, through)
+		if !settled {
+			v.Error("the pump was there first")
+		}
+		return err
+	})
+	if err != nil {
+		v.Fatal(err)
+	}
+	return s
+}
+
+// TestPumpSeesTheFirstListenerOfItsKind: an execution looks at events and finds none; then one is published; then the
+// pump begins to hand it out; then the subscription is committed, the first one of its kind. It is woken.
+func TestPumpSeesTheFirstListenerOfItsKind(t *testing.T) {
+	for _, alone := range []bool{true, false} {
+		v := newVault(t)
+		if !alone {
+			v.listen(1, "other", 0)
+		}
+		event := Received(map[string]any{"id": "1", "source": "/s", "type": "x"})
+		if _, err := Publish(context.Background(), v.Store, nil, 1, chargehand.Live, []Publication{event}, 1); err != nil {
+			t.Fatal(err)
+		}
+		var listening store.Subscription
+		st := store.New(&beforeUpdate{v.db, func() { listening = v.listen(2, "x", 0) }})
+		p := &Pump{Store: st, Reader: NewReader(st, nil)}
+		var woken []store.Subscription
+		for more := true; more; {
+			done, err := p.Step(context.Background(), 1, chargehand.Live)
+			if err != nil {
+				t.Fatal(err)
+			}
+			woken, more = append(woken, done.Woken...), done.More
+		}
+		if len(woken) != 1 || woken[0].No != listening.No {
+			t.Errorf("alone: %v: %+v were woken, not %+v", alone, woken, listening)
+		}
+	}
+}
+
+// TestKeysOfEventsAreBounded: what is kept of events for many kinds of filters counts, as the events do.
+func TestKeysOfEventsAreBounded(t *testing.T) {
+	r := NewReader(newVault(t).Store, nil)
+	paths := make([]string, maxTypes)
+	for i := range paths {
+		paths[i] = "@.a" + string(rune('0'+i))
+	}
+	const events = 500
+	for number := range int64(events) {
+		e := &StoredEvent{Number: number, Type: "x", Envelope: map[string]any{"data": map[string]any{"a": 1}}, Bytes: 100}
+		r.remember(eventKey{1, chargehand.Live, number}, e)
+		for _, path := range paths {
+			steps := quickSteps
+			r.keyOf(e, path, &steps)
+		}
+	}
+	keys, bytes := 0, 0
+	for _, element := range r.known {
+		e := element.Value.(*kept).event
+		keys += len(e.keys)
+		bytes += e.Bytes + e.keysBytes
+	}
+	if keys == 0 || keys*keyedBytes > keptBytes || bytes != r.bytes {
+		t.Errorf("%d keys are kept of %d events, and %d bytes are counted, not %d", keys, events, r.bytes, bytes)
+	}
+}
