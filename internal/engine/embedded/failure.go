@@ -195,6 +195,7 @@ func (e *Engine) retain(r *run, messages []message, err error, refused *refusedE
 		}
 		switch {
 		case msg.event.Kind == machine.Progressed: // whoever has handed it over waits until it is durable
+		case errors.Is(err, errEnded): // the row tells what to answer
 		case msg.reply != nil && refused == nil:
 			msg.answer(unavailable(err))
 			continue

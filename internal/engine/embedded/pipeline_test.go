@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -202,6 +203,63 @@ func TestBatchEndsInDoubt(t *testing.T) {
 		if b = w.readBatch(b.No); !b.Status.Final() {
 			t.Errorf("%+v", b)
 		}
+	})
+}
+
+// cancelledFirst makes a batch of one item that is cancelled with its batch just before the next Update.
+func cancelledFirst(w *world, faulty *faultyDB, revision int64) store.Execution {
+	w.t.Helper()
+	w.engine.slots.stop()
+	b := w.batch(revision, 1, numbered(1))
+	direct, done := store.New(faulty.DB), false
+	faulty.set(func() fault {
+		if done {
+			return fault{}
+		}
+		done = true
+		err := direct.Update(context.Background(), func(tx *store.Tx) error {
+			if _, err := tx.SetBatchCancelled(b.No, "enough"); err != nil {
+				return err
+			}
+			_, _, err := tx.CancelQueuedItems(b.No, 10, w.engine.nowMs(), engine.CancelledFault("enough"))
+			return err
+		})
+		if err != nil {
+			w.t.Error(err)
+		}
+		return fault{}
+	}, nil)
+	return w.items(b.No)[0]
+}
+
+// TestItemIsCancelledBeforeItStarts: an item is cancelled with its batch while its first write set, which starts a child and
+// ends it, waits for its commit. Nothing of that is written.
+func TestItemIsCancelledBeforeItStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, faulty := faultyWorld(t)
+		w.start()
+		defer w.stop()
+		w.deploy("child", "- a: { wait: { seconds: 1 } }")
+		item := cancelledFirst(w, faulty, w.define("- a: "+workflow("child", ", await: false")))
+		w.engine.slots.open()
+		time.Sleep(time.Minute)
+		if got, started := w.result(item.No), w.childrenOf(item); got != "fault cancelled" || len(started) != 0 {
+			t.Errorf("it ended with %s, and has started %+v", got, started)
+		}
+	})
+}
+
+// TestCancelOfACancelledItem: whoever cancels an item that is cancelled with its batch at the same time is told that it has ended.
+func TestCancelOfACancelledItem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, faulty := faultyWorld(t)
+		w.start()
+		defer w.stop()
+		item := cancelledFirst(w, faulty, w.define("- a: { wait: { seconds: 1 } }"))
+		if err := w.engine.Cancel(t.Context(), item.ID, "too late"); !errors.Is(err, engine.ErrFinal) {
+			t.Errorf("it was told %v, want %v", err, engine.ErrFinal)
+		}
+		w.engine.slots.open()
 	})
 }
 

@@ -528,6 +528,14 @@ func (s *writeSet) writeEnd(tx *store.Tx) error {
 			return err
 		}
 		r.no, row.No = first.No, first.No
+	case len(s.children) > 0: // they must not be written if it has ended
+		now, err := tx.LockExecution(r.no)
+		if err == nil && now.Run == store.RunEnded {
+			err = store.ErrConflict
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if err := s.writeChildren(tx); err != nil {
 		return err
