@@ -43,7 +43,7 @@ type Line[T any] struct {
 type share[T any] struct {
 	limit     int
 	held      int
-	workflows map[int64]*workflow[T] // those that hold a place or wait
+	workflows map[int64]*workflow[T] // those that hold a place or wait, and some that did
 	first     *workflow[T]           // those that wait and may hold one more, in turn
 	last      *workflow[T]
 }
@@ -186,6 +186,9 @@ func (l *Line[T]) unlink(w *workflow[T], t *Ticket[T]) {
 	l.waiting--
 }
 
+// keptWorkflows is how many workflows of an environment are remembered that neither hold nor wait: most come again.
+const keptWorkflows = 1_000
+
 // arrange puts a workflow among those that take turns, or takes it out, and forgets one that neither holds nor waits.
 func (l *Line[T]) arrange(s *share[T], w *workflow[T]) {
 	wants := w.first != nil && l.limits.Allows(w.held)
@@ -195,7 +198,7 @@ func (l *Line[T]) arrange(s *share[T], w *workflow[T]) {
 	case !wants && w.listed:
 		s.unlist(w)
 	}
-	if w.held == 0 && w.first == nil {
+	if w.held == 0 && w.first == nil && len(s.workflows) > keptWorkflows {
 		delete(s.workflows, w.number)
 	}
 }
