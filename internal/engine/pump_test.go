@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/chargehand/chargehand"
@@ -96,5 +97,32 @@ func TestKeysOfEventsAreBounded(t *testing.T) {
 	}
 	if keys == 0 || keys*keyedBytes > keptBytes || bytes != r.bytes {
 		t.Errorf("%d keys are kept of %d events, and %d bytes are counted, not %d", keys, events, r.bytes, bytes)
+	}
+}
+
+// TestSelectIsEnded: where reading is ended before an event was looked at, also at the begin of a page, it goes on there.
+func TestSelectIsEnded(t *testing.T) {
+	v := newVault(t)
+	events := make([]Publication, 2*readPage)
+	for i := range events {
+		events[i] = Received(map[string]any{"id": fmt.Sprint(i), "source": "/s", "type": "x"})
+	}
+	if _, err := Publish(context.Background(), v.Store, nil, 1, chargehand.Live, events, 1); err != nil {
+		t.Fatal(err)
+	}
+	last := int64(len(events))
+	for turns := range len(events)/paceEvents + 2 {
+		looked, left := int64(0), turns
+		s := Selection{Account: 1, Environment: chargehand.Live, Filters: []machine.Filter{{Type: "x"}}, Pace: func() (func(), bool, error) {
+			left--
+			return func() {}, left >= 0, nil
+		}}
+		through, err := NewReader(v.Store, nil).Select(context.Background(), s, 0, last, len(events), func(e *StoredEvent) (bool, error) {
+			looked = e.Number
+			return true, nil
+		})
+		if err != nil || through != looked {
+			t.Errorf("after %d turns it has got to %d, and has looked at %d: %v", turns, through, looked, err)
+		}
 	}
 }

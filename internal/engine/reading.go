@@ -142,7 +142,7 @@ func (r *Reader) Select(ctx context.Context, s Selection, after, last int64, lim
 		if err != nil {
 			return through, err
 		}
-		if through == begin { // nothing is left
+		if through == begin && !ended { // nothing is left
 			return last, nil
 		}
 	}
