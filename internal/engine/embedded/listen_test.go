@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -269,4 +271,28 @@ func TestStreamIsDurable(t *testing.T) {
 	if got := w.result(row.No); got != `[0,1,2,0]` {
 		t.Errorf("it ends with %s", got)
 	}
+}
+
+// TestEventsMeetListeners: events are published while the only execution that waits for their type begins to listen.
+func TestEventsMeetListeners(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.start()
+		defer w.stop()
+		const kinds, each = 8, 40
+		var all sync.WaitGroup
+		for kind := range kinds {
+			name := fmt.Sprint("type", kind)
+			rev := w.define("- a: { wait: { milliseconds: 10 } }\n- b: { listen: { to: { one: { with: { type: " + name + " } } } } }")
+			all.Go(func() {
+				for i := range each {
+					row := w.run(rev, `{}`)
+					time.Sleep(10 * time.Millisecond)
+					w.publishIn(chargehand.Live, envelope(name, kind*each+i, `{}`))
+					w.finalIn(row, time.Minute)
+				}
+			})
+		}
+		all.Wait()
+	})
 }
