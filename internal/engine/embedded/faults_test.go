@@ -95,7 +95,12 @@ func faultRound(t *testing.T, seed uint64) [faults]int {
 	}
 	load.Go(f.runBatches)
 	load.Go(f.publishes)
+	listens := f.define("- a: { listen: { to: { one: { with: { type: meet } } } } }\n- b: { set: { x: 1 } }")
+	load.Go(func() { f.meets(listens) })
 	load.Wait()
+	f.want[listens] = `{"x":1}`
+	f.begun()
+	f.meet(-1) // for those whose start was refused though it was made
 	f.ends()
 	f.faulty.mu.Lock()
 	defer f.faulty.mu.Unlock()
@@ -242,6 +247,48 @@ func (f *faulting) publishes() {
 			f.t.Errorf("publish: %v", err)
 		}
 		time.Sleep(time.Duration(f.n(300)) * time.Millisecond)
+	}
+}
+
+// meets starts executions that wait for an event, and publishes it.
+func (f *faulting) meets(revision int64) {
+	for i := 0; f.goesOn(); i++ {
+		if row, err := f.startOne(revision, `{}`); err == nil {
+			f.mu.Lock()
+			f.accepted = append(f.accepted, row)
+			f.mu.Unlock()
+			f.begun()
+			f.meet(i)
+		}
+		time.Sleep(time.Duration(f.n(400)) * time.Millisecond)
+	}
+}
+
+// begun waits until nothing is queued: an execution gets events that are published since its start (T60).
+func (f *faulting) begun() {
+	for {
+		var owed store.RunCounts
+		err := f.store.View(f.t.Context(), func(r *store.Reader) (err error) {
+			owed, err = r.CountOwed()
+			return err
+		})
+		if err == nil && owed[store.RunQueued] == 0 {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// meet publishes an event for them, until it is accepted.
+func (f *faulting) meet(i int) {
+	ev := map[string]any{"specversion": "1.0", "id": strconv.Itoa(i), "source": "https://example.com/meet", "type": "meet"}
+	err := f.engine.Publish(f.t.Context(), f.account.No, chargehand.Live, []map[string]any{ev})
+	for errors.Is(err, store.ErrUnavailable) || errors.Is(err, errStatement) {
+		time.Sleep(100 * time.Millisecond)
+		err = f.engine.Publish(f.t.Context(), f.account.No, chargehand.Live, []map[string]any{ev})
+	}
+	if err != nil {
+		f.t.Errorf("publish: %v", err)
 	}
 }
 
