@@ -37,7 +37,7 @@ func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason s
 	return e.cancelRun(ctx, row.No, reason, also...)
 }
 
-// cancelRun ends an execution and waits until that is durable. When ctx ends first, the
+// cancelRun ends an execution and waits until that is durable. When ctx or the engine ends first, the
 // execution may be cancelled nevertheless.
 func (e *Engine) cancelRun(ctx context.Context, no int64, reason string, also ...engine.Also) error {
 	reply := make(chan error, 1)
@@ -53,6 +53,8 @@ func (e *Engine) cancelRun(ctx context.Context, no int64, reason string, also ..
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-e.ctx.Done(): // its driver may have given up
+		return store.ErrUnavailable
 	}
 }
 

@@ -321,6 +321,31 @@ func TestStopWhileTheDatabaseHangs(t *testing.T) {
 	})
 }
 
+// TestCancelWhileStopped: whoever cancels an execution whose write set hangs is told when the engine has stopped.
+func TestCancelWhileStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, faulty := faultyWorld(t)
+		w.start()
+		row := w.run(w.define("- a: { wait: { seconds: 5 } }\n- b: { set: { x: 1 } }"), `{}`)
+		synctest.Wait()
+		faulty.set(func() fault { return fault{kind: hangs} }, nil)
+		time.Sleep(6 * time.Second)
+		told := make(chan error, 1)
+		go func() { told <- w.engine.Cancel(context.Background(), row.ID, "enough") }()
+		synctest.Wait()
+		if err := w.engine.Stop(context.Background()); err == nil {
+			t.Error("Stop has not said that something goes on")
+		}
+		if err := <-told; !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("it was told %v", err)
+		}
+		faulty.set(nil, nil)
+		close(faulty.free)
+		w.engine.work.wait(context.Background())
+		w.close()
+	})
+}
+
 // TestDetachedProcessOutlivesAnEndInDoubt: an execution completes by a commit in doubt. The process that it has left
 // running goes on, as it does after any other completion (T67).
 func TestDetachedProcessOutlivesAnEndInDoubt(t *testing.T) {
