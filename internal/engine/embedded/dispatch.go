@@ -5,6 +5,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -160,13 +161,12 @@ func (e *Engine) dispatchActivities(s *writeSet) {
 
 // continueLater answers a yield when it is this execution's turn to compute.
 func (e *Engine) continueLater(r *run) {
+	owner := fair.Owner{Environment: r.row.Environment, Workflow: r.row.Workflow}
 	e.goWork(func() {
-		select {
-		case e.yields <- struct{}{}:
-		case <-e.ctx.Done():
-			return
+		if e.yields.Enter(e.ctx, owner) != nil {
+			return // the engine has stopped
 		}
-		defer func() { <-e.yields }()
+		defer e.yields.Leave(owner)
 		e.send(r.no, message{kind: deliver, event: machine.Event{Kind: machine.Continued}})
 	})
 }

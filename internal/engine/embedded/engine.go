@@ -70,7 +70,7 @@ type Engine struct {
 	pausing  sync.Mutex // held while activities and timers are paused or resumed
 
 	wakers chan struct{} // places for executions that are woken
-	yields chan struct{} // places for machines that have yielded
+	yields *fair.Gate    // places for machines that have yielded
 
 	ctx        context.Context // of the engine's own reads and writes; ends with Stop
 	activities context.Context // of all activities
@@ -98,7 +98,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.queued.limit = c.Limits.QueuedPerWorkflow
 	e.outage.pause, e.outage.tell, e.outage.drive, e.outage.recheck = e.pause, e.tellOutage, e.driveAll, e.recheckLater
 	e.wakers = make(chan struct{}, c.Limits.Wakes)
-	e.yields = make(chan struct{}, c.Limits.Yields)
+	e.yields = fair.NewGate(fair.Limits{Places: c.Limits.Yields})
 	e.stops = newStopper()
 	e.reader, e.pumps = engine.NewReader(c.Store, c.Blobs), newPumps()
 	if err := e.recover(ctx); err != nil {

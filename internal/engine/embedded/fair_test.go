@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/fair"
 )
 
 const (
@@ -103,4 +104,33 @@ func TestCallsPerWorkflow(t *testing.T) {
 	if s := w.engine.Stats(); s.CallsRunning != 2 || s.CallsWaiting != 18 {
 		t.Errorf("%d calls run and %d wait", s.CallsRunning, s.CallsWaiting)
 	}
+}
+
+// TestLoopsTakeTurns: many executions that loop in test do not keep one in live from computing.
+func TestLoopsTakeTurns(t *testing.T) {
+	w := newWorld(t)
+	w.limits.Yields = 1
+	w.start()
+	defer w.stop()
+	rev := w.define("- a: { for: { in: '${ [range(3000)] }' }, do: [{ b: { set: { x: 1 } } }] }")
+	const loops = 20
+	first := fair.Owner{Environment: chargehand.Live, Workflow: rev}
+	if err := w.engine.yields.Enter(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	for range loops {
+		w.runTest(rev, `{}`)
+	}
+	live := w.run(rev, `{}`)
+	for waiting := 0; waiting <= loops; _, waiting = w.engine.yields.Counts() {
+		<-time.After(time.Millisecond)
+	}
+	w.engine.yields.Leave(first)
+	w.final(live)
+	ended := w.engine.Stats().Finished - 1
+	t.Logf("%d of %d loops of test have ended before", ended, loops)
+	if ended > loops/2 {
+		t.Errorf("%d of %d loops of test have ended before that of live", ended, loops)
+	}
+	w.allEnd(time.Minute)
 }
