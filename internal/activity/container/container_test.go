@@ -177,7 +177,7 @@ func TestWhatRunsInTheContainer(t *testing.T) {
 	}{
 		{object{}, "[]", "[]"},
 		{object{"arguments": []any{"-v", 2}}, "[]", `["-v" "2"]`},
-		{object{"arguments": object{"size": 3, "none": nil}}, "[]", `["--size" "3"]`},
+		{object{"arguments": object{"size": 3, "-v": nil}}, "[]", `["-v" "--size" "3"]`},
 		{object{"command": "/app/tool --fast"}, `["/app/tool"]`, `["--fast"]`},
 		{object{"command": "python app.py", "arguments": []any{"$(id)"}}, `["python"]`, `["app.py" "$(id)"]`},
 		{object{"command": "echo $GREETING", "arguments": []any{"x"}}, `["/bin/sh"]`, `["-c" "echo $GREETING" "sh" "x"]`},

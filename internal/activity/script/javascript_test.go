@@ -110,7 +110,8 @@ func TestJavaScriptFailures(t *testing.T) {
 		"deep recursion":     {`(function f() { f() })()`, 1, []string{"stack overflow"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, stderr := 1, ""
+			code := 1
+			var stderr string
 			if result := run(t, r, "js", tc.code, nil); result.Fault == nil {
 				code, _, stderr = parts(t, result)
 			} else if stderr = result.Fault.Detail; result.Fault.Type != machine.ErrRuntime || tc.status != 1 {
