@@ -136,7 +136,10 @@ func newWorker(c WorkerConfig, p pace) *Worker {
 }
 
 // queues are the workers of the SDK, one for each task queue.
-func (w *Worker) queues() []worker.Worker {
+func (w *Worker) queues() []worker.Worker { return append(w.workflowQueues(), w.performers()...) }
+
+// workflowQueues take workflow tasks, and the activities that write to the database.
+func (w *Worker) workflowQueues() []worker.Worker {
 	var parts []worker.Worker
 	a := w.activities
 	for revision := 1; revision <= machine.Revision; revision++ {
@@ -157,6 +160,13 @@ func (w *Worker) queues() []worker.Worker {
 		a.registerWrites(part)
 		parts = append(parts, part)
 	}
+	return parts
+}
+
+// performers carry out activities of the language: each class has a queue for each environment.
+func (w *Worker) performers() []worker.Worker {
+	var parts []worker.Worker
+	a := w.activities
 	for _, class := range []struct {
 		queue  func(prefix string, env chargehand.Environment) string
 		places int
