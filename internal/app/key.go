@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -54,7 +55,17 @@ func CreateKey(ctx context.Context, cfg Config, k NewKey) (string, error) {
 	if err := checkMaster(ctx, rows, master); err != nil {
 		return "", err
 	}
-	return service.Issue(ctx, rows, master.Derive(secret.APIKeyPepper), time.Now(), request)
+	key, err := service.Issue(ctx, rows, master.Derive(secret.APIKeyPepper), time.Now(), request)
+	var refused *chargehand.Error
+	switch {
+	case !errors.As(err, &refused):
+		return key, err
+	case refused.Code == chargehand.CodeWorkflowNotFound:
+		return "", badSetting("--workflows or --namespaces: %s", refused.Detail)
+	case refused.Code == chargehand.CodeInvalidParameter:
+		return "", badSetting("%s", refused.Detail)
+	}
+	return "", err
 }
 
 func (k NewKey) issue() (service.IssueKey, error) {

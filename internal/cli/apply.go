@@ -148,8 +148,8 @@ func (c *connection) apply(ctx context.Context, api *client.Client, file string,
 		fmt.Fprintf(c.err, "%s: stored as a draft, because this key does not publish; use a key of live with the scope workflows:publish\n", file)
 	}
 	if before != nil && before.Published && told.Result == applyUpdated && !a.Draft {
-		fmt.Fprintf(c.err, "%s: %s: %s: version %s was published with another content, which is replaced: new starts do not run it any more; "+
-			"chargehand workflows publish %s/%s %s --revision %d goes back\n", file, c.paint("33", "warning"), a.Namespace+"/"+a.Name, a.Version, a.Namespace, a.Name, a.Version, before.Revision)
+		fmt.Fprintf(c.err, "%s: %s: %s: version %s was published with another content, which is replaced: new starts run the new one; "+
+			"to go back, apply the older definition again\n", file, c.paint("33", "warning"), a.Namespace+"/"+a.Name, a.Version)
 	}
 	if c.tables() {
 		fmt.Fprintf(c.out, "%s  %s/%s  %s  %s\n", a.ID, a.Namespace, a.Name, a.Version, text)

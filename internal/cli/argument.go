@@ -67,8 +67,11 @@ func unknownSubcommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	text := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
-	if alike := cmd.SuggestionsFor(args[0]); len(alike) > 0 {
-		text += fmt.Sprintf("; did you mean %q?", alike[0])
+	for cmd.SuggestionsMinimumDistance = 1; cmd.SuggestionsMinimumDistance <= 2; cmd.SuggestionsMinimumDistance++ {
+		if alike := cmd.SuggestionsFor(args[0]); len(alike) > 0 {
+			text += fmt.Sprintf("; did you mean %q?", alike[0])
+			break
+		}
 	}
 	return usage("%s (see %s --help)", text, cmd.CommandPath())
 }

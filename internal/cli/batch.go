@@ -173,8 +173,8 @@ func (c *connection) summary(ctx context.Context, api *client.Client, b *client.
 	if b.StartedAt != nil && b.CompletedAt != nil {
 		took = " in " + between(b.StartedAt, b.CompletedAt)
 	}
-	fmt.Fprintf(c.err, "%s: %d of %d finished, %d failed%s\n", c.paintStatus(b.Status), b.Completed, b.Total, b.Failed, took)
-	if b.Failed > 0 {
+	fmt.Fprintf(c.err, "%s: %d of %d finished, %s%s\n", c.paintStatus(batchState(b)), b.Completed, b.Total, failedCounts(b), took)
+	if b.Failed > b.Cancelled {
 		if err := c.failures(ctx, api, b); err != nil {
 			return err
 		}
@@ -187,19 +187,19 @@ func (c *connection) summary(ctx context.Context, api *client.Client, b *client.
 
 // failures tells the first items that failed, why, and the command for the others.
 func (c *connection) failures(ctx context.Context, api *client.Client, b *client.Batch) error {
-	page, err := api.BatchItems(ctx, b.WorkflowID, b.BatchID, client.ItemFilter{Statuses: []string{"error"}}, shownFailures, "")
+	page, err := api.BatchItems(ctx, b.WorkflowID, b.BatchID, client.ItemFilter{Phases: []string{"faulted"}}, shownFailures, "")
 	if err != nil {
 		return err
 	}
 	for _, item := range page.Data {
-		reason := stateWord(item.Status, item.Phase)
-		if item.Error != nil && reason != "cancelled" {
+		reason := item.Status
+		if item.Error != nil {
 			reason = faultText(item.Error)
 		}
 		fmt.Fprintf(c.err, "  item %d  %s  %s\n", item.Index, c.id(item.ExecutionID), printable(reason))
 	}
-	if more := b.Failed - len(page.Data); more > 0 {
-		fmt.Fprintf(c.err, "  and %d more: chargehand batches items %s --status error\n", more, c.id(b.BatchID))
+	if more := b.Failed - b.Cancelled - len(page.Data); more > 0 {
+		fmt.Fprintf(c.err, "  and %d more: chargehand batches items %s --phase faulted\n", more, c.id(b.BatchID))
 	}
 	fmt.Fprintln(c.err, "the tasks of an item: chargehand executions timeline EXECUTION\nagain:                chargehand executions retry EXECUTION")
 	return nil

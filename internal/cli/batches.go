@@ -20,11 +20,12 @@ func (c *connection) batchesList() *cobra.Command {
 	known := newNames(nil)
 	return newList(c, listing[client.Batch]{
 		use: "list [WORKFLOW]", short: "List batches, newest first", args: atMostArgs(1), limit: 20,
-		columns: "ID WORKFLOW~ STATUS TOTAL> DONE> FAILED> RUNNING> STARTED TOOK",
+		columns: "ID WORKFLOW~ STATUS TOTAL> DONE> FAILED> CANCELLED> RUNNING> STARTED TOOK",
 		key:     func(b *client.Batch) string { return b.BatchID },
 		row: func(b *client.Batch) []string {
 			return []string{
-				c.id(b.BatchID), c.workflowName(known, b.WorkflowID), b.Status, fmt.Sprint(b.Total), fmt.Sprint(b.Completed), fmt.Sprint(b.Failed), fmt.Sprint(b.Running),
+				c.id(b.BatchID), c.workflowName(known, b.WorkflowID), batchState(b), fmt.Sprint(b.Total), fmt.Sprint(b.Completed),
+				fmt.Sprint(b.Failed - b.Cancelled), fmt.Sprint(b.Cancelled), fmt.Sprint(b.Running),
 				c.when(b.StartedAt), between(b.StartedAt, b.CompletedAt),
 			}
 		},
@@ -78,11 +79,29 @@ func (c *connection) showBatch(ctx context.Context, api *client.Client, b *clien
 	known := newNames(api)
 	known.learn(ctx, []string{b.WorkflowID})
 	return c.show(b, []field{
-		{"id", b.BatchID}, {"workflow", fmt.Sprintf("%s %s, revision %d", known.of(b.WorkflowID), b.WorkflowVersion, b.Revision)}, {"status", b.Status},
+		{"id", b.BatchID}, {"workflow", fmt.Sprintf("%s %s, revision %d", known.of(b.WorkflowID), b.WorkflowVersion, b.Revision)}, {"status", batchState(b)},
 		{"items", itemCounts(b)},
 		{"concurrency", fmt.Sprint(b.EffectiveConcurrency)},
 		{"started", exactly(b.StartedAt)}, {"ended", exactly(b.CompletedAt)}, {"took", between(b.StartedAt, b.CompletedAt)},
 	})
+}
+
+// batchState is the status of a batch in a word: one of which nothing failed but by being
+// cancelled is told from others.
+func batchState(b *client.Batch) string {
+	if b.Status == "failed" && b.Cancelled > 0 && b.Cancelled == b.Failed {
+		return "cancelled"
+	}
+	return b.Status
+}
+
+// failedCounts says how many items failed, and how many were cancelled if any were.
+func failedCounts(b *client.Batch) string {
+	text := fmt.Sprintf("%d failed", b.Failed-b.Cancelled)
+	if b.Cancelled > 0 {
+		text += fmt.Sprintf(", %d cancelled", b.Cancelled)
+	}
+	return text
 }
 
 // itemCounts says how many items there are, and where they stand.

@@ -32,7 +32,7 @@ func describe(root *cobra.Command) {
 	root.SetUsageFunc(func(cmd *cobra.Command) error { writeHelp(cmd.ErrOrStderr(), cmd); return nil })
 	eachCommand(root, func(cmd *cobra.Command) {
 		cmd.InitDefaultHelpFlag()
-		cmd.DisableFlagsInUseLine, cmd.SuggestionsMinimumDistance = true, 2
+		cmd.DisableFlagsInUseLine = true
 		if text := commandExamples[cmd.CommandPath()]; text != "" {
 			cmd.Example = text
 		}

@@ -109,19 +109,38 @@ func (d *days) Set(text string) (err error) {
 }
 
 func (c *connection) keysList() *cobra.Command {
+	known := newNames(nil)
 	return newList(c, listing[client.Key]{
 		use: "list", short: "List the keys of this key's environment, newest first", args: exactArgs(0), limit: maxPage,
-		columns: "ID KEY NAME~ PRESET EXPIRES USED SCOPES*", key: func(k *client.Key) string { return k.ID },
+		columns: "ID KEY NAME~ PRESET LIMITS~ EXPIRES USED SCOPES*", key: func(k *client.Key) string { return k.ID },
 		row: func(k *client.Key) []string {
-			return []string{c.id(k.ID), k.Prefix + "…" + k.LastFour, k.Name, app.PresetOf(k.Scopes), c.when(k.ExpiresAt), c.when(k.LastUsedAt), strings.Join(k.Scopes, ",")}
+			return []string{c.id(k.ID), k.Prefix + "…" + k.LastFour, k.Name, app.PresetOf(k.Scopes), c.keyLimits(known, k), c.when(k.ExpiresAt), c.when(k.LastUsedAt), strings.Join(k.Scopes, ",")}
 		},
 		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.Key], error) {
+			known.api = api
 			return func(ctx context.Context, limit int, cursor string) ([]client.Key, string, error) {
 				p, err := api.ListKeys(ctx, limit, cursor)
+				if c.tables() {
+					for i := range p.Data {
+						known.learn(ctx, p.Data[i].Workflows)
+					}
+				}
 				return p.Data, p.Cursor, err
 			}, nil
 		},
 	})
+}
+
+// keyLimits are the namespaces and workflows that a key is limited to; none: it sees all of them.
+func (c *connection) keyLimits(known *names, k *client.Key) string {
+	var limits []string
+	for _, namespace := range k.Namespaces {
+		limits = append(limits, namespace+"/*")
+	}
+	for _, id := range k.Workflows {
+		limits = append(limits, c.workflowName(known, id))
+	}
+	return strings.Join(limits, ", ")
 }
 
 func (c *connection) keysRevoke() *cobra.Command {

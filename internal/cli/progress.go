@@ -311,7 +311,7 @@ func (t *counter) show(b *client.Batch, task string) {
 	}
 	if now := time.Now(); b.Final() || now.Sub(t.lastLine) >= plainLineEvery {
 		t.lastLine = now
-		text := fmt.Sprintf("%d of %d, %d failed", b.Completed+b.Failed, b.Total, b.Failed)
+		text := fmt.Sprintf("%d of %d, %s", b.Completed+b.Failed, b.Total, failedCounts(b))
 		if rate > 0 {
 			text += fmt.Sprintf(", %.0f/s", rate)
 		}
@@ -341,7 +341,7 @@ func (t *counter) text() string {
 		text += fmt.Sprintf("  %d%%", 100*done/b.Total)
 	}
 	if b.Failed > 0 {
-		text += fmt.Sprintf("  %d failed", b.Failed)
+		text += "  " + failedCounts(b)
 	}
 	if rate := t.rate(); rate > 0 {
 		text += fmt.Sprintf("  %.0f/s", rate)

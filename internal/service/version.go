@@ -229,7 +229,7 @@ func publishable(r *store.Reader, row *store.Workflow, version string, number in
 		})
 	}
 	if chosen.No < approved.No {
-		return chosen, stateConflict(fmt.Sprintf("The revision %d of the version %s was published after revision %d. "+
+		return chosen, stateConflict(fmt.Sprintf("Revision %d of the version %s was published after revision %d, so there is no way back to that one. "+
 			"Apply the older definition again, best as a new version.", approved.Number, quote(version), number))
 	}
 	return chosen, nil
