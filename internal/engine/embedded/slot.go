@@ -36,6 +36,7 @@ type account struct {
 	number int64
 	held   int
 	shares [2]*share // live, test
+	latest *share    // that has got the latest lease
 }
 
 // share is what an environment of an account holds and waits for.
@@ -184,6 +185,7 @@ func (s *slots) free(q *queue) bool {
 // lend makes a lease of q, whatever the bounds are. It needs s.mu.
 func (s *slots) lend(q *queue) *lease {
 	q.share.account.held++
+	q.share.account.latest = q.share
 	q.share.held++
 	q.workflow.held++
 	q.held++
@@ -358,11 +360,14 @@ func (s *slots) listAll(q *queue) {
 }
 
 // next returns the queue of an account that gets the next lease, and whether that is for a woken execution. Of the
-// environments that wait, the one that holds less is served. It needs s.mu.
+// environments that wait, the one that holds less is served; if both hold as much, they take turns. It needs s.mu.
 func (a *account) next() (q *queue, woken bool) {
 	var best *share
 	for _, sh := range a.shares {
-		if sh.held < sh.limit && (sh.ready.first != nil || sh.queued.first != nil) && (best == nil || sh.held < best.held) {
+		if sh.held >= sh.limit || sh.ready.first == nil && sh.queued.first == nil {
+			continue
+		}
+		if best == nil || sh.held < best.held || sh.held == best.held && best == a.latest {
 			best = sh
 		}
 	}

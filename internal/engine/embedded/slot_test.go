@@ -38,6 +38,27 @@ func TestSlotsOfTestAreHalf(t *testing.T) {
 	}
 }
 
+// TestOneSlotIsShared: where there is one slot, live does not keep test from it for ever.
+func TestOneSlotIsShared(t *testing.T) {
+	s, _ := newTestSlots(1)
+	live, held := s.start(1, ownLive)
+	test := s.singles(1, ownTest)
+	s.queued(live)
+	s.queued(test)
+	for turn := range 6 {
+		s.release(held)
+		next, name := test, "test"
+		if turn%2 == 1 {
+			next, name = live, "live"
+		}
+		got, ok := s.next(next)
+		if !ok || len(got.leases) != 1 {
+			t.Fatalf("%s has no slot in turn %d: %+v", name, turn, got)
+		}
+		held = got.leases[0]
+	}
+}
+
 func TestSlotsOfAWorkflowAreBounded(t *testing.T) {
 	s, f := newTestSlots(5)
 	s.limits.PerWorkflow = 2
