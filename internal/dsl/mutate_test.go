@@ -22,7 +22,7 @@ var freePlaces = regexp.MustCompile(`^/document/(tags|metadata)/` +
 	`|/for/in/` +
 	`|/(payload|parameters|ports|volumes|variables)/` +
 	`|/with/arguments/` +
-	`|/(script|shell)/arguments/[a-z]+$` +
+	`|/(script|shell)/arguments/[A-Za-z-]+$` +
 	`|/message/(headers|payload)(/|$)` +
 	`|/event/with/(data|extension|priority|extra)(/|$)` +
 	`|/with/(data|extension)(/|$)`)

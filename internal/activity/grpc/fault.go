@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -60,7 +61,7 @@ func (i *invocation) fault(ctx context.Context, conn *conn, err error) *machine.
 		f.Code, f.Retryable = "egress_refused", false
 		return f
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if outOfTime(ctx, err) {
 		f := communication(http.StatusGatewayTimeout, fmt.Sprintf("%s: DEADLINE_EXCEEDED: no complete answer within %s", where, i.cfg.Timeout))
 		f.Retryable = true
 		return f
@@ -113,4 +114,14 @@ func clip(s string) string {
 		s = s[:clipBytes] + "…"
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// outOfTime reports whether the time of the call is up. The other side knows the deadline too, and its
+// clock may be a moment ahead: then its answer is here before the context ends.
+func outOfTime(ctx context.Context, err error) bool {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return true
+	}
+	deadline, bounded := ctx.Deadline()
+	return bounded && status.Code(err) == codes.DeadlineExceeded && time.Until(deadline) < 20*time.Millisecond
 }
