@@ -18,6 +18,7 @@ var flowDefinitions = []definition{
 	on(`(\S+) should stand at '([^']+)'`, func(s *scenario, a []string) error { return s.standsAt(a[0], a[1]) }),
 	on(`nothing that is shown should contain '([^']+)'`, func(s *scenario, a []string) error { return s.hides(a[0]) }),
 	on(`an execution of '([^']+)' should (complete|fault|cancel)`, func(s *scenario, a []string) error { return s.executionOf(a[0], a[1], "") }),
+	on(`an execution of '([^']+)' has started`, func(s *scenario, a []string) error { return s.startedOf(a[0]) }),
 	on(`an execution of '([^']+)' should complete with output:`, func(s *scenario, a []string) error { return s.executionOf(a[0], "complete", a[1]) }),
 	on(`a workflow with (\d+) tasks inside of each other`, func(s *scenario, a []string) error { return s.deploy(nested(a[0])) }),
 	on(`a definition with (\d+) tasks inside of each other that is refused`, func(s *scenario, a []string) error { return s.refuse(nested(a[0])) }),
@@ -110,6 +111,27 @@ func (s *scenario) idOf(workflow string) (string, error) {
 			return "", fmt.Errorf("there is no workflow %s", workflow)
 		}
 		after = "&cursor=" + cursor
+	}
+}
+
+// startedOf waits for an execution of another workflow, namespace/name.
+func (s *scenario) startedOf(workflow string) error {
+	id, err := s.idOf(workflow)
+	if err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(patience); ; {
+		a, err := s.host.Try(http.MethodGet, "/workflows/"+id+"/executions?limit=1", "")
+		if err != nil {
+			return err
+		}
+		if list, _ := a.Object()["data"].([]any); len(list) > 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("no execution of %s has started: %s", workflow, a.Body)
+		}
+		time.Sleep(10 * time.Millisecond) // a list has no other signal from outside
 	}
 }
 

@@ -148,6 +148,7 @@ Feature: Other workflows
     """
     When the workflow is started
     And the workflow is waiting
+    And an execution of 'run-workflow/cancelled-child' has started
     And the execution is cancelled
     And the workflow has ended
     Then the workflow should cancel
