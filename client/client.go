@@ -77,6 +77,11 @@ func (e *Error) Error() string {
 	if text == "" {
 		text = e.Title
 	}
+	if len(e.Errors) > 1 { // the sentence may end with the first of them: they follow in full
+		if begin := strings.Index(text, e.Errors[0].String()); begin > 0 {
+			text = strings.TrimRight(text[:begin], " ")
+		}
+	}
 	for _, field := range e.Errors {
 		// A single problem is often told in the sentence itself.
 		if len(e.Errors) > 1 || !strings.Contains(text, strings.TrimSuffix(field.Detail, ".")) {

@@ -167,11 +167,12 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-// TestAProblemIsToldOnce: a single problem that the sentence tells already is not repeated.
+// TestAProblemIsToldOnce: problems that the sentence tells already are not repeated.
 func TestAProblemIsToldOnce(t *testing.T) {
 	for told, want := range map[string]string{
 		`{"detail":"status must be one of a, b.","code":"invalid_parameter","errors":[{"parameter":"status","code":"x","detail":"status must be one of a, b."}]}`:         "status must be one of a, b. (400 invalid_parameter)",
 		`{"detail":"The input is wrong: /input/n: must be a number.","code":"input_invalid","errors":[{"pointer":"/input/n","code":"type","detail":"must be a number"}]}`: "The input is wrong: /input/n: must be a number. (400 input_invalid)",
+		`{"detail":"The input is wrong: 2 problems: /a: Odd; /b: Even.","code":"c","errors":[{"pointer":"/a","detail":"Odd"},{"pointer":"/b","detail":"Even"}]}`:          "The input is wrong: 2 problems:\n  /a: Odd\n  /b: Even (400 c)",
 		`{"detail":"Two problems.","code":"c","errors":[{"pointer":"/a","detail":"Odd."},{"parameter":"b","detail":"Even."}]}`:                                            "Two problems.\n  /a: Odd.\n  Even. (400 c)",
 	} {
 		c, _ := serve(t, []Option{WithoutRetries()}, answer(400, told))

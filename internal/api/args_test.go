@@ -161,6 +161,9 @@ func TestWait(t *testing.T) {
 			if places := places(p); len(places) != 1 || places[0] != test.place || got != -2 {
 				t.Errorf("%+v: places %q", test, places)
 			}
+			if test.query == "wait=61s" && p["detail"] != "wait must be from 0s to 60s." {
+				t.Errorf("says %q", p["detail"])
+			}
 			continue
 		}
 		if a.status != 200 || got != test.want {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -57,7 +58,7 @@ func parseWait(value string, most time.Duration) (wait time.Duration, complaint 
 	case err != nil:
 		return 0, bad
 	case wait < 0 || wait > most:
-		return 0, "must be between 0 s and " + most.String() + "."
+		return 0, fmt.Sprintf("must be from 0s to %ds.", int(most.Seconds()))
 	}
 	return wait, ""
 }

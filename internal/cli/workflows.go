@@ -228,6 +228,10 @@ func (c *connection) workflowsPublish() *cobra.Command {
 			return err
 		}
 		if err := api.PublishVersion(ctx, w.ID, args[1], revision); err != nil {
+			var refused *client.Error
+			if revision == 0 && errors.As(err, &refused) && refused.Code == "state_conflict" {
+				return fmt.Errorf("%w\nchoose one: chargehand workflows publish %s %s --revision N", err, w.FullName(), args[1])
+			}
 			return err
 		}
 		fmt.Fprintf(c.err, "published %s %s\n", w.FullName(), args[1])
