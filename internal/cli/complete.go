@@ -137,7 +137,7 @@ func completeBatches(ctx context.Context, api *client.Client, _ []string) ([]str
 			return err
 		}
 		for i := range page.Data {
-			words = append(words, page.Data[i].BatchID+"\t"+w.FullName()+", "+page.Data[i].Status)
+			words = append(words, page.Data[i].BatchID+"\t"+w.FullName()+", "+batchState(&page.Data[i]))
 		}
 		if len(words) >= most {
 			return enough

@@ -53,11 +53,14 @@ func located(file string, err error) error {
 	if !errors.As(err, &answer) || (answer.Status != http.StatusUnprocessableEntity && answer.Status != http.StatusBadRequest) {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	text := ""
-	for _, p := range answer.Errors {
-		text += fmt.Sprintf("\n%s:%d:%d: %s [%s]", file, max(p.Line, 1), max(p.Column, 1), printable(p.Detail), p.Code)
+	var lines []string
+	if len(answer.Errors) != 1 || !strings.HasSuffix(answer.Detail, answer.Errors[0].Detail) {
+		lines = append(lines, file+": "+answer.Detail) // that of a single problem repeats it
 	}
-	return &exitError{ExitUsage, fmt.Errorf("%s: %s%s", file, answer.Detail, text)}
+	for _, p := range answer.Errors {
+		lines = append(lines, fmt.Sprintf("%s:%d:%d: %s [%s]", file, max(p.Line, 1), max(p.Column, 1), printable(p.Detail), p.Code))
+	}
+	return &exitError{ExitUsage, errors.New(strings.Join(lines, "\n"))}
 }
 
 // newValidate checks definitions without a server.
