@@ -38,8 +38,8 @@ test/full: ## make test, and what takes long: all with the race detector, a mill
 	@scripts/test full
 
 .PHONY: test/quick
-test/quick: ## the Go tests alone, without the race detector
-	go test ./...
+test/quick: ## the Go tests alone, without the race detector and what takes long
+	go test -skip '^TestLong' ./...
 
 .PHONY: lint
 lint: ## linters, with the import rules; references to pages and decisions that are not there

@@ -11,11 +11,8 @@ import (
 	"github.com/chargehand/chargehand/internal/peer"
 )
 
-// TestS3StreamsLargeContents: what passes through is never held in memory.
-func TestS3StreamsLargeContents(t *testing.T) {
-	if testing.Short() {
-		t.Skip("moves 256 MiB twice; in the long tests")
-	}
+// TestLongS3StreamsLargeContents: what passes through is never held in memory.
+func TestLongS3StreamsLargeContents(t *testing.T) {
 	const size, mayGrow = 256 << 20, 32 << 20
 	server := peer.StartS3(t)
 	b := server.NewBucket(t)

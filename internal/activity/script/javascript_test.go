@@ -148,12 +148,9 @@ func TestJavaScriptHasNoHost(t *testing.T) {
 	}
 }
 
-// TestHostileJavaScript runs what breaks engines. Whatever becomes of the script, the next
+// TestLongHostileJavaScript runs what breaks engines. Whatever becomes of the script, the next
 // one must run, and none may take much longer than its time.
-func TestHostileJavaScript(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the workers run the same code as the test, with the race detector ten times slower")
-	}
+func TestLongHostileJavaScript(t *testing.T) {
 	limit := 700 * time.Millisecond
 	r := newRunner(t, script.Limits{Time: limit, Grace: limit / 2, MemoryBytes: 64 << 20, OutputBytes: 1 << 20})
 	for name, tc := range map[string]struct{ code, want string }{

@@ -192,11 +192,8 @@ func TestChildLimits(t *testing.T) {
 	}
 }
 
-// TestTreeIsBounded: executions that start more and more of each other end when too many go on.
-func TestTreeIsBounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("twenty thousand executions; with the race detector they take a minute")
-	}
+// TestLongTreeIsBounded: executions that start more and more of each other end when too many go on.
+func TestLongTreeIsBounded(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	defer w.stop()

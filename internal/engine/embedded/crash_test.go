@@ -327,13 +327,13 @@ func (w *world) inFlight(row store.Execution) map[string]bool {
 	return keys
 }
 
-// TestCrashEverywhere runs each script with a crash at its k-th write set, for every k:
+// TestLongCrashEverywhere runs each script with a crash at its k-th write set, for every k:
 // once before it is written, and once after it is written but before anybody is told. A new engine on the
 // same file must bring it to the same end, and repeat nothing but what was in flight.
-func TestCrashEverywhere(t *testing.T) {
+func TestLongCrashEverywhere(t *testing.T) {
 	step := 1
-	if testing.Short() {
-		step = 10 // the race detector makes each crash some ten times as slow; the others run without it
+	if raceDetector {
+		step = 10 // each crash is some ten times as slow
 	}
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
@@ -487,10 +487,10 @@ func crashAt(t *testing.T, script script, k int, written bool, replay int, ident
 	return true
 }
 
-// TestCrashInRecovery crashes again at each write set of the recovery from a crash.
-func TestCrashInRecovery(t *testing.T) {
+// TestLongCrashInRecovery crashes again at each write set of the recovery from a crash.
+func TestLongCrashInRecovery(t *testing.T) {
 	step := 1
-	if testing.Short() {
+	if raceDetector {
 		step = 4
 	}
 	for _, name := range []string{"calls", "fork", "timeout", "loop", "waits", "listen", "foreach", "child"} {

@@ -28,11 +28,8 @@ func residentBytes(t *testing.T) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// TestWaitingExecutionsCostNoMemory bounds what 100,000 executions on timers may cost.
-func TestWaitingExecutionsCostNoMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts 100,000 executions")
-	}
+// TestLongWaitingExecutionsCostNoMemory bounds what 100,000 executions on timers may cost.
+func TestLongWaitingExecutionsCostNoMemory(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	defer w.stop()

@@ -307,11 +307,8 @@ func TestManyCrashes(t *testing.T) {
 	w.idle(0)
 }
 
-// TestRecoveryIsQuick is ready at once with many ended and many waiting rows.
-func TestRecoveryIsQuick(t *testing.T) {
-	if testing.Short() {
-		t.Skip("writes 30,000 executions")
-	}
+// TestLongRecoveryIsQuick is ready at once with many ended and many waiting rows.
+func TestLongRecoveryIsQuick(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	ended, waits := w.define("- a: { set: { x: 1 } }"), w.define("- a: { wait: { hours: 1 } }")

@@ -296,16 +296,13 @@ func (r crashRunner) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machin
 	return result
 }
 
-func TestCrashEverywhereInTheSuite(t *testing.T) { crashSuite(t, machinetest.Scripts()) }
+func TestLongCrashEverywhereInTheSuite(t *testing.T) { crashSuite(t, machinetest.Scripts()) }
 
-func TestCrashEverywhereInTheEventSuite(t *testing.T) { crashSuite(t, machinetest.EventScripts()) }
+func TestLongCrashEverywhereInTheEventSuite(t *testing.T) { crashSuite(t, machinetest.EventScripts()) }
 
 // crashSuite runs every script of the suite with a crash at each of its
 // submissions, before and after it is written.
 func crashSuite(t *testing.T, scripts []*machinetest.Script) {
-	if testing.Short() {
-		t.Skip("some hundred crashes")
-	}
 	total := 0
 	for _, s := range scripts {
 		if streams(s) {
