@@ -33,6 +33,15 @@ func (r *Reader) CountActive(account int64) (int, error) {
 	return int(n), nil
 }
 
+// CountActiveOfTest counts those of CountActive that are of environment test.
+func (r *Reader) CountActiveOfTest(account int64) (int, error) {
+	n, err := r.count(`SELECT COUNT(*) FROM execution WHERE run = 3 AND environment = 2 AND account = ?1`, account)
+	if err != nil {
+		return 0, fmt.Errorf("count active executions of test: %w", err)
+	}
+	return int(n), nil
+}
+
 // CountActiveItems counts the items of a batch that hold a slot.
 func (r *Reader) CountActiveItems(account, batch int64) (int, error) {
 	n, err := r.count(`SELECT COUNT(*) FROM execution WHERE run = 3 AND run <> 0 AND account = ?1 AND batch = ?2`, account, batch)
@@ -49,8 +58,9 @@ func (r *Reader) Waiting(account int64) (bool, error) {
 }
 
 // ReadyBefore reports whether woken executions of a source wait for a slot.
-func (r *Reader) ReadyBefore(account, batch int64) (bool, error) {
-	return r.exists("look for woken executions", `SELECT 1 FROM execution WHERE run = 2 AND account = ?1 AND batch = ?2 LIMIT 1`, account, batch)
+func (r *Reader) ReadyBefore(account int64, s Source) (bool, error) {
+	return r.exists("look for woken executions", `SELECT 1 FROM execution
+ WHERE run = 2 AND account = ?1 AND batch = ?2 AND environment = ?3 AND workflow = ?4 LIMIT 1`, account, s.Batch, int64(s.Environment), s.Workflow)
 }
 
 // WaitingAccounts reads the numbers of the accounts with executions that wait for a slot.
@@ -78,34 +88,77 @@ SELECT account FROM step WHERE account IS NOT NULL`, int64(run))
 	return list, nil
 }
 
-// Source is where executions of an account wait for a slot: a batch, or, with the number 0,
-// everything that is no item of one.
+// Source is where executions of an account wait for a slot: a batch, or, with the batch 0, what a workflow has in an
+// environment that is no item of one.
 type Source struct {
+	Environment chargehand.Environment
 	Batch       int64
+	Workflow    int64
 	Concurrency int  // of the batch
-	Active      int  // items of the batch that hold a slot
 	Cancelled   bool // nothing of the batch starts any more
 }
 
-// Sources reads up to limit sources of an account that have executions in a run state,
-// ascending, those behind afterBatch (-1: from the first).
-func (r *Reader) Sources(account int64, run Run, afterBatch int64, limit int) ([]Source, error) {
+// Place is the place of a source in the order of Sources. The zero value is before all.
+type Place struct{ Batch, Workflow int64 }
+
+// Place returns where s stands.
+func (s Source) Place() Place {
+	if s.Batch != 0 {
+		return Place{Batch: s.Batch}
+	}
+	return Place{Workflow: s.Workflow}
+}
+
+// After reports whether p stands behind q.
+func (p Place) After(q Place) bool {
+	return p.Batch > q.Batch || p.Batch == q.Batch && p.Workflow > q.Workflow
+}
+
+// Sources reads up to limit sources of an account that have executions in a run state (RunQueued or RunReady) in an
+// environment: first workflows, then batches, each ascending, those behind a place. It reads an index entry for each, and
+// for each batch of the other environment between them.
+func (r *Reader) Sources(account int64, run Run, env chargehand.Environment, after Place, limit int) ([]Source, error) {
 	var list []Source
-	err := r.c.Query(`WITH RECURSIVE step (batch) AS (
+	var err error
+	if after.Batch == 0 {
+		list, err = r.singleSources(account, run, env, after.Workflow, limit)
+	}
+	if err == nil && len(list) < limit {
+		err = r.c.Query(`WITH RECURSIVE step (batch) AS (
  SELECT (SELECT batch FROM execution WHERE run = ?1 AND run <> 0 AND account = ?2 AND batch > ?3 ORDER BY batch LIMIT 1)
  UNION ALL
  SELECT (SELECT e.batch FROM execution e WHERE e.run = ?1 AND e.run <> 0 AND e.account = ?2 AND e.batch > step.batch ORDER BY e.batch LIMIT 1)
  FROM step WHERE step.batch IS NOT NULL)
-SELECT step.batch, COALESCE(b.concurrency, 0), COALESCE(b.cancelled, 0), CASE WHEN step.batch = 0 THEN 0 ELSE
- (SELECT COUNT(*) FROM execution a WHERE a.run = 3 AND a.run <> 0 AND a.account = ?2 AND a.batch = step.batch) END
-FROM step LEFT JOIN batch b ON b.no = step.batch WHERE step.batch IS NOT NULL LIMIT ?4`, func(row Row) error {
-		list = append(list, Source{Batch: row.Int(0), Concurrency: int(row.Int(1)), Cancelled: row.Int(2) != 0, Active: int(row.Int(3))})
-		return nil
-	}, int64(run), account, afterBatch, int64(limit))
+SELECT step.batch, b.workflow, b.concurrency, b.cancelled
+FROM step LEFT JOIN batch b ON b.no = step.batch WHERE step.batch IS NOT NULL AND COALESCE(b.environment, 0) = ?4 LIMIT ?5`, func(row Row) error {
+			list = append(list, Source{Environment: env, Batch: row.Int(0), Workflow: row.Int(1), Concurrency: int(row.Int(2)), Cancelled: row.Int(3) != 0})
+			return nil
+		}, int64(run), account, after.Batch, int64(env), int64(limit-len(list)))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read sources: %w", err)
 	}
 	return list, nil
+}
+
+func (r *Reader) singleSources(account int64, run Run, env chargehand.Environment, after int64, limit int) ([]Source, error) {
+	waits := `run = 1 AND e.batch = 0` // as the indexes say it
+	if run == RunReady {
+		waits = `run = 2 AND e.batch = 0`
+	}
+	var list []Source
+	err := r.c.Query(`WITH RECURSIVE step (workflow) AS (
+ SELECT (SELECT e.workflow FROM execution e WHERE e.`+waits+` AND e.account = ?1 AND e.environment = ?2 AND e.workflow > ?3
+  ORDER BY e.workflow LIMIT 1)
+ UNION ALL
+ SELECT (SELECT e.workflow FROM execution e WHERE e.`+waits+` AND e.account = ?1 AND e.environment = ?2 AND e.workflow > step.workflow
+  ORDER BY e.workflow LIMIT 1)
+ FROM step WHERE step.workflow IS NOT NULL)
+SELECT workflow FROM step WHERE workflow IS NOT NULL LIMIT ?4`, func(row Row) error {
+		list = append(list, Source{Environment: env, Workflow: row.Int(0)})
+		return nil
+	}, account, int64(env), after, int64(limit))
+	return list, err
 }
 
 // Candidate is an execution that can be given a slot.
@@ -135,15 +188,22 @@ func (t *Tx) candidates(what, query string, args ...any) ([]Candidate, error) {
 
 // NextQueued reads the next queued executions of a source, by item, or in the order of
 // acceptance. Those that another Update has in hand are passed over.
-func (t *Tx) NextQueued(account, batch int64, limit int) ([]Candidate, error) {
-	return t.candidates("read queued executions", selectCandidate+`
- WHERE e.run = 1 AND e.run <> 0 AND e.account = ?1 AND e.batch = ?2 ORDER BY e.item, e.no LIMIT ?3`, account, batch, int64(limit))
+func (t *Tx) NextQueued(account int64, s Source, limit int) ([]Candidate, error) {
+	const what = "read queued executions"
+	if s.Batch != 0 {
+		return t.candidates(what, selectCandidate+`
+ WHERE e.run = 1 AND e.run <> 0 AND e.account = ?1 AND e.batch = ?2 ORDER BY e.item, e.no LIMIT ?3`, account, s.Batch, int64(limit))
+	}
+	return t.candidates(what, selectCandidate+`
+ WHERE e.run = 1 AND e.batch = 0 AND e.account = ?1 AND e.environment = ?2 AND e.workflow = ?3 ORDER BY e.no LIMIT ?4`,
+		account, int64(s.Environment), s.Workflow, int64(limit))
 }
 
 // NextReady is NextQueued for woken executions, in the order of waking.
-func (t *Tx) NextReady(account, batch int64, limit int) ([]Candidate, error) {
+func (t *Tx) NextReady(account int64, s Source, limit int) ([]Candidate, error) {
 	return t.candidates("read woken executions", selectCandidate+`
- WHERE e.run = 2 AND e.account = ?1 AND e.batch = ?2 ORDER BY e.wake_ms, e.no LIMIT ?3`, account, batch, int64(limit))
+ WHERE e.run = 2 AND e.account = ?1 AND e.batch = ?2 AND e.environment = ?3 AND e.workflow = ?4 ORDER BY e.wake_ms, e.no LIMIT ?5`,
+		account, s.Batch, int64(s.Environment), s.Workflow, int64(limit))
 }
 
 // StartQueued gives slots to queued executions, in few statements. startedMs is their start,
@@ -203,11 +263,12 @@ func (t *Tx) markAll(what string, nos []int64, text string, value int64) error {
 	return nil
 }
 
-// QueuedAtLeast reports whether a workflow has at least n queued singles, n at least 1. It
+// QueuedAtLeast reports whether a workflow of an account has at least n queued singles, n at least 1. It
 // reads up to n index entries.
-func (r *Reader) QueuedAtLeast(workflow int64, n int) (bool, error) {
+func (r *Reader) QueuedAtLeast(account, workflow int64, n int) (bool, error) {
 	return r.exists("look at the queue of a workflow",
-		`SELECT 1 FROM execution WHERE workflow = ?1 AND run = 1 AND batch = 0 LIMIT 1 OFFSET ?2`, workflow, int64(n-1))
+		`SELECT 1 FROM execution WHERE account = ?1 AND environment IN (1, 2) AND workflow = ?2 AND run = 1 AND batch = 0 LIMIT 1 OFFSET ?3`,
+		account, workflow, int64(n-1))
 }
 
 // Settled is what a row says after SettleExecution.

@@ -44,7 +44,7 @@
 //	execution     ExecutionByID ExecutionByNo FindExecution Outcome ListExecutions
 //	              ExecutionsByRun QueuedItems QueuedSingles QueuedWorkflows QueuedByWorkflow CountItems CountOwed
 //	              CountOwedAtMost
-//	dispatch      CountActive CountActiveItems Waiting WaitingAccounts ReadyBefore Sources
+//	dispatch      CountActive CountActiveOfTest CountActiveItems Waiting WaitingAccounts ReadyBefore Sources
 //	              QueuedAtLeast Statuses WalkOwed CancelledBatches
 //	inbox         InboxDue InboxStartOpen CountInbox OldestInboxMs
 //	journal       Journal Checkpoint TimelineChunks

@@ -119,10 +119,11 @@ func (r *Reader) QueuedItems(batch int64, limit int) ([]Execution, error) {
 const accountOfBatch = `(SELECT account FROM batch WHERE no = ?1)`
 
 // QueuedSingles reads queued executions of a workflow in an environment that are not items of a batch, in
-// order of acceptance. It passes over those of the other environment.
-func (r *Reader) QueuedSingles(env chargehand.Environment, workflow int64, limit int) ([]Execution, error) {
+// order of acceptance.
+func (r *Reader) QueuedSingles(account int64, env chargehand.Environment, workflow int64, limit int) ([]Execution, error) {
 	return r.executions("read queued executions", selectExecution+`
- WHERE e.workflow = ?1 AND e.run = 1 AND e.batch = 0 AND e.environment + 0 = ?2 ORDER BY e.no LIMIT ?3`, workflow, int64(env), int64(limit))
+ WHERE e.account = ?1 AND e.environment = ?2 AND e.workflow = ?3 AND e.run = 1 AND e.batch = 0 ORDER BY e.no LIMIT ?4`,
+		account, int64(env), workflow, int64(limit))
 }
 
 // QueuedWorkflow is a workflow that has queued singles in an environment.

@@ -65,7 +65,7 @@ func (q *queueReader) read(r *store.Reader, limit int) ([]store.Execution, error
 	if q.queue.batch != 0 {
 		return r.QueuedItems(q.queue.batch, limit)
 	}
-	return r.QueuedSingles(q.queue.owner.Environment, q.queue.owner.Workflow, limit)
+	return r.QueuedSingles(q.queue.share.account.number, q.queue.owner.Environment, q.queue.owner.Workflow, limit)
 }
 
 // startQueued starts queued executions in their order, as many as get a lease, in one Update.

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -56,11 +58,12 @@ type dispatcher struct {
 	marked atomic.Int64 // executions that got a slot here
 }
 
-// turn is where the turns of an account's sources stand: the batch, or the singles, that
-// was served last. Only the goroutine that looks after the account uses it.
+// turn is where the turns in an account stand. Only the goroutine that looks after the account uses it.
 type turn struct {
-	ready  int64
-	queued int64
+	shares [2]struct { // live, test
+		ready, queued store.Place // of the source that was served last
+	}
+	latest chargehand.Environment // that was served last
 }
 
 // looked is an account that is looked after. It is guarded by dispatcher.mu.
@@ -100,10 +103,7 @@ func (d *dispatcher) poke(account int64) {
 		l.again = true
 		return
 	}
-	t, ok := d.turns[account]
-	if !ok {
-		t = turn{ready: -1, queued: -1}
-	}
+	t := d.turns[account]
 	l := &looked{}
 	d.running[account] = l
 	d.work.Go(func() { d.look(account, l, t) })
@@ -157,7 +157,7 @@ func (d *dispatcher) pass(account int64, t *turn) (marked int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	t.ready, t.queued = p.turn.ready, p.turn.queued
+	*t = p.turn
 	d.marked.Add(int64(len(p.list)))
 	d.Relay.hand(d.ctx, p.list...)
 	return len(p.list), nil
@@ -210,11 +210,22 @@ func canMark(r *store.Reader, account int64, slots int) (bool, error) {
 	if err != nil || active >= slots {
 		return false, err
 	}
-	for _, run := range []store.Run{store.RunReady, store.RunQueued} {
-		open, err := openSources(r, account, run, -1, 1)
-		if err != nil || len(open) > 0 {
-			return len(open) > 0, err
+	for _, env := range []chargehand.Environment{chargehand.Live, chargehand.Test} {
+		if env == chargehand.Test {
+			held, err := r.CountActiveOfTest(account)
+			if err != nil || held >= slotsOfTest(slots) {
+				return false, err
+			}
+		}
+		for _, run := range []store.Run{store.RunReady, store.RunQueued} {
+			open, err := openSources(r, account, run, env, store.Place{}, 1)
+			if err != nil || len(open) > 0 {
+				return len(open) > 0, err
+			}
 		}
 	}
 	return false, nil
 }
+
+// slotsOfTest is how many of an account's slots its environment test may hold.
+func slotsOfTest(slots int) int { return fair.Limits{Places: slots}.OfTest() }

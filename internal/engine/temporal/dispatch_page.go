@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -12,42 +13,55 @@ const sourcePage = 64
 
 // openSource is a source that may get slots.
 type openSource struct {
-	batch int64
-	room  int // slots that it may get
+	store.Source
+	room int // slots that it may get
 }
 
-// openSources reads up to limit sources with executions in a run state that may get a slot, in
-// turn: those behind the batch after, then the others.
-func openSources(r *store.Reader, account int64, run store.Run, after int64, limit int) ([]openSource, error) {
+// openSources reads up to limit sources of an environment with executions in a run state that may get a slot, in turn:
+// those behind the place after, then the others. Of batches, it counts the items that hold a slot for as many as it needs.
+func openSources(r *store.Reader, account int64, run store.Run, env chargehand.Environment, after store.Place, limit int) ([]openSource, error) {
 	var open []openSource
 	from, wrapped := after, false
 	for {
-		list, err := r.Sources(account, run, from, sourcePage)
+		list, err := r.Sources(account, run, env, from, sourcePage)
 		if err != nil {
 			return nil, err
 		}
 		for _, s := range list {
-			if wrapped && s.Batch > after {
+			from = s.Place()
+			if wrapped && from.After(after) {
 				return open, nil // everybody had a turn
 			}
-			from = s.Batch
-			o := openSource{batch: s.Batch, room: math.MaxInt}
-			if s.Batch != 0 {
-				if o.room = s.Concurrency - s.Active; o.room <= 0 || s.Cancelled {
-					continue
-				}
+			room, err := roomOf(r, account, s)
+			if err != nil {
+				return nil, err
 			}
-			if open = append(open, o); len(open) == limit {
+			if room <= 0 {
+				continue
+			}
+			if open = append(open, openSource{s, room}); len(open) == limit {
 				return open, nil
 			}
 		}
 		if len(list) < sourcePage {
-			if wrapped || after < 0 {
+			if wrapped || after == (store.Place{}) {
 				return open, nil
 			}
-			from, wrapped = -1, true
+			from, wrapped = store.Place{}, true
 		}
 	}
+}
+
+// roomOf is how many more slots a source may have.
+func roomOf(r *store.Reader, account int64, s store.Source) (int, error) {
+	if s.Batch == 0 {
+		return math.MaxInt, nil
+	}
+	if s.Cancelled {
+		return 0, nil
+	}
+	active, err := r.CountActiveItems(account, s.Batch)
+	return s.Concurrency - active, err
 }
 
 // page is what one transaction marks.
@@ -61,6 +75,14 @@ type page struct {
 	list    []delivery
 }
 
+// share is what an environment has of an account's slots.
+type share struct {
+	env    chargehand.Environment
+	held   int
+	limit  int
+	closed bool // nothing more of it waits that may have a slot
+}
+
 // fill gives the free slots of the account away. The lock makes count and mark one step on
 // all nodes.
 func (p *page) fill(slots int) error {
@@ -68,65 +90,115 @@ func (p *page) fill(slots int) error {
 		return err
 	}
 	active, err := p.tx.CountActive(p.account)
+	if err != nil || active >= slots {
+		return err
+	}
+	inTest, err := p.tx.CountActiveOfTest(p.account)
 	if err != nil {
 		return err
 	}
 	p.free = min(slots-active, markPage)
-	if err := p.serve(store.RunReady, &p.turn.ready); err != nil { // woken ones go first
-		return err
+	shares := [2]share{
+		{env: chargehand.Live, held: active - inTest, limit: slots},
+		{env: chargehand.Test, held: inTest, limit: slotsOfTest(slots)},
 	}
-	return p.serve(store.RunQueued, &p.turn.queued)
-}
-
-// serve gives slots to the sources of executions in a run state, in turn, in rounds: each
-// gets an equal share, and what some cannot use goes to the others.
-func (p *page) serve(run store.Run, last *int64) error {
-	if p.free <= 0 {
-		return nil
-	}
-	open, err := openSources(&p.tx.Reader, p.account, run, *last, p.free)
-	if err != nil {
-		return err
-	}
-	for len(open) > 0 && p.free > 0 {
-		share := max(1, p.free/len(open))
-		var rows []store.Candidate
-		var left []openSource
-		for i, s := range open {
-			if p.free == 0 {
-				break
-			}
-			want := min(share, s.room, p.free)
-			got, err := p.next(run, s.batch, want)
-			if err != nil {
-				return err
-			}
-			rows = append(rows, got...)
-			p.free -= len(got)
-			if len(got) > 0 {
-				*last = s.batch
-			}
-			if s.room -= len(got); s.room > 0 && len(got) == want {
-				left = append(left, open[i])
-				left[len(left)-1].room = s.room
-			}
-		}
-		if len(rows) == 0 {
+	for p.free > 0 {
+		s, want := p.next(&shares)
+		if s == nil {
 			return nil
 		}
-		if err := p.mark(run, rows); err != nil {
+		got, err := p.serveShare(s.env, want)
+		if err != nil {
 			return err
 		}
-		open = left
+		s.held += got
+		s.closed = got < want
+		if got > 0 {
+			p.turn.latest = s.env
+		}
 	}
 	return nil
 }
 
-func (p *page) next(run store.Run, batch int64, limit int) ([]store.Candidate, error) {
-	if run == store.RunReady {
-		return p.tx.NextReady(p.account, batch, limit)
+// next chooses the environment that holds fewer slots, and how many it may have before it is the turn of the other one.
+func (p *page) next(shares *[2]share) (*share, int) {
+	s, other := &shares[0], &shares[1]
+	if other.held < s.held || other.held == s.held && p.turn.latest == s.env {
+		s, other = other, s
 	}
-	return p.tx.NextQueued(p.account, batch, limit)
+	if s.closed || s.held >= s.limit {
+		s, other = other, s
+	}
+	if s.closed || s.held >= s.limit {
+		return nil, 0
+	}
+	want := min(p.free, s.limit-s.held)
+	if !other.closed && other.held < other.limit {
+		want = min(want, max(other.held-s.held, (p.free+1)/2)) // what it does not need, the other one gets
+	}
+	return s, want
+}
+
+// serveShare gives up to limit slots to an environment.
+func (p *page) serveShare(env chargehand.Environment, limit int) (int, error) {
+	turns := &p.turn.shares[0]
+	if env == chargehand.Test {
+		turns = &p.turn.shares[1]
+	}
+	given, err := p.serve(store.RunReady, env, &turns.ready, limit) // woken ones go first
+	if err != nil || given == limit {
+		return given, err
+	}
+	more, err := p.serve(store.RunQueued, env, &turns.queued, limit-given)
+	return given + more, err
+}
+
+// serve gives up to limit slots to the sources of executions in a run state, in turn, in rounds: each
+// gets an equal share, and what some cannot use goes to the others.
+func (p *page) serve(run store.Run, env chargehand.Environment, last *store.Place, limit int) (given int, err error) {
+	open, err := openSources(&p.tx.Reader, p.account, run, env, *last, limit)
+	if err != nil {
+		return 0, err
+	}
+	for len(open) > 0 && given < limit {
+		each := max(1, (limit-given)/len(open))
+		var rows []store.Candidate
+		var left []openSource
+		for _, s := range open {
+			want := min(each, s.room, limit-given-len(rows))
+			if want == 0 {
+				break
+			}
+			got, err := p.read(run, s.Source, want)
+			if err != nil {
+				return given, err
+			}
+			rows = append(rows, got...)
+			if len(got) > 0 {
+				*last = s.Place()
+			}
+			if s.room -= len(got); s.room > 0 && len(got) == want {
+				left = append(left, s)
+			}
+		}
+		if len(rows) == 0 {
+			return given, nil
+		}
+		if err := p.mark(run, rows); err != nil {
+			return given, err
+		}
+		given += len(rows)
+		p.free -= len(rows)
+		open = left
+	}
+	return given, nil
+}
+
+func (p *page) read(run store.Run, s store.Source, limit int) ([]store.Candidate, error) {
+	if run == store.RunReady {
+		return p.tx.NextReady(p.account, s, limit)
+	}
+	return p.tx.NextQueued(p.account, s, limit)
 }
 
 // mark gives slots to rows and writes their messages.

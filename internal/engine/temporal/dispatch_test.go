@@ -129,7 +129,7 @@ func (w *town) marks(turns *turn) (batches []int64, list []delivery) {
 		if err := p.fill(w.slots); err != nil {
 			return err
 		}
-		turns.ready, turns.queued, list = p.turn.ready, p.turn.queued, p.list
+		*turns, list = p.turn, p.list
 		return nil
 	})
 	w.view(func(r *store.Reader) error {
@@ -160,7 +160,7 @@ func TestSourcesTakeTurns(t *testing.T) {
 	w.accept(20)
 	first, _ := w.batch(20, 10)
 	second, _ := w.batch(20, 10)
-	turns := turn{ready: -1, queued: -1}
+	turns := turn{}
 	got, _ := w.marks(&turns)
 	for _, source := range []int64{0, first.No, second.No} {
 		if n := count(got, source); n != 3 {
@@ -210,7 +210,7 @@ func TestWokenGoFirst(t *testing.T) {
 		wake(items[5+i], int64(10-i)) // the last one first
 	}
 	wake(singles[7], 50)
-	turns := turn{ready: -1, queued: -1}
+	turns := turn{}
 	_, list := w.marks(&turns)
 	var grants []int64
 	for _, d := range list {
@@ -247,7 +247,7 @@ func TestCancelledBatchStartsNothing(t *testing.T) {
 		return err
 	})
 	other := w.accept(1)
-	turns := turn{ready: -1, queued: -1}
+	turns := turn{}
 	if _, list := w.marks(&turns); len(list) != 1 || list[0].Execution != other[0].No {
 		t.Errorf("marked %+v", list)
 	}
@@ -263,7 +263,7 @@ func TestManySources(t *testing.T) {
 		b, _ := w.batch(2, 1)
 		batches = append(batches, b)
 	}
-	turns := turn{ready: -1, queued: -1}
+	turns := turn{}
 	if got, _ := w.marks(&turns); len(got) != len(batches) {
 		t.Errorf("%d started, want one of each of %d batches", len(got), len(batches))
 	}

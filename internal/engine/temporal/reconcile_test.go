@@ -29,7 +29,7 @@ func (w *town) reconciler(to remote) (*reconciler, *atomic.Int64) {
 // running marks queued rows as running, and drops their messages.
 func (w *town) running() {
 	w.t.Helper()
-	turns := turn{ready: -1, queued: -1}
+	turns := turn{}
 	_, list := w.marks(&turns)
 	w.update(func(tx *store.Tx) error {
 		for _, d := range list {

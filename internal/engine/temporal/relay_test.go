@@ -62,7 +62,7 @@ func TestStartTellsEverything(t *testing.T) {
 	w.update(func(tx *store.Tx) error { return tx.InsertExecution(&single) })
 	got := make(chan started, 10)
 	r := w.relayTo(remoteFuncs{onStart: func(s started) error { got <- s; return nil }})
-	turns := turn{ready: -1, queued: -1}
+	turns := turn{}
 	_, list := w.marks(&turns)
 	r.hand(t.Context(), list...)
 	w.inboxEmpty()

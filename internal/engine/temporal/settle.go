@@ -71,8 +71,14 @@ func (a *activities) askSlot(tx *store.Tx, no int64) (store.Run, error) {
 	if err := tx.LockAccount(row.Account); err != nil {
 		return 0, err
 	}
-	if waits, err := tx.ReadyBefore(row.Account, row.Batch); err != nil || waits {
+	source := store.Source{Environment: row.Environment, Workflow: row.Workflow, Batch: row.Batch}
+	if waits, err := tx.ReadyBefore(row.Account, source); err != nil || waits {
 		return store.RunReady, err
+	}
+	if row.Environment == chargehand.Test {
+		if active, err := tx.CountActiveOfTest(row.Account); err != nil || active >= slotsOfTest(a.Limits.AccountSlots) {
+			return store.RunReady, err
+		}
 	}
 	if active, err := tx.CountActive(row.Account); err != nil || active >= a.Limits.AccountSlots {
 		return store.RunReady, err

@@ -65,6 +65,7 @@ var whole = map[string]string{
 	"FROM stream ORDER BY account":   "streams are as few as accounts",
 	"LEFT JOIN stream_cursor":        "streams are as few as accounts",
 	"FROM stream s LEFT JOIN sink":   "streams are as few as accounts",
+	"SELECT DISTINCT account":        "at recovery only: everything that is queued",
 	"GROUP BY workflow":              "at recovery only: everything that is queued",
 	"WHERE run <> 0 GROUP BY run":    "at recovery and for metrics: everything that is owed",
 	"run IN (1, 2, 3, 4) AND run <>": "groups of at most four",

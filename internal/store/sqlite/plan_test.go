@@ -177,23 +177,35 @@ func TestPlansOfHotQueries(t *testing.T) {
 			"MERGE (UNION ALL)", "SEARCH e USING INDEX execution_batch (batch=? AND status=? AND item<?)"}},
 		"queued items": {func(r *store.Reader) error { _, err := r.QueuedItems(1, 5); return err }, []string{
 			"SEARCH e USING INDEX execution_owed (run=? AND account=? AND batch=?)"}},
-		"queued singles": {func(r *store.Reader) error { _, err := r.QueuedSingles(1, 1, 5); return err }, []string{
-			"SEARCH e USING INDEX execution_queued (workflow=?)"}},
+		"queued singles": {func(r *store.Reader) error { _, err := r.QueuedSingles(1, 1, 1, 5); return err }, []string{
+			"SEARCH e USING INDEX execution_queued (account=? AND environment=? AND workflow=?)"}},
 		"by run": {func(r *store.Reader) error { _, err := r.ExecutionsByRun(3, &store.Execution{}, 5); return err }, []string{
 			"SEARCH e USING INDEX execution_owed (run=? AND account=? AND batch=? AND item=? AND rowid>?)",
 			"SEARCH e USING INDEX execution_owed (run=? AND (account,batch,item)>(?,?,?))"}},
 		"accounts that wait": {func(r *store.Reader) error { _, err := r.WaitingAccounts(); return err }, []string{
 			"SEARCH execution USING COVERING INDEX execution_owed (run=?)", "SEARCH e USING COVERING INDEX execution_owed (run=? AND account>?)"}},
-		"sources": {func(r *store.Reader) error { _, err := r.Sources(1, store.RunQueued, 0, 5); return err }, []string{
+		"sources": {func(r *store.Reader) error {
+			_, err := r.Sources(1, store.RunQueued, chargehand.Test, store.Place{}, 5)
+			return err
+		}, []string{
+			"SEARCH e USING COVERING INDEX execution_queued (account=? AND environment=? AND workflow>?)",
 			"SEARCH execution USING COVERING INDEX execution_owed (run=? AND account=? AND batch>?)",
-			"SEARCH e USING COVERING INDEX execution_owed (run=? AND account=? AND batch>?)",
-			"SEARCH a USING COVERING INDEX execution_owed (run=? AND account=? AND batch=?)"}},
+			"SEARCH e USING COVERING INDEX execution_owed (run=? AND account=? AND batch>?)"}},
+		"sources of woken": {func(r *store.Reader) error {
+			_, err := r.Sources(1, store.RunReady, chargehand.Test, store.Place{}, 5)
+			return err
+		}, []string{
+			"SEARCH e USING COVERING INDEX execution_ready (account=? AND batch=? AND environment=? AND workflow>?)"}},
+		"woken before": {func(r *store.Reader) error { _, err := r.ReadyBefore(1, store.Source{}); return err }, []string{
+			"SEARCH execution USING COVERING INDEX execution_ready (account=? AND batch=? AND environment=? AND workflow=?)"}},
+		"active executions of test": {func(r *store.Reader) error { _, err := r.CountActiveOfTest(1); return err }, []string{
+			"SEARCH execution USING COVERING INDEX execution_test (account=? AND environment=? AND run=?)"}},
 		"does an account wait": {func(r *store.Reader) error { _, err := r.Waiting(1); return err }, []string{
 			"SEARCH execution USING COVERING INDEX execution_owed (run=? AND account=?)"}},
 		"active executions": {func(r *store.Reader) error { _, err := r.CountActive(1); return err }, []string{
 			"SEARCH execution USING COVERING INDEX execution_owed (run=? AND account=?)"}},
-		"full queue": {func(r *store.Reader) error { _, err := r.QueuedAtLeast(1, 10); return err }, []string{
-			"SEARCH execution USING COVERING INDEX execution_queued (workflow=?)"}},
+		"full queue": {func(r *store.Reader) error { _, err := r.QueuedAtLeast(1, 1, 10); return err }, []string{
+			"SEARCH execution USING COVERING INDEX execution_queued (account=? AND environment=? AND workflow=?)"}},
 		"due inbox": {func(r *store.Reader) error { _, err := r.InboxDue(1); return err }, []string{
 			"SEARCH inbox USING COVERING INDEX inbox_due (due_ms<?)"}},
 		"statuses": {func(r *store.Reader) error { return r.Statuses([][16]byte{{1}, {2}}, func([16]byte, int64) {}) }, []string{

@@ -61,6 +61,13 @@ func (f *fixture) settleTo(no int64, run store.Run, wakeMs int64) {
 	})
 }
 
+// singles is the source of what the workflow has that is no item of a batch.
+var singles = store.Source{Environment: chargehand.Live, Workflow: 1}
+
+func of(b store.Batch) store.Source {
+	return store.Source{Environment: b.Environment, Batch: b.No, Workflow: b.Workflow, Concurrency: b.Concurrency}
+}
+
 func sources(f *fixture) {
 	first, items := f.batch(5)
 	second, _ := f.batch(3)
@@ -75,38 +82,75 @@ func sources(f *fixture) {
 	foreign := f.execution(startMs)
 	foreign.Account = 2
 	f.insert(&foreign)
-	read := func(account int64, run store.Run, after int64, limit int) (list []store.Source) {
+	var others []int64 // of other workflows, in test
+	for range 2 {
+		for workflow := int64(7); workflow <= 9; workflow++ {
+			e := f.execution(startMs)
+			e.Environment, e.Workflow = chargehand.Test, workflow
+			f.insert(&e)
+			others = append(others, e.No)
+		}
+	}
+	f.settleTo(others[0], store.RunActive, 0)
+	f.settleTo(others[1], store.RunReady, 9)
+	read := func(account int64, run store.Run, env chargehand.Environment, after store.Place, limit int) (list []store.Source) {
 		f.view(func(r *store.Reader) (err error) {
-			list, err = r.Sources(account, run, after, limit)
+			list, err = r.Sources(account, run, env, after, limit)
 			return err
 		})
 		return list
 	}
-	want := []store.Source{{}, {Batch: first.No, Concurrency: 5, Active: 1}, {Batch: second.No, Concurrency: 5}, {Batch: third.No, Concurrency: 5, Cancelled: true}}
-	if got := read(1, store.RunQueued, -1, 9); !reflect.DeepEqual(got, want) {
+	stopped := of(third)
+	stopped.Cancelled = true
+	want := []store.Source{singles, of(first), of(second), stopped}
+	if got := read(1, store.RunQueued, chargehand.Live, store.Place{}, 9); !reflect.DeepEqual(got, want) {
 		f.Errorf("sources %+v\nwant %+v", got, want)
 	}
-	if got := read(1, store.RunQueued, 0, 2); !reflect.DeepEqual(got, want[1:3]) {
+	if got := read(1, store.RunQueued, chargehand.Live, singles.Place(), 2); !reflect.DeepEqual(got, want[1:3]) {
 		f.Errorf("behind the singles %+v\nwant %+v", got, want[1:3])
 	}
-	if got := read(1, store.RunReady, -1, 9); !reflect.DeepEqual(got, want[1:2]) {
+	if got := read(1, store.RunReady, chargehand.Live, store.Place{}, 9); !reflect.DeepEqual(got, want[1:2]) {
 		f.Errorf("with woken ones %+v\nwant %+v", got, want[1:2])
 	}
-	if got := read(3, store.RunQueued, -1, 9); got != nil {
+	inTest := func(workflow int64) store.Source {
+		return store.Source{Environment: chargehand.Test, Workflow: workflow}
+	}
+	if got := read(1, store.RunQueued, chargehand.Test, store.Place{Workflow: 7}, 9); !reflect.DeepEqual(got, []store.Source{inTest(8), inTest(9)}) {
+		f.Errorf("of test %+v", got)
+	}
+	if got := read(1, store.RunReady, chargehand.Test, store.Place{}, 9); !reflect.DeepEqual(got, []store.Source{inTest(8)}) {
+		f.Errorf("of test with woken ones %+v", got)
+	}
+	if got := read(3, store.RunQueued, chargehand.Live, store.Place{}, 9); got != nil {
 		f.Errorf("of nobody: %+v", got)
 	}
 	f.view(func(r *store.Reader) error {
 		active, err1 := r.CountActive(1)
-		inBatch, err2 := r.CountActiveItems(1, first.No)
-		if active != 2 || inBatch != 1 {
-			f.Errorf("%d active, %d of them in the batch, want 2 and 1", active, inBatch)
+		inTest, err2 := r.CountActiveOfTest(1)
+		inBatch, err3 := r.CountActiveItems(1, first.No)
+		if active != 3 || inTest != 1 || inBatch != 1 {
+			f.Errorf("%d active, %d of them of test, %d in the batch, want 3, 1 and 1", active, inTest, inBatch)
 		}
-		ready, err3 := r.ReadyBefore(1, first.No)
-		none, err4 := r.ReadyBefore(1, second.No)
+		ready, err4 := r.ReadyBefore(1, of(first))
+		none, err5 := r.ReadyBefore(1, of(second))
 		if !ready || none {
 			f.Errorf("woken executions: %v in the first batch, %v in the second", ready, none)
 		}
-		return errors.Join(err1, err2, err3, err4)
+		return errors.Join(err1, err2, err3, err4, err5)
+	})
+	f.nextOf(inTest(8), others[4], others[1])
+}
+
+// nextOf asks for what a source has queued and woken.
+func (f *fixture) nextOf(s store.Source, queued, woken int64) {
+	f.Helper()
+	f.update(func(tx *store.Tx) error {
+		waits, err1 := tx.NextQueued(1, s, 9)
+		ready, err2 := tx.NextReady(1, s, 9)
+		if len(waits) != 1 || waits[0].No != queued || len(ready) != 1 || ready[0].No != woken {
+			f.Errorf("%+v has %+v queued, %+v woken, want %d and %d", s, waits, ready, queued, woken)
+		}
+		return errors.Join(err1, err2)
 	})
 }
 
@@ -148,9 +192,9 @@ func startQueued(f *fixture) {
 	f.insert(&late)
 	var rows []store.Candidate
 	f.update(func(tx *store.Tx) error {
-		of, err1 := tx.NextQueued(1, b.No, 2)
-		single, err2 := tx.NextQueued(1, 0, 5)
-		rows = append(of, single...)
+		some, err1 := tx.NextQueued(1, of(b), 2)
+		single, err2 := tx.NextQueued(1, singles, 5)
+		rows = append(some, single...)
 		return errors.Join(err1, err2, tx.StartQueued(rows, startMs+100))
 	})
 	if len(rows) != 3 {
@@ -175,13 +219,13 @@ func startQueued(f *fixture) {
 
 func nextQueued(f *fixture) {
 	b, items := f.batch(7)
-	var singles []int64
+	var accepted []int64
 	for range 5 {
-		singles = append(singles, f.inserted())
+		accepted = append(accepted, f.inserted())
 	}
-	take := func(batch int64, limit int) (nos []int64) {
+	take := func(from store.Source, limit int) (nos []int64) {
 		f.update(func(tx *store.Tx) error {
-			rows, err := tx.NextQueued(1, batch, limit)
+			rows, err := tx.NextQueued(1, from, limit)
 			if err != nil {
 				return err
 			}
@@ -193,18 +237,18 @@ func nextQueued(f *fixture) {
 		})
 		return nos
 	}
-	if got := append(take(0, 3), take(0, 3)...); !reflect.DeepEqual(got, singles) {
-		f.Errorf("singles %v, want %v", got, singles)
+	if got := append(take(singles, 3), take(singles, 3)...); !reflect.DeepEqual(got, accepted) {
+		f.Errorf("singles %v, want %v", got, accepted)
 	}
 	for i := 0; i < 7; i += 2 {
-		got := take(b.No, 2)
+		got := take(of(b), 2)
 		for k, no := range got {
 			if no != items[i+k].No {
 				f.Errorf("items %v at %d", got, i)
 			}
 		}
 	}
-	if got := take(b.No, 2); got != nil {
+	if got := take(of(b), 2); got != nil {
 		f.Errorf("%v behind the last one", got)
 	}
 }
@@ -217,7 +261,7 @@ func nextReady(f *fixture) {
 	f.settleTo(f.inserted(), store.RunReady, 1)
 	var got, settles []int64
 	f.update(func(tx *store.Tx) error {
-		rows, err := tx.NextReady(1, b.No, 3)
+		rows, err := tx.NextReady(1, of(b), 3)
 		if err != nil {
 			return err
 		}
@@ -245,7 +289,7 @@ func markedTwice(f *fixture) {
 	f.inserted()
 	var rows []store.Candidate
 	f.update(func(tx *store.Tx) (err error) {
-		rows, err = tx.NextQueued(1, 0, 5)
+		rows, err = tx.NextQueued(1, singles, 5)
 		return err
 	})
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.GrantReady(rows) })
@@ -270,7 +314,7 @@ func settle(f *fixture) {
 		f.Errorf("settle 3: %+v", got)
 	}
 	f.update(func(tx *store.Tx) error {
-		rows, err := tx.NextReady(1, 0, 1)
+		rows, err := tx.NextReady(1, singles, 1)
 		return errors.Join(err, tx.GrantReady(rows))
 	})
 	for _, number := range []int64{3, 2, 1} { // repeated, and late
@@ -321,7 +365,7 @@ func queuedAtLeast(f *fixture) {
 	f.insert(&other)
 	f.view(func(r *store.Reader) error {
 		for n := 1; n <= 5; n++ {
-			if full, err := r.QueuedAtLeast(1, n); full != (n <= 3) || err != nil {
+			if full, err := r.QueuedAtLeast(1, 1, n); full != (n <= 3) || err != nil {
 				f.Errorf("at least %d queued: %v (%v), but there are 3", n, full, err)
 			}
 		}
@@ -488,7 +532,7 @@ func candidateInputs(f *fixture) {
 	small := f.execution(startMs)
 	f.insert(&large, &blob, &none, &small)
 	f.update(func(tx *store.Tx) error {
-		rows, err := tx.NextQueued(1, 0, 9)
+		rows, err := tx.NextQueued(1, singles, 9)
 		got := ""
 		for _, row := range rows {
 			got += fmt.Sprintf("%v %d %v,", row.Aside, len(row.Input.Inline), row.Input.Blob != nil)

@@ -343,14 +343,14 @@ func queuedSingles(f *fixture) {
 	var got []int64
 	f.view(func(r *store.Reader) error {
 		first := f.execution(startMs)
-		page, err := r.QueuedSingles(first.Environment, first.Workflow, 100)
+		page, err := r.QueuedSingles(first.Account, first.Environment, first.Workflow, 100)
 		for _, e := range page {
 			got = append(got, e.No)
 			if string(e.Input.Inline) != `{"n":1}` {
 				f.Errorf("input %q", e.Input.Inline)
 			}
 		}
-		few, err2 := r.QueuedSingles(first.Environment, first.Workflow, 2)
+		few, err2 := r.QueuedSingles(first.Account, first.Environment, first.Workflow, 2)
 		if len(few) != 2 || few[0].No != want[0] {
 			f.Errorf("the first two are %+v", few)
 		}

@@ -1,0 +1,147 @@
+package temporal
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// acceptOf makes n queued singles of a workflow in an environment.
+func (w *town) acceptOf(env chargehand.Environment, workflow int64, n int) []store.Execution {
+	w.t.Helper()
+	rows := make([]store.Execution, n)
+	w.update(func(tx *store.Tx) error {
+		for i := range rows {
+			rows[i] = w.row()
+			rows[i].Environment, rows[i].Workflow = env, workflow
+			if err := tx.InsertExecution(&rows[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	w.poke()
+	return rows
+}
+
+const activeOf = `SELECT COUNT(*) FROM execution WHERE run = 3 AND run <> 0 AND environment = ?1`
+
+// TestTestDoesNotHoldLiveUp lets more executions of test hang than may run.
+func TestTestDoesNotHoldLiveUp(t *testing.T) {
+	onDialects(t, func(w *town) {
+		w.slots = 1000
+		w.stage.act = func(*play) {} // nothing ends
+		w.start(0)
+		hanging := w.acceptOf(chargehand.Test, w.workflow.No, 1100)
+		eventually(w.t, "half of the slots are taken by test", func() bool {
+			return w.number(activeOf, int64(chargehand.Test)) >= 500 && w.number(`SELECT COUNT(*) FROM inbox`) == 0
+		})
+		begun := time.Now()
+		live := w.acceptOf(chargehand.Live, w.workflow.No, 1)
+		eventually(w.t, "the execution of live starts", func() bool { return w.stage.play(live[0].ID) != nil })
+		w.t.Logf("live has started after %s", time.Since(begun))
+		if n := w.number(activeOf, int64(chargehand.Test)); n != 500 {
+			w.t.Errorf("test holds %d of 1,000 slots, want half", n)
+		}
+
+		// What of test goes on after a wait stays within its half too, and live does not.
+		a := w.stage.activities()
+		ask := func(row store.Execution) bool {
+			w.t.Helper()
+			for number, slot := range []bool{false, true} {
+				got, err := a.settle(context.Background(), settling{No: row.No, Execution: row.ID, Number: int64(number + 1), Slot: slot, Phase: "running"})
+				if err != nil {
+					w.t.Fatal(err)
+				}
+				if slot {
+					return got.Granted
+				}
+				eventually(w.t, "others take the slot", func() bool { return w.number(activeOf, int64(chargehand.Test)) == 500 })
+			}
+			return false
+		}
+		if ask(hanging[0]) {
+			w.t.Error("one more of test goes on than may run")
+		}
+		if !ask(live[0]) {
+			w.t.Error("live does not go on, although half of the slots are free")
+		}
+	})
+}
+
+func TestEnvironmentsShareSlots(t *testing.T) {
+	w := sqliteTown(t)
+	w.slots = 9
+	w.acceptOf(chargehand.Test, 1, 30)
+	turns := turn{}
+	if _, list := w.marks(&turns); len(list) != 4 {
+		t.Errorf("test alone has got %d of 9 slots, want 4", len(list))
+	}
+	w.acceptOf(chargehand.Live, 1, 30)
+	if _, list := w.marks(&turns); len(list) != 5 || w.number(activeOf, int64(chargehand.Live)) != 5 {
+		t.Errorf("live has got %d of 5 slots", w.number(activeOf, int64(chargehand.Live)))
+	}
+	w.slots = 19 // who holds fewer goes first, then they take turns
+	w.marks(&turns)
+	if live, test := w.number(activeOf, int64(chargehand.Live)), w.number(activeOf, int64(chargehand.Test)); live != 10 || test != 9 {
+		t.Errorf("live holds %d, test %d of 19 slots", live, test)
+	}
+	w.view(func(r *store.Reader) error {
+		for slots, want := range map[int]bool{19: false, 20: true} {
+			useful, err := canMark(r, w.account.No, slots)
+			if err != nil || useful != want {
+				t.Errorf("with %d slots a pass is of use: %v (%v), want %v", slots, useful, err, want)
+			}
+		}
+		return nil
+	})
+}
+
+// TestOneSlotIsShared has one slot go from hand to hand.
+func TestOneSlotIsShared(t *testing.T) {
+	w := sqliteTown(t)
+	w.slots = 1
+	w.acceptOf(chargehand.Test, 1, 9)
+	w.acceptOf(chargehand.Live, 1, 9)
+	turns := turn{}
+	count := map[chargehand.Environment]int{}
+	for range 8 {
+		_, list := w.marks(&turns)
+		if len(list) != 1 {
+			t.Fatalf("%d have got the one slot", len(list))
+		}
+		count[list[0].row.Environment]++
+		w.update(func(tx *store.Tx) error {
+			_, err := tx.SettleExecution(list[0].Execution, 1, chargehand.Waiting, store.RunParked, 0)
+			return err
+		})
+	}
+	if count[chargehand.Live] != 4 || count[chargehand.Test] != 4 {
+		t.Errorf("turns %v, want 4 each", count)
+	}
+}
+
+func TestWorkflowsTakeTurns(t *testing.T) {
+	w := sqliteTown(t)
+	w.slots = 0
+	w.acceptOf(chargehand.Live, 7, 100)
+	w.acceptOf(chargehand.Live, 8, 3)
+	w.acceptOf(chargehand.Live, 9, 3)
+	turns := turn{}
+	var order []int64
+	for range 9 {
+		w.slots++
+		_, list := w.marks(&turns)
+		for _, d := range list {
+			order = append(order, d.row.Workflow)
+		}
+	}
+	for workflow := int64(7); workflow <= 9; workflow++ {
+		if n := count(order, workflow); n != 3 {
+			t.Errorf("workflow %d has got %d of 9 slots that came one by one, want 3: %v", workflow, n, order)
+		}
+	}
+}
