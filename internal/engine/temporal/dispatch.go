@@ -109,23 +109,37 @@ func (d *dispatcher) poke(account int64) {
 	d.work.Go(func() { d.look(account, l, t) })
 }
 
+// Counting the slots that are held reads an index entry for each, with the account locked. Where many are held, a pass
+// is followed by a rest, so that the slots that come free meanwhile share the next count: however fast they come, at most
+// some 500,000 entries are read a second.
+const (
+	countsFreely = 2_000                // as many take less than a millisecond
+	restPerSlot  = 2 * time.Microsecond // beyond
+)
+
+// restAfter is how long nobody looks after an account after a pass that has counted held slots, and given some away.
+func restAfter(held, marked int) time.Duration {
+	if held <= countsFreely || marked >= markPage {
+		return 0
+	}
+	return time.Duration(held) * restPerSlot
+}
+
 // look looks after an account until nothing is left to do.
 func (d *dispatcher) look(account int64, l *looked, t turn) {
-	select {
-	case d.passes <- struct{}{}:
-		defer func() { <-d.passes }()
-	case <-d.ctx.Done():
-	}
 	for {
 		d.mu.Lock()
 		l.again = false
 		d.mu.Unlock()
-		marked, err := d.pass(account, &t)
+		p, err := d.pass(account, &t)
 		if err != nil && !errors.Is(err, store.ErrUnavailable) && d.ctx.Err() == nil {
 			d.Log.Error("hand out slots", "account", account, "error", err)
 		}
+		if rest := restAfter(p.held, len(p.list)); err == nil && rest > 0 {
+			_ = sleep(d.ctx, rest) // when it is cut off, the dispatcher is closed
+		}
 		d.mu.Lock()
-		if d.closed || err != nil || !l.again && marked < markPage {
+		if d.closed || err != nil || !l.again && len(p.list) < markPage {
 			delete(d.running, account)
 			if len(d.turns) >= maxTurns {
 				clear(d.turns)
@@ -140,27 +154,31 @@ func (d *dispatcher) look(account int64, l *looked, t turn) {
 
 // pass gives the free slots of an account to those that wait, at most a page, and hands
 // their messages to the relay.
-func (d *dispatcher) pass(account int64, t *turn) (marked int, err error) {
+func (d *dispatcher) pass(account int64, t *turn) (p page, err error) {
+	select {
+	case d.passes <- struct{}{}:
+		defer func() { <-d.passes }()
+	case <-d.ctx.Done():
+	}
 	waits := false
 	err = d.Store.View(d.ctx, func(r *store.Reader) (err error) {
 		waits, err = r.Waiting(account)
 		return err
 	})
 	if err != nil || !waits {
-		return 0, err
+		return page{}, err
 	}
-	var p *page
 	err = d.Store.Update(d.ctx, func(tx *store.Tx) error {
-		p = &page{tx: tx, account: account, turn: *t, now: d.Now(), dueMs: d.Relay.leaseMs()}
+		p = page{tx: tx, account: account, turn: *t, now: d.Now(), dueMs: d.Relay.leaseMs()}
 		return p.fill(d.AccountSlots)
 	})
 	if err != nil {
-		return 0, err
+		return page{}, err
 	}
 	*t = p.turn
 	d.marked.Add(int64(len(p.list)))
 	d.Relay.hand(d.ctx, p.list...)
-	return len(p.list), nil
+	return p, nil
 }
 
 func (d *dispatcher) sweepLoop() {

@@ -71,6 +71,7 @@ type page struct {
 	now     time.Time
 	dueMs   int64 // of the messages
 	turn    turn
+	held    int // slots, before
 	free    int
 	list    []delivery
 }
@@ -90,6 +91,7 @@ func (p *page) fill(slots int) error {
 		return err
 	}
 	active, err := p.tx.CountActive(p.account)
+	p.held = active
 	if err != nil || active >= slots {
 		return err
 	}

@@ -2,6 +2,8 @@ package temporal
 
 import (
 	"context"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -143,5 +145,69 @@ func TestWorkflowsTakeTurns(t *testing.T) {
 		if n := count(order, workflow); n != 3 {
 			t.Errorf("workflow %d has got %d of 9 slots that came one by one, want 3: %v", workflow, n, order)
 		}
+	}
+}
+
+// countingDB counts how often somebody counts the slots of an account.
+type countingDB struct {
+	store.DB
+	counts *atomic.Int64
+}
+
+type countingConn struct {
+	store.Conn
+	counts *atomic.Int64
+}
+
+func (d countingDB) Update(ctx context.Context, fn func(store.Conn) error) error {
+	return d.DB.Update(ctx, func(c store.Conn) error { return fn(countingConn{c, d.counts}) })
+}
+
+func (c countingConn) Query(query string, row func(store.Row) error, args ...any) error {
+	if strings.HasPrefix(query, "SELECT COUNT(*) FROM execution WHERE run = 3 AND run <> 0 AND account") {
+		c.counts.Add(1)
+	}
+	return c.Conn.Query(query, row, args...)
+}
+
+// TestFreedSlotsShareACount frees slots one by one where many are held. Each is handed on, but not each costs a count of
+// all that are held.
+func TestFreedSlotsShareACount(t *testing.T) {
+	w := sqliteTown(t)
+	w.slots = 2*countsFreely + 1000
+	w.stage.act = func(*play) {}
+	rows := w.accept(w.slots)
+	w.update(func(tx *store.Tx) error {
+		for _, row := range rows {
+			if err := tx.SetRunning(row.No, chargehand.Processing, chargehand.Running, store.RunActive, 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	const freed = 400
+	waiting := w.accept(freed)
+	var counts atomic.Int64
+	db := w.db
+	w.open = func() store.DB { return countingDB{db, &counts} }
+	w.every = time.Hour // nobody looks for what others left
+	begun := time.Now()
+	w.start(0)
+	for _, row := range rows[:freed] {
+		w.update(func(tx *store.Tx) error {
+			_, err := tx.SettleExecution(row.No, 1, chargehand.Waiting, store.RunParked, 0)
+			return err
+		})
+		w.poke()
+	}
+	eventually(t, "all that wait have started", func() bool { return w.stage.play(waiting[freed-1].ID) != nil })
+	took := time.Since(begun)
+	most := int64(took/(time.Duration(w.slots)*restPerSlot)) + 3
+	t.Logf("%d counts in %s", counts.Load(), took)
+	if n := counts.Load(); n == 0 || n > most {
+		t.Errorf("the slots were counted %d times in %s, want at most %d", n, took, most)
+	}
+	if n := w.number(active); n != int64(w.slots) {
+		t.Errorf("%d slots are held of %d", n, w.slots)
 	}
 }
