@@ -58,8 +58,9 @@ var ErrFileNotFound = errors.New("file not found")
 
 // Files gives activities access to stored files. Implementations are safe for concurrent use.
 type Files interface {
-	// Open resolves a reference (uri /api/v1/files/{id}, relative or absolute).
-	Open(ctx context.Context, account chargehand.AccountID, env chargehand.Environment, uri string) (machine.File, io.ReadCloser, error)
+	// Open resolves a reference (uri /api/v1/files/{id}, relative or absolute) for an execution. What it must not
+	// read (engine.MayRead) is as if it was not there: ErrFileNotFound.
+	Open(ctx context.Context, account chargehand.AccountID, env chargehand.Environment, execution chargehand.ExecutionID, uri string) (machine.File, io.ReadCloser, error)
 	// Put stores content (at most limit bytes) and returns its description with a fresh id.
 	// The file becomes visible when the outcome that names it is journaled; otherwise the
 	// sweep removes it. While a store is away, it waits some time; a content that is read again

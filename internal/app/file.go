@@ -17,6 +17,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -117,7 +118,7 @@ func (f *files) account(ctx context.Context, id chargehand.AccountID) (int64, er
 }
 
 // Open implements activity.Files.
-func (f *files) Open(ctx context.Context, account chargehand.AccountID, env chargehand.Environment, uri string) (machine.File, io.ReadCloser, error) {
+func (f *files) Open(ctx context.Context, account chargehand.AccountID, env chargehand.Environment, execution chargehand.ExecutionID, uri string) (machine.File, io.ReadCloser, error) {
 	id, ok := chargehand.ParseFileURI(uri)
 	if !ok {
 		return machine.File{}, nil, activity.ErrFileNotFound
@@ -129,7 +130,17 @@ func (f *files) Open(ctx context.Context, account chargehand.AccountID, env char
 	var row store.File
 	err = patiently(ctx, func() error {
 		return f.db.View(ctx, func(r *store.Reader) (err error) {
-			row, err = r.FileByID(no, env, id)
+			if row, err = r.FileByID(no, env, id); err != nil {
+				return err
+			}
+			reader, err := r.ExecutionByID(no, env, execution)
+			if err != nil {
+				return err
+			}
+			may, err := engine.MayRead(r, &reader, &row)
+			if err == nil && !may {
+				err = store.ErrNotFound
+			}
 			return err
 		})
 	})

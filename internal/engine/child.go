@@ -35,6 +35,8 @@ const (
 type ChildStart struct {
 	Row  store.Execution // complete; No is set by Insert
 	Link store.Child
+
+	files []int64 // that its input names (Give)
 }
 
 // Family is what is known of the relatives of an execution before it starts children: of one
@@ -165,6 +167,15 @@ func (s *ChildStart) Insert(tx *store.Tx, parent int64) (started bool, err error
 	}
 	if err := tx.InsertExecution(&s.Row); err != nil {
 		return false, err
+	}
+	files, err := tx.KeepFiles(s.files)
+	if err != nil {
+		return false, err
+	}
+	for _, file := range files {
+		if err := tx.UseFile(file, s.Row.No); err != nil {
+			return false, err
+		}
 	}
 	s.Link.Execution = s.Row.No
 	return true, tx.InsertChild(&s.Link)

@@ -26,6 +26,9 @@ type Start struct {
 	Row   store.Execution
 	Plan  *plan.Plan
 	Input expr.Value // parsed Row.Input; {} where no input was given (T16)
+	// Files are those that the execution is given: Input names them, and who starts it may read them. Also writes
+	// their use.
+	Files []chargehand.FileID
 	// Also runs in the transaction that accepts the execution, after its row is written
 	// (idempotency); its error undoes the acceptance and is returned.
 	Also func(tx *store.Tx, executionNo int64) error

@@ -11,8 +11,9 @@ import (
 // Results finds the result files of a completed execution (docs/api.md "results"): the file
 // references in its output, at most machine.MaxFiles, else the files that the Finish command names (own). fresh are
 // files that become visible in the same transaction. list is what store.Outcome.Files holds; foreign
-// are files that the execution did not make: UseFile keeps them as long as it is kept.
-func Results(tx *store.Tx, row *store.Execution, references []chargehand.FileID, own []machine.File, fresh []chargehand.FileID) (list []byte, foreign []int64, err error) {
+// are files that the execution did not make: UseFile keeps them as long as it is kept. What the execution must not
+// read (MayRead) is no result: results are shown with links. given is as in hideFiles.
+func Results(tx *store.Tx, row *store.Execution, references []chargehand.FileID, own []machine.File, fresh, given []chargehand.FileID) (list []byte, foreign []int64, err error) {
 	if len(references) == 0 && len(own) == 0 { // most have no files
 		return nil, nil, nil
 	}
@@ -22,6 +23,9 @@ func Results(tx *store.Tx, row *store.Execution, references []chargehand.FileID,
 	}
 	known, err := tx.FilesByID(row.Account, row.Environment, slices.DeleteFunc(slices.Clone(references), func(id chargehand.FileID) bool { return made[id] }))
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := hideFiles(&tx.Reader, row, known, given); err != nil {
 		return nil, nil, err
 	}
 	for _, f := range known {

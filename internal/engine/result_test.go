@@ -86,7 +86,7 @@ func TestResultsOfManyFiles(t *testing.T) {
 	var foreign []int64
 	queries = 0
 	err = rows.Update(t.Context(), func(tx *store.Tx) (err error) {
-		list, foreign, err = Results(tx, &row, ids, nil, fresh)
+		list, foreign, err = Results(tx, &row, ids, nil, fresh, nil)
 		return err
 	})
 	if err != nil {

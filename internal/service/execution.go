@@ -146,7 +146,7 @@ func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, 
 	if c != nil || refers {
 		start.Also = func(tx *store.Tx, no int64) error {
 			if refers {
-				if err := useFiles(tx, &start.Row, no, start.Input); err != nil {
+				if err := useFiles(tx, start, no); err != nil {
 					return err
 				}
 			}
@@ -178,6 +178,7 @@ func (s *Service) packInput(ctx context.Context, p *Principal, start *engine.Sta
 			return err
 		}
 		if len(known) > 0 {
+			start.Files = slices.Collect(maps.Keys(known))
 			start.Input = withBase(start.Input, "", known)
 			data = expr.Marshal(start.Input)
 		}
@@ -186,13 +187,43 @@ func (s *Service) packInput(ctx context.Context, p *Principal, start *engine.Sta
 	return err
 }
 
-// useFiles notes which files an input refers to, so that they stay as long as the execution.
-func useFiles(tx *store.Tx, row *store.Execution, no int64, input expr.Value) error {
-	known, err := knownFiles(&tx.Reader, row.Account, row.Environment, input)
+// giveAgain gives an execution the files of its input that another one was given or might read.
+func (s *Service) giveAgain(ctx context.Context, start *engine.Start, original *store.Execution) error {
+	return s.view(ctx, func(r *store.Reader) (err error) {
+		start.Files, err = s.grantedFiles(r, original, engine.NamedFiles(start.Input))
+		return err
+	})
+}
+
+// grantedFiles are those that an execution may read.
+func (s *Service) grantedFiles(r *store.Reader, row *store.Execution, named []chargehand.FileID) (ids []chargehand.FileID, err error) {
+	known, err := r.FilesByID(row.Account, row.Environment, named)
+	if err != nil {
+		return nil, err
+	}
+	for id, f := range known {
+		may, err := engine.MayRead(r, row, &f)
+		if err != nil {
+			return nil, err
+		}
+		if may {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// useFiles notes which files an execution is given, so that they stay as long as the execution.
+func useFiles(tx *store.Tx, start *engine.Start, no int64) error {
+	known, err := tx.FilesByID(start.Row.Account, start.Row.Environment, start.Files)
 	if err != nil {
 		return err
 	}
-	kept, err := keepFiles(tx, slices.Collect(maps.Values(known)))
+	numbers := make([]int64, 0, len(known))
+	for id := range known {
+		numbers = append(numbers, known[id].No)
+	}
+	kept, err := keepFiles(tx, numbers)
 	if err != nil {
 		return err
 	}
@@ -414,6 +445,9 @@ func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c 
 		return nil, storageError(err)
 	}
 	if err := checkInput(start.Plan, start.Input); err != nil {
+		return nil, err
+	}
+	if err := s.giveAgain(ctx, &start, &original); err != nil {
 		return nil, err
 	}
 	return s.start(ctx, p, &start, startNames{w.row.ID, nameOf(&revision)}, c, r.View)

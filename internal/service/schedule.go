@@ -32,13 +32,23 @@ func (s *Service) StartRun(ctx context.Context, r schedule.Run) error {
 	if err := s.packInput(ctx, owner, &start); err != nil {
 		return err
 	}
+	// What a key with limits has applied gets no files by events that somebody publishes.
+	if len(start.Files) > 0 {
+		err := s.view(ctx, func(r *store.Reader) (err error) {
+			start.Files, err = s.grantedFiles(r, &start.Row, start.Files)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
 	refers := start.Row.Input.Blob != nil || mayRefer(start.Row.Input.Inline)
 	start.Also = func(tx *store.Tx, no int64) error {
 		// The row of the schedule comes first: who is too late has nothing else to undo.
 		if err := r.Also(tx, no); err != nil || !refers {
 			return err
 		}
-		return useFiles(tx, &start.Row, no, start.Input)
+		return useFiles(tx, &start, no)
 	}
 	_, err := s.engine.Start(ctx, start)
 	return err

@@ -77,7 +77,7 @@
 //	timer         PutTimer DeleteTimer DeleteTimers
 //	batch         InsertBatch SetBatchConcurrency SetBatchCancelled CancelQueuedItems
 //	idempotency   InsertIdempotency DeleteIdempotency
-//	file          InsertFile PublishFile KeepFile KeepFiles UseFile DeleteHiddenFiles DeleteUploads
+//	file          InsertFile PublishFile KeepFile KeepFiles UseFile UsesFile DeleteHiddenFiles DeleteUploads
 //	payload       KeepPayload
 //	secret        PutSecret DeleteSecret PinSecrets
 //	event         InsertEvents DeleteEvents LockCursor TakeCursor MoveCursor

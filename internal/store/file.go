@@ -65,6 +65,15 @@ func (t *Tx) UseFile(file, execution int64) error {
 	return t.c.Send("use file", `INSERT INTO file_use (execution, file) VALUES (?1, ?2) ON CONFLICT (execution, file) DO NOTHING`, execution, file)
 }
 
+// UsesFile reports whether an execution refers to a file that it did not make (UseFile).
+func (r *Reader) UsesFile(file, execution int64) (bool, error) {
+	n, err := r.count(`SELECT COUNT(*) FROM file_use WHERE execution = ?1 AND file = ?2`, execution, file)
+	if err != nil {
+		return false, fmt.Errorf("look up the use of a file: %w", err)
+	}
+	return n != 0, nil
+}
+
 // FileByID reads a visible file of an account and environment. Errors: ErrNotFound.
 func (r *Reader) FileByID(account int64, env chargehand.Environment, id chargehand.FileID) (File, error) {
 	return r.file(selectFile+` WHERE id = ?1 AND account = ?2 AND environment = ?3 AND visible = 1`, id[:], account, int64(env))

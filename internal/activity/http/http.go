@@ -149,7 +149,7 @@ func (c *Caller) Fetcher(maxBytes int64) *resource.Fetcher {
 }
 
 func (c *Caller) readOwnFile(ctx context.Context, call activity.Call, req *Request, uri string) activity.Result {
-	meta, content, err := c.cfg.Files.Open(ctx, call.Account, call.Environment, uri)
+	meta, content, err := c.cfg.Files.Open(ctx, call.Account, call.Environment, call.Execution, uri)
 	if errors.Is(err, activity.ErrFileNotFound) {
 		return activity.Result{Fault: failure.Communication(nethttp.StatusNotFound, "there is no file "+uri)}
 	}

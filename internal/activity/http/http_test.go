@@ -26,7 +26,7 @@ type memoryFiles struct {
 	media   string
 }
 
-func (m *memoryFiles) Open(_ context.Context, _ chargehand.AccountID, _ chargehand.Environment, uri string) (machine.File, io.ReadCloser, error) {
+func (m *memoryFiles) Open(_ context.Context, _ chargehand.AccountID, _ chargehand.Environment, _ chargehand.ExecutionID, uri string) (machine.File, io.ReadCloser, error) {
 	text, ok := m.content[uri]
 	if !ok {
 		return machine.File{}, nil, activity.ErrFileNotFound

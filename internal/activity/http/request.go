@@ -240,12 +240,12 @@ func encoded(data []byte) *content {
 
 // fileBody sends a stored file without holding it; to send it again is to open it again.
 func (c *Caller) fileBody(ctx context.Context, call activity.Call, uri string) (*content, *machine.Fault) {
-	meta, first, err := c.cfg.Files.Open(ctx, call.Account, call.Environment, uri)
+	meta, first, err := c.cfg.Files.Open(ctx, call.Account, call.Environment, call.Execution, uri)
 	if err != nil {
 		return nil, failure.Configuration("the file " + uri + " that the body names cannot be read")
 	}
 	again := func() (io.ReadCloser, error) {
-		_, content, err := c.cfg.Files.Open(ctx, call.Account, call.Environment, uri)
+		_, content, err := c.cfg.Files.Open(ctx, call.Account, call.Environment, call.Execution, uri)
 		return content, err
 	}
 	return &content{first, again, meta.Size}, nil

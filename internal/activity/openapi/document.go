@@ -106,7 +106,7 @@ func (d *documents) get(ctx context.Context, call activity.Call, described map[s
 
 // ownFile reads a file of this installation, which needs no connection (docs/language/files.md).
 func (d *documents) ownFile(ctx context.Context, call activity.Call, address string) (resource.Content, *machine.Fault) {
-	read := d.http.Do(ctx, activity.Call{Account: call.Account, Environment: call.Environment},
+	read := d.http.Do(ctx, activity.Call{Account: call.Account, Environment: call.Environment, Execution: call.Execution},
 		&http.Request{Method: "GET", Endpoint: address, Output: http.OutputRaw})
 	if read.Fault != nil {
 		return resource.Content{}, read.Fault

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 // noFiles is a store without files.
 type noFiles struct{}
 
-func (noFiles) Open(context.Context, chargehand.AccountID, chargehand.Environment, string) (machine.File, io.ReadCloser, error) {
+func (noFiles) Open(context.Context, chargehand.AccountID, chargehand.Environment, chargehand.ExecutionID, string) (machine.File, io.ReadCloser, error) {
 	return machine.File{}, nil, activity.ErrFileNotFound
 }
 

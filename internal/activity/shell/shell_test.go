@@ -41,7 +41,7 @@ type memoryFiles struct {
 	fail    error
 }
 
-func (m *memoryFiles) Open(_ context.Context, _ chargehand.AccountID, _ chargehand.Environment, uri string) (machine.File, io.ReadCloser, error) {
+func (m *memoryFiles) Open(_ context.Context, _ chargehand.AccountID, _ chargehand.Environment, _ chargehand.ExecutionID, uri string) (machine.File, io.ReadCloser, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail != nil {

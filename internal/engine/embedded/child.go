@@ -95,6 +95,9 @@ func (e *Engine) makeChildren(s *writeSet) (refused []machine.Event, err error) 
 				c.Child = &child
 			}
 			start, fault, err := family.Child(rd, &r.row, c, len(s.children)+len(starts))
+			if err == nil && fault == nil {
+				fault, err = start.Give(rd, &r.row, c.Child.Input, r.given)
+			}
 			switch {
 			case err != nil:
 				return err

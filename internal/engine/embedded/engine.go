@@ -155,7 +155,7 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 	if lease == nil && !e.queued.enter(row.Workflow) {
 		return store.Execution{}, engine.ErrQueueFull
 	}
-	r := &run{driven: true, loaded: true, row: row, queue: q, lease: lease, input: start.Input}
+	r := &run{driven: true, loaded: true, row: row, queue: q, lease: lease, input: start.Input, given: start.Files}
 	s := &writeSet{run: r, insert: true, also: start.Also, row: row}
 	err := e.prepareNew(ctx, s, start.Plan)
 	if err == nil {

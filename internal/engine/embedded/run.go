@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -24,7 +25,8 @@ type run struct {
 	// The rest belongs to the driver.
 	loaded  bool // row and, unless it has ended, machine are there
 	row     store.Execution
-	input   expr.Value // raw; nil where it has not been read
+	input   expr.Value          // raw; nil where it has not been read
+	given   []chargehand.FileID // by the start (engine.Start.Files)
 	machine *machine.Machine
 	secrets *engine.Secrets // nil where the definition declares none
 	queue   *queue
@@ -219,7 +221,7 @@ func (t *table) abandon(r *run) (messages []message, passed bool) {
 // store may say more, because a commit has failed.
 func (r *run) invalidate() {
 	r.loaded, r.inDoubt = false, true
-	r.machine, r.secrets, r.input = nil, nil, nil
+	r.machine, r.secrets, r.input, r.given = nil, nil, nil, nil
 	r.seq, r.timeMs, r.computed, r.behind = 0, 0, 0, 0
 	r.timers, r.listens, r.unstarted = nil, nil, nil
 	r.told, r.detached, r.held = false, false, false

@@ -510,7 +510,7 @@ func (s *writeSet) writeEnd(tx *store.Tx) error {
 	r, row := s.run, &s.row
 	own := *row
 	own.No = r.no
-	list, foreign, err := engine.Results(tx, &own, s.references, s.resultFiles, s.files)
+	list, foreign, err := engine.Results(tx, &own, s.references, s.resultFiles, s.files, r.given)
 	if err != nil {
 		return err
 	}

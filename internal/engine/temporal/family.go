@@ -89,7 +89,7 @@ func (a *activities) child(ctx context.Context, k kinship) (kinshipDone, error) 
 				}
 				continue
 			}
-			fault, started, err := startChild(tx, &row, step, inputs[i])
+			fault, started, err := startChild(tx, &row, step, &inputs[i])
 			if err != nil {
 				return err
 			}
@@ -114,9 +114,15 @@ func (a *activities) child(ctx context.Context, k kinship) (kinshipDone, error) 
 	return done, nil
 }
 
+// childInput is an input as the child gets it and as it is stored.
+type childInput struct {
+	value   expr.Value
+	payload store.Payload
+}
+
 // childInputs are the inputs of the children that are started, in the blob store if they are large.
-func (a *activities) childInputs(ctx context.Context, k *kinship) ([]store.Payload, error) {
-	inputs := make([]store.Payload, len(k.Steps))
+func (a *activities) childInputs(ctx context.Context, k *kinship) ([]childInput, error) {
+	inputs := make([]childInput, len(k.Steps))
 	for i := range k.Steps {
 		start := k.Steps[i].Start
 		if start == nil {
@@ -127,8 +133,8 @@ func (a *activities) childInputs(ctx context.Context, k *kinship) ([]store.Paylo
 			return nil, err
 		}
 		data := expr.Marshal(input) // on its way, encoding/json has escaped more than the language does
-		inputs[i] = store.Payload{Inline: data, Size: int64(len(data))}
-		if err := engine.Externalize(ctx, a.Blobs, &inputs[i]); err != nil {
+		inputs[i] = childInput{input, store.Payload{Inline: data, Size: int64(len(data))}}
+		if err := engine.Externalize(ctx, a.Blobs, &inputs[i].payload); err != nil {
 			return nil, err
 		}
 	}
@@ -136,7 +142,7 @@ func (a *activities) childInputs(ctx context.Context, k *kinship) ([]store.Paylo
 }
 
 // startChild inserts the row of a child, unless it is there already. The version is settled by the first attempt.
-func startChild(tx *store.Tx, parent *store.Execution, step *kinStep, input store.Payload) (fault *machine.Fault, started bool, err error) {
+func startChild(tx *store.Tx, parent *store.Execution, step *kinStep, input *childInput) (fault *machine.Fault, started bool, err error) {
 	if _, err := tx.FindExecution(step.Start.ID); err == nil {
 		return nil, false, nil
 	} else if !errors.Is(err, store.ErrNotFound) {
@@ -153,7 +159,10 @@ func startChild(tx *store.Tx, parent *store.Execution, step *kinStep, input stor
 	if err != nil || fault != nil {
 		return fault, false, err
 	}
-	s.Row.Input = input
+	if fault, err := s.Give(&tx.Reader, parent, input.value, nil); err != nil || fault != nil {
+		return fault, false, err
+	}
+	s.Row.Input = input.payload
 	started, err = s.Insert(tx, parent.No)
 	return nil, started, err
 }

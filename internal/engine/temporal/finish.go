@@ -66,7 +66,7 @@ func (f *final) write(tx *store.Tx) error {
 	}
 	f.row = row
 	// Files became visible with the outcomes that brought them.
-	list, foreign, err := engine.Results(tx, &row, f.references, f.Files, nil)
+	list, foreign, err := engine.Results(tx, &row, f.references, f.Files, nil, nil)
 	if err != nil {
 		return err
 	}

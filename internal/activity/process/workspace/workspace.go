@@ -117,7 +117,7 @@ func (w *Workspace) stage(ctx context.Context, uris []string) error {
 	manifest := map[string]any{}
 	var total int64
 	for _, uri := range uris {
-		file, content, err := w.files.Open(ctx, w.call.Account, w.call.Environment, uri)
+		file, content, err := w.files.Open(ctx, w.call.Account, w.call.Environment, w.call.Execution, uri)
 		if errors.Is(err, activity.ErrFileNotFound) {
 			continue // data that looks like a reference
 		}
