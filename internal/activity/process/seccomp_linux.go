@@ -36,6 +36,8 @@ var refused = []uint32{
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMDT, unix.SYS_SHMCTL,
 	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
 	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+	// A limit allows no new message queues of POSIX; without a namespace, those of other programs could be opened.
+	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 	// Keyrings are shared by all processes of a user.
 	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
 	// A ring carries out calls that no filter sees.

@@ -52,6 +52,7 @@ func TestFilterJudgesCalls(t *testing.T) {
 		"shmget":                       {step, unix.SYS_SHMGET, nil, errno(unix.ENOSYS)},
 		"msgctl":                       {step, unix.SYS_MSGCTL, nil, errno(unix.ENOSYS)},
 		"semtimedop":                   {step, unix.SYS_SEMTIMEDOP, nil, errno(unix.ENOSYS)},
+		"mq_open":                      {step, unix.SYS_MQ_OPEN, nil, errno(unix.ENOSYS)},
 		"keyctl":                       {step, unix.SYS_KEYCTL, nil, errno(unix.ENOSYS)},
 		"io_uring_setup":               {step, unix.SYS_IO_URING_SETUP, nil, errno(unix.ENOSYS)},
 		"userfaultfd":                  {step, unix.SYS_USERFAULTFD, nil, errno(unix.ENOSYS)},
