@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chargehand/chargehand/internal/servertest"
 )
 
 // TestRefusalsReachClientsThatSendFirst: many clients send the whole body before they read, and
@@ -80,7 +82,7 @@ func TestRefusalsDoNotWait(t *testing.T) {
 func TestPythonReadsARefusal(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("no python3")
+		servertest.Skip(t, "there is no python3 on this machine's PATH")
 	}
 	addr := start(t, newServer(t, &fake{}))
 	script := `import sys, urllib.request, urllib.error
