@@ -205,9 +205,12 @@ func TestLongTreeIsBounded(t *testing.T) {
 	}
 	w.idle(0)
 	w.view(func(r *store.Reader) error {
-		all, err := r.ListExecutions(store.ExecutionFilter{Account: w.account.No, Environment: chargehand.Live, Limit: 10 * engine.MaxTree})
-		if n := len(all); n < engine.MaxTree || n > 4*engine.MaxTree {
-			t.Errorf("%d executions were started, want not many more than %d", n, engine.MaxTree)
+		const most = 20 * engine.MaxTree
+		all, err := r.ListExecutions(store.ExecutionFilter{Account: w.account.No, Environment: chargehand.Live, Limit: most})
+		// The bound is that of those which go on at a time. How many more start before the error has reached the
+		// root depends on how fast the machine ends executions and starts others.
+		if n := len(all); n < engine.MaxTree || n == most {
+			t.Errorf("%d executions were started, want at least %d and an end", n, engine.MaxTree)
 		}
 		for _, e := range all {
 			if e.Run != store.RunEnded {
