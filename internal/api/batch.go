@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 
@@ -156,12 +155,9 @@ func (c *call) askedBatch() service.View {
 func (c *call) sendBatch(status int, b *service.Batch) error {
 	c.w.Header()["Etag"] = []string{`"` + b.ETag + `"`}
 	out := c.stream(status)
-	o := object(out.dst)
-	appendBatch(&o, b)
-	if err := c.appendEntries(&o, out, b); err != nil {
+	if err := c.streamBatch(out, b); err != nil {
 		return err
 	}
-	out.dst = o.end()
 	return out.close()
 }
 
@@ -171,55 +167,42 @@ func (c *call) listBatches() error {
 		return err
 	}
 	out := c.stream(http.StatusOK)
-	l := list{writer: object(out.dst)}
-	l.open()
-	for _, b := range page.Data {
+	out.text(`{"data":[`)
+	for i, b := range page.Data {
+		if i > 0 {
+			out.text(",")
+		}
 		b.BaseURL = c.base()
-		o := object(l.next())
-		appendBatch(&o, b)
-		if err := c.appendEntries(&o, out, b); err != nil {
+		if err := c.streamBatch(out, b); err != nil {
 			return err
 		}
-		l.add(o.end())
 	}
-	out.dst = l.end(cursorText(page.Cursor))
+	out.text(`],"cursor":` + cursorJSON(cursorText(page.Cursor)) + "}")
 	return out.close()
 }
 
-// appendEntries appends the field executions as the request asks for it. Full text goes out
-// through the stream.
-func (c *call) appendEntries(o *writer, out *stream, b *service.Batch) error {
-	if c.args.entries == entriesNone {
-		return nil
+// streamBatch writes a batch, with its entries as the request asks for them.
+func (c *call) streamBatch(out *stream, b *service.Batch) error {
+	head, err := encode(viewBatch(b))
+	if err != nil || c.args.entries == entriesNone {
+		out.dst = append(out.dst, head...)
+		return err
 	}
 	q := service.BatchEntries{}
 	if c.args.entries == entriesPage {
 		q.Limit = maxPage
 	}
-	o.key("executions")
-	o.dst = append(o.dst, '[')
-	first := true
-	next, err := c.server.service.Entries(c.r.Context(), b, q, func(e *service.BatchEntry) (err error) {
-		if !first {
-			o.dst = append(o.dst, ',')
-		}
-		first = false
-		in := object(o.dst)
-		appendEntry(&in, e)
-		o.dst, err = out.flow(in.end())
-		return err
-	})
+	out.dst = append(out.dst, head[:len(head)-1]...) // the fields that follow stand in the same object
+	out.text(`,"executions":[`)
+	next, err := c.streamEntries(out, b, q)
 	if err != nil {
 		return err
 	}
-	o.dst = append(o.dst, ']')
+	out.text("]")
 	if c.args.entries == entriesPage {
-		if next < 0 {
-			o.null("executions_cursor")
-		} else {
-			o.text("executions_cursor", strconv.Itoa(next))
-		}
+		out.text(`,"executions_cursor":` + cursorJSON(entriesCursor(next)))
 	}
+	out.text("}")
 	return nil
 }
 
@@ -228,66 +211,78 @@ func (c *call) listBatchItems() error {
 	if err != nil {
 		return err
 	}
-	l := openList(c.args.limit * 256)
+	out := c.stream(http.StatusOK)
+	out.text(`{"data":[`)
 	next := -1
 	if c.args.seq < int64(b.Total) {
-		next, err = c.items(c.r.Context(), b, &l)
-		if err != nil {
+		q := service.BatchEntries{Statuses: c.args.statuses, Phases: c.args.phases, From: int(c.args.seq), Limit: c.args.limit}
+		if next, err = c.streamEntries(out, b, q); err != nil {
 			return err
 		}
 	}
-	var cursor *string
-	if next >= 0 {
-		text := strconv.Itoa(next)
-		cursor = &text
-	}
-	c.json(http.StatusOK, l.end(cursor))
-	return nil
+	out.text(`],"cursor":` + cursorJSON(entriesCursor(next)) + "}")
+	return out.close()
 }
 
-func (c *call) items(ctx context.Context, b *service.Batch, l *list) (next int, err error) {
-	q := service.BatchEntries{Statuses: c.args.statuses, Phases: c.args.phases, From: int(c.args.seq), Limit: c.args.limit}
-	return c.server.service.Entries(ctx, b, q, func(e *service.BatchEntry) error {
-		o := object(l.next())
-		appendEntry(&o, e)
-		l.add(o.end())
-		return nil
+// streamEntries writes the entries that q asks for, with commas between them. next is the index of the first
+// entry that was left out, -1 where there is none.
+func (c *call) streamEntries(out *stream, b *service.Batch, q service.BatchEntries) (next int, err error) {
+	first := true
+	return c.server.service.Entries(c.r.Context(), b, q, func(e *service.BatchEntry) error {
+		if !first {
+			out.text(",")
+		}
+		first = false
+		if err := out.entry(e); err != nil {
+			return err
+		}
+		return out.flow()
 	})
 }
 
-func appendBatch(o *writer, b *service.Batch) {
-	appendID(o, "batch_id", b.ID)
-	appendID(o, "id", b.ID)
-	appendID(o, "workflow_id", b.Workflow)
-	o.text("status", b.Status.String())
-	o.number("total", int64(b.Total))
-	o.number("completed", int64(b.Completed))
-	o.number("failed", int64(b.Failed))
-	o.number("cancelled", int64(b.Cancelled))
-	o.number("running", int64(b.Running))
-	o.number("waiting", int64(b.Waiting))
-	o.number("queued", int64(b.Queued))
-	o.number("concurrency", int64(b.Concurrency))
-	o.number("effective_concurrency", int64(b.EffectiveConcurrency))
-	o.text("workflow_version", b.WorkflowVersion)
-	o.number("revision", b.Revision)
-	o.text("environment", b.Environment.String())
-	o.time("created_at", b.CreatedAt.UnixMilli())
-	o.optionalTime("started_at", b.StartedAt)
-	o.optionalTime("completed_at", b.CompletedAt)
+// entry writes an entry as batchEntry describes it. It does so by hand, because 10,000 entries take encoding/json
+// some 10 ms, as much as all the rest of the answer does.
+func (s *stream) entry(e *service.BatchEntry) error {
+	s.text(`{"execution_id":"`)
+	s.dst = e.Execution.Append(s.dst)
+	s.text(`","inputs":`)
+	s.dst = append(s.dst, e.Inputs...)
+	s.text(`,"status":"` + e.Status.String() + `","phase":"` + e.Phase.String() + `"`)
+	if e.Ended {
+		s.text(`,"duration_ms":`)
+		s.dst = strconv.AppendInt(s.dst, e.DurationMs, 10)
+	}
+	s.text(`,"index":`)
+	s.dst = strconv.AppendInt(s.dst, int64(e.Index), 10)
+	if e.ItemID != "" {
+		if err := s.field(`,"item_id":`, e.ItemID); err != nil {
+			return err
+		}
+	}
+	if e.Error != nil {
+		if err := s.field(`,"error":`, viewExecutionError(e.Error)); err != nil {
+			return err
+		}
+	}
+	s.text("}")
+	return nil
 }
 
-func appendEntry(o *writer, e *service.BatchEntry) {
-	appendID(o, "execution_id", e.Execution)
-	o.raw("inputs", e.Inputs)
-	o.text("status", e.Status.String())
-	o.text("phase", e.Phase.String())
-	if e.Ended {
-		o.number("duration_ms", e.DurationMs)
+// entriesCursor names the first entry of the next page; -1 stands for the end.
+func entriesCursor(next int) *string {
+	if next < 0 {
+		return nil
 	}
-	o.number("index", int64(e.Index))
-	o.optionalText("item_id", e.ItemID)
-	if e.Error != nil {
-		appendExecutionError(o, e.Error)
+	text := strconv.Itoa(next)
+	return &text
+}
+
+func viewBatch(b *service.Batch) batch {
+	return batch{
+		BatchID: b.ID, ID: b.ID, Workflow: b.Workflow, Status: b.Status.String(), Total: b.Total, Completed: b.Completed,
+		Failed: b.Failed, Cancelled: b.Cancelled, Running: b.Running, Waiting: b.Waiting, Queued: b.Queued,
+		Concurrency: b.Concurrency, EffectiveConcurrency: b.EffectiveConcurrency, WorkflowVersion: b.WorkflowVersion,
+		Revision: b.Revision, Environment: b.Environment.String(), CreatedAt: at(b.CreatedAt), StartedAt: at(b.StartedAt),
+		CompletedAt: at(b.CompletedAt),
 	}
 }

@@ -181,5 +181,5 @@ func quote(text string) string {
 	if len(text) > most {
 		text = text[:most] + "…"
 	}
-	return string(appendText(nil, text))
+	return quoteJSON(text)
 }

@@ -71,7 +71,7 @@ func (s *Server) crowdedAnswer(addr string) []byte {
 	}
 	requestID := newRequestID()
 	s.log.Debug("connection turned away", slog.String("request_id", requestID))
-	body := appendProblem(nil, &chargehand.Error{
+	body := problemText(&chargehand.Error{
 		Code:   chargehand.CodeUnavailable,
 		Detail: "The server has as many connections open as it may have (" + strconv.FormatInt(s.open.most, 10) + "). Try again in a moment, and keep fewer open.",
 	}, base, "/", requestID)

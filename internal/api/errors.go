@@ -126,45 +126,18 @@ func asProblem(err error) (*chargehand.Error, error) {
 
 const internalDetail = "An unexpected error occurred. It was logged under the request_id."
 
-// appendProblem appends the problem document of e. base is scheme and host of this server.
-func appendProblem(dst []byte, e *chargehand.Error, base, instance, requestID string) []byte {
+// problemText is the problem document of e. base is scheme and host of this server.
+func problemText(e *chargehand.Error, base, instance, requestID string) []byte {
 	about := problemTypes[e.Code]
-	o := object(dst)
-	o.text("type", base+chargehand.APIPath+"/problems/"+string(e.Code))
-	o.text("title", about.title)
-	o.number("status", int64(about.status))
-	o.text("detail", e.Detail)
-	o.text("instance", instance)
-	o.text("code", string(e.Code))
-	if len(e.Fields) > 0 {
-		o.key("errors")
-		o.dst = append(o.dst, '[')
-		for i, f := range e.Fields[:min(len(e.Fields), maxFields)] {
-			if i > 0 {
-				o.dst = append(o.dst, ',')
-			}
-			o.dst = appendFieldError(o.dst, f)
-		}
-		o.dst = append(o.dst, ']')
+	text, err := encode(problem{
+		Type: base + chargehand.APIPath + "/problems/" + string(e.Code), Title: about.title, Status: about.status,
+		Detail: e.Detail, Instance: instance, Code: string(e.Code), Errors: viewFields(e.Fields[:min(len(e.Fields), maxFields)]),
+		RequestID: requestID,
+	})
+	if err != nil {
+		panic(err) // texts and numbers alone
 	}
-	o.text("request_id", requestID)
-	return o.end()
-}
-
-func appendFieldError(dst []byte, f chargehand.FieldError) []byte {
-	o := object(dst)
-	if f.Parameter != "" {
-		o.text("parameter", f.Parameter)
-	} else {
-		o.text("pointer", f.Pointer)
-	}
-	o.text("code", f.Code)
-	o.text("detail", f.Detail)
-	if f.Line > 0 {
-		o.number("line", int64(f.Line))
-		o.number("column", int64(f.Column))
-	}
-	return o.end()
+	return text
 }
 
 // badParameter is the error for a query parameter, header or path segment that cannot be

@@ -205,8 +205,7 @@ func (c *call) createExecution() error {
 	if err != nil {
 		return err
 	}
-	c.created(e, replayed)
-	return nil
+	return c.created(e, replayed)
 }
 
 func (c *call) retryExecution() error {
@@ -219,23 +218,19 @@ func (c *call) retryExecution() error {
 	if err != nil {
 		return err
 	}
-	c.created(e, replayed)
-	return nil
+	return c.created(e, replayed)
 }
 
 // created answers with a new execution.
-func (c *call) created(e *service.Execution, replayed bool) {
+func (c *call) created(e *service.Execution, replayed bool) error {
 	c.replayed(replayed)
 	c.location("/workflows/" + e.Workflow.String() + "/executions/" + e.ID.String())
 	c.w.Header()["Etag"] = []string{`"` + e.ETag + `"`}
-	o := object(make([]byte, 0, 768))
-	appendID(&o, "execution_id", e.ID)
-	appendExecution(&o, e)
+	v := retriedExecution{CreatedExecution: CreatedExecution{ExecutionID: e.ID, Execution: viewExecution(e)}}
 	if e.Newer != nil {
-		o.text("newer_version", e.Newer.Version)
-		o.number("newer_revision", e.Newer.Revision)
+		v.NewerVersion, v.NewerRevision = e.Newer.Version, e.Newer.Revision
 	}
-	c.json(http.StatusCreated, o.end())
+	return c.view(http.StatusCreated, v)
 }
 
 func (c *call) getExecution() error {
@@ -252,10 +247,7 @@ func (c *call) getExecution() error {
 	if !e.Status.Final() {
 		c.w.Header()["Retry-After"] = retryLaterValue
 	}
-	o := object(make([]byte, 0, 768))
-	appendExecution(&o, e)
-	c.json(http.StatusOK, o.end())
-	return nil
+	return c.view(http.StatusOK, viewExecution(e))
 }
 
 func (c *call) cancelExecution() error {
@@ -267,10 +259,7 @@ func (c *call) cancelExecution() error {
 	}
 	c.replayed(replayed)
 	c.w.Header()["Etag"] = []string{`"` + e.ETag + `"`}
-	o := object(nil)
-	appendExecution(&o, e)
-	c.json(http.StatusAccepted, o.end())
-	return nil
+	return c.view(http.StatusAccepted, viewExecution(e))
 }
 
 func (c *call) listExecutions() error {
@@ -282,14 +271,11 @@ func (c *call) listExecutions() error {
 	if err != nil {
 		return err
 	}
-	l := openList(len(page.Data) * 512)
-	for _, e := range page.Data {
-		o := object(l.next())
-		appendExecution(&o, e)
-		l.add(o.end())
+	v := executionPage{Data: make([]Execution, len(page.Data)), Cursor: cursorText(page.Cursor)}
+	for i, e := range page.Data {
+		v.Data[i] = viewExecution(e)
 	}
-	c.json(http.StatusOK, l.end(cursorText(page.Cursor)))
-	return nil
+	return c.view(http.StatusOK, v)
 }
 
 // asked says how the answer is to be shown.
@@ -309,73 +295,44 @@ func (c *call) waiting() (context.Context, func()) {
 	return ctx, func() { release(); cancel() }
 }
 
-// appendExecution appends the fields of a read answer to o.
-func appendExecution(o *writer, e *service.Execution) {
-	appendID(o, "id", e.ID)
-	appendID(o, "workflow_id", e.Workflow)
-	o.text("status", e.Status.String())
-	o.time("created_at", e.CreatedAt.UnixMilli())
-	if e.Results == nil {
-		o.null("results")
-	} else {
-		appendResults(o, "results", e.Results)
+func viewExecution(e *service.Execution) Execution {
+	v := Execution{
+		ID: e.ID, Workflow: e.Workflow, Status: e.Status.String(), CreatedAt: at(e.CreatedAt), Results: viewResults(e.Results),
+		Phase: e.Phase.String(), WorkflowVersion: e.WorkflowVersion, Revision: e.Revision, Environment: e.Environment.String(),
+		StartedAt: at(e.StartedAt), FinishedAt: at(e.FinishedAt), Output: e.Output, Error: viewExecutionError(e.Error),
 	}
-	o.text("phase", e.Phase.String())
-	o.text("workflow_version", e.WorkflowVersion)
-	o.number("revision", e.Revision)
-	o.text("environment", e.Environment.String())
 	if !e.Batch.IsZero() {
-		appendID(o, "batch_id", e.Batch)
+		v.Batch = &e.Batch
 	}
 	if !e.RetryOf.IsZero() {
-		appendID(o, "retry_of", e.RetryOf)
+		v.RetryOf = &e.RetryOf
 	}
-	o.optionalTime("started_at", e.StartedAt)
-	o.optionalTime("finished_at", e.FinishedAt)
-	if e.Output != nil {
-		o.raw("output", e.Output)
+	return v
+}
+
+// viewExecutionError is nil where e is.
+func viewExecutionError(e *service.ExecutionError) *executionError {
+	if e == nil {
+		return nil
 	}
-	if e.Error != nil {
-		appendExecutionError(o, e.Error)
+	return &executionError{
+		Type: e.Type, Status: e.Status, Title: e.Title, Detail: e.Detail, Instance: e.Instance, Code: e.Code, Origin: e.Origin,
+		Retryable: e.Retryable, Line: e.Line, Column: e.Column,
 	}
 }
 
-func appendExecutionError(o *writer, e *service.ExecutionError) {
-	o.key("error")
-	in := object(o.dst)
-	in.text("type", e.Type)
-	in.number("status", int64(e.Status))
-	in.optionalText("title", e.Title)
-	in.optionalText("detail", e.Detail)
-	in.optionalText("instance", e.Instance)
-	in.text("code", e.Code)
-	in.text("origin", e.Origin)
-	in.boolean("retryable", e.Retryable)
-	if e.Line > 0 {
-		in.number("line", int64(e.Line))
-		in.number("column", int64(e.Column))
+// viewResults is nil where results is: an execution that has not finished has null, not [].
+func viewResults(results []service.Result) []result {
+	if results == nil {
+		return nil
 	}
-	o.dst = in.end()
-}
-
-func appendResults(o *writer, name string, results []service.Result) {
-	o.key(name)
-	o.dst = append(o.dst, '[')
-	for i := range results {
-		r := &results[i]
-		if i > 0 {
-			o.dst = append(o.dst, ',')
+	v := make([]result, len(results))
+	for i, r := range results {
+		v[i] = result{
+			Filename: r.Filename, URL: r.URL, Size: r.Size, ContentType: r.ContentType, SHA256: r.SHA256, ExpiresAt: at(r.ExpiresAt),
 		}
-		in := object(o.dst)
-		in.text("filename", r.Filename)
-		in.text("url", r.URL)
-		in.number("size", r.Size)
-		in.text("content_type", r.ContentType)
-		in.optionalText("sha256", r.SHA256)
-		in.optionalTime("expires_at", r.ExpiresAt)
-		o.dst = in.end()
 	}
-	o.dst = append(o.dst, ']')
+	return v
 }
 
 // listed writes the words of an enumeration for a sentence.

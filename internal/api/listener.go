@@ -138,7 +138,7 @@ func (s *Server) refusalAnswer(status int, text, addr, remote string) []byte {
 	}
 	requestID := newRequestID()
 	s.tellRefusal(requestID, remote, e.Code)
-	body := appendProblem(nil, e, base, "/", requestID)
+	body := problemText(e, base, "/", requestID)
 	answer := "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/problem+json\r\nContent-Length: " +
 		strconv.Itoa(len(body)) + "\r\nX-Content-Type-Options: nosniff\r\nX-Request-Id: " + requestID + "\r\n\r\n"
 	return append([]byte(answer), body...)

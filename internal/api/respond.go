@@ -1,11 +1,8 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -56,13 +53,11 @@ func (c *call) json(status int, body []byte) { c.send(status, jsonValue, body) }
 
 // view answers with a value of one of the types in view.go.
 func (c *call) view(status int, v any) error {
-	var buf bytes.Buffer
-	encoder := json.NewEncoder(&buf)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return fmt.Errorf("encode answer: %w", err)
+	text, err := encode(v)
+	if err != nil {
+		return err
 	}
-	c.json(status, bytes.TrimSuffix(buf.Bytes(), []byte("\n")))
+	c.json(status, text)
 	return nil
 }
 
@@ -102,7 +97,7 @@ func (c *call) fail(err error) {
 	if path == "" { // as in CONNECT
 		path = "/"
 	}
-	body := appendProblem(nil, shown, c.base(), path, c.requestID)
+	body := problemText(shown, c.base(), path, c.requestID)
 	drains := false
 	if c.unread() {
 		h["Connection"] = closeValue
@@ -194,7 +189,7 @@ func newRequestID() string {
 	id := make([]byte, 0, 20)
 	id = append(id, "req_"...)
 	for n := rand.Uint64(); len(id) < cap(id); n >>= 4 {
-		id = append(id, hexDigits[n&15])
+		id = append(id, "0123456789abcdef"[n&15])
 	}
 	return string(id)
 }

@@ -11,8 +11,8 @@ import (
 // out in one piece, and an error in the first piece can still be told as a problem.
 const streamBytes = 64 << 10
 
-// stream sends a JSON answer whose length is not known beforehand. The text is appended to
-// dst; flow sends what has gathered.
+// stream sends a JSON answer whose length is not known beforehand. The text is appended to dst; flow sends what
+// has gathered. A stream serves one request and is not safe for concurrent use.
 type stream struct {
 	call   *call
 	status int
@@ -30,10 +30,21 @@ func (c *call) stream(status int) *stream {
 	return &stream{call: c, status: status, dst: (*buffer)[:0], buffer: buffer}
 }
 
-// flow takes the text so far, sends it if it is long enough, and returns what to append to.
-func (s *stream) flow(dst []byte) ([]byte, error) {
-	if len(dst) < streamBytes {
-		return dst, nil
+// text appends JSON text as it is.
+func (s *stream) text(text string) { s.dst = append(s.dst, text...) }
+
+// field appends the name of a field, with its comma and colon, and a value.
+func (s *stream) field(name string, value any) error {
+	text, err := encode(value)
+	s.text(name)
+	s.dst = append(s.dst, text...)
+	return err
+}
+
+// flow sends the text so far if it is long enough.
+func (s *stream) flow() error {
+	if len(s.dst) < streamBytes {
+		return nil
 	}
 	c := s.call
 	if c.status == 0 {
@@ -43,12 +54,13 @@ func (s *stream) flow(dst []byte) ([]byte, error) {
 	}
 	// A writer that knows no deadlines has none to move.
 	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.server.idle))
-	n, err := c.w.Write(dst)
+	n, err := c.w.Write(s.dst)
 	c.sent += int64(n)
+	s.dst = s.dst[:0]
 	if err != nil {
-		return dst[:0], fmt.Errorf("%w: %w", errClientGone, err)
+		return fmt.Errorf("%w: %w", errClientGone, err)
 	}
-	return dst[:0], nil
+	return nil
 }
 
 // close sends the rest and gives the buffer back.

@@ -8,9 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// The types in this file are the answers and bodies as the document describes them. What is
-// not on a hot path is also encoded from them; executions and batches are written by hand
-// (execution.go, batch.go), and a test compares the two.
+// The types in this file are the answers and bodies as the document describes them, and as they are encoded. Only
+// the entries of batches are written by hand (batch.go), and a test compares the two.
 
 // moment is a time in milliseconds since 1970; 0 is "not known yet" and left out.
 type moment int64
