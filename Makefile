@@ -54,12 +54,12 @@ workflowcheck: ## nothing that a Temporal workflow reaches may differ between tw
 	.cache/bin/workflowcheck -config .workflowcheck.yaml ./internal/engine/temporal
 
 .PHONY: generate
-generate: ## write the generated files: api/openapi.yaml, docs/cli.md, internal/notice/notices.txt
+generate: ## write the generated files: api/openapi.yaml, docs/reference/cli.md, internal/notice/notices.txt
 	@mkdir -p api
 	@scripts/notices
 	@$(MAKE) --no-print-directory build
 	$(BIN) openapi > api/openapi.yaml
-	$(BIN) reference > docs/cli.md
+	$(BIN) reference > docs/reference/cli.md
 
 .PHONY: man
 man: build ## write man pages to bin/man
@@ -68,7 +68,7 @@ man: build ## write man pages to bin/man
 .PHONY: verify
 verify: generate ## fail if a generated file or go.mod is not what the code says
 	go mod tidy -diff
-	@git diff --exit-code -- api docs/cli.md internal/notice/notices.txt || { echo "generated files differ: run make generate and commit"; exit 1; }
+	@git diff --exit-code -- api docs/reference/cli.md internal/notice/notices.txt || { echo "generated files differ: run make generate and commit"; exit 1; }
 
 .PHONY: release
 release: ## build dist/: binaries that anybody can build again, lists of what they are made of (CycloneDX), checksums

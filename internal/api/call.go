@@ -51,7 +51,7 @@ type call struct {
 	sent   int64 // bytes of the body of the answer
 }
 
-// run makes the checks in the order of docs/api.md and hands over to the route.
+// run makes the checks in the order of docs/reference/api.md and hands over to the route.
 func (c *call) run() error {
 	c.server.tree.find(c.r.URL, &c.match)
 	var rt *route

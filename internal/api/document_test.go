@@ -412,7 +412,7 @@ func TestDocumentOpensAnswersAndClosesBodies(t *testing.T) {
 	}
 }
 
-// TestContractInDocument compares the four endpoints with docs/api.md.
+// TestContractInDocument compares the four endpoints with docs/reference/api.md.
 func TestContractInDocument(t *testing.T) {
 	s := newServer(t, &fake{})
 	o := newOracle(t, s)

@@ -19,7 +19,7 @@ type problemType struct {
 	about  string // what happened and what to do
 }
 
-// problemTypes is the only mapping of error codes to status codes (docs/api.md "Errors").
+// problemTypes is the only mapping of error codes to status codes (docs/reference/api.md "Errors").
 var problemTypes = map[chargehand.Code]problemType{
 	chargehand.CodeInvalidJSON: {http.StatusBadRequest, "The body is not valid JSON",
 		"The body cannot be read as one JSON text in UTF-8. Duplicate keys, lone surrogates, NaN, numbers outside the range, more than 64 levels of nesting and text after the value count too. The entry in errors says where it went wrong."},

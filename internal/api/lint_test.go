@@ -171,9 +171,9 @@ func TestDocumentOrder(t *testing.T) {
 	}
 }
 
-// TestPageIsComplete: docs/api.md names every route, parameter that filters, scope and error code.
+// TestPageIsComplete: docs/reference/api.md names every route, parameter that filters, scope and error code.
 func TestPageIsComplete(t *testing.T) {
-	page, err := os.ReadFile("../../docs/api.md")
+	page, err := os.ReadFile("../../docs/reference/api.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestPageIsComplete(t *testing.T) {
 	}
 	for _, each := range want {
 		if !strings.Contains(text, each) {
-			t.Errorf("docs/api.md does not have %s", each)
+			t.Errorf("docs/reference/api.md does not have %s", each)
 		}
 	}
 }

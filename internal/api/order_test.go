@@ -64,7 +64,7 @@ func TestCredentials(t *testing.T) {
 }
 
 // TestCheckOrder starts from a request in which everything is wrong and repairs one thing
-// after the other: each time the next check of docs/api.md must speak.
+// after the other: each time the next check of docs/reference/api.md must speak.
 func TestCheckOrder(t *testing.T) {
 	f := &fake{
 		scopes: service.ScopeEventsWrite,

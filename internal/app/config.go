@@ -27,7 +27,7 @@ import (
 // Version is the version of the build, set by the linker.
 var Version = "dev"
 
-// Config is what an operator sets; docs/cli.md lists the flags. The zero value, completed by
+// Config is what an operator sets; docs/reference/cli.md lists the flags. The zero value, completed by
 // withDefaults, serves the default data directory on the default address.
 type Config struct {
 	// ConfigFile is the file of settings that these came from; empty: none. It is kept from steps.

@@ -10,7 +10,7 @@ import (
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
-// TestContractBatch holds what docs/api.md says of batches.
+// TestContractBatch holds what docs/reference/api.md says of batches.
 func TestContractBatch(t *testing.T) {
 	t.Parallel()
 	s := start(t, egress...)

@@ -78,7 +78,7 @@ func write(t *testing.T, dir, name, content string) string {
 	return path
 }
 
-// TestContractCLI holds docs/cli.md: what scripts rely on.
+// TestContractCLI holds docs/reference/cli.md: what scripts rely on.
 func TestContractCLI(t *testing.T) {
 	t.Parallel()
 	s := start(t)

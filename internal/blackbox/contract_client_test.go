@@ -20,7 +20,7 @@ import (
 )
 
 // The tests in this package know the product only as its users do: the built binary, HTTP and
-// the pages docs/api.md and docs/cli.md. Each names the sentence that it holds the product to.
+// the pages docs/reference/api.md and docs/reference/cli.md. Each names the sentence that it holds the product to.
 
 type (
 	server = servertest.Server
@@ -108,7 +108,7 @@ func parse(t *testing.T, s string) expr.Value {
 
 var problemAddresses sync.Map // every type that was seen and answered
 
-// wantProblem checks that an answer is a whole problem document with that code (docs/api.md
+// wantProblem checks that an answer is a whole problem document with that code (docs/reference/api.md
 // "Errors"), and that the address in type is answered without a key.
 func wantProblem(t *testing.T, s *server, a answer, status int, code string) object {
 	t.Helper()

@@ -56,8 +56,8 @@ func (want shape) but(changes shape) shape {
 	return changed
 }
 
-// TestContractFields holds every field of docs/api.md to its name, type and null-ness, and
-// the additional ones to docs/api.md.
+// TestContractFields holds every field of docs/reference/api.md to its name, type and null-ness, and
+// the additional ones to docs/reference/api.md.
 func TestContractFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)

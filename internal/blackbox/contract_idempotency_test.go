@@ -9,7 +9,7 @@ import (
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
-// TestContractIdempotency holds docs/api.md "Limits, repetition, waiting" to what it says of
+// TestContractIdempotency holds docs/reference/api.md "Limits, repetition, waiting" to what it says of
 // Idempotency-Key.
 func TestContractIdempotency(t *testing.T) {
 	t.Parallel()

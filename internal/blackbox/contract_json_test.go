@@ -7,7 +7,7 @@ import (
 	"github.com/chargehand/chargehand/internal/expr"
 )
 
-// TestContractJSON holds docs/api.md "JSON": what is read exactly, and what is refused, in the
+// TestContractJSON holds docs/reference/api.md "JSON": what is read exactly, and what is refused, in the
 // input of an execution, in items of a batch, and all the way to output and output.json.
 func TestContractJSON(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 
 var keyText = regexp.MustCompile(`^sk_(live|test)_[0-9A-Za-z]{38}$`)
 
-// TestContractKeys holds docs/api.md "Keys".
+// TestContractKeys holds docs/reference/api.md "Keys".
 func TestContractKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t)

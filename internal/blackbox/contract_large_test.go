@@ -19,7 +19,7 @@ func TestContractLarge(t *testing.T) {
 	t.Run("definition", func(t *testing.T) { testLargeDefinition(t, s) })
 }
 
-// testLongTimeline: "newest 10,000 kept, truncated: true" (docs/architecture.md).
+// testLongTimeline: "newest 10,000 kept, truncated: true" (docs/explanation/architecture.md).
 func testLongTimeline(t *testing.T, s *server) {
 	flow := deploy(t, s, "do:\n- each: {for: {in: '[range(12000)]'}, do: [{body: {set: {i: '${ $item }'}}}]}\n")
 	path := begin(t, s, flow, "{}")

@@ -9,7 +9,7 @@ import (
 	"github.com/chargehand/chargehand/internal/expr"
 )
 
-// TestContractLife holds docs/api.md "Status", cancellation in each state, retries, the timeline
+// TestContractLife holds docs/reference/api.md "Status", cancellation in each state, retries, the timeline
 // and the error object.
 func TestContractLife(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,7 @@ type mistake struct {
 type startRequest struct{ key, workflow, query, media, body, idempotency string }
 
 // TestContractOrderOfChecks makes requests with two mistakes each: the check that comes first
-// in docs/api.md answers ("Checks run in one order, so that the same request always gives the same
+// in docs/reference/api.md answers ("Checks run in one order, so that the same request always gives the same
 // error").
 func TestContractOrderOfChecks(t *testing.T) {
 	t.Parallel()

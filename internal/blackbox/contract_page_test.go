@@ -12,7 +12,7 @@ import (
 	"github.com/chargehand/chargehand/internal/expr"
 )
 
-// TestContractPaging holds docs/api.md "Paging", on workflows
+// TestContractPaging holds docs/reference/api.md "Paging", on workflows
 // that many clients made in the same instant.
 func TestContractPaging(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// codes are those of the table in docs/api.md "Errors", as far as this version knows them.
+// codes are those of the table in docs/reference/api.md "Errors", as far as this version knows them.
 var codes = map[int][]string{
 	400: {"invalid_json", "invalid_parameter", "invalid_body", "unknown_field", "ambiguous_credentials"},
 	401: {"missing_api_key", "invalid_api_key", "expired_api_key"},
@@ -27,7 +27,7 @@ var codes = map[int][]string{
 	503: {"unavailable"},
 }
 
-// TestContractProblems holds docs/api.md "Errors" where no other test does.
+// TestContractProblems holds docs/reference/api.md "Errors" where no other test does.
 func TestContractProblems(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -174,7 +174,7 @@ func testManyPlaces(t *testing.T, s *server) {
 	wantPointer(t, p, "/input/")
 }
 
-// testLimits: GET /limits tells every limit that docs/architecture.md names.
+// testLimits: GET /limits tells every limit that docs/explanation/architecture.md names.
 func testLimits(t *testing.T, s *server) {
 	a := s.Do(t, "GET", "/limits", "")
 	wantStatus(t, a, 200)

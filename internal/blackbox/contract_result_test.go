@@ -17,7 +17,7 @@ import (
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
-// TestContractResults holds docs/api.md "Result files", the rule which files are results, and
+// TestContractResults holds docs/reference/api.md "Result files", the rule which files are results, and
 // docs/language/files.md.
 func TestContractResults(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
-// TestContractServe holds docs/cli.md to what it says of `serve` and of the operations beside it.
+// TestContractServe holds docs/reference/cli.md to what it says of `serve` and of the operations beside it.
 func TestContractServe(t *testing.T) {
 	t.Parallel()
 	t.Run("one owner", testOneOwner)

@@ -8,7 +8,7 @@ import (
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
-// TestContractVersions holds docs/api.md "Versions" and the routes under /workflows.
+// TestContractVersions holds docs/reference/api.md "Versions" and the routes under /workflows.
 func TestContractVersions(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
-// TestContractWaiting holds docs/api.md to what it says of wait, Prefer, ETag and Retry-After.
+// TestContractWaiting holds docs/reference/api.md to what it says of wait, Prefer, ETag and Retry-After.
 func TestContractWaiting(t *testing.T) {
 	t.Parallel()
 	s := start(t, egress...)

@@ -16,7 +16,7 @@ import (
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
-// TestCrashStop ends the server under load by SIGTERM, as docs/cli.md describes it: exit code 0
+// TestCrashStop ends the server under load by SIGTERM, as docs/reference/cli.md describes it: exit code 0
 // within ten seconds, nothing lost, and, since all steps here are short, none cut off.
 func TestCrashStop(t *testing.T) {
 	seed := int64(crashNumber(t, "CHARGEHAND_CRASH_SEED", int(time.Now().UnixNano()%1_000_000)))

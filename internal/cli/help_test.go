@@ -102,9 +102,9 @@ func TestReference(t *testing.T) {
 	if err := writeReference(&page, root); err != nil {
 		t.Fatal(err)
 	}
-	stored, err := os.ReadFile(filepath.Join(servertest.Root(), "docs", "cli.md"))
+	stored, err := os.ReadFile(filepath.Join(servertest.Root(), "docs", "reference", "cli.md"))
 	if err != nil || !bytes.Equal(stored, page.Bytes()) {
-		t.Errorf("docs/cli.md is not what the commands say: run make generate (%v)", err)
+		t.Errorf("docs/reference/cli.md is not what the commands say: run make generate (%v)", err)
 	}
 	eachCommand(root, func(cmd *cobra.Command) {
 		if cmd.GroupID != "" && !strings.Contains(page.String(), "\n### "+cmd.CommandPath()+"\n") {

@@ -1,4 +1,4 @@
-// Package cli is the command line (docs/cli.md): the server and its operations, and a client of
+// Package cli is the command line (docs/reference/cli.md): the server and its operations, and a client of
 // the API like any other. Data goes to standard output, messages for people to standard error.
 package cli
 
@@ -18,7 +18,7 @@ import (
 	"github.com/chargehand/chargehand/internal/app"
 )
 
-// Exit codes (docs/cli.md).
+// Exit codes (docs/reference/cli.md).
 const (
 	ExitDone        = 0
 	ExitFailed      = 1 // the execution or some item ended in error; or the command itself failed

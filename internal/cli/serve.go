@@ -17,7 +17,7 @@ import (
 // sixth less work for each call of a step, for some 20 MB more under load.
 const gcPercent = 200
 
-// A stop may take 10 seconds (docs/cli.md): the parts have stopTime to end in good order, and the
+// A stop may take 10 seconds (docs/reference/cli.md): the parts have stopTime to end in good order, and the
 // process leaves after leaveTime, whatever still waits for a peer that does not answer.
 const (
 	stopTime  = 9 * time.Second

@@ -9,7 +9,7 @@ import (
 )
 
 // Fault is a fault as it is stored in store.Outcome.Fault and shown by the API: the
-// language's error object with the fields that the API adds (docs/api.md "Status").
+// language's error object with the fields that the API adds (docs/reference/api.md "Status").
 type Fault struct {
 	Type      string `json:"type"`
 	Status    int    `json:"status"`

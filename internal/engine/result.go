@@ -8,7 +8,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// Results finds the result files of a completed execution (docs/api.md "results"): the file
+// Results finds the result files of a completed execution (docs/reference/api.md "results"): the file
 // references in its output, at most machine.MaxFiles, else the files that the Finish command names (own). fresh are
 // files that become visible in the same transaction. list is what store.Outcome.Files holds; foreign
 // are files that the execution did not make: UseFile keeps them as long as it is kept. What the execution must not

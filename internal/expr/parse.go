@@ -59,7 +59,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Detail)
 }
 
-// Parse reads one JSON text as docs/api.md demands: a byte order mark is skipped, integers are
+// Parse reads one JSON text as docs/reference/api.md demands: a byte order mark is skipped, integers are
 // exact, other numbers become 64-bit floats, and everything doubtful is refused. The error
 // is a *SyntaxError. Nothing of data is kept.
 func Parse(data []byte, lim Limits) (Value, error) {

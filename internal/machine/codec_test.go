@@ -51,7 +51,7 @@ func TestEventCodec(t *testing.T) {
 	}
 }
 
-// The journal of a trivial execution is small: docs/architecture.md "Storage".
+// The journal of a trivial execution is small: docs/explanation/architecture.md "Storage".
 func TestEventSize(t *testing.T) {
 	input := parseJSON(t, `{"name":"Ada Lovelace","mail":"ada@example.org","n":12345678}`)
 	ev := Event{Kind: Started, TimeMs: scriptEpoch, Output: input}

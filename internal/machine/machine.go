@@ -43,7 +43,7 @@ type Load struct {
 }
 
 // HoldsSlot reports whether the execution counts against a concurrency bound
-// (docs/architecture.md "Slots").
+// (docs/explanation/architecture.md "Slots").
 func (l Load) HoldsSlot() bool { return l.Activities > 0 || l.Retries > 0 || l.Yielded }
 
 // Machine is one execution: a plan and a state. It is not safe for concurrent use.

@@ -1,12 +1,12 @@
 // Package service holds the rules: who may do what, and in which order things are checked.
 // It stands between the HTTP layer, which it does not know, and the store and the engine.
 //
-// Order of checks (docs/api.md "The contract's four endpoints"). The caller does, in this order:
+// Order of checks (docs/reference/api.md "The contract's four endpoints"). The caller does, in this order:
 // Authenticate, Allow, ids of the path, Require, query parameters, media type and size, JSON. Every
 // method then goes on with: idempotency, workflow, fields of the body, input schema.
 //
 // Errors. Everything that a caller did wrong, or must know, is a *chargehand.Error with a code of
-// docs/api.md; the comment of each method lists the codes it can return. Beside those, every method can
+// docs/reference/api.md; the comment of each method lists the codes it can return. Beside those, every method can
 // return CodeUnavailable (storage cannot be used now) and errors of any other type, which callers see
 // as CodeInternal and which belong in the log.
 //

@@ -93,7 +93,7 @@ func TestCreateExecutionRefusesBadBodies(t *testing.T) {
 	}
 }
 
-// The order of checks in docs/api.md: workflow, then fields, then input_schema.
+// The order of checks in docs/reference/api.md: workflow, then fields, then input_schema.
 func TestCreateExecutionChecksInOrder(t *testing.T) {
 	w := newWorld(t)
 	flow := w.apply(definition("typed", "1.0.0", wantsText))

@@ -23,7 +23,7 @@ const (
 	statusAccepted = 202
 )
 
-// Idempotency is the Idempotency-Key of a POST and what it stands for (docs/api.md "Limits,
+// Idempotency is the Idempotency-Key of a POST and what it stands for (docs/reference/api.md "Limits,
 // repetition, waiting"). It counts for 24 hours within one account, environment, method and
 // path.
 type Idempotency struct {

@@ -32,7 +32,7 @@ type Limit struct {
 	Description string
 }
 
-// defaultConcurrency is the concurrency of a batch that names none (docs/api.md).
+// defaultConcurrency is the concurrency of a batch that names none (docs/reference/api.md).
 const defaultConcurrency = 5
 
 // WithDefaults fills in what is not set.

@@ -9,7 +9,7 @@ import (
 // Scopes is a set of scopes.
 type Scopes uint16
 
-// The scopes of docs/api.md "Keys". Their names are stored.
+// The scopes of docs/reference/api.md "Keys". Their names are stored.
 const (
 	ScopeWorkflowsRead Scopes = 1 << iota
 	ScopeWorkflowsWrite
@@ -24,7 +24,7 @@ const (
 	ScopeAdmin
 )
 
-// The presets of docs/api.md "Keys", for keys of live; see In for those of test. PresetRun is the four endpoints of the contract.
+// The presets of docs/reference/api.md "Keys", for keys of live; see In for those of test. PresetRun is the four endpoints of the contract.
 const (
 	PresetRun     = ScopeWorkflowsRead | ScopeExecutionsCreate | ScopeExecutionsRead
 	PresetObserve = ScopeWorkflowsRead | ScopeExecutionsRead | ScopeTasksRead
@@ -51,7 +51,7 @@ func (s Scopes) In(e chargehand.Environment) Scopes {
 // Has reports whether all of the scopes in want are in s.
 func (s Scopes) Has(want Scopes) bool { return s&want == want }
 
-// Names lists the scopes by name, in the order of docs/api.md.
+// Names lists the scopes by name, in the order of docs/reference/api.md.
 func (s Scopes) Names() []string {
 	names := make([]string, 0, len(scopeNames))
 	for bit, name := range scopeNames {

@@ -127,7 +127,7 @@ func (t *Tx) startBatch(no, startedMs int64) error {
 type ends struct{ finished, failed, stopped int64 }
 
 // countEnds adds ended items. The last one makes the batch final: completed if at least
-// one item finished and it was not cancelled, else failed (docs/api.md "Status").
+// one item finished and it was not cancelled, else failed (docs/reference/api.md "Status").
 func (t *Tx) countEnds(no int64, n ends, nowMs int64) (final bool, err error) {
 	var left, total int64
 	err = t.one(`UPDATE batch SET finished = finished + ?2, failed = failed + ?3, stopped = stopped + ?5, status = CASE

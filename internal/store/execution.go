@@ -8,7 +8,7 @@ import (
 )
 
 // Run says what the engine owes an execution. It is stored, so that slots are counted
-// from rows (docs/architecture.md "Slots"). It is RunEnded exactly when the status is final.
+// from rows (docs/explanation/architecture.md "Slots"). It is RunEnded exactly when the status is final.
 type Run uint8
 
 // The run states.

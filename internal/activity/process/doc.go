@@ -1,5 +1,5 @@
 // Package process runs commands of workflow authors as confined child processes
-// (docs/architecture.md "Processes").
+// (docs/explanation/architecture.md "Processes").
 //
 // The server never starts a command itself. It starts its own binary in a hidden helper mode
 // (MaybeHelper must be the first call of main and of TestMain), and this supervisor, one per

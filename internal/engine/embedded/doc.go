@@ -13,7 +13,7 @@
 //   - Final is final: whatever comes after the end is dropped.
 //   - What is in memory can be lost at any moment: the store has everything.
 //
-// Limits are in Limits; each has a default of docs/architecture.md "Limits". What is above a
+// Limits are in Limits; each has a default of docs/explanation/architecture.md "Limits". What is above a
 // limit ends as a fault of the task (an outcome too large), as an error of the caller
 // (ErrQueueFull), or waits in line (slots, calls, streams, processes).
 package embedded

@@ -86,7 +86,7 @@ func batchRoundTrip(f *fixture) {
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { again := b; return tx.InsertBatch(&again) })
 }
 
-// batchStatus ends the items of batches in different ways (docs/api.md "Status").
+// batchStatus ends the items of batches in different ways (docs/reference/api.md "Status").
 func batchStatus(f *fixture) {
 	const ok, bad = true, false
 	cases := []struct {
