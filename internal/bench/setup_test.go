@@ -3,6 +3,7 @@ package bench_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -175,14 +176,17 @@ func (s *site) measure(b *testing.B, clients int, d time.Duration) []bench.Figur
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	var figures []bench.Figure
+	var page struct{ Data []bench.Figure }
 	if err == nil {
-		err = json.Unmarshal(out, &figures)
+		err = json.Unmarshal(out, &page)
+	}
+	if err == nil && len(page.Data) == 0 {
+		err = errors.New("no figures")
 	}
 	if err != nil {
 		b.Fatalf("%s: bench: %v\n%s%s", s.name, err, out, stderr.String())
 	}
-	return figures
+	return page.Data
 }
 
 // TestSummary: the figures of a run are told as they are.
