@@ -17,9 +17,9 @@ const (
 	MaxChildDepth = 32
 	// MaxOpenChildren is how many executions that have not ended one may have started.
 	MaxOpenChildren = 1_000
-	// MaxTree is how many executions of a tree may go on at once: what starts several that
-	// start several would else fill the installation. Some more may be, where many start
-	// children in the same moment.
+	// MaxTree is how many executions of a tree may be open at once: a workflow that starts several
+	// of those that start several would else fill the installation. Only where several servers share a database
+	// some more may be, when they start children in the same moment.
 	MaxTree = 10_000
 )
 
@@ -66,6 +66,37 @@ func ReadFamily(r *store.Reader, no int64) (f Family, err error) {
 	}
 	f.Open, err = r.OpenChildren(no, MaxOpenChildren+1)
 	return f, err
+}
+
+// Root is the root of the tree that an execution belongs to: itself, if nothing has started it.
+func Root(r *store.Reader, no int64) (int64, error) {
+	link, err := r.ChildByExecution(no)
+	if errors.Is(err, store.ErrNotFound) {
+		return no, nil
+	}
+	return link.Root, err
+}
+
+// Withdrawn reports whether an execution is certain to be cancelled, because it is awaited by an execution that must
+// be cancelled or has ended, directly or through others that await each other. link is its own.
+func Withdrawn(r *store.Reader, no int64) (link store.Child, withdrawn bool, err error) {
+	for level := range MaxChildDepth + 1 {
+		next, err := r.ChildByExecution(no)
+		if errors.Is(err, store.ErrNotFound) {
+			return link, false, nil
+		}
+		if err != nil {
+			return link, false, err
+		}
+		if level == 0 {
+			link = next
+		}
+		if next.State != store.ChildAwaited {
+			return link, next.State == store.ChildStopped, nil
+		}
+		no = next.Parent
+	}
+	return link, false, nil
 }
 
 // Child makes the execution that a StartChild command of parent starts, the started-th one of

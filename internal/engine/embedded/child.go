@@ -77,6 +77,10 @@ func (e *Engine) startIndependent(s *writeSet) error {
 func (e *Engine) makeChildren(s *writeSet) (refused []machine.Event, err error) {
 	r := s.run
 	commands := r.unstarted
+	others, withdrawn, err := e.reserve(s, len(commands))
+	if err != nil {
+		return nil, err
+	}
 	var starts []*engine.ChildStart
 	err = e.store.View(e.ctx, func(rd *store.Reader) error {
 		starts, refused = nil, nil
@@ -84,6 +88,8 @@ func (e *Engine) makeChildren(s *writeSet) (refused []machine.Event, err error) 
 		if err != nil {
 			return err
 		}
+		family.Stopped = family.Stopped || withdrawn
+		family.Tree += others
 		for i := range commands {
 			c := commands[i]
 			if family.Stopped && c.Child.Await {
@@ -118,7 +124,64 @@ func (e *Engine) makeChildren(s *writeSet) (refused []machine.Event, err error) 
 	}
 	r.unstarted = nil
 	s.children = append(s.children, starts...)
+	e.trees.release(s, s.reserved-len(s.children))
 	return refused, nil
+}
+
+// reserve counts the children that s is about to start as executions of their tree, before the tree is read: so write
+// sets that are prepared at the same time do not exceed the bound of the tree together. It returns how many other write sets have
+// reserved, and whether the execution has been withdrawn, so that it needs to start nothing that it would wait for.
+func (e *Engine) reserve(s *writeSet, children int) (others int, withdrawn bool, err error) {
+	r := s.run
+	if r.no == 0 {
+		return 0, false, nil // it has no tree yet
+	}
+	stopping := e.stops.busy()
+	if r.root == 0 || stopping {
+		err = e.store.View(e.ctx, func(rd *store.Reader) (err error) {
+			if r.root, err = engine.Root(rd, r.no); err == nil && stopping {
+				_, withdrawn, err = engine.Withdrawn(rd, r.no)
+			}
+			return err
+		})
+		if err != nil {
+			return 0, false, err
+		}
+	}
+	return e.trees.reserve(s, children), withdrawn, nil
+}
+
+// trees counts, by root, the children that write sets are about to start.
+type trees struct {
+	mu       sync.Mutex
+	reserved map[int64]int
+}
+
+// reserve adds to what s has reserved in the tree of its execution, and returns what other write sets have.
+func (t *trees) reserve(s *writeSet, children int) (others int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.reserved == nil {
+		t.reserved = make(map[int64]int)
+	}
+	others = t.reserved[s.run.root] - s.reserved
+	s.reserved += children
+	t.reserved[s.run.root] += children
+	return others
+}
+
+// release gives back some of what s has reserved: what it does not start, or all when its children are rows or will be none.
+func (t *trees) release(s *writeSet, children int) {
+	if children <= 0 || s.reserved == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.reserved -= children
+	left := t.reserved[s.run.root] - children
+	if t.reserved[s.run.root] = left; left == 0 {
+		delete(t.reserved, s.run.root)
+	}
 }
 
 // takeEnds tells the machine of children that have ended.
@@ -160,6 +223,11 @@ func (e *Engine) takeEnds(s *writeSet) error {
 // writeChildren writes what a write set does to relatives. The execution has not ended yet.
 func (s *writeSet) writeChildren(tx *store.Tx) error {
 	s.cancelled, s.childStarted = false, s.childStarted[:0]
+	if s.withdrawn != nil { // its parent, which ends too, is not to hear of this end
+		if _, err := tx.StopChild(s.withdrawn.Parent, s.withdrawn.Command); err != nil {
+			return err
+		}
+	}
 	for _, no := range s.delivered {
 		if err := tx.DeliverChild(no); err != nil {
 			return err
@@ -223,6 +291,13 @@ type stopper struct {
 
 func newStopper() *stopper {
 	return &stopper{places: make(chan struct{}, cancelAtOnce), ending: make(map[int64]bool)}
+}
+
+// busy reports whether executions are being ended, or looked for.
+func (s *stopper) busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running || len(s.ending) > 0
 }
 
 // begin reports whether the caller must look; otherwise who looks already does so once more.

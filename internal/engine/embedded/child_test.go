@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -192,9 +193,23 @@ func TestChildLimits(t *testing.T) {
 	}
 }
 
-// TestLongTreeIsBounded: executions that start more and more of each other end when too many go on.
+// watchTree notes how many executions of the tree of the first one are open at most, counted from rows in each Update.
+func (w *world) watchTree() (most *atomic.Int64) {
+	most = new(atomic.Int64)
+	w.rows = store.New(&faultyDB{DB: w.db, check: func(c store.Conn) error {
+		return c.Query(`SELECT open FROM child WHERE execution = 1 AND root = 1`, func(row store.Row) error {
+			most.Store(max(most.Load(), row.Int(0)))
+			return nil
+		})
+	}})
+	return most
+}
+
+// TestLongTreeIsBounded: executions that start more and more of each other end when too many are open, and start few more
+// until the error has reached the root.
 func TestLongTreeIsBounded(t *testing.T) {
 	w := newWorld(t)
+	most := w.watchTree()
 	w.start()
 	defer w.stop()
 	twice := "- f: { fork: { branches: [ { a: " + workflow("twice", "") + " }, { b: " + workflow("twice", "") + " } ] } }"
@@ -203,23 +218,105 @@ func TestLongTreeIsBounded(t *testing.T) {
 	if f := w.faultOf(row.No); f.Code != engine.CodeChildren || !strings.Contains(f.Detail, "go on") {
 		t.Errorf("it ends with %+v", f)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
+	defer cancel()
+	w.engine.work.wait(ctx)
 	w.idle(0)
+	if n := most.Load(); n < engine.MaxTree*9/10 || n > engine.MaxTree {
+		t.Errorf("at most %d executions were open at once, want %d", n, engine.MaxTree)
+	}
+	// Behind the bound an execution starts for each that ends, until the error has reached the root. Nothing starts after that.
+	const enough = engine.MaxTree * 3 / 2
 	w.view(func(r *store.Reader) error {
-		const most = 20 * engine.MaxTree
-		all, err := r.ListExecutions(store.ExecutionFilter{Account: w.account.No, Environment: chargehand.Live, Limit: most})
-		// The bound is that of those which go on at a time. How many more start before the error has reached the
-		// root depends on how fast the machine ends executions and starts others.
-		if n := len(all); n < engine.MaxTree || n == most {
-			t.Errorf("%d executions were started, want at least %d and an end", n, engine.MaxTree)
+		all, err := r.ListExecutions(store.ExecutionFilter{Account: w.account.No, Environment: chargehand.Live, Limit: 2 * engine.MaxTree})
+		if n := len(all); n < engine.MaxTree || n > enough {
+			t.Errorf("%d executions were started, want %d and at most %d", n, engine.MaxTree, enough)
 		}
 		for _, e := range all {
 			if e.Run != store.RunEnded {
-				t.Errorf("execution %d goes on", e.No)
+				t.Errorf("execution %d has not ended", e.No)
 				break
 			}
 		}
 		return err
 	})
+}
+
+// TestWithdrawnChildDoesNotStart: a queued execution that is certain to be cancelled does not start when it gets a slot. The
+// execution that awaits it, and is to be cancelled too, does not take that for an error.
+func TestWithdrawnChildDoesNotStart(t *testing.T) {
+	w := newWorld(t)
+	w.limits.AccountSlots = 1
+	w.outside.started = make(chan callSeen, 10)
+	w.start()
+	defer w.stop()
+	call := func(path string) string {
+		return "{ call: http, with: { method: get, endpoint: 'http://x/" + path + "' } }"
+	}
+	w.deploy("leaf", "- a: "+call("echo/leaf"))
+	w.deploy("middle", `
+- a: { listen: { to: { one: { with: { type: go } } } } }
+- b:
+    try:
+      - c: `+workflow("leaf", "")+`
+    catch:
+      do:
+        - d: `+call("echo/caught"))
+	root := w.run(w.define("- a: "+workflow("middle", "")), `{}`)
+	middle := awaitTree(w, root, 1)[0]
+	gate := w.outside.gate("slot")
+	other := w.run(w.define("- a: "+call("block/slot")), `{}`) // holds the slot
+	w.blocked()
+	w.publish(envelope("go", 1, "1"))
+	var leaf store.Execution
+	for deadline := time.Now().Add(patience); leaf.No == 0; <-time.After(time.Millisecond) {
+		if rows := w.childrenOf(middle); len(rows) == 1 {
+			leaf = rows[0]
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no child is queued\n%s", w.log)
+		}
+	}
+	slow, drive := w.engine.runs.put(middle.No, message{kind: family}) // and nothing drives it
+	if !drive {
+		t.Fatal("the execution in the middle is in memory")
+	}
+	if err := w.engine.Cancel(t.Context(), root.ID, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	close(gate)
+	w.final(other)
+	for _, row := range []store.Execution{root, leaf} {
+		if row = w.final(row); row.Phase != chargehand.Cancelled {
+			t.Errorf("execution %d ended %s\n%s", row.No, row.Phase, w.log)
+		}
+	}
+	w.engine.goWork(func() { w.engine.drive(slow) })
+	if middle = w.final(middle); middle.Phase != chargehand.Cancelled {
+		t.Errorf("the execution in the middle ended %s", middle.Phase)
+	}
+	w.idle(0)
+	if runs := w.outside.allRuns(); len(runs) != 1 {
+		t.Errorf("these calls were made: %v", runs)
+	}
+}
+
+// TestWideTreeIsBounded: executions that each start many at the same moment do not exceed the bound of their tree together.
+func TestWideTreeIsBounded(t *testing.T) {
+	w := newWorld(t)
+	most := w.watchTree()
+	w.start()
+	defer w.stop()
+	many := func(n int, name string) string {
+		return fmt.Sprintf("- a: { for: { in: '${ [range(%d)] }' }, do: [ { b: %s } ] }", n, workflow(name, ", await: false"))
+	}
+	w.deploy("slow", "- a: { listen: { to: { one: { with: { type: never } } } } }")
+	w.deploy("wide", many(200, "slow"))
+	w.final(w.run(w.define(many(100, "wide")), `{}`))
+	w.idle(0)
+	if n := most.Load(); n < engine.MaxTree-100 || n > engine.MaxTree {
+		t.Errorf("at most %d executions were open at once, want %d", n, engine.MaxTree)
+	}
 }
 
 // TestRefusedChildrenInALoop: a loop that asks for what there is not ends all the same.

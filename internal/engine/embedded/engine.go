@@ -58,6 +58,7 @@ type Engine struct {
 	// doubtfulBatches are the numbers of batches whose mark as cancelled is in doubt.
 	doubtfulBatches sync.Map
 	stops           *stopper
+	trees           trees
 
 	requests gate // calls of the public methods
 	work     gate // goroutines that drive, schedule and carry out

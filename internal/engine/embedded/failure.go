@@ -30,6 +30,7 @@ func (e *Engine) failed(s *writeSet, err error) {
 // uncount takes back that children of s are counted as queued. It returns those that stay
 // counted, because they may be there.
 func (e *Engine) uncount(s *writeSet, inDoubt bool) (kept []queuedRow) {
+	e.trees.release(s, s.reserved)
 	if !s.counted {
 		return nil
 	}

@@ -68,6 +68,11 @@ func (w *world) violations() (found []string) {
 	if n := e.watches.watching.Load(); n != 0 {
 		complain("%d watchers have not gone", n)
 	}
+	e.trees.mu.Lock()
+	for root, n := range e.trees.reserved {
+		complain("%d starts are reserved in the tree of execution %d", n, root)
+	}
+	e.trees.mu.Unlock()
 	e.stops.mu.Lock()
 	if len(e.stops.ending) > 0 {
 		complain("%d executions are being cancelled", len(e.stops.ending))

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
@@ -96,6 +97,10 @@ func (e *Engine) failExecution(s *writeSet, f *machine.Fault) {
 // beginQueued applies the first event of an execution that has waited in its queue.
 func (e *Engine) beginQueued(s *writeSet) error {
 	r := s.run
+	withdrawn, err := e.withdrawn(s)
+	if err != nil || withdrawn {
+		return err
+	}
 	s.begin = true
 	if err := checkRevision(r.row.Machine); err != nil {
 		return err
@@ -108,6 +113,28 @@ func (e *Engine) beginQueued(s *writeSet) error {
 		return err
 	}
 	return e.begin(s, p)
+}
+
+// withdrawn cancels a child that has not begun, if it is certain to be cancelled: it would only start more of a tree that ends.
+func (e *Engine) withdrawn(s *writeSet) (withdrawn bool, err error) {
+	r := s.run
+	if r.row.Batch != 0 || !e.stops.busy() {
+		return false, nil
+	}
+	var link store.Child
+	err = e.store.View(e.ctx, func(rd *store.Reader) (err error) {
+		link, withdrawn, err = engine.Withdrawn(rd, r.no)
+		return err
+	})
+	if err != nil || !withdrawn {
+		return false, err
+	}
+	s.withdrawn = &link
+	r.machine = machine.New(nil, e.identity(&r.row, nil))
+	s.apply(machine.Event{
+		Kind: machine.CancelRequested, TimeMs: max(e.nowMs(), r.row.ID.Milli()), Detail: engine.ChildCancelled,
+	}, e.limits.ActivityOutputBytes)
+	return true, nil
 }
 
 // begin applies the first event of an execution that holds a lease.
@@ -213,6 +240,9 @@ func (e *Engine) commit(ctx context.Context, sets []*writeSet) error {
 		return err
 	}
 	e.outage.over()
+	for _, s := range sets {
+		e.trees.release(s, s.reserved)
+	}
 	return nil
 }
 
@@ -239,6 +269,7 @@ func (e *Engine) write(tx *store.Tx, s *writeSet) error {
 // completed carries out what a durable write set asks for, and answers its messages.
 func (e *Engine) completed(s *writeSet) {
 	r := s.run
+	e.trees.release(s, s.reserved)
 	if s.idle {
 		e.release(r)
 	} else {

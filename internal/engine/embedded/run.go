@@ -13,7 +13,8 @@ import (
 
 // run is an execution in memory. See DESIGN.md, "Who may touch a run".
 type run struct {
-	no int64
+	no   int64
+	root int64 // of its tree; 0 where that has not been read
 
 	mu      sync.Mutex
 	driven  bool // a goroutine is the driver

@@ -57,8 +57,10 @@ type writeSet struct {
 	stored       []store.Event // events, ready to be written
 	unsubscribes []uint64
 	children     []*engine.ChildStart
-	counted      bool   // the children are counted as queued
-	childStarted []bool // by this transaction; others are there already
+	reserved     int          // children that count as executions of the tree (trees)
+	withdrawn    *store.Child // the link to its parent, which needs its end no more
+	counted      bool         // the children are counted as queued
+	childStarted []bool       // by this transaction; others are there already
 	stopChildren []machine.CommandID
 	delivered    []int64        // children of whose end it was told
 	listened     []listenResult // of the subscriptions that it touches, in their order; set by the transaction
