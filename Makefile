@@ -42,9 +42,10 @@ test/quick: ## the Go tests alone, without the race detector and what takes long
 	go test -skip '^TestLong' ./...
 
 .PHONY: lint
-lint: ## linters, with the import rules; references to pages and decisions that are not there
+lint: ## linters, with the import rules; words; references to pages and decisions that are not there
 	@scripts/tool golangci-lint
 	@scripts/check-references
+	@go run ./scripts/checkwords
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'd:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	.cache/bin/golangci-lint run ./...
 
