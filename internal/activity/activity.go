@@ -9,8 +9,8 @@ import (
 	"io"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Call is one run of an activity. All values are evaluated: nothing in it is an expression.
@@ -19,8 +19,8 @@ type Call struct {
 	Environment chargehand.Environment
 	Execution   chargehand.ExecutionID
 	Kind        string // "http", "openapi", "asyncapi", "mcp", "a2a", "shell", "script" …
-	Args        expr.Value
-	Input       expr.Value
+	Args        value.Value
+	Input       value.Value
 	Reference   string
 	Metadata    map[string]any
 	Key         string // the same on every run of this activity
@@ -32,12 +32,12 @@ type Call struct {
 	// It may block, so that a stream does not run ahead of who takes its outcomes. An error
 	// tells that the run is over: the activity then ends, and its result is ignored. One call
 	// at a time.
-	Progress func(ctx context.Context, v expr.Value) error
+	Progress func(ctx context.Context, v value.Value) error
 }
 
 // Result is an outcome: Output and Files, or Fault (whose Instance the machine sets).
 type Result struct {
-	Output expr.Value
+	Output value.Value
 	Files  []machine.File
 	Fault  *machine.Fault
 	// Document is the digest, sha256:<hex>, of the API document that the call was made by,

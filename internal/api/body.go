@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // body says what a route reads.
@@ -95,7 +95,7 @@ func (c *call) parseBody(b *body) (err error) {
 	if !b.json || len(c.raw) == 0 {
 		return nil
 	}
-	c.value, err = expr.Parse(c.raw, expr.Limits{Depth: c.server.limits.JSONDepth, Bytes: len(c.raw)})
+	c.value, err = value.Parse(c.raw, value.Limits{Depth: c.server.limits.JSONDepth, Bytes: len(c.raw)})
 	if err != nil {
 		return badJSON(err)
 	}

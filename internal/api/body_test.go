@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // TestBodyReachesService: numbers stay exact on their way to the service.
@@ -190,7 +190,7 @@ func TestShortBody(t *testing.T) {
 
 // TestBatchBodyLimit: a batch may be larger than other bodies.
 func TestBatchBodyLimit(t *testing.T) {
-	var got expr.Value
+	var got value.Value
 	s := newServer(t, &fake{createBatch: func(r service.CreateBatch) (*service.Batch, bool, error) {
 		got = r.Body
 		return fixtureBatch(), false, nil

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/value"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -36,10 +36,10 @@ type call struct {
 	key           chargehand.KeyID
 	name          string // version, name of a secret, or problem code
 
-	raw   []byte     // body as it was sent, unless the handler reads it itself
-	begun bool       // the body was read from
-	whole bool       // the body was read to its end
-	value expr.Value // the parsed body of a JSON route; nil: empty body
+	raw   []byte      // body as it was sent, unless the handler reads it itself
+	begun bool        // the body was read from
+	whole bool        // the body was read to its end
+	value value.Value // the parsed body of a JSON route; nil: empty body
 
 	span trace.Span // nil: none
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // maxFields is the number of wrong places that one problem names.
@@ -173,7 +173,7 @@ func badBody(code chargehand.Code, pointer, detail string) error {
 
 // badJSON is the error for a body that is no JSON text.
 func badJSON(err error) error {
-	var syntax *expr.SyntaxError
+	var syntax *value.SyntaxError
 	if !errors.As(err, &syntax) {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // The media types of CloudEvents 1.0 over HTTP.
@@ -72,7 +72,7 @@ func (c *call) publishEvents() error {
 		binary = true
 		r.Body, err = c.binaryEvent(media)
 		if r.Idempotency != nil { // the headers are part of what was sent
-			r.Idempotency.BodyHash = sha256.Sum256(expr.Marshal(r.Body))
+			r.Idempotency.BodyHash = sha256.Sum256(value.Marshal(r.Body))
 		}
 	default:
 		err = noEvent(c.r.Header.Get("Content-Type"))
@@ -104,13 +104,13 @@ func noEvent(contentType string) error {
 }
 
 // structuredEvents parses an event or a batch that is one JSON text.
-func (c *call) structuredEvents() (expr.Value, error) {
+func (c *call) structuredEvents() (value.Value, error) {
 	b := *eventBody
 	b.any = false
 	if err := c.checkMediaType(&b); err != nil {
 		return nil, err
 	}
-	v, err := expr.Parse(c.raw, expr.Limits{Depth: c.server.limits.JSONDepth, Bytes: len(c.raw)})
+	v, err := value.Parse(c.raw, value.Limits{Depth: c.server.limits.JSONDepth, Bytes: len(c.raw)})
 	if err != nil {
 		return nil, badJSON(err)
 	}
@@ -127,7 +127,7 @@ func (c *call) hasEventHeader() bool {
 }
 
 // binaryEvent makes an event of headers and body.
-func (c *call) binaryEvent(media string) (expr.Value, error) {
+func (c *call) binaryEvent(media string) (value.Value, error) {
 	event := map[string]any{}
 	for header, values := range c.r.Header {
 		name, ok := strings.CutPrefix(header, eventPrefix)
@@ -169,7 +169,7 @@ func (c *call) binaryData(event map[string]any, media string) error {
 	switch {
 	case len(c.raw) == 0:
 	case has("json"):
-		data, err := expr.Parse(c.raw, expr.Limits{Depth: c.server.limits.JSONDepth, Bytes: len(c.raw)})
+		data, err := value.Parse(c.raw, value.Limits{Depth: c.server.limits.JSONDepth, Bytes: len(c.raw)})
 		if err != nil {
 			return badJSON(err)
 		}

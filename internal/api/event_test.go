@@ -13,8 +13,8 @@ import (
 	cloudevents "github.com/cloudevents/sdk-go/v2/event"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const pathEvents = "/api/v1/events"
@@ -79,7 +79,7 @@ func TestEventModes(t *testing.T) {
 			for i, event := range r.events {
 				list[i] = event
 			}
-			if got := string(expr.Marshal(list)); got != test.want {
+			if got := string(value.Marshal(list)); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
@@ -89,13 +89,13 @@ func TestEventModes(t *testing.T) {
 // TestEventRefusals: every refusal says where and what.
 func TestEventRefusals(t *testing.T) {
 	good := map[string]any{"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}
-	with := func(name string, value any) string {
+	with := func(name string, v any) string {
 		event := maps.Clone(good)
-		event[name] = value
-		if value == nil {
+		event[name] = v
+		if v == nil {
 			delete(event, name)
 		}
-		return string(expr.Marshal(event))
+		return string(value.Marshal(event))
 	}
 	structured, batch := map[string]string{"Content-Type": eventMedia}, map[string]string{"Content-Type": batchMedia}
 	many := "[" + strings.TrimSuffix(strings.Repeat(with("x", 1)+",", 1001), ",") + "]"
@@ -226,7 +226,7 @@ func FuzzCloudEvents(f *testing.F) {
 		}
 		for _, event := range r.events {
 			if err := known(event); err != nil {
-				t.Errorf("%v\n%s", err, expr.Marshal(event))
+				t.Errorf("%v\n%s", err, value.Marshal(event))
 			}
 		}
 	})
@@ -243,7 +243,7 @@ func known(event map[string]any) error {
 		event = maps.Clone(event)
 		event["datacontenttype"] = "application/json"
 	}
-	if err := json.Unmarshal(expr.Marshal(event), &other); err != nil {
+	if err := json.Unmarshal(value.Marshal(event), &other); err != nil {
 		return fmt.Errorf("the library cannot read it: %w", err)
 	}
 	if err := other.Validate(); err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // fake is a Service made of functions. A function that is nil answers with a resource in
@@ -35,7 +35,7 @@ type fake struct {
 	openFile        func() (*service.File, io.ReadSeekCloser, error)
 	openLink        func(service.Link) (*service.File, io.ReadSeekCloser, error)
 	createKey       func(service.CreateKey) (*service.Key, bool, error)
-	putSecret       func(name string, body expr.Value) (*service.Secret, bool, error)
+	putSecret       func(name string, body value.Value) (*service.Secret, bool, error)
 	publishEvents   func(service.PublishEvents) (bool, error)
 }
 
@@ -402,7 +402,7 @@ func (f *fake) GetKey(context.Context, *service.Principal, chargehand.KeyID) (*s
 	return or(f, fixtureKey())
 }
 
-func (f *fake) PatchKey(context.Context, *service.Principal, chargehand.KeyID, expr.Value) (*service.Key, error) {
+func (f *fake) PatchKey(context.Context, *service.Principal, chargehand.KeyID, value.Value) (*service.Key, error) {
 	return or(f, fixtureKey())
 }
 
@@ -412,7 +412,7 @@ func fixtureSecret() *service.Secret {
 	return &service.Secret{Name: "token", Version: 3, CreatedAt: moment0, UpdatedAt: moment0}
 }
 
-func (f *fake) PutSecret(_ context.Context, _ *service.Principal, name string, body expr.Value) (*service.Secret, bool, error) {
+func (f *fake) PutSecret(_ context.Context, _ *service.Principal, name string, body value.Value) (*service.Secret, bool, error) {
 	if f.putSecret != nil {
 		return f.putSecret(name, body)
 	}

@@ -5,8 +5,8 @@ import (
 	"io"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Service is what this package needs of *service.Service. The methods and their errors are
@@ -48,10 +48,10 @@ type Service interface {
 	CreateKey(ctx context.Context, p *service.Principal, r service.CreateKey) (*service.Key, bool, error)
 	ListKeys(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.KeyPage, error)
 	GetKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) (*service.Key, error)
-	PatchKey(ctx context.Context, p *service.Principal, id chargehand.KeyID, body expr.Value) (*service.Key, error)
+	PatchKey(ctx context.Context, p *service.Principal, id chargehand.KeyID, body value.Value) (*service.Key, error)
 	RevokeKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) error
 
-	PutSecret(ctx context.Context, p *service.Principal, name string, body expr.Value) (*service.Secret, bool, error)
+	PutSecret(ctx context.Context, p *service.Principal, name string, body value.Value) (*service.Secret, bool, error)
 	ListSecrets(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.SecretPage, error)
 	GetSecret(ctx context.Context, p *service.Principal, name string) (*service.Secret, error)
 	DeleteSecret(ctx context.Context, p *service.Principal, name string) error

@@ -17,9 +17,9 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/script"
 	"github.com/chargehand/chargehand/internal/activity/shell"
 	"github.com/chargehand/chargehand/internal/egress"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // activities are the runners of what commands do to the world, by kind.
@@ -88,7 +88,7 @@ func (t *tenure) activities(ctx context.Context) (map[string]activity.Runner, er
 }
 
 // runtimeMetadata is $runtime.metadata (T89): the version of Python, where workflows may run it.
-func (t *tenure) runtimeMetadata(ctx context.Context, scripts *script.Runner) expr.Value {
+func (t *tenure) runtimeMetadata(ctx context.Context, scripts *script.Runner) value.Value {
 	if !slices.Contains(t.cfg.AllowRun, "python") {
 		return nil
 	}

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 
 	"github.com/chargehand/chargehand/internal/activity/auth"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/protofile"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // newFetcher reads external resources for definitions that are applied, and for steps. maxBytes
@@ -44,7 +44,7 @@ func resourceRoot(folder string) (string, error) {
 
 // fetchBy makes what the service reads resources with.
 func fetchBy(f *resource.Fetcher) service.FetchFunc {
-	return func(ctx context.Context, uri string, authentication expr.Value) (service.Resource, error) {
+	return func(ctx context.Context, uri string, authentication value.Value) (service.Resource, error) {
 		content, err := f.Fetch(ctx, resource.Request{URI: uri, Authentication: authentication})
 		return service.Resource{Content: content.Data, MediaType: content.MediaType}, err
 	}

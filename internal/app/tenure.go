@@ -16,7 +16,6 @@ import (
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/engine/embedded"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -24,6 +23,7 @@ import (
 	"github.com/chargehand/chargehand/internal/sink"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/telemetry"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // The parts of a data directory.
@@ -55,7 +55,7 @@ type tenure struct {
 	fetcher      *resource.Fetcher // of activities
 	sinks        *sink.Deliveries  // nil: none
 	policy       *egress.Policy
-	runtime      expr.Value // $runtime.metadata
+	runtime      value.Value // $runtime.metadata
 	closeScripts func()
 
 	background context.Context // of what runs beside the requests

@@ -13,7 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // The limits of documents.
@@ -69,7 +69,7 @@ func read(data []byte) (root map[string]any, servers []string, err error) {
 }
 
 func readJSON(data []byte) (map[string]any, []string, error) {
-	value, err := expr.Parse(data, expr.Limits{Depth: maxDepth, Values: maxValues})
+	value, err := value.Parse(data, value.Limits{Depth: maxDepth, Values: maxValues})
 	if err != nil {
 		return nil, nil, fmt.Errorf("it is no JSON: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // filler puts values into the variables of servers and the parameters of addresses.
@@ -67,15 +67,15 @@ func (f *filler) address(family string, p place) (string, error) {
 	if family == "nats" {
 		return f.fill(p.address, parameters, token)
 	}
-	address, err := f.fill(p.address, parameters, func(_, _ string, v value) (string, error) { return url.PathEscape(v.text), nil })
+	address, err := f.fill(p.address, parameters, func(_, _ string, v filled) (string, error) { return url.PathEscape(v.text), nil })
 	if err != nil {
 		return "", err
 	}
 	return address, checkSegments(p.address, address)
 }
 
-// value is what stands for a name.
-type value struct {
+// filled is what stands for a name.
+type filled struct {
 	text string
 	// own tells that it stands in the document, as the default or one of an enumeration; others
 	// are data, which must not lead elsewhere.
@@ -84,7 +84,7 @@ type value struct {
 
 // fill replaces each {name} in text. What stands for it is made by place, which gets the text
 // before it, already filled.
-func (f *filler) fill(text string, known map[string]any, place func(before, name string, v value) (string, error)) (string, error) {
+func (f *filler) fill(text string, known map[string]any, place func(before, name string, v filled) (string, error)) (string, error) {
 	var filled strings.Builder
 	for {
 		before, rest, found := strings.Cut(text, "{")
@@ -116,7 +116,7 @@ const maxAddressBytes = 64 << 10
 
 // serverVariable places a variable of the address of a server. In the authority it must not
 // end that, and in the path it must not end that either.
-func serverVariable(before, name string, v value) (string, error) {
+func serverVariable(before, name string, v filled) (string, error) {
 	if v.own {
 		return v.text, nil
 	}
@@ -136,7 +136,7 @@ func serverVariable(before, name string, v value) (string, error) {
 }
 
 // token places a parameter of a subject of NATS.
-func token(_, name string, v value) (string, error) {
+func token(_, name string, v filled) (string, error) {
 	if !v.own && (v.text == "" || strings.ContainsAny(v.text, ".*>") || strings.ContainsFunc(v.text, blankOrControl)) {
 		return "", fmt.Errorf("{%s} is one part of a subject of NATS, so %q cannot be its value: it must not be empty or contain . * >, blanks or control characters",
 			clip(name), clip(v.text))
@@ -163,14 +163,14 @@ func checkSegments(template, filled string) error {
 
 // value is what stands for a variable or parameter: what the task gives, what the message
 // holds, or the default.
-func (f *filler) value(name string, known map[string]any) (value, error) {
+func (f *filler) value(name string, known map[string]any) (filled, error) {
 	about, err := f.document.object(known, name)
 	if err != nil {
-		return value{}, err
+		return filled{}, err
 	}
 	schema, err := f.document.object(about, "schema") // version 2
 	if err != nil {
-		return value{}, err
+		return filled{}, err
 	}
 	f.used[name] = true
 	text, given := f.selection.Variables[name]
@@ -178,7 +178,7 @@ func (f *filler) value(name string, known map[string]any) (value, error) {
 		var found any
 		if found, given = Locate(location, f.selection.Headers, f.selection.Payload); given {
 			if text, given = scalar(found); !given {
-				return value{}, fmt.Errorf("{%s} must be a text, a number or a boolean; the message has something else at %s", clip(name), clip(location))
+				return filled{}, fmt.Errorf("{%s} must be a text, a number or a boolean; the message has something else at %s", clip(name), clip(location))
 			}
 		}
 	}
@@ -186,13 +186,13 @@ func (f *filler) value(name string, known map[string]any) (value, error) {
 	for _, source := range []map[string]any{about, schema} {
 		if standard, ok := source["default"]; !given && ok {
 			if text, given = scalar(standard); !given {
-				return value{}, fmt.Errorf("the default of {%s} must be a text, a number or a boolean", clip(name))
+				return filled{}, fmt.Errorf("the default of {%s} must be a text, a number or a boolean", clip(name))
 			}
 			own = true
 		}
 	}
 	if !given {
-		return value{}, fmt.Errorf("{%s} has no value: give it in the variables of the task's server", clip(name))
+		return filled{}, fmt.Errorf("{%s} has no value: give it in the variables of the task's server", clip(name))
 	}
 	for _, source := range []map[string]any{about, schema} {
 		allowed, _ := source["enum"].([]any)
@@ -200,11 +200,11 @@ func (f *filler) value(name string, known map[string]any) (value, error) {
 			continue
 		}
 		if !slices.ContainsFunc(allowed, func(v any) bool { one, ok := scalar(v); return ok && one == text }) {
-			return value{}, fmt.Errorf("{%s} must be one of %s, not %q", clip(name), shownEnum(allowed), clip(text))
+			return filled{}, fmt.Errorf("{%s} must be one of %s, not %q", clip(name), shownEnum(allowed), clip(text))
 		}
 		own = true
 	}
-	return value{text, own}, nil
+	return filled{text, own}, nil
 }
 
 // maxShown bounds the values of an enumeration that an error shows.
@@ -242,7 +242,7 @@ func scalar(v any) (string, bool) {
 	case string:
 		return v, true
 	case bool, int, *big.Int, float64:
-		return string(expr.Marshal(v)), true
+		return string(value.Marshal(v)), true
 	}
 	return "", false
 }

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/servertest"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // said is what a command of the command line wrote, and its exit code.
@@ -196,7 +196,7 @@ func testRunCommand(t *testing.T, s *server) {
 		cli(t, s, 0, "run", "contract/"+name, "--input", `{"n":100000000000000000001}`), cli(t, s, 0, "run", id, "--input", "@"+file), finishCommand(t, stdin).want(t, 0),
 	} {
 		e := ofRun(t, got)
-		if e["status"] != "finished" || string(expr.Marshal(e["output"])) != `{"n":100000000000000000001}` {
+		if e["status"] != "finished" || string(value.Marshal(e["output"])) != `{"n":100000000000000000001}` {
 			t.Errorf("%s", got.out)
 		}
 		if !strings.Contains(got.err, "finished") || !strings.Contains(got.err, "completed") {
@@ -211,7 +211,7 @@ func testRunCommand(t *testing.T, s *server) {
 	delete(fields(list(read["results"])[0]), "url")
 	delete(fields(list(read["results"])[0]), "expires_at")
 	if !equal(e, read) {
-		t.Errorf("printed %s\nread    %s", expr.Marshal(e), expr.Marshal(read))
+		t.Errorf("printed %s\nread    %s", value.Marshal(e), value.Marshal(read))
 	}
 	if e := ofRun(t, cli(t, s, 0, "run", id)); !equal(e["output"], object{}) {
 		t.Errorf("without input: %v", e["output"])

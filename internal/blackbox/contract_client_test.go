@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/servertest"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // The tests in this package know the product only as its users do: the built binary, HTTP and
@@ -94,12 +94,12 @@ func wantStatus(t *testing.T, a answer, status int) {
 }
 
 // equal compares JSON values; numbers count as equal if they are written alike.
-func equal(a, b expr.Value) bool { return bytes.Equal(expr.Marshal(a), expr.Marshal(b)) }
+func equal(a, b value.Value) bool { return bytes.Equal(value.Marshal(a), value.Marshal(b)) }
 
 // parse reads a JSON text of the test itself.
-func parse(t *testing.T, s string) expr.Value {
+func parse(t *testing.T, s string) value.Value {
 	t.Helper()
-	v, err := expr.Parse([]byte(s), expr.Limits{Depth: 300})
+	v, err := value.Parse([]byte(s), value.Limits{Depth: 300})
 	if err != nil {
 		t.Fatalf("%.100s: %v", s, err)
 	}
@@ -160,7 +160,7 @@ func wantPointer(t *testing.T, p object, pointer string) object {
 			return e
 		}
 	}
-	t.Errorf("no entry for %q: %s", pointer, expr.Marshal(p["errors"]))
+	t.Errorf("no entry for %q: %s", pointer, value.Marshal(p["errors"]))
 	return nil
 }
 
@@ -172,7 +172,7 @@ func wantParameter(t *testing.T, p object, name string) {
 			return
 		}
 	}
-	t.Errorf("no entry for the parameter %q: %s", name, expr.Marshal(p["errors"]))
+	t.Errorf("no entry for the parameter %q: %s", name, value.Marshal(p["errors"]))
 }
 
 // A check tells whether a value is what its field must hold.
@@ -206,17 +206,17 @@ func (want shape) verify(t *testing.T, what string, v any) {
 	t.Helper()
 	got, ok := v.(object)
 	if !ok {
-		t.Errorf("%s is no object: %s", what, expr.Marshal(v))
+		t.Errorf("%s is no object: %s", what, value.Marshal(v))
 		return
 	}
 	for name, is := range want {
 		plain, optional := strings.CutSuffix(name, "?")
-		value, found := got[plain]
+		field, found := got[plain]
 		switch {
 		case !found && !optional:
-			t.Errorf("%s has no %s: %s", what, plain, expr.Marshal(v))
-		case found && !is(value):
-			t.Errorf("%s has a bad %s: %s", what, plain, expr.Marshal(value))
+			t.Errorf("%s has no %s: %s", what, plain, value.Marshal(v))
+		case found && !is(field):
+			t.Errorf("%s has a bad %s: %s", what, plain, value.Marshal(field))
 		}
 	}
 	for name := range got {
@@ -305,7 +305,7 @@ func readAnswer(t *testing.T, conn net.Conn, request string) answer {
 		t.Fatalf("%.200q: half an answer: %v", request, err)
 	}
 	if method != http.MethodHead && strings.Contains(resp.Header.Get("Content-Type"), "json") {
-		if a.JSON, err = expr.Parse(a.Body, expr.Limits{Depth: 300}); err != nil {
+		if a.JSON, err = value.Parse(a.Body, value.Limits{Depth: 300}); err != nil {
 			t.Fatalf("%.200q: %v\n%.500s", request, err, a.Body)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // TestContractJSON holds docs/reference/api.md "JSON": what is read exactly, and what is refused, in the
@@ -62,7 +62,7 @@ func wantText(t *testing.T, what, body, after, spellings string) {
 }
 
 func testRefusedJSON(t *testing.T, s *server, flow string) {
-	for name, value := range map[string]string{
+	for name, v := range map[string]string{
 		"1,001 digits": strings.Repeat("9", 1001), "minus and 1,001 digits": "-" + strings.Repeat("9", 1001), "above the range": "1e309", "below the range": "-1e309",
 		"NaN": "NaN", "Infinity": "Infinity", "-Infinity": "-Infinity", "duplicate key": `{"a":1,"a":1}`, "escaped duplicate key": `{"a":1,"\u0061":2}`,
 		"nested duplicate key": `[{"x":{"k":1,"k":2}}]`, "high surrogate": `"\ud800"`, "low surrogate": `"\udc00"`, "swapped surrogates": `"\ude00\ud83d"`,
@@ -73,10 +73,10 @@ func testRefusedJSON(t *testing.T, s *server, flow string) {
 		"no-break space": "\u00a01", "two values": "1 2", "minus": "-", "minus zeros": "-01", "underscore": "1_000",
 	} {
 		t.Run(name, func(t *testing.T) {
-			for path, body := range map[string]string{executions(flow): `{"input":{"v":` + value + `}}`, batches(flow): `{"items":[{},{"v":` + value + `}]}`} {
+			for path, body := range map[string]string{executions(flow): `{"input":{"v":` + v + `}}`, batches(flow): `{"items":[{},{"v":` + v + `}]}`} {
 				p := wantProblem(t, s, s.Do(t, "POST", path, body), 400, "invalid_json")
 				if e := fields(list(p["errors"])[0]); !isCount(e["line"]) || !isCount(e["column"]) {
-					t.Errorf("no place: %s", expr.Marshal(p))
+					t.Errorf("no place: %s", value.Marshal(p))
 				}
 			}
 		})
@@ -98,7 +98,7 @@ func testJSONDepth(t *testing.T, s *server, flow string) {
 	for _, levels := range []int{65, 66, 257, 10_000, 250_000} {
 		p := wantProblem(t, s, s.Do(t, "POST", executions(flow), nested(levels)), 400, "invalid_json")
 		if e := fields(list(p["errors"])[0]); e["code"] != "too_deep" || !strings.Contains(text(e["detail"]), "64") {
-			t.Errorf("%d levels: %s", levels, expr.Marshal(p["errors"]))
+			t.Errorf("%d levels: %s", levels, value.Marshal(p["errors"]))
 		}
 	}
 }
@@ -107,7 +107,7 @@ func testJSONPlace(t *testing.T, s *server, flow string) {
 	p := wantProblem(t, s, s.Do(t, "POST", executions(flow), "{\n  \"input\": {\n    \"é\": [1, 2, oops]\n  }\n}"), 400, "invalid_json")
 	e := fields(list(p["errors"])[0])
 	if e["line"] != 3 || e["column"] != 17 || e["pointer"] != "/input/é/2" {
-		t.Errorf("not line 3, column 17, /input/é/2: %s", expr.Marshal(e))
+		t.Errorf("not line 3, column 17, /input/é/2: %s", value.Marshal(e))
 	}
 }
 
@@ -116,7 +116,7 @@ func testJSONArithmetic(t *testing.T, s *server) {
 	flow := deploy(t, s, "do:\n- add: {set: {sum: '${ .a + 1 }', product: '${ .a * .a }', half: '${ .b / 2 }'}}\n")
 	a := s.Do(t, "POST", executions(flow)+"?wait=30s", `{"input":{"a":100000000000000000000,"b":3.0}}`)
 	wantStatus(t, a, 201)
-	if got := string(expr.Marshal(a.Object()["output"])); got != `{"half":1.5,"product":10000000000000000000000000000000000000000,"sum":100000000000000000001}` {
+	if got := string(value.Marshal(a.Object()["output"])); got != `{"half":1.5,"product":10000000000000000000000000000000000000000,"sum":100000000000000000001}` {
 		t.Errorf("%s", got)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/servertest"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 var keyText = regexp.MustCompile(`^sk_(live|test)_[0-9A-Za-z]{38}$`)
@@ -204,7 +204,7 @@ func testKeyWorkflows(t *testing.T, s *server, allowed string) {
 	key := text(made.Object()["key"])
 	seen := list(s.Do(t, "GET", "/workflows", "", "X-Api-Key", key).Object()["data"])
 	if len(seen) != 1 || fields(seen[0])["id"] != allowed {
-		t.Errorf("the key sees %s", expr.Marshal(seen))
+		t.Errorf("the key sees %s", value.Marshal(seen))
 	}
 	wantStatus(t, s.Do(t, "GET", own, "", "X-Api-Key", key), 200)
 	for _, r := range []struct{ method, path, body, code string }{
@@ -229,7 +229,7 @@ func testKeyWorkflows(t *testing.T, s *server, allowed string) {
 		mine := walk(t, limited, "/executions", limit)
 		for _, e := range mine {
 			if e["workflow_id"] != allowed {
-				t.Errorf("the key sees the execution %s", expr.Marshal(e))
+				t.Errorf("the key sees the execution %s", value.Marshal(e))
 			}
 		}
 		if all := walk(t, s, executions(allowed), 100); len(mine) != len(all) {

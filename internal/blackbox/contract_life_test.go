@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // TestContractLife holds docs/reference/api.md "Status", cancellation in each state, retries, the timeline
@@ -48,7 +48,7 @@ func testMoves(t *testing.T, s *server) {
 				t.Fatalf("%s moved to %s", status, next)
 			}
 			if (next == "finished") != (e["results"] != nil) || (next == "finished") != (phase == "completed") || (next == "initial") != (phase == "pending") {
-				t.Fatalf("fields contradict each other: %s", expr.Marshal(e))
+				t.Fatalf("fields contradict each other: %s", value.Marshal(e))
 			}
 			status = next
 			seen[phase] = true
@@ -156,7 +156,7 @@ func testRetry(t *testing.T, s *server) {
 		t.Errorf("the retry ran with another input: %v", e)
 	}
 	if after := s.Do(t, "GET", path, "").Object(); !equal(after, before) {
-		t.Errorf("the original changed:\n%s\n%s", expr.Marshal(before), expr.Marshal(after))
+		t.Errorf("the original changed:\n%s\n%s", value.Marshal(before), value.Marshal(after))
 	}
 	running := begin(t, s, deploy(t, s, sleep), "{}")
 	wantProblem(t, s, s.Do(t, "POST", running+"/retry", ""), 409, "state_conflict")
@@ -216,7 +216,7 @@ func testTimeline(t *testing.T, s *server) {
 	}
 	inner := entries[1]
 	if !equal(inner["input"], parse(t, `{"n":7}`)) || !equal(inner["output"], parse(t, `{"a":7}`)) || inner["finished_at"] == nil {
-		t.Errorf("inner: %s", expr.Marshal(inner))
+		t.Errorf("inner: %s", value.Marshal(inner))
 	}
 	if last := entries[len(entries)-1]; last["finished_at"] != nil || last["output"] != nil {
 		t.Errorf("a task that has not ended: %v", last)
@@ -276,7 +276,7 @@ func testErrorObjects(t *testing.T, s *server) {
 			fault := fields(e["error"])
 			errorShape.verify(t, "error", fault)
 			if e["status"] != "error" || x.kind != "" && fault["type"] != x.kind || x.status != 0 && fault["status"] != x.status || x.instance != "" && fault["instance"] != x.instance {
-				t.Errorf("%s\nwant %s %d %s", expr.Marshal(fault), x.kind, x.status, x.instance)
+				t.Errorf("%s\nwant %s %d %s", value.Marshal(fault), x.kind, x.status, x.instance)
 			}
 			if !strings.HasPrefix(text(fault["type"]), "https://") || text(fault["code"]) == "" {
 				t.Errorf("type is no full address: %v", fault)

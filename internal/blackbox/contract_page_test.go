@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // TestContractPaging holds docs/reference/api.md "Paging", on workflows
@@ -176,7 +176,7 @@ func testPagingBesideChanges(t *testing.T, s *server, all []object) {
 	next := s.Do(t, "GET", "/workflows?limit=100&cursor="+url.QueryEscape(text(first["cursor"])), "").Object()
 	for i, w := range list(next["data"]) {
 		if fields(w)["id"] != all[10+i]["id"] {
-			t.Fatalf("place %d of the second page holds %s", i, expr.Marshal(w))
+			t.Fatalf("place %d of the second page holds %s", i, value.Marshal(w))
 		}
 	}
 	wantStatus(t, s.Do(t, "DELETE", "/workflows/"+made, ""), 204)

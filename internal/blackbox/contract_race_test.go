@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/servertest"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // TestContractRaces makes clients disagree: each gets a clear answer, and what is stored adds up.
@@ -212,7 +212,7 @@ func testReadRace(t *testing.T, s *server) {
 			}
 			if status := b.Object()["status"]; status == "completed" || status == "failed" {
 				if n != [5]int{0, 0, 0, pairs, pairs + 1} {
-					t.Errorf("%s", expr.Marshal(b.Object()["status"]))
+					t.Errorf("%s", value.Marshal(b.Object()["status"]))
 				}
 				return
 			}

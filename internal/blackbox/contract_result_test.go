@@ -12,9 +12,9 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/blob"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/servertest"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // TestContractResults holds docs/reference/api.md "Result files", the rule which files are results, and
@@ -68,7 +68,7 @@ func ends(t *testing.T, s *server, flow, input string) object {
 	t.Helper()
 	e := finish(t, s, begin(t, s, flow, input))
 	if e["status"] != "finished" {
-		t.Fatalf("%s", expr.Marshal(e))
+		t.Fatalf("%s", value.Marshal(e))
 	}
 	return e
 }
@@ -81,7 +81,7 @@ func upload(t *testing.T, s *server, name, media, content string) object {
 	return a.Object()
 }
 
-func reference(file object) string { return string(expr.Marshal(file["reference"])) }
+func reference(file object) string { return string(value.Marshal(file["reference"])) }
 
 // testOutputFile: without any file the final output itself, never an empty list.
 func testOutputFile(t *testing.T, s *server) {
@@ -90,10 +90,10 @@ func testOutputFile(t *testing.T, s *server) {
 		e := ends(t, s, flow, `{"v":`+output+`}`)
 		results := list(e["results"])
 		if len(results) != 1 || fields(results[0])["filename"] != "output.json" || fields(results[0])["content_type"] != "application/json" {
-			t.Fatalf("output %s: %s", output, expr.Marshal(e["results"]))
+			t.Fatalf("output %s: %s", output, value.Marshal(e["results"]))
 		}
 		if got := string(download(t, s, results[0])); got != output || !equal(e["output"], parse(t, output)) {
-			t.Errorf("output %s: the file holds %s, the answer %s", output, got, expr.Marshal(e["output"]))
+			t.Errorf("output %s: the file holds %s, the answer %s", output, got, value.Marshal(e["output"]))
 		}
 	}
 	big := strings.Repeat("0123456789", 60_000) // beyond what stays in the row
@@ -298,7 +298,7 @@ func testStaging(t *testing.T, s *server) {
 	e := ends(t, s, flow, `{"file":`+reference(file)+`,"again":[`+reference(file)+`]}`)
 	out := fields(e["output"])
 	if out["code"] != 0 || !strings.Contains(text(out["stdout"]), "passwd") || len(list(out["files"])) != 1 {
-		t.Fatalf("%s", expr.Marshal(out))
+		t.Fatalf("%s", value.Marshal(out))
 	}
 	made := fields(list(out["files"])[0])
 	shape{"uri": isText, "name": oneOf("copy.txt"), "mediaType": isText, "size": isCount, "digest": isText}.verify(t, "reference", made)
@@ -348,7 +348,7 @@ func testStagedNames(t *testing.T, s *server) {
 		t.Errorf("collected %v", results)
 	}
 	again := deploy(t, s, "do:\n- a: {run: {shell: {command: 'cat \"$1\"', arguments: ['${ .f }']}}}\n")
-	shown := expr.Marshal(list(fields(e["output"])["files"])[0])
+	shown := value.Marshal(list(fields(e["output"])["files"])[0])
 	if !strings.Contains(string(shown), s.URL) {
 		t.Errorf("the reference is not shown absolute: %s", shown)
 	}

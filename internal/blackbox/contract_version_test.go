@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/servertest"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // TestContractVersions holds docs/reference/api.md "Versions" and the routes under /workflows.
@@ -73,7 +73,7 @@ func testApply(t *testing.T, s *server) {
 	}
 	versions := list(s.Do(t, "GET", "/workflows/"+id+"/versions", "").Object()["data"])
 	if len(versions) != 1 || fields(versions[0])["revision"] != 3 {
-		t.Errorf("versions: %s", expr.Marshal(versions))
+		t.Errorf("versions: %s", value.Marshal(versions))
 	}
 	for _, media := range []string{"text/plain", "application/xml", ""} {
 		a := s.Do(t, "POST", "/workflows", definition(unique("flow"), "1.0.0", echo), "Content-Type", media)
@@ -349,7 +349,7 @@ func testReadWorkflow(t *testing.T, s *server) {
 		"input_schema": isObject, "definition": isObject, "published_version": isText, "revision": isCount, "source?": isText, "source_type?": isText,
 	}).verify(t, "workflow", w.JSON)
 	if !equal(w.Object()["input_schema"], parse(t, `{"type":"object","properties":{"n":{"type":"integer"}}}`)) {
-		t.Errorf("input_schema: %s", expr.Marshal(w.Object()["input_schema"]))
+		t.Errorf("input_schema: %s", value.Marshal(w.Object()["input_schema"]))
 	}
 	plain := s.Do(t, "GET", "/workflows/"+deploy(t, s, echo), "").Object()
 	if _, has := plain["input_schema"]; has {

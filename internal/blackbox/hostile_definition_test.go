@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // post applies a definition in YAML, or JSON where it starts with a brace.
@@ -117,21 +117,21 @@ func TestHostileDefinitionFields(t *testing.T) {
 	if a := s.Do(t, "POST", "/workflows/validate", rich); a.Object()["valid"] != true {
 		t.Fatalf("%s", a.Body)
 	}
-	wrong := []expr.Value{nil, true, -1, 1.5, "", "x", "\x00", "${", strings.Repeat("n", 10_000), []any{}, []any{nil}, []any{map[string]any{}}, map[string]any{}, map[string]any{"x": nil}}
+	wrong := []value.Value{nil, true, -1, 1.5, "", "x", "\x00", "${", strings.Repeat("n", 10_000), []any{}, []any{nil}, []any{map[string]any{}}, map[string]any{}, map[string]any{"x": nil}}
 	document := parse(t, rich)
 	tried, refused := 0, 0
-	mutate(document, nil, func(pointer string, set func(expr.Value)) {
-		for _, value := range wrong {
-			set(value)
+	mutate(document, nil, func(pointer string, set func(value.Value)) {
+		for _, v := range wrong {
+			set(v)
 			tried++
-			a := s.Do(t, "POST", "/workflows/validate", string(expr.Marshal(document)))
+			a := s.Do(t, "POST", "/workflows/validate", string(value.Marshal(document)))
 			errors := list(a.Object()["errors"])
 			if a.Status != 200 || (a.Object()["valid"] == true) != (len(errors) == 0) {
-				t.Errorf("%s = %.50s: %d %.500s", pointer, expr.Marshal(value), a.Status, a.Body)
+				t.Errorf("%s = %.50s: %d %.500s", pointer, value.Marshal(v), a.Status, a.Body)
 			}
 			for _, e := range errors {
 				if e := fields(e); e["pointer"] == nil || !isCount(e["line"]) || e["line"] == 0 || !isText(e["detail"]) {
-					t.Errorf("%s = %.50s: no place: %v", pointer, expr.Marshal(value), e)
+					t.Errorf("%s = %.50s: no place: %v", pointer, value.Marshal(v), e)
 				}
 			}
 			if len(errors) > 0 {
@@ -148,8 +148,8 @@ func TestHostileDefinitionFields(t *testing.T) {
 }
 
 // mutate calls try for every value below v, and puts back what was there.
-func mutate(v expr.Value, path []string, try func(pointer string, set func(expr.Value))) {
-	one := func(name string, was expr.Value, set func(expr.Value)) {
+func mutate(v value.Value, path []string, try func(pointer string, set func(value.Value))) {
+	one := func(name string, was value.Value, set func(value.Value)) {
 		at := append(slices.Clone(path), name)
 		try("/"+strings.Join(at, "/"), set)
 		set(was)
@@ -158,11 +158,11 @@ func mutate(v expr.Value, path []string, try func(pointer string, set func(expr.
 	switch v := v.(type) {
 	case map[string]any:
 		for name, was := range v {
-			one(name, was, func(value expr.Value) { v[name] = value })
+			one(name, was, func(value value.Value) { v[name] = value })
 		}
 	case []any:
 		for i, was := range v {
-			one(fmt.Sprint(i), was, func(value expr.Value) { v[i] = value })
+			one(fmt.Sprint(i), was, func(value value.Value) { v[i] = value })
 		}
 	}
 }

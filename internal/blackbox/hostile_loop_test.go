@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/servertest"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // endless are definitions that would compute, allocate or fork for ever. Each ends in error
@@ -83,7 +83,7 @@ func TestHostileLoops(t *testing.T) {
 				e := await(t, s, path, "finished", "error")
 				fault := fields(e["error"])
 				if e["status"] != "error" || !regexp.MustCompile("(?i)"+x.stated).MatchString(text(fault["detail"])+" "+text(fault["title"])+" "+text(fault["type"])) {
-					t.Errorf("ended %v without stating the limit (%s): %.1000s", e["status"], x.stated, expr.Marshal(fault))
+					t.Errorf("ended %v without stating the limit (%s): %.1000s", e["status"], x.stated, value.Marshal(fault))
 				}
 			})
 		})
@@ -237,7 +237,7 @@ func TestHostileReceiver(t *testing.T) {
 				return // T39: a redirect that remains after ten hops is returned
 			}
 			if fault := fields(e["error"]); e["status"] != "error" || text(fault["detail"]) == "" || strings.Contains(text(fault["detail"]), "panic") {
-				t.Errorf("%.1000s", expr.Marshal(e))
+				t.Errorf("%.1000s", value.Marshal(e))
 			}
 		})
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 
 	"github.com/chargehand/chargehand/internal/servertest"
 )
@@ -36,7 +36,7 @@ func testProcessSees(t *testing.T, s *server, secret string) {
 	out := fields(e["output"])
 	environment, rest, _ := strings.Cut(text(out["stdout"]), "---")
 	if out["code"] != 0 || strings.TrimSpace(rest) != "" {
-		t.Errorf("the process sees %q (%s)", rest, expr.Marshal(e["error"]))
+		t.Errorf("the process sees %q (%s)", rest, value.Marshal(e["error"]))
 	}
 	for line := range strings.Lines(environment) {
 		name, _, _ := strings.Cut(line, "=")
@@ -53,7 +53,7 @@ func testProcessSees(t *testing.T, s *server, secret string) {
 	}
 	wantStatus(t, s.Do(t, "GET", "/limits", ""), 200) // and the server lives
 	key := s.Key
-	if strings.Contains(string(expr.Marshal(e)), key) || strings.Contains(string(expr.Marshal(e)), "TOP-SECRET") {
+	if strings.Contains(string(value.Marshal(e)), key) || strings.Contains(string(value.Marshal(e)), "TOP-SECRET") {
 		t.Error("the process saw a secret")
 	}
 }
@@ -84,7 +84,7 @@ func testProcessLeaves(t *testing.T, s *server, secret string) {
 			})
 			if e["status"] == "error" {
 				if fault := fields(e["error"]); fault["origin"] != "workflow" || text(fault["detail"]) == "" {
-					t.Errorf("%s", expr.Marshal(fault))
+					t.Errorf("%s", value.Marshal(fault))
 				}
 				return
 			}

@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand/client"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // readInput reads --input: JSON itself, @FILE, or - for standard input.
@@ -35,7 +35,7 @@ func (c console) readInput(text string) (map[string]json.RawMessage, error) {
 	if err != nil {
 		return nil, usage("--input: %w", err)
 	}
-	value, err := expr.Parse(data, expr.Limits{Bytes: len(data)})
+	value, err := value.Parse(data, value.Limits{Bytes: len(data)})
 	if err != nil {
 		return nil, usage("--input: not JSON: %w", err)
 	}
@@ -158,7 +158,7 @@ func readItems(path string) ([]json.RawMessage, error) {
 func jsonItems(path string, data []byte) ([]json.RawMessage, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if !json.Valid(data) {
-		_, err := expr.Parse(data, expr.Limits{Bytes: len(data)})
+		_, err := value.Parse(data, value.Limits{Bytes: len(data)})
 		return nil, usage("--items: %s is not JSON: %w", path, err)
 	}
 	var items []json.RawMessage

@@ -15,7 +15,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Bounds of an event.
@@ -64,7 +64,7 @@ func Check(given map[string]any) (event map[string]any, wrong []Problem) {
 
 // Size is the number of bytes of an event as JSON, and what is wrong with it, if it is too large.
 func Size(event map[string]any) (bytes int, wrong *Problem) {
-	bytes = len(expr.Marshal(event))
+	bytes = len(value.Marshal(event))
 	if bytes <= MaxBytes {
 		return bytes, nil
 	}
@@ -139,7 +139,7 @@ func (r *reader) text(name string) (text string, ok bool) {
 	text, ok = v.(string)
 	switch {
 	case !ok:
-		r.fail(name, "wrong_type", "The attribute "+quote(name)+" must be a string, not "+expr.KindOf(v)+".")
+		r.fail(name, "wrong_type", "The attribute "+quote(name)+" must be a string, not "+value.KindOf(v)+".")
 		return "", false
 	case text == "":
 		r.fail(name, "empty", "The attribute "+quote(name)+" must not be empty.")
@@ -179,7 +179,7 @@ func (r *reader) extension(name string) {
 			r.fail(name, "out_of_range", "The attribute "+quote(name)+" must be a whole number of 32 bits. Send a larger one as a string.")
 		}
 	default:
-		r.fail(name, "wrong_type", "The attribute "+quote(name)+" must be a string, a boolean or a whole number of 32 bits, not "+expr.KindOf(v)+".")
+		r.fail(name, "wrong_type", "The attribute "+quote(name)+" must be a string, a boolean or a whole number of 32 bits, not "+value.KindOf(v)+".")
 	}
 }
 
@@ -194,7 +194,7 @@ func (r *reader) data() {
 	}
 	text, ok := v.(string)
 	if !ok {
-		r.fail("data_base64", "wrong_type", `The field "data_base64" must be a string, not `+expr.KindOf(v)+".")
+		r.fail("data_base64", "wrong_type", `The field "data_base64" must be a string, not `+value.KindOf(v)+".")
 		return
 	}
 	if _, err := base64.StdEncoding.Strict().DecodeString(text); err != nil || strings.ContainsAny(text, "\r\n") {

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/servertest"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // The reference for authors (docs/language) is held to what the program does: every block of
@@ -458,7 +458,7 @@ func TestDocsBlocks(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got := places([]any{map[string]any{"code": "x", "pointer": "/y", "line": 3}}); !expr.Equal(got, []any{map[string]any{"code": "x", "pointer": "/y"}}) {
+	if got := places([]any{map[string]any{"code": "x", "pointer": "/y", "line": 3}}); !value.Equal(got, []any{map[string]any{"code": "x", "pointer": "/y"}}) {
 		t.Errorf("places: %v", got)
 	}
 }

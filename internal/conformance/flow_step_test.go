@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // flowDefinitions are the steps of the scenarios about data, flow, errors and processes.
@@ -80,11 +80,11 @@ func (s *scenario) standsAt(task, pointer string) error {
 
 // hides checks that a text is in nothing that is shown of the execution.
 func (s *scenario) hides(text string) error {
-	if shown := string(expr.Marshal(s.execution)); strings.Contains(shown, text) {
+	if shown := string(value.Marshal(s.execution)); strings.Contains(shown, text) {
 		return fmt.Errorf("the execution shows it: %s", shown)
 	}
 	for _, entry := range s.timeline {
-		if shown := string(expr.Marshal(entry)); strings.Contains(shown, text) {
+		if shown := string(value.Marshal(entry)); strings.Contains(shown, text) {
 			return fmt.Errorf("the timeline shows it: %s", shown)
 		}
 	}
@@ -182,7 +182,7 @@ func (s *scenario) refusedSomewhere(code string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("there is no %s: %s", code, expr.Marshal(s.refusal))
+	return fmt.Errorf("there is no %s: %s", code, value.Marshal(s.refusal))
 }
 
 // receivedAtMost is for requests that a crash may have prevented.

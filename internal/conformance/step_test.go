@@ -14,7 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // scenario is the state between the steps of one scenario.
@@ -175,7 +175,7 @@ func (s *scenario) readTimeline() error {
 }
 
 // decode reads the YAML of a step as a value.
-func decode(text string) (expr.Value, error) {
+func decode(text string) (value.Value, error) {
 	var tree any
 	if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
 		return nil, err
@@ -184,12 +184,12 @@ func decode(text string) (expr.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return expr.Parse(data, expr.Limits{})
+	return value.Parse(data, value.Limits{})
 }
 
 func (s *scenario) giveInput(text string) error {
 	v, err := decode(text)
-	s.input = string(expr.Marshal(v))
+	s.input = string(value.Marshal(v))
 	return err
 }
 
@@ -197,7 +197,7 @@ var phases = map[string]string{"complete": "completed", "fault": "faulted", "can
 
 func (s *scenario) ends(how string) error {
 	if s.execution["phase"] != phases[how] {
-		return fmt.Errorf("the phase is %v: %s", s.execution["phase"], expr.Marshal(s.execution))
+		return fmt.Errorf("the phase is %v: %s", s.execution["phase"], value.Marshal(s.execution))
 	}
 	return nil
 }
@@ -224,38 +224,38 @@ func sameError(got map[string]any, text string, whole bool) error {
 		return err
 	}
 	want, _ := v.(map[string]any)
-	for name, value := range want {
-		if part, ok := value.(string); ok && !whole && name == "detail" {
+	for name, wanted := range want {
+		if part, ok := wanted.(string); ok && !whole && name == "detail" {
 			if detail, _ := got[name].(string); strings.Contains(detail, part) {
 				continue
 			}
 		}
-		if !expr.Equal(got[name], value) {
-			return fmt.Errorf("error.%s is %s, want %s", name, expr.Marshal(got[name]), expr.Marshal(value))
+		if !value.Equal(got[name], wanted) {
+			return fmt.Errorf("error.%s is %s, want %s", name, value.Marshal(got[name]), value.Marshal(wanted))
 		}
 	}
 	for _, name := range []string{"type", "status", "title", "detail", "instance"} {
 		if _, wanted := want[name]; whole && !wanted && got[name] != nil {
-			return fmt.Errorf("error.%s is %s, want none", name, expr.Marshal(got[name]))
+			return fmt.Errorf("error.%s is %s, want none", name, value.Marshal(got[name]))
 		}
 	}
 	return nil
 }
 
-func equals(got expr.Value, text string) error {
+func equals(got value.Value, text string) error {
 	want, err := decode(text)
-	if err == nil && !expr.Equal(got, want) {
-		err = fmt.Errorf("got %s, want %s", expr.Marshal(got), expr.Marshal(want))
+	if err == nil && !value.Equal(got, want) {
+		err = fmt.Errorf("got %s, want %s", value.Marshal(got), value.Marshal(want))
 	}
 	return err
 }
 
-func lookup(v expr.Value, path string) (expr.Value, error) {
+func lookup(v value.Value, path string) (value.Value, error) {
 	for _, name := range strings.Split(path, ".") {
 		object, _ := v.(map[string]any)
 		inner, found := object[name]
 		if !found {
-			return nil, fmt.Errorf("the output has no %s: %s", path, expr.Marshal(v))
+			return nil, fmt.Errorf("the output has no %s: %s", path, value.Marshal(v))
 		}
 		v = inner
 	}
@@ -435,7 +435,7 @@ func problem(list []any, code, pointer string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("there is no %s at %q with its place: %s", code, pointer, expr.Marshal(list))
+	return fmt.Errorf("there is no %s at %q with its place: %s", code, pointer, value.Marshal(list))
 }
 
 func (s *scenario) refused(code, pointer string) error {
@@ -452,14 +452,14 @@ func (s *scenario) refusalSays(part string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("no problem says %q: %s", part, expr.Marshal(list))
+	return fmt.Errorf("no problem says %q: %s", part, value.Marshal(list))
 }
 
 func (s *scenario) warned(code, pointer string) error { return problem(s.warnings, code, pointer) }
 
 func (s *scenario) notWarned() error {
 	if len(s.warnings) > 0 {
-		return fmt.Errorf("the deployment warns: %s", expr.Marshal(s.warnings))
+		return fmt.Errorf("the deployment warns: %s", value.Marshal(s.warnings))
 	}
 	return nil
 }
@@ -469,7 +469,7 @@ func (s *scenario) giveSecret(name, text string) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.host.Try(http.MethodPut, "/secrets/"+name, `{"value":`+string(expr.Marshal(v))+`}`)
+	a, err := s.host.Try(http.MethodPut, "/secrets/"+name, `{"value":`+string(value.Marshal(v))+`}`)
 	if err == nil && a.Status >= 300 {
 		err = fmt.Errorf("set the secret: %d %s", a.Status, a.Body)
 	}
@@ -481,7 +481,7 @@ func (s *scenario) publish(text string) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.host.Try(http.MethodPost, "/events", string(expr.Marshal(v)), "Content-Type", "application/cloudevents+json")
+	a, err := s.host.Try(http.MethodPost, "/events", string(value.Marshal(v)), "Content-Type", "application/cloudevents+json")
 	if err == nil && a.Status != http.StatusAccepted {
 		err = fmt.Errorf("publish: %d %s", a.Status, a.Body)
 	}
@@ -505,7 +505,7 @@ func (s *scenario) follow(path, kind, text string) error {
 	uri, _ := v.(string)
 	_, relative, found := strings.Cut(uri, "/api/v1")
 	if !found {
-		return fmt.Errorf("%s is no link: %s", path, expr.Marshal(v))
+		return fmt.Errorf("%s is no link: %s", path, value.Marshal(v))
 	}
 	a, err := s.host.Try(http.MethodGet, relative, "")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/dsl/dsltest"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // BenchmarkSize reads definitions of every shape at n and at 10 n.
@@ -36,8 +36,8 @@ func TestTaskDepth(t *testing.T) {
 			if problems.HasErrors() {
 				t.Fatal("256 nested tasks are refused:", problems.Err())
 			}
-			again, problems := dsl.Parse(expr.Marshal(document.Value()))
-			if problems.HasErrors() || !expr.Equal(again.Value(), document.Value()) {
+			again, problems := dsl.Parse(value.Marshal(document.Value()))
+			if problems.HasErrors() || !value.Equal(again.Value(), document.Value()) {
 				t.Error("256 nested tasks are refused as JSON:", problems.Err())
 			}
 			document, problems = dsl.Parse([]byte(nest.Definition(dsl.MaxDepth + 1)))

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Bounds of trees of executions.
@@ -147,7 +147,7 @@ func (f Family) Child(r *store.Reader, parent *store.Execution, c machine.Comman
 	if err != nil {
 		return nil, nil, err
 	}
-	input := expr.Marshal(child.Input)
+	input := value.Marshal(child.Input)
 	s := &ChildStart{Row: store.Execution{
 		ID: child.ID, Account: parent.Account, Environment: parent.Environment, Workflow: w.No, Revision: revision,
 		Machine: machine.Revision, Status: chargehand.Initial, Phase: chargehand.Pending, Run: store.RunQueued,
@@ -253,7 +253,7 @@ func readEnd(ctx context.Context, st *store.Store, blobs Blobs, link store.Child
 	if err != nil {
 		return ev, fmt.Errorf("read output of child: %w", err)
 	}
-	if ev.Output, err = expr.Parse(data, expr.Limits{Depth: expr.MaxDepth}); err != nil {
+	if ev.Output, err = value.Parse(data, value.Limits{Depth: value.MaxDepth}); err != nil {
 		return ev, fmt.Errorf("read output of child: %w: %w", ErrCorrupt, err)
 	}
 	return ev, nil

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // TestChildEnd: what a child has ended with reaches who awaits it, and what nobody can read any more is an
@@ -46,7 +46,7 @@ func TestChildEnd(t *testing.T) {
 		if ev.Fault != nil {
 			code = ev.Fault.Code
 		}
-		if code != one.code || code == "" && string(expr.Marshal(ev.Output)) != one.output {
+		if code != one.code || code == "" && string(value.Marshal(ev.Output)) != one.output {
 			t.Errorf("%s: %+v", name, ev)
 		}
 		if code == CodeInternal && !strings.Contains(ev.Fault.Detail, "cannot be read") {

@@ -8,10 +8,10 @@ import (
 	"errors"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // ErrQueueFull is returned by Start when the workflow has too many queued executions.
@@ -25,7 +25,7 @@ var ErrFinal = errors.New("execution has ended")
 type Start struct {
 	Row   store.Execution
 	Plan  *plan.Plan
-	Input expr.Value // parsed Row.Input; {} where no input was given (T16)
+	Input value.Value // parsed Row.Input; {} where no input was given (T16)
 	// Files are those that the execution is given: Input names them, and who starts it may read them. Also writes
 	// their use.
 	Files []chargehand.FileID

@@ -7,15 +7,15 @@ import (
 	"fmt"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Publication is an event on its way into the stream of an environment.
 type Publication struct {
-	Event  expr.Value // the envelope: a CloudEvent as an object
-	Dedupe [16]byte   // the same for what is the same event
+	Event  value.Value // the envelope: a CloudEvent as an object
+	Dedupe [16]byte    // the same for what is the same event
 	Origin chargehand.ExecutionID
 }
 
@@ -27,7 +27,7 @@ func Received(event map[string]any) Publication {
 }
 
 // Emitted is the event of a Publish command. However often it is published, it is stored once.
-func Emitted(execution chargehand.ExecutionID, command machine.CommandID, event expr.Value) Publication {
+func Emitted(execution chargehand.ExecutionID, command machine.CommandID, event value.Value) Publication {
 	number := binary.BigEndian.AppendUint64(nil, uint64(command))
 	return Publication{Event: event, Dedupe: dedupe("emit", execution[:], number), Origin: execution}
 }
@@ -54,7 +54,7 @@ func StoredEvents(ctx context.Context, blobs Blobs, account int64, env chargehan
 		e.Type, _ = envelope["type"].(string)
 		e.Source, _ = envelope["source"].(string)
 		e.Subject, _ = envelope["subject"].(string)
-		data := expr.Marshal(p.Event)
+		data := value.Marshal(p.Event)
 		e.Data = store.Payload{Inline: data, Size: int64(len(data))}
 		if err := Externalize(ctx, blobs, &e.Data); err != nil {
 			return nil, fmt.Errorf("store event: %w", err)

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // CodeFileUnknown: an execution gives a child a file that there is not, or that it must not read.
@@ -82,7 +82,7 @@ func hideFiles(r *store.Reader, row *store.Execution, known map[chargehand.FileI
 // Give gives the child the files that its input names: it may read them, and they stay as long as it does. Where
 // the parent must not read one, there is no child but a fault, the same whether there is such a file. given are
 // the files that were given to the parent, where their use is not written yet.
-func (s *ChildStart) Give(r *store.Reader, parent *store.Execution, input expr.Value, given []chargehand.FileID) (*machine.Fault, error) {
+func (s *ChildStart) Give(r *store.Reader, parent *store.Execution, input value.Value, given []chargehand.FileID) (*machine.Fault, error) {
 	named := NamedFiles(input)
 	if len(named) == 0 {
 		return nil, nil
@@ -114,10 +114,10 @@ func (s *ChildStart) Give(r *store.Reader, parent *store.Execution, input expr.V
 
 // NamedFiles are the ids of all objects in v that look like file references, each once, also of those that are in
 // others.
-func NamedFiles(v expr.Value) (ids []chargehand.FileID) {
+func NamedFiles(v value.Value) (ids []chargehand.FileID) {
 	seen := map[chargehand.FileID]bool{}
-	var walk func(v expr.Value)
-	walk = func(v expr.Value) {
+	var walk func(v value.Value)
+	walk = func(v value.Value) {
 		switch v := v.(type) {
 		case map[string]any:
 			if uri, ok := v["uri"].(string); ok {

@@ -10,6 +10,7 @@ import (
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // dataFilters are filters on data, $input and $workflow.input being {"n": 1 | 1.5 | "a" | …}; told: a look at the event tells.
@@ -56,7 +57,7 @@ func TestIndexOfData(t *testing.T) {
 	taken, kept := 0, 0
 	for range 1_500 {
 		one := dataFilters[random.IntN(len(dataFilters))]
-		input, err := expr.Parse([]byte(`{"n":`+pick()+`}`), expr.Limits{})
+		input, err := value.Parse([]byte(`{"n":`+pick()+`}`), value.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +78,7 @@ func TestIndexOfData(t *testing.T) {
 			if random.IntN(6) == 0 {
 				text = strings.Replace(text, `"data":`+data, `"datacontenttype":"application/json","data_base64":"eyJ4IjoxfQ=="`, 1)
 			}
-			envelope, err := expr.Parse([]byte(text), expr.Limits{})
+			envelope, err := value.Parse([]byte(text), value.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}

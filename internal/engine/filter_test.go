@@ -13,11 +13,11 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // planOf is a workflow that listens with one filter.
@@ -35,7 +35,7 @@ func planOf(t *testing.T, filter string) *plan.Plan {
 }
 
 // listener is a machine that listens with one filter.
-func listener(t *testing.T, filter string, input expr.Value) *machine.Machine {
+func listener(t *testing.T, filter string, input value.Value) *machine.Machine {
 	t.Helper()
 	m := machine.New(planOf(t, filter), machine.Identity{Execution: chargehand.ExecutionID{1}})
 	m.Apply(machine.Event{Kind: machine.Started, TimeMs: 1, Output: input})
@@ -74,7 +74,7 @@ func TestIndexLetsThroughWhatMatches(t *testing.T) {
 	for range 600 {
 		kind := text(pieces, 4)
 		input := map[string]any{"kind": kind, "k": random.IntN(3)}
-		attribute := string(expr.Marshal(kind))
+		attribute := string(value.Marshal(kind))
 		made := random.IntN(2) == 0
 		if made {
 			attribute = "'${ $input.kind }'"

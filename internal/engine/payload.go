@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Blobs keeps payloads that are too large for a row (store.InlineBytes). Implementations are
@@ -46,7 +46,7 @@ type Published struct {
 	Account     int64
 	Environment chargehand.Environment
 	Execution   chargehand.ExecutionID
-	Event       expr.Value // a CloudEvent as an object
+	Event       value.Value // a CloudEvent as an object
 }
 
 // ErrCorrupt says that what is stored cannot be read, now or later.
@@ -54,7 +54,7 @@ var ErrCorrupt = errors.New("stored data is damaged")
 
 // ReadInput is the raw input of an execution; {} where none was given (T16). Errors:
 // ErrCorrupt, those of Blobs.
-func ReadInput(ctx context.Context, blobs Blobs, row *store.Execution) (expr.Value, error) {
+func ReadInput(ctx context.Context, blobs Blobs, row *store.Execution) (value.Value, error) {
 	data, err := ReadPayload(ctx, blobs, row.Input)
 	if err != nil {
 		return nil, fmt.Errorf("read input: %w", err)
@@ -62,7 +62,7 @@ func ReadInput(ctx context.Context, blobs Blobs, row *store.Execution) (expr.Val
 	if len(data) == 0 {
 		return map[string]any{}, nil
 	}
-	v, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth})
+	v, err := value.Parse(data, value.Limits{Depth: value.MaxDepth})
 	if err != nil {
 		return nil, fmt.Errorf("read input: %w: %w", ErrCorrupt, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const (
@@ -41,7 +42,7 @@ type StoredEvent struct {
 	Number     int64
 	Type       string
 	ReceivedMs int64
-	Envelope   expr.Value
+	Envelope   value.Value
 	Bytes      int // of the envelope
 
 	mu   sync.Mutex
@@ -422,7 +423,7 @@ func (r *Reader) parse(ctx context.Context, row *store.Event) (*StoredEvent, err
 	data, err := ReadPayload(ctx, r.blobs, row.Data)
 	if err == nil {
 		// One that is damaged is for nobody; it must not keep others from theirs.
-		e.Envelope, _ = expr.Parse(data, expr.Limits{Depth: expr.MaxDepth})
+		e.Envelope, _ = value.Parse(data, value.Limits{Depth: value.MaxDepth})
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("read event: %w", err)
 	}

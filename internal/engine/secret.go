@@ -9,11 +9,11 @@ import (
 	"sync"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Bounds of what one execution may see.
@@ -49,7 +49,7 @@ const (
 type Secrets struct {
 	sealer   *secret.Sealer
 	box      *secret.Box
-	values   map[string]expr.Value
+	values   map[string]value.Value
 	packed   []byte // what Pin writes, not yet sealed
 	redactor func() *secret.Redactor
 	errors   func() *secret.Redactor // of the details of faults
@@ -103,11 +103,11 @@ func SealingOf(id chargehand.ExecutionID, p *plan.Plan, sealer *secret.Sealer) *
 
 // KnownSecrets are the secrets of an execution whose values (Values) the caller was given: for a
 // workflow of Temporal, which redacts, and neither seals nor opens by itself. It is nil without any.
-func KnownSecrets(values map[string]expr.Value) *Secrets {
+func KnownSecrets(values map[string]value.Value) *Secrets {
 	if values == nil {
 		return nil
 	}
-	list := make([]expr.Value, 0, len(values))
+	list := make([]value.Value, 0, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		list = append(list, values[name])
 	}
@@ -168,7 +168,7 @@ func (s *Secrets) current(r *store.Reader, row *store.Execution, names []string,
 	}
 	rows = slices.DeleteFunc(rows, func(s store.Secret) bool { return !MayUse(author, s.Limits) })
 	versions := make(map[string]any, len(rows))
-	s.values = make(map[string]expr.Value, len(rows))
+	s.values = make(map[string]value.Value, len(rows))
 	for i := range rows {
 		row := &rows[i]
 		place := secret.Place{Account: row.Account, Environment: uint8(row.Environment), Name: row.Name, Version: row.Version}
@@ -181,7 +181,7 @@ func (s *Secrets) current(r *store.Reader, row *store.Execution, names []string,
 		}
 		versions[row.Name] = int(row.Version)
 	}
-	s.packed = expr.Append(nil, map[string]any{"values": s.values, "versions": versions})
+	s.packed = value.Append(nil, map[string]any{"values": s.values, "versions": versions})
 	return s.ready()
 }
 
@@ -204,8 +204,8 @@ func (s *Secrets) unpack(sealed []byte) error {
 	return s.ready()
 }
 
-func parseSecret(text []byte) (expr.Value, error) {
-	v, err := expr.Parse(text, expr.Limits{Depth: expr.MaxDepth, Bytes: len(text)})
+func parseSecret(text []byte) (value.Value, error) {
+	v, err := value.Parse(text, value.Limits{Depth: value.MaxDepth, Bytes: len(text)})
 	if err != nil {
 		return nil, ErrCorrupt // without the reason, which may quote the value
 	}
@@ -215,12 +215,12 @@ func parseSecret(text []byte) (expr.Value, error) {
 // ready checks the bounds and prepares the redactor, which is made when it is first needed.
 func (s *Secrets) ready() error {
 	texts, size := 0, 0
-	values := make([]expr.Value, 0, len(s.values))
+	values := make([]value.Value, 0, len(s.values))
 	for _, name := range slices.Sorted(maps.Keys(s.values)) {
 		v := s.values[name]
 		values = append(values, v)
 		texts += len(secret.Texts(v))
-		size += len(expr.Append(nil, v))
+		size += len(value.Append(nil, v))
 	}
 	if size > maxSecretBytes || texts > maxSecretTexts {
 		return ErrSecretsTooLarge
@@ -241,7 +241,7 @@ func SecretsFault() *machine.Fault {
 
 // Values are what the machine is given (machine.Identity.Secrets), by name; nil without
 // secrets. They are shared and must not be changed.
-func (s *Secrets) Values() map[string]expr.Value {
+func (s *Secrets) Values() map[string]value.Value {
 	if s == nil {
 		return nil
 	}
@@ -273,7 +273,7 @@ func (s *Secrets) Open(kind Kind, data []byte) ([]byte, error) {
 }
 
 // Redact takes the secrets out of a value; v itself is not changed.
-func (s *Secrets) Redact(v expr.Value) expr.Value {
+func (s *Secrets) Redact(v value.Value) value.Value {
 	if s == nil {
 		return v
 	}

@@ -11,12 +11,12 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // vault is a database with secrets.
@@ -53,10 +53,10 @@ func newVault(t *testing.T) *vault {
 	return v
 }
 
-func (v *vault) put(name string, version int64, value expr.Value) {
+func (v *vault) put(name string, version int64, plain value.Value) {
 	v.Helper()
 	place := secret.Place{Account: 1, Environment: uint8(chargehand.Live), Name: name, Version: version}
-	s := store.Secret{Account: 1, Environment: chargehand.Live, Name: name, Version: version, Sealed: v.sealer.Seal(place, expr.Append(nil, value))}
+	s := store.Secret{Account: 1, Environment: chargehand.Live, Name: name, Version: version, Sealed: v.sealer.Seal(place, value.Append(nil, plain))}
 	if err := v.Update(context.Background(), func(tx *store.Tx) error { return tx.PutSecret(&s) }); err != nil {
 		v.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestSecretsPinned(t *testing.T) {
 	v.put("login", 1, login)
 	v.put("other", 1, "not declared")
 	row := v.execution(1)
-	want := map[string]expr.Value{"token": "first-token", "login": login}
+	want := map[string]value.Value{"token": "first-token", "login": login}
 	before, err := v.read(&store.Execution{ID: row.ID, Account: 1, Environment: chargehand.Live, Revision: 1}, p)
 	if err != nil || !reflect.DeepEqual(before.Values(), want) {
 		t.Fatalf("before there is a row %v, %v", before.Values(), err)

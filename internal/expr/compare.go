@@ -2,6 +2,7 @@ package expr
 
 import (
 	"cmp"
+	"github.com/chargehand/chargehand/internal/value"
 	"math/big"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ func (r *run) compare(a, b Value) int {
 			return compareFloats(a, b)
 		case *big.Int:
 			r.charge(bigTextCost(b))
-			return compareFloats(a, bigToFloat(b))
+			return compareFloats(a, value.FloatOf(b))
 		}
 	case *big.Int:
 		switch b := b.(type) {
@@ -41,7 +42,7 @@ func (r *run) compare(a, b Value) int {
 			return a.Cmp(big.NewInt(int64(b)))
 		case float64:
 			r.charge(bigTextCost(a))
-			return compareFloats(bigToFloat(a), b)
+			return compareFloats(value.FloatOf(a), b)
 		case *big.Int:
 			r.charge(bigCost(a))
 			return a.Cmp(b)
@@ -118,7 +119,7 @@ func (r *run) compareObjects(a, b map[string]any) int {
 		return 0
 	}
 	defer r.pop(1)
-	keys, others := sortedKeys(a), sortedKeys(b)
+	keys, others := value.SortedKeys(a), value.SortedKeys(b)
 	if c := slices.Compare(keys, others); c != 0 {
 		return c
 	}
@@ -165,7 +166,7 @@ func (r *run) equalObjects(a, b map[string]any) bool {
 		return false
 	}
 	defer r.pop(1)
-	for _, k := range sortedKeys(a) {
+	for _, k := range value.SortedKeys(a) {
 		if r.charge(2); r.exhausted() {
 			return false
 		}
@@ -174,18 +175,4 @@ func (r *run) equalObjects(a, b map[string]any) bool {
 		}
 	}
 	return true
-}
-
-// sortedKeys returns the keys of m in order; the caller has accounted for them.
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	if len(keys) <= smallObject {
-		insertionSort(keys)
-	} else {
-		slices.Sort(keys)
-	}
-	return keys
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chargehand/chargehand/internal/value"
 	"github.com/itchyny/gojq"
 )
 
@@ -328,8 +329,8 @@ func (c *compiler) constantOf(q *gojq.Query) (Value, bool, error) {
 
 // number reads a number of the source.
 func (c *compiler) number(text string) (Value, error) {
-	if len(text) > MaxIntegerDigits && !strings.ContainsAny(text, ".eE") {
-		return nil, c.fail(text[:MaxIntegerDigits], fmt.Sprintf("An integer has at most %d digits.", MaxIntegerDigits), "")
+	if len(text) > value.MaxIntegerDigits && !strings.ContainsAny(text, ".eE") {
+		return nil, c.fail(text[:value.MaxIntegerDigits], fmt.Sprintf("An integer has at most %d digits.", value.MaxIntegerDigits), "")
 	}
 	r := run{steps: MaxSteps, bytes: maxAllocated}
 	v, ok, err := r.parseNumber(text)

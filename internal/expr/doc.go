@@ -1,8 +1,5 @@
-// Package expr holds the JSON value codec and the runtime expressions of workflow
-// definitions (jq, docs/language/expressions.md).
-//
-// A Value is what JSON can say, and nothing else. Values are shared freely between
-// executions, templates and evaluations, so nobody changes one after it was handed on.
+// Package expr holds the runtime expressions of workflow definitions
+// (jq, docs/language/expressions.md).
 //
 // An expression is compiled once, when a definition is applied, and evaluated often.
 // Evaluation is a pure function of the input, the variables and the time that Env gives
@@ -12,3 +9,8 @@
 // Everything that is returned by a Compile function is immutable and may be used by many
 // goroutines at once. The package starts no goroutine, reads no clock and no environment.
 package expr
+
+import "github.com/chargehand/chargehand/internal/value"
+
+// Value is the JSON value that expressions take and give. Other packages name it value.Value.
+type Value = value.Value

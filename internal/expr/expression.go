@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/chargehand/chargehand/internal/value"
 	"github.com/itchyny/gojq"
 )
 
@@ -247,7 +248,7 @@ func measure(v Value, depth int, size *int) error {
 	case map[string]any:
 		return measureObject(v, depth, size)
 	default:
-		*size += scalarSize(v)
+		*size += value.Size(v)
 	}
 	if *size > MaxValueBytes {
 		return errResult
@@ -256,7 +257,7 @@ func measure(v Value, depth int, size *int) error {
 }
 
 func checkContainer(entries, depth int) error {
-	if depth >= MaxDepth {
+	if depth >= value.MaxDepth {
 		return errDepth
 	}
 	if entries > MaxEntries {
@@ -314,7 +315,7 @@ func (r *run) finite(v Value) (Value, error) {
 			return nil, err
 		}
 		object := make(map[string]any, len(v))
-		for _, k := range sortedKeys(v) {
+		for _, k := range value.SortedKeys(v) {
 			var err error
 			if object[k], err = r.finite(v[k]); err != nil {
 				return nil, err

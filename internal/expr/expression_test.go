@@ -3,10 +3,20 @@ package expr
 import (
 	"errors"
 	"fmt"
+	"github.com/chargehand/chargehand/internal/value"
 	"strings"
 	"sync"
 	"testing"
 )
+
+func mustParse(t testing.TB, text string) Value {
+	t.Helper()
+	v, err := value.Parse([]byte(text), value.Limits{})
+	if err != nil {
+		t.Fatalf("Parse(%s): %v", text, err)
+	}
+	return v
+}
 
 func mustCompile(t testing.TB, source string, locals ...string) *Expression {
 	t.Helper()
@@ -69,7 +79,7 @@ func TestCompileErrorsNameThePlace(t *testing.T) {
 		{`a::b`, 1, 1, "a::b/0 is not defined", ""},
 		{`_match("a"; null; true)`, 1, 1, "_match/3 is not defined", ""},
 		{`_range(1; 2; 3)`, 1, 1, "_range/3 is not defined", ""},
-		{strings.Repeat("9", MaxIntegerDigits+1), 1, 1, "at most 1000 digits", ""},
+		{strings.Repeat("9", value.MaxIntegerDigits+1), 1, 1, "at most 1000 digits", ""},
 		{strings.Repeat("[", 2000) + strings.Repeat("]", 2000), 1, 1, "nested more than", ""},
 		{strings.Repeat("1+", 20000) + "1", 1, 1, "nested more than", ""},
 		{strings.Repeat(" ", MaxSourceBytes+1), 1, 1, "at most 65536", ""},
@@ -122,7 +132,7 @@ func TestVariables(t *testing.T) {
 	}
 	env := &testEnv{values: map[string]Value{"item": "i", "context": map[string]any{"n": 1}}, asked: map[string]int{}}
 	v, err := e.Eval([]any{1, 2}, env)
-	if got := string(Marshal(v)); err != nil || got != `["i",1,"i","i","i",null]` {
+	if got := string(value.Marshal(v)); err != nil || got != `["i",1,"i","i","i",null]` {
 		t.Errorf("got %s, %v", got, err)
 	}
 	for name, times := range env.asked {
@@ -209,7 +219,7 @@ func TestResultsAreReducedToOne(t *testing.T) {
 	for _, tt := range tests {
 		e := mustCompile(t, tt.source)
 		v, err := e.Eval([]any{1, 2, 3}, &testEnv{})
-		if err != nil || !Equal(v, tt.want) {
+		if err != nil || !value.Equal(v, tt.want) {
 			t.Errorf("%s = %v, %v; want %v", tt.source, v, err, tt.want)
 		}
 		if warns := len(e.Warnings()) > 0; warns != tt.warns {
@@ -260,7 +270,7 @@ func TestDifferences(t *testing.T) {
 	}
 	for _, tt := range tests {
 		v, err := mustCompile(t, tt.source).Eval(2.0, &testEnv{})
-		if got := string(Marshal(v)); err != nil || got != tt.want {
+		if got := string(value.Marshal(v)); err != nil || got != tt.want {
 			t.Errorf("%s = %s, %v; want %s", tt.source, got, err, tt.want)
 		}
 	}
@@ -281,7 +291,7 @@ func TestTimeIsThatOfTheEvent(t *testing.T) {
 	}
 	for _, tt := range tests {
 		v, err := mustCompile(t, tt.source).Eval(nil, &testEnv{nowMs: 1_700_000_000_250})
-		if got := string(Marshal(v)); err != nil || got != tt.want {
+		if got := string(value.Marshal(v)); err != nil || got != tt.want {
 			t.Errorf("%s = %s, %v; want %s", tt.source, got, err, tt.want)
 		}
 	}
@@ -388,10 +398,10 @@ func TestResultBounds(t *testing.T) {
 		dot    Value
 		limit  bool
 	}{
-		{`[.]`, deep(MaxDepth - 1), false},
-		{`[.]`, deep(MaxDepth), true},
-		{`{a: .}`, deep(MaxDepth), true},
-		{`{a: 1, b: [.]}`, deep(MaxDepth - 2), false},
+		{`[.]`, deep(value.MaxDepth - 1), false},
+		{`[.]`, deep(value.MaxDepth), true},
+		{`{a: .}`, deep(value.MaxDepth), true},
+		{`{a: 1, b: [.]}`, deep(value.MaxDepth - 2), false},
 		{`.[0] |= 1`, wide, false},
 		{`. + [1]`, wide, true},
 		{`. + .`, strings.Repeat("x", MaxValueBytes/2), true},
@@ -447,7 +457,7 @@ func TestDeepRecursion(t *testing.T) {
 			if !errors.As(err, &problem) || !problem.Limit || !strings.Contains(problem.Detail, "deeply") {
 				t.Errorf("%s: %v, %v; want a limit", tt.source, v, err)
 			}
-		} else if got := string(Marshal(v)); err != nil || got != tt.want {
+		} else if got := string(value.Marshal(v)); err != nil || got != tt.want {
 			t.Errorf("%s = %s, %v; want %s", tt.source, got, err, tt.want)
 		}
 	}
@@ -517,8 +527,8 @@ func TestConcurrentUseChangesNoValue(t *testing.T) {
 	}
 	group.Wait()
 	for i, text := range oracleInputs {
-		if !Equal(inputs[i], mustParse(t, text)) {
-			t.Errorf("%s has become %s", text, Marshal(inputs[i]))
+		if !value.Equal(inputs[i], mustParse(t, text)) {
+			t.Errorf("%s has become %s", text, value.Marshal(inputs[i]))
 		}
 	}
 }
@@ -541,7 +551,7 @@ func TestUpdatesDoNotShareMemory(t *testing.T) {
 	}
 	for _, tt := range tests {
 		v, err := mustCompile(t, tt.source).Eval(nil, &testEnv{})
-		if got := string(Marshal(v)); err != nil || got != tt.want {
+		if got := string(value.Marshal(v)); err != nil || got != tt.want {
 			t.Errorf("%s\n got %s, %v\nwant %s", tt.source, got, err, tt.want)
 		}
 	}
@@ -592,14 +602,14 @@ func FuzzEval(f *testing.F) {
 			}
 			return
 		}
-		dot, err := Parse([]byte(input), Limits{})
+		dot, err := value.Parse([]byte(input), value.Limits{})
 		if err != nil {
 			dot = input
 			if strings.ToValidUTF8(input, "") != input {
 				return
 			}
 		}
-		before := Marshal(dot)
+		before := value.Marshal(dot)
 		r := newRun(e.names, e.regexps, &testEnv{values: oracleVariables})
 		r.steps = 100_000 // so that no input takes long
 		v, _, err := firstOf(e.root, r, nil, dot)
@@ -607,14 +617,14 @@ func FuzzEval(f *testing.F) {
 			v, err = r.finish(v)
 		}
 		if err == nil {
-			again, err := Parse(Marshal(v), Limits{Depth: MaxDepth, Bytes: 8 * MaxValueBytes})
-			if err != nil || !Equal(again, v) {
-				t.Fatalf("%q gives no proper value: %s, %v", source, Marshal(v), err)
+			again, err := value.Parse(value.Marshal(v), value.Limits{Depth: value.MaxDepth, Bytes: 8 * MaxValueBytes})
+			if err != nil || !value.Equal(again, v) {
+				t.Fatalf("%q gives no proper value: %s, %v", source, value.Marshal(v), err)
 			}
 		} else if err.Error() == "" {
 			t.Fatalf("%q: empty error", source)
 		}
-		if string(Marshal(dot)) != string(before) {
+		if string(value.Marshal(dot)) != string(before) {
 			t.Fatalf("%q changes its input", source)
 		}
 	})

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"github.com/chargehand/chargehand/internal/value"
 	"math/big"
 	"slices"
 	"strconv"
@@ -193,7 +194,7 @@ func appendBounded(dst []byte, v Value, n int) []byte {
 		if len(v) > n {
 			v = v[:n]
 		}
-		return appendString(dst, v)
+		return value.AppendString(dst, v)
 	case float64:
 		return appendNumberText(dst, v)
 	case []any:
@@ -222,7 +223,7 @@ func appendBounded(dst []byte, v Value, n int) []byte {
 		}
 		return append(dst, '}')
 	default:
-		return Append(dst, v)
+		return value.Append(dst, v)
 	}
 }
 
@@ -245,7 +246,7 @@ func appendNumberText(dst []byte, f float64) []byte {
 	if f != f {
 		return append(dst, "null"...)
 	}
-	return appendShortFloat(dst, min(max(f, -maxFloat), maxFloat))
+	return value.AppendNumber(dst, min(max(f, -maxFloat), maxFloat))
 }
 
 const maxFloat = 0x1p1023 * (1 + (1 - 0x1p-52))

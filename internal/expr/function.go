@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"github.com/chargehand/chargehand/internal/value"
 	"math"
 	"math/big"
 	"strings"
@@ -105,7 +106,7 @@ func fnUTF8ByteLength(_ *run, v Value, _ []Value) (Value, error) {
 	return nil, cannotApply0("utf8bytelength", v)
 }
 
-func fnNot(_ *run, v Value, _ []Value) (Value, error) { return !Truthy(v), nil }
+func fnNot(_ *run, v Value, _ []Value) (Value, error) { return !value.Truthy(v), nil }
 
 func fnType(_ *run, v Value, _ []Value) (Value, error) { return typeName(v), nil }
 
@@ -132,7 +133,7 @@ func fnKeys(r *run, v Value, _ []Value) (Value, error) {
 			return nil, err
 		}
 		list := make([]any, len(v))
-		for i, k := range sortedKeys(v) {
+		for i, k := range value.SortedKeys(v) {
 			list[i] = k
 		}
 		return list, r.alloc(16 * len(v))
@@ -150,7 +151,7 @@ func (r *run) entries(v Value) ([]any, bool, error) {
 			return nil, true, err
 		}
 		list := make([]any, len(v))
-		for i, k := range sortedKeys(v) {
+		for i, k := range value.SortedKeys(v) {
 			list[i] = v[k]
 		}
 		return list, true, nil
@@ -363,7 +364,7 @@ func (r *run) containsEntries(object, parts map[string]any) (Value, error) {
 	if err := r.keys(len(parts)); err != nil {
 		return nil, err
 	}
-	for _, k := range sortedKeys(parts) {
+	for _, k := range value.SortedKeys(parts) {
 		v, ok := object[k]
 		if !ok {
 			return false, nil

@@ -1,9 +1,9 @@
 package expr
 
 import (
+	"github.com/chargehand/chargehand/internal/value"
 	"math/big"
 	"strings"
-	"unicode/utf8"
 )
 
 func fnToJSON(r *run, v Value, _ []Value) (Value, error) { return wrapText(r.toJSON(v)) }
@@ -46,12 +46,12 @@ func (w *jsonWriter) value(v Value) error {
 	case string:
 		size := len(v) + 2
 		if len(v) > 4096 {
-			size += 5 * escapes(v) // short ones do not matter
+			size += 5 * value.Escapes(v) // short ones do not matter
 		}
 		if err := w.grow(size); err != nil {
 			return err
 		}
-		w.text = appendString(w.text, v)
+		w.text = value.AppendString(w.text, v)
 		return nil
 	case float64:
 		if err := w.grow(32); err != nil {
@@ -69,22 +69,11 @@ func (w *jsonWriter) value(v Value) error {
 			return err
 		}
 	}
-	if err := w.grow(scalarSize(v) + 8); err != nil {
+	if err := w.grow(value.Size(v) + 8); err != nil {
 		return err
 	}
-	w.text = Append(w.text, v)
+	w.text = value.Append(w.text, v)
 	return nil
-}
-
-// escapes counts the bytes of s that are written as escapes.
-func escapes(s string) int {
-	n := 0
-	for i := range len(s) {
-		if c := s[i]; c < utf8.RuneSelf && !plainByte[c] {
-			n++
-		}
-	}
-	return n
 }
 
 func (w *jsonWriter) list(list []any) error {
@@ -117,7 +106,7 @@ func (w *jsonWriter) object(object map[string]any) error {
 		return err
 	}
 	w.text = append(w.text, '{')
-	for i, k := range sortedKeys(object) {
+	for i, k := range value.SortedKeys(object) {
 		if i > 0 {
 			w.text = append(w.text, ',')
 		}
@@ -149,7 +138,7 @@ func fnFromJSON(r *run, v Value, _ []Value) (Value, error) {
 	if err := r.alloc(memory); err != nil {
 		return nil, err
 	}
-	w, err := Parse([]byte(s), Limits{Depth: MaxDepth, Bytes: MaxValueBytes, Values: 2 * MaxEntries})
+	w, err := value.Parse([]byte(s), value.Limits{Depth: value.MaxDepth, Bytes: MaxValueBytes, Values: 2 * MaxEntries})
 	if err != nil {
 		return nil, because0("fromjson", v, failText(err.Error()))
 	}

@@ -1,6 +1,9 @@
 package expr
 
-import "slices"
+import (
+	"github.com/chargehand/chargehand/internal/value"
+	"slices"
+)
 
 func fnReverse(r *run, v Value, _ []Value) (Value, error) {
 	list, ok := v.([]any)
@@ -246,7 +249,7 @@ func fnToEntries(r *run, v Value, _ []Value) (Value, error) {
 		return nil, err
 	}
 	entries := make([]any, 0, len(object))
-	for _, k := range sortedKeys(object) {
+	for _, k := range value.SortedKeys(object) {
 		if err := r.object(2); err != nil {
 			return nil, err
 		}

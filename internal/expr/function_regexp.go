@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/chargehand/chargehand/internal/excerpt"
 )
 
 type regexpKey struct{ source, flags string }
@@ -89,7 +91,7 @@ func (r *run) program(source, flags string) (*regexpProgram, error) {
 
 func compileRegexp(source, flags string) (*regexpProgram, error) {
 	if strings.Trim(flags, "gim") != "" {
-		return nil, failText("unsupported regular expression flag: " + shortQuote(flags))
+		return nil, failText("unsupported regular expression flag: " + excerpt.Quote(flags))
 	}
 	if len(source) > maxRegexpBytes {
 		return nil, limit("A regular expression has %d bytes; at most %d are allowed.", len(source), maxRegexpBytes)

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"github.com/chargehand/chargehand/internal/value"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -182,7 +183,7 @@ func agree(t *testing.T, source string, inputs []string) {
 	for _, input := range inputs {
 		dot := mustParse(t, input)
 		got, gotProblem := ours(e, dot, oracleVariables)
-		if !Equal(dot, mustParse(t, input)) {
+		if !value.Equal(dot, mustParse(t, input)) {
 			t.Errorf("%s changes its input %s", source, input)
 		}
 		if isBound(gotProblem) || len(got) == 1000 {

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"github.com/chargehand/chargehand/internal/value"
 	"math"
 	"math/bits"
 	"sync"
@@ -188,7 +189,7 @@ func (r *run) push(levels int) error {
 
 func (r *run) pop(levels int) { r.depth -= levels }
 
-var errDepth = limit("A value nested more than %d levels deep comes up in the expression.", MaxDepth)
+var errDepth = limit("A value nested more than %d levels deep comes up in the expression.", value.MaxDepth)
 
 // number is the value of the result of a floating-point operation. Whole numbers that
 // floats hold exactly become integers, so that 7/2*2 is written 7 as jq writes it, while

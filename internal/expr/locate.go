@@ -71,3 +71,8 @@ func isTokenAt(source, token string, at int) bool {
 	end := at + len(token)
 	return end == len(source) || !isWordByte(source[end])
 }
+
+// isWordByte reports whether a name of jq may contain c.
+func isWordByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || '0' <= c && c <= '9'
+}

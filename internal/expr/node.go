@@ -1,5 +1,7 @@
 package expr
 
+import "github.com/chargehand/chargehand/internal/value"
+
 // node is a part of a compiled expression. Nodes are immutable.
 //
 // one evaluates a part that has exactly one result; it is called only if single is true.
@@ -204,7 +206,7 @@ func (n *ifNode) one(r *run, f *frame, v Value) (Value, error) {
 	if err := r.step(); err != nil {
 		return nil, err
 	}
-	if Truthy(c) {
+	if value.Truthy(c) {
 		return n.then.one(r, f, v)
 	}
 	return n.otherwise.one(r, f, v)
@@ -219,13 +221,13 @@ func (n *ifNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
 		if err != nil {
 			return err
 		}
-		if Truthy(c) {
+		if value.Truthy(c) {
 			return n.then.each(r, f, v, p, yield)
 		}
 		return n.otherwise.each(r, f, v, p, yield)
 	}
 	return n.cond.each(r, f, v, nil, func(c Value, _ *path) error {
-		if Truthy(c) {
+		if value.Truthy(c) {
 			return n.then.each(r, f, v, p, yield)
 		}
 		return n.otherwise.each(r, f, v, p, yield)
@@ -240,7 +242,7 @@ type elseNode struct {
 
 func (n *elseNode) one(r *run, f *frame, v Value) (Value, error) {
 	w, err := n.left.one(r, f, v)
-	if err != nil || Truthy(w) {
+	if err != nil || value.Truthy(w) {
 		return w, err
 	}
 	return n.right.one(r, f, v)
@@ -252,7 +254,7 @@ func (n *elseNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
 	}
 	found := false
 	err := n.left.each(r, f, v, p, func(w Value, q *path) error {
-		if !Truthy(w) {
+		if !value.Truthy(w) {
 			return nil
 		}
 		found = true

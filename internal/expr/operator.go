@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"github.com/chargehand/chargehand/internal/value"
 	"maps"
 	"math"
 	"math/big"
@@ -31,7 +32,7 @@ func toFloat(v Value) (float64, bool) {
 	case float64:
 		return v, true
 	case *big.Int:
-		return bigToFloat(v), true
+		return value.FloatOf(v), true
 	}
 	return 0, false
 }
@@ -67,7 +68,7 @@ func (r *run) bigResult(n *big.Int) (Value, error) {
 	if n.BitLen() > MaxIntegerBits {
 		return nil, limit("An integer of more than %d bits comes up in the expression.", MaxIntegerBits)
 	}
-	return normalBig(n), nil
+	return value.IntegerOf(n), nil
 }
 
 // arithmetic is what an operator does with numbers.
@@ -264,7 +265,7 @@ func (r *run) deepMerge(a, b map[string]any) (Value, error) {
 	defer r.pop(1)
 	object := make(map[string]any, len(a)+len(b))
 	maps.Copy(object, a)
-	for _, k := range sortedKeys(b) {
+	for _, k := range value.SortedKeys(b) {
 		v := b[k]
 		if x, ok := object[k].(map[string]any); ok {
 			if y, ok := v.(map[string]any); ok {
@@ -315,7 +316,7 @@ func opDivide(r *run, a, b Value) (Value, error) {
 		return nil, err
 	}
 	if quotient, rest := new(big.Int).QuoRem(m, n, new(big.Int)); rest.Sign() == 0 {
-		return normalBig(quotient), nil
+		return value.IntegerOf(quotient), nil
 	}
 	return r.number(x / y), nil
 }
@@ -350,11 +351,11 @@ func opModulo(r *run, a, b Value) (Value, error) {
 	if err := r.work(bigCost(m) + bigCost(n)); err != nil {
 		return nil, err
 	}
-	return normalBig(new(big.Int).Rem(m, n)), nil
+	return value.IntegerOf(new(big.Int).Rem(m, n)), nil
 }
 
 func opAlternative(_ *run, a, b Value) (Value, error) {
-	if Truthy(a) {
+	if value.Truthy(a) {
 		return a, nil
 	}
 	return b, nil
@@ -381,7 +382,7 @@ func opNegate(r *run, v Value, _ []Value) (Value, error) {
 	case float64:
 		return -v, nil
 	case *big.Int:
-		return normalBig(new(big.Int).Neg(v)), nil
+		return value.IntegerOf(new(big.Int).Neg(v)), nil
 	}
 	return nil, &failure{kind: withValue, name: "cannot negate", v: v}
 }

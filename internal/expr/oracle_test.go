@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/value"
 	"github.com/itchyny/gojq"
 )
 
@@ -200,7 +201,7 @@ func TestAgainstOracle(t *testing.T) {
 				break
 			}
 			got, gotProblem := ours(e, dot, oracleVariables)
-			if !Equal(dot, mustParse(t, input)) {
+			if !value.Equal(dot, mustParse(t, input)) {
 				t.Errorf("%s changes its input %s", source, input)
 			}
 			if differs := differs(got, want, gotProblem, wantProblem); differs && !isKnownDifference(source, wantProblem) {

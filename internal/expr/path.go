@@ -1,6 +1,11 @@
 package expr
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/chargehand/chargehand/internal/excerpt"
+	"github.com/chargehand/chargehand/internal/value"
+)
 
 // path is the way from the root of a followed value to one of its parts, last step first.
 // It ends in a step without a parent, whose value is the root.
@@ -122,7 +127,7 @@ func (n *indexNode) denied(base, key Value) error {
 	if _, has := object[name]; !ok || has {
 		return nil
 	}
-	return &EvalError{Detail: "the secret " + shortQuote(name) + " is not declared", Denied: true}
+	return &EvalError{Detail: "the secret " + excerpt.Quote(name) + " is not declared", Denied: true}
 }
 
 func (n *indexNode) one(r *run, f *frame, v Value) (Value, error) {
@@ -252,7 +257,7 @@ func (r *run) iterate(v Value, p *path, yield yield) error {
 		if err := r.keys(len(v)); err != nil {
 			return err
 		}
-		for _, k := range sortedKeys(v) {
+		for _, k := range value.SortedKeys(v) {
 			if err := r.yieldPart(k, v[k], p, yield); err != nil {
 				return err
 			}

@@ -5,6 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/chargehand/chargehand/internal/jsonpointer"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Mode is document.evaluate.mode.
@@ -215,7 +218,7 @@ func CompileTemplate(v Value, m Mode, s *Scope) (*Template, []TemplateProblem) {
 			return nil, c.problems
 		}
 	}
-	t := &Template{root: root, size: Size(v), names: c.names}
+	t := &Template{root: root, size: value.Size(v), names: c.names}
 	if root == nil {
 		t.value = v
 	}
@@ -231,9 +234,9 @@ type templateCompiler struct {
 
 // compile returns nil for a constant.
 func (c *templateCompiler) compile(v Value, pointer string, depth int) slot {
-	if depth > MaxDepth {
+	if depth > value.MaxDepth {
 		c.problems = append(c.problems, TemplateProblem{Pointer: pointer, Code: CodeTemplateTooDeep, Line: 1, Column: 1,
-			Detail: fmt.Sprintf("The value is nested more than %d levels deep.", MaxDepth)})
+			Detail: fmt.Sprintf("The value is nested more than %d levels deep.", value.MaxDepth)})
 		return nil
 	}
 	switch v := v.(type) {
@@ -241,8 +244,8 @@ func (c *templateCompiler) compile(v Value, pointer string, depth int) slot {
 		return c.text(v, pointer, depth)
 	case map[string]any:
 		o := &objectSlot{}
-		for _, k := range sortedKeys(v) {
-			if part := c.compile(v[k], pointer+"/"+escapePointer(k), depth+1); part != nil {
+		for _, k := range value.SortedKeys(v) {
+			if part := c.compile(v[k], pointer+"/"+jsonpointer.Escape(k), depth+1); part != nil {
 				o.keys, o.slots = append(o.keys, k), append(o.slots, part)
 			}
 		}

@@ -3,6 +3,7 @@ package expr
 import (
 	"errors"
 	"fmt"
+	"github.com/chargehand/chargehand/internal/value"
 	"net/url"
 	"reflect"
 	"strings"
@@ -111,11 +112,11 @@ func TestTemplate(t *testing.T) {
 			}
 			for range 2 { // the first evaluation leaves the template as it was
 				v, err := tmpl.Eval(dot, env)
-				if got := string(Marshal(v)); err != nil || got != tt.want {
+				if got := string(value.Marshal(v)); err != nil || got != tt.want {
 					t.Errorf("got  %s, %v\nwant %s", got, err, tt.want)
 				}
 			}
-			if string(Marshal(source)) != string(Marshal(mustParse(t, tt.template))) {
+			if string(value.Marshal(source)) != string(value.Marshal(mustParse(t, tt.template))) {
 				t.Error("the source has changed")
 			}
 		})
@@ -185,7 +186,7 @@ func TestTemplateProblems(t *testing.T) {
 		}
 	}
 	var deep Value = "${ 1 }"
-	for range MaxDepth + 1 {
+	for range value.MaxDepth + 1 {
 		deep = []any{deep}
 	}
 	if tmpl, problems := CompileTemplate(deep, Strict, nil); tmpl != nil || len(problems) != 1 || problems[0].Code != CodeTemplateTooDeep {
@@ -241,7 +242,7 @@ func TestTemplateVariables(t *testing.T) {
 		t.Errorf("now = %v, %v", v, err)
 	}
 	tmpl, _ = CompileTemplate([]any{"${ now }"}, Strict, nil)
-	if v, err := tmpl.Eval(nil, &testEnv{nowMs: 5000}); err != nil || !Equal(v, []any{5}) {
+	if v, err := tmpl.Eval(nil, &testEnv{nowMs: 5000}); err != nil || !value.Equal(v, []any{5}) {
 		t.Errorf("now = %v, %v", v, err)
 	}
 }
@@ -350,7 +351,7 @@ func FuzzURITemplate(f *testing.F) {
 		f.Add(template, `"a b/c?d&é\u0000"`)
 		f.Add(template, `-1.50e10`)
 	}
-	f.Fuzz(func(t *testing.T, template, value string) {
+	f.Fuzz(func(t *testing.T, template, text string) {
 		u, err := CompileURITemplate(template)
 		if err != nil {
 			var problem *CompileError
@@ -359,9 +360,9 @@ func FuzzURITemplate(f *testing.F) {
 			}
 			return
 		}
-		v, err := Parse([]byte(value), Limits{})
+		v, err := value.Parse([]byte(text), value.Limits{})
 		if err != nil {
-			v = strings.ToValidUTF8(value, "?")
+			v = strings.ToValidUTF8(text, "?")
 		}
 		object := map[string]any{"id": v}
 		var whole strings.Builder
@@ -418,7 +419,7 @@ func TestURITemplateProblems(t *testing.T) {
 func FuzzTemplate(f *testing.F) {
 	f.Add(`{"a":"${ .x }","b":[".y"]}`, true)
 	f.Fuzz(func(t *testing.T, text string, loose bool) {
-		v, err := Parse([]byte(text), Limits{})
+		v, err := value.Parse([]byte(text), value.Limits{})
 		if err != nil {
 			return
 		}
@@ -433,11 +434,11 @@ func FuzzTemplate(f *testing.F) {
 			}
 		}
 		if tmpl != nil && len(text) < 200 && !strings.Contains(text, "r") { // no range, repeat, recurse: they take long
-			before := string(Marshal(v))
+			before := string(value.Marshal(v))
 			if _, err := tmpl.Eval(v, &testEnv{}); err != nil && err.Error() == "" {
 				t.Fatalf("%s: empty error", text)
 			}
-			if string(Marshal(v)) != before {
+			if string(value.Marshal(v)) != before {
 				t.Fatalf("%s: the source has changed", text)
 			}
 		}

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"github.com/chargehand/chargehand/internal/value"
 	"maps"
 	"reflect"
 	"slices"
@@ -149,7 +150,7 @@ func (n *modifyNode) modifyEntries(r *run, f *frame, v, operand Value) (Value, e
 			return nil, err
 		}
 		object := make(map[string]any, len(v))
-		for _, k := range sortedKeys(v) {
+		for _, k := range value.SortedKeys(v) {
 			if err := r.step(); err != nil {
 				return nil, err
 			}

@@ -4,6 +4,9 @@ import (
 	"net/url"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/chargehand/chargehand/internal/excerpt"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // URITemplate is a compiled URI template of RFC 6570 level 1 (docs/language/resources.md, T42).
@@ -79,7 +82,7 @@ func (t *URITemplate) literal(text string) {
 }
 
 func isHex(c byte) bool {
-	return isDigit(c) || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
 func isUnreserved(c byte) bool {
@@ -141,14 +144,14 @@ func checkSegments(address string, values []uriValueAt) error {
 	if end := strings.IndexAny(path, "?#"); end >= 0 {
 		path = path[:end]
 	}
-	for _, value := range values {
-		if value.start >= len(path) {
+	for _, part := range values {
+		if part.start >= len(path) {
 			return nil
 		}
-		segment := path[strings.LastIndexByte(path[:value.start], '/')+1:]
+		segment := path[strings.LastIndexByte(path[:part.start], '/')+1:]
 		segment, _, _ = strings.Cut(segment, "/")
 		if plain, err := url.PathUnescape(segment); err == nil && (plain == "." || plain == "..") {
-			return &EvalError{Detail: "The property " + shortQuote(value.name) + " would lead the address to another path: it makes the segment \"" +
+			return &EvalError{Detail: "The property " + excerpt.Quote(part.name) + " would lead the address to another path: it makes the segment \"" +
 				plain + "\" of it."}
 		}
 	}
@@ -165,8 +168,8 @@ func uriValue(name string, v Value) (string, error) {
 	case float64:
 		return string(appendNumberText(nil, v)), nil
 	case []any, map[string]any:
-		return "", &EvalError{Detail: "The property " + shortQuote(name) + " is an " + typeName(v) +
+		return "", &EvalError{Detail: "The property " + excerpt.Quote(name) + " is an " + typeName(v) +
 			"; an address takes texts, numbers and booleans only."}
 	}
-	return string(Marshal(v)), nil
+	return string(value.Marshal(v)), nil
 }

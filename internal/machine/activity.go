@@ -4,8 +4,8 @@ import (
 	"encoding/base64"
 	"fmt"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // maxInterruptions is the number of crashes that an activity survives (T91).
@@ -84,7 +84,7 @@ func (m *Machine) giveUp(n *node, id CommandID, detail string) *node {
 }
 
 // arguments evaluates what an activity is given. The shapes are described in DESIGN.md.
-func (m *Machine) arguments(n *node, a *plan.Activity) (expr.Value, *Fault) {
+func (m *Machine) arguments(n *node, a *plan.Activity) (value.Value, *Fault) {
 	args := make(map[string]any, len(a.Constants)+len(a.Fields)+2)
 	//workflowcheck:ignore copies into a map
 	for name, value := range a.Constants {
@@ -224,7 +224,7 @@ func (m *Machine) endpoint(n *node, e *plan.Endpoint) (string, *Fault) {
 }
 
 // authentication evaluates a policy; nil if there is none.
-func (m *Machine) authentication(n *node, a *plan.Authentication) (expr.Value, *Fault) {
+func (m *Machine) authentication(n *node, a *plan.Authentication) (value.Value, *Fault) {
 	resolved, f := m.resolve(n, a)
 	if f != nil || resolved == nil {
 		return nil, f
@@ -263,7 +263,7 @@ func (m *Machine) resolve(n *node, a *plan.Authentication) (map[string]any, *Fau
 }
 
 // checkTexts refuses all but a text, or a list of them.
-func (m *Machine) checkTexts(n *node, field *plan.Field, v expr.Value) *Fault {
+func (m *Machine) checkTexts(n *node, field *plan.Field, v value.Value) *Fault {
 	list := []any{v}
 	if field.Type == plan.TextList {
 		list, _ = v.([]any)
@@ -285,7 +285,7 @@ func (m *Machine) authorize(n *node) *Fault {
 	if f != nil || resolved == nil {
 		return f
 	}
-	scheme, parameter := "Bearer", expr.Value(nil)
+	scheme, parameter := "Bearer", value.Value(nil)
 	switch policy.Scheme {
 	case plan.SchemeBearer:
 		parameter = resolved["token"]

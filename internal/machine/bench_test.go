@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const benchHeader = "document: {dsl: 1.0.3, namespace: bench, name: bench, version: 1.0.0}\ndo:\n"
 
 // run drives a machine to its end: every activity answers at once, every timer fires.
-func run(b *testing.B, p *plan.Plan, id Identity, input expr.Value) *Machine {
+func run(b *testing.B, p *plan.Plan, id Identity, input value.Value) *Machine {
 	m := New(p, id)
 	now := int64(scriptEpoch)
 	queue := m.Apply(Event{Kind: Started, TimeMs: now, Output: input})
@@ -59,7 +59,7 @@ func levels(n int) string {
 	for range n {
 		definition = map[string]any{"do": []any{map[string]any{"t": definition}}}
 	}
-	text := expr.Marshal(map[string]any{
+	text := value.Marshal(map[string]any{
 		"document": map[string]any{"dsl": "1.0.3", "namespace": "bench", "name": "bench", "version": "1.0.0"},
 		"do":       []any{map[string]any{"t": definition}},
 	})
@@ -74,7 +74,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 	for _, bench := range []struct {
 		name, definition string
-		input            expr.Value
+		input            value.Value
 	}{
 		{"trivial", sets(1), input},
 		{"sets=10", sets(10), input},

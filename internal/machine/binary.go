@@ -6,13 +6,14 @@ import (
 	"math"
 
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // errCorrupt is wrapped by the errors of all decoders.
 var errCorrupt = errors.New("the stored bytes are damaged or of an unknown version")
 
 // storedLimits are above every limit of data, so that whatever was written can be read.
-var storedLimits = expr.Limits{Depth: 100_000, Bytes: 1 << 30, Values: 1 << 30, IntegerDigits: expr.MaxIntegerBits}
+var storedLimits = value.Limits{Depth: 100_000, Bytes: 1 << 30, Values: 1 << 30, IntegerDigits: expr.MaxIntegerBits}
 
 func appendText(dst []byte, s string) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(s)))
@@ -20,11 +21,11 @@ func appendText(dst []byte, s string) []byte {
 }
 
 // appendValue appends the value as JSON, after its length.
-func appendValue(dst []byte, v expr.Value) []byte {
+func appendValue(dst []byte, v value.Value) []byte {
 	const room = 1 // the length of most values takes one byte
 	start := len(dst)
 	dst = append(dst, 0)
-	dst = expr.Append(dst, v)
+	dst = value.Append(dst, v)
 	size := len(dst) - start - room
 	if size < 0x80 {
 		dst[start] = byte(size)
@@ -106,15 +107,15 @@ func (r *reader) bytes() []byte {
 
 func (r *reader) text() string { return string(r.bytes()) }
 
-func (r *reader) value() expr.Value {
+func (r *reader) value() value.Value {
 	return r.parse(r.bytes())
 }
 
-func (r *reader) parse(text []byte) expr.Value {
+func (r *reader) parse(text []byte) value.Value {
 	if r.bad {
 		return nil
 	}
-	v, err := expr.Parse(text, storedLimits)
+	v, err := value.Parse(text, storedLimits)
 	if err != nil {
 		r.fail()
 		return nil

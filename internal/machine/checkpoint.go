@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // checkpointVersion is the version of the checkpoint format.
@@ -101,7 +101,7 @@ func (w *checkpointWriter) text(name, v string) {
 	if v != "" {
 		w.key(name)
 		w.separate()
-		w.buf = expr.Append(w.buf, v)
+		w.buf = value.Append(w.buf, v)
 	}
 }
 
@@ -126,7 +126,7 @@ func (w *checkpointWriter) list(name string, n int, item func(i int)) {
 }
 
 // value writes a reference to a value, unless it is null.
-func (w *checkpointWriter) value(name string, v expr.Value) {
+func (w *checkpointWriter) value(name string, v value.Value) {
 	if v == nil {
 		return
 	}
@@ -134,7 +134,7 @@ func (w *checkpointWriter) value(name string, v expr.Value) {
 	w.plainInteger(w.intern(v))
 }
 
-func (w *checkpointWriter) intern(v expr.Value) int {
+func (w *checkpointWriter) intern(v value.Value) int {
 	at, known := w.table.add(v)
 	if known {
 		return at
@@ -142,7 +142,7 @@ func (w *checkpointWriter) intern(v expr.Value) int {
 	if at > 0 {
 		w.values = append(w.values, ',')
 	}
-	w.values = expr.Append(w.values, v)
+	w.values = value.Append(w.values, v)
 	return at
 }
 

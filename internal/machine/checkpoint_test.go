@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // busyMachine has something of everything in its state.
@@ -133,8 +133,8 @@ func TestCheckpointValues(t *testing.T) {
 	}
 	fire := Event{Kind: TimerFired, TimeMs: scriptEpoch + 1000, Command: 1}
 	got, want := restored.Apply(fire), m.Apply(fire)
-	if string(expr.Marshal(got[0].Output)) != string(expr.Marshal(want[0].Output)) || len(expr.Marshal(got[0].Output)) < 1205+500 {
-		t.Errorf("got %.300s", expr.Marshal(got[0].Output))
+	if string(value.Marshal(got[0].Output)) != string(value.Marshal(want[0].Output)) || len(value.Marshal(got[0].Output)) < 1205+500 {
+		t.Errorf("got %.300s", value.Marshal(got[0].Output))
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // runChild starts an execution of another workflow (T51). One that nobody awaits is
@@ -31,7 +31,7 @@ func (m *Machine) runChild(n *node) *node {
 	return nil
 }
 
-func (m *Machine) childOf(n *node, id chargehand.ExecutionID, input expr.Value) *Child {
+func (m *Machine) childOf(n *node, id chargehand.ExecutionID, input value.Value) *Child {
 	c := n.task.Child
 	return &Child{ID: id, Namespace: c.Namespace, Name: c.Name, Version: c.Version, Input: input, Await: !n.task.Detached}
 }

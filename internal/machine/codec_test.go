@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 var sampleEvents = []Event{
@@ -55,7 +55,7 @@ func TestEventCodec(t *testing.T) {
 func TestEventSize(t *testing.T) {
 	input := parseJSON(t, `{"name":"Ada Lovelace","mail":"ada@example.org","n":12345678}`)
 	ev := Event{Kind: Started, TimeMs: scriptEpoch, Output: input}
-	if size, text := len(AppendEvent(nil, ev)), len(expr.Marshal(input)); size > text+10 {
+	if size, text := len(AppendEvent(nil, ev)), len(value.Marshal(input)); size > text+10 {
 		t.Errorf("the event takes %d bytes, its input %d", size, text)
 	}
 	if size := len(AppendEvent(nil, Event{Kind: TimerFired, TimeMs: scriptEpoch, Command: 3})); size > 10 {
@@ -92,7 +92,7 @@ func TestTimelineSize(t *testing.T) {
 	// Known values that were read from the store are other objects with the same contents.
 	m = New(p, testIdentity(t))
 	m.Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: input})
-	copied := parseJSON(t, string(expr.Marshal(input)))
+	copied := parseJSON(t, string(value.Marshal(input)))
 	if again := EncodeTimeline(nil, m.TakeTimeline(), copied, commands[0].Output); !bytes.Equal(again, stored) {
 		t.Errorf("with copies of the known values it takes %d bytes", len(again))
 	}
@@ -102,7 +102,7 @@ func TestTimelineSize(t *testing.T) {
 func TestTimelineValues(t *testing.T) {
 	p := compilePlan(t, testHeader+"do: [{a: {set: {x: 1}}}]")
 	task := p.Tasks[0]
-	values := []expr.Value{nil, 1, 1.0, "1", true, map[string]any{}, []any{}, map[string]any{"a": 1}, map[string]any{"a": 1.0},
+	values := []value.Value{nil, 1, 1.0, "1", true, map[string]any{}, []any{}, map[string]any{"a": 1}, map[string]any{"a": 1.0},
 		map[string]any{"a": 1}, []any{map[string]any{"a": 1}}, "a text that is longer", "a text that is longer", 12345, 12345,
 		new(big.Int).Lsh(big.NewInt(1), 100), strings.Repeat("x", 300), strings.Repeat("x", 300)}
 	var entries []Entry
@@ -127,7 +127,7 @@ func TestTimelineValues(t *testing.T) {
 	if n := len(EncodeTimeline(nil, entries)) - len(plain); n != 1+2*(1+len("sha256:aa"))+len(entries) {
 		t.Errorf("three documents, two of them the same, take %d bytes", n)
 	}
-	known := []expr.Value{map[string]any{"a": 1.0}, nil, "1", []any{map[string]any{"a": 1}}}
+	known := []value.Value{map[string]any{"a": 1.0}, nil, "1", []any{map[string]any{"a": 1}}}
 	stored := EncodeTimeline([]byte("before"), entries, known...)[len("before"):]
 	got, err := DecodeTimeline(p, stored, known...)
 	if err != nil {

@@ -2,7 +2,7 @@ package machine
 
 import (
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // CommandKind says what the shell is asked to do.
@@ -43,8 +43,8 @@ type Command struct {
 
 	// RunActivity and Publish.
 	Activity  string         // kind of activity, such as "http" or "shell" (plan.Activity)
-	Args      expr.Value     // fully evaluated arguments; the shape belongs to the kind
-	Input     expr.Value     // the task's transformed input (file references in it are staged)
+	Args      value.Value    // fully evaluated arguments; the shape belongs to the kind
+	Input     value.Value    // the task's transformed input (file references in it are staged)
 	Reference string         // JSON pointer of the task (T2)
 	Iteration int            // index in the innermost loop around the task, from 0
 	Attempt   int            // attempt of the innermost try around the task, from 1
@@ -73,7 +73,7 @@ type Command struct {
 
 	// Finish.
 	Phase  chargehand.Phase // Completed, Faulted or Cancelled
-	Output expr.Value       // Completed: the workflow's output
+	Output value.Value      // Completed: the workflow's output
 	Fault  *Fault           // Faulted, Cancelled
 	Files  []File           // files of the last top-level task that completed and produced any
 }
@@ -98,6 +98,6 @@ type Child struct {
 	Namespace string
 	Name      string
 	Version   string // "latest": the published one (T85)
-	Input     expr.Value
+	Input     value.Value
 	Await     bool
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const (
@@ -22,14 +22,14 @@ type consumption struct {
 	timer        CommandID // the end of a subscription of AsyncAPI
 	closed       bool      // no more events or messages are taken
 
-	fixed    []expr.Value  // by plan.Listen.Fixed
+	fixed    []value.Value // by plan.Listen.Fixed
 	expected []expectation // by plan.Listen.Keys
 	met      []bool        // by plan.Listen.Filters
 
 	taken   int   // messages, for `amount`
 	results []any // the output so far
 	queue   queue // foreach: what waits for its turn
-	item    expr.Value
+	item    value.Value
 }
 
 // queue holds what waits for the body of a foreach, first in, first out.
@@ -41,7 +41,7 @@ type queue struct {
 
 type queued struct {
 	number int64 // of the event; 0 for messages
-	value  expr.Value
+	value  value.Value
 }
 
 func (q *queue) len() int { return len(q.list) - q.head }
@@ -52,14 +52,14 @@ func (q *queue) push(one queued) {
 		q.head = 0
 	}
 	q.list = append(q.list, one)
-	q.bytes += expr.Size(one.value)
+	q.bytes += value.Size(one.value)
 }
 
 func (q *queue) pop() queued {
 	one := q.list[q.head]
 	q.list[q.head] = queued{}
 	q.head++
-	q.bytes -= expr.Size(one.value)
+	q.bytes -= value.Size(one.value)
 	return one
 }
 
@@ -76,7 +76,7 @@ func (m *Machine) paused(p *pending) bool {
 }
 
 // accept takes in an event or a message that matched. It returns the node to step next.
-func (m *Machine) accept(n *node, number int64, value expr.Value) *node {
+func (m *Machine) accept(n *node, number int64, value value.Value) *node {
 	c := n.consumption
 	m.grow(value)
 	if n.task.Foreach == nil {
@@ -134,7 +134,7 @@ func (m *Machine) enough(n *node, locals *binding) (bool, *Fault) {
 	if f != nil {
 		return false, f
 	}
-	return expr.Truthy(v) == (n.task.Stream == nil || n.task.Stream.While == nil), nil
+	return value.Truthy(v) == (n.task.Stream == nil || n.task.Stream.While == nil), nil
 }
 
 // output is what was consumed so far.
@@ -152,9 +152,9 @@ func (m *Machine) consumptionDone(n *node) *node {
 	m.tellCorrelation(n, true)
 	results := n.consumption.output()
 	n.consumption, n.childIteration = nil, n.iteration
-	if deeper(results, expr.MaxDepth) {
+	if deeper(results, value.MaxDepth) {
 		return m.fail(n, newFault(ErrRuntime, 500,
-			fmt.Sprintf("The output is nested deeper than %d levels.", expr.MaxDepth), n.reference()))
+			fmt.Sprintf("The output is nested deeper than %d levels.", value.MaxDepth), n.reference()))
 	}
 	return m.complete(n, results, n.task.Then)
 }

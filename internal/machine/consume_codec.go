@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // consumption writes what a listen or a subscription knows. What follows from the plan and
@@ -79,9 +79,9 @@ func (w *checkpointWriter) consumed(m *Machine) {
 }
 
 // indexes follows a list of references to the table of values.
-func (r *restorer) indexes(o object, name string) []expr.Value {
+func (r *restorer) indexes(o object, name string) []value.Value {
 	list := o.list(name)
-	values := make([]expr.Value, 0, len(list))
+	values := make([]value.Value, 0, len(list))
 	for _, v := range list {
 		at, ok := v.(int)
 		if !ok {

@@ -3,14 +3,14 @@ package machine
 import (
 	"slices"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // expectation is what a correlation must extract from events (T58).
 type expectation struct {
 	known bool
-	value expr.Value // null matches nothing
+	value value.Value // null matches nothing
 }
 
 // correlates reports whether an event has the expected value of a correlation, or the first one.
@@ -20,7 +20,7 @@ func (m *Machine) correlates(n *node, c *plan.Correlation, envelope map[string]a
 		return false
 	}
 	want := n.consumption.expected[c.Key]
-	return !want.known || expr.Equal(v, want.value)
+	return !want.known || value.Equal(v, want.value)
 }
 
 // learn makes what an event has the expectation for later ones, where there was none.

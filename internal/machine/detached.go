@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // MaxDetached bounds the processes that nobody waits for, for one execution at a time. They do
@@ -13,7 +13,7 @@ const MaxDetached = 100
 
 // detach starts a process that nobody waits for (T67). The task is done; the command stays
 // in flight until its outcome, which is dropped.
-func (m *Machine) detach(n *node, args expr.Value) *node {
+func (m *Machine) detach(n *node, args value.Value) *node {
 	if m.pending.detached >= MaxDetached {
 		return m.fail(n, newFault(ErrRuntime, 500, fmt.Sprintf(
 			"%d processes run that nobody waits for; that is as many as one execution may have.", MaxDetached), n.reference()))

@@ -8,6 +8,7 @@ import (
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // maxTimeMs is the last moment that a timer can be due: the end of the year 9999. What lies
@@ -16,7 +17,7 @@ const maxTimeMs = 253402300799999
 
 // dueTime is the moment that lies the given duration after now. instance names the component
 // at fault; "" stands for the node's task.
-func (m *Machine) dueTime(n *node, d *plan.Duration, where slot, dot expr.Value, instance string) (int64, *Fault) {
+func (m *Machine) dueTime(n *node, d *plan.Duration, where slot, dot value.Value, instance string) (int64, *Fault) {
 	span, err := d.Span, error(nil)
 	if d.Slot != nil {
 		span, err = m.span(n, d, where, dot, n.locals, dotOf(where))
@@ -31,7 +32,7 @@ func (m *Machine) dueTime(n *node, d *plan.Duration, where slot, dot expr.Value,
 }
 
 // delayMs is the length of an optional duration of a retry policy; `.` is the error (T72).
-func (m *Machine) delayMs(n *node, d *plan.Duration, value expr.Value, locals *binding) (int64, *Fault) {
+func (m *Machine) delayMs(n *node, d *plan.Duration, value value.Value, locals *binding) (int64, *Fault) {
 	if d == nil {
 		return 0, nil
 	}
@@ -58,7 +59,7 @@ func dotOf(where slot) string {
 
 // span evaluates a duration by expression. Its error shows the value that the expression
 // yielded and says what `.` is there, because authors mix that up (T97).
-func (m *Machine) span(n *node, d *plan.Duration, where slot, dot expr.Value, locals *binding, dotText string) (dsl.Span, error) {
+func (m *Machine) span(n *node, d *plan.Duration, where slot, dot value.Value, locals *binding, dotText string) (dsl.Span, error) {
 	v, err := m.evaluate(n, d.Slot, where, dot, locals)
 	if err != nil {
 		return dsl.Span{}, err
@@ -76,8 +77,8 @@ func (m *Machine) span(n *node, d *plan.Duration, where slot, dot expr.Value, lo
 const maxShown = 120
 
 // shortText is a value as JSON, shortened.
-func shortText(v expr.Value) string {
-	text := string(expr.Marshal(v))
+func shortText(v value.Value) string {
+	text := string(value.Marshal(v))
 	if len(text) <= maxShown {
 		return text
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // slot says in which row of the table of arguments (docs/language/expressions.md) an expression stands.
@@ -27,10 +28,10 @@ type env struct {
 	node    *node
 	slot    slot
 	locals  *binding
-	raw     expr.Value // raw output, in slotOutput and slotExport
-	output  expr.Value // transformed output, in slotExport
-	denied  bool       // $secrets was asked for
-	defined bool       // a definition was
+	raw     value.Value // raw output, in slotOutput and slotExport
+	output  value.Value // transformed output, in slotExport
+	denied  bool        // $secrets was asked for
+	defined bool        // a definition was
 }
 
 // NowMs is the time of the event that is being handled (T14).
@@ -61,7 +62,7 @@ const SliceSpent = yieldSteps * stepsPerSliceStep
 
 // Variable gives the eight names of the language, null where the table leaves a blank (T11),
 // and the local variables, the innermost first.
-func (e *env) Variable(name string) expr.Value {
+func (e *env) Variable(name string) value.Value {
 	for b := e.locals; b != nil; b = b.up {
 		if b.name == name {
 			return b.value
@@ -100,7 +101,7 @@ func (e *env) Variable(name string) expr.Value {
 	return nil
 }
 
-func (e *env) task() expr.Value {
+func (e *env) task() value.Value {
 	n := e.node
 	if n.extended != nil { // in an extension it is the extended task (T35)
 		n = n.extended
@@ -124,7 +125,7 @@ func (e *env) task() expr.Value {
 	return task
 }
 
-func (m *Machine) workflow() expr.Value {
+func (m *Machine) workflow() value.Value {
 	if m.workflowValue == nil {
 		m.workflowValue = map[string]any{
 			"id":         m.id.Execution.String(),
@@ -136,7 +137,7 @@ func (m *Machine) workflow() expr.Value {
 	return m.workflowValue
 }
 
-func (m *Machine) runtime() expr.Value {
+func (m *Machine) runtime() value.Value {
 	if m.runtimeValue == nil {
 		m.runtimeValue = map[string]any{
 			"name":     "chargehand",
@@ -148,7 +149,7 @@ func (m *Machine) runtime() expr.Value {
 }
 
 // dateTime is a moment as the language shows it to expressions.
-func dateTime(ms int64) expr.Value {
+func dateTime(ms int64) value.Value {
 	return map[string]any{
 		"iso8601": formatTime(ms),
 		"epoch":   map[string]any{"seconds": int(ms / 1000), "milliseconds": int(ms)},
@@ -156,13 +157,13 @@ func dateTime(ms int64) expr.Value {
 }
 
 // eval evaluates a slot of the node's task. The fault names the task.
-func (m *Machine) eval(n *node, s *plan.Slot, where slot, dot expr.Value) (expr.Value, *Fault) {
+func (m *Machine) eval(n *node, s *plan.Slot, where slot, dot value.Value) (value.Value, *Fault) {
 	return m.evalWith(n, s, where, dot, n.locals)
 }
 
 // evalWith is eval with other local variables: a loop's or catch's own conditions see what
 // their body sees (T11, T73).
-func (m *Machine) evalWith(n *node, s *plan.Slot, where slot, dot expr.Value, locals *binding) (expr.Value, *Fault) {
+func (m *Machine) evalWith(n *node, s *plan.Slot, where slot, dot value.Value, locals *binding) (value.Value, *Fault) {
 	if v, ok := s.Constant(); ok {
 		return v, nil
 	}
@@ -174,7 +175,7 @@ func (m *Machine) evalWith(n *node, s *plan.Slot, where slot, dot expr.Value, lo
 }
 
 // evalAt is eval for slots of the workflow itself: the fault names the slot (T71).
-func (m *Machine) evalAt(n *node, s *plan.Slot, where slot, dot expr.Value, instance string) (expr.Value, *Fault) {
+func (m *Machine) evalAt(n *node, s *plan.Slot, where slot, dot value.Value, instance string) (value.Value, *Fault) {
 	v, err := m.evaluate(n, s, where, dot, nil)
 	if err != nil {
 		return nil, m.evalFault(err, s.Path, instance)
@@ -182,11 +183,11 @@ func (m *Machine) evalAt(n *node, s *plan.Slot, where slot, dot expr.Value, inst
 	return v, nil
 }
 
-var errDeep = fmt.Errorf("the value has more than %d levels of lists and objects: take a part of the definition", expr.MaxDepth)
+var errDeep = fmt.Errorf("the value has more than %d levels of lists and objects: take a part of the definition", value.MaxDepth)
 
 var errDenied = errors.New("the secret is not available")
 
-func (m *Machine) evaluate(n *node, s *plan.Slot, where slot, dot expr.Value, locals *binding) (expr.Value, error) {
+func (m *Machine) evaluate(n *node, s *plan.Slot, where slot, dot value.Value, locals *binding) (value.Value, error) {
 	e := &m.env
 	e.node, e.slot, e.locals, e.denied, e.defined = n, where, locals, false, false
 	v, err := s.Eval(dot, e)
@@ -197,7 +198,7 @@ func (m *Machine) evaluate(n *node, s *plan.Slot, where slot, dot expr.Value, lo
 		return nil, err
 	}
 	// Tasks may stand deeper inside each other than data may be nested (T90).
-	if e.defined && deeper(v, expr.MaxDepth) {
+	if e.defined && deeper(v, value.MaxDepth) {
 		return nil, errDeep
 	}
 	m.grow(v) // also if it is only passed on: identity may not decide anything

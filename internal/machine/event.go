@@ -1,7 +1,7 @@
 package machine
 
 import (
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // CommandID numbers the commands of one execution, from 1, in the order in which the
@@ -46,14 +46,14 @@ type Event struct {
 	Kind    EventKind
 	TimeMs  int64 // milliseconds since 1970; never before the previous event's
 	Command CommandID
-	Output  expr.Value
+	Output  value.Value
 	Fault   *Fault
 	Files   []File
 	Detail  string
 	Number  int64
 	// Lifecycle (Started) says what the execution tells about itself; nil: nothing.
 	Lifecycle *Lifecycle
-	Runtime   expr.Value // Started: $runtime.metadata, which stays what it was too; nil: that of the identity
+	Runtime   value.Value // Started: $runtime.metadata, which stays what it was too; nil: that of the identity
 }
 
 // File describes a stored file that an activity attached to its outcome (docs/language/files.md).

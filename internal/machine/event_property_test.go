@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // randomListener draws a workflow of listens and subscriptions, in loops, forks and tries.
@@ -84,7 +84,7 @@ type eventWorld struct {
 	t       *rapid.T
 	open    map[CommandID]Command
 	told    map[CommandID]int
-	bus     []expr.Value
+	bus     []value.Value
 	yielded CommandID
 	done    bool
 }

@@ -1,8 +1,8 @@
 package machine
 
 import (
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // around is what a task knows of the extensions that apply to it (T35). Their lists are run
@@ -15,8 +15,8 @@ type around struct {
 	running bool // the node runs one of the lists
 	bypass  bool // the list that ends now said `exit`
 
-	raw  expr.Value // after: what the task gave
-	then plan.Flow  // after: where it goes on
+	raw  value.Value // after: what the task gave
+	then plan.Flow   // after: where it goes on
 }
 
 // isRunning reports whether the list that the node runs is that of an extension.
@@ -44,7 +44,7 @@ func (m *Machine) nextBefore(n *node) *node {
 			if f != nil {
 				return m.fail(n, f)
 			}
-			if !expr.Truthy(v) {
+			if !value.Truthy(v) {
 				continue
 			}
 		}
@@ -61,7 +61,7 @@ func (m *Machine) nextBefore(n *node) *node {
 }
 
 // runAround makes the node run a list of an extension.
-func (n *node) runAround(list *plan.List, data expr.Value) *node {
+func (n *node) runAround(list *plan.List, data value.Value) *node {
 	n.around.running = true
 	n.list, n.at, n.data = list, 0, data
 	return n
@@ -84,7 +84,7 @@ func (m *Machine) aroundDone(n *node) *node {
 }
 
 // beginAfter holds the raw output of the task back until the `after` lists have seen it.
-func (m *Machine) beginAfter(n *node, raw expr.Value, then plan.Flow) *node {
+func (m *Machine) beginAfter(n *node, raw value.Value, then plan.Flow) *node {
 	a := n.around
 	a.after, a.raw, a.then, a.at = true, raw, then, len(a.chosen)
 	return m.nextAfter(n)

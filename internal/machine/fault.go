@@ -1,6 +1,8 @@
 package machine
 
-import "github.com/chargehand/chargehand/internal/expr"
+import (
+	"github.com/chargehand/chargehand/internal/value"
+)
 
 // ErrorBase is the prefix of the language's standard error types (docs/language/errors.md, T1).
 const ErrorBase = "https://open-workflow-specification.org/spec/1.0.0/errors/"
@@ -40,7 +42,7 @@ type Fault struct {
 func (f *Fault) Error() string { return f.Title + ": " + f.Detail }
 
 // Value is the fault as data ($error): type, status, instance and, if set, title and detail.
-func (f *Fault) Value() expr.Value {
+func (f *Fault) Value() value.Value {
 	v := map[string]any{"type": f.Type, "status": f.Status, "instance": f.Instance}
 	if f.Title != "" {
 		v["title"] = f.Title

@@ -3,8 +3,8 @@ package machine
 import (
 	"fmt"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Codes of faults that their type alone does not tell apart.
@@ -81,13 +81,13 @@ func stateLimitFault(size, limit int, n *node) *Fault {
 const stepsPerSchemaStep = 4
 
 // checkSchema makes a fault of the first problem that a value has with a schema.
-func (m *Machine) checkSchema(s *plan.Schema, v expr.Value, instance string) *Fault {
+func (m *Machine) checkSchema(s *plan.Schema, v value.Value, instance string) *Fault {
 	if s == nil {
 		return nil
 	}
 	problems, steps := s.Check(v)
 	m.env.Spent(steps * stepsPerSchemaStep)
-	m.sliceSteps += expr.Size(v) / bytesPerSliceStep // every keyword may look at all of it
+	m.sliceSteps += value.Size(v) / bytesPerSliceStep // every keyword may look at all of it
 	if len(problems) == 0 {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // MaxFiles bounds the files that the output of an execution refers to: its result files. Who
@@ -14,7 +14,7 @@ import (
 const MaxFiles = 1_000
 
 // checkFiles looks at the files in the output of the workflow.
-func checkFiles(output expr.Value) *Fault {
+func checkFiles(output value.Value) *Fault {
 	n := len(References(output))
 	if n <= MaxFiles {
 		return nil
@@ -27,7 +27,7 @@ func checkFiles(output expr.Value) *Fault {
 
 // References returns the ids of all file references in v, each once, in document order:
 // the order of the canonical text, in which the keys of an object are sorted.
-func References(v expr.Value) []chargehand.FileID {
+func References(v value.Value) []chargehand.FileID {
 	if !mayHoldReference(v) {
 		return nil
 	}
@@ -43,7 +43,7 @@ func References(v expr.Value) []chargehand.FileID {
 }
 
 // mayHoldReference spares the sorting of keys in data without any reference.
-func mayHoldReference(v expr.Value) bool {
+func mayHoldReference(v value.Value) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		if uri, ok := v["uri"].(string); ok && strings.Contains(uri, chargehand.FilesPath) {
@@ -65,7 +65,7 @@ func mayHoldReference(v expr.Value) bool {
 	return false
 }
 
-func collectReferences(v expr.Value, found func(chargehand.FileID)) {
+func collectReferences(v value.Value, found func(chargehand.FileID)) {
 	switch v := v.(type) {
 	case map[string]any:
 		if uri, ok := v["uri"].(string); ok {

@@ -1,6 +1,8 @@
 package machine
 
-import "github.com/chargehand/chargehand/internal/expr"
+import (
+	"github.com/chargehand/chargehand/internal/value"
+)
 
 // nextItem starts the body of a foreach with the next event or message, if there is one. It
 // gets the transformed input of the task, like the lists of other tasks; the item is a variable.
@@ -52,7 +54,7 @@ func (m *Machine) itemDone(n *node) *node {
 }
 
 // exportItem replaces $context by the result of `foreach.export.as`.
-func (m *Machine) exportItem(n *node, raw, output expr.Value) *Fault {
+func (m *Machine) exportItem(n *node, raw, output value.Value) *Fault {
 	f := n.task.Foreach
 	if f.ExportAs == nil && f.ExportSchema == nil {
 		return nil

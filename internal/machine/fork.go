@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // beginFork makes the branches; each gets the transformed input and a context of its own
@@ -58,9 +58,9 @@ func (m *Machine) branchDone(branch *node) *node {
 		n.files = append(n.files, b.files...)
 	}
 	m.withdrawBranches(n)
-	if deeper(outputs, expr.MaxDepth) {
+	if deeper(outputs, value.MaxDepth) {
 		return m.fail(n, newFault(ErrRuntime, 500,
-			fmt.Sprintf("The output is nested deeper than %d levels.", expr.MaxDepth), n.reference()))
+			fmt.Sprintf("The output is nested deeper than %d levels.", value.MaxDepth), n.reference()))
 	}
 	return m.complete(n, outputs, n.task.Then)
 }
@@ -72,7 +72,7 @@ func (m *Machine) forkSize(n *node) int {
 	size := 0
 	if m.id.Revision > 1 {
 		for _, b := range n.branches {
-			if size += expr.Size(b.data); size > m.plan.Limits.StateBytes {
+			if size += value.Size(b.data); size > m.plan.Limits.StateBytes {
 				break
 			}
 		}
@@ -84,7 +84,7 @@ func (m *Machine) forkSize(n *node) int {
 
 // deeper reports whether a value has more than the given levels of lists and objects. A
 // fork wraps the outputs of its branches, so a loop around it could nest without end.
-func deeper(v expr.Value, levels int) bool {
+func deeper(v value.Value, levels int) bool {
 	switch v := v.(type) {
 	case []any:
 		return levels == 0 || slices.ContainsFunc(v, func(item any) bool { return deeper(item, levels-1) })
@@ -124,7 +124,7 @@ func (m *Machine) withdrawBranches(n *node) {
 
 // join merges the top-level keys of the context that a branch changed (T31). merged is what
 // joining the branch before has made, nil if nothing: nobody else has seen it, so it grows on.
-func (m *Machine) join(into *scope, base expr.Value, from *scope, merged map[string]any) map[string]any {
+func (m *Machine) join(into *scope, base value.Value, from *scope, merged map[string]any) map[string]any {
 	if !from.changed {
 		return merged
 	}
@@ -142,9 +142,9 @@ func (m *Machine) join(into *scope, base expr.Value, from *scope, merged map[str
 			merged[key] = value
 		}
 	}
-	for key, value := range is {
-		if old, had := was[key]; !had || !expr.Equal(old, value) {
-			merged[key] = value
+	for key, v := range is {
+		if old, had := was[key]; !had || !value.Equal(old, v) {
+			merged[key] = v
 		}
 	}
 	for key := range was {

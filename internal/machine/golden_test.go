@@ -12,8 +12,8 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files from what the machine does")
@@ -130,14 +130,14 @@ func testIdentity(t testing.TB) Identity {
 		t.Fatal(err)
 	}
 	return Identity{Execution: chargehand.ExecutionID(id), RuntimeVersion: "1.2.3", RuntimeMetadata: map[string]any{"zone": "test"},
-		Secrets: map[string]expr.Value{"key": "k-123", "login": map[string]any{"username": "ada", "password": "pw"}, "spare": "unused"}}
+		Secrets: map[string]value.Value{"key": "k-123", "login": map[string]any{"username": "ada", "password": "pw"}, "spare": "unused"}}
 }
 
 type executionKind struct{}
 
-func parseJSON(t testing.TB, text string) expr.Value {
+func parseJSON(t testing.TB, text string) value.Value {
 	t.Helper()
-	v, err := expr.Parse([]byte(text), expr.Limits{Depth: expr.MaxDepth})
+	v, err := value.Parse([]byte(text), value.Limits{Depth: value.MaxDepth})
 	if err != nil {
 		t.Fatalf("%v in %s", err, text)
 	}
@@ -260,7 +260,7 @@ func commandText(c Command) string {
 		if c.Metadata["showKey"] == true {
 			place += " key " + c.Key[:6]
 		}
-		return place + " " + string(expr.Marshal(c.Args))
+		return place + " " + string(value.Marshal(c.Args))
 	case StopActivity:
 		return fmt.Sprintf("stop activity %d", c.ID)
 	case StartTimer:
@@ -268,13 +268,13 @@ func commandText(c Command) string {
 	case StopTimer:
 		return fmt.Sprintf("stop timer %d", c.ID)
 	case Publish:
-		return fmt.Sprintf("%d publish %s %s", c.ID, c.Reference, expr.Marshal(c.Args))
+		return fmt.Sprintf("%d publish %s %s", c.ID, c.Reference, value.Marshal(c.Args))
 	case StartChild:
 		text := fmt.Sprintf("%d child %s %s/%s %s", c.ID, c.Child.ID, c.Child.Namespace, c.Child.Name, c.Child.Version)
 		if !c.Child.Await {
 			text += " detached"
 		}
-		return text + " " + string(expr.Marshal(c.Child.Input))
+		return text + " " + string(value.Marshal(c.Child.Input))
 	case StopChild:
 		return fmt.Sprintf("stop child %d", c.ID)
 	case Subscribe:
@@ -293,7 +293,7 @@ func commandText(c Command) string {
 	case Finish:
 		text := fmt.Sprintf("%d finish %s", c.ID, c.Phase)
 		if c.Phase == chargehand.Completed {
-			text += " " + string(expr.Marshal(c.Output))
+			text += " " + string(value.Marshal(c.Output))
 		}
 		if c.Fault != nil {
 			text += " " + faultText(c.Fault)
@@ -307,7 +307,7 @@ func commandText(c Command) string {
 }
 
 func faultText(f *Fault) string {
-	text := string(expr.Marshal(f.Value()))
+	text := string(value.Marshal(f.Value()))
 	if f.Code != "" {
 		text += " code " + f.Code
 	}
@@ -327,9 +327,9 @@ func entryText(e Entry) string {
 	if e.EndedMs != 0 {
 		text += fmt.Sprintf("..%d", e.EndedMs-scriptEpoch)
 	}
-	text += " in " + string(expr.Marshal(e.Input))
+	text += " in " + string(value.Marshal(e.Input))
 	if e.Output != nil {
-		text += " out " + string(expr.Marshal(e.Output))
+		text += " out " + string(value.Marshal(e.Output))
 	}
 	if e.Fault != nil {
 		text += " fault " + faultText(e.Fault)

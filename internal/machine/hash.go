@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // FNV-1a with 64 bits, a word at a time. Whoever sends data can make values with the same
@@ -35,7 +35,7 @@ func hashText(h uint64, s string) uint64 {
 
 // hashValue hashes a value by its contents. 1 and 1.0 differ; the order of keys does not
 // matter, because the hashes of an object's entries are added up.
-func hashValue(h uint64, v expr.Value) uint64 {
+func hashValue(h uint64, v value.Value) uint64 {
 	switch v := v.(type) {
 	case nil:
 		return hashWord(h, 1)
@@ -76,17 +76,17 @@ const maxCandidates = 8
 // valueTable keeps values, equal ones once, in the order in which they came. Values that
 // collide with maxCandidates others may be kept more than once.
 type valueTable struct {
-	values []expr.Value
+	values []value.Value
 	first  map[uint64]int   // the place of the first value with a hash
 	more   map[uint64][]int // those of the next ones
 }
 
 // add returns the place of the value, and whether it was there already.
-func (t *valueTable) add(v expr.Value) (at int, known bool) {
+func (t *valueTable) add(v value.Value) (at int, known bool) {
 	return t.place(hashValue(hashSeed, v), v)
 }
 
-func (t *valueTable) place(h uint64, v expr.Value) (at int, known bool) {
+func (t *valueTable) place(h uint64, v value.Value) (at int, known bool) {
 	first, found := t.first[h]
 	if found {
 		if identical(t.values[first], v) {
@@ -100,7 +100,7 @@ func (t *valueTable) place(h uint64, v expr.Value) (at int, known bool) {
 	}
 	at = len(t.values)
 	if at == 0 {
-		t.values, t.first = make([]expr.Value, 0, 8), map[uint64]int{}
+		t.values, t.first = make([]value.Value, 0, 8), map[uint64]int{}
 	}
 	t.values = append(t.values, v)
 	switch {
@@ -115,9 +115,9 @@ func (t *valueTable) place(h uint64, v expr.Value) (at int, known bool) {
 	return at, false
 }
 
-// identical reports whether two values cannot be told apart: unlike expr.Equal, 1 and 1.0
+// identical reports whether two values cannot be told apart: unlike value.Equal, 1 and 1.0
 // can. Its cost is that of the smaller one.
-func identical(a, b expr.Value) bool {
+func identical(a, b value.Value) bool {
 	switch a := a.(type) {
 	case float64:
 		b, ok := b.(float64)

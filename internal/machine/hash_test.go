@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Two texts with the same hash: whoever sends data can make as many as they like.
@@ -32,7 +32,7 @@ func TestCollidingValuesAreToldApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	commands := restored.Apply(Event{Kind: TimerFired, TimeMs: scriptEpoch + 1000, Command: 1})
-	got := string(expr.Marshal(commands[len(commands)-1].Output))
+	got := string(value.Marshal(commands[len(commands)-1].Output))
 	if want := `{"checked":"` + collidingA + `","now":"` + collidingB + `"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -41,7 +41,7 @@ func TestCollidingValuesAreToldApart(t *testing.T) {
 // Large values with the same hash count one by one towards the limit of the state.
 func TestCollidingValuesCount(t *testing.T) {
 	// The number makes up for whatever stands before it.
-	colliding := func(text string) expr.Value {
+	colliding := func(text string) value.Value {
 		h := hashWord(hashWord(hashSeed, 8), 2)
 		return []any{text, int(hashWord(hashValue(h, text), 4))}
 	}
@@ -50,7 +50,7 @@ func TestCollidingValuesCount(t *testing.T) {
 		t.Fatal("the lists have different hashes")
 	}
 	var s sizer
-	for _, v := range []expr.Value{a, b, copyOf(a), copyOf(b)} {
+	for _, v := range []value.Value{a, b, copyOf(a), copyOf(b)} {
 		s.value(v)
 	}
 	if s.total < 2<<20 || s.total > 2<<20+1000 {
@@ -61,7 +61,7 @@ func TestCollidingValuesCount(t *testing.T) {
 // Only what a restored machine could not tell apart is one value.
 func TestIdentical(t *testing.T) {
 	big1, big2 := new(big.Int).Lsh(big.NewInt(1), 70), new(big.Int).Lsh(big.NewInt(1), 71)
-	distinct := []expr.Value{
+	distinct := []value.Value{
 		nil, false, true, 0, 1, 1.0, 0.0, math.Copysign(0, -1), big1, new(big.Int).Neg(big1), big2, "", "1", "null",
 		[]any{}, []any{nil}, []any{1}, []any{1.0}, []any{1, 1}, []any{big1}, []any{[]any{}}, map[string]any{},
 		map[string]any{"a": nil}, map[string]any{"b": nil}, map[string]any{"a": 1}, map[string]any{"a": 1.0},
@@ -70,13 +70,13 @@ func TestIdentical(t *testing.T) {
 	for i, a := range distinct {
 		for j, b := range distinct {
 			if got := identical(a, copyOf(b)); got != (i == j) {
-				t.Errorf("%s and %s are the same: %v", expr.Marshal(a), expr.Marshal(b), got)
+				t.Errorf("%s and %s are the same: %v", value.Marshal(a), value.Marshal(b), got)
 			}
 		}
 	}
 }
 
-func copyOf(v expr.Value) expr.Value {
+func copyOf(v value.Value) value.Value {
 	switch v := v.(type) {
 	case []any:
 		items := make([]any, 0, len(v))
@@ -101,7 +101,7 @@ func copyOf(v expr.Value) expr.Value {
 func TestManyCollidingValues(t *testing.T) {
 	const count = 20_000
 	table := valueTable{}
-	var values []expr.Value
+	var values []value.Value
 	for i := range count {
 		values = append(values, fmt.Sprint("value ", i%(count/2)))
 	}

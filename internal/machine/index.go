@@ -12,6 +12,7 @@ import (
 	"github.com/chargehand/chargehand/internal/cloudevent"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // TypeFilter is the compiled form of Filter.Type. It is immutable.
@@ -101,7 +102,7 @@ func CompilePath(text string) (PathFilter, error) {
 // Key is the hash of what an envelope has at the path, to be compared with Filter.Key. It
 // reports false if there is nothing: then no filter with this path lets the event through. steps bounds what expressions may
 // take, and is reduced by what they took. If they needed more, unsure is true, and the event gets through.
-func (f PathFilter) Key(envelope expr.Value, steps *int) (key [32]byte, has, unsure bool) {
+func (f PathFilter) Key(envelope value.Value, steps *int) (key [32]byte, has, unsure bool) {
 	if f.constant != nil {
 		object, _ := envelope.(map[string]any)
 		env := &eventEnv{envelope: object, steps: *steps}
@@ -126,8 +127,8 @@ func (f PathFilter) Constant() bool { return f.constant != nil }
 // noEnv has no variables.
 type noEnv struct{}
 
-func (noEnv) Variable(string) expr.Value { return nil }
-func (noEnv) NowMs() int64               { return 0 }
+func (noEnv) Variable(string) value.Value { return nil }
+func (noEnv) NowMs() int64                { return 0 }
 
 // eventEnv has the event, and knows how many steps are left.
 type eventEnv struct {
@@ -136,7 +137,7 @@ type eventEnv struct {
 	short    bool // more steps would have been needed
 }
 
-func (e *eventEnv) Variable(name string) expr.Value {
+func (e *eventEnv) Variable(name string) value.Value {
 	if name == plan.EventVariable {
 		return e.envelope
 	}
@@ -148,7 +149,7 @@ func (e *eventEnv) StepLimit() int  { return e.steps }
 func (e *eventEnv) Spent(steps int) { e.steps -= steps }
 
 // look is Machine.look for what depends on the event alone.
-func (e *eventEnv) look(s *plan.Slot, dot expr.Value) (expr.Value, bool) {
+func (e *eventEnv) look(s *plan.Slot, dot value.Value) (value.Value, bool) {
 	if e.steps <= 0 {
 		e.short = true
 		return nil, false
@@ -163,10 +164,10 @@ func (e *eventEnv) look(s *plan.Slot, dot expr.Value) (expr.Value, bool) {
 
 // FilterKey is the SHA-256 of the canonical JSON of a value, in which numbers that are equal
 // are written the same.
-func FilterKey(v expr.Value) [32]byte { return sha256.Sum256(expr.Marshal(plainNumbers(v))) }
+func FilterKey(v value.Value) [32]byte { return sha256.Sum256(value.Marshal(plainNumbers(v))) }
 
 // plainNumbers writes floats that are integers as such.
-func plainNumbers(v expr.Value) expr.Value {
+func plainNumbers(v value.Value) value.Value {
 	switch v := v.(type) {
 	case float64:
 		if v != math.Trunc(v) {
@@ -273,7 +274,7 @@ func (m *Machine) pathOf(n *node, f *plan.EventFilter) (path string, key [32]byt
 
 // comparable reports whether all that is equal to a value has its key. Integers above that are equal to numbers
 // that are written otherwise; null is equal to what is not there.
-func comparable(v expr.Value) bool {
+func comparable(v value.Value) bool {
 	const exact = 1 << 53
 	switch v := v.(type) {
 	case string, bool:

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const languageHeader = "document: {dsl: 1.0.3, namespace: test, name: script, version: 1.0.0}\n"
@@ -58,8 +58,8 @@ func TestRuntimeMetadataIsPinned(t *testing.T) {
 		t.Fatal(err)
 	}
 	commands := m.Apply(Event{Kind: TimerFired, Command: 1, TimeMs: scriptEpoch + 1000})
-	if got := commands[0].Output; !expr.Equal(got, map[string]any{"python": "3.13"}) {
-		t.Errorf("metadata is %s", expr.Marshal(got))
+	if got := commands[0].Output; !value.Equal(got, map[string]any{"python": "3.13"}) {
+		t.Errorf("metadata is %s", value.Marshal(got))
 	}
 }
 
@@ -101,7 +101,7 @@ func TestUndeclaredSecretAtRunTime(t *testing.T) {
 		definition := languageHeader + "evaluate: {mode: loose}\nuse: {secrets: [key]}\ndo: [{a: {set: '${ " + test.expression + " }'}}]"
 		p := compilePlan(t, definition)
 		last := New(p, testIdentity(t)).Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{"name": "spare", "known": "key"}})[0]
-		if test.output == "" && (last.Fault == nil || last.Fault.Status != 403) || test.output != "" && string(expr.Marshal(last.Output)) != test.output {
+		if test.output == "" && (last.Fault == nil || last.Fault.Status != 403) || test.output != "" && string(value.Marshal(last.Output)) != test.output {
 			t.Errorf("%s: %s", test.expression, commandText(last))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/cloudevent"
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // doSwitch takes the first case that matches. Without a match and a default case the task's
@@ -22,7 +22,7 @@ func (m *Machine) doSwitch(n *node) *node {
 			if f != nil {
 				return m.fail(n, f)
 			}
-			if !expr.Truthy(v) {
+			if !value.Truthy(v) {
 				continue
 			}
 		}
@@ -44,7 +44,7 @@ func (m *Machine) doRaise(n *node) *node {
 }
 
 // faultFrom makes a fault of an evaluated error definition.
-func faultFrom(v expr.Value, instance string) *Fault {
+func faultFrom(v value.Value, instance string) *Fault {
 	object, _ := v.(map[string]any)
 	f := &Fault{Instance: instance}
 	var ok bool
@@ -57,14 +57,14 @@ func faultFrom(v expr.Value, instance string) *Fault {
 }
 
 // textOf is a value as text for people: null is empty, all else but text is JSON.
-func textOf(v expr.Value) string {
+func textOf(v value.Value) string {
 	switch text := v.(type) {
 	case nil:
 		return ""
 	case string:
 		return text
 	default:
-		return string(expr.Marshal(text))
+		return string(value.Marshal(text))
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Lifecycle says which events about itself an execution publishes (docs/language/events.md). It
@@ -20,12 +20,12 @@ type Lifecycle struct {
 }
 
 // value is the form of journals and checkpoints.
-func (l *Lifecycle) value() expr.Value {
+func (l *Lifecycle) value() value.Value {
 	return map[string]any{"tasks": l.Tasks, "prefix": l.Prefix, "base": l.Base}
 }
 
 // lifecycleOf is the inverse of value. ok is false for anything else.
-func lifecycleOf(v expr.Value) (l *Lifecycle, ok bool) {
+func lifecycleOf(v value.Value) (l *Lifecycle, ok bool) {
 	o, _ := v.(map[string]any)
 	l = &Lifecycle{}
 	l.Tasks, ok = o["tasks"].(bool)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // told lists what the published lifecycle events say: type without prefix, and data without
@@ -25,7 +25,7 @@ func told(t *testing.T, commands []Command) (list []string) {
 		data := event["data"].(map[string]any)
 		const name = "trace-01980000-0000-7000-8000-000000000001.test"
 		if !versioned || ids[id] || event["specversion"] != "1.0" || event["source"] != "/test/trace/1.0.0" || event["subject"] != name {
-			t.Errorf("envelope %s", expr.Marshal(event))
+			t.Errorf("envelope %s", value.Marshal(event))
 		}
 		ids[id] = true
 		shown := map[string]any{}
@@ -44,7 +44,7 @@ func told(t *testing.T, commands []Command) (list []string) {
 				shown[key] = value
 			}
 		}
-		list = append(list, kind+" "+string(expr.Marshal(shown)))
+		list = append(list, kind+" "+string(value.Marshal(shown)))
 	}
 	return list
 }

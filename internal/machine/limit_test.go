@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const testHeader = "document: {dsl: 1.0.3, namespace: test, name: limit, version: 1.0.0}\n"
 
 // drive runs a machine that yields but needs nothing else. It returns the last command, the
 // number of yields and the largest number of pure steps that one Apply took.
-func drive(t *testing.T, p *plan.Plan, input expr.Value) (last Command, yields, most int) {
+func drive(t *testing.T, p *plan.Plan, input value.Value) (last Command, yields, most int) {
 	t.Helper()
 	m := New(p, testIdentity(t))
 	ev := Event{Kind: Started, TimeMs: scriptEpoch, Output: input}
@@ -71,7 +71,7 @@ func TestStepLimit(t *testing.T) {
 func TestTimeoutsWhileYielded(t *testing.T) {
 	for name, test := range map[string]struct {
 		definition string
-		want       expr.Value
+		want       value.Value
 	}{
 		"attempt": {`do: [{a: {try: [{b: {if: '$context.n != 2', set: {x: 1}, export: {as: '{n: (($context.n // 0) + 1)}'}, then: c}}, {d: {set: {x: 1}, then: end}}, {c: {set: {x: 1}, then: c}}],
   catch: {retry: {limit: {attempt: {count: 2, duration: PT1S}}}}}}]

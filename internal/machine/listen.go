@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Subscription is an open Subscribe command. Events are given to it in the order of their
@@ -49,7 +49,7 @@ func (m *Machine) subscription(p *pending) Subscription {
 // envelope of an event for a Subscribe, or what a stream hands over. It changes nothing. What
 // it does not want need not be applied, if the command is not paused. It may want what is
 // ignored then, but never the other way round.
-func (m *Machine) Wants(id CommandID, v expr.Value) bool {
+func (m *Machine) Wants(id CommandID, v value.Value) bool {
 	sliceSteps, pureSteps := m.sliceSteps, m.pureSteps
 	defer func() { m.sliceSteps, m.pureSteps = sliceSteps, pureSteps }()
 	if p := m.pending.find(id, isListen); p != nil {
@@ -79,13 +79,13 @@ func (m *Machine) wantsEvent(n *node, envelope map[string]any) bool {
 
 // maxEventDepth leaves room for what stands around an event in the output of a task and
 // around that in the data. Deeper ones match nothing: they may not fault anybody.
-const maxEventDepth = expr.MaxDepth / 2
+const maxEventDepth = value.MaxDepth / 2
 
 // beginListen evaluates what does not depend on events (T58) and starts to listen.
 func (m *Machine) beginListen(n *node) *node {
 	l := n.task.Listen
 	c := &consumption{
-		fixed: make([]expr.Value, len(l.Fixed)), expected: make([]expectation, len(l.Keys)),
+		fixed: make([]value.Value, len(l.Fixed)), expected: make([]expectation, len(l.Keys)),
 		met: make([]bool, len(l.Filters)),
 	}
 	n.consumption = c

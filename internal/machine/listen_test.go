@@ -10,10 +10,11 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // listening starts an execution of the given tasks and expects it to listen.
-func listening(t testing.TB, tasks string, input expr.Value) *Machine {
+func listening(t testing.TB, tasks string, input value.Value) *Machine {
 	t.Helper()
 	m := New(compilePlan(t, testHeader+tasks), testIdentity(t))
 	m.Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: input})
@@ -24,7 +25,7 @@ func listening(t testing.TB, tasks string, input expr.Value) *Machine {
 }
 
 // receive gives an event to the first subscription.
-func receive(m *Machine, number int64, envelope expr.Value) []Command {
+func receive(m *Machine, number int64, envelope value.Value) []Command {
 	return m.Apply(Event{Kind: EventReceived, TimeMs: scriptEpoch, Command: m.Subscriptions()[0].Command, Number: number, Output: envelope})
 }
 
@@ -115,14 +116,14 @@ func TestForms(t *testing.T) {
 		{`{"data_base64": 5, "datacontenttype": "text/plain"}`, `5`, `5`},
 	} {
 		envelope := parseJSON(t, test.event).(map[string]any)
-		if got := readEvent("data", envelope); !expr.Equal(got, parseJSON(t, test.data)) {
-			t.Errorf("%s: data is %s, want %s", test.event, expr.Marshal(got), test.data)
+		if got := readEvent("data", envelope); !value.Equal(got, parseJSON(t, test.data)) {
+			t.Errorf("%s: data is %s, want %s", test.event, value.Marshal(got), test.data)
 		}
-		if got := readEvent("raw", envelope); !expr.Equal(got, parseJSON(t, test.raw)) {
-			t.Errorf("%s: raw is %s, want %s", test.event, expr.Marshal(got), test.raw)
+		if got := readEvent("raw", envelope); !value.Equal(got, parseJSON(t, test.raw)) {
+			t.Errorf("%s: raw is %s, want %s", test.event, value.Marshal(got), test.raw)
 		}
-		if got := readEvent("envelope", envelope); !expr.Equal(got, envelope) {
-			t.Errorf("%s: envelope is %s", test.event, expr.Marshal(got))
+		if got := readEvent("envelope", envelope); !value.Equal(got, envelope) {
+			t.Errorf("%s: envelope is %s", test.event, value.Marshal(got))
 		}
 	}
 }
@@ -231,7 +232,7 @@ func TestStreamIsPaused(t *testing.T) {
 	if s := m.Streams()[0]; s.Position != number {
 		t.Errorf("stream is at %d", s.Position)
 	}
-	deep := expr.Value(1)
+	deep := value.Value(1)
 	for range 200 {
 		deep = []any{deep}
 	}
@@ -309,7 +310,7 @@ func TestSettledListens(t *testing.T) {
 
 func TestDeepEvents(t *testing.T) {
 	m := listening(t, "do: [{a: {listen: {to: {any: []}}}}]", nil)
-	deep := expr.Value(1)
+	deep := value.Value(1)
 	for range maxEventDepth {
 		deep = map[string]any{"d": deep}
 	}

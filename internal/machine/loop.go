@@ -3,7 +3,7 @@ package machine
 import (
 	"fmt"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // beginFor evaluates the collection, once (T32).
@@ -39,7 +39,7 @@ func (m *Machine) nextIteration(n *node) *node {
 		if f != nil {
 			return m.fail(n, f)
 		}
-		if !expr.Truthy(v) {
+		if !value.Truthy(v) {
 			return m.complete(n, n.data, n.task.Then)
 		}
 	}
@@ -57,7 +57,7 @@ func (n *node) loopBinding() *binding {
 }
 
 // typeName is the JSON type of a value, with its article.
-func typeName(v expr.Value) string {
+func typeName(v value.Value) string {
 	switch v.(type) {
 	case nil:
 		return "null"

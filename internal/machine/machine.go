@@ -2,8 +2,8 @@ package machine
 
 import (
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Revision numbers the semantics of the machine. Execution rows and checkpoints carry it.
@@ -27,9 +27,9 @@ type Identity struct {
 	Revision int
 	// RuntimeVersion is $runtime.version; RuntimeMetadata is $runtime.metadata.
 	RuntimeVersion  string
-	RuntimeMetadata expr.Value
+	RuntimeMetadata value.Value
 	// Secrets are the values that were pinned at the start (T10); they are no part of the state.
-	Secrets map[string]expr.Value
+	Secrets map[string]value.Value
 }
 
 // Load says what an execution is doing between two events.
@@ -54,7 +54,7 @@ type Machine struct {
 	nowMs     int64 // time of the event being handled
 	startedMs int64
 	phase     chargehand.Phase
-	input     expr.Value // raw workflow input
+	input     value.Value // raw workflow input
 
 	root    *node   // nil before the start and after the end
 	ready   []*node // nodes to step, first in line first
@@ -83,8 +83,8 @@ type Machine struct {
 	env           env
 	free          *node
 	spent         int // steps of expressions since an event or a message was looked at first
-	workflowValue expr.Value
-	runtimeValue  expr.Value
+	workflowValue value.Value
+	runtimeValue  value.Value
 }
 
 // New makes the machine of a new execution. Its first event must be Started.

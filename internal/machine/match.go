@@ -8,6 +8,7 @@ import (
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // choose finds the filter that takes an event: first those of `until`, whose events are no
@@ -58,7 +59,7 @@ func (m *Machine) matchesFilter(n *node, f *plan.EventFilter, envelope map[strin
 // steps. What fails there is not the author's fault, nor may it be anybody's: it gives false.
 // Neither does it when the filters of the task have used up the steps of one expression for
 // the event: there may be 1,000 of them, and whoever asks waits.
-func (m *Machine) look(n *node, s *plan.Slot, dot expr.Value, locals *binding) (expr.Value, bool) {
+func (m *Machine) look(n *node, s *plan.Slot, dot value.Value, locals *binding) (value.Value, bool) {
 	if v, ok := s.Constant(); ok {
 		return v, true
 	}
@@ -75,8 +76,8 @@ func (m *Machine) look(n *node, s *plan.Slot, dot expr.Value, locals *binding) (
 type matcher struct {
 	m        *Machine
 	n        *node
-	constant *eventEnv  // instead of both: what is matched depends on the event alone
-	own      expr.Value // the attribute: `.` of expressions
+	constant *eventEnv   // instead of both: what is matched depends on the event alone
+	own      value.Value // the attribute: `.` of expressions
 	envelope map[string]any
 }
 
@@ -95,7 +96,7 @@ func (x *matcher) matchAttributes(f *plan.EventFilter, envelope map[string]any) 
 	return true
 }
 
-func (x *matcher) match(want *plan.Match, v expr.Value) bool {
+func (x *matcher) match(want *plan.Match, v value.Value) bool {
 	switch {
 	case want.Slot != nil:
 		return x.matchResult(want, v)
@@ -116,15 +117,15 @@ func (x *matcher) match(want *plan.Match, v expr.Value) bool {
 	}
 	text, ok := v.(string)
 	if !ok || want.Pattern == nil {
-		return expr.Equal(want.Value, v)
+		return value.Equal(want.Value, v)
 	}
 	return text == want.Value || want.Pattern.MatchString(text)
 }
 
 // matchResult: true is a match, false and null are none, all else is compared. Texts are not
 // patterns here: they may be data.
-func (x *matcher) matchResult(want *plan.Match, v expr.Value) bool {
-	var result expr.Value
+func (x *matcher) matchResult(want *plan.Match, v value.Value) bool {
+	var result value.Value
 	switch {
 	case x.constant != nil:
 		var ok bool
@@ -151,10 +152,10 @@ func (x *matcher) matchResult(want *plan.Match, v expr.Value) bool {
 
 // holds reports whether a value is equal to another one or, if that is an object, has its
 // properties.
-func holds(v, want expr.Value) bool {
+func holds(v, want value.Value) bool {
 	part, ok := want.(map[string]any)
 	if !ok {
-		return expr.Equal(v, want)
+		return value.Equal(v, want)
 	}
 	whole, ok := v.(map[string]any)
 	if !ok {
@@ -170,7 +171,7 @@ func holds(v, want expr.Value) bool {
 }
 
 // readEvent is the form of an event that the task reads (T65).
-func readEvent(read string, envelope map[string]any) expr.Value {
+func readEvent(read string, envelope map[string]any) value.Value {
 	switch read {
 	case dsl.ReadEnvelope:
 		return envelope
@@ -183,7 +184,7 @@ func readEvent(read string, envelope map[string]any) expr.Value {
 
 // dataOf is the data of an event: binary data as what its media type says, if that can be
 // read, else as base64.
-func dataOf(envelope map[string]any) expr.Value {
+func dataOf(envelope map[string]any) value.Value {
 	if data, ok := envelope["data"]; ok {
 		return data
 	}
@@ -192,7 +193,7 @@ func dataOf(envelope map[string]any) expr.Value {
 		return encoded
 	}
 	if mediaType(envelope) == mediaJSON {
-		v, err := expr.Parse([]byte(text), expr.Limits{})
+		v, err := value.Parse([]byte(text), value.Limits{})
 		if err != nil {
 			return encoded
 		}
@@ -203,7 +204,7 @@ func dataOf(envelope map[string]any) expr.Value {
 
 // rawOf is the data of an event as it was received: text, or base64 where it is none. The
 // text of JSON that came within an envelope is its canonical one.
-func rawOf(envelope map[string]any) expr.Value {
+func rawOf(envelope map[string]any) value.Value {
 	data, ok := envelope["data"]
 	if !ok {
 		encoded, text, ok := decoded(envelope)
@@ -218,11 +219,11 @@ func rawOf(envelope map[string]any) expr.Value {
 	if data == nil {
 		return nil
 	}
-	return string(expr.Marshal(data))
+	return string(value.Marshal(data))
 }
 
 // decoded gives the text of binary data, if it is text by its media type and its bytes.
-func decoded(envelope map[string]any) (encoded expr.Value, text string, ok bool) {
+func decoded(envelope map[string]any) (encoded value.Value, text string, ok bool) {
 	encoded = envelope["data_base64"]
 	source, isText := encoded.(string)
 	if !isText || mediaType(envelope) == mediaOther {

@@ -1,8 +1,8 @@
 package machine
 
 import (
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // node is one running task, or one of the two lists without a task: the workflow's own
@@ -13,12 +13,12 @@ type node struct {
 	task   *plan.Task // nil: root or branch
 	child  *node      // the running task of the list
 
-	list *plan.List // being run; nil in leaves
-	at   int        // index of the running or next task in list
-	data expr.Value // raw input of the next task in list
+	list *plan.List  // being run; nil in leaves
+	at   int         // index of the running or next task in list
+	data value.Value // raw input of the next task in list
 
-	raw       expr.Value // raw input
-	input     expr.Value // transformed input
+	raw       value.Value // raw input
+	input     value.Value // transformed input
 	scope     *scope
 	locals    *binding // visible to the task's own slots
 	inner     *binding // visible to its children
@@ -33,7 +33,7 @@ type node struct {
 	delay    CommandID // timer of a wait, or of a retry delay
 	subflow  CommandID // the awaited execution of another workflow
 
-	authorization expr.Value
+	authorization value.Value
 	files         []File // of the completed tasks below
 
 	consumption *consumption // listen, subscription
@@ -55,7 +55,7 @@ type node struct {
 
 // scope holds the $context that a list of tasks shares (T31: each branch has its own).
 type scope struct {
-	context expr.Value
+	context value.Value
 	changed bool // since the branch began
 }
 
@@ -63,10 +63,10 @@ type scope struct {
 type binding struct {
 	up    *binding
 	name  string
-	value expr.Value
+	value value.Value
 }
 
-func (b *binding) bind(name string, value expr.Value) *binding {
+func (b *binding) bind(name string, value value.Value) *binding {
 	return &binding{up: b, name: name, value: value}
 }
 

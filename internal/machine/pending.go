@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // use says what a command that waits for its outcome is for. Numbers are stored in
@@ -31,12 +31,12 @@ type pending struct {
 	node *node // nil: it has its outcome or was withdrawn
 	use  use
 
-	dueMs         int64      // timers
-	args          expr.Value // activities
-	interruptions int        // activities (T91)
-	key           string     // activities: the idempotency key of a former attempt; empty: one of its own
-	position      int64      // subscriptions: number of the last event; streams: of the last one of this run
-	filters       []Filter   // subscriptions
+	dueMs         int64       // timers
+	args          value.Value // activities
+	interruptions int         // activities (T91)
+	key           string      // activities: the idempotency key of a former attempt; empty: one of its own
+	position      int64       // subscriptions: number of the last event; streams: of the last one of this run
+	filters       []Filter    // subscriptions
 	child         *Child
 	detached      *Command // as it was issued
 }

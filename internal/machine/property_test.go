@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // randomDefinition draws a workflow of every kind of task, nested a few levels.
@@ -31,7 +31,7 @@ func randomDefinition(t *rapid.T) string {
 	if g.chance(5) {
 		definition["timeout"] = map[string]any{"after": "PT20S"}
 	}
-	return string(expr.Marshal(definition))
+	return string(value.Marshal(definition))
 }
 
 type definitionMaker struct {

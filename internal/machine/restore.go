@@ -6,14 +6,14 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Restore makes a machine from a checkpoint of an execution of plan p. It reports an error
 // if the checkpoint is damaged, of another revision, or of another plan.
 func Restore(p *plan.Plan, id Identity, state []byte) (*Machine, error) {
-	v, err := expr.Parse(state, storedLimits)
+	v, err := value.Parse(state, storedLimits)
 	if err != nil {
 		return nil, fmt.Errorf("read checkpoint: %w", err)
 	}
@@ -115,7 +115,7 @@ func element[T any](bad *bool, list []T, i int) T {
 }
 
 // value follows a reference to the table of values.
-func (r *restorer) value(o object, name string) expr.Value {
+func (r *restorer) value(o object, name string) value.Value {
 	if o.get(name) == nil {
 		return nil
 	}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // run steps until nothing is ready, the execution has ended, or it is time to yield. While
@@ -88,7 +88,7 @@ func (m *Machine) listDone(n *node) *node {
 
 // advance gives the output of the task that its list is at to the list, and goes where the
 // flow directive says (docs/language/flow.md).
-func (m *Machine) advance(owner *node, output expr.Value, flow plan.Flow) *node {
+func (m *Machine) advance(owner *node, output value.Value, flow plan.Flow) *node {
 	owner.data = output
 	switch flow.Kind {
 	case dsl.FlowExit:
@@ -108,7 +108,7 @@ func (m *Machine) advance(owner *node, output expr.Value, flow plan.Flow) *node 
 }
 
 // start handles the first event: workflow input schema and transformation, then the list.
-func (m *Machine) start(input expr.Value) {
+func (m *Machine) start(input value.Value) {
 	p := m.plan
 	m.input, m.startedMs, m.phase = input, m.nowMs, chargehand.Running
 	m.grow(input)
@@ -148,7 +148,7 @@ func (m *Machine) start(input expr.Value) {
 }
 
 // finishWorkflow applies the workflow's own output to the last transformed output.
-func (m *Machine) finishWorkflow(s *scope, data expr.Value) {
+func (m *Machine) finishWorkflow(s *scope, data value.Value) {
 	p := m.plan
 	m.root.scope = s // the branch that said `end` speaks for the workflow (T27)
 	if p.OutputAs != nil {
@@ -173,7 +173,7 @@ func (m *Machine) finishWorkflow(s *scope, data expr.Value) {
 
 // end finishes the workflow from any depth (T27): the enclosing tasks count as completed,
 // their `output` and `export` do not apply, and everything else that runs is cancelled.
-func (m *Machine) end(owner *node, output expr.Value) {
+func (m *Machine) end(owner *node, output value.Value) {
 	s := owner.scope
 	for n := owner; n != nil; n = n.parent {
 		m.closeEntry(n, chargehand.Completed, output, nil)

@@ -3,8 +3,8 @@ package machine
 import (
 	"fmt"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Secrets are never part of the state: whoever restores a machine gives them to it again. What
@@ -12,7 +12,7 @@ import (
 
 // secrets is $secrets: the values of the names that the definition declares. A function from
 // outside has none (T37).
-func (e *env) secrets() expr.Value {
+func (e *env) secrets() value.Value {
 	declared := e.machine.plan.Secrets()
 	if e.node.isRemote() || len(declared) == 0 {
 		e.denied = true

@@ -1,6 +1,8 @@
 package machine
 
-import "github.com/chargehand/chargehand/internal/expr"
+import (
+	"github.com/chargehand/chargehand/internal/value"
+)
 
 // nodeBytes stands for what a running task takes beside its values.
 const nodeBytes = 256
@@ -16,14 +18,14 @@ func (m *Machine) growthAllowance() int { return m.plan.Limits.StateBytes / 4 }
 const bytesPerSliceStep = 32 << 10
 
 // grow notes that a value was made.
-func (m *Machine) grow(v expr.Value) {
+func (m *Machine) grow(v value.Value) {
 	size := 8
 	switch v := v.(type) {
 	case nil, bool, int, float64:
 	case string:
 		size = len(v)
 	default:
-		size = expr.Size(v)
+		size = value.Size(v)
 	}
 	m.grown += size
 	m.trace.bytes += size
@@ -74,13 +76,13 @@ type sizer struct {
 	seen  valueTable
 }
 
-func (s *sizer) value(v expr.Value) {
+func (s *sizer) value(v value.Value) {
 	size := 8
 	switch v.(type) {
 	case nil, bool, int, float64:
 	default:
 		if _, known := s.seen.add(v); !known {
-			size += expr.Size(v)
+			size += value.Size(v)
 		}
 	}
 	s.total += size

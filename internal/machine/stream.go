@@ -1,7 +1,7 @@
 package machine
 
 import (
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Stream is a RunActivity command with Stream that has no outcome yet. What it hands over is
@@ -66,7 +66,7 @@ func (m *Machine) progressed(p *pending, ev Event) *node {
 }
 
 // wantsMessage applies the filter. One that fails on a message does not match (T57).
-func (m *Machine) wantsMessage(n *node, message expr.Value) bool {
+func (m *Machine) wantsMessage(n *node, message value.Value) bool {
 	if deeper(message, maxEventDepth) {
 		return false
 	}
@@ -76,7 +76,7 @@ func (m *Machine) wantsMessage(n *node, message expr.Value) bool {
 	}
 	m.spent = 0
 	v, ok := m.look(n, filter, message, n.locals)
-	return ok && expr.Truthy(v)
+	return ok && value.Truthy(v)
 }
 
 // streamEnded is the end of a stream by itself, or of its time. What is queued is still handled.

@@ -3,13 +3,13 @@ package machine
 import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // begin starts a task: `if`, timeout, input schema, input transformation, then what its kind
 // does (docs/language/data-flow.md). It returns the node to step next.
-func (m *Machine) begin(owner *node, t *plan.Task, raw expr.Value) *node {
+func (m *Machine) begin(owner *node, t *plan.Task, raw value.Value) *node {
 	n := m.newNode(owner, t)
 	owner.child = n
 	n.raw, n.input = raw, raw
@@ -22,7 +22,7 @@ func (m *Machine) begin(owner *node, t *plan.Task, raw expr.Value) *node {
 			m.openEntry(n)
 			return m.fail(n, f)
 		}
-		if !expr.Truthy(v) { // the raw input goes on; `then` does not count (T18)
+		if !value.Truthy(v) { // the raw input goes on; `then` does not count (T18)
 			m.release(n)
 			return m.advance(owner, raw, plan.Flow{})
 		}
@@ -109,7 +109,7 @@ func (m *Machine) execute(n *node) *node {
 
 // complete ends a task with its raw output: output transformation and schema, export, end of
 // the clock. then is the directive to follow. It returns the node to step next.
-func (m *Machine) complete(n *node, raw expr.Value, then plan.Flow) *node {
+func (m *Machine) complete(n *node, raw value.Value, then plan.Flow) *node {
 	if n.around != nil {
 		return m.beginAfter(n, raw, then)
 	}
@@ -142,7 +142,7 @@ func (m *Machine) complete(n *node, raw expr.Value, then plan.Flow) *node {
 }
 
 // export replaces $context by the result of `export.as` (T8).
-func (m *Machine) export(n *node, raw, output expr.Value) *Fault {
+func (m *Machine) export(n *node, raw, output value.Value) *Fault {
 	context := n.scope.context
 	if n.task.ExportAs != nil {
 		m.env.raw, m.env.output = raw, output

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const (
@@ -27,9 +27,9 @@ type Entry struct {
 	StartedMs int64
 	EndedMs   int64 // 0: it has not ended
 
-	Input  expr.Value // transformed input
-	Output expr.Value // transformed output, if it completed
-	Fault  *Fault     // if it faulted
+	Input  value.Value // transformed input
+	Output value.Value // transformed output, if it completed
+	Fault  *Fault      // if it faulted
 	Files  []File
 	// Document is the digest of the API document that the task's call used last, if any (T69).
 	Document string
@@ -115,7 +115,7 @@ func (m *Machine) markEntry(e *Entry, p chargehand.Phase) {
 }
 
 // closeEntry ends the node's entry, if it has one that is open.
-func (m *Machine) closeEntry(n *node, p chargehand.Phase, output expr.Value, f *Fault) {
+func (m *Machine) closeEntry(n *node, p chargehand.Phase, output value.Value, f *Fault) {
 	e := n.entry
 	if e == nil || e.Ended() {
 		return

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // The first byte of a stored chunk of the timeline. One with documents ends with these.
@@ -39,7 +39,7 @@ const (
 // EncodeTimeline appends the stored form of entries of one execution to dst. A value that
 // occurs more than once, or is one of known, is written as a reference; the same known
 // values, in the same order, must be given to DecodeTimeline.
-func EncodeTimeline(dst []byte, entries []Entry, known ...expr.Value) []byte {
+func EncodeTimeline(dst []byte, entries []Entry, known ...value.Value) []byte {
 	version := byte(timelineVersion)
 	if slices.ContainsFunc(entries, func(e Entry) bool { return e.Document != "" }) {
 		version = timelineDocuments
@@ -101,7 +101,7 @@ type timelineWriter struct {
 }
 
 type tableValue struct {
-	value expr.Value
+	value value.Value
 	text  []byte // made when it is needed
 }
 
@@ -161,7 +161,7 @@ func (w *timelineWriter) fault(dst []byte, e *Entry) []byte {
 // maxFaults bounds how many faults a new one is compared with.
 const maxFaults = 64
 
-func (w *timelineWriter) value(dst []byte, v expr.Value) []byte {
+func (w *timelineWriter) value(dst []byte, v value.Value) []byte {
 	if v == nil {
 		return append(dst, valueNull)
 	}
@@ -170,7 +170,7 @@ func (w *timelineWriter) value(dst []byte, v expr.Value) []byte {
 			return binary.AppendUvarint(dst, uint64(i)+valueFirst)
 		}
 	}
-	text := expr.Marshal(v)
+	text := value.Marshal(v)
 	if len(text) <= 2 { // no longer than a reference
 		return append(append(append(dst, valueNew), byte(len(text))), text...)
 	}
@@ -184,7 +184,7 @@ func (w *timelineWriter) value(dst []byte, v expr.Value) []byte {
 }
 
 // find looks for a value with the same text.
-func (w *timelineWriter) find(v expr.Value, text []byte) (int, bool) {
+func (w *timelineWriter) find(v value.Value, text []byte) (int, bool) {
 	if w.byHash == nil {
 		w.byHash = make(map[uint64][]int)
 	}
@@ -197,7 +197,7 @@ func (w *timelineWriter) find(v expr.Value, text []byte) (int, bool) {
 	for _, at := range w.byHash[hashValue(hashSeed, v)] {
 		known := &w.table[at]
 		if known.text == nil {
-			known.text = expr.Marshal(known.value)
+			known.text = value.Marshal(known.value)
 		}
 		if bytes.Equal(known.text, text) {
 			return at, true
@@ -208,7 +208,7 @@ func (w *timelineWriter) find(v expr.Value, text []byte) (int, bool) {
 
 // isSame reports whether two values are one and the same object, list or short scalar. It
 // may miss equal values but never takes different ones for the same.
-func isSame(a, b expr.Value) bool {
+func isSame(a, b value.Value) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
@@ -232,7 +232,7 @@ func isSame(a, b expr.Value) bool {
 }
 
 // DecodeTimeline is the inverse of EncodeTimeline, for an execution of plan p.
-func DecodeTimeline(p *plan.Plan, data []byte, known ...expr.Value) ([]Entry, error) {
+func DecodeTimeline(p *plan.Plan, data []byte, known ...value.Value) ([]Entry, error) {
 	r := timelineReader{reader: reader{rest: data}, plan: p}
 	r.table = append(r.table, known...)
 	version := r.byte()
@@ -262,7 +262,7 @@ func DecodeTimeline(p *plan.Plan, data []byte, known ...expr.Value) ([]Entry, er
 type timelineReader struct {
 	reader
 	plan   *plan.Plan
-	table  []expr.Value
+	table  []value.Value
 	faults []*Fault
 }
 
@@ -316,7 +316,7 @@ func (r *timelineReader) fault(own string) *Fault {
 	return f
 }
 
-func (r *timelineReader) value() expr.Value {
+func (r *timelineReader) value() value.Value {
 	at := r.number(len(r.table) + valueFirst - 1)
 	switch at {
 	case valueNull:

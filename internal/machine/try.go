@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // maxBackoffMs is where growing delays stop growing (T20). A longer delay that the author
@@ -137,16 +137,16 @@ func (m *Machine) handle(n *node, f *Fault, locals *binding) (*node, *Fault) {
 }
 
 // both evaluates `when` and `exceptWhen` on an error (T23): both must allow.
-func (m *Machine) both(n *node, when, except *plan.Slot, value expr.Value, locals *binding) (bool, *Fault) {
+func (m *Machine) both(n *node, when, except *plan.Slot, v value.Value, locals *binding) (bool, *Fault) {
 	if when != nil {
-		v, f := m.evalWith(n, when, slotBody, value, locals)
-		if f != nil || !expr.Truthy(v) {
+		v, f := m.evalWith(n, when, slotBody, v, locals)
+		if f != nil || !value.Truthy(v) {
 			return false, f
 		}
 	}
 	if except != nil {
-		v, f := m.evalWith(n, except, slotBody, value, locals)
-		if f != nil || expr.Truthy(v) {
+		v, f := m.evalWith(n, except, slotBody, v, locals)
+		if f != nil || value.Truthy(v) {
 			return false, f
 		}
 	}
@@ -155,7 +155,7 @@ func (m *Machine) both(n *node, when, except *plan.Slot, value expr.Value, local
 
 // retryAt tells whether the policy allows another attempt, and when it is due. A delay that
 // would end after `limit.duration` is not begun.
-func (m *Machine) retryAt(n *node, r *plan.Retry, value expr.Value, locals *binding) (int64, bool, *Fault) {
+func (m *Machine) retryAt(n *node, r *plan.Retry, value value.Value, locals *binding) (int64, bool, *Fault) {
 	retries := n.try.attempt // the number of the retry that would come next, from 1
 	if r.AttemptCount >= 0 && retries > r.AttemptCount {
 		return 0, false, nil
@@ -200,7 +200,7 @@ func grownDelay(b dsl.Backoff, delayMs int64, retry int) int64 {
 }
 
 // jitterMs is a uniform value from the policy's range, the same on every replay (T20).
-func (m *Machine) jitterMs(n *node, r *plan.Retry, retry int, value expr.Value, locals *binding) (int64, *Fault) {
+func (m *Machine) jitterMs(n *node, r *plan.Retry, retry int, value value.Value, locals *binding) (int64, *Fault) {
 	from, f := m.delayMs(n, r.JitterFrom, value, locals)
 	if f != nil {
 		return 0, f

@@ -5,7 +5,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/asyncapi"
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Stream says what becomes of the messages that a subscription of AsyncAPI hands over.
@@ -22,7 +22,7 @@ type Stream struct {
 // subscription, whose messages the machine takes in as they come.
 func (c *compiler) asyncAPICall(compiled *Task, d *dsl.AsyncAPICall, at place) *Activity {
 	a := &Activity{
-		Kind: dsl.CallAsyncAPI, Constants: map[string]expr.Value{},
+		Kind: dsl.CallAsyncAPI, Constants: map[string]value.Value{},
 		Authentication: c.authentication(d.Authentication, at),
 	}
 	if d.Document != nil {

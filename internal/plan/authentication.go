@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // The schemes of authentication.
@@ -26,7 +26,7 @@ type Authentication struct {
 	Secret    string
 	Authority *Endpoint // oauth2 and oidc
 	Fields    []Field   // texts, or lists of texts
-	Constants map[string]expr.Value
+	Constants map[string]value.Value
 }
 
 // Uses reports whether the policy reads $name.
@@ -40,7 +40,7 @@ func (a *Authentication) Uses(name string) bool {
 
 // Constant is the argument of an activity that the policy stands for, if it needs neither an
 // expression nor a secret.
-func (a *Authentication) Constant() (expr.Value, bool) {
+func (a *Authentication) Constant() (value.Value, bool) {
 	if a == nil {
 		return nil, true
 	}
@@ -78,7 +78,7 @@ func (a *Authentication) Argument() map[string]any {
 }
 
 // Put sets an argument, or a property of an argument that is an object.
-func (f *Field) Put(arguments map[string]any, v expr.Value) {
+func (f *Field) Put(arguments map[string]any, v value.Value) {
 	if f.In == "" {
 		arguments[f.Name] = v
 		return
@@ -94,7 +94,7 @@ func (f *Field) Put(arguments map[string]any, v expr.Value) {
 }
 
 // texts checks that all leaves of a value are texts.
-func texts(path string, v expr.Value) error {
+func texts(path string, v value.Value) error {
 	switch v := v.(type) {
 	case string:
 		return nil
@@ -120,7 +120,7 @@ func texts(path string, v expr.Value) error {
 // FromSecret is the argument that the value of a secret stands for: an object with the
 // properties of the inline scheme or, for bearer, the token itself (T68). The error never
 // quotes the value.
-func (a *Authentication) FromSecret(secret expr.Value) (map[string]any, error) {
+func (a *Authentication) FromSecret(secret value.Value) (map[string]any, error) {
 	if token, ok := secret.(string); ok && a.Scheme == SchemeBearer {
 		return map[string]any{"scheme": a.Scheme, "token": token}, nil
 	}
@@ -238,7 +238,7 @@ func (c *compiler) oauth2(scheme string, o *dsl.OAuth2, at place) *Authenticatio
 	if o.Authority.Present() {
 		compiled.Authority = c.endpoint(&dsl.Endpoint{Pointer: o.Authority.Pointer, URI: o.Authority}, at)
 	}
-	compiled.Constants = map[string]expr.Value{
+	compiled.Constants = map[string]value.Value{
 		"grant":    o.Grant,
 		"encoding": o.Encoding,
 		"client":   map[string]any{"authentication": o.ClientAuthentication},
@@ -283,7 +283,7 @@ func (c *compiler) textList(a *Authentication, name string, list []dsl.Slot, poi
 		items = append(items, s.Value)
 	}
 	a.Fields = append(a.Fields, Field{Name: name, Type: TextList,
-		Slot: c.value(dsl.Slot{Pointer: pointer + "/" + name, Value: expr.Value(items)}, at)})
+		Slot: c.value(dsl.Slot{Pointer: pointer + "/" + name, Value: value.Value(items)}, at)})
 }
 
 func sortedKeys[T any](m map[string]T) []string {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // function is one entry of use.functions while it is being linked.
@@ -113,7 +114,7 @@ func (c *compiler) httpCall(d *dsl.HTTPCall, at place) *Activity {
 	a := &Activity{
 		Kind:      dsl.CallHTTP,
 		Endpoint:  c.endpoint(d.Endpoint, at),
-		Constants: map[string]expr.Value{"output": d.Output, "redirect": d.Redirect},
+		Constants: map[string]value.Value{"output": d.Output, "redirect": d.Redirect},
 	}
 	c.field(a, "method", d.Method, Text, at)
 	c.field(a, "headers", d.Headers, Object, at)
@@ -126,7 +127,7 @@ func (c *compiler) openAPICall(d *dsl.OpenAPICall, at place) *Activity {
 	a := &Activity{
 		Kind:           dsl.CallOpenAPI,
 		Authentication: c.authentication(d.Authentication, at),
-		Constants:      map[string]expr.Value{"output": d.Output, "redirect": d.Redirect},
+		Constants:      map[string]value.Value{"output": d.Output, "redirect": d.Redirect},
 	}
 	if d.Document != nil {
 		c.address(a, "document", d.Document.Endpoint, at)

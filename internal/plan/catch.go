@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // catch compiles what a try does with errors. Its conditions see the error variable (T11, T23).
@@ -139,7 +139,7 @@ func (c *compiler) errorTemplate(e *dsl.Error, at place) *Slot {
 			object[name] = s.Value
 		}
 	}
-	return c.value(dsl.Slot{Pointer: e.Pointer, Value: expr.Value(object)}, at)
+	return c.value(dsl.Slot{Pointer: e.Pointer, Value: value.Value(object)}, at)
 }
 
 // errorTypes are the names of the standard errors.

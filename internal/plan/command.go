@@ -9,6 +9,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // command compiles a command or the code of a script. As a whole it may be an expression; then
@@ -68,7 +69,7 @@ func (c *compiler) secretArguments(s dsl.Slot) {
 }
 
 // secretIn finds the first text that reads a secret.
-func secretIn(pointer string, v expr.Value) (string, bool) {
+func secretIn(pointer string, v value.Value) (string, bool) {
 	switch v := v.(type) {
 	case string:
 		return pointer, strings.Contains(v, "$secrets")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // The codes of problems that are found here. They are stable.
@@ -164,7 +165,7 @@ func merge(found, more dsl.Problems) dsl.Problems {
 
 // digest tells compiled definitions apart. External resources count by their content.
 func digest(doc *dsl.Document, pinned []Pinned) [sha256.Size]byte {
-	text := expr.Marshal(doc.Value())
+	text := value.Marshal(doc.Value())
 	for _, p := range pinned {
 		text = append(append(append(text, 0), p.Key...), p.Digest[:]...)
 	}
@@ -201,7 +202,7 @@ func (c *compiler) notSupported(pointer, what string) {
 }
 
 // valueAt is the value of an entry of `use`, by its pointer.
-func (c *compiler) valueAt(pointer string) expr.Value {
+func (c *compiler) valueAt(pointer string) value.Value {
 	v := c.doc.Value()
 	for _, token := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
 		object, _ := v.(map[string]any)

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Whatever stands in a schema, compiling and checking never panic, and problems have places.
@@ -28,11 +28,11 @@ func FuzzSchema(f *testing.F) {
 		f.Fatal(problems.Err())
 	}
 	f.Fuzz(func(t *testing.T, schema, input string) {
-		document, err := expr.Parse([]byte(schema), expr.Limits{})
+		document, err := value.Parse([]byte(schema), value.Limits{})
 		if err != nil {
 			return
 		}
-		v, err := expr.Parse([]byte(input), expr.Limits{})
+		v, err := value.Parse([]byte(input), value.Limits{})
 		if err != nil {
 			return
 		}

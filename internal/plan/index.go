@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // FilterIndex tells of a filter what a look at an event alone can tell. It may leave out
@@ -36,7 +37,7 @@ func (l *listenCompiler) indexOf(attributes map[string]any, at place) (index Fil
 		}
 	}
 	if len(constant) > 0 {
-		index.Constant = string(expr.Marshal(constant))
+		index.Constant = string(value.Marshal(constant))
 	}
 	index.Equals = l.equalities(index.Equals, "", attributes["data"], at)
 	return index
@@ -69,7 +70,7 @@ func (l *listenCompiler) equalities(list []DataEquality, path string, v any, at 
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range sortedKeys(v) {
-			list = l.equalities(list, path+".["+string(expr.Marshal(name))+"]", v[name], at)
+			list = l.equalities(list, path+".["+string(value.Marshal(name))+"]", v[name], at)
 		}
 	case string:
 		source, ok := expr.Unwrap(v)
@@ -114,7 +115,7 @@ func fixedSlot(source string, at place) *Slot {
 
 // CompileFilter compiles a FilterIndex.Constant. Errors: it is none.
 func CompileFilter(text string) (*EventFilter, error) {
-	v, err := expr.Parse([]byte(text), expr.Limits{Depth: expr.MaxDepth})
+	v, err := value.Parse([]byte(text), value.Limits{Depth: value.MaxDepth})
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 func authenticated(policy string) string {
@@ -35,12 +35,12 @@ func TestAuthenticationShapes(t *testing.T) {
 		t.Run(test.policy, func(t *testing.T) {
 			p := mustCompile(t, authenticated(test.policy))
 			got, ok := p.Tasks[0].Activity.Endpoint.Authentication.Constant()
-			want, err := expr.Parse([]byte(test.want), expr.Limits{})
+			want, err := value.Parse([]byte(test.want), value.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !ok || !expr.Equal(got, want) {
-				t.Errorf("got %s, want %s", expr.Marshal(got), test.want)
+			if !ok || !value.Equal(got, want) {
+				t.Errorf("got %s, want %s", value.Marshal(got), test.want)
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func TestSecretPolicies(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.scheme+" "+test.secret, func(t *testing.T) {
-			secret, err := expr.Parse([]byte(test.secret), expr.Limits{})
+			secret, err := value.Parse([]byte(test.secret), value.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,12 +88,12 @@ func TestSecretPolicies(t *testing.T) {
 				}
 				return
 			}
-			want, bad := expr.Parse([]byte(test.want), expr.Limits{})
+			want, bad := value.Parse([]byte(test.want), value.Limits{})
 			if bad != nil {
 				t.Fatal(bad)
 			}
-			if err != nil || !expr.Equal(got, want) {
-				t.Errorf("got %s, %v, want %s", expr.Marshal(got), err, test.want)
+			if err != nil || !value.Equal(got, want) {
+				t.Errorf("got %s, %v, want %s", value.Marshal(got), err, test.want)
 			}
 		})
 	}
@@ -236,7 +236,7 @@ do:
 		t.Errorf("grpc: %v", c)
 	}
 	if a := p.Tasks[1].Activity; a.Durations[0].Name != "timeoutMs" || a.Constants["protocolVersion"] != "2025-06-18" ||
-		!expr.Equal(a.Constants["client"], map[string]any{"name": "n", "version": "v"}) {
+		!value.Equal(a.Constants["client"], map[string]any{"name": "n", "version": "v"}) {
 		t.Errorf("mcp: %+v", a)
 	}
 	if sub := p.Tasks[4]; !sub.Detached || sub.Child.Version != "latest" || !sub.Child.NoOutput || !sub.Leaf() || sub.Child.Input != nil {
@@ -272,7 +272,7 @@ func TestContainers(t *testing.T) {
 	a := p.Tasks[0].Activity
 	name := a.Fields[slices.IndexFunc(a.Fields, func(f Field) bool { return f.Name == "name" })]
 	if v, _ := name.Slot.Constant(); a.Kind != "container" || v != "plain-name" || a.Durations[0].Name != "cleanupAfterMs" ||
-		a.Constants["cleanup"] != "eventually" || !expr.Equal(a.Constants["workflow"], map[string]any{"namespace": "test", "name": "plan"}) || a.Constants["pullPolicy"] != "ifNotPresent" || a.Constants["return"] != "stdout" {
+		a.Constants["cleanup"] != "eventually" || !value.Equal(a.Constants["workflow"], map[string]any{"namespace": "test", "name": "plan"}) || a.Constants["pullPolicy"] != "ifNotPresent" || a.Constants["return"] != "stdout" {
 		t.Errorf("container: %+v", a)
 	}
 	for _, f := range a.Fields { // an expression without a text is a fault, and not left out

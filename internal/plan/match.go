@@ -10,6 +10,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Match is what a value of an event is compared with (T57). Exactly one of the kinds is set:
@@ -26,7 +27,7 @@ type Match struct {
 	Items  []*Match
 	IsList bool
 
-	Value   expr.Value
+	Value   value.Value
 	Pattern *regexp.Regexp // matches whole texts; nil: only Value itself
 }
 

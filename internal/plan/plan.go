@@ -2,7 +2,7 @@ package plan
 
 import (
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Limits bounds what a definition may hold and what its executions may use. A zero field
@@ -81,7 +81,7 @@ func (p *Plan) Digest() [32]byte { return p.digest }
 func (p *Plan) Document() *dsl.Document { return p.document }
 
 // Definition is the definition as a value ($workflow.definition).
-func (p *Plan) Definition() expr.Value { return p.document.Value() }
+func (p *Plan) Definition() value.Value { return p.document.Value() }
 
 // Secrets lists the declared names of secrets.
 func (p *Plan) Secrets() []string { return p.document.Use.Secrets }

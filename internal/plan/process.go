@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Child is another workflow to run (T51).
@@ -48,7 +48,7 @@ func (c *compiler) shell(s *dsl.Shell, at place) *Activity {
 	if !slices.Contains(c.options.Run, "shell") {
 		c.runNotAllowed(s.Pointer, "run.shell", "shell")
 	}
-	a := &Activity{Kind: "shell", Constants: map[string]expr.Value{}}
+	a := &Activity{Kind: "shell", Constants: map[string]value.Value{}}
 	a.add("command", c.command(s.Command, "command", at), Text)
 	c.processFields(a, s.Arguments, s.Environment, s.Stdin, at)
 	c.unusedArguments(s)
@@ -68,7 +68,7 @@ func (c *compiler) script(s *dsl.Script, at place) *Activity {
 	if !slices.Contains(c.options.Run, "script") && !slices.Contains(c.options.Run, language) {
 		c.runNotAllowed(s.Pointer, "run.script in "+language, language)
 	}
-	a := &Activity{Kind: "script", Constants: map[string]expr.Value{"language": language}}
+	a := &Activity{Kind: "script", Constants: map[string]value.Value{"language": language}}
 	a.add("code", c.command(s.Code, "code", at), Text)
 	if c.self != nil && isLogFunction(c.self.key) {
 		root := c.shared.root.doc
@@ -100,7 +100,7 @@ func (c *compiler) container(d *dsl.Container, at place) *Activity {
 		c.runNotAllowed(d.Pointer, "run.container", "container")
 	}
 	definition := c.shared.root.doc // a function from outside runs in the workflow that calls it
-	a := &Activity{Kind: "container", Constants: map[string]expr.Value{
+	a := &Activity{Kind: "container", Constants: map[string]value.Value{
 		"pullPolicy": d.PullPolicy, "cleanup": d.Cleanup,
 		"workflow": map[string]any{"namespace": definition.Namespace, "name": definition.Name},
 	}}

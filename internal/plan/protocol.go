@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // grpcCall compiles a call of a method of a service (T38). A proto file with a constant
@@ -14,7 +14,7 @@ func (c *compiler) grpcCall(d *dsl.GRPCCall, at place) *Activity {
 	a := &Activity{
 		Kind:           dsl.CallGRPC,
 		Authentication: c.authentication(d.Authentication, at),
-		Constants:      map[string]expr.Value{"service": d.Service, "method": d.Method},
+		Constants:      map[string]value.Value{"service": d.Service, "method": d.Method},
 	}
 	if d.Port != 0 {
 		a.Constants["port"] = d.Port
@@ -34,7 +34,7 @@ func (c *compiler) grpcCall(d *dsl.GRPCCall, at place) *Activity {
 func (c *compiler) mcpCall(d *dsl.MCPCall, at place) *Activity {
 	a := &Activity{
 		Kind: dsl.CallMCP,
-		Constants: map[string]expr.Value{
+		Constants: map[string]value.Value{
 			"method": d.Method, "protocolVersion": d.ProtocolVersion,
 		},
 	}
@@ -67,7 +67,7 @@ func (c *compiler) mcpCall(d *dsl.MCPCall, at place) *Activity {
 
 // a2aCall compiles a request to an agent.
 func (c *compiler) a2aCall(d *dsl.A2ACall, at place) *Activity {
-	a := &Activity{Kind: dsl.CallA2A, Constants: map[string]expr.Value{"method": d.Method}}
+	a := &Activity{Kind: dsl.CallA2A, Constants: map[string]value.Value{"method": d.Method}}
 	c.address(a, "server", d.Server, at)
 	if d.AgentCard != nil {
 		c.address(a, "agentCard", d.AgentCard.Endpoint, at)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // check compiles with external resources.
@@ -387,7 +387,7 @@ func FuzzCheck(f *testing.F) {
 			t.Fatalf("plan %v with %v and %v", r.Plan != nil, r.Problems, r.Wanted)
 		}
 		if r.Plan != nil {
-			expr.Marshal(r.Plan.Definition())
+			value.Marshal(r.Plan.Definition())
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const (
@@ -37,7 +37,7 @@ type Wanted struct {
 	Pointer string // of the place in the definition that asks for it
 	// Authentication is how the request is authenticated, in the shape that activities take;
 	// nil: not at all. Authentication by expressions or secrets is not known before a run.
-	Authentication expr.Value
+	Authentication value.Value
 }
 
 // Pinned is an external resource that a plan was compiled with. It is part of the digest.
@@ -83,7 +83,7 @@ func (c *compiler) fetched(e *dsl.Endpoint, kind string, at place) ([]byte, avai
 	return c.fetchedURI(uri, kind, e.Pointer, authentication)
 }
 
-func (c *compiler) fetchedURI(uri, kind, pointer string, authentication expr.Value) ([]byte, availability) {
+func (c *compiler) fetchedURI(uri, kind, pointer string, authentication value.Value) ([]byte, availability) {
 	s := c.shared
 	pointer = c.rootPointer(pointer)
 	key := resourceKey(uri, authentication)
@@ -118,11 +118,11 @@ func (c *compiler) fetchedURI(uri, kind, pointer string, authentication expr.Val
 
 // resourceKey tells requests for one address apart by their authentication. It holds no more of
 // that than it needs to: the key is stored.
-func resourceKey(uri string, authentication expr.Value) string {
+func resourceKey(uri string, authentication value.Value) string {
 	if authentication == nil {
 		return uri
 	}
-	sum := sha256.Sum256(expr.Marshal(authentication)) // keys are written in order
+	sum := sha256.Sum256(value.Marshal(authentication)) // keys are written in order
 	return uri + " " + hex.EncodeToString(sum[:4])
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/netresearch/go-cron"
 
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // MinScheduleMs is the shortest span of `every` and `after`, in milliseconds.
@@ -195,8 +195,8 @@ func (c *compiler) checkRead(d *dsl.Schedule) {
 	if d == nil || d.On == nil || d.Read != "" {
 		return
 	}
-	var visit func(v expr.Value) bool
-	visit = func(v expr.Value) bool {
+	var visit func(v value.Value) bool
+	visit = func(v value.Value) bool {
 		switch v := v.(type) {
 		case string:
 			return envelopeRead.MatchString(v)

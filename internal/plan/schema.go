@@ -13,7 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const (
@@ -52,17 +52,17 @@ type Schema struct {
 	titles   map[string]string  // what the author calls values, by the location of their schemas
 }
 
-// guessBytes is about what a value takes in expr.Size.
+// guessBytes is about what a value takes in value.Size.
 const guessBytes = 16
 
 // Validate returns what is wrong with a value, sorted by place; nil if nothing is.
-func (s *Schema) Validate(v expr.Value) []SchemaProblem {
+func (s *Schema) Validate(v value.Value) []SchemaProblem {
 	problems, _ := s.Check(v)
 	return problems
 }
 
 // Check is Validate, and tells how many subschemas it evaluated.
-func (s *Schema) Check(v expr.Value) (problems []SchemaProblem, steps int) {
+func (s *Schema) Check(v value.Value) (problems []SchemaProblem, steps int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer func() {
@@ -85,7 +85,7 @@ func (s *Schema) Check(v expr.Value) (problems []SchemaProblem, steps int) {
 	s.budget.reset()
 	switch {
 	case s.guess > 0:
-		counted := min(s.guess*(1+expr.Size(v)/guessBytes), s.budget.limit)
+		counted := min(s.guess*(1+value.Size(v)/guessBytes), s.budget.limit)
 		defer func() { s.budget.steps = counted }()
 	case s.cost != nil:
 		_ = s.cost.Validate(plain)
@@ -103,7 +103,7 @@ func (s *Schema) Check(v expr.Value) (problems []SchemaProblem, steps int) {
 }
 
 // ValidateInput checks an input of the workflow; nil if it is valid or there is no schema.
-func (p *Plan) ValidateInput(v expr.Value) []SchemaProblem {
+func (p *Plan) ValidateInput(v value.Value) []SchemaProblem {
 	if p.InputSchema == nil {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (p *Plan) ValidateInput(v expr.Value) []SchemaProblem {
 
 // plainNumbers turns large integers into the form that the validator knows. Values without
 // any are returned as they are.
-func plainNumbers(v expr.Value) any {
+func plainNumbers(v value.Value) any {
 	if !holdsLarge(v) {
 		return v
 	}
@@ -134,7 +134,7 @@ func plainNumbers(v expr.Value) any {
 	}
 }
 
-func holdsLarge(v expr.Value) bool {
+func holdsLarge(v value.Value) bool {
 	switch v := v.(type) {
 	case *big.Int:
 		return true
@@ -284,7 +284,7 @@ func (l *schemaLoader) Load(url string) (any, error) {
 }
 
 // compileSchema makes budget a part of every subschema. It also gives the titles of subschemas.
-func compileSchema(address string, schema expr.Value, b *budget, others *schemaLoader) (*jsonschema.Schema, map[string]string, error) {
+func compileSchema(address string, schema value.Value, b *budget, others *schemaLoader) (*jsonschema.Schema, map[string]string, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.UseLoader(others)
@@ -310,7 +310,7 @@ func compileSchema(address string, schema expr.Value, b *budget, others *schemaL
 }
 
 // parts counts what may be a subschema.
-func parts(v expr.Value) int {
+func parts(v value.Value) int {
 	count := 0
 	switch v := v.(type) {
 	case bool:

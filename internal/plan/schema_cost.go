@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // The validator stops at the first property that is wrong inside of `not`, `if` and `oneOf`, and
@@ -28,7 +28,7 @@ var (
 
 // twin is the schema with all alternatives evaluated. It reports false for one that
 // needs none.
-func twin(schema expr.Value) (expr.Value, bool) {
+func twin(schema value.Value) (value.Value, bool) {
 	object, ok := schema.(map[string]any)
 	if !ok {
 		return schema, false

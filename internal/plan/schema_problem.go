@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // explain flattens the tree of errors to its leaves: the causes, not the keywords around them.
@@ -226,7 +226,7 @@ func shown(text string, most int) string {
 }
 
 // quotedName is a name between double quotes, which every message here uses.
-func quotedName(name string) string { return string(expr.Marshal(shown(name, maxShown))) }
+func quotedName(name string) string { return string(value.Marshal(shown(name, maxShown))) }
 
 // shownValue is a value as JSON. Large ones are only named by their type.
 func shownValue(v any) string {
@@ -245,7 +245,7 @@ func shownValue(v any) string {
 	if text, ok := v.(fmt.Stringer); ok { // a large number
 		return shown(text.String(), maxNumberDigits)
 	}
-	return shown(string(expr.Marshal(v)), maxShown)
+	return shown(string(value.Marshal(v)), maxShown)
 }
 
 func valueList(values []any) string {

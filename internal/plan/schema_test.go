@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 func inputSchema(t testing.TB, schema string) *Plan {
@@ -16,9 +16,9 @@ func inputSchema(t testing.TB, schema string) *Plan {
 	return mustCompile(t, "input: {schema: {document: "+schema+"}}\ndo: [{a: {set: {x: 1}}}]")
 }
 
-func value(t testing.TB, text string) expr.Value {
+func parsed(t testing.TB, text string) value.Value {
 	t.Helper()
-	v, err := expr.Parse([]byte(text), expr.Limits{})
+	v, err := value.Parse([]byte(text), value.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestValidateInput(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := inputSchema(t, test.schema).ValidateInput(value(t, test.input))
+			got := inputSchema(t, test.schema).ValidateInput(parsed(t, test.input))
 			if len(got) != len(test.want) {
 				t.Fatalf("problems %v, want %v", got, test.want)
 			}
@@ -89,7 +89,7 @@ func TestValidateInput(t *testing.T) {
 func TestValidateIsDeterministic(t *testing.T) {
 	p := inputSchema(t, `{additionalProperties: {type: string, minLength: 3}, maxProperties: 2,
   anyOf: [{required: [x]}, {properties: {a: {type: boolean}}, patternProperties: {'^[b-k]$': {type: boolean}}}]}`)
-	input := value(t, `{"a":1,"b":2,"c":"x","d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"j":10,"k":11}`)
+	input := parsed(t, `{"a":1,"b":2,"c":"x","d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"j":10,"k":11}`)
 	first := p.ValidateInput(input)
 	if len(first) < 12 {
 		t.Fatalf("only %d problems", len(first))
@@ -136,7 +136,7 @@ func TestValidateStopsExplosions(t *testing.T) {
 	p := inputSchema(t, `{$ref: '#/$defs/n', $defs: {n: {allOf: [
   {properties: {c: {$ref: '#/$defs/n'}}}, {properties: {c: {$ref: '#/$defs/n'}}}, {properties: {c: {$ref: '#/$defs/n'}}}]}}}`)
 	p.InputSchema.budget.limit = 50_000
-	var deep expr.Value = map[string]any{}
+	var deep value.Value = map[string]any{}
 	for range 40 {
 		deep = map[string]any{"c": deep}
 	}
@@ -155,7 +155,7 @@ func TestConcurrentValidation(t *testing.T) {
 	for i := range 8 {
 		group.Go(func() {
 			for range 200 {
-				var v expr.Value = big.NewInt(int64(i))
+				var v value.Value = big.NewInt(int64(i))
 				if i%2 == 1 {
 					v = "text"
 				}
@@ -183,7 +183,7 @@ func TestPlainNumbersKeepsValues(t *testing.T) {
 func BenchmarkValidateInput(b *testing.B) {
 	p := inputSchema(b, `{type: object, required: [name, email], properties: {
   name: {type: string, minLength: 1}, email: {type: string, format: email}, age: {type: integer, minimum: 0}}}`)
-	input := value(b, `{"name": "Ada Lovelace", "email": "ada@example.org", "age": 36}`)
+	input := parsed(b, `{"name": "Ada Lovelace", "email": "ada@example.org", "age": 36}`)
 	b.ReportAllocs()
 	for b.Loop() {
 		if p.ValidateInput(input) != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // names are the arguments of the language.
@@ -145,7 +146,7 @@ func (c *compiler) declared(pointer, name string) {
 }
 
 // secrets refuses undeclared names where they can be seen (T75).
-func (c *compiler) secrets(pointer string, v expr.Value) {
+func (c *compiler) secrets(pointer string, v value.Value) {
 	switch v := v.(type) {
 	case string:
 		for _, found := range secretName.FindAllStringSubmatch(v, -1) {
@@ -163,7 +164,7 @@ func (c *compiler) secrets(pointer string, v expr.Value) {
 }
 
 // literals warns of texts in value slots that look like an expression without its ${ } (T4).
-func (c *compiler) literals(pointer string, v expr.Value, at place) {
+func (c *compiler) literals(pointer string, v value.Value, at place) {
 	switch v := v.(type) {
 	case string:
 		name, ok := strings.CutPrefix(v, "$")
@@ -190,7 +191,7 @@ var path = regexp.MustCompile(`^\.(\.?("[^"]*"|[A-Za-z_][A-Za-z0-9_]*)|\[[^\]]*\
 
 // paths warns of texts in the object form of `from`, `as` and `set` that look like jq, but stay
 // texts without ${ } (T92). Variables are the business of literals.
-func (c *compiler) paths(pointer string, v expr.Value, at place) {
+func (c *compiler) paths(pointer string, v value.Value, at place) {
 	if c.mode != expr.Strict {
 		return
 	}
@@ -267,7 +268,7 @@ func lookUp[T any](c *compiler, in *dsl.Table[T], name, pointer, what, table str
 		if e.Name == name {
 			if !c.used[e.Pointer] {
 				c.used[e.Pointer] = true
-				c.sizes[e.Pointer] = expr.Size(c.valueAt(e.Pointer))
+				c.sizes[e.Pointer] = value.Size(c.valueAt(e.Pointer))
 			}
 			return e.Value, true
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // List is a task list: the scope of `exit` and of jumps (T26, T28).
@@ -153,7 +154,7 @@ type Activity struct {
 	Authentication *Authentication
 	Fields         []Field // evaluated in this order
 	Durations      []DurationField
-	Constants      map[string]expr.Value // as they are
+	Constants      map[string]value.Value // as they are
 }
 
 // Type says what an evaluated field must be.

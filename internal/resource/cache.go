@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // CacheConfig wires a Cache. Fetcher is required.
@@ -64,7 +64,7 @@ func (c *Cache) Fetch(ctx context.Context, scope string, r Request) (Content, er
 		return c.cfg.Fetcher.Fetch(ctx, r)
 	}
 	// The key is a digest, because credentials are part of it.
-	key := sha256.Sum256(expr.Marshal([]any{scope, r.URI, r.Authentication}))
+	key := sha256.Sum256(value.Marshal([]any{scope, r.URI, r.Authentication}))
 	place := c.place(key)
 	if content, fresh := c.look(place); fresh {
 		return content, nil

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/activity/auth"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Config wires a Fetcher. Transport is required.
@@ -49,7 +49,7 @@ func New(cfg Config) *Fetcher {
 // Request names a resource.
 type Request struct {
 	URI            string
-	Authentication expr.Value // a policy as package auth reads it; nil: none
+	Authentication value.Value // a policy as package auth reads it; nil: none
 }
 
 // Content is a resource as it was read.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // listener is a schedule with `on`.
@@ -300,7 +300,7 @@ func (f *follower) saved(l *listener, n *step, err error) error {
 }
 
 // start starts the run of a match that was complete, and removed.
-func (f *follower) start(ctx context.Context, l *listener, input expr.Value) error {
+func (f *follower) start(ctx context.Context, l *listener, input value.Value) error {
 	n, err := f.prepare(ctx, l)
 	if err != nil {
 		return err

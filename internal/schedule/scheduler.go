@@ -11,9 +11,9 @@ import (
 
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const (
@@ -43,7 +43,7 @@ const metaZone = "schedule_zone"
 type Run struct {
 	Schedule store.Schedule
 	Plan     *plan.Plan
-	Input    expr.Value
+	Input    value.Value
 	// Also must be done in the transaction that accepts the execution. Its error undoes the
 	// acceptance and must be returned.
 	Also func(tx *store.Tx, executionNo int64) error

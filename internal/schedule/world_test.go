@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 	"github.com/chargehand/chargehand/internal/store/storetest"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // world is a database with schedules, and schedulers over it whose clock the test moves.
@@ -221,7 +221,7 @@ func (s *starter) StartRun(ctx context.Context, r Run) error {
 	if err := s.refuse.Load(); err != nil {
 		return *err
 	}
-	data := expr.Marshal(r.Input)
+	data := value.Marshal(r.Input)
 	row := store.Execution{Account: 1, Environment: chargehand.Live, Workflow: r.Schedule.Workflow, Revision: r.Schedule.Revision, Machine: 1,
 		Status: chargehand.Initial, Phase: chargehand.Pending, Run: store.RunQueued, Input: store.Payload{Inline: data, Size: int64(len(data))}}
 	rand.Read(row.ID[:])

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // anchorBytes is how much of a form is looked for. Longer forms are compared from there on,
@@ -22,7 +22,7 @@ const wordBytes = 8
 func forms(texts []string) []string {
 	var list []string
 	for _, text := range texts {
-		quoted := expr.Append(nil, text)
+		quoted := value.Append(nil, text)
 		list = append(list, text, url.QueryEscape(text), url.PathEscape(text), string(quoted[1:len(quoted)-1]))
 		for _, encoding := range [...]*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 			list = append(list, encoding.EncodeToString([]byte(text)))

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Redacted stands where a secret was.
@@ -27,7 +27,7 @@ const MinTextBytes = 4
 type Redactor struct{ index *index }
 
 // NewRedactor makes a Redactor for all texts in the values of secrets (Texts).
-func NewRedactor(values ...expr.Value) *Redactor {
+func NewRedactor(values ...value.Value) *Redactor {
 	var texts []string
 	for _, v := range values {
 		texts = append(texts, Texts(v)...)
@@ -44,7 +44,7 @@ const minPieceBytes = 8
 // NewErrorRedactor makes a Redactor for texts of errors, which often name a part of an address
 // alone: a host, a user, a path. It takes out the pieces of secrets, too, between the characters
 // that divide addresses, and both in lower case. In data this would take out too much.
-func NewErrorRedactor(values ...expr.Value) *Redactor {
+func NewErrorRedactor(values ...value.Value) *Redactor {
 	var texts []string
 	for _, v := range values {
 		for _, text := range Texts(v) {
@@ -70,13 +70,13 @@ func dividesAddress(char rune) bool {
 // Texts lists the texts in the value of a secret that a Redactor looks for, each once: those
 // of at least MinTextBytes, at any depth, also without the white space around them. A text that is a JSON object or
 // array counts with the texts in it. Keys of objects are no secrets.
-func Texts(v expr.Value) []string {
+func Texts(v value.Value) []string {
 	texts := appendTexts(nil, v, true)
 	slices.Sort(texts)
 	return slices.Compact(texts)
 }
 
-func appendTexts(texts []string, v expr.Value, parse bool) []string {
+func appendTexts(texts []string, v value.Value, parse bool) []string {
 	switch v := v.(type) {
 	case string:
 		trimmed := strings.TrimSpace(v)
@@ -86,7 +86,7 @@ func appendTexts(texts []string, v expr.Value, parse bool) []string {
 			}
 		}
 		if parse && trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') {
-			if inner, err := expr.Parse([]byte(trimmed), expr.Limits{}); err == nil {
+			if inner, err := value.Parse([]byte(trimmed), value.Limits{}); err == nil {
 				texts = appendTexts(texts, inner, false)
 			}
 		}
@@ -164,7 +164,7 @@ func (r *Redactor) find(text string) []span {
 // Value takes the secrets out of every text in a value, keys of objects too. What holds none
 // is returned as it is; nothing is changed in place. Two keys that become the same are told apart by a
 // number.
-func (r *Redactor) Value(v expr.Value) expr.Value {
+func (r *Redactor) Value(v value.Value) value.Value {
 	if r == nil {
 		return v
 	}
@@ -172,7 +172,7 @@ func (r *Redactor) Value(v expr.Value) expr.Value {
 	return v
 }
 
-func (r *Redactor) value(v expr.Value) (redacted expr.Value, changed bool) {
+func (r *Redactor) value(v value.Value) (redacted value.Value, changed bool) {
 	switch v := v.(type) {
 	case string:
 		text := r.Text(v)
@@ -198,7 +198,7 @@ func (r *Redactor) value(v expr.Value) (redacted expr.Value, changed bool) {
 	return v, false
 }
 
-func (r *Redactor) object(v map[string]any) (redacted expr.Value, changed bool) {
+func (r *Redactor) object(v map[string]any) (redacted value.Value, changed bool) {
 	var hidden []string // keys that hold secrets
 	members := make(map[string]any, len(v))
 	for key, member := range v {
@@ -241,7 +241,7 @@ func (r *Redactor) JSON(data []byte) []byte {
 	if r == nil || len(data) == 0 {
 		return data
 	}
-	v, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth, Bytes: len(data), Values: len(data) + 1})
+	v, err := value.Parse(data, value.Limits{Depth: value.MaxDepth, Bytes: len(data), Values: len(data) + 1})
 	if err != nil {
 		if json.Valid(data) { // a key that is there twice, for example
 			return r.literals(data)
@@ -252,7 +252,7 @@ func (r *Redactor) JSON(data []byte) []byte {
 	if !changed {
 		return data
 	}
-	return expr.Append(nil, v)
+	return value.Append(nil, v)
 }
 
 // literals takes the secrets out of each string of a valid JSON text by itself.
@@ -278,7 +278,7 @@ func (r *Redactor) literals(data []byte) []byte {
 			text = string(literal) // not of valid JSON
 		}
 		if redacted := r.Text(text); redacted != text {
-			literal = expr.Append(nil, redacted)
+			literal = value.Append(nil, redacted)
 		}
 		out = append(out, literal...)
 	}

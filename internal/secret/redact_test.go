@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 func TestRedactText(t *testing.T) {
@@ -19,7 +19,7 @@ func TestRedactText(t *testing.T) {
 	trimmed := strings.TrimSpace(token)
 	basic := base64.StdEncoding.EncodeToString([]byte("somebody:" + token + ":tail"))
 	pem := "-----BEGIN KEY-----\n" + strings.Repeat("0123456789abcdef", 40) + "\n-----END KEY-----\n"
-	asJSON := string(expr.Append(nil, token))
+	asJSON := string(value.Append(nil, token))
 	r := NewRedactor(map[string]any{"token": token, "short": "abc", "list": []any{"four", 12345, nil, true}}, pem, `{"inner":"of a file"}`)
 	const gone = "<" + Redacted + ">"
 	cases := map[string][2]string{
@@ -80,11 +80,11 @@ func TestRedactValue(t *testing.T) {
 		"a": []any{1, "x " + Redacted, map[string]any{"deep": Redacted}}, "b": "fine", "c": 1.5,
 		Redacted: 0, Redacted + " (2)": 1, Redacted + " (3)": 2,
 	}
-	before := string(expr.Append(nil, in))
+	before := string(value.Append(nil, in))
 	if got := r.Value(in); !reflect.DeepEqual(got, want) {
 		t.Errorf("became %v, want %v", got, want)
 	}
-	if after := string(expr.Append(nil, in)); after != before {
+	if after := string(value.Append(nil, in)); after != before {
 		t.Errorf("the value was changed in place: %s", after)
 	}
 	clean := map[string]any{"a": []any{"b", nil}}
@@ -124,7 +124,7 @@ func TestRedactJSON(t *testing.T) {
 // hundred times what it takes.
 func TestRedactBounds(t *testing.T) {
 	text := strings.Repeat("a", 4<<20)
-	var lengths, many []expr.Value
+	var lengths, many []value.Value
 	for n := MinTextBytes; n < anchorBytes; n++ {
 		lengths = append(lengths, strings.Repeat("a", n)+"b")
 	}
@@ -132,14 +132,14 @@ func TestRedactBounds(t *testing.T) {
 		many = append(many, fmt.Sprintf("aaaaaa%d", n))
 	}
 	cases := map[string]struct {
-		secrets []expr.Value
+		secrets []value.Value
 		want    string
 	}{
-		"never found":      {[]expr.Value{strings.Repeat("a", anchorBytes-2) + "b"}, text},
+		"never found":      {[]value.Value{strings.Repeat("a", anchorBytes-2) + "b"}, text},
 		"of all lengths":   {lengths, text},
 		"many":             {many, text},
-		"to the last byte": {[]expr.Value{strings.Repeat("a", 65_535) + "b"}, Redacted},
-		"everywhere":       {[]expr.Value{strings.Repeat("a", 65_536), "aaaa"}, Redacted},
+		"to the last byte": {[]value.Value{strings.Repeat("a", 65_535) + "b"}, Redacted},
+		"everywhere":       {[]value.Value{strings.Repeat("a", 65_536), "aaaa"}, Redacted},
 	}
 	for name, c := range cases {
 		began := time.Now()
@@ -167,7 +167,7 @@ func FuzzRedact(f *testing.F) {
 		if r == nil {
 			return
 		}
-		quoted := string(expr.Append(nil, secret))
+		quoted := string(value.Append(nil, secret))
 		plain := []string{
 			secret, base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawStdEncoding.EncodeToString([]byte(secret)),
 			base64.URLEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)),
@@ -179,12 +179,12 @@ func FuzzRedact(f *testing.F) {
 				t.Errorf("%q is not valid any more", text)
 			}
 			holds(t, text, plain)
-			value := map[string]any{"k" + form: []any{before + form + after, 1}}
-			data := r.JSON(expr.Append(nil, value))
+			v := map[string]any{"k" + form: []any{before + form + after, 1}}
+			data := r.JSON(value.Append(nil, v))
 			if !json.Valid(data) {
 				t.Fatalf("not JSON any more: %s", data)
 			}
-			for key, member := range r.Value(value).(map[string]any) {
+			for key, member := range r.Value(v).(map[string]any) {
 				holds(t, key, plain)
 				holds(t, member.([]any)[0].(string), plain)
 			}

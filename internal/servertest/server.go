@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Root is the top folder of the repository.
@@ -238,7 +238,7 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	JSON   expr.Value
+	JSON   value.Value
 }
 
 // Object is the body as an object; nil if it is none.
@@ -290,7 +290,7 @@ func (s *Server) Try(method, path, body string, headers ...string) (Answer, erro
 		return Answer{}, err
 	}
 	if strings.Contains(resp.Header.Get("Content-Type"), "json") {
-		a.JSON, err = expr.Parse(a.Body, expr.Limits{Depth: 300})
+		a.JSON, err = value.Parse(a.Body, value.Limits{Depth: 300})
 	}
 	return a, err
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // The media types of definitions.
@@ -145,16 +145,16 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 // checkMediaType refuses what is sent as JSON and is none. The reader of definitions would
 // take much of it, such as a comma too many, as YAML. Codes: invalid_json.
 func checkMediaType(r *ApplyWorkflow) error {
-	var syntax *expr.SyntaxError
+	var syntax *value.SyntaxError
 	if r.MediaType != mediaJSON {
 		return nil
 	}
-	_, err := expr.Parse(r.Definition, expr.Limits{Depth: dsl.MaxLevels, Bytes: len(r.Definition)})
+	_, err := value.Parse(r.Definition, value.Limits{Depth: dsl.MaxLevels, Bytes: len(r.Definition)})
 	if !errors.As(err, &syntax) {
 		return err
 	}
 	switch syntax.Code {
-	case expr.CodeTooDeep, expr.CodeTooManyValues, expr.CodeDuplicateKey:
+	case value.CodeTooDeep, value.CodeTooManyValues, value.CodeDuplicateKey:
 		return nil // JSON all the same; the reader of definitions says more about it
 	}
 	return chargehand.NewError(chargehand.CodeInvalidJSON, "The definition is not JSON: "+syntax.Detail,

@@ -8,8 +8,8 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Batch is one batch as it is read, without its entries (see Entries).
@@ -176,7 +176,7 @@ func (s *Service) ListBatches(ctx context.Context, p *Principal, workflow charge
 type ChangeBatch struct {
 	Workflow    chargehand.WorkflowID
 	Batch       chargehand.BatchID
-	Body        expr.Value // nil, or an object with `reason`
+	Body        value.Value // nil, or an object with `reason`
 	Idempotency *Idempotency
 	View        View
 }

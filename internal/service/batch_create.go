@@ -5,18 +5,18 @@ import (
 	"strconv"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/span"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // CreateBatch is the request to start a batch.
 type CreateBatch struct {
 	Workflow    chargehand.WorkflowID
-	Version     string     // empty: the current one
-	Body        expr.Value // an object with `items` and perhaps `concurrency`
+	Version     string      // empty: the current one
+	Body        value.Value // an object with `items` and perhaps `concurrency`
 	Idempotency *Idempotency
 	View        View
 }
@@ -83,7 +83,7 @@ func (s *Service) createBatch(ctx context.Context, p *Principal, r *CreateBatch,
 
 // readItems reads the body of a batch. Codes: invalid_body, unknown_field, items_empty,
 // too_many_items.
-func (s *Service) readItems(body expr.Value) (items []any, concurrency int64, err error) {
+func (s *Service) readItems(body value.Value) (items []any, concurrency int64, err error) {
 	f, err := openBody(body, "items", "concurrency")
 	if err != nil {
 		return nil, 0, err
@@ -99,7 +99,7 @@ func (s *Service) readItems(body expr.Value) (items []any, concurrency int64, er
 	if len(list) <= s.limits.BatchItems {
 		for i, item := range list {
 			if _, ok := item.(map[string]any); !ok && len(f.wrong) < maxFields {
-				f.failAt([]string{"items", strconv.Itoa(i)}, "wrong_type", "An item must be an object, not "+expr.KindOf(item)+".")
+				f.failAt([]string{"items", strconv.Itoa(i)}, "wrong_type", "An item must be an object, not "+value.KindOf(item)+".")
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, i
 			arena = make([]byte, 0, arenaBytes)
 		}
 		from := len(arena)
-		arena = expr.Append(arena, item)
+		arena = value.Append(arena, item)
 		data := arena[from:len(arena):len(arena)]
 		if int64(len(data)) > s.limits.BodyBytes && len(wrong) < maxFields {
 			wrong = append(wrong, chargehand.FieldError{
@@ -194,7 +194,7 @@ func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, i
 
 // itemFiles finds the files that an item refers to, and encodes it with relative references.
 // Codes: input_invalid.
-func (s *Service) itemFiles(ctx context.Context, p *Principal, item expr.Value, i int) (used []int64, data []byte, err error) {
+func (s *Service) itemFiles(ctx context.Context, p *Principal, item value.Value, i int) (used []int64, data []byte, err error) {
 	var known map[chargehand.FileID]int64
 	err = s.view(ctx, func(r *store.Reader) (err error) {
 		known, err = s.inputFiles(r, p, item, "items", strconv.Itoa(i))
@@ -206,7 +206,7 @@ func (s *Service) itemFiles(ctx context.Context, p *Principal, item expr.Value, 
 	for _, no := range known {
 		used = append(used, no)
 	}
-	return used, expr.Marshal(withBase(item, "", known)), nil
+	return used, value.Marshal(withBase(item, "", known)), nil
 }
 
 // insertBatch writes all rows of a batch.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // maxFields is the number of wrong places that one error names.
@@ -23,14 +23,14 @@ type fields struct {
 
 // openBody takes a body, in which nil stands for an empty one, and refuses fields that are
 // not known. Codes: invalid_body, unknown_field.
-func openBody(body expr.Value, known ...string) (*fields, error) {
+func openBody(body value.Value, known ...string) (*fields, error) {
 	if body == nil {
 		return &fields{}, nil
 	}
 	values, ok := body.(map[string]any)
 	if !ok {
 		return nil, badBody(chargehand.FieldError{
-			Code: "not_an_object", Detail: "The body must be a JSON object, not " + expr.KindOf(body) + ".",
+			Code: "not_an_object", Detail: "The body must be a JSON object, not " + value.KindOf(body) + ".",
 		})
 	}
 	var unknown []chargehand.FieldError
@@ -142,7 +142,7 @@ func (f *fields) failAt(path []string, code, detail string) {
 
 // wrongType notes that a field is not what it must be.
 func (f *fields) wrongType(name, want string) {
-	f.fail(name, "wrong_type", "The field "+quote(name)+" must be "+want+", not "+expr.KindOf(f.values[name])+".")
+	f.fail(name, "wrong_type", "The field "+quote(name)+" must be "+want+", not "+value.KindOf(f.values[name])+".")
 }
 
 // err is what is wrong with the fields that were read. Codes: invalid_body.
@@ -206,7 +206,7 @@ func (f *fields) texts(name string, maxItems int) []string {
 	for i, v := range list {
 		if texts[i], ok = v.(string); !ok {
 			f.failAt([]string{name, strconv.Itoa(i)}, "wrong_type",
-				"The entries of "+quote(name)+" must be strings, not "+expr.KindOf(v)+".")
+				"The entries of "+quote(name)+" must be strings, not "+value.KindOf(v)+".")
 		}
 	}
 	return texts
@@ -229,7 +229,7 @@ func (f *fields) positive(name string, absent int64) int64 {
 }
 
 // whole reads a whole number, also one that is written like 10.0.
-func whole(v expr.Value) (int64, bool) {
+func whole(v value.Value) (int64, bool) {
 	switch n := v.(type) {
 	case int:
 		return int64(n), true

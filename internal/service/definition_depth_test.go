@@ -8,7 +8,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/dsl/dsltest"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // T90: the deepest definition is applied and shown as JSON, which is JSON at every depth.
@@ -19,7 +19,7 @@ func TestDeepestDefinition(t *testing.T) {
 		if problems.HasErrors() {
 			t.Fatal(problems.Err())
 		}
-		source := expr.Marshal(document.Value())
+		source := value.Marshal(document.Value())
 		apply := func(text []byte) (*AppliedWorkflow, error) {
 			got, _, err := w.ApplyWorkflow(t.Context(), w.p, ApplyWorkflow{Definition: text, MediaType: mediaJSON})
 			return got, err

@@ -7,8 +7,8 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/cloudevent"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const maxEvents = 1_000 // in one request
@@ -17,7 +17,7 @@ const maxEvents = 1_000 // in one request
 type PublishEvents struct {
 	// Body is an event in the JSON format of CloudEvents 1.0; with Batch an array of at most
 	// 1,000 of them, which may be empty.
-	Body        expr.Value
+	Body        value.Value
 	Batch       bool
 	Idempotency *Idempotency
 }
@@ -52,12 +52,12 @@ func (s *Service) PublishEvents(ctx context.Context, p *Principal, r PublishEven
 }
 
 // ReadEvents checks the body of PublishEvents and returns its events. Codes: invalid_body, too_many_items, payload_too_large.
-func ReadEvents(body expr.Value, batch bool) ([]map[string]any, error) {
+func ReadEvents(body value.Value, batch bool) ([]map[string]any, error) {
 	list := []any{body}
 	if batch {
 		var ok bool
 		if list, ok = body.([]any); !ok {
-			return nil, badBody(chargehand.FieldError{Code: "not_an_array", Detail: "A batch of events must be a JSON array, not " + expr.KindOf(body) + "."})
+			return nil, badBody(chargehand.FieldError{Code: "not_an_array", Detail: "A batch of events must be a JSON array, not " + value.KindOf(body) + "."})
 		}
 		if len(list) > maxEvents {
 			return nil, chargehand.NewError(chargehand.CodeTooManyItems,
@@ -73,7 +73,7 @@ func ReadEvents(body expr.Value, batch bool) ([]map[string]any, error) {
 		}
 		given, ok := v.(map[string]any)
 		if !ok {
-			wrong = append(wrong, chargehand.FieldError{Pointer: pointer(at...), Code: "not_an_object", Detail: "An event must be a JSON object, not " + expr.KindOf(v) + "."})
+			wrong = append(wrong, chargehand.FieldError{Pointer: pointer(at...), Code: "not_an_object", Detail: "An event must be a JSON object, not " + value.KindOf(v) + "."})
 		}
 		var problems []cloudevent.Problem
 		if ok {

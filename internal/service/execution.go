@@ -11,10 +11,10 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/span"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // maxReasonBytes bounds the reason of a cancellation.
@@ -23,8 +23,8 @@ const maxReasonBytes = 1000
 // CreateExecution is the request to start one execution.
 type CreateExecution struct {
 	Workflow    chargehand.WorkflowID
-	Version     string     // empty: the current one
-	Body        expr.Value // an object with `input`; nil: an empty body
+	Version     string      // empty: the current one
+	Body        value.Value // an object with `input`; nil: an empty body
 	Idempotency *Idempotency
 	View        View
 }
@@ -71,7 +71,7 @@ func (s *Service) create(ctx context.Context, p *Principal, r *CreateExecution, 
 }
 
 // checkInput validates input against the workflow's schema. Codes: input_invalid.
-func checkInput(p *plan.Plan, input expr.Value) error {
+func checkInput(p *plan.Plan, input value.Value) error {
 	if p.InputSchema == nil {
 		return nil
 	}
@@ -79,7 +79,7 @@ func checkInput(p *plan.Plan, input expr.Value) error {
 }
 
 // schemaProblems appends what is wrong with an input that stands at that pointer.
-func schemaProblems(wrong []chargehand.FieldError, p *plan.Plan, input expr.Value, at string) []chargehand.FieldError {
+func schemaProblems(wrong []chargehand.FieldError, p *plan.Plan, input value.Value, at string) []chargehand.FieldError {
 	for _, problem := range p.InputSchema.Validate(input) {
 		wrong = append(wrong, chargehand.FieldError{Pointer: at + problem.Pointer, Code: snakeCase(problem.Keyword), Detail: problem.Detail})
 	}
@@ -167,7 +167,7 @@ func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, 
 
 // packInput makes the payload of the input, with references to known files made relative.
 func (s *Service) packInput(ctx context.Context, p *Principal, start *engine.Start) (err error) {
-	data := expr.Append(make([]byte, 0, 128), start.Input)
+	data := value.Append(make([]byte, 0, 128), start.Input)
 	if mayRefer(data) {
 		var known map[chargehand.FileID]int64
 		err := s.view(ctx, func(r *store.Reader) (err error) {
@@ -180,7 +180,7 @@ func (s *Service) packInput(ctx context.Context, p *Principal, start *engine.Sta
 		if len(known) > 0 {
 			start.Files = slices.Collect(maps.Keys(known))
 			start.Input = withBase(start.Input, "", known)
-			data = expr.Marshal(start.Input)
+			data = value.Marshal(start.Input)
 		}
 	}
 	start.Row.Input, err = s.pack(ctx, data)
@@ -312,7 +312,7 @@ func stateConflict(detail string) error {
 type ChangeExecution struct {
 	Workflow    chargehand.WorkflowID
 	Execution   chargehand.ExecutionID
-	Body        expr.Value // nil, or an object with `reason`
+	Body        value.Value // nil, or an object with `reason`
 	Idempotency *Idempotency
 	View        View
 }
@@ -349,7 +349,7 @@ func (s *Service) cancelled(err error, what string, notFound func() error) error
 }
 
 // readReason reads the body of a cancellation. Codes: invalid_body, unknown_field.
-func readReason(body expr.Value) (string, error) {
+func readReason(body value.Value) (string, error) {
 	f, err := openBody(body, "reason")
 	if err != nil {
 		return "", err
@@ -370,8 +370,8 @@ func (s *Service) checkExecution(ctx context.Context, p *Principal, workflow cha
 type RetryExecution struct {
 	Workflow    chargehand.WorkflowID
 	Execution   chargehand.ExecutionID
-	Version     string     // empty: the revision of the original
-	Body        expr.Value // nil or an empty object
+	Version     string      // empty: the revision of the original
+	Body        value.Value // nil or an empty object
 	Idempotency *Idempotency
 	View        View
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Whatever a body holds, callers get an error with a code, and every place that it names
@@ -26,7 +26,7 @@ func FuzzBodies(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		body, err := expr.Parse([]byte(text), expr.Limits{})
+		body, err := value.Parse([]byte(text), value.Limits{})
 		if err != nil {
 			return
 		}

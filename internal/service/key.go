@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Bounds of what a key holds.
@@ -55,7 +55,7 @@ const noTestPublishing = "A key of test cannot have the scope workflows:publish:
 // scopes (default preset run), workflows, namespaces, expires_at, rate_limit (requests per
 // second, 0: none, null: the installation's).
 type CreateKey struct {
-	Body        expr.Value
+	Body        value.Value
 	Idempotency *Idempotency
 }
 
@@ -70,7 +70,7 @@ func (s *Service) CreateKey(ctx context.Context, p *Principal, r CreateKey) (key
 		func(c *claim) (*Key, error) { return s.GetKey(ctx, p, chargehand.KeyID(c.found.Resource)) })
 }
 
-func (s *Service) createKey(ctx context.Context, p *Principal, body expr.Value, c *claim) (*Key, error) {
+func (s *Service) createKey(ctx context.Context, p *Principal, body value.Value, c *claim) (*Key, error) {
 	f, err := openBody(body, "name", "environment", "preset", "scopes", "workflows", "namespaces", "expires_at", "rate_limit")
 	if err != nil {
 		return nil, err
@@ -330,7 +330,7 @@ func keyNotFound() error {
 // PatchKey changes name, preset or scopes, workflows, namespaces, expires_at or rate_limit; a field that
 // is absent stays. Codes: api_key_not_found, invalid_body, unknown_field, insufficient_scope,
 // workflow_not_found.
-func (s *Service) PatchKey(ctx context.Context, p *Principal, id chargehand.KeyID, body expr.Value) (*Key, error) {
+func (s *Service) PatchKey(ctx context.Context, p *Principal, id chargehand.KeyID, body value.Value) (*Key, error) {
 	var row store.Key
 	err := s.view(ctx, func(r *store.Reader) (err error) {
 		row, err = readKey(r, p, id)

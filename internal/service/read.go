@@ -8,8 +8,8 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // linkHalf is the part of time that entity tags cover: half the life of a link, so that an
@@ -209,7 +209,7 @@ func (s *Service) showOutput(ctx context.Context, x *snapshot, v View) ([]byte, 
 	if err != nil || len(x.files) == 0 || !mayRefer(data) {
 		return data, err
 	}
-	value, err := parseStored(data)
+	output, err := parseStored(data)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (s *Service) showOutput(ctx context.Context, x *snapshot, v View) ([]byte, 
 	for i := range x.files {
 		known[x.files[i].ID] = x.files[i].No
 	}
-	return expr.Marshal(withBase(value, v.BaseURL, known)), nil
+	return value.Marshal(withBase(output, v.BaseURL, known)), nil
 }
 
 // executionTag changes whenever the answer does, and every half-hour, because of the links.

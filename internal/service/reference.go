@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // A file reference is an object in the data whose `uri` is /api/v1/files/{id}, relative or
@@ -25,7 +25,7 @@ var filesPathBytes = []byte(filesPath)
 func mayRefer(data []byte) bool { return bytes.Contains(data, filesPathBytes) }
 
 // eachReference calls visit with the id of everything that looks like a reference.
-func eachReference(v expr.Value, visit func(chargehand.FileID)) {
+func eachReference(v value.Value, visit func(chargehand.FileID)) {
 	switch v := v.(type) {
 	case map[string]any:
 		if uri, ok := v["uri"].(string); ok {
@@ -45,7 +45,7 @@ func eachReference(v expr.Value, visit func(chargehand.FileID)) {
 
 // withBase returns v with the address of each known file below base; an empty base makes
 // them relative. v itself is not changed.
-func withBase(v expr.Value, base string, known map[chargehand.FileID]int64) expr.Value {
+func withBase(v value.Value, base string, known map[chargehand.FileID]int64) value.Value {
 	switch v := v.(type) {
 	case map[string]any:
 		changed := make(map[string]any, len(v))
@@ -69,7 +69,7 @@ func withBase(v expr.Value, base string, known map[chargehand.FileID]int64) expr
 }
 
 // knownFiles finds the files that a value refers to: their numbers by id.
-func knownFiles(r *store.Reader, account int64, env chargehand.Environment, v expr.Value) (map[chargehand.FileID]int64, error) {
+func knownFiles(r *store.Reader, account int64, env chargehand.Environment, v value.Value) (map[chargehand.FileID]int64, error) {
 	known := make(map[chargehand.FileID]int64)
 	eachReference(v, func(id chargehand.FileID) { known[id] = 0 })
 	for id := range known {
@@ -89,7 +89,7 @@ func knownFiles(r *store.Reader, account int64, env chargehand.Environment, v ex
 // inputFiles is knownFiles for an input that the principal brings, which stands at path in the body. A limited key
 // names only files that it may read: the workflow would read them for it. Whether others exist is not told.
 // Codes: input_invalid.
-func (s *Service) inputFiles(r *store.Reader, p *Principal, v expr.Value, path ...string) (map[chargehand.FileID]int64, error) {
+func (s *Service) inputFiles(r *store.Reader, p *Principal, v value.Value, path ...string) (map[chargehand.FileID]int64, error) {
 	known, err := knownFiles(r, p.AccountNo, p.Environment, v)
 	if err != nil || p.Workflows == nil {
 		return known, err
@@ -131,7 +131,7 @@ func (s *Service) mayRead(r *store.Reader, p *Principal, id chargehand.FileID) (
 }
 
 // eachReferenceAt is eachReference with the path to the object. The path is valid during the call.
-func eachReferenceAt(v expr.Value, path []string, visit func(id chargehand.FileID, at []string)) {
+func eachReferenceAt(v value.Value, path []string, visit func(id chargehand.FileID, at []string)) {
 	switch v := v.(type) {
 	case map[string]any:
 		if uri, ok := v["uri"].(string); ok {
@@ -150,8 +150,8 @@ func eachReferenceAt(v expr.Value, path []string, visit func(id chargehand.FileI
 }
 
 // parseStored reads JSON text that this service has written.
-func parseStored(data []byte) (expr.Value, error) {
-	return expr.Parse(data, expr.Limits{Depth: expr.MaxDepth, Bytes: max(len(data), 1)})
+func parseStored(data []byte) (value.Value, error) {
+	return value.Parse(data, value.Limits{Depth: value.MaxDepth, Bytes: max(len(data), 1)})
 }
 
 // showReferences makes the references in stored JSON text absolute.
@@ -167,5 +167,5 @@ func showReferences(r *store.Reader, account int64, env chargehand.Environment, 
 	if err != nil || len(known) == 0 {
 		return data, err
 	}
-	return expr.Marshal(withBase(v, base, known)), nil
+	return value.Marshal(withBase(v, base, known)), nil
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // The bounds of the external resources of one definition, beside plan.MaxResources and
@@ -28,7 +28,7 @@ type Resource struct {
 
 // FetchFunc reads an external resource (T69). Authentication is in the shape that activities
 // take; nil: none. Its errors are texts for the author of the definition, without secrets.
-type FetchFunc func(ctx context.Context, uri string, authentication expr.Value) (Resource, error)
+type FetchFunc func(ctx context.Context, uri string, authentication value.Value) (Resource, error)
 
 // compilation is what came of a definition that is applied or checked now.
 type compilation struct {

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // library is what FetchFunc finds outside.
@@ -25,7 +25,7 @@ type library struct {
 	wait    chan struct{} // closed: reads go on
 }
 
-func (l *library) fetch(ctx context.Context, uri string, _ expr.Value) (Resource, error) {
+func (l *library) fetch(ctx context.Context, uri string, _ value.Value) (Resource, error) {
 	now := l.reading.Add(1)
 	defer l.reading.Add(-1)
 	for most := l.most.Load(); now > most && !l.most.CompareAndSwap(most, now); most = l.most.Load() {

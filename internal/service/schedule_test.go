@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const everyMinute = "schedule: {every: PT1M}\n"
@@ -109,7 +109,7 @@ func TestRunOfAScheduleIsAnExecution(t *testing.T) {
 	if err != nil || len(page.Data) != 1 {
 		t.Fatalf("the list is %+v, %v", page, err)
 	}
-	if got := expr.Marshal(w.engine.starts[0].Input); string(got) != "{}" {
+	if got := value.Marshal(w.engine.starts[0].Input); string(got) != "{}" {
 		t.Errorf("the input is %s", got)
 	}
 }

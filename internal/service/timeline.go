@@ -8,9 +8,9 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // TimelineEntry is one run of a task.
@@ -78,11 +78,11 @@ func (s *Service) timelineEntry(r *store.Reader, row *store.Execution, e *machin
 		Seq: int64(e.Seq), Name: e.Name, Reference: e.Reference, Iteration: e.Iteration, Attempt: e.Attempt,
 		Phase: e.Phase, StartedAt: atMs(e.StartedMs), FinishedAt: atMs(e.EndedMs), Document: e.Document,
 	}
-	if shown.Input, err = showReferences(r, row.Account, row.Environment, v.BaseURL, expr.Marshal(e.Input)); err != nil {
+	if shown.Input, err = showReferences(r, row.Account, row.Environment, v.BaseURL, value.Marshal(e.Input)); err != nil {
 		return shown, err
 	}
 	if e.Phase == chargehand.Completed {
-		if shown.Output, err = showReferences(r, row.Account, row.Environment, v.BaseURL, expr.Marshal(e.Output)); err != nil {
+		if shown.Output, err = showReferences(r, row.Account, row.Environment, v.BaseURL, value.Marshal(e.Output)); err != nil {
 			return shown, err
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Bounds of secrets.
@@ -44,7 +44,7 @@ type SecretPage struct {
 // version that they started with. Body: value (required), any JSON value but null; workflows and namespaces, the
 // only ones that may declare it: those that are left out stay as they were, null is no list.
 // Codes: invalid_parameter (the name), invalid_body, unknown_field, workflow_not_found, state_conflict (too many).
-func (s *Service) PutSecret(ctx context.Context, p *Principal, name string, body expr.Value) (put *Secret, created bool, err error) {
+func (s *Service) PutSecret(ctx context.Context, p *Principal, name string, body value.Value) (put *Secret, created bool, err error) {
 	if complaint := badSecretName(name); complaint != "" {
 		return nil, false, chargehand.NewError(chargehand.CodeInvalidParameter, "The name of a secret "+complaint,
 			chargehand.FieldError{Parameter: "name", Code: string(chargehand.CodeInvalidParameter), Detail: "The name " + complaint})
@@ -120,25 +120,25 @@ func badSecretName(name string) string {
 
 // secretValue reads the body of PutSecret. Its errors never tell the value.
 // Codes: invalid_body, unknown_field.
-func secretValue(body expr.Value) ([]byte, limitation, error) {
+func secretValue(body value.Value) ([]byte, limitation, error) {
 	f, err := openBody(body, "value", "workflows", "namespaces")
 	if err != nil {
 		return nil, limitation{}, err
 	}
 	limits := f.limitation()
-	value, ok := f.values["value"]
+	v, ok := f.values["value"]
 	if !ok {
 		f.fail("value", "required", `The field "value" is missing.`)
 		return nil, limits, f.err()
 	}
-	text := expr.Marshal(value)
+	text := value.Marshal(v)
 	switch {
-	case value == nil:
+	case v == nil:
 		f.fail("value", "wrong_type", `The field "value" must not be null. To remove a secret, delete it.`)
 	case len(text) > maxSecretBytes:
 		f.fail("value", "too_long", fmt.Sprintf(`The field "value" has %d bytes as JSON; at most %d are allowed.`, len(text), maxSecretBytes))
 	default:
-		if n := len(secret.Texts(value)); n > maxSecretTexts {
+		if n := len(secret.Texts(v)); n > maxSecretTexts {
 			f.fail("value", "too_long", fmt.Sprintf(`The field "value" holds %d texts; at most %d are allowed.`, n, maxSecretTexts))
 		}
 	}

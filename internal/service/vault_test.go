@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
-func (w *world) putSecret(p *Principal, name string, value expr.Value) (*Secret, bool) {
+func (w *world) putSecret(p *Principal, name string, value value.Value) (*Secret, bool) {
 	w.t.Helper()
 	s, created, err := w.PutSecret(w.t.Context(), p, name, map[string]any{"value": value})
 	if err != nil {
@@ -111,14 +111,14 @@ func TestSecretValues(t *testing.T) {
 		}
 		return list
 	}
-	for _, value := range []expr.Value{"", false, 1, 1.5, []any{}, map[string]any{"a": nil}, strings.Repeat("x", maxSecretBytes-2), texts(maxSecretTexts)} {
-		w.putSecret(w.p, "v", value)
-		if got := w.valueOf(w.p, "v"); got != string(expr.Marshal(value)) {
-			t.Errorf("stored %.40s of %.40v", got, value)
+	for _, v := range []value.Value{"", false, 1, 1.5, []any{}, map[string]any{"a": nil}, strings.Repeat("x", maxSecretBytes-2), texts(maxSecretTexts)} {
+		w.putSecret(w.p, "v", v)
+		if got := w.valueOf(w.p, "v"); got != string(value.Marshal(v)) {
+			t.Errorf("stored %.40s of %.40v", got, v)
 		}
 	}
 	bad := map[string]struct {
-		body    expr.Value
+		body    value.Value
 		code    chargehand.Code
 		pointer string
 	}{

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Version is one version of a workflow: its newest revision.
@@ -125,7 +125,7 @@ func (s *Service) shownRevision(ctx context.Context, w *currentWorkflow, revisio
 	if err != nil {
 		return nil, storageError(err)
 	}
-	v.Definition = expr.Marshal(compiled.Definition())
+	v.Definition = value.Marshal(compiled.Definition())
 	return &v, nil
 }
 
@@ -133,7 +133,7 @@ func (s *Service) shownRevision(ctx context.Context, w *currentWorkflow, revisio
 type PublishVersion struct {
 	Workflow    chargehand.WorkflowID
 	Version     string
-	Body        expr.Value // nil, or an object with `revision`
+	Body        value.Value // nil, or an object with `revision`
 	Idempotency *Idempotency
 }
 

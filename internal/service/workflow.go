@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Workflow is what lists show. Version is the version that a start without `version` runs
@@ -207,7 +207,7 @@ func (s *Service) GetWorkflow(ctx context.Context, p *Principal, id chargehand.W
 		return nil, storageError(err)
 	}
 	detail.InputSchema = inputSchema(compiled)
-	detail.Definition = expr.Marshal(compiled.Definition())
+	detail.Definition = value.Marshal(compiled.Definition())
 	err = s.view(ctx, func(r *store.Reader) error {
 		definition, err := r.Definition(revision.Definition)
 		detail.Source, detail.SourceType = definition.Source, definition.MediaType
@@ -222,7 +222,7 @@ func inputSchema(p *plan.Plan) []byte {
 	if input == nil || input.Schema == nil || !input.Schema.Document.Present() {
 		return nil
 	}
-	return expr.Marshal(input.Schema.Document.Value)
+	return value.Marshal(input.Schema.Document.Value)
 }
 
 // DeleteWorkflow takes a workflow out of lists, refuses new starts and ends its schedule. What runs goes on, and

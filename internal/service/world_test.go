@@ -15,13 +15,13 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 	"github.com/chargehand/chargehand/internal/store/storetest"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // start of the clock of all tests.
@@ -419,9 +419,9 @@ func (f *fakeEngine) Timeline(context.Context, int64) ([]machine.Entry, bool, er
 func (f *fakeEngine) Ready() bool { return true }
 
 // parse reads JSON as the caller of the service does.
-func parse(t testing.TB, text string) expr.Value {
+func parse(t testing.TB, text string) value.Value {
 	t.Helper()
-	v, err := expr.Parse([]byte(text), expr.Limits{})
+	v, err := value.Parse([]byte(text), value.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

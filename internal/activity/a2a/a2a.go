@@ -14,8 +14,8 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Config wires a Runner. Remote is required.
@@ -93,7 +93,7 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 			client: client, endpoint: endpoint, method: method, streams: streams, limit: r.cfg.Bytes,
 			where: fmt.Sprintf("A2A %s %s", method, failure.ShownURL(endpoint)),
 		}
-		var output expr.Value
+		var output value.Value
 		if output, fault = x.do(callCtx, parameters); fault == nil {
 			return activity.Result{Output: output}
 		}
@@ -127,7 +127,7 @@ func (r *Runner) agent(ctx context.Context, call activity.Call, with map[string]
 	if fault != nil {
 		return nil, nil, fault
 	}
-	owner := fmt.Sprintf("%s %s %x", call.Account, call.Environment, sha256.Sum256(expr.Marshal(card["authentication"])))
+	owner := fmt.Sprintf("%s %s %x", call.Account, call.Environment, sha256.Sum256(value.Marshal(card["authentication"])))
 	endpoint, fault := r.cards.endpoint(ctx, client, owner, address)
 	if fault != nil {
 		return nil, nil, fault
@@ -142,7 +142,7 @@ func (r *Runner) agent(ctx context.Context, call activity.Call, with map[string]
 var messageNamespace = uuid.MustParse("7d0f1f53-6ad1-5f0b-9df0-6f1b0f9c2a41")
 
 // parametersOf completes a message. It copies what it changes: values are shared.
-func parametersOf(v expr.Value, method, key string) (map[string]any, *machine.Fault) {
+func parametersOf(v value.Value, method, key string) (map[string]any, *machine.Fault) {
 	given, isObject := v.(map[string]any)
 	if v != nil && !isObject {
 		return nil, failure.Configuration("the parameters of an A2A call must be an object")

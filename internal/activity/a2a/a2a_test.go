@@ -22,8 +22,8 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/auth"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/egress"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 type object = map[string]any
@@ -111,7 +111,7 @@ func run(t *testing.T, r *Runner, to object, method string, parameters any) acti
 func wantFault(t *testing.T, got activity.Result, kind string, status int, words ...string) {
 	t.Helper()
 	if got.Fault == nil {
-		t.Fatalf("no fault, output %s", expr.Marshal(got.Output))
+		t.Fatalf("no fault, output %s", value.Marshal(got.Output))
 	}
 	if got.Fault.Type != kind || got.Fault.Status != status {
 		t.Errorf("fault %s %d (%s), want %s %d", got.Fault.Type, got.Fault.Status, got.Fault.Detail, kind, status)
@@ -128,7 +128,7 @@ func say(text string) object {
 }
 
 // at follows keys and indexes.
-func at(v expr.Value, path ...any) expr.Value {
+func at(v value.Value, path ...any) value.Value {
 	for _, step := range path {
 		switch step := step.(type) {
 		case string:
@@ -149,7 +149,7 @@ func TestEveryMethodAgainstTheOfficialServer(t *testing.T) {
 	base := serveAgent(t)
 	r := runner(t, nil)
 	card := object{"agentCard": object{"endpoint": base + "/card.json"}}
-	must := func(method string, parameters any) expr.Value {
+	must := func(method string, parameters any) value.Value {
 		t.Helper()
 		got := run(t, r, card, method, parameters)
 		if got.Fault != nil {
@@ -160,28 +160,28 @@ func TestEveryMethodAgainstTheOfficialServer(t *testing.T) {
 	task := must("message/send", say("hi"))
 	id := at(task, "id")
 	if text := at(task, "artifacts", 0, "parts", 0, "text"); text != "heard hi from user" || at(task, "status", "state") != "completed" {
-		t.Errorf("message/send gave %s", expr.Marshal(task))
+		t.Errorf("message/send gave %s", value.Marshal(task))
 	}
-	if got := must("tasks/get", object{"id": id}); !expr.Equal(at(got, "id"), id) {
-		t.Errorf("tasks/get gave %s", expr.Marshal(got))
+	if got := must("tasks/get", object{"id": id}); !value.Equal(at(got, "id"), id) {
+		t.Errorf("tasks/get gave %s", value.Marshal(got))
 	}
 	stream := must("message/stream", say("again"))
 	events, _ := stream.([]any)
 	if len(events) != 4 || at(stream, 0, "kind") != "task" || at(stream, 3, "final") != true {
-		t.Errorf("message/stream gave %s", expr.Marshal(stream))
+		t.Errorf("message/stream gave %s", value.Marshal(stream))
 	}
 	push := object{"taskId": id, "pushNotificationConfig": object{"id": "p1", "url": "https://example.com/hook"}}
 	must("tasks/pushNotificationConfig/set", push)
 	named := object{"id": id, "pushNotificationConfigId": "p1"}
 	if got := must("tasks/pushNotificationConfig/get", named); at(got, "pushNotificationConfig", "url") != "https://example.com/hook" {
-		t.Errorf("get gave %s", expr.Marshal(got))
+		t.Errorf("get gave %s", value.Marshal(got))
 	}
 	if got := must("tasks/pushNotificationConfig/list", object{"id": id}); at(got, 0, "taskId") != id {
-		t.Errorf("list gave %s", expr.Marshal(got))
+		t.Errorf("list gave %s", value.Marshal(got))
 	}
 	must("tasks/pushNotificationConfig/delete", named)
 	if got := must("agent/getAuthenticatedExtendedCard", nil); at(got, "name") != "test" {
-		t.Errorf("card %s", expr.Marshal(got))
+		t.Errorf("card %s", value.Marshal(got))
 	}
 	// This server has no tasks/list, and says so by JSON-RPC (T54).
 	server := object{"server": object{"endpoint": base + "/invoke"}}
@@ -199,12 +199,12 @@ func TestResubscribeAndCancelATask(t *testing.T) {
 	task := run(t, r, server, "message/send", waiting)
 	id, _ := at(task.Output, "id").(string)
 	if id == "" {
-		t.Fatalf("%s, %v", expr.Marshal(task.Output), task.Fault)
+		t.Fatalf("%s, %v", value.Marshal(task.Output), task.Fault)
 	}
 	followed := make(chan activity.Result, 1)
 	go func() { followed <- run(t, r, server, "tasks/resubscribe", object{"id": id}) }()
 	if got := run(t, r, server, "tasks/cancel", object{"id": id}); at(got.Output, "status", "state") != "canceled" {
-		t.Errorf("cancel: %s, %v", expr.Marshal(got.Output), got.Fault)
+		t.Errorf("cancel: %s, %v", value.Marshal(got.Output), got.Fault)
 	}
 	select {
 	case got := <-followed: // before the cancellation a stream, after it none to follow
@@ -233,8 +233,8 @@ func TestMessagesAreCompletedTheSameOnEveryRun(t *testing.T) {
 	parameters := say("x")
 	parameters["metadata"] = object{"n": 9007199254740993}
 	for range 2 {
-		if got := run(t, r, to, "message/send", parameters); !expr.Equal(at(got.Output, "n"), 9007199254740993) {
-			t.Errorf("%s, %v", expr.Marshal(got.Output), got.Fault)
+		if got := run(t, r, to, "message/send", parameters); !value.Equal(at(got.Output, "n"), 9007199254740993) {
+			t.Errorf("%s, %v", value.Marshal(got.Output), got.Fault)
 		}
 	}
 	run(t, r, to, "message/send", object{"message": object{"messageId": "mine", "role": "agent"}})
@@ -275,7 +275,7 @@ func TestFailures(t *testing.T) { // T54
 	wantFault(t, run(t, r, answer(200, "text/event-stream", stream), "message/stream", nil), machine.ErrRuntime, 500, "-32005", "no", "[7]")
 	wantFault(t, run(t, r, answer(200, "text/event-stream", strings.Repeat("data: {\"result\":1}\n\n", 300)), "message/stream", nil), machine.ErrRuntime, 500, "4096 bytes")
 	single := run(t, r, answer(200, "application/json", `{"result":{"a":1}}`), "message/stream", nil)
-	if text := string(expr.Marshal(single.Output)); text != `[{"a":1}]` {
+	if text := string(value.Marshal(single.Output)); text != `[{"a":1}]` {
 		t.Errorf("a stream of one answer gave %s, %v", text, single.Fault)
 	}
 	wantFault(t, run(t, r, object{"server": object{"endpoint": "http://127.0.0.1:1/"}}, "tasks/get", nil), machine.ErrCommunication, 500, "refused")

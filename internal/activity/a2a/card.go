@@ -13,8 +13,8 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const (
@@ -90,7 +90,7 @@ func fetch(ctx context.Context, client *http.Client, address *url.URL) (map[stri
 	if err != nil {
 		return nil, 0, failure.Connection(where, err)
 	}
-	value, err := expr.Parse(data, expr.Limits{})
+	value, err := value.Parse(data, value.Limits{})
 	card, isObject := value.(map[string]any)
 	if err != nil || !isObject {
 		return nil, 0, failure.Configuration(where + ": the card is no JSON object")

@@ -12,8 +12,8 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // exchange is one JSON-RPC request and what answers it.
@@ -27,12 +27,12 @@ type exchange struct {
 }
 
 // do sends the request and reads the answer.
-func (x *exchange) do(ctx context.Context, parameters map[string]any) (expr.Value, *machine.Fault) {
+func (x *exchange) do(ctx context.Context, parameters map[string]any) (value.Value, *machine.Fault) {
 	request := map[string]any{"jsonrpc": "2.0", "id": 1, "method": x.method}
 	if parameters != nil {
 		request["params"] = parameters
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, x.endpoint.String(), bytes.NewReader(expr.Marshal(request)))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, x.endpoint.String(), bytes.NewReader(value.Marshal(request)))
 	if err != nil {
 		return nil, failure.Configuration(err.Error())
 	}
@@ -69,7 +69,7 @@ func (x *exchange) do(ctx context.Context, parameters map[string]any) (expr.Valu
 }
 
 // stream gathers the results of a stream until it ends.
-func (x *exchange) stream(body io.Reader) (expr.Value, *machine.Fault) {
+func (x *exchange) stream(body io.Reader) (value.Value, *machine.Fault) {
 	events := remote.NewStream(body, int(x.limit))
 	results := []any{}
 	for {
@@ -103,17 +103,17 @@ func (x *exchange) broken(err error) *machine.Fault {
 }
 
 // result reads one JSON-RPC response.
-func (x *exchange) result(data []byte) (expr.Value, *machine.Fault) {
-	value, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth})
+func (x *exchange) result(data []byte) (value.Value, *machine.Fault) {
+	v, err := value.Parse(data, value.Limits{Depth: value.MaxDepth})
 	if err != nil {
 		return nil, failure.Runtime("Agent answered unusable data", fmt.Sprintf("%s answered JSON that cannot be read: %v", x.where, err))
 	}
-	response, _ := value.(map[string]any)
+	response, _ := v.(map[string]any)
 	if told, ok := response["error"].(map[string]any); ok {
 		message, _ := told["message"].(string)
-		detail := fmt.Sprintf("%s answered error %s: %s", x.where, expr.Marshal(told["code"]), failure.Clip(message))
+		detail := fmt.Sprintf("%s answered error %s: %s", x.where, value.Marshal(told["code"]), failure.Clip(message))
 		if told["data"] != nil {
-			detail += " " + failure.Clip(string(expr.Marshal(told["data"])))
+			detail += " " + failure.Clip(string(value.Marshal(told["data"])))
 		}
 		return nil, failure.Runtime("Agent answered an error", detail)
 	}

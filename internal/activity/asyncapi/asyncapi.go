@@ -10,9 +10,9 @@ import (
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/asyncapi"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Fetcher reads documents. *resource.Cache is one.
@@ -98,7 +98,7 @@ func (r *Runner) publish(ctx context.Context, call activity.Call, protocol Proto
 	if int64(len(out.Body)) > at.MessageBytes {
 		return at.TooLarge()
 	}
-	if expr.Equal(call.Metadata["idempotencyKey"], true) {
+	if value.Equal(call.Metadata["idempotencyKey"], true) {
 		out.Key = call.Key
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Timeout)

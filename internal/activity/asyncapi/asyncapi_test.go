@@ -16,9 +16,9 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/egress"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 type object = map[string]any
@@ -80,7 +80,7 @@ func publish(t *testing.T, r *Runner, document object, message object, more obje
 // subscription is a running subscription.
 type subscription struct {
 	t        *testing.T
-	messages chan expr.Value
+	messages chan value.Value
 	result   chan activity.Result
 	cancel   context.CancelFunc
 }
@@ -91,14 +91,14 @@ var errOver = errors.New("the run is over")
 func subscribe(t *testing.T, r *Runner, args object) *subscription {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	s := &subscription{t: t, messages: make(chan expr.Value), result: make(chan activity.Result, 1), cancel: cancel}
+	s := &subscription{t: t, messages: make(chan value.Value), result: make(chan activity.Result, 1), cancel: cancel}
 	t.Cleanup(cancel)
 	args["subscription"] = object{}
 	if args["channel"] == nil && args["operation"] == nil {
 		args["channel"] = "c"
 	}
 	go func() {
-		s.result <- r.Run(ctx, activity.Call{Kind: "asyncapi", Args: args, Progress: func(ctx context.Context, v expr.Value) error {
+		s.result <- r.Run(ctx, activity.Call{Kind: "asyncapi", Args: args, Progress: func(ctx context.Context, v value.Value) error {
 			select {
 			case s.messages <- v:
 				return nil
@@ -115,7 +115,7 @@ func (s *subscription) want(text string) {
 	s.t.Helper()
 	select {
 	case got := <-s.messages:
-		if shown := string(expr.Marshal(got)); shown != text {
+		if shown := string(value.Marshal(got)); shown != text {
 			s.t.Errorf("message %s, want %s", shown, text)
 		}
 	case got := <-s.result:
@@ -158,7 +158,7 @@ func (s *subscription) stop() {
 func wantFault(t *testing.T, got activity.Result, kind string, status int, words ...string) {
 	t.Helper()
 	if got.Fault == nil {
-		t.Fatalf("no fault, output %s", expr.Marshal(got.Output))
+		t.Fatalf("no fault, output %s", value.Marshal(got.Output))
 	}
 	if got.Fault.Type != kind || got.Fault.Status != status {
 		t.Errorf("fault %s %d (%s), want %s %d", got.Fault.Type, got.Fault.Status, got.Fault.Detail, kind, status)

@@ -11,9 +11,9 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/asyncapi"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const maxDocuments = 64
@@ -32,7 +32,7 @@ func newDocuments(fetcher Fetcher) *documents {
 }
 
 // get reads the document that v names or holds, and tells its digest (T69).
-func (d *documents) get(ctx context.Context, call activity.Call, v expr.Value) (doc *asyncapi.Document, digest string, fault *machine.Fault) {
+func (d *documents) get(ctx context.Context, call activity.Call, v value.Value) (doc *asyncapi.Document, digest string, fault *machine.Fault) {
 	document, _ := v.(map[string]any)
 	name := "of the definition"
 	var data []byte

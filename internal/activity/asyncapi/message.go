@@ -11,8 +11,8 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
 	"github.com/chargehand/chargehand/internal/asyncapi"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // defaultContentType is that of messages of which nobody says anything.
@@ -50,7 +50,7 @@ func encode(message map[string]any, contentType string) (Outgoing, *machine.Faul
 		return out, nil
 	}
 	if isJSON(mediaOf(out.ContentType)) {
-		out.Body = expr.Marshal(payload)
+		out.Body = value.Marshal(payload)
 		return out, nil
 	}
 	text, ok := activityhttp.Scalar(payload)
@@ -63,7 +63,7 @@ func encode(message map[string]any, contentType string) (Outgoing, *machine.Faul
 }
 
 // decode makes data of a message that came.
-func decode(m Incoming, described []asyncapi.Message) expr.Value {
+func decode(m Incoming, described []asyncapi.Message) value.Value {
 	contentType := m.ContentType
 	if contentType == "" {
 		contentType = described[0].ContentType
@@ -73,10 +73,10 @@ func decode(m Incoming, described []asyncapi.Message) expr.Value {
 	}
 	headers := m.Headers
 	if headers == nil {
-		headers = map[string]expr.Value{}
+		headers = map[string]value.Value{}
 	}
 	payload := payloadOf(m.Body, mediaOf(contentType))
-	var correlation expr.Value
+	var correlation value.Value
 	for _, description := range described {
 		if found, ok := asyncapi.Locate(description.Correlation, headers, payload); ok {
 			correlation = found
@@ -86,12 +86,12 @@ func decode(m Incoming, described []asyncapi.Message) expr.Value {
 	return map[string]any{"payload": payload, "headers": headers, "correlationId": correlation}
 }
 
-func payloadOf(body []byte, media string) expr.Value {
+func payloadOf(body []byte, media string) value.Value {
 	if isJSON(media) {
 		if len(body) == 0 {
 			return nil
 		}
-		if value, err := expr.Parse(body, expr.Limits{Depth: expr.MaxDepth}); err == nil {
+		if value, err := value.Parse(body, value.Limits{Depth: value.MaxDepth}); err == nil {
 			return value
 		}
 	}
@@ -102,8 +102,8 @@ func payloadOf(body []byte, media string) expr.Value {
 }
 
 // HeaderValues makes data of header fields: a text, or a list of texts.
-func HeaderValues(fields map[string][]string) map[string]expr.Value {
-	headers := make(map[string]expr.Value, len(fields))
+func HeaderValues(fields map[string][]string) map[string]value.Value {
+	headers := make(map[string]value.Value, len(fields))
 	for name, values := range fields {
 		name = strings.ToValidUTF8(name, "\uFFFD")
 		if len(values) == 1 {

@@ -6,8 +6,8 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/asyncapi"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Protocol speaks one family of protocols. It is safe for concurrent use. A new one is a
@@ -40,7 +40,7 @@ type Outgoing struct {
 type Incoming struct {
 	Body        []byte
 	ContentType string // as the message itself says; "" where it does not
-	Headers     map[string]expr.Value
+	Headers     map[string]value.Value
 }
 
 // TooLarge is the fault of a message over the limit.

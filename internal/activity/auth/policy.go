@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // The grants of the language (docs/language/authentication.md).
@@ -70,7 +70,7 @@ func (s *Source) resolveToken(ctx context.Context, object map[string]any) (*Cred
 func readPolicy(object map[string]any) (*policy, *machine.Fault) {
 	client, _ := object["client"].(map[string]any)
 	endpoints, _ := object["endpoints"].(map[string]any)
-	sum := sha256.Sum256(expr.Marshal(object)) // keys are written in order
+	sum := sha256.Sum256(value.Marshal(object)) // keys are written in order
 	p := &policy{
 		key: string(sum[:]), grant: text(object, "grant"), encoding: or(text(object, "encoding"), encodingForm),
 		clientID: text(client, "id"), clientSecret: text(client, "secret"), clientAssertion: text(client, "assertion"),
@@ -168,12 +168,12 @@ func (p *policy) redacted(said string, more ...string) string {
 	return said
 }
 
-func givenOf(v expr.Value) given {
+func givenOf(v value.Value) given {
 	object, _ := v.(map[string]any)
 	return given{text(object, "token"), text(object, "type")}
 }
 
-func textsOf(v expr.Value) ([]string, bool) {
+func textsOf(v value.Value) ([]string, bool) {
 	if v == nil {
 		return nil, true
 	}

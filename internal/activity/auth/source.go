@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Config wires a Source. Transport is required.
@@ -62,7 +62,7 @@ func New(cfg Config) *Source {
 // oauth2 and oidc it has a token when it returns, from the cache or fetched. The fault is an
 // authentication error 401 where the server refuses or does not answer (T81), and a
 // configuration error 400 where the policy makes no sense.
-func (s *Source) Resolve(ctx context.Context, policy expr.Value) (*Credentials, *machine.Fault) {
+func (s *Source) Resolve(ctx context.Context, policy value.Value) (*Credentials, *machine.Fault) {
 	if policy == nil {
 		return &Credentials{source: s}, nil
 	}

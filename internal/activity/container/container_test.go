@@ -22,9 +22,9 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/peer/docker"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 func TestMain(m *testing.M) {
@@ -105,7 +105,7 @@ func wantOutput(t *testing.T, got activity.Result, want string) {
 	t.Helper()
 	if got.Fault != nil {
 		t.Errorf("fault %s %v", got.Fault.Type, got.Fault)
-	} else if text := string(expr.Marshal(got.Output)); text != want {
+	} else if text := string(value.Marshal(got.Output)); text != want {
 		t.Errorf("output %s, want %s", text, want)
 	}
 }
@@ -113,7 +113,7 @@ func wantOutput(t *testing.T, got activity.Result, want string) {
 func wantFault(t *testing.T, got activity.Result, kind string, words ...string) {
 	t.Helper()
 	if got.Fault == nil {
-		t.Errorf("no fault, output %.200s", expr.Marshal(got.Output))
+		t.Errorf("no fault, output %.200s", value.Marshal(got.Output))
 		return
 	}
 	if got.Fault.Type != kind {

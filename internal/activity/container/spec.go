@@ -19,8 +19,8 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process/workspace"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // The values of pullPolicy and of lifetime.cleanup.
@@ -175,7 +175,7 @@ func textOf(args map[string]any, name, without string) (text string, given bool,
 	v, given := args[name]
 	text, isText := v.(string)
 	if given && (!isText || strings.TrimSpace(text) == "") {
-		return "", true, configuration(fmt.Sprintf("%s is %s, not a text that says something; where it is left out, %s", name, clip(string(expr.Marshal(v))), without))
+		return "", true, configuration(fmt.Sprintf("%s is %s, not a text that says something; where it is left out, %s", name, clip(string(value.Marshal(v))), without))
 	}
 	return text, given, nil
 }
@@ -200,7 +200,7 @@ func plainWords(script string) []string {
 var builtins = map[string]bool{".": true, ":": true, "cd": true, "exit": true, "export": true, "set": true, "exec": true, "eval": true,
 	"source": true, "umask": true, "ulimit": true, "wait": true, "command": true, "type": true, "read": true, "if": true, "while": true}
 
-func environOf(v expr.Value, w *workspace.Workspace) ([]string, *machine.Fault) {
+func environOf(v value.Value, w *workspace.Workspace) ([]string, *machine.Fault) {
 	variables, fault := w.Variables(v)
 	if fault != nil {
 		return nil, fault
@@ -215,7 +215,7 @@ func environOf(v expr.Value, w *workspace.Workspace) ([]string, *machine.Fault) 
 }
 
 // portsOf reads {port of the host: port of the container}; both may end with /udp or /tcp.
-func (r *Runner) portsOf(v expr.Value) (network.PortSet, network.PortMap, *machine.Fault) {
+func (r *Runner) portsOf(v value.Value) (network.PortSet, network.PortMap, *machine.Fault) {
 	ports, fault := mapOf("ports", v, maxPorts)
 	if fault != nil || len(ports) == 0 {
 		return nil, nil, fault
@@ -231,7 +231,7 @@ func (r *Runner) portsOf(v expr.Value) (network.PortSet, network.PortMap, *machi
 		number, hostErr := strconv.ParseUint(outside, 10, 16)
 		if !ok || err != nil || hostErr != nil || number == 0 || inside.Num() == 0 || protocol != "" && protocol != string(inside.Proto()) {
 			return nil, nil, configuration(fmt.Sprintf("ports: %q: %s is not a port of the host with the port of the container, such as 8080: 80",
-				clip(key), clip(string(expr.Marshal(ports[key])))))
+				clip(key), clip(string(value.Marshal(ports[key])))))
 		}
 		exposed[inside] = struct{}{}
 		published[inside] = append(published[inside], network.PortBinding{HostIP: r.cfg.PublishAddress, HostPort: outside})
@@ -240,7 +240,7 @@ func (r *Runner) portsOf(v expr.Value) (network.PortSet, network.PortMap, *machi
 }
 
 // mountsOf reads {volume or path of the host: path in the container}, which may end with :ro.
-func (r *Runner) mountsOf(call activity.Call, v expr.Value) ([]mount.Mount, *machine.Fault) {
+func (r *Runner) mountsOf(call activity.Call, v value.Value) ([]mount.Mount, *machine.Fault) {
 	volumes, fault := mapOf("volumes", v, maxVolumes)
 	if fault != nil {
 		return nil, fault
@@ -313,7 +313,7 @@ var nameNamespace = uuid.MustParse("a3f2b6a4-3c39-5d0c-8b0b-5a4f3b0f6c1e")
 // nameOf is the container's name: as given, or {workflow.name}-{uuid}.{workflow.namespace}-{task.name}
 // with a UUID that is made of the call's key, so that every run of it has the same. What an
 // engine does not take is replaced.
-func nameOf(name string, workflow expr.Value, call activity.Call) string {
+func nameOf(name string, workflow value.Value, call activity.Call) string {
 	if name == "" {
 		of, _ := workflow.(map[string]any)
 		task := call.Reference[strings.LastIndex(call.Reference, "/")+1:]
@@ -341,7 +341,7 @@ func isNameByte(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '.' || r == '-'
 }
 
-func mapOf(what string, v expr.Value, most int) (map[string]any, *machine.Fault) {
+func mapOf(what string, v value.Value, most int) (map[string]any, *machine.Fault) {
 	if v == nil {
 		return nil, nil
 	}

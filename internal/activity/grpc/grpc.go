@@ -12,10 +12,10 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/auth"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/span"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Config wires a Runner. Dial, TLS, Auth and Resources are required.
@@ -107,7 +107,7 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	return activity.Result{Output: output}
 }
 
-func (r *Runner) run(ctx context.Context, call activity.Call) (expr.Value, *machine.Fault) {
+func (r *Runner) run(ctx context.Context, call activity.Call) (value.Value, *machine.Fault) {
 	args, _ := call.Args.(map[string]any)
 	to, fault := targetOf(args, call.Metadata)
 	if fault != nil {
@@ -145,7 +145,7 @@ func (r *Runner) run(ctx context.Context, call activity.Call) (expr.Value, *mach
 }
 
 // outgoing adds the metadata of the request to ctx.
-func (r *Runner) outgoing(ctx context.Context, call activity.Call, policy expr.Value) (context.Context, *machine.Fault) {
+func (r *Runner) outgoing(ctx context.Context, call activity.Call, policy value.Value) (context.Context, *machine.Fault) {
 	credentials, fault := r.cfg.Auth.Resolve(ctx, policy)
 	if fault != nil {
 		return nil, fault
@@ -158,7 +158,7 @@ func (r *Runner) outgoing(ctx context.Context, call activity.Call, policy expr.V
 		}
 		header["authorization"] = authorization
 	}
-	if expr.Equal(call.Metadata["idempotencyKey"], true) { // docs/language/metadata.md
+	if value.Equal(call.Metadata["idempotencyKey"], true) { // docs/language/metadata.md
 		header["idempotency-key"] = call.Key
 	}
 	if span.Recorded(ctx) {

@@ -16,15 +16,15 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/egress"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 func wantOutput(t *testing.T, got activity.Result, want string) {
 	t.Helper()
 	if got.Fault != nil {
 		t.Errorf("fault %v", got.Fault)
-	} else if text := string(expr.Marshal(got.Output)); text != want {
+	} else if text := string(value.Marshal(got.Output)); text != want {
 		t.Errorf("output %s, want %s", text, want)
 	}
 }
@@ -32,7 +32,7 @@ func wantOutput(t *testing.T, got activity.Result, want string) {
 func wantFault(t *testing.T, got activity.Result, kind string, status int, words ...string) {
 	t.Helper()
 	if got.Fault == nil {
-		t.Errorf("no fault, output %.200s", expr.Marshal(got.Output))
+		t.Errorf("no fault, output %.200s", value.Marshal(got.Output))
 		return
 	}
 	if got.Fault.Type != kind || got.Fault.Status != status {
@@ -200,7 +200,7 @@ func TestCredentialsAndKeyAreMetadata(t *testing.T) {
 		if got.Fault != nil {
 			return got.Fault.Type + got.Fault.Detail
 		}
-		return string(expr.Marshal(got.Output))
+		return string(value.Marshal(got.Output))
 	}
 	basic := "authorization=Basic " + base64.StdEncoding.EncodeToString([]byte("ada:secret"))
 	for _, c := range []struct {

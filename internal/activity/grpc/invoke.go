@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // invocation is one call of a method.
@@ -35,7 +35,7 @@ func (i *invocation) where() string { return i.path()[1:] + " at " + i.to.addres
 
 // run sends the requests and collects the responses. One way serves all four kinds: a unary
 // call is a stream of one message each way.
-func (i *invocation) run(ctx context.Context, client *grpc.ClientConn) (expr.Value, error) {
+func (i *invocation) run(ctx context.Context, client *grpc.ClientConn) (value.Value, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the sender below, whatever happens
 	stream, err := client.NewStream(ctx, &grpc.StreamDesc{
@@ -66,7 +66,7 @@ func (i *invocation) send(stream grpc.ClientStream) {
 	_ = stream.CloseSend()
 }
 
-func (i *invocation) receive(stream grpc.ClientStream) (expr.Value, error) {
+func (i *invocation) receive(stream grpc.ClientStream) (value.Value, error) {
 	if !i.method.IsStreamingServer() {
 		v, _, err := i.next(stream)
 		if errors.Is(err, io.EOF) {
@@ -94,7 +94,7 @@ func (i *invocation) receive(stream grpc.ClientStream) (expr.Value, error) {
 	}
 }
 
-func (i *invocation) next(stream grpc.ClientStream) (expr.Value, int, error) {
+func (i *invocation) next(stream grpc.ClientStream) (value.Value, int, error) {
 	var answer raw
 	if err := stream.RecvMsg(&answer); err != nil {
 		return nil, 0, err

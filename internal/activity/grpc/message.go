@@ -10,15 +10,15 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // maxMessageDepth bounds the nesting of messages, both ways.
 const maxMessageDepth = 256
 
 // requestsOf makes the messages of a call: exactly one, or for a client stream any number.
-func requestsOf(arguments expr.Value, method protoreflect.MethodDescriptor, types *dynamicpb.Types) ([]proto.Message, *machine.Fault) {
+func requestsOf(arguments value.Value, method protoreflect.MethodDescriptor, types *dynamicpb.Types) ([]proto.Message, *machine.Fault) {
 	values := []any{arguments}
 	if method.IsStreamingClient() {
 		switch arguments := arguments.(type) {
@@ -31,10 +31,10 @@ func requestsOf(arguments expr.Value, method protoreflect.MethodDescriptor, type
 		values = []any{map[string]any{}}
 	}
 	messages := make([]proto.Message, len(values))
-	for i, value := range values {
+	for i, v := range values {
 		message := dynamicpb.NewMessage(method.Input())
 		options := protojson.UnmarshalOptions{Resolver: types, RecursionLimit: maxMessageDepth}
-		if err := options.Unmarshal(expr.Marshal(value), message); err != nil {
+		if err := options.Unmarshal(value.Marshal(v), message); err != nil {
 			what := "arguments"
 			if len(values) > 1 {
 				what = fmt.Sprintf("arguments[%d]", i)
@@ -55,12 +55,12 @@ func plain(err error) string {
 }
 
 // valueOf is a response as data. The size is that of its JSON text.
-func valueOf(message proto.Message, types *dynamicpb.Types) (v expr.Value, size int, err error) {
+func valueOf(message proto.Message, types *dynamicpb.Types) (v value.Value, size int, err error) {
 	text, err := protojson.MarshalOptions{Resolver: types}.Marshal(message)
 	if err != nil {
 		return nil, 0, limitError("the answer has no form as JSON: " + plain(err))
 	}
-	v, err = expr.Parse(text, expr.Limits{Depth: maxMessageDepth})
+	v, err = value.Parse(text, value.Limits{Depth: maxMessageDepth})
 	if err != nil {
 		return nil, 0, limitError("the answer cannot become data: " + err.Error())
 	}

@@ -7,10 +7,10 @@ import (
 	"sync"
 
 	"github.com/chargehand/chargehand/internal/activity"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/protofile"
 	"github.com/chargehand/chargehand/internal/resource"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // maxProtos bounds the compiled files that are kept: a file of the largest size takes some
@@ -31,7 +31,7 @@ func newProtos(resources *resource.Cache) *protos {
 
 // get compiles the `proto` of a call. The key is the content's own hash, not the digest that
 // came with it: a wrong digest cannot make one definition use the file of another.
-func (p *protos) get(ctx context.Context, call activity.Call, v expr.Value) (*protofile.File, *machine.Fault) {
+func (p *protos) get(ctx context.Context, call activity.Call, v value.Value) (*protofile.File, *machine.Fault) {
 	source, fault := p.source(ctx, call, v)
 	if fault != nil {
 		return nil, fault
@@ -59,7 +59,7 @@ func (p *protos) get(ctx context.Context, call activity.Call, v expr.Value) (*pr
 	return file, nil
 }
 
-func (p *protos) source(ctx context.Context, call activity.Call, v expr.Value) ([]byte, *machine.Fault) {
+func (p *protos) source(ctx context.Context, call activity.Call, v value.Value) ([]byte, *machine.Fault) {
 	proto, _ := v.(map[string]any)
 	if content, pinned := proto["content"].(string); pinned {
 		return []byte(content), nil

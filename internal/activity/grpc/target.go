@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // target is where a call connects to.
@@ -96,7 +96,7 @@ func isAddress(host string) bool {
 	return err == nil
 }
 
-func portOf(v expr.Value) (int, *machine.Fault) {
+func portOf(v value.Value) (int, *machine.Fault) {
 	if v == nil {
 		return 0, nil
 	}

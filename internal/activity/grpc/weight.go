@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // raw is a message that was received and not read yet.
@@ -50,8 +50,8 @@ func (w *weight) add(values, text int) error {
 	if w.values > w.mostValues {
 		return limitError(fmt.Sprintf("the server sent more than %d values, the limit of a call (a message counts as %d)", w.mostValues, messageValues))
 	}
-	if w.text > expr.DefaultBytes {
-		return limitError(fmt.Sprintf("the answer has more than %d bytes as JSON, the limit of data", expr.DefaultBytes))
+	if w.text > value.DefaultBytes {
+		return limitError(fmt.Sprintf("the answer has more than %d bytes as JSON, the limit of data", value.DefaultBytes))
 	}
 	return nil
 }

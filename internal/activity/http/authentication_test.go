@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/activity"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // tokens answers token requests with t1, t2, …, and counts them.
@@ -45,7 +45,7 @@ func TestCallsWithTokens(t *testing.T) {
 	}
 	for range 2 {
 		got := run(t, c, args())
-		text := string(expr.Marshal(got.Output))
+		text := string(value.Marshal(got.Output))
 		if got.Fault != nil || !strings.Contains(text, `"Authorization":"[redacted]"`) || !strings.Contains(text, `"content":"body"`) || strings.Contains(text, "token-1") {
 			t.Fatalf("%s, %v", text, got.Fault)
 		}

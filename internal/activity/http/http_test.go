@@ -16,8 +16,8 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/egress"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // memoryFiles keeps files in a map; the tests read what was stored.
@@ -77,7 +77,7 @@ func run(t *testing.T, c *Caller, args map[string]any) activity.Result {
 func wantFault(t *testing.T, got activity.Result, kind string, status int, words ...string) {
 	t.Helper()
 	if got.Fault == nil {
-		t.Fatalf("no fault, output %s", expr.Marshal(got.Output))
+		t.Fatalf("no fault, output %s", value.Marshal(got.Output))
 	}
 	if got.Fault.Type != kind || got.Fault.Status != status {
 		t.Errorf("fault %s %d (%s), want %s %d", got.Fault.Type, got.Fault.Status, got.Fault.Detail, kind, status)
@@ -108,8 +108,8 @@ func TestContentIsReadByMediaType(t *testing.T) {
 	c := caller(t, nil)
 	for name, a := range answers {
 		got := run(t, c, map[string]any{"endpoint": base + "/" + name})
-		if got.Fault != nil || string(expr.Marshal(got.Output)) != a.want {
-			t.Errorf("%s: %s, %v; want %s", name, expr.Marshal(got.Output), got.Fault, a.want)
+		if got.Fault != nil || string(value.Marshal(got.Output)) != a.want {
+			t.Errorf("%s: %s, %v; want %s", name, value.Marshal(got.Output), got.Fault, a.want)
 		}
 	}
 	raw := run(t, c, map[string]any{"endpoint": base + "/text", "output": "raw"})
@@ -137,7 +137,7 @@ func TestResponseOutputRedactsCredentials(t *testing.T) {
 	if got.Fault != nil {
 		t.Fatal(got.Fault)
 	}
-	text := string(expr.Marshal(got.Output))
+	text := string(value.Marshal(got.Output))
 	for _, want := range []string{`"statusCode":200`, `"X-Answer":"42"`, `"content":{"ok":true}`, `"method":"GET"`, `?b=1&c=1&c=x+y"`, `"Authorization":"[redacted]"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s lacks %s", text, want)
@@ -330,8 +330,8 @@ func TestLargeBodiesBecomeFiles(t *testing.T) {
 		if got.Fault != nil || len(got.Files) != 1 || got.Files[0].Size != 100 || got.Files[0].Name != path[1:] {
 			t.Fatalf("%s: %v %v", path, got.Files, got.Fault)
 		}
-		if !expr.Equal(got.Output, got.Files[0].Reference()) {
-			t.Errorf("%s: output %s is not the reference", path, expr.Marshal(got.Output))
+		if !value.Equal(got.Output, got.Files[0].Reference()) {
+			t.Errorf("%s: output %s is not the reference", path, value.Marshal(got.Output))
 		}
 	}
 	small := caller(t, func(cfg *Config) { cfg.InlineBytes, cfg.FileBytes = 64, 99 })
@@ -346,8 +346,8 @@ func TestOwnFilesAreReadWithoutAConnection(t *testing.T) {
 	})
 	for _, endpoint := range []string{uri, uri + "/content", "https://flows.example.com" + uri} {
 		got := run(t, c, map[string]any{"endpoint": endpoint})
-		if got.Fault != nil || string(expr.Marshal(got.Output)) != `{"a":1}` {
-			t.Errorf("%s: %s, %v", endpoint, expr.Marshal(got.Output), got.Fault)
+		if got.Fault != nil || string(value.Marshal(got.Output)) != `{"a":1}` {
+			t.Errorf("%s: %s, %v", endpoint, value.Marshal(got.Output), got.Fault)
 		}
 	}
 	missing := strings.Replace(uri, "0001", "0002", 1)

@@ -18,8 +18,8 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/failure"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Output says what of the answer becomes the task's output.
@@ -38,14 +38,14 @@ type Request struct {
 	Endpoint       string
 	Header         nethttp.Header
 	Query          url.Values
-	Body           expr.Value // nil: none
+	Body           value.Value // nil: none
 	Output         Output
-	Redirect       bool       // follow redirects, and accept 300–399 (T39)
-	Authentication expr.Value // a policy as package auth reads it; nil: none
+	Redirect       bool        // follow redirects, and accept 300–399 (T39)
+	Authentication value.Value // a policy as package auth reads it; nil: none
 }
 
 // requestFromArgs reads the arguments that the machine evaluated.
-func requestFromArgs(args expr.Value) (*Request, *machine.Fault) {
+func requestFromArgs(args value.Value) (*Request, *machine.Fault) {
 	with, _ := args.(map[string]any)
 	req := &Request{Output: OutputContent}
 	method, _ := with["method"].(string)
@@ -75,7 +75,7 @@ func requestFromArgs(args expr.Value) (*Request, *machine.Fault) {
 }
 
 // OutputOf reads an `output` argument; nil means content.
-func OutputOf(v expr.Value) (Output, *machine.Fault) {
+func OutputOf(v value.Value) (Output, *machine.Fault) {
 	switch v {
 	case nil, string(OutputContent):
 		return OutputContent, nil
@@ -91,7 +91,7 @@ func basicAuth(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
-func headerOf(v expr.Value) (nethttp.Header, *machine.Fault) {
+func headerOf(v value.Value) (nethttp.Header, *machine.Fault) {
 	fields, fault := fieldsOf("headers", v)
 	if fault != nil {
 		return nil, fault
@@ -127,7 +127,7 @@ func CheckHeader(name, value string) *machine.Fault {
 }
 
 // QueryOf reads a `query` argument: scalars, and arrays for repeated parameters.
-func QueryOf(v expr.Value) (url.Values, *machine.Fault) {
+func QueryOf(v value.Value) (url.Values, *machine.Fault) {
 	fields, fault := fieldsOf("query", v)
 	if fault != nil {
 		return nil, fault
@@ -145,7 +145,7 @@ type field struct {
 }
 
 // fieldsOf reads a map of scalars or arrays of scalars, in order of name; null is left out.
-func fieldsOf(what string, v expr.Value) ([]field, *machine.Fault) {
+func fieldsOf(what string, v value.Value) ([]field, *machine.Fault) {
 	if v == nil {
 		return nil, nil
 	}
@@ -179,12 +179,12 @@ func fieldsOf(what string, v expr.Value) ([]field, *machine.Fault) {
 }
 
 // Scalar is the text of a string, number or boolean.
-func Scalar(v expr.Value) (string, bool) {
+func Scalar(v value.Value) (string, bool) {
 	switch v := v.(type) {
 	case string:
 		return v, true
 	case bool, int, *big.Int, float64:
-		return string(expr.Append(nil, v)), true
+		return string(value.Append(nil, v)), true
 	}
 	return "", false
 }
@@ -205,14 +205,14 @@ func (c *Caller) body(ctx context.Context, call activity.Call, req *Request, hea
 	given := header.Get("Content-Type")
 	if given == "" {
 		header.Set("Content-Type", "application/json")
-		return encoded(expr.Marshal(req.Body)), nil
+		return encoded(value.Marshal(req.Body)), nil
 	}
 	media, _, err := mime.ParseMediaType(given)
 	if err != nil {
 		return nil, failure.Configuration(fmt.Sprintf("the Content-Type %q cannot be read", clip(given)))
 	}
 	if isJSON(media) {
-		return encoded(expr.Marshal(req.Body)), nil
+		return encoded(value.Marshal(req.Body)), nil
 	}
 	if media == "application/x-www-form-urlencoded" {
 		if _, isObject := req.Body.(map[string]any); isObject {
@@ -251,7 +251,7 @@ func (c *Caller) fileBody(ctx context.Context, call activity.Call, uri string) (
 	return &content{first, again, meta.Size}, nil
 }
 
-func referenceURI(v expr.Value) (string, bool) {
+func referenceURI(v value.Value) (string, bool) {
 	object, _ := v.(map[string]any)
 	uri, _ := object["uri"].(string)
 	return uri, strings.Contains(uri, chargehand.APIPath+"/files/")

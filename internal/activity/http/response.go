@@ -16,8 +16,8 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/failure"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const (
@@ -84,7 +84,7 @@ func statusFault(out *nethttp.Request, resp *nethttp.Response) *machine.Fault {
 }
 
 // headerValue shows headers as data, without credentials (T41).
-func headerValue(header nethttp.Header) expr.Value {
+func headerValue(header nethttp.Header) value.Value {
 	object := make(map[string]any, len(header))
 	for name, values := range header {
 		if name == "Set-Cookie" || credential(name) {
@@ -98,7 +98,7 @@ func headerValue(header nethttp.Header) expr.Value {
 
 // content reads the body (T40): JSON is parsed, text stays text, anything else is base64,
 // nothing is null, and what is over the inline limit is stored as a file.
-func (c *Caller) content(ctx context.Context, call activity.Call, req *Request, out *nethttp.Request, resp *nethttp.Response) (expr.Value, *machine.File, *machine.Fault) {
+func (c *Caller) content(ctx context.Context, call activity.Call, req *Request, out *nethttp.Request, resp *nethttp.Response) (value.Value, *machine.File, *machine.Fault) {
 	if out.Method == nethttp.MethodHead {
 		return nil, nil, nil // Content-Length tells of a body that does not come
 	}
@@ -119,7 +119,7 @@ func (c *Caller) content(ctx context.Context, call activity.Call, req *Request, 
 		media, params = "", nil
 	}
 	if isJSON(media) {
-		value, err := expr.Parse(data, expr.Limits{Depth: maxResponseDepth})
+		value, err := value.Parse(data, value.Limits{Depth: maxResponseDepth})
 		if err != nil {
 			return nil, nil, failure.BadAnswer(
 				fmt.Sprintf("%s %s answered JSON that cannot be read: %v", out.Method, failure.ShownURL(out.URL), err))
@@ -163,7 +163,7 @@ func readAtMost(resp *nethttp.Response, limit int64) ([]byte, error) {
 }
 
 // store keeps a large body as a file; the reference becomes the content.
-func (c *Caller) store(ctx context.Context, call activity.Call, out *nethttp.Request, resp *nethttp.Response, head []byte, media string) (expr.Value, *machine.File, *machine.Fault) {
+func (c *Caller) store(ctx context.Context, call activity.Call, out *nethttp.Request, resp *nethttp.Response, head []byte, media string) (value.Value, *machine.File, *machine.Fault) {
 	whole := &limited{Reader: io.MultiReader(strings.NewReader(string(head)), resp.Body), left: c.cfg.FileBytes}
 	if media == "" {
 		media = "application/octet-stream"

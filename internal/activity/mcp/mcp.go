@@ -11,8 +11,8 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/remote"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Config wires a Runner. Remote is required, Confiner and Files where AllowProcesses is set.
@@ -65,7 +65,7 @@ var methods = []string{
 // request is a call with every value resolved.
 type request struct {
 	method          string
-	parameters      expr.Value // nil: none
+	parameters      value.Value // nil: none
 	protocolVersion string
 	client          map[string]any
 	timeout         time.Duration
@@ -87,7 +87,7 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 // defaultProtocolVersion is that of the specification (T53).
 const defaultProtocolVersion = "2025-06-18"
 
-func (r *Runner) requestFromArgs(args expr.Value) (*request, *machine.Fault) {
+func (r *Runner) requestFromArgs(args value.Value) (*request, *machine.Fault) {
 	with, _ := args.(map[string]any)
 	req := &request{parameters: with["parameters"], timeout: r.cfg.Timeout}
 	req.method, _ = with["method"].(string)

@@ -23,8 +23,8 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/egress"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 func TestMain(m *testing.M) {
@@ -114,7 +114,7 @@ func run(t *testing.T, r *Runner, transport string, to object, method string, pa
 func wantFault(t *testing.T, got activity.Result, kind string, status int, words ...string) {
 	t.Helper()
 	if got.Fault == nil {
-		t.Fatalf("no fault, output %s", expr.Marshal(got.Output))
+		t.Fatalf("no fault, output %s", value.Marshal(got.Output))
 	}
 	if got.Fault.Type != kind || got.Fault.Status != status {
 		t.Errorf("fault %s %d (%s), want %s %d", got.Fault.Type, got.Fault.Status, got.Fault.Detail, kind, status)
@@ -151,7 +151,7 @@ func allMethods(t *testing.T, r *Runner, transport string, to object) {
 			t.Errorf("%s: %v", c.method, got.Fault)
 			continue
 		}
-		if text := string(expr.Marshal(got.Output)); !strings.Contains(text, c.want) {
+		if text := string(value.Marshal(got.Output)); !strings.Contains(text, c.want) {
 			t.Errorf("%s gave %s, want %s", c.method, text, c.want)
 		}
 	}
@@ -174,8 +174,8 @@ func TestEveryMethodOverHTTP(t *testing.T) {
 			})
 			if name == "json" { // without a stream the server cannot ask during a call
 				got := run(t, runner(t, nil), "http", to, "tools/list", nil)
-				if got.Fault != nil || !strings.Contains(string(expr.Marshal(got.Output)), `"echo"`) {
-					t.Errorf("tools/list: %s, %v", expr.Marshal(got.Output), got.Fault)
+				if got.Fault != nil || !strings.Contains(string(value.Marshal(got.Output)), `"echo"`) {
+					t.Errorf("tools/list: %s, %v", value.Marshal(got.Output), got.Fault)
 				}
 			} else {
 				allMethods(t, runner(t, nil), "http", to)
@@ -248,8 +248,8 @@ func TestSessionTellsClientAndVersion(t *testing.T) {
 	want := func(text string) {
 		t.Helper()
 		got := r.Run(t.Context(), activity.Call{Args: args})
-		if got.Fault != nil || !strings.Contains(string(expr.Marshal(got.Output)), text) {
-			t.Errorf("%s, %v; want %s", expr.Marshal(got.Output), got.Fault, text)
+		if got.Fault != nil || !strings.Contains(string(value.Marshal(got.Output)), text) {
+			t.Errorf("%s, %v; want %s", value.Marshal(got.Output), got.Fault, text)
 		}
 	}
 	want("chargehand 9 2025-06-18") // T53
@@ -345,8 +345,8 @@ func TestStdioIsConfined(t *testing.T) {
 	t.Setenv("SERVER_SECRET", "hidden")
 	r := runner(t, nil)
 	got := run(t, r, "stdio", stdio(t, serverGood), "tools/call", object{"name": "environment"})
-	if got.Fault != nil || !strings.Contains(string(expr.Marshal(got.Output)), `"t0|-test.run=none|"`) {
-		t.Errorf("%s, %v", expr.Marshal(got.Output), got.Fault)
+	if got.Fault != nil || !strings.Contains(string(value.Marshal(got.Output)), `"t0|-test.run=none|"`) {
+		t.Errorf("%s, %v", value.Marshal(got.Output), got.Fault)
 	}
 	refused := runner(t, func(c *Config) { c.AllowProcesses = false })
 	wantFault(t, run(t, refused, "stdio", stdio(t, serverGood), "tools/list", nil), machine.ErrConfiguration, 400, "--allow-run shell")

@@ -11,8 +11,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chargehand/chargehand/internal/activity/failure"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // session is one connection to a server. One request at a time.
@@ -28,7 +28,7 @@ var protocolVersions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-
 // exchange begins the session and makes the call. The error is a *jsonrpc.Error where the
 // server answered one, a *machine.Fault where its answer is unusable, else the connection's.
 // agreed is told the version of the protocol once it is known.
-func (s *session) exchange(ctx context.Context, req *request, agreed func(version string)) (expr.Value, error) {
+func (s *session) exchange(ctx context.Context, req *request, agreed func(version string)) (value.Value, error) {
 	begun, err := s.request(ctx, "initialize", map[string]any{
 		"protocolVersion": req.protocolVersion, "capabilities": map[string]any{}, "clientInfo": req.client,
 	})
@@ -53,7 +53,7 @@ func (s *session) exchange(ctx context.Context, req *request, agreed func(versio
 	if err != nil {
 		return nil, err
 	}
-	value, err := expr.Parse(raw, expr.Limits{Depth: expr.MaxDepth})
+	value, err := value.Parse(raw, value.Limits{Depth: value.MaxDepth})
 	if err != nil {
 		return nil, failure.Runtime("MCP server answered unusable data", fmt.Sprintf("the result of %s: %v", req.method, err))
 	}
@@ -61,7 +61,7 @@ func (s *session) exchange(ctx context.Context, req *request, agreed func(versio
 }
 
 // request sends one request and returns its result.
-func (s *session) request(ctx context.Context, method string, parameters expr.Value) (json.RawMessage, error) {
+func (s *session) request(ctx context.Context, method string, parameters value.Value) (json.RawMessage, error) {
 	s.last++
 	id, err := jsonrpc.MakeID(float64(s.last))
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *session) request(ctx context.Context, method string, parameters expr.Va
 	}
 	out := &jsonrpc.Request{ID: id, Method: method}
 	if parameters != nil {
-		out.Params = expr.Marshal(parameters)
+		out.Params = value.Marshal(parameters)
 	}
 	if err := s.conn.Write(ctx, out); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (s *session) request(ctx context.Context, method string, parameters expr.Va
 func (s *session) abandon(ctx context.Context) {
 	_ = s.conn.Write(ctx, &jsonrpc.Request{
 		Method: "notifications/cancelled",
-		Params: expr.Marshal(map[string]any{"requestId": s.last, "reason": "the call was cancelled or took too long"}),
+		Params: value.Marshal(map[string]any{"requestId": s.last, "reason": "the call was cancelled or took too long"}),
 	})
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/http"
 	"github.com/chargehand/chargehand/internal/egress"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // world serves documents and echoes every other request as one line of text.
@@ -157,7 +157,7 @@ func TestWhatCannotBeCalledSaysWhy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := call(r, w.URL+tc.document, tc.operation, tc.parameters)
 			if got.Fault == nil || got.Fault.Type != machine.ErrConfiguration || !strings.Contains(got.Fault.Detail, tc.word) {
-				t.Errorf("fault %+v does not tell %q; output %s", got.Fault, tc.word, expr.Marshal(got.Output))
+				t.Errorf("fault %+v does not tell %q; output %s", got.Fault, tc.word, value.Marshal(got.Output))
 			}
 		})
 	}

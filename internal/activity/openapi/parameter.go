@@ -10,8 +10,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/chargehand/chargehand/internal/activity/http"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // request distributes the given parameters (T43, T82).
@@ -132,9 +132,9 @@ func (op *operation) parameters() []*openapi3.Parameter {
 	return list
 }
 
-func place(req *http.Request, path string, p *openapi3.Parameter, value expr.Value) (string, *machine.Fault) {
+func place(req *http.Request, path string, p *openapi3.Parameter, v value.Value) (string, *machine.Fault) {
 	if media := p.Content.Get("application/json"); media != nil && p.Schema == nil {
-		value = string(expr.Marshal(value)) // a parameter that is described by its content
+		v = string(value.Marshal(v)) // a parameter that is described by its content
 	}
 	style, err := p.SerializationMethod()
 	if err != nil {
@@ -142,19 +142,19 @@ func place(req *http.Request, path string, p *openapi3.Parameter, value expr.Val
 	}
 	switch p.In {
 	case openapi3.ParameterInQuery:
-		return path, query(req.Query, p.Name, style, value)
+		return path, query(req.Query, p.Name, style, v)
 	case openapi3.ParameterInPath:
-		text, fault := pathText(p.Name, style, value)
+		text, fault := pathText(p.Name, style, v)
 		return strings.ReplaceAll(path, "{"+p.Name+"}", text), fault
 	case openapi3.ParameterInHeader:
-		text, fault := joined(p.Name, value, ",", style.Explode, func(s string) string { return s })
+		text, fault := joined(p.Name, v, ",", style.Explode, func(s string) string { return s })
 		if fault == nil {
 			fault = http.CheckHeader(p.Name, text)
 		}
 		req.Header.Set(p.Name, text)
 		return path, fault
 	case openapi3.ParameterInCookie:
-		text, fault := joined(p.Name, value, ",", false, url.QueryEscape)
+		text, fault := joined(p.Name, v, ",", false, url.QueryEscape)
 		cookie := p.Name + "=" + text
 		if before := req.Header.Get("Cookie"); before != "" {
 			cookie = before + "; " + cookie
@@ -169,7 +169,7 @@ func place(req *http.Request, path string, p *openapi3.Parameter, value expr.Val
 }
 
 // pathText writes a path parameter in the styles simple, label and matrix.
-func pathText(name string, style *openapi3.SerializationMethod, value expr.Value) (string, *machine.Fault) {
+func pathText(name string, style *openapi3.SerializationMethod, value value.Value) (string, *machine.Fault) {
 	prefix, separator := "", ","
 	switch style.Style {
 	case openapi3.SerializationLabel:
@@ -189,12 +189,12 @@ func pathText(name string, style *openapi3.SerializationMethod, value expr.Value
 	return prefix + text, fault
 }
 
-func isObject(value expr.Value) bool {
+func isObject(value value.Value) bool {
 	_, is := value.(map[string]any)
 	return is
 }
 
-func query(into url.Values, name string, style *openapi3.SerializationMethod, value expr.Value) *machine.Fault {
+func query(into url.Values, name string, style *openapi3.SerializationMethod, value value.Value) *machine.Fault {
 	switch v := value.(type) {
 	case []any:
 		if style.Explode {
@@ -237,7 +237,7 @@ func query(into url.Values, name string, style *openapi3.SerializationMethod, va
 }
 
 // joined writes a scalar, a list or a flat object as one text.
-func joined(name string, value expr.Value, separator string, explode bool, escape func(string) string) (string, *machine.Fault) {
+func joined(name string, value value.Value, separator string, explode bool, escape func(string) string) (string, *machine.Fault) {
 	var parts []string
 	switch v := value.(type) {
 	case []any:
@@ -267,7 +267,7 @@ func joined(name string, value expr.Value, separator string, explode bool, escap
 	return strings.Join(parts, separator), nil
 }
 
-func scalar(name string, value expr.Value) (string, *machine.Fault) {
+func scalar(name string, value value.Value) (string, *machine.Fault) {
 	text, ok := http.Scalar(value)
 	if !ok {
 		return "", configuration(fmt.Sprintf("the parameter %q holds a value that its place cannot carry", name))

@@ -13,8 +13,8 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Credentials prove who calls. Implementations are safe for concurrent use.
@@ -31,7 +31,7 @@ type Credentials interface {
 
 // Authenticate makes credentials of an authentication, as the machine evaluated it; nil is a
 // call without. The result is never nil without a fault.
-type Authenticate func(ctx context.Context, policy expr.Value) (Credentials, *machine.Fault)
+type Authenticate func(ctx context.Context, policy value.Value) (Credentials, *machine.Fault)
 
 // Config is what clients are made of. Transport and Authenticate are required.
 type Config struct {
@@ -42,7 +42,7 @@ type Config struct {
 
 // Client makes an HTTP client that proves who calls by policy and sends header with every
 // request. It has no timeout: the context of each request bounds it.
-func (c Config) Client(ctx context.Context, policy expr.Value, header http.Header) (*http.Client, *machine.Fault) {
+func (c Config) Client(ctx context.Context, policy value.Value, header http.Header) (*http.Client, *machine.Fault) {
 	credentials, fault := c.Authenticate(ctx, policy)
 	if fault != nil {
 		return nil, fault
@@ -119,7 +119,7 @@ func port(u *url.URL) string {
 }
 
 // Endpoint reads an absolute http or https address. What is named in the fault is what.
-func Endpoint(what string, v expr.Value) (*url.URL, *machine.Fault) {
+func Endpoint(what string, v value.Value) (*url.URL, *machine.Fault) {
 	text, _ := v.(string)
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
@@ -130,7 +130,7 @@ func Endpoint(what string, v expr.Value) (*url.URL, *machine.Fault) {
 
 // Header reads headers from an object of scalars. Those that belong to the connection are
 // refused.
-func Header(v expr.Value) (http.Header, *machine.Fault) {
+func Header(v value.Value) (http.Header, *machine.Fault) {
 	fields, fault := activityhttp.QueryOf(v)
 	if fault != nil {
 		return nil, failure.Configuration("headers must be an object of texts, numbers and booleans")

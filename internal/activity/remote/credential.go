@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"github.com/chargehand/chargehand/internal/activity/auth"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // AuthenticateBy makes credentials with a source.
 func AuthenticateBy(source *auth.Source) Authenticate {
-	return func(ctx context.Context, policy expr.Value) (Credentials, *machine.Fault) {
+	return func(ctx context.Context, policy value.Value) (Credentials, *machine.Fault) {
 		credentials, fault := source.Resolve(ctx, policy)
 		if fault != nil {
 			return nil, fault

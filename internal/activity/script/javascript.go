@@ -13,8 +13,8 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/process/workspace"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Limits bounds JavaScript. A zero field stands for the default.
@@ -252,7 +252,7 @@ func (r *Runner) javaScriptRequest(args map[string]any, code string) (runRequest
 	options := runOptions{Argv: []string{"chargehand", "script.js"}, Env: variables, Input: values.Text(args["stdin"])}
 	switch arguments := args["arguments"].(type) {
 	case map[string]any:
-		options.Variables = expr.Marshal(arguments)
+		options.Variables = value.Marshal(arguments)
 		options.Argv = append(options.Argv, string(options.Variables))
 	case []any:
 		for _, argument := range arguments {

@@ -16,8 +16,8 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/script"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 func TestJavaScriptValues(t *testing.T) {
@@ -25,7 +25,7 @@ func TestJavaScriptValues(t *testing.T) {
 	for name, tc := range map[string]struct {
 		code string
 		args object
-		want expr.Value // under stdout
+		want value.Value // under stdout
 	}{
 		"console":           {`console.log("a", 1, {b: [true, null]}, undefined, 2n)`, nil, `a 1 {"b":[true,null]} undefined 2n`},
 		"console format":    {`console.log("%s is %d%%", "x", "5", "more")`, nil, `x is 5% more`},
@@ -75,7 +75,7 @@ func TestJavaScriptValues(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := parts(t, run(t, r, "js", tc.code, tc.args))
-			if code != 0 || !expr.Equal(stdout, tc.want) {
+			if code != 0 || !value.Equal(stdout, tc.want) {
 				t.Errorf("code %d, stdout %#v, want %#v; stderr %s", code, stdout, tc.want, stderr)
 			}
 		})
@@ -143,7 +143,7 @@ func TestJavaScriptHasNoHost(t *testing.T) {
 		try { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); reach.wait = true } catch {}
 		reach.env = Object.keys(process.env).length;
 		return reach`, nil))
-	if want := (object{"env": 0}); code != 0 || !expr.Equal(stdout, want) {
+	if want := (object{"env": 0}); code != 0 || !value.Equal(stdout, want) {
 		t.Errorf("a script reaches %v (code %d, %s), want %v", stdout, code, stderr, want)
 	}
 }
@@ -250,7 +250,7 @@ func TestLongHostileJavaScript(t *testing.T) {
 			// On a machine that is busy with others this one may need more than its time, too.
 			eventually(t, "the next script runs", func() bool {
 				next := run(t, r, "js", `return 6 * 7`, object{"return": "stdout"})
-				if next.Fault == nil && !expr.Equal(next.Output, 42) {
+				if next.Fault == nil && !value.Equal(next.Output, 42) {
 					t.Fatalf("the next script returned %v", next.Output)
 				}
 				return next.Fault == nil
@@ -264,7 +264,7 @@ func TestJavaScriptReturnModes(t *testing.T) {
 	const good, bad = `console.log("out"); console.error("err")`, `console.log("out"); console.error("why"); process.exit(2)`
 	for _, tc := range []struct {
 		mode, code string
-		want       expr.Value
+		want       value.Value
 		fault      string
 	}{
 		{"stdout", good, "out", ""},
@@ -288,7 +288,7 @@ func TestJavaScriptReturnModes(t *testing.T) {
 			switch {
 			case tc.fault == "" && result.Fault != nil:
 				t.Errorf("fault %v", result.Fault)
-			case tc.fault == "" && !expr.Equal(result.Output, tc.want):
+			case tc.fault == "" && !value.Equal(result.Output, tc.want):
 				t.Errorf("output %#v, want %#v", result.Output, tc.want)
 			case tc.fault != "" && (result.Fault == nil || !strings.Contains(result.Fault.Detail, tc.fault)):
 				t.Errorf("fault %v, want %q", result.Fault, tc.fault)
@@ -334,7 +334,7 @@ func TestScriptsDoNotMeet(t *testing.T) {
 	r := newRunner(t, script.Limits{Workers: 1})
 	run(t, r, "js", `globalThis.leak = 1; Object.prototype.leak = 2; Symbol.for("chargehand.modules"); console.log = null; process.env.leak = "3"`, object{"environment": object{"own": "x"}})
 	_, stdout, _ := parts(t, run(t, r, "js", `return [typeof leak, typeof {}.leak, Object.keys(process.env), typeof console.log]`, nil))
-	if !expr.Equal(stdout, []any{"undefined", "undefined", []any{}, "function"}) {
+	if !value.Equal(stdout, []any{"undefined", "undefined", []any{}, "function"}) {
 		t.Errorf("the next script saw %v", stdout)
 	}
 }

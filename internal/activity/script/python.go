@@ -18,8 +18,8 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/process/workspace"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 //go:embed wrapper.py
@@ -155,7 +155,7 @@ func writeJob(w *workspace.Workspace, args map[string]any, code string) *machine
 		for name, value := range arguments {
 			local[name] = w.Local(value)
 		}
-		j.Variables = expr.Marshal(local)
+		j.Variables = value.Marshal(local)
 		j.Argv = append(j.Argv, string(j.Variables))
 	default:
 		argv, f := w.Arguments(arguments)

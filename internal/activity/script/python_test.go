@@ -8,8 +8,8 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/script"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 
 	"github.com/chargehand/chargehand/internal/servertest"
 )
@@ -27,7 +27,7 @@ func TestPythonValues(t *testing.T) {
 	for name, tc := range map[string]struct {
 		code string
 		args object
-		want expr.Value
+		want value.Value
 	}{
 		"print":             {`print("a", 1)`, nil, "a 1"},
 		"return":            {`return {"a": [1, 2.5, None, True, "é"]}`, nil, object{"a": []any{1, 2.5, nil, true, "é"}}},
@@ -53,7 +53,7 @@ func TestPythonValues(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := parts(t, run(t, r, "python", tc.code, tc.args))
-			if code != 0 || !expr.Equal(stdout, tc.want) {
+			if code != 0 || !value.Equal(stdout, tc.want) {
 				t.Errorf("code %d, stdout %#v, want %#v; stderr %s", code, stdout, tc.want, stderr)
 			}
 		})
@@ -67,7 +67,7 @@ func TestPythonLibrariesWork(t *testing.T) {
 	namespaces := process.Capabilities().Namespaces
 	for name, tc := range map[string]struct {
 		code   string
-		want   expr.Value
+		want   value.Value
 		shared bool // it needs /dev/shm
 	}{
 		"subprocess":       {"import subprocess\nreturn subprocess.run(['cat'], input='x', capture_output=True, text=True).stdout", "x", false},
@@ -90,7 +90,7 @@ func TestPythonLibrariesWork(t *testing.T) {
 				}
 				return
 			}
-			if _, got, stderr := parts(t, result); !expr.Equal(got, tc.want) {
+			if _, got, stderr := parts(t, result); !value.Equal(got, tc.want) {
 				t.Errorf("got %v, want %v, stderr %s", got, tc.want, stderr)
 			}
 		})

@@ -32,9 +32,9 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Config wires a Runner. Confiner and Resources are required; Files is where Python is allowed.
@@ -98,7 +98,7 @@ const maxLogBytes = 4 << 10
 
 // log writes what the function log gives to the log of the server. Its text is data: it goes into
 // one attribute, without secrets and shortened.
-func (r *Runner) log(ctx context.Context, call activity.Call, workflow string, args map[string]any, line expr.Value) {
+func (r *Runner) log(ctx context.Context, call activity.Call, workflow string, args map[string]any, line value.Value) {
 	if r.cfg.Log == nil {
 		return
 	}

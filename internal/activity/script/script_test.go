@@ -12,9 +12,9 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/script"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 func TestMain(m *testing.M) {
@@ -72,7 +72,7 @@ func run(t testing.TB, r *script.Runner, language, code string, args object) act
 }
 
 // parts is the output of return: all.
-func parts(t testing.TB, result activity.Result) (code int, stdout expr.Value, stderr string) {
+func parts(t testing.TB, result activity.Result) (code int, stdout value.Value, stderr string) {
 	t.Helper()
 	if result.Fault != nil {
 		t.Fatalf("fault: %v", result.Fault)

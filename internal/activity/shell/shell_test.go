@@ -21,8 +21,8 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/shell"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 func TestMain(m *testing.M) {
@@ -117,7 +117,7 @@ func (f fixture) run(t *testing.T, command string, args object) activity.Result 
 	return f.call(t, command, args, nil, nil)
 }
 
-func (f fixture) call(t *testing.T, command string, args object, input expr.Value, metadata object) activity.Result {
+func (f fixture) call(t *testing.T, command string, args object, input value.Value, metadata object) activity.Result {
 	t.Helper()
 	all := object{"command": command, "return": "all"}
 	for name, value := range args {
@@ -181,7 +181,7 @@ func TestReturnModes(t *testing.T) {
 	const good, bad = `echo out; echo err >&2`, `echo out; echo why >&2; exit 3`
 	for _, tc := range []struct {
 		mode, command string
-		want          expr.Value
+		want          value.Value
 		fault         string
 	}{
 		{"stdout", good, "out", ""},
@@ -203,7 +203,7 @@ func TestReturnModes(t *testing.T) {
 			switch {
 			case tc.fault == "" && result.Fault != nil:
 				t.Errorf("fault %v", result.Fault)
-			case tc.fault == "" && !expr.Equal(result.Output, tc.want):
+			case tc.fault == "" && !value.Equal(result.Output, tc.want):
 				t.Errorf("output %#v, want %#v", result.Output, tc.want)
 			case tc.fault != "" && (result.Fault == nil || result.Fault.Type != machine.ErrRuntime || result.Fault.Status != 500 || !strings.Contains(result.Fault.Detail, tc.fault)):
 				t.Errorf("fault %v, want %q", result.Fault, tc.fault)
@@ -271,14 +271,14 @@ func TestReferencesAreStaged(t *testing.T) {
 	if fmt.Sprint(lines[:len(lines)-1]) != fmt.Sprint(want) {
 		t.Errorf("staged %q, want %q", lines[:len(lines)-1], want)
 	}
-	manifest, err := expr.Parse([]byte(lines[len(lines)-1]), expr.Limits{})
+	manifest, err := value.Parse([]byte(lines[len(lines)-1]), value.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if wanted := (object{
 		a["uri"].(string): "a.txt", b["uri"].(string): "a-2.txt", c["uri"].(string): "my_file_.txt",
 		hidden["uri"].(string): "_hidden", strange["uri"].(string): "manifest-2.json",
-	}); !expr.Equal(manifest, wanted) {
+	}); !value.Equal(manifest, wanted) {
 		t.Errorf("manifest %v, want %v", manifest, wanted)
 	}
 }
@@ -354,7 +354,7 @@ ln -s /etc/passwd link; ln -s b.csv inner; mkfifo pipe; echo hidden > .dot; chmo
 		t.Errorf("collected %q, want %q", got, want)
 	}
 	references := result.Output.(object)["files"].([]any)
-	if len(references) != len(want) || !expr.Equal(references[1], result.Files[1].Reference()) {
+	if len(references) != len(want) || !value.Equal(references[1], result.Files[1].Reference()) {
 		t.Errorf("references %v", references)
 	}
 	plain := f.run(t, `echo x > "$OUT_DIR/x"; echo text`, object{"return": "stdout"})

@@ -11,8 +11,8 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // clients is the number of connections that the speed floors are measured with.
@@ -42,7 +42,7 @@ func startMany(b *testing.B, w *world, revision int64, input string) {
 	b.SetParallelism(clients / 2)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			v, err := expr.Parse([]byte(input), expr.Limits{})
+			v, err := value.Parse([]byte(input), value.Limits{})
 			if err != nil {
 				b.Error(err)
 				return
@@ -124,7 +124,7 @@ func BenchmarkTenActivities(b *testing.B) {
 			for left.Add(-1) >= 0 {
 				row := w.row(rev, benchInput)
 				changed, stop := w.engine.Watch(row.ID)
-				v, _ := expr.Parse([]byte(benchInput), expr.Limits{})
+				v, _ := value.Parse([]byte(benchInput), value.Limits{})
 				row, err := w.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: v})
 				if err != nil {
 					b.Error(err)

@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // busEvents are events that go onto the bus together, once.
 type busEvents struct {
-	envelopes []expr.Value
+	envelopes []value.Value
 	stored    bool
 }
 
@@ -32,7 +32,7 @@ func (o *suiteOutside) flush() error {
 	return nil
 }
 
-func publish(e *Engine, envelopes []expr.Value) error {
+func publish(e *Engine, envelopes []value.Value) error {
 	events := make([]map[string]any, len(envelopes))
 	for i, v := range envelopes {
 		events[i] = v.(map[string]any)

@@ -8,10 +8,10 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/span"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // startActivity puts an activity into its pool. The caller is the driver of r.
@@ -26,7 +26,7 @@ func (e *Engine) startActivity(r *run, c *machine.Command) {
 	}
 	started.detached = c.Detached
 	if c.Stream {
-		started.request.Progress = func(ctx context.Context, v expr.Value) error { return e.progress(ctx, started, v) }
+		started.request.Progress = func(ctx context.Context, v value.Value) error { return e.progress(ctx, started, v) }
 	}
 	r.calls = append(r.calls, started)
 	e.poolOf(c).submit(started)
@@ -72,8 +72,8 @@ var errWithdrawn = errors.New("the activity was withdrawn")
 
 // progress hands over what a stream has brought, and returns when that is durable: so a stream does not run
 // ahead of who takes its outcomes. One call at a time.
-func (e *Engine) progress(ctx context.Context, c *call, v expr.Value) error {
-	if size := expr.Size(v); size > e.limits.ActivityOutputBytes {
+func (e *Engine) progress(ctx context.Context, c *call, v value.Value) error {
+	if size := value.Size(v); size > e.limits.ActivityOutputBytes {
 		return fmt.Errorf("what the activity hands over takes %d bytes, more than the limit of %d", size, e.limits.ActivityOutputBytes)
 	}
 	c.progressed++

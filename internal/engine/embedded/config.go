@@ -9,10 +9,10 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Config is what an engine is made of. Store, Plans and Blobs are required.
@@ -36,7 +36,7 @@ type Config struct {
 
 	// RuntimeVersion and RuntimeMetadata are $runtime.version and $runtime.metadata.
 	RuntimeVersion  string
-	RuntimeMetadata expr.Value
+	RuntimeMetadata value.Value
 	// Lifecycle is what executions tell about themselves from their start on; nil: nothing.
 	Lifecycle *machine.Lifecycle
 

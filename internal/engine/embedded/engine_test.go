@@ -11,9 +11,9 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 func TestTrivialExecutionEndsInItsAcceptance(t *testing.T) {
@@ -297,7 +297,7 @@ func TestEmittedEventsArePublishedOnce(t *testing.T) {
 	w.final(w.run(rev, `{}`))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if got := w.emitted(); len(got) != 1 || !strings.Contains(string(expr.Marshal(got[0])), "org.example.done.v1") {
+	if got := w.emitted(); len(got) != 1 || !strings.Contains(string(value.Marshal(got[0])), "org.example.done.v1") {
 		t.Fatalf("published %v", got)
 	}
 }

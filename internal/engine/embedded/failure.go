@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // errEnded says that a write set came too late: another transaction has ended the execution.
@@ -206,7 +206,7 @@ func (e *Engine) retain(r *run, messages []message, err error, refused *refusedE
 		}
 		if msg.call != nil && msg.event.Kind == machine.ActivityEnded {
 			if msg.bytes == 0 {
-				msg.bytes = int64(1 + expr.Size(msg.event.Output))
+				msg.bytes = int64(1 + value.Size(msg.event.Output))
 				e.stats.retained.Add(msg.bytes)
 			}
 			if e.stats.retained.Load() > e.limits.RetainedBytes {

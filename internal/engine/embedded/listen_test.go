@@ -13,8 +13,8 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // bigger is n with CHARGEHAND_FULL, and less otherwise: the scale tells of time and memory only.
@@ -27,7 +27,7 @@ func bigger(n int) int {
 
 func (w *world) publish(events ...string) {
 	w.t.Helper()
-	envelopes := make([]expr.Value, len(events))
+	envelopes := make([]value.Value, len(events))
 	for i, text := range events {
 		envelopes[i] = parseInput(w.t, text)
 	}
@@ -212,7 +212,7 @@ func TestListenersOutliveRestarts(t *testing.T) {
 	w.stop()
 	w.openStore()
 	ev := parseInput(t, envelope("go", 1, "7")).(map[string]any)
-	if err := publish(&Engine{config: w.config().withDefaults(), store: w.store, pumps: newPumps()}, []expr.Value{ev}); err != nil {
+	if err := publish(&Engine{config: w.config().withDefaults(), store: w.store, pumps: newPumps()}, []value.Value{ev}); err != nil {
 		t.Fatal(err)
 	}
 	w.start()

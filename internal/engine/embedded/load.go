@@ -7,11 +7,11 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // unrecoverableError says that an execution cannot be brought back to life, now or later.
@@ -292,7 +292,7 @@ func (e *Engine) payload(ctx context.Context, p store.Payload) ([]byte, error) {
 }
 
 // input is the raw input of an execution; {} where none was given (T16).
-func (e *Engine) input(ctx context.Context, row *store.Execution) (expr.Value, error) {
+func (e *Engine) input(ctx context.Context, row *store.Execution) (value.Value, error) {
 	v, err := engine.ReadInput(ctx, e.config.Blobs, row)
 	if errors.Is(err, engine.ErrCorrupt) {
 		return nil, unrecoverable(engine.CodeInternal, "The stored input cannot be read: "+err.Error())

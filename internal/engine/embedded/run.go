@@ -6,9 +6,9 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // run is an execution in memory. See DESIGN.md, "Who may touch a run".
@@ -26,7 +26,7 @@ type run struct {
 	// The rest belongs to the driver.
 	loaded  bool // row and, unless it has ended, machine are there
 	row     store.Execution
-	input   expr.Value          // raw; nil where it has not been read
+	input   value.Value         // raw; nil where it has not been read
 	given   []chargehand.FileID // by the start (engine.Start.Files)
 	machine *machine.Machine
 	secrets *engine.Secrets // nil where the definition declares none

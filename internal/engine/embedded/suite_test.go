@@ -14,12 +14,12 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // suiteOutside answers activities as a script of the suite says. An activity that a crash
@@ -92,14 +92,14 @@ func suiteIn(world *world, w *machinetest.World) (*world, *suiteOutside) {
 
 // startScript starts an execution of a plan, which is cancelled when an activity hangs, if
 // the script says so.
-func (w *world) startScript(o *suiteOutside, p *plan.Plan, input expr.Value, id [16]byte) (store.Execution, error) {
+func (w *world) startScript(o *suiteOutside, p *plan.Plan, input value.Value, id [16]byte) (store.Execution, error) {
 	w.mu.Lock()
 	w.plans[1] = p
 	w.mu.Unlock()
 	if err := w.storeBefore(o); err != nil {
 		return store.Execution{}, err
 	}
-	row := w.row(1, string(expr.Marshal(input)))
+	row := w.row(1, string(value.Marshal(input)))
 	if id != [16]byte{} {
 		row.ID = id
 	}
@@ -161,7 +161,7 @@ func (w *world) suiteResult(o *suiteOutside, row store.Execution) machinetest.Re
 // engineRunner runs a script on SQLite, or in the world that make makes.
 type engineRunner struct{ make func(t testing.TB) *world }
 
-func (r engineRunner) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) (result machinetest.Result) {
+func (r engineRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) (result machinetest.Result) {
 	if r.make == nil {
 		r.make = newWorld
 	}
@@ -205,7 +205,7 @@ type crashRunner struct {
 	crashed *bool
 }
 
-func (r crashRunner) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) (result machinetest.Result) {
+func (r crashRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) (result machinetest.Result) {
 	world, outside := suiteWorld(t, w)
 	if r.k%2 == 0 {
 		world.limits.ReplayEvents = 1 // nothing is replayed, everything restored

@@ -7,10 +7,10 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Timeline implements engine.Engine. It works on what the store holds, on the caller's
@@ -95,7 +95,7 @@ func (e *Engine) timelineSecrets(ctx context.Context, row *store.Execution, p *p
 }
 
 // lastEntries returns the entries that are not in a chunk.
-func (e *Engine) lastEntries(ctx context.Context, p *plan.Plan, secrets *engine.Secrets, row *store.Execution, input expr.Value, outcome store.Outcome, h history) ([]machine.Entry, error) {
+func (e *Engine) lastEntries(ctx context.Context, p *plan.Plan, secrets *engine.Secrets, row *store.Execution, input value.Value, outcome store.Outcome, h history) ([]machine.Entry, error) {
 	if row.Run != store.RunEnded {
 		m, _, err := e.replay(ctx, p, secrets, row, h)
 		if err != nil {
@@ -113,7 +113,7 @@ func (e *Engine) lastEntries(ctx context.Context, p *plan.Plan, secrets *engine.
 	if err != nil {
 		return nil, fmt.Errorf("read output: %w", err)
 	}
-	output, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth, Bytes: e.limits.ActivityOutputBytes})
+	output, err := value.Parse(data, value.Limits{Depth: value.MaxDepth, Bytes: e.limits.ActivityOutputBytes})
 	if err != nil {
 		return nil, errors.New("the stored output cannot be read: " + err.Error())
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/plan"
@@ -29,6 +28,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/postgres"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // world is everything around an engine that survives its crash: the database file, the
@@ -383,7 +383,7 @@ func (w *world) startIn(env chargehand.Environment, revision int64, input string
 	if err != nil {
 		return store.Execution{}, err
 	}
-	v, err := expr.Parse([]byte(input), expr.Limits{})
+	v, err := value.Parse([]byte(input), value.Limits{})
 	if err != nil {
 		return store.Execution{}, err
 	}
@@ -448,7 +448,7 @@ func (w *world) view(fn func(r *store.Reader) error) {
 }
 
 // emitted reads the events that executions have emitted.
-func (w *world) emitted() (events []expr.Value) {
+func (w *world) emitted() (events []value.Value) {
 	w.t.Helper()
 	w.view(func(r *store.Reader) error {
 		events = nil
@@ -595,7 +595,7 @@ func (w *world) story(no int64) string {
 	}
 	var b strings.Builder
 	for _, e := range entries {
-		fmt.Fprintf(&b, "%d %s %d %d %s %s %s", e.Seq, e.Reference, e.Iteration, e.Attempt, e.Phase, expr.Marshal(e.Input), expr.Marshal(e.Output))
+		fmt.Fprintf(&b, "%d %s %d %d %s %s %s", e.Seq, e.Reference, e.Iteration, e.Attempt, e.Phase, value.Marshal(e.Input), value.Marshal(e.Output))
 		if e.Fault != nil {
 			fmt.Fprintf(&b, " %s", e.Fault.Type)
 		}
@@ -773,15 +773,15 @@ func (w *world) idle(active int) {
 	}
 }
 
-func parseInput(t testing.TB, text string) expr.Value {
+func parseInput(t testing.TB, text string) value.Value {
 	t.Helper()
-	v, err := expr.Parse([]byte(text), expr.Limits{})
+	v, err := value.Parse([]byte(text), value.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
 }
 
-func startOf(row store.Execution, p *plan.Plan, input expr.Value) engine.Start {
+func startOf(row store.Execution, p *plan.Plan, input value.Value) engine.Start {
 	return engine.Start{Row: row, Plan: p, Input: input}
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // writeSet is what one execution writes in one transaction, and what is to be done when
@@ -296,11 +296,11 @@ func (e *Engine) buildOutcome(s *writeSet) error {
 	s.row.Status, s.row.Phase, s.row.Run = chargehand.Errored, c.Phase, store.RunEnded
 	s.row.FinishedMs = r.timeMs
 	o := &store.Outcome{}
-	var output expr.Value
+	var output value.Value
 	if c.Phase == chargehand.Completed {
 		s.row.Status = chargehand.Finished
 		output = r.secrets.Redact(c.Output)
-		data := expr.Marshal(output)
+		data := value.Marshal(output)
 		o.Output = store.Payload{Inline: data, Size: int64(len(data))}
 		s.references = engine.References(output)
 		s.resultFiles = c.Files
@@ -319,7 +319,7 @@ func (e *Engine) buildOutcome(s *writeSet) error {
 
 // timelineChunk encodes the entries that no chunk holds yet, without secrets. o is the outcome, nil while the execution
 // goes on, and output what it has completed with: that is not written again.
-func (e *Engine) timelineChunk(r *run, o *store.Outcome, output expr.Value) ([]byte, error) {
+func (e *Engine) timelineChunk(r *run, o *store.Outcome, output value.Value) ([]byte, error) {
 	entries := r.secrets.RedactEntries(r.machine.TakeTimeline())
 	if len(entries) == 0 {
 		return nil, nil

@@ -7,8 +7,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const (
@@ -37,7 +37,7 @@ func (r *run) startChild(c *machine.Command) {
 	child := c.Child
 	r.kin.queue = append(r.kin.queue, kinStep{Command: uint64(c.ID), Start: &childWire{
 		ID: child.ID, Namespace: child.Namespace, Name: child.Name, Version: child.Version,
-		Input: expr.Marshal(r.secrets.Redact(child.Input)), Await: child.Await,
+		Input: value.Marshal(r.secrets.Redact(child.Input)), Await: child.Await,
 	}})
 }
 
@@ -107,7 +107,7 @@ func (r *run) childrenEnded(list []childEnd) {
 		ev := machine.Event{Kind: machine.ChildEnded, Command: machine.CommandID(e.Command), Fault: e.Fault}
 		if e.Fault == nil {
 			var err error
-			if ev.Output, err = expr.Parse(e.Output, expr.Limits{Depth: expr.MaxDepth}); err != nil {
+			if ev.Output, err = value.Parse(e.Output, value.Limits{Depth: value.MaxDepth}); err != nil {
 				ev.Fault = engine.SystemFault(engine.CodeInternal, "What the started workflow has ended with cannot be read: "+err.Error())
 			}
 		}

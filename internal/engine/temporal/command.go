@@ -9,8 +9,8 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const (
@@ -60,11 +60,11 @@ func (r *run) startCall(c *machine.Command) bool {
 	a := r.argument
 	in := call{
 		Account: a.Account, Environment: a.Environment, Execution: a.Execution, No: a.No,
-		Kind: c.Activity, Args: expr.Marshal(c.Args), Input: expr.Marshal(c.Input),
+		Kind: c.Activity, Args: value.Marshal(c.Args), Input: value.Marshal(c.Input),
 		Reference: c.Reference, Key: c.Key, Attempt: c.Attempt, Detached: c.Detached, Confidential: a.Confidential,
 	}
 	if c.Metadata != nil {
-		in.Metadata = expr.Marshal(c.Metadata)
+		in.Metadata = value.Marshal(c.Metadata)
 	}
 	size := len(in.Args) + len(in.Input) + len(in.Metadata)
 	if r.taskBytes > 0 && r.taskBytes+size > r.pace.taskBytes {

@@ -15,19 +15,19 @@ import (
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const hushed = "correct horse battery staple"
 
 // keep stores a secret as the API does.
-func (e *estate) keep(name string, version int64, value expr.Value) {
+func (e *estate) keep(name string, version int64, v value.Value) {
 	e.t.Helper()
 	place := secret.Place{Account: e.account.No, Environment: uint8(chargehand.Live), Name: name, Version: version}
-	s := store.Secret{Account: e.account.No, Environment: chargehand.Live, Name: name, Version: version, Sealed: e.sealer.Seal(place, expr.Append(nil, value))}
+	s := store.Secret{Account: e.account.No, Environment: chargehand.Live, Name: name, Version: version, Sealed: e.sealer.Seal(place, value.Append(nil, v))}
 	e.update(func(tx *store.Tx) error { return tx.PutSecret(&s) })
 }
 
@@ -39,7 +39,7 @@ func TestSecrets(t *testing.T) {
 	p.runSlices = 1
 	e := newEstate(t, p)
 	e.keep("token", 1, map[string]any{"value": hushed})
-	seen := make(chan expr.Value, 10)
+	seen := make(chan value.Value, 10)
 	def := `
 use: {secrets: [token]}
 do:
@@ -65,9 +65,9 @@ do:
 	if got.Phase != chargehand.Completed || len(seen) != 2 || <-seen != hushed || <-seen != hushed {
 		t.Fatalf("it ended %s, fault %+v", got.Phase, got.Fault)
 	}
-	shown := expr.Marshal(got.Output)
+	shown := value.Marshal(got.Output)
 	for _, v := range got.Published {
-		shown = expr.Append(shown, v)
+		shown = value.Append(shown, v)
 	}
 	if len(got.Published) != 1 || !bytes.Contains(shown, []byte("[redacted]")) {
 		t.Errorf("shown is %s", shown)
@@ -77,7 +77,7 @@ do:
 		t.Errorf("the timeline has %d entries, %v", len(entries), err)
 	}
 	for _, entry := range entries {
-		shown = expr.Append(expr.Append(shown, entry.Input), entry.Output)
+		shown = value.Append(value.Append(shown, entry.Input), entry.Output)
 	}
 	runs := e.histories(a)
 	if len(runs) < 2 {

@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // maxPublishBytes and maxPublished bound the events of one publish activity.
@@ -34,7 +34,7 @@ func (b *bus) idle() bool { return b.sending == nil && len(b.queue) == 0 }
 
 // publication is the event of a Publish command, without secrets.
 func (r *run) publication(c *machine.Command) emitted {
-	return emitted{command: uint64(c.ID), event: expr.Marshal(r.secrets.Redact(c.Args))}
+	return emitted{command: uint64(c.ID), event: value.Marshal(r.secrets.Redact(c.Args))}
 }
 
 // publish sends what is queued, unless something is on its way.
@@ -160,10 +160,10 @@ func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 			Execution: r.argument.Execution, No: r.argument.No, Phase: c.Phase.String(), StartedMs: r.argument.StartedMs, FinishedMs: r.timeMs,
 			Fault: r.secrets.RedactFault(c.Fault), Files: c.Files, Chunks: r.drain.chunks,
 		}
-		known := []expr.Value{r.input}
+		known := []value.Value{r.input}
 		if c.Phase == chargehand.Completed {
 			output := r.secrets.Redact(c.Output)
-			e.Output = expr.Marshal(output)
+			e.Output = value.Marshal(output)
 			known = append(known, output)
 		}
 		if len(entries) > 0 {

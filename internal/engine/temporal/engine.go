@@ -12,10 +12,10 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Config is what an engine is made of. Store, Plans, Blobs, Client, Namespace and Queue are
@@ -35,7 +35,7 @@ type Config struct {
 	// RuntimeVersion and RuntimeMetadata are $runtime.version and $runtime.metadata. Executions
 	// keep those that they start with.
 	RuntimeVersion  string
-	RuntimeMetadata expr.Value
+	RuntimeMetadata value.Value
 
 	Sealer *secret.Sealer // of executions with secrets, as Client's; nil: there are none
 	// Lifecycle is what executions tell about themselves from their start on; nil: nothing.
@@ -88,7 +88,7 @@ func New(c Config) *Engine {
 	defer close(made)
 	var metadata []byte
 	if c.RuntimeMetadata != nil {
-		metadata = expr.Marshal(c.RuntimeMetadata)
+		metadata = value.Marshal(c.RuntimeMetadata)
 	}
 	e.relay = newRelay(relayConfig{
 		Metadata: metadata, Plans: c.Plans, Sealer: c.Sealer,

@@ -19,11 +19,11 @@ import (
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // estate is a branch with an engine: a whole installation of one node.
@@ -132,7 +132,7 @@ func (e *estate) replay(h *historypb.History) error {
 // deploy makes a published workflow of a namespace "suite".
 func (e *estate) deploy(name string, p *plan.Plan) (workflow store.Workflow, definition string) {
 	e.t.Helper()
-	definition = string(expr.Marshal(p.Definition()))
+	definition = string(value.Marshal(p.Definition()))
 	digest, err := hex.DecodeString(digestOf(definition, nil))
 	if err != nil {
 		e.t.Fatal(err)
@@ -170,10 +170,10 @@ func (e *estate) children(w *machinetest.World) {
 }
 
 // start starts an execution as a client does.
-func (e *estate) start(p *plan.Plan, input expr.Value, outside func(context.Context, runner.Call) runner.Result) argument {
+func (e *estate) start(p *plan.Plan, input value.Value, outside func(context.Context, runner.Call) runner.Result) argument {
 	e.t.Helper()
 	w, definition := e.deploy(fmt.Sprintf("script-%d", time.Now().UnixNano()), p)
-	data := expr.Marshal(input)
+	data := value.Marshal(input)
 	row := store.Execution{
 		ID: e.id(), Account: e.account.No, Environment: chargehand.Live, Workflow: w.No, Revision: w.Published,
 		Input: store.Payload{Inline: data, Size: int64(len(data))},
@@ -201,7 +201,7 @@ func (e *estate) ended(a argument) store.Execution {
 }
 
 // publishAll stores events as a client does.
-func (e *estate) publishAll(envelopes []expr.Value) {
+func (e *estate) publishAll(envelopes []value.Value) {
 	events := make([]map[string]any, len(envelopes))
 	for i, v := range envelopes {
 		events[i] = v.(map[string]any)
@@ -228,7 +228,7 @@ type estateRunner struct {
 	after  func(e *estate, a argument)
 }
 
-func (r estateRunner) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) machinetest.Result {
+func (r estateRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) machinetest.Result {
 	e := r.estate.tenant(t)
 	e.children(w)
 	outside := newScripted(w)

@@ -8,8 +8,8 @@ import (
 	sdk "go.temporal.io/sdk/temporal"
 
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // maxSeen bounds the inbox numbers that a workflow remembers. The relay repeats a message
@@ -115,7 +115,7 @@ func (r *run) outcomeOf(f *flight) machine.Event {
 	case err == nil:
 		ev.Fault, ev.Files, ev.Detail = o.Fault, o.Files, o.Document
 		if len(o.Output) > 0 {
-			ev.Output, err = expr.Parse(o.Output, expr.Limits{Depth: expr.MaxDepth})
+			ev.Output, err = value.Parse(o.Output, value.Limits{Depth: value.MaxDepth})
 		}
 	case errors.As(err, &failed) && isInterruption(err):
 		return machine.Event{Kind: machine.Interrupted, Command: f.id}

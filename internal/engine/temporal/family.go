@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const (
@@ -116,7 +116,7 @@ func (a *activities) child(ctx context.Context, k kinship) (kinshipDone, error) 
 
 // childInput is an input as the child gets it and as it is stored.
 type childInput struct {
-	value   expr.Value
+	value   value.Value
 	payload store.Payload
 }
 
@@ -128,11 +128,11 @@ func (a *activities) childInputs(ctx context.Context, k *kinship) ([]childInput,
 		if start == nil {
 			continue
 		}
-		input, err := expr.Parse(start.Input, expr.Limits{Depth: expr.MaxDepth})
+		input, err := value.Parse(start.Input, value.Limits{Depth: value.MaxDepth})
 		if err != nil {
 			return nil, err
 		}
-		data := expr.Marshal(input) // on its way, encoding/json has escaped more than the language does
+		data := value.Marshal(input) // on its way, encoding/json has escaped more than the language does
 		inputs[i] = childInput{input, store.Payload{Inline: data, Size: int64(len(data))}}
 		if err := engine.Externalize(ctx, a.Blobs, &inputs[i].payload); err != nil {
 			return nil, err
@@ -206,7 +206,7 @@ func (a *activities) outcome(ctx context.Context, q asking) (ends, error) {
 		}
 		end := childEnd{No: link.Execution, Command: link.Command, Fault: ev.Fault}
 		if ev.Fault == nil {
-			end.Output = expr.Marshal(ev.Output)
+			end.Output = value.Marshal(ev.Output)
 			bytes += len(end.Output)
 		}
 		answer.Ends = append(answer.Ends, end)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // finish is the activity that makes an execution's row final. Repeating it changes nothing.
@@ -19,13 +19,13 @@ func (a *activities) finish(ctx context.Context, e ending) (finished, error) {
 	}
 	f := final{ending: &e, dueMs: a.leaseMs(), phase: phase, status: chargehand.Errored, outcome: store.Outcome{Timeline: e.Timeline}}
 	if phase == chargehand.Completed {
-		output, err := expr.Parse(e.Output, expr.Limits{Depth: expr.MaxDepth})
+		output, err := value.Parse(e.Output, value.Limits{Depth: value.MaxDepth})
 		if err != nil {
 			return finished{}, fmt.Errorf("read output: %w", err)
 		}
 		f.status = chargehand.Finished
 		f.references = engine.References(output)
-		data := expr.Marshal(output) // on its way, encoding/json has escaped more than the language does
+		data := value.Marshal(output) // on its way, encoding/json has escaped more than the language does
 		f.outcome.Output = store.Payload{Inline: data, Size: int64(len(data))}
 		if err := engine.Externalize(ctx, a.Blobs, &f.outcome.Output); err != nil {
 			return finished{}, fmt.Errorf("store output: %w", err)

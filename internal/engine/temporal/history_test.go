@@ -16,10 +16,10 @@ import (
 	"go.temporal.io/sdk/client"
 
 	runner "github.com/chargehand/chargehand/internal/activity"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 var record = flag.Bool("record", false, "record the histories of this revision that are missing in testdata; what is there stays")
@@ -130,7 +130,7 @@ type recording struct {
 	name string
 }
 
-func (r recording) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) machinetest.Result {
+func (r recording) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) machinetest.Result {
 	var last argument
 	r.branch.accepted = func(a argument) { last = a }
 	result := r.served.Run(t, p, input, w)

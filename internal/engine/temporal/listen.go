@@ -7,8 +7,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // maxAskedAtOnce bounds the subscriptions of one look at events.
@@ -168,7 +168,7 @@ func (r *run) hear(p *heardPage) (done bool) {
 		}
 		spent := r.machine.Spent()
 		// One that cannot be read is for nobody.
-		if envelope, err := expr.Parse(ev.Event, expr.Limits{Depth: expr.MaxDepth}); err == nil && r.machine.Wants(one.sub.Command, envelope) {
+		if envelope, err := value.Parse(ev.Event, value.Limits{Depth: value.MaxDepth}); err == nil && r.machine.Wants(one.sub.Command, envelope) {
 			r.apply(machine.Event{Kind: machine.EventReceived, Command: one.sub.Command, Output: envelope, Number: ev.Number})
 		}
 		one.through = ev.Number
@@ -228,7 +228,7 @@ func knownSecrets(a *argument) (*engine.Secrets, error) {
 	if !a.Confidential {
 		return nil, nil
 	}
-	v, err := expr.Parse(a.Secrets, expr.Limits{Depth: expr.MaxDepth, Bytes: len(a.Secrets)})
+	v, err := value.Parse(a.Secrets, value.Limits{Depth: value.MaxDepth, Bytes: len(a.Secrets)})
 	values, ok := v.(map[string]any)
 	if err != nil || !ok {
 		return nil, engine.ErrCorrupt

@@ -12,13 +12,13 @@ import (
 
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
-func orders(from, to int) (envelopes []expr.Value) {
+func orders(from, to int) (envelopes []value.Value) {
 	for i := from; i < to; i++ {
 		envelopes = append(envelopes, map[string]any{
 			"specversion": "1.0", "id": fmt.Sprint(i), "source": "/test", "type": "order", "data": i,
@@ -47,7 +47,7 @@ do:
 	for from := 0; from < most; from += 15 {
 		e.publishAll(orders(max(0, from-20), from+15))
 	}
-	e.publishAll([]expr.Value{map[string]any{"specversion": "1.0", "id": "s", "source": "/test", "type": "stop"}})
+	e.publishAll([]value.Value{map[string]any{"specversion": "1.0", "id": "s", "source": "/test", "type": "stop"}})
 	e.ended(a)
 	e.end(a)
 	wantOutput(t, e.office, a, fmt.Sprintf("[%d, true]", most))
@@ -117,7 +117,7 @@ func TestLargeEvents(t *testing.T) {
 	a := o.activities(nil)
 	x := o.accept(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 1)
 	for i := range 8 {
-		o.publish([]expr.Value{map[string]any{"type": "t", "source": "/s", "id": fmt.Sprint(i), "data": strings.Repeat("x", 200<<10)}})
+		o.publish([]value.Value{map[string]any{"type": "t", "source": "/s", "id": fmt.Sprint(i), "data": strings.Repeat("x", 200<<10)}})
 	}
 	after, count := int64(0), 0
 	for pages := 0; ; pages++ {
@@ -179,7 +179,7 @@ func TestPublishAgain(t *testing.T) {
 		}
 	}
 	got := o.emitted(x.Execution)
-	if len(got) != 3 || !expr.Equal(got[1].(map[string]any)["data"], 1) || !expr.Equal(got[2].(map[string]any)["data"], 2) {
+	if len(got) != 3 || !value.Equal(got[1].(map[string]any)["data"], 1) || !value.Equal(got[2].(map[string]any)["data"], 2) {
 		t.Errorf("stored are %v", got)
 	}
 }

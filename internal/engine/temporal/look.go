@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const (
@@ -143,7 +143,7 @@ func (a *activities) readEvents(ctx context.Context, asked *asked, s store.Subsc
 			stopped = budget.empty()
 			return !stopped, nil
 		}
-		page.Events = append(page.Events, received{Number: ev.Number, Event: expr.Marshal(ev.Envelope)})
+		page.Events = append(page.Events, received{Number: ev.Number, Event: value.Marshal(ev.Envelope)})
 		budget.events--
 		budget.looks--
 		budget.bytes -= ev.Bytes

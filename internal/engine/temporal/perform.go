@@ -13,10 +13,10 @@ import (
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const (
@@ -95,7 +95,7 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 	}
 	o := outcome{Fault: result.Fault, Files: result.Files, Document: result.Document, of: c.owner()}
 	if result.Fault == nil && result.Output != nil {
-		o.Output = expr.Marshal(result.Output)
+		o.Output = value.Marshal(result.Output)
 	}
 	if limit := a.Limits.ActivityOutputBytes; len(o.Output) > limit {
 		o = outcome{Fault: engine.OutputFault(len(o.Output), limit), Document: o.Document, of: o.of}
@@ -114,14 +114,14 @@ func (c *call) request() (runner.Call, error) {
 	}
 	var err error
 	// Each argument may be as deep as a value may be; a few objects stand around it.
-	if r.Args, err = expr.Parse(c.Args, expr.Limits{Depth: expr.MaxDepth + 16}); err != nil {
+	if r.Args, err = value.Parse(c.Args, value.Limits{Depth: value.MaxDepth + 16}); err != nil {
 		return r, fmt.Errorf("the arguments cannot be read: %w", err)
 	}
-	if r.Input, err = expr.Parse(c.Input, expr.Limits{Depth: expr.MaxDepth}); err != nil {
+	if r.Input, err = value.Parse(c.Input, value.Limits{Depth: value.MaxDepth}); err != nil {
 		return r, fmt.Errorf("the input cannot be read: %w", err)
 	}
 	if len(c.Metadata) > 0 {
-		metadata, err := expr.Parse(c.Metadata, expr.Limits{Depth: expr.MaxDepth})
+		metadata, err := value.Parse(c.Metadata, value.Limits{Depth: value.MaxDepth})
 		if err != nil {
 			return r, fmt.Errorf("the metadata cannot be read: %w", err)
 		}

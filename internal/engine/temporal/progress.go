@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
-	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const (
@@ -80,8 +80,8 @@ type outflow struct {
 
 // progress is activity.Call.Progress: it returns when the message is in the history, and waits while too many before it
 // were not taken in.
-func (o *outflow) progress(ctx context.Context, v expr.Value) error {
-	if size := expr.Size(v); size > o.limit {
+func (o *outflow) progress(ctx context.Context, v value.Value) error {
+	if size := value.Size(v); size > o.limit {
 		return fmt.Errorf("what the activity hands over takes %d bytes, more than the limit of %d", size, o.limit)
 	}
 	for wait := minAsk; o.sent-o.taken >= streamWindow; wait = min(2*wait, maxAsk) {
@@ -99,7 +99,7 @@ func (o *outflow) progress(ctx context.Context, v expr.Value) error {
 		}
 	}
 	p := progress{
-		Execution: o.call.Execution, Stream: o.call.Stream, Number: o.sent + 1, Output: expr.Marshal(v), Confidential: o.call.Confidential,
+		Execution: o.call.Execution, Stream: o.call.Stream, Number: o.sent + 1, Output: value.Marshal(v), Confidential: o.call.Confidential,
 	}
 	patient, cancel := context.WithTimeout(ctx, streamPatience)
 	defer cancel()

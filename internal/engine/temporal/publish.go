@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // publish is the activity that stores the events of `emit` tasks in the stream of their environment, in order and all
@@ -28,7 +28,7 @@ func (a *activities) publish(ctx context.Context, p publishing) error {
 	}
 	list := make([]engine.Publication, len(p.Events))
 	for i, data := range p.Events {
-		ev, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth})
+		ev, err := value.Parse(data, value.Limits{Depth: value.MaxDepth})
 		if err != nil {
 			return fmt.Errorf("read event: %w", err)
 		}

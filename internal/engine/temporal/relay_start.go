@@ -10,10 +10,10 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // origin is what the executions of a revision have in common. It never changes.
@@ -226,7 +226,7 @@ func (r *relay) pin(ctx context.Context, row *store.Execution, p *plan.Plan) ([]
 	for name, value := range secrets.Values() {
 		values[name] = value
 	}
-	return expr.Marshal(values), nil
+	return value.Marshal(values), nil
 }
 
 func missing(what string, err error) error {

@@ -18,8 +18,8 @@ import (
 
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Two loops over calls in a fork beside a wait, on a server that suggests a new run after
@@ -86,7 +86,7 @@ func TestServedLarge(t *testing.T) {
 	a := b.begin(compile(t, "do: [{a: "+get+"}, {b: "+get+"}]"), large, echo)
 	b.end(a)
 	if got := b.result(a, nil); got.Output != large {
-		t.Errorf("it ended %s with %d bytes", got.Phase, expr.Size(got.Output))
+		t.Errorf("it ended %s with %d bytes", got.Phase, value.Size(got.Output))
 	}
 	for _, h := range b.histories(a) {
 		if size := proto.Size(h); size > 20<<10 {
@@ -112,15 +112,15 @@ func TestServedHandOver(t *testing.T) {
 		return runner.Result{Output: "first"}
 	})
 	<-begun
-	value, err := b.client.QueryWorkflow(t.Context(), a.Execution.String(), "", timelineQuery)
+	v, err := b.client.QueryWorkflow(t.Context(), a.Execution.String(), "", timelineQuery)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var data []byte
-	if err := value.Get(&data); err != nil {
+	if err := v.Get(&data); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := machine.DecodeTimeline(compile(t, "do: [{s: {set: '${ 1 }'}}, {a: "+get+"}]"), data, expr.Value(0))
+	entries, err := machine.DecodeTimeline(compile(t, "do: [{s: {set: '${ 1 }'}}, {a: "+get+"}]"), data, value.Value(0))
 	if err != nil || len(entries) != 2 || entries[1].Name != "a" || entries[1].Phase != chargehand.Running {
 		t.Errorf("the timeline is %v, %v", entries, err)
 	}

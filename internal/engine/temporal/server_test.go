@@ -18,12 +18,12 @@ import (
 
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store/postgres"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // shared are the servers of the package's tests, started by the first that needs them.
@@ -138,7 +138,7 @@ func (b *branch) startWorker(p pace) *Worker {
 }
 
 // begin starts the workflow of an execution whose activities are answered by outside.
-func (b *branch) begin(p *plan.Plan, input expr.Value, outside func(context.Context, runner.Call) runner.Result) argument {
+func (b *branch) begin(p *plan.Plan, input value.Value, outside func(context.Context, runner.Call) runner.Result) argument {
 	b.t.Helper()
 	a := b.accept(p, input)
 	if b.accepted != nil {
@@ -234,7 +234,7 @@ type served struct {
 	pace   pace
 }
 
-func (r served) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) machinetest.Result {
+func (r served) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) machinetest.Result {
 	b := r.branch
 	outside := newScripted(w)
 	started := make(chan argument, 1)

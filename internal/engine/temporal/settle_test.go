@@ -13,9 +13,9 @@ import (
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // activities are those of a worker that is not started.
@@ -257,9 +257,9 @@ func TestPerform(t *testing.T) {
 // TestDeepArguments: a value of as many levels as any may have is an argument, too.
 func TestDeepArguments(t *testing.T) {
 	t.Parallel()
-	value := strings.Repeat("[", expr.MaxDepth) + strings.Repeat("]", expr.MaxDepth)
-	c := call{Args: []byte(`{"http":{"body":` + value + `}}`), Input: []byte(value), Metadata: []byte(`{}`)}
-	if got, err := c.request(); err != nil || string(expr.Marshal(got.Args)) != string(c.Args) {
+	v := strings.Repeat("[", value.MaxDepth) + strings.Repeat("]", value.MaxDepth)
+	c := call{Args: []byte(`{"http":{"body":` + v + `}}`), Input: []byte(v), Metadata: []byte(`{}`)}
+	if got, err := c.request(); err != nil || string(value.Marshal(got.Args)) != string(c.Args) {
 		t.Error(err)
 	}
 }

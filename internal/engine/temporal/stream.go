@@ -7,8 +7,8 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // streams is what a run knows of the activities that hand over messages (DESIGN.md "Streams").
@@ -87,7 +87,7 @@ func (r *run) flow(f *flight) {
 		in.waiting = in.waiting[1:]
 		in.taken++
 		spent := r.machine.Spent()
-		if v, err := expr.Parse(message, expr.Limits{Depth: expr.MaxDepth}); err == nil && r.machine.Wants(f.id, v) {
+		if v, err := value.Parse(message, value.Limits{Depth: value.MaxDepth}); err == nil && r.machine.Wants(f.id, v) {
 			r.apply(machine.Event{Kind: machine.Progressed, Command: f.id, Output: v, Number: s.Position + 1})
 		}
 		r.charge(r.machine.Spent() - spent + readSteps(message))

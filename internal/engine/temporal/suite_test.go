@@ -17,11 +17,11 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // environment is the simulation of one run.
@@ -127,7 +127,7 @@ type simulatedRunner struct {
 	before func(environment)
 }
 
-func (r simulatedRunner) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) machinetest.Result {
+func (r simulatedRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) machinetest.Result {
 	o := newOffice(t)
 	outside := newScripted(w)
 	o.outside = outside.Run

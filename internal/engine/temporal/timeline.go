@@ -7,10 +7,10 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // queryTime bounds the question to a running workflow. Without a worker nobody answers it:
@@ -112,8 +112,8 @@ func (e *Engine) record(ctx context.Context, no int64, to *recorded) error {
 }
 
 // output is what the last chunk refers to: input, and output if the execution completed.
-func (e *Engine) output(ctx context.Context, of *recorded, input expr.Value) ([]expr.Value, error) {
-	known := []expr.Value{input}
+func (e *Engine) output(ctx context.Context, of *recorded, input value.Value) ([]value.Value, error) {
+	known := []value.Value{input}
 	if of.last == nil || of.row.Status != chargehand.Finished {
 		return known, nil
 	}
@@ -121,7 +121,7 @@ func (e *Engine) output(ctx context.Context, of *recorded, input expr.Value) ([]
 	if err != nil {
 		return nil, fmt.Errorf("read output: %w", err)
 	}
-	output, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth, Bytes: maxStoredBytes})
+	output, err := value.Parse(data, value.Limits{Depth: value.MaxDepth, Bytes: maxStoredBytes})
 	if err != nil {
 		return nil, fmt.Errorf("read output: %w: %w", engine.ErrCorrupt, err)
 	}
@@ -148,7 +148,7 @@ func (e *Engine) liveTimeline(ctx context.Context, row *store.Execution) []byte 
 }
 
 // entries joins the chunks in the order in which their entries were taken. known[0] is the input.
-func (t *recorded) entries(p *plan.Plan, sealing *engine.Secrets, known []expr.Value) ([]machine.Entry, bool, error) {
+func (t *recorded) entries(p *plan.Plan, sealing *engine.Secrets, known []value.Value) ([]machine.Entry, bool, error) {
 	parts := make([][]machine.Entry, 0, len(t.chunks)+1)
 	for _, chunk := range t.chunks {
 		chunk, err := sealing.Open(engine.SealedTimeline, chunk)

@@ -29,7 +29,7 @@ const (
 
 // argument is what an execution's workflow is started with, and continued as new with. It is
 // JSON, so that people can read it in Temporal's own tools; values of the language stand in it as they
-// are (expr.Marshal), because encoding/json knows less about numbers than the language does.
+// are (value.Marshal), because encoding/json knows less about numbers than the language does.
 type argument struct {
 	Execution   chargehand.ExecutionID `json:"execution"`
 	No          int64                  `json:"no"` // internal number of the row

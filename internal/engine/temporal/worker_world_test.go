@@ -16,12 +16,12 @@ import (
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // office is what workers of a test share: a database, and the outside that activities reach.
@@ -80,7 +80,7 @@ func (o *office) view(fn func(*store.Reader) error) {
 }
 
 // publish stores events from outside.
-func (o *office) publish(envelopes []expr.Value) {
+func (o *office) publish(envelopes []value.Value) {
 	o.t.Helper()
 	list := make([]engine.Publication, len(envelopes))
 	for i, v := range envelopes {
@@ -111,7 +111,7 @@ func (o *office) pump() {
 }
 
 // emitted are the events that an execution has published.
-func (o *office) emitted(id chargehand.ExecutionID) (events []expr.Value) {
+func (o *office) emitted(id chargehand.ExecutionID) (events []value.Value) {
 	o.t.Helper()
 	o.view(func(r *store.Reader) error {
 		return r.Events(o.account.No, chargehand.Live, 0, 1<<40, 10_000, func(e *store.Event) (bool, error) {
@@ -188,17 +188,17 @@ func (o *office) id() (id [16]byte) {
 }
 
 // accept makes the row of an execution that has its slot, and the argument of its workflow.
-func (o *office) accept(p *plan.Plan, input expr.Value) argument {
+func (o *office) accept(p *plan.Plan, input value.Value) argument {
 	o.t.Helper()
 	row := store.Execution{
 		ID: o.id(), Account: o.account.No, Environment: chargehand.Live, Workflow: 1, Revision: 1, Machine: machine.Revision,
 		Status: chargehand.Processing, Phase: chargehand.Running, Run: store.RunActive,
 	}
 	row.StartedMs = row.ID.Milli()
-	row.Input.Inline = expr.Marshal(input)
+	row.Input.Inline = value.Marshal(input)
 	row.Input.Size = int64(len(row.Input.Inline))
 	o.update(func(tx *store.Tx) error { return tx.InsertExecution(&row) })
-	definition := string(expr.Marshal(p.Definition()))
+	definition := string(value.Marshal(p.Definition()))
 	return argument{
 		Execution: row.ID, No: row.No, Account: o.account.ID, Environment: row.Environment,
 		Revision: machine.Revision, Runtime: "test", Digest: digestOf(definition, nil), Definition: definition,
@@ -279,7 +279,7 @@ func (o *office) result(a argument, files map[string]machine.File) machinetest.R
 	})
 	result := machinetest.Result{Phase: row.Phase, Published: o.emitted(a.Execution)}
 	input := parsed(o.t, a.Input)
-	known := []expr.Value{input}
+	known := []value.Value{input}
 	if outcome.Fault != nil {
 		f, err := engine.DecodeFault(outcome.Fault)
 		if err != nil {
@@ -308,7 +308,7 @@ func (o *office) result(a argument, files map[string]machine.File) machinetest.R
 		o.t.Fatal(err)
 	}
 	var parts [][]machine.Entry
-	decode := func(data []byte, known ...expr.Value) {
+	decode := func(data []byte, known ...value.Value) {
 		entries, err := machine.DecodeTimeline(p, data, known...)
 		if err != nil {
 			o.t.Fatal(err)
@@ -328,9 +328,9 @@ func (o *office) result(a argument, files map[string]machine.File) machinetest.R
 	return result
 }
 
-func parsed(t testing.TB, data []byte) expr.Value {
+func parsed(t testing.TB, data []byte) value.Value {
 	t.Helper()
-	v, err := expr.Parse(data, expr.Limits{Depth: expr.MaxDepth})
+	v, err := value.Parse(data, value.Limits{Depth: value.MaxDepth})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,8 +342,8 @@ func parsed(t testing.TB, data []byte) expr.Value {
 type scripted struct {
 	world *machinetest.World
 	hangs func()
-	store func([]expr.Value) // events
-	hung  atomic.Int32       // activities
+	store func([]value.Value) // events
+	hung  atomic.Int32        // activities
 
 	mu    sync.Mutex
 	given map[string]machinetest.Answer // by key and attempt: an attempt without an answer leaves its key to the next one

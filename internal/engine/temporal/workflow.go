@@ -9,8 +9,8 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // workflows is what the workflow function has beside its argument.
@@ -53,7 +53,7 @@ type run struct {
 	canceled workflow.Context // Temporal cancels it
 	pace     pace
 	argument *argument
-	input    expr.Value // raw
+	input    value.Value // raw
 	machine  *machine.Machine
 	timeMs   int64 // of the last event
 	moved    bool  // an event has been applied in this run
@@ -129,7 +129,7 @@ func (r *run) revive(plans *plans) *machine.Fault {
 	}
 	r.input = map[string]any{} // T16
 	if len(a.Input) > 0 {
-		if r.input, err = expr.Parse(a.Input, expr.Limits{Depth: expr.MaxDepth}); err != nil {
+		if r.input, err = value.Parse(a.Input, value.Limits{Depth: value.MaxDepth}); err != nil {
 			return engine.SystemFault(engine.CodeInternal, "The input cannot be read: "+err.Error())
 		}
 	}
@@ -138,7 +138,7 @@ func (r *run) revive(plans *plans) *machine.Fault {
 	}
 	identity := machine.Identity{Execution: a.Execution, Revision: a.Revision, RuntimeVersion: a.Runtime, Secrets: r.secrets.Values()}
 	if len(a.Metadata) > 0 {
-		if identity.RuntimeMetadata, err = expr.Parse(a.Metadata, expr.Limits{Depth: expr.MaxDepth}); err != nil {
+		if identity.RuntimeMetadata, err = value.Parse(a.Metadata, value.Limits{Depth: value.MaxDepth}); err != nil {
 			return engine.SystemFault(engine.CodeInternal, "The metadata of the runtime cannot be read: "+err.Error())
 		}
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 const get = "{call: http, with: {method: get, endpoint: 'https://example.org/'}}"
@@ -27,7 +27,7 @@ const get = "{call: http, with: {method: get, endpoint: 'https://example.org/'}}
 func echo(_ context.Context, c runner.Call) runner.Result { return runner.Result{Output: c.Input} }
 
 // simulate runs a definition in the simulation to its end.
-func simulate(t *testing.T, definition string, input expr.Value, outside func(context.Context, runner.Call) runner.Result, change func(*simulated, argument)) (*office, argument, *simulated) {
+func simulate(t *testing.T, definition string, input value.Value, outside func(context.Context, runner.Call) runner.Result, change func(*simulated, argument)) (*office, argument, *simulated) {
 	t.Helper()
 	o := newOffice(t)
 	o.outside = outside
@@ -43,8 +43,8 @@ func simulate(t *testing.T, definition string, input expr.Value, outside func(co
 func wantOutput(t *testing.T, o *office, a argument, want string) {
 	t.Helper()
 	got := o.result(a, nil)
-	if got.Phase != chargehand.Completed || !expr.Equal(got.Output, parsed(t, []byte(want))) {
-		t.Errorf("it ended %s with %s, fault %+v; want %s", got.Phase, expr.Marshal(got.Output), got.Fault, want)
+	if got.Phase != chargehand.Completed || !value.Equal(got.Output, parsed(t, []byte(want))) {
+		t.Errorf("it ended %s with %s, fault %+v; want %s", got.Phase, value.Marshal(got.Output), got.Fault, want)
 	}
 }
 
@@ -52,7 +52,7 @@ func wantFault(t *testing.T, o *office, a argument, code string) {
 	t.Helper()
 	got := o.result(a, nil)
 	if got.Phase != chargehand.Faulted || got.Fault == nil || got.Fault.Code != code {
-		t.Errorf("it ended %s with %s, fault %+v; want code %s", got.Phase, expr.Marshal(got.Output), got.Fault, code)
+		t.Errorf("it ended %s with %s, fault %+v; want code %s", got.Phase, value.Marshal(got.Output), got.Fault, code)
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Bare runs scripts on the machine alone, with a clock that jumps to the next due timer.
@@ -25,7 +25,7 @@ type Bare struct {
 const epoch = 1769860800000
 
 // Run implements Runner.
-func (b Bare) Run(t *testing.T, p *plan.Plan, input expr.Value, w *World) Result {
+func (b Bare) Run(t *testing.T, p *plan.Plan, input value.Value, w *World) Result {
 	t.Helper()
 	id, err := chargehand.ParseID[executionKind]("01980000-0000-7000-8000-000000000001")
 	if err != nil {

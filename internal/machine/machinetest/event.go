@@ -6,14 +6,15 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Envelopes makes the envelopes of events that a script describes as JSON objects: what is
 // missing of specversion, id, source is filled in, so that no two events are the same.
-func (w *World) Envelopes(texts []string) []expr.Value {
+func (w *World) Envelopes(texts []string) []value.Value {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	envelopes := make([]expr.Value, 0, len(texts))
+	envelopes := make([]value.Value, 0, len(texts))
 	for _, text := range texts {
 		w.events++
 		envelope := map[string]any{
@@ -29,8 +30,8 @@ func (w *World) Envelopes(texts []string) []expr.Value {
 }
 
 // Values parses what the activity of an answer hands over before its end.
-func (a Answer) Values() []expr.Value {
-	values := make([]expr.Value, 0, len(a.Messages))
+func (a Answer) Values() []value.Value {
+	values := make([]value.Value, 0, len(a.Messages))
 	for _, text := range a.Messages {
 		values = append(values, Answer{Output: text}.Value())
 	}
@@ -40,12 +41,12 @@ func (a Answer) Values() []expr.Value {
 // stored is an event on the bus of Bare.
 type stored struct {
 	number   int64
-	envelope expr.Value
+	envelope value.Value
 }
 
 // stream is a running activity that hands over messages.
 type stream struct {
-	messages []expr.Value
+	messages []value.Value
 	answer   Answer
 }
 
@@ -95,7 +96,7 @@ func (r *bareRun) delivery(s machine.Subscription) (machine.Event, bool) {
 		one := r.bus[at]
 		wanted := r.m.Wants(s.Command, one.envelope)
 		if wanted && !lets(s.Filters, one.envelope) {
-			r.t.Errorf("the filters of %d keep out an event that it wants: %s", s.Command, expr.Marshal(one.envelope))
+			r.t.Errorf("the filters of %d keep out an event that it wants: %s", s.Command, value.Marshal(one.envelope))
 		}
 		if wanted || r.All {
 			r.told[s.Command] = one.number
@@ -107,7 +108,7 @@ func (r *bareRun) delivery(s machine.Subscription) (machine.Event, bool) {
 }
 
 // lets reports whether the index lets an event through.
-func lets(filters []machine.Filter, envelope expr.Value) bool {
+func lets(filters []machine.Filter, envelope value.Value) bool {
 	kind, _ := envelope.(map[string]any)["type"].(string)
 	for _, f := range filters {
 		if f.Exact && kind != f.Type || !machine.CompileType(f.Type).Lets(kind) {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Script is a workflow, the world around it, and what must come out.
@@ -51,16 +51,16 @@ type Want struct {
 // Result is how an execution ended.
 type Result struct {
 	Phase     chargehand.Phase
-	Output    expr.Value
+	Output    value.Value
 	Fault     *machine.Fault
 	Files     []machine.File
 	Timeline  []machine.Entry
-	Published []expr.Value
+	Published []value.Value
 }
 
 // Runner runs one execution from start to end.
 type Runner interface {
-	Run(t *testing.T, p *plan.Plan, input expr.Value, w *World) Result
+	Run(t *testing.T, p *plan.Plan, input value.Value, w *World) Result
 }
 
 // World answers the activities of one execution. It is safe for concurrent use.
@@ -93,11 +93,11 @@ func (w *World) Answer(reference string) Answer {
 }
 
 // Value is the answer's output.
-func (a Answer) Value() expr.Value {
+func (a Answer) Value() value.Value {
 	if a.Output == "" {
 		return nil
 	}
-	v, err := expr.Parse([]byte(a.Output), expr.Limits{})
+	v, err := value.Parse([]byte(a.Output), value.Limits{})
 	if err != nil {
 		panic("machinetest: " + err.Error()) // a mistake in a script
 	}
@@ -154,10 +154,10 @@ func (s *Script) check(t *testing.T, got Result, w *World) {
 		want.Phase = chargehand.Completed
 	}
 	if got.Phase != want.Phase {
-		t.Fatalf("it ended %s (%s, fault %+v), want %s", got.Phase, expr.Marshal(got.Output), got.Fault, want.Phase)
+		t.Fatalf("it ended %s (%s, fault %+v), want %s", got.Phase, value.Marshal(got.Output), got.Fault, want.Phase)
 	}
-	if output := (Answer{Output: want.Output}).Value(); !expr.Equal(got.Output, output) {
-		t.Errorf("output is %s, want %s", expr.Marshal(got.Output), expr.Marshal(output))
+	if output := (Answer{Output: want.Output}).Value(); !value.Equal(got.Output, output) {
+		t.Errorf("output is %s, want %s", value.Marshal(got.Output), value.Marshal(output))
 	}
 	checkFault(t, got.Fault, want.Fault)
 	if want.Order != nil {

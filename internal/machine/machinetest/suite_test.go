@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 func TestBareMachine(t *testing.T) {
@@ -41,7 +41,7 @@ func TestBareMachineFromCheckpoints(t *testing.T) {
 
 type restoring struct{ t *testing.T }
 
-func (r restoring) Run(t *testing.T, p *plan.Plan, input expr.Value, w *machinetest.World) machinetest.Result {
+func (r restoring) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) machinetest.Result {
 	id, err := chargehand.ParseID[struct{}]("01980000-0000-7000-8000-000000000001")
 	if err != nil {
 		t.Fatal(err)

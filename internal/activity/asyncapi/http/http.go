@@ -27,8 +27,8 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/asyncapi"
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Config wires a Protocol. Remote is required.
@@ -192,7 +192,7 @@ func (l *listener) events(body io.Reader) (over bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		headers := map[string]expr.Value{"event": strings.ToValidUTF8(event.Type, "\uFFFD")}
+		headers := map[string]value.Value{"event": strings.ToValidUTF8(event.Type, "\uFFFD")}
 		if stream.LastID != "" {
 			headers["id"] = strings.ToValidUTF8(stream.LastID, "\uFFFD")
 		}

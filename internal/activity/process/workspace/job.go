@@ -5,8 +5,8 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Job is one process of an activity. Environment, stdin and return are read from Call.Args.
@@ -14,7 +14,7 @@ type Job struct {
 	Confiner  *process.Confiner
 	Files     activity.Files
 	Call      activity.Call
-	Arguments expr.Value // a list, a map or nil
+	Arguments value.Value // a list, a map or nil
 	// Prepare makes the command once the files are staged. Dir, Env and Stdin are filled in
 	// afterwards.
 	Prepare func(w *Workspace) (process.Command, *machine.Fault)

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Operands lists the values that may be references: arguments (a list or a map), environment
 // values and stdin.
-func Operands(arguments, environment, stdin expr.Value) []expr.Value {
-	operands := []expr.Value{stdin}
-	for _, value := range []expr.Value{arguments, environment} {
+func Operands(arguments, environment, stdin value.Value) []value.Value {
+	operands := []value.Value{stdin}
+	for _, value := range []value.Value{arguments, environment} {
 		switch value := value.(type) {
 		case []any:
 			operands = append(operands, value...)
@@ -28,7 +28,7 @@ func Operands(arguments, environment, stdin expr.Value) []expr.Value {
 }
 
 // Local is v, or the local path if v is a reference that was staged.
-func (w *Workspace) Local(v expr.Value) expr.Value {
+func (w *Workspace) Local(v value.Value) value.Value {
 	if w == nil {
 		return v
 	}
@@ -41,14 +41,14 @@ func (w *Workspace) Local(v expr.Value) expr.Value {
 }
 
 // Text is v as a process sees it: a text as it is, null as nothing, anything else as JSON.
-func (w *Workspace) Text(v expr.Value) string {
+func (w *Workspace) Text(v value.Value) string {
 	switch v := w.Local(v).(type) {
 	case nil:
 		return ""
 	case string:
 		return v
 	default:
-		return string(expr.Marshal(v))
+		return string(value.Marshal(v))
 	}
 }
 
@@ -90,7 +90,7 @@ func (w *Workspace) Flags(arguments map[string]any) ([]string, *machine.Fault) {
 }
 
 // Arguments is a list as argv, or a map as flags.
-func (w *Workspace) Arguments(arguments expr.Value) ([]string, *machine.Fault) {
+func (w *Workspace) Arguments(arguments value.Value) ([]string, *machine.Fault) {
 	switch arguments := arguments.(type) {
 	case nil:
 		return nil, nil
@@ -103,7 +103,7 @@ func (w *Workspace) Arguments(arguments expr.Value) ([]string, *machine.Fault) {
 }
 
 // Variables is what the task names of the environment, by name. A null leaves a name out.
-func (w *Workspace) Variables(environment expr.Value) (map[string]string, *machine.Fault) {
+func (w *Workspace) Variables(environment value.Value) (map[string]string, *machine.Fault) {
 	if environment == nil {
 		return nil, nil
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // filesPath is in the uri of every reference, relative or absolute.
@@ -18,14 +18,14 @@ const filesPath = chargehand.APIPath + "/files/"
 
 // referenceOf reports whether v looks like a reference to a file. Whether it is one decides
 // the store of files.
-func referenceOf(v expr.Value) (uri string, ok bool) {
+func referenceOf(v value.Value) (uri string, ok bool) {
 	object, _ := v.(map[string]any)
 	uri, _ = object["uri"].(string)
 	return uri, strings.Contains(uri, filesPath)
 }
 
 // visitReferences visits every reference in v, keys in their order.
-func visitReferences(v expr.Value, pointer string, visit func(pointer, uri, name string)) {
+func visitReferences(v value.Value, pointer string, visit func(pointer, uri, name string)) {
 	switch v := v.(type) {
 	case map[string]any:
 		if uri, ok := referenceOf(v); ok {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // The values of `return` (docs/language/run-shell.md).
@@ -32,7 +32,7 @@ type Outcome struct {
 	Stderr []byte
 	Files  []machine.File
 	// Value is what a script returned; it stands in for stdout if HasValue (T47).
-	Value    expr.Value
+	Value    value.Value
 	HasValue bool
 }
 
@@ -62,7 +62,7 @@ func (o Outcome) Result(mode string) activity.Result {
 	return result
 }
 
-func (o Outcome) stdout() expr.Value {
+func (o Outcome) stdout() value.Value {
 	if o.HasValue {
 		return o.Value
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process"
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // The limits of a workspace.
@@ -39,7 +39,7 @@ type Workspace struct {
 // Open makes the private directory and stages the files that the call refers to. The caller
 // closes the workspace. Operands are the arguments, environment values and stdin of the
 // process: those that are references are staged whatever the metadata says.
-func Open(ctx context.Context, confiner *process.Confiner, files activity.Files, call activity.Call, operands ...expr.Value) (*Workspace, *machine.Fault) {
+func Open(ctx context.Context, confiner *process.Confiner, files activity.Files, call activity.Call, operands ...value.Value) (*Workspace, *machine.Fault) {
 	dir, err := confiner.NewDir()
 	if err != nil {
 		return nil, internalFault(confiner.Logger(), err)
@@ -59,7 +59,7 @@ func Open(ctx context.Context, confiner *process.Confiner, files activity.Files,
 // Close removes the private directory.
 func (w *Workspace) Close() { w.confiner.RemoveDir(w.Dir) }
 
-func (w *Workspace) fill(ctx context.Context, operands []expr.Value) *machine.Fault {
+func (w *Workspace) fill(ctx context.Context, operands []value.Value) *machine.Fault {
 	for _, dir := range []string{w.In, w.Out} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return w.InternalFault(err)
@@ -81,7 +81,7 @@ func (w *Workspace) fill(ctx context.Context, operands []expr.Value) *machine.Fa
 
 // wanted lists the uris to stage: operands first, then those of the input in the order of its
 // keys.
-func (w *Workspace) wanted(operands []expr.Value) ([]string, *machine.Fault) {
+func (w *Workspace) wanted(operands []value.Value) ([]string, *machine.Fault) {
 	var uris []string
 	for _, operand := range operands {
 		if uri, ok := referenceOf(operand); ok {
@@ -139,7 +139,7 @@ func (w *Workspace) stage(ctx context.Context, uris []string) error {
 		w.paths[uri] = local
 		manifest[uri] = name
 	}
-	return os.WriteFile(filepath.Join(w.In, "manifest.json"), append(expr.Marshal(manifest), '\n'), 0o600)
+	return os.WriteFile(filepath.Join(w.In, "manifest.json"), append(value.Marshal(manifest), '\n'), 0o600)
 }
 
 func writeFile(path string, content io.Reader) error {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 func TestSanitise(t *testing.T) {
@@ -89,7 +89,7 @@ func TestMediaType(t *testing.T) {
 
 func TestSetValue(t *testing.T) {
 	var o Outcome
-	if fault := o.SetValue([]byte(`{"a": 1}`)); fault != nil || !o.HasValue || !expr.Equal(o.Value, map[string]any{"a": 1}) {
+	if fault := o.SetValue([]byte(`{"a": 1}`)); fault != nil || !o.HasValue || !value.Equal(o.Value, map[string]any{"a": 1}) {
 		t.Errorf("value %v, fault %v", o.Value, fault)
 	}
 	for _, text := range []string{``, `{`, strings.Repeat("[", 300) + strings.Repeat("]", 300), `"\ud800"`} {

@@ -1,4 +1,4 @@
-package expr
+package value
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ func Append(dst []byte, v Value) []byte {
 	case int:
 		return strconv.AppendInt(dst, int64(v), 10)
 	case string:
-		return appendString(dst, v)
+		return AppendString(dst, v)
 	case map[string]any:
 		return appendObject(dst, v)
 	case []any:
@@ -38,7 +38,7 @@ func Append(dst []byte, v Value) []byte {
 	case *big.Int:
 		return v.Append(dst, 10)
 	default:
-		panic("expr: not a JSON value")
+		panic("value: not a JSON value")
 	}
 }
 
@@ -72,7 +72,7 @@ func appendObject(dst []byte, m map[string]any) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendString(dst, k)
+		dst = AppendString(dst, k)
 		dst = append(dst, ':')
 		dst = Append(dst, m[k])
 	}
@@ -88,6 +88,20 @@ func insertionSort(keys []string) {
 	}
 }
 
+// SortedKeys returns the keys of m in order.
+func SortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	if len(keys) <= smallObject {
+		insertionSort(keys)
+	} else {
+		slices.Sort(keys)
+	}
+	return keys
+}
+
 // appendFloat writes a float so that it is read back as a float. An infinity or NaN, which
 // no Value holds, is written as jq writes it.
 func appendFloat(dst []byte, f float64) []byte {
@@ -96,16 +110,16 @@ func appendFloat(dst []byte, f float64) []byte {
 	}
 	f = min(max(f, -math.MaxFloat64), math.MaxFloat64)
 	start := len(dst)
-	dst = appendShortFloat(dst, f)
+	dst = AppendNumber(dst, f)
 	if bytes.ContainsAny(dst[start:], ".e") {
 		return dst
 	}
 	return append(dst, ".0"...)
 }
 
-// appendShortFloat writes a finite float as JavaScript does: 1 for 1.0, an exponent only
+// AppendNumber appends the text of a finite float as JavaScript does: 1 for 1.0, an exponent only
 // below 1e-6 and from 1e21.
-func appendShortFloat(dst []byte, f float64) []byte {
+func AppendNumber(dst []byte, f float64) []byte {
 	format := byte('f')
 	if a := math.Abs(f); a != 0 && a < 1e-6 || a >= 1e21 {
 		format = 'e'
@@ -128,9 +142,9 @@ var plainByte = func() (t [256]bool) {
 	return t
 }()
 
-// appendString writes a JSON string. Bytes that are no UTF-8, which no Value holds, become
+// AppendString writes a JSON string. Bytes that are no UTF-8, which no Value holds, become
 // the replacement character.
-func appendString(dst []byte, s string) []byte {
+func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {
@@ -175,4 +189,15 @@ func appendEscape(dst []byte, c byte) []byte {
 	default:
 		return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 	}
+}
+
+// Escapes counts the bytes of s that AppendString writes as escapes.
+func Escapes(s string) int {
+	n := 0
+	for i := range len(s) {
+		if c := s[i]; c < utf8.RuneSelf && !plainByte[c] {
+			n++
+		}
+	}
+	return n
 }

@@ -1,4 +1,4 @@
-package expr
+package value
 
 import (
 	"fmt"
@@ -180,7 +180,7 @@ func (p *parser) number() (Value, *SyntaxError) {
 	if i < len(p.src) && (p.src[i] == '.' || p.src[i] == 'e' || p.src[i] == 'E') {
 		return p.float(start, i)
 	}
-	if i < len(p.src) && isWordByte(p.src[i]) {
+	if i < len(p.src) && isLetterOrDigit(p.src[i]) {
 		p.pos = i
 		return nil, p.badNumber(start, "a digit")
 	}
@@ -245,7 +245,7 @@ func (p *parser) float(start, i int) (Value, *SyntaxError) {
 			return nil, p.badNumber(start, "a digit in the exponent")
 		}
 	}
-	if i < len(p.src) && (isWordByte(p.src[i]) || p.src[i] == '.') {
+	if i < len(p.src) && (isLetterOrDigit(p.src[i]) || p.src[i] == '.') {
 		return nil, p.badNumber(start, "a digit")
 	}
 	f, err := strconv.ParseFloat(string(p.src[start:i]), 64)

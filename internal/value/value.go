@@ -1,4 +1,4 @@
-package expr
+package value
 
 import (
 	"math"
@@ -128,8 +128,8 @@ func scalarSize(v Value) int {
 	return 5
 }
 
-// bigToFloat rounds to the nearest float; out of range it gives an infinity.
-func bigToFloat(n *big.Int) float64 {
+// FloatOf rounds to the nearest float; out of range it gives an infinity.
+func FloatOf(n *big.Int) float64 {
 	if n.IsInt64() {
 		return float64(n.Int64())
 	}
@@ -140,8 +140,8 @@ func bigToFloat(n *big.Int) float64 {
 	return f
 }
 
-// normalBig returns n as an int where it fits, so that equal integers have one form.
-func normalBig(n *big.Int) Value {
+// IntegerOf returns n as an int where it fits, so that equal integers have one form.
+func IntegerOf(n *big.Int) Value {
 	if n.IsInt64() {
 		return int(n.Int64())
 	}

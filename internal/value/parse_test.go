@@ -1,4 +1,4 @@
-package expr
+package value
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-func mustParse(t testing.TB, text string) Value {
+func parsed(t testing.TB, text string) Value {
 	t.Helper()
 	v, err := Parse([]byte(text), Limits{})
 	if err != nil {
@@ -182,7 +182,7 @@ func TestParseLimits(t *testing.T) {
 		if _, err := Parse([]byte(text), Limits{}); err == nil {
 			t.Errorf("%s is accepted", text)
 		}
-		if got := string(Marshal(mustParse(t, `[{"c":1}]`))); got != `[{"c":1}]` {
+		if got := string(Marshal(parsed(t, `[{"c":1}]`))); got != `[{"c":1}]` {
 			t.Errorf("after an error: %s", got)
 		}
 	}
@@ -282,7 +282,7 @@ func TestEqualIsByValue(t *testing.T) {
 		{`{"a":1}`, `{"a":2}`, false},
 	}
 	for _, tt := range tests {
-		a, b := mustParse(t, tt.a), mustParse(t, tt.b)
+		a, b := parsed(t, tt.a), parsed(t, tt.b)
 		if got := Equal(a, b); got != tt.want {
 			t.Errorf("Equal(%s, %s) = %v", tt.a, tt.b, got)
 		}
@@ -295,7 +295,7 @@ func TestEqualIsByValue(t *testing.T) {
 func TestSizeIsCloseToTheText(t *testing.T) {
 	for _, text := range []string{`null`, `true`, `0`, `-12345`, `1.5`, `"hello"`, `[]`, `{}`,
 		`[1,2,3,"four",null]`, `{"a":{"b":[1,2,{"c":"dddddd"}]},"e":false}`, strings.Repeat("9", 500)} {
-		v := mustParse(t, text)
+		v := parsed(t, text)
 		if got, length := Size(v), len(text); got < length-4 || got > 2*length+12 {
 			t.Errorf("Size(%s) = %d, the text has %d bytes", text, got, length)
 		}
@@ -366,7 +366,7 @@ func BenchmarkParseStandardLibrary(b *testing.B) {
 }
 
 func BenchmarkAppend(b *testing.B) {
-	v := mustParse(b, string(benchDocument))
+	v := parsed(b, string(benchDocument))
 	b.SetBytes(int64(len(benchDocument)))
 	b.ReportAllocs()
 	buf := make([]byte, 0, 1024)

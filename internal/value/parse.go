@@ -1,11 +1,13 @@
-package expr
+package value
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/chargehand/chargehand/internal/excerpt"
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 )
 
 // Limits bounds what Parse accepts. A zero field stands for the default.
@@ -242,20 +244,20 @@ func (p *parser) value() (Value, *SyntaxError) {
 	case '/', '#':
 		return nil, p.fail(p.pos, CodeUnexpectedChar, "JSON has no comments.")
 	default:
-		if isWordByte(c) {
+		if isLetterOrDigit(c) {
 			return nil, p.badLiteral()
 		}
 		return nil, p.unexpected("a value")
 	}
 }
 
-func isWordByte(c byte) bool {
+func isLetterOrDigit(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || '0' <= c && c <= '9'
 }
 
 func (p *parser) literal(word string) *SyntaxError {
 	end := p.pos + len(word)
-	if end > len(p.src) || string(p.src[p.pos:end]) != word || end < len(p.src) && isWordByte(p.src[end]) {
+	if end > len(p.src) || string(p.src[p.pos:end]) != word || end < len(p.src) && isLetterOrDigit(p.src[end]) {
 		return p.badLiteral()
 	}
 	p.pos = end
@@ -265,7 +267,7 @@ func (p *parser) literal(word string) *SyntaxError {
 // badLiteral reports NaN, Infinity, undefined, True and the like.
 func (p *parser) badLiteral() *SyntaxError {
 	end := p.pos
-	for end < len(p.src) && isWordByte(p.src[end]) && end-p.pos < 32 {
+	for end < len(p.src) && isLetterOrDigit(p.src[end]) && end-p.pos < 32 {
 		end++
 	}
 	word := string(p.src[p.pos:end])
@@ -361,8 +363,8 @@ func (p *parser) object() (Value, *SyntaxError) {
 	for i, m := range members {
 		object[m.key] = m.value
 		if len(object) != i+1 {
-			err := p.fail(m.at, CodeDuplicateKey, "The key "+shortQuote(m.key)+" occurs twice in one object.")
-			err.Pointer = "/" + escapePointer(m.key)
+			err := p.fail(m.at, CodeDuplicateKey, "The key "+excerpt.Quote(m.key)+" occurs twice in one object.")
+			err.Pointer = "/" + jsonpointer.Escape(m.key)
 			return nil, err
 		}
 	}
@@ -389,7 +391,7 @@ func (p *parser) member() (member, *SyntaxError) {
 		m.value, err = p.value()
 	}
 	if err != nil {
-		err.Pointer = "/" + escapePointer(m.key) + err.Pointer
+		err.Pointer = "/" + jsonpointer.Escape(m.key) + err.Pointer
 	}
 	return m, err
 }
@@ -404,21 +406,4 @@ func (p *parser) intern(raw []byte) string {
 		*place = string(raw)
 	}
 	return *place
-}
-
-// shortQuote quotes a text of any length for a message.
-func shortQuote(s string) string {
-	const most = 80
-	if len(s) > most {
-		return fmt.Sprintf("%q…", s[:most])
-	}
-	return strconv.Quote(s)
-}
-
-// escapePointer escapes a key as a reference token of RFC 6901.
-func escapePointer(key string) string {
-	if !strings.ContainsAny(key, "~/") {
-		return key
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
