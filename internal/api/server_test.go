@@ -152,8 +152,8 @@ func TestContentThatLooksLikeARefusal(t *testing.T) {
 	}
 }
 
-// TestLongNames: 10,000 characters in any place are no reason for more than a 4xx.
-func TestLongNames(t *testing.T) {
+// TestOverlongNames: 10,000 characters in any place are no reason for more than a 4xx.
+func TestOverlongNames(t *testing.T) {
 	addr := start(t, newServer(t, &fake{}))
 	long := strings.Repeat("n", 10_000)
 	const key = " HTTP/1.1\r\nHost: h\r\nx-api-key: " + goodKey + "\r\n"
@@ -289,9 +289,9 @@ func TestSlowHeaders(t *testing.T) {
 	}
 }
 
-// TestLongWait: neither the read timeout nor a stop of the server takes the answer away from
+// TestWaitOutlastsTimeouts: neither the read timeout nor a stop of the server takes the answer away from
 // somebody who waits.
-func TestLongWait(t *testing.T) {
+func TestWaitOutlastsTimeouts(t *testing.T) {
 	waiting := make(chan struct{}, 2)
 	proceed := make(chan struct{})
 	s := newServer(t, &fake{getExecution: func(ctx context.Context, v service.View) (*service.Execution, error) {

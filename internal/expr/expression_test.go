@@ -101,7 +101,7 @@ func TestCompileErrorsNameThePlace(t *testing.T) {
 	}
 }
 
-func TestLongLists(t *testing.T) {
+func TestListsThatAreLong(t *testing.T) {
 	e := mustCompile(t, "["+strings.Repeat("1,", 20000)+"2]")
 	v, err := e.Eval(nil, &testEnv{})
 	if list, ok := v.([]any); err != nil || !ok || len(list) != 20001 || list[20000] != 2 || !e.plain {

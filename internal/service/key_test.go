@@ -564,7 +564,7 @@ func TestRequire(t *testing.T) {
 	}
 }
 
-func TestAuthenticateFromManyGoroutines(t *testing.T) {
+func TestConcurrentAuthentication(t *testing.T) {
 	w := newWorld(t)
 	secrets := []string{w.issue(IssueKey{}), w.issue(IssueKey{Environment: chargehand.Test})}
 	var group sync.WaitGroup

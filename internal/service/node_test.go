@@ -46,9 +46,9 @@ func (w *world) node(again store.DB) *world {
 
 func shared(c *Config) { c.Shared = true }
 
-// TestNodes runs every scenario on two nodes over SQLite, where only the code of the service
+// TestConcurrentNodes runs every scenario on two nodes over SQLite, where only the code of the service
 // can race, and over PostgreSQL, where transactions race too.
-func TestNodes(t *testing.T) {
+func TestConcurrentNodes(t *testing.T) {
 	scenarios := map[string]func(*nodes){
 		"first account":                firstAccountAtOnce,
 		"idempotency key":              sameKeyAtOnce,

@@ -100,7 +100,7 @@ func TestRateLimiterMemoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestRateLimiterFromManyGoroutines(t *testing.T) {
+func TestConcurrentRates(t *testing.T) {
 	l := newLimiter()
 	var taken atomic.Int64
 	var group sync.WaitGroup

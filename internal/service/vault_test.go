@@ -171,8 +171,8 @@ func TestListSecrets(t *testing.T) {
 	}
 }
 
-// TestSecretsAtOnce: every version is used once, and the bound holds.
-func TestSecretsAtOnce(t *testing.T) {
+// TestConcurrentSecrets: every version is used once, and the bound holds.
+func TestConcurrentSecrets(t *testing.T) {
 	w := newWorld(t)
 	versions := make([]int64, 20)
 	var wg sync.WaitGroup

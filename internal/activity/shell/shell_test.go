@@ -212,7 +212,7 @@ func TestReturnModes(t *testing.T) {
 	}
 }
 
-func TestLongStderrIsShownByItsEnd(t *testing.T) {
+func TestEndOfLongStderrIsShown(t *testing.T) {
 	f := newFixture(t, process.Limits{})
 	result := f.run(t, `i=0; while [ $i -lt 2000 ]; do echo "line $i" >&2; i=$((i+1)); done; exit 1`, object{"return": "stdout"})
 	if result.Fault == nil || !strings.HasSuffix(result.Fault.Detail, "line 1999") || len(result.Fault.Detail) > 3000 {

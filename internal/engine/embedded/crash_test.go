@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/sample"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -327,14 +328,9 @@ func (w *world) inFlight(row store.Execution) map[string]bool {
 	return keys
 }
 
-// TestLongCrashEverywhere runs each script with a crash at its k-th write set, for every k:
-// once before it is written, and once after it is written but before anybody is told. A new engine on the
+// TestLongCrashEverywhere runs each script with a crash at its k-th write set, for every k (or a sample): once before it is written, and once after it is written but before anybody is told. A new engine on the
 // same file must bring it to the same end, and repeat nothing but what was in flight.
 func TestLongCrashEverywhere(t *testing.T) {
-	step := 1
-	if raceDetector {
-		step = 10 // each crash is some ten times as slow
-	}
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
 			var want end
@@ -356,7 +352,11 @@ func TestLongCrashEverywhere(t *testing.T) {
 				replay int
 			}{{false, 0}, {true, 0}, {true, 1}} {
 				told := how.told
-				for k := 1; ; k += step {
+				first, step := sample.Every(t, 3)
+				if raceDetector {
+					step = 10 // each crash is some ten times as slow
+				}
+				for k := first; ; k += step {
 					crashed := true
 					synctest.Test(t, func(t *testing.T) {
 						crashed = crashAt(t, script, k, told, how.replay, identity, want)
@@ -489,10 +489,6 @@ func crashAt(t *testing.T, script script, k int, written bool, replay int, ident
 
 // TestLongCrashInRecovery crashes again at each write set of the recovery from a crash.
 func TestLongCrashInRecovery(t *testing.T) {
-	step := 1
-	if raceDetector {
-		step = 4
-	}
 	for _, name := range []string{"calls", "fork", "timeout", "loop", "waits", "listen", "foreach", "child"} {
 		script := scripts[name]
 		t.Run(name, func(t *testing.T) {
@@ -508,7 +504,11 @@ func TestLongCrashInRecovery(t *testing.T) {
 			})
 			for first := 2; first <= 4; first++ {
 				for _, written := range []bool{false, true} {
-					for second := 1; ; second += step {
+					begin, step := sample.Every(t, 4)
+					if raceDetector {
+						step = 4
+					}
+					for second := begin; ; second += step {
 						crashed := false
 						synctest.Test(t, func(t *testing.T) {
 							crashed = crashTwice(t, script, first, second, written, identity, want)

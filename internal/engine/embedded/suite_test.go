@@ -18,6 +18,7 @@ import (
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/sample"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -301,7 +302,7 @@ func TestLongCrashEverywhereInTheSuite(t *testing.T) { crashSuite(t, machinetest
 func TestLongCrashEverywhereInTheEventSuite(t *testing.T) { crashSuite(t, machinetest.EventScripts()) }
 
 // crashSuite runs every script of the suite with a crash at each of its
-// submissions, before and after it is written.
+// submissions, or at a sample of them, before and after it is written.
 func crashSuite(t *testing.T, scripts []*machinetest.Script) {
 	total := 0
 	for _, s := range scripts {
@@ -310,7 +311,8 @@ func crashSuite(t *testing.T, scripts []*machinetest.Script) {
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			for _, written := range []bool{false, true} {
-				for k := 1; !t.Failed(); k++ {
+				first, step := sample.Every(t, 6)
+				for k := first; !t.Failed(); k += step {
 					crashed := false
 					synctest.Test(t, func(t *testing.T) {
 						s.Run(t, crashRunner{k: k, written: written, crashed: &crashed})

@@ -150,25 +150,25 @@ func (r simulatedRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *m
 	return o.result(a, outside.files)
 }
 
-// TestSuiteSimulated: the workflow means the same as the bare machine.
-func TestSuiteSimulated(t *testing.T) {
+// TestLongSuiteSimulated: the workflow means the same as the bare machine.
+func TestLongSuiteSimulated(t *testing.T) {
 	machinetest.Run(t, func(t *testing.T) machinetest.Runner {
 		t.Parallel()
 		return simulatedRunner{pace: thePace()}
 	})
 }
 
-// TestSuiteOfEventsSimulated: events and streams mean the same.
-func TestSuiteOfEventsSimulated(t *testing.T) {
+// TestLongSuiteOfEventsSimulated: events and streams mean the same.
+func TestLongSuiteOfEventsSimulated(t *testing.T) {
 	machinetest.RunEvents(t, func(t *testing.T) machinetest.Runner {
 		t.Parallel()
 		return simulatedRunner{pace: thePace()}
 	})
 }
 
-// TestSuiteOfEventsInManyRuns: what was listened to in one run is listened to in the next. A stream that
+// TestLongSuiteOfEventsInManyRuns: what was listened to in one run is listened to in the next. A stream that
 // is begun again hands over again what it had.
-func TestSuiteOfEventsInManyRuns(t *testing.T) {
+func TestLongSuiteOfEventsInManyRuns(t *testing.T) {
 	p := thePace()
 	p.runSlices = 1
 	for _, s := range machinetest.EventScripts() {
@@ -190,9 +190,9 @@ func clockMoves() func() bool {
 	return func() bool { return time.Since(begun) > 2*time.Millisecond }
 }
 
-// TestSuiteInManyRuns continues as new whenever it can: after each slice, and after each
+// TestLongSuiteInManyRuns continues as new whenever it can: after each slice, and after each
 // event as soon as nothing runs.
-func TestSuiteInManyRuns(t *testing.T) {
+func TestLongSuiteInManyRuns(t *testing.T) {
 	p := thePace()
 	p.runSlices = 1
 	machinetest.Run(t, func(t *testing.T) machinetest.Runner {
