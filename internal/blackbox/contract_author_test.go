@@ -35,6 +35,9 @@ func TestContractLimitedAuthorFiles(t *testing.T) {
 	foreign, own := put("private"), put("mine", limited...)
 	apply("open-reader", reads) // of a key without limits
 	apply("reader", reads, limited...)
+	named := func(id string) string {
+		return "do:\n- a: {call: http, with: {method: get, endpoint: /api/v1/files/" + id + ", output: raw}}\n"
+	}
 	child := func(name string) string { return strings.Replace(hands, "FLOW", name, 1) }
 	given := func(id string) string {
 		return `{"id":"` + id + `","f":{"name":"x","uri":"/api/v1/files/` + id + `"}}`
@@ -53,6 +56,8 @@ func TestContractLimitedAuthorFiles(t *testing.T) {
 		"its own upload, through a child":     {apply("hands-3", child("reader"), limited...), given(own), "bWluZQ=="},
 		"as a result, in the first write set": {apply("names-2", names, limited...), given(own), "mine"},
 		"read by a workflow without limits":   {apply("open-reader-2", reads), `{"id":"` + foreign + `"}`, "cHJpdmF0ZQ=="},
+		"its own upload, in the definition":   {apply("names-own", strings.Replace(reads, ".id", "\""+own+"\"", 1), limited...), `{}`, ""},
+		"the address, in the definition":      {apply("names-own-2", named(own), limited...), `{}`, "bWluZQ=="},
 	} {
 		e := finish(t, s, begin(t, s, c.flow, c.input))
 		results := list(e["results"])
@@ -65,6 +70,18 @@ func TestContractLimitedAuthorFiles(t *testing.T) {
 		}
 		if c.content != "" && e["output"] != c.content || c.content == "" && e["status"] != "error" {
 			t.Errorf("%s: %v %v", name, e["output"], e["error"])
+		}
+	}
+	// What it must not read is told when the definition is checked, and when it is applied.
+	source := in("finance", "names-foreign", "1.0.0", named(foreign))
+	checked := s.Do(t, "POST", "/workflows/validate", source, append(limited, yaml...)...)
+	wantStatus(t, checked, 200)
+	applied := s.Do(t, "POST", "/workflows", source, append(limited, yaml...)...)
+	wantStatus(t, applied, 422)
+	for _, a := range []answer{checked, applied} {
+		problem := fields(list(a.Object()["errors"])[0])
+		if problem["code"] != "not_granted" || problem["pointer"] != "/do/0/a/with/endpoint" || problem["line"] == nil || problem["column"] == nil {
+			t.Errorf("%s", a.Body)
 		}
 	}
 	// Whoever publishes an event gives no file to what a limited key has applied, neither at once nor by a retry.

@@ -151,7 +151,7 @@ func (f Family) Child(r *store.Reader, parent *store.Execution, c machine.Comman
 	s := &ChildStart{Row: store.Execution{
 		ID: child.ID, Account: parent.Account, Environment: parent.Environment, Workflow: w.No, Revision: revision,
 		Machine: machine.Revision, Status: chargehand.Initial, Phase: chargehand.Pending, Run: store.RunQueued,
-		Input: store.Payload{Inline: input, Size: int64(len(input))}, Trace: parent.Trace,
+		Input: store.Payload{Inline: input, Size: int64(len(input))}, Trace: parent.Trace, Starter: parent.Starter,
 	}}
 	s.Link = store.Child{Parent: parent.No, Command: uint64(c.ID), State: store.ChildDetached}
 	if child.Await {

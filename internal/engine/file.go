@@ -13,18 +13,43 @@ import (
 // CodeFileUnknown: an execution gives a child a file that there is not, or that it must not read.
 const CodeFileUnknown = "file_not_found"
 
-// MayRead reports whether an execution may read a file of its account and environment. A definition that a key
-// with limits has applied can make up the address of any file. It reads only what the execution has made or was
-// given by somebody who may (UseFile), and what workflows have made that the limits admit.
-func MayRead(r *store.Reader, row *store.Execution, f *store.File) (bool, error) {
-	author, err := authorOf(r, row.Revision)
-	if err != nil || author.Limits.All() {
-		return err == nil, err
-	}
-	return mayRead(r, author, row, f)
+// reading is what decides which files an execution may read: the limits of the key that has applied its definition,
+// and those of the key that has started it or the execution that it is a child of. Either key can make up the address
+// of any file, one in the definition, the other in the input. Both must be allowed to read what is read.
+type reading struct {
+	author  store.Author
+	starter store.Starter
 }
 
-func mayRead(r *store.Reader, author store.Author, row *store.Execution, f *store.File) (bool, error) {
+func readingOf(r *store.Reader, row *store.Execution) (reading, error) {
+	author, err := authorOf(r, row.Revision)
+	if err != nil {
+		return reading{}, err
+	}
+	starter, err := r.StarterByNo(row.Starter)
+	return reading{author, starter}, err
+}
+
+// all reports whether nothing is limited.
+func (l *reading) all() bool { return l.author.Limits.All() && l.starter.Limits.All() }
+
+// MayRead reports whether an execution may read a file of its account and environment. Where no key with limits has
+// to do with it, it may. Otherwise it reads what it or its children have made, what it was given by an execution or
+// a key that may read it (UseFile), what its definition names and the author might read when it was applied, and
+// what both the author and the starter may read: files that workflows within the limits have made, and uploads of
+// the starter.
+func MayRead(r *store.Reader, row *store.Execution, f *store.File) (bool, error) {
+	limits, err := readingOf(r, row)
+	if err != nil || limits.all() {
+		return err == nil, err
+	}
+	return limits.admit(r, row, f)
+}
+
+func (l *reading) admit(r *store.Reader, row *store.Execution, f *store.File) (bool, error) {
+	if slices.Contains(l.author.Files, f.ID) {
+		return true, nil
+	}
 	if row.No != 0 {
 		if f.Execution == row.No {
 			return true, nil
@@ -34,7 +59,7 @@ func mayRead(r *store.Reader, author store.Author, row *store.Execution, f *stor
 		}
 	}
 	if f.Execution == 0 {
-		return false, nil
+		return l.author.Limits.All() && l.starter.Key != 0 && f.Uploader == l.starter.Key, nil
 	}
 	maker, err := r.ExecutionByNo(f.Execution)
 	if err != nil {
@@ -44,7 +69,24 @@ func mayRead(r *store.Reader, author store.Author, row *store.Execution, f *stor
 	if err != nil {
 		return false, ignoreMissing(err)
 	}
-	return author.Limits.Admit(w.ID, w.Namespace), nil
+	if l.author.Limits.Admit(w.ID, w.Namespace) && l.starter.Limits.Admit(w.ID, w.Namespace) {
+		return true, nil
+	}
+	return descends(r, maker.No, row.No)
+}
+
+// descends reports whether an execution is a child of another one, or a child of a child.
+func descends(r *store.Reader, no, ancestor int64) (bool, error) {
+	for range MaxChildDepth {
+		link, err := r.ChildByExecution(no)
+		if err != nil {
+			return false, ignoreMissing(err)
+		}
+		if no = link.Parent; no == 0 || no == ancestor {
+			return no != 0, nil
+		}
+	}
+	return false, nil
 }
 
 func ignoreMissing(err error) error {
@@ -60,15 +102,15 @@ func hideFiles(r *store.Reader, row *store.Execution, known map[chargehand.FileI
 	if len(known) == 0 {
 		return nil
 	}
-	author, err := authorOf(r, row.Revision)
-	if err != nil || author.Limits.All() {
+	limits, err := readingOf(r, row)
+	if err != nil || limits.all() {
 		return err
 	}
 	for id, f := range known {
 		if slices.Contains(given, id) {
 			continue
 		}
-		may, err := mayRead(r, author, row, &f)
+		may, err := limits.admit(r, row, &f)
 		if err != nil {
 			return err
 		}
@@ -87,7 +129,7 @@ func (s *ChildStart) Give(r *store.Reader, parent *store.Execution, input value.
 	if len(named) == 0 {
 		return nil, nil
 	}
-	author, err := authorOf(r, parent.Revision)
+	limits, err := readingOf(r, parent)
 	if err != nil {
 		return nil, err
 	}
@@ -104,12 +146,30 @@ func (s *ChildStart) Give(r *store.Reader, parent *store.Execution, input value.
 		switch {
 		case found:
 			s.files = append(s.files, f.No)
-		case !author.Limits.All():
+		case !limits.all():
 			return childFault(CodeFileUnknown, "There is no file "+id.String()+
-				" that this workflow may give to another one: a key that is limited to some workflows or namespaces has applied it."), nil
+				" that this execution may give to another one: a key that is limited to some workflows or namespaces"+
+				" has applied its definition, or started it."), nil
 		}
 	}
 	return nil, nil
+}
+
+// UseResults keeps foreign result files (Results) as long as the execution, and gives them to the execution that
+// awaits it, if there is one: it gets references to them in the output.
+func UseResults(tx *store.Tx, no int64, foreign []int64, ending store.Ending) error {
+	for _, file := range foreign {
+		if err := tx.UseFile(file, no); err != nil {
+			return err
+		}
+		if ending.Parent == 0 {
+			continue
+		}
+		if err := tx.UseFile(file, ending.Parent); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // NamedFiles are the ids of all objects in v that look like file references, each once, also of those that are in

@@ -13,7 +13,7 @@ import (
 // definition itself is checked.
 const CodeResourceUnchecked = "resource_unchecked"
 
-// CodeNotGranted is the code of the error that tells of a secret or a workflow that the key which applies the
+// CodeNotGranted is the code of the error that tells of a secret, a workflow or a file that the key which applies the
 // definition does not see.
 const CodeNotGranted = "not_granted"
 

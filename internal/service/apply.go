@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,19 +47,46 @@ type Validation struct {
 }
 
 // ValidateWorkflow checks a definition and stores nothing. The resources that it names are
-// fetched and checked for a principal that may write workflows; for others, who must not make
-// this server send requests or read files, each of them is a warning. Codes: payload_too_large.
+// fetched and checked for a principal that may write workflows, and so is whether it may use what it
+// names. For others, who must not make this server send requests or read files, each resource is a warning.
+// Codes: payload_too_large.
 func (s *Service) ValidateWorkflow(ctx context.Context, p *Principal, definition []byte) (*Validation, error) {
 	if err := s.checkDefinitionSize(definition); err != nil {
 		return nil, err
 	}
-	c, err := s.compile(ctx, definition, p.Scopes.Has(ScopeWorkflowsWrite))
+	writes := p.Scopes.Has(ScopeWorkflowsWrite)
+	c, err := s.compile(ctx, definition, writes)
 	if err != nil {
 		return nil, err
+	}
+	if writes && c.plan != nil {
+		problems, err := s.ungranted(ctx, p, c.plan)
+		if err != nil {
+			return nil, err
+		}
+		c.problems = append(c.problems, problems...)
+		c.problems.Sort()
 	}
 	return &Validation{
 		Valid: !c.problems.HasErrors(), Errors: fieldErrors(c.problems.Errors()), Warnings: fieldErrors(c.problems.Warnings()),
 	}, nil
+}
+
+// ungranted finds for which of its places a definition would be refused if the principal applied it.
+func (s *Service) ungranted(ctx context.Context, p *Principal, compiled *plan.Plan) (dsl.Problems, error) {
+	document := compiled.Document()
+	a := application{account: p.AccountNo, plan: compiled}
+	err := s.findVersion(ctx, p, &a)
+	var hidden *chargehand.Error
+	if errors.As(err, &hidden) && hidden.Code == chargehand.CodeWorkflowNotFound {
+		return dsl.Problems{document.ErrorAt("/document/name", plan.CodeNotGranted, hidden.Detail,
+			"Have the workflow or its namespace added to the key, or apply the definition with another key.")}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.authorship(ctx, p, compiled, a.workflow.ID)
+	return found.problems, err
 }
 
 func (s *Service) checkDefinitionSize(definition []byte) error {
@@ -91,9 +119,10 @@ type application struct {
 	pins     []byte            // plan.EncodePins
 	digest   [sha256.Size]byte // of the definition with its pins
 	nowMs    int64
-	workflow store.Workflow // zero: there is none of that name
-	newest   store.Revision // of the version; zero: there is none
-	same     bool           // newest has the same content
+	workflow store.Workflow      // zero: there is none of that name
+	newest   store.Revision      // of the version; zero: there is none
+	same     bool                // newest has the same content
+	files    []chargehand.FileID // that the definition names and the key may read: they are pinned with the revision
 }
 
 // maxApplyAttempts bounds how often a decision is made anew. Each one that is lost is a change
@@ -124,10 +153,18 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 		digest: plan.SourceDigest(r.Definition, compiled.pins), nowMs: s.nowMs(),
 	}
 	for attempt := 1; ; attempt++ {
-		if err := s.compareDefinition(ctx, p, a); err != nil {
+		if err := s.findVersion(ctx, p, a); err != nil {
 			return nil, err
 		}
-		if err := s.checkAuthor(ctx, p, a); err != nil {
+		found, err := s.authorship(ctx, p, a.plan, a.workflow.ID)
+		if err != nil {
+			return nil, err
+		}
+		if len(found.problems) > 0 {
+			return nil, refusedDefinition(r, found.problems, true)
+		}
+		a.files = found.files
+		if err := s.compareDefinition(ctx, a); err != nil {
 			return nil, err
 		}
 		applied, err := s.writeDefinition(ctx, a, c)
@@ -178,11 +215,9 @@ func refusedDefinition(r *ApplyWorkflow, problems dsl.Problems, readable bool) e
 	return chargehand.NewError(code, "The definition is neither YAML nor JSON: "+found[0].Detail, found...)
 }
 
-// compareDefinition reads what stands under the name and version of the definition. The
-// comparison may compile what is stored, so it is done outside of the transaction.
-// Codes: workflow_not_found.
-func (s *Service) compareDefinition(ctx context.Context, p *Principal, a *application) error {
-	a.workflow, a.newest, a.same = store.Workflow{}, store.Revision{}, false
+// findVersion reads what stands under the name and version of the definition. Codes: workflow_not_found.
+func (s *Service) findVersion(ctx context.Context, p *Principal, a *application) error {
+	a.workflow, a.newest = store.Workflow{}, store.Revision{}
 	document := a.plan.Document()
 	err := s.view(ctx, func(r *store.Reader) (err error) {
 		if a.workflow, err = r.WorkflowByName(p.AccountNo, document.Namespace, document.Name); err == nil {
@@ -195,16 +230,24 @@ func (s *Service) compareDefinition(ctx context.Context, p *Principal, a *applic
 	}
 	// A key that is limited to some workflows neither makes new ones nor learns of others; in its namespaces it
 	// makes new ones.
-	if !p.Limits.Admit(a.workflow.ID, document.Namespace) {
-		return chargehand.NewError(chargehand.CodeWorkflowNotFound, "There is no workflow "+
-			quote(document.Namespace+"/"+document.Name)+" that this key sees. It is limited to some workflows or namespaces.")
-	}
+	return checkName(p, a.plan, a.workflow.ID)
+}
+
+// compareDefinition compares the definition with the newest revision of its version. The comparison may compile
+// what is stored, so it is done outside of the transaction.
+func (s *Service) compareDefinition(ctx context.Context, a *application) error {
+	a.same = false
 	if a.newest.No == 0 {
 		return nil
 	}
 	// What a limited key has applied may do less: for a key that sees more it is other content.
 	if !a.newest.Limits.All() && !a.limits.Within(a.newest.Limits) {
 		return nil
+	}
+	for _, id := range a.files {
+		if !slices.Contains(a.newest.Files, id) {
+			return nil
+		}
 	}
 	if a.same = string(a.newest.Digest) == string(a.digest[:]); a.same {
 		return nil
@@ -292,6 +335,7 @@ func (a *application) write(tx *store.Tx) (row *store.Workflow, revision *store.
 	*revision = store.Revision{
 		Workflow: row.No, Version: document.Version, Definition: definition.No, Digest: a.digest[:],
 		Title: document.Title, Draft: a.request.Draft, CreatedMs: a.nowMs, Limits: a.limits,
+		Files: a.files,
 	}
 	if err := tx.InsertRevision(revision); err != nil {
 		return nil, nil, false, err

@@ -1,43 +1,141 @@
 package service
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// checkAuthor finds what a definition would start or use beyond what its author may, in the environment of the key
-// that applies it. The engine checks the same when executions start (engine.MayUse, engine.Family): another
-// environment has other secrets, and both may change. Whether something exists that the key does not see is
-// not told. Codes: definition_invalid.
-func (s *Service) checkAuthor(ctx context.Context, p *Principal, a *application) error {
-	document := a.plan.Document()
-	author := store.Author{Workflow: a.workflow.ID, Namespace: document.Namespace, Limits: p.Limits}
-	if author.Limits.All() && !a.plan.UsesSecrets() {
-		return nil
+// authorship is what a definition names besides what it contains: problems are the secrets, workflows and files that
+// its author must not use, and files those that it may.
+type authorship struct {
+	problems dsl.Problems
+	files    []chargehand.FileID
+}
+
+// authorship finds what a definition would start, use or read beyond what its author may, in the environment of the
+// key that applies it. workflow is the zero id where there is none of that name. The engine checks the same when
+// executions start (engine.MayUse, engine.Family, engine.MayRead): another environment has other secrets, and both
+// may change. Whether something exists that the key does not see is not told.
+func (s *Service) authorship(
+	ctx context.Context, p *Principal, compiled *plan.Plan, workflow chargehand.WorkflowID,
+) (found authorship, err error) {
+	author := store.Author{Workflow: workflow, Namespace: compiled.Document().Namespace, Limits: p.Limits}
+	addresses := fileAddresses(compiled.Definition())
+	if author.Limits.All() && !compiled.UsesSecrets() && len(addresses) == 0 {
+		return found, nil
 	}
-	var problems dsl.Problems
-	err := s.view(ctx, func(r *store.Reader) error {
-		problems = nil
-		found, err := hiddenSecrets(r, p, author, a.plan)
+	err = s.view(ctx, func(r *store.Reader) error {
+		found = authorship{}
+		secrets, err := hiddenSecrets(r, p, author, compiled)
 		if err != nil {
 			return err
 		}
-		problems = append(problems, found...)
-		found, err = hiddenChildren(r, p, author, a.plan)
-		problems = append(problems, found...)
-		return err
+		children, err := hiddenChildren(r, p, author, compiled)
+		if err != nil {
+			return err
+		}
+		found.problems = append(secrets, children...)
+		return s.namedFiles(r, p, compiled, addresses, &found)
 	})
-	if err != nil || len(problems) == 0 {
-		return err
+	found.problems.Sort()
+	return found, err
+}
+
+// maxNamedFiles bounds the files that one definition names.
+const maxNamedFiles = 1_000
+
+// fileAddress is the address of a file anywhere in a text of a definition, also within an expression.
+var fileAddress = regexp.MustCompile(regexp.QuoteMeta(chargehand.FilesPath) + `([0-9A-Fa-f-]{36})`)
+
+// fileAddresses finds the files that the texts of a definition name: the pointer of the first place by id.
+func fileAddresses(definition expr.Value) map[chargehand.FileID]string {
+	found := map[chargehand.FileID]string{}
+	eachText(definition, nil, func(text string, at []string) {
+		for _, match := range fileAddress.FindAllStringSubmatch(text, maxNamedFiles) {
+			var id chargehand.FileID
+			if id.UnmarshalText([]byte(match[1])) == nil && found[id] == "" && len(found) < maxNamedFiles {
+				found[id] = pointer(at...)
+			}
+		}
+	})
+	return found
+}
+
+// eachText calls visit with each text in v and the path to it, which is valid during the call.
+func eachText(v expr.Value, path []string, visit func(text string, at []string)) {
+	switch v := v.(type) {
+	case string:
+		if strings.Contains(v, chargehand.FilesPath) {
+			visit(v, path)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			eachText(v[name], append(path, name), visit)
+		}
+	case []any:
+		for i, child := range v {
+			eachText(child, append(path, strconv.Itoa(i)), visit)
+		}
 	}
-	problems.Sort()
-	return refusedDefinition(a.request, problems, true)
+}
+
+// namedFiles adds the files that the definition names: those that the author may read are granted to all executions
+// of the revision, whoever starts them. A key without limits may name files of both environments.
+func (s *Service) namedFiles(
+	r *store.Reader, p *Principal, compiled *plan.Plan, addresses map[chargehand.FileID]string, found *authorship,
+) error {
+	for _, id := range slices.SortedFunc(maps.Keys(addresses), func(a, b chargehand.FileID) int { return bytes.Compare(a[:], b[:]) }) {
+		may, err := s.mayName(r, p, id)
+		switch {
+		case err != nil:
+			return err
+		case may:
+			found.files = append(found.files, id)
+		case !p.Limits.All():
+			found.problems = append(found.problems, compiled.Document().ErrorAt(addresses[id], plan.CodeNotGranted,
+				fmt.Sprintf("There is no file %s that the key which applies this definition may read.", id),
+				"Name a file that this key has uploaded, or one of a workflow that it sees; or apply the definition with another key."))
+		}
+	}
+	return nil
+}
+
+// mayName reports whether a definition of the principal may name a file.
+func (s *Service) mayName(r *store.Reader, p *Principal, id chargehand.FileID) (may bool, err error) {
+	if !p.Limits.All() {
+		return s.mayRead(r, p, id)
+	}
+	for _, env := range []chargehand.Environment{chargehand.Live, chargehand.Test} {
+		_, err := r.FileByID(p.AccountNo, env, id)
+		if !errors.Is(err, store.ErrNotFound) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// checkName finds a workflow that a key with limits must not make or change.
+func checkName(p *Principal, compiled *plan.Plan, workflow chargehand.WorkflowID) error {
+	document := compiled.Document()
+	if p.Limits.Admit(workflow, document.Namespace) {
+		return nil
+	}
+	return chargehand.NewError(chargehand.CodeWorkflowNotFound, "There is no workflow "+
+		quote(document.Namespace+"/"+document.Name)+" that this key sees. It is limited to some workflows or namespaces.")
 }
 
 // hiddenSecrets finds the declared secrets that the author may not use. To one without limits a secret may be

@@ -144,6 +144,10 @@ func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, i
 	rows = make([]store.Execution, len(items))
 	ids := newSequence(b.ID.Milli())
 	traced := span.Encode(ctx)
+	starter, err := s.starter(ctx, p)
+	if err != nil {
+		return nil, nil, err
+	}
 	var wrong []chargehand.FieldError
 	arena := make([]byte, 0, arenaBytes)
 	for i, item := range items {
@@ -179,7 +183,7 @@ func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, i
 		*row = store.Execution{
 			Account: b.Account, Environment: b.Environment, Workflow: b.Workflow, Revision: b.Revision, Machine: machine.Revision,
 			Item: int64(i), Status: chargehand.Initial, Phase: chargehand.Pending, Run: store.RunQueued,
-			Trace: traced,
+			Trace: traced, Starter: starter,
 		}
 		ids.next(row.ID[:])
 		if row.Input, err = s.pack(ctx, data); err != nil {

@@ -60,10 +60,14 @@ func (s *Service) create(ctx context.Context, p *Principal, r *CreateExecution, 
 	if err := checkInput(compiled, input); err != nil {
 		return nil, err
 	}
+	starter, err := s.starter(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	start := engine.Start{
 		Row: store.Execution{
 			ID: newID[chargehand.ExecutionID](s.nowMs()), Account: p.AccountNo, Environment: p.Environment,
-			Workflow: w.row.No, Revision: revision.No, Trace: span.Encode(ctx),
+			Workflow: w.row.No, Revision: revision.No, Trace: span.Encode(ctx), Starter: starter,
 		},
 		Plan: compiled, Input: input,
 	}
@@ -433,10 +437,14 @@ func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c 
 	if err != nil {
 		return nil, err
 	}
+	starter, err := s.retryStarter(ctx, p, original.Starter)
+	if err != nil {
+		return nil, err
+	}
 	start := engine.Start{Row: store.Execution{
 		ID: newID[chargehand.ExecutionID](s.nowMs()), Account: p.AccountNo, Environment: p.Environment,
 		Workflow: w.row.No, Revision: revision.No, Input: original.Input, RetryOf: original.ID,
-		Trace: span.Encode(ctx),
+		Trace: span.Encode(ctx), Starter: starter,
 	}}
 	if start.Input, err = parseStored(input); err != nil {
 		return nil, err

@@ -91,6 +91,24 @@ func TestLimitedAuthorStartsOnlyWhatItSees(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
+	// A check says the same, and that of a name where the key makes nothing; to who applies nothing it says nothing.
+	validate := func(p *Principal, source []byte, at string) {
+		t.Helper()
+		v, err := w.ValidateWorkflow(t.Context(), p, source)
+		switch {
+		case err != nil:
+			t.Error(err)
+		case at == "" && !v.Valid, at != "" && (v.Valid || len(v.Errors) != 1):
+			t.Errorf("%+v", v)
+		case at != "" && (v.Errors[0].Code != "not_granted" || v.Errors[0].Pointer != at || v.Errors[0].Line == 0 || v.Errors[0].Column == 0):
+			t.Errorf("%+v", v.Errors[0])
+		}
+	}
+	validate(p, source("hr/salaries"), "/do/1/start")
+	validate(p, inNamespace("hr", "salaries"), "/document/name")
+	validate(p, source("finance/own"), "")
+	validate(w.p, source("hr/salaries"), "")
+	validate(w.limited(ScopeWorkflowsRead, "finance"), source("hr/salaries"), "")
 	main := w.applyAs(p, source("finance/own"), false)
 	child := func(revision int64, namespace, name string) *machine.Fault {
 		t.Helper()

@@ -71,6 +71,7 @@ type Service struct {
 	pepper    *pepper
 	keys      keyCache
 	uses      useLog
+	starters  starterCache
 	limiter   *limiter
 	workflows workflowCache
 	names     names

@@ -41,6 +41,7 @@
 //	workflow      WorkflowByID WorkflowByNo WorkflowByName ListWorkflows WorkflowsOf
 //	definition    Definition
 //	revision      RevisionByNo RevisionByVersion RevisionByNumber ListRevisions AuthorOf
+//	starter       StarterByNo
 //	execution     ExecutionByID ExecutionByNo FindExecution Outcome ListExecutions
 //	              ExecutionsByRun QueuedItems QueuedSingles QueuedWorkflows QueuedByWorkflow CountItems CountOwed
 //	              CountOwedAtMost
@@ -68,6 +69,7 @@
 //	workflow      InsertWorkflow UpdateWorkflow DeleteWorkflow WorkflowForUpdate
 //	definition    PutDefinition
 //	revision      InsertRevision SetRevisionDraft
+//	starter       PutStarter
 //	execution     InsertExecution InsertFinished SetRunning SetRun FinishExecution
 //	dispatch      LockAccount NextQueued NextReady StartQueued GrantReady
 //	              SettleExecution LockExecution LockItems

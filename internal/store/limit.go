@@ -44,25 +44,12 @@ func (l Limits) Within(o Limits) bool {
 // Limits stand in two columns: the ids one after the other, and the namespaces with spaces between
 // them, which no namespace has. A missing list is NULL.
 
-func (l Limits) workflowsArg() any {
-	if len(l.Workflows) == 0 {
-		return nil
-	}
-	packed := make([]byte, 0, 16*len(l.Workflows))
-	for _, id := range l.Workflows {
-		packed = append(packed, id[:]...)
-	}
-	return packed
-}
+func (l Limits) workflowsArg() any { return idsArg(l.Workflows) }
 
 func (l Limits) namespacesArg() any { return textArg(strings.Join(l.Namespaces, " ")) }
 
 func rowLimits(r Row, workflows, namespaces int) (l Limits) {
-	packed := r.Bytes(workflows)
-	for len(packed) >= 16 {
-		l.Workflows = append(l.Workflows, chargehand.WorkflowID(packed[:16]))
-		packed = packed[16:]
-	}
+	l.Workflows = rowIDs[chargehand.WorkflowID](r, workflows)
 	l.Namespaces = strings.Fields(r.Text(namespaces))
 	if len(l.Namespaces) == 0 {
 		l.Namespaces = nil
@@ -70,20 +57,46 @@ func rowLimits(r Row, workflows, namespaces int) (l Limits) {
 	return l
 }
 
+// idsArg packs ids one after the other; no ids are NULL.
+func idsArg[ID ~[16]byte](ids []ID) any {
+	if len(ids) == 0 {
+		return nil
+	}
+	packed := make([]byte, 0, 16*len(ids))
+	for _, id := range ids {
+		packed = append(packed, id[:]...)
+	}
+	return packed
+}
+
+// rowIDs reads what idsArg has packed.
+func rowIDs[ID ~[16]byte](r Row, column int) (ids []ID) {
+	packed := r.Bytes(column)
+	for len(packed) >= 16 {
+		ids = append(ids, ID(packed[:16]))
+		packed = packed[16:]
+	}
+	return ids
+}
+
+// NoWorkflow are limits that admit no workflow.
+func NoWorkflow() Limits { return Limits{Workflows: []chargehand.WorkflowID{{}}} }
+
 // Author is what the definition of a revision may do: it is that of a workflow, and was applied by a key with
-// these limits.
+// these limits, which might read these of the files that it names.
 type Author struct {
 	Workflow  chargehand.WorkflowID
 	Namespace string
 	Limits    Limits
+	Files     []chargehand.FileID
 }
 
 // AuthorOf reads what the definition of a revision may do. Errors: ErrNotFound.
 func (r *Reader) AuthorOf(revision int64) (a Author, err error) {
-	err = r.one(`SELECT w.id, w.namespace, r.workflows, r.namespaces FROM revision r JOIN workflow w ON w.no = r.workflow WHERE r.no = ?1`,
+	err = r.one(`SELECT w.id, w.namespace, r.workflows, r.namespaces, r.files FROM revision r JOIN workflow w ON w.no = r.workflow WHERE r.no = ?1`,
 		func(row Row) {
 			scanID(row, 0, &a.Workflow)
-			a.Namespace, a.Limits = row.Text(1), rowLimits(row, 2, 3)
+			a.Namespace, a.Limits, a.Files = row.Text(1), rowLimits(row, 2, 3), rowIDs[chargehand.FileID](row, 4)
 		}, revision)
 	if err != nil {
 		return Author{}, fmt.Errorf("read the limits of a revision: %w", err)

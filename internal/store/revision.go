@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/chargehand/chargehand"
 )
 
 // Definition is the text of a workflow as it was applied, with the external resources that
@@ -59,15 +61,18 @@ type Revision struct {
 	Draft      bool   // never published so far
 	CreatedMs  int64
 	Limits     Limits // of the key that has applied it: what its definition may start and use
+	// Files are those that the definition names and the key might read when it was applied.
+	Files []chargehand.FileID
 }
 
-const selectRevision = `SELECT r.no, r.workflow, r.version, r.number, r.definition, d.digest, r.title, r.draft, r.created_ms, r.workflows, r.namespaces
+const selectRevision = `SELECT r.no, r.workflow, r.version, r.number, r.definition, d.digest, r.title, r.draft, r.created_ms, r.workflows, r.namespaces, r.files
  FROM revision r JOIN definition d ON d.no = r.definition`
 
 func scanRevision(r Row, v *Revision) {
 	*v = Revision{
 		No: r.Int(0), Workflow: r.Int(1), Version: r.Text(2), Number: r.Int(3), Definition: r.Int(4),
 		Digest: r.Bytes(5), Title: r.Text(6), Draft: r.Int(7) != 0, CreatedMs: r.Int(8), Limits: rowLimits(r, 9, 10),
+		Files: rowIDs[chargehand.FileID](r, 11),
 	}
 }
 
@@ -82,9 +87,9 @@ func (t *Tx) InsertRevision(v *Revision) error {
 		return fmt.Errorf("insert revision: %w", err)
 	}
 	v.Number = last + 1
-	v.No, err = t.insert("insert revision", `INSERT INTO revision (workflow, version, number, definition, title, draft, created_ms, workflows, namespaces)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, v.Workflow, v.Version, v.Number, v.Definition, textArg(v.Title), flagArg(v.Draft), v.CreatedMs,
-		v.Limits.workflowsArg(), v.Limits.namespacesArg())
+	v.No, err = t.insert("insert revision", `INSERT INTO revision (workflow, version, number, definition, title, draft, created_ms, workflows, namespaces, files)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`, v.Workflow, v.Version, v.Number, v.Definition, textArg(v.Title), flagArg(v.Draft), v.CreatedMs,
+		v.Limits.workflowsArg(), v.Limits.namespacesArg(), idsArg(v.Files))
 	return err
 }
 

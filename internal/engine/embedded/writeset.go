@@ -552,10 +552,8 @@ func (s *writeSet) writeEnd(tx *store.Tx) error {
 	if err := s.publishFiles(tx); err != nil {
 		return err
 	}
-	for _, file := range foreign {
-		if err := tx.UseFile(file, r.no); err != nil {
-			return err
-		}
+	if err := engine.UseResults(tx, r.no, foreign, s.outcome.Ending); err != nil {
+		return err
 	}
 	if err := s.writeEvents(tx); err != nil {
 		return err

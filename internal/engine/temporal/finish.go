@@ -74,10 +74,8 @@ func (f *final) write(tx *store.Tx) error {
 	if _, err := tx.FinishExecution(f.No, f.status, f.phase, f.StartedMs, f.FinishedMs, &f.outcome); err != nil {
 		return err
 	}
-	for _, file := range foreign {
-		if err := tx.UseFile(file, f.No); err != nil {
-			return err
-		}
+	if err := engine.UseResults(tx, f.No, foreign, f.outcome.Ending); err != nil {
+		return err
 	}
 	f.owed, err = owe(tx, f.outcome.Ending, f.dueMs)
 	return err

@@ -54,7 +54,7 @@ func executionRoundTrip(f *fixture) {
 		e.StartedMs = startMs + 1
 		e.Status, e.Phase, e.Run = chargehand.HumanInTheLoop, chargehand.Waiting, store.RunParked
 		setID(f, &e.RetryOf, startMs-1)
-		e.Trace = bytes.Repeat([]byte{0xa7}, 25)
+		e.Trace, e.Starter = bytes.Repeat([]byte{0xa7}, 25), 9
 		f.insert(&e)
 		f.view(func(r *store.Reader) error {
 			byID, err1 := r.ExecutionByID(5, chargehand.Test, e.ID)

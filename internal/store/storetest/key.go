@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"reflect"
 
@@ -14,6 +15,7 @@ var keyTests = map[string]func(*fixture){
 	"revoked":    keyRevoked,
 	"last used":  keyTouched,
 	"list":       keyList,
+	"starters":   starters,
 }
 
 func (f *fixture) key() store.Key {
@@ -128,5 +130,41 @@ func keyList(f *fixture) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		f.Errorf("keys %v, want %v", got, want)
+	}
+}
+
+// starters: equal ones are stored once, and are read as they were written.
+func starters(f *fixture) {
+	finance := store.Limits{Namespaces: []string{"finance", "h-r"}}
+	mixed := store.Limits{Workflows: []chargehand.WorkflowID{{1}, {2, 0, 3}}, Namespaces: []string{"finance"}}
+	var numbers []int64
+	for _, s := range []store.Starter{
+		{Account: 1, Key: 7, Limits: finance}, {Account: 1, Key: 7, Limits: mixed}, {Account: 1, Key: 8, Limits: finance},
+		{Account: 2, Key: 7, Limits: finance}, {Account: 1, Limits: store.NoWorkflow()}, {Account: 1, Key: 7, Limits: finance},
+	} {
+		f.update(func(tx *store.Tx) error { return tx.PutStarter(&s) })
+		f.view(func(r *store.Reader) error {
+			got, err := r.StarterByNo(s.No)
+			if !reflect.DeepEqual(got, s) {
+				f.Errorf("read %+v, want %+v", got, s)
+			}
+			return err
+		})
+		numbers = append(numbers, s.No)
+	}
+	if n := f.number(`SELECT COUNT(*) FROM starter`); n != 5 || numbers[0] != numbers[5] {
+		f.Errorf("%d rows for five different starters, with the numbers %v", n, numbers)
+	}
+	f.view(func(r *store.Reader) error {
+		_, missing := r.StarterByNo(1 << 40)
+		none, err := r.StarterByNo(0)
+		if !errors.Is(missing, store.ErrNotFound) || !none.Limits.All() {
+			f.Errorf("a starter that is not there: %v; the one without limits: %+v", missing, none)
+		}
+		return err
+	})
+	err := f.Update(context.Background(), func(tx *store.Tx) error { return tx.PutStarter(&store.Starter{Account: 1, Key: 7}) })
+	if err == nil {
+		f.Error("a starter without limits was stored")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -233,6 +234,9 @@ func revisions(f *fixture) {
 	f.update(func(tx *store.Tx) error { return tx.PutDefinition(&d) })
 	add := func(workflow int64, version string, draft bool) store.Revision {
 		v := store.Revision{Workflow: workflow, Version: version, Definition: d.No, Digest: d.Digest, Title: "Title " + version, Draft: draft, CreatedMs: startMs}
+		if draft {
+			v.Files = []chargehand.FileID{{1, 2}, {3}}
+		}
 		f.update(func(tx *store.Tx) error { return tx.InsertRevision(&v) })
 		return v
 	}
