@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -232,6 +233,54 @@ func TestOlderFilters(t *testing.T) {
 	done, err := (&Pump{Store: v.Store, Reader: NewReader(v.Store, nil)}).Step(t.Context(), 1, chargehand.Live)
 	if err != nil || len(done.Woken) != 3 {
 		t.Errorf("woken are %+v, %v", done.Woken, err)
+	}
+}
+
+// TestFewAreWokenFirst: a subscription to an event of its own is woken in the first transaction, however many others are
+// woken before it in the order of their rows, and whichever event is first. All are woken once.
+func TestFewAreWokenFirst(t *testing.T) {
+	v := newVault(t)
+	const many = pumpWakes + 100
+	execution := v.execution(1).No
+	err := v.Update(t.Context(), func(tx *store.Tx) error {
+		for i := range many + 1 {
+			s := store.Subscription{Account: 1, Environment: chargehand.Live, Execution: execution, Command: uint64(i)}
+			kind := "4:many"
+			if i == many {
+				kind = "3:own"
+			}
+			if err := tx.InsertSubscription(&s, []store.Filter{{Kind: kind}}); err != nil {
+				return err
+			}
+			if _, err := tx.SettleSubscription(&s, 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := slices.Repeat([]string{"many"}, 2_000)
+	v.publish(append(types, "own")...)
+	p := &Pump{Store: v.Store, Reader: NewReader(v.Store, nil)}
+	times := make(map[uint64]int)
+	first := true
+	for more := true; more; first = false {
+		done, err := p.Step(t.Context(), 1, chargehand.Live)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range done.Woken {
+			times[s.Command]++
+			if s.Command == many && !first {
+				t.Error("the one that waits for an event of its own is woken late")
+			}
+		}
+		more = done.More
+	}
+	if len(times) != many+1 || slices.ContainsFunc(slices.Collect(maps.Values(times)), func(n int) bool { return n != 1 }) {
+		t.Errorf("%d subscriptions were woken, want %d, each once: %v", len(times), many+1, times)
 	}
 }
 

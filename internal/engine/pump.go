@@ -12,15 +12,21 @@ import (
 )
 
 const (
-	// pumpEvents bounds the events that are handed out in one transaction, and together: whoever listens to all of
-	// them is looked at once for all.
-	pumpEvents = 1_000
+	// pumpEvents bounds the events that are handed out together: a subscription that listens to all of them is
+	// woken once for all.
+	pumpEvents = store.MaxPartly
+	// pumpEntries bounds the pairs of an event and an entry of the index that lets it through.
+	pumpEntries = 100_000
 	// pumpTime bounds the time in which filters are asked about events before the first are handed out.
 	pumpTime = 50 * time.Millisecond
 	// pumpWakes bounds the subscriptions that are woken in one transaction, and pumpLooks those that are looked at: most
 	// may be awake already, which costs little.
 	pumpWakes = 500
 	pumpLooks = 4_000
+	// Where more subscriptions than pumpWakes are to be woken, those of entries that let few through, at most
+	// pumpFew, go first. pumpFirst bounds the entries that are asked for that.
+	pumpFew   = 16
+	pumpFirst = 1_000
 	// maxKinds is above what any stream has of kinds of filters: definitions make them, not executions.
 	maxKinds = 1 << 20
 )
@@ -44,7 +50,7 @@ type Pumped struct {
 }
 
 // Step takes the next events of a stream, wakes who may want them, and moves the cursor, in
-// one transaction that looks at 500 subscriptions at most. Errors: store.ErrUnavailable, after which it may have been done
+// one transaction that wakes some 500 subscriptions at most. Errors: store.ErrUnavailable, after which it may have been done
 // nevertheless: then look for woken subscriptions in the store; a Sealer is missing.
 func (p *Pump) Step(ctx context.Context, account int64, env chargehand.Environment) (Pumped, error) {
 	var s store.Stream
@@ -64,16 +70,16 @@ func (p *Pump) Step(ctx context.Context, account int64, env chargehand.Environme
 		return Pumped{}, err
 	}
 	last := s.Last
-	var events []handout
+	events := &handout{}
 	if len(kinds) > 0 {
-		_, begun := seen.Partly()
-		last = min(last, seen.Number+int64(max(begun, pumpEvents)))
-		if begun > 0 {
+		last = min(last, seen.Number+pumpEvents)
+		if _, begun := seen.Partly(); begun > 0 {
 			last = seen.Number + int64(begun)
 		}
-		if events, last, err = p.match(ctx, account, env, seen, last, kinds); err != nil {
+		if events, err = p.match(ctx, account, env, seen, last, kinds); err != nil {
 			return Pumped{}, err
 		}
+		last = events.last
 	}
 	var done Pumped
 	var moved store.StreamCursor
@@ -123,70 +129,95 @@ func newKinds(tx *store.Tx, account int64, env chargehand.Environment, known []s
 	return slices.ContainsFunc(now, func(kind string) bool { return !set[kind] }), nil
 }
 
-// handout is an event with the entries of the index that let it through.
+// handout is what of a stream is handed out together: the events behind one, up to another one, by the entries of the
+// index that let them through.
 type handout struct {
-	number  int64
+	account     int64
+	environment chargehand.Environment
+	after, last int64
+	kinds       []string // that were asked
+
 	filters []store.Filter
+	numbers [][]int64 // of the events, by filter
+	entries int       // numbers in all
 }
 
-// match finds the filters for the next events, up to last. It returns how far that got.
-func (p *Pump) match(ctx context.Context, account int64, env chargehand.Environment, c store.StreamCursor, last int64, texts []string) ([]handout, int64, error) {
+// match finds the filters for the next events, up to last or, if that takes long, some of them. A handout that has
+// begun is matched whole.
+func (p *Pump) match(ctx context.Context, account int64, env chargehand.Environment, c store.StreamCursor, last int64, texts []string) (*handout, error) {
+	if h := p.Reader.matched(account, env, c.Number, last, texts); h != nil {
+		return h, nil
+	}
 	kinds, err := newFilterKinds(texts, p.Reader, p.Sealer)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	var events []handout
+	h := &handout{account: account, environment: env, after: c.Number, last: last, kinds: texts}
+	places := make(map[string]int)
 	began := time.Now()
 	through := c.Number
-	for through < last {
+	for through < h.last {
 		begin := through
-		err := p.Reader.read(ctx, account, env, through, last, func() {}, func(e *StoredEvent) (bool, error) {
+		err := p.Reader.read(ctx, account, env, through, h.last, func() {}, func(e *StoredEvent) (bool, error) {
 			through = e.Number
-			if filters := kinds.of(account, env, e); len(filters) > 0 {
-				events = append(events, handout{e.Number, filters})
+			h.add(places, e.Number, kinds.of(account, env, e))
+			if c.Part == 0 && (h.entries > pumpEntries || time.Since(began) > pumpTime) {
+				h.last = through
 			}
-			if c.Part == 0 && time.Since(began) > pumpTime { // what has begun is handed out as it has begun
-				last = through
-			}
-			return through < last, nil
+			return through < h.last, nil
 		})
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		if through == begin { // the rest was deleted
 			break
 		}
 	}
-	return events, last, nil
+	p.Reader.mu.Lock()
+	p.Reader.latest = h
+	p.Reader.mu.Unlock()
+	return h, nil
 }
 
-// handOut wakes who may want the events up to last, as many as fit into one transaction, and returns how far that got. A
-// subscription is looked at once for all of the events: which of them are for it, its filters tell.
-func handOut(tx *store.Tx, account int64, env chargehand.Environment, c store.StreamCursor, events []handout, last int64) (store.StreamCursor, []store.Subscription, error) {
-	var filters []store.Filter
-	var numbers [][]int64 // of the events, by filter
-	places := make(map[string]int)
-	for i := range events {
-		for _, f := range events[i].filters {
-			name := f.Kind + "\x00" + string(f.Key)
-			at, known := places[name]
-			if !known {
-				at = len(filters)
-				places[name] = at
-				filters, numbers = append(filters, f), append(numbers, nil)
-			}
-			numbers[at] = append(numbers[at], events[i].number)
-		}
+// matched returns the latest handout, if it is the one that is wanted.
+func (r *Reader) matched(account int64, env chargehand.Environment, after, last int64, kinds []string) *handout {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.latest
+	if h == nil || h.account != account || h.environment != env || h.after != after || h.last != last || !slices.Equal(h.kinds, kinds) {
+		return nil
 	}
+	return h
+}
+
+// add notes which filters let an event through. places are those of the filters in the handout.
+func (h *handout) add(places map[string]int, number int64, filters []store.Filter) {
+	for _, f := range filters {
+		name := f.Kind + "\x00" + string(f.Key)
+		at, known := places[name]
+		if !known {
+			at = len(h.filters)
+			places[name] = at
+			h.filters, h.numbers = append(h.filters, f), append(h.numbers, nil)
+		}
+		h.numbers[at] = append(h.numbers[at], number)
+		h.entries++
+	}
+}
+
+// handOut wakes who may want the events, as many as fit into one transaction, and returns how far that got. A
+// subscription is looked at once for all of the events: which of them are for it, its filters tell.
+func handOut(tx *store.Tx, account int64, env chargehand.Environment, c store.StreamCursor, h *handout, last int64) (store.StreamCursor, []store.Subscription, error) {
 	var woken []store.Subscription
 	after, _ := c.Partly()
+	begun := after > 0
 	for looked := 0; looked < pumpLooks && len(woken) < pumpWakes; {
 		room := pumpWakes - len(woken)
-		page, err := tx.MatchSubscriptions(account, env, filters, after, room)
+		page, err := tx.MatchSubscriptions(account, env, h.filters, after, room)
 		if err != nil {
 			return c, nil, err
 		}
-		now, err := wake(tx, page, numbers)
+		now, err := wake(tx, page, h.numbers)
 		if err != nil {
 			return c, nil, err
 		}
@@ -196,7 +227,34 @@ func handOut(tx *store.Tx, account int64, env chargehand.Environment, c store.St
 		looked += room
 		after = page[room-1].No
 	}
+	if !begun {
+		few, err := wakeFew(tx, account, env, h)
+		if err != nil {
+			return c, nil, err
+		}
+		woken = append(woken, few...)
+	}
 	return store.StreamCursor{Number: c.Number, Part: store.Partly(after, int(last-c.Number))}, woken, nil
+}
+
+// wakeFew wakes the subscriptions of entries that let few through: those who wait for an event of their own do not
+// wait until thousands have been woken for others. When it is their turn they are awake, or have looked already.
+func wakeFew(tx *store.Tx, account int64, env chargehand.Environment, h *handout) (woken []store.Subscription, err error) {
+	for i := range min(len(h.filters), pumpFirst) {
+		page, err := tx.MatchSubscriptions(account, env, h.filters[i:i+1], 0, pumpFew+1)
+		if err != nil {
+			return nil, err
+		}
+		if len(page) > pumpFew {
+			continue
+		}
+		now, err := wake(tx, page, h.numbers[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		woken = append(woken, now...)
+	}
+	return woken, nil
 }
 
 // wake wakes those of the subscriptions that sleep and for which there is an event. numbers are those of the events, by filter.

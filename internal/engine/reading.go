@@ -74,6 +74,8 @@ type Reader struct {
 	known map[eventKey]*list.Element
 	order list.List // *kept, the one used last in front
 	bytes int
+	// latest is what a pump hands out: its next transaction mostly goes on with it.
+	latest *handout
 
 	compiled sync.Map // "t"+type → machine.TypeFilter; "p"+path → machine.PathFilter or error
 	count    int      // of compiled, about

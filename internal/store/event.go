@@ -257,7 +257,7 @@ const ListenCursor = "listen"
 // MaxPartly bounds the events of Partly.
 const MaxPartly = 1 << partlyBits
 
-const partlyBits = 10
+const partlyBits = 13
 
 // Partly is the Part of a ListenCursor whose next events, so many of them, have been handed out to the subscriptions
 // up to one, which is not 0, and not to those behind it.
