@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/chargehand/chargehand/internal/activity"
-	"github.com/chargehand/chargehand/internal/activity/auth"
 	"github.com/chargehand/chargehand/internal/activity/container"
 	activitygrpc "github.com/chargehand/chargehand/internal/activity/grpc"
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
@@ -16,6 +15,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/script"
 	"github.com/chargehand/chargehand/internal/activity/shell"
+	"github.com/chargehand/chargehand/internal/credential"
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/service"
@@ -31,7 +31,7 @@ func (t *tenure) activities(ctx context.Context) (map[string]activity.Runner, er
 	t.policy = policy
 	stored := newFiles(t.store, t.blobs, service.Limits{}.WithDefaults().UploadBytes)
 	transport := policy.Transport()
-	credentials := auth.New(auth.Config{Transport: transport, Log: t.log})
+	credentials := credential.New(credential.Config{Transport: transport, Log: t.log})
 	if t.fetcher, err = t.newFetcher(transport, credentials, 0); err != nil {
 		return nil, err
 	}

@@ -10,10 +10,10 @@ import (
 	asyncapihttp "github.com/chargehand/chargehand/internal/activity/asyncapi/http"
 	asyncapinats "github.com/chargehand/chargehand/internal/activity/asyncapi/nats"
 	asyncapiws "github.com/chargehand/chargehand/internal/activity/asyncapi/ws"
-	"github.com/chargehand/chargehand/internal/activity/auth"
 	"github.com/chargehand/chargehand/internal/activity/mcp"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/remote"
+	"github.com/chargehand/chargehand/internal/credential"
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/resource"
 )
@@ -22,7 +22,7 @@ import (
 type protocolParts struct {
 	policy      *egress.Policy
 	transport   *http.Transport // of policy
-	credentials *auth.Source
+	credentials *credential.Source
 	confiner    *process.Confiner
 	files       activity.Files
 }

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/chargehand/chargehand/internal/activity/auth"
+	"github.com/chargehand/chargehand/internal/credential"
 	"github.com/chargehand/chargehand/internal/protofile"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/service"
@@ -15,7 +15,7 @@ import (
 
 // newFetcher reads external resources for definitions that are applied, and for steps. maxBytes
 // bounds one of them; 0: the default.
-func (t *tenure) newFetcher(transport *http.Transport, credentials *auth.Source, maxBytes int64) (*resource.Fetcher, error) {
+func (t *tenure) newFetcher(transport *http.Transport, credentials *credential.Source, maxBytes int64) (*resource.Fetcher, error) {
 	root, err := resourceRoot(t.cfg.ResourceRoot)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,7 @@
 //
 // Two kinds of addresses are read:
 //   - http and https, through the transport of Config, which applies the egress rules, with
-//     the credentials of package auth. Redirects are followed up to ten times, never from
+//     the credentials of package credential. Redirects are followed up to ten times, never from
 //     https to http, and take no credentials to another origin.
 //   - file and relative ones, below the folder of Config.Root and nowhere else, also through
 //     symbolic links. Without a root they are refused.

@@ -44,7 +44,7 @@ func unreachable(uri, reason string, transient bool) *Error {
 	return &Error{URI: uri, Reason: reason, Transient: transient, kind: machine.ErrCommunication, status: http.StatusInternalServerError}
 }
 
-// unauthenticated keeps type, status and code of a fault of package auth.
+// unauthenticated keeps type, status and code of a fault of package credential.
 func unauthenticated(uri string, f *machine.Fault) *Error {
 	return &Error{URI: uri, Reason: f.Detail, Transient: f.Retryable, kind: f.Type, status: f.Status, code: f.Code}
 }

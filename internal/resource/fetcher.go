@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/activity/auth"
+	"github.com/chargehand/chargehand/internal/credential"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -16,7 +16,7 @@ import (
 type Config struct {
 	Transport http.RoundTripper
 	// Auth resolves the authentication of resources; nil: one of the fetcher's own.
-	Auth *auth.Source
+	Auth *credential.Source
 	// Root is the folder below which file: and relative addresses are read; empty: none are.
 	Root string
 	// MaxBytes bounds one resource; default 1 MiB.
@@ -32,7 +32,7 @@ type Fetcher struct{ cfg Config }
 // New fills in the defaults of cfg.
 func New(cfg Config) *Fetcher {
 	if cfg.Auth == nil {
-		cfg.Auth = auth.New(auth.Config{Transport: cfg.Transport})
+		cfg.Auth = credential.New(credential.Config{Transport: cfg.Transport})
 	}
 	if cfg.MaxBytes == 0 {
 		cfg.MaxBytes = 1 << 20
@@ -49,7 +49,7 @@ func New(cfg Config) *Fetcher {
 // Request names a resource.
 type Request struct {
 	URI            string
-	Authentication value.Value // a policy as package auth reads it; nil: none
+	Authentication value.Value // a policy as package credential reads it; nil: none
 }
 
 // Content is a resource as it was read.

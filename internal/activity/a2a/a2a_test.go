@@ -19,8 +19,8 @@ import (
 	"github.com/a2aproject/a2a-go/a2asrv/push"
 
 	"github.com/chargehand/chargehand/internal/activity"
-	"github.com/chargehand/chargehand/internal/activity/auth"
 	"github.com/chargehand/chargehand/internal/activity/remote"
+	"github.com/chargehand/chargehand/internal/credential"
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
@@ -89,7 +89,7 @@ func runner(t *testing.T, edit func(*Config)) *Runner {
 	}
 	transport := policy.Transport()
 	t.Cleanup(transport.CloseIdleConnections)
-	cfg := Config{Remote: remote.Config{Transport: transport, Authenticate: remote.AuthenticateBy(auth.New(auth.Config{Transport: transport}))}}
+	cfg := Config{Remote: remote.Config{Transport: transport, Authenticate: remote.AuthenticateBy(credential.New(credential.Config{Transport: transport}))}}
 	if edit != nil {
 		edit(&cfg)
 	}

@@ -12,9 +12,9 @@ import (
 	asyncapihttp "github.com/chargehand/chargehand/internal/activity/asyncapi/http"
 	"github.com/chargehand/chargehand/internal/activity/asyncapi/nats"
 	"github.com/chargehand/chargehand/internal/activity/asyncapi/ws"
-	"github.com/chargehand/chargehand/internal/activity/auth"
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
+	"github.com/chargehand/chargehand/internal/credential"
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
@@ -31,10 +31,10 @@ var soon = Reconnect{First: 5 * time.Millisecond, Most: 20 * time.Millisecond, S
 // runner speaks all protocols, under egress rules that allow 127.0.0.1 alone.
 func runner(t *testing.T, reconnect Reconnect) *Runner {
 	t.Helper()
-	return runnerWith(t, reconnect, func(*nats.Config, *auth.Config) {})
+	return runnerWith(t, reconnect, func(*nats.Config, *credential.Config) {})
 }
 
-func runnerWith(t *testing.T, reconnect Reconnect, edit func(*nats.Config, *auth.Config)) *Runner {
+func runnerWith(t *testing.T, reconnect Reconnect, edit func(*nats.Config, *credential.Config)) *Runner {
 	t.Helper()
 	policy, err := egress.New(egress.Config{Allow: []string{"127.0.0.1"}})
 	if err != nil {
@@ -45,9 +45,9 @@ func runnerWith(t *testing.T, reconnect Reconnect, edit func(*nats.Config, *auth
 	overNATS := nats.Config{
 		Dial: policy.Dial, TLS: transport.TLSClientConfig, Reconnect: reconnect, PendingMessages: 100, PendingBytes: 1 << 20,
 	}
-	credentials := auth.Config{Transport: transport}
+	credentials := credential.Config{Transport: transport}
 	edit(&overNATS, &credentials)
-	source := auth.New(credentials)
+	source := credential.New(credentials)
 	clients := remote.Config{Transport: transport, Authenticate: remote.AuthenticateBy(source)}
 	return New(Config{
 		Documents:    resource.NewCache(resource.CacheConfig{Fetcher: resource.New(resource.Config{Transport: transport, Auth: source})}),

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/chargehand/chargehand/internal/activity/asyncapi/nats"
-	"github.com/chargehand/chargehand/internal/activity/auth"
+	"github.com/chargehand/chargehand/internal/credential"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -100,7 +100,7 @@ func TestNATSOverTLS(t *testing.T) {
 	s := serveNATS(t, -1, func(o *server.Options) { o.TLSConfig = certified.TLS.Clone() })
 	plain := serveNATS(t, -1, nil)
 	port := s.Addr().(*net.TCPAddr).Port
-	trusting := runnerWith(t, soon, func(c *nats.Config, _ *auth.Config) {
+	trusting := runnerWith(t, soon, func(c *nats.Config, _ *credential.Config) {
 		c.TLS = certified.Client().Transport.(*http.Transport).TLSClientConfig
 	})
 	for _, scheme := range []string{"tls", "nats"} { // the server demands TLS in any case

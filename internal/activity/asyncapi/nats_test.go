@@ -14,7 +14,7 @@ import (
 	client "github.com/nats-io/nats.go"
 
 	"github.com/chargehand/chargehand/internal/activity/asyncapi/nats"
-	"github.com/chargehand/chargehand/internal/activity/auth"
+	"github.com/chargehand/chargehand/internal/credential"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -195,7 +195,7 @@ func TestNATSSubscriptionComesBackWithARenewedToken(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"access_token":"token-%d","token_type":"Bearer","expires_in":600}`, issued.Add(1))
 	})
-	r := runnerWith(t, soon, func(_ *nats.Config, c *auth.Config) {
+	r := runnerWith(t, soon, func(_ *nats.Config, c *credential.Config) {
 		c.Now = func() time.Time { return time.Unix(0, 0).Add(time.Duration(hours.Load()) * time.Hour) }
 	})
 	first := serveNATS(t, -1, func(o *server.Options) { o.Authorization = "token-1" })

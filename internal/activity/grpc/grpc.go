@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/chargehand/chargehand/internal/activity"
-	"github.com/chargehand/chargehand/internal/activity/auth"
+	"github.com/chargehand/chargehand/internal/credential"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/span"
@@ -24,7 +24,7 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// TLS has the trusted authorities. It is not changed.
 	TLS  *tls.Config
-	Auth *auth.Source
+	Auth *credential.Source
 	// Resources reads proto files that are not pinned to the definition.
 	Resources *resource.Cache
 	UserAgent string // default chargehand

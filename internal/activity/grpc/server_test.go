@@ -26,7 +26,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/chargehand/chargehand/internal/activity"
-	"github.com/chargehand/chargehand/internal/activity/auth"
+	"github.com/chargehand/chargehand/internal/credential"
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/protofile"
 	"github.com/chargehand/chargehand/internal/resource"
@@ -206,7 +206,7 @@ func runner(t *testing.T, rules egress.Config, edit func(*Config)) *Runner {
 	transport := policy.Transport()
 	t.Cleanup(transport.CloseIdleConnections)
 	cfg := Config{
-		Dial: policy.Dial, TLS: transport.TLSClientConfig, Auth: auth.New(auth.Config{Transport: transport}),
+		Dial: policy.Dial, TLS: transport.TLSClientConfig, Auth: credential.New(credential.Config{Transport: transport}),
 		Resources: resource.NewCache(resource.CacheConfig{Fetcher: resource.New(resource.Config{Transport: transport})}),
 	}
 	if edit != nil {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
-	"github.com/chargehand/chargehand/internal/activity/auth"
 	"github.com/chargehand/chargehand/internal/activity/failure"
+	"github.com/chargehand/chargehand/internal/credential"
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
@@ -29,7 +29,7 @@ type Config struct {
 	Transport nethttp.RoundTripper
 	Files     activity.Files
 	// Auth resolves the authentication of calls; nil: one of the caller's own over Transport.
-	Auth *auth.Source
+	Auth *credential.Source
 	// PublicURL is the service's own address: its file links are read without a connection.
 	PublicURL string
 	UserAgent string
@@ -69,7 +69,7 @@ func New(cfg Config) *Caller {
 		cfg.UserAgent = "chargehand"
 	}
 	if cfg.Auth == nil {
-		cfg.Auth = auth.New(auth.Config{Transport: cfg.Transport})
+		cfg.Auth = credential.New(credential.Config{Transport: cfg.Transport})
 	}
 	return &Caller{cfg: cfg}
 }

@@ -80,7 +80,7 @@ func keepHarmless(req *nethttp.Request) {
 
 // credential tells of usual names of headers that they hold credentials, so that outputs do
 // not show them (T41).
-func credential(name string) bool {
+func isCredential(name string) bool {
 	switch name {
 	case "Authorization", "Proxy-Authorization", "Cookie", "Www-Authenticate", "Idempotency-Key":
 		return true

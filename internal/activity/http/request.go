@@ -41,7 +41,7 @@ type Request struct {
 	Body           value.Value // nil: none
 	Output         Output
 	Redirect       bool        // follow redirects, and accept 300–399 (T39)
-	Authentication value.Value // a policy as package auth reads it; nil: none
+	Authentication value.Value // a policy as package credential reads it; nil: none
 }
 
 // requestFromArgs reads the arguments that the machine evaluated.

@@ -87,7 +87,7 @@ func statusFault(out *nethttp.Request, resp *nethttp.Response) *machine.Fault {
 func headerValue(header nethttp.Header) value.Value {
 	object := make(map[string]any, len(header))
 	for name, values := range header {
-		if name == "Set-Cookie" || credential(name) {
+		if name == "Set-Cookie" || isCredential(name) {
 			object[name] = redacted
 			continue
 		}

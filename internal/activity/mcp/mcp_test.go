@@ -19,9 +19,9 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
-	"github.com/chargehand/chargehand/internal/activity/auth"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/remote"
+	"github.com/chargehand/chargehand/internal/credential"
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
@@ -69,7 +69,7 @@ func runner(t *testing.T, edit func(*Config)) *Runner {
 		t.Fatal(err)
 	}
 	cfg := Config{
-		Remote:         remote.Config{Transport: transport, Authenticate: remote.AuthenticateBy(auth.New(auth.Config{Transport: transport}))},
+		Remote:         remote.Config{Transport: transport, Authenticate: remote.AuthenticateBy(credential.New(credential.Config{Transport: transport}))},
 		AllowProcesses: true, Confiner: confiner, Files: noFiles{}, Version: "9", Bytes: testBytes, Timeout: 20 * time.Second,
 	}
 	if edit != nil {

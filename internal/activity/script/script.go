@@ -1,7 +1,7 @@
 // Package script carries out `run.script` (docs/language/run-script.md, T46, T47, T49, T50, T89).
 //
 // Args is an object: language ("js", "javascript" or "python"), code (text) or else source (an
-// object: endpoint, and authentication as package auth reads it), and if the task has them
+// object: endpoint, and authentication as package credential reads it), and if the task has them
 // arguments (list or map), environment (object), stdin (anything) and return (text, default
 // "stdout"). Definitions whose source has a constant address come with code (T69); any other
 // source is read when the task runs, before it takes the place of a process.

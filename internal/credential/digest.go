@@ -1,4 +1,4 @@
-package auth
+package credential
 
 import (
 	"crypto/md5" //nolint:gosec // RFC 7616 keeps MD5 for servers that know nothing else.

@@ -1,4 +1,4 @@
-// Package auth makes the credentials of calls from authentication policies
+// Package credential makes the credentials of calls from authentication policies
 // (docs/language/authentication.md, T44, T68, T81): basic, bearer and digest, and the tokens of oauth2 and oidc, which it
 // fetches, caches and renews. Everything that calls out uses it: HTTP, OpenAPI, gRPC,
 // AsyncAPI, MCP, A2A and package resource.
@@ -28,4 +28,4 @@
 //     challenges, answers of 1 MiB, 30 s per request.
 //
 // All methods are safe for concurrent use.
-package auth
+package credential
