@@ -3,7 +3,7 @@ package plan
 import (
 	"fmt"
 
-	"github.com/chargehand/chargehand/internal/asyncapi"
+	"github.com/chargehand/chargehand/internal/asyncapidoc"
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -35,7 +35,7 @@ func (c *compiler) asyncAPICall(compiled *Task, d *dsl.AsyncAPICall, at place) *
 		a.Constants["operation"] = d.Operation
 	}
 	if d.Protocol != "" {
-		protocol := asyncapi.Family(d.Protocol)
+		protocol := asyncapidoc.Family(d.Protocol)
 		if protocol == "" {
 			c.notSupported(d.Pointer+"/protocol", fmt.Sprintf("The protocol %q of `call: asyncapi`", d.Protocol))
 		}

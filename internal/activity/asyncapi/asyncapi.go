@@ -9,7 +9,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
 	"github.com/chargehand/chargehand/internal/activity/remote"
-	"github.com/chargehand/chargehand/internal/asyncapi"
+	"github.com/chargehand/chargehand/internal/asyncapidoc"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/value"
@@ -66,7 +66,7 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 }
 
 // call carries out a call by a document. message is nil for a subscription.
-func (r *Runner) call(ctx context.Context, call activity.Call, doc *asyncapi.Document, with, message map[string]any, publishes bool) *machine.Fault {
+func (r *Runner) call(ctx context.Context, call activity.Call, doc *asyncapidoc.Document, with, message map[string]any, publishes bool) *machine.Fault {
 	selection, fault := selectionOf(with, message, !publishes)
 	if fault != nil {
 		return fault
@@ -117,8 +117,8 @@ func subscribe(ctx context.Context, call activity.Call, protocol Protocol, at *E
 }
 
 // selectionOf is what the task says about where it goes.
-func selectionOf(with, message map[string]any, subscribes bool) (asyncapi.Selection, *machine.Fault) {
-	s := asyncapi.Selection{Subscribe: subscribes, Payload: message["payload"], Headers: message["headers"]}
+func selectionOf(with, message map[string]any, subscribes bool) (asyncapidoc.Selection, *machine.Fault) {
+	s := asyncapidoc.Selection{Subscribe: subscribes, Payload: message["payload"], Headers: message["headers"]}
 	s.Channel, _ = with["channel"].(string)
 	s.Operation, _ = with["operation"].(string)
 	s.Protocol, _ = with["protocol"].(string)
@@ -143,6 +143,6 @@ func selectionOf(with, message map[string]any, subscribes bool) (asyncapi.Select
 }
 
 // where names a target without what may be secret in its address.
-func where(t *asyncapi.Target) string {
+func where(t *asyncapidoc.Target) string {
 	return fmt.Sprintf("AsyncAPI channel %s on %s", failure.Clip(t.Address), failure.Clip(withoutUser(t.URL)))
 }

@@ -1,6 +1,6 @@
 // Package asyncapi carries out `call: asyncapi` (docs/language/call-asyncapi.md, T40, T69): it publishes
 // one message, or listens to a channel, as an AsyncAPI document describes it. Package
-// internal/asyncapi reads the document; a Protocol, one subpackage each, does the talking.
+// internal/asyncapidoc reads the document; a Protocol, one subpackage each, does the talking.
 //
 // Args is an object: document ({endpoint, authentication} or {content, digest}), channel or
 // operation, message {payload, headers} or subscription {}, and if the task has them server

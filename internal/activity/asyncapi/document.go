@@ -10,7 +10,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/failure"
-	"github.com/chargehand/chargehand/internal/asyncapi"
+	"github.com/chargehand/chargehand/internal/asyncapidoc"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/value"
@@ -24,15 +24,15 @@ type documents struct {
 	fetcher Fetcher
 
 	mu    sync.Mutex
-	known map[[sha256.Size]byte]*asyncapi.Document
+	known map[[sha256.Size]byte]*asyncapidoc.Document
 }
 
 func newDocuments(fetcher Fetcher) *documents {
-	return &documents{fetcher: fetcher, known: map[[sha256.Size]byte]*asyncapi.Document{}}
+	return &documents{fetcher: fetcher, known: map[[sha256.Size]byte]*asyncapidoc.Document{}}
 }
 
 // get reads the document that v names or holds, and tells its digest (T69).
-func (d *documents) get(ctx context.Context, call activity.Call, v value.Value) (doc *asyncapi.Document, digest string, fault *machine.Fault) {
+func (d *documents) get(ctx context.Context, call activity.Call, v value.Value) (doc *asyncapidoc.Document, digest string, fault *machine.Fault) {
 	document, _ := v.(map[string]any)
 	name := "of the definition"
 	var data []byte
@@ -55,7 +55,7 @@ func (d *documents) get(ctx context.Context, call activity.Call, v value.Value) 
 	if doc != nil {
 		return doc, digest, nil
 	}
-	doc, err := asyncapi.Parse(data)
+	doc, err := asyncapidoc.Parse(data)
 	if err != nil {
 		return nil, "", failure.Configuration(fmt.Sprintf("the AsyncAPI document %s cannot be read: %v", failure.Clip(name), err))
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
-	"github.com/chargehand/chargehand/internal/asyncapi"
+	"github.com/chargehand/chargehand/internal/asyncapidoc"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -63,7 +63,7 @@ func encode(message map[string]any, contentType string) (Outgoing, *machine.Faul
 }
 
 // decode makes data of a message that came.
-func decode(m Incoming, described []asyncapi.Message) value.Value {
+func decode(m Incoming, described []asyncapidoc.Message) value.Value {
 	contentType := m.ContentType
 	if contentType == "" {
 		contentType = described[0].ContentType
@@ -78,7 +78,7 @@ func decode(m Incoming, described []asyncapi.Message) value.Value {
 	payload := payloadOf(m.Body, mediaOf(contentType))
 	var correlation value.Value
 	for _, description := range described {
-		if found, ok := asyncapi.Locate(description.Correlation, headers, payload); ok {
+		if found, ok := asyncapidoc.Locate(description.Correlation, headers, payload); ok {
 			correlation = found
 			break
 		}

@@ -5,13 +5,13 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
-	"github.com/chargehand/chargehand/internal/asyncapi"
+	"github.com/chargehand/chargehand/internal/asyncapidoc"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Protocol speaks one family of protocols. It is safe for concurrent use. A new one is a
-// subpackage, a name in internal/asyncapi, and an entry in Config.Protocols.
+// subpackage, a name in internal/asyncapidoc, and an entry in Config.Protocols.
 type Protocol interface {
 	// Publish returns nil once the other side has the message, as far as the protocol tells.
 	Publish(ctx context.Context, at *Endpoint, m Outgoing) *machine.Fault
@@ -22,7 +22,7 @@ type Protocol interface {
 
 // Endpoint is where a protocol goes, and as whom.
 type Endpoint struct {
-	*asyncapi.Target
+	*asyncapidoc.Target
 	Credentials  remote.Credentials
 	MessageBytes int64
 	Where        string // for faults; no secret in it

@@ -1,4 +1,4 @@
-// Package asyncapi reads AsyncAPI documents, version 2 (written for 2.6) and 3.0, as JSON or
+// Package asyncapidoc reads AsyncAPI documents, version 2 (written for 2.6) and 3.0, as JSON or
 // YAML, and finds in them where a call goes: server, address of the channel, bindings, content
 // type and correlation id (docs/language/call-asyncapi.md, `call: asyncapi`). It opens no connection: package
 // activity/asyncapi does. It is a leaf, so that deployment can ask which protocols are spoken.
@@ -23,4 +23,4 @@
 //     rules that hold for documents.
 //
 // A Document is immutable and may be used by many goroutines. Errors are texts for authors.
-package asyncapi
+package asyncapidoc

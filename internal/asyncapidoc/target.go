@@ -1,4 +1,4 @@
-package asyncapi
+package asyncapidoc
 
 import (
 	"fmt"
