@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chargehand/chargehand/internal/catalog"
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/servertest"
@@ -25,7 +24,7 @@ const (
 
 // logFunction stands for the function of the catalog: ours of the same contract.
 func logFunction() []byte {
-	content, _ := catalog.Function("log", "1.0.0")
+	content, _ := plan.CatalogFunction("log", "1.0.0")
 	return content
 }
 

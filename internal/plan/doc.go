@@ -8,7 +8,7 @@
 // External resources with constant addresses are compiled in and count in the digest (T69):
 // Check lists those that are wanted, its caller fetches them and asks again until none is.
 // Functions from catalogs and URLs are among them; those of the default catalog are part of
-// the binary (package catalog). What is known only when a task runs is left to activities,
+// the binary (catalog.go). What is known only when a task runs is left to activities,
 // or refused where the machine itself needs it (schemas).
 //
 // Compile refuses what the machine cannot run, by name (code "not_supported"), rather than

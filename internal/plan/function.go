@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chargehand/chargehand/internal/catalog"
 	"github.com/chargehand/chargehand/internal/dsl"
 )
 
@@ -97,11 +96,11 @@ func (c *compiler) cataloged(d *dsl.Call) *List {
 		c.fail(d.Pointer, CodeUnknownName, fmt.Sprintf("There is no catalog named %q.", from), hint)
 		return nil
 	}
-	content, ok := catalog.Function(name, version)
+	content, ok := CatalogFunction(name, version)
 	if !ok {
-		hint := dsl.Suggest(name+":"+version, catalog.Names())
+		hint := dsl.Suggest(name+":"+version, CatalogNames())
 		if hint == "" {
-			hint = fmt.Sprintf("It has: %s.", listed(catalog.Names()))
+			hint = fmt.Sprintf("It has: %s.", listed(CatalogNames()))
 		}
 		c.fail(d.Pointer, CodeUnknownCall, fmt.Sprintf("The default catalog has no function %s:%s.", name, version), hint)
 		return nil

@@ -1,4 +1,4 @@
-package catalog
+package plan
 
 import (
 	"crypto/sha256"
@@ -10,17 +10,17 @@ import (
 
 // released are the digests of the functions that were released. Executions may run with
 // them: add a version rather than change one.
-var released = map[string]string{
+var releasedFunctions = map[string]string{
 	"log:1.0.0": "8199293da2d49035b475e61626ef6406b68a9b66c3d531d581de655766ce7e29",
 }
 
-func TestFunctions(t *testing.T) {
-	names := Names()
-	if len(names) != len(released) {
+func TestCatalogFunctions(t *testing.T) {
+	names := CatalogNames()
+	if len(names) != len(releasedFunctions) {
 		t.Errorf("the catalog has %v", names)
 	}
-	for name, digest := range released {
-		content, ok := Function(name[:len(name)-6], name[len(name)-5:])
+	for name, digest := range releasedFunctions {
+		content, ok := CatalogFunction(name[:len(name)-6], name[len(name)-5:])
 		sum := sha256.Sum256(content)
 		if !ok || hex.EncodeToString(sum[:]) != digest {
 			t.Errorf("%s has changed: its digest is %x", name, sum)
@@ -30,7 +30,7 @@ func TestFunctions(t *testing.T) {
 		}
 	}
 	for _, none := range [][2]string{{"log", "9.0.0"}, {"..", "1.0.0"}, {"", ""}, {"log", "1.0.0/../1.0.0"}} {
-		if _, ok := Function(none[0], none[1]); ok {
+		if _, ok := CatalogFunction(none[0], none[1]); ok {
 			t.Errorf("there is a function %v", none)
 		}
 	}
