@@ -24,7 +24,7 @@ import (
 // step brings one execution as far as its messages do. It reports false if the write set failed:
 // its messages are back in the mailbox, and another goroutine will be the driver.
 func (e *Engine) step(r *run, messages []message) bool {
-	s := &writeSet{run: r, messages: messages}
+	s := nextWriteSet(r, messages)
 	err := e.prepare(s)
 	if err == nil && !s.idle && !s.empty() {
 		err = e.commit(e.ctx, s.alone())
@@ -283,4 +283,5 @@ func (e *Engine) completed(s *writeSet) {
 		e.stats.retained.Add(-s.messages[i].bytes)
 		s.messages[i].answer(nil)
 	}
+	s.reuse()
 }

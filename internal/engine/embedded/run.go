@@ -58,7 +58,8 @@ type run struct {
 	recovering bool
 	suspected  bool
 	suspects   []machine.CommandID
-	failures   int // write sets in a row that failed though the store was available
+	failures   int       // write sets in a row that failed though the store was available
+	used       *writeSet // an empty one, for the next step
 }
 
 type messageKind uint8

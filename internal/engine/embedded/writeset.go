@@ -75,6 +75,24 @@ type writeSet struct {
 	cancelled  bool // children must be cancelled
 }
 
+// nextWriteSet returns an empty write set for the messages of an execution.
+func nextWriteSet(r *run, messages []message) *writeSet {
+	s := r.used
+	if r.used = nil; s == nil {
+		s = &writeSet{run: r}
+	}
+	s.messages = messages
+	return s
+}
+
+// reuse empties s for the next step of its execution. An execution that is in memory takes many.
+func (s *writeSet) reuse() {
+	clear(s.journal)
+	clear(s.activities)
+	*s = writeSet{run: s.run, journal: s.journal[:0], activities: s.activities[:0]}
+	s.run.used = s
+}
+
 // alone is a list of s only, which costs no allocation.
 func (s *writeSet) alone() []*writeSet {
 	s.self[0] = s
