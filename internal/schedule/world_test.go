@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -67,12 +66,13 @@ func (p plans) Plan(_ context.Context, revision int64) (*plan.Plan, error) {
 
 var begin = at("2026-03-01T12:00:00Z")
 
+var template = storetest.Template{Open: func(path string) (store.DB, error) {
+	return sqlite.Open(sqlite.Options{Path: path, Owner: true})
+}}
+
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(t.TempDir(), "test.db"), Owner: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := template.New(t)
 	if _, measured := t.(*testing.B); !measured {
 		db2 := storetest.Twice(db)
 		return worldOver(t, db2)

@@ -72,14 +72,15 @@ func newWorld(t testing.TB, change ...func(*Config)) *world {
 	return worldOver(t, openSQLite(t), change...)
 }
 
+var template = storetest.Template{Open: func(path string) (store.DB, error) {
+	return sqlite.Open(sqlite.Options{Path: path, Owner: true})
+}}
+
 // openSQLite opens a new database. In tests every transaction runs twice, and the first run
 // is undone, because PostgreSQL may ask for that; benchmarks measure without.
 func openSQLite(t testing.TB) store.DB {
 	t.Helper()
-	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(t.TempDir(), "test.db"), Owner: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := template.New(t)
 	if _, measured := t.(*testing.B); measured {
 		return db
 	}

@@ -763,7 +763,7 @@ func (l *logLines) contains(text string) bool { return strings.Contains(l.String
 // waits until the engine has nothing to do.
 func (w *world) idle(active int) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
 	defer cancel()
 	if active == 0 && !w.engine.work.wait(ctx) {
 		w.t.Fatalf("the engine is never idle\n%s", w.log)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,7 +16,6 @@ import (
 	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/postgres"
-	"github.com/chargehand/chargehand/internal/store/sqlite"
 )
 
 // town is a database that several nodes work on, and a Temporal that is played.
@@ -49,10 +47,7 @@ func onDialects(t *testing.T, run func(w *town)) {
 
 func sqliteTown(t testing.TB) *town {
 	t.Helper()
-	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(t.TempDir(), "test.db"), Owner: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := template.New(t)
 	t.Cleanup(func() { db.Close() })
 	return newTown(t, func() store.DB { return db })
 }

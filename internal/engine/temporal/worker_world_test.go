@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
+	"github.com/chargehand/chargehand/internal/store/storetest"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -44,13 +44,14 @@ type office struct {
 	freed int
 }
 
+// template is what databases of SQLite begin with.
+var template = storetest.Template{Open: func(path string) (store.DB, error) {
+	return sqlite.Open(sqlite.Options{Path: path, Owner: true})
+}}
+
 func newOffice(t testing.TB) *office {
 	t.Helper()
-	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(t.TempDir(), "test.db"), Owner: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newOfficeOn(t, db)
+	return newOfficeOn(t, template.New(t))
 }
 
 func newOfficeOn(t testing.TB, db store.DB) *office {

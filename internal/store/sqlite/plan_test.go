@@ -79,6 +79,10 @@ var whole = map[string]string{
 	"FROM (SELECT no FROM execution":     "a bounded number of index entries, for metrics",
 }
 
+var template = storetest.Template{Open: func(path string) (store.DB, error) {
+	return sqlite.Open(sqlite.Options{Path: path, Owner: true})
+}}
+
 // TestStore runs the suite, and then asks SQLite for its plan of every statement that
 // package store has used: each must go through an index, so that none gets slower with the
 // number of stored rows.
@@ -86,11 +90,7 @@ func TestStore(t *testing.T) {
 	var seen sync.Map
 	t.Run("suite", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) store.DB {
-			db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(t.TempDir(), "suite.db"), Owner: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return recorder{db, &seen}
+			return recorder{template.New(t), &seen}
 		})
 	})
 	if t.Failed() {
