@@ -91,7 +91,7 @@ func TestRestoreRefusesOthers(t *testing.T) {
 	for name, bad := range map[string]string{
 		"no JSON":          state[:len(state)-1],
 		"other version":    strings.Replace(state, `"version":1`, `"version":2`, 1),
-		"other revision":   strings.Replace(state, `"revision":2`, `"revision":99`, 1),
+		"other revision":   strings.Replace(state, `"revision":1`, `"revision":99`, 1),
 		"list":             "[1]",
 		"unknown phase":    strings.Replace(state, `"phase":"running"`, `"phase":"happy"`, 1),
 		"unknown use":      strings.Replace(state, `"use":"wait"`, `"use":"fun"`, 1),

@@ -67,18 +67,16 @@ func (m *Machine) branchDone(branch *node) *node {
 
 // forkSize is the size of a fork's output, or of so much of it that it is too large. The
 // outputs of branches may share all they hold, so a loop around a fork could double its data
-// for ever at no cost. Revision 1 did not look.
+// without end at no cost.
 func (m *Machine) forkSize(n *node) int {
 	size := 0
-	if m.id.Revision > 1 {
-		for _, b := range n.branches {
-			if size += value.Size(b.data); size > m.plan.Limits.StateBytes {
-				break
-			}
+	for _, b := range n.branches {
+		if size += value.Size(b.data); size > m.plan.Limits.StateBytes {
+			break
 		}
-		m.grown += size
-		m.sliceSteps += size / bytesPerSliceStep
 	}
+	m.grown += size
+	m.sliceSteps += size / bytesPerSliceStep
 	return size
 }
 

@@ -119,15 +119,9 @@ func (m *Machine) doEmit(n *node) *node {
 	return m.complete(n, event, n.task.Then)
 }
 
-// checkEvent holds an event to the rules of CloudEvents and their bounds. Revision 1 wanted a type only.
+// checkEvent holds an event to the rules of CloudEvents and their bounds.
 func (m *Machine) checkEvent(n *node, event map[string]any) *Fault {
 	path := n.task.Emit.Path
-	if m.id.Revision == 1 {
-		if kind, ok := event["type"].(string); !ok || kind == "" {
-			return expressionFault(path+".type", "the type of an event must be a text", n.reference())
-		}
-		return nil
-	}
 	_, wrong := cloudevent.Check(event)
 	if len(wrong) == 0 {
 		if _, p := cloudevent.Size(event); p != nil {

@@ -6,16 +6,14 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// Revision numbers the semantics of the machine. Execution rows and checkpoints carry it.
-//
-//	1  calls over HTTP, processes, waits
-//	2  the whole language; decides everything that revision 1 knows like revision 1
-const Revision = 2
+// Revision numbers the semantics of the machine. Execution rows and checkpoints carry it. A change of what the
+// machine decides for a journal that exists raises it.
+const Revision = 1
 
-// Knows reports whether this build can go on with an execution that started under a revision.
-// A build that decides otherwise than an older one keeps the older decisions too, or does not
-// know that revision any more: then its executions are left to builds that do.
-func Knows(revision int) bool { return revision == 1 || revision == Revision }
+// Knows reports whether this build can continue an execution that started under a revision. A build with a new
+// revision either keeps the decisions of an older one beside its own, or stops knowing it: builds that do know it
+// must then finish its executions.
+func Knows(revision int) bool { return revision == Revision }
 
 // yieldSteps is the number of pure steps after which the machine yields.
 const yieldSteps = 1000

@@ -163,7 +163,7 @@ func (m *Machine) finishWorkflow(s *scope, data value.Value) {
 		m.abort(m.root, f)
 		return
 	}
-	if f := checkFiles(data); f != nil && m.id.Revision > 1 {
+	if f := checkFiles(data); f != nil {
 		m.abort(m.root, f)
 		return
 	}

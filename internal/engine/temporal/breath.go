@@ -1,16 +1,9 @@
 package temporal
 
-import "go.temporal.io/sdk/workflow"
-
-// breathChange is the change since which asking what an execution wants counts as computing. It stands in
-// histories: it never changes.
-const breathChange = "chargehand.breath"
-
 // breath bounds what is asked of the machine beside its slices (Wants): up to 500 events may come at once, and each
 // may cost an expression that takes a while for every filter.
 type breath struct {
-	steps  int  // of expressions, less than a slice of them
-	counts bool // in slices
+	steps int // of expressions, less than a slice of them
 }
 
 // readSteps is what reading a message costs, in steps of expressions.
@@ -21,24 +14,15 @@ func (r *run) charge(steps int) {
 	b := &r.breath
 	b.steps += steps
 	n := b.steps / r.pace.sliceSteps
-	if n == 0 {
-		return
-	}
 	b.steps %= r.pace.sliceSteps
-	// Histories from before have no breaks.
-	b.counts = workflow.GetVersion(r.ctx, breathChange, workflow.DefaultVersion, 1) > workflow.DefaultVersion
-	if b.counts {
-		r.slices += n
-		r.taskSlices += n
-	}
+	r.slices += n
+	r.taskSlices += n
 }
 
 // tired reports whether what is left to ask has to wait for another workflow task, or for the next run, and sees to it that there
 // is one.
 func (r *run) tired() bool {
 	switch {
-	case !r.breath.counts:
-		return false
 	case r.slices >= r.pace.runSlices:
 		r.drain.on = true
 		return true

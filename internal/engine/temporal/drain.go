@@ -108,8 +108,8 @@ func (r *run) drained() bool {
 // returns nil if it has to be called again.
 func (r *run) continueAsNew() error {
 	d := &r.drain
-	// What comes meanwhile has entries of its own. (The first revision left them out.)
-	if !d.chunked || r.argument.Revision > 1 && d.behind != r.applied {
+	// What comes meanwhile has entries of its own.
+	if !d.chunked || d.behind != r.applied {
 		d.chunked, d.behind = true, r.applied
 		entries := r.machine.TakeTimeline()
 		if len(entries) > 0 {

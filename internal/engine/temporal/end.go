@@ -45,10 +45,7 @@ func (r *run) publish() {
 	}
 	a := r.argument
 	in := publishing{No: a.No, Environment: a.Environment, Execution: a.Execution}
-	most := len(b.queue)
-	if a.Revision > 1 {
-		most = min(most, maxPublished)
-	}
+	most := min(len(b.queue), maxPublished)
 	for bytes := 0; len(in.Events) < most; {
 		next := &b.queue[len(in.Events)]
 		if bytes += len(next.event); bytes > maxPublishBytes && len(in.Events) > 0 {
@@ -66,8 +63,7 @@ func (r *run) receivePublished() {
 	if b.sending == nil || !b.sending.IsReady() {
 		return
 	}
-	// In histories of the first revision there was one attempt, and an event that was lost was lost.
-	if err := b.sending.Get(r.ctx, nil); err != nil && r.argument.Revision > 1 {
+	if err := b.sending.Get(r.ctx, nil); err != nil {
 		r.failure = fmt.Errorf("publish events: %w", err)
 	}
 	b.sending = nil
@@ -78,9 +74,6 @@ func (r *run) receivePublished() {
 // nobody awaits.
 func (r *run) end() error {
 	entries := r.secrets.RedactEntries(r.machine.TakeTimeline())
-	if r.argument.Revision == 1 {
-		return r.endAtOnce(entries)
-	}
 	r.kin.queue = slices.DeleteFunc(r.kin.queue, func(s kinStep) bool { return s.Start == nil || s.Start.Await })
 	for r.failure == nil && (!r.bus.idle() || r.kin.sending != nil || len(r.kin.queue) > 0) {
 		r.publish()
@@ -101,18 +94,6 @@ func (r *run) end() error {
 		r.awaitDetached()
 	}
 	return nil
-}
-
-// endAtOnce is how the first revision ended.
-func (r *run) endAtOnce(entries []machine.Entry) error {
-	r.publish()
-	err := r.writeEnd(r.finish, entries)
-	for !r.bus.idle() {
-		_ = workflow.Await(r.ctx, func() bool { return r.bus.sending == nil || r.bus.sending.IsReady() })
-		r.receivePublished()
-		r.publish()
-	}
-	return err
 }
 
 // awaitDetached keeps the workflow open for the processes that nobody waits for, because an activity ends
