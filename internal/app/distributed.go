@@ -221,8 +221,8 @@ func ForgetNamespace(ctx context.Context, cfg Config) (begun int64, err error) {
 	}
 	defer rows.Close()
 	err = rows.Update(ctx, func(tx *store.Tx) error {
-		owed, err := tx.CountOwed()
-		begun = owed[store.RunReady] + owed[store.RunActive] + owed[store.RunParked]
+		owed, err := tx.CountUnfinished()
+		begun = owed[store.StateReady] + owed[store.StateActive] + owed[store.StateParked]
 		if err != nil {
 			return err
 		}

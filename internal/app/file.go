@@ -31,7 +31,7 @@ const condemnedPause = 20 * time.Millisecond
 func openBlobs(ctx context.Context, cfg Config, db *store.Store) (*blob.Store, error) {
 	blobs, err := cfg.openContents(ctx, func(ctx context.Context, digest blob.Digest, size int64) error {
 		for {
-			err := db.Update(ctx, func(tx *store.Tx) error { return tx.ClaimBlob(digest[:], size) })
+			err := db.Update(ctx, func(tx *store.Tx) error { return tx.ReserveBlob(digest[:], size) })
 			if !errors.Is(err, store.ErrConflict) {
 				return err
 			}

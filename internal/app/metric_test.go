@@ -129,12 +129,12 @@ func testWorkerMetrics(t *testing.T, i *installation, worker string) {
 		`temporal_sticky_cache_size .*`, `temporal_num_pollers\{.*\} [1-9].*`,
 		`temporal_worker_task_slots_available\{.*\} [1-9].*`, `temporal_request_total\{operation="RespondWorkflowTaskCompleted"\} [1-9].*`)
 	for _, name := range shownName.FindAllStringSubmatch(text, -1) {
-		if strings.HasPrefix(name[1], "chargehand_inbox") || name[1] == "chargehand_executions" {
+		if strings.HasPrefix(name[1], "chargehand_outbox") || name[1] == "chargehand_executions" {
 			t.Errorf("a worker counts rows: %s", name[1])
 		}
 	}
 	text = i.scrape(strings.TrimSuffix(i.base, "/api/v1"))
-	wantSamples(t, text, `chargehand_executions\{state="active"\} 0`, `chargehand_inbox_messages \d+`, `chargehand_inbox_late_seconds .*`, `chargehand_workers -?\d`,
+	wantSamples(t, text, `chargehand_executions\{state="active"\} 0`, `chargehand_outbox_messages \d+`, `chargehand_outbox_late_seconds .*`, `chargehand_workers -?\d`,
 		`chargehand_messages_delivered_total [1-9].*`, `chargehand_http_requests_total\{route="POST /api/v1/workflows/\{workflowId\}/batch",status="202"\} 1`,
 		`temporal_request_total\{operation="StartWorkflowExecution"\} [1-4]`) // the worker may deliver some too
 }

@@ -24,7 +24,7 @@ const (
 // there is nothing to show.
 type rows struct {
 	store *store.Store
-	inbox bool // there is one: the Temporal engine's
+	outbox bool // there is one: the Temporal engine's
 
 	owed    *prometheus.Desc
 	waiting *prometheus.Desc
@@ -33,19 +33,19 @@ type rows struct {
 	mu     sync.Mutex
 	read   time.Time // zero: never
 	known  bool
-	counts store.RunCounts
+	counts store.StateCounts
 	depth  int64
 	dueMs  int64
 }
 
-func newRows(st *store.Store, inbox bool) *rows {
+func newRows(st *store.Store, outbox bool) *rows {
 	return &rows{
-		store: st, inbox: inbox,
+		store: st, outbox: outbox,
 		owed: prometheus.NewDesc("chargehand_executions",
 			"Executions of the installation that have not ended, by state: queued, ready, active or parked; at most 10,000 of each are counted.", []string{"state"}, nil),
-		waiting: prometheus.NewDesc("chargehand_inbox_messages",
+		waiting: prometheus.NewDesc("chargehand_outbox_messages",
 			"Messages of the installation that are on their way to Temporal; at most 10,000 are counted.", nil, nil),
-		late: prometheus.NewDesc("chargehand_inbox_late_seconds",
+		late: prometheus.NewDesc("chargehand_outbox_late_seconds",
 			"How long the message that is due first waits for somebody to deliver it; 0 if none is late.", nil, nil),
 	}
 }
@@ -53,7 +53,7 @@ func newRows(st *store.Store, inbox bool) *rows {
 // Describe implements prometheus.Collector.
 func (r *rows) Describe(to chan<- *prometheus.Desc) {
 	to <- r.owed
-	if r.inbox {
+	if r.outbox {
 		to <- r.waiting
 		to <- r.late
 	}
@@ -69,12 +69,12 @@ func (r *rows) Collect(to chan<- prometheus.Metric) {
 	if !r.known {
 		return
 	}
-	for run, state := range map[store.Run]string{
-		store.RunQueued: "queued", store.RunReady: "ready", store.RunActive: "active", store.RunParked: "parked",
+	for run, state := range map[store.ExecutionState]string{
+		store.StateQueued: "queued", store.StateReady: "ready", store.StateActive: "active", store.StateParked: "parked",
 	} {
 		to <- prometheus.MustNewConstMetric(r.owed, prometheus.GaugeValue, float64(r.counts[run]), state)
 	}
-	if !r.inbox {
+	if !r.outbox {
 		return
 	}
 	late := 0.0
@@ -92,13 +92,13 @@ func (r *rows) count() error {
 	ctx, cancel := context.WithTimeout(context.Background(), rowsTime)
 	defer cancel()
 	return r.store.View(ctx, func(reader *store.Reader) (err error) {
-		if r.counts, err = reader.CountOwedAtMost(countedRows); err != nil || !r.inbox {
+		if r.counts, err = reader.CountUnfinishedAtMost(countedRows); err != nil || !r.outbox {
 			return err
 		}
-		if r.depth, err = reader.CountInbox(forever, countedRows); err != nil {
+		if r.depth, err = reader.CountOutbox(forever, countedRows); err != nil {
 			return err
 		}
-		r.dueMs, err = reader.OldestInboxMs()
+		r.dueMs, err = reader.OldestOutboxMs()
 		return err
 	})
 }

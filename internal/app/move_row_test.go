@@ -49,7 +49,7 @@ func fullSource(t *testing.T) string {
 			err = store.NewTx(c).SetMeta(metaMaster, master.Derive(secret.KeyCheck))
 		}
 		if err == nil { // numbers of rows that are gone are not used again
-			_, err = c.Exec(`UPDATE sqlite_sequence SET seq = 4711 WHERE name = 'inbox'`)
+			_, err = c.Exec(`UPDATE sqlite_sequence SET seq = 4711 WHERE name = 'outbox'`)
 		}
 		return err
 	})
@@ -228,7 +228,7 @@ func testMoveSchema(t *testing.T, server *peer.Postgres) {
 	}
 	defer db.Close()
 	err = db.Update(t.Context(), func(c store.Conn) error {
-		no, err := c.Insert(`INSERT INTO inbox (execution, kind, settle, due_ms) VALUES (1, 1, 1, 1)`)
+		no, err := c.Insert(`INSERT INTO outbox (execution, kind, report, due_ms) VALUES (1, 1, 1, 1)`)
 		if want := int64(1)<<62 + 7*(rowsOfEach-1) + 1; err == nil && no != want {
 			t.Errorf("the next message has the number %d, want %d", no, want)
 		}

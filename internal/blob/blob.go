@@ -60,7 +60,7 @@ func parseKey(key string) (Digest, error) {
 }
 
 // Claim records a digest before its content is looked for. It returns when the content
-// will not be deleted for at least an hour (store.Tx.ClaimBlob), or an error that Put
+// will not be deleted for at least an hour (store.Tx.ReserveBlob), or an error that Put
 // returns. It waits for a deletion of that content that is under way.
 type Claim func(ctx context.Context, digest Digest, size int64) error
 

@@ -140,7 +140,7 @@ func (d *drill) verifyQuiet() {
 	d.t.Helper()
 	awaitQuiet(d.site)
 	var rows, finished, ends, ended, changes, outcomes int
-	queryInts(d.t, d.database, `SELECT (SELECT count(*) FROM execution), (SELECT count(*) FROM execution WHERE run = 0),
+	queryInts(d.t, d.database, `SELECT (SELECT count(*) FROM execution), (SELECT count(*) FROM execution WHERE state = 0),
  (SELECT count(*) FROM drill_end), (SELECT count(DISTINCT no) FROM drill_end), (SELECT count(*) FROM drill_change),
  (SELECT count(*) FROM outcome WHERE fault IS NULL)`, &rows, &finished, &ends, &ended, &changes, &outcomes)
 	want := d.items + d.singles
@@ -157,14 +157,14 @@ func awaitQuiet(s *site) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(quietTime); ; <-tick.C {
-		var owed, inbox int
-		queryInts(s.t, s.database, `SELECT (SELECT count(*) FROM execution WHERE run <> 0), (SELECT count(*) FROM inbox)`, &owed, &inbox)
+		var owed, outbox int
+		queryInts(s.t, s.database, `SELECT (SELECT count(*) FROM execution WHERE state <> 0), (SELECT count(*) FROM outbox)`, &owed, &outbox)
 		open, err := openWorkflows(remote, s.namespace)
-		if err == nil && owed == 0 && inbox == 0 && open == 0 {
+		if err == nil && owed == 0 && outbox == 0 && open == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
-			s.t.Errorf("%v after the end: %d rows that are not final, %d messages, %d open workflows (%v)", quietTime, owed, inbox, open, err)
+			s.t.Errorf("%v after the end: %d rows that are not final, %d messages, %d open workflows (%v)", quietTime, owed, outbox, open, err)
 			return
 		}
 	}
@@ -188,8 +188,8 @@ func (d *drill) showOpen() {
 	}
 	defer c.Close(ctx)
 	for _, text := range []string{
-		`SELECT format('execution %s %s item %s run %s status %s phase %s', no, encode(id, 'hex'), item, run, status, phase) FROM execution WHERE run <> 0 LIMIT 20`,
-		`SELECT format('inbox %s', row_to_json(inbox)) FROM inbox LIMIT 20`,
+		`SELECT format('execution %s %s item %s state %s status %s phase %s', no, encode(id, 'hex'), item, state, status, phase) FROM execution WHERE state <> 0 LIMIT 20`,
+		`SELECT format('outbox %s', row_to_json(outbox)) FROM outbox LIMIT 20`,
 	} {
 		rows, err := c.Query(ctx, text)
 		if err != nil {

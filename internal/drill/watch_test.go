@@ -20,9 +20,9 @@ CREATE FUNCTION drill_end() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN INSERT INTO drill_end VALUES (NEW.no, NEW.status); RETURN NULL; END $$;
 CREATE FUNCTION drill_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN INSERT INTO drill_change VALUES (OLD.no, OLD.status, NEW.status); RETURN NULL; END $$;
-CREATE TRIGGER drill_end AFTER UPDATE ON execution FOR EACH ROW WHEN (OLD.run <> 0 AND NEW.run = 0) EXECUTE FUNCTION drill_end();
+CREATE TRIGGER drill_end AFTER UPDATE ON execution FOR EACH ROW WHEN (OLD.state <> 0 AND NEW.state = 0) EXECUTE FUNCTION drill_end();
 CREATE TRIGGER drill_change AFTER UPDATE ON execution FOR EACH ROW
- WHEN (OLD.run = 0 AND (NEW.run, NEW.status, NEW.phase, NEW.finished_ms) IS DISTINCT FROM (OLD.run, OLD.status, OLD.phase, OLD.finished_ms))
+ WHEN (OLD.state = 0 AND (NEW.state, NEW.status, NEW.phase, NEW.finished_ms) IS DISTINCT FROM (OLD.state, OLD.status, OLD.phase, OLD.finished_ms))
  EXECUTE FUNCTION drill_change();`
 
 // bounds is what may run at once.
@@ -79,7 +79,7 @@ func (w *watcher) session(ctx context.Context, tick <-chan time.Time) {
 		case <-tick:
 		}
 		batch, all := 0, 0
-		err := c.QueryRow(ctx, `SELECT count(*) FILTER (WHERE batch <> 0), count(*) FROM execution WHERE run = 3`).Scan(&batch, &all)
+		err := c.QueryRow(ctx, `SELECT count(*) FILTER (WHERE batch <> 0), count(*) FROM execution WHERE state = 3`).Scan(&batch, &all)
 		if err != nil {
 			return
 		}

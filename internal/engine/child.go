@@ -61,7 +61,7 @@ func ReadFamily(r *store.Reader, no int64) (f Family, err error) {
 		return Family{}, err
 	}
 	f.Depth, f.Stopped = link.Depth, link.State == store.ChildStopped
-	if f.Tree, err = r.OpenInTree(link.Root); err != nil {
+	if f.Tree, err = r.UnfinishedInTree(link.Root); err != nil {
 		return Family{}, err
 	}
 	f.Open, err = r.OpenChildren(no, MaxOpenChildren+1)
@@ -150,7 +150,7 @@ func (f Family) Child(r *store.Reader, parent *store.Execution, c machine.Comman
 	input := value.Marshal(child.Input)
 	s := &ChildStart{Row: store.Execution{
 		ID: child.ID, Account: parent.Account, Environment: parent.Environment, Workflow: w.No, Revision: revision,
-		Machine: machine.Revision, Status: chargehand.Initial, Phase: chargehand.Pending, Run: store.RunQueued,
+		Machine: machine.Revision, Status: chargehand.Initial, Phase: chargehand.Pending, State: store.StateQueued,
 		Input: store.Payload{Inline: input, Size: int64(len(input))}, Trace: parent.Trace, Starter: parent.Starter,
 	}}
 	s.Link = store.Child{Parent: parent.No, Command: uint64(c.ID), State: store.ChildDetached}

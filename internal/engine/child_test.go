@@ -27,7 +27,7 @@ func TestChildEnd(t *testing.T) {
 	} {
 		row := store.Execution{
 			ID: chargehand.ExecutionID([]byte(name + "................")[:16]), Account: 1, Environment: chargehand.Live, Workflow: 1, Revision: 1,
-			Status: chargehand.Finished, Phase: chargehand.Completed, Run: store.RunEnded,
+			Status: chargehand.Finished, Phase: chargehand.Completed, State: store.StateEnded,
 		}
 		if name != "gone" {
 			err := v.Update(context.Background(), func(tx *store.Tx) error { return tx.InsertFinished(&row, &one.outcome) })

@@ -56,7 +56,7 @@ type Engine interface {
 	// accepting transaction. Errors: ErrQueueFull, store.ErrUnavailable, the error of Also.
 	Start(ctx context.Context, s Start) (store.Execution, error)
 
-	// BatchReady tells the engine that the rows of a batch (all RunQueued) are durable.
+	// BatchReady tells the engine that the rows of a batch (all StateQueued) are durable.
 	// The engine also finds them by itself after a restart.
 	BatchReady(batch int64)
 

@@ -202,7 +202,7 @@ func (v *vault) subscribe(n byte, filters ...store.Filter) {
 		if err := tx.InsertSubscription(&s, filters); err != nil {
 			return err
 		}
-		_, err := tx.SettleSubscription(&s, 0)
+		_, err := tx.SleepSubscription(&s, 0)
 		return err
 	})
 	if err != nil {

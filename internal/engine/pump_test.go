@@ -32,7 +32,7 @@ func (v *vault) listen(execution byte, kind string, through int64) store.Subscri
 		if err := tx.InsertSubscription(&s, RowFilters(&s, []machine.Filter{{Type: kind}}, nil)); err != nil {
 			return err
 		}
-		settled, err := tx.SettleSubscription(&s, through)
+		settled, err := tx.SleepSubscription(&s, through)
 		if !settled {
 			v.Error("the pump was there first")
 		}

@@ -48,7 +48,7 @@ func TestResultsOfManyFiles(t *testing.T) {
 	err = rows.Update(t.Context(), func(tx *store.Tx) error {
 		ids, want = nil, nil
 		digest := make([]byte, 32)
-		if err := tx.ClaimBlob(digest, 1); err != nil {
+		if err := tx.ReserveBlob(digest, 1); err != nil {
 			return err
 		}
 		for i := range count {

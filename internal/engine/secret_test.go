@@ -66,7 +66,7 @@ func (v *vault) execution(n byte) *store.Execution {
 	v.Helper()
 	row := &store.Execution{
 		ID: chargehand.ExecutionID{n}, Account: 1, Environment: chargehand.Live, Workflow: 1, Revision: 1,
-		Status: chargehand.Initial, Phase: chargehand.Pending, Run: store.RunQueued,
+		Status: chargehand.Initial, Phase: chargehand.Pending, State: store.StateQueued,
 	}
 	if err := v.Update(context.Background(), func(tx *store.Tx) error { return tx.InsertExecution(row) }); err != nil {
 		v.Fatal(err)

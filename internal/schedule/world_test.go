@@ -42,7 +42,7 @@ func (b *blobs) Put(ctx context.Context, data []byte) ([]byte, error) {
 	b.mu.Lock()
 	b.data[digest] = slices.Clone(data)
 	b.mu.Unlock()
-	return digest[:], b.rows.Update(ctx, func(tx *store.Tx) error { return tx.ClaimBlob(digest[:], int64(len(data))) })
+	return digest[:], b.rows.Update(ctx, func(tx *store.Tx) error { return tx.ReserveBlob(digest[:], int64(len(data))) })
 }
 
 func (b *blobs) Get(_ context.Context, digest []byte) ([]byte, error) {
@@ -165,7 +165,7 @@ func (w *world) end() {
 	var open []int64
 	err := w.db.View(context.Background(), func(c store.Conn) error {
 		open = nil
-		return c.Query(`SELECT no FROM execution WHERE run <> 0`, func(r store.Row) error {
+		return c.Query(`SELECT no FROM execution WHERE state <> 0`, func(r store.Row) error {
 			open = append(open, r.Int(0))
 			return nil
 		})
@@ -223,7 +223,7 @@ func (s *starter) StartRun(ctx context.Context, r Run) error {
 	}
 	data := value.Marshal(r.Input)
 	row := store.Execution{Account: 1, Environment: chargehand.Live, Workflow: r.Schedule.Workflow, Revision: r.Schedule.Revision, Machine: 1,
-		Status: chargehand.Initial, Phase: chargehand.Pending, Run: store.RunQueued, Input: store.Payload{Inline: data, Size: int64(len(data))}}
+		Status: chargehand.Initial, Phase: chargehand.Pending, State: store.StateQueued, Input: store.Payload{Inline: data, Size: int64(len(data))}}
 	rand.Read(row.ID[:])
 	return s.rows.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.InsertExecution(&row); err != nil {

@@ -106,8 +106,8 @@ func (s *Service) batch(r *store.Reader, row *store.Batch, v View) (*Batch, erro
 	b := &Batch{
 		ID: row.ID, Workflow: workflow, WorkflowVersion: revision.version, Revision: revision.number,
 		Environment: row.Environment, Status: row.Status,
-		Total: int(row.Total), Completed: int(row.Finished), Failed: int(row.Failed), Cancelled: int(row.Stopped),
-		Concurrency: row.Wanted, EffectiveConcurrency: row.Concurrency,
+		Total: int(row.Total), Completed: int(row.Finished), Failed: int(row.Failed), Cancelled: int(row.Cancelled),
+		Concurrency: row.RequestedConcurrency, EffectiveConcurrency: row.Concurrency,
 		CreatedAt: row.ID.Time(), StartedAt: atMs(row.StartedMs), CompletedAt: atMs(row.FinishedMs),
 		no: row.No, account: row.Account, BaseURL: v.BaseURL,
 	}
@@ -116,8 +116,8 @@ func (s *Service) batch(r *store.Reader, row *store.Batch, v View) (*Batch, erro
 		if err != nil {
 			return nil, err
 		}
-		b.Queued, b.Running = int(n[store.RunQueued]), int(n[store.RunActive])
-		b.Waiting = int(n[store.RunReady] + n[store.RunParked])
+		b.Queued, b.Running = int(n[store.StateQueued]), int(n[store.StateActive])
+		b.Waiting = int(n[store.StateReady] + n[store.StateParked])
 	}
 	b.ETag = batchTag(b)
 	return b, nil
@@ -137,7 +137,7 @@ func freshBatch(row *store.Batch, n startNames, v View) *Batch {
 	b := &Batch{
 		ID: row.ID, Workflow: n.workflow, WorkflowVersion: n.revision.version, Revision: n.revision.number, Environment: row.Environment,
 		Status: chargehand.BatchPending, Total: int(row.Total), Queued: int(row.Total),
-		Concurrency: row.Wanted, EffectiveConcurrency: row.Concurrency, CreatedAt: row.ID.Time(),
+		Concurrency: row.RequestedConcurrency, EffectiveConcurrency: row.Concurrency, CreatedAt: row.ID.Time(),
 		no: row.No, account: row.Account, BaseURL: v.BaseURL, initial: true,
 	}
 	b.ETag = batchTag(b)

@@ -51,7 +51,7 @@ func (s *Service) createBatch(ctx context.Context, p *Principal, r *CreateBatch,
 	row := store.Batch{
 		ID: newID[chargehand.BatchID](nowMs), Account: p.AccountNo, Environment: p.Environment,
 		Workflow: w.row.No, Revision: revision.No, Total: int64(len(items)),
-		Wanted: int(concurrency), Concurrency: int(min(concurrency, int64(s.limits.Concurrency))),
+		RequestedConcurrency: int(concurrency), Concurrency: int(min(concurrency, int64(s.limits.Concurrency))),
 	}
 	rows, files, err := s.batchRows(ctx, p, &row, items)
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, i
 		row := &rows[i]
 		*row = store.Execution{
 			Account: b.Account, Environment: b.Environment, Workflow: b.Workflow, Revision: b.Revision, Machine: machine.Revision,
-			Item: int64(i), Status: chargehand.Initial, Phase: chargehand.Pending, Run: store.RunQueued,
+			Item: int64(i), Status: chargehand.Initial, Phase: chargehand.Pending, State: store.StateQueued,
 			Trace: traced, Starter: starter,
 		}
 		ids.next(row.ID[:])

@@ -90,7 +90,7 @@ func TestCreateBatch(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if row.Run != store.RunQueued || row.Machine != machine.Revision || row.Phase != chargehand.Pending {
+	if row.State != store.StateQueued || row.Machine != machine.Revision || row.Phase != chargehand.Pending {
 		t.Errorf("an item is stored as %+v", row)
 	}
 }
@@ -169,11 +169,11 @@ func TestGetBatchCounts(t *testing.T) {
 	b := w.createBatch(flow.ID, `{"items": [{"i":0}, {"i":1}, {"i":2}, {"i":3}, {"i":4}]}`)
 	list, _ := w.entries(b, BatchEntries{})
 	tags := map[string]bool{w.getBatch(b, view).ETag: true}
-	w.run(list[0].Execution, store.RunActive)
-	w.run(list[1].Execution, store.RunParked)
-	w.run(list[2].Execution, store.RunActive)
+	w.run(list[0].Execution, store.StateActive)
+	w.run(list[1].Execution, store.StateParked)
+	w.run(list[2].Execution, store.StateActive)
 	w.finish(list[2].Execution, `{}`)
-	w.run(list[3].Execution, store.RunActive)
+	w.run(list[3].Execution, store.StateActive)
 	if err := w.engine.Cancel(t.Context(), list[3].Execution, ""); err != nil {
 		t.Fatal(err)
 	}

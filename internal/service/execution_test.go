@@ -181,7 +181,7 @@ func TestGetExecution(t *testing.T) {
 		if got.Status != chargehand.Initial || got.Results != nil || got.Output != nil || got.Error != nil {
 			t.Errorf("got %+v", got)
 		}
-		w.run(e.ID, store.RunActive)
+		w.run(e.ID, store.StateActive)
 		if got := w.get(e); got.Status != chargehand.Processing || got.Phase != chargehand.Running || got.StartedAt.IsZero() {
 			t.Errorf("got %+v", got)
 		}
@@ -264,7 +264,7 @@ func TestExecutionTagCoversRowAndHalfHour(t *testing.T) {
 	flow := w.apply(definition("one", "1.0.0"))
 	e := w.create(flow.ID, noInput)
 	tags := []string{w.get(e).ETag}
-	w.run(e.ID, store.RunActive)
+	w.run(e.ID, store.StateActive)
 	tags = append(tags, w.get(e).ETag)
 	w.finish(e.ID, `{}`)
 	tags = append(tags, w.get(e).ETag)
@@ -299,7 +299,7 @@ func TestWaitAnswersAtTheEnd(t *testing.T) {
 	w.engine.mu.Lock()
 	id := w.engine.starts[0].Row.ID
 	w.engine.mu.Unlock()
-	w.run(id, store.RunActive) // no reason to answer
+	w.run(id, store.StateActive) // no reason to answer
 	<-w.engine.waiting
 	w.finish(id, `{"a":1}`)
 	got := <-answers
@@ -317,7 +317,7 @@ func TestWaitAnswersWhenAPersonIsNeeded(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return tx.SetRunning(row.No, chargehand.HumanInTheLoop, chargehand.Waiting, store.RunParked, w.nowMs())
+		return tx.SetRunning(row.No, chargehand.HumanInTheLoop, chargehand.Waiting, store.StateParked, w.nowMs())
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -93,7 +93,7 @@ func mayBeRepeated(err error) bool {
 func (s *Service) claim(ctx context.Context, p *Principal, i *Idempotency) (*claim, error) {
 	c := &claim{service: s, hash: i.hash(p)}
 	c.row = store.Idempotency{
-		Hash: c.hash[:], Account: p.AccountNo, Environment: p.Environment, Body: i.BodyHash[:], CreatedMs: s.nowMs(),
+		Hash: c.hash[:], Account: p.AccountNo, Environment: p.Environment, BodyHash: i.BodyHash[:], CreatedMs: s.nowMs(),
 	}
 	if !s.running.add(c.hash) {
 		return nil, &chargehand.Error{
@@ -143,7 +143,7 @@ func (c *claim) find(ctx context.Context) error {
 // compare refuses another body under the same key. The body of an upload is compared when
 // it was read. Codes: idempotency_key_reused.
 func (c *claim) compare() error {
-	if c.found == nil || string(c.row.Body) == string(c.found.Body) || string(c.row.Body) == string(zeroHash[:]) {
+	if c.found == nil || string(c.row.BodyHash) == string(c.found.BodyHash) || string(c.row.BodyHash) == string(zeroHash[:]) {
 		return nil
 	}
 	return chargehand.NewError(chargehand.CodeIdempotencyKeyReused,
@@ -155,7 +155,7 @@ var zeroHash [sha256.Size]byte
 // setBody tells the hash of a body that was not known when the request began.
 func (c *claim) setBody(hash [sha256.Size]byte) {
 	if c != nil {
-		c.row.Body = hash[:]
+		c.row.BodyHash = hash[:]
 	}
 }
 

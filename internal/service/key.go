@@ -261,7 +261,7 @@ func fillKey(row *store.Key, p *pepper, nowMs int64) (secret string) {
 	digest := p.digest(secret)
 	row.ID = newID[chargehand.KeyID](nowMs)
 	row.Hash = digest[:]
-	row.Head = secretPrefix(row.Environment)
+	row.Prefix = secretPrefix(row.Environment)
 	row.Last4 = secret[len(secret)-4:]
 	return secret
 }
@@ -272,7 +272,7 @@ func (s *Service) key(row *store.Key) *Key {
 	var creator chargehand.KeyID
 	_ = creator.UnmarshalText([]byte(row.Creator))
 	return &Key{
-		ID: row.ID, Name: row.Name, Environment: row.Environment, Prefix: row.Head, LastFour: row.Last4,
+		ID: row.ID, Name: row.Name, Environment: row.Environment, Prefix: row.Prefix, LastFour: row.Last4,
 		Scopes: parseScopes(row.Scopes), Limits: row.Limits, RatePerSecond: rateOf(row.Rate),
 		CreatedAt: row.ID.Time(), ExpiresAt: atMs(row.ExpiresMs),
 		LastUsedAt: atMs(max(row.LastUsedMs, s.uses.lastMs(row.No))), CreatedBy: creator,

@@ -361,7 +361,7 @@ func cancelledBatchIsCompleted(n *nodes) {
 	b := n.a.createBatch(flow.ID, `{"items": [{}, {}]}`)
 	i := key("k", "/x", "body")
 	c := &claim{service: n.a.Service, hash: i.hash(n.a.p)}
-	c.row = store.Idempotency{Hash: c.hash[:], Account: n.a.p.AccountNo, Environment: n.a.p.Environment, Body: i.BodyHash[:], CreatedMs: n.a.nowMs()}
+	c.row = store.Idempotency{Hash: c.hash[:], Account: n.a.p.AccountNo, Environment: n.a.p.Environment, BodyHash: i.BodyHash[:], CreatedMs: n.a.nowMs()}
 	n.good(n.a.rows.Update(n.t.Context(), func(tx *store.Tx) error {
 		if _, err := tx.SetBatchCancelled(b.no, "enough"); err != nil {
 			return err

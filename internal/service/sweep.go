@@ -189,11 +189,11 @@ func (s *Service) sweepSteps() []sweepStep {
 		return tx.DeleteHiddenFiles(ago(hiddenLife), sweepRows)
 	})
 	write(func(tx *store.Tx) (int, error) {
-		n, err := tx.NoticeBlobs(ago(0), sweepRows)
+		n, err := tx.StampUnusedBlobs(ago(0), sweepRows)
 		return int(n), err
 	})
 	write(func(tx *store.Tx) (int, error) {
-		n, err := tx.CondemnBlobs(ago(looseLife), sweepRows)
+		n, err := tx.StartBlobDeletion(ago(looseLife), sweepRows)
 		return int(n), err
 	})
 	return append(steps, s.deleteEvents, s.deleteContent)
@@ -215,7 +215,7 @@ func (s *Service) deleteContent(ctx context.Context) (int, error) {
 	until := s.now().Add(contentTime)
 	var digests [][]byte
 	err := s.view(ctx, func(r *store.Reader) (err error) {
-		digests, err = r.CondemnedBlobs(sweepRows)
+		digests, err = r.BlobsToDelete(sweepRows)
 		return err
 	})
 	if err != nil || len(digests) == 0 {

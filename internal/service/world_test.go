@@ -102,7 +102,7 @@ func worldOver(t testing.TB, opened store.DB, change ...func(*Config)) *world {
 	})
 	var err error
 	w.blobs, err = blob.OpenFolder(blob.Config{Folder: filepath.Join(dir, "files"), Claim: func(ctx context.Context, d blob.Digest, size int64) error {
-		return w.rows.Update(ctx, func(tx *store.Tx) error { return tx.ClaimBlob(d[:], size) })
+		return w.rows.Update(ctx, func(tx *store.Tx) error { return tx.ReserveBlob(d[:], size) })
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -253,10 +253,10 @@ func (f *fakeEngine) Start(ctx context.Context, s engine.Start) (store.Execution
 	f.starts = append(f.starts, s)
 	f.mu.Unlock()
 	row := s.Row
-	row.Status, row.Phase, row.Run, row.Machine = chargehand.Initial, chargehand.Pending, store.RunQueued, machine.Revision
+	row.Status, row.Phase, row.State, row.Machine = chargehand.Initial, chargehand.Pending, store.StateQueued, machine.Revision
 	err := f.rows.Update(ctx, func(tx *store.Tx) error {
 		if f.atOnce {
-			row.Status, row.Phase, row.Run = chargehand.Finished, chargehand.Completed, store.RunEnded
+			row.Status, row.Phase, row.State = chargehand.Finished, chargehand.Completed, store.StateEnded
 			row.StartedMs, row.FinishedMs = f.now().UnixMilli(), f.now().UnixMilli()
 			if err := tx.InsertFinished(&row, &store.Outcome{Output: inline(`{"done":true}`)}); err != nil {
 				return err
@@ -341,7 +341,7 @@ func (w *world) finish(e chargehand.ExecutionID, output string) {
 }
 
 // run moves an execution to processing.
-func (w *world) run(e chargehand.ExecutionID, run store.Run) {
+func (w *world) run(e chargehand.ExecutionID, run store.ExecutionState) {
 	w.t.Helper()
 	err := w.rows.Update(context.Background(), func(tx *store.Tx) error {
 		row, err := tx.FindExecution(e)

@@ -10,37 +10,37 @@ import (
 // Batch is the row of a batch. Finished and Failed are kept in the transactions that end
 // its items, so that they always add up to the items that have ended.
 type Batch struct {
-	No          int64
-	ID          chargehand.BatchID // its time part is the creation time
-	Account     int64
-	Environment chargehand.Environment
-	Workflow    int64
-	Revision    int64
-	Status      chargehand.BatchStatus
-	Concurrency int // in effect
-	Wanted      int // as asked for
-	Total       int64
-	Finished    int64 // items with status finished
-	Failed      int64 // items with status error
-	Stopped     int64 // items that were cancelled; they are among Failed
-	Cancelled   bool
-	Reason      string // of the cancellation
-	StartedMs   int64  // 0 while pending
-	FinishedMs  int64  // 0 while not final
+	No                   int64
+	ID                   chargehand.BatchID // its time part is the creation time
+	Account              int64
+	Environment          chargehand.Environment
+	Workflow             int64
+	Revision             int64
+	Status               chargehand.BatchStatus
+	Concurrency          int // in effect
+	RequestedConcurrency int // as asked for
+	Total                int64
+	Finished             int64 // items with status finished
+	Failed               int64 // items with status error
+	Cancelled            int64 // items that were cancelled; they are among Failed
+	CancelRequested      bool
+	Reason               string // of the cancellation
+	StartedMs            int64  // 0 while pending
+	FinishedMs           int64  // 0 while not final
 }
 
 const (
-	batchColumns = `no, id, account, environment, workflow, revision, status, concurrency, wanted,
- total, finished, failed, cancelled, started_ms, finished_ms, stopped, reason`
+	batchColumns = `no, id, account, environment, workflow, revision, status, concurrency, requested_concurrency,
+ total, finished, failed, cancel_requested, started_ms, finished_ms, cancelled, reason`
 	selectBatch = `SELECT ` + batchColumns + ` FROM batch`
 )
 
 func scanBatch(r Row, b *Batch) {
 	*b = Batch{
 		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)), Workflow: r.Int(4), Revision: r.Int(5),
-		Status: chargehand.BatchStatus(r.Int(6)), Concurrency: int(r.Int(7)), Wanted: int(r.Int(8)),
-		Total: r.Int(9), Finished: r.Int(10), Failed: r.Int(11), Cancelled: r.Int(12) != 0, StartedMs: r.Int(13), FinishedMs: r.Int(14),
-		Stopped: r.Int(15), Reason: string(r.Bytes(16)),
+		Status: chargehand.BatchStatus(r.Int(6)), Concurrency: int(r.Int(7)), RequestedConcurrency: int(r.Int(8)),
+		Total: r.Int(9), Finished: r.Int(10), Failed: r.Int(11), CancelRequested: r.Int(12) != 0, StartedMs: r.Int(13), FinishedMs: r.Int(14),
+		Cancelled: r.Int(15), Reason: string(r.Bytes(16)),
 	}
 	scanID(r, 1, &b.ID)
 }
@@ -52,8 +52,8 @@ func (t *Tx) InsertBatch(b *Batch) error {
 		return errors.New("insert batch: total and concurrency must be at least 1")
 	}
 	no, err := t.insert("insert batch", `INSERT INTO batch (id, account, environment, workflow, revision, status,
- concurrency, wanted, total) VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?7, ?8)`,
-		b.ID[:], b.Account, int64(b.Environment), b.Workflow, b.Revision, int64(b.Concurrency), int64(b.Wanted), b.Total)
+ concurrency, requested_concurrency, total) VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?7, ?8)`,
+		b.ID[:], b.Account, int64(b.Environment), b.Workflow, b.Revision, int64(b.Concurrency), int64(b.RequestedConcurrency), b.Total)
 	if err != nil {
 		return err
 	}
@@ -62,16 +62,16 @@ func (t *Tx) InsertBatch(b *Batch) error {
 }
 
 // SetBatchConcurrency changes the bound of a batch that is not final. Errors: ErrConflict.
-func (t *Tx) SetBatchConcurrency(no int64, concurrency, wanted int) error {
-	return t.change("set batch concurrency", `UPDATE batch SET concurrency = ?2, wanted = ?3 WHERE no = ?1 AND status < 3`,
-		no, int64(concurrency), int64(wanted))
+func (t *Tx) SetBatchConcurrency(no int64, concurrency, requested int) error {
+	return t.change("set batch concurrency", `UPDATE batch SET concurrency = ?2, requested_concurrency = ?3 WHERE no = ?1 AND status < 3`,
+		no, int64(concurrency), int64(requested))
 }
 
 // SetBatchCancelled marks a batch that is not final as cancelled: it will end as failed,
 // when its last item has ended. It returns the reason that counts: that of the first one who has marked it.
 // Errors: ErrConflict.
 func (t *Tx) SetBatchCancelled(no int64, reason string) (first string, err error) {
-	err = t.one(`UPDATE batch SET reason = CASE WHEN cancelled = 1 THEN reason ELSE ?2 END, cancelled = 1
+	err = t.one(`UPDATE batch SET reason = CASE WHEN cancel_requested = 1 THEN reason ELSE ?2 END, cancel_requested = 1
  WHERE no = ?1 AND status < 3 RETURNING reason`, func(r Row) { first = string(r.Bytes(0)) }, no, []byte(reason))
 	if err != nil {
 		return "", moveError("cancel batch", err)
@@ -85,7 +85,7 @@ func (t *Tx) SetBatchCancelled(no int64, reason string) (first string, err error
 func (t *Tx) CancelQueuedItems(batch int64, limit int, finishedMs int64, fault []byte) (ids []chargehand.ExecutionID, batchFinal bool, err error) {
 	var nos []int64
 	err = t.c.Query(`SELECT e.no, e.id FROM execution e
- WHERE e.run = 1 AND e.run <> 0 AND e.account = `+accountOfBatch+` AND e.batch = ?1 ORDER BY e.item, e.no LIMIT ?2`+t.c.ForUpdate(), func(r Row) error {
+ WHERE e.state = 1 AND e.state <> 0 AND e.account = `+accountOfBatch+` AND e.batch = ?1 ORDER BY e.item, e.no LIMIT ?2`+t.c.ForUpdate(), func(r Row) error {
 		var id chargehand.ExecutionID
 		scanID(r, 1, &id)
 		nos, ids = append(nos, r.Int(0)), append(ids, id)
@@ -99,7 +99,7 @@ func (t *Tx) CancelQueuedItems(batch int64, limit int, finishedMs int64, fault [
 	}
 	err = inGroups(nos, func(list string, args []any) error {
 		n := len(args)
-		_, err := t.c.Exec(fmt.Sprintf(`UPDATE execution SET status = 5, phase = ?%d, run = 0, finished_ms = ?%d WHERE no IN (%s)`, n+1, n+2, list),
+		_, err := t.c.Exec(fmt.Sprintf(`UPDATE execution SET status = 5, phase = ?%d, state = 0, finished_ms = ?%d WHERE no IN (%s)`, n+1, n+2, list),
 			append(args, int64(chargehand.Cancelled), finishedMs)...)
 		if err != nil {
 			return err
@@ -115,7 +115,7 @@ func (t *Tx) CancelQueuedItems(batch int64, limit int, finishedMs int64, fault [
 		return nil, false, fmt.Errorf("cancel items: %w", err)
 	}
 	n := int64(len(ids))
-	batchFinal, err = t.countEnds(batch, ends{failed: n, stopped: n}, finishedMs)
+	batchFinal, err = t.countEnds(batch, ends{failed: n, cancelled: n}, finishedMs)
 	return ids, batchFinal, err
 }
 
@@ -123,20 +123,20 @@ func (t *Tx) startBatch(no, startedMs int64) error {
 	return t.c.Send("start batch", `UPDATE batch SET status = 2, started_ms = ?2 WHERE no = ?1 AND status = 1`, no, startedMs)
 }
 
-// ends counts items that end. Those that were cancelled (stopped) are among the failed ones.
-type ends struct{ finished, failed, stopped int64 }
+// ends counts items that end. Those that were cancelled are among the failed ones.
+type ends struct{ finished, failed, cancelled int64 }
 
 // countEnds adds ended items. The last one makes the batch final: completed if at least
 // one item finished and it was not cancelled, else failed (docs/reference/api.md "Status").
 func (t *Tx) countEnds(no int64, n ends, nowMs int64) (final bool, err error) {
 	var left, total int64
-	err = t.one(`UPDATE batch SET finished = finished + ?2, failed = failed + ?3, stopped = stopped + ?5, status = CASE
+	err = t.one(`UPDATE batch SET finished = finished + ?2, failed = failed + ?3, cancelled = cancelled + ?5, status = CASE
   WHEN finished + failed + ?2 + ?3 < total THEN 2
-  WHEN finished + ?2 > 0 AND cancelled = 0 THEN 3 ELSE 4 END,
+  WHEN finished + ?2 > 0 AND cancel_requested = 0 THEN 3 ELSE 4 END,
  started_ms = CASE WHEN started_ms = 0 THEN ?4 ELSE started_ms END,
  finished_ms = CASE WHEN finished + failed + ?2 + ?3 < total THEN 0 ELSE ?4 END
  WHERE no = ?1 RETURNING total - finished - failed, total`, func(r Row) { left, total = r.Int(0), r.Int(1) },
-		no, n.finished, n.failed, nowMs, n.stopped)
+		no, n.finished, n.failed, nowMs, n.cancelled)
 	if err != nil {
 		return false, fmt.Errorf("count ended items: %w", err)
 	}

@@ -9,47 +9,47 @@ import "fmt"
 // A blob leaves in four steps, so that no content is lost to a race and none of them needs
 // the file system inside a transaction:
 //
-//	NoticeBlobs    stamps the ones that nothing refers to;
-//	CondemnBlobs   marks, an hour later, those that still have the stamp and no reference;
-//	               from now on ClaimBlob and every new reference to them fail;
+//	StampUnusedBlobs    stamps the ones that nothing refers to;
+//	StartBlobDeletion   marks, an hour later, those that still have the stamp and no reference;
+//	               from now on ReserveBlob and every new reference to them fail;
 //	               then the caller deletes the content;
 //	RemoveBlob     deletes the row.
 //
 // Who stores content claims its digest before looking whether it is there: that takes the
 // stamp away. A claim on a condemned blob returns ErrConflict; try again when it is gone.
 
-// ClaimBlob makes sure that a blob has a row and an hour from now to get a reference.
+// ReserveBlob makes sure that a blob has a row and an hour from now to get a reference.
 // ErrConflict: it is being deleted; wait and claim again.
-func (t *Tx) ClaimBlob(digest []byte, size int64) error {
+func (t *Tx) ReserveBlob(digest []byte, size int64) error {
 	return t.change("claim blob", `INSERT INTO blob (digest, size) VALUES (?1, ?2)
- ON CONFLICT (digest) DO UPDATE SET loose_ms = 0 WHERE blob.condemned = 0`, digest, size)
+ ON CONFLICT (digest) DO UPDATE SET unused_ms = 0 WHERE blob.deleting = 0`, digest, size)
 }
 
-// NoticeBlobs stamps up to limit blobs without references that have no stamp.
-func (t *Tx) NoticeBlobs(nowMs int64, limit int) (int64, error) {
+// StampUnusedBlobs stamps up to limit blobs without references that have no stamp.
+func (t *Tx) StampUnusedBlobs(nowMs int64, limit int) (int64, error) {
 	// The conditions stand twice, here and below: between the search and the change, another
 	// Update may have claimed the blob, and only the outer ones are looked at again then.
-	n, err := t.c.Exec(`UPDATE blob SET loose_ms = ?1 WHERE refs = 0 AND condemned = 0 AND loose_ms = 0 AND digest IN
- (SELECT digest FROM blob WHERE refs = 0 AND condemned = 0 AND loose_ms = 0 LIMIT ?2)`, nowMs, int64(limit))
+	n, err := t.c.Exec(`UPDATE blob SET unused_ms = ?1 WHERE refs = 0 AND deleting = 0 AND unused_ms = 0 AND digest IN
+ (SELECT digest FROM blob WHERE refs = 0 AND deleting = 0 AND unused_ms = 0 LIMIT ?2)`, nowMs, int64(limit))
 	if err != nil {
 		return 0, fmt.Errorf("notice blobs: %w", err)
 	}
 	return n, nil
 }
 
-// CondemnBlobs marks up to limit blobs that have had no reference since before looseMs.
-func (t *Tx) CondemnBlobs(looseMs int64, limit int) (int64, error) {
-	n, err := t.c.Exec(`UPDATE blob SET condemned = 1 WHERE refs = 0 AND condemned = 0 AND loose_ms > 0 AND loose_ms < ?1 AND digest IN
- (SELECT digest FROM blob WHERE refs = 0 AND condemned = 0 AND loose_ms > 0 AND loose_ms < ?1 ORDER BY loose_ms LIMIT ?2)`, looseMs, int64(limit))
+// StartBlobDeletion marks up to limit blobs that have had no reference since before looseMs.
+func (t *Tx) StartBlobDeletion(looseMs int64, limit int) (int64, error) {
+	n, err := t.c.Exec(`UPDATE blob SET deleting = 1 WHERE refs = 0 AND deleting = 0 AND unused_ms > 0 AND unused_ms < ?1 AND digest IN
+ (SELECT digest FROM blob WHERE refs = 0 AND deleting = 0 AND unused_ms > 0 AND unused_ms < ?1 ORDER BY unused_ms LIMIT ?2)`, looseMs, int64(limit))
 	if err != nil {
 		return 0, fmt.Errorf("condemn blobs: %w", err)
 	}
 	return n, nil
 }
 
-// CondemnedBlobs reads digests whose content is to be deleted, also after a crash.
-func (r *Reader) CondemnedBlobs(limit int) (digests [][]byte, err error) {
-	err = r.c.Query(`SELECT digest FROM blob WHERE refs = 0 AND condemned = 1 LIMIT ?1`, func(row Row) error {
+// BlobsToDelete reads digests whose content is to be deleted, also after a crash.
+func (r *Reader) BlobsToDelete(limit int) (digests [][]byte, err error) {
+	err = r.c.Query(`SELECT digest FROM blob WHERE refs = 0 AND deleting = 1 LIMIT ?1`, func(row Row) error {
 		digests = append(digests, row.Bytes(0))
 		return nil
 	}, int64(limit))
@@ -61,7 +61,7 @@ func (r *Reader) CondemnedBlobs(limit int) (digests [][]byte, err error) {
 
 // RemoveBlob deletes the row of a condemned blob, after its content. Errors: ErrConflict.
 func (t *Tx) RemoveBlob(digest []byte) error {
-	return t.change("remove blob", `DELETE FROM blob WHERE digest = ?1 AND refs = 0 AND condemned = 1`, digest)
+	return t.change("remove blob", `DELETE FROM blob WHERE digest = ?1 AND refs = 0 AND deleting = 1`, digest)
 }
 
 // BlobKnown reports whether a blob has a row. Content without one is left over from a
@@ -121,7 +121,7 @@ func (t *Tx) refBlob(digest []byte) error {
 	if digest == nil {
 		return nil
 	}
-	n, err := t.c.Exec(`UPDATE blob SET refs = refs + 1, loose_ms = 0 WHERE digest = ?1 AND condemned = 0`, digest)
+	n, err := t.c.Exec(`UPDATE blob SET refs = refs + 1, unused_ms = 0 WHERE digest = ?1 AND deleting = 0`, digest)
 	if err == nil && n == 0 {
 		err = ErrNotFound
 	}
@@ -134,7 +134,7 @@ func (t *Tx) refBlob(digest []byte) error {
 // unrefBlobs takes one reference away for each digest.
 func (t *Tx) unrefBlobs(digests [][]byte) error {
 	for _, digest := range digests {
-		n, err := t.c.Exec(`UPDATE blob SET refs = refs - 1, loose_ms = 0 WHERE digest = ?1 AND refs > 0`, digest)
+		n, err := t.c.Exec(`UPDATE blob SET refs = refs - 1, unused_ms = 0 WHERE digest = ?1 AND refs > 0`, digest)
 		if err == nil && n == 0 {
 			err = ErrNotFound
 		}

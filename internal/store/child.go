@@ -10,7 +10,7 @@ type ChildState uint8
 
 // The states.
 const (
-	ChildSettled  ChildState = 0 // nothing
+	ChildDone     ChildState = 0 // nothing
 	ChildAwaited  ChildState = 1 // the child goes on, and its end is waited for
 	ChildDetached ChildState = 2 // the child goes on by itself
 	ChildEnded    ChildState = 3 // the parent must be told of its end
@@ -44,13 +44,13 @@ func (t *Tx) InsertChild(c *Child) error {
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("read parent: %w", err)
 	}
-	err = t.c.Send("insert child", `INSERT INTO child (execution, parent, root, command, depth, state, open) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)`,
+	err = t.c.Send("insert child", `INSERT INTO child (execution, parent, root, command, depth, state, unfinished) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)`,
 		c.Execution, c.Parent, c.Root, int64(c.Command), int64(c.Depth), int64(c.State))
 	if err != nil {
 		return err
 	}
-	return t.c.Send("count child", `INSERT INTO child (execution, parent, root, command, depth, state, open) VALUES (?1, 0, ?1, 0, 0, 0, 2)
- ON CONFLICT (execution) DO UPDATE SET open = child.open + 1`, c.Root)
+	return t.c.Send("count child", `INSERT INTO child (execution, parent, root, command, depth, state, unfinished) VALUES (?1, 0, ?1, 0, 0, 0, 2)
+ ON CONFLICT (execution) DO UPDATE SET unfinished = child.unfinished + 1`, c.Root)
 }
 
 // StopChild withdraws the child of a command. no is the execution that must be cancelled, 0 if it
@@ -84,7 +84,7 @@ func (t *Tx) endRelative(no int64) (e Ending, err error) {
 		return Ending{}, err
 	}
 	var root int64
-	err = t.one(`UPDATE child SET state = CASE state WHEN 1 THEN 3 ELSE 0 END, open = open - CASE WHEN root = execution THEN 1 ELSE 0 END
+	err = t.one(`UPDATE child SET state = CASE state WHEN 1 THEN 3 ELSE 0 END, unfinished = unfinished - CASE WHEN root = execution THEN 1 ELSE 0 END
  WHERE execution = ?1 RETURNING parent, root, state`, func(r Row) {
 		root = r.Int(1)
 		if ChildState(r.Int(2)) == ChildEnded {
@@ -97,7 +97,7 @@ func (t *Tx) endRelative(no int64) (e Ending, err error) {
 	if root == no {
 		return e, nil
 	}
-	return e, t.c.Send("count end of child", `UPDATE child SET open = open - 1 WHERE execution = ?1`, root)
+	return e, t.c.Send("count end of child", `UPDATE child SET unfinished = unfinished - 1 WHERE execution = ?1`, root)
 }
 
 // DeliverChild notes that the parent was told of the end of a child.
@@ -134,9 +134,9 @@ func (r *Reader) ChildByExecution(no int64) (Child, error) {
 	return list[0], nil
 }
 
-// OpenInTree is the number of executions of a tree, the root too, that have not ended; 0 if there is no such tree.
-func (r *Reader) OpenInTree(root int64) (open int, err error) {
-	err = r.one(`SELECT open FROM child WHERE execution = ?1 AND root = ?1`, func(row Row) { open = int(row.Int(0)) }, root)
+// UnfinishedInTree is the number of executions of a tree, the root too, that have not ended; 0 if there is no such tree.
+func (r *Reader) UnfinishedInTree(root int64) (open int, err error) {
+	err = r.one(`SELECT unfinished FROM child WHERE execution = ?1 AND root = ?1`, func(row Row) { open = int(row.Int(0)) }, root)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return 0, fmt.Errorf("read tree: %w", err)
 	}

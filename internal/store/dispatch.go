@@ -26,7 +26,7 @@ func (t *Tx) LockAccount(no int64) error {
 // CountActive counts the executions of an account that hold a slot. It reads as many
 // index entries.
 func (r *Reader) CountActive(account int64) (int, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM execution WHERE run = 3 AND run <> 0 AND account = ?1`, account)
+	n, err := r.count(`SELECT COUNT(*) FROM execution WHERE state = 3 AND state <> 0 AND account = ?1`, account)
 	if err != nil {
 		return 0, fmt.Errorf("count active executions: %w", err)
 	}
@@ -35,7 +35,7 @@ func (r *Reader) CountActive(account int64) (int, error) {
 
 // CountActiveOfTest counts those of CountActive that are of environment test.
 func (r *Reader) CountActiveOfTest(account int64) (int, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM execution WHERE run = 3 AND environment = 2 AND account = ?1`, account)
+	n, err := r.count(`SELECT COUNT(*) FROM execution WHERE state = 3 AND environment = 2 AND account = ?1`, account)
 	if err != nil {
 		return 0, fmt.Errorf("count active executions of test: %w", err)
 	}
@@ -44,7 +44,7 @@ func (r *Reader) CountActiveOfTest(account int64) (int, error) {
 
 // CountActiveItems counts the items of a batch that hold a slot.
 func (r *Reader) CountActiveItems(account, batch int64) (int, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM execution WHERE run = 3 AND run <> 0 AND account = ?1 AND batch = ?2`, account, batch)
+	n, err := r.count(`SELECT COUNT(*) FROM execution WHERE state = 3 AND state <> 0 AND account = ?1 AND batch = ?2`, account, batch)
 	if err != nil {
 		return 0, fmt.Errorf("count active items: %w", err)
 	}
@@ -53,14 +53,14 @@ func (r *Reader) CountActiveItems(account, batch int64) (int, error) {
 
 // Waiting reports whether executions of an account wait for a slot.
 func (r *Reader) Waiting(account int64) (bool, error) {
-	return r.exists("look for waiting executions", `SELECT 1 WHERE EXISTS (SELECT 1 FROM execution WHERE run = 2 AND run <> 0 AND account = ?1)
- OR EXISTS (SELECT 1 FROM execution WHERE run = 1 AND run <> 0 AND account = ?1)`, account)
+	return r.exists("look for waiting executions", `SELECT 1 WHERE EXISTS (SELECT 1 FROM execution WHERE state = 2 AND state <> 0 AND account = ?1)
+ OR EXISTS (SELECT 1 FROM execution WHERE state = 1 AND state <> 0 AND account = ?1)`, account)
 }
 
 // ReadyBefore reports whether woken executions of a source wait for a slot.
-func (r *Reader) ReadyBefore(account int64, s Source) (bool, error) {
+func (r *Reader) ReadyBefore(account int64, s Queue) (bool, error) {
 	return r.exists("look for woken executions", `SELECT 1 FROM execution
- WHERE run = 2 AND account = ?1 AND batch = ?2 AND environment = ?3 AND workflow = ?4 LIMIT 1`, account, s.Batch, int64(s.Environment), s.Workflow)
+ WHERE state = 2 AND account = ?1 AND batch = ?2 AND environment = ?3 AND workflow = ?4 LIMIT 1`, account, s.Batch, int64(s.Environment), s.Workflow)
 }
 
 // WaitingAccounts reads the numbers of the accounts with executions that wait for a slot.
@@ -68,13 +68,13 @@ func (r *Reader) ReadyBefore(account int64, s Source) (bool, error) {
 func (r *Reader) WaitingAccounts() ([]int64, error) {
 	seen := map[int64]bool{}
 	var list []int64
-	for _, run := range []Run{RunReady, RunQueued} {
+	for _, state := range []ExecutionState{StateReady, StateQueued} {
 		nos, err := r.numbers(`WITH RECURSIVE step (account) AS (
- SELECT (SELECT account FROM execution WHERE run = ?1 AND run <> 0 ORDER BY account LIMIT 1)
+ SELECT (SELECT account FROM execution WHERE state = ?1 AND state <> 0 ORDER BY account LIMIT 1)
  UNION ALL
- SELECT (SELECT e.account FROM execution e WHERE e.run = ?1 AND e.run <> 0 AND e.account > step.account ORDER BY e.account LIMIT 1)
+ SELECT (SELECT e.account FROM execution e WHERE e.state = ?1 AND e.state <> 0 AND e.account > step.account ORDER BY e.account LIMIT 1)
  FROM step WHERE step.account IS NOT NULL)
-SELECT account FROM step WHERE account IS NOT NULL`, int64(run))
+SELECT account FROM step WHERE account IS NOT NULL`, int64(state))
 		if err != nil {
 			return nil, fmt.Errorf("read accounts that wait: %w", err)
 		}
@@ -90,7 +90,7 @@ SELECT account FROM step WHERE account IS NOT NULL`, int64(run))
 
 // Source is where executions of an account wait for a slot: a batch, or, with the batch 0, what a workflow has in an
 // environment that is no item of one.
-type Source struct {
+type Queue struct {
 	Environment chargehand.Environment
 	Batch       int64
 	Workflow    int64
@@ -99,41 +99,41 @@ type Source struct {
 }
 
 // Place is the place of a source in the order of Sources. The zero value is before all.
-type Place struct{ Batch, Workflow int64 }
+type QueuePosition struct{ Batch, Workflow int64 }
 
 // Place returns where s stands.
-func (s Source) Place() Place {
+func (s Queue) Position() QueuePosition {
 	if s.Batch != 0 {
-		return Place{Batch: s.Batch}
+		return QueuePosition{Batch: s.Batch}
 	}
-	return Place{Workflow: s.Workflow}
+	return QueuePosition{Workflow: s.Workflow}
 }
 
 // After reports whether p stands behind q.
-func (p Place) After(q Place) bool {
+func (p QueuePosition) After(q QueuePosition) bool {
 	return p.Batch > q.Batch || p.Batch == q.Batch && p.Workflow > q.Workflow
 }
 
-// Sources reads up to limit sources of an account that have executions in a run state (RunQueued or RunReady) in an
+// Sources reads up to limit sources of an account that have executions in an execution state (StateQueued or StateReady) in an
 // environment: first workflows, then batches, each ascending, those behind a place. It reads an index entry for each, and
 // for each batch of the other environment between them.
-func (r *Reader) Sources(account int64, run Run, env chargehand.Environment, after Place, limit int) ([]Source, error) {
-	var list []Source
+func (r *Reader) Queues(account int64, state ExecutionState, env chargehand.Environment, after QueuePosition, limit int) ([]Queue, error) {
+	var list []Queue
 	var err error
 	if after.Batch == 0 {
-		list, err = r.singleSources(account, run, env, after.Workflow, limit)
+		list, err = r.workflowQueues(account, state, env, after.Workflow, limit)
 	}
 	if err == nil && len(list) < limit {
 		err = r.c.Query(`WITH RECURSIVE step (batch) AS (
- SELECT (SELECT batch FROM execution WHERE run = ?1 AND run <> 0 AND account = ?2 AND batch > ?3 ORDER BY batch LIMIT 1)
+ SELECT (SELECT batch FROM execution WHERE state = ?1 AND state <> 0 AND account = ?2 AND batch > ?3 ORDER BY batch LIMIT 1)
  UNION ALL
- SELECT (SELECT e.batch FROM execution e WHERE e.run = ?1 AND e.run <> 0 AND e.account = ?2 AND e.batch > step.batch ORDER BY e.batch LIMIT 1)
+ SELECT (SELECT e.batch FROM execution e WHERE e.state = ?1 AND e.state <> 0 AND e.account = ?2 AND e.batch > step.batch ORDER BY e.batch LIMIT 1)
  FROM step WHERE step.batch IS NOT NULL)
-SELECT step.batch, b.workflow, b.concurrency, b.cancelled
+SELECT step.batch, b.workflow, b.concurrency, b.cancel_requested
 FROM step LEFT JOIN batch b ON b.no = step.batch WHERE step.batch IS NOT NULL AND COALESCE(b.environment, 0) = ?4 LIMIT ?5`, func(row Row) error {
-			list = append(list, Source{Environment: env, Batch: row.Int(0), Workflow: row.Int(1), Concurrency: int(row.Int(2)), Cancelled: row.Int(3) != 0})
+			list = append(list, Queue{Environment: env, Batch: row.Int(0), Workflow: row.Int(1), Concurrency: int(row.Int(2)), Cancelled: row.Int(3) != 0})
 			return nil
-		}, int64(run), account, after.Batch, int64(env), int64(limit-len(list)))
+		}, int64(state), account, after.Batch, int64(env), int64(limit-len(list)))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read sources: %w", err)
@@ -141,12 +141,12 @@ FROM step LEFT JOIN batch b ON b.no = step.batch WHERE step.batch IS NOT NULL AN
 	return list, nil
 }
 
-func (r *Reader) singleSources(account int64, run Run, env chargehand.Environment, after int64, limit int) ([]Source, error) {
-	waits := `run = 1 AND e.batch = 0` // as the indexes say it
-	if run == RunReady {
-		waits = `run = 2 AND e.batch = 0`
+func (r *Reader) workflowQueues(account int64, state ExecutionState, env chargehand.Environment, after int64, limit int) ([]Queue, error) {
+	waits := `state = 1 AND e.batch = 0` // as the indexes say it
+	if state == StateReady {
+		waits = `state = 2 AND e.batch = 0`
 	}
-	var list []Source
+	var list []Queue
 	err := r.c.Query(`WITH RECURSIVE step (workflow) AS (
  SELECT (SELECT e.workflow FROM execution e WHERE e.`+waits+` AND e.account = ?1 AND e.environment = ?2 AND e.workflow > ?3
   ORDER BY e.workflow LIMIT 1)
@@ -155,7 +155,7 @@ func (r *Reader) singleSources(account int64, run Run, env chargehand.Environmen
   ORDER BY e.workflow LIMIT 1)
  FROM step WHERE step.workflow IS NOT NULL)
 SELECT workflow FROM step WHERE workflow IS NOT NULL LIMIT ?4`, func(row Row) error {
-		list = append(list, Source{Environment: env, Workflow: row.Int(0)})
+		list = append(list, Queue{Environment: env, Workflow: row.Int(0)})
 		return nil
 	}, account, int64(env), after, int64(limit))
 	return list, err
@@ -163,12 +163,12 @@ SELECT workflow FROM step WHERE workflow IS NOT NULL LIMIT ?4`, func(row Row) er
 
 // Candidate is an execution that can be given a slot.
 type Candidate struct {
-	Execution       // an input that has a row of its own is left out
-	Settle    int64 // number of the last settle
-	Aside     bool  // the input has a row of its own
+	Execution        // an input that has a row of its own is left out
+	Report     int64 // number of the last settle
+	InputApart bool  // the input has a row of its own
 }
 
-const selectCandidate = `SELECT ` + executionColumns + `, e.input, e.input_blob, e.input_size, e.settle,
+const selectCandidate = `SELECT ` + executionColumns + `, e.input, e.input_blob, e.input_size, e.report,
  (SELECT COUNT(*) FROM input i WHERE i.execution = e.no) FROM execution e`
 
 func (t *Tx) candidates(what, query string, args ...any) ([]Candidate, error) {
@@ -176,7 +176,7 @@ func (t *Tx) candidates(what, query string, args ...any) ([]Candidate, error) {
 	err := t.c.Query(query+t.c.SkipLocked(), func(row Row) error {
 		var c Candidate
 		scanExecutionInput(row, &c.Execution)
-		c.Settle, c.Aside = row.Int(inputAt+3), row.Int(inputAt+4) != 0
+		c.Report, c.InputApart = row.Int(inputAt+3), row.Int(inputAt+4) != 0
 		list = append(list, c)
 		return nil
 	}, args...)
@@ -188,21 +188,21 @@ func (t *Tx) candidates(what, query string, args ...any) ([]Candidate, error) {
 
 // NextQueued reads the next queued executions of a source, by item, or in the order of
 // acceptance. Those that another Update has in hand are passed over.
-func (t *Tx) NextQueued(account int64, s Source, limit int) ([]Candidate, error) {
+func (t *Tx) NextQueued(account int64, s Queue, limit int) ([]Candidate, error) {
 	const what = "read queued executions"
 	if s.Batch != 0 {
 		return t.candidates(what, selectCandidate+`
- WHERE e.run = 1 AND e.run <> 0 AND e.account = ?1 AND e.batch = ?2 ORDER BY e.item, e.no LIMIT ?3`, account, s.Batch, int64(limit))
+ WHERE e.state = 1 AND e.state <> 0 AND e.account = ?1 AND e.batch = ?2 ORDER BY e.item, e.no LIMIT ?3`, account, s.Batch, int64(limit))
 	}
 	return t.candidates(what, selectCandidate+`
- WHERE e.run = 1 AND e.batch = 0 AND e.account = ?1 AND e.environment = ?2 AND e.workflow = ?3 ORDER BY e.no LIMIT ?4`,
+ WHERE e.state = 1 AND e.batch = 0 AND e.account = ?1 AND e.environment = ?2 AND e.workflow = ?3 ORDER BY e.no LIMIT ?4`,
 		account, int64(s.Environment), s.Workflow, int64(limit))
 }
 
 // NextReady is NextQueued for woken executions, in the order of waking.
-func (t *Tx) NextReady(account int64, s Source, limit int) ([]Candidate, error) {
+func (t *Tx) NextReady(account int64, s Queue, limit int) ([]Candidate, error) {
 	return t.candidates("read woken executions", selectCandidate+`
- WHERE e.run = 2 AND e.account = ?1 AND e.batch = ?2 AND e.environment = ?3 AND e.workflow = ?4 ORDER BY e.wake_ms, e.no LIMIT ?5`,
+ WHERE e.state = 2 AND e.account = ?1 AND e.batch = ?2 AND e.environment = ?3 AND e.workflow = ?4 ORDER BY e.ready_ms, e.no LIMIT ?5`,
 		account, s.Batch, int64(s.Environment), s.Workflow, int64(limit))
 }
 
@@ -216,14 +216,14 @@ func (t *Tx) StartQueued(rows []Candidate, startedMs int64) error {
 	for i := range rows {
 		row := &rows[i]
 		row.StartedMs = max(startedMs, row.ID.Milli())
-		row.Status, row.Phase, row.Run = chargehand.Processing, chargehand.Running, RunActive
+		row.Status, row.Phase, row.State = chargehand.Processing, chargehand.Running, StateActive
 		byTime[row.StartedMs] = append(byTime[row.StartedMs], row.No)
 		if row.Batch != 0 && batches[row.Batch] == 0 {
 			batches[row.Batch] = row.StartedMs
 		}
 	}
 	for ms, nos := range byTime {
-		err := t.markAll("start queued executions", nos, `UPDATE execution SET status = 2, phase = 2, run = 3, started_ms = ?%d WHERE no IN (%s) AND run = 1`, ms)
+		err := t.markAll("start queued executions", nos, `UPDATE execution SET status = 2, phase = 2, state = 3, started_ms = ?%d WHERE no IN (%s) AND state = 1`, ms)
 		if err != nil {
 			return err
 		}
@@ -241,10 +241,10 @@ func (t *Tx) StartQueued(rows []Candidate, startedMs int64) error {
 func (t *Tx) GrantReady(rows []Candidate) error {
 	nos := make([]int64, len(rows))
 	for i := range rows {
-		rows[i].Run, nos[i] = RunActive, rows[i].No
+		rows[i].State, nos[i] = StateActive, rows[i].No
 	}
 	// run + 0, so that no planner takes the index of what is woken for that of the numbers.
-	return t.markAll("grant slots", nos, `UPDATE execution SET wake_ms = ?%d, run = 3 WHERE no IN (%s) AND run + 0 = 2`, 0)
+	return t.markAll("grant slots", nos, `UPDATE execution SET ready_ms = ?%d, state = 3 WHERE no IN (%s) AND state + 0 = 2`, 0)
 }
 
 func (t *Tx) markAll(what string, nos []int64, text string, value int64) error {
@@ -267,49 +267,49 @@ func (t *Tx) markAll(what string, nos []int64, text string, value int64) error {
 // reads up to n index entries.
 func (r *Reader) QueuedAtLeast(account, workflow int64, n int) (bool, error) {
 	return r.exists("look at the queue of a workflow",
-		`SELECT 1 FROM execution WHERE account = ?1 AND environment IN (1, 2) AND workflow = ?2 AND run = 1 AND batch = 0 LIMIT 1 OFFSET ?3`,
+		`SELECT 1 FROM execution WHERE account = ?1 AND environment IN (1, 2) AND workflow = ?2 AND state = 1 AND batch = 0 LIMIT 1 OFFSET ?3`,
 		account, workflow, int64(n-1))
 }
 
-// Settled is what a row says after SettleExecution.
-type Settled struct {
+// Settled is what a row says after ReportState.
+type Reported struct {
 	Changed bool  // by this call
 	Final   bool  // it has ended, or is gone; nothing was changed
-	Settle  int64 // number of the last settle
-	Run     Run
+	Report  int64 // number of the last settle
+	State   ExecutionState
 	Account int64
 	Batch   int64
 }
 
-// SettleExecution changes run state and phase if number is above that of the last settle
+// ReportState changes state and phase if number is above that of the last settle
 // and the execution is not final, and reports what the row says then. Called again
-// with the same number it changes nothing. wakeMs orders executions that become RunReady.
-func (t *Tx) SettleExecution(no, number int64, phase chargehand.Phase, run Run, wakeMs int64) (Settled, error) {
-	if run == RunEnded || run == RunQueued {
-		return Settled{}, errors.New("settle execution: it can neither end nor be queued by that")
+// with the same number it changes nothing. wakeMs orders executions that become StateReady.
+func (t *Tx) ReportState(no, number int64, phase chargehand.Phase, state ExecutionState, wakeMs int64) (Reported, error) {
+	if state == StateEnded || state == StateQueued {
+		return Reported{}, errors.New("settle execution: it can neither end nor be queued by that")
 	}
-	if run != RunReady {
+	if state != StateReady {
 		wakeMs = 0
 	}
-	var s Settled
+	var s Reported
 	scan := func(r Row) {
-		s.Run, s.Settle, s.Account, s.Batch = Run(r.Int(0)), r.Int(1), r.Int(2), r.Int(3)
-		s.Final = s.Run == RunEnded
+		s.State, s.Report, s.Account, s.Batch = ExecutionState(r.Int(0)), r.Int(1), r.Int(2), r.Int(3)
+		s.Final = s.State == StateEnded
 	}
-	err := t.one(`UPDATE execution SET settle = ?2, phase = ?3, run = ?4, wake_ms = ?5
- WHERE no = ?1 AND settle < ?2 AND run <> 0 RETURNING run, settle, account, batch`, scan, no, number, int64(phase), int64(run), wakeMs)
+	err := t.one(`UPDATE execution SET report = ?2, phase = ?3, state = ?4, ready_ms = ?5
+ WHERE no = ?1 AND report < ?2 AND state <> 0 RETURNING state, report, account, batch`, scan, no, number, int64(phase), int64(state), wakeMs)
 	if err == nil {
 		s.Changed = true
 		return s, nil
 	}
 	if errors.Is(err, ErrNotFound) {
-		err = t.one(`SELECT run, settle, account, batch FROM execution WHERE no = ?1`, scan, no)
+		err = t.one(`SELECT state, report, account, batch FROM execution WHERE no = ?1`, scan, no)
 	}
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return Settled{Final: true}, nil
+		return Reported{Final: true}, nil
 	case err != nil:
-		return Settled{}, fmt.Errorf("settle execution: %w", err)
+		return Reported{}, fmt.Errorf("settle execution: %w", err)
 	}
 	return s, nil
 }

@@ -12,7 +12,7 @@
 //   - The fn of an Update may run more than once; only its last run counts.
 //   - A View that starts after an Update returned sees it. Views should be short: read long
 //     lists in pages, each in a View of its own.
-//   - An execution has the run state RunEnded exactly when its status is final, and an
+//   - An execution has the run state StateEnded exactly when its status is final, and an
 //     Outcome exactly then. Final is final: every change is a compare-and-set on "not final".
 //   - The counts of a batch are the numbers of its items that have ended.
 //   - The references of a blob are the rows that name its digest.
@@ -43,21 +43,21 @@
 //	revision      RevisionByNo RevisionByVersion RevisionByNumber ListRevisions AuthorOf
 //	starter       StarterByNo
 //	execution     ExecutionByID ExecutionByNo FindExecution Outcome ListExecutions
-//	              ExecutionsByRun QueuedItems QueuedSingles QueuedWorkflows QueuedByWorkflow CountItems CountOwed
-//	              CountOwedAtMost
+//	              ExecutionsByState QueuedItems QueuedSingles QueuedWorkflows QueuedByWorkflow CountItems CountUnfinished
+//	              CountUnfinishedAtMost
 //	dispatch      CountActive CountActiveOfTest CountActiveItems Waiting WaitingAccounts ReadyBefore Sources
-//	              QueuedAtLeast Statuses WalkOwed CancelledBatches
-//	inbox         InboxDue InboxStartOpen CountInbox OldestInboxMs
+//	              QueuedAtLeast Statuses ScanUnfinished CancelledBatches
+//	inbox         OutboxDue StartUndelivered CountOutbox OldestOutboxMs
 //	journal       Journal Checkpoint TimelineChunks
 //	timer         Timers TimersDue TimersAfter NextTimerMs
 //	batch         BatchByID BatchByNo FindBatch ListBatches ActiveBatches BatchItems
 //	idempotency   FindIdempotency
 //	file          FileByID FindFile FilesOf
-//	blob          CondemnedBlobs BlobKnown
+//	blob          BlobsToDelete BlobKnown
 //	secret        LastSecret CountSecrets ListSecrets SecretValues PinnedSecrets
 //	event         Stream Streams Events EventsOfTypes EventTypes LastEventBefore Cursor
 //	subscription  Subscriptions WokenSubscriptions FilterKinds CountSubscriptions
-//	child         ChildByExecution OpenChildren OpenInTree DueChildren
+//	child         ChildByExecution OpenChildren UnfinishedInTree DueChildren
 //	schedule      ScheduleOf SchedulesDue ListeningSchedules EndedSchedules Agenda Matches
 //	sink          SinkStreams
 //
@@ -70,26 +70,26 @@
 //	definition    PutDefinition
 //	revision      InsertRevision SetRevisionDraft
 //	starter       PutStarter
-//	execution     InsertExecution InsertFinished SetRunning SetRun FinishExecution
+//	execution     InsertExecution InsertFinished SetRunning SetState FinishExecution
 //	dispatch      LockAccount NextQueued NextReady StartQueued GrantReady
-//	              SettleExecution LockExecution LockItems
-//	inbox         InsertInbox InsertInboxes DeleteInbox ClaimInbox PostponeInbox
+//	              ReportState LockExecution LockItems
+//	inbox         InsertOutboxMessage InsertOutboxMessages DeleteOutboxMessages LeaseOutbox PostponeOutboxMessage
 //	journal       AppendJournal DropJournal PutCheckpoint DropCheckpoint
 //	              AppendTimelineChunk PutTimelineChunk DropTimelineChunks
 //	timer         PutTimer DeleteTimer DeleteTimers
 //	batch         InsertBatch SetBatchConcurrency SetBatchCancelled CancelQueuedItems
 //	idempotency   InsertIdempotency DeleteIdempotency
 //	file          InsertFile PublishFile KeepFile KeepFiles UseFile UsesFile DeleteHiddenFiles DeleteUploads
-//	payload       KeepPayload
+//	payload       KeepExecutionBlob
 //	secret        PutSecret DeleteSecret PinSecrets
 //	event         InsertEvents DeleteEvents LockCursor TakeCursor MoveCursor
 //	subscription  InsertSubscription DeleteSubscription MatchSubscriptions WakeSubscriptions
-//	              SettleSubscription AdvanceSubscription
+//	              SleepSubscription AdvanceSubscription
 //	child         InsertChild StopChild DeliverChild
 //	schedule      ActivateSchedule DeactivateSchedule MoveSchedule DeleteSchedule
 //	              ForgetCronTimes PutMatch DeleteMatch
 //	sink          RegisterSink MoveSink DeleteSinks
-//	blob          ClaimBlob NoticeBlobs CondemnBlobs RemoveBlob
+//	blob          ReserveBlob StampUnusedBlobs StartBlobDeletion RemoveBlob
 //	retention     DeleteEnded
 //
 // A database is copied into one of another dialect by what both say about their tables

@@ -37,7 +37,7 @@ const eventsAtOnce = 40
 // the first one, and sets Number and ReceivedMs of each: at nowMs, or the time of the last one where
 // that is later. One that is there already keeps its number and is not added again. added is the
 // number of those that were new. The stream is locked until the Update is committed.
-// Blobs must have been claimed (ClaimBlob); otherwise ErrNotFound.
+// Blobs must have been claimed (ReserveBlob); otherwise ErrNotFound.
 func (t *Tx) InsertEvents(events []Event, nowMs int64) (added int, err error) {
 	if len(events) == 0 {
 		return 0, nil

@@ -7,17 +7,17 @@ import (
 	"github.com/chargehand/chargehand"
 )
 
-// Run says what the engine owes an execution. It is stored, so that slots are counted
-// from rows (docs/explanation/architecture.md "Slots"). It is RunEnded exactly when the status is final.
-type Run uint8
+// ExecutionState says what the engine still has to do for an execution. It is stored, so that slots are counted
+// from rows (docs/explanation/architecture.md "Slots"). It is StateEnded exactly when the status is final.
+type ExecutionState uint8
 
-// The run states.
+// The execution states.
 const (
-	RunEnded  Run = 0 // final; nothing is owed
-	RunQueued Run = 1 // accepted, never started: its first event waits for a slot
-	RunReady  Run = 2 // woken: events are journaled, their commands wait for a slot, first in line
-	RunActive Run = 3 // holds a slot
-	RunParked Run = 4 // waits (timer, later: event, person, child) without a slot
+	StateEnded  ExecutionState = 0 // final; nothing is left to do
+	StateQueued ExecutionState = 1 // accepted, never started: its first event waits for a slot
+	StateReady  ExecutionState = 2 // woken: events are journaled, their commands wait for a slot, first in line
+	StateActive ExecutionState = 3 // holds a slot
+	StateParked ExecutionState = 4 // waits (timer, later: event, person, child) without a slot
 )
 
 // Execution is the row of an execution: small and updated often. What is written once at
@@ -35,7 +35,7 @@ type Execution struct {
 	ItemID      string
 	Status      chargehand.Status
 	Phase       chargehand.Phase
-	Run         Run
+	State       ExecutionState
 	StartedMs   int64 // 0 while not started
 	FinishedMs  int64 // 0 while not final
 	Input       Payload
@@ -72,11 +72,11 @@ type Outcome struct {
 }
 
 const insertExecution = `INSERT INTO execution (id, account, environment, workflow, revision, machine,
- batch, item, item_id, status, phase, run, started_ms, finished_ms, input, input_blob, input_size, retry_of, trace, starter)
+ batch, item, item_id, status, phase, state, started_ms, finished_ms, input, input_blob, input_size, retry_of, trace, starter)
  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)`
 
 // InsertExecution inserts e and sets e.No. ErrConflict: the id is taken. A payload blob
-// must have been claimed (ClaimBlob); otherwise ErrNotFound.
+// must have been claimed (ReserveBlob); otherwise ErrNotFound.
 func (t *Tx) InsertExecution(e *Execution) error {
 	inline, aside := bytesArg(e.Input.Inline), len(e.Input.Inline) > rowInputBytes
 	if aside {
@@ -84,7 +84,7 @@ func (t *Tx) InsertExecution(e *Execution) error {
 	}
 	no, err := t.insert("insert execution", insertExecution,
 		e.ID[:], e.Account, int64(e.Environment), e.Workflow, e.Revision, int64(e.Machine),
-		e.Batch, e.Item, textArg(e.ItemID), int64(e.Status), int64(e.Phase), int64(e.Run),
+		e.Batch, e.Item, textArg(e.ItemID), int64(e.Status), int64(e.Phase), int64(e.State),
 		e.StartedMs, e.FinishedMs, inline, bytesArg(e.Input.Blob), sizeArg(e.Input), idArg(e.RetryOf), bytesArg(e.Trace), e.Starter)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (t *Tx) InsertExecution(e *Execution) error {
 // and ends in one transaction costs no update, and has no secrets to pin. It sets e.No and o.Execution. Items of a
 // batch are refused, because they are counted by FinishExecution.
 func (t *Tx) InsertFinished(e *Execution, o *Outcome) error {
-	if e.Run != RunEnded || !e.Status.Final() || e.Batch != 0 {
+	if e.State != StateEnded || !e.Status.Final() || e.Batch != 0 {
 		return errors.New("insert finished execution: not final, or an item of a batch")
 	}
 	if err := t.InsertExecution(e); err != nil {
@@ -128,15 +128,15 @@ func (t *Tx) insertOutcome(no int64, o *Outcome) error {
 // SetRunning moves an execution that is not final. startedMs is kept from the first call
 // that gives one. The first item of a batch to start makes a pending batch running.
 // ErrConflict: the execution is final or does not exist; nothing was written, go on.
-func (t *Tx) SetRunning(no int64, status chargehand.Status, phase chargehand.Phase, run Run, startedMs int64) error {
-	if run == RunEnded || status.Final() {
+func (t *Tx) SetRunning(no int64, status chargehand.Status, phase chargehand.Phase, state ExecutionState, startedMs int64) error {
+	if state == StateEnded || status.Final() {
 		return errors.New("set running: a final status needs FinishExecution")
 	}
 	var batch int64
-	err := t.one(`UPDATE execution SET status = ?2, phase = ?3, run = ?4,
+	err := t.one(`UPDATE execution SET status = ?2, phase = ?3, state = ?4,
  started_ms = CASE WHEN started_ms = 0 THEN ?5 ELSE started_ms END
- WHERE no = ?1 AND run <> 0 RETURNING batch`, func(r Row) { batch = r.Int(0) },
-		no, int64(status), int64(phase), int64(run), startedMs)
+ WHERE no = ?1 AND state <> 0 RETURNING batch`, func(r Row) { batch = r.Int(0) },
+		no, int64(status), int64(phase), int64(state), startedMs)
 	if err != nil {
 		return moveError("set running", err)
 	}
@@ -146,14 +146,14 @@ func (t *Tx) SetRunning(no int64, status chargehand.Status, phase chargehand.Pha
 	return t.startBatch(batch, startedMs)
 }
 
-// SetRun changes what is owed and the phase, not the status: it is cheaper than
+// SetState changes state and phase, not the status: it is cheaper than
 // SetRunning, because no list is touched. ErrConflict: final or unknown; nothing was written, go on.
-func (t *Tx) SetRun(no int64, phase chargehand.Phase, run Run) error {
-	if run == RunEnded {
-		return errors.New("set run: a final status needs FinishExecution")
+func (t *Tx) SetState(no int64, phase chargehand.Phase, state ExecutionState) error {
+	if state == StateEnded {
+		return errors.New("set state: a final status needs FinishExecution")
 	}
-	return t.change("set run", `UPDATE execution SET phase = ?2, run = ?3 WHERE no = ?1 AND run <> 0`,
-		no, int64(phase), int64(run))
+	return t.change("set state", `UPDATE execution SET phase = ?2, state = ?3 WHERE no = ?1 AND state <> 0`,
+		no, int64(phase), int64(state))
 }
 
 // FinishExecution makes an execution final: compare-and-set on "not final", outcome
@@ -171,9 +171,9 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 	// Few executions have secrets, listen, or have relatives: for the others this looks into
 	// indexes and costs no statement.
 	const hasSecrets, hasSubscriptions, hasRelatives = 1, 2, 4
-	err = t.one(`UPDATE execution SET status = ?2, phase = ?3, run = 0,
+	err = t.one(`UPDATE execution SET status = ?2, phase = ?3, state = 0,
  started_ms = CASE WHEN started_ms = 0 THEN ?4 ELSE started_ms END, finished_ms = ?5
- WHERE no = ?1 AND run <> 0
+ WHERE no = ?1 AND state <> 0
  RETURNING batch, CASE WHEN EXISTS (SELECT 1 FROM execution_secret s WHERE s.execution = ?1) THEN 1 ELSE 0 END
  + CASE WHEN EXISTS (SELECT 1 FROM subscription s WHERE s.execution = ?1) THEN 2 ELSE 0 END
  + CASE WHEN EXISTS (SELECT 1 FROM child c WHERE c.execution = ?1) THEN 4 ELSE 0 END, workflow, id`,
@@ -220,7 +220,7 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 		n = ends{failed: 1}
 	}
 	if phase == chargehand.Cancelled {
-		n.stopped = 1
+		n.cancelled = 1
 	}
 	return t.countEnds(batch, n, finishedMs)
 }

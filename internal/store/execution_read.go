@@ -10,7 +10,7 @@ import (
 // inputs are asked for.
 const (
 	executionColumns = `e.no, e.id, e.account, e.environment, e.workflow, e.revision, e.machine,
- e.batch, e.item, e.item_id, e.status, e.phase, e.run, e.started_ms, e.finished_ms, e.retry_of, e.trace, e.starter`
+ e.batch, e.item, e.item_id, e.status, e.phase, e.state, e.started_ms, e.finished_ms, e.retry_of, e.trace, e.starter`
 	inputColumns    = `, COALESCE(e.input, i.data), e.input_blob, e.input_size`
 	inputAt         = 18
 	fromInput       = ` FROM execution e LEFT JOIN input i ON i.execution = e.no`
@@ -25,7 +25,7 @@ func scanExecution(r Row, e *Execution) {
 		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)),
 		Workflow: r.Int(4), Revision: r.Int(5), Machine: int(r.Int(6)),
 		Batch: r.Int(7), Item: r.Int(8), ItemID: r.Text(9),
-		Status: chargehand.Status(r.Int(10)), Phase: chargehand.Phase(r.Int(11)), Run: Run(r.Int(12)),
+		Status: chargehand.Status(r.Int(10)), Phase: chargehand.Phase(r.Int(11)), State: ExecutionState(r.Int(12)),
 		StartedMs: r.Int(13), FinishedMs: r.Int(14), Trace: r.Bytes(16), Starter: r.Int(17),
 	}
 	scanID(r, 1, &e.ID)
@@ -88,31 +88,31 @@ func (r *Reader) executions(what, query string, args ...any) ([]Execution, error
 	return list, nil
 }
 
-// ExecutionsByRun reads up to limit executions in a run state other than RunEnded, in the
+// ExecutionsByState reads up to limit executions in an execution state other than StateEnded, in the
 // order (account, batch, item, no); the singles of an account come first. after is the last
 // one of the page before, nil for the first page.
-func (r *Reader) ExecutionsByRun(run Run, after *Execution, limit int) ([]Execution, error) {
-	query, args := byRun(selectExecution, run, after, limit)
-	return r.executions("read executions by run", query, args...)
+func (r *Reader) ExecutionsByState(state ExecutionState, after *Execution, limit int) ([]Execution, error) {
+	query, args := byState(selectExecution, state, after, limit)
+	return r.executions("read executions by state", query, args...)
 }
 
-// byRun makes the query of a page of executions in a run state.
-func byRun(selection string, run Run, after *Execution, limit int) (query string, args []any) {
+// byState makes the query of a page of executions in an execution state.
+func byState(selection string, state ExecutionState, after *Execution, limit int) (query string, args []any) {
 	var account, batch, item, no int64 = -1, 0, 0, 0
 	if after != nil {
 		account, batch, item, no = after.Account, after.Batch, after.Item, after.No
 	}
 	// Two ranges, because a comparison of rows that ends with no would not use the index
 	// for no: all singles would be passed over on every page.
-	return selection + ` WHERE e.run = ?1 AND e.run <> 0 AND e.account = ?2 AND e.batch = ?3 AND e.item = ?4 AND e.no > ?5
-UNION ALL ` + selection + ` WHERE e.run = ?1 AND e.run <> 0 AND (e.account, e.batch, e.item) > (?2, ?3, ?4)
-ORDER BY account, batch, item, no LIMIT ?6`, []any{int64(run), account, batch, item, no, int64(limit)}
+	return selection + ` WHERE e.state = ?1 AND e.state <> 0 AND e.account = ?2 AND e.batch = ?3 AND e.item = ?4 AND e.no > ?5
+UNION ALL ` + selection + ` WHERE e.state = ?1 AND e.state <> 0 AND (e.account, e.batch, e.item) > (?2, ?3, ?4)
+ORDER BY account, batch, item, no LIMIT ?6`, []any{int64(state), account, batch, item, no, int64(limit)}
 }
 
 // QueuedItems reads the next limit queued items of a batch, in item order.
 func (r *Reader) QueuedItems(batch int64, limit int) ([]Execution, error) {
 	return r.executions("read queued items", selectExecution+`
- WHERE e.run = 1 AND e.run <> 0 AND e.account = `+accountOfBatch+` AND e.batch = ?1 ORDER BY e.item, e.no LIMIT ?2`, batch, int64(limit))
+ WHERE e.state = 1 AND e.state <> 0 AND e.account = `+accountOfBatch+` AND e.batch = ?1 ORDER BY e.item, e.no LIMIT ?2`, batch, int64(limit))
 }
 
 // accountOfBatch is the account of batch ?1, with which the index of what is owed begins.
@@ -122,7 +122,7 @@ const accountOfBatch = `(SELECT account FROM batch WHERE no = ?1)`
 // order of acceptance.
 func (r *Reader) QueuedSingles(account int64, env chargehand.Environment, workflow int64, limit int) ([]Execution, error) {
 	return r.executions("read queued executions", selectExecution+`
- WHERE e.account = ?1 AND e.environment = ?2 AND e.workflow = ?3 AND e.run = 1 AND e.batch = 0 ORDER BY e.no LIMIT ?4`,
+ WHERE e.account = ?1 AND e.environment = ?2 AND e.workflow = ?3 AND e.state = 1 AND e.batch = 0 ORDER BY e.no LIMIT ?4`,
 		account, int64(env), workflow, int64(limit))
 }
 
@@ -135,7 +135,7 @@ type QueuedWorkflow struct {
 
 // QueuedWorkflows lists the workflows that have queued singles. It reads all of these: for recovery.
 func (r *Reader) QueuedWorkflows() (list []QueuedWorkflow, err error) {
-	err = r.c.Query(`SELECT DISTINCT account, environment, workflow FROM execution WHERE run = 1 AND batch = 0`, func(row Row) error {
+	err = r.c.Query(`SELECT DISTINCT account, environment, workflow FROM execution WHERE state = 1 AND batch = 0`, func(row Row) error {
 		list = append(list, QueuedWorkflow{row.Int(0), chargehand.Environment(row.Int(1)), row.Int(2)})
 		return nil
 	})
@@ -148,7 +148,7 @@ func (r *Reader) QueuedWorkflows() (list []QueuedWorkflow, err error) {
 // QueuedByWorkflow counts queued singles per workflow. It reads all of them: for recovery.
 func (r *Reader) QueuedByWorkflow() (map[int64]int64, error) {
 	counts := map[int64]int64{}
-	err := r.c.Query(`SELECT workflow, COUNT(*) FROM execution WHERE run = 1 AND batch = 0 GROUP BY workflow`,
+	err := r.c.Query(`SELECT workflow, COUNT(*) FROM execution WHERE state = 1 AND batch = 0 GROUP BY workflow`,
 		func(row Row) error {
 			counts[row.Int(0)] = row.Int(1)
 			return nil
@@ -159,40 +159,40 @@ func (r *Reader) QueuedByWorkflow() (map[int64]int64, error) {
 	return counts, nil
 }
 
-// RunCounts counts executions by run state. RunEnded is never among them.
-type RunCounts [RunParked + 1]int64
+// StateCounts counts executions by state. StateEnded is never among them.
+type StateCounts [StateParked + 1]int64
 
-// CountItems counts the items of a batch that have not ended, by run state. Items that
+// CountItems counts the items of a batch that have not ended, by state. Items that
 // have are counted in the batch's row.
-func (r *Reader) CountItems(batch int64) (n RunCounts, err error) {
-	return r.runCounts(`SELECT run, COUNT(*) FROM execution WHERE run IN (1, 2, 3, 4) AND run <> 0
- AND account = `+accountOfBatch+` AND batch = ?1 GROUP BY run`, batch)
+func (r *Reader) CountItems(batch int64) (n StateCounts, err error) {
+	return r.stateCounts(`SELECT state, COUNT(*) FROM execution WHERE state IN (1, 2, 3, 4) AND state <> 0
+ AND account = `+accountOfBatch+` AND batch = ?1 GROUP BY state`, batch)
 }
 
-// CountOwed counts all executions that have not ended, by run state: for recovery and
+// CountUnfinished counts all executions that have not ended, by state: for recovery and
 // metrics. It is linear in their number.
-func (r *Reader) CountOwed() (n RunCounts, err error) {
-	return r.runCounts(`SELECT run, COUNT(*) FROM execution WHERE run <> 0 GROUP BY run`)
+func (r *Reader) CountUnfinished() (n StateCounts, err error) {
+	return r.stateCounts(`SELECT state, COUNT(*) FROM execution WHERE state <> 0 GROUP BY state`)
 }
 
-// CountOwedAtMost is CountOwed that counts at most limit of each run state: for metrics.
-func (r *Reader) CountOwedAtMost(limit int) (n RunCounts, err error) {
-	for _, run := range [...]Run{RunQueued, RunReady, RunActive, RunParked} {
-		n[run], err = r.count(`SELECT COUNT(*) FROM (SELECT no FROM execution WHERE run = ?1 AND run <> 0 LIMIT ?2) e`, int64(run), int64(limit))
+// CountUnfinishedAtMost is CountUnfinished that counts at most limit of each state: for metrics.
+func (r *Reader) CountUnfinishedAtMost(limit int) (n StateCounts, err error) {
+	for _, state := range [...]ExecutionState{StateQueued, StateReady, StateActive, StateParked} {
+		n[state], err = r.count(`SELECT COUNT(*) FROM (SELECT no FROM execution WHERE state = ?1 AND state <> 0 LIMIT ?2) e`, int64(state), int64(limit))
 		if err != nil {
-			return RunCounts{}, fmt.Errorf("count executions: %w", err)
+			return StateCounts{}, fmt.Errorf("count executions: %w", err)
 		}
 	}
 	return n, nil
 }
 
-func (r *Reader) runCounts(query string, args ...any) (n RunCounts, err error) {
+func (r *Reader) stateCounts(query string, args ...any) (n StateCounts, err error) {
 	err = r.c.Query(query, func(row Row) error {
 		n[row.Int(0)] = row.Int(1)
 		return nil
 	}, args...)
 	if err != nil {
-		return RunCounts{}, fmt.Errorf("count executions: %w", err)
+		return StateCounts{}, fmt.Errorf("count executions: %w", err)
 	}
 	return n, nil
 }

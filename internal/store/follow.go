@@ -37,10 +37,10 @@ UNION ALL SELECT id, status FROM batch WHERE id IN (`+list+`)`, func(row Row) er
 	return nil
 }
 
-// WalkOwed reads up to limit executions in a run state other than RunEnded, without their
-// inputs, in the order of ExecutionsByRun. after is the last one of the page before.
-func (r *Reader) WalkOwed(run Run, after *Execution, limit int) ([]Execution, error) {
-	query, args := byRun(`SELECT `+executionColumns+` FROM execution e`, run, after, limit)
+// ScanUnfinished reads up to limit executions in an execution state other than StateEnded, without their
+// inputs, in the order of ExecutionsByState. after is the last one of the page before.
+func (r *Reader) ScanUnfinished(state ExecutionState, after *Execution, limit int) ([]Execution, error) {
+	query, args := byState(`SELECT `+executionColumns+` FROM execution e`, state, after, limit)
 	var list []Execution
 	err := r.c.Query(query, func(row Row) error {
 		var e Execution
@@ -68,7 +68,7 @@ func (t *Tx) LockExecution(no int64) (e Execution, err error) {
 // and locks their rows until the Update is committed. None: all have ended.
 func (t *Tx) LockItems(account, batch int64, limit int) ([]Execution, error) {
 	var list []Execution
-	err := t.c.Query(`SELECT `+executionColumns+` FROM execution e WHERE e.run IN (1, 2, 3, 4) AND e.run <> 0
+	err := t.c.Query(`SELECT `+executionColumns+` FROM execution e WHERE e.state IN (1, 2, 3, 4) AND e.state <> 0
  AND e.account = ?1 AND e.batch = ?2 LIMIT ?3`+t.c.ForUpdate(), func(row Row) error {
 		var e Execution
 		scanExecution(row, &e)
@@ -83,7 +83,7 @@ func (t *Tx) LockItems(account, batch int64, limit int) ([]Execution, error) {
 
 // CancelledBatches reads the batches that are marked as cancelled and not final.
 func (r *Reader) CancelledBatches() ([]Batch, error) {
-	return r.batches(selectBatch + ` WHERE status < 3 AND cancelled = 1 ORDER BY no`)
+	return r.batches(selectBatch + ` WHERE status < 3 AND cancel_requested = 1 ORDER BY no`)
 }
 
 // CompleteTimeline gives an ended execution its last timeline chunk, unless it has one. One

@@ -16,7 +16,7 @@ type Key struct {
 	Scopes      string // separated by spaces
 	Preset      string // empty if made from scopes
 	Limits      Limits // what it sees
-	Head        string // first characters, for display
+	Prefix      string // first characters, for display
 	Last4       string // last characters, for display
 	Hash        []byte // 32 bytes HMAC of the key
 	Rate        int64  // requests per second; -1: the installation's default
@@ -26,13 +26,13 @@ type Key struct {
 	RevokedMs   int64  // 0 unless revoked
 }
 
-const selectKey = `SELECT no, id, account, environment, name, scopes, preset, workflows, head, last4, hash, rate,
+const selectKey = `SELECT no, id, account, environment, name, scopes, preset, workflows, prefix, last4, hash, rate,
  creator, expires_ms, last_used_ms, revoked_ms, namespaces FROM api_key`
 
 func scanKey(r Row, k *Key) {
 	*k = Key{
 		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)), Name: r.Text(4), Scopes: r.Text(5),
-		Preset: r.Text(6), Limits: rowLimits(r, 7, 16), Head: r.Text(8), Last4: r.Text(9), Hash: r.Bytes(10), Rate: r.Int(11),
+		Preset: r.Text(6), Limits: rowLimits(r, 7, 16), Prefix: r.Text(8), Last4: r.Text(9), Hash: r.Bytes(10), Rate: r.Int(11),
 		Creator: r.Text(12), ExpiresMs: r.Int(13), LastUsedMs: r.Int(14), RevokedMs: r.Int(15),
 	}
 	scanID(r, 1, &k.ID)
@@ -41,9 +41,9 @@ func scanKey(r Row, k *Key) {
 // InsertKey inserts k and sets k.No. ErrConflict: the id or the hash is taken.
 func (t *Tx) InsertKey(k *Key) (err error) {
 	k.No, err = t.insert("insert API key", `INSERT INTO api_key (id, account, environment, name, scopes, preset, workflows,
- head, last4, hash, rate, creator, expires_ms, namespaces) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
+ prefix, last4, hash, rate, creator, expires_ms, namespaces) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
 		k.ID[:], k.Account, int64(k.Environment), k.Name, k.Scopes, k.Preset, k.Limits.workflowsArg(),
-		k.Head, k.Last4, k.Hash, k.Rate, k.Creator, k.ExpiresMs, k.Limits.namespacesArg())
+		k.Prefix, k.Last4, k.Hash, k.Rate, k.Creator, k.ExpiresMs, k.Limits.namespacesArg())
 	return err
 }
 

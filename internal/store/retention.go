@@ -14,14 +14,14 @@ import (
 func (t *Tx) DeleteEnded(env chargehand.Environment, beforeMs int64, limit int) (n int, err error) {
 	// What another node is deleting just now is passed over; the items of a batch are waited
 	// for, because its row goes behind the last one.
-	n, err = t.deleteExecutions(`SELECT no FROM execution WHERE environment = ?1 AND run = 0 AND batch = 0 AND finished_ms < ?2
- AND NOT EXISTS (SELECT 1 FROM child c JOIN child t ON t.execution = c.root WHERE c.execution = execution.no AND t.open > 0)
+	n, err = t.deleteExecutions(`SELECT no FROM execution WHERE environment = ?1 AND state = 0 AND batch = 0 AND finished_ms < ?2
+ AND NOT EXISTS (SELECT 1 FROM child c JOIN child t ON t.execution = c.root WHERE c.execution = execution.no AND t.unfinished > 0)
  ORDER BY finished_ms LIMIT ?3`+t.c.SkipLocked(), int64(env), beforeMs, int64(limit))
 	for n < limit && err == nil {
 		// Where all of a tree have ended, nobody can start another child: the items need no look of their own.
 		batches, err := t.numbers(`SELECT no FROM batch WHERE environment = ?1 AND status >= 3 AND finished_ms < ?2
  AND NOT EXISTS (SELECT 1 FROM execution e JOIN child c ON c.execution = e.no JOIN child t ON t.execution = c.root
-  WHERE e.batch = batch.no AND e.batch <> 0 AND t.open > 0)
+  WHERE e.batch = batch.no AND e.batch <> 0 AND t.unfinished > 0)
  ORDER BY finished_ms LIMIT 1`+t.c.SkipLocked(), int64(env), beforeMs)
 		if err != nil || len(batches) == 0 {
 			return n, err
@@ -68,7 +68,7 @@ func (t *Tx) deleteExecution(no int64) error {
 	for _, query := range [...]string{
 		`DELETE FROM execution WHERE no = ?1 RETURNING input_blob`,
 		`DELETE FROM outcome WHERE execution = ?1 RETURNING output_blob`,
-		`DELETE FROM payload WHERE execution = ?1 RETURNING digest`,
+		`DELETE FROM execution_blob WHERE execution = ?1 RETURNING digest`,
 	} {
 		if err := t.c.Query(query, keep, no); err != nil {
 			return err

@@ -161,7 +161,7 @@ func (r *Reader) EndedSchedules(limit int) (list []ScheduleEnd, err error) {
 	err = r.c.Query(`SELECT s.no, s.workflow, s.account, s.revision, s.step, s.activated_ms, s.due_ms, s.every_ms, s.cron_ms, s.after_ms,
  s.tick_ms, s.execution, s.listens, s.position, COALESCE(e.finished_ms, 0)
  FROM schedule s LEFT JOIN execution e ON e.no = s.execution
- WHERE s.execution <> 0 AND s.execution > 0 AND (e.no IS NULL OR e.run = 0) LIMIT ?1`, func(row Row) error {
+ WHERE s.execution <> 0 AND s.execution > 0 AND (e.no IS NULL OR e.state = 0) LIMIT ?1`, func(row Row) error {
 		list = append(list, ScheduleEnd{scanSchedule(row), row.Int(14)})
 		return nil
 	}, int64(limit))

@@ -49,7 +49,7 @@ func (t *Tx) InsertSubscription(s *Subscription, filters []Filter) error {
 	}
 	s.No, s.Woken = no, true
 	for i, f := range filters {
-		err := t.c.Send("insert filter", `INSERT INTO subscription_filter (subscription, place, account, environment, kind, key)
+		err := t.c.Send("insert filter", `INSERT INTO subscription_filter (subscription, position, account, environment, kind, key)
  VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, no, int64(i), s.Account, int64(s.Environment), f.Kind, keyArg(f.Key))
 		if err != nil {
 			return err
@@ -167,10 +167,10 @@ func (t *Tx) WakeSubscriptions(nos []int64, number int64) error {
 	})
 }
 
-// SettleSubscription lets a subscription sleep that has looked at all events up to through.
+// SleepSubscription lets a subscription sleep that has looked at all events up to through.
 // settled is false if later ones may be for it, which were passed over because it was woken: then it has to look from
 // there. The cursor of the stream is locked until the Update is committed.
-func (t *Tx) SettleSubscription(s *Subscription, through int64) (settled bool, err error) {
+func (t *Tx) SleepSubscription(s *Subscription, through int64) (settled bool, err error) {
 	c, err := t.LockCursor(s.Account, s.Environment, ListenCursor)
 	if err != nil {
 		return false, err

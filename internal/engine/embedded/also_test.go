@@ -45,22 +45,22 @@ func (w *world) meta(name string) bool {
 func TestCancelAlso(t *testing.T) {
 	call := "- a: { call: http, with: { method: get, endpoint: http://x/block/gate } }"
 	states := map[string]struct {
-		run     store.Run
+		run     store.ExecutionState
 		prepare func(w *world) store.Execution
 		goOn    func(gate chan struct{}) // after a refusal, to the end
 		end     string
 	}{
-		"running": {run: store.RunActive, end: `"released gate"`,
+		"running": {run: store.StateActive, end: `"released gate"`,
 			prepare: func(w *world) store.Execution { return w.run(w.define(call), `{}`) },
 			goOn:    func(gate chan struct{}) { close(gate) }},
-		"queued": {run: store.RunQueued, end: `"released gate"`,
+		"queued": {run: store.StateQueued, end: `"released gate"`,
 			prepare: func(w *world) store.Execution {
 				rev := w.define(call)
 				w.run(rev, `{}`)
 				return w.run(rev, `{}`)
 			},
 			goOn: func(gate chan struct{}) { close(gate) }},
-		"waiting": {run: store.RunParked, end: `{"x":1}`,
+		"waiting": {run: store.StateParked, end: `{"x":1}`,
 			prepare: func(w *world) store.Execution {
 				return w.run(w.define("- a: { wait: { hours: 1 } }\n- b: { set: { x: 1 } }"), `{}`)
 			},
@@ -74,7 +74,7 @@ func TestCancelAlso(t *testing.T) {
 			gate := w.outside.gate("gate")
 			row := state.prepare(w)
 			synctest.Wait()
-			if got := w.read(row.No).Run; got != state.run {
+			if got := w.read(row.No).State; got != state.run {
 				t.Fatalf("run state %v, want %v", got, state.run)
 			}
 			return w, gate, row
@@ -103,7 +103,7 @@ func TestCancelAlso(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if got := w.read(row.No); got.Run != state.run || w.meta("note") || w.meta("refused") {
+				if got := w.read(row.No); got.State != state.run || w.meta("note") || w.meta("refused") {
 					t.Fatalf("something was written: %+v", got)
 				}
 				if n := w.engine.Stats().Failures; n != 0 || strings.Contains(w.log.String(), "failed") {
@@ -190,7 +190,7 @@ func TestCancelBatchAlso(t *testing.T) {
 	if err := w.engine.CancelBatch(t.Context(), b.ID, "", note, refuse); !errors.Is(err, errRefused) {
 		t.Fatal(err)
 	}
-	if got := w.readBatch(b.No); got.Cancelled || got.Failed != 0 || w.meta("note") {
+	if got := w.readBatch(b.No); got.CancelRequested || got.Failed != 0 || w.meta("note") {
 		t.Fatalf("something was written: %+v", got)
 	}
 	if err := w.engine.CancelBatch(t.Context(), b.ID, "", note); err != nil {
@@ -236,7 +236,7 @@ func TestCancelBatchInDoubt(t *testing.T) {
 				}
 				return
 			}
-			if got := w.readBatch(b.No); got.Cancelled || got.Status.Final() {
+			if got := w.readBatch(b.No); got.CancelRequested || got.Status.Final() {
 				t.Fatalf("%+v", got)
 			}
 			if err := w.engine.CancelBatch(t.Context(), b.ID, "enough"); err != nil {

@@ -81,13 +81,13 @@ func TestBatchBoundHoldsAtEveryMoment(t *testing.T) {
 				defer w.stop()
 				// The rows are counted while each call runs.
 				w.outside.look = func() {
-					var n store.RunCounts
+					var n store.StateCounts
 					w.view(func(r *store.Reader) (err error) {
-						n, err = r.CountOwed()
+						n, err = r.CountUnfinished()
 						return err
 					})
-					if n[store.RunActive] > int64(test.concurrency) {
-						t.Errorf("%d rows are active", n[store.RunActive])
+					if n[store.StateActive] > int64(test.concurrency) {
+						t.Errorf("%d rows are active", n[store.StateActive])
 					}
 				}
 				b := w.finalBatch(w.batch(w.define(test.tasks), test.concurrency, numbered(test.items)))
@@ -367,7 +367,7 @@ func TestCancelBatchWhileItRuns(t *testing.T) {
 }
 
 func sameEnd(a, b store.Execution) bool {
-	return a.Status == b.Status && a.Phase == b.Phase && a.FinishedMs == b.FinishedMs && a.Run == b.Run
+	return a.Status == b.Status && a.Phase == b.Phase && a.FinishedMs == b.FinishedMs && a.State == b.State
 }
 
 func TestParkedItemsOfABatchFindTheirBoundAfterARestart(t *testing.T) {
@@ -380,12 +380,12 @@ func TestParkedItemsOfABatchFindTheirBoundAfterARestart(t *testing.T) {
 		b := w.batch(rev, 2, numbered(9))
 		synctest.Wait()
 		time.Sleep(time.Minute)
-		var n store.RunCounts
+		var n store.StateCounts
 		w.view(func(r *store.Reader) (err error) {
 			n, err = r.CountItems(b.No)
 			return err
 		})
-		if n[store.RunParked] != 9 {
+		if n[store.StateParked] != 9 {
 			t.Fatalf("%v", n)
 		}
 		w.stop()

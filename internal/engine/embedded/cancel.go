@@ -125,7 +125,7 @@ func (e *Engine) doubtCancel(b store.Batch) {
 			case err != nil:
 				continue
 			}
-			if now.Cancelled && !now.Status.Final() {
+			if now.CancelRequested && !now.Status.Final() {
 				e.finishCancel(now)
 			}
 			return

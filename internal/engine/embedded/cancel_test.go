@@ -22,30 +22,30 @@ func TestCancelInEveryState(t *testing.T) {
     catch:
       retry: { delay: { hours: 1 }, limit: { attempt: { count: 5 } } }`
 	tests := map[string]struct {
-		run     store.Run
+		run     store.ExecutionState
 		prepare func(w *world) store.Execution
 		started bool
 	}{
-		"queued": {run: store.RunQueued, prepare: func(w *world) store.Execution {
+		"queued": {run: store.StateQueued, prepare: func(w *world) store.Execution {
 			w.run(w.define(block), `{}`)
 			return w.run(w.define(block), `{}`)
 		}},
-		"running a call": {run: store.RunActive, started: true, prepare: func(w *world) store.Execution {
+		"running a call": {run: store.StateActive, started: true, prepare: func(w *world) store.Execution {
 			return w.run(w.define(block), `{}`)
 		}},
-		"in a retry delay": {run: store.RunActive, started: true, prepare: func(w *world) store.Execution {
+		"in a retry delay": {run: store.StateActive, started: true, prepare: func(w *world) store.Execution {
 			return w.run(w.define(retry), `{}`)
 		}},
-		"waiting": {run: store.RunParked, started: true, prepare: func(w *world) store.Execution {
+		"waiting": {run: store.StateParked, started: true, prepare: func(w *world) store.Execution {
 			return w.run(w.define(wait), `{}`)
 		}},
-		"woken without a slot": {run: store.RunReady, started: true, prepare: func(w *world) store.Execution {
+		"woken without a slot": {run: store.StateReady, started: true, prepare: func(w *world) store.Execution {
 			row := w.run(w.define(wait), `{}`)
 			w.run(w.define(block), `{}`)
 			time.Sleep(time.Minute)
 			return row
 		}},
-		"after a restart": {run: store.RunActive, started: true, prepare: func(w *world) store.Execution {
+		"after a restart": {run: store.StateActive, started: true, prepare: func(w *world) store.Execution {
 			row := w.run(w.define(block), `{}`)
 			synctest.Wait()
 			w.kill()
@@ -62,7 +62,7 @@ func TestCancelInEveryState(t *testing.T) {
 				defer func() { w.kill() }()
 				row := test.prepare(w)
 				synctest.Wait()
-				if got := w.read(row.No).Run; got != test.run {
+				if got := w.read(row.No).State; got != test.run {
 					t.Fatalf("run state %v, want %v", got, test.run)
 				}
 				changed, stop := w.engine.Watch(row.ID)
@@ -71,7 +71,7 @@ func TestCancelInEveryState(t *testing.T) {
 					t.Fatal(err)
 				}
 				read := w.read(row.No)
-				if read.Status != chargehand.Errored || read.Phase != chargehand.Cancelled || read.Run != store.RunEnded ||
+				if read.Status != chargehand.Errored || read.Phase != chargehand.Cancelled || read.State != store.StateEnded ||
 					read.FinishedMs == 0 || (read.StartedMs != 0) != test.started {
 					t.Fatalf("%+v", read)
 				}
@@ -97,8 +97,8 @@ func TestCancelInEveryState(t *testing.T) {
 				}
 				held := 0
 				w.view(func(r *store.Reader) error {
-					n, err := r.CountOwed()
-					held = int(n[store.RunActive])
+					n, err := r.CountUnfinished()
+					held = int(n[store.StateActive])
 					return err
 				})
 				w.idle(held)

@@ -233,7 +233,7 @@ func TestLongTreeIsBounded(t *testing.T) {
 			t.Errorf("%d executions were started, want %d and at most %d", n, engine.MaxTree, enough)
 		}
 		for _, e := range all {
-			if e.Run != store.RunEnded {
+			if e.State != store.StateEnded {
 				t.Errorf("execution %d has not ended", e.No)
 				break
 			}

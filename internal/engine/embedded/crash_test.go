@@ -299,7 +299,7 @@ func (w *world) endOf(row store.Execution, atMost time.Duration) end {
 func (w *world) inFlight(row store.Execution) map[string]bool {
 	w.t.Helper()
 	keys := make(map[string]bool)
-	if row.Run == store.RunEnded || row.Run == store.RunQueued {
+	if row.State == store.StateEnded || row.State == store.StateQueued {
 		return keys
 	}
 	var h history

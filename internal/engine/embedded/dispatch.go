@@ -18,17 +18,17 @@ func (e *Engine) dispatch(s *writeSet) {
 		e.stats.started.Add(1)
 	}
 	switch {
-	case s.insert && r.row.Run == store.RunQueued:
+	case s.insert && r.row.State == store.StateQueued:
 		e.stats.queued.Add(1)
 		e.slots.queued(r.queue)
 		return
-	case !s.insert && before.Run == store.RunQueued:
+	case !s.insert && before.State == store.StateQueued:
 		e.leftQueue(r, &before, s.grouped)
 	}
 	if s.resumed {
 		r.recovering, r.suspects = false, nil
 	}
-	if r.lease != nil && r.row.Run != store.RunActive {
+	if r.lease != nil && r.row.State != store.StateActive {
 		e.slots.release(r.lease)
 		r.lease = nil
 	}
@@ -138,7 +138,7 @@ func withdrawCalls(r *run) {
 // is found in the machine later.
 func (e *Engine) dispatchActivities(s *writeSet) {
 	r := s.run
-	if r.row.Run != store.RunActive || r.recovering || e.stopping.Load() {
+	if r.row.State != store.StateActive || r.recovering || e.stopping.Load() {
 		r.held = r.held || len(s.activities) > 0 || s.yielded
 		return
 	}

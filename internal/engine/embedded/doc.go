@@ -7,7 +7,7 @@
 //     sequence number need no lock. No lock is held across a commit.
 //   - New, queued and running executions go through one pipeline, and failed commits and those in
 //     doubt have one treatment. What memory knows is thrown away then, and read from the store.
-//   - An execution holds a lease from before the commit that says RunActive until after the commit
+//   - An execution holds a lease from before the commit that says StateActive until after the commit
 //     that says otherwise, and releases it once. So neither the rows nor the activities ever
 //     exceed a bound.
 //   - Final is final: whatever comes after the end is dropped.

@@ -150,7 +150,7 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 	}
 	defer e.requests.leave()
 	row := start.Row
-	row.Status, row.Phase, row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
+	row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 	row.Machine, row.StartedMs, row.FinishedMs = machine.Revision, 0, 0
 	q, lease := e.slots.start(row.Account, ownerOf(&row))
 	if lease == nil && !e.queued.enter(row.Workflow) {
@@ -168,7 +168,7 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 	}
 	e.completed(s)
 	row = r.row
-	if row.Run != store.RunEnded && row.Run != store.RunQueued {
+	if row.State != store.StateEnded && row.State != store.StateQueued {
 		e.finishDriving(r)
 	}
 	return row, nil
@@ -225,7 +225,7 @@ func (e *Engine) batchQueue(batch int64) (*queue, error) {
 		return nil, fmt.Errorf("batch %d has ended: %w", batch, store.ErrNotFound)
 	}
 	q := e.slots.addBatch(&b)
-	if b.Cancelled {
+	if b.CancelRequested {
 		e.slots.close(q)
 	}
 	return q, nil

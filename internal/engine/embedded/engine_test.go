@@ -22,7 +22,7 @@ func TestTrivialExecutionEndsInItsAcceptance(t *testing.T) {
 	defer w.stop()
 	rev := w.define("- a: { set: { sum: '${ .a + 1 }' } }")
 	row := w.run(rev, `{"a":41}`)
-	if row.Status != chargehand.Finished || row.Phase != chargehand.Completed || row.Run != store.RunEnded {
+	if row.Status != chargehand.Finished || row.Phase != chargehand.Completed || row.State != store.StateEnded {
 		t.Fatalf("%+v", row)
 	}
 	read := w.read(row.No)
@@ -96,7 +96,7 @@ func TestHowExecutionsEnd(t *testing.T) {
 			w.start()
 			defer w.stop()
 			row := w.run(w.define(test.tasks), test.input)
-			if !row.Status.Final() && (row.Status != chargehand.Processing || row.Run != store.RunActive) {
+			if !row.Status.Final() && (row.Status != chargehand.Processing || row.State != store.StateActive) {
 				t.Fatalf("accepted as %+v", row)
 			}
 			row = w.final(row)
@@ -255,7 +255,7 @@ func TestWaitingCostsARow(t *testing.T) {
 - c: { set: { after: true } }`)
 		begin := time.Now()
 		row := w.run(rev, `{"x":1}`)
-		if row.Run != store.RunParked || row.Phase != chargehand.Waiting || row.Status != chargehand.Processing {
+		if row.State != store.StateParked || row.Phase != chargehand.Waiting || row.Status != chargehand.Processing {
 			t.Fatalf("%+v", row)
 		}
 		if n, held := w.engine.runs.size(), w.engine.slots.heldBy(w.account.No); n != 0 || held != 0 {
@@ -268,7 +268,7 @@ func TestWaitingCostsARow(t *testing.T) {
 			t.Fatalf("%d events in the journal", n)
 		}
 		time.Sleep(time.Hour)
-		if row := w.read(row.No); row.Run != store.RunParked {
+		if row := w.read(row.No); row.State != store.StateParked {
 			t.Fatalf("woken early: %+v", row)
 		}
 		time.Sleep(time.Hour + 59*time.Minute)
@@ -313,7 +313,7 @@ func TestQueueIsBoundedPerWorkflow(t *testing.T) {
 	rows := []store.Execution{w.run(rev, `{}`)}
 	for range 3 {
 		row := w.run(rev, `{}`)
-		if row.Status != chargehand.Initial || row.Run != store.RunQueued || row.StartedMs != 0 {
+		if row.Status != chargehand.Initial || row.State != store.StateQueued || row.StartedMs != 0 {
 			t.Fatalf("%+v", row)
 		}
 		rows = append(rows, row)

@@ -138,10 +138,10 @@ func (e *Engine) rechecked(d inDoubtStart, row *store.Execution) {
 	switch {
 	case row.No == 0:
 		e.undo(d)
-	case row.Run == store.RunEnded:
+	case row.State == store.StateEnded:
 		e.slots.release(d.lease)
 		e.endedInDoubt(*row)
-	case row.Run == store.RunQueued:
+	case row.State == store.StateQueued:
 		e.slots.release(d.lease)
 	default:
 		e.goWork(func() { e.send(row.No, message{kind: recheck, lease: d.lease}) })
@@ -171,7 +171,7 @@ func (e *Engine) stall(r *run, messages []message, err error) {
 		e.outage.stall(r)
 	default:
 		r.failures++
-		if r.failures > maxFailures && r.row.Run == store.RunQueued { // its end needs no lease
+		if r.failures > maxFailures && r.row.State == store.StateQueued { // its end needs no lease
 			e.slots.release(r.lease)
 			r.lease = nil
 		}

@@ -34,12 +34,12 @@ func (w *world) parked(n int) {
 	w.t.Helper()
 	deadline := time.Now().Add(3 * time.Minute)
 	for {
-		var counts store.RunCounts
+		var counts store.StateCounts
 		w.view(func(r *store.Reader) (err error) {
-			counts, err = r.CountOwed()
+			counts, err = r.CountUnfinished()
 			return err
 		})
-		if counts[store.RunParked] >= int64(n) {
+		if counts[store.StateParked] >= int64(n) {
 			return
 		}
 		if time.Now().After(deadline) {

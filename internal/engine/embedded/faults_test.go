@@ -164,7 +164,7 @@ func (f *faulting) nextRead() error {
 func (f *faulting) bounds(c store.Conn) error {
 	total := int64(0)
 	err := c.Query(`SELECT e.batch, COUNT(*), MAX(b.concurrency) FROM execution e LEFT JOIN batch b ON b.no = e.batch
- WHERE e.run = 3 GROUP BY e.batch`, func(r store.Row) error {
+ WHERE e.state = 3 GROUP BY e.batch`, func(r store.Row) error {
 		batch, n := r.Int(0), r.Int(1)
 		if total += n; batch != 0 && n > r.Int(2) {
 			f.exceed("batch %d has %d active executions", batch, n)
@@ -267,12 +267,12 @@ func (f *faulting) meets(revision int64) {
 // begun waits until nothing is queued: an execution gets events that are published since its start (T60).
 func (f *faulting) begun() {
 	for {
-		var owed store.RunCounts
+		var owed store.StateCounts
 		err := f.store.View(f.t.Context(), func(r *store.Reader) (err error) {
-			owed, err = r.CountOwed()
+			owed, err = r.CountUnfinished()
 			return err
 		})
-		if err == nil && owed[store.RunQueued] == 0 {
+		if err == nil && owed[store.StateQueued] == 0 {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -91,7 +91,7 @@ func allActive(r *store.Reader) (active []store.Execution, err error) {
 		if len(active) > 0 {
 			after = &active[len(active)-1]
 		}
-		page, err := r.ExecutionsByRun(store.RunActive, after, recoveryPage)
+		page, err := r.ExecutionsByState(store.StateActive, after, recoveryPage)
 		if active = append(active, page...); err != nil || len(page) < recoveryPage {
 			return active, err
 		}

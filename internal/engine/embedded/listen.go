@@ -208,7 +208,7 @@ func (s *writeSet) writeListens(tx *store.Tx) error {
 		if !l.whole {
 			continue
 		}
-		settled, err := tx.SettleSubscription(&sub, sub.Since)
+		settled, err := tx.SleepSubscription(&sub, sub.Since)
 		if err != nil {
 			return err
 		}

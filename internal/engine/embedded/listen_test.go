@@ -48,7 +48,7 @@ func (w *world) listeners(revision int64, n int, input func(i int) string) []sto
 		rows[i] = w.run(revision, input(i))
 	}
 	for i := range rows {
-		if row := w.read(rows[i].No); row.Run != store.RunParked || row.Status != chargehand.Processing || row.Phase != chargehand.Waiting {
+		if row := w.read(rows[i].No); row.State != store.StateParked || row.Status != chargehand.Processing || row.Phase != chargehand.Waiting {
 			w.t.Fatalf("a listener is %+v", row)
 		}
 	}

@@ -56,18 +56,18 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 			return err
 		}
 		row, err = tx.ExecutionByNo(r.no)
-		if err == nil && row.Run != store.RunEnded && row.Run != store.RunQueued {
+		if err == nil && row.State != store.StateEnded && row.State != store.StateQueued {
 			h, err = readHistory(tx, r.no)
 		}
 		return err
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound): // deleted after its end
-		row = store.Execution{No: r.no, Run: store.RunEnded}
+		row = store.Execution{No: r.no, State: store.StateEnded}
 	case err != nil:
 		return fmt.Errorf("load execution: %w", err)
 	}
-	if row.Run != store.RunEnded && r.queue == nil {
+	if row.State != store.StateEnded && r.queue == nil {
 		if r.queue, err = e.queueOf(&row); err != nil {
 			return fmt.Errorf("load execution: %w", err)
 		}
@@ -76,14 +76,14 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 	r.row, r.loaded, r.machine, r.secrets, r.input = row, true, nil, nil, nil
 	e.undo(inDoubtStart{queued: lost})
 	r.queued = nil
-	if before.No != 0 && before.Run == store.RunQueued && row.Run != store.RunQueued {
+	if before.No != 0 && before.State == store.StateQueued && row.State != store.StateQueued {
 		e.leftQueue(r, &before, false) // by a commit that seemed to fail
 	}
-	if row.Run == store.RunEnded {
+	if row.State == store.StateEnded {
 		e.foundEnded(r, before)
 		return nil
 	}
-	if row.Run == store.RunActive && r.lease == nil {
+	if row.State == store.StateActive && r.lease == nil {
 		// Started by a commit that seemed to fail.
 		r.lease, r.inDoubt = e.slots.adopt(r.queue), true
 	}
@@ -117,7 +117,7 @@ func missing(tx *store.Reader, rows []queuedRow) (lost []queuedRow, err error) {
 // fail, what its end still owes. before is what memory knew, if anything.
 func (e *Engine) foundEnded(r *run, before store.Execution) {
 	e.release(r)
-	if before.No != 0 && before.Run != store.RunEnded {
+	if before.No != 0 && before.State != store.StateEnded {
 		if r.row.ID == before.ID {
 			e.noteEnd(&r.row)
 		}
@@ -151,7 +151,7 @@ func (e *Engine) queueOf(row *store.Execution) (*queue, error) {
 
 // revive builds the machine from checkpoint and journal and finds what is in flight.
 func (e *Engine) revive(ctx context.Context, r *run, h history) error {
-	if r.row.Run == store.RunQueued { // all that can happen to it here is its cancellation
+	if r.row.State == store.StateQueued { // all that can happen to it here is its cancellation
 		r.machine = machine.New(nil, e.identity(&r.row, nil))
 		return nil
 	}
@@ -181,7 +181,7 @@ func (e *Engine) revive(ctx context.Context, r *run, h history) error {
 		r.seq = h.journal[n-1].Seq
 	}
 	r.behind = len(h.journal)
-	r.held = r.row.Run == store.RunReady || r.row.Run == store.RunActive
+	r.held = r.row.State == store.StateReady || r.row.State == store.StateActive
 	if err := e.loadListens(r); err != nil {
 		return err
 	}

@@ -54,16 +54,16 @@ func (e *Engine) prepare(s *writeSet) error {
 		}
 	}
 	s.fromSeq = r.seq
-	for s.taken < len(s.messages) && r.row.Run != store.RunEnded && s.finish == nil {
+	for s.taken < len(s.messages) && r.row.State != store.StateEnded && s.finish == nil {
 		e.receive(s, &s.messages[s.taken])
 		s.taken++
 	}
-	if r.row.Run == store.RunQueued && s.finish == nil && r.lease != nil {
+	if r.row.State == store.StateQueued && s.finish == nil && r.lease != nil {
 		if err := e.unlessUnrecoverable(s, e.beginQueued(s)); err != nil {
 			return err
 		}
 	}
-	if r.row.Run == store.RunEnded || r.row.Run == store.RunQueued && s.finish == nil && !s.begin {
+	if r.row.State == store.StateEnded || r.row.State == store.StateQueued && s.finish == nil && !s.begin {
 		s.idle = true
 		return nil
 	}
@@ -147,7 +147,7 @@ func (e *Engine) begin(s *writeSet, p *plan.Plan) error {
 	}
 	r.secrets, r.machine = secrets, machine.New(p, e.identity(&r.row, secrets))
 	nowMs := max(e.nowMs(), r.row.ID.Milli())
-	r.row.Status, r.row.Phase, r.row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
+	r.row.Status, r.row.Phase, r.row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 	r.row.StartedMs = nowMs
 	s.apply(machine.Event{
 		Kind: machine.Started, TimeMs: nowMs, Output: r.input, Detail: e.config.RuntimeVersion, Runtime: e.config.RuntimeMetadata, Lifecycle: e.config.Lifecycle,
@@ -259,7 +259,7 @@ func (e *Engine) write(tx *store.Tx, s *writeSet) error {
 		}
 		return err
 	}
-	if s.insert && s.outcome == nil && s.row.Run != store.RunQueued {
+	if s.insert && s.outcome == nil && s.row.State != store.StateQueued {
 		e.runs.insert(s.run) // before another request can read the row
 	}
 	s.written = true

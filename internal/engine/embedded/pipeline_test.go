@@ -101,7 +101,7 @@ func TestPoisonedStartWithoutEnd(t *testing.T) {
 				}
 			}
 			time.Sleep(time.Minute)
-			if row := w.read(bad.No); row.Run != store.RunQueued {
+			if row := w.read(bad.No); row.State != store.StateQueued {
 				t.Errorf("the poisoned item: %+v", row)
 			}
 			if held := w.engine.slots.heldBy(w.account.No); held != 0 {

@@ -63,12 +63,12 @@ func (e *Engine) recover(ctx context.Context) error {
 // recoverRows gives their slots to the active executions, puts the woken ones in line, and
 // returns the active ones.
 func (e *Engine) recoverRows(ctx context.Context) (active []int64, err error) {
-	for _, state := range []store.Run{store.RunActive, store.RunReady} {
+	for _, state := range []store.ExecutionState{store.StateActive, store.StateReady} {
 		var after *store.Execution
 		for {
 			var page []store.Execution
 			err := e.store.View(ctx, func(r *store.Reader) (err error) {
-				page, err = r.ExecutionsByRun(state, after, recoveryPage)
+				page, err = r.ExecutionsByState(state, after, recoveryPage)
 				return err
 			})
 			if err != nil {
@@ -79,7 +79,7 @@ func (e *Engine) recoverRows(ctx context.Context) (active []int64, err error) {
 				if err != nil {
 					return nil, err
 				}
-				if state == store.RunReady {
+				if state == store.StateReady {
 					e.slots.wake(q, page[i].No)
 					continue
 				}
@@ -122,7 +122,7 @@ func (e *Engine) goOnQueued(waiting []store.QueuedWorkflow, batches []store.Batc
 		e.slots.queued(e.slots.singles(w.Account, fair.Owner{Environment: w.Environment, Workflow: w.Workflow}))
 	}
 	for _, b := range batches {
-		if !b.Cancelled {
+		if !b.CancelRequested {
 			e.slots.queued(e.slots.addBatch(&b))
 			continue
 		}

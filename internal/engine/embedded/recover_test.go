@@ -128,14 +128,14 @@ func TestWokenWithoutASlotIsNotInterrupted(t *testing.T) {
 		blocking := w.run(w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/gate } }"), `{}`)
 		w.blocked()
 		time.Sleep(time.Minute)
-		if row := w.read(waiting.No); row.Run != store.RunReady {
+		if row := w.read(waiting.No); row.State != store.StateReady {
 			t.Fatalf("%+v", row)
 		}
 		if n := w.engine.runs.size(); n != 1 {
 			t.Fatalf("%d executions in memory", n)
 		}
 		queued := w.run(waits, `{}`)
-		if queued.Run != store.RunQueued {
+		if queued.State != store.StateQueued {
 			t.Fatalf("%+v", queued)
 		}
 		w.kill()
@@ -143,7 +143,7 @@ func TestWokenWithoutASlotIsNotInterrupted(t *testing.T) {
 		defer w.stop()
 		w.blocked()
 		synctest.Wait()
-		if row := w.read(waiting.No); row.Run != store.RunReady {
+		if row := w.read(waiting.No); row.State != store.StateReady {
 			t.Fatalf("after the restart: %+v", row)
 		}
 		close(gate)
@@ -175,7 +175,7 @@ func TestWokenAndOverdueIsNotStarted(t *testing.T) {
 		row := w.run(rev, `{}`)
 		w.run(w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }"), `{}`)
 		time.Sleep(time.Minute)
-		if row := w.read(row.No); row.Run != store.RunReady {
+		if row := w.read(row.No); row.State != store.StateReady {
 			t.Fatalf("%+v", row)
 		}
 		w.kill()
@@ -374,7 +374,7 @@ func TestStopLetsFinishWhatCan(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The outcome is journaled; the next activity waits for the next start, uninterrupted.
-		if read := w.read(row.No); read.Run != store.RunReady {
+		if read := w.read(row.No); read.State != store.StateReady {
 			t.Fatalf("%+v", read)
 		}
 		w.engine = nil
@@ -417,12 +417,12 @@ func TestStopCutsOffWhatCannot(t *testing.T) {
 			t.Fatalf("took %v", took)
 		}
 		w.engine = nil
-		states := map[store.Run]int{}
+		states := map[store.ExecutionState]int{}
 		for _, row := range rows {
-			states[w.read(row.No).Run]++
+			states[w.read(row.No).State]++
 		}
 		// The three that waited for a place were not interrupted.
-		if states[store.RunActive] != 2 || states[store.RunReady] != 3 {
+		if states[store.StateActive] != 2 || states[store.StateReady] != 3 {
 			t.Fatalf("%v", states)
 		}
 		w.close()

@@ -198,7 +198,7 @@ func (t *table) take(r *run) (messages []message, passed bool) {
 	if len(r.mailbox) == 0 {
 		r.driven = false
 		passed, r.passed = r.passed, false
-		if !r.loaded || r.row.Run != store.RunActive {
+		if !r.loaded || r.row.State != store.StateActive {
 			t.remove(r)
 		}
 		return nil, passed
@@ -241,7 +241,7 @@ func (r *run) recycle(messages []message) {
 // without it.
 func (r *run) requeue(messages []message) {
 	r.mu.Lock()
-	r.passed = r.passed || r.row.Run == store.RunQueued
+	r.passed = r.passed || r.row.State == store.StateQueued
 	r.mailbox = append(append([]message(nil), messages...), r.mailbox...)
 	r.mu.Unlock()
 }

@@ -103,7 +103,7 @@ func (e *Engine) startQueued(q *queueReader, g granted) (left []*lease, err erro
 			e.failed(s, failure)
 			break
 		}
-		if s.row.Run == store.RunActive {
+		if s.row.State == store.StateActive {
 			left = left[:last]
 		} else {
 			r.lease = nil

@@ -13,12 +13,12 @@ import (
 const maxGrant = 64
 
 // slots hands out leases: the right to run. The leases mirror the rows: an execution holds a
-// lease while its row says RunActive, from before that commit until after the commit that
+// lease while its row says StateActive, from before that commit until after the commit that
 // says otherwise. So the bounds hold at every moment, also as counted from rows.
 //
 // Executions that wait for a lease wait in a queue: the singles of a workflow in an environment, or a batch.
 // The leases of an account are shared between the environments as package fair says: test never holds more than half of them.
-// The queues of an environment take turns; within a queue woken executions (RunReady) go before
+// The queues of an environment take turns; within a queue woken executions (StateReady) go before
 // queued ones, and a queue with woken executions goes before one without.
 type slots struct {
 	limits fair.Limits // of an account
@@ -214,7 +214,7 @@ func (s *slots) start(account int64, owner fair.Owner) (*queue, *lease) {
 	return q, s.lend(q)
 }
 
-// adopt leases a slot to an execution whose row says RunActive, whatever the bounds are now.
+// adopt leases a slot to an execution whose row says StateActive, whatever the bounds are now.
 func (s *slots) adopt(q *queue) *lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,7 +252,7 @@ func (s *slots) wake(q *queue, execution int64) {
 	s.mu.Unlock()
 }
 
-// queued says that rows of q may have become RunQueued.
+// queued says that rows of q may have become StateQueued.
 func (s *slots) queued(q *queue) {
 	s.mu.Lock()
 	q.more = true

@@ -38,7 +38,7 @@ func (e *Engine) readTimeline(ctx context.Context, executionNo int64) ([]machine
 		if chunks, err = r.TimelineChunks(executionNo); err != nil {
 			return err
 		}
-		if row.Run == store.RunEnded {
+		if row.State == store.StateEnded {
 			outcome, err = r.Outcome(executionNo)
 		} else {
 			h, err = readHistory(r, executionNo)
@@ -48,7 +48,7 @@ func (e *Engine) readTimeline(ctx context.Context, executionNo int64) ([]machine
 	if err != nil {
 		return nil, false, err
 	}
-	if row.Run == store.RunQueued {
+	if row.State == store.StateQueued {
 		return nil, false, nil
 	}
 	p, err := e.plan(ctx, row.Revision)
@@ -88,7 +88,7 @@ func (e *Engine) readTimeline(ctx context.Context, executionNo int64) ([]machine
 // timelineSecrets are what the timeline of an execution needs: its secrets while it runs, and
 // afterwards what opens its chunks.
 func (e *Engine) timelineSecrets(ctx context.Context, row *store.Execution, p *plan.Plan) (*engine.Secrets, error) {
-	if row.Run != store.RunEnded || e.config.Sealer == nil {
+	if row.State != store.StateEnded || e.config.Sealer == nil {
 		return e.pinnedSecrets(ctx, row, p)
 	}
 	return engine.SealingOf(row.ID, p, e.config.Sealer), nil
@@ -96,7 +96,7 @@ func (e *Engine) timelineSecrets(ctx context.Context, row *store.Execution, p *p
 
 // lastEntries returns the entries that are not in a chunk.
 func (e *Engine) lastEntries(ctx context.Context, p *plan.Plan, secrets *engine.Secrets, row *store.Execution, input value.Value, outcome store.Outcome, h history) ([]machine.Entry, error) {
-	if row.Run != store.RunEnded {
+	if row.State != store.StateEnded {
 		m, _, err := e.replay(ctx, p, secrets, row, h)
 		if err != nil {
 			return nil, err

@@ -218,7 +218,7 @@ func (w *world) Put(ctx context.Context, data []byte) ([]byte, error) {
 		return nil, w.poison
 	}
 	digest := sha256.Sum256(data)
-	err := w.store.Update(ctx, func(tx *store.Tx) error { return tx.ClaimBlob(digest[:], int64(len(data))) })
+	err := w.store.Update(ctx, func(tx *store.Tx) error { return tx.ReserveBlob(digest[:], int64(len(data))) })
 	if err != nil {
 		return nil, err
 	}
@@ -311,15 +311,15 @@ func (w *world) allEnd(atMost time.Duration) {
 	w.t.Helper()
 	deadline := time.Now().Add(atMost)
 	for {
-		var owed store.RunCounts
+		var owed store.StateCounts
 		var due []store.Child
 		w.view(func(r *store.Reader) (err error) {
-			if owed, err = r.CountOwed(); err == nil {
+			if owed, err = r.CountUnfinished(); err == nil {
 				due, err = dueChildren(r)
 			}
 			return err
 		})
-		if owed == (store.RunCounts{}) && len(due) == 0 {
+		if owed == (store.StateCounts{}) && len(due) == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -417,7 +417,7 @@ func (w *world) batch(revision int64, concurrency int, inputs []string) store.Ba
 	w.t.Helper()
 	b := store.Batch{
 		ID: chargehand.BatchID(w.id()), Account: w.account.No, Environment: chargehand.Live,
-		Workflow: revision, Revision: revision, Concurrency: concurrency, Wanted: concurrency, Total: int64(len(inputs)),
+		Workflow: revision, Revision: revision, Concurrency: concurrency, RequestedConcurrency: concurrency, Total: int64(len(inputs)),
 	}
 	err := w.store.Update(context.Background(), func(tx *store.Tx) error {
 		if err := tx.InsertBatch(&b); err != nil {
@@ -426,7 +426,7 @@ func (w *world) batch(revision int64, concurrency int, inputs []string) store.Ba
 		for i, input := range inputs {
 			row := w.row(revision, input)
 			row.Batch, row.Item, row.Machine = b.No, int64(i), machine.Revision
-			row.Status, row.Phase, row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
+			row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 			if err := tx.InsertExecution(&row); err != nil {
 				return err
 			}

@@ -246,21 +246,21 @@ func (e *Engine) decideState(s *writeSet) error {
 		requeueWaiting(r)
 	}
 	load := r.machine.Load()
-	s.row.Status, s.row.Phase, s.row.Run = chargehand.Processing, r.machine.Phase(), store.RunActive
+	s.row.Status, s.row.Phase, s.row.State = chargehand.Processing, r.machine.Phase(), store.StateActive
 	switch {
 	case !load.HoldsSlot() && len(r.unstarted) == 0 && !r.runsDetached():
-		s.row.Run = store.RunParked
+		s.row.State = store.StateParked
 	case stopping && len(r.calls) == 0 && (len(s.activities) > 0 || r.held || s.yielded):
-		s.row.Run = store.RunReady
+		s.row.State = store.StateReady
 	case r.lease == nil:
 		if r.lease = e.slots.take(r.queue); r.lease == nil {
-			s.row.Run = store.RunReady
+			s.row.State = store.StateReady
 		}
 	}
-	s.wake = s.row.Run == store.RunReady && (r.row.Run != store.RunReady || r.inDoubt)
-	s.move = s.row.Status != r.row.Status || s.row.Phase != r.row.Phase || s.row.Run != r.row.Run
+	s.wake = s.row.State == store.StateReady && (r.row.State != store.StateReady || r.inDoubt)
+	s.move = s.row.Status != r.row.Status || s.row.Phase != r.row.Phase || s.row.State != r.row.State
 	authoritative := r.seq/e.limits.JournalEvents != s.fromSeq/e.limits.JournalEvents
-	if authoritative || len(s.journal) > 0 && (s.row.Run == store.RunParked || r.computed > maxReplay || r.behind >= e.limits.ReplayEvents) {
+	if authoritative || len(s.journal) > 0 && (s.row.State == store.StateParked || r.computed > maxReplay || r.behind >= e.limits.ReplayEvents) {
 		return e.checkpoint(s, authoritative)
 	}
 	return nil
@@ -311,7 +311,7 @@ func endedEntries(m *machine.Machine) (n int) {
 // buildOutcome makes the outcome.
 func (e *Engine) buildOutcome(s *writeSet) error {
 	r, c := s.run, s.finish
-	s.row.Status, s.row.Phase, s.row.Run = chargehand.Errored, c.Phase, store.RunEnded
+	s.row.Status, s.row.Phase, s.row.State = chargehand.Errored, c.Phase, store.StateEnded
 	s.row.FinishedMs = r.timeMs
 	o := &store.Outcome{}
 	var output value.Value
@@ -414,11 +414,11 @@ func (s *writeSet) write(tx *store.Tx) error {
 		}
 		s.number(s.row.No)
 	case s.begin || s.move && s.row.Status != r.row.Status:
-		if err := tx.SetRunning(r.no, s.row.Status, s.row.Phase, s.row.Run, s.row.StartedMs); err != nil {
+		if err := tx.SetRunning(r.no, s.row.Status, s.row.Phase, s.row.State, s.row.StartedMs); err != nil {
 			return err
 		}
 	case s.move:
-		if err := tx.SetRun(r.no, s.row.Phase, s.row.Run); err != nil {
+		if err := tx.SetState(r.no, s.row.Phase, s.row.State); err != nil {
 			return err
 		}
 	}
@@ -543,14 +543,14 @@ func (s *writeSet) writeEnd(tx *store.Tx) error {
 		r.no = row.No
 	case s.insert: // a family counts those of it that have not ended
 		first := *row
-		first.Status, first.Run, first.FinishedMs = chargehand.Processing, store.RunActive, 0
+		first.Status, first.State, first.FinishedMs = chargehand.Processing, store.StateActive, 0
 		if err := tx.InsertExecution(&first); err != nil {
 			return err
 		}
 		r.no, row.No = first.No, first.No
 	case len(s.children) > 0: // they must not be written if it has ended
 		now, err := tx.LockExecution(r.no)
-		if err == nil && now.Run == store.RunEnded {
+		if err == nil && now.State == store.StateEnded {
 			err = store.ErrConflict
 		}
 		if err != nil {

@@ -78,7 +78,7 @@ func TestRowsEndWithinAMinute(t *testing.T) {
 					<-db.gone
 					now := time.Now()
 					died.Store(&now)
-					for w.number(`SELECT COUNT(*) FROM execution WHERE run = 0`) < int64(len(ended)) && time.Since(now) < 3*boundOfEnds {
+					for w.number(`SELECT COUNT(*) FROM execution WHERE state = 0`) < int64(len(ended)) && time.Since(now) < 3*boundOfEnds {
 						time.Sleep(500 * time.Millisecond)
 					}
 					worst = max(worst, time.Since(now))
@@ -134,7 +134,7 @@ func (w *town) live(n int) []store.Execution {
 	w.t.Helper()
 	rows := w.accept(2 * n)
 	err := w.db.Update(w.t.Context(), func(c store.Conn) error {
-		_, err := c.Exec(`UPDATE execution SET run = CASE WHEN no <= ?1 THEN 3 ELSE 4 END, status = 1, started_ms = ?2`, rows[n-1].No, time.Now().UnixMilli())
+		_, err := c.Exec(`UPDATE execution SET state = CASE WHEN no <= ?1 THEN 3 ELSE 4 END, status = 1, started_ms = ?2`, rows[n-1].No, time.Now().UnixMilli())
 		return err
 	})
 	if err != nil {

@@ -84,8 +84,8 @@ func (c *canceller) cancelChild(ctx context.Context, no int64, reason string) er
 type cancelled struct {
 	row        store.Execution // as it was before
 	phase      chargehand.Phase
-	batchFinal bool          // its batch ended by it
-	messages   []store.Inbox // to its workflow, if it has one, and to relatives
+	batchFinal bool                  // its batch ended by it
+	messages   []store.OutboxMessage // to its workflow, if it has one, and to relatives
 }
 
 // cancelExecution makes an execution final within a transaction: decisive, whatever its
@@ -95,7 +95,7 @@ func (c *canceller) cancelExecution(tx *store.Tx, no int64, reason string) (done
 	if done.row, err = tx.LockExecution(no); err != nil {
 		return cancelled{}, err
 	}
-	if done.row.Run == store.RunEnded {
+	if done.row.State == store.StateEnded {
 		return cancelled{}, engine.ErrFinal
 	}
 	done.phase = chargehand.Cancelled
@@ -105,11 +105,11 @@ func (c *canceller) cancelExecution(tx *store.Tx, no int64, reason string) (done
 	if err != nil {
 		return cancelled{}, err
 	}
-	if done.messages, err = owe(tx, o.Ending, c.Relay.leaseMs()); err != nil || done.row.Run == store.RunQueued {
+	if done.messages, err = owe(tx, o.Ending, c.Relay.leaseMs()); err != nil || done.row.State == store.StateQueued {
 		return done, err
 	}
-	message := store.Inbox{Execution: no, ID: done.row.ID, Kind: store.InboxCancel, Reason: reason, DueMs: c.Relay.leaseMs()}
-	if err := tx.InsertInbox(&message); err != nil {
+	message := store.OutboxMessage{Execution: no, ID: done.row.ID, Kind: store.OutboxCancel, Reason: reason, DueMs: c.Relay.leaseMs()}
+	if err := tx.InsertOutboxMessage(&message); err != nil {
 		return cancelled{}, err
 	}
 	done.messages = append(done.messages, message)
@@ -119,7 +119,7 @@ func (c *canceller) cancelExecution(tx *store.Tx, no int64, reason string) (done
 // tell passes on what was committed.
 func (c *canceller) tell(done cancelled) {
 	c.Relay.offerAll(done.messages)
-	if done.row.Run == store.RunActive {
+	if done.row.State == store.StateActive {
 		c.Freed(done.row.Account)
 	}
 	c.Changed(done.row.ID)

@@ -61,7 +61,7 @@ type dispatcher struct {
 // turn is where the turns in an account stand. Only the goroutine that looks after the account uses it.
 type turn struct {
 	shares [2]struct { // live, test
-		ready, queued store.Place // of the source that was served last
+		ready, queued store.QueuePosition // of the source that was served last
 	}
 	latest chargehand.Environment // that was served last
 }
@@ -235,8 +235,8 @@ func canMark(r *store.Reader, account int64, slots int) (bool, error) {
 				return false, err
 			}
 		}
-		for _, run := range []store.Run{store.RunReady, store.RunQueued} {
-			open, err := openSources(r, account, run, env, store.Place{}, 1)
+		for _, run := range []store.ExecutionState{store.StateReady, store.StateQueued} {
+			open, err := openSources(r, account, run, env, store.QueuePosition{}, 1)
 			if err != nil || len(open) > 0 {
 				return len(open) > 0, err
 			}

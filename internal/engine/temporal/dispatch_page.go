@@ -13,22 +13,22 @@ const sourcePage = 64
 
 // openSource is a source that may get slots.
 type openSource struct {
-	store.Source
+	store.Queue
 	room int // slots that it may get
 }
 
 // openSources reads up to limit sources of an environment with executions in a run state that may get a slot, in turn:
 // those behind the place after, then the others. Of batches, it counts the items that hold a slot for as many as it needs.
-func openSources(r *store.Reader, account int64, run store.Run, env chargehand.Environment, after store.Place, limit int) ([]openSource, error) {
+func openSources(r *store.Reader, account int64, run store.ExecutionState, env chargehand.Environment, after store.QueuePosition, limit int) ([]openSource, error) {
 	var open []openSource
 	from, wrapped := after, false
 	for {
-		list, err := r.Sources(account, run, env, from, sourcePage)
+		list, err := r.Queues(account, run, env, from, sourcePage)
 		if err != nil {
 			return nil, err
 		}
 		for _, s := range list {
-			from = s.Place()
+			from = s.Position()
 			if wrapped && from.After(after) {
 				return open, nil // everybody had a turn
 			}
@@ -44,16 +44,16 @@ func openSources(r *store.Reader, account int64, run store.Run, env chargehand.E
 			}
 		}
 		if len(list) < sourcePage {
-			if wrapped || after == (store.Place{}) {
+			if wrapped || after == (store.QueuePosition{}) {
 				return open, nil
 			}
-			from, wrapped = store.Place{}, true
+			from, wrapped = store.QueuePosition{}, true
 		}
 	}
 }
 
 // roomOf is how many more slots a source may have.
-func roomOf(r *store.Reader, account int64, s store.Source) (int, error) {
+func roomOf(r *store.Reader, account int64, s store.Queue) (int, error) {
 	if s.Batch == 0 {
 		return math.MaxInt, nil
 	}
@@ -147,17 +147,17 @@ func (p *page) serveShare(env chargehand.Environment, limit int) (int, error) {
 	if env == chargehand.Test {
 		turns = &p.turn.shares[1]
 	}
-	given, err := p.serve(store.RunReady, env, &turns.ready, limit) // woken ones go first
+	given, err := p.serve(store.StateReady, env, &turns.ready, limit) // woken ones go first
 	if err != nil || given == limit {
 		return given, err
 	}
-	more, err := p.serve(store.RunQueued, env, &turns.queued, limit-given)
+	more, err := p.serve(store.StateQueued, env, &turns.queued, limit-given)
 	return given + more, err
 }
 
 // serve gives up to limit slots to the sources of executions in a run state, in turn, in rounds: each
 // gets an equal share, and what some cannot use goes to the others.
-func (p *page) serve(run store.Run, env chargehand.Environment, last *store.Place, limit int) (given int, err error) {
+func (p *page) serve(run store.ExecutionState, env chargehand.Environment, last *store.QueuePosition, limit int) (given int, err error) {
 	open, err := openSources(&p.tx.Reader, p.account, run, env, *last, limit)
 	if err != nil {
 		return 0, err
@@ -171,13 +171,13 @@ func (p *page) serve(run store.Run, env chargehand.Environment, last *store.Plac
 			if want == 0 {
 				break
 			}
-			got, err := p.read(run, s.Source, want)
+			got, err := p.read(run, s.Queue, want)
 			if err != nil {
 				return given, err
 			}
 			rows = append(rows, got...)
 			if len(got) > 0 {
-				*last = s.Place()
+				*last = s.Position()
 			}
 			if s.room -= len(got); s.room > 0 && len(got) == want {
 				left = append(left, s)
@@ -196,23 +196,23 @@ func (p *page) serve(run store.Run, env chargehand.Environment, last *store.Plac
 	return given, nil
 }
 
-func (p *page) read(run store.Run, s store.Source, limit int) ([]store.Candidate, error) {
-	if run == store.RunReady {
+func (p *page) read(run store.ExecutionState, s store.Queue, limit int) ([]store.Candidate, error) {
+	if run == store.StateReady {
 		return p.tx.NextReady(p.account, s, limit)
 	}
 	return p.tx.NextQueued(p.account, s, limit)
 }
 
 // mark gives slots to rows and writes their messages.
-func (p *page) mark(run store.Run, rows []store.Candidate) error {
-	kind := store.InboxStart
+func (p *page) mark(run store.ExecutionState, rows []store.Candidate) error {
+	kind := store.OutboxStart
 	nos := make([]int64, len(rows))
 	for i := range rows {
 		nos[i] = rows[i].No
 	}
 	var err error
-	if run == store.RunReady {
-		kind = store.InboxGrant
+	if run == store.StateReady {
+		kind = store.OutboxGrant
 		err = p.tx.GrantReady(rows)
 	} else {
 		err = p.tx.StartQueued(rows, p.now.UnixMilli())
@@ -220,14 +220,14 @@ func (p *page) mark(run store.Run, rows []store.Candidate) error {
 	if err != nil {
 		return err
 	}
-	inserted, err := p.tx.InsertInboxes(kind, nos, p.dueMs)
+	inserted, err := p.tx.InsertOutboxMessages(kind, nos, p.dueMs)
 	if err != nil {
 		return err
 	}
 	for i := range rows {
-		d := delivery{Inbox: inserted[rows[i].No]}
+		d := delivery{OutboxMessage: inserted[rows[i].No]}
 		d.ID = rows[i].ID
-		if kind == store.InboxStart {
+		if kind == store.OutboxStart {
 			d.row, d.marked = &rows[i], p.now
 		}
 		p.list = append(p.list, d)

@@ -55,7 +55,7 @@ func TestCrashAfterEveryCommit(t *testing.T) {
 			first := w.start(k)
 			eventually(t, "the node dies, or ends its work", func() bool {
 				died = first.dead.Load()
-				return died || w.number(`SELECT COUNT(*) FROM execution WHERE run <> 0`)+w.number(`SELECT COUNT(*) FROM inbox`) == 0
+				return died || w.number(`SELECT COUNT(*) FROM execution WHERE state <> 0`)+w.number(`SELECT COUNT(*) FROM outbox`) == 0
 			})
 			first.dead.Store(true)
 			w.start(0)
@@ -83,9 +83,9 @@ func TestTemporalIsDownForAWhile(t *testing.T) {
 		w.batch(10, 4)
 		eventually(w.t, "all slots are given out", func() bool { return w.number(active) == int64(w.slots) })
 		eventually(w.t, "messages are taken over again and again", func() bool {
-			return w.number(`SELECT COUNT(*) FROM inbox WHERE due_ms > ?1`, time.Now().UnixMilli()) > 0
+			return w.number(`SELECT COUNT(*) FROM outbox WHERE due_ms > ?1`, time.Now().UnixMilli()) > 0
 		})
-		if n := w.number(`SELECT COUNT(*) FROM execution WHERE run = 0`); n != 0 || len(w.stage.plays) != 0 {
+		if n := w.number(`SELECT COUNT(*) FROM execution WHERE state = 0`); n != 0 || len(w.stage.plays) != 0 {
 			w.t.Errorf("%d ended while Temporal was down", n)
 		}
 		w.stage.down.Store(false)
@@ -199,10 +199,10 @@ func TestWokenGoFirst(t *testing.T) {
 	a := w.stage.activities()
 	wake := func(row store.Execution, wakeMs int64) {
 		w.update(func(tx *store.Tx) error {
-			if err := tx.SetRunning(row.No, chargehand.Processing, chargehand.Running, store.RunActive, 1); err != nil {
+			if err := tx.SetRunning(row.No, chargehand.Processing, chargehand.Running, store.StateActive, 1); err != nil {
 				return err
 			}
-			_, err := tx.SettleExecution(row.No, 1, chargehand.Waiting, store.RunReady, wakeMs)
+			_, err := tx.ReportState(row.No, 1, chargehand.Waiting, store.StateReady, wakeMs)
 			return err
 		})
 	}
@@ -214,8 +214,8 @@ func TestWokenGoFirst(t *testing.T) {
 	_, list := w.marks(&turns)
 	var grants []int64
 	for _, d := range list {
-		if d.Kind == store.InboxGrant {
-			if d.Settle != 1 {
+		if d.Kind == store.OutboxGrant {
+			if d.Report != 1 {
 				t.Errorf("grant %+v", d)
 			}
 			grants = append(grants, d.Execution)
@@ -225,7 +225,7 @@ func TestWokenGoFirst(t *testing.T) {
 	if len(list) != 4 || len(grants) != 3 || count(grants, items[7].No) != 1 || count(grants, items[6].No) != 1 || count(grants, singles[7].No) != 1 {
 		t.Errorf("granted %v of %d", grants, len(list))
 	}
-	if n := w.number(`SELECT COUNT(*) FROM execution WHERE run = 3 AND batch = ?1`, b.No); n != 2 {
+	if n := w.number(`SELECT COUNT(*) FROM execution WHERE state = 3 AND batch = ?1`, b.No); n != 2 {
 		t.Errorf("%d items hold a slot", n)
 	}
 	// Asking behind others of the same source means to wait.

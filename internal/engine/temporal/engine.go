@@ -129,7 +129,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 func (e *Engine) Freed(account int64) { e.dispatcher.poke(account) }
 
 // Owed takes messages that a worker of this process has written to the inbox. It does not block.
-func (e *Engine) Owed(messages []store.Inbox) { e.relay.offerAll(messages) }
+func (e *Engine) Owed(messages []store.OutboxMessage) { e.relay.offerAll(messages) }
 
 // Published says that a stream has new events. It does not block.
 func (e *Engine) Published(account int64, env chargehand.Environment) { e.pump.poke(account, env) }
@@ -146,7 +146,7 @@ func (e *Engine) Start(ctx context.Context, s engine.Start) (store.Execution, er
 	err := e.config.Store.Update(ctx, func(tx *store.Tx) error {
 		row = s.Row
 		row.Machine = machine.Revision
-		row.Status, row.Phase, row.Run = chargehand.Initial, chargehand.Pending, store.RunQueued
+		row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 		row.StartedMs, row.FinishedMs = 0, 0
 		if row.Batch == 0 {
 			full, err := tx.QueuedAtLeast(row.Account, row.Workflow, e.config.QueuedPerWorkflow)

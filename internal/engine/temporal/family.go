@@ -20,12 +20,12 @@ const (
 
 // owe writes the messages that follow from what was written of an execution's relatives: to the one that awaits
 // it, and to its children that nobody awaits any more. They are as durable as that.
-func owe(tx *store.Tx, e store.Ending, dueMs int64) (messages []store.Inbox, err error) {
+func owe(tx *store.Tx, e store.Ending, dueMs int64) (messages []store.OutboxMessage, err error) {
 	if e.Parent != 0 {
-		messages = append(messages, store.Inbox{Execution: e.Parent, Kind: store.InboxChild})
+		messages = append(messages, store.OutboxMessage{Execution: e.Parent, Kind: store.OutboxChild})
 	}
 	for _, no := range e.Children {
-		messages = append(messages, store.Inbox{Execution: no, Kind: store.InboxStop, Reason: engine.ChildCancelled})
+		messages = append(messages, store.OutboxMessage{Execution: no, Kind: store.OutboxStop, Reason: engine.ChildCancelled})
 	}
 	for i := range messages {
 		m := &messages[i]
@@ -34,7 +34,7 @@ func owe(tx *store.Tx, e store.Ending, dueMs int64) (messages []store.Inbox, err
 			return nil, err
 		}
 		m.ID, m.DueMs = row.ID, dueMs
-		if err := tx.InsertInbox(m); err != nil {
+		if err := tx.InsertOutboxMessage(m); err != nil {
 			return nil, err
 		}
 	}
@@ -49,7 +49,7 @@ func (a *activities) leaseMs() int64 {
 	return a.nowMs() + ownLease.Milliseconds()
 }
 
-func (a *activities) owed(messages []store.Inbox) {
+func (a *activities) owed(messages []store.OutboxMessage) {
 	if a.Owed != nil && len(messages) > 0 {
 		a.Owed(messages)
 	}
@@ -58,7 +58,7 @@ func (a *activities) owed(messages []store.Inbox) {
 // child is the activity that starts and withdraws children, in order. Repeating it changes nothing.
 func (a *activities) child(ctx context.Context, k kinship) (kinshipDone, error) {
 	var done kinshipDone
-	var messages []store.Inbox
+	var messages []store.OutboxMessage
 	var account int64
 	queued := false
 	inputs, err := a.childInputs(ctx, &k)
@@ -68,7 +68,7 @@ func (a *activities) child(ctx context.Context, k kinship) (kinshipDone, error) 
 	err = a.Store.Update(ctx, func(tx *store.Tx) error {
 		done, messages, queued = kinshipDone{}, nil, false
 		row, err := tx.LockExecution(k.No)
-		if errors.Is(err, store.ErrNotFound) || err == nil && (row.ID != k.Execution || row.Run == store.RunEnded) {
+		if errors.Is(err, store.ErrNotFound) || err == nil && (row.ID != k.Execution || row.State == store.StateEnded) {
 			done.Final = true
 			return nil
 		}

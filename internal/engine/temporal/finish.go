@@ -56,7 +56,7 @@ type final struct {
 	references []chargehand.FileID // in the output
 	row        store.Execution     // as it was before
 	dueMs      int64               // of messages
-	owed       []store.Inbox
+	owed       []store.OutboxMessage
 }
 
 func (f *final) write(tx *store.Tx) error {

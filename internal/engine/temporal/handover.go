@@ -120,7 +120,7 @@ func (a *activities) returnUnbegun(since time.Time) (returned int, err error) {
 	for {
 		var page []store.Execution
 		err := a.Store.View(ctx, func(r *store.Reader) (err error) {
-			page, err = r.WalkOwed(store.RunActive, after, walkPage)
+			page, err = r.ScanUnfinished(store.StateActive, after, walkPage)
 			return err
 		})
 		if err != nil || len(page) == 0 {

@@ -40,7 +40,7 @@ do:
       foreach: {do: [{c: %s}, {d: {set: '${ $item }'}}]}
   - z: {set: '${ [length, (. == [range(%d)])] }'}
 `, get, most)), 1, echo)
-	eventually(t, "it is parked", func() bool { return e.row(a.No).Run == store.RunParked })
+	eventually(t, "it is parked", func() bool { return e.row(a.No).State == store.StateParked })
 	if row := e.row(a.No); row.Phase != chargehand.Waiting {
 		t.Errorf("it is %s", row.Phase)
 	}
@@ -85,7 +85,7 @@ do:
       listen: {to: {any: [{with: {type: order, data: '${ ([range(10000)] | length) == 10000 and . < %d }'}}], until: {one: {with: {type: stop}}}}}
   - z: {set: '${ [length, (. == [range(%d)])] }'}
 `, most, most)), 1, echo)
-	eventually(t, "it is parked", func() bool { return e.row(a.No).Run == store.RunParked })
+	eventually(t, "it is parked", func() bool { return e.row(a.No).State == store.StateParked })
 	e.publishAll(append(orders(0, most), map[string]any{"specversion": "1.0", "id": "s", "source": "/test", "type": "stop"}))
 	e.ended(a)
 	e.end(a)
@@ -234,8 +234,8 @@ func TestCancelledFamily(t *testing.T) {
 			a := e.start(parse(t, "do: [{f: {run: {workflow: {namespace: suite, name: idle}, await: false}}}, {m: {run: {workflow: {namespace: suite, name: middle}}}}]"), 1, nil)
 			waiting := func() (n int) {
 				e.view(func(r *store.Reader) error {
-					owed, err := r.CountOwed()
-					n = int(owed[store.RunParked])
+					owed, err := r.CountUnfinished()
+					n = int(owed[store.StateParked])
 					return err
 				})
 				return n

@@ -48,7 +48,7 @@ func (a *activities) look(ctx context.Context, l looking) (eventPages, error) {
 				}
 				continue
 			}
-			settled, err := tx.SettleSubscription(&places[i], page.Through)
+			settled, err := tx.SleepSubscription(&places[i], page.Through)
 			if err != nil {
 				return err
 			}
@@ -75,7 +75,7 @@ func (a *activities) placeListens(ctx context.Context, l *looking) ([]store.Subs
 	err := a.Store.Update(ctx, func(tx *store.Tx) error {
 		places = nil
 		row, err := tx.LockExecution(l.No) // nobody ends it meanwhile
-		if errors.Is(err, store.ErrNotFound) || err == nil && (row.ID != l.Execution || row.Run == store.RunEnded) {
+		if errors.Is(err, store.ErrNotFound) || err == nil && (row.ID != l.Execution || row.State == store.StateEnded) {
 			return nil
 		}
 		if err != nil {

@@ -152,7 +152,7 @@ func (p *pump) round() {
 // step hands out the next events of a stream. more: there are more; moved: something was done. Whoever settles a
 // subscription holds the cursor for a moment too, so not to get it does not mean that another pump is at work.
 func (p *pump) step(s stream) (more, moved bool, err error) {
-	var messages map[int64]store.Inbox
+	var messages map[int64]store.OutboxMessage
 	steps := p.steps
 	steps.Also = func(tx *store.Tx, woken []store.Subscription) (err error) {
 		var executions []int64
@@ -163,7 +163,7 @@ func (p *pump) step(s stream) (more, moved bool, err error) {
 				executions = append(executions, w.Execution)
 			}
 		}
-		messages, err = tx.InsertInboxes(store.InboxEvents, executions, p.Relay.leaseMs())
+		messages, err = tx.InsertOutboxMessages(store.OutboxEvents, executions, p.Relay.leaseMs())
 		return err
 	}
 	before, _, err := p.state(s)
@@ -176,7 +176,7 @@ func (p *pump) step(s stream) (more, moved bool, err error) {
 	}
 	if len(done.Woken) > 0 {
 		for _, m := range messages {
-			p.Relay.hand(p.ctx, delivery{Inbox: m})
+			p.Relay.hand(p.ctx, delivery{OutboxMessage: m})
 		}
 	}
 	after, last, err := p.state(s)

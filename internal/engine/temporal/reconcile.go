@@ -76,7 +76,7 @@ type reconciler struct {
 }
 
 // walked are the run states of rows that have a workflow.
-var walked = [...]store.Run{store.RunActive, store.RunReady, store.RunParked}
+var walked = [...]store.ExecutionState{store.StateActive, store.StateReady, store.StateParked}
 
 func newReconciler(c reconcilerConfig) *reconciler {
 	r := &reconciler{reconcilerConfig: c.withDefaults(), done: make(chan struct{})}
@@ -232,7 +232,7 @@ func (r *reconciler) endClosed(ctx context.Context, c *closedWorkflow) error {
 		return err
 	})
 	switch {
-	case errors.Is(err, store.ErrNotFound), err == nil && row.Run == store.RunEnded: // of another installation, or as it should be
+	case errors.Is(err, store.ErrNotFound), err == nil && row.State == store.StateEnded: // of another installation, or as it should be
 	case err != nil:
 		return err
 	default:
@@ -278,7 +278,7 @@ func (r *reconciler) end(ctx context.Context, no int64, detail string) error {
 	var done cancelled
 	err := r.Store.Update(ctx, func(tx *store.Tx) (err error) {
 		done = cancelled{phase: chargehand.Faulted}
-		if done.row, err = tx.LockExecution(no); err != nil || done.row.Run == store.RunEnded {
+		if done.row, err = tx.LockExecution(no); err != nil || done.row.State == store.StateEnded {
 			return err
 		}
 		o := store.Outcome{Fault: fault}
@@ -294,7 +294,7 @@ func (r *reconciler) end(ctx context.Context, no int64, detail string) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("end execution: %w", err)
-	case done.row.Run == store.RunEnded:
+	case done.row.State == store.StateEnded:
 		return nil
 	}
 	r.Log.Error("an execution is ended by the system", "execution", done.row.ID, "code", engine.CodeTerminated, "detail", detail)

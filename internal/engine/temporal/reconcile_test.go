@@ -33,7 +33,7 @@ func (w *town) running() {
 	_, list := w.marks(&turns)
 	w.update(func(tx *store.Tx) error {
 		for _, d := range list {
-			if err := tx.DeleteInbox(d.No); err != nil {
+			if err := tx.DeleteOutboxMessages(d.No); err != nil {
 				return err
 			}
 		}
@@ -88,7 +88,7 @@ func TestEndsInTemporalEndRows(t *testing.T) {
 			t.Errorf("batch %+v", got)
 		}
 		row, err2 := rd.ExecutionByNo(single[1].No)
-		if row.Run != store.RunActive {
+		if row.State != store.StateActive {
 			t.Errorf("one that goes on: %+v", row)
 		}
 		return errors.Join(err, err2)
@@ -109,8 +109,8 @@ func TestWalkFindsWhatIsGone(t *testing.T) {
 	w.running() // a page marks fewer
 	// One is parked, one has a start that is still on its way.
 	w.update(func(tx *store.Tx) error {
-		_, err := tx.SettleExecution(rows[3].No, 1, chargehand.Waiting, store.RunParked, 0)
-		return errors.Join(err, tx.InsertInbox(&store.Inbox{Execution: rows[4].No, Kind: store.InboxStart, DueMs: 1 << 60}))
+		_, err := tx.ReportState(rows[3].No, 1, chargehand.Waiting, store.StateParked, 0)
+		return errors.Join(err, tx.InsertOutboxMessage(&store.OutboxMessage{Execution: rows[4].No, Kind: store.OutboxStart, DueMs: 1 << 60}))
 	})
 	gone := map[chargehand.ExecutionID]bool{rows[0].ID: true, rows[3].ID: true, rows[4].ID: true, rows[len(rows)-1].ID: true}
 	var mu sync.Mutex
@@ -132,7 +132,7 @@ func TestWalkFindsWhatIsGone(t *testing.T) {
 	for i, row := range rows {
 		var now store.Execution
 		w.view(func(rd *store.Reader) (err error) { now, err = rd.ExecutionByNo(row.No); return err })
-		if ended := now.Run == store.RunEnded; ended != (gone[row.ID] && i != 4) {
+		if ended := now.State == store.StateEnded; ended != (gone[row.ID] && i != 4) {
 			t.Errorf("row %d has ended: %v", i, ended)
 		}
 	}
@@ -267,7 +267,7 @@ func TestNothingIsEndedFromAnotherPlace(t *testing.T) {
 			t.Fatalf("asked elsewhere: %v", err)
 		}
 	}
-	if w.number(`SELECT COUNT(*) FROM execution WHERE run = 0`) != 0 {
+	if w.number(`SELECT COUNT(*) FROM execution WHERE state = 0`) != 0 {
 		t.Fatal("the row has ended")
 	}
 	elsewhere = nil

@@ -85,7 +85,7 @@ const (
 
 // delivery is a message that this node delivers.
 type delivery struct {
-	store.Inbox
+	store.OutboxMessage
 	row    *store.Candidate // of a start: the row as this node has just marked it
 	marked time.Time
 	wait   time.Duration // before it is tried again
@@ -157,7 +157,7 @@ func (r *relay) release() {
 	now := r.nowMs()
 	err := r.Store.Update(r.ctx, func(tx *store.Tx) error {
 		for _, no := range nos {
-			if err := tx.PostponeInbox(no, now); err != nil {
+			if err := tx.PostponeOutboxMessage(no, now); err != nil {
 				return err
 			}
 		}
@@ -213,9 +213,9 @@ func (r *relay) offer(list ...delivery) {
 }
 
 // offerAll offers messages that were just written.
-func (r *relay) offerAll(messages []store.Inbox) {
+func (r *relay) offerAll(messages []store.OutboxMessage) {
 	for _, m := range messages {
-		r.offer(delivery{Inbox: m})
+		r.offer(delivery{OutboxMessage: m})
 	}
 }
 
@@ -293,7 +293,7 @@ func (r *relay) remoteError(err error) error {
 }
 
 func (r *relay) attempt(ctx context.Context, d *delivery) error {
-	if d.Kind == store.InboxStart {
+	if d.Kind == store.OutboxStart {
 		return r.start(ctx, d)
 	}
 	if d.ID.IsZero() {
@@ -301,15 +301,15 @@ func (r *relay) attempt(ctx context.Context, d *delivery) error {
 	}
 	m := message{No: d.No}
 	switch d.Kind {
-	case store.InboxCancel:
+	case store.OutboxCancel:
 		m.Kind, m.Reason = kindCancel, d.Reason
-	case store.InboxGrant:
-		m.Kind, m.Settle = kindGrant, d.Settle
-	case store.InboxEvents:
+	case store.OutboxGrant:
+		m.Kind, m.Settle = kindGrant, d.Report
+	case store.OutboxEvents:
 		m.Kind = kindEvents
-	case store.InboxChild:
+	case store.OutboxChild:
 		m.Kind = kindChild
-	case store.InboxStop:
+	case store.OutboxStop:
 		return r.Stop(ctx, d.Execution, d.Reason)
 	default:
 		return fmt.Errorf("a message of the unknown kind %d", d.Kind)
@@ -321,7 +321,7 @@ func (r *relay) attempt(ctx context.Context, d *delivery) error {
 	// Either it has ended, or it has not been started. Only a look before the signal tells.
 	open := false
 	err = r.Store.View(ctx, func(rd *store.Reader) (err error) {
-		open, err = rd.InboxStartOpen(d.Execution)
+		open, err = rd.StartUndelivered(d.Execution)
 		return err
 	})
 	switch {
@@ -340,14 +340,14 @@ func (r *relay) attempt(ctx context.Context, d *delivery) error {
 // start starts a workflow, unless its execution has ended in the meantime.
 func (r *relay) start(ctx context.Context, d *delivery) error {
 	var row store.Execution
-	if d.row != nil && !d.row.Aside && r.Now().Sub(d.marked) < freshTime {
+	if d.row != nil && !d.row.InputApart && r.Now().Sub(d.marked) < freshTime {
 		row = d.row.Execution
 	} else {
 		err := r.Store.View(ctx, func(rd *store.Reader) (err error) {
 			row, err = rd.ExecutionByNo(d.Execution)
 			return err
 		})
-		if errors.Is(err, store.ErrNotFound) || err == nil && row.Run == store.RunEnded {
+		if errors.Is(err, store.ErrNotFound) || err == nil && row.State == store.StateEnded {
 			return nil
 		}
 		if err != nil {
@@ -385,7 +385,7 @@ func (r *relay) refuse(d *delivery, cause error) {
 			"execution", d.ID, "error", cause)
 	}
 	err := r.Store.Update(r.ctx, func(tx *store.Tx) error {
-		return tx.PostponeInbox(d.No, now+jitter(refusedRest).Milliseconds())
+		return tx.PostponeOutboxMessage(d.No, now+jitter(refusedRest).Milliseconds())
 	})
 	if err != nil && !errors.Is(err, store.ErrUnavailable) && r.ctx.Err() == nil {
 		r.Log.Error("postpone a message", "execution", d.ID, "error", err)
@@ -401,11 +401,11 @@ func (r *relay) breakOff(d *delivery, cause error) error {
 		fault = engine.SecretsFault()
 	}
 	var ended, batchFinal bool
-	var owed []store.Inbox
+	var owed []store.OutboxMessage
 	var batch store.Batch
 	err := r.Store.Update(r.ctx, func(tx *store.Tx) (err error) {
 		row, err = tx.LockExecution(d.Execution)
-		ended, batchFinal = err == nil && row.Run != store.RunEnded, false
+		ended, batchFinal = err == nil && row.State != store.StateEnded, false
 		if ended {
 			o := store.Outcome{Fault: engine.EncodeFault(fault)}
 			batchFinal, err = tx.FinishExecution(row.No, chargehand.Errored, chargehand.Faulted, row.StartedMs, endMs(&row, r.nowMs()), &o)
@@ -419,7 +419,7 @@ func (r *relay) breakOff(d *delivery, cause error) error {
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		return tx.DeleteInbox(d.No)
+		return tx.DeleteOutboxMessages(d.No)
 	})
 	if err == nil && ended {
 		r.offerAll(owed)
@@ -467,22 +467,22 @@ func (r *relay) claim() (full bool, err error) {
 	}
 	var due bool
 	err = r.Store.View(r.ctx, func(rd *store.Reader) (err error) {
-		due, err = rd.InboxDue(r.nowMs())
+		due, err = rd.OutboxDue(r.nowMs())
 		return err
 	})
 	if err != nil || !due {
 		return false, err
 	}
-	var list []store.Inbox
+	var list []store.OutboxMessage
 	err = r.Store.Update(r.ctx, func(tx *store.Tx) (err error) {
-		list, err = tx.ClaimInbox(r.nowMs(), r.leaseMs(), limit)
+		list, err = tx.LeaseOutbox(r.nowMs(), r.leaseMs(), limit)
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
 	for _, i := range list {
-		r.hand(r.ctx, delivery{Inbox: i})
+		r.hand(r.ctx, delivery{OutboxMessage: i})
 	}
 	return len(list) == claimPage, nil
 }
@@ -504,7 +504,7 @@ func (r *relay) clean() {
 			}
 		}
 		// What cannot be deleted is delivered again, which changes nothing.
-		err := r.Store.Update(r.ctx, func(tx *store.Tx) error { return tx.DeleteInbox(nos...) })
+		err := r.Store.Update(r.ctx, func(tx *store.Tx) error { return tx.DeleteOutboxMessages(nos...) })
 		if err != nil && !errors.Is(err, store.ErrUnavailable) && r.ctx.Err() == nil {
 			r.Log.Error("delete delivered messages", "error", err)
 		}

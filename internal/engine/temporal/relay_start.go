@@ -208,7 +208,7 @@ func (r *relay) pin(ctx context.Context, row *store.Execution, p *plan.Plan) ([]
 	var secrets *engine.Secrets
 	err := r.Store.Update(ctx, func(tx *store.Tx) error {
 		now, err := tx.LockExecution(row.No)
-		if errors.Is(err, store.ErrNotFound) || err == nil && now.Run == store.RunEnded {
+		if errors.Is(err, store.ErrNotFound) || err == nil && now.State == store.StateEnded {
 			return errEnded
 		}
 		if err == nil {

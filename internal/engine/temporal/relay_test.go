@@ -48,7 +48,7 @@ func (w *town) relayTo(to remote) *relay {
 
 func (w *town) inboxEmpty() {
 	w.t.Helper()
-	eventually(w.t, "the inbox is empty", func() bool { return w.number(`SELECT COUNT(*) FROM inbox`) == 0 })
+	eventually(w.t, "the inbox is empty", func() bool { return w.number(`SELECT COUNT(*) FROM outbox`) == 0 })
 }
 
 func TestStartTellsEverything(t *testing.T) {
@@ -98,9 +98,11 @@ func TestStartTellsEverything(t *testing.T) {
 func TestSignalWaitsForItsStart(t *testing.T) {
 	w := sqliteTown(t)
 	row := w.accept(1)[0]
-	start := store.Inbox{Execution: row.No, Kind: store.InboxStart, DueMs: time.Now().Add(time.Hour).UnixMilli()}
-	cancel := store.Inbox{Execution: row.No, Kind: store.InboxCancel, Reason: "why not", DueMs: 1}
-	w.update(func(tx *store.Tx) error { return errors.Join(tx.InsertInbox(&start), tx.InsertInbox(&cancel)) })
+	start := store.OutboxMessage{Execution: row.No, Kind: store.OutboxStart, DueMs: time.Now().Add(time.Hour).UnixMilli()}
+	cancel := store.OutboxMessage{Execution: row.No, Kind: store.OutboxCancel, Reason: "why not", DueMs: 1}
+	w.update(func(tx *store.Tx) error {
+		return errors.Join(tx.InsertOutboxMessage(&start), tx.InsertOutboxMessage(&cancel))
+	})
 	asked, known := make(chan bool, 100), make(chan struct{})
 	w.relayTo(remoteFuncs{onSignal: func(id chargehand.ExecutionID, m message) error {
 		if id != row.ID || m.No != cancel.No || m.Kind != kindCancel || m.Reason != "why not" {
@@ -120,11 +122,11 @@ func TestSignalWaitsForItsStart(t *testing.T) {
 			t.Fatal("delivered before the start")
 		}
 	}
-	if n := w.number(`SELECT COUNT(*) FROM inbox`); n != 2 {
+	if n := w.number(`SELECT COUNT(*) FROM outbox`); n != 2 {
 		t.Fatalf("%d messages, want both", n)
 	}
 	close(known)
-	w.update(func(tx *store.Tx) error { return tx.DeleteInbox(start.No) })
+	w.update(func(tx *store.Tx) error { return tx.DeleteOutboxMessages(start.No) })
 	for !<-asked {
 		continue
 	}
@@ -136,8 +138,8 @@ func TestSignalToNobody(t *testing.T) {
 	w := sqliteTown(t)
 	row := w.accept(1)[0]
 	w.update(func(tx *store.Tx) error {
-		return errors.Join(tx.InsertInbox(&store.Inbox{Execution: row.No, Kind: store.InboxGrant, Settle: 3}),
-			tx.InsertInbox(&store.Inbox{Execution: 999, Kind: store.InboxCancel})) // of a row that is deleted
+		return errors.Join(tx.InsertOutboxMessage(&store.OutboxMessage{Execution: row.No, Kind: store.OutboxGrant, Report: 3}),
+			tx.InsertOutboxMessage(&store.OutboxMessage{Execution: 999, Kind: store.OutboxCancel})) // of a row that is deleted
 	})
 	asked := make(chan message, 10)
 	w.relayTo(remoteFuncs{onSignal: func(_ chargehand.ExecutionID, m message) error { asked <- m; return errGone }})
@@ -155,7 +157,7 @@ func TestRefusedStartRests(t *testing.T) {
 	w.lease = 100 * time.Millisecond
 	row := w.accept(1)[0]
 	w.update(func(tx *store.Tx) error {
-		return tx.InsertInbox(&store.Inbox{Execution: row.No, Kind: store.InboxStart})
+		return tx.InsertOutboxMessage(&store.OutboxMessage{Execution: row.No, Kind: store.OutboxStart})
 	})
 	asked := make(chan bool, 100)
 	w.relayTo(remoteFuncs{onStart: func(started) error {
@@ -164,9 +166,9 @@ func TestRefusedStartRests(t *testing.T) {
 	}})
 	<-asked
 	eventually(t, "the message rests for a minute", func() bool {
-		return w.number(`SELECT COUNT(*) FROM inbox WHERE due_ms > ?1`, time.Now().Add(40*time.Second).UnixMilli()) == 1
+		return w.number(`SELECT COUNT(*) FROM outbox WHERE due_ms > ?1`, time.Now().Add(40*time.Second).UnixMilli()) == 1
 	})
-	if n := w.number(`SELECT COUNT(*) FROM execution WHERE run = 1`); n != 1 || len(asked) > 0 {
+	if n := w.number(`SELECT COUNT(*) FROM execution WHERE state = 1`); n != 1 || len(asked) > 0 {
 		t.Errorf("the execution is changed, or was tried %d times more", len(asked))
 	}
 }
@@ -180,7 +182,7 @@ func TestBrokenStartEnds(t *testing.T) {
 	digest := make([]byte, 32)
 	blob.Input = store.Payload{Blob: digest, Size: 1 << 20}
 	w.update(func(tx *store.Tx) error {
-		return errors.Join(tx.ClaimBlob(digest, 1<<20), tx.InsertExecution(&row), tx.InsertExecution(&blob))
+		return errors.Join(tx.ReserveBlob(digest, 1<<20), tx.InsertExecution(&row), tx.InsertExecution(&blob))
 	})
 	w.start(0)
 	w.poke()
@@ -211,8 +213,8 @@ func TestBrokenStartEndsItsBatch(t *testing.T) {
 	r := newRelay(relayConfig{Store: w.store, Remote: remoteFuncs{}, Blobs: noBlobs{}, Queue: "queue", Every: time.Hour,
 		Changed: func(id [16]byte) { told <- id }, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() { r.stop(context.Background()) })
-	d := delivery{Inbox: store.Inbox{Execution: items[0].No, ID: items[0].ID, Kind: store.InboxStart}}
-	w.update(func(tx *store.Tx) error { return tx.InsertInbox(&d.Inbox) })
+	d := delivery{OutboxMessage: store.OutboxMessage{Execution: items[0].No, ID: items[0].ID, Kind: store.OutboxStart}}
+	w.update(func(tx *store.Tx) error { return tx.InsertOutboxMessage(&d.OutboxMessage) })
 	if err := r.breakOff(&d, errBroken); err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +241,7 @@ func TestStoppedRelayGivesBack(t *testing.T) {
 	w.accept(90) // more than are delivered at once
 	eventually(t, "all slots are given out", func() bool { return w.number(active) == 90 })
 	n.stop()
-	if n := w.number(`SELECT COUNT(*) FROM inbox WHERE due_ms <= ?1`, time.Now().UnixMilli()); n < 90-64 {
+	if n := w.number(`SELECT COUNT(*) FROM outbox WHERE due_ms <= ?1`, time.Now().UnixMilli()); n < 90-64 {
 		t.Errorf("%d messages are free", n)
 	}
 }

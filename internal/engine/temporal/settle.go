@@ -29,41 +29,41 @@ func (a *activities) settle(ctx context.Context, s settling) (settled, error) {
 	if err != nil {
 		return settled{}, err
 	}
-	var now store.Settled
+	var now store.Reported
 	err = a.Store.Update(ctx, func(tx *store.Tx) error {
-		run := store.RunParked
+		run := store.StateParked
 		if _, err := rowOf(&tx.Reader, s.No, s.Execution); errors.Is(err, store.ErrNotFound) {
-			now = store.Settled{Final: true}
+			now = store.Reported{Final: true}
 			return nil
 		} else if err != nil {
 			return err
 		}
 		if s.Slot {
 			if run, err = a.askSlot(tx, s.No); errors.Is(err, store.ErrNotFound) {
-				now = store.Settled{Final: true}
+				now = store.Reported{Final: true}
 				return nil
 			} else if err != nil {
 				return err
 			}
 		}
-		now, err = tx.SettleExecution(s.No, s.Number, phase, run, a.nowMs())
+		now, err = tx.ReportState(s.No, s.Number, phase, run, a.nowMs())
 		return err
 	})
 	if err != nil {
 		return settled{}, fmt.Errorf("settle execution: %w", err)
 	}
-	if now.Changed && now.Run != store.RunActive {
+	if now.Changed && now.State != store.StateActive {
 		a.Freed(now.Account) // a slot is free, or somebody waits for one
 	}
 	return settled{
-		Granted: !now.Final && now.Settle == s.Number && now.Run == store.RunActive,
+		Granted: !now.Final && now.Report == s.Number && now.State == store.StateActive,
 		Final:   now.Final,
 	}, nil
 }
 
 // askSlot looks for a free slot, under the lock of the account, so that nobody else hands it
 // out. Woken executions of the same source that wait already go first.
-func (a *activities) askSlot(tx *store.Tx, no int64) (store.Run, error) {
+func (a *activities) askSlot(tx *store.Tx, no int64) (store.ExecutionState, error) {
 	row, err := tx.ExecutionByNo(no)
 	if err != nil {
 		return 0, err
@@ -71,29 +71,29 @@ func (a *activities) askSlot(tx *store.Tx, no int64) (store.Run, error) {
 	if err := tx.LockAccount(row.Account); err != nil {
 		return 0, err
 	}
-	source := store.Source{Environment: row.Environment, Workflow: row.Workflow, Batch: row.Batch}
+	source := store.Queue{Environment: row.Environment, Workflow: row.Workflow, Batch: row.Batch}
 	if waits, err := tx.ReadyBefore(row.Account, source); err != nil || waits {
-		return store.RunReady, err
+		return store.StateReady, err
 	}
 	if row.Environment == chargehand.Test {
 		if active, err := tx.CountActiveOfTest(row.Account); err != nil || active >= slotsOfTest(a.Limits.AccountSlots) {
-			return store.RunReady, err
+			return store.StateReady, err
 		}
 	}
 	if active, err := tx.CountActive(row.Account); err != nil || active >= a.Limits.AccountSlots {
-		return store.RunReady, err
+		return store.StateReady, err
 	}
 	if row.Batch == 0 {
-		return store.RunActive, nil
+		return store.StateActive, nil
 	}
 	batch, err := tx.BatchByNo(row.Batch)
 	if err != nil {
 		return 0, err
 	}
 	if active, err := tx.CountActiveItems(row.Account, row.Batch); err != nil || active >= batch.Concurrency {
-		return store.RunReady, err
+		return store.StateReady, err
 	}
-	return store.RunActive, nil
+	return store.StateActive, nil
 }
 
 // chunk is the activity that stores timeline entries.

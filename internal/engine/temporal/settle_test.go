@@ -36,33 +36,33 @@ func TestSettle(t *testing.T) {
 	a := o.activities(func(c *WorkerConfig) { c.Limits.AccountSlots = 2 })
 	p := compile(t, "do: [{a: {set: '${ 1 }'}}]")
 	first, second := o.accept(p, 1), o.accept(p, 1)
-	settle := func(x argument, number int64, slot bool, phase chargehand.Phase, want settled, run store.Run) {
+	settle := func(x argument, number int64, slot bool, phase chargehand.Phase, want settled, run store.ExecutionState) {
 		t.Helper()
 		got, err := a.settle(t.Context(), settling{No: x.No, Number: number, Slot: slot, Phase: phase.String()})
 		if err != nil || got != want {
 			t.Errorf("answer %+v, %v; want %+v", got, err, want)
 		}
-		if row := o.row(x.No); row.Run != run {
-			t.Errorf("the row says %d, want %d", row.Run, run)
+		if row := o.row(x.No); row.State != run {
+			t.Errorf("the row says %d, want %d", row.State, run)
 		}
 	}
-	settle(first, 1, false, chargehand.Waiting, settled{}, store.RunParked)
-	settle(first, 2, true, chargehand.Running, settled{Granted: true}, store.RunActive)
-	settle(first, 2, true, chargehand.Running, settled{Granted: true}, store.RunActive) // the answer was lost
-	settle(first, 1, false, chargehand.Waiting, settled{}, store.RunActive)             // late
-	settle(first, 3, false, chargehand.Waiting, settled{}, store.RunParked)
-	settle(first, 2, true, chargehand.Running, settled{}, store.RunParked) // late
+	settle(first, 1, false, chargehand.Waiting, settled{}, store.StateParked)
+	settle(first, 2, true, chargehand.Running, settled{Granted: true}, store.StateActive)
+	settle(first, 2, true, chargehand.Running, settled{Granted: true}, store.StateActive) // the answer was lost
+	settle(first, 1, false, chargehand.Waiting, settled{}, store.StateActive)             // late
+	settle(first, 3, false, chargehand.Waiting, settled{}, store.StateParked)
+	settle(first, 2, true, chargehand.Running, settled{}, store.StateParked) // late
 
 	third := o.accept(p, 1) // takes the slot
-	settle(first, 4, true, chargehand.Running, settled{}, store.RunReady)
-	settle(third, 1, false, chargehand.Waiting, settled{}, store.RunParked)
+	settle(first, 4, true, chargehand.Running, settled{}, store.StateReady)
+	settle(third, 1, false, chargehand.Waiting, settled{}, store.StateParked)
 	// A slot is free, but somebody was first.
-	settle(third, 2, true, chargehand.Running, settled{}, store.RunReady)
+	settle(third, 2, true, chargehand.Running, settled{}, store.StateReady)
 	if o.freed == 0 {
 		t.Error("nobody was told of the free slot")
 	}
 	o.cancel(second.No)
-	settle(second, 1, true, chargehand.Running, settled{Final: true}, store.RunEnded)
+	settle(second, 1, true, chargehand.Running, settled{Final: true}, store.StateEnded)
 	got, err := a.settle(t.Context(), settling{No: 999, Number: 1, Slot: true, Phase: "running"})
 	if err != nil || !got.Final {
 		t.Errorf("of a row that is gone: %+v, %v", got, err)
@@ -80,8 +80,8 @@ func TestGrants(t *testing.T) {
 	calls := make(chan string, 10)
 	o.outside = func(_ context.Context, c runner.Call) runner.Result {
 		calls <- c.Reference
-		if row := o.row(o.rowOf(c.Execution)); row.Run != store.RunActive {
-			t.Errorf("%s runs without a slot: %d", c.Reference, row.Run)
+		if row := o.row(o.rowOf(c.Execution)); row.State != store.StateActive {
+			t.Errorf("%s runs without a slot: %d", c.Reference, row.State)
 		}
 		return runner.Result{Output: c.Reference}
 	}
@@ -98,7 +98,7 @@ func TestGrants(t *testing.T) {
 			if len(calls) != 0 {
 				t.Error("a grant of another settle let it run")
 			}
-			o.update(func(tx *store.Tx) error { return tx.SetRun(a.No, chargehand.Running, store.RunActive) })
+			o.update(func(tx *store.Tx) error { return tx.SetState(a.No, chargehand.Running, store.StateActive) })
 			grant(message{No: 2, Kind: kindGrant, Settle: 2})()
 			grant(message{No: 2, Kind: kindGrant, Settle: 2})()
 		}, 3*time.Second)
@@ -108,7 +108,7 @@ func TestGrants(t *testing.T) {
 			if len(calls) != 1 {
 				t.Errorf("%d calls before the second grant", len(calls))
 			}
-			o.update(func(tx *store.Tx) error { return tx.SetRun(a.No, chargehand.Running, store.RunActive) })
+			o.update(func(tx *store.Tx) error { return tx.SetState(a.No, chargehand.Running, store.StateActive) })
 			// A database that was restored gives a number out again.
 			grant(message{No: 2, Kind: kindGrant, Settle: 4})()
 		}, 7*time.Second)

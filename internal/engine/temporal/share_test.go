@@ -29,7 +29,7 @@ func (w *town) acceptOf(env chargehand.Environment, workflow int64, n int) []sto
 	return rows
 }
 
-const activeOf = `SELECT COUNT(*) FROM execution WHERE run = 3 AND run <> 0 AND environment = ?1`
+const activeOf = `SELECT COUNT(*) FROM execution WHERE state = 3 AND state <> 0 AND environment = ?1`
 
 // TestTestDoesNotHoldLiveUp lets more executions of test hang than may run.
 func TestTestDoesNotHoldLiveUp(t *testing.T) {
@@ -39,7 +39,7 @@ func TestTestDoesNotHoldLiveUp(t *testing.T) {
 		w.start(0)
 		hanging := w.acceptOf(chargehand.Test, w.workflow.No, 1100)
 		eventually(w.t, "half of the slots are taken by test", func() bool {
-			return w.number(activeOf, int64(chargehand.Test)) >= 500 && w.number(`SELECT COUNT(*) FROM inbox`) == 0
+			return w.number(activeOf, int64(chargehand.Test)) >= 500 && w.number(`SELECT COUNT(*) FROM outbox`) == 0
 		})
 		begun := time.Now()
 		live := w.acceptOf(chargehand.Live, w.workflow.No, 1)
@@ -117,7 +117,7 @@ func TestOneSlotIsShared(t *testing.T) {
 		}
 		count[list[0].row.Environment]++
 		w.update(func(tx *store.Tx) error {
-			_, err := tx.SettleExecution(list[0].Execution, 1, chargehand.Waiting, store.RunParked, 0)
+			_, err := tx.ReportState(list[0].Execution, 1, chargehand.Waiting, store.StateParked, 0)
 			return err
 		})
 	}
@@ -164,7 +164,7 @@ func (d countingDB) Update(ctx context.Context, fn func(store.Conn) error) error
 }
 
 func (c countingConn) Query(query string, row func(store.Row) error, args ...any) error {
-	if strings.HasPrefix(query, "SELECT COUNT(*) FROM execution WHERE run = 3 AND run <> 0 AND account") {
+	if strings.HasPrefix(query, "SELECT COUNT(*) FROM execution WHERE state = 3 AND state <> 0 AND account") {
 		c.counts.Add(1)
 	}
 	return c.Conn.Query(query, row, args...)
@@ -179,7 +179,7 @@ func TestFreedSlotsShareACount(t *testing.T) {
 	rows := w.accept(w.slots)
 	w.update(func(tx *store.Tx) error {
 		for _, row := range rows {
-			if err := tx.SetRunning(row.No, chargehand.Processing, chargehand.Running, store.RunActive, 1); err != nil {
+			if err := tx.SetRunning(row.No, chargehand.Processing, chargehand.Running, store.StateActive, 1); err != nil {
 				return err
 			}
 		}
@@ -195,7 +195,7 @@ func TestFreedSlotsShareACount(t *testing.T) {
 	w.start(0)
 	for _, row := range rows[:freed] {
 		w.update(func(tx *store.Tx) error {
-			_, err := tx.SettleExecution(row.No, 1, chargehand.Waiting, store.RunParked, 0)
+			_, err := tx.ReportState(row.No, 1, chargehand.Waiting, store.StateParked, 0)
 			return err
 		})
 		w.poke()

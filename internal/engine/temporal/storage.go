@@ -70,7 +70,7 @@ func (p *Payloads) Store(ctx converter.StorageDriverStoreContext, payloads []*co
 				return err
 			}
 			for _, digest := range digests {
-				if err := tx.KeepPayload(row.No, digest); err != nil {
+				if err := tx.KeepExecutionBlob(row.No, digest); err != nil {
 					return err
 				}
 			}

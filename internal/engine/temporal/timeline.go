@@ -43,10 +43,10 @@ func (e *Engine) Timeline(ctx context.Context, executionNo int64) ([]machine.Ent
 		}
 		before = now
 	}
-	if err != nil || now.row.Run == store.RunQueued {
+	if err != nil || now.row.State == store.StateQueued {
 		return nil, false, err
 	}
-	if now.row.Run != store.RunEnded {
+	if now.row.State != store.StateEnded {
 		now.last = live
 	} else if err := e.awaitLast(ctx, &now); err != nil {
 		return nil, false, err
@@ -98,7 +98,7 @@ func (e *Engine) record(ctx context.Context, no int64, to *recorded) error {
 		if got.row, err = r.ExecutionByNo(no); err != nil {
 			return err
 		}
-		if got.chunks, err = r.TimelineChunks(no); err != nil || got.row.Run != store.RunEnded {
+		if got.chunks, err = r.TimelineChunks(no); err != nil || got.row.State != store.StateEnded {
 			return err
 		}
 		outcome, err := r.Outcome(no)
@@ -130,7 +130,7 @@ func (e *Engine) output(ctx context.Context, of *recorded, input value.Value) ([
 
 // liveTimeline asks the workflow of an execution that goes on. Nil: nobody answers.
 func (e *Engine) liveTimeline(ctx context.Context, row *store.Execution) []byte {
-	if row.Run == store.RunEnded || row.Run == store.RunQueued {
+	if row.State == store.StateEnded || row.State == store.StateQueued {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTime)

@@ -112,7 +112,7 @@ func (w *town) id() (id [16]byte) {
 func (w *town) row() store.Execution {
 	return store.Execution{
 		ID: w.id(), Account: w.account.No, Environment: chargehand.Live, Workflow: w.workflow.No, Revision: w.revision.No, Machine: 1,
-		Status: chargehand.Initial, Phase: chargehand.Pending, Run: store.RunQueued, Input: store.Payload{Inline: []byte(`{"n":1}`), Size: 7},
+		Status: chargehand.Initial, Phase: chargehand.Pending, State: store.StateQueued, Input: store.Payload{Inline: []byte(`{"n":1}`), Size: 7},
 	}
 }
 
@@ -138,7 +138,7 @@ func (w *town) batch(n, concurrency int) (store.Batch, []store.Execution) {
 	w.t.Helper()
 	b := store.Batch{
 		ID: w.id(), Account: w.account.No, Environment: chargehand.Live, Workflow: w.workflow.No, Revision: w.revision.No,
-		Concurrency: concurrency, Wanted: concurrency, Total: int64(n),
+		Concurrency: concurrency, RequestedConcurrency: concurrency, Total: int64(n),
 	}
 	items := make([]store.Execution, n)
 	w.update(func(tx *store.Tx) error {
@@ -281,16 +281,16 @@ func (w *town) number(query string, args ...any) (n int64) {
 // allEnd waits until every row is final and every message delivered.
 func (w *town) allEnd() {
 	w.t.Helper()
-	eventually(w.t, "all executions end", func() bool { return w.number(`SELECT COUNT(*) FROM execution WHERE run <> 0`) == 0 })
-	eventually(w.t, "all messages are delivered", func() bool { return w.number(`SELECT COUNT(*) FROM inbox`) == 0 })
+	eventually(w.t, "all executions end", func() bool { return w.number(`SELECT COUNT(*) FROM execution WHERE state <> 0`) == 0 })
+	eventually(w.t, "all messages are delivered", func() bool { return w.number(`SELECT COUNT(*) FROM outbox`) == 0 })
 	if n := w.number(`SELECT COUNT(*) FROM batch WHERE status < 3`); n != 0 {
 		w.t.Errorf("%d batches have not ended", n)
 	}
 }
 
 const (
-	overBatch = `SELECT COUNT(*) FROM batch b WHERE (SELECT COUNT(*) FROM execution e WHERE e.run = 3 AND e.run <> 0 AND e.account = b.account AND e.batch = b.no) > b.concurrency`
-	active    = `SELECT COUNT(*) FROM execution WHERE run = 3 AND run <> 0`
+	overBatch = `SELECT COUNT(*) FROM batch b WHERE (SELECT COUNT(*) FROM execution e WHERE e.state = 3 AND e.state <> 0 AND e.account = b.account AND e.batch = b.no) > b.concurrency`
+	active    = `SELECT COUNT(*) FROM execution WHERE state = 3 AND state <> 0`
 )
 
 // guarded looks at the bounds within every transaction that has passed.

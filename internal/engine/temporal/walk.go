@@ -19,7 +19,7 @@ func (r *reconciler) walk(ctx context.Context, state int) error {
 	for {
 		var page []store.Execution
 		err := r.Store.View(ctx, func(rd *store.Reader) (err error) {
-			page, err = rd.WalkOwed(walked[state], *place, walkPage)
+			page, err = rd.ScanUnfinished(walked[state], *place, walkPage)
 			return err
 		})
 		if err != nil {
@@ -91,7 +91,7 @@ func (r *reconciler) check(ctx context.Context, row *store.Execution) error {
 	}
 	var starting bool
 	err = r.Store.View(ctx, func(rd *store.Reader) (err error) {
-		starting, err = rd.InboxStartOpen(row.No)
+		starting, err = rd.StartUndelivered(row.No)
 		return err
 	})
 	if err != nil || starting {

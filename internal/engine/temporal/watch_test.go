@@ -44,7 +44,7 @@ func (w *town) await(h *hub, no int64, id [16]byte) (looks int) {
 		var row store.Execution
 		w.view(func(r *store.Reader) (err error) { row, err = r.ExecutionByNo(no); return err })
 		looks++
-		if row.Run == store.RunEnded {
+		if row.State == store.StateEnded {
 			stop()
 			return looks
 		}

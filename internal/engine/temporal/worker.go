@@ -42,7 +42,7 @@ type WorkerConfig struct {
 	// Owed is called with messages that were written to the inbox, with a lease for this process
 	// (Engine.Owed), and Published when a stream has new events. They must not block. Nil: some
 	// node finds them in a moment.
-	Owed      func(messages []store.Inbox)
+	Owed      func(messages []store.OutboxMessage)
 	Published func(account int64, env chargehand.Environment)
 
 	// Tracer makes the spans of executions that end here; nil: none. Those of activities are up

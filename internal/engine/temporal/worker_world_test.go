@@ -135,7 +135,7 @@ func (o *office) Put(ctx context.Context, data []byte) ([]byte, error) {
 	o.blobs[string(sum[:])] = data
 	o.mu.Unlock()
 	return sum[:], o.store.Update(ctx, func(tx *store.Tx) error {
-		return tx.ClaimBlob(sum[:], time.Now().UnixMilli())
+		return tx.ReserveBlob(sum[:], time.Now().UnixMilli())
 	})
 }
 
@@ -193,7 +193,7 @@ func (o *office) accept(p *plan.Plan, input value.Value) argument {
 	o.t.Helper()
 	row := store.Execution{
 		ID: o.id(), Account: o.account.No, Environment: chargehand.Live, Workflow: 1, Revision: 1, Machine: machine.Revision,
-		Status: chargehand.Processing, Phase: chargehand.Running, Run: store.RunActive,
+		Status: chargehand.Processing, Phase: chargehand.Running, State: store.StateActive,
 	}
 	row.StartedMs = row.ID.Milli()
 	row.Input.Inline = value.Marshal(input)

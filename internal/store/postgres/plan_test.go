@@ -61,16 +61,16 @@ func (c recordingConn) record(query string, args []any) {
 
 // whole are the statements that read or sort a table or index as a whole, and why they may.
 var whole = map[string]string{
-	"FROM account ORDER BY no":       "accounts are few",
-	"FROM stream ORDER BY account":   "streams are as few as accounts",
-	"LEFT JOIN stream_cursor":        "streams are as few as accounts",
-	"FROM stream s LEFT JOIN sink":   "streams are as few as accounts",
-	"SELECT DISTINCT account":        "at recovery only: everything that is queued",
-	"GROUP BY workflow":              "at recovery only: everything that is queued",
-	"WHERE run <> 0 GROUP BY run":    "at recovery and for metrics: everything that is owed",
-	"run IN (1, 2, 3, 4) AND run <>": "groups of at most four",
-	"FROM batch WHERE status < 3":    "the batches that are not final, from their own index",
-	"UPDATE api_key SET":             "keys are few, and while there are none, any index is as good",
+	"FROM account ORDER BY no":           "accounts are few",
+	"FROM stream ORDER BY account":       "streams are as few as accounts",
+	"LEFT JOIN stream_cursor":            "streams are as few as accounts",
+	"FROM stream s LEFT JOIN sink":       "streams are as few as accounts",
+	"SELECT DISTINCT account":            "at recovery only: everything that is queued",
+	"GROUP BY workflow":                  "at recovery only: everything that is queued",
+	"WHERE state <> 0 GROUP BY state":    "at recovery and for metrics: everything that is owed",
+	"state IN (1, 2, 3, 4) AND state <>": "groups of at most four",
+	"FROM batch WHERE status < 3":        "the batches that are not final, from their own index",
+	"UPDATE api_key SET":                 "keys are few, and while there are none, any index is as good",
 }
 
 // checkPlans asks PostgreSQL for its plan of every statement that was seen. Each must go

@@ -24,7 +24,7 @@ func TestNodes(t *testing.T) {
 		nodes = append(nodes, store.New(open(t, postgres.Options{URL: address, Mode: postgres.Shared})))
 	}
 	const items, each = 40, 30
-	batch := store.Batch{ID: chargehand.BatchID{1}, Account: 1, Environment: chargehand.Live, Workflow: 1, Revision: 1, Concurrency: 5, Wanted: 5, Total: items}
+	batch := store.Batch{ID: chargehand.BatchID{1}, Account: 1, Environment: chargehand.Live, Workflow: 1, Revision: 1, Concurrency: 5, RequestedConcurrency: 5, Total: items}
 	list := make([]store.Execution, items)
 	err := nodes[0].Update(t.Context(), func(tx *store.Tx) error {
 		if err := tx.InsertBatch(&batch); err != nil {
@@ -32,7 +32,7 @@ func TestNodes(t *testing.T) {
 		}
 		for i := range list {
 			list[i], _ = trivial(int64(i), 1_700_000_000_000)
-			list[i].Status, list[i].Phase, list[i].Run, list[i].FinishedMs = chargehand.Initial, chargehand.Pending, store.RunQueued, 0
+			list[i].Status, list[i].Phase, list[i].State, list[i].FinishedMs = chargehand.Initial, chargehand.Pending, store.StateQueued, 0
 			list[i].Batch, list[i].Item = batch.No, int64(i)
 			if err := tx.InsertExecution(&list[i]); err != nil {
 				return err

@@ -187,14 +187,14 @@ func BenchmarkBatch(b *testing.B) {
 		st := open(b, filepath.Join(b.TempDir(), "bench.db"))
 		started := time.Now()
 		list := make([]store.Execution, items)
-		batch := store.Batch{ID: chargehand.BatchID{byte(i)}, Account: 1, Environment: chargehand.Live, Workflow: 1, Revision: 1, Concurrency: 50, Wanted: 50, Total: items}
+		batch := store.Batch{ID: chargehand.BatchID{byte(i)}, Account: 1, Environment: chargehand.Live, Workflow: 1, Revision: 1, Concurrency: 50, RequestedConcurrency: 50, Total: items}
 		err := st.Update(b.Context(), func(tx *store.Tx) error {
 			if err := tx.InsertBatch(&batch); err != nil {
 				return err
 			}
 			for j := range list {
 				list[j], _ = trivial(int64(j), 1_700_000_000_000)
-				list[j].Status, list[j].Phase, list[j].Run, list[j].FinishedMs = chargehand.Initial, chargehand.Pending, store.RunQueued, 0
+				list[j].Status, list[j].Phase, list[j].State, list[j].FinishedMs = chargehand.Initial, chargehand.Pending, store.StateQueued, 0
 				list[j].Batch, list[j].Item = batch.No, int64(j)
 				if err := tx.InsertExecution(&list[j]); err != nil {
 					return err

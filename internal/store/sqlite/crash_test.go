@@ -64,7 +64,7 @@ func crashChild(path string) error {
 
 func crashStep(st *store.Store, say func(string, int64) error, n uint64) error {
 	e, o := trivial(int64(n), 1_700_000_000_000)
-	e.Status, e.Phase, e.Run, e.FinishedMs = chargehand.Initial, chargehand.Pending, store.RunQueued, 0
+	e.Status, e.Phase, e.State, e.FinishedMs = chargehand.Initial, chargehand.Pending, store.StateQueued, 0
 	ctx := context.Background()
 	err := st.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.InsertExecution(&e); err != nil {
@@ -132,7 +132,7 @@ func checkSaid(t *testing.T, path string, said map[string]bool) {
 		}
 		err := st.View(t.Context(), func(r *store.Reader) error {
 			e, err := r.ExecutionByNo(no)
-			if err == nil && word == "finished" && e.Run != store.RunEnded {
+			if err == nil && word == "finished" && e.State != store.StateEnded {
 				err = fmt.Errorf("it is not final: %+v", e)
 			}
 			return err

@@ -26,8 +26,8 @@ var (
 	ErrOlder = errors.New("the database is in use by an older version of chargehand")
 )
 
-// schema is the migrations that a binary knows. They are numbered from 1 without gaps, so
-// that their number is the version that they lead to.
+// schema is the migrations that a binary knows. Their number is the version that they lead to. Numbers ascend and may
+// have gaps, because several changes of the schema can be in the making at a time.
 type schema struct {
 	files  fs.FS
 	target int64
@@ -46,7 +46,6 @@ func newSchema(files fs.FS) (schema, error) {
 	if err != nil {
 		return schema{}, err
 	}
-	// Numbers may be left out: several changes of the schema are made at a time.
 	known := schema{files: files}
 	for _, name := range names {
 		number, err := goose.NumericComponent(name)

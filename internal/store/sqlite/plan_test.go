@@ -66,12 +66,12 @@ var whole = map[string]string{
 	"FROM account ORDER BY no":           "accounts are few",
 	"GROUP BY workflow":                  "at recovery only: everything that is queued",
 	"SELECT DISTINCT account":            "at recovery only: everything that is queued",
-	"WHERE run <> 0 GROUP BY run":        "at recovery and for metrics: everything that is owed",
+	"WHERE state <> 0 GROUP BY state":    "at recovery and for metrics: everything that is owed",
 	"FROM timer ORDER BY due_ms LIMIT 1": "the first entry of an index",
 	"FROM batch WHERE status < 3":        "the batches that are not final, from their own index",
-	"AND batch = ?1 GROUP BY run":        "groups of at most four",
+	"AND batch = ?1 GROUP BY state":      "groups of at most four",
 	"WITH RECURSIVE":                     "steps from one account, or batch, to the next (TestPlansOfHotQueries)",
-	"FROM (SELECT no FROM inbox":         "a bounded number of index entries, for metrics",
+	"FROM (SELECT no FROM outbox":        "a bounded number of index entries, for metrics",
 	"FROM (SELECT no FROM subscription":  "a bounded number of index entries, for metrics",
 	"FROM stream ORDER BY account":       "streams are as few as accounts",
 	"LEFT JOIN stream_cursor":            "streams are as few as accounts",
@@ -176,42 +176,42 @@ func TestPlansOfHotQueries(t *testing.T) {
 		"list by batch": {list(store.ExecutionFilter{Batch: 3}), []string{
 			"MERGE (UNION ALL)", "SEARCH e USING INDEX execution_batch (batch=? AND status=? AND item<?)"}},
 		"queued items": {func(r *store.Reader) error { _, err := r.QueuedItems(1, 5); return err }, []string{
-			"SEARCH e USING INDEX execution_owed (run=? AND account=? AND batch=?)"}},
+			"SEARCH e USING INDEX execution_unfinished (state=? AND account=? AND batch=?)"}},
 		"queued singles": {func(r *store.Reader) error { _, err := r.QueuedSingles(1, 1, 1, 5); return err }, []string{
 			"SEARCH e USING INDEX execution_queued (account=? AND environment=? AND workflow=?)"}},
-		"by run": {func(r *store.Reader) error { _, err := r.ExecutionsByRun(3, &store.Execution{}, 5); return err }, []string{
-			"SEARCH e USING INDEX execution_owed (run=? AND account=? AND batch=? AND item=? AND rowid>?)",
-			"SEARCH e USING INDEX execution_owed (run=? AND (account,batch,item)>(?,?,?))"}},
+		"by run": {func(r *store.Reader) error { _, err := r.ExecutionsByState(3, &store.Execution{}, 5); return err }, []string{
+			"SEARCH e USING INDEX execution_unfinished (state=? AND account=? AND batch=? AND item=? AND rowid>?)",
+			"SEARCH e USING INDEX execution_unfinished (state=? AND (account,batch,item)>(?,?,?))"}},
 		"accounts that wait": {func(r *store.Reader) error { _, err := r.WaitingAccounts(); return err }, []string{
-			"SEARCH execution USING COVERING INDEX execution_owed (run=?)", "SEARCH e USING COVERING INDEX execution_owed (run=? AND account>?)"}},
+			"SEARCH execution USING COVERING INDEX execution_unfinished (state=?)", "SEARCH e USING COVERING INDEX execution_unfinished (state=? AND account>?)"}},
 		"sources": {func(r *store.Reader) error {
-			_, err := r.Sources(1, store.RunQueued, chargehand.Test, store.Place{}, 5)
+			_, err := r.Queues(1, store.StateQueued, chargehand.Test, store.QueuePosition{}, 5)
 			return err
 		}, []string{
 			"SEARCH e USING COVERING INDEX execution_queued (account=? AND environment=? AND workflow>?)",
-			"SEARCH execution USING COVERING INDEX execution_owed (run=? AND account=? AND batch>?)",
-			"SEARCH e USING COVERING INDEX execution_owed (run=? AND account=? AND batch>?)"}},
+			"SEARCH execution USING COVERING INDEX execution_unfinished (state=? AND account=? AND batch>?)",
+			"SEARCH e USING COVERING INDEX execution_unfinished (state=? AND account=? AND batch>?)"}},
 		"sources of woken": {func(r *store.Reader) error {
-			_, err := r.Sources(1, store.RunReady, chargehand.Test, store.Place{}, 5)
+			_, err := r.Queues(1, store.StateReady, chargehand.Test, store.QueuePosition{}, 5)
 			return err
 		}, []string{
 			"SEARCH e USING COVERING INDEX execution_ready (account=? AND batch=? AND environment=? AND workflow>?)"}},
-		"woken before": {func(r *store.Reader) error { _, err := r.ReadyBefore(1, store.Source{}); return err }, []string{
+		"woken before": {func(r *store.Reader) error { _, err := r.ReadyBefore(1, store.Queue{}); return err }, []string{
 			"SEARCH execution USING COVERING INDEX execution_ready (account=? AND batch=? AND environment=? AND workflow=?)"}},
 		"active executions of test": {func(r *store.Reader) error { _, err := r.CountActiveOfTest(1); return err }, []string{
-			"SEARCH execution USING COVERING INDEX execution_test (account=? AND environment=? AND run=?)"}},
+			"SEARCH execution USING COVERING INDEX execution_test (account=? AND environment=? AND state=?)"}},
 		"does an account wait": {func(r *store.Reader) error { _, err := r.Waiting(1); return err }, []string{
-			"SEARCH execution USING COVERING INDEX execution_owed (run=? AND account=?)"}},
+			"SEARCH execution USING COVERING INDEX execution_unfinished (state=? AND account=?)"}},
 		"active executions": {func(r *store.Reader) error { _, err := r.CountActive(1); return err }, []string{
-			"SEARCH execution USING COVERING INDEX execution_owed (run=? AND account=?)"}},
+			"SEARCH execution USING COVERING INDEX execution_unfinished (state=? AND account=?)"}},
 		"full queue": {func(r *store.Reader) error { _, err := r.QueuedAtLeast(1, 1, 10); return err }, []string{
 			"SEARCH execution USING COVERING INDEX execution_queued (account=? AND environment=? AND workflow=?)"}},
-		"due inbox": {func(r *store.Reader) error { _, err := r.InboxDue(1); return err }, []string{
-			"SEARCH inbox USING COVERING INDEX inbox_due (due_ms<?)"}},
+		"due inbox": {func(r *store.Reader) error { _, err := r.OutboxDue(1); return err }, []string{
+			"SEARCH outbox USING COVERING INDEX outbox_due (due_ms<?)"}},
 		"statuses": {func(r *store.Reader) error { return r.Statuses([][16]byte{{1}, {2}}, func([16]byte, int64) {}) }, []string{
 			"SEARCH execution USING INDEX sqlite_autoindex_execution_1 (id=?)", "SEARCH batch USING INDEX sqlite_autoindex_batch_1 (id=?)"}},
-		"walk": {func(r *store.Reader) error { _, err := r.WalkOwed(4, &store.Execution{}, 5); return err }, []string{
-			"SEARCH e USING INDEX execution_owed (run=? AND (account,batch,item)>(?,?,?))"}},
+		"walk": {func(r *store.Reader) error { _, err := r.ScanUnfinished(4, &store.Execution{}, 5); return err }, []string{
+			"SEARCH e USING INDEX execution_unfinished (state=? AND (account,batch,item)>(?,?,?))"}},
 		"items of a batch": {func(r *store.Reader) error { return r.BatchItems(1, 0, 5, nil, nil) }, []string{
 			"SEARCH e USING INDEX execution_batch (batch=? AND status=? AND item>?)"}},
 		"due timers": {func(r *store.Reader) error { _, err := r.TimersDue(1, 5); return err }, []string{

@@ -32,7 +32,7 @@ var batchTests = map[string]func(*fixture){
 // batch inserts a batch with n queued items.
 func (f *fixture) batch(n int) (store.Batch, []store.Execution) {
 	f.Helper()
-	b := store.Batch{Account: 1, Environment: chargehand.Live, Workflow: 1, Revision: 1, Concurrency: 5, Wanted: 5, Total: int64(n)}
+	b := store.Batch{Account: 1, Environment: chargehand.Live, Workflow: 1, Revision: 1, Concurrency: 5, RequestedConcurrency: 5, Total: int64(n)}
 	setID(f, &b.ID, startMs)
 	items := make([]store.Execution, n)
 	f.update(func(tx *store.Tx) error {
@@ -62,7 +62,7 @@ func (f *fixture) batchByNo(no int64) (b store.Batch) {
 }
 
 func batchRoundTrip(f *fixture) {
-	b := store.Batch{Account: 2, Environment: chargehand.Test, Workflow: 3, Revision: 4, Concurrency: 100, Wanted: 500, Total: 7}
+	b := store.Batch{Account: 2, Environment: chargehand.Test, Workflow: 3, Revision: 4, Concurrency: 100, RequestedConcurrency: 500, Total: 7}
 	setID(f, &b.ID, startMs)
 	f.update(func(tx *store.Tx) error { return tx.InsertBatch(&b) })
 	if b.Status != chargehand.BatchPending || b.No == 0 {
@@ -107,7 +107,7 @@ func batchStatus(f *fixture) {
 		b, items := f.batch(len(c.ends))
 		for i := range items { // the first start counts
 			f.update(func(tx *store.Tx) error {
-				return tx.SetRunning(items[i].No, chargehand.Processing, chargehand.Running, store.RunActive, startMs+10+int64(i))
+				return tx.SetRunning(items[i].No, chargehand.Processing, chargehand.Running, store.StateActive, startMs+10+int64(i))
 			})
 		}
 		if got := f.batchByNo(b.No); got.Status != chargehand.BatchRunning || got.StartedMs != startMs+10 || got.FinishedMs != 0 {
@@ -134,7 +134,7 @@ func batchStatus(f *fixture) {
 			}
 		}
 		got := f.batchByNo(b.No)
-		if got.Status != c.want || got.StartedMs != startMs+10 || got.FinishedMs != startMs+19+int64(len(c.ends)) || got.Cancelled != c.cancelled {
+		if got.Status != c.want || got.StartedMs != startMs+10 || got.FinishedMs != startMs+19+int64(len(c.ends)) || got.CancelRequested != c.cancelled {
 			f.Errorf("%s: at the end: %+v, want %v", c.name, got, c.want)
 		}
 	}
@@ -209,7 +209,7 @@ func queuedItems(f *fixture) {
 	}
 	f.update(func(tx *store.Tx) error {
 		_, err := finish(tx, items[2].No, startMs+1, "1")
-		return errors.Join(err, tx.SetRun(items[0].No, chargehand.Running, store.RunActive))
+		return errors.Join(err, tx.SetState(items[0].No, chargehand.Running, store.StateActive))
 	})
 	if got := f.queuedNow(b.No, 9); !reflect.DeepEqual(got, []int64{1, 3, 4, 5}) {
 		f.Errorf("queued %v, want those that are neither active nor ended", got)
@@ -225,7 +225,7 @@ func markCancelled(tx *store.Tx, no int64) error {
 // cancelReason: the first reason stays.
 func cancelReason(f *fixture) {
 	b, _ := f.batch(2)
-	if got := f.batchByNo(b.No); got.Cancelled || got.Reason != "" {
+	if got := f.batchByNo(b.No); got.CancelRequested || got.Reason != "" {
 		f.Errorf("a new batch: %+v", got)
 	}
 	for _, reason := range []string{"enough\x00 of it", "more than enough"} {
@@ -237,7 +237,7 @@ func cancelReason(f *fixture) {
 			return err
 		})
 	}
-	if got := f.batchByNo(b.No); !got.Cancelled || got.Reason != "enough\x00 of it" {
+	if got := f.batchByNo(b.No); !got.CancelRequested || got.Reason != "enough\x00 of it" {
 		f.Errorf("%+v", got)
 	}
 }
@@ -246,7 +246,7 @@ func cancelQueued(f *fixture) {
 	b, items := f.batch(5)
 	f.update(func(tx *store.Tx) error {
 		_, err := finish(tx, items[0].No, startMs+1, "1")
-		return errors.Join(err, tx.SetRunning(items[1].No, chargehand.Processing, chargehand.Running, store.RunActive, startMs+1),
+		return errors.Join(err, tx.SetRunning(items[1].No, chargehand.Processing, chargehand.Running, store.StateActive, startMs+1),
 			markCancelled(tx, b.No))
 	})
 	want := [][]chargehand.ExecutionID{{items[2].ID, items[3].ID}, {items[4].ID}, nil}
@@ -277,7 +277,7 @@ func cancelQueued(f *fixture) {
 		}
 		return err
 	})
-	if got := f.batchByNo(b.No); got.Status != chargehand.BatchFailed || got.Finished != 1 || got.Failed != 4 || got.Stopped != 3 {
+	if got := f.batchByNo(b.No); got.Status != chargehand.BatchFailed || got.Finished != 1 || got.Failed != 4 || got.Cancelled != 3 {
 		f.Errorf("%+v", got)
 	}
 	var shown []string
@@ -321,7 +321,7 @@ func cancelQueued(f *fixture) {
 		_, err := tx.FinishExecution(items[0].No, chargehand.Errored, chargehand.Cancelled, 0, startMs+6, &store.Outcome{})
 		return err
 	})
-	if got := f.batchByNo(one.No); got.Failed != 1 || got.Stopped != 1 {
+	if got := f.batchByNo(one.No); got.Failed != 1 || got.Cancelled != 1 {
 		f.Errorf("%+v", got)
 	}
 	whole, _ := f.batch(3) // nothing runs: the last step ends the batch
@@ -339,12 +339,12 @@ func batchCounts(f *fixture) {
 	b, items := f.batch(9)
 	f.update(func(tx *store.Tx) error {
 		_, err := finish(tx, items[0].No, startMs, "1")
-		return errors.Join(err, tx.SetRun(items[1].No, chargehand.Running, store.RunActive), tx.SetRun(items[2].No, chargehand.Running, store.RunActive),
-			tx.SetRun(items[3].No, chargehand.Waiting, store.RunParked), tx.SetRun(items[4].No, chargehand.Running, store.RunReady))
+		return errors.Join(err, tx.SetState(items[1].No, chargehand.Running, store.StateActive), tx.SetState(items[2].No, chargehand.Running, store.StateActive),
+			tx.SetState(items[3].No, chargehand.Waiting, store.StateParked), tx.SetState(items[4].No, chargehand.Running, store.StateReady))
 	})
 	f.view(func(r *store.Reader) error {
 		got, err := r.CountItems(b.No)
-		if want := (store.RunCounts{0, 4, 1, 2, 1}); got != want {
+		if want := (store.StateCounts{0, 4, 1, 2, 1}); got != want {
 			f.Errorf("counts %v, want %v", got, want)
 		}
 		return err
@@ -399,7 +399,7 @@ func batchItems(f *fixture) {
 func listBatches(f *fixture) {
 	var want []int64
 	for i := range 7 {
-		b := store.Batch{Account: 1, Environment: chargehand.Live, Workflow: 2, Revision: 1, Concurrency: 1, Wanted: 1, Total: 1}
+		b := store.Batch{Account: 1, Environment: chargehand.Live, Workflow: 2, Revision: 1, Concurrency: 1, RequestedConcurrency: 1, Total: 1}
 		setID(f, &b.ID, startMs+int64(i/3))
 		switch i {
 		case 3:
@@ -442,7 +442,7 @@ func listBatches(f *fixture) {
 func batchConcurrency(f *fixture) {
 	b, items := f.batch(1)
 	f.update(func(tx *store.Tx) error { return tx.SetBatchConcurrency(b.No, 7, 700) })
-	if got := f.batchByNo(b.No); got.Concurrency != 7 || got.Wanted != 700 {
+	if got := f.batchByNo(b.No); got.Concurrency != 7 || got.RequestedConcurrency != 700 {
 		f.Errorf("%+v", got)
 	}
 	f.update(func(tx *store.Tx) error { _, err := finish(tx, items[0].No, startMs, "1"); return err })

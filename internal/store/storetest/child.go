@@ -213,7 +213,7 @@ func childRace(f *fixture) {
 		})
 	}
 	all.Wait()
-	if n := f.number(`SELECT open FROM child WHERE execution = ?1`, root); n != 0 {
+	if n := f.number(`SELECT unfinished FROM child WHERE execution = ?1`, root); n != 0 {
 		f.Errorf("%d are open after all have ended", n)
 	}
 	if open := f.number(`SELECT COUNT(*) FROM child WHERE state <> 0`); open != 0 {
@@ -272,7 +272,7 @@ func childOfItem(f *fixture) {
 	}
 	f.checkInvariants()
 	f.view(func(r *store.Reader) error {
-		open, err := r.OpenInTree(items[0].No)
+		open, err := r.UnfinishedInTree(items[0].No)
 		if open != 1 {
 			f.Errorf("%d of the tree are open, want 1", open)
 		}

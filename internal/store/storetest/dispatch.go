@@ -47,14 +47,14 @@ func accountLocked(f *fixture) {
 }
 
 // settleTo moves a queued execution as a dispatcher and its workflow would.
-func (f *fixture) settleTo(no int64, run store.Run, wakeMs int64) {
+func (f *fixture) settleTo(no int64, run store.ExecutionState, wakeMs int64) {
 	f.Helper()
 	f.update(func(tx *store.Tx) error {
-		if err := tx.SetRunning(no, chargehand.Processing, chargehand.Running, store.RunActive, startMs); err != nil {
+		if err := tx.SetRunning(no, chargehand.Processing, chargehand.Running, store.StateActive, startMs); err != nil {
 			return err
 		}
-		s, err := tx.SettleExecution(no, 1, chargehand.Waiting, run, wakeMs)
-		if !s.Changed || s.Run != run {
+		s, err := tx.ReportState(no, 1, chargehand.Waiting, run, wakeMs)
+		if !s.Changed || s.State != run {
 			f.Errorf("settled %d: %+v", no, s)
 		}
 		return err
@@ -62,10 +62,10 @@ func (f *fixture) settleTo(no int64, run store.Run, wakeMs int64) {
 }
 
 // singles is the source of what the workflow has that is no item of a batch.
-var singles = store.Source{Environment: chargehand.Live, Workflow: 1}
+var singles = store.Queue{Environment: chargehand.Live, Workflow: 1}
 
-func of(b store.Batch) store.Source {
-	return store.Source{Environment: b.Environment, Batch: b.No, Workflow: b.Workflow, Concurrency: b.Concurrency}
+func of(b store.Batch) store.Queue {
+	return store.Queue{Environment: b.Environment, Batch: b.No, Workflow: b.Workflow, Concurrency: b.Concurrency}
 }
 
 func sources(f *fixture) {
@@ -75,10 +75,10 @@ func sources(f *fixture) {
 	f.update(func(tx *store.Tx) error { return markCancelled(tx, third.No) })
 	single := f.inserted()
 	f.inserted()
-	f.settleTo(items[0].No, store.RunActive, 0)
-	f.settleTo(items[1].No, store.RunReady, 9)
-	f.settleTo(items[2].No, store.RunParked, 0)
-	f.settleTo(single, store.RunActive, 0)
+	f.settleTo(items[0].No, store.StateActive, 0)
+	f.settleTo(items[1].No, store.StateReady, 9)
+	f.settleTo(items[2].No, store.StateParked, 0)
+	f.settleTo(single, store.StateActive, 0)
 	foreign := f.execution(startMs)
 	foreign.Account = 2
 	f.insert(&foreign)
@@ -91,37 +91,37 @@ func sources(f *fixture) {
 			others = append(others, e.No)
 		}
 	}
-	f.settleTo(others[0], store.RunActive, 0)
-	f.settleTo(others[1], store.RunReady, 9)
-	read := func(account int64, run store.Run, env chargehand.Environment, after store.Place, limit int) (list []store.Source) {
+	f.settleTo(others[0], store.StateActive, 0)
+	f.settleTo(others[1], store.StateReady, 9)
+	read := func(account int64, run store.ExecutionState, env chargehand.Environment, after store.QueuePosition, limit int) (list []store.Queue) {
 		f.view(func(r *store.Reader) (err error) {
-			list, err = r.Sources(account, run, env, after, limit)
+			list, err = r.Queues(account, run, env, after, limit)
 			return err
 		})
 		return list
 	}
 	stopped := of(third)
 	stopped.Cancelled = true
-	want := []store.Source{singles, of(first), of(second), stopped}
-	if got := read(1, store.RunQueued, chargehand.Live, store.Place{}, 9); !reflect.DeepEqual(got, want) {
+	want := []store.Queue{singles, of(first), of(second), stopped}
+	if got := read(1, store.StateQueued, chargehand.Live, store.QueuePosition{}, 9); !reflect.DeepEqual(got, want) {
 		f.Errorf("sources %+v\nwant %+v", got, want)
 	}
-	if got := read(1, store.RunQueued, chargehand.Live, singles.Place(), 2); !reflect.DeepEqual(got, want[1:3]) {
+	if got := read(1, store.StateQueued, chargehand.Live, singles.Position(), 2); !reflect.DeepEqual(got, want[1:3]) {
 		f.Errorf("behind the singles %+v\nwant %+v", got, want[1:3])
 	}
-	if got := read(1, store.RunReady, chargehand.Live, store.Place{}, 9); !reflect.DeepEqual(got, want[1:2]) {
+	if got := read(1, store.StateReady, chargehand.Live, store.QueuePosition{}, 9); !reflect.DeepEqual(got, want[1:2]) {
 		f.Errorf("with woken ones %+v\nwant %+v", got, want[1:2])
 	}
-	inTest := func(workflow int64) store.Source {
-		return store.Source{Environment: chargehand.Test, Workflow: workflow}
+	inTest := func(workflow int64) store.Queue {
+		return store.Queue{Environment: chargehand.Test, Workflow: workflow}
 	}
-	if got := read(1, store.RunQueued, chargehand.Test, store.Place{Workflow: 7}, 9); !reflect.DeepEqual(got, []store.Source{inTest(8), inTest(9)}) {
+	if got := read(1, store.StateQueued, chargehand.Test, store.QueuePosition{Workflow: 7}, 9); !reflect.DeepEqual(got, []store.Queue{inTest(8), inTest(9)}) {
 		f.Errorf("of test %+v", got)
 	}
-	if got := read(1, store.RunReady, chargehand.Test, store.Place{}, 9); !reflect.DeepEqual(got, []store.Source{inTest(8)}) {
+	if got := read(1, store.StateReady, chargehand.Test, store.QueuePosition{}, 9); !reflect.DeepEqual(got, []store.Queue{inTest(8)}) {
 		f.Errorf("of test with woken ones %+v", got)
 	}
-	if got := read(3, store.RunQueued, chargehand.Live, store.Place{}, 9); got != nil {
+	if got := read(3, store.StateQueued, chargehand.Live, store.QueuePosition{}, 9); got != nil {
 		f.Errorf("of nobody: %+v", got)
 	}
 	f.view(func(r *store.Reader) error {
@@ -142,7 +142,7 @@ func sources(f *fixture) {
 }
 
 // nextOf asks for what a source has queued and woken.
-func (f *fixture) nextOf(s store.Source, queued, woken int64) {
+func (f *fixture) nextOf(s store.Queue, queued, woken int64) {
 	f.Helper()
 	f.update(func(tx *store.Tx) error {
 		waits, err1 := tx.NextQueued(1, s, 9)
@@ -162,11 +162,11 @@ func waitingAccounts(f *fixture) {
 			f.insert(&e)
 			switch account {
 			case 2: // holds slots only
-				f.settleTo(e.No, store.RunActive, 0)
+				f.settleTo(e.No, store.StateActive, 0)
 			case 3:
-				f.settleTo(e.No, store.RunReady, 1)
+				f.settleTo(e.No, store.StateReady, 1)
 			case 4:
-				f.settleTo(e.No, store.RunParked, 0)
+				f.settleTo(e.No, store.StateParked, 0)
 			}
 		}
 	}
@@ -202,7 +202,7 @@ func startQueued(f *fixture) {
 	}
 	for i, want := range []struct{ no, startedMs int64 }{{items[0].No, startMs + 100}, {items[1].No, startMs + 100}, {late.No, startMs + 500}} {
 		e := f.byNo(want.no)
-		if e.Status != chargehand.Processing || e.Phase != chargehand.Running || e.Run != store.RunActive || e.StartedMs != want.startedMs {
+		if e.Status != chargehand.Processing || e.Phase != chargehand.Running || e.State != store.StateActive || e.StartedMs != want.startedMs {
 			f.Errorf("row %d says %+v, want it running since %d", want.no, e, want.startedMs)
 		}
 		if !reflect.DeepEqual(rows[i].Execution, e) {
@@ -212,7 +212,7 @@ func startQueued(f *fixture) {
 	if got := f.batchByNo(b.No); got.Status != chargehand.BatchRunning || got.StartedMs != startMs+100 {
 		f.Errorf("batch %+v, want it running", got)
 	}
-	if e := f.byNo(items[2].No); e.Run != store.RunQueued || e.StartedMs != 0 {
+	if e := f.byNo(items[2].No); e.State != store.StateQueued || e.StartedMs != 0 {
 		f.Errorf("the item behind the limit: %+v", e)
 	}
 }
@@ -223,7 +223,7 @@ func nextQueued(f *fixture) {
 	for range 5 {
 		accepted = append(accepted, f.inserted())
 	}
-	take := func(from store.Source, limit int) (nos []int64) {
+	take := func(from store.Queue, limit int) (nos []int64) {
 		f.update(func(tx *store.Tx) error {
 			rows, err := tx.NextQueued(1, from, limit)
 			if err != nil {
@@ -256,9 +256,9 @@ func nextQueued(f *fixture) {
 func nextReady(f *fixture) {
 	b, items := f.batch(4)
 	for i, wakeMs := range []int64{30, 10, 20, 10} {
-		f.settleTo(items[i].No, store.RunReady, wakeMs)
+		f.settleTo(items[i].No, store.StateReady, wakeMs)
 	}
-	f.settleTo(f.inserted(), store.RunReady, 1)
+	f.settleTo(f.inserted(), store.StateReady, 1)
 	var got, settles []int64
 	f.update(func(tx *store.Tx) error {
 		rows, err := tx.NextReady(1, of(b), 3)
@@ -267,7 +267,7 @@ func nextReady(f *fixture) {
 		}
 		got, settles = nil, nil
 		for _, row := range rows {
-			got, settles = append(got, row.No), append(settles, row.Settle)
+			got, settles = append(got, row.No), append(settles, row.Report)
 		}
 		return tx.GrantReady(rows)
 	})
@@ -275,11 +275,11 @@ func nextReady(f *fixture) {
 		f.Errorf("woken %v with settles %v, want %v", got, settles, want)
 	}
 	for _, no := range got {
-		if e := f.byNo(no); e.Run != store.RunActive || e.Phase != chargehand.Waiting || e.Status != chargehand.Processing || e.StartedMs != startMs {
+		if e := f.byNo(no); e.State != store.StateActive || e.Phase != chargehand.Waiting || e.Status != chargehand.Processing || e.StartedMs != startMs {
 			f.Errorf("granted: %+v", e)
 		}
 	}
-	if e := f.byNo(items[0].No); e.Run != store.RunReady {
+	if e := f.byNo(items[0].No); e.State != store.StateReady {
 		f.Errorf("the one behind the limit: %+v", e)
 	}
 }
@@ -295,22 +295,22 @@ func markedTwice(f *fixture) {
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.GrantReady(rows) })
 	f.update(func(tx *store.Tx) error { return tx.StartQueued(rows[:1], startMs) })
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.StartQueued(rows, startMs) })
-	if e := f.byNo(rows[1].No); e.Run != store.RunQueued {
+	if e := f.byNo(rows[1].No); e.State != store.StateQueued {
 		f.Errorf("a refused mark left %+v", e)
 	}
 }
 
 func settle(f *fixture) {
 	no := f.inserted()
-	f.settleTo(no, store.RunParked, 5) // number 1
-	set := func(number int64, phase chargehand.Phase, run store.Run) (s store.Settled) {
+	f.settleTo(no, store.StateParked, 5) // number 1
+	set := func(number int64, phase chargehand.Phase, run store.ExecutionState) (s store.Reported) {
 		f.update(func(tx *store.Tx) (err error) {
-			s, err = tx.SettleExecution(no, number, phase, run, 7)
+			s, err = tx.ReportState(no, number, phase, run, 7)
 			return err
 		})
 		return s
 	}
-	if got := set(3, chargehand.Running, store.RunReady); !reflect.DeepEqual(got, store.Settled{Changed: true, Settle: 3, Run: store.RunReady, Account: 1}) {
+	if got := set(3, chargehand.Running, store.StateReady); !reflect.DeepEqual(got, store.Reported{Changed: true, Report: 3, State: store.StateReady, Account: 1}) {
 		f.Errorf("settle 3: %+v", got)
 	}
 	f.update(func(tx *store.Tx) error {
@@ -318,19 +318,19 @@ func settle(f *fixture) {
 		return errors.Join(err, tx.GrantReady(rows))
 	})
 	for _, number := range []int64{3, 2, 1} { // repeated, and late
-		if got := set(number, chargehand.Waiting, store.RunParked); got.Changed || got.Final || got.Settle != 3 || got.Run != store.RunActive {
+		if got := set(number, chargehand.Waiting, store.StateParked); got.Changed || got.Final || got.Report != 3 || got.State != store.StateActive {
 			f.Errorf("settle %d after 3: %+v", number, got)
 		}
 	}
-	if e := f.byNo(no); e.Run != store.RunActive || e.Phase != chargehand.Running {
+	if e := f.byNo(no); e.State != store.StateActive || e.Phase != chargehand.Running {
 		f.Errorf("after late attempts: %+v", e)
 	}
-	if got := set(4, chargehand.Waiting, store.RunParked); !got.Changed || f.byNo(no).Phase != chargehand.Waiting {
+	if got := set(4, chargehand.Waiting, store.StateParked); !got.Changed || f.byNo(no).Phase != chargehand.Waiting {
 		f.Errorf("settle 4: %+v", got)
 	}
-	for _, run := range []store.Run{store.RunEnded, store.RunQueued} {
+	for _, run := range []store.ExecutionState{store.StateEnded, store.StateQueued} {
 		err := f.Update(f.Context(), func(tx *store.Tx) error {
-			_, err := tx.SettleExecution(no, 9, chargehand.Running, run, 0)
+			_, err := tx.ReportState(no, 9, chargehand.Running, run, 0)
 			return err
 		})
 		if err == nil {
@@ -344,7 +344,7 @@ func settleFinal(f *fixture) {
 	f.update(func(tx *store.Tx) error { _, err := finish(tx, no, startMs, "1"); return err })
 	for _, no := range []int64{no, 999} {
 		f.update(func(tx *store.Tx) error {
-			s, err := tx.SettleExecution(no, 5, chargehand.Running, store.RunReady, 1)
+			s, err := tx.ReportState(no, 5, chargehand.Running, store.StateReady, 1)
 			if !s.Final || s.Changed {
 				f.Errorf("settled after the end: %+v", s)
 			}
@@ -359,7 +359,7 @@ func queuedAtLeast(f *fixture) {
 	for range 4 {
 		nos = append(nos, f.inserted())
 	}
-	f.settleTo(nos[0], store.RunActive, 0)
+	f.settleTo(nos[0], store.StateActive, 0)
 	other := f.execution(startMs)
 	other.Workflow = 2
 	f.insert(&other)
@@ -410,9 +410,9 @@ func lastChunk(f *fixture) {
 
 func lockItems(f *fixture) {
 	b, items := f.batch(6)
-	f.settleTo(items[0].No, store.RunActive, 0)
-	f.settleTo(items[1].No, store.RunParked, 0)
-	f.settleTo(items[2].No, store.RunReady, 1)
+	f.settleTo(items[0].No, store.StateActive, 0)
+	f.settleTo(items[1].No, store.StateParked, 0)
+	f.settleTo(items[2].No, store.StateReady, 1)
 	f.update(func(tx *store.Tx) error { _, err := finish(tx, items[3].No, startMs, "1"); return err })
 	f.inserted()
 	ended := 1
@@ -420,7 +420,7 @@ func lockItems(f *fixture) {
 		f.update(func(tx *store.Tx) error {
 			rows, err := tx.LockItems(1, b.No, 2)
 			for _, row := range rows {
-				if row.Run == store.RunEnded || row.Batch != b.No {
+				if row.State == store.StateEnded || row.Batch != b.No {
 					f.Errorf("locked %+v", row)
 				}
 				_, err := fault(tx, row.No, startMs)
@@ -455,7 +455,7 @@ func statuses(f *fixture) {
 	if got := read(ids); !reflect.DeepEqual(got, want) {
 		f.Errorf("statuses %v", got)
 	}
-	f.settleTo(items[4].No, store.RunActive, 0)
+	f.settleTo(items[4].No, store.StateActive, 0)
 	if got := read(ids); got[items[4].ID] != int64(chargehand.Processing) || got[b.ID] != int64(chargehand.BatchRunning) {
 		f.Errorf("after a start: %v", got)
 	}
@@ -481,7 +481,7 @@ func walkOwed(f *fixture) {
 			e.Account = account
 			f.insert(&e)
 			if i != 2 {
-				f.settleTo(e.No, store.RunParked, 0)
+				f.settleTo(e.No, store.StateParked, 0)
 				want = append(want, e.No)
 			}
 		}
@@ -489,7 +489,7 @@ func walkOwed(f *fixture) {
 	var got []int64
 	f.view(func(r *store.Reader) error {
 		for after := (*store.Execution)(nil); ; {
-			page, err := r.WalkOwed(store.RunParked, after, 2)
+			page, err := r.ScanUnfinished(store.StateParked, after, 2)
 			if err != nil || len(page) == 0 {
 				return err
 			}
@@ -515,7 +515,7 @@ func cancelledBatches(f *fixture) {
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { return markCancelled(tx, ended.No) })
 	f.view(func(r *store.Reader) error {
 		list, err := r.CancelledBatches()
-		if len(list) != 1 || list[0].ID != marked.ID || !list[0].Cancelled {
+		if len(list) != 1 || list[0].ID != marked.ID || !list[0].CancelRequested {
 			f.Errorf("cancelled: %+v", list)
 		}
 		return err
@@ -535,7 +535,7 @@ func candidateInputs(f *fixture) {
 		rows, err := tx.NextQueued(1, singles, 9)
 		got := ""
 		for _, row := range rows {
-			got += fmt.Sprintf("%v %d %v,", row.Aside, len(row.Input.Inline), row.Input.Blob != nil)
+			got += fmt.Sprintf("%v %d %v,", row.InputApart, len(row.Input.Inline), row.Input.Blob != nil)
 		}
 		if want := "true 0 false,false 0 true,false 0 false,false 7 false,"; got != want {
 			f.Errorf("inputs %q, want %q", got, want)
@@ -548,7 +548,7 @@ func lockExecution(f *fixture) {
 	no := f.inserted()
 	f.update(func(tx *store.Tx) error {
 		e, err := tx.LockExecution(no)
-		if e.No != no || e.Run != store.RunQueued {
+		if e.No != no || e.State != store.StateQueued {
 			f.Errorf("locked %+v", e)
 		}
 		if _, err := tx.LockExecution(999); !errors.Is(err, store.ErrNotFound) {

@@ -52,7 +52,7 @@ func executionRoundTrip(f *fixture) {
 		e.Environment, e.Account, e.Workflow, e.Revision, e.Machine = chargehand.Test, 5, 6, 7, 8
 		e.ItemID, e.Input = "order 7", input
 		e.StartedMs = startMs + 1
-		e.Status, e.Phase, e.Run = chargehand.HumanInTheLoop, chargehand.Waiting, store.RunParked
+		e.Status, e.Phase, e.State = chargehand.HumanInTheLoop, chargehand.Waiting, store.StateParked
 		setID(f, &e.RetryOf, startMs-1)
 		e.Trace, e.Starter = bytes.Repeat([]byte{0xa7}, 25), 9
 		f.insert(&e)
@@ -109,18 +109,18 @@ func executionNumbersAscend(f *fixture) {
 func executionMoves(f *fixture) {
 	no := f.inserted()
 	f.update(func(tx *store.Tx) error {
-		return tx.SetRunning(no, chargehand.Processing, chargehand.Running, store.RunActive, startMs+5)
+		return tx.SetRunning(no, chargehand.Processing, chargehand.Running, store.StateActive, startMs+5)
 	})
 	f.update(func(tx *store.Tx) error {
-		return tx.SetRunning(no, chargehand.HumanInTheLoop, chargehand.Waiting, store.RunParked, startMs+9)
+		return tx.SetRunning(no, chargehand.HumanInTheLoop, chargehand.Waiting, store.StateParked, startMs+9)
 	})
 	e := f.byNo(no)
-	if e.Status != chargehand.HumanInTheLoop || e.Phase != chargehand.Waiting || e.Run != store.RunParked || e.StartedMs != startMs+5 {
+	if e.Status != chargehand.HumanInTheLoop || e.Phase != chargehand.Waiting || e.State != store.StateParked || e.StartedMs != startMs+5 {
 		f.Errorf("after two moves: %+v, want the second status and the first start", e)
 	}
-	f.update(func(tx *store.Tx) error { return tx.SetRun(no, chargehand.Running, store.RunReady) })
+	f.update(func(tx *store.Tx) error { return tx.SetState(no, chargehand.Running, store.StateReady) })
 	e = f.byNo(no)
-	if e.Status != chargehand.HumanInTheLoop || e.Phase != chargehand.Running || e.Run != store.RunReady {
+	if e.Status != chargehand.HumanInTheLoop || e.Phase != chargehand.Running || e.State != store.StateReady {
 		f.Errorf("after SetRun: %+v", e)
 	}
 }
@@ -132,9 +132,9 @@ func finalIsFinal(f *fixture) {
 		"finish": func(tx *store.Tx) error { _, err := finish(tx, no, startMs+2, `"second"`); return err },
 		"fault":  func(tx *store.Tx) error { _, err := fault(tx, no, startMs+2); return err },
 		"set running": func(tx *store.Tx) error {
-			return tx.SetRunning(no, chargehand.Processing, chargehand.Running, store.RunActive, 1)
+			return tx.SetRunning(no, chargehand.Processing, chargehand.Running, store.StateActive, 1)
 		},
-		"set run": func(tx *store.Tx) error { return tx.SetRun(no, chargehand.Running, store.RunActive) },
+		"set run": func(tx *store.Tx) error { return tx.SetState(no, chargehand.Running, store.StateActive) },
 	}
 	for name, attempt := range attempts {
 		f.update(func(tx *store.Tx) error { // the error is for the caller to look at: the rest goes on
@@ -229,7 +229,7 @@ func endTakesWork(f *fixture) {
 
 func insertedFinished(f *fixture) {
 	e := f.execution(startMs)
-	e.Status, e.Phase, e.Run, e.StartedMs, e.FinishedMs = chargehand.Finished, chargehand.Completed, store.RunEnded, startMs, startMs+1
+	e.Status, e.Phase, e.State, e.StartedMs, e.FinishedMs = chargehand.Finished, chargehand.Completed, store.StateEnded, startMs, startMs+1
 	o := store.Outcome{Output: f.blobPayload(3, 1<<20), Files: []byte(`["a"]`), Timeline: []byte("t")}
 	f.update(func(tx *store.Tx) error { return tx.InsertFinished(&e, &o) })
 	if got := f.byNo(e.No); !reflect.DeepEqual(got, e) {
@@ -261,7 +261,7 @@ func failuresTold(f *fixture) {
 	if len(told) != 0 {
 		f.Errorf("told of %+v before anything was committed", told)
 	}
-	fourth.Status, fourth.Phase, fourth.Run, fourth.FinishedMs = chargehand.Errored, chargehand.Cancelled, store.RunEnded, startMs
+	fourth.Status, fourth.Phase, fourth.State, fourth.FinishedMs = chargehand.Errored, chargehand.Cancelled, store.StateEnded, startMs
 	f.update(func(tx *store.Tx) error {
 		_, err := fault(tx, first.No, startMs)
 		return errors.Join(err, tx.InsertFinished(&fourth, &store.Outcome{Fault: []byte("{}")}))
@@ -280,11 +280,11 @@ func executionWrongCalls(f *fixture) {
 	no := f.inserted()
 	queued := f.execution(startMs)
 	item := f.execution(startMs)
-	item.Status, item.Run, item.FinishedMs, item.Batch = chargehand.Finished, store.RunEnded, 1, 1
+	item.Status, item.State, item.FinishedMs, item.Batch = chargehand.Finished, store.StateEnded, 1, 1
 	calls := map[string]func(*store.Tx) error{
-		"run state ended":      func(tx *store.Tx) error { return tx.SetRunning(no, chargehand.Processing, 1, store.RunEnded, 1) },
-		"final status running": func(tx *store.Tx) error { return tx.SetRunning(no, chargehand.Errored, 1, store.RunActive, 1) },
-		"SetRun ended":         func(tx *store.Tx) error { return tx.SetRun(no, 1, store.RunEnded) },
+		"run state ended":      func(tx *store.Tx) error { return tx.SetRunning(no, chargehand.Processing, 1, store.StateEnded, 1) },
+		"final status running": func(tx *store.Tx) error { return tx.SetRunning(no, chargehand.Errored, 1, store.StateActive, 1) },
+		"SetRun ended":         func(tx *store.Tx) error { return tx.SetState(no, 1, store.StateEnded) },
 		"finish, not final": func(tx *store.Tx) error {
 			_, err := tx.FinishExecution(no, chargehand.Processing, 1, 1, 1, &store.Outcome{})
 			return err
@@ -301,7 +301,7 @@ func executionWrongCalls(f *fixture) {
 			f.Errorf("%s: %v, want an error that is no sentinel", name, err)
 		}
 	}
-	if e := f.byNo(no); e.Run != store.RunQueued {
+	if e := f.byNo(no); e.State != store.StateQueued {
 		f.Errorf("refused calls changed %+v", e)
 	}
 }
@@ -324,7 +324,7 @@ func queuedSingles(f *fixture) {
 	for i := range 10 {
 		e := f.execution(startMs - int64(i)) // ids descend, numbers ascend
 		if i == 3 {
-			e.Run, e.Status = store.RunActive, chargehand.Processing
+			e.State, e.Status = store.StateActive, chargehand.Processing
 		}
 		if i == 5 {
 			e.Batch, e.Item = 9, 0
@@ -366,28 +366,28 @@ func queuedSingles(f *fixture) {
 }
 
 func byRunState(f *fixture) {
-	want := map[store.Run][]int64{}
+	want := map[store.ExecutionState][]int64{}
 	f.update(func(tx *store.Tx) error {
-		b := store.Batch{Account: 1, Environment: chargehand.Live, Workflow: 1, Revision: 1, Concurrency: 1, Wanted: 1, Total: 100}
+		b := store.Batch{Account: 1, Environment: chargehand.Live, Workflow: 1, Revision: 1, Concurrency: 1, RequestedConcurrency: 1, Total: 100}
 		setID(f, &b.ID, startMs)
 		return tx.InsertBatch(&b)
 	})
 	for _, batch := range []int64{0, 1} { // in the order in which they are to be read
 		for i := range 12 {
 			e := f.execution(startMs)
-			e.Run = store.Run(1 + i%4)
+			e.State = store.ExecutionState(1 + i%4)
 			if e.Batch = batch; batch != 0 {
 				e.Item = int64(i)
 			}
 			f.insert(&e)
-			want[e.Run] = append(want[e.Run], e.No)
+			want[e.State] = append(want[e.State], e.No)
 		}
 	}
-	for run := store.RunQueued; run <= store.RunParked; run++ {
+	for run := store.StateQueued; run <= store.StateParked; run++ {
 		var got []int64
 		f.view(func(r *store.Reader) error {
 			for last := (*store.Execution)(nil); ; {
-				page, err := r.ExecutionsByRun(run, last, 2)
+				page, err := r.ExecutionsByState(run, last, 2)
 				if err != nil || len(page) == 0 {
 					return err
 				}
@@ -408,7 +408,7 @@ func counted(f *fixture) {
 		e := f.execution(startMs)
 		e.Workflow = int64(1 + i%3)
 		if i >= 10 {
-			e.Run, e.Status = store.Run(2+i%3), chargehand.Processing
+			e.State, e.Status = store.ExecutionState(2+i%3), chargehand.Processing
 		}
 		f.insert(&e)
 	}
@@ -419,12 +419,12 @@ func counted(f *fixture) {
 		if want := map[int64]int64{1: 4, 2: 3, 3: 3}; !reflect.DeepEqual(queued, want) {
 			f.Errorf("queued by workflow %v, want %v", queued, want)
 		}
-		owed, err2 := r.CountOwed()
-		if want := (store.RunCounts{0, 10, 3, 4, 3}); owed != want {
+		owed, err2 := r.CountUnfinished()
+		if want := (store.StateCounts{0, 10, 3, 4, 3}); owed != want {
 			f.Errorf("owed %v, want %v", owed, want)
 		}
-		bounded, err3 := r.CountOwedAtMost(4)
-		if want := (store.RunCounts{0, 4, 3, 4, 3}); bounded != want {
+		bounded, err3 := r.CountUnfinishedAtMost(4)
+		if want := (store.StateCounts{0, 4, 3, 4, 3}); bounded != want {
 			f.Errorf("owed, at most 4 each, %v, want %v", bounded, want)
 		}
 		return errors.Join(err1, err2, err3)
@@ -436,7 +436,7 @@ func inputAside(f *fixture) {
 	e.Input = inline(string(bytes.Repeat([]byte("z"), 100_000)))
 	f.insert(&e)
 	f.update(func(tx *store.Tx) error {
-		return tx.SetRunning(e.No, chargehand.Processing, chargehand.Running, store.RunActive, startMs)
+		return tx.SetRunning(e.No, chargehand.Processing, chargehand.Running, store.StateActive, startMs)
 	})
 	if got := f.byNo(e.No); !bytes.Equal(got.Input.Inline, e.Input.Inline) || got.Input.Size != 100_000 {
 		f.Errorf("input has %d bytes after a move", len(got.Input.Inline))

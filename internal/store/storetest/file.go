@@ -201,12 +201,12 @@ func uploadsGo(f *fixture) {
 func (f *fixture) sweep(noticeMs, condemnMs int64) (digests [][]byte) {
 	f.Helper()
 	f.update(func(tx *store.Tx) error {
-		_, err := tx.NoticeBlobs(noticeMs, 100)
+		_, err := tx.StampUnusedBlobs(noticeMs, 100)
 		if err == nil {
-			_, err = tx.CondemnBlobs(condemnMs, 100)
+			_, err = tx.StartBlobDeletion(condemnMs, 100)
 		}
 		if err == nil {
-			digests, err = tx.CondemnedBlobs(100)
+			digests, err = tx.BlobsToDelete(100)
 		}
 		return err
 	})
@@ -274,13 +274,13 @@ func blobReferenced(f *fixture) {
 func blobCondemned(f *fixture) {
 	file := f.file(1, startMs)
 	f.sweep(startMs, startMs+1)
-	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.ClaimBlob(file.Digest, 100) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.ReserveBlob(file.Digest, 100) })
 	f.refused(store.ErrNotFound, func(tx *store.Tx) error { return tx.InsertFile(&file) })
 	if got := f.sweep(startMs, 0); len(got) != 1 {
 		f.Error("after a crash, the condemned blob is forgotten")
 	}
 	f.update(func(tx *store.Tx) error { return tx.RemoveBlob(file.Digest) })
-	f.update(func(tx *store.Tx) error { return tx.ClaimBlob(file.Digest, 100) })
+	f.update(func(tx *store.Tx) error { return tx.ReserveBlob(file.Digest, 100) })
 	f.insertFile(&file)
 }
 
@@ -299,7 +299,7 @@ func sweepRace(f *fixture) {
 		file.Digest = make([]byte, 32)
 		file.Digest[0] = name
 		for {
-			err := f.Update(ctx, func(tx *store.Tx) error { return tx.ClaimBlob(file.Digest, 5) })
+			err := f.Update(ctx, func(tx *store.Tx) error { return tx.ReserveBlob(file.Digest, 5) })
 			if err == nil {
 				break
 			}

@@ -20,10 +20,10 @@ var idempotencyTests = map[string]func(*fixture){
 
 func idempotency(name byte, ms int64) store.Idempotency {
 	i := store.Idempotency{
-		Hash: make([]byte, 32), Account: 1, Environment: chargehand.Test, Body: make([]byte, 32),
+		Hash: make([]byte, 32), Account: 1, Environment: chargehand.Test, BodyHash: make([]byte, 32),
 		Status: 201, Kind: "execution", Resource: [16]byte{9, 8}, CreatedMs: ms,
 	}
-	i.Hash[0], i.Body[0] = name, name
+	i.Hash[0], i.BodyHash[0] = name, name
 	return i
 }
 

@@ -21,7 +21,7 @@ var keyTests = map[string]func(*fixture){
 func (f *fixture) key() store.Key {
 	k := store.Key{
 		Account: 1, Environment: chargehand.Live, Name: "ci", Scopes: "workflows:read executions:create", Preset: "run",
-		Head: "sk_live_abcd", Last4: "wxyz", Hash: make([]byte, 32), Rate: -1, Creator: "command line",
+		Prefix: "sk_live_abcd", Last4: "wxyz", Hash: make([]byte, 32), Rate: -1, Creator: "command line",
 	}
 	setID(f, &k.ID, startMs)
 	k.Hash[0], k.Hash[1] = byte(f.n), byte(f.n>>8)

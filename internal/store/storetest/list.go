@@ -36,12 +36,12 @@ func crowd(f *fixture, n int, r *rand.Rand) []store.Execution {
 		for i := range all {
 			e := f.execution(startMs + r.Int64N(int64(n)/10))
 			e.Account, e.Environment, e.Workflow = 1+r.Int64N(2), chargehand.Environment(1+r.IntN(2)), 1+r.Int64N(3)
-			e.Status, e.Run = chargehand.Status(1+r.IntN(5)), store.RunActive
+			e.Status, e.State = chargehand.Status(1+r.IntN(5)), store.StateActive
 			of := phasesOf[e.Status]
 			e.Phase = of[r.IntN(len(of))]
 			var err error
 			if e.Status.Final() {
-				e.Run, e.FinishedMs = store.RunEnded, startMs
+				e.State, e.FinishedMs = store.StateEnded, startMs
 				err = tx.InsertFinished(&e, &store.Outcome{})
 			} else {
 				err = tx.InsertExecution(&e)

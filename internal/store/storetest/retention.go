@@ -152,7 +152,7 @@ func retentionPayloads(f *fixture) {
 	f.insert(&e)
 	payload := f.blobPayload(7, 1<<20)
 	for range 2 { // repeating it changes nothing
-		f.update(func(tx *store.Tx) error { return tx.KeepPayload(e.No, payload.Blob) })
+		f.update(func(tx *store.Tx) error { return tx.KeepExecutionBlob(e.No, payload.Blob) })
 	}
 	refs := func() int64 { return f.number(`SELECT refs FROM blob WHERE digest = ?1`, payload.Blob) }
 	if n := refs(); n != 1 {

@@ -212,7 +212,7 @@ func secretPinned(f *fixture) {
 }
 
 func secretCancelled(f *fixture) {
-	b := store.Batch{Account: 1, Environment: chargehand.Live, Workflow: 1, Revision: 1, Total: 3, Concurrency: 1, Wanted: 1}
+	b := store.Batch{Account: 1, Environment: chargehand.Live, Workflow: 1, Revision: 1, Total: 3, Concurrency: 1, RequestedConcurrency: 1}
 	setID(f, &b.ID, startMs)
 	f.update(func(tx *store.Tx) error {
 		if err := tx.InsertBatch(&b); err != nil {

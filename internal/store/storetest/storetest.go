@@ -92,7 +92,7 @@ func (f *fixture) refused(want error, fn func(*store.Tx) error) {
 func (f *fixture) execution(ms int64) store.Execution {
 	e := store.Execution{
 		Account: 1, Environment: chargehand.Live, Workflow: 1, Revision: 1, Machine: 1,
-		Status: chargehand.Initial, Phase: chargehand.Pending, Run: store.RunQueued,
+		Status: chargehand.Initial, Phase: chargehand.Pending, State: store.StateQueued,
 		Input: inline(`{"n":1}`),
 	}
 	setID(f, &e.ID, ms)
@@ -141,7 +141,7 @@ func (f *fixture) blobPayload(name byte, size int64) store.Payload {
 	f.Helper()
 	digest := make([]byte, 32)
 	digest[0] = name
-	f.update(func(tx *store.Tx) error { return tx.ClaimBlob(digest, size) })
+	f.update(func(tx *store.Tx) error { return tx.ReserveBlob(digest, size) })
 	return store.Payload{Blob: digest, Size: size}
 }
 
@@ -162,12 +162,12 @@ func (f *fixture) number(query string, args ...any) (n int64) {
 
 // invariants are queries that count what must not be there.
 var invariants = map[string]string{
-	"run state that does not match the status": `SELECT COUNT(*) FROM execution WHERE (run = 0) <> (status >= 4)`,
-	"final executions without outcome": `SELECT COUNT(*) FROM execution e WHERE run = 0
+	"run state that does not match the status": `SELECT COUNT(*) FROM execution WHERE (state = 0) <> (status >= 4)`,
+	"final executions without outcome": `SELECT COUNT(*) FROM execution e WHERE state = 0
  AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.execution = e.no)`,
 	"outcomes of executions that are not final": `SELECT COUNT(*) FROM outcome o
- WHERE NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = o.execution AND e.run = 0)`,
-	"final executions without time":        `SELECT COUNT(*) FROM execution WHERE (run = 0) <> (finished_ms > 0)`,
+ WHERE NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = o.execution AND e.state = 0)`,
+	"final executions without time":        `SELECT COUNT(*) FROM execution WHERE (state = 0) <> (finished_ms > 0)`,
 	"journals of nobody":                   `SELECT COUNT(*) FROM journal j WHERE ` + nobodyRunning("j"),
 	"checkpoints of nobody":                `SELECT COUNT(*) FROM checkpoint j WHERE ` + nobodyRunning("j"),
 	"timers of nobody":                     `SELECT COUNT(*) FROM timer j WHERE ` + nobodyRunning("j"),
@@ -178,25 +178,25 @@ var invariants = map[string]string{
 	"streams that end before their events": `SELECT COUNT(*) FROM stream s WHERE last < (SELECT COALESCE(MAX(number), 0) FROM event e WHERE e.account = s.account AND e.environment = s.environment)`,
 	"events of no stream":                  `SELECT COUNT(*) FROM event e WHERE NOT EXISTS (SELECT 1 FROM stream s WHERE e.account = s.account AND e.environment = s.environment)`,
 	"children of nobody":                   `SELECT COUNT(*) FROM child j WHERE ` + nobody("j"),
-	"children that go on or not":           `SELECT COUNT(*) FROM child c JOIN execution e ON e.no = c.execution WHERE c.parent <> 0 AND (c.state IN (1, 2, 4)) <> (e.run <> 0)`,
-	"awaited by nobody":                    `SELECT COUNT(*) FROM child c WHERE c.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = c.parent AND e.run <> 0)`,
-	"trees whose counts are not true": `SELECT COUNT(*) FROM child r WHERE r.parent = 0 AND r.open <>
- (SELECT COUNT(*) FROM child c JOIN execution e ON e.no = c.execution WHERE c.root = r.execution AND e.run <> 0)`,
+	"children that go on or not":           `SELECT COUNT(*) FROM child c JOIN execution e ON e.no = c.execution WHERE c.parent <> 0 AND (c.state IN (1, 2, 4)) <> (e.state <> 0)`,
+	"awaited by nobody":                    `SELECT COUNT(*) FROM child c WHERE c.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = c.parent AND e.state <> 0)`,
+	"trees whose counts are not true": `SELECT COUNT(*) FROM child r WHERE r.parent = 0 AND r.unfinished <>
+ (SELECT COUNT(*) FROM child c JOIN execution e ON e.no = c.execution WHERE c.root = r.execution AND e.state <> 0)`,
 	"inputs of nobody":                     `SELECT COUNT(*) FROM input j WHERE ` + nobody("j"),
 	"timelines of nobody":                  `SELECT COUNT(*) FROM timeline_chunk j WHERE ` + nobody("j"),
 	"uses of files by nobody":              `SELECT COUNT(*) FROM file_use j WHERE ` + nobody("j"),
 	"files of nobody":                      `SELECT COUNT(*) FROM file j WHERE j.execution <> 0 AND ` + nobody("j"),
-	"payloads of nobody":                   `SELECT COUNT(*) FROM payload j WHERE ` + nobody("j"),
+	"payloads of nobody":                   `SELECT COUNT(*) FROM execution_blob j WHERE ` + nobody("j"),
 	"uses of no file":                      `SELECT COUNT(*) FROM file_use u WHERE NOT EXISTS (SELECT 1 FROM file f WHERE f.no = u.file)`,
 	"batches whose counts are not true":    `SELECT COUNT(*) FROM batch b WHERE finished <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 4) OR failed <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 5)`,
 	"batches final before or after time":   `SELECT COUNT(*) FROM batch WHERE (status >= 3) <> (finished + failed = total) OR (status >= 3) <> (finished_ms > 0)`,
 	"blobs whose references are not true":  `SELECT COUNT(*) FROM blob b WHERE refs <> ` + references,
-	"references to blobs that are missing": `SELECT COUNT(*) FROM file f WHERE NOT EXISTS (SELECT 1 FROM blob b WHERE b.digest = f.digest AND b.condemned = 0)`,
+	"references to blobs that are missing": `SELECT COUNT(*) FROM file f WHERE NOT EXISTS (SELECT 1 FROM blob b WHERE b.digest = f.digest AND b.deleting = 0)`,
 }
 
 const references = `(SELECT COUNT(*) FROM file WHERE digest = b.digest)
  + (SELECT COUNT(*) FROM execution WHERE input_blob = b.digest) + (SELECT COUNT(*) FROM outcome WHERE output_blob = b.digest)
- + (SELECT COUNT(*) FROM journal WHERE event_blob = b.digest) + (SELECT COUNT(*) FROM checkpoint WHERE state_blob = b.digest) + (SELECT COUNT(*) FROM payload WHERE digest = b.digest)
+ + (SELECT COUNT(*) FROM journal WHERE event_blob = b.digest) + (SELECT COUNT(*) FROM checkpoint WHERE state_blob = b.digest) + (SELECT COUNT(*) FROM execution_blob WHERE digest = b.digest)
  + (SELECT COUNT(*) FROM event WHERE data_blob = b.digest)
  + (SELECT COUNT(*) FROM schedule_match WHERE state_blob = b.digest)`
 
@@ -205,7 +205,7 @@ func nobody(row string) string {
 }
 
 func nobodyRunning(row string) string {
-	return fmt.Sprintf("NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = %s.execution AND e.run <> 0)", row)
+	return fmt.Sprintf("NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = %s.execution AND e.state <> 0)", row)
 }
 
 // CheckInvariants reports everything in the database that package store promises not to

@@ -36,7 +36,7 @@ func (f *fixture) subscribe(execution int64, command uint64, filters ...store.Fi
 func (f *fixture) settle(s store.Subscription, through int64) (settled bool) {
 	f.Helper()
 	f.update(func(tx *store.Tx) (err error) {
-		settled, err = tx.SettleSubscription(&s, through)
+		settled, err = tx.SleepSubscription(&s, through)
 		return err
 	})
 	return settled

@@ -1,14 +1,21 @@
 -- +goose Up
--- Internal numbers (no) join tables; ids (16 bytes) are for the outside. A missing number
--- is 0, a missing text, id or byte value NULL. Times are milliseconds since 1970.
--- There are no foreign keys: the transactions of package store keep rows together, and the
--- checks would cost a lookup per reference on every execution.
+-- The first schema. What its tables have in common:
+--   - Internal numbers (no) join tables; ids (16 bytes) are for the outside. A column with the name of a table holds
+--     the number of one of its rows.
+--   - A missing number is 0, a missing text, id or byte value NULL. Times are milliseconds since 1970.
+--   - There are no foreign keys: the transactions of package store keep rows together, and the checks would cost a
+--     lookup per reference on every execution.
+-- The comment of an index names the methods of package store that it serves.
 
+-- Installation -------------------------------------------------------------------------------------------------------
+
+-- A row is a fact about the installation, or the lease of a process, by name.
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY NOT NULL,
     value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- A row is an account.
 CREATE TABLE account (
     no         INTEGER PRIMARY KEY,
     id         BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
@@ -16,26 +23,44 @@ CREATE TABLE account (
     created_ms INTEGER NOT NULL
 ) STRICT;
 
+-- A row is an API key. The key itself is not stored.
 CREATE TABLE api_key (
     no           INTEGER PRIMARY KEY,
     id           BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
     account      INTEGER NOT NULL,
     environment  INTEGER NOT NULL,
     name         TEXT NOT NULL,
-    scopes       TEXT NOT NULL,
-    preset       TEXT NOT NULL,
-    workflows    BLOB,
-    head         TEXT NOT NULL,
-    last4        TEXT NOT NULL,
+    scopes       TEXT NOT NULL,    -- separated by spaces
+    preset       TEXT NOT NULL,    -- empty: made from scopes
+    workflows    BLOB,             -- ids of the workflows that it is limited to, 16 bytes each
+    namespaces   TEXT,             -- that it is limited to, separated by spaces; both NULL: no limit
+    prefix       TEXT NOT NULL,    -- first characters, for display
+    last4        TEXT NOT NULL,    -- last characters, for display
     hash         BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
-    rate         INTEGER NOT NULL,
-    creator      TEXT NOT NULL,
+    rate         INTEGER NOT NULL, -- requests per second; -1: the installation's default
+    creator      TEXT NOT NULL,    -- id of a key or a name, for display
     expires_ms   INTEGER NOT NULL DEFAULT 0,
     last_used_ms INTEGER NOT NULL DEFAULT 0,
     revoked_ms   INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+-- ListKeys.
 CREATE INDEX api_key_list ON api_key (account, environment, id) WHERE revoked_ms = 0;
 
+-- A row is a key with limits that has started executions, as it was then: they read only files that it could read,
+-- also when the key is changed or gone.
+CREATE TABLE starter (
+    no         INTEGER PRIMARY KEY,
+    account    INTEGER NOT NULL,
+    key        INTEGER NOT NULL, -- API key; 0: several keys
+    workflows  BLOB,             -- as in api_key
+    namespaces TEXT
+) STRICT;
+-- PutStarter.
+CREATE INDEX starter_key ON starter (account, key);
+
+-- Workflows ----------------------------------------------------------------------------------------------------------
+
+-- A row is a workflow: a name in a namespace, with the revisions that are published and in draft.
 CREATE TABLE workflow (
     no         INTEGER PRIMARY KEY,
     id         BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
@@ -44,39 +69,71 @@ CREATE TABLE workflow (
     name       TEXT NOT NULL,
     created_ms INTEGER NOT NULL,
     updated_ms INTEGER NOT NULL,
-    published  INTEGER NOT NULL DEFAULT 0,
-    draft      INTEGER NOT NULL DEFAULT 0,
+    published  INTEGER NOT NULL DEFAULT 0, -- revision; 0: none
+    draft      INTEGER NOT NULL DEFAULT 0, -- revision; 0: none
     deleted_ms INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+-- WorkflowByName. No two workflows of an account have the same name.
 CREATE UNIQUE INDEX workflow_name ON workflow (account, namespace, name) WHERE deleted_ms = 0;
+-- The cursor of lists is the time of creation, so no two workflows of an account have the same one.
 CREATE UNIQUE INDEX workflow_created ON workflow (account, created_ms);
+-- ListWorkflows.
 CREATE INDEX workflow_list ON workflow (account, created_ms) WHERE deleted_ms = 0;
+-- ListWorkflows of those that are published.
 CREATE INDEX workflow_published ON workflow (account, created_ms) WHERE deleted_ms = 0 AND published <> 0;
+-- WorkflowsOf: the workflows of a namespace, deleted ones too.
+CREATE INDEX workflow_namespace ON workflow (account, namespace);
 
+-- A row is a definition with the external resources that it was applied with, stored once per account.
 CREATE TABLE definition (
     no         INTEGER PRIMARY KEY,
     account    INTEGER NOT NULL,
-    digest     BLOB NOT NULL CHECK (length(digest) = 32),
+    digest     BLOB NOT NULL CHECK (length(digest) = 32), -- over source and resources
     media_type TEXT NOT NULL,
     source     BLOB NOT NULL,
+    resources  BLOB,                                      -- as package plan encodes them; NULL: none
     UNIQUE (account, digest)
 ) STRICT;
 
+-- A row is a revision: what was applied as a version of a workflow. Executions are pinned to it.
 CREATE TABLE revision (
     no         INTEGER PRIMARY KEY,
     workflow   INTEGER NOT NULL,
     version    TEXT NOT NULL,
-    number     INTEGER NOT NULL,
+    number     INTEGER NOT NULL, -- within the version, from 1
     definition INTEGER NOT NULL,
     title      TEXT,
-    draft      INTEGER NOT NULL,
+    draft      INTEGER NOT NULL, -- 1: a draft
     created_ms INTEGER NOT NULL,
+    workflows  BLOB,             -- limits of the key that applied it, as in api_key
+    namespaces TEXT,
+    files      BLOB,             -- ids of the files that the definition names and that key could read, 16 bytes each
     UNIQUE (workflow, version, number)
 ) STRICT;
+-- ListRevisions.
 CREATE INDEX revision_list ON revision (workflow, no);
 
--- The hot table. Lists have the status before the id, so that one index serves every
--- combination of statuses (package store, ListExecutions).
+-- A row is a secret of an environment, sealed. A deleted secret keeps its row without the value, so that no version
+-- number is used twice.
+CREATE TABLE secret (
+    no          INTEGER PRIMARY KEY,
+    account     INTEGER NOT NULL,
+    environment INTEGER NOT NULL,
+    name        TEXT NOT NULL,
+    version     INTEGER NOT NULL,
+    sealed      BLOB, -- NULL: deleted
+    created_ms  INTEGER NOT NULL,
+    updated_ms  INTEGER NOT NULL,
+    workflows   BLOB, -- that may declare it, as in api_key; both NULL: all
+    namespaces  TEXT,
+    UNIQUE (account, environment, name)
+) STRICT;
+-- ListSecrets, CountSecrets.
+CREATE INDEX secret_list ON secret (account, environment, no) WHERE sealed IS NOT NULL;
+
+-- Executions ---------------------------------------------------------------------------------------------------------
+
+-- A row is an execution. It is small and updated often; what is written once, at the end, is in outcome.
 CREATE TABLE execution (
     no          INTEGER PRIMARY KEY,
     id          BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
@@ -84,69 +141,93 @@ CREATE TABLE execution (
     environment INTEGER NOT NULL,
     workflow    INTEGER NOT NULL,
     revision    INTEGER NOT NULL,
-    machine     INTEGER NOT NULL,
-    batch       INTEGER NOT NULL,
-    item        INTEGER NOT NULL,
+    machine     INTEGER NOT NULL,           -- revision of the machine that it started under
+    batch       INTEGER NOT NULL,           -- 0: a single execution
+    item        INTEGER NOT NULL,           -- index in the batch
     item_id     TEXT,
-    status      INTEGER NOT NULL,
-    phase       INTEGER NOT NULL,
-    run         INTEGER NOT NULL,
+    status      INTEGER NOT NULL,           -- chargehand.Status
+    phase       INTEGER NOT NULL,           -- chargehand.Phase
+    state       INTEGER NOT NULL,           -- store.ExecutionState: 0 ended, 1 queued, 2 ready, 3 active, 4 parked
+    report      INTEGER NOT NULL DEFAULT 0, -- number of the last state that its workflow reported (ReportState)
+    ready_ms    INTEGER NOT NULL DEFAULT 0, -- when it became ready; 0: it is not ready
     started_ms  INTEGER NOT NULL,
     finished_ms INTEGER NOT NULL,
-    input       BLOB,
+    input       BLOB,                       -- up to 1 KiB; a larger one is in table input or in a blob
     input_blob  BLOB,
     input_size  INTEGER,
-    retry_of    BLOB,
-    CHECK ((run = 0) = (status >= 4))
+    retry_of    BLOB,                       -- id of the execution that it repeats
+    starter     INTEGER NOT NULL DEFAULT 0, -- limits of the key that started it; 0: none
+    trace       BLOB,                       -- trace context of the request that led to it, if that was recorded
+    CHECK ((state = 0) = (status >= 4))
 ) STRICT;
+-- ListExecutions of an environment. Here and in the next two indexes, the status comes before the id, so that one
+-- index serves every combination of statuses.
 CREATE INDEX execution_environment ON execution (account, environment, status, id);
+-- ListExecutions of a workflow.
 CREATE INDEX execution_workflow ON execution (workflow, environment, status, id);
+-- ListExecutions of a batch, BatchItems, ListItems.
 CREATE INDEX execution_batch ON execution (batch, status, item) WHERE batch <> 0;
-CREATE INDEX execution_owed ON execution (run, batch, item) WHERE run <> 0;
-CREATE INDEX execution_ended ON execution (environment, finished_ms) WHERE run = 0 AND batch = 0;
+-- ExecutionsByState, ScanUnfinished, CountUnfinished, CountActive, WaitingAccounts; Queues and NextQueued of batches:
+-- the executions of an account that have not ended, without those of other accounts.
+CREATE INDEX execution_unfinished ON execution (state, account, batch, item) WHERE state <> 0;
+-- NextReady, ReadyBefore, Queues: ready executions of a queue, in the order in which they became ready.
+CREATE INDEX execution_ready ON execution (account, batch, environment, workflow, ready_ms) WHERE state = 2;
+-- NextQueued, QueuedSingles, QueuedAtLeast, Queues: queued single executions of a workflow, in order of acceptance.
+CREATE INDEX execution_queued ON execution (account, environment, workflow) WHERE state = 1 AND batch = 0;
+-- CountActiveOfTest: the slots that environment test has a share of.
+CREATE INDEX execution_test ON execution (account, environment, state) WHERE state = 3 AND environment = 2;
+-- DeleteEnded.
+CREATE INDEX execution_ended ON execution (environment, finished_ms) WHERE state = 0 AND batch = 0;
 
+-- A row is the input of an execution, if it has more than 1 KiB and is not in a blob.
 CREATE TABLE input (
     execution INTEGER PRIMARY KEY,
     data      BLOB NOT NULL
 ) STRICT;
 
+-- A row says how an execution ended. It is written once, with the final status.
 CREATE TABLE outcome (
     execution   INTEGER PRIMARY KEY,
     output      BLOB,
     output_blob BLOB,
     output_size INTEGER,
-    fault       BLOB,
-    files       BLOB,
-    timeline    BLOB
+    fault       BLOB, -- JSON; NULL: it completed
+    files       BLOB, -- JSON array of the ids of its result files
+    timeline    BLOB  -- the last timeline chunk
 ) STRICT;
 
+-- A row is an event that an execution has applied. It goes when a checkpoint covers it, or the execution ends.
 CREATE TABLE journal (
     execution  INTEGER NOT NULL,
     seq        INTEGER NOT NULL,
     event      BLOB,
     event_blob BLOB,
     event_size INTEGER,
-    digest     INTEGER NOT NULL,
+    digest     INTEGER NOT NULL, -- of the machine's decisions after the event
     PRIMARY KEY (execution, seq)
 ) STRICT, WITHOUT ROWID;
 
+-- A row is the state of the machine after event seq. It goes when the execution ends.
 CREATE TABLE checkpoint (
     execution  INTEGER PRIMARY KEY,
     seq        INTEGER NOT NULL,
-    revision   INTEGER NOT NULL,
+    revision   INTEGER NOT NULL, -- of the machine
     state      BLOB,
     state_blob BLOB,
     state_size INTEGER
 ) STRICT;
 
+-- A row is a timer of an execution. It goes when it has fired, or the execution ends.
 CREATE TABLE timer (
     execution INTEGER NOT NULL,
     command   INTEGER NOT NULL,
     due_ms    INTEGER NOT NULL,
     PRIMARY KEY (execution, command)
 ) STRICT, WITHOUT ROWID;
+-- TimersDue, TimersAfter, NextTimerMs.
 CREATE INDEX timer_due ON timer (due_ms, execution, command);
 
+-- A row is a part of the timeline of an execution. The last part is in outcome.
 CREATE TABLE timeline_chunk (
     execution INTEGER NOT NULL,
     chunk     INTEGER NOT NULL,
@@ -154,49 +235,104 @@ CREATE TABLE timeline_chunk (
     PRIMARY KEY (execution, chunk)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE batch (
-    no          INTEGER PRIMARY KEY,
-    id          BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
-    account     INTEGER NOT NULL,
-    environment INTEGER NOT NULL,
-    workflow    INTEGER NOT NULL,
-    revision    INTEGER NOT NULL,
-    status      INTEGER NOT NULL,
-    concurrency INTEGER NOT NULL,
-    wanted      INTEGER NOT NULL,
-    total       INTEGER NOT NULL,
-    finished    INTEGER NOT NULL DEFAULT 0,
-    failed      INTEGER NOT NULL DEFAULT 0,
-    cancelled   INTEGER NOT NULL DEFAULT 0,
-    started_ms  INTEGER NOT NULL DEFAULT 0,
-    finished_ms INTEGER NOT NULL DEFAULT 0
+-- A row is the secrets of an execution, sealed, as they were when it was accepted. It goes when the execution ends.
+CREATE TABLE execution_secret (
+    execution INTEGER PRIMARY KEY,
+    sealed    BLOB NOT NULL
 ) STRICT;
+
+-- A row is a blob that an engine keeps for an execution outside of the database, as Temporal's histories do.
+CREATE TABLE execution_blob (
+    execution INTEGER NOT NULL,
+    digest    BLOB NOT NULL,
+    PRIMARY KEY (execution, digest)
+) STRICT, WITHOUT ROWID;
+
+-- A row links an execution to the one that started it. The root of a tree has a row too, with the parent 0.
+CREATE TABLE child (
+    execution  INTEGER PRIMARY KEY,
+    parent     INTEGER NOT NULL,
+    root       INTEGER NOT NULL,
+    command    INTEGER NOT NULL, -- of the parent
+    depth      INTEGER NOT NULL, -- below the root
+    state      INTEGER NOT NULL, -- store.ChildState
+    unfinished INTEGER NOT NULL  -- in the row of a root: executions of the tree that have not ended
+) STRICT;
+-- OpenChildren, StopChild, FinishExecution: children whose end matters to the parent.
+CREATE INDEX child_open ON child (parent, command) WHERE state <> 0;
+-- DueChildren: ends to deliver, and children to cancel.
+CREATE INDEX child_due ON child (execution) WHERE state >= 3;
+
+-- A row is a message to an execution, written with the change that it tells of and deleted when it was delivered.
+-- A number is never used twice, because executions remember those that they have seen.
+CREATE TABLE outbox (
+    no        INTEGER PRIMARY KEY AUTOINCREMENT,
+    execution INTEGER NOT NULL,
+    kind      INTEGER NOT NULL, -- store.OutboxKind
+    reason    TEXT,             -- of a cancellation
+    report    INTEGER NOT NULL, -- of a grant: number of the state report that it answers
+    due_ms    INTEGER NOT NULL  -- end of the lease of the process that delivers it
+) STRICT;
+-- LeaseOutbox, OutboxDue, OldestOutboxMs, CountOutbox.
+CREATE INDEX outbox_due ON outbox (due_ms);
+-- StartUndelivered.
+CREATE INDEX outbox_execution ON outbox (execution, kind);
+
+-- A row is a batch. Its counts change in the transactions that end its items.
+CREATE TABLE batch (
+    no                    INTEGER PRIMARY KEY,
+    id                    BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
+    account               INTEGER NOT NULL,
+    environment           INTEGER NOT NULL,
+    workflow              INTEGER NOT NULL,
+    revision              INTEGER NOT NULL,
+    status                INTEGER NOT NULL,           -- chargehand.BatchStatus
+    concurrency           INTEGER NOT NULL,           -- in effect
+    requested_concurrency INTEGER NOT NULL,
+    total                 INTEGER NOT NULL,           -- items
+    finished              INTEGER NOT NULL DEFAULT 0, -- items that completed
+    failed                INTEGER NOT NULL DEFAULT 0, -- items that ended in error, cancelled ones included
+    cancelled             INTEGER NOT NULL DEFAULT 0, -- items that were cancelled
+    cancel_requested      INTEGER NOT NULL DEFAULT 0,
+    reason                BLOB,                       -- of the cancellation, as UTF-8
+    started_ms            INTEGER NOT NULL DEFAULT 0,
+    finished_ms           INTEGER NOT NULL DEFAULT 0
+) STRICT;
+-- ListBatches.
 CREATE INDEX batch_list ON batch (workflow, environment, id);
+-- ActiveBatches, CancelledBatches.
 CREATE INDEX batch_active ON batch (no) WHERE status < 3;
+-- DeleteEnded.
 CREATE INDEX batch_ended ON batch (environment, finished_ms) WHERE status >= 3;
 
+-- A row is the answer to a request with an Idempotency-Key.
 CREATE TABLE idempotency (
-    hash        BLOB PRIMARY KEY NOT NULL CHECK (length(hash) = 32),
+    hash        BLOB PRIMARY KEY NOT NULL CHECK (length(hash) = 32), -- over account, environment, method, path and key
     account     INTEGER NOT NULL,
     environment INTEGER NOT NULL,
-    body        BLOB NOT NULL,
-    status      INTEGER NOT NULL,
-    kind        TEXT NOT NULL,
-    resource    BLOB NOT NULL,
+    body_hash   BLOB NOT NULL,                                       -- of the request
+    status      INTEGER NOT NULL,                                    -- HTTP status of the answer
+    kind        TEXT NOT NULL,                                       -- of the resource
+    resource    BLOB NOT NULL,                                       -- its id
     created_ms  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+-- DeleteIdempotency.
 CREATE INDEX idempotency_created ON idempotency (created_ms);
 
--- Content by digest; blobs are shared and belong to whoever refers to them.
+-- Files --------------------------------------------------------------------------------------------------------------
+
+-- A row is a content in the blob store. Rows of other tables that name its digest are counted in refs.
 CREATE TABLE blob (
     digest    BLOB PRIMARY KEY NOT NULL CHECK (length(digest) = 32),
     size      INTEGER NOT NULL,
     refs      INTEGER NOT NULL DEFAULT 0 CHECK (refs >= 0),
-    loose_ms  INTEGER NOT NULL DEFAULT 0,
-    condemned INTEGER NOT NULL DEFAULT 0
+    unused_ms INTEGER NOT NULL DEFAULT 0, -- when it was seen without references; 0: it was not
+    deleting  INTEGER NOT NULL DEFAULT 0  -- 1: its content is being deleted, new references are refused
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX blob_loose ON blob (condemned, loose_ms) WHERE refs = 0;
+-- StampUnusedBlobs, StartBlobDeletion, BlobsToDelete.
+CREATE INDEX blob_unused ON blob (deleting, unused_ms) WHERE refs = 0;
 
+-- A row is a file: a content with a name.
 CREATE TABLE file (
     no          INTEGER PRIMARY KEY,
     id          BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
@@ -206,16 +342,147 @@ CREATE TABLE file (
     media_type  TEXT NOT NULL,
     size        INTEGER NOT NULL,
     digest      BLOB NOT NULL,
-    execution   INTEGER NOT NULL,
-    visible     INTEGER NOT NULL
+    execution   INTEGER NOT NULL,           -- that made it; 0: an upload, or a result that is not journaled yet
+    uploader    INTEGER NOT NULL DEFAULT 0, -- API key; 0: none
+    visible     INTEGER NOT NULL            -- 0: a result that is not journaled yet
 ) STRICT;
+-- FilesOf.
 CREATE INDEX file_execution ON file (execution) WHERE execution <> 0;
+-- DeleteHiddenFiles.
 CREATE INDEX file_hidden ON file (id) WHERE visible = 0;
+-- DeleteUploads.
 CREATE INDEX file_upload ON file (environment, id) WHERE execution = 0 AND visible = 1;
 
+-- A row says that an execution uses a file. The file is kept as long as the row.
 CREATE TABLE file_use (
     execution INTEGER NOT NULL,
     file      INTEGER NOT NULL,
     PRIMARY KEY (execution, file)
 ) STRICT, WITHOUT ROWID;
+-- DeleteUploads, DeleteEnded: whether a file is in use.
 CREATE INDEX file_use_file ON file_use (file);
+
+-- Events -------------------------------------------------------------------------------------------------------------
+
+-- A row is the end of the stream of an environment's events. Events are numbered from 1 without gaps, in the order of
+-- commit. last_ms never decreases, so the order of numbers is the order of times.
+CREATE TABLE stream (
+    account     INTEGER NOT NULL,
+    environment INTEGER NOT NULL,
+    last        INTEGER NOT NULL, -- number of the last event
+    last_ms     INTEGER NOT NULL,
+    PRIMARY KEY (account, environment)
+) STRICT, WITHOUT ROWID;
+
+-- A row is the position of a reader of a stream: event number is done, and part of the next one.
+CREATE TABLE stream_cursor (
+    account     INTEGER NOT NULL,
+    environment INTEGER NOT NULL,
+    name        TEXT NOT NULL,
+    number      INTEGER NOT NULL,
+    part        INTEGER NOT NULL,
+    PRIMARY KEY (account, environment, name)
+) STRICT, WITHOUT ROWID;
+
+-- A row is an event. The data is the last column: a search by type does not read it.
+CREATE TABLE event (
+    account     INTEGER NOT NULL,
+    environment INTEGER NOT NULL,
+    number      INTEGER NOT NULL,
+    received_ms INTEGER NOT NULL,
+    dedupe      BLOB NOT NULL CHECK (length(dedupe) = 16), -- equal in two events of a stream: they are the same
+    type        TEXT NOT NULL,
+    source      TEXT,
+    subject     TEXT,
+    origin      BLOB,                                      -- id of the execution that emitted it
+    data_blob   BLOB,
+    data_size   INTEGER,
+    data        BLOB,                                      -- the envelope, a CloudEvent in JSON
+    PRIMARY KEY (account, environment, number),
+    UNIQUE (account, environment, dedupe)
+) STRICT;
+-- EventsOfTypes, EventTypes.
+CREATE INDEX event_type ON event (account, environment, type, number);
+-- LastEventBefore, DeleteEvents.
+CREATE INDEX event_received ON event (account, environment, received_ms, number);
+
+-- A row is an execution's subscription to events. A number is never used twice, because cursors remember them.
+CREATE TABLE subscription (
+    no          INTEGER PRIMARY KEY AUTOINCREMENT,
+    execution   INTEGER NOT NULL,
+    command     INTEGER NOT NULL,
+    account     INTEGER NOT NULL,
+    environment INTEGER NOT NULL,
+    since       INTEGER NOT NULL, -- number of the last event that was read for it
+    woken       INTEGER NOT NULL, -- 1: the execution must read the events after since
+    UNIQUE (execution, command)
+) STRICT;
+-- WokenSubscriptions.
+CREATE INDEX subscription_woken ON subscription (no) WHERE woken = 1;
+
+-- A row is a filter of a subscription, an entry of the index that finds subscriptions for an event. kind says what of
+-- an event is in the key, in one text, so that one step in the index leads from one kind to the next.
+CREATE TABLE subscription_filter (
+    subscription INTEGER NOT NULL,
+    position     INTEGER NOT NULL, -- in the list of the subscription's filters
+    account      INTEGER NOT NULL,
+    environment  INTEGER NOT NULL,
+    kind         TEXT NOT NULL,
+    key          BLOB NOT NULL,
+    PRIMARY KEY (subscription, position)
+) STRICT, WITHOUT ROWID;
+-- MatchSubscriptions, FilterKinds.
+CREATE INDEX subscription_filter_match ON subscription_filter (account, environment, kind, key, subscription);
+
+-- A row is how far the events of a stream were delivered to a sink, which is known by its name in the configuration.
+-- The row of account 0 says that the sink is known: a stream without a row begins with its first event after that.
+CREATE TABLE sink (
+    name        TEXT NOT NULL,
+    account     INTEGER NOT NULL,
+    environment INTEGER NOT NULL,
+    number      INTEGER NOT NULL,           -- of the last event that was delivered
+    failures    INTEGER NOT NULL,           -- since the last success
+    failing_ms  INTEGER NOT NULL,
+    due_ms      INTEGER NOT NULL,
+    used_ms     INTEGER NOT NULL DEFAULT 0, -- in the row of account 0: when a process last said that it has the sink
+    PRIMARY KEY (name, account, environment)
+) STRICT, WITHOUT ROWID;
+-- DeleteSinks: sinks that no process has.
+CREATE INDEX sink_used ON sink (used_ms) WHERE account = 0;
+
+-- Schedules ----------------------------------------------------------------------------------------------------------
+
+-- A row is the schedule of the published revision of a workflow. A revision that is published gets a new row, with a
+-- number that was never used. A time of 0 must still be computed; the largest number means never.
+CREATE TABLE schedule (
+    no           INTEGER PRIMARY KEY AUTOINCREMENT,
+    workflow     INTEGER NOT NULL UNIQUE,
+    account      INTEGER NOT NULL,
+    revision     INTEGER NOT NULL,
+    step         INTEGER NOT NULL, -- counts the changes of the row: of two processes that read it, one changes it
+    activated_ms INTEGER NOT NULL,
+    due_ms       INTEGER NOT NULL, -- the earliest of the next three
+    every_ms     INTEGER NOT NULL,
+    cron_ms      INTEGER NOT NULL,
+    after_ms     INTEGER NOT NULL,
+    tick_ms      INTEGER NOT NULL, -- the last tick that was started
+    execution    INTEGER NOT NULL, -- whose end `after` waits for; 0: none
+    listens      INTEGER NOT NULL, -- 1: it has `on`
+    position     INTEGER NOT NULL  -- number of the last event that was read for `on`
+) STRICT;
+-- SchedulesDue, Agenda.
+CREATE INDEX schedule_due ON schedule (due_ms, no);
+-- EndedSchedules, Agenda.
+CREATE INDEX schedule_execution ON schedule (execution) WHERE execution <> 0;
+-- ListeningSchedules, Agenda.
+CREATE INDEX schedule_listens ON schedule (no) WHERE listens = 1;
+
+-- A row is a set of events that a schedule has collected, and that is not complete yet.
+CREATE TABLE schedule_match (
+    schedule   INTEGER NOT NULL,
+    number     INTEGER NOT NULL,
+    state      BLOB NOT NULL, -- empty if it is in a blob, because it is large
+    state_blob BLOB,
+    state_size INTEGER,
+    PRIMARY KEY (schedule, number)
+) STRICT, WITHOUT ROWID;

@@ -18,16 +18,16 @@ var inboxTests = map[string]func(*fixture){
 }
 
 // message inserts a message to an execution.
-func (f *fixture) message(i store.Inbox) int64 {
+func (f *fixture) message(i store.OutboxMessage) int64 {
 	f.Helper()
-	f.update(func(tx *store.Tx) error { return tx.InsertInbox(&i) })
+	f.update(func(tx *store.Tx) error { return tx.InsertOutboxMessage(&i) })
 	return i.No
 }
 
-func (f *fixture) claim(nowMs, untilMs int64, limit int) (list []store.Inbox) {
+func (f *fixture) claim(nowMs, untilMs int64, limit int) (list []store.OutboxMessage) {
 	f.Helper()
 	f.update(func(tx *store.Tx) (err error) {
-		list, err = tx.ClaimInbox(nowMs, untilMs, limit)
+		list, err = tx.LeaseOutbox(nowMs, untilMs, limit)
 		return err
 	})
 	return list
@@ -36,11 +36,11 @@ func (f *fixture) claim(nowMs, untilMs int64, limit int) (list []store.Inbox) {
 func inboxRoundTrip(f *fixture) {
 	e := f.execution(startMs)
 	f.insert(&e)
-	want := []store.Inbox{
-		{Execution: e.No, ID: e.ID, Kind: store.InboxStart, DueMs: 5},
-		{Execution: e.No, ID: e.ID, Kind: store.InboxGrant, Settle: 7, DueMs: 6},
-		{Execution: e.No, ID: e.ID, Kind: store.InboxCancel, Reason: "no longer needed", DueMs: 7},
-		{Execution: 999, Kind: store.InboxCancel, DueMs: 8}, // of an execution that is gone
+	want := []store.OutboxMessage{
+		{Execution: e.No, ID: e.ID, Kind: store.OutboxStart, DueMs: 5},
+		{Execution: e.No, ID: e.ID, Kind: store.OutboxGrant, Report: 7, DueMs: 6},
+		{Execution: e.No, ID: e.ID, Kind: store.OutboxCancel, Reason: "no longer needed", DueMs: 7},
+		{Execution: 999, Kind: store.OutboxCancel, DueMs: 8}, // of an execution that is gone
 	}
 	for i := range want {
 		want[i].No = f.message(want[i])
@@ -49,7 +49,7 @@ func inboxRoundTrip(f *fixture) {
 	if got := f.claim(10, 50, 9); !reflect.DeepEqual(got, want) {
 		f.Errorf("claimed %+v\nwant %+v", got, want)
 	}
-	f.update(func(tx *store.Tx) error { return tx.DeleteInbox(want[0].No, want[2].No, 12345) })
+	f.update(func(tx *store.Tx) error { return tx.DeleteOutboxMessages(want[0].No, want[2].No, 12345) })
 	if got := f.claim(50, 60, 9); len(got) != 2 || got[0].No != want[1].No || got[1].No != want[3].No {
 		f.Errorf("left %+v", got)
 	}
@@ -57,12 +57,12 @@ func inboxRoundTrip(f *fixture) {
 
 func inboxClaimed(f *fixture) {
 	no := f.inserted()
-	late := f.message(store.Inbox{Execution: no, Kind: store.InboxCancel, DueMs: 20})
-	early := f.message(store.Inbox{Execution: no, Kind: store.InboxCancel, DueMs: 10})
-	future := f.message(store.Inbox{Execution: no, Kind: store.InboxCancel, DueMs: 31})
+	late := f.message(store.OutboxMessage{Execution: no, Kind: store.OutboxCancel, DueMs: 20})
+	early := f.message(store.OutboxMessage{Execution: no, Kind: store.OutboxCancel, DueMs: 10})
+	future := f.message(store.OutboxMessage{Execution: no, Kind: store.OutboxCancel, DueMs: 31})
 	due := func(nowMs int64) (due bool) {
 		f.view(func(r *store.Reader) (err error) {
-			due, err = r.InboxDue(nowMs)
+			due, err = r.OutboxDue(nowMs)
 			return err
 		})
 		return due
@@ -76,15 +76,15 @@ func inboxClaimed(f *fixture) {
 	if got := f.claim(30, 100, 5); len(got) != 1 || got[0].No != late {
 		f.Errorf("second claim %+v, want %d", got, late)
 	}
-	f.update(func(tx *store.Tx) error { return tx.PostponeInbox(future, 200) })
+	f.update(func(tx *store.Tx) error { return tx.PostponeOutboxMessage(future, 200) })
 	if got := f.claim(99, 300, 5); len(got) != 0 || due(99) {
 		f.Errorf("claimed %+v before a lease was over", got)
 	}
 	f.view(func(r *store.Reader) error {
-		if ms, err := r.OldestInboxMs(); err != nil || ms != 100 {
+		if ms, err := r.OldestOutboxMs(); err != nil || ms != 100 {
 			f.Errorf("the oldest message is due at %d, %v, want 100", ms, err)
 		}
-		n, err := r.CountInbox(101, 10)
+		n, err := r.CountOutbox(101, 10)
 		if n != 2 {
 			f.Errorf("%d messages are late, want 2", n)
 		}
@@ -99,7 +99,7 @@ func inboxClaimedOnce(f *fixture) {
 	no := f.inserted()
 	const messages = 60
 	for range messages {
-		f.message(store.Inbox{Execution: no, Kind: store.InboxCancel, DueMs: 1})
+		f.message(store.OutboxMessage{Execution: no, Kind: store.OutboxCancel, DueMs: 1})
 	}
 	var mu sync.Mutex
 	times := map[int64]int{}
@@ -107,9 +107,9 @@ func inboxClaimedOnce(f *fixture) {
 	for range 8 {
 		wg.Go(func() {
 			for {
-				var list []store.Inbox
+				var list []store.OutboxMessage
 				err := f.Update(context.Background(), func(tx *store.Tx) (err error) {
-					list, err = tx.ClaimInbox(10, 100, 5)
+					list, err = tx.LeaseOutbox(10, 100, 5)
 					return err
 				})
 				if err != nil {
@@ -142,12 +142,12 @@ func inboxNumbers(f *fixture) {
 	no := f.inserted()
 	var last int64
 	for range 3 {
-		n := f.message(store.Inbox{Execution: no, Kind: store.InboxCancel})
+		n := f.message(store.OutboxMessage{Execution: no, Kind: store.OutboxCancel})
 		if n <= last {
 			f.Errorf("number %d after %d", n, last)
 		}
 		last = n
-		f.update(func(tx *store.Tx) error { return tx.DeleteInbox(n) })
+		f.update(func(tx *store.Tx) error { return tx.DeleteOutboxMessages(n) })
 	}
 }
 
@@ -164,12 +164,12 @@ func inboxMany(f *fixture) {
 		nos = append(nos, rows[i].No)
 	}
 	f.update(func(tx *store.Tx) error {
-		_, err := tx.SettleExecution(nos[3], 4, 2, store.RunActive, 0)
+		_, err := tx.ReportState(nos[3], 4, 2, store.StateActive, 0)
 		return err
 	})
-	var inserted map[int64]store.Inbox
+	var inserted map[int64]store.OutboxMessage
 	f.update(func(tx *store.Tx) (err error) {
-		inserted, err = tx.InsertInboxes(store.InboxGrant, nos, 77)
+		inserted, err = tx.InsertOutboxMessages(store.OutboxGrant, nos, 77)
 		return err
 	})
 	if len(inserted) != len(rows) {
@@ -180,9 +180,9 @@ func inboxMany(f *fixture) {
 	for _, e := range rows {
 		i := inserted[e.No]
 		if e.No == nos[3] {
-			settle = i.Settle
+			settle = i.Report
 		}
-		if i.Execution != e.No || i.Kind != store.InboxGrant || i.DueMs != 77 || i.No == 0 || seen[i.No] {
+		if i.Execution != e.No || i.Kind != store.OutboxGrant || i.DueMs != 77 || i.No == 0 || seen[i.No] {
 			f.Errorf("message of %d: %+v", e.No, i)
 		}
 		seen[i.No] = true
@@ -194,20 +194,20 @@ func inboxMany(f *fixture) {
 	for no := range seen {
 		all = append(all, no)
 	}
-	f.update(func(tx *store.Tx) error { return tx.DeleteInbox(all...) })
-	if n := f.number(`SELECT COUNT(*) FROM inbox`); n != 0 {
+	f.update(func(tx *store.Tx) error { return tx.DeleteOutboxMessages(all...) })
+	if n := f.number(`SELECT COUNT(*) FROM outbox`); n != 0 {
 		f.Errorf("%d messages left", n)
 	}
-	f.update(func(tx *store.Tx) error { return tx.DeleteInbox() })
+	f.update(func(tx *store.Tx) error { return tx.DeleteOutboxMessages() })
 }
 
 func inboxStartOpen(f *fixture) {
 	no, other := f.inserted(), f.inserted()
-	f.message(store.Inbox{Execution: other, Kind: store.InboxStart})
-	f.message(store.Inbox{Execution: no, Kind: store.InboxCancel})
+	f.message(store.OutboxMessage{Execution: other, Kind: store.OutboxStart})
+	f.message(store.OutboxMessage{Execution: no, Kind: store.OutboxCancel})
 	open := func() (open bool) {
 		f.view(func(r *store.Reader) (err error) {
-			open, err = r.InboxStartOpen(no)
+			open, err = r.StartUndelivered(no)
 			return err
 		})
 		return open
@@ -215,11 +215,11 @@ func inboxStartOpen(f *fixture) {
 	if open() {
 		f.Error("a start is open that is not there")
 	}
-	start := f.message(store.Inbox{Execution: no, Kind: store.InboxStart})
+	start := f.message(store.OutboxMessage{Execution: no, Kind: store.OutboxStart})
 	if !open() {
 		f.Error("an open start is not seen")
 	}
-	f.update(func(tx *store.Tx) error { return tx.DeleteInbox(start) })
+	f.update(func(tx *store.Tx) error { return tx.DeleteOutboxMessages(start) })
 	if open() {
 		f.Error("a start is open that was delivered")
 	}

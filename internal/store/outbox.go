@@ -1,0 +1,133 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+)
+
+// OutboxKind says what a message asks of an execution. Numbers are stored.
+type OutboxKind uint8
+
+// The kinds of messages.
+const (
+	OutboxStart  OutboxKind = 1 // start
+	OutboxGrant  OutboxKind = 2 // the slot that it asked for is granted
+	OutboxCancel OutboxKind = 3 // it has been cancelled
+	OutboxEvents OutboxKind = 4 // events were stored that it may wait for
+	OutboxChild  OutboxKind = 5 // a child that it waits for has ended
+	OutboxStop   OutboxKind = 6 // its parent no longer waits for it: cancel it
+)
+
+// OutboxMessage is a message to an execution that was written with the change that it tells of, and has not been
+// delivered. Until DueMs, the process that has leased it delivers it; then any process may.
+type OutboxMessage struct {
+	No        int64 // ascending, never used twice
+	Execution int64
+	ID        chargehand.ExecutionID // of the execution; zero if that has been deleted
+	Kind      OutboxKind
+	Reason    string // of a cancellation
+	Report    int64  // of a grant: number of the state report that it answers
+	DueMs     int64  // end of the lease
+}
+
+// InsertOutboxMessage inserts m and sets m.No. The execution is not looked up.
+func (t *Tx) InsertOutboxMessage(m *OutboxMessage) (err error) {
+	m.No, err = t.insert("insert outbox message",
+		`INSERT INTO outbox (execution, kind, reason, report, due_ms) VALUES (?1, ?2, ?3, ?4, ?5)`,
+		m.Execution, int64(m.Kind), textArg(m.Reason), m.Report, m.DueMs)
+	return err
+}
+
+// InsertOutboxMessages inserts one message of a kind for each of the executions, in few statements. It returns them
+// by execution, each with the report number of the execution's row.
+func (t *Tx) InsertOutboxMessages(kind OutboxKind, executions []int64, dueMs int64) (map[int64]OutboxMessage, error) {
+	inserted := make(map[int64]OutboxMessage, len(executions))
+	err := inGroups(executions, func(list string, args []any) error {
+		n := len(args)
+		return t.c.Query(fmt.Sprintf(`INSERT INTO outbox (execution, kind, report, due_ms)
+ SELECT no, ?%d, report, ?%d FROM execution WHERE no IN (%s)
+ RETURNING no, execution, report, (SELECT e.id FROM execution e WHERE e.no = outbox.execution)`, n+1, n+2, list), func(r Row) error {
+			m := OutboxMessage{No: r.Int(0), Execution: r.Int(1), Kind: kind, Report: r.Int(2), DueMs: dueMs}
+			scanID(r, 3, &m.ID)
+			inserted[m.Execution] = m
+			return nil
+		}, append(args, int64(kind), dueMs)...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("insert outbox messages: %w", err)
+	}
+	return inserted, nil
+}
+
+// DeleteOutboxMessages deletes messages that were delivered. A number without a row is no error.
+func (t *Tx) DeleteOutboxMessages(nos ...int64) error {
+	return inGroups(nos, func(list string, args []any) error {
+		return t.c.Send("delete outbox messages", `DELETE FROM outbox WHERE no IN (`+list+`)`, args...)
+	})
+}
+
+// LeaseOutbox leases up to limit messages that are due at nowMs, the longest due first, until untilMs, and returns
+// them. No two callers lease the same message before that time.
+func (t *Tx) LeaseOutbox(nowMs, untilMs int64, limit int) ([]OutboxMessage, error) {
+	nos, err := t.numbers(`SELECT no FROM outbox WHERE due_ms <= ?1 ORDER BY due_ms, no LIMIT ?2`+t.c.SkipLocked(), nowMs, int64(limit))
+	if err != nil {
+		return nil, fmt.Errorf("lease outbox messages: %w", err)
+	}
+	leased := make(map[int64]OutboxMessage, len(nos))
+	err = inGroups(nos, func(list string, args []any) error {
+		return t.c.Query(fmt.Sprintf(`UPDATE outbox SET due_ms = ?%d WHERE no IN (%s)
+ RETURNING no, execution, (SELECT e.id FROM execution e WHERE e.no = outbox.execution), kind, reason, report`, len(args)+1, list), func(r Row) error {
+			m := OutboxMessage{
+				No: r.Int(0), Execution: r.Int(1), Kind: OutboxKind(r.Int(3)), Reason: r.Text(4), Report: r.Int(5), DueMs: untilMs,
+			}
+			scanID(r, 2, &m.ID)
+			leased[m.No] = m
+			return nil
+		}, append(args, untilMs)...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("lease outbox messages: %w", err)
+	}
+	list := make([]OutboxMessage, 0, len(leased))
+	for _, no := range nos {
+		if m, ok := leased[no]; ok {
+			list = append(list, m)
+		}
+	}
+	return list, nil
+}
+
+// PostponeOutboxMessage lets a message rest until dueMs.
+func (t *Tx) PostponeOutboxMessage(no, dueMs int64) error {
+	return t.c.Send("postpone outbox message", `UPDATE outbox SET due_ms = ?2 WHERE no = ?1`, no, dueMs)
+}
+
+// OutboxDue reports whether a message is due at nowMs: a cheap check before LeaseOutbox.
+func (r *Reader) OutboxDue(nowMs int64) (bool, error) {
+	return r.exists("look for due outbox messages", `SELECT 1 FROM outbox WHERE due_ms <= ?1 ORDER BY due_ms LIMIT 1`, nowMs)
+}
+
+// StartUndelivered reports whether the start message of an execution has not been delivered.
+func (r *Reader) StartUndelivered(execution int64) (bool, error) {
+	return r.exists("look for an undelivered start", `SELECT 1 FROM outbox WHERE execution = ?1 AND kind = 1 LIMIT 1`, execution)
+}
+
+// OldestOutboxMs returns when the message that is due first is due; 0 if there is none.
+func (r *Reader) OldestOutboxMs() (ms int64, err error) {
+	err = r.one(`SELECT due_ms FROM outbox WHERE due_ms > 0 ORDER BY due_ms, no LIMIT 1`, func(row Row) { ms = row.Int(0) })
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return 0, fmt.Errorf("read the oldest outbox message: %w", err)
+	}
+	return ms, nil
+}
+
+// CountOutbox counts the messages that were due before dueMs, at most limit: for metrics.
+func (r *Reader) CountOutbox(dueMs int64, limit int) (int64, error) {
+	n, err := r.count(`SELECT COUNT(*) FROM (SELECT no FROM outbox WHERE due_ms < ?1 ORDER BY due_ms LIMIT ?2) o`, dueMs, int64(limit))
+	if err != nil {
+		return 0, fmt.Errorf("count outbox messages: %w", err)
+	}
+	return n, nil
+}
