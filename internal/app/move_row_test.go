@@ -78,7 +78,7 @@ func anyValue(table store.Table, column store.Column, n int64) any {
 	switch {
 	case column.Null && n%3 == 0:
 		return nil
-	case column.Name == "run":
+	case table.Name == "execution" && column.Name == "state":
 		return n % 2
 	case column.Name == "status" && table.Name == "execution":
 		return 4 - 3*(n%2)
