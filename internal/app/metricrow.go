@@ -23,7 +23,7 @@ const (
 // rows shows what the database says about the whole installation. While it cannot be asked,
 // there is nothing to show.
 type rows struct {
-	store *store.Store
+	store  *store.Store
 	outbox bool // there is one: the Temporal engine's
 
 	owed    *prometheus.Desc
