@@ -252,7 +252,7 @@ func TestFewAreWokenFirst(t *testing.T) {
 			if err := tx.InsertSubscription(&s, []store.Filter{{Kind: kind}}); err != nil {
 				return err
 			}
-			if _, err := tx.SettleSubscription(&s, 0); err != nil {
+			if _, err := tx.SleepSubscription(&s, 0); err != nil {
 				return err
 			}
 		}
