@@ -1,20 +1,20 @@
 package dsl
 
-// Slot is a place in the definition that may hold an expression. Pointer is its JSON pointer
-// into the definition; an absent slot has the pointer "" (no slot stands at the root).
-// In expression slots (T4) Value is always a string; in value slots it is any JSON value:
+// Operand is a property of the definition that may hold an expression. Pointer is its JSON pointer
+// into the definition; an absent operand has the pointer "" (the root is no operand).
+// In expression operands (T4) Value is always a string; in value operands it is any JSON value:
 // nil, bool, int, *big.Int, float64, string, []any or map[string]any.
 // Values are shared with Document.Value and must not be changed.
-type Slot struct {
+type Operand struct {
 	Pointer string
 	Value   any
 }
 
-// Present reports whether the definition has this slot (perhaps with the value null).
-func (s Slot) Present() bool { return s.Pointer != "" }
+// Present reports whether the definition has this operand (perhaps with the value null).
+func (s Operand) Present() bool { return s.Pointer != "" }
 
-// Text is the slot's value if it is a text, and "" otherwise.
-func (s Slot) Text() string {
+// Text is the operand's value if it is a text, and "" otherwise.
+func (s Operand) Text() string {
 	text, _ := s.Value.(string)
 	return text
 }
@@ -66,33 +66,33 @@ type Use struct {
 type Extension struct {
 	Name    string
 	Pointer string
-	Extend  string // a task kind, "composite" or "all"
-	When    Slot   // expression slot
+	Extend  string  // a task kind, "composite" or "all"
+	When    Operand // expression operand
 	Before  []*Task
 	After   []*Task
 }
 
-// Input is the `input` of a workflow or task. From is an expression slot when it is a text,
-// a value slot when it is an object.
+// Input is the `input` of a workflow or task. From is an expression operand when it is a text,
+// a value operand when it is an object.
 type Input struct {
 	Pointer string
 	Schema  *Schema
-	From    Slot
+	From    Operand
 }
 
 // Output is the `output` or the `export` of a workflow, task or iterator. As is an expression
-// slot when it is a text, a value slot when it is an object.
+// operand when it is a text, a value operand when it is an object.
 type Output struct {
 	Pointer string
 	Schema  *Schema
-	As      Slot
+	As      Operand
 }
 
 // Schema holds exactly one of Document and Resource.
 type Schema struct {
 	Pointer  string
-	Format   string // "json" where the definition says nothing
-	Document Slot   // literal: no expression is evaluated in it
+	Format   string  // "json" where the definition says nothing
+	Document Operand // literal: no expression is evaluated in it
 	Resource *Resource
 }
 
@@ -107,7 +107,7 @@ type Resource struct {
 // the text itself, which is the endpoint or its property `uri`.
 type Endpoint struct {
 	Pointer        string
-	URI            Slot
+	URI            Operand
 	Authentication *Authentication
 }
 
@@ -126,27 +126,27 @@ type Authentication struct {
 type Password struct {
 	Pointer  string
 	Secret   string // name of a secret; the others are absent then
-	Username Slot
-	Password Slot
+	Username Operand
+	Password Operand
 }
 
 // Bearer is bearer authentication, inline or by the name of a secret (T68).
 type Bearer struct {
 	Pointer string
 	Secret  string
-	Token   Slot
+	Token   Operand
 }
 
 // OAuth2 is the configuration of `oauth2` and `oidc`; the endpoints are for `oauth2` only.
 type OAuth2 struct {
 	Pointer   string
 	Secret    string
-	Authority Slot
+	Authority Operand
 	Grant     string
 
-	ClientID             Slot
-	ClientSecret         Slot
-	ClientAssertion      Slot
+	ClientID             Operand
+	ClientSecret         Operand
+	ClientAssertion      Operand
 	ClientAuthentication string // default client_secret_post
 
 	Encoding              string // default application/x-www-form-urlencoded
@@ -154,11 +154,11 @@ type OAuth2 struct {
 	RevocationEndpoint    string // default /oauth2/revoke
 	IntrospectionEndpoint string // default /oauth2/introspect
 
-	Issuers   []Slot
-	Scopes    []Slot
-	Audiences []Slot
-	Username  Slot
-	Password  Slot
+	Issuers   []Operand
+	Scopes    []Operand
+	Audiences []Operand
+	Username  Operand
+	Password  Operand
 	Subject   *OAuth2Token
 	Actor     *OAuth2Token
 }
@@ -166,8 +166,8 @@ type OAuth2 struct {
 // OAuth2Token is a security token with its type.
 type OAuth2Token struct {
 	Pointer string
-	Token   Slot
-	Type    Slot
+	Token   Operand
+	Type    Operand
 }
 
 // Timeout is inline (After) or the name of an entry of use.timeouts (Name).
@@ -180,19 +180,19 @@ type Timeout struct {
 // Error is an error definition (docs/language/errors.md). Type and Status are present.
 type Error struct {
 	Pointer  string
-	Type     Slot // URI or ${ }
-	Status   Slot // integer
-	Instance Slot // JSON pointer or ${ }; the runtime's value wins (T34)
-	Title    Slot
-	Detail   Slot
+	Type     Operand // URI or ${ }
+	Status   Operand // integer
+	Instance Operand // JSON pointer or ${ }; the runtime's value wins (T34)
+	Title    Operand
+	Detail   Operand
 }
 
 // Retry is a retry policy, inline or (Name) the name of an entry of use.retries.
 type Retry struct {
 	Pointer    string
 	Name       string
-	When       Slot // expression slot
-	ExceptWhen Slot // expression slot
+	When       Operand // expression operand
+	ExceptWhen Operand // expression operand
 	Delay      *Duration
 	Backoff    Backoff
 	Limit      RetryLimit
@@ -222,7 +222,7 @@ type RetryLimit struct {
 type Schedule struct {
 	Pointer string
 	Every   *Duration
-	Cron    Slot // literal text
+	Cron    Operand // literal text
 	After   *Duration
 	On      *Strategy
 	Read    string // "" where the definition says nothing (T61)

@@ -122,21 +122,21 @@ func TestDocument(t *testing.T) {
 		[]string{"1.0.2", "finance", "report", "2.1.0", "Report", "Makes it."})
 	check(t, "tags", d.Tags, map[string]any{"team": "red"})
 	check(t, "metadata", d.Metadata, map[string]any{"x": []any{1}})
-	check(t, "input", d.Input, &Input{Pointer: "/input", From: Slot{"/input/from", "${ .a }"},
-		Schema: &Schema{Pointer: "/input/schema", Format: "json", Document: Slot{"/input/schema/document", map[string]any{"type": "object"}}}})
-	check(t, "output", d.Output, &Output{Pointer: "/output", As: Slot{"/output/as", map[string]any{"b": "${ .b }"}},
+	check(t, "input", d.Input, &Input{Pointer: "/input", From: Operand{"/input/from", "${ .a }"},
+		Schema: &Schema{Pointer: "/input/schema", Format: "json", Document: Operand{"/input/schema/document", map[string]any{"type": "object"}}}})
+	check(t, "output", d.Output, &Output{Pointer: "/output", As: Operand{"/output/as", map[string]any{"b": "${ .b }"}},
 		Schema: &Schema{Pointer: "/output/schema", Format: "json", Resource: &Resource{Pointer: "/output/schema/resource", Name: "s",
 			Endpoint: &Endpoint{Pointer: "/output/schema/resource/endpoint",
-				URI: Slot{"/output/schema/resource/endpoint", "https://example.com/s.json"}}}}})
+				URI: Operand{"/output/schema/resource/endpoint", "https://example.com/s.json"}}}}})
 	check(t, "timeout", d.Timeout, &Timeout{Pointer: "/timeout", Name: "long"})
 	check(t, "evaluate", d.Evaluate, Evaluate{Pointer: "/evaluate", Language: "jq", Mode: Strict})
 	check(t, "schedule", d.Schedule, &Schedule{
 		Pointer: "/schedule",
 		Every:   &Duration{Pointer: "/schedule/every", Span: Span{Milliseconds: 3600000}},
-		Cron:    Slot{"/schedule/cron", "0 0 * * *"},
+		Cron:    Operand{"/schedule/cron", "0 0 * * *"},
 		After:   &Duration{Pointer: "/schedule/after", Span: Span{Milliseconds: 86400000}},
-		On: &Strategy{Pointer: "/schedule/on", Mode: StrategyAny, Until: Slot{"/schedule/on/until", ".done"},
-			Filters: []*EventFilter{{Pointer: "/schedule/on/any/0", With: Slot{"/schedule/on/any/0/with", map[string]any{"type": "a"}}}}},
+		On: &Strategy{Pointer: "/schedule/on", Mode: StrategyAny, Until: Operand{"/schedule/on/until", ".done"},
+			Filters: []*EventFilter{{Pointer: "/schedule/on/any/0", With: Operand{"/schedule/on/any/0/with", map[string]any{"type": "a"}}}}},
 		Read: ReadRaw,
 	})
 	check(t, "value", d.Value().(map[string]any)["timeout"], "long")
@@ -160,7 +160,7 @@ func TestUse(t *testing.T) {
 	p := "/use/authentications/"
 	basic, _ := u.Authentications.Get("basicOne")
 	check(t, "basic", basic.Basic, &Password{Pointer: p + "basicOne/basic",
-		Username: Slot{p + "basicOne/basic/username", "u"}, Password: Slot{p + "basicOne/basic/password", "p"}})
+		Username: Operand{p + "basicOne/basic/username", "u"}, Password: Operand{p + "basicOne/basic/password", "p"}})
 	bearer, _ := u.Authentications.Get("bearerOne")
 	check(t, "bearer", bearer.Bearer, &Bearer{Pointer: p + "bearerOne/bearer", Secret: "tokenSecret"})
 	digest, _ := u.Authentications.Get("digestOne")
@@ -171,14 +171,14 @@ func TestUse(t *testing.T) {
 	oauth, _ := u.Authentications.Get("oauthOne")
 	p += "oauthOne/oauth2"
 	check(t, "oauth2", oauth.OAuth2, &OAuth2{
-		Pointer: p, Authority: Slot{p + "/authority", "https://example.com/r"}, Grant: "client_credentials",
-		ClientID: Slot{p + "/client/id", "i"}, ClientSecret: Slot{p + "/client/secret", "s"},
-		ClientAssertion: Slot{p + "/client/assertion", "a"}, ClientAuthentication: "none",
+		Pointer: p, Authority: Operand{p + "/authority", "https://example.com/r"}, Grant: "client_credentials",
+		ClientID: Operand{p + "/client/id", "i"}, ClientSecret: Operand{p + "/client/secret", "s"},
+		ClientAssertion: Operand{p + "/client/assertion", "a"}, ClientAuthentication: "none",
 		Encoding: "application/json", TokenEndpoint: "/t", RevocationEndpoint: "/r", IntrospectionEndpoint: "/i",
-		Issuers: []Slot{{p + "/issuers/0", "is"}}, Scopes: []Slot{{p + "/scopes/0", "sc"}}, Audiences: []Slot{{p + "/audiences/0", "au"}},
-		Username: Slot{p + "/username", "u"}, Password: Slot{p + "/password", "p"},
-		Subject: &OAuth2Token{p + "/subject", Slot{p + "/subject/token", "st"}, Slot{p + "/subject/type", "sy"}},
-		Actor:   &OAuth2Token{p + "/actor", Slot{p + "/actor/token", "at"}, Slot{p + "/actor/type", "ay"}},
+		Issuers: []Operand{{p + "/issuers/0", "is"}}, Scopes: []Operand{{p + "/scopes/0", "sc"}}, Audiences: []Operand{{p + "/audiences/0", "au"}},
+		Username: Operand{p + "/username", "u"}, Password: Operand{p + "/password", "p"},
+		Subject: &OAuth2Token{p + "/subject", Operand{p + "/subject/token", "st"}, Operand{p + "/subject/type", "sy"}},
+		Actor:   &OAuth2Token{p + "/actor", Operand{p + "/actor/token", "at"}, Operand{p + "/actor/type", "ay"}},
 	})
 	oidc, _ := u.Authentications.Get("oidcOne")
 	check(t, "oidc defaults", []string{oidc.OIDC.ClientAuthentication, oidc.OIDC.Encoding, oidc.OIDC.TokenEndpoint,
@@ -186,12 +186,12 @@ func TestUse(t *testing.T) {
 		"application/x-www-form-urlencoded", "/oauth2/token", "/oauth2/revoke", "/oauth2/introspect"})
 
 	catalog, _ := u.Catalogs.Get("mine")
-	check(t, "catalog", catalog, &Endpoint{Pointer: "/use/catalogs/mine/endpoint", URI: Slot{"/use/catalogs/mine/endpoint/uri", "https://example.com/c"},
+	check(t, "catalog", catalog, &Endpoint{Pointer: "/use/catalogs/mine/endpoint", URI: Operand{"/use/catalogs/mine/endpoint/uri", "https://example.com/c"},
 		Authentication: &Authentication{Pointer: "/use/catalogs/mine/endpoint/authentication", Use: "basicOne"}})
 	gone, _ := u.Errors.Get("gone")
-	check(t, "error", gone, &Error{Pointer: "/use/errors/gone", Type: Slot{"/use/errors/gone/type", "https://example.com/gone"},
-		Status: Slot{"/use/errors/gone/status", 410}, Instance: Slot{"/use/errors/gone/instance", "/do"},
-		Title: Slot{"/use/errors/gone/title", "Gone"}, Detail: Slot{"/use/errors/gone/detail", "${ .d }"}})
+	check(t, "error", gone, &Error{Pointer: "/use/errors/gone", Type: Operand{"/use/errors/gone/type", "https://example.com/gone"},
+		Status: Operand{"/use/errors/gone/status", 410}, Instance: Operand{"/use/errors/gone/instance", "/do"},
+		Title: Operand{"/use/errors/gone/title", "Gone"}, Detail: Operand{"/use/errors/gone/detail", "${ .d }"}})
 	check(t, "extension", []any{u.Extensions[0].Name, u.Extensions[0].Pointer, u.Extensions[0].Extend, u.Extensions[0].When.Text(),
 		u.Extensions[0].Before[0].Pointer, u.Extensions[0].After[0].Pointer},
 		[]any{"log", "/use/extensions/0/log", "composite", ".a", "/use/extensions/0/log/before/0/b", "/use/extensions/0/log/after/0/c"})
@@ -201,7 +201,7 @@ func TestUse(t *testing.T) {
 	often, _ := u.Retries.Get("often")
 	p = "/use/retries/often"
 	check(t, "retry", often, &Retry{
-		Pointer: p, When: Slot{p + "/when", ".w"}, ExceptWhen: Slot{p + "/exceptWhen", ".e"},
+		Pointer: p, When: Operand{p + "/when", ".w"}, ExceptWhen: Operand{p + "/exceptWhen", ".e"},
 		Delay: &Duration{Pointer: p + "/delay", Span: Span{Milliseconds: 1000}}, Backoff: BackoffLinear,
 		Limit: RetryLimit{Pointer: p + "/limit", AttemptCount: &count,
 			AttemptDuration: &Duration{Pointer: p + "/limit/attempt/duration", Span: Span{Milliseconds: 2000}},
@@ -233,18 +233,18 @@ func TestCommonProperties(t *testing.T) {
 	first.Value = nil
 	check(t, "task", first, &Task{
 		Name: "first", Pointer: p, Kind: KindSet,
-		If: Slot{p + "/if", ".ok"},
-		Input: &Input{Pointer: p + "/input", From: Slot{p + "/input/from", map[string]any{"c": 1}},
-			Schema: &Schema{Pointer: p + "/input/schema", Format: "json:2020-12", Document: Slot{p + "/input/schema/document", true}}},
-		Output: &Output{Pointer: p + "/output", As: Slot{p + "/output/as", ".x"}},
-		Export: &Output{Pointer: p + "/export", As: Slot{p + "/export/as", "$context + {x: .}"},
-			Schema: &Schema{Pointer: p + "/export/schema", Format: "json", Document: Slot{p + "/export/schema/document", map[string]any{}}}},
+		If: Operand{p + "/if", ".ok"},
+		Input: &Input{Pointer: p + "/input", From: Operand{p + "/input/from", map[string]any{"c": 1}},
+			Schema: &Schema{Pointer: p + "/input/schema", Format: "json:2020-12", Document: Operand{p + "/input/schema/document", true}}},
+		Output: &Output{Pointer: p + "/output", As: Operand{p + "/output/as", ".x"}},
+		Export: &Output{Pointer: p + "/export", As: Operand{p + "/export/as", "$context + {x: .}"},
+			Schema: &Schema{Pointer: p + "/export/schema", Format: "json", Document: Operand{p + "/export/schema/document", map[string]any{}}}},
 		Timeout:  &Timeout{Pointer: p + "/timeout", After: &Duration{Pointer: p + "/timeout/after", Span: Span{Milliseconds: 60005}}},
 		Then:     Directive{p + "/then", FlowJump, "loop"},
 		Metadata: map[string]any{"y": "z"},
-		Set:      Slot{p + "/set", map[string]any{"x": 1}},
+		Set:      Operand{p + "/set", map[string]any{"x": 1}},
 	})
-	if first.Wait != nil || !first.If.Present() || first.Output.Schema != nil || (Slot{}).Present() {
+	if first.Wait != nil || !first.If.Present() || first.Output.Schema != nil || (Operand{}).Present() {
 		t.Error("absent properties are present, or the other way round")
 	}
 }
@@ -255,46 +255,46 @@ func TestFlowTasks(t *testing.T) {
 	check(t, "wait", []any{inner[0].Kind, inner[0].Pointer, inner[0].Wait.Span, inner[0].Wait.Constant()},
 		[]any{KindWait, "/do/1/loop/do/0/inner", Span{Milliseconds: 60000}, true})
 	loop.For.Do = nil
-	check(t, "for", loop.For, &For{Pointer: "/do/1/loop/for", Each: "pet", At: "i", In: Slot{"/do/1/loop/for/in", ".pets"}, While: Slot{"/do/1/loop/while", ".go"}})
+	check(t, "for", loop.For, &For{Pointer: "/do/1/loop/for", Each: "pet", At: "i", In: Operand{"/do/1/loop/for/in", ".pets"}, While: Operand{"/do/1/loop/while", ".go"}})
 
 	race := task(t, "race").Fork
 	check(t, "fork", []any{race.Pointer, race.Compete, len(race.Branches), race.Branches[0].Kind, len(race.Branches[0].Do)},
 		[]any{"/do/2/race/fork", true, 2, KindDo, 0})
 	wait := race.Branches[1].Wait
-	check(t, "wait", wait, &Duration{Pointer: "/do/2/race/fork/branches/1/r/wait", Expression: Slot{"/do/2/race/fork/branches/1/r/wait", "${ .delay }"}})
+	check(t, "wait", wait, &Duration{Pointer: "/do/2/race/fork/branches/1/r/wait", Expression: Operand{"/do/2/race/fork/branches/1/r/wait", "${ .delay }"}})
 	check(t, "constant", wait.Constant(), false)
 
 	guard := task(t, "guard").Try
 	check(t, "raise by name", guard.Do[0].Raise, &Raise{Pointer: "/do/3/guard/try/0/t/raise/error", Name: "gone"})
 	p := "/do/3/guard/catch"
 	handler := guard.Catch.Do[0].Raise.Error
-	check(t, "raise", handler, &Error{Pointer: p + "/do/0/h/raise/error", Type: Slot{p + "/do/0/h/raise/error/type", "${ .t }"},
-		Status: Slot{p + "/do/0/h/raise/error/status", 400}})
+	check(t, "raise", handler, &Error{Pointer: p + "/do/0/h/raise/error", Type: Operand{p + "/do/0/h/raise/error/type", "${ .t }"},
+		Status: Operand{p + "/do/0/h/raise/error/status", 400}})
 	guard.Catch.Do = nil
 	check(t, "catch", guard.Catch, &Catch{
-		Pointer: p, As: "problem", When: Slot{p + "/when", ".w"}, ExceptWhen: Slot{p + "/exceptWhen", ".e"},
+		Pointer: p, As: "problem", When: Operand{p + "/when", ".w"}, ExceptWhen: Operand{p + "/exceptWhen", ".e"},
 		Retry: &Retry{Pointer: p + "/retry", Name: "often"}, HasDo: true, Then: Directive{p + "/then", FlowEnd, ""},
-		Errors: &ErrorFilter{Pointer: p + "/errors/with", Type: Slot{p + "/errors/with/type", "https://example.com/gone"},
-			Status: Slot{p + "/errors/with/status", 410}, Instance: Slot{p + "/errors/with/instance", "/do"},
-			Title: Slot{p + "/errors/with/title", "Gone"}, Detail: Slot{p + "/errors/with/detail", "d"}},
+		Errors: &ErrorFilter{Pointer: p + "/errors/with", Type: Operand{p + "/errors/with/type", "https://example.com/gone"},
+			Status: Operand{p + "/errors/with/status", 410}, Instance: Operand{p + "/errors/with/instance", "/do"},
+			Title: Operand{p + "/errors/with/title", "Gone"}, Detail: Operand{p + "/errors/with/detail", "d"}},
 	})
 
 	cases := task(t, "pick").Switch
-	check(t, "first case", cases[0], &Case{"low", "/do/4/pick/switch/0/low", Slot{"/do/4/pick/switch/0/low/when", ".a < 1"},
+	check(t, "first case", cases[0], &Case{"low", "/do/4/pick/switch/0/low", Operand{"/do/4/pick/switch/0/low/when", ".a < 1"},
 		Directive{"/do/4/pick/switch/0/low/then", FlowExit, ""}})
 	check(t, "default case", []any{cases[1].When.Present(), cases[1].Then.Target}, []any{false, "race"})
 }
 
 func TestEventTasks(t *testing.T) {
 	emit := task(t, "emit").Emit
-	check(t, "emit", emit, &Emit{Pointer: "/do/5/emit/emit", With: Slot{"/do/5/emit/emit/event/with", map[string]any{"type": "t", "data": map[string]any{"a": 1}}}})
+	check(t, "emit", emit, &Emit{Pointer: "/do/5/emit/emit", With: Operand{"/do/5/emit/emit/event/with", map[string]any{"type": "t", "data": map[string]any{"a": 1}}}})
 	listen := task(t, "listen").Listen
 	p := "/do/6/listen/listen/to"
 	check(t, "read", listen.Read, ReadEnvelope)
 	correlation, _ := listen.To.Filters[0].Correlate.Get("room")
-	check(t, "correlation", correlation, Correlation{From: Slot{p + "/any/0/correlate/room/from", ".r"}, Expect: Slot{p + "/any/0/correlate/room/expect", ".e"}})
+	check(t, "correlation", correlation, Correlation{From: Operand{p + "/any/0/correlate/room/from", ".r"}, Expect: Operand{p + "/any/0/correlate/room/expect", ".e"}})
 	check(t, "until", listen.To.UntilEvents, &Strategy{Pointer: p + "/until", Mode: StrategyAll,
-		Filters: []*EventFilter{{Pointer: p + "/until/all/0", With: Slot{p + "/until/all/0/with", map[string]any{"type": "b"}}}}})
+		Filters: []*EventFilter{{Pointer: p + "/until/all/0", With: Operand{p + "/until/all/0/with", map[string]any{"type": "b"}}}}})
 	foreach := listen.Foreach
 	check(t, "foreach", []any{foreach.Item, foreach.At, foreach.Do[0].Pointer, foreach.Output.As.Text(), foreach.Export.As.Text()},
 		[]any{"event", "n", "/do/6/listen/foreach/do/0/g", ".o", ".p"})
@@ -304,8 +304,8 @@ func TestRunTasks(t *testing.T) {
 	run := task(t, "shell").Run
 	p := "/do/7/shell/run"
 	check(t, "shell", run, &Run{Pointer: p, Await: false, Return: ReturnAll, Shell: &Shell{
-		Pointer: p + "/shell", Command: Slot{p + "/shell/command", "ls"}, Stdin: Slot{p + "/shell/stdin", "${ . }"},
-		Arguments: Slot{p + "/shell/arguments", []any{"a", 5}}, Environment: Slot{p + "/shell/environment", map[string]any{"A": "b"}}}})
+		Pointer: p + "/shell", Command: Operand{p + "/shell/command", "ls"}, Stdin: Operand{p + "/shell/stdin", "${ . }"},
+		Arguments: Operand{p + "/shell/arguments", []any{"a", 5}}, Environment: Operand{p + "/shell/environment", map[string]any{"A": "b"}}}})
 	script := task(t, "script").Run
 	check(t, "defaults", []any{script.Await, script.Return}, []any{true, ReturnStdout})
 	check(t, "script", []any{script.Script.Language, script.Script.Code.Present(), script.Script.Source.Endpoint.URI.Text(),
@@ -315,13 +315,13 @@ func TestRunTasks(t *testing.T) {
 	box := task(t, "box").Run.Container
 	p = "/do/10/box/run/container"
 	check(t, "container", box, &Container{
-		Pointer: p, Image: Slot{p + "/image", "i"}, Name: Slot{p + "/name", "n"}, Command: Slot{p + "/command", "c"},
-		Ports: Slot{p + "/ports", map[string]any{"80": 8080}}, Volumes: Slot{p + "/volumes", map[string]any{"a": "b"}},
-		Environment: Slot{p + "/environment", map[string]any{"A": "b"}}, Stdin: Slot{p + "/stdin", "s"},
-		Arguments: Slot{p + "/arguments", []any{"x"}}, PullPolicy: "never", Cleanup: "eventually",
+		Pointer: p, Image: Operand{p + "/image", "i"}, Name: Operand{p + "/name", "n"}, Command: Operand{p + "/command", "c"},
+		Ports: Operand{p + "/ports", map[string]any{"80": 8080}}, Volumes: Operand{p + "/volumes", map[string]any{"a": "b"}},
+		Environment: Operand{p + "/environment", map[string]any{"A": "b"}}, Stdin: Operand{p + "/stdin", "s"},
+		Arguments: Operand{p + "/arguments", []any{"x"}}, PullPolicy: "never", Cleanup: "eventually",
 		CleanupAfter: &Duration{Pointer: p + "/lifetime/after", Span: Span{Milliseconds: 5000}}})
 	p = "/do/11/child/run/workflow"
-	check(t, "workflow", task(t, "child").Run.Workflow, &Subflow{p, "n", "m", "1.2.3", Slot{p + "/input", []any{1}}})
+	check(t, "workflow", task(t, "child").Run.Workflow, &Subflow{p, "n", "m", "1.2.3", Operand{p + "/input", []any{1}}})
 }
 
 func TestCallTasks(t *testing.T) {
@@ -329,11 +329,11 @@ func TestCallTasks(t *testing.T) {
 	p := "/do/12/http/with"
 	check(t, "call", []any{call.Pointer, call.Function, call.Custom(), call.With.Pointer}, []any{"/do/12/http/call", "http", false, p})
 	check(t, "http", call.HTTP, &HTTPCall{
-		Pointer: p, Method: Slot{p + "/method", "post"}, Headers: Slot{p + "/headers", map[string]any{"a": "b"}},
-		Query: Slot{p + "/query", "${ .q }"}, Body: Slot{p + "/body", nil}, Output: OutputResponse, Redirect: true,
-		Endpoint: &Endpoint{Pointer: p + "/endpoint", URI: Slot{p + "/endpoint/uri", "https://example.com/{id}"},
+		Pointer: p, Method: Operand{p + "/method", "post"}, Headers: Operand{p + "/headers", map[string]any{"a": "b"}},
+		Query: Operand{p + "/query", "${ .q }"}, Body: Operand{p + "/body", nil}, Output: OutputResponse, Redirect: true,
+		Endpoint: &Endpoint{Pointer: p + "/endpoint", URI: Operand{p + "/endpoint/uri", "https://example.com/{id}"},
 			Authentication: &Authentication{Pointer: p + "/endpoint/authentication",
-				Bearer: &Bearer{Pointer: p + "/endpoint/authentication/bearer", Token: Slot{p + "/endpoint/authentication/bearer/token", "t"}}}}})
+				Bearer: &Bearer{Pointer: p + "/endpoint/authentication/bearer", Token: Operand{p + "/endpoint/authentication/bearer/token", "t"}}}}})
 	check(t, "null body", call.HTTP.Body.Present(), true)
 
 	openapi := task(t, "openapi").Call.OpenAPI

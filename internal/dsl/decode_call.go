@@ -6,7 +6,7 @@ import "fmt"
 const maxPort = 65535
 
 // call reads `call` and the `with` beside it.
-func (d *decoder) call(task, at place) *Call {
+func (d *decoder) call(task, at location) *Call {
 	result := &Call{Pointer: at.pointer, Function: d.filled(at)}
 	with, hasWith := task.get("with")
 	switch {
@@ -18,7 +18,7 @@ func (d *decoder) call(task, at place) *Call {
 		}
 		return result
 	}
-	result.With = d.plainMapSlot(with)
+	result.With = d.plainMapOperand(with)
 	if with.shape != shapeObject {
 		return result
 	}
@@ -46,20 +46,20 @@ var httpObject = object{known: []string{"method", "endpoint", "headers", "query"
 		"timeout": "Put `timeout` beside `call` and `with`.",
 	}}
 
-func (d *decoder) httpCall(at place) *HTTPCall {
+func (d *decoder) httpCall(at location) *HTTPCall {
 	result := &HTTPCall{Pointer: at.pointer, Output: OutputContent}
 	for key, value := range d.fields(at, &httpObject) {
 		switch key {
 		case "method":
-			result.Method = d.filledSlot(value)
+			result.Method = d.filledOperand(value)
 		case "endpoint":
 			result.Endpoint = d.endpoint(value)
 		case "headers":
-			result.Headers = d.scalarMapSlot(value)
+			result.Headers = d.scalarMapOperand(value)
 		case "query":
-			result.Query = d.scalarMapSlot(value)
+			result.Query = d.scalarMapOperand(value)
 		case "body":
-			result.Body = d.slot(value)
+			result.Body = d.operand(value)
 		case "output":
 			result.Output = d.callOutput(value)
 		case "redirect":
@@ -69,23 +69,23 @@ func (d *decoder) httpCall(at place) *HTTPCall {
 	return result
 }
 
-func (d *decoder) callOutput(at place) string {
+func (d *decoder) callOutput(at location) string {
 	return d.oneOf(at, OutputContent, OutputRaw, OutputResponse)
 }
 
 var openAPIObject = object{known: []string{"document", "operationId", "parameters", "authentication", "output", "redirect"}, required: []string{"document", "operationId"},
 	hints: map[string]string{"operation": `Did you mean "operationId"?`, "endpoint": "Write document: {endpoint: …}."}}
 
-func (d *decoder) openAPICall(at place) *OpenAPICall {
+func (d *decoder) openAPICall(at location) *OpenAPICall {
 	result := &OpenAPICall{Pointer: at.pointer, Output: OutputContent}
 	for key, value := range d.fields(at, &openAPIObject) {
 		switch key {
 		case "document":
 			result.Document = d.resource(value)
 		case "operationId":
-			result.OperationID = d.filledSlot(value)
+			result.OperationID = d.filledOperand(value)
 		case "parameters":
-			result.Parameters = d.mapSlot(value)
+			result.Parameters = d.mapOperand(value)
 		case "authentication":
 			result.Authentication = d.authentication(value)
 		case "output":
@@ -102,7 +102,7 @@ var (
 	serviceObject = object{known: []string{"name", "host", "port", "authentication"}, required: []string{"name", "host"}}
 )
 
-func (d *decoder) grpcCall(at place) *GRPCCall {
+func (d *decoder) grpcCall(at location) *GRPCCall {
 	result := &GRPCCall{Pointer: at.pointer}
 	for key, value := range d.fields(at, &grpcObject) {
 		switch key {
@@ -113,13 +113,13 @@ func (d *decoder) grpcCall(at place) *GRPCCall {
 		case "method":
 			result.Method = d.filled(value)
 		case "arguments":
-			result.Arguments = d.mapSlot(value)
+			result.Arguments = d.mapOperand(value)
 		}
 	}
 	return result
 }
 
-func (d *decoder) grpcService(at place, result *GRPCCall) {
+func (d *decoder) grpcService(at location, result *GRPCCall) {
 	for key, value := range d.fields(at, &serviceObject) {
 		switch key {
 		case "name":
@@ -144,7 +144,7 @@ var (
 		"nats", "pulsar", "redis", "sns", "solace", "sqs", "stomp", "ws"}
 )
 
-func (d *decoder) asyncAPICall(at place) *AsyncAPICall {
+func (d *decoder) asyncAPICall(at location) *AsyncAPICall {
 	result := &AsyncAPICall{Pointer: at.pointer}
 	for key, value := range d.fields(at, &asyncAPIObject) {
 		switch key {
@@ -159,7 +159,7 @@ func (d *decoder) asyncAPICall(at place) *AsyncAPICall {
 				if key == "name" {
 					result.ServerName = d.filled(value)
 				} else {
-					result.ServerVariables = d.plainMapSlot(value)
+					result.ServerVariables = d.plainMapOperand(value)
 				}
 			}
 		case "protocol":
@@ -177,13 +177,13 @@ func (d *decoder) asyncAPICall(at place) *AsyncAPICall {
 	return result
 }
 
-func (d *decoder) message(at place) *Message {
+func (d *decoder) message(at location) *Message {
 	result := &Message{Pointer: at.pointer}
 	for key, value := range d.fields(at, &messageObject) {
 		if key == "payload" {
-			result.Payload = d.mapSlot(value)
+			result.Payload = d.mapOperand(value)
 		} else {
-			result.Headers = d.mapSlot(value)
+			result.Headers = d.mapOperand(value)
 		}
 	}
 	return result
@@ -194,12 +194,12 @@ var (
 	consumeObject      = object{known: []string{"amount", "while", "until", "for"}}
 )
 
-func (d *decoder) subscription(at place) *Subscription {
+func (d *decoder) subscription(at location) *Subscription {
 	result := &Subscription{Pointer: at.pointer}
 	for key, value := range d.fields(at, &subscriptionObject) {
 		switch key {
 		case "filter":
-			result.Filter = d.expressionSlot(value)
+			result.Filter = d.expressionOperand(value)
 		case "consume":
 			d.consume(value, result)
 		case "foreach":
@@ -212,7 +212,7 @@ func (d *decoder) subscription(at place) *Subscription {
 // maxAmount bounds the messages of one subscription.
 const maxAmount = 1_000_000
 
-func (d *decoder) consume(at place, result *Subscription) {
+func (d *decoder) consume(at location, result *Subscription) {
 	for key, value := range d.fields(at, &consumeObject) {
 		switch key {
 		case "amount":
@@ -220,9 +220,9 @@ func (d *decoder) consume(at place, result *Subscription) {
 				result.Amount = &amount
 			}
 		case "while":
-			result.While = d.expressionSlot(value)
+			result.While = d.expressionOperand(value)
 		case "until":
-			result.Until = d.expressionSlot(value)
+			result.Until = d.expressionOperand(value)
 		case "for":
 			result.For = d.duration(value)
 		}
@@ -237,7 +237,7 @@ var (
 		"tasks/pushNotificationConfig/delete", "agent/getAuthenticatedExtendedCard"}
 )
 
-func (d *decoder) a2aCall(at place) *A2ACall {
+func (d *decoder) a2aCall(at location) *A2ACall {
 	result := &A2ACall{Pointer: at.pointer}
 	for key, value := range d.fields(at, &a2aObject) {
 		switch key {
@@ -248,7 +248,7 @@ func (d *decoder) a2aCall(at place) *A2ACall {
 		case "server":
 			result.Server = d.endpoint(value)
 		case "parameters":
-			result.Parameters = d.mapSlot(value)
+			result.Parameters = d.mapOperand(value)
 		}
 	}
 	if !at.has("agentCard") && !at.has("server") {
@@ -268,7 +268,7 @@ var (
 	mcpClientObject = object{known: []string{"name", "version", "description"}, required: []string{"name"}}
 )
 
-func (d *decoder) mcpCall(at place) *MCPCall {
+func (d *decoder) mcpCall(at location) *MCPCall {
 	result := &MCPCall{Pointer: at.pointer, ProtocolVersion: "2025-06-18"}
 	for key, value := range d.fields(at, &mcpObject) {
 		switch key {
@@ -277,7 +277,7 @@ func (d *decoder) mcpCall(at place) *MCPCall {
 		case "method":
 			result.Method = d.oneOf(value, mcpMethods...)
 		case "parameters":
-			result.Parameters = d.mapSlot(value)
+			result.Parameters = d.mapOperand(value)
 		case "timeout":
 			result.Timeout = d.duration(value)
 		case "transport":
@@ -291,7 +291,7 @@ func (d *decoder) mcpCall(at place) *MCPCall {
 
 // mcpClient reads the client. Up to 1.0.3 the schema asked for `description` where later it
 // asks for `version`.
-func (d *decoder) mcpClient(at place, result *MCPCall) {
+func (d *decoder) mcpClient(at location, result *MCPCall) {
 	for key, value := range d.fields(at, &mcpClientObject) {
 		switch key {
 		case "name":
@@ -308,7 +308,7 @@ func (d *decoder) mcpClient(at place, result *MCPCall) {
 	}
 }
 
-func (d *decoder) transport(at place, result *MCPCall) {
+func (d *decoder) transport(at location, result *MCPCall) {
 	for key, value := range d.fields(at, &transportObject) {
 		switch key {
 		case "http":
@@ -316,35 +316,35 @@ func (d *decoder) transport(at place, result *MCPCall) {
 		case "stdio":
 			result.Stdio = d.mcpStdio(value)
 		case "options":
-			result.Options = d.scalarMapSlot(value)
+			result.Options = d.scalarMapOperand(value)
 			d.warning(value, CodeUnused, `"options" of the transport mean nothing here; they are ignored.`, `Remove them. Timeouts stand in "timeout", headers in "http".`)
 		}
 	}
 	d.exactlyOne(at, "http", "stdio")
 }
 
-func (d *decoder) mcpHTTP(at place) *MCPHTTP {
+func (d *decoder) mcpHTTP(at location) *MCPHTTP {
 	result := &MCPHTTP{Pointer: at.pointer}
 	for key, value := range d.fields(at, &mcpHTTPObject) {
 		if key == "endpoint" {
 			result.Endpoint = d.endpoint(value)
 		} else {
-			result.Headers = d.scalarMapSlot(value)
+			result.Headers = d.scalarMapOperand(value)
 		}
 	}
 	return result
 }
 
-func (d *decoder) mcpStdio(at place) *MCPStdio {
+func (d *decoder) mcpStdio(at location) *MCPStdio {
 	result := &MCPStdio{Pointer: at.pointer}
 	for key, value := range d.fields(at, &mcpStdioObject) {
 		switch key {
 		case "command":
-			result.Command = d.filledSlot(value)
+			result.Command = d.filledOperand(value)
 		case "arguments":
 			result.Arguments = d.argumentList(value)
 		case "environment":
-			result.Environment = d.scalarMapSlot(value)
+			result.Environment = d.scalarMapOperand(value)
 		}
 	}
 	return result

@@ -8,7 +8,7 @@ import (
 
 var inputObject = object{known: []string{"schema", "from"}, hints: map[string]string{"as": `Did you mean "from"?`}}
 
-func (d *decoder) input(at place) *Input {
+func (d *decoder) input(at location) *Input {
 	result := &Input{Pointer: at.pointer}
 	for key, value := range d.fields(at, &inputObject) {
 		if key == "schema" {
@@ -23,7 +23,7 @@ func (d *decoder) input(at place) *Input {
 var outputObject = object{known: []string{"schema", "as"}, hints: map[string]string{"from": `Did you mean "as"?`}}
 
 // output reads an `output` or an `export`.
-func (d *decoder) output(at place) *Output {
+func (d *decoder) output(at location) *Output {
 	result := &Output{Pointer: at.pointer}
 	for key, value := range d.fields(at, &outputObject) {
 		if key == "schema" {
@@ -36,15 +36,15 @@ func (d *decoder) output(at place) *Output {
 }
 
 // transformation reads `from` and `as`: an expression, or an object with expressions.
-func (d *decoder) transformation(at place) Slot {
+func (d *decoder) transformation(at location) Operand {
 	switch at.shape {
 	case shapeText:
-		return d.filledSlot(at)
+		return d.filledOperand(at)
 	case shapeObject:
-		return d.slot(at)
+		return d.operand(at)
 	}
 	d.wrongType(at, "an expression or an object", quoteHint(at))
-	return Slot{}
+	return Operand{}
 }
 
 const schemaHint = "Put the JSON schema into `document`."
@@ -53,14 +53,14 @@ var schemaObject = object{known: []string{"format", "document", "resource"}, hin
 	"type": schemaHint, "properties": schemaHint, "required": schemaHint, "$schema": schemaHint, "$ref": schemaHint, "items": schemaHint,
 }}
 
-func (d *decoder) schema(at place) *Schema {
+func (d *decoder) schema(at location) *Schema {
 	result := &Schema{Pointer: at.pointer, Format: "json"}
 	for key, value := range d.fields(at, &schemaObject) {
 		switch key {
 		case "format":
 			result.Format = d.filled(value)
 		case "document":
-			result.Document = d.slot(value)
+			result.Document = d.operand(value)
 		case "resource":
 			result.Resource = d.resource(value)
 		}
@@ -73,7 +73,7 @@ var resourceObject = object{known: []string{"name", "endpoint"}, required: []str
 	hints: map[string]string{"uri": `Did you mean "endpoint"?`, "url": `Did you mean "endpoint"?`},
 	hint:  "Write {endpoint: …}."}
 
-func (d *decoder) resource(at place) *Resource {
+func (d *decoder) resource(at location) *Resource {
 	result := &Resource{Pointer: at.pointer}
 	for key, value := range d.fields(at, &resourceObject) {
 		if key == "name" {
@@ -88,7 +88,7 @@ func (d *decoder) resource(at place) *Resource {
 var endpointObject = object{known: []string{"uri", "authentication"}, required: []string{"uri"},
 	hints: map[string]string{"url": `Did you mean "uri"?`}}
 
-func (d *decoder) endpoint(at place) *Endpoint {
+func (d *decoder) endpoint(at location) *Endpoint {
 	result := &Endpoint{Pointer: at.pointer}
 	switch at.shape {
 	case shapeText:
@@ -110,26 +110,26 @@ func (d *decoder) endpoint(at place) *Endpoint {
 }
 
 // uri reads a URI reference, a URI template or an expression.
-func (d *decoder) uri(at place) Slot {
-	slot := d.filledSlot(at)
-	text := slot.Text()
+func (d *decoder) uri(at location) Operand {
+	operand := d.filledOperand(at)
+	text := operand.Text()
 	switch {
 	case at.shape != shapeText:
-		return Slot{}
+		return Operand{}
 	case d.isExpression(text):
 	case strings.HasPrefix(strings.TrimSpace(text), "${"):
 		d.invalid(at, fmt.Sprintf("is %s, an expression without its end.", quote(text)), "An expression is the whole text, from ${ to }.")
 	case strings.TrimSpace(text) != "" && strings.ContainsFunc(text, func(char rune) bool { return unicode.IsSpace(char) || unicode.IsControl(char) }):
 		d.invalid(at, fmt.Sprintf("is %s; a URI contains no white space.", quote(text)), "Write an expression as '${ … }'.")
 	}
-	return slot
+	return operand
 }
 
 var timeoutObject = object{known: []string{"after"}, required: []string{"after"},
 	hints: map[string]string{"seconds": "Write after: {seconds: …}.", "minutes": "Write after: {minutes: …}.", "hours": "Write after: {hours: …}."}}
 
 // timeout reads a timeout or the name of one.
-func (d *decoder) timeout(at place) *Timeout {
+func (d *decoder) timeout(at location) *Timeout {
 	switch at.shape {
 	case shapeText:
 		result := &Timeout{Pointer: at.pointer, Name: d.filled(at)}
@@ -149,7 +149,7 @@ func (d *decoder) timeout(at place) *Timeout {
 	return nil
 }
 
-func (d *decoder) inlineTimeout(at place) *Timeout {
+func (d *decoder) inlineTimeout(at location) *Timeout {
 	result := &Timeout{Pointer: at.pointer}
 	for _, value := range d.fields(at, &timeoutObject) {
 		result.After = d.duration(value)

@@ -8,7 +8,7 @@ var (
 	}}
 )
 
-func (d *decoder) emit(at place) *Emit {
+func (d *decoder) emit(at location) *Emit {
 	result := &Emit{Pointer: at.pointer}
 	for _, event := range d.fields(at, &emitObject) {
 		for _, with := range d.fields(event, &eventObject) {
@@ -22,10 +22,10 @@ func (d *decoder) emit(at place) *Emit {
 }
 
 // attributes reads the attributes of an event. Extension attributes are free, as is `data`.
-func (d *decoder) attributes(at place) Slot {
+func (d *decoder) attributes(at location) Operand {
 	if at.shape != shapeObject {
 		d.wrongType(at, "an object with the attributes of an event", "")
-		return Slot{}
+		return Operand{}
 	}
 	if at.isEmpty() {
 		d.invalid(at, "must have at least one attribute.", "")
@@ -34,12 +34,12 @@ func (d *decoder) attributes(at place) Slot {
 		value := at.property(&at.members[i])
 		switch at.members[i].key {
 		case "id", "type", "time", "subject", "datacontenttype":
-			d.filledSlot(value)
+			d.filledOperand(value)
 		case "source", "dataschema":
 			d.uri(value)
 		}
 	}
-	return d.slot(at)
+	return d.operand(at)
 }
 
 var listenObject = object{known: []string{"to", "read"}, required: []string{"to"}, hints: map[string]string{
@@ -47,7 +47,7 @@ var listenObject = object{known: []string{"to", "read"}, required: []string{"to"
 	"foreach": "Put `foreach` beside `listen`, not into it.",
 }}
 
-func (d *decoder) listen(task, at place) *Listen {
+func (d *decoder) listen(task, at location) *Listen {
 	result := &Listen{Pointer: at.pointer, Read: ReadData}
 	for key, value := range d.fields(at, &listenObject) {
 		if key == "to" {
@@ -66,7 +66,7 @@ var iteratorObject = object{known: []string{"item", "at", "do", "output", "expor
 	"each": `Did you mean "item"?`, "index": `Did you mean "at"?`,
 }}
 
-func (d *decoder) iterator(at place) *Iterator {
+func (d *decoder) iterator(at location) *Iterator {
 	result := &Iterator{Pointer: at.pointer, Item: "item", At: "index"}
 	for key, value := range d.fields(at, &iteratorObject) {
 		switch key {
@@ -94,7 +94,7 @@ var (
 )
 
 // strategy reads an event consumption strategy. One that is itself an `until` has no `until`.
-func (d *decoder) strategy(at place, isUntil bool) *Strategy {
+func (d *decoder) strategy(at location, isUntil bool) *Strategy {
 	result := &Strategy{Pointer: at.pointer}
 	for key, value := range d.fields(at, &strategyObject) {
 		switch key {
@@ -115,7 +115,7 @@ func (d *decoder) strategy(at place, isUntil bool) *Strategy {
 	return result
 }
 
-func (d *decoder) until(strategy, at place, isUntil bool, result *Strategy) {
+func (d *decoder) until(strategy, at location, isUntil bool, result *Strategy) {
 	switch {
 	case isUntil:
 		d.problem(at, CodeConflict, "The strategy of an `until` must not have an `until` itself.", "")
@@ -124,7 +124,7 @@ func (d *decoder) until(strategy, at place, isUntil bool, result *Strategy) {
 	case at.shape == shapeObject:
 		result.UntilEvents = d.strategy(at, true)
 	case at.shape == shapeText:
-		result.Until = d.filledSlot(at)
+		result.Until = d.filledOperand(at)
 	default:
 		hint := ""
 		if at.shape == shapeBoolean {
@@ -134,7 +134,7 @@ func (d *decoder) until(strategy, at place, isUntil bool, result *Strategy) {
 	}
 }
 
-func (d *decoder) eventFilters(at place) []*EventFilter {
+func (d *decoder) eventFilters(at location) []*EventFilter {
 	if at.shape != shapeList {
 		d.wrongType(at, "a list of event filters", "Write - with: {type: …}.")
 		return nil
@@ -154,7 +154,7 @@ var (
 	correlationObject = object{known: []string{"from", "expect"}, required: []string{"from"}}
 )
 
-func (d *decoder) eventFilter(at place) *EventFilter {
+func (d *decoder) eventFilter(at location) *EventFilter {
 	result := &EventFilter{Pointer: at.pointer}
 	for key, value := range d.fields(at, &filterObject) {
 		if key == "with" {
@@ -168,26 +168,26 @@ func (d *decoder) eventFilter(at place) *EventFilter {
 
 // filterAttributes reads what events are compared with: the attributes may be patterns, so
 // that their form is not checked (T57).
-func (d *decoder) filterAttributes(at place) Slot {
+func (d *decoder) filterAttributes(at location) Operand {
 	if at.isEmpty() {
 		d.invalid(at, "must have at least one attribute.", "Write any: [] for every event.")
 	}
 	for i := range at.members {
 		switch at.members[i].key {
 		case "id", "type", "time", "subject", "datacontenttype", "source", "dataschema":
-			d.filledSlot(at.property(&at.members[i]))
+			d.filledOperand(at.property(&at.members[i]))
 		}
 	}
-	return d.plainMapSlot(at)
+	return d.plainMapOperand(at)
 }
 
-func (d *decoder) correlation(at place) Correlation {
+func (d *decoder) correlation(at location) Correlation {
 	var result Correlation
 	for key, value := range d.fields(at, &correlationObject) {
 		if key == "from" {
-			result.From = d.expressionSlot(value)
+			result.From = d.expressionOperand(value)
 		} else {
-			result.Expect = d.expressionSlot(value)
+			result.Expect = d.expressionOperand(value)
 		}
 	}
 	return result

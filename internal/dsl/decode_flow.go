@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-func (d *decoder) set(at place) Slot {
+func (d *decoder) set(at location) Operand {
 	switch {
 	case at.shape == shapeText:
-		return d.filledSlot(at)
+		return d.filledOperand(at)
 	case at.shape != shapeObject:
 		d.wrongType(at, "an object or an expression", quoteHint(at))
-		return Slot{}
+		return Operand{}
 	case at.isEmpty():
 		d.invalid(at, "must have at least one property.", "Write set: '${ {} }' for an empty object.")
 	}
-	return d.slot(at)
+	return d.operand(at)
 }
 
 var caseObject = object{
@@ -25,7 +25,7 @@ var caseObject = object{
 	hint:     "Write {when: …, then: …}.",
 }
 
-func (d *decoder) switchCases(at place) []*Case {
+func (d *decoder) switchCases(at location) []*Case {
 	if at.shape != shapeList || len(at.items) == 0 {
 		d.wrongType(at, "a list of at least one named case", "Write - myCase: {when: …, then: …}.")
 		return nil
@@ -48,7 +48,7 @@ func (d *decoder) switchCases(at place) []*Case {
 		for key, part := range d.fields(value, &caseObject) {
 			switch key {
 			case "when":
-				c.When = d.expressionSlot(part)
+				c.When = d.expressionOperand(part)
 			case "then":
 				c.Then = d.directive(part)
 			}
@@ -78,7 +78,7 @@ var forObject = object{
 	},
 }
 
-func (d *decoder) loop(task, at place) *For {
+func (d *decoder) loop(task, at location) *For {
 	result := &For{Pointer: at.pointer, Each: "item", At: "index"}
 	for key, value := range d.fields(at, &forObject) {
 		switch key {
@@ -94,7 +94,7 @@ func (d *decoder) loop(task, at place) *For {
 		d.invalid(at, fmt.Sprintf("gives item and index the same name %s.", quote(result.Each)), "")
 	}
 	if condition, ok := task.get("while"); ok {
-		result.While = d.expressionSlot(condition)
+		result.While = d.expressionOperand(condition)
 	}
 	d.require(task, "do")
 	if body, ok := task.get("do"); ok {
@@ -104,19 +104,19 @@ func (d *decoder) loop(task, at place) *For {
 }
 
 // collection reads `for.in`: an expression or an inline array of any items (T32).
-func (d *decoder) collection(at place) Slot {
+func (d *decoder) collection(at location) Operand {
 	switch at.shape {
 	case shapeText:
-		return d.filledSlot(at)
+		return d.filledOperand(at)
 	case shapeList:
-		return d.slot(at)
+		return d.operand(at)
 	}
 	d.wrongType(at, "an expression or a list", "")
-	return Slot{}
+	return Operand{}
 }
 
 // variable reads the name of a variable, without its $.
-func (d *decoder) variable(at place) string {
+func (d *decoder) variable(at location) string {
 	name := d.text(at)
 	if at.shape != shapeText || isVariable(name) {
 		return name
@@ -144,7 +144,7 @@ func isVariable(name string) bool {
 var forkObject = object{known: []string{"branches", "compete"}, required: []string{"branches"},
 	hint: "Write fork: {branches: [...]}."}
 
-func (d *decoder) fork(at place) *Fork {
+func (d *decoder) fork(at location) *Fork {
 	result := &Fork{Pointer: at.pointer}
 	for key, value := range d.fields(at, &forkObject) {
 		switch key {
@@ -168,7 +168,7 @@ var raiseObject = object{known: []string{"error"}, required: []string{"error"},
 	},
 	hint: "Write raise: {error: …}."}
 
-func (d *decoder) raise(at place) *Raise {
+func (d *decoder) raise(at location) *Raise {
 	result := &Raise{Pointer: at.pointer}
 	for _, value := range d.fields(at, &raiseObject) {
 		result.Pointer = value.pointer
@@ -188,7 +188,7 @@ func (d *decoder) raise(at place) *Raise {
 var errorObject = object{known: []string{"type", "status", "instance", "title", "detail"}, required: []string{"type", "status"},
 	hints: map[string]string{"message": `Did you mean "detail"?`, "code": `Did you mean "status"?`}}
 
-func (d *decoder) errorDefinition(at place) *Error {
+func (d *decoder) errorDefinition(at location) *Error {
 	result := &Error{Pointer: at.pointer}
 	for key, value := range d.fields(at, &errorObject) {
 		switch key {
@@ -199,9 +199,9 @@ func (d *decoder) errorDefinition(at place) *Error {
 		case "instance":
 			result.Instance = d.instance(value)
 		case "title":
-			result.Title = d.textSlot(value)
+			result.Title = d.textOperand(value)
 		case "detail":
-			result.Detail = d.textSlot(value)
+			result.Detail = d.textOperand(value)
 		}
 	}
 	return result
@@ -210,27 +210,27 @@ func (d *decoder) errorDefinition(at place) *Error {
 // maxStatus bounds the status of an error; HTTP's are below 600.
 const maxStatus = 999
 
-func (d *decoder) status(at place) Slot {
+func (d *decoder) status(at location) Operand {
 	number, ok := d.integer(at, 0, maxStatus)
 	if !ok {
-		return Slot{}
+		return Operand{}
 	}
-	return Slot{Pointer: at.pointer, Value: number}
+	return Operand{Pointer: at.pointer, Value: number}
 }
 
 // instance reads a JSON pointer or an expression.
-func (d *decoder) instance(at place) Slot {
-	slot := d.textSlot(at)
-	if text := slot.Text(); text != "" && text[0] != '/' && !d.isExpression(text) {
+func (d *decoder) instance(at location) Operand {
+	operand := d.textOperand(at)
+	if text := operand.Text(); text != "" && text[0] != '/' && !d.isExpression(text) {
 		d.invalid(at, fmt.Sprintf("is %s; it must be a JSON pointer, which begins with a slash, or an expression.", quote(text)), "")
 	}
-	return slot
+	return operand
 }
 
 var catchObject = object{known: []string{"errors", "as", "when", "exceptWhen", "retry", "do", "then"},
 	hint: "Write catch: {} to catch every error."}
 
-func (d *decoder) try(task, at place) *Try {
+func (d *decoder) try(task, at location) *Try {
 	result := &Try{Do: d.taskList(at)}
 	d.require(task, "catch")
 	if value, ok := task.get("catch"); ok {
@@ -239,7 +239,7 @@ func (d *decoder) try(task, at place) *Try {
 	return result
 }
 
-func (d *decoder) catch(at place) *Catch {
+func (d *decoder) catch(at location) *Catch {
 	result := &Catch{Pointer: at.pointer, As: "error"}
 	for key, value := range d.fields(at, &catchObject) {
 		switch key {
@@ -248,9 +248,9 @@ func (d *decoder) catch(at place) *Catch {
 		case "as":
 			result.As = d.variable(value)
 		case "when":
-			result.When = d.expressionSlot(value)
+			result.When = d.expressionOperand(value)
 		case "exceptWhen":
-			result.ExceptWhen = d.expressionSlot(value)
+			result.ExceptWhen = d.expressionOperand(value)
 		case "retry":
 			result.Retry = d.retryOrName(value)
 		case "do":
@@ -267,7 +267,7 @@ var catchErrorsObject = object{known: []string{"with"}, hints: map[string]string
 	"type": "Put it into `with`.", "status": "Put it into `with`.",
 }}
 
-func (d *decoder) catchErrors(at place) *ErrorFilter {
+func (d *decoder) catchErrors(at location) *ErrorFilter {
 	var result *ErrorFilter
 	for _, value := range d.fields(at, &catchErrorsObject) {
 		result = d.errorFilter(value)
@@ -277,7 +277,7 @@ func (d *decoder) catchErrors(at place) *ErrorFilter {
 
 var errorFilterObject = object{known: []string{"type", "status", "instance", "title", "detail", "details"}}
 
-func (d *decoder) errorFilter(at place) *ErrorFilter {
+func (d *decoder) errorFilter(at location) *ErrorFilter {
 	result := &ErrorFilter{Pointer: at.pointer}
 	if at.isEmpty() {
 		d.invalid(at, "must have at least one property.", "Leave `errors` out to catch every error.")
@@ -285,13 +285,13 @@ func (d *decoder) errorFilter(at place) *ErrorFilter {
 	for key, value := range d.fields(at, &errorFilterObject) {
 		switch key {
 		case "type":
-			result.Type = d.textSlot(value)
+			result.Type = d.textOperand(value)
 		case "status":
 			result.Status = d.status(value)
 		case "instance":
-			result.Instance = d.textSlot(value)
+			result.Instance = d.textOperand(value)
 		case "title":
-			result.Title = d.textSlot(value)
+			result.Title = d.textOperand(value)
 		case "details":
 			// Versions up to 1.0.3 spelt it so.
 			d.warning(value, CodeDeprecated, `"details" is the old name of "detail".`, `Write "detail".`)
@@ -301,7 +301,7 @@ func (d *decoder) errorFilter(at place) *ErrorFilter {
 			}
 			fallthrough
 		case "detail":
-			result.Detail = d.textSlot(value)
+			result.Detail = d.textOperand(value)
 		}
 	}
 	return result
@@ -311,7 +311,7 @@ var retryObject = object{known: []string{"when", "exceptWhen", "delay", "backoff
 	hints: map[string]string{"count": "Write limit: {attempt: {count: …}}.", "attempts": "Write limit: {attempt: {count: …}}."}}
 
 // retryOrName reads a retry policy or the name of one.
-func (d *decoder) retryOrName(at place) *Retry {
+func (d *decoder) retryOrName(at location) *Retry {
 	switch at.shape {
 	case shapeText:
 		return &Retry{Pointer: at.pointer, Name: d.filled(at)}
@@ -322,14 +322,14 @@ func (d *decoder) retryOrName(at place) *Retry {
 	return nil
 }
 
-func (d *decoder) retry(at place) *Retry {
+func (d *decoder) retry(at location) *Retry {
 	result := &Retry{Pointer: at.pointer}
 	for key, value := range d.fields(at, &retryObject) {
 		switch key {
 		case "when":
-			result.When = d.expressionSlot(value)
+			result.When = d.expressionOperand(value)
 		case "exceptWhen":
-			result.ExceptWhen = d.expressionSlot(value)
+			result.ExceptWhen = d.expressionOperand(value)
 		case "delay":
 			result.Delay = d.duration(value)
 		case "backoff":
@@ -348,7 +348,7 @@ var (
 	backoffObject = object{known: backoffNames, hint: "Write for example backoff: {exponential: {}}."}
 )
 
-func (d *decoder) backoff(at place) Backoff {
+func (d *decoder) backoff(at location) Backoff {
 	result := BackoffConstant
 	for key, value := range d.fields(at, &backoffObject) {
 		d.strategyOfBackoff(value)
@@ -365,14 +365,14 @@ func (d *decoder) backoff(at place) Backoff {
 
 // strategyOfBackoff reads the empty object of a strategy. The schema leaves it open, so that
 // other runtimes may have properties there; none of them means anything here (T95).
-func (d *decoder) strategyOfBackoff(at place) {
+func (d *decoder) strategyOfBackoff(at location) {
 	if at.shape != shapeObject {
 		d.wrongType(at, "an object", "Write {}.")
 		return
 	}
 	for i := range at.members {
 		m := &at.members[i]
-		value := keyPlace(at, m)
+		value := keyLocation(at, m)
 		d.checkDepth(value)
 		d.warning(value, CodeUnused, fmt.Sprintf("%s has no properties here; %s is ignored.", label(at.pointer), quote(m.key)),
 			"Remove it; the delay grows from `delay`, with `jitter` beside `backoff`.")
@@ -387,7 +387,7 @@ var (
 // maxRetries bounds `limit.attempt.count`.
 const maxRetries = 1_000_000
 
-func (d *decoder) retryLimit(at place) RetryLimit {
+func (d *decoder) retryLimit(at location) RetryLimit {
 	result := RetryLimit{Pointer: at.pointer}
 	for key, value := range d.fields(at, &retryLimitObject) {
 		if key == "duration" {
@@ -407,7 +407,7 @@ func (d *decoder) retryLimit(at place) RetryLimit {
 
 var jitterObject = object{known: []string{"from", "to"}, required: []string{"from", "to"}}
 
-func (d *decoder) jitter(at place) (from, to *Duration) {
+func (d *decoder) jitter(at location) (from, to *Duration) {
 	for key, value := range d.fields(at, &jitterObject) {
 		if key == "from" {
 			from = d.duration(value)

@@ -9,7 +9,7 @@ var (
 	}, hint: "Write run: {shell: {command: …}}."}
 )
 
-func (d *decoder) run(at place) *Run {
+func (d *decoder) run(at location) *Run {
 	result := &Run{Pointer: at.pointer, Await: true, Return: ReturnStdout}
 	for key, value := range d.fields(at, &runObject) {
 		switch key {
@@ -40,18 +40,18 @@ var misplaced = map[string]string{
 var shellObject = object{known: []string{"command", "stdin", "arguments", "environment"}, required: []string{"command"}, hints: misplaced,
 	hint: "Write shell: {command: …}."}
 
-func (d *decoder) shell(at place) *Shell {
+func (d *decoder) shell(at location) *Shell {
 	result := &Shell{Pointer: at.pointer}
 	for key, value := range d.fields(at, &shellObject) {
 		switch key {
 		case "command":
-			result.Command = d.filledSlot(value)
+			result.Command = d.filledOperand(value)
 		case "stdin":
-			result.Stdin = d.textSlot(value)
+			result.Stdin = d.textOperand(value)
 		case "arguments":
 			result.Arguments = d.arguments(value)
 		case "environment":
-			result.Environment = d.scalarMapSlot(value)
+			result.Environment = d.scalarMapOperand(value)
 		}
 	}
 	return result
@@ -59,22 +59,22 @@ func (d *decoder) shell(at place) *Shell {
 
 var scriptObject = object{known: []string{"language", "code", "source", "stdin", "arguments", "environment"}, required: []string{"language"}, hints: misplaced}
 
-func (d *decoder) script(at place) *Script {
+func (d *decoder) script(at location) *Script {
 	result := &Script{Pointer: at.pointer}
 	for key, value := range d.fields(at, &scriptObject) {
 		switch key {
 		case "language":
 			result.Language = d.filled(value)
 		case "code":
-			result.Code = d.textSlot(value)
+			result.Code = d.textOperand(value)
 		case "source":
 			result.Source = d.resource(value)
 		case "stdin":
-			result.Stdin = d.textSlot(value)
+			result.Stdin = d.textOperand(value)
 		case "arguments":
 			result.Arguments = d.arguments(value)
 		case "environment":
-			result.Environment = d.scalarMapSlot(value)
+			result.Environment = d.scalarMapOperand(value)
 		}
 	}
 	d.exactlyOne(at, "code", "source")
@@ -82,7 +82,7 @@ func (d *decoder) script(at place) *Script {
 }
 
 // arguments reads a list (argv) or a map (T46), or an expression that yields one.
-func (d *decoder) arguments(at place) Slot {
+func (d *decoder) arguments(at location) Operand {
 	switch {
 	case at.shape == shapeObject:
 	case at.shape == shapeList:
@@ -90,48 +90,48 @@ func (d *decoder) arguments(at place) Slot {
 	case at.shape == shapeText && d.isExpression(at.value.(string)):
 	default:
 		d.wrongType(at, "a list or an object", "")
-		return Slot{}
+		return Operand{}
 	}
-	return d.slot(at)
+	return d.operand(at)
 }
 
-func (d *decoder) scalars(at place) {
+func (d *decoder) scalars(at location) {
 	for i := range at.items {
 		d.scalar(at.item(i))
 	}
 }
 
 // argumentList reads a list of texts.
-func (d *decoder) argumentList(at place) Slot {
+func (d *decoder) argumentList(at location) Operand {
 	if at.shape != shapeList {
 		d.wrongType(at, "a list", "")
-		return Slot{}
+		return Operand{}
 	}
 	d.scalars(at)
-	return d.slot(at)
+	return d.operand(at)
 }
 
 var containerObject = object{known: []string{"image", "name", "command", "ports", "volumes", "environment", "stdin", "arguments", "pullPolicy", "lifetime"},
 	required: []string{"image"}, hints: misplaced}
 
-func (d *decoder) container(at place) *Container {
+func (d *decoder) container(at location) *Container {
 	result := &Container{Pointer: at.pointer, PullPolicy: "ifNotPresent", Cleanup: "never"}
 	for key, value := range d.fields(at, &containerObject) {
 		switch key {
 		case "image":
-			result.Image = d.filledSlot(value)
+			result.Image = d.filledOperand(value)
 		case "name":
-			result.Name = d.expressionSlot(value)
+			result.Name = d.expressionOperand(value)
 		case "command":
-			result.Command = d.textSlot(value)
+			result.Command = d.textOperand(value)
 		case "ports":
-			result.Ports = d.plainMapSlot(value)
+			result.Ports = d.plainMapOperand(value)
 		case "volumes":
-			result.Volumes = d.plainMapSlot(value)
+			result.Volumes = d.plainMapOperand(value)
 		case "environment":
-			result.Environment = d.scalarMapSlot(value)
+			result.Environment = d.scalarMapOperand(value)
 		case "stdin":
-			result.Stdin = d.textSlot(value)
+			result.Stdin = d.textOperand(value)
 		case "arguments":
 			result.Arguments = d.argumentList(value)
 		case "pullPolicy":
@@ -145,7 +145,7 @@ func (d *decoder) container(at place) *Container {
 
 var lifetimeObject = object{known: []string{"cleanup", "after"}, required: []string{"cleanup"}}
 
-func (d *decoder) lifetime(at place, result *Container) {
+func (d *decoder) lifetime(at location, result *Container) {
 	for key, value := range d.fields(at, &lifetimeObject) {
 		if key == "cleanup" {
 			result.Cleanup = d.oneOf(value, "always", "never", "eventually")
@@ -164,7 +164,7 @@ func (d *decoder) lifetime(at place, result *Container) {
 var subflowObject = object{known: []string{"namespace", "name", "version", "input"}, required: []string{"namespace", "name"},
 	hints: map[string]string{"with": `Did you mean "input"?`, "await": misplaced["await"]}}
 
-func (d *decoder) subflow(at place) *Subflow {
+func (d *decoder) subflow(at location) *Subflow {
 	result := &Subflow{Pointer: at.pointer, Version: "latest"}
 	for key, value := range d.fields(at, &subflowObject) {
 		switch key {
@@ -178,7 +178,7 @@ func (d *decoder) subflow(at place) *Subflow {
 				d.invalid(value, fmt.Sprintf("is %s; it must be a semantic version or latest.", quote(result.Version)), "")
 			}
 		case "input":
-			result.Input = d.slot(value)
+			result.Input = d.operand(value)
 		}
 	}
 	return result

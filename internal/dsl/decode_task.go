@@ -67,10 +67,10 @@ var kindHints = map[string]string{
 }
 
 // taskList decodes a list of named tasks: one scope of names and jumps.
-func (d *decoder) taskList(at place) []*Task { return d.namedTasks(at, false) }
+func (d *decoder) taskList(at location) []*Task { return d.namedTasks(at, false) }
 
 // namedTasks decodes a task list, or the branches of a fork, of which each is a scope of its own.
-func (d *decoder) namedTasks(at place, areBranches bool) []*Task {
+func (d *decoder) namedTasks(at location, areBranches bool) []*Task {
 	if at.shape != shapeList {
 		d.wrongType(at, "a list of named tasks", taskListHint(at))
 		return nil
@@ -107,7 +107,7 @@ func (d *decoder) namedTasks(at place, areBranches bool) []*Task {
 }
 
 // taskListHint answers T45's `try: {call: …}` and lists written as objects.
-func taskListHint(at place) string {
+func taskListHint(at location) string {
 	if at.shape != shapeObject {
 		return ""
 	}
@@ -124,7 +124,7 @@ func taskListHint(at place) string {
 
 // oneKey checks that a list item is an object with one key, a name. It reports false if
 // nothing in the item can be read.
-func (d *decoder) oneKey(item place, what string) bool {
+func (d *decoder) oneKey(item location, what string) bool {
 	switch {
 	case item.shape != shapeObject:
 		d.wrongType(item, fmt.Sprintf("an object with the name of one %s as its key", what), "")
@@ -148,7 +148,7 @@ func (d *decoder) oneKey(item place, what string) bool {
 			isReadable = false
 		}
 	}
-	d.problem(keyPlace(item, second), CodeOneName,
+	d.problem(keyLocation(item, second), CodeOneName,
 		fmt.Sprintf("%s has more than one key: %s and %s; each item has the name of one %s.",
 			label(item.pointer), quote(first.key), quote(second.key), what), hint)
 	return isReadable
@@ -156,7 +156,7 @@ func (d *decoder) oneKey(item place, what string) bool {
 
 // checkTaskName refuses duplicate names (T28), and warns of names that no jump can reach (T94);
 // lines gathers the names of the list.
-func (d *decoder) checkTaskName(item place, m *member, lines map[string]int32) {
+func (d *decoder) checkTaskName(item location, m *member, lines map[string]int32) {
 	switch m.key {
 	case "continue", "exit", "end":
 		d.warning(item.property(m), CodeShadowed,
@@ -165,7 +165,7 @@ func (d *decoder) checkTaskName(item place, m *member, lines map[string]int32) {
 	d.checkDuplicate(item, m, lines, "tasks")
 }
 
-func (d *decoder) checkDuplicate(item place, m *member, lines map[string]int32, what string) {
+func (d *decoder) checkDuplicate(item location, m *member, lines map[string]int32, what string) {
 	if firstLine, exists := lines[m.key]; exists {
 		d.problem(item.property(m), CodeDuplicate,
 			fmt.Sprintf("Two %s of this list are called %s; the first is in line %d.", what, quote(m.key), firstLine),
@@ -176,7 +176,7 @@ func (d *decoder) checkDuplicate(item place, m *member, lines map[string]int32, 
 }
 
 // namedTask decodes a task within the limits of tasks, nesting and pointers.
-func (d *decoder) namedTask(at place, name string) *Task {
+func (d *decoder) namedTask(at location, name string) *Task {
 	d.depth++
 	defer func() { d.depth-- }()
 	d.tasks++
@@ -202,7 +202,7 @@ func (d *decoder) namedTask(at place, name string) *Task {
 }
 
 // task decodes one task. It returns nil if there is nothing to read.
-func (d *decoder) task(at place, name string) *Task {
+func (d *decoder) task(at location, name string) *Task {
 	if at.shape != shapeObject {
 		hint := "Write for example {set: {…}}."
 		if at.shape == shapeNull {
@@ -233,7 +233,7 @@ func isSecondKey(key string) bool {
 }
 
 // kind finds the one kind of a task (T28).
-func (d *decoder) kind(at place, name string) Kind {
+func (d *decoder) kind(at location, name string) Kind {
 	kind := KindNone
 	for i := range at.members {
 		m := &at.members[i]
@@ -258,13 +258,13 @@ func (d *decoder) kind(at place, name string) Kind {
 
 // hasMisspeltKind reports whether an unknown key looks like a keyword, so that the problem of
 // that key says it all.
-func hasMisspeltKind(at place) bool {
+func hasMisspeltKind(at location) bool {
 	return slices.ContainsFunc(at.members, func(m member) bool {
 		return !slices.Contains(commonKeys, m.key) && !isSecondKey(m.key) && (kindHints[m.key] != "" || suggest(m.key, kindNames[1:]) != "")
 	})
 }
 
-func missingKindHint(at place) string {
+func missingKindHint(at location) string {
 	switch {
 	case at.has("with"):
 		return "Write call: and the name of the function beside `with`."
@@ -276,10 +276,10 @@ func missingKindHint(at place) string {
 	return ""
 }
 
-func (d *decoder) commonProperty(task *Task, key string, at place) {
+func (d *decoder) commonProperty(task *Task, key string, at location) {
 	switch key {
 	case "if":
-		task.If = d.expressionSlot(at)
+		task.If = d.expressionOperand(at)
 	case "input":
 		task.Input = d.input(at)
 	case "output":
@@ -296,7 +296,7 @@ func (d *decoder) commonProperty(task *Task, key string, at place) {
 }
 
 // payload decodes what belongs to the kind; at is the place of the task, value that of the keyword.
-func (d *decoder) payload(task *Task, at, value place) {
+func (d *decoder) payload(task *Task, at, value location) {
 	switch task.Kind {
 	case KindCall:
 		task.Call = d.call(at, value)
@@ -326,7 +326,7 @@ func (d *decoder) payload(task *Task, at, value place) {
 }
 
 // directive decodes a `then`.
-func (d *decoder) directive(at place) Directive {
+func (d *decoder) directive(at location) Directive {
 	result := Directive{Pointer: at.pointer}
 	switch text := d.filled(at); text {
 	case "":

@@ -4,7 +4,7 @@ import "fmt"
 
 var useObject = object{known: []string{"authentications", "catalogs", "errors", "extensions", "functions", "retries", "secrets", "timeouts"}}
 
-func (d *decoder) use(at place, result *Use) {
+func (d *decoder) use(at location, result *Use) {
 	for key, value := range d.fields(at, &useObject) {
 		switch key {
 		case "authentications":
@@ -28,7 +28,7 @@ func (d *decoder) use(at place, result *Use) {
 }
 
 // readTable reads an object of named components.
-func readTable[T any](d *decoder, at place, table *Table[T], read func(place) T) {
+func readTable[T any](d *decoder, at location, table *Table[T], read func(location) T) {
 	if at.shape != shapeObject {
 		d.wrongType(at, "an object that maps names to components", "")
 		return
@@ -43,7 +43,7 @@ func readTable[T any](d *decoder, at place, table *Table[T], read func(place) T)
 
 var catalogObject = object{known: []string{"endpoint"}, required: []string{"endpoint"}, hint: "Write {endpoint: …}."}
 
-func (d *decoder) catalog(at place) *Endpoint {
+func (d *decoder) catalog(at location) *Endpoint {
 	var result *Endpoint
 	for _, value := range d.fields(at, &catalogObject) {
 		result = d.endpoint(value)
@@ -52,7 +52,7 @@ func (d *decoder) catalog(at place) *Endpoint {
 }
 
 // functions reads tasks that are called by name. Their own `then` means nothing (T37).
-func (d *decoder) functions(at place, table *Table[*Task]) {
+func (d *decoder) functions(at location, table *Table[*Task]) {
 	if at.shape != shapeObject {
 		d.wrongType(at, "an object that maps names to tasks", "")
 		return
@@ -75,7 +75,7 @@ func (d *decoder) functions(at place, table *Table[*Task]) {
 	}
 }
 
-func (d *decoder) secrets(at place) []string {
+func (d *decoder) secrets(at location) []string {
 	if at.shape != shapeList {
 		d.wrongType(at, "a list of names", "")
 		return nil
@@ -99,7 +99,7 @@ var (
 	extensionObject  = object{known: []string{"extend", "when", "before", "after"}, required: []string{"extend"}}
 )
 
-func (d *decoder) extensions(at place) []*Extension {
+func (d *decoder) extensions(at location) []*Extension {
 	if at.shape != shapeList {
 		d.wrongType(at, "a list of named extensions", "")
 		return nil
@@ -120,14 +120,14 @@ func (d *decoder) extensions(at place) []*Extension {
 	return extensions
 }
 
-func (d *decoder) extension(at place, name string) *Extension {
+func (d *decoder) extension(at location, name string) *Extension {
 	result := &Extension{Name: name, Pointer: at.pointer}
 	for key, value := range d.fields(at, &extensionObject) {
 		switch key {
 		case "extend":
 			result.Extend = d.oneOf(value, extensionTargets...)
 		case "when":
-			result.When = d.expressionSlot(value)
+			result.When = d.expressionOperand(value)
 		case "before":
 			result.Before = d.taskList(value)
 		case "after":
@@ -145,14 +145,16 @@ var (
 )
 
 // authentication reads a policy or a reference to one.
-func (d *decoder) authentication(at place) *Authentication {
+func (d *decoder) authentication(at location) *Authentication {
 	return d.scheme(at, &authenticationObject)
 }
 
 // authenticationPolicy reads an entry of use.authentications, which is no reference.
-func (d *decoder) authenticationPolicy(at place) *Authentication { return d.scheme(at, &policyObject) }
+func (d *decoder) authenticationPolicy(at location) *Authentication {
+	return d.scheme(at, &policyObject)
+}
 
-func (d *decoder) scheme(at place, o *object) *Authentication {
+func (d *decoder) scheme(at location, o *object) *Authentication {
 	result := &Authentication{Pointer: at.pointer}
 	for key, value := range d.fields(at, o) {
 		switch key {
@@ -175,7 +177,7 @@ func (d *decoder) scheme(at place, o *object) *Authentication {
 }
 
 // secretOr checks that a scheme is either {use: secret} or has all the required properties.
-func (d *decoder) secretOr(at place, required ...string) {
+func (d *decoder) secretOr(at location, required ...string) {
 	if at.shape != shapeObject {
 		return
 	}
@@ -193,16 +195,16 @@ func (d *decoder) secretOr(at place, required ...string) {
 
 var passwordObject = object{known: []string{"use", "username", "password"}, hint: "Write {username: …, password: …} or {use: …} with the name of a secret."}
 
-func (d *decoder) password(at place) *Password {
+func (d *decoder) password(at location) *Password {
 	result := &Password{Pointer: at.pointer}
 	for key, value := range d.fields(at, &passwordObject) {
 		switch key {
 		case "use":
 			result.Secret = d.filled(value)
 		case "username":
-			result.Username = d.textSlot(value)
+			result.Username = d.textOperand(value)
 		case "password":
-			result.Password = d.textSlot(value)
+			result.Password = d.textOperand(value)
 		}
 	}
 	d.secretOr(at, "username", "password")
@@ -211,13 +213,13 @@ func (d *decoder) password(at place) *Password {
 
 var bearerObject = object{known: []string{"use", "token"}, hint: "Write {token: …}, or {use: …} with the name of a secret."}
 
-func (d *decoder) bearer(at place) *Bearer {
+func (d *decoder) bearer(at location) *Bearer {
 	result := &Bearer{Pointer: at.pointer}
 	for key, value := range d.fields(at, &bearerObject) {
 		if key == "use" {
 			result.Secret = d.filled(value)
 		} else {
-			result.Token = d.textSlot(value)
+			result.Token = d.textOperand(value)
 		}
 	}
 	d.secretOr(at, "token")
@@ -237,7 +239,7 @@ var (
 	tokenObject     = object{known: []string{"token", "type"}, required: []string{"token", "type"}}
 )
 
-func (d *decoder) oauth2(at place, o *object) *OAuth2 {
+func (d *decoder) oauth2(at location, o *object) *OAuth2 {
 	result := &OAuth2{
 		Pointer:               at.pointer,
 		ClientAuthentication:  "client_secret_post",
@@ -270,9 +272,9 @@ func (d *decoder) oauth2(at place, o *object) *OAuth2 {
 		case "audiences":
 			result.Audiences = d.texts(value)
 		case "username":
-			result.Username = d.textSlot(value)
+			result.Username = d.textOperand(value)
 		case "password":
-			result.Password = d.textSlot(value)
+			result.Password = d.textOperand(value)
 		case "subject":
 			result.Subject = d.token(value)
 		case "actor":
@@ -283,15 +285,15 @@ func (d *decoder) oauth2(at place, o *object) *OAuth2 {
 	return result
 }
 
-func (d *decoder) client(at place, result *OAuth2) {
+func (d *decoder) client(at location, result *OAuth2) {
 	for key, value := range d.fields(at, &clientObject) {
 		switch key {
 		case "id":
-			result.ClientID = d.textSlot(value)
+			result.ClientID = d.textOperand(value)
 		case "secret":
-			result.ClientSecret = d.textSlot(value)
+			result.ClientSecret = d.textOperand(value)
 		case "assertion":
-			result.ClientAssertion = d.textSlot(value)
+			result.ClientAssertion = d.textOperand(value)
 		case "authentication":
 			result.ClientAuthentication = d.oneOf(value, "client_secret_post", "client_secret_basic",
 				"client_secret_jwt", "private_key_jwt", "none")
@@ -299,7 +301,7 @@ func (d *decoder) client(at place, result *OAuth2) {
 	}
 }
 
-func (d *decoder) tokenEndpoints(at place, result *OAuth2) {
+func (d *decoder) tokenEndpoints(at location, result *OAuth2) {
 	for key, value := range d.fields(at, &endpointsObject) {
 		switch key {
 		case "token":
@@ -313,25 +315,25 @@ func (d *decoder) tokenEndpoints(at place, result *OAuth2) {
 	}
 }
 
-func (d *decoder) texts(at place) []Slot {
+func (d *decoder) texts(at location) []Operand {
 	if at.shape != shapeList {
 		d.wrongType(at, "a list of texts", "")
 		return nil
 	}
-	texts := make([]Slot, 0, len(at.items))
+	texts := make([]Operand, 0, len(at.items))
 	for i := range at.items {
-		texts = append(texts, d.textSlot(at.item(i)))
+		texts = append(texts, d.textOperand(at.item(i)))
 	}
 	return texts
 }
 
-func (d *decoder) token(at place) *OAuth2Token {
+func (d *decoder) token(at location) *OAuth2Token {
 	result := &OAuth2Token{Pointer: at.pointer}
 	for key, value := range d.fields(at, &tokenObject) {
 		if key == "token" {
-			result.Token = d.textSlot(value)
+			result.Token = d.textOperand(value)
 		} else {
-			result.Type = d.textSlot(value)
+			result.Type = d.textOperand(value)
 		}
 	}
 	return result

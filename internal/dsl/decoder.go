@@ -19,26 +19,26 @@ type decoder struct {
 	pointerBytes int // of all tasks
 }
 
-// place is a node, where it stands. Line and column are those of the key it is the value of.
-type place struct {
+// location is a node, where it stands. Line and column are those of the key it is the value of.
+type location struct {
 	*node
 	pointer string
 	line    int32
 	column  int32
 }
 
-func (d *decoder) problem(at place, code, detail, hint string) {
+func (d *decoder) problem(at location, code, detail, hint string) {
 	d.report.add(Problem{Pointer: at.pointer, Line: int(at.line), Column: int(at.column),
 		Code: code, Detail: detail, Hint: hint})
 }
 
-func (d *decoder) warning(at place, code, detail, hint string) {
+func (d *decoder) warning(at location, code, detail, hint string) {
 	d.report.add(Problem{Pointer: at.pointer, Line: int(at.line), Column: int(at.column),
 		Code: code, Detail: detail, Hint: hint, Severity: SeverityWarning})
 }
 
 // wrongType says that the value at a place should be what `wanted` describes.
-func (d *decoder) wrongType(at place, wanted, hint string) {
+func (d *decoder) wrongType(at location, wanted, hint string) {
 	if d.report.full() {
 		return
 	}
@@ -46,7 +46,7 @@ func (d *decoder) wrongType(at place, wanted, hint string) {
 		fmt.Sprintf("%s must be %s, but is %s.", label(at.pointer), wanted, at.shape), hint)
 }
 
-func (d *decoder) invalid(at place, detail, hint string) {
+func (d *decoder) invalid(at location, detail, hint string) {
 	d.problem(at, CodeValue, label(at.pointer)+" "+detail, hint)
 }
 
@@ -60,8 +60,8 @@ type object struct {
 
 // fields yields the known properties of the object at a place, in the order of the text, and
 // reports whatever is wrong with the object as such.
-func (d *decoder) fields(at place, o *object) iter.Seq2[string, place] {
-	return func(yield func(string, place) bool) {
+func (d *decoder) fields(at location, o *object) iter.Seq2[string, location] {
+	return func(yield func(string, location) bool) {
 		if at.shape != shapeObject {
 			d.wrongType(at, "an object", o.hint)
 			return
@@ -82,17 +82,17 @@ func (d *decoder) fields(at place, o *object) iter.Seq2[string, place] {
 	}
 }
 
-func (p place) property(m *member) place {
-	return place{node: m.value, pointer: p.pointer + "/" + escapeToken(m.key), line: m.line, column: m.column}
+func (p location) property(m *member) location {
+	return location{node: m.value, pointer: p.pointer + "/" + escapeToken(m.key), line: m.line, column: m.column}
 }
 
-func (p place) item(index int) place {
+func (p location) item(index int) location {
 	item := p.items[index]
-	return place{node: item, pointer: p.pointer + "/" + strconv.Itoa(index), line: item.line, column: item.column}
+	return location{node: item, pointer: p.pointer + "/" + strconv.Itoa(index), line: item.line, column: item.column}
 }
 
 // deep is the first part that has at least the given levels itself and no overlong name.
-func (p place) deep(levels int32) (place, bool) {
+func (p location) deep(levels int32) (location, bool) {
 	for i := range p.members {
 		if m := &p.members[i]; m.value.height >= levels && len(m.key) <= maxNameBytes {
 			return p.property(m), true
@@ -103,38 +103,38 @@ func (p place) deep(levels int32) (place, bool) {
 			return p.item(i), true
 		}
 	}
-	return place{}, false
+	return location{}, false
 }
 
 // get finds a property of an object.
-func (p place) get(key string) (place, bool) {
+func (p location) get(key string) (location, bool) {
 	for i := range p.members {
 		if m := &p.members[i]; m.key == key {
 			return p.property(m), true
 		}
 	}
-	return place{}, false
+	return location{}, false
 }
 
-func (p place) has(key string) bool {
+func (p location) has(key string) bool {
 	return slices.ContainsFunc(p.members, func(m member) bool { return m.key == key })
 }
 
-func (d *decoder) require(at place, name string) {
+func (d *decoder) require(at location, name string) {
 	if !at.has(name) && !d.report.full() {
 		d.problem(at, CodeRequired, fmt.Sprintf("%s lacks the required property %q.", label(at.pointer), name), "")
 	}
 }
 
-// keyPlace is the place of a key that has no meaning: the property, unless its name is overlong.
-func keyPlace(at place, m *member) place {
+// keyLocation is the place of a key that has no meaning: the property, unless its name is overlong.
+func keyLocation(at location, m *member) location {
 	if len(m.key) > maxNameBytes {
-		return place{node: m.value, pointer: at.pointer, line: m.line, column: m.column}
+		return location{node: m.value, pointer: at.pointer, line: m.line, column: m.column}
 	}
 	return at.property(m)
 }
 
-func (d *decoder) unknown(at place, m *member, o *object) {
+func (d *decoder) unknown(at location, m *member, o *object) {
 	if d.report.full() {
 		return
 	}
@@ -145,12 +145,12 @@ func (d *decoder) unknown(at place, m *member, o *object) {
 	if hint == "" && len(o.known) > 0 {
 		hint = "Known here: " + strings.Join(o.known, ", ") + "."
 	}
-	d.problem(keyPlace(at, m), CodeUnknown,
+	d.problem(keyLocation(at, m), CodeUnknown,
 		fmt.Sprintf("%s has an unknown property %s.", label(at.pointer), quote(m.key)), hint)
 }
 
 // exactlyOne reports a problem unless the object has exactly one of the properties.
-func (d *decoder) exactlyOne(at place, names ...string) {
+func (d *decoder) exactlyOne(at location, names ...string) {
 	if at.shape != shapeObject {
 		return
 	}
@@ -172,7 +172,7 @@ func (d *decoder) exactlyOne(at place, names ...string) {
 }
 
 // text reads a text that is no expression.
-func (d *decoder) text(at place) string {
+func (d *decoder) text(at location) string {
 	if at.shape != shapeText {
 		d.wrongType(at, "a text", quoteHint(at))
 		return ""
@@ -181,7 +181,7 @@ func (d *decoder) text(at place) string {
 }
 
 // filled reads a text that is not empty.
-func (d *decoder) filled(at place) string {
+func (d *decoder) filled(at location) string {
 	text := d.text(at)
 	if at.shape == shapeText && strings.TrimSpace(text) == "" {
 		d.invalid(at, "must not be empty.", "")
@@ -190,7 +190,7 @@ func (d *decoder) filled(at place) string {
 }
 
 // quoteHint tells how to make a text of a number, a boolean or null.
-func quoteHint(at place) string {
+func quoteHint(at location) string {
 	if at.raw == "" || len(at.raw) > maxQuoted {
 		return ""
 	}
@@ -201,7 +201,7 @@ func quoteHint(at place) string {
 }
 
 // oneOf reads a text that must be one of the names.
-func (d *decoder) oneOf(at place, names ...string) string {
+func (d *decoder) oneOf(at location, names ...string) string {
 	text := d.text(at)
 	if at.shape == shapeText && !slices.Contains(names, text) {
 		d.invalid(at, fmt.Sprintf("must be %s, but is %s.", either(names), quote(text)), suggest(text, names))
@@ -209,7 +209,7 @@ func (d *decoder) oneOf(at place, names ...string) string {
 	return text
 }
 
-func (d *decoder) boolean(at place, otherwise bool) bool {
+func (d *decoder) boolean(at location, otherwise bool) bool {
 	value, ok := at.value.(bool)
 	if !ok {
 		hint := ""
@@ -228,7 +228,7 @@ func (d *decoder) boolean(at place, otherwise bool) bool {
 }
 
 // integer reads a whole number between two bounds. 5.0 counts as whole, as in JSON Schema.
-func (d *decoder) integer(at place, low, high int) (int, bool) {
+func (d *decoder) integer(at location, low, high int) (int, bool) {
 	number, ok := at.value.(int)
 	if float, isFloat := at.value.(float64); isFloat && float == float64(int(float)) {
 		number, ok = int(float), true
@@ -247,15 +247,15 @@ func (d *decoder) integer(at place, low, high int) (int, bool) {
 	return number, true
 }
 
-// slot takes any value.
-func (d *decoder) slot(at place) Slot {
+// operand takes any value.
+func (d *decoder) operand(at location) Operand {
 	d.checkDepth(at)
-	return Slot{Pointer: at.pointer, Value: at.value}
+	return Operand{Pointer: at.pointer, Value: at.value}
 }
 
 // checkDepth refuses a value with more levels than data may have, at a list or object that is
 // too deep, or at the last place on the way to it that a pointer can name.
-func (d *decoder) checkDepth(at place) {
+func (d *decoder) checkDepth(at location) {
 	if at.height <= MaxDepth || d.report.full() {
 		return
 	}
@@ -270,35 +270,35 @@ func (d *decoder) checkDepth(at place) {
 		fmt.Sprintf("The value is nested more than %d levels deep here.", MaxDepth), "Make it flatter.")
 }
 
-// textSlot takes a text, which may be an expression.
-func (d *decoder) textSlot(at place) Slot {
+// textOperand takes a text, which may be an expression.
+func (d *decoder) textOperand(at location) Operand {
 	if at.shape != shapeText {
 		d.wrongType(at, "a text", quoteHint(at))
-		return Slot{}
+		return Operand{}
 	}
-	return d.slot(at)
+	return d.operand(at)
 }
 
-// filledSlot takes a text that is not empty.
-func (d *decoder) filledSlot(at place) Slot {
+// filledOperand takes a text that is not empty.
+func (d *decoder) filledOperand(at location) Operand {
 	d.filled(at)
-	return Slot{Pointer: at.pointer, Value: at.value}
+	return Operand{Pointer: at.pointer, Value: at.value}
 }
 
-// expressionSlot takes an expression, with or without ${ } (T4).
-func (d *decoder) expressionSlot(at place) Slot {
+// expressionOperand takes an expression, with or without ${ } (T4).
+func (d *decoder) expressionOperand(at location) Operand {
 	if at.shape != shapeText {
 		hint := ""
 		if at.raw != "" && len(at.raw) <= maxQuoted {
 			hint = "Write it as a text: '${ " + at.raw + " }'."
 		}
 		d.wrongType(at, "an expression (a text)", hint)
-		return Slot{}
+		return Operand{}
 	}
-	return d.filledSlot(at)
+	return d.filledOperand(at)
 }
 
-// isExpression reports whether a text in a value slot is evaluated (T4, T5).
+// isExpression reports whether a text in a value operand is evaluated (T4, T5).
 func (d *decoder) isExpression(text string) bool {
 	if d.loose {
 		return true
@@ -307,41 +307,41 @@ func (d *decoder) isExpression(text string) bool {
 	return strings.HasPrefix(text, "${") && strings.HasSuffix(text, "}") && len(text) > 3
 }
 
-// mapSlot takes an object, or an expression that yields one.
-func (d *decoder) mapSlot(at place) Slot {
+// mapOperand takes an object, or an expression that yields one.
+func (d *decoder) mapOperand(at location) Operand {
 	switch {
 	case at.shape == shapeObject:
 	case at.shape != shapeText:
 		d.wrongType(at, "an object or an expression", "")
-		return Slot{}
+		return Operand{}
 	case !d.isExpression(at.value.(string)):
 		d.wrongType(at, "an object or an expression", "Write an expression as '${ … }'.")
-		return Slot{}
+		return Operand{}
 	}
-	return d.slot(at)
+	return d.operand(at)
 }
 
-// plainMapSlot takes an object.
-func (d *decoder) plainMapSlot(at place) Slot {
+// plainMapOperand takes an object.
+func (d *decoder) plainMapOperand(at location) Operand {
 	if at.shape != shapeObject {
 		d.wrongType(at, "an object", "")
-		return Slot{}
+		return Operand{}
 	}
-	return d.slot(at)
+	return d.operand(at)
 }
 
-// scalarMapSlot takes an object of texts, numbers and booleans, or an expression.
-func (d *decoder) scalarMapSlot(at place) Slot {
+// scalarMapOperand takes an object of texts, numbers and booleans, or an expression.
+func (d *decoder) scalarMapOperand(at location) Operand {
 	if at.shape == shapeObject {
 		for i := range at.members {
 			d.scalar(at.property(&at.members[i]))
 		}
 	}
-	return d.mapSlot(at)
+	return d.mapOperand(at)
 }
 
 // scalar checks that a value is a text, a number or a boolean.
-func (d *decoder) scalar(at place) {
+func (d *decoder) scalar(at location) {
 	switch at.shape {
 	case shapeText, shapeNumber, shapeBoolean:
 	default:
@@ -350,7 +350,7 @@ func (d *decoder) scalar(at place) {
 }
 
 // metadata reads an object that means nothing to us.
-func (d *decoder) metadata(at place) map[string]any {
+func (d *decoder) metadata(at location) map[string]any {
 	values, ok := at.value.(map[string]any)
 	if !ok {
 		d.wrongType(at, "an object", "")

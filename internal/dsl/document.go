@@ -49,7 +49,7 @@ func (d *Document) Value() any { return d.root.value }
 
 // Position is where a JSON pointer of the definition stands, from 1: the key of a property,
 // the beginning of an item. A place that is not in the text has the position of the nearest
-// place above it. The cost is linear in the number of keys on the way.
+// location above it. The cost is linear in the number of keys on the way.
 func (d *Document) Position(pointer string) (line, column int) { return d.root.find(pointer) }
 
 // ErrorAt makes an error for a place of the definition.
@@ -75,7 +75,7 @@ func Parse(data []byte) (*Document, Problems) {
 		return nil, found.sorted()
 	}
 	d := &decoder{report: found, root: root}
-	document := d.document(place{node: root, line: root.line, column: root.column})
+	document := d.document(location{node: root, line: root.line, column: root.column})
 	document.root = root
 	return document, found.sorted()
 }
@@ -137,7 +137,7 @@ var rootObject = object{
 }
 
 // document decodes the root. Unknown keys are a warning only there (docs/language/document.md).
-func (d *decoder) document(at place) *Document {
+func (d *decoder) document(at location) *Document {
 	document := &Document{Evaluate: Evaluate{Language: "jq"}}
 	if at.shape != shapeObject {
 		hint := ""
@@ -172,7 +172,7 @@ func (d *decoder) document(at place) *Document {
 		case "evaluate":
 		default:
 			d.checkDepth(value)
-			d.warning(keyPlace(at, m), CodeUnknown,
+			d.warning(keyLocation(at, m), CodeUnknown,
 				fmt.Sprintf("The definition has an unknown property %s, which means nothing here.", quote(m.key)),
 				suggest(m.key, rootObject.known))
 		}
@@ -194,7 +194,7 @@ var headerObject = object{
 	},
 }
 
-func (d *decoder) header(at place, document *Document) {
+func (d *decoder) header(at location, document *Document) {
 	for key, value := range d.fields(at, &headerObject) {
 		switch key {
 		case "dsl":
@@ -219,7 +219,7 @@ func (d *decoder) header(at place, document *Document) {
 
 var evaluateObject = object{known: []string{"language", "mode"}}
 
-func (d *decoder) evaluate(at place) Evaluate {
+func (d *decoder) evaluate(at location) Evaluate {
 	result := Evaluate{Pointer: at.pointer, Language: "jq"}
 	for key, value := range d.fields(at, &evaluateObject) {
 		switch key {
@@ -236,14 +236,14 @@ func (d *decoder) evaluate(at place) Evaluate {
 
 var scheduleObject = object{known: []string{"every", "cron", "after", "on", "read"}}
 
-func (d *decoder) schedule(at place) *Schedule {
+func (d *decoder) schedule(at location) *Schedule {
 	result := &Schedule{Pointer: at.pointer}
 	for key, value := range d.fields(at, &scheduleObject) {
 		switch key {
 		case "every":
 			result.Every = d.duration(value)
 		case "cron":
-			result.Cron = d.filledSlot(value)
+			result.Cron = d.filledOperand(value)
 		case "after":
 			result.After = d.duration(value)
 		case "on":

@@ -20,7 +20,7 @@ type Span struct {
 // ISO 8601 text for ParseDuration.
 type Duration struct {
 	Pointer    string
-	Expression Slot // present: the duration is the result of this ${ } text
+	Expression Operand // present: the duration is the result of this ${ } text
 	Span       Span
 }
 
@@ -167,7 +167,7 @@ var durationObject = object{
 }
 
 // duration reads an object, an ISO 8601 text or an expression.
-func (d *decoder) duration(at place) *Duration {
+func (d *decoder) duration(at location) *Duration {
 	result := &Duration{Pointer: at.pointer}
 	switch at.shape {
 	case shapeObject:
@@ -179,7 +179,7 @@ func (d *decoder) duration(at place) *Duration {
 		case err == nil:
 			result.Span = span
 		case d.isExpression(text) && strings.TrimSpace(text) != "":
-			result.Expression = d.slot(at)
+			result.Expression = d.operand(at)
 		default:
 			d.invalid(at, fmt.Sprintf("is %s, which is %s.", quote(text), err),
 				"Write for example PT30S, {seconds: 30} or '${ .delay }'.")
@@ -194,7 +194,7 @@ func (d *decoder) duration(at place) *Duration {
 	return result
 }
 
-func (d *decoder) durationObject(at place, span *Span) {
+func (d *decoder) durationObject(at location, span *Span) {
 	if at.isEmpty() {
 		d.invalid(at, "must have at least one of days, hours, minutes, seconds and milliseconds.", "")
 	}

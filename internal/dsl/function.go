@@ -14,11 +14,11 @@ func ParseFunction(data []byte, name string) (*Document, Problems) {
 	}
 	d := &decoder{report: found, root: root}
 	document := &Document{Evaluate: Evaluate{Language: "jq"}, root: root}
-	task := d.namedTask(place{node: root, line: root.line, column: root.column}, name)
+	task := d.namedTask(location{node: root, line: root.line, column: root.column}, name)
 	if task != nil {
 		if task.Then.Flow != FlowNone { // T37
 			task.Then = Directive{}
-			d.warning(place{node: root, pointer: "/then", line: root.line, column: root.column}, CodeIgnoredDirective,
+			d.warning(location{node: root, pointer: "/then", line: root.line, column: root.column}, CodeIgnoredDirective,
 				fmt.Sprintf("The `then` of function %s is ignored.", quote(name)), "")
 		}
 		d.checkInnerTargets(task, nil)
@@ -38,7 +38,7 @@ func ParseValue(data []byte) (any, error) {
 	root := read(data, found)
 	if root != nil {
 		d := &decoder{report: found, root: root}
-		d.checkDepth(place{node: root, line: root.line, column: root.column})
+		d.checkDepth(location{node: root, line: root.line, column: root.column})
 	}
 	if problems := found.sorted(); root == nil || problems.HasErrors() {
 		return nil, problems.Err()

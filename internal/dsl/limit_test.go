@@ -55,7 +55,7 @@ var nested = map[string]func(levels int) string{
 func TestDepthLimit(t *testing.T) {
 	for name, value := range nested {
 		t.Run(name, func(t *testing.T) {
-			for place, start := range map[string]string{
+			for location, start := range map[string]string{
 				"/extra/":          header + "do: []\nextra: ",
 				"/do/0/a/set/x/":   header + "do: [{a: {set: {x: ",
 				"/do/0/a/metadata": header + "do: [{a: {set: {x: 1}, metadata: {x: ",
@@ -63,10 +63,10 @@ func TestDepthLimit(t *testing.T) {
 			} {
 				end, outside := "", 0
 				switch {
-				case place == "/extra/":
+				case location == "/extra/":
 				case name == "dashes" || name == "indented":
 					continue // no block style inside of flow style
-				case strings.HasPrefix(place, "/document"):
+				case strings.HasPrefix(location, "/document"):
 					end, outside = "}}\ndo: []", 1
 				default:
 					end, outside = "}}}]", 1 // set and metadata are part of the value
@@ -77,8 +77,8 @@ func TestDepthLimit(t *testing.T) {
 				document, problems := Parse([]byte(start + value(MaxDepth-outside+1) + end))
 				checkPositions(t, []byte(start+value(MaxDepth-outside+1)+end), document, problems)
 				if problems = problems.Errors(); len(problems) != 1 || problems[0].Code != CodeTooDeep ||
-					!strings.Contains(problems[0].Detail, "more than 256 levels") || !strings.HasPrefix(problems[0].Pointer, place) {
-					t.Errorf("257 levels at %s: %.300v", place, problems)
+					!strings.Contains(problems[0].Detail, "more than 256 levels") || !strings.HasPrefix(problems[0].Pointer, location) {
+					t.Errorf("257 levels at %s: %.300v", location, problems)
 				}
 			}
 		})

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// freePlaces match the pointers below which any value may stand.
-var freePlaces = regexp.MustCompile(`^/document/(tags|metadata)/` +
+// freePaths match the pointers below which any value may stand.
+var freePaths = regexp.MustCompile(`^/document/(tags|metadata)/` +
 	`|/metadata/` +
 	`|/schema/document(/|$)` +
 	`|/set/` +
@@ -48,8 +48,8 @@ func functionArguments(value any, pointer string) (pointers []string) {
 	return pointers
 }
 
-// mixedPlaces are those where the grammar allows more than one type: pointer → types.
-var mixedPlaces = []struct {
+// mixedPaths are those where the grammar allows more than one type: pointer → types.
+var mixedPaths = []struct {
 	pointer *regexp.Regexp
 	shapes  string
 }{
@@ -65,11 +65,11 @@ var mixedPlaces = []struct {
 }
 
 func isAllowed(pointer string, s shape) bool {
-	if freePlaces.MatchString(pointer) {
+	if freePaths.MatchString(pointer) {
 		return true
 	}
-	for _, place := range mixedPlaces {
-		if place.pointer.MatchString(pointer) && strings.Contains(place.shapes, strings.TrimPrefix(strings.TrimPrefix(s.String(), "a "), "an ")) {
+	for _, path := range mixedPaths {
+		if path.pointer.MatchString(pointer) && strings.Contains(path.shapes, strings.TrimPrefix(strings.TrimPrefix(s.String(), "a "), "an ")) {
 			return true
 		}
 	}

@@ -20,8 +20,8 @@ const (
 
 // checkName checks the name of a task, a case or a component of `use`. The owner is the place
 // of the object in which it is a key. It reports false if the name cannot be used in pointers.
-func (d *decoder) checkName(owner place, m *member, what string) bool {
-	switch at := keyPlace(owner, m); {
+func (d *decoder) checkName(owner location, m *member, what string) bool {
+	switch at := keyLocation(owner, m); {
 	case len(m.key) > maxNameBytes:
 		d.problem(at, CodeName, fmt.Sprintf("The name %s of a %s is longer than %d bytes.", quote(m.key), what, maxNameBytes), "")
 		return false
@@ -52,7 +52,7 @@ func isLabelByte(c byte) bool {
 }
 
 // workflowName reads a namespace or name.
-func (d *decoder) workflowName(at place) string {
+func (d *decoder) workflowName(at location) string {
 	text := d.text(at)
 	if at.shape == shapeText && !isLabel(text) {
 		hint := ""
@@ -79,7 +79,7 @@ func labelLike(text string) string {
 }
 
 // version reads a semantic version.
-func (d *decoder) version(at place) string {
+func (d *decoder) version(at location) string {
 	text := d.text(at)
 	if at.shape == shapeText && !isSemanticVersion(text) {
 		hint := "Write for example '1.0.0'."
@@ -137,7 +137,7 @@ func isZeroPadded(number string) bool { return len(number) > 1 && number[0] == '
 
 // dslVersion reads document.dsl. Every version that begins with 1.0 is run by the rules of
 // 1.0.3; other minors and majors are refused (T96).
-func (d *decoder) dslVersion(at place) string {
+func (d *decoder) dslVersion(at location) string {
 	text := d.version(at)
 	if !isSemanticVersion(text) {
 		return text

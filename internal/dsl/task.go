@@ -32,7 +32,7 @@ type Task struct {
 	Value   map[string]any // the task as written, for $task.definition
 	Kind    Kind
 
-	If       Slot // expression slot
+	If       Operand // expression operand
 	Input    *Input
 	Output   *Output
 	Export   *Output
@@ -48,7 +48,7 @@ type Task struct {
 	Listen *Listen
 	Raise  *Raise
 	Run    *Run
-	Set    Slot // value slot: an object or one text
+	Set    Operand // value operand: an object or one text
 	Switch []*Case
 	Try    *Try
 	Wait   *Duration
@@ -59,17 +59,17 @@ type Task struct {
 type Case struct {
 	Name    string
 	Pointer string
-	When    Slot // expression slot
+	When    Operand // expression operand
 	Then    Directive
 }
 
 // For is a loop.
 type For struct {
 	Pointer string
-	Each    string // default "item"
-	At      string // default "index"
-	In      Slot   // a text (expression slot) or an inline array (value slot, T32)
-	While   Slot   // expression slot
+	Each    string  // default "item"
+	At      string  // default "index"
+	In      Operand // a text (expression operand) or an inline array (value operand, T32)
+	While   Operand // expression operand
 	Do      []*Task
 }
 
@@ -91,8 +91,8 @@ type Catch struct {
 	Pointer    string
 	Errors     *ErrorFilter // nil: every error
 	As         string       // default "error"
-	When       Slot         // expression slot
-	ExceptWhen Slot         // expression slot
+	When       Operand      // expression operand
+	ExceptWhen Operand      // expression operand
 	Retry      *Retry
 	Do         []*Task
 	HasDo      bool // tells `do: []` from no `do`
@@ -102,11 +102,11 @@ type Catch struct {
 // ErrorFilter compares errors with static values: all present ones must be equal.
 type ErrorFilter struct {
 	Pointer  string
-	Type     Slot
-	Status   Slot // integer
-	Instance Slot
-	Title    Slot
-	Detail   Slot
+	Type     Operand
+	Status   Operand // integer
+	Instance Operand
+	Title    Operand
+	Detail   Operand
 }
 
 // Raise raises Error or, if that is nil, the entry Name of use.errors.
@@ -116,10 +116,10 @@ type Raise struct {
 	Name    string
 }
 
-// Emit holds the attributes of the event to emit: a map (value slot) with at least `type`.
+// Emit holds the attributes of the event to emit: a map (value operand) with at least `type`.
 type Emit struct {
 	Pointer string
-	With    Slot
+	With    Operand
 }
 
 // Read says in which form events are delivered.
@@ -153,21 +153,21 @@ type Strategy struct {
 	Pointer     string
 	Mode        StrategyMode
 	Filters     []*EventFilter // exactly one with StrategyOne; none with `any: []`: every event (T83)
-	Until       Slot           // expression slot
+	Until       Operand        // expression operand
 	UntilEvents *Strategy
 }
 
 // EventFilter selects events (T57).
 type EventFilter struct {
 	Pointer   string
-	With      Slot // a map with at least one attribute
+	With      Operand // a map with at least one attribute
 	Correlate Table[Correlation]
 }
 
 // Correlation is one correlation key of a filter (T58, T70).
 type Correlation struct {
-	From   Slot // expression slot
-	Expect Slot // expression slot; absent: the first extracted value
+	From   Operand // expression operand
+	Expect Operand // expression operand; absent: the first extracted value
 }
 
 // Iterator is a `foreach`.
@@ -203,36 +203,36 @@ type Run struct {
 // Shell is a shell line (T48). Arguments is a list (argv) or a map (T46).
 type Shell struct {
 	Pointer     string
-	Command     Slot
-	Stdin       Slot
-	Arguments   Slot
-	Environment Slot // a map or ${ }
+	Command     Operand
+	Stdin       Operand
+	Arguments   Operand
+	Environment Operand // a map or ${ }
 }
 
 // Script holds exactly one of Code and Source. Arguments is a list (argv) or a map (T46).
 type Script struct {
 	Pointer     string
 	Language    string // as written, for example "js" or "python"
-	Code        Slot
+	Code        Operand
 	Source      *Resource
-	Stdin       Slot
-	Arguments   Slot
-	Environment Slot // a map or ${ }
+	Stdin       Operand
+	Arguments   Operand
+	Environment Operand // a map or ${ }
 }
 
 // Container is a container to run.
 type Container struct {
 	Pointer      string
-	Image        Slot
-	Name         Slot // expression slot
-	Command      Slot
-	Ports        Slot // a map
-	Volumes      Slot // a map
-	Environment  Slot // a map
-	Stdin        Slot
-	Arguments    Slot   // a list
-	PullPolicy   string // default "ifNotPresent"
-	Cleanup      string // default "never"
+	Image        Operand
+	Name         Operand // expression operand
+	Command      Operand
+	Ports        Operand // a map
+	Volumes      Operand // a map
+	Environment  Operand // a map
+	Stdin        Operand
+	Arguments    Operand // a list
+	PullPolicy   string  // default "ifNotPresent"
+	Cleanup      string  // default "never"
 	CleanupAfter *Duration
 }
 
@@ -241,8 +241,8 @@ type Subflow struct {
 	Pointer   string
 	Namespace string
 	Name      string
-	Version   string // default "latest"
-	Input     Slot   // any value (T53); absent: the transformed input
+	Version   string  // default "latest"
+	Input     Operand // any value (T53); absent: the transformed input
 }
 
 // The names of the built-in calls.
@@ -260,7 +260,7 @@ const (
 type Call struct {
 	Pointer  string // of the name
 	Function string
-	With     Slot // a map; absent: a custom function gets the transformed input (T37)
+	With     Operand // a map; absent: a custom function gets the transformed input (T37)
 	HTTP     *HTTPCall
 	OpenAPI  *OpenAPICall
 	GRPC     *GRPCCall
@@ -288,12 +288,12 @@ const (
 // HTTPCall is the `with` of `call: http`.
 type HTTPCall struct {
 	Pointer  string
-	Method   Slot
+	Method   Operand
 	Endpoint *Endpoint
-	Headers  Slot   // a map or ${ }
-	Query    Slot   // a map or ${ }
-	Body     Slot   // any value
-	Output   string // default "content"
+	Headers  Operand // a map or ${ }
+	Query    Operand // a map or ${ }
+	Body     Operand // any value
+	Output   string  // default "content"
 	Redirect bool
 }
 
@@ -301,8 +301,8 @@ type HTTPCall struct {
 type OpenAPICall struct {
 	Pointer        string
 	Document       *Resource
-	OperationID    Slot
-	Parameters     Slot // a map or ${ }
+	OperationID    Operand
+	Parameters     Operand // a map or ${ }
 	Authentication *Authentication
 	Output         string // default "content"
 	Redirect       bool
@@ -313,11 +313,11 @@ type GRPCCall struct {
 	Pointer        string
 	Proto          *Resource
 	Service        string
-	Host           Slot
+	Host           Operand
 	Port           int // 0: not given
 	Authentication *Authentication
 	Method         string
-	Arguments      Slot // a map or ${ } (T38)
+	Arguments      Operand // a map or ${ } (T38)
 }
 
 // AsyncAPICall is the `with` of `call: asyncapi`: one of Channel and Operation, one of Message
@@ -327,8 +327,8 @@ type AsyncAPICall struct {
 	Document        *Resource
 	Channel         string
 	Operation       string
-	ServerName      string // "" without `server`
-	ServerVariables Slot   // a map
+	ServerName      string  // "" without `server`
+	ServerVariables Operand // a map
 	Protocol        string
 	Message         *Message
 	Subscription    *Subscription
@@ -338,17 +338,17 @@ type AsyncAPICall struct {
 // Message is a message to publish.
 type Message struct {
 	Pointer string
-	Payload Slot // a map or ${ }
-	Headers Slot // a map or ${ }
+	Payload Operand // a map or ${ }
+	Headers Operand // a map or ${ }
 }
 
 // Subscription says which messages are consumed. Exactly one of Amount, While and Until is set.
 type Subscription struct {
 	Pointer string
-	Filter  Slot // expression slot
+	Filter  Operand // expression operand
 	Amount  *int
-	While   Slot // expression slot, after each message
-	Until   Slot // expression slot, before each message
+	While   Operand // expression operand, after each message
+	Until   Operand // expression operand, before each message
 	For     *Duration
 	Foreach *Iterator
 }
@@ -359,7 +359,7 @@ type A2ACall struct {
 	Method     string
 	AgentCard  *Resource
 	Server     *Endpoint
-	Parameters Slot // a map or ${ }
+	Parameters Operand // a map or ${ }
 }
 
 // MCPCall is the `with` of `call: mcp`: exactly one of HTTP and Stdio.
@@ -367,11 +367,11 @@ type MCPCall struct {
 	Pointer         string
 	ProtocolVersion string // default "2025-06-18" (T53)
 	Method          string
-	Parameters      Slot // a map or ${ }
+	Parameters      Operand // a map or ${ }
 	Timeout         *Duration
 	HTTP            *MCPHTTP
 	Stdio           *MCPStdio
-	Options         Slot // a map
+	Options         Operand // a map
 	ClientName      string
 	ClientVersion   string
 }
@@ -380,13 +380,13 @@ type MCPCall struct {
 type MCPHTTP struct {
 	Pointer  string
 	Endpoint *Endpoint
-	Headers  Slot // a map
+	Headers  Operand // a map
 }
 
 // MCPStdio is the process transport of an MCP call.
 type MCPStdio struct {
 	Pointer     string
-	Command     Slot
-	Arguments   Slot // a list
-	Environment Slot // a map
+	Command     Operand
+	Arguments   Operand // a list
+	Environment Operand // a map
 }

@@ -10,7 +10,7 @@ import (
 
 // compare orders values as jq does: null, false, true, numbers, texts, arrays, objects. It
 // charges what it looks at and gives up, with any result, when the steps are exhausted.
-func (r *run) compare(a, b Value) int {
+func (r *evaluation) compare(a, b Value) int {
 	switch a := a.(type) {
 	case string:
 		if b, ok := b.(string); ok {
@@ -96,7 +96,7 @@ func typeOrder(v Value) int {
 	}
 }
 
-func (r *run) compareArrays(a, b []any) int {
+func (r *evaluation) compareArrays(a, b []any) int {
 	if r.push(1) != nil {
 		r.charge(MaxSteps)
 		return 0
@@ -113,7 +113,7 @@ func (r *run) compareArrays(a, b []any) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-func (r *run) compareObjects(a, b map[string]any) int {
+func (r *evaluation) compareObjects(a, b map[string]any) int {
 	if r.push(1) != nil || r.keys(len(a)+len(b)) != nil {
 		r.charge(MaxSteps)
 		return 0
@@ -135,7 +135,7 @@ func (r *run) compareObjects(a, b map[string]any) int {
 }
 
 // equal is compare(a, b) == 0, without the order.
-func (r *run) equal(a, b Value) bool {
+func (r *evaluation) equal(a, b Value) bool {
 	switch a := a.(type) {
 	case string:
 		b, ok := b.(string)
@@ -160,7 +160,7 @@ func (r *run) equal(a, b Value) bool {
 
 // equalObjects goes through the keys in order, because what it charges before it finds a
 // difference must not depend on the order of a map.
-func (r *run) equalObjects(a, b map[string]any) bool {
+func (r *evaluation) equalObjects(a, b map[string]any) bool {
 	if r.push(1) != nil || r.keys(len(a)) != nil {
 		r.charge(MaxSteps)
 		return false

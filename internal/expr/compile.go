@@ -37,32 +37,32 @@ type binding struct {
 	argument node      // of an argumentBinding
 }
 
-// place is where in the source the compiler is.
-type place struct {
+// location is where in the source the compiler is.
+type location struct {
 	names *binding
 	level int  // frames around it
 	tail  bool // nothing remains to be done after it in the function around it
 }
 
-func (p place) inner() place {
+func (p location) inner() location {
 	p.tail = false
 	return p
 }
 
-func (p place) bind(b binding) place {
+func (p location) bind(b binding) location {
 	b.up = p.names
 	p.names = &b
 	return p
 }
 
 // bindFrame adds a name that takes a frame.
-func (p place) bindFrame(kind bindingKind, name string) place {
+func (p location) bindFrame(kind bindingKind, name string) location {
 	p = p.bind(binding{kind: kind, name: name, level: p.level})
 	p.level++
 	return p
 }
 
-func (p place) find(kinds func(*binding) bool) *binding {
+func (p location) find(kinds func(*binding) bool) *binding {
 	for b := p.names; b != nil; b = b.up {
 		if kinds(b) {
 			return b
@@ -72,7 +72,7 @@ func (p place) find(kinds func(*binding) bool) *binding {
 }
 
 // hops is how many frames lie between the place and that of b.
-func (p place) hops(b *binding) int { return p.level - 1 - b.level }
+func (p location) hops(b *binding) int { return p.level - 1 - b.level }
 
 // compiler turns the syntax tree into nodes.
 type compiler struct {
@@ -123,7 +123,7 @@ func (c *compiler) measure(compile func() (node, error)) (node, int, error) {
 	return n, levels, err
 }
 
-func (c *compiler) query(q *gojq.Query, p place) (node, error) {
+func (c *compiler) query(q *gojq.Query, p location) (node, error) {
 	if err := c.enter(); err != nil {
 		return nil, err
 	}
@@ -155,11 +155,11 @@ func (c *compiler) query(q *gojq.Query, p place) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	rightPlace := p.inner()
+	rightLocation := p.inner()
 	if q.Op == gojq.OpAlt {
-		rightPlace = p
+		rightLocation = p
 	}
-	right, err := c.query(q.Right, rightPlace)
+	right, err := c.query(q.Right, rightLocation)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ var operators = map[gojq.Operator]operator{
 }
 
 // comma compiles a, b, c. The parser nests such lists to the left.
-func (c *compiler) comma(q *gojq.Query, p place) (node, error) {
+func (c *compiler) comma(q *gojq.Query, p location) (node, error) {
 	queries := []*gojq.Query{q.Right}
 	for q = q.Left; q.Op == gojq.OpComma && q.Term == nil && len(q.FuncDefs) == 0; q = q.Left {
 		queries = append(queries, q.Right)
@@ -210,7 +210,7 @@ func (c *compiler) comma(q *gojq.Query, p place) (node, error) {
 	return n, nil
 }
 
-func (c *compiler) pipe(q *gojq.Query, p place) (node, error) {
+func (c *compiler) pipe(q *gojq.Query, p location) (node, error) {
 	left, err := c.query(q.Left, p.inner())
 	if err != nil {
 		return nil, err
@@ -250,7 +250,7 @@ func fieldsOf(base node, keys ...Value) node {
 	return &fieldsNode{sometimes{base.single()}, base, keys}
 }
 
-func (c *compiler) bind(source node, patterns []*gojq.Pattern, body *gojq.Query, p place) (node, error) {
+func (c *compiler) bind(source node, patterns []*gojq.Pattern, body *gojq.Query, p location) (node, error) {
 	m, inside, err := c.patterns(patterns, p)
 	if err != nil {
 		return nil, err
@@ -265,7 +265,7 @@ func (c *compiler) bind(source node, patterns []*gojq.Pattern, body *gojq.Query,
 }
 
 // update compiles an assignment.
-func (c *compiler) update(q *gojq.Query, p place) (node, error) {
+func (c *compiler) update(q *gojq.Query, p location) (node, error) {
 	p.tail = false
 	paths, err := c.query(q.Left, p)
 	if err != nil {
@@ -332,7 +332,7 @@ func (c *compiler) number(text string) (Value, error) {
 	if len(text) > value.MaxIntegerDigits && !strings.ContainsAny(text, ".eE") {
 		return nil, c.fail(text[:value.MaxIntegerDigits], fmt.Sprintf("An integer has at most %d digits.", value.MaxIntegerDigits), "")
 	}
-	r := run{steps: MaxSteps, bytes: maxAllocated}
+	r := evaluation{steps: MaxSteps, bytes: maxAllocated}
 	v, ok, err := r.parseNumber(text)
 	if err != nil || !ok {
 		return nil, c.fail(text, "The number cannot be read.", "")

@@ -20,7 +20,7 @@ var refused = map[string]string{
 }
 
 // call compiles a variable or a call of a function.
-func (c *compiler) call(f *gojq.Func, p place) (node, error) {
+func (c *compiler) call(f *gojq.Func, p location) (node, error) {
 	if f.Name[0] == '$' {
 		return c.variable(f.Name, p)
 	}
@@ -49,7 +49,7 @@ func (c *compiler) call(f *gojq.Func, p place) (node, error) {
 	return &nativeNode{sometimes{single}, call, args}, err
 }
 
-func (c *compiler) arguments(queries []*gojq.Query, p place) (args []node, single bool, err error) {
+func (c *compiler) arguments(queries []*gojq.Query, p location) (args []node, single bool, err error) {
 	single = true
 	for _, q := range queries {
 		n, err := c.query(q, p)
@@ -61,7 +61,7 @@ func (c *compiler) arguments(queries []*gojq.Query, p place) (args []node, singl
 	return args, single, nil
 }
 
-func (c *compiler) variable(name string, p place) (node, error) {
+func (c *compiler) variable(name string, p location) (node, error) {
 	b := p.find(func(b *binding) bool { return b.kind == variableBinding && b.name == name })
 	if b != nil {
 		return &localNode{hops: p.hops(b)}, nil
@@ -93,7 +93,7 @@ func (c *compiler) variable(name string, p place) (node, error) {
 }
 
 // callBound calls what a name of the expression itself stands for.
-func (c *compiler) callBound(b *binding, f *gojq.Func, p place) (node, error) {
+func (c *compiler) callBound(b *binding, f *gojq.Func, p location) (node, error) {
 	switch b.kind {
 	case closureBinding:
 		b.function.byName[b.index] = true
@@ -120,7 +120,7 @@ func (c *compiler) callBound(b *binding, f *gojq.Func, p place) (node, error) {
 }
 
 // define compiles a function and makes its name known.
-func (c *compiler) define(def *gojq.FuncDef, p place) (place, error) {
+func (c *compiler) define(def *gojq.FuncDef, p location) (location, error) {
 	fn := &function{level: p.level}
 	p = p.bind(binding{kind: functionBinding, name: def.Name, arity: len(def.Args), level: p.level, function: fn})
 	inside := p
@@ -146,14 +146,14 @@ func (c *compiler) define(def *gojq.FuncDef, p place) (place, error) {
 const inlineLevels = 8
 
 // inline compiles the definition of a built-in function into the place of a call.
-func (c *compiler) inline(def *gojq.FuncDef, queries []*gojq.Query, p place) (node, error) {
+func (c *compiler) inline(def *gojq.FuncDef, queries []*gojq.Query, p location) (node, error) {
 	c.depth += inlineLevels
 	args, _, err := c.arguments(queries, p.inner())
 	c.depth -= inlineLevels
 	if err != nil {
 		return nil, err
 	}
-	inside := place{level: p.level, tail: p.tail}
+	inside := location{level: p.level, tail: p.tail}
 	values := &valuesNode{sometimes: sometimes{true}}
 	for i, name := range def.Args {
 		if name[0] != '$' {
@@ -177,7 +177,7 @@ func (c *compiler) inline(def *gojq.FuncDef, queries []*gojq.Query, p place) (no
 }
 
 // special compiles the functions that are nodes of their own.
-func (c *compiler) special(name string, queries []*gojq.Query, p place) (node, error) {
+func (c *compiler) special(name string, queries []*gojq.Query, p location) (node, error) {
 	switch name {
 	case "empty/0":
 		return nothing, nil
@@ -210,7 +210,7 @@ func (c *compiler) special(name string, queries []*gojq.Query, p place) (node, e
 	return &lastNode{body: args[0]}, nil
 }
 
-func (c *compiler) unknownFunction(name string, arity int, p place) error {
+func (c *compiler) unknownFunction(name string, arity int, p location) error {
 	if reason, ok := refused[name]; ok {
 		return c.fail(name, name+" is not available in expressions: it would reach "+reason+".", "")
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // term compiles a term with its suffixes.
-func (c *compiler) term(t *gojq.Term, p place) (node, error) {
+func (c *compiler) term(t *gojq.Term, p location) (node, error) {
 	if err := c.enter(); err != nil {
 		return nil, err
 	}
@@ -47,14 +47,14 @@ func (c *compiler) term(t *gojq.Term, p place) (node, error) {
 	return n, nil
 }
 
-func (c *compiler) suffix(base node, s *gojq.Suffix, p place) (node, error) {
+func (c *compiler) suffix(base node, s *gojq.Suffix, p location) (node, error) {
 	if s.Iter {
 		return &iterateNode{base: base}, nil
 	}
 	return c.index(base, s.Index, p)
 }
 
-func (c *compiler) bareTerm(t *gojq.Term, p place) (node, error) {
+func (c *compiler) bareTerm(t *gojq.Term, p location) (node, error) {
 	switch t.Type {
 	case gojq.TermTypeIdentity:
 		return identity, nil
@@ -112,7 +112,7 @@ func (c *compiler) isSecrets(n node) bool {
 	return ok && c.names[global.index] == "secrets" && !slices.Contains(c.locals, "secrets")
 }
 
-func (c *compiler) index(base node, x *gojq.Index, p place) (node, error) {
+func (c *compiler) index(base node, x *gojq.Index, p location) (node, error) {
 	if x.Name != "" {
 		return fieldsOf(base, x.Name), nil
 	}
@@ -147,7 +147,7 @@ func (c *compiler) index(base node, x *gojq.Index, p place) (node, error) {
 }
 
 // bound compiles an index or the bound of a slice and tells whether it is constant.
-func (c *compiler) bound(q *gojq.Query, p place) (node, bool, error) {
+func (c *compiler) bound(q *gojq.Query, p location) (node, bool, error) {
 	if q == nil {
 		return null, true, nil
 	}
@@ -159,7 +159,7 @@ func (c *compiler) bound(q *gojq.Query, p place) (node, bool, error) {
 	return n, false, err
 }
 
-func (c *compiler) array(a *gojq.Array, p place) (node, error) {
+func (c *compiler) array(a *gojq.Array, p location) (node, error) {
 	if a.Query == nil {
 		return &constantNode{value: []any{}}, nil
 	}
@@ -196,7 +196,7 @@ func singles(n node) ([]node, bool) {
 	return parts, true
 }
 
-func (c *compiler) object(o *gojq.Object, p place) (node, error) {
+func (c *compiler) object(o *gojq.Object, p location) (node, error) {
 	items := make([]objectItem, len(o.KeyVals))
 	single, constant := true, true
 	values := make(map[string]any, len(items))
@@ -218,7 +218,7 @@ func (c *compiler) object(o *gojq.Object, p place) (node, error) {
 	return &objectNode{sometimes{single}, items}, nil
 }
 
-func (c *compiler) objectItem(kv *gojq.ObjectKeyVal, p place) (item objectItem, err error) {
+func (c *compiler) objectItem(kv *gojq.ObjectKeyVal, p location) (item objectItem, err error) {
 	switch {
 	case kv.Key != "" && kv.Key[0] == '$':
 		variable, err := c.call(&gojq.Func{Name: kv.Key}, p)
@@ -248,7 +248,7 @@ func (c *compiler) objectItem(kv *gojq.ObjectKeyVal, p place) (item objectItem, 
 	return item, err
 }
 
-func (c *compiler) unary(t *gojq.Term, p place) (node, error) {
+func (c *compiler) unary(t *gojq.Term, p location) (node, error) {
 	v, ok, err := c.constantOf(&gojq.Query{Term: t})
 	if ok || err != nil {
 		return &constantNode{value: v}, err
@@ -264,7 +264,7 @@ func (c *compiler) unary(t *gojq.Term, p place) (node, error) {
 	return join(operand, &nativeNode{sometimes{true}, call, nil}), nil
 }
 
-func (c *compiler) format(t *gojq.Term, p place) (node, error) {
+func (c *compiler) format(t *gojq.Term, p location) (node, error) {
 	format := formats[t.Format]
 	if format == nil {
 		return nil, c.fail(t.Format, "The format "+t.Format+" is not defined.", closest(t.Format, keysOf(formats)))
@@ -275,7 +275,7 @@ func (c *compiler) format(t *gojq.Term, p place) (node, error) {
 	return c.text(t.Str, format, p)
 }
 
-func (c *compiler) text(s *gojq.String, format native, p place) (node, error) {
+func (c *compiler) text(s *gojq.String, format native, p location) (node, error) {
 	if s.Queries == nil {
 		return &constantNode{value: s.Str}, nil
 	}
@@ -295,7 +295,7 @@ func (c *compiler) text(s *gojq.String, format native, p place) (node, error) {
 	return n, nil
 }
 
-func (c *compiler) condition(i *gojq.If, p place) (node, error) {
+func (c *compiler) condition(i *gojq.If, p location) (node, error) {
 	cond, err := c.query(i.Cond, p.inner())
 	if err != nil {
 		return nil, err
@@ -322,7 +322,7 @@ func (c *compiler) condition(i *gojq.If, p place) (node, error) {
 	return &ifNode{sometimes{cond.single() && then.single() && otherwise.single()}, cond, then, otherwise}, nil
 }
 
-func (c *compiler) try(t *gojq.Try, p place) (node, error) {
+func (c *compiler) try(t *gojq.Try, p location) (node, error) {
 	body, err := c.query(t.Body, p)
 	if err != nil || t.Catch == nil {
 		return &tryNode{body: body}, err
@@ -331,7 +331,7 @@ func (c *compiler) try(t *gojq.Try, p place) (node, error) {
 	return &tryNode{body: body, handler: handler}, err
 }
 
-func (c *compiler) reduce(e *gojq.Reduce, p place) (node, error) {
+func (c *compiler) reduce(e *gojq.Reduce, p location) (node, error) {
 	source, err := c.query(e.Query, p)
 	if err != nil {
 		return nil, err
@@ -348,7 +348,7 @@ func (c *compiler) reduce(e *gojq.Reduce, p place) (node, error) {
 	return &reduceNode{sometimes{start.single()}, source, m, start, update}, err
 }
 
-func (c *compiler) foreach(e *gojq.Foreach, p place) (node, error) {
+func (c *compiler) foreach(e *gojq.Foreach, p location) (node, error) {
 	source, err := c.query(e.Query, p)
 	if err != nil {
 		return nil, err
@@ -374,7 +374,7 @@ func (c *compiler) foreach(e *gojq.Foreach, p place) (node, error) {
 
 // patterns compiles the alternatives of a destructuring. Their variables take a frame each,
 // in the order in which they are named first.
-func (c *compiler) patterns(patterns []*gojq.Pattern, p place) (matcher, place, error) {
+func (c *compiler) patterns(patterns []*gojq.Pattern, p location) (matcher, location, error) {
 	var names []string
 	for _, pattern := range patterns {
 		names = patternNames(pattern, names)
@@ -402,8 +402,8 @@ func (c *compiler) patterns(patterns []*gojq.Pattern, p place) (matcher, place, 
 // patternCompiler compiles one destructuring.
 type patternCompiler struct {
 	*compiler
-	keys  place // of computed keys
-	level int   // of the frame of the first variable
+	keys  location // of computed keys
+	level int      // of the frame of the first variable
 	names []string
 }
 

@@ -87,7 +87,7 @@ func Compile(source string, s *Scope) (*Expression, error) {
 	if s != nil {
 		c.locals = s.Locals
 	}
-	root, err := c.query(query, place{})
+	root, err := c.query(query, location{})
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (e *Expression) Eval(dot Value, env Env) (Value, error) {
 	if e.plain {
 		return e.evalPlain(dot, env)
 	}
-	r := newRun(e.names, e.regexps, env)
+	r := newEvaluation(e.names, e.regexps, env)
 	limit := MaxSteps
 	if bounded, ok := env.(Bounded); ok {
 		limit = min(limit, bounded.StepLimit())
@@ -195,7 +195,7 @@ func (e *Expression) evalPlain(dot Value, env Env) (Value, error) {
 
 // evalRest goes on with a path where an object ends.
 func (e *Expression) evalRest(v Value, fields []Value) (Value, error) {
-	r := run{steps: MaxSteps, bytes: maxAllocated}
+	r := evaluation{steps: MaxSteps, bytes: maxAllocated}
 	for _, key := range fields {
 		var err error
 		if v, err = r.index(v, key); err != nil {
@@ -215,7 +215,7 @@ func evalError(err error) error {
 
 // finish checks the bounds of a result and makes its numbers finite, as jq does when it
 // writes them.
-func (r *run) finish(v Value) (Value, error) {
+func (r *evaluation) finish(v Value) (Value, error) {
 	if r.exhausted() {
 		return nil, errSteps
 	}
@@ -291,7 +291,7 @@ func measureObject(v map[string]any, depth int, size *int) error {
 }
 
 // finite replaces NaN by null and infinities by the largest numbers.
-func (r *run) finite(v Value) (Value, error) {
+func (r *evaluation) finite(v Value) (Value, error) {
 	switch v := v.(type) {
 	case float64:
 		if math.IsNaN(v) {

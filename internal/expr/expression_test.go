@@ -27,7 +27,7 @@ func mustCompile(t testing.TB, source string, locals ...string) *Expression {
 	return e
 }
 
-func TestCompileErrorsNameThePlace(t *testing.T) {
+func TestCompileErrorsNameThePosition(t *testing.T) {
 	tests := []struct {
 		source       string
 		line, column int
@@ -158,7 +158,7 @@ type meterEnv struct {
 
 func (e *meterEnv) Spent(steps int) { e.spent = append(e.spent, steps) }
 
-func TestMeterIsTold(t *testing.T) {
+func TestMeterIsCalled(t *testing.T) {
 	env := &meterEnv{}
 	if _, err := mustCompile(t, `.a`).Eval(nil, env); err != nil || len(env.spent) != 0 {
 		t.Errorf("a plain path: %v, %v", env.spent, err)
@@ -486,7 +486,7 @@ func TestStepsAreDeterministic(t *testing.T) {
 		e := mustCompile(t, source)
 		var want string
 		for i := range 20 {
-			r := newRun(e.names, e.regexps, &testEnv{values: vars})
+			r := newEvaluation(e.names, e.regexps, &testEnv{values: vars})
 			v, _, err := firstOf(e.root, r, nil, object)
 			got := fmt.Sprint(show(v), err, r.steps, r.bytes)
 			if i == 0 {
@@ -575,7 +575,7 @@ func TestRegexpsAreKeptWithinBounds(t *testing.T) {
 	e = mustCompile(t, `test("x{5}") and test("y?")`)
 	var costs []int
 	for range 3 {
-		r := newRun(e.names, e.regexps, &testEnv{})
+		r := newEvaluation(e.names, e.regexps, &testEnv{})
 		if _, _, err := firstOf(e.root, r, nil, "xxxxxy"); err != nil {
 			t.Fatal(err)
 		}
@@ -610,7 +610,7 @@ func FuzzEval(f *testing.F) {
 			}
 		}
 		before := value.Marshal(dot)
-		r := newRun(e.names, e.regexps, &testEnv{values: oracleVariables})
+		r := newEvaluation(e.names, e.regexps, &testEnv{values: oracleVariables})
 		r.steps = 100_000 // so that no input takes long
 		v, _, err := firstOf(e.root, r, nil, dot)
 		if err == nil {

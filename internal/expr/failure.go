@@ -116,7 +116,7 @@ func (f *failure) Error() string {
 }
 
 // caught is what catch sees: the value of error(v), else the text.
-func (f *failure) caught(r *run) (Value, error) {
+func (f *failure) caught(r *evaluation) (Value, error) {
 	if f.kind == raisedValue {
 		return f.v, nil
 	}

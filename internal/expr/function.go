@@ -25,8 +25,8 @@ var natives = map[string]native{
 	"indices/1":        fnIndices,
 	"index/1":          fnIndex,
 	"rindex/1":         fnLastIndex,
-	"setpath/2":        func(r *run, v Value, a []Value) (Value, error) { return r.setpath(v, a[0], a[1]) },
-	"delpaths/1":       func(r *run, v Value, a []Value) (Value, error) { return r.delpaths(v, a[0]) },
+	"setpath/2":        func(r *evaluation, v Value, a []Value) (Value, error) { return r.setpath(v, a[0], a[1]) },
+	"delpaths/1":       func(r *evaluation, v Value, a []Value) (Value, error) { return r.delpaths(v, a[0]) },
 	"toboolean/0":      fnToBoolean,
 	"tonumber/0":       fnToNumber,
 
@@ -35,20 +35,20 @@ var natives = map[string]native{
 	"flatten/1":    fnFlatten,
 	"transpose/0":  fnTranspose,
 	"bsearch/1":    fnSearch,
-	"min/0":        func(r *run, v Value, _ []Value) (Value, error) { return r.extreme("min", v, v, true) },
-	"max/0":        func(r *run, v Value, _ []Value) (Value, error) { return r.extreme("max", v, v, false) },
-	"_min_by/1":    func(r *run, v Value, a []Value) (Value, error) { return r.extreme("min_by", v, a[0], true) },
-	"_max_by/1":    func(r *run, v Value, a []Value) (Value, error) { return r.extreme("max_by", v, a[0], false) },
-	"sort/0":       func(r *run, v Value, _ []Value) (Value, error) { return r.sorted("sort", v, v) },
-	"_sort_by/1":   func(r *run, v Value, a []Value) (Value, error) { return r.sorted("sort_by", v, a[0]) },
-	"unique/0":     func(r *run, v Value, _ []Value) (Value, error) { return r.unique("unique", v, v) },
-	"_unique_by/1": func(r *run, v Value, a []Value) (Value, error) { return r.unique("unique_by", v, a[0]) },
+	"min/0":        func(r *evaluation, v Value, _ []Value) (Value, error) { return r.extreme("min", v, v, true) },
+	"max/0":        func(r *evaluation, v Value, _ []Value) (Value, error) { return r.extreme("max", v, v, false) },
+	"_min_by/1":    func(r *evaluation, v Value, a []Value) (Value, error) { return r.extreme("min_by", v, a[0], true) },
+	"_max_by/1":    func(r *evaluation, v Value, a []Value) (Value, error) { return r.extreme("max_by", v, a[0], false) },
+	"sort/0":       func(r *evaluation, v Value, _ []Value) (Value, error) { return r.sorted("sort", v, v) },
+	"_sort_by/1":   func(r *evaluation, v Value, a []Value) (Value, error) { return r.sorted("sort_by", v, a[0]) },
+	"unique/0":     func(r *evaluation, v Value, _ []Value) (Value, error) { return r.unique("unique", v, v) },
+	"_unique_by/1": func(r *evaluation, v Value, a []Value) (Value, error) { return r.unique("unique_by", v, a[0]) },
 	"_group_by/1":  fnGroupBy,
 	"to_entries/0": fnToEntries,
 	"_captures/0":  fnCaptures,
 	"_match/3":     fnMatch,
 
-	"tostring/0":       func(r *run, v Value, _ []Value) (Value, error) { return wrapText(r.toText(v)) },
+	"tostring/0":       func(r *evaluation, v Value, _ []Value) (Value, error) { return wrapText(r.toText(v)) },
 	"tojson/0":         fnToJSON,
 	"fromjson/0":       fnFromJSON,
 	"startswith/1":     fnStartsWith,
@@ -76,7 +76,7 @@ var natives = map[string]native{
 	"now/0":           fnNow,
 }
 
-func fnLength(r *run, v Value, _ []Value) (Value, error) {
+func fnLength(r *evaluation, v Value, _ []Value) (Value, error) {
 	switch v := v.(type) {
 	case nil:
 		return 0, nil
@@ -99,25 +99,25 @@ func fnLength(r *run, v Value, _ []Value) (Value, error) {
 	return nil, cannotApply0("length", v)
 }
 
-func fnUTF8ByteLength(_ *run, v Value, _ []Value) (Value, error) {
+func fnUTF8ByteLength(_ *evaluation, v Value, _ []Value) (Value, error) {
 	if s, ok := v.(string); ok {
 		return len(s), nil
 	}
 	return nil, cannotApply0("utf8bytelength", v)
 }
 
-func fnNot(_ *run, v Value, _ []Value) (Value, error) { return !value.Truthy(v), nil }
+func fnNot(_ *evaluation, v Value, _ []Value) (Value, error) { return !value.Truthy(v), nil }
 
-func fnType(_ *run, v Value, _ []Value) (Value, error) { return typeName(v), nil }
+func fnType(_ *evaluation, v Value, _ []Value) (Value, error) { return typeName(v), nil }
 
-func fnError(_ *run, v Value, args []Value) (Value, error) {
+func fnError(_ *evaluation, v Value, args []Value) (Value, error) {
 	if len(args) > 0 {
 		v = args[0]
 	}
 	return nil, &failure{kind: raisedValue, v: v}
 }
 
-func fnKeys(r *run, v Value, _ []Value) (Value, error) {
+func fnKeys(r *evaluation, v Value, _ []Value) (Value, error) {
 	switch v := v.(type) {
 	case []any:
 		if err := r.list(len(v)); err != nil {
@@ -142,7 +142,7 @@ func fnKeys(r *run, v Value, _ []Value) (Value, error) {
 }
 
 // entries are the values of an array or an object, the latter in the order of its keys.
-func (r *run) entries(v Value) ([]any, bool, error) {
+func (r *evaluation) entries(v Value) ([]any, bool, error) {
 	switch v := v.(type) {
 	case []any:
 		return v, true, nil
@@ -159,7 +159,7 @@ func (r *run) entries(v Value) ([]any, bool, error) {
 	return nil, false, nil
 }
 
-func fnHas(_ *run, v Value, args []Value) (Value, error) {
+func fnHas(_ *evaluation, v Value, args []Value) (Value, error) {
 	switch v := v.(type) {
 	case nil:
 		return false, nil
@@ -176,7 +176,7 @@ func fnHas(_ *run, v Value, args []Value) (Value, error) {
 	return nil, cannotApply1("has", v, args[0])
 }
 
-func fnAdd(r *run, v Value, _ []Value) (Value, error) {
+func fnAdd(r *evaluation, v Value, _ []Value) (Value, error) {
 	list, ok, err := r.entries(v)
 	if err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func fnAdd(r *run, v Value, _ []Value) (Value, error) {
 
 // sum adds values up. Texts, arrays and objects grow in place as long as they are its own.
 type sum struct {
-	run    *run
+	run    *evaluation
 	value  Value
 	text   []byte
 	list   []any
@@ -298,11 +298,11 @@ func (s *sum) copyObject(w map[string]any) error {
 	return s.run.work(2 * len(w))
 }
 
-func fnContains(r *run, v Value, args []Value) (Value, error) { return r.contains(v, args[0]) }
+func fnContains(r *evaluation, v Value, args []Value) (Value, error) { return r.contains(v, args[0]) }
 
-func fnInside(r *run, v Value, args []Value) (Value, error) { return r.contains(args[0], v) }
+func fnInside(r *evaluation, v Value, args []Value) (Value, error) { return r.contains(args[0], v) }
 
-func (r *run) contains(v, part Value) (Value, error) {
+func (r *evaluation) contains(v, part Value) (Value, error) {
 	if err := r.step(); err != nil {
 		return nil, err
 	}
@@ -335,9 +335,9 @@ func (r *run) contains(v, part Value) (Value, error) {
 }
 
 // equalFloats is equality of numbers, where NaN equals nothing.
-func equalFloats(r *run, a, b Value) bool { return r.compare(a, b) == 0 }
+func equalFloats(r *evaluation, a, b Value) bool { return r.compare(a, b) == 0 }
 
-func (r *run) containsAll(list, parts []any) (Value, error) {
+func (r *evaluation) containsAll(list, parts []any) (Value, error) {
 next:
 	for _, part := range parts {
 		for _, v := range list {
@@ -357,7 +357,7 @@ next:
 	return true, nil
 }
 
-func (r *run) containsEntries(object, parts map[string]any) (Value, error) {
+func (r *evaluation) containsEntries(object, parts map[string]any) (Value, error) {
 	if len(object) < len(parts) {
 		return false, nil
 	}
@@ -380,8 +380,8 @@ func (r *run) containsEntries(object, parts map[string]any) (Value, error) {
 	return true, nil
 }
 
-// places finds part in v for indices, index and rindex.
-func (r *run) places(name string, v, part Value, found func(int) bool) error {
+// eachIndex finds part in v for indices, index and rindex.
+func (r *evaluation) eachIndex(name string, v, part Value, found func(int) bool) error {
 	switch a := v.(type) {
 	case []any:
 		list, ok := part.([]any)
@@ -403,48 +403,48 @@ func (r *run) places(name string, v, part Value, found func(int) bool) error {
 	return cannotApply1(name, v, part)
 }
 
-func fnIndices(r *run, v Value, args []Value) (Value, error) {
+func fnIndices(r *evaluation, v Value, args []Value) (Value, error) {
 	if v == nil {
 		return nil, nil
 	}
 	list := []any{}
-	err := r.places("indices", v, args[0], func(i int) bool {
+	err := r.eachIndex("indices", v, args[0], func(i int) bool {
 		list = append(list, i)
 		return len(list) <= MaxEntries
 	})
 	if err != nil {
 		return nil, err
 	}
-	return r.placeList(list)
+	return r.indexList(list)
 }
 
-// placeList accounts for a list of numbers after it was gathered, which was slow enough.
-func (r *run) placeList(list []any) (Value, error) {
+// indexList accounts for a list of numbers after it was gathered, which was slow enough.
+func (r *evaluation) indexList(list []any) (Value, error) {
 	if err := r.alloc(24 * len(list)); err != nil {
 		return nil, err
 	}
 	return list, r.list(len(list))
 }
 
-func fnIndex(r *run, v Value, args []Value) (Value, error) {
+func fnIndex(r *evaluation, v Value, args []Value) (Value, error) {
 	if v == nil {
 		return nil, nil
 	}
-	var place Value
-	err := r.places("index", v, args[0], func(i int) bool { place = i; return false })
-	return place, err
+	var index Value
+	err := r.eachIndex("index", v, args[0], func(i int) bool { index = i; return false })
+	return index, err
 }
 
-func fnLastIndex(r *run, v Value, args []Value) (Value, error) {
+func fnLastIndex(r *evaluation, v Value, args []Value) (Value, error) {
 	if v == nil {
 		return nil, nil
 	}
-	var place Value
-	err := r.places("rindex", v, args[0], func(i int) bool { place = i; return true })
-	return place, err
+	var index Value
+	err := r.eachIndex("rindex", v, args[0], func(i int) bool { index = i; return true })
+	return index, err
 }
 
-func fnToBoolean(_ *run, v Value, _ []Value) (Value, error) {
+func fnToBoolean(_ *evaluation, v Value, _ []Value) (Value, error) {
 	switch v := v.(type) {
 	case bool:
 		return v, nil
@@ -457,7 +457,7 @@ func fnToBoolean(_ *run, v Value, _ []Value) (Value, error) {
 	return nil, cannotApply0("toboolean", v)
 }
 
-func fnToNumber(r *run, v Value, _ []Value) (Value, error) {
+func fnToNumber(r *evaluation, v Value, _ []Value) (Value, error) {
 	if isNumber(v) {
 		return v, nil
 	}

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-func fnToJSON(r *run, v Value, _ []Value) (Value, error) { return wrapText(r.toJSON(v)) }
+func fnToJSON(r *evaluation, v Value, _ []Value) (Value, error) { return wrapText(r.toJSON(v)) }
 
 // toJSON writes v as jq does: like Append, but whole floats without a point.
-func (r *run) toJSON(v Value) (string, error) {
+func (r *evaluation) toJSON(v Value) (string, error) {
 	w := jsonWriter{run: r}
 	if err := w.value(v); err != nil {
 		return "", err
@@ -22,7 +22,7 @@ func (r *run) toJSON(v Value) (string, error) {
 
 // jsonWriter writes JSON within the bounds.
 type jsonWriter struct {
-	run  *run
+	run  *evaluation
 	text []byte
 }
 
@@ -126,7 +126,7 @@ func (w *jsonWriter) object(object map[string]any) error {
 }
 
 // fnFromJSON is stricter than jq: what Parse refuses is refused here too.
-func fnFromJSON(r *run, v Value, _ []Value) (Value, error) {
+func fnFromJSON(r *evaluation, v Value, _ []Value) (Value, error) {
 	s, ok := v.(string)
 	if !ok {
 		return nil, cannotApply0("fromjson", v)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-func fnReverse(r *run, v Value, _ []Value) (Value, error) {
+func fnReverse(r *evaluation, v Value, _ []Value) (Value, error) {
 	list, ok := v.([]any)
 	if !ok {
 		return nil, cannotApply0("reverse", v)
@@ -21,7 +21,7 @@ func fnReverse(r *run, v Value, _ []Value) (Value, error) {
 	return reversed, nil
 }
 
-func fnFlatten(r *run, v Value, args []Value) (Value, error) {
+func fnFlatten(r *evaluation, v Value, args []Value) (Value, error) {
 	list, ok, err := r.entries(v)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func fnFlatten(r *run, v Value, args []Value) (Value, error) {
 	return flat, err
 }
 
-func (r *run) flatten(flat *[]any, list []any, depth float64) error {
+func (r *evaluation) flatten(flat *[]any, list []any, depth float64) error {
 	if err := r.push(1); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (r *run) flatten(flat *[]any, list []any, depth float64) error {
 	return nil
 }
 
-func fnTranspose(r *run, v Value, _ []Value) (Value, error) {
+func fnTranspose(r *evaluation, v Value, _ []Value) (Value, error) {
 	rows, ok := v.([]any)
 	if !ok {
 		return nil, cannotApply0("transpose", v)
@@ -104,7 +104,7 @@ func fnTranspose(r *run, v Value, _ []Value) (Value, error) {
 	return columns, nil
 }
 
-func fnSearch(r *run, v Value, args []Value) (Value, error) {
+func fnSearch(r *evaluation, v Value, args []Value) (Value, error) {
 	list, ok := v.([]any)
 	if !ok {
 		return nil, cannotApply1("bsearch", v, args[0])
@@ -135,7 +135,7 @@ func keyed(name string, v, keys Value, byItself bool) (list, by []any, err error
 	return list, by, nil
 }
 
-func (r *run) extreme(name string, v, keys Value, least bool) (Value, error) {
+func (r *evaluation) extreme(name string, v, keys Value, least bool) (Value, error) {
 	list, by, err := keyed(name, v, keys, name == "min" || name == "max")
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -154,7 +154,7 @@ func (r *run) extreme(name string, v, keys Value, least bool) (Value, error) {
 
 type sortItem struct{ value, key Value }
 
-func (r *run) sortItems(name string, v, keys Value) ([]sortItem, error) {
+func (r *evaluation) sortItems(name string, v, keys Value) ([]sortItem, error) {
 	list, by, err := keyed(name, v, keys, name == "sort" || name == "unique")
 	if err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func (r *run) sortItems(name string, v, keys Value) ([]sortItem, error) {
 	return items, r.work(0)
 }
 
-func (r *run) sorted(name string, v, keys Value) (Value, error) {
+func (r *evaluation) sorted(name string, v, keys Value) (Value, error) {
 	items, err := r.sortItems(name, v, keys)
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (r *run) sorted(name string, v, keys Value) (Value, error) {
 	return list, nil
 }
 
-func (r *run) unique(name string, v, keys Value) (Value, error) {
+func (r *evaluation) unique(name string, v, keys Value) (Value, error) {
 	items, err := r.sortItems(name, v, keys)
 	if err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (r *run) unique(name string, v, keys Value) (Value, error) {
 	return list, r.work(len(items))
 }
 
-func fnGroupBy(r *run, v Value, args []Value) (Value, error) {
+func fnGroupBy(r *evaluation, v Value, args []Value) (Value, error) {
 	items, err := r.sortItems("group_by", v, args[0])
 	if err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func fnGroupBy(r *run, v Value, args []Value) (Value, error) {
 	return groups, r.work(len(items))
 }
 
-func fnToEntries(r *run, v Value, _ []Value) (Value, error) {
+func fnToEntries(r *evaluation, v Value, _ []Value) (Value, error) {
 	object, ok := v.(map[string]any)
 	if !ok {
 		// As with keys[] as $k | .[$k]: an array gives its indices.
@@ -258,7 +258,7 @@ func fnToEntries(r *run, v Value, _ []Value) (Value, error) {
 	return entries, nil
 }
 
-func (r *run) listEntries(list []any) (Value, error) {
+func (r *evaluation) listEntries(list []any) (Value, error) {
 	if err := r.list(len(list)); err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ var mathFunctions2 = map[string]func(x, y float64) float64{
 func scale(x, y float64) float64 { return math.Ldexp(x, floatToInt(y)) }
 
 func mathNative(name string, f func(float64) float64) native {
-	return func(r *run, v Value, _ []Value) (Value, error) {
+	return func(r *evaluation, v Value, _ []Value) (Value, error) {
 		switch v.(type) {
 		case int, *big.Int:
 			if roundings[name] {
@@ -76,7 +76,7 @@ func mathNative(name string, f func(float64) float64) native {
 }
 
 func mathNative2(name string, f func(x, y float64) float64) native {
-	return func(r *run, _ Value, args []Value) (Value, error) {
+	return func(r *evaluation, _ Value, args []Value) (Value, error) {
 		x, ok := toFloat(args[0])
 		if !ok {
 			return nil, cannotApply0(name, args[0])
@@ -91,7 +91,7 @@ func mathNative2(name string, f func(x, y float64) float64) native {
 
 // bessel is jn or yn, whose time grows with the order.
 func bessel(name string, f func(int, float64) float64) native {
-	return func(r *run, v Value, args []Value) (Value, error) {
+	return func(r *evaluation, v Value, args []Value) (Value, error) {
 		call := mathNative2(name, func(n, x float64) float64 { return f(floatToInt(n), x) })
 		if n, ok := toFloat(args[0]); ok {
 			if err := r.work(int(min(math.Abs(math.Trunc(n)), 2*MaxSteps))); err != nil {
@@ -102,7 +102,7 @@ func bessel(name string, f func(int, float64) float64) native {
 	}
 }
 
-func fnFMA(r *run, _ Value, args []Value) (Value, error) {
+func fnFMA(r *evaluation, _ Value, args []Value) (Value, error) {
 	var x [3]float64
 	for i, v := range args {
 		var ok bool
@@ -113,7 +113,7 @@ func fnFMA(r *run, _ Value, args []Value) (Value, error) {
 	return r.number(math.FMA(x[0], x[1], x[2])), nil
 }
 
-func fnFrexp(r *run, v Value, _ []Value) (Value, error) {
+func fnFrexp(r *evaluation, v Value, _ []Value) (Value, error) {
 	x, ok := toFloat(v)
 	if !ok {
 		return nil, cannotApply0("frexp", v)
@@ -122,7 +122,7 @@ func fnFrexp(r *run, v Value, _ []Value) (Value, error) {
 	return []any{r.number(fraction), exponent}, r.list(2)
 }
 
-func fnModf(r *run, v Value, _ []Value) (Value, error) {
+func fnModf(r *evaluation, v Value, _ []Value) (Value, error) {
 	x, ok := toFloat(v)
 	if !ok {
 		return nil, cannotApply0("modf", v)
@@ -136,7 +136,7 @@ func fnModf(r *run, v Value, _ []Value) (Value, error) {
 
 // numberTest is one of isfinite, isinfinite, isnan, isnormal.
 func numberTest(test func(float64) bool) native {
-	return func(_ *run, v Value, _ []Value) (Value, error) {
+	return func(_ *evaluation, v Value, _ []Value) (Value, error) {
 		x, ok := toFloat(v)
 		return ok && test(x), nil
 	}
@@ -162,9 +162,9 @@ func mathFunction(name string, arity int) native {
 		case "modf":
 			return fnModf
 		case "infinite":
-			return func(r *run, _ Value, _ []Value) (Value, error) { return r.number(math.Inf(1)), nil }
+			return func(r *evaluation, _ Value, _ []Value) (Value, error) { return r.number(math.Inf(1)), nil }
 		case "nan":
-			return func(r *run, _ Value, _ []Value) (Value, error) { return r.number(math.NaN()), nil }
+			return func(r *evaluation, _ Value, _ []Value) (Value, error) { return r.number(math.NaN()), nil }
 		case "isfinite":
 			return numberTest(func(x float64) bool { return !math.IsInf(x, 0) })
 		case "isinfinite":

@@ -53,7 +53,7 @@ func (c *regexpCache) put(key regexpKey, p *regexpProgram) {
 
 // program returns a compiled regular expression. Its price is paid once per evaluation, and
 // is the same whether it was kept from an earlier one or not.
-func (r *run) program(source, flags string) (*regexpProgram, error) {
+func (r *evaluation) program(source, flags string) (*regexpProgram, error) {
 	key := regexpKey{source, flags}
 	if r.regexp != nil && r.regexp.key == key {
 		return r.regexp, nil
@@ -150,7 +150,7 @@ func programSize(re *syntax.Regexp) int {
 }
 
 // fnMatch is _match(regexp; flags; test).
-func fnMatch(r *run, v Value, args []Value) (Value, error) {
+func fnMatch(r *evaluation, v Value, args []Value) (Value, error) {
 	test := args[2] == true
 	name := "match"
 	if test {
@@ -167,12 +167,12 @@ func fnMatch(r *run, v Value, args []Value) (Value, error) {
 		return program.first.MatchString(s), nil
 	}
 	matches := []any{}
-	places := placeCounter{text: s}
+	counter := runeCounter{text: s}
 	err = r.eachMatch(program, s, all, func(match []int) error {
 		if len(matches) == MaxEntries {
 			return r.list(MaxEntries + 1)
 		}
-		m, err := r.matchObject(program, s, match, &places)
+		m, err := r.matchObject(program, s, match, &counter)
 		matches = append(matches, m)
 		return err
 	})
@@ -180,7 +180,7 @@ func fnMatch(r *run, v Value, args []Value) (Value, error) {
 }
 
 // matchArguments checks the arguments of a match; all means every match and not only the first.
-func (r *run) matchArguments(name string, v, source, flags Value) (p *regexpProgram, s string, all bool, err error) {
+func (r *evaluation) matchArguments(name string, v, source, flags Value) (p *regexpProgram, s string, all bool, err error) {
 	f, ok := flags.(string)
 	s, ok2 := v.(string)
 	expression, ok3 := source.(string)
@@ -199,7 +199,7 @@ func (p *regexpProgram) bytePrice() int { return 1 + p.size/4 }
 
 // eachMatch calls found with the offsets of each match. After an empty match the search goes
 // on one character later.
-func (r *run) eachMatch(p *regexpProgram, s string, all bool, found func([]int) error) error {
+func (r *evaluation) eachMatch(p *regexpProgram, s string, all bool, found func([]int) error) error {
 	match, err := r.nextMatch(p, s, 0)
 	for err == nil && match != nil {
 		if err = found(match); err != nil || !all {
@@ -220,7 +220,7 @@ func (r *run) eachMatch(p *regexpProgram, s string, all bool, found func([]int) 
 
 // nextMatch finds the first match that starts at offset at or later. A search may read far
 // beyond its match, again and again, so the characters that it really reads are counted.
-func (r *run) nextMatch(p *regexpProgram, s string, at int) ([]int, error) {
+func (r *evaluation) nextMatch(p *regexpProgram, s string, at int) ([]int, error) {
 	if p.plain {
 		i := strings.Index(s[at:], p.literal)
 		if i < 0 {
@@ -260,7 +260,7 @@ func (r *run) nextMatch(p *regexpProgram, s string, at int) ([]int, error) {
 
 // matchReader hands out a text and ends early when the steps are exhausted.
 type matchReader struct {
-	run   *run
+	run   *evaluation
 	text  string
 	price int
 	at    int
@@ -276,22 +276,22 @@ func (m *matchReader) ReadRune() (rune, int, error) {
 	return c, size, nil
 }
 
-// placeCounter turns growing byte offsets into places in characters.
-type placeCounter struct {
+// runeCounter turns growing byte offsets into places in characters.
+type runeCounter struct {
 	text          string
-	offset, place int
+	offset, index int
 }
 
-func (c *placeCounter) at(offset int) int {
+func (c *runeCounter) at(offset int) int {
 	if offset < c.offset {
-		return c.place - utf8.RuneCountInString(c.text[offset:c.offset])
+		return c.index - utf8.RuneCountInString(c.text[offset:c.offset])
 	}
-	c.place += utf8.RuneCountInString(c.text[c.offset:offset])
+	c.index += utf8.RuneCountInString(c.text[c.offset:offset])
 	c.offset = offset
-	return c.place
+	return c.index
 }
 
-func (r *run) matchObject(p *regexpProgram, s string, match []int, places *placeCounter) (Value, error) {
+func (r *evaluation) matchObject(p *regexpProgram, s string, match []int, counter *runeCounter) (Value, error) {
 	groups := len(match)/2 - 1
 	if err := r.alloc(480*(groups+1) + 64); err != nil {
 		return nil, err
@@ -305,7 +305,7 @@ func (r *run) matchObject(p *regexpProgram, s string, match []int, places *place
 			return map[string]any{"offset": -1, "length": 0, "string": nil}
 		}
 		return map[string]any{
-			"offset": places.at(start),
+			"offset": counter.at(start),
 			"length": utf8.RuneCountInString(s[start:end]),
 			"string": s[start:end],
 		}
@@ -325,7 +325,7 @@ func (r *run) matchObject(p *regexpProgram, s string, match []int, places *place
 }
 
 // fnCaptures makes an object of the named captures of a match.
-func fnCaptures(r *run, v Value, _ []Value) (Value, error) {
+func fnCaptures(r *evaluation, v Value, _ []Value) (Value, error) {
 	captures, ok := v.([]any)
 	if !ok {
 		return nil, notArray(v)
@@ -351,7 +351,7 @@ type subNode struct {
 	source, replacement, flags node
 }
 
-func (n *subNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *subNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	return eachValue(n.source, r, f, v, func(source Value) error {
 		return eachValue(n.flags, r, f, v, func(flags Value) error {
 			return n.substitute(r, f, v, source, flags, func(text Value) error { return yield(text, p) })
@@ -359,7 +359,7 @@ func (n *subNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
 	})
 }
 
-func (n *subNode) substitute(r *run, f *frame, v, source, flags Value, yield func(Value) error) error {
+func (n *subNode) substitute(r *evaluation, f *frame, v, source, flags Value, yield func(Value) error) error {
 	program, s, all, err := r.matchArguments("match", v, source, flags)
 	if err != nil {
 		return err
@@ -417,7 +417,7 @@ func (n *subNode) substitute(r *run, f *frame, v, source, flags Value, yield fun
 var noCaptures Value = map[string]any{}
 
 // captureObject is what a replacement sees: the named captures of a match.
-func (r *run) captureObject(p *regexpProgram, s string, match []int) (Value, error) {
+func (r *evaluation) captureObject(p *regexpProgram, s string, match []int) (Value, error) {
 	names := p.first.SubexpNames()
 	if len(names) == 1 {
 		return noCaptures, nil
@@ -444,7 +444,7 @@ type splitsNode struct {
 	source, flags node
 }
 
-func (n *splitsNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *splitsNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	return eachValue(n.source, r, f, v, func(source Value) error {
 		return eachValue(n.flags, r, f, v, func(flags Value) error {
 			program, s, all, err := r.matchArguments("match", v, source, flags)

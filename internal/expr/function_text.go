@@ -19,7 +19,7 @@ func wrapText(s string, err error) (Value, error) {
 }
 
 // toText is tostring: a text as it is, anything else as JSON.
-func (r *run) toText(v Value) (string, error) {
+func (r *evaluation) toText(v Value) (string, error) {
 	switch v := v.(type) {
 	case string:
 		return v, nil
@@ -29,7 +29,7 @@ func (r *run) toText(v Value) (string, error) {
 	return r.toJSON(v)
 }
 
-func fnStartsWith(r *run, v Value, args []Value) (Value, error) {
+func fnStartsWith(r *evaluation, v Value, args []Value) (Value, error) {
 	s, ok := v.(string)
 	t, ok2 := args[0].(string)
 	if !ok || !ok2 {
@@ -38,7 +38,7 @@ func fnStartsWith(r *run, v Value, args []Value) (Value, error) {
 	return strings.HasPrefix(s, t), r.scan(len(t))
 }
 
-func fnEndsWith(r *run, v Value, args []Value) (Value, error) {
+func fnEndsWith(r *evaluation, v Value, args []Value) (Value, error) {
 	s, ok := v.(string)
 	t, ok2 := args[0].(string)
 	if !ok || !ok2 {
@@ -48,7 +48,7 @@ func fnEndsWith(r *run, v Value, args []Value) (Value, error) {
 }
 
 func trimmer(name string, trim func(s, t string) string) native {
-	return func(r *run, v Value, args []Value) (Value, error) {
+	return func(r *evaluation, v Value, args []Value) (Value, error) {
 		s, ok := v.(string)
 		t, ok2 := args[0].(string)
 		if !ok || !ok2 {
@@ -62,7 +62,7 @@ func trimLeft(s string) string  { return strings.TrimLeftFunc(s, unicode.IsSpace
 func trimRight(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) }
 
 func spaceTrimmer(name string, trim func(string) string) native {
-	return func(r *run, v Value, _ []Value) (Value, error) {
+	return func(r *evaluation, v Value, _ []Value) (Value, error) {
 		s, ok := v.(string)
 		if !ok {
 			return nil, cannotApply0(name, v)
@@ -72,7 +72,7 @@ func spaceTrimmer(name string, trim func(string) string) native {
 }
 
 func caseChanger(name string, first, last byte) native {
-	return func(r *run, v Value, _ []Value) (Value, error) {
+	return func(r *evaluation, v Value, _ []Value) (Value, error) {
 		s, ok := v.(string)
 		if !ok {
 			return nil, cannotApply0(name, v)
@@ -90,7 +90,7 @@ func caseChanger(name string, first, last byte) native {
 	}
 }
 
-func fnExplode(r *run, v Value, _ []Value) (Value, error) {
+func fnExplode(r *evaluation, v Value, _ []Value) (Value, error) {
 	s, ok := v.(string)
 	if !ok {
 		return nil, cannotApply0("explode", v)
@@ -109,7 +109,7 @@ func fnExplode(r *run, v Value, _ []Value) (Value, error) {
 	return list, r.work(n / 4)
 }
 
-func fnImplode(r *run, v Value, _ []Value) (Value, error) {
+func fnImplode(r *evaluation, v Value, _ []Value) (Value, error) {
 	list, ok := v.([]any)
 	if !ok {
 		return nil, cannotApply0("implode", v)
@@ -131,7 +131,7 @@ func fnImplode(r *run, v Value, _ []Value) (Value, error) {
 	return b.String(), r.work(len(list))
 }
 
-func fnSplit(r *run, v Value, args []Value) (Value, error) {
+func fnSplit(r *evaluation, v Value, args []Value) (Value, error) {
 	s, ok := v.(string)
 	t, ok2 := args[0].(string)
 	if !ok || !ok2 {
@@ -140,7 +140,7 @@ func fnSplit(r *run, v Value, args []Value) (Value, error) {
 	return r.split(s, t)
 }
 
-func (r *run) split(s, separator string) (Value, error) {
+func (r *evaluation) split(s, separator string) (Value, error) {
 	if s == "" {
 		return []any{}, nil
 	}
@@ -161,7 +161,7 @@ func (r *run) split(s, separator string) (Value, error) {
 	return list, nil
 }
 
-func fnJoin(r *run, v Value, args []Value) (Value, error) {
+func fnJoin(r *evaluation, v Value, args []Value) (Value, error) {
 	list, ok, err := r.entries(v)
 	if err != nil {
 		return nil, err
@@ -194,19 +194,21 @@ func fnJoin(r *run, v Value, args []Value) (Value, error) {
 
 // formats are the @name formats and their names in error messages.
 var formats = map[string]native{
-	"@text":    func(r *run, v Value, _ []Value) (Value, error) { return wrapText(r.toText(v)) },
-	"@json":    fnToJSON,
-	"@html":    fnHTML,
-	"@uri":     fnURI,
-	"@urid":    fnURIDecode,
-	"@csv":     func(r *run, v Value, _ []Value) (Value, error) { return r.row("csv", v, ",", csvField) },
-	"@tsv":     func(r *run, v Value, _ []Value) (Value, error) { return r.row("tsv", v, "\t", tsvEscapes.Replace) },
+	"@text": func(r *evaluation, v Value, _ []Value) (Value, error) { return wrapText(r.toText(v)) },
+	"@json": fnToJSON,
+	"@html": fnHTML,
+	"@uri":  fnURI,
+	"@urid": fnURIDecode,
+	"@csv":  func(r *evaluation, v Value, _ []Value) (Value, error) { return r.row("csv", v, ",", csvField) },
+	"@tsv": func(r *evaluation, v Value, _ []Value) (Value, error) {
+		return r.row("tsv", v, "\t", tsvEscapes.Replace)
+	},
 	"@sh":      fnShell,
 	"@base64":  fnBase64,
 	"@base64d": fnBase64Decode,
 }
 
-func fnFormat(r *run, v Value, args []Value) (Value, error) {
+func fnFormat(r *evaluation, v Value, args []Value) (Value, error) {
 	name, ok := args[0].(string)
 	if !ok {
 		return nil, cannotApply0("format", args[0])
@@ -236,7 +238,7 @@ var (
 func csvField(s string) string { return `"` + csvEscapes.Replace(s) + `"` }
 
 // escaped prepares the text form of v for an encoding that takes at most factor bytes for one.
-func (r *run) escaped(v Value, factor int) (string, error) {
+func (r *evaluation) escaped(v Value, factor int) (string, error) {
 	s, err := r.toText(v)
 	if err != nil {
 		return "", err
@@ -248,14 +250,14 @@ func (r *run) escaped(v Value, factor int) (string, error) {
 }
 
 // bounded checks a text that was already made; what it took is accounted for.
-func (r *run) bounded(s string) (Value, error) {
+func (r *evaluation) bounded(s string) (Value, error) {
 	if len(s) > MaxValueBytes {
 		return nil, r.text(len(s))
 	}
 	return s, nil
 }
 
-func fnHTML(r *run, v Value, _ []Value) (Value, error) {
+func fnHTML(r *evaluation, v Value, _ []Value) (Value, error) {
 	s, err := r.escaped(v, 6)
 	if err != nil {
 		return nil, err
@@ -263,7 +265,7 @@ func fnHTML(r *run, v Value, _ []Value) (Value, error) {
 	return r.bounded(htmlEscapes.Replace(s))
 }
 
-func fnURI(r *run, v Value, _ []Value) (Value, error) {
+func fnURI(r *evaluation, v Value, _ []Value) (Value, error) {
 	s, err := r.escaped(v, 6)
 	if err != nil {
 		return nil, err
@@ -271,7 +273,7 @@ func fnURI(r *run, v Value, _ []Value) (Value, error) {
 	return r.bounded(strings.ReplaceAll(url.QueryEscape(s), "+", "%20"))
 }
 
-func fnURIDecode(r *run, v Value, _ []Value) (Value, error) {
+func fnURIDecode(r *evaluation, v Value, _ []Value) (Value, error) {
 	s, err := r.escaped(v, 4)
 	if err != nil {
 		return nil, err
@@ -291,7 +293,7 @@ func validText(s string) string {
 	return string([]rune(s))
 }
 
-func fnShell(r *run, v Value, _ []Value) (Value, error) {
+func fnShell(r *evaluation, v Value, _ []Value) (Value, error) {
 	if _, ok := v.([]any); !ok {
 		v = []any{v}
 	}
@@ -299,7 +301,7 @@ func fnShell(r *run, v Value, _ []Value) (Value, error) {
 }
 
 // row joins the fields of a line.
-func (r *run) row(format string, v Value, separator string, escape func(string) string) (Value, error) {
+func (r *evaluation) row(format string, v Value, separator string, escape func(string) string) (Value, error) {
 	list, ok := v.([]any)
 	if !ok {
 		return nil, cannotApply0("@"+format, v)
@@ -346,7 +348,7 @@ func (r *run) row(format string, v Value, separator string, escape func(string) 
 	return strings.Join(fields, separator), nil
 }
 
-func fnBase64(r *run, v Value, _ []Value) (Value, error) {
+func fnBase64(r *evaluation, v Value, _ []Value) (Value, error) {
 	s, err := r.escaped(v, 4)
 	if err != nil {
 		return nil, err
@@ -354,7 +356,7 @@ func fnBase64(r *run, v Value, _ []Value) (Value, error) {
 	return r.bounded(base64.StdEncoding.EncodeToString([]byte(s)))
 }
 
-func fnBase64Decode(r *run, v Value, _ []Value) (Value, error) {
+func fnBase64Decode(r *evaluation, v Value, _ []Value) (Value, error) {
 	s, err := r.escaped(v, 6)
 	if err != nil {
 		return nil, err
@@ -371,7 +373,7 @@ func fnBase64Decode(r *run, v Value, _ []Value) (Value, error) {
 
 // parseNumber reads a number as the language writes it: a sign, digits with a point
 // anywhere, an exponent.
-func (r *run) parseNumber(s string) (v Value, ok bool, err error) {
+func (r *evaluation) parseNumber(s string) (v Value, ok bool, err error) {
 	digits := strings.TrimLeft(s, "+-")
 	if len(s)-len(digits) > 1 || !isNumberText(digits) {
 		return nil, false, nil

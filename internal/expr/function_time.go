@@ -11,7 +11,7 @@ import (
 // Time is that of the event being handled and the time zone is UTC, whatever the clock and
 // the settings of the machine say (T14).
 
-func fnNow(r *run, _ Value, _ []Value) (Value, error) {
+func fnNow(r *evaluation, _ Value, _ []Value) (Value, error) {
 	return r.number(float64(r.env.NowMs()) / 1000), nil
 }
 
@@ -26,13 +26,13 @@ func timeOf(seconds float64) (time.Time, bool) {
 	return t, whole >= 0 || t.Year() <= 1970
 }
 
-func brokenTime(r *run, t time.Time) Value {
+func brokenTime(r *evaluation, t time.Time) Value {
 	return []any{t.Year(), int(t.Month()) - 1, t.Day(), t.Hour(), t.Minute(),
 		r.number(float64(t.Second()) + float64(t.Nanosecond())/1e9), int(t.Weekday()), t.YearDay() - 1}
 }
 
 func fnBrokenTime(name string) native {
-	return func(r *run, v Value, _ []Value) (Value, error) {
+	return func(r *evaluation, v Value, _ []Value) (Value, error) {
 		seconds, ok := toFloat(v)
 		if !ok {
 			return nil, cannotApply0(name, v)
@@ -67,7 +67,7 @@ func timeOfBroken(list []any) (time.Time, error) {
 	return time.Date(parts[0], time.Month(parts[1]+1), parts[2], parts[3], parts[4], parts[5], nanoseconds, time.UTC), nil
 }
 
-func fnMakeTime(r *run, v Value, _ []Value) (Value, error) {
+func fnMakeTime(r *evaluation, v Value, _ []Value) (Value, error) {
 	list, ok := v.([]any)
 	if !ok {
 		return nil, cannotApply0("mktime", v)
@@ -110,7 +110,7 @@ func checkTimeFormat(format string) error {
 }
 
 func fnFormatTime(name string) native {
-	return func(r *run, v Value, args []Value) (Value, error) {
+	return func(r *evaluation, v Value, args []Value) (Value, error) {
 		format, ok := args[0].(string)
 		if !ok {
 			return nil, cannotApply1(name, v, args[0])
@@ -143,7 +143,7 @@ func fnFormatTime(name string) native {
 	}
 }
 
-func fnParseTime(r *run, v Value, args []Value) (Value, error) {
+func fnParseTime(r *evaluation, v Value, args []Value) (Value, error) {
 	s, ok := v.(string)
 	format, ok2 := args[0].(string)
 	if !ok || !ok2 {

@@ -9,7 +9,7 @@ import (
 
 // index is v[key]: the entry of an object or array, the places of a sub-array, a slice, or
 // a character of a text.
-func (r *run) index(v, key Value) (Value, error) {
+func (r *evaluation) index(v, key Value) (Value, error) {
 	switch k := key.(type) {
 	case string:
 		switch v := v.(type) {
@@ -52,7 +52,7 @@ func (r *run) index(v, key Value) (Value, error) {
 	return nil, notKey(key)
 }
 
-func (r *run) indexNumber(v Value, i int) (Value, error) {
+func (r *evaluation) indexNumber(v Value, i int) (Value, error) {
 	switch v := v.(type) {
 	case []any:
 		if i = clamp(i, -1, len(v)); 0 <= i && i < len(v) {
@@ -95,7 +95,7 @@ func byteOffset(s string, n int) int {
 	return len(s)
 }
 
-func (r *run) slice(v, start, end Value) (Value, error) {
+func (r *evaluation) slice(v, start, end Value) (Value, error) {
 	switch v := v.(type) {
 	case nil:
 		return nil, nil
@@ -155,23 +155,23 @@ func roundedInt(v Value, round func(float64) float64) (int, bool) {
 }
 
 // indices are the places where part stands in list.
-func (r *run) indices(list, part []any) (Value, error) {
-	places := []any{}
+func (r *evaluation) indices(list, part []any) (Value, error) {
+	starts := []any{}
 	if len(part) == 0 {
-		return places, nil
+		return starts, nil
 	}
 	err := r.occurrences(list, part, func(i int) bool {
-		places = append(places, i)
+		starts = append(starts, i)
 		return true
 	})
 	if err != nil {
 		return nil, err
 	}
-	return r.placeList(places)
+	return r.indexList(starts)
 }
 
 // occurrences calls found with every place of part in list, until it returns false.
-func (r *run) occurrences(list, part []any, found func(int) bool) error {
+func (r *evaluation) occurrences(list, part []any, found func(int) bool) error {
 	for i := 0; i+len(part) <= len(list); i++ {
 		if err := r.step(); err != nil {
 			return err
@@ -184,8 +184,8 @@ func (r *run) occurrences(list, part []any, found func(int) bool) error {
 }
 
 // occurrencesOfText is the same for texts; places are counted in characters.
-func (r *run) occurrencesOfText(s, part string, found func(int) bool) error {
-	place := 0
+func (r *evaluation) occurrencesOfText(s, part string, found func(int) bool) error {
+	index := 0
 	for at := 0; ; {
 		i := strings.Index(s[at:], part)
 		passed := i
@@ -195,11 +195,11 @@ func (r *run) occurrencesOfText(s, part string, found func(int) bool) error {
 		if err := r.work(1 + (passed+len(part))/8); err != nil || i < 0 {
 			return err
 		}
-		place += utf8.RuneCountInString(s[at : at+i])
-		if !found(place) {
+		index += utf8.RuneCountInString(s[at : at+i])
+		if !found(index) {
 			return nil
 		}
 		_, size := utf8.DecodeRuneInString(s[at+i:])
-		at, place = at+i+size, place+1
+		at, index = at+i+size, index+1
 	}
 }

@@ -24,8 +24,8 @@ const (
 	maxRegexpProgram = 20_000     // instructions of a compiled regular expression
 )
 
-// run is the state of one evaluation.
-type run struct {
+// evaluation is the state of one evaluation.
+type evaluation struct {
 	env       Env
 	names     []string // of the variables that the expression refers to
 	values    []Value  // of these variables, as far as they are loaded
@@ -42,11 +42,11 @@ type run struct {
 	cache     *regexpCache
 }
 
-// runs keeps the state of finished evaluations, to save allocations.
-var runs = sync.Pool{New: func() any { return new(run) }}
+// evaluations keeps the state of finished evaluations, to save allocations.
+var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
 
-func newRun(names []string, cache *regexpCache, env Env) *run {
-	r := runs.Get().(*run)
+func newEvaluation(names []string, cache *regexpCache, env Env) *evaluation {
+	r := evaluations.Get().(*evaluation)
 	r.env, r.names, r.cache = env, names, cache
 	r.steps, r.bytes = MaxSteps, maxAllocated
 	if cap(r.values) < len(names) {
@@ -56,15 +56,15 @@ func newRun(names []string, cache *regexpCache, env Env) *run {
 	return r
 }
 
-func (r *run) release() {
+func (r *evaluation) release() {
 	clear(r.values)
 	clear(r.loaded)
-	*r = run{values: r.values, loaded: r.loaded}
-	runs.Put(r)
+	*r = evaluation{values: r.values, loaded: r.loaded}
+	evaluations.Put(r)
 }
 
 // variable loads a variable at its first use.
-func (r *run) variable(i int) Value {
+func (r *evaluation) variable(i int) Value {
 	if !r.loaded[i] {
 		r.values[i], r.loaded[i] = r.env.Variable(r.names[i]), true
 	}
@@ -79,7 +79,7 @@ func limit(format string, args ...any) *EvalError {
 var errSteps = limit("The expression takes more than %d steps. Make its input or its loops smaller.", MaxSteps)
 
 // step accounts for one step.
-func (r *run) step() error {
+func (r *evaluation) step() error {
 	if r.steps--; r.steps < 0 {
 		return errSteps
 	}
@@ -88,12 +88,12 @@ func (r *run) step() error {
 
 // charge accounts for n steps without telling at once whether there were as many left;
 // whoever loops checks exhausted now and then, and the next step fails.
-func (r *run) charge(n int) { r.steps -= n }
+func (r *evaluation) charge(n int) { r.steps -= n }
 
-func (r *run) exhausted() bool { return r.steps < 0 }
+func (r *evaluation) exhausted() bool { return r.steps < 0 }
 
 // work accounts for n steps.
-func (r *run) work(n int) error {
+func (r *evaluation) work(n int) error {
 	if r.steps -= n; r.steps < 0 {
 		r.steps = -1
 		return errSteps
@@ -105,12 +105,12 @@ func (r *run) work(n int) error {
 const bytesPerStep = 32
 
 // scan accounts for looking at n bytes.
-func (r *run) scan(n int) error { return r.work(n / bytesPerStep) }
+func (r *evaluation) scan(n int) error { return r.work(n / bytesPerStep) }
 
 var errBytes = limit("The expression needs more than %d MiB of memory in all. Make its input or its loops smaller.", maxAllocated>>20)
 
 // alloc accounts for n bytes before they are allocated.
-func (r *run) alloc(n int) error {
+func (r *evaluation) alloc(n int) error {
 	if r.bytes -= n; r.bytes < 0 {
 		r.bytes = -1
 		return errBytes
@@ -121,7 +121,7 @@ func (r *run) alloc(n int) error {
 var errText = limit("A text of more than %d MiB comes up in the expression.", MaxValueBytes>>20)
 
 // text accounts for a text of n bytes before it is made.
-func (r *run) text(n int) error {
+func (r *evaluation) text(n int) error {
 	if n > MaxValueBytes {
 		return errText
 	}
@@ -131,7 +131,7 @@ func (r *run) text(n int) error {
 var errEntries = limit("An array or object of more than %d entries comes up in the expression.", MaxEntries)
 
 // list accounts for an array of n entries before it is made.
-func (r *run) list(n int) error {
+func (r *evaluation) list(n int) error {
 	if n > MaxEntries {
 		return errEntries
 	}
@@ -139,7 +139,7 @@ func (r *run) list(n int) error {
 }
 
 // object accounts for an object of at most n keys before it is made.
-func (r *run) object(n int) error {
+func (r *evaluation) object(n int) error {
 	if n > MaxEntries {
 		return errEntries
 	}
@@ -154,7 +154,7 @@ func (r *run) object(n int) error {
 
 // growObject accounts for a further key of an object of n keys. A map that grows moves all that
 // it holds several times, so that a key costs more than in a map that is made at its size.
-func (r *run) growObject(n int) error {
+func (r *evaluation) growObject(n int) error {
 	const bytesPerKey, stepsPerKey = 128, 20
 	if n >= MaxEntries {
 		return errEntries
@@ -166,7 +166,7 @@ func (r *run) growObject(n int) error {
 }
 
 // keys accounts for listing and sorting n keys.
-func (r *run) keys(n int) error {
+func (r *evaluation) keys(n int) error {
 	if err := r.work(n + sortCost(n)); err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func sortCost(n int) int { return n * bits.Len(uint(n)) / 4 }
 var errStack = limit("The expression calls itself too deeply.")
 
 // push accounts for levels of nested evaluation; the caller gives them back with pop.
-func (r *run) push(levels int) error {
+func (r *evaluation) push(levels int) error {
 	if r.depth += levels; r.depth > maxStack {
 		r.depth -= levels
 		return errStack
@@ -187,14 +187,14 @@ func (r *run) push(levels int) error {
 	return nil
 }
 
-func (r *run) pop(levels int) { r.depth -= levels }
+func (r *evaluation) pop(levels int) { r.depth -= levels }
 
 var errDepth = limit("A value nested more than %d levels deep comes up in the expression.", value.MaxDepth)
 
 // number is the value of the result of a floating-point operation. Whole numbers that
 // floats hold exactly become integers, so that 7/2*2 is written 7 as jq writes it, while
 // the 1.0 of an input stays 1.0.
-func (r *run) number(f float64) Value {
+func (r *evaluation) number(f float64) Value {
 	const exact = 1 << 53
 	if f == math.Trunc(f) && -exact < f && f < exact && (f != 0 || !math.Signbit(f)) {
 		return int(f)

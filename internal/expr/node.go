@@ -9,8 +9,8 @@ import "github.com/chargehand/chargehand/internal/value"
 // the path of v where paths are followed (inside path(f) and on the left of assignments),
 // else nil. An error of yield ends the evaluation and is returned as it is.
 type node interface {
-	one(r *run, f *frame, v Value) (Value, error)
-	each(r *run, f *frame, v Value, p *path, yield yield) error
+	one(r *evaluation, f *frame, v Value) (Value, error)
+	each(r *evaluation, f *frame, v Value, p *path, yield yield) error
 	single() bool
 }
 
@@ -47,7 +47,7 @@ type never struct{}
 
 func (never) single() bool { return false }
 
-func (never) one(*run, *frame, Value) (Value, error) {
+func (never) one(*evaluation, *frame, Value) (Value, error) {
 	panic("expr: one of a node with several results")
 }
 
@@ -57,7 +57,7 @@ type sometimes struct{ isSingle bool }
 func (s sometimes) single() bool { return s.isSingle }
 
 // yieldOne is each for nodes that have one result and leave the path alone.
-func yieldOne(n node, r *run, f *frame, v Value, p *path, yield yield) error {
+func yieldOne(n node, r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	w, err := n.one(r, f, v)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func yieldOne(n node, r *run, f *frame, v Value, p *path, yield yield) error {
 }
 
 // eachValue evaluates n without following paths; a single result takes the short way.
-func eachValue(n node, r *run, f *frame, v Value, yield func(Value) error) error {
+func eachValue(n node, r *evaluation, f *frame, v Value, yield func(Value) error) error {
 	if n.single() {
 		w, err := n.one(r, f, v)
 		if err != nil {
@@ -81,7 +81,7 @@ func eachValue(n node, r *run, f *frame, v Value, yield func(Value) error) error
 var errStop error = &breakSignal{}
 
 // firstOf returns the first result of n, if there is one.
-func firstOf(n node, r *run, f *frame, v Value) (first Value, found bool, err error) {
+func firstOf(n node, r *evaluation, f *frame, v Value) (first Value, found bool, err error) {
 	if n.single() {
 		first, err = n.one(r, f, v)
 		return first, err == nil, err
@@ -89,7 +89,7 @@ func firstOf(n node, r *run, f *frame, v Value) (first Value, found bool, err er
 	return firstOfMany(n, r, f, v)
 }
 
-func firstOfMany(n node, r *run, f *frame, v Value) (first Value, found bool, err error) {
+func firstOfMany(n node, r *evaluation, f *frame, v Value) (first Value, found bool, err error) {
 	err = n.each(r, f, v, nil, func(w Value, _ *path) error {
 		first, found = w, true
 		return errStop
@@ -102,22 +102,24 @@ func firstOfMany(n node, r *run, f *frame, v Value) (first Value, found bool, er
 
 type identityNode struct{ always }
 
-func (identityNode) one(_ *run, _ *frame, v Value) (Value, error) { return v, nil }
+func (identityNode) one(_ *evaluation, _ *frame, v Value) (Value, error) { return v, nil }
 
-func (identityNode) each(_ *run, _ *frame, v Value, p *path, yield yield) error { return yield(v, p) }
+func (identityNode) each(_ *evaluation, _ *frame, v Value, p *path, yield yield) error {
+	return yield(v, p)
+}
 
 type emptyNode struct{ never }
 
-func (emptyNode) each(*run, *frame, Value, *path, yield) error { return nil }
+func (emptyNode) each(*evaluation, *frame, Value, *path, yield) error { return nil }
 
 type constantNode struct {
 	always
 	value Value
 }
 
-func (n *constantNode) one(*run, *frame, Value) (Value, error) { return n.value, nil }
+func (n *constantNode) one(*evaluation, *frame, Value) (Value, error) { return n.value, nil }
 
-func (n *constantNode) each(_ *run, _ *frame, _ Value, p *path, yield yield) error {
+func (n *constantNode) each(_ *evaluation, _ *frame, _ Value, p *path, yield yield) error {
 	return yield(n.value, p)
 }
 
@@ -127,9 +129,11 @@ type globalNode struct {
 	index int
 }
 
-func (n *globalNode) one(r *run, _ *frame, _ Value) (Value, error) { return r.variable(n.index), nil }
+func (n *globalNode) one(r *evaluation, _ *frame, _ Value) (Value, error) {
+	return r.variable(n.index), nil
+}
 
-func (n *globalNode) each(r *run, _ *frame, _ Value, p *path, yield yield) error {
+func (n *globalNode) each(r *evaluation, _ *frame, _ Value, p *path, yield yield) error {
 	return yield(r.variable(n.index), p)
 }
 
@@ -139,9 +143,11 @@ type localNode struct {
 	hops int
 }
 
-func (n *localNode) one(_ *run, f *frame, _ Value) (Value, error) { return f.at(n.hops).value, nil }
+func (n *localNode) one(_ *evaluation, f *frame, _ Value) (Value, error) {
+	return f.at(n.hops).value, nil
+}
 
-func (n *localNode) each(_ *run, f *frame, _ Value, p *path, yield yield) error {
+func (n *localNode) each(_ *evaluation, f *frame, _ Value, p *path, yield yield) error {
 	return yield(f.at(n.hops).value, p)
 }
 
@@ -150,7 +156,7 @@ type pipeNode struct {
 	left, right node
 }
 
-func (n *pipeNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *pipeNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	w, err := n.left.one(r, f, v)
 	if err != nil {
 		return nil, err
@@ -158,7 +164,7 @@ func (n *pipeNode) one(r *run, f *frame, v Value) (Value, error) {
 	return n.right.one(r, f, w)
 }
 
-func (n *pipeNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *pipeNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	if err := r.step(); err != nil {
 		return err
 	}
@@ -180,7 +186,7 @@ type commaNode struct {
 	parts []node
 }
 
-func (n *commaNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *commaNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	for _, part := range n.parts {
 		if err := r.step(); err != nil {
 			return err
@@ -198,7 +204,7 @@ type ifNode struct {
 	cond, then, otherwise node
 }
 
-func (n *ifNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *ifNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	c, err := n.cond.one(r, f, v)
 	if err != nil {
 		return nil, err
@@ -212,7 +218,7 @@ func (n *ifNode) one(r *run, f *frame, v Value) (Value, error) {
 	return n.otherwise.one(r, f, v)
 }
 
-func (n *ifNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *ifNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	if err := r.step(); err != nil {
 		return err
 	}
@@ -240,7 +246,7 @@ type elseNode struct {
 	left, right node
 }
 
-func (n *elseNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *elseNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	w, err := n.left.one(r, f, v)
 	if err != nil || value.Truthy(w) {
 		return w, err
@@ -248,7 +254,7 @@ func (n *elseNode) one(r *run, f *frame, v Value) (Value, error) {
 	return n.right.one(r, f, v)
 }
 
-func (n *elseNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *elseNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	if err := r.step(); err != nil {
 		return err
 	}
@@ -272,7 +278,7 @@ type tryNode struct {
 	body, handler node
 }
 
-func (n *tryNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *tryNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	if err := r.step(); err != nil {
 		return err
 	}
@@ -302,7 +308,7 @@ type labelNode struct {
 	body node
 }
 
-func (n *labelNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *labelNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	if err := r.step(); err != nil {
 		return err
 	}
@@ -320,6 +326,6 @@ type breakNode struct {
 	hops int
 }
 
-func (n *breakNode) each(_ *run, f *frame, _ Value, _ *path, _ yield) error {
+func (n *breakNode) each(_ *evaluation, f *frame, _ Value, _ *path, _ yield) error {
 	return &breakSignal{label: f.at(n.hops).value.(int)}
 }

@@ -18,7 +18,7 @@ type patternItem struct {
 
 // match binds the variables and calls then, more than once if a computed key has several
 // results.
-func (n *pattern) match(r *run, f *frame, v Value, p *path, then func(*path) error) error {
+func (n *pattern) match(r *evaluation, f *frame, v Value, p *path, then func(*path) error) error {
 	switch {
 	case n.hops >= 0:
 		f.at(n.hops).value = v
@@ -30,7 +30,7 @@ func (n *pattern) match(r *run, f *frame, v Value, p *path, then func(*path) err
 	}
 }
 
-func (n *pattern) matchArray(r *run, f *frame, v Value, p *path, i int, then func(*path) error) error {
+func (n *pattern) matchArray(r *evaluation, f *frame, v Value, p *path, i int, then func(*path) error) error {
 	if i == len(n.array) {
 		return then(p)
 	}
@@ -48,7 +48,7 @@ func (n *pattern) matchArray(r *run, f *frame, v Value, p *path, i int, then fun
 	})
 }
 
-func (n *pattern) matchItem(r *run, f *frame, v Value, p *path, i int, then func(*path) error) error {
+func (n *pattern) matchItem(r *evaluation, f *frame, v Value, p *path, i int, then func(*path) error) error {
 	if i == len(n.items) {
 		return then(p)
 	}
@@ -90,7 +90,7 @@ func (m *matcher) frames(f *frame) *frame {
 
 // match binds the variables and calls body. With alternatives, a failure in one of them or
 // in the body after it leads to the next.
-func (m *matcher) match(r *run, f *frame, v Value, p *path, body func(*frame, *path) error) error {
+func (m *matcher) match(r *evaluation, f *frame, v Value, p *path, body func(*frame, *path) error) error {
 	if err := r.step(); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ type bindNode struct {
 	body    node
 }
 
-func (n *bindNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *bindNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	w, err := n.source.one(r, f, v)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (n *bindNode) one(r *run, f *frame, v Value) (Value, error) {
 	return n.body.one(r, &frame{up: f, value: w}, v)
 }
 
-func (n *bindNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *bindNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	if n.source.single() && len(n.matcher.patterns) == 1 && n.matcher.patterns[0].hops == 0 {
 		w, err := n.source.one(r, f, v)
 		if err != nil {
@@ -160,7 +160,7 @@ type reduceNode struct {
 	update  node // may have any number of results: the last one counts
 }
 
-func (n *reduceNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *reduceNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	state, err := n.start.one(r, f, v)
 	if err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (n *reduceNode) one(r *run, f *frame, v Value) (Value, error) {
 	return n.run(r, f, v, state)
 }
 
-func (n *reduceNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *reduceNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	return n.start.each(r, f, v, p, func(state Value, p *path) error {
 		state, err := n.run(r, f, v, state)
 		if err != nil {
@@ -178,7 +178,7 @@ func (n *reduceNode) each(r *run, f *frame, v Value, p *path, yield yield) error
 	})
 }
 
-func (n *reduceNode) run(r *run, f *frame, v, state Value) (Value, error) {
+func (n *reduceNode) run(r *evaluation, f *frame, v, state Value) (Value, error) {
 	err := n.source.each(r, f, v, nil, func(item Value, _ *path) error {
 		return n.matcher.match(r, f, item, nil, func(g *frame, _ *path) error {
 			return eachValue(n.update, r, g, state, func(w Value) error {
@@ -200,7 +200,7 @@ type foreachNode struct {
 	extract node // identity if it is left out
 }
 
-func (n *foreachNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *foreachNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	return n.start.each(r, f, v, p, func(state Value, p *path) error {
 		return n.source.each(r, f, v, p, func(item Value, p *path) error {
 			return n.matcher.match(r, f, item, p, func(g *frame, p *path) error {

@@ -8,7 +8,7 @@ type arrayNode struct {
 	body node
 }
 
-func (n *arrayNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *arrayNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	if err := r.step(); err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (n *arrayNode) one(r *run, f *frame, v Value) (Value, error) {
 	return list, nil
 }
 
-func (n *arrayNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *arrayNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	return yieldOne(n, r, f, v, p, yield)
 }
 
@@ -54,7 +54,7 @@ type tupleNode struct {
 	parts []node
 }
 
-func (n *tupleNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *tupleNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	if err := r.list(len(n.parts)); err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (n *tupleNode) one(r *run, f *frame, v Value) (Value, error) {
 	return list, nil
 }
 
-func (n *tupleNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *tupleNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	return yieldOne(n, r, f, v, p, yield)
 }
 
@@ -85,7 +85,7 @@ type objectItem struct {
 	value node
 }
 
-func (n *objectNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *objectNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	if err := r.object(len(n.items)); err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (n *objectNode) one(r *run, f *frame, v Value) (Value, error) {
 	return object, badKey
 }
 
-func (n *objectNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *objectNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	if n.isSingle {
 		return yieldOne(n, r, f, v, p, yield)
 	}
@@ -126,7 +126,7 @@ func (n *objectNode) each(r *run, f *frame, v Value, p *path, yield yield) error
 }
 
 // build evaluates the items from the i-th on; the last one varies fastest.
-func (n *objectNode) build(r *run, f *frame, v Value, p *path, parts []Value, i int, yield yield) error {
+func (n *objectNode) build(r *evaluation, f *frame, v Value, p *path, parts []Value, i int, yield yield) error {
 	if err := r.step(); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ type textPart struct {
 	format native // nil: as tostring does
 }
 
-func (n *textNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *textNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	texts := make([]string, len(n.parts))
 	for i := len(n.parts) - 1; i >= 0; i-- {
 		part := &n.parts[i]
@@ -199,7 +199,7 @@ func (n *textNode) one(r *run, f *frame, v Value) (Value, error) {
 	return n.join(r, texts)
 }
 
-func (p *textPart) render(r *run, v Value) (string, error) {
+func (p *textPart) render(r *evaluation, v Value) (string, error) {
 	if p.format == nil {
 		return r.toText(v)
 	}
@@ -210,7 +210,7 @@ func (p *textPart) render(r *run, v Value) (string, error) {
 	return w.(string), nil
 }
 
-func (n *textNode) join(r *run, texts []string) (Value, error) {
+func (n *textNode) join(r *evaluation, texts []string) (Value, error) {
 	size := 0
 	for _, text := range texts {
 		size += len(text)
@@ -224,14 +224,14 @@ func (n *textNode) join(r *run, texts []string) (Value, error) {
 	return strings.Join(texts, ""), nil
 }
 
-func (n *textNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *textNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	if n.isSingle {
 		return yieldOne(n, r, f, v, p, yield)
 	}
 	return n.build(r, f, v, p, make([]string, len(n.parts)), len(n.parts), yield)
 }
 
-func (n *textNode) build(r *run, f *frame, v Value, p *path, texts []string, i int, yield yield) error {
+func (n *textNode) build(r *evaluation, f *frame, v Value, p *path, texts []string, i int, yield yield) error {
 	if i == 0 {
 		text, err := n.join(r, texts)
 		if err != nil {
@@ -255,7 +255,7 @@ func (n *textNode) build(r *run, f *frame, v Value, p *path, texts []string, i i
 }
 
 // operator is a calculation with two operands.
-type operator func(r *run, a, b Value) (Value, error)
+type operator func(r *evaluation, a, b Value) (Value, error)
 
 // operatorNode is left op right. The right side is evaluated first and varies slowest.
 type operatorNode struct {
@@ -264,7 +264,7 @@ type operatorNode struct {
 	left, right node
 }
 
-func (n *operatorNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *operatorNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	b, err := n.right.one(r, f, v)
 	if err != nil {
 		return nil, err
@@ -279,7 +279,7 @@ func (n *operatorNode) one(r *run, f *frame, v Value) (Value, error) {
 	return n.call(r, a, b)
 }
 
-func (n *operatorNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *operatorNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	if n.isSingle {
 		return yieldOne(n, r, f, v, p, yield)
 	}

@@ -31,7 +31,7 @@ type tailCall struct {
 // errTail tells the nearest call to go on with run.tail.
 var errTail error = &breakSignal{label: -1}
 
-func (n *callNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *callNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	if err := r.step(); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (n *callNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
 }
 
 // bindValues evaluates the $name parameters from the i-th on, then calls.
-func (n *callNode) bindValues(r *run, f, g *frame, v Value, p *path, i int, yield yield) error {
+func (n *callNode) bindValues(r *evaluation, f, g *frame, v Value, p *path, i int, yield yield) error {
 	if i == len(n.function.values) {
 		return n.call(r, g, v, p, yield)
 	}
@@ -70,7 +70,7 @@ func (n *callNode) bindValues(r *run, f, g *frame, v Value, p *path, i int, yiel
 	})
 }
 
-func (n *callNode) call(r *run, g *frame, v Value, p *path, yield yield) error {
+func (n *callNode) call(r *evaluation, g *frame, v Value, p *path, yield yield) error {
 	if n.tail {
 		r.tail = tailCall{n.function, g, v, p}
 		return errTail
@@ -98,7 +98,7 @@ type closureNode struct {
 	hops int
 }
 
-func (n *closureNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *closureNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	if err := r.step(); err != nil {
 		return err
 	}
@@ -119,11 +119,11 @@ type argumentNode struct {
 	body node
 }
 
-func (n *argumentNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *argumentNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	return n.body.one(r, f.at(n.hops), v)
 }
 
-func (n *argumentNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *argumentNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	return n.body.each(r, f.at(n.hops), v, p, yield)
 }
 
@@ -134,7 +134,7 @@ type valuesNode struct {
 	body node
 }
 
-func (n *valuesNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *valuesNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	g := f
 	for _, arg := range n.args {
 		w, err := arg.one(r, f, v)
@@ -146,11 +146,11 @@ func (n *valuesNode) one(r *run, f *frame, v Value) (Value, error) {
 	return n.body.one(r, g, v)
 }
 
-func (n *valuesNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *valuesNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	return n.bind(r, f, f, v, p, 0, yield)
 }
 
-func (n *valuesNode) bind(r *run, f, g *frame, v Value, p *path, i int, yield yield) error {
+func (n *valuesNode) bind(r *evaluation, f, g *frame, v Value, p *path, i int, yield yield) error {
 	if i == len(n.args) {
 		return n.body.each(r, g, v, p, yield)
 	}
@@ -168,7 +168,7 @@ func (n *valuesNode) bind(r *run, f, g *frame, v Value, p *path, i int, yield yi
 
 // native is a function in Go. It accounts for its work and its memory by itself, checks the
 // bounds before it does the work, and leaves its arguments as they are.
-type native func(r *run, v Value, args []Value) (Value, error)
+type native func(r *evaluation, v Value, args []Value) (Value, error)
 
 // nativeNode calls a native function for every combination of its arguments' results; the
 // last argument varies slowest.
@@ -178,7 +178,7 @@ type nativeNode struct {
 	args []node
 }
 
-func (n *nativeNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *nativeNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	var args []Value
 	if len(n.args) > 0 {
 		args = make([]Value, len(n.args))
@@ -195,14 +195,14 @@ func (n *nativeNode) one(r *run, f *frame, v Value) (Value, error) {
 	return n.call(r, v, args)
 }
 
-func (n *nativeNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *nativeNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	if n.isSingle {
 		return yieldOne(n, r, f, v, p, yield)
 	}
 	return n.bind(r, f, v, p, make([]Value, len(n.args)), len(n.args), yield)
 }
 
-func (n *nativeNode) bind(r *run, f *frame, v Value, p *path, args []Value, i int, yield yield) error {
+func (n *nativeNode) bind(r *evaluation, f *frame, v Value, p *path, args []Value, i int, yield yield) error {
 	if i == 0 {
 		if err := r.step(); err != nil {
 			return err

@@ -6,7 +6,7 @@ type rangeNode struct {
 	start, end, step node // of one result each
 }
 
-func (n *rangeNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *rangeNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	var bounds [3]Value
 	for i, part := range [...]node{n.start, n.end, n.step} {
 		w, err := part.one(r, f, v)
@@ -38,7 +38,7 @@ func (n *rangeNode) each(r *run, f *frame, v Value, p *path, yield yield) error 
 // recurseNode is .. and recurse: a value and all its parts, from the outside in.
 type recurseNode struct{ never }
 
-func (n *recurseNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *recurseNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	if err := yield(v, p); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ type lastNode struct {
 	body node
 }
 
-func (n *lastNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *lastNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	var last Value
 	var at *path
 	found := false

@@ -64,7 +64,7 @@ func floatToInt(f float64) int {
 }
 
 // bigResult checks the size of a calculated integer.
-func (r *run) bigResult(n *big.Int) (Value, error) {
+func (r *evaluation) bigResult(n *big.Int) (Value, error) {
 	if n.BitLen() > MaxIntegerBits {
 		return nil, limit("An integer of more than %d bits comes up in the expression.", MaxIntegerBits)
 	}
@@ -79,7 +79,7 @@ type arithmetic struct {
 }
 
 // calculate applies an operator to two numbers; ok is false if they are none.
-func (r *run) calculate(op *arithmetic, a, b Value) (v Value, ok bool, err error) {
+func (r *evaluation) calculate(op *arithmetic, a, b Value) (v Value, ok bool, err error) {
 	if x, isInt := a.(int); isInt {
 		if y, isInt := b.(int); isInt {
 			if z, fits := op.ints(x, y); fits {
@@ -111,7 +111,7 @@ var addition = &arithmetic{
 	bigs:   (*big.Int).Add,
 }
 
-func opAdd(r *run, a, b Value) (Value, error) {
+func opAdd(r *evaluation, a, b Value) (Value, error) {
 	switch x := a.(type) {
 	case nil:
 		return b, nil
@@ -140,7 +140,7 @@ func opAdd(r *run, a, b Value) (Value, error) {
 	return nil, &failure{kind: withTwo, name: "cannot add", v: a, w: b}
 }
 
-func (r *run) concat(a, b []any) (Value, error) {
+func (r *evaluation) concat(a, b []any) (Value, error) {
 	if len(a) == 0 {
 		return b, nil
 	}
@@ -154,7 +154,7 @@ func (r *run) concat(a, b []any) (Value, error) {
 	return append(append(list, a...), b...), nil
 }
 
-func (r *run) merge(a, b map[string]any) (Value, error) {
+func (r *evaluation) merge(a, b map[string]any) (Value, error) {
 	if len(a) == 0 {
 		return b, nil
 	}
@@ -176,7 +176,7 @@ var subtraction = &arithmetic{
 	bigs:   (*big.Int).Sub,
 }
 
-func opSubtract(r *run, a, b Value) (Value, error) {
+func opSubtract(r *evaluation, a, b Value) (Value, error) {
 	if v, ok, err := r.calculate(subtraction, a, b); ok {
 		return v, err
 	}
@@ -216,7 +216,7 @@ var multiplication = &arithmetic{
 	bigs:   (*big.Int).Mul,
 }
 
-func opMultiply(r *run, a, b Value) (Value, error) {
+func opMultiply(r *evaluation, a, b Value) (Value, error) {
 	if x, ok := a.(*big.Int); ok {
 		// The product is checked before it is made.
 		if y, ok := b.(*big.Int); ok && x.BitLen()+y.BitLen() > MaxIntegerBits+64 {
@@ -240,7 +240,7 @@ func opMultiply(r *run, a, b Value) (Value, error) {
 	return nil, &failure{kind: withTwo, name: "cannot multiply", v: a, w: b}
 }
 
-func (r *run) repeat(s string, times Value) (Value, error) {
+func (r *evaluation) repeat(s string, times Value) (Value, error) {
 	n, _ := toFloat(times)
 	if n < 0 || n != n {
 		return nil, nil
@@ -255,7 +255,7 @@ func (r *run) repeat(s string, times Value) (Value, error) {
 	return strings.Repeat(s, count), nil
 }
 
-func (r *run) deepMerge(a, b map[string]any) (Value, error) {
+func (r *evaluation) deepMerge(a, b map[string]any) (Value, error) {
 	if err := r.object(len(a) + len(b)); err != nil {
 		return nil, err
 	}
@@ -281,7 +281,7 @@ func (r *run) deepMerge(a, b map[string]any) (Value, error) {
 	return object, nil
 }
 
-func opDivide(r *run, a, b Value) (Value, error) {
+func opDivide(r *evaluation, a, b Value) (Value, error) {
 	if s, ok := a.(string); ok {
 		if t, ok := b.(string); ok {
 			return r.split(s, t)
@@ -321,7 +321,7 @@ func opDivide(r *run, a, b Value) (Value, error) {
 	return r.number(x / y), nil
 }
 
-func opModulo(r *run, a, b Value) (Value, error) {
+func opModulo(r *evaluation, a, b Value) (Value, error) {
 	if !isNumber(a) || !isNumber(b) {
 		return nil, &failure{kind: withTwo, name: "cannot modulo", v: a, w: b}
 	}
@@ -354,25 +354,25 @@ func opModulo(r *run, a, b Value) (Value, error) {
 	return value.IntegerOf(new(big.Int).Rem(m, n)), nil
 }
 
-func opAlternative(_ *run, a, b Value) (Value, error) {
+func opAlternative(_ *evaluation, a, b Value) (Value, error) {
 	if value.Truthy(a) {
 		return a, nil
 	}
 	return b, nil
 }
 
-func opEqual(r *run, a, b Value) (Value, error)    { return r.equal(a, b), nil }
-func opNotEqual(r *run, a, b Value) (Value, error) { return !r.equal(a, b), nil }
-func opLess(r *run, a, b Value) (Value, error)     { return r.compare(a, b) < 0, nil }
-func opLessEqual(r *run, a, b Value) (Value, error) {
+func opEqual(r *evaluation, a, b Value) (Value, error)    { return r.equal(a, b), nil }
+func opNotEqual(r *evaluation, a, b Value) (Value, error) { return !r.equal(a, b), nil }
+func opLess(r *evaluation, a, b Value) (Value, error)     { return r.compare(a, b) < 0, nil }
+func opLessEqual(r *evaluation, a, b Value) (Value, error) {
 	return r.compare(a, b) <= 0, nil
 }
-func opGreater(r *run, a, b Value) (Value, error) { return r.compare(a, b) > 0, nil }
-func opGreaterEqual(r *run, a, b Value) (Value, error) {
+func opGreater(r *evaluation, a, b Value) (Value, error) { return r.compare(a, b) > 0, nil }
+func opGreaterEqual(r *evaluation, a, b Value) (Value, error) {
 	return r.compare(a, b) >= 0, nil
 }
 
-func opNegate(r *run, v Value, _ []Value) (Value, error) {
+func opNegate(r *evaluation, v Value, _ []Value) (Value, error) {
 	switch v := v.(type) {
 	case int:
 		if v == math.MinInt {
@@ -387,7 +387,7 @@ func opNegate(r *run, v Value, _ []Value) (Value, error) {
 	return nil, &failure{kind: withValue, name: "cannot negate", v: v}
 }
 
-func opPlus(_ *run, v Value, _ []Value) (Value, error) {
+func opPlus(_ *evaluation, v Value, _ []Value) (Value, error) {
 	if isNumber(v) {
 		return v, nil
 	}

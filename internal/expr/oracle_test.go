@@ -74,7 +74,7 @@ func oracle(source string, dot Value, vars map[string]Value) (results []Value, p
 func fromOracle(v any) Value {
 	switch v := v.(type) {
 	case json.Number:
-		r := run{steps: MaxSteps, bytes: maxAllocated}
+		r := evaluation{steps: MaxSteps, bytes: maxAllocated}
 		n, _, _ := r.parseNumber(v.String())
 		return n
 	case string:
@@ -97,7 +97,7 @@ func fromOracle(v any) Value {
 
 // ours gives all results of an expression and the error after them.
 func ours(e *Expression, dot Value, vars map[string]Value) (results []Value, problem string) {
-	r := newRun(e.names, e.regexps, &testEnv{values: vars})
+	r := newEvaluation(e.names, e.regexps, &testEnv{values: vars})
 	r.steps = 300_000 // enough here, and soon over
 	err := e.root.each(r, nil, dot, nil, func(v Value, _ *path) error {
 		if len(results) == 1000 {

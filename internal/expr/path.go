@@ -19,7 +19,7 @@ type path struct {
 func rootPath(v Value) *path { return &path{value: v} }
 
 // then makes a further step. The paths in use may pile up in a recursion, so they count.
-func (p *path) then(r *run, key, value Value) (*path, error) {
+func (p *path) then(r *evaluation, key, value Value) (*path, error) {
 	if err := r.alloc(80); err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (p *path) then(r *run, key, value Value) (*path, error) {
 }
 
 // keys writes the path as an array.
-func (p *path) keys(r *run) ([]any, error) {
+func (p *path) keys(r *evaluation) ([]any, error) {
 	if err := r.list(p.length); err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ type fieldsNode struct {
 	keys []Value
 }
 
-func (n *fieldsNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *fieldsNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	v, err := n.base.one(r, f, v)
 	for i := 0; i < len(n.keys) && err == nil; i++ {
 		if err = r.step(); err == nil {
@@ -78,7 +78,7 @@ func (n *fieldsNode) one(r *run, f *frame, v Value) (Value, error) {
 	return v, err
 }
 
-func (n *fieldsNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *fieldsNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	if p == nil && n.isSingle {
 		return yieldOne(n, r, f, v, nil, yield)
 	}
@@ -95,7 +95,7 @@ func (n *fieldsNode) each(r *run, f *frame, v Value, p *path, yield yield) error
 }
 
 // indexPath indexes v and moves the path along, if it is followed.
-func (r *run) indexPath(v, key Value, p **path) (Value, error) {
+func (r *evaluation) indexPath(v, key Value, p **path) (Value, error) {
 	if err := r.step(); err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (n *indexNode) denied(base, key Value) error {
 	return &EvalError{Detail: "the secret " + excerpt.Quote(name) + " is not declared", Denied: true}
 }
 
-func (n *indexNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *indexNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	key, err := n.key.one(r, f, v)
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (n *indexNode) one(r *run, f *frame, v Value) (Value, error) {
 	return r.index(base, key)
 }
 
-func (n *indexNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *indexNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	return eachValue(n.key, r, f, v, func(key Value) error {
 		return n.base.each(r, f, v, p, func(base Value, p *path) error {
 			if err := n.denied(base, key); err != nil {
@@ -169,7 +169,7 @@ type sliceNode struct {
 	base, start, end node
 }
 
-func (n *sliceNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *sliceNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	start, err := n.start.one(r, f, v)
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (n *sliceNode) one(r *run, f *frame, v Value) (Value, error) {
 	return r.slice(base, start, end)
 }
 
-func (n *sliceNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *sliceNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	return eachValue(n.start, r, f, v, func(start Value) error {
 		return eachValue(n.end, r, f, v, func(end Value) error {
 			return n.base.each(r, f, v, p, func(base Value, p *path) error {
@@ -222,7 +222,7 @@ type iterateNode struct {
 	base node
 }
 
-func (n *iterateNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *iterateNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	if p == nil && n.base.single() {
 		w, err := n.base.one(r, f, v)
 		if err != nil {
@@ -235,7 +235,7 @@ func (n *iterateNode) each(r *run, f *frame, v Value, p *path, yield yield) erro
 	})
 }
 
-func (r *run) iterate(v Value, p *path, yield yield) error {
+func (r *evaluation) iterate(v Value, p *path, yield yield) error {
 	if err := r.step(); err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func (r *run) iterate(v Value, p *path, yield yield) error {
 }
 
 // yieldPart hands on one entry, with its path if paths are followed.
-func (r *run) yieldPart(key, w Value, p *path, yield yield) error {
+func (r *evaluation) yieldPart(key, w Value, p *path, yield yield) error {
 	err := r.step()
 	if p != nil && err == nil {
 		p, err = p.then(r, key, w)
@@ -286,11 +286,11 @@ type pathNode struct {
 	body node
 }
 
-func (n *pathNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *pathNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	return n.eachPath(r, f, v, func(keys []any) error { return yield(keys, p) })
 }
 
-func (n *pathNode) eachPath(r *run, f *frame, v Value, yield func([]any) error) error {
+func (n *pathNode) eachPath(r *evaluation, f *frame, v Value, yield func([]any) error) error {
 	if err := r.step(); err != nil {
 		return err
 	}
@@ -312,7 +312,7 @@ type getpathNode struct {
 	keys node
 }
 
-func (n *getpathNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *getpathNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	keys, err := n.keys.one(r, f, v)
 	if err != nil {
 		return nil, err
@@ -320,7 +320,7 @@ func (n *getpathNode) one(r *run, f *frame, v Value) (Value, error) {
 	return r.getpath(v, keys)
 }
 
-func (n *getpathNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *getpathNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	return eachValue(n.keys, r, f, v, func(keys Value) error {
 		w, err := r.getpath(v, keys)
 		if err != nil {
@@ -342,7 +342,7 @@ func (n *getpathNode) each(r *run, f *frame, v Value, p *path, yield yield) erro
 	})
 }
 
-func (r *run) getpath(v, keys Value) (Value, error) {
+func (r *evaluation) getpath(v, keys Value) (Value, error) {
 	list, ok := keys.([]any)
 	if !ok {
 		return nil, cannotApply1("getpath", v, keys)

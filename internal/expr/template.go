@@ -95,11 +95,11 @@ func IsEmbedded(text string) bool {
 	return !ok
 }
 
-// CompileSlot compiles the text of an expression slot, which may be written with or without
+// CompileOperand compiles the text of an expression operand, which may be written with or without
 // ${ } (T4). Both forms mean the same in both modes; in particular there is no literal
 // fallback in the loose one, because a mistyped condition would then always be true. Places
 // in errors count from the start of text. Errors are *CompileError.
-func CompileSlot(text string, _ Mode, s *Scope) (*Expression, error) {
+func CompileOperand(text string, _ Mode, s *Scope) (*Expression, error) {
 	start, end, ok := unwrap(text)
 	if !ok {
 		return Compile(text, s)
@@ -128,7 +128,7 @@ const (
 	CodeTemplateTooDeep    = "too_deep"            // more than MaxDepth levels of nesting
 )
 
-// TemplateProblem is one wrong or doubtful text in a value slot.
+// TemplateProblem is one wrong or suspicious text in a value operand.
 type TemplateProblem struct {
 	Pointer string // JSON pointer into the value; "" is the whole value
 	Warning bool   // the template works nevertheless
@@ -139,16 +139,16 @@ type TemplateProblem struct {
 	Hint    string
 }
 
-// Template is a compiled value slot.
+// Template is a compiled value operand.
 type Template struct {
-	root  slot
+	root  part
 	value Value // the constant, if there is no expression
 	size  int   // of all that is constant
 	names []string
 }
 
-// slot is a part of a template that holds an expression.
-type slot interface {
+// part is a part of a template that holds an expression.
+type part interface {
 	eval(m *mold) (Value, error)
 }
 
@@ -185,25 +185,25 @@ func (e *onceEnv) Variable(name string) Value {
 	return v
 }
 
-// expressionSlot is a text that is an expression. In loose mode a bare text that fails stands
+// expressionPart is a text that is an expression. In loose mode a bare text that fails stands
 // for itself.
-type expressionSlot struct {
+type expressionPart struct {
 	expression *Expression
 	literal    string
 	fallback   bool
 	depth      int // of the place in the template
 }
 
-type objectSlot struct {
-	constant map[string]any // the whole object, with null in the place of each slot
+type objectPart struct {
+	constant map[string]any // the whole object, with null instead of each expression
 	keys     []string       // in order
-	slots    []slot
+	parts    []part
 }
 
-type listSlot struct {
+type listPart struct {
 	constant []any
-	places   []int
-	slots    []slot
+	indexes  []int
+	parts    []part
 }
 
 // CompileTemplate compiles a value whose nested texts may be expressions: those in ${ }, and
@@ -233,7 +233,7 @@ type templateCompiler struct {
 }
 
 // compile returns nil for a constant.
-func (c *templateCompiler) compile(v Value, pointer string, depth int) slot {
+func (c *templateCompiler) compile(v Value, pointer string, depth int) part {
 	if depth > value.MaxDepth {
 		c.problems = append(c.problems, TemplateProblem{Pointer: pointer, Code: CodeTemplateTooDeep, Line: 1, Column: 1,
 			Detail: fmt.Sprintf("The value is nested more than %d levels deep.", value.MaxDepth)})
@@ -243,10 +243,10 @@ func (c *templateCompiler) compile(v Value, pointer string, depth int) slot {
 	case string:
 		return c.text(v, pointer, depth)
 	case map[string]any:
-		o := &objectSlot{}
+		o := &objectPart{}
 		for _, k := range value.SortedKeys(v) {
 			if part := c.compile(v[k], pointer+"/"+jsonpointer.Escape(k), depth+1); part != nil {
-				o.keys, o.slots = append(o.keys, k), append(o.slots, part)
+				o.keys, o.parts = append(o.keys, k), append(o.parts, part)
 			}
 		}
 		if o.keys == nil {
@@ -258,17 +258,17 @@ func (c *templateCompiler) compile(v Value, pointer string, depth int) slot {
 		}
 		return o
 	case []any:
-		l := &listSlot{}
+		l := &listPart{}
 		for i, w := range v {
 			if part := c.compile(w, fmt.Sprintf("%s/%d", pointer, i), depth+1); part != nil {
-				l.places, l.slots = append(l.places, i), append(l.slots, part)
+				l.indexes, l.parts = append(l.indexes, i), append(l.parts, part)
 			}
 		}
-		if l.places == nil {
+		if l.indexes == nil {
 			return nil
 		}
 		l.constant = slices.Clone(v)
-		for _, i := range l.places {
+		for _, i := range l.indexes {
 			l.constant[i] = nil
 		}
 		return l
@@ -276,14 +276,14 @@ func (c *templateCompiler) compile(v Value, pointer string, depth int) slot {
 	return nil
 }
 
-func (c *templateCompiler) text(text, pointer string, depth int) slot {
+func (c *templateCompiler) text(text, pointer string, depth int) part {
 	if start, end, ok := unwrap(text); ok {
 		e, err := compilePart(text, start, end, c.scope)
 		if err != nil {
 			c.problem(pointer, err.(*CompileError))
 			return nil
 		}
-		return c.slot(e, text, pointer, depth, false)
+		return c.part(e, text, pointer, depth, false)
 	}
 	if IsEmbedded(text) {
 		line, column := position(text, strings.Index(text, "${"))
@@ -294,13 +294,13 @@ func (c *templateCompiler) text(text, pointer string, depth int) slot {
 	}
 	if c.mode == Loose {
 		if e, err := Compile(text, c.scope); err == nil {
-			return c.slot(e, text, pointer, depth, true)
+			return c.part(e, text, pointer, depth, true)
 		}
 	}
 	return nil
 }
 
-func (c *templateCompiler) slot(e *Expression, text, pointer string, depth int, fallback bool) slot {
+func (c *templateCompiler) part(e *Expression, text, pointer string, depth int, fallback bool) part {
 	for _, name := range e.names {
 		if !slices.Contains(c.names, name) {
 			c.names = append(c.names, name)
@@ -310,7 +310,7 @@ func (c *templateCompiler) slot(e *Expression, text, pointer string, depth int, 
 		c.problems = append(c.problems, TemplateProblem{Pointer: pointer, Warning: true, Code: CodeSeveralResults,
 			Line: 1, Column: 1, Detail: warning})
 	}
-	return &expressionSlot{e, text, fallback, depth}
+	return &expressionPart{e, text, fallback, depth}
 }
 
 func (c *templateCompiler) problem(pointer string, err *CompileError) {
@@ -325,14 +325,14 @@ func (t *Template) Eval(dot Value, env Env) (Value, error) {
 	if t.root == nil {
 		return t.value, nil
 	}
-	if single, ok := t.root.(*expressionSlot); ok && !single.fallback {
+	if single, ok := t.root.(*expressionPart); ok && !single.fallback {
 		return single.expression.Eval(dot, env)
 	}
 	m := mold{dot: dot, env: &onceEnv{env: env}, size: t.size}
 	return t.root.eval(&m)
 }
 
-func (s *expressionSlot) eval(m *mold) (Value, error) {
+func (s *expressionPart) eval(m *mold) (Value, error) {
 	v, err := s.expression.Eval(m.dot, m.env)
 	if err != nil {
 		if limit, ok := err.(*EvalError); s.fallback && ok && !limit.Limit && !limit.Denied {
@@ -346,11 +346,11 @@ func (s *expressionSlot) eval(m *mold) (Value, error) {
 	return v, nil
 }
 
-func (s *objectSlot) eval(m *mold) (Value, error) {
+func (s *objectPart) eval(m *mold) (Value, error) {
 	object := make(map[string]any, len(s.constant))
 	maps.Copy(object, s.constant)
 	for i, k := range s.keys {
-		v, err := s.slots[i].eval(m)
+		v, err := s.parts[i].eval(m)
 		if err != nil {
 			return nil, err
 		}
@@ -359,14 +359,14 @@ func (s *objectSlot) eval(m *mold) (Value, error) {
 	return object, nil
 }
 
-func (s *listSlot) eval(m *mold) (Value, error) {
+func (s *listPart) eval(m *mold) (Value, error) {
 	list := slices.Clone(s.constant)
-	for i, place := range s.places {
-		v, err := s.slots[i].eval(m)
+	for i, location := range s.indexes {
+		v, err := s.parts[i].eval(m)
 		if err != nil {
 			return nil, err
 		}
-		list[place] = v
+		list[location] = v
 	}
 	return list, nil
 }

@@ -50,10 +50,10 @@ func TestUnwrap(t *testing.T) {
 	}
 }
 
-func TestCompileSlotTakesBothForms(t *testing.T) {
+func TestCompileOperandTakesBothForms(t *testing.T) {
 	for _, mode := range []Mode{Strict, Loose} {
 		for _, text := range []string{".a", "${ .a }", "  ${.a}\n"} {
-			e, err := CompileSlot(text, mode, nil)
+			e, err := CompileOperand(text, mode, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func TestCompileSlotTakesBothForms(t *testing.T) {
 				t.Errorf("%q = %v, %v", text, v, err)
 			}
 		}
-		for text, place := range map[string][2]int{
+		for text, location := range map[string][2]int{
 			".a | foo":            {1, 6},
 			"${ .a | foo }":       {1, 9},
 			" \n  ${ .a | foo }":  {2, 11},
@@ -69,10 +69,10 @@ func TestCompileSlotTakesBothForms(t *testing.T) {
 			"${ .a + ${ .b } }":   {1, 9},
 			"plain words":         {1, 7},
 		} {
-			_, err := CompileSlot(text, mode, nil)
+			_, err := CompileOperand(text, mode, nil)
 			var problem *CompileError
-			if !errors.As(err, &problem) || problem.Line != place[0] || problem.Column != place[1] {
-				t.Errorf("%q: %#v, want %v", text, err, place)
+			if !errors.As(err, &problem) || problem.Line != location[0] || problem.Column != location[1] {
+				t.Errorf("%q: %#v, want %v", text, err, location)
 			}
 		}
 	}

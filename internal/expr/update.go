@@ -15,7 +15,7 @@ type assignNode struct {
 	value node
 }
 
-func (n *assignNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *assignNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	w, err := n.value.one(r, f, v)
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func (n *assignNode) one(r *run, f *frame, v Value) (Value, error) {
 	return r.setpath(v, n.keys, w)
 }
 
-func (n *assignNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *assignNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	return eachValue(n.value, r, f, v, func(w Value) error {
 		if n.keys != nil {
 			u, err := r.setpath(v, n.keys, w)
@@ -56,7 +56,7 @@ type modifyNode struct {
 	operand  node
 }
 
-func (n *modifyNode) one(r *run, f *frame, v Value) (Value, error) {
+func (n *modifyNode) one(r *evaluation, f *frame, v Value) (Value, error) {
 	var operand Value
 	if n.operand != nil {
 		var err error
@@ -67,7 +67,7 @@ func (n *modifyNode) one(r *run, f *frame, v Value) (Value, error) {
 	return n.modify(r, f, v, operand)
 }
 
-func (n *modifyNode) each(r *run, f *frame, v Value, p *path, yield yield) error {
+func (n *modifyNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {
 	if n.operand == nil {
 		return yieldOne(n, r, f, v, p, yield)
 	}
@@ -81,7 +81,7 @@ func (n *modifyNode) each(r *run, f *frame, v Value, p *path, yield yield) error
 }
 
 // changed is what becomes of a part; without a result it is deleted.
-func (n *modifyNode) changed(r *run, f *frame, old, operand Value) (Value, bool, error) {
+func (n *modifyNode) changed(r *evaluation, f *frame, old, operand Value) (Value, bool, error) {
 	if n.operator != nil {
 		w, err := n.operator(r, old, operand)
 		return w, true, err
@@ -89,7 +89,7 @@ func (n *modifyNode) changed(r *run, f *frame, old, operand Value) (Value, bool,
 	return firstOf(n.change, r, f, old)
 }
 
-func (n *modifyNode) modify(r *run, f *frame, v, operand Value) (Value, error) {
+func (n *modifyNode) modify(r *evaluation, f *frame, v, operand Value) (Value, error) {
 	if it, ok := n.paths.(*iterateNode); ok {
 		if _, ok := it.base.(identityNode); ok {
 			return n.modifyEntries(r, f, v, operand)
@@ -122,7 +122,7 @@ func (n *modifyNode) modify(r *run, f *frame, v, operand Value) (Value, error) {
 }
 
 // modifyEntries is .[] |= change, without the detour over paths.
-func (n *modifyNode) modifyEntries(r *run, f *frame, v, operand Value) (Value, error) {
+func (n *modifyNode) modifyEntries(r *evaluation, f *frame, v, operand Value) (Value, error) {
 	switch v := v.(type) {
 	case []any:
 		if err := r.list(len(v)); err != nil {
@@ -170,7 +170,7 @@ func (n *modifyNode) modifyEntries(r *run, f *frame, v, operand Value) (Value, e
 // updater changes parts of a value without touching the original: what lies on the way is
 // copied once and changed in place after that.
 type updater struct {
-	run   *run
+	run   *evaluation
 	owned map[uintptr]Value // the copies, by address; they are kept, so no address is used twice
 }
 
@@ -198,7 +198,7 @@ func (u *updater) disown(v Value, keys []any) {
 	}
 }
 
-func (r *run) setpath(v Value, keys, w Value) (Value, error) {
+func (r *evaluation) setpath(v Value, keys, w Value) (Value, error) {
 	list, ok := keys.([]any)
 	if !ok {
 		return nil, cannotApply1("setpath", v, keys)
@@ -389,7 +389,7 @@ func (u *updater) updateSlice(v []any, key map[string]any, keys []any, w Value) 
 	return list, nil
 }
 
-func (r *run) delpaths(v, paths Value) (Value, error) {
+func (r *evaluation) delpaths(v, paths Value) (Value, error) {
 	list, ok := paths.([]any)
 	if !ok {
 		return nil, cannotApply1("delpaths", v, paths)

@@ -67,15 +67,15 @@ func (m *Machine) interrupted(p *pending) *node {
 	p.position = 0 // a stream starts again
 	switch {
 	case n.metadata()["onInterrupted"] == "fault":
-		return m.giveUp(n, p.id, "The server stopped while this task ran, and the task must not run twice.")
+		return m.failInterrupted(n, p.id, "The server stopped while this task ran, and the task must not run twice.")
 	case p.interruptions > maxInterruptions:
-		return m.giveUp(n, p.id, fmt.Sprintf("The server stopped %d times while this task ran.", p.interruptions))
+		return m.failInterrupted(n, p.id, fmt.Sprintf("The server stopped %d times while this task ran.", p.interruptions))
 	}
 	m.out = append(m.out, m.commandOf(p))
 	return nil
 }
 
-func (m *Machine) giveUp(n *node, id CommandID, detail string) *node {
+func (m *Machine) failInterrupted(n *node, id CommandID, detail string) *node {
 	if p := m.pending.take(id, isActivity); p != nil {
 		m.keepKey(p)
 	}
@@ -115,7 +115,7 @@ func (m *Machine) arguments(n *node, a *plan.Activity) (value.Value, *Fault) {
 	}
 	for i := range a.Durations {
 		d := &a.Durations[i]
-		due, f := m.dueTime(n, d.Duration, slotBody, n.input, "")
+		due, f := m.dueTime(n, d.Duration, inBody, n.input, "")
 		if f != nil {
 			return nil, f
 		}
@@ -166,12 +166,12 @@ func (m *Machine) resource(n *node, r *plan.Resource, args map[string]any) *Faul
 }
 
 func (m *Machine) field(n *node, field *plan.Field, args map[string]any) *Fault {
-	v, f := m.eval(n, field.Slot, slotBody, n.input)
+	v, f := m.eval(n, field.Operand, inBody, n.input)
 	if f != nil {
 		return f
 	}
 	wrong := func(want string) *Fault {
-		return expressionFault(field.Slot.Path, fmt.Sprintf("must be %s, but is %s", want, typeName(v)), n.reference())
+		return expressionFault(field.Operand.Path, fmt.Sprintf("must be %s, but is %s", want, typeName(v)), n.reference())
 	}
 	switch field.Type {
 	case plan.Text:
@@ -212,7 +212,7 @@ func (m *Machine) endpoint(n *node, e *plan.Endpoint) (string, *Fault) {
 		}
 		return address, nil
 	}
-	v, f := m.eval(n, e.Expression, slotBody, n.input)
+	v, f := m.eval(n, e.Expression, inBody, n.input)
 	if f != nil {
 		return "", f
 	}
@@ -243,7 +243,7 @@ func (m *Machine) resolve(n *node, a *plan.Authentication) (map[string]any, *Fau
 	resolved := a.Argument()
 	for i := range a.Fields {
 		field := &a.Fields[i]
-		v, f := m.eval(n, field.Slot, slotBody, n.input)
+		v, f := m.eval(n, field.Operand, inBody, n.input)
 		if f != nil {
 			return nil, f
 		}
@@ -270,7 +270,7 @@ func (m *Machine) checkTexts(n *node, field *plan.Field, v value.Value) *Fault {
 	}
 	for _, item := range list {
 		if _, ok := item.(string); !ok {
-			return expressionFault(field.Slot.Path, "must be a text, but is "+typeName(item), n.reference())
+			return expressionFault(field.Operand.Path, "must be a text, but is "+typeName(item), n.reference())
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 func (m *Machine) runChild(n *node) *node {
 	input := n.input
 	if s := n.task.Child.Input; s != nil {
-		v, f := m.eval(n, s, slotBody, n.input)
+		v, f := m.eval(n, s, inBody, n.input)
 		if f != nil {
 			return m.fail(n, f)
 		}

@@ -121,7 +121,7 @@ func (m *Machine) consumedOne(n *node, locals *binding) *node {
 // enough evaluates the condition that ends a consumption, if there is one. Unlike filters it
 // is the author's business that it works with what was consumed.
 func (m *Machine) enough(n *node, locals *binding) (bool, *Fault) {
-	var condition *plan.Slot
+	var condition *plan.Operand
 	if n.task.Listen != nil {
 		condition = n.task.Listen.To.Until
 	} else if condition = n.task.Stream.Until; condition == nil {
@@ -130,7 +130,7 @@ func (m *Machine) enough(n *node, locals *binding) (bool, *Fault) {
 	if condition == nil {
 		return false, nil
 	}
-	v, f := m.evalWith(n, condition, slotBody, n.consumption.output(), locals)
+	v, f := m.evalWith(n, condition, inBody, n.consumption.output(), locals)
 	if f != nil {
 		return false, f
 	}
@@ -164,7 +164,7 @@ func (m *Machine) closeConsumption(n *node) {
 	c := n.consumption
 	c.closed = true
 	if c.subscription != 0 {
-		m.settle(n)
+		m.noteSeen(n)
 		m.stop(&c.subscription, Unsubscribe, isListen)
 	}
 	if n.task.Stream != nil {
@@ -186,9 +186,9 @@ func (m *Machine) giveBack(n *node) {
 	c.queue = queue{}
 }
 
-// settle notes what need not be looked at again.
-func (m *Machine) settle(n *node) {
-	if !n.task.Listen.Settled {
+// noteSeen notes what need not be looked at again.
+func (m *Machine) noteSeen(n *node) {
+	if !n.task.Listen.EnvelopeOnly {
 		return
 	}
 	if p := m.pending.find(n.consumption.subscription, isListen); p != nil && p.position > 0 {

@@ -58,19 +58,19 @@ func (w *checkpointWriter) numbers(name string, numbers []int64) {
 
 // consumed writes which events were consumed, by the place of the task.
 func (w *checkpointWriter) consumed(m *Machine) {
-	places := make([]listenPlace, 0, len(m.consumed))
+	consumers := make([]consumerKey, 0, len(m.consumed))
 	//workflowcheck:ignore sorts them
-	for place := range m.consumed {
-		places = append(places, place)
+	for consumer := range m.consumed {
+		consumers = append(consumers, consumer)
 	}
-	slices.SortFunc(places, func(a, b listenPlace) int {
+	slices.SortFunc(consumers, func(a, b consumerKey) int {
 		return cmp.Or(cmp.Compare(a.reference, b.reference), cmp.Compare(a.task, b.task))
 	})
-	w.list("consumed", len(places), func(i int) {
-		c := m.consumed[places[i]]
+	w.list("consumed", len(consumers), func(i int) {
+		c := m.consumed[consumers[i]]
 		w.open('{')
-		w.text("reference", places[i].reference)
-		w.integer("task", places[i].task)
+		w.text("reference", consumers[i].reference)
+		w.integer("task", consumers[i].task)
 		w.integer("floor", int(c.floor))
 		w.integer("passed", int(c.passed))
 		w.numbers("numbers", c.numbers)
@@ -168,13 +168,13 @@ func (r *restorer) consumed(m *Machine, o object) {
 	c := &consumedEvents{
 		floor: int64(o.integer("floor")), passed: int64(o.integer("passed")), numbers: r.numbers(o, "numbers"),
 	}
-	place := listenPlace{o.text("reference"), o.integer("task")}
+	consumer := consumerKey{o.text("reference"), o.integer("task")}
 	if m.consumed == nil {
-		m.consumed = map[listenPlace]*consumedEvents{}
+		m.consumed = map[consumerKey]*consumedEvents{}
 	}
-	if _, twice := m.consumed[place]; twice || !slices.IsSorted(c.numbers) || len(c.numbers) > maxConsumed {
+	if _, twice := m.consumed[consumer]; twice || !slices.IsSorted(c.numbers) || len(c.numbers) > maxConsumed {
 		*r.bad = true
 		return
 	}
-	m.consumed[place] = c
+	m.consumed[consumer] = c
 }

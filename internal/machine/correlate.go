@@ -15,7 +15,7 @@ type expectation struct {
 
 // correlates reports whether an event has the expected value of a correlation, or the first one.
 func (m *Machine) correlates(n *node, c *plan.Correlation, envelope map[string]any) bool {
-	v, ok := m.look(n, c.From, envelope, n.locals)
+	v, ok := m.evalOnEvent(n, c.From, envelope, n.locals)
 	if !ok || v == nil {
 		return false
 	}
@@ -32,7 +32,7 @@ func (m *Machine) learn(n *node, f *plan.EventFilter, envelope map[string]any) {
 		if want.known {
 			continue
 		}
-		v, _ := m.look(n, c.From, envelope, n.locals)
+		v, _ := m.evalOnEvent(n, c.From, envelope, n.locals)
 		m.grow(v)
 		*want = expectation{known: true, value: v}
 	}
@@ -45,10 +45,10 @@ const maxConsumed = 10_000
 // consumedBytes is what one of them takes in the state.
 const consumedBytes = 8
 
-// listenPlace tells the tasks that consume events apart: each event is delivered at most
+// consumerKey tells the tasks that consume events apart: each event is delivered at most
 // once to each (T60). The number is that of the task, which matters where a function from
 // elsewhere has only the pointer of its caller.
-type listenPlace struct {
+type consumerKey struct {
 	reference string
 	task      int
 }
@@ -60,17 +60,17 @@ type consumedEvents struct {
 	numbers []int64 // sorted, all above floor
 }
 
-func (n *node) place() listenPlace { return listenPlace{n.reference(), n.task.Number} }
+func (n *node) consumer() consumerKey { return consumerKey{n.reference(), n.task.Number} }
 
 func (m *Machine) consumedAt(n *node) *consumedEvents {
-	place := n.place()
-	c := m.consumed[place]
+	consumer := n.consumer()
+	c := m.consumed[consumer]
 	if c == nil {
 		c = &consumedEvents{}
 		if m.consumed == nil {
-			m.consumed = map[listenPlace]*consumedEvents{}
+			m.consumed = map[consumerKey]*consumedEvents{}
 		}
-		m.consumed[place] = c
+		m.consumed[consumer] = c
 	}
 	return c
 }

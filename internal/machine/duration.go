@@ -17,9 +17,9 @@ const maxTimeMs = 253402300799999
 
 // dueTime is the moment that lies the given duration after now. instance names the component
 // at fault; "" stands for the node's task.
-func (m *Machine) dueTime(n *node, d *plan.Duration, where slot, dot value.Value, instance string) (int64, *Fault) {
+func (m *Machine) dueTime(n *node, d *plan.Duration, where position, dot value.Value, instance string) (int64, *Fault) {
 	span, err := d.Span, error(nil)
-	if d.Slot != nil {
+	if d.Operand != nil {
 		span, err = m.span(n, d, where, dot, n.locals, dotOf(where))
 	}
 	if err != nil {
@@ -37,8 +37,8 @@ func (m *Machine) delayMs(n *node, d *plan.Duration, value value.Value, locals *
 		return 0, nil
 	}
 	span, err := d.Span, error(nil)
-	if d.Slot != nil {
-		span, err = m.span(n, d, slotBody, value, locals, "the error")
+	if d.Operand != nil {
+		span, err = m.span(n, d, inBody, value, locals, "the error")
 	}
 	if err != nil {
 		return 0, m.evalFault(err, d.Path, n.reference())
@@ -47,11 +47,11 @@ func (m *Machine) delayMs(n *node, d *plan.Duration, value value.Value, locals *
 }
 
 // dotOf says what `.` is in a duration that does not belong to a retry (T72).
-func dotOf(where slot) string {
+func dotOf(where position) string {
 	switch where {
-	case slotTaskInput:
+	case inTaskInput:
 		return "the raw input of the task"
-	case slotWorkflowInput:
+	case inWorkflowInput:
 		return "the input of the workflow"
 	}
 	return "the input of the task"
@@ -59,8 +59,8 @@ func dotOf(where slot) string {
 
 // span evaluates a duration by expression. Its error shows the value that the expression
 // yielded and says what `.` is there, because authors mix that up (T97).
-func (m *Machine) span(n *node, d *plan.Duration, where slot, dot value.Value, locals *binding, dotText string) (dsl.Span, error) {
-	v, err := m.evaluate(n, d.Slot, where, dot, locals)
+func (m *Machine) span(n *node, d *plan.Duration, where position, dot value.Value, locals *binding, dotText string) (dsl.Span, error) {
+	v, err := m.evaluate(n, d.Operand, where, dot, locals)
 	if err != nil {
 		return dsl.Span{}, err
 	}

@@ -9,29 +9,29 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// slot says in which row of the table of arguments (docs/language/expressions.md) an expression stands.
-type slot uint8
+// position says in which row of the table of arguments (docs/language/expressions.md) an expression stands.
+type position uint8
 
 const (
-	slotWorkflowInput  slot = iota // workflow `input.from`, `timeout`
-	slotTaskInput                  // task `if`, `input.from`, `timeout`
-	slotBody                       // inside the task
-	slotOutput                     // task `output.as`
-	slotExport                     // task `export.as`
-	slotWorkflowOutput             // workflow `output.as`
+	inWorkflowInput  position = iota // workflow `input.from`, `timeout`
+	inTaskInput                      // task `if`, `input.from`, `timeout`
+	inBody                           // inside the task
+	inOutput                         // task `output.as`
+	inExport                         // task `export.as`
+	inWorkflowOutput                 // workflow `output.as`
 )
 
 // env answers an expression's questions about its arguments. The machine has one and reuses
 // it. Values that cost something to make are made only if they are asked for.
 type env struct {
-	machine *Machine
-	node    *node
-	slot    slot
-	locals  *binding
-	raw     value.Value // raw output, in slotOutput and slotExport
-	output  value.Value // transformed output, in slotExport
-	denied  bool        // $secrets was asked for
-	defined bool        // a definition was
+	machine  *Machine
+	node     *node
+	position position
+	locals   *binding
+	raw      value.Value // raw output, in inOutput and inExport
+	output   value.Value // transformed output, in inExport
+	denied   bool        // $secrets was asked for
+	defined  bool        // a definition was
 }
 
 // NowMs is the time of the event that is being handled (T14).
@@ -70,19 +70,19 @@ func (e *env) Variable(name string) value.Value {
 	}
 	switch name {
 	case "context":
-		if e.slot != slotWorkflowInput {
+		if e.position != inWorkflowInput {
 			return e.node.scope.context
 		}
 	case "input":
-		if e.slot >= slotBody && e.slot <= slotExport {
+		if e.position >= inBody && e.position <= inExport {
 			return e.node.input
 		}
 	case "output":
-		if e.slot == slotExport {
+		if e.position == inExport {
 			return e.output
 		}
 	case "task":
-		if e.slot >= slotTaskInput && e.slot <= slotExport {
+		if e.position >= inTaskInput && e.position <= inExport {
 			e.defined = true
 			return e.task()
 		}
@@ -92,7 +92,7 @@ func (e *env) Variable(name string) value.Value {
 	case "runtime":
 		return e.machine.runtime()
 	case "authorization":
-		if e.slot >= slotBody && e.slot <= slotExport {
+		if e.position >= inBody && e.position <= inExport {
 			return e.node.authorization
 		}
 	case "secrets":
@@ -119,7 +119,7 @@ func (e *env) task() value.Value {
 	switch {
 	case n != e.node && n.around.after:
 		task["output"] = n.around.raw
-	case n == e.node && e.slot >= slotOutput:
+	case n == e.node && e.position >= inOutput:
 		task["output"] = e.raw
 	}
 	return task
@@ -156,14 +156,14 @@ func dateTime(ms int64) value.Value {
 	}
 }
 
-// eval evaluates a slot of the node's task. The fault names the task.
-func (m *Machine) eval(n *node, s *plan.Slot, where slot, dot value.Value) (value.Value, *Fault) {
+// eval evaluates an operand of the node's task. The fault names the task.
+func (m *Machine) eval(n *node, s *plan.Operand, where position, dot value.Value) (value.Value, *Fault) {
 	return m.evalWith(n, s, where, dot, n.locals)
 }
 
 // evalWith is eval with other local variables: a loop's or catch's own conditions see what
 // their body sees (T11, T73).
-func (m *Machine) evalWith(n *node, s *plan.Slot, where slot, dot value.Value, locals *binding) (value.Value, *Fault) {
+func (m *Machine) evalWith(n *node, s *plan.Operand, where position, dot value.Value, locals *binding) (value.Value, *Fault) {
 	if v, ok := s.Constant(); ok {
 		return v, nil
 	}
@@ -174,8 +174,8 @@ func (m *Machine) evalWith(n *node, s *plan.Slot, where slot, dot value.Value, l
 	return v, nil
 }
 
-// evalAt is eval for slots of the workflow itself: the fault names the slot (T71).
-func (m *Machine) evalAt(n *node, s *plan.Slot, where slot, dot value.Value, instance string) (value.Value, *Fault) {
+// evalAt is eval for operands of the workflow itself: the fault names the operand (T71).
+func (m *Machine) evalAt(n *node, s *plan.Operand, where position, dot value.Value, instance string) (value.Value, *Fault) {
 	v, err := m.evaluate(n, s, where, dot, nil)
 	if err != nil {
 		return nil, m.evalFault(err, s.Path, instance)
@@ -187,9 +187,9 @@ var errDeep = fmt.Errorf("the value has more than %d levels of lists and objects
 
 var errDenied = errors.New("the secret is not available")
 
-func (m *Machine) evaluate(n *node, s *plan.Slot, where slot, dot value.Value, locals *binding) (value.Value, error) {
+func (m *Machine) evaluate(n *node, s *plan.Operand, where position, dot value.Value, locals *binding) (value.Value, error) {
 	e := &m.env
-	e.node, e.slot, e.locals, e.denied, e.defined = n, where, locals, false, false
+	e.node, e.position, e.locals, e.denied, e.defined = n, where, locals, false, false
 	v, err := s.Eval(dot, e)
 	if e.denied {
 		return nil, errDenied

@@ -79,17 +79,17 @@ func randomListener(t *rapid.T) string {
 		"do: " + list(2) + "\n"
 }
 
-// eventWorld is the bus and the activities around a machine.
-type eventWorld struct {
+// eventFixture is the bus and the activities around a machine.
+type eventFixture struct {
 	t       *rapid.T
 	open    map[CommandID]Command
-	told    map[CommandID]int
+	applied map[CommandID]int
 	bus     []value.Value
 	yielded CommandID
 	done    bool
 }
 
-func (w *eventWorld) take(commands []Command) {
+func (w *eventFixture) take(commands []Command) {
 	for _, c := range commands {
 		switch c.Kind {
 		case StopActivity, StopTimer, Unsubscribe:
@@ -110,7 +110,7 @@ func (w *eventWorld) take(commands []Command) {
 	}
 }
 
-func (w *eventWorld) message() map[string]any {
+func (w *eventFixture) message() map[string]any {
 	k := rapid.IntRange(0, 2).Draw(w.t, "k")
 	envelope := map[string]any{"id": fmt.Sprint(len(w.bus)), "source": rapid.SampledFrom([]string{"/s", "/o"}).Draw(w.t, "source"),
 		"type": rapid.SampledFrom([]string{"a", "b", "c"}).Draw(w.t, "type"), "data": map[string]any{"k": k}}
@@ -121,7 +121,7 @@ func (w *eventWorld) message() map[string]any {
 }
 
 // next draws an event that may happen now; Kind 0 if it is one that the machine does not want.
-func (w *eventWorld) next(m *Machine, now int64) (Event, bool) {
+func (w *eventFixture) next(m *Machine, now int64) (Event, bool) {
 	now += int64(rapid.IntRange(0, 300).Draw(w.t, "ms"))
 	if w.yielded != 0 {
 		ev := Event{Kind: Continued, TimeMs: now, Command: w.yielded}
@@ -136,22 +136,22 @@ func (w *eventWorld) next(m *Machine, now int64) (Event, bool) {
 	ev := Event{Command: c.ID, TimeMs: now}
 	switch {
 	case c.Kind == Subscribe:
-		at := w.told[c.ID]
+		at := w.applied[c.ID]
 		if at >= len(w.bus) {
 			return Event{TimeMs: now}, false
 		}
-		w.told[c.ID]++
+		w.applied[c.ID]++
 		ev.Kind, ev.Number, ev.Output = EventReceived, int64(at+1), w.bus[at]
 		return ev, m.Wants(c.ID, ev.Output)
 	case c.Kind == StartTimer:
 		delete(w.open, c.ID)
 		ev.Kind, ev.TimeMs = TimerFired, max(now, c.DueMs)
 	case c.Stream && rapid.IntRange(0, 4).Draw(w.t, "stream") > 0:
-		w.told[c.ID]++
-		ev.Kind, ev.Number, ev.Output = Progressed, int64(w.told[c.ID]), map[string]any{"k": rapid.IntRange(0, 1).Draw(w.t, "k")}
+		w.applied[c.ID]++
+		ev.Kind, ev.Number, ev.Output = Progressed, int64(w.applied[c.ID]), map[string]any{"k": rapid.IntRange(0, 1).Draw(w.t, "k")}
 		return ev, m.Wants(c.ID, ev.Output)
 	case rapid.IntRange(0, 4).Draw(w.t, "outcome") == 0:
-		w.told[c.ID] = 0
+		w.applied[c.ID] = 0
 		ev.Kind = Interrupted
 	default:
 		delete(w.open, c.ID)
@@ -171,7 +171,7 @@ func TestRandomEvents(t *testing.T) {
 		p := compilePlan(t, definition)
 		id := testIdentity(t)
 		choosy, twin, greedy := New(p, id), New(p, id), New(p, id)
-		w := &eventWorld{t: rt, open: map[CommandID]Command{}, told: map[CommandID]int{}}
+		w := &eventFixture{t: rt, open: map[CommandID]Command{}, applied: map[CommandID]int{}}
 		ev, wanted := Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{"s": "c"}}, true
 		var journal [][]byte
 		var digests []uint64
@@ -222,7 +222,7 @@ func TestRandomEvents(t *testing.T) {
 	})
 }
 
-func checkConsumption(t *rapid.T, m *Machine, w *eventWorld) {
+func checkConsumption(t *rapid.T, m *Machine, w *eventFixture) {
 	inFlight := m.InFlight()
 	if len(inFlight) != len(w.open) {
 		t.Fatalf("%d commands in flight, the world has %d", len(inFlight), len(w.open))

@@ -40,7 +40,7 @@ func (m *Machine) nextBefore(n *node) *node {
 	for a.at++; a.at < len(n.task.Extensions); a.at++ {
 		e := n.task.Extensions[a.at]
 		if e.When != nil {
-			v, f := m.eval(n, e.When, slotBody, n.input)
+			v, f := m.eval(n, e.When, inBody, n.input)
 			if f != nil {
 				return m.fail(n, f)
 			}

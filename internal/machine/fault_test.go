@@ -9,7 +9,7 @@ import (
 
 const callTo = "call: http, with: {method: get, endpoint: 'https://e.org'"
 
-// What an author can get wrong at run time is a fault that names task, slot and reason.
+// What an author can get wrong at run time is a fault that names task, operand and reason.
 func TestFaults(t *testing.T) {
 	tests := []struct {
 		name, definition string

@@ -34,7 +34,7 @@ func (m *Machine) itemDone(n *node) *node {
 	output, locals := raw, n.inner
 	if f.OutputAs != nil {
 		m.env.raw = raw
-		v, fault := m.evalWith(n, f.OutputAs, slotOutput, raw, locals)
+		v, fault := m.evalWith(n, f.OutputAs, inOutput, raw, locals)
 		if fault != nil {
 			return m.fail(n, fault)
 		}
@@ -62,7 +62,7 @@ func (m *Machine) exportItem(n *node, raw, output value.Value) *Fault {
 	context := n.scope.context
 	if f.ExportAs != nil {
 		m.env.raw, m.env.output = raw, output
-		v, fault := m.evalWith(n, f.ExportAs, slotExport, output, n.inner)
+		v, fault := m.evalWith(n, f.ExportAs, inExport, output, n.inner)
 		if fault != nil {
 			return fault
 		}

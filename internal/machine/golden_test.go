@@ -244,23 +244,23 @@ func scriptEvent(t *testing.T, g *golden, line string) (Event, int64) {
 func commandText(c Command) string {
 	switch c.Kind {
 	case RunActivity:
-		place := fmt.Sprintf("%d run %s %s", c.ID, c.Activity, c.Reference)
+		line := fmt.Sprintf("%d run %s %s", c.ID, c.Activity, c.Reference)
 		if c.Iteration != 0 {
-			place += fmt.Sprintf(" iteration %d", c.Iteration)
+			line += fmt.Sprintf(" iteration %d", c.Iteration)
 		}
 		if c.Attempt != 1 {
-			place += fmt.Sprintf(" attempt %d", c.Attempt)
+			line += fmt.Sprintf(" attempt %d", c.Attempt)
 		}
 		if c.Detached {
-			place += " detached"
+			line += " detached"
 		}
 		if c.Stream {
-			place += " stream"
+			line += " stream"
 		}
 		if c.Metadata["showKey"] == true {
-			place += " key " + c.Key[:6]
+			line += " key " + c.Key[:6]
 		}
-		return place + " " + string(value.Marshal(c.Args))
+		return line + " " + string(value.Marshal(c.Args))
 	case StopActivity:
 		return fmt.Sprintf("stop activity %d", c.ID)
 	case StartTimer:

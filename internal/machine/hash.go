@@ -83,10 +83,10 @@ type valueTable struct {
 
 // add returns the place of the value, and whether it was there already.
 func (t *valueTable) add(v value.Value) (at int, known bool) {
-	return t.place(hashValue(hashSeed, v), v)
+	return t.addHashed(hashValue(hashSeed, v), v)
 }
 
-func (t *valueTable) place(h uint64, v value.Value) (at int, known bool) {
+func (t *valueTable) addHashed(h uint64, v value.Value) (at int, known bool) {
 	first, found := t.first[h]
 	if found {
 		if identical(t.values[first], v) {

@@ -16,7 +16,7 @@ const (
 	collidingB = "dahaaaca;0e2DM9/"
 )
 
-func TestCollidingValuesAreToldApart(t *testing.T) {
+func TestCollidingValuesAreDistinguished(t *testing.T) {
 	if hashValue(hashSeed, collidingA) != hashValue(hashSeed, collidingB) {
 		t.Fatal("the texts have different hashes")
 	}
@@ -107,7 +107,7 @@ func TestManyCollidingValues(t *testing.T) {
 	}
 	compared := 0
 	for _, v := range values {
-		at, known := table.place(1, v)
+		at, known := table.addHashed(1, v)
 		if !identical(table.values[at], v) {
 			t.Fatalf("%v is taken for %v", v, table.values[at])
 		}

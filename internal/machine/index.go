@@ -148,8 +148,8 @@ func (e *eventEnv) NowMs() int64    { return 0 }
 func (e *eventEnv) StepLimit() int  { return e.steps }
 func (e *eventEnv) Spent(steps int) { e.steps -= steps }
 
-// look is Machine.look for what depends on the event alone.
-func (e *eventEnv) look(s *plan.Slot, dot value.Value) (value.Value, bool) {
+// evalOnEvent is Machine.look for what depends on the event alone.
+func (e *eventEnv) evalOnEvent(s *plan.Operand, dot value.Value) (value.Value, bool) {
 	if e.steps <= 0 {
 		e.short = true
 		return nil, false
@@ -236,7 +236,7 @@ func (m *Machine) filterOf(n *node, f *plan.EventFilter) Filter {
 			continue
 		}
 		switch one := a.Match; {
-		case one.Slot == nil:
+		case one.Operand == nil:
 			entry.Type, _ = one.Value.(string)
 		case one.Fixed >= 0:
 			entry.Type, _ = c.fixed[one.Fixed].(string)
@@ -261,7 +261,7 @@ func (m *Machine) pathOf(n *node, f *plan.EventFilter) (path string, key [32]byt
 		return one.Path, FilterKey(c.expected[one.Key].value)
 	}
 	for _, one := range f.Index.Equals {
-		v, ok := m.look(n, one.Value, nil, n.locals)
+		v, ok := m.evalOnEvent(n, one.Value, nil, n.locals)
 		if ok && comparable(v) && len(dataPath+one.Path) <= MaxFilterText {
 			return dataPath + one.Path, FilterKey(v)
 		}

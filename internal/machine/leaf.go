@@ -18,7 +18,7 @@ func (m *Machine) doSwitch(n *node) *node {
 	for i := range n.task.Cases {
 		c := &n.task.Cases[i]
 		if c.When != nil {
-			v, f := m.eval(n, c.When, slotBody, n.input)
+			v, f := m.eval(n, c.When, inBody, n.input)
 			if f != nil {
 				return m.fail(n, f)
 			}
@@ -36,7 +36,7 @@ func (m *Machine) doSwitch(n *node) *node {
 
 // doRaise faults with the error that the author described. Its `instance` is ours (T34).
 func (m *Machine) doRaise(n *node) *node {
-	v, f := m.eval(n, n.task.Raise, slotBody, n.input)
+	v, f := m.eval(n, n.task.Raise, inBody, n.input)
 	if f == nil {
 		f = faultFrom(v, n.reference())
 	}
@@ -70,7 +70,7 @@ func textOf(v value.Value) string {
 
 // doWait starts the timer of a wait (T52). A wait of no time needs none.
 func (m *Machine) doWait(n *node) *node {
-	due, f := m.dueTime(n, n.task.Wait, slotBody, n.input, "")
+	due, f := m.dueTime(n, n.task.Wait, inBody, n.input, "")
 	if f != nil {
 		return m.fail(n, f)
 	}
@@ -85,7 +85,7 @@ func (m *Machine) doWait(n *node) *node {
 // doEmit publishes an event, by the rules of CloudEvents and within its bounds; the event is the
 // task's output (T3).
 func (m *Machine) doEmit(n *node) *node {
-	v, f := m.eval(n, n.task.Emit, slotBody, n.input)
+	v, f := m.eval(n, n.task.Emit, inBody, n.input)
 	if f != nil {
 		return m.fail(n, f)
 	}
@@ -142,7 +142,7 @@ func (m *Machine) callFunction(n *node) *node {
 	call := n.task.Call
 	n.list, n.data, n.inner = call.Body, n.input, nil
 	if call.With != nil {
-		v, f := m.eval(n, call.With, slotBody, n.input)
+		v, f := m.eval(n, call.With, inBody, n.input)
 		if f != nil {
 			return m.fail(n, f)
 		}

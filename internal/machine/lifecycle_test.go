@@ -8,9 +8,9 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// told lists what the published lifecycle events say: type without prefix, and data without
+// lifecycleEvents lists what the published lifecycle events say: type without prefix, and data without
 // the name of the execution.
-func told(t *testing.T, commands []Command) (list []string) {
+func lifecycleEvents(t *testing.T, commands []Command) (list []string) {
 	t.Helper()
 	ids := map[any]bool{}
 	for i := range commands {
@@ -49,7 +49,7 @@ func told(t *testing.T, commands []Command) (list []string) {
 	return list
 }
 
-const toldDefinition = `document: {dsl: 1.0.3, namespace: test, name: trace, version: 1.0.0}
+const lifecycleDefinition = `document: {dsl: 1.0.3, namespace: test, name: trace, version: 1.0.0}
 do:
   - quick: {set: {a: 1}}
   - skipped: {if: 'false', set: {a: 2}}
@@ -62,7 +62,7 @@ do:
 
 // TestLifecycleEvents follows an execution to its end (docs/language/events.md).
 func TestLifecycleEvents(t *testing.T) {
-	p := compilePlan(t, toldDefinition)
+	p := compilePlan(t, lifecycleDefinition)
 	follow := func(l *Lifecycle, restore bool) []Command {
 		m := New(p, testIdentity(t))
 		var all []Command
@@ -130,7 +130,7 @@ func TestLifecycleEvents(t *testing.T) {
 	})
 	tasks := &Lifecycle{Tasks: true, Prefix: "org.example", Base: "https://flows.example"}
 	for _, restore := range []bool{false, true} {
-		got := told(t, follow(tasks, restore))
+		got := lifecycleEvents(t, follow(tasks, restore))
 		for i := range max(len(got), len(want)) {
 			if i >= len(got) || i >= len(want) || got[i] != want[i] {
 				t.Fatalf("restored %t, event %d:\ngot  %q\nwant %q", restore, i, got[min(i, len(got)):], want[min(i, len(want)):])
@@ -138,10 +138,10 @@ func TestLifecycleEvents(t *testing.T) {
 		}
 	}
 	want = slices.DeleteFunc(want, func(s string) bool { return strings.HasPrefix(s, "task.") })
-	if got := told(t, follow(&Lifecycle{Prefix: "org.example", Base: "https://flows.example"}, true)); !slices.Equal(got, want) {
+	if got := lifecycleEvents(t, follow(&Lifecycle{Prefix: "org.example", Base: "https://flows.example"}, true)); !slices.Equal(got, want) {
 		t.Errorf("without tasks: %q", got)
 	}
-	if got := told(t, follow(nil, false)); len(got) > 0 {
+	if got := lifecycleEvents(t, follow(nil, false)); len(got) > 0 {
 		t.Errorf("told although it is off: %q", got)
 	}
 	if first, again := follow(tasks, false), follow(tasks, true); Digest(first) != Digest(again) {
@@ -155,18 +155,18 @@ func TestLifecycleOfEnds(t *testing.T) {
 	waits := "document: {dsl: 1.0.3, namespace: test, name: trace, version: 1.0.0}\ndo: [{w: {wait: PT1S}}]"
 	m := New(compilePlan(t, waits), testIdentity(t))
 	m.Apply(started)
-	got := told(t, m.Apply(Event{Kind: CancelRequested, TimeMs: scriptEpoch + 1, Detail: "enough"}))
+	got := lifecycleEvents(t, m.Apply(Event{Kind: CancelRequested, TimeMs: scriptEpoch + 1, Detail: "enough"}))
 	if want := []string{`task.cancelled {"cancelledAt":true,"task":"/do/0/w"}`, `workflow.cancelled {"cancelledAt":true}`}; !slices.Equal(got, want) {
 		t.Errorf("cancelled: %q", got)
 	}
 	raises := strings.Replace(waits, "wait: PT1S", "raise: {error: {type: 'x:y', status: 409}}", 1)
-	got = told(t, New(compilePlan(t, raises), testIdentity(t)).Apply(started))
+	got = lifecycleEvents(t, New(compilePlan(t, raises), testIdentity(t)).Apply(started))
 	const fault = `"error":{"instance":"/do/0/w","status":409,"type":"x:y"},"faultedAt":true`
 	if want := []string{`task.faulted {` + fault + `,"task":"/do/0/w"}`, `workflow.faulted {` + fault + `}`}; len(got) != 5 || !slices.Equal(got[3:], want) {
 		t.Errorf("faulted: %q", got)
 	}
 	completes := strings.Replace(waits, "wait: PT1S", "set: {a: 1}", 1)
-	got = told(t, New(compilePlan(t, completes), testIdentity(t)).Apply(started))
+	got = lifecycleEvents(t, New(compilePlan(t, completes), testIdentity(t)).Apply(started))
 	if last := got[len(got)-1]; !strings.Contains(last, `"outputUri":"/api/v1/executions/`) {
 		t.Errorf("without a base links are relative: %s", last)
 	}

@@ -89,8 +89,8 @@ func (m *Machine) beginListen(n *node) *node {
 		met: make([]bool, len(l.Filters)),
 	}
 	n.consumption = c
-	for i, slot := range l.Fixed {
-		v, f := m.eval(n, slot, slotBody, n.input)
+	for i, position := range l.Fixed {
+		v, f := m.eval(n, position, inBody, n.input)
 		if f != nil {
 			return m.fail(n, f)
 		}
@@ -100,7 +100,7 @@ func (m *Machine) beginListen(n *node) *node {
 		if l.Keys[i].Expect == nil {
 			continue
 		}
-		v, f := m.eval(n, l.Keys[i].Expect, slotBody, n.input)
+		v, f := m.eval(n, l.Keys[i].Expect, inBody, n.input)
 		if f != nil {
 			return m.fail(n, f)
 		}
@@ -110,7 +110,7 @@ func (m *Machine) beginListen(n *node) *node {
 	if n.satisfied(l.To) || l.To.UntilEvents != nil && n.satisfied(l.To.UntilEvents) {
 		return m.consumptionDone(n)
 	}
-	consumed := m.consumed[n.place()]
+	consumed := m.consumed[n.consumer()]
 	p := &pending{id: m.lastCommand + 1, node: n, use: useListen, filters: m.filtersOf(n)}
 	if consumed != nil {
 		p.position = max(consumed.floor, consumed.passed)
@@ -167,6 +167,6 @@ func (m *Machine) eventReceived(p *pending, ev Event) *node {
 
 // hadEvent reports whether the task was given an event before, by this listen or another one (T60).
 func (m *Machine) hadEvent(n *node, number int64) bool {
-	consumed := m.consumed[n.place()]
+	consumed := m.consumed[n.consumer()]
 	return consumed != nil && consumed.has(number)
 }

@@ -286,8 +286,8 @@ func TestConsumedIsBounded(t *testing.T) {
 }
 
 // A listen in a loop is not shown again what no round can want.
-func TestSettledListens(t *testing.T) {
-	for filter, settled := range map[string]bool{
+func TestListensToTheEnvelopeOnly(t *testing.T) {
+	for filter, envelopeOnly := range map[string]bool{
 		"one: {with: {type: x}}":                                         true,
 		"any: [{with: {type: x, data: '${ . > 0 or $event.x }'}}]":       true,
 		"one: {with: {type: x, data: '${ . > $item }'}}":                 false,
@@ -302,7 +302,7 @@ func TestSettledListens(t *testing.T) {
 		m := listening(t, "do: [{l: {for: {in: '[1, 2]'}, do: [{a: {listen: {to: {"+filter+"}}}}]}}]", nil)
 		receive(m, 1, map[string]any{"type": "y"})
 		receive(m, 7, map[string]any{"type": "x", "data": 5})
-		if s := m.Subscriptions(); len(s) != 1 || s[0].Command == 1 || (s[0].Position == 7) != settled {
+		if s := m.Subscriptions(); len(s) != 1 || s[0].Command == 1 || (s[0].Position == 7) != envelopeOnly {
 			t.Errorf("%s: the second round has %+v", filter, s)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // beginFor evaluates the collection, once (T32).
 func (m *Machine) beginFor(n *node) *node {
 	head := n.task.For
-	v, f := m.eval(n, head.In, slotBody, n.input)
+	v, f := m.eval(n, head.In, inBody, n.input)
 	if f != nil {
 		return m.fail(n, f)
 	}
@@ -35,7 +35,7 @@ func (m *Machine) nextIteration(n *node) *node {
 	head := n.task.For
 	n.inner = n.loopBinding()
 	if head.While != nil {
-		v, f := m.evalWith(n, head.While, slotBody, n.data, n.inner)
+		v, f := m.evalWith(n, head.While, inBody, n.data, n.inner)
 		if f != nil {
 			return m.fail(n, f)
 		}

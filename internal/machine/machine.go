@@ -69,7 +69,7 @@ type Machine struct {
 	grown      int // bytes of values made since the state was measured
 	measured   int // bytes of the state when it was measured last
 
-	consumed map[listenPlace]*consumedEvents
+	consumed map[consumerKey]*consumedEvents
 
 	lifecycle *Lifecycle // nil: nothing is told
 

@@ -55,11 +55,11 @@ func (m *Machine) matchesFilter(n *node, f *plan.EventFilter, envelope map[strin
 	return true
 }
 
-// look evaluates an expression on data from outside. It changes nothing but the counters of
+// evalOnEvent evaluates an expression on data from outside. It changes nothing but the counters of
 // steps. What fails there is not the author's fault, nor may it be anybody's: it gives false.
 // Neither does it when the filters of the task have used up the steps of one expression for
 // the event: there may be 1,000 of them, and whoever asks waits.
-func (m *Machine) look(n *node, s *plan.Slot, dot value.Value, locals *binding) (value.Value, bool) {
+func (m *Machine) evalOnEvent(n *node, s *plan.Operand, dot value.Value, locals *binding) (value.Value, bool) {
 	if v, ok := s.Constant(); ok {
 		return v, true
 	}
@@ -67,7 +67,7 @@ func (m *Machine) look(n *node, s *plan.Slot, dot value.Value, locals *binding) 
 		return nil, false
 	}
 	e := &m.env
-	e.node, e.slot, e.locals, e.denied = n, slotBody, locals, false
+	e.node, e.position, e.locals, e.denied = n, inBody, locals, false
 	v, err := s.Eval(dot, e)
 	return v, err == nil && !e.denied
 }
@@ -98,7 +98,7 @@ func (x *matcher) matchAttributes(f *plan.EventFilter, envelope map[string]any) 
 
 func (x *matcher) match(want *plan.Match, v value.Value) bool {
 	switch {
-	case want.Slot != nil:
+	case want.Operand != nil:
 		return x.matchResult(want, v)
 	case want.Fields != nil:
 		object, ok := v.(map[string]any)
@@ -129,7 +129,7 @@ func (x *matcher) matchResult(want *plan.Match, v value.Value) bool {
 	switch {
 	case x.constant != nil:
 		var ok bool
-		if result, ok = x.constant.look(want.Slot, x.own); !ok {
+		if result, ok = x.constant.evalOnEvent(want.Operand, x.own); !ok {
 			return false
 		}
 	case want.Fixed >= 0:
@@ -137,7 +137,7 @@ func (x *matcher) matchResult(want *plan.Match, v value.Value) bool {
 	default:
 		locals := x.n.locals.bind(plan.EventVariable, x.envelope)
 		var ok bool
-		if result, ok = x.m.look(x.n, want.Slot, x.own, locals); !ok {
+		if result, ok = x.m.evalOnEvent(x.n, want.Operand, x.own, locals); !ok {
 			return false
 		}
 	}

@@ -20,7 +20,7 @@ type node struct {
 	raw       value.Value // raw input
 	input     value.Value // transformed input
 	scope     *scope
-	locals    *binding // visible to the task's own slots
+	locals    *binding // visible to the task's own operands
 	inner     *binding // visible to its children
 	startedMs int64
 	entry     *Entry // nil: the task has none of its own

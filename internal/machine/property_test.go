@@ -188,8 +188,8 @@ func (g *definitionMaker) catch(depth int) map[string]any {
 	return catch
 }
 
-// world plays the outside world of a machine and checks that commands make sense.
-type world struct {
+// fixture plays the outside world of a machine and checks that commands make sense.
+type fixture struct {
 	t        *rapid.T
 	open     map[CommandID]Command // without an outcome
 	lastID   CommandID
@@ -197,7 +197,7 @@ type world struct {
 	finished bool
 }
 
-func (w *world) take(commands []Command) {
+func (w *fixture) take(commands []Command) {
 	for i, c := range commands {
 		switch c.Kind {
 		case StopActivity, StopTimer, StopChild:
@@ -247,7 +247,7 @@ func (w *world) take(commands []Command) {
 }
 
 // next draws an event that may happen now.
-func (w *world) next(now int64) Event {
+func (w *fixture) next(now int64) Event {
 	ids := make([]CommandID, 0, len(w.open))
 	for id := range w.open {
 		ids = append(ids, id)
@@ -290,7 +290,7 @@ func (w *world) next(now int64) Event {
 
 // interruptedGone corrects the bookkeeping after an Interrupted event that faulted the
 // activity: the machine does not withdraw what nobody runs.
-func (w *world) interruptedGone(m *Machine, id CommandID) {
+func (w *fixture) interruptedGone(m *Machine, id CommandID) {
 	if m.pending.find(id, isActivity) == nil {
 		delete(w.open, id)
 	}
@@ -305,7 +305,7 @@ func TestRandomInterleavings(t *testing.T) {
 		p.Limits.PureSteps = 3000 // jumps back may go on for ever
 		id := testIdentity(t)
 		original, twin := New(p, id), New(p, id)
-		w := &world{t: rt, open: map[CommandID]Command{}}
+		w := &fixture{t: rt, open: map[CommandID]Command{}}
 		ev := Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{"go": true}}
 		var journal [][]byte
 		var digests []uint64
@@ -360,7 +360,7 @@ func commandsText(commands []Command) string {
 }
 
 // checkMachine compares what the machine says of itself with what the world saw.
-func checkMachine(t *rapid.T, m *Machine, w *world) {
+func checkMachine(t *rapid.T, m *Machine, w *fixture) {
 	if m.Done() != w.finished {
 		t.Fatal("Done and Finish disagree")
 	}

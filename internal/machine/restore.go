@@ -239,7 +239,7 @@ func (r *restorer) node(m *Machine, o object) {
 	if r.around(n, o); *r.bad {
 		return
 	}
-	if r.place(n, owner, o); *r.bad {
+	if r.attach(n, owner, o); *r.bad {
 		return
 	}
 	if r.consumption(n, o); *r.bad {
@@ -253,8 +253,8 @@ func (r *restorer) node(m *Machine, o object) {
 	}
 }
 
-// place hangs the node into the tree.
-func (r *restorer) place(n, owner *node, o object) {
+// attach hangs the node into the tree.
+func (r *restorer) attach(n, owner *node, o object) {
 	if count := o.integer("branches"); count > 0 && n.task != nil && n.task.Fork != nil &&
 		count == len(n.task.Fork.Branches) {
 		n.branches = make([]*node, count)

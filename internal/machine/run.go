@@ -125,7 +125,7 @@ func (m *Machine) start(input value.Value) {
 		return
 	}
 	if p.Timeout != nil {
-		due, f := m.dueTime(root, p.Timeout, slotWorkflowInput, input, "/timeout")
+		due, f := m.dueTime(root, p.Timeout, inWorkflowInput, input, "/timeout")
 		if f != nil {
 			m.abort(m.root, f)
 			return
@@ -137,7 +137,7 @@ func (m *Machine) start(input value.Value) {
 		return
 	}
 	if p.InputFrom != nil {
-		v, f := m.evalAt(root, p.InputFrom, slotWorkflowInput, input, "/input/from")
+		v, f := m.evalAt(root, p.InputFrom, inWorkflowInput, input, "/input/from")
 		if f != nil {
 			m.abort(m.root, f)
 			return
@@ -152,7 +152,7 @@ func (m *Machine) finishWorkflow(s *scope, data value.Value) {
 	p := m.plan
 	m.root.scope = s // the branch that said `end` speaks for the workflow (T27)
 	if p.OutputAs != nil {
-		v, f := m.evalAt(m.root, p.OutputAs, slotWorkflowOutput, data, "/output/as")
+		v, f := m.evalAt(m.root, p.OutputAs, inWorkflowOutput, data, "/output/as")
 		if f != nil {
 			m.abort(m.root, f)
 			return

@@ -63,8 +63,8 @@ func (m *Machine) size() int {
 		}
 	}
 	//workflowcheck:ignore adds up
-	for place, c := range m.consumed {
-		s.total += len(place.reference) + nodeBytes + len(c.numbers)*consumedBytes
+	for consumer, c := range m.consumed {
+		s.total += len(consumer.reference) + nodeBytes + len(c.numbers)*consumedBytes
 	}
 	return s.total
 }

@@ -37,7 +37,7 @@ func (m *Machine) beginStream(n *node) *node {
 		}
 	}
 	if s.For != nil {
-		due, f := m.dueTime(n, s.For, slotBody, n.input, "")
+		due, f := m.dueTime(n, s.For, inBody, n.input, "")
 		if f != nil {
 			return m.fail(n, f)
 		}
@@ -75,7 +75,7 @@ func (m *Machine) wantsMessage(n *node, message value.Value) bool {
 		return true
 	}
 	m.spent = 0
-	v, ok := m.look(n, filter, message, n.locals)
+	v, ok := m.evalOnEvent(n, filter, message, n.locals)
 	return ok && value.Truthy(v)
 }
 

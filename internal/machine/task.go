@@ -17,7 +17,7 @@ func (m *Machine) begin(owner *node, t *plan.Task, raw value.Value) *node {
 		n.scope = &scope{context: map[string]any{}} // T37
 	}
 	if t.If != nil {
-		v, f := m.eval(n, t.If, slotTaskInput, raw)
+		v, f := m.eval(n, t.If, inTaskInput, raw)
 		if f != nil {
 			m.openEntry(n)
 			return m.fail(n, f)
@@ -39,7 +39,7 @@ func (m *Machine) begin(owner *node, t *plan.Task, raw value.Value) *node {
 func (m *Machine) prepare(n *node) *Fault {
 	t := n.task
 	if t.Timeout != nil {
-		due, f := m.dueTime(n, t.Timeout, slotTaskInput, n.raw, "")
+		due, f := m.dueTime(n, t.Timeout, inTaskInput, n.raw, "")
 		if f != nil {
 			return f
 		}
@@ -49,7 +49,7 @@ func (m *Machine) prepare(n *node) *Fault {
 		return f
 	}
 	if t.InputFrom != nil {
-		v, f := m.eval(n, t.InputFrom, slotTaskInput, n.raw)
+		v, f := m.eval(n, t.InputFrom, inTaskInput, n.raw)
 		if f != nil {
 			return f
 		}
@@ -69,7 +69,7 @@ func (m *Machine) execute(n *node) *node {
 	t := n.task
 	switch t.Kind {
 	case dsl.KindSet:
-		v, f := m.eval(n, t.Set, slotBody, n.input)
+		v, f := m.eval(n, t.Set, inBody, n.input)
 		if f != nil {
 			return m.fail(n, f)
 		}
@@ -116,7 +116,7 @@ func (m *Machine) complete(n *node, raw value.Value, then plan.Flow) *node {
 	t, output := n.task, raw
 	if t.OutputAs != nil {
 		m.env.raw = raw
-		v, f := m.eval(n, t.OutputAs, slotOutput, raw)
+		v, f := m.eval(n, t.OutputAs, inOutput, raw)
 		if f != nil {
 			return m.fail(n, f)
 		}
@@ -146,7 +146,7 @@ func (m *Machine) export(n *node, raw, output value.Value) *Fault {
 	context := n.scope.context
 	if n.task.ExportAs != nil {
 		m.env.raw, m.env.output = raw, output
-		v, f := m.eval(n, n.task.ExportAs, slotExport, output)
+		v, f := m.eval(n, n.task.ExportAs, inExport, output)
 		if f != nil {
 			return f
 		}

@@ -24,7 +24,7 @@ const (
 	entryPhase     = 7
 	entryFault     = 1 << 3
 	entryFiles     = 1 << 4
-	entryPlace     = 1 << 5 // iteration or attempt differ from 0 and 1
+	entryPosition  = 1 << 5 // iteration or attempt differ from 0 and 1
 	entryInstant   = 1 << 6 // it ended when it started
 	entrySameInput = 1 << 7 // its input is the output of the entry before
 )
@@ -119,7 +119,7 @@ func (w *timelineWriter) entry(dst []byte, e, previous *Entry) []byte {
 	same := previous.Seq != 0 && isSame(e.Input, previous.Output)
 	set(entryFault, e.Fault != nil)
 	set(entryFiles, len(e.Files) > 0)
-	set(entryPlace, e.Iteration != 0 || e.Attempt != 1)
+	set(entryPosition, e.Iteration != 0 || e.Attempt != 1)
 	set(entryInstant, ended == e.StartedMs)
 	set(entrySameInput, same)
 	dst = append(dst, bits)
@@ -129,7 +129,7 @@ func (w *timelineWriter) entry(dst []byte, e, previous *Entry) []byte {
 	if bits&entryInstant == 0 {
 		dst = binary.AppendVarint(dst, ended-e.StartedMs)
 	}
-	if bits&entryPlace != 0 {
+	if bits&entryPosition != 0 {
 		dst = binary.AppendUvarint(dst, uint64(e.Iteration))
 		dst = binary.AppendUvarint(dst, uint64(e.Attempt))
 	}
@@ -285,7 +285,7 @@ func (r *timelineReader) entry(previous *Entry) Entry {
 	if e.Ended() {
 		e.EndedMs = ended
 	}
-	if bits&entryPlace != 0 {
+	if bits&entryPosition != 0 {
 		e.Iteration = r.number(math.MaxInt32)
 		e.Attempt = r.number(math.MaxInt32)
 	}

@@ -29,7 +29,7 @@ func (m *Machine) beginTry(n *node) *node {
 	n.try = &tryState{}
 	m.inheritKeys(n)
 	if r := n.task.Catch.Retry; r != nil && r.Duration != nil {
-		due, f := m.dueTime(n, r.Duration, slotBody, n.input, "")
+		due, f := m.dueTime(n, r.Duration, inBody, n.input, "")
 		if f != nil {
 			return m.fail(n, f)
 		}
@@ -47,7 +47,7 @@ func (m *Machine) attempt(n *node) *node {
 		m.tellTask(n.entry, "retried", "retriedAt", nil)
 	}
 	if r := n.task.Catch.Retry; r != nil && r.AttemptDuration != nil {
-		due, f := m.dueTime(n, r.AttemptDuration, slotBody, n.input, "")
+		due, f := m.dueTime(n, r.AttemptDuration, inBody, n.input, "")
 		if f != nil {
 			return m.fail(n, f)
 		}
@@ -137,15 +137,15 @@ func (m *Machine) handle(n *node, f *Fault, locals *binding) (*node, *Fault) {
 }
 
 // both evaluates `when` and `exceptWhen` on an error (T23): both must allow.
-func (m *Machine) both(n *node, when, except *plan.Slot, v value.Value, locals *binding) (bool, *Fault) {
+func (m *Machine) both(n *node, when, except *plan.Operand, v value.Value, locals *binding) (bool, *Fault) {
 	if when != nil {
-		v, f := m.evalWith(n, when, slotBody, v, locals)
+		v, f := m.evalWith(n, when, inBody, v, locals)
 		if f != nil || !value.Truthy(v) {
 			return false, f
 		}
 	}
 	if except != nil {
-		v, f := m.evalWith(n, except, slotBody, v, locals)
+		v, f := m.evalWith(n, except, inBody, v, locals)
 		if f != nil || value.Truthy(v) {
 			return false, f
 		}

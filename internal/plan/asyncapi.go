@@ -10,17 +10,17 @@ import (
 
 // Stream says what becomes of the messages that a subscription of AsyncAPI hands over.
 type Stream struct {
-	Filter *Slot // nil: every message
-	Amount int   // messages to consume; 0: While or Until decides
-	While  *Slot // after each message
-	Until  *Slot // before each message
+	Filter *Operand // nil: every message
+	Amount int      // messages to consume; 0: While or Until decides
+	While  *Operand // after each message
+	Until  *Operand // before each message
 	For    *Duration
 	Timed  bool // Filter may look at the clock
 }
 
 // asyncAPICall compiles a call by a description of channels: one message to send, or a
 // subscription, whose messages the machine takes in as they come.
-func (c *compiler) asyncAPICall(compiled *Task, d *dsl.AsyncAPICall, at place) *Activity {
+func (c *compiler) asyncAPICall(compiled *Task, d *dsl.AsyncAPICall, at location) *Activity {
 	a := &Activity{
 		Kind: dsl.CallAsyncAPI, Constants: map[string]value.Value{},
 		Authentication: c.authentication(d.Authentication, at),
@@ -42,7 +42,7 @@ func (c *compiler) asyncAPICall(compiled *Task, d *dsl.AsyncAPICall, at place) *
 		a.Constants["protocol"] = protocol
 	}
 	if d.ServerName != "" {
-		a.addIn("server", "name", &Slot{constant: d.ServerName, isConstant: true}, Text)
+		a.addIn("server", "name", &Operand{constant: d.ServerName, isConstant: true}, Text)
 		a.addIn("server", "variables", c.value(d.ServerVariables, at), Object)
 	}
 	if m := d.Message; m != nil {
@@ -59,7 +59,7 @@ func (c *compiler) asyncAPICall(compiled *Task, d *dsl.AsyncAPICall, at place) *
 	return a
 }
 
-func (c *compiler) subscription(compiled *Task, d *dsl.Subscription, at place) {
+func (c *compiler) subscription(compiled *Task, d *dsl.Subscription, at location) {
 	inside := at
 	if d.Foreach != nil {
 		inside = at.bind(d.Foreach.Item, d.Foreach.At)

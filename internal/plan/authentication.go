@@ -22,7 +22,7 @@ const (
 type Authentication struct {
 	Scheme string
 	Path   string // where it stands, for details of faults
-	// Secret names the secret that holds all the rest (T68); Authority and Slot are nil then.
+	// Secret names the secret that holds all the rest (T68); Authority and Operand are nil then.
 	Secret    string
 	Authority *Endpoint // oauth2 and oidc
 	Fields    []Field   // texts, or lists of texts
@@ -34,7 +34,7 @@ func (a *Authentication) Uses(name string) bool {
 	if a == nil {
 		return false
 	}
-	return slices.ContainsFunc(a.Fields, func(f Field) bool { return f.Slot.Uses(name) }) ||
+	return slices.ContainsFunc(a.Fields, func(f Field) bool { return f.Operand.Uses(name) }) ||
 		a.Authority != nil && a.Authority.Expression.Uses(name) || name == "secrets" && a.Secret != ""
 }
 
@@ -50,7 +50,7 @@ func (a *Authentication) Constant() (value.Value, bool) {
 	argument := a.Argument()
 	for i := range a.Fields {
 		f := &a.Fields[i]
-		v, ok := f.Slot.Constant()
+		v, ok := f.Operand.Constant()
 		if !ok || texts(f.Name, v) != nil {
 			return nil, false
 		}
@@ -180,7 +180,7 @@ func oauth2Defaults(scheme string, object, argument map[string]any) {
 }
 
 // authentication resolves a policy; nil if there is none.
-func (c *compiler) authentication(a *dsl.Authentication, at place) *Authentication {
+func (c *compiler) authentication(a *dsl.Authentication, at location) *Authentication {
 	if a == nil {
 		return nil
 	}
@@ -190,7 +190,7 @@ func (c *compiler) authentication(a *dsl.Authentication, at place) *Authenticati
 		if !ok || named == nil || named.Use != "" {
 			return nil
 		}
-		return reuse(c, named.Pointer, place{}, func() *Authentication { return c.authentication(named, place{}) })
+		return reuse(c, named.Pointer, location{}, func() *Authentication { return c.authentication(named, location{}) })
 	case a.Basic != nil:
 		return c.passwordPolicy(SchemeBasic, a.Basic, at)
 	case a.Digest != nil:
@@ -221,7 +221,7 @@ func (c *compiler) secretPolicy(compiled *Authentication, name, pointer string) 
 	return true
 }
 
-func (c *compiler) passwordPolicy(scheme string, p *dsl.Password, at place) *Authentication {
+func (c *compiler) passwordPolicy(scheme string, p *dsl.Password, at location) *Authentication {
 	compiled := &Authentication{Scheme: scheme, Path: at.path(p.Pointer)}
 	if !c.secretPolicy(compiled, p.Secret, p.Pointer) {
 		c.text(compiled, "", "username", p.Username, at)
@@ -230,7 +230,7 @@ func (c *compiler) passwordPolicy(scheme string, p *dsl.Password, at place) *Aut
 	return compiled
 }
 
-func (c *compiler) oauth2(scheme string, o *dsl.OAuth2, at place) *Authentication {
+func (c *compiler) oauth2(scheme string, o *dsl.OAuth2, at location) *Authentication {
 	compiled := &Authentication{Scheme: scheme, Path: at.path(o.Pointer)}
 	if c.secretPolicy(compiled, o.Secret, o.Pointer) {
 		return compiled
@@ -268,13 +268,13 @@ func (c *compiler) oauth2(scheme string, o *dsl.OAuth2, at place) *Authenticatio
 	return compiled
 }
 
-func (c *compiler) text(a *Authentication, in, name string, s dsl.Slot, at place) {
-	if slot := c.value(s, at); slot != nil {
-		a.Fields = append(a.Fields, Field{In: in, Name: name, Slot: slot, Type: Text})
+func (c *compiler) text(a *Authentication, in, name string, s dsl.Operand, at location) {
+	if operand := c.value(s, at); operand != nil {
+		a.Fields = append(a.Fields, Field{In: in, Name: name, Operand: operand, Type: Text})
 	}
 }
 
-func (c *compiler) textList(a *Authentication, name string, list []dsl.Slot, pointer string, at place) {
+func (c *compiler) textList(a *Authentication, name string, list []dsl.Operand, pointer string, at location) {
 	if len(list) == 0 {
 		return
 	}
@@ -283,7 +283,7 @@ func (c *compiler) textList(a *Authentication, name string, list []dsl.Slot, poi
 		items = append(items, s.Value)
 	}
 	a.Fields = append(a.Fields, Field{Name: name, Type: TextList,
-		Slot: c.value(dsl.Slot{Pointer: pointer + "/" + name, Value: value.Value(items)}, at)})
+		Operand: c.value(dsl.Operand{Pointer: pointer + "/" + name, Value: value.Value(items)}, at)})
 }
 
 func sortedKeys[T any](m map[string]T) []string {

@@ -36,13 +36,13 @@ func (c *compiler) functionBody(e *dsl.Entry[*dsl.Task]) {
 	f := c.target(e.Name)
 	body := *e.Value
 	body.Then = dsl.Directive{} // T37
-	task := c.task(&body, place{}, nil)
+	task := c.task(&body, location{}, nil)
 	task.Name, task.Function = e.Name, e.Name
 	f.list.Tasks = []*Task{task}
 }
 
 // call compiles a call. It reports whether one of its arguments reads $authorization.
-func (c *compiler) call(compiled *Task, d *dsl.Call, at place) bool {
+func (c *compiler) call(compiled *Task, d *dsl.Call, at location) bool {
 	switch {
 	case d.Custom():
 		c.customCall(compiled, d, at)
@@ -110,7 +110,7 @@ func (c *compiler) checkCalls() {
 	}
 }
 
-func (c *compiler) httpCall(d *dsl.HTTPCall, at place) *Activity {
+func (c *compiler) httpCall(d *dsl.HTTPCall, at location) *Activity {
 	a := &Activity{
 		Kind:      dsl.CallHTTP,
 		Endpoint:  c.endpoint(d.Endpoint, at),
@@ -123,7 +123,7 @@ func (c *compiler) httpCall(d *dsl.HTTPCall, at place) *Activity {
 	return a
 }
 
-func (c *compiler) openAPICall(d *dsl.OpenAPICall, at place) *Activity {
+func (c *compiler) openAPICall(d *dsl.OpenAPICall, at location) *Activity {
 	a := &Activity{
 		Kind:           dsl.CallOpenAPI,
 		Authentication: c.authentication(d.Authentication, at),
@@ -138,43 +138,43 @@ func (c *compiler) openAPICall(d *dsl.OpenAPICall, at place) *Activity {
 }
 
 // field adds an argument.
-func (c *compiler) field(a *Activity, name string, s dsl.Slot, t Type, at place) {
+func (c *compiler) field(a *Activity, name string, s dsl.Operand, t Type, at location) {
 	a.add(name, c.value(s, at), t)
 }
 
-func (a *Activity) add(name string, slot *Slot, t Type) {
-	if slot == nil {
+func (a *Activity) add(name string, operand *Operand, t Type) {
+	if operand == nil {
 		if t == Object {
 			a.Constants[name] = map[string]any{}
 		}
 		return
 	}
-	a.Fields = append(a.Fields, Field{Name: name, Slot: slot, Type: t})
+	a.Fields = append(a.Fields, Field{Name: name, Operand: operand, Type: t})
 }
 
 // uses reports whether an argument reads $name. Authentication does not count: it is what
 // $authorization is made of.
 func (a *Activity) uses(name string) bool {
-	return slices.ContainsFunc(a.Fields, func(f Field) bool { return f.Slot.Uses(name) })
+	return slices.ContainsFunc(a.Fields, func(f Field) bool { return f.Operand.Uses(name) })
 }
 
 // addIn adds a property of an argument that is an object.
-func (a *Activity) addIn(in, name string, slot *Slot, t Type) {
-	if slot != nil {
-		a.Fields = append(a.Fields, Field{In: in, Name: name, Slot: slot, Type: t})
+func (a *Activity) addIn(in, name string, operand *Operand, t Type) {
+	if operand != nil {
+		a.Fields = append(a.Fields, Field{In: in, Name: name, Operand: operand, Type: t})
 	}
 }
 
 // endpoint compiles an address: an expression, or a URI template (T42).
-func (c *compiler) endpoint(e *dsl.Endpoint, at place) *Endpoint {
+func (c *compiler) endpoint(e *dsl.Endpoint, at location) *Endpoint {
 	if e == nil || !e.URI.Present() {
 		return nil
 	}
 	compiled := &Endpoint{Path: at.path(e.URI.Pointer), Authentication: c.authentication(e.Authentication, at)}
-	slot := c.value(e.URI, at)
-	text, constant := slot.Constant()
+	operand := c.value(e.URI, at)
+	text, constant := operand.Constant()
 	if !constant {
-		compiled.Expression = slot
+		compiled.Expression = operand
 		return compiled
 	}
 	address, _ := text.(string)

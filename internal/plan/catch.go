@@ -12,7 +12,7 @@ import (
 )
 
 // catch compiles what a try does with errors. Its conditions see the error variable (T11, T23).
-func (c *compiler) catch(d *dsl.Catch, at place, index map[string]int) *Catch {
+func (c *compiler) catch(d *dsl.Catch, at location, index map[string]int) *Catch {
 	if d == nil {
 		return &Catch{As: "error"}
 	}
@@ -35,7 +35,7 @@ func (c *compiler) filter(f *dsl.ErrorFilter) *Filter {
 	if f == nil {
 		return nil
 	}
-	text := func(s dsl.Slot) *string {
+	text := func(s dsl.Operand) *string {
 		if !s.Present() {
 			return nil
 		}
@@ -56,7 +56,7 @@ func (c *compiler) filter(f *dsl.ErrorFilter) *Filter {
 }
 
 // unmatchable warns of a type that no standard error has, because it is no absolute address (T93).
-func (c *compiler) unmatchable(s dsl.Slot, normalized string) {
+func (c *compiler) unmatchable(s dsl.Operand, normalized string) {
 	if u, err := url.Parse(normalized); err == nil && u.IsAbs() {
 		return
 	}
@@ -80,7 +80,7 @@ func nearest(name string, candidates []string) string {
 	return strings.Trim(suggested, `"?`)
 }
 
-func (c *compiler) namedRetry(r *dsl.Retry, at place) *Retry {
+func (c *compiler) namedRetry(r *dsl.Retry, at location) *Retry {
 	if r == nil || r.Name == "" {
 		return c.retry(r, at)
 	}
@@ -91,9 +91,9 @@ func (c *compiler) namedRetry(r *dsl.Retry, at place) *Retry {
 	return reuse(c, named.Pointer, at, func() *Retry { return c.retry(named, at) })
 }
 
-// retry compiles a policy. `.` in its durations is the error (T72), so its slots see what the
+// retry compiles a policy. `.` in its durations is the error (T72), so its operands see what the
 // catch's conditions see; limits are set before there is an error and do not.
-func (c *compiler) retry(r *dsl.Retry, at place) *Retry {
+func (c *compiler) retry(r *dsl.Retry, at location) *Retry {
 	if r == nil {
 		return nil
 	}
@@ -119,27 +119,27 @@ func (c *compiler) retry(r *dsl.Retry, at place) *Retry {
 }
 
 // raise compiles the error of a raise, inline or by name.
-func (c *compiler) raise(r *dsl.Raise, at place) *Slot {
+func (c *compiler) raise(r *dsl.Raise, at location) *Operand {
 	definition := r.Error
 	if definition == nil {
 		named, ok := lookUp(c, &c.doc.Use.Errors, r.Name, r.Pointer, "error", "use.errors")
 		if !ok {
 			return nil
 		}
-		return reuse(c, named.Pointer, at, func() *Slot { return c.errorTemplate(named, at) })
+		return reuse(c, named.Pointer, at, func() *Operand { return c.errorTemplate(named, at) })
 	}
 	return c.errorTemplate(definition, at)
 }
 
 // errorTemplate compiles an error definition. The author's `instance` does not count (T34).
-func (c *compiler) errorTemplate(e *dsl.Error, at place) *Slot {
+func (c *compiler) errorTemplate(e *dsl.Error, at location) *Operand {
 	object := map[string]any{}
-	for name, s := range map[string]dsl.Slot{"type": e.Type, "status": e.Status, "title": e.Title, "detail": e.Detail} {
+	for name, s := range map[string]dsl.Operand{"type": e.Type, "status": e.Status, "title": e.Title, "detail": e.Detail} {
 		if s.Present() {
 			object[name] = s.Value
 		}
 	}
-	return c.value(dsl.Slot{Pointer: e.Pointer, Value: value.Value(object)}, at)
+	return c.value(dsl.Operand{Pointer: e.Pointer, Value: value.Value(object)}, at)
 }
 
 // errorTypes are the names of the standard errors.

@@ -14,10 +14,10 @@ import (
 
 // command compiles a command or the code of a script. As a whole it may be an expression; then
 // data becomes what is run, which is hardly ever meant (T48).
-func (c *compiler) command(s dsl.Slot, what string, at place) *Slot {
-	slot := c.literal(s, at)
-	if slot == nil || slot.isConstant {
-		return slot
+func (c *compiler) command(s dsl.Operand, what string, at location) *Operand {
+	operand := c.literal(s, at)
+	if operand == nil || operand.isConstant {
+		return operand
 	}
 	hint := "Write the command itself, and hand data in by `arguments`, `environment` or `stdin`."
 	if what == "code" {
@@ -25,7 +25,7 @@ func (c *compiler) command(s dsl.Slot, what string, at place) *Slot {
 	}
 	c.warn(s.Pointer, CodeEvaluatedCommand,
 		fmt.Sprintf("The %s is an expression: whoever decides on its data decides what is run.", what), hint)
-	return slot
+	return operand
 }
 
 // plainCommand matches a command that is one plain word and gets all its arguments (T48).
@@ -61,7 +61,7 @@ func (c *compiler) unusedArguments(s *dsl.Shell) {
 }
 
 // secretArguments warns of secrets on a command line, which other processes may see (T48).
-func (c *compiler) secretArguments(s dsl.Slot) {
+func (c *compiler) secretArguments(s dsl.Operand) {
 	if pointer, ok := secretIn(s.Pointer, s.Value); ok {
 		c.warn(pointer, CodeSecretArgument, "The command line of a process can be seen by other processes, with this secret on it.",
 			"Hand it in by `environment` or `stdin`.")

@@ -151,11 +151,11 @@ func hidesNames(found dsl.Problems) bool {
 func merge(found, more dsl.Problems) dsl.Problems {
 	all := slices.Clone(found)
 	for _, p := range more {
-		isTold := func(told dsl.Problem) bool {
-			return told.Severity == dsl.SeverityError && (told.Pointer == p.Pointer ||
-				strings.HasPrefix(p.Pointer, told.Pointer+"/") && told.Pointer != "")
+		isReported := func(reported dsl.Problem) bool {
+			return reported.Severity == dsl.SeverityError && (reported.Pointer == p.Pointer ||
+				strings.HasPrefix(p.Pointer, reported.Pointer+"/") && reported.Pointer != "")
 		}
-		if !slices.ContainsFunc(found, isTold) {
+		if !slices.ContainsFunc(found, isReported) {
 			all = append(all, p)
 		}
 	}
@@ -215,7 +215,7 @@ func (c *compiler) valueAt(pointer string) value.Value {
 // tasks are stable.
 func (c *compiler) document() {
 	doc, p := c.doc, c.plan
-	top := place{}
+	top := location{}
 	if doc.Evaluate.Language != "" && doc.Evaluate.Language != "jq" {
 		c.notSupported(doc.Evaluate.Pointer+"/language", fmt.Sprintf("The expression language %q", doc.Evaluate.Language))
 	}
@@ -223,7 +223,7 @@ func (c *compiler) document() {
 	c.checkRead(doc.Schedule)
 	if doc.Input != nil {
 		p.InputSchema = c.schema(doc.Input.Schema, top)
-		p.InputFrom = c.slot(doc.Input.From, top.with(inWorkflowInput))
+		p.InputFrom = c.operand(doc.Input.From, top.with(inWorkflowInput))
 	}
 	p.Timeout = c.timeout(doc.Timeout, top.with(inWorkflowInput))
 	p.Body = c.list(doc.Do, top)
@@ -232,7 +232,7 @@ func (c *compiler) document() {
 	}
 	if doc.Output != nil {
 		p.OutputSchema = c.schema(doc.Output.Schema, top)
-		p.OutputAs = c.slot(doc.Output.As, top.with(inWorkflowOutput))
+		p.OutputAs = c.operand(doc.Output.As, top.with(inWorkflowOutput))
 	}
 	c.extensions()
 	c.useTables()
@@ -251,9 +251,9 @@ func (c *compiler) useTables() {
 	use := &c.doc.Use
 	c.checkCatalogs()
 	for _, e := range use.Authentications.Entries {
-		c.authentication(e.Value, place{})
+		c.authentication(e.Value, location{})
 	}
-	usual := place{}.bind("item", "index", "error")
+	usual := location{}.bind("item", "index", "error")
 	for _, e := range use.Timeouts.Entries {
 		if !c.used[e.Pointer] && e.Value != nil {
 			c.duration(e.Value.After, usual)
@@ -291,19 +291,19 @@ func (c *compiler) retention() {
 		"An operator sets --retention-live and --retention-test.")
 }
 
-// place is where a slot stands: which arguments it has (docs/language/expressions.md) and which local
+// location is where an operand stands: which arguments it has (docs/language/expressions.md) and which local
 // variables.
-type place struct {
-	base   string // pointer of the task, for paths
-	locals []string
-	row    row
+type location struct {
+	base     string // pointer of the task, for paths
+	locals   []string
+	position position
 }
 
-// row is a row of the table of arguments.
-type row uint8
+// position is a row of the table of arguments.
+type position uint8
 
 const (
-	inBody row = iota
+	inBody position = iota
 	inWorkflowInput
 	inTaskInput
 	inOutput
@@ -321,20 +321,20 @@ var blanks = [...][]string{
 	inWorkflowOutput: {"input", "output", "task", "authorization"},
 }
 
-func (p place) with(r row) place {
-	p.row = r
+func (p location) with(r position) location {
+	p.position = r
 	return p
 }
 
-func (p place) bind(names ...string) place {
+func (p location) bind(names ...string) location {
 	p.locals = append(slices.Clip(p.locals), names...)
 	return p
 }
 
-func (p place) scope() *expr.Scope { return &expr.Scope{Locals: p.locals} }
+func (p location) scope() *expr.Scope { return &expr.Scope{Locals: p.locals} }
 
-// path turns the pointer of a slot into text for people: relative to the task, with dots.
-func (p place) path(pointer string) string {
+// path turns the pointer of an operand into text for people: relative to the task, with dots.
+func (p location) path(pointer string) string {
 	if p.base != "" && strings.HasPrefix(pointer, p.base+"/") {
 		pointer = pointer[len(p.base):]
 	}

@@ -57,7 +57,7 @@ output: {as: '.('}
 			"error /do/1/b/switch/0/c/when invalid_expression",
 			"error /output/as invalid_expression",
 		}},
-		{"expressions in expression slots and value slots (T4)", `
+		{"expressions in expression operands and value operands (T4)", `
 input: {from: .a}
 do:
   - a:

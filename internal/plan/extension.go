@@ -6,9 +6,9 @@ import "github.com/chargehand/chargehand/internal/dsl"
 type Extension struct {
 	Name   string
 	Extend string
-	When   *Slot // nil: always
-	Before *List // nil if there is none
-	After  *List // nil if there is none
+	When   *Operand // nil: always
+	Before *List    // nil if there is none
+	After  *List    // nil if there is none
 }
 
 // extensions compiles use.extensions. Their tasks see none of the variables of the tasks
@@ -16,12 +16,12 @@ type Extension struct {
 func (c *compiler) extensions() {
 	c.extending = true
 	for _, e := range c.doc.Use.Extensions {
-		compiled := &Extension{Name: e.Name, Extend: e.Extend, When: c.condition(e.When, place{})}
+		compiled := &Extension{Name: e.Name, Extend: e.Extend, When: c.condition(e.When, location{})}
 		if len(e.Before) > 0 {
-			compiled.Before = c.list(e.Before, place{})
+			compiled.Before = c.list(e.Before, location{})
 		}
 		if len(e.After) > 0 {
-			compiled.After = c.list(e.After, place{})
+			compiled.After = c.list(e.After, location{})
 		}
 		c.plan.Extensions = append(c.plan.Extensions, compiled)
 	}

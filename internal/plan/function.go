@@ -25,7 +25,7 @@ type remoteFunction struct {
 }
 
 // customCall resolves a name in the order of T36.
-func (c *compiler) customCall(compiled *Task, d *dsl.Call, at place) {
+func (c *compiler) customCall(compiled *Task, d *dsl.Call, at location) {
 	name := d.Function
 	call := &FunctionCall{With: c.value(d.With, at)}
 	switch {
@@ -111,7 +111,7 @@ func (c *compiler) cataloged(d *dsl.Call) *List {
 // catalogBody finds a function in a catalog that the definition names.
 func (c *compiler) catalogBody(d *dsl.Call, endpoint *dsl.Endpoint, path string) *List {
 	root := c.shared.root
-	compiled := root.endpoint(endpoint, place{})
+	compiled := root.endpoint(endpoint, location{})
 	if compiled == nil {
 		return nil
 	}
@@ -184,7 +184,7 @@ func (c *compiler) remoteFunctions() {
 		}
 		inner.doc = doc
 		e := &doc.Use.Functions.Entries[0]
-		task := inner.task(e.Value, place{}, nil)
+		task := inner.task(e.Value, location{}, nil)
 		task.Name, task.Function = f.name, f.name
 		f.list.Tasks = []*Task{task}
 	}
@@ -231,7 +231,7 @@ func (c *compiler) tell(line int, code, detail, hint string) {
 // checkCatalogs refuses catalogs whose functions could not be fetched now.
 func (c *compiler) checkCatalogs() {
 	for _, e := range c.doc.Use.Catalogs.Entries {
-		compiled := c.endpoint(e.Value, place{})
+		compiled := c.endpoint(e.Value, location{})
 		if compiled == nil {
 			continue
 		}

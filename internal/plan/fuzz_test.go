@@ -37,8 +37,8 @@ func FuzzSchema(f *testing.F) {
 			return
 		}
 		c := compiler{doc: doc}
-		slot := dsl.Slot{Pointer: "/input/schema/document", Value: document}
-		compiled := c.schema(&dsl.Schema{Pointer: "/input/schema", Format: "json", Document: slot}, place{})
+		operand := dsl.Operand{Pointer: "/input/schema/document", Value: document}
+		compiled := c.schema(&dsl.Schema{Pointer: "/input/schema", Format: "json", Document: operand}, location{})
 		if len(c.errors) > 0 {
 			return
 		}

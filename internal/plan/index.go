@@ -21,7 +21,7 @@ type FilterIndex struct {
 type DataEquality struct {
 	Path string // an expression on the data that only selects a part of it
 	// Value is not nil, and does not change while the task listens. It is read in the task's scope.
-	Value *Slot
+	Value *Operand
 }
 
 // fixedNames are the names of the language whose values do not change while a task listens. ($context does: another
@@ -29,7 +29,7 @@ type DataEquality struct {
 var fixedNames = []string{"workflow", "input"}
 
 // indexOf finds what an index can know of a filter with these attributes.
-func (l *listenCompiler) indexOf(attributes map[string]any, at place) (index FilterIndex) {
+func (l *listenCompiler) indexOf(attributes map[string]any, at location) (index FilterIndex) {
 	constant := make(map[string]any)
 	for name, v := range attributes {
 		if name != "type" && l.isConstant(v, at) {
@@ -44,7 +44,7 @@ func (l *listenCompiler) indexOf(attributes map[string]any, at place) (index Fil
 }
 
 // isConstant reports whether a match with the value of an attribute depends on nothing but the event.
-func (l *listenCompiler) isConstant(v any, at place) bool {
+func (l *listenCompiler) isConstant(v any, at location) bool {
 	switch v := v.(type) {
 	case string:
 		source, ok := expr.Unwrap(v)
@@ -66,7 +66,7 @@ func (l *listenCompiler) isConstant(v any, at place) bool {
 }
 
 // equalities lists what the data, or the part of it at path, has to be equal to.
-func (l *listenCompiler) equalities(list []DataEquality, path string, v any, at place) []DataEquality {
+func (l *listenCompiler) equalities(list []DataEquality, path string, v any, at location) []DataEquality {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range sortedKeys(v) {
@@ -78,13 +78,13 @@ func (l *listenCompiler) equalities(list []DataEquality, path string, v any, at 
 			return list // a pattern; or an expression on a part, whose path would have to be put together
 		}
 		for _, one := range expr.Equalities(source) {
-			if value := fixedSlot(one.Value, at); value != nil {
+			if value := fixedOperand(one.Value, at); value != nil {
 				list = append(list, DataEquality{one.Path, value})
 			}
 		}
 	case nil, []any:
 	default:
-		list = append(list, DataEquality{pathOr(path), &Slot{constant: v, isConstant: true}})
+		list = append(list, DataEquality{pathOr(path), &Operand{constant: v, isConstant: true}})
 	}
 	return list
 }
@@ -96,8 +96,8 @@ func pathOr(path string) string {
 	return path
 }
 
-// fixedSlot compiles an expression, if what it reads does not change while the task listens.
-func fixedSlot(source string, at place) *Slot {
+// fixedOperand compiles an expression, if what it reads does not change while the task listens.
+func fixedOperand(source string, at location) *Operand {
 	e, err := expr.Compile(source, &expr.Scope{Locals: at.locals})
 	if err != nil || e.UsesInput() {
 		return nil
@@ -110,7 +110,7 @@ func fixedSlot(source string, at place) *Slot {
 	if slices.Contains(at.locals, EventVariable) && e.Uses(EventVariable) {
 		return nil
 	}
-	return &Slot{source: source, expression: e}
+	return &Operand{source: source, expression: e}
 }
 
 // CompileFilter compiles a FilterIndex.Constant. Errors: it is none.
@@ -146,7 +146,7 @@ func constantMatch(v any) (m *Match, err error) {
 		if err != nil {
 			return nil, err
 		}
-		m.Slot = &Slot{source: source, expression: e}
+		m.Operand = &Operand{source: source, expression: e}
 	case map[string]any:
 		m.Fields = make([]FieldMatch, 0, len(v))
 		for _, name := range sortedKeys(v) {

@@ -271,7 +271,7 @@ func TestContainers(t *testing.T) {
 	}
 	a := p.Tasks[0].Activity
 	name := a.Fields[slices.IndexFunc(a.Fields, func(f Field) bool { return f.Name == "name" })]
-	if v, _ := name.Slot.Constant(); a.Kind != "container" || v != "plain-name" || a.Durations[0].Name != "cleanupAfterMs" ||
+	if v, _ := name.Operand.Constant(); a.Kind != "container" || v != "plain-name" || a.Durations[0].Name != "cleanupAfterMs" ||
 		a.Constants["cleanup"] != "eventually" || !value.Equal(a.Constants["workflow"], map[string]any{"namespace": "test", "name": "plan"}) || a.Constants["pullPolicy"] != "ifNotPresent" || a.Constants["return"] != "stdout" {
 		t.Errorf("container: %+v", a)
 	}
@@ -282,7 +282,7 @@ func TestContainers(t *testing.T) {
 	}
 	doc, _ = dsl.Parse([]byte(header + strings.Replace(definition, "NAME", ".name", 1)))
 	p, _ = Compile(doc, Options{Run: []string{"container"}})
-	if _, constant := p.Tasks[0].Activity.Fields[1].Slot.Constant(); constant {
+	if _, constant := p.Tasks[0].Activity.Fields[1].Operand.Constant(); constant {
 		t.Error("an expression is taken for a name")
 	}
 }

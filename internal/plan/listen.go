@@ -26,18 +26,18 @@ type Listen struct {
 
 	Filters []*EventFilter // all filters by Number: those of To, then those of its `until`
 	Keys    []CorrelationKey
-	Fixed   []*Slot // evaluated once, when listening starts: they depend on no event
+	Fixed   []*Operand // evaluated once, when listening starts: they depend on no event
 
 	// Settled: whether an event matches depends on the event alone, and what does not match
 	// now never will. So what a listen passed over is nothing to a later one.
-	Settled bool
+	EnvelopeOnly bool
 }
 
 // Strategy is an event consumption strategy (T55, T56).
 type Strategy struct {
 	Mode        dsl.StrategyMode
 	Filters     []*EventFilter // none with `any: []`: every event (T83)
-	Until       *Slot          // nil if none
+	Until       *Operand       // nil if none
 	UntilEvents *Strategy      // nil if none
 }
 
@@ -61,7 +61,7 @@ type AttributeFilter struct {
 // expectation of the key.
 type Correlation struct {
 	Key  int // index in Listen.Keys
-	From *Slot
+	From *Operand
 	// Path is the text of From if that only selects a part of the envelope, else "".
 	Path string
 }
@@ -69,24 +69,24 @@ type Correlation struct {
 // CorrelationKey is a name of a correlation. All filters of a task share its expectation (T58).
 type CorrelationKey struct {
 	Name   string
-	Expect *Slot // nil: the first extracted value
+	Expect *Operand // nil: the first extracted value
 }
 
 // Foreach handles consumed events or messages one after another (docs/language/listen.md, T73).
 type Foreach struct {
 	Item, At     string
-	OutputAs     *Slot
+	OutputAs     *Operand
 	OutputSchema *Schema
-	ExportAs     *Slot
+	ExportAs     *Operand
 	ExportSchema *Schema
 }
 
 // listen compiles a listen task.
-func (c *compiler) listen(compiled *Task, d *dsl.Listen, at place) {
+func (c *compiler) listen(compiled *Task, d *dsl.Listen, at location) {
 	if d.To == nil {
 		return // refused by the reader
 	}
-	l := &listenCompiler{compiler: c, listen: &Listen{Read: d.Read, Settled: true}, keys: map[string]int{}}
+	l := &listenCompiler{compiler: c, listen: &Listen{Read: d.Read, EnvelopeOnly: true}, keys: map[string]int{}}
 	inside := at
 	if d.Foreach != nil {
 		inside = at.bind(d.Foreach.Item, d.Foreach.At)
@@ -105,18 +105,18 @@ func (c *compiler) listen(compiled *Task, d *dsl.Listen, at place) {
 }
 
 // foreach compiles the body of a listen or a subscription. inside has its variables bound.
-func (c *compiler) foreach(compiled *Task, d *dsl.Iterator, inside place) {
+func (c *compiler) foreach(compiled *Task, d *dsl.Iterator, inside location) {
 	if d == nil {
 		return
 	}
 	f := &Foreach{Item: d.Item, At: d.At}
 	compiled.Body = c.list(d.Do, inside)
 	if d.Output != nil {
-		f.OutputAs = c.slot(d.Output.As, inside.with(inOutput))
+		f.OutputAs = c.operand(d.Output.As, inside.with(inOutput))
 		f.OutputSchema = c.schema(d.Output.Schema, inside)
 	}
 	if d.Export != nil {
-		f.ExportAs = c.slot(d.Export.As, inside.with(inExport))
+		f.ExportAs = c.operand(d.Export.As, inside.with(inExport))
 		f.ExportSchema = c.schema(d.Export.Schema, inside)
 	}
 	compiled.Foreach = f
@@ -130,13 +130,13 @@ type listenCompiler struct {
 	timed  bool // an expression of the filter at hand may look at the clock
 }
 
-func (l *listenCompiler) strategy(d *dsl.Strategy, at place) *Strategy {
+func (l *listenCompiler) strategy(d *dsl.Strategy, at location) *Strategy {
 	s := &Strategy{Mode: d.Mode, Filters: make([]*EventFilter, 0, len(d.Filters))}
 	for _, filter := range d.Filters {
 		s.Filters = append(s.Filters, l.filter(filter, at))
 	}
 	if d.Mode == dsl.StrategyAll {
-		l.listen.Settled = false // a filter that is satisfied lets pass what it matches
+		l.listen.EnvelopeOnly = false // a filter that is satisfied lets pass what it matches
 		if len(d.Filters) == 0 {
 			l.warn(d.Pointer, CodeEmptyStrategy, "`all: []` waits for no event at all.", "`any: []` takes every event.")
 		}
@@ -144,7 +144,7 @@ func (l *listenCompiler) strategy(d *dsl.Strategy, at place) *Strategy {
 	return s
 }
 
-func (l *listenCompiler) filter(d *dsl.EventFilter, at place) *EventFilter {
+func (l *listenCompiler) filter(d *dsl.EventFilter, at location) *EventFilter {
 	f := &EventFilter{Number: len(l.listen.Filters)}
 	l.listen.Filters = append(l.listen.Filters, f)
 	l.timed = false
@@ -155,7 +155,7 @@ func (l *listenCompiler) filter(d *dsl.EventFilter, at place) *EventFilter {
 			l.warn(pointer, CodeUnknownAttribute, fmt.Sprintf("No event has an attribute %q.", name),
 				"The names of attributes consist of lower-case letters and digits.")
 		}
-		m := l.match(dsl.Slot{Pointer: pointer, Value: attributes[name]}, at)
+		m := l.match(dsl.Operand{Pointer: pointer, Value: attributes[name]}, at)
 		f.Attributes = append(f.Attributes, AttributeFilter{Name: name, Match: m})
 	}
 	for i := range d.Correlate.Entries {
@@ -170,8 +170,8 @@ func (l *listenCompiler) filter(d *dsl.EventFilter, at place) *EventFilter {
 // attributeName is what events can be called by. `data` is one like the others here.
 var attributeName = regexp.MustCompile(`^[a-z0-9]+$`)
 
-func (l *listenCompiler) correlation(e *dsl.Entry[dsl.Correlation], at place) Correlation {
-	l.listen.Settled = false
+func (l *listenCompiler) correlation(e *dsl.Entry[dsl.Correlation], at location) Correlation {
+	l.listen.EnvelopeOnly = false
 	key, known := l.keys[e.Name]
 	if !known {
 		key = len(l.listen.Keys)
@@ -200,7 +200,7 @@ func (l *listenCompiler) correlation(e *dsl.Entry[dsl.Correlation], at place) Co
 // clock finds expressions that may look at the clock (T14).
 var clock = regexp.MustCompile(`\bnow\b`)
 
-func (l *listenCompiler) noteTime(s *Slot) {
+func (l *listenCompiler) noteTime(s *Operand) {
 	if s != nil && clock.MatchString(s.source) {
 		l.timed = true
 	}

@@ -30,7 +30,7 @@ func TestListen(t *testing.T) {
 	if task.Leaf() || task.Foreach == nil || task.Foreach.Item != "e" || task.Body.Tasks[0].Reference != "/do/0/a/foreach/do/0/b" {
 		t.Errorf("foreach %+v of %s", task.Foreach, task.Body.Tasks[0].Reference)
 	}
-	if len(l.Filters) != 3 || l.To.UntilEvents.Filters[0].Number != 2 || l.Read != "raw" || l.Settled {
+	if len(l.Filters) != 3 || l.To.UntilEvents.Filters[0].Number != 2 || l.Read != "raw" || l.EnvelopeOnly {
 		t.Errorf("listen %+v", l)
 	}
 	first := l.Filters[0]
@@ -40,7 +40,7 @@ func TestListen(t *testing.T) {
 	if level := first.Attributes[1].Match; level.Fixed != 0 || len(l.Fixed) != 1 {
 		t.Errorf("what depends on no event is evaluated once: %+v", level)
 	}
-	if a := first.Attributes[2].Match.Fields[0]; a.Name != "a" || a.Match.Slot == nil || a.Match.Fixed != -1 {
+	if a := first.Attributes[2].Match.Fields[0]; a.Name != "a" || a.Match.Operand == nil || a.Match.Fixed != -1 {
 		t.Errorf("what depends on the event is not: %+v", a)
 	}
 	if len(l.Keys) != 2 || l.Keys[0].Name != "k" || l.Keys[0].Expect == nil || l.Keys[1].Expect != nil {

@@ -14,14 +14,14 @@ import (
 )
 
 // Match is what a value of an event is compared with (T57). Exactly one of the kinds is set:
-// Slot; Fields (an object: the value must have what it names); Items (a list, one for one);
+// Operand; Fields (an object: the value must have what it names); Items (a list, one for one);
 // else Value, a text of which may be a Pattern.
 type Match struct {
-	// Slot is an expression; `.` is the event's attribute, $event the envelope. Its result
+	// Operand is an expression; `.` is the event's attribute, $event the envelope. Its result
 	// true matches everything, false and null nothing, all else what is equal to it, or for an
 	// object what has its properties.
-	Slot  *Slot
-	Fixed int // index in Listen.Fixed: the slot depends on no event; -1: it may
+	Operand *Operand
+	Fixed   int // index in Listen.Fixed: the operand depends on no event; -1: it may
 
 	Fields []FieldMatch // by name
 	Items  []*Match
@@ -60,7 +60,7 @@ func attributeOrder(attributes map[string]any) []string {
 
 // match compiles what a value is compared with. Texts are patterns in both modes: only ${ }
 // makes an expression, because most patterns would read as one.
-func (l *listenCompiler) match(s dsl.Slot, at place) *Match {
+func (l *listenCompiler) match(s dsl.Operand, at location) *Match {
 	m := &Match{Fixed: -1}
 	switch v := s.Value.(type) {
 	case string:
@@ -68,13 +68,13 @@ func (l *listenCompiler) match(s dsl.Slot, at place) *Match {
 	case map[string]any:
 		m.Fields = make([]FieldMatch, 0, len(v))
 		for _, name := range sortedKeys(v) {
-			inner := l.match(dsl.Slot{Pointer: s.Pointer + pointerTo(name), Value: v[name]}, at)
+			inner := l.match(dsl.Operand{Pointer: s.Pointer + pointerTo(name), Value: v[name]}, at)
 			m.Fields = append(m.Fields, FieldMatch{Name: name, Match: inner})
 		}
 	case []any:
 		m.IsList = true
 		for i, item := range v {
-			m.Items = append(m.Items, l.match(dsl.Slot{Pointer: s.Pointer + "/" + strconv.Itoa(i), Value: item}, at))
+			m.Items = append(m.Items, l.match(dsl.Operand{Pointer: s.Pointer + "/" + strconv.Itoa(i), Value: item}, at))
 		}
 	default:
 		m.Value = v
@@ -82,7 +82,7 @@ func (l *listenCompiler) match(s dsl.Slot, at place) *Match {
 	return m
 }
 
-func (l *listenCompiler) matchText(m *Match, s dsl.Slot, text string, at place) {
+func (l *listenCompiler) matchText(m *Match, s dsl.Operand, text string, at location) {
 	if _, ok := expr.Unwrap(text); !ok {
 		m.Value = text
 		if expr.IsEmbedded(text) {
@@ -96,18 +96,18 @@ func (l *listenCompiler) matchText(m *Match, s dsl.Slot, text string, at place) 
 		m.Pattern = pattern
 		return
 	}
-	m.Slot = l.expression(s, at.bind(EventVariable))
-	l.noteTime(m.Slot)
-	e := m.Slot.expression
+	m.Operand = l.expression(s, at.bind(EventVariable))
+	l.noteTime(m.Operand)
+	e := m.Operand.expression
 	if e == nil || e.UsesInput() || e.Uses(EventVariable) {
 		if e != nil && (slices.ContainsFunc(names[:], e.Uses) || slices.ContainsFunc(at.locals, e.Uses) || l.timed) {
-			l.listen.Settled = false
+			l.listen.EnvelopeOnly = false
 		}
 		return
 	}
-	l.listen.Settled = false
+	l.listen.EnvelopeOnly = false
 	m.Fixed = len(l.listen.Fixed)
-	l.listen.Fixed = append(l.listen.Fixed, m.Slot)
+	l.listen.Fixed = append(l.listen.Fixed, m.Operand)
 }
 
 // CompilePattern compiles a text that texts may match as a whole (T57). It is nil if the

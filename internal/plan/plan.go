@@ -59,8 +59,8 @@ type Plan struct {
 	Limits Limits
 
 	InputSchema  *Schema
-	InputFrom    *Slot
-	OutputAs     *Slot
+	InputFrom    *Operand
+	OutputAs     *Operand
 	OutputSchema *Schema
 	Timeout      *Duration
 

@@ -157,7 +157,7 @@ do:
 		t.Errorf("set gives %v, %v", v, err)
 	}
 	for _, f := range p.Body.Tasks[1].Activity.Fields {
-		if v, ok := f.Slot.Constant(); f.Name == "code" && (!ok || v != "true") {
+		if v, ok := f.Operand.Constant(); f.Name == "code" && (!ok || v != "true") {
 			t.Errorf("the code became %v", v)
 		}
 	}

@@ -13,13 +13,13 @@ import (
 type Child struct {
 	Namespace string
 	Name      string
-	Version   string // "latest": the published one (T85)
-	Input     *Slot  // nil: the transformed input
-	NoOutput  bool   // `return: none`: the output is null
+	Version   string   // "latest": the published one (T85)
+	Input     *Operand // nil: the transformed input
+	NoOutput  bool     // `return: none`: the output is null
 }
 
 // run compiles a process or the run of another workflow.
-func (c *compiler) run(compiled *Task, r *dsl.Run, at place) {
+func (c *compiler) run(compiled *Task, r *dsl.Run, at location) {
 	if r == nil {
 		return
 	}
@@ -44,7 +44,7 @@ func (c *compiler) run(compiled *Task, r *dsl.Run, at place) {
 	compiled.Activity.Constants["return"] = r.Return
 }
 
-func (c *compiler) shell(s *dsl.Shell, at place) *Activity {
+func (c *compiler) shell(s *dsl.Shell, at location) *Activity {
 	if !slices.Contains(c.options.Run, "shell") {
 		c.runNotAllowed(s.Pointer, "run.shell", "shell")
 	}
@@ -56,7 +56,7 @@ func (c *compiler) shell(s *dsl.Shell, at place) *Activity {
 	return a
 }
 
-func (c *compiler) script(s *dsl.Script, at place) *Activity {
+func (c *compiler) script(s *dsl.Script, at location) *Activity {
 	language := s.Language
 	switch language {
 	case "javascript":
@@ -95,7 +95,7 @@ func isLogFunction(key string) bool {
 	return strings.HasPrefix(key, "log:") && strings.HasSuffix(key, "@"+defaultCatalog)
 }
 
-func (c *compiler) container(d *dsl.Container, at place) *Activity {
+func (c *compiler) container(d *dsl.Container, at location) *Activity {
 	if !slices.Contains(c.options.Run, "container") {
 		c.runNotAllowed(d.Pointer, "run.container", "container")
 	}
@@ -119,14 +119,14 @@ func (c *compiler) container(d *dsl.Container, at place) *Activity {
 
 // containerName is an expression, or plainly a name: the reference calls it an expression,
 // and most names are none.
-func (c *compiler) containerName(s dsl.Slot, at place) *Slot {
+func (c *compiler) containerName(s dsl.Operand, at location) *Operand {
 	if text := strings.TrimSpace(s.Text()); strings.HasPrefix(text, ".") || strings.HasPrefix(text, "$") {
 		return c.expression(s, at)
 	}
 	return c.value(s, at)
 }
 
-func (c *compiler) processFields(a *Activity, arguments, environment, stdin dsl.Slot, at place) {
+func (c *compiler) processFields(a *Activity, arguments, environment, stdin dsl.Operand, at location) {
 	c.field(a, "arguments", arguments, ListOrMap, at)
 	c.field(a, "environment", environment, Object, at)
 	c.field(a, "stdin", stdin, Optional, at)

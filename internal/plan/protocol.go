@@ -10,7 +10,7 @@ import (
 
 // grpcCall compiles a call of a method of a service (T38). A proto file with a constant
 // address is pinned and checked.
-func (c *compiler) grpcCall(d *dsl.GRPCCall, at place) *Activity {
+func (c *compiler) grpcCall(d *dsl.GRPCCall, at location) *Activity {
 	a := &Activity{
 		Kind:           dsl.CallGRPC,
 		Authentication: c.authentication(d.Authentication, at),
@@ -31,7 +31,7 @@ func (c *compiler) grpcCall(d *dsl.GRPCCall, at place) *Activity {
 }
 
 // mcpCall compiles a request to a server of tools. A server over stdio is a process.
-func (c *compiler) mcpCall(d *dsl.MCPCall, at place) *Activity {
+func (c *compiler) mcpCall(d *dsl.MCPCall, at location) *Activity {
 	a := &Activity{
 		Kind: dsl.CallMCP,
 		Constants: map[string]value.Value{
@@ -66,7 +66,7 @@ func (c *compiler) mcpCall(d *dsl.MCPCall, at place) *Activity {
 }
 
 // a2aCall compiles a request to an agent.
-func (c *compiler) a2aCall(d *dsl.A2ACall, at place) *Activity {
+func (c *compiler) a2aCall(d *dsl.A2ACall, at location) *Activity {
 	a := &Activity{Kind: dsl.CallA2A, Constants: map[string]value.Value{"method": d.Method}}
 	c.address(a, "server", d.Server, at)
 	if d.AgentCard != nil {

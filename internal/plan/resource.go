@@ -67,7 +67,7 @@ const (
 )
 
 // fetched finds the content behind an endpoint. What is constant and not at hand is wanted.
-func (c *compiler) fetched(e *dsl.Endpoint, kind string, at place) ([]byte, availability) {
+func (c *compiler) fetched(e *dsl.Endpoint, kind string, at location) ([]byte, availability) {
 	compiled := c.endpoint(e, at)
 	if compiled == nil {
 		return nil, missing
@@ -128,7 +128,7 @@ func resourceKey(uri string, authentication value.Value) string {
 
 // resource adds an argument that is pinned if its address is constant, and else read when
 // the task runs. The content is nil then.
-func (c *compiler) resource(a *Activity, name, kind string, r *dsl.Resource, at place) []byte {
+func (c *compiler) resource(a *Activity, name, kind string, r *dsl.Resource, at location) []byte {
 	if r == nil || r.Endpoint == nil {
 		return nil
 	}
@@ -149,7 +149,7 @@ func digestText(content []byte) string {
 }
 
 // address adds an argument that is always read when the task runs.
-func (c *compiler) address(a *Activity, name string, e *dsl.Endpoint, at place) {
+func (c *compiler) address(a *Activity, name string, e *dsl.Endpoint, at location) {
 	if e != nil {
 		a.Resources = append(a.Resources, Resource{Name: name, Endpoint: c.endpoint(e, at)})
 	}

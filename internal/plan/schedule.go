@@ -128,7 +128,7 @@ func (c *compiler) listener(d *dsl.Schedule) *Plan {
 	if read == "" {
 		read = dsl.ReadData
 	}
-	c.listen(task, &dsl.Listen{To: d.On, Read: read}, place{base: pointer}.with(inWorkflowInput))
+	c.listen(task, &dsl.Listen{To: d.On, Read: read}, location{base: pointer}.with(inWorkflowInput))
 	if unasked(d.On) || d.On.UntilEvents != nil && unasked(d.On.UntilEvents) {
 		c.fail(pointer, CodeSchedule, "`all: []` is satisfied by no event at all; the workflow would start without end.",
 			"`any: []` starts a run for every event.")
@@ -159,7 +159,7 @@ func (c *compiler) scheduleSpan(d *dsl.Duration) dsl.Span {
 // cronFields are the fields that expressions have: seconds are optional, and come first.
 const cronFields = cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.DowOrDom
 
-func (c *compiler) cron(s dsl.Slot) *Cron {
+func (c *compiler) cron(s dsl.Operand) *Cron {
 	text := strings.TrimSpace(s.Text())
 	if text == "" {
 		return nil

@@ -165,7 +165,7 @@ func pointerTo(token string) string {
 }
 
 // schema compiles a schema; nil if there is none.
-func (c *compiler) schema(s *dsl.Schema, at place) *Schema {
+func (c *compiler) schema(s *dsl.Schema, at location) *Schema {
 	if s == nil {
 		return nil
 	}
@@ -208,27 +208,27 @@ func (c *compiler) schema(s *dsl.Schema, at place) *Schema {
 }
 
 // schemaResource reads a schema from its external resource (T69).
-func (c *compiler) schemaResource(r *dsl.Resource, at place) (document dsl.Slot, address string, ok bool) {
+func (c *compiler) schemaResource(r *dsl.Resource, at location) (document dsl.Operand, address string, ok bool) {
 	if r.Endpoint == nil {
-		return dsl.Slot{}, "", false
+		return dsl.Operand{}, "", false
 	}
 	content, state := c.fetched(r.Endpoint, ResourceSchema, at)
 	switch state {
 	case inconstant:
 		c.notSupported(r.Pointer, "A schema whose address depends on the data")
-		return dsl.Slot{}, "", false
+		return dsl.Operand{}, "", false
 	case unauthorized:
 		c.notSupported(r.Pointer, "A schema whose authentication depends on the data or on secrets")
-		return dsl.Slot{}, "", false
+		return dsl.Operand{}, "", false
 	case missing:
-		return dsl.Slot{}, "", false
+		return dsl.Operand{}, "", false
 	}
 	v, err := dsl.ParseValue(content)
 	if err != nil {
 		c.fail(r.Pointer, CodeResource, "The external schema cannot be read: "+err.Error()+".", "")
-		return dsl.Slot{}, "", false
+		return dsl.Operand{}, "", false
 	}
-	return dsl.Slot{Pointer: r.Pointer, Value: v}, schemaAddress(r.Endpoint.URI.Text()), true
+	return dsl.Operand{Pointer: r.Pointer, Value: v}, schemaAddress(r.Endpoint.URI.Text()), true
 }
 
 // schemaRoot stands for the folder of the operator in the addresses of schemas, so that

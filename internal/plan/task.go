@@ -26,24 +26,24 @@ type Task struct {
 	// timeline, and if it is a leaf, faults and commands name the calling task (T71).
 	Function string
 
-	If           *Slot
+	If           *Operand
 	InputSchema  *Schema
-	InputFrom    *Slot
-	OutputAs     *Slot
+	InputFrom    *Operand
+	OutputAs     *Operand
 	OutputSchema *Schema
-	ExportAs     *Slot
+	ExportAs     *Operand
 	ExportSchema *Schema
 	Timeout      *Duration
 	Then         Flow
 
 	Body          *List // do, for, try: the guarded list, foreach
-	Set           *Slot
+	Set           *Operand
 	Cases         []Case
 	For           *For
 	Fork          *Fork
 	Catch         *Catch
-	Raise         *Slot // an object: type, status and, if given, title and detail
-	Emit          *Slot // the attributes of the event
+	Raise         *Operand // an object: type, status and, if given, title and detail
+	Emit          *Operand // the attributes of the event
 	DefaultSource string
 	Wait          *Duration
 	Activity      *Activity
@@ -65,7 +65,7 @@ type Task struct {
 	Extensions []*Extension
 	extending  bool // the task belongs to an extension
 
-	// UsesAuthorization: a slot of the task reads $authorization.
+	// UsesAuthorization: an operand of the task reads $authorization.
 	UsesAuthorization bool
 }
 
@@ -87,15 +87,15 @@ type Flow struct {
 // Case is one case of a switch. When is nil in the default case, which stands last here,
 // wherever it stands in the definition.
 type Case struct {
-	When *Slot
+	When *Operand
 	Then Flow
 }
 
 // For is the head of a loop (T32, T73).
 type For struct {
 	Each, At string
-	In       *Slot
-	While    *Slot // nil if none
+	In       *Operand
+	While    *Operand // nil if none
 }
 
 // Fork holds concurrent branches, each a list of one task.
@@ -108,8 +108,8 @@ type Fork struct {
 type Catch struct {
 	Filter     *Filter // nil: every error
 	As         string
-	When       *Slot
-	ExceptWhen *Slot
+	When       *Operand
+	ExceptWhen *Operand
 	Retry      *Retry
 	Do         *List // nil if there is no `do`
 	Then       Flow  // FlowNone: the task's own `then`
@@ -127,8 +127,8 @@ type Filter struct {
 
 // Retry is a resolved retry policy (T19, T20).
 type Retry struct {
-	When            *Slot
-	ExceptWhen      *Slot
+	When            *Operand
+	ExceptWhen      *Operand
 	Delay           *Duration // nil: 0
 	Backoff         dsl.Backoff
 	JitterFrom      *Duration
@@ -140,8 +140,8 @@ type Retry struct {
 
 // FunctionCall calls a function as if it were inlined (T37).
 type FunctionCall struct {
-	With *Slot // nil: the caller's transformed input
-	Body *List // one task; shared by all callers
+	With *Operand // nil: the caller's transformed input
+	Body *List    // one task; shared by all callers
 }
 
 // Activity is a call or a process: an effect of the outside world. The machine evaluates
@@ -172,10 +172,10 @@ const (
 
 // Field is one evaluated argument of an activity.
 type Field struct {
-	In   string // the argument, an object, that holds the field; "": the field is an argument
-	Name string
-	Slot *Slot
-	Type Type
+	In      string // the argument, an object, that holds the field; "": the field is an argument
+	Name    string
+	Operand *Operand
+	Type    Type
 }
 
 // DurationField is an argument that is a number of milliseconds.
@@ -188,7 +188,7 @@ type DurationField struct {
 type Endpoint struct {
 	Path           string
 	Template       *expr.URITemplate // nil: Expression
-	Expression     *Slot
+	Expression     *Operand
 	Authentication *Authentication // nil if none
 
 	text string // of Template
@@ -201,7 +201,7 @@ func (e *Endpoint) Constant() (string, bool) {
 
 // Duration is a length of time, constant or by expression (T52).
 type Duration struct {
-	Path string // for details of faults
-	Span dsl.Span
-	Slot *Slot // nil: Span
+	Path    string // for details of faults
+	Span    dsl.Span
+	Operand *Operand // nil: Span
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // list compiles a task list and links its jumps.
-func (c *compiler) list(tasks []*dsl.Task, at place) *List {
+func (c *compiler) list(tasks []*dsl.Task, at location) *List {
 	list := &List{Tasks: make([]*Task, 0, len(tasks))}
 	index := make(map[string]int, len(tasks))
 	for i, t := range tasks {
@@ -24,28 +24,28 @@ func (c *compiler) list(tasks []*dsl.Task, at place) *List {
 }
 
 // task compiles one task. index finds the targets of its jumps.
-func (c *compiler) task(t *dsl.Task, outer place, index map[string]int) *Task {
+func (c *compiler) task(t *dsl.Task, outer location, index map[string]int) *Task {
 	compiled := &Task{
 		Number: len(c.plan.Tasks), Name: t.Name, Reference: t.Pointer, Kind: t.Kind,
 		Definition: t.Value, Metadata: t.Metadata, Remote: c.self != nil, extending: c.extending,
 	}
 	c.plan.Tasks = append(c.plan.Tasks, compiled)
-	at := place{base: t.Pointer, locals: outer.locals}
+	at := location{base: t.Pointer, locals: outer.locals}
 	before := at.with(inTaskInput)
 	compiled.If = c.condition(t.If, before)
 	compiled.Timeout = c.timeout(t.Timeout, before)
 	if t.Input != nil {
 		compiled.InputSchema = c.schema(t.Input.Schema, at)
-		compiled.InputFrom = c.slot(t.Input.From, before)
+		compiled.InputFrom = c.operand(t.Input.From, before)
 	}
 	compiled.Then = c.flow(t.Then, index)
 	inside := c.payload(compiled, t, at, index)
 	if t.Output != nil {
-		compiled.OutputAs = c.slot(t.Output.As, at.with(inOutput))
+		compiled.OutputAs = c.operand(t.Output.As, at.with(inOutput))
 		compiled.OutputSchema = c.schema(t.Output.Schema, at)
 	}
 	if t.Export != nil {
-		compiled.ExportAs = c.slot(t.Export.As, at.with(inExport))
+		compiled.ExportAs = c.operand(t.Export.As, at.with(inExport))
 		compiled.ExportSchema = c.schema(t.Export.Schema, at)
 	}
 	compiled.UsesAuthorization = inside || uses("authorization", compiled.OutputAs, compiled.ExportAs)
@@ -53,9 +53,9 @@ func (c *compiler) task(t *dsl.Task, outer place, index map[string]int) *Task {
 	return compiled
 }
 
-// payload compiles what the kind of the task says. It reports whether a slot in it reads
+// payload compiles what the kind of the task says. It reports whether an operand in it reads
 // $authorization.
-func (c *compiler) payload(compiled *Task, t *dsl.Task, at place, index map[string]int) bool {
+func (c *compiler) payload(compiled *Task, t *dsl.Task, at location, index map[string]int) bool {
 	switch t.Kind {
 	case dsl.KindSet:
 		c.paths(t.Set.Pointer, t.Set.Value, at)
@@ -105,7 +105,7 @@ func (c *compiler) flow(d dsl.Directive, index map[string]int) Flow {
 }
 
 // cases puts the default case last (docs/language/switch.md).
-func (c *compiler) cases(cases []*dsl.Case, at place, index map[string]int) []Case {
+func (c *compiler) cases(cases []*dsl.Case, at location, index map[string]int) []Case {
 	var compiled, otherwise []Case
 	for _, one := range cases {
 		it := Case{When: c.condition(one.When, at), Then: c.flow(one.Then, index)}
@@ -118,17 +118,17 @@ func (c *compiler) cases(cases []*dsl.Case, at place, index map[string]int) []Ca
 	return append(compiled, otherwise...)
 }
 
-func (c *compiler) loop(compiled *Task, f *dsl.For, at place) {
+func (c *compiler) loop(compiled *Task, f *dsl.For, at location) {
 	inside := at.bind(f.Each, f.At)
 	compiled.For = &For{
 		Each: f.Each, At: f.At,
-		In:    c.slot(f.In, at),
+		In:    c.operand(f.In, at),
 		While: c.condition(f.While, inside),
 	}
 	compiled.Body = c.list(f.Do, inside)
 }
 
-func (c *compiler) fork(compiled *Task, f *dsl.Fork, at place) {
+func (c *compiler) fork(compiled *Task, f *dsl.Fork, at location) {
 	if limit := c.options.Limits.Branches; len(f.Branches) > limit {
 		c.fail(f.Pointer+"/branches", CodeTooManyBranch,
 			fmt.Sprintf("The fork has %d branches; at most %d are allowed.", len(f.Branches), limit), "")

@@ -401,9 +401,9 @@ func (p *parser) intern(raw []byte) string {
 	if len(raw) == 0 || len(raw) > keyCacheLength {
 		return string(raw)
 	}
-	place := &p.keys[(uint(raw[0])*31+uint(raw[len(raw)-1])*7+uint(raw[len(raw)/2])+uint(len(raw)))%keyCacheSize]
-	if *place != string(raw) {
-		*place = string(raw)
+	cached := &p.keys[(uint(raw[0])*31+uint(raw[len(raw)-1])*7+uint(raw[len(raw)/2])+uint(len(raw)))%keyCacheSize]
+	if *cached != string(raw) {
+		*cached = string(raw)
 	}
-	return *place
+	return *cached
 }

@@ -16,8 +16,8 @@ import (
 // names are the arguments of the language.
 var names = [...]string{"context", "input", "output", "secrets", "task", "workflow", "runtime", "authorization"}
 
-// slot compiles `from` and `as`: an expression slot if it is a text, else a value slot (T4).
-func (c *compiler) slot(s dsl.Slot, at place) *Slot {
+// operand compiles `from` and `as`: an expression operand if it is a text, else a value operand (T4).
+func (c *compiler) operand(s dsl.Operand, at location) *Operand {
 	if !s.Present() {
 		return nil
 	}
@@ -28,27 +28,27 @@ func (c *compiler) slot(s dsl.Slot, at place) *Slot {
 	return c.value(s, at)
 }
 
-// expression compiles an expression slot; nil if it is absent.
-func (c *compiler) expression(s dsl.Slot, at place) *Slot {
+// expression compiles an expression operand; nil if it is absent.
+func (c *compiler) expression(s dsl.Operand, at location) *Operand {
 	if !s.Present() {
 		return nil
 	}
-	slot := &Slot{Path: at.path(s.Pointer), isConstant: true} // null, if it does not compile
-	e, err := expr.CompileSlot(s.Text(), c.mode, at.scope())
+	operand := &Operand{Path: at.path(s.Pointer), isConstant: true} // null, if it does not compile
+	e, err := expr.CompileOperand(s.Text(), c.mode, at.scope())
 	if err != nil {
 		c.badExpression(s.Pointer, err)
-		return slot
+		return operand
 	}
-	slot.expression, slot.isConstant, slot.source = e, false, sourceOf(s.Text())
-	c.check(s, slot, at)
+	operand.expression, operand.isConstant, operand.source = e, false, sourceOf(s.Text())
+	c.check(s, operand, at)
 	for _, warning := range e.Warnings() {
 		c.warn(s.Pointer, CodeDoubtful, warning, "")
 	}
-	return slot
+	return operand
 }
 
-// condition compiles an expression slot that decides something (T13).
-func (c *compiler) condition(s dsl.Slot, at place) *Slot {
+// condition compiles an expression operand that decides something (T13).
+func (c *compiler) condition(s dsl.Operand, at location) *Operand {
 	if source, ok := expr.Unwrap(s.Text()); constantCondition.MatchString(strings.TrimSpace(s.Text())) ||
 		ok && constantCondition.MatchString(strings.TrimSpace(source)) {
 		c.warn(s.Pointer, CodeCondition, "This condition always holds: only false and null count as no.", "Compare it with something, or leave it out.")
@@ -59,18 +59,18 @@ func (c *compiler) condition(s dsl.Slot, at place) *Slot {
 // constantCondition matches texts, numbers and the like where a condition should stand.
 var constantCondition = regexp.MustCompile(`^("[^"\\\\]*"|-?[0-9]+(\.[0-9]+)?|\[[^\]\[]*\]|\{\s*\})$`)
 
-// value compiles a value slot; nil if it is absent.
-func (c *compiler) value(s dsl.Slot, at place) *Slot { return c.valueIn(s, at, c.mode) }
+// value compiles a value operand; nil if it is absent.
+func (c *compiler) value(s dsl.Operand, at location) *Operand { return c.valueIn(s, at, c.mode) }
 
-// literal compiles a value slot whose texts are expressions only if they say so with ${ }:
+// literal compiles a value operand whose texts are expressions only if they say so with ${ }:
 // the code of scripts and shell lines, which loose mode would misread.
-func (c *compiler) literal(s dsl.Slot, at place) *Slot { return c.valueIn(s, at, expr.Strict) }
+func (c *compiler) literal(s dsl.Operand, at location) *Operand { return c.valueIn(s, at, expr.Strict) }
 
-func (c *compiler) valueIn(s dsl.Slot, at place, mode expr.Mode) *Slot {
+func (c *compiler) valueIn(s dsl.Operand, at location, mode expr.Mode) *Operand {
 	if !s.Present() {
 		return nil
 	}
-	slot := &Slot{Path: at.path(s.Pointer), isConstant: true} // null, if it does not compile
+	operand := &Operand{Path: at.path(s.Pointer), isConstant: true} // null, if it does not compile
 	t, problems := expr.CompileTemplate(s.Value, mode, at.scope())
 	for _, p := range problems {
 		if p.Warning {
@@ -80,18 +80,18 @@ func (c *compiler) valueIn(s dsl.Slot, at place, mode expr.Mode) *Slot {
 		c.fail(s.Pointer+p.Pointer, CodeExpression, inner(p.Detail, p.Line, p.Column), p.Hint)
 	}
 	if t == nil {
-		return slot
+		return operand
 	}
 	if mode == expr.Strict {
 		c.literals(s.Pointer, s.Value, at)
 	}
 	if v, ok := t.Constant(); ok {
-		slot.constant = v
-		return slot
+		operand.constant = v
+		return operand
 	}
-	slot.template, slot.isConstant = t, false
-	c.check(s, slot, at)
-	return slot
+	operand.template, operand.isConstant = t, false
+	c.check(s, operand, at)
+	return operand
 }
 
 func (c *compiler) badExpression(pointer string, err error) {
@@ -116,8 +116,8 @@ func inner(detail string, line, column int) string {
 
 // check warns of names that are always null in this place, and refuses secrets that the
 // definition does not declare (T11, T75).
-func (c *compiler) check(d dsl.Slot, s *Slot, at place) {
-	for _, name := range blanks[at.row] {
+func (c *compiler) check(d dsl.Operand, s *Operand, at location) {
+	for _, name := range blanks[at.position] {
 		if s.Uses(name) && !slices.Contains(at.locals, name) {
 			c.warn(d.Pointer, CodeOutOfScope, fmt.Sprintf("$%s is always null here.", name), "")
 		}
@@ -163,8 +163,8 @@ func (c *compiler) secrets(pointer string, v value.Value) {
 	}
 }
 
-// literals warns of texts in value slots that look like an expression without its ${ } (T4).
-func (c *compiler) literals(pointer string, v value.Value, at place) {
+// literals warns of texts in value operands that look like an expression without its ${ } (T4).
+func (c *compiler) literals(pointer string, v value.Value, at location) {
 	switch v := v.(type) {
 	case string:
 		name, ok := strings.CutPrefix(v, "$")
@@ -191,7 +191,7 @@ var path = regexp.MustCompile(`^\.(\.?("[^"]*"|[A-Za-z_][A-Za-z0-9_]*)|\[[^\]]*\
 
 // paths warns of texts in the object form of `from`, `as` and `set` that look like jq, but stay
 // texts without ${ } (T92). Variables are the business of literals.
-func (c *compiler) paths(pointer string, v value.Value, at place) {
+func (c *compiler) paths(pointer string, v value.Value, at location) {
 	if c.mode != expr.Strict {
 		return
 	}
@@ -224,25 +224,25 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// uses reports whether one of the slots refers to $name.
-func uses(name string, slots ...*Slot) bool {
-	return slices.ContainsFunc(slots, func(s *Slot) bool { return s.Uses(name) })
+// uses reports whether one of the operands refers to $name.
+func uses(name string, operands ...*Operand) bool {
+	return slices.ContainsFunc(operands, func(s *Operand) bool { return s.Uses(name) })
 }
 
 // duration compiles a duration; nil if it is absent.
-func (c *compiler) duration(d *dsl.Duration, at place) *Duration {
+func (c *compiler) duration(d *dsl.Duration, at location) *Duration {
 	if d == nil {
 		return nil
 	}
 	compiled := &Duration{Path: at.path(d.Pointer), Span: d.Span}
 	if !d.Constant() {
-		compiled.Slot = c.expression(d.Expression, at)
+		compiled.Operand = c.expression(d.Expression, at)
 	}
 	return compiled
 }
 
 // timeout resolves a timeout by name (T74); nil if there is none.
-func (c *compiler) timeout(t *dsl.Timeout, at place) *Duration {
+func (c *compiler) timeout(t *dsl.Timeout, at location) *Duration {
 	if t == nil {
 		return nil
 	}
@@ -296,8 +296,8 @@ const maxReusedBytes = 8 << 20
 
 // reuse compiles a reusable component once for all places that have the same arguments and
 // variables.
-func reuse[T any](c *compiler, pointer string, at place, compile func() T) T {
-	key := fmt.Sprintf("%s %d %q", pointer, at.row, at.locals)
+func reuse[T any](c *compiler, pointer string, at location, compile func() T) T {
+	key := fmt.Sprintf("%s %d %q", pointer, at.position, at.locals)
 	if known, ok := c.compiled[key]; ok {
 		return known.(T)
 	}

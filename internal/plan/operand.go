@@ -5,19 +5,19 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// Slot is a compiled place of the definition: a constant, an expression or a template.
-type Slot struct {
+// Operand is a compiled property of the definition: a constant, an expression or a template.
+type Operand struct {
 	Path string // where it stands, relative to its task, such as "output.as"
 
-	source     string // of the expression of an expression slot, without its ${ }
+	source     string // of the expression of an expression operand, without its ${ }
 	constant   value.Value
 	expression *expr.Expression
 	template   *expr.Template
 	isConstant bool
 }
 
-// Eval gives the slot's value. Errors are *expr.EvalError.
-func (s *Slot) Eval(dot value.Value, env expr.Env) (value.Value, error) {
+// Eval gives the operand's value. Errors are *expr.EvalError.
+func (s *Operand) Eval(dot value.Value, env expr.Env) (value.Value, error) {
 	switch {
 	case s.expression != nil:
 		return s.expression.Eval(dot, env)
@@ -28,11 +28,11 @@ func (s *Slot) Eval(dot value.Value, env expr.Env) (value.Value, error) {
 	}
 }
 
-// Constant returns the value of a slot that holds no expression.
-func (s *Slot) Constant() (value.Value, bool) { return s.constant, s.isConstant }
+// Constant returns the value of an operand that holds no expression.
+func (s *Operand) Constant() (value.Value, bool) { return s.constant, s.isConstant }
 
-// Uses reports whether an expression in the slot refers to $name.
-func (s *Slot) Uses(name string) bool {
+// Uses reports whether an expression in the operand refers to $name.
+func (s *Operand) Uses(name string) bool {
 	switch {
 	case s == nil || s.isConstant:
 		return false
