@@ -27,10 +27,10 @@ func refuse(tx *store.Tx) error {
 	return errRefused
 }
 
-func (w *world) meta(name string) bool {
-	w.t.Helper()
+func (fx *fixture) meta(name string) bool {
+	fx.t.Helper()
 	found := false
-	w.view(func(r *store.Reader) error {
+	fx.view(func(r *store.Reader) error {
 		_, err := r.Meta(name)
 		found = err == nil
 		if errors.Is(err, store.ErrNotFound) {
@@ -46,75 +46,75 @@ func TestCancelAlso(t *testing.T) {
 	call := "- a: { call: http, with: { method: get, endpoint: http://x/block/gate } }"
 	states := map[string]struct {
 		run     store.ExecutionState
-		prepare func(w *world) store.Execution
+		prepare func(fx *fixture) store.Execution
 		goOn    func(gate chan struct{}) // after a refusal, to the end
 		end     string
 	}{
 		"running": {run: store.StateActive, end: `"released gate"`,
-			prepare: func(w *world) store.Execution { return w.run(w.define(call), `{}`) },
+			prepare: func(fx *fixture) store.Execution { return fx.run(fx.define(call), `{}`) },
 			goOn:    func(gate chan struct{}) { close(gate) }},
 		"queued": {run: store.StateQueued, end: `"released gate"`,
-			prepare: func(w *world) store.Execution {
-				rev := w.define(call)
-				w.run(rev, `{}`)
-				return w.run(rev, `{}`)
+			prepare: func(fx *fixture) store.Execution {
+				rev := fx.define(call)
+				fx.run(rev, `{}`)
+				return fx.run(rev, `{}`)
 			},
 			goOn: func(gate chan struct{}) { close(gate) }},
 		"waiting": {run: store.StateParked, end: `{"x":1}`,
-			prepare: func(w *world) store.Execution {
-				return w.run(w.define("- a: { wait: { hours: 1 } }\n- b: { set: { x: 1 } }"), `{}`)
+			prepare: func(fx *fixture) store.Execution {
+				return fx.run(fx.define("- a: { wait: { hours: 1 } }\n- b: { set: { x: 1 } }"), `{}`)
 			},
 			goOn: func(chan struct{}) { time.Sleep(time.Hour) }},
 	}
 	for name, state := range states {
-		prepare := func(t *testing.T) (*world, chan struct{}, store.Execution) {
-			w := newWorld(t)
-			w.limits.AccountSlots = 1
-			w.start()
-			gate := w.outside.gate("gate")
-			row := state.prepare(w)
+		prepare := func(t *testing.T) (*fixture, chan struct{}, store.Execution) {
+			fx := newFixture(t)
+			fx.limits.AccountSlots = 1
+			fx.start()
+			gate := fx.outside.gate("gate")
+			row := state.prepare(fx)
 			synctest.Wait()
-			if got := w.read(row.No).State; got != state.run {
+			if got := fx.read(row.No).State; got != state.run {
 				t.Fatalf("run state %v, want %v", got, state.run)
 			}
-			return w, gate, row
+			return fx, gate, row
 		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w, _, row := prepare(t)
-				defer w.kill()
-				if err := w.engine.Cancel(t.Context(), row.ID, "", note); err != nil {
+				fx, _, row := prepare(t)
+				defer fx.kill()
+				if err := fx.engine.Cancel(t.Context(), row.ID, "", note); err != nil {
 					t.Fatal(err)
 				}
-				if !w.meta("note") || w.read(row.No).Phase != chargehand.Cancelled {
-					t.Fatalf("noted %v, %+v", w.meta("note"), w.read(row.No))
+				if !fx.meta("note") || fx.read(row.No).Phase != chargehand.Cancelled {
+					t.Fatalf("noted %v, %+v", fx.meta("note"), fx.read(row.No))
 				}
-				if err := w.engine.Cancel(t.Context(), row.ID, "", refuse); !errors.Is(err, engine.ErrFinal) {
+				if err := fx.engine.Cancel(t.Context(), row.ID, "", refuse); !errors.Is(err, engine.ErrFinal) {
 					t.Fatalf("again: %v", err)
 				}
 			})
 		})
 		t.Run(name+", refused", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w, gate, row := prepare(t)
-				defer w.stop()
+				fx, gate, row := prepare(t)
+				defer fx.stop()
 				for range 2 * maxFailures { // it is no failure of the execution
-					if err := w.engine.Cancel(t.Context(), row.ID, "", note, refuse); !errors.Is(err, errRefused) {
+					if err := fx.engine.Cancel(t.Context(), row.ID, "", note, refuse); !errors.Is(err, errRefused) {
 						t.Fatal(err)
 					}
 				}
-				if got := w.read(row.No); got.State != state.run || w.meta("note") || w.meta("refused") {
+				if got := fx.read(row.No); got.State != state.run || fx.meta("note") || fx.meta("refused") {
 					t.Fatalf("something was written: %+v", got)
 				}
-				if n := w.engine.Stats().Failures; n != 0 || strings.Contains(w.log.String(), "failed") {
-					t.Fatalf("%d failures\n%s", n, w.log)
+				if n := fx.engine.Stats().Failures; n != 0 || strings.Contains(fx.log.String(), "failed") {
+					t.Fatalf("%d failures\n%s", n, fx.log)
 				}
 				state.goOn(gate)
-				row = w.finalIn(row, time.Minute)
-				if got := w.result(row.No); got != state.end {
+				row = fx.finalIn(row, time.Minute)
+				if got := fx.result(row.No); got != state.end {
 					t.Fatal(got)
 				}
-				w.idle(0)
+				fx.idle(0)
 			})
 		})
 	}
@@ -122,12 +122,12 @@ func TestCancelAlso(t *testing.T) {
 
 // TestCancelAlsoOfMany: a refusal concerns only the one who refuses; of the others one wins.
 func TestCancelAlsoOfMany(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer w.stop()
-	rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
+	fx := newFixture(t)
+	fx.start()
+	defer fx.stop()
+	rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
 	for range 20 {
-		row := w.run(rev, `{}`)
+		row := fx.run(rev, `{}`)
 		var all sync.WaitGroup
 		errs := make([]error, 12)
 		for i := range errs {
@@ -135,7 +135,7 @@ func TestCancelAlsoOfMany(t *testing.T) {
 			if i%2 == 0 {
 				also = refuse
 			}
-			all.Go(func() { errs[i] = w.engine.Cancel(t.Context(), row.ID, "", also) })
+			all.Go(func() { errs[i] = fx.engine.Cancel(t.Context(), row.ID, "", also) })
 		}
 		all.Wait()
 		won := 0
@@ -149,11 +149,11 @@ func TestCancelAlsoOfMany(t *testing.T) {
 				t.Fatalf("cancellation %d: %v", i, err)
 			}
 		}
-		if got := w.read(row.No); won != 1 || got.Phase != chargehand.Cancelled || w.meta("refused") {
+		if got := fx.read(row.No); won != 1 || got.Phase != chargehand.Cancelled || fx.meta("refused") {
 			t.Fatalf("%d have won, %+v", won, got)
 		}
 	}
-	w.idle(0)
+	fx.idle(0)
 }
 
 // TestCancelAlsoCrash fails the commit of a cancellation before and after it is made, and
@@ -161,16 +161,16 @@ func TestCancelAlsoOfMany(t *testing.T) {
 func TestCancelAlsoCrash(t *testing.T) {
 	for name, after := range map[string]bool{"not made": false, "made": true} {
 		t.Run(name, func(t *testing.T) {
-			w, broken := brokenWorld(t)
-			row := w.run(w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }"), `{}`)
+			fx, broken := brokenFixture(t)
+			row := fx.run(fx.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }"), `{}`)
 			broken.setFail(func(int) (bool, bool) { return !after, after })
-			if err := w.engine.Cancel(t.Context(), row.ID, "", note); !errors.Is(err, store.ErrUnavailable) {
+			if err := fx.engine.Cancel(t.Context(), row.ID, "", note); !errors.Is(err, store.ErrUnavailable) {
 				t.Fatal(err)
 			}
-			w.kill()
-			w.openStore()
-			defer w.close()
-			if noted, final := w.meta("note"), w.read(row.No).Status.Final(); noted != after || final != after {
+			fx.kill()
+			fx.openStore()
+			defer fx.close()
+			if noted, final := fx.meta("note"), fx.read(row.No).Status.Final(); noted != after || final != after {
 				t.Fatalf("noted %v, final %v", noted, final)
 			}
 		})
@@ -178,36 +178,36 @@ func TestCancelAlsoCrash(t *testing.T) {
 }
 
 func TestCancelBatchAlso(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer w.stop()
-	rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
-	w.outside.started = make(chan callSeen, 10)
-	b := w.batch(rev, 2, numbered(5))
+	fx := newFixture(t)
+	fx.start()
+	defer fx.stop()
+	rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
+	fx.outside.started = make(chan callSeen, 10)
+	b := fx.batch(rev, 2, numbered(5))
 	for range 2 {
-		w.blocked()
+		fx.blocked()
 	}
-	if err := w.engine.CancelBatch(t.Context(), b.ID, "", note, refuse); !errors.Is(err, errRefused) {
+	if err := fx.engine.CancelBatch(t.Context(), b.ID, "", note, refuse); !errors.Is(err, errRefused) {
 		t.Fatal(err)
 	}
-	if got := w.readBatch(b.No); got.CancelRequested || got.Failed != 0 || w.meta("note") {
+	if got := fx.readBatch(b.No); got.CancelRequested || got.Failed != 0 || fx.meta("note") {
 		t.Fatalf("something was written: %+v", got)
 	}
-	if err := w.engine.CancelBatch(t.Context(), b.ID, "", note); err != nil {
+	if err := fx.engine.CancelBatch(t.Context(), b.ID, "", note); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.readBatch(b.No); got.Status != chargehand.BatchFailed || !w.meta("note") {
-		t.Fatalf("noted %v, %+v", w.meta("note"), got)
+	if got := fx.readBatch(b.No); got.Status != chargehand.BatchFailed || !fx.meta("note") {
+		t.Fatalf("noted %v, %+v", fx.meta("note"), got)
 	}
 	conflict := func(*store.Tx) error { return store.ErrConflict }
-	if err := w.engine.CancelBatch(t.Context(), b.ID, "", conflict); !errors.Is(err, engine.ErrFinal) {
+	if err := fx.engine.CancelBatch(t.Context(), b.ID, "", conflict); !errors.Is(err, engine.ErrFinal) {
 		t.Fatal(err)
 	}
-	other := w.batch(rev, 1, numbered(2))
-	if err := w.engine.CancelBatch(t.Context(), other.ID, "", conflict); !errors.Is(err, store.ErrConflict) || errors.Is(err, engine.ErrFinal) {
+	other := fx.batch(rev, 1, numbered(2))
+	if err := fx.engine.CancelBatch(t.Context(), other.ID, "", conflict); !errors.Is(err, store.ErrConflict) || errors.Is(err, engine.ErrFinal) {
 		t.Fatalf("an error of the caller is taken for one of the engine: %v", err)
 	}
-	if err := w.engine.CancelBatch(t.Context(), other.ID, ""); err != nil {
+	if err := fx.engine.CancelBatch(t.Context(), other.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -217,29 +217,29 @@ func TestCancelBatchAlso(t *testing.T) {
 func TestCancelBatchInDoubt(t *testing.T) {
 	for name, made := range map[string]bool{"made": true, "not made": false} {
 		t.Run(name, func(t *testing.T) {
-			w, broken := brokenWorld(t)
-			defer w.stop()
-			rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
-			w.outside.started = make(chan callSeen, 10)
-			b := w.batch(rev, 2, numbered(700))
+			fx, broken := brokenFixture(t)
+			defer fx.stop()
+			rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
+			fx.outside.started = make(chan callSeen, 10)
+			b := fx.batch(rev, 2, numbered(700))
 			for range 2 {
-				w.blocked()
+				fx.blocked()
 			}
 			mark := broken.count() + 1
 			broken.setFail(func(n int) (bool, bool) { return n == mark && !made, n == mark })
-			if err := w.engine.CancelBatch(t.Context(), b.ID, "enough"); !errors.Is(err, store.ErrUnavailable) {
+			if err := fx.engine.CancelBatch(t.Context(), b.ID, "enough"); !errors.Is(err, store.ErrUnavailable) {
 				t.Fatal(err)
 			}
 			if made {
-				if b = w.finalBatch(b); b.Status != chargehand.BatchFailed || b.Failed != 700 {
+				if b = fx.finalBatch(b); b.Status != chargehand.BatchFailed || b.Failed != 700 {
 					t.Fatalf("%+v", b)
 				}
 				return
 			}
-			if got := w.readBatch(b.No); got.CancelRequested || got.Status.Final() {
+			if got := fx.readBatch(b.No); got.CancelRequested || got.Status.Final() {
 				t.Fatalf("%+v", got)
 			}
-			if err := w.engine.CancelBatch(t.Context(), b.ID, "enough"); err != nil {
+			if err := fx.engine.CancelBatch(t.Context(), b.ID, "enough"); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -253,32 +253,32 @@ func TestTransactionsThatRunTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				run := func(wrap func(store.DB) store.DB) (ends []string) {
-					w := newWorld(t)
-					w.close()
-					w.wrap = wrap
-					w.openStore()
-					w.start()
-					defer w.stop()
-					rev := s.define(w)
-					row := w.run(rev, s.text())
-					items := w.batch(rev, 2, []string{s.text(), s.text(), s.text()})
+					fx := newFixture(t)
+					fx.close()
+					fx.wrap = wrap
+					fx.openStore()
+					fx.start()
+					defer fx.stop()
+					rev := s.define(fx)
+					row := fx.run(rev, s.text())
+					items := fx.batch(rev, 2, []string{s.text(), s.text(), s.text()})
 					within := max(s.within, time.Minute)
-					row = w.finalIn(row, within)
-					ends = append(ends, w.result(row.No), strings.ReplaceAll(w.story(row.No), row.ID.String(), "itself"))
-					items = awaitChange(w, items.ID, 3*within, "final", func() (store.Batch, bool) {
-						b := w.readBatch(items.No)
+					row = fx.finalIn(row, within)
+					ends = append(ends, fx.result(row.No), strings.ReplaceAll(fx.story(row.No), row.ID.String(), "itself"))
+					items = awaitChange(fx, items.ID, 3*within, "final", func() (store.Batch, bool) {
+						b := fx.readBatch(items.No)
 						return b, b.Status.Final()
 					})
-					for _, item := range w.items(items.No) {
-						ends = append(ends, w.result(item.No))
+					for _, item := range fx.items(items.No) {
+						ends = append(ends, fx.result(item.No))
 					}
 					synctest.Wait()
-					if n := w.engine.runs.size(); n != 0 {
+					if n := fx.engine.instances.size(); n != 0 {
 						t.Errorf("%d runs are left in memory", n)
 					}
-					w.idle(0)
-					if strings.Contains(w.log.String(), "ERROR") {
-						t.Errorf("the log has errors:\n%s", w.log)
+					fx.idle(0)
+					if strings.Contains(fx.log.String(), "ERROR") {
+						t.Errorf("the log has errors:\n%s", fx.log)
 					}
 					return ends
 				}
@@ -295,15 +295,15 @@ func TestTransactionsThatRunTwice(t *testing.T) {
 // run of the second attempt has another one, and nothing is left under the first.
 func TestInsertedNumberOfATransactionThatRunsAgain(t *testing.T) {
 	var tb table
-	r := &run{no: 5, driven: true}
-	tb.insert(r)
-	tb.takeOut(r)
-	r.no = 6
-	tb.insert(r)
-	if n := tb.size(); n != 1 || r.gone {
-		t.Fatalf("%d runs, gone %v", n, r.gone)
+	inst := &instance{no: 5, driven: true}
+	tb.insert(inst)
+	tb.takeOut(inst)
+	inst.no = 6
+	tb.insert(inst)
+	if n := tb.size(); n != 1 || inst.removed {
+		t.Fatalf("%d runs, gone %v", n, inst.removed)
 	}
-	if got := tb.lookup(6); got != r {
+	if got := tb.lookup(6); got != inst {
 		t.Fatal("the run is not found under its number")
 	}
 }

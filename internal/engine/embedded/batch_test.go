@@ -24,17 +24,17 @@ func numbered(n int) []string {
 }
 
 func TestBatchOfTrivialItems(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer w.stop()
-	rev := w.define("- a: { set: { n: '${ .n * 2 }' } }")
-	b := w.finalBatch(w.batch(rev, 7, numbered(1000)))
+	fx := newFixture(t)
+	fx.start()
+	defer fx.stop()
+	rev := fx.define("- a: { set: { n: '${ .n * 2 }' } }")
+	b := fx.finalBatch(fx.batch(rev, 7, numbered(1000)))
 	if b.Status != chargehand.BatchCompleted || b.Finished != 1000 || b.Failed != 0 {
 		t.Fatalf("%+v", b)
 	}
 	var last int64
-	for i, row := range w.items(b.No) {
-		if got, want := w.result(row.No), fmt.Sprintf(`{"n":%d}`, 2*i); got != want {
+	for i, row := range fx.items(b.No) {
+		if got, want := fx.result(row.No), fmt.Sprintf(`{"n":%d}`, 2*i); got != want {
 			t.Fatalf("item %d: %s", i, got)
 		}
 		if row.StartedMs < last {
@@ -42,7 +42,7 @@ func TestBatchOfTrivialItems(t *testing.T) {
 		}
 		last = row.StartedMs
 	}
-	if n := len(w.engine.slots.batches); n != 0 {
+	if n := len(fx.engine.slots.batches); n != 0 {
 		t.Fatalf("%d batches are kept", n)
 	}
 }
@@ -76,13 +76,13 @@ func TestBatchBoundHoldsAtEveryMoment(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				w.start()
-				defer w.stop()
+				fx := newFixture(t)
+				fx.start()
+				defer fx.stop()
 				// The rows are counted while each call runs.
-				w.outside.look = func() {
+				fx.outside.look = func() {
 					var n store.StateCounts
-					w.view(func(r *store.Reader) (err error) {
+					fx.view(func(r *store.Reader) (err error) {
 						n, err = r.CountUnfinished()
 						return err
 					})
@@ -90,11 +90,11 @@ func TestBatchBoundHoldsAtEveryMoment(t *testing.T) {
 						t.Errorf("%d rows are active", n[store.StateActive])
 					}
 				}
-				b := w.finalBatch(w.batch(w.define(test.tasks), test.concurrency, numbered(test.items)))
+				b := fx.finalBatch(fx.batch(fx.define(test.tasks), test.concurrency, numbered(test.items)))
 				if b.Status != chargehand.BatchCompleted || b.Finished != int64(test.items) {
-					t.Fatalf("%+v\n%s", b, w.log)
+					t.Fatalf("%+v\n%s", b, fx.log)
 				}
-				most := w.outside.most.Load()
+				most := fx.outside.most.Load()
 				if most > int64(test.concurrency) {
 					t.Fatalf("%d ran at once", most)
 				}
@@ -102,7 +102,7 @@ func TestBatchBoundHoldsAtEveryMoment(t *testing.T) {
 					t.Fatalf("only %d ran at once", most)
 				}
 				synctest.Wait()
-				if held := w.engine.slots.heldBy(w.account.No); held != 0 {
+				if held := fx.engine.slots.heldBy(fx.account.No); held != 0 {
 					t.Fatalf("%d slots are held", held)
 				}
 			})
@@ -114,20 +114,20 @@ func TestBatchBoundHoldsAtEveryMoment(t *testing.T) {
 // another one starts.
 func TestWokenItemsGoBeforeQueuedOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.start()
-		defer w.stop()
-		rev := w.define(`
+		fx := newFixture(t)
+		fx.start()
+		defer fx.stop()
+		rev := fx.define(`
 - a: { call: http, with: { method: get, endpoint: http://x/slow/100 } }
 - b: { wait: { milliseconds: 10 } }
 - c: { call: http, with: { method: get, endpoint: http://x/slow/100 } }`)
-		b := w.finalBatch(w.batch(rev, 1, numbered(6)))
+		b := fx.finalBatch(fx.batch(rev, 1, numbered(6)))
 		if b.Status != chargehand.BatchCompleted {
 			t.Fatalf("%+v", b)
 		}
 		// While item 0 waits, item 1 makes its first call; then item 0 goes first, and so on:
 		// nobody but the next one has begun when an item ends.
-		items := w.items(b.No)
+		items := fx.items(b.No)
 		for i, row := range items {
 			begun := 0
 			for _, other := range items[i+1:] {
@@ -144,159 +144,159 @@ func TestWokenItemsGoBeforeQueuedOnes(t *testing.T) {
 
 func TestSinglesAndBatchesTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.limits.AccountSlots = 4
-		w.start()
-		defer w.stop()
-		rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/100 } }")
-		b := w.batch(rev, 100, numbered(40))
+		fx := newFixture(t)
+		fx.limits.AccountSlots = 4
+		fx.start()
+		defer fx.stop()
+		rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/100 } }")
+		b := fx.batch(rev, 100, numbered(40))
 		synctest.Wait()
 		var singles []store.Execution
 		for range 10 {
-			singles = append(singles, w.run(rev, `{}`))
+			singles = append(singles, fx.run(rev, `{}`))
 		}
 		for _, row := range singles {
-			w.final(row)
+			fx.final(row)
 		}
 		// 10 singles and as many items, four at a time, take 500 ms: by then the batch is not
 		// over, but has gone on.
-		now := w.readBatch(b.No)
+		now := fx.readBatch(b.No)
 		if now.Status.Final() || now.Finished < 8 {
 			t.Fatalf("after the singles, %d items have ended", now.Finished)
 		}
-		w.finalBatch(b)
-		if most := w.outside.most.Load(); most != 4 {
+		fx.finalBatch(b)
+		if most := fx.outside.most.Load(); most != 4 {
 			t.Fatalf("%d ran at once", most)
 		}
 	})
 }
 
 func TestBatchGoesOnAfterACrash(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	rev := w.define(`
+	fx := newFixture(t)
+	fx.start()
+	rev := fx.define(`
 - a: { call: http, with: { method: get, endpoint: http://x/block/gate } }`)
-	gate := w.outside.gate("gate")
-	w.outside.started = make(chan callSeen, 100)
-	b := w.batch(rev, 3, numbered(10))
+	gate := fx.outside.gate("gate")
+	fx.outside.started = make(chan callSeen, 100)
+	b := fx.batch(rev, 3, numbered(10))
 	for range 3 {
-		w.blocked()
+		fx.blocked()
 	}
-	w.kill()
+	fx.kill()
 	close(gate)
-	w.start()
-	defer w.stop()
-	b = w.finalBatch(b)
+	fx.start()
+	defer fx.stop()
+	b = fx.finalBatch(b)
 	if b.Status != chargehand.BatchCompleted || b.Finished != 10 {
 		t.Fatalf("%+v", b)
 	}
-	if most := w.outside.most.Load(); most > 3 {
+	if most := fx.outside.most.Load(); most > 3 {
 		t.Fatalf("%d ran at once", most)
 	}
-	if n := w.engine.Stats().Interruptions; n != 3 {
+	if n := fx.engine.Stats().Interruptions; n != 3 {
 		t.Fatalf("%d interruptions were counted", n)
 	}
 }
 
 func TestBatchThatNobodyToldOfGoesOn(t *testing.T) {
-	w := newWorld(t)
-	rev := w.define("- a: { set: { n: 1 } }")
-	w.start()
-	w.engine.requests.close() // the crash comes between the commit and the word
-	b := w.batch(rev, 2, numbered(5))
-	w.kill()
-	w.start()
-	defer w.stop()
-	if b := w.finalBatch(b); b.Finished != 5 {
+	fx := newFixture(t)
+	rev := fx.define("- a: { set: { n: 1 } }")
+	fx.start()
+	fx.engine.requests.close() // the crash comes between the commit and the word
+	b := fx.batch(rev, 2, numbered(5))
+	fx.kill()
+	fx.start()
+	defer fx.stop()
+	if b := fx.finalBatch(b); b.Finished != 5 {
 		t.Fatalf("%+v", b)
 	}
 }
 
 func TestBadItemEndsAlone(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer w.stop()
-	rev := w.define("- a: { set: { n: 1 } }")
+	fx := newFixture(t)
+	fx.start()
+	defer fx.stop()
+	rev := fx.define("- a: { set: { n: 1 } }")
 	inputs := numbered(20)
 	inputs[7] = `{"n":` // damaged in the store
-	b := w.finalBatch(w.batch(rev, 5, inputs))
+	b := fx.finalBatch(fx.batch(rev, 5, inputs))
 	if b.Status != chargehand.BatchCompleted || b.Finished != 19 || b.Failed != 1 {
 		t.Fatalf("%+v", b)
 	}
-	if row := w.items(b.No)[7]; w.result(row.No) != "fault internal" {
-		t.Fatalf("item 7: %s", w.result(row.No))
+	if row := fx.items(b.No)[7]; fx.result(row.No) != "fault internal" {
+		t.Fatalf("item 7: %s", fx.result(row.No))
 	}
-	if !w.log.contains("ended by the system") {
+	if !fx.log.contains("ended by the system") {
 		t.Fatal("nobody was told")
 	}
 }
 
 func TestCancelBatch(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer w.stop()
-	rev := w.define(`
+	fx := newFixture(t)
+	fx.start()
+	defer fx.stop()
+	rev := fx.define(`
 - s: { switch: [ { first: { when: '.n == 0', then: end } } ] }
 - p: { switch: [ { second: { when: '.n == 1', then: w } } ] }
 - a: { call: http, with: { method: get, endpoint: http://x/block/never }, then: end }
 - w: { wait: { hours: 1 } }`)
-	w.outside.started = make(chan callSeen, 100)
-	b := w.batch(rev, 3, numbered(1200))
+	fx.outside.started = make(chan callSeen, 100)
+	b := fx.batch(rev, 3, numbered(1200))
 	for range 3 {
-		w.blocked()
+		fx.blocked()
 	}
-	if err := w.engine.CancelBatch(t.Context(), b.ID, "enough"); err != nil {
+	if err := fx.engine.CancelBatch(t.Context(), b.ID, "enough"); err != nil {
 		t.Fatal(err)
 	}
-	b = w.readBatch(b.No)
+	b = fx.readBatch(b.No)
 	if b.Status != chargehand.BatchFailed || b.Finished != 1 || b.Failed != 1199 {
 		t.Fatalf("%+v", b)
 	}
-	for i, row := range w.items(b.No) {
+	for i, row := range fx.items(b.No) {
 		want := "fault cancelled"
 		if i == 0 {
 			want = `{"n":0}`
 		}
-		if got := w.result(row.No); got != want || (i > 4) != (row.StartedMs == 0) {
+		if got := fx.result(row.No); got != want || (i > 4) != (row.StartedMs == 0) {
 			t.Fatalf("item %d: %s, started %d", i, got, row.StartedMs)
 		}
 	}
-	if err := w.engine.CancelBatch(t.Context(), b.ID, ""); !errors.Is(err, engine.ErrFinal) {
+	if err := fx.engine.CancelBatch(t.Context(), b.ID, ""); !errors.Is(err, engine.ErrFinal) {
 		t.Fatalf("again: %v", err)
 	}
-	if err := w.engine.CancelBatch(t.Context(), chargehand.BatchID{9}, ""); !errors.Is(err, store.ErrNotFound) {
+	if err := fx.engine.CancelBatch(t.Context(), chargehand.BatchID{9}, ""); !errors.Is(err, store.ErrNotFound) {
 		t.Fatalf("unknown: %v", err)
 	}
-	w.idle(0)
-	if n := w.engine.timers.held(); n != 0 {
+	fx.idle(0)
+	if n := fx.engine.timers.held(); n != 0 {
 		t.Fatalf("%d timers are kept", n)
 	}
 }
 
 // TestCancelBatchGoesOnAfterACrash: the mark is durable, the rest was not done.
 func TestCancelBatchGoesOnAfterACrash(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
-	w.outside.started = make(chan callSeen, 100)
-	b := w.batch(rev, 2, numbered(30))
-	w.blocked()
-	err := w.store.Update(t.Context(), func(tx *store.Tx) error {
+	fx := newFixture(t)
+	fx.start()
+	rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
+	fx.outside.started = make(chan callSeen, 100)
+	b := fx.batch(rev, 2, numbered(30))
+	fx.blocked()
+	err := fx.store.Update(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.SetBatchCancelled(b.No, "enough")
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.kill()
-	w.start()
-	defer w.stop()
-	b = w.finalBatch(b)
+	fx.kill()
+	fx.start()
+	defer fx.stop()
+	b = fx.finalBatch(b)
 	if b.Status != chargehand.BatchFailed || b.Failed != 30 {
 		t.Fatalf("%+v", b)
 	}
-	for _, row := range w.items(b.No) {
-		if f := w.faultOf(row.No); !strings.Contains(f.Detail, "enough") {
+	for _, row := range fx.items(b.No) {
+		if f := fx.faultOf(row.No); !strings.Contains(f.Detail, "enough") {
 			t.Fatalf("item %d, which ended after the restart, does not say why: %+v", row.Item, f)
 		}
 	}
@@ -307,13 +307,13 @@ func TestCancelBatchGoesOnAfterACrash(t *testing.T) {
 func TestCancelBatchGoesOnWithoutTheCaller(t *testing.T) {
 	for name, want := range map[string]error{"gone": context.Canceled, "unavailable": store.ErrUnavailable} {
 		t.Run(name, func(t *testing.T) {
-			w, broken := brokenWorld(t)
-			defer w.stop()
-			rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
-			w.outside.started = make(chan callSeen, 100)
-			b := w.batch(rev, 2, numbered(1200))
+			fx, broken := brokenFixture(t)
+			defer fx.stop()
+			rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
+			fx.outside.started = make(chan callSeen, 100)
+			b := fx.batch(rev, 2, numbered(1200))
 			for range 2 {
-				w.blocked()
+				fx.blocked()
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -325,10 +325,10 @@ func TestCancelBatchGoesOnWithoutTheCaller(t *testing.T) {
 				cancel()
 				return name == "unavailable", false
 			})
-			if err := w.engine.CancelBatch(ctx, b.ID, "enough"); !errors.Is(err, want) && !errors.Is(err, context.Canceled) {
+			if err := fx.engine.CancelBatch(ctx, b.ID, "enough"); !errors.Is(err, want) && !errors.Is(err, context.Canceled) {
 				t.Fatalf("%v, want %v", err, want)
 			}
-			b = w.finalBatch(b)
+			b = fx.finalBatch(b)
 			if b.Status != chargehand.BatchFailed || b.Failed != 1200 {
 				t.Fatalf("%+v", b)
 			}
@@ -339,30 +339,30 @@ func TestCancelBatchGoesOnWithoutTheCaller(t *testing.T) {
 // TestCancelBatchWhileItRuns races the scheduler, outcomes and the cancellation.
 func TestCancelBatchWhileItRuns(t *testing.T) {
 	for round := range 10 {
-		w := newWorld(t)
-		w.start()
-		rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/echo/one } }")
-		b := w.batch(rev, 20, numbered(300))
-		items := w.items(b.No)
-		w.final(items[round*10])
-		err := w.engine.CancelBatch(t.Context(), b.ID, "")
+		fx := newFixture(t)
+		fx.start()
+		rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/echo/one } }")
+		b := fx.batch(rev, 20, numbered(300))
+		items := fx.items(b.No)
+		fx.final(items[round*10])
+		err := fx.engine.CancelBatch(t.Context(), b.ID, "")
 		if err != nil && !errors.Is(err, engine.ErrFinal) {
 			t.Fatal(err)
 		}
-		b = w.readBatch(b.No)
+		b = fx.readBatch(b.No)
 		if !b.Status.Final() || b.Finished+b.Failed != b.Total {
 			t.Fatalf("%+v", b)
 		}
-		ended := w.items(b.No)
+		ended := fx.items(b.No)
 		if slices.ContainsFunc(ended, func(row store.Execution) bool { return !row.Status.Final() }) {
 			t.Fatal("an item has not ended")
 		}
-		w.stop()
-		w.start()
-		if !slices.EqualFunc(w.items(b.No), ended, sameEnd) {
+		fx.stop()
+		fx.start()
+		if !slices.EqualFunc(fx.items(b.No), ended, sameEnd) {
 			t.Fatal("an end has changed")
 		}
-		w.stop()
+		fx.stop()
 	}
 }
 
@@ -372,28 +372,28 @@ func sameEnd(a, b store.Execution) bool {
 
 func TestParkedItemsOfABatchFindTheirBoundAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.start()
-		rev := w.define(`
+		fx := newFixture(t)
+		fx.start()
+		rev := fx.define(`
 - a: { wait: { minutes: 10 } }
 - b: { call: http, with: { method: get, endpoint: http://x/slow/100 } }`)
-		b := w.batch(rev, 2, numbered(9))
+		b := fx.batch(rev, 2, numbered(9))
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		var n store.StateCounts
-		w.view(func(r *store.Reader) (err error) {
+		fx.view(func(r *store.Reader) (err error) {
 			n, err = r.CountItems(b.No)
 			return err
 		})
 		if n[store.StateParked] != 9 {
 			t.Fatalf("%v", n)
 		}
-		w.stop()
-		w.start()
-		defer w.stop()
+		fx.stop()
+		fx.start()
+		defer fx.stop()
 		time.Sleep(9*time.Minute + 30*time.Second)
-		b = w.finalBatch(b)
-		if most := w.outside.most.Load(); b.Finished != 9 || most != 2 {
+		b = fx.finalBatch(b)
+		if most := fx.outside.most.Load(); b.Finished != 9 || most != 2 {
 			t.Fatalf("%d at once, %+v", most, b)
 		}
 	})
@@ -405,15 +405,15 @@ func TestBatchCrashEverywhere(t *testing.T) {
 	for _, written := range []bool{false, true} {
 		for k, crashed := 1, true; crashed; k++ {
 			synctest.Test(t, func(t *testing.T) {
-				w, broken := brokenWorld(t)
-				rev := w.define(`
+				fx, broken := brokenFixture(t)
+				rev := fx.define(`
 - a: { switch: [ { odd: { when: '.n % 2 == 1', then: c } } ] }
 - b: { call: http, with: { method: get, endpoint: http://x/slow/100 } }
 - c: { wait: { milliseconds: 50 } }
 - d: { call: http, with: { method: get, endpoint: http://x/slow/70 } }
 - e: { set: { n: '${ $workflow.input.n }' } }`)
-				w.engine.slots.stop()
-				b := w.batch(rev, 2, numbered(7))
+				fx.engine.slots.stop()
+				b := fx.batch(rev, 2, numbered(7))
 				from := broken.count()
 				tripped := make(chan struct{})
 				broken.setFail(func(n int) (before, after bool) {
@@ -423,7 +423,7 @@ func TestBatchCrashEverywhere(t *testing.T) {
 					}
 					return n > from+k, false
 				})
-				w.engine.slots.open()
+				fx.engine.slots.open()
 				synctest.Wait()
 				time.Sleep(5 * time.Second)
 				select {
@@ -431,23 +431,23 @@ func TestBatchCrashEverywhere(t *testing.T) {
 				default:
 					crashed = false
 				}
-				w.kill()
-				w.wrap = nil
-				w.start()
-				defer w.stop()
-				b = w.finalBatch(b)
+				fx.kill()
+				fx.wrap = nil
+				fx.start()
+				defer fx.stop()
+				b = fx.finalBatch(b)
 				if b.Status != chargehand.BatchCompleted || b.Finished != 7 {
-					t.Fatalf("write set %d, written: %v: %+v\n%s", k, written, b, w.log)
+					t.Fatalf("write set %d, written: %v: %+v\n%s", k, written, b, fx.log)
 				}
-				for i, row := range w.items(b.No) {
-					if got, want := w.result(row.No), fmt.Sprintf(`{"n":%d}`, i); got != want {
+				for i, row := range fx.items(b.No) {
+					if got, want := fx.result(row.No), fmt.Sprintf(`{"n":%d}`, i); got != want {
 						t.Errorf("write set %d, written: %v: item %d is %s", k, written, i, got)
 					}
 				}
-				if most := w.outside.most.Load(); most > 2 {
+				if most := fx.outside.most.Load(); most > 2 {
 					t.Errorf("write set %d, written: %v: %d at once", k, written, most)
 				}
-				w.idle(0)
+				fx.idle(0)
 			})
 			if k > 200 || t.Failed() {
 				t.Fatalf("at write set %d", k)

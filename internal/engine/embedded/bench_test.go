@@ -24,21 +24,21 @@ func (nothingRunner) Run(context.Context, activity.Call) activity.Result {
 	return activity.Result{Output: "ok"}
 }
 
-func benchWorld(b *testing.B) *world {
-	w := newWorld(b)
-	c := w.config()
+func benchFixture(b *testing.B) *fixture {
+	fx := newFixture(b)
+	c := fx.config()
 	c.Activities = map[string]activity.Runner{"http": nothingRunner{}}
 	e, err := New(b.Context(), c)
 	if err != nil {
 		b.Fatal(err)
 	}
-	w.engine = e
-	b.Cleanup(w.stop)
-	return w
+	fx.engine = e
+	b.Cleanup(fx.stop)
+	return fx
 }
 
-func startMany(b *testing.B, w *world, revision int64, input string) {
-	p, _ := w.Plan(b.Context(), revision)
+func startMany(b *testing.B, fx *fixture, revision int64, input string) {
+	p, _ := fx.Plan(b.Context(), revision)
 	b.SetParallelism(clients / 2)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
@@ -47,8 +47,8 @@ func startMany(b *testing.B, w *world, revision int64, input string) {
 				b.Error(err)
 				return
 			}
-			row := w.row(revision, input)
-			if _, err := w.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: v}); err != nil {
+			row := fx.row(revision, input)
+			if _, err := fx.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: v}); err != nil {
 				b.Error(err)
 				return
 			}
@@ -76,12 +76,12 @@ const benchInput = `{"customer":"Example Ltd","order":4711,"express":true,"n":12
 
 // BenchmarkTrivial accepts and finishes executions of one `set`.
 func BenchmarkTrivial(b *testing.B) {
-	w := benchWorld(b)
-	rev := w.define("- a: { set: { sum: '${ .order + 1 }' } }")
+	fx := benchFixture(b)
+	rev := fx.define("- a: { set: { sum: '${ .order + 1 }' } }")
 	b.ReportAllocs()
 	report := cpu(b, b.N)
 	b.ResetTimer()
-	startMany(b, w, rev, benchInput)
+	startMany(b, fx, rev, benchInput)
 	b.StopTimer()
 	report()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "executions/s")
@@ -89,16 +89,16 @@ func BenchmarkTrivial(b *testing.B) {
 
 // BenchmarkTenSets accepts and finishes executions of ten `set`.
 func BenchmarkTenSets(b *testing.B) {
-	w := benchWorld(b)
+	fx := benchFixture(b)
 	var tasks strings.Builder
 	for i := range 10 {
 		fmt.Fprintf(&tasks, "- a%d: { set: { order: '${ .order + 1 }' } }\n", i)
 	}
-	rev := w.define(tasks.String())
+	rev := fx.define(tasks.String())
 	b.ReportAllocs()
 	report := cpu(b, b.N)
 	b.ResetTimer()
-	startMany(b, w, rev, benchInput)
+	startMany(b, fx, rev, benchInput)
 	b.StopTimer()
 	report()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "executions/s")
@@ -106,13 +106,13 @@ func BenchmarkTenSets(b *testing.B) {
 
 // BenchmarkTenActivities measures activities that do nothing, ten per execution.
 func BenchmarkTenActivities(b *testing.B) {
-	w := benchWorld(b)
+	fx := benchFixture(b)
 	var tasks strings.Builder
 	for i := range 10 {
 		fmt.Fprintf(&tasks, "- a%d: { call: http, with: { method: get, endpoint: http://x/y } }\n", i)
 	}
-	rev := w.define(tasks.String())
-	p, _ := w.Plan(b.Context(), rev)
+	rev := fx.define(tasks.String())
+	p, _ := fx.Plan(b.Context(), rev)
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	done := make(chan struct{})
@@ -122,10 +122,10 @@ func BenchmarkTenActivities(b *testing.B) {
 	for range clients {
 		go func() {
 			for left.Add(-1) >= 0 {
-				row := w.row(rev, benchInput)
-				changed, stop := w.engine.Watch(row.ID)
+				row := fx.row(rev, benchInput)
+				changed, stop := fx.engine.Watch(row.ID)
 				v, _ := value.Parse([]byte(benchInput), value.Limits{})
-				row, err := w.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: v})
+				row, err := fx.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: v})
 				if err != nil {
 					b.Error(err)
 					return
@@ -133,8 +133,8 @@ func BenchmarkTenActivities(b *testing.B) {
 				for !row.Status.Final() {
 					<-changed
 					stop()
-					changed, stop = w.engine.Watch(row.ID)
-					row = w.read(row.No)
+					changed, stop = fx.engine.Watch(row.ID)
+					row = fx.read(row.No)
 				}
 				stop()
 			}
@@ -152,11 +152,11 @@ func BenchmarkTenActivities(b *testing.B) {
 // BenchmarkLatency starts trivial executions one after another; the other figure is what a
 // commit of one row takes.
 func BenchmarkLatency(b *testing.B) {
-	w := benchWorld(b)
-	rev := w.define("- a: { set: { sum: '${ .order + 1 }' } }")
+	fx := benchFixture(b)
+	rev := fx.define("- a: { set: { sum: '${ .order + 1 }' } }")
 	begin := time.Now()
 	for i := range b.N {
-		err := w.store.Update(b.Context(), func(tx *store.Tx) error { return tx.SetMeta("x", []byte{byte(i)}) })
+		err := fx.store.Update(b.Context(), func(tx *store.Tx) error { return tx.SetMeta("x", []byte{byte(i)}) })
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func BenchmarkLatency(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	for range b.N {
-		w.run(rev, benchInput)
+		fx.run(rev, benchInput)
 	}
 	b.StopTimer()
 	b.ReportMetric(float64(single.Nanoseconds())/float64(b.N), "ns/commit")
@@ -173,17 +173,17 @@ func BenchmarkLatency(b *testing.B) {
 
 // BenchmarkBatch runs batches of 10,000 trivial items at concurrency 50.
 func BenchmarkBatch(b *testing.B) {
-	w := benchWorld(b)
-	rev := w.define("- a: { set: { sum: '${ .order + 1 }' } }")
+	fx := benchFixture(b)
+	rev := fx.define("- a: { set: { sum: '${ .order + 1 }' } }")
 	inputs := make([]string, 10_000)
 	for i := range inputs {
 		inputs[i] = benchInput
 	}
 	var total time.Duration
 	for range b.N {
-		batch := w.batch(rev, 50, inputs) // begins at once
+		batch := fx.batch(rev, 50, inputs) // begins at once
 		begin := time.Now()
-		w.finalBatch(batch)
+		fx.finalBatch(batch)
 		total += time.Since(begin)
 	}
 	b.ReportMetric(total.Seconds()/float64(b.N), "s/batch")

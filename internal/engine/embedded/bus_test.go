@@ -41,11 +41,11 @@ func publish(e *Engine, envelopes []value.Value) error {
 }
 
 // storeBefore stores what no execution gets, because it is older.
-func (w *world) storeBefore(o *suiteOutside) error {
+func (fx *fixture) storeBefore(o *suiteOutside) error {
 	if len(o.world.Before) == 0 {
 		return nil
 	}
-	if err := publish(w.engine, o.world.Envelopes(o.world.Before)); err != nil {
+	if err := publish(fx.engine, o.world.Envelopes(o.world.Before)); err != nil {
 		return err
 	}
 	<-time.After(2 * time.Millisecond) // the clock has to move
@@ -54,8 +54,8 @@ func (w *world) storeBefore(o *suiteOutside) error {
 
 // feed stores the events of a script once its execution waits. The function that it returns
 // stops that.
-func (w *world) feed(o *suiteOutside, row store.Execution) (stop func()) {
-	e, st := w.engine, w.store
+func (fx *fixture) feed(o *suiteOutside, row store.Execution) (stop func()) {
+	e, st := fx.engine, fx.store
 	stopped, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)

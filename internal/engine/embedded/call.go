@@ -15,12 +15,12 @@ import (
 )
 
 // startActivity puts an activity into its pool. The caller is the driver of r.
-func (e *Engine) startActivity(r *run, c *machine.Command) {
+func (e *Engine) startActivity(inst *instance, c *machine.Command) {
 	started := &call{
-		no: r.no, traced: spanOf(&r.row), command: c.ID, runner: e.config.Activities[c.Activity],
-		account: r.row.Account, workflow: r.row.Workflow, secrets: r.secrets,
+		no: inst.no, traced: spanOf(&inst.row), command: c.ID, runner: e.config.Activities[c.Activity],
+		account: inst.row.Account, workflow: inst.row.Workflow, secrets: inst.secrets,
 		request: activity.Call{
-			Environment: r.row.Environment, Execution: r.row.ID, Kind: c.Activity, Args: c.Args, Input: c.Input,
+			Environment: inst.row.Environment, Execution: inst.row.ID, Kind: c.Activity, Args: c.Args, Input: c.Input,
 			Reference: c.Reference, Metadata: c.Metadata, Key: c.Key, Attempt: c.Attempt,
 		},
 	}
@@ -28,7 +28,7 @@ func (e *Engine) startActivity(r *run, c *machine.Command) {
 	if c.Stream {
 		started.request.Progress = func(ctx context.Context, v value.Value) error { return e.progress(ctx, started, v) }
 	}
-	r.calls = append(r.calls, started)
+	inst.calls = append(inst.calls, started)
 	e.poolOf(c).submit(started)
 }
 
@@ -52,7 +52,7 @@ func (e *Engine) perform(c *call) {
 	var result activity.Result
 	if c.pool.begin(c, cancel) {
 		e.stats.activities.Add(1)
-		result = e.run(ctx, c)
+		result = e.runActivity(ctx, c)
 	}
 	cancel()
 	if c.pool.release(c) || e.abandon.Load() {
@@ -61,7 +61,7 @@ func (e *Engine) perform(c *call) {
 	if c.detached {
 		engine.LogDetached(e.log, c.request.Execution, c.request.Reference, result.Fault)
 	}
-	e.send(c.no, message{kind: deliver, call: c, event: machine.Event{
+	e.send(c.no, message{kind: applyEvent, call: c, event: machine.Event{
 		Kind: machine.ActivityEnded, Command: c.command,
 		Output: result.Output, Fault: result.Fault, Files: result.Files, Detail: result.Document,
 	}})
@@ -78,11 +78,11 @@ func (e *Engine) progress(ctx context.Context, c *call, v value.Value) error {
 	}
 	c.progressed++
 	reply := make(chan error, 1)
-	r, drive := e.runs.put(c.no, message{kind: deliver, call: c, reply: reply, event: machine.Event{
+	inst, drive := e.instances.put(c.no, message{kind: applyEvent, call: c, reply: reply, event: machine.Event{
 		Kind: machine.Progressed, Command: c.command, Output: v, Number: c.progressed,
 	}})
 	if drive {
-		e.goWork(func() { e.drive(r) })
+		e.goWork(func() { e.drive(inst) })
 	}
 	select {
 	case err := <-reply:
@@ -94,23 +94,23 @@ func (e *Engine) progress(ctx context.Context, c *call, v value.Value) error {
 
 // flows reports whether what a stream hands over is to be journaled now. If the machine cannot take it in yet, the
 // stream waits; what the machine does not want costs nothing.
-func (e *Engine) flows(r *run, msg *message) bool {
+func (e *Engine) acceptsProgress(inst *instance, msg *message) bool {
 	c := msg.call
-	if r.callOf(c.command) != c {
+	if inst.callOf(c.command) != c {
 		msg.answer(errWithdrawn)
 		return false
 	}
-	if streamPaused(r, c.command) {
+	if streamPaused(inst, c.command) {
 		waiting := *msg
 		c.waiting = &waiting
-		msg.kind, msg.reply = nothing, nil
+		msg.kind, msg.reply = handled, nil
 		return false
 	}
-	return r.machine.Wants(c.command, msg.event.Output)
+	return inst.machine.Wants(c.command, msg.event.Output)
 }
 
-func streamPaused(r *run, command machine.CommandID) bool {
-	for _, s := range r.machine.Streams() {
+func streamPaused(inst *instance, command machine.CommandID) bool {
+	for _, s := range inst.machine.Streams() {
 		if s.Command == command {
 			return s.Paused
 		}
@@ -119,18 +119,18 @@ func streamPaused(r *run, command machine.CommandID) bool {
 }
 
 // resumeStreams lets streams go on that the machine can take in again.
-func (e *Engine) resumeStreams(r *run) {
-	for _, c := range r.calls {
-		if c.waiting != nil && r.machine != nil && !streamPaused(r, c.command) {
+func (e *Engine) resumeStreams(inst *instance) {
+	for _, c := range inst.calls {
+		if c.waiting != nil && inst.machine != nil && !streamPaused(inst, c.command) {
 			msg := *c.waiting
 			c.waiting = nil
-			e.goWork(func() { e.send(r.no, msg) })
+			e.goWork(func() { e.send(inst.no, msg) })
 		}
 	}
 }
 
 // run calls the runner. A panic in it is a fault of the task.
-func (e *Engine) run(ctx context.Context, c *call) (result activity.Result) {
+func (e *Engine) runActivity(ctx context.Context, c *call) (result activity.Result) {
 	if c.runner == nil {
 		return activity.Result{Fault: engine.KindFault(c.request.Kind)}
 	}

@@ -34,19 +34,19 @@ func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason s
 	case row.Status.Final():
 		return engine.ErrFinal
 	}
-	return e.cancelRun(ctx, row.No, reason, also...)
+	return e.cancelExecution(ctx, row.No, reason, also...)
 }
 
 // cancelRun ends an execution and waits until that is durable. When ctx or the engine ends first, the
 // execution may be cancelled nevertheless.
-func (e *Engine) cancelRun(ctx context.Context, no int64, reason string, also ...engine.Also) error {
+func (e *Engine) cancelExecution(ctx context.Context, no int64, reason string, also ...engine.Also) error {
 	reply := make(chan error, 1)
-	r, drive := e.runs.put(no, message{
-		kind: deliver, reply: reply, also: also,
+	inst, drive := e.instances.put(no, message{
+		kind: applyEvent, reply: reply, also: also,
 		event: machine.Event{Kind: machine.CancelRequested, Detail: reason},
 	})
 	if drive {
-		e.goWork(func() { e.drive(r) })
+		e.goWork(func() { e.drive(inst) })
 	}
 	select {
 	case err := <-reply:
@@ -90,15 +90,15 @@ func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason 
 	})
 	if err != nil {
 		if marked && errors.Is(err, store.ErrUnavailable) {
-			e.doubtCancel(b)
+			e.resolveCancel(b)
 		}
-		return e.refused(ctx, err)
+		return e.callerError(ctx, err)
 	}
-	e.outage.over()
+	e.outage.end()
 	if err := e.cancelItems(ctx, b); err != nil {
 		// The mark is durable and nothing of the batch starts any more: the rest must not
 		// depend on who asked, who may be gone.
-		e.goWork(func() { e.finishCancel(b) })
+		e.goWork(func() { e.continueCancel(b) })
 		return err
 	}
 	return nil
@@ -107,12 +107,12 @@ func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason 
 // doubtCancel looks after a batch whose mark could not be committed, or so it seemed: if it
 // is there, the batch must end, and nobody but the next start would find it. Reading it with
 // a lock waits for a commit that the database is still working on.
-func (e *Engine) doubtCancel(b store.Batch) {
-	if _, known := e.doubtfulBatches.LoadOrStore(b.No, true); known {
+func (e *Engine) resolveCancel(b store.Batch) {
+	if _, known := e.batchesInDoubt.LoadOrStore(b.No, true); known {
 		return
 	}
 	e.goWork(func() {
-		defer e.doubtfulBatches.Delete(b.No)
+		defer e.batchesInDoubt.Delete(b.No)
 		for wait := minBackoff; e.sleep(wait); wait = min(2*wait, maxBackoff) {
 			var now store.Batch
 			err := e.store.Update(e.ctx, func(tx *store.Tx) (err error) {
@@ -126,7 +126,7 @@ func (e *Engine) doubtCancel(b store.Batch) {
 				continue
 			}
 			if now.CancelRequested && !now.Status.Final() {
-				e.finishCancel(now)
+				e.continueCancel(now)
 			}
 			return
 		}
@@ -135,7 +135,7 @@ func (e *Engine) doubtCancel(b store.Batch) {
 
 // finishCancel ends every item of a batch that is marked as cancelled, however often that
 // fails. What is left when the engine stops is found at the next start.
-func (e *Engine) finishCancel(b store.Batch) {
+func (e *Engine) continueCancel(b store.Batch) {
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		err := e.cancelItems(e.ctx, b)
 		if err == nil {
@@ -152,10 +152,10 @@ func (e *Engine) finishCancel(b store.Batch) {
 
 // cancelItems ends every item of a batch that is marked as cancelled, with the reason of the mark.
 func (e *Engine) cancelItems(ctx context.Context, b store.Batch) error {
-	e.pumps.ending.Store(b.No, true) // until all have ended, however often that is tried
+	e.matcher.endingBatches.Store(b.No, true) // until all have ended, however often that is tried
 	e.slots.close(e.slots.addBatch(&b))
 	if err := e.cancelQueued(ctx, b); err != nil {
-		return e.refused(ctx, err)
+		return e.callerError(ctx, err)
 	}
 	// Nothing is queued any more and nothing can become so: what is left has started.
 	started := []chargehand.Status{chargehand.Initial, chargehand.Processing, chargehand.HumanInTheLoop}
@@ -173,7 +173,7 @@ func (e *Engine) cancelItems(ctx context.Context, b store.Batch) error {
 		}
 		if len(page) == 0 {
 			e.slots.forget(b.No) // all have ended
-			e.pumps.ending.Delete(b.No)
+			e.matcher.endingBatches.Delete(b.No)
 			return nil
 		}
 		after = last
@@ -187,7 +187,7 @@ func (e *Engine) cancelItems(ctx context.Context, b store.Batch) error {
 func (e *Engine) cancelPage(ctx context.Context, page []int64, reason string) error {
 	errs := make(chan error, len(page))
 	for _, no := range page {
-		go func() { errs <- e.cancelRun(ctx, no, reason) }()
+		go func() { errs <- e.cancelExecution(ctx, no, reason) }()
 	}
 	var first error
 	for range page {
@@ -211,14 +211,14 @@ func (e *Engine) cancelQueued(ctx context.Context, b store.Batch) error {
 		if err != nil {
 			return err
 		}
-		e.outage.over()
+		e.outage.end()
 		e.stats.failed.Add(int64(len(ids)))
 		for _, id := range ids {
-			e.watches.notify(id)
+			e.watchers.notify(id)
 		}
 		if final {
 			e.slots.forget(b.No)
-			e.watches.notify(b.ID)
+			e.watchers.notify(b.ID)
 		}
 		if len(ids) < cancelStep {
 			return nil

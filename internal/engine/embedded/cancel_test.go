@@ -23,60 +23,60 @@ func TestCancelInEveryState(t *testing.T) {
       retry: { delay: { hours: 1 }, limit: { attempt: { count: 5 } } }`
 	tests := map[string]struct {
 		run     store.ExecutionState
-		prepare func(w *world) store.Execution
+		prepare func(fx *fixture) store.Execution
 		started bool
 	}{
-		"queued": {run: store.StateQueued, prepare: func(w *world) store.Execution {
-			w.run(w.define(block), `{}`)
-			return w.run(w.define(block), `{}`)
+		"queued": {run: store.StateQueued, prepare: func(fx *fixture) store.Execution {
+			fx.run(fx.define(block), `{}`)
+			return fx.run(fx.define(block), `{}`)
 		}},
-		"running a call": {run: store.StateActive, started: true, prepare: func(w *world) store.Execution {
-			return w.run(w.define(block), `{}`)
+		"running a call": {run: store.StateActive, started: true, prepare: func(fx *fixture) store.Execution {
+			return fx.run(fx.define(block), `{}`)
 		}},
-		"in a retry delay": {run: store.StateActive, started: true, prepare: func(w *world) store.Execution {
-			return w.run(w.define(retry), `{}`)
+		"in a retry delay": {run: store.StateActive, started: true, prepare: func(fx *fixture) store.Execution {
+			return fx.run(fx.define(retry), `{}`)
 		}},
-		"waiting": {run: store.StateParked, started: true, prepare: func(w *world) store.Execution {
-			return w.run(w.define(wait), `{}`)
+		"waiting": {run: store.StateParked, started: true, prepare: func(fx *fixture) store.Execution {
+			return fx.run(fx.define(wait), `{}`)
 		}},
-		"woken without a slot": {run: store.StateReady, started: true, prepare: func(w *world) store.Execution {
-			row := w.run(w.define(wait), `{}`)
-			w.run(w.define(block), `{}`)
+		"woken without a slot": {run: store.StateReady, started: true, prepare: func(fx *fixture) store.Execution {
+			row := fx.run(fx.define(wait), `{}`)
+			fx.run(fx.define(block), `{}`)
 			time.Sleep(time.Minute)
 			return row
 		}},
-		"after a restart": {run: store.StateActive, started: true, prepare: func(w *world) store.Execution {
-			row := w.run(w.define(block), `{}`)
+		"after a restart": {run: store.StateActive, started: true, prepare: func(fx *fixture) store.Execution {
+			row := fx.run(fx.define(block), `{}`)
 			synctest.Wait()
-			w.kill()
-			w.start()
+			fx.kill()
+			fx.start()
 			return row
 		}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				w.limits.AccountSlots = 1
-				w.start()
-				defer func() { w.kill() }()
-				row := test.prepare(w)
+				fx := newFixture(t)
+				fx.limits.AccountSlots = 1
+				fx.start()
+				defer func() { fx.kill() }()
+				row := test.prepare(fx)
 				synctest.Wait()
-				if got := w.read(row.No).State; got != test.run {
+				if got := fx.read(row.No).State; got != test.run {
 					t.Fatalf("run state %v, want %v", got, test.run)
 				}
-				changed, stop := w.engine.Watch(row.ID)
+				changed, stop := fx.engine.Watch(row.ID)
 				defer stop()
-				if err := w.engine.Cancel(t.Context(), row.ID, "because"); err != nil {
+				if err := fx.engine.Cancel(t.Context(), row.ID, "because"); err != nil {
 					t.Fatal(err)
 				}
-				read := w.read(row.No)
+				read := fx.read(row.No)
 				if read.Status != chargehand.Errored || read.Phase != chargehand.Cancelled || read.State != store.StateEnded ||
 					read.FinishedMs == 0 || (read.StartedMs != 0) != test.started {
 					t.Fatalf("%+v", read)
 				}
 				var o store.Outcome
-				w.view(func(r *store.Reader) (err error) {
+				fx.view(func(r *store.Reader) (err error) {
 					o, err = r.Outcome(row.No)
 					return err
 				})
@@ -88,34 +88,34 @@ func TestCancelInEveryState(t *testing.T) {
 				if !closed(changed) {
 					t.Fatal("nobody was told")
 				}
-				if err := w.engine.Cancel(t.Context(), row.ID, ""); !errors.Is(err, engine.ErrFinal) {
+				if err := fx.engine.Cancel(t.Context(), row.ID, ""); !errors.Is(err, engine.ErrFinal) {
 					t.Fatalf("again: %v", err)
 				}
 				time.Sleep(2 * time.Hour)
-				if again := w.read(row.No); !sameEnd(again, read) {
+				if again := fx.read(row.No); !sameEnd(again, read) {
 					t.Fatalf("the end has changed: %+v", again)
 				}
 				held := 0
-				w.view(func(r *store.Reader) error {
+				fx.view(func(r *store.Reader) error {
 					n, err := r.CountUnfinished()
 					held = int(n[store.StateActive])
 					return err
 				})
-				w.idle(held)
+				fx.idle(held)
 			})
 		})
 	}
 }
 
 func TestCancelOfNobody(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer w.stop()
-	if err := w.engine.Cancel(t.Context(), chargehand.ExecutionID{5}, ""); !errors.Is(err, store.ErrNotFound) {
+	fx := newFixture(t)
+	fx.start()
+	defer fx.stop()
+	if err := fx.engine.Cancel(t.Context(), chargehand.ExecutionID{5}, ""); !errors.Is(err, store.ErrNotFound) {
 		t.Fatal(err)
 	}
-	row := w.run(w.define("- a: { set: { x: 1 } }"), `{}`)
-	if err := w.engine.Cancel(t.Context(), row.ID, ""); !errors.Is(err, engine.ErrFinal) {
+	row := fx.run(fx.define("- a: { set: { x: 1 } }"), `{}`)
+	if err := fx.engine.Cancel(t.Context(), row.ID, ""); !errors.Is(err, engine.ErrFinal) {
 		t.Fatal(err)
 	}
 }
@@ -123,19 +123,19 @@ func TestCancelOfNobody(t *testing.T) {
 // TestRaces lets completion, timeout and cancellation come at once. Whoever wins: there is
 // one end, the answer of Cancel agrees with it, and it never changes.
 func TestRaces(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer func() { w.stop() }()
-	rev := w.define(`
+	fx := newFixture(t)
+	fx.start()
+	defer func() { fx.stop() }()
+	rev := fx.define(`
 - a:
     call: http
     with: { method: get, endpoint: http://x/block/gate }
     timeout: { after: { milliseconds: 30 } }`)
-	gate := w.outside.gate("gate")
+	gate := fx.outside.gate("gate")
 	const n = 60
 	var rows []store.Execution
 	for range n {
-		rows = append(rows, w.run(rev, `{}`))
+		rows = append(rows, fx.run(rev, `{}`))
 	}
 	time.AfterFunc(30*time.Millisecond, func() { close(gate) })
 	var all sync.WaitGroup
@@ -143,15 +143,15 @@ func TestRaces(t *testing.T) {
 	for i, row := range rows {
 		all.Go(func() {
 			<-gate
-			cancelled[i] = w.engine.Cancel(t.Context(), row.ID, "")
+			cancelled[i] = fx.engine.Cancel(t.Context(), row.ID, "")
 		})
 	}
 	all.Wait()
 	ends := map[string]int{}
 	for i, row := range rows {
-		row = w.final(row)
+		row = fx.final(row)
 		rows[i] = row
-		got := w.result(row.No)
+		got := fx.result(row.No)
 		ends[got]++
 		switch {
 		case cancelled[i] == nil && got != "fault cancelled":
@@ -163,11 +163,11 @@ func TestRaces(t *testing.T) {
 		}
 	}
 	t.Log(ends)
-	w.idle(0)
-	w.kill()
-	w.start()
+	fx.idle(0)
+	fx.kill()
+	fx.start()
 	for _, row := range rows {
-		if again := w.read(row.No); !sameEnd(again, row) {
+		if again := fx.read(row.No); !sameEnd(again, row) {
 			t.Errorf("the end has changed: %+v, was %+v", again, row)
 		}
 	}
@@ -175,14 +175,14 @@ func TestRaces(t *testing.T) {
 
 // TestCancelManyAtOnce cancels one execution from many sides: one of them has done it.
 func TestCancelManyAtOnce(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer w.stop()
-	row := w.run(w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }"), `{}`)
+	fx := newFixture(t)
+	fx.start()
+	defer fx.stop()
+	row := fx.run(fx.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }"), `{}`)
 	var all sync.WaitGroup
 	errs := make([]error, 20)
 	for i := range errs {
-		all.Go(func() { errs[i] = w.engine.Cancel(t.Context(), row.ID, "") })
+		all.Go(func() { errs[i] = fx.engine.Cancel(t.Context(), row.ID, "") })
 	}
 	all.Wait()
 	done := 0

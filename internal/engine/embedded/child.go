@@ -22,15 +22,15 @@ const (
 // startChildren does what is owed between an execution and its children: it starts them and takes in
 // their ends.
 func (e *Engine) startChildren(s *writeSet) error {
-	r := s.run
-	if r.told {
-		if err := e.takeEnds(s); err != nil {
+	inst := s.inst
+	if inst.childrenEnded {
+		if err := e.readChildEnds(s); err != nil {
 			return err
 		}
 	}
 	refusals := 0
-	for len(r.unstarted) > 0 && refusals < maxRefusals && s.finish == nil {
-		refused, err := e.makeChildren(s)
+	for len(inst.unstarted) > 0 && refusals < maxRefusals && s.finish == nil {
+		refused, err := e.prepareChildren(s)
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (e *Engine) startChildren(s *writeSet) error {
 				break
 			}
 			refusals++
-			ev.TimeMs = max(r.timeMs, e.nowMs())
+			ev.TimeMs = max(inst.timeMs, e.nowMs())
 			s.apply(ev, e.limits.ActivityOutputBytes)
 		}
 	}
@@ -50,9 +50,9 @@ func (e *Engine) startChildren(s *writeSet) error {
 // without them: what was awaited is found in the machine later, or was withdrawn if the execution ends,
 // but these were asked for by events that are journaled now, and nothing tells of them again.
 func (e *Engine) startIndependent(s *writeSet) error {
-	r := s.run
+	inst := s.inst
 	var awaited, independent []machine.Command
-	for _, c := range r.unstarted {
+	for _, c := range inst.unstarted {
 		if c.Child.Await {
 			awaited = append(awaited, c)
 		} else {
@@ -60,23 +60,23 @@ func (e *Engine) startIndependent(s *writeSet) error {
 		}
 	}
 	if len(independent) > 0 {
-		r.unstarted = independent
-		if _, err := e.makeChildren(s); err != nil { // refusals concern only those who wait
+		inst.unstarted = independent
+		if _, err := e.prepareChildren(s); err != nil { // refusals concern only those who wait
 			return err
 		}
 	}
-	r.unstarted = awaited
+	inst.unstarted = awaited
 	if s.finish != nil {
-		r.unstarted = nil
+		inst.unstarted = nil
 	}
 	return nil
 }
 
 // makeChildren makes the executions of the StartChild commands that wait, and the events that
 // tell of those that cannot be started.
-func (e *Engine) makeChildren(s *writeSet) (refused []machine.Event, err error) {
-	r := s.run
-	commands := r.unstarted
+func (e *Engine) prepareChildren(s *writeSet) (refused []machine.Event, err error) {
+	inst := s.inst
+	commands := inst.unstarted
 	others, withdrawn, err := e.reserve(s, len(commands))
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (e *Engine) makeChildren(s *writeSet) (refused []machine.Event, err error) 
 	var starts []*engine.ChildStart
 	err = e.store.View(e.ctx, func(rd *store.Reader) error {
 		starts, refused = nil, nil
-		family, err := engine.ReadFamily(rd, r.no)
+		family, err := engine.ReadFamily(rd, inst.no)
 		if err != nil {
 			return err
 		}
@@ -95,14 +95,14 @@ func (e *Engine) makeChildren(s *writeSet) (refused []machine.Event, err error) 
 			if family.Stopped && c.Child.Await {
 				continue // it will be cancelled before it could wait for it
 			}
-			if r.secrets != nil {
+			if inst.secrets != nil {
 				child := *c.Child
-				child.Input = r.secrets.Redact(child.Input)
+				child.Input = inst.secrets.Redact(child.Input)
 				c.Child = &child
 			}
-			start, fault, err := family.Child(rd, &r.row, c, len(s.children)+len(starts))
+			start, fault, err := family.Child(rd, &inst.row, c, len(s.children)+len(starts))
 			if err == nil && fault == nil {
-				fault, err = start.Give(rd, &r.row, c.Child.Input, r.given)
+				fault, err = start.Give(rd, &inst.row, c.Child.Input, inst.inputFiles)
 			}
 			switch {
 			case err != nil:
@@ -112,9 +112,9 @@ func (e *Engine) makeChildren(s *writeSet) (refused []machine.Event, err error) 
 			case c.Child.Await:
 				refused = append(refused, machine.Event{Kind: machine.ChildEnded, Command: c.ID, Fault: fault})
 			default:
-				e.log.Warn("a workflow that nobody waits for cannot be started", "execution", r.row.ID,
-					"workflow", r.secrets.RedactText(c.Child.Namespace+"/"+c.Child.Name), "version", r.secrets.RedactText(c.Child.Version),
-					"detail", r.secrets.RedactText(fault.Detail))
+				e.log.Warn("a workflow that nobody waits for cannot be started", "execution", inst.row.ID,
+					"workflow", inst.secrets.RedactText(c.Child.Namespace+"/"+c.Child.Name), "version", inst.secrets.RedactText(c.Child.Version),
+					"detail", inst.secrets.RedactText(fault.Detail))
 			}
 		}
 		return nil
@@ -122,7 +122,7 @@ func (e *Engine) makeChildren(s *writeSet) (refused []machine.Event, err error) 
 	if err != nil {
 		return nil, err
 	}
-	r.unstarted = nil
+	inst.unstarted = nil
 	s.children = append(s.children, starts...)
 	e.trees.release(s, s.reserved-len(s.children))
 	return refused, nil
@@ -132,15 +132,15 @@ func (e *Engine) makeChildren(s *writeSet) (refused []machine.Event, err error) 
 // sets that are prepared at the same time do not exceed the bound of the tree together. It returns how many other write sets have
 // reserved, and whether the execution has been withdrawn, so that it needs to start nothing that it would wait for.
 func (e *Engine) reserve(s *writeSet, children int) (others int, withdrawn bool, err error) {
-	r := s.run
-	if r.no == 0 {
+	inst := s.inst
+	if inst.no == 0 {
 		return 0, false, nil // it has no tree yet
 	}
-	stopping := e.stops.busy()
-	if r.root == 0 || stopping {
+	stopping := e.canceller.busy()
+	if inst.root == 0 || stopping {
 		err = e.store.View(e.ctx, func(rd *store.Reader) (err error) {
-			if r.root, err = engine.Root(rd, r.no); err == nil && stopping {
-				_, withdrawn, err = engine.Withdrawn(rd, r.no)
+			if inst.root, err = engine.Root(rd, inst.no); err == nil && stopping {
+				_, withdrawn, err = engine.Withdrawn(rd, inst.no)
 			}
 			return err
 		})
@@ -164,9 +164,9 @@ func (t *trees) reserve(s *writeSet, children int) (others int) {
 	if t.reserved == nil {
 		t.reserved = make(map[int64]int)
 	}
-	others = t.reserved[s.run.root] - s.reserved
+	others = t.reserved[s.inst.root] - s.reserved
 	s.reserved += children
-	t.reserved[s.run.root] += children
+	t.reserved[s.inst.root] += children
 	return others
 }
 
@@ -178,18 +178,18 @@ func (t *trees) release(s *writeSet, children int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.reserved -= children
-	left := t.reserved[s.run.root] - children
-	if t.reserved[s.run.root] = left; left == 0 {
-		delete(t.reserved, s.run.root)
+	left := t.reserved[s.inst.root] - children
+	if t.reserved[s.inst.root] = left; left == 0 {
+		delete(t.reserved, s.inst.root)
 	}
 }
 
 // takeEnds tells the machine of children that have ended.
-func (e *Engine) takeEnds(s *writeSet) error {
-	r := s.run
+func (e *Engine) readChildEnds(s *writeSet) error {
+	inst := s.inst
 	var open []store.Child
 	err := e.store.View(e.ctx, func(rd *store.Reader) (err error) {
-		open, err = rd.OpenChildren(r.no, engine.MaxOpenChildren+1)
+		open, err = rd.OpenChildren(inst.no, engine.MaxOpenChildren+1)
 		return err
 	})
 	if err != nil {
@@ -204,25 +204,25 @@ func (e *Engine) takeEnds(s *writeSet) error {
 			break
 		}
 		if count >= maxDelivered || bytes >= maxDeliveredBytes {
-			s.lookAgain = true
+			s.refreshAgain = true
 			return nil // r.told stays
 		}
 		ev, err := engine.ChildEnd(e.ctx, e.store, e.config.Blobs, link)
 		if err != nil {
 			return err
 		}
-		ev.TimeMs = max(r.timeMs, e.nowMs())
+		ev.TimeMs = max(inst.timeMs, e.nowMs())
 		bytes += s.apply(ev, e.limits.ActivityOutputBytes)
 		count++
 		s.delivered = append(s.delivered, link.Execution)
 	}
-	r.told = false
+	inst.childrenEnded = false
 	return nil
 }
 
 // writeChildren writes what a write set does to relatives. The execution has not ended yet.
 func (s *writeSet) writeChildren(tx *store.Tx) error {
-	s.cancelled, s.childStarted = false, s.childStarted[:0]
+	s.childrenCancelled, s.childStarted = false, s.childStarted[:0]
 	if s.withdrawn != nil { // its parent, which ends too, is not to hear of this end
 		if _, err := tx.StopChild(s.withdrawn.Parent, s.withdrawn.Command); err != nil {
 			return err
@@ -234,14 +234,14 @@ func (s *writeSet) writeChildren(tx *store.Tx) error {
 		}
 	}
 	for _, command := range s.stopChildren {
-		no, err := tx.StopChild(s.run.no, uint64(command))
+		no, err := tx.StopChild(s.inst.no, uint64(command))
 		if err != nil {
 			return err
 		}
-		s.cancelled = s.cancelled || no != 0
+		s.childrenCancelled = s.childrenCancelled || no != 0
 	}
 	for _, child := range s.children {
-		started, err := child.Insert(tx, s.run.no)
+		started, err := child.Insert(tx, s.inst.no)
 		if err != nil {
 			return err
 		}
@@ -251,7 +251,7 @@ func (s *writeSet) writeChildren(tx *store.Tx) error {
 }
 
 // childrenCommitted lets children start and end as a durable write set says.
-func (e *Engine) childrenCommitted(s *writeSet) {
+func (e *Engine) dispatchChildren(s *writeSet) {
 	if len(s.children) > 0 {
 		for i, child := range s.children {
 			if !s.childStarted[i] { // it was there, and was counted then
@@ -260,52 +260,52 @@ func (e *Engine) childrenCommitted(s *writeSet) {
 		}
 		e.stats.queued.Add(int64(len(s.children)))
 		for _, child := range s.children {
-			e.slots.queued(e.slots.singles(child.Row.Account, ownerOf(&child.Row)))
+			e.slots.notifyQueued(e.slots.singles(child.Row.Account, ownerOf(&child.Row)))
 		}
 	}
-	if s.cancelled || s.outcome != nil && len(s.outcome.Ending.Children) > 0 {
+	if s.childrenCancelled || s.outcome != nil && len(s.outcome.Ending.Children) > 0 {
 		e.cancelChildren()
 	}
 	if s.outcome == nil {
 		return
 	}
 	if parent := s.outcome.Ending.Parent; parent != 0 {
-		e.tellParent(parent)
+		e.notifyParent(parent)
 	}
 }
 
 // tellParent tells an execution that one of its children has ended.
-func (e *Engine) tellParent(no int64) {
-	e.goWork(func() { e.send(no, message{kind: family}) })
+func (e *Engine) notifyParent(no int64) {
+	e.goWork(func() { e.send(no, message{kind: readChildren}) })
 }
 
 // stopper ends what the rows say must end: one goroutine at a time looks, and some executions
 // are ended at a time.
-type stopper struct {
-	places chan struct{}
+type childCanceller struct {
+	permits chan struct{}
 
-	mu             sync.Mutex
-	running, again bool
-	ending         map[int64]bool
+	mu                 sync.Mutex
+	running, requested bool
+	ending             map[int64]bool
 }
 
-func newStopper() *stopper {
-	return &stopper{places: make(chan struct{}, cancelAtOnce), ending: make(map[int64]bool)}
+func newChildCanceller() *childCanceller {
+	return &childCanceller{permits: make(chan struct{}, cancelAtOnce), ending: make(map[int64]bool)}
 }
 
 // busy reports whether executions are being ended, or looked for.
-func (s *stopper) busy() bool {
+func (s *childCanceller) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.running || len(s.ending) > 0
 }
 
 // begin reports whether the caller must look; otherwise who looks already does so once more.
-func (s *stopper) begin() bool {
+func (s *childCanceller) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running {
-		s.again = true
+		s.requested = true
 		return false
 	}
 	s.running = true
@@ -313,15 +313,15 @@ func (s *stopper) begin() bool {
 }
 
 // more reports whether to look again; otherwise the looking has ended.
-func (s *stopper) more(failed bool) bool {
+func (s *childCanceller) again(failed bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.running, s.again = s.again || failed, false
+	s.running, s.requested = s.requested || failed, false
 	return s.running
 }
 
 // take reports whether the caller must end an execution. Then it must give it back.
-func (s *stopper) take(no int64) bool {
+func (s *childCanceller) acquire(no int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ending[no] {
@@ -331,24 +331,24 @@ func (s *stopper) take(no int64) bool {
 	return true
 }
 
-func (s *stopper) give(no int64) {
+func (s *childCanceller) release(no int64) {
 	s.mu.Lock()
 	delete(s.ending, no)
 	s.mu.Unlock()
-	<-s.places
+	<-s.permits
 }
 
 // cancelChildren ends all executions whose rows say that they must end (store.ChildStopped), some at a
 // time however many there are: a tree ends level by level. What is left when the engine stops is found
 // at the next start.
 func (e *Engine) cancelChildren() {
-	if !e.stops.begin() {
+	if !e.canceller.begin() {
 		return
 	}
 	e.goWork(func() {
 		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 			err := e.cancelStopped()
-			if !e.stops.more(err != nil) {
+			if !e.canceller.again(err != nil) {
 				return
 			}
 			if err == nil {
@@ -376,12 +376,12 @@ func (e *Engine) cancelStopped() error {
 		for _, link := range page {
 			after = link.Execution
 			select {
-			case e.stops.places <- struct{}{}:
+			case e.canceller.permits <- struct{}{}:
 			case <-e.ctx.Done():
 				return e.ctx.Err()
 			}
-			if !e.stops.take(after) {
-				<-e.stops.places
+			if !e.canceller.acquire(after) {
+				<-e.canceller.permits
 				continue
 			}
 			e.goWork(func() { e.cancelChild(link.Execution) })
@@ -391,9 +391,9 @@ func (e *Engine) cancelStopped() error {
 
 // cancelChild ends one execution, however often that fails, and gives its place back.
 func (e *Engine) cancelChild(no int64) {
-	defer e.stops.give(no)
+	defer e.canceller.release(no)
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-		err := e.cancelRun(e.ctx, no, engine.ChildCancelled)
+		err := e.cancelExecution(e.ctx, no, engine.ChildCancelled)
 		if err == nil || errors.Is(err, engine.ErrFinal) {
 			return
 		}
@@ -407,36 +407,36 @@ func (e *Engine) cancelChild(no int64) {
 }
 
 // loadFamily finds out what is owed between an execution that has come into memory and its relatives.
-func (e *Engine) loadFamily(r *run) error {
-	r.unstarted, r.told = nil, false
-	if r.machine.Load().Children == 0 && !r.inDoubt {
+func (e *Engine) loadChildren(inst *instance) error {
+	inst.unstarted, inst.childrenEnded = nil, false
+	if inst.machine.Load().Children == 0 && !inst.inDoubt {
 		return nil
 	}
 	var open []store.Child
 	err := e.store.View(e.ctx, func(rd *store.Reader) (err error) {
-		open, err = rd.OpenChildren(r.no, engine.MaxOpenChildren+1)
+		open, err = rd.OpenChildren(inst.no, engine.MaxOpenChildren+1)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	e.oweChildren(r, open)
-	for _, c := range r.machine.InFlight() {
+	e.catchUpChildren(inst, open)
+	for _, c := range inst.machine.InFlight() {
 		if c.Kind == machine.StartChild && !slices.ContainsFunc(open, func(l store.Child) bool { return l.Command == uint64(c.ID) }) {
-			r.unstarted = append(r.unstarted, c)
+			inst.unstarted = append(inst.unstarted, c)
 		}
 	}
 	return nil
 }
 
 // oweChildren does what rows say of children that a commit has written which seemed to fail.
-func (e *Engine) oweChildren(r *run, open []store.Child) {
+func (e *Engine) catchUpChildren(inst *instance, open []store.Child) {
 	for _, link := range open {
-		r.told = r.told || link.State == store.ChildEnded
+		inst.childrenEnded = inst.childrenEnded || link.State == store.ChildEnded
 	}
-	if r.inDoubt {
+	if inst.inDoubt {
 		e.cancelChildren()
-		e.slots.queuedAll() // some may be queued
+		e.slots.notifyAllQueued() // some may be queued
 	}
 }
 
@@ -466,10 +466,10 @@ func (e *Engine) endedInDoubt(row store.Execution) {
 				return // deleted after its end
 			}
 			if err == nil {
-				e.batchMoved(&b)
-				e.oweChildren(&run{inDoubt: true, row: store.Execution{Account: row.Account}}, open)
+				e.notifyBatch(&b)
+				e.catchUpChildren(&instance{inDoubt: true, row: store.Execution{Account: row.Account}}, open)
 				if link.State == store.ChildEnded {
-					e.tellParent(link.Parent)
+					e.notifyParent(link.Parent)
 				}
 				return
 			}
@@ -481,18 +481,18 @@ func (e *Engine) endedInDoubt(row store.Execution) {
 }
 
 // batchMoved tells whoever waits for a batch what its row says.
-func (e *Engine) batchMoved(b *store.Batch) {
+func (e *Engine) notifyBatch(b *store.Batch) {
 	if b.No == 0 {
 		return
 	}
 	if b.Status.Final() {
 		e.slots.forget(b.No)
 	}
-	e.watches.notify(b.ID)
+	e.watchers.notify(b.ID)
 }
 
 // recoverFamilies does what the rows say is owed between executions, after a restart.
-func (e *Engine) recoverFamilies() {
+func (e *Engine) recoverChildren() {
 	e.cancelChildren()
 	e.goWork(func() {
 		wait := minBackoff
@@ -516,7 +516,7 @@ func (e *Engine) recoverFamilies() {
 					ended = append(ended, link.Parent)
 				}
 			}
-			e.sendAll(e.ctx, ended, message{kind: family})
+			e.sendAll(e.ctx, ended, message{kind: readChildren})
 			if len(page) < recoveryPage {
 				return
 			}

@@ -22,11 +22,11 @@ func workflow(name, more string) string {
 }
 
 // childrenOf reads the executions that one has started.
-func (w *world) childrenOf(row store.Execution) (rows []store.Execution) {
-	w.t.Helper()
-	w.view(func(r *store.Reader) error {
+func (fx *fixture) childrenOf(row store.Execution) (rows []store.Execution) {
+	fx.t.Helper()
+	fx.view(func(r *store.Reader) error {
 		rows = nil
-		all, err := r.ListExecutions(store.ExecutionFilter{Account: w.account.No, Environment: chargehand.Live, Limit: 10_000})
+		all, err := r.ListExecutions(store.ExecutionFilter{Account: fx.account.No, Environment: chargehand.Live, Limit: 10_000})
 		if err != nil {
 			return err
 		}
@@ -40,46 +40,46 @@ func (w *world) childrenOf(row store.Execution) (rows []store.Execution) {
 	return rows
 }
 
-func (w *world) faultOf(no int64) engine.Fault {
-	w.t.Helper()
+func (fx *fixture) faultOf(no int64) engine.Fault {
+	fx.t.Helper()
 	var o store.Outcome
-	w.view(func(r *store.Reader) (err error) {
+	fx.view(func(r *store.Reader) (err error) {
 		o, err = r.Outcome(no)
 		return err
 	})
 	f, err := engine.DecodeFault(o.Fault)
 	if err != nil {
-		w.t.Fatalf("%v: %s", err, o.Output.Inline)
+		fx.t.Fatalf("%v: %s", err, o.Output.Inline)
 	}
 	return f
 }
 
 // TestParentsHoldNoSlot: with a single slot, executions that wait for each other still end.
 func TestParentsHoldNoSlot(t *testing.T) {
-	w := newWorld(t)
-	w.limits.AccountSlots = 1
-	w.start()
-	defer w.stop()
-	w.deploy("c", "- a: { call: http, with: { method: get, endpoint: http://x/echo/one } }")
-	w.deploy("b", "- a: "+workflow("c", ""))
-	rev := w.define("- a: " + workflow("b", "") + "\n- d: { call: http, with: { method: get, endpoint: http://x/echo/two } }")
-	row := w.final(w.run(rev, `{}`))
-	if got := w.result(row.No); got != `{"said":"two","to":{"said":"one","to":{}}}` {
-		t.Errorf("it ends with %s\n%s", got, w.log)
+	fx := newFixture(t)
+	fx.limits.AccountSlots = 1
+	fx.start()
+	defer fx.stop()
+	fx.deploy("c", "- a: { call: http, with: { method: get, endpoint: http://x/echo/one } }")
+	fx.deploy("b", "- a: "+workflow("c", ""))
+	rev := fx.define("- a: " + workflow("b", "") + "\n- d: { call: http, with: { method: get, endpoint: http://x/echo/two } }")
+	row := fx.final(fx.run(rev, `{}`))
+	if got := fx.result(row.No); got != `{"said":"two","to":{"said":"one","to":{}}}` {
+		t.Errorf("it ends with %s\n%s", got, fx.log)
 	}
-	w.idle(0)
+	fx.idle(0)
 }
 
 // TestCancelReachesChildren: who is awaited by a cancelled execution is cancelled, at any depth; who
 // is independent goes on.
 func TestCancelReachesChildren(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer w.stop()
-	w.deploy("endless", "- a: { listen: { to: { one: { with: { type: never } } } } }")
-	w.deploy("middle", "- a: "+workflow("endless", ""))
-	w.deploy("free", "- a: { listen: { to: { one: { with: { type: free } } } } }")
-	rev := w.define(`
+	fx := newFixture(t)
+	fx.start()
+	defer fx.stop()
+	fx.deploy("endless", "- a: { listen: { to: { one: { with: { type: never } } } } }")
+	fx.deploy("middle", "- a: "+workflow("endless", ""))
+	fx.deploy("free", "- a: { listen: { to: { one: { with: { type: free } } } } }")
+	rev := fx.define(`
 - a: ` + workflow("free", ", await: false") + `
 - b:
     fork:
@@ -90,76 +90,76 @@ func TestCancelReachesChildren(t *testing.T) {
 		var row store.Execution
 		var b store.Batch
 		if batch {
-			b = w.batch(rev, 1, []string{`{}`})
-			row = w.items(b.No)[0]
+			b = fx.batch(rev, 1, []string{`{}`})
+			row = fx.items(b.No)[0]
 		} else {
-			row = w.run(rev, `{}`)
+			row = fx.run(rev, `{}`)
 		}
-		children := awaitTree(w, row, 4)
+		children := awaitTree(fx, row, 4)
 		var err error
 		if batch {
-			err = w.engine.CancelBatch(context.Background(), b.ID, "enough")
+			err = fx.engine.CancelBatch(context.Background(), b.ID, "enough")
 		} else {
-			err = w.engine.Cancel(context.Background(), row.ID, "enough")
+			err = fx.engine.Cancel(context.Background(), row.ID, "enough")
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.publish(envelope("free", int(row.No), "1"))
+		fx.publish(envelope("free", int(row.No), "1"))
 		cancelled := 0
 		for _, child := range children {
-			if child = w.final(child); child.Phase == chargehand.Cancelled {
+			if child = fx.final(child); child.Phase == chargehand.Cancelled {
 				cancelled++
 			}
 		}
 		if cancelled != 3 {
-			t.Errorf("%d of 4 were cancelled, want all but the independent one\n%s", cancelled, w.log)
+			t.Errorf("%d of 4 were cancelled, want all but the independent one\n%s", cancelled, fx.log)
 		}
 	}
-	w.idle(0)
+	fx.idle(0)
 }
 
 // TestSlowCancellationHoldsUpNoOther: a child that takes its time to end keeps none of another execution.
 func TestSlowCancellationHoldsUpNoOther(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer w.stop()
-	w.deploy("endless", "- a: { listen: { to: { one: { with: { type: never } } } } }")
-	rev := w.define("- a: " + workflow("endless", ""))
+	fx := newFixture(t)
+	fx.start()
+	defer fx.stop()
+	fx.deploy("endless", "- a: { listen: { to: { one: { with: { type: never } } } } }")
+	rev := fx.define("- a: " + workflow("endless", ""))
 	var parents, children []store.Execution
 	for range 2 {
-		row := w.run(rev, `{}`)
-		parents, children = append(parents, row), append(children, awaitTree(w, row, 1)...)
+		row := fx.run(rev, `{}`)
+		parents, children = append(parents, row), append(children, awaitTree(fx, row, 1)...)
 	}
-	slow, drive := w.engine.runs.put(children[0].No, message{kind: family}) // and nobody drives it
+	slow, drive := fx.engine.instances.put(children[0].No, message{kind: readChildren}) // and nobody drives it
 	if !drive {
 		t.Fatal("the child is in memory")
 	}
 	for _, parent := range parents {
-		if err := w.engine.Cancel(t.Context(), parent.ID, "enough"); err != nil {
+		if err := fx.engine.Cancel(t.Context(), parent.ID, "enough"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if child := w.final(children[1]); child.Phase != chargehand.Cancelled {
+	if child := fx.final(children[1]); child.Phase != chargehand.Cancelled {
 		t.Errorf("the other child ended %s", child.Phase)
 	}
-	w.engine.goWork(func() { w.engine.drive(slow) })
-	if child := w.final(children[0]); child.Phase != chargehand.Cancelled {
+	fx.engine.goWork(func() { fx.engine.drive(slow) })
+	if child := fx.final(children[0]); child.Phase != chargehand.Cancelled {
 		t.Errorf("the slow child ended %s", child.Phase)
 	}
-	w.idle(0)
+	fx.idle(0)
 }
 
 // awaitTree waits until an execution has n descendants, all of which listen or wait.
-func awaitTree(w *world, row store.Execution, n int) []store.Execution {
-	w.t.Helper()
-	return awaitChange(w, row.ID, patience, "a tree", func() (all []store.Execution, ok bool) {
+func awaitTree(fx *fixture, row store.Execution, n int) []store.Execution {
+	fx.t.Helper()
+	return awaitChange(fx, row.ID, patience, "a tree", func() (all []store.Execution, ok bool) {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		w.engine.work.wait(ctx)
+		fx.engine.work.wait(ctx)
 		next := []store.Execution{row}
 		for len(next) > 0 {
-			found := w.childrenOf(next[0])
+			found := fx.childrenOf(next[0])
 			next, all = append(next[1:], found...), append(all, found...)
 		}
 		return all, len(all) == n
@@ -168,35 +168,35 @@ func awaitTree(w *world, row store.Execution, n int) []store.Execution {
 
 // TestChildLimits: what is too deep or too many is a clear fault.
 func TestChildLimits(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer w.stop()
-	w.deploy("again", "- a: "+workflow("again", ""))
-	row := w.final(w.run(w.define("- a: "+workflow("again", "")), `{}`))
-	if f := w.faultOf(row.No); f.Code != engine.CodeChildDepth || !strings.Contains(f.Detail, "at most 32") {
+	fx := newFixture(t)
+	fx.start()
+	defer fx.stop()
+	fx.deploy("again", "- a: "+workflow("again", ""))
+	row := fx.final(fx.run(fx.define("- a: "+workflow("again", "")), `{}`))
+	if f := fx.faultOf(row.No); f.Code != engine.CodeChildDepth || !strings.Contains(f.Detail, "at most 32") {
 		t.Errorf("too deep: %+v", f)
 	}
-	w.deploy("slow", "- a: { listen: { to: { one: { with: { type: never } } } } }")
-	rev := w.define(fmt.Sprintf(`
+	fx.deploy("slow", "- a: { listen: { to: { one: { with: { type: never } } } } }")
+	rev := fx.define(fmt.Sprintf(`
 - a:
     for: { in: '${ [range(%d)] }' }
     do:
       - b: %s
 - c: %s`, engine.MaxOpenChildren, workflow("slow", ", await: false"), workflow("slow", "")))
-	row = w.finalIn(w.run(rev, `{}`), 2*patience)
-	if f := w.faultOf(row.No); f.Code != engine.CodeChildren || !strings.Contains(f.Detail, "1000") {
+	row = fx.finalIn(fx.run(rev, `{}`), 2*patience)
+	if f := fx.faultOf(row.No); f.Code != engine.CodeChildren || !strings.Contains(f.Detail, "1000") {
 		t.Errorf("too many: %+v", f)
 	}
-	w.idle(0)
-	if rows := w.childrenOf(row); len(rows) != engine.MaxOpenChildren {
+	fx.idle(0)
+	if rows := fx.childrenOf(row); len(rows) != engine.MaxOpenChildren {
 		t.Errorf("%d were started, want %d", len(rows), engine.MaxOpenChildren)
 	}
 }
 
 // watchTree notes how many executions of the tree of the first one are open at most, counted from rows in each Update.
-func (w *world) watchTree() (most *atomic.Int64) {
+func (fx *fixture) watchTree() (most *atomic.Int64) {
 	most = new(atomic.Int64)
-	w.rows = store.New(&faultyDB{DB: w.db, check: func(c store.Conn) error {
+	fx.rows = store.New(&faultyDB{DB: fx.db, check: func(c store.Conn) error {
 		return c.Query(`SELECT open FROM child WHERE execution = 1 AND root = 1`, func(row store.Row) error {
 			most.Store(max(most.Load(), row.Int(0)))
 			return nil
@@ -208,27 +208,27 @@ func (w *world) watchTree() (most *atomic.Int64) {
 // TestLongTreeIsBounded: executions that start more and more of each other end when too many are open, and start few more
 // until the error has reached the root.
 func TestLongTreeIsBounded(t *testing.T) {
-	w := newWorld(t)
-	most := w.watchTree()
-	w.start()
-	defer w.stop()
+	fx := newFixture(t)
+	most := fx.watchTree()
+	fx.start()
+	defer fx.stop()
 	twice := "- f: { fork: { branches: [ { a: " + workflow("twice", "") + " }, { b: " + workflow("twice", "") + " } ] } }"
-	w.deploy("twice", twice)
-	row := w.finalIn(w.run(w.define(twice), `{}`), 10*patience)
-	if f := w.faultOf(row.No); f.Code != engine.CodeChildren || !strings.Contains(f.Detail, "go on") {
+	fx.deploy("twice", twice)
+	row := fx.finalIn(fx.run(fx.define(twice), `{}`), 10*patience)
+	if f := fx.faultOf(row.No); f.Code != engine.CodeChildren || !strings.Contains(f.Detail, "go on") {
 		t.Errorf("it ends with %+v", f)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
 	defer cancel()
-	w.engine.work.wait(ctx)
-	w.idle(0)
+	fx.engine.work.wait(ctx)
+	fx.idle(0)
 	if n := most.Load(); n < engine.MaxTree*9/10 || n > engine.MaxTree {
 		t.Errorf("at most %d executions were open at once, want %d", n, engine.MaxTree)
 	}
 	// Behind the bound an execution starts for each that ends, until the error has reached the root. Nothing starts after that.
 	const enough = engine.MaxTree * 3 / 2
-	w.view(func(r *store.Reader) error {
-		all, err := r.ListExecutions(store.ExecutionFilter{Account: w.account.No, Environment: chargehand.Live, Limit: 2 * engine.MaxTree})
+	fx.view(func(r *store.Reader) error {
+		all, err := r.ListExecutions(store.ExecutionFilter{Account: fx.account.No, Environment: chargehand.Live, Limit: 2 * engine.MaxTree})
 		if n := len(all); n < engine.MaxTree || n > enough {
 			t.Errorf("%d executions were started, want %d and at most %d", n, engine.MaxTree, enough)
 		}
@@ -245,16 +245,16 @@ func TestLongTreeIsBounded(t *testing.T) {
 // TestWithdrawnChildDoesNotStart: a queued execution that is certain to be cancelled does not start when it gets a slot. The
 // execution that awaits it, and is to be cancelled too, does not take that for an error.
 func TestWithdrawnChildDoesNotStart(t *testing.T) {
-	w := newWorld(t)
-	w.limits.AccountSlots = 1
-	w.outside.started = make(chan callSeen, 10)
-	w.start()
-	defer w.stop()
+	fx := newFixture(t)
+	fx.limits.AccountSlots = 1
+	fx.outside.started = make(chan callSeen, 10)
+	fx.start()
+	defer fx.stop()
 	call := func(path string) string {
 		return "{ call: http, with: { method: get, endpoint: 'http://x/" + path + "' } }"
 	}
-	w.deploy("leaf", "- a: "+call("echo/leaf"))
-	w.deploy("middle", `
+	fx.deploy("leaf", "- a: "+call("echo/leaf"))
+	fx.deploy("middle", `
 - a: { listen: { to: { one: { with: { type: go } } } } }
 - b:
     try:
@@ -262,58 +262,58 @@ func TestWithdrawnChildDoesNotStart(t *testing.T) {
     catch:
       do:
         - d: `+call("echo/caught"))
-	root := w.run(w.define("- a: "+workflow("middle", "")), `{}`)
-	middle := awaitTree(w, root, 1)[0]
-	gate := w.outside.gate("slot")
-	other := w.run(w.define("- a: "+call("block/slot")), `{}`) // holds the slot
-	w.blocked()
-	w.publish(envelope("go", 1, "1"))
+	root := fx.run(fx.define("- a: "+workflow("middle", "")), `{}`)
+	middle := awaitTree(fx, root, 1)[0]
+	gate := fx.outside.gate("slot")
+	other := fx.run(fx.define("- a: "+call("block/slot")), `{}`) // holds the slot
+	fx.blocked()
+	fx.publish(envelope("go", 1, "1"))
 	var leaf store.Execution
 	for deadline := time.Now().Add(patience); leaf.No == 0; <-time.After(time.Millisecond) {
-		if rows := w.childrenOf(middle); len(rows) == 1 {
+		if rows := fx.childrenOf(middle); len(rows) == 1 {
 			leaf = rows[0]
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("no child is queued\n%s", w.log)
+			t.Fatalf("no child is queued\n%s", fx.log)
 		}
 	}
-	slow, drive := w.engine.runs.put(middle.No, message{kind: family}) // and nothing drives it
+	slow, drive := fx.engine.instances.put(middle.No, message{kind: readChildren}) // and nothing drives it
 	if !drive {
 		t.Fatal("the execution in the middle is in memory")
 	}
-	if err := w.engine.Cancel(t.Context(), root.ID, "enough"); err != nil {
+	if err := fx.engine.Cancel(t.Context(), root.ID, "enough"); err != nil {
 		t.Fatal(err)
 	}
 	close(gate)
-	w.final(other)
+	fx.final(other)
 	for _, row := range []store.Execution{root, leaf} {
-		if row = w.final(row); row.Phase != chargehand.Cancelled {
-			t.Errorf("execution %d ended %s\n%s", row.No, row.Phase, w.log)
+		if row = fx.final(row); row.Phase != chargehand.Cancelled {
+			t.Errorf("execution %d ended %s\n%s", row.No, row.Phase, fx.log)
 		}
 	}
-	w.engine.goWork(func() { w.engine.drive(slow) })
-	if middle = w.final(middle); middle.Phase != chargehand.Cancelled {
+	fx.engine.goWork(func() { fx.engine.drive(slow) })
+	if middle = fx.final(middle); middle.Phase != chargehand.Cancelled {
 		t.Errorf("the execution in the middle ended %s", middle.Phase)
 	}
-	w.idle(0)
-	if runs := w.outside.allRuns(); len(runs) != 1 {
+	fx.idle(0)
+	if runs := fx.outside.allRuns(); len(runs) != 1 {
 		t.Errorf("these calls were made: %v", runs)
 	}
 }
 
 // TestWideTreeIsBounded: executions that each start many at the same moment do not exceed the bound of their tree together.
 func TestWideTreeIsBounded(t *testing.T) {
-	w := newWorld(t)
-	most := w.watchTree()
-	w.start()
-	defer w.stop()
+	fx := newFixture(t)
+	most := fx.watchTree()
+	fx.start()
+	defer fx.stop()
 	many := func(n int, name string) string {
 		return fmt.Sprintf("- a: { for: { in: '${ [range(%d)] }' }, do: [ { b: %s } ] }", n, workflow(name, ", await: false"))
 	}
-	w.deploy("slow", "- a: { listen: { to: { one: { with: { type: never } } } } }")
-	w.deploy("wide", many(200, "slow"))
-	w.final(w.run(w.define(many(100, "wide")), `{}`))
-	w.idle(0)
+	fx.deploy("slow", "- a: { listen: { to: { one: { with: { type: never } } } } }")
+	fx.deploy("wide", many(200, "slow"))
+	fx.final(fx.run(fx.define(many(100, "wide")), `{}`))
+	fx.idle(0)
 	if n := most.Load(); n < engine.MaxTree-100 || n > engine.MaxTree {
 		t.Errorf("at most %d executions were open at once, want %d", n, engine.MaxTree)
 	}
@@ -321,10 +321,10 @@ func TestWideTreeIsBounded(t *testing.T) {
 
 // TestRefusedChildrenInALoop: a loop that asks for what there is not ends all the same.
 func TestRefusedChildrenInALoop(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer w.stop()
-	rev := w.define(`
+	fx := newFixture(t)
+	fx.start()
+	defer fx.stop()
+	rev := fx.define(`
 - a:
     for: { in: '${ [range(450)] }' }
     do:
@@ -336,40 +336,40 @@ func TestRefusedChildrenInALoop(t *testing.T) {
             do:
               - d: { set: { code: '${ $problem.status }' } }
 - e: { set: { all: '${ . }' } }`)
-	row := w.final(w.run(rev, `{}`))
-	if got := w.result(row.No); got != `{"all":{"code":400}}` {
+	row := fx.final(fx.run(rev, `{}`))
+	if got := fx.result(row.No); got != `{"all":{"code":400}}` {
 		t.Errorf("it ends with %s", got)
 	}
-	w.idle(0)
+	fx.idle(0)
 }
 
 // TestDetachedProcessGoesOn: a process that nobody waits for outlives its task, and the
 // execution if that completes; it ends with one that is cancelled.
 func TestDetachedProcessGoesOn(t *testing.T) {
-	w := newWorld(t)
-	w.outside.started = make(chan callSeen, 10)
-	w.start()
-	defer w.stop()
-	gate := w.outside.gate("long")
-	rev := w.define("- a: { run: { shell: { command: sh///block/long }, await: false } }\n- b: { set: { done: true } }")
-	row := w.final(w.run(rev, `{}`))
-	if got := w.result(row.No); got != `{"done":true}` {
+	fx := newFixture(t)
+	fx.outside.started = make(chan callSeen, 10)
+	fx.start()
+	defer fx.stop()
+	gate := fx.outside.gate("long")
+	rev := fx.define("- a: { run: { shell: { command: sh///block/long }, await: false } }\n- b: { set: { done: true } }")
+	row := fx.final(fx.run(rev, `{}`))
+	if got := fx.result(row.No); got != `{"done":true}` {
 		t.Errorf("it ends with %s", got)
 	}
-	w.blocked()
-	if n := w.outside.running.Load(); n != 1 {
+	fx.blocked()
+	if n := fx.outside.running.Load(); n != 1 {
 		t.Errorf("%d processes run after the end, want 1", n)
 	}
-	waiting := w.define("- a: { run: { shell: { command: sh///block/long }, await: false } }\n- b: { wait: { hours: 1 } }")
-	other := w.run(waiting, `{}`)
-	w.blocked()
-	if err := w.engine.Cancel(context.Background(), other.ID, "enough"); err != nil && !errors.Is(err, engine.ErrFinal) {
+	waiting := fx.define("- a: { run: { shell: { command: sh///block/long }, await: false } }\n- b: { wait: { hours: 1 } }")
+	other := fx.run(waiting, `{}`)
+	fx.blocked()
+	if err := fx.engine.Cancel(context.Background(), other.ID, "enough"); err != nil && !errors.Is(err, engine.ErrFinal) {
 		t.Fatal(err)
 	}
 	close(gate)
-	w.final(other)
-	w.idle(0)
-	if n := w.outside.running.Load(); n != 0 {
+	fx.final(other)
+	fx.idle(0)
+	if n := fx.outside.running.Load(); n != 0 {
 		t.Errorf("%d processes are left", n)
 	}
 }
@@ -395,10 +395,10 @@ func TestIndependentChildrenAreNotLost(t *testing.T) {
 - f: { set: { done: true } }`
 	for _, crash := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			w, broken := brokenWorld(t)
-			defer func() { w.stop() }()
-			w.deploy("free", "- a: { set: { x: 1 } }")
-			row := w.run(w.define(body), `{}`)
+			fx, broken := brokenFixture(t)
+			defer func() { fx.stop() }()
+			fx.deploy("free", "- a: { set: { x: 1 } }")
+			row := fx.run(fx.define(body), `{}`)
 			from, tripped := broken.count(), make(chan struct{})
 			broken.setFail(func(n int) (before, after bool) {
 				if n == from+1 {
@@ -408,15 +408,15 @@ func TestIndependentChildrenAreNotLost(t *testing.T) {
 			})
 			<-tripped
 			if crash {
-				w.kill()
-				w.start()
+				fx.kill()
+				fx.start()
 			}
-			if got := w.endOf(row, time.Minute).result; got != `{"done":true}` {
+			if got := fx.endOf(row, time.Minute).result; got != `{"done":true}` {
 				t.Errorf("it ends with %s", got)
 			}
-			w.allEnd(time.Minute)
-			if rows := w.childrenOf(row); len(rows) != 3 {
-				t.Errorf("after a crash: %v: %d children were started, want 3\n%s", crash, len(rows), w.log)
+			fx.allEnd(time.Minute)
+			if rows := fx.childrenOf(row); len(rows) != 3 {
+				t.Errorf("after a crash: %v: %d children were started, want 3\n%s", crash, len(rows), fx.log)
 			}
 		})
 	}
@@ -426,10 +426,10 @@ func TestIndependentChildrenAreNotLost(t *testing.T) {
 func TestIndependentChildrenOfAListener(t *testing.T) {
 	const count = 2*maxReceived + 100
 	synctest.Test(t, func(t *testing.T) {
-		w, broken := brokenWorld(t)
-		defer func() { w.stop() }()
-		w.deploy("free", "- a: { set: { x: 1 } }")
-		row := w.run(w.define(`
+		fx, broken := brokenFixture(t)
+		defer func() { fx.stop() }()
+		fx.deploy("free", "- a: { set: { x: 1 } }")
+		row := fx.run(fx.define(`
 - a: { wait: { seconds: 1 } }
 - b:
     listen: { to: { any: [ { with: { type: go } } ], until: '(. | length) == `+fmt.Sprint(count)+`' } }
@@ -449,18 +449,18 @@ func TestIndependentChildrenOfAListener(t *testing.T) {
 		for i := range events {
 			events[i] = envelope("go", i, fmt.Sprint(i))
 		}
-		w.publish(events...)
+		fx.publish(events...)
 		synctest.Wait()
 		random := rand.New(rand.NewPCG(1, 1))
 		broken.setFail(func(int) (before, after bool) { return random.IntN(3) == 0, random.IntN(3) == 0 })
 		time.Sleep(time.Minute)
 		broken.setFail(nil)
-		if got := w.endOf(row, time.Minute).result; got != fmt.Sprintf(`{"got":%d}`, count) {
+		if got := fx.endOf(row, time.Minute).result; got != fmt.Sprintf(`{"got":%d}`, count) {
 			t.Errorf("it ends with %s", got)
 		}
-		w.allEnd(time.Minute)
-		if rows := w.childrenOf(row); len(rows) != count/10 {
-			t.Errorf("%d children were started, want %d\n%s", len(rows), count/10, w.log)
+		fx.allEnd(time.Minute)
+		if rows := fx.childrenOf(row); len(rows) != count/10 {
+			t.Errorf("%d children were started, want %d\n%s", len(rows), count/10, fx.log)
 		}
 	})
 }

@@ -240,17 +240,17 @@ do:
 	},
 }
 
-func (s script) define(w *world) int64 {
+func (s script) define(fx *fixture) int64 {
 	for name, tasks := range s.children {
-		w.deploy(name, tasks)
+		fx.deploy(name, tasks)
 	}
 	for name, value := range s.secrets {
-		w.setSecret(name, value)
+		fx.setSecret(name, value)
 	}
 	if s.body != "" {
-		return w.defineAll(s.body)
+		return fx.defineAll(s.body)
 	}
-	return w.define(s.tasks)
+	return fx.define(s.tasks)
 }
 
 func (s script) text() string {
@@ -274,13 +274,13 @@ type end struct {
 	story  string
 }
 
-func (w *world) endOf(row store.Execution, atMost time.Duration) end {
-	w.t.Helper()
+func (fx *fixture) endOf(row store.Execution, atMost time.Duration) end {
+	fx.t.Helper()
 	// The clock of the test jumps to the next timer by itself: no need to look often.
 	deadline := time.Now().Add(atMost)
 	for {
-		changed, stop := w.engine.Watch(row.ID)
-		row = w.read(row.No)
+		changed, stop := fx.engine.Watch(row.ID)
+		row = fx.read(row.No)
 		if row.Status.Final() {
 			stop()
 			break
@@ -288,37 +288,37 @@ func (w *world) endOf(row store.Execution, atMost time.Duration) end {
 		select {
 		case <-changed:
 		case <-time.After(time.Until(deadline)):
-			w.t.Fatalf("not final after %v: %+v\n%s", atMost, row, w.log)
+			fx.t.Fatalf("not final after %v: %+v\n%s", atMost, row, fx.log)
 		}
 		stop()
 	}
-	return end{status: row.Status.String() + " " + row.Phase.String(), result: w.result(row.No), story: w.story(row.No)}
+	return end{status: row.Status.String() + " " + row.Phase.String(), result: fx.result(row.No), story: fx.story(row.No)}
 }
 
 // inFlight returns the keys of the activities whose outcome is not journaled.
-func (w *world) inFlight(row store.Execution) map[string]bool {
-	w.t.Helper()
+func (fx *fixture) inFlight(row store.Execution) map[string]bool {
+	fx.t.Helper()
 	keys := make(map[string]bool)
 	if row.State == store.StateEnded || row.State == store.StateQueued {
 		return keys
 	}
 	var h history
-	w.view(func(r *store.Reader) (err error) {
+	fx.view(func(r *store.Reader) (err error) {
 		h, err = readHistory(r, row.No)
 		return err
 	})
-	e := &Engine{config: w.config()}
-	p, err := w.Plan(w.t.Context(), row.Revision)
+	e := &Engine{config: fx.config()}
+	p, err := fx.Plan(fx.t.Context(), row.Revision)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	secrets, err := (&Engine{config: w.config(), store: w.store}).pinnedSecrets(w.t.Context(), &row, p)
+	secrets, err := (&Engine{config: fx.config(), store: fx.store}).pinnedSecrets(fx.t.Context(), &row, p)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	m, _, err := e.replay(w.t.Context(), p, secrets, &row, h)
+	m, _, err := e.replay(fx.t.Context(), p, secrets, &row, h)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	for _, c := range m.InFlight() {
 		if c.Kind == machine.RunActivity {
@@ -336,12 +336,12 @@ func TestLongCrashEverywhere(t *testing.T) {
 			var want end
 			var identity [16]byte
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				w.start()
-				defer w.stop()
-				row := w.run(script.define(w), script.text())
+				fx := newFixture(t)
+				fx.start()
+				defer fx.stop()
+				row := fx.run(script.define(fx), script.text())
 				identity = row.ID
-				want = w.endOf(row, script.bound())
+				want = fx.endOf(row, script.bound())
 			})
 			if script.result != "" && want.result != script.result {
 				t.Fatalf("it ends with %s, want %s\n%s", want.result, script.result, want.story)
@@ -381,16 +381,16 @@ func TestLongCrashEverywhere(t *testing.T) {
 func crashAt(t *testing.T, script script, k int, written bool, replay int, identity [16]byte, want end) bool {
 	var broken *brokenDB
 	tripped := make(chan struct{})
-	w := newWorld(t)
-	w.limits.ReplayEvents = replay
-	w.close()
-	w.wrap = func(db store.DB) store.DB {
+	fx := newFixture(t)
+	fx.limits.ReplayEvents = replay
+	fx.close()
+	fx.wrap = func(db store.DB) store.DB {
 		broken = &brokenDB{DB: db}
 		return broken
 	}
-	w.openStore()
-	w.start()
-	rev := script.define(w)
+	fx.openStore()
+	fx.start()
+	rev := script.define(fx)
 	from := broken.count()
 	broken.setFail(func(n int) (before, after bool) {
 		switch {
@@ -403,11 +403,11 @@ func crashAt(t *testing.T, script script, k int, written bool, replay int, ident
 			return true, false
 		}
 	})
-	row := w.row(rev, script.text())
+	row := fx.row(rev, script.text())
 	row.ID = identity // the same jitter, the same keys
-	p, _ := w.Plan(t.Context(), rev)
+	p, _ := fx.Plan(t.Context(), rev)
 	input := parseInput(t, script.text())
-	started, err := w.engine.Start(t.Context(), startOf(row, p, input))
+	started, err := fx.engine.Start(t.Context(), startOf(row, p, input))
 	if err != nil && !errors.Is(err, store.ErrUnavailable) {
 		t.Fatal(err)
 	}
@@ -417,8 +417,8 @@ func crashAt(t *testing.T, script script, k int, written bool, replay int, ident
 		go func() {
 			defer close(ended)
 			for {
-				changed, stop := w.engine.Watch(started.ID)
-				if w.read(started.No).Status.Final() {
+				changed, stop := fx.engine.Watch(started.ID)
+				if fx.read(started.No).Status.Final() {
 					stop()
 					return
 				}
@@ -440,17 +440,17 @@ func crashAt(t *testing.T, script script, k int, written bool, replay int, ident
 			case <-tripped:
 			default:
 				broken.setFail(nil) // for what goes on after its end
-				w.stop()
+				fx.stop()
 				return false // it has fewer submissions
 			}
 		}
 	}
-	w.kill()
-	w.wrap = nil
-	w.openStore()
-	defer func() { w.stop() }()
+	fx.kill()
+	fx.wrap = nil
+	fx.openStore()
+	defer func() { fx.stop() }()
 	var found store.Execution
-	err = w.store.View(t.Context(), func(r *store.Reader) (err error) {
+	err = fx.store.View(t.Context(), func(r *store.Reader) (err error) {
 		found, err = r.FindExecution(row.ID)
 		return err
 	})
@@ -458,20 +458,20 @@ func crashAt(t *testing.T, script script, k int, written bool, replay int, ident
 		if written || k > 1 {
 			t.Fatalf("an accepted execution is lost")
 		}
-		w.start()
+		fx.start()
 		return true
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	flying := w.inFlight(found)
-	before := w.outside.allRuns()
-	w.start()
-	got := w.endOf(found, script.bound())
+	flying := fx.inFlight(found)
+	before := fx.outside.allRuns()
+	fx.start()
+	got := fx.endOf(found, script.bound())
 	if got != want {
-		t.Errorf("ended as\n%+v\nwant\n%+v\n%s", got, want, w.log)
+		t.Errorf("ended as\n%+v\nwant\n%+v\n%s", got, want, fx.log)
 	}
-	for key, runs := range w.outside.allRuns() {
+	for key, runs := range fx.outside.allRuns() {
 		repeated := runs - before[key]
 		if before[key] > 0 && repeated > 0 && !flying[key] {
 			t.Errorf("activity %s ran again although its outcome was journaled", key)
@@ -481,9 +481,9 @@ func crashAt(t *testing.T, script script, k int, written bool, replay int, ident
 		}
 	}
 	if !script.independent {
-		w.idle(0)
+		fx.idle(0)
 	}
-	w.allEnd(script.bound())
+	fx.allEnd(script.bound())
 	return true
 }
 
@@ -495,12 +495,12 @@ func TestLongCrashInRecovery(t *testing.T) {
 			var want end
 			var identity [16]byte
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				w.start()
-				defer w.stop()
-				row := w.run(script.define(w), script.text())
+				fx := newFixture(t)
+				fx.start()
+				defer fx.stop()
+				row := fx.run(script.define(fx), script.text())
 				identity = row.ID
-				want = w.endOf(row, script.bound())
+				want = fx.endOf(row, script.bound())
 			})
 			for first := 2; first <= 4; first++ {
 				for _, written := range []bool{false, true} {
@@ -541,57 +541,57 @@ func crashTwice(t *testing.T, script script, first, second int, written bool, id
 			return n > from+k, false
 		})
 	}
-	w := newWorld(t)
-	w.close()
+	fx := newFixture(t)
+	fx.close()
 	arm := 0
-	w.wrap = func(db store.DB) store.DB {
+	fx.wrap = func(db store.DB) store.DB {
 		broken = &brokenDB{DB: db}
 		if arm > 0 {
 			failAt(arm)
 		}
 		return broken
 	}
-	w.start()
-	rev := script.define(w)
+	fx.start()
+	rev := script.define(fx)
 	failAt(first)
-	row := w.row(rev, script.text())
+	row := fx.row(rev, script.text())
 	row.ID = identity
-	p, _ := w.Plan(t.Context(), rev)
-	row, err := w.engine.Start(t.Context(), startOf(row, p, parseInput(t, script.text())))
+	p, _ := fx.Plan(t.Context(), rev)
+	row, err := fx.engine.Start(t.Context(), startOf(row, p, parseInput(t, script.text())))
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaitTrip(w, row, tripped)
-	w.kill()
+	awaitTrip(fx, row, tripped)
+	fx.kill()
 	tripped, arm = make(chan struct{}), second
-	w.start()
-	crashed := awaitTrip(w, row, tripped)
+	fx.start()
+	crashed := awaitTrip(fx, row, tripped)
 	if crashed {
-		w.kill()
+		fx.kill()
 		arm = 0
-		w.start()
+		fx.start()
 	}
-	got := w.endOf(row, script.bound())
+	got := fx.endOf(row, script.bound())
 	if got != want {
-		t.Errorf("ended as\n%+v\nwant\n%+v\n%s", got, want, w.log)
+		t.Errorf("ended as\n%+v\nwant\n%+v\n%s", got, want, fx.log)
 	}
-	w.idle(0)
-	w.allEnd(script.bound())
-	w.stop()
+	fx.idle(0)
+	fx.allEnd(script.bound())
+	fx.stop()
 	return crashed
 }
 
 // awaitTrip waits for the crash, and reports false if the execution ends before it.
-func awaitTrip(w *world, row store.Execution, tripped <-chan struct{}) bool {
-	changed, stop := w.engine.Watch(row.ID)
-	for !w.read(row.No).Status.Final() {
+func awaitTrip(fx *fixture, row store.Execution, tripped <-chan struct{}) bool {
+	changed, stop := fx.engine.Watch(row.ID)
+	for !fx.read(row.No).Status.Final() {
 		select {
 		case <-tripped:
 			stop()
 			return true
 		case <-changed:
 			stop()
-			changed, stop = w.engine.Watch(row.ID)
+			changed, stop = fx.engine.Watch(row.ID)
 		}
 	}
 	stop()

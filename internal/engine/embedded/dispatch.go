@@ -12,77 +12,77 @@ import (
 
 // dispatch carries out what a durable write set asks for.
 func (e *Engine) dispatch(s *writeSet) {
-	r, before := s.run, s.run.row
-	r.row = s.row
+	inst, before := s.inst, s.inst.row
+	inst.row = s.row
 	if s.begin {
 		e.stats.started.Add(1)
 	}
 	switch {
-	case s.insert && r.row.State == store.StateQueued:
+	case s.insert && inst.row.State == store.StateQueued:
 		e.stats.queued.Add(1)
-		e.slots.queued(r.queue)
+		e.slots.notifyQueued(inst.queue)
 		return
 	case !s.insert && before.State == store.StateQueued:
-		e.leftQueue(r, &before, s.grouped)
+		e.leftQueue(inst, &before, s.grouped)
 	}
 	if s.resumed {
-		r.recovering, r.suspects = false, nil
+		inst.recovering, inst.cutOff = false, nil
 	}
-	if r.lease != nil && r.row.State != store.StateActive {
-		e.slots.release(r.lease)
-		r.lease = nil
+	if inst.lease != nil && inst.row.State != store.StateActive {
+		e.slots.release(inst.lease)
+		inst.lease = nil
 	}
-	if s.wake {
-		e.slots.wake(r.queue, r.no)
+	if s.awaitsLease {
+		e.slots.enqueueReady(inst.queue, inst.no)
 	}
-	e.moveTimers(s)
-	for _, id := range s.stops {
-		if c := r.callOf(id); c != nil {
-			r.dropCall(c)
+	e.updateTimers(s)
+	for _, id := range s.stopActivities {
+		if c := inst.callOf(id); c != nil {
+			inst.dropCall(c)
 			c.pool.withdraw(c)
 		}
 	}
-	e.stats.published.Add(int64(len(s.events)))
-	e.pokePump(s)
-	e.resumeStreams(r)
-	e.listenCommitted(s)
-	e.childrenCommitted(s)
+	e.stats.published.Add(int64(len(s.publications)))
+	e.notifyMatcher(s)
+	e.resumeStreams(inst)
+	e.dispatchSubscriptions(s)
+	e.dispatchChildren(s)
 	if s.outcome != nil {
-		e.ended(s)
+		e.releaseEnded(s)
 	} else {
 		e.dispatchActivities(s)
 	}
-	if s.lookAgain && s.outcome == nil {
-		e.goWork(func() { e.send(r.no, message{kind: look}) })
+	if s.refreshAgain && s.outcome == nil {
+		e.goWork(func() { e.send(inst.no, message{kind: refresh}) })
 	}
-	if r.row.Status != before.Status {
-		e.watches.notify(r.row.ID)
+	if inst.row.Status != before.Status {
+		e.watchers.notify(inst.row.ID)
 	}
-	if s.begin && r.row.Batch != 0 {
-		e.watches.notify(r.queue.batchID) // the first one makes it running
+	if s.begin && inst.row.Batch != 0 {
+		e.watchers.notify(inst.queue.batchID) // the first one makes it running
 	}
 }
 
 // leftQueue notes that an execution is not queued any more.
-func (e *Engine) leftQueue(r *run, before *store.Execution, scheduled bool) {
+func (e *Engine) leftQueue(inst *instance, before *store.Execution, scheduled bool) {
 	if before.Batch == 0 {
 		e.queued.leave(before.Workflow)
 	}
 	if !scheduled {
-		e.slots.left(r.queue)
+		e.slots.noteDeparture(inst.queue)
 	}
 }
 
-func (e *Engine) moveTimers(s *writeSet) {
-	r := s.run
+func (e *Engine) updateTimers(s *writeSet) {
+	inst := s.inst
 	for _, command := range s.stopTimers {
-		e.timers.remove(r.no, command)
+		e.timers.remove(inst.no, command)
 	}
 	if s.outcome != nil {
-		for _, t := range r.timers {
+		for _, t := range inst.timers {
 			e.timers.remove(t.Execution, t.Command)
 		}
-		r.timers = nil
+		inst.timers = nil
 		return
 	}
 	for _, t := range s.startTimers {
@@ -91,27 +91,27 @@ func (e *Engine) moveTimers(s *writeSet) {
 }
 
 // ended lets go of everything that an execution held.
-func (e *Engine) ended(s *writeSet) {
-	r := s.run
-	e.noteEnd(&r.row)
-	withdrawCalls(r)
-	if r.row.Status == chargehand.Finished && !e.stopping.Load() {
+func (e *Engine) releaseEnded(s *writeSet) {
+	inst := s.inst
+	e.countEnd(&inst.row)
+	withdrawCalls(inst)
+	if inst.row.Status == chargehand.Finished && !e.stopping.Load() {
 		for i := range s.activities {
 			if s.activities[i].Detached {
-				e.startActivity(r, &s.activities[i])
+				e.startActivity(inst, &s.activities[i])
 			}
 		}
 	}
-	r.calls, r.machine, r.secrets = nil, nil, nil
-	r.row.Input = store.Payload{}
+	inst.calls, inst.machine, inst.secrets = nil, nil, nil
+	inst.row.Input = store.Payload{}
 	if s.batchFinal {
-		e.slots.forget(r.row.Batch)
-		e.watches.notify(r.queue.batchID)
+		e.slots.forget(inst.row.Batch)
+		e.watchers.notify(inst.queue.batchID)
 	}
 }
 
 // noteEnd counts and traces the end of an execution.
-func (e *Engine) noteEnd(row *store.Execution) {
+func (e *Engine) countEnd(row *store.Execution) {
 	if e.config.Tracer != nil && row.Trace != nil {
 		row := *row
 		e.goWork(func() { engine.TraceEnd(e.ctx, e.config.Tracer, e.store, &row, e.log) })
@@ -125,59 +125,59 @@ func (e *Engine) noteEnd(row *store.Execution) {
 
 // withdrawCalls ends the activities of an execution that has ended. What nothing waits for goes
 // on, unless the execution has failed (T67).
-func withdrawCalls(r *run) {
-	for _, c := range r.calls {
-		if !c.detached || r.row.Status != chargehand.Finished {
+func withdrawCalls(inst *instance) {
+	for _, c := range inst.calls {
+		if !c.detached || inst.row.Status != chargehand.Finished {
 			c.pool.withdraw(c)
 		}
 	}
-	r.calls = nil
+	inst.calls = nil
 }
 
 // dispatchActivities starts the activities that may start and answers a yield. What may not start yet
 // is found in the machine later.
 func (e *Engine) dispatchActivities(s *writeSet) {
-	r := s.run
-	if r.row.State != store.StateActive || r.recovering || e.stopping.Load() {
-		r.held = r.held || len(s.activities) > 0 || s.yielded
+	inst := s.inst
+	if inst.row.State != store.StateActive || inst.recovering || e.stopping.Load() {
+		inst.commandsPending = inst.commandsPending || len(s.activities) > 0 || s.yielded
 		return
 	}
 	activities, yielded := s.activities, s.yielded
-	if r.held {
-		r.held = false
-		activities = r.machine.InFlight()
-		yielded = r.machine.Load().Yielded
+	if inst.commandsPending {
+		inst.commandsPending = false
+		activities = inst.machine.InFlight()
+		yielded = inst.machine.Load().Yielded
 	}
 	for i := range activities {
 		c := &activities[i]
-		if c.Kind == machine.RunActivity && r.callOf(c.ID) == nil {
-			e.startActivity(r, c)
+		if c.Kind == machine.RunActivity && inst.callOf(c.ID) == nil {
+			e.startActivity(inst, c)
 		}
 	}
 	if yielded {
-		e.continueLater(r)
+		e.continueYielded(inst)
 	}
 }
 
 // continueLater answers a yield when it is this execution's turn to compute.
-func (e *Engine) continueLater(r *run) {
-	owner := fair.Owner{Environment: r.row.Environment, Workflow: r.row.Workflow}
+func (e *Engine) continueYielded(inst *instance) {
+	owner := fair.Owner{Environment: inst.row.Environment, Workflow: inst.row.Workflow}
 	e.goWork(func() {
-		if e.yields.Enter(e.ctx, owner) != nil {
+		if e.yieldGate.Enter(e.ctx, owner) != nil {
 			return // the engine has stopped
 		}
-		defer e.yields.Leave(owner)
-		e.send(r.no, message{kind: deliver, event: machine.Event{Kind: machine.Continued}})
+		defer e.yieldGate.Leave(owner)
+		e.send(inst.no, message{kind: applyEvent, event: machine.Event{Kind: machine.Continued}})
 	})
 }
 
 // requeueWaiting takes activities that have not started out of the line, so that the stop of
 // the server does not count as their interruption.
-func requeueWaiting(r *run) {
-	for _, c := range slices.Clone(r.calls) {
+func requeueWaiting(inst *instance) {
+	for _, c := range slices.Clone(inst.calls) {
 		if c.pool.unqueue(c) {
-			r.dropCall(c)
-			r.held = true
+			inst.dropCall(c)
+			inst.commandsPending = true
 		}
 	}
 }

@@ -15,17 +15,17 @@ func TestWokenInDoubt(t *testing.T) {
 	for _, name := range []string{"listen", "foreach"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w, broken := brokenWorld(t)
-				defer w.stop()
-				w.engine.slots.stop()
-				row := w.run(scripts[name].define(w), `{}`)
+				fx, broken := brokenFixture(t)
+				defer fx.stop()
+				fx.engine.slots.stop()
+				row := fx.run(scripts[name].define(fx), `{}`)
 				from := broken.count()
 				broken.setFail(func(n int) (bool, bool) { return false, n == from+1 })
-				w.engine.slots.open()
-				if got := w.endOf(row, time.Minute).result; got != scripts[name].result {
+				fx.engine.slots.open()
+				if got := fx.endOf(row, time.Minute).result; got != scripts[name].result {
 					t.Errorf("it ends with %s", got)
 				}
-				w.idle(0)
+				fx.idle(0)
 			})
 		})
 	}
@@ -36,31 +36,31 @@ func TestWokenInDoubt(t *testing.T) {
 func TestDoubtComesInBehindAnEvent(t *testing.T) {
 	for _, loaded := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			w, _ := brokenWorld(t)
-			defer w.stop()
-			row := w.run(w.define("- a: { wait: { seconds: 5 } }\n- b: { set: { x: 1 } }"), `{}`)
-			w.view(func(r *store.Reader) error { // as if its commit had seemed to fail
+			fx, _ := brokenFixture(t)
+			defer fx.stop()
+			row := fx.run(fx.define("- a: { wait: { seconds: 5 } }\n- b: { set: { x: 1 } }"), `{}`)
+			fx.view(func(r *store.Reader) error { // as if its commit had seemed to fail
 				timers, err := r.TimersAfter(store.Timer{}, 10)
 				for _, timer := range timers {
-					w.engine.timers.remove(timer.Execution, timer.Command)
+					fx.engine.timers.remove(timer.Execution, timer.Command)
 				}
 				return err
 			})
-			r, drive := w.engine.runs.put(row.No, message{kind: look})
+			inst, drive := fx.engine.instances.put(row.No, message{kind: refresh})
 			if !drive {
 				t.Fatal("it is driven")
 			}
 			if loaded {
-				if err := w.engine.load(t.Context(), r); err != nil {
+				if err := fx.engine.load(t.Context(), inst); err != nil {
 					t.Fatal(err)
 				}
 			}
-			w.engine.runs.put(row.No, message{kind: recheck})
-			w.engine.drive(r)
-			if got := w.endOf(row, time.Minute).result; got != `{"x":1}` {
+			fx.engine.instances.put(row.No, message{kind: recheckStart})
+			fx.engine.drive(inst)
+			if got := fx.endOf(row, time.Minute).result; got != `{"x":1}` {
 				t.Errorf("it ends with %s", got)
 			}
-			w.idle(0)
+			fx.idle(0)
 		})
 	}
 }
@@ -69,13 +69,13 @@ func TestDoubtComesInBehindAnEvent(t *testing.T) {
 // forgotten when the cancellation is undone.
 func TestQueuedBehindACancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, _ := brokenWorld(t)
-		defer w.stop()
-		w.engine.slots.stop()
-		row := w.run(w.define("- a: { set: { x: 1 } }"), `{}`)
+		fx, _ := brokenFixture(t)
+		defer fx.stop()
+		fx.engine.slots.stop()
+		row := fx.run(fx.define("- a: { set: { x: 1 } }"), `{}`)
 		reached, undo := make(chan struct{}), make(chan struct{})
 		answer := make(chan error, 1)
-		e := w.engine
+		e := fx.engine
 		go func() {
 			answer <- e.Cancel(t.Context(), row.ID, "", func(*store.Tx) error {
 				close(reached)
@@ -84,34 +84,34 @@ func TestQueuedBehindACancellation(t *testing.T) {
 			})
 		}()
 		<-reached
-		w.engine.slots.open()
+		fx.engine.slots.open()
 		time.Sleep(time.Second) // it is passed over
 		close(undo)
 		if err := <-answer; !errors.Is(err, errRefused) {
 			t.Fatal(err)
 		}
-		if got := w.endOf(row, time.Minute).result; got != `{"x":1}` {
+		if got := fx.endOf(row, time.Minute).result; got != `{"x":1}` {
 			t.Errorf("it ends with %s", got)
 		}
-		w.idle(0)
+		fx.idle(0)
 	})
 }
 
 // TestCancelledInDoubt: who cancels an execution while the commit that has started it seems to fail is answered.
 func TestCancelledInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, broken := brokenWorld(t)
-		defer w.stop()
-		rev := w.define("- a: { wait: { hours: 1 } }")
-		row := w.row(rev, `{}`)
-		p, _ := w.Plan(t.Context(), rev)
+		fx, broken := brokenFixture(t)
+		defer fx.stop()
+		rev := fx.define("- a: { wait: { hours: 1 } }")
+		row := fx.row(rev, `{}`)
+		p, _ := fx.Plan(t.Context(), rev)
 		from, answer := broken.count(), make(chan error, 1)
 		broken.setFail(func(n int) (bool, bool) { return false, n == from+1 })
 		broken.made = func() {
-			go func() { answer <- w.engine.Cancel(t.Context(), row.ID, "") }()
+			go func() { answer <- fx.engine.Cancel(t.Context(), row.ID, "") }()
 			synctest.Wait()
 		}
-		if _, err := w.engine.Start(t.Context(), startOf(row, p, parseInput(t, `{}`))); !errors.Is(err, store.ErrUnavailable) {
+		if _, err := fx.engine.Start(t.Context(), startOf(row, p, parseInput(t, `{}`))); !errors.Is(err, store.ErrUnavailable) {
 			t.Fatal(err)
 		}
 		select {
@@ -122,6 +122,6 @@ func TestCancelledInDoubt(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Error("nobody has answered")
 		}
-		w.idle(0)
+		fx.idle(0)
 	})
 }

@@ -10,46 +10,46 @@ import (
 
 // send leaves a message for an execution and drives it, unless somebody else does.
 func (e *Engine) send(no int64, msg message) {
-	if r, drive := e.runs.put(no, msg); drive {
-		e.drive(r)
+	if inst, drive := e.instances.put(no, msg); drive {
+		e.drive(inst)
 	}
 }
 
 // drive is the driver of r until its mailbox is empty, or it has stalled.
-func (e *Engine) drive(r *run) {
+func (e *Engine) drive(inst *instance) {
 	for {
-		messages := e.take(r)
+		messages := e.nextMessages(inst)
 		if messages == nil {
 			return
 		}
-		if !e.step(r, messages) {
+		if !e.step(inst, messages) {
 			return
 		}
-		r.recycle(messages)
+		inst.recycle(messages)
 	}
 }
 
 // take empties the mailbox of r. With nothing in it, the caller is no longer the driver.
-func (e *Engine) take(r *run) []message {
-	q := r.queue
-	messages, passed := e.runs.take(r)
+func (e *Engine) nextMessages(inst *instance) []message {
+	q := inst.queue
+	messages, passed := e.instances.drainMailbox(inst)
 	if passed && q != nil {
-		e.slots.queued(q) // it may be queued still
+		e.slots.notifyQueued(q) // it may be queued still
 	}
 	return messages
 }
 
 // finishDriving ends the caller's part as the driver of r. If messages have come in, they get
 // a driver of their own.
-func (e *Engine) finishDriving(r *run) {
-	messages := e.take(r)
+func (e *Engine) finishDriving(inst *instance) {
+	messages := e.nextMessages(inst)
 	if messages == nil {
 		return
 	}
 	e.goWork(func() {
-		if e.step(r, messages) {
-			r.recycle(messages)
-			e.drive(r)
+		if e.step(inst, messages) {
+			inst.recycle(messages)
+			e.drive(inst)
 		}
 	})
 }
@@ -57,92 +57,92 @@ func (e *Engine) finishDriving(r *run) {
 // receive takes in one message.
 func (e *Engine) receive(s *writeSet, msg *message) {
 	switch msg.kind {
-	case deliver:
-		e.event(s, msg)
-	case grant:
-		e.granted(s, msg)
-	case overdue:
+	case applyEvent:
+		e.deliver(s, msg)
+	case takeLease:
+		e.acceptLease(s, msg)
+	case fireTimers:
 		e.fireOverdue(s)
-	case resume:
+	case resumeWork:
 		e.countInterruptions(s)
-	case recheck:
-		e.holdLease(s.run, msg)
-	case listen:
-		s.run.wake(msg.woken)
-	case family:
-		s.run.told = true
+	case recheckStart:
+		e.holdLease(s.inst, msg)
+	case readEvents:
+		s.inst.markWoken(msg.woken)
+	case readChildren:
+		s.inst.childrenEnded = true
 	}
 }
 
 // event hands an event to the machine, unless it is too late for it.
-func (e *Engine) event(s *writeSet, msg *message) {
-	r, ev := s.run, msg.event
+func (e *Engine) deliver(s *writeSet, msg *message) {
+	inst, ev := s.inst, msg.event
 	switch ev.Kind {
 	case machine.ActivityEnded:
-		if !r.dropCall(msg.call) {
-			e.late(r, msg)
+		if !inst.dropCall(msg.call) {
+			e.dropLate(inst, msg)
 			return
 		}
 	case machine.Progressed:
-		if !e.flows(r, msg) {
+		if !e.acceptsProgress(inst, msg) {
 			return
 		}
 	case machine.Interrupted:
-		if msg.call != nil && !r.dropCall(msg.call) {
+		if msg.call != nil && !inst.dropCall(msg.call) {
 			return
 		}
 	case machine.TimerFired:
-		if r.timerAt(ev.Command) < 0 {
+		if inst.timerAt(ev.Command) < 0 {
 			return // stopped in the meantime, or fired already
 		}
 		s.dropTimer(ev.Command)
 	}
-	ev.TimeMs = max(r.timeMs, e.nowMs())
+	ev.TimeMs = max(inst.timeMs, e.nowMs())
 	s.apply(ev, e.limits.ActivityOutputBytes)
 	if len(msg.also) > 0 {
-		s.alsoCancel(msg)
+		s.addCancelHook(msg)
 	}
 }
 
 // late deals with a message that comes after the end, or after a command was withdrawn.
-func (e *Engine) late(r *run, msg *message) {
+func (e *Engine) dropLate(inst *instance, msg *message) {
 	switch {
-	case msg.kind == grant, msg.kind == recheck:
+	case msg.kind == takeLease, msg.kind == recheckStart:
 		e.slots.release(msg.lease)
-	case msg.kind == deliver && msg.event.Kind == machine.Progressed:
+	case msg.kind == applyEvent && msg.event.Kind == machine.Progressed:
 		msg.answer(errWithdrawn)
 	case msg.reply != nil:
 		msg.answer(engine.ErrFinal)
 	case msg.call != nil && msg.call.detached: // it may end after its execution
-	case msg.kind == deliver && msg.event.Kind == machine.ActivityEnded:
+	case msg.kind == applyEvent && msg.event.Kind == machine.ActivityEnded:
 		e.stats.late.Add(1)
-		e.log.Info("late outcome dropped", "execution", r.row.ID, "command", msg.event.Command)
+		e.log.Info("late outcome dropped", "execution", inst.row.ID, "command", msg.event.Command)
 	}
-	msg.kind = nothing
+	msg.kind = handled
 }
 
 // granted takes in the lease that an execution has waited for.
-func (e *Engine) granted(s *writeSet, msg *message) {
-	e.holdLease(s.run, msg)
+func (e *Engine) acceptLease(s *writeSet, msg *message) {
+	e.holdLease(s.inst, msg)
 	e.fireOverdue(s)
 }
 
 // holdLease gives the lease of a message to a run, unless it has one. The run keeps it also
 // if the write set fails; so the message must not bring it again.
-func (e *Engine) holdLease(r *run, msg *message) {
-	if r.lease == nil {
-		r.lease = msg.lease
+func (e *Engine) holdLease(inst *instance, msg *message) {
+	if inst.lease == nil {
+		inst.lease = msg.lease
 	} else {
 		e.slots.release(msg.lease)
 	}
-	msg.kind, msg.lease = nothing, nil
+	msg.kind, msg.lease = handled, nil
 }
 
 // fireOverdue delivers the timers that are due, by due time.
 func (e *Engine) fireOverdue(s *writeSet) {
-	r := s.run
-	now := max(r.timeMs, e.nowMs())
-	due := slices.DeleteFunc(slices.Clone(r.timers), func(t store.Timer) bool { return t.DueMs > now })
+	inst := s.inst
+	now := max(inst.timeMs, e.nowMs())
+	due := slices.DeleteFunc(slices.Clone(inst.timers), func(t store.Timer) bool { return t.DueMs > now })
 	slices.SortFunc(due, func(a, b store.Timer) int {
 		if before(a, b) {
 			return -1
@@ -154,7 +154,7 @@ func (e *Engine) fireOverdue(s *writeSet) {
 			return
 		}
 		command := machine.CommandID(t.Command)
-		if r.timerAt(command) < 0 {
+		if inst.timerAt(command) < 0 {
 			continue // stopped by the one before
 		}
 		s.dropTimer(command)
@@ -165,15 +165,15 @@ func (e *Engine) fireOverdue(s *writeSet) {
 // countInterruptions tells the machine which activities the stop of the server cut off.
 // It answers with the same commands again, or with faults (T91).
 func (e *Engine) countInterruptions(s *writeSet) {
-	r := s.run
+	inst := s.inst
 	open := make(map[machine.CommandID]bool)
-	for _, c := range r.machine.InFlight() {
+	for _, c := range inst.machine.InFlight() {
 		if c.Kind == machine.RunActivity {
 			open[c.ID] = true
 		}
 	}
-	now := max(r.timeMs, e.nowMs())
-	for _, id := range r.suspects {
+	now := max(inst.timeMs, e.nowMs())
+	for _, id := range inst.cutOff {
 		if s.finish != nil {
 			return
 		}

@@ -41,13 +41,13 @@ type Engine struct {
 	log    *slog.Logger
 	store  *store.Store
 
-	runs      table
+	instances table
 	slots     *slots
 	timers    *timers
-	watches   hub
+	watchers  watchers
 	outage    outage
 	reader    *engine.Reader
-	pumps     *pumps
+	matcher   *eventMatcher
 	queued    queuedCounts
 	stats     counters
 	calls     *pool
@@ -56,12 +56,12 @@ type Engine struct {
 	scripts   *pool
 	accounts  sync.Map // internal number → chargehand.AccountID
 	// doubtfulBatches are the numbers of batches whose mark as cancelled is in doubt.
-	doubtfulBatches sync.Map
-	stops           *stopper
-	trees           trees
+	batchesInDoubt sync.Map
+	canceller      *childCanceller
+	trees          trees
 
-	requests gate // calls of the public methods
-	work     gate // goroutines that drive, schedule and carry out
+	requests drainGroup // calls of the public methods
+	work     drainGroup // goroutines that drive, schedule and carry out
 	services *services
 	ready    atomic.Bool
 	stopping atomic.Bool
@@ -70,8 +70,8 @@ type Engine struct {
 	stopErr  error      // set before stopped is closed
 	pausing  sync.Mutex // held while activities and timers are paused or resumed
 
-	wakers chan struct{} // places for executions that are woken
-	yields *fair.Gate    // places for machines that have yielded
+	wakePermits chan struct{} // places for executions that are woken
+	yieldGate   *fair.Gate    // places for machines that have yielded
 
 	ctx        context.Context // of the engine's own reads and writes; ends with Stop
 	activities context.Context // of all activities
@@ -97,19 +97,19 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.timers = newTimers(c.Limits.TimerWindow, e.nowMs)
 	e.timers.read, e.timers.fire = e.readTimers, e.fire
 	e.queued.limit = c.Limits.QueuedPerWorkflow
-	e.outage.pause, e.outage.tell, e.outage.drive, e.outage.recheck = e.pause, e.tellOutage, e.driveAll, e.recheckLater
-	e.wakers = make(chan struct{}, c.Limits.Wakes)
-	e.yields = fair.NewGate(fair.Limits{Places: c.Limits.Yields})
-	e.stops = newStopper()
-	e.reader, e.pumps = engine.NewReader(c.Store, c.Blobs), newPumps()
+	e.outage.pause, e.outage.report, e.outage.drive, e.outage.recheck = e.pauseAll, e.logOutage, e.driveStalled, e.recheckLater
+	e.wakePermits = make(chan struct{}, c.Limits.Wakes)
+	e.yieldGate = fair.NewGate(fair.Limits{Places: c.Limits.Yields})
+	e.canceller = newChildCanceller()
+	e.reader, e.matcher = engine.NewReader(c.Store, c.Blobs), newEventMatcher()
 	if err := e.recover(ctx); err != nil {
 		e.services.cancel()
 		e.cancelAll()
 		return nil, fmt.Errorf("recover executions: %w", err)
 	}
 	e.services.start("timers", func(ctx context.Context) { e.timers.run(ctx, e.logError("read timers")) })
-	e.services.start("event matcher", e.pumps.run)
-	e.recoverFamilies()
+	e.services.start("event matcher", e.matcher.run)
+	e.recoverChildren()
 	e.ready.Store(true)
 	return e, nil
 }
@@ -118,7 +118,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 func (e *Engine) Ready() bool { return e.ready.Load() && !e.stopping.Load() }
 
 // Watch implements engine.Engine.
-func (e *Engine) Watch(id [16]byte) (<-chan struct{}, func()) { return e.watches.watch(id) }
+func (e *Engine) Watch(id [16]byte) (<-chan struct{}, func()) { return e.watchers.watch(id) }
 
 func (e *Engine) nowMs() int64 { return e.config.Now().UnixMilli() }
 
@@ -152,32 +152,32 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 	row := start.Row
 	row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 	row.Machine, row.StartedMs, row.FinishedMs = machine.Revision, 0, 0
-	q, lease := e.slots.start(row.Account, ownerOf(&row))
+	q, lease := e.slots.acquireNew(row.Account, ownerOf(&row))
 	if lease == nil && !e.queued.enter(row.Workflow) {
 		return store.Execution{}, engine.ErrQueueFull
 	}
-	r := &run{driven: true, loaded: true, row: row, queue: q, lease: lease, input: start.Input, given: start.Files}
-	s := &writeSet{run: r, insert: true, also: start.Also, row: row}
+	inst := &instance{driven: true, loaded: true, row: row, queue: q, lease: lease, input: start.Input, inputFiles: start.Files}
+	s := &writeSet{inst: inst, insert: true, also: start.Also, row: row}
 	err := e.prepareNew(ctx, s, start.Plan)
 	if err == nil {
 		err = e.commit(ctx, s.alone())
 	}
 	if err != nil {
 		e.failed(s, err)
-		return store.Execution{}, e.refused(ctx, err)
+		return store.Execution{}, e.callerError(ctx, err)
 	}
 	e.completed(s)
-	row = r.row
+	row = inst.row
 	if row.State != store.StateEnded && row.State != store.StateQueued {
-		e.finishDriving(r)
+		e.finishDriving(inst)
 	}
 	return row, nil
 }
 
 // refused tells what a caller whose transaction failed is told.
-func (e *Engine) refused(ctx context.Context, err error) error {
+func (e *Engine) callerError(ctx context.Context, err error) error {
 	if errors.Is(err, store.ErrUnavailable) {
-		e.outage.began()
+		e.outage.begin()
 		e.stats.refused.Add(1)
 		return err
 	}
@@ -197,7 +197,7 @@ func (e *Engine) BatchReady(batch int64) {
 		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 			q, err := e.batchQueue(batch)
 			if err == nil {
-				e.slots.queued(q)
+				e.slots.notifyQueued(q)
 				return
 			}
 			e.log.Error("read a batch that is ready", "batch", batch, "error", err)

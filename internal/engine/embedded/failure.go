@@ -15,26 +15,26 @@ var errEnded = errors.New("the execution has ended")
 // failed treats a write set that could not be written, or so it seems: if the storage was
 // unavailable, the commit may have been made all the same, and is in doubt.
 func (e *Engine) failed(s *writeSet, err error) {
-	e.pokePump(s) // its events may be there
+	e.notifyMatcher(s) // its events may be there
 	inDoubt := s.written && errors.Is(err, store.ErrUnavailable)
-	queued := e.uncount(s, inDoubt)
+	queued := e.uncountChildren(s, inDoubt)
 	if s.insert {
 		e.undoInsert(s, inDoubt, queued)
 		return
 	}
-	s.run.queued = append(s.run.queued, queued...)
+	s.inst.childrenInDoubt = append(s.inst.childrenInDoubt, queued...)
 	e.forgetTimers(s)
-	e.stall(s.run, s.messages, err)
+	e.stall(s.inst, s.messages, err)
 }
 
 // uncount takes back that children of s are counted as queued. It returns those that stay
 // counted, because they may be there.
-func (e *Engine) uncount(s *writeSet, inDoubt bool) (kept []queuedRow) {
+func (e *Engine) uncountChildren(s *writeSet, inDoubt bool) (kept []queuedRow) {
 	e.trees.release(s, s.reserved)
-	if !s.counted {
+	if !s.childrenCounted {
 		return nil
 	}
-	s.counted = false
+	s.childrenCounted = false
 	for i, child := range s.children {
 		if inDoubt && s.childStarted[i] {
 			kept = append(kept, queuedRow{child.Row.ID, child.Row.Workflow})
@@ -48,45 +48,45 @@ func (e *Engine) uncount(s *writeSet, inDoubt bool) (kept []queuedRow) {
 // forgetTimers takes the timers of an execution out of memory. The store says which there are when it is
 // loaded again.
 func (e *Engine) forgetTimers(s *writeSet) {
-	for _, t := range s.run.timers {
+	for _, t := range s.inst.timers {
 		e.timers.remove(t.Execution, t.Command)
 	}
 	for _, command := range s.stopTimers {
-		e.timers.remove(s.run.no, command)
+		e.timers.remove(s.inst.no, command)
 	}
 }
 
 // undoInsert forgets a new execution. If it is in doubt, it is looked up by its id when commits
 // succeed again: its number may be another execution's by then.
 func (e *Engine) undoInsert(s *writeSet, inDoubt bool, queued []queuedRow) {
-	r := s.run
-	if r.lease == nil { // it is queued itself
-		queued = append(queued, queuedRow{r.row.ID, r.row.Workflow})
+	inst := s.inst
+	if inst.lease == nil { // it is queued itself
+		queued = append(queued, queuedRow{inst.row.ID, inst.row.Workflow})
 	}
-	d := inDoubtStart{id: r.row.ID, lease: r.lease, queued: queued}
-	r.lease = nil
+	d := inDoubtStart{id: inst.row.ID, lease: inst.lease, queued: queued}
+	inst.lease = nil
 	remains := s.outcome == nil || len(s.children) > 0
 	if !inDoubt || !remains || !e.outage.remember(d) {
-		e.undo(d)
+		e.releaseStart(d)
 	}
-	if r.no == 0 {
+	if inst.no == 0 {
 		return
 	}
-	messages, passed := e.runs.abandon(r)
+	messages, passed := e.instances.abandon(inst)
 	if len(messages) > 0 {
 		e.goWork(func() {
 			for _, msg := range messages {
-				e.send(r.no, msg)
+				e.send(inst.no, msg)
 			}
 		})
 	}
 	if passed {
-		e.slots.queuedAll() // its number was another execution's, which is queued
+		e.slots.notifyAllQueued() // its number was another execution's, which is queued
 	}
 }
 
 // undo gives back what an execution has kept that does not exist.
-func (e *Engine) undo(d inDoubtStart) {
+func (e *Engine) releaseStart(d inDoubtStart) {
 	e.slots.release(d.lease)
 	for _, row := range d.queued {
 		e.queued.leave(row.workflow)
@@ -113,14 +113,14 @@ func (e *Engine) recheck(starts []inDoubtStart) {
 		switch {
 		case err == nil:
 			for i, d := range starts[:n] {
-				e.rechecked(d, &rows[i])
+				e.resolveStart(d, &rows[i])
 			}
 			starts, wait = starts[n:], minBackoff
 		case errors.Is(err, store.ErrUnavailable):
 			for _, d := range starts {
 				e.outage.remember(d)
 			}
-			e.outage.began()
+			e.outage.begin()
 			return
 		case e.ctx.Err() != nil:
 			return
@@ -130,55 +130,55 @@ func (e *Engine) recheck(starts []inDoubtStart) {
 			wait = min(2*wait, maxBackoff)
 		}
 	}
-	e.slots.queuedAll() // some may be queued
+	e.slots.notifyAllQueued() // some may be queued
 }
 
 // rechecked brings an execution into memory that turned out to be there. row is zero if it is not.
-func (e *Engine) rechecked(d inDoubtStart, row *store.Execution) {
+func (e *Engine) resolveStart(d inDoubtStart, row *store.Execution) {
 	switch {
 	case row.No == 0:
-		e.undo(d)
+		e.releaseStart(d)
 	case row.State == store.StateEnded:
 		e.slots.release(d.lease)
 		e.endedInDoubt(*row)
 	case row.State == store.StateQueued:
 		e.slots.release(d.lease)
 	default:
-		e.goWork(func() { e.send(row.No, message{kind: recheck, lease: d.lease}) })
+		e.goWork(func() { e.send(row.No, message{kind: recheckStart, lease: d.lease}) })
 	}
 }
 
 // stall gives up a write set that failed: the machine is discarded, and the messages are
 // delivered again later to the one that is rebuilt from the store. The lease is kept, because
 // the row may say so by now.
-func (e *Engine) stall(r *run, messages []message, err error) {
-	var refused *refusedError
+func (e *Engine) stall(inst *instance, messages []message, err error) {
+	var refused *requestError
 	again := errors.As(err, &refused) || errors.Is(err, errEnded)
 	if !again {
 		e.stats.failures.Add(1)
 	}
-	kept := e.retain(r, messages, err, refused)
+	kept := e.keepMessages(inst, messages, err, refused)
 	if len(kept) == 0 {
-		kept = []message{{kind: look}} // at what the store says now
+		kept = []message{{kind: refresh}} // at what the store says now
 	}
-	r.invalidate()
-	r.requeue(kept)
+	inst.invalidate()
+	inst.requeue(kept)
 	switch {
 	case again: // the others go on without it
-		e.goWork(func() { e.drive(r) })
+		e.goWork(func() { e.drive(inst) })
 	case e.ctx.Err() != nil: // the engine has stopped
 	case errors.Is(err, store.ErrUnavailable):
-		e.outage.stall(r)
+		e.outage.stall(inst)
 	default:
-		r.failures++
-		if r.failures > maxFailures && r.row.State == store.StateQueued { // its end needs no lease
-			e.slots.release(r.lease)
-			r.lease = nil
+		inst.failures++
+		if inst.failures > maxFailures && inst.row.State == store.StateQueued { // its end needs no lease
+			e.slots.release(inst.lease)
+			inst.lease = nil
 		}
-		e.log.Error("a write set failed", "execution", r.row.ID, "failures", r.failures, "error", err)
+		e.log.Error("a write set failed", "execution", inst.row.ID, "failures", inst.failures, "error", err)
 		e.goWork(func() {
-			if e.sleep(min(minBackoff<<min(r.failures, 10), maxBackoff)) {
-				e.drive(r)
+			if e.sleep(min(minBackoff<<min(inst.failures, 10), maxBackoff)) {
+				e.drive(inst)
 			}
 		})
 	}
@@ -187,10 +187,10 @@ func (e *Engine) stall(r *run, messages []message, err error) {
 // retain sorts out the messages that are delivered again. Who waits for an answer is told
 // at once, but a cancellation that was refused concerns its own caller only. Outcomes beyond
 // what may be kept are given up: their activities run again.
-func (e *Engine) retain(r *run, messages []message, err error, refused *refusedError) []message {
+func (e *Engine) keepMessages(inst *instance, messages []message, err error, refused *requestError) []message {
 	var kept []message
 	for _, msg := range messages {
-		if msg.kind == nothing {
+		if msg.kind == handled {
 			e.stats.retained.Add(-msg.bytes)
 			continue
 		}
@@ -212,12 +212,12 @@ func (e *Engine) retain(r *run, messages []message, err error, refused *refusedE
 			if e.stats.retained.Load() > e.limits.RetainedBytes {
 				e.stats.retained.Add(-msg.bytes)
 				e.log.Warn("an outcome is given up for lack of memory; its activity will run again",
-					"execution", r.no, "bytes", msg.bytes)
+					"execution", inst.no, "bytes", msg.bytes)
 				msg.event = machine.Event{Kind: machine.Interrupted, Command: msg.event.Command}
 				msg.bytes = 0
 			}
-			if r.callOf(msg.call.command) == nil {
-				r.calls = append(r.calls, msg.call) // its outcome has not been journaled
+			if inst.callOf(msg.call.command) == nil {
+				inst.calls = append(inst.calls, msg.call) // its outcome has not been journaled
 			}
 		}
 		kept = append(kept, msg)

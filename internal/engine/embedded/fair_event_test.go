@@ -18,24 +18,24 @@ func fullOr(full, everyday int) int {
 	return everyday
 }
 
-func (w *world) publishIn(env chargehand.Environment, events ...string) {
-	w.t.Helper()
+func (fx *fixture) publishIn(env chargehand.Environment, events ...string) {
+	fx.t.Helper()
 	envelopes := make([]map[string]any, len(events))
 	for i, text := range events {
-		envelopes[i] = parseInput(w.t, text).(map[string]any)
+		envelopes[i] = parseInput(fx.t, text).(map[string]any)
 	}
-	if err := w.engine.Publish(context.Background(), w.account.No, env, envelopes); err != nil {
-		w.t.Fatal(err)
+	if err := fx.engine.Publish(context.Background(), fx.account.No, env, envelopes); err != nil {
+		fx.t.Fatal(err)
 	}
 }
 
 // parked waits until so many executions wait for events.
-func (w *world) parked(n int) {
-	w.t.Helper()
+func (fx *fixture) parked(n int) {
+	fx.t.Helper()
 	deadline := time.Now().Add(3 * time.Minute)
 	for {
 		var counts store.StateCounts
-		w.view(func(r *store.Reader) (err error) {
+		fx.view(func(r *store.Reader) (err error) {
 			counts, err = r.CountUnfinished()
 			return err
 		})
@@ -43,19 +43,19 @@ func (w *world) parked(n int) {
 			return
 		}
 		if time.Now().After(deadline) {
-			w.t.Fatalf("%v, and %d should wait", counts, n)
+			fx.t.Fatalf("%v, and %d should wait", counts, n)
 		}
 		<-time.After(10 * time.Millisecond)
 	}
 }
 
 // eventAlone is what an event takes to end its listener, on this machine as it is loaded now.
-func (w *world) eventAlone(listener int64) time.Duration {
-	w.t.Helper()
-	row := w.run(listener, `{}`)
+func (fx *fixture) eventAlone(listener int64) time.Duration {
+	fx.t.Helper()
+	row := fx.run(listener, `{}`)
 	began := time.Now()
-	w.publishIn(chargehand.Live, envelope("other", 2_000_000, "1"))
-	w.final(row)
+	fx.publishIn(chargehand.Live, envelope("other", 2_000_000, "1"))
+	fx.final(row)
 	return time.Since(began)
 }
 
@@ -70,35 +70,35 @@ func TestListenersDoNotStopOthers(t *testing.T) {
 		"of the execution": "${ .x > ($input.never | length) + 77 }",
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.start()
-			defer w.stop()
+			fx := newFixture(t)
+			fx.start()
+			defer fx.stop()
 			listeners, events := fullOr(10_000, 100), fullOr(5_000, 1_000)
-			rev := w.define("- a: { listen: { to: { one: { with: { type: org.sec.never, data: '" + filter + "' } } } } }")
+			rev := fx.define("- a: { listen: { to: { one: { with: { type: org.sec.never, data: '" + filter + "' } } } } }")
 			inputs := make([]string, listeners)
 			for i := range inputs {
 				inputs[i] = `{"never":"never"}`
 			}
-			batch := w.batch(rev, 100, inputs)
-			w.parked(listeners)
-			other := w.define("- a: { listen: { to: { one: { with: { type: other } } } } }")
-			alone := w.eventAlone(other)
-			live, test := w.run(other, `{}`), w.runTest(other, `{}`)
-			w.parked(listeners + 2)
+			batch := fx.batch(rev, 100, inputs)
+			fx.parked(listeners)
+			other := fx.define("- a: { listen: { to: { one: { with: { type: other } } } } }")
+			alone := fx.eventAlone(other)
+			live, test := fx.run(other, `{}`), fx.runTest(other, `{}`)
+			fx.parked(listeners + 2)
 
 			for from := 0; from < events; from += 1_000 {
 				page := make([]string, 1_000)
 				for i := range page {
 					page[i] = envelope("org.sec.never", from+i, `{"x":1}`)
 				}
-				w.publishIn(chargehand.Live, page...)
+				fx.publishIn(chargehand.Live, page...)
 			}
 			began := time.Now()
-			w.publishIn(chargehand.Live, envelope("other", 1_000_000, "1"))
-			w.publishIn(chargehand.Test, envelope("other", 1_000_000, "1"))
-			w.final(test)
+			fx.publishIn(chargehand.Live, envelope("other", 1_000_000, "1"))
+			fx.publishIn(chargehand.Test, envelope("other", 1_000_000, "1"))
+			fx.final(test)
 			tested := time.Since(began)
-			w.final(live)
+			fx.final(live)
 			both := time.Since(began)
 			t.Logf("the event of test arrived after %v, that of live after %v; alone, one takes %v", tested, both, alone)
 			atMost := fairTime + 50*alone
@@ -107,7 +107,7 @@ func TestListenersDoNotStopOthers(t *testing.T) {
 			}
 
 			began = time.Now()
-			if err := w.engine.CancelBatch(t.Context(), batch.ID, ""); err != nil {
+			if err := fx.engine.CancelBatch(t.Context(), batch.ID, ""); err != nil {
 				t.Fatal(err)
 			}
 			took := time.Since(began)
@@ -115,7 +115,7 @@ func TestListenersDoNotStopOthers(t *testing.T) {
 			if took > time.Second+time.Duration(listeners)*5*time.Millisecond {
 				t.Errorf("to cancel %d listeners took %v", listeners, took)
 			}
-			if b := w.finalBatch(batch); b.Failed != int64(listeners) {
+			if b := fx.finalBatch(batch); b.Failed != int64(listeners) {
 				t.Errorf("the batch is %+v", b)
 			}
 		})

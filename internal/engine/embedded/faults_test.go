@@ -64,7 +64,7 @@ func TestRandomFaults(t *testing.T) {
 
 // faulting is one round of TestRandomFaults.
 type faulting struct {
-	*world
+	*fixture
 	t      *testing.T
 	faulty *faultyDB
 	want   map[int64]string // results by revision
@@ -78,7 +78,7 @@ type faulting struct {
 }
 
 func faultRound(t *testing.T, seed uint64) [faults]int {
-	f := &faulting{world: newWorld(t), t: t, want: make(map[int64]string), random: rand.New(rand.NewPCG(seed, 7))}
+	f := &faulting{fixture: newFixture(t), t: t, want: make(map[int64]string), random: rand.New(rand.NewPCG(seed, 7))}
 	f.limits.AccountSlots = 3
 	f.faulty = &faultyDB{DB: f.db, free: make(chan struct{})}
 	f.rows = store.New(f.faulty)
@@ -118,7 +118,7 @@ func (f *faulting) measure() {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		rev := scripts[name].define(f.world)
+		rev := scripts[name].define(f.fixture)
 		row := f.run(rev, `{"x":1}`)
 		f.endOf(row, scripts[name].bound())
 		f.want[rev] = f.result(row.No)
@@ -303,7 +303,7 @@ func (f *faulting) ends() {
 		}
 	}
 	for _, b := range f.batches {
-		b = awaitChange(f.world, b.ID, time.Hour, "final", func() (store.Batch, bool) {
+		b = awaitChange(f.fixture, b.ID, time.Hour, "final", func() (store.Batch, bool) {
 			b := f.readBatch(b.No)
 			return b, b.Status.Final()
 		})

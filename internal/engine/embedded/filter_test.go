@@ -10,11 +10,11 @@ import (
 // TestExpensiveFilters: filters that take long to compute keep neither what the execution
 // does with the events before, nor a cancellation waiting until all events were looked at.
 func TestExpensiveFilters(t *testing.T) {
-	w := newWorld(t)
-	w.outside.started = make(chan callSeen, 1)
-	w.start()
-	defer w.stop()
-	rev := w.define(`
+	fx := newFixture(t)
+	fx.outside.started = make(chan callSeen, 1)
+	fx.start()
+	defer fx.stop()
+	rev := fx.define(`
 - a:
     listen:
       to:
@@ -25,17 +25,17 @@ func TestExpensiveFilters(t *testing.T) {
     foreach:
       do:
         - b: { call: http, with: { method: get, endpoint: http://x/block/never } }`)
-	row := w.listeners(rev, 1, func(int) string { return `{}` })[0]
+	row := fx.listeners(rev, 1, func(int) string { return `{}` })[0]
 	events := []string{envelope("first", 1, "0")}
 	for i := range 400 { // about a minute of computing
 		events = append(events, envelope("more", i, "0"))
 	}
-	w.publish(events...)
-	w.blocked()
-	if err := w.engine.Cancel(t.Context(), row.ID, ""); err != nil {
+	fx.publish(events...)
+	fx.blocked()
+	if err := fx.engine.Cancel(t.Context(), row.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	if row = w.finalIn(row, 10*time.Second); row.Status != chargehand.Errored || row.Phase != chargehand.Cancelled {
+	if row = fx.finalIn(row, 10*time.Second); row.Status != chargehand.Errored || row.Phase != chargehand.Cancelled {
 		t.Fatalf("the listener ended as %+v", row)
 	}
 }

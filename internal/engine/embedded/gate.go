@@ -45,7 +45,7 @@ func (q *queuedCounts) leave(workflow int64) {
 }
 
 // gate counts who is inside, and can be closed.
-type gate struct {
+type drainGroup struct {
 	mu     sync.Mutex
 	inside int
 	closed bool
@@ -53,7 +53,7 @@ type gate struct {
 }
 
 // enter fails when the gate is closed.
-func (g *gate) enter() bool {
+func (g *drainGroup) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -64,13 +64,13 @@ func (g *gate) enter() bool {
 }
 
 // add is enter for who is let in by somebody inside.
-func (g *gate) add() {
+func (g *drainGroup) add() {
 	g.mu.Lock()
 	g.inside++
 	g.mu.Unlock()
 }
 
-func (g *gate) leave() {
+func (g *drainGroup) leave() {
 	g.mu.Lock()
 	g.inside--
 	if g.inside == 0 && g.empty != nil {
@@ -80,14 +80,14 @@ func (g *gate) leave() {
 	g.mu.Unlock()
 }
 
-func (g *gate) close() {
+func (g *drainGroup) close() {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()
 }
 
 // wait waits until nobody is inside, or ctx ends.
-func (g *gate) wait(ctx context.Context) bool {
+func (g *drainGroup) wait(ctx context.Context) bool {
 	for {
 		g.mu.Lock()
 		if g.inside == 0 {

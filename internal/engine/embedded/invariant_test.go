@@ -10,34 +10,34 @@ import (
 
 // checkInvariants compares what the engine holds in memory with the rows. Every test of a fixture
 // ends with it. While something moves, both differ for moments: so it looks again for a while.
-func (w *world) checkInvariants() {
-	w.t.Helper()
-	if w.unchecked != "" || w.t.Failed() {
+func (fx *fixture) checkInvariants() {
+	fx.t.Helper()
+	if fx.unchecked != "" || fx.t.Failed() {
 		return
 	}
 	var found []string
 	for wait := time.Duration(0); wait < 2*time.Second; wait = 2*wait + time.Millisecond {
 		time.Sleep(wait)
-		if found = w.violations(); len(found) == 0 {
+		if found = fx.violations(); len(found) == 0 {
 			return
 		}
 	}
-	w.t.Errorf("the engine does not hold what its rows say:")
+	fx.t.Errorf("the engine does not hold what its rows say:")
 	for _, text := range found {
-		w.t.Error(text)
+		fx.t.Error(text)
 	}
-	w.t.Log(w.log)
+	fx.t.Log(fx.log)
 }
 
 // violations names what differs between memory and rows.
-func (w *world) violations() (found []string) {
+func (fx *fixture) violations() (found []string) {
 	complain := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
-	e := w.engine
+	e := fx.engine
 	var active []store.Execution
 	var queued map[int64]int64
 	var batches []store.Batch
 	var timers []store.Timer
-	w.view(func(r *store.Reader) (err error) {
+	fx.view(func(r *store.Reader) (err error) {
 		if active, err = allActive(r); err == nil {
 			queued, err = r.QueuedByWorkflow()
 		}
@@ -49,9 +49,9 @@ func (w *world) violations() (found []string) {
 		}
 		return err
 	})
-	leases := w.instances(active, complain)
-	w.outages(leases, complain)
-	w.leases(leases, len(active), batches, complain)
+	leases := fx.instances(active, complain)
+	fx.outages(leases, complain)
+	fx.leases(leases, len(active), batches, complain)
 	e.queued.mu.Lock()
 	for workflow, n := range queued {
 		if e.queued.count[workflow] != n {
@@ -64,8 +64,8 @@ func (w *world) violations() (found []string) {
 		}
 	}
 	e.queued.mu.Unlock()
-	w.timersInMemory(timers, complain)
-	if n := e.watches.watching.Load(); n != 0 {
+	fx.timersInMemory(timers, complain)
+	if n := e.watchers.watching.Load(); n != 0 {
 		complain("%d watchers have not gone", n)
 	}
 	e.trees.mu.Lock()
@@ -73,12 +73,12 @@ func (w *world) violations() (found []string) {
 		complain("%d starts are reserved in the tree of execution %d", n, root)
 	}
 	e.trees.mu.Unlock()
-	e.stops.mu.Lock()
-	if len(e.stops.ending) > 0 {
-		complain("%d executions are being cancelled", len(e.stops.ending))
+	e.canceller.mu.Lock()
+	if len(e.canceller.ending) > 0 {
+		complain("%d executions are being cancelled", len(e.canceller.ending))
 	}
-	e.stops.mu.Unlock()
-	e.doubtfulBatches.Range(func(no, _ any) bool {
+	e.canceller.mu.Unlock()
+	e.batchesInDoubt.Range(func(no, _ any) bool {
 		complain("the cancellation of batch %v is in doubt", no)
 		return true
 	})
@@ -99,33 +99,33 @@ func allActive(r *store.Reader) (active []store.Execution, err error) {
 }
 
 // instances checks that memory holds the active executions and no others, and returns their leases.
-func (w *world) instances(active []store.Execution, complain func(string, ...any)) map[*queue]int {
+func (fx *fixture) instances(active []store.Execution, complain func(string, ...any)) map[*queue]int {
 	leases := make(map[*queue]int)
 	rows := make(map[int64]bool)
 	for _, row := range active {
 		rows[row.No] = true
 	}
-	w.engine.runs.each(func(r *run) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
+	fx.engine.instances.each(func(inst *instance) {
+		inst.mu.Lock()
+		defer inst.mu.Unlock()
 		switch {
-		case r.gone:
+		case inst.removed:
 			return
-		case r.driven || len(r.mailbox) > 0:
-			complain("execution %d is driven, with %d messages", r.no, len(r.mailbox))
+		case inst.driven || len(inst.mailbox) > 0:
+			complain("execution %d is driven, with %d messages", inst.no, len(inst.mailbox))
 			return // the rest belongs to the driver
-		case !rows[r.no]:
-			complain("execution %d is in memory, and not active", r.no)
-		case r.lease == nil:
-			complain("execution %d is active without a lease", r.no)
+		case !rows[inst.no]:
+			complain("execution %d is in memory, and not active", inst.no)
+		case inst.lease == nil:
+			complain("execution %d is active without a lease", inst.no)
 		}
-		if r.lease != nil {
-			leases[r.lease.queue]++
+		if inst.lease != nil {
+			leases[inst.lease.queue]++
 		}
-		if len(r.queued) > 0 {
-			complain("execution %d has children in doubt", r.no)
+		if len(inst.childrenInDoubt) > 0 {
+			complain("execution %d has children in doubt", inst.no)
 		}
-		delete(rows, r.no)
+		delete(rows, inst.no)
 	})
 	for no := range rows {
 		complain("execution %d is active, and not in memory", no)
@@ -134,8 +134,8 @@ func (w *world) instances(active []store.Execution, complain func(string, ...any
 }
 
 // outages checks that nothing waits for the storage.
-func (w *world) outages(leases map[*queue]int, complain func(string, ...any)) {
-	o := &w.engine.outage
+func (fx *fixture) outages(leases map[*queue]int, complain func(string, ...any)) {
+	o := &fx.engine.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.stalled) > 0 || len(o.inDoubt) > 0 {
@@ -146,18 +146,18 @@ func (w *world) outages(leases map[*queue]int, complain func(string, ...any)) {
 			leases[d.lease.queue]++
 		}
 	}
-	if n := w.engine.stats.retained.Load(); n != 0 {
+	if n := fx.engine.stats.retained.Load(); n != 0 {
 		complain("%d bytes of outcomes are retained", n)
 	}
 }
 
 // leases checks that each one is held by an execution, and that no queue outlives its batch.
-func (w *world) leases(leases map[*queue]int, active int, batches []store.Batch, complain func(string, ...any)) {
-	s := w.engine.slots
+func (fx *fixture) leases(leases map[*queue]int, active int, batches []store.Batch, complain func(string, ...any)) {
+	s := fx.engine.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.twice > 0 {
-		complain("%d leases were released twice", s.twice)
+	if s.doubleReleases > 0 {
+		complain("%d leases were released twice", s.doubleReleases)
 	}
 	total := 0
 	check := func(name string, q *queue) {
@@ -201,8 +201,8 @@ func (w *world) leases(leases map[*queue]int, active int, batches []store.Batch,
 }
 
 // timersInMemory checks that each has its row, and that none is missing of those that are due next.
-func (w *world) timersInMemory(rows []store.Timer, complain func(string, ...any)) {
-	t := w.engine.timers
+func (fx *fixture) timersInMemory(rows []store.Timer, complain func(string, ...any)) {
+	t := fx.engine.timers
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	known := make(map[timerKey]bool)
@@ -213,7 +213,7 @@ func (w *world) timersInMemory(rows []store.Timer, complain func(string, ...any)
 			complain("the timer %+v is not in memory", row)
 		}
 	}
-	if len(rows) == w.engine.limits.TimerWindow {
+	if len(rows) == fx.engine.limits.TimerWindow {
 		return // there are more
 	}
 	for key := range t.index {

@@ -52,8 +52,8 @@ const (
 )
 
 // leak looks for a text in everything that is stored, as it is and in its usual disguises.
-func (w *world) leak(text string) (where string) {
-	w.t.Helper()
+func (fx *fixture) leak(text string) (where string) {
+	fx.t.Helper()
 	var forms [][]byte
 	for _, form := range []string{text, hex.EncodeToString([]byte(text)), base64.StdEncoding.EncodeToString([]byte(text))} {
 		forms = append(forms, []byte(strings.TrimRight(form, "=")))
@@ -66,22 +66,22 @@ func (w *world) leak(text string) (where string) {
 			}
 		}
 	}
-	w.mu.Lock()
-	for digest, data := range w.blobs {
+	fx.mu.Lock()
+	for digest, data := range fx.blobs {
 		look(fmt.Sprintf("blob %x", digest), data)
 	}
-	w.mu.Unlock()
-	if w.url == "" {
+	fx.mu.Unlock()
+	if fx.url == "" {
 		for _, suffix := range []string{"", "-wal"} {
-			data, err := os.ReadFile(w.path + suffix)
+			data, err := os.ReadFile(fx.path + suffix)
 			if err != nil && !(suffix != "" && errors.Is(err, os.ErrNotExist)) {
-				w.t.Fatal(err)
+				fx.t.Fatal(err)
 			}
 			look("file "+suffix, data)
 		}
 		return where
 	}
-	err := w.db.View(context.Background(), func(c store.Conn) error {
+	err := fx.db.View(context.Background(), func(c store.Conn) error {
 		var tables []string
 		err := c.Query(`SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()`, func(r store.Row) error {
 			tables = append(tables, r.Text(0))
@@ -96,20 +96,20 @@ func (w *world) leak(text string) (where string) {
 		return err
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return where
 }
 
-func (w *world) pinned(no int64) bool {
-	w.t.Helper()
+func (fx *fixture) pinned(no int64) bool {
+	fx.t.Helper()
 	var err error
-	w.view(func(r *store.Reader) error {
+	fx.view(func(r *store.Reader) error {
 		_, err = r.PinnedSecrets(no)
 		return nil
 	})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return err == nil
 }

@@ -25,14 +25,14 @@ func bigger(n int) int {
 	return n
 }
 
-func (w *world) publish(events ...string) {
-	w.t.Helper()
+func (fx *fixture) publish(events ...string) {
+	fx.t.Helper()
 	envelopes := make([]value.Value, len(events))
 	for i, text := range events {
-		envelopes[i] = parseInput(w.t, text)
+		envelopes[i] = parseInput(fx.t, text)
 	}
-	if err := publish(w.engine, envelopes); err != nil {
-		w.t.Fatal(err)
+	if err := publish(fx.engine, envelopes); err != nil {
+		fx.t.Fatal(err)
 	}
 }
 
@@ -41,19 +41,19 @@ func envelope(kind string, id int, data string) string {
 }
 
 // listeners starts n executions that listen, and waits until all of them sleep.
-func (w *world) listeners(revision int64, n int, input func(i int) string) []store.Execution {
-	w.t.Helper()
+func (fx *fixture) listeners(revision int64, n int, input func(i int) string) []store.Execution {
+	fx.t.Helper()
 	rows := make([]store.Execution, n)
 	for i := range rows {
-		rows[i] = w.run(revision, input(i))
+		rows[i] = fx.run(revision, input(i))
 	}
 	for i := range rows {
-		if row := w.read(rows[i].No); row.State != store.StateParked || row.Status != chargehand.Processing || row.Phase != chargehand.Waiting {
-			w.t.Fatalf("a listener is %+v", row)
+		if row := fx.read(rows[i].No); row.State != store.StateParked || row.Status != chargehand.Processing || row.Phase != chargehand.Waiting {
+			fx.t.Fatalf("a listener is %+v", row)
 		}
 	}
-	if n := w.engine.Stats().InMemory; n != 0 {
-		w.t.Fatalf("%d executions that only listen are in memory", n)
+	if n := fx.engine.Stats().InMemory; n != 0 {
+		fx.t.Fatalf("%d executions that only listen are in memory", n)
 	}
 	return rows
 }
@@ -67,28 +67,28 @@ func heapBytes() uint64 {
 
 // TestBroadcast: one event for all who wait costs each of them the same, however many they are.
 func TestBroadcast(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer w.stop()
-	rev := w.define("- a: { listen: { to: { one: { with: { type: go } } } } }")
+	fx := newFixture(t)
+	fx.start()
+	defer fx.stop()
+	rev := fx.define("- a: { listen: { to: { one: { with: { type: go } } } } }")
 	n := bigger(10_000)
-	rows := w.listeners(rev, n, func(int) string { return `{}` })
+	rows := fx.listeners(rev, n, func(int) string { return `{}` })
 	before := heapBytes()
 	began := time.Now()
-	w.publish(envelope("other", 1, "0"), envelope("go", 2, `"all"`))
+	fx.publish(envelope("other", 1, "0"), envelope("go", 2, `"all"`))
 	for _, row := range rows {
-		if row = w.final(row); row.Status != chargehand.Finished {
+		if row = fx.final(row); row.Status != chargehand.Finished {
 			t.Fatalf("a listener ended as %+v", row)
 		}
 	}
 	took := time.Since(began)
-	if got := w.result(rows[n-1].No); got != `["all"]` {
+	if got := fx.result(rows[n-1].No); got != `["all"]` {
 		t.Errorf("a listener has got %s", got)
 	}
-	if woken := w.engine.Stats().Woken; woken != int64(n) {
+	if woken := fx.engine.Stats().Woken; woken != int64(n) {
 		t.Errorf("%d were woken, want %d", woken, n)
 	}
-	w.idle(0)
+	fx.idle(0)
 	grown := int64(heapBytes()) - int64(before)
 	t.Logf("%d listeners took %v, %v each, and %d KiB of memory", n, took, took/time.Duration(n), grown>>10)
 	if grown > 64<<20 {
@@ -98,12 +98,12 @@ func TestBroadcast(t *testing.T) {
 
 // TestCorrelated: of many who wait for events of one type, each is woken by its own only.
 func TestCorrelated(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer w.stop()
-	rev := w.define("- a: { listen: { to: { one: { with: { type: order }, correlate: { order: { from: .data.id, expect: '${ .id }' } } } } } }")
+	fx := newFixture(t)
+	fx.start()
+	defer fx.stop()
+	rev := fx.define("- a: { listen: { to: { one: { with: { type: order }, correlate: { order: { from: .data.id, expect: '${ .id }' } } } } } }")
 	n := bigger(4_000)
-	rows := w.listeners(rev, n, func(i int) string { return fmt.Sprintf(`{"id":%d}`, i) })
+	rows := fx.listeners(rev, n, func(i int) string { return fmt.Sprintf(`{"id":%d}`, i) })
 	events := make([]string, n)
 	for i := range events {
 		events[i] = envelope("order", i, fmt.Sprintf(`{"id":%d}`, i))
@@ -112,30 +112,30 @@ func TestCorrelated(t *testing.T) {
 	for len(events) > 0 {
 		page := events[:min(100, len(events))]
 		events = events[len(page):]
-		w.publish(page...)
+		fx.publish(page...)
 	}
 	for i, row := range rows {
-		w.final(row)
-		if got, want := w.result(row.No), fmt.Sprintf(`[{"id":%d}]`, i); got != want {
+		fx.final(row)
+		if got, want := fx.result(row.No), fmt.Sprintf(`[{"id":%d}]`, i); got != want {
 			t.Fatalf("listener %d has got %s", i, got)
 		}
 	}
 	t.Logf("%d events for one listener each took %v", n, time.Since(began))
-	if woken := w.engine.Stats().Woken; woken != int64(n) {
+	if woken := fx.engine.Stats().Woken; woken != int64(n) {
 		t.Errorf("%d were woken, want %d", woken, n)
 	}
 }
 
 // TestOwnTypes: many who wait for a type of their own are one kind for the pump, and each is woken by its own event only.
 func TestOwnTypes(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer w.stop()
-	rev := w.define("- a: { listen: { to: { one: { with: { type: '${ \"reply.\" + $workflow.input.id }' } } } } }")
+	fx := newFixture(t)
+	fx.start()
+	defer fx.stop()
+	rev := fx.define("- a: { listen: { to: { one: { with: { type: '${ \"reply.\" + $workflow.input.id }' } } } } }")
 	n := bigger(1_000)
-	rows := w.listeners(rev, n, func(i int) string { return fmt.Sprintf(`{"id":"%d"}`, i) })
-	w.view(func(r *store.Reader) error {
-		kinds, err := r.FilterKinds(w.account.No, chargehand.Live, n)
+	rows := fx.listeners(rev, n, func(i int) string { return fmt.Sprintf(`{"id":"%d"}`, i) })
+	fx.view(func(r *store.Reader) error {
+		kinds, err := r.FilterKinds(fx.account.No, chargehand.Live, n)
 		if len(kinds) != 1 {
 			t.Errorf("%d listeners have %d kinds of filters", n, len(kinds))
 		}
@@ -149,28 +149,28 @@ func TestOwnTypes(t *testing.T) {
 	for len(events) > 0 {
 		page := events[:min(100, len(events))]
 		events = events[len(page):]
-		w.publish(page...)
+		fx.publish(page...)
 	}
 	for i, row := range rows {
-		w.final(row)
-		if got, want := w.result(row.No), fmt.Sprintf(`[%d]`, i); got != want {
+		fx.final(row)
+		if got, want := fx.result(row.No), fmt.Sprintf(`[%d]`, i); got != want {
 			t.Fatalf("listener %d has got %s", i, got)
 		}
 	}
 	t.Logf("%d events for one listener each, by type, took %v", n, time.Since(began))
-	if woken := w.engine.Stats().Woken; woken != int64(n) {
+	if woken := fx.engine.Stats().Woken; woken != int64(n) {
 		t.Errorf("%d were woken, want %d", woken, n)
 	}
 }
 
 // TestManyEvents: a listener takes any number of events, each once and in order.
 func TestManyEvents(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer w.stop()
+	fx := newFixture(t)
+	fx.start()
+	defer fx.stop()
 	n := bigger(10_000)
-	rev := w.define(fmt.Sprintf("- a: { listen: { to: { any: [ { with: { type: n } } ], until: '(. | length) == %d' } } }", n))
-	row := w.listeners(rev, 1, func(int) string { return `{}` })[0]
+	rev := fx.define(fmt.Sprintf("- a: { listen: { to: { any: [ { with: { type: n } } ], until: '(. | length) == %d' } } }", n))
+	row := fx.listeners(rev, 1, func(int) string { return `{}` })[0]
 	began := time.Now()
 	var want strings.Builder
 	for from := 0; from < n; from += 100 {
@@ -179,46 +179,46 @@ func TestManyEvents(t *testing.T) {
 			events = append(events, envelope("n", i, fmt.Sprint(i)))
 			fmt.Fprintf(&want, ",%d", i)
 		}
-		w.publish(events...)
+		fx.publish(events...)
 	}
-	row = w.finalIn(row, time.Minute)
+	row = fx.finalIn(row, time.Minute)
 	t.Logf("%d events for one listener took %v", n, time.Since(began))
-	if got := w.result(row.No); got != "["+want.String()[1:]+"]" {
+	if got := fx.result(row.No); got != "["+want.String()[1:]+"]" {
 		t.Errorf("it has got %.200s", got)
 	}
 }
 
 // TestEventsAreTheSameBySourceAndID: what is published twice is delivered once.
 func TestEventsAreTheSameBySourceAndID(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	defer w.stop()
-	rev := w.define("- a: { listen: { to: { all: [ { with: { type: x } }, { with: { type: 'x|y' } } ] } } }")
-	row := w.listeners(rev, 1, func(int) string { return `{}` })[0]
-	w.publish(envelope("x", 1, "1"))
-	w.publish(envelope("x", 1, "1"), envelope("y", 2, "2"))
-	w.final(row)
-	if got := w.result(row.No); got != `[1,2]` {
+	fx := newFixture(t)
+	fx.start()
+	defer fx.stop()
+	rev := fx.define("- a: { listen: { to: { all: [ { with: { type: x } }, { with: { type: 'x|y' } } ] } } }")
+	row := fx.listeners(rev, 1, func(int) string { return `{}` })[0]
+	fx.publish(envelope("x", 1, "1"))
+	fx.publish(envelope("x", 1, "1"), envelope("y", 2, "2"))
+	fx.final(row)
+	if got := fx.result(row.No); got != `[1,2]` {
 		t.Errorf("it has got %s", got)
 	}
 }
 
 // TestListenersOutliveRestarts: an event that is stored while nobody runs wakes who waits.
 func TestListenersOutliveRestarts(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	rev := w.define("- a: { listen: { to: { one: { with: { type: go } } } } }\n- b: { set: { got: '${ .[0] }' } }")
-	row := w.listeners(rev, 1, func(int) string { return `{}` })[0]
-	w.stop()
-	w.openStore()
+	fx := newFixture(t)
+	fx.start()
+	rev := fx.define("- a: { listen: { to: { one: { with: { type: go } } } } }\n- b: { set: { got: '${ .[0] }' } }")
+	row := fx.listeners(rev, 1, func(int) string { return `{}` })[0]
+	fx.stop()
+	fx.openStore()
 	ev := parseInput(t, envelope("go", 1, "7")).(map[string]any)
-	if err := publish(&Engine{config: w.config().withDefaults(), store: w.store, pumps: newPumps()}, []value.Value{ev}); err != nil {
+	if err := publish(&Engine{config: fx.config().withDefaults(), store: fx.store, matcher: newEventMatcher()}, []value.Value{ev}); err != nil {
 		t.Fatal(err)
 	}
-	w.start()
-	defer w.stop()
-	w.final(row)
-	if got := w.result(row.No); got != `{"got":7}` {
+	fx.start()
+	defer fx.stop()
+	fx.final(row)
+	if got := fx.result(row.No); got != `{"got":7}` {
 		t.Errorf("it has got %s", got)
 	}
 }
@@ -245,31 +245,31 @@ const streamOf = "- a: { call: asyncapi, with: { document: { endpoint: 'https://
 // TestStreamIsDurable: a stream goes on only when what it has handed over is in the journal, and
 // after a crash it begins again.
 func TestStreamIsDurable(t *testing.T) {
-	w := newWorld(t)
+	fx := newFixture(t)
 	var row store.Execution
 	begun := make(chan struct{})
 	handed := make(chan int, 10)
-	w.runner = streamRunner{n: 3, check: func(n int, _ string) {
+	fx.runner = streamRunner{n: 3, check: func(n int, _ string) {
 		<-begun
-		if rows := w.journalLength(row); rows < n {
+		if rows := fx.journalLength(row); rows < n {
 			t.Errorf("%d were handed over, and the journal has %d rows", n, rows)
 		}
 		handed <- n
 	}}
-	w.start()
-	rev := w.define(fmt.Sprintf(streamOf, 4))
-	row = w.run(rev, `{}`)
+	fx.start()
+	rev := fx.define(fmt.Sprintf(streamOf, 4))
+	row = fx.run(rev, `{}`)
 	close(begun)
 	for want := 1; want <= 3; want++ {
 		if got := <-handed; got != want {
 			t.Fatalf("handed over %d, want %d", got, want)
 		}
 	}
-	w.kill()
-	w.start() // the journal has three, and the next run hands over from the first one
-	defer w.stop()
-	w.final(row)
-	if got := w.result(row.No); got != `[0,1,2,0]` {
+	fx.kill()
+	fx.start() // the journal has three, and the next run hands over from the first one
+	defer fx.stop()
+	fx.final(row)
+	if got := fx.result(row.No); got != `[0,1,2,0]` {
 		t.Errorf("it ends with %s", got)
 	}
 }
@@ -277,20 +277,20 @@ func TestStreamIsDurable(t *testing.T) {
 // TestEventsMeetListeners: events are published while the only execution that waits for their type begins to listen.
 func TestEventsMeetListeners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.start()
-		defer w.stop()
+		fx := newFixture(t)
+		fx.start()
+		defer fx.stop()
 		const kinds, each = 8, 40
 		var all sync.WaitGroup
 		for kind := range kinds {
 			name := fmt.Sprint("type", kind)
-			rev := w.define("- a: { wait: { milliseconds: 10 } }\n- b: { listen: { to: { one: { with: { type: " + name + " } } } } }")
+			rev := fx.define("- a: { wait: { milliseconds: 10 } }\n- b: { listen: { to: { one: { with: { type: " + name + " } } } } }")
 			all.Go(func() {
 				for i := range each {
-					row := w.run(rev, `{}`)
+					row := fx.run(rev, `{}`)
 					time.Sleep(10 * time.Millisecond)
-					w.publishIn(chargehand.Live, envelope(name, kind*each+i, `{}`))
-					w.finalIn(row, time.Minute)
+					fx.publishIn(chargehand.Live, envelope(name, kind*each+i, `{}`))
+					fx.finalIn(row, time.Minute)
 				}
 			})
 		}

@@ -47,53 +47,53 @@ func readHistory(r *store.Reader, no int64) (h history, err error) {
 
 // load brings an execution into memory: its row and, unless it has ended, its machine. A
 // *unrecoverableError says that the row is there, but the machine can never be.
-func (e *Engine) load(ctx context.Context, r *run) error {
+func (e *Engine) load(ctx context.Context, inst *instance) error {
 	var row store.Execution
 	var h history
 	var lost []queuedRow
 	err := e.store.View(ctx, func(tx *store.Reader) (err error) {
-		if lost, err = missing(tx, r.queued); err != nil {
+		if lost, err = missing(tx, inst.childrenInDoubt); err != nil {
 			return err
 		}
-		row, err = tx.ExecutionByNo(r.no)
+		row, err = tx.ExecutionByNo(inst.no)
 		if err == nil && row.State != store.StateEnded && row.State != store.StateQueued {
-			h, err = readHistory(tx, r.no)
+			h, err = readHistory(tx, inst.no)
 		}
 		return err
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound): // deleted after its end
-		row = store.Execution{No: r.no, State: store.StateEnded}
+		row = store.Execution{No: inst.no, State: store.StateEnded}
 	case err != nil:
 		return fmt.Errorf("load execution: %w", err)
 	}
-	if row.State != store.StateEnded && r.queue == nil {
-		if r.queue, err = e.queueOf(&row); err != nil {
+	if row.State != store.StateEnded && inst.queue == nil {
+		if inst.queue, err = e.queueOf(&row); err != nil {
 			return fmt.Errorf("load execution: %w", err)
 		}
 	}
-	before := r.row
-	r.row, r.loaded, r.machine, r.secrets, r.input = row, true, nil, nil, nil
-	e.undo(inDoubtStart{queued: lost})
-	r.queued = nil
+	before := inst.row
+	inst.row, inst.loaded, inst.machine, inst.secrets, inst.input = row, true, nil, nil, nil
+	e.releaseStart(inDoubtStart{queued: lost})
+	inst.childrenInDoubt = nil
 	if before.No != 0 && before.State == store.StateQueued && row.State != store.StateQueued {
-		e.leftQueue(r, &before, false) // by a commit that seemed to fail
+		e.leftQueue(inst, &before, false) // by a commit that seemed to fail
 	}
 	if row.State == store.StateEnded {
-		e.foundEnded(r, before)
+		e.foundEnded(inst, before)
 		return nil
 	}
-	if row.State == store.StateActive && r.lease == nil {
+	if row.State == store.StateActive && inst.lease == nil {
 		// Started by a commit that seemed to fail.
-		r.lease, r.inDoubt = e.slots.adopt(r.queue), true
+		inst.lease, inst.inDoubt = e.slots.adopt(inst.queue), true
 	}
-	if r.failures >= maxFailures {
+	if inst.failures >= maxFailures {
 		return unrecoverable(engine.CodeInternal, "The execution's next step could not be written, although the storage is available. The server's log says more.")
 	}
-	if err := e.revive(ctx, r, h); err != nil {
+	if err := e.revive(ctx, inst, h); err != nil {
 		var b *unrecoverableError
 		if !errors.As(err, &b) {
-			r.loaded = false
+			inst.loaded = false
 		}
 		return err
 	}
@@ -115,25 +115,25 @@ func missing(tx *store.Reader, rows []queuedRow) (lost []queuedRow, err error) {
 
 // foundEnded does for an execution that is not in memory, or has ended by a commit that seemed to
 // fail, what its end still owes. before is what memory knew, if anything.
-func (e *Engine) foundEnded(r *run, before store.Execution) {
-	e.release(r)
+func (e *Engine) foundEnded(inst *instance, before store.Execution) {
+	e.release(inst)
 	if before.No != 0 && before.State != store.StateEnded {
-		if r.row.ID == before.ID {
-			e.noteEnd(&r.row)
+		if inst.row.ID == before.ID {
+			e.countEnd(&inst.row)
 		}
-		e.watches.notify(before.ID)
+		e.watchers.notify(before.ID)
 		e.endedInDoubt(before)
-	} else if r.inDoubt {
-		e.endedInDoubt(r.row)
+	} else if inst.inDoubt {
+		e.endedInDoubt(inst.row)
 	}
 }
 
 // release lets go of what a run holds that has no right to it.
-func (e *Engine) release(r *run) {
-	withdrawCalls(r)
-	r.timers = nil
-	e.slots.release(r.lease)
-	r.lease = nil
+func (e *Engine) release(inst *instance) {
+	withdrawCalls(inst)
+	inst.timers = nil
+	e.slots.release(inst.lease)
+	inst.lease = nil
 }
 
 // ownerOf is for whom an execution takes places.
@@ -150,74 +150,74 @@ func (e *Engine) queueOf(row *store.Execution) (*queue, error) {
 }
 
 // revive builds the machine from checkpoint and journal and finds what is in flight.
-func (e *Engine) revive(ctx context.Context, r *run, h history) error {
-	if r.row.State == store.StateQueued { // all that can happen to it here is its cancellation
-		r.machine = machine.New(nil, e.identity(&r.row, nil))
+func (e *Engine) revive(ctx context.Context, inst *instance, h history) error {
+	if inst.row.State == store.StateQueued { // all that can happen to it here is its cancellation
+		inst.machine = machine.New(nil, e.identity(&inst.row, nil))
 		return nil
 	}
-	if err := checkRevision(r.row.Machine); err != nil {
+	if err := checkRevision(inst.row.Machine); err != nil {
 		return err
 	}
-	p, err := e.plan(ctx, r.row.Revision)
+	p, err := e.plan(ctx, inst.row.Revision)
 	if err != nil {
 		return err
 	}
-	secrets, err := e.pinnedSecrets(ctx, &r.row, p)
+	secrets, err := e.pinnedSecrets(ctx, &inst.row, p)
 	if err != nil {
 		return err
 	}
-	r.secrets = secrets
-	m, timeMs, err := e.replay(ctx, p, secrets, &r.row, h)
+	inst.secrets = secrets
+	m, timeMs, err := e.replay(ctx, p, secrets, &inst.row, h)
 	if err != nil {
 		return err
 	}
-	r.machine = m
-	r.timeMs = max(timeMs, r.row.StartedMs, r.row.ID.Milli())
-	r.seq = 0
+	inst.machine = m
+	inst.timeMs = max(timeMs, inst.row.StartedMs, inst.row.ID.Milli())
+	inst.seq = 0
 	if h.checkpoint != nil {
-		r.seq = h.checkpoint.Seq
+		inst.seq = h.checkpoint.Seq
 	}
 	if n := len(h.journal); n > 0 {
-		r.seq = h.journal[n-1].Seq
+		inst.seq = h.journal[n-1].Seq
 	}
-	r.behind = len(h.journal)
-	r.held = r.row.State == store.StateReady || r.row.State == store.StateActive
-	if err := e.loadListens(r); err != nil {
+	inst.sinceCheckpoint = len(h.journal)
+	inst.commandsPending = inst.row.State == store.StateReady || inst.row.State == store.StateActive
+	if err := e.loadSubscriptions(inst); err != nil {
 		return err
 	}
-	if err := e.loadFamily(r); err != nil {
+	if err := e.loadChildren(inst); err != nil {
 		return err
 	}
-	r.timers = r.timers[:0]
+	inst.timers = inst.timers[:0]
 	var suspects []machine.CommandID
 	running := make(map[machine.CommandID]bool)
 	for _, c := range m.InFlight() {
 		switch c.Kind {
 		case machine.StartTimer:
-			r.timers = append(r.timers, store.Timer{Execution: r.no, Command: uint64(c.ID), DueMs: c.DueMs})
+			inst.timers = append(inst.timers, store.Timer{Execution: inst.no, Command: uint64(c.ID), DueMs: c.DueMs})
 		case machine.RunActivity:
 			running[c.ID] = true
-			r.detached = r.detached || c.Detached
+			inst.hasDetached = inst.hasDetached || c.Detached
 			suspects = append(suspects, c.ID)
 		}
 	}
-	if r.inDoubt {
-		for _, t := range r.timers {
+	if inst.inDoubt {
+		for _, t := range inst.timers {
 			e.timers.add(t)
 		}
 	}
-	if r.recovering && !r.suspected {
-		r.suspects, r.suspected = suspects, true
+	if inst.recovering && !inst.cutOffKnown {
+		inst.cutOff, inst.cutOffKnown = suspects, true
 	}
-	kept := r.calls[:0]
-	for _, c := range r.calls {
+	kept := inst.calls[:0]
+	for _, c := range inst.calls {
 		if running[c.command] {
 			kept = append(kept, c)
 		} else {
 			c.pool.withdraw(c)
 		}
 	}
-	r.calls = kept
+	inst.calls = kept
 	return nil
 }
 

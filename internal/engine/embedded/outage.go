@@ -13,24 +13,24 @@ import (
 // timer fires, so that what is kept in memory stays bounded.
 type outage struct {
 	down    atomic.Bool
-	trouble atomic.Bool // the next commit has something to do here
+	waiting atomic.Bool // the next commit has something to do here
 	pause   func(bool)  // nothing new, or go on
-	tell    func(over bool)
-	drive   func([]*run) // tries runs again
+	report  func(over bool)
+	drive   func([]*instance) // tries runs again
 	// recheck looks after executions whose first commit failed, when commits succeed again.
 	recheck func([]inDoubtStart)
 
 	mu       sync.Mutex
 	failures int
-	told     bool // the log knows
-	stalled  []*run
+	reported bool // the log knows
+	stalled  []*instance
 	inDoubt  []inDoubtStart
 	timer    *time.Timer
 	closed   bool
 }
 
 // began notes that the store is unavailable.
-func (o *outage) began() { o.stall(nil) }
+func (o *outage) begin() { o.stall(nil) }
 
 // inDoubtStart is an execution whose first commit failed, so that it may or may not be there. It
 // keeps its lease until that is known. It goes by its id: the number of a row whose insertion was undone is
@@ -49,7 +49,7 @@ func (o *outage) remember(d inDoubtStart) bool {
 	if len(o.inDoubt) >= maxInDoubt || o.closed {
 		return false
 	}
-	o.trouble.Store(true)
+	o.waiting.Store(true)
 	o.inDoubt = append(o.inDoubt, d)
 	return true
 }
@@ -58,22 +58,22 @@ func (o *outage) remember(d inDoubtStart) bool {
 const maxInDoubt = 100_000
 
 // stall keeps a run, whose driver the caller was, until it is worth while to try again.
-func (o *outage) stall(r *run) {
+func (o *outage) stall(inst *instance) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
 		return
 	}
-	if r != nil {
-		o.stalled = append(o.stalled, r)
+	if inst != nil {
+		o.stalled = append(o.stalled, inst)
 	}
-	o.trouble.Store(true)
+	o.waiting.Store(true)
 	if !o.down.Swap(true) {
 		o.pause(true)
 	}
-	if !o.told {
-		o.told = true
-		o.tell(false)
+	if !o.reported {
+		o.reported = true
+		o.report(false)
 	}
 	if o.timer == nil {
 		o.arm()
@@ -84,16 +84,16 @@ func (o *outage) stall(r *run) {
 func (o *outage) arm() {
 	wait := min(minBackoff<<min(o.failures, 10), maxBackoff)
 	o.failures++
-	o.timer = time.AfterFunc(wait, o.try)
+	o.timer = time.AfterFunc(wait, o.retry)
 }
 
 // try drives what is stalled and looks after what is in doubt. With neither, the next
 // activity or timer shows whether the store is back.
-func (o *outage) try() {
+func (o *outage) retry() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.timer = nil
-	if o.closed || !o.trouble.Load() {
+	if o.closed || !o.waiting.Load() {
 		return
 	}
 	stalled, starts := o.stalled, o.inDoubt
@@ -110,8 +110,8 @@ func (o *outage) try() {
 }
 
 // over notes that a commit succeeded. It is called after each one.
-func (o *outage) over() {
-	if !o.trouble.Load() {
+func (o *outage) end() {
+	if !o.waiting.Load() {
 		return
 	}
 	o.mu.Lock()
@@ -119,7 +119,7 @@ func (o *outage) over() {
 	if o.closed {
 		return
 	}
-	o.trouble.Store(false)
+	o.waiting.Store(false)
 	o.failures = 0
 	if o.timer != nil {
 		o.timer.Stop()
@@ -128,9 +128,9 @@ func (o *outage) over() {
 	if o.down.Swap(false) {
 		o.pause(false)
 	}
-	if o.told {
-		o.told = false
-		o.tell(true)
+	if o.reported {
+		o.reported = false
+		o.report(true)
 	}
 	stalled, starts := o.stalled, o.inDoubt
 	o.stalled, o.inDoubt = nil, nil

@@ -23,8 +23,8 @@ import (
 
 // step brings one execution as far as its messages do. It reports false if the write set failed:
 // its messages are back in the mailbox, and another goroutine will be the driver.
-func (e *Engine) step(r *run, messages []message) bool {
-	s := nextWriteSet(r, messages)
+func (e *Engine) step(inst *instance, messages []message) bool {
+	s := nextWriteSet(inst, messages)
 	err := e.prepare(s)
 	if err == nil && !s.idle && !s.empty() {
 		err = e.commit(e.ctx, s.alone())
@@ -42,28 +42,28 @@ func (e *Engine) step(r *run, messages []message) bool {
 
 // prepare applies the messages of s to the machine and makes its write set.
 func (e *Engine) prepare(s *writeSet) error {
-	r := s.run
-	if slices.ContainsFunc(s.messages, func(m message) bool { return m.kind == recheck }) {
+	inst := s.inst
+	if slices.ContainsFunc(s.messages, func(m message) bool { return m.kind == recheckStart }) {
 		e.forgetTimers(s) // perhaps an event has brought it into memory before this
-		r.invalidate()
+		inst.invalidate()
 	}
-	if !r.loaded {
-		err := e.load(e.ctx, r)
+	if !inst.loaded {
+		err := e.load(e.ctx, inst)
 		if err := e.unlessUnrecoverable(s, err); err != nil {
 			return err
 		}
 	}
-	s.fromSeq = r.seq
-	for s.taken < len(s.messages) && r.row.State != store.StateEnded && s.finish == nil {
-		e.receive(s, &s.messages[s.taken])
-		s.taken++
+	s.fromSeq = inst.seq
+	for s.received < len(s.messages) && inst.row.State != store.StateEnded && s.finish == nil {
+		e.receive(s, &s.messages[s.received])
+		s.received++
 	}
-	if r.row.State == store.StateQueued && s.finish == nil && r.lease != nil {
+	if inst.row.State == store.StateQueued && s.finish == nil && inst.lease != nil {
 		if err := e.unlessUnrecoverable(s, e.beginQueued(s)); err != nil {
 			return err
 		}
 	}
-	if r.row.State == store.StateEnded || r.row.State == store.StateQueued && s.finish == nil && !s.begin {
+	if inst.row.State == store.StateEnded || inst.row.State == store.StateQueued && s.finish == nil && !s.begin {
 		s.idle = true
 		return nil
 	}
@@ -89,75 +89,75 @@ func (e *Engine) failExecution(s *writeSet, f *machine.Fault) {
 	if !f.System {
 		level = slog.LevelInfo
 	}
-	e.log.Log(e.ctx, level, "an execution is ended by the system", "execution", s.run.row.ID, "code", f.Code,
-		"detail", s.run.secrets.RedactText(f.Detail))
+	e.log.Log(e.ctx, level, "an execution is ended by the system", "execution", s.inst.row.ID, "code", f.Code,
+		"detail", s.inst.secrets.RedactText(f.Detail))
 	s.fail(f, e.nowMs())
 }
 
 // beginQueued applies the first event of an execution that has waited in its queue.
 func (e *Engine) beginQueued(s *writeSet) error {
-	r := s.run
-	withdrawn, err := e.withdrawn(s)
+	inst := s.inst
+	withdrawn, err := e.cancelWithdrawn(s)
 	if err != nil || withdrawn {
 		return err
 	}
 	s.begin = true
-	if err := checkRevision(r.row.Machine); err != nil {
+	if err := checkRevision(inst.row.Machine); err != nil {
 		return err
 	}
-	p, err := e.plan(e.ctx, r.row.Revision)
+	p, err := e.plan(e.ctx, inst.row.Revision)
 	if err != nil {
 		return err
 	}
-	if r.input, err = e.input(e.ctx, &r.row); err != nil {
+	if inst.input, err = e.input(e.ctx, &inst.row); err != nil {
 		return err
 	}
 	return e.begin(s, p)
 }
 
 // withdrawn cancels a child that has not begun, if it is certain to be cancelled: it would only start more of a tree that ends.
-func (e *Engine) withdrawn(s *writeSet) (withdrawn bool, err error) {
-	r := s.run
-	if r.row.Batch != 0 || !e.stops.busy() {
+func (e *Engine) cancelWithdrawn(s *writeSet) (withdrawn bool, err error) {
+	inst := s.inst
+	if inst.row.Batch != 0 || !e.canceller.busy() {
 		return false, nil
 	}
 	var link store.Child
 	err = e.store.View(e.ctx, func(rd *store.Reader) (err error) {
-		link, withdrawn, err = engine.Withdrawn(rd, r.no)
+		link, withdrawn, err = engine.Withdrawn(rd, inst.no)
 		return err
 	})
 	if err != nil || !withdrawn {
 		return false, err
 	}
 	s.withdrawn = &link
-	r.machine = machine.New(nil, e.identity(&r.row, nil))
+	inst.machine = machine.New(nil, e.identity(&inst.row, nil))
 	s.apply(machine.Event{
-		Kind: machine.CancelRequested, TimeMs: max(e.nowMs(), r.row.ID.Milli()), Detail: engine.ChildCancelled,
+		Kind: machine.CancelRequested, TimeMs: max(e.nowMs(), inst.row.ID.Milli()), Detail: engine.ChildCancelled,
 	}, e.limits.ActivityOutputBytes)
 	return true, nil
 }
 
 // begin applies the first event of an execution that holds a lease.
 func (e *Engine) begin(s *writeSet, p *plan.Plan) error {
-	r := s.run
+	inst := s.inst
 	s.begin = true
-	secrets, err := e.currentSecrets(&r.row, p)
+	secrets, err := e.currentSecrets(&inst.row, p)
 	if err != nil {
 		return err
 	}
-	r.secrets, r.machine = secrets, machine.New(p, e.identity(&r.row, secrets))
-	nowMs := max(e.nowMs(), r.row.ID.Milli())
-	r.row.Status, r.row.Phase, r.row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
-	r.row.StartedMs = nowMs
+	inst.secrets, inst.machine = secrets, machine.New(p, e.identity(&inst.row, secrets))
+	nowMs := max(e.nowMs(), inst.row.ID.Milli())
+	inst.row.Status, inst.row.Phase, inst.row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
+	inst.row.StartedMs = nowMs
 	s.apply(machine.Event{
-		Kind: machine.Started, TimeMs: nowMs, Output: r.input, Detail: e.config.RuntimeVersion, Runtime: e.config.RuntimeMetadata, Lifecycle: e.config.Lifecycle,
+		Kind: machine.Started, TimeMs: nowMs, Output: inst.input, Detail: e.config.RuntimeVersion, Runtime: e.config.RuntimeMetadata, Lifecycle: e.config.Lifecycle,
 	}, e.limits.ActivityOutputBytes)
 	return nil
 }
 
 // prepareNew is prepare for an execution that has no row yet. Without a lease it becomes queued.
 func (e *Engine) prepareNew(ctx context.Context, s *writeSet, p *plan.Plan) error {
-	if s.run.lease == nil {
+	if s.inst.lease == nil {
 		return nil
 	}
 	if err := e.unlessUnrecoverable(s, e.begin(s, p)); err != nil {
@@ -181,32 +181,32 @@ func (e *Engine) assemble(ctx context.Context, s *writeSet) error {
 // pullExternal takes in what others have for an execution: events that it listens to, and ends of
 // its children. Children are started on the way, because one that cannot be has ended at once.
 func (e *Engine) pullExternal(s *writeSet) error {
-	r := s.run
-	if r.machine == nil || !r.hasOthers() {
+	inst := s.inst
+	if inst.machine == nil || !inst.hasExternal() {
 		return nil
 	}
-	budget := newLookBudget()
+	budget := newReadBudget()
 	for range maxRounds {
 		if err := e.startChildren(s); err != nil {
 			return fmt.Errorf("start children: %w", err)
 		}
-		if err := e.listen(s, &budget); err != nil {
+		if err := e.readSubscriptions(s, &budget); err != nil {
 			return fmt.Errorf("look at events: %w", err)
 		}
-		if len(r.unstarted) == 0 || s.finish != nil {
+		if len(inst.unstarted) == 0 || s.finish != nil {
 			break
 		}
 	}
 	if err := e.startIndependent(s); err != nil {
 		return fmt.Errorf("start children: %w", err)
 	}
-	s.lookAgain = s.lookAgain || len(r.unstarted) > 0
+	s.refreshAgain = s.refreshAgain || len(inst.unstarted) > 0
 	return nil
 }
 
 // hasOthers reports whether attend may find anything. Most executions neither listen nor have children.
-func (r *run) hasOthers() bool {
-	return r.told || len(r.unstarted) > 0 || len(r.listens) > 0 || r.machine.Load().Listens > 0
+func (inst *instance) hasExternal() bool {
+	return inst.childrenEnded || len(inst.unstarted) > 0 || len(inst.subscriptions) > 0 || inst.machine.Load().Listens > 0
 }
 
 // maxRounds bounds how often a write set starts children and looks at events in turn.
@@ -222,7 +222,7 @@ type queuedRow struct {
 // the row, which has ended: nothing of it was written.
 func (e *Engine) commit(ctx context.Context, sets []*writeSet) error {
 	for _, s := range sets {
-		s.counted = true
+		s.childrenCounted = true
 		for _, child := range s.children {
 			e.queued.add(child.Row.Workflow)
 			e.slots.singles(child.Row.Account, ownerOf(&child.Row)) // queuedAll has to know it
@@ -239,7 +239,7 @@ func (e *Engine) commit(ctx context.Context, sets []*writeSet) error {
 	if err != nil {
 		return err
 	}
-	e.outage.over()
+	e.outage.end()
 	for _, s := range sets {
 		e.trees.release(s, s.reserved)
 	}
@@ -248,19 +248,19 @@ func (e *Engine) commit(ctx context.Context, sets []*writeSet) error {
 
 // write runs in the transaction.
 func (e *Engine) write(tx *store.Tx, s *writeSet) error {
-	s.conflict, s.moved, s.written = false, false, false
+	s.conflict, s.rowWritten, s.written = false, false, false
 	if s.insert {
-		e.runs.takeOut(s.run) // under the number of a run of this transaction that was undone
+		e.instances.takeOut(s.inst) // under the number of a run of this transaction that was undone
 	}
 	if err := s.write(tx); err != nil {
-		s.conflict = !s.insert && !s.moved && errors.Is(err, store.ErrConflict)
+		s.conflict = !s.insert && !s.rowWritten && errors.Is(err, store.ErrConflict)
 		if s.conflict {
 			return nil
 		}
 		return err
 	}
 	if s.insert && s.outcome == nil && s.row.State != store.StateQueued {
-		e.runs.insert(s.run) // before another request can read the row
+		e.instances.insert(s.inst) // before another request can read the row
 	}
 	s.written = true
 	return nil
@@ -268,17 +268,17 @@ func (e *Engine) write(tx *store.Tx, s *writeSet) error {
 
 // completed carries out what a durable write set asks for, and answers its messages.
 func (e *Engine) completed(s *writeSet) {
-	r := s.run
+	inst := s.inst
 	e.trees.release(s, s.reserved)
 	if s.idle {
-		e.release(r)
+		e.release(inst)
 	} else {
-		r.failures, r.inDoubt = 0, false
+		inst.failures, inst.inDoubt = 0, false
 		e.dispatch(s)
 	}
 	for i := range s.messages {
-		if i >= s.taken {
-			e.late(r, &s.messages[i])
+		if i >= s.received {
+			e.dropLate(inst, &s.messages[i])
 		}
 		e.stats.retained.Add(-s.messages[i].bytes)
 		s.messages[i].answer(nil)

@@ -15,23 +15,23 @@ import (
 )
 
 // faultyWorld is a world whose database goes wrong as told.
-func faultyWorld(t *testing.T) (*world, *faultyDB) {
-	w := newWorld(t)
-	w.close()
+func faultyFixture(t *testing.T) (*fixture, *faultyDB) {
+	fx := newFixture(t)
+	fx.close()
 	faulty := &faultyDB{free: make(chan struct{})}
-	w.wrap = func(db store.DB) store.DB {
+	fx.wrap = func(db store.DB) store.DB {
 		faulty.DB = db
 		return faulty
 	}
-	w.openStore()
-	return w, faulty
+	fx.openStore()
+	return fx, faulty
 }
 
 // awaitBatch waits until a batch has ended, by the clock of the test.
-func (w *world) awaitBatch(b store.Batch) store.Batch {
-	w.t.Helper()
-	return awaitChange(w, b.ID, time.Minute, "final", func() (store.Batch, bool) {
-		b := w.readBatch(b.No)
+func (fx *fixture) awaitBatch(b store.Batch) store.Batch {
+	fx.t.Helper()
+	return awaitChange(fx, b.ID, time.Minute, "final", func() (store.Batch, bool) {
+		b := fx.readBatch(b.No)
 		return b, b.Status.Final()
 	})
 }
@@ -58,23 +58,23 @@ func poison(what string, which ...int64) func(string, []any) error {
 func TestPoisonedStart(t *testing.T) {
 	for _, concurrency := range []int{1, 6} {
 		synctest.Test(t, func(t *testing.T) {
-			w, faulty := faultyWorld(t)
-			w.start()
-			defer w.stop()
-			rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/10 } }")
-			w.engine.slots.stop()
-			b := w.batch(rev, concurrency, numbered(6))
-			first := w.items(b.No)[0]
+			fx, faulty := faultyFixture(t)
+			fx.start()
+			defer fx.stop()
+			rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/10 } }")
+			fx.engine.slots.stop()
+			b := fx.batch(rev, concurrency, numbered(6))
+			first := fx.items(b.No)[0]
 			faulty.set(nil, poison("append journal", first.No))
-			w.engine.slots.open()
-			b = w.awaitBatch(b)
+			fx.engine.slots.open()
+			b = fx.awaitBatch(b)
 			if b.Status != chargehand.BatchCompleted || b.Finished != 5 || b.Failed != 1 {
 				t.Errorf("concurrency %d: %+v", concurrency, b)
 			}
-			if got := w.result(first.No); got != "fault internal" {
+			if got := fx.result(first.No); got != "fault internal" {
 				t.Errorf("the poisoned item ended with %s", got)
 			}
-			if most := w.outside.most.Load(); most > int64(concurrency) {
+			if most := fx.outside.most.Load(); most > int64(concurrency) {
 				t.Errorf("%d ran at once, of %d", most, concurrency)
 			}
 		})
@@ -85,30 +85,30 @@ func TestPoisonedStart(t *testing.T) {
 func TestPoisonedStartWithoutEnd(t *testing.T) {
 	for _, concurrency := range []int{1, 6} {
 		synctest.Test(t, func(t *testing.T) {
-			w, faulty := faultyWorld(t)
-			w.start()
-			defer w.stop()
-			rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/10 } }")
-			w.engine.slots.stop()
-			b := w.batch(rev, concurrency, numbered(6))
-			bad := w.items(b.No)[2]
+			fx, faulty := faultyFixture(t)
+			fx.start()
+			defer fx.stop()
+			rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/10 } }")
+			fx.engine.slots.stop()
+			b := fx.batch(rev, concurrency, numbered(6))
+			bad := fx.items(b.No)[2]
 			journal, outcome := poison("append journal", bad.No), poison("insert outcome", bad.No)
 			faulty.set(nil, func(what string, args []any) error { return errors.Join(journal(what, args), outcome(what, args)) })
-			w.engine.slots.open()
-			for _, row := range w.items(b.No) {
+			fx.engine.slots.open()
+			for _, row := range fx.items(b.No) {
 				if row.No != bad.No {
-					w.finalIn(row, time.Minute)
+					fx.finalIn(row, time.Minute)
 				}
 			}
 			time.Sleep(time.Minute)
-			if row := w.read(bad.No); row.State != store.StateQueued {
+			if row := fx.read(bad.No); row.State != store.StateQueued {
 				t.Errorf("the poisoned item: %+v", row)
 			}
-			if held := w.engine.slots.heldBy(w.account.No); held != 0 {
+			if held := fx.engine.slots.heldBy(fx.account.No); held != 0 {
 				t.Errorf("it holds %d slots", held)
 			}
 			faulty.set(nil, nil) // the defect is mended
-			if b = w.awaitBatch(b); b.Finished != 5 || b.Failed != 1 {
+			if b = fx.awaitBatch(b); b.Finished != 5 || b.Failed != 1 {
 				t.Errorf("%+v", b)
 			}
 		})
@@ -118,24 +118,24 @@ func TestPoisonedStartWithoutEnd(t *testing.T) {
 // TestNumberIsUsedAgain: two Starts are in doubt, and the items of a batch are given the numbers of their undone rows.
 func TestNumberIsUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, faulty := faultyWorld(t)
-		w.start()
-		defer w.stop()
-		rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/50 } }")
+		fx, faulty := faultyFixture(t)
+		fx.start()
+		defer fx.stop()
+		rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/50 } }")
 		faulty.mu.Lock()
 		faulty.pair = &pair{done: make(chan error, 1)}
 		faulty.mu.Unlock()
 		var both sync.WaitGroup
 		for range 2 {
 			both.Go(func() {
-				if _, err := w.startOne(rev, `{}`); !errors.Is(err, store.ErrUnavailable) {
+				if _, err := fx.startOne(rev, `{}`); !errors.Is(err, store.ErrUnavailable) {
 					t.Errorf("accepted: %v", err)
 				}
 			})
 		}
 		both.Wait()
-		b := w.awaitBatch(w.batch(rev, 1, numbered(8)))
-		if most := w.outside.most.Load(); b.Finished != 8 || most > 1 {
+		b := fx.awaitBatch(fx.batch(rev, 1, numbered(8)))
+		if most := fx.outside.most.Load(); b.Finished != 8 || most > 1 {
 			t.Errorf("%d items of a batch of concurrency 1 ran at once: %+v", most, b)
 		}
 	})
@@ -145,20 +145,20 @@ func TestNumberIsUsedAgain(t *testing.T) {
 func TestStartInDoubtIsLookedUp(t *testing.T) {
 	for _, queued := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			w, faulty := faultyWorld(t)
-			w.limits.AccountSlots = 1
-			w.start()
-			defer w.stop()
-			rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/50 } }")
+			fx, faulty := faultyFixture(t)
+			fx.limits.AccountSlots = 1
+			fx.start()
+			defer fx.stop()
+			rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/50 } }")
 			if queued {
-				w.run(rev, `{}`)
+				fx.run(rev, `{}`)
 			}
 			faulty.once(1, fault{kind: commitUnknown})
-			if _, err := w.startOne(rev, `{}`); !errors.Is(err, store.ErrUnavailable) {
+			if _, err := fx.startOne(rev, `{}`); !errors.Is(err, store.ErrUnavailable) {
 				t.Fatalf("accepted: %v", err)
 			}
-			w.run(w.define("- a: { wait: { seconds: 1 } }"), `{}`)
-			w.allEnd(time.Minute)
+			fx.run(fx.define("- a: { wait: { seconds: 1 } }"), `{}`)
+			fx.allEnd(time.Minute)
 		})
 	}
 }
@@ -167,50 +167,50 @@ func TestStartInDoubtIsLookedUp(t *testing.T) {
 // waiters of a batch that ended by one are notified.
 func TestQueueCountAfterAStartInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, faulty := faultyWorld(t)
-		w.limits.AccountSlots = 1
-		w.start()
-		defer w.stop()
-		rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/30 } }")
-		first, second := w.run(rev, `{}`), w.run(rev, `{}`)
+		fx, faulty := faultyFixture(t)
+		fx.limits.AccountSlots = 1
+		fx.start()
+		defer fx.stop()
+		rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/30 } }")
+		first, second := fx.run(rev, `{}`), fx.run(rev, `{}`)
 		faulty.once(2, fault{kind: commitUnknown}) // the end of the first one, the start of the second one
-		w.final(first)
-		w.final(second)
-		w.engine.queued.mu.Lock()
-		defer w.engine.queued.mu.Unlock()
-		if len(w.engine.queued.count) != 0 {
-			t.Errorf("nothing is queued, and %v are counted", w.engine.queued.count)
+		fx.final(first)
+		fx.final(second)
+		fx.engine.queued.mu.Lock()
+		defer fx.engine.queued.mu.Unlock()
+		if len(fx.engine.queued.count) != 0 {
+			t.Errorf("nothing is queued, and %v are counted", fx.engine.queued.count)
 		}
 	})
 }
 
 func TestBatchEndsInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, faulty := faultyWorld(t)
-		w.start()
-		defer w.stop()
-		w.engine.slots.stop()
-		b := w.batch(w.define("- a: { set: { x: 1 } }"), 1, numbered(1))
+		fx, faulty := faultyFixture(t)
+		fx.start()
+		defer fx.stop()
+		fx.engine.slots.stop()
+		b := fx.batch(fx.define("- a: { set: { x: 1 } }"), 1, numbered(1))
 		faulty.once(1, fault{kind: commitUnknown})
-		changed, stop := w.engine.Watch(b.ID)
+		changed, stop := fx.engine.Watch(b.ID)
 		defer stop()
-		w.engine.slots.open()
+		fx.engine.slots.open()
 		select {
 		case <-changed:
 		case <-time.After(time.Minute):
 			t.Error("the batch is final, and its waiter was not notified")
 		}
-		if b = w.readBatch(b.No); !b.Status.Final() {
+		if b = fx.readBatch(b.No); !b.Status.Final() {
 			t.Errorf("%+v", b)
 		}
 	})
 }
 
 // cancelledFirst makes a batch of one item that is cancelled with its batch just before the next Update.
-func cancelledFirst(w *world, faulty *faultyDB, revision int64) store.Execution {
-	w.t.Helper()
-	w.engine.slots.stop()
-	b := w.batch(revision, 1, numbered(1))
+func cancelledFirst(fx *fixture, faulty *faultyDB, revision int64) store.Execution {
+	fx.t.Helper()
+	fx.engine.slots.stop()
+	b := fx.batch(revision, 1, numbered(1))
 	direct, done := store.New(faulty.DB), false
 	faulty.set(func() fault {
 		if done {
@@ -221,29 +221,29 @@ func cancelledFirst(w *world, faulty *faultyDB, revision int64) store.Execution 
 			if _, err := tx.SetBatchCancelled(b.No, "enough"); err != nil {
 				return err
 			}
-			_, _, err := tx.CancelQueuedItems(b.No, 10, w.engine.nowMs(), engine.CancelledFault("enough"))
+			_, _, err := tx.CancelQueuedItems(b.No, 10, fx.engine.nowMs(), engine.CancelledFault("enough"))
 			return err
 		})
 		if err != nil {
-			w.t.Error(err)
+			fx.t.Error(err)
 		}
 		return fault{}
 	}, nil)
-	return w.items(b.No)[0]
+	return fx.items(b.No)[0]
 }
 
 // TestItemIsCancelledBeforeItStarts: an item is cancelled with its batch while its first write set, which starts a child and
 // ends it, waits for its commit. Nothing of that is written.
 func TestItemIsCancelledBeforeItStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, faulty := faultyWorld(t)
-		w.start()
-		defer w.stop()
-		w.deploy("child", "- a: { wait: { seconds: 1 } }")
-		item := cancelledFirst(w, faulty, w.define("- a: "+workflow("child", ", await: false")))
-		w.engine.slots.open()
+		fx, faulty := faultyFixture(t)
+		fx.start()
+		defer fx.stop()
+		fx.deploy("child", "- a: { wait: { seconds: 1 } }")
+		item := cancelledFirst(fx, faulty, fx.define("- a: "+workflow("child", ", await: false")))
+		fx.engine.slots.open()
 		time.Sleep(time.Minute)
-		if got, started := w.result(item.No), w.childrenOf(item); got != "fault cancelled" || len(started) != 0 {
+		if got, started := fx.result(item.No), fx.childrenOf(item); got != "fault cancelled" || len(started) != 0 {
 			t.Errorf("it ended with %s, and has started %+v", got, started)
 		}
 	})
@@ -252,14 +252,14 @@ func TestItemIsCancelledBeforeItStarts(t *testing.T) {
 // TestCancelOfACancelledItem: whoever cancels an item that is cancelled with its batch at the same time is told that it has ended.
 func TestCancelOfACancelledItem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, faulty := faultyWorld(t)
-		w.start()
-		defer w.stop()
-		item := cancelledFirst(w, faulty, w.define("- a: { wait: { seconds: 1 } }"))
-		if err := w.engine.Cancel(t.Context(), item.ID, "too late"); !errors.Is(err, engine.ErrFinal) {
+		fx, faulty := faultyFixture(t)
+		fx.start()
+		defer fx.stop()
+		item := cancelledFirst(fx, faulty, fx.define("- a: { wait: { seconds: 1 } }"))
+		if err := fx.engine.Cancel(t.Context(), item.ID, "too late"); !errors.Is(err, engine.ErrFinal) {
 			t.Errorf("it was told %v, want %v", err, engine.ErrFinal)
 		}
-		w.engine.slots.open()
+		fx.engine.slots.open()
 	})
 }
 
@@ -268,18 +268,18 @@ func TestChildrenInDoubt(t *testing.T) {
 	for _, kind := range []faultKind{commitFails, commitUnknown, statementFails} {
 		for n := 1; n <= 4; n++ {
 			synctest.Test(t, func(t *testing.T) {
-				w, faulty := faultyWorld(t)
-				w.limits.AccountSlots = 1
-				w.start()
-				defer w.stop()
-				w.deploy("child", "- a: { wait: { seconds: 1 } }")
-				rev := w.define("- a: { wait: { seconds: 1 } }\n- b: " + workflow("child", "") + "\n- c: " + workflow("child", ", await: false"))
-				row := w.run(rev, `{}`)
+				fx, faulty := faultyFixture(t)
+				fx.limits.AccountSlots = 1
+				fx.start()
+				defer fx.stop()
+				fx.deploy("child", "- a: { wait: { seconds: 1 } }")
+				rev := fx.define("- a: { wait: { seconds: 1 } }\n- b: " + workflow("child", "") + "\n- c: " + workflow("child", ", await: false"))
+				row := fx.run(rev, `{}`)
 				faulty.once(n, fault{kind: kind, statement: 3})
-				if got := w.endOf(row, time.Minute); got.status != "finished completed" {
+				if got := fx.endOf(row, time.Minute); got.status != "finished completed" {
 					t.Errorf("%v in Update %d: %+v", kind, n, got)
 				}
-				w.allEnd(time.Minute)
+				fx.allEnd(time.Minute)
 			})
 		}
 	}
@@ -288,52 +288,52 @@ func TestChildrenInDoubt(t *testing.T) {
 // TestStopWhileTheDatabaseHangs: Stop keeps its deadline.
 func TestStopWhileTheDatabaseHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, faulty := faultyWorld(t)
-		w.limits.Calls = 1
-		w.start()
-		rev := w.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
-		w.run(rev, `{}`)
-		w.run(rev, `{}`) // waits for its place
-		for range 3 * cap(w.engine.wakers) {
-			w.run(w.define("- a: { wait: { seconds: 5 } }\n- b: { set: { x: 1 } }"), `{}`)
+		fx, faulty := faultyFixture(t)
+		fx.limits.Calls = 1
+		fx.start()
+		rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
+		fx.run(rev, `{}`)
+		fx.run(rev, `{}`) // waits for its place
+		for range 3 * cap(fx.engine.wakePermits) {
+			fx.run(fx.define("- a: { wait: { seconds: 5 } }\n- b: { set: { x: 1 } }"), `{}`)
 		}
 		synctest.Wait()
 		faulty.set(func() fault { return fault{kind: hangs} }, nil)
 		time.Sleep(10 * time.Second) // more timers are due than may wake at once
 		began := time.Now()
-		err := w.engine.Stop(context.Background())
+		err := fx.engine.Stop(context.Background())
 		if took := time.Since(began); took > stopTime {
 			t.Errorf("Stop has returned after %v", took)
 		}
 		if err == nil {
 			t.Error("Stop has not said that something goes on")
 		}
-		if again := w.engine.Stop(context.Background()); again != err {
+		if again := fx.engine.Stop(context.Background()); again != err {
 			t.Errorf("the second call returned %v, the first one %v", again, err)
 		}
-		if w.engine.services.running["timers"] != 0 {
+		if fx.engine.services.running["timers"] != 0 {
 			t.Error("the timers go on")
 		}
 		faulty.set(nil, nil)
 		close(faulty.free)
-		w.engine.work.wait(context.Background())
-		w.close()
+		fx.engine.work.wait(context.Background())
+		fx.close()
 	})
 }
 
 // TestCancelWhileStopped: whoever cancels an execution whose write set hangs is told when the engine has stopped.
 func TestCancelWhileStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, faulty := faultyWorld(t)
-		w.start()
-		row := w.run(w.define("- a: { wait: { seconds: 5 } }\n- b: { set: { x: 1 } }"), `{}`)
+		fx, faulty := faultyFixture(t)
+		fx.start()
+		row := fx.run(fx.define("- a: { wait: { seconds: 5 } }\n- b: { set: { x: 1 } }"), `{}`)
 		synctest.Wait()
 		faulty.set(func() fault { return fault{kind: hangs} }, nil)
 		time.Sleep(6 * time.Second)
 		told := make(chan error, 1)
-		go func() { told <- w.engine.Cancel(context.Background(), row.ID, "enough") }()
+		go func() { told <- fx.engine.Cancel(context.Background(), row.ID, "enough") }()
 		synctest.Wait()
-		if err := w.engine.Stop(context.Background()); err == nil {
+		if err := fx.engine.Stop(context.Background()); err == nil {
 			t.Error("Stop has not said that something goes on")
 		}
 		if err := <-told; !errors.Is(err, store.ErrUnavailable) {
@@ -341,8 +341,8 @@ func TestCancelWhileStopped(t *testing.T) {
 		}
 		faulty.set(nil, nil)
 		close(faulty.free)
-		w.engine.work.wait(context.Background())
-		w.close()
+		fx.engine.work.wait(context.Background())
+		fx.close()
 	})
 }
 
@@ -351,17 +351,17 @@ func TestCancelWhileStopped(t *testing.T) {
 func TestDetachedProcessOutlivesAnEndInDoubt(t *testing.T) {
 	for _, kind := range []faultKind{noFault, commitUnknown} {
 		synctest.Test(t, func(t *testing.T) {
-			w, faulty := faultyWorld(t)
-			w.start()
-			defer w.stop()
-			w.outside.started = make(chan callSeen, 10)
-			release := w.outside.gate("on")
-			row := w.run(w.define("- a: { run: { shell: { command: sh://x/block/on }, await: false } }\n- b: { wait: { seconds: 1 } }"), `{}`)
-			w.blocked()
+			fx, faulty := faultyFixture(t)
+			fx.start()
+			defer fx.stop()
+			fx.outside.started = make(chan callSeen, 10)
+			release := fx.outside.gate("on")
+			row := fx.run(fx.define("- a: { run: { shell: { command: sh://x/block/on }, await: false } }\n- b: { wait: { seconds: 1 } }"), `{}`)
+			fx.blocked()
 			faulty.once(1, fault{kind: kind})
-			w.final(row)
+			fx.final(row)
 			synctest.Wait()
-			if n := w.outside.running.Load(); n != 1 {
+			if n := fx.outside.running.Load(); n != 1 {
 				t.Errorf("%v: %d processes run after the end", kind, n)
 			}
 			close(release)
@@ -372,17 +372,17 @@ func TestDetachedProcessOutlivesAnEndInDoubt(t *testing.T) {
 // TestPauseOfAStoppedEngine: the end of an outage, noticed while Stop begins, starts nothing again.
 func TestPauseOfAStoppedEngine(t *testing.T) {
 	for range 200 {
-		w := newWorld(t)
-		w.start()
-		e := w.engine
-		e.pause(true)
+		fx := newFixture(t)
+		fx.start()
+		e := fx.engine
+		e.pauseAll(true)
 		// Both are in the middle of what they change when the other one begins.
 		e.calls.mu.Lock()
 		e.timers.mu.Lock()
 		over := make(chan struct{})
 		go func() {
 			defer close(over)
-			e.pause(false)
+			e.pauseAll(false)
 		}()
 		runtime.Gosched()
 		stopped := make(chan error, 1)
@@ -397,7 +397,7 @@ func TestPauseOfAStoppedEngine(t *testing.T) {
 		if !e.calls.paused || !e.timers.paused {
 			t.Fatalf("calls are paused: %v, timers: %v", e.calls.paused, e.timers.paused)
 		}
-		w.engine = nil
-		w.close()
+		fx.engine = nil
+		fx.close()
 	}
 }

@@ -45,15 +45,15 @@ func (e *Engine) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := e.startPump(ctx); err != nil {
+	if err := e.startMatcher(ctx); err != nil {
 		return err
 	}
-	e.sendAll(ctx, active, message{kind: overdue})
-	e.sendAll(ctx, active, message{kind: resume})
+	e.sendAll(ctx, active, message{kind: fireTimers})
+	e.sendAll(ctx, active, message{kind: resumeWork})
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	e.goOnQueued(waiting, batches)
+	e.startQueues(waiting, batches)
 	if len(active) > 0 {
 		e.log.Info("executions recovered", "count", len(active), "interruptions", e.stats.interruptions.Load())
 	}
@@ -80,12 +80,12 @@ func (e *Engine) recoverRows(ctx context.Context) (active []int64, err error) {
 					return nil, err
 				}
 				if state == store.StateReady {
-					e.slots.wake(q, page[i].No)
+					e.slots.enqueueReady(q, page[i].No)
 					continue
 				}
-				r := e.runs.lookup(page[i].No)
-				r.queue, r.lease, r.recovering = q, e.slots.adopt(q), true
-				active = append(active, r.no)
+				inst := e.instances.lookup(page[i].No)
+				inst.queue, inst.lease, inst.recovering = q, e.slots.adopt(q), true
+				active = append(active, inst.no)
 			}
 			if len(page) < recoveryPage {
 				break
@@ -99,17 +99,17 @@ func (e *Engine) recoverRows(ctx context.Context) (active []int64, err error) {
 // sendAll sends a message to many executions and waits until it was dealt with once; what
 // fails is tried again by itself. It does not wait beyond the end of ctx.
 func (e *Engine) sendAll(ctx context.Context, numbers []int64, msg message) {
-	var sent gate
+	var sent drainGroup
 	for _, no := range numbers {
 		select {
-		case e.wakers <- struct{}{}:
+		case e.wakePermits <- struct{}{}:
 		case <-ctx.Done():
 			return
 		}
 		sent.add()
 		e.goWork(func() {
 			defer sent.leave()
-			defer func() { <-e.wakers }()
+			defer func() { <-e.wakePermits }()
 			e.send(no, msg)
 		})
 	}
@@ -117,16 +117,16 @@ func (e *Engine) sendAll(ctx context.Context, numbers []int64, msg message) {
 }
 
 // goOnQueued lets queued executions start and finishes the cancellation of batches.
-func (e *Engine) goOnQueued(waiting []store.QueuedWorkflow, batches []store.Batch) {
+func (e *Engine) startQueues(waiting []store.QueuedWorkflow, batches []store.Batch) {
 	for _, w := range waiting {
-		e.slots.queued(e.slots.singles(w.Account, fair.Owner{Environment: w.Environment, Workflow: w.Workflow}))
+		e.slots.notifyQueued(e.slots.singles(w.Account, fair.Owner{Environment: w.Environment, Workflow: w.Workflow}))
 	}
 	for _, b := range batches {
 		if !b.CancelRequested {
-			e.slots.queued(e.slots.addBatch(&b))
+			e.slots.notifyQueued(e.slots.addBatch(&b))
 			continue
 		}
-		e.goWork(func() { e.finishCancel(b) })
+		e.goWork(func() { e.continueCancel(b) })
 	}
 	e.slots.open()
 }

@@ -26,7 +26,7 @@ func (e *Engine) schedule(q *queue) {
 			return
 		}
 		for _, w := range g.woken {
-			e.goWork(func() { e.send(w.execution, message{kind: grant, lease: w.lease}) })
+			e.goWork(func() { e.send(w.execution, message{kind: takeLease, lease: w.lease}) })
 		}
 		if len(g.leases) == 0 {
 			continue
@@ -46,7 +46,7 @@ func (e *Engine) schedule(q *queue) {
 func (e *Engine) backOff(what string, err error, wait time.Duration) {
 	e.stats.failures.Add(1)
 	if errors.Is(err, store.ErrUnavailable) {
-		e.outage.began()
+		e.outage.begin()
 	} else if e.ctx.Err() == nil {
 		e.log.Error(what, "error", err)
 	}
@@ -55,9 +55,9 @@ func (e *Engine) backOff(what string, err error, wait time.Duration) {
 
 // queueReader reads the queued rows of a queue in order.
 type queueReader struct {
-	queue  *queue
-	ahead  int // rows to read for a lease, because they did not need one so far
-	passed int // rows that were driven by another goroutine
+	queue   *queue
+	ahead   int // rows to read for a lease, because they did not need one so far
+	skipped int // rows that were driven by another goroutine
 }
 
 // read returns the next rows, at most limit. Fewer than limit: there are no more.
@@ -71,10 +71,10 @@ func (q *queueReader) read(r *store.Reader, limit int) ([]store.Execution, error
 // startQueued starts queued executions in their order, as many as get a lease, in one Update.
 // An execution that ends or parks at once leaves its lease to the next one. left are the leases
 // that no execution holds in the end.
-func (e *Engine) startQueued(q *queueReader, g granted) (left []*lease, err error) {
+func (e *Engine) startQueued(q *queueReader, g grantedLeases) (left []*lease, err error) {
 	left = g.leases
 	departures := e.slots.departures(q.queue)
-	limit := min(len(left)*q.ahead, maxStarted) + q.passed
+	limit := min(len(left)*q.ahead, maxStarted) + q.skipped
 	var rows []store.Execution
 	err = e.store.View(e.ctx, func(r *store.Reader) (err error) {
 		rows, err = q.read(r, limit)
@@ -86,18 +86,18 @@ func (e *Engine) startQueued(q *queueReader, g granted) (left []*lease, err erro
 	var sets []*writeSet
 	tried, passed := 0, 0
 	for ; tried < len(rows) && len(left) > 0; tried++ {
-		r, ok := e.runs.tryDrive(rows[tried].No)
+		inst, ok := e.instances.tryDrive(rows[tried].No)
 		if !ok {
 			passed++
 			continue
 		}
-		if r.loaded || e.slots.departures(q.queue) != departures { // the row may not be queued any more
-			e.finishDriving(r)
+		if inst.loaded || e.slots.departures(q.queue) != departures { // the row may not be queued any more
+			e.finishDriving(inst)
 			break
 		}
 		last := len(left) - 1
-		r.row, r.queue, r.loaded, r.lease = rows[tried], q.queue, true, left[last]
-		s := &writeSet{run: r, grouped: true}
+		inst.row, inst.queue, inst.loaded, inst.lease = rows[tried], q.queue, true, left[last]
+		s := &writeSet{inst: inst, grouped: true}
 		if failure := e.prepare(s); failure != nil {
 			left = left[:last]
 			e.failed(s, failure)
@@ -106,17 +106,17 @@ func (e *Engine) startQueued(q *queueReader, g granted) (left []*lease, err erro
 		if s.row.State == store.StateActive {
 			left = left[:last]
 		} else {
-			r.lease = nil
+			inst.lease = nil
 		}
 		sets = append(sets, s)
 	}
-	q.passed = min(passed, maxPassed)
+	q.skipped = min(passed, maxPassed)
 	q.ahead = min(2*q.ahead, maxStarted)
 	if len(left) < len(g.leases) {
 		q.ahead = 1
 	}
 	if len(rows) < limit && tried == len(rows) {
-		e.slots.exhausted(q.queue, g.added)
+		e.slots.exhausted(q.queue, g.arrivals)
 	}
 	return e.commitStarts(sets, left)
 }
@@ -136,7 +136,7 @@ func (e *Engine) commitStarts(sets []*writeSet, left []*lease) ([]*lease, error)
 				continue
 			}
 			e.completed(s)
-			e.finishDriving(s.run)
+			e.finishDriving(s.inst)
 		}
 		return left, nil
 	case errors.Is(err, store.ErrUnavailable) || e.ctx.Err() != nil:
@@ -149,13 +149,13 @@ func (e *Engine) commitStarts(sets []*writeSet, left []*lease) ([]*lease, error)
 		e.log.Error("queued executions could not be started together; each is tried alone", "count", len(sets), "error", err)
 	}
 	for _, s := range sets {
-		if s.run.lease != nil {
-			left, s.run.lease = append(left, s.run.lease), nil
+		if s.inst.lease != nil {
+			left, s.inst.lease = append(left, s.inst.lease), nil
 		}
 	}
 	for _, s := range sets {
-		e.uncount(s, false)
-		if e.startAlone(s.run, left) {
+		e.uncountChildren(s, false)
+		if e.startAlone(s.inst, left) {
 			left = left[:len(left)-1]
 		}
 	}
@@ -164,16 +164,16 @@ func (e *Engine) commitStarts(sets []*writeSet, left []*lease) ([]*lease, error)
 
 // startAlone starts one execution with the last one of some leases. It reports whether there was
 // any; otherwise the execution stays queued.
-func (e *Engine) startAlone(r *run, left []*lease) bool {
-	r.invalidate()
+func (e *Engine) startAlone(inst *instance, left []*lease) bool {
+	inst.invalidate()
 	if len(left) == 0 {
-		e.slots.queued(r.queue)
-		e.finishDriving(r)
+		e.slots.notifyQueued(inst.queue)
+		e.finishDriving(inst)
 		return false
 	}
-	r.lease = left[len(left)-1]
-	if e.step(r, nil) {
-		e.finishDriving(r)
+	inst.lease = left[len(left)-1]
+	if e.step(inst, nil) {
+		e.finishDriving(inst)
 	}
 	return true
 }

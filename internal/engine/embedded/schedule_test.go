@@ -15,14 +15,14 @@ func TestBatchGoesOnAfterItemsWithoutSlots(t *testing.T) {
 	}
 	for name, first := range tests {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.start()
-			defer w.stop()
-			rev := w.define(`
+			fx := newFixture(t)
+			fx.start()
+			defer fx.stop()
+			rev := fx.define(`
 - which: { switch: [{ call: { when: .n >= 3, then: call } }] }
 - first: { ` + first + ` }
 - call: { call: http, with: { method: get, endpoint: http://x/slow/10 } }`)
-			b := w.finalBatch(w.batch(rev, 3, numbered(8)))
+			b := fx.finalBatch(fx.batch(rev, 3, numbered(8)))
 			if b.Status != chargehand.BatchCompleted || b.Finished != 8 {
 				t.Fatalf("%+v", b)
 			}

@@ -15,7 +15,7 @@ import (
 type services struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	all    gate
+	all    drainGroup
 
 	mu      sync.Mutex
 	running map[string]int

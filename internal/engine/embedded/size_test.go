@@ -20,13 +20,13 @@ func BenchmarkSize(b *testing.B) {
 				if testing.Short() && n > 1_000 {
 					b.Skip("-short: thousands of commits")
 				}
-				w := sizeWorld(b)
-				revision := w.defineShape(shape, n)
+				fx := sizeFixture(b)
+				revision := fx.defineShape(shape, n)
 				report := cpu(b, b.N)
 				b.ReportAllocs()
 				b.ResetTimer()
 				for range b.N {
-					w.runShape(revision, shape)
+					fx.runShape(revision, shape)
 				}
 				b.StopTimer()
 				report()
@@ -43,12 +43,12 @@ func TestCostIsLinear(t *testing.T) {
 			continue // see the benchmark
 		}
 		t.Run(shape.Name, func(t *testing.T) {
-			w := sizeWorld(t)
+			fx := sizeFixture(t)
 			cost := func(n int) uint64 {
-				revision := w.defineShape(shape, n)
+				revision := fx.defineShape(shape, n)
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
-				w.runShape(revision, shape)
+				fx.runShape(revision, shape)
 				runtime.ReadMemStats(&after)
 				return after.TotalAlloc - before.TotalAlloc
 			}
@@ -61,42 +61,42 @@ func TestCostIsLinear(t *testing.T) {
 }
 
 // sizeWorld is a world whose activities do nothing.
-func sizeWorld(t testing.TB) *world {
-	w := newWorld(t)
-	w.runner = nothingRunner{}
-	w.start()
-	t.Cleanup(w.stop)
-	return w
+func sizeFixture(t testing.TB) *fixture {
+	fx := newFixture(t)
+	fx.runner = nothingRunner{}
+	fx.start()
+	t.Cleanup(fx.stop)
+	return fx
 }
 
-func (w *world) defineShape(shape dsltest.Shape, n int) int64 {
-	w.t.Helper()
+func (fx *fixture) defineShape(shape dsltest.Shape, n int) int64 {
+	fx.t.Helper()
 	_, tasks, _ := strings.Cut(shape.Definition(n), "\n")
-	return w.defineAll(tasks)
+	return fx.defineAll(tasks)
 }
 
 // runShape runs a definition to its end, or to where it listens.
-func (w *world) runShape(revision int64, shape dsltest.Shape) {
-	w.t.Helper()
-	row := w.run(revision, "{}")
+func (fx *fixture) runShape(revision int64, shape dsltest.Shape) {
+	fx.t.Helper()
+	row := fx.run(revision, "{}")
 	if shape.Listens {
-		w.awaitWaiting(row)
-	} else if row = w.final(row); row.Status != chargehand.Finished {
-		w.t.Fatalf("it ended %+v", row)
+		fx.awaitWaiting(row)
+	} else if row = fx.final(row); row.Status != chargehand.Finished {
+		fx.t.Fatalf("it ended %+v", row)
 	}
 }
 
 // awaitWaiting waits until an execution waits for events.
-func (w *world) awaitWaiting(row store.Execution) {
-	w.t.Helper()
+func (fx *fixture) awaitWaiting(row store.Execution) {
+	fx.t.Helper()
 	deadline, tick := time.After(patience), time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for row.Phase != chargehand.Waiting {
 		select {
 		case <-tick.C:
-			row = w.read(row.No)
+			row = fx.read(row.No)
 		case <-deadline:
-			w.t.Fatalf("it does not wait: %+v\n%s", row, w.log)
+			fx.t.Fatalf("it does not wait: %+v\n%s", row, fx.log)
 		}
 	}
 }

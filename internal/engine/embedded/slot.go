@@ -25,11 +25,11 @@ type slots struct {
 	// schedule starts a goroutine that starts what waits in a queue that has been granted leases.
 	schedule func(*queue)
 
-	mu       sync.Mutex
-	accounts map[int64]*account
-	batches  map[int64]*queue
-	closed   bool
-	twice    int // releases of a lease that was released already: a defect
+	mu             sync.Mutex
+	accounts       map[int64]*account
+	batches        map[int64]*queue
+	closed         bool
+	doubleReleases int // releases of a lease that was released already: a defect
 }
 
 type account struct {
@@ -77,9 +77,9 @@ type queue struct {
 	granted    []*lease // for the scheduler, which has not fetched them yet
 	woken      int      // of granted: for woken executions
 	ready      []int64  // woken executions, by wake
-	more       bool     // rows may be queued
-	added      uint64   // counts news of queued rows
-	moved      uint64   // counts rows that left the queue by another hand than the scheduler's
+	hasQueued  bool     // rows may be queued
+	arrivals   uint64   // counts news of queued rows
+	departures uint64   // counts rows that left the queue by another hand than the scheduler's
 	scheduling bool     // its scheduler runs
 	closed     bool     // a cancelled batch starts nothing more
 	listed     *queueList
@@ -183,7 +183,7 @@ func (s *slots) free(q *queue) bool {
 }
 
 // lend makes a lease of q, whatever the bounds are. It needs s.mu.
-func (s *slots) lend(q *queue) *lease {
+func (s *slots) newLease(q *queue) *lease {
 	q.share.account.held++
 	q.share.account.latest = q.share
 	q.share.held++
@@ -194,31 +194,31 @@ func (s *slots) lend(q *queue) *lease {
 
 // take leases a slot to an execution that wants to go on at once. It returns nil where
 // there is none, and where others of the same queue wait already.
-func (s *slots) take(q *queue) *lease {
+func (s *slots) acquire(q *queue) *lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.free(q) || len(q.ready) > 0 {
 		return nil
 	}
-	return s.lend(q)
+	return s.newLease(q)
 }
 
 // start is take for a new single, which goes behind queued ones.
-func (s *slots) start(account int64, owner fair.Owner) (*queue, *lease) {
+func (s *slots) acquireNew(account int64, owner fair.Owner) (*queue, *lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.leasesOf(account, owner).singles
-	if !s.free(q) || q.more || len(q.ready) > 0 {
+	if !s.free(q) || q.hasQueued || len(q.ready) > 0 {
 		return q, nil
 	}
-	return q, s.lend(q)
+	return q, s.newLease(q)
 }
 
 // adopt leases a slot to an execution whose row says StateActive, whatever the bounds are now.
 func (s *slots) adopt(q *queue) *lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lend(q)
+	return s.newLease(q)
 }
 
 // release gives leases back. Nil stands for none.
@@ -229,7 +229,7 @@ func (s *slots) release(leases ...*lease) {
 		switch {
 		case l == nil:
 		case l.released:
-			s.twice++
+			s.doubleReleases++
 		default:
 			l.released = true
 			q := l.queue
@@ -244,7 +244,7 @@ func (s *slots) release(leases ...*lease) {
 }
 
 // wake puts a woken execution in line.
-func (s *slots) wake(q *queue, execution int64) {
+func (s *slots) enqueueReady(q *queue, execution int64) {
 	s.mu.Lock()
 	q.ready = append(q.ready, execution)
 	s.list(q)
@@ -253,17 +253,17 @@ func (s *slots) wake(q *queue, execution int64) {
 }
 
 // queued says that rows of q may have become StateQueued.
-func (s *slots) queued(q *queue) {
+func (s *slots) notifyQueued(q *queue) {
 	s.mu.Lock()
-	q.more = true
-	q.added++
+	q.hasQueued = true
+	q.arrivals++
 	s.list(q)
 	s.grant(q.share.account)
 	s.mu.Unlock()
 }
 
 // queuedAll is queued for every queue.
-func (s *slots) queuedAll() {
+func (s *slots) notifyAllQueued() {
 	s.mu.Lock()
 	var all []*queue
 	for _, a := range s.accounts {
@@ -278,15 +278,15 @@ func (s *slots) queuedAll() {
 	}
 	s.mu.Unlock()
 	for _, q := range all {
-		s.queued(q)
+		s.notifyQueued(q)
 	}
 }
 
 // left says that a row has left q by another hand than the scheduler's, which must not trust
 // rows that it has read before.
-func (s *slots) left(q *queue) {
+func (s *slots) noteDeparture(q *queue) {
 	s.mu.Lock()
-	q.moved++
+	q.departures++
 	s.mu.Unlock()
 }
 
@@ -294,7 +294,7 @@ func (s *slots) left(q *queue) {
 func (s *slots) departures(q *queue) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return q.moved
+	return q.departures
 }
 
 // close keeps q from starting anything: its batch was cancelled.
@@ -302,7 +302,7 @@ func (s *slots) close(q *queue) {
 	s.mu.Lock()
 	q.closed = true
 	q.ready = nil
-	q.more = false
+	q.hasQueued = false
 	if q.listed != nil {
 		q.listed.remove(q)
 	}
@@ -333,7 +333,7 @@ func (s *slots) list(q *queue) {
 	case q.closed || q.held >= q.limit || !s.limits.Allows(q.workflow.held):
 	case len(q.ready) > q.woken:
 		to = &q.share.ready
-	case q.more && len(q.granted)-q.woken < maxGrant:
+	case q.hasQueued && len(q.granted)-q.woken < maxGrant:
 		to = &q.share.queued
 	}
 	if q.listed == to {
@@ -387,7 +387,7 @@ func (s *slots) grant(a *account) {
 		if q == nil {
 			return
 		}
-		q.granted = append(q.granted, s.lend(q))
+		q.granted = append(q.granted, s.newLease(q))
 		if woken {
 			q.woken++
 		}
@@ -402,10 +402,10 @@ func (s *slots) grant(a *account) {
 
 // granted is what a scheduler may use: a lease for each of the woken executions, and leases
 // for queued ones.
-type granted struct {
-	woken  []wokenLease
-	leases []*lease
-	added  uint64 // to be given to exhausted
+type grantedLeases struct {
+	woken    []wokenLease
+	leases   []*lease
+	arrivals uint64 // to be given to exhausted
 }
 
 type wokenLease struct {
@@ -415,16 +415,16 @@ type wokenLease struct {
 
 // next returns what was granted to q since the last call. Nothing was granted: the
 // caller is no longer the scheduler of q.
-func (s *slots) next(q *queue) (granted, bool) {
+func (s *slots) next(q *queue) (grantedLeases, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(q.granted) == 0 || s.closed {
 		q.scheduling = false
-		return granted{}, false
+		return grantedLeases{}, false
 	}
 	// Fewer are ready than leases were granted for if the queue was closed in the meantime.
 	n := min(q.woken, len(q.ready))
-	g := granted{leases: q.granted[n:], added: q.added}
+	g := grantedLeases{leases: q.granted[n:], arrivals: q.arrivals}
 	for i := range n {
 		g.woken = append(g.woken, wokenLease{q.ready[i], q.granted[i]})
 	}
@@ -442,8 +442,8 @@ func (s *slots) next(q *queue) (granted, bool) {
 func (s *slots) exhausted(q *queue, added uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if q.added == added {
-		q.more = false
+	if q.arrivals == added {
+		q.hasQueued = false
 		s.list(q)
 	}
 }

@@ -19,7 +19,7 @@ func TestSlotsOfTestAreHalf(t *testing.T) {
 	s, _ := newTestSlots(5)
 	held := 0
 	for {
-		if _, l := s.start(1, ownTest); l == nil {
+		if _, l := s.acquireNew(1, ownTest); l == nil {
 			break
 		}
 		held++
@@ -28,7 +28,7 @@ func TestSlotsOfTestAreHalf(t *testing.T) {
 		t.Fatalf("test holds %d of 5 slots", held)
 	}
 	for {
-		if _, l := s.start(1, ownLive); l == nil {
+		if _, l := s.acquireNew(1, ownLive); l == nil {
 			break
 		}
 		held++
@@ -41,10 +41,10 @@ func TestSlotsOfTestAreHalf(t *testing.T) {
 // TestOneSlotIsShared: where there is one slot, live does not keep test from it for ever.
 func TestOneSlotIsShared(t *testing.T) {
 	s, _ := newTestSlots(1)
-	live, held := s.start(1, ownLive)
+	live, held := s.acquireNew(1, ownLive)
 	test := s.singles(1, ownTest)
-	s.queued(live)
-	s.queued(test)
+	s.notifyQueued(live)
+	s.notifyQueued(test)
 	for turn := range 6 {
 		s.release(held)
 		next, name := test, "test"
@@ -62,16 +62,16 @@ func TestOneSlotIsShared(t *testing.T) {
 func TestSlotsOfAWorkflowAreBounded(t *testing.T) {
 	s, f := newTestSlots(5)
 	s.limits.PerWorkflow = 2
-	_, first := s.start(1, ownLive)
-	_, second := s.start(1, ownLive)
-	if _, l := s.start(1, ownLive); first == nil || second == nil || l != nil {
+	_, first := s.acquireNew(1, ownLive)
+	_, second := s.acquireNew(1, ownLive)
+	if _, l := s.acquireNew(1, ownLive); first == nil || second == nil || l != nil {
 		t.Fatal("a workflow holds fewer slots than it may, or more")
 	}
-	if _, l := s.start(1, otherLive); l == nil {
+	if _, l := s.acquireNew(1, otherLive); l == nil {
 		t.Fatal("another workflow was refused")
 	}
 	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 1, No: 7, Environment: chargehand.Live, Concurrency: 5})
-	s.queued(batch)
+	s.notifyQueued(batch)
 	if len(f.waiting) != 0 {
 		t.Fatal("a batch of the workflow got a slot that it may not have")
 	}
@@ -93,41 +93,41 @@ func TestSlotsOfAnAccountAreBounded(t *testing.T) {
 	s, _ := newTestSlots(3)
 	var last *lease
 	for range 3 {
-		if _, last = s.start(1, ownLive); last == nil {
+		if _, last = s.acquireNew(1, ownLive); last == nil {
 			t.Fatal("a free slot was refused")
 		}
 	}
-	if _, l := s.start(1, ownLive); l != nil {
+	if _, l := s.acquireNew(1, ownLive); l != nil {
 		t.Fatal("a fourth slot of three was given")
 	}
-	if _, l := s.start(2, ownLive); l == nil {
+	if _, l := s.acquireNew(2, ownLive); l == nil {
 		t.Fatal("another account was refused")
 	}
 	s.release(last)
-	if _, l := s.start(1, ownLive); l == nil {
+	if _, l := s.acquireNew(1, ownLive); l == nil {
 		t.Fatal("the slot that was given back was refused")
 	}
 }
 
 func TestLeaseIsReleasedOnce(t *testing.T) {
 	s, _ := newTestSlots(3)
-	q, l := s.start(1, ownLive)
-	_, other := s.start(1, ownLive)
+	q, l := s.acquireNew(1, ownLive)
+	_, other := s.acquireNew(1, ownLive)
 	s.release(l)
 	s.release(l)
-	if s.heldBy(1) != 1 || q.held != 1 || s.twice != 1 {
-		t.Fatalf("%d and %d are held after a release in excess (%d)", s.heldBy(1), q.held, s.twice)
+	if s.heldBy(1) != 1 || q.held != 1 || s.doubleReleases != 1 {
+		t.Fatalf("%d and %d are held after a release in excess (%d)", s.heldBy(1), q.held, s.doubleReleases)
 	}
 	s.release(other, nil)
-	if s.heldBy(1) != 0 || s.twice != 1 {
-		t.Fatalf("%d are held, %d released twice", s.heldBy(1), s.twice)
+	if s.heldBy(1) != 0 || s.doubleReleases != 1 {
+		t.Fatalf("%d are held, %d released twice", s.heldBy(1), s.doubleReleases)
 	}
 }
 
 func TestNewSingleGoesBehindQueuedOnes(t *testing.T) {
 	s, f := newTestSlots(1)
-	q, first := s.start(1, ownLive)
-	s.queued(q)
+	q, first := s.acquireNew(1, ownLive)
+	s.notifyQueued(q)
 	if len(f.waiting) != 0 {
 		t.Fatal("scheduled without a lease")
 	}
@@ -135,16 +135,16 @@ func TestNewSingleGoesBehindQueuedOnes(t *testing.T) {
 	if len(f.waiting) != 1 {
 		t.Fatal("not scheduled though a slot is free")
 	}
-	if _, l := s.start(1, ownLive); l != nil {
+	if _, l := s.acquireNew(1, ownLive); l != nil {
 		t.Fatal("a new execution overtook a queued one")
 	}
 	got, ok := s.next(q)
 	if !ok || len(got.leases) != 1 || len(got.woken) != 0 {
 		t.Fatalf("got %+v, %v", got, ok)
 	}
-	s.exhausted(q, got.added)
+	s.exhausted(q, got.arrivals)
 	s.release(got.leases...) // nothing was queued after all
-	if _, l := s.start(1, ownLive); l == nil {
+	if _, l := s.acquireNew(1, ownLive); l == nil {
 		t.Fatal("refused though nothing waits")
 	}
 }
@@ -152,10 +152,10 @@ func TestNewSingleGoesBehindQueuedOnes(t *testing.T) {
 func TestNewsOfQueuedRowsAreNotLost(t *testing.T) {
 	s, f := newTestSlots(1)
 	q := s.singles(1, ownLive)
-	s.queued(q)
+	s.notifyQueued(q)
 	got, _ := s.next(q)
-	s.queued(q) // after the rows were read
-	s.exhausted(q, got.added)
+	s.notifyQueued(q) // after the rows were read
+	s.exhausted(q, got.arrivals)
 	s.release(got.leases...)
 	if got, ok := s.next(q); !ok || len(got.leases) != 1 {
 		t.Fatalf("the second row is forgotten: %+v %v; %d scheduled", got, ok, len(f.waiting))
@@ -164,12 +164,12 @@ func TestNewsOfQueuedRowsAreNotLost(t *testing.T) {
 
 func TestWokenGoFirst(t *testing.T) {
 	s, f := newTestSlots(1)
-	singles, first := s.start(1, ownLive)
+	singles, first := s.acquireNew(1, ownLive)
 	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 2, No: 7, ID: chargehand.BatchID{7}, Environment: chargehand.Live, Concurrency: 5})
-	s.queued(batch)
-	s.queued(singles)
-	s.wake(batch, 41)
-	s.wake(batch, 42)
+	s.notifyQueued(batch)
+	s.notifyQueued(singles)
+	s.enqueueReady(batch, 41)
+	s.enqueueReady(batch, 42)
 	s.release(first)
 	got, ok := s.next(batch)
 	if !ok || len(got.woken) != 1 || got.woken[0].execution != 41 || len(got.leases) != 0 {
@@ -183,10 +183,10 @@ func TestWokenGoFirst(t *testing.T) {
 
 func TestQueuesTakeTurns(t *testing.T) {
 	s, _ := newTestSlots(1)
-	single, first := s.start(1, ownLive)
+	single, first := s.acquireNew(1, ownLive)
 	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 2, No: 7, ID: chargehand.BatchID{7}, Environment: chargehand.Live, Concurrency: 5})
-	s.queued(batch)
-	s.queued(single)
+	s.notifyQueued(batch)
+	s.notifyQueued(single)
 	last := []*lease{first}
 	turns := map[*queue]int{}
 	for range 10 {
@@ -207,9 +207,9 @@ func TestCancelledBatchStartsNothing(t *testing.T) {
 	s, f := newTestSlots(10)
 	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 2, No: 7, ID: chargehand.BatchID{7}, Environment: chargehand.Live, Concurrency: 5})
 	s.close(batch)
-	s.queued(batch)
-	s.wake(batch, 1)
-	if len(f.waiting) != 0 || s.take(batch) != nil {
+	s.notifyQueued(batch)
+	s.enqueueReady(batch, 1)
+	if len(f.waiting) != 0 || s.acquire(batch) != nil {
 		t.Fatal("a cancelled batch was given a slot")
 	}
 }
@@ -269,7 +269,7 @@ func TestSlotsUnderRandomUse(t *testing.T) {
 					rows[i] -= n
 					running[i] = append(running[i], got.leases[:n]...)
 					if n < len(got.leases) {
-						s.exhausted(q, got.added)
+						s.exhausted(q, got.arrivals)
 					}
 					s.release(got.leases[n:]...)
 				}
@@ -281,17 +281,17 @@ func TestSlotsUnderRandomUse(t *testing.T) {
 			switch random.IntN(4) {
 			case 0:
 				rows[i]++
-				s.queued(queues[i])
+				s.notifyQueued(queues[i])
 			case 1:
 				waiting[i] = append(waiting[i], step)
-				s.wake(queues[i], int64(step))
+				s.enqueueReady(queues[i], int64(step))
 			case 2:
 				if n := len(running[i]); n > 0 {
 					s.release(running[i][n-1])
 					running[i] = running[i][:n-1]
 				}
 			case 3:
-				if l := s.take(queues[i]); l != nil {
+				if l := s.acquire(queues[i]); l != nil {
 					if len(waiting[i]) > 0 {
 						t.Fatalf("seed %d: a woken execution was overtaken", seed)
 					}

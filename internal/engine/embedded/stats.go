@@ -54,7 +54,7 @@ func (e *Engine) Stats() Stats {
 		Finished: c.finished.Load(), Failed: c.failed.Load(),
 		Activities: c.activities.Load(), Interruptions: c.interruptions.Load(), Late: c.late.Load(),
 		Published: c.published.Load(), Woken: c.woken.Load(), Failures: c.failures.Load(),
-		InMemory: e.runs.size(), Timers: e.timers.held(),
+		InMemory: e.instances.size(), Timers: e.timers.held(),
 		RetainedBytes: c.retained.Load(), StoreUnavailable: e.outage.down.Load(),
 	}
 	s.CallsRunning, s.CallsWaiting = e.calls.counts()

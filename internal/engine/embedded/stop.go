@@ -41,11 +41,11 @@ func (e *Engine) stop(ctx context.Context) error {
 	defer cancelPatience()
 	e.requests.close()
 	e.slots.stop()
-	e.pause(true)
+	e.pauseAll(true)
 	e.requests.wait(patient)
 	var numbers []int64
-	e.runs.each(func(r *run) { numbers = append(numbers, r.no) })
-	e.sendAll(patient, numbers, message{kind: look})
+	e.instances.each(func(inst *instance) { numbers = append(numbers, inst.no) })
+	e.sendAll(patient, numbers, message{kind: refresh})
 	done := e.work.wait(patient)
 	e.abandon.Store(true)
 	e.cancelAll()
@@ -63,7 +63,7 @@ func (e *Engine) stop(ctx context.Context) error {
 }
 
 // pause keeps activities and timers from starting, or lets them start again.
-func (e *Engine) pause(paused bool) {
+func (e *Engine) pauseAll(paused bool) {
 	e.pausing.Lock()
 	defer e.pausing.Unlock()
 	if !paused && e.stopping.Load() {
@@ -77,7 +77,7 @@ func (e *Engine) pause(paused bool) {
 }
 
 // tellOutage logs the begin and the end of an outage, once each.
-func (e *Engine) tellOutage(over bool) {
+func (e *Engine) logOutage(over bool) {
 	if over {
 		e.log.Info("the storage is available again")
 	} else {
@@ -86,9 +86,9 @@ func (e *Engine) tellOutage(over bool) {
 }
 
 // driveAll tries stalled runs again.
-func (e *Engine) driveAll(runs []*run) {
-	for _, r := range runs {
-		e.goWork(func() { e.drive(r) })
+func (e *Engine) driveStalled(runs []*instance) {
+	for _, inst := range runs {
+		e.goWork(func() { e.drive(inst) })
 	}
 }
 
@@ -102,20 +102,20 @@ func (e *Engine) recheckLater(starts []inDoubtStart) {
 // fire delivers due timers. It returns when all of them have a place among those who wake.
 func (e *Engine) fire(due []store.Timer) {
 	for _, t := range due {
-		r, drive := e.runs.put(t.Execution, message{kind: deliver, event: machine.Event{
+		inst, drive := e.instances.put(t.Execution, message{kind: applyEvent, event: machine.Event{
 			Kind: machine.TimerFired, Command: machine.CommandID(t.Command),
 		}})
 		if !drive {
 			continue
 		}
 		select {
-		case e.wakers <- struct{}{}:
+		case e.wakePermits <- struct{}{}:
 		case <-e.ctx.Done():
 			return // the rows say that they are due
 		}
 		e.goWork(func() {
-			defer func() { <-e.wakers }()
-			e.drive(r)
+			defer func() { <-e.wakePermits }()
+			e.drive(inst)
 		})
 	}
 }

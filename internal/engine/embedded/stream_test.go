@@ -26,37 +26,37 @@ func (openRunner) Run(ctx context.Context, c activity.Call) activity.Result {
 // finds none waits in line and gets one later.
 func TestStreamsDoNotKeepCallsWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.limits.Calls, w.limits.Streams = 1, 2
-		w.runner = openRunner{}
-		w.start()
-		defer w.stop()
-		stream := w.define(fmt.Sprintf(streamOf, 4))
+		fx := newFixture(t)
+		fx.limits.Calls, fx.limits.Streams = 1, 2
+		fx.runner = openRunner{}
+		fx.start()
+		defer fx.stop()
+		stream := fx.define(fmt.Sprintf(streamOf, 4))
 		rows := []int64{}
 		for range 3 {
-			rows = append(rows, w.run(stream, `{}`).No)
+			rows = append(rows, fx.run(stream, `{}`).No)
 		}
 		synctest.Wait()
-		if s := w.engine.Stats(); s.StreamsRunning != 2 || s.StreamsWaiting != 1 || s.CallsRunning != 0 {
+		if s := fx.engine.Stats(); s.StreamsRunning != 2 || s.StreamsWaiting != 1 || s.CallsRunning != 0 {
 			t.Fatalf("%d streams are open, %d wait, %d calls run", s.StreamsRunning, s.StreamsWaiting, s.CallsRunning)
 		}
-		call := w.run(w.define("- a: { call: http, with: { method: get, endpoint: http://x/ } }"), `{}`)
-		if got := w.endOf(call, time.Minute).result; got != `"answered"` {
+		call := fx.run(fx.define("- a: { call: http, with: { method: get, endpoint: http://x/ } }"), `{}`)
+		if got := fx.endOf(call, time.Minute).result; got != `"answered"` {
 			t.Errorf("a call beside streams ends with %s", got)
 		}
-		if err := w.engine.Cancel(t.Context(), w.read(rows[0]).ID, ""); err != nil {
+		if err := fx.engine.Cancel(t.Context(), fx.read(rows[0]).ID, ""); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if s := w.engine.Stats(); s.StreamsRunning != 2 || s.StreamsWaiting != 0 {
+		if s := fx.engine.Stats(); s.StreamsRunning != 2 || s.StreamsWaiting != 0 {
 			t.Errorf("%d streams are open, %d wait after one has ended", s.StreamsRunning, s.StreamsWaiting)
 		}
 		for _, no := range rows[1:] {
-			if err := w.engine.Cancel(t.Context(), w.read(no).ID, ""); err != nil {
+			if err := fx.engine.Cancel(t.Context(), fx.read(no).ID, ""); err != nil {
 				t.Fatal(err)
 			}
 		}
-		w.idle(0)
+		fx.idle(0)
 	})
 }
 
@@ -64,30 +64,30 @@ func TestStreamsDoNotKeepCallsWaiting(t *testing.T) {
 // of its execution.
 func TestDetachedProcessIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.start()
-		defer w.stop()
+		fx := newFixture(t)
+		fx.start()
+		defer fx.stop()
 		for _, more := range []string{"", "\n- c: { wait: { seconds: 10 } }"} {
-			rev := w.define(`
+			rev := fx.define(`
 - a: { run: { shell: { command: sh///slow/100 }, await: false } }
 - b: { run: { shell: { command: sh///slowfail/100 }, await: false } }` + more)
-			row := w.run(rev, `{}`)
-			if end := w.endOf(row, time.Minute); end.status != chargehand.Finished.String()+" "+chargehand.Completed.String() {
+			row := fx.run(rev, `{}`)
+			if end := fx.endOf(row, time.Minute); end.status != chargehand.Finished.String()+" "+chargehand.Completed.String() {
 				t.Fatalf("it ends as %s", end.status)
 			}
 			time.Sleep(time.Second)
-			if w.log.contains("late outcome") {
-				t.Errorf("what nobody waits for counts as late:\n%s", w.log)
+			if fx.log.contains("late outcome") {
+				t.Errorf("what nobody waits for counts as late:\n%s", fx.log)
 			}
 			for _, want := range []string{
 				"INFO a process that nobody waits for has ended execution=" + row.ID.String() + " task=/do/0/a",
 				"WARN a process that nobody waits for has failed execution=" + row.ID.String() + " task=/do/1/b type=" + machine.ErrCommunication + " status=503",
 			} {
-				if !w.log.contains(want) {
-					t.Errorf("the log does not say %q:\n%s", want, w.log)
+				if !fx.log.contains(want) {
+					t.Errorf("the log does not say %q:\n%s", want, fx.log)
 				}
 			}
 		}
-		w.idle(0)
+		fx.idle(0)
 	})
 }

@@ -79,11 +79,11 @@ func (o *suiteOutside) Run(ctx context.Context, c activity.Call) activity.Result
 }
 
 // suiteWorld is a world for one script.
-func suiteWorld(t testing.TB, w *machinetest.World) (*world, *suiteOutside) {
-	return suiteIn(newWorld(t), w)
+func suiteFixture(t testing.TB, w *machinetest.World) (*fixture, *suiteOutside) {
+	return suiteIn(newFixture(t), w)
 }
 
-func suiteIn(world *world, w *machinetest.World) (*world, *suiteOutside) {
+func suiteIn(world *fixture, w *machinetest.World) (*fixture, *suiteOutside) {
 	outside := &suiteOutside{
 		world: w, given: make(map[string]machinetest.Answer), runs: make(map[string]int), files: make(map[string]machine.File),
 	}
@@ -93,27 +93,27 @@ func suiteIn(world *world, w *machinetest.World) (*world, *suiteOutside) {
 
 // startScript starts an execution of a plan, which is cancelled when an activity hangs, if
 // the script says so.
-func (w *world) startScript(o *suiteOutside, p *plan.Plan, input value.Value, id [16]byte) (store.Execution, error) {
-	w.mu.Lock()
-	w.plans[1] = p
-	w.mu.Unlock()
-	if err := w.storeBefore(o); err != nil {
+func (fx *fixture) startScript(o *suiteOutside, p *plan.Plan, input value.Value, id [16]byte) (store.Execution, error) {
+	fx.mu.Lock()
+	fx.plans[1] = p
+	fx.mu.Unlock()
+	if err := fx.storeBefore(o); err != nil {
 		return store.Execution{}, err
 	}
-	row := w.row(1, string(value.Marshal(input)))
+	row := fx.row(1, string(value.Marshal(input)))
 	if id != [16]byte{} {
 		row.ID = id
 	}
 	o.mu.Lock()
-	o.engine = w.engine
-	o.hangs = w.cancels(row.ID)
+	o.engine = fx.engine
+	o.hangs = fx.cancels(row.ID)
 	o.mu.Unlock()
-	return w.engine.Start(context.Background(), startOf(row, p, input))
+	return fx.engine.Start(context.Background(), startOf(row, p, input))
 }
 
 // cancels makes what cancels an execution on this engine.
-func (w *world) cancels(id chargehand.ExecutionID) func() {
-	e, t := w.engine, w.t
+func (fx *fixture) cancels(id chargehand.ExecutionID) func() {
+	e, t := fx.engine, fx.t
 	return func() {
 		go func() {
 			err := e.Cancel(context.Background(), id, "by the suite")
@@ -125,46 +125,46 @@ func (w *world) cancels(id chargehand.ExecutionID) func() {
 }
 
 // suiteResult reads how an execution ended.
-func (w *world) suiteResult(o *suiteOutside, row store.Execution) machinetest.Result {
-	w.t.Helper()
+func (fx *fixture) suiteResult(o *suiteOutside, row store.Execution) machinetest.Result {
+	fx.t.Helper()
 	var outcome store.Outcome
-	w.view(func(r *store.Reader) (err error) {
+	fx.view(func(r *store.Reader) (err error) {
 		outcome, err = r.Outcome(row.No)
 		return err
 	})
-	result := machinetest.Result{Phase: row.Phase, Published: w.emitted()}
+	result := machinetest.Result{Phase: row.Phase, Published: fx.emitted()}
 	if outcome.Fault != nil {
 		f, err := engine.DecodeFault(outcome.Fault)
 		if err != nil {
-			w.t.Fatal(err)
+			fx.t.Fatal(err)
 		}
 		result.Fault = &machine.Fault{Type: f.Type, Status: f.Status, Title: f.Title, Detail: f.Detail, Instance: f.Instance, Code: f.Code}
 	} else {
-		result.Output = parseInput(w.t, w.result(row.No))
+		result.Output = parseInput(fx.t, fx.result(row.No))
 	}
 	var ids []string
 	if outcome.Files != nil {
 		if err := json.Unmarshal(outcome.Files, &ids); err != nil {
-			w.t.Fatal(err)
+			fx.t.Fatal(err)
 		}
 	}
 	for _, id := range ids {
 		result.Files = append(result.Files, o.files[id])
 	}
-	entries, _, err := w.engine.Timeline(context.Background(), row.No)
+	entries, _, err := fx.engine.Timeline(context.Background(), row.No)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	result.Timeline = entries
 	return result
 }
 
 // engineRunner runs a script on SQLite, or in the world that make makes.
-type engineRunner struct{ make func(t testing.TB) *world }
+type engineRunner struct{ make func(t testing.TB) *fixture }
 
 func (r engineRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) (result machinetest.Result) {
 	if r.make == nil {
-		r.make = newWorld
+		r.make = newFixture
 	}
 	world, outside := suiteIn(r.make(t), w)
 	world.start()
@@ -194,7 +194,7 @@ func TestSuiteOnPostgres(t *testing.T) {
 	for _, s := range slices.Concat(machinetest.Scripts(), machinetest.EventScripts()) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			s.Run(t, engineRunner{make: func(t testing.TB) *world { return newPostgresWorld(t, server) }})
+			s.Run(t, engineRunner{make: func(t testing.TB) *fixture { return newPostgresFixture(t, server) }})
 		})
 	}
 }
@@ -207,7 +207,7 @@ type crashRunner struct {
 }
 
 func (r crashRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) (result machinetest.Result) {
-	world, outside := suiteWorld(t, w)
+	world, outside := suiteFixture(t, w)
 	if r.k%2 == 0 {
 		world.limits.ReplayEvents = 1 // nothing is replayed, everything restored
 	}

@@ -10,61 +10,61 @@ import (
 
 // maxWaking bounds the woken subscriptions of a stream that wait in memory for their turns. The stream is not
 // pumped while it has more; other streams are.
-const maxWaking = 100_000
+const maxWakeups = 100_000
 
 // wakes gives woken executions their turns to look at events: so many at once, shared among environments and
 // workflows. An execution that is not done after a while joins the line again. What waits here need not be kept: the rows say that it is woken.
-type wakes struct {
-	begin   func(waking)  // looks, on a goroutine of its own, and then calls done
+type wakeQueue struct {
+	begin   func(wakeup)  // looks, on a goroutine of its own, and then calls done
 	drained func(stream)  // a stream that had too many has room again
 	stopped func() bool   // nothing begins any more
 	room    chan struct{} // has room for one: some have had their turn
 
 	mu      sync.Mutex
-	line    *fair.Line[waking]
+	line    *fair.Line[wakeup]
 	known   map[int64]bool // subscriptions in line
 	streams map[stream]int // how many of each are in line
 	full    map[stream]bool
 }
 
 // waking is an execution that has to look at events.
-type waking struct {
+type wakeup struct {
 	owner fair.Owner
 	woken store.Subscription // No is 0 for one that goes on
 }
 
-func (w *waking) stream() stream { return stream{w.woken.Account, w.woken.Environment} }
+func (w *wakeup) stream() stream { return stream{w.woken.Account, w.woken.Environment} }
 
-func newWakes(places int) *wakes {
+func newWakeQueue(places int) *wakeQueue {
 	// Some places are left for workflows that have few to wake.
 	limits := fair.Limits{Places: places, PerWorkflow: max(1, places*3/4)}
-	return &wakes{
-		line: fair.NewLine[waking](limits), room: make(chan struct{}, 1),
+	return &wakeQueue{
+		line: fair.NewLine[wakeup](limits), room: make(chan struct{}, 1),
 		known: make(map[int64]bool), streams: make(map[stream]int), full: make(map[stream]bool),
 	}
 }
 
 // hand gives subscriptions their turns, now or later.
-func (w *wakes) hand(list []store.Subscription) {
+func (w *wakeQueue) addAll(list []store.Subscription) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, s := range list {
-		w.add(waking{fair.Owner{Environment: s.Environment, Workflow: s.Workflow}, s})
+		w.push(wakeup{fair.Owner{Environment: s.Environment, Workflow: s.Workflow}, s})
 	}
 }
 
 // again puts an execution that is not done behind the others.
-func (w *wakes) again(row *store.Execution) {
+func (w *wakeQueue) addAgain(row *store.Execution) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.add(waking{
+	w.push(wakeup{
 		fair.Owner{Environment: row.Environment, Workflow: row.Workflow},
 		store.Subscription{Account: row.Account, Environment: row.Environment, Execution: row.No},
 	})
 }
 
 // add needs w.mu.
-func (w *wakes) add(one waking) {
+func (w *wakeQueue) push(one wakeup) {
 	no := one.woken.No
 	switch {
 	case no != 0 && w.known[no]: // its turn is still to come, and it looks at all there is then
@@ -81,7 +81,7 @@ func (w *wakes) add(one waking) {
 }
 
 // start needs w.mu.
-func (w *wakes) start(one waking) {
+func (w *wakeQueue) start(one wakeup) {
 	if w.stopped() {
 		w.line.Release(one.owner)
 		return
@@ -90,7 +90,7 @@ func (w *wakes) start(one waking) {
 }
 
 // done gives the place of one that has looked to the next.
-func (w *wakes) done(one waking) {
+func (w *wakeQueue) done(one wakeup) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.line.Release(one.owner)
@@ -100,13 +100,13 @@ func (w *wakes) done(one waking) {
 			return
 		}
 		delete(w.known, next.woken.No)
-		w.leave(next.stream())
+		w.removed(next.stream())
 		w.start(next)
 	}
 }
 
 // leave needs w.mu.
-func (w *wakes) leave(s stream) {
+func (w *wakeQueue) removed(s stream) {
 	left := w.streams[s] - 1
 	if w.streams[s] = left; left == 0 {
 		delete(w.streams, s)
@@ -115,17 +115,17 @@ func (w *wakes) leave(s stream) {
 	case w.room <- struct{}{}:
 	default:
 	}
-	if w.full[s] && left <= maxWaking/2 {
+	if w.full[s] && left <= maxWakeups/2 {
 		delete(w.full, s)
 		w.drained(s)
 	}
 }
 
 // isFull reports whether a stream has too many in line. If so, drained is called when it has no more.
-func (w *wakes) isFull(s stream) bool {
+func (w *wakeQueue) isFull(s stream) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.streams[s] < maxWaking {
+	if w.streams[s] < maxWakeups {
 		return false
 	}
 	w.full[s] = true
@@ -133,12 +133,12 @@ func (w *wakes) isFull(s stream) bool {
 }
 
 // await waits until there is room for more of all streams.
-func (w *wakes) await(ctx context.Context) error {
+func (w *wakeQueue) waitForRoom(ctx context.Context) error {
 	for {
 		w.mu.Lock()
 		waiting := w.line.Waiting()
 		w.mu.Unlock()
-		if waiting < maxWaking {
+		if waiting < maxWakeups {
 			return nil
 		}
 		select {

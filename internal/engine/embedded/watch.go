@@ -9,7 +9,7 @@ const watchShards = 16
 
 // hub tells watchers that the status of an execution or a batch has changed. With nobody
 // watching, a change costs one atomic load.
-type hub struct {
+type watchers struct {
 	watching atomic.Int64
 	shards   [watchShards]struct {
 		mu      sync.Mutex
@@ -25,7 +25,7 @@ type watch struct {
 
 // watch returns a channel that is closed at the next change of id, and a function that
 // stops watching; calling that twice does no harm.
-func (h *hub) watch(id [16]byte) (<-chan struct{}, func()) {
+func (h *watchers) watch(id [16]byte) (<-chan struct{}, func()) {
 	h.watching.Add(1)
 	shard := &h.shards[id[15]%watchShards]
 	shard.mu.Lock()
@@ -54,7 +54,7 @@ func (h *hub) watch(id [16]byte) (<-chan struct{}, func()) {
 }
 
 // notify wakes everyone who watches id.
-func (h *hub) notify(id [16]byte) {
+func (h *watchers) notify(id [16]byte) {
 	if h.watching.Load() == 0 {
 		return
 	}

@@ -12,7 +12,7 @@ func closed(ch <-chan struct{}) bool {
 }
 
 func TestWatch(t *testing.T) {
-	var h hub
+	var h watchers
 	id, other := [16]byte{1}, [16]byte{2}
 	h.notify(id) // nobody watches
 	first, stopFirst := h.watch(id)

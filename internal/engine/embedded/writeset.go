@@ -18,20 +18,20 @@ import (
 // that is durable. It is built by the driver of the run, written by the writer, and
 // carried out by the driver again.
 type writeSet struct {
-	run      *run
+	inst     *instance
 	self     [1]*writeSet // see alone
 	messages []message
-	taken    int  // messages before the end
+	received int  // messages before the end
 	grouped  bool // it is written with those of other executions, by their scheduler
 	idle     bool // there is nothing to write and nothing to carry out
 
 	// How the row comes about or moves.
-	insert  bool // the row is new
-	begin   bool // with the first event of the execution
-	move    bool // status, phase or run differ from row
-	row     store.Execution
-	also    func(tx *store.Tx, executionNo int64) error
-	fromSeq int64 // of the last event before it
+	insert       bool // the row is new
+	begin        bool // with the first event of the execution
+	stateChanged bool // status, phase or run differ from row
+	row          store.Execution
+	also         func(tx *store.Tx, executionNo int64) error
+	fromSeq      int64 // of the last event before it
 
 	journal     []store.JournalRow
 	startTimers []store.Timer
@@ -46,40 +46,40 @@ type writeSet struct {
 	references []chargehand.FileID // in the output
 
 	// What follows from the events.
-	activities []machine.Command
-	stops      []machine.CommandID
-	events     []engine.Publication
-	yielded    bool
-	finish     *machine.Command
-	wake       bool // it joins the line for a slot
+	activities     []machine.Command
+	stopActivities []machine.CommandID
+	publications   []engine.Publication
+	yielded        bool
+	finish         *machine.Command
+	awaitsLease    bool // it joins the line for a slot
 
 	// What others are told, and what is taken in from them.
-	stored       []store.Event // events, ready to be written
-	unsubscribes []uint64
-	children     []*engine.ChildStart
-	reserved     int          // children that count as executions of the tree (trees)
-	withdrawn    *store.Child // the link to its parent, which needs its end no more
-	counted      bool         // the children are counted as queued
-	childStarted []bool       // by this transaction; others are there already
-	stopChildren []machine.CommandID
-	delivered    []int64        // children of whose end it was told
-	listened     []listenResult // of the subscriptions that it touches, in their order; set by the transaction
+	eventRows           []store.Event // events, ready to be written
+	unsubscribes        []uint64
+	children            []*engine.ChildStart
+	reserved            int          // children that count as executions of the tree (trees)
+	withdrawn           *store.Child // the link to its parent, which needs its end no more
+	childrenCounted     bool         // the children are counted as queued
+	childStarted        []bool       // by this transaction; others are there already
+	stopChildren        []machine.CommandID
+	delivered           []int64              // children of whose end it was told
+	subscriptionResults []subscriptionResult // of the subscriptions that it touches, in their order; set by the transaction
 
-	lookAgain bool // there is more to take in
-	resumed   bool // interruptions were counted: recovery is over for the run
+	refreshAgain bool // there is more to take in
+	resumed      bool // interruptions were counted: recovery is over for the run
 	// Set by the transaction.
-	moved      bool // the row is as it should be
-	written    bool // all of it, though perhaps not committed
-	conflict   bool // another transaction has ended the execution
-	batchFinal bool
-	cancelled  bool // children must be cancelled
+	rowWritten        bool // the row is as it should be
+	written           bool // all of it, though perhaps not committed
+	conflict          bool // another transaction has ended the execution
+	batchFinal        bool
+	childrenCancelled bool // children must be cancelled
 }
 
 // nextWriteSet returns an empty write set for the messages of an execution.
-func nextWriteSet(r *run, messages []message) *writeSet {
-	s := r.used
-	if r.used = nil; s == nil {
-		s = &writeSet{run: r}
+func nextWriteSet(inst *instance, messages []message) *writeSet {
+	s := inst.spareSet
+	if inst.spareSet = nil; s == nil {
+		s = &writeSet{inst: inst}
 	}
 	s.messages = messages
 	return s
@@ -89,8 +89,8 @@ func nextWriteSet(r *run, messages []message) *writeSet {
 func (s *writeSet) reuse() {
 	clear(s.journal)
 	clear(s.activities)
-	*s = writeSet{run: s.run, journal: s.journal[:0], activities: s.activities[:0]}
-	s.run.used = s
+	*s = writeSet{inst: s.inst, journal: s.journal[:0], activities: s.activities[:0]}
+	s.inst.spareSet = s
 }
 
 // alone is a list of s only, which costs no allocation.
@@ -100,31 +100,31 @@ func (s *writeSet) alone() []*writeSet {
 }
 
 // refusedError says that the caller of a cancellation wants it undone.
-type refusedError struct {
+type requestError struct {
 	cause error
 	reply chan<- error // of that caller
 }
 
-func (r *refusedError) Error() string { return r.cause.Error() }
-func (r *refusedError) Unwrap() error { return r.cause }
+func (r *requestError) Error() string { return r.cause.Error() }
+func (r *requestError) Unwrap() error { return r.cause }
 
 // alsoCancel makes the wishes of a cancellation part of the transaction. There is one
 // cancellation in a write set: what comes after it is too late.
-func (s *writeSet) alsoCancel(msg *message) {
+func (s *writeSet) addCancelHook(msg *message) {
 	also, reply := msg.also, msg.reply
 	s.also = func(tx *store.Tx, _ int64) error {
 		err := engine.DoAlso(tx, also)
 		if err == nil || errors.Is(err, store.ErrUnavailable) {
 			return err
 		}
-		return &refusedError{err, reply}
+		return &requestError{err, reply}
 	}
 }
 
 // apply applies an event to the machine and takes in what it causes. It returns the
 // size of what is journaled.
 func (s *writeSet) apply(ev machine.Event, maxBytes int) int {
-	r := s.run
+	inst := s.inst
 	var payload []byte
 	if ev.Kind == machine.ActivityEnded || ev.Kind == machine.ChildEnded {
 		payload = machine.AppendEvent(nil, ev)
@@ -137,9 +137,9 @@ func (s *writeSet) apply(ev machine.Event, maxBytes int) int {
 		}
 	}
 	begin := time.Now()
-	commands := r.machine.Apply(ev)
-	r.computed += time.Since(begin)
-	r.timeMs = ev.TimeMs
+	commands := inst.machine.Apply(ev)
+	inst.computeTime += time.Since(begin)
+	inst.timeMs = ev.TimeMs
 	s.collect(commands)
 	for _, f := range ev.Files {
 		var id chargehand.FileID
@@ -154,11 +154,11 @@ func (s *writeSet) apply(ev machine.Event, maxBytes int) int {
 		payload = machine.AppendEvent(nil, stripped(ev))
 	}
 	size := len(payload)
-	payload = r.secrets.Seal(engine.SealedEvent, payload)
-	r.seq++
-	r.behind++
+	payload = inst.secrets.Seal(engine.SealedEvent, payload)
+	inst.seq++
+	inst.sinceCheckpoint++
 	s.journal = append(s.journal, store.JournalRow{
-		Execution: r.no, Seq: r.seq,
+		Execution: inst.no, Seq: inst.seq,
 		Event:  store.Payload{Inline: payload, Size: int64(len(payload))},
 		Digest: machine.Digest(commands),
 	})
@@ -175,30 +175,30 @@ func stripped(ev machine.Event) machine.Event {
 
 // collect sorts the commands of an event.
 func (s *writeSet) collect(commands []machine.Command) {
-	r := s.run
+	inst := s.inst
 	for i := range commands {
 		c := &commands[i]
 		switch c.Kind {
 		case machine.RunActivity:
 			s.activities = append(s.activities, *c)
-			r.detached = r.detached || c.Detached
+			inst.hasDetached = inst.hasDetached || c.Detached
 		case machine.StopActivity:
 			at := slices.IndexFunc(s.activities, func(a machine.Command) bool { return a.ID == c.ID })
 			if at >= 0 {
 				s.activities = slices.Delete(s.activities, at, at+1)
 			} else {
-				s.stops = append(s.stops, c.ID)
+				s.stopActivities = append(s.stopActivities, c.ID)
 			}
 		case machine.StartTimer:
-			t := store.Timer{Execution: r.no, Command: uint64(c.ID), DueMs: c.DueMs}
-			r.timers = append(r.timers, t)
+			t := store.Timer{Execution: inst.no, Command: uint64(c.ID), DueMs: c.DueMs}
+			inst.timers = append(inst.timers, t)
 			s.startTimers = append(s.startTimers, t)
 		case machine.StopTimer:
 			s.dropTimer(c.ID)
 		case machine.Publish:
-			s.events = append(s.events, engine.Emitted(r.row.ID, c.ID, r.secrets.Redact(c.Args)))
+			s.publications = append(s.publications, engine.Emitted(inst.row.ID, c.ID, inst.secrets.Redact(c.Args)))
 		case machine.StartChild:
-			r.unstarted = append(r.unstarted, *c)
+			inst.unstarted = append(inst.unstarted, *c)
 		case machine.StopChild:
 			s.stopChild(c.ID)
 		case machine.Yield:
@@ -211,20 +211,20 @@ func (s *writeSet) collect(commands []machine.Command) {
 
 // stopChild withdraws a child, which may not have been started yet.
 func (s *writeSet) stopChild(id machine.CommandID) {
-	r := s.run
-	started := len(r.unstarted) + len(s.children)
-	r.unstarted = slices.DeleteFunc(r.unstarted, func(c machine.Command) bool { return c.ID == id })
+	inst := s.inst
+	started := len(inst.unstarted) + len(s.children)
+	inst.unstarted = slices.DeleteFunc(inst.unstarted, func(c machine.Command) bool { return c.ID == id })
 	s.children = slices.DeleteFunc(s.children, func(c *engine.ChildStart) bool { return c.Link.Command == uint64(id) })
-	if len(r.unstarted)+len(s.children) == started {
+	if len(inst.unstarted)+len(s.children) == started {
 		s.stopChildren = append(s.stopChildren, id)
 	}
 }
 
 // dropTimer forgets a timer that fired or was stopped.
 func (s *writeSet) dropTimer(command machine.CommandID) {
-	r := s.run
-	if at := r.timerAt(command); at >= 0 {
-		r.timers = slices.Delete(r.timers, at, at+1)
+	inst := s.inst
+	if at := inst.timerAt(command); at >= 0 {
+		inst.timers = slices.Delete(inst.timers, at, at+1)
 	}
 	at := slices.IndexFunc(s.startTimers, func(t store.Timer) bool { return t.Command == uint64(command) })
 	if at >= 0 {
@@ -236,31 +236,31 @@ func (s *writeSet) dropTimer(command machine.CommandID) {
 
 // decideState decides what the row says after the events. It may take a slot.
 func (e *Engine) decideState(s *writeSet) error {
-	r := s.run
-	s.row = r.row
+	inst := s.inst
+	s.row = inst.row
 	if s.finish != nil {
 		return e.buildOutcome(s)
 	}
 	stopping := e.stopping.Load()
 	if stopping {
-		requeueWaiting(r)
+		requeueWaiting(inst)
 	}
-	load := r.machine.Load()
-	s.row.Status, s.row.Phase, s.row.State = chargehand.Processing, r.machine.Phase(), store.StateActive
+	load := inst.machine.Load()
+	s.row.Status, s.row.Phase, s.row.State = chargehand.Processing, inst.machine.Phase(), store.StateActive
 	switch {
-	case !load.HoldsSlot() && len(r.unstarted) == 0 && !r.runsDetached():
+	case !load.HoldsSlot() && len(inst.unstarted) == 0 && !inst.runsDetached():
 		s.row.State = store.StateParked
-	case stopping && len(r.calls) == 0 && (len(s.activities) > 0 || r.held || s.yielded):
+	case stopping && len(inst.calls) == 0 && (len(s.activities) > 0 || inst.commandsPending || s.yielded):
 		s.row.State = store.StateReady
-	case r.lease == nil:
-		if r.lease = e.slots.take(r.queue); r.lease == nil {
+	case inst.lease == nil:
+		if inst.lease = e.slots.acquire(inst.queue); inst.lease == nil {
 			s.row.State = store.StateReady
 		}
 	}
-	s.wake = s.row.State == store.StateReady && (r.row.State != store.StateReady || r.inDoubt)
-	s.move = s.row.Status != r.row.Status || s.row.Phase != r.row.Phase || s.row.State != r.row.State
-	authoritative := r.seq/e.limits.JournalEvents != s.fromSeq/e.limits.JournalEvents
-	if authoritative || len(s.journal) > 0 && (s.row.State == store.StateParked || r.computed > maxReplay || r.behind >= e.limits.ReplayEvents) {
+	s.awaitsLease = s.row.State == store.StateReady && (inst.row.State != store.StateReady || inst.inDoubt)
+	s.stateChanged = s.row.Status != inst.row.Status || s.row.Phase != inst.row.Phase || s.row.State != inst.row.State
+	authoritative := inst.seq/e.limits.JournalEvents != s.fromSeq/e.limits.JournalEvents
+	if authoritative || len(s.journal) > 0 && (s.row.State == store.StateParked || inst.computeTime > maxReplay || inst.sinceCheckpoint >= e.limits.ReplayEvents) {
 		return e.checkpoint(s, authoritative)
 	}
 	return nil
@@ -268,29 +268,29 @@ func (e *Engine) decideState(s *writeSet) error {
 
 // runsDetached reports whether a process goes on that nobody waits for. It keeps the slot: who
 // parks is not found after a crash, which has ended the process.
-func (r *run) runsDetached() bool {
-	if r.detached {
-		r.detached = slices.ContainsFunc(r.machine.InFlight(), func(c machine.Command) bool { return c.Detached })
+func (inst *instance) runsDetached() bool {
+	if inst.hasDetached {
+		inst.hasDetached = slices.ContainsFunc(inst.machine.InFlight(), func(c machine.Command) bool { return c.Detached })
 	}
-	return r.detached
+	return inst.hasDetached
 }
 
 // checkpoint writes the state down. Timeline entries are part of it, until they are many.
 func (e *Engine) checkpoint(s *writeSet, authoritative bool) error {
-	r := s.run
-	if authoritative || endedEntries(r.machine) > maxStateEntries {
+	inst := s.inst
+	if authoritative || endedEntries(inst.machine) > maxStateEntries {
 		var err error
-		if s.chunk, err = e.timelineChunk(r, nil, nil); err != nil {
+		if s.chunk, err = e.timelineChunk(inst, nil, nil); err != nil {
 			return err
 		}
 		if s.chunk != nil {
-			s.chunk = r.secrets.Seal(engine.SealedTimeline, s.chunk)
+			s.chunk = inst.secrets.Seal(engine.SealedTimeline, s.chunk)
 		}
 	}
-	r.computed, r.behind = 0, 0
-	state := r.secrets.Seal(engine.SealedCheckpoint, r.machine.Checkpoint())
+	inst.computeTime, inst.sinceCheckpoint = 0, 0
+	state := inst.secrets.Seal(engine.SealedCheckpoint, inst.machine.Checkpoint())
 	s.checkpoint = &store.Checkpoint{
-		Execution: r.no, Seq: r.seq, Revision: r.row.Machine,
+		Execution: inst.no, Seq: inst.seq, Revision: inst.row.Machine,
 		State: store.Payload{Inline: state, Size: int64(len(state))},
 	}
 	s.dropJournal = authoritative
@@ -310,24 +310,24 @@ func endedEntries(m *machine.Machine) (n int) {
 
 // buildOutcome makes the outcome.
 func (e *Engine) buildOutcome(s *writeSet) error {
-	r, c := s.run, s.finish
+	inst, c := s.inst, s.finish
 	s.row.Status, s.row.Phase, s.row.State = chargehand.Errored, c.Phase, store.StateEnded
-	s.row.FinishedMs = r.timeMs
+	s.row.FinishedMs = inst.timeMs
 	o := &store.Outcome{}
 	var output value.Value
 	if c.Phase == chargehand.Completed {
 		s.row.Status = chargehand.Finished
-		output = r.secrets.Redact(c.Output)
+		output = inst.secrets.Redact(c.Output)
 		data := value.Marshal(output)
 		o.Output = store.Payload{Inline: data, Size: int64(len(data))}
 		s.references = engine.References(output)
 		s.resultFiles = c.Files
 	} else {
-		o.Fault = engine.EncodeFault(r.secrets.RedactFault(c.Fault))
+		o.Fault = engine.EncodeFault(inst.secrets.RedactFault(c.Fault))
 	}
-	if r.machine != nil {
+	if inst.machine != nil {
 		var err error
-		if o.Timeline, err = e.timelineChunk(r, o, output); err != nil {
+		if o.Timeline, err = e.timelineChunk(inst, o, output); err != nil {
 			return err
 		}
 	}
@@ -337,43 +337,43 @@ func (e *Engine) buildOutcome(s *writeSet) error {
 
 // timelineChunk encodes the entries that no chunk holds yet, without secrets. o is the outcome, nil while the execution
 // goes on, and output what it has completed with: that is not written again.
-func (e *Engine) timelineChunk(r *run, o *store.Outcome, output value.Value) ([]byte, error) {
-	entries := r.secrets.RedactEntries(r.machine.TakeTimeline())
+func (e *Engine) timelineChunk(inst *instance, o *store.Outcome, output value.Value) ([]byte, error) {
+	entries := inst.secrets.RedactEntries(inst.machine.TakeTimeline())
 	if len(entries) == 0 {
 		return nil, nil
 	}
-	if r.input == nil {
+	if inst.input == nil {
 		var err error
-		if r.input, err = e.input(e.ctx, &r.row); err != nil {
+		if inst.input, err = e.input(e.ctx, &inst.row); err != nil {
 			return nil, err
 		}
 	}
 	if o != nil && o.Fault == nil {
-		return machine.EncodeTimeline(nil, entries, r.input, output), nil
+		return machine.EncodeTimeline(nil, entries, inst.input, output), nil
 	}
-	return machine.EncodeTimeline(nil, entries, r.input), nil
+	return machine.EncodeTimeline(nil, entries, inst.input), nil
 }
 
 // fail ends an execution whose machine cannot go on.
 func (s *writeSet) fail(f *machine.Fault, nowMs int64) {
-	r := s.run
-	r.machine = nil
-	r.timeMs = max(nowMs, r.row.StartedMs, r.row.ID.Milli())
+	inst := s.inst
+	inst.machine = nil
+	inst.timeMs = max(nowMs, inst.row.StartedMs, inst.row.ID.Milli())
 	s.finish = &machine.Command{Kind: machine.Finish, Phase: chargehand.Faulted, Fault: f}
 }
 
 // empty reports whether there is nothing to write.
 func (s *writeSet) empty() bool {
-	return !s.insert && !s.move && s.outcome == nil && len(s.journal) == 0 && len(s.stopTimers) == 0 &&
+	return !s.insert && !s.stateChanged && s.outcome == nil && len(s.journal) == 0 && len(s.stopTimers) == 0 &&
 		len(s.unsubscribes) == 0 && len(s.delivered) == 0 && len(s.children) == 0 &&
-		!slices.ContainsFunc(s.run.listens, func(l *listening) bool { return l.touched })
+		!slices.ContainsFunc(s.inst.subscriptions, func(l *subscription) bool { return l.dirty })
 }
 
 // offload puts what is too large for a row into the blob store.
 func (s *writeSet) offload(ctx context.Context, blobs engine.Blobs) error {
-	if len(s.events) > 0 {
+	if len(s.publications) > 0 {
 		var err error
-		s.stored, err = engine.StoredEvents(ctx, blobs, s.row.Account, s.row.Environment, s.events)
+		s.eventRows, err = engine.StoredEvents(ctx, blobs, s.row.Account, s.row.Environment, s.publications)
 		if err != nil {
 			return err
 		}
@@ -406,25 +406,25 @@ func (s *writeSet) write(tx *store.Tx) error {
 	if s.outcome != nil {
 		return s.writeEnd(tx)
 	}
-	r := s.run
+	inst := s.inst
 	switch {
 	case s.insert:
 		if err := tx.InsertExecution(&s.row); err != nil {
 			return err
 		}
-		s.number(s.row.No)
-	case s.begin || s.move && s.row.Status != r.row.Status:
-		if err := tx.SetRunning(r.no, s.row.Status, s.row.Phase, s.row.State, s.row.StartedMs); err != nil {
+		s.setNumber(s.row.No)
+	case s.begin || s.stateChanged && s.row.Status != inst.row.Status:
+		if err := tx.SetRunning(inst.no, s.row.Status, s.row.Phase, s.row.State, s.row.StartedMs); err != nil {
 			return err
 		}
-	case s.move:
-		if err := tx.SetState(r.no, s.row.Phase, s.row.State); err != nil {
+	case s.stateChanged:
+		if err := tx.SetState(inst.no, s.row.Phase, s.row.State); err != nil {
 			return err
 		}
 	}
-	s.moved = true
+	s.rowWritten = true
 	if s.insert || s.begin {
-		if err := r.secrets.Pin(tx, s.row.No); err != nil {
+		if err := inst.secrets.Pin(tx, s.row.No); err != nil {
 			return err
 		}
 	}
@@ -441,7 +441,7 @@ func (s *writeSet) write(tx *store.Tx) error {
 }
 
 func (s *writeSet) writeWork(tx *store.Tx) error {
-	no := s.run.no
+	no := s.inst.no
 	if err := s.publishFiles(tx); err != nil {
 		return err
 	}
@@ -485,7 +485,7 @@ func (s *writeSet) writeOthers(tx *store.Tx) error {
 		return err
 	}
 	if s.outcome == nil {
-		if err := s.writeListens(tx); err != nil {
+		if err := s.writeSubscriptions(tx); err != nil {
 			return err
 		}
 	}
@@ -493,22 +493,22 @@ func (s *writeSet) writeOthers(tx *store.Tx) error {
 }
 
 func (s *writeSet) writeEvents(tx *store.Tx) error {
-	_, err := tx.InsertEvents(s.stored, s.run.timeMs)
+	_, err := tx.InsertEvents(s.eventRows, s.inst.timeMs)
 	return err
 }
 
 // number gives the execution's number, which the insertion has assigned, to what refers to it.
-func (s *writeSet) number(no int64) {
-	r := s.run
-	r.no = no
+func (s *writeSet) setNumber(no int64) {
+	inst := s.inst
+	inst.no = no
 	for i := range s.journal {
 		s.journal[i].Execution = no
 	}
 	for i := range s.startTimers {
 		s.startTimers[i].Execution = no
 	}
-	for i := range r.timers {
-		r.timers[i].Execution = no
+	for i := range inst.timers {
+		inst.timers[i].Execution = no
 	}
 	if s.checkpoint != nil {
 		s.checkpoint.Execution = no
@@ -518,7 +518,7 @@ func (s *writeSet) number(no int64) {
 func (s *writeSet) publishFiles(tx *store.Tx) error {
 	for _, id := range s.files {
 		// A file that is gone was swept during a long outage; the data still names it.
-		if err := tx.PublishFile(id, s.run.no); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := tx.PublishFile(id, s.inst.no); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}
@@ -527,10 +527,10 @@ func (s *writeSet) publishFiles(tx *store.Tx) error {
 
 // writeEnd makes the execution final.
 func (s *writeSet) writeEnd(tx *store.Tx) error {
-	r, row := s.run, &s.row
+	inst, row := s.inst, &s.row
 	own := *row
-	own.No = r.no
-	list, foreign, err := engine.Results(tx, &own, s.references, s.resultFiles, s.files, r.given)
+	own.No = inst.no
+	list, foreign, err := engine.Results(tx, &own, s.references, s.resultFiles, s.files, inst.inputFiles)
 	if err != nil {
 		return err
 	}
@@ -540,16 +540,16 @@ func (s *writeSet) writeEnd(tx *store.Tx) error {
 		if err := tx.InsertFinished(row, s.outcome); err != nil {
 			return err
 		}
-		r.no = row.No
+		inst.no = row.No
 	case s.insert: // a family counts those of it that have not ended
 		first := *row
 		first.Status, first.State, first.FinishedMs = chargehand.Processing, store.StateActive, 0
 		if err := tx.InsertExecution(&first); err != nil {
 			return err
 		}
-		r.no, row.No = first.No, first.No
+		inst.no, row.No = first.No, first.No
 	case len(s.children) > 0: // they must not be written if it has ended
-		now, err := tx.LockExecution(r.no)
+		now, err := tx.LockExecution(inst.no)
 		if err == nil && now.State == store.StateEnded {
 			err = store.ErrConflict
 		}
@@ -561,23 +561,23 @@ func (s *writeSet) writeEnd(tx *store.Tx) error {
 		return err
 	}
 	if !s.insert || len(s.children) > 0 {
-		s.batchFinal, err = tx.FinishExecution(r.no, row.Status, row.Phase, row.StartedMs, row.FinishedMs, s.outcome)
+		s.batchFinal, err = tx.FinishExecution(inst.no, row.Status, row.Phase, row.StartedMs, row.FinishedMs, s.outcome)
 		if err != nil {
 			return err
 		}
 	}
-	s.moved = true
+	s.rowWritten = true
 	if err := s.publishFiles(tx); err != nil {
 		return err
 	}
-	if err := engine.UseResults(tx, r.no, foreign, s.outcome.Ending); err != nil {
+	if err := engine.UseResults(tx, inst.no, foreign, s.outcome.Ending); err != nil {
 		return err
 	}
 	if err := s.writeEvents(tx); err != nil {
 		return err
 	}
 	if s.also != nil {
-		return s.also(tx, r.no)
+		return s.also(tx, inst.no)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ import (
 
 // world is everything around an engine that survives its crash: the database file, the
 // definitions, and the outside that activities reach.
-type world struct {
+type fixture struct {
 	t       testing.TB
 	path    string
 	url     string // of a PostgreSQL database, used instead of path
@@ -69,143 +69,143 @@ var template struct {
 	account store.Account
 }
 
-func newWorld(t testing.TB) *world {
-	w := &world{
+func newFixture(t testing.TB) *fixture {
+	fx := &fixture{
 		t: t, path: filepath.Join(t.TempDir(), "test.db"),
 		plans: make(map[int64]*plan.Plan), blobs: make(map[string][]byte),
 		outside: &outside{}, sealer: secret.NewSealer(new(secret.Master)), log: &logLines{},
 	}
 	template.once.Do(func() {
-		w.openStore()
+		fx.openStore()
 		template.account = store.Account{ID: chargehand.AccountID{1}, Name: "test", CreatedMs: 1}
-		err := w.store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertAccount(&template.account) })
-		w.close()
+		err := fx.store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertAccount(&template.account) })
+		fx.close()
 		if err == nil {
-			template.data, err = os.ReadFile(w.path)
+			template.data, err = os.ReadFile(fx.path)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	})
-	w.account = template.account
-	if err := os.WriteFile(w.path, template.data, 0o600); err != nil {
+	fx.account = template.account
+	if err := os.WriteFile(fx.path, template.data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.openStore()
-	return w
+	fx.openStore()
+	return fx
 }
 
 // newPostgresWorld is newWorld on a schema of a PostgreSQL server.
-func newPostgresWorld(t testing.TB, server *peer.Postgres) *world {
-	w := &world{
+func newPostgresFixture(t testing.TB, server *peer.Postgres) *fixture {
+	fx := &fixture{
 		t: t, url: server.NewSchema(t), plans: make(map[int64]*plan.Plan), blobs: make(map[string][]byte),
 		outside: &outside{}, sealer: secret.NewSealer(new(secret.Master)), log: &logLines{},
 	}
-	w.openStore()
-	w.account = store.Account{ID: chargehand.AccountID{1}, Name: "test", CreatedMs: 1}
-	if err := w.store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertAccount(&w.account) }); err != nil {
+	fx.openStore()
+	fx.account = store.Account{ID: chargehand.AccountID{1}, Name: "test", CreatedMs: 1}
+	if err := fx.store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertAccount(&fx.account) }); err != nil {
 		t.Fatal(err)
 	}
-	return w
+	return fx
 }
 
-func (w *world) openDB() (store.DB, error) {
-	if w.url == "" {
-		return sqlite.Open(sqlite.Options{Path: w.path, Owner: true})
+func (fx *fixture) openDB() (store.DB, error) {
+	if fx.url == "" {
+		return sqlite.Open(sqlite.Options{Path: fx.path, Owner: true})
 	}
-	db, err := postgres.Open(w.t.Context(), postgres.Options{URL: w.url})
+	db, err := postgres.Open(fx.t.Context(), postgres.Options{URL: fx.url})
 	if err != nil {
 		return nil, err
 	}
-	return db, db.AwaitOwner(w.t.Context())
+	return db, db.AwaitOwner(fx.t.Context())
 }
 
-func (w *world) openStore() {
-	w.t.Helper()
-	db, err := w.openDB()
+func (fx *fixture) openStore() {
+	fx.t.Helper()
+	db, err := fx.openDB()
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	w.db = db
-	if w.wrap != nil {
-		w.db = w.wrap(db)
+	fx.db = db
+	if fx.wrap != nil {
+		fx.db = fx.wrap(db)
 	}
-	w.store = store.New(w.db)
+	fx.store = store.New(fx.db)
 }
 
-func (w *world) config() Config {
-	var runner activity.Runner = w.outside
-	if w.runner != nil {
-		runner = w.runner
+func (fx *fixture) config() Config {
+	var runner activity.Runner = fx.outside
+	if fx.runner != nil {
+		runner = fx.runner
 	}
-	rows := w.store
-	if w.rows != nil {
-		rows = w.rows
+	rows := fx.store
+	if fx.rows != nil {
+		rows = fx.rows
 	}
 	c := Config{
-		Store: rows, Plans: w, Blobs: w, Sealer: w.sealer, Limits: w.limits,
+		Store: rows, Plans: fx, Blobs: fx, Sealer: fx.sealer, Limits: fx.limits,
 		Activities:     map[string]activity.Runner{"http": runner, "shell": runner, "script": runner, "asyncapi": runner},
-		Log:            slog.New(w.log),
+		Log:            slog.New(fx.log),
 		RuntimeVersion: "1", RuntimeMetadata: map[string]any{},
 	}
-	delete(c.Activities, w.without)
+	delete(c.Activities, fx.without)
 	return c
 }
 
 // start makes an engine on the database, opened again if it was closed.
-func (w *world) start() *Engine {
-	w.t.Helper()
-	if w.store == nil {
-		w.openStore()
+func (fx *fixture) start() *Engine {
+	fx.t.Helper()
+	if fx.store == nil {
+		fx.openStore()
 	}
-	e, err := New(w.t.Context(), w.config())
+	e, err := New(fx.t.Context(), fx.config())
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	w.engine = e
+	fx.engine = e
 	return e
 }
 
 // stop ends engine and database in order.
-func (w *world) stop() {
-	w.t.Helper()
-	if w.engine != nil {
-		w.checkInvariants()
-		if err := w.engine.Stop(context.Background()); err != nil {
-			w.t.Error(err)
+func (fx *fixture) stop() {
+	fx.t.Helper()
+	if fx.engine != nil {
+		fx.checkInvariants()
+		if err := fx.engine.Stop(context.Background()); err != nil {
+			fx.t.Error(err)
 		}
 	}
-	w.close()
+	fx.close()
 }
 
 // kill ends the engine as a crash would: what runs is cut off, and nothing more is written.
 // Only the database wrapper can keep what is on its way from being written.
-func (w *world) kill() {
-	w.t.Helper()
+func (fx *fixture) kill() {
+	fx.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := w.engine.Stop(ctx); err != nil {
-		w.t.Error(err)
+	if err := fx.engine.Stop(ctx); err != nil {
+		fx.t.Error(err)
 	}
-	w.close()
+	fx.close()
 }
 
-func (w *world) close() {
-	w.t.Helper()
-	if w.store == nil {
+func (fx *fixture) close() {
+	fx.t.Helper()
+	if fx.store == nil {
 		return
 	}
-	if err := w.store.Close(); err != nil {
-		w.t.Error(err)
+	if err := fx.store.Close(); err != nil {
+		fx.t.Error(err)
 	}
-	w.engine, w.store, w.db = nil, nil, nil
+	fx.engine, fx.store, fx.db = nil, nil, nil
 }
 
 // Plan implements engine.Plans.
-func (w *world) Plan(_ context.Context, revision int64) (*plan.Plan, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	p := w.plans[revision]
+func (fx *fixture) Plan(_ context.Context, revision int64) (*plan.Plan, error) {
+	fx.mu.Lock()
+	defer fx.mu.Unlock()
+	p := fx.plans[revision]
 	if p == nil {
 		return nil, fmt.Errorf("find revision: %w", store.ErrNotFound)
 	}
@@ -213,25 +213,25 @@ func (w *world) Plan(_ context.Context, revision int64) (*plan.Plan, error) {
 }
 
 // Put and Get implement Blobs.
-func (w *world) Put(ctx context.Context, data []byte) ([]byte, error) {
-	if w.poison != nil {
-		return nil, w.poison
+func (fx *fixture) Put(ctx context.Context, data []byte) ([]byte, error) {
+	if fx.poison != nil {
+		return nil, fx.poison
 	}
 	digest := sha256.Sum256(data)
-	err := w.store.Update(ctx, func(tx *store.Tx) error { return tx.ReserveBlob(digest[:], int64(len(data))) })
+	err := fx.store.Update(ctx, func(tx *store.Tx) error { return tx.ReserveBlob(digest[:], int64(len(data))) })
 	if err != nil {
 		return nil, err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.blobs[string(digest[:])] = append([]byte(nil), data...)
+	fx.mu.Lock()
+	defer fx.mu.Unlock()
+	fx.blobs[string(digest[:])] = append([]byte(nil), data...)
 	return digest[:], nil
 }
 
-func (w *world) Get(_ context.Context, digest []byte) ([]byte, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	data, ok := w.blobs[string(digest)]
+func (fx *fixture) Get(_ context.Context, digest []byte) ([]byte, error) {
+	fx.mu.Lock()
+	defer fx.mu.Unlock()
+	data, ok := fx.blobs[string(digest)]
 	if !ok {
 		return nil, store.ErrNotFound
 	}
@@ -239,36 +239,36 @@ func (w *world) Get(_ context.Context, digest []byte) ([]byte, error) {
 }
 
 // define compiles a definition that consists of tasks (YAML, not indented).
-func (w *world) define(tasks string) int64 {
-	w.t.Helper()
-	return w.defineAll("do:\n" + indent(tasks))
+func (fx *fixture) define(tasks string) int64 {
+	fx.t.Helper()
+	return fx.defineAll("do:\n" + indent(tasks))
 }
 
 // defineAll compiles a definition without its document.
-func (w *world) defineAll(body string) int64 {
-	w.t.Helper()
-	p := compile(w.t, body)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	revision := int64(len(w.plans) + 1_000) // above those that have rows
-	w.plans[revision] = p
+func (fx *fixture) defineAll(body string) int64 {
+	fx.t.Helper()
+	p := compile(fx.t, body)
+	fx.mu.Lock()
+	defer fx.mu.Unlock()
+	revision := int64(len(fx.plans) + 1_000) // above those that have rows
+	fx.plans[revision] = p
 	return revision
 }
 
 // deploy makes a published workflow of tasks, of namespace test and version 1.0.0, that
 // others can start. It is the same after a restart.
-func (w *world) deploy(name, tasks string) int64 {
-	w.t.Helper()
-	p := compile(w.t, "do:\n"+indent(tasks))
-	id := chargehand.WorkflowID(w.id())
-	flow := store.Workflow{ID: id, Account: w.account.No, Namespace: "test", Name: name, CreatedMs: int64(w.ids), UpdatedMs: int64(w.ids)}
+func (fx *fixture) deploy(name, tasks string) int64 {
+	fx.t.Helper()
+	p := compile(fx.t, "do:\n"+indent(tasks))
+	id := chargehand.WorkflowID(fx.id())
+	flow := store.Workflow{ID: id, Account: fx.account.No, Namespace: "test", Name: name, CreatedMs: int64(fx.ids), UpdatedMs: int64(fx.ids)}
 	revision := store.Revision{Version: "1.0.0", Number: 1, CreatedMs: 1}
-	err := w.store.Update(context.Background(), func(tx *store.Tx) error {
+	err := fx.store.Update(context.Background(), func(tx *store.Tx) error {
 		if err := tx.InsertWorkflow(&flow); err != nil {
 			return err
 		}
 		digest := sha256.Sum256([]byte(name))
-		definition := store.Definition{Account: w.account.No, Digest: digest[:], MediaType: "application/yaml", Source: []byte(tasks)}
+		definition := store.Definition{Account: fx.account.No, Digest: digest[:], MediaType: "application/yaml", Source: []byte(tasks)}
 		if err := tx.PutDefinition(&definition); err != nil {
 			return err
 		}
@@ -280,40 +280,40 @@ func (w *world) deploy(name, tasks string) int64 {
 		return tx.UpdateWorkflow(&flow)
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.plans[revision.No] = p
+	fx.mu.Lock()
+	defer fx.mu.Unlock()
+	fx.plans[revision.No] = p
 	return revision.No
 }
 
 // setSecret writes the next version of a secret, as JSON.
-func (w *world) setSecret(name, value string) {
-	w.t.Helper()
-	err := w.store.Update(context.Background(), func(tx *store.Tx) error {
-		last, err := tx.LastSecret(w.account.No, chargehand.Live, name)
+func (fx *fixture) setSecret(name, value string) {
+	fx.t.Helper()
+	err := fx.store.Update(context.Background(), func(tx *store.Tx) error {
+		last, err := tx.LastSecret(fx.account.No, chargehand.Live, name)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		place := secret.Place{Account: w.account.No, Environment: uint8(chargehand.Live), Name: name, Version: last.Version + 1}
+		place := secret.Place{Account: fx.account.No, Environment: uint8(chargehand.Live), Name: name, Version: last.Version + 1}
 		return tx.PutSecret(&store.Secret{
-			Account: place.Account, Environment: chargehand.Live, Name: name, Version: place.Version, Sealed: w.sealer.Seal(place, []byte(value)),
+			Account: place.Account, Environment: chargehand.Live, Name: name, Version: place.Version, Sealed: fx.sealer.Seal(place, []byte(value)),
 		})
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 }
 
 // allEnd waits until every execution has ended and nothing is owed between any.
-func (w *world) allEnd(atMost time.Duration) {
-	w.t.Helper()
+func (fx *fixture) allEnd(atMost time.Duration) {
+	fx.t.Helper()
 	deadline := time.Now().Add(atMost)
 	for {
 		var owed store.StateCounts
 		var due []store.Child
-		w.view(func(r *store.Reader) (err error) {
+		fx.view(func(r *store.Reader) (err error) {
 			if owed, err = r.CountUnfinished(); err == nil {
 				due, err = dueChildren(r)
 			}
@@ -323,7 +323,7 @@ func (w *world) allEnd(atMost time.Duration) {
 			return
 		}
 		if time.Now().After(deadline) {
-			w.t.Fatalf("%v have not ended, due are %+v\n%s", owed, due, w.log)
+			fx.t.Fatalf("%v have not ended, due are %+v\n%s", owed, due, fx.log)
 		}
 		<-time.After(time.Millisecond * 10)
 	}
@@ -357,29 +357,29 @@ func compile(t testing.TB, body string) *plan.Plan {
 }
 
 // id makes ids in ascending order, of the current time.
-func (w *world) id() (id [16]byte) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.ids++
+func (fx *fixture) id() (id [16]byte) {
+	fx.mu.Lock()
+	defer fx.mu.Unlock()
+	fx.ids++
 	ms := time.Now().UnixMilli()
 	binary.BigEndian.PutUint64(id[:8], uint64(ms)<<16|0x7000)
-	binary.BigEndian.PutUint64(id[8:], 0x8000000000000000|w.ids)
+	binary.BigEndian.PutUint64(id[8:], 0x8000000000000000|fx.ids)
 	return id
 }
 
-func (w *world) row(revision int64, input string) store.Execution {
+func (fx *fixture) row(revision int64, input string) store.Execution {
 	return store.Execution{
-		ID: chargehand.ExecutionID(w.id()), Account: w.account.No, Environment: chargehand.Live, Workflow: revision, Revision: revision,
+		ID: chargehand.ExecutionID(fx.id()), Account: fx.account.No, Environment: chargehand.Live, Workflow: revision, Revision: revision,
 		Input: store.Payload{Inline: []byte(input), Size: int64(len(input))},
 	}
 }
 
-func (w *world) startOne(revision int64, input string) (store.Execution, error) {
-	return w.startIn(chargehand.Live, revision, input)
+func (fx *fixture) startOne(revision int64, input string) (store.Execution, error) {
+	return fx.startIn(chargehand.Live, revision, input)
 }
 
-func (w *world) startIn(env chargehand.Environment, revision int64, input string) (store.Execution, error) {
-	p, err := w.Plan(context.Background(), revision)
+func (fx *fixture) startIn(env chargehand.Environment, revision int64, input string) (store.Execution, error) {
+	p, err := fx.Plan(context.Background(), revision)
 	if err != nil {
 		return store.Execution{}, err
 	}
@@ -387,44 +387,44 @@ func (w *world) startIn(env chargehand.Environment, revision int64, input string
 	if err != nil {
 		return store.Execution{}, err
 	}
-	row := w.row(revision, input)
+	row := fx.row(revision, input)
 	row.Environment = env
-	return w.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: v})
+	return fx.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: v})
 }
 
 // runTest is run in the environment test.
-func (w *world) runTest(revision int64, input string) store.Execution {
-	w.t.Helper()
-	row, err := w.startIn(chargehand.Test, revision, input)
+func (fx *fixture) runTest(revision int64, input string) store.Execution {
+	fx.t.Helper()
+	row, err := fx.startIn(chargehand.Test, revision, input)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return row
 }
 
 // run starts an execution and fails the test if it is refused.
-func (w *world) run(revision int64, input string) store.Execution {
-	w.t.Helper()
-	row, err := w.startOne(revision, input)
+func (fx *fixture) run(revision int64, input string) store.Execution {
+	fx.t.Helper()
+	row, err := fx.startOne(revision, input)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return row
 }
 
 // batch inserts a batch of items and tells the engine.
-func (w *world) batch(revision int64, concurrency int, inputs []string) store.Batch {
-	w.t.Helper()
+func (fx *fixture) batch(revision int64, concurrency int, inputs []string) store.Batch {
+	fx.t.Helper()
 	b := store.Batch{
-		ID: chargehand.BatchID(w.id()), Account: w.account.No, Environment: chargehand.Live,
+		ID: chargehand.BatchID(fx.id()), Account: fx.account.No, Environment: chargehand.Live,
 		Workflow: revision, Revision: revision, Concurrency: concurrency, RequestedConcurrency: concurrency, Total: int64(len(inputs)),
 	}
-	err := w.store.Update(context.Background(), func(tx *store.Tx) error {
+	err := fx.store.Update(context.Background(), func(tx *store.Tx) error {
 		if err := tx.InsertBatch(&b); err != nil {
 			return err
 		}
 		for i, input := range inputs {
-			row := w.row(revision, input)
+			row := fx.row(revision, input)
 			row.Batch, row.Item, row.Machine = b.No, int64(i), machine.Revision
 			row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 			if err := tx.InsertExecution(&row); err != nil {
@@ -434,27 +434,27 @@ func (w *world) batch(revision int64, concurrency int, inputs []string) store.Ba
 		return nil
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	w.engine.BatchReady(b.No)
+	fx.engine.BatchReady(b.No)
 	return b
 }
 
-func (w *world) view(fn func(r *store.Reader) error) {
-	w.t.Helper()
-	if err := w.store.View(context.Background(), fn); err != nil {
-		w.t.Fatal(err)
+func (fx *fixture) view(fn func(r *store.Reader) error) {
+	fx.t.Helper()
+	if err := fx.store.View(context.Background(), fn); err != nil {
+		fx.t.Fatal(err)
 	}
 }
 
 // emitted reads the events that executions have emitted.
-func (w *world) emitted() (events []value.Value) {
-	w.t.Helper()
-	w.view(func(r *store.Reader) error {
+func (fx *fixture) emitted() (events []value.Value) {
+	fx.t.Helper()
+	fx.view(func(r *store.Reader) error {
 		events = nil
-		return r.Events(w.account.No, chargehand.Live, 0, math.MaxInt64, math.MaxInt32, func(e *store.Event) (bool, error) {
+		return r.Events(fx.account.No, chargehand.Live, 0, math.MaxInt64, math.MaxInt32, func(e *store.Event) (bool, error) {
 			if !e.Origin.IsZero() {
-				events = append(events, parseInput(w.t, string(e.Data.Inline)))
+				events = append(events, parseInput(fx.t, string(e.Data.Inline)))
 			}
 			return true, nil
 		})
@@ -462,18 +462,18 @@ func (w *world) emitted() (events []value.Value) {
 	return events
 }
 
-func (w *world) read(no int64) (row store.Execution) {
-	w.t.Helper()
-	w.view(func(r *store.Reader) (err error) {
+func (fx *fixture) read(no int64) (row store.Execution) {
+	fx.t.Helper()
+	fx.view(func(r *store.Reader) (err error) {
 		row, err = r.ExecutionByNo(no)
 		return err
 	})
 	return row
 }
 
-func (w *world) journalLength(row store.Execution) (n int) {
-	w.t.Helper()
-	w.view(func(r *store.Reader) error {
+func (fx *fixture) journalLength(row store.Execution) (n int) {
+	fx.t.Helper()
+	fx.view(func(r *store.Reader) error {
 		return r.Journal(row.No, 0, func(*store.JournalRow) error {
 			n++
 			return nil
@@ -482,18 +482,18 @@ func (w *world) journalLength(row store.Execution) (n int) {
 	return n
 }
 
-func (w *world) readBatch(no int64) (b store.Batch) {
-	w.t.Helper()
-	w.view(func(r *store.Reader) (err error) {
+func (fx *fixture) readBatch(no int64) (b store.Batch) {
+	fx.t.Helper()
+	fx.view(func(r *store.Reader) (err error) {
 		b, err = r.BatchByNo(no)
 		return err
 	})
 	return b
 }
 
-func (w *world) items(batch int64) (rows []store.Execution) {
-	w.t.Helper()
-	w.view(func(r *store.Reader) error {
+func (fx *fixture) items(batch int64) (rows []store.Execution) {
+	fx.t.Helper()
+	fx.view(func(r *store.Reader) error {
 		return r.BatchItems(batch, -1, 100_000, nil, func(row *store.Execution) error {
 			rows = append(rows, *row)
 			return nil
@@ -503,22 +503,22 @@ func (w *world) items(batch int64) (rows []store.Execution) {
 }
 
 // finalIn waits for the end of an execution.
-func (w *world) finalIn(row store.Execution, atMost time.Duration) store.Execution {
-	w.t.Helper()
-	return awaitChange(w, row.ID, atMost, "final", func() (store.Execution, bool) {
-		row := w.read(row.No)
+func (fx *fixture) finalIn(row store.Execution, atMost time.Duration) store.Execution {
+	fx.t.Helper()
+	return awaitChange(fx, row.ID, atMost, "final", func() (store.Execution, bool) {
+		row := fx.read(row.No)
 		return row, row.Status.Final()
 	})
 }
 
 // blocked waits until a call that blocks has started.
-func (w *world) blocked() activity.Call {
-	w.t.Helper()
+func (fx *fixture) blocked() activity.Call {
+	fx.t.Helper()
 	select {
-	case c := <-w.outside.started:
+	case c := <-fx.outside.started:
 		return c
 	case <-time.After(patience):
-		w.t.Fatalf("no call that blocks is started\n%s", w.log)
+		fx.t.Fatalf("no call that blocks is started\n%s", fx.log)
 		return activity.Call{}
 	}
 }
@@ -526,12 +526,12 @@ func (w *world) blocked() activity.Call {
 const patience = 20 * time.Second
 
 // awaitChange reads again at each change of status.
-func awaitChange[T any](w *world, id [16]byte, atMost time.Duration, what string, read func() (T, bool)) T {
-	w.t.Helper()
+func awaitChange[T any](fx *fixture, id [16]byte, atMost time.Duration, what string, read func() (T, bool)) T {
+	fx.t.Helper()
 	deadline := time.NewTimer(atMost)
 	defer deadline.Stop()
 	for {
-		changed, stop := w.engine.Watch(id)
+		changed, stop := fx.engine.Watch(id)
 		value, ok := read()
 		if ok {
 			stop()
@@ -542,44 +542,44 @@ func awaitChange[T any](w *world, id [16]byte, atMost time.Duration, what string
 			stop()
 		case <-deadline.C:
 			stop()
-			w.t.Fatalf("not %s: %+v\n%s", what, value, w.log)
+			fx.t.Fatalf("not %s: %+v\n%s", what, value, fx.log)
 		}
 	}
 }
 
 // final waits for the end of an execution.
-func (w *world) final(row store.Execution) store.Execution {
-	w.t.Helper()
-	return w.finalIn(row, patience)
+func (fx *fixture) final(row store.Execution) store.Execution {
+	fx.t.Helper()
+	return fx.finalIn(row, patience)
 }
 
-func (w *world) finalBatch(b store.Batch) store.Batch {
-	w.t.Helper()
-	return awaitChange(w, b.ID, patience, "final", func() (store.Batch, bool) {
-		b := w.readBatch(b.No)
+func (fx *fixture) finalBatch(b store.Batch) store.Batch {
+	fx.t.Helper()
+	return awaitChange(fx, b.ID, patience, "final", func() (store.Batch, bool) {
+		b := fx.readBatch(b.No)
 		return b, b.Status.Final()
 	})
 }
 
 // result is the output of an execution as JSON, or its fault's code.
-func (w *world) result(no int64) string {
-	w.t.Helper()
+func (fx *fixture) result(no int64) string {
+	fx.t.Helper()
 	var o store.Outcome
-	w.view(func(r *store.Reader) (err error) {
+	fx.view(func(r *store.Reader) (err error) {
 		o, err = r.Outcome(no)
 		return err
 	})
 	if o.Fault != nil {
 		f, err := engine.DecodeFault(o.Fault)
 		if err != nil {
-			w.t.Fatal(err)
+			fx.t.Fatal(err)
 		}
 		return "fault " + f.Code
 	}
 	if o.Output.Blob != nil {
-		data, err := w.Get(context.Background(), o.Output.Blob)
+		data, err := fx.Get(context.Background(), o.Output.Blob)
 		if err != nil {
-			w.t.Fatal(err)
+			fx.t.Fatal(err)
 		}
 		return string(data)
 	}
@@ -587,11 +587,11 @@ func (w *world) result(no int64) string {
 }
 
 // story is the timeline without times.
-func (w *world) story(no int64) string {
-	w.t.Helper()
-	entries, truncated, err := w.engine.Timeline(context.Background(), no)
+func (fx *fixture) story(no int64) string {
+	fx.t.Helper()
+	entries, truncated, err := fx.engine.Timeline(context.Background(), no)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	var b strings.Builder
 	for _, e := range entries {
@@ -761,15 +761,15 @@ func (l *logLines) contains(text string) bool { return strings.Contains(l.String
 
 // idle checks that all slots but those of active executions are free. Without any, it first
 // waits until the engine has nothing to do.
-func (w *world) idle(active int) {
-	w.t.Helper()
+func (fx *fixture) idle(active int) {
+	fx.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
 	defer cancel()
-	if active == 0 && !w.engine.work.wait(ctx) {
-		w.t.Fatalf("the engine is never idle\n%s", w.log)
+	if active == 0 && !fx.engine.work.wait(ctx) {
+		fx.t.Fatalf("the engine is never idle\n%s", fx.log)
 	}
-	if held := w.engine.slots.heldBy(w.account.No); held != active {
-		w.t.Fatalf("%d slots are held, want %d", held, active)
+	if held := fx.engine.slots.heldBy(fx.account.No); held != active {
+		fx.t.Fatalf("%d slots are held, want %d", held, active)
 	}
 }
 
