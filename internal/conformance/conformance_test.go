@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,7 +83,8 @@ func ownFeatures(t testing.TB) []*feature { return readFeatures(t, "features") }
 
 func perform(t *testing.T, f *feature, h host, world *standIn, passed tally) {
 	t.Helper()
-	if err := f.run(newScenario(t, h, world)); err != nil {
+	s := newScenario(t, h, world)
+	if err := errors.Join(f.run(s), s.unschedule()); err != nil {
 		t.Error(err)
 		return
 	}

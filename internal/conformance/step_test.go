@@ -23,6 +23,7 @@ type scenario struct {
 	host      host
 	world     *standIn
 	workflow  string
+	scheduled []string // workflows that start by themselves
 	warnings  []any
 	refusal   map[string]any // of the last deployment
 	input     string
@@ -87,6 +88,24 @@ func (s *scenario) deploy(definition string) error {
 	}
 	s.workflow, _ = a.Object()["id"].(string)
 	s.warnings, _ = a.Object()["warnings"].([]any)
+	if strings.Contains(definition, "schedule:") {
+		s.scheduled = append(s.scheduled, s.workflow)
+	}
+	return nil
+}
+
+// unschedule deletes the workflows of the scenario that start by themselves. They would go on beside all
+// scenarios that follow, some of them ten times a second.
+func (s *scenario) unschedule() error {
+	for _, id := range s.scheduled {
+		a, err := s.host.Try(http.MethodDelete, "/workflows/"+id, "")
+		if err != nil {
+			return err
+		}
+		if a.Status != http.StatusNoContent && a.Status != http.StatusNotFound {
+			return fmt.Errorf("delete the workflow: %d %s", a.Status, a.Body)
+		}
+	}
 	return nil
 }
 
