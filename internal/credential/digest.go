@@ -45,7 +45,7 @@ type challenge struct {
 func (s *Source) answerChallenge(base nethttp.RoundTripper, to string, user *password, req *nethttp.Request) (*nethttp.Response, error) {
 	key := to + " " + user.key
 	first := req
-	if known, found := s.challenges.get(key); found {
+	if known, found := s.challenges.Get(key); found {
 		answer, err := known.answer(req, user)
 		if err != nil {
 			closeBody(req)
@@ -73,7 +73,7 @@ func (s *Source) answerChallenge(base nethttp.RoundTripper, to string, user *pas
 	}
 	resp, err = base.RoundTrip(authorized(second, answer))
 	if err == nil && resp.StatusCode != nethttp.StatusUnauthorized {
-		s.challenges.put(key, asked)
+		s.challenges.Put(key, asked, 0)
 	}
 	return resp, err
 }

@@ -34,13 +34,13 @@ type discovered struct {
 
 // discover finds the endpoints of the policy's authority (OpenID Connect Discovery 1.0).
 func (s *Source) discover(ctx context.Context, p *policy) (discovered, *machine.Fault) {
-	found, known := s.providers.get(p.authority)
+	found, known := s.providers.Get(p.authority)
 	if !known || !s.cfg.Now().Before(found.until) {
 		var fault *machine.Fault
 		if found, fault = s.fetchDiscovery(ctx, p); fault != nil {
 			return found, fault
 		}
-		s.providers.put(p.authority, found)
+		s.providers.Put(p.authority, found, 0)
 	}
 	if !sameIssuer(found.Issuer, p.authority) && !p.issuedBy(found.Issuer) {
 		return found, refused(fmt.Sprintf("%s says that its issuer is %q, which is neither the authority nor one of `issuers`",

@@ -228,7 +228,7 @@ func (s *Source) lastRefresh(t *testing.T, policy map[string]any) string {
 	if fault != nil {
 		t.Fatal(fault)
 	}
-	entry, _ := s.tokens.get(p.key)
+	entry, _ := s.tokens.Get(p.key)
 	token, _, _ := entry.state()
 	return token.refresh
 }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/chargehand/chargehand/internal/lru"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -27,9 +28,9 @@ type Config struct {
 type Source struct {
 	cfg        Config
 	client     *nethttp.Client // follows no redirect: token requests hold secrets
-	tokens     *recent[*tokenEntry]
-	providers  *recent[discovered]
-	challenges *recent[*challenge]
+	tokens     *lru.Cache[string, *tokenEntry]
+	providers  *lru.Cache[string, discovered]
+	challenges *lru.Cache[string, *challenge]
 }
 
 const (
@@ -52,9 +53,9 @@ func New(cfg Config) *Source {
 			Transport:     bounded{cfg.Transport},
 			CheckRedirect: func(*nethttp.Request, []*nethttp.Request) error { return nethttp.ErrUseLastResponse },
 		},
-		tokens:     newRecent[*tokenEntry](maxTokens),
-		providers:  newRecent[discovered](maxProviders),
-		challenges: newRecent[*challenge](maxChallenges),
+		tokens:     lru.New[string, *tokenEntry](lru.Bounds{Entries: maxTokens}, nil),
+		providers:  lru.New[string, discovered](lru.Bounds{Entries: maxProviders}, nil),
+		challenges: lru.New[string, *challenge](lru.Bounds{Entries: maxChallenges}, nil),
 	}
 }
 

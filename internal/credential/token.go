@@ -52,7 +52,7 @@ func (e *tokenEntry) state() (*token, uint64, *machine.Fault) {
 // token returns a usable token; fresh says that it was fetched just now. Those who wait for
 // the same request share its fault, so that a server that refuses is not asked once per caller.
 func (s *Source) token(ctx context.Context, p *policy) (_ *token, fresh bool, _ *machine.Fault) {
-	entry := s.tokens.getOrAdd(p.key, newEntry)
+	entry := s.tokens.GetOrAdd(p.key, 0, newEntry)
 	known, round, _ := entry.state()
 	if known.usable(s.cfg.Now()) {
 		return known, false, nil
@@ -88,7 +88,7 @@ func (s *Source) token(ctx context.Context, p *policy) (_ *token, fresh bool, _ 
 
 // drop forgets a token that a server did not accept, but for its refresh token.
 func (s *Source) drop(p *policy, rejected *token) {
-	entry, known := s.tokens.get(p.key)
+	entry, known := s.tokens.Get(p.key)
 	if !known {
 		return
 	}

@@ -1,13 +1,13 @@
 package resource
 
 import (
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"net/url"
 	"sync"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/lru"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -25,10 +25,8 @@ type CacheConfig struct {
 type Cache struct {
 	cfg CacheConfig
 
-	mu    sync.Mutex
-	order *list.List // of *document, the last used in front
-	byKey map[[sha256.Size]byte]*list.Element
-	bytes int64
+	mu        sync.Mutex // for what documents hold
+	documents *lru.Cache[[sha256.Size]byte, *document]
 }
 
 // document is a place in the cache. turn has one place: one fetch of a document runs at a
@@ -54,7 +52,10 @@ func NewCache(cfg CacheConfig) *Cache {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Cache{cfg: cfg, order: list.New(), byKey: map[[sha256.Size]byte]*list.Element{}}
+	return &Cache{
+		cfg:       cfg,
+		documents: lru.New[[sha256.Size]byte, *document](lru.Bounds{Entries: cfg.Documents, Size: int(cfg.Bytes)}, nil),
+	}
 }
 
 // Fetch is Fetcher.Fetch with the cache in between. Scope keeps apart those who must not
@@ -94,16 +95,9 @@ func (c *Cache) Fetch(ctx context.Context, scope string, r Request) (Content, er
 }
 
 func (c *Cache) place(key [sha256.Size]byte) *document {
-	c.mu.Lock()
+	c.mu.Lock() // put must find what it looks for
 	defer c.mu.Unlock()
-	if element, found := c.byKey[key]; found {
-		c.order.MoveToFront(element)
-		return element.Value.(*document)
-	}
-	place := &document{key: key, turn: make(chan struct{}, 1)}
-	c.byKey[key] = c.order.PushFront(place)
-	c.shrink()
-	return place
+	return c.documents.GetOrAdd(key, 0, func() *document { return &document{key: key, turn: make(chan struct{}, 1)} })
 }
 
 func (c *Cache) look(place *document) (content Content, fresh bool) {
@@ -116,23 +110,13 @@ func (c *Cache) look(place *document) (content Content, fresh bool) {
 func (c *Cache) put(place *document, content Content) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if element, found := c.byKey[place.key]; !found || element.Value.(*document) != place {
+	if known, found := c.documents.Get(place.key); !found || known != place {
 		return
 	}
-	c.bytes -= int64(len(place.content.Data))
 	place.content, place.held = Content{}, false
 	if content.fresh.keep {
 		place.content, place.held = content, true
 		place.until = c.cfg.Now().Add(content.fresh.lifetime)
-		c.bytes += int64(len(content.Data))
 	}
-	c.shrink()
-}
-
-func (c *Cache) shrink() {
-	for c.order.Len() > c.cfg.Documents || c.bytes > c.cfg.Bytes {
-		oldest := c.order.Remove(c.order.Back()).(*document)
-		delete(c.byKey, oldest.key)
-		c.bytes -= int64(len(oldest.content.Data))
-	}
+	c.documents.Put(place.key, place, len(place.content.Data))
 }

@@ -326,8 +326,8 @@ func TestCacheIsBounded(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if c.order.Len() != 3 || len(c.byKey) != 3 || c.bytes != 30 {
-				t.Errorf("%d documents, %d keys, %d bytes", c.order.Len(), len(c.byKey), c.bytes)
+			if c.documents.Len() != 3 || c.documents.Size() != 30 {
+				t.Errorf("%d documents, %d bytes", c.documents.Len(), c.documents.Size())
 			}
 		})
 	}

@@ -406,8 +406,7 @@ func (s *Service) applied(ctx context.Context, p *Principal, r *ApplyWorkflow, f
 	}
 	// What is stored may be an equal definition with another text: the warnings are those of
 	// the text that was sent, with the resources that were read then.
-	definition.Source = r.Definition
-	_, problems, err := s.plans.recompile(&definition)
+	_, problems, err := plan.Recompile(r.Definition, definition.Resources, s.plans.options.Limits)
 	if err != nil {
 		return nil, fmt.Errorf("compile the definition again: %w", err)
 	}

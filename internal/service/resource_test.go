@@ -102,8 +102,8 @@ func TestResourcesArePinned(t *testing.T) {
 	if len(l.asked) != asked {
 		t.Errorf("a stored definition asked for %v", l.asked[asked:])
 	}
-	if fresh.bytes <= len(resourceful) {
-		t.Errorf("resources do not count in the cache: %d bytes", fresh.bytes)
+	if _, bytes := fresh.compiled.Kept(); bytes <= len(resourceful) {
+		t.Errorf("resources do not count in the cache: %d bytes", bytes)
 	}
 }
 

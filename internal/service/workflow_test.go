@@ -481,13 +481,13 @@ func TestApplyFromOperator(t *testing.T) {
 
 func TestPlansAreSharedAndForgotten(t *testing.T) {
 	w := newWorld(t)
-	w.plans.maxBytes = 3 * len(definition("flow-a", "1.0.0"))
+	w.plans.compiled = plan.NewCache(plan.Limits{}, 3*len(definition("flow-a", "1.0.0")))
 	var revisions []int64
 	for i := range 6 {
 		w.create(w.apply(definition("flow-"+string(rune('a'+i)), "1.0.0")).ID, noInput)
 		revisions = append(revisions, w.engine.starts[i].Row.Revision)
 	}
-	if n := w.plans.recent.Len(); n != 3 || len(w.plans.byRevision) != 3 || len(w.plans.byDigest) != 3 {
+	if n, _ := w.plans.compiled.Kept(); n != 3 {
 		t.Errorf("%d plans are kept, want 3", n)
 	}
 	for _, no := range revisions { // forgotten ones are compiled again

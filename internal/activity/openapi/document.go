@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -11,7 +10,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"sync"
 
 	"github.com/getkin/kin-openapi/openapi2"
 	"github.com/getkin/kin-openapi/openapi2conv"
@@ -20,6 +18,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/http"
+	"github.com/chargehand/chargehand/internal/lru"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
 )
@@ -45,20 +44,11 @@ type documents struct {
 	http  *http.Caller
 	cache *resource.Cache
 
-	mu    sync.Mutex
-	order *list.List // of parsed, the last used in front
-	byKey map[string]*list.Element
-	bytes int
-}
-
-type parsed struct {
-	key  string
-	doc  *document
-	size int
+	parsed *lru.Cache[string, *document]
 }
 
 func newDocuments(caller *http.Caller, cache *resource.Cache) *documents {
-	return &documents{http: caller, cache: cache, order: list.New(), byKey: map[string]*list.Element{}}
+	return &documents{http: caller, cache: cache, parsed: lru.New[string, *document](lru.Bounds{Entries: maxParsed, Size: maxParsedBytes}, nil)}
 }
 
 // get reads the document of a call: {content, digest} where it was pinned when the definition
@@ -83,7 +73,7 @@ func (d *documents) get(ctx context.Context, call activity.Call, described map[s
 		}
 	}
 	key := scope + " " + content.Digest + " " + content.URI
-	if known := d.known(key); known != nil && content.Digest != "" {
+	if known, found := d.parsed.Get(key); found {
 		return known, nil
 	}
 	references := &references{cache: d.cache, ctx: ctx, scope: scope, request: request}
@@ -98,8 +88,8 @@ func (d *documents) get(ctx context.Context, call activity.Call, described map[s
 		return nil, configuration(fmt.Sprintf("the OpenAPI document %s cannot be read: %v", clip(shown(address)), clip(err.Error())))
 	}
 	doc := &document{described3, content.URI, content.Digest}
-	if references.count == 0 { // what others hold may change without the digest of this one
-		d.keep(parsed{key, doc, len(content.Data)})
+	if references.count == 0 && content.Digest != "" { // what others hold may change without the digest of this one
+		d.parsed.Add(key, doc, len(content.Data))
 	}
 	return doc, nil
 }
@@ -131,32 +121,6 @@ func fetchFault(err error) *machine.Fault {
 	fault := failed.Fault()
 	fault.Detail = "fetch the OpenAPI document: " + fault.Detail
 	return fault
-}
-
-func (d *documents) known(key string) *document {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	element, found := d.byKey[key]
-	if !found {
-		return nil
-	}
-	d.order.MoveToFront(element)
-	return element.Value.(parsed).doc
-}
-
-func (d *documents) keep(entry parsed) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if _, found := d.byKey[entry.key]; found || entry.doc.digest == "" {
-		return
-	}
-	d.byKey[entry.key] = d.order.PushFront(entry)
-	d.bytes += entry.size
-	for d.order.Len() > maxParsed || d.bytes > maxParsedBytes {
-		oldest := d.order.Remove(d.order.Back()).(parsed)
-		delete(d.byKey, oldest.key)
-		d.bytes -= oldest.size
-	}
 }
 
 // references reads the documents that one document refers to, with its credentials where

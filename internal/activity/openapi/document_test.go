@@ -192,8 +192,8 @@ func TestDocumentIsRevalidatedAndParsedOnce(t *testing.T) {
 			t.Fatalf("output %v, fault %v", got.Output, got.Fault)
 		}
 	}
-	if full.Load() != 1 || unchanged.Load() != 2 || r.documents.order.Len() != 1 {
-		t.Errorf("%d full answers, %d unchanged, %d parsed", full.Load(), unchanged.Load(), r.documents.order.Len())
+	if full.Load() != 1 || unchanged.Load() != 2 || r.documents.parsed.Len() != 1 {
+		t.Errorf("%d full answers, %d unchanged, %d parsed", full.Load(), unchanged.Load(), r.documents.parsed.Len())
 	}
 	args["document"].(map[string]any)["authentication"] = nil
 	got := r.Run(t.Context(), activity.Call{Args: args})

@@ -28,23 +28,23 @@ func TestPlanWithResources(t *testing.T) {
 	if err := json.Unmarshal(sent, &a); err != nil || !bytes.Equal(a.Resources, one) {
 		t.Fatalf("%v; the resources have become %s", err, a.Resources)
 	}
-	kept := newPlans(maxPlanBytes)
-	first, err := kept.plan(a.Digest, a.Definition, a.Resources)
+	kept := newPlans()
+	first, err := planOf(kept, a.Digest, a.Definition, a.Resources)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := kept.plan(digestOf(resourceful, two), resourceful, two)
+	second, err := planOf(kept, digestOf(resourceful, two), resourceful, two)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if first.Digest() == second.Digest() || len(first.Pinned) != 1 {
 		t.Error("two contents of a resource have one plan")
 	}
-	if want := 2*len(resourceful) + len(one) + len(two); kept.bytes != want {
-		t.Errorf("the cache counts %d bytes, want %d", kept.bytes, want)
+	if _, got := kept.Kept(); got != 2*len(resourceful)+len(one)+len(two) {
+		t.Errorf("the cache counts %d bytes, want %d", got, 2*len(resourceful)+len(one)+len(two))
 	}
 	for name, resources := range map[string][]byte{"missing": nil, "other": two} {
-		if _, err := newPlans(maxPlanBytes).plan(a.Digest, a.Definition, resources); err == nil {
+		if _, err := planOf(newPlans(), a.Digest, a.Definition, resources); err == nil {
 			t.Errorf("%s resources are taken for the right ones", name)
 		}
 	}

@@ -1,15 +1,14 @@
 package temporal
 
 import (
-	"container/list"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/lru"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
@@ -37,17 +36,21 @@ const (
 type origins struct {
 	store   *store.Store
 	plans   engine.Plans
-	byNo    recent[origin]             // by revision
-	batches recent[chargehand.BatchID] // by number
+	byNo    *lru.Cache[int64, origin]             // by revision
+	batches *lru.Cache[int64, chargehand.BatchID] // by number
 }
 
 func newOrigins(st *store.Store, plans engine.Plans) *origins {
-	return &origins{store: st, plans: plans, byNo: recent[origin]{max: maxOriginBytes}, batches: recent[chargehand.BatchID]{max: maxBatchIDs}}
+	return &origins{
+		store: st, plans: plans,
+		byNo:    lru.New[int64, origin](lru.Bounds{Size: maxOriginBytes}, nil),
+		batches: lru.New[int64, chargehand.BatchID](lru.Bounds{Entries: maxBatchIDs}, nil),
+	}
 }
 
 // of finds the origin of a revision. Errors: store.ErrNotFound, store.ErrUnavailable.
 func (o *origins) of(ctx context.Context, revision int64) (origin, error) {
-	if found, ok := o.byNo.get(revision); ok {
+	if found, ok := o.byNo.Get(revision); ok {
 		return found, nil
 	}
 	var got origin
@@ -86,7 +89,7 @@ func (o *origins) of(ctx context.Context, revision int64) (origin, error) {
 			got.secret = p
 		}
 	}
-	o.byNo.put(revision, got, len(got.definition)+len(got.resources)+rowBytes)
+	o.byNo.Add(revision, got, len(got.definition)+len(got.resources)+rowBytes)
 	return got, nil
 }
 
@@ -95,7 +98,7 @@ func (o *origins) batch(ctx context.Context, no int64) (string, error) {
 	if no == 0 {
 		return "", nil
 	}
-	if id, ok := o.batches.get(no); ok {
+	if id, ok := o.batches.Get(no); ok {
 		return id.String(), nil
 	}
 	var b store.Batch
@@ -106,53 +109,8 @@ func (o *origins) batch(ctx context.Context, no int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	o.batches.put(no, b.ID, 1)
+	o.batches.Add(no, b.ID, 0)
 	return b.ID.String(), nil
-}
-
-// recent keeps values by number, up to a sum of their sizes; the least recently used ones
-// are forgotten. The zero value with max is ready for use.
-type recent[V any] struct {
-	max   int
-	mu    sync.Mutex
-	byNo  map[int64]*list.Element
-	order list.List // of *kept[V], the latest used first
-	size  int
-}
-
-type kept[V any] struct {
-	no    int64
-	value V
-	size  int
-}
-
-func (c *recent[V]) get(no int64) (value V, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.byNo[no]
-	if e == nil {
-		return value, false
-	}
-	c.order.MoveToFront(e)
-	return e.Value.(*kept[V]).value, true
-}
-
-func (c *recent[V]) put(no int64, value V, size int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byNo == nil {
-		c.byNo = make(map[int64]*list.Element)
-	}
-	if c.byNo[no] != nil || size > c.max {
-		return
-	}
-	c.byNo[no] = c.order.PushFront(&kept[V]{no, value, size})
-	for c.size += size; c.size > c.max; {
-		last := c.order.Back()
-		k := c.order.Remove(last).(*kept[V])
-		delete(c.byNo, k.no)
-		c.size -= k.size
-	}
 }
 
 // errBroken says that an execution can never be started, because something that belongs to

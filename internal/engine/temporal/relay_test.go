@@ -282,20 +282,6 @@ func TestBreather(t *testing.T) {
 	})
 }
 
-func TestRecentForgets(t *testing.T) {
-	c := recent[string]{max: 10}
-	c.put(1, "a", 4)
-	c.put(2, "b", 4)
-	c.get(1)
-	c.put(3, "c", 4)
-	c.put(4, "too large", 11)
-	for no, want := range map[int64]bool{1: true, 2: false, 3: true, 4: false} {
-		if _, ok := c.get(no); ok != want {
-			t.Errorf("%d is kept: %v", no, ok)
-		}
-	}
-}
-
 // hangingDB is a database that never answers an Update before its context ends.
 type hangingDB struct{ store.DB }
 

@@ -151,7 +151,7 @@ func TestServedSilence(t *testing.T) {
 	t.Cleanup(silent.Stop)
 	t.Cleanup(func() { close(released) })
 	flows := worker.New(b.client, workflowQueue(b.queue, machine.Revision), worker.Options{LocalActivityWorkerOnly: true})
-	(&workflows{plans: newPlans(maxPlanBytes), pace: thePace()}).register(flows)
+	(&workflows{plans: newPlans(), pace: thePace()}).register(flows)
 	if err := flows.Start(); err != nil {
 		t.Fatal(err)
 	}

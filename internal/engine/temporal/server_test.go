@@ -212,7 +212,7 @@ func replaySealed(t testing.TB, h *historypb.History, p pace, storage converter.
 	if err != nil {
 		t.Fatal(err)
 	}
-	(&workflows{plans: newPlans(maxPlanBytes), pace: p}).register(r)
+	(&workflows{plans: newPlans(), pace: p}).register(r)
 	return r.ReplayWorkflowHistory(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h)
 }
 

@@ -86,7 +86,7 @@ func TestTraceAcrossRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		(&workflows{plans: newPlans(maxPlanBytes), pace: thePace()}).register(r)
+		(&workflows{plans: newPlans(), pace: thePace()}).register(r)
 		if err := r.ReplayWorkflowHistory(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h); err != nil {
 			t.Error(err)
 		}

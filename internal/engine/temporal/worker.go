@@ -131,7 +131,7 @@ func newWorker(c WorkerConfig, p pace) *Worker {
 	a.postTo = func(workflow, run string) postbox { return mailbox{a.Client, workflow, run} }
 	return &Worker{
 		activities: a, cut: cancel,
-		workflows: &workflows{plans: newPlans(maxPlanBytes), pace: p},
+		workflows: &workflows{plans: newPlans(), pace: p},
 	}
 }
 

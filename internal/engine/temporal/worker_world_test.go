@@ -304,7 +304,7 @@ func (o *office) result(a argument, files map[string]machine.File) machinetest.R
 	for _, id := range ids {
 		result.Files = append(result.Files, files[id])
 	}
-	p, err := newPlans(maxPlanBytes).plan(a.Digest, a.Definition, a.Resources)
+	p, err := planOf(newPlans(), a.Digest, a.Definition, a.Resources)
 	if err != nil {
 		o.t.Fatal(err)
 	}

@@ -10,12 +10,13 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
 // workflows is what the workflow function has beside its argument.
 type workflows struct {
-	plans *plans
+	plans *plan.Cache
 	pace  pace
 }
 
@@ -118,12 +119,12 @@ func (w *workflows) execute(ctx workflow.Context, a argument) error {
 }
 
 // revive makes the machine: a new one, or that of the run before.
-func (r *run) revive(plans *plans) *machine.Fault {
+func (r *run) revive(plans *plan.Cache) *machine.Fault {
 	a := r.argument
 	if !machine.Knows(a.Revision) {
 		return engine.RevisionFault(a.Revision)
 	}
-	p, err := plans.plan(a.Digest, a.Definition, a.Resources)
+	p, err := planOf(plans, a.Digest, a.Definition, a.Resources)
 	if err != nil {
 		return engine.SystemFault(engine.CodeInternal, "The definition cannot be read any more: "+err.Error())
 	}
