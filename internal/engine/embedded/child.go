@@ -1,9 +1,7 @@
 package embedded
 
 import (
-	"errors"
 	"slices"
-	"sync"
 
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -18,6 +16,29 @@ const (
 	// a loop that asks for nothing else is written down from time to time.
 	maxRefusals = 100
 )
+
+// loadFamily finds out what is owed between an execution that has come into memory and its relatives.
+func (e *Engine) loadChildren(inst *instance) error {
+	inst.unstarted, inst.childrenEnded = nil, false
+	if inst.machine.Load().Children == 0 && !inst.inDoubt {
+		return nil
+	}
+	var open []store.Child
+	err := e.store.View(e.ctx, func(rd *store.Reader) (err error) {
+		open, err = rd.OpenChildren(inst.no, engine.MaxOpenChildren+1)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	e.catchUpChildren(inst, open)
+	for _, c := range inst.machine.InFlight() {
+		if c.Kind == machine.StartChild && !slices.ContainsFunc(open, func(l store.Child) bool { return l.Command == uint64(c.ID) }) {
+			inst.unstarted = append(inst.unstarted, c)
+		}
+	}
+	return nil
+}
 
 // startChildren does what is owed between an execution and its children: it starts them and takes in
 // their ends.
@@ -128,62 +149,6 @@ func (e *Engine) prepareChildren(s *writeSet) (refused []machine.Event, err erro
 	return refused, nil
 }
 
-// reserve counts the children that s is about to start as executions of their tree, before the tree is read: so write
-// sets that are prepared at the same time do not exceed the bound of the tree together. It returns how many other write sets have
-// reserved, and whether the execution has been withdrawn, so that it needs to start nothing that it would wait for.
-func (e *Engine) reserve(s *writeSet, children int) (others int, withdrawn bool, err error) {
-	inst := s.inst
-	if inst.no == 0 {
-		return 0, false, nil // it has no tree yet
-	}
-	stopping := e.canceller.busy()
-	if inst.root == 0 || stopping {
-		err = e.store.View(e.ctx, func(rd *store.Reader) (err error) {
-			if inst.root, err = engine.Root(rd, inst.no); err == nil && stopping {
-				_, withdrawn, err = engine.Withdrawn(rd, inst.no)
-			}
-			return err
-		})
-		if err != nil {
-			return 0, false, err
-		}
-	}
-	return e.trees.reserve(s, children), withdrawn, nil
-}
-
-// trees counts, by root, the children that write sets are about to start.
-type trees struct {
-	mu       sync.Mutex
-	reserved map[int64]int
-}
-
-// reserve adds to what s has reserved in the tree of its execution, and returns what other write sets have.
-func (t *trees) reserve(s *writeSet, children int) (others int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.reserved == nil {
-		t.reserved = make(map[int64]int)
-	}
-	others = t.reserved[s.inst.root] - s.reserved
-	s.reserved += children
-	t.reserved[s.inst.root] += children
-	return others
-}
-
-// release gives back some of what s has reserved: what it does not start, or all when its children are rows or will be none.
-func (t *trees) release(s *writeSet, children int) {
-	if children <= 0 || s.reserved == 0 {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	s.reserved -= children
-	left := t.reserved[s.inst.root] - children
-	if t.reserved[s.inst.root] = left; left == 0 {
-		delete(t.reserved, s.inst.root)
-	}
-}
-
 // takeEnds tells the machine of children that have ended.
 func (e *Engine) readChildEnds(s *writeSet) error {
 	inst := s.inst
@@ -279,156 +244,6 @@ func (e *Engine) notifyParent(no int64) {
 	e.goWork(func() { e.send(no, message{kind: readChildren}) })
 }
 
-// stopper ends what the rows say must end: one goroutine at a time looks, and some executions
-// are ended at a time.
-type childCanceller struct {
-	permits chan struct{}
-
-	mu                 sync.Mutex
-	running, requested bool
-	ending             map[int64]bool
-}
-
-func newChildCanceller() *childCanceller {
-	return &childCanceller{permits: make(chan struct{}, cancelAtOnce), ending: make(map[int64]bool)}
-}
-
-// busy reports whether executions are being ended, or looked for.
-func (s *childCanceller) busy() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.running || len(s.ending) > 0
-}
-
-// begin reports whether the caller must look; otherwise who looks already does so once more.
-func (s *childCanceller) begin() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running {
-		s.requested = true
-		return false
-	}
-	s.running = true
-	return true
-}
-
-// more reports whether to look again; otherwise the looking has ended.
-func (s *childCanceller) again(failed bool) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running, s.requested = s.requested || failed, false
-	return s.running
-}
-
-// take reports whether the caller must end an execution. Then it must give it back.
-func (s *childCanceller) acquire(no int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ending[no] {
-		return false
-	}
-	s.ending[no] = true
-	return true
-}
-
-func (s *childCanceller) release(no int64) {
-	s.mu.Lock()
-	delete(s.ending, no)
-	s.mu.Unlock()
-	<-s.permits
-}
-
-// cancelChildren ends all executions whose rows say that they must end (store.ChildStopped), some at a
-// time however many there are: a tree ends level by level. What is left when the engine stops is found
-// at the next start.
-func (e *Engine) cancelChildren() {
-	if !e.canceller.begin() {
-		return
-	}
-	e.goWork(func() {
-		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-			err := e.cancelStopped()
-			if !e.canceller.again(err != nil) {
-				return
-			}
-			if err == nil {
-				wait = minBackoff
-				continue
-			}
-			if !e.sleep(wait) {
-				return
-			}
-		}
-	})
-}
-
-// cancelStopped looks through the rows once. One that takes long keeps one place only.
-func (e *Engine) cancelStopped() error {
-	for after := int64(0); ; {
-		var page []store.Child
-		err := e.store.View(e.ctx, func(r *store.Reader) (err error) {
-			page, err = r.DueChildren(store.ChildStopped, after, cancelAtOnce)
-			return err
-		})
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		for _, link := range page {
-			after = link.Execution
-			select {
-			case e.canceller.permits <- struct{}{}:
-			case <-e.ctx.Done():
-				return e.ctx.Err()
-			}
-			if !e.canceller.acquire(after) {
-				<-e.canceller.permits
-				continue
-			}
-			e.goWork(func() { e.cancelChild(link.Execution) })
-		}
-	}
-}
-
-// cancelChild ends one execution, however often that fails, and gives its place back.
-func (e *Engine) cancelChild(no int64) {
-	defer e.canceller.release(no)
-	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-		err := e.cancelExecution(e.ctx, no, engine.ChildCancelled)
-		if err == nil || errors.Is(err, engine.ErrFinal) {
-			return
-		}
-		if !errors.Is(err, store.ErrUnavailable) && e.ctx.Err() == nil {
-			e.log.Error("cancel a child", "execution", no, "error", err)
-		}
-		if !e.sleep(wait) {
-			return
-		}
-	}
-}
-
-// loadFamily finds out what is owed between an execution that has come into memory and its relatives.
-func (e *Engine) loadChildren(inst *instance) error {
-	inst.unstarted, inst.childrenEnded = nil, false
-	if inst.machine.Load().Children == 0 && !inst.inDoubt {
-		return nil
-	}
-	var open []store.Child
-	err := e.store.View(e.ctx, func(rd *store.Reader) (err error) {
-		open, err = rd.OpenChildren(inst.no, engine.MaxOpenChildren+1)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	e.catchUpChildren(inst, open)
-	for _, c := range inst.machine.InFlight() {
-		if c.Kind == machine.StartChild && !slices.ContainsFunc(open, func(l store.Child) bool { return l.Command == uint64(c.ID) }) {
-			inst.unstarted = append(inst.unstarted, c)
-		}
-	}
-	return nil
-}
-
 // oweChildren does what rows say of children that a commit has written which seemed to fail.
 func (e *Engine) catchUpChildren(inst *instance, open []store.Child) {
 	for _, link := range open {
@@ -438,57 +253,6 @@ func (e *Engine) catchUpChildren(inst *instance, open []store.Child) {
 		e.cancelChildren()
 		e.slots.notifyAllQueued() // some may be queued
 	}
-}
-
-// endedInDoubt tells relatives, and whoever waits for its batch, of the end of an execution by a commit that
-// seemed to fail.
-func (e *Engine) endedInDoubt(row store.Execution) {
-	e.goWork(func() {
-		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-			var open []store.Child
-			var link store.Child
-			var b store.Batch
-			err := e.store.View(e.ctx, func(rd *store.Reader) (err error) {
-				if row.Batch != 0 {
-					if b, err = rd.BatchByNo(row.Batch); err != nil {
-						return err
-					}
-				}
-				if link, err = rd.ChildByExecution(row.No); errors.Is(err, store.ErrNotFound) {
-					return nil // it has no relatives
-				} else if err != nil {
-					return err
-				}
-				open, err = rd.OpenChildren(row.No, engine.MaxOpenChildren+1)
-				return err
-			})
-			if errors.Is(err, store.ErrNotFound) {
-				return // deleted after its end
-			}
-			if err == nil {
-				e.notifyBatch(&b)
-				e.catchUpChildren(&instance{inDoubt: true, row: store.Execution{Account: row.Account}}, open)
-				if link.State == store.ChildEnded {
-					e.notifyParent(link.Parent)
-				}
-				return
-			}
-			if !e.sleep(wait) {
-				return
-			}
-		}
-	})
-}
-
-// batchMoved tells whoever waits for a batch what its row says.
-func (e *Engine) notifyBatch(b *store.Batch) {
-	if b.No == 0 {
-		return
-	}
-	if b.Status.Final() {
-		e.slots.forget(b.No)
-	}
-	e.watchers.notify(b.ID)
 }
 
 // recoverFamilies does what the rows say is owed between executions, after a restart.

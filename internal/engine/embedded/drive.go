@@ -1,11 +1,7 @@
 package embedded
 
 import (
-	"slices"
-
-	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/machine"
-	"github.com/chargehand/chargehand/internal/store"
+	"context"
 )
 
 // send leaves a message for an execution and drives it, unless somebody else does.
@@ -13,6 +9,26 @@ func (e *Engine) send(no int64, msg message) {
 	if inst, drive := e.instances.put(no, msg); drive {
 		e.drive(inst)
 	}
+}
+
+// sendAll sends a message to many executions and waits until it was dealt with once; what
+// fails is tried again by itself. It does not wait beyond the end of ctx.
+func (e *Engine) sendAll(ctx context.Context, numbers []int64, msg message) {
+	var sent drainGroup
+	for _, no := range numbers {
+		select {
+		case e.wakePermits <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		sent.add()
+		e.goWork(func() {
+			defer sent.leave()
+			defer func() { <-e.wakePermits }()
+			e.send(no, msg)
+		})
+	}
+	sent.wait(ctx)
 }
 
 // drive is the driver of r until its mailbox is empty, or it has stalled.
@@ -52,135 +68,4 @@ func (e *Engine) finishDriving(inst *instance) {
 			e.drive(inst)
 		}
 	})
-}
-
-// receive takes in one message.
-func (e *Engine) receive(s *writeSet, msg *message) {
-	switch msg.kind {
-	case applyEvent:
-		e.deliver(s, msg)
-	case takeLease:
-		e.acceptLease(s, msg)
-	case fireTimers:
-		e.fireOverdue(s)
-	case resumeWork:
-		e.countInterruptions(s)
-	case recheckStart:
-		e.holdLease(s.inst, msg)
-	case readEvents:
-		s.inst.markWoken(msg.woken)
-	case readChildren:
-		s.inst.childrenEnded = true
-	}
-}
-
-// event hands an event to the machine, unless it is too late for it.
-func (e *Engine) deliver(s *writeSet, msg *message) {
-	inst, ev := s.inst, msg.event
-	switch ev.Kind {
-	case machine.ActivityEnded:
-		if !inst.dropCall(msg.call) {
-			e.dropLate(inst, msg)
-			return
-		}
-	case machine.Progressed:
-		if !e.acceptsProgress(inst, msg) {
-			return
-		}
-	case machine.Interrupted:
-		if msg.call != nil && !inst.dropCall(msg.call) {
-			return
-		}
-	case machine.TimerFired:
-		if inst.timerAt(ev.Command) < 0 {
-			return // stopped in the meantime, or fired already
-		}
-		s.dropTimer(ev.Command)
-	}
-	ev.TimeMs = max(inst.timeMs, e.nowMs())
-	s.apply(ev, e.limits.ActivityOutputBytes)
-	if len(msg.also) > 0 {
-		s.addCancelHook(msg)
-	}
-}
-
-// late deals with a message that comes after the end, or after a command was withdrawn.
-func (e *Engine) dropLate(inst *instance, msg *message) {
-	switch {
-	case msg.kind == takeLease, msg.kind == recheckStart:
-		e.slots.release(msg.lease)
-	case msg.kind == applyEvent && msg.event.Kind == machine.Progressed:
-		msg.answer(errWithdrawn)
-	case msg.reply != nil:
-		msg.answer(engine.ErrFinal)
-	case msg.call != nil && msg.call.detached: // it may end after its execution
-	case msg.kind == applyEvent && msg.event.Kind == machine.ActivityEnded:
-		e.stats.late.Add(1)
-		e.log.Info("late outcome dropped", "execution", inst.row.ID, "command", msg.event.Command)
-	}
-	msg.kind = handled
-}
-
-// granted takes in the lease that an execution has waited for.
-func (e *Engine) acceptLease(s *writeSet, msg *message) {
-	e.holdLease(s.inst, msg)
-	e.fireOverdue(s)
-}
-
-// holdLease gives the lease of a message to a run, unless it has one. The run keeps it also
-// if the write set fails; so the message must not bring it again.
-func (e *Engine) holdLease(inst *instance, msg *message) {
-	if inst.lease == nil {
-		inst.lease = msg.lease
-	} else {
-		e.slots.release(msg.lease)
-	}
-	msg.kind, msg.lease = handled, nil
-}
-
-// fireOverdue delivers the timers that are due, by due time.
-func (e *Engine) fireOverdue(s *writeSet) {
-	inst := s.inst
-	now := max(inst.timeMs, e.nowMs())
-	due := slices.DeleteFunc(slices.Clone(inst.timers), func(t store.Timer) bool { return t.DueMs > now })
-	slices.SortFunc(due, func(a, b store.Timer) int {
-		if before(a, b) {
-			return -1
-		}
-		return 1
-	})
-	for _, t := range due {
-		if s.finish != nil {
-			return
-		}
-		command := machine.CommandID(t.Command)
-		if inst.timerAt(command) < 0 {
-			continue // stopped by the one before
-		}
-		s.dropTimer(command)
-		s.apply(machine.Event{Kind: machine.TimerFired, TimeMs: now, Command: command}, e.limits.ActivityOutputBytes)
-	}
-}
-
-// countInterruptions tells the machine which activities the stop of the server cut off.
-// It answers with the same commands again, or with faults (T91).
-func (e *Engine) countInterruptions(s *writeSet) {
-	inst := s.inst
-	open := make(map[machine.CommandID]bool)
-	for _, c := range inst.machine.InFlight() {
-		if c.Kind == machine.RunActivity {
-			open[c.ID] = true
-		}
-	}
-	now := max(inst.timeMs, e.nowMs())
-	for _, id := range inst.cutOff {
-		if s.finish != nil {
-			return
-		}
-		if open[id] {
-			e.stats.interruptions.Add(1)
-			s.apply(machine.Event{Kind: machine.Interrupted, TimeMs: now, Command: id}, e.limits.ActivityOutputBytes)
-		}
-	}
-	s.resumed = true
 }

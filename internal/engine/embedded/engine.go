@@ -9,10 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/fair"
-	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -131,47 +129,32 @@ func (e *Engine) goWork(f func()) {
 	}()
 }
 
+// sleep waits, and reports false if the engine has stopped.
+func (e *Engine) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-e.ctx.Done():
+		return false
+	}
+}
+
+// backOff waits after a failure outside of any execution.
+func (e *Engine) backOff(what string, err error, wait time.Duration) {
+	e.stats.failures.Add(1)
+	if errors.Is(err, store.ErrUnavailable) {
+		e.outage.begin()
+	} else if e.ctx.Err() == nil {
+		e.log.Error(what, "error", err)
+	}
+	e.sleep(wait)
+}
+
 // logError logs what no caller can be told.
 func (e *Engine) logError(what string) func(error) {
 	return func(err error) { e.log.Error(what, "error", err) }
-}
-
-func (e *Engine) identity(row *store.Execution, secrets *engine.Secrets) machine.Identity {
-	return machine.Identity{
-		Execution: row.ID, Revision: row.Machine, RuntimeVersion: e.config.RuntimeVersion, RuntimeMetadata: e.config.RuntimeMetadata,
-		Secrets: secrets.Values(),
-	}
-}
-
-// Start implements engine.Engine.
-func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution, error) {
-	if !e.requests.enter() {
-		return store.Execution{}, store.ErrUnavailable
-	}
-	defer e.requests.leave()
-	row := start.Row
-	row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
-	row.Machine, row.StartedMs, row.FinishedMs = machine.Revision, 0, 0
-	q, lease := e.slots.acquireNew(row.Account, ownerOf(&row))
-	if lease == nil && !e.queued.enter(row.Workflow) {
-		return store.Execution{}, engine.ErrQueueFull
-	}
-	inst := &instance{driven: true, loaded: true, row: row, queue: q, lease: lease, input: start.Input, inputFiles: start.Files}
-	s := &writeSet{inst: inst, insert: true, also: start.Also, row: row}
-	err := e.prepareNew(ctx, s, start.Plan)
-	if err == nil {
-		err = e.commit(ctx, s.alone())
-	}
-	if err != nil {
-		e.failed(s, err)
-		return store.Execution{}, e.callerError(ctx, err)
-	}
-	e.completed(s)
-	row = inst.row
-	if row.State != store.StateEnded && row.State != store.StateQueued {
-		e.finishDriving(inst)
-	}
-	return row, nil
 }
 
 // refused tells what a caller whose transaction failed is told.
@@ -185,60 +168,4 @@ func (e *Engine) callerError(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	return err
-}
-
-// BatchReady implements engine.Engine.
-func (e *Engine) BatchReady(batch int64) {
-	if !e.requests.enter() {
-		return // found after the restart
-	}
-	defer e.requests.leave()
-	e.goWork(func() {
-		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-			q, err := e.batchQueue(batch)
-			if err == nil {
-				e.slots.notifyQueued(q)
-				return
-			}
-			e.log.Error("read a batch that is ready", "batch", batch, "error", err)
-			if errors.Is(err, store.ErrNotFound) || !e.sleep(wait) {
-				return
-			}
-		}
-	})
-}
-
-// batchQueue returns the queue of a batch. Errors: store.ErrNotFound, also if it has ended.
-func (e *Engine) batchQueue(batch int64) (*queue, error) {
-	if q := e.slots.batch(batch); q != nil {
-		return q, nil
-	}
-	var b store.Batch
-	err := e.store.View(e.ctx, func(r *store.Reader) (err error) {
-		b, err = r.BatchByNo(batch)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if b.Status.Final() {
-		return nil, fmt.Errorf("batch %d has ended: %w", batch, store.ErrNotFound)
-	}
-	q := e.slots.addBatch(&b)
-	if b.CancelRequested {
-		e.slots.close(q)
-	}
-	return q, nil
-}
-
-// sleep waits, and reports false if the engine has stopped.
-func (e *Engine) sleep(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-e.ctx.Done():
-		return false
-	}
 }

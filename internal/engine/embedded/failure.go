@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -11,6 +12,15 @@ import (
 
 // errEnded says that a write set came too late: another transaction has ended the execution.
 var errEnded = errors.New("the execution has ended")
+
+// unrecoverableError says that an execution cannot be brought back to life, now or later.
+type unrecoverableError struct{ fault *machine.Fault }
+
+func (b *unrecoverableError) Error() string { return b.fault.Error() }
+
+func unrecoverable(code, detail string) *unrecoverableError {
+	return &unrecoverableError{engine.SystemFault(code, detail)}
+}
 
 // failed treats a write set that could not be written, or so it seems: if the storage was
 // unavailable, the commit may have been made all the same, and is in doubt.
@@ -53,98 +63,6 @@ func (e *Engine) forgetTimers(s *writeSet) {
 	}
 	for _, command := range s.stopTimers {
 		e.timers.remove(s.inst.no, command)
-	}
-}
-
-// undoInsert forgets a new execution. If it is in doubt, it is looked up by its id when commits
-// succeed again: its number may be another execution's by then.
-func (e *Engine) undoInsert(s *writeSet, inDoubt bool, queued []queuedRow) {
-	inst := s.inst
-	if inst.lease == nil { // it is queued itself
-		queued = append(queued, queuedRow{inst.row.ID, inst.row.Workflow})
-	}
-	d := inDoubtStart{id: inst.row.ID, lease: inst.lease, queued: queued}
-	inst.lease = nil
-	remains := s.outcome == nil || len(s.children) > 0
-	if !inDoubt || !remains || !e.outage.remember(d) {
-		e.releaseStart(d)
-	}
-	if inst.no == 0 {
-		return
-	}
-	messages, passed := e.instances.abandon(inst)
-	if len(messages) > 0 {
-		e.goWork(func() {
-			for _, msg := range messages {
-				e.send(inst.no, msg)
-			}
-		})
-	}
-	if passed {
-		e.slots.notifyAllQueued() // its number was another execution's, which is queued
-	}
-}
-
-// undo gives back what an execution has kept that does not exist.
-func (e *Engine) releaseStart(d inDoubtStart) {
-	e.slots.release(d.lease)
-	for _, row := range d.queued {
-		e.queued.leave(row.workflow)
-	}
-}
-
-// recheck finds out what executions have become whose first commit is in doubt. The Update waits
-// for a commit that the database is still working on.
-func (e *Engine) recheck(starts []inDoubtStart) {
-	const atOnce = 100
-	for wait := minBackoff; len(starts) > 0; {
-		n := min(len(starts), atOnce)
-		rows := make([]store.Execution, n)
-		err := e.store.Update(e.ctx, func(tx *store.Tx) error {
-			for i, d := range starts[:n] {
-				row, err := tx.FindExecution(d.id)
-				if err != nil && !errors.Is(err, store.ErrNotFound) {
-					return err
-				}
-				rows[i] = row
-			}
-			return nil
-		})
-		switch {
-		case err == nil:
-			for i, d := range starts[:n] {
-				e.resolveStart(d, &rows[i])
-			}
-			starts, wait = starts[n:], minBackoff
-		case errors.Is(err, store.ErrUnavailable):
-			for _, d := range starts {
-				e.outage.remember(d)
-			}
-			e.outage.begin()
-			return
-		case e.ctx.Err() != nil:
-			return
-		default:
-			e.log.Error("look up executions that are in doubt", "count", len(starts), "error", err)
-			e.sleep(wait)
-			wait = min(2*wait, maxBackoff)
-		}
-	}
-	e.slots.notifyAllQueued() // some may be queued
-}
-
-// rechecked brings an execution into memory that turned out to be there. row is zero if it is not.
-func (e *Engine) resolveStart(d inDoubtStart, row *store.Execution) {
-	switch {
-	case row.No == 0:
-		e.releaseStart(d)
-	case row.State == store.StateEnded:
-		e.slots.release(d.lease)
-		e.endedInDoubt(*row)
-	case row.State == store.StateQueued:
-		e.slots.release(d.lease)
-	default:
-		e.goWork(func() { e.send(row.No, message{kind: recheckStart, lease: d.lease}) })
 	}
 }
 

@@ -5,23 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
-
-// unrecoverableError says that an execution cannot be brought back to life, now or later.
-type unrecoverableError struct{ fault *machine.Fault }
-
-func (b *unrecoverableError) Error() string { return b.fault.Error() }
-
-func unrecoverable(code, detail string) *unrecoverableError {
-	return &unrecoverableError{engine.SystemFault(code, detail)}
-}
 
 // history is what the store holds of an execution that has not ended.
 type history struct {
@@ -100,53 +89,12 @@ func (e *Engine) load(ctx context.Context, inst *instance) error {
 	return nil
 }
 
-// missing returns those of rows that a commit in doubt has not made.
-func missing(tx *store.Reader, rows []queuedRow) (lost []queuedRow, err error) {
-	for _, row := range rows {
-		_, err := tx.FindExecution(row.id)
-		if errors.Is(err, store.ErrNotFound) {
-			lost = append(lost, row)
-		} else if err != nil {
-			return nil, err
-		}
-	}
-	return lost, nil
-}
-
-// foundEnded does for an execution that is not in memory, or has ended by a commit that seemed to
-// fail, what its end still owes. before is what memory knew, if anything.
-func (e *Engine) foundEnded(inst *instance, before store.Execution) {
-	e.release(inst)
-	if before.No != 0 && before.State != store.StateEnded {
-		if inst.row.ID == before.ID {
-			e.countEnd(&inst.row)
-		}
-		e.watchers.notify(before.ID)
-		e.endedInDoubt(before)
-	} else if inst.inDoubt {
-		e.endedInDoubt(inst.row)
-	}
-}
-
 // release lets go of what a run holds that has no right to it.
 func (e *Engine) release(inst *instance) {
 	withdrawCalls(inst)
 	inst.timers = nil
 	e.slots.release(inst.lease)
 	inst.lease = nil
-}
-
-// ownerOf is for whom an execution takes places.
-func ownerOf(row *store.Execution) fair.Owner {
-	return fair.Owner{Environment: row.Environment, Workflow: row.Workflow}
-}
-
-// queueOf returns the queue in which an execution that has not ended waits for its lease.
-func (e *Engine) queueOf(row *store.Execution) (*queue, error) {
-	if row.Batch == 0 {
-		return e.slots.singles(row.Account, ownerOf(row)), nil
-	}
-	return e.batchQueue(row.Batch)
 }
 
 // revive builds the machine from checkpoint and journal and finds what is in flight.
@@ -298,21 +246,4 @@ func (e *Engine) input(ctx context.Context, row *store.Execution) (value.Value, 
 		return nil, unrecoverable(engine.CodeInternal, "The stored input cannot be read: "+err.Error())
 	}
 	return v, err
-}
-
-// account is the id of an account.
-func (e *Engine) account(ctx context.Context, number int64) (chargehand.AccountID, error) {
-	if id, ok := e.accounts.Load(number); ok {
-		return id.(chargehand.AccountID), nil
-	}
-	var a store.Account
-	err := e.store.View(ctx, func(r *store.Reader) (err error) {
-		a, err = r.AccountByNo(number)
-		return err
-	})
-	if err != nil {
-		return chargehand.AccountID{}, fmt.Errorf("find account: %w", err)
-	}
-	e.accounts.Store(number, a.ID)
-	return a.ID, nil
 }

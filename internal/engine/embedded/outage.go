@@ -4,8 +4,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/chargehand/chargehand"
 )
 
 // outage remembers that the store does not take writes. Runs whose write set failed wait
@@ -32,31 +30,6 @@ type outage struct {
 // began notes that the store is unavailable.
 func (o *outage) begin() { o.stall(nil) }
 
-// inDoubtStart is an execution whose first commit failed, so that it may or may not be there. It
-// keeps its lease until that is known. It goes by its id: the number of a row whose insertion was undone is
-// given to the next one.
-type inDoubtStart struct {
-	id     chargehand.ExecutionID
-	lease  *lease      // nil: it holds none
-	queued []queuedRow // that are there if it is: itself or its children
-}
-
-// remember keeps starts in doubt until commits succeed again. It reports false if there are too many;
-// the rest is found at the next start.
-func (o *outage) remember(d inDoubtStart) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.inDoubt) >= maxInDoubt || o.closed {
-		return false
-	}
-	o.waiting.Store(true)
-	o.inDoubt = append(o.inDoubt, d)
-	return true
-}
-
-// maxInDoubt bounds what remember keeps.
-const maxInDoubt = 100_000
-
 // stall keeps a run, whose driver the caller was, until it is worth while to try again.
 func (o *outage) stall(inst *instance) {
 	o.mu.Lock()
@@ -78,6 +51,22 @@ func (o *outage) stall(inst *instance) {
 	if o.timer == nil {
 		o.arm()
 	}
+}
+
+// maxInDoubt bounds what remember keeps.
+const maxInDoubt = 100_000
+
+// remember keeps starts in doubt until commits succeed again. It reports false if there are too many;
+// the rest is found at the next start.
+func (o *outage) remember(d inDoubtStart) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.inDoubt) >= maxInDoubt || o.closed {
+		return false
+	}
+	o.waiting.Store(true)
+	o.inDoubt = append(o.inDoubt, d)
+	return true
 }
 
 // arm needs o.mu.
@@ -146,5 +135,35 @@ func (o *outage) close() {
 	o.stalled = nil
 	if o.timer != nil {
 		o.timer.Stop()
+	}
+}
+
+// pause keeps activities and timers from starting, or lets them start again.
+func (e *Engine) pauseAll(paused bool) {
+	e.pausing.Lock()
+	defer e.pausing.Unlock()
+	if !paused && e.stopping.Load() {
+		return
+	}
+	e.calls.pause(paused)
+	e.streams.pause(paused)
+	e.processes.pause(paused)
+	e.scripts.pause(paused)
+	e.timers.pause(paused)
+}
+
+// tellOutage logs the begin and the end of an outage, once each.
+func (e *Engine) logOutage(over bool) {
+	if over {
+		e.log.Info("the storage is available again")
+	} else {
+		e.log.Error("the storage is unavailable; nothing new is started until it is back")
+	}
+}
+
+// driveAll tries stalled runs again.
+func (e *Engine) driveStalled(runs []*instance) {
+	for _, inst := range runs {
+		e.goWork(func() { e.drive(inst) })
 	}
 }

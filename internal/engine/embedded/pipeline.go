@@ -3,14 +3,10 @@ package embedded
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 
-	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
-	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -94,78 +90,6 @@ func (e *Engine) failExecution(s *writeSet, f *machine.Fault) {
 	s.fail(f, e.nowMs())
 }
 
-// beginQueued applies the first event of an execution that has waited in its queue.
-func (e *Engine) beginQueued(s *writeSet) error {
-	inst := s.inst
-	withdrawn, err := e.cancelWithdrawn(s)
-	if err != nil || withdrawn {
-		return err
-	}
-	s.begin = true
-	if err := checkRevision(inst.row.Machine); err != nil {
-		return err
-	}
-	p, err := e.plan(e.ctx, inst.row.Revision)
-	if err != nil {
-		return err
-	}
-	if inst.input, err = e.input(e.ctx, &inst.row); err != nil {
-		return err
-	}
-	return e.begin(s, p)
-}
-
-// withdrawn cancels a child that has not begun, if it is certain to be cancelled: it would only start more of a tree that ends.
-func (e *Engine) cancelWithdrawn(s *writeSet) (withdrawn bool, err error) {
-	inst := s.inst
-	if inst.row.Batch != 0 || !e.canceller.busy() {
-		return false, nil
-	}
-	var link store.Child
-	err = e.store.View(e.ctx, func(rd *store.Reader) (err error) {
-		link, withdrawn, err = engine.Withdrawn(rd, inst.no)
-		return err
-	})
-	if err != nil || !withdrawn {
-		return false, err
-	}
-	s.withdrawn = &link
-	inst.machine = machine.New(nil, e.identity(&inst.row, nil))
-	s.apply(machine.Event{
-		Kind: machine.CancelRequested, TimeMs: max(e.nowMs(), inst.row.ID.Milli()), Detail: engine.ChildCancelled,
-	}, e.limits.ActivityOutputBytes)
-	return true, nil
-}
-
-// begin applies the first event of an execution that holds a lease.
-func (e *Engine) begin(s *writeSet, p *plan.Plan) error {
-	inst := s.inst
-	s.begin = true
-	secrets, err := e.currentSecrets(&inst.row, p)
-	if err != nil {
-		return err
-	}
-	inst.secrets, inst.machine = secrets, machine.New(p, e.identity(&inst.row, secrets))
-	nowMs := max(e.nowMs(), inst.row.ID.Milli())
-	inst.row.Status, inst.row.Phase, inst.row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
-	inst.row.StartedMs = nowMs
-	s.apply(machine.Event{
-		Kind: machine.Started, TimeMs: nowMs, Output: inst.input, Detail: e.config.RuntimeVersion, Runtime: e.config.RuntimeMetadata, Lifecycle: e.config.Lifecycle,
-	}, e.limits.ActivityOutputBytes)
-	return nil
-}
-
-// prepareNew is prepare for an execution that has no row yet. Without a lease it becomes queued.
-func (e *Engine) prepareNew(ctx context.Context, s *writeSet, p *plan.Plan) error {
-	if s.inst.lease == nil {
-		return nil
-	}
-	if err := e.unlessUnrecoverable(s, e.begin(s, p)); err != nil {
-		return err
-	}
-	return e.assemble(ctx, s)
-}
-
 // assemble completes the write set behind the events: what others have for the execution, what
 // its row says, and what is too large for a row.
 func (e *Engine) assemble(ctx context.Context, s *writeSet) error {
@@ -176,46 +100,6 @@ func (e *Engine) assemble(ctx context.Context, s *writeSet) error {
 		return err
 	}
 	return s.offload(ctx, e.config.Blobs)
-}
-
-// pullExternal takes in what others have for an execution: events that it listens to, and ends of
-// its children. Children are started on the way, because one that cannot be has ended at once.
-func (e *Engine) pullExternal(s *writeSet) error {
-	inst := s.inst
-	if inst.machine == nil || !inst.hasExternal() {
-		return nil
-	}
-	budget := newReadBudget()
-	for range maxRounds {
-		if err := e.startChildren(s); err != nil {
-			return fmt.Errorf("start children: %w", err)
-		}
-		if err := e.readSubscriptions(s, &budget); err != nil {
-			return fmt.Errorf("look at events: %w", err)
-		}
-		if len(inst.unstarted) == 0 || s.finish != nil {
-			break
-		}
-	}
-	if err := e.startIndependent(s); err != nil {
-		return fmt.Errorf("start children: %w", err)
-	}
-	s.refreshAgain = s.refreshAgain || len(inst.unstarted) > 0
-	return nil
-}
-
-// hasOthers reports whether attend may find anything. Most executions neither listen nor have children.
-func (inst *instance) hasExternal() bool {
-	return inst.childrenEnded || len(inst.unstarted) > 0 || len(inst.subscriptions) > 0 || inst.machine.Load().Listens > 0
-}
-
-// maxRounds bounds how often a write set starts children and looks at events in turn.
-const maxRounds = 10
-
-// queuedRow is an execution that a write set makes queued, and that is counted as such.
-type queuedRow struct {
-	id       chargehand.ExecutionID
-	workflow int64
 }
 
 // commit makes write sets durable, all or none. Each then says whether it was in conflict with

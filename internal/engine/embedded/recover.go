@@ -96,26 +96,6 @@ func (e *Engine) recoverRows(ctx context.Context) (active []int64, err error) {
 	return active, nil
 }
 
-// sendAll sends a message to many executions and waits until it was dealt with once; what
-// fails is tried again by itself. It does not wait beyond the end of ctx.
-func (e *Engine) sendAll(ctx context.Context, numbers []int64, msg message) {
-	var sent drainGroup
-	for _, no := range numbers {
-		select {
-		case e.wakePermits <- struct{}{}:
-		case <-ctx.Done():
-			return
-		}
-		sent.add()
-		e.goWork(func() {
-			defer sent.leave()
-			defer func() { <-e.wakePermits }()
-			e.send(no, msg)
-		})
-	}
-	sent.wait(ctx)
-}
-
 // goOnQueued lets queued executions start and finishes the cancellation of batches.
 func (e *Engine) startQueues(waiting []store.QueuedWorkflow, batches []store.Batch) {
 	for _, w := range waiting {
@@ -129,13 +109,4 @@ func (e *Engine) startQueues(waiting []store.QueuedWorkflow, batches []store.Bat
 		e.goWork(func() { e.continueCancel(b) })
 	}
 	e.slots.open()
-}
-
-// readTimers reads the timers behind one, by due time.
-func (e *Engine) readTimers(ctx context.Context, after store.Timer, limit int) (list []store.Timer, err error) {
-	err = e.store.View(ctx, func(r *store.Reader) (err error) {
-		list, err = r.TimersAfter(after, limit)
-		return err
-	})
-	return list, err
 }

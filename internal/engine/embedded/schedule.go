@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"errors"
-	"time"
 
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -40,17 +39,6 @@ func (e *Engine) schedule(q *queue) {
 		e.backOff("start queued executions", err, wait)
 		wait = min(2*wait, maxBackoff)
 	}
-}
-
-// backOff waits after a failure outside of any execution.
-func (e *Engine) backOff(what string, err error, wait time.Duration) {
-	e.stats.failures.Add(1)
-	if errors.Is(err, store.ErrUnavailable) {
-		e.outage.begin()
-	} else if e.ctx.Err() == nil {
-		e.log.Error(what, "error", err)
-	}
-	e.sleep(wait)
 }
 
 // queueReader reads the queued rows of a queue in order.

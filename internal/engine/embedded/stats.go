@@ -1,6 +1,8 @@
 package embedded
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+)
 
 // counters only ever grow, but for retained.
 type counters struct {

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/chargehand/chargehand/internal/machine"
-	"github.com/chargehand/chargehand/internal/store"
 )
 
 const (
@@ -60,62 +57,4 @@ func (e *Engine) stop(ctx context.Context) error {
 		err = errors.Join(err, errors.New("stop: an activity or the database did not return in time"))
 	}
 	return err
-}
-
-// pause keeps activities and timers from starting, or lets them start again.
-func (e *Engine) pauseAll(paused bool) {
-	e.pausing.Lock()
-	defer e.pausing.Unlock()
-	if !paused && e.stopping.Load() {
-		return
-	}
-	e.calls.pause(paused)
-	e.streams.pause(paused)
-	e.processes.pause(paused)
-	e.scripts.pause(paused)
-	e.timers.pause(paused)
-}
-
-// tellOutage logs the begin and the end of an outage, once each.
-func (e *Engine) logOutage(over bool) {
-	if over {
-		e.log.Info("the storage is available again")
-	} else {
-		e.log.Error("the storage is unavailable; nothing new is started until it is back")
-	}
-}
-
-// driveAll tries stalled runs again.
-func (e *Engine) driveStalled(runs []*instance) {
-	for _, inst := range runs {
-		e.goWork(func() { e.drive(inst) })
-	}
-}
-
-// recheckLater finds out what executions have become whose first commit is in doubt.
-func (e *Engine) recheckLater(starts []inDoubtStart) {
-	if len(starts) > 0 {
-		e.goWork(func() { e.recheck(starts) })
-	}
-}
-
-// fire delivers due timers. It returns when all of them have a place among those who wake.
-func (e *Engine) fire(due []store.Timer) {
-	for _, t := range due {
-		inst, drive := e.instances.put(t.Execution, message{kind: applyEvent, event: machine.Event{
-			Kind: machine.TimerFired, Command: machine.CommandID(t.Command),
-		}})
-		if !drive {
-			continue
-		}
-		select {
-		case e.wakePermits <- struct{}{}:
-		case <-e.ctx.Done():
-			return // the rows say that they are due
-		}
-		e.goWork(func() {
-			defer func() { <-e.wakePermits }()
-			e.drive(inst)
-		})
-	}
 }

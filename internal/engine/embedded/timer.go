@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -56,27 +57,6 @@ func before(a, b store.Timer) bool {
 	return a.Command < b.Command
 }
 
-type timerHeap []*timerEntry
-
-func (h timerHeap) Len() int           { return len(h) }
-func (h timerHeap) Less(i, j int) bool { return before(h[i].Timer, h[j].Timer) }
-func (h timerHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].at, h[j].at = i, j
-}
-func (h *timerHeap) Push(x any) {
-	e := x.(*timerEntry)
-	e.at = len(*h)
-	*h = append(*h, e)
-}
-func (h *timerHeap) Pop() any {
-	old := *h
-	e := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return e
-}
-
 func newTimers(window int, nowMs func() int64) *timers {
 	return &timers{
 		window: window, nowMs: nowMs,
@@ -84,6 +64,57 @@ func newTimers(window int, nowMs func() int64) *timers {
 		// Until the first page is read, everything is behind the horizon.
 		horizon: store.Timer{DueMs: math.MinInt64},
 	}
+}
+
+// run fires timers until ctx ends.
+func (t *timers) run(ctx context.Context, failed func(error)) {
+	const limit = 256
+	clock := time.NewTimer(0)
+	defer clock.Stop()
+	for ctx.Err() == nil {
+		fired, wait, short := t.due(limit)
+		if len(fired) > 0 {
+			t.fire(fired)
+		}
+		if short {
+			if err := t.page(ctx); err != nil && ctx.Err() == nil {
+				failed(err)
+				wait = min(wait, maxSleep)
+			} else {
+				continue
+			}
+		} else if len(fired) == limit {
+			continue
+		}
+		clock.Reset(wait)
+		select {
+		case <-ctx.Done():
+		case <-t.changed:
+		case <-clock.C:
+		}
+	}
+}
+
+// due takes out the timers that are due, at most limit, and tells how long to wait for the next.
+func (t *timers) due(limit int) (fired []store.Timer, wait time.Duration, short bool) {
+	now := t.nowMs()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.paused {
+		return nil, maxSleep, false
+	}
+	for len(t.entries) > 0 && t.entries[0].DueMs <= now && len(fired) < limit {
+		e := heap.Pop(&t.entries).(*timerEntry)
+		delete(t.index, timerKey{e.Execution, e.Command})
+		fired = append(fired, e.Timer)
+	}
+	// The window is filled again before it is empty, so that reading delays nothing.
+	short = len(t.entries) < t.window/4 && before(t.horizon, everything)
+	wait = maxSleep
+	if len(t.entries) > 0 {
+		wait = min(wait, time.Duration(t.entries[0].DueMs-now)*time.Millisecond)
+	}
+	return fired, max(wait, 0), short
 }
 
 // add takes in a timer whose row is durable.
@@ -178,57 +209,6 @@ func (t *timers) page(ctx context.Context) error {
 	return nil
 }
 
-// due takes out the timers that are due, at most limit, and tells how long to wait for the next.
-func (t *timers) due(limit int) (fired []store.Timer, wait time.Duration, short bool) {
-	now := t.nowMs()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.paused {
-		return nil, maxSleep, false
-	}
-	for len(t.entries) > 0 && t.entries[0].DueMs <= now && len(fired) < limit {
-		e := heap.Pop(&t.entries).(*timerEntry)
-		delete(t.index, timerKey{e.Execution, e.Command})
-		fired = append(fired, e.Timer)
-	}
-	// The window is filled again before it is empty, so that reading delays nothing.
-	short = len(t.entries) < t.window/4 && before(t.horizon, everything)
-	wait = maxSleep
-	if len(t.entries) > 0 {
-		wait = min(wait, time.Duration(t.entries[0].DueMs-now)*time.Millisecond)
-	}
-	return fired, max(wait, 0), short
-}
-
-// run fires timers until ctx ends.
-func (t *timers) run(ctx context.Context, failed func(error)) {
-	const limit = 256
-	clock := time.NewTimer(0)
-	defer clock.Stop()
-	for ctx.Err() == nil {
-		fired, wait, short := t.due(limit)
-		if len(fired) > 0 {
-			t.fire(fired)
-		}
-		if short {
-			if err := t.page(ctx); err != nil && ctx.Err() == nil {
-				failed(err)
-				wait = min(wait, maxSleep)
-			} else {
-				continue
-			}
-		} else if len(fired) == limit {
-			continue
-		}
-		clock.Reset(wait)
-		select {
-		case <-ctx.Done():
-		case <-t.changed:
-		case <-clock.C:
-		}
-	}
-}
-
 func (t *timers) signal() {
 	select {
 	case t.changed <- struct{}{}:
@@ -251,4 +231,59 @@ func (t *timers) held() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.entries)
+}
+
+// readTimers reads the timers behind one, by due time.
+func (e *Engine) readTimers(ctx context.Context, after store.Timer, limit int) (list []store.Timer, err error) {
+	err = e.store.View(ctx, func(r *store.Reader) (err error) {
+		list, err = r.TimersAfter(after, limit)
+		return err
+	})
+	return list, err
+}
+
+// fire delivers due timers. It returns when all of them have a place among those who wake.
+func (e *Engine) fire(due []store.Timer) {
+	for _, t := range due {
+		inst, drive := e.instances.put(t.Execution, message{kind: applyEvent, event: machine.Event{
+			Kind: machine.TimerFired, Command: machine.CommandID(t.Command),
+		}})
+		if !drive {
+			continue
+		}
+		select {
+		case e.wakePermits <- struct{}{}:
+		case <-e.ctx.Done():
+			return // the rows say that they are due
+		}
+		e.goWork(func() {
+			defer func() { <-e.wakePermits }()
+			e.drive(inst)
+		})
+	}
+}
+
+type timerHeap []*timerEntry
+
+func (h timerHeap) Len() int { return len(h) }
+
+func (h timerHeap) Less(i, j int) bool { return before(h[i].Timer, h[j].Timer) }
+
+func (h timerHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i, j
+}
+
+func (h *timerHeap) Push(x any) {
+	e := x.(*timerEntry)
+	e.at = len(*h)
+	*h = append(*h, e)
+}
+
+func (h *timerHeap) Pop() any {
+	old := *h
+	e := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return e
 }

@@ -148,3 +148,15 @@ func (w *wakeQueue) waitForRoom(ctx context.Context) error {
 		}
 	}
 }
+
+// beginWaking has an execution look at events.
+func (e *Engine) startWakeup(one wakeup) {
+	e.goWork(func() {
+		defer e.matcher.wakeups.done(one)
+		msg := message{kind: refresh}
+		if one.woken.No != 0 {
+			msg = message{kind: readEvents, woken: one.woken}
+		}
+		e.send(one.woken.Execution, msg)
+	})
+}

@@ -2,10 +2,10 @@ package embedded
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -67,68 +67,6 @@ func (e *Engine) perform(c *call) {
 	}})
 }
 
-// errWithdrawn tells an activity that nobody wants what it hands over.
-var errWithdrawn = errors.New("the activity was withdrawn")
-
-// progress hands over what a stream has brought, and returns when that is durable: so a stream does not run
-// ahead of who takes its outcomes. One call at a time.
-func (e *Engine) progress(ctx context.Context, c *call, v value.Value) error {
-	if size := value.Size(v); size > e.limits.ActivityOutputBytes {
-		return fmt.Errorf("what the activity hands over takes %d bytes, more than the limit of %d", size, e.limits.ActivityOutputBytes)
-	}
-	c.progressed++
-	reply := make(chan error, 1)
-	inst, drive := e.instances.put(c.no, message{kind: applyEvent, call: c, reply: reply, event: machine.Event{
-		Kind: machine.Progressed, Command: c.command, Output: v, Number: c.progressed,
-	}})
-	if drive {
-		e.goWork(func() { e.drive(inst) })
-	}
-	select {
-	case err := <-reply:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// flows reports whether what a stream hands over is to be journaled now. If the machine cannot take it in yet, the
-// stream waits; what the machine does not want costs nothing.
-func (e *Engine) acceptsProgress(inst *instance, msg *message) bool {
-	c := msg.call
-	if inst.callOf(c.command) != c {
-		msg.answer(errWithdrawn)
-		return false
-	}
-	if streamPaused(inst, c.command) {
-		waiting := *msg
-		c.waiting = &waiting
-		msg.kind, msg.reply = handled, nil
-		return false
-	}
-	return inst.machine.Wants(c.command, msg.event.Output)
-}
-
-func streamPaused(inst *instance, command machine.CommandID) bool {
-	for _, s := range inst.machine.Streams() {
-		if s.Command == command {
-			return s.Paused
-		}
-	}
-	return false
-}
-
-// resumeStreams lets streams go on that the machine can take in again.
-func (e *Engine) resumeStreams(inst *instance) {
-	for _, c := range inst.calls {
-		if c.waiting != nil && inst.machine != nil && !streamPaused(inst, c.command) {
-			msg := *c.waiting
-			c.waiting = nil
-			e.goWork(func() { e.send(inst.no, msg) })
-		}
-	}
-}
-
 // run calls the runner. A panic in it is a fault of the task.
 func (e *Engine) runActivity(ctx context.Context, c *call) (result activity.Result) {
 	if c.runner == nil {
@@ -147,6 +85,23 @@ func (e *Engine) runActivity(ctx context.Context, c *call) (result activity.Resu
 		}
 	}()
 	return c.runner.Run(ctx, c.request)
+}
+
+// account is the id of an account.
+func (e *Engine) account(ctx context.Context, number int64) (chargehand.AccountID, error) {
+	if id, ok := e.accounts.Load(number); ok {
+		return id.(chargehand.AccountID), nil
+	}
+	var a store.Account
+	err := e.store.View(ctx, func(r *store.Reader) (err error) {
+		a, err = r.AccountByNo(number)
+		return err
+	})
+	if err != nil {
+		return chargehand.AccountID{}, fmt.Errorf("find account: %w", err)
+	}
+	e.accounts.Store(number, a.ID)
+	return a.ID, nil
 }
 
 // spanOf is what the spans of an execution need to know of its row.

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"sync"
 	"time"
@@ -116,53 +115,6 @@ func (p *eventMatcher) run(ctx context.Context) {
 	}
 }
 
-// pokePump says that the events of a write set may be in their stream.
-func (e *Engine) notifyMatcher(s *writeSet) {
-	if len(s.publications) > 0 {
-		e.matcher.notify(stream{s.inst.row.Account, s.inst.row.Environment})
-	}
-}
-
-// wakeListeners tells executions, when it is their turn, that they have to look at events.
-func (e *Engine) wakeListeners(woken []store.Subscription) {
-	e.stats.woken.Add(int64(len(woken)))
-	e.matcher.wakeups.addAll(woken)
-}
-
-// beginWaking has an execution look at events.
-func (e *Engine) startWakeup(one wakeup) {
-	e.goWork(func() {
-		defer e.matcher.wakeups.done(one)
-		msg := message{kind: refresh}
-		if one.woken.No != 0 {
-			msg = message{kind: readEvents, woken: one.woken}
-		}
-		e.send(one.woken.Execution, msg)
-	})
-}
-
-// wakeAll wakes everybody whose row says so.
-func (e *Engine) wakeAllWoken(ctx context.Context) error {
-	for after := int64(0); ; {
-		var page []store.Subscription
-		err := e.store.View(ctx, func(r *store.Reader) (err error) {
-			page, err = r.WokenSubscriptions(after, recoveryPage)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		e.wakeListeners(page)
-		if err := e.matcher.wakeups.waitForRoom(ctx); err != nil {
-			return err
-		}
-		if len(page) < recoveryPage {
-			return nil
-		}
-		after = page[len(page)-1].No
-	}
-}
-
 // startPump pumps all streams from where they were left.
 func (e *Engine) startMatcher(ctx context.Context) error {
 	var streams []store.Stream
@@ -189,24 +141,37 @@ func (e *Engine) startMatcher(ctx context.Context) error {
 	return nil
 }
 
-// Publish implements engine.Engine.
-func (e *Engine) Publish(ctx context.Context, account int64, env chargehand.Environment, events []map[string]any) error {
-	if !e.requests.enter() {
-		return store.ErrUnavailable
+// pokePump says that the events of a write set may be in their stream.
+func (e *Engine) notifyMatcher(s *writeSet) {
+	if len(s.publications) > 0 {
+		e.matcher.notify(stream{s.inst.row.Account, s.inst.row.Environment})
 	}
-	defer e.requests.leave()
-	list := make([]engine.Publication, len(events))
-	for i, ev := range events {
-		list[i] = engine.Received(ev)
+}
+
+// wakeListeners tells executions, when it is their turn, that they have to look at events.
+func (e *Engine) wakeListeners(woken []store.Subscription) {
+	e.stats.woken.Add(int64(len(woken)))
+	e.matcher.wakeups.addAll(woken)
+}
+
+// wakeAll wakes everybody whose row says so.
+func (e *Engine) wakeAllWoken(ctx context.Context) error {
+	for after := int64(0); ; {
+		var page []store.Subscription
+		err := e.store.View(ctx, func(r *store.Reader) (err error) {
+			page, err = r.WokenSubscriptions(after, recoveryPage)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		e.wakeListeners(page)
+		if err := e.matcher.wakeups.waitForRoom(ctx); err != nil {
+			return err
+		}
+		if len(page) < recoveryPage {
+			return nil
+		}
+		after = page[len(page)-1].No
 	}
-	added, err := engine.Publish(ctx, e.store, e.config.Blobs, account, env, list, e.nowMs())
-	if added > 0 || errors.Is(err, store.ErrUnavailable) { // it may be there all the same
-		defer e.matcher.notify(stream{account, env})
-	}
-	if err != nil {
-		return e.callerError(ctx, err)
-	}
-	e.outage.end()
-	e.stats.published.Add(int64(added))
-	return nil
 }

@@ -1,0 +1,124 @@
+package embedded
+
+import (
+	"slices"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// apply applies an event to the machine and takes in what it causes. It returns the
+// size of what is journaled.
+func (s *writeSet) apply(ev machine.Event, maxBytes int) int {
+	inst := s.inst
+	var payload []byte
+	if ev.Kind == machine.ActivityEnded || ev.Kind == machine.ChildEnded {
+		payload = machine.AppendEvent(nil, ev)
+		if len(payload) > maxBytes {
+			ev = machine.Event{
+				Kind: ev.Kind, TimeMs: ev.TimeMs, Command: ev.Command,
+				Fault: engine.OutputFault(len(payload), maxBytes),
+			}
+			payload = nil
+		}
+	}
+	begin := time.Now()
+	commands := inst.machine.Apply(ev)
+	inst.computeTime += time.Since(begin)
+	inst.timeMs = ev.TimeMs
+	s.collect(commands)
+	for _, f := range ev.Files {
+		var id chargehand.FileID
+		if id.UnmarshalText([]byte(f.ID)) == nil {
+			s.files = append(s.files, id)
+		}
+	}
+	if s.finish != nil {
+		return 0 // the journal goes away
+	}
+	if payload == nil {
+		payload = machine.AppendEvent(nil, stripped(ev))
+	}
+	size := len(payload)
+	payload = inst.secrets.Seal(engine.SealedEvent, payload)
+	inst.seq++
+	inst.sinceCheckpoint++
+	s.journal = append(s.journal, store.JournalRow{
+		Execution: inst.no, Seq: inst.seq,
+		Event:  store.Payload{Inline: payload, Size: int64(len(payload))},
+		Digest: machine.Digest(commands),
+	})
+	return size
+}
+
+// stripped is the event as it is journaled: the input of the first one stands in the row.
+func stripped(ev machine.Event) machine.Event {
+	if ev.Kind == machine.Started {
+		ev.Output = nil
+	}
+	return ev
+}
+
+// collect sorts the commands of an event.
+func (s *writeSet) collect(commands []machine.Command) {
+	inst := s.inst
+	for i := range commands {
+		c := &commands[i]
+		switch c.Kind {
+		case machine.RunActivity:
+			s.activities = append(s.activities, *c)
+			inst.hasDetached = inst.hasDetached || c.Detached
+		case machine.StopActivity:
+			at := slices.IndexFunc(s.activities, func(a machine.Command) bool { return a.ID == c.ID })
+			if at >= 0 {
+				s.activities = slices.Delete(s.activities, at, at+1)
+			} else {
+				s.stopActivities = append(s.stopActivities, c.ID)
+			}
+		case machine.StartTimer:
+			t := store.Timer{Execution: inst.no, Command: uint64(c.ID), DueMs: c.DueMs}
+			inst.timers = append(inst.timers, t)
+			s.startTimers = append(s.startTimers, t)
+		case machine.StopTimer:
+			s.dropTimer(c.ID)
+		case machine.Publish:
+			s.publications = append(s.publications, engine.Emitted(inst.row.ID, c.ID, inst.secrets.Redact(c.Args)))
+		case machine.StartChild:
+			inst.unstarted = append(inst.unstarted, *c)
+		case machine.StopChild:
+			s.stopChild(c.ID)
+		case machine.Yield:
+			s.yielded = true
+		case machine.Finish:
+			s.finish = c
+		}
+	}
+}
+
+// stopChild withdraws a child, which may not have been started yet.
+func (s *writeSet) stopChild(id machine.CommandID) {
+	inst := s.inst
+	started := len(inst.unstarted) + len(s.children)
+	inst.unstarted = slices.DeleteFunc(inst.unstarted, func(c machine.Command) bool { return c.ID == id })
+	s.children = slices.DeleteFunc(s.children, func(c *engine.ChildStart) bool { return c.Link.Command == uint64(id) })
+	if len(inst.unstarted)+len(s.children) == started {
+		s.stopChildren = append(s.stopChildren, id)
+	}
+}
+
+// dropTimer forgets a timer that fired or was stopped.
+func (s *writeSet) dropTimer(command machine.CommandID) {
+	inst := s.inst
+	if at := inst.timerAt(command); at >= 0 {
+		inst.timers = slices.Delete(inst.timers, at, at+1)
+	}
+	at := slices.IndexFunc(s.startTimers, func(t store.Timer) bool { return t.Command == uint64(command) })
+	if at >= 0 {
+		s.startTimers = slices.Delete(s.startTimers, at, at+1)
+		return
+	}
+	s.stopTimers = append(s.stopTimers, uint64(command))
+}

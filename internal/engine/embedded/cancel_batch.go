@@ -1,0 +1,185 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const (
+	// cancelStep bounds the queued items of a batch that are cancelled in one transaction.
+	cancelStep = 500
+	// cancelAtOnce bounds the running items of a batch, or the children, that are cancelled at the same time.
+	cancelAtOnce = 64
+)
+
+// CancelBatch implements engine.Engine. It first marks the batch as cancelled, so that a
+// crash in the middle does not leave half of it running: recovery goes on with it.
+func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.Also) error {
+	if !e.requests.enter() {
+		return store.ErrUnavailable
+	}
+	defer e.requests.leave()
+	var b store.Batch
+	err := e.store.View(ctx, func(r *store.Reader) (err error) {
+		b, err = r.FindBatch(id)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case b.Status.Final():
+		return engine.ErrFinal
+	}
+	marked := false // but perhaps not committed
+	err = e.store.Update(ctx, func(tx *store.Tx) (err error) {
+		marked = false
+		if b.Reason, err = tx.SetBatchCancelled(b.No, reason); err != nil {
+			if errors.Is(err, store.ErrConflict) {
+				err = engine.ErrFinal
+			}
+			return err
+		}
+		marked = true
+		return engine.DoAlso(tx, also)
+	})
+	if err != nil {
+		if marked && errors.Is(err, store.ErrUnavailable) {
+			e.resolveCancel(b)
+		}
+		return e.callerError(ctx, err)
+	}
+	e.outage.end()
+	if err := e.cancelItems(ctx, b); err != nil {
+		// The mark is durable and nothing of the batch starts any more: the rest must not
+		// depend on who asked, who may be gone.
+		e.goWork(func() { e.continueCancel(b) })
+		return err
+	}
+	return nil
+}
+
+// doubtCancel looks after a batch whose mark could not be committed, or so it seemed: if it
+// is there, the batch must end, and nobody but the next start would find it. Reading it with
+// a lock waits for a commit that the database is still working on.
+func (e *Engine) resolveCancel(b store.Batch) {
+	if _, known := e.batchesInDoubt.LoadOrStore(b.No, true); known {
+		return
+	}
+	e.goWork(func() {
+		defer e.batchesInDoubt.Delete(b.No)
+		for wait := minBackoff; e.sleep(wait); wait = min(2*wait, maxBackoff) {
+			var now store.Batch
+			err := e.store.Update(e.ctx, func(tx *store.Tx) (err error) {
+				now, err = tx.BatchForUpdate(b.No)
+				return err
+			})
+			switch {
+			case errors.Is(err, store.ErrNotFound):
+				return // deleted after its end
+			case err != nil:
+				continue
+			}
+			if now.CancelRequested && !now.Status.Final() {
+				e.continueCancel(now)
+			}
+			return
+		}
+	})
+}
+
+// finishCancel ends every item of a batch that is marked as cancelled, however often that
+// fails. What is left when the engine stops is found at the next start.
+func (e *Engine) continueCancel(b store.Batch) {
+	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+		err := e.cancelItems(e.ctx, b)
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, store.ErrUnavailable) && e.ctx.Err() == nil {
+			e.log.Error("cancel a batch", "batch", b.ID, "error", err)
+		}
+		if !e.sleep(wait) {
+			return
+		}
+	}
+}
+
+// cancelItems ends every item of a batch that is marked as cancelled, with the reason of the mark.
+func (e *Engine) cancelItems(ctx context.Context, b store.Batch) error {
+	e.matcher.endingBatches.Store(b.No, true) // until all have ended, however often that is tried
+	e.slots.close(e.slots.addBatch(&b))
+	if err := e.cancelQueued(ctx, b); err != nil {
+		return e.callerError(ctx, err)
+	}
+	// Nothing is queued any more and nothing can become so: what is left has started.
+	started := []chargehand.Status{chargehand.Initial, chargehand.Processing, chargehand.HumanInTheLoop}
+	for after := int64(-1); ; {
+		var page []int64
+		last := after
+		err := e.store.View(ctx, func(r *store.Reader) error {
+			return r.BatchItems(b.No, after, cancelAtOnce, started, func(row *store.Execution) error {
+				page, last = append(page, row.No), row.Item
+				return nil
+			})
+		})
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			e.slots.forget(b.No) // all have ended
+			e.matcher.endingBatches.Delete(b.No)
+			return nil
+		}
+		after = last
+		if err := e.cancelPage(ctx, page, b.Reason); err != nil {
+			return err
+		}
+	}
+}
+
+// cancelPage ends executions at the same time. One that has ended already is no error.
+func (e *Engine) cancelPage(ctx context.Context, page []int64, reason string) error {
+	errs := make(chan error, len(page))
+	for _, no := range page {
+		go func() { errs <- e.cancelExecution(ctx, no, reason) }()
+	}
+	var first error
+	for range page {
+		if err := <-errs; err != nil && !errors.Is(err, engine.ErrFinal) && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// cancelQueued ends the items that have not started, which they never will.
+func (e *Engine) cancelQueued(ctx context.Context, b store.Batch) error {
+	fault := engine.CancelledFault(b.Reason)
+	for {
+		var ids []chargehand.ExecutionID
+		var final bool
+		err := e.store.Update(ctx, func(tx *store.Tx) (err error) {
+			ids, final, err = tx.CancelQueuedItems(b.No, cancelStep, max(e.nowMs(), b.ID.Milli()), fault)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		e.outage.end()
+		e.stats.failed.Add(int64(len(ids)))
+		for _, id := range ids {
+			e.watchers.notify(id)
+		}
+		if final {
+			e.slots.forget(b.No)
+			e.watchers.notify(b.ID)
+		}
+		if len(ids) < cancelStep {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package embedded
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// stopper ends what the rows say must end: one goroutine at a time looks, and some executions
+// are ended at a time.
+type childCanceller struct {
+	permits chan struct{}
+
+	mu                 sync.Mutex
+	running, requested bool
+	ending             map[int64]bool
+}
+
+func newChildCanceller() *childCanceller {
+	return &childCanceller{permits: make(chan struct{}, cancelAtOnce), ending: make(map[int64]bool)}
+}
+
+// busy reports whether executions are being ended, or looked for.
+func (s *childCanceller) busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running || len(s.ending) > 0
+}
+
+// begin reports whether the caller must look; otherwise who looks already does so once more.
+func (s *childCanceller) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running {
+		s.requested = true
+		return false
+	}
+	s.running = true
+	return true
+}
+
+// more reports whether to look again; otherwise the looking has ended.
+func (s *childCanceller) again(failed bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running, s.requested = s.requested || failed, false
+	return s.running
+}
+
+// take reports whether the caller must end an execution. Then it must give it back.
+func (s *childCanceller) acquire(no int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending[no] {
+		return false
+	}
+	s.ending[no] = true
+	return true
+}
+
+func (s *childCanceller) release(no int64) {
+	s.mu.Lock()
+	delete(s.ending, no)
+	s.mu.Unlock()
+	<-s.permits
+}
+
+// cancelChildren ends all executions whose rows say that they must end (store.ChildStopped), some at a
+// time however many there are: a tree ends level by level. What is left when the engine stops is found
+// at the next start.
+func (e *Engine) cancelChildren() {
+	if !e.canceller.begin() {
+		return
+	}
+	e.goWork(func() {
+		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+			err := e.cancelStopped()
+			if !e.canceller.again(err != nil) {
+				return
+			}
+			if err == nil {
+				wait = minBackoff
+				continue
+			}
+			if !e.sleep(wait) {
+				return
+			}
+		}
+	})
+}
+
+// cancelStopped looks through the rows once. One that takes long keeps one place only.
+func (e *Engine) cancelStopped() error {
+	for after := int64(0); ; {
+		var page []store.Child
+		err := e.store.View(e.ctx, func(r *store.Reader) (err error) {
+			page, err = r.DueChildren(store.ChildStopped, after, cancelAtOnce)
+			return err
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, link := range page {
+			after = link.Execution
+			select {
+			case e.canceller.permits <- struct{}{}:
+			case <-e.ctx.Done():
+				return e.ctx.Err()
+			}
+			if !e.canceller.acquire(after) {
+				<-e.canceller.permits
+				continue
+			}
+			e.goWork(func() { e.cancelChild(link.Execution) })
+		}
+	}
+}
+
+// cancelChild ends one execution, however often that fails, and gives its place back.
+func (e *Engine) cancelChild(no int64) {
+	defer e.canceller.release(no)
+	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+		err := e.cancelExecution(e.ctx, no, engine.ChildCancelled)
+		if err == nil || errors.Is(err, engine.ErrFinal) {
+			return
+		}
+		if !errors.Is(err, store.ErrUnavailable) && e.ctx.Err() == nil {
+			e.log.Error("cancel a child", "execution", no, "error", err)
+		}
+		if !e.sleep(wait) {
+			return
+		}
+	}
+}

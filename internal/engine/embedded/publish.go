@@ -1,0 +1,32 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// Publish implements engine.Engine.
+func (e *Engine) Publish(ctx context.Context, account int64, env chargehand.Environment, events []map[string]any) error {
+	if !e.requests.enter() {
+		return store.ErrUnavailable
+	}
+	defer e.requests.leave()
+	list := make([]engine.Publication, len(events))
+	for i, ev := range events {
+		list[i] = engine.Received(ev)
+	}
+	added, err := engine.Publish(ctx, e.store, e.config.Blobs, account, env, list, e.nowMs())
+	if added > 0 || errors.Is(err, store.ErrUnavailable) { // it may be there all the same
+		defer e.matcher.notify(stream{account, env})
+	}
+	if err != nil {
+		return e.callerError(ctx, err)
+	}
+	e.outage.end()
+	e.stats.published.Add(int64(added))
+	return nil
+}

@@ -1,0 +1,304 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/chargehand/chargehand/internal/fair"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// maxGrant bounds the leases that one queue takes ahead for queued executions, so that a
+// long queue does not lock out the others while it reads its rows.
+const maxGrant = 64
+
+// queue is where executions wait for a lease. All fields are guarded by slots.mu.
+type queue struct {
+	share    *share
+	workflow *workflowLeases
+	owner    fair.Owner
+	batch    int64    // internal number, 0 for singles
+	batchID  [16]byte // for watchers
+	limit    int      // leases at once, the concurrency of a batch
+
+	held       int      // leases handed out, granted ones included
+	granted    []*lease // for the scheduler, which has not fetched them yet
+	woken      int      // of granted: for woken executions
+	ready      []int64  // woken executions, by wake
+	hasQueued  bool     // rows may be queued
+	arrivals   uint64   // counts news of queued rows
+	departures uint64   // counts rows that left the queue by another hand than the scheduler's
+	scheduling bool     // its scheduler runs
+	closed     bool     // a cancelled batch starts nothing more
+	listed     *queueList
+	before     *queue // neighbours in the list
+	after      *queue
+}
+
+// ownerOf is for whom an execution takes places.
+func ownerOf(row *store.Execution) fair.Owner {
+	return fair.Owner{Environment: row.Environment, Workflow: row.Workflow}
+}
+
+// queueOf returns the queue in which an execution that has not ended waits for its lease.
+func (e *Engine) queueOf(row *store.Execution) (*queue, error) {
+	if row.Batch == 0 {
+		return e.slots.singles(row.Account, ownerOf(row)), nil
+	}
+	return e.batchQueue(row.Batch)
+}
+
+// batchQueue returns the queue of a batch. Errors: store.ErrNotFound, also if it has ended.
+func (e *Engine) batchQueue(batch int64) (*queue, error) {
+	if q := e.slots.batch(batch); q != nil {
+		return q, nil
+	}
+	var b store.Batch
+	err := e.store.View(e.ctx, func(r *store.Reader) (err error) {
+		b, err = r.BatchByNo(batch)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if b.Status.Final() {
+		return nil, fmt.Errorf("batch %d has ended: %w", batch, store.ErrNotFound)
+	}
+	q := e.slots.addBatch(&b)
+	if b.CancelRequested {
+		e.slots.close(q)
+	}
+	return q, nil
+}
+
+// BatchReady implements engine.Engine.
+func (e *Engine) BatchReady(batch int64) {
+	if !e.requests.enter() {
+		return // found after the restart
+	}
+	defer e.requests.leave()
+	e.goWork(func() {
+		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+			q, err := e.batchQueue(batch)
+			if err == nil {
+				e.slots.notifyQueued(q)
+				return
+			}
+			e.log.Error("read a batch that is ready", "batch", batch, "error", err)
+			if errors.Is(err, store.ErrNotFound) || !e.sleep(wait) {
+				return
+			}
+		}
+	})
+}
+
+// singles returns the queue of the executions without a batch of a workflow in an environment.
+func (s *slots) singles(account int64, owner fair.Owner) *queue {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.leasesOf(account, owner).singles
+}
+
+// batch returns the queue of a batch, or nil if it is not known.
+func (s *slots) batch(number int64) *queue {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.batches[number]
+}
+
+// addBatch makes the queue of a batch, or returns the one that stands.
+func (s *slots) addBatch(b *store.Batch) *queue {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.batches[b.No]
+	if q == nil {
+		owner := fair.Owner{Environment: b.Environment, Workflow: b.Workflow}
+		w := s.leasesOf(b.Account, owner)
+		q = &queue{share: w.singles.share, workflow: w, owner: owner, batch: b.No, batchID: b.ID, limit: b.Concurrency}
+		s.batches[b.No], w.batches[b.No] = q, q
+	}
+	return q
+}
+
+// wake puts a woken execution in line.
+func (s *slots) enqueueReady(q *queue, execution int64) {
+	s.mu.Lock()
+	q.ready = append(q.ready, execution)
+	s.list(q)
+	s.grant(q.share.account)
+	s.mu.Unlock()
+}
+
+// queued says that rows of q may have become StateQueued.
+func (s *slots) notifyQueued(q *queue) {
+	s.mu.Lock()
+	q.hasQueued = true
+	q.arrivals++
+	s.list(q)
+	s.grant(q.share.account)
+	s.mu.Unlock()
+}
+
+// queuedAll is queued for every queue.
+func (s *slots) notifyAllQueued() {
+	s.mu.Lock()
+	var all []*queue
+	for _, a := range s.accounts {
+		for _, sh := range a.shares {
+			for _, w := range sh.workflows {
+				all = append(all, w.singles)
+			}
+		}
+	}
+	for _, q := range s.batches {
+		all = append(all, q)
+	}
+	s.mu.Unlock()
+	for _, q := range all {
+		s.notifyQueued(q)
+	}
+}
+
+// left says that a row has left q by another hand than the scheduler's, which must not trust
+// rows that it has read before.
+func (s *slots) noteDeparture(q *queue) {
+	s.mu.Lock()
+	q.departures++
+	s.mu.Unlock()
+}
+
+// departures returns how many rows have left q as left says.
+func (s *slots) departures(q *queue) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return q.departures
+}
+
+// exhausted says that the rows were read when added news of q were known, and that none
+// is queued any more.
+func (s *slots) exhausted(q *queue, added uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q.arrivals == added {
+		q.hasQueued = false
+		s.list(q)
+	}
+}
+
+// granted is what a scheduler may use: a lease for each of the woken executions, and leases
+// for queued ones.
+type grantedLeases struct {
+	woken    []wokenLease
+	leases   []*lease
+	arrivals uint64 // to be given to exhausted
+}
+
+type wokenLease struct {
+	execution int64
+	lease     *lease
+}
+
+// next returns what was granted to q since the last call. Nothing was granted: the
+// caller is no longer the scheduler of q.
+func (s *slots) next(q *queue) (grantedLeases, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(q.granted) == 0 || s.closed {
+		q.scheduling = false
+		return grantedLeases{}, false
+	}
+	// Fewer are ready than leases were granted for if the queue was closed in the meantime.
+	n := min(q.woken, len(q.ready))
+	g := grantedLeases{leases: q.granted[n:], arrivals: q.arrivals}
+	for i := range n {
+		g.woken = append(g.woken, wokenLease{q.ready[i], q.granted[i]})
+	}
+	q.ready = q.ready[n:]
+	if len(q.ready) == 0 {
+		q.ready = nil
+	}
+	q.granted, q.woken = nil, 0
+	s.list(q)
+	return g, true
+}
+
+// close keeps q from starting anything: its batch was cancelled.
+func (s *slots) close(q *queue) {
+	s.mu.Lock()
+	q.closed = true
+	q.ready = nil
+	q.hasQueued = false
+	if q.listed != nil {
+		q.listed.remove(q)
+	}
+	s.mu.Unlock()
+}
+
+// forget drops the queue of a batch whose items have all ended.
+func (s *slots) forget(batch int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := s.batches[batch]; q != nil {
+		delete(q.workflow.batches, batch)
+		delete(s.batches, batch)
+	}
+}
+
+// list puts q in the list where it belongs. It needs s.mu.
+func (s *slots) list(q *queue) {
+	var to *queueList
+	switch {
+	case q.closed || q.held >= q.limit || !s.limits.Allows(q.workflow.held):
+	case len(q.ready) > q.woken:
+		to = &q.share.ready
+	case q.hasQueued && len(q.granted)-q.woken < maxGrant:
+		to = &q.share.queued
+	}
+	if q.listed == to {
+		return
+	}
+	if q.listed != nil {
+		q.listed.remove(q)
+	}
+	if to != nil {
+		to.push(q)
+	}
+}
+
+// listAll is list for all queues that the bound of a workflow concerns, after one of them has changed. It needs s.mu.
+func (s *slots) listAll(q *queue) {
+	s.list(q)
+	if s.limits.PerWorkflow <= 0 {
+		return
+	}
+	s.list(q.workflow.singles)
+	for _, other := range q.workflow.batches {
+		s.list(other)
+	}
+}
+
+type queueList struct{ first, last *queue }
+
+func (l *queueList) push(q *queue) {
+	q.listed, q.before, q.after = l, l.last, nil
+	if l.last != nil {
+		l.last.after = q
+	} else {
+		l.first = q
+	}
+	l.last = q
+}
+
+func (l *queueList) remove(q *queue) {
+	if q.before != nil {
+		q.before.after = q.after
+	} else {
+		l.first = q.after
+	}
+	if q.after != nil {
+		q.after.before = q.before
+	} else {
+		l.last = q.before
+	}
+	q.listed, q.before, q.after = nil, nil, nil
+}

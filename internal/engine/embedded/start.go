@@ -1,0 +1,121 @@
+package embedded
+
+import (
+	"context"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// Start implements engine.Engine.
+func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution, error) {
+	if !e.requests.enter() {
+		return store.Execution{}, store.ErrUnavailable
+	}
+	defer e.requests.leave()
+	row := start.Row
+	row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
+	row.Machine, row.StartedMs, row.FinishedMs = machine.Revision, 0, 0
+	q, lease := e.slots.acquireNew(row.Account, ownerOf(&row))
+	if lease == nil && !e.queued.enter(row.Workflow) {
+		return store.Execution{}, engine.ErrQueueFull
+	}
+	inst := &instance{driven: true, loaded: true, row: row, queue: q, lease: lease, input: start.Input, inputFiles: start.Files}
+	s := &writeSet{inst: inst, insert: true, also: start.Also, row: row}
+	err := e.prepareNew(ctx, s, start.Plan)
+	if err == nil {
+		err = e.commit(ctx, s.alone())
+	}
+	if err != nil {
+		e.failed(s, err)
+		return store.Execution{}, e.callerError(ctx, err)
+	}
+	e.completed(s)
+	row = inst.row
+	if row.State != store.StateEnded && row.State != store.StateQueued {
+		e.finishDriving(inst)
+	}
+	return row, nil
+}
+
+// prepareNew is prepare for an execution that has no row yet. Without a lease it becomes queued.
+func (e *Engine) prepareNew(ctx context.Context, s *writeSet, p *plan.Plan) error {
+	if s.inst.lease == nil {
+		return nil
+	}
+	if err := e.unlessUnrecoverable(s, e.begin(s, p)); err != nil {
+		return err
+	}
+	return e.assemble(ctx, s)
+}
+
+// beginQueued applies the first event of an execution that has waited in its queue.
+func (e *Engine) beginQueued(s *writeSet) error {
+	inst := s.inst
+	withdrawn, err := e.cancelWithdrawn(s)
+	if err != nil || withdrawn {
+		return err
+	}
+	s.begin = true
+	if err := checkRevision(inst.row.Machine); err != nil {
+		return err
+	}
+	p, err := e.plan(e.ctx, inst.row.Revision)
+	if err != nil {
+		return err
+	}
+	if inst.input, err = e.input(e.ctx, &inst.row); err != nil {
+		return err
+	}
+	return e.begin(s, p)
+}
+
+// withdrawn cancels a child that has not begun, if it is certain to be cancelled: it would only start more of a tree that ends.
+func (e *Engine) cancelWithdrawn(s *writeSet) (withdrawn bool, err error) {
+	inst := s.inst
+	if inst.row.Batch != 0 || !e.canceller.busy() {
+		return false, nil
+	}
+	var link store.Child
+	err = e.store.View(e.ctx, func(rd *store.Reader) (err error) {
+		link, withdrawn, err = engine.Withdrawn(rd, inst.no)
+		return err
+	})
+	if err != nil || !withdrawn {
+		return false, err
+	}
+	s.withdrawn = &link
+	inst.machine = machine.New(nil, e.identity(&inst.row, nil))
+	s.apply(machine.Event{
+		Kind: machine.CancelRequested, TimeMs: max(e.nowMs(), inst.row.ID.Milli()), Detail: engine.ChildCancelled,
+	}, e.limits.ActivityOutputBytes)
+	return true, nil
+}
+
+// begin applies the first event of an execution that holds a lease.
+func (e *Engine) begin(s *writeSet, p *plan.Plan) error {
+	inst := s.inst
+	s.begin = true
+	secrets, err := e.currentSecrets(&inst.row, p)
+	if err != nil {
+		return err
+	}
+	inst.secrets, inst.machine = secrets, machine.New(p, e.identity(&inst.row, secrets))
+	nowMs := max(e.nowMs(), inst.row.ID.Milli())
+	inst.row.Status, inst.row.Phase, inst.row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
+	inst.row.StartedMs = nowMs
+	s.apply(machine.Event{
+		Kind: machine.Started, TimeMs: nowMs, Output: inst.input, Detail: e.config.RuntimeVersion, Runtime: e.config.RuntimeMetadata, Lifecycle: e.config.Lifecycle,
+	}, e.limits.ActivityOutputBytes)
+	return nil
+}
+
+func (e *Engine) identity(row *store.Execution, secrets *engine.Secrets) machine.Identity {
+	return machine.Identity{
+		Execution: row.ID, Revision: row.Machine, RuntimeVersion: e.config.RuntimeVersion, RuntimeMetadata: e.config.RuntimeMetadata,
+		Secrets: secrets.Values(),
+	}
+}

@@ -1,0 +1,84 @@
+package embedded
+
+import (
+	"slices"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// decideState decides what the row says after the events. It may take a slot.
+func (e *Engine) decideState(s *writeSet) error {
+	inst := s.inst
+	s.row = inst.row
+	if s.finish != nil {
+		return e.buildOutcome(s)
+	}
+	stopping := e.stopping.Load()
+	if stopping {
+		requeueWaiting(inst)
+	}
+	load := inst.machine.Load()
+	s.row.Status, s.row.Phase, s.row.State = chargehand.Processing, inst.machine.Phase(), store.StateActive
+	switch {
+	case !load.HoldsSlot() && len(inst.unstarted) == 0 && !inst.runsDetached():
+		s.row.State = store.StateParked
+	case stopping && len(inst.calls) == 0 && (len(s.activities) > 0 || inst.commandsPending || s.yielded):
+		s.row.State = store.StateReady
+	case inst.lease == nil:
+		if inst.lease = e.slots.acquire(inst.queue); inst.lease == nil {
+			s.row.State = store.StateReady
+		}
+	}
+	s.awaitsLease = s.row.State == store.StateReady && (inst.row.State != store.StateReady || inst.inDoubt)
+	s.stateChanged = s.row.Status != inst.row.Status || s.row.Phase != inst.row.Phase || s.row.State != inst.row.State
+	authoritative := inst.seq/e.limits.JournalEvents != s.fromSeq/e.limits.JournalEvents
+	if authoritative || len(s.journal) > 0 && (s.row.State == store.StateParked || inst.computeTime > maxReplay || inst.sinceCheckpoint >= e.limits.ReplayEvents) {
+		return e.checkpoint(s, authoritative)
+	}
+	return nil
+}
+
+// runsDetached reports whether a process goes on that nobody waits for. It keeps the slot: who
+// parks is not found after a crash, which has ended the process.
+func (inst *instance) runsDetached() bool {
+	if inst.hasDetached {
+		inst.hasDetached = slices.ContainsFunc(inst.machine.InFlight(), func(c machine.Command) bool { return c.Detached })
+	}
+	return inst.hasDetached
+}
+
+// checkpoint writes the state down. Timeline entries are part of it, until they are many.
+func (e *Engine) checkpoint(s *writeSet, authoritative bool) error {
+	inst := s.inst
+	if authoritative || endedEntries(inst.machine) > maxStateEntries {
+		var err error
+		if s.chunk, err = e.timelineChunk(inst, nil, nil); err != nil {
+			return err
+		}
+		if s.chunk != nil {
+			s.chunk = inst.secrets.Seal(engine.SealedTimeline, s.chunk)
+		}
+	}
+	inst.computeTime, inst.sinceCheckpoint = 0, 0
+	state := inst.secrets.Seal(engine.SealedCheckpoint, inst.machine.Checkpoint())
+	s.checkpoint = &store.Checkpoint{
+		Execution: inst.no, Seq: inst.seq, Revision: inst.row.Machine,
+		State: store.Payload{Inline: state, Size: int64(len(state))},
+	}
+	s.dropJournal = authoritative
+	return nil
+}
+
+// endedEntries counts the timeline entries that the state holds only because nobody has
+// taken them.
+func endedEntries(m *machine.Machine) (n int) {
+	for _, entry := range m.Timeline() {
+		if entry.Ended() {
+			n++
+		}
+	}
+	return n
+}

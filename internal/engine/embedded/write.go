@@ -1,0 +1,172 @@
+package embedded
+
+import (
+	"errors"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// write runs in the transaction.
+func (s *writeSet) write(tx *store.Tx) error {
+	if s.outcome != nil {
+		return s.writeEnd(tx)
+	}
+	inst := s.inst
+	switch {
+	case s.insert:
+		if err := tx.InsertExecution(&s.row); err != nil {
+			return err
+		}
+		s.setNumber(s.row.No)
+	case s.begin || s.stateChanged && s.row.Status != inst.row.Status:
+		if err := tx.SetRunning(inst.no, s.row.Status, s.row.Phase, s.row.State, s.row.StartedMs); err != nil {
+			return err
+		}
+	case s.stateChanged:
+		if err := tx.SetState(inst.no, s.row.Phase, s.row.State); err != nil {
+			return err
+		}
+	}
+	s.rowWritten = true
+	if s.insert || s.begin {
+		if err := inst.secrets.Pin(tx, s.row.No); err != nil {
+			return err
+		}
+	}
+	if err := s.writeWork(tx); err != nil {
+		return err
+	}
+	if err := s.writeOthers(tx); err != nil {
+		return err
+	}
+	if s.also != nil {
+		return s.also(tx, s.row.No)
+	}
+	return nil
+}
+
+func (s *writeSet) writeWork(tx *store.Tx) error {
+	no := s.inst.no
+	if err := s.publishFiles(tx); err != nil {
+		return err
+	}
+	for i := range s.journal {
+		if err := tx.AppendJournal(&s.journal[i]); err != nil {
+			return err
+		}
+	}
+	for _, command := range s.stopTimers {
+		if err := tx.DeleteTimer(no, command); err != nil {
+			return err
+		}
+	}
+	for _, t := range s.startTimers {
+		if err := tx.PutTimer(t); err != nil {
+			return err
+		}
+	}
+	if s.checkpoint != nil {
+		if err := tx.PutCheckpoint(s.checkpoint); err != nil {
+			return err
+		}
+	}
+	if s.chunk != nil {
+		if err := tx.AppendTimelineChunk(no, s.chunk); err != nil {
+			return err
+		}
+	}
+	if s.dropJournal {
+		if err := tx.DropJournal(no, s.checkpoint.Seq); err != nil {
+			return err
+		}
+		return tx.DropTimelineChunks(no, keptChunks)
+	}
+	return nil
+}
+
+// writeOthers writes what concerns others. Locks are taken in the order of package store.
+func (s *writeSet) writeOthers(tx *store.Tx) error {
+	if err := s.writeChildren(tx); err != nil {
+		return err
+	}
+	if s.outcome == nil {
+		if err := s.writeSubscriptions(tx); err != nil {
+			return err
+		}
+	}
+	return s.writeEvents(tx)
+}
+
+func (s *writeSet) writeEvents(tx *store.Tx) error {
+	_, err := tx.InsertEvents(s.eventRows, s.inst.timeMs)
+	return err
+}
+
+func (s *writeSet) publishFiles(tx *store.Tx) error {
+	for _, id := range s.files {
+		// A file that is gone was swept during a long outage; the data still names it.
+		if err := tx.PublishFile(id, s.inst.no); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeEnd makes the execution final.
+func (s *writeSet) writeEnd(tx *store.Tx) error {
+	inst, row := s.inst, &s.row
+	own := *row
+	own.No = inst.no
+	list, foreign, err := engine.Results(tx, &own, s.references, s.resultFiles, s.files, inst.inputFiles)
+	if err != nil {
+		return err
+	}
+	s.outcome.Files = list
+	switch {
+	case s.insert && len(s.children) == 0:
+		if err := tx.InsertFinished(row, s.outcome); err != nil {
+			return err
+		}
+		inst.no = row.No
+	case s.insert: // a family counts those of it that have not ended
+		first := *row
+		first.Status, first.State, first.FinishedMs = chargehand.Processing, store.StateActive, 0
+		if err := tx.InsertExecution(&first); err != nil {
+			return err
+		}
+		inst.no, row.No = first.No, first.No
+	case len(s.children) > 0: // they must not be written if it has ended
+		now, err := tx.LockExecution(inst.no)
+		if err == nil && now.State == store.StateEnded {
+			err = store.ErrConflict
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := s.writeChildren(tx); err != nil {
+		return err
+	}
+	if !s.insert || len(s.children) > 0 {
+		s.batchFinal, err = tx.FinishExecution(inst.no, row.Status, row.Phase, row.StartedMs, row.FinishedMs, s.outcome)
+		if err != nil {
+			return err
+		}
+	}
+	s.rowWritten = true
+	if err := s.publishFiles(tx); err != nil {
+		return err
+	}
+	if err := engine.UseResults(tx, inst.no, foreign, s.outcome.Ending); err != nil {
+		return err
+	}
+	if err := s.writeEvents(tx); err != nil {
+		return err
+	}
+	if s.also != nil {
+		return s.also(tx, inst.no)
+	}
+	return nil
+}
