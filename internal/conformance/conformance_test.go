@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chargehand/chargehand/internal/sample"
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
@@ -34,25 +33,6 @@ func TestKitScenarios(t *testing.T) {
 	}
 }
 
-// driven are the features that stand on the engine: what waits, starts others, is heard, tried again or
-// cancelled. On Temporal, where a scenario takes ten times as long, all of them run, and of the others,
-// which the machine and the activities decide, one in othersOnTemporal unless everything is run.
-var driven = []string{
-	"events", "for", "fork", "lifecycle", "listen", "retry", "run-workflow", "schedule", "timeouts", "try",
-}
-
-const othersOnTemporal = 6
-
-// onSetup are the scenarios that run on the set-up of this test process.
-func onSetup(t testing.TB, all []*feature) []*feature {
-	if servertest.Setup(t) != servertest.Temporal {
-		return all
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(f *feature) bool {
-		return !slices.Contains(driven, strings.TrimSuffix(f.file, ".feature")) && !sample.Takes(t, f.title(), othersOnTemporal)
-	})
-}
-
 // TestConformanceFeatures runs the scenarios of our own on the built binary, each on a server
 // that is set as its tags say.
 func TestConformanceFeatures(t *testing.T) {
@@ -63,19 +43,14 @@ func TestConformanceFeatures(t *testing.T) {
 		hosts[settings] = startBinary(t, world, settings)
 	}
 	passed, own := tally{}, ownFeatures(t)
-	chosen := onSetup(t, own)
 	t.Run("scenarios", func(t *testing.T) {
-		for _, f := range chosen {
+		for _, f := range own {
 			t.Run(f.title(), func(t *testing.T) {
 				t.Parallel()
 				perform(t, f, hosts[f.settings()], world, passed)
 			})
 		}
 	})
-	if len(chosen) < len(own) {
-		t.Logf("%d of %d scenarios ran", len(chosen), len(own))
-		return
-	}
 	passed.verify(t, "Our own scenarios", own)
 }
 

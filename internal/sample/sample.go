@@ -33,15 +33,6 @@ func Every(t testing.TB, n int) (first, step int) {
 	return 1 + place(t.Name(), n), n
 }
 
-// Takes reports whether the sample of one in n holds what has a name.
-func Takes(t testing.TB, name string, n int) bool {
-	t.Helper()
-	if Full() || n <= 1 {
-		return true
-	}
-	return place(name, n) == 0
-}
-
 // place is from 0 to n-1, by the name and the seed.
 func place(name string, n int) int {
 	h := fnv.New64a()
