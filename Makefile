@@ -55,12 +55,12 @@ workflowcheck: ## nothing that a Temporal workflow reaches may differ between tw
 	.cache/bin/workflowcheck -config .workflowcheck.yaml ./internal/engine/temporal
 
 .PHONY: generate
-generate: ## write the generated files: api/openapi.yaml, docs/reference/cli.md, internal/notice/notices.txt
+generate: ## write the generated files: api/openapi.yaml, docs/reference/{cli,settings,limits,errors}.md, internal/notice/notices.txt
 	@mkdir -p api
 	@scripts/notices
 	@$(MAKE) --no-print-directory build
 	$(BIN) openapi > api/openapi.yaml
-	$(BIN) reference > docs/reference/cli.md
+	@set -e; for page in cli settings limits errors; do $(BIN) reference $$page > docs/reference/$${page}.md; done
 
 .PHONY: man
 man: build ## write man pages to bin/man
@@ -69,7 +69,7 @@ man: build ## write man pages to bin/man
 .PHONY: verify
 verify: generate ## fail if a generated file or go.mod is not what the code says
 	go mod tidy -diff
-	@git diff --exit-code -- api docs/reference/cli.md internal/notice/notices.txt || { echo "generated files differ: run make generate and commit"; exit 1; }
+	@git diff --exit-code -- api docs/reference internal/notice/notices.txt || { echo "generated files differ: run make generate and commit"; exit 1; }
 
 .PHONY: release
 release: ## build dist/: binaries that anybody can build again, lists of what they are made of (CycloneDX), checksums

@@ -29,7 +29,7 @@ func NewError(code Code, detail string, fields ...FieldError) *Error {
 	return &Error{Code: code, Detail: detail, Fields: fields}
 }
 
-// Code is a stable, snake_case error code. docs/reference/api.md lists them with their HTTP status.
+// Code is a stable, snake_case error code. docs/reference/errors.md lists them with their HTTP status.
 type Code string
 
 // The codes, by HTTP status.

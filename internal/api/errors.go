@@ -105,6 +105,22 @@ var problemTypes = map[chargehand.Code]problemType{
 		"The server is starting, stopping, or cannot write to its storage. Retry-After says when to try again."},
 }
 
+// ProblemType is one error code of the API as its page explains it.
+type ProblemType struct {
+	Code         chargehand.Code
+	Status       int
+	Title, About string // About says what happened and what to do
+}
+
+// Problems are all error codes of the API, in no order.
+func Problems() []ProblemType {
+	var list []ProblemType
+	for code, p := range problemTypes {
+		list = append(list, ProblemType{code, p.status, p.title, p.about})
+	}
+	return list
+}
+
 // retryAfterSeconds is the hint of 429 and 503 where the service gives none.
 const retryAfterSeconds = 1
 

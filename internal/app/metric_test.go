@@ -52,10 +52,10 @@ func (c collected) MustRegister(all ...prometheus.Collector) {
 // Unregister implements prometheus.Registerer.
 func (c collected) Unregister(prometheus.Collector) bool { return false }
 
-// TestMetricsAreDocumented: docs/operating.md lists every metric of ours, with its labels, and
+// TestMetricsAreDocumented: docs/reference/metrics.md lists every metric of ours, with its labels, and
 // no other.
 func TestMetricsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operating.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "metrics.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,14 +80,14 @@ func TestMetricsAreDocumented(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(registered)) {
 		labels, ok := documented[name]
 		if !ok {
-			t.Errorf("docs/operating.md does not know %s{%s}", name, registered[name])
+			t.Errorf("docs/reference/metrics.md does not know %s{%s}", name, registered[name])
 		} else if labels != registered[name] {
-			t.Errorf("docs/operating.md gives %s the labels {%s}; it has {%s}", name, labels, registered[name])
+			t.Errorf("docs/reference/metrics.md gives %s the labels {%s}; it has {%s}", name, labels, registered[name])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(documented)) {
 		if _, ok := registered[name]; !ok {
-			t.Errorf("docs/operating.md knows %s, which does not exist", name)
+			t.Errorf("docs/reference/metrics.md knows %s, which does not exist", name)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// ownFolder is where operators keep keys and settings (operating.md).
+// ownFolder is where operators keep keys and settings (docs/how-to/allow-programs-and-addresses.md).
 const ownFolder = "/etc/chargehand"
 
 // secretVariables name files with keys, tokens or passwords for the libraries that we use.
