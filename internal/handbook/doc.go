@@ -6,7 +6,7 @@
 //
 //	sh                 is run, in order, by one bash for each page, in a fresh folder; it must succeed
 //	sh exit N          is run as well, and must end with the exit code N
-//	sh setup           is run as well; it stands in an HTML comment, so readers do not see it
+//	sh setup           is run as well; it is inside an HTML comment, so readers do not see it
 //	text output        is what the block of sh before it prints; … stands for any text, and other lines
 //	                   may lie between two that are shown
 //	LANGUAGE save FILE is written to FILE in the page's folder before the next block of sh is run
@@ -20,6 +20,6 @@
 // pages with this package, too. On generated pages blocks of sh are taken as `sh elsewhere`.
 //
 // While a page is run, 127.0.0.1 is replaced by an address of the page's own in 127.0.0.0/8, and the
-// folders /var/lib/chargehand, /etc/chargehand and /var/backups stand in the page's folder. The servers
+// folders /var/lib/chargehand, /etc/chargehand and /var/backups are below the folder of the page. The servers
 // db.example.com, temporal.example.com and the bucket s3://chargehand-files are real ones of the test.
 package handbook

@@ -99,12 +99,12 @@ func newRunner(t *testing.T, page Page, number int) *runner {
 	}
 	pid := os.Getpid()
 	r := &runner{page: page, folder: t.TempDir(), address: fmt.Sprintf("127.%d.%d.%d", 64+pid>>8&127, pid&255, number+2)}
-	places := []string{"127.0.0.1", r.address}
+	pairs := []string{"127.0.0.1", r.address}
 	for _, folder := range []string{"/var/lib/chargehand", "/etc/chargehand", "/var/backups"} {
-		places = append(places, folder, r.folder+folder)
+		pairs = append(pairs, folder, r.folder+folder)
 	}
 	further, env := peersOf(t, page)
-	r.replace = strings.NewReplacer(append(places, further...)...)
+	r.replace = strings.NewReplacer(append(pairs, further...)...)
 	for _, folder := range []string{"/var/lib", "/etc/chargehand", "/var/backups"} {
 		if err := os.MkdirAll(r.folder+folder, 0o700); err != nil {
 			t.Fatal(err)
@@ -279,7 +279,7 @@ func (r *runner) compare(t *testing.T, printed map[int]string) {
 	}
 }
 
-// shows reports whether all lines that are wanted stand in a text, in their order.
+// shows reports whether a text has all lines that are wanted, in their order.
 func shows(text, wanted string) error {
 	lines := strings.Split(text, "\n")
 	for want := range strings.Lines(wanted) {
