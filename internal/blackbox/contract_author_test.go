@@ -38,6 +38,9 @@ func TestContractLimitedAuthorFiles(t *testing.T) {
 	named := func(id string) string {
 		return "do:\n- a: {call: http, with: {method: get, endpoint: /api/v1/files/" + id + ", output: raw}}\n"
 	}
+	addresses := func(name string) string { // an input of a child that is no reference
+		return "do:\n- a: {run: {workflow: {namespace: finance, name: " + name + ", version: latest, input: {id: '${ .id }'}}}}\n"
+	}
 	child := func(name string) string { return strings.Replace(hands, "FLOW", name, 1) }
 	given := func(id string) string {
 		return `{"id":"` + id + `","f":{"name":"x","uri":"/api/v1/files/` + id + `"}}`
@@ -46,18 +49,19 @@ func TestContractLimitedAuthorFiles(t *testing.T) {
 		flow, input string
 		content     string // "": none
 	}{
-		"an address made up":                  {apply("reader-2", reads, limited...), `{"id":"` + foreign + `"}`, ""},
-		"a result made up":                    {apply("names", names, limited...), `{"id":"` + foreign + `"}`, ""},
-		"given to a child of its own":         {apply("hands", child("reader"), limited...), `{"id":"` + foreign + `"}`, ""},
-		"given to the child of another key":   {apply("hands-2", child("open-reader"), limited...), `{"id":"` + foreign + `"}`, ""},
-		"given by a key that sees it":         {apply("reader-3", reads, limited...), given(foreign), "cHJpdmF0ZQ=="},
-		"given by a workflow that may":        {apply("open-hands", child("reader")), `{"id":"` + foreign + `"}`, "cHJpdmF0ZQ=="},
-		"its own upload":                      {apply("reader-4", reads, limited...), given(own), "bWluZQ=="},
-		"its own upload, through a child":     {apply("hands-3", child("reader"), limited...), given(own), "bWluZQ=="},
-		"as a result, in the first write set": {apply("names-2", names, limited...), given(own), "mine"},
-		"read by a workflow without limits":   {apply("open-reader-2", reads), `{"id":"` + foreign + `"}`, "cHJpdmF0ZQ=="},
-		"its own upload, in the definition":   {apply("names-own", strings.Replace(reads, ".id", "\""+own+"\"", 1), limited...), `{}`, ""},
-		"the address, in the definition":      {apply("names-own-2", named(own), limited...), `{}`, "bWluZQ=="},
+		"an address made up":                           {apply("reader-2", reads, limited...), `{"id":"` + foreign + `"}`, ""},
+		"a result made up":                             {apply("names", names, limited...), `{"id":"` + foreign + `"}`, ""},
+		"given to a child of its own":                  {apply("hands", child("reader"), limited...), `{"id":"` + foreign + `"}`, ""},
+		"given to the child of another key":            {apply("hands-2", child("open-reader"), limited...), `{"id":"` + foreign + `"}`, ""},
+		"an address given to the child of another key": {apply("hands-4", addresses("open-reader"), limited...), `{"id":"` + foreign + `"}`, ""},
+		"given by a key that sees it":                  {apply("reader-3", reads, limited...), given(foreign), "cHJpdmF0ZQ=="},
+		"given by a workflow that may":                 {apply("open-hands", child("reader")), `{"id":"` + foreign + `"}`, "cHJpdmF0ZQ=="},
+		"its own upload":                               {apply("reader-4", reads, limited...), given(own), "bWluZQ=="},
+		"its own upload, through a child":              {apply("hands-3", child("reader"), limited...), given(own), "bWluZQ=="},
+		"as a result, in the first write set":          {apply("names-2", names, limited...), given(own), "mine"},
+		"read by a workflow without limits":            {apply("open-reader-2", reads), `{"id":"` + foreign + `"}`, "cHJpdmF0ZQ=="},
+		"its own upload, in the definition":            {apply("names-own", strings.Replace(reads, ".id", "\""+own+"\"", 1), limited...), `{}`, ""},
+		"the address, in the definition":               {apply("names-own-2", named(own), limited...), `{}`, "bWluZQ=="},
 	} {
 		e := finish(t, s, begin(t, s, c.flow, c.input))
 		results := list(e["results"])

@@ -3,6 +3,7 @@ package blackbox_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chargehand/chargehand/internal/servertest"
 	"github.com/chargehand/chargehand/internal/value"
@@ -15,7 +16,7 @@ func TestContractLimitedStarterFiles(t *testing.T) {
 	t.Parallel()
 	s := start(t, "--allow-run", "shell")
 	key := servertest.CreateKey(t, s.DataDir, "--namespaces", "finance", "--scopes",
-		"workflows:read,executions:create,executions:read,executions:manage,files:write")
+		"workflows:read,executions:create,executions:read,executions:manage,files:write,events:write")
 	other := servertest.CreateKey(t, s.DataDir, "--namespaces", "finance", "--preset", "operate")
 	limited := []string{"X-Api-Key", key}
 	put := func(content string, header ...string) string {
@@ -120,4 +121,45 @@ func TestContractLimitedStarterFiles(t *testing.T) {
 			t.Errorf("the upload of the first starter, repeated by another limited key: %v", e)
 		}
 	})
+	// What events start reads what those may read who have published them, or caused an execution that has emitted them.
+	t.Run("events", func(t *testing.T) { testLimitedPublisher(t, s, limited, apply, foreign, own) })
+}
+
+func testLimitedPublisher(t *testing.T, s *server, limited []string, apply func(namespace, name, do string) string, foreign, own string) {
+	const one = "schedule: {on: {one: {with: {type: org.file.TYPE}}}}\n"
+	const two = "schedule: {on: {all: [{with: {type: org.file.TYPE}}, {with: {type: org.file.second}}]}}\n"
+	const reads = "- s: {set: {id: '${ $workflow.input[0].id }'}}\n" +
+		"- g: {call: http, with: {method: get, endpoint: '${ \"/api/v1/files/\" + .id }', output: raw}}\n"
+	listens := func(name, on string) string {
+		return apply("finance", "on-"+name, reads+strings.ReplaceAll(on, "TYPE", name))
+	}
+	publish := func(kind, id string, header ...string) {
+		t.Helper()
+		wantStatus(t, s.Do(t, "POST", "/events", `{"specversion":"1.0","id":"`+kind+`","source":"/x","type":"org.file.`+kind+`","data":{"id":"`+id+`"}}`,
+			append(header, "Content-Type", "application/cloudevents+json")...), 202)
+	}
+	started := func(flow string) object {
+		until(t, 30*time.Second, "the execution that the event starts", func() bool {
+			return len(list(s.Do(t, "GET", executions(flow), "").Object()["data"])) == 1
+		})
+		return finish(t, s, executions(flow)+"/"+text(fields(list(s.Do(t, "GET", executions(flow), "").Object()["data"])[0])["id"]))
+	}
+	emits := apply("finance", "emits", "- a: {emit: {event: {with: {source: /x, type: org.file.emitted, data: {id: '${ .id }'}}}}}\n")
+	flows := map[string]string{}
+	for _, name := range []string{"limited", "own", "unlimited", "emitted"} {
+		flows[name] = listens(name, one)
+	}
+	flows["both"] = listens("both", two)
+	publish("limited", foreign, limited...)
+	publish("own", own, limited...)
+	publish("unlimited", foreign)
+	publish("both", foreign)
+	publish("second", foreign, limited...)
+	wantStatus(t, s.Do(t, "POST", executions(emits), `{"input":{"id":"`+foreign+`"}}`, limited...), 201)
+	for name, want := range map[string]string{"limited": "", "own": "bWluZQ==", "unlimited": "Y2xhc3NpZmllZA==", "emitted": "", "both": ""} {
+		e := started(flows[name])
+		if want == "" && e["status"] != "error" || want != "" && e["output"] != want {
+			t.Errorf("%s: %v %v", name, e["output"], e["error"])
+		}
+	}
 }

@@ -36,7 +36,8 @@ type ChildStart struct {
 	Row  store.Execution // complete; No is set by Insert
 	Link store.Child
 
-	files []int64 // that its input names (Give)
+	starter *store.Starter // of Row, unless it is that of the parent
+	files   []int64        // that its input names (Give)
 }
 
 // Family is what is known of the relatives of an execution before it starts children: of one
@@ -153,6 +154,12 @@ func (f Family) Child(r *store.Reader, parent *store.Execution, c machine.Comman
 		Machine: machine.Revision, Status: chargehand.Initial, Phase: chargehand.Pending, State: store.StateQueued,
 		Input: store.Payload{Inline: input, Size: int64(len(input))}, Trace: parent.Trace, Starter: parent.Starter,
 	}}
+	if !author.Limits.All() {
+		// The input comes from what a key with limits has applied.
+		if s.starter, err = starterOf(r, parent, author); err != nil {
+			return nil, nil, err
+		}
+	}
 	s.Link = store.Child{Parent: parent.No, Command: uint64(c.ID), State: store.ChildDetached}
 	if child.Await {
 		s.Link.State = store.ChildAwaited
@@ -195,6 +202,12 @@ func (s *ChildStart) Insert(tx *store.Tx, parent int64) (started bool, err error
 	}
 	if !errors.Is(err, store.ErrNotFound) {
 		return false, err
+	}
+	if s.starter != nil {
+		if err := tx.PutStarter(s.starter); err != nil {
+			return false, err
+		}
+		s.Row.Starter = s.starter.No
 	}
 	if err := tx.InsertExecution(&s.Row); err != nil {
 		return false, err

@@ -72,11 +72,11 @@ type Engine interface {
 	// Errors: store.ErrNotFound, ErrFinal, store.ErrUnavailable, the error of also.
 	CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...Also) error
 
-	// Publish stores events of an environment that passed cloudevent.Check and Size, and
-	// hands them to whoever listens. They are durable when it returns nil. One
+	// Publish stores events from outside that passed cloudevent.Check and Size, and
+	// wakes what listens to them. They are durable when it returns nil. One
 	// whose source and id are those of a stored one is the same and is not stored again.
 	// Errors: store.ErrUnavailable.
-	Publish(ctx context.Context, account int64, env chargehand.Environment, events []map[string]any) error
+	Publish(ctx context.Context, from Publisher, events []map[string]any) error
 
 	// Watch returns a channel that is closed at the next change of status of the execution
 	// or batch with that id (16 bytes), and a function that stops watching. Subscribe

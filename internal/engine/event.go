@@ -19,6 +19,14 @@ type Publication struct {
 	Origin chargehand.ExecutionID
 }
 
+// Publisher is who publishes events: an execution, or a request from outside.
+type Publisher struct {
+	Account     int64
+	Environment chargehand.Environment
+	Starter     int64            // of the executions that events from outside start (store.Event)
+	Execution   *store.Execution // nil: they come from outside
+}
+
 // Received is an event from outside. Source and id tell it from others, as CloudEvents says.
 func Received(event map[string]any) Publication {
 	source, _ := event["source"].(string)
@@ -65,12 +73,22 @@ func StoredEvents(ctx context.Context, blobs Blobs, account int64, env chargehan
 
 // Publish stores events durably and returns how many of them were new. The stream has to be
 // pumped then. Errors: store.ErrUnavailable.
-func Publish(ctx context.Context, st *store.Store, blobs Blobs, account int64, env chargehand.Environment, list []Publication, nowMs int64) (added int, err error) {
-	events, err := StoredEvents(ctx, blobs, account, env, list)
+func Publish(
+	ctx context.Context, st *store.Store, blobs Blobs, from Publisher, list []Publication, nowMs int64,
+) (added int, err error) {
+	events, err := StoredEvents(ctx, blobs, from.Account, from.Environment, list)
 	if err != nil {
 		return 0, err
 	}
+	for i := range events {
+		events[i].Starter = from.Starter
+	}
 	err = st.Update(ctx, func(tx *store.Tx) (err error) {
+		if from.Execution != nil {
+			if err := LimitEvents(tx, from.Execution, events); err != nil {
+				return err
+			}
+		}
 		added, err = tx.InsertEvents(events, nowMs)
 		return err
 	})

@@ -216,7 +216,7 @@ func (v *vault) publish(types ...string) {
 	for i, name := range types {
 		list[i] = Received(map[string]any{"id": fmt.Sprint(i), "source": "/" + name, "type": name})
 	}
-	if _, err := Publish(context.Background(), v.Store, nil, 1, chargehand.Live, list, 1); err != nil {
+	if _, err := Publish(context.Background(), v.Store, nil, Publisher{Account: 1, Environment: chargehand.Live}, list, 1); err != nil {
 		v.Fatal(err)
 	}
 }

@@ -53,7 +53,7 @@ func TestPumpSeesTheFirstListenerOfItsKind(t *testing.T) {
 			v.listen(1, "other", 0)
 		}
 		event := Received(map[string]any{"id": "1", "source": "/s", "type": "x"})
-		if _, err := Publish(context.Background(), v.Store, nil, 1, chargehand.Live, []Publication{event}, 1); err != nil {
+		if _, err := Publish(context.Background(), v.Store, nil, Publisher{Account: 1, Environment: chargehand.Live}, []Publication{event}, 1); err != nil {
 			t.Fatal(err)
 		}
 		var listening store.Subscription
@@ -107,7 +107,7 @@ func TestSelectIsEnded(t *testing.T) {
 	for i := range events {
 		events[i] = Received(map[string]any{"id": fmt.Sprint(i), "source": "/s", "type": "x"})
 	}
-	if _, err := Publish(context.Background(), v.Store, nil, 1, chargehand.Live, events, 1); err != nil {
+	if _, err := Publish(context.Background(), v.Store, nil, Publisher{Account: 1, Environment: chargehand.Live}, events, 1); err != nil {
 		t.Fatal(err)
 	}
 	last := int64(len(events))

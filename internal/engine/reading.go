@@ -43,7 +43,8 @@ type StoredEvent struct {
 	Type       string
 	ReceivedMs int64
 	Envelope   value.Value
-	Bytes      int // of the envelope
+	Bytes      int   // of the envelope
+	Starter    int64 // of the executions that it starts (store.Event)
 
 	mu   sync.Mutex
 	keys map[string]*keyed
@@ -418,7 +419,7 @@ func (r *Reader) page(ctx context.Context, account int64, env chargehand.Environ
 }
 
 func (r *Reader) parse(ctx context.Context, row *store.Event) (*StoredEvent, error) {
-	e := &StoredEvent{Number: row.Number, Type: row.Type, ReceivedMs: row.ReceivedMs, Bytes: int(row.Data.Size)}
+	e := &StoredEvent{Number: row.Number, Type: row.Type, ReceivedMs: row.ReceivedMs, Bytes: int(row.Data.Size), Starter: row.Starter}
 	if known := r.recent(eventKey{row.Account, row.Environment, row.Number}); known != nil {
 		return known, nil
 	}

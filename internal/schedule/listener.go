@@ -47,9 +47,10 @@ const (
 type match struct {
 	number  int64
 	machine *machine.Machine
-	bytes   int  // of its state, when that was made last
-	stored  bool // it has a row
-	changed bool // it has taken events that its row does not have
+	bytes   int   // of its state, when that was made last
+	stored  bool  // it has a row
+	changed bool  // it has taken events that its row does not have
+	starter int64 // of the run: what all of its events may make it read
 }
 
 // load reads a schedule and its matches.
@@ -84,7 +85,7 @@ func (f *follower) load(ctx context.Context, row *store.Schedule) (*listener, er
 			l.gone = append(l.gone, one.Number)
 			continue
 		}
-		l.matches = append(l.matches, &match{number: one.Number, machine: m, bytes: len(state), stored: true})
+		l.matches = append(l.matches, &match{number: one.Number, machine: m, bytes: len(state), stored: true, starter: one.Starter})
 		l.filters = addFilters(l.filters, m)
 	}
 	return l, nil
@@ -162,11 +163,17 @@ func (l *listener) candidate() *machine.Machine {
 // writes what has become of the match.
 func (f *follower) take(ctx context.Context, l *listener, e *engine.StoredEvent) (started bool, err error) {
 	at, m := l.asked, l.candidate()
-	if at == len(l.matches) {
+	starter := e.Starter
+	if at < len(l.matches) {
+		if starter, err = f.commonStarter(ctx, l, l.matches[at].starter, e.Starter); err != nil {
+			return false, err
+		}
+	} else {
 		l.renew(f.s)
 		l.matches = append(l.matches, &match{number: e.Number, machine: m})
 	}
 	one := l.matches[at]
+	one.starter = starter
 	l.room -= e.Bytes
 	commands := m.Apply(machine.Event{
 		Kind: machine.EventReceived, TimeMs: max(e.ReceivedMs, 1), Command: l.command, Output: e.Envelope, Number: e.Number,
@@ -184,7 +191,19 @@ func (f *follower) take(ctx context.Context, l *listener, e *engine.StoredEvent)
 		f.s.log.Warn("events that a schedule has taken are given up: they make no run", "workflow", l.row.Workflow, "error", faultOf(commands))
 		return false, nil
 	}
-	return true, f.start(ctx, l, end.Output)
+	return true, f.start(ctx, l, end.Output, starter)
+}
+
+// commonStarter is what two events let a run read.
+func (f *follower) commonStarter(ctx context.Context, l *listener, a, b int64) (no int64, err error) {
+	if a == b {
+		return a, nil
+	}
+	err = f.s.config.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		no, err = engine.CommonStarter(tx, l.row.Account, a, b)
+		return err
+	})
+	return no, err
 }
 
 // remove drops a match, and its row with the next step of the schedule.
@@ -241,7 +260,7 @@ func (f *follower) prepare(ctx context.Context, l *listener) (*step, error) {
 		if p.Blob != nil {
 			written += p.Size
 		}
-		n.put = append(n.put, store.Match{Schedule: l.row.No, Number: one.number, State: p})
+		n.put = append(n.put, store.Match{Schedule: l.row.No, Number: one.number, State: p, Starter: one.starter})
 	}
 	if written > 0 {
 		l.restMs = f.s.nowMs() + written*1000/largePerSecond
@@ -300,13 +319,13 @@ func (f *follower) saved(l *listener, n *step, err error) error {
 }
 
 // start starts the run of a match that was complete, and removed.
-func (f *follower) start(ctx context.Context, l *listener, input value.Value) error {
+func (f *follower) start(ctx context.Context, l *listener, input value.Value, starter int64) error {
 	n, err := f.prepare(ctx, l)
 	if err != nil {
 		return err
 	}
 	err = f.s.config.Starter.StartRun(ctx, Run{
-		Schedule: l.row, Plan: l.plan, Input: input,
+		Schedule: l.row, Plan: l.plan, Input: input, Starter: starter,
 		Also: func(tx *store.Tx, _ int64) error { return n.write(tx) },
 	})
 	return f.saved(l, n, err)

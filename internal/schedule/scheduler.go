@@ -44,6 +44,7 @@ type Run struct {
 	Schedule store.Schedule
 	Plan     *plan.Plan
 	Input    value.Value
+	Starter  int64 // of the execution (store.Execution): of the events that start it
 	// Also must be done in the transaction that accepts the execution. Its error undoes the
 	// acceptance and must be returned.
 	Also func(tx *store.Tx, executionNo int64) error

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/cloudevent"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -34,7 +35,12 @@ func (s *Service) PublishEvents(ctx context.Context, p *Principal, r PublishEven
 			return nothing{}, err
 		}
 		if len(events) > 0 {
-			if err := s.engine.Publish(ctx, p.AccountNo, p.Environment, events); err != nil {
+			starter, err := s.starter(ctx, p)
+			if err != nil {
+				return nothing{}, err
+			}
+			from := engine.Publisher{Account: p.AccountNo, Environment: p.Environment, Starter: starter}
+			if err := s.engine.Publish(ctx, from, events); err != nil {
 				return nothing{}, storageError(err)
 			}
 			if p.Environment == chargehand.Live && !s.shared { // with others, whoever has the lease looks every 250 ms

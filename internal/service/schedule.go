@@ -24,7 +24,7 @@ func (s *Service) StartRun(ctx context.Context, r schedule.Run) error {
 	start := engine.Start{
 		Row: store.Execution{
 			ID: newID[chargehand.ExecutionID](s.nowMs()), Account: row.Account, Environment: chargehand.Live,
-			Workflow: row.Workflow, Revision: row.Revision, Trace: span.Encode(ctx),
+			Workflow: row.Workflow, Revision: row.Revision, Trace: span.Encode(ctx), Starter: r.Starter,
 		},
 		Plan: r.Plan, Input: r.Input,
 	}
@@ -32,7 +32,7 @@ func (s *Service) StartRun(ctx context.Context, r schedule.Run) error {
 	if err := s.packInput(ctx, owner, &start); err != nil {
 		return err
 	}
-	// What a key with limits has applied gets no files by events that somebody publishes.
+	// What a key with limits has applied gets no files by events, and what such a key publishes gives only its own.
 	if len(start.Files) > 0 {
 		err := s.view(ctx, func(r *store.Reader) (err error) {
 			start.Files, err = s.grantedFiles(r, &start.Row, start.Files)

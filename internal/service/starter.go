@@ -2,12 +2,10 @@ package service
 
 import (
 	"context"
-	"errors"
 	"reflect"
-	"slices"
 	"sync"
 
-	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -59,52 +57,12 @@ func (s *Service) retryStarter(ctx context.Context, p *Principal, original int64
 	if err != nil || original == 0 || original == own {
 		return own, err
 	}
-	if own == 0 {
-		return original, nil
-	}
-	both := store.Starter{Account: p.AccountNo, Key: p.KeyNo}
-	err = s.update(ctx, func(tx *store.Tx) error {
-		first, err := tx.StarterByNo(original)
-		if err != nil {
+	no := original
+	if own != 0 {
+		err = s.update(ctx, func(tx *store.Tx) (err error) {
+			no, err = engine.CommonStarter(tx, p.AccountNo, original, own)
 			return err
-		}
-		if both.Key = p.KeyNo; first.Key != both.Key {
-			both.Key = 0 // neither sees what the other has uploaded
-		}
-		if both.Limits, err = commonLimits(&tx.Reader, p.AccountNo, first.Limits, p.Limits); err != nil {
-			return err
-		}
-		return tx.PutStarter(&both)
-	})
-	return both.No, err
-}
-
-// commonLimits are the limits that admit what both of two limits admit.
-func commonLimits(r *store.Reader, account int64, a, b store.Limits) (common store.Limits, err error) {
-	for _, namespace := range a.Namespaces {
-		if slices.Contains(b.Namespaces, namespace) {
-			common.Namespaces = append(common.Namespaces, namespace)
-		}
+		})
 	}
-	for _, id := range slices.Concat(a.Workflows, b.Workflows) {
-		w, err := r.WorkflowByID(account, id)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return store.Limits{}, err
-		}
-		if a.Admit(id, w.Namespace) && b.Admit(id, w.Namespace) && !listed(common, w.ID, w.Namespace) {
-			common.Workflows = append(common.Workflows, id)
-		}
-	}
-	if common.All() {
-		common = store.NoWorkflow()
-	}
-	return common, nil
-}
-
-// listed reports whether limits name a workflow or its namespace.
-func listed(l store.Limits, id chargehand.WorkflowID, namespace string) bool {
-	return slices.Contains(l.Workflows, id) || slices.Contains(l.Namespaces, namespace)
+	return no, err
 }

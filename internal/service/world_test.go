@@ -277,7 +277,7 @@ func inline(text string) store.Payload {
 }
 
 // Publish stores nothing: events are the business of the engines.
-func (f *fakeEngine) Publish(context.Context, int64, chargehand.Environment, []map[string]any) error {
+func (f *fakeEngine) Publish(context.Context, engine.Publisher, []map[string]any) error {
 	return nil
 }
 

@@ -19,6 +19,7 @@ type Event struct {
 	Source      string
 	Subject     string
 	Origin      chargehand.ExecutionID // the execution that has emitted it; zero: it came from outside
+	Starter     int64                  // of the executions that it starts; 0: they have no limits
 	Data        Payload                // the envelope, a CloudEvent in JSON
 }
 
@@ -67,8 +68,8 @@ func (t *Tx) InsertEvents(events []Event, nowMs int64) (added int, err error) {
 		known[e.Dedupe] = *e
 		added++
 		err := t.c.Send("insert event", `INSERT INTO event (account, environment, number, received_ms, dedupe, type, source, subject, origin,
- data, data_blob, data_size) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`, account, env, e.Number, e.ReceivedMs, e.Dedupe[:],
-			e.Type, textArg(e.Source), textArg(e.Subject), idArg(e.Origin), bytesArg(e.Data.Inline), bytesArg(e.Data.Blob), sizeArg(e.Data))
+ data, data_blob, data_size, starter) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`, account, env, e.Number, e.ReceivedMs, e.Dedupe[:],
+			e.Type, textArg(e.Source), textArg(e.Subject), idArg(e.Origin), bytesArg(e.Data.Inline), bytesArg(e.Data.Blob), sizeArg(e.Data), e.Starter)
 		if err != nil {
 			return 0, err
 		}
@@ -132,7 +133,7 @@ func (r *Reader) Streams() (list []Stream, err error) {
 	return list, nil
 }
 
-const selectEvent = `SELECT number, received_ms, dedupe, type, source, subject, origin, data, data_blob, data_size FROM event
+const selectEvent = `SELECT number, received_ms, dedupe, type, source, subject, origin, data, data_blob, data_size, starter FROM event
  WHERE account = ?1 AND environment = ?2 AND number > ?3 AND number <= ?4`
 
 // Events calls row for up to limit events with numbers above after and up to last, in order,
@@ -160,7 +161,7 @@ func (r *Reader) EventsOfTypes(account int64, env chargehand.Environment, types 
 
 func (r *Reader) events(account int64, env chargehand.Environment, query string, row func(*Event) (bool, error), args ...any) error {
 	err := r.c.Query(query, func(rw Row) error {
-		e := Event{Account: account, Environment: env, Number: rw.Int(0), ReceivedMs: rw.Int(1), Type: rw.Text(3), Source: rw.Text(4), Subject: rw.Text(5), Data: rowPayload(rw, 7)}
+		e := Event{Account: account, Environment: env, Number: rw.Int(0), ReceivedMs: rw.Int(1), Type: rw.Text(3), Source: rw.Text(4), Subject: rw.Text(5), Data: rowPayload(rw, 7), Starter: rw.Int(10)}
 		copy(e.Dedupe[:], rw.Bytes(2))
 		scanID(rw, 6, &e.Origin)
 		more, err := row(&e)

@@ -198,6 +198,7 @@ type Match struct {
 	Schedule int64
 	Number   int64 // of the first event in it
 	State    Payload
+	Starter  int64 // of the execution that its events start; 0: it has no limits
 }
 
 // PutMatch writes a match, new or not. The schedule must be moved in the same Update.
@@ -209,8 +210,9 @@ func (t *Tx) PutMatch(m Match) error {
 	if inline == nil {
 		inline = []byte{}
 	}
-	err := t.c.Send("put match", `INSERT INTO schedule_match (schedule, number, state, state_blob, state_size) VALUES (?1, ?2, ?3, ?4, ?5)`,
-		m.Schedule, m.Number, inline, bytesArg(m.State.Blob), sizeArg(m.State))
+	err := t.c.Send("put match", `INSERT INTO schedule_match (schedule, number, state, state_blob, state_size, starter)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
+		m.Schedule, m.Number, inline, bytesArg(m.State.Blob), sizeArg(m.State), m.Starter)
 	if err != nil {
 		return err
 	}
@@ -238,8 +240,8 @@ func (t *Tx) dropMatches(query string, args ...any) error {
 
 // Matches reads the matches of a schedule, by number.
 func (r *Reader) Matches(schedule int64) (list []Match, err error) {
-	err = r.c.Query(`SELECT number, state, state_blob, state_size FROM schedule_match WHERE schedule = ?1 ORDER BY number`, func(row Row) error {
-		list = append(list, Match{schedule, row.Int(0), rowPayload(row, 1)})
+	err = r.c.Query(`SELECT number, state, state_blob, state_size, starter FROM schedule_match WHERE schedule = ?1 ORDER BY number`, func(row Row) error {
+		list = append(list, Match{Schedule: schedule, Number: row.Int(0), State: rowPayload(row, 1), Starter: row.Int(4)})
 		return nil
 	}, schedule)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -37,7 +38,7 @@ func publish(e *Engine, envelopes []value.Value) error {
 	for i, v := range envelopes {
 		events[i] = v.(map[string]any)
 	}
-	return e.Publish(context.Background(), 1, chargehand.Live, events)
+	return e.Publish(context.Background(), engine.Publisher{Account: 1, Environment: chargehand.Live}, events)
 }
 
 // storeBefore stores what no execution gets, because it is older.

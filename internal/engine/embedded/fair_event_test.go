@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -24,7 +25,7 @@ func (fx *fixture) publishIn(env chargehand.Environment, events ...string) {
 	for i, text := range events {
 		envelopes[i] = parseInput(fx.t, text).(map[string]any)
 	}
-	if err := fx.engine.Publish(context.Background(), fx.account.No, env, envelopes); err != nil {
+	if err := fx.engine.Publish(context.Background(), engine.Publisher{Account: fx.account.No, Environment: env}, envelopes); err != nil {
 		fx.t.Fatal(err)
 	}
 }

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 
-	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
 // Publish implements engine.Engine.
-func (e *Engine) Publish(ctx context.Context, account int64, env chargehand.Environment, events []map[string]any) error {
+func (e *Engine) Publish(ctx context.Context, from engine.Publisher, events []map[string]any) error {
 	if !e.requests.enter() {
 		return store.ErrUnavailable
 	}
@@ -19,9 +18,9 @@ func (e *Engine) Publish(ctx context.Context, account int64, env chargehand.Envi
 	for i, ev := range events {
 		list[i] = engine.Received(ev)
 	}
-	added, err := engine.Publish(ctx, e.store, e.config.Blobs, account, env, list, e.nowMs())
+	added, err := engine.Publish(ctx, e.store, e.config.Blobs, from, list, e.nowMs())
 	if added > 0 || errors.Is(err, store.ErrUnavailable) { // it may be there all the same
-		defer e.matcher.notify(stream{account, env})
+		defer e.matcher.notify(stream{from.Account, from.Environment})
 	}
 	if err != nil {
 		return e.callerError(ctx, err)

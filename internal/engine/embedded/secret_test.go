@@ -166,7 +166,7 @@ func TestSecretTypeOfAListener(t *testing.T) {
 			t.Error(where)
 		}
 		for _, kind := range []string{"other", shopToken} {
-			err := fx.engine.Publish(t.Context(), fx.account.No, chargehand.Live, []map[string]any{
+			err := fx.engine.Publish(t.Context(), engine.Publisher{Account: fx.account.No, Environment: chargehand.Live}, []map[string]any{
 				{"specversion": "1.0", "id": kind, "source": "test", "type": kind, "data": kind},
 			})
 			if err != nil {

@@ -100,6 +100,9 @@ func (s *writeSet) writeOthers(tx *store.Tx) error {
 }
 
 func (s *writeSet) writeEvents(tx *store.Tx) error {
+	if err := engine.LimitEvents(tx, &s.row, s.eventRows); err != nil {
+		return err
+	}
 	_, err := tx.InsertEvents(s.eventRows, s.inst.timeMs)
 	return err
 }

@@ -206,7 +206,7 @@ func (e *estate) publishAll(envelopes []value.Value) {
 	for i, v := range envelopes {
 		events[i] = v.(map[string]any)
 	}
-	if err := e.engine.Publish(context.Background(), e.account.No, chargehand.Live, events); err != nil {
+	if err := e.engine.Publish(context.Background(), engine.Publisher{Account: e.account.No, Environment: chargehand.Live}, events); err != nil {
 		e.t.Error(err)
 	}
 }

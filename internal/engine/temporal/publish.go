@@ -41,7 +41,8 @@ func (a *activities) publish(ctx context.Context, p publishing) error {
 		list[i] = engine.Received(envelope)
 		list[i].Origin = p.Execution
 	}
-	if _, err := engine.Publish(ctx, a.Store, a.Blobs, row.Account, row.Environment, list, a.nowMs()); err != nil {
+	from := engine.Publisher{Account: row.Account, Environment: row.Environment, Execution: &row}
+	if _, err := engine.Publish(ctx, a.Store, a.Blobs, from, list, a.nowMs()); err != nil {
 		return err
 	}
 	if a.Published != nil {

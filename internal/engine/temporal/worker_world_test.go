@@ -87,7 +87,7 @@ func (o *office) publish(envelopes []value.Value) {
 	for i, v := range envelopes {
 		list[i] = engine.Received(v.(map[string]any))
 	}
-	if _, err := engine.Publish(context.Background(), o.store, o, o.account.No, chargehand.Live, list, time.Now().UnixMilli()); err != nil {
+	if _, err := engine.Publish(context.Background(), o.store, o, engine.Publisher{Account: o.account.No, Environment: chargehand.Live}, list, time.Now().UnixMilli()); err != nil {
 		o.t.Error(err)
 	}
 	o.pump()

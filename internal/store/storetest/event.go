@@ -61,7 +61,7 @@ func (f *fixture) events(after, last int64, limit int, types ...string) (list []
 
 func eventNumbers(f *fixture) {
 	first, second := event("1", "a"), event("2", "b")
-	second.Subject, second.Data, second.Origin = "s", f.blobPayload(4, 1<<19), chargehand.ExecutionID{7}
+	second.Subject, second.Data, second.Origin, second.Starter = "s", f.blobPayload(4, 1<<19), chargehand.ExecutionID{7}, 5
 	list := []store.Event{first, second}
 	f.update(func(tx *store.Tx) error {
 		added, err := tx.InsertEvents(list, startMs)

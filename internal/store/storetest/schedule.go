@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/chargehand/chargehand"
@@ -182,23 +183,23 @@ func scheduleMatches(f *fixture) {
 	f.update(func(tx *store.Tx) error {
 		return errors.Join(tx.PutMatch(store.Match{Schedule: s.No, Number: 7, State: inline("b")}),
 			tx.PutMatch(store.Match{Schedule: s.No, Number: 3, State: inline("a")}),
-			tx.PutMatch(store.Match{Schedule: s.No, Number: 7, State: inline("c\x00")}), tx.DeleteMatch(s.No, 99))
+			tx.PutMatch(store.Match{Schedule: s.No, Number: 7, State: inline("c\x00"), Starter: 5}), tx.DeleteMatch(s.No, 99))
 	})
 	matches := func() (text string) {
 		f.view(func(r *store.Reader) error {
 			list, err := r.Matches(s.No)
 			for _, m := range list {
-				text += string(m.State.Inline) + ";"
+				text += fmt.Sprintf("%s %d;", m.State.Inline, m.Starter)
 			}
 			return err
 		})
 		return text
 	}
-	if got := matches(); got != "a;c\x00;" {
+	if got := matches(); got != "a 0;c\x00 5;" {
 		f.Errorf("matches %q", got)
 	}
 	f.update(func(tx *store.Tx) error { return tx.DeleteMatch(s.No, 3) })
-	if got := matches(); got != "c\x00;" {
+	if got := matches(); got != "c\x00 5;" {
 		f.Errorf("matches %q", got)
 	}
 }

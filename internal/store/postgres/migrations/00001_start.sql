@@ -401,6 +401,7 @@ CREATE TABLE event (
     number      BIGINT NOT NULL,
     received_ms BIGINT NOT NULL,
     data_size   BIGINT,
+    starter     BIGINT NOT NULL DEFAULT 0,                  -- limits of the executions that it starts; 0: none
     environment SMALLINT NOT NULL,
     dedupe      BYTEA NOT NULL CHECK (length(dedupe) = 16), -- equal in two events of a stream: they are the same
     type        TEXT COLLATE "C" NOT NULL,
@@ -493,6 +494,7 @@ CREATE TABLE schedule_match (
     schedule   BIGINT NOT NULL,
     number     BIGINT NOT NULL,
     state_size BIGINT,
+    starter    BIGINT NOT NULL DEFAULT 0, -- limits of the execution that it starts; 0: none
     state      BYTEA NOT NULL, -- empty if it is in a blob, because it is large
     state_blob BYTEA,
     PRIMARY KEY (schedule, number)

@@ -397,6 +397,7 @@ CREATE TABLE event (
     origin      BLOB,                                      -- id of the execution that emitted it
     data_blob   BLOB,
     data_size   INTEGER,
+    starter     INTEGER NOT NULL DEFAULT 0,                -- limits of the executions that it starts; 0: none
     data        BLOB,                                      -- the envelope, a CloudEvent in JSON
     PRIMARY KEY (account, environment, number),
     UNIQUE (account, environment, dedupe)
@@ -484,5 +485,6 @@ CREATE TABLE schedule_match (
     state      BLOB NOT NULL, -- empty if it is in a blob, because it is large
     state_blob BLOB,
     state_size INTEGER,
+    starter    INTEGER NOT NULL DEFAULT 0, -- limits of the execution that it starts; 0: none
     PRIMARY KEY (schedule, number)
 ) STRICT, WITHOUT ROWID;
