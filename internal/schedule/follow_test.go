@@ -112,7 +112,7 @@ type endingConn struct {
 }
 
 func (e endingConn) Query(query string, row func(store.Row) error, args ...any) error {
-	if strings.Contains(query, "data_size FROM event") {
+	if strings.Contains(query, "FROM event") {
 		defer e.end()
 	}
 	return e.Conn.Query(query, row, args...)
