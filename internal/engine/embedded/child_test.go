@@ -197,7 +197,7 @@ func TestChildLimits(t *testing.T) {
 func (fx *fixture) watchTree() (most *atomic.Int64) {
 	most = new(atomic.Int64)
 	fx.rows = store.New(&faultyDB{DB: fx.db, check: func(c store.Conn) error {
-		return c.Query(`SELECT open FROM child WHERE execution = 1 AND root = 1`, func(row store.Row) error {
+		return c.Query(`SELECT unfinished FROM child WHERE execution = 1 AND root = 1`, func(row store.Row) error {
 			most.Store(max(most.Load(), row.Int(0)))
 			return nil
 		})
