@@ -14,7 +14,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// startActivity puts an activity into its pool. The caller is the driver of r.
+// startActivity puts an activity into its pool. The caller is the driver of inst.
 func (e *Engine) startActivity(inst *instance, c *machine.Command) {
 	started := &call{
 		no: inst.no, traced: spanOf(&inst.row), command: c.ID, runner: e.config.Activities[c.Activity],
@@ -46,7 +46,7 @@ func (e *Engine) poolOf(c *machine.Command) *pool {
 	}
 }
 
-// perform carries out a call and delivers its outcome.
+// perform runs an activity and sends its outcome to the execution.
 func (e *Engine) perform(c *call) {
 	ctx, cancel := context.WithCancel(span.Follow(e.activities, c.traced))
 	var result activity.Result
@@ -56,7 +56,7 @@ func (e *Engine) perform(c *call) {
 	}
 	cancel()
 	if c.pool.release(c) || e.abandon.Load() {
-		return // withdrawn, or cut off by Stop: an interruption on the next start
+		return // it was withdrawn, or Stop has cut it off: the next start counts an interruption
 	}
 	if c.detached {
 		engine.LogDetached(e.log, c.request.Execution, c.request.Reference, result.Fault)
@@ -67,7 +67,7 @@ func (e *Engine) perform(c *call) {
 	}})
 }
 
-// run calls the runner. A panic in it is a fault of the task.
+// runActivity calls the runner of an activity. A panic in the runner is a fault of the task.
 func (e *Engine) runActivity(ctx context.Context, c *call) (result activity.Result) {
 	if c.runner == nil {
 		return activity.Result{Fault: engine.KindFault(c.request.Kind)}
@@ -87,7 +87,7 @@ func (e *Engine) runActivity(ctx context.Context, c *call) (result activity.Resu
 	return c.runner.Run(ctx, c.request)
 }
 
-// account is the id of an account.
+// account returns the id of an account.
 func (e *Engine) account(ctx context.Context, number int64) (chargehand.AccountID, error) {
 	if id, ok := e.accounts.Load(number); ok {
 		return id.(chargehand.AccountID), nil
@@ -104,7 +104,7 @@ func (e *Engine) account(ctx context.Context, number int64) (chargehand.AccountI
 	return a.ID, nil
 }
 
-// spanOf is what the spans of an execution need to know of its row.
+// spanOf returns what the spans of an execution need of its row.
 func spanOf(row *store.Execution) span.Execution {
 	return span.Execution{ID: row.ID, Origin: row.Trace, Item: row.Batch != 0}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// apply applies an event to the machine and takes in what it causes. It returns the
-// size of what is journaled.
+// apply applies an event to the machine and collects what it causes. It returns the size of the
+// journaled event.
 func (s *writeSet) apply(ev machine.Event, maxBytes int) int {
 	inst := s.inst
 	var payload []byte
@@ -37,7 +37,7 @@ func (s *writeSet) apply(ev machine.Event, maxBytes int) int {
 		}
 	}
 	if s.finish != nil {
-		return 0 // the journal goes away
+		return 0 // the journal is deleted at the end
 	}
 	if payload == nil {
 		payload = machine.AppendEvent(nil, stripped(ev))
@@ -54,7 +54,8 @@ func (s *writeSet) apply(ev machine.Event, maxBytes int) int {
 	return size
 }
 
-// stripped is the event as it is journaled: the input of the first one stands in the row.
+// stripped returns the event as it is journaled. The input of the first event is left out, because
+// the row of the execution holds it.
 func stripped(ev machine.Event) machine.Event {
 	if ev.Kind == machine.Started {
 		ev.Output = nil
@@ -62,7 +63,7 @@ func stripped(ev machine.Event) machine.Event {
 	return ev
 }
 
-// collect sorts the commands of an event.
+// collect sorts the commands that an event has caused.
 func (s *writeSet) collect(commands []machine.Command) {
 	inst := s.inst
 	for i := range commands {
@@ -98,7 +99,7 @@ func (s *writeSet) collect(commands []machine.Command) {
 	}
 }
 
-// stopChild withdraws a child, which may not have been started yet.
+// stopChild withdraws a child. The child may not have been started yet.
 func (s *writeSet) stopChild(id machine.CommandID) {
 	inst := s.inst
 	started := len(inst.unstarted) + len(s.children)
@@ -109,7 +110,7 @@ func (s *writeSet) stopChild(id machine.CommandID) {
 	}
 }
 
-// dropTimer forgets a timer that fired or was stopped.
+// dropTimer forgets a timer that has fired or was stopped.
 func (s *writeSet) dropTimer(command machine.CommandID) {
 	inst := s.inst
 	if at := inst.timerAt(command); at >= 0 {

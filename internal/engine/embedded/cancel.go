@@ -30,8 +30,8 @@ func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason s
 	return e.cancelExecution(ctx, row.No, reason, also...)
 }
 
-// cancelRun ends an execution and waits until that is durable. When ctx or the engine ends first, the
-// execution may be cancelled nevertheless.
+// cancelExecution cancels an execution and waits until that is durable. When ctx or the engine ends
+// first, the execution may be cancelled nevertheless.
 func (e *Engine) cancelExecution(ctx context.Context, no int64, reason string, also ...engine.Also) error {
 	reply := make(chan error, 1)
 	inst, drive := e.instances.put(no, message{
@@ -46,23 +46,24 @@ func (e *Engine) cancelExecution(ctx context.Context, no int64, reason string, a
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-e.ctx.Done(): // its driver may have given up
+	case <-e.ctx.Done(): // its driver may have ended without an answer
 		return store.ErrUnavailable
 	}
 }
 
-// refusedError says that the caller of a cancellation wants it undone.
+// requestError says that the hook of a cancellation has failed. The cancellation is undone, and its
+// caller gets the cause.
 type requestError struct {
 	cause error
-	reply chan<- error // of that caller
+	reply chan<- error // of the caller
 }
 
 func (r *requestError) Error() string { return r.cause.Error() }
 
 func (r *requestError) Unwrap() error { return r.cause }
 
-// alsoCancel makes the wishes of a cancellation part of the transaction. There is one
-// cancellation in a write set: what comes after it is too late.
+// addCancelHook adds the hooks of a cancellation to the transaction. A write set has at most one
+// cancellation: a later one comes after the end.
 func (s *writeSet) addCancelHook(msg *message) {
 	also, reply := msg.also, msg.reply
 	s.also = func(tx *store.Tx, _ int64) error {

@@ -12,12 +12,13 @@ import (
 const (
 	// cancelStep bounds the queued items of a batch that are cancelled in one transaction.
 	cancelStep = 500
-	// cancelAtOnce bounds the running items of a batch, or the children, that are cancelled at the same time.
+	// cancelAtOnce bounds the running items of a batch, or the children, that are cancelled at the
+	// same time.
 	cancelAtOnce = 64
 )
 
-// CancelBatch implements engine.Engine. It first marks the batch as cancelled, so that a
-// crash in the middle does not leave half of it running: recovery goes on with it.
+// CancelBatch implements engine.Engine. It first marks the batch as cancelled, so that the recovery
+// after a crash continues the cancellation.
 func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.Also) error {
 	if !e.requests.enter() {
 		return store.ErrUnavailable
@@ -34,7 +35,7 @@ func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason 
 	case b.Status.Final():
 		return engine.ErrFinal
 	}
-	marked := false // but perhaps not committed
+	marked := false // though perhaps not committed
 	err = e.store.Update(ctx, func(tx *store.Tx) (err error) {
 		marked = false
 		if b.Reason, err = tx.SetBatchCancelled(b.No, reason); err != nil {
@@ -54,17 +55,18 @@ func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason 
 	}
 	e.outage.end()
 	if err := e.cancelItems(ctx, b); err != nil {
-		// The mark is durable and nothing of the batch starts any more: the rest must not
-		// depend on who asked, who may be gone.
+		// The mark is durable and no item starts any more. The caller may be gone, so the rest must
+		// not depend on it.
 		e.goWork(func() { e.continueCancel(b) })
 		return err
 	}
 	return nil
 }
 
-// doubtCancel looks after a batch whose mark could not be committed, or so it seemed: if it
-// is there, the batch must end, and nobody but the next start would find it. Reading it with
-// a lock waits for a commit that the database is still working on.
+// resolveCancel finds out whether the mark of a cancelled batch was committed, after a commit in
+// doubt. If it was, the batch must be cancelled now, because only the next start of the server
+// would find it. Reading the batch with a lock waits for a commit that the database has not
+// finished.
 func (e *Engine) resolveCancel(b store.Batch) {
 	if _, known := e.batchesInDoubt.LoadOrStore(b.No, true); known {
 		return
@@ -79,7 +81,7 @@ func (e *Engine) resolveCancel(b store.Batch) {
 			})
 			switch {
 			case errors.Is(err, store.ErrNotFound):
-				return // deleted after its end
+				return // it was deleted after its end
 			case err != nil:
 				continue
 			}
@@ -91,8 +93,8 @@ func (e *Engine) resolveCancel(b store.Batch) {
 	})
 }
 
-// finishCancel ends every item of a batch that is marked as cancelled, however often that
-// fails. What is left when the engine stops is found at the next start.
+// continueCancel cancels the items of a batch that is marked as cancelled, and repeats that until
+// it succeeds. What is left when the engine stops is found at the next start.
 func (e *Engine) continueCancel(b store.Batch) {
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 		err := e.cancelItems(e.ctx, b)
@@ -110,12 +112,12 @@ func (e *Engine) continueCancel(b store.Batch) {
 
 // cancelItems ends every item of a batch that is marked as cancelled, with the reason of the mark.
 func (e *Engine) cancelItems(ctx context.Context, b store.Batch) error {
-	e.matcher.endingBatches.Store(b.No, true) // until all have ended, however often that is tried
+	e.matcher.endingBatches.Store(b.No, true) // until all items have ended
 	e.slots.close(e.slots.addBatch(&b))
 	if err := e.cancelQueued(ctx, b); err != nil {
 		return e.callerError(ctx, err)
 	}
-	// Nothing is queued any more and nothing can become so: what is left has started.
+	// No item is queued now, and none can become queued: the rest has started.
 	started := []chargehand.Status{chargehand.Initial, chargehand.Processing, chargehand.HumanInTheLoop}
 	for after := int64(-1); ; {
 		var page []int64
@@ -130,7 +132,7 @@ func (e *Engine) cancelItems(ctx context.Context, b store.Batch) error {
 			return err
 		}
 		if len(page) == 0 {
-			e.slots.forget(b.No) // all have ended
+			e.slots.forget(b.No) // all items have ended
 			e.matcher.endingBatches.Delete(b.No)
 			return nil
 		}
@@ -141,7 +143,8 @@ func (e *Engine) cancelItems(ctx context.Context, b store.Batch) error {
 	}
 }
 
-// cancelPage ends executions at the same time. One that has ended already is no error.
+// cancelPage cancels several executions at the same time. An execution that has ended already is no
+// error.
 func (e *Engine) cancelPage(ctx context.Context, page []int64, reason string) error {
 	errs := make(chan error, len(page))
 	for _, no := range page {
@@ -156,7 +159,7 @@ func (e *Engine) cancelPage(ctx context.Context, page []int64, reason string) er
 	return first
 }
 
-// cancelQueued ends the items that have not started, which they never will.
+// cancelQueued ends the queued items of a batch.
 func (e *Engine) cancelQueued(ctx context.Context, b store.Batch) error {
 	fault := engine.CancelledFault(b.Reason)
 	for {

@@ -8,8 +8,8 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// stopper ends what the rows say must end: one goroutine at a time looks, and some executions
-// are ended at a time.
+// childCanceller cancels the executions whose rows say that they must be cancelled. One goroutine
+// at a time reads these rows, and a bounded number of executions is cancelled at once.
 type childCanceller struct {
 	permits chan struct{}
 
@@ -22,14 +22,15 @@ func newChildCanceller() *childCanceller {
 	return &childCanceller{permits: make(chan struct{}, cancelAtOnce), ending: make(map[int64]bool)}
 }
 
-// busy reports whether executions are being ended, or looked for.
+// busy reports whether executions are being cancelled, or their rows are being read.
 func (s *childCanceller) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.running || len(s.ending) > 0
 }
 
-// begin reports whether the caller must look; otherwise who looks already does so once more.
+// begin reports whether the caller must read the rows. Otherwise the goroutine that reads them
+// already reads them once more.
 func (s *childCanceller) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +42,8 @@ func (s *childCanceller) begin() bool {
 	return true
 }
 
-// more reports whether to look again; otherwise the looking has ended.
+// again reports whether the caller must read the rows once more. Otherwise no goroutine reads them
+// any longer.
 func (s *childCanceller) again(failed bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +51,7 @@ func (s *childCanceller) again(failed bool) bool {
 	return s.running
 }
 
-// take reports whether the caller must end an execution. Then it must give it back.
+// acquire reports whether the caller must cancel an execution. The caller then calls release.
 func (s *childCanceller) acquire(no int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,9 +69,8 @@ func (s *childCanceller) release(no int64) {
 	<-s.permits
 }
 
-// cancelChildren ends all executions whose rows say that they must end (store.ChildStopped), some at a
-// time however many there are: a tree ends level by level. What is left when the engine stops is found
-// at the next start.
+// cancelChildren cancels all executions whose rows say so (store.ChildStopped). A tree ends level
+// by level. What is left when the engine stops is found at the next start.
 func (e *Engine) cancelChildren() {
 	if !e.canceller.begin() {
 		return
@@ -91,7 +92,8 @@ func (e *Engine) cancelChildren() {
 	})
 }
 
-// cancelStopped looks through the rows once. One that takes long keeps one place only.
+// cancelStopped reads the rows once and starts a cancellation for each. A cancellation that takes
+// long holds one permit only.
 func (e *Engine) cancelStopped() error {
 	for after := int64(0); ; {
 		var page []store.Child
@@ -118,7 +120,7 @@ func (e *Engine) cancelStopped() error {
 	}
 }
 
-// cancelChild ends one execution, however often that fails, and gives its place back.
+// cancelChild cancels one execution, repeats that until it succeeds, and gives its permit back.
 func (e *Engine) cancelChild(no int64) {
 	defer e.canceller.release(no)
 	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {

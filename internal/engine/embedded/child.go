@@ -12,12 +12,13 @@ const (
 	// maxDelivered and maxDeliveredBytes bound the ends of children that go into one write set.
 	maxDelivered      = 100
 	maxDeliveredBytes = 8 << 20
-	// maxRefusals bounds the children that cannot be started in one of the rounds of a write set (maxRounds), so that
-	// a loop that asks for nothing else is written down from time to time.
+	// maxRefusals bounds the refused children in one round of a write set (maxRounds), so that a loop
+	// which asks for nothing else commits from time to time.
 	maxRefusals = 100
 )
 
-// loadFamily finds out what is owed between an execution that has come into memory and its relatives.
+// loadChildren finds the children that an execution which has been loaded still has to start, and
+// those whose ends it has to take in.
 func (e *Engine) loadChildren(inst *instance) error {
 	inst.unstarted, inst.childrenEnded = nil, false
 	if inst.machine.Load().Children == 0 && !inst.inDoubt {
@@ -40,8 +41,7 @@ func (e *Engine) loadChildren(inst *instance) error {
 	return nil
 }
 
-// startChildren does what is owed between an execution and its children: it starts them and takes in
-// their ends.
+// startChildren takes in the ends of children and starts new children.
 func (e *Engine) startChildren(s *writeSet) error {
 	inst := s.inst
 	if inst.childrenEnded {
@@ -67,9 +67,10 @@ func (e *Engine) startChildren(s *writeSet) error {
 	return nil
 }
 
-// startIndependent starts the children that nobody awaits and leaves the others. No write set ends
-// without them: what was awaited is found in the machine later, or was withdrawn if the execution ends,
-// but these were asked for by events that are journaled now, and nothing tells of them again.
+// startIndependent starts the children that the execution does not await, and leaves the others for
+// later. Every write set starts its independent children: the events that ask for them are
+// journaled with it, and no later event names them again. An awaited child is found in the machine
+// later.
 func (e *Engine) startIndependent(s *writeSet) error {
 	inst := s.inst
 	var awaited, independent []machine.Command
@@ -82,7 +83,7 @@ func (e *Engine) startIndependent(s *writeSet) error {
 	}
 	if len(independent) > 0 {
 		inst.unstarted = independent
-		if _, err := e.prepareChildren(s); err != nil { // refusals concern only those who wait
+		if _, err := e.prepareChildren(s); err != nil { // only awaited children are refused with an event
 			return err
 		}
 	}
@@ -93,8 +94,8 @@ func (e *Engine) startIndependent(s *writeSet) error {
 	return nil
 }
 
-// makeChildren makes the executions of the StartChild commands that wait, and the events that
-// tell of those that cannot be started.
+// prepareChildren makes the executions of the StartChild commands that wait, and an event for each
+// child that cannot be started.
 func (e *Engine) prepareChildren(s *writeSet) (refused []machine.Event, err error) {
 	inst := s.inst
 	commands := inst.unstarted
@@ -114,7 +115,7 @@ func (e *Engine) prepareChildren(s *writeSet) (refused []machine.Event, err erro
 		for i := range commands {
 			c := commands[i]
 			if family.Stopped && c.Child.Await {
-				continue // it will be cancelled before it could wait for it
+				continue // the execution is about to be cancelled and needs no awaited child
 			}
 			if inst.secrets != nil {
 				child := *c.Child
@@ -133,7 +134,7 @@ func (e *Engine) prepareChildren(s *writeSet) (refused []machine.Event, err erro
 			case c.Child.Await:
 				refused = append(refused, machine.Event{Kind: machine.ChildEnded, Command: c.ID, Fault: fault})
 			default:
-				e.log.Warn("a workflow that nobody waits for cannot be started", "execution", inst.row.ID,
+				e.log.Warn("an independent child workflow cannot be started", "execution", inst.row.ID,
 					"workflow", inst.secrets.RedactText(c.Child.Namespace+"/"+c.Child.Name), "version", inst.secrets.RedactText(c.Child.Version),
 					"detail", inst.secrets.RedactText(fault.Detail))
 			}
@@ -149,7 +150,7 @@ func (e *Engine) prepareChildren(s *writeSet) (refused []machine.Event, err erro
 	return refused, nil
 }
 
-// takeEnds tells the machine of children that have ended.
+// readChildEnds applies the ends of children to the machine.
 func (e *Engine) readChildEnds(s *writeSet) error {
 	inst := s.inst
 	var open []store.Child
@@ -170,7 +171,7 @@ func (e *Engine) readChildEnds(s *writeSet) error {
 		}
 		if count >= maxDelivered || bytes >= maxDeliveredBytes {
 			s.refreshAgain = true
-			return nil // r.told stays
+			return nil // childrenEnded stays set
 		}
 		ev, err := engine.ChildEnd(e.ctx, e.store, e.config.Blobs, link)
 		if err != nil {
@@ -185,10 +186,11 @@ func (e *Engine) readChildEnds(s *writeSet) error {
 	return nil
 }
 
-// writeChildren writes what a write set does to relatives. The execution has not ended yet.
+// writeChildren writes the changes to the parent's and children's links. The execution has not
+// ended yet in this transaction.
 func (s *writeSet) writeChildren(tx *store.Tx) error {
 	s.childrenCancelled, s.childStarted = false, s.childStarted[:0]
-	if s.withdrawn != nil { // its parent, which ends too, is not to hear of this end
+	if s.withdrawn != nil { // its parent, which is about to be cancelled, does not get this end
 		if _, err := tx.StopChild(s.withdrawn.Parent, s.withdrawn.Command); err != nil {
 			return err
 		}
@@ -215,11 +217,12 @@ func (s *writeSet) writeChildren(tx *store.Tx) error {
 	return nil
 }
 
-// childrenCommitted lets children start and end as a durable write set says.
+// dispatchChildren lets the queues, the parent and the children know what a durable write set has
+// changed for them.
 func (e *Engine) dispatchChildren(s *writeSet) {
 	if len(s.children) > 0 {
 		for i, child := range s.children {
-			if !s.childStarted[i] { // it was there, and was counted then
+			if !s.childStarted[i] { // an earlier commit has started it, and it was counted then
 				e.queued.leave(child.Row.Workflow)
 			}
 		}
@@ -239,12 +242,12 @@ func (e *Engine) dispatchChildren(s *writeSet) {
 	}
 }
 
-// tellParent tells an execution that one of its children has ended.
+// notifyParent makes an execution read the end of one of its children.
 func (e *Engine) notifyParent(no int64) {
 	e.goWork(func() { e.send(no, message{kind: readChildren}) })
 }
 
-// oweChildren does what rows say of children that a commit has written which seemed to fail.
+// catchUpChildren does what the rows of children ask for after a commit in doubt.
 func (e *Engine) catchUpChildren(inst *instance, open []store.Child) {
 	for _, link := range open {
 		inst.childrenEnded = inst.childrenEnded || link.State == store.ChildEnded
@@ -255,7 +258,7 @@ func (e *Engine) catchUpChildren(inst *instance, open []store.Child) {
 	}
 }
 
-// recoverFamilies does what the rows say is owed between executions, after a restart.
+// recoverChildren does what the rows of children ask for after a restart.
 func (e *Engine) recoverChildren() {
 	e.cancelChildren()
 	e.goWork(func() {

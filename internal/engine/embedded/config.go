@@ -20,8 +20,8 @@ type Config struct {
 	Store *store.Store
 	Plans engine.Plans
 	Blobs engine.Blobs
-	// Sealer opens and seals the data of executions whose definitions declare secrets. Without one, each of
-	// those ends as an error of the system.
+	// Sealer opens and seals the data of executions whose definitions declare secrets. Without one,
+	// such an execution ends with an error of the system.
 	Sealer *secret.Sealer
 
 	// Activities carries out commands, by kind ("http", "shell" …). A kind without a runner
@@ -37,7 +37,7 @@ type Config struct {
 	// RuntimeVersion and RuntimeMetadata are $runtime.version and $runtime.metadata.
 	RuntimeVersion  string
 	RuntimeMetadata value.Value
-	// Lifecycle is what executions tell about themselves from their start on; nil: nothing.
+	// Lifecycle is what executions publish about themselves; nil: nothing.
 	Lifecycle *machine.Lifecycle
 
 	Limits Limits
@@ -59,7 +59,7 @@ type Limits struct {
 	Wakes               int   // executions that are loaded and woken at once; default 64
 	Yields              int   // looping executions that compute at once; default: all cores but one
 
-	// Of one workflow in one environment at once; 0: as many as there are places.
+	// Bounds of one workflow in one environment; 0: as many as there are places.
 	SlotsPerWorkflow     int // executions of an account that run
 	CallsPerWorkflow     int
 	ProcessesPerWorkflow int

@@ -10,7 +10,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// dispatch carries out what a durable write set asks for.
+// dispatch carries out what a durable write set commands.
 func (e *Engine) dispatch(s *writeSet) {
 	inst, before := s.inst, s.inst.row
 	inst.row = s.row
@@ -59,11 +59,11 @@ func (e *Engine) dispatch(s *writeSet) {
 		e.watchers.notify(inst.row.ID)
 	}
 	if s.begin && inst.row.Batch != 0 {
-		e.watchers.notify(inst.queue.batchID) // the first one makes it running
+		e.watchers.notify(inst.queue.batchID) // its first execution makes the batch running
 	}
 }
 
-// leftQueue notes that an execution is not queued any more.
+// leftQueue notes that an execution is no longer queued.
 func (e *Engine) leftQueue(inst *instance, before *store.Execution, scheduled bool) {
 	if before.Batch == 0 {
 		e.queued.leave(before.Workflow)
@@ -73,6 +73,7 @@ func (e *Engine) leftQueue(inst *instance, before *store.Execution, scheduled bo
 	}
 }
 
+// updateTimers brings the timers in memory in line with a durable write set.
 func (e *Engine) updateTimers(s *writeSet) {
 	inst := s.inst
 	for _, command := range s.stopTimers {
@@ -90,7 +91,7 @@ func (e *Engine) updateTimers(s *writeSet) {
 	}
 }
 
-// ended lets go of everything that an execution held.
+// releaseEnded gives back everything that an ended execution holds.
 func (e *Engine) releaseEnded(s *writeSet) {
 	inst := s.inst
 	e.countEnd(&inst.row)
@@ -110,7 +111,7 @@ func (e *Engine) releaseEnded(s *writeSet) {
 	}
 }
 
-// noteEnd counts and traces the end of an execution.
+// countEnd counts and traces the end of an execution.
 func (e *Engine) countEnd(row *store.Execution) {
 	if e.config.Tracer != nil && row.Trace != nil {
 		row := *row
@@ -123,8 +124,8 @@ func (e *Engine) countEnd(row *store.Execution) {
 	}
 }
 
-// withdrawCalls ends the activities of an execution that has ended. What nothing waits for goes
-// on, unless the execution has failed (T67).
+// withdrawCalls ends the activities of an ended execution. Detached activities continue, unless the
+// execution has failed (T67).
 func withdrawCalls(inst *instance) {
 	for _, c := range inst.calls {
 		if !c.detached || inst.row.Status != chargehand.Finished {
@@ -134,8 +135,8 @@ func withdrawCalls(inst *instance) {
 	inst.calls = nil
 }
 
-// dispatchActivities starts the activities that may start and answers a yield. What may not start yet
-// is found in the machine later.
+// dispatchActivities starts activities and answers a yield. Commands that may not start yet are
+// found in the machine later.
 func (e *Engine) dispatchActivities(s *writeSet) {
 	inst := s.inst
 	if inst.row.State != store.StateActive || inst.recovering || e.stopping.Load() {
@@ -159,7 +160,7 @@ func (e *Engine) dispatchActivities(s *writeSet) {
 	}
 }
 
-// continueLater answers a yield when it is this execution's turn to compute.
+// continueYielded answers a yield when it is this execution's turn to compute.
 func (e *Engine) continueYielded(inst *instance) {
 	owner := fair.Owner{Environment: inst.row.Environment, Workflow: inst.row.Workflow}
 	e.goWork(func() {
@@ -171,8 +172,8 @@ func (e *Engine) continueYielded(inst *instance) {
 	})
 }
 
-// requeueWaiting takes activities that have not started out of the line, so that the stop of
-// the server does not count as their interruption.
+// requeueWaiting takes activities that have not started out of their pools, so that the stop of the
+// server does not count as an interruption.
 func requeueWaiting(inst *instance) {
 	for _, c := range slices.Clone(inst.calls) {
 		if c.pool.unqueue(c) {

@@ -5,15 +5,16 @@ import (
 	"sync"
 )
 
-// gate counts who is inside, and can be closed.
+// drainGroup counts the goroutines that are inside, can be closed to more of them, and can be
+// waited for.
 type drainGroup struct {
 	mu     sync.Mutex
 	inside int
 	closed bool
-	empty  chan struct{} // closed when nobody is inside; nil unless waited for
+	empty  chan struct{} // closed when inside is 0; nil unless a goroutine waits
 }
 
-// enter fails when the gate is closed.
+// enter counts the caller as inside. It reports false if the group is closed.
 func (g *drainGroup) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -24,7 +25,7 @@ func (g *drainGroup) enter() bool {
 	return true
 }
 
-// add is enter for who is let in by somebody inside.
+// add is enter for a goroutine that is started by one inside: it works after close too.
 func (g *drainGroup) add() {
 	g.mu.Lock()
 	g.inside++
@@ -47,7 +48,7 @@ func (g *drainGroup) close() {
 	g.mu.Unlock()
 }
 
-// wait waits until nobody is inside, or ctx ends.
+// wait waits until the group is empty. It reports false if ctx ends first.
 func (g *drainGroup) wait(ctx context.Context) bool {
 	for {
 		g.mu.Lock()

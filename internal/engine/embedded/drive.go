@@ -4,15 +4,16 @@ import (
 	"context"
 )
 
-// send leaves a message for an execution and drives it, unless somebody else does.
+// send leaves a message for an execution. If the execution has no driver, the caller drives it.
 func (e *Engine) send(no int64, msg message) {
 	if inst, drive := e.instances.put(no, msg); drive {
 		e.drive(inst)
 	}
 }
 
-// sendAll sends a message to many executions and waits until it was dealt with once; what
-// fails is tried again by itself. It does not wait beyond the end of ctx.
+// sendAll sends a message to many executions and waits until each has been driven once. An
+// execution whose write set fails is driven again without sendAll waiting for it. sendAll returns
+// when ctx ends.
 func (e *Engine) sendAll(ctx context.Context, numbers []int64, msg message) {
 	var sent drainGroup
 	for _, no := range numbers {
@@ -31,7 +32,7 @@ func (e *Engine) sendAll(ctx context.Context, numbers []int64, msg message) {
 	sent.wait(ctx)
 }
 
-// drive is the driver of r until its mailbox is empty, or it has stalled.
+// drive works as the driver of inst until the mailbox is empty or a write set has failed.
 func (e *Engine) drive(inst *instance) {
 	for {
 		messages := e.nextMessages(inst)
@@ -45,18 +46,19 @@ func (e *Engine) drive(inst *instance) {
 	}
 }
 
-// take empties the mailbox of r. With nothing in it, the caller is no longer the driver.
+// nextMessages empties the mailbox of inst. With an empty mailbox the caller is no longer the
+// driver.
 func (e *Engine) nextMessages(inst *instance) []message {
 	q := inst.queue
 	messages, passed := e.instances.drainMailbox(inst)
 	if passed && q != nil {
-		e.slots.notifyQueued(q) // it may be queued still
+		e.slots.notifyQueued(q) // it may still be queued
 	}
 	return messages
 }
 
-// finishDriving ends the caller's part as the driver of r. If messages have come in, they get
-// a driver of their own.
+// finishDriving ends the caller's work as the driver of inst. Messages that have arrived meanwhile
+// get a driver of their own.
 func (e *Engine) finishDriving(inst *instance) {
 	messages := e.nextMessages(inst)
 	if messages == nil {

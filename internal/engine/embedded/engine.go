@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// keptChunks bounds the timeline chunks of an execution. Each holds an entry at least,
-	// and 10,000 entries are kept.
+	// keptChunks bounds the timeline chunks of an execution. 10,000 entries are kept, and each chunk
+	// holds at least one.
 	keptChunks = 10_000
-	// maxFailures is how often a write set is tried that fails though the store is available.
+	// maxFailures is how often the write set of an execution may fail in a row while the store is
+	// available.
 	maxFailures = 5
-	// maxStateEntries is the number of ended timeline entries up to which they stand in the
-	// checkpoint; beyond, they are moved to a chunk, so that parking again and again does not
-	// write them again and again.
+	// maxStateEntries is the number of ended timeline entries that a checkpoint may hold. More are
+	// moved to a chunk, so that an execution which parks often does not write them each time.
 	maxStateEntries = 32
-	// maxReplay is what the events behind a checkpoint may have taken to compute, before
-	// another one is written: the next start has to compute them again before it is ready.
+	// maxReplay is how long the events since the last checkpoint may have taken to compute. The next
+	// start of the server computes them again before it is ready.
 	maxReplay = 250 * time.Millisecond
-	// What failed is tried again after minBackoff, doubled up to maxBackoff.
+	// A failed attempt is repeated after minBackoff, doubled up to maxBackoff.
 	minBackoff = 50 * time.Millisecond
 	maxBackoff = 2 * time.Second
 )
 
-// Engine implements engine.Engine over the store. Make it with New, end it with Stop.
+// Engine implements engine.Engine over the store. New makes an engine, Stop ends it.
 type Engine struct {
 	config Config
 	limits Limits
@@ -53,13 +53,13 @@ type Engine struct {
 	processes *pool
 	scripts   *pool
 	accounts  sync.Map // internal number → chargehand.AccountID
-	// doubtfulBatches are the numbers of batches whose mark as cancelled is in doubt.
+	// batchesInDoubt are the numbers of the batches whose mark as cancelled is in doubt.
 	batchesInDoubt sync.Map
 	canceller      *childCanceller
 	trees          trees
 
 	requests drainGroup // calls of the public methods
-	work     drainGroup // goroutines that drive, schedule and carry out
+	work     drainGroup // goroutines that drive, schedule and run activities
 	services *services
 	ready    atomic.Bool
 	stopping atomic.Bool
@@ -68,8 +68,8 @@ type Engine struct {
 	stopErr  error      // set before stopped is closed
 	pausing  sync.Mutex // held while activities and timers are paused or resumed
 
-	wakePermits chan struct{} // places for executions that are woken
-	yieldGate   *fair.Gate    // places for machines that have yielded
+	wakePermits chan struct{} // of executions that are loaded and woken
+	yieldGate   *fair.Gate    // shares the places of machines that have yielded
 
 	ctx        context.Context // of the engine's own reads and writes; ends with Stop
 	activities context.Context // of all activities
@@ -129,7 +129,7 @@ func (e *Engine) goWork(f func()) {
 	}()
 }
 
-// sleep waits, and reports false if the engine has stopped.
+// sleep waits. It reports false if the engine has stopped.
 func (e *Engine) sleep(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -141,7 +141,7 @@ func (e *Engine) sleep(d time.Duration) bool {
 	}
 }
 
-// backOff waits after a failure outside of any execution.
+// backOff waits after a failure that belongs to no single execution.
 func (e *Engine) backOff(what string, err error, wait time.Duration) {
 	e.stats.failures.Add(1)
 	if errors.Is(err, store.ErrUnavailable) {
@@ -152,12 +152,13 @@ func (e *Engine) backOff(what string, err error, wait time.Duration) {
 	e.sleep(wait)
 }
 
-// logError logs what no caller can be told.
+// logError returns a function that logs an error which no caller can be given.
 func (e *Engine) logError(what string) func(error) {
 	return func(err error) { e.log.Error(what, "error", err) }
 }
 
-// refused tells what a caller whose transaction failed is told.
+// callerError turns the error of a failed transaction into the error that the caller of the engine
+// gets. It also notes that the store is unavailable.
 func (e *Engine) callerError(ctx context.Context, err error) error {
 	if errors.Is(err, store.ErrUnavailable) {
 		e.outage.begin()

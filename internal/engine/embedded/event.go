@@ -10,14 +10,14 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// listen lets an execution look at the events that it has been woken for, or starts to listen
-// to. What it takes in is part of the write set.
+// readSubscriptions reads events for the woken subscriptions of an execution and applies those that
+// the machine wants.
 func (e *Engine) readSubscriptions(s *writeSet, budget *readBudget) error {
 	inst := s.inst
 	if s.finish != nil || len(inst.subscriptions) == 0 && inst.machine.Load().Listens == 0 {
 		return nil
 	}
-	tracked := int64(-1) // the event after which subscriptions were brought in line
+	tracked := int64(-1) // the event after which trackSubscriptions was called
 	for s.finish == nil {
 		if inst.seq != tracked {
 			s.trackSubscriptions()
@@ -33,7 +33,7 @@ func (e *Engine) readSubscriptions(s *writeSet, budget *readBudget) error {
 			break
 		}
 		if budget.empty() || !e.mayRead(inst) {
-			break // listenCommitted has it go on
+			break // dispatchSubscriptions gives it another turn
 		}
 		if err := e.readSubscription(s, inst.subscriptions[at], budget); err != nil {
 			return err
@@ -42,8 +42,8 @@ func (e *Engine) readSubscriptions(s *writeSet, budget *readBudget) error {
 	return nil
 }
 
-// lookBudget bounds what one write set looks at. Where it ends decides nothing but how much
-// is committed at once: the next write set goes on behind it.
+// readBudget bounds what one write set reads. Where it ends decides only how much is committed at
+// once: the next write set continues from there.
 type readBudget struct {
 	events, bytes, visits int
 	began                 time.Time
@@ -57,7 +57,7 @@ func (b *readBudget) empty() bool {
 	return b.events <= 0 || b.bytes <= 0 || b.visits <= 0 || time.Since(b.began) > maxReadTime
 }
 
-// look gives one subscription the next events that are for it.
+// readSubscription reads the next events for one subscription.
 func (e *Engine) readSubscription(s *writeSet, l *subscription, budget *readBudget) error {
 	inst := s.inst
 	var last int64
@@ -102,19 +102,20 @@ func (e *Engine) readSubscription(s *writeSet, l *subscription, budget *readBudg
 	if err != nil {
 		return err
 	}
-	budget.visits -= int(min(through-after, maxVisited)) / 10 // those that no filter let through cost less
+	budget.visits -= int(min(through-after, maxVisited)) / 10 // events that no filter lets through cost less
 	l.Since = through
 	l.caughtUp = through >= last && !stopped
 	return nil
 }
 
-// takes reports whether a subscription is open and may be given more.
+// wantsMore reports whether a subscription is open and can take more events.
 func wantsMore(m *machine.Machine, command machine.CommandID) bool {
 	sub, open := m.Subscription(command)
 	return open && !sub.Paused
 }
 
-// mayLook reports whether an execution is to look at events: not if it is about to be cancelled, or the engine stops.
+// mayRead reports whether an execution may read events. It may not if it is about to be cancelled,
+// or if the engine stops.
 func (e *Engine) mayRead(inst *instance) bool {
 	if _, ending := e.matcher.endingBatches.Load(inst.row.Batch); ending || e.stopping.Load() {
 		return false

@@ -4,11 +4,12 @@ import (
 	"fmt"
 )
 
-// maxRounds bounds how often a write set starts children and looks at events in turn.
+// maxRounds bounds how often one write set starts children and reads events in turn.
 const maxRounds = 10
 
-// pullExternal takes in what others have for an execution: events that it listens to, and ends of
-// its children. Children are started on the way, because one that cannot be has ended at once.
+// pullExternal takes in what comes from outside the execution: events that it listens to, and ends
+// of its children. It also starts children, because a child that cannot be started has ended at
+// once.
 func (e *Engine) pullExternal(s *writeSet) error {
 	inst := s.inst
 	if inst.machine == nil || !inst.hasExternal() {
@@ -33,7 +34,8 @@ func (e *Engine) pullExternal(s *writeSet) error {
 	return nil
 }
 
-// hasOthers reports whether attend may find anything. Most executions neither listen nor have children.
+// hasExternal reports whether pullExternal may find anything. Most executions neither listen nor
+// have children.
 func (inst *instance) hasExternal() bool {
 	return inst.childrenEnded || len(inst.unstarted) > 0 || len(inst.subscriptions) > 0 || inst.machine.Load().Listens > 0
 }

@@ -13,7 +13,7 @@ import (
 // errEnded says that a write set came too late: another transaction has ended the execution.
 var errEnded = errors.New("the execution has ended")
 
-// unrecoverableError says that an execution cannot be brought back to life, now or later.
+// unrecoverableError says that an execution can never be loaded again. fault is what it ends with.
 type unrecoverableError struct{ fault *machine.Fault }
 
 func (b *unrecoverableError) Error() string { return b.fault.Error() }
@@ -22,10 +22,10 @@ func unrecoverable(code, detail string) *unrecoverableError {
 	return &unrecoverableError{engine.SystemFault(code, detail)}
 }
 
-// failed treats a write set that could not be written, or so it seems: if the storage was
-// unavailable, the commit may have been made all the same, and is in doubt.
+// failed treats a write set whose commit has failed. If the storage was unavailable, the commit may
+// have been made all the same: it is in doubt.
 func (e *Engine) failed(s *writeSet, err error) {
-	e.notifyMatcher(s) // its events may be there
+	e.notifyMatcher(s) // its events may have been written
 	inDoubt := s.written && errors.Is(err, store.ErrUnavailable)
 	queued := e.uncountChildren(s, inDoubt)
 	if s.insert {
@@ -37,8 +37,8 @@ func (e *Engine) failed(s *writeSet, err error) {
 	e.stall(s.inst, s.messages, err)
 }
 
-// uncount takes back that children of s are counted as queued. It returns those that stay
-// counted, because they may be there.
+// uncountChildren takes back that children of s are counted as queued. It returns the children that
+// stay counted, because a commit in doubt may have started them.
 func (e *Engine) uncountChildren(s *writeSet, inDoubt bool) (kept []queuedRow) {
 	e.trees.release(s, s.reserved)
 	if !s.childrenCounted {
@@ -55,8 +55,8 @@ func (e *Engine) uncountChildren(s *writeSet, inDoubt bool) (kept []queuedRow) {
 	return kept
 }
 
-// forgetTimers takes the timers of an execution out of memory. The store says which there are when it is
-// loaded again.
+// forgetTimers takes the timers of an execution out of memory. The next load reads them from the
+// store.
 func (e *Engine) forgetTimers(s *writeSet) {
 	for _, t := range s.inst.timers {
 		e.timers.remove(t.Execution, t.Command)
@@ -66,9 +66,9 @@ func (e *Engine) forgetTimers(s *writeSet) {
 	}
 }
 
-// stall gives up a write set that failed: the machine is discarded, and the messages are
-// delivered again later to the one that is rebuilt from the store. The lease is kept, because
-// the row may say so by now.
+// stall treats the failed write set of an execution that has a row. The instance forgets its
+// machine, and the messages go back to the mailbox for a later driver, which loads the execution
+// again. The instance keeps its lease, because the row may say by now that it needs one.
 func (e *Engine) stall(inst *instance, messages []message, err error) {
 	var refused *requestError
 	again := errors.As(err, &refused) || errors.Is(err, errEnded)
@@ -77,19 +77,19 @@ func (e *Engine) stall(inst *instance, messages []message, err error) {
 	}
 	kept := e.keepMessages(inst, messages, err, refused)
 	if len(kept) == 0 {
-		kept = []message{{kind: refresh}} // at what the store says now
+		kept = []message{{kind: refresh}} // the driver loads what the store says now
 	}
 	inst.invalidate()
 	inst.requeue(kept)
 	switch {
-	case again: // the others go on without it
+	case again: // the other messages are applied without it
 		e.goWork(func() { e.drive(inst) })
 	case e.ctx.Err() != nil: // the engine has stopped
 	case errors.Is(err, store.ErrUnavailable):
 		e.outage.stall(inst)
 	default:
 		inst.failures++
-		if inst.failures > maxFailures && inst.row.State == store.StateQueued { // its end needs no lease
+		if inst.failures > maxFailures && inst.row.State == store.StateQueued { // to end it needs no lease
 			e.slots.release(inst.lease)
 			inst.lease = nil
 		}
@@ -102,9 +102,9 @@ func (e *Engine) stall(inst *instance, messages []message, err error) {
 	}
 }
 
-// retain sorts out the messages that are delivered again. Who waits for an answer is told
-// at once, but a cancellation that was refused concerns its own caller only. Outcomes beyond
-// what may be kept are given up: their activities run again.
+// keepMessages returns the messages that are to be applied again. A caller that waits for an answer
+// gets the error at once; an error of a cancellation's own hook concerns only its caller. If memory
+// is short, an outcome is dropped and its activity counts as interrupted.
 func (e *Engine) keepMessages(inst *instance, messages []message, err error, refused *requestError) []message {
 	var kept []message
 	for _, msg := range messages {
@@ -113,8 +113,8 @@ func (e *Engine) keepMessages(inst *instance, messages []message, err error, ref
 			continue
 		}
 		switch {
-		case msg.event.Kind == machine.Progressed: // whoever has handed it over waits until it is durable
-		case errors.Is(err, errEnded): // the row tells what to answer
+		case msg.event.Kind == machine.Progressed: // the stream waits until it is durable
+		case errors.Is(err, errEnded): // the row says what to answer
 		case msg.reply != nil && refused == nil:
 			msg.answer(unavailable(err))
 			continue
@@ -143,7 +143,7 @@ func (e *Engine) keepMessages(inst *instance, messages []message, err error, ref
 	return kept
 }
 
-// unavailable is what a caller is told whose request could not be written.
+// unavailable is the error of a caller whose request could not be written.
 func unavailable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return store.ErrUnavailable

@@ -8,26 +8,26 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// queuedRow is an execution that a write set makes queued, and that is counted as such.
+// queuedRow is an execution that a write set makes queued, and that is counted as queued.
 type queuedRow struct {
 	id       chargehand.ExecutionID
 	workflow int64
 }
 
-// inDoubtStart is an execution whose first commit failed, so that it may or may not be there. It
-// keeps its lease until that is known. It goes by its id: the number of a row whose insertion was undone is
-// given to the next one.
+// inDoubtStart is an execution whose first commit is in doubt: it may exist or not. It keeps its
+// lease until that is known. It is identified by its id, because the database gives the number of
+// an undone row to the next row.
 type inDoubtStart struct {
 	id     chargehand.ExecutionID
-	lease  *lease      // nil: it holds none
-	queued []queuedRow // that are there if it is: itself or its children
+	lease  *lease      // nil if it holds none
+	queued []queuedRow // itself or its children, which exist if it exists
 }
 
-// undoInsert forgets a new execution. If it is in doubt, it is looked up by its id when commits
-// succeed again: its number may be another execution's by then.
+// undoInsert forgets a new execution whose commit has failed. If the commit is in doubt, the
+// execution is looked up by its id when commits succeed again.
 func (e *Engine) undoInsert(s *writeSet, inDoubt bool, queued []queuedRow) {
 	inst := s.inst
-	if inst.lease == nil { // it is queued itself
+	if inst.lease == nil { // the execution itself is queued
 		queued = append(queued, queuedRow{inst.row.ID, inst.row.Workflow})
 	}
 	d := inDoubtStart{id: inst.row.ID, lease: inst.lease, queued: queued}
@@ -48,11 +48,11 @@ func (e *Engine) undoInsert(s *writeSet, inDoubt bool, queued []queuedRow) {
 		})
 	}
 	if passed {
-		e.slots.notifyAllQueued() // its number was another execution's, which is queued
+		e.slots.notifyAllQueued() // the number may be that of another queued execution by now
 	}
 }
 
-// undo gives back what an execution has kept that does not exist.
+// releaseStart gives back what was kept for an execution that does not exist.
 func (e *Engine) releaseStart(d inDoubtStart) {
 	e.slots.release(d.lease)
 	for _, row := range d.queued {
@@ -60,15 +60,15 @@ func (e *Engine) releaseStart(d inDoubtStart) {
 	}
 }
 
-// recheckLater finds out what executions have become whose first commit is in doubt.
+// recheckLater starts recheck on a goroutine of its own.
 func (e *Engine) recheckLater(starts []inDoubtStart) {
 	if len(starts) > 0 {
 		e.goWork(func() { e.recheck(starts) })
 	}
 }
 
-// recheck finds out what executions have become whose first commit is in doubt. The Update waits
-// for a commit that the database is still working on.
+// recheck looks up the executions whose first commit is in doubt. It does so in an Update, which
+// waits for a commit that the database has not finished.
 func (e *Engine) recheck(starts []inDoubtStart) {
 	const atOnce = 100
 	for wait := minBackoff; len(starts) > 0; {
@@ -107,7 +107,7 @@ func (e *Engine) recheck(starts []inDoubtStart) {
 	e.slots.notifyAllQueued() // some may be queued
 }
 
-// rechecked brings an execution into memory that turned out to be there. row is zero if it is not.
+// resolveStart continues an execution that turned out to exist. row is zero if it does not exist.
 func (e *Engine) resolveStart(d inDoubtStart, row *store.Execution) {
 	switch {
 	case row.No == 0:
@@ -135,8 +135,8 @@ func missing(tx *store.Reader, rows []queuedRow) (lost []queuedRow, err error) {
 	return lost, nil
 }
 
-// foundEnded does for an execution that is not in memory, or has ended by a commit that seemed to
-// fail, what its end still owes. before is what memory knew, if anything.
+// foundEnded does what the end of an execution still asks for, when the loaded row says that it has
+// ended. before is what memory knew of the row.
 func (e *Engine) foundEnded(inst *instance, before store.Execution) {
 	e.release(inst)
 	if before.No != 0 && before.State != store.StateEnded {
@@ -150,8 +150,8 @@ func (e *Engine) foundEnded(inst *instance, before store.Execution) {
 	}
 }
 
-// endedInDoubt tells relatives, and whoever waits for its batch, of the end of an execution by a commit that
-// seemed to fail.
+// endedInDoubt notifies the relatives and the batch of an execution whose last commit was in doubt
+// and turned out to be made.
 func (e *Engine) endedInDoubt(row store.Execution) {
 	e.goWork(func() {
 		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
@@ -165,7 +165,7 @@ func (e *Engine) endedInDoubt(row store.Execution) {
 					}
 				}
 				if link, err = rd.ChildByExecution(row.No); errors.Is(err, store.ErrNotFound) {
-					return nil // it has no relatives
+					return nil // it has neither parent nor children
 				} else if err != nil {
 					return err
 				}
@@ -173,7 +173,7 @@ func (e *Engine) endedInDoubt(row store.Execution) {
 				return err
 			})
 			if errors.Is(err, store.ErrNotFound) {
-				return // deleted after its end
+				return // it was deleted after its end
 			}
 			if err == nil {
 				e.notifyBatch(&b)
@@ -190,7 +190,7 @@ func (e *Engine) endedInDoubt(row store.Execution) {
 	})
 }
 
-// batchMoved tells whoever waits for a batch what its row says.
+// notifyBatch notifies the watchers of a batch whose row has changed.
 func (e *Engine) notifyBatch(b *store.Batch) {
 	if b.No == 0 {
 		return

@@ -12,59 +12,66 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// run is an execution in memory. See DESIGN.md, "Who may touch a run".
+// instance is an execution in memory. It is an actor: everything that happens to it is a message in
+// its mailbox, and the goroutine that works through the mailbox is its driver. There is at most one
+// driver at a time. DESIGN.md "Instances" tells more.
+//
+// The driver changes the fields before the commit. When the commit fails, invalidate throws them
+// away and the next step loads them from the store: so memory never says more than the rows.
 type instance struct {
 	no   int64
-	root int64 // of its tree; 0 where that has not been read
+	root int64 // of its tree; 0 until it is read
 
 	mu           sync.Mutex
 	driven       bool // a goroutine is the driver
-	removed      bool // out of the table: look it up again
-	skipped      bool // a scheduler has passed over it because it was driven
+	removed      bool // it has left the table: look its number up again
+	skipped      bool // a scheduler has gone past it because it was driven
 	mailbox      []message
 	spareMailbox []message // an empty slice to swap with
 
-	// The rest belongs to the driver.
-	loaded     bool // row and, unless it has ended, machine are there
+	// The following fields belong to the driver.
+	loaded     bool // row is set and, unless it has ended or is queued, machine
 	row        store.Execution
-	input      value.Value         // raw; nil where it has not been read
-	inputFiles []chargehand.FileID // by the start (engine.Start.Files)
+	input      value.Value         // raw; nil until it is read
+	inputFiles []chargehand.FileID // that the start has given (engine.Start.Files)
 	machine    *machine.Machine
-	secrets    *engine.Secrets // nil where the definition declares none
+	secrets    *engine.Secrets // nil if the definition declares none
 	queue      *queue
 	lease      *lease // nil: it holds no slot
 	seq        int64  // of the last journaled event
 	timeMs     int64  // of the last event
-	// computed is what the events since the last checkpoint took, and would take again;
-	// behind is their number.
+	// computeTime is how long the events since the last checkpoint have taken, and would take again
+	// after a crash. sinceCheckpoint is their number.
 	computeTime     time.Duration
 	sinceCheckpoint int
 	timers          []store.Timer
-	calls           []*call // started or in line, by command
+	calls           []*call // running or waiting in a pool
 	subscriptions   []*subscription
-	// unstarted are children that are to be started; told: children have ended, and that is to
-	// be taken in; detached: there was a process that nobody waits for.
+	// unstarted are the StartChild commands that have not been carried out. childrenEnded says that
+	// ends of children have to be read. hasDetached says that the execution has started a process
+	// that no task awaits.
 	unstarted     []machine.Command
 	childrenEnded bool
 	hasDetached   bool
-	// held: commands wait; they are found in the machine when they may be carried out.
+	// commandsPending says that commands wait. They are found in the machine when they may be
+	// carried out.
 	commandsPending bool
-	// inDoubt: a commit of it failed, so the store may say more than memory knows. Some
-	// failures strike after the data is safe.
+	// inDoubt says that a commit has failed, perhaps after the data was safe: the store may say more
+	// than memory knows.
 	inDoubt bool
-	// queued are children that such a commit may have made, and that are counted as queued.
+	// childrenInDoubt may have been started by such a commit, and are counted as queued.
 	childrenInDoubt []queuedRow
-	// recovering: found Active after a restart; nothing starts before it is resumed. suspects
-	// are the activities that were in flight when the server stopped.
+	// recovering says that the execution was active when the server stopped. Nothing starts before a
+	// resumeWork message. cutOff are the activities that were in flight then.
 	recovering  bool
 	cutOffKnown bool
 	cutOff      []machine.CommandID
-	failures    int       // write sets in a row that failed though the store was available
-	spareSet    *writeSet // an empty one, for the next step
+	failures    int       // write sets that failed in a row while the store was available
+	spareSet    *writeSet // for the next step
 }
 
-// invalidate forgets what memory knows of an execution, but for its activities and its lease: the
-// store may say more, because a commit has failed.
+// invalidate forgets everything but the activities and the lease. The next step loads the execution
+// again, because the failed commit may have been made and the store may say more.
 func (inst *instance) invalidate() {
 	inst.loaded, inst.inDoubt = false, true
 	inst.machine, inst.secrets, inst.input, inst.inputFiles = nil, nil, nil, nil
@@ -73,7 +80,7 @@ func (inst *instance) invalidate() {
 	inst.childrenEnded, inst.hasDetached, inst.commandsPending = false, false, false
 }
 
-// recycle gives back a slice that take returned.
+// recycle gives back the slice of messages that drainMailbox has returned.
 func (inst *instance) recycle(messages []message) {
 	clear(messages)
 	inst.mu.Lock()
@@ -81,8 +88,8 @@ func (inst *instance) recycle(messages []message) {
 	inst.mu.Unlock()
 }
 
-// requeue puts messages in front of the mailbox: they are tried again. A scheduler has gone on
-// without it.
+// requeue puts messages back in front of the mailbox, so that they are applied again. If the
+// execution is queued, its scheduler has gone past it in the meantime.
 func (inst *instance) requeue(messages []message) {
 	inst.mu.Lock()
 	inst.skipped = inst.skipped || inst.row.State == store.StateQueued
@@ -90,7 +97,8 @@ func (inst *instance) requeue(messages []message) {
 	inst.mu.Unlock()
 }
 
-// cancelling reports whether a cancellation waits: what else the execution does can wait.
+// cancelling reports whether a cancellation waits in the mailbox. Then the driver stops other work
+// early.
 func (inst *instance) cancelling() bool {
 	inst.mu.Lock()
 	defer inst.mu.Unlock()

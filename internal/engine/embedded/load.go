@@ -15,7 +15,7 @@ import (
 // history is what the store holds of an execution that has not ended.
 type history struct {
 	checkpoint *store.Checkpoint
-	journal    []store.JournalRow // after the checkpoint
+	journal    []store.JournalRow // behind the checkpoint
 }
 
 func readHistory(r *store.Reader, no int64) (h history, err error) {
@@ -34,8 +34,8 @@ func readHistory(r *store.Reader, no int64) (h history, err error) {
 	return h, err
 }
 
-// load brings an execution into memory: its row and, unless it has ended, its machine. A
-// *unrecoverableError says that the row is there, but the machine can never be.
+// load brings an execution into memory: its row and, unless it has ended, its machine. An
+// *unrecoverableError says that the row is there, but the machine can never be built again.
 func (e *Engine) load(ctx context.Context, inst *instance) error {
 	var row store.Execution
 	var h history
@@ -51,7 +51,7 @@ func (e *Engine) load(ctx context.Context, inst *instance) error {
 		return err
 	})
 	switch {
-	case errors.Is(err, store.ErrNotFound): // deleted after its end
+	case errors.Is(err, store.ErrNotFound): // it was deleted after its end
 		row = store.Execution{No: inst.no, State: store.StateEnded}
 	case err != nil:
 		return fmt.Errorf("load execution: %w", err)
@@ -66,14 +66,14 @@ func (e *Engine) load(ctx context.Context, inst *instance) error {
 	e.releaseStart(inDoubtStart{queued: lost})
 	inst.childrenInDoubt = nil
 	if before.No != 0 && before.State == store.StateQueued && row.State != store.StateQueued {
-		e.leftQueue(inst, &before, false) // by a commit that seemed to fail
+		e.leftQueue(inst, &before, false) // by a commit in doubt
 	}
 	if row.State == store.StateEnded {
 		e.foundEnded(inst, before)
 		return nil
 	}
 	if row.State == store.StateActive && inst.lease == nil {
-		// Started by a commit that seemed to fail.
+		// A commit in doubt has started it.
 		inst.lease, inst.inDoubt = e.slots.adopt(inst.queue), true
 	}
 	if inst.failures >= maxFailures {
@@ -89,7 +89,7 @@ func (e *Engine) load(ctx context.Context, inst *instance) error {
 	return nil
 }
 
-// release lets go of what a run holds that has no right to it.
+// release gives back what an instance holds although its row has ended or is queued.
 func (e *Engine) release(inst *instance) {
 	withdrawCalls(inst)
 	inst.timers = nil
@@ -97,9 +97,9 @@ func (e *Engine) release(inst *instance) {
 	inst.lease = nil
 }
 
-// revive builds the machine from checkpoint and journal and finds what is in flight.
+// revive builds the machine from checkpoint and journal, and finds the commands in flight.
 func (e *Engine) revive(ctx context.Context, inst *instance, h history) error {
-	if inst.row.State == store.StateQueued { // all that can happen to it here is its cancellation
+	if inst.row.State == store.StateQueued { // the only event that it can get here is its cancellation
 		inst.machine = machine.New(nil, e.identity(&inst.row, nil))
 		return nil
 	}
@@ -169,7 +169,7 @@ func (e *Engine) revive(ctx context.Context, inst *instance, h history) error {
 	return nil
 }
 
-// checkRevision refuses executions of semantics that this build does not have.
+// checkRevision refuses executions with a revision of the machine that this build does not know.
 func checkRevision(revision int) error {
 	if machine.Knows(revision) {
 		return nil
@@ -177,7 +177,7 @@ func checkRevision(revision int) error {
 	return &unrecoverableError{engine.RevisionFault(revision)}
 }
 
-// plan finds a compiled definition. Without it an execution can never go on.
+// plan returns a compiled definition. Without it an execution can never continue.
 func (e *Engine) plan(ctx context.Context, revision int64) (*plan.Plan, error) {
 	p, err := e.config.Plans.Plan(ctx, revision)
 	if err == nil {
@@ -189,7 +189,7 @@ func (e *Engine) plan(ctx context.Context, revision int64) (*plan.Plan, error) {
 	return nil, unrecoverable(engine.CodeInternal, "The definition cannot be read any more: "+err.Error())
 }
 
-// replay feeds a machine with what was journaled, and compares what it answers.
+// replay applies the journaled events to a machine and compares the digests of its commands.
 func (e *Engine) replay(ctx context.Context, p *plan.Plan, secrets *engine.Secrets, row *store.Execution, h history) (m *machine.Machine, timeMs int64, err error) {
 	if h.checkpoint == nil {
 		m = machine.New(p, e.identity(row, secrets))

@@ -12,24 +12,24 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// pumps hands the events of all streams to those who listen, on one goroutine. Streams take
-// turns, so that a long one keeps nobody away.
+// eventMatcher wakes the executions that listen to the events of streams. It runs on one goroutine.
+// The streams take turns, so that a stream with many events does not delay the others.
 type eventMatcher struct {
 	step    func(ctx context.Context, s stream) (engine.Pumped, error)
 	wake    func([]store.Subscription)
-	wakeAll func(ctx context.Context) error     // wakes everybody whose row says so
+	wakeAll func(ctx context.Context) error     // wakes every subscription whose row says that it is woken
 	fail    func(err error, wait time.Duration) // waits after a failure
 
 	stopping func() bool // the engine stops
 
 	wakeups       *wakeQueue
-	endingBatches sync.Map   // numbers of the batches whose items are being cancelled: they look at no events any more
-	evaluators    *fair.Gate // places for those who ask filters about events: that computes
+	endingBatches sync.Map   // numbers of the batches that are being cancelled: their items read no more events
+	evaluators    *fair.Gate // places to evaluate filters, which computes
 
 	mu       sync.Mutex
-	waiting  []stream // in the order in which they were poked
+	waiting  []stream // in the order in which notify was called
 	listed   map[stream]bool
-	missed   bool // a step failed: some may be woken that nobody has told
+	missed   bool // a step failed: its transaction may have woken subscriptions
 	notified chan struct{}
 }
 
@@ -45,7 +45,7 @@ func newEventMatcher() *eventMatcher {
 	}
 }
 
-// poke says that a stream has new events.
+// notify says that a stream has new events.
 func (p *eventMatcher) notify(s stream) {
 	p.mu.Lock()
 	if !p.listed[s] {
@@ -59,7 +59,7 @@ func (p *eventMatcher) notify(s stream) {
 	}
 }
 
-// next takes out the stream that waits longest.
+// next takes out the stream that has waited longest.
 func (p *eventMatcher) next() (s stream, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +72,7 @@ func (p *eventMatcher) next() (s stream, ok bool) {
 	return s, true
 }
 
-// run pumps until ctx ends.
+// run matches events until ctx ends.
 func (p *eventMatcher) run(ctx context.Context) {
 	wait := minBackoff
 	for ctx.Err() == nil {
@@ -97,7 +97,7 @@ func (p *eventMatcher) run(ctx context.Context) {
 			continue
 		}
 		if p.wakeups.isFull(s) {
-			continue // poked when it has room
+			continue // drained notifies the matcher when there is room
 		}
 		done, err := p.step(ctx, s)
 		if err != nil {
@@ -115,7 +115,8 @@ func (p *eventMatcher) run(ctx context.Context) {
 	}
 }
 
-// startPump pumps all streams from where they were left.
+// startMatcher prepares the event matcher. It continues every stream from where the last server
+// left it.
 func (e *Engine) startMatcher(ctx context.Context) error {
 	var streams []store.Stream
 	err := e.store.View(ctx, func(r *store.Reader) (err error) {
@@ -128,7 +129,7 @@ func (e *Engine) startMatcher(ctx context.Context) error {
 	for _, s := range streams {
 		e.matcher.notify(stream{s.Account, s.Environment})
 	}
-	e.matcher.missed = true // what was woken before the start
+	e.matcher.missed = true // subscriptions were woken before the start
 	p := &engine.Pump{Store: e.store, Reader: e.reader, Sealer: e.config.Sealer}
 	e.matcher.step = func(ctx context.Context, s stream) (engine.Pumped, error) {
 		return p.Step(ctx, s.account, s.environment)
@@ -141,20 +142,20 @@ func (e *Engine) startMatcher(ctx context.Context) error {
 	return nil
 }
 
-// pokePump says that the events of a write set may be in their stream.
+// notifyMatcher says that the events of a write set may be in their stream.
 func (e *Engine) notifyMatcher(s *writeSet) {
 	if len(s.publications) > 0 {
 		e.matcher.notify(stream{s.inst.row.Account, s.inst.row.Environment})
 	}
 }
 
-// wakeListeners tells executions, when it is their turn, that they have to look at events.
+// wakeListeners gives woken subscriptions a turn to read events.
 func (e *Engine) wakeListeners(woken []store.Subscription) {
 	e.stats.woken.Add(int64(len(woken)))
 	e.matcher.wakeups.addAll(woken)
 }
 
-// wakeAll wakes everybody whose row says so.
+// wakeAllWoken wakes every subscription whose row says that it is woken.
 func (e *Engine) wakeAllWoken(ctx context.Context) error {
 	for after := int64(0); ; {
 		var page []store.Subscription

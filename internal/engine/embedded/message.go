@@ -9,34 +9,35 @@ import (
 type messageKind uint8
 
 const (
-	// nothing: dealt with, though it may be seen again after a failed write set.
+	// handled is a message that needs nothing more. It may be seen again after a failed write set.
 	handled messageKind = iota
-	// deliver hands an event to the machine.
+	// applyEvent applies an event to the machine.
 	applyEvent
-	// grant gives an execution its lease.
+	// takeLease brings the lease that the execution has waited for.
 	takeLease
-	// overdue delivers timers that are due after a restart, and starts nothing.
+	// fireTimers applies the timers that are due after a restart, and starts nothing.
 	fireTimers
-	// resume counts interruptions and starts again what was in flight.
+	// resumeWork counts interruptions and starts again what was in flight.
 	resumeWork
-	// look does nothing but settle what the row should say.
+	// refresh applies nothing. The step brings the row in line with the machine.
 	refresh
-	// recheck is look for an execution whose first commit seemed to fail. It may bring the lease.
+	// recheckStart is refresh for an execution whose first commit was in doubt. It may bring the lease.
 	recheckStart
-	// listen tells of events that a subscription may want.
+	// readEvents says that a subscription was woken.
 	readEvents
-	// family tells of the end of a child.
+	// readChildren says that a child has ended.
 	readChildren
 )
 
+// message is one entry of an instance's mailbox.
 type message struct {
 	kind  messageKind
 	event machine.Event
-	call  *call         // of an outcome
-	reply chan<- error  // of a cancellation; has room for one
+	call  *call         // whose outcome the event is
+	reply chan<- error  // of a cancellation or of a stream; has room for one error
 	also  []engine.Also // of a cancellation
-	bytes int64         // of an outcome that counts as retained
-	lease *lease        // of a grant or a recheck
+	bytes int64         // of an outcome that counts in Stats.RetainedBytes
+	lease *lease        // of takeLease or recheckStart
 	woken store.Subscription
 }
 

@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// outage remembers that the store does not take writes. Runs whose write set failed wait
-// here and are driven again after a delay; while it lasts, no activity is started and no
-// timer fires, so that what is kept in memory stays bounded.
+// outage remembers that the store does not take writes. Instances whose write set has failed wait
+// here and are driven again after a delay. While the outage lasts, no activity starts and no timer
+// fires, so memory stays bounded.
 type outage struct {
 	down    atomic.Bool
-	waiting atomic.Bool // the next commit has something to do here
-	pause   func(bool)  // nothing new, or go on
+	waiting atomic.Bool // the next commit has to call end
+	pause   func(bool)  // keeps activities and timers from starting, or lets them start
 	report  func(over bool)
-	drive   func([]*instance) // tries runs again
-	// recheck looks after executions whose first commit failed, when commits succeed again.
+	drive   func([]*instance) // drives instances again
+	// recheck looks up the executions whose first commit is in doubt.
 	recheck func([]inDoubtStart)
 
 	mu       sync.Mutex
 	failures int
-	reported bool // the log knows
+	reported bool // the outage was logged
 	stalled  []*instance
 	inDoubt  []inDoubtStart
 	timer    *time.Timer
 	closed   bool
 }
 
-// began notes that the store is unavailable.
+// begin notes that the store is unavailable.
 func (o *outage) begin() { o.stall(nil) }
 
-// stall keeps a run, whose driver the caller was, until it is worth while to try again.
+// stall keeps an instance, whose driver was the caller, until it is driven again.
 func (o *outage) stall(inst *instance) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -53,11 +53,11 @@ func (o *outage) stall(inst *instance) {
 	}
 }
 
-// maxInDoubt bounds what remember keeps.
+// maxInDoubt bounds the starts that remember keeps.
 const maxInDoubt = 100_000
 
-// remember keeps starts in doubt until commits succeed again. It reports false if there are too many;
-// the rest is found at the next start.
+// remember keeps a start in doubt until commits succeed again. It reports false if there are too
+// many. The recovery of the next start finds the rest.
 func (o *outage) remember(d inDoubtStart) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -69,15 +69,15 @@ func (o *outage) remember(d inDoubtStart) bool {
 	return true
 }
 
-// arm needs o.mu.
+// arm sets the timer of the next attempt. The caller holds o.mu.
 func (o *outage) arm() {
 	wait := min(minBackoff<<min(o.failures, 10), maxBackoff)
 	o.failures++
 	o.timer = time.AfterFunc(wait, o.retry)
 }
 
-// try drives what is stalled and looks after what is in doubt. With neither, the next
-// activity or timer shows whether the store is back.
+// retry drives the stalled instances and rechecks the starts in doubt. If there are neither, the
+// next activity or timer shows whether the store is available.
 func (o *outage) retry() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -98,7 +98,7 @@ func (o *outage) retry() {
 	o.recheck(starts)
 }
 
-// over notes that a commit succeeded. It is called after each one.
+// end notes that a commit has succeeded. It is called after each commit.
 func (o *outage) end() {
 	if !o.waiting.Load() {
 		return
@@ -127,7 +127,7 @@ func (o *outage) end() {
 	o.recheck(starts)
 }
 
-// close ends the waiting; what is stalled stays in the store as it is.
+// close ends the attempts. The store keeps what has stalled.
 func (o *outage) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -138,7 +138,7 @@ func (o *outage) close() {
 	}
 }
 
-// pause keeps activities and timers from starting, or lets them start again.
+// pauseAll keeps activities and timers from starting, or lets them start again.
 func (e *Engine) pauseAll(paused bool) {
 	e.pausing.Lock()
 	defer e.pausing.Unlock()
@@ -152,7 +152,7 @@ func (e *Engine) pauseAll(paused bool) {
 	e.timers.pause(paused)
 }
 
-// tellOutage logs the begin and the end of an outage, once each.
+// logOutage logs the beginning and the end of an outage, once each.
 func (e *Engine) logOutage(over bool) {
 	if over {
 		e.log.Info("the storage is available again")
@@ -161,7 +161,7 @@ func (e *Engine) logOutage(over bool) {
 	}
 }
 
-// driveAll tries stalled runs again.
+// driveStalled drives instances that have stalled.
 func (e *Engine) driveStalled(runs []*instance) {
 	for _, inst := range runs {
 		e.goWork(func() { e.drive(inst) })

@@ -8,7 +8,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// buildOutcome makes the outcome.
+// buildOutcome makes the outcome of an execution whose machine has finished.
 func (e *Engine) buildOutcome(s *writeSet) error {
 	inst, c := s.inst, s.finish
 	s.row.Status, s.row.Phase, s.row.State = chargehand.Errored, c.Phase, store.StateEnded
@@ -35,8 +35,9 @@ func (e *Engine) buildOutcome(s *writeSet) error {
 	return nil
 }
 
-// timelineChunk encodes the entries that no chunk holds yet, without secrets. o is the outcome, nil while the execution
-// goes on, and output what it has completed with: that is not written again.
+// timelineChunk encodes the timeline entries that no chunk holds yet, without secrets. o is the
+// outcome, or nil if the execution has not ended. output is the output of a completed execution;
+// the chunk refers to it instead of holding it again.
 func (e *Engine) timelineChunk(inst *instance, o *store.Outcome, output value.Value) ([]byte, error) {
 	entries := inst.secrets.RedactEntries(inst.machine.TakeTimeline())
 	if len(entries) == 0 {
@@ -54,7 +55,7 @@ func (e *Engine) timelineChunk(inst *instance, o *store.Outcome, output value.Va
 	return machine.EncodeTimeline(nil, entries, inst.input), nil
 }
 
-// fail ends an execution whose machine cannot go on.
+// fail ends an execution whose machine cannot continue.
 func (s *writeSet) fail(f *machine.Fault, nowMs int64) {
 	inst := s.inst
 	inst.machine = nil

@@ -10,15 +10,16 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// The pipeline (DESIGN.md "The pipeline") is the only way from an event to its effects, for
-// new, queued and running executions alike:
+// step applies messages to one execution and carries the result through the pipeline (DESIGN.md
+// "The pipeline"), which is the only way from an event to its effects, for new, queued and running
+// executions alike:
 //
-//	prepare  apply the events to the machine and collect what they cause in a write set
-//	commit   write it, with the write sets of others
-//	completed or failed
-
-// step brings one execution as far as its messages do. It reports false if the write set failed:
-// its messages are back in the mailbox, and another goroutine will be the driver.
+//	prepare    apply the events to the machine, collect what they cause in a write set
+//	commit     write it, together with the write sets of other executions
+//	completed  carry out what the events command; or failed
+//
+// step reports false if the write set failed. Its messages are then back in the mailbox, and
+// another goroutine will be the driver.
 func (e *Engine) step(inst *instance, messages []message) bool {
 	s := nextWriteSet(inst, messages)
 	err := e.prepare(s)
@@ -36,11 +37,11 @@ func (e *Engine) step(inst *instance, messages []message) bool {
 	return true
 }
 
-// prepare applies the messages of s to the machine and makes its write set.
+// prepare applies the messages of s to the machine and makes the write set.
 func (e *Engine) prepare(s *writeSet) error {
 	inst := s.inst
 	if slices.ContainsFunc(s.messages, func(m message) bool { return m.kind == recheckStart }) {
-		e.forgetTimers(s) // perhaps an event has brought it into memory before this
+		e.forgetTimers(s) // an event may have loaded the execution before this message
 		inst.invalidate()
 	}
 	if !inst.loaded {
@@ -66,7 +67,8 @@ func (e *Engine) prepare(s *writeSet) error {
 	return e.assemble(e.ctx, s)
 }
 
-// unlessUnrecoverable makes s end its execution if err says that this can never go on.
+// unlessUnrecoverable makes s end its execution if err says that the execution can never continue.
+// It returns any other error.
 func (e *Engine) unlessUnrecoverable(s *writeSet, err error) error {
 	if err == nil {
 		return nil
@@ -79,7 +81,7 @@ func (e *Engine) unlessUnrecoverable(s *writeSet, err error) error {
 	return nil
 }
 
-// failExecution ends an execution without its machine, mostly as an error of the system.
+// failExecution ends an execution without its machine, mostly with an error of the system.
 func (e *Engine) failExecution(s *writeSet, f *machine.Fault) {
 	level := slog.LevelError
 	if !f.System {
@@ -90,8 +92,8 @@ func (e *Engine) failExecution(s *writeSet, f *machine.Fault) {
 	s.fail(f, e.nowMs())
 }
 
-// assemble completes the write set behind the events: what others have for the execution, what
-// its row says, and what is too large for a row.
+// assemble completes the write set after the events: it pulls in events and ends of children,
+// decides the state of the row, and moves what is too large for a row into the blob store.
 func (e *Engine) assemble(ctx context.Context, s *writeSet) error {
 	if err := e.pullExternal(s); err != nil {
 		return err
@@ -102,14 +104,14 @@ func (e *Engine) assemble(ctx context.Context, s *writeSet) error {
 	return s.offload(ctx, e.config.Blobs)
 }
 
-// commit makes write sets durable, all or none. Each then says whether it was in conflict with
-// the row, which has ended: nothing of it was written.
+// commit makes write sets durable, all or none. A write set in conflict is the exception: its row
+// had ended, so nothing of it was written.
 func (e *Engine) commit(ctx context.Context, sets []*writeSet) error {
 	for _, s := range sets {
 		s.childrenCounted = true
 		for _, child := range s.children {
 			e.queued.add(child.Row.Workflow)
-			e.slots.singles(child.Row.Account, ownerOf(&child.Row)) // queuedAll has to know it
+			e.slots.singles(child.Row.Account, ownerOf(&child.Row)) // so that notifyAllQueued reaches it
 		}
 	}
 	err := e.store.Update(ctx, func(tx *store.Tx) error {
@@ -130,11 +132,11 @@ func (e *Engine) commit(ctx context.Context, sets []*writeSet) error {
 	return nil
 }
 
-// write runs in the transaction.
+// write writes one write set. It runs inside the transaction.
 func (e *Engine) write(tx *store.Tx, s *writeSet) error {
 	s.conflict, s.rowWritten, s.written = false, false, false
 	if s.insert {
-		e.instances.takeOut(s.inst) // under the number of a run of this transaction that was undone
+		e.instances.takeOut(s.inst) // an attempt that was undone may have inserted it
 	}
 	if err := s.write(tx); err != nil {
 		s.conflict = !s.insert && !s.rowWritten && errors.Is(err, store.ErrConflict)
@@ -150,7 +152,7 @@ func (e *Engine) write(tx *store.Tx, s *writeSet) error {
 	return nil
 }
 
-// completed carries out what a durable write set asks for, and answers its messages.
+// completed carries out what a durable write set commands, and answers its messages.
 func (e *Engine) completed(s *writeSet) {
 	inst := s.inst
 	e.trees.release(s, s.reserved)

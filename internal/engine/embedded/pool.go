@@ -11,8 +11,8 @@ import (
 	"github.com/chargehand/chargehand/internal/span"
 )
 
-// call is one activity of one execution, from the commit of its command until its outcome
-// is committed.
+// call is one activity of one execution, from the commit of its command to the commit of its
+// outcome.
 type call struct {
 	no       int64 // of the execution
 	account  int64
@@ -20,19 +20,19 @@ type call struct {
 	command  machine.CommandID
 	runner   activity.Runner
 	request  activity.Call
-	secrets  *engine.Secrets // for what is logged
+	secrets  *engine.Secrets // to redact what is logged
 	traced   span.Execution
 
-	detached   bool     // nobody waits for its outcome (T67)
+	detached   bool     // no task awaits its outcome (T67)
 	progressed int64    // number of the last outcome of a stream
-	waiting    *message // an outcome that the machine cannot take in yet
+	waiting    *message // an outcome that the machine cannot take yet
 
 	// Set by the pool.
 	pool      *pool
 	ticket    *fair.Ticket[*call] // while it waits for a place
 	state     callState
 	cancel    context.CancelFunc // set while running
-	withdrawn bool               // its outcome is not wanted
+	withdrawn bool               // the execution does not want its outcome
 }
 
 type callState uint8
@@ -44,10 +44,12 @@ const (
 	callDone
 )
 
-// pool bounds how many activities of one class run at once. Those that wait for a place
-// are tickets of a line, not goroutines; the line shares the places among environments and workflows.
+// pool bounds how many activities of one class run at once. An activity that waits for a place is a
+// ticket of a line, not a goroutine. The line shares the places among environments and workflows.
 type pool struct {
-	spawn func(*call) // performs it on a goroutine of its own, which calls release once the runner has returned
+	// spawn performs a call on a goroutine of its own, which calls release once the runner has
+	// returned.
+	spawn func(*call)
 
 	mu     sync.Mutex
 	line   *fair.Line[*call]
@@ -76,7 +78,7 @@ func (p *pool) submit(c *call) {
 	}
 }
 
-// start needs p.mu.
+// start starts c. The caller holds p.mu.
 func (p *pool) start(c *call) {
 	c.state, c.ticket = callRunning, nil
 	p.spawn(c)
@@ -93,7 +95,7 @@ func (p *pool) release(c *call) (withdrawn bool) {
 	return c.withdrawn
 }
 
-// fill needs p.mu.
+// fill starts calls while places are free. The caller holds p.mu.
 func (p *pool) fill() {
 	for !p.paused {
 		c, _, ok := p.line.Next()
@@ -104,14 +106,14 @@ func (p *pool) fill() {
 	}
 }
 
-// unlink needs p.mu.
+// unlink takes c out of the line. The caller holds p.mu.
 func (p *pool) unlink(c *call) {
 	p.line.Remove(c.ticket)
 	c.ticket = nil
 }
 
-// withdraw takes c out of the queue, or cancels its context if it runs. The outcome of a
-// withdrawn call is not delivered.
+// withdraw takes c out of the line, or cancels its context if it runs. The outcome of a withdrawn
+// call is not delivered.
 func (p *pool) withdraw(c *call) {
 	p.mu.Lock()
 	c.withdrawn = true
@@ -129,7 +131,7 @@ func (p *pool) withdraw(c *call) {
 	}
 }
 
-// unqueue takes c out of the queue. It reports false if c runs or has run.
+// unqueue takes c out of the line. It reports false if c runs or has run.
 func (p *pool) unqueue(c *call) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,7 +19,7 @@ func (e *Engine) Publish(ctx context.Context, from engine.Publisher, events []ma
 		list[i] = engine.Received(ev)
 	}
 	added, err := engine.Publish(ctx, e.store, e.config.Blobs, from, list, e.nowMs())
-	if added > 0 || errors.Is(err, store.ErrUnavailable) { // it may be there all the same
+	if added > 0 || errors.Is(err, store.ErrUnavailable) { // the events may have been written all the same
 		defer e.matcher.notify(stream{from.Account, from.Environment})
 	}
 	if err != nil {

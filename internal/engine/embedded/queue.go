@@ -8,39 +8,40 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// maxGrant bounds the leases that one queue takes ahead for queued executions, so that a
-// long queue does not lock out the others while it reads its rows.
+// maxGrant bounds the leases that are granted to one queue ahead of its queued rows, so that a long
+// queue does not lock out the others while its scheduler reads rows.
 const maxGrant = 64
 
-// queue is where executions wait for a lease. All fields are guarded by slots.mu.
+// queue is where executions wait for a lease: the singles of a workflow in an environment, or the
+// items of a batch. slots.mu guards all fields.
 type queue struct {
 	share    *share
 	workflow *workflowLeases
 	owner    fair.Owner
 	batch    int64    // internal number, 0 for singles
-	batchID  [16]byte // for watchers
-	limit    int      // leases at once, the concurrency of a batch
+	batchID  [16]byte // for its watchers
+	limit    int      // leases at once: the concurrency of a batch
 
 	held       int      // leases handed out, granted ones included
-	granted    []*lease // for the scheduler, which has not fetched them yet
-	woken      int      // of granted: for woken executions
-	ready      []int64  // woken executions, by wake
+	granted    []*lease // for the scheduler, which has not taken them yet
+	woken      int      // how many of granted are for woken executions
+	ready      []int64  // woken executions, in the order in which they were woken
 	hasQueued  bool     // rows may be queued
-	arrivals   uint64   // counts news of queued rows
-	departures uint64   // counts rows that left the queue by another hand than the scheduler's
+	arrivals   uint64   // calls of notifyQueued
+	departures uint64   // calls of noteDeparture
 	scheduling bool     // its scheduler runs
-	closed     bool     // a cancelled batch starts nothing more
+	closed     bool     // its batch is cancelled: it starts nothing more
 	listed     *queueList
 	before     *queue // neighbours in the list
 	after      *queue
 }
 
-// ownerOf is for whom an execution takes places.
+// ownerOf is the owner of the places that an execution takes (package fair).
 func ownerOf(row *store.Execution) fair.Owner {
 	return fair.Owner{Environment: row.Environment, Workflow: row.Workflow}
 }
 
-// queueOf returns the queue in which an execution that has not ended waits for its lease.
+// queueOf returns the queue of an execution that has not ended.
 func (e *Engine) queueOf(row *store.Execution) (*queue, error) {
 	if row.Batch == 0 {
 		return e.slots.singles(row.Account, ownerOf(row)), nil
@@ -48,7 +49,7 @@ func (e *Engine) queueOf(row *store.Execution) (*queue, error) {
 	return e.batchQueue(row.Batch)
 }
 
-// batchQueue returns the queue of a batch. Errors: store.ErrNotFound, also if it has ended.
+// batchQueue returns the queue of a batch. Errors: store.ErrNotFound, also if the batch has ended.
 func (e *Engine) batchQueue(batch int64) (*queue, error) {
 	if q := e.slots.batch(batch); q != nil {
 		return q, nil
@@ -74,7 +75,7 @@ func (e *Engine) batchQueue(batch int64) (*queue, error) {
 // BatchReady implements engine.Engine.
 func (e *Engine) BatchReady(batch int64) {
 	if !e.requests.enter() {
-		return // found after the restart
+		return // the next start finds it
 	}
 	defer e.requests.leave()
 	e.goWork(func() {
@@ -92,21 +93,21 @@ func (e *Engine) BatchReady(batch int64) {
 	})
 }
 
-// singles returns the queue of the executions without a batch of a workflow in an environment.
+// singles returns the queue of a workflow's executions without a batch in an environment.
 func (s *slots) singles(account int64, owner fair.Owner) *queue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.leasesOf(account, owner).singles
 }
 
-// batch returns the queue of a batch, or nil if it is not known.
+// batch returns the queue of a batch, or nil if there is none in memory.
 func (s *slots) batch(number int64) *queue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.batches[number]
 }
 
-// addBatch makes the queue of a batch, or returns the one that stands.
+// addBatch makes the queue of a batch, or returns the queue that it has.
 func (s *slots) addBatch(b *store.Batch) *queue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +121,7 @@ func (s *slots) addBatch(b *store.Batch) *queue {
 	return q
 }
 
-// wake puts a woken execution in line.
+// enqueueReady puts a woken execution into its queue.
 func (s *slots) enqueueReady(q *queue, execution int64) {
 	s.mu.Lock()
 	q.ready = append(q.ready, execution)
@@ -129,7 +130,7 @@ func (s *slots) enqueueReady(q *queue, execution int64) {
 	s.mu.Unlock()
 }
 
-// queued says that rows of q may have become StateQueued.
+// notifyQueued says that rows of q may have become StateQueued.
 func (s *slots) notifyQueued(q *queue) {
 	s.mu.Lock()
 	q.hasQueued = true
@@ -139,7 +140,7 @@ func (s *slots) notifyQueued(q *queue) {
 	s.mu.Unlock()
 }
 
-// queuedAll is queued for every queue.
+// notifyAllQueued calls notifyQueued for every queue.
 func (s *slots) notifyAllQueued() {
 	s.mu.Lock()
 	var all []*queue
@@ -159,23 +160,23 @@ func (s *slots) notifyAllQueued() {
 	}
 }
 
-// left says that a row has left q by another hand than the scheduler's, which must not trust
-// rows that it has read before.
+// noteDeparture says that a row has left q, and not by q's scheduler. The scheduler then does not
+// trust the rows that it has read before.
 func (s *slots) noteDeparture(q *queue) {
 	s.mu.Lock()
 	q.departures++
 	s.mu.Unlock()
 }
 
-// departures returns how many rows have left q as left says.
+// departures returns how often noteDeparture was called for q.
 func (s *slots) departures(q *queue) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return q.departures
 }
 
-// exhausted says that the rows were read when added news of q were known, and that none
-// is queued any more.
+// exhausted says that the scheduler has found no more queued rows. arrivals is the count of
+// arrivals from before it read the rows: with a higher count now, there may be rows again.
 func (s *slots) exhausted(q *queue, added uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,12 +186,12 @@ func (s *slots) exhausted(q *queue, added uint64) {
 	}
 }
 
-// granted is what a scheduler may use: a lease for each of the woken executions, and leases
+// grantedLeases is what a scheduler may use: a lease for each of the woken executions, and leases
 // for queued ones.
 type grantedLeases struct {
 	woken    []wokenLease
 	leases   []*lease
-	arrivals uint64 // to be given to exhausted
+	arrivals uint64 // the argument of exhausted
 }
 
 type wokenLease struct {
@@ -198,8 +199,8 @@ type wokenLease struct {
 	lease     *lease
 }
 
-// next returns what was granted to q since the last call. Nothing was granted: the
-// caller is no longer the scheduler of q.
+// next returns what was granted to q since the last call. If nothing was granted, the caller is no
+// longer the scheduler of q.
 func (s *slots) next(q *queue) (grantedLeases, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +208,7 @@ func (s *slots) next(q *queue) (grantedLeases, bool) {
 		q.scheduling = false
 		return grantedLeases{}, false
 	}
-	// Fewer are ready than leases were granted for if the queue was closed in the meantime.
+	// If the queue was closed meanwhile, fewer executions are ready than leases were granted.
 	n := min(q.woken, len(q.ready))
 	g := grantedLeases{leases: q.granted[n:], arrivals: q.arrivals}
 	for i := range n {
@@ -222,7 +223,7 @@ func (s *slots) next(q *queue) (grantedLeases, bool) {
 	return g, true
 }
 
-// close keeps q from starting anything: its batch was cancelled.
+// close keeps q from starting any more executions, because its batch was cancelled.
 func (s *slots) close(q *queue) {
 	s.mu.Lock()
 	q.closed = true
@@ -244,7 +245,8 @@ func (s *slots) forget(batch int64) {
 	}
 }
 
-// list puts q in the list where it belongs. It needs s.mu.
+// list puts q into the list of queues that wait for a lease, or takes it out. The caller holds
+// s.mu.
 func (s *slots) list(q *queue) {
 	var to *queueList
 	switch {
@@ -265,7 +267,8 @@ func (s *slots) list(q *queue) {
 	}
 }
 
-// listAll is list for all queues that the bound of a workflow concerns, after one of them has changed. It needs s.mu.
+// listAll calls list for all queues of the same workflow, whose bound they share. The caller holds
+// s.mu.
 func (s *slots) listAll(q *queue) {
 	s.list(q)
 	if s.limits.PerWorkflow <= 0 {

@@ -4,14 +4,16 @@ import (
 	"sync"
 )
 
-// queuedCounts counts the queued singles of each workflow: before the commit that makes one
-// queued, until the commit after which it is not.
+// queuedCounts counts the queued singles of each workflow. An execution counts from before the
+// commit that makes it queued until after the commit that ends that.
 type queuedCounts struct {
 	limit int64
 	mu    sync.Mutex
 	count map[int64]int64
 }
 
+// enter counts one more queued execution. It reports false if the workflow has as many as it may
+// have.
 func (q *queuedCounts) enter(workflow int64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -25,7 +27,7 @@ func (q *queuedCounts) enter(workflow int64) bool {
 	return true
 }
 
-// add is enter without a limit: for what is bounded elsewhere.
+// add is enter without a limit, for executions that are bounded elsewhere.
 func (q *queuedCounts) add(workflow int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

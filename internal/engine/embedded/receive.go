@@ -28,7 +28,7 @@ func (e *Engine) receive(s *writeSet, msg *message) {
 	}
 }
 
-// event hands an event to the machine, unless it is too late for it.
+// deliver applies the event of a message to the machine, unless the event comes too late.
 func (e *Engine) deliver(s *writeSet, msg *message) {
 	inst, ev := s.inst, msg.event
 	switch ev.Kind {
@@ -47,7 +47,7 @@ func (e *Engine) deliver(s *writeSet, msg *message) {
 		}
 	case machine.TimerFired:
 		if inst.timerAt(ev.Command) < 0 {
-			return // stopped in the meantime, or fired already
+			return // it was stopped in the meantime, or has fired already
 		}
 		s.dropTimer(ev.Command)
 	}
@@ -58,7 +58,8 @@ func (e *Engine) deliver(s *writeSet, msg *message) {
 	}
 }
 
-// late deals with a message that comes after the end, or after a command was withdrawn.
+// dropLate handles a message that arrives after the end of the execution, or after its command was
+// withdrawn.
 func (e *Engine) dropLate(inst *instance, msg *message) {
 	switch {
 	case msg.kind == takeLease, msg.kind == recheckStart:
@@ -67,7 +68,7 @@ func (e *Engine) dropLate(inst *instance, msg *message) {
 		msg.answer(errWithdrawn)
 	case msg.reply != nil:
 		msg.answer(engine.ErrFinal)
-	case msg.call != nil && msg.call.detached: // it may end after its execution
+	case msg.call != nil && msg.call.detached: // a detached activity may end after its execution
 	case msg.kind == applyEvent && msg.event.Kind == machine.ActivityEnded:
 		e.stats.late.Add(1)
 		e.log.Info("late outcome dropped", "execution", inst.row.ID, "command", msg.event.Command)
@@ -75,14 +76,14 @@ func (e *Engine) dropLate(inst *instance, msg *message) {
 	msg.kind = handled
 }
 
-// granted takes in the lease that an execution has waited for.
+// acceptLease takes over the lease that the execution has waited for.
 func (e *Engine) acceptLease(s *writeSet, msg *message) {
 	e.holdLease(s.inst, msg)
 	e.fireOverdue(s)
 }
 
-// holdLease gives the lease of a message to a run, unless it has one. The run keeps it also
-// if the write set fails; so the message must not bring it again.
+// holdLease moves the lease of a message to its instance. An instance that has a lease keeps its
+// own. The instance keeps the lease even if the write set fails, so holdLease clears the message.
 func (e *Engine) holdLease(inst *instance, msg *message) {
 	if inst.lease == nil {
 		inst.lease = msg.lease
@@ -92,7 +93,7 @@ func (e *Engine) holdLease(inst *instance, msg *message) {
 	msg.kind, msg.lease = handled, nil
 }
 
-// fireOverdue delivers the timers that are due, by due time.
+// fireOverdue applies the timers that are due, in order of due time.
 func (e *Engine) fireOverdue(s *writeSet) {
 	inst := s.inst
 	now := max(inst.timeMs, e.nowMs())
@@ -109,15 +110,15 @@ func (e *Engine) fireOverdue(s *writeSet) {
 		}
 		command := machine.CommandID(t.Command)
 		if inst.timerAt(command) < 0 {
-			continue // stopped by the one before
+			continue // the timer before it has stopped it
 		}
 		s.dropTimer(command)
 		s.apply(machine.Event{Kind: machine.TimerFired, TimeMs: now, Command: command}, e.limits.ActivityOutputBytes)
 	}
 }
 
-// countInterruptions tells the machine which activities the stop of the server cut off.
-// It answers with the same commands again, or with faults (T91).
+// countInterruptions applies an event for each activity that the stop of the server has cut off.
+// The machine answers with the same commands again, or with faults (T91).
 func (e *Engine) countInterruptions(s *writeSet) {
 	inst := s.inst
 	open := make(map[machine.CommandID]bool)

@@ -10,8 +10,8 @@ import (
 // recoveryPage is the number of rows that are read at a time.
 const recoveryPage = 500
 
-// recover brings back what the rows say (DESIGN.md "Recovery"). Slots are not handed out
-// and timers do not fire before it is done.
+// recover loads what the rows ask for (DESIGN.md "Recovery"). Until it is done, no slots are handed
+// out and no timers fire.
 func (e *Engine) recover(ctx context.Context) error {
 	e.slots.stop()
 	var queued map[int64]int64
@@ -60,8 +60,8 @@ func (e *Engine) recover(ctx context.Context) error {
 	return nil
 }
 
-// recoverRows gives their slots to the active executions, puts the woken ones in line, and
-// returns the active ones.
+// recoverRows gives active executions their slots, puts woken ones into their queues, and returns
+// the active ones.
 func (e *Engine) recoverRows(ctx context.Context) (active []int64, err error) {
 	for _, state := range []store.ExecutionState{store.StateActive, store.StateReady} {
 		var after *store.Execution
@@ -96,7 +96,7 @@ func (e *Engine) recoverRows(ctx context.Context) (active []int64, err error) {
 	return active, nil
 }
 
-// goOnQueued lets queued executions start and finishes the cancellation of batches.
+// startQueues lets queued executions start and continues the cancellation of batches.
 func (e *Engine) startQueues(waiting []store.QueuedWorkflow, batches []store.Batch) {
 	for _, w := range waiting {
 		e.slots.notifyQueued(e.slots.singles(w.Account, fair.Owner{Environment: w.Environment, Workflow: w.Workflow}))

@@ -10,12 +10,12 @@ const (
 	// maxStarted bounds the queued executions that are started in one Update, so that
 	// the writer is free for others every few milliseconds.
 	maxStarted = 128
-	// maxPassed bounds how many rows are read to get past those that are driven already.
+	// maxPassed bounds the rows that are read to get past executions that have a driver.
 	maxPassed = 10_000
 )
 
-// schedule gives the leases that were granted to a queue to its executions, until none is
-// granted any more. One goroutine per queue does so at a time.
+// schedule gives the leases that were granted to a queue to its executions, until no more are
+// granted. Each queue has at most one scheduler at a time.
 func (e *Engine) schedule(q *queue) {
 	reader := queueReader{queue: q, ahead: 1}
 	wait := minBackoff
@@ -44,11 +44,11 @@ func (e *Engine) schedule(q *queue) {
 // queueReader reads the queued rows of a queue in order.
 type queueReader struct {
 	queue   *queue
-	ahead   int // rows to read for a lease, because they did not need one so far
-	skipped int // rows that were driven by another goroutine
+	ahead   int // rows to read per lease: it grows while executions need no lease
+	skipped int // rows whose executions had a driver
 }
 
-// read returns the next rows, at most limit. Fewer than limit: there are no more.
+// read returns the next rows, at most limit. Fewer than limit means that there are no more.
 func (q *queueReader) read(r *store.Reader, limit int) ([]store.Execution, error) {
 	if q.queue.batch != 0 {
 		return r.QueuedItems(q.queue.batch, limit)
@@ -56,9 +56,9 @@ func (q *queueReader) read(r *store.Reader, limit int) ([]store.Execution, error
 	return r.QueuedSingles(q.queue.share.account.number, q.queue.owner.Environment, q.queue.owner.Workflow, limit)
 }
 
-// startQueued starts queued executions in their order, as many as get a lease, in one Update.
-// An execution that ends or parks at once leaves its lease to the next one. left are the leases
-// that no execution holds in the end.
+// startQueued starts queued executions in their order, as many as get a lease, in one Update. An
+// execution that ends or parks at once leaves its lease to the next one. left are the leases that
+// remain unused.
 func (e *Engine) startQueued(q *queueReader, g grantedLeases) (left []*lease, err error) {
 	left = g.leases
 	departures := e.slots.departures(q.queue)
@@ -79,7 +79,7 @@ func (e *Engine) startQueued(q *queueReader, g grantedLeases) (left []*lease, er
 			passed++
 			continue
 		}
-		if inst.loaded || e.slots.departures(q.queue) != departures { // the row may not be queued any more
+		if inst.loaded || e.slots.departures(q.queue) != departures { // the row may no longer be queued
 			e.finishDriving(inst)
 			break
 		}
@@ -109,8 +109,9 @@ func (e *Engine) startQueued(q *queueReader, g grantedLeases) (left []*lease, er
 	return e.commitStarts(sets, left)
 }
 
-// commitStarts writes first events together. If that fails though the store is available, each
-// execution takes a step of its own. It returns the leases that are left.
+// commitStarts writes the first events of several executions together. If that fails although the
+// store is available, each execution takes a step of its own. commitStarts returns the leases that
+// remain unused.
 func (e *Engine) commitStarts(sets []*writeSet, left []*lease) ([]*lease, error) {
 	if len(sets) == 0 {
 		return left, nil
@@ -150,8 +151,8 @@ func (e *Engine) commitStarts(sets []*writeSet, left []*lease) ([]*lease, error)
 	return left, nil
 }
 
-// startAlone starts one execution with the last one of some leases. It reports whether there was
-// any; otherwise the execution stays queued.
+// startAlone starts one execution with the last of some leases. It reports whether there was a
+// lease. Without one the execution stays queued.
 func (e *Engine) startAlone(inst *instance, left []*lease) bool {
 	inst.invalidate()
 	if len(left) == 0 {

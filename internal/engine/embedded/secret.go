@@ -11,8 +11,8 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// currentSecrets reads the secrets of an execution that begins, before its first event. The
-// transaction that journals this event pins them. A *unrecoverableError tells how the execution ends without them.
+// currentSecrets reads the secrets of an execution before its first event. The transaction that
+// journals this event pins them. An *unrecoverableError says how the execution ends without them.
 func (e *Engine) currentSecrets(row *store.Execution, p *plan.Plan) (*engine.Secrets, error) {
 	if !p.UsesSecrets() {
 		return nil, nil
@@ -20,7 +20,7 @@ func (e *Engine) currentSecrets(row *store.Execution, p *plan.Plan) (*engine.Sec
 	if e.config.Sealer == nil {
 		return nil, sealedError("secrets", errNoSealer)
 	}
-	var secrets *engine.Secrets // not a named result: that would be allocated for every execution
+	var secrets *engine.Secrets // not a named result, which would be allocated for every execution
 	err := e.store.View(e.ctx, func(r *store.Reader) (err error) {
 		secrets, err = engine.ReadSecrets(r, row, p, e.config.Sealer)
 		return err
@@ -28,8 +28,8 @@ func (e *Engine) currentSecrets(row *store.Execution, p *plan.Plan) (*engine.Sec
 	return secretsOrFault(secrets, err)
 }
 
-// pinnedSecrets reads the secrets of an execution that has begun. None are pinned any more if it has ended
-// meanwhile: errNotPinned, and the row says more when it is read again.
+// pinnedSecrets reads the secrets of an execution that has begun. errNotPinned says that the
+// execution has ended meanwhile: its row must be read again.
 func (e *Engine) pinnedSecrets(ctx context.Context, row *store.Execution, p *plan.Plan) (*engine.Secrets, error) {
 	if !p.UsesSecrets() {
 		return nil, nil
@@ -50,7 +50,8 @@ var (
 	errNotPinned = errors.New("no secrets are pinned for the execution")
 )
 
-// secretsOrFault tells what ends an execution from what is tried again. Without an error, the secrets are complete.
+// secretsOrFault turns an error of reading secrets into one that ends the execution, or into one
+// after which they are read again.
 func secretsOrFault(secrets *engine.Secrets, err error) (*engine.Secrets, error) {
 	switch {
 	case err == nil:
@@ -65,7 +66,8 @@ func secretsOrFault(secrets *engine.Secrets, err error) (*engine.Secrets, error)
 	return nil, fmt.Errorf("read secrets: %w", err)
 }
 
-// sealedError ends an execution that cannot be read without another master key, or not at all.
+// sealedError ends an execution whose data cannot be opened, because it is damaged or was sealed
+// with another master key.
 func sealedError(what string, err error) *unrecoverableError {
 	return unrecoverable(engine.CodeInternal, fmt.Sprintf(
 		"The %s of the execution cannot be opened: %v. Either the data is damaged, or it was sealed with another master key; "+

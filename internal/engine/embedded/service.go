@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// services run beside the executions as long as the engine: the timers, the event matcher. They
-// have one contract: start gives a service a context that ends with stop, after which the
-// service returns; stop waits until they have, or its own context ends, and names the late ones.
+// services run beside the executions as long as the engine: the timers, the event matcher. All have
+// one contract: start gives a service a context that ends with stop, after which the service
+// returns. stop waits until all have returned or its own context ends, and names the late ones.
 type services struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -46,7 +46,7 @@ func (s *services) count(name string, n int) {
 	}
 }
 
-// stop may be called more than once.
+// stop ends all services. It may be called more than once.
 func (s *services) stop(ctx context.Context) error {
 	s.cancel()
 	if s.all.wait(ctx) {

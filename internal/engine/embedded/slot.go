@@ -7,53 +7,53 @@ import (
 	"github.com/chargehand/chargehand/internal/fair"
 )
 
-// slots hands out leases: the right to run. The leases mirror the rows: an execution holds a
-// lease while its row says StateActive, from before that commit until after the commit that
-// says otherwise. So the bounds hold at every moment, also as counted from rows.
+// slots hands out leases: the right to run. The leases mirror the rows: an execution holds a lease
+// while its row says StateActive, from before that commit until after the commit that says
+// otherwise. So the bounds hold at every moment, also when they are counted from the rows.
 //
-// Executions that wait for a lease wait in a queue: the singles of a workflow in an environment, or a batch.
-// The leases of an account are shared between the environments as package fair says: test never holds more than half of them.
-// The queues of an environment take turns; within a queue woken executions (StateReady) go before
-// queued ones, and a queue with woken executions goes before one without.
+// Executions that wait for a lease wait in a queue: the singles of a workflow in an environment, or
+// a batch. Package fair tells how the environments of an account share its leases: test never holds
+// more than half of them. The queues of an environment take turns. Within a queue woken executions
+// (StateReady) go before queued ones, and a queue with woken executions goes before one without.
 type slots struct {
 	limits fair.Limits // of an account
-	// schedule starts a goroutine that starts what waits in a queue that has been granted leases.
+	// schedule starts the scheduler of a queue that has been granted leases.
 	schedule func(*queue)
 
 	mu             sync.Mutex
 	accounts       map[int64]*account
 	batches        map[int64]*queue
 	closed         bool
-	doubleReleases int // releases of a lease that was released already: a defect
+	doubleReleases int // of leases: a defect, which the tests find
 }
 
 type account struct {
 	number int64
 	held   int
 	shares [2]*share // live, test
-	latest *share    // that has got the latest lease
+	latest *share    // which has got the latest lease
 }
 
-// share is what an environment of an account holds and waits for.
+// share is what one environment of an account holds and waits for.
 type share struct {
 	account   *account
 	limit     int
 	held      int
 	workflows map[int64]*workflowLeases
-	// Queues that want a lease and may have one, those with woken executions apart.
+	// The queues that want a lease and may have one. Those with woken executions are in ready.
 	ready  queueList
 	queued queueList
 }
 
-// workflowLeases are those of one workflow in an environment.
+// workflowLeases are the leases of one workflow in one environment.
 type workflowLeases struct {
 	held    int
 	singles *queue
 	batches map[int64]*queue
 }
 
-// lease is one slot. Its holder is one execution in memory, a message to one, or the record of
-// one that is in doubt. The last holder releases it, once.
+// lease is one slot. It has one holder: an execution in memory, a message to one, or the record of
+// a start in doubt. The last holder releases it, once.
 type lease struct {
 	queue    *queue
 	released bool // guarded by slots.mu
@@ -66,7 +66,7 @@ func newSlots(limits fair.Limits, schedule func(*queue)) *slots {
 	}
 }
 
-// account needs s.mu.
+// account returns an account, and makes it if it is new. The caller holds s.mu.
 func (s *slots) account(number int64) *account {
 	a := s.accounts[number]
 	if a == nil {
@@ -79,7 +79,7 @@ func (s *slots) account(number int64) *account {
 	return a
 }
 
-// leasesOf needs s.mu.
+// leasesOf returns the leases of a workflow. The caller holds s.mu.
 func (s *slots) leasesOf(account int64, owner fair.Owner) *workflowLeases {
 	sh := s.account(account).shares[0]
 	if owner.Environment == chargehand.Test {
@@ -94,13 +94,13 @@ func (s *slots) leasesOf(account int64, owner fair.Owner) *workflowLeases {
 	return w
 }
 
-// free reports whether an execution of q may have a lease more. It needs s.mu.
+// free reports whether an execution of q may have one more lease. The caller holds s.mu.
 func (s *slots) free(q *queue) bool {
 	a := q.share.account
 	return !s.closed && !q.closed && a.held < s.limits.Places && q.share.held < q.share.limit && q.held < q.limit && s.limits.Allows(q.workflow.held)
 }
 
-// lend makes a lease of q, whatever the bounds are. It needs s.mu.
+// newLease makes a lease of q, whatever the bounds are. The caller holds s.mu.
 func (s *slots) newLease(q *queue) *lease {
 	q.share.account.held++
 	q.share.account.latest = q.share
@@ -110,8 +110,8 @@ func (s *slots) newLease(q *queue) *lease {
 	return &lease{queue: q}
 }
 
-// take leases a slot to an execution that wants to go on at once. It returns nil where
-// there is none, and where others of the same queue wait already.
+// acquire leases a slot to an execution that is in memory. It returns nil where no slot is free,
+// and where others of the same queue wait already.
 func (s *slots) acquire(q *queue) *lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +121,7 @@ func (s *slots) acquire(q *queue) *lease {
 	return s.newLease(q)
 }
 
-// start is take for a new single, which goes behind queued ones.
+// acquireNew is acquire for a new single, which goes behind the queued ones of its workflow.
 func (s *slots) acquireNew(account int64, owner fair.Owner) (*queue, *lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,14 +132,14 @@ func (s *slots) acquireNew(account int64, owner fair.Owner) (*queue, *lease) {
 	return q, s.newLease(q)
 }
 
-// adopt leases a slot to an execution whose row says StateActive, whatever the bounds are now.
+// adopt leases a slot to an execution whose row says StateActive, whatever the bounds are.
 func (s *slots) adopt(q *queue) *lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.newLease(q)
 }
 
-// release gives leases back. Nil stands for none.
+// release gives leases back. A nil lease is ignored.
 func (s *slots) release(leases ...*lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,8 +161,9 @@ func (s *slots) release(leases ...*lease) {
 	}
 }
 
-// next returns the queue of an account that gets the next lease, and whether that is for a woken execution. Of the
-// environments that wait, the one that holds less is served; if both hold as much, they take turns. It needs s.mu.
+// next returns the queue that gets the next lease of an account, and whether the lease is for a
+// woken execution. Of the environments that wait, the one that holds fewer leases is served; if
+// both hold as many, they take turns. The caller holds slots.mu.
 func (a *account) next() (q *queue, woken bool) {
 	var best *share
 	for _, sh := range a.shares {
@@ -182,7 +183,7 @@ func (a *account) next() (q *queue, woken bool) {
 	return best.queued.first, false
 }
 
-// grant leases the free slots of an account to its queues in turn. It needs s.mu.
+// grant leases the free slots of an account to its queues in turn. The caller holds s.mu.
 func (s *slots) grant(a *account) {
 	for !s.closed && a.held < s.limits.Places {
 		q, woken := a.next()

@@ -10,7 +10,8 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// Start implements engine.Engine.
+// Start implements engine.Engine. The new execution goes through the pipeline at once if a slot is
+// free. Otherwise its row becomes queued.
 func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution, error) {
 	if !e.requests.enter() {
 		return store.Execution{}, store.ErrUnavailable
@@ -41,7 +42,8 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 	return row, nil
 }
 
-// prepareNew is prepare for an execution that has no row yet. Without a lease it becomes queued.
+// prepareNew is prepare for an execution that has no row yet. Without a lease the execution becomes
+// queued, and the write set holds nothing but its row.
 func (e *Engine) prepareNew(ctx context.Context, s *writeSet, p *plan.Plan) error {
 	if s.inst.lease == nil {
 		return nil
@@ -73,7 +75,8 @@ func (e *Engine) beginQueued(s *writeSet) error {
 	return e.begin(s, p)
 }
 
-// withdrawn cancels a child that has not begun, if it is certain to be cancelled: it would only start more of a tree that ends.
+// cancelWithdrawn cancels a queued child instead of starting it, if the child is certain to be
+// cancelled: it would only start more executions of a tree that ends.
 func (e *Engine) cancelWithdrawn(s *writeSet) (withdrawn bool, err error) {
 	inst := s.inst
 	if inst.row.Batch != 0 || !e.canceller.busy() {

@@ -9,7 +9,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// decideState decides what the row says after the events. It may take a slot.
+// decideState decides the state of the row after the events. It may take a slot.
 func (e *Engine) decideState(s *writeSet) error {
 	inst := s.inst
 	s.row = inst.row
@@ -41,8 +41,9 @@ func (e *Engine) decideState(s *writeSet) error {
 	return nil
 }
 
-// runsDetached reports whether a process goes on that nobody waits for. It keeps the slot: who
-// parks is not found after a crash, which has ended the process.
+// runsDetached reports whether a process runs that no task awaits. Such an execution keeps its
+// slot: a parked execution is not loaded after a crash, and would not learn that the process has
+// ended.
 func (inst *instance) runsDetached() bool {
 	if inst.hasDetached {
 		inst.hasDetached = slices.ContainsFunc(inst.machine.InFlight(), func(c machine.Command) bool { return c.Detached })
@@ -50,7 +51,8 @@ func (inst *instance) runsDetached() bool {
 	return inst.hasDetached
 }
 
-// checkpoint writes the state down. Timeline entries are part of it, until they are many.
+// checkpoint adds a checkpoint to the write set. Timeline entries are a part of the checkpoint
+// until there are many.
 func (e *Engine) checkpoint(s *writeSet, authoritative bool) error {
 	inst := s.inst
 	if authoritative || endedEntries(inst.machine) > maxStateEntries {
@@ -72,8 +74,7 @@ func (e *Engine) checkpoint(s *writeSet, authoritative bool) error {
 	return nil
 }
 
-// endedEntries counts the timeline entries that the state holds only because nobody has
-// taken them.
+// endedEntries counts the ended timeline entries that are still a part of the state.
 func endedEntries(m *machine.Machine) (n int) {
 	for _, entry := range m.Timeline() {
 		if entry.Ended() {

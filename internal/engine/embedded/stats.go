@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 )
 
-// counters only ever grow, but for retained.
+// counters only grow, except retained.
 type counters struct {
 	started       atomic.Int64
 	queued        atomic.Int64
@@ -27,12 +27,12 @@ type Stats struct {
 	Refused       int64 // acceptances refused because the store was unavailable
 	Finished      int64 // executions that ended as finished
 	Failed        int64 // executions that ended as error
-	Activities    int64 // runs of activities
+	Activities    int64 // activities that were started
 	Interruptions int64 // activities cut off by a stop or a crash
-	Late          int64 // outcomes that nobody waited for
+	Late          int64 // outcomes that arrived after their command was withdrawn
 	Published     int64 // events of `emit` tasks, and events from outside
-	Woken         int64 // subscriptions that events may have been for
-	Failures      int64 // submissions that failed and were tried again
+	Woken         int64 // subscriptions that the event matcher has woken
+	Failures      int64 // write sets that failed and were tried again
 
 	InMemory         int   // executions in memory now
 	Timers           int   // timers in memory now

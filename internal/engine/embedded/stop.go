@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// stopTime is what Stop takes at most. The server as a whole has 10 s.
+	// stopTime bounds Stop. The server as a whole has 10 s.
 	stopTime = 9 * time.Second
-	// stopReserve of it is for activities to return after they were cancelled.
+	// stopReserve is the part of stopTime that cancelled activities have to return.
 	stopReserve = time.Second
 )
 
-// Stop refuses new executions, starts nothing more, waits for running activities until ctx
-// ends or for 8 s, and cancels the others; those stay in flight in the journal, and an interruption is
-// counted on the next start. It returns after 9 s at most, also if the database hangs. The store may be closed
-// afterwards. Another call waits for the first one.
+// Stop refuses new executions and starts nothing more. It waits for running activities until ctx
+// ends, or for 8 s. It cancels the others: the journal says that they are in flight, and the next
+// start counts them as interrupted. Stop returns after 9 s at most, also if the database hangs. The
+// store may be closed afterwards. A second call waits for the first one.
 func (e *Engine) Stop(ctx context.Context) error {
 	if e.stopping.Swap(true) {
 		select {

@@ -9,11 +9,11 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// errWithdrawn tells an activity that nobody wants what it hands over.
+// errWithdrawn tells an activity that its execution does not want its outcomes any longer.
 var errWithdrawn = errors.New("the activity was withdrawn")
 
-// progress hands over what a stream has brought, and returns when that is durable: so a stream does not run
-// ahead of who takes its outcomes. One call at a time.
+// progress hands over one outcome of a stream and returns when the outcome is durable, so that a
+// stream does not run ahead of its execution. There is one call at a time per stream.
 func (e *Engine) progress(ctx context.Context, c *call, v value.Value) error {
 	if size := value.Size(v); size > e.limits.ActivityOutputBytes {
 		return fmt.Errorf("what the activity hands over takes %d bytes, more than the limit of %d", size, e.limits.ActivityOutputBytes)
@@ -34,8 +34,8 @@ func (e *Engine) progress(ctx context.Context, c *call, v value.Value) error {
 	}
 }
 
-// flows reports whether what a stream hands over is to be journaled now. If the machine cannot take it in yet, the
-// stream waits; what the machine does not want costs nothing.
+// acceptsProgress reports whether the outcome of a stream is to be journaled now. If the machine
+// cannot take it yet, the stream waits. An outcome that the machine does not want is not journaled.
 func (e *Engine) acceptsProgress(inst *instance, msg *message) bool {
 	c := msg.call
 	if inst.callOf(c.command) != c {
@@ -60,7 +60,7 @@ func streamPaused(inst *instance, command machine.CommandID) bool {
 	return false
 }
 
-// resumeStreams lets streams go on that the machine can take in again.
+// resumeStreams sends the waiting outcomes of streams that the machine can take again.
 func (e *Engine) resumeStreams(inst *instance) {
 	for _, c := range inst.calls {
 		if c.waiting != nil && inst.machine != nil && !streamPaused(inst, c.command) {

@@ -13,24 +13,24 @@ const (
 	// maxReceived and maxReceivedBytes bound the events that go into one write set.
 	maxReceived      = 500
 	maxReceivedBytes = 4 << 20
-	// maxLooked bounds the events that are looked at for one write set.
+	// maxVisited bounds the events that are visited for one write set.
 	maxVisited = 5_000
-	// maxLookTime is for how long filters are asked for one write set. They are expressions
-	// and may take a second each, while a cancellation or the end of the process waits.
+	// maxReadTime bounds the time in which filters are evaluated for one write set. A filter is an
+	// expression and may take a second, while a cancellation or the end of the process waits.
 	maxReadTime = 250 * time.Millisecond
 )
 
-// listening is an open Subscribe command in memory. It mirrors its row, but for what the
-// write set at hand has changed.
+// subscription is an open Subscribe command in memory. It mirrors its row, except for the changes
+// of the present write set.
 type subscription struct {
-	store.Subscription      // No is 0 while there is no row
-	open               bool // the machine knows it
+	store.Subscription      // No is 0 until there is a row
+	open               bool // the machine has it
 	wanted             machine.Subscription
-	dirty              bool // the write set writes it
-	caughtUp           bool // it has looked at all there was: it may sleep
+	dirty              bool // the present write set writes it
+	caughtUp           bool // it has read all events that there were: it may sleep
 }
 
-// loadListens reads the subscriptions of an execution that has come into memory.
+// loadSubscriptions reads the subscriptions of an execution that has been loaded.
 func (e *Engine) loadSubscriptions(inst *instance) error {
 	inst.subscriptions = nil
 	if inst.machine.Load().Listens == 0 {
@@ -47,7 +47,7 @@ func (e *Engine) loadSubscriptions(inst *instance) error {
 	return err
 }
 
-// wake notes that the pump has woken a subscription.
+// markWoken notes that the event matcher has woken a subscription.
 func (inst *instance) markWoken(woken store.Subscription) {
 	for _, l := range inst.subscriptions {
 		if l.No == woken.No && !l.Woken {
@@ -56,10 +56,10 @@ func (inst *instance) markWoken(woken store.Subscription) {
 	}
 }
 
-// trackListens brings what is listened to in line with the machine.
+// trackSubscriptions brings the subscriptions in line with those of the machine.
 func (s *writeSet) trackSubscriptions() {
 	inst := s.inst
-	known := make(map[uint64]*subscription, len(inst.subscriptions)) // they may be thousands
+	known := make(map[uint64]*subscription, len(inst.subscriptions)) // there may be thousands
 	for _, l := range inst.subscriptions {
 		l.open = false
 		known[l.Command] = l
@@ -83,8 +83,8 @@ func (s *writeSet) trackSubscriptions() {
 	})
 }
 
-// placeListens finds out where new subscriptions begin: behind the last event from before
-// the execution (T60).
+// positionSubscriptions finds the position at which new subscriptions begin: behind the last event
+// that is older than the execution (T60).
 func (e *Engine) positionSubscriptions(s *writeSet) error {
 	for _, l := range s.inst.subscriptions {
 		if l.Since >= 0 {
@@ -102,7 +102,7 @@ func (e *Engine) positionSubscriptions(s *writeSet) error {
 	return nil
 }
 
-// writeListens writes what a write set has changed of the subscriptions.
+// writeSubscriptions writes the subscriptions that have changed.
 func (s *writeSet) writeSubscriptions(tx *store.Tx) error {
 	s.subscriptionResults = s.subscriptionResults[:0]
 	for _, command := range s.unsubscribes {
@@ -138,13 +138,15 @@ func (s *writeSet) writeSubscriptions(tx *store.Tx) error {
 	return nil
 }
 
-// listenResult is what the transaction says of one of the subscriptions that it has touched.
+// subscriptionResult is what the transaction says about one of the subscriptions that it has
+// written.
 type subscriptionResult struct {
 	no    int64
 	woken bool
 }
 
-// listenCommitted takes over what is durable now. What is left to look at, or came meanwhile, has its turn later.
+// dispatchSubscriptions takes over the state of the written subscriptions. An execution with a
+// subscription that is still woken gets another turn later.
 func (e *Engine) dispatchSubscriptions(s *writeSet) {
 	inst := s.inst
 	if s.outcome != nil {

@@ -8,13 +8,13 @@ import (
 
 const tableShards = 64
 
-// table holds the runs in memory, by number.
+// table holds the instances in memory, by the number of their execution.
 type table [tableShards]struct {
 	mu        sync.Mutex
 	instances map[int64]*instance
 }
 
-// lookup returns the run of that number, made if it is not there.
+// lookup returns the instance of that number, and makes it if it is not in memory.
 func (t *table) lookup(no int64) *instance {
 	shard := &t[uint64(no)%tableShards]
 	shard.mu.Lock()
@@ -30,8 +30,8 @@ func (t *table) lookup(no int64) *instance {
 	return inst
 }
 
-// insert puts in a run that is driven already. A run of the same number can only be one
-// whose insertion was undone: numbers of undone rows are used again.
+// insert adds an instance that already has a driver. If there is another instance of the same
+// number, its insertion was undone: the database gives the numbers of undone rows again.
 func (t *table) insert(inst *instance) {
 	shard := &t[uint64(inst.no)%tableShards]
 	shard.mu.Lock()
@@ -42,7 +42,7 @@ func (t *table) insert(inst *instance) {
 	shard.instances[inst.no] = inst
 }
 
-// remove needs r.mu.
+// remove takes an instance out of the table for good. The caller holds inst.mu.
 func (t *table) remove(inst *instance) {
 	inst.removed = true
 	t.takeOut(inst)
@@ -58,7 +58,8 @@ func (t *table) takeOut(inst *instance) {
 	}
 }
 
-// put leaves a message for an execution. drive: the caller is now the driver.
+// put leaves a message in the mailbox of an execution. drive says that the caller is now the
+// driver.
 func (t *table) put(no int64, msg message) (inst *instance, drive bool) {
 	for {
 		inst = t.lookup(no)
@@ -75,8 +76,8 @@ func (t *table) put(no int64, msg message) (inst *instance, drive bool) {
 	}
 }
 
-// tryDrive makes the caller the driver of an execution, unless another goroutine is. That one
-// then says that the execution was passed over, if it leaves it queued.
+// tryDrive makes the caller the driver of an execution, unless the execution has one. In that case
+// the present driver notifies the scheduler if it leaves the execution queued.
 func (t *table) tryDrive(no int64) (inst *instance, ok bool) {
 	for {
 		inst = t.lookup(no)
@@ -93,8 +94,9 @@ func (t *table) tryDrive(no int64) (inst *instance, ok bool) {
 	}
 }
 
-// take empties the mailbox. With nothing in it, the caller is no longer the driver, and a
-// run that is not active leaves the table. passed: a scheduler has passed over it.
+// drainMailbox empties the mailbox. If the mailbox is empty already, the caller is no longer the
+// driver, and an instance that is not active leaves the table. skipped says that a scheduler has
+// gone past the execution while it was driven.
 func (t *table) drainMailbox(inst *instance) (messages []message, passed bool) {
 	inst.mu.Lock()
 	defer inst.mu.Unlock()
@@ -112,8 +114,8 @@ func (t *table) drainMailbox(inst *instance) (messages []message, passed bool) {
 	return messages, false
 }
 
-// abandon removes a run whose insertion was undone, or seems to be, and returns the messages
-// that have come in for its number: that may be another execution's by now.
+// abandon removes an instance whose insertion was undone, or seems to be. It returns the messages
+// that were sent to its number, which may be the number of another execution by now.
 func (t *table) abandon(inst *instance) (messages []message, passed bool) {
 	inst.mu.Lock()
 	defer inst.mu.Unlock()
@@ -122,7 +124,7 @@ func (t *table) abandon(inst *instance) (messages []message, passed bool) {
 	return messages, inst.skipped
 }
 
-// each calls visit for every run.
+// each calls visit for every instance.
 func (t *table) each(visit func(*instance)) {
 	for i := range t {
 		shard := &t[i]

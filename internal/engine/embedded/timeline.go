@@ -13,12 +13,12 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// Timeline implements engine.Engine. It works on what the store holds, on the caller's
-// goroutine, and so needs nothing of the execution in memory.
+// Timeline implements engine.Engine. It reads what the store holds and uses nothing of the
+// execution in memory.
 func (e *Engine) Timeline(ctx context.Context, executionNo int64) ([]machine.Entry, bool, error) {
 	for attempt := 1; ; attempt++ {
 		entries, truncated, err := e.readTimeline(ctx, executionNo)
-		// What was pinned is gone if the execution has ended since its row was read.
+		// The pinned secrets are gone if the execution has ended since its row was read.
 		if errors.Is(err, errNotPinned) && attempt < maxFailures {
 			continue
 		}

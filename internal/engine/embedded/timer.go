@@ -14,13 +14,15 @@ import (
 // maxSleep bounds how long the timers sleep, so that a step of the wall clock is noticed.
 const maxSleep = time.Second
 
-// timers fires timers when they are due. Every timer is a row; memory holds only those that
-// are due next: all rows before the horizon. A new timer behind the horizon is left to its row.
+// timers fires timers when they are due. Every timer is a row. Memory holds only the timers that
+// are due next: all rows before the horizon. A new timer behind the horizon stays a row only.
 type timers struct {
-	window int                                                                            // entries; twice as many are dropped to this
-	read   func(ctx context.Context, after store.Timer, limit int) ([]store.Timer, error) // rows after that one, by due time
-	fire   func(due []store.Timer)                                                        // in order of due time
-	nowMs  func() int64
+	window int // timers in memory; twice as many are dropped to this number
+	// read returns rows after one, by due time.
+	read func(ctx context.Context, after store.Timer, limit int) ([]store.Timer, error)
+	// fire gets the due timers in order of due time.
+	fire  func(due []store.Timer)
+	nowMs func() int64
 
 	mu      sync.Mutex
 	entries timerHeap
@@ -28,7 +30,7 @@ type timers struct {
 	horizon store.Timer // rows up to this one, inclusive, are in memory
 	reading bool
 	late    []store.Timer // added behind the horizon while rows were being read
-	removed []timerKey    // removed meanwhile
+	removed []timerKey    // removed while rows were being read
 	paused  bool
 	changed chan struct{}
 }
@@ -95,7 +97,8 @@ func (t *timers) run(ctx context.Context, failed func(error)) {
 	}
 }
 
-// due takes out the timers that are due, at most limit, and tells how long to wait for the next.
+// due takes out the timers that are due, at most limit. wait is the time until the next timer.
+// short says that the window should be filled.
 func (t *timers) due(limit int) (fired []store.Timer, wait time.Duration, short bool) {
 	now := t.nowMs()
 	t.mu.Lock()
@@ -130,13 +133,13 @@ func (t *timers) add(timer store.Timer) {
 	if t.insert(timer) && t.entries[0].Timer == timer {
 		t.signal()
 	}
-	// Not while rows are being read: the page would not hold what is left to its row here.
+	// It does not shrink while rows are being read: the page would not hold what shrink drops.
 	if len(t.entries) > 2*t.window && !t.reading {
 		t.shrink()
 	}
 }
 
-// insert needs t.mu. It reports whether the timer is new.
+// insert adds a timer and reports whether it is new. The caller holds t.mu.
 func (t *timers) insert(timer store.Timer) bool {
 	key := timerKey{timer.Execution, timer.Command}
 	if t.index[key] != nil {
@@ -162,7 +165,8 @@ func (t *timers) remove(execution int64, command uint64) {
 	}
 }
 
-// shrink leaves the later half to its rows and moves the horizon. It needs t.mu.
+// shrink drops the later half of the timers, which stay rows, and moves the horizon. The caller
+// holds t.mu.
 func (t *timers) shrink() {
 	kept := make(timerHeap, 0, 2*t.window+1)
 	for range t.window {
@@ -171,7 +175,7 @@ func (t *timers) shrink() {
 	for _, e := range t.entries {
 		delete(t.index, timerKey{e.Execution, e.Command})
 	}
-	for i, e := range kept { // sorted, and so a heap
+	for i, e := range kept { // a sorted list is a heap
 		e.at = i
 	}
 	t.entries = kept
@@ -216,7 +220,7 @@ func (t *timers) signal() {
 	}
 }
 
-// pause keeps timers from firing; resume lets them fire again.
+// pause keeps timers from firing, or lets them fire again.
 func (t *timers) pause(paused bool) {
 	t.mu.Lock()
 	t.paused = paused
@@ -233,7 +237,7 @@ func (t *timers) held() int {
 	return len(t.entries)
 }
 
-// readTimers reads the timers behind one, by due time.
+// readTimers reads the timers after one, by due time.
 func (e *Engine) readTimers(ctx context.Context, after store.Timer, limit int) (list []store.Timer, err error) {
 	err = e.store.View(ctx, func(r *store.Reader) (err error) {
 		list, err = r.TimersAfter(after, limit)
@@ -242,7 +246,8 @@ func (e *Engine) readTimers(ctx context.Context, after store.Timer, limit int) (
 	return list, err
 }
 
-// fire delivers due timers. It returns when all of them have a place among those who wake.
+// fire sends due timers to their executions. It returns when each has a permit to wake its
+// execution.
 func (e *Engine) fire(due []store.Timer) {
 	for _, t := range due {
 		inst, drive := e.instances.put(t.Execution, message{kind: applyEvent, event: machine.Event{
@@ -254,7 +259,7 @@ func (e *Engine) fire(due []store.Timer) {
 		select {
 		case e.wakePermits <- struct{}{}:
 		case <-e.ctx.Done():
-			return // the rows say that they are due
+			return // the next start finds the rows
 		}
 		e.goWork(func() {
 			defer func() { <-e.wakePermits }()

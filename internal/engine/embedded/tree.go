@@ -7,9 +7,10 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// reserve counts the children that s is about to start as executions of their tree, before the tree is read: so write
-// sets that are prepared at the same time do not exceed the bound of the tree together. It returns how many other write sets have
-// reserved, and whether the execution has been withdrawn, so that it needs to start nothing that it would wait for.
+// reserve counts the children that s is about to start as executions of their tree, before the tree
+// is read. So write sets that are prepared at the same time do not exceed the bound of the tree
+// together. reserve returns how many children other write sets have reserved. withdrawn says that
+// the execution is certain to be cancelled and needs no awaited children.
 func (e *Engine) reserve(s *writeSet, children int) (others int, withdrawn bool, err error) {
 	inst := s.inst
 	if inst.no == 0 {
@@ -30,13 +31,13 @@ func (e *Engine) reserve(s *writeSet, children int) (others int, withdrawn bool,
 	return e.trees.reserve(s, children), withdrawn, nil
 }
 
-// trees counts, by root, the children that write sets are about to start.
+// trees counts, by the root of the tree, the children that write sets are about to start.
 type trees struct {
 	mu       sync.Mutex
 	reserved map[int64]int
 }
 
-// reserve adds to what s has reserved in the tree of its execution, and returns what other write sets have.
+// reserve adds to the reservation of s and returns the reservations of other write sets.
 func (t *trees) reserve(s *writeSet, children int) (others int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,7 +50,8 @@ func (t *trees) reserve(s *writeSet, children int) (others int) {
 	return others
 }
 
-// release gives back some of what s has reserved: what it does not start, or all when its children are rows or will be none.
+// release gives back a part of the reservation of s: the children that s does not start, or all of
+// them once they are rows or can no longer become rows.
 func (t *trees) release(s *writeSet, children int) {
 	if children <= 0 || s.reserved == 0 {
 		return

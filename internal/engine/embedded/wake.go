@@ -8,35 +8,36 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// maxWaking bounds the woken subscriptions of a stream that wait in memory for their turns. The stream is not
-// pumped while it has more; other streams are.
+// maxWakeups bounds the woken subscriptions of one stream that wait in memory. The event matcher
+// passes over a stream that has more; other streams continue.
 const maxWakeups = 100_000
 
-// wakes gives woken executions their turns to look at events: so many at once, shared among environments and
-// workflows. An execution that is not done after a while joins the line again. What waits here need not be kept: the rows say that it is woken.
+// wakeQueue gives woken executions their turns to read events: a bounded number at once, shared
+// among environments and workflows. An execution that needs more than its turn joins the queue
+// again. The queue need not be durable, because the rows say which subscriptions are woken.
 type wakeQueue struct {
-	begin   func(wakeup)  // looks, on a goroutine of its own, and then calls done
-	drained func(stream)  // a stream that had too many has room again
-	stopped func() bool   // nothing begins any more
-	room    chan struct{} // has room for one: some have had their turn
+	begin   func(wakeup)  // reads events on a goroutine of its own, and then calls done
+	drained func(stream)  // is called for a stream that was full and has room again
+	stopped func() bool   // reports whether the engine stops
+	room    chan struct{} // gets a value when a wakeup has left the queue
 
 	mu      sync.Mutex
 	line    *fair.Line[wakeup]
-	known   map[int64]bool // subscriptions in line
-	streams map[stream]int // how many of each are in line
+	known   map[int64]bool // subscriptions in the queue
+	streams map[stream]int // wakeups in the queue, by stream
 	full    map[stream]bool
 }
 
-// waking is an execution that has to look at events.
+// wakeup is an execution that has to read events.
 type wakeup struct {
 	owner fair.Owner
-	woken store.Subscription // No is 0 for one that goes on
+	woken store.Subscription // No is 0 for another turn
 }
 
 func (w *wakeup) stream() stream { return stream{w.woken.Account, w.woken.Environment} }
 
 func newWakeQueue(places int) *wakeQueue {
-	// Some places are left for workflows that have few to wake.
+	// A workflow with many wakeups leaves some places to the others.
 	limits := fair.Limits{Places: places, PerWorkflow: max(1, places*3/4)}
 	return &wakeQueue{
 		line: fair.NewLine[wakeup](limits), room: make(chan struct{}, 1),
@@ -44,7 +45,7 @@ func newWakeQueue(places int) *wakeQueue {
 	}
 }
 
-// hand gives subscriptions their turns, now or later.
+// addAll gives subscriptions their turns, now or later.
 func (w *wakeQueue) addAll(list []store.Subscription) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -53,7 +54,7 @@ func (w *wakeQueue) addAll(list []store.Subscription) {
 	}
 }
 
-// again puts an execution that is not done behind the others.
+// addAgain gives an execution another turn, behind the others.
 func (w *wakeQueue) addAgain(row *store.Execution) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,11 +64,11 @@ func (w *wakeQueue) addAgain(row *store.Execution) {
 	})
 }
 
-// add needs w.mu.
+// push adds one wakeup. The caller holds w.mu.
 func (w *wakeQueue) push(one wakeup) {
 	no := one.woken.No
 	switch {
-	case no != 0 && w.known[no]: // its turn is still to come, and it looks at all there is then
+	case no != 0 && w.known[no]: // it will read these events in the turn that it waits for
 		return
 	case w.line.Take(one.owner):
 		w.start(one)
@@ -80,7 +81,7 @@ func (w *wakeQueue) push(one wakeup) {
 	w.streams[one.stream()]++
 }
 
-// start needs w.mu.
+// start begins the turn of one wakeup. The caller holds w.mu.
 func (w *wakeQueue) start(one wakeup) {
 	if w.stopped() {
 		w.line.Release(one.owner)
@@ -89,7 +90,7 @@ func (w *wakeQueue) start(one wakeup) {
 	w.begin(one)
 }
 
-// done gives the place of one that has looked to the next.
+// done gives the place of one wakeup to the next.
 func (w *wakeQueue) done(one wakeup) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +106,7 @@ func (w *wakeQueue) done(one wakeup) {
 	}
 }
 
-// leave needs w.mu.
+// removed counts a wakeup that has left the queue. The caller holds w.mu.
 func (w *wakeQueue) removed(s stream) {
 	left := w.streams[s] - 1
 	if w.streams[s] = left; left == 0 {
@@ -121,7 +122,8 @@ func (w *wakeQueue) removed(s stream) {
 	}
 }
 
-// isFull reports whether a stream has too many in line. If so, drained is called when it has no more.
+// isFull reports whether a stream has too many wakeups in the queue. If so, drained is called when
+// it has fewer.
 func (w *wakeQueue) isFull(s stream) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,7 +134,7 @@ func (w *wakeQueue) isFull(s stream) bool {
 	return true
 }
 
-// await waits until there is room for more of all streams.
+// waitForRoom waits until there is room for more wakeups of all streams.
 func (w *wakeQueue) waitForRoom(ctx context.Context) error {
 	for {
 		w.mu.Lock()
@@ -149,7 +151,7 @@ func (w *wakeQueue) waitForRoom(ctx context.Context) error {
 	}
 }
 
-// beginWaking has an execution look at events.
+// startWakeup makes an execution read events.
 func (e *Engine) startWakeup(one wakeup) {
 	e.goWork(func() {
 		defer e.matcher.wakeups.done(one)

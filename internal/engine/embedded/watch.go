@@ -7,8 +7,8 @@ import (
 
 const watchShards = 16
 
-// hub tells watchers that the status of an execution or a batch has changed. With nobody
-// watching, a change costs one atomic load.
+// watchers notifies the goroutines that watch an execution or a batch of a change of its status.
+// Without watchers, a change costs one atomic load.
 type watchers struct {
 	watching atomic.Int64
 	shards   [watchShards]struct {
@@ -17,7 +17,7 @@ type watchers struct {
 	}
 }
 
-// watch is shared by everyone who waits for the same id.
+// watch is shared by all watchers of the same id.
 type watch struct {
 	changed  chan struct{}
 	watchers int
@@ -53,7 +53,7 @@ func (h *watchers) watch(id [16]byte) (<-chan struct{}, func()) {
 	}
 }
 
-// notify wakes everyone who watches id.
+// notify wakes all watchers of id.
 func (h *watchers) notify(id [16]byte) {
 	if h.watching.Load() == 0 {
 		return

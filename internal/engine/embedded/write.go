@@ -8,7 +8,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// write runs in the transaction.
+// write writes the write set. It runs inside the transaction.
 func (s *writeSet) write(tx *store.Tx) error {
 	if s.outcome != nil {
 		return s.writeEnd(tx)
@@ -86,7 +86,8 @@ func (s *writeSet) writeWork(tx *store.Tx) error {
 	return nil
 }
 
-// writeOthers writes what concerns others. Locks are taken in the order of package store.
+// writeOthers writes what concerns other executions and streams. It takes locks in the order that
+// package store prescribes.
 func (s *writeSet) writeOthers(tx *store.Tx) error {
 	if err := s.writeChildren(tx); err != nil {
 		return err
@@ -109,7 +110,7 @@ func (s *writeSet) writeEvents(tx *store.Tx) error {
 
 func (s *writeSet) publishFiles(tx *store.Tx) error {
 	for _, id := range s.files {
-		// A file that is gone was swept during a long outage; the data still names it.
+		// A missing file was swept during a long outage. The data still names it.
 		if err := tx.PublishFile(id, s.inst.no); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -133,14 +134,14 @@ func (s *writeSet) writeEnd(tx *store.Tx) error {
 			return err
 		}
 		inst.no = row.No
-	case s.insert: // a family counts those of it that have not ended
+	case s.insert: // a tree counts its executions that have not ended
 		first := *row
 		first.Status, first.State, first.FinishedMs = chargehand.Processing, store.StateActive, 0
 		if err := tx.InsertExecution(&first); err != nil {
 			return err
 		}
 		inst.no, row.No = first.No, first.No
-	case len(s.children) > 0: // they must not be written if it has ended
+	case len(s.children) > 0: // children must not be written if the execution has ended
 		now, err := tx.LockExecution(inst.no)
 		if err == nil && now.State == store.StateEnded {
 			err = store.ErrConflict

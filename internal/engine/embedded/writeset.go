@@ -11,24 +11,24 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// writeSet is what one execution writes in one transaction, and what is to be done when
-// that is durable. It is built by the driver of the run, written by the writer, and
-// carried out by the driver again.
+// writeSet is what one execution writes in one transaction, and what the engine does once that is
+// durable. The driver of the instance builds it, the writer of the store writes it, and the driver
+// carries it out.
 type writeSet struct {
 	inst     *instance
-	self     [1]*writeSet // see alone
+	self     [1]*writeSet // the list that alone returns
 	messages []message
-	received int  // messages before the end
-	grouped  bool // it is written with those of other executions, by their scheduler
-	idle     bool // there is nothing to write and nothing to carry out
+	received int  // messages that were applied before the end
+	grouped  bool // a scheduler writes it together with those of other executions
+	idle     bool // there is nothing to write and nothing to dispatch
 
-	// How the row comes about or moves.
+	// The row.
 	insert       bool // the row is new
-	begin        bool // with the first event of the execution
-	stateChanged bool // status, phase or run differ from row
+	begin        bool // it holds the first event of the execution
+	stateChanged bool // status, phase or state differ from those of inst.row
 	row          store.Execution
 	also         func(tx *store.Tx, executionNo int64) error
-	fromSeq      int64 // of the last event before it
+	fromSeq      int64 // of the last event before this write set
 
 	journal     []store.JournalRow
 	startTimers []store.Timer
@@ -42,34 +42,35 @@ type writeSet struct {
 
 	references []chargehand.FileID // in the output
 
-	// What follows from the events.
+	// What the events command.
 	activities     []machine.Command
 	stopActivities []machine.CommandID
 	publications   []engine.Publication
 	yielded        bool
 	finish         *machine.Command
-	awaitsLease    bool // it joins the line for a slot
+	awaitsLease    bool // the execution joins its queue
 
-	// What others are told, and what is taken in from them.
-	eventRows           []store.Event // events, ready to be written
+	// What concerns other executions and streams.
+	eventRows           []store.Event // the publications as rows
 	unsubscribes        []uint64
 	children            []*engine.ChildStart
-	reserved            int          // children that count as executions of the tree (trees)
-	withdrawn           *store.Child // the link to its parent, which needs its end no more
+	reserved            int          // children that are counted in trees
+	withdrawn           *store.Child // the link to the parent, which no longer needs the end
 	childrenCounted     bool         // the children are counted as queued
-	childStarted        []bool       // by this transaction; others are there already
+	childStarted        []bool       // by this transaction; an earlier one has started the others
 	stopChildren        []machine.CommandID
-	delivered           []int64              // children of whose end it was told
-	subscriptionResults []subscriptionResult // of the subscriptions that it touches, in their order; set by the transaction
+	delivered           []int64              // children whose ends were applied
+	subscriptionResults []subscriptionResult // of the dirty subscriptions, in order; set by the transaction
 
-	refreshAgain bool // there is more to take in
-	resumed      bool // interruptions were counted: recovery is over for the run
+	refreshAgain bool // there is more to read
+	resumed      bool // interruptions were counted: the recovery of the instance is over
+
 	// Set by the transaction.
-	rowWritten        bool // the row is as it should be
-	written           bool // all of it, though perhaps not committed
+	rowWritten        bool // the row was inserted or updated
+	written           bool // everything was written, though perhaps not committed
 	conflict          bool // another transaction has ended the execution
 	batchFinal        bool
-	childrenCancelled bool // children must be cancelled
+	childrenCancelled bool // children have to be cancelled
 }
 
 // nextWriteSet returns an empty write set for the messages of an execution.
@@ -82,7 +83,7 @@ func nextWriteSet(inst *instance, messages []message) *writeSet {
 	return s
 }
 
-// reuse empties s for the next step of its execution. An execution that is in memory takes many.
+// reuse empties s for the next step of the same execution.
 func (s *writeSet) reuse() {
 	clear(s.journal)
 	clear(s.activities)
@@ -90,7 +91,7 @@ func (s *writeSet) reuse() {
 	s.inst.spareSet = s
 }
 
-// alone is a list of s only, which costs no allocation.
+// alone is a list that holds only s. It costs no allocation.
 func (s *writeSet) alone() []*writeSet {
 	s.self[0] = s
 	return s.self[:]
@@ -103,7 +104,8 @@ func (s *writeSet) empty() bool {
 		!slices.ContainsFunc(s.inst.subscriptions, func(l *subscription) bool { return l.dirty })
 }
 
-// number gives the execution's number, which the insertion has assigned, to what refers to it.
+// setNumber sets the number that the insertion has assigned to the execution in everything that
+// refers to it.
 func (s *writeSet) setNumber(no int64) {
 	inst := s.inst
 	inst.no = no
@@ -121,7 +123,7 @@ func (s *writeSet) setNumber(no int64) {
 	}
 }
 
-// offload puts what is too large for a row into the blob store.
+// offload moves what is too large for a row into the blob store.
 func (s *writeSet) offload(ctx context.Context, blobs engine.Blobs) error {
 	if len(s.publications) > 0 {
 		var err error
