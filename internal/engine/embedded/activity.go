@@ -74,13 +74,15 @@ func (e *Engine) runActivity(ctx context.Context, c *call) (result activity.Resu
 	}
 	account, err := e.account(ctx, c.account)
 	if err != nil {
-		return activity.Result{Fault: engine.SystemFault(engine.CodeInternal, "The account of the execution cannot be read.")}
+		const detail = "The account of the execution cannot be read."
+		return activity.Result{Fault: engine.SystemFault(engine.CodeInternal, detail)}
 	}
 	c.request.Account, c.request.Redact = account, c.secrets.RedactText
 	defer func() {
 		if v := recover(); v != nil {
 			e.log.Error("an activity panicked", "kind", c.request.Kind, "execution", c.request.Execution,
-				"task", c.request.Reference, "panic", c.secrets.RedactText(fmt.Sprint(v)), "stack", string(debug.Stack()))
+				"task", c.request.Reference, "panic", c.secrets.RedactText(fmt.Sprint(v)),
+				"stack", string(debug.Stack()))
 			result = activity.Result{Fault: engine.PanicFault()}
 		}
 	}()

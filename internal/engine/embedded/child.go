@@ -34,7 +34,8 @@ func (e *Engine) loadChildren(inst *instance) error {
 	}
 	e.catchUpChildren(inst, open)
 	for _, c := range inst.machine.InFlight() {
-		if c.Kind == machine.StartChild && !slices.ContainsFunc(open, func(l store.Child) bool { return l.Command == uint64(c.ID) }) {
+		started := func(l store.Child) bool { return l.Command == uint64(c.ID) }
+		if c.Kind == machine.StartChild && !slices.ContainsFunc(open, started) {
 			inst.unstarted = append(inst.unstarted, c)
 		}
 	}
@@ -135,7 +136,8 @@ func (e *Engine) prepareChildren(s *writeSet) (refused []machine.Event, err erro
 				refused = append(refused, machine.Event{Kind: machine.ChildEnded, Command: c.ID, Fault: fault})
 			default:
 				e.log.Warn("an independent child workflow cannot be started", "execution", inst.row.ID,
-					"workflow", inst.secrets.RedactText(c.Child.Namespace+"/"+c.Child.Name), "version", inst.secrets.RedactText(c.Child.Version),
+					"workflow", inst.secrets.RedactText(c.Child.Namespace+"/"+c.Child.Name),
+					"version", inst.secrets.RedactText(c.Child.Version),
 					"detail", inst.secrets.RedactText(fault.Detail))
 			}
 		}

@@ -91,11 +91,13 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.streams = newPool(fair.Limits{Places: c.Limits.Streams}, spawn)
 	e.processes = newPool(fair.Limits{Places: c.Limits.Processes, PerWorkflow: c.Limits.ProcessesPerWorkflow}, spawn)
 	e.scripts = newPool(fair.Limits{Places: c.Limits.Scripts, PerWorkflow: c.Limits.ScriptsPerWorkflow}, spawn)
-	e.slots = newSlots(fair.Limits{Places: c.Limits.AccountSlots, PerWorkflow: c.Limits.SlotsPerWorkflow}, func(q *queue) { e.goWork(func() { e.schedule(q) }) })
+	schedule := func(q *queue) { e.goWork(func() { e.schedule(q) }) }
+	e.slots = newSlots(fair.Limits{Places: c.Limits.AccountSlots, PerWorkflow: c.Limits.SlotsPerWorkflow}, schedule)
 	e.timers = newTimers(c.Limits.TimerWindow, e.nowMs)
 	e.timers.read, e.timers.fire = e.readTimers, e.fire
 	e.queued.limit = c.Limits.QueuedPerWorkflow
-	e.outage.pause, e.outage.report, e.outage.drive, e.outage.recheck = e.pauseAll, e.logOutage, e.driveStalled, e.recheckLater
+	e.outage.pause, e.outage.report = e.pauseAll, e.logOutage
+	e.outage.drive, e.outage.recheck = e.driveStalled, e.recheckLater
 	e.wakePermits = make(chan struct{}, c.Limits.Wakes)
 	e.yieldGate = fair.NewGate(fair.Limits{Places: c.Limits.Yields})
 	e.canceller = newChildCanceller()

@@ -85,20 +85,22 @@ func (e *Engine) readSubscription(s *writeSet, l *subscription, budget *readBudg
 			return nil, false, nil
 		},
 	}
-	through, err := e.reader.Select(e.ctx, selection, after, max(after, last), budget.visits, func(ev *engine.StoredEvent) (bool, error) {
+	visit := func(ev *engine.StoredEvent) (more bool, err error) {
 		budget.visits--
 		if e.reader.Refuses(selection.Filters, ev) || !inst.machine.Wants(command, ev.Envelope) {
 			stopped = budget.empty() || !e.mayRead(inst)
 			return !stopped, nil
 		}
 		s.apply(machine.Event{
-			Kind: machine.EventReceived, TimeMs: max(inst.timeMs, e.nowMs()), Command: command, Output: ev.Envelope, Number: ev.Number,
+			Kind: machine.EventReceived, TimeMs: max(inst.timeMs, e.nowMs()), Command: command,
+			Output: ev.Envelope, Number: ev.Number,
 		}, e.limits.ActivityOutputBytes)
 		budget.events--
 		budget.bytes -= ev.Bytes
 		stopped = s.finish != nil || budget.empty() || !wantsMore(inst.machine, command)
 		return !stopped, nil
-	})
+	}
+	through, err := e.reader.Select(e.ctx, selection, after, max(after, last), budget.visits, visit)
 	if err != nil {
 		return err
 	}

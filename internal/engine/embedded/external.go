@@ -37,5 +37,6 @@ func (e *Engine) pullExternal(s *writeSet) error {
 // hasExternal reports whether pullExternal may find anything. Most executions neither listen nor
 // have children.
 func (inst *instance) hasExternal() bool {
-	return inst.childrenEnded || len(inst.unstarted) > 0 || len(inst.subscriptions) > 0 || inst.machine.Load().Listens > 0
+	return inst.childrenEnded || len(inst.unstarted) > 0 || len(inst.subscriptions) > 0 ||
+		inst.machine.Load().Listens > 0
 }

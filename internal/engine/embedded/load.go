@@ -77,7 +77,8 @@ func (e *Engine) load(ctx context.Context, inst *instance) error {
 		inst.lease, inst.inDoubt = e.slots.adopt(inst.queue), true
 	}
 	if inst.failures >= maxFailures {
-		return unrecoverable(engine.CodeInternal, "The execution's next step could not be written, although the storage is available. The server's log says more.")
+		return unrecoverable(engine.CodeInternal, "The execution's next step could not be written, although the storage is "+
+			"available. The server's log says more.")
 	}
 	if err := e.revive(ctx, inst, h); err != nil {
 		var b *unrecoverableError
@@ -183,14 +184,17 @@ func (e *Engine) plan(ctx context.Context, revision int64) (*plan.Plan, error) {
 	if err == nil {
 		return p, nil
 	}
-	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("find plan: %w", err)
 	}
 	return nil, unrecoverable(engine.CodeInternal, "The definition cannot be read any more: "+err.Error())
 }
 
 // replay applies the journaled events to a machine and compares the digests of its commands.
-func (e *Engine) replay(ctx context.Context, p *plan.Plan, secrets *engine.Secrets, row *store.Execution, h history) (m *machine.Machine, timeMs int64, err error) {
+func (e *Engine) replay(
+	ctx context.Context, p *plan.Plan, secrets *engine.Secrets, row *store.Execution, h history,
+) (m *machine.Machine, timeMs int64, err error) {
 	if h.checkpoint == nil {
 		m = machine.New(p, e.identity(row, secrets))
 	} else {
@@ -217,7 +221,8 @@ func (e *Engine) replay(ctx context.Context, p *plan.Plan, secrets *engine.Secre
 		}
 		ev, err := machine.DecodeEvent(data)
 		if err != nil {
-			return nil, 0, unrecoverable(engine.CodeInternal, fmt.Sprintf("Event %d of the journal cannot be read: %v", j.Seq, err))
+			detail := fmt.Sprintf("Event %d of the journal cannot be read: %v", j.Seq, err)
+			return nil, 0, unrecoverable(engine.CodeInternal, detail)
 		}
 		if ev.Kind == machine.Started {
 			if ev.Output, err = e.input(ctx, row); err != nil {
@@ -226,8 +231,8 @@ func (e *Engine) replay(ctx context.Context, p *plan.Plan, secrets *engine.Secre
 		}
 		if digest := machine.Digest(m.Apply(ev)); digest != j.Digest {
 			return nil, 0, unrecoverable(engine.CodeReplayMismatch, fmt.Sprintf(
-				"Event %d of the journal led to other commands than when it happened. This version of the server decides "+
-					"differently; the execution was stopped rather than continued by guess.", j.Seq))
+				"Event %d of the journal led to other commands than when it happened. This version of the server "+
+					"decides differently; the execution was stopped rather than continued by guess.", j.Seq))
 		}
 		timeMs = ev.TimeMs
 	}

@@ -135,7 +135,8 @@ func (e *Engine) startMatcher(ctx context.Context) error {
 		return p.Step(ctx, s.account, s.environment)
 	}
 	e.matcher.wakeups = newWakeQueue(e.limits.Wakes)
-	e.matcher.wakeups.begin, e.matcher.wakeups.drained, e.matcher.wakeups.stopped = e.startWakeup, e.matcher.notify, e.stopping.Load
+	e.matcher.wakeups.begin, e.matcher.wakeups.drained = e.startWakeup, e.matcher.notify
+	e.matcher.wakeups.stopped = e.stopping.Load
 	e.matcher.wake, e.matcher.wakeAll = e.wakeListeners, e.wakeAllWoken
 	e.matcher.stopping = e.stopping.Load
 	e.matcher.fail = func(err error, wait time.Duration) { e.backOff("hand out events", err, wait) }

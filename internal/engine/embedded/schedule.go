@@ -135,7 +135,8 @@ func (e *Engine) commitStarts(sets []*writeSet, left []*lease) ([]*lease, error)
 		return left, err
 	}
 	if len(sets) > 1 {
-		e.log.Error("queued executions could not be started together; each is tried alone", "count", len(sets), "error", err)
+		e.log.Error("queued executions could not be started together; each is tried alone",
+			"count", len(sets), "error", err)
 	}
 	for _, s := range sets {
 		if s.inst.lease != nil {

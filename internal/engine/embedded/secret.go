@@ -70,6 +70,6 @@ func secretsOrFault(secrets *engine.Secrets, err error) (*engine.Secrets, error)
 // with another master key.
 func sealedError(what string, err error) *unrecoverableError {
 	return unrecoverable(engine.CodeInternal, fmt.Sprintf(
-		"The %s of the execution cannot be opened: %v. Either the data is damaged, or it was sealed with another master key; "+
-			"set the secrets again, and start the execution again.", what, err))
+		"The %s of the execution cannot be opened: %v. Either the data is damaged, or it was sealed with another "+
+			"master key; set the secrets again, and start the execution again.", what, err))
 }

@@ -97,7 +97,8 @@ func (s *slots) leasesOf(account int64, owner fair.Owner) *workflowLeases {
 // free reports whether an execution of q may have one more lease. The caller holds s.mu.
 func (s *slots) free(q *queue) bool {
 	a := q.share.account
-	return !s.closed && !q.closed && a.held < s.limits.Places && q.share.held < q.share.limit && q.held < q.limit && s.limits.Allows(q.workflow.held)
+	return !s.closed && !q.closed && a.held < s.limits.Places && q.share.held < q.share.limit &&
+		q.held < q.limit && s.limits.Allows(q.workflow.held)
 }
 
 // newLease makes a lease of q, whatever the bounds are. The caller holds s.mu.

@@ -24,7 +24,10 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 	if lease == nil && !e.queued.enter(row.Workflow) {
 		return store.Execution{}, engine.ErrQueueFull
 	}
-	inst := &instance{driven: true, loaded: true, row: row, queue: q, lease: lease, input: start.Input, inputFiles: start.Files}
+	inst := &instance{
+		driven: true, loaded: true, row: row, queue: q, lease: lease,
+		input: start.Input, inputFiles: start.Files,
+	}
 	s := &writeSet{inst: inst, insert: true, also: start.Also, row: row}
 	err := e.prepareNew(ctx, s, start.Plan)
 	if err == nil {
@@ -111,14 +114,16 @@ func (e *Engine) begin(s *writeSet, p *plan.Plan) error {
 	inst.row.Status, inst.row.Phase, inst.row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 	inst.row.StartedMs = nowMs
 	s.apply(machine.Event{
-		Kind: machine.Started, TimeMs: nowMs, Output: inst.input, Detail: e.config.RuntimeVersion, Runtime: e.config.RuntimeMetadata, Lifecycle: e.config.Lifecycle,
+		Kind: machine.Started, TimeMs: nowMs, Output: inst.input, Detail: e.config.RuntimeVersion,
+		Runtime: e.config.RuntimeMetadata, Lifecycle: e.config.Lifecycle,
 	}, e.limits.ActivityOutputBytes)
 	return nil
 }
 
 func (e *Engine) identity(row *store.Execution, secrets *engine.Secrets) machine.Identity {
 	return machine.Identity{
-		Execution: row.ID, Revision: row.Machine, RuntimeVersion: e.config.RuntimeVersion, RuntimeMetadata: e.config.RuntimeMetadata,
+		Execution: row.ID, Revision: row.Machine,
+		RuntimeVersion: e.config.RuntimeVersion, RuntimeMetadata: e.config.RuntimeMetadata,
 		Secrets: secrets.Values(),
 	}
 }

@@ -35,7 +35,9 @@ func (e *Engine) decideState(s *writeSet) error {
 	s.awaitsLease = s.row.State == store.StateReady && (inst.row.State != store.StateReady || inst.inDoubt)
 	s.stateChanged = s.row.Status != inst.row.Status || s.row.Phase != inst.row.Phase || s.row.State != inst.row.State
 	authoritative := inst.seq/e.limits.JournalEvents != s.fromSeq/e.limits.JournalEvents
-	if authoritative || len(s.journal) > 0 && (s.row.State == store.StateParked || inst.computeTime > maxReplay || inst.sinceCheckpoint >= e.limits.ReplayEvents) {
+	due := s.row.State == store.StateParked || inst.computeTime > maxReplay ||
+		inst.sinceCheckpoint >= e.limits.ReplayEvents
+	if authoritative || len(s.journal) > 0 && due {
 		return e.checkpoint(s, authoritative)
 	}
 	return nil
@@ -46,7 +48,8 @@ func (e *Engine) decideState(s *writeSet) error {
 // ended.
 func (inst *instance) runsDetached() bool {
 	if inst.hasDetached {
-		inst.hasDetached = slices.ContainsFunc(inst.machine.InFlight(), func(c machine.Command) bool { return c.Detached })
+		detached := func(c machine.Command) bool { return c.Detached }
+		inst.hasDetached = slices.ContainsFunc(inst.machine.InFlight(), detached)
 	}
 	return inst.hasDetached
 }

@@ -16,7 +16,8 @@ var errWithdrawn = errors.New("the activity was withdrawn")
 // stream does not run ahead of its execution. There is one call at a time per stream.
 func (e *Engine) progress(ctx context.Context, c *call, v value.Value) error {
 	if size := value.Size(v); size > e.limits.ActivityOutputBytes {
-		return fmt.Errorf("what the activity hands over takes %d bytes, more than the limit of %d", size, e.limits.ActivityOutputBytes)
+		return fmt.Errorf("what the activity hands over takes %d bytes, more than the limit of %d",
+			size, e.limits.ActivityOutputBytes)
 	}
 	c.progressed++
 	reply := make(chan error, 1)

@@ -117,7 +117,8 @@ func (s *writeSet) writeSubscriptions(tx *store.Tx) error {
 		sub := l.Subscription
 		sub.Execution = s.inst.no
 		if sub.No == 0 {
-			if err := tx.InsertSubscription(&sub, engine.RowFilters(&sub, l.wanted.Filters, s.inst.secrets.Sealer())); err != nil {
+			filters := engine.RowFilters(&sub, l.wanted.Filters, s.inst.secrets.Sealer())
+			if err := tx.InsertSubscription(&sub, filters); err != nil {
 				return err
 			}
 		} else if !l.caughtUp {

@@ -95,7 +95,10 @@ func (e *Engine) timelineSecrets(ctx context.Context, row *store.Execution, p *p
 }
 
 // lastEntries returns the entries that are not in a chunk.
-func (e *Engine) lastEntries(ctx context.Context, p *plan.Plan, secrets *engine.Secrets, row *store.Execution, input value.Value, outcome store.Outcome, h history) ([]machine.Entry, error) {
+func (e *Engine) lastEntries(
+	ctx context.Context, p *plan.Plan, secrets *engine.Secrets, row *store.Execution,
+	input value.Value, outcome store.Outcome, h history,
+) ([]machine.Entry, error) {
 	if row.State != store.StateEnded {
 		m, _, err := e.replay(ctx, p, secrets, row, h)
 		if err != nil {
