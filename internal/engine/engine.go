@@ -1,6 +1,6 @@
 // Package engine is the contract of what drives executions. engine/embedded implements it
 // over the store; the service knows only this package. DESIGN.md says what engines owe to
-// executions with secrets, and how events and children are carried.
+// executions with secrets, and how children are carried.
 package engine
 
 import (
@@ -47,6 +47,14 @@ func DoAlso(tx *store.Tx, also []Also) error {
 		}
 	}
 	return nil
+}
+
+// Publisher is who publishes events: an execution, or a request from outside.
+type Publisher struct {
+	Account     int64
+	Environment chargehand.Environment
+	Starter     int64            // of the executions that events from outside start (store.Event)
+	Execution   *store.Execution // nil: they come from outside
 }
 
 // Engine drives executions. All methods are safe for concurrent use. Accepted means

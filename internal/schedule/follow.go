@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -30,7 +30,7 @@ const (
 // from the rows again.
 type follower struct {
 	s      *Scheduler
-	reader *engine.Reader
+	reader *eventstream.Reader
 	known  map[int64]*listener // by number of the schedule
 	behind bool                // there are events that were not offered yet
 
@@ -45,7 +45,7 @@ type follower struct {
 
 func newFollower(s *Scheduler) *follower {
 	return &follower{
-		s: s, reader: engine.NewReader(s.config.Store, s.config.Blobs), known: map[int64]*listener{},
+		s: s, reader: eventstream.NewReader(s.config.Store, s.config.Blobs), known: map[int64]*listener{},
 		lookTime: maxLookTime, matchBytes: maxMatchBytes, seen: map[int64]bool{},
 	}
 }
@@ -219,10 +219,10 @@ func (f *follower) late(l *listener) bool { return time.Since(l.began) > f.lookT
 
 // next looks for the next event that a schedule takes. It is nil if there is none among those
 // that the schedule may look at in one turn, or its time is up.
-func (f *follower) next(ctx context.Context, l *listener, last int64) (wanted *engine.StoredEvent, err error) {
+func (f *follower) next(ctx context.Context, l *listener, last int64) (wanted *eventstream.Event, err error) {
 	again := false
-	selection := engine.Selection{Account: l.row.Account, Environment: chargehand.Live, Filters: l.filters}
-	through, err := f.reader.Select(ctx, selection, l.looked, last, eventsAtOnce, func(e *engine.StoredEvent) (bool, error) {
+	selection := eventstream.Selection{Account: l.row.Account, Environment: chargehand.Live, Filters: l.filters}
+	through, err := f.reader.Select(ctx, selection, l.looked, last, eventsAtOnce, func(e *eventstream.Event) (bool, error) {
 		answer, err := f.ask(ctx, l, e)
 		if answer == taken {
 			wanted = e

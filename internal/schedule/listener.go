@@ -8,6 +8,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
@@ -132,7 +133,7 @@ const (
 // ask looks for the match that takes an event: the oldest that wants it, or a new one. As many
 // matches as there are may be asked, which may take a second each: so it ends when the time is up,
 // and goes on where it was with the same event.
-func (f *follower) ask(ctx context.Context, l *listener, e *engine.StoredEvent) (answer, error) {
+func (f *follower) ask(ctx context.Context, l *listener, e *eventstream.Event) (answer, error) {
 	if l.asking != e.Number {
 		l.asking, l.asked = e.Number, 0
 	}
@@ -161,7 +162,7 @@ func (l *listener) candidate() *machine.Machine {
 
 // take gives an event to the match that wants it, and starts the run if that makes it complete. Else save
 // writes what has become of the match.
-func (f *follower) take(ctx context.Context, l *listener, e *engine.StoredEvent) (started bool, err error) {
+func (f *follower) take(ctx context.Context, l *listener, e *eventstream.Event) (started bool, err error) {
 	at, m := l.asked, l.candidate()
 	starter := e.Starter
 	if at < len(l.matches) {

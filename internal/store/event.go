@@ -252,7 +252,7 @@ type StreamCursor struct {
 	Part   int64
 }
 
-// ListenCursor is the name of the cursor of those who listen (engine.Pump). Its Part is made by Partly.
+// ListenCursor is the name of the cursor of those who listen (eventstream.Pump). Its Part is made by Partly.
 const ListenCursor = "listen"
 
 // MaxPartly bounds the events of Partly.

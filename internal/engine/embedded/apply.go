@@ -6,6 +6,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -86,7 +87,7 @@ func (s *writeSet) collect(commands []machine.Command) {
 		case machine.StopTimer:
 			s.dropTimer(c.ID)
 		case machine.Publish:
-			s.publications = append(s.publications, engine.Emitted(inst.row.ID, c.ID, inst.secrets.Redact(c.Args)))
+			s.publications = append(s.publications, eventstream.Emitted(inst.row.ID, c.ID, inst.secrets.Redact(c.Args)))
 		case machine.StartChild:
 			inst.unstarted = append(inst.unstarted, *c)
 		case machine.StopChild:

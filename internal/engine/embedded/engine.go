@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -44,7 +45,7 @@ type Engine struct {
 	timers    *timers
 	watchers  watchers
 	outage    outage
-	reader    *engine.Reader
+	reader    *eventstream.Reader
 	matcher   *eventMatcher
 	queued    queuedCounts
 	stats     counters
@@ -101,7 +102,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.wakePermits = make(chan struct{}, c.Limits.Wakes)
 	e.yieldGate = fair.NewGate(fair.Limits{Places: c.Limits.Yields})
 	e.canceller = newChildCanceller()
-	e.reader, e.matcher = engine.NewReader(c.Store, c.Blobs), newEventMatcher()
+	e.reader, e.matcher = eventstream.NewReader(c.Store, c.Blobs), newEventMatcher()
 	if err := e.recover(ctx); err != nil {
 		e.services.cancel()
 		e.cancelAll()

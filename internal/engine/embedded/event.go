@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
@@ -75,7 +75,7 @@ func (e *Engine) readSubscription(s *writeSet, l *subscription, budget *readBudg
 	stopped := false
 	owner := fair.Owner{Environment: inst.row.Environment, Workflow: inst.row.Workflow}
 	done := func() { e.matcher.evaluators.Leave(owner) }
-	selection := engine.Selection{
+	selection := eventstream.Selection{
 		Account: l.Account, Environment: l.Environment, Filters: l.wanted.Filters,
 		Pace: func() (func(), bool, error) {
 			if e.mayRead(inst) && !budget.empty() {
@@ -85,7 +85,7 @@ func (e *Engine) readSubscription(s *writeSet, l *subscription, budget *readBudg
 			return nil, false, nil
 		},
 	}
-	visit := func(ev *engine.StoredEvent) (more bool, err error) {
+	visit := func(ev *eventstream.Event) (more bool, err error) {
 		budget.visits--
 		if e.reader.Refuses(selection.Filters, ev) || !inst.machine.Wants(command, ev.Envelope) {
 			stopped = budget.empty() || !e.mayRead(inst)

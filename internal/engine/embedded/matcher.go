@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -15,7 +15,7 @@ import (
 // eventMatcher wakes the executions that listen to the events of streams. It runs on one goroutine.
 // The streams take turns, so that a stream with many events does not delay the others.
 type eventMatcher struct {
-	step    func(ctx context.Context, s stream) (engine.Pumped, error)
+	step    func(ctx context.Context, s stream) (eventstream.Pumped, error)
 	wake    func([]store.Subscription)
 	wakeAll func(ctx context.Context) error     // wakes every subscription whose row says that it is woken
 	fail    func(err error, wait time.Duration) // waits after a failure
@@ -130,8 +130,8 @@ func (e *Engine) startMatcher(ctx context.Context) error {
 		e.matcher.notify(stream{s.Account, s.Environment})
 	}
 	e.matcher.missed = true // subscriptions were woken before the start
-	p := &engine.Pump{Store: e.store, Reader: e.reader, Sealer: e.config.Sealer}
-	e.matcher.step = func(ctx context.Context, s stream) (engine.Pumped, error) {
+	p := &eventstream.Pump{Store: e.store, Reader: e.reader, Sealer: e.config.Sealer}
+	e.matcher.step = func(ctx context.Context, s stream) (eventstream.Pumped, error) {
 		return p.Step(ctx, s.account, s.environment)
 	}
 	e.matcher.wakeups = newWakeQueue(e.limits.Wakes)

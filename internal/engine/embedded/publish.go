@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -14,11 +15,11 @@ func (e *Engine) Publish(ctx context.Context, from engine.Publisher, events []ma
 		return store.ErrUnavailable
 	}
 	defer e.requests.leave()
-	list := make([]engine.Publication, len(events))
+	list := make([]eventstream.Publication, len(events))
 	for i, ev := range events {
-		list[i] = engine.Received(ev)
+		list[i] = eventstream.Received(ev)
 	}
-	added, err := engine.Publish(ctx, e.store, e.config.Blobs, from, list, e.nowMs())
+	added, err := eventstream.Publish(ctx, e.store, e.config.Blobs, from, list, e.nowMs())
 	if added > 0 || errors.Is(err, store.ErrUnavailable) { // the events may have been written all the same
 		defer e.matcher.notify(stream{from.Account, from.Environment})
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -117,7 +117,7 @@ func (s *writeSet) writeSubscriptions(tx *store.Tx) error {
 		sub := l.Subscription
 		sub.Execution = s.inst.no
 		if sub.No == 0 {
-			filters := engine.RowFilters(&sub, l.wanted.Filters, s.inst.secrets.Sealer())
+			filters := eventstream.RowFilters(&sub, l.wanted.Filters, s.inst.secrets.Sealer())
 			if err := tx.InsertSubscription(&sub, filters); err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -45,7 +46,7 @@ type writeSet struct {
 	// What the events command.
 	activities     []machine.Command
 	stopActivities []machine.CommandID
-	publications   []engine.Publication
+	publications   []eventstream.Publication
 	yielded        bool
 	finish         *machine.Command
 	awaitsLease    bool // the execution joins its queue
@@ -127,7 +128,7 @@ func (s *writeSet) setNumber(no int64) {
 func (s *writeSet) offload(ctx context.Context, blobs engine.Blobs) error {
 	if len(s.publications) > 0 {
 		var err error
-		s.eventRows, err = engine.StoredEvents(ctx, blobs, s.row.Account, s.row.Environment, s.publications)
+		s.eventRows, err = eventstream.Rows(ctx, blobs, s.row.Account, s.row.Environment, s.publications)
 		if err != nil {
 			return err
 		}

@@ -5,16 +5,17 @@ import (
 	"errors"
 
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
 // Publish implements engine.Engine.
 func (e *Engine) Publish(ctx context.Context, from engine.Publisher, events []map[string]any) error {
-	list := make([]engine.Publication, 0, len(events))
+	list := make([]eventstream.Publication, 0, len(events))
 	for _, ev := range events {
-		list = append(list, engine.Received(ev))
+		list = append(list, eventstream.Received(ev))
 	}
-	added, err := engine.Publish(ctx, e.config.Store, e.config.Blobs, from, list, e.config.Now().UnixMilli())
+	added, err := eventstream.Publish(ctx, e.config.Store, e.config.Blobs, from, list, e.config.Now().UnixMilli())
 	if added > 0 || errors.Is(err, store.ErrUnavailable) { // they may be there all the same
 		e.pump.poke(from.Account, from.Environment)
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
@@ -105,7 +105,7 @@ func (a *activities) placeListens(ctx context.Context, l *looking) ([]store.Subs
 			s, ok := byCommand[asked.Command]
 			if !ok {
 				s = store.Subscription{Account: row.Account, Environment: row.Environment, Execution: l.No, Command: asked.Command, Since: since}
-				if err := tx.InsertSubscription(&s, engine.RowFilters(&s, machineFilters(asked.Filters), sealer)); err != nil {
+				if err := tx.InsertSubscription(&s, eventstream.RowFilters(&s, machineFilters(asked.Filters), sealer)); err != nil {
 					return err
 				}
 			}
@@ -135,9 +135,9 @@ func (a *activities) readEvents(ctx context.Context, asked *asked, s store.Subsc
 	if err != nil {
 		return page, err
 	}
-	selection := engine.Selection{Account: s.Account, Environment: s.Environment, Filters: machineFilters(asked.Filters)}
+	selection := eventstream.Selection{Account: s.Account, Environment: s.Environment, Filters: machineFilters(asked.Filters)}
 	stopped := false
-	through, err := a.reader.Select(ctx, selection, s.Since, max(s.Since, last), budget.looks, func(ev *engine.StoredEvent) (bool, error) {
+	through, err := a.reader.Select(ctx, selection, s.Since, max(s.Since, last), budget.looks, func(ev *eventstream.Event) (bool, error) {
 		if a.reader.Refuses(selection.Filters, ev) {
 			budget.looks--
 			stopped = budget.empty()

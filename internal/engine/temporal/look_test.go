@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -37,7 +37,7 @@ func TestSecretTypes(t *testing.T) {
 		}
 		return err
 	})
-	p := engine.Pump{Store: o.store, Reader: engine.NewReader(o.store, o), Sealer: sealer}
+	p := eventstream.Pump{Store: o.store, Reader: eventstream.NewReader(o.store, o), Sealer: sealer}
 	for _, kind := range []string{"another", hushed} {
 		o.publish([]any{map[string]any{"specversion": "1.0", "id": kind, "source": "/test", "type": kind}})
 		done, err := p.Step(t.Context(), o.account.No, chargehand.Live)

@@ -13,6 +13,7 @@ import (
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
@@ -34,10 +35,10 @@ var errCutOff = errors.New("the worker stops")
 // activities carries out what workflows ask for. It is safe for concurrent use.
 type activities struct {
 	WorkerConfig
-	identity string          // of the worker, in Temporal
-	ledger   ledger          // what perform has begun
-	cut      context.Context // ends when the worker waits no longer for what runs
-	reader   *engine.Reader  // of events
+	identity string              // of the worker, in Temporal
+	ledger   ledger              // what perform has begun
+	cut      context.Context     // ends when the worker waits no longer for what runs
+	reader   *eventstream.Reader // of events
 
 	postTo func(workflow, run string) postbox // of streams; tests have another one
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -26,23 +27,23 @@ func (a *activities) publish(ctx context.Context, p publishing) error {
 	if err != nil {
 		return fmt.Errorf("publish events: %w", err)
 	}
-	list := make([]engine.Publication, len(p.Events))
+	list := make([]eventstream.Publication, len(p.Events))
 	for i, data := range p.Events {
 		ev, err := value.Parse(data, value.Limits{Depth: value.MaxDepth})
 		if err != nil {
 			return fmt.Errorf("read event: %w", err)
 		}
 		if len(p.Commands) == len(p.Events) {
-			list[i] = engine.Emitted(p.Execution, machine.CommandID(p.Commands[i]), ev)
+			list[i] = eventstream.Emitted(p.Execution, machine.CommandID(p.Commands[i]), ev)
 			continue
 		}
 		// From a workflow task of before events were stored: source and id tell it from others.
 		envelope, _ := ev.(map[string]any)
-		list[i] = engine.Received(envelope)
+		list[i] = eventstream.Received(envelope)
 		list[i].Origin = p.Execution
 	}
 	from := engine.Publisher{Account: row.Account, Environment: row.Environment, Execution: &row}
-	if _, err := engine.Publish(ctx, a.Store, a.Blobs, from, list, a.nowMs()); err != nil {
+	if _, err := eventstream.Publish(ctx, a.Store, a.Blobs, from, list, a.nowMs()); err != nil {
 		return err
 	}
 	if a.Published != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -28,7 +29,7 @@ type pumpConfig struct {
 // stream one of them works at a time, which the lock of its cursor settles. Methods are safe for concurrent use.
 type pump struct {
 	pumpConfig
-	steps  engine.Pump
+	steps  eventstream.Pump
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
@@ -50,7 +51,7 @@ func newPump(c pumpConfig) *pump {
 	}
 	p := &pump{pumpConfig: c, poked: make(chan struct{}, 1), waiting: make(map[stream]bool)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.steps = engine.Pump{Store: c.Store, Reader: engine.NewReader(c.Store, c.Blobs), Sealer: c.Sealer}
+	p.steps = eventstream.Pump{Store: c.Store, Reader: eventstream.NewReader(c.Store, c.Blobs), Sealer: c.Sealer}
 	p.work.Go(p.loop)
 	return p
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -127,7 +128,7 @@ func newWorker(c WorkerConfig, p pace) *Worker {
 	c = c.withDefaults()
 	worker.SetStickyWorkflowCacheSize(c.Limits.CachedWorkflows)
 	cut, cancel := context.WithCancel(context.Background())
-	a := &activities{WorkerConfig: c, identity: workerName(), cut: cut, reader: engine.NewReader(c.Store, c.Blobs)}
+	a := &activities{WorkerConfig: c, identity: workerName(), cut: cut, reader: eventstream.NewReader(c.Store, c.Blobs)}
 	a.postTo = func(workflow, run string) postbox { return mailbox{a.Client, workflow, run} }
 	return &Worker{
 		activities: a, cut: cancel,

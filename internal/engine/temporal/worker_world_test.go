@@ -15,6 +15,7 @@ import (
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/plan"
@@ -83,11 +84,11 @@ func (o *office) view(fn func(*store.Reader) error) {
 // publish stores events from outside.
 func (o *office) publish(envelopes []value.Value) {
 	o.t.Helper()
-	list := make([]engine.Publication, len(envelopes))
+	list := make([]eventstream.Publication, len(envelopes))
 	for i, v := range envelopes {
-		list[i] = engine.Received(v.(map[string]any))
+		list[i] = eventstream.Received(v.(map[string]any))
 	}
-	if _, err := engine.Publish(context.Background(), o.store, o, engine.Publisher{Account: o.account.No, Environment: chargehand.Live}, list, time.Now().UnixMilli()); err != nil {
+	if _, err := eventstream.Publish(context.Background(), o.store, o, engine.Publisher{Account: o.account.No, Environment: chargehand.Live}, list, time.Now().UnixMilli()); err != nil {
 		o.t.Error(err)
 	}
 	o.pump()
@@ -98,7 +99,7 @@ func (o *office) pump() {
 	if o.wake == nil {
 		return
 	}
-	p := engine.Pump{Store: o.store, Reader: engine.NewReader(o.store, o)}
+	p := eventstream.Pump{Store: o.store, Reader: eventstream.NewReader(o.store, o)}
 	for more := true; more; {
 		done, err := p.Step(context.Background(), o.account.No, chargehand.Live)
 		if err != nil {

@@ -1,4 +1,4 @@
-package engine
+package eventstream
 
 import (
 	"context"
@@ -158,7 +158,7 @@ func (p *Pump) match(ctx context.Context, account int64, env chargehand.Environm
 	through := c.Number
 	for through < h.last {
 		begin := through
-		err := p.Reader.read(ctx, account, env, through, h.last, func() {}, func(e *StoredEvent) (bool, error) {
+		err := p.Reader.read(ctx, account, env, through, h.last, func() {}, func(e *Event) (bool, error) {
 			through = e.Number
 			h.add(places, e.Number, kinds.of(account, env, e))
 			if c.Part == 0 && (h.entries > pumpEntries || time.Since(began) > pumpTime) {

@@ -1,4 +1,4 @@
-package engine
+package eventstream
 
 import (
 	"container/list"
@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
@@ -37,8 +38,8 @@ const (
 // quickSteps is what an expression may take where all streams, or other subscriptions, wait for it: some 0.1 ms.
 const quickSteps = 1_000
 
-// StoredEvent is an event as it was read. It is immutable and shared.
-type StoredEvent struct {
+// Event is an event as it was read. It is immutable and shared.
+type Event struct {
 	Number     int64
 	Type       string
 	ReceivedMs int64
@@ -54,7 +55,7 @@ type StoredEvent struct {
 	keysBytes  int
 }
 
-// keyedBytes is about what an entry of StoredEvent.keys takes.
+// keyedBytes is about what an entry of Event.keys takes.
 const keyedBytes = 110
 
 type keyed struct {
@@ -69,7 +70,7 @@ type keyed struct {
 // that an event for many is read and parsed once. It is safe for concurrent use.
 type Reader struct {
 	store *store.Store
-	blobs Blobs
+	blobs engine.Blobs
 
 	mu    sync.Mutex
 	known map[eventKey]*list.Element
@@ -90,11 +91,11 @@ type eventKey struct {
 
 type kept struct {
 	key   eventKey
-	event *StoredEvent
+	event *Event
 }
 
 // NewReader makes a reader.
-func NewReader(st *store.Store, blobs Blobs) *Reader {
+func NewReader(st *store.Store, blobs engine.Blobs) *Reader {
 	return &Reader{store: st, blobs: blobs, known: make(map[eventKey]*list.Element)}
 }
 
@@ -115,12 +116,12 @@ const paceEvents = 32
 // in order, until visit returns false or limit events were looked at. through is how far it
 // got: that of the last event visited or, if visit did not end it, of the last one looked at, which is
 // last if there is nothing left. Errors: store.ErrUnavailable, the error of visit.
-func (r *Reader) Select(ctx context.Context, s Selection, after, last int64, limit int, visit func(*StoredEvent) (more bool, err error)) (through int64, err error) {
+func (r *Reader) Select(ctx context.Context, s Selection, after, last int64, limit int, visit func(*Event) (more bool, err error)) (through int64, err error) {
 	through = after
 	looked, ended := 0, false
 	pace := pacer{pace: s.Pace}
 	defer pace.end()
-	look := func(e *StoredEvent) (bool, error) {
+	look := func(e *Event) (bool, error) {
 		if more, err := pace.next(); err != nil || !more {
 			ended = true
 			return false, err
@@ -185,7 +186,7 @@ func (p *pacer) end() {
 }
 
 // lets reports whether one of the filters lets an event through.
-func (r *Reader) lets(filters []machine.Filter, e *StoredEvent) bool {
+func (r *Reader) lets(filters []machine.Filter, e *Event) bool {
 	for i := range filters {
 		f := &filters[i]
 		if f.Exact && f.Type != e.Type || !f.Exact && !r.typeFilter(f.Type).Lets(e.Type) {
@@ -204,7 +205,7 @@ func (r *Reader) lets(filters []machine.Filter, e *StoredEvent) bool {
 
 // Refuses reports whether none of the filters matches an event for what depends on the event alone, however long
 // it takes to tell. It is told once for all who have the same filter; the others wait for that.
-func (r *Reader) Refuses(filters []machine.Filter, e *StoredEvent) bool {
+func (r *Reader) Refuses(filters []machine.Filter, e *Event) bool {
 	for i := range filters {
 		f := &filters[i]
 		steps := expr.MaxSteps
@@ -252,7 +253,7 @@ func (r *Reader) keep(text string, f any) {
 
 // keyOf is the hash of what an event has at a path, as far as so many steps tell. A path that cannot be compiled lets nothing through.
 // unsure: they do not tell, so the event gets through.
-func (r *Reader) keyOf(e *StoredEvent, path string, steps *int) (key [32]byte, has, unsure bool) {
+func (r *Reader) keyOf(e *Event, path string, steps *int) (key [32]byte, has, unsure bool) {
 	f, ok := r.pathFilter(path)
 	if !ok {
 		return key, false, false
@@ -272,7 +273,7 @@ func (r *Reader) keyOf(e *StoredEvent, path string, steps *int) (key [32]byte, h
 }
 
 // entry is where the hash of what an event has at a path is kept.
-func (r *Reader) entry(e *StoredEvent, path string) *keyed {
+func (r *Reader) entry(e *Event, path string) *keyed {
 	e.mu.Lock()
 	k := e.keys[path]
 	added := k == nil && len(e.keys) < maxTypes
@@ -315,7 +316,7 @@ func (r *Reader) pathFilter(path string) (f machine.PathFilter, ok bool) {
 
 // read calls look for the events behind after and up to last, until it returns false or a page
 // was read from the store. reading is called before the store is asked.
-func (r *Reader) read(ctx context.Context, account int64, env chargehand.Environment, after, last int64, reading func(), look func(*StoredEvent) (bool, error)) error {
+func (r *Reader) read(ctx context.Context, account int64, env chargehand.Environment, after, last int64, reading func(), look func(*Event) (bool, error)) error {
 	for ; after < last; after++ {
 		e := r.recent(eventKey{account, env, after + 1})
 		if e == nil {
@@ -334,7 +335,7 @@ func (r *Reader) read(ctx context.Context, account int64, env chargehand.Environ
 }
 
 // readTypes is read for the types that are wanted only.
-func (r *Reader) readTypes(ctx context.Context, s Selection, after, last int64, reading func(), look func(*StoredEvent) (bool, error)) error {
+func (r *Reader) readTypes(ctx context.Context, s Selection, after, last int64, reading func(), look func(*Event) (bool, error)) error {
 	return r.page(ctx, s.Account, s.Environment, reading, look, func(rd *store.Reader, row func(*store.Event) (bool, error)) error {
 		types, few, err := r.wantedTypes(rd, s)
 		if err != nil {
@@ -386,7 +387,7 @@ func (r *Reader) wantedTypes(rd *store.Reader, s Selection) (types []string, few
 }
 
 // page reads rows in one View, then looks at them outside of it.
-func (r *Reader) page(ctx context.Context, account int64, env chargehand.Environment, reading func(), look func(*StoredEvent) (bool, error),
+func (r *Reader) page(ctx context.Context, account int64, env chargehand.Environment, reading func(), look func(*Event) (bool, error),
 	query func(*store.Reader, func(*store.Event) (bool, error)) error) error {
 	reading()
 	var rows []store.Event
@@ -418,12 +419,12 @@ func (r *Reader) page(ctx context.Context, account int64, env chargehand.Environ
 	return nil
 }
 
-func (r *Reader) parse(ctx context.Context, row *store.Event) (*StoredEvent, error) {
-	e := &StoredEvent{Number: row.Number, Type: row.Type, ReceivedMs: row.ReceivedMs, Bytes: int(row.Data.Size), Starter: row.Starter}
+func (r *Reader) parse(ctx context.Context, row *store.Event) (*Event, error) {
+	e := &Event{Number: row.Number, Type: row.Type, ReceivedMs: row.ReceivedMs, Bytes: int(row.Data.Size), Starter: row.Starter}
 	if known := r.recent(eventKey{row.Account, row.Environment, row.Number}); known != nil {
 		return known, nil
 	}
-	data, err := ReadPayload(ctx, r.blobs, row.Data)
+	data, err := engine.ReadPayload(ctx, r.blobs, row.Data)
 	if err == nil {
 		// One that is damaged is for nobody; it must not keep others from theirs.
 		e.Envelope, _ = value.Parse(data, value.Limits{Depth: value.MaxDepth})
@@ -434,7 +435,7 @@ func (r *Reader) parse(ctx context.Context, row *store.Event) (*StoredEvent, err
 }
 
 // recent finds an event in memory.
-func (r *Reader) recent(key eventKey) *StoredEvent {
+func (r *Reader) recent(key eventKey) *Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	element := r.known[key]
@@ -445,7 +446,7 @@ func (r *Reader) recent(key eventKey) *StoredEvent {
 	return element.Value.(*kept).event
 }
 
-func (r *Reader) remember(key eventKey, e *StoredEvent) {
+func (r *Reader) remember(key eventKey, e *Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.known[key] != nil {

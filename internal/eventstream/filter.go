@@ -1,4 +1,4 @@
-package engine
+package eventstream
 
 import (
 	"crypto/sha256"
@@ -157,7 +157,7 @@ func newFilterKinds(texts []string, r *Reader, sealer *secret.Sealer) (*filterKi
 }
 
 // of lists the entries of the index that let an event through.
-func (f *filterKinds) of(account int64, env chargehand.Environment, e *StoredEvent) (entries []store.Filter) {
+func (f *filterKinds) of(account int64, env chargehand.Environment, e *Event) (entries []store.Filter) {
 	kinds, ok := f.known[e.Type]
 	if !ok {
 		for i := range f.list {

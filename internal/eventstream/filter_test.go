@@ -1,4 +1,4 @@
-package engine
+package eventstream
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -62,7 +63,7 @@ func kindsOf(rows []store.Filter) (kinds []string) {
 
 // The index lets everything through that the machine takes (T57), and of types that an expression has made nothing else.
 func TestIndexLetsThroughWhatMatches(t *testing.T) {
-	v := newVault(t)
+	v := newFixture(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{"a", "b", ".", ".", "é", "x", ".*", "|", "(?i)A", "[ab]", `\.`, "\\", "[", "+", "B"}
 	text := func(of []string, most int) (s string) {
@@ -99,7 +100,7 @@ func TestIndexLetsThroughWhatMatches(t *testing.T) {
 			}
 			for _, name := range events {
 				data := map[string]any{"k": float64(random.IntN(3))}
-				e := &StoredEvent{Type: name, Envelope: map[string]any{"type": name, "data": data}}
+				e := &Event{Type: name, Envelope: map[string]any{"type": name, "data": data}}
 				through := found(kinds.of(1, chargehand.Live, e), rows)
 				if through != r.lets(sub.Filters, e) {
 					t.Errorf("%s with %v: of %q, the index says %v, and who reads the opposite", filter, input, name, through)
@@ -139,13 +140,13 @@ func TestOwnTypesAreOneKind(t *testing.T) {
 
 // What rows say of executions with secrets cannot be found out by trying.
 func TestSecretsInFilters(t *testing.T) {
-	v := newVault(t)
+	v := newFixture(t)
 	filters := []machine.Filter{
 		{Type: "s3cret", Exact: true},
 		{Type: "order", Path: ".data.pin", Key: machine.FilterKey("1234")},
 		{Type: "s3cret", Exact: true, Path: ".data.pin", Key: machine.FilterKey("1234")},
 	}
-	e := &StoredEvent{Type: "s3cret", Envelope: map[string]any{"type": "s3cret", "data": map[string]any{"pin": "1234"}}}
+	e := &Event{Type: "s3cret", Envelope: map[string]any{"type": "s3cret", "data": map[string]any{"pin": "1234"}}}
 	one, other := store.Subscription{Account: 1, Environment: chargehand.Live}, store.Subscription{Account: 2, Environment: chargehand.Live}
 	rows := RowFilters(&one, filters, v.sealer)
 	for i, row := range rows {
@@ -195,7 +196,7 @@ func TestTextsOfFilters(t *testing.T) {
 }
 
 // subscribe inserts a sleeping subscription of a new execution.
-func (v *vault) subscribe(n byte, filters ...store.Filter) {
+func (v *fixture) subscribe(n byte, filters ...store.Filter) {
 	v.Helper()
 	s := store.Subscription{Account: 1, Environment: chargehand.Live, Execution: v.execution(n).No, Command: 1}
 	err := v.Update(context.Background(), func(tx *store.Tx) error {
@@ -210,20 +211,20 @@ func (v *vault) subscribe(n byte, filters ...store.Filter) {
 	}
 }
 
-func (v *vault) publish(types ...string) {
+func (v *fixture) publish(types ...string) {
 	v.Helper()
 	list := make([]Publication, len(types))
 	for i, name := range types {
 		list[i] = Received(map[string]any{"id": fmt.Sprint(i), "source": "/" + name, "type": name})
 	}
-	if _, err := Publish(context.Background(), v.Store, nil, Publisher{Account: 1, Environment: chargehand.Live}, list, 1); err != nil {
+	if _, err := Publish(context.Background(), v.Store, nil, engine.Publisher{Account: 1, Environment: chargehand.Live}, list, 1); err != nil {
 		v.Fatal(err)
 	}
 }
 
 // Rows that were written before types had keys are found as ever.
 func TestOlderFilters(t *testing.T) {
-	v := newVault(t)
+	v := newFixture(t)
 	key := machine.FilterKey("/reply.1")
 	v.subscribe(1, store.Filter{Kind: "7:reply.1.source", Key: key[:]})
 	v.subscribe(2, store.Filter{Kind: "7:reply.2"})
@@ -239,7 +240,7 @@ func TestOlderFilters(t *testing.T) {
 // TestFewAreWokenFirst: a subscription to an event of its own is woken in the first transaction, however many others are
 // woken before it in the order of their rows, and whichever event is first. All are woken once.
 func TestFewAreWokenFirst(t *testing.T) {
-	v := newVault(t)
+	v := newFixture(t)
 	const many = pumpWakes + 100
 	execution := v.execution(1).No
 	err := v.Update(t.Context(), func(tx *store.Tx) error {
@@ -286,7 +287,7 @@ func TestFewAreWokenFirst(t *testing.T) {
 
 // Who begins far behind the end reads what is for him, however many types others have of their own.
 func TestSelectByOwnType(t *testing.T) {
-	v := newVault(t)
+	v := newFixture(t)
 	var types []string
 	for i := range nearEnd + 500 {
 		types = append(types, fmt.Sprintf("reply.%d", i))
@@ -305,7 +306,7 @@ func TestSelectByOwnType(t *testing.T) {
 	} {
 		var got []string
 		through, err := NewReader(v.Store, nil).Select(t.Context(), Selection{Account: 1, Environment: chargehand.Live, Filters: test.filters}, 0, last, 50,
-			func(e *StoredEvent) (bool, error) {
+			func(e *Event) (bool, error) {
 				got = append(got, e.Type)
 				return true, nil
 			})

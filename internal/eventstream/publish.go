@@ -1,4 +1,4 @@
-package engine
+package eventstream
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -17,14 +18,6 @@ type Publication struct {
 	Event  value.Value // the envelope: a CloudEvent as an object
 	Dedupe [16]byte    // the same for what is the same event
 	Origin chargehand.ExecutionID
-}
-
-// Publisher is who publishes events: an execution, or a request from outside.
-type Publisher struct {
-	Account     int64
-	Environment chargehand.Environment
-	Starter     int64            // of the executions that events from outside start (store.Event)
-	Execution   *store.Execution // nil: they come from outside
 }
 
 // Received is an event from outside. Source and id tell it from others, as CloudEvents says.
@@ -51,9 +44,9 @@ func dedupe(kind string, parts ...[]byte) (short [16]byte) {
 	return short
 }
 
-// StoredEvents makes rows of publications, to be inserted by store.Tx.InsertEvents. What is
+// Rows makes the rows of publications, to be inserted by store.Tx.InsertEvents. What is
 // too large for a row is in the blob store afterwards. Errors: store.ErrUnavailable.
-func StoredEvents(ctx context.Context, blobs Blobs, account int64, env chargehand.Environment, list []Publication) ([]store.Event, error) {
+func Rows(ctx context.Context, blobs engine.Blobs, account int64, env chargehand.Environment, list []Publication) ([]store.Event, error) {
 	events := make([]store.Event, len(list))
 	for i, p := range list {
 		envelope, _ := p.Event.(map[string]any)
@@ -64,7 +57,7 @@ func StoredEvents(ctx context.Context, blobs Blobs, account int64, env chargehan
 		e.Subject, _ = envelope["subject"].(string)
 		data := value.Marshal(p.Event)
 		e.Data = store.Payload{Inline: data, Size: int64(len(data))}
-		if err := Externalize(ctx, blobs, &e.Data); err != nil {
+		if err := engine.Externalize(ctx, blobs, &e.Data); err != nil {
 			return nil, fmt.Errorf("store event: %w", err)
 		}
 	}
@@ -74,9 +67,9 @@ func StoredEvents(ctx context.Context, blobs Blobs, account int64, env chargehan
 // Publish stores events durably and returns how many of them were new. The stream has to be
 // pumped then. Errors: store.ErrUnavailable.
 func Publish(
-	ctx context.Context, st *store.Store, blobs Blobs, from Publisher, list []Publication, nowMs int64,
+	ctx context.Context, st *store.Store, blobs engine.Blobs, from engine.Publisher, list []Publication, nowMs int64,
 ) (added int, err error) {
-	events, err := StoredEvents(ctx, blobs, from.Account, from.Environment, list)
+	events, err := Rows(ctx, blobs, from.Account, from.Environment, list)
 	if err != nil {
 		return 0, err
 	}
@@ -85,7 +78,7 @@ func Publish(
 	}
 	err = st.Update(ctx, func(tx *store.Tx) (err error) {
 		if from.Execution != nil {
-			if err := LimitEvents(tx, from.Execution, events); err != nil {
+			if err := engine.LimitEvents(tx, from.Execution, events); err != nil {
 				return err
 			}
 		}

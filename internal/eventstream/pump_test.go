@@ -1,4 +1,4 @@
-package engine
+package eventstream
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -25,7 +26,7 @@ func (b *beforeUpdate) Update(ctx context.Context, fn func(store.Conn) error) er
 }
 
 // listen inserts a subscription to a type that has looked at the events up to through.
-func (v *vault) listen(execution byte, kind string, through int64) store.Subscription {
+func (v *fixture) listen(execution byte, kind string, through int64) store.Subscription {
 	v.Helper()
 	s := store.Subscription{Account: 1, Environment: chargehand.Live, Execution: v.execution(execution).No, Command: 1}
 	err := v.Update(context.Background(), func(tx *store.Tx) error {
@@ -48,12 +49,12 @@ func (v *vault) listen(execution byte, kind string, through int64) store.Subscri
 // pump begins to hand it out; then the subscription is committed, the first one of its kind. It is woken.
 func TestPumpSeesTheFirstListenerOfItsKind(t *testing.T) {
 	for _, alone := range []bool{true, false} {
-		v := newVault(t)
+		v := newFixture(t)
 		if !alone {
 			v.listen(1, "other", 0)
 		}
 		event := Received(map[string]any{"id": "1", "source": "/s", "type": "x"})
-		if _, err := Publish(context.Background(), v.Store, nil, Publisher{Account: 1, Environment: chargehand.Live}, []Publication{event}, 1); err != nil {
+		if _, err := Publish(context.Background(), v.Store, nil, engine.Publisher{Account: 1, Environment: chargehand.Live}, []Publication{event}, 1); err != nil {
 			t.Fatal(err)
 		}
 		var listening store.Subscription
@@ -75,14 +76,14 @@ func TestPumpSeesTheFirstListenerOfItsKind(t *testing.T) {
 
 // TestKeysOfEventsAreBounded: what is kept of events for many kinds of filters counts, as the events do.
 func TestKeysOfEventsAreBounded(t *testing.T) {
-	r := NewReader(newVault(t).Store, nil)
+	r := NewReader(newFixture(t).Store, nil)
 	paths := make([]string, maxTypes)
 	for i := range paths {
 		paths[i] = "@.a" + string(rune('0'+i))
 	}
 	const events = 500
 	for number := range int64(events) {
-		e := &StoredEvent{Number: number, Type: "x", Envelope: map[string]any{"data": map[string]any{"a": 1}}, Bytes: 100}
+		e := &Event{Number: number, Type: "x", Envelope: map[string]any{"data": map[string]any{"a": 1}}, Bytes: 100}
 		r.remember(eventKey{1, chargehand.Live, number}, e)
 		for _, path := range paths {
 			steps := quickSteps
@@ -102,12 +103,12 @@ func TestKeysOfEventsAreBounded(t *testing.T) {
 
 // TestSelectIsEnded: where reading is ended before an event was looked at, also at the begin of a page, it goes on there.
 func TestSelectIsEnded(t *testing.T) {
-	v := newVault(t)
+	v := newFixture(t)
 	events := make([]Publication, 2*readPage)
 	for i := range events {
 		events[i] = Received(map[string]any{"id": fmt.Sprint(i), "source": "/s", "type": "x"})
 	}
-	if _, err := Publish(context.Background(), v.Store, nil, Publisher{Account: 1, Environment: chargehand.Live}, events, 1); err != nil {
+	if _, err := Publish(context.Background(), v.Store, nil, engine.Publisher{Account: 1, Environment: chargehand.Live}, events, 1); err != nil {
 		t.Fatal(err)
 	}
 	last := int64(len(events))
@@ -117,7 +118,7 @@ func TestSelectIsEnded(t *testing.T) {
 			left--
 			return func() {}, left >= 0, nil
 		}}
-		through, err := NewReader(v.Store, nil).Select(context.Background(), s, 0, last, len(events), func(e *StoredEvent) (bool, error) {
+		through, err := NewReader(v.Store, nil).Select(context.Background(), s, 0, last, len(events), func(e *Event) (bool, error) {
 			looked = e.Number
 			return true, nil
 		})

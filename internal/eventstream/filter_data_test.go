@@ -1,4 +1,4 @@
-package engine
+package eventstream
 
 import (
 	"math/rand/v2"
@@ -48,7 +48,7 @@ var dataFilters = []struct {
 // TestIndexOfData: what is told by the event alone, or is an equality with a value that is fixed, is left out exactly; nothing
 // that the machine takes is left out; and a restored machine has the same index.
 func TestIndexOfData(t *testing.T) {
-	v := newVault(t)
+	v := newFixture(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -82,7 +82,7 @@ func TestIndexOfData(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := &StoredEvent{Type: "x", Envelope: envelope}
+			e := &Event{Type: "x", Envelope: envelope}
 			through := found(kinds.of(1, chargehand.Live, e), rows)
 			if through != r.lets(sub.Filters, e) || through && one.told && r.Refuses(sub.Filters, e) {
 				t.Errorf("%s with %v: of %s, the index and who reads say different things", one.with, input, text)
@@ -137,11 +137,11 @@ func TestEqualDataIsOneKind(t *testing.T) {
 
 // TestCostlyFiltersAreToldOnce: an expression that takes long is not evaluated where others wait, and once for all who listen.
 func TestCostlyFiltersAreToldOnce(t *testing.T) {
-	v := newVault(t)
+	v := newFixture(t)
 	m := listener(t, `{with: {type: x, data: '${ [range(50000)] | length < 0 }'}}`, nil)
 	filters := m.Subscriptions()[0].Filters
 	r := NewReader(v.Store, nil)
-	e := &StoredEvent{Type: "x", Envelope: map[string]any{"type": "x", "data": 1}}
+	e := &Event{Type: "x", Envelope: map[string]any{"type": "x", "data": 1}}
 	steps := quickSteps
 	if _, has, _ := r.keyOf(e, filters[0].Path, &steps); !has || steps > 0 {
 		t.Fatalf("an event does not get through that takes more than the steps, of which %d are left", steps)
