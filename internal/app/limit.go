@@ -25,7 +25,7 @@ func (c Config) limits() []service.Limit {
 	return append(c.shares(), []service.Limit{
 		{Name: "running_executions", Value: int64(c.RunningExecutions), Description: "Executions of an account that run at once; more are queued."},
 		{Name: "queued_executions", Value: 10_000, Description: "Queued executions of a workflow; items of batches do not count."},
-		{Name: "event_retention_seconds", Value: int64(c.RetentionEvents / time.Second), Description: "How long events are kept. Who has not read them by then never will."},
+		{Name: "event_retention_seconds", Value: int64(c.RetentionEvents / time.Second), Description: "How long events are kept, whether they were read or not."},
 		{Name: "connections", Value: int64(c.Connections), Description: "Connections of clients that are open at once; more are answered with 503."},
 		{Name: "outgoing_calls", Value: int64(c.Calls), Description: "Outgoing calls at once."},
 		{Name: "outgoing_call_seconds", Value: int64(http.DefaultTimeout / time.Second), Description: "Time of one call of HTTP, OpenAPI or gRPC, and of sending a message with AsyncAPI."},
@@ -52,7 +52,7 @@ func (c Config) limits() []service.Limit {
 		{Name: "process_disk_bytes", Value: process.DefaultDiskBytes, Description: "Private folder of one process."},
 		{Name: "process_children", Value: process.DefaultProcesses, Description: "Processes that one step may have at a time."},
 		{Name: "process_output_bytes", Value: process.DefaultOutputBytes, Description: "Standard output and error of one process."},
-		{Name: "detached_processes", Value: machine.MaxDetached, Description: "Processes of an execution at once that nobody waits for."},
+		{Name: "detached_processes", Value: machine.MaxDetached, Description: "Processes of an execution at once that no task waits for."},
 		{Name: "child_depth", Value: engine.MaxChildDepth, Description: "Executions inside each other that workflows start."},
 		{Name: "open_children", Value: engine.MaxOpenChildren, Description: "Executions that one has started and that have not ended."},
 		{Name: "tree_executions", Value: engine.MaxTree, Description: "Executions at once that come from one start."},

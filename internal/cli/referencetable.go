@@ -47,10 +47,11 @@ For operators: every setting of ` + "`chargehand serve` and `chargehand worker`"
 1. as a flag: ` + "`--data-dir /var/lib/chargehand`" + `;
 2. else as a variable of the environment, in capitals and with ` + "`CHARGEHAND_`" + ` in front:
    ` + "`CHARGEHAND_DATA_DIR=/var/lib/chargehand`" + `;
-3. else in the YAML file that ` + "`--config`" + ` names: ` + "`data-dir: /var/lib/chargehand`" + `. A setting that may be repeated is a list there.
+3. else in the YAML file that ` + "`--config`" + ` names: ` + "`data-dir: /var/lib/chargehand`" + `. A setting that may be repeated is a list
+   there.
 
-One file can serve the server and the commands beside it: each takes the settings that it has. Give passwords and keys in
-the environment or in the file, because every user of a machine can read the arguments of programs. Durations are
+One file can serve the server and the commands beside it: each takes the settings that it has. Give passwords and keys
+in the environment or in the file, because every user of a machine can read the arguments of programs. Durations are
 written like ` + "`30d`, `12h` or `30s`" + `. A worker takes the settings that are marked.
 `)
 	listed := map[string]bool{"help": true}
@@ -95,9 +96,8 @@ func writeLimits(w io.Writer, _ *cobra.Command) error {
 	out := &strings.Builder{}
 	out.WriteString(`# Limits
 
-For authors, clients and operators: the limits of an installation with default settings. ` + "`chargehand limits` and\n`GET /api/v1/limits`" + ` show
-those of yours. The limits of one task or setting are on its page. A limit that is hit is a clear error, never a silent
-cut.
+For authors, clients and operators: the limits of an installation with default settings. ` + "`chargehand limits` and\n`GET /api/v1/limits`" + ` show those of yours. The limits of one task or setting are on its page. A limit that is hit is
+a clear error, never a silent cut.
 
 A name ends in its unit; without one it is a number of things. Names with ` + "`_of_test`" + ` bound the environment
 ` + "`test`" + `, those with ` + "`_of_workflow`" + ` a single workflow ([what runs at once](../how-to/share-capacity.md)).
@@ -112,9 +112,9 @@ A name ends in its unit; without one it is a number of things. Names with ` + "`
 ## Connections
 
 At most ` + "`--max-connections`" + ` clients are connected at once (default 10,000, or half of the files that the process may
-have open, ` + "`ulimit -n`" + `); the next one is answered with 503 ` + "`unavailable`" + ` at once. A header must arrive within 10 seconds and a
-body of up to 1 MiB within 30; a longer one has 30 seconds, and another one for every 8 KiB that have arrived. A request
-asks for at most 16 ranges of a file.
+have open, ` + "`ulimit -n`" + `); the next one is answered with 503 ` + "`unavailable`" + ` at once. A header must arrive within 10
+seconds and a body of up to 1 MiB within 30; a longer one has 30 seconds, and another one for every 8 KiB that have
+arrived. A request asks for at most 16 ranges of a file.
 
 ## Queues
 
@@ -132,7 +132,7 @@ func writeErrors(w io.Writer, _ *cobra.Command) error {
 
 For clients. Every error answer has one of these codes in ` + "`code`; `GET /api/v1/problems/{code}`" + ` explains each.
 [Errors](api.md#errors) says what else an error answer holds. 400: the request is malformed. 422: it is well-formed, but
-its content is invalid. 404: not found, or hidden from this key. 401 comes with ` + "`WWW-Authenticate`, 405 with `Allow`, 429 and\n503 with `Retry-After`" + `.
+its content is invalid. 404: not found, or hidden from this key. 401 comes with ` + "`WWW-Authenticate`, 405 with `Allow`,\n429 and 503 with `Retry-After`" + `.
 
 Errors of executions are another matter: [errors](../language/errors.md) lists those of the language,
 [debug a failed execution](../how-to/debug-a-failed-execution.md) the codes of executions, and

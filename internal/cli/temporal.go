@@ -21,7 +21,7 @@ func newTemporalSetup(c console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "setup",
 		Short: "Make the namespace and register the search attributes that executions need",
-		Long: "Make the namespace, unless it is there, and register the search attributes with which Temporal's own tools\n" +
+		Long: "Make the namespace, unless it exists, and register the search attributes with which Temporal's own tools\n" +
 			"find executions. Running it again changes nothing. Temporal Cloud refuses both: make them in its console.",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {

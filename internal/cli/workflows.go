@@ -70,7 +70,7 @@ func newValidate(con console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "validate FILE…", Short: "Check workflow definitions; no server is needed", Args: minArgs(1),
 		Long: "Check workflow definitions (- is standard input) and print what is wrong as compilers do:\n" +
-			"FILE:LINE:COLUMN: error or warning: text [code]. No server is needed and nobody is asked: external\n" +
+			"FILE:LINE:COLUMN: error or warning: text [code]. It needs no server and sends no request: external\n" +
 			"resources are read from files below --resource-root only; of others, a warning says that they were not\n" +
 			"checked. The exit code is 2 if a definition has errors.",
 		RunE: func(cmd *cobra.Command, files []string) error {
