@@ -47,8 +47,8 @@ For operators: every setting of ` + "`chargehand serve` and `chargehand worker`"
 1. as a flag: ` + "`--data-dir /var/lib/chargehand`" + `;
 2. else as a variable of the environment, in capitals and with ` + "`CHARGEHAND_`" + ` in front:
    ` + "`CHARGEHAND_DATA_DIR=/var/lib/chargehand`" + `;
-3. else in the YAML file that ` + "`--config`" + ` names: ` + "`data-dir: /var/lib/chargehand`" + `. A setting that may be repeated is a list
-   there.
+3. else in the YAML file that ` + "`--config`" + ` names: ` + "`data-dir: /var/lib/chargehand`" + `. A setting that may be repeated is
+   a list there.
 
 One file can serve the server and the commands beside it: each takes the settings that it has. Give passwords and keys
 in the environment or in the file, because every user of a machine can read the arguments of programs. Durations are
