@@ -120,7 +120,8 @@ func TestCancelAlso(t *testing.T) {
 	}
 }
 
-// TestCancelAlsoOfMany: a refusal concerns only the one who refuses; of the others one wins.
+// TestCancelAlsoOfMany: several cancellations of one execution bring hooks. A hook that fails
+// undoes only the cancellation of its own caller, and one of the other cancellations succeeds.
 func TestCancelAlsoOfMany(t *testing.T) {
 	fx := newFixture(t)
 	fx.start()
@@ -212,8 +213,8 @@ func TestCancelBatchAlso(t *testing.T) {
 	}
 }
 
-// TestCancelBatchInDoubt: the mark was committed, though nobody was told. The batch ends
-// without a restart and without a second request.
+// TestCancelBatchInDoubt: the mark of a cancelled batch is committed, but the commit is in doubt.
+// The batch ends without a restart and without a second request.
 func TestCancelBatchInDoubt(t *testing.T) {
 	for name, made := range map[string]bool{"made": true, "not made": false} {
 		t.Run(name, func(t *testing.T) {
@@ -291,8 +292,8 @@ func TestTransactionsThatRunTwice(t *testing.T) {
 	}
 }
 
-// TestInsertedNumberOfATransactionThatRunsAgain: PostgreSQL gives no number twice, so the
-// run of the second attempt has another one, and nothing is left under the first.
+// TestInsertedNumberOfATransactionThatRunsAgain: PostgreSQL gives no number twice, so the second
+// attempt of a transaction inserts another number, and the table holds nothing under the first one.
 func TestInsertedNumberOfATransactionThatRunsAgain(t *testing.T) {
 	var tb table
 	inst := &instance{no: 5, driven: true}

@@ -80,7 +80,7 @@ func TestBatchBoundHoldsAtEveryMoment(t *testing.T) {
 				fx.start()
 				defer fx.stop()
 				// The rows are counted while each call runs.
-				fx.outside.look = func() {
+				fx.outside.inspect = func() {
 					var n store.StateCounts
 					fx.view(func(r *store.Reader) (err error) {
 						n, err = r.CountUnfinished()
@@ -125,8 +125,8 @@ func TestWokenItemsGoBeforeQueuedOnes(t *testing.T) {
 		if b.Status != chargehand.BatchCompleted {
 			t.Fatalf("%+v", b)
 		}
-		// While item 0 waits, item 1 makes its first call; then item 0 goes first, and so on:
-		// nobody but the next one has begun when an item ends.
+		// While item 0 waits, item 1 makes its first call. Then item 0 continues, and so on: when an
+		// item ends, only the next one has begun.
 		items := fx.items(b.No)
 		for i, row := range items {
 			begun := 0

@@ -8,12 +8,12 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// brokenDB passes everything on until it is told to fail.
+// brokenDB passes everything to the database until fail says that an Update fails.
 type brokenDB struct {
 	store.DB
 	mu      sync.Mutex
 	updates int
-	fail    func(n int) (before, after bool) // of the n-th Update, from 1: not done; done, but nobody is told
+	fail    func(n int) (before, after bool) // of the n-th Update, from 1: it is not done; it is done, and returns an error
 	made    func()                           // if set, called before it is said of one that was made that it failed
 }
 

@@ -120,8 +120,8 @@ func TestCancelOfNobody(t *testing.T) {
 	}
 }
 
-// TestRaces lets completion, timeout and cancellation come at once. Whoever wins: there is
-// one end, the answer of Cancel agrees with it, and it never changes.
+// TestRaces: completion, timeout and cancellation come at the same time. There is one end, the
+// answer of Cancel agrees with it, and it never changes.
 func TestRaces(t *testing.T) {
 	fx := newFixture(t)
 	fx.start()

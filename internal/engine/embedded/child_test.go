@@ -70,8 +70,8 @@ func TestParentsHoldNoSlot(t *testing.T) {
 	fx.idle(0)
 }
 
-// TestCancelReachesChildren: who is awaited by a cancelled execution is cancelled, at any depth; who
-// is independent goes on.
+// TestCancelReachesChildren: the children that a cancelled execution awaits are cancelled, at any
+// depth. Its independent children continue.
 func TestCancelReachesChildren(t *testing.T) {
 	fx := newFixture(t)
 	fx.start()
@@ -131,7 +131,7 @@ func TestSlowCancellationHoldsUpNoOther(t *testing.T) {
 		row := fx.run(rev, `{}`)
 		parents, children = append(parents, row), append(children, awaitTree(fx, row, 1)...)
 	}
-	slow, drive := fx.engine.instances.put(children[0].No, message{kind: readChildren}) // and nobody drives it
+	slow, drive := fx.engine.instances.put(children[0].No, message{kind: readChildren}) // and no goroutine drives it
 	if !drive {
 		t.Fatal("the child is in memory")
 	}
@@ -193,7 +193,8 @@ func TestChildLimits(t *testing.T) {
 	}
 }
 
-// watchTree notes how many executions of the tree of the first one are open at most, counted from rows in each Update.
+// watchTree notes how many executions of the first execution's tree are open at most, counted from
+// the rows in each Update.
 func (fx *fixture) watchTree() (most *atomic.Int64) {
 	most = new(atomic.Int64)
 	fx.rows = store.New(&faultyDB{DB: fx.db, check: func(c store.Conn) error {
@@ -205,8 +206,8 @@ func (fx *fixture) watchTree() (most *atomic.Int64) {
 	return most
 }
 
-// TestLongTreeIsBounded: executions that start more and more of each other end when too many are open, and start few more
-// until the error has reached the root.
+// TestLongTreeIsBounded: executions that start more and more of each other end when too many are
+// open. Few more start until the error has reached the root, and none after that.
 func TestLongTreeIsBounded(t *testing.T) {
 	fx := newFixture(t)
 	most := fx.watchTree()
@@ -225,7 +226,7 @@ func TestLongTreeIsBounded(t *testing.T) {
 	if n := most.Load(); n < engine.MaxTree*9/10 || n > engine.MaxTree {
 		t.Errorf("at most %d executions were open at once, want %d", n, engine.MaxTree)
 	}
-	// Behind the bound an execution starts for each that ends, until the error has reached the root. Nothing starts after that.
+	// At the bound an execution starts for each one that ends, until the error has reached the root.
 	const enough = engine.MaxTree * 3 / 2
 	fx.view(func(r *store.Reader) error {
 		all, err := r.ListExecutions(store.ExecutionFilter{Account: fx.account.No, Environment: chargehand.Live, Limit: 2 * engine.MaxTree})
@@ -242,8 +243,9 @@ func TestLongTreeIsBounded(t *testing.T) {
 	})
 }
 
-// TestWithdrawnChildDoesNotStart: a queued execution that is certain to be cancelled does not start when it gets a slot. The
-// execution that awaits it, and is to be cancelled too, does not take that for an error.
+// TestWithdrawnChildDoesNotStart: a queued execution that is certain to be cancelled does not start
+// when it gets a slot. The execution that awaits it, and is about to be cancelled too, does not
+// take that for an error.
 func TestWithdrawnChildDoesNotStart(t *testing.T) {
 	fx := newFixture(t)
 	fx.limits.AccountSlots = 1
@@ -301,7 +303,8 @@ func TestWithdrawnChildDoesNotStart(t *testing.T) {
 	}
 }
 
-// TestWideTreeIsBounded: executions that each start many at the same moment do not exceed the bound of their tree together.
+// TestWideTreeIsBounded: executions that each start many children at the same moment do not exceed
+// the bound of their tree together.
 func TestWideTreeIsBounded(t *testing.T) {
 	fx := newFixture(t)
 	most := fx.watchTree()
@@ -343,8 +346,8 @@ func TestRefusedChildrenInALoop(t *testing.T) {
 	fx.idle(0)
 }
 
-// TestDetachedProcessGoesOn: a process that nobody waits for outlives its task, and the
-// execution if that completes; it ends with one that is cancelled.
+// TestDetachedProcessGoesOn: a process that no task awaits outlives its task, and also the
+// execution if that completes. It ends with an execution that is cancelled.
 func TestDetachedProcessGoesOn(t *testing.T) {
 	fx := newFixture(t)
 	fx.outside.started = make(chan callSeen, 10)
@@ -374,8 +377,8 @@ func TestDetachedProcessGoesOn(t *testing.T) {
 	}
 }
 
-// TestIndependentChildrenAreNotLost: children that nobody awaits start exactly once when a write set ends in the
-// middle of what asks for them, and its commit fails, or the engine with it.
+// TestIndependentChildrenAreNotLost: independent children start exactly once when the write set
+// that asks for them ends early and its commit fails, or the engine crashes.
 func TestIndependentChildrenAreNotLost(t *testing.T) {
 	// The loop asks for more children that there are not than a write set takes in, and for one that
 	// there is when the write set ends.

@@ -328,8 +328,10 @@ func (fx *fixture) inFlight(row store.Execution) map[string]bool {
 	return keys
 }
 
-// TestLongCrashEverywhere runs each script with a crash at its k-th write set, for every k (or a sample): once before it is written, and once after it is written but before anybody is told. A new engine on the
-// same file must bring it to the same end, and repeat nothing but what was in flight.
+// TestLongCrashEverywhere: each script crashes at its k-th write set, for every k or for a sample:
+// once before the write set is written, and once after it is written but before the engine knows
+// that. A new engine on the same database brings the script to the same end, and repeats only what
+// was in flight.
 func TestLongCrashEverywhere(t *testing.T) {
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
@@ -362,7 +364,7 @@ func TestLongCrashEverywhere(t *testing.T) {
 						crashed = crashAt(t, script, k, told, how.replay, identity, want)
 					})
 					if !crashed {
-						t.Logf("crashed at submissions below %d, written: %v", k, told)
+						t.Logf("crashed at write sets below %d, written: %v", k, told)
 						if k == 1 {
 							t.Fatal("there was nothing to crash")
 						}
@@ -439,9 +441,9 @@ func crashAt(t *testing.T, script script, k int, written bool, replay int, ident
 			select {
 			case <-tripped:
 			default:
-				broken.setFail(nil) // for what goes on after its end
+				broken.setFail(nil) // of the executions that continue
 				fx.stop()
-				return false // it has fewer submissions
+				return false // it has fewer write sets
 			}
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// TestWokenInDoubt: the commit that has started an execution seems to fail, and an event wakes it before
-// anybody has looked what became of it. Its timers must not be forgotten.
+// TestWokenInDoubt: the first commit of an execution is in doubt, and an event wakes the execution
+// before it is looked up. Its timers must not be forgotten.
 func TestWokenInDoubt(t *testing.T) {
 	for _, name := range []string{"listen", "foreach"} {
 		t.Run(name, func(t *testing.T) {
@@ -31,8 +31,8 @@ func TestWokenInDoubt(t *testing.T) {
 	}
 }
 
-// TestDoubtComesInBehindAnEvent: whoever takes the message that an execution is in doubt looks at the store again,
-// also if there are messages before it and the execution is in memory.
+// TestDoubtComesInBehindAnEvent: the driver that receives a recheckStart message loads the
+// execution again, also if other messages come before it and the execution is in memory.
 func TestDoubtComesInBehindAnEvent(t *testing.T) {
 	for _, loaded := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -65,8 +65,8 @@ func TestDoubtComesInBehindAnEvent(t *testing.T) {
 	}
 }
 
-// TestQueuedBehindACancellation: an execution that is passed over, because somebody cancels it, is not
-// forgotten when the cancellation is undone.
+// TestQueuedBehindACancellation: a scheduler goes past an execution that is being cancelled. When
+// the cancellation is undone, the execution starts all the same.
 func TestQueuedBehindACancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx, _ := brokenFixture(t)
@@ -97,7 +97,8 @@ func TestQueuedBehindACancellation(t *testing.T) {
 	})
 }
 
-// TestCancelledInDoubt: who cancels an execution while the commit that has started it seems to fail is answered.
+// TestCancelledInDoubt: a caller cancels an execution whose first commit is in doubt. The caller
+// gets an answer.
 func TestCancelledInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx, broken := brokenFixture(t)

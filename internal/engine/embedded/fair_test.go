@@ -43,7 +43,8 @@ func TestTestDoesNotDelayLive(t *testing.T) {
 	}
 }
 
-// TestExecutionsOfTestDoNotDelayLive: however many executions of test run and wait, those of live start, call and end at once.
+// TestExecutionsOfTestDoNotDelayLive: however many executions of test run and wait, executions of
+// live start, call and end at once.
 func TestExecutionsOfTestDoNotDelayLive(t *testing.T) {
 	fx := newFixture(t)
 	fx.start()

@@ -20,7 +20,7 @@ type faultyDB struct {
 	refuses func(what string, args []any) error // asked before each statement
 	counts  [faults]int                         // of those that have struck
 	pair    *pair                               // two Updates that fail in one commit
-	free    chan struct{}                       // closed: what hangs goes on
+	free    chan struct{}                       // closed: hanging Updates continue
 }
 
 // fault is one way in which an Update goes wrong.

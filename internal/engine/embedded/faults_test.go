@@ -21,9 +21,10 @@ import (
 // faultsPerRound is the number of faults that one engine has to live with.
 const faultsPerRound = 50
 
-// TestRandomFaults injects faults at random while starts, batches, events, children and cancellations
-// go on. Every accepted execution ends, no bound is exceeded, and in the end the engine holds nothing.
-// CHARGEHAND_FAULTS is the number of faults, CHARGEHAND_FAULTS_SEED the seed of a round to be repeated.
+// TestRandomFaults injects faults at random into starts, batches, events, children and
+// cancellations. Every accepted execution ends, no bound is exceeded, and in the end the engine
+// holds nothing. CHARGEHAND_FAULTS is the number of faults. CHARGEHAND_FAULTS_SEED is the seed of a
+// round that is to be repeated.
 func TestRandomFaults(t *testing.T) {
 	rounds, first := 4, rand.Uint64N(1_000_000)
 	if text := os.Getenv("CHARGEHAND_FAULTS"); text != "" {
@@ -292,7 +293,7 @@ func (f *faulting) meet(i int) {
 	}
 }
 
-// ends checks how everything has ended. A waiter who is not notified waits too long.
+// ends checks how everything has ended. A waiter that is not notified waits too long.
 func (f *faulting) ends() {
 	for _, row := range f.accepted {
 		row := f.finalIn(row, time.Hour)

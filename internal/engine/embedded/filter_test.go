@@ -7,8 +7,8 @@ import (
 	"github.com/chargehand/chargehand"
 )
 
-// TestExpensiveFilters: filters that take long to compute keep neither what the execution
-// does with the events before, nor a cancellation waiting until all events were looked at.
+// TestExpensiveFilters: filters that take long to evaluate delay neither the events that the
+// execution has received before nor its cancellation.
 func TestExpensiveFilters(t *testing.T) {
 	fx := newFixture(t)
 	fx.outside.started = make(chan callSeen, 1)

@@ -31,7 +31,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// world is everything around an engine that survives its crash: the database file, the
+// fixture is everything around an engine that survives its crash: the database file, the
 // definitions, and the outside that activities reach.
 type fixture struct {
 	t       testing.TB
@@ -61,7 +61,7 @@ type fixture struct {
 	engine *Engine
 }
 
-// template is a database with its schema and one account, made once: hundreds of worlds
+// template is a database with its schema and one account, made once: hundreds of fixtures
 // begin with it.
 var template struct {
 	once    sync.Once
@@ -178,8 +178,8 @@ func (fx *fixture) stop() {
 	fx.close()
 }
 
-// kill ends the engine as a crash would: what runs is cut off, and nothing more is written.
-// Only the database wrapper can keep what is on its way from being written.
+// kill ends the engine as a crash would: running activities are cut off, and nothing more is
+// written. Only a wrapper of the database can hold back a write that is on its way.
 func (fx *fixture) kill() {
 	fx.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -607,7 +607,7 @@ func (fx *fixture) story(no int64) string {
 	return b.String()
 }
 
-// outside is the world that activities reach. What an activity does depends on its address
+// outside is what activities reach. What an activity does depends on its address
 // (http) or command (shell): the last path segments say it.
 type outside struct {
 	mu      sync.Mutex
@@ -616,8 +616,8 @@ type outside struct {
 	blocked map[string]chan struct{}
 	files   func() []machine.File
 
-	started chan callSeen // if set, told of each start of a call that blocks
-	look    func()        // if set, called in each call
+	started chan callSeen // if set, gets each call that blocks when it starts
+	inspect func()        // if set, called in each call
 	running atomic.Int64
 	most    atomic.Int64
 }
@@ -668,8 +668,8 @@ func (o *outside) Run(ctx context.Context, c activity.Call) activity.Result {
 	o.mu.Unlock()
 	parts := strings.Split(address, "/")
 	verb, rest := parts[3], strings.Join(parts[4:], "/")
-	if o.look != nil {
-		o.look()
+	if o.inspect != nil {
+		o.inspect()
 	}
 	switch verb {
 	case "slow", "slowfail": // takes as many milliseconds

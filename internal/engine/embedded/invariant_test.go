@@ -9,7 +9,8 @@ import (
 )
 
 // checkInvariants compares what the engine holds in memory with the rows. Every test of a fixture
-// ends with it. While something moves, both differ for moments: so it looks again for a while.
+// ends with it. Both differ for moments while the engine works, so it compares them again for a
+// while.
 func (fx *fixture) checkInvariants() {
 	fx.t.Helper()
 	if fx.unchecked != "" || fx.t.Failed() {

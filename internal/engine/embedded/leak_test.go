@@ -17,7 +17,7 @@ import (
 
 // mirror answers with what it was asked, and waits where the endpoint says so.
 type mirror struct {
-	waits chan activity.Call // told of each call that waits
+	waits chan activity.Call // gets each call that waits
 	open  chan struct{}
 }
 
@@ -51,7 +51,7 @@ const (
 	visible   = "everybody4may6see8this"
 )
 
-// leak looks for a text in everything that is stored, as it is and in its usual disguises.
+// leak searches everything that is stored for a text, as it is and in its usual encodings.
 func (fx *fixture) leak(text string) (where string) {
 	fx.t.Helper()
 	var forms [][]byte

@@ -65,7 +65,7 @@ func heapBytes() uint64 {
 	return m.HeapAlloc
 }
 
-// TestBroadcast: one event for all who wait costs each of them the same, however many they are.
+// TestBroadcast: one event for many listeners costs each of them the same, however many there are.
 func TestBroadcast(t *testing.T) {
 	fx := newFixture(t)
 	fx.start()
@@ -96,7 +96,8 @@ func TestBroadcast(t *testing.T) {
 	}
 }
 
-// TestCorrelated: of many who wait for events of one type, each is woken by its own only.
+// TestCorrelated: many executions listen to events of one type. Each is woken by its own event
+// only.
 func TestCorrelated(t *testing.T) {
 	fx := newFixture(t)
 	fx.start()
@@ -126,7 +127,8 @@ func TestCorrelated(t *testing.T) {
 	}
 }
 
-// TestOwnTypes: many who wait for a type of their own are one kind for the pump, and each is woken by its own event only.
+// TestOwnTypes: executions that listen to a type of their own are one kind for the event matcher,
+// however many they are, and each is woken by its own event only.
 func TestOwnTypes(t *testing.T) {
 	fx := newFixture(t)
 	fx.start()
@@ -203,7 +205,8 @@ func TestEventsAreTheSameBySourceAndID(t *testing.T) {
 	}
 }
 
-// TestListenersOutliveRestarts: an event that is stored while nobody runs wakes who waits.
+// TestListenersOutliveRestarts: an event that is stored while no engine runs wakes its listeners
+// after the start.
 func TestListenersOutliveRestarts(t *testing.T) {
 	fx := newFixture(t)
 	fx.start()
@@ -242,8 +245,8 @@ func (r streamRunner) Run(ctx context.Context, c activity.Call) activity.Result 
 
 const streamOf = "- a: { call: asyncapi, with: { document: { endpoint: 'https://example.org/' }, operation: o, subscription: { consume: { amount: %d } } } }"
 
-// TestStreamIsDurable: a stream goes on only when what it has handed over is in the journal, and
-// after a crash it begins again.
+// TestStreamIsDurable: a stream continues only when the outcome that it has handed over is in the
+// journal. After a crash it begins again.
 func TestStreamIsDurable(t *testing.T) {
 	fx := newFixture(t)
 	var row store.Execution

@@ -16,7 +16,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// brokenWorld is a world whose database can be told to fail.
+// brokenFixture is a fixture with a brokenDB.
 func brokenFixture(t *testing.T) (*fixture, *brokenDB) {
 	fx := newFixture(t)
 	fx.close()
@@ -145,7 +145,7 @@ func TestUnknownCommit(t *testing.T) {
 	}
 }
 
-// TestUnknownCommitOfABatch: the same for the submissions that start and end items.
+// TestUnknownCommitOfABatch: the same for the write sets that start and end items.
 func TestUnknownCommitOfABatch(t *testing.T) {
 	for k := 1; ; k++ {
 		failed := false
@@ -186,7 +186,7 @@ func TestUnknownCommitOfABatch(t *testing.T) {
 	}
 }
 
-// TestFlakyStore lets submissions fail at random and wants every accepted execution and
+// TestFlakyStore lets write sets fail at random and wants every accepted execution and
 // every batch to end as it should.
 func TestFlakyStore(t *testing.T) {
 	first, step := sample.Every(t, 3)
@@ -317,9 +317,9 @@ func TestOutcomesBeyondTheMemoryAreRunAgain(t *testing.T) {
 	})
 }
 
-// TestPoisonedSubmission: an execution whose submissions fail though the store is there
-// ends as an error of the system, and hurts nobody.
-func TestPoisonedSubmission(t *testing.T) {
+// TestPoisonedWriteSet: an execution whose write sets fail although the store is available ends
+// with an error of the system. Others are not affected.
+func TestPoisonedWriteSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(t)
 		fx.start()

@@ -14,7 +14,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// faultyWorld is a world whose database goes wrong as told.
+// faultyFixture is a fixture with a faultyDB.
 func faultyFixture(t *testing.T) (*fixture, *faultyDB) {
 	fx := newFixture(t)
 	fx.close()
@@ -232,8 +232,9 @@ func cancelledFirst(fx *fixture, faulty *faultyDB, revision int64) store.Executi
 	return fx.items(b.No)[0]
 }
 
-// TestItemIsCancelledBeforeItStarts: an item is cancelled with its batch while its first write set, which starts a child and
-// ends it, waits for its commit. Nothing of that is written.
+// TestItemIsCancelledBeforeItStarts: an item is cancelled with its batch while its first write set,
+// which starts a child and ends the item, waits for its commit. Nothing of the write set is
+// written.
 func TestItemIsCancelledBeforeItStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx, faulty := faultyFixture(t)
@@ -249,7 +250,8 @@ func TestItemIsCancelledBeforeItStarts(t *testing.T) {
 	})
 }
 
-// TestCancelOfACancelledItem: whoever cancels an item that is cancelled with its batch at the same time is told that it has ended.
+// TestCancelOfACancelledItem: a caller cancels an item while its batch is being cancelled. The
+// caller gets the answer that the item has ended.
 func TestCancelOfACancelledItem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx, faulty := faultyFixture(t)
@@ -263,7 +265,8 @@ func TestCancelOfACancelledItem(t *testing.T) {
 	})
 }
 
-// TestChildrenInDoubt: children that were started by a commit in doubt, or were not, are counted as queued exactly while they are.
+// TestChildrenInDoubt: the children of a commit in doubt are counted as queued exactly if they
+// exist and are queued.
 func TestChildrenInDoubt(t *testing.T) {
 	for _, kind := range []faultKind{commitFails, commitUnknown, statementFails} {
 		for n := 1; n <= 4; n++ {
@@ -321,7 +324,8 @@ func TestStopWhileTheDatabaseHangs(t *testing.T) {
 	})
 }
 
-// TestCancelWhileStopped: whoever cancels an execution whose write set hangs is told when the engine has stopped.
+// TestCancelWhileStopped: a caller cancels an execution whose write set hangs. The caller gets an
+// answer when the engine has stopped.
 func TestCancelWhileStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx, faulty := faultyFixture(t)
@@ -346,8 +350,8 @@ func TestCancelWhileStopped(t *testing.T) {
 	})
 }
 
-// TestDetachedProcessOutlivesAnEndInDoubt: an execution completes by a commit in doubt. The process that it has left
-// running goes on, as it does after any other completion (T67).
+// TestDetachedProcessOutlivesAnEndInDoubt: an execution completes with a commit in doubt. Its
+// detached process continues, as after any other completion (T67).
 func TestDetachedProcessOutlivesAnEndInDoubt(t *testing.T) {
 	for _, kind := range []faultKind{noFault, commitUnknown} {
 		synctest.Test(t, func(t *testing.T) {

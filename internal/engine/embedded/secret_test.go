@@ -27,8 +27,8 @@ func (fx *fixture) fault(no int64) (f engine.Fault) {
 	return f
 }
 
-// leaky does everything that stores or shows what it works with: more timeline entries than the state holds, payloads that are too
-// large for a row, events, children, subscriptions, faults.
+// leaky does everything that stores or shows data: more timeline entries than the state holds,
+// payloads that are too large for a row, events, children, subscriptions, faults.
 const leaky = `use: { secrets: [token, login] }
 do:
   - many: { for: { in: '${ [range(40)] }' }, do: [ { one: { set: { n: '${ $index }', t: '${ $secrets.token }' } } } ] }
@@ -277,7 +277,8 @@ func TestSecretsOfAnotherKey(t *testing.T) {
 	}
 }
 
-// TestSecretsTooLarge: the author is told, with no error of ours.
+// TestSecretsTooLarge: secrets that are too large end the execution with a fault for the author,
+// not with an error of the system.
 func TestSecretsTooLarge(t *testing.T) {
 	fx := newFixture(t)
 	fx.start()

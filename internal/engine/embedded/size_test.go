@@ -60,7 +60,7 @@ func TestCostIsLinear(t *testing.T) {
 	}
 }
 
-// sizeWorld is a world whose activities do nothing.
+// sizeFixture is a fixture whose activities do nothing.
 func sizeFixture(t testing.TB) *fixture {
 	fx := newFixture(t)
 	fx.runner = nothingRunner{}

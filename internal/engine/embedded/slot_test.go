@@ -38,7 +38,7 @@ func TestSlotsOfTestAreHalf(t *testing.T) {
 	}
 }
 
-// TestOneSlotIsShared: where there is one slot, live does not keep test from it for ever.
+// TestOneSlotIsShared: with one slot, live and test take turns.
 func TestOneSlotIsShared(t *testing.T) {
 	s, _ := newTestSlots(1)
 	live, held := s.acquireNew(1, ownLive)

@@ -60,8 +60,8 @@ func TestStreamsDoNotKeepCallsWaiting(t *testing.T) {
 	})
 }
 
-// TestDetachedProcessIsLogged: how a process ends that nobody waits for goes to the log, before and after the end
-// of its execution.
+// TestDetachedProcessIsLogged: the log says how a process ends that no task awaits, before and
+// after the end of its execution.
 func TestDetachedProcessIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(t)

@@ -78,17 +78,17 @@ func (o *suiteOutside) Run(ctx context.Context, c activity.Call) activity.Result
 	return activity.Result{Output: answer.Value(), Files: answer.Files, Fault: answer.Fault}
 }
 
-// suiteWorld is a world for one script.
+// suiteFixture is a fixture for one script.
 func suiteFixture(t testing.TB, w *machinetest.World) (*fixture, *suiteOutside) {
 	return suiteIn(newFixture(t), w)
 }
 
-func suiteIn(world *fixture, w *machinetest.World) (*fixture, *suiteOutside) {
+func suiteIn(fx *fixture, w *machinetest.World) (*fixture, *suiteOutside) {
 	outside := &suiteOutside{
 		world: w, given: make(map[string]machinetest.Answer), runs: make(map[string]int), files: make(map[string]machine.File),
 	}
-	world.runner = outside
-	return world, outside
+	fx.runner = outside
+	return fx, outside
 }
 
 // startScript starts an execution of a plan, which is cancelled when an activity hangs, if
@@ -159,23 +159,23 @@ func (fx *fixture) suiteResult(o *suiteOutside, row store.Execution) machinetest
 	return result
 }
 
-// engineRunner runs a script on SQLite, or in the world that make makes.
+// engineRunner runs a script on SQLite, or with the fixture that make makes.
 type engineRunner struct{ make func(t testing.TB) *fixture }
 
 func (r engineRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) (result machinetest.Result) {
 	if r.make == nil {
 		r.make = newFixture
 	}
-	world, outside := suiteIn(r.make(t), w)
-	world.start()
-	defer world.stop()
-	row, err := world.startScript(outside, p, input, [16]byte{})
+	fx, outside := suiteIn(r.make(t), w)
+	fx.start()
+	defer fx.stop()
+	row, err := fx.startScript(outside, p, input, [16]byte{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer world.feed(outside, row)()
-	world.endOf(row, time.Hour)
-	return world.suiteResult(outside, world.read(row.No))
+	defer fx.feed(outside, row)()
+	fx.endOf(row, time.Hour)
+	return fx.suiteResult(outside, fx.read(row.No))
 }
 
 // TestSuite: the engine means the same as the bare machine.
@@ -199,7 +199,7 @@ func TestSuiteOnPostgres(t *testing.T) {
 	}
 }
 
-// crashRunner crashes at the k-th write set and goes on with a new engine.
+// crashRunner crashes at the k-th write set and continues with a new engine.
 type crashRunner struct {
 	k       int
 	written bool
@@ -207,18 +207,18 @@ type crashRunner struct {
 }
 
 func (r crashRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) (result machinetest.Result) {
-	world, outside := suiteFixture(t, w)
+	fx, outside := suiteFixture(t, w)
 	if r.k%2 == 0 {
-		world.limits.ReplayEvents = 1 // nothing is replayed, everything restored
+		fx.limits.ReplayEvents = 1 // nothing is replayed, everything restored
 	}
-	world.close()
+	fx.close()
 	var broken *brokenDB
-	world.wrap = func(db store.DB) store.DB {
+	fx.wrap = func(db store.DB) store.DB {
 		broken = &brokenDB{DB: db}
 		return broken
 	}
-	world.openStore()
-	world.start()
+	fx.openStore()
+	fx.start()
 	from := broken.count()
 	tripped := make(chan struct{})
 	broken.setFail(func(n int) (before, after bool) {
@@ -231,19 +231,19 @@ func (r crashRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machi
 		}
 		return true, false
 	})
-	id := world.id()
-	started, err := world.startScript(outside, p, input, id)
+	id := fx.id()
+	started, err := fx.startScript(outside, p, input, id)
 	if err == nil && !started.Status.Final() {
-		stopFeeding := world.feed(outside, started)
+		stopFeeding := fx.feed(outside, started)
 		defer stopFeeding()
-		changed, stop := world.engine.Watch(id)
-		for tripping := false; !tripping && !world.read(started.No).Status.Final(); {
+		changed, stop := fx.engine.Watch(id)
+		for tripping := false; !tripping && !fx.read(started.No).Status.Final(); {
 			select {
 			case <-tripped:
 				tripping = true
 			case <-changed:
 				stop()
-				changed, stop = world.engine.Watch(id)
+				changed, stop = fx.engine.Watch(id)
 			}
 		}
 		stop()
@@ -253,42 +253,42 @@ func (r crashRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machi
 		*r.crashed = true
 	default:
 	}
-	world.kill()
-	world.wrap = nil
+	fx.kill()
+	fx.wrap = nil
 	outside.mu.Lock()
 	outside.hung, outside.hangs = false, nil
 	outside.mu.Unlock()
-	world.start()
-	defer world.stop()
+	fx.start()
+	defer fx.stop()
 	outside.mu.Lock()
-	outside.engine = world.engine
-	outside.hangs = world.cancels(id)
+	outside.engine = fx.engine
+	outside.hangs = fx.cancels(id)
 	outside.mu.Unlock()
 	refused := err
 	var row store.Execution
-	err = world.store.View(t.Context(), func(tx *store.Reader) (err error) {
+	err = fx.store.View(t.Context(), func(tx *store.Reader) (err error) {
 		row, err = tx.FindExecution(id)
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) && refused != nil {
 		// It was never accepted: the client starts it again.
-		row, err = world.startScript(outside, p, input, [16]byte{})
+		row, err = fx.startScript(outside, p, input, [16]byte{})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer world.feed(outside, row)()
+	defer fx.feed(outside, row)()
 	synctest.Wait() // until the activity hangs again
 	outside.mu.Lock()
 	hung := outside.hung
 	outside.mu.Unlock()
 	if w.Cancel && hung {
-		if err := world.engine.Cancel(t.Context(), row.ID, "by the suite"); err != nil && !errors.Is(err, engine.ErrFinal) {
+		if err := fx.engine.Cancel(t.Context(), row.ID, "by the suite"); err != nil && !errors.Is(err, engine.ErrFinal) {
 			t.Error(err)
 		}
 	}
-	world.endOf(row, time.Hour)
-	result = world.suiteResult(outside, world.read(row.No))
+	fx.endOf(row, time.Hour)
+	result = fx.suiteResult(outside, fx.read(row.No))
 	for key, runs := range outside.runs {
 		if runs > 2 {
 			t.Errorf("%s ran %d times", key, runs)
@@ -302,7 +302,7 @@ func TestLongCrashEverywhereInTheSuite(t *testing.T) { crashSuite(t, machinetest
 func TestLongCrashEverywhereInTheEventSuite(t *testing.T) { crashSuite(t, machinetest.EventScripts()) }
 
 // crashSuite runs every script of the suite with a crash at each of its
-// submissions, or at a sample of them, before and after it is written.
+// write sets, or at a sample of them, before and after it is written.
 func crashSuite(t *testing.T, scripts []*machinetest.Script) {
 	total := 0
 	for _, s := range scripts {

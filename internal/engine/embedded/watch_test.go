@@ -14,7 +14,7 @@ func closed(ch <-chan struct{}) bool {
 func TestWatch(t *testing.T) {
 	var h watchers
 	id, other := [16]byte{1}, [16]byte{2}
-	h.notify(id) // nobody watches
+	h.notify(id) // without watchers
 	first, stopFirst := h.watch(id)
 	second, stopSecond := h.watch(id)
 	third, stopThird := h.watch(other)
