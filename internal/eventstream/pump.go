@@ -1,6 +1,7 @@
 package eventstream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -39,6 +40,8 @@ type Pump struct {
 	Sealer *secret.Sealer // of executions with secrets; nil: there are none
 	// Also, if set, runs in the transaction that wakes subscriptions: what it writes is as durable as that.
 	Also func(tx *store.Tx, woken []store.Subscription) error
+
+	matchTime time.Duration // 0: pumpTime
 }
 
 // Pumped is what a step has done.
@@ -161,7 +164,7 @@ func (p *Pump) match(ctx context.Context, account int64, env chargehand.Environm
 		err := p.Reader.read(ctx, account, env, through, h.last, func() {}, func(e *Event) (bool, error) {
 			through = e.Number
 			h.add(places, e.Number, kinds.of(account, env, e))
-			if c.Part == 0 && (h.entries > pumpEntries || time.Since(began) > pumpTime) {
+			if c.Part == 0 && (h.entries > pumpEntries || time.Since(began) > cmp.Or(p.matchTime, pumpTime)) {
 				h.last = through
 			}
 			return through < h.last, nil
