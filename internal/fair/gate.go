@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Gate is a Line for goroutines. It is safe for concurrent use.
+// Gate is a semaphore for goroutines that shares its places as a Line does. It is safe for concurrent use.
 type Gate struct {
 	mu   sync.Mutex
 	line *Line[chan struct{}]
@@ -31,7 +31,7 @@ func (g *Gate) Enter(ctx context.Context, o Owner) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.line.Remove(t) { // its turn has come meanwhile
+	if !g.line.Remove(t) { // it has got a place meanwhile
 		g.line.Release(o)
 	}
 	g.fill()
@@ -46,21 +46,21 @@ func (g *Gate) Leave(o Owner) {
 	g.fill()
 }
 
-// Contended reports whether something waits.
+// Contended reports whether a goroutine waits.
 func (g *Gate) Contended() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.line.Waiting() > 0
 }
 
-// Counts returns the places that are taken and how many wait for one.
+// Counts returns the number of places that are taken, and of goroutines that wait for one.
 func (g *Gate) Counts() (held, waiting int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.line.Held(), g.line.Waiting()
 }
 
-// fill needs g.mu.
+// fill gives free places to those that wait. The caller holds g.mu.
 func (g *Gate) fill() {
 	for {
 		turn, _, ok := g.line.Next()

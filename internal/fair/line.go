@@ -2,7 +2,7 @@ package fair
 
 import "github.com/chargehand/chargehand"
 
-// Owner is for whom a place is wanted.
+// Owner is the workflow and the environment that a place is for.
 type Owner struct {
 	Environment chargehand.Environment
 	Workflow    int64
@@ -28,22 +28,22 @@ func (l Limits) OfWorkflow() int {
 // Allows reports whether a workflow that holds so many places may hold one more.
 func (l Limits) Allows(held int) bool { return l.PerWorkflow <= 0 || held < l.PerWorkflow }
 
-// Line holds what waits for places. It is not safe for concurrent use. Call Next until it reports false
-// after each Release, Remove and Push: then nothing waits that could have a place. The cost of each method
-// does not depend on how much waits.
+// Line is a queue of values that wait for places. It is not safe for concurrent use. After each Release,
+// Remove and Push the caller calls Next until that reports false: then no value waits that may have a
+// place. The cost of each method does not depend on how many values wait.
 type Line[T any] struct {
 	limits  Limits
 	held    int
 	waiting int
 	shares  [2]share[T] // live, test
-	latest  *share[T]   // that has got the latest place
+	latest  *share[T]   // which has got the latest place
 }
 
 // share is what one environment holds and waits for.
 type share[T any] struct {
 	limit     int
 	held      int
-	workflows map[int64]*workflow[T] // those that hold a place or wait, and some that did
+	workflows map[int64]*workflow[T] // those that hold a place or wait, and some others
 	first     *workflow[T]           // those that wait and may hold one more, in turn
 	last      *workflow[T]
 }
@@ -99,7 +99,7 @@ func (l *Line[T]) Take(o Owner) bool {
 	return true
 }
 
-// Push puts something in line.
+// Push adds a value to the line.
 func (l *Line[T]) Push(o Owner, value T) *Ticket[T] {
 	s := l.share(o)
 	w := s.workflow(o.Workflow)
@@ -115,7 +115,7 @@ func (l *Line[T]) Push(o Owner, value T) *Ticket[T] {
 	return t
 }
 
-// Remove takes a ticket out of the line. It reports false if the ticket has had its turn.
+// Remove takes a ticket out of the line. It reports false if the ticket has got its place.
 func (l *Line[T]) Remove(t *Ticket[T]) bool {
 	if !t.waits {
 		return false
@@ -127,7 +127,7 @@ func (l *Line[T]) Remove(t *Ticket[T]) bool {
 	return true
 }
 
-// Next gives a place to whatever is next in line. It reports false if nothing that waits may have one.
+// Next gives a place to the next value. It reports false if no value that waits may have one.
 func (l *Line[T]) Next() (value T, o Owner, ok bool) {
 	if l.held >= l.limits.Places {
 		return value, o, false
@@ -186,10 +186,12 @@ func (l *Line[T]) unlink(w *workflow[T], t *Ticket[T]) {
 	l.waiting--
 }
 
-// keptWorkflows is how many workflows of an environment are remembered that neither hold nor wait: most come again.
+// keptWorkflows bounds the workflows that an environment remembers although they neither hold places nor
+// wait: most of them come again.
 const keptWorkflows = 1_000
 
-// arrange puts a workflow among those that take turns, or takes it out, and forgets one that neither holds nor waits.
+// arrange adds a workflow to those that take turns, or takes it out. It forgets a workflow that neither holds
+// places nor waits.
 func (l *Line[T]) arrange(s *share[T], w *workflow[T]) {
 	wants := w.first != nil && l.limits.Allows(w.held)
 	switch {
