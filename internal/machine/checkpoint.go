@@ -11,7 +11,7 @@ import (
 const checkpointVersion = 1
 
 // Checkpoint writes the state down, as JSON that DESIGN.md describes. A machine that is
-// restored from it cannot be told from this one. Machines that have not started or have
+// restored from it behaves exactly like this one. Machines that have not started or have
 // ended have checkpoints too.
 func (m *Machine) Checkpoint() []byte {
 	w := checkpointWriter{nodes: map[*node]int{}, scopes: map[*scope]int{}}

@@ -7,7 +7,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// runChild starts an execution of another workflow (T51). One that nobody awaits is
+// runChild starts an execution of another workflow (T51). A child that is not awaited is
 // independent from then on (T67).
 func (m *Machine) runChild(n *node) *node {
 	input := n.input

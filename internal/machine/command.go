@@ -53,12 +53,12 @@ type Command struct {
 	// execution id, task pointer, iteration, attempt and the command's own number, because a
 	// jump back may run the same task again.
 	Key string
-	// Detached (`await: false`): the task has ended already. The outcome is dropped and keeps
-	// nobody waiting, and the engine need not keep a slot for it, but the activity belongs to the execution (T67): faults
-	// and cancellation stop it by StopActivity. It may still run when Finish comes with
-	// Completed: then the engine keeps it to its own end, on this server only, tells nobody
-	// of its outcome, and stops it when the execution is deleted. After a crash before that it
-	// is interrupted like any other; after the end it is not started again.
+	// Detached (`await: false`): the task has ended already. The engine drops the outcome and
+	// need not keep a slot for it. The activity still belongs to the execution (T67): a fault or
+	// a cancellation stops it by StopActivity. If it still runs when Finish comes with Completed,
+	// the engine lets it run to its own end, on this server only, ignores its outcome, and stops
+	// it when the execution is deleted. After a crash before Finish it is interrupted like any
+	// other activity; after Finish it is not started again.
 	Detached bool
 	// Stream: what the activity hands over before its end comes as Progressed.
 	Stream bool

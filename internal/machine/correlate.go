@@ -56,7 +56,7 @@ type consumerKey struct {
 // consumedEvents are the events that a task has had, by their numbers.
 type consumedEvents struct {
 	floor   int64   // what is not above it was consumed
-	passed  int64   // what is not above it was consumed or cannot match (plan.Listen.Settled)
+	passed  int64   // what is not above it was consumed or cannot match (plan.Listen.EnvelopeOnly)
 	numbers []int64 // sorted, all above floor
 }
 
@@ -92,7 +92,7 @@ func (c *consumedEvents) add(number int64) {
 	}
 }
 
-// remove makes an event available again that nobody has seen.
+// remove makes an event available again that no body has handled.
 func (c *consumedEvents) remove(number int64) {
 	if at, ok := slices.BinarySearch(c.numbers, number); ok {
 		c.numbers = slices.Delete(c.numbers, at, at+1)

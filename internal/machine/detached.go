@@ -7,16 +7,16 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// MaxDetached bounds the processes that nobody waits for, for one execution at a time. They do
-// not count as load (Load.HoldsSlot), so nothing else does.
+// MaxDetached bounds the detached processes of one execution that run at the same time. They do
+// not count as load (Load.HoldsSlot), so no other limit applies to them.
 const MaxDetached = 100
 
-// detach starts a process that nobody waits for (T67). The task is done; the command stays
+// detach starts a process that its task does not wait for (T67). The task is done; the command stays
 // in flight until its outcome, which is dropped.
 func (m *Machine) detach(n *node, args value.Value) *node {
 	if m.pending.detached >= MaxDetached {
 		return m.fail(n, newFault(ErrRuntime, 500, fmt.Sprintf(
-			"%d processes run that nobody waits for; that is as many as one execution may have.", MaxDetached), n.reference()))
+			"%d detached processes run already (`await: false`); that is the maximum of one execution.", MaxDetached), n.reference()))
 	}
 	id := m.lastCommand + 1
 	c := m.commandOf(&pending{id: id, node: n, use: useActivity, args: args})
@@ -27,7 +27,7 @@ func (m *Machine) detach(n *node, args value.Value) *node {
 }
 
 // detachedInterrupted runs the process again, unless that happened too often or the author
-// forbids it (T91). Nobody is there to take a fault.
+// forbids it (T91). A fault would have no task to go to, so there is none.
 func (m *Machine) detachedInterrupted(p *pending) {
 	p.interruptions++
 	if p.detached.Metadata["onInterrupted"] == "fault" || p.interruptions > maxInterruptions {
@@ -37,7 +37,7 @@ func (m *Machine) detachedInterrupted(p *pending) {
 	m.out = append(m.out, *p.detached)
 }
 
-// leaveDetached ends what the execution knows of its detached processes. They go on after it
+// leaveDetached ends what the execution knows of its detached processes. They keep running after it
 // has completed, and are stopped if it faulted or was cancelled.
 func (m *Machine) leaveDetached(end chargehand.Phase) {
 	if m.pending.detached == 0 {

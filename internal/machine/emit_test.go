@@ -10,7 +10,7 @@ import (
 
 const emitHeader = "document: {dsl: 1.0.3, namespace: test, name: emit, version: 1.0.0}\n"
 
-// endOfEmit starts a workflow that needs nobody and returns its last command.
+// endOfEmit starts a workflow that waits for nothing and returns its last command.
 func endOfEmit(t *testing.T, definition string) Command {
 	t.Helper()
 	m := New(compilePlan(t, definition), testIdentity(t))

@@ -53,8 +53,9 @@ func (e *env) Spent(steps int) {
 	e.machine.spent += steps
 }
 
-// Spent returns how many steps of expressions the machine has taken since it was made or restored, also in Wants. It is no
-// part of the state, and the same in every replay from the same point.
+// Spent returns how many steps of expressions the machine has taken since it was made or
+// restored, also in Wants. It is no part of the state, and the same in every replay from the
+// same point.
 func (m *Machine) Spent() int { return m.everSpent }
 
 // SliceSpent is what the expressions of a slice take at most, but for its last one.

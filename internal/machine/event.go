@@ -17,7 +17,7 @@ const (
 	// Detail the version of the server: $runtime.version stays what it was, also after an
 	// update. Empty: that of the identity.
 	Started EventKind = 1
-	// Continued answers a Yield command: the machine goes on where it stopped.
+	// Continued answers a Yield command: the machine continues where it stopped.
 	Continued EventKind = 2
 	// ActivityEnded is the outcome of a RunActivity command: Output and Files, or Fault. Detail is
 	// the digest of the API document that it used, if any (T69).
@@ -40,8 +40,8 @@ const (
 	ChildEnded EventKind = 9
 )
 
-// Event is what the machine is told. It is durable before a command that follows from it
-// is carried out.
+// Event is what happened to an execution. The engine makes it durable before it carries out
+// any command that follows from it.
 type Event struct {
 	Kind    EventKind
 	TimeMs  int64 // milliseconds since 1970; never before the previous event's

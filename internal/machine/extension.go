@@ -16,7 +16,7 @@ type around struct {
 	bypass  bool // the list that ends now said `exit`
 
 	raw  value.Value // after: what the task gave
-	then plan.Flow   // after: where it goes on
+	then plan.Flow   // after: where the list continues
 }
 
 // isRunning reports whether the list that the node runs is that of an extension.

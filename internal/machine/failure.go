@@ -7,7 +7,7 @@ import (
 	"github.com/chargehand/chargehand/internal/dsl"
 )
 
-// fail ends a task as faulted and looks for somebody to handle the fault: a try above whose
+// fail ends a task as faulted and looks for a task that handles the fault: a try above whose
 // body the task belongs to, or a competing fork with other branches. Everything in between
 // faults too (docs/language/errors.md). It returns the node to step next.
 func (m *Machine) fail(n *node, f *Fault) *node {

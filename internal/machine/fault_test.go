@@ -63,7 +63,7 @@ func TestFaults(t *testing.T) {
 		{"delay", tried("retry: {delay: '${ error }'}"), ErrExpression, "/do/0/a", "catch.retry.delay: "},
 		{"jitter", tried("retry: {jitter: {from: '${ error }', to: PT1S}}"), ErrExpression, "/do/0/a", "catch.retry.jitter.from: "},
 		{"jitter's end", tried("retry: {jitter: {from: PT1S, to: '${ error }'}}"), ErrExpression, "/do/0/a", "catch.retry.jitter.to: "},
-		{"secrets that nobody declared", "do: [{a: {set: '${ $secrets[.name] }'}}]", ErrAuthorization, "/do/0/a", "set: no secret is available"},
+		{"secrets that are not declared", "do: [{a: {set: '${ $secrets[.name] }'}}]", ErrAuthorization, "/do/0/a", "set: no secret is available"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

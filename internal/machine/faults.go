@@ -65,8 +65,8 @@ func stepLimitFault(limit int, instance string) *Fault {
 	return f
 }
 
-// stateLimitFault is that of the node that was about to go on. One that gathers events or
-// messages is told how not to.
+// stateLimitFault is the fault of the node that was about to continue. For one that gathers
+// events or messages its text says how to gather fewer.
 func stateLimitFault(size, limit int, n *node) *Fault {
 	advice := "keep less in outputs and in the context, or use files."
 	if n.consumption != nil && n.task.Foreach == nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// MaxFiles bounds the files that the output of an execution refers to: its result files. Who
-// writes the end looks for each of them. More end the execution with a fault that no try catches.
+// MaxFiles bounds the files that the output of an execution refers to: its result files. The
+// engine looks each of them up when it writes the end. More of them end the execution with a
+// fault that no try catches.
 const MaxFiles = 1_000
 
 // checkFiles looks at the files in the output of the workflow.

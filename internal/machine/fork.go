@@ -121,7 +121,7 @@ func (m *Machine) withdrawBranches(n *node) {
 }
 
 // join merges the top-level keys of the context that a branch changed (T31). merged is what
-// joining the branch before has made, nil if nothing: nobody else has seen it, so it grows on.
+// joining the branch before has made, nil if nothing: it is not shared yet, so it is changed in place.
 func (m *Machine) join(into *scope, base value.Value, from *scope, merged map[string]any) map[string]any {
 	if !from.changed {
 		return merged

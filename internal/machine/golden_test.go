@@ -109,7 +109,7 @@ var testResources = map[string][]byte{
 	"https://e.org/greet.yaml": []byte(`
 do:
   - one: {set: '${ {who: .name, context: $context, ref: $task.reference, task: $task.name} }', export: {as: '{inner: 1}'}}
-  - two: {emit: {event: {with: {type: greeted, data: '${ $context }'}}}, if: .who != "nobody"}
+  - two: {emit: {event: {with: {type: greeted, data: '${ $context }'}}}, if: .who != "no one"}
   - three: {emit: {event: {with: {type: greeted}}}, output: {as: '{id, before: $input.id}'}}
   - four: {call: 'https://e.org/get.yaml', with: {path: '${ .id }'}}
 `),
@@ -412,7 +412,7 @@ func TestGoldenTraces(t *testing.T) {
 	})
 }
 
-// A machine that is restored from a checkpoint before any event goes on exactly like the
+// A machine that is restored from a checkpoint before any event continues exactly like the
 // one that wrote it.
 func TestGoldenTracesAcrossCheckpoints(t *testing.T) {
 	eachGolden(t, func(t *testing.T, g *golden, p *plan.Plan, lines []string, events []Event) {

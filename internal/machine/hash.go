@@ -7,7 +7,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// FNV-1a with 64 bits, a word at a time. Whoever sends data can make values with the same
+// FNV-1a with 64 bits, a word at a time. A sender of data can make values with the same
 // hash: that two hashes are equal never means that two values are, see valueTable.
 const (
 	hashSeed  uint64 = 14695981039346656037
@@ -115,8 +115,8 @@ func (t *valueTable) addHashed(h uint64, v value.Value) (at int, known bool) {
 	return at, false
 }
 
-// identical reports whether two values cannot be told apart: unlike value.Equal, 1 and 1.0
-// can. Its cost is that of the smaller one.
+// identical reports whether two values are the same in every respect: unlike value.Equal, 1 and 1.0
+// are not. Its cost is that of the smaller one.
 func identical(a, b value.Value) bool {
 	switch a := a.(type) {
 	case float64:

@@ -10,7 +10,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// Two texts with the same hash: whoever sends data can make as many as they like.
+// Two texts with the same hash: a sender of data can make as many as it likes.
 const (
 	collidingA = "zzzzzzzzaAaAaaAa"
 	collidingB = "dahaaaca;0e2DM9/"

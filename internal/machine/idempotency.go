@@ -12,9 +12,9 @@ import (
 // that timed out or that was interrupted. After any response the next attempt has a new one.
 //
 // Each running try knows what ran in its attempt and which keys are still without a response.
-// When its fault goes on to the next try above, the keys go with it, and come back when that one
+// When its fault passes to the next try above, the keys go with it, and come back when that one
 // runs this one again. So a key never leaves the attempts of one list of tasks. A task that a jump
-// has run more than once within an attempt has a new key each time: nobody can tell which of its
+// has run more than once within an attempt has a new key each time: it is unknown which of its
 // runs an attempt repeats.
 
 // callKeys is what a try knows of the calls below it, by the way from the try to the task.

@@ -100,8 +100,9 @@ func CompilePath(text string) (PathFilter, error) {
 }
 
 // Key is the hash of what an envelope has at the path, to be compared with Filter.Key. It
-// reports false if there is nothing: then no filter with this path lets the event through. steps bounds what expressions may
-// take, and is reduced by what they took. If they needed more, unsure is true, and the event gets through.
+// reports false if there is nothing: then no filter with this path lets the event through.
+// steps bounds what expressions may take, and is reduced by what they took. If they needed
+// more, unsure is true, and the event gets through.
 func (f PathFilter) Key(envelope value.Value, steps *int) (key [32]byte, has, unsure bool) {
 	if f.constant != nil {
 		object, _ := envelope.(map[string]any)

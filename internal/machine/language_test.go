@@ -14,7 +14,7 @@ import (
 const languageHeader = "document: {dsl: 1.0.3, namespace: test, name: script, version: 1.0.0}\n"
 
 // A loop around a fork doubles its data each time without any expression: the limit of the
-// state ends it before its size takes for ever to find out.
+// state ends it before measuring its size takes too long.
 func TestForkThatDoubles(t *testing.T) {
 	p := compilePlan(t, languageHeader+"do: [{split: {fork: {branches: [{a: {wait: PT0S}}, {b: {wait: PT0S}}]}, then: split}}]")
 	p.Limits.StateBytes = 4096
@@ -26,7 +26,7 @@ func TestForkThatDoubles(t *testing.T) {
 	}
 }
 
-// One execution has a bounded number of processes that nobody waits for (T67).
+// One execution has a bounded number of detached processes (T67).
 func TestTooManyDetached(t *testing.T) {
 	p := compilePlan(t, languageHeader+"do: [{a: {run: {shell: {command: x}, await: false}, then: a}}]")
 	m := New(p, testIdentity(t))
@@ -35,7 +35,7 @@ func TestTooManyDetached(t *testing.T) {
 	if last.Kind != Finish || last.Fault == nil || !strings.Contains(last.Fault.Detail, fmt.Sprint(MaxDetached)) {
 		t.Fatalf("it ended with %s", commandText(last))
 	}
-	// All were issued by the same event, so that nobody has seen them: none is left.
+	// All were issued by the same event, so that none has left Apply: none is left.
 	if len(commands) != 1 {
 		t.Errorf("%d commands", len(commands))
 	}
@@ -92,7 +92,7 @@ func TestSecretsAreNoState(t *testing.T) {
 	}
 }
 
-// A name of a secret that only the data tells is denied if nobody declared it (T75).
+// A name of a secret that only the data contains is denied if it is not declared (T75).
 func TestUndeclaredSecretAtRunTime(t *testing.T) {
 	for _, test := range []struct{ expression, output string }{
 		{"$secrets[.name]", ""}, {"$secrets[.name]?", "null"}, {"[$secrets[(.name, .known)]]", ""}, {"try $secrets[.name] catch 1", ""},

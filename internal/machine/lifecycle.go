@@ -117,7 +117,7 @@ func (m *Machine) tellTask(e *Entry, kind, stamp string, data map[string]any) {
 	m.tell("task."+kind, stamp, data)
 }
 
-// tellTaskEnded is told with the phase and the fault of the entry.
+// tellTaskEnded publishes the event with the phase and the fault of the entry.
 func (m *Machine) tellTaskEnded(e *Entry) {
 	if m.lifecycle == nil {
 		return
@@ -132,7 +132,7 @@ func (m *Machine) tellTaskEnded(e *Entry) {
 	}
 }
 
-// tellCorrelation is told when a listen begins to look at events, and when it has what it
+// tellCorrelation publishes an event when a listen begins to receive events, and another when it has what it
 // waited for: then with the values of the keys that it knows.
 func (m *Machine) tellCorrelation(n *node, done bool) {
 	if m.lifecycle == nil || n.task.Listen == nil {

@@ -41,7 +41,7 @@ func TestStepLimit(t *testing.T) {
 		"switch": "do: [{a: {switch: [{x: {then: b}}]}}, {b: {if: '.x', set: {x: 1}}}, {c: {switch: [{x: {then: a}}]}}]",
 		"retry":  "do: [{a: {try: [{b: {raise: {error: {type: 'https://e.org/x', status: 500}}}}], catch: {retry: {}}}}]",
 		"emit":   "do: [{a: {emit: {event: {with: {type: x}}}, then: a}}]",
-		// Timers and activities that are withdrawn before anybody saw them do not count.
+		// Timers and activities that are withdrawn before Apply returns do not count.
 		"timeout": "do: [{a: {timeout: {after: PT1S}, set: {x: 1}, then: a}}]",
 		"race": `do: [{a: {then: a, fork: {compete: true, branches: [
   {b: {call: http, with: {method: get, endpoint: 'https://e.org'}}}, {c: {set: {x: 1}}}]}}}]`,
@@ -167,7 +167,7 @@ func TestStateLimit(t *testing.T) {
 			last, _, _ := drive(t, p, map[string]any{})
 			if last.Kind != Finish || last.Fault == nil ||
 				last.Fault.Code != CodeStateLimit && last.Fault.Type != ErrExpression {
-				t.Fatalf("it goes on with %.200s", commandText(last))
+				t.Fatalf("it continues with %.200s", commandText(last))
 			}
 		})
 	}
@@ -260,7 +260,7 @@ func TestForksOfFunctionsAreBounded(t *testing.T) {
 	}
 	last := commands[len(commands)-1]
 	if last.Kind != Finish || last.Fault == nil || last.Fault.Code != CodeStateLimit {
-		t.Fatalf("it goes on with %.200s", commandText(last))
+		t.Fatalf("it continues with %.200s", commandText(last))
 	}
 }
 
@@ -300,7 +300,7 @@ func TestLargeValuesYieldEarlier(t *testing.T) {
 				before := m.pureSteps
 				commands := m.Apply(Event{Kind: Continued, TimeMs: scriptEpoch})
 				if len(commands) != 1 || commands[0].Kind != Yield {
-					t.Fatalf("it goes on with %v", commands)
+					t.Fatalf("it continues with %v", commands)
 				}
 				if steps := m.pureSteps - before; steps > 300 {
 					t.Errorf("%d steps in a slice", steps)

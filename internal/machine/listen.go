@@ -77,8 +77,8 @@ func (m *Machine) wantsEvent(n *node, envelope map[string]any) bool {
 	return ok
 }
 
-// maxEventDepth leaves room for what stands around an event in the output of a task and
-// around that in the data. Deeper ones match nothing: they may not fault anybody.
+// maxEventDepth leaves levels for what surrounds an event in the output of a task, and for
+// what surrounds that in the data. Events that are deeper match nothing: they must not fault a task.
 const maxEventDepth = value.MaxDepth / 2
 
 // beginListen evaluates what does not depend on events (T58) and starts to listen.
@@ -153,7 +153,7 @@ func (m *Machine) eventReceived(p *pending, ev Event) *node {
 			return nil
 		}
 		m.closeConsumption(n)
-		if n.list != nil { // the foreach goes on with what came before
+		if n.list != nil { // the foreach continues with what came before
 			return nil
 		}
 		return m.consumptionDone(n)

@@ -440,7 +440,7 @@ func FuzzRestoreListening(f *testing.F) {
 	})
 }
 
-// The filters of a task share the steps of one expression for an event, so that whoever asks about it does not wait long.
+// The filters of a task share the steps of one expression for an event, so that its check does not take long.
 func TestFiltersShareTheirSteps(t *testing.T) {
 	for costly, want := range map[int]bool{8: true, 200: false} {
 		filters := strings.Repeat("{with: {data: '${ [range(100000)] | length < 0 }'}}, ", costly)

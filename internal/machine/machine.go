@@ -71,7 +71,7 @@ type Machine struct {
 
 	consumed map[consumerKey]*consumedEvents
 
-	lifecycle *Lifecycle // nil: nothing is told
+	lifecycle *Lifecycle // nil: no lifecycle events
 
 	trace timeline
 
@@ -212,7 +212,7 @@ func (m *Machine) deliver(ev Event) {
 }
 
 // effect notes that something happened outside of the machine. What was only asked for does
-// not count: a loop may ask and withdraw for ever.
+// count: a loop may ask and withdraw without end.
 func (m *Machine) effect() { m.pureSteps, m.sliceSteps = 0, 0 }
 
 func (m *Machine) enqueue(n *node) {
@@ -229,7 +229,7 @@ func (m *Machine) issue(c Command) CommandID {
 	return c.ID
 }
 
-// retract takes a command of this Apply back before anybody saw it.
+// retract takes a command of this Apply back before the engine gets it.
 func (m *Machine) retract(id CommandID) bool {
 	if id < m.outFirst {
 		return false

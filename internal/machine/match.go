@@ -56,9 +56,9 @@ func (m *Machine) matchesFilter(n *node, f *plan.EventFilter, envelope map[strin
 }
 
 // evalOnEvent evaluates an expression on data from outside. It changes nothing but the counters of
-// steps. What fails there is not the author's fault, nor may it be anybody's: it gives false.
-// Neither does it when the filters of the task have used up the steps of one expression for
-// the event: there may be 1,000 of them, and whoever asks waits.
+// steps. A failure is not the author's fault, and must not fault the task: the result is false.
+// The result is also false when the filters of the task have used up the steps of one expression
+// for the event: there may be 1,000 filters, and an event must be checked quickly.
 func (m *Machine) evalOnEvent(n *node, s *plan.Operand, dot value.Value, locals *binding) (value.Value, bool) {
 	if v, ok := s.Constant(); ok {
 		return v, true

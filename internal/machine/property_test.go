@@ -231,7 +231,7 @@ func (w *fixture) take(commands []Command) {
 			w.yielded = true
 		case Finish:
 			w.finished = true
-			for id, was := range w.open { // they go on without the execution (T67)
+			for id, was := range w.open { // they keep running without the execution (T67)
 				if was.Detached && c.Phase == chargehand.Completed {
 					delete(w.open, id)
 				}
@@ -254,7 +254,7 @@ func (w *fixture) next(now int64) Event {
 	}
 	slices.Sort(ids)
 	now += int64(rapid.IntRange(0, 2000).Draw(w.t, "ms"))
-	if w.yielded && (len(ids) == 0 || rapid.Bool().Draw(w.t, "go on")) {
+	if w.yielded && (len(ids) == 0 || rapid.Bool().Draw(w.t, "continue")) {
 		w.yielded = false
 		return Event{Kind: Continued, TimeMs: now}
 	}
@@ -289,7 +289,7 @@ func (w *fixture) next(now int64) Event {
 }
 
 // interruptedGone corrects the bookkeeping after an Interrupted event that faulted the
-// activity: the machine does not withdraw what nobody runs.
+// activity: the machine does not withdraw what does not run.
 func (w *fixture) interruptedGone(m *Machine, id CommandID) {
 	if m.pending.find(id, isActivity) == nil {
 		delete(w.open, id)
@@ -302,7 +302,7 @@ func TestRandomInterleavings(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		definition := randomDefinition(rt)
 		p := compilePlan(t, definition)
-		p.Limits.PureSteps = 3000 // jumps back may go on for ever
+		p.Limits.PureSteps = 3000 // jumps back may repeat without end
 		id := testIdentity(t)
 		original, twin := New(p, id), New(p, id)
 		w := &fixture{t: rt, open: map[CommandID]Command{}}

@@ -7,7 +7,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// Secrets are never part of the state: whoever restores a machine gives them to it again. What
+// Secrets are never part of the state: the caller that restores a machine gives them to it again. What
 // expressions make of them is data like any other; engines seal it (plan.UsesSecrets).
 
 // secrets is $secrets: the values of the names that the definition declares. A function from

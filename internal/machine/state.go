@@ -33,7 +33,7 @@ func (m *Machine) grow(v value.Value) {
 }
 
 // overgrown measures the state and ends the execution if it is too large. n is the node
-// that was about to go on, nil if none is.
+// that was about to continue, nil if none is.
 func (m *Machine) overgrown(n *node) bool {
 	m.measured, m.grown = m.size(), 0
 	limit := m.plan.Limits.StateBytes
@@ -69,7 +69,7 @@ func (m *Machine) size() int {
 	return s.total
 }
 
-// sizer adds up values. Equal ones are told by their contents, not by their place in
+// sizer adds up values. Equal values are found by their contents, not by their address in
 // memory, so that a restored machine counts the same.
 type sizer struct {
 	total int

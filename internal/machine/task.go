@@ -22,7 +22,7 @@ func (m *Machine) begin(owner *node, t *plan.Task, raw value.Value) *node {
 			m.openEntry(n)
 			return m.fail(n, f)
 		}
-		if !value.Truthy(v) { // the raw input goes on; `then` does not count (T18)
+		if !value.Truthy(v) { // the raw input is the output; `then` does not count (T18)
 			m.release(n)
 			return m.advance(owner, raw, plan.Flow{})
 		}

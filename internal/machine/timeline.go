@@ -11,7 +11,7 @@ import (
 const (
 	// maxEntries is the number of timeline entries that are kept, the newest ones.
 	maxEntries = 10_000
-	// maxTraceBytes bounds the values that entries nobody has taken yet may hold.
+	// maxTraceBytes bounds the values of entries that the engine has not taken yet.
 	maxTraceBytes = 32 << 20
 )
 
@@ -35,7 +35,7 @@ type Entry struct {
 	Document string
 
 	task  *plan.Task
-	fresh bool // nobody has taken it since it changed
+	fresh bool // not taken since it changed
 }
 
 // Ended reports whether the entry will not change any more.
@@ -92,7 +92,7 @@ func (m *Machine) changed(e *Entry) {
 	}
 }
 
-// dropOldest forgets ended entries that nobody took, down to the given number: an engine
+// dropOldest forgets ended entries that were not taken, down to the given number: an engine
 // that takes none must not run out of memory. The gap shows in the numbers (MergeTimeline).
 func (m *Machine) dropOldest(keep int) {
 	tl := &m.trace
@@ -137,7 +137,7 @@ func (m *Machine) TakeTimeline() []Entry {
 	return sorted(entries)
 }
 
-// Timeline returns the entries that are open or that nobody has taken yet, by Seq.
+// Timeline returns the entries that are open or were not taken yet, by Seq.
 func (m *Machine) Timeline() []Entry {
 	entries := make([]Entry, 0, len(m.trace.changed))
 	for _, e := range m.trace.changed {

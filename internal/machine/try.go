@@ -84,7 +84,7 @@ func (m *Machine) interruptAttempt(n *node, detail string, final bool) *node {
 }
 
 // catch decides what a try does with an error of its guarded list (docs/language/try.md): not
-// its business, retry, handle, or swallow. The returned fault goes on to the tasks above;
+// its business, retry, handle, or swallow. The returned fault passes to the tasks above;
 // if it is nil, the returned node is the one to step next. final excludes a retry.
 func (m *Machine) catch(n *node, f *Fault, final bool) (*node, *Fault) {
 	c := n.task.Catch

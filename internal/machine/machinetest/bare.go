@@ -15,7 +15,7 @@ type Bare struct {
 	// Between, if set, may exchange the machine before each event, for example by one that
 	// was restored from its checkpoint.
 	Between func(m *machine.Machine) *machine.Machine
-	// Last makes the outcome that came last be told first, instead of the first.
+	// Last delivers the outcome that came last first, instead of the first.
 	Last bool
 	// All delivers every event to every subscription, without asking whether it is wanted.
 	All bool
@@ -45,7 +45,7 @@ func (b Bare) Run(t *testing.T, p *plan.Plan, input value.Value, w *World) Resul
 	return r.result
 }
 
-// toEnd goes on until the execution has ended.
+// toEnd applies events until the execution has ended.
 func (r *bareRun) toEnd() {
 	r.t.Helper()
 	for steps := 0; !r.m.Done(); steps++ {
@@ -93,14 +93,14 @@ type bareRun struct {
 	m       *machine.Machine
 	world   *World
 	nowMs   int64
-	queue   []machine.Event // outcomes to be told
+	queue   []machine.Event // outcomes to be applied
 	timers  map[machine.CommandID]int64
 	hanging map[machine.CommandID]bool
 	chunks  [][]machine.Entry
 	result  Result
 
 	bus     []stored
-	told    map[machine.CommandID]int64 // number of the last event or message that was looked at
+	told    map[machine.CommandID]int64 // number of the last event or message that was read
 	streams map[machine.CommandID]*stream
 	begin   int  // events that were stored before the start
 	waited  bool // the events for when the execution waits are stored

@@ -96,20 +96,20 @@ func ChildScripts() []*Script {
 			Want:       Want{Output: `408`, Order: []string{"a", "b", "c"}},
 		},
 		{
-			Name: "child that nobody awaits", Children: children,
+			Name: "child that is not awaited", Children: children,
 			Definition: "do: [{a: {run: {workflow: {namespace: suite, name: idle}, await: false}}}]",
 			Input:      `{"n": 1}`,
 			Want:       Want{Output: `{"n": 1}`, Order: []string{"a"}},
 		},
 		{
-			Name:       "process that nobody awaits",
+			Name:       "process that is not awaited",
 			Definition: "do: [{x: {run: {shell: {command: x}, await: false}}}, {y: {set: '${ . + {done: true} }'}}]",
 			Input:      `{"n": 1}`,
 			Answers:    hang,
 			Want:       Want{Output: `{"n": 1, "done": true}`, Order: []string{"x", "y"}, Runs: map[string]int{"x": 1}},
 		},
 		{
-			Name:       "fault beside a process that nobody awaits",
+			Name:       "fault beside a process that is not awaited",
 			Definition: "do: [{x: {run: {shell: {command: x}, await: false}}}, {z: " + get + "}]",
 			Answers:    map[string][]Answer{"x": {{Hang: true}}, "z": {{Fault: communication(500)}}},
 			Want:       Want{Phase: chargehand.Faulted, Fault: fault(machine.ErrCommunication, 500, "/do/1/z")},

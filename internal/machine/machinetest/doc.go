@@ -13,8 +13,8 @@
 //   - Events of World.Before are stored before the execution starts; it never gets them (T60).
 //   - Events of World.Events are stored in their order as soon as the execution waits for the
 //     first time (machine.Load.Listens > 0, or phase Waiting), never before its start.
-//   - Events of an Answer are stored before the outcome of that run is told, wherever the
-//     execution stands: perhaps nobody listens yet.
+//   - Events of an Answer are stored before the machine gets the outcome of that run, wherever
+//     the execution is: perhaps no task listens yet.
 //   - What the execution publishes is stored too, on the same bus.
 //   - World.Envelopes makes the envelopes; each call gives them new ids.
 //
@@ -30,5 +30,5 @@
 //
 // ChildScripts are for runners that also start other workflows (RunChildren): those of
 // World.Children, which the runner must have deployed. A child that is awaited ends like any
-// execution, and its parent is told by ChildEnded; a process that is detached may hang for ever.
+// execution, and its parent gets ChildEnded; a process that is detached may run without end.
 package machinetest

@@ -56,7 +56,7 @@ func (r *bareRun) store(texts []string) {
 	}
 }
 
-// happening is the next stored event or message of a stream that may be told, or the end of
+// happening is the next stored event or message of a stream that may be applied, or the end of
 // a stream.
 func (r *bareRun) happening() (machine.Event, bool) {
 	if !r.waited && r.m.Phase() == chargehand.Waiting {

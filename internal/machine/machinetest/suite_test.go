@@ -19,7 +19,7 @@ func TestBareMachineWithChildren(t *testing.T) {
 	machinetest.RunChildren(t, func(*testing.T) machinetest.Runner { return machinetest.Bare{} })
 }
 
-// The order in which concurrent outcomes are told does not matter to any script.
+// The order in which concurrent outcomes are applied does not matter to any script.
 func TestBareMachineOtherOrder(t *testing.T) {
 	machinetest.Run(t, func(*testing.T) machinetest.Runner { return machinetest.Bare{Last: true} })
 }
