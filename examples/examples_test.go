@@ -32,8 +32,8 @@ func cli(t *testing.T, s *servertest.Server, args ...string) string {
 	return stdout.String()
 }
 
-// outsideWorld runs `chargehand examples serve` on a free port and returns host:port.
-func outsideWorld(t *testing.T) string {
+// outside runs `chargehand examples serve` on a free port and returns host:port.
+func outside(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command(servertest.Binary(t), "examples", "serve", "--listen", "127.0.0.1:0", "--slowness", "5ms")
 	stderr, err := cmd.StderrPipe()
@@ -69,7 +69,7 @@ func start(t *testing.T) (s *servertest.Server, path string) {
 	t.Helper()
 	path = tools(t)
 	s = servertest.Start(t, servertest.Options{
-		Args: []string{"--allow-run", "shell", "--connect-to", "127.0.0.1:8099:" + outsideWorld(t)},
+		Args: []string{"--allow-run", "shell", "--connect-to", "127.0.0.1:8099:" + outside(t)},
 		Env:  []string{"PATH=" + path + ":" + os.Getenv("PATH")},
 	})
 	files, err := filepath.Glob("*.yaml")

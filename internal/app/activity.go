@@ -23,7 +23,7 @@ import (
 )
 
 // activities are the runners of what commands do to the world, by kind.
-func (t *tenure) activities(ctx context.Context) (map[string]activity.Runner, error) {
+func (t *term) activities(ctx context.Context) (map[string]activity.Runner, error) {
 	policy, err := egress.New(egress.Config{Allow: t.cfg.AllowEgress, ConnectTo: t.cfg.ConnectTo, TrustedCA: t.cfg.TrustedCA})
 	if err != nil {
 		return nil, badSetting("%w", err)
@@ -88,7 +88,7 @@ func (t *tenure) activities(ctx context.Context) (map[string]activity.Runner, er
 }
 
 // runtimeMetadata is $runtime.metadata (T89): the version of Python, where workflows may run it.
-func (t *tenure) runtimeMetadata(ctx context.Context, scripts *script.Runner) value.Value {
+func (t *term) runtimeMetadata(ctx context.Context, scripts *script.Runner) value.Value {
 	if !slices.Contains(t.cfg.AllowRun, "python") {
 		return nil
 	}

@@ -33,7 +33,7 @@ type App struct {
 
 	mu      sync.Mutex
 	db      *database // nil while it is opened again
-	current *tenure   // nil while it is a standby
+	current *term     // nil while it is a standby
 }
 
 // New opens the database, recovers what it holds and listens, but serves nothing yet. With
@@ -128,10 +128,10 @@ func (a *App) run() error {
 
 // takeOver stands by until the database is ours. It returns nil when Stop was called, and when
 // a store went away meanwhile: the next take-over begins anew.
-func (a *App) takeOver(db *database) (*tenure, error) {
+func (a *App) takeOver(db *database) (*term, error) {
 	err := a.standBy(db)
 	if err == nil && a.background.Err() == nil {
-		var t *tenure
+		var t *term
 		if t, err = a.begin(a.background); err == nil {
 			a.log.Info("took over the database")
 			return t, nil
@@ -156,9 +156,9 @@ func (a *App) takeOver(db *database) (*tenure, error) {
 }
 
 // begin puts the parts together that live as long as the database is our own.
-func (a *App) begin(ctx context.Context) (*tenure, error) {
+func (a *App) begin(ctx context.Context) (*term, error) {
 	db, _ := a.parts()
-	t, err := newTenure(ctx, a.cfg, db.store)
+	t, err := newTerm(ctx, a.cfg, db.store)
 	if err != nil {
 		return nil, err
 	}
@@ -166,13 +166,13 @@ func (a *App) begin(ctx context.Context) (*tenure, error) {
 	return t, nil
 }
 
-func (a *App) parts() (*database, *tenure) {
+func (a *App) parts() (*database, *term) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.db, a.current
 }
 
-func (a *App) set(db *database, t *tenure) {
+func (a *App) set(db *database, t *term) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.db, a.current = db, t
@@ -180,7 +180,7 @@ func (a *App) set(db *database, t *tenure) {
 
 // serve runs a tenure until it ends by itself, Stop takes over, or the database is lost: then
 // it is closed.
-func (a *App) serve(t *tenure) error {
+func (a *App) serve(t *term) error {
 	listen, err := a.share()
 	if err != nil {
 		return err

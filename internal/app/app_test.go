@@ -208,7 +208,7 @@ func TestValidate(t *testing.T) {
 		definition string
 		allow      []string
 		valid      bool
-		told       string
+		reported   string
 	}{
 		"valid":            {definition("a", "{set: {x: 1}}"), nil, true, ""},
 		"no such task":     {definition("a", "{sett: {x: 1}}"), nil, false, "sett"},
@@ -221,7 +221,7 @@ func TestValidate(t *testing.T) {
 			if err != nil || valid != test.valid || valid == (len(problems) > 0) {
 				t.Fatalf("valid %v, problems %+v", valid, problems)
 			}
-			if !valid && (problems[0].Line < 1 || problems[0].Column < 1 || !strings.Contains(problems[0].Detail, test.told)) {
+			if !valid && (problems[0].Line < 1 || problems[0].Column < 1 || !strings.Contains(problems[0].Detail, test.reported)) {
 				t.Errorf("problem %+v", problems[0])
 			}
 		})

@@ -29,8 +29,8 @@ type clockWatch struct {
 	mono time.Duration // since some moment
 }
 
-// look returns by how much the clock has stepped since the last look; 0: it has not.
-func (w *clockWatch) look(wall time.Time, mono time.Duration) time.Duration {
+// step returns by how much the clock has stepped since the last look; 0: it has not.
+func (w *clockWatch) step(wall time.Time, mono time.Duration) time.Duration {
 	step := wall.Sub(w.wall) - (mono - w.mono)
 	first := w.wall.IsZero()
 	w.wall, w.mono = wall, mono
@@ -48,7 +48,7 @@ func watchClock(ctx context.Context, log *slog.Logger, db *store.Store) {
 	var w clockWatch
 	for {
 		now := time.Now()
-		tellClock(ctx, log, db, now, w.look(now.Round(0), now.Sub(began)))
+		tellClock(ctx, log, db, now, w.step(now.Round(0), now.Sub(began)))
 		select {
 		case <-ctx.Done():
 			return

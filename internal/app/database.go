@@ -57,13 +57,13 @@ const reopenPause = time.Second
 
 // awaitDatabase is openDatabase for one that was there before: it tries until ctx ends.
 func awaitDatabase(ctx context.Context, cfg Config) (*database, error) {
-	for told := false; ; {
+	for logged := false; ; {
 		db, err := openDatabase(ctx, cfg)
 		if err == nil || ctx.Err() != nil || !errors.Is(err, store.ErrUnavailable) {
 			return db, err
 		}
-		if !told {
-			told = true
+		if !logged {
+			logged = true
 			cfg.Log.Warn("waiting for the database", "error", err)
 		}
 		timer := time.NewTimer(reopenPause)

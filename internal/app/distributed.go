@@ -46,7 +46,7 @@ type distributed struct {
 
 // openDistributed connects to Temporal and begins to work. Temporal may be away: executions
 // are accepted, and go on when it is there. A set-up that is missing is an error.
-func (t *tenure) openDistributed(ctx context.Context, plans *service.Plans, runners map[string]activity.Runner, registry *prometheus.Registry) error {
+func (t *term) openDistributed(ctx context.Context, plans *service.Plans, runners map[string]activity.Runner, registry *prometheus.Registry) error {
 	cfg := t.cfg
 	if cfg.FilesURL == "" {
 		cfg.Log.Warn("files and large payloads are kept in the data directory: servers and workers elsewhere do not find them, and executions "+
@@ -135,14 +135,14 @@ func (d *distributed) verify(ctx context.Context, cfg Config, db *store.Store) e
 
 // begin starts the worker, however long Temporal is away.
 func (d *distributed) begin() {
-	for told := false; d.ctx.Err() == nil; {
+	for logged := false; d.ctx.Err() == nil; {
 		err := d.worker.Start()
 		if err == nil {
 			d.working.Store(true)
 			return
 		}
-		if !told {
-			told = true
+		if !logged {
+			logged = true
 			d.log.Warn("the worker waits for Temporal", "error", err)
 		}
 		timer := time.NewTimer(workPause)
@@ -221,8 +221,8 @@ func ForgetNamespace(ctx context.Context, cfg Config) (begun int64, err error) {
 	}
 	defer rows.Close()
 	err = rows.Update(ctx, func(tx *store.Tx) error {
-		owed, err := tx.CountUnfinished()
-		begun = owed[store.StateReady] + owed[store.StateActive] + owed[store.StateParked]
+		unfinished, err := tx.CountUnfinished()
+		begun = unfinished[store.StateReady] + unfinished[store.StateActive] + unfinished[store.StateParked]
 		if err != nil {
 			return err
 		}

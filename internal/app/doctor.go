@@ -173,9 +173,9 @@ func fitsMaster(ctx context.Context, db *store.Store, master *secret.Master) err
 func (d *doctor) work(ctx context.Context, rows *store.Store) {
 	var text string
 	err := rows.View(ctx, func(r *store.Reader) error {
-		owed, err := r.CountUnfinished()
+		unfinished, err := r.CountUnfinished()
 		text = fmt.Sprintf("executions queued %d, ready %d, active %d, parked %d (at most 10,000 of each are counted)",
-			owed[store.StateQueued], owed[store.StateReady], owed[store.StateActive], owed[store.StateParked])
+			unfinished[store.StateQueued], unfinished[store.StateReady], unfinished[store.StateActive], unfinished[store.StateParked])
 		return err
 	})
 	d.add("work", text, err)

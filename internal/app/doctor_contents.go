@@ -31,17 +31,17 @@ func (d *doctor) contents(ctx context.Context, rows *store.Store) {
 		d.add("files", "", d.cfg.filesError(err))
 		return
 	}
-	look := contentLook{ctx: ctx, rows: rows, blobs: blobs, deep: d.deep}
-	err = look.run()
+	inspect := contentCheck{ctx: ctx, rows: rows, blobs: blobs, deep: d.deep}
+	err = inspect.run()
 	whole := "have the right size"
 	if d.deep {
 		whole = "match their digests"
 	}
-	d.addDamages("files", fmt.Sprintf("%d contents in %s are there and %s; %d that nothing refers to", look.good, location, whole, look.orphans), look.damages, err)
+	d.addDamages("files", fmt.Sprintf("%d contents in %s are there and %s; %d that nothing refers to", inspect.good, location, whole, inspect.orphans), inspect.damages, err)
 }
 
-// contentLook compares two lists in the order of digests: what rows refer to, and what is there.
-type contentLook struct {
+// contentCheck compares two lists in the order of digests: what rows refer to, and what is there.
+type contentCheck struct {
 	ctx   context.Context
 	rows  *store.Store
 	blobs *blob.Store
@@ -55,7 +55,7 @@ type contentLook struct {
 	damages []string
 }
 
-func (l *contentLook) run() error {
+func (l *contentCheck) run() error {
 	err := l.blobs.List(l.ctx, func(c blob.Content) error {
 		for {
 			want, err := l.next()
@@ -87,7 +87,7 @@ func (l *contentLook) run() error {
 }
 
 // next is the first content that rows refer to and that has not been looked for; nil: there is none.
-func (l *contentLook) next() (*store.BlobSize, error) {
+func (l *contentCheck) next() (*store.BlobSize, error) {
 	if len(l.page) == 0 && !l.ended {
 		err := l.rows.View(l.ctx, func(r *store.Reader) (err error) {
 			l.page, err = r.ReferredBlobs(l.after, contentPage)
@@ -107,7 +107,7 @@ func (l *contentLook) next() (*store.BlobSize, error) {
 }
 
 // missing notes a content that is not there, unless it came or went while the lists were read.
-func (l *contentLook) missing(want *store.BlobSize) error {
+func (l *contentCheck) missing(want *store.BlobSize) error {
 	digest := blob.Digest(want.Digest)
 	size, err := l.blobs.Size(l.ctx, digest)
 	if err == nil {
@@ -120,7 +120,7 @@ func (l *contentLook) missing(want *store.BlobSize) error {
 }
 
 // compare looks at a content that is there.
-func (l *contentLook) compare(want *store.BlobSize, c blob.Content) error {
+func (l *contentCheck) compare(want *store.BlobSize, c blob.Content) error {
 	if c.Size != want.Size {
 		return l.damaged(want, fmt.Sprintf("has %d bytes instead of %d", c.Size, want.Size))
 	}
@@ -144,7 +144,7 @@ func (l *contentLook) compare(want *store.BlobSize, c blob.Content) error {
 }
 
 // damaged notes a damage, with a file that it concerns, if rows still refer to the content.
-func (l *contentLook) damaged(want *store.BlobSize, what string) error {
+func (l *contentCheck) damaged(want *store.BlobSize, what string) error {
 	var still bool
 	var file string
 	err := l.rows.View(l.ctx, func(r *store.Reader) (err error) {

@@ -31,9 +31,9 @@ func checkTemporal(ctx context.Context, cfg Config) (string, error) {
 		return "", err
 	}
 	defer rows.Close()
-	var name, place []byte
+	var name, cluster []byte
 	err = rows.View(ctx, func(r *store.Reader) error {
-		for key, value := range map[string]*[]byte{metaName: &name, metaNamespace: &place} {
+		for key, value := range map[string]*[]byte{metaName: &name, metaNamespace: &cluster} {
 			if *value, err = r.Meta(key); err != nil && !errors.Is(err, store.ErrNotFound) {
 				return err
 			}
@@ -43,10 +43,10 @@ func checkTemporal(ctx context.Context, cfg Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(name) == 0 || len(place) == 0 {
+	if len(name) == 0 || len(cluster) == 0 {
 		return fmt.Sprintf("namespace %s at %s is set up; no server has begun there", t.Namespace, t.Address), nil
 	}
-	if string(place) != id+" "+t.Queue {
+	if string(cluster) != id+" "+t.Queue {
 		return "", fmt.Errorf("namespace %s at %s with the task queue %s is not where the executions of the database are", t.Namespace, t.Address, t.Queue)
 	}
 	workers, err := temporal.Workers(ctx, c, t.Queue+"-"+string(name))

@@ -7,14 +7,14 @@ import (
 )
 
 // testDoctorOfCluster checks an installation with a worker, and then with another namespace or name of task queues.
-func testDoctorOfCluster(t *testing.T, i *installation, place func(*Config)) {
+func testDoctorOfCluster(t *testing.T, i *installation, cluster func(*Config)) {
 	t.Helper()
 	if err := os.Chmod(i.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	last := func(change func(*Config)) Finding {
 		cfg := Config{DataDir: i.dir}
-		place(&cfg)
+		cluster(&cfg)
 		change(&cfg)
 		findings := Doctor(t.Context(), cfg, false)
 		for _, f := range findings[:len(findings)-1] {

@@ -231,8 +231,8 @@ func TestIntegrityAtStart(t *testing.T) {
 	}
 }
 
-// TestDamagedDatabaseIsTold: of a damaged page, doctor and the look at the start tell.
-func TestDamagedDatabaseIsTold(t *testing.T) {
+// TestDamagedDatabaseIsReported: of a damaged page, doctor and the look at the start tell.
+func TestDamagedDatabaseIsReported(t *testing.T) {
 	i := install(t, filepath.Join(t.TempDir(), "data"))
 	w := i.apply(definition("a", "{set: {text: ok}}"))
 	for range 30 {
@@ -274,8 +274,8 @@ func TestDamagedDatabaseIsTold(t *testing.T) {
 	}
 }
 
-// TestOpenDataDirectoryIsToldAtStart: what others can read is said where the server starts, too.
-func TestOpenDataDirectoryIsToldAtStart(t *testing.T) {
+// TestOpenDataDirectoryIsLoggedAtStart: what others can read is said where the server starts, too.
+func TestOpenDataDirectoryIsLoggedAtStart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	first := install(t, dir)
 	first.halt()
@@ -321,7 +321,7 @@ func TestClockSteps(t *testing.T) {
 		{6 * time.Second, 5 * time.Second, 0}, // slewed
 	} {
 		wall = wall.Add(test.wall)
-		if got := w.look(wall, w.mono+test.mono); got != test.want {
+		if got := w.step(wall, w.mono+test.mono); got != test.want {
 			t.Errorf("look %d: %v, want %v", n, got, test.want)
 		}
 	}

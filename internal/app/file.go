@@ -214,13 +214,13 @@ func (f *files) keep(ctx context.Context, content io.Reader) (digest blob.Digest
 	return digest, size, err
 }
 
-// outagePatience is how long an activity waits for a store that is away: the restart of a
+// outageTimeout is how long an activity waits for a store that is away: the restart of a
 // database must not fail a step whose effect has happened.
-const outagePatience = 30 * time.Second
+const outageTimeout = 30 * time.Second
 
 // patiently repeats what fails for want of a store that may come back by itself.
 func patiently(ctx context.Context, try func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, outagePatience)
+	ctx, cancel := context.WithTimeout(ctx, outageTimeout)
 	defer cancel()
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		err := try()

@@ -43,8 +43,8 @@ func checkMaster(ctx context.Context, db *store.Store, master *secret.Master) er
 func checkEngine(ctx context.Context, db *store.Store, name string) error {
 	var begun int64
 	same, err := agree(ctx, db, metaEngine, []byte(name), func(r *store.Reader) (bool, error) {
-		owed, err := r.CountUnfinished()
-		begun = owed[store.StateReady] + owed[store.StateActive] + owed[store.StateParked]
+		unfinished, err := r.CountUnfinished()
+		begun = unfinished[store.StateReady] + unfinished[store.StateActive] + unfinished[store.StateParked]
 		return begun == 0, err
 	})
 	if err == nil && !same {
@@ -129,8 +129,8 @@ func checkFiles(ctx context.Context, cfg Config, db *store.Store, blobs *blob.St
 func checkNamespace(ctx context.Context, db *store.Store, id string, t Temporal) error {
 	var begun int64
 	same, err := agree(ctx, db, metaNamespace, []byte(id+" "+t.Queue), func(r *store.Reader) (bool, error) {
-		owed, err := r.CountUnfinished()
-		begun = owed[store.StateReady] + owed[store.StateActive] + owed[store.StateParked]
+		unfinished, err := r.CountUnfinished()
+		begun = unfinished[store.StateReady] + unfinished[store.StateActive] + unfinished[store.StateParked]
 		return begun == 0, err
 	})
 	if err == nil && !same {

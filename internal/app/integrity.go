@@ -17,8 +17,8 @@ const integrityEvery = 24 * time.Hour
 // integrityPause lies before another look where one was broken off.
 const integrityPause = 10 * time.Minute
 
-// maxToldDamages bounds the lines about one look; doctor lists all.
-const maxToldDamages = 20
+// maxLoggedDamages bounds the lines about one look; doctor lists all.
+const maxLoggedDamages = 20
 
 // unclosed reports whether the database was not closed in good order: who closes it last leaves no log. It is asked before
 // anything opens the database.
@@ -64,7 +64,7 @@ func (a *App) watchIntegrity(ctx context.Context, db *sqlite.DB) {
 // tellDamages says in the log what is wrong with the database.
 func (a *App) tellDamages(damages []string) {
 	for i, damage := range damages {
-		if i == maxToldDamages {
+		if i == maxLoggedDamages {
 			a.log.Error("the database is damaged in more places: run `chargehand doctor`", "damages", len(damages))
 			return
 		}

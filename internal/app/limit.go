@@ -72,8 +72,8 @@ func (c Config) limits() []service.Limit {
 // shares are what the environment test and a single workflow may have of places at once.
 func (c Config) shares() (list []service.Limit) {
 	for _, one := range []struct {
-		name, what         string
-		places, ofWorkflow int
+		name, what          string
+		permits, ofWorkflow int
 	}{
 		{"running_executions", "Executions that run", c.RunningExecutions, c.RunningPerWorkflow},
 		{"outgoing_calls", "Outgoing calls", c.Calls, c.CallsPerWorkflow},
@@ -81,7 +81,7 @@ func (c Config) shares() (list []service.Limit) {
 		{"processes", "Processes of steps", c.Processes, c.ProcessesPerWorkflow},
 		{"scripts", "Scripts in JavaScript", c.Scripts, c.ProcessesPerWorkflow},
 	} {
-		limits := fair.Limits{Places: one.places, PerWorkflow: one.ofWorkflow}
+		limits := fair.Limits{Places: one.permits, PerWorkflow: one.ofWorkflow}
 		list = append(list,
 			service.Limit{Name: one.name + "_of_test", Value: int64(limits.OfTest()), Description: one.what + " of the environment test at once."},
 			service.Limit{Name: one.name + "_of_workflow", Value: int64(limits.OfWorkflow()), Description: one.what + " of one workflow at once in one environment."})

@@ -39,13 +39,13 @@ func (c Config) checkFiles() error {
 }
 
 // openContents opens the store of files without looking whether it can be used.
-func (c Config) openContents(ctx context.Context, claim blob.Claim) (*blob.Store, error) {
+func (c Config) openContents(ctx context.Context, protect blob.Protect) (*blob.Store, error) {
 	l, err := c.location()
 	if err != nil {
 		return nil, err
 	}
 	// What is on its way to a bucket is kept in the data directory.
-	s, err := blob.Open(ctx, l, blob.Config{Folder: filepath.Join(c.DataDir, filesName), Claim: claim, Log: c.Log})
+	s, err := blob.Open(ctx, l, blob.Config{Folder: filepath.Join(c.DataDir, filesName), Protect: protect, Log: c.Log})
 	if err != nil {
 		return nil, c.filesError(err)
 	}

@@ -26,9 +26,9 @@ type rows struct {
 	store  *store.Store
 	outbox bool // there is one: the Temporal engine's
 
-	owed    *prometheus.Desc
-	waiting *prometheus.Desc
-	late    *prometheus.Desc
+	unfinished *prometheus.Desc
+	waiting    *prometheus.Desc
+	late       *prometheus.Desc
 
 	mu     sync.Mutex
 	read   time.Time // zero: never
@@ -41,7 +41,7 @@ type rows struct {
 func newRows(st *store.Store, outbox bool) *rows {
 	return &rows{
 		store: st, outbox: outbox,
-		owed: prometheus.NewDesc("chargehand_executions",
+		unfinished: prometheus.NewDesc("chargehand_executions",
 			"Executions of the installation that have not ended, by state: queued, ready, active or parked; at most 10,000 of each are counted.", []string{"state"}, nil),
 		waiting: prometheus.NewDesc("chargehand_outbox_messages",
 			"Messages of the installation that are on their way to Temporal; at most 10,000 are counted.", nil, nil),
@@ -52,7 +52,7 @@ func newRows(st *store.Store, outbox bool) *rows {
 
 // Describe implements prometheus.Collector.
 func (r *rows) Describe(to chan<- *prometheus.Desc) {
-	to <- r.owed
+	to <- r.unfinished
 	if r.outbox {
 		to <- r.waiting
 		to <- r.late
@@ -72,7 +72,7 @@ func (r *rows) Collect(to chan<- prometheus.Metric) {
 	for run, state := range map[store.ExecutionState]string{
 		store.StateQueued: "queued", store.StateReady: "ready", store.StateActive: "active", store.StateParked: "parked",
 	} {
-		to <- prometheus.MustNewConstMetric(r.owed, prometheus.GaugeValue, float64(r.counts[run]), state)
+		to <- prometheus.MustNewConstMetric(r.unfinished, prometheus.GaugeValue, float64(r.counts[run]), state)
 	}
 	if !r.outbox {
 		return

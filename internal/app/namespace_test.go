@@ -27,12 +27,12 @@ func TestNamespaceIsRemembered(t *testing.T) {
 	}
 	defer db.Close()
 	await(t, func() bool {
-		var owed store.StateCounts
+		var unfinished store.StateCounts
 		err := db.View(t.Context(), func(r *store.Reader) (err error) {
-			owed, err = r.CountUnfinished()
+			unfinished, err = r.CountUnfinished()
 			return err
 		})
-		return err == nil && owed[store.StateActive] == 1
+		return err == nil && unfinished[store.StateActive] == 1
 	})
 	i.halt()
 	here := Temporal{Queue: "a"}

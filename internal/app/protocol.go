@@ -28,7 +28,7 @@ type protocolParts struct {
 }
 
 // protocols are the runners of the kinds mcp, a2a and asyncapi.
-func (t *tenure) protocols(p protocolParts) map[string]activity.Runner {
+func (t *term) protocols(p protocolParts) map[string]activity.Runner {
 	clients := remote.Config{
 		Transport: p.transport, Authenticate: remote.AuthenticateBy(p.credentials), UserAgent: "chargehand/" + Version,
 	}

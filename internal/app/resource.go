@@ -15,7 +15,7 @@ import (
 
 // newFetcher reads external resources for definitions that are applied, and for steps. maxBytes
 // bounds one of them; 0: the default.
-func (t *tenure) newFetcher(transport *http.Transport, credentials *credential.Source, maxBytes int64) (*resource.Fetcher, error) {
+func (t *term) newFetcher(transport *http.Transport, credentials *credential.Source, maxBytes int64) (*resource.Fetcher, error) {
 	root, err := resourceRoot(t.cfg.ResourceRoot)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 
 // openSinks prepares the deliveries to the sinks of events, and shows how they do. A process
 // that only works leaves them to others. Without sinks, those of former days are forgotten.
-func (t *tenure) openSinks(registry prometheus.Registerer) {
+func (t *term) openSinks(registry prometheus.Registerer) {
 	if t.cfg.WorkerOnly {
 		return
 	}

@@ -69,14 +69,14 @@ func TestStandbyTakesOver(t *testing.T) {
 	})
 }
 
-// heard closes a channel when a text is logged.
-type heard struct {
+// logWaiter closes a channel when a text is logged.
+type logWaiter struct {
 	text string
 	once sync.Once
 	done chan struct{}
 }
 
-func (h *heard) Write(line []byte) (int, error) {
+func (h *logWaiter) Write(line []byte) (int, error) {
 	if bytes.Contains(line, []byte(h.text)) {
 		h.once.Do(func() { close(h.done) })
 	}
@@ -92,7 +92,7 @@ func TestStandbyOutlivesAFailedTakeOver(t *testing.T) {
 	master, files := masterFile(t), "file://"+t.TempDir()
 	shared := func(c *Config) { c.DatabaseURL, c.MasterKeyFile, c.FilesURL = url, master, files }
 	first := install(t, t.TempDir(), shared)
-	failed := &heard{text: "could not take over", done: make(chan struct{})}
+	failed := &logWaiter{text: "could not take over", done: make(chan struct{})}
 	second := install(t, t.TempDir(), shared, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(failed, nil)) })
 	p.Exec(t, name, `CREATE FUNCTION away() RETURNS bool LANGUAGE plpgsql AS
 		$$ BEGIN RAISE EXCEPTION 'away' USING ERRCODE = '57P01'; END $$;
@@ -147,7 +147,7 @@ func TestFilesAreShared(t *testing.T) {
 	server, master := peer.StartPostgres(t), masterFile(t)
 	url, other := server.NewDatabase(t), server.NewDatabase(t)
 	open := func(url, dir, files string) (string, error) {
-		log := &heard{text: "--files-url", done: make(chan struct{})}
+		log := &logWaiter{text: "--files-url", done: make(chan struct{})}
 		cfg := Config{
 			DataDir: dir, Listen: "127.0.0.1:0", Engine: EngineTemporal, DatabaseURL: url, MasterKeyFile: master, FilesURL: files,
 			Log: slog.New(slog.NewTextHandler(log, nil)),
@@ -166,7 +166,7 @@ func TestFilesAreShared(t *testing.T) {
 		}
 	}
 	first, files := t.TempDir(), "file://"+t.TempDir()
-	for _, test := range []struct{ name, url, dir, files, told, refused string }{
+	for _, test := range []struct{ name, url, dir, files, warned, refused string }{
 		{"the first one, with files of its own", url, first, "", "told", ""},
 		{"the same one again", url, first, "", "told", ""},
 		{"another one, with files of its own", url, t.TempDir(), "", "", "does not hold the files of this database"},
@@ -175,15 +175,15 @@ func TestFilesAreShared(t *testing.T) {
 		{"another installation, with other files", other, t.TempDir(), files, "", ""},
 		{"another installation, with these files", other, t.TempDir(), "file://" + filepath.Join(first, "files"), "", "another installation"},
 	} {
-		told, err := open(test.url, test.dir, test.files)
+		warned, err := open(test.url, test.dir, test.files)
 		var wrong *SettingError
 		switch {
 		case test.refused == "" && err != nil:
 			t.Errorf("%s: %v", test.name, err)
 		case test.refused != "" && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), test.refused)):
 			t.Errorf("%s: %v, want %q", test.name, err, test.refused)
-		case told != test.told:
-			t.Errorf("%s: told %q", test.name, told)
+		case warned != test.warned:
+			t.Errorf("%s: told %q", test.name, warned)
 		}
 	}
 }

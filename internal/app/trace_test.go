@@ -219,7 +219,7 @@ func TestTrace(t *testing.T) {
 
 // TestTraceOverTemporal: an API node and a worker, which know each other from rows and from Temporal only.
 func TestTraceOverTemporal(t *testing.T) {
-	cluster := distributedPlace(t)
+	cluster := distributedConfig(t)
 	i, e := traced(t, cluster, func(c *Config) { c.APIOnly = true })
 	w := work(t, cluster, e)
 	testTrace(t, i, e)
@@ -237,30 +237,30 @@ func TestTraceOverTemporal(t *testing.T) {
 	testDoctorOfCluster(t, i, cluster)
 }
 
-// distributedPlace is a database and a namespace of their own, for several processes.
-func distributedPlace(t *testing.T) func(*Config) {
+// distributedConfig is a database and a namespace of their own, for several processes.
+func distributedConfig(t *testing.T) func(*Config) {
 	t.Helper()
 	url := peer.StartPostgres(t, peer.PostgresOptions{Careless: true}).NewDatabase(t)
 	server := peer.StartTemporal(t)
 	namespace := server.NewNamespace(t)
 	master, files := masterFile(t), "file://"+t.TempDir()
-	place := func(c *Config) {
+	configure := func(c *Config) {
 		c.DatabaseURL, c.MasterKeyFile, c.FilesURL, c.Engine = url, master, files, EngineTemporal
 		c.Temporal = Temporal{Dial: temporal.Dial{Address: server.Address(), Namespace: namespace}, Queue: "test"}
 	}
 	var cfg Config
-	place(&cfg)
+	configure(&cfg)
 	if _, err := SetUpTemporal(t.Context(), cfg, 24*time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	return place
+	return configure
 }
 
 // work runs a worker and returns its address.
-func work(t *testing.T, place func(*Config), e *tracetest.InMemoryExporter) string {
+func work(t *testing.T, configure func(*Config), e *tracetest.InMemoryExporter) string {
 	t.Helper()
 	cfg := Config{DataDir: t.TempDir(), Listen: "127.0.0.1:0", WorkerOnly: true, AllowEgress: []string{"127.0.0.1"}, exporter: kept{e}}
-	place(&cfg)
+	configure(&cfg)
 	a, err := New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

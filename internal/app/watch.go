@@ -15,8 +15,8 @@ import (
 	"github.com/chargehand/chargehand/internal/plan"
 )
 
-// settleTime gathers the several writes of which a change of a file consists.
-const settleTime = 200 * time.Millisecond
+// quietTime gathers the several writes of which a change of a file consists.
+const quietTime = 200 * time.Millisecond
 
 // What could not be applied for a reason that may pass is tried again after the first pause,
 // which doubles up to the last one. A change begins anew.
@@ -34,7 +34,7 @@ type workflowFile struct {
 
 // watchWorkflows applies every definition in the folder, and again on change, until ctx
 // ends. What cannot be applied is logged with its place and leaves the rest alone.
-func (t *tenure) watchWorkflows(ctx context.Context) {
+func (t *term) watchWorkflows(ctx context.Context) {
 	files := map[string]workflowFile{} // by path
 	changes := make(chan struct{}, 1)
 	watcher, err := fsnotify.NewWatcher()
@@ -77,8 +77,8 @@ func hasPassing(files map[string]workflowFile) bool {
 
 // forward sends one signal for each burst of changes. An error of the watcher, such as an
 // overflow, may stand for changes that were missed.
-func (t *tenure) forward(ctx context.Context, watcher *fsnotify.Watcher, changes chan<- struct{}) {
-	var settled <-chan time.Time
+func (t *term) forward(ctx context.Context, watcher *fsnotify.Watcher, changes chan<- struct{}) {
+	var due <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -87,15 +87,15 @@ func (t *tenure) forward(ctx context.Context, watcher *fsnotify.Watcher, changes
 			if !open {
 				return
 			}
-			settled = time.After(settleTime)
+			due = time.After(quietTime)
 		case err, open := <-watcher.Errors: // nobody reading them would stop the watcher
 			if !open {
 				return
 			}
 			t.log.Warn("watch the folder of workflows", "folder", t.cfg.Workflows, "error", err)
-			settled = time.After(settleTime)
-		case <-settled:
-			settled = nil
+			due = time.After(quietTime)
+		case <-due:
+			due = nil
 			select {
 			case changes <- struct{}{}:
 			default:
@@ -105,7 +105,7 @@ func (t *tenure) forward(ctx context.Context, watcher *fsnotify.Watcher, changes
 }
 
 // applyFolder applies what is not applied yet. With again, that is what may pass by itself.
-func (t *tenure) applyFolder(ctx context.Context, files map[string]workflowFile, again bool) {
+func (t *term) applyFolder(ctx context.Context, files map[string]workflowFile, again bool) {
 	entries, err := os.ReadDir(t.cfg.Workflows)
 	if err != nil {
 		t.log.Error("read the folder of workflows", "folder", t.cfg.Workflows, "error", err)
@@ -150,7 +150,7 @@ func (t *tenure) applyFolder(ctx context.Context, files map[string]workflowFile,
 }
 
 // applyFile applies a definition. A problem is logged unless it is the one that was before.
-func (t *tenure) applyFile(ctx context.Context, path string, content []byte, before string) workflowFile {
+func (t *term) applyFile(ctx context.Context, path string, content []byte, before string) workflowFile {
 	file := workflowFile{content: string(content)}
 	result, err := t.service.ApplyFromOperator(ctx, content)
 	if err == nil {
@@ -161,13 +161,13 @@ func (t *tenure) applyFile(ctx context.Context, path string, content []byte, bef
 	if file.problem == before || ctx.Err() != nil {
 		return file
 	}
-	var told *chargehand.Error
-	if !errors.As(err, &told) {
+	var apiErr *chargehand.Error
+	if !errors.As(err, &apiErr) {
 		t.log.Error("workflow not applied", "file", path, "error", err, "tried_again", file.passing)
 		return file
 	}
-	t.log.Error("workflow not applied", "file", path, "detail", told.Detail, "tried_again", file.passing)
-	for _, field := range told.Fields {
+	t.log.Error("workflow not applied", "file", path, "detail", apiErr.Detail, "tried_again", file.passing)
+	for _, field := range apiErr.Fields {
 		t.log.Error("workflow not applied", "file", path, "line", field.Line, "column", field.Column, "code", field.Code, "detail", field.Detail)
 	}
 	return file
@@ -176,25 +176,25 @@ func (t *tenure) applyFile(ctx context.Context, path string, content []byte, bef
 // mayPass reports whether a definition may be applied later as it is: a resource that was not
 // to be had, or a server that was not able to.
 func mayPass(err error) bool {
-	var told *chargehand.Error
-	if !errors.As(err, &told) {
+	var apiErr *chargehand.Error
+	if !errors.As(err, &apiErr) {
 		return true
 	}
-	switch told.Code {
+	switch apiErr.Code {
 	case chargehand.CodeInternal, chargehand.CodeUnavailable, chargehand.CodeRateLimited:
 		return true
 	}
-	return slices.ContainsFunc(told.Fields, func(f chargehand.FieldError) bool { return f.Code == plan.CodeResourceMissing })
+	return slices.ContainsFunc(apiErr.Fields, func(f chargehand.FieldError) bool { return f.Code == plan.CodeResourceMissing })
 }
 
 // problemOf tells problems apart.
 func problemOf(err error) string {
-	var told *chargehand.Error
-	if !errors.As(err, &told) {
+	var apiErr *chargehand.Error
+	if !errors.As(err, &apiErr) {
 		return err.Error()
 	}
-	text := told.Error()
-	for _, f := range told.Fields {
+	text := apiErr.Error()
+	for _, f := range apiErr.Fields {
 		text += "\n" + f.Pointer + " " + f.Code + " " + f.Detail
 	}
 	return text

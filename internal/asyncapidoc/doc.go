@@ -7,8 +7,8 @@
 //
 //   - Whether a task sends or receives is said by the task (message or subscription). In
 //     version 2 that chooses the channel's publish or subscribe operation; in version 3 the
-//     operation is named, and its action, which is told from the view of whoever wrote the
-//     document, is not looked at.
+//     operation is named; its action, which the document gives from its author's point of view,
+//     is not used.
 //   - A task names a channel (2) or an operation (3). An operationId of version 2 and a channel
 //     of version 3 are understood too.
 //   - Without a named server, the first one counts, in the order of the document, that belongs

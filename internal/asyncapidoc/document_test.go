@@ -186,7 +186,7 @@ func TestValuesDoNotLeadElsewhere(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ server, tenant, stage, room, want string }{
-		{"web", "evil.example/", "x", "1", `{tenant} stands in the host of the server, so "evil.example/" cannot be its value`},
+		{"web", "evil.example/", "x", "1", `{tenant} is in the host of the server, so "evil.example/" cannot be its value`},
 		{"web", "evil.example?", "x", "1", "must not contain / ? # @ \\,"},
 		{"web", "evil.example#", "x", "1", "{tenant}"},
 		{"web", "user@evil.example", "x", "1", "{tenant}"},
@@ -194,7 +194,7 @@ func TestValuesDoNotLeadElsewhere(t *testing.T) {
 		{"web", "evil example", "x", "1", "{tenant}"},
 		{"web", "evil\x00", "x", "1", "{tenant}"},
 		{"bus", "evil.example/", "", "1", "{tenant}"},
-		{"web", "a", "x?", "1", "{stage} stands in the path of the server"},
+		{"web", "a", "x?", "1", "{stage} is in the path of the server"},
 		{"web", "a", "..", "1", `another path: they make the segment ".."`},
 		{"web", "a", "x/%2e%2E/y", "1", "another path"},
 		{"web", "a", "x", "..", `another path: they make the segment ".." of "rooms/../events"`},

@@ -59,7 +59,7 @@ func (f *filler) serverURL(t *Target, server map[string]any) (string, error) {
 }
 
 // address is the address of a channel with its parameters filled in.
-func (f *filler) address(family string, p place) (string, error) {
+func (f *filler) address(family string, p endpoint) (string, error) {
 	parameters, err := f.document.object(p.channel, "parameters")
 	if err != nil {
 		return "", err
@@ -77,14 +77,14 @@ func (f *filler) address(family string, p place) (string, error) {
 // filled is what stands for a name.
 type filled struct {
 	text string
-	// own tells that it stands in the document, as the default or one of an enumeration; others
+	// own: the value is in the document, as the default or one of an enumeration; others
 	// are data, which must not lead elsewhere.
 	own bool
 }
 
 // fill replaces each {name} in text. What stands for it is made by place, which gets the text
 // before it, already filled.
-func (f *filler) fill(text string, known map[string]any, place func(before, name string, v filled) (string, error)) (string, error) {
+func (f *filler) fill(text string, known map[string]any, insert func(before, name string, v filled) (string, error)) (string, error) {
 	var filled strings.Builder
 	for {
 		before, rest, found := strings.Cut(text, "{")
@@ -100,11 +100,11 @@ func (f *filler) fill(text string, known map[string]any, place func(before, name
 		if err != nil {
 			return "", err
 		}
-		placed, err := place(filled.String(), name, v)
+		inserted, err := insert(filled.String(), name, v)
 		if err != nil {
 			return "", err
 		}
-		if filled.WriteString(placed); filled.Len() > maxAddressBytes {
+		if filled.WriteString(inserted); filled.Len() > maxAddressBytes {
 			return "", fmt.Errorf("its address has more than %d bytes", maxAddressBytes)
 		}
 		text = after
@@ -129,7 +129,7 @@ func serverVariable(before, name string, v filled) (string, error) {
 		what, forbidden = "host", `/?#@\`
 	}
 	if strings.ContainsAny(v.text, forbidden) || strings.ContainsFunc(v.text, blankOrControl) {
-		return "", fmt.Errorf("{%s} stands in the %s of the server, so %q cannot be its value: it must not contain %s, blanks or control characters",
+		return "", fmt.Errorf("{%s} is in the %s of the server, so %q cannot be its value: it must not contain %s, blanks or control characters",
 			clip(name), what, clip(v.text), strings.Join(strings.Split(forbidden, ""), " "))
 	}
 	return v.text, nil

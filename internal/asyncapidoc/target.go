@@ -35,8 +35,8 @@ type Message struct {
 	Correlation string // location of the correlation id, "" without
 }
 
-// place is a channel with the operation that is wanted of it; operation may be nil.
-type place struct {
+// endpoint is a channel with the operation that is wanted of it; operation may be nil.
+type endpoint struct {
 	name      string
 	address   string
 	channel   map[string]any
@@ -45,7 +45,7 @@ type place struct {
 
 // Target finds where a call goes.
 func (d *Document) Target(s Selection) (*Target, error) {
-	p, err := d.place(s)
+	p, err := d.endpoint(s)
 	if err != nil {
 		return nil, err
 	}
@@ -83,10 +83,10 @@ func (d *Document) Target(s Selection) (*Target, error) {
 	return t, nil
 }
 
-func (d *Document) place(s Selection) (place, error) {
+func (d *Document) endpoint(s Selection) (endpoint, error) {
 	channels, err := d.object(d.root, "channels")
 	if err != nil {
-		return place{}, err
+		return endpoint{}, err
 	}
 	if d.major == 2 {
 		return d.place2(channels, s)
@@ -94,7 +94,7 @@ func (d *Document) place(s Selection) (place, error) {
 	return d.place3(channels, s)
 }
 
-func (d *Document) place2(channels map[string]any, s Selection) (place, error) {
+func (d *Document) place2(channels map[string]any, s Selection) (endpoint, error) {
 	wanted := "publish"
 	if s.Subscribe {
 		wanted = "subscribe"
@@ -111,7 +111,7 @@ func (d *Document) place2(channels map[string]any, s Selection) (place, error) {
 			continue // not the one that is looked for
 		}
 		if err != nil {
-			return place{}, err
+			return endpoint{}, err
 		}
 		operation, _ := d.object(channel, wanted)
 		if id, _ := operation["operationId"].(string); s.Channel == "" && id != s.Operation {
@@ -119,51 +119,51 @@ func (d *Document) place2(channels map[string]any, s Selection) (place, error) {
 		}
 		other := map[string]string{"publish": "subscribe", "subscribe": "publish"}[wanted]
 		if operation == nil && channel[other] != nil {
-			return place{}, fmt.Errorf("the channel %q has no %s operation, only %s", clip(name), wanted, other)
+			return endpoint{}, fmt.Errorf("the channel %q has no %s operation, only %s", clip(name), wanted, other)
 		}
-		return place{name: name, address: name, channel: channel, operation: operation}, nil
+		return endpoint{name: name, address: name, channel: channel, operation: operation}, nil
 	}
 	if s.Channel == "" {
-		return place{}, fmt.Errorf("the document has no %s operation with the operationId %q", wanted, clip(s.Operation))
+		return endpoint{}, fmt.Errorf("the document has no %s operation with the operationId %q", wanted, clip(s.Operation))
 	}
-	return place{}, fmt.Errorf("the document has no channel %q; it has %s", clip(s.Channel), listed(channels))
+	return endpoint{}, fmt.Errorf("the document has no channel %q; it has %s", clip(s.Channel), listed(channels))
 }
 
-func (d *Document) place3(channels map[string]any, s Selection) (place, error) {
+func (d *Document) place3(channels map[string]any, s Selection) (endpoint, error) {
 	if s.Operation == "" {
 		channel, err := d.object(channels, s.Channel)
 		if err != nil || channel == nil {
-			return place{}, orElse(err, fmt.Errorf("the document has no channel %q; it has %s", clip(s.Channel), listed(channels)))
+			return endpoint{}, orElse(err, fmt.Errorf("the document has no channel %q; it has %s", clip(s.Channel), listed(channels)))
 		}
-		return d.placeAt(s.Channel, channel, nil)
+		return d.endpointAt(s.Channel, channel, nil)
 	}
 	operations, err := d.object(d.root, "operations")
 	if err != nil {
-		return place{}, err
+		return endpoint{}, err
 	}
 	operation, err := d.object(operations, s.Operation)
 	if err != nil || operation == nil {
-		return place{}, orElse(err, fmt.Errorf("the document has no operation %q; it has %s", clip(s.Operation), listed(operations)))
+		return endpoint{}, orElse(err, fmt.Errorf("the document has no operation %q; it has %s", clip(s.Operation), listed(operations)))
 	}
 	reference, _ := operation["channel"].(map[string]any)
 	channel, err := d.object(operation, "channel")
 	if err != nil || channel == nil {
-		return place{}, orElse(err, fmt.Errorf("the operation %q has no channel", clip(s.Operation)))
+		return endpoint{}, orElse(err, fmt.Errorf("the operation %q has no channel", clip(s.Operation)))
 	}
 	name, _ := reference["$ref"].(string)
-	return d.placeAt(name[strings.LastIndexByte(name, '/')+1:], channel, operation)
+	return d.endpointAt(name[strings.LastIndexByte(name, '/')+1:], channel, operation)
 }
 
-func (d *Document) placeAt(name string, channel, operation map[string]any) (place, error) {
+func (d *Document) endpointAt(name string, channel, operation map[string]any) (endpoint, error) {
 	address, _ := channel["address"].(string)
 	if address == "" {
-		return place{}, fmt.Errorf("the channel %q has no address", clip(name))
+		return endpoint{}, fmt.Errorf("the channel %q has no address", clip(name))
 	}
-	return place{name: name, address: address, channel: channel, operation: operation}, nil
+	return endpoint{name: name, address: address, channel: channel, operation: operation}, nil
 }
 
 // server picks the server of the call.
-func (d *Document) server(p place, s Selection) (string, map[string]any, error) {
+func (d *Document) server(p endpoint, s Selection) (string, map[string]any, error) {
 	servers, err := d.object(d.root, "servers")
 	if err != nil {
 		return "", nil, err
@@ -204,7 +204,7 @@ func (d *Document) server(p place, s Selection) (string, map[string]any, error) 
 }
 
 // serversOf are the names of the servers that a channel is confined to.
-func (d *Document) serversOf(p place) []string {
+func (d *Document) serversOf(p endpoint) []string {
 	var names []string
 	list, _ := p.channel["servers"].([]any)
 	for _, item := range list {
@@ -222,7 +222,7 @@ func (d *Document) serversOf(p place) []string {
 }
 
 // messages are those of the operation, or of the channel where the operation names none.
-func (d *Document) messages(p place) ([]Message, error) {
+func (d *Document) messages(p endpoint) ([]Message, error) {
 	var list []any
 	if d.major == 2 {
 		message, err := d.resolve(p.operation["message"])

@@ -75,9 +75,9 @@ func (a *api) apply(ctx context.Context, definition string) (string, error) {
 	return "/workflows/" + applied.ID, nil
 }
 
-// settle waits until the newest execution of a workflow, and so every earlier one of a
+// awaitEnded waits until the newest execution of a workflow, and so every earlier one of a
 // drained queue, has ended: none is left initial or processing.
-func (a *api) settle(ctx context.Context, workflow string) error {
+func (a *api) awaitEnded(ctx context.Context, workflow string) error {
 	for _, status := range []string{"initial", "processing"} {
 		for {
 			answer, err := a.send(ctx, http.MethodGet, a.base+workflow+"/executions?limit=1&status="+status, "application/json", nil)

@@ -69,7 +69,7 @@ func (r *runner) executions(ctx context.Context, name, definition string) (count
 	if err != nil {
 		return 0, err
 	}
-	if err := r.api.settle(ctx, workflow); err != nil {
+	if err := r.api.awaitEnded(ctx, workflow); err != nil {
 		return 0, err
 	}
 	rate := float64(count) / time.Since(began).Seconds()
@@ -83,7 +83,7 @@ func (r *runner) trivial(ctx context.Context) error {
 	if err != nil || r.DataDir == "" {
 		return err
 	}
-	after := r.settledDisk(ctx)
+	after := r.quietDisk(ctx)
 	r.add("one set, on disk", float64(after-before)/float64(max(count, 1)), "bytes/execution", 0)
 	return nil
 }
@@ -149,7 +149,7 @@ func (r *runner) tenHTTP(ctx context.Context) error {
 		return err
 	})
 	if err == nil {
-		err = r.api.settle(ctx, workflow)
+		err = r.api.awaitEnded(ctx, workflow)
 	}
 	rate := float64(calls.Load()) / time.Since(began).Seconds()
 	if err == nil && calls.Load() == 0 {
@@ -222,8 +222,8 @@ func (r *runner) diskBytes() int64 {
 	return sum
 }
 
-// settledDisk waits until the size no longer falls: an idle server shortens its log.
-func (r *runner) settledDisk(ctx context.Context) int64 {
+// quietDisk waits until the size no longer falls: an idle server shortens its log.
+func (r *runner) quietDisk(ctx context.Context) int64 {
 	size, same := r.diskBytes(), 0
 	for same < 8 && ctx.Err() == nil {
 		time.Sleep(250 * time.Millisecond)

@@ -91,9 +91,9 @@ func (s *site) runMany(b *testing.B, workflow string, count int) (last string) {
 			for {
 				mu.Lock()
 				count--
-				goOn := count >= 0
+				more := count >= 0
 				mu.Unlock()
-				if !goOn {
+				if !more {
 					return
 				}
 				a, err := s.server.Try(http.MethodPost, "/workflows/"+workflow+"/executions?wait=60s",

@@ -20,15 +20,15 @@ import (
 
 // site is an installation in one of the set-ups.
 type site struct {
-	name      string
-	folder    string
-	postgres  *peer.Postgres // nil: SQLite
-	temporal  *peer.Temporal // nil: the embedded engine
-	tables    string         // name of the database of Temporal's server
-	namespace string
-	database  string   // URL
-	place     []string // flags of everything that opens the database
-	cluster   []string // flags of the cluster
+	name          string
+	folder        string
+	postgres      *peer.Postgres // nil: SQLite
+	temporal      *peer.Temporal // nil: the embedded engine
+	tables        string         // name of the database of Temporal's server
+	namespace     string
+	database      string   // URL
+	databaseFlags []string // flags of everything that opens the database
+	cluster       []string // flags of the cluster
 
 	server     *servertest.Server
 	worker     *worker
@@ -51,7 +51,7 @@ func newSite(b *testing.B, name string, postgres *peer.Postgres) *site {
 	if err := os.WriteFile(path, key, 0o600); err != nil {
 		b.Fatal(err)
 	}
-	s.place = []string{"--database-url", s.database, "--master-key-file", path, "--files-url", "file://" + filepath.Join(s.folder, "shared")}
+	s.databaseFlags = []string{"--database-url", s.database, "--master-key-file", path, "--files-url", "file://" + filepath.Join(s.folder, "shared")}
 	return s
 }
 
@@ -73,14 +73,14 @@ func (s *site) on(b *testing.B, tables string, settings ...string) *site {
 // start starts the processes of the site: a server, and with Temporal a worker.
 func (s *site) start(b *testing.B) {
 	b.Helper()
-	args := append([]string{"--rate-limit", "0", "--allow-egress", "127.0.0.1"}, s.place...)
+	args := append([]string{"--rate-limit", "0", "--allow-egress", "127.0.0.1"}, s.databaseFlags...)
 	if s.temporal != nil {
 		s.temporal.Restart()
 		args = append(append(args, "--engine", "temporal", "--workers", "0"), s.cluster...)
 	}
 	s.server = servertest.Launch(b, servertest.Options{DataDir: s.folder, Args: args})
 	if s.key == "" {
-		s.key = servertest.CreateKey(b, s.folder, append([]string{"--preset", "all"}, s.place...)...)
+		s.key = servertest.CreateKey(b, s.folder, append([]string{"--preset", "all"}, s.databaseFlags...)...)
 	}
 	s.server.Key = s.key
 	if s.temporal != nil {
@@ -107,7 +107,7 @@ func startWorker(b *testing.B, s *site) *worker {
 	b.Helper()
 	address := freeAddress(b)
 	args := []string{"worker", "--listen", address, "--data-dir", filepath.Join(s.folder, "worker"), "--allow-egress", "127.0.0.1"}
-	w := &worker{exited: make(chan struct{}), cmd: exec.Command(servertest.Binary(b), append(append(args, s.place...), s.cluster...)...)}
+	w := &worker{exited: make(chan struct{}), cmd: exec.Command(servertest.Binary(b), append(append(args, s.databaseFlags...), s.cluster...)...)}
 	w.cmd.Stderr = &w.log
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)

@@ -96,8 +96,8 @@ func TestContractCLI(t *testing.T) {
 // testKeysCreate: "Prints the key and nothing else on stdout"; without a server too.
 func testKeysCreate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	place := servertest.Place(t, dir)
-	if got := cli(t, nil, 2, slices.Concat([]string{"keys", "create", "--data-dir", dir}, place)...); got.out != "" || !strings.Contains(got.err, "there is no installation in") {
+	location := servertest.Location(t, dir)
+	if got := cli(t, nil, 2, slices.Concat([]string{"keys", "create", "--data-dir", dir}, location)...); got.out != "" || !strings.Contains(got.err, "there is no installation in") {
 		t.Errorf("where there is no installation: stdout %q, stderr %q", got.out, got.err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "chargehand.db")); !os.IsNotExist(err) {
@@ -106,7 +106,7 @@ func testKeysCreate(t *testing.T) {
 	for _, args := range [][]string{
 		{"--init"}, {}, {"--name", "n"}, {"--environment", "test"}, {"--preset", "all"}, {"--scopes", "workflows:read,executions:read"}, {"--expires", "90d"}, {"--expires", "12h"},
 	} {
-		got := cli(t, nil, 0, slices.Concat([]string{"keys", "create", "--data-dir", dir}, servertest.Place(t, dir), args)...)
+		got := cli(t, nil, 0, slices.Concat([]string{"keys", "create", "--data-dir", dir}, servertest.Location(t, dir), args)...)
 		if !keyText.MatchString(strings.TrimSuffix(got.out, "\n")) || strings.Count(got.out, "\n") != 1 {
 			t.Errorf("%q prints %d bytes that are not a key alone", args, len(got.out))
 		}
@@ -117,13 +117,13 @@ func testKeysCreate(t *testing.T) {
 	for _, args := range [][]string{
 		{"--preset", "root"}, {"--environment", "prod"}, {"--scopes", "everything"}, {"--expires", "soon"}, {"--expires", "-1d"}, {"--expires", "0d"}, {"--preset", "run", "--scopes", "admin"}, {"--nonsense"}, {"extra"},
 	} {
-		got := cli(t, nil, 2, slices.Concat([]string{"keys", "create", "--data-dir", dir}, servertest.Place(t, dir), args)...)
+		got := cli(t, nil, 2, slices.Concat([]string{"keys", "create", "--data-dir", dir}, servertest.Location(t, dir), args)...)
 		if got.out != "" || got.err == "" {
 			t.Errorf("%q: stdout %q, stderr %q", args, got.out, got.err)
 		}
 	}
 	s := servertest.Launch(t, servertest.Options{DataDir: dir})
-	s.Key = strings.TrimSpace(cli(t, nil, 0, append([]string{"keys", "create", "--data-dir", dir, "--scopes", "workflows:read"}, servertest.Place(t, dir)...)...).out)
+	s.Key = strings.TrimSpace(cli(t, nil, 0, append([]string{"keys", "create", "--data-dir", dir, "--scopes", "workflows:read"}, servertest.Location(t, dir)...)...).out)
 	wantStatus(t, s.Do(t, "GET", "/workflows", ""), 200)
 	wantStatus(t, s.Do(t, "GET", "/executions", ""), 403)
 }
@@ -259,19 +259,19 @@ func testRunFiles(t *testing.T, s *server) {
 func testRunInterrupted(t *testing.T, s *server) {
 	id := deploy(t, s, sleep)
 	cmd := command(t, s, "run", id)
-	told, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer told.Close()
+	defer stderr.Close()
 	errs := func() string {
-		data, err := os.ReadFile(told.Name())
+		data, err := os.ReadFile(stderr.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(data)
 	}
-	cmd.Stderr = told
+	cmd.Stderr = stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // A gate is a receiver of calls that holds each one until it is let through. It makes an
 // execution run for exactly as long as a test wants.
-type gate struct {
+type barrier struct {
 	url  string
 	open chan struct{} // closed: everybody passes
 
@@ -22,8 +22,8 @@ type gate struct {
 	entered chan struct{}
 }
 
-func newGate(t *testing.T) *gate {
-	g := &gate{open: make(chan struct{}), entered: make(chan struct{}, 1<<16)}
+func newGate(t *testing.T) *barrier {
+	g := &barrier{open: make(chan struct{}), entered: make(chan struct{}, 1<<16)}
 	server := httptest.NewServer(http.HandlerFunc(g.serve))
 	g.url = server.URL
 	t.Cleanup(func() {
@@ -33,7 +33,7 @@ func newGate(t *testing.T) *gate {
 	return g
 }
 
-func (g *gate) serve(w http.ResponseWriter, r *http.Request) {
+func (g *barrier) serve(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	g.mu.Lock()
 	g.inside++
@@ -55,7 +55,7 @@ func (g *gate) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // release lets everybody pass from now on.
-func (g *gate) release() {
+func (g *barrier) release() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	select {
@@ -66,20 +66,20 @@ func (g *gate) release() {
 }
 
 // await waits until n calls have arrived since the last time.
-func (g *gate) await(n int) {
+func (g *barrier) await(n int) {
 	for range n {
 		<-g.entered
 	}
 }
 
-func (g *gate) now() (inside, most int, order []string) {
+func (g *barrier) now() (inside, most int, order []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.inside, g.most, append([]string(nil), g.order...)
 }
 
 // flow is a workflow whose only step is a call to the gate with the field n as its body.
-func (g *gate) flow() string {
+func (g *barrier) flow() string {
 	return fmt.Sprintf("do:\n- call: {call: http, with: {method: post, endpoint: '%s', body: '${ .n }'}}\n", g.url)
 }
 

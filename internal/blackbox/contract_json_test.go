@@ -16,7 +16,7 @@ func TestContractJSON(t *testing.T) {
 	t.Run("exact", func(t *testing.T) { testExactJSON(t, s, flow) })
 	t.Run("refused", func(t *testing.T) { testRefusedJSON(t, s, flow) })
 	t.Run("depth", func(t *testing.T) { testJSONDepth(t, s, flow) })
-	t.Run("place", func(t *testing.T) { testJSONPlace(t, s, flow) })
+	t.Run("place", func(t *testing.T) { testJSONPosition(t, s, flow) })
 	t.Run("arithmetic", func(t *testing.T) { testJSONArithmetic(t, s) })
 }
 
@@ -103,7 +103,7 @@ func testJSONDepth(t *testing.T, s *server, flow string) {
 	}
 }
 
-func testJSONPlace(t *testing.T, s *server, flow string) {
+func testJSONPosition(t *testing.T, s *server, flow string) {
 	p := wantProblem(t, s, s.Do(t, "POST", executions(flow), "{\n  \"input\": {\n    \"é\": [1, 2, oops]\n  }\n}"), 400, "invalid_json")
 	e := fields(list(p["errors"])[0])
 	if e["line"] != 3 || e["column"] != 17 || e["pointer"] != "/input/é/2" {

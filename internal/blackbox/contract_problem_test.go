@@ -36,7 +36,7 @@ func TestContractProblems(t *testing.T) {
 	t.Run("routes", func(t *testing.T) { testRoutes(t, s, flow) })
 	t.Run("sizes", func(t *testing.T) { testSizes(t, s, flow) })
 	t.Run("media types", func(t *testing.T) { testMediaTypes(t, s, flow) })
-	t.Run("many places", func(t *testing.T) { testManyPlaces(t, s) })
+	t.Run("many places", func(t *testing.T) { testManyPositions(t, s) })
 	t.Run("limits", func(t *testing.T) { testLimits(t, s) })
 	t.Run("health", func(t *testing.T) { testHealth(t, s) })
 	t.Run("strict client", func(t *testing.T) { testHeadersOfAnswers(t, s, flow) })
@@ -157,7 +157,7 @@ func testMediaTypes(t *testing.T, s *server, flow string) {
 	wantStatus(t, s.Do(t, "POST", executions(flow), "", "Content-Type", ""), 201) // "Empty body on create is {}"
 }
 
-func testManyPlaces(t *testing.T, s *server) {
+func testManyPositions(t *testing.T, s *server) {
 	flow := deploy(t, s, "input: {schema: {document: {type: object, additionalProperties: {type: integer}}}}\n"+echo)
 	var body strings.Builder
 	body.WriteString(`{"input":{"a~b/c":"x"`)
@@ -178,11 +178,11 @@ func testManyPlaces(t *testing.T, s *server) {
 func testLimits(t *testing.T, s *server) {
 	a := s.Do(t, "GET", "/limits", "")
 	wantStatus(t, a, 200)
-	told := map[string]any{}
+	reported := map[string]any{}
 	for _, v := range list(a.Object()["data"]) {
 		l := fields(v)
 		shape{"name": isText, "value": isCount, "description": isText}.verify(t, "limit", v)
-		told[text(l["name"])] = l["value"]
+		reported[text(l["name"])] = l["value"]
 	}
 	for name, value := range map[string]int{
 		"body_bytes": 1 << 20, "batch_body_bytes": 32 << 20, "definition_bytes": 1 << 20, "json_depth": 64, "batch_items": 10_000,
@@ -196,8 +196,8 @@ func testLimits(t *testing.T, s *server) {
 		"definition_tasks": 10_000, "definition_depth": 256, "fork_branches": 1_000, "pure_steps": 100_000, "state_bytes": 16 << 20,
 		"activity_output_bytes": 64 << 20, "expression_steps": 10_000_000, "expression_value_bytes": 16 << 20, "payload_inline_bytes": 128 << 10,
 	} {
-		if told[name] != value {
-			t.Errorf("limit %s is told as %v, want %d", name, told[name], value)
+		if reported[name] != value {
+			t.Errorf("limit %s is told as %v, want %d", name, reported[name], value)
 		}
 	}
 }

@@ -286,7 +286,7 @@ func testDefinitionProblems(t *testing.T, s *server) {
 		"    set: {x: 1}\n" + // 7
 		"    then: nowhere\n" // 8
 	wantLines(t, wantProblem(t, s, s.Do(t, "POST", "/workflows", bad, "Content-Type", "application/yaml"), 422, "definition_invalid"),
-		place{"/do/0/first/unheard", 5, "unheard"}, place{"/do/1/second/then", 8, "nowhere"})
+		problemPosition{"/do/0/first/unheard", 5, "unheard"}, problemPosition{"/do/1/second/then", 8, "nowhere"})
 	bad = "document: {dsl: '1.0.3', namespace: contract, name: problems, version: '1.0.0'}\n" + // 1
 		"do:\n" + // 2
 		"- first:\n" + // 3
@@ -296,7 +296,7 @@ func testDefinitionProblems(t *testing.T, s *server) {
 		"- third:\n" + // 7
 		"    call: nosuchcall\n" // 8
 	wantLines(t, wantProblem(t, s, s.Do(t, "POST", "/workflows", bad, "Content-Type", "application/yaml"), 422, "definition_invalid"),
-		place{"/do/0/first/set/x", 4, "nosuchfunction"}, place{"/do/1/second/raise/error", 6, "nosuch"}, place{"/do/2/third/call", 8, "nosuchcall"})
+		problemPosition{"/do/0/first/set/x", 4, "nosuchfunction"}, problemPosition{"/do/1/second/raise/error", 6, "nosuch"}, problemPosition{"/do/2/third/call", 8, "nosuchcall"})
 	for _, unreadable := range []string{"a: [", "{", "\t- x", "a: b: c", "%", "\x00", "a: \xff", "'"} {
 		a := s.Do(t, "POST", "/workflows", unreadable, "Content-Type", "application/yaml")
 		if a.Status != 400 || len(list(a.Object()["errors"])) == 0 {
@@ -325,15 +325,15 @@ func testDefinitionProblems(t *testing.T, s *server) {
 }
 
 // A place is where a problem of a definition is to be found, and the name that its detail tells.
-type place struct {
+type problemPosition struct {
 	pointer string
 	line    int
 	name    string
 }
 
-func wantLines(t *testing.T, p object, places ...place) {
+func wantLines(t *testing.T, p object, positions ...problemPosition) {
 	t.Helper()
-	for _, want := range places {
+	for _, want := range positions {
 		e := wantPointer(t, p, want.pointer)
 		if e["line"] != want.line || !isCount(e["column"]) || e["column"] == 0 || !strings.Contains(text(e["detail"]), want.name) || !isText(e["code"]) {
 			t.Errorf("%s: %v, want line %d and %q in the detail", want.pointer, e, want.line, want.name)

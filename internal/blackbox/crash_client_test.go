@@ -140,13 +140,13 @@ func (l *crashLoad) run(client int, r *rand.Rand) {
 		for range 2 {
 			if len(open) > 0 {
 				turn := r.Intn(len(open))
-				if l.look(open[turn]); open[turn].ended {
+				if l.reread(open[turn]); open[turn].ended {
 					open = slices.Delete(open, turn, turn+1)
 				}
 			}
 		}
 		if len(own) > 0 {
-			l.look(own[r.Intn(len(own))])
+			l.reread(own[r.Intn(len(own))])
 		}
 	}
 }
@@ -266,8 +266,8 @@ func (l *crashLoad) start(q *crashRequest, r *rand.Rand) bool {
 	}
 }
 
-// look reads what a request made and holds it against what was seen before.
-func (l *crashLoad) look(q *crashRequest) {
+// reread reads what a request made and holds it against what was seen before.
+func (l *crashLoad) reread(q *crashRequest) {
 	if q.flow.name == crashCancelled.name && !q.cancelled {
 		l.cancel(q)
 	}

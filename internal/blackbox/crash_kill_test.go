@@ -126,13 +126,13 @@ func (k *crashKiller) strike() {
 	} else {
 		k.pause(time.Duration(300+k.random.Intn(1200)) * time.Millisecond)
 	}
-	family := crashFamily(k.server.PID())
+	processes := processTree(k.server.PID())
 	k.load.down()
 	kill := crashKill{from: time.Now()}
 	k.server.Kill()
 	kill.to = time.Now()
 	k.kills = append(k.kills, kill)
-	k.settle(family)
+	k.awaitGone(processes)
 	if twice {
 		k.strikeRecovery()
 	}
@@ -144,9 +144,9 @@ func (k *crashKiller) strike() {
 	k.load.resume()
 }
 
-// settle waits until nothing of the dead server is left on either side.
-func (k *crashKiller) settle(family map[string]bool) {
-	k.slowestEnd = max(k.slowestEnd, verifyNoSurvivor(k.t, family, k.options.DataDir))
+// awaitGone waits until nothing of the dead server is left on either side.
+func (k *crashKiller) awaitGone(processes map[string]bool) {
+	k.slowestEnd = max(k.slowestEnd, verifyNoSurvivor(k.t, processes, k.options.DataDir))
 	deadline := time.Now().Add(2 * time.Second)
 	for !k.receiver.quiet() && time.Now().Before(deadline) {
 		k.pause(time.Millisecond)
@@ -160,11 +160,11 @@ func (k *crashKiller) strikeRecovery() {
 		k.t.Fatal(err)
 	}
 	k.pause(time.Duration(5+k.random.Intn(150)) * time.Millisecond)
-	family := crashFamily(cmd.Process.Pid)
+	processes := processTree(cmd.Process.Pid)
 	kill := crashKill{from: time.Now()}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	kill.to = time.Now()
 	k.kills = append(k.kills, kill)
-	k.settle(family)
+	k.awaitGone(processes)
 }

@@ -42,16 +42,16 @@ func crashProcesses() []crashProcess {
 	return list
 }
 
-// crashFamily is what a server started, with the children of its children.
-func crashFamily(server int) map[string]bool {
-	family := map[int]bool{server: true}
+// processTree is what a server started, with the children of its children.
+func processTree(server int) map[string]bool {
+	processes := map[int]bool{server: true}
 	ids := map[string]bool{}
 	list := crashProcesses()
 	for grown := true; grown; {
 		grown = false
 		for _, p := range list {
-			if family[p.parent] && !family[p.pid] {
-				family[p.pid], grown = true, true
+			if processes[p.parent] && !processes[p.pid] {
+				processes[p.pid], grown = true, true
 				ids[fmt.Sprint(p.pid, "@", p.started)] = true
 			}
 		}
@@ -61,7 +61,7 @@ func crashFamily(server int) map[string]bool {
 
 // verifyNoSurvivor checks that within two seconds after a kill nothing is left of what the
 // server had started: neither one of its children nor anything that works in its directory.
-func verifyNoSurvivor(t *testing.T, family map[string]bool, dataDir string) time.Duration {
+func verifyNoSurvivor(t *testing.T, processes map[string]bool, dataDir string) time.Duration {
 	t.Helper()
 	begin := time.Now()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -69,7 +69,7 @@ func verifyNoSurvivor(t *testing.T, family map[string]bool, dataDir string) time
 	for {
 		var left []string
 		for _, p := range crashProcesses() {
-			if p.pid != os.Getpid() && (family[fmt.Sprint(p.pid, "@", p.started)] || strings.Contains(p.what, dataDir)) {
+			if p.pid != os.Getpid() && (processes[fmt.Sprint(p.pid, "@", p.started)] || strings.Contains(p.what, dataDir)) {
 				left = append(left, fmt.Sprintf("%d %.150q", p.pid, p.what))
 			}
 		}

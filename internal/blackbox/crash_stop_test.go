@@ -39,7 +39,7 @@ func TestCrashStop(t *testing.T) {
 	life := server
 	for range 2 {
 		<-time.After(time.Duration(500+random.Intn(1000)) * time.Millisecond) // a random moment is what is tested
-		family := crashFamily(life.PID())
+		processes := processTree(life.PID())
 		load.down()
 		begin := time.Now()
 		code := life.Stop()
@@ -48,7 +48,7 @@ func TestCrashStop(t *testing.T) {
 			t.Errorf("SIGTERM ended the server after %v with exit code %d", took, code)
 		}
 		t.Logf("stopped within %v", took.Round(time.Millisecond))
-		verifyNoSurvivor(t, family, options.DataDir)
+		verifyNoSurvivor(t, processes, options.DataDir)
 		life = servertest.Launch(t, options)
 		load.resume()
 	}
@@ -85,7 +85,7 @@ func TestCrashStopStubborn(t *testing.T) {
 			t.Fatal("the step does not start")
 		}
 	}
-	family := crashFamily(server.PID())
+	processes := processTree(server.PID())
 	begin := time.Now()
 	code := server.Stop()
 	took := time.Since(begin)
@@ -96,7 +96,7 @@ func TestCrashStopStubborn(t *testing.T) {
 	if a := <-answered; a.Status != 201 || a.Object()["status"] != "processing" {
 		t.Errorf("the client that waits was answered %d %s", a.Status, a.Body)
 	}
-	verifyNoSurvivor(t, family, options.DataDir)
+	verifyNoSurvivor(t, processes, options.DataDir)
 	crashDoctor(t, options.DataDir)
 }
 
@@ -109,10 +109,10 @@ func TestCrashStopFrozenDatabase(t *testing.T) {
 	if err := os.WriteFile(key, []byte(strings.Repeat("k", 32)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	place := []string{"CHARGEHAND_DATABASE_URL=" + database.NewDatabase(t), "CHARGEHAND_MASTER_KEY_FILE=" + key}
+	settings := []string{"CHARGEHAND_DATABASE_URL=" + database.NewDatabase(t), "CHARGEHAND_MASTER_KEY_FILE=" + key}
 	create := exec.Command(servertest.Binary(t), "keys", "create", "--preset", "all")
-	create.Env = append(os.Environ(), place...)
-	server := servertest.Launch(t, servertest.Options{DataDir: t.TempDir(), Args: []string{"--allow-egress", "127.0.0.1"}, Env: place})
+	create.Env = append(os.Environ(), settings...)
+	server := servertest.Launch(t, servertest.Options{DataDir: t.TempDir(), Args: []string{"--allow-egress", "127.0.0.1"}, Env: settings})
 	out, err := create.Output()
 	if err != nil {
 		t.Fatal(err)

@@ -26,11 +26,11 @@ func (l *crashLoad) finish(kills []crashKill) {
 	deadline = time.Now().Add(crashEndTime / 4)
 	for _, q := range unknown {
 		for q.path != "" && !q.ended && time.Now().Before(deadline) {
-			l.look(q)
+			l.reread(q)
 		}
 		if q.batch {
 			if q.path != "" {
-				l.look(q) // with its items, now that it has ended
+				l.reread(q) // with its items, now that it has ended
 			}
 			batches = append(batches, q)
 		}
@@ -68,7 +68,7 @@ func (l *crashLoad) collect(deadline time.Time) []*crashRequest {
 	pending := slices.Clone(l.requests)
 	for len(pending) > 0 && time.Now().Before(deadline) {
 		for _, q := range pending {
-			l.look(q)
+			l.reread(q)
 		}
 		pending = slices.DeleteFunc(pending, func(q *crashRequest) bool { return q.ended })
 	}
@@ -76,7 +76,7 @@ func (l *crashLoad) collect(deadline time.Time) []*crashRequest {
 		if q.batch {
 			batches = append(batches, q)
 		}
-		l.look(q) // once more, now that all is over
+		l.reread(q) // once more, now that all is over
 	}
 	return batches
 }

@@ -62,15 +62,15 @@ func storeMany(t *testing.T, s *servertest.Server, workflow string, n int) []str
 		for i := 0; i < len(batch.Executions); i += 100 {
 			paths = append(paths, "/workflows/"+workflow+"/executions/"+batch.Executions[i].ExecutionID)
 		}
-		settleBatch(t, s, "/workflows/"+workflow+"/batch/"+batch.BatchID+"?executions=none", size)
+		awaitBatch(t, s, "/workflows/"+workflow+"/batch/"+batch.BatchID+"?executions=none", size)
 		done += size
 	}
 	t.Logf("%d executions stored in %v", n, time.Since(begin).Round(time.Millisecond))
 	return paths
 }
 
-// settleBatch waits until all items have ended or wait.
-func settleBatch(t *testing.T, s *servertest.Server, path string, size int) {
+// awaitBatch waits until all items have ended or wait.
+func awaitBatch(t *testing.T, s *servertest.Server, path string, size int) {
 	t.Helper()
 	deadline := time.NewTimer(3 * time.Minute)
 	defer deadline.Stop()

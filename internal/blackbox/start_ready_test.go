@@ -52,12 +52,12 @@ func TestStartTimers(t *testing.T) {
 	server := servertest.Start(t, options)
 	workflow := server.Apply(t, startWaiting)
 	server.Do(t, "GET", "/workflows", "")
-	settle := time.Duration(startNumber(1, 20)) * time.Second
+	rest := time.Duration(startNumber(1, 20)) * time.Second
 	before := restingBytes(t, server.PID(), time.Second)
 	storeMany(t, server, workflow, startNumber(3_000, 100_000))
-	after := restingBytes(t, server.PID(), settle)
+	after := restingBytes(t, server.PID(), rest)
 	server, fastest := restart(t, server, options)
-	restarted := restingBytes(t, server.PID(), settle)
+	restarted := restingBytes(t, server.PID(), rest)
 	t.Logf("%.1f MB before, %.1f MB after, %.1f MB after a restart, which took %v",
 		float64(before)/1e6, float64(after)/1e6, float64(restarted)/1e6, fastest.Round(time.Millisecond))
 	for what, bytes := range map[string]int64{"after they began to wait": after, "after a restart": restarted} {

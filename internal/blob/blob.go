@@ -59,13 +59,13 @@ func parseKey(key string) (Digest, error) {
 	return ParseDigest(key[:2] + key[3:])
 }
 
-// Claim records a digest before its content is looked for. It returns when the content
+// Protect records a digest before its content is looked for. It returns when the content
 // will not be deleted for at least an hour (store.Tx.ReserveBlob), or an error that Put
 // returns. It waits for a deletion of that content that is under way.
-type Claim func(ctx context.Context, digest Digest, size int64) error
+type Protect func(ctx context.Context, digest Digest, size int64) error
 
-// place is where contents go to: a folder, or a bucket elsewhere.
-type place interface {
+// backend is where contents go to: a folder, or a bucket elsewhere.
+type backend interface {
 	// put moves the finished file of size bytes at path to key, durably, unless content of
 	// that size is there. The file may or may not be left.
 	put(ctx context.Context, path, key string, size int64) error
@@ -92,9 +92,9 @@ type Config struct {
 	// Folder holds all contents; it is made if it is missing. Two folders stand in it:
 	// content, and incoming for what is still being written. Of a bucket it holds incoming only.
 	Folder string
-	// Claim is called by Put; nil: by nobody, for tools that never delete.
-	Claim Claim
-	Log   *slog.Logger // nil: nothing is logged
+	// Protect is called by Put; nil: by nobody, for tools that never delete.
+	Protect Protect
+	Log     *slog.Logger // nil: nothing is logged
 	// MaxPause is the longest pause before a request to a bucket is repeated; default 1 s.
 	MaxPause time.Duration
 	// MaxSilence is how long nothing may move on a connection to a bucket; default 10 s.
@@ -104,21 +104,21 @@ type Config struct {
 // Store is a set of contents.
 type Store struct {
 	bucket   *blob.Bucket
-	place    place
+	backend  backend
 	prefixes []string // of keys, in order; together they cover every key
 	incoming string
 	durable  bool // what is in incoming has to survive a power cut before it is put
-	claim    Claim
+	protect  Protect
 	log      *slog.Logger
 
 	swept atomic.Int64 // Unix time of the last sweep of place
 }
 
-func (c Config) store(b *blob.Bucket, p place, incoming string) *Store {
+func (c Config) store(b *blob.Bucket, p backend, incoming string) *Store {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Store{bucket: b, place: p, incoming: incoming, claim: c.Claim, log: c.Log}
+	return &Store{bucket: b, backend: p, incoming: incoming, protect: c.Protect, log: c.Log}
 }
 
 // Open opens a store. Of a Location without folder and bucket, c.Folder holds the contents.
@@ -135,13 +135,13 @@ func Open(ctx context.Context, l Location, c Config) (*Store, error) {
 }
 
 // String names the place in messages.
-func (s *Store) String() string { return s.place.String() }
+func (s *Store) String() string { return s.backend.String() }
 
 // Check writes, reads, lists and deletes something that is no content. Errors:
 // ErrUnavailable, and ErrRefused where no repetition helps.
 func (s *Store) Check(ctx context.Context) error {
-	if err := s.place.check(ctx); err != nil {
-		return fmt.Errorf("%s: %w", s.place, err)
+	if err := s.backend.check(ctx); err != nil {
+		return fmt.Errorf("%s: %w", s.backend, err)
 	}
 	return nil
 }
@@ -149,9 +149,9 @@ func (s *Store) Check(ctx context.Context) error {
 // Owner is the name that SetOwner has left in the place; "": none. Errors: ErrUnavailable,
 // ErrRefused.
 func (s *Store) Owner(ctx context.Context) (string, error) {
-	name, err := s.place.owner(ctx)
+	name, err := s.backend.owner(ctx)
 	if err != nil {
-		return "", fmt.Errorf("%s: read whose contents it holds: %w", s.place, err)
+		return "", fmt.Errorf("%s: read whose contents it holds: %w", s.backend, err)
 	}
 	return name, nil
 }
@@ -159,8 +159,8 @@ func (s *Store) Owner(ctx context.Context) (string, error) {
 // SetOwner notes in the place, durably, whose contents it holds. Errors: ErrUnavailable,
 // ErrRefused.
 func (s *Store) SetOwner(ctx context.Context, name string) error {
-	if err := s.place.own(ctx, name); err != nil {
-		return fmt.Errorf("%s: note whose contents it holds: %w", s.place, err)
+	if err := s.backend.own(ctx, name); err != nil {
+		return fmt.Errorf("%s: note whose contents it holds: %w", s.backend, err)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ type Download struct {
 // Whether there is such a content is not looked at. Errors: ErrNoAddress, ErrUnavailable.
 func (s *Store) Address(ctx context.Context, digest Digest, d Download) (string, error) {
 	d.Life = max(d.Life, time.Second)
-	address, err := s.place.address(ctx, digest.key(), d)
+	address, err := s.backend.address(ctx, digest.key(), d)
 	if err != nil {
 		return "", fmt.Errorf("sign the address of content: %w", err)
 	}
@@ -193,12 +193,12 @@ func (s *Store) Put(ctx context.Context, content io.Reader, limit int64) (Digest
 	if err != nil {
 		return Digest{}, 0, err
 	}
-	if s.claim != nil {
-		if err := s.claim(ctx, digest, size); err != nil {
+	if s.protect != nil {
+		if err := s.protect(ctx, digest, size); err != nil {
 			return Digest{}, 0, fmt.Errorf("claim content: %w", err)
 		}
 	}
-	if err := s.place.put(ctx, path, digest.key(), size); err != nil {
+	if err := s.backend.put(ctx, path, digest.key(), size); err != nil {
 		return Digest{}, 0, fmt.Errorf("put content: %w", err)
 	}
 	return digest, size, nil
@@ -358,7 +358,7 @@ func (s *Store) DropUnfinished(ctx context.Context, before time.Time) error {
 	if now-last < int64(sweepEvery/time.Second) || !s.swept.CompareAndSwap(last, now) {
 		return nil
 	}
-	return s.place.sweep(ctx, before)
+	return s.backend.sweep(ctx, before)
 }
 
 // Close gives up the bucket. Readers that are open may fail from then on.

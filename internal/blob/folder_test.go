@@ -13,9 +13,9 @@ import (
 	"github.com/chargehand/chargehand/internal/blob/blobtest"
 )
 
-func openFolder(t *testing.T, folder string, claim blob.Claim) *blob.Store {
+func openFolder(t *testing.T, folder string, protect blob.Protect) *blob.Store {
 	t.Helper()
-	s, err := blob.OpenFolder(blob.Config{Folder: folder, Claim: claim})
+	s, err := blob.OpenFolder(blob.Config{Folder: folder, Protect: protect})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func openFolder(t *testing.T, folder string, claim blob.Claim) *blob.Store {
 func TestFolder(t *testing.T) {
 	blobtest.Run(t, func(t *testing.T) blobtest.Opener {
 		folder := filepath.Join(t.TempDir(), "made", "blobs")
-		return func(t *testing.T, claim blob.Claim) *blob.Store { return openFolder(t, folder, claim) }
+		return func(t *testing.T, protect blob.Protect) *blob.Store { return openFolder(t, folder, protect) }
 	})
 }
 

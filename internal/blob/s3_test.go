@@ -50,8 +50,8 @@ func TestS3(t *testing.T) {
 			blobtest.Run(t, func(t *testing.T) blobtest.Opener {
 				b := server.NewBucket(t)
 				b.Setenv(t)
-				return func(t *testing.T, claim blob.Claim) *blob.Store {
-					return openBucket(t, b.URL(parameters...), blob.Config{Claim: claim})
+				return func(t *testing.T, protect blob.Protect) *blob.Store {
+					return openBucket(t, b.URL(parameters...), blob.Config{Protect: protect})
 				}
 			})
 		})

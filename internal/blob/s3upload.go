@@ -21,16 +21,16 @@ const (
 	maxParts  = 10_000 // of an upload (S3)
 	// partsAtOnce is how many parts of one content are under way.
 	partsAtOnce = 3
-	// lookBytes is the size from which on it pays to ask first whether the content is there.
-	lookBytes = 1 << 20
-	// giveUpTime is how long an upload that failed may take to be given up.
-	giveUpTime = 10 * time.Second
+	// checkBytes is the size from which on it pays to ask first whether the content is there.
+	checkBytes = 1 << 20
+	// abortTime is how long an upload that failed may take to be given up.
+	abortTime = 10 * time.Second
 )
 
 // put uploads from the file, so that nothing of it is held in memory and what fails can be
 // repeated. S3 shows an object when it is complete and durable, never before.
 func (b bucket) put(ctx context.Context, path, key string, size int64) error {
-	if size >= lookBytes {
+	if size >= checkBytes {
 		there, err := b.holds(ctx, key, size)
 		if err != nil || there {
 			return err
@@ -77,7 +77,7 @@ func (b bucket) putParts(ctx context.Context, f io.ReaderAt, key string, size in
 	u := upload{bucket: b, id: begun.UploadId, key: b.name(key), from: f, size: size}
 	defer func() {
 		if err != nil {
-			u.giveUp(ctx)
+			u.abort(ctx)
 		}
 	}()
 	parts, err := u.send(ctx)
@@ -91,7 +91,7 @@ func (b bucket) putParts(ctx context.Context, f io.ReaderAt, key string, size in
 		return nil
 	}
 	// The answer may have been lost, and the repetition does not find the upload any more.
-	if there, lookErr := b.holds(ctx, key, size); lookErr == nil && there {
+	if there, checkErr := b.holds(ctx, key, size); checkErr == nil && there {
 		return nil
 	}
 	if err = mapError(ctx, err); errors.Is(err, ErrNotFound) {
@@ -160,10 +160,10 @@ func (u upload) sendPart(ctx context.Context, number int32, start, size int64) (
 	return types.CompletedPart{ETag: sent.ETag, PartNumber: aws.Int32(number), ChecksumCRC32: sent.ChecksumCRC32}, nil
 }
 
-// giveUp lets the store drop the parts at once, also when the caller has gone. Where that
+// abort lets the store drop the parts at once, also when the caller has gone. Where that
 // fails, DropUnfinished does it a day later.
-func (u upload) giveUp(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTime)
+func (u upload) abort(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
 	defer cancel()
 	_, _ = u.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &u.Bucket, Key: u.key, UploadId: u.id})
 }

@@ -27,7 +27,7 @@ const (
 )
 
 // Problem is what is wrong with an attribute, or with the event if Name is empty. Detail is a
-// sentence for whoever has made the event.
+// sentence for the author of the event.
 type Problem struct {
 	Name   string
 	Code   string
@@ -130,7 +130,7 @@ func (r *reader) optional() {
 	}
 }
 
-// text checks an attribute that must be a text, if it is there. ok: it is there and one.
+// text checks an attribute that must be a text, if it is present. ok: it is present and a text.
 func (r *reader) text(name string) (text string, ok bool) {
 	v, has := r.event[name]
 	if !has {
@@ -167,7 +167,7 @@ func (r *reader) extension(name string) {
 	bad := name == "" || strings.ContainsFunc(name, func(c rune) bool { return !good(c) })
 	if bad || len(name) > MaxNameBytes {
 		r.fail(name, "bad_name", fmt.Sprintf(
-			"The name of the attribute %s must be 1 to %d lower-case letters a to z and digits. What the event tells belongs into \"data\".", quote(name), MaxNameBytes))
+			"The name of the attribute %s must be 1 to %d lower-case letters a to z and digits. The data of the event belongs in \"data\".", quote(name), MaxNameBytes))
 		return
 	}
 	switch v := r.event[name].(type) {
@@ -202,7 +202,7 @@ func (r *reader) data() {
 	}
 }
 
-// quote cuts long names: they are told in an error.
+// quote cuts long names, because errors quote them.
 func quote(name string) string {
 	if len(name) > 100 {
 		name = strings.ToValidUTF8(name[:100], "") + "…"

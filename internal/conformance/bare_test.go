@@ -11,11 +11,11 @@ import (
 func TestConformanceBareServers(t *testing.T) {
 	const paint = "document: { dsl: '1.0.3', namespace: bare, name: paint, version: '1.0.0' }\n" +
 		"do:\n  - paint: { run: { container: { image: 'box:1', command: show } } }\n"
-	world := newStandIn(t)
+	outside := newStandIn(t)
 
 	t.Run("nothing is allowed", func(t *testing.T) {
 		t.Parallel()
-		s := newScenario(t, binary{servertest.Start(t, servertest.Options{Args: world.flags()})}, world)
+		s := newScenario(t, binary{servertest.Start(t, servertest.Options{Args: outside.flags()})}, outside)
 		must(t, s.refuse(paint))
 		must(t, s.refused("run_not_allowed", "/do/0/paint/run/container"))
 		must(t, s.refuse("document: { dsl: '1.0.3', namespace: bare, name: tools, version: '1.0.0' }\n"+
@@ -26,8 +26,8 @@ func TestConformanceBareServers(t *testing.T) {
 	t.Run("there is no engine", func(t *testing.T) {
 		t.Parallel()
 		s := newScenario(t, binary{servertest.Start(t, servertest.Options{
-			Args: append(world.flags(), "--allow-run", "container"), Env: []string{"DOCKER_HOST=unix:///nowhere/engine.sock"},
-		})}, world)
+			Args: append(outside.flags(), "--allow-run", "container"), Env: []string{"DOCKER_HOST=unix:///nowhere/engine.sock"},
+		})}, outside)
 		must(t, s.deploy(paint))
 		must(t, s.execute())
 		must(t, s.faultsWith(`{ type: https://open-workflow-specification.org/spec/1.0.0/errors/configuration, status: 400,
@@ -38,11 +38,11 @@ func TestConformanceBareServers(t *testing.T) {
 	t.Run("it was allowed once", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		before := servertest.Start(t, servertest.Options{DataDir: dir, Args: append(world.flags(), "--allow-run", "container")})
-		s := newScenario(t, binary{before}, world)
+		before := servertest.Start(t, servertest.Options{DataDir: dir, Args: append(outside.flags(), "--allow-run", "container")})
+		s := newScenario(t, binary{before}, outside)
 		must(t, s.deploy(paint))
 		before.Stop()
-		s.host = binary{servertest.Start(t, servertest.Options{DataDir: dir, Args: world.flags()})}
+		s.host = binary{servertest.Start(t, servertest.Options{DataDir: dir, Args: outside.flags()})}
 		must(t, s.execute())
 		must(t, s.faultsWith(`{ type: https://open-workflow-specification.org/spec/1.0.0/errors/configuration, status: 400,
 			instance: /do/0/paint, detail: '--allow-run container' }`, false))

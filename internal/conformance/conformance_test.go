@@ -18,17 +18,17 @@ const kitScenarios = 21
 // names of workflows.
 func TestKitScenarios(t *testing.T) {
 	kit := readFeatures(t, filepath.Join(servertest.Kit(t), "ctk"))
-	world := newStandIn(t)
-	h := startBinary(t, world, settings{})
+	outside := newStandIn(t)
+	h := startBinary(t, outside, settings{})
 	passed := tally{}
 	for _, f := range kit {
-		t.Run(f.title(), func(t *testing.T) { perform(t, f, h, world, passed) })
+		t.Run(f.title(), func(t *testing.T) { perform(t, f, h, outside, passed) })
 	}
 	passed.verify(t, "The conformance kit", kit)
 	if len(kit) != kitScenarios {
 		t.Errorf("the kit has %d scenarios, %d are expected", len(kit), kitScenarios)
 	}
-	if world.requests.Load() == 0 {
+	if outside.requests.Load() == 0 {
 		t.Error("no scenario reached the stand-in")
 	}
 }
@@ -36,18 +36,18 @@ func TestKitScenarios(t *testing.T) {
 // TestConformanceFeatures runs the scenarios of our own on the built binary, each on a server
 // that is set as its tags say.
 func TestConformanceFeatures(t *testing.T) {
-	world := newStandIn(t)
-	world.join(t, newPeers(t))
-	hosts := map[settings]host{{}: startBinary(t, world, settings{})}
+	outside := newStandIn(t)
+	outside.join(t, newPeers(t))
+	hosts := map[settings]host{{}: startBinary(t, outside, settings{})}
 	for _, settings := range operators {
-		hosts[settings] = startBinary(t, world, settings)
+		hosts[settings] = startBinary(t, outside, settings)
 	}
 	passed, own := tally{}, ownFeatures(t)
 	t.Run("scenarios", func(t *testing.T) {
 		for _, f := range own {
 			t.Run(f.title(), func(t *testing.T) {
 				t.Parallel()
-				perform(t, f, hosts[f.settings()], world, passed)
+				perform(t, f, hosts[f.settings()], outside, passed)
 			})
 		}
 	})
@@ -56,9 +56,9 @@ func TestConformanceFeatures(t *testing.T) {
 
 func ownFeatures(t testing.TB) []*feature { return readFeatures(t, "features") }
 
-func perform(t *testing.T, f *feature, h host, world *standIn, passed tally) {
+func perform(t *testing.T, f *feature, h host, outside *standIn, passed tally) {
 	t.Helper()
-	s := newScenario(t, h, world)
+	s := newScenario(t, h, outside)
 	if err := errors.Join(f.run(s), s.unschedule()); err != nil {
 		t.Error(err)
 		return

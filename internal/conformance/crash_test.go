@@ -53,10 +53,10 @@ func crashEverywhere(t *testing.T, all []*feature) {
 				scenarios.Add(1)
 				first, step := sample.Every(t, commitsApart)
 				for k := first; k <= maxCommits; k += step {
-					world := newStandIn(t)
-					world.join(t, shared)
-					h := startMortal(t, world, installed, f, int64(k))
-					err := f.run(newScenario(t, h, world))
+					outside := newStandIn(t)
+					outside.join(t, shared)
+					h := startMortal(t, outside, installed, f, int64(k))
+					err := f.run(newScenario(t, h, outside))
 					h.end()
 					if err != nil {
 						t.Fatalf("crash after commit %d: %v", k, err)
@@ -129,7 +129,7 @@ func (i installation) copyTo(t *testing.T, dir string) {
 	}
 }
 
-func startMortal(t *testing.T, world *standIn, made installation, f *feature, at int64) *mortal {
+func startMortal(t *testing.T, outside *standIn, made installation, f *feature, at int64) *mortal {
 	t.Helper()
 	h := &mortal{t: t, at: at, key: made.key}
 	dir := t.TempDir()
@@ -139,8 +139,8 @@ func startMortal(t *testing.T, world *standIn, made installation, f *feature, at
 		processes = slices.DeleteFunc(slices.Clone(allowed), func(kind string) bool { return kind == "python" })
 	}
 	h.cfg = app.Config{
-		DataDir: dir, Listen: "127.0.0.1:0", AllowRun: processes, TrustedCA: []string{world.caFile},
-		ConnectTo: world.mappings(), ResourceRoot: files(t), Log: slog.New(slog.DiscardHandler), WrapDatabase: h.wrap,
+		DataDir: dir, Listen: "127.0.0.1:0", AllowRun: processes, TrustedCA: []string{outside.caFile},
+		ConnectTo: outside.mappings(), ResourceRoot: files(t), Log: slog.New(slog.DiscardHandler), WrapDatabase: h.wrap,
 		LifecycleEvents: chosen.lifecycle, LifecyclePrefix: chosen.prefix,
 	}
 	h.begin()
@@ -184,7 +184,7 @@ func (h *mortal) Try(method, path, body string, headers ...string) (servertest.A
 		sum := sha256.Sum256([]byte(path + " " + body))
 		headers = append(headers, "Idempotency-Key", hex.EncodeToString(sum[:]))
 	}
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(stepTimeout); ; {
 		h.mu.RLock()
 		server := servertest.Server{URL: h.base[:len(h.base)-len("/api/v1")], Key: h.key}
 		h.mu.RUnlock()

@@ -135,16 +135,16 @@ func TestConformanceReference(t *testing.T) {
 		}
 		pages[page] = examples
 	}
-	world := newStandIn(t)
-	world.join(t, newPeers(t))
-	args := append(world.flags(), "--allow-run", strings.Join(allowed, ","), "--resource-root", root, "--lifecycle-events", "task")
+	outside := newStandIn(t)
+	outside.join(t, newPeers(t))
+	args := append(outside.flags(), "--allow-run", strings.Join(allowed, ","), "--resource-root", root, "--lifecycle-events", "task")
 	h := binary{servertest.Start(t, servertest.Options{Args: args})}
 	t.Run("page", func(t *testing.T) {
 		for page, examples := range pages {
 			t.Run(strings.TrimSuffix(page, ".md"), func(t *testing.T) {
 				t.Parallel()
 				for _, e := range examples {
-					if err := e.perform(newScenario(t, h, world)); err != nil {
+					if err := e.perform(newScenario(t, h, outside)); err != nil {
 						t.Errorf("%s, line %d: %v", page, e.Line, err)
 					}
 				}
@@ -322,15 +322,15 @@ func TestDocsDecisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := column(docPages(t)[referenceFolder+"decisions.md"].Text)
+	documented := column(docPages(t)[referenceFolder+"decisions.md"].Text)
 	for line := range strings.Lines(string(list)) {
 		tag, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if strings.HasPrefix(tag, "T") && !slices.Contains(told, tag) {
+		if strings.HasPrefix(tag, "T") && !slices.Contains(documented, tag) {
 			t.Errorf("decisions.md does not list %s", tag)
 		}
 	}
-	for i, tag := range told {
-		if slices.Index(told, tag) != i {
+	for i, tag := range documented {
+		if slices.Index(documented, tag) != i {
 			t.Errorf("decisions.md lists %s twice", tag)
 		}
 	}

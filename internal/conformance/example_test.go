@@ -53,14 +53,14 @@ func eachExample(t *testing.T, try func(t *testing.T, definition []byte)) {
 // (docs/language/conformance.md): they are valid, also those that do not do what they seem to (T6).
 func TestKitExamples(t *testing.T) {
 	servertest.Kit(t)
-	world := newStandIn(t)
-	h := startBinary(t, world, settings{})
+	outside := newStandIn(t)
+	h := startBinary(t, outside, settings{})
 	eachExample(t, func(t *testing.T, definition []byte) {
-		if err := newScenario(t, h, world).deploy(string(definition)); err != nil {
+		if err := newScenario(t, h, outside).deploy(string(definition)); err != nil {
 			t.Error(err)
 		}
 	})
-	if world.requests.Load() == 0 {
+	if outside.requests.Load() == 0 {
 		t.Error("no resource was fetched")
 	}
 }

@@ -57,7 +57,7 @@ func (s *scenario) startRefused(code, pointer string) error {
 
 // awaitRuns waits until a task has started that often.
 func (s *scenario) awaitRuns(task, times string) error {
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(stepTimeout); ; {
 		if err := s.readTimeline(); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (s *scenario) startedOf(workflow string) error {
 	if err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(stepTimeout); ; {
 		a, err := s.host.Try(http.MethodGet, "/workflows/"+id+"/executions?limit=1", "")
 		if err != nil {
 			return err
@@ -141,7 +141,7 @@ func (s *scenario) executionOf(workflow, how, output string) error {
 	if err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(stepTimeout); ; {
 		a, err := s.host.Try(http.MethodGet, "/workflows/"+id+"/executions?limit=100", "")
 		if err != nil {
 			return err
@@ -191,7 +191,7 @@ func (s *scenario) receivedAtMost(count, path string) error {
 	if err != nil {
 		return err
 	}
-	if got := s.world.count(path); got > most {
+	if got := s.outside.count(path); got > most {
 		return fmt.Errorf("%d requests for %s, want at most %d", got, path, most)
 	}
 	return nil

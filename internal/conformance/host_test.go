@@ -54,9 +54,9 @@ func (f *feature) settings() settings {
 	return settings{}
 }
 
-func startBinary(t *testing.T, world *standIn, chosen settings) host {
+func startBinary(t *testing.T, outside *standIn, chosen settings) host {
 	t.Helper()
-	args := append(world.flags(), "--allow-run", strings.Join(allowed, ","), "--resource-root", files(t))
+	args := append(outside.flags(), "--allow-run", strings.Join(allowed, ","), "--resource-root", files(t))
 	if chosen != (settings{}) {
 		args = append(args, "--lifecycle-events", chosen.lifecycle, "--lifecycle-prefix", chosen.prefix)
 	}

@@ -161,7 +161,7 @@ func newGet(address string) *http.Request {
 // giveCredential makes something of the authorization server the input: {credential: …}.
 func (s *scenario) giveCredential(what string) (err error) {
 	var value string
-	switch p := s.world.peers; what {
+	switch p := s.outside.peers; what {
 	case "the private key of the client":
 		value = p.key.private
 	case "an authorization code":

@@ -21,7 +21,7 @@ import (
 type scenario struct {
 	t         *testing.T
 	host      host
-	world     *standIn
+	outside   *standIn
 	workflow  string
 	scheduled []string // workflows that start by themselves
 	warnings  []any
@@ -32,8 +32,8 @@ type scenario struct {
 	timeline  []map[string]any // entries in the order in which the tasks started
 }
 
-func newScenario(t *testing.T, h host, world *standIn) *scenario {
-	return &scenario{t: t, host: h, world: world, input: "{}"}
+func newScenario(t *testing.T, h host, outside *standIn) *scenario {
+	return &scenario{t: t, host: h, outside: outside, input: "{}"}
 }
 
 // definitions are the steps: first those of the kit, then our own.
@@ -65,7 +65,7 @@ var definitions = []definition{
 	on(`the deployment should not warn`, func(s *scenario, _ []string) error { return s.notWarned() }),
 	on(`the secret '([^']+)' is:`, func(s *scenario, a []string) error { return s.giveSecret(a[0], a[1]) }),
 	on(`the workflow input has (the private key of the client|an authorization code|a refresh token)`, func(s *scenario, a []string) error { return s.giveCredential(a[0]) }),
-	on(`(\d+) containers? should be named '([^']+)'`, func(s *scenario, a []string) error { return s.world.peers.named(a[0], a[1]) }),
+	on(`(\d+) containers? should be named '([^']+)'`, func(s *scenario, a []string) error { return s.outside.peers.named(a[0], a[1]) }),
 	on(`the workflow is started`, func(s *scenario, _ []string) error { return s.start() }),
 	on(`the workflow is waiting`, func(s *scenario, _ []string) error { return s.awaitPhase("waiting") }),
 	on(`the event is published:`, func(s *scenario, a []string) error { return s.publish(a[0]) }),
@@ -132,12 +132,12 @@ func (s *scenario) start() error {
 
 func (s *scenario) path() string { return "/workflows/" + s.workflow + "/executions/" + s.id }
 
-// patience is how long a scenario waits for something that must happen.
-const patience = 60 * time.Second
+// stepTimeout is how long a scenario waits for something that must happen.
+const stepTimeout = 60 * time.Second
 
 // await waits for the end and reads what has come of the execution.
 func (s *scenario) await() error {
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(stepTimeout); ; {
 		a, err := s.host.Try(http.MethodGet, s.path()+"?wait=5s", "")
 		if err != nil {
 			return err
@@ -154,7 +154,7 @@ func (s *scenario) await() error {
 
 // awaitPhase waits until the execution is in a phase.
 func (s *scenario) awaitPhase(phase string) error {
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(stepTimeout); ; {
 		a, err := s.host.Try(http.MethodGet, s.path(), "")
 		if err != nil {
 			return err
@@ -378,7 +378,7 @@ func (s *scenario) runsTimes(task, times string) error {
 		return err
 	}
 	// On Temporal a workflow completes the timeline after a cancellation, which is shown before.
-	for deadline := time.Now().Add(patience / 3); ; {
+	for deadline := time.Now().Add(stepTimeout / 3); ; {
 		err := s.runs(task, n)
 		if err == nil || s.execution["phase"] != "cancelled" || time.Now().After(deadline) {
 			return err
@@ -582,7 +582,7 @@ func (s *scenario) noneEnded(text string) error {
 // otherEnds waits for the newest finished execution of the workflow that was not started by
 // the scenario itself: by a schedule, or by another workflow.
 func (s *scenario) otherEnds(text string) error {
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(stepTimeout); ; {
 		a, err := s.host.Try(http.MethodGet, "/workflows/"+s.workflow+"/executions?status=finished&limit=100", "")
 		if err != nil {
 			return err
@@ -613,7 +613,7 @@ func (s *scenario) otherEnds(text string) error {
 }
 
 func (s *scenario) received(count, path string) error {
-	if got := strconv.Itoa(s.world.count(path)); got != count {
+	if got := strconv.Itoa(s.outside.count(path)); got != count {
 		return fmt.Errorf("%s requests for %s, want %s", got, path, count)
 	}
 	return nil

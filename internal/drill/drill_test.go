@@ -57,7 +57,7 @@ func TestDrill(t *testing.T) {
 	watch.stop()
 	d.verifyQuiet()
 	stopAll(t, append(d.apis, d.workers...)...)
-	d.run(append([]string{"doctor", "--data-dir", d.apis[1].folder}, d.place()...)...)
+	d.run(append([]string{"doctor", "--data-dir", d.apis[1].folder}, d.locationFlags()...)...)
 	d.report(took, watch)
 }
 
@@ -199,7 +199,7 @@ func (d *drill) awaitEnds() {
 		if q == d.load.batch {
 			query += "&executions=none"
 		}
-		for !c.look(q, query).final() {
+		for !c.compare(q, query).final() {
 			if time.Now().After(deadline) {
 				d.t.Errorf("%s has not ended: %+v", q.in.name(), q.last)
 				d.showOpen()

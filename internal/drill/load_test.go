@@ -12,8 +12,8 @@ import (
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
-// patience is how long a client repeats a request that no API node takes.
-const patience = 60 * time.Second
+// retryTime is how long a client repeats a request that no API node takes.
+const retryTime = 60 * time.Second
 
 // load is the clients: they start what the drill is about and look at it all the time.
 type load struct {
@@ -74,7 +74,7 @@ type client struct {
 func (c *client) ask(method, path, body string, headers ...string) servertest.Answer {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(retryTime)
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
 		if method == http.MethodPost {
 			select {
@@ -177,8 +177,8 @@ func (l *load) startSingles(singles, effects, clients int, r *receiver) *sync.Wa
 	return &all
 }
 
-// look reads something and holds it against what was seen before.
-func (c *client) look(q *request, query string) view {
+// compare reads something and holds it against what was seen before.
+func (c *client) compare(q *request, query string) view {
 	a := c.ask(http.MethodGet, q.path+query, "")
 	c.reads.Add(1)
 	var now view
@@ -218,9 +218,9 @@ func (l *load) watchSamples(sample func() []*request) {
 				return
 			case <-tick.C:
 			}
-			c.look(q, "")
+			c.compare(q, "")
 		}
-		c.look(&batch, "?executions=none")
+		c.compare(&batch, "?executions=none")
 		select {
 		case <-l.stopping:
 			return
@@ -263,6 +263,6 @@ func (l *load) awaitLong(turn int) {
 		default:
 		}
 		c.turn = turn
-		c.look(&batch, "?executions=none&wait=5s")
+		c.compare(&batch, "?executions=none&wait=5s")
 	}
 }

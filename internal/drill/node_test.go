@@ -30,9 +30,9 @@ type node struct {
 	folder string // its data directory
 	url    string // of its own address; the same after every start
 
-	cmd    *exec.Cmd
-	exited chan struct{}
-	family map[string]bool // its processes before it was killed (remember)
+	cmd       *exec.Cmd
+	exited    chan struct{}
+	processes map[string]bool // its processes before it was killed (remember)
 
 	mu  sync.Mutex
 	log bytes.Buffer
@@ -145,7 +145,7 @@ func (n *node) awaitReady() {
 }
 
 // remember takes down what the node has started, for verifyGone. It takes some time.
-func (n *node) remember() { n.family = processFamily(n.cmd.Process.Pid) }
+func (n *node) remember() { n.processes = processTree(n.cmd.Process.Pid) }
 
 // kill ends the node as kill -9 does, and waits until it is gone.
 func (n *node) kill() {
@@ -175,7 +175,7 @@ func (n *node) verifyGone() {
 	for begin := time.Now(); ; <-tick.C {
 		var left []string
 		for _, p := range processes() {
-			if p.pid != os.Getpid() && (n.family[p.id()] || strings.Contains(p.what, n.folder+"/") || strings.Contains(p.what, n.folder+" ")) {
+			if p.pid != os.Getpid() && (n.processes[p.id()] || strings.Contains(p.what, n.folder+"/") || strings.Contains(p.what, n.folder+" ")) {
 				left = append(left, fmt.Sprintf("%d %.150q", p.pid, p.what))
 			}
 		}
@@ -221,8 +221,8 @@ func processes() []process {
 	return list
 }
 
-// processFamily is what a process started, with the children of its children.
-func processFamily(top int) map[string]bool {
+// processTree is what a process started, with the children of its children.
+func processTree(top int) map[string]bool {
 	members, ids := map[int]bool{top: true}, map[string]bool{}
 	list := processes()
 	for grown := true; grown; {

@@ -139,7 +139,7 @@ func (c *client) awaitEnd(q *request, most time.Duration) view {
 		query += "&executions=none"
 	}
 	for deadline := time.Now().Add(most); ; {
-		if now := c.look(q, query); now.final() || c.t.Failed() {
+		if now := c.compare(q, query); now.final() || c.t.Failed() {
 			return now
 		}
 		if time.Now().After(deadline) {
@@ -153,7 +153,7 @@ func (c *client) awaitEnd(q *request, most time.Duration) view {
 // when it is back.
 func testTemporalAway(t *testing.T, s *site) {
 	s.temporal.Kill()
-	first, second := s.serve("first", "--connect-to", s.receiver.gate("first")), s.serve("second", "--connect-to", s.receiver.gate("second"))
+	first, second := s.serve("first", "--connect-to", s.receiver.openPort("first")), s.serve("second", "--connect-to", s.receiver.openPort("second"))
 	s.open(first, second)
 	l := s.newLoad(first, flow())
 	l.apis = append(l.apis, s.server(second))
@@ -169,7 +169,7 @@ func testTemporalAway(t *testing.T, s *site) {
 	}
 	c := client{load: l}
 	for _, q := range made {
-		if now := c.look(q, ""); now.final() {
+		if now := c.compare(q, ""); now.final() {
 			t.Errorf("%s has ended without Temporal: %+v", q.in.name(), now)
 		}
 	}
@@ -190,7 +190,7 @@ func jsonText(value any) string {
 
 // Somebody ends workflows in Temporal itself: their rows end, and what counts them.
 func testEndedByHand(t *testing.T, s *site) {
-	n := s.serve("node", "--connect-to", s.receiver.gate("node"))
+	n := s.serve("node", "--connect-to", s.receiver.openPort("node"))
 	s.open(n)
 	server := s.server(n)
 	waiting := server.Apply(t, definition("waiting", "do:\n- wait: {wait: {hours: 1}}\n"))

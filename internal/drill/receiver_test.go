@@ -59,8 +59,8 @@ func newReceiver(t *testing.T) *receiver {
 	return &receiver{t: t, effects: map[string]*effect{}, keys: map[string][]string{}, open: map[string]int{}, inside: map[string]int{}}
 }
 
-// gate opens a port for one worker and returns its flag --connect-to.
-func (r *receiver) gate(worker string) string {
+// openPort opens a port for one worker and returns its flag --connect-to.
+func (r *receiver) openPort(worker string) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { r.serve(worker, w, req) }))
 	r.t.Cleanup(func() {
 		server.CloseClientConnections()

@@ -52,8 +52,8 @@ func (s *site) cluster() []string {
 	return []string{"--temporal-address", s.temporal.Address(), "--temporal-namespace", s.namespace}
 }
 
-// place are the flags that say where rows and files are.
-func (s *site) place() []string {
+// locationFlags are the flags that say where rows and files are.
+func (s *site) locationFlags() []string {
 	return append([]string{"--database-url", s.database, "--master-key-file", s.masterKey()}, s.files...)
 }
 
@@ -77,13 +77,13 @@ func (s *site) api(name string) *node { return s.serve(name, "--workers", "0") }
 // serve prepares a node with an API.
 func (s *site) serve(name string, more ...string) *node {
 	args := append([]string{"serve", "--engine", "temporal", "--rate-limit", "0"}, more...)
-	args = append(args, s.place()...)
+	args = append(args, s.locationFlags()...)
 	return s.node(name, append(args, s.cluster()...))
 }
 
 // worker prepares a worker, which the receiver knows by its name.
 func (s *site) worker(name string) *node {
-	args := append([]string{"worker", "--connect-to", s.receiver.gate(name)}, s.place()...)
+	args := append([]string{"worker", "--connect-to", s.receiver.openPort(name)}, s.locationFlags()...)
 	return s.node(name, append(args, s.cluster()...))
 }
 
@@ -103,7 +103,7 @@ func (s *site) open(nodes ...*node) {
 	for _, n := range nodes {
 		n.awaitReady()
 	}
-	keys := append([]string{"keys", "create", "--preset", "all", "--data-dir", filepath.Join(s.folder, "keys")}, s.place()[:4]...)
+	keys := append([]string{"keys", "create", "--preset", "all", "--data-dir", filepath.Join(s.folder, "keys")}, s.locationFlags()[:4]...)
 	s.key = s.run(keys...)
 }
 

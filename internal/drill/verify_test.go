@@ -55,7 +55,7 @@ func (d *drill) verify() {
 }
 
 func (c *client) verifyEnd(q *request, r *receiver) {
-	got := c.look(q, "")
+	got := c.compare(q, "")
 	if got.Status != "finished" || got.Output.Item != q.in.Item || got.Output.N != q.in.n() || len(got.Results) != 1 {
 		c.t.Errorf("%s (%s) at %s ended as %+v, want the output %d", q.in.name(), q.in.Kind, q.path, got, q.in.n())
 		return
@@ -157,14 +157,14 @@ func awaitQuiet(s *site) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(quietTime); ; <-tick.C {
-		var owed, outbox int
-		queryInts(s.t, s.database, `SELECT (SELECT count(*) FROM execution WHERE state <> 0), (SELECT count(*) FROM outbox)`, &owed, &outbox)
+		var unfinished, outbox int
+		queryInts(s.t, s.database, `SELECT (SELECT count(*) FROM execution WHERE state <> 0), (SELECT count(*) FROM outbox)`, &unfinished, &outbox)
 		open, err := openWorkflows(remote, s.namespace)
-		if err == nil && owed == 0 && outbox == 0 && open == 0 {
+		if err == nil && unfinished == 0 && outbox == 0 && open == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
-			s.t.Errorf("%v after the end: %d rows that are not final, %d messages, %d open workflows (%v)", quietTime, owed, outbox, open, err)
+			s.t.Errorf("%v after the end: %d rows that are not final, %d messages, %d open workflows (%v)", quietTime, unfinished, outbox, open, err)
 			return
 		}
 	}

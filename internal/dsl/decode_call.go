@@ -317,7 +317,7 @@ func (d *decoder) transport(at location, result *MCPCall) {
 			result.Stdio = d.mcpStdio(value)
 		case "options":
 			result.Options = d.scalarMapOperand(value)
-			d.warning(value, CodeUnused, `"options" of the transport mean nothing here; they are ignored.`, `Remove them. Timeouts stand in "timeout", headers in "http".`)
+			d.warning(value, CodeUnused, `"options" of the transport mean nothing here; they are ignored.`, `Remove them. Timeouts belong in "timeout", headers in "http".`)
 		}
 	}
 	d.exactlyOne(at, "http", "stdio")

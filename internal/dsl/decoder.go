@@ -9,7 +9,7 @@ import (
 )
 
 // decoder walks the nodes of one definition and fills the syntax tree. After a problem it
-// goes on with the next property, so that all problems are found at once.
+// continues with the next property, so that all problems are found at once.
 type decoder struct {
 	report       *report
 	root         *node

@@ -52,13 +52,13 @@ func (d *Document) Value() any { return d.root.value }
 // location above it. The cost is linear in the number of keys on the way.
 func (d *Document) Position(pointer string) (line, column int) { return d.root.find(pointer) }
 
-// ErrorAt makes an error for a place of the definition.
+// ErrorAt makes an error for a location in the definition.
 func (d *Document) ErrorAt(pointer, code, detail, hint string) Problem {
 	line, column := d.Position(pointer)
 	return Problem{Pointer: pointer, Line: line, Column: column, Code: code, Detail: detail, Hint: hint}
 }
 
-// WarningAt makes a warning for a place of the definition.
+// WarningAt makes a warning for a location in the definition.
 func (d *Document) WarningAt(pointer, code, detail, hint string) Problem {
 	problem := d.ErrorAt(pointer, code, detail, hint)
 	problem.Severity = SeverityWarning

@@ -266,7 +266,7 @@ func (r *jsonReader) text() string {
 		case c == '\\':
 			return r.escapedText(start)
 		case c < ' ':
-			r.fail("a control character stands in a text")
+			r.fail("a text holds a control character")
 			return ""
 		}
 		r.at++
@@ -275,7 +275,7 @@ func (r *jsonReader) text() string {
 	return ""
 }
 
-// escapedText goes on where text met the first backslash.
+// escapedText continues where text met the first backslash.
 func (r *jsonReader) escapedText(start int) string {
 	text := append([]byte(nil), r.data[start:r.at]...)
 	for r.at < len(r.data) {
@@ -285,7 +285,7 @@ func (r *jsonReader) escapedText(start int) string {
 			r.at++
 			return string(text)
 		case c < ' ':
-			r.fail("a control character stands in a text")
+			r.fail("a text holds a control character")
 			return ""
 		case c != '\\':
 			text = append(text, c)

@@ -91,7 +91,7 @@ func TestDepthLimit(t *testing.T) {
 	}
 }
 
-// Keys of values may be long; the place of what is too deep is told without them.
+// Keys of values may be long; the position of what is too deep is given without them.
 func TestDepthBelowLongKeys(t *testing.T) {
 	value := strings.Repeat(`{"`+strings.Repeat("k", 1000)+`": `, 300) + "1" + strings.Repeat("}", 300)
 	problem := only(t, header+"do: [{a: {set: {x: "+value+"}}}]", CodeTooDeep)
@@ -281,7 +281,7 @@ func TestProblemLimit(t *testing.T) {
 	}
 }
 
-// What is no UTF-8 or holds control characters is told by its place.
+// What is no UTF-8 or holds control characters is reported with its position.
 func TestEncoding(t *testing.T) {
 	for text, want := range map[string]string{
 		"do: []\nä: \xff\n":           "2:4: The text is not UTF-8.",
@@ -290,7 +290,7 @@ func TestEncoding(t *testing.T) {
 		"a: \uFEFFb":                  "1:4: The control character U+FEFF",
 		"a: \uFFFE":                   "1:4: The control character U+FFFE",
 		"\xfe\xff\x00a\x00:\x00 \x00": "1:1: The text is not UTF-8.",
-		`{"a": "` + "\x00" + `"}`:     "1:8: The text is not valid JSON: a control character stands in a text.",
+		`{"a": "` + "\x00" + `"}`:     "1:8: The text is not valid JSON: a text holds a control character.",
 	} {
 		document, problems := Parse([]byte(text))
 		if document != nil || len(problems) != 1 || problems[0].Code != CodeSyntax || !strings.HasPrefix(problems[0].String(), want) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Severity tells what refuses a definition from what only deserves a look.
+// Severity tells errors, which refuse a definition, from warnings, which do not.
 type Severity uint8
 
 // The severities.

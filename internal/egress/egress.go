@@ -60,7 +60,7 @@ const (
 	idleTimeout      = 60 * time.Second
 	maxIdlePerHost   = 256
 	maxHeaderBytes   = 256 << 10
-	maxLookedUpAddrs = 8
+	maxResolvedAddrs = 8
 )
 
 // New compiles cfg. The error names the entry that cannot be read.
@@ -202,7 +202,7 @@ func (p *Policy) lookup(ctx context.Context, host string) ([]netip.Addr, error) 
 	if len(addrs) == 0 {
 		return nil, fmt.Errorf("egress: %s has no address", host)
 	}
-	return addrs[:min(len(addrs), maxLookedUpAddrs)], nil
+	return addrs[:min(len(addrs), maxResolvedAddrs)], nil
 }
 
 // Allowed reports whether addr may be connected to.

@@ -40,30 +40,30 @@ type ChildStart struct {
 	files   []int64        // that its input names (Give)
 }
 
-// Family is what is known of the relatives of an execution before it starts children: of one
+// Size is what is known of the relatives of an execution before it starts children: of one
 // whose row is not written yet, nothing.
-type Family struct {
+type Tree struct {
 	Stopped bool          // it must be cancelled, and need not start what it would wait for
 	Depth   int           // of the execution in its tree
 	Open    []store.Child // its children that have not ended or were not delivered
-	Tree    int           // executions of its tree that have not ended
+	Size    int           // executions of its tree that have not ended
 }
 
-// ReadFamily reads the relatives of an execution.
-func ReadFamily(r *store.Reader, no int64) (f Family, err error) {
+// ReadTree reads the relatives of an execution.
+func ReadTree(r *store.Reader, no int64) (f Tree, err error) {
 	if no == 0 {
-		return Family{}, nil
+		return Tree{}, nil
 	}
 	link, err := r.ChildByExecution(no)
 	if errors.Is(err, store.ErrNotFound) {
-		return Family{}, nil
+		return Tree{}, nil
 	}
 	if err != nil {
-		return Family{}, err
+		return Tree{}, err
 	}
 	f.Depth, f.Stopped = link.Depth, link.State == store.ChildStopped
-	if f.Tree, err = r.UnfinishedInTree(link.Root); err != nil {
-		return Family{}, err
+	if f.Size, err = r.UnfinishedInTree(link.Root); err != nil {
+		return Tree{}, err
 	}
 	f.Open, err = r.OpenChildren(no, MaxOpenChildren+1)
 	return f, err
@@ -103,7 +103,7 @@ func Withdrawn(r *store.Reader, no int64) (link store.Child, withdrawn bool, err
 // Child makes the execution that a StartChild command of parent starts, the started-th one of
 // this transaction, or the fault that says why there is none. The version is settled here (T51, T85): "latest" is the published one, in
 // test the newest draft if there is one. Its input is inline: put it into the blob store if it is large (Externalize).
-func (f Family) Child(r *store.Reader, parent *store.Execution, c machine.Command, started int) (*ChildStart, *machine.Fault, error) {
+func (f Tree) Child(r *store.Reader, parent *store.Execution, c machine.Command, started int) (*ChildStart, *machine.Fault, error) {
 	open := started
 	for _, child := range f.Open {
 		if child.State != store.ChildEnded {
@@ -120,9 +120,9 @@ func (f Family) Child(r *store.Reader, parent *store.Execution, c machine.Comman
 		return nil, childFault(CodeChildren, fmt.Sprintf(
 			"%d workflows that this execution has started have not ended; start no more at a time.", open)), nil
 	}
-	if f.Tree+started >= MaxTree {
+	if f.Size+started >= MaxTree {
 		return nil, childFault(CodeChildren, fmt.Sprintf(
-			"%d executions that have started each other go on; start no more at a time.", f.Tree+started)), nil
+			"%d executions that have started each other go on; start no more at a time.", f.Size+started)), nil
 	}
 	author, err := authorOf(r, parent.Revision)
 	if err != nil {

@@ -29,19 +29,19 @@ type Start struct {
 	// Files are those that the execution is given: Input names them, and who starts it may read them. Also writes
 	// their use.
 	Files []chargehand.FileID
-	// Also runs in the transaction that accepts the execution, after its row is written
+	// InTx runs in the transaction that accepts the execution, after its row is written
 	// (idempotency); its error undoes the acceptance and is returned.
-	Also func(tx *store.Tx, executionNo int64) error
+	InTx func(tx *store.Tx, executionNo int64) error
 }
 
-// Also is what a caller wants done in the transaction of the engine: remembering the request
+// InTx is what a caller wants done in the transaction of the engine: remembering the request
 // that led to it. It does nothing but SQL, may run more than once (store.DB.Update), and its
 // error undoes the transaction and is returned as it is.
-type Also func(tx *store.Tx) error
+type InTx func(tx *store.Tx) error
 
-// DoAlso does what a caller of an engine wants done in the transaction.
-func DoAlso(tx *store.Tx, also []Also) error {
-	for _, do := range also {
+// RunInTx does what a caller of an engine wants done in the transaction.
+func RunInTx(tx *store.Tx, inTx []InTx) error {
+	for _, do := range inTx {
 		if err := do(tx); err != nil {
 			return err
 		}
@@ -71,14 +71,14 @@ type Engine interface {
 	// Cancel ends an execution as cancelled, decisively: when it returns nil, the row is
 	// final. also runs in the transaction that makes it final, and only if it is this call
 	// that does. Errors: store.ErrNotFound, ErrFinal, store.ErrUnavailable, the error of also.
-	Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...Also) error
+	Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, inTx ...InTx) error
 
 	// CancelBatch cancels every item that has not ended and makes the batch failed. also runs
 	// in the transaction that marks the batch as cancelled: from then on nothing of it starts
 	// and all of it will end, though the call fails or the process dies. A batch that is
 	// marked and has not ended may be cancelled again.
 	// Errors: store.ErrNotFound, ErrFinal, store.ErrUnavailable, the error of also.
-	CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...Also) error
+	CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, inTx ...InTx) error
 
 	// Publish stores events from outside that passed cloudevent.Check and Size, and
 	// wakes what listens to them. They are durable when it returns nil. One

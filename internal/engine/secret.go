@@ -171,8 +171,8 @@ func (s *Secrets) current(r *store.Reader, row *store.Execution, names []string,
 	s.values = make(map[string]value.Value, len(rows))
 	for i := range rows {
 		row := &rows[i]
-		place := secret.Place{Account: row.Account, Environment: uint8(row.Environment), Name: row.Name, Version: row.Version}
-		text, err := sealer.Open(place, row.Sealed)
+		location := secret.Location{Account: row.Account, Environment: uint8(row.Environment), Name: row.Name, Version: row.Version}
+		text, err := sealer.Open(location, row.Sealed)
 		if err != nil {
 			return fmt.Errorf("open secret %q: %w", row.Name, err)
 		}

@@ -55,8 +55,8 @@ func newVault(t *testing.T) *vault {
 
 func (v *vault) put(name string, version int64, plain value.Value) {
 	v.Helper()
-	place := secret.Place{Account: 1, Environment: uint8(chargehand.Live), Name: name, Version: version}
-	s := store.Secret{Account: 1, Environment: chargehand.Live, Name: name, Version: version, Sealed: v.sealer.Seal(place, value.Append(nil, plain))}
+	location := secret.Location{Account: 1, Environment: uint8(chargehand.Live), Name: name, Version: version}
+	s := store.Secret{Account: 1, Environment: chargehand.Live, Name: name, Version: version, Sealed: v.sealer.Seal(location, value.Append(nil, plain))}
 	if err := v.Update(context.Background(), func(tx *store.Tx) error { return tx.PutSecret(&s) }); err != nil {
 		v.Fatal(err)
 	}
@@ -158,8 +158,8 @@ func TestSecretsMoved(t *testing.T) {
 	if _, err := v.read(other, p); !errors.Is(err, secret.ErrSealed) {
 		t.Errorf("the pin of another execution was opened: %v", err)
 	}
-	place := secret.Place{Account: 1, Environment: uint8(chargehand.Live), Name: "else", Version: 2}
-	moved := store.Secret{Account: 1, Environment: chargehand.Live, Name: "token", Version: 2, Sealed: v.sealer.Seal(place, []byte(`"x"`))}
+	location := secret.Location{Account: 1, Environment: uint8(chargehand.Live), Name: "else", Version: 2}
+	moved := store.Secret{Account: 1, Environment: chargehand.Live, Name: "token", Version: 2, Sealed: v.sealer.Seal(location, []byte(`"x"`))}
 	if err := v.Update(t.Context(), func(tx *store.Tx) error { return tx.PutSecret(&moved) }); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// hostile are expressions that would take for ever or eat all memory. Each of them must end
+// hostile are expressions that would run without end or use all memory. Each of them must end
 // with a limit, or with a result where the table says so.
 var hostile = []struct {
 	source string

@@ -12,8 +12,9 @@ type Equality struct {
 	Value string // a constant, a variable, or a part of a variable
 }
 
-// Equalities lists comparisons without which an expression does not give true: those with == that are the whole of it, or that
-// `and` joins to the rest. Where it does not give true, it gives false or fails. A text that is no expression has none.
+// Equalities lists comparisons without which an expression does not give true: those with == that
+// are the whole of it, or that `and` joins to the rest. Where it does not give true, it gives false
+// or fails. A text that is no expression has none.
 func Equalities(source string) (list []Equality) {
 	query, err := gojq.Parse(source)
 	if err != nil {

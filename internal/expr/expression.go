@@ -28,7 +28,7 @@ type Env interface {
 // Meter may be implemented by an Env that wants to know what evaluations cost.
 type Meter interface {
 	// Spent is called after an evaluation with the steps that it took (T76). Plain paths, which
-	// take next to none, are not told.
+	// take next to none, do not call it.
 	Spent(steps int)
 }
 
@@ -112,7 +112,7 @@ func parseError(source string, err error) error {
 	line, column := position(source, at)
 	e := &CompileError{Line: line, Column: column, Detail: "The expression cannot be read: " + problem.Error() + "."}
 	if problem.Token == "'" {
-		e.Hint = "texts stand in double quotes"
+		e.Hint = "write texts in double quotes"
 	}
 	return e
 }
@@ -193,7 +193,7 @@ func (e *Expression) evalPlain(dot Value, env Env) (Value, error) {
 	return v, nil
 }
 
-// evalRest goes on with a path where an object ends.
+// evalRest continues with a path where an object ends.
 func (e *Expression) evalRest(v Value, fields []Value) (Value, error) {
 	r := evaluation{steps: MaxSteps, bytes: maxAllocated}
 	for _, key := range fields {

@@ -9,7 +9,7 @@ import (
 )
 
 // failure is an error that the expression itself can catch. Its text is made only when
-// somebody wants it, because in `.a?` nobody does.
+// it is read, because `.a?` never reads it.
 type failure struct {
 	kind    failureKind
 	name    string

@@ -197,8 +197,8 @@ func (p *regexpProgram) cost(n int) int { return 8 + (n+1)*p.bytePrice() }
 
 func (p *regexpProgram) bytePrice() int { return 1 + p.size/4 }
 
-// eachMatch calls found with the offsets of each match. After an empty match the search goes
-// on one character later.
+// eachMatch calls found with the offsets of each match. After an empty match the search continues
+// one character later.
 func (r *evaluation) eachMatch(p *regexpProgram, s string, all bool, found func([]int) error) error {
 	match, err := r.nextMatch(p, s, 0)
 	for err == nil && match != nil {

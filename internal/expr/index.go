@@ -154,7 +154,7 @@ func roundedInt(v Value, round func(float64) float64) (int, bool) {
 	return toInt(v)
 }
 
-// indices are the places where part stands in list.
+// indices are the indexes at which part begins in list.
 func (r *evaluation) indices(list, part []any) (Value, error) {
 	starts := []any{}
 	if len(part) == 0 {

@@ -11,7 +11,7 @@ import (
 // Bounds of an expression (T76). They count steps and bytes, never wall time, so that every
 // evaluation of the same expression on the same values ends the same way.
 const (
-	MaxSteps         = 10_000_000 // evaluations of a part of the expression, and elements or chunks that a function works on
+	MaxSteps         = 10_000_000 // evaluations of a part of the expression, and elements or chunks of functions
 	MaxValueBytes    = 16 << 20   // bytes of the result, and of any text in between
 	MaxEntries       = 1_000_000  // entries of an array or an object
 	MaxIntegerBits   = 4096       // bits of an integer
@@ -86,8 +86,8 @@ func (r *evaluation) step() error {
 	return nil
 }
 
-// charge accounts for n steps without telling at once whether there were as many left;
-// whoever loops checks exhausted now and then, and the next step fails.
+// charge accounts for n steps without reporting at once whether there were as many left. A loop
+// checks exhausted now and then, and the next step fails.
 func (r *evaluation) charge(n int) { r.steps -= n }
 
 func (r *evaluation) exhausted() bool { return r.steps < 0 }

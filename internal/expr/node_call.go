@@ -28,7 +28,7 @@ type tailCall struct {
 	path     *path
 }
 
-// errTail tells the nearest call to go on with run.tail.
+// errTail makes the nearest call continue with run.tail.
 var errTail error = &breakSignal{label: -1}
 
 func (n *callNode) each(r *evaluation, f *frame, v Value, p *path, yield yield) error {

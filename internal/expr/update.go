@@ -333,7 +333,7 @@ func (u *updater) updateEntry(v []any, i int, keys []any, w Value) (Value, error
 	}
 	size, room := max(len(v), at+1), 0
 	if u.owned != nil && at >= len(v) && len(v) > 0 {
-		room = size // it is growing, so it will go on growing
+		room = size // it is growing, so it will keep growing
 	}
 	if err := u.run.list(min(size+room, MaxEntries)); err != nil {
 		return nil, err

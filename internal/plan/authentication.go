@@ -155,7 +155,7 @@ func (a *Authentication) FromSecret(secret value.Value) (map[string]any, error) 
 	return argument, nil
 }
 
-// oauth2Defaults fills in what package dsl fills in where the policy stands in the definition.
+// oauth2Defaults fills in what package dsl fills in where the policy is written in the definition.
 func oauth2Defaults(scheme string, object, argument map[string]any) {
 	client := map[string]any{"authentication": "client_secret_post"}
 	given, _ := object["client"].(map[string]any)

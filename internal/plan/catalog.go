@@ -17,7 +17,8 @@ import (
 //go:embed functions/*/*/function.yaml
 var catalogFiles embed.FS
 
-// CatalogFunction is the document of a function of the default catalog; false if there is none of that name and version.
+// CatalogFunction is the document of a function of the default catalog; false if there is none of
+// that name and version.
 func CatalogFunction(name, version string) ([]byte, bool) {
 	path := "functions/" + name + "/" + version + "/function.yaml"
 	if !fs.ValidPath(path) {

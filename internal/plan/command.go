@@ -24,7 +24,7 @@ func (c *compiler) command(s dsl.Operand, what string, at location) *Operand {
 		hint = "Write the code itself, and hand data in by `arguments`, `environment` or `stdin`."
 	}
 	c.warn(s.Pointer, CodeEvaluatedCommand,
-		fmt.Sprintf("The %s is an expression: whoever decides on its data decides what is run.", what), hint)
+		fmt.Sprintf("The %s is an expression: its data decides which command is run.", what), hint)
 	return operand
 }
 

@@ -103,7 +103,7 @@ func Compile(doc *dsl.Document, opt Options) (*Plan, dsl.Problems) {
 }
 
 // Check is Compile for definitions that may have errors already: found is what dsl.Parse
-// said. It adds what can be told nevertheless, so that all problems are told at once. The
+// found. It adds the problems that can be found nevertheless, so that all are reported at once. The
 // document is the one that dsl.Parse returned with them; if it is nil, nothing is added.
 func Check(doc *dsl.Document, found dsl.Problems, opt Options) Result {
 	return compileAll(doc, found, opt, false)
@@ -181,7 +181,7 @@ func (c *compiler) fail(pointer, code, detail, hint string) {
 	add(&c.errors, c.doc.ErrorAt, pointer, code, detail, hint)
 }
 
-// warn tells of what is doubtful in the definition itself: in functions from outside, the
+// warn reports what is suspicious in the definition itself: in functions from outside, the
 // author can change nothing.
 func (c *compiler) warn(pointer, code, detail, hint string) {
 	if c.self == nil {

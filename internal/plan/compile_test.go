@@ -106,7 +106,7 @@ output: {as: '[$task, $input, $context]'}
 			"warning /do/0/a/output/as variable_not_set",
 			"warning /output/as variable_not_set", "warning /output/as variable_not_set",
 		}},
-		{"doubtful texts (T5, T12)", `
+		{"suspicious texts (T5, T12)", `
 do:
   - a: {set: {x: 'Hello ${ .name }!', y: $context.x, z: .y, w: $HOME, v: '${ .[] }'}}
   - b: {run: {shell: {command: 'echo ${HOME}'}}}
@@ -261,7 +261,7 @@ do: [{x: {set: {a: 1}}}]
 			"error /use/errors/e/title invalid_expression",
 			"error /use/authentications/o/digest/password invalid_expression",
 		}},
-		{"a component's problem is told once", `
+		{"a component's problem is reported once", `
 use: {timeouts: {t: {after: '${ ] }'}}}
 do: [{x: {timeout: t, set: {a: 1}}}, {y: {timeout: t, set: {a: 1}}}]
 `, []string{"error /use/timeouts/t/after invalid_expression"}},
@@ -372,7 +372,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Of very many problems the first hundred are told.
+// Of very many problems the first hundred are reported.
 func TestManyProblems(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("do:\n")

@@ -7,7 +7,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// Whatever stands in a schema, compiling and checking never panic, and problems have places.
+// Whatever a schema holds, compiling and checking never panic, and problems have positions.
 func FuzzSchema(f *testing.F) {
 	for _, seed := range []string{
 		`{"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"minimum": 1}}}`,

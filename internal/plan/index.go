@@ -7,7 +7,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// FilterIndex tells of a filter what a look at an event alone can tell. It may leave out
+// FilterIndex is the part of a filter that can be decided from an event alone. It may leave out
 // only what the filter does not match, for an index of subscriptions.
 type FilterIndex struct {
 	// Equals are values that the data of every event has that the filter matches.

@@ -297,7 +297,7 @@ func TestStdioNotAllowed(t *testing.T) {
 	}
 }
 
-// Names that nobody knows come with what may have been meant (T36, T74).
+// Unknown names come with what may have been meant (T36, T74).
 func TestHints(t *testing.T) {
 	tests := []struct{ definition, hint string }{
 		{"do: [{a: {call: htpp, with: {x: 1}}}]", `Did you mean "http"?`},
@@ -317,11 +317,11 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// Conditions that cannot be false are doubtful (T13).
+// Conditions that cannot be false are suspicious (T13).
 func TestConstantConditions(t *testing.T) {
-	for condition, doubtful := range map[string]bool{`"red"`: true, `5`: true, `[.x]`: true, `${ "x" }`: true, `.x`: false, `"a" == .x`: false, `true`: false, `false`: false} {
+	for condition, suspicious := range map[string]bool{`"red"`: true, `5`: true, `[.x]`: true, `${ "x" }`: true, `.x`: false, `"a" == .x`: false, `true`: false, `false`: false} {
 		_, problems := compile(t, "do: [{a: {if: '"+condition+"', set: {x: 1}}}]")
-		if (len(problems) == 1 && problems[0].Code == CodeCondition) != doubtful {
+		if (len(problems) == 1 && problems[0].Code == CodeCondition) != suspicious {
 			t.Errorf("%s: %v", condition, problems)
 		}
 	}

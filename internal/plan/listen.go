@@ -28,7 +28,7 @@ type Listen struct {
 	Keys    []CorrelationKey
 	Fixed   []*Operand // evaluated once, when listening starts: they depend on no event
 
-	// Settled: whether an event matches depends on the event alone, and what does not match
+	// EnvelopeOnly: whether an event matches depends on the event alone, and what does not match
 	// now never will. So what a listen passed over is nothing to a later one.
 	EnvelopeOnly bool
 }

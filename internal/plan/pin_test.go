@@ -30,7 +30,7 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// A definition without resources has the digest that it always had: they stand in databases
+// A definition without resources has the digest that it always had: digests are in databases
 // and histories.
 func TestSourceDigest(t *testing.T) {
 	source := []byte("do: []")

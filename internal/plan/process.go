@@ -134,5 +134,5 @@ func (c *compiler) processFields(a *Activity, arguments, environment, stdin dsl.
 
 func (c *compiler) runNotAllowed(pointer, what, kind string) {
 	c.fail(pointer, CodeRunNotAllowed, fmt.Sprintf("`%s` is not allowed on this server.", what),
-		"Whoever runs the server can allow it with --allow-run "+kind+".")
+		"The operator of the server can allow it with --allow-run "+kind+".")
 }

@@ -38,7 +38,7 @@ do:
   - g: {call: 'log:1.0.0@default', with: {message: hi}}
 `
 
-// What has a constant address is wanted until it is there, and pinned then; functions may
+// What has a constant address is wanted until it was fetched, and pinned then; functions may
 // want more (T36, T69).
 func TestResources(t *testing.T) {
 	const greet = "https://raw.githubusercontent.com/acme/catalog/refs/heads/main/functions/greet/1.0.0/function.yaml"
@@ -219,7 +219,7 @@ do:
 	}
 }
 
-// Problems of functions from outside are told at their call.
+// Problems of functions from outside are reported at their call.
 func TestRemoteProblems(t *testing.T) {
 	const uri = "https://e.org/f.yaml"
 	call := "use: {secrets: [s], timeouts: {mine: {after: PT1S}}}\ndo: [{a: {call: '" + uri + "'}}]"
@@ -302,7 +302,7 @@ func TestRawURI(t *testing.T) {
 }
 
 // A definition with mistakes of form is compiled as far as it can be read, so that all
-// problems are told at once; what only follows from a mistake is not.
+// problems are reported at once; what only follows from a mistake is not.
 func TestCheckOfBrokenDefinitions(t *testing.T) {
 	r := check(t, `
 use:
@@ -359,7 +359,7 @@ do:
 	}
 }
 
-// Whatever stands in a definition, checking never panics, also if its reader has refused it,
+// Whatever a definition holds, checking never panics, also if its reader has refused it,
 // and gives a plan exactly if there is no error.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{

@@ -61,7 +61,7 @@ type availability uint8
 
 const (
 	available    availability = iota
-	missing                   // it is listed as wanted, or refused; a problem needs not be told
+	missing                   // it is listed as wanted, or refused; no problem needs to be reported
 	inconstant                // its address depends on the data
 	unauthorized              // its authentication depends on the data or on secrets
 )

@@ -60,8 +60,8 @@ type Cron struct {
 	everyHour bool // the hours are *
 }
 
-// NextMs is the first tick after a moment, in milliseconds since 1970, by the clocks of a
-// place; 0 if there is none within five years. Of an hour that comes twice, because the clocks are put back, only the
+// NextMs is the first tick after a moment, in milliseconds since 1970, by the clocks of a time
+// zone; 0 if there is none within five years. Of an hour that comes twice, because the clocks are put back, only the
 // first one counts, unless the expression is for every hour. A time that is left out comes as
 // much later as the clocks are put forward.
 func (c *Cron) NextMs(afterMs int64, zone *time.Location) int64 {

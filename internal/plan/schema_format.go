@@ -38,7 +38,7 @@ func textFormat(name string, matches func(string) bool) *jsonschema.Format {
 	}}
 }
 
-// formatName is a format as it stands in a sentence.
+// formatName is a format as a sentence names it.
 func formatName(format string) string {
 	if name, ok := formatNames[format]; ok {
 		return name

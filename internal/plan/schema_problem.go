@@ -51,7 +51,7 @@ type leaf struct {
 }
 
 // isAlternative tells keywords whose causes are ways that all failed: which of them was
-// meant, nobody knows.
+// meant is unknown.
 func isAlternative(k jsonschema.ErrorKind) bool {
 	switch k.(type) {
 	case *kind.AnyOf, *kind.OneOf, *kind.Contains, *kind.MinContains:
@@ -276,7 +276,7 @@ func typeList(types []string) string {
 	return strings.Join(named, "")
 }
 
-// withArticle is a type of JSON as it stands in a sentence.
+// withArticle is a type of JSON as a sentence names it.
 func withArticle(t string) string {
 	switch t {
 	case "null":

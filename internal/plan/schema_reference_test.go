@@ -44,7 +44,7 @@ func TestRelativeReferences(t *testing.T) {
 	}
 }
 
-// What is wrong with a reference is told without addresses that are of our own making.
+// What is wrong with a reference is reported without addresses that are of our own making.
 func TestBrokenReferences(t *testing.T) {
 	for _, schema := range []string{
 		`{document: {$ref: '#/nowhere'}}`, `{document: {$ref: 'x.json#/nowhere'}}`, `{resource: {endpoint: 'x.json#anchor'}}`,
@@ -56,7 +56,7 @@ func TestBrokenReferences(t *testing.T) {
 		}
 		for _, insides := range []string{"urn:", "resource:", "file:", "/plan/"} {
 			if strings.Contains(r.Problems[0].Detail, insides) {
-				t.Errorf("%s is told as %s", schema, r.Problems[0].Detail)
+				t.Errorf("%s is reported as %s", schema, r.Problems[0].Detail)
 			}
 		}
 	}

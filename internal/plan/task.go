@@ -53,12 +53,12 @@ type Task struct {
 	Stream        *Stream  // of an Activity that is a subscription
 	Foreach       *Foreach // of a Listen or a Stream; Body is its list; nil if none
 
-	// Detached: nobody waits for the process or the other workflow; the output is the
+	// Detached: the task does not wait for the process or the other workflow; the output is the
 	// transformed input (T67).
 	Detached bool
 
 	// Remote is set in functions from catalogs and URLs: they have a context of their own and
-	// no secrets, and what happens in them is told of the calling task (T2, T37).
+	// no secrets, and what happens in them is recorded at the calling task (T2, T37).
 	Remote bool
 
 	// Extensions are those that apply to tasks of this kind, in the order of their nesting (T35).
@@ -85,7 +85,7 @@ type Flow struct {
 }
 
 // Case is one case of a switch. When is nil in the default case, which stands last here,
-// wherever it stands in the definition.
+// wherever the definition has it.
 type Case struct {
 	When *Operand
 	Then Flow

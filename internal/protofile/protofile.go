@@ -80,9 +80,9 @@ func compileError(ctx context.Context, first reporter.ErrorWithPos, err error) e
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var placed reporter.ErrorWithPos
-	if errors.As(err, &placed) {
-		first = placed
+	var positioned reporter.ErrorWithPos
+	if errors.As(err, &positioned) {
+		first = positioned
 	}
 	if first == nil {
 		return &Error{Detail: cleaned(err)}

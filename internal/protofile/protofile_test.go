@@ -45,7 +45,7 @@ func TestMethodsAreFoundByFullAndByShortName(t *testing.T) {
 	}
 }
 
-func TestErrorsHaveTheirPlace(t *testing.T) {
+func TestErrorsHaveTheirPosition(t *testing.T) {
 	for _, c := range []struct {
 		name, source string
 		line, column int

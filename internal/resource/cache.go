@@ -32,8 +32,8 @@ type Cache struct {
 // document is a place in the cache. turn has one place: one fetch of a document runs at a
 // time, and those who wait take what it brings.
 type document struct {
-	key  [sha256.Size]byte
-	turn chan struct{}
+	key      [sha256.Size]byte
+	fetching chan struct{}
 
 	// Guarded by Cache.mu.
 	content Content
@@ -66,18 +66,18 @@ func (c *Cache) Fetch(ctx context.Context, scope string, r Request) (Content, er
 	}
 	// The key is a digest, because credentials are part of it.
 	key := sha256.Sum256(value.Marshal([]any{scope, r.URI, r.Authentication}))
-	place := c.place(key)
-	if content, fresh := c.look(place); fresh {
+	entry := c.entry(key)
+	if content, fresh := c.cached(entry); fresh {
 		return content, nil
 	}
 	select {
-	case place.turn <- struct{}{}:
+	case entry.fetching <- struct{}{}:
 	case <-ctx.Done():
 		u, _ := url.Parse(r.URI)
 		return Content{}, c.cfg.Fetcher.noAnswer(ctx, shown(u), context.Cause(ctx))
 	}
-	defer func() { <-place.turn }()
-	known, fresh := c.look(place)
+	defer func() { <-entry.fetching }()
+	known, fresh := c.cached(entry)
 	if fresh {
 		return known, nil
 	}
@@ -90,33 +90,33 @@ func (c *Cache) Fetch(ctx context.Context, scope string, r Request) (Content, er
 		validated.fresh.lifetime, validated.fresh.keep = got.fresh.lifetime, got.fresh.keep
 		got = validated
 	}
-	c.put(place, got)
+	c.put(entry, got)
 	return got, nil
 }
 
-func (c *Cache) place(key [sha256.Size]byte) *document {
+func (c *Cache) entry(key [sha256.Size]byte) *document {
 	c.mu.Lock() // put must find what it looks for
 	defer c.mu.Unlock()
-	return c.documents.GetOrAdd(key, 0, func() *document { return &document{key: key, turn: make(chan struct{}, 1)} })
+	return c.documents.GetOrAdd(key, 0, func() *document { return &document{key: key, fetching: make(chan struct{}, 1)} })
 }
 
-func (c *Cache) look(place *document) (content Content, fresh bool) {
+func (c *Cache) cached(entry *document) (content Content, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return place.content, place.held && c.cfg.Now().Before(place.until)
+	return entry.content, entry.held && c.cfg.Now().Before(entry.until)
 }
 
 // put keeps a content, unless its place was forgotten meanwhile.
-func (c *Cache) put(place *document, content Content) {
+func (c *Cache) put(entry *document, content Content) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known, found := c.documents.Get(place.key); !found || known != place {
+	if known, found := c.documents.Get(entry.key); !found || known != entry {
 		return
 	}
-	place.content, place.held = Content{}, false
+	entry.content, entry.held = Content{}, false
 	if content.fresh.keep {
-		place.content, place.held = content, true
-		place.until = c.cfg.Now().Add(content.fresh.lifetime)
+		entry.content, entry.held = content, true
+		entry.until = c.cfg.Now().Add(content.fresh.lifetime)
 	}
-	c.documents.Put(place.key, place, len(place.content.Data))
+	c.documents.Put(entry.key, entry, len(entry.content.Data))
 }

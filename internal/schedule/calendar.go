@@ -21,8 +21,8 @@ type tick struct {
 	after bool           // it is one that `after` waits for
 }
 
-// look tells what is due at nowMs.
-func (c calendar) look(row store.Schedule, s *plan.Schedule, nowMs int64) tick {
+// due tells what is due at nowMs.
+func (c calendar) due(row store.Schedule, s *plan.Schedule, nowMs int64) tick {
 	first := row.ActivatedMs == 0 || row.Step == 0
 	if row.ActivatedMs == 0 {
 		row.ActivatedMs = nowMs

@@ -42,7 +42,7 @@ func ticks(c calendar, s *plan.Schedule, activatedMs int64, n int) (runs []int64
 	row := store.Schedule{ActivatedMs: activatedMs}
 	nowMs := activatedMs
 	for len(runs) < n {
-		t := c.look(row, s, nowMs)
+		t := c.due(row, s, nowMs)
 		if t.run {
 			runs = append(runs, nowMs)
 		}
@@ -128,14 +128,14 @@ func TestDowntimeMakesOneRun(t *testing.T) {
 		"both":  {"{every: PT7M, cron: '*/5 * * * *'}", "2026-04-01T12:01:00Z"},
 	} {
 		s := scheduled(t, test.schedule).Schedule
-		first := c.look(store.Schedule{ActivatedMs: at("2026-03-01T12:01:00Z")}, s, at("2026-03-01T12:01:00Z"))
+		first := c.due(store.Schedule{ActivatedMs: at("2026-03-01T12:01:00Z")}, s, at("2026-03-01T12:01:00Z"))
 		first.row.Step++
-		late := c.look(first.row, s, at("2026-04-01T12:00:01Z"))
+		late := c.due(first.row, s, at("2026-04-01T12:00:01Z"))
 		if first.run || !late.run || late.row.DueMs <= at("2026-04-01T12:00:01Z") {
 			t.Fatalf("%s: %+v, then %+v", name, first, late)
 		}
 		late.row.Step++
-		if again := c.look(late.row, s, at("2026-04-01T12:00:01Z")); again.run {
+		if again := c.due(late.row, s, at("2026-04-01T12:00:01Z")); again.run {
 			t.Errorf("%s: it ran twice", name)
 		}
 		if name != "every" && late.row.CronMs != at("2026-04-01T12:05:00Z") {
@@ -150,16 +150,16 @@ func TestDowntimeMakesOneRun(t *testing.T) {
 // A clock that goes back starts nothing twice.
 func TestClockGoesBack(t *testing.T) {
 	c, s := calendar{time.UTC}, scheduled(t, "{cron: '* * * * *'}").Schedule
-	row := c.look(store.Schedule{ActivatedMs: at("2026-03-01T12:00:30Z")}, s, at("2026-03-01T12:00:30Z")).row
+	row := c.due(store.Schedule{ActivatedMs: at("2026-03-01T12:00:30Z")}, s, at("2026-03-01T12:00:30Z")).row
 	row.Step++
-	ran := c.look(row, s, at("2026-03-01T12:01:00Z"))
+	ran := c.due(row, s, at("2026-03-01T12:01:00Z"))
 	ran.row.Step++
 	for _, now := range []string{"2026-03-01T12:00:59Z", "2026-03-01T12:01:00Z", "2026-03-01T11:00:00Z"} {
-		if back := c.look(ran.row, s, at(now)); back.run || back.row.DueMs != at("2026-03-01T12:02:00Z") {
+		if back := c.due(ran.row, s, at(now)); back.run || back.row.DueMs != at("2026-03-01T12:02:00Z") {
 			t.Errorf("at %s: %+v", now, back)
 		}
 	}
-	if on := c.look(ran.row, s, at("2026-03-01T12:02:00Z")); !ran.run || !on.run {
+	if on := c.due(ran.row, s, at("2026-03-01T12:02:00Z")); !ran.run || !on.run {
 		t.Error("a tick is missing")
 	}
 }
@@ -168,7 +168,7 @@ func TestClockGoesBack(t *testing.T) {
 func TestAfter(t *testing.T) {
 	c, s := calendar{time.UTC}, scheduled(t, "{after: PT1M}").Schedule
 	activated := at("2026-03-01T12:00:00Z")
-	first := c.look(store.Schedule{ActivatedMs: activated}, s, activated)
+	first := c.due(store.Schedule{ActivatedMs: activated}, s, activated)
 	if !first.run || !first.after || first.row.DueMs != store.NeverMs {
 		t.Fatalf("first: %+v", first)
 	}

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// maxLookTime is for how long events are offered to one schedule before others have their turn,
+	// maxReadTime is for how long events are offered to one schedule before others have their turn,
 	// and about how long before what is due by time has it. Filters are expressions and may take a
 	// second each.
-	maxLookTime = 250 * time.Millisecond
+	maxReadTime = 250 * time.Millisecond
 	// eventsAtOnce bounds the events that a schedule looks at before others have their turn, and takenAtOnce
 	// and takenBytes those of them that it takes. startsAtATime bounds the runs that they start.
 	eventsAtOnce  = 1_000
@@ -34,19 +34,19 @@ type follower struct {
 	known  map[int64]*listener // by number of the schedule
 	behind bool                // there are events that were not offered yet
 
-	lookTime   time.Duration // maxLookTime
+	readTime   time.Duration // maxReadTime
 	matchBytes int           // maxMatchBytes
 	// A pass goes through all schedules, in as many steps as it takes.
-	turn int64          // the schedule that the pass has come to; 0: it has not begun
-	seen map[int64]bool // the schedules that it has met
-	left bool           // one of them has events left
-	slow int64          // the slow schedule that had its turn last
+	roundRobin int64          // the schedule that the pass has come to; 0: it has not begun
+	seen       map[int64]bool // the schedules that it has met
+	left       bool           // one of them has events left
+	slow       int64          // the slow schedule that had its turn last
 }
 
 func newFollower(s *Scheduler) *follower {
 	return &follower{
 		s: s, reader: eventstream.NewReader(s.config.Store, s.config.Blobs), known: map[int64]*listener{},
-		lookTime: maxLookTime, matchBytes: maxMatchBytes, seen: map[int64]bool{},
+		readTime: maxReadTime, matchBytes: maxMatchBytes, seen: map[int64]bool{},
 	}
 }
 
@@ -54,7 +54,7 @@ func newFollower(s *Scheduler) *follower {
 func (f *follower) forget() {
 	clear(f.known)
 	clear(f.seen)
-	f.turn, f.left, f.behind = 0, false, false
+	f.roundRobin, f.left, f.behind = 0, false, false
 }
 
 // step offers the events that are there, for some time: then what is due by time has its turn, and
@@ -66,7 +66,7 @@ func (f *follower) step(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if f.behind, err = f.pass(ctx, began, streams); err != nil || !f.behind || time.Since(began) > f.lookTime {
+		if f.behind, err = f.pass(ctx, began, streams); err != nil || !f.behind || time.Since(began) > f.readTime {
 			return err
 		}
 	}
@@ -77,11 +77,11 @@ func (f *follower) step(ctx context.Context) error {
 // case: so no number of slow schedules keeps the others waiting. more: there are events left.
 func (f *follower) pass(ctx context.Context, began time.Time, streams map[int64]int64) (more bool, err error) {
 	var slow []store.Schedule
-	late := func() bool { return time.Since(began) > f.lookTime }
+	late := func() bool { return time.Since(began) > f.readTime }
 	for begun, ended := false, false; !begun || !ended && !late(); begun = true {
 		var page []store.Schedule
 		err := f.s.config.Store.View(ctx, func(r *store.Reader) (err error) {
-			page, err = r.ListeningSchedules(f.turn, pageRows)
+			page, err = r.ListeningSchedules(f.roundRobin, pageRows)
 			return err
 		})
 		if err != nil {
@@ -89,7 +89,7 @@ func (f *follower) pass(ctx context.Context, began time.Time, streams map[int64]
 		}
 		for i := range page {
 			row := &page[i]
-			f.turn, f.seen[row.No] = row.No, true
+			f.roundRobin, f.seen[row.No] = row.No, true
 			if l := f.known[row.No]; l != nil && l.slow {
 				slow = append(slow, *row)
 				f.left = true
@@ -104,12 +104,12 @@ func (f *follower) pass(ctx context.Context, began time.Time, streams map[int64]
 				break
 			}
 		}
-		ended = len(page) == 0 || len(page) < pageRows && page[len(page)-1].No == f.turn
+		ended = len(page) == 0 || len(page) < pageRows && page[len(page)-1].No == f.roundRobin
 		if ended {
 			more = f.endPass()
 		}
 	}
-	more = more || f.turn != 0
+	more = more || f.roundRobin != 0
 	next := slices.IndexFunc(slow, func(row store.Schedule) bool { return row.No > f.slow })
 	for i := range slow {
 		row := &slow[(max(next, 0)+i)%len(slow)]
@@ -132,7 +132,7 @@ func (f *follower) endPass() (more bool) {
 		}
 	}
 	clear(f.seen)
-	more, f.left, f.turn = f.left, false, 0
+	more, f.left, f.roundRobin = f.left, false, 0
 	return more
 }
 
@@ -148,7 +148,7 @@ func (f *follower) offerTo(ctx context.Context, row *store.Schedule, streams map
 	if err != nil {
 		delete(f.known, row.No)
 	}
-	f.s.settle(row, err)
+	f.s.record(row, err)
 	return more, nil
 }
 
@@ -184,7 +184,7 @@ func (f *follower) offer(ctx context.Context, row *store.Schedule, last int64) (
 	}
 	l.began, l.room = time.Now(), takenBytes
 	starts := 0
-	for took := 0; took < takenAtOnce && starts < startsAtATime && l.room > 0 && l.fresh != nil && l.looked < last; took++ {
+	for took := 0; took < takenAtOnce && starts < startsAtATime && l.room > 0 && l.fresh != nil && l.examined < last; took++ {
 		wanted, err := f.next(ctx, l, last)
 		if err != nil {
 			return false, err
@@ -204,37 +204,37 @@ func (f *follower) offer(ctx context.Context, row *store.Schedule, last int64) (
 			break
 		}
 	}
-	if l.looked < store.NeverMs {
+	if l.examined < store.NeverMs {
 		if err := f.save(ctx, l); err != nil {
 			return false, err
 		}
 	}
-	more = l.fresh != nil && l.looked < last && !f.rests(l)
+	more = l.fresh != nil && l.examined < last && !f.rests(l)
 	l.slow = more && f.late(l)
 	return more, nil
 }
 
 // late reports whether a schedule has used up its time.
-func (f *follower) late(l *listener) bool { return time.Since(l.began) > f.lookTime }
+func (f *follower) late(l *listener) bool { return time.Since(l.began) > f.readTime }
 
 // next looks for the next event that a schedule takes. It is nil if there is none among those
 // that the schedule may look at in one turn, or its time is up.
 func (f *follower) next(ctx context.Context, l *listener, last int64) (wanted *eventstream.Event, err error) {
 	again := false
 	selection := eventstream.Selection{Account: l.row.Account, Environment: chargehand.Live, Filters: l.filters}
-	through, err := f.reader.Select(ctx, selection, l.looked, last, eventsAtOnce, func(e *eventstream.Event) (bool, error) {
+	through, err := f.reader.Select(ctx, selection, l.examined, last, eventsAtOnce, func(e *eventstream.Event) (bool, error) {
 		answer, err := f.ask(ctx, l, e)
 		if answer == taken {
 			wanted = e
 		}
-		again = answer == unsettled
+		again = answer == undecided
 		return answer == refused && !f.late(l), err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if l.looked = through; again {
-		l.looked-- // the last one is asked about again
+	if l.examined = through; again {
+		l.examined-- // the last one is asked about again
 	}
 	return wanted, nil
 }

@@ -16,10 +16,10 @@ import (
 const costly = `data: '${ [range(200000)] | length < 0 }'`
 
 // impatient makes the turn of a schedule end with the first thing that takes time.
-func (w *world) impatient(s *Scheduler) { s.events.lookTime = time.Millisecond }
+func (w *fixture) impatient(s *Scheduler) { s.events.readTime = time.Millisecond }
 
 // events stores n events of a type, whose data is {"id": 0} and so on.
-func (w *world) events(kind string, n int) {
+func (w *fixture) events(kind string, n int) {
 	w.t.Helper()
 	var list [][2]string
 	for i := range n {
@@ -28,20 +28,20 @@ func (w *world) events(kind string, n int) {
 	w.store(list)
 }
 
-// looked is how far a workflow's schedule has looked at the events.
-func (w *world) looked(s *Scheduler, workflow int64) int64 {
+// position is how far a workflow's schedule has looked at the events.
+func (w *fixture) position(s *Scheduler, workflow int64) int64 {
 	w.t.Helper()
 	var row store.Schedule
 	w.view(func(r *store.Reader) (err error) {
 		row, err = r.ScheduleOf(workflow)
 		return err
 	})
-	return s.events.known[row.No].looked
+	return s.events.known[row.No].examined
 }
 
 // TestCostlyFilters: filters that take long keep neither what is due by time nor the events of other schedules waiting.
 func TestCostlyFilters(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for workflow := range int64(3) {
 		w.publish(workflow+1, "{on: {one: {with: {type: a, "+costly+"}}}}")
 	}
@@ -65,8 +65,8 @@ func TestCostlyFilters(t *testing.T) {
 	}
 	var least, most int64 = 100, 0
 	for workflow := range int64(3) {
-		looked := w.looked(s, workflow+1)
-		least, most = min(least, looked), max(most, looked)
+		position := w.position(s, workflow+1)
+		least, most = min(least, position), max(most, position)
 	}
 	if least < 1 || most-least > 2 || most > int64(steps)+1 {
 		t.Errorf("after %d turns, those that are slow have looked at %d to %d events", steps, least, most)
@@ -75,7 +75,7 @@ func TestCostlyFilters(t *testing.T) {
 
 // TestCostlyMatches: one event that concerns many matches is asked about in several turns.
 func TestCostlyMatches(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.publish(1, "{on: {all: [{with: {type: a}, correlate: {id: {from: .data.id}}}, "+
 		"{with: {type: b, data: '${ [range(200000)] | length > 0 }'}, correlate: {id: {from: .data.id}}}]}}")
 	s := w.scheduler()
@@ -86,8 +86,8 @@ func TestCostlyMatches(t *testing.T) {
 	w.event("b", `{"id":6}`)
 	for asked := 1; asked <= 6; asked++ {
 		w.step(s)
-		if l := s.events.known[1]; l.asked != asked || l.looked != 8 {
-			t.Fatalf("after %d turns, %d matches were asked about the event behind %d", asked, l.asked, l.looked)
+		if l := s.events.known[1]; l.asked != asked || l.examined != 8 {
+			t.Fatalf("after %d turns, %d matches were asked about the event behind %d", asked, l.asked, l.examined)
 		}
 	}
 	w.step(s)
@@ -120,17 +120,17 @@ func (e endingConn) Query(query string, row func(store.Row) error, args ...any) 
 
 // TestStopWhileFilteringIsQuick: what was read and is costly to look at is left for the next start.
 func TestStopWhileFilteringIsQuick(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.publish(1, "{on: {one: {with: {type: a, "+costly+"}}}}")
 	w.step(w.scheduler())
 	w.events("a", 20)
 	ctx, stop := context.WithCancel(t.Context())
 	s := w.schedulerOver(store.New(ending{w.db, stop}))
-	s.events.lookTime = time.Hour
+	s.events.readTime = time.Hour
 	if _, err := s.Step(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("the end of the step: %v", err)
 	}
-	if looked := w.looked(s, 1); looked != 0 {
-		t.Errorf("%d events were looked at after the end", looked)
+	if position := w.position(s, 1); position != 0 {
+		t.Errorf("%d events were looked at after the end", position)
 	}
 }

@@ -17,21 +17,21 @@ import (
 
 // listener is a schedule with `on`.
 type listener struct {
-	row     store.Schedule
-	plan    *plan.Plan // of the workflow
-	waiting *plan.Plan // of a match
-	fresh   *machine.Machine
-	command machine.CommandID
-	filters []machine.Filter
-	matches []*match  // the oldest first
-	gone    []int64   // the numbers of those whose rows are to be deleted
-	looked  int64     // events up to this one need no look; it may be above row.Position
-	asking  int64     // the event behind looked, if it was not asked about everywhere yet
-	asked   int       // the number of matches that do not want it
-	began   time.Time // when its turn began
-	slow    bool      // its last turn was not long enough
-	room    int       // bytes of events that it may take in this turn
-	restMs  int64     // it takes no more events before, because it has written much
+	row      store.Schedule
+	plan     *plan.Plan // of the workflow
+	waiting  *plan.Plan // of a match
+	fresh    *machine.Machine
+	command  machine.CommandID
+	filters  []machine.Filter
+	matches  []*match  // the oldest first
+	gone     []int64   // the numbers of those whose rows are to be deleted
+	examined int64     // events up to this one need no look; it may be above row.Position
+	asking   int64     // the event behind examined, if it was not asked about everywhere yet
+	asked    int       // the number of matches that do not want it
+	began    time.Time // when its turn began
+	slow     bool      // its last turn was not long enough
+	room     int       // bytes of events that it may take in this turn
+	restMs   int64     // it takes no more events before, because it has written much
 }
 
 const (
@@ -60,7 +60,7 @@ func (f *follower) load(ctx context.Context, row *store.Schedule) (*listener, er
 	if err != nil {
 		return nil, err
 	}
-	l := &listener{row: *row, plan: p, waiting: scheduleOf(p).Listener(f.s.config.Unread), looked: row.Position}
+	l := &listener{row: *row, plan: p, waiting: scheduleOf(p).Listener(f.s.config.Unread), examined: row.Position}
 	if l.waiting == nil {
 		return l, nil
 	}
@@ -127,7 +127,7 @@ type answer int
 const (
 	refused   answer = iota // none of its matches wants it
 	taken                   // one wants it
-	unsettled               // its time is up before all were asked
+	undecided               // its time is up before all were asked
 )
 
 // ask looks for the match that takes an event: the oldest that wants it, or a new one. As many
@@ -139,10 +139,10 @@ func (f *follower) ask(ctx context.Context, l *listener, e *eventstream.Event) (
 	}
 	for first := true; l.asked <= len(l.matches); first = false {
 		if err := ctx.Err(); err != nil {
-			return unsettled, err
+			return undecided, err
 		}
 		if !first && f.late(l) {
-			return unsettled, nil
+			return undecided, nil
 		}
 		if l.candidate().Wants(l.command, e.Envelope) {
 			return taken, nil
@@ -183,7 +183,7 @@ func (f *follower) take(ctx context.Context, l *listener, e *eventstream.Event) 
 	if end == nil {
 		one.changed = true
 		if len(l.matches) > maxMatches {
-			f.giveUp(l)
+			f.dropOldest(l)
 		}
 		return false, nil
 	}
@@ -218,15 +218,15 @@ func (l *listener) remove(at int) {
 	}
 }
 
-// giveUp drops the oldest match: others have begun since, and it was never completed.
-func (f *follower) giveUp(l *listener) {
+// dropOldest drops the oldest match: others have begun since, and it was never completed.
+func (f *follower) dropOldest(l *listener) {
 	f.s.log.Warn("the oldest events that a schedule has taken are given up: too many matches are not complete, or they are too large",
 		"workflow", l.row.Workflow, "matches", len(l.matches), "most_matches", maxMatches, "most_bytes", f.matchBytes, "event", l.matches[0].number)
 	l.remove(0)
 }
 
 // step is a step of a schedule's row on its way to the database: up to the last event that was
-// looked at, with what has become of the matches.
+// examined at, with what has become of the matches.
 type step struct {
 	next store.Schedule
 	put  []store.Match
@@ -245,10 +245,10 @@ func (f *follower) prepare(ctx context.Context, l *listener) (*step, error) {
 	}
 	for total > f.matchBytes {
 		total -= l.matches[0].bytes
-		f.giveUp(l)
+		f.dropOldest(l)
 	}
 	n := &step{next: l.row, gone: l.gone}
-	n.next.Position = l.looked
+	n.next.Position = l.examined
 	var written int64
 	for _, one := range l.matches {
 		if !one.changed {
@@ -289,7 +289,7 @@ func (n *step) write(tx *store.Tx) error {
 
 // save writes what was not written yet, if that is worth it.
 func (f *follower) save(ctx context.Context, l *listener) error {
-	passed := l.looked - l.row.Position
+	passed := l.examined - l.row.Position
 	changed := slices.ContainsFunc(l.matches, func(one *match) bool { return one.changed })
 	if !changed && len(l.gone) == 0 && passed < saveEvery && (passed <= 0 || !f.late(l)) {
 		return nil
@@ -305,7 +305,7 @@ func (f *follower) save(ctx context.Context, l *listener) error {
 func (f *follower) saved(l *listener, n *step, err error) error {
 	if errors.Is(err, errLost) {
 		delete(f.known, l.row.No)
-		l.looked = store.NeverMs // until then
+		l.examined = store.NeverMs // until then
 		return nil
 	}
 	if err != nil {
@@ -325,9 +325,9 @@ func (f *follower) start(ctx context.Context, l *listener, input value.Value, st
 	if err != nil {
 		return err
 	}
-	err = f.s.config.Starter.StartRun(ctx, Run{
+	err = f.s.config.Starter.StartFiring(ctx, Firing{
 		Schedule: l.row, Plan: l.plan, Input: input, Starter: starter,
-		Also: func(tx *store.Tx, _ int64) error { return n.write(tx) },
+		InTx: func(tx *store.Tx, _ int64) error { return n.write(tx) },
 	})
 	return f.saved(l, n, err)
 }

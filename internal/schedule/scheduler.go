@@ -20,17 +20,17 @@ const (
 	// pageRows bounds the rows that are read at once, startsAtOnce what is started at once.
 	pageRows     = 256
 	startsAtOnce = 32
-	// lookEvery is how often ends and events are looked for that something waits for, and
+	// checkEvery is how often ends and events are looked for that something waits for, and
 	// sharedEvery how often a node looks whether another one has published something.
-	lookEvery   = 250 * time.Millisecond
+	checkEvery  = 250 * time.Millisecond
 	sharedEvery = 2 * time.Second
 	// maxSleep bounds how long the scheduler sleeps, so that a step of the wall clock is noticed.
 	maxSleep = time.Minute
 	// leaseTime is how long other nodes wait for one that has died; leaseRest is when it is prolonged.
 	leaseTime = 6 * time.Second
 	leaseRest = 4 * time.Second
-	// giveUpTime is what a node that stops has to let another one go on at once.
-	giveUpTime = time.Second
+	// releaseTime is what a node that stops has to let another one go on at once.
+	releaseTime = time.Second
 	// What could not be started is tried again after minRetry, doubled up to maxRetry.
 	minRetry = 500 * time.Millisecond
 	maxRetry = 30 * time.Second
@@ -39,20 +39,20 @@ const (
 // metaZone is the name under which the database keeps the time zone of the times of `cron`.
 const metaZone = "schedule_zone"
 
-// Run is one run of a schedule that is to be started.
-type Run struct {
+// Firing is one start of a workflow that its schedule asks for.
+type Firing struct {
 	Schedule store.Schedule
 	Plan     *plan.Plan
 	Input    value.Value
 	Starter  int64 // of the execution (store.Execution): of the events that start it
-	// Also must be done in the transaction that accepts the execution. Its error undoes the
+	// InTx must be done in the transaction that accepts the execution. Its error undoes the
 	// acceptance and must be returned.
-	Also func(tx *store.Tx, executionNo int64) error
+	InTx func(tx *store.Tx, executionNo int64) error
 }
 
 // Starter starts executions in the live environment.
 type Starter interface {
-	StartRun(ctx context.Context, r Run) error
+	StartFiring(ctx context.Context, r Firing) error
 }
 
 // Config is what a Scheduler is made of. Store, Plans, Blobs and Starter are required.
@@ -70,7 +70,7 @@ type Config struct {
 	Log    *slog.Logger     // default: discards
 }
 
-// Scheduler starts what is due. Make it with New. Poke is safe for concurrent use; everything
+// Scheduler starts what is due. Make it with New. Notify is safe for concurrent use; everything
 // else is for one goroutine.
 type Scheduler struct {
 	config   Config
@@ -81,9 +81,9 @@ type Scheduler struct {
 
 	zoned   bool // the times of `cron` are of our zone
 	leaseMs int64
-	// lookedMs is the time of the clock for which the last Step started what was due.
-	lookedMs int64
-	events   *follower
+	// checkedMs is the time of the clock for which the last Step started what was due.
+	checkedMs int64
+	events    *follower
 
 	mu       sync.Mutex
 	troubles map[int64]*trouble // by number of the schedule
@@ -120,8 +120,8 @@ func New(c Config) *Scheduler {
 	return s
 }
 
-// Poke makes Run look at once: something was published, or an event was stored.
-func (s *Scheduler) Poke() {
+// Notify makes Run look at once: something was published, or an event was stored.
+func (s *Scheduler) Notify() {
 	select {
 	case s.changed <- struct{}{}:
 	default:
@@ -149,14 +149,14 @@ func (s *Scheduler) Run(ctx context.Context) {
 		case <-clock.C:
 		}
 	}
-	s.giveUp(context.WithoutCancel(ctx))
+	s.releaseLease(context.WithoutCancel(ctx))
 }
 
 // Step starts what is due now and tells how long there is nothing to do. Errors:
 // store.ErrUnavailable.
 func (s *Scheduler) Step(ctx context.Context) (time.Duration, error) {
 	// What becomes due from here on is looked at next time.
-	s.lookedMs = s.nowMs()
+	s.checkedMs = s.nowMs()
 	agenda, err := s.agenda(ctx)
 	if err != nil {
 		return 0, err
@@ -171,7 +171,7 @@ func (s *Scheduler) Step(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	if agenda.Awaits {
-		if err := s.lookForEnds(ctx); err != nil {
+		if err := s.checkEnds(ctx); err != nil {
 			return 0, err
 		}
 	}
@@ -197,7 +197,7 @@ func (s *Scheduler) nowMs() int64 { return s.config.Now().UnixMilli() }
 
 func (s *Scheduler) agenda(ctx context.Context) (a store.Agenda, err error) {
 	err = s.config.Store.View(ctx, func(r *store.Reader) (err error) {
-		a, err = r.Agenda(s.lookedMs)
+		a, err = r.Agenda(s.checkedMs)
 		return err
 	})
 	return a, err
@@ -210,7 +210,7 @@ func (s *Scheduler) sleep(a store.Agenda) time.Duration {
 		wait = sharedEvery
 	}
 	if a.Awaits || a.Listens {
-		wait = lookEvery
+		wait = checkEvery
 	}
 	until := a.NextMs
 	if s.events.behind {
@@ -224,7 +224,7 @@ func (s *Scheduler) sleep(a store.Agenda) time.Duration {
 		case nowMs-t.untilMs > 2*maxRetry.Milliseconds():
 			delete(s.troubles, no) // its schedule is gone
 		default:
-			wait = min(wait, lookEvery)
+			wait = min(wait, checkEvery)
 		}
 	}
 	s.mu.Unlock()
@@ -256,12 +256,12 @@ func (s *Scheduler) lease(ctx context.Context) (mine bool, err error) {
 	return err == nil, err
 }
 
-// giveUp lets another node go on at once.
-func (s *Scheduler) giveUp(ctx context.Context) {
+// releaseLease lets another node go on at once.
+func (s *Scheduler) releaseLease(ctx context.Context) {
 	if s.leaseMs == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, giveUpTime)
+	ctx, cancel := context.WithTimeout(ctx, releaseTime)
 	defer cancel()
 	nowMs := s.nowMs()
 	err := s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.TakeLease("schedule", s.node, nowMs, nowMs-1) })
@@ -293,8 +293,8 @@ func (s *Scheduler) useZone(ctx context.Context) error {
 	return err
 }
 
-// lookForEnds goes on with `after` where its run has ended.
-func (s *Scheduler) lookForEnds(ctx context.Context) error {
+// checkEnds goes on with `after` where its run has ended.
+func (s *Scheduler) checkEnds(ctx context.Context) error {
 	for {
 		var ended []store.ScheduleEnd
 		err := s.config.Store.View(ctx, func(r *store.Reader) (err error) {
@@ -313,7 +313,7 @@ func (s *Scheduler) lookForEnds(ctx context.Context) error {
 			if errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil {
 				return err
 			}
-			s.settle(&ended[i].Schedule, err)
+			s.record(&ended[i].Schedule, err)
 			if err == nil {
 				moved++
 			}
@@ -347,7 +347,7 @@ func (s *Scheduler) startDue(ctx context.Context) error {
 	for {
 		var page []store.Schedule
 		err := s.config.Store.View(ctx, func(r *store.Reader) (err error) {
-			page, err = r.SchedulesDue(s.lookedMs, after, pageRows)
+			page, err = r.SchedulesDue(s.checkedMs, after, pageRows)
 			return err
 		})
 		if err != nil || len(page) == 0 {
@@ -381,7 +381,7 @@ func (s *Scheduler) startPage(ctx context.Context, page []store.Schedule) error 
 				mu.Unlock()
 				return
 			}
-			s.settle(row, err)
+			s.record(row, err)
 		})
 		mu.Lock()
 		stop := away != nil
@@ -403,13 +403,13 @@ func (s *Scheduler) handle(ctx context.Context, row *store.Schedule) error {
 	if p.Schedule == nil {
 		return lost(s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteSchedule(row) }))
 	}
-	t := s.calendar.look(*row, p.Schedule, s.nowMs())
+	t := s.calendar.due(*row, p.Schedule, s.nowMs())
 	if !t.run {
 		return lost(s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.MoveSchedule(&t.row) }))
 	}
-	return lost(s.config.Starter.StartRun(ctx, Run{
+	return lost(s.config.Starter.StartFiring(ctx, Firing{
 		Schedule: *row, Plan: p, Input: map[string]any{},
-		Also: func(tx *store.Tx, executionNo int64) error {
+		InTx: func(tx *store.Tx, executionNo int64) error {
 			next := t.row
 			if t.after {
 				next.Execution = executionNo
@@ -445,7 +445,7 @@ func (s *Scheduler) troubled(no int64) bool {
 
 // settle notes how it went with a schedule. What failed is tried again, and told when it begins
 // and when it goes on for long.
-func (s *Scheduler) settle(row *store.Schedule, err error) {
+func (s *Scheduler) record(row *store.Schedule, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.troubles[row.No]

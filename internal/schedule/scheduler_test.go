@@ -19,7 +19,7 @@ import (
 )
 
 func TestStepStartsWhatIsDue(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.publish(1, "{every: PT1M}")
 	w.publish(2, "{cron: '*/5 * * * *'}")
 	s := w.scheduler()
@@ -44,7 +44,7 @@ func TestStepStartsWhatIsDue(t *testing.T) {
 }
 
 func TestNothingIsScheduled(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.scheduler()
 	if wait := w.step(s); wait != maxSleep {
 		t.Errorf("it sleeps for %s", wait)
@@ -61,7 +61,7 @@ func TestNothingIsScheduled(t *testing.T) {
 	})
 }
 
-func (w *world) view(fn func(*store.Reader) error) {
+func (w *fixture) view(fn func(*store.Reader) error) {
 	w.t.Helper()
 	if err := w.rows.View(context.Background(), fn); err != nil {
 		w.t.Fatal(err)
@@ -69,11 +69,11 @@ func (w *world) view(fn func(*store.Reader) error) {
 }
 
 func TestAfterWaitsForTheEnd(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.publish(1, "{after: PT10S}")
 	s := w.scheduler()
 	for n := range 5 {
-		if wait := w.step(s); wait > lookEvery {
+		if wait := w.step(s); wait > checkEvery {
 			t.Errorf("it sleeps for %s", wait)
 		}
 		w.runs(1, n+1)
@@ -91,7 +91,7 @@ func TestAfterWaitsForTheEnd(t *testing.T) {
 
 // A version that is replaced starts nothing any more, though a node has read its row.
 func TestVersionIsReplaced(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.publish(1, "{every: PT1M}")
 	s := w.scheduler()
 	w.step(s)
@@ -120,7 +120,7 @@ func TestVersionIsReplaced(t *testing.T) {
 }
 
 func TestRefusedTickIsTriedAgain(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.publish(1, "{every: PT1H}")
 	w.publish(2, "{every: PT1H}")
 	engineOf := &starter{rows: w.rows}
@@ -149,7 +149,7 @@ func TestRefusedTickIsTriedAgain(t *testing.T) {
 }
 
 func TestZoneChanges(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.publish(1, "{cron: '0 18 * * *'}")
 	w.step(w.scheduler())
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -184,7 +184,7 @@ func TestEventsStartRuns(t *testing.T) {
 		"until": {"{on: {any: [], until: 'length == 2'}}", "", []string{`[{"id":1},{"id":2}]`, `[{"id":2,"paid":true},{"id":1,"paid":true}]`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.event("order", `{"id":0}`) // before the publication
 			w.count = 0
 			w.publish(1, test.schedule)
@@ -205,7 +205,7 @@ func TestEventsStartRuns(t *testing.T) {
 
 // A flood of events that begin matches and complete none is bounded.
 func TestMatchesAreBounded(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.publish(1, "{on: {all: [{with: {type: a}}, {with: {type: b}}]}}")
 	s := w.scheduler()
 	var list [][2]string
@@ -223,7 +223,7 @@ func TestMatchesAreBounded(t *testing.T) {
 
 // TestLargeMatches: their states stand in blobs, and in sum they are bounded as well.
 func TestLargeMatches(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.publish(1, "{on: {all: [{with: {type: a}, correlate: {n: {from: .data.n}}}, {with: {type: b}, correlate: {n: {from: .data.n}}}]}}")
 	const size = 256 << 10
 	scheduler := func() *Scheduler {
@@ -274,7 +274,7 @@ func TestLargeMatches(t *testing.T) {
 }
 
 // matches wants that many of workflow 1.
-func (w *world) matches(want int) {
+func (w *fixture) matches(want int) {
 	w.t.Helper()
 	w.view(func(r *store.Reader) error {
 		s, err := r.ScheduleOf(1)
@@ -306,7 +306,7 @@ func (m mortal) Update(ctx context.Context, fn func(store.Conn) error) error {
 // TestCrashAfterEveryCommit crashes after each commit of a story, and wants the same runs.
 func TestCrashAfterEveryCommit(t *testing.T) {
 	story := func(t *testing.T, crash int64) (runs [4][]string, commits int64) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.publish(1, "{every: PT1M}")
 		w.publish(2, "{after: PT30S}")
 		w.publish(3, "{on: {all: [{with: {type: a}}, {with: {type: b}}]}}")
@@ -358,7 +358,7 @@ func TestNodesRace(t *testing.T) {
 		}
 		return db
 	}
-	w := worldOver(t, open())
+	w := fixtureOver(t, open())
 	other := store.New(open())
 	defer other.Close()
 	const workflows, rounds = 20, 15
@@ -389,7 +389,7 @@ func TestNodesRace(t *testing.T) {
 
 // One node works at a time; another one takes over when it stops, and when it is gone for long.
 func TestLease(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.publish(1, "{every: PT1S}")
 	shared := func(c *Config) { c.Shared = true }
 	one, two := w.scheduler(shared), w.scheduler(shared)
@@ -404,14 +404,14 @@ func TestLease(t *testing.T) {
 	w.pass(leaseTime) // one is gone
 	w.step(two)
 	w.runs(1, 2)
-	two.giveUp(context.Background())
+	two.releaseLease(context.Background())
 	w.pass(time.Second)
 	w.step(w.scheduler(shared))
 	w.runs(1, 3)
 }
 
 func TestRunStartsAndEnds(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.scheduler()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -420,9 +420,9 @@ func TestRunStartsAndEnds(t *testing.T) {
 		s.Run(ctx)
 	}()
 	w.publish(1, "{after: PT1H}")
-	s.Poke()
+	s.Notify()
 	for len(w.started(1)) == 0 {
-		s.Poke()
+		s.Notify()
 	}
 	cancel()
 	<-ended
@@ -431,7 +431,7 @@ func TestRunStartsAndEnds(t *testing.T) {
 
 // BenchmarkSleeping is a look at 10,000 schedules of which none is due.
 func BenchmarkSleeping(b *testing.B) {
-	w := newWorld(b)
+	w := newFixture(b)
 	w.plans[1] = scheduled(b, "{every: PT1H}")
 	w.update(func(tx *store.Tx) error {
 		for i := range int64(10_000) {
@@ -457,7 +457,7 @@ func BenchmarkSleeping(b *testing.B) {
 // What becomes due while others are started is not forgotten, and what was in trouble and is
 // gone keeps nobody busy.
 func TestSleepIsNeitherTooLongNorTooShort(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.publish(1, "{every: PT10S}")
 	w.publish(2, "{every: PT11S}")
 	slow := &starter{rows: w.rows}
@@ -476,7 +476,7 @@ func TestSleepIsNeitherTooLongNorTooShort(t *testing.T) {
 	w.step(s)
 	w.update(func(tx *store.Tx) error { return errors.Join(tx.DeactivateSchedule(1), tx.DeactivateSchedule(2)) })
 	w.pass(time.Minute)
-	if wait := w.step(s); wait < lookEvery {
+	if wait := w.step(s); wait < checkEvery {
 		t.Errorf("with nothing due, it sleeps for %s", wait)
 	}
 	w.pass(time.Hour)
@@ -491,7 +491,7 @@ type startAfter struct {
 	do func()
 }
 
-func (s startAfter) StartRun(ctx context.Context, r Run) error {
+func (s startAfter) StartFiring(ctx context.Context, r Firing) error {
 	s.do()
-	return s.Starter.StartRun(ctx, r)
+	return s.Starter.StartFiring(ctx, r)
 }

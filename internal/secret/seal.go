@@ -60,8 +60,8 @@ func newAEAD(key []byte) cipher.AEAD {
 	panic("make a cipher: " + err.Error()) // only for a length of key that is never used
 }
 
-// Place is where the value of a secret stands. A sealed value opens in its own place only.
-type Place struct {
+// Location is where the value of a secret stands. A sealed value opens in its own place only.
+type Location struct {
 	Account     int64 // internal number
 	Environment uint8
 	Name        string
@@ -69,7 +69,7 @@ type Place struct {
 }
 
 // additional has every part with its length, so that no two places are the same text.
-func (p Place) additional() []byte {
+func (p Location) additional() []byte {
 	text := append(make([]byte, 0, 64+len(p.Name)), "secret"...)
 	text = binary.AppendVarint(text, p.Account)
 	text = append(text, p.Environment)
@@ -79,10 +79,10 @@ func (p Place) additional() []byte {
 }
 
 // Seal seals the value of a secret.
-func (s *Sealer) Seal(p Place, value []byte) []byte { return seal(s.secrets, value, p.additional()) }
+func (s *Sealer) Seal(p Location, value []byte) []byte { return seal(s.secrets, value, p.additional()) }
 
 // Open is the inverse of Seal. Errors: ErrSealed.
-func (s *Sealer) Open(p Place, sealed []byte) ([]byte, error) {
+func (s *Sealer) Open(p Location, sealed []byte) ([]byte, error) {
 	return open(s.secrets, sealed, p.additional())
 }
 

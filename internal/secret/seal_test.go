@@ -10,40 +10,40 @@ import (
 
 func TestSeal(t *testing.T) {
 	s := NewSealer(&Master{key: [32]byte{1}})
-	place := Place{Account: 7, Environment: 1, Name: "token", Version: 3}
+	location := Location{Account: 7, Environment: 1, Name: "token", Version: 3}
 	value := []byte(`"s3cret value"`)
-	sealed := s.Seal(place, value)
+	sealed := s.Seal(location, value)
 	if len(sealed) != len(value)+SealedBytes || bytes.Contains(sealed, []byte("cret")) {
 		t.Fatalf("sealed %q", sealed)
 	}
-	if bytes.Equal(sealed, s.Seal(place, value)) {
+	if bytes.Equal(sealed, s.Seal(location, value)) {
 		t.Error("the same value was sealed the same way twice")
 	}
 	again := NewSealer(&Master{key: [32]byte{1}}) // another process
-	if got, err := again.Open(place, sealed); err != nil || !bytes.Equal(got, value) {
+	if got, err := again.Open(location, sealed); err != nil || !bytes.Equal(got, value) {
 		t.Errorf("opened %q, %v", got, err)
 	}
-	places := map[string]Place{
+	locations := map[string]Location{
 		"account":     {8, 1, "token", 3},
 		"environment": {7, 2, "token", 3},
 		"name":        {7, 1, "tokem", 3},
 		"version":     {7, 1, "token", 4},
 	}
-	for what, other := range places {
+	for what, other := range locations {
 		if _, err := s.Open(other, sealed); !errors.Is(err, ErrSealed) {
 			t.Errorf("opened under another %s: %v", what, err)
 		}
 	}
-	if _, err := NewSealer(&Master{}).Open(place, sealed); !errors.Is(err, ErrSealed) {
+	if _, err := NewSealer(&Master{}).Open(location, sealed); !errors.Is(err, ErrSealed) {
 		t.Errorf("opened with another master key: %v", err)
 	}
 	for i := range sealed {
 		damaged := bytes.Clone(sealed)
 		damaged[i] ^= 1
-		if _, err := s.Open(place, damaged); !errors.Is(err, ErrSealed) {
+		if _, err := s.Open(location, damaged); !errors.Is(err, ErrSealed) {
 			t.Errorf("opened with byte %d damaged: %v", i, err)
 		}
-		if _, err := s.Open(place, sealed[:i]); !errors.Is(err, ErrSealed) {
+		if _, err := s.Open(location, sealed[:i]); !errors.Is(err, ErrSealed) {
 			t.Errorf("opened %d bytes: %v", i, err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestSealedForever(t *testing.T) {
 		boxed  = "01eb53d96752e0ce771e77f402068a3e710d123b143e0584388213fcc9ab4ac990"
 	)
 	s := NewSealer(&Master{})
-	if got, err := s.Open(Place{Account: 1, Environment: 1, Name: "token", Version: 1}, fromHex(t, sealed)); err != nil || string(got) != `"value"` {
+	if got, err := s.Open(Location{Account: 1, Environment: 1, Name: "token", Version: 1}, fromHex(t, sealed)); err != nil || string(got) != `"value"` {
 		t.Errorf("%q, %v", got, err)
 	}
 	if got, err := s.Execution([16]byte{15: 1}).Open("event", fromHex(t, boxed)); err != nil || string(got) != "data" {

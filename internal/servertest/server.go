@@ -120,7 +120,7 @@ func Launch(t testing.TB, o Options) *Server {
 		o.Listen = "127.0.0.1:0"
 	}
 	s := &Server{DataDir: o.DataDir, exited: make(chan struct{})}
-	args := append([]string{"serve", "--data-dir", o.DataDir, "--listen", o.Listen}, Place(t, o.DataDir)...)
+	args := append([]string{"serve", "--data-dir", o.DataDir, "--listen", o.Listen}, Location(t, o.DataDir)...)
 	args = append(append(args, Engine(t, o.DataDir)...), o.Args...)
 	s.cmd = exec.Command(Binary(t), args...)
 	s.cmd.Env = append(os.Environ(), o.Env...)
@@ -221,7 +221,7 @@ func (s *Server) Stop() int {
 // CreateKey makes a key with `chargehand keys create`, beside the running server.
 func CreateKey(t testing.TB, dataDir string, args ...string) string {
 	t.Helper()
-	all := append([]string{"keys", "create", "--data-dir", dataDir}, Place(t, dataDir)...)
+	all := append([]string{"keys", "create", "--data-dir", dataDir}, Location(t, dataDir)...)
 	out, err := exec.Command(Binary(t), append(all, args...)...).Output()
 	if err != nil {
 		var exit *exec.ExitError

@@ -45,10 +45,10 @@ func Only(t testing.TB, setup string) {
 
 // peers are the servers that all servers of this test process share. Main stops them.
 var peers struct {
-	mu       sync.Mutex
-	postgres *peer.Postgres
-	temporal *peer.Temporal
-	places   map[string][]string // flags by data directory
+	mu        sync.Mutex
+	postgres  *peer.Postgres
+	temporal  *peer.Temporal
+	locations map[string][]string // flags by data directory
 }
 
 // Main runs the tests of a package whose servers may need others, and stops those.
@@ -65,9 +65,9 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Place returns the flags that say where the installation of a data directory keeps its rows
+// Location returns the flags that say where the installation of a data directory keeps its rows
 // and which engine drives it. Each data directory has a database and a namespace of its own.
-func Place(t testing.TB, dataDir string) []string {
+func Location(t testing.TB, dataDir string) []string {
 	t.Helper()
 	setup := Setup(t)
 	if setup == SQLite {
@@ -75,17 +75,17 @@ func Place(t testing.TB, dataDir string) []string {
 	}
 	peers.mu.Lock()
 	defer peers.mu.Unlock()
-	if flags, ok := peers.places[dataDir]; ok {
+	if flags, ok := peers.locations[dataDir]; ok {
 		return flags
 	}
 	if peers.postgres == nil {
 		peers.postgres = peer.StartPostgres(t, peer.PostgresOptions{Keep: true, Careless: true})
-		peers.places = make(map[string][]string)
+		peers.locations = make(map[string][]string)
 	}
 	key := filepath.Join(dataDir, "master.key")
 	makeKey(t, key)
 	flags := []string{"--database-url", peers.postgres.NewDatabase(t), "--master-key-file", key}
-	peers.places[dataDir] = flags
+	peers.locations[dataDir] = flags
 	return flags
 }
 
@@ -99,7 +99,7 @@ func Engine(t testing.TB, dataDir string) []string {
 	peers.mu.Lock()
 	defer peers.mu.Unlock()
 	name := "engine of " + dataDir
-	if flags, ok := peers.places[name]; ok {
+	if flags, ok := peers.locations[name]; ok {
 		return flags
 	}
 	if peers.temporal == nil {
@@ -112,7 +112,7 @@ func Engine(t testing.TB, dataDir string) []string {
 		t.Fatalf("temporal setup: %v\n%s", err, out)
 	}
 	flags := append([]string{"--engine", "temporal"}, cluster...)
-	peers.places[name] = flags
+	peers.locations[name] = flags
 	return flags
 }
 

@@ -291,7 +291,7 @@ func (s *Service) writeDefinition(ctx context.Context, a *application, c *claim)
 	}
 	s.plans.add(revisionNo, a.digest, len(a.request.Definition)+len(a.pins), a.plan)
 	if a.plan.Schedule != nil {
-		s.schedules.Poke()
+		s.schedules.Notify()
 	}
 	return applied, nil
 }

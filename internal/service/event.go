@@ -44,7 +44,7 @@ func (s *Service) PublishEvents(ctx context.Context, p *Principal, r PublishEven
 				return nothing{}, storageError(err)
 			}
 			if p.Environment == chargehand.Live && !s.shared { // with others, whoever has the lease looks every 250 ms
-				s.schedules.Poke()
+				s.schedules.Notify()
 			}
 		}
 		if c == nil {

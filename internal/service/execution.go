@@ -148,7 +148,7 @@ func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, 
 	}
 	refers := start.Row.Input.Blob != nil || mayRefer(start.Row.Input.Inline)
 	if c != nil || refers {
-		start.Also = func(tx *store.Tx, no int64) error {
+		start.InTx = func(tx *store.Tx, no int64) error {
 			if refers {
 				if err := useFiles(tx, start, no); err != nil {
 					return err

@@ -162,11 +162,11 @@ func (c *claim) setBody(hash [sha256.Size]byte) {
 func (c *claim) expiredMs() int64 { return c.row.CreatedMs - idempotencyLife.Milliseconds() }
 
 // recording is record for the engine, which may have to do it in a transaction of its own.
-func (c *claim) recording(status int, kind string, resource [16]byte) []engine.Also {
+func (c *claim) recording(status int, kind string, resource [16]byte) []engine.InTx {
 	if c == nil {
 		return nil
 	}
-	return []engine.Also{func(tx *store.Tx) error { return c.record(tx, status, kind, resource) }}
+	return []engine.InTx{func(tx *store.Tx) error { return c.record(tx, status, kind, resource) }}
 }
 
 // record stores what the request made, in the transaction that makes it. It returns

@@ -296,7 +296,7 @@ func TestFailureInTheTransactionUndoesTheStart(t *testing.T) {
 	flow := w.apply(definition("greet", "1.0.0"))
 	broken := errors.New("broken")
 	start := engine.Start{Row: store.Execution{ID: newID[chargehand.ExecutionID](1), Account: w.account.No, Environment: chargehand.Live, Workflow: 1, Revision: 1}}
-	start.Also = func(*store.Tx, int64) error { return broken }
+	start.InTx = func(*store.Tx, int64) error { return broken }
 	if _, err := w.engine.Start(t.Context(), start); !errors.Is(err, broken) {
 		t.Fatalf("the engine tells %v", err)
 	}

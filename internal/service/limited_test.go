@@ -115,7 +115,7 @@ func TestLimitedAuthorStartsOnlyWhatItSees(t *testing.T) {
 		var fault *machine.Fault
 		err := w.rows.View(t.Context(), func(r *store.Reader) (err error) {
 			parent := store.Execution{Account: w.account.No, Environment: chargehand.Live, Revision: revision}
-			_, fault, err = engine.Family{}.Child(r, &parent, machine.Command{Child: &machine.Child{Namespace: namespace, Name: name, Version: "latest"}}, 0)
+			_, fault, err = engine.Tree{}.Child(r, &parent, machine.Command{Child: &machine.Child{Namespace: namespace, Name: name, Version: "latest"}}, 0)
 			return err
 		})
 		if err != nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// StartRun implements schedule.Starter. A run is an execution like any other. Its input is not
+// StartFiring implements schedule.Starter. A run is an execution like any other. Its input is not
 // checked here: nobody is there to be told, so the execution ends with what is wrong with it.
 // Errors: engine.ErrQueueFull, store.ErrUnavailable, that of r.Also.
-func (s *Service) StartRun(ctx context.Context, r schedule.Run) error {
+func (s *Service) StartFiring(ctx context.Context, r schedule.Firing) error {
 	row := &r.Schedule
 	start := engine.Start{
 		Row: store.Execution{
@@ -43,9 +43,9 @@ func (s *Service) StartRun(ctx context.Context, r schedule.Run) error {
 		}
 	}
 	refers := start.Row.Input.Blob != nil || mayRefer(start.Row.Input.Inline)
-	start.Also = func(tx *store.Tx, no int64) error {
+	start.InTx = func(tx *store.Tx, no int64) error {
 		// The row of the schedule comes first: who is too late has nothing else to undo.
-		if err := r.Also(tx, no); err != nil || !refers {
+		if err := r.InTx(tx, no); err != nil || !refers {
 			return err
 		}
 		return useFiles(tx, &start, no)

@@ -96,8 +96,8 @@ func roomForSecret(tx *store.Tx, p *Principal) error {
 	return err
 }
 
-func placeOf(row *store.Secret) secret.Place {
-	return secret.Place{Account: row.Account, Environment: uint8(row.Environment), Name: row.Name, Version: row.Version}
+func placeOf(row *store.Secret) secret.Location {
+	return secret.Location{Account: row.Account, Environment: uint8(row.Environment), Name: row.Name, Version: row.Version}
 }
 
 // badSecretName says what is wrong with a name. A definition may list any text that is not blank; what

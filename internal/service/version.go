@@ -195,7 +195,7 @@ func (s *Service) publish(ctx context.Context, p *Principal, r *PublishVersion, 
 		return c.record(tx, statusOK, "workflow", r.Workflow)
 	})
 	s.workflows.forget(workflowKey{p.AccountNo, r.Workflow})
-	s.schedules.Poke()
+	s.schedules.Notify()
 	return err
 }
 

@@ -101,7 +101,7 @@ func worldOver(t testing.TB, opened store.DB, change ...func(*Config)) *world {
 		}
 	})
 	var err error
-	w.blobs, err = blob.OpenFolder(blob.Config{Folder: filepath.Join(dir, "files"), Claim: func(ctx context.Context, d blob.Digest, size int64) error {
+	w.blobs, err = blob.OpenFolder(blob.Config{Folder: filepath.Join(dir, "files"), Protect: func(ctx context.Context, d blob.Digest, size int64) error {
 		return w.rows.Update(ctx, func(tx *store.Tx) error { return tx.ReserveBlob(d[:], size) })
 	}})
 	if err != nil {
@@ -264,8 +264,8 @@ func (f *fakeEngine) Start(ctx context.Context, s engine.Start) (store.Execution
 		} else if err := tx.InsertExecution(&row); err != nil {
 			return err
 		}
-		if s.Also != nil {
-			return s.Also(tx, row.No)
+		if s.InTx != nil {
+			return s.InTx(tx, row.No)
 		}
 		return nil
 	})
@@ -287,7 +287,7 @@ func (f *fakeEngine) BatchReady(batch int64) {
 	f.ready = append(f.ready, batch)
 }
 
-func (f *fakeEngine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.Also) error {
+func (f *fakeEngine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.InTx) error {
 	f.mu.Lock()
 	f.reasons = append(f.reasons, reason)
 	f.mu.Unlock()
@@ -297,7 +297,7 @@ func (f *fakeEngine) Cancel(ctx context.Context, id chargehand.ExecutionID, reas
 }
 
 // end makes an execution final.
-func (f *fakeEngine) end(ctx context.Context, id chargehand.ExecutionID, status chargehand.Status, phase chargehand.Phase, o *store.Outcome, also ...engine.Also) error {
+func (f *fakeEngine) end(ctx context.Context, id chargehand.ExecutionID, status chargehand.Status, phase chargehand.Phase, o *store.Outcome, also ...engine.InTx) error {
 	var batch int64
 	err := f.rows.Update(ctx, func(tx *store.Tx) error {
 		row, err := tx.FindExecution(id)
@@ -356,7 +356,7 @@ func (w *world) run(e chargehand.ExecutionID, run store.ExecutionState) {
 	w.engine.notify(e)
 }
 
-func alsoDo(tx *store.Tx, also []engine.Also) error {
+func alsoDo(tx *store.Tx, also []engine.InTx) error {
 	for _, do := range also {
 		if err := do(tx); err != nil {
 			return err
@@ -365,7 +365,7 @@ func alsoDo(tx *store.Tx, also []engine.Also) error {
 	return nil
 }
 
-func (f *fakeEngine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.Also) error {
+func (f *fakeEngine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.InTx) error {
 	f.mu.Lock()
 	f.reasons = append(f.reasons, reason)
 	f.mu.Unlock()

@@ -154,7 +154,7 @@ func (s *delivery) failed(at *store.Sink, failure error) {
 		pause = min(pause, firstPause<<(at.Failures-1))
 	}
 	at.DueMs = nowMs + pause.Milliseconds()
-	if at.Failures >= patience && at.FailingMs == 0 {
+	if at.Failures >= maxFailures && at.FailingMs == 0 {
 		at.FailingMs = nowMs
 		s.log.Warn("a sink does not take an event; it is tried on, and events are kept as long as all are",
 			"environment", at.Environment.String(), "number", at.Number+1, "error", failure)

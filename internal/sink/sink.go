@@ -24,8 +24,8 @@ const (
 	// firstPause doubles with each failure, up to longestPause.
 	firstPause   = time.Second
 	longestPause = 5 * time.Minute
-	// patience is the number of failures in a row after which a sink counts as failing.
-	patience = 5
+	// maxFailures is the number of failures in a row after which a sink counts as failing.
+	maxFailures = 5
 	// endTime bounds the note of how far a delivery got that was cut off.
 	endTime = 2 * time.Second
 	// noteEvery is how often a process notes that it has a sink, and looks for those that nobody has had for

@@ -95,7 +95,7 @@ func TestNames(t *testing.T) {
 
 // TestForget: what no process has is forgotten after the time, what one has is not.
 func TestForget(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	nobodys, err := Parse("https://example.org")
 	if err != nil {
 		t.Fatal(err)
@@ -124,8 +124,8 @@ func TestForget(t *testing.T) {
 
 var errUndo = errors.New("undo")
 
-// world is a database, a receiver that may refuse, and a clock that a test moves.
-type world struct {
+// fixture is a database, a receiver that may refuse, and a clock that a test moves.
+type fixture struct {
 	*testing.T
 	rows   *store.Store
 	server *httptest.Server
@@ -137,19 +137,19 @@ type world struct {
 	log    strings.Builder
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(t.TempDir(), "test.db"), Owner: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, rows: store.New(db), now: time.UnixMilli(1_700_000_000_000)}
+	w := &fixture{T: t, rows: store.New(db), now: time.UnixMilli(1_700_000_000_000)}
 	t.Cleanup(func() { w.rows.Close() })
 	w.server = httptest.NewServer(http.HandlerFunc(w.receive))
 	t.Cleanup(w.server.Close)
 	return w
 }
 
-func (w *world) receive(answer http.ResponseWriter, r *http.Request) {
+func (w *fixture) receive(answer http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -164,9 +164,9 @@ func (w *world) receive(answer http.ResponseWriter, r *http.Request) {
 	answer.WriteHeader(http.StatusAccepted)
 }
 
-func (w *world) Write(line []byte) (int, error) { return w.log.Write(line) }
+func (w *fixture) Write(line []byte) (int, error) { return w.log.Write(line) }
 
-func (w *world) sink(types string) *delivery {
+func (w *fixture) sink(types string) *delivery {
 	target, err := Parse(types + w.server.URL + "/x")
 	if err != nil {
 		w.Fatal(err)
@@ -182,7 +182,7 @@ func (w *world) sink(types string) *delivery {
 	return d.sinks[0]
 }
 
-func (w *world) update(do func(*store.Tx) error) {
+func (w *fixture) update(do func(*store.Tx) error) {
 	w.Helper()
 	if err := w.rows.Update(w.Context(), do); err != nil {
 		w.Fatal(err)
@@ -190,7 +190,7 @@ func (w *world) update(do func(*store.Tx) error) {
 }
 
 // publish stores events whose data is their text; those that begin with ! come from outside.
-func (w *world) publish(env chargehand.Environment, texts ...string) {
+func (w *fixture) publish(env chargehand.Environment, texts ...string) {
 	w.Helper()
 	var events []store.Event
 	for _, text := range texts {
@@ -208,7 +208,7 @@ func (w *world) publish(env chargehand.Environment, texts ...string) {
 }
 
 // deliver makes rounds until there is nothing to do at this time.
-func (w *world) deliver(s *delivery) {
+func (w *fixture) deliver(s *delivery) {
 	w.Helper()
 	for again := true; again; {
 		var err error
@@ -218,7 +218,7 @@ func (w *world) deliver(s *delivery) {
 	}
 }
 
-func (w *world) want(list ...string) {
+func (w *fixture) want(list ...string) {
 	w.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -230,7 +230,7 @@ func (w *world) want(list ...string) {
 
 // TestDelivery: in order, by stream, only what executions publish, from the configuration on.
 func TestDelivery(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.publish(chargehand.Live, "a0")
 	s := w.sink("a,b=")
 	w.publish(chargehand.Live, "a1", "!a2", "c3", "b4")
@@ -260,7 +260,7 @@ func TestDelivery(t *testing.T) {
 
 // TestFailures: nothing overtakes what is refused, pauses grow, other streams go on.
 func TestFailures(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.sink("")
 	w.refuse = func(body string) bool { return body == "b2" }
 	w.publish(chargehand.Live, "a1", "b2", "c3")
@@ -268,7 +268,7 @@ func TestFailures(t *testing.T) {
 	w.deliver(s)
 	w.want("live a1", "test d4")
 	pause := firstPause
-	for attempt := 1; attempt < patience; attempt++ {
+	for attempt := 1; attempt < maxFailures; attempt++ {
 		w.now = w.now.Add(pause - time.Millisecond)
 		w.deliver(s)
 		if n := s.failures.Load(); n != int64(attempt) {
@@ -301,7 +301,7 @@ func TestFailures(t *testing.T) {
 
 // TestDeletedEvents: what is past its time is counted, and does not stop the rest.
 func TestDeletedEvents(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.sink("")
 	w.refuse = func(string) bool { return true }
 	w.publish(chargehand.Live, "a1", "b2")
@@ -332,7 +332,7 @@ func TestDeletedEvents(t *testing.T) {
 // TestCutOff: a delivery that the end of the process cuts off is no failure, and what came
 // before it is not sent again.
 func TestCutOff(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.sink("")
 	w.publish(chargehand.Live, "a1", "b2")
 	ctx, stop := context.WithCancel(t.Context())
@@ -353,7 +353,7 @@ func TestCutOff(t *testing.T) {
 
 // TestRun delivers what comes while it runs, and ends.
 func TestRun(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	target, err := Parse(w.server.URL)
 	if err != nil {
 		t.Fatal(err)

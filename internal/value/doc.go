@@ -4,7 +4,7 @@
 // readers could understand differently: duplicate keys, lone surrogates, invalid UTF-8. Append writes one
 // canonical text for each value, so equal values have equal digests.
 //
-// Values are shared freely between executions, templates and evaluations: nobody changes a value after it
+// Values are shared freely between executions, templates and evaluations: a value never changes after it
 // was handed on. The package keeps no state apart from a pool of parsers, and every function may be
 // used by many goroutines at once.
 package value

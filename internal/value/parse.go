@@ -240,7 +240,7 @@ func (p *parser) value() (Value, *SyntaxError) {
 	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 		return p.number()
 	case '\'':
-		return nil, p.fail(p.pos, CodeUnexpectedChar, "Strings stand in double quotes.")
+		return nil, p.fail(p.pos, CodeUnexpectedChar, "Write strings in double quotes.")
 	case '/', '#':
 		return nil, p.fail(p.pos, CodeUnexpectedChar, "JSON has no comments.")
 	default:

@@ -70,7 +70,7 @@ func TestParseGivesExactValues(t *testing.T) {
 	}
 }
 
-func TestParseNamesThePlace(t *testing.T) {
+func TestParseNamesThePosition(t *testing.T) {
 	tests := []struct {
 		text    string
 		code    string

@@ -15,7 +15,7 @@ func (p *parser) stringValue() (Value, *SyntaxError) {
 		return nil, err
 	}
 	if len(raw) == p.pos-1-start && len(p.src) <= sharedText {
-		// No escapes: the bytes stand in the text itself.
+		// No escapes: the bytes are part of the text itself.
 		if p.text == "" {
 			p.text = string(p.src)
 		}

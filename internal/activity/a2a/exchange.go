@@ -109,11 +109,11 @@ func (x *exchange) result(data []byte) (value.Value, *machine.Fault) {
 		return nil, failure.Runtime("Agent answered unusable data", fmt.Sprintf("%s answered JSON that cannot be read: %v", x.where, err))
 	}
 	response, _ := v.(map[string]any)
-	if told, ok := response["error"].(map[string]any); ok {
-		message, _ := told["message"].(string)
-		detail := fmt.Sprintf("%s answered error %s: %s", x.where, value.Marshal(told["code"]), failure.Clip(message))
-		if told["data"] != nil {
-			detail += " " + failure.Clip(string(value.Marshal(told["data"])))
+	if refusal, ok := response["error"].(map[string]any); ok {
+		message, _ := refusal["message"].(string)
+		detail := fmt.Sprintf("%s answered error %s: %s", x.where, value.Marshal(refusal["code"]), failure.Clip(message))
+		if refusal["data"] != nil {
+			detail += " " + failure.Clip(string(value.Marshal(refusal["data"])))
 		}
 		return nil, failure.Runtime("Agent answered an error", detail)
 	}

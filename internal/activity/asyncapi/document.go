@@ -69,9 +69,9 @@ func (d *documents) get(ctx context.Context, call activity.Call, v value.Value) 
 }
 
 func fetchFault(err error) *machine.Fault {
-	var told *resource.Error
-	if errors.As(err, &told) {
-		return told.Fault()
+	var failed *resource.Error
+	if errors.As(err, &failed) {
+		return failed.Fault()
 	}
 	return failure.NoAnswer("fetch the AsyncAPI document: " + failure.Clip(err.Error()))
 }

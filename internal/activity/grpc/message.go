@@ -46,12 +46,12 @@ func requestsOf(arguments value.Value, method protoreflect.MethodDescriptor, typ
 	return messages, nil
 }
 
-// place is what errors of package protojson begin with: a place in a text that the author
+// positionPrefix is what errors of package protojson begin with: a place in a text that the author
 // never saw.
-var place = regexp.MustCompile(`^proto:[\s\x{a0}]*(syntax error )?(\(line \d+:\d+\): )?`)
+var positionPrefix = regexp.MustCompile(`^proto:[\s\x{a0}]*(syntax error )?(\(line \d+:\d+\): )?`)
 
 func plain(err error) string {
-	return clip(place.ReplaceAllString(strings.ReplaceAll(err.Error(), "\u00a0", " "), ""))
+	return clip(positionPrefix.ReplaceAllString(strings.ReplaceAll(err.Error(), "\u00a0", " "), ""))
 }
 
 // valueOf is a response as data. The size is that of its JSON text.

@@ -123,13 +123,13 @@ func answeredFault(method string, err error) *machine.Fault {
 	if errors.As(err, &fault) {
 		return fault
 	}
-	var told *jsonrpc.Error
-	if !errors.As(err, &told) {
+	var answered *jsonrpc.Error
+	if !errors.As(err, &answered) {
 		return nil
 	}
-	detail := fmt.Sprintf("%s: the server answered error %d: %s", method, told.Code, failure.Clip(told.Message))
-	if len(told.Data) > 0 {
-		detail += " " + failure.Clip(string(told.Data))
+	detail := fmt.Sprintf("%s: the server answered error %d: %s", method, answered.Code, failure.Clip(answered.Message))
+	if len(answered.Data) > 0 {
+		detail += " " + failure.Clip(string(answered.Data))
 	}
 	return failure.Runtime("MCP server answered an error", detail)
 }

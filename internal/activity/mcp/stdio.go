@@ -107,11 +107,11 @@ func (r *Runner) talk(ctx context.Context, req *request, child *child) activity.
 		return activity.Result{Fault: failure.Connection("MCP server", err)}
 	}
 	value, err := (&session{conn: conn}).exchange(callCtx, req, func(string) {})
-	patience := farewell
+	grace := farewell
 	if callCtx.Err() != nil {
-		patience = 0
+		grace = 0
 	}
-	outcome, runErr := child.end(patience)
+	outcome, runErr := child.end(grace)
 	conn.Close()
 	switch {
 	case err == nil:
@@ -169,10 +169,10 @@ func start(ctx context.Context, confiner *process.Confiner, command process.Comm
 }
 
 // end lets the process end within patience, then stops it, and tells what it left.
-func (c *child) end(patience time.Duration) (process.Outcome, error) {
+func (c *child) end(grace time.Duration) (process.Outcome, error) {
 	c.in.Close()
 	c.out.Close() // what it still writes is nobody's
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
 	case <-c.ended:

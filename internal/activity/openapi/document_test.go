@@ -53,7 +53,7 @@ paths:
 `
 
 func TestVersion31(t *testing.T) {
-	w := newWorld(t, map[string]string{"/o.yaml": openapi31Full})
+	w := newFixture(t, map[string]string{"/o.yaml": openapi31Full})
 	r := runner(t)
 	for _, tc := range []struct {
 		name, operation string
@@ -99,8 +99,8 @@ func pinned(r *Runner, content, operation string, parameters map[string]any) act
 }
 
 // Values of parameters come from data: they must not choose another path or another header.
-func TestParametersStayInTheirPlace(t *testing.T) {
-	w := newWorld(t, map[string]string{"/o.yaml": openapi31Full, "/swagger.json": swagger2})
+func TestParametersStayInTheirPart(t *testing.T) {
+	w := newFixture(t, map[string]string{"/o.yaml": openapi31Full, "/swagger.json": swagger2})
 	r := runner(t)
 	for name, tc := range map[string]struct {
 		document, operation string
@@ -123,7 +123,7 @@ func TestParametersStayInTheirPlace(t *testing.T) {
 }
 
 func TestPinnedDocumentNeedsAnAbsoluteServer(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	relative := `{"openapi":"3.0.3","info":{"title":"t","version":"1"},"servers":[{"url":"/x"}],"paths":{"/a":{"get":{"operationId":"a","responses":{}}}}}`
 	got := pinned(runner(t), relative, "a", nil)
 	if got.Fault == nil || got.Fault.Type != machine.ErrConfiguration || !strings.Contains(got.Fault.Detail, "absolute") {
@@ -146,7 +146,7 @@ paths:
   /a: {get: {operationId: a, parameters: [{$ref: 'parts.yaml#/components/parameters/q'}], responses: {'200': {description: ok}}}}
 `
 	parts := "components: {parameters: {q: {name: q, in: query, schema: {type: string}}}}\n"
-	w := newWorld(t, map[string]string{"/d/main.yaml": main, "/d/parts.yaml": parts,
+	w := newFixture(t, map[string]string{"/d/main.yaml": main, "/d/parts.yaml": parts,
 		"/d/evil.yaml": strings.ReplaceAll(main, "parts.yaml", "file:///etc/passwd")})
 	if got := call(runner(t), w.URL+"/d/main.yaml", "a", map[string]any{"q": "1"}); got.Output != "GET /a?q=1||||" {
 		t.Errorf("output %v, fault %v", got.Output, got.Fault)

@@ -18,17 +18,17 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// world serves documents and echoes every other request as one line of text.
-type world struct {
+// fixture serves documents and echoes every other request as one line of text.
+type fixture struct {
 	*httptest.Server
 	documents map[string]string
 	fetched   atomic.Int64
 	control   string
 }
 
-func newWorld(t *testing.T, documents map[string]string) *world {
+func newFixture(t *testing.T, documents map[string]string) *fixture {
 	t.Helper()
-	w := &world{documents: documents}
+	w := &fixture{documents: documents}
 	w.Server = httptest.NewServer(nethttp.HandlerFunc(func(rw nethttp.ResponseWriter, r *nethttp.Request) {
 		if document, ok := w.documents[r.URL.Path]; ok {
 			w.fetched.Add(1)
@@ -97,7 +97,7 @@ paths:
 
 // The digest is told whatever comes of the call (T69).
 func TestResultTellsTheDocument(t *testing.T) {
-	w := newWorld(t, map[string]string{"/openapi.yaml": openapi31})
+	w := newFixture(t, map[string]string{"/openapi.yaml": openapi31})
 	want := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(openapi31)))
 	for _, operation := range []string{"plain", "none"} {
 		if got := call(runner(t), w.URL+"/openapi.yaml", operation, nil); got.Document != want || (got.Fault != nil) != (operation == "none") {
@@ -107,7 +107,7 @@ func TestResultTellsTheDocument(t *testing.T) {
 }
 
 func TestParametersAreDistributed(t *testing.T) {
-	w := newWorld(t, map[string]string{"/swagger.json": swagger2, "/openapi.yaml": openapi31})
+	w := newFixture(t, map[string]string{"/swagger.json": swagger2, "/openapi.yaml": openapi31})
 	r := runner(t)
 	cases := []struct {
 		name, document, operation string
@@ -140,7 +140,7 @@ func TestParametersAreDistributed(t *testing.T) {
 }
 
 func TestWhatCannotBeCalledSaysWhy(t *testing.T) {
-	w := newWorld(t, map[string]string{"/swagger.json": swagger2, "/openapi.yaml": openapi31, "/bad.json": `{"a":1}`, "/text.json": `[`})
+	w := newFixture(t, map[string]string{"/swagger.json": swagger2, "/openapi.yaml": openapi31, "/bad.json": `{"a":1}`, "/text.json": `[`})
 	r := runner(t)
 	for name, tc := range map[string]struct {
 		document, operation string

@@ -35,7 +35,7 @@ func (op *operation) request(document string, given map[string]any) (*http.Reque
 			}
 			continue
 		}
-		if path, fault = place(req, path, parameter, value); fault != nil {
+		if path, fault = putParameter(req, path, parameter, value); fault != nil {
 			return nil, fault
 		}
 	}
@@ -80,7 +80,7 @@ func (op *operation) security(req *http.Request, path string, left map[string]an
 			}
 			delete(left, ref.Value.Name)
 			var fault *machine.Fault
-			if path, fault = place(req, path, &openapi3.Parameter{Name: ref.Value.Name, In: ref.Value.In}, value); fault != nil {
+			if path, fault = putParameter(req, path, &openapi3.Parameter{Name: ref.Value.Name, In: ref.Value.In}, value); fault != nil {
 				return "", fault
 			}
 		}
@@ -132,7 +132,7 @@ func (op *operation) parameters() []*openapi3.Parameter {
 	return list
 }
 
-func place(req *http.Request, path string, p *openapi3.Parameter, v value.Value) (string, *machine.Fault) {
+func putParameter(req *http.Request, path string, p *openapi3.Parameter, v value.Value) (string, *machine.Fault) {
 	if media := p.Content.Get("application/json"); media != nil && p.Schema == nil {
 		v = string(value.Marshal(v)) // a parameter that is described by its content
 	}

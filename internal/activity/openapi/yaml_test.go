@@ -106,7 +106,7 @@ func TestYAMLBecomesJSON(t *testing.T) {
 
 // Most descriptions write the status of an answer without quotes.
 func TestAnswersWithoutQuotes(t *testing.T) {
-	w := newWorld(t, map[string]string{"/o.yaml": "openapi: 3.0.3\ninfo: {title: t, version: 1.0.0}\npaths:\n  /a:\n    get:\n      operationId: a\n      responses:\n        200: {description: ok}\n        default: {description: other}\n"})
+	w := newFixture(t, map[string]string{"/o.yaml": "openapi: 3.0.3\ninfo: {title: t, version: 1.0.0}\npaths:\n  /a:\n    get:\n      operationId: a\n      responses:\n        200: {description: ok}\n        default: {description: other}\n"})
 	if got := call(runner(t), w.URL+"/o.yaml", "a", nil); got.Output != "GET /a||||" {
 		t.Errorf("output %v, fault %v", got.Output, got.Fault)
 	}

@@ -245,7 +245,7 @@ n=1; while [ $n -gt 0 ]; do n=$(cat /proc/[0-9]*/stat 2>/dev/null | grep -c ') Z
 }
 
 // What the machine does not give is told, once, with a remedy.
-func TestWhatIsMissingIsTold(t *testing.T) {
+func TestMissingConfinementIsLogged(t *testing.T) {
 	var log strings.Builder
 	if _, err := process.New(process.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Scratch: t.TempDir(), Commands: true}); err != nil {
 		t.Fatal(err)
@@ -255,7 +255,7 @@ func TestWhatIsMissingIsTold(t *testing.T) {
 	if refused && support.Namespaces == nil {
 		t.Error("namespaces are refused, but not seen as such")
 	}
-	if told := strings.Count(log.String(), "cannot have namespaces of their own"); told != 0 != (support.Namespaces != nil) || told > 1 {
+	if warnings := strings.Count(log.String(), "cannot have namespaces of their own"); warnings != 0 != (support.Namespaces != nil) || warnings > 1 {
 		t.Errorf("namespaces: %v, but the log says\n%s", support.Namespaces, log.String())
 	}
 	if refused && !strings.Contains(log.String(), "operation not permitted") {

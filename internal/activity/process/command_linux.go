@@ -127,9 +127,9 @@ func onThreadOfItsOwn(work func()) {
 	<-begun
 }
 
-// gate is the script that a command waits in: for a line on descriptor 3, which only the
+// startBarrier is the script that a command waits in: for a line on descriptor 3, which only the
 // supervisor writes. The end of the pipe instead of a line ends it.
-const gate = `read -r go <&3 && exec "$@" 3<&-`
+const startBarrier = `read -r go <&3 && exec "$@" 3<&-`
 
 // waitThread waits until a thread of this process has ended.
 func waitThread(tid int) error {
@@ -183,7 +183,7 @@ func confineThread(s spec) error {
 // forkExec starts the command at its gate. The errors tell the author what to mend.
 func forkExec(s spec, gateR *os.File) (int, error) {
 	const sh = "/bin/sh"
-	args := append([]string{sh, "-c", gate, sh}, s.Args...)
+	args := append([]string{sh, "-c", startBarrier, sh}, s.Args...)
 	pid, err := syscall.ForkExec(sh, args, &syscall.ProcAttr{
 		Dir: s.Dir, Env: s.Env, Files: []uintptr{0, 1, 2, gateR.Fd()},
 		Sys: &syscall.SysProcAttr{Setsid: true},

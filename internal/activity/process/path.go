@@ -84,16 +84,16 @@ func hiddenPaths(paths []string) []string {
 	hidden := realPaths(paths)
 	for _, path := range paths {
 		if filepath.IsAbs(path) {
-			hidden = append(hidden, placeOf(filepath.Clean(path)))
+			hidden = append(hidden, linkPath(filepath.Clean(path)))
 		}
 	}
 	slices.Sort(hidden)
 	return slices.Compact(hidden)
 }
 
-// placeOf is a path with the links in its folders resolved, as far as these exist, but not its
+// linkPath is a path with the links in its folders resolved, as far as these exist, but not its
 // own.
-func placeOf(path string) string {
+func linkPath(path string) string {
 	rest := filepath.Base(path)
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {

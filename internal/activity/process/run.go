@@ -24,7 +24,7 @@ func (c *Confiner) Run(ctx context.Context, cmd Command) (Outcome, error) {
 		return Outcome{}, err
 	}
 	limits := cmd.Limits.or(c.limits)
-	r := &run{limits: limits, kill: make(chan struct{})}
+	r := &runningCommand{limits: limits, kill: make(chan struct{})}
 	todo := c.spec(cmd, limits)
 	if c.cgroups != nil {
 		dir, err := c.cgroups.newStep(limits)
@@ -59,8 +59,8 @@ func (c *Confiner) spec(cmd Command, limits Limits) spec {
 	}
 }
 
-// run is one command as the server sees it.
-type run struct {
+// runningCommand is one command as the server sees it.
+type runningCommand struct {
 	limits  Limits
 	helper  *supervisorProcess
 	streams streams
@@ -75,17 +75,17 @@ type run struct {
 	kill     chan struct{} // closed when the output limit is hit
 	killOnce sync.Once
 
-	pid   atomic.Int64
-	state status // the last status; valid after wait
-	heard chan error
+	pid      atomic.Int64
+	state    status // the last status; valid after wait
+	finished chan error
 }
 
 // listen reads the statuses until the supervisor has none to tell any more.
-func (r *run) listen() {
+func (r *runningCommand) listen() {
 	for {
 		var s status
 		if err := readJSON(r.statusR, &s); err != nil {
-			r.heard <- err
+			r.finished <- err
 			return
 		}
 		r.state = s
@@ -96,7 +96,7 @@ func (r *run) listen() {
 }
 
 // govern stops the command when ctx is done, and kills it when its output is too much.
-func (r *run) govern(ctx context.Context, ended <-chan struct{}) {
+func (r *runningCommand) govern(ctx context.Context, ended <-chan struct{}) {
 	select {
 	case <-ended:
 		return
@@ -120,7 +120,7 @@ func (r *run) govern(ctx context.Context, ended <-chan struct{}) {
 }
 
 // killAll is the last resort: supervisor and command's process group.
-func (r *run) killAll() {
+func (r *runningCommand) killAll() {
 	r.helper.kill()
 	if pid := int(r.pid.Load()); pid > 0 {
 		_ = syscall.Kill(-pid, syscall.SIGKILL)
@@ -128,17 +128,17 @@ func (r *run) killAll() {
 }
 
 // wait waits for the supervisor and its pipes.
-func (r *run) wait() error {
+func (r *runningCommand) wait() error {
 	err := <-r.helper.ended
 	r.control.Close()
-	heard := <-r.heard
+	finished := <-r.finished
 	r.streams.drain()
 	r.statusR.Close()
 	if !r.state.Ended && r.state.StartError == "" || errors.Is(err, errLauncherDied) {
 		if pid := int(r.pid.Load()); pid > 0 {
 			_ = syscall.Kill(-pid, syscall.SIGKILL)
 		}
-		return fmt.Errorf("%w: %w (stderr begins %.300q)", ErrSupervisor, errors.Join(err, ignoreEOF(heard)), r.stderr.Bytes())
+		return fmt.Errorf("%w: %w (stderr begins %.300q)", ErrSupervisor, errors.Join(err, ignoreEOF(finished)), r.stderr.Bytes())
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-func (r *run) outcome(ctx context.Context, path string, err error) (Outcome, error) {
+func (r *runningCommand) outcome(ctx context.Context, path string, err error) (Outcome, error) {
 	o := Outcome{
 		Code: r.state.Code, Signal: r.state.Signal, CPU: r.state.CPU, MaxBytes: r.state.MaxBytes,
 		Stdout: r.stdout.Bytes(), Stderr: r.stderr.Bytes(),
@@ -177,19 +177,19 @@ func (r *run) outcome(ctx context.Context, path string, err error) (Outcome, err
 
 // sink collects one stream. Both streams of a command share one budget.
 type sink struct {
-	run *run
-	to  io.Writer
+	runningCommand *runningCommand
+	to             io.Writer
 }
 
 // Write takes everything that fits. Past the limit it drops, so that the command does not
 // stay blocked on a full pipe while it is being killed; the result is an error then anyway.
 func (s *sink) Write(p []byte) (int, error) {
-	s.run.output.Lock()
-	s.run.spent += int64(len(p))
-	over := s.run.spent > s.run.limits.OutputBytes
-	s.run.output.Unlock()
+	s.runningCommand.output.Lock()
+	s.runningCommand.spent += int64(len(p))
+	over := s.runningCommand.spent > s.runningCommand.limits.OutputBytes
+	s.runningCommand.output.Unlock()
 	if over {
-		s.run.killOnce.Do(func() { close(s.run.kill) })
+		s.runningCommand.killOnce.Do(func() { close(s.runningCommand.kill) })
 		return len(p), nil
 	}
 	return s.to.Write(p)

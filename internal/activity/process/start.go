@@ -70,8 +70,8 @@ type streams struct {
 	copies  sync.WaitGroup
 }
 
-// feed makes standard input and returns the end of the command.
-func (s *streams) feed(cmd Command) (*os.File, error) {
+// stdinOf makes standard input and returns the end of the command.
+func (s *streams) stdinOf(cmd Command) (*os.File, error) {
 	switch {
 	case cmd.Input != nil:
 		syscall.ForkLock.RLock()
@@ -134,7 +134,7 @@ func (s *streams) drain() {
 }
 
 // start starts the supervisor and hands it the spec.
-func (r *run) start(s spec, cmd Command) (err error) {
+func (r *runningCommand) start(s spec, cmd Command) (err error) {
 	var files helperFiles
 	defer files.close()
 	defer func() {
@@ -155,9 +155,9 @@ func (r *run) start(s spec, cmd Command) (err error) {
 		output = cmd.Output
 	}
 	var errs [5]error
-	files[0], errs[0] = r.streams.feed(cmd)
-	files[1], errs[1] = r.streams.collect(&sink{run: r, to: output})
-	files[2], errs[2] = r.streams.collect(&sink{run: r, to: &r.stderr})
+	files[0], errs[0] = r.streams.stdinOf(cmd)
+	files[1], errs[1] = r.streams.collect(&sink{runningCommand: r, to: output})
+	files[2], errs[2] = r.streams.collect(&sink{runningCommand: r, to: &r.stderr})
 	files[3], r.control, errs[3] = os.Pipe()
 	r.statusR, files[4], errs[4] = os.Pipe()
 	if err := errors.Join(errs[:]...); err != nil {
@@ -170,7 +170,7 @@ func (r *run) start(s spec, cmd Command) (err error) {
 	if r.helper, err = begin(files); err != nil {
 		return err
 	}
-	r.heard = make(chan error, 1)
+	r.finished = make(chan error, 1)
 	go r.listen()
 	// The supervisor reads the spec before it does anything else. If it died instead, wait
 	// tells more than this error. Its end of the pipe must be the only one by then.

@@ -121,7 +121,7 @@ type engine struct {
 	request  runRequest
 	answer   runAnswer
 	written  int64
-	settled  bool
+	resolved bool
 	stopped  bool // by exit or a limit: nothing more runs
 }
 
@@ -150,7 +150,7 @@ func newEngine(bytecode []byte) (*engine, error) {
 	vm.SetCanBlock(false)
 	vm.SetModuleLoader(e.loadModule, nil)
 	for name, f := range map[string]quickjs.HostFunc{
-		"__write": e.write, "__exit": e.exit, "__settle": e.settle, "__now": e.now,
+		"__write": e.write, "__exit": e.exit, "__settle": e.resolve, "__now": e.now,
 	} {
 		if err := vm.RegisterHostFunc(name, f); err != nil {
 			return nil, fmt.Errorf("engine: %w", err)
@@ -202,11 +202,11 @@ func (e *engine) sleep(waitMs float64, jobs int) bool {
 			return true // the tick may have made jobs, too
 		}
 		switch {
-		case e.settled:
+		case e.resolved:
 		case e.starved(): // the engine could not even note what was to come next
 			e.hit(process.LimitMemory)
 		default:
-			e.fail(unsettledCode, "the script ended while it waits for a promise that nothing will settle")
+			e.fail(unresolvedCode, "the script ended while it waits for a promise that nothing will settle")
 		}
 		return false
 	}
@@ -216,8 +216,8 @@ func (e *engine) sleep(waitMs float64, jobs int) bool {
 	return true
 }
 
-// unsettledCode is node's exit code for an await that never ends.
-const unsettledCode = 13
+// unresolvedCode is node's exit code for an await that never ends.
+const unresolvedCode = 13
 
 // starved guesses whether the engine ran out of memory where it could not say so.
 func (e *engine) starved() bool { return residentBytes() > e.request.MemoryBytes*3/4 }

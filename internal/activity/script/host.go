@@ -47,9 +47,9 @@ func (e *engine) exit(args []any) (any, error) {
 	return nil, nil
 }
 
-// settle is told how the script ended: 0, the returned value as JSON or undefined, and the
+// resolve is told how the script ended: 0, the returned value as JSON or undefined, and the
 // exit code; or 1 and a message.
-func (e *engine) settle(args []any) (any, error) {
+func (e *engine) resolve(args []any) (any, error) {
 	if e.stopped || len(args) < 2 {
 		return nil, nil
 	}
@@ -58,7 +58,7 @@ func (e *engine) settle(args []any) (any, error) {
 		e.uncaught(text)
 		return nil, nil
 	}
-	e.settled = true
+	e.resolved = true
 	e.answer.Value, e.answer.HasValue = text, isText
 	e.answer.Code = exitCode(args[2:])
 	return nil, nil

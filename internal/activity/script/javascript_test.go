@@ -297,7 +297,7 @@ func TestJavaScriptReturnModes(t *testing.T) {
 	}
 }
 
-func TestJavaScriptStopsWhenTold(t *testing.T) {
+func TestJavaScriptStopsWhenAsked(t *testing.T) {
 	r := newRunner(t, script.Limits{})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -465,7 +465,7 @@ func BenchmarkJavaScript(b *testing.B) {
 	}
 }
 
-func TestJavaScriptLimitsAreTold(t *testing.T) {
+func TestJavaScriptLimitsAreReported(t *testing.T) {
 	r := newRunner(t, script.Limits{Time: time.Minute, MemoryBytes: 64 << 20, OutputBytes: 1 << 20})
 	for name, tc := range map[string]struct{ code, want string }{
 		"strings":  {`const a = []; for (;;) a.push("x".repeat(1e5) + a.length)`, "used more than 64 MiB of memory"},

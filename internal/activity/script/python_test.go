@@ -174,7 +174,7 @@ func TestPythonVersion(t *testing.T) {
 	}
 }
 
-func TestMissingPythonIsTold(t *testing.T) {
+func TestMissingPythonIsReported(t *testing.T) {
 	confiner, err := process.New(process.Config{
 		Logger: slog.New(slog.DiscardHandler), Scratch: t.TempDir(), Path: "/nonexistent",
 	})

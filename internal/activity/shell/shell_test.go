@@ -441,7 +441,7 @@ func TestMetadataNarrowsTheOutput(t *testing.T) {
 	}
 }
 
-func TestTroubleOfTheInstallationIsNotTold(t *testing.T) {
+func TestTroubleOfTheInstallationIsNotReported(t *testing.T) {
 	f := newFixture(t, process.Limits{})
 	reference := f.files.add("a", "A")
 	f.files.fail = errors.New("disk at /secret/place is broken")

@@ -19,7 +19,7 @@ import (
 )
 
 // Opener opens a store with that claim. Each call within one test opens the same contents.
-type Opener func(t *testing.T, claim blob.Claim) *blob.Store
+type Opener func(t *testing.T, protect blob.Protect) *blob.Store
 
 // Run runs the suite. fresh is called once per test and gives an opener of an empty place.
 func Run(t *testing.T, fresh func(t *testing.T) Opener) {
@@ -29,7 +29,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		"limit":            limit,
 		"failing source":   failingSource,
 		"stored once":      storedOnce,
-		"claim":            claim,
+		"claim":            protect,
 		"delete":           deletion,
 		"list":             list,
 		"reopen":           reopen,
@@ -179,7 +179,7 @@ func storedOnce(t *testing.T, open Opener) {
 	}
 }
 
-func claim(t *testing.T, open Opener) {
+func protect(t *testing.T, open Opener) {
 	refused := errors.New("refused")
 	var s *blob.Store
 	calls := 0

@@ -11,7 +11,7 @@ import (
 )
 
 // Cancel implements engine.Engine.
-func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.Also) error {
+func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.InTx) error {
 	if !e.requests.enter() {
 		return store.ErrUnavailable
 	}
@@ -32,7 +32,7 @@ func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason s
 
 // cancelExecution cancels an execution and waits until that is durable. When ctx or the engine ends
 // first, the execution may be cancelled nevertheless.
-func (e *Engine) cancelExecution(ctx context.Context, no int64, reason string, also ...engine.Also) error {
+func (e *Engine) cancelExecution(ctx context.Context, no int64, reason string, also ...engine.InTx) error {
 	reply := make(chan error, 1)
 	inst, drive := e.instances.put(no, message{
 		kind: applyEvent, reply: reply, also: also,
@@ -67,7 +67,7 @@ func (r *requestError) Unwrap() error { return r.cause }
 func (s *writeSet) addCancelHook(msg *message) {
 	also, reply := msg.also, msg.reply
 	s.also = func(tx *store.Tx, _ int64) error {
-		err := engine.DoAlso(tx, also)
+		err := engine.RunInTx(tx, also)
 		if err == nil || errors.Is(err, store.ErrUnavailable) {
 			return err
 		}

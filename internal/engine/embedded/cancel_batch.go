@@ -19,7 +19,7 @@ const (
 
 // CancelBatch implements engine.Engine. It first marks the batch as cancelled, so that the recovery
 // after a crash continues the cancellation.
-func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.Also) error {
+func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.InTx) error {
 	if !e.requests.enter() {
 		return store.ErrUnavailable
 	}
@@ -45,7 +45,7 @@ func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason 
 			return err
 		}
 		marked = true
-		return engine.DoAlso(tx, also)
+		return engine.RunInTx(tx, also)
 	})
 	if err != nil {
 		if marked && errors.Is(err, store.ErrUnavailable) {

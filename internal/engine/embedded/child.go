@@ -107,12 +107,12 @@ func (e *Engine) prepareChildren(s *writeSet) (refused []machine.Event, err erro
 	var starts []*engine.ChildStart
 	err = e.store.View(e.ctx, func(rd *store.Reader) error {
 		starts, refused = nil, nil
-		family, err := engine.ReadFamily(rd, inst.no)
+		family, err := engine.ReadTree(rd, inst.no)
 		if err != nil {
 			return err
 		}
 		family.Stopped = family.Stopped || withdrawn
-		family.Tree += others
+		family.Size += others
 		for i := range commands {
 			c := commands[i]
 			if family.Stopped && c.Child.Await {

@@ -122,7 +122,7 @@ func TestAlsoBelongsToTheAcceptance(t *testing.T) {
 			no := errors.New("no")
 			row := fx.row(rev, `{}`)
 			_, err := fx.engine.Start(t.Context(), engine.Start{Row: row, Plan: p, Input: map[string]any{},
-				Also: func(tx *store.Tx, no64 int64) error {
+				InTx: func(tx *store.Tx, no64 int64) error {
 					if err := tx.SetMeta("also", []byte("x")); err != nil {
 						return err
 					}
@@ -145,7 +145,7 @@ func TestAlsoBelongsToTheAcceptance(t *testing.T) {
 			}
 			var got int64
 			row, err = fx.engine.Start(t.Context(), engine.Start{Row: row, Plan: p, Input: map[string]any{},
-				Also: func(tx *store.Tx, no int64) error {
+				InTx: func(tx *store.Tx, no int64) error {
 					got = no
 					e, err := tx.ExecutionByNo(no)
 					if err == nil && e.ID != row.ID {

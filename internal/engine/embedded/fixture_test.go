@@ -296,7 +296,7 @@ func (fx *fixture) setSecret(name, value string) {
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		place := secret.Place{Account: fx.account.No, Environment: uint8(chargehand.Live), Name: name, Version: last.Version + 1}
+		place := secret.Location{Account: fx.account.No, Environment: uint8(chargehand.Live), Name: name, Version: last.Version + 1}
 		return tx.PutSecret(&store.Secret{
 			Account: place.Account, Environment: chargehand.Live, Name: name, Version: place.Version, Sealed: fx.sealer.Seal(place, []byte(value)),
 		})

@@ -26,7 +26,7 @@ import (
 // suiteOutside answers activities as a script of the suite says. An activity that a crash
 // makes run again is answered as the first time.
 type suiteOutside struct {
-	world *machinetest.World
+	world *machinetest.Fixture
 	mu    sync.Mutex
 	given map[string]machinetest.Answer // by key and attempt: an attempt without an answer leaves its key to the next one
 	runs  map[string]int
@@ -79,11 +79,11 @@ func (o *suiteOutside) Run(ctx context.Context, c activity.Call) activity.Result
 }
 
 // suiteFixture is a fixture for one script.
-func suiteFixture(t testing.TB, w *machinetest.World) (*fixture, *suiteOutside) {
+func suiteFixture(t testing.TB, w *machinetest.Fixture) (*fixture, *suiteOutside) {
 	return suiteIn(newFixture(t), w)
 }
 
-func suiteIn(fx *fixture, w *machinetest.World) (*fixture, *suiteOutside) {
+func suiteIn(fx *fixture, w *machinetest.Fixture) (*fixture, *suiteOutside) {
 	outside := &suiteOutside{
 		world: w, given: make(map[string]machinetest.Answer), runs: make(map[string]int), files: make(map[string]machine.File),
 	}
@@ -162,7 +162,7 @@ func (fx *fixture) suiteResult(o *suiteOutside, row store.Execution) machinetest
 // engineRunner runs a script on SQLite, or with the fixture that make makes.
 type engineRunner struct{ make func(t testing.TB) *fixture }
 
-func (r engineRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) (result machinetest.Result) {
+func (r engineRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) (result machinetest.Result) {
 	if r.make == nil {
 		r.make = newFixture
 	}
@@ -206,7 +206,7 @@ type crashRunner struct {
 	crashed *bool
 }
 
-func (r crashRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) (result machinetest.Result) {
+func (r crashRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) (result machinetest.Result) {
 	fx, outside := suiteFixture(t, w)
 	if r.k%2 == 0 {
 		fx.limits.ReplayEvents = 1 // nothing is replayed, everything restored

@@ -34,7 +34,7 @@ const (
 )
 
 // cancel is engine.Engine.Cancel.
-func (c *canceller) cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.Also) error {
+func (c *canceller) cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.InTx) error {
 	var row store.Execution
 	err := c.Store.View(ctx, func(r *store.Reader) (err error) {
 		row, err = r.FindExecution(id)
@@ -51,7 +51,7 @@ func (c *canceller) cancel(ctx context.Context, id chargehand.ExecutionID, reaso
 		if ended, err = c.cancelExecution(tx, row.No, reason); err != nil {
 			return err
 		}
-		return engine.DoAlso(tx, also)
+		return engine.RunInTx(tx, also)
 	})
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (c *canceller) tell(done cancelled) {
 
 // cancelBatch is engine.Engine.CancelBatch. It marks the batch first; when the caller goes, or this node
 // dies, in the middle of the items, the reconciler of some node goes on.
-func (c *canceller) cancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.Also) error {
+func (c *canceller) cancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.InTx) error {
 	var b store.Batch
 	err := c.Store.View(ctx, func(r *store.Reader) (err error) {
 		b, err = r.FindBatch(id)
@@ -151,7 +151,7 @@ func (c *canceller) cancelBatch(ctx context.Context, id chargehand.BatchID, reas
 			}
 			return err
 		}
-		return engine.DoAlso(tx, also)
+		return engine.RunInTx(tx, also)
 	})
 	if err != nil {
 		return err

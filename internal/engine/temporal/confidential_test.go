@@ -26,7 +26,7 @@ const hushed = "correct horse battery staple"
 // keep stores a secret as the API does.
 func (e *estate) keep(name string, version int64, v value.Value) {
 	e.t.Helper()
-	place := secret.Place{Account: e.account.No, Environment: uint8(chargehand.Live), Name: name, Version: version}
+	place := secret.Location{Account: e.account.No, Environment: uint8(chargehand.Live), Name: name, Version: version}
 	s := store.Secret{Account: e.account.No, Environment: chargehand.Live, Name: name, Version: version, Sealed: e.sealer.Seal(place, value.Append(nil, v))}
 	e.update(func(tx *store.Tx) error { return tx.PutSecret(&s) })
 }

@@ -160,8 +160,8 @@ func (e *Engine) Start(ctx context.Context, s engine.Start) (store.Execution, er
 		if err := tx.InsertExecution(&row); err != nil {
 			return err
 		}
-		if s.Also != nil {
-			return s.Also(tx, row.No)
+		if s.InTx != nil {
+			return s.InTx(tx, row.No)
 		}
 		return nil
 	})
@@ -189,12 +189,12 @@ func (e *Engine) BatchReady(batch int64) {
 }
 
 // Cancel implements engine.Engine.
-func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.Also) error {
+func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.InTx) error {
 	return e.canceller.cancel(ctx, id, reason, also...)
 }
 
 // CancelBatch implements engine.Engine.
-func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.Also) error {
+func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.InTx) error {
 	return e.canceller.cancelBatch(ctx, id, reason, also...)
 }
 

@@ -161,7 +161,7 @@ func (e *estate) deploy(name string, p *plan.Plan) (workflow store.Workflow, def
 }
 
 // children deploys the other workflows of a world.
-func (e *estate) children(w *machinetest.World) {
+func (e *estate) children(w *machinetest.Fixture) {
 	for name := range w.Children {
 		if p := w.Child(e.t, name); p != nil {
 			e.deploy(name, p)
@@ -228,7 +228,7 @@ type estateRunner struct {
 	after  func(e *estate, a argument)
 }
 
-func (r estateRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) machinetest.Result {
+func (r estateRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) machinetest.Result {
 	e := r.estate.tenant(t)
 	e.children(w)
 	outside := newScripted(w)

@@ -148,7 +148,7 @@ func startChild(tx *store.Tx, parent *store.Execution, step *kinStep, input *chi
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return nil, false, err
 	}
-	family, err := engine.ReadFamily(&tx.Reader, parent.No)
+	family, err := engine.ReadTree(&tx.Reader, parent.No)
 	if err != nil {
 		return nil, false, err
 	}

@@ -129,7 +129,7 @@ type recording struct {
 	name string
 }
 
-func (r recording) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) machinetest.Result {
+func (r recording) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) machinetest.Result {
 	var last argument
 	r.branch.accepted = func(a argument) { last = a }
 	result := r.served.Run(t, p, input, w)

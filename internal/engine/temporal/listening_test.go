@@ -227,7 +227,7 @@ func TestCancelledFamily(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			e := newEstate(t, thePace())
-			e.children(&machinetest.World{Children: map[string]string{
+			e.children(&machinetest.Fixture{Children: map[string]string{
 				"idle":   "do: [{h: {wait: PT1H}}]",
 				"middle": "do: [{i: {run: {workflow: {namespace: suite, name: idle}}}}]",
 			}})

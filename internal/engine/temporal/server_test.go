@@ -234,7 +234,7 @@ type served struct {
 	pace   pace
 }
 
-func (r served) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) machinetest.Result {
+func (r served) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) machinetest.Result {
 	b := r.branch
 	outside := newScripted(w)
 	started := make(chan argument, 1)

@@ -127,7 +127,7 @@ type simulatedRunner struct {
 	before func(environment)
 }
 
-func (r simulatedRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) machinetest.Result {
+func (r simulatedRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) machinetest.Result {
 	o := newOffice(t)
 	outside := newScripted(w)
 	o.outside = outside.Run

@@ -342,7 +342,7 @@ func parsed(t testing.TB, data []byte) value.Value {
 // scripted answers activities as a script of the suite says. An attempt that is repeated is
 // answered as the first time.
 type scripted struct {
-	world *machinetest.World
+	world *machinetest.Fixture
 	hangs func()
 	store func([]value.Value) // events
 	hung  atomic.Int32        // activities
@@ -352,7 +352,7 @@ type scripted struct {
 	files map[string]machine.File
 }
 
-func newScripted(w *machinetest.World) *scripted {
+func newScripted(w *machinetest.Fixture) *scripted {
 	return &scripted{world: w, given: make(map[string]machinetest.Answer), files: make(map[string]machine.File)}
 }
 

@@ -25,17 +25,17 @@ type Bare struct {
 const epoch = 1769860800000
 
 // Run implements Runner.
-func (b Bare) Run(t *testing.T, p *plan.Plan, input value.Value, w *World) Result {
+func (b Bare) Run(t *testing.T, p *plan.Plan, input value.Value, w *Fixture) Result {
 	t.Helper()
 	id, err := chargehand.ParseID[executionKind]("01980000-0000-7000-8000-000000000001")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := bareRun{
-		Bare: b, t: t, world: w, nowMs: epoch,
+		Bare: b, t: t, fixture: w, nowMs: epoch,
 		m:      machine.New(p, machine.Identity{Execution: chargehand.ExecutionID(id), RuntimeVersion: "test"}),
 		timers: map[machine.CommandID]int64{}, hanging: map[machine.CommandID]bool{},
-		told: map[machine.CommandID]int64{}, streams: map[machine.CommandID]*stream{},
+		delivered: map[machine.CommandID]int64{}, streams: map[machine.CommandID]*stream{},
 	}
 	r.store(w.Before)
 	r.begin = len(r.bus)
@@ -59,7 +59,7 @@ func (r *bareRun) toEnd() {
 // startChild runs another execution to its end, if it comes to one within a minute of its own
 // clock; else the child counts as hanging.
 func (r *bareRun) startChild(c machine.Command) {
-	p := r.world.Child(r.t, c.Child.Name)
+	p := r.fixture.Child(r.t, c.Child.Name)
 	if p == nil || !c.Child.Await {
 		if p == nil {
 			r.t.Fatalf("there is no child named %s", c.Child.Name)
@@ -67,10 +67,10 @@ func (r *bareRun) startChild(c machine.Command) {
 		return
 	}
 	child := bareRun{
-		Bare: Bare{Last: r.Last}, t: r.t, world: r.world, nowMs: r.nowMs,
+		Bare: Bare{Last: r.Last}, t: r.t, fixture: r.fixture, nowMs: r.nowMs,
 		m:      machine.New(p, machine.Identity{Execution: c.Child.ID, RuntimeVersion: "test"}),
 		timers: map[machine.CommandID]int64{}, hanging: map[machine.CommandID]bool{},
-		told: map[machine.CommandID]int64{}, streams: map[machine.CommandID]*stream{},
+		delivered: map[machine.CommandID]int64{}, streams: map[machine.CommandID]*stream{},
 	}
 	child.apply(machine.Event{Kind: machine.Started, Output: c.Child.Input})
 	for !child.m.Done() {
@@ -91,7 +91,7 @@ type bareRun struct {
 	Bare
 	t       *testing.T
 	m       *machine.Machine
-	world   *World
+	fixture *Fixture
 	nowMs   int64
 	queue   []machine.Event // outcomes to be applied
 	timers  map[machine.CommandID]int64
@@ -99,11 +99,11 @@ type bareRun struct {
 	chunks  [][]machine.Entry
 	result  Result
 
-	bus     []stored
-	told    map[machine.CommandID]int64 // number of the last event or message that was read
-	streams map[machine.CommandID]*stream
-	begin   int  // events that were stored before the start
-	waited  bool // the events for when the execution waits are stored
+	bus       []stored
+	delivered map[machine.CommandID]int64 // number of the last event or message that was read
+	streams   map[machine.CommandID]*stream
+	begin     int  // events that were stored before the start
+	waited    bool // the events for when the execution waits are stored
 }
 
 // next is the event that happens now: an outcome, or else the next timer.
@@ -122,7 +122,7 @@ func (r *bareRun) next() machine.Event {
 		r.queue = slices.Delete(r.queue, at, at+1)
 		return ev
 	}
-	if r.world.Cancel && len(r.hanging) > 0 {
+	if r.fixture.Cancel && len(r.hanging) > 0 {
 		return machine.Event{Kind: machine.CancelRequested, Detail: "by the suite"}
 	}
 	var id machine.CommandID
@@ -153,10 +153,10 @@ func (r *bareRun) apply(ev machine.Event) {
 func (r *bareRun) carryOut(c machine.Command) {
 	switch c.Kind {
 	case machine.RunActivity:
-		answer := r.world.Answer(c.Reference)
+		answer := r.fixture.Answer(c.Reference)
 		r.store(answer.Events)
 		if c.Stream {
-			delete(r.told, c.ID)
+			delete(r.delivered, c.ID)
 			r.streams[c.ID] = &stream{messages: answer.Values(), answer: answer}
 			return
 		}

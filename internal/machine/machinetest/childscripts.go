@@ -23,7 +23,7 @@ func ChildHeader(name string) string {
 }
 
 // Child compiles one of World.Children; nil if there is none of that name.
-func (w *World) Child(t testing.TB, name string) *plan.Plan {
+func (w *Fixture) Child(t testing.TB, name string) *plan.Plan {
 	t.Helper()
 	definition, ok := w.Children[name]
 	if !ok {

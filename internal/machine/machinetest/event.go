@@ -11,7 +11,7 @@ import (
 
 // Envelopes makes the envelopes of events that a script describes as JSON objects: what is
 // missing of specversion, id, source is filled in, so that no two events are the same.
-func (w *World) Envelopes(texts []string) []value.Value {
+func (w *Fixture) Envelopes(texts []string) []value.Value {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	envelopes := make([]value.Value, 0, len(texts))
@@ -51,7 +51,7 @@ type stream struct {
 }
 
 func (r *bareRun) store(texts []string) {
-	for _, envelope := range r.world.Envelopes(texts) {
+	for _, envelope := range r.fixture.Envelopes(texts) {
 		r.bus = append(r.bus, stored{int64(len(r.bus) + 1), envelope})
 	}
 }
@@ -61,7 +61,7 @@ func (r *bareRun) store(texts []string) {
 func (r *bareRun) happening() (machine.Event, bool) {
 	if !r.waited && r.m.Phase() == chargehand.Waiting {
 		r.waited = true
-		r.store(r.world.Events)
+		r.store(r.fixture.Events)
 	}
 	for _, s := range r.m.Subscriptions() {
 		if ev, ok := r.delivery(s); ok {
@@ -92,14 +92,14 @@ func (r *bareRun) delivery(s machine.Subscription) (machine.Event, bool) {
 	if s.Paused {
 		return machine.Event{}, false
 	}
-	for at := max(r.told[s.Command], s.Position, int64(r.begin)); at < int64(len(r.bus)); at++ {
+	for at := max(r.delivered[s.Command], s.Position, int64(r.begin)); at < int64(len(r.bus)); at++ {
 		one := r.bus[at]
 		wanted := r.m.Wants(s.Command, one.envelope)
 		if wanted && !lets(s.Filters, one.envelope) {
 			r.t.Errorf("the filters of %d keep out an event that it wants: %s", s.Command, value.Marshal(one.envelope))
 		}
 		if wanted || r.All {
-			r.told[s.Command] = one.number
+			r.delivered[s.Command] = one.number
 			return machine.Event{Kind: machine.EventReceived, Command: s.Command,
 				Output: one.envelope, Number: one.number}, true
 		}

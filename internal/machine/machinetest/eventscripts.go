@@ -14,8 +14,8 @@ func EventScripts() []*Script {
 	return all
 }
 
-// gate is a call whose answer stores events.
-const gate = "{call: http, with: {method: get, endpoint: 'https://example.org/'}, output: {as: '$input'}}"
+// httpGet is a call whose answer stores events.
+const httpGet = "{call: http, with: {method: get, endpoint: 'https://example.org/'}, output: {as: '$input'}}"
 
 func listenScripts() []*Script {
 	return []*Script{
@@ -28,7 +28,7 @@ func listenScripts() []*Script {
 		},
 		{
 			Name:       "event before the listen",
-			Definition: "do: [{a: " + gate + "}, {b: {listen: {to: {one: {with: {type: order}}}}}}]",
+			Definition: "do: [{a: " + httpGet + "}, {b: {listen: {to: {one: {with: {type: order}}}}}}]",
 			Answers:    map[string][]Answer{"a": {{Events: []string{`{"type": "order", "data": 1}`}}}},
 			Want:       Want{Output: `[1]`, Order: []string{"a", "b"}},
 		},

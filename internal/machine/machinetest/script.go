@@ -60,11 +60,11 @@ type Result struct {
 
 // Runner runs one execution from start to end.
 type Runner interface {
-	Run(t *testing.T, p *plan.Plan, input value.Value, w *World) Result
+	Run(t *testing.T, p *plan.Plan, input value.Value, w *Fixture) Result
 }
 
-// World answers the activities of one execution. It is safe for concurrent use.
-type World struct {
+// Fixture answers the activities of one execution. It is safe for concurrent use.
+type Fixture struct {
 	Cancel bool     // the runner must cancel the execution as soon as an activity hangs
 	Before []string // events to store before the start
 	Events []string // events to store once the execution waits, all at once and in this order
@@ -79,7 +79,7 @@ type World struct {
 }
 
 // Answer is the outcome of the next run of the activity of a task.
-func (w *World) Answer(reference string) Answer {
+func (w *Fixture) Answer(reference string) Answer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	name := reference[strings.LastIndexByte(reference, '/')+1:]
@@ -143,11 +143,11 @@ func (s *Script) Run(t *testing.T, r Runner) {
 	if s.Input == "" {
 		input = map[string]any{}
 	}
-	w := &World{Cancel: s.Cancel, Before: s.Before, Events: s.Events, Children: s.Children, answers: s.Answers, runs: map[string]int{}}
+	w := &Fixture{Cancel: s.Cancel, Before: s.Before, Events: s.Events, Children: s.Children, answers: s.Answers, runs: map[string]int{}}
 	s.check(t, r.Run(t, p, input, w), w)
 }
 
-func (s *Script) check(t *testing.T, got Result, w *World) {
+func (s *Script) check(t *testing.T, got Result, w *Fixture) {
 	t.Helper()
 	want := s.Want
 	if want.Phase == 0 {

@@ -8,7 +8,7 @@ import (
 // Scripts are all scripts of the suite.
 func Scripts() []*Script {
 	var all []*Script
-	for _, part := range [][]*Script{dataScripts(), flowScripts(), errorScripts(), timeScripts(), worldScripts()} {
+	for _, part := range [][]*Script{dataScripts(), flowScripts(), errorScripts(), timeScripts(), fixtureScripts()} {
 		all = append(all, part...)
 	}
 	return all
@@ -310,7 +310,7 @@ func timeScripts() []*Script {
 	}
 }
 
-func worldScripts() []*Script {
+func fixtureScripts() []*Script {
 	file := func(name string) []machine.File {
 		return []machine.File{{ID: "01980000-0000-7000-8000-0000000000ff", Name: name, MediaType: "text/plain", Size: 1,
 			Digest: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}}

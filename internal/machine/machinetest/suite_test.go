@@ -41,7 +41,7 @@ func TestBareMachineFromCheckpoints(t *testing.T) {
 
 type restoring struct{ t *testing.T }
 
-func (r restoring) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.World) machinetest.Result {
+func (r restoring) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) machinetest.Result {
 	id, err := chargehand.ParseID[struct{}]("01980000-0000-7000-8000-000000000001")
 	if err != nil {
 		t.Fatal(err)

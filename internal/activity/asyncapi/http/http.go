@@ -143,9 +143,9 @@ func (l *listener) listen(ctx context.Context, up func()) *machine.Fault {
 	if l.lastID != "" {
 		req.Header.Set("Last-Event-ID", l.lastID)
 	}
-	patience := time.AfterFunc(l.headerTimeout, cancel)
+	headerTimer := time.AfterFunc(l.headerTimeout, cancel)
 	resp, err := l.client.Do(req)
-	if !patience.Stop() && ctx.Err() == nil {
+	if !headerTimer.Stop() && ctx.Err() == nil {
 		err = errors.Join(err, context.DeadlineExceeded)
 	}
 	if err != nil {

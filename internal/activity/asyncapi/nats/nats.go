@@ -139,8 +139,8 @@ func broken(at *asyncapi.Endpoint, err error) *machine.Fault {
 	if errors.Is(err, errTooLarge) {
 		return at.TooLarge()
 	}
-	if told := (*violation)(nil); errors.As(err, &told) {
-		fault := failure.NoAnswer(at.Where + ": the server does not keep to the protocol of NATS: " + told.detail)
+	if violated := (*violation)(nil); errors.As(err, &violated) {
+		fault := failure.NoAnswer(at.Where + ": the server does not keep to the protocol of NATS: " + violated.detail)
 		fault.Retryable = false
 		return fault
 	}

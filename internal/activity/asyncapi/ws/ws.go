@@ -116,11 +116,11 @@ func (p *Protocol) Subscribe(ctx context.Context, at *asyncapi.Endpoint, deliver
 
 // closed is the fault of a close that the peer gave a reason for.
 func closed(at *asyncapi.Endpoint, err error) *machine.Fault {
-	var told websocket.CloseError
-	errors.As(err, &told)
+	var closing websocket.CloseError
+	errors.As(err, &closing)
 	fault := failure.NoAnswer(
-		fmt.Sprintf("%s: the peer closed the connection with status %d %s", at.Where, told.Code, failure.Clip(told.Reason)))
-	switch told.Code {
+		fmt.Sprintf("%s: the peer closed the connection with status %d %s", at.Where, closing.Code, failure.Clip(closing.Reason)))
+	switch closing.Code {
 	case websocket.StatusPolicyViolation, websocket.StatusUnsupportedData, websocket.StatusInvalidFramePayloadData,
 		websocket.StatusMessageTooBig, websocket.StatusProtocolError, websocket.StatusMandatoryExtension:
 		fault.Retryable = false // the same again would end the same

@@ -39,9 +39,9 @@ type driver interface {
 	Stop(ctx context.Context) error
 }
 
-// tenure is everything that lives as long as the database is our own: files, engine,
+// term is everything that lives as long as the database is our own: files, engine,
 // service and API.
-type tenure struct {
+type term struct {
 	cfg     Config
 	log     *slog.Logger
 	store   *store.Store
@@ -64,9 +64,9 @@ type tenure struct {
 	closing    sync.Once
 }
 
-// newTenure recovers what the database holds. Nothing is served yet.
-func newTenure(ctx context.Context, cfg Config, db *store.Store) (*tenure, error) {
-	t := &tenure{cfg: cfg, log: cfg.Log, store: db}
+// newTerm recovers what the database holds. Nothing is served yet.
+func newTerm(ctx context.Context, cfg Config, db *store.Store) (*term, error) {
+	t := &term{cfg: cfg, log: cfg.Log, store: db}
 	t.background, t.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if err := t.open(ctx); err != nil {
 		t.close(ctx)
@@ -76,7 +76,7 @@ func newTenure(ctx context.Context, cfg Config, db *store.Store) (*tenure, error
 }
 
 // open makes the parts in the order in which they need each other.
-func (t *tenure) open(ctx context.Context) error {
+func (t *term) open(ctx context.Context) error {
 	cfg := t.cfg
 	err := checkMaster(ctx, t.store, cfg.master)
 	if err == nil {
@@ -123,7 +123,7 @@ func (t *tenure) open(ctx context.Context) error {
 }
 
 // ready reports whether this process does what it is there for.
-func (t *tenure) ready() bool {
+func (t *term) ready() bool {
 	if d, ok := t.engine.(*distributed); ok && t.cfg.WorkerOnly && !d.Working() {
 		return false
 	}
@@ -131,7 +131,7 @@ func (t *tenure) ready() bool {
 }
 
 // openEngine starts the engine that drives the executions.
-func (t *tenure) openEngine(ctx context.Context, plans *service.Plans, registry *prometheus.Registry) error {
+func (t *term) openEngine(ctx context.Context, plans *service.Plans, registry *prometheus.Registry) error {
 	runners, err := t.activities(ctx)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (t *tenure) openEngine(ctx context.Context, plans *service.Plans, registry 
 
 // start serves requests on l and does the work in the background. The channel gets an error
 // if serving ends by itself.
-func (t *tenure) start(l net.Listener) <-chan error {
+func (t *term) start(l net.Listener) <-chan error {
 	failed := make(chan error, 1)
 	t.running.Go(func() {
 		if err := t.api.Serve(l); err != nil {
@@ -182,9 +182,9 @@ func (t *tenure) start(l net.Listener) <-chan error {
 
 // close stops accepting, lets what runs finish or parks it, and lets go of everything but
 // the database. It takes at most as long as ctx lives. Closing twice does no harm.
-func (t *tenure) close(ctx context.Context) { t.closing.Do(func() { t.end(ctx) }) }
+func (t *term) close(ctx context.Context) { t.closing.Do(func() { t.end(ctx) }) }
 
-func (t *tenure) end(ctx context.Context) {
+func (t *term) end(ctx context.Context) {
 	if t.api != nil {
 		if err := t.api.Shutdown(ctx); err != nil {
 			t.log.Warn("requests were cut off", "error", err)

@@ -19,8 +19,8 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// world is a database with schedules, and schedulers over it whose clock the test moves.
-type world struct {
+// fixture is a database with schedules, and schedulers over it whose clock the test moves.
+type fixture struct {
 	t     testing.TB
 	db    store.DB
 	rows  *store.Store
@@ -70,19 +70,19 @@ var template = storetest.Template{Open: func(path string) (store.DB, error) {
 	return sqlite.Open(sqlite.Options{Path: path, Owner: true})
 }}
 
-func newWorld(t testing.TB) *world {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	db := template.New(t)
 	if _, measured := t.(*testing.B); !measured {
 		db2 := storetest.Twice(db)
-		return worldOver(t, db2)
+		return fixtureOver(t, db2)
 	}
-	return worldOver(t, db)
+	return fixtureOver(t, db)
 }
 
-// worldOver is a world over a database that it closes.
-func worldOver(t testing.TB, db store.DB) *world {
-	w := &world{t: t, db: db, rows: store.New(db), plans: plans{}, clock: new(atomic.Int64)}
+// fixtureOver is a world over a database that it closes.
+func fixtureOver(t testing.TB, db store.DB) *fixture {
+	w := &fixture{t: t, db: db, rows: store.New(db), plans: plans{}, clock: new(atomic.Int64)}
 	w.blobs = &blobs{rows: w.rows, data: map[[32]byte][]byte{}}
 	w.clock.Store(begin)
 	t.Cleanup(func() {
@@ -93,19 +93,19 @@ func worldOver(t testing.TB, db store.DB) *world {
 	return w
 }
 
-func (w *world) now() time.Time { return time.UnixMilli(w.clock.Load()) }
+func (w *fixture) now() time.Time { return time.UnixMilli(w.clock.Load()) }
 
-func (w *world) pass(d time.Duration) { w.clock.Add(d.Milliseconds()) }
+func (w *fixture) pass(d time.Duration) { w.clock.Add(d.Milliseconds()) }
 
 // publish makes a definition with that schedule the published version of a workflow.
-func (w *world) publish(workflow int64, schedule string) {
+func (w *fixture) publish(workflow int64, schedule string) {
 	w.t.Helper()
 	revision := int64(len(w.plans) + 1)
 	w.plans[revision] = scheduled(w.t, schedule)
 	w.update(func(tx *store.Tx) error { return tx.ActivateSchedule(1, workflow, revision, w.clock.Load()) })
 }
 
-func (w *world) update(fn func(*store.Tx) error) {
+func (w *fixture) update(fn func(*store.Tx) error) {
 	w.t.Helper()
 	if err := w.rows.Update(context.Background(), fn); err != nil {
 		w.t.Fatal(err)
@@ -113,13 +113,13 @@ func (w *world) update(fn func(*store.Tx) error) {
 }
 
 // event stores an event.
-func (w *world) event(kind string, data string) {
+func (w *fixture) event(kind string, data string) {
 	w.t.Helper()
 	w.store([][2]string{{kind, data}})
 }
 
 // store stores events of a type, with their data.
-func (w *world) store(list [][2]string) {
+func (w *fixture) store(list [][2]string) {
 	w.t.Helper()
 	var events []store.Event
 	for _, one := range list {
@@ -136,7 +136,7 @@ func (w *world) store(list [][2]string) {
 }
 
 // started are the inputs of the executions of a workflow, in the order in which they were started.
-func (w *world) started(workflow int64) (inputs []string) {
+func (w *fixture) started(workflow int64) (inputs []string) {
 	w.t.Helper()
 	err := w.db.View(context.Background(), func(c store.Conn) error {
 		inputs = nil
@@ -152,7 +152,7 @@ func (w *world) started(workflow int64) (inputs []string) {
 }
 
 // runs is how many executions a workflow has.
-func (w *world) runs(workflow int64, want int) {
+func (w *fixture) runs(workflow int64, want int) {
 	w.t.Helper()
 	if got := w.started(workflow); len(got) != want {
 		w.t.Fatalf("workflow %d has %d runs, want %d: %q", workflow, len(got), want, got)
@@ -160,7 +160,7 @@ func (w *world) runs(workflow int64, want int) {
 }
 
 // end ends all executions at the time of the clock.
-func (w *world) end() {
+func (w *fixture) end() {
 	w.t.Helper()
 	var open []int64
 	err := w.db.View(context.Background(), func(c store.Conn) error {
@@ -185,22 +185,22 @@ func (w *world) end() {
 }
 
 // scheduler is one over the world, with an engine that only writes rows.
-func (w *world) scheduler(change ...func(*Config)) *Scheduler {
+func (w *fixture) scheduler(change ...func(*Config)) *Scheduler {
 	return w.schedulerOver(w.rows, change...)
 }
 
-func (w *world) schedulerOver(rows *store.Store, change ...func(*Config)) *Scheduler {
+func (w *fixture) schedulerOver(rows *store.Store, change ...func(*Config)) *Scheduler {
 	c := Config{Store: rows, Plans: w.plans, Blobs: w.blobs, Starter: &starter{rows: rows}, Now: w.now}
 	for _, fn := range change {
 		fn(&c)
 	}
 	s := New(c)
-	s.events.lookTime = time.Hour // a step does all there is to do
+	s.events.readTime = time.Hour // a step does all there is to do
 	return s
 }
 
 // step looks once, which must work.
-func (w *world) step(s *Scheduler) time.Duration {
+func (w *fixture) step(s *Scheduler) time.Duration {
 	w.t.Helper()
 	wait, err := s.Step(context.Background())
 	if err != nil {
@@ -216,7 +216,7 @@ type starter struct {
 	tries  atomic.Int64
 }
 
-func (s *starter) StartRun(ctx context.Context, r Run) error {
+func (s *starter) StartFiring(ctx context.Context, r Firing) error {
 	s.tries.Add(1)
 	if err := s.refuse.Load(); err != nil {
 		return *err
@@ -229,6 +229,6 @@ func (s *starter) StartRun(ctx context.Context, r Run) error {
 		if err := tx.InsertExecution(&row); err != nil {
 			return err
 		}
-		return r.Also(tx, row.No)
+		return r.InTx(tx, row.No)
 	})
 }
