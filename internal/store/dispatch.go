@@ -23,30 +23,26 @@ func (t *Tx) LockAccount(no int64) error {
 	return nil
 }
 
-// CountActive counts the executions of an account that hold a slot. It reads as many
+// CountActive counts the executions of an account that hold a slot, at most limit. It reads as many
 // index entries.
-func (r *Reader) CountActive(account int64) (int, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM execution WHERE state = 3 AND state <> 0 AND account = ?1`, account)
-	if err != nil {
-		return 0, fmt.Errorf("count active executions: %w", err)
-	}
-	return int(n), nil
+func (r *Reader) CountActive(account int64, limit int) (int, error) {
+	return r.countActive("count active executions", `state = 3 AND state <> 0 AND account = ?1`, account, limit)
 }
 
-// CountActiveOfTest counts those of CountActive that are of environment test.
-func (r *Reader) CountActiveOfTest(account int64) (int, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM execution WHERE state = 3 AND environment = 2 AND account = ?1`, account)
-	if err != nil {
-		return 0, fmt.Errorf("count active executions of test: %w", err)
-	}
-	return int(n), nil
+// CountActiveOfTest counts those of CountActive that are of environment test, at most limit.
+func (r *Reader) CountActiveOfTest(account int64, limit int) (int, error) {
+	return r.countActive("count active executions of test", `state = 3 AND environment = 2 AND account = ?1`, account, limit)
 }
 
-// CountActiveItems counts the items of a batch that hold a slot.
-func (r *Reader) CountActiveItems(account, batch int64) (int, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM execution WHERE state = 3 AND state <> 0 AND account = ?1 AND batch = ?2`, account, batch)
+// CountActiveItems counts the items of a batch that hold a slot, at most limit.
+func (r *Reader) CountActiveItems(account, batch int64, limit int) (int, error) {
+	return r.countActive("count active items", `state = 3 AND state <> 0 AND account = ?1 AND batch = ?3`, account, limit, batch)
+}
+
+func (r *Reader) countActive(what, where string, account int64, limit int, more ...any) (int, error) {
+	n, err := r.count(`SELECT COUNT(*) FROM (SELECT 1 FROM execution WHERE `+where+` LIMIT ?2) counted`, append([]any{account, int64(limit)}, more...)...)
 	if err != nil {
-		return 0, fmt.Errorf("count active items: %w", err)
+		return 0, fmt.Errorf("%s: %w", what, err)
 	}
 	return int(n), nil
 }

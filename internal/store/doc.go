@@ -48,7 +48,7 @@
 //	dispatch      CountActive CountActiveOfTest CountActiveItems Waiting WaitingAccounts ReadyBefore Sources
 //	              QueuedAtLeast Statuses ScanUnfinished CancelledBatches
 //	inbox         OutboxDue StartUndelivered CountOutbox OldestOutboxMs
-//	journal       Journal Checkpoint TimelineChunks
+//	journal       Journal Checkpoint TimelineChunks OpenTimelines
 //	timer         Timers TimersDue TimersAfter NextTimerMs
 //	batch         BatchByID BatchByNo FindBatch ListBatches ActiveBatches BatchItems
 //	idempotency   FindIdempotency
@@ -56,7 +56,7 @@
 //	blob          BlobsToDelete BlobKnown
 //	secret        LastSecret CountSecrets ListSecrets SecretValues PinnedSecrets
 //	event         Stream Streams Events EventsOfTypes EventTypes LastEventBefore Cursor
-//	subscription  Subscriptions WokenSubscriptions FilterKinds CountSubscriptions
+//	subscription  Subscriptions WokenSubscriptions UnreadEvents FilterKinds CountSubscriptions
 //	child         ChildByExecution OpenChildren UnfinishedInTree DueChildren
 //	schedule      ScheduleOf SchedulesDue ListeningSchedules EndedSchedules Agenda Matches
 //	sink          SinkStreams

@@ -95,3 +95,16 @@ func (t *Tx) CompleteTimeline(no int64, data []byte) error {
 	}
 	return nil
 }
+
+// OpenTimelines tells which of some executions have ended without their last timeline chunk: CompleteTimeline is to come.
+func (r *Reader) OpenTimelines(executions []int64) (open []int64, err error) {
+	err = inGroups(executions, func(list string, args []any) error {
+		nos, err := r.numbers(`SELECT execution FROM outcome WHERE execution IN (`+list+`) AND timeline IS NULL`, args...)
+		open = append(open, nos...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for open timelines: %w", err)
+	}
+	return open, nil
+}

@@ -44,10 +44,13 @@ func groups(count int, run func(from, n, size int) error) error {
 	return nil
 }
 
-func placeholders(n int) string {
+func placeholders(n int) string { return placeholdersFrom(1, n) }
+
+// placeholdersFrom lists n placeholders, of which the first has the given number.
+func placeholdersFrom(first, n int) string {
 	var b strings.Builder
-	for i := 1; i <= n; i++ {
-		if i > 1 {
+	for i := first; i < first+n; i++ {
+		if i > first {
 			b.WriteByte(',')
 		}
 		b.WriteByte('?')

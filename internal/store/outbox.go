@@ -25,11 +25,25 @@ const (
 type OutboxMessage struct {
 	No        int64 // ascending, never used twice
 	Execution int64
-	ID        chargehand.ExecutionID // of the execution; zero if that has been deleted
 	Kind      OutboxKind
 	Reason    string // of a cancellation
 	Report    int64  // of a grant: number of the state report that it answers
 	DueMs     int64  // end of the lease
+
+	// Of the execution. All are zero if it has been deleted.
+	ID          chargehand.ExecutionID
+	Environment chargehand.Environment
+	Workflow    int64
+}
+
+// outboxExecution reads ID, Environment and Workflow of an outbox message.
+const outboxExecution = `(SELECT e.id FROM execution e WHERE e.no = outbox.execution),
+ (SELECT e.environment FROM execution e WHERE e.no = outbox.execution), (SELECT e.workflow FROM execution e WHERE e.no = outbox.execution)`
+
+// scanOutboxExecution reads the columns of outboxExecution, which begin at a column.
+func scanOutboxExecution(r Row, at int, m *OutboxMessage) {
+	scanID(r, at, &m.ID)
+	m.Environment, m.Workflow = chargehand.Environment(r.Int(at+1)), r.Int(at+2)
 }
 
 // InsertOutboxMessage inserts m and sets m.No. The execution is not looked up.
@@ -48,9 +62,9 @@ func (t *Tx) InsertOutboxMessages(kind OutboxKind, executions []int64, dueMs int
 		n := len(args)
 		return t.c.Query(fmt.Sprintf(`INSERT INTO outbox (execution, kind, report, due_ms)
  SELECT no, ?%d, report, ?%d FROM execution WHERE no IN (%s)
- RETURNING no, execution, report, (SELECT e.id FROM execution e WHERE e.no = outbox.execution)`, n+1, n+2, list), func(r Row) error {
+ RETURNING no, execution, report, `+outboxExecution, n+1, n+2, list), func(r Row) error {
 			m := OutboxMessage{No: r.Int(0), Execution: r.Int(1), Kind: kind, Report: r.Int(2), DueMs: dueMs}
-			scanID(r, 3, &m.ID)
+			scanOutboxExecution(r, 3, &m)
 			inserted[m.Execution] = m
 			return nil
 		}, append(args, int64(kind), dueMs)...)
@@ -68,21 +82,29 @@ func (t *Tx) DeleteOutboxMessages(nos ...int64) error {
 	})
 }
 
-// LeaseOutbox leases up to limit messages that are due at nowMs, the longest due first, until untilMs, and returns
-// them. No two callers lease the same message before that time.
-func (t *Tx) LeaseOutbox(nowMs, untilMs int64, limit int) ([]OutboxMessage, error) {
-	nos, err := t.numbers(`SELECT no FROM outbox WHERE due_ms <= ?1 ORDER BY due_ms, no LIMIT ?2`+t.c.SkipLocked(), nowMs, int64(limit))
+// LeaseOutbox leases up to limit messages of some kinds that are due at nowMs, the longest due first, until untilMs,
+// and returns them. No two callers lease the same message before that time. Due messages of other kinds are read too.
+func (t *Tx) LeaseOutbox(kinds []OutboxKind, nowMs, untilMs int64, limit int) ([]OutboxMessage, error) {
+	if len(kinds) == 0 {
+		return nil, nil
+	}
+	args := []any{nowMs, int64(limit)}
+	for _, kind := range kinds {
+		args = append(args, int64(kind))
+	}
+	nos, err := t.numbers(`SELECT no FROM outbox WHERE due_ms <= ?1 AND kind IN (`+placeholdersFrom(3, len(kinds))+`)
+ ORDER BY due_ms, no LIMIT ?2`+t.c.SkipLocked(), args...)
 	if err != nil {
 		return nil, fmt.Errorf("lease outbox messages: %w", err)
 	}
 	leased := make(map[int64]OutboxMessage, len(nos))
 	err = inGroups(nos, func(list string, args []any) error {
 		return t.c.Query(fmt.Sprintf(`UPDATE outbox SET due_ms = ?%d WHERE no IN (%s)
- RETURNING no, execution, (SELECT e.id FROM execution e WHERE e.no = outbox.execution), kind, reason, report`, len(args)+1, list), func(r Row) error {
+ RETURNING no, execution, kind, reason, report, `+outboxExecution, len(args)+1, list), func(r Row) error {
 			m := OutboxMessage{
-				No: r.Int(0), Execution: r.Int(1), Kind: OutboxKind(r.Int(3)), Reason: r.Text(4), Report: r.Int(5), DueMs: untilMs,
+				No: r.Int(0), Execution: r.Int(1), Kind: OutboxKind(r.Int(2)), Reason: r.Text(3), Report: r.Int(4), DueMs: untilMs,
 			}
-			scanID(r, 2, &m.ID)
+			scanOutboxExecution(r, 5, &m)
 			leased[m.No] = m
 			return nil
 		}, append(args, untilMs)...)
@@ -99,9 +121,12 @@ func (t *Tx) LeaseOutbox(nowMs, untilMs int64, limit int) ([]OutboxMessage, erro
 	return list, nil
 }
 
-// PostponeOutboxMessage lets a message rest until dueMs.
-func (t *Tx) PostponeOutboxMessage(no, dueMs int64) error {
-	return t.c.Send("postpone outbox message", `UPDATE outbox SET due_ms = ?2 WHERE no = ?1`, no, dueMs)
+// PostponeOutboxMessages has messages due at dueMs. A number without a row is no error.
+func (t *Tx) PostponeOutboxMessages(dueMs int64, nos ...int64) error {
+	return inGroups(nos, func(list string, args []any) error {
+		query := fmt.Sprintf(`UPDATE outbox SET due_ms = ?%d WHERE no IN (%s)`, len(args)+1, list)
+		return t.c.Send("postpone outbox messages", query, append(args, dueMs)...)
+	})
 }
 
 // OutboxDue reports whether a message is due at nowMs: a cheap check before LeaseOutbox.

@@ -103,6 +103,29 @@ func (r *Reader) WokenSubscriptions(after int64, limit int) ([]Subscription, err
  WHERE s.woken = 1 AND s.no > ?1 ORDER BY s.no LIMIT ?2`, after, int64(limit))
 }
 
+// Unread is how far an execution has read a stream of events.
+type Unread struct {
+	Since int64 // lowest of its woken subscriptions
+	Last  int64 // number of the last event of the stream
+}
+
+// UnreadEvents reads which of some executions have woken subscriptions.
+func (r *Reader) UnreadEvents(executions []int64) (map[int64]Unread, error) {
+	list := make(map[int64]Unread, len(executions))
+	err := inGroups(executions, func(nos string, args []any) error {
+		return r.c.Query(`SELECT s.execution, MIN(s.since), MAX(t.last) FROM subscription s
+ JOIN stream t ON t.account = s.account AND t.environment = s.environment
+ WHERE s.execution IN (`+nos+`) AND s.woken = 1 GROUP BY s.execution`, func(row Row) error {
+			list[row.Int(0)] = Unread{Since: row.Int(1), Last: row.Int(2)}
+			return nil
+		}, args...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read woken subscriptions: %w", err)
+	}
+	return list, nil
+}
+
 // FilterKinds reads up to limit kinds that the filters of a stream have, in order. It reads one index entry for each.
 func (r *Reader) FilterKinds(account int64, env chargehand.Environment, limit int) (list []string, err error) {
 	err = r.c.Query(`WITH RECURSIVE step (kind) AS (

@@ -108,7 +108,10 @@ func (c *canceller) cancelExecution(tx *store.Tx, no int64, reason string) (done
 	if done.messages, err = owe(tx, o.Ending, c.Relay.leaseMs()); err != nil || done.row.State == store.StateQueued {
 		return done, err
 	}
-	message := store.OutboxMessage{Execution: no, ID: done.row.ID, Kind: store.OutboxCancel, Reason: reason, DueMs: c.Relay.leaseMs()}
+	message := store.OutboxMessage{
+		Execution: no, ID: done.row.ID, Environment: done.row.Environment, Workflow: done.row.Workflow,
+		Kind: store.OutboxCancel, Reason: reason, DueMs: c.Relay.leaseMs(),
+	}
 	if err := tx.InsertOutboxMessage(&message); err != nil {
 		return cancelled{}, err
 	}
@@ -118,7 +121,7 @@ func (c *canceller) cancelExecution(tx *store.Tx, no int64, reason string) (done
 
 // tell passes on what was committed.
 func (c *canceller) tell(done cancelled) {
-	c.Relay.offerAll(done.messages)
+	c.Relay.handMessages(done.messages)
 	if done.row.State == store.StateActive {
 		c.Freed(done.row.Account)
 	}

@@ -80,7 +80,7 @@ func TestCancelledBeforeItsStart(t *testing.T) {
 	// The node may have the rows in memory as they were marked; another one has not.
 	n.dead.Store(true)
 	w.update(func(tx *store.Tx) error {
-		list, err := tx.LeaseOutbox(1<<60, 1, 1000) // their leases are over
+		list, err := tx.LeaseOutbox([]store.OutboxKind{store.OutboxStart, store.OutboxGrant, store.OutboxCancel}, 1<<60, 1, 1000) // their leases are over
 		if len(list) != 2*w.slots {
 			t.Errorf("%d messages, want a start and a cancellation each", len(list))
 		}

@@ -177,7 +177,7 @@ func (d *dispatcher) pass(account int64, t *turn) (p page, err error) {
 	}
 	*t = p.turn
 	d.marked.Add(int64(len(p.list)))
-	d.Relay.hand(d.ctx, p.list...)
+	d.Relay.hand(p.list...)
 	return p, nil
 }
 
@@ -224,13 +224,13 @@ func (d *dispatcher) sweep() error {
 
 // canMark reports whether a pass would find something to do.
 func canMark(r *store.Reader, account int64, slots int) (bool, error) {
-	active, err := r.CountActive(account)
+	active, err := r.CountActive(account, slots)
 	if err != nil || active >= slots {
 		return false, err
 	}
 	for _, env := range []chargehand.Environment{chargehand.Live, chargehand.Test} {
 		if env == chargehand.Test {
-			held, err := r.CountActiveOfTest(account)
+			held, err := r.CountActiveOfTest(account, slotsOfTest(slots))
 			if err != nil || held >= slotsOfTest(slots) {
 				return false, err
 			}

@@ -60,7 +60,7 @@ func roomOf(r *store.Reader, account int64, s store.Queue) (int, error) {
 	if s.Cancelled {
 		return 0, nil
 	}
-	active, err := r.CountActiveItems(account, s.Batch)
+	active, err := r.CountActiveItems(account, s.Batch, s.Concurrency)
 	return s.Concurrency - active, err
 }
 
@@ -90,12 +90,12 @@ func (p *page) fill(slots int) error {
 	if err := p.tx.LockAccount(p.account); err != nil {
 		return err
 	}
-	active, err := p.tx.CountActive(p.account)
+	active, err := p.tx.CountActive(p.account, slots)
 	p.held = active
 	if err != nil || active >= slots {
 		return err
 	}
-	inTest, err := p.tx.CountActiveOfTest(p.account)
+	inTest, err := p.tx.CountActiveOfTest(p.account, active)
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 func (e *Engine) Freed(account int64) { e.dispatcher.poke(account) }
 
 // Owed takes messages that a worker of this process has written to the inbox. It does not block.
-func (e *Engine) Owed(messages []store.OutboxMessage) { e.relay.offerAll(messages) }
+func (e *Engine) Owed(messages []store.OutboxMessage) { e.relay.handMessages(messages) }
 
 // Published says that a stream has new events. It does not block.
 func (e *Engine) Published(account int64, env chargehand.Environment) { e.pump.poke(account, env) }

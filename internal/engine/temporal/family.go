@@ -33,7 +33,7 @@ func owe(tx *store.Tx, e store.Ending, dueMs int64) (messages []store.OutboxMess
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
-		m.ID, m.DueMs = row.ID, dueMs
+		m.ID, m.Environment, m.Workflow, m.DueMs = row.ID, row.Environment, row.Workflow, dueMs
 		if err := tx.InsertOutboxMessage(m); err != nil {
 			return nil, err
 		}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/chargehand/chargehand/internal/eventstream"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
@@ -19,10 +21,13 @@ const (
 	maxLookEvents = 500
 	// maxLooks bounds the events that are looked at for one answer.
 	maxLooks = 20_000
+	// maxLookTime bounds the time in which filters are evaluated for one answer. They are expressions, and may take a second
+	// each, while Temporal waits for 30 s.
+	maxLookTime = 5 * time.Second
 )
 
 // look is the activity that reads events for subscriptions, and makes the rows of those that have
-// none. It begins where its argument says, not where rows say: so a repeated attempt answers the same,
+// none. It begins where its argument says, not where rows say: so a repeated attempt misses nothing,
 // and rows may say that subscriptions sleep before the workflow has the answer.
 func (a *activities) look(ctx context.Context, l looking) (eventPages, error) {
 	places, err := a.placeListens(ctx, &l)
@@ -33,7 +38,7 @@ func (a *activities) look(ctx context.Context, l looking) (eventPages, error) {
 		return eventPages{Final: true}, nil
 	}
 	answer := eventPages{Pages: make([]eventPage, len(l.Asked))}
-	budget := lookBudget{bytes: maxLookBytes, events: maxLookEvents, looks: maxLooks}
+	budget := lookBudget{bytes: maxLookBytes, events: maxLookEvents, looks: maxLooks, until: time.Now().Add(maxLookTime)}
 	for i := range l.Asked {
 		if answer.Pages[i], err = a.readEvents(ctx, &l.Asked[i], places[i], &budget); err != nil {
 			return eventPages{}, fmt.Errorf("read events: %w", err)
@@ -109,16 +114,21 @@ func (a *activities) placeListens(ctx context.Context, l *looking) ([]store.Subs
 					return err
 				}
 			}
-			places[i], places[i].Since = s, since
+			places[i], places[i].Since, places[i].Workflow = s, since, row.Workflow
 		}
 		return nil
 	})
 	return places, err
 }
 
-type lookBudget struct{ events, bytes, looks int }
+type lookBudget struct {
+	events, bytes, looks int
+	until                time.Time
+}
 
-func (b *lookBudget) empty() bool { return b.events <= 0 || b.bytes <= 0 || b.looks <= 0 }
+func (b *lookBudget) empty() bool {
+	return b.events <= 0 || b.bytes <= 0 || b.looks <= 0 || !time.Now().Before(b.until)
+}
 
 // readEvents reads what the filters of a subscription let through.
 func (a *activities) readEvents(ctx context.Context, asked *asked, s store.Subscription, budget *lookBudget) (eventPage, error) {
@@ -135,8 +145,18 @@ func (a *activities) readEvents(ctx context.Context, asked *asked, s store.Subsc
 	if err != nil {
 		return page, err
 	}
-	selection := eventstream.Selection{Account: s.Account, Environment: s.Environment, Filters: machineFilters(asked.Filters)}
 	stopped := false
+	owner := fair.Owner{Environment: s.Environment, Workflow: s.Workflow}
+	selection := eventstream.Selection{
+		Account: s.Account, Environment: s.Environment, Filters: machineFilters(asked.Filters),
+		Pace: func() (func(), bool, error) {
+			if budget.empty() {
+				stopped = true
+				return nil, false, nil
+			}
+			return func() { a.looks.Leave(owner) }, true, a.looks.Enter(ctx, owner)
+		},
+	}
 	through, err := a.reader.Select(ctx, selection, s.Since, max(s.Since, last), budget.looks, func(ev *eventstream.Event) (bool, error) {
 		if a.reader.Refuses(selection.Filters, ev) {
 			budget.looks--

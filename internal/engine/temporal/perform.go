@@ -39,6 +39,7 @@ type activities struct {
 	ledger   ledger              // what perform has begun
 	cut      context.Context     // ends when the worker waits no longer for what runs
 	reader   *eventstream.Reader // of events
+	looks    *fair.Gate          // places for evaluating filters, which computes
 
 	postTo func(workflow, run string) postbox // of streams; tests have another one
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -176,9 +178,7 @@ func (p *pump) step(s stream) (more, moved bool, err error) {
 		return false, false, err
 	}
 	if len(done.Woken) > 0 {
-		for _, m := range messages {
-			p.Relay.hand(p.ctx, delivery{OutboxMessage: m})
-		}
+		p.Relay.handMessages(slices.Collect(maps.Values(messages)))
 	}
 	after, last, err := p.state(s)
 	return after.Number < last, after != before, err

@@ -64,7 +64,7 @@ func TestStartTellsEverything(t *testing.T) {
 	r := w.relayTo(remoteFuncs{onStart: func(s started) error { got <- s; return nil }})
 	turns := turn{}
 	_, list := w.marks(&turns)
-	r.hand(t.Context(), list...)
+	r.hand(list...)
 	w.inboxEmpty()
 	byID := map[chargehand.ExecutionID]started{}
 	for range 2 {
@@ -295,7 +295,9 @@ func TestStopDoesNotWaitForADatabaseThatHangs(t *testing.T) {
 	w := sqliteTown(t)
 	r := newRelay(relayConfig{Store: store.New(hangingDB{w.db}), Remote: remoteFuncs{}, Blobs: noBlobs{}, Queue: "queue", Every: time.Hour, Log: slog.New(slog.DiscardHandler)})
 	r.done <- 1
-	r.back <- 2
+	r.mu.Lock()
+	r.back = append(r.back, 2)
+	r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	stopped := make(chan struct{})

@@ -62,7 +62,8 @@ func (a *activities) settle(ctx context.Context, s settling) (settled, error) {
 }
 
 // askSlot looks for a free slot, under the lock of the account, so that nobody else hands it
-// out. Woken executions of the same source that wait already go first.
+// out. Woken executions of the same source that wait already go first. It counts as many slots as the dispatcher does
+// without a rest: where more are held, the dispatcher gives the slot, together with others.
 func (a *activities) askSlot(tx *store.Tx, no int64) (store.ExecutionState, error) {
 	row, err := tx.ExecutionByNo(no)
 	if err != nil {
@@ -75,12 +76,15 @@ func (a *activities) askSlot(tx *store.Tx, no int64) (store.ExecutionState, erro
 	if waits, err := tx.ReadyBefore(row.Account, source); err != nil || waits {
 		return store.StateReady, err
 	}
+	slots := a.Limits.AccountSlots
 	if row.Environment == chargehand.Test {
-		if active, err := tx.CountActiveOfTest(row.Account); err != nil || active >= slotsOfTest(a.Limits.AccountSlots) {
+		most := min(slotsOfTest(slots), countsFreely)
+		if active, err := tx.CountActiveOfTest(row.Account, most); err != nil || active >= most {
 			return store.StateReady, err
 		}
 	}
-	if active, err := tx.CountActive(row.Account); err != nil || active >= a.Limits.AccountSlots {
+	most := min(slots, countsFreely)
+	if active, err := tx.CountActive(row.Account, most); err != nil || active >= most {
 		return store.StateReady, err
 	}
 	if row.Batch == 0 {
@@ -90,7 +94,7 @@ func (a *activities) askSlot(tx *store.Tx, no int64) (store.ExecutionState, erro
 	if err != nil {
 		return 0, err
 	}
-	if active, err := tx.CountActiveItems(row.Account, row.Batch); err != nil || active >= batch.Concurrency {
+	if active, err := tx.CountActiveItems(row.Account, row.Batch, batch.Concurrency); err != nil || active >= batch.Concurrency {
 		return store.StateReady, err
 	}
 	return store.StateActive, nil

@@ -164,7 +164,7 @@ func (d countingDB) Update(ctx context.Context, fn func(store.Conn) error) error
 }
 
 func (c countingConn) Query(query string, row func(store.Row) error, args ...any) error {
-	if strings.HasPrefix(query, "SELECT COUNT(*) FROM execution WHERE state = 3 AND state <> 0 AND account") {
+	if strings.HasPrefix(query, "SELECT COUNT(*) FROM (SELECT 1 FROM execution WHERE state = 3 AND state <> 0 AND account") {
 		c.counts.Add(1)
 	}
 	return c.Conn.Query(query, row, args...)
@@ -209,5 +209,50 @@ func TestFreedSlotsShareACount(t *testing.T) {
 	}
 	if n := w.number(active); n != int64(w.slots) {
 		t.Errorf("%d slots are held of %d", n, w.slots)
+	}
+}
+
+// TestAskedSlotsShareACount: where many slots are held, an execution that goes on after a wait does not count them: the dispatcher
+// gives it one, together with others.
+func TestAskedSlotsShareACount(t *testing.T) {
+	w := sqliteTown(t)
+	w.slots = 2*countsFreely + 1000
+	w.stage.act = func(*play) {}
+	rows := w.accept(countsFreely + 100)
+	run := func(row store.Execution, state store.ExecutionState) func(tx *store.Tx) error {
+		return func(tx *store.Tx) error {
+			return tx.SetRunning(row.No, chargehand.Processing, chargehand.Running, state, 1)
+		}
+	}
+	w.update(func(tx *store.Tx) error {
+		for _, row := range rows {
+			if err := run(row, store.StateActive)(tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	a := w.stage.activities()
+	ask := func(row store.Execution) settled {
+		w.update(run(row, store.StateParked))
+		got, err := a.settle(t.Context(), settling{No: row.No, Execution: row.ID, Number: 1, Slot: true, Phase: "running"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if ask(rows[0]).Granted {
+		t.Error("an execution has counted all slots that are held")
+	}
+	w.start(0)
+	w.poke()
+	eventually(t, "the dispatcher gives it a slot", func() bool {
+		return w.number(`SELECT state FROM execution WHERE no = ?1`, rows[0].No) == int64(store.StateActive)
+	})
+	for _, row := range rows[200:] {
+		w.update(run(row, store.StateParked))
+	}
+	if !ask(rows[1]).Granted {
+		t.Error("where few slots are held, an execution does not go on at once")
 	}
 }

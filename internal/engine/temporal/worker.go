@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -129,6 +130,7 @@ func newWorker(c WorkerConfig, p pace) *Worker {
 	worker.SetStickyWorkflowCacheSize(c.Limits.CachedWorkflows)
 	cut, cancel := context.WithCancel(context.Background())
 	a := &activities{WorkerConfig: c, identity: workerName(), cut: cut, reader: eventstream.NewReader(c.Store, c.Blobs)}
+	a.looks = fair.NewGate(fair.Limits{Places: max(1, runtime.GOMAXPROCS(0)-1)})
 	a.postTo = func(workflow, run string) postbox { return mailbox{a.Client, workflow, run} }
 	return &Worker{
 		activities: a, cut: cancel,

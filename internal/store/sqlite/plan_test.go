@@ -198,11 +198,11 @@ func TestPlansOfHotQueries(t *testing.T) {
 			"SEARCH e USING COVERING INDEX execution_ready (account=? AND batch=? AND environment=? AND workflow>?)"}},
 		"woken before": {func(r *store.Reader) error { _, err := r.ReadyBefore(1, store.Queue{}); return err }, []string{
 			"SEARCH execution USING COVERING INDEX execution_ready (account=? AND batch=? AND environment=? AND workflow=?)"}},
-		"active executions of test": {func(r *store.Reader) error { _, err := r.CountActiveOfTest(1); return err }, []string{
+		"active executions of test": {func(r *store.Reader) error { _, err := r.CountActiveOfTest(1, 9); return err }, []string{
 			"SEARCH execution USING COVERING INDEX execution_test (account=? AND environment=? AND state=?)"}},
 		"does an account wait": {func(r *store.Reader) error { _, err := r.Waiting(1); return err }, []string{
 			"SEARCH execution USING COVERING INDEX execution_unfinished (state=? AND account=?)"}},
-		"active executions": {func(r *store.Reader) error { _, err := r.CountActive(1); return err }, []string{
+		"active executions": {func(r *store.Reader) error { _, err := r.CountActive(1, 9); return err }, []string{
 			"SEARCH execution USING COVERING INDEX execution_unfinished (state=? AND account=?)"}},
 		"full queue": {func(r *store.Reader) error { _, err := r.QueuedAtLeast(1, 1, 10); return err }, []string{
 			"SEARCH execution USING COVERING INDEX execution_queued (account=? AND environment=? AND workflow=?)"}},
@@ -240,7 +240,7 @@ func TestPlansOfHotQueries(t *testing.T) {
 					t.Errorf("plan:\n%s\nwant %s", got, want)
 				}
 			}
-			if strings.Contains(got, "TEMP B-TREE") || strings.Contains(strings.ReplaceAll(strings.ReplaceAll(got, "SCAN step", ""), "SCAN CONSTANT ROW", ""), "SCAN") {
+			if strings.Contains(got, "TEMP B-TREE") || strings.Contains(strings.NewReplacer("SCAN step", "", "SCAN counted", "", "SCAN CONSTANT ROW", "").Replace(got), "SCAN") {
 				t.Errorf("plan:\n%s\nsorts or scans", got)
 			}
 		})

@@ -125,11 +125,14 @@ func sources(f *fixture) {
 		f.Errorf("of nobody: %+v", got)
 	}
 	f.view(func(r *store.Reader) error {
-		active, err1 := r.CountActive(1)
-		inTest, err2 := r.CountActiveOfTest(1)
-		inBatch, err3 := r.CountActiveItems(1, first.No)
+		active, err1 := r.CountActive(1, 9)
+		inTest, err2 := r.CountActiveOfTest(1, 9)
+		inBatch, err3 := r.CountActiveItems(1, first.No, 9)
 		if active != 3 || inTest != 1 || inBatch != 1 {
 			f.Errorf("%d active, %d of them of test, %d in the batch, want 3, 1 and 1", active, inTest, inBatch)
+		}
+		if n, err := r.CountActive(1, 2); n != 2 || err != nil {
+			f.Errorf("%d active of at most 2 that are counted, %v", n, err)
 		}
 		ready, err4 := r.ReadyBefore(1, of(first))
 		none, err5 := r.ReadyBefore(1, of(second))
@@ -394,6 +397,16 @@ func numberedChunks(f *fixture) {
 func lastChunk(f *fixture) {
 	running, ended := f.inserted(), f.inserted()
 	f.update(func(tx *store.Tx) error { _, err := finish(tx, ended, startMs+1, "1"); return err })
+	open := func() (open []int64) {
+		f.view(func(r *store.Reader) (err error) {
+			open, err = r.OpenTimelines([]int64{running, ended, 999})
+			return err
+		})
+		return open
+	}
+	if got := open(); !slices.Equal(got, []int64{ended}) {
+		f.Errorf("timelines are open of %v, want %d", got, ended)
+	}
 	for _, data := range []string{"a", "b"} { // the first one counts
 		f.update(func(tx *store.Tx) error {
 			return errors.Join(tx.CompleteTimeline(running, []byte(data)), tx.CompleteTimeline(ended, []byte(data)), tx.CompleteTimeline(999, []byte(data)))
@@ -406,6 +419,9 @@ func lastChunk(f *fixture) {
 		}
 		return err
 	})
+	if got := open(); got != nil {
+		f.Errorf("timelines are open of %v", got)
+	}
 }
 
 func lockItems(f *fixture) {

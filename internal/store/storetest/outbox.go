@@ -11,6 +11,7 @@ import (
 var inboxTests = map[string]func(*fixture){
 	"round trip":                    inboxRoundTrip,
 	"claimed once, the longest due": inboxClaimed,
+	"claimed by kind":               inboxKinds,
 	"claimed by one of many":        inboxClaimedOnce,
 	"numbers are never used twice":  inboxNumbers,
 	"many at once":                  inboxMany,
@@ -24,10 +25,14 @@ func (f *fixture) message(i store.OutboxMessage) int64 {
 	return i.No
 }
 
+var allKinds = []store.OutboxKind{
+	store.OutboxStart, store.OutboxGrant, store.OutboxCancel, store.OutboxEvents, store.OutboxChild, store.OutboxStop,
+}
+
 func (f *fixture) claim(nowMs, untilMs int64, limit int) (list []store.OutboxMessage) {
 	f.Helper()
 	f.update(func(tx *store.Tx) (err error) {
-		list, err = tx.LeaseOutbox(nowMs, untilMs, limit)
+		list, err = tx.LeaseOutbox(allKinds, nowMs, untilMs, limit)
 		return err
 	})
 	return list
@@ -37,14 +42,17 @@ func inboxRoundTrip(f *fixture) {
 	e := f.execution(startMs)
 	f.insert(&e)
 	want := []store.OutboxMessage{
-		{Execution: e.No, ID: e.ID, Kind: store.OutboxStart, DueMs: 5},
-		{Execution: e.No, ID: e.ID, Kind: store.OutboxGrant, Report: 7, DueMs: 6},
-		{Execution: e.No, ID: e.ID, Kind: store.OutboxCancel, Reason: "no longer needed", DueMs: 7},
+		{Execution: e.No, Kind: store.OutboxStart, DueMs: 5},
+		{Execution: e.No, Kind: store.OutboxGrant, Report: 7, DueMs: 6},
+		{Execution: e.No, Kind: store.OutboxCancel, Reason: "no longer needed", DueMs: 7},
 		{Execution: 999, Kind: store.OutboxCancel, DueMs: 8}, // of an execution that is gone
 	}
 	for i := range want {
 		want[i].No = f.message(want[i])
 		want[i].DueMs = 50
+		if want[i].Execution == e.No {
+			want[i].ID, want[i].Environment, want[i].Workflow = e.ID, e.Environment, e.Workflow
+		}
 	}
 	if got := f.claim(10, 50, 9); !reflect.DeepEqual(got, want) {
 		f.Errorf("claimed %+v\nwant %+v", got, want)
@@ -76,7 +84,7 @@ func inboxClaimed(f *fixture) {
 	if got := f.claim(30, 100, 5); len(got) != 1 || got[0].No != late {
 		f.Errorf("second claim %+v, want %d", got, late)
 	}
-	f.update(func(tx *store.Tx) error { return tx.PostponeOutboxMessage(future, 200) })
+	f.update(func(tx *store.Tx) error { return tx.PostponeOutboxMessages(200, future, 12345) })
 	if got := f.claim(99, 300, 5); len(got) != 0 || due(99) {
 		f.Errorf("claimed %+v before a lease was over", got)
 	}
@@ -95,6 +103,29 @@ func inboxClaimed(f *fixture) {
 	}
 }
 
+// inboxKinds: messages of the kinds that are not asked for stay, also if they are due before others.
+func inboxKinds(f *fixture) {
+	no := f.inserted()
+	f.message(store.OutboxMessage{Execution: no, Kind: store.OutboxEvents, DueMs: 1})
+	cancel := f.message(store.OutboxMessage{Execution: no, Kind: store.OutboxCancel, DueMs: 2})
+	claim := func(kinds ...store.OutboxKind) (list []store.OutboxMessage) {
+		f.update(func(tx *store.Tx) (err error) {
+			list, err = tx.LeaseOutbox(kinds, 10, 100, 5)
+			return err
+		})
+		return list
+	}
+	if got := claim(); len(got) != 0 {
+		f.Errorf("of no kind are %+v", got)
+	}
+	if got := claim(store.OutboxCancel, store.OutboxStop); len(got) != 1 || got[0].No != cancel {
+		f.Errorf("the cancellations are %+v", got)
+	}
+	if got := claim(store.OutboxEvents); len(got) != 1 || got[0].Kind != store.OutboxEvents {
+		f.Errorf("the messages about events are %+v", got)
+	}
+}
+
 func inboxClaimedOnce(f *fixture) {
 	no := f.inserted()
 	const messages = 60
@@ -109,7 +140,7 @@ func inboxClaimedOnce(f *fixture) {
 			for {
 				var list []store.OutboxMessage
 				err := f.Update(context.Background(), func(tx *store.Tx) (err error) {
-					list, err = tx.LeaseOutbox(10, 100, 5)
+					list, err = tx.LeaseOutbox(allKinds, 10, 100, 5)
 					return err
 				})
 				if err != nil {
@@ -181,6 +212,9 @@ func inboxMany(f *fixture) {
 		i := inserted[e.No]
 		if e.No == nos[3] {
 			settle = i.Report
+		}
+		if i.ID != e.ID || i.Environment != e.Environment || i.Workflow != e.Workflow {
+			f.Errorf("message of %d says that it is of %v in %v, workflow %d", e.No, i.ID, i.Environment, i.Workflow)
 		}
 		if i.Execution != e.No || i.Kind != store.OutboxGrant || i.DueMs != 77 || i.No == 0 || seen[i.No] {
 			f.Errorf("message of %d: %+v", e.No, i)

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/chargehand/chargehand"
@@ -255,6 +256,20 @@ func subscriptionWoken(f *fixture) {
 			f.Errorf("woken are %+v and %+v", page, rest)
 		}
 		return errors.Join(err, err2)
+	})
+
+	f.insertEvents(startMs, event("1", "t"), event("2", "t"), event("3", "t"))
+	more := f.subscribe(list[2].Execution, 2)
+	f.update(func(tx *store.Tx) error {
+		return errors.Join(tx.AdvanceSubscription(list[0].No, 1), tx.AdvanceSubscription(list[2].No, 3), tx.AdvanceSubscription(more.No, 2))
+	})
+	f.view(func(r *store.Reader) error {
+		unread, err := r.UnreadEvents([]int64{list[0].Execution, list[1].Execution, list[2].Execution, 12345})
+		want := map[int64]store.Unread{list[0].Execution: {Since: 1, Last: 3}, list[2].Execution: {Since: 2, Last: 3}}
+		if !maps.Equal(unread, want) {
+			f.Errorf("unread is %+v, want %+v", unread, want)
+		}
+		return err
 	})
 }
 

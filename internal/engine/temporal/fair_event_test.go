@@ -1,0 +1,183 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	runner "github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// fullOr is the number of an attack at its full size, or a smaller one for every day.
+func fullOr(full, everyday int) int {
+	if os.Getenv("CHARGEHAND_FULL") == "1" {
+		return full
+	}
+	return everyday
+}
+
+// startBatch starts a batch of a workflow, whose items have the same input.
+func (e *estate) startBatch(w store.Workflow, n int, input string) store.Batch {
+	e.t.Helper()
+	b := store.Batch{
+		ID: e.id(), Account: e.account.No, Environment: chargehand.Live, Workflow: w.No, Revision: w.Published,
+		Concurrency: 500, RequestedConcurrency: 500, Total: int64(n),
+	}
+	e.update(func(tx *store.Tx) error { return tx.InsertBatch(&b) })
+	for from := 0; from < n; from += 500 {
+		e.update(func(tx *store.Tx) error {
+			var err error
+			for i := from; i < min(from+500, n) && err == nil; i++ {
+				row := store.Execution{
+					ID: e.id(), Account: e.account.No, Environment: chargehand.Live, Workflow: w.No, Revision: w.Published, Machine: 1,
+					Status: chargehand.Initial, Phase: chargehand.Pending, State: store.StateQueued,
+					Batch: b.No, Item: int64(i), Input: store.Payload{Inline: []byte(input), Size: int64(len(input))},
+				}
+				err = tx.InsertExecution(&row)
+			}
+			return err
+		})
+	}
+	e.engine.BatchReady(b.No)
+	return b
+}
+
+// startIn starts an execution of a workflow in an environment.
+func (e *estate) startIn(env chargehand.Environment, w store.Workflow, p *plan.Plan) store.Execution {
+	e.t.Helper()
+	row := store.Execution{
+		ID: e.id(), Account: e.account.No, Environment: env, Workflow: w.No, Revision: w.Published, Input: store.Payload{Inline: []byte("{}"), Size: 2},
+	}
+	row, err := e.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: map[string]any{}})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return row
+}
+
+func (e *estate) publishIn(env chargehand.Environment, events ...map[string]any) {
+	e.t.Helper()
+	if err := e.engine.Publish(context.Background(), engine.Publisher{Account: e.account.No, Environment: env}, events); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// within waits until something is the case, and returns how long that took.
+func (e *estate) within(atMost time.Duration, what string, is func() bool) time.Duration {
+	e.t.Helper()
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	begun := time.Now()
+	for !is() {
+		<-ticker.C
+		if time.Since(begun) > atMost {
+			e.t.Fatalf("%s: not within %v", what, atMost)
+		}
+	}
+	return time.Since(begun)
+}
+
+func (e *estate) parkedRows() (n int) {
+	e.view(func(r *store.Reader) error {
+		owed, err := r.CountUnfinished()
+		n = int(owed[store.StateParked])
+		return err
+	})
+	return n
+}
+
+func (e *estate) unread() (n int) {
+	e.view(func(r *store.Reader) error {
+		for after := int64(0); ; {
+			page, err := r.WokenSubscriptions(after, 1000)
+			if n += len(page); err != nil || len(page) < 1000 {
+				return err
+			}
+			after = page[len(page)-1].No
+		}
+	})
+	return n
+}
+
+// TestListenersDoNotStopOthers: while many listeners of one workflow read many events that are not for them, the
+// events of other workflows and of the other environment arrive, and the listeners can be cancelled.
+func TestListenersDoNotStopOthers(t *testing.T) {
+	if fullOr(1, 0) == 0 {
+		t.Parallel()
+	}
+	e := newEstate(t, thePace())
+	e.others[e.account.ID] = func(context.Context, runner.Call) runner.Result { return runner.Result{} }
+	listeners, events := fullOr(10_000, 60), fullOr(5_000, 1_000)
+	// What this filter asks for depends on each execution, so each has to read all events.
+	many, _ := e.deploy("many", parse(t, `do: [{a: {listen: {to: {one: {with: {type: org.sec.never, data: '${ .x > ($input.never | length) + 77 }'}}}}}}]`))
+	batch := e.startBatch(many, listeners, `{"never":"never"}`)
+	took := e.within(time.Hour, "all listeners wait", func() bool { return e.parkedRows() == listeners })
+	t.Logf("%d listeners have started within %v", listeners, took)
+
+	event := func(kind string, i int) map[string]any {
+		return map[string]any{"specversion": "1.0", "id": fmt.Sprint(kind, i), "source": "/test", "type": kind, "data": map[string]any{"x": 1}}
+	}
+	// Each probe is a listener in both environments, for an event of its own.
+	probes := make([][2]store.Execution, fullOr(7, 3))
+	for i := range probes {
+		p := parse(t, fmt.Sprintf("do: [{a: {listen: {to: {one: {with: {type: other%d}}}}}}]", i))
+		other, _ := e.deploy(fmt.Sprint("other", i), p)
+		probes[i] = [2]store.Execution{e.startIn(chargehand.Live, other, p), e.startIn(chargehand.Test, other, p)}
+	}
+	e.within(time.Minute, "others listen", func() bool { return e.parkedRows() == listeners+2*len(probes) })
+	// arrive publishes an event for a probe, and returns how long it takes until both have ended.
+	arrive := func(number int) time.Duration {
+		probe := probes[number]
+		begun := time.Now()
+		e.publishIn(chargehand.Test, event(fmt.Sprint("other", number), 0))
+		e.publishIn(chargehand.Live, event(fmt.Sprint("other", number), 0))
+		published := time.Since(begun)
+		e.within(5*time.Minute, "the events arrive", func() bool {
+			return e.row(probe[0].No).Status.Final() && e.row(probe[1].No).Status.Final()
+		})
+		took := time.Since(begun)
+		t.Logf("probe %d: published within %v, has arrived after %v; %d listeners have to read", number, published, took, e.unread())
+		return took
+	}
+	alone := arrive(0)
+	atMost := time.Second + 3*alone
+	if fullOr(1, 0) == 0 { // a few listeners on a busy machine tell nothing of the time
+		atMost = 5 * time.Minute
+	}
+
+	for from := 0; from < events; from += 1_000 {
+		page := make([]map[string]any, 1_000)
+		for i := range page {
+			page[i] = event("org.sec.never", from+i)
+		}
+		e.publishIn(chargehand.Live, page...)
+	}
+	for i := 1; i < len(probes)-1; i++ {
+		if took := arrive(i); took > atMost {
+			t.Errorf("beside the listeners an event takes %v, which may be %v", took, atMost)
+		}
+		if e.unread() == 0 {
+			t.Error("it has waited until all listeners had read")
+		}
+	}
+
+	begun := time.Now()
+	if err := e.engine.CancelBatch(t.Context(), batch.ID, ""); err != nil && !errors.Is(err, engine.ErrFinal) {
+		t.Fatal(err)
+	}
+	took = time.Since(begun)
+	t.Logf("%d listeners were cancelled within %v", listeners, took)
+	if took > time.Second+time.Duration(listeners)*100*time.Millisecond {
+		t.Errorf("to cancel %d listeners took %v", listeners, took)
+	}
+	if took := arrive(len(probes) - 1); took > atMost {
+		t.Errorf("after they were cancelled, an event takes %v, which may be %v", took, atMost)
+	}
+}

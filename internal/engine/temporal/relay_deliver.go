@@ -1,0 +1,239 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/span"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// deliver delivers a message, or leaves it in the inbox. It reports whether a workflow has it now.
+func (r *relay) deliver(d *delivery) (taken bool) {
+	for {
+		if r.isOver(d) {
+			return false // somebody else may have it
+		}
+		if r.stopped() || !r.pause.wait(r.stopping, r.Now) {
+			r.mu.Lock()
+			r.back = append(r.back, d.No)
+			r.mu.Unlock()
+			return false
+		}
+		if r.isOver(d) {
+			return false
+		}
+		ctx, cancel := context.WithTimeout(r.ctx, r.Attempt)
+		taken, err := r.attempt(ctx, d)
+		cancel()
+		var invalid *serviceerror.InvalidArgument
+		switch {
+		case err == nil:
+			r.delivered.Add(1)
+			r.done <- d.No
+			return taken
+		case errors.Is(err, errBroken):
+			if r.breakOff(d, err) != nil {
+				r.again(*d)
+			}
+			return false
+		case errors.As(err, &invalid):
+			r.refuse(d, err)
+			return false
+		case errors.Is(err, errRemote):
+			r.pause.failed(err, r.Now)
+		default: // the database, the blob store, or a start that is still on its way
+			r.again(*d)
+			return false
+		}
+	}
+}
+
+// isOver reports whether the lease of a message is as good as over.
+func (r *relay) isOver(d *delivery) bool { return r.nowMs() >= d.DueMs-r.Lease.Milliseconds()/10 }
+
+// errRemote says that Temporal did not take a message, and errEarly that a signal has to
+// wait for the start of its workflow.
+var (
+	errRemote = errors.New("not taken by Temporal")
+	errEarly  = errors.New("the start is still on its way")
+)
+
+// remoteError marks what Temporal answered.
+func (r *relay) remoteError(err error) error {
+	switch {
+	case err == nil:
+		r.pause.over()
+		return nil
+	case errors.Is(err, errGone):
+		r.pause.over()
+		return err
+	}
+	var invalid *serviceerror.InvalidArgument
+	if errors.As(err, &invalid) {
+		r.pause.over() // it has answered
+	}
+	return fmt.Errorf("%w: %w", errRemote, err)
+}
+
+// attempt reports also whether a workflow has the message.
+func (r *relay) attempt(ctx context.Context, d *delivery) (taken bool, err error) {
+	if d.Kind == store.OutboxStart {
+		return true, r.start(ctx, d)
+	}
+	if d.ID.IsZero() {
+		return false, nil // the execution has been deleted
+	}
+	if d.waited && d.Kind == store.OutboxEvents {
+		if unread, err := r.hasUnread(ctx, d.Execution); err != nil || !unread {
+			return false, err // it has read for another message, or has ended
+		}
+	}
+	m := message{No: d.No}
+	switch d.Kind {
+	case store.OutboxCancel:
+		m.Kind, m.Reason = kindCancel, d.Reason
+	case store.OutboxGrant:
+		m.Kind, m.Settle = kindGrant, d.Report
+	case store.OutboxEvents:
+		m.Kind = kindEvents
+	case store.OutboxChild:
+		m.Kind = kindChild
+	case store.OutboxStop:
+		return false, r.Stop(ctx, d.Execution, d.Reason)
+	default:
+		return false, fmt.Errorf("a message of the unknown kind %d", d.Kind)
+	}
+	err = r.remoteError(r.Remote.signal(ctx, d.ID, m))
+	if !errors.Is(err, errGone) {
+		return true, err
+	}
+	// Either it has ended, or it has not been started. Only a look before the signal tells.
+	open := false
+	err = r.Store.View(ctx, func(rd *store.Reader) (err error) {
+		open, err = rd.StartUndelivered(d.Execution)
+		return err
+	})
+	switch {
+	case err != nil:
+		return false, err
+	case open:
+		return false, errEarly
+	}
+	err = r.remoteError(r.Remote.signal(ctx, d.ID, m))
+	if errors.Is(err, errGone) {
+		return false, nil
+	}
+	return true, err
+}
+
+// hasUnread reports whether an execution still has to read events.
+func (r *relay) hasUnread(ctx context.Context, execution int64) (unread bool, err error) {
+	err = r.Store.View(ctx, func(rd *store.Reader) error {
+		list, err := rd.UnreadEvents([]int64{execution})
+		unread = len(list) > 0
+		return err
+	})
+	return unread, err
+}
+
+// start starts a workflow, unless its execution has ended in the meantime.
+func (r *relay) start(ctx context.Context, d *delivery) error {
+	var row store.Execution
+	if d.row != nil && !d.row.InputApart && r.Now().Sub(d.marked) < freshTime {
+		row = d.row.Execution
+	} else {
+		err := r.Store.View(ctx, func(rd *store.Reader) (err error) {
+			row, err = rd.ExecutionByNo(d.Execution)
+			return err
+		})
+		if errors.Is(err, store.ErrNotFound) || err == nil && row.State == store.StateEnded {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s, err := r.started(ctx, &row)
+	if errors.Is(err, errEnded) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.remoteError(r.Remote.start(span.Follow(ctx, spanOf(&row)), s))
+}
+
+// again tries a message again after a while, if its lease lasts so long and there is room.
+func (r *relay) again(d delivery) {
+	d.wait = min(max(2*d.wait, againAfter), time.Second)
+	d.row = nil
+	time.AfterFunc(jitter(d.wait), func() { r.hand(d) })
+}
+
+// refuse lets a message rest that Temporal does not take for what it says.
+func (r *relay) refuse(d *delivery, cause error) {
+	now := r.nowMs()
+	if last := r.refusedAt.Load(); now-last > refusedRest.Milliseconds() && r.refusedAt.CompareAndSwap(last, now) {
+		r.Log.Error("Temporal refuses executions; they stay accepted and are tried again every minute. "+
+			"If it misses search attributes, run `chargehand temporal setup`",
+			"execution", d.ID, "error", cause)
+	}
+	err := r.Store.Update(r.ctx, func(tx *store.Tx) error {
+		return tx.PostponeOutboxMessages(now+jitter(refusedRest).Milliseconds(), d.No)
+	})
+	if err != nil && !errors.Is(err, store.ErrUnavailable) && r.ctx.Err() == nil {
+		r.Log.Error("postpone a message", "execution", d.ID, "error", err)
+	}
+}
+
+// breakOff ends an execution that can never be started.
+func (r *relay) breakOff(d *delivery, cause error) error {
+	r.Log.Error("an execution is ended by the system", "execution", d.ID, "error", cause)
+	var row store.Execution
+	fault := engine.SystemFault(engine.CodeInternal, "The execution could not be started: something that belongs to it is missing. The server's log says more.")
+	if errors.Is(cause, engine.ErrSecretsTooLarge) {
+		fault = engine.SecretsFault()
+	}
+	var ended, batchFinal bool
+	var owed []store.OutboxMessage
+	var batch store.Batch
+	err := r.Store.Update(r.ctx, func(tx *store.Tx) (err error) {
+		row, err = tx.LockExecution(d.Execution)
+		ended, batchFinal = err == nil && row.State != store.StateEnded, false
+		if ended {
+			o := store.Outcome{Fault: engine.EncodeFault(fault)}
+			batchFinal, err = tx.FinishExecution(row.No, chargehand.Errored, chargehand.Faulted, row.StartedMs, endMs(&row, r.nowMs()), &o)
+			if err == nil {
+				owed, err = owe(tx, o.Ending, r.leaseMs())
+			}
+			if err == nil && batchFinal {
+				batch, err = tx.BatchByNo(row.Batch)
+			}
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		return tx.DeleteOutboxMessages(d.No)
+	})
+	if err == nil && ended {
+		r.handMessages(owed)
+		r.Freed(row.Account)
+		r.Changed(row.ID)
+		if batchFinal {
+			r.Changed(batch.ID)
+		}
+	}
+	return err
+}
+
+// endMs is the time of an end: never before the execution's other times.
+func endMs(row *store.Execution, nowMs int64) int64 {
+	return max(nowMs, row.StartedMs, row.ID.Milli())
+}

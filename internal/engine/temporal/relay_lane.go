@@ -1,0 +1,122 @@
+package temporal
+
+import (
+	"github.com/chargehand/chargehand/internal/fair"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// The lanes of a relay. What waits in one keeps nothing in another from being delivered.
+const (
+	cancelLane = iota // what ends executions
+	workLane          // what executions with a slot need to go on
+	eventLane         // executions that have to read events
+	laneCount
+)
+
+var laneKinds = [laneCount][]store.OutboxKind{
+	cancelLane: {store.OutboxCancel, store.OutboxStop},
+	workLane:   {store.OutboxStart, store.OutboxGrant, store.OutboxChild},
+	eventLane:  {store.OutboxEvents},
+}
+
+func laneOf(kind store.OutboxKind) int {
+	switch kind {
+	case store.OutboxCancel, store.OutboxStop:
+		return cancelLane
+	case store.OutboxEvents:
+		return eventLane
+	}
+	return workLane
+}
+
+// lane holds messages that wait to be delivered. So many are delivered at once, shared between environments and
+// workflows. It is guarded by relay.mu.
+type lane struct {
+	kinds   []store.OutboxKind
+	line    *fair.Line[*delivery]
+	waiting map[int64]*delivery // those in line, by number
+	unacked unacked
+	// open reads which executions have not acknowledged their messages. Nil: messages of this lane need no acknowledgement.
+	open func(*store.Reader, []int64) (map[int64]store.Unread, error)
+}
+
+func newLane(kinds []store.OutboxKind, places int) *lane {
+	// Some places are left for workflows that have few messages.
+	limits := fair.Limits{Places: places, PerWorkflow: max(1, places*3/4)}
+	return &lane{kinds: kinds, line: fair.NewLine[*delivery](limits), waiting: make(map[int64]*delivery), unacked: newUnacked()}
+}
+
+func (d *delivery) owner() fair.Owner {
+	return fair.Owner{Environment: d.Environment, Workflow: d.Workflow}
+}
+
+// hand gives messages to the relay whose lease this node has. It does not block. What there is no room for is
+// delivered when its lease is over, and what comes after the relay has stopped is given back.
+func (r *relay) hand(list ...delivery) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range list {
+		d := list[i]
+		d.since = r.Now()
+		r.add(&d)
+	}
+}
+
+// handMessages hands messages over that were just written.
+func (r *relay) handMessages(messages []store.OutboxMessage) {
+	list := make([]delivery, len(messages))
+	for i, m := range messages {
+		list[i].OutboxMessage = m
+	}
+	r.hand(list...)
+}
+
+// add needs r.mu.
+func (r *relay) add(d *delivery) {
+	l := r.lanes[laneOf(d.Kind)]
+	known := l.waiting[d.No]
+	switch {
+	case r.closed:
+		r.back = append(r.back, d.No)
+	case known != nil: // its lease was over, and this node has taken it again
+		known.DueMs = d.DueMs
+	case l.line.Take(d.owner()):
+		r.begin(l, d)
+	case len(l.waiting) < maxHeld:
+		if len(l.waiting) >= maxHeldRows {
+			d.row = nil
+		}
+		l.waiting[d.No], d.waited = d, true
+		l.line.Push(d.owner(), d)
+		l.unacked.contend()
+	}
+}
+
+// begin delivers a message that has a place. It needs r.mu, and that the relay has not stopped.
+func (r *relay) begin(l *lane, d *delivery) {
+	r.workers.Go(func() {
+		taken := r.deliver(d)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if taken && l.open != nil && l.unacked.add(d, r.Now()) {
+			if l.line.Waiting() > 0 {
+				l.unacked.contend()
+			}
+			return // its place is kept until it has acknowledged
+		}
+		r.leave(l, d.owner())
+	})
+}
+
+// leave gives a place back, and the next messages theirs. It needs r.mu.
+func (r *relay) leave(l *lane, o fair.Owner) {
+	l.line.Release(o)
+	for !r.closed {
+		d, _, ok := l.line.Next()
+		if !ok {
+			return
+		}
+		delete(l.waiting, d.No)
+		r.begin(l, d)
+	}
+}

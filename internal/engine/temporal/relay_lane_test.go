@@ -1,0 +1,240 @@
+package temporal
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// listeners makes executions of a workflow that were woken for an event, with messages that say so.
+func (w *town) listeners(env chargehand.Environment, workflow int64, n int, dueMs int64) []store.OutboxMessage {
+	w.t.Helper()
+	messages := make([]store.OutboxMessage, n)
+	w.update(func(tx *store.Tx) error {
+		event := store.Event{Account: w.account.No, Environment: env, Dedupe: w.id(), Type: "t", Data: store.Payload{Inline: []byte("{}"), Size: 2}}
+		if _, err := tx.InsertEvents([]store.Event{event}, 1); err != nil {
+			return err
+		}
+		nos := make([]int64, n)
+		for i := range nos {
+			row := w.row()
+			row.Environment, row.Workflow, row.State = env, workflow, store.StateParked
+			if err := tx.InsertExecution(&row); err != nil {
+				return err
+			}
+			nos[i] = row.No
+			s := store.Subscription{Account: w.account.No, Environment: env, Execution: row.No, Command: 1}
+			if err := tx.InsertSubscription(&s, nil); err != nil {
+				return err
+			}
+		}
+		inserted, err := tx.InsertOutboxMessages(store.OutboxEvents, nos, dueMs)
+		for i, no := range nos {
+			messages[i] = inserted[no]
+		}
+		return err
+	})
+	return messages
+}
+
+// signals is a Temporal that notes signals.
+type signals struct {
+	mu    sync.Mutex
+	count map[chargehand.ExecutionID]int
+	kinds map[string]int
+	on    func(chargehand.ExecutionID, message) error
+}
+
+func (s *signals) remote() remoteFuncs {
+	s.count, s.kinds = make(map[chargehand.ExecutionID]int), make(map[string]int)
+	return remoteFuncs{onSignal: func(id chargehand.ExecutionID, m message) error {
+		s.mu.Lock()
+		s.count[id]++
+		s.kinds[m.Kind]++
+		s.mu.Unlock()
+		if s.on != nil {
+			return s.on(id, m)
+		}
+		return nil
+	}}
+}
+
+func (s *signals) of(messages ...store.OutboxMessage) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range messages {
+		n += s.count[m.ID]
+	}
+	return n
+}
+
+// TestReadersTakeTurns: of many executions of one workflow that were woken, so many at once are told as have places. Others
+// are told meanwhile, and cancellations come before all.
+func TestReadersTakeTurns(t *testing.T) {
+	onDialects(t, func(w *town) {
+		var heard signals
+		r := w.relayTo(heard.remote())
+		lease := time.Now().Add(w.lease).UnixMilli()
+		many := w.listeners(chargehand.Live, 1, 200, lease)
+		r.handMessages(many)
+		places := r.Unacked * 3 / 4
+		eventually(w.t, "the first are told", func() bool { return heard.of(many...) == places })
+
+		cancel := store.OutboxMessage{Execution: many[199].Execution, Kind: store.OutboxCancel, DueMs: lease}
+		w.update(func(tx *store.Tx) error { return tx.InsertOutboxMessage(&cancel) })
+		cancel.ID, cancel.Environment, cancel.Workflow = many[199].ID, chargehand.Live, 1
+		other, test := w.listeners(chargehand.Live, 2, 1, lease), w.listeners(chargehand.Test, 1, 1, lease)
+		begun := time.Now()
+		r.handMessages([]store.OutboxMessage{cancel, other[0], test[0]})
+		eventually(w.t, "others are told", func() bool { return heard.of(other[0], test[0], many[199]) == 3 })
+		w.t.Logf("others are told within %v", time.Since(begun))
+		if n := heard.of(many[:199]...); n != places {
+			w.t.Errorf("%d listeners of one workflow were told before one has read, want %d", n, places)
+		}
+
+		read := func(m store.OutboxMessage) {
+			w.update(func(tx *store.Tx) error {
+				list, err := tx.Subscriptions(m.Execution)
+				if err == nil {
+					_, err = tx.SleepSubscription(&list[0], 1)
+				}
+				return err
+			})
+		}
+		for _, m := range many[:10] {
+			read(m)
+		}
+		eventually(w.t, "those that have read leave their places to others", func() bool { return heard.of(many[:199]...) == places+10 })
+		unneeded := many[150:160] // they read before they are told, as others that have got another message, or have ended
+		for _, m := range unneeded {
+			read(m)
+		}
+		done := make(map[int64]bool)
+		eventually(w.t, "the others are told", func() bool {
+			for _, m := range many[10:] {
+				if !done[m.No] && heard.of(m) > 0 {
+					done[m.No] = true
+					read(m)
+				}
+			}
+			return heard.of(many[:199]...) >= 199-len(unneeded) && w.number(`SELECT COUNT(*) FROM outbox`) == 0
+		})
+		if n := heard.of(unneeded...); n != 0 {
+			w.t.Errorf("%d were told of what they had read", n)
+		}
+	})
+}
+
+// TestCancellationsTakeTurns: of many executions of one workflow that were cancelled, so many workflows at once are told as have
+// places. A cancellation of another workflow need not wait.
+func TestCancellationsTakeTurns(t *testing.T) {
+	w := sqliteTown(t)
+	var heard signals
+	r := w.relayTo(heard.remote())
+	cancelled := func(workflow int64, n int) []store.OutboxMessage {
+		messages := make([]store.OutboxMessage, n)
+		w.update(func(tx *store.Tx) error {
+			for i := range messages {
+				row := w.row()
+				row.Workflow, row.Status, row.Phase, row.State = workflow, chargehand.Processing, chargehand.Running, store.StateActive
+				if err := tx.InsertExecution(&row); err != nil {
+					return err
+				}
+				_, err := tx.FinishExecution(row.No, chargehand.Errored, chargehand.Cancelled, 1, 2, &store.Outcome{})
+				if err != nil {
+					return err
+				}
+				messages[i] = store.OutboxMessage{Execution: row.No, ID: row.ID, Environment: row.Environment, Workflow: workflow,
+					Kind: store.OutboxCancel, DueMs: r.leaseMs()}
+				if err := tx.InsertOutboxMessage(&messages[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		return messages
+	}
+	many := cancelled(1, 100)
+	r.handMessages(many)
+	places := r.Unacked * 3 / 4
+	eventually(t, "the first are told", func() bool { return heard.of(many...) == places })
+	other := cancelled(2, 1)
+	r.handMessages(other)
+	eventually(t, "another workflow is told", func() bool { return heard.of(other...) == 1 })
+	if n := heard.of(many...); n != places {
+		t.Errorf("%d were told before one has ended, want %d", n, places)
+	}
+	w.update(func(tx *store.Tx) error {
+		for _, m := range many {
+			if err := tx.CompleteTimeline(m.Execution, []byte{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	eventually(t, "all are told", func() bool { return heard.of(many...) == len(many) })
+	w.inboxEmpty()
+}
+
+// TestReadersThatDoNotRead keep their places for a while.
+func TestReadersThatDoNotRead(t *testing.T) {
+	w := sqliteTown(t)
+	var heard signals
+	r := newRelay(relayConfig{Store: w.store, Remote: heard.remote(), Blobs: noBlobs{}, Queue: "queue", Runtime: "1",
+		Unacked: 4, AckTimeout: 20 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() { r.stop(context.Background()) })
+	many := w.listeners(chargehand.Live, 1, 20, time.Now().Add(time.Minute).UnixMilli())
+	r.handMessages(many)
+	eventually(t, "all are told", func() bool { return heard.of(many...) == len(many) })
+}
+
+// TestClaimsHaveLanes: what a dead node left of events does not stand before its cancellations.
+func TestClaimsHaveLanes(t *testing.T) {
+	onDialects(t, func(w *town) {
+		w.listeners(chargehand.Live, 1, 3*claimPage, 1)
+		row := w.accept(1)[0]
+		w.update(func(tx *store.Tx) error {
+			return tx.InsertOutboxMessage(&store.OutboxMessage{Execution: row.No, Kind: store.OutboxCancel, DueMs: 2})
+		})
+		cancelled := make(chan struct{})
+		heard := signals{on: func(_ chargehand.ExecutionID, m message) error {
+			if m.Kind == kindCancel {
+				close(cancelled)
+			}
+			<-cancelled // what is told of events hangs until then
+			return nil
+		}}
+		w.relayTo(heard.remote())
+		select {
+		case <-cancelled:
+		case <-time.After(4 * time.Second): // below the bound of a request
+			close(cancelled)
+			w.t.Error("the cancellation waits behind messages about events")
+		}
+	})
+}
+
+// TestHeldMessagesKeepTheirLease: what waits in memory is not taken over by another node.
+func TestHeldMessagesKeepTheirLease(t *testing.T) {
+	w := sqliteTown(t)
+	w.lease = 300 * time.Millisecond
+	var first, second signals
+	r := w.relayTo(first.remote())
+	many := w.listeners(chargehand.Live, 1, 200, time.Now().Add(w.lease).UnixMilli())
+	r.handMessages(many)
+	w.relayTo(second.remote())
+	least := func() int64 { return w.number(`SELECT COALESCE(MIN(due_ms), 0) FROM outbox WHERE kind = 4`) }
+	begun := time.Now().UnixMilli()
+	eventually(t, "leases were prolonged several times", func() bool { return least() > begun+6*w.lease.Milliseconds() })
+	if n := second.of(many...); n != 0 {
+		t.Errorf("another node has taken over %d messages", n)
+	}
+	if n := first.of(many...); n != r.Unacked*3/4 {
+		t.Errorf("%d were told", n)
+	}
+}
