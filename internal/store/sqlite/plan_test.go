@@ -77,6 +77,7 @@ var whole = map[string]string{
 	"LEFT JOIN stream_cursor":            "streams are as few as accounts",
 	"FROM stream s LEFT JOIN sink":       "streams are as few as accounts",
 	"FROM (SELECT no FROM execution":     "a bounded number of index entries, for metrics",
+	"FROM (SELECT 1 FROM execution":      "a bounded number of index entries (TestPlansOfHotQueries)",
 }
 
 var template = storetest.Template{Open: func(path string) (store.DB, error) {
