@@ -1,4 +1,3 @@
-// Package excerpt shortens texts of any length for messages.
 package excerpt
 
 import "strconv"

@@ -1,4 +1,3 @@
-// Package blobtest is the suite that every place for contents passes (internal/blob).
 package blobtest
 
 import (

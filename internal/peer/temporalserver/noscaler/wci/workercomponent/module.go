@@ -1,4 +1,3 @@
-// Package workercomponent registers no worker controllers with the server.
 package workercomponent
 
 import "go.uber.org/fx"

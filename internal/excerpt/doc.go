@@ -1,0 +1,2 @@
+// Package excerpt shortens texts of any length for messages.
+package excerpt

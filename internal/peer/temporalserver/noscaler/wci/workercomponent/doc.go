@@ -1,0 +1,2 @@
+// Package workercomponent registers no worker controllers with the server.
+package workercomponent
