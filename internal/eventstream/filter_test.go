@@ -286,6 +286,57 @@ func TestFewAreWokenFirst(t *testing.T) {
 	}
 }
 
+// TestFewAreWokenForAllTheirFilters: a subscription that is woken in the first transaction for an event of its own looks from the
+// first event on that any of its filters lets through, also where that filter lets many through, or another one few.
+func TestFewAreWokenForAllTheirFilters(t *testing.T) {
+	v := newFixture(t)
+	const many = pumpWakes + 100
+	execution := v.execution(1).No
+	v.publish("first", "many", "second", "other", "first")
+	err := v.Update(t.Context(), func(tx *store.Tx) error {
+		for i := range many + 2 {
+			kinds, seen := []string{"4:many"}, int64(0)
+			switch i {
+			case many:
+				kinds = []string{"4:many", "5:other"}
+			case many + 1:
+				kinds, seen = []string{"5:first", "6:second"}, 1
+			}
+			s := store.Subscription{Account: 1, Environment: chargehand.Live, Execution: execution, Command: uint64(i)}
+			var filters []store.Filter
+			for _, kind := range kinds {
+				filters = append(filters, store.Filter{Kind: kind})
+			}
+			if err := tx.InsertSubscription(&s, filters); err != nil {
+				return err
+			}
+			if _, err := tx.SleepSubscription(&s, seen); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[uint64]int64{many: 1, many + 1: 2}
+	p := &Pump{Store: v.Store, Reader: NewReader(v.Store, nil), matchTime: time.Minute}
+	done, err := p.Step(t.Context(), 1, chargehand.Live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range done.Woken {
+		if since, is := want[s.Command]; is {
+			if delete(want, s.Command); s.Since != since {
+				t.Errorf("subscription %d looks at what is behind event %d, want %d", s.Command, s.Since, since)
+			}
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("these are woken late: %v", want)
+	}
+}
+
 // Who begins far behind the end reads what is for him, however many types others have of their own.
 func TestSelectByOwnType(t *testing.T) {
 	v := newFixture(t)

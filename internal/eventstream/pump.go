@@ -18,6 +18,8 @@ const (
 	pumpEvents = store.MaxPartly
 	// pumpEntries bounds the pairs of an event and an entry of the index that lets it through.
 	pumpEntries = 100_000
+	// pumpFilters bounds the entries of the index: each transaction of a handout asks for all of them.
+	pumpFilters = 1_000
 	// pumpTime bounds the time in which filters are asked about events before the first are handed out.
 	pumpTime = 50 * time.Millisecond
 	// pumpWakes bounds the subscriptions that are woken in one transaction, and pumpLooks those that are looked at: most
@@ -25,9 +27,8 @@ const (
 	pumpWakes = 500
 	pumpLooks = 4_000
 	// Where more subscriptions than pumpWakes are to be woken, those of entries that let few through, at most
-	// pumpFew, go first. pumpFirst bounds the entries that are asked for that.
-	pumpFew   = 16
-	pumpFirst = 1_000
+	// pumpFew, go first, and at most pumpWakes of them.
+	pumpFew = 16
 	// maxKinds is above what any stream has of kinds of filters: definitions make them, not executions.
 	maxKinds = 1 << 20
 )
@@ -164,7 +165,8 @@ func (p *Pump) match(ctx context.Context, account int64, env chargehand.Environm
 		err := p.Reader.read(ctx, account, env, through, h.last, func() {}, func(e *Event) (bool, error) {
 			through = e.Number
 			h.add(places, e.Number, kinds.of(account, env, e))
-			if c.Part == 0 && (h.entries > pumpEntries || time.Since(began) > cmp.Or(p.matchTime, pumpTime)) {
+			late := time.Since(began) > cmp.Or(p.matchTime, pumpTime)
+			if c.Part == 0 && (late || h.entries > pumpEntries || len(h.filters) >= pumpFilters) {
 				h.last = through
 			}
 			return through < h.last, nil
@@ -241,9 +243,17 @@ func handOut(tx *store.Tx, account int64, env chargehand.Environment, c store.St
 }
 
 // wakeFew wakes the subscriptions of entries that let few through: those who wait for an event of their own do not
-// wait until thousands have been woken for others. When it is their turn they are awake, or have looked already.
-func wakeFew(tx *store.Tx, account int64, env chargehand.Environment, h *handout) (woken []store.Subscription, err error) {
-	for i := range min(len(h.filters), pumpFirst) {
+// wait until thousands have been woken for others. When it is their turn they are awake, or have looked already: so
+// all of their filters count here, also those that let many through.
+func wakeFew(tx *store.Tx, account int64, env chargehand.Environment, h *handout) ([]store.Subscription, error) {
+	var few []store.Found
+	var nos []int64
+	places := make(map[string]int, len(h.filters))
+	for i, f := range h.filters {
+		places[f.Kind+"\x00"+string(f.Key)] = i
+		if len(few) >= pumpWakes {
+			continue
+		}
 		page, err := tx.MatchSubscriptions(account, env, h.filters[i:i+1], 0, pumpFew+1)
 		if err != nil {
 			return nil, err
@@ -251,13 +261,25 @@ func wakeFew(tx *store.Tx, account int64, env chargehand.Environment, h *handout
 		if len(page) > pumpFew {
 			continue
 		}
-		now, err := wake(tx, page, h.numbers[i:i+1])
-		if err != nil {
-			return nil, err
+		for _, s := range page {
+			if !s.Woken && !slices.Contains(nos, s.No) {
+				few, nos = append(few, s), append(nos, s.No)
+			}
 		}
-		woken = append(woken, now...)
 	}
-	return woken, nil
+	filters, err := tx.SubscriptionFilters(nos)
+	if err != nil {
+		return nil, err
+	}
+	for i := range few {
+		few[i].Filters = nil
+		for _, f := range filters[few[i].No] {
+			if at, is := places[f.Kind+"\x00"+string(f.Key)]; is {
+				few[i].Filters = append(few[i].Filters, at)
+			}
+		}
+	}
+	return wake(tx, few, h.numbers)
 }
 
 // wake wakes those of the subscriptions that sleep and for which there is an event. numbers are those of the events, by filter.

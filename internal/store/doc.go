@@ -56,7 +56,8 @@
 //	blob          BlobsToDelete BlobKnown
 //	secret        LastSecret CountSecrets ListSecrets SecretValues PinnedSecrets
 //	event         Stream Streams Events EventsOfTypes EventTypes LastEventBefore Cursor
-//	subscription  Subscriptions WokenSubscriptions UnreadEvents FilterKinds CountSubscriptions
+//	subscription  Subscriptions WokenSubscriptions UnreadEvents FilterKinds SubscriptionFilters
+//	              CountSubscriptions
 //	child         ChildByExecution OpenChildren UnfinishedInTree DueChildren
 //	schedule      ScheduleOf SchedulesDue ListeningSchedules EndedSchedules Agenda Matches
 //	sink          SinkStreams

@@ -180,6 +180,22 @@ func (t *Tx) MatchSubscriptions(account int64, env chargehand.Environment, filte
 	return list[:min(limit, len(list))], nil
 }
 
+// SubscriptionFilters reads the filters of some subscriptions, by the numbers of these.
+func (r *Reader) SubscriptionFilters(nos []int64) (map[int64][]Filter, error) {
+	filters := make(map[int64][]Filter, len(nos))
+	err := inGroups(nos, func(list string, args []any) error {
+		return r.c.Query(`SELECT subscription, kind, key FROM subscription_filter WHERE subscription IN (`+list+`)
+ ORDER BY subscription, position`, func(row Row) error {
+			filters[row.Int(0)] = append(filters[row.Int(0)], Filter{Kind: row.Text(1), Key: row.Bytes(2)})
+			return nil
+		}, args...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read filters of subscriptions: %w", err)
+	}
+	return filters, nil
+}
+
 // WakeSubscriptions wakes those of the subscriptions that are not woken and have not seen
 // the event with that number: they have to look from it on. The cursor of the stream must be locked.
 func (t *Tx) WakeSubscriptions(nos []int64, number int64) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/chargehand/chargehand"
@@ -14,6 +15,7 @@ var subscriptionTests = map[string]func(*fixture){
 	"insert and delete":            subscriptionRows,
 	"deleted with the execution":   subscriptionEnd,
 	"kinds":                        subscriptionKinds,
+	"filters of some":              subscriptionFilters,
 	"match in pages, each once":    subscriptionMatch,
 	"wake and settle":              subscriptionSettle,
 	"settle while events pass":     subscriptionPassed,
@@ -143,6 +145,25 @@ func subscriptionKinds(f *fixture) {
 		few, err2 := r.FilterKinds(1, chargehand.Live, 2)
 		if len(few) != 2 {
 			f.Errorf("%d kinds, want 2", len(few))
+		}
+		return errors.Join(err, err2)
+	})
+}
+
+func subscriptionFilters(f *fixture) {
+	two := []store.Filter{{Kind: "b", Key: []byte{0, 1}}, {Kind: "a", Key: []byte{}}}
+	first := f.subscribe(0, 1, two...)
+	f.subscribe(0, 1, store.Filter{Kind: "c"})
+	none := f.subscribe(0, 1)
+	want := map[int64][]store.Filter{first.No: two}
+	f.view(func(r *store.Reader) error {
+		got, err := r.SubscriptionFilters([]int64{none.No, first.No, 1 << 40})
+		if !reflect.DeepEqual(got, want) {
+			f.Errorf("filters %v, want %v", got, want)
+		}
+		nothing, err2 := r.SubscriptionFilters(nil)
+		if len(nothing) != 0 {
+			f.Errorf("filters of no subscriptions: %v", nothing)
 		}
 		return errors.Join(err, err2)
 	})
