@@ -54,6 +54,11 @@ func known(b Block) bool {
 // TestBlocksElsewhere checks what the tests cannot run: its syntax, and what is ours in it.
 func TestBlocksElsewhere(t *testing.T) {
 	commands := commandsOf(t)
+	makefile, err := os.ReadFile(filepath.Join(servertest.Root(), "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := string(makefile)
 	for _, page := range pages(t) {
 		for _, b := range page.Blocks {
 			elsewhere := b.Kind == "elsewhere" || b.Kind == "sample" || page.Generated && b.Language == "sh"
@@ -68,9 +73,16 @@ func TestBlocksElsewhere(t *testing.T) {
 					t.Errorf("%s, line %d: %q: %v", page.Name, b.Line, strings.Join(words, " "), err)
 				}
 			}
+			for _, found := range makeLine.FindAllStringSubmatch(b.Text, -1) {
+				if !strings.Contains(targets, "\n"+found[1]+":") {
+					t.Errorf("%s, line %d: there is no target %s", page.Name, b.Line, found[1])
+				}
+			}
 		}
 	}
 }
+
+var makeLine = regexp.MustCompile(`(?m)^make ([a-z/]+)`)
 
 func checkSyntax(t *testing.T, b Block) error {
 	switch b.Language {
