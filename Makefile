@@ -69,7 +69,7 @@ man: build ## write man pages to bin/man
 .PHONY: verify
 verify: generate ## fail if a generated file or go.mod is not what the code says
 	go mod tidy -diff
-	@git diff --exit-code -- api docs/reference internal/notice/notices.txt || { echo "generated files differ: run make generate and commit"; exit 1; }
+	@git diff --exit-code -- api docs/reference/{cli,settings,limits,errors}.md internal/notice/notices.txt || { echo "generated files differ: run make generate and commit"; exit 1; }
 
 .PHONY: release
 release: ## build dist/: binaries that anybody can build again, lists of what they are made of (CycloneDX), checksums
