@@ -189,9 +189,10 @@ func TestContractOtherLists(t *testing.T) {
 	s := start(t)
 	flow, other := deploy(t, s, fallible), deploy(t, s, echo)
 	begin(t, s, other, "{}")
-	batch := s.Do(t, "POST", batches(flow)+"?wait=30s", `{"items":[{"bad":true}`+strings.Repeat(`,{}`, 149)+`]}`)
+	batch := s.Do(t, "POST", batches(flow), `{"items":[{"bad":true}`+strings.Repeat(`,{}`, 149)+`]}`)
 	wantStatus(t, batch, 202)
 	id := text(batch.Object()["batch_id"])
+	awaitBatch(t, s, batches(flow)+"/"+id+"?executions=none", 150)
 	before := s.Do(t, "GET", executions(flow)+"?limit=1", "").Object()
 	edge := text(fields(list(before["data"])[0])["created_at"])
 	for _, limit := range []int{1, 7, 50, 75, 100} {
