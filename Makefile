@@ -72,7 +72,7 @@ verify: generate ## fail if a generated file or go.mod is not what the code says
 	@git diff --exit-code -- api docs/reference/{cli,settings,limits,errors}.md internal/notice/notices.txt || { echo "generated files differ: run make generate and commit"; exit 1; }
 
 .PHONY: release
-release: ## build dist/: binaries that anybody can build again, lists of what they are made of (CycloneDX), checksums
+release: ## build dist/: binaries that can be built again, byte by byte, lists of what they are made of (CycloneDX), checksums
 	@scripts/release "$(VERSION)"
 
 .PHONY: release/check

@@ -26,8 +26,8 @@ type Call struct {
 	// line of the server's log; nil: there are none.
 	Redact func(text string) string
 	// Progress hands over one outcome of a stream before the run ends; nil except for streams.
-	// It may block, so that a stream does not run ahead of who takes its outcomes. An error
-	// tells that the run is over: the activity then ends, and its result is ignored. One call
+	// It may block, so that a stream does not run ahead of the machine that takes its outcomes. An
+	// error means that the run is over: the activity then ends, and its result is ignored. One call
 	// at a time.
 	Progress func(ctx context.Context, v value.Value) error
 }

@@ -286,7 +286,7 @@ func TestOpenDataDirectoryIsLoggedAtStart(t *testing.T) {
 	}
 	log := &logBuffer{}
 	install(t, dir, func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(log, nil)) })
-	for _, what := range []string{"the data directory " + dir + " is open to everybody", filepath.Join(dir, databaseName) + " is open to everybody"} {
+	for _, what := range []string{"the data directory " + dir + " is open to every user", filepath.Join(dir, databaseName) + " is open to everybody"} {
 		if !strings.Contains(log.out.String(), what) {
 			t.Errorf("no word of %q in %s", what, log.out.String())
 		}

@@ -83,7 +83,7 @@ func (c Config) openToOthers() (found []string, err error) {
 		return nil, err
 	}
 	if mode := info.Mode().Perm(); mode&0o007 != 0 {
-		found = append(found, fmt.Sprintf("the data directory %s is open to everybody (mode %#o): chmod 700 %s", c.DataDir, mode, c.DataDir))
+		found = append(found, fmt.Sprintf("the data directory %s is open to every user (mode %#o): chmod 700 %s", c.DataDir, mode, c.DataDir))
 	}
 	files, err := filepath.Glob(filepath.Join(c.DataDir, databaseName+"*")) // its log and copies of it, too
 	if err != nil {
@@ -98,7 +98,7 @@ func (c Config) openToOthers() (found []string, err error) {
 			return nil, err
 		}
 		if mode := info.Mode().Perm(); mode&0o007 != 0 {
-			found = append(found, fmt.Sprintf("%s is open to everybody (mode %#o): chmod 600 %s", path, mode, path))
+			found = append(found, fmt.Sprintf("%s is open to every user (mode %#o): chmod 600 %s", path, mode, path))
 		}
 	}
 	return found, nil

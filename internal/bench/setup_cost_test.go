@@ -22,7 +22,7 @@ import (
 
 const flowHead = "document: {dsl: '1.0.3', namespace: bench, name: %s, version: '1.0.0'}\ndo:\n"
 
-// account runs known numbers of executions and counts what they cost. Nobody else uses the
+// account runs known numbers of executions and counts what they cost. No other load is on the
 // site meanwhile.
 func (s *site) account(b *testing.B) {
 	b.Helper()

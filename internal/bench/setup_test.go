@@ -189,7 +189,7 @@ func (s *site) measure(b *testing.B, clients int, d time.Duration) []bench.Figur
 	return page.Data
 }
 
-// TestSummary: the figures of a run are told as they are.
+// TestSummary: the figures of a run are printed as they are.
 func TestSummary(t *testing.T) {
 	for want, got := range map[string]string{
 		"100 ±10%":         summary([]float64{110, 90}, nil),

@@ -73,9 +73,9 @@ type backend interface {
 	sweep(ctx context.Context, before time.Time) error
 	// check tries what a store needs to be allowed.
 	check(ctx context.Context) error
-	// address gives a content an address at which anybody may read it. Errors: ErrNoAddress.
+	// address gives a content an address that is enough to read it. Errors: ErrNoAddress.
 	address(ctx context.Context, key string, d Download) (string, error)
-	// owner reads, and own writes, durably, whose contents these are; "" is nobody's yet.
+	// owner reads, and own writes, durably, whose contents these are; "": not owned yet.
 	owner(ctx context.Context) (string, error)
 	own(ctx context.Context, name string) error
 	String() string
@@ -89,10 +89,10 @@ const maxOwnerBytes = 256
 
 // Config is what all kinds of place need.
 type Config struct {
-	// Folder holds all contents; it is made if it is missing. Two folders stand in it:
+	// Folder holds all contents; it is made if it is missing. It gets two folders:
 	// content, and incoming for what is still being written. Of a bucket it holds incoming only.
 	Folder string
-	// Protect is called by Put; nil: by nobody, for tools that never delete.
+	// Protect is called by Put; nil: no protection, for tools that never delete.
 	Protect Protect
 	Log     *slog.Logger // nil: nothing is logged
 	// MaxPause is the longest pause before a request to a bucket is repeated; default 1 s.
@@ -172,7 +172,7 @@ type Download struct {
 	Life        time.Duration // from now on, at least a second
 }
 
-// Address is an address at which anybody may read a content for a while, without asking us.
+// Address is an address that is enough to read a content for a while, without asking us.
 // Whether there is such a content is not looked at. Errors: ErrNoAddress, ErrUnavailable.
 func (s *Store) Address(ctx context.Context, digest Digest, d Download) (string, error) {
 	d.Life = max(d.Life, time.Second)
@@ -184,7 +184,7 @@ func (s *Store) Address(ctx context.Context, digest Digest, d Download) (string,
 }
 
 // Put stores what it reads, at most limit bytes (ErrTooLarge), and returns its digest and
-// size. Errors: ErrTooLarge, ErrUnavailable, errors of content and of Claim as they are.
+// size. Errors: ErrTooLarge, ErrUnavailable, errors of content and of Protect as they are.
 func (s *Store) Put(ctx context.Context, content io.Reader, limit int64) (Digest, int64, error) {
 	path, digest, size, err := s.receive(ctx, content, limit)
 	if path != "" {
@@ -195,7 +195,7 @@ func (s *Store) Put(ctx context.Context, content io.Reader, limit int64) (Digest
 	}
 	if s.protect != nil {
 		if err := s.protect(ctx, digest, size); err != nil {
-			return Digest{}, 0, fmt.Errorf("claim content: %w", err)
+			return Digest{}, 0, fmt.Errorf("protect content: %w", err)
 		}
 	}
 	if err := s.backend.put(ctx, path, digest.key(), size); err != nil {
@@ -262,7 +262,7 @@ func (r *reader) Read(p []byte) (int, error) {
 
 // Open reads length bytes of a content from offset; length -1: to the end. A range beyond
 // the end gives what there is. Reading the whole content ends with ErrDamaged, before its last
-// byte, if it does not match its digest; of a part nobody can tell. Errors: ErrNotFound,
+// byte, if it does not match its digest; a part cannot be checked. Errors: ErrNotFound,
 // ErrUnavailable, ErrDamaged; the reader's: ErrUnavailable, ErrDamaged, that of ctx.
 func (s *Store) Open(ctx context.Context, digest Digest, offset, length int64) (io.ReadCloser, error) {
 	if offset < 0 || length < -1 {

@@ -6,18 +6,18 @@
 // uploaded to its place, so that no reader ever sees half of one. Put returns when the content
 // survives a power cut. Nothing is held in memory, however large it is.
 //
-// The digest is checked end to end: who reads a whole content gets its last byte only if
-// all of it matches (ErrDamaged). Of a range nobody can tell. A connection to a bucket that is
+// The digest is checked end to end: a reader of a whole content gets its last byte only if
+// all of it matches (ErrDamaged). A range cannot be checked. A connection to a bucket that is
 // cut in the middle of a read is continued where it was.
 //
-// Who owns what is not known here. Rows in package store count references; Config.Claim is
+// This package does not know which rows use a content. Rows in package store count references; Config.Protect is
 // the link between the two: Put calls it with the digest before it looks whether the
 // content is there, so that a sweep that runs at the same time cannot delete the content
 // in between (see store/blob.go).
 //
-// All methods of Store are safe for concurrent use. The contract is portable: the place of
-// contents is a gocloud.dev bucket, and what a folder on a disk or an S3 store needs besides
-// stands in folder.go, s3.go and s3upload.go. Package blobtest holds every kind of place to it.
+// All methods of Store are safe for concurrent use. The contract is portable: a backend is a
+// gocloud.dev bucket, and what a folder on a disk or an S3 store needs besides is in folder.go,
+// s3.go and s3upload.go. Package blobtest is the suite that every kind of backend passes.
 //
 // A bucket and prefix belong to one installation: the sweep of another one would delete
 // what only the first one's rows refer to.

@@ -122,8 +122,8 @@ func TestDropUnfinished(t *testing.T) {
 	}
 }
 
-// TestUnavailable stands in for a disk that cannot be written to: the folder for new
-// files is gone. Reads go on, and writes do again when it is back.
+// TestUnavailable simulates a disk that cannot be written to: the folder for new
+// files is gone. Reads still work, and writes do again when it is back.
 func TestUnavailable(t *testing.T) {
 	folder := t.TempDir()
 	s := openFolder(t, folder, nil)

@@ -36,10 +36,10 @@ func (l Location) String() string {
 
 // credentialHint is the answer to credentials in an address, which would show them in lists
 // of processes and in logs.
-const credentialHint = "credentials do not belong into the address: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a profile or a role"
+const credentialHint = "credentials do not belong in the address: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a profile or a role"
 
 // ParseLocation reads file:///path and s3://bucket?endpoint=…&region=…&prefix=…&path_style=….
-// No error repeats a part of the address, because somebody may have put credentials there.
+// No error repeats a part of the address, because it may hold credentials.
 func ParseLocation(address string) (Location, error) {
 	u, err := url.Parse(address)
 	switch {
@@ -73,7 +73,7 @@ func parseBucket(u *url.URL) (Location, error) {
 		return l, errors.New("the bucket is missing: s3://bucket")
 	}
 	if u.Path != "" && u.Path != "/" {
-		return l, errors.New("folders in a bucket are told with the parameter prefix")
+		return l, errors.New("name a folder in a bucket with the parameter prefix")
 	}
 	parameters, err := url.ParseQuery(u.RawQuery)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"gocloud.dev/blob"
 )
 
-// maxReopenings bounds how often one reader goes on after a connection that was cut.
+// maxReopenings bounds how often one reader reconnects after a connection that was cut.
 const maxReopenings = 5
 
-// contentReader reads a part of a content. It goes on where a connection was cut, and gives
-// the last byte of a whole content only after the digest has proved right: who counts the
+// contentReader reads a part of a content. It continues where a connection was cut, and gives
+// the last byte of a whole content only after the digest has proved right: a client that counts the
 // bytes, as every HTTP client does, notices that something is missing.
 type contentReader struct {
 	ctx     context.Context
@@ -84,7 +84,7 @@ func (r *contentReader) verify() error {
 	return fmt.Errorf("%w: %s", ErrDamaged, r.digest)
 }
 
-// reopen goes on at the same place after an error.
+// reopen continues at the same position after an error.
 func (r *contentReader) reopen(cause error) error {
 	if errors.Is(cause, io.EOF) {
 		cause = io.ErrUnexpectedEOF

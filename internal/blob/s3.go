@@ -157,7 +157,7 @@ func (b bucket) check(ctx context.Context) error {
 }
 
 // sweep gives up uploads that were begun before that time and never completed: their parts
-// cost money and can be seen by nobody.
+// cost money and no listing of contents shows them.
 func (b bucket) sweep(ctx context.Context, before time.Time) error {
 	uploads := s3.NewListMultipartUploadsPaginator(b.client, &s3.ListMultipartUploadsInput{Bucket: &b.Bucket, Prefix: b.name("")})
 	for uploads.HasMorePages() {

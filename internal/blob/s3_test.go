@@ -262,7 +262,7 @@ func TestS3Unavailable(t *testing.T) {
 	}
 }
 
-// TestS3Silence: a request to which nobody answers is repeated; a slow one that moves is not.
+// TestS3Silence: a request without an answer is repeated; a slow one that moves is not.
 func TestS3Silence(t *testing.T) {
 	server := peer.StartS3(t)
 	proxy := peer.NewFaulty(t, server.Endpoint)
@@ -393,7 +393,7 @@ func TestS3DropUnfinished(t *testing.T) {
 	server := peer.StartS3(t)
 	b := server.NewBucket(t)
 	b.Setenv(t)
-	for _, key := range []string{"p/" + strings.Repeat("a", 2) + "/" + strings.Repeat("b", 62), "p/of-somebody-else"} {
+	for _, key := range []string{"p/" + strings.Repeat("a", 2) + "/" + strings.Repeat("b", 62), "p/of-another"} {
 		if _, err := server.Client().CreateMultipartUpload(t.Context(), &s3.CreateMultipartUploadInput{Bucket: &b.Name, Key: aws.String(key)}); err != nil {
 			t.Fatal(err)
 		}
@@ -410,7 +410,7 @@ func TestS3DropUnfinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := uploads(t, server, b); n != 1 {
-		t.Errorf("%d uploads are left, want that of somebody else", n)
+		t.Errorf("%d uploads are left, want that of another installation", n)
 	}
 }
 

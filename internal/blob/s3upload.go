@@ -23,7 +23,7 @@ const (
 	partsAtOnce = 3
 	// checkBytes is the size from which on it pays to ask first whether the content is there.
 	checkBytes = 1 << 20
-	// abortTime is how long an upload that failed may take to be given up.
+	// abortTime bounds the request that aborts an upload that failed.
 	abortTime = 10 * time.Second
 )
 

@@ -45,7 +45,7 @@ type answer struct {
 
 func (a *answer) secrets() []string { return []string{a.AccessToken, a.RefreshToken, a.IDToken} }
 
-// readAnswer never returns nil, so that what a server said with an error can be told.
+// readAnswer never returns nil, so that what a server said with an error can be reported.
 func readAnswer(contentType string, data []byte) (*answer, error) {
 	if isForm(contentType) {
 		form, err := url.ParseQuery(string(data))
@@ -86,7 +86,7 @@ func (a *answer) token(p *policy, now time.Time) (*token, *machine.Fault) {
 	case a.TokenType != "" && !strings.EqualFold(a.TokenType, "bearer") && !(p.grant == grantExchange && a.TokenType == "N_A"):
 		return nil, refused("the token is of the type " + strconv.Quote(clip(a.TokenType)) + "; only bearer tokens can be used")
 	case !httpguts.ValidHeaderFieldValue(a.AccessToken):
-		return nil, refused("the access_token contains characters that cannot stand in a header")
+		return nil, refused("the access_token contains characters that a header cannot hold")
 	}
 	lifetime, known := a.lifetime()
 	if !known {

@@ -29,7 +29,7 @@ func (c *Credentials) Empty() bool {
 
 // Authorization is the value of an Authorization header, for protocols that are not HTTP
 // requests (metadata of gRPC, opening a WebSocket, the token of NATS). It is empty without
-// credentials and for digest, which needs a challenge. It is a secret. Whoever connects later
+// credentials and for digest, which needs a challenge. It is a secret. A caller that connects later
 // than right after Resolve calls Renew first.
 func (c *Credentials) Authorization() string {
 	switch {

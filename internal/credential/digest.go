@@ -101,7 +101,7 @@ func (c *challenge) answer(req *nethttp.Request, user *password) (string, error)
 	}
 	value := credentials.String()
 	if !httpguts.ValidHeaderFieldValue(value) {
-		return "", refused("the digest credentials contain characters that cannot stand in a header")
+		return "", refused("the digest credentials contain characters that a header cannot hold")
 	}
 	return value, nil
 }

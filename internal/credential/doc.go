@@ -1,7 +1,7 @@
 // Package credential makes the credentials of calls from authentication policies
-// (docs/language/authentication.md, T44, T68, T81): basic, bearer and digest, and the tokens of oauth2 and oidc, which it
-// fetches, caches and renews. Everything that calls out uses it: HTTP, OpenAPI, gRPC,
-// AsyncAPI, MCP, A2A and package resource.
+// (docs/language/authentication.md, T44, T68, T81): basic, bearer and digest, and the tokens of oauth2 and
+// oidc, which it fetches, caches and renews. Everything that calls out uses it: HTTP, OpenAPI, gRPC, AsyncAPI,
+// MCP, A2A and package resource.
 //
 // A policy is data that the machine has evaluated:
 //
@@ -21,7 +21,7 @@
 // Invariants:
 //   - Credentials go to one origin (scheme, host and port): never along with a redirect.
 //   - Tokens and secrets are in memory only. They are in no log, no error and no fault; what
-//     an authorization server said is told after the policy's own secrets were taken out.
+//     an authorization server said is reported after the policy's own secrets were taken out.
 //   - All connections go through the transport of Config, which applies the egress rules.
 //   - One token request per policy runs at a time; the others wait for its outcome.
 //   - Everything is bounded: 1024 tokens, 256 discovery documents for an hour, 1024 digest

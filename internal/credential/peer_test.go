@@ -213,7 +213,7 @@ func TestCodeAndRefreshTokens(t *testing.T) {
 	if n := transport.tokens.Load(); n != 4 {
 		t.Errorf("%d token requests", n)
 	}
-	// A refresh token that somebody else got is a policy too.
+	// A refresh token that another client got is a policy too.
 	refresh := s.lastRefresh(t, policy)
 	given := policyAt(peer.url+"/opaque", map[string]any{"grant": "refresh_token",
 		"subject": map[string]any{"token": refresh, "type": "urn:ietf:params:oauth:token-type:refresh_token"}})
@@ -330,7 +330,7 @@ func revoke(t *testing.T, base, authorization string) {
 	}
 }
 
-// T81, and what the server said is told without secrets.
+// T81, and what the server said is reported without secrets.
 func TestRefusedTokenRequests(t *testing.T) {
 	peer := startAuthority(t)
 	s := New(Config{Transport: nethttp.DefaultTransport})

@@ -129,7 +129,7 @@ func (s *Source) post(ctx context.Context, p *policy, address string, form url.V
 	return said, secrets, nil
 }
 
-// unanswered is the fault of a request that got no usable answer. Addresses are told without
+// unanswered is the fault of a request that got no usable answer. Addresses are shown without
 // user, query and fragment.
 func (p *policy) unanswered(ctx context.Context, what string, err error, secrets ...string) *machine.Fault {
 	var urlErr *url.Error

@@ -90,7 +90,7 @@ func (s *Source) Resolve(ctx context.Context, policy value.Value) (*Credentials,
 
 func (s *Source) static(authorization string) (*Credentials, *machine.Fault) {
 	if !httpguts.ValidHeaderFieldValue(authorization) {
-		return nil, refused("the credentials contain characters that cannot stand in a header")
+		return nil, refused("the credentials contain characters that a header cannot hold")
 	}
 	return &Credentials{source: s, static: authorization}, nil
 }

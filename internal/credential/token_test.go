@@ -172,7 +172,7 @@ func TestTokenRequestsFlySingly(t *testing.T) {
 					})
 				}
 				synctest.Wait()
-				// One who gives up does so at once, and disturbs nobody.
+				// A caller that gives up does so at once, and disturbs no other.
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel()
 				if _, fault := s.Resolve(ctx, policy); fault == nil {
@@ -252,7 +252,7 @@ func TestSecretsStayWithTheAuthority(t *testing.T) {
 		map[string]any{"scheme": "oidc", "authority": document.URL, "grant": grantClient})
 	wantFault(t, fault, machine.ErrAuthentication, 401, "evil.example")
 	if elsewhere.Load() != 0 {
-		t.Error("a token was asked for at an issuer that nobody named")
+		t.Error("a token was asked for at an issuer that the policy does not name")
 	}
 }
 
@@ -363,7 +363,7 @@ func TestLifetimes(t *testing.T) {
 	}
 }
 
-// Nothing that a server sends makes a token that cannot stand in a header, or lasts forever.
+// Nothing that a server sends makes a token that a header cannot hold, or lasts forever.
 func FuzzTokenResponse(f *testing.F) {
 	for _, seed := range []string{`{"access_token":"t","expires_in":3600,"token_type":"Bearer"}`, `{"access_token":"eyJhbGciOiJub25lIn0.eyJleHAiOjF9."}`, "access_token=t", `{"error":"x"}`} {
 		f.Add("application/json", []byte(seed))

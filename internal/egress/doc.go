@@ -7,5 +7,5 @@
 // uses, and IPv6 forms that carry one of them (mapped, compatible, NAT64, 6to4, Teredo); also the
 // addresses of this machine's own interfaces, public ones too, because what listens on all of them
 // was often meant for loopback alone. Proxy variables are ignored, because a
-// proxy would connect on our behalf to addresses that nobody checked.
+// proxy would connect on our behalf to addresses that were not checked.
 package egress

@@ -65,7 +65,7 @@ func TestOwnPublicAddressesAreRefused(t *testing.T) {
 	}
 	p.own = func() (map[netip.Addr]bool, error) { return nil, errors.New("cannot tell") }
 	if p.Allowed(netip.MustParseAddr("1.1.1.1")) {
-		t.Error("an address is allowed although nobody knows whether it is our own")
+		t.Error("an address is allowed although it is unknown whether it is our own")
 	}
 	// The real list holds what this machine has.
 	real, err := interfaceAddresses()

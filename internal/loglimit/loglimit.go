@@ -15,7 +15,7 @@ const (
 	window  = time.Minute
 	perKind = 10    // lines of one kind
 	inAll   = 600   // lines of all kinds
-	kinds   = 1_000 // kinds that are told apart; all further ones share one
+	kinds   = 1_000 // kinds that are counted apart; all further ones share one
 	summary = 10    // lines about what was left out
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestFlood: of a million equal happenings some are told, and the rest is counted.
+// TestFlood: of a million equal happenings some are logged, and the rest is counted.
 func TestFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -37,12 +37,12 @@ func TestFlood(t *testing.T) {
 		}
 		l.Flush()
 		if strings.Count(out.String(), "\n") != 1 {
-			t.Errorf("a window in which nothing was left out is told: %q", out.String())
+			t.Errorf("a window in which nothing was left out is logged: %q", out.String())
 		}
 	})
 }
 
-// TestManyKinds: somebody who makes every happening look new gets no more lines, and no memory.
+// TestManyKinds: a sender that makes every happening look new gets no more lines, and no memory.
 func TestManyKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

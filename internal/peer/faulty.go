@@ -24,7 +24,7 @@ type Fault struct {
 	Times int // so many requests; 0: until Heal
 }
 
-// Faulty is a proxy in front of an S3 server that breaks when it is told to.
+// Faulty is a proxy in front of an S3 server that breaks when a test asks for it.
 type Faulty struct {
 	URL   string
 	mu    sync.Mutex

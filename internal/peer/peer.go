@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// Root is the top folder of the repository, in tests of packages of it: they run in the folder of their package. Where the sources
-// were when they were compiled is not known, because binaries do not tell it (-trimpath).
+// Root is the top folder of the repository, in tests of packages of it: they run in the folder of
+// their package. Where the sources were when they were compiled is not known, because binaries do
+// not hold it (-trimpath).
 func Root() string {
 	dir, err := os.Getwd()
 	for err == nil {

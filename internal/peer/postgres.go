@@ -226,7 +226,7 @@ func (p *Postgres) Kill() {
 	p.process.signal(syscall.SIGKILL)
 	for _, pid := range all[1:] {
 		for alive(pid) {
-			time.Sleep(time.Millisecond) // it is nobody's child any more: there is no signal to wait for
+			time.Sleep(time.Millisecond) // its parent is gone: there is no signal to wait for
 		}
 	}
 }
@@ -253,7 +253,7 @@ func (p *Postgres) Restart() {
 	p.Start()
 }
 
-// Pause stops all processes of the server, or lets them go on.
+// Pause stops all processes of the server, or lets them continue.
 func (p *Postgres) Pause(paused bool) {
 	sig := syscall.SIGCONT
 	if paused {

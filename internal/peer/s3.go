@@ -46,7 +46,7 @@ func StartS3(tb testing.TB) *S3 {
 	s.process = &process{
 		tb: tb,
 		command: func() *exec.Cmd {
-			// Metadata stands in a folder beside, because not every file system of a temporary
+			// Metadata is in a folder beside, because not every file system of a temporary
 			// folder has extended attributes.
 			cmd := exec.Command(path, "--port", address, "--region", s3Region, "--health", "/health",
 				"--keep-alive", "--quiet", "posix", "--sidecar", metadata, objects)

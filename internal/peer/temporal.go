@@ -133,7 +133,7 @@ func (s *Temporal) Client(tb testing.TB, namespace string) client.Client {
 	return c
 }
 
-// NewNamespace makes a namespace that nobody else has, which can be used at once, and
+// NewNamespace makes a namespace for this test alone, which can be used at once, and
 // returns its name. It keeps what has ended for a day.
 func (s *Temporal) NewNamespace(tb testing.TB) string {
 	tb.Helper()

@@ -47,7 +47,7 @@ func count(ctx workflow.Context) (int, error) {
 }
 
 // TestTemporal makes sure that a namespace and its search attributes are usable at once,
-// and that a server that is killed goes on with what it had accepted, on either database.
+// and that a server that is killed continues with what it had accepted, on either database.
 func TestTemporal(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()

@@ -29,7 +29,7 @@ type Cache struct {
 	documents *lru.Cache[[sha256.Size]byte, *document]
 }
 
-// document is a place in the cache. turn has one place: one fetch of a document runs at a
+// document is an entry of the cache. fetching has a capacity of one: one fetch of a document runs at a
 // time, and those who wait take what it brings.
 type document struct {
 	key      [sha256.Size]byte
@@ -58,8 +58,8 @@ func NewCache(cfg CacheConfig) *Cache {
 	}
 }
 
-// Fetch is Fetcher.Fetch with the cache in between. Scope keeps apart those who must not
-// share what they fetch: account and environment. Nobody may change the content's data.
+// Fetch is Fetcher.Fetch with the cache in between. Scope keeps apart callers that must not
+// share what they fetch: account and environment. The content's data must not be changed.
 func (c *Cache) Fetch(ctx context.Context, scope string, r Request) (Content, error) {
 	if u, err := url.Parse(r.URI); err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return c.cfg.Fetcher.Fetch(ctx, r)

@@ -28,7 +28,7 @@ func (f *Fetcher) readFile(u *url.URL) (Content, error) {
 		return Content{}, unreachable(at, "the folder of --resource-root cannot be opened", true)
 	}
 	defer root.Close()
-	// A named pipe would block, even one that replaces a file between a look and the opening.
+	// A named pipe would block, even one that replaces a file between its check and its opening.
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return Content{}, fileError(at, err)

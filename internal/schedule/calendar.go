@@ -76,7 +76,7 @@ func (c calendar) fill(row *store.Schedule, s *plan.Schedule, first bool) {
 	}
 }
 
-// move goes on to the times behind nowMs, of those that are due.
+// move continues with the times behind nowMs, of those that are due.
 func (c calendar) move(row *store.Schedule, s *plan.Schedule, nowMs int64) {
 	if row.EveryMs <= nowMs {
 		row.EveryMs = nextEvery(row.ActivatedMs, s.Every, nowMs)
@@ -90,7 +90,7 @@ func (c calendar) move(row *store.Schedule, s *plan.Schedule, nowMs int64) {
 	row.TickMs = nowMs
 }
 
-// ended goes on after the end of the run that `after` waits for. endedMs is 0 if nobody knows.
+// ended continues after the end of the run that `after` waits for. endedMs is 0 if it is not known.
 func (c calendar) ended(row store.Schedule, s *plan.Schedule, endedMs, nowMs int64) store.Schedule {
 	row.Execution = 0
 	if endedMs == 0 {

@@ -119,7 +119,7 @@ func TestFirstRun(t *testing.T) {
 	wantTimes(t, ticks(c, definition("next", "{after: PT1H}"), activated, 2), "2026-03-01T13:10:00Z")
 }
 
-// A month of downtime makes one run, at the end of it, and then the ticks go on in their places.
+// A month of downtime makes one run, at the end of it, and then the ticks continue as before.
 func TestDowntimeMakesOneRun(t *testing.T) {
 	c := calendar{time.UTC}
 	for name, test := range map[string]struct{ schedule, next string }{

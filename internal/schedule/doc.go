@@ -15,7 +15,7 @@
 //   - `on` follows the stream of the live environment from the publication on. Each event is
 //     offered to the matches that have begun, the oldest first, then to a new one; it is part of one match at most.
 //     A match that is complete is deleted in the transaction that starts its run.
-//   - Filters keep nobody else waiting: events are offered for a quarter of a second at a time, to one schedule
+//   - Filters delay no other work: events are offered for a quarter of a second at a time, to one schedule
 //     and in all; then what is due by time comes first. Those that used up their time take what the others leave.
 //   - A schedule has at most 1,000 matches that have begun, of 16 MiB together. The oldest are given up.
 //

@@ -58,7 +58,7 @@ func (f *follower) forget() {
 }
 
 // step offers the events that are there, for some time: then what is due by time has its turn, and
-// the next step goes on.
+// the next step continues.
 func (f *follower) step(ctx context.Context) error {
 	began := time.Now()
 	for {
@@ -217,7 +217,7 @@ func (f *follower) offer(ctx context.Context, row *store.Schedule, last int64) (
 // late reports whether a schedule has used up its time.
 func (f *follower) late(l *listener) bool { return time.Since(l.began) > f.readTime }
 
-// next looks for the next event that a schedule takes. It is nil if there is none among those
+// next finds the next event that a schedule takes. It is nil if there is none among those
 // that the schedule may look at in one turn, or its time is up.
 func (f *follower) next(ctx context.Context, l *listener, last int64) (wanted *eventstream.Event, err error) {
 	again := false

@@ -132,7 +132,7 @@ const (
 
 // ask looks for the match that takes an event: the oldest that wants it, or a new one. As many
 // matches as there are may be asked, which may take a second each: so it ends when the time is up,
-// and goes on where it was with the same event.
+// and continues where it was with the same event.
 func (f *follower) ask(ctx context.Context, l *listener, e *eventstream.Event) (answer, error) {
 	if l.asking != e.Number {
 		l.asking, l.asked = e.Number, 0
@@ -301,7 +301,7 @@ func (f *follower) save(ctx context.Context, l *listener) error {
 	return f.saved(l, n, f.s.config.Store.Update(ctx, n.write))
 }
 
-// saved takes in what has become of a step. Who was too late reads the row again.
+// saved takes in the result of a step. A schedule whose row was changed meanwhile is read again.
 func (f *follower) saved(l *listener, n *step, err error) error {
 	if errors.Is(err, errLost) {
 		delete(f.known, l.row.No)

@@ -29,7 +29,7 @@ const (
 	// leaseTime is how long other nodes wait for one that has died; leaseRest is when it is prolonged.
 	leaseTime = 6 * time.Second
 	leaseRest = 4 * time.Second
-	// releaseTime is what a node that stops has to let another one go on at once.
+	// releaseTime bounds how long a node that stops takes to release its lease.
 	releaseTime = time.Second
 	// What could not be started is tried again after minRetry, doubled up to maxRetry.
 	minRetry = 500 * time.Millisecond
@@ -96,7 +96,7 @@ type trouble struct {
 }
 
 // errLost says that another node, or a publication, was first.
-var errLost = errors.New("the schedule was changed by somebody else")
+var errLost = errors.New("the schedule was changed by another process")
 
 // New returns a Scheduler that does nothing yet.
 func New(c Config) *Scheduler {
@@ -178,7 +178,7 @@ func (s *Scheduler) Step(ctx context.Context) (time.Duration, error) {
 	if err := s.startDue(ctx); err != nil {
 		return 0, err
 	}
-	// The first look at a row may have shown that it listens.
+	// The first check of a row may have shown that it listens.
 	if agenda, err = s.agenda(ctx); err != nil {
 		return 0, err
 	}
@@ -247,7 +247,7 @@ func (s *Scheduler) lease(ctx context.Context) (mine bool, err error) {
 	err = s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.TakeLease("schedule", s.node, nowMs, untilMs) })
 	if errors.Is(err, store.ErrConflict) {
 		s.leaseMs = 0
-		s.events.forget() // somebody else moves the rows now
+		s.events.forget() // another node moves the rows now
 		return false, nil
 	}
 	if err == nil {
@@ -256,7 +256,7 @@ func (s *Scheduler) lease(ctx context.Context) (mine bool, err error) {
 	return err == nil, err
 }
 
-// releaseLease lets another node go on at once.
+// releaseLease lets another node continue at once.
 func (s *Scheduler) releaseLease(ctx context.Context) {
 	if s.leaseMs == 0 {
 		return
@@ -293,7 +293,7 @@ func (s *Scheduler) useZone(ctx context.Context) error {
 	return err
 }
 
-// checkEnds goes on with `after` where its run has ended.
+// checkEnds continues with `after` where its run has ended.
 func (s *Scheduler) checkEnds(ctx context.Context) error {
 	for {
 		var ended []store.ScheduleEnd
@@ -419,7 +419,7 @@ func (s *Scheduler) handle(ctx context.Context, row *store.Schedule) error {
 	}))
 }
 
-// moved tells a row that was changed by somebody else from other conflicts.
+// moved tells a row that another process has changed from other conflicts.
 func moved(err error) error {
 	if errors.Is(err, store.ErrConflict) {
 		return fmt.Errorf("%w: %v", errLost, err)
@@ -427,7 +427,7 @@ func moved(err error) error {
 	return err
 }
 
-// lost drops the error of who was too late: what was to be done is done, or is not wanted any more.
+// lost drops the error of a change that came too late: what was to be done is done, or is not wanted any more.
 func lost(err error) error {
 	if errors.Is(err, errLost) || errors.Is(err, store.ErrConflict) {
 		return nil
@@ -443,8 +443,8 @@ func (s *Scheduler) troubled(no int64) bool {
 	return t != nil && t.untilMs > s.nowMs()
 }
 
-// settle notes how it went with a schedule. What failed is tried again, and told when it begins
-// and when it goes on for long.
+// record notes how it went with a schedule. What failed is tried again, and logged when it begins
+// and when it lasts for long.
 func (s *Scheduler) record(row *store.Schedule, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -452,7 +452,7 @@ func (s *Scheduler) record(row *store.Schedule, err error) {
 	if err == nil {
 		if t != nil {
 			delete(s.troubles, row.No)
-			s.log.Info("a schedule goes on", "workflow", row.Workflow, "revision", row.Revision)
+			s.log.Info("a schedule continues", "workflow", row.Workflow, "revision", row.Revision)
 		}
 		return
 	}

@@ -194,7 +194,7 @@ func TestEventsStartRuns(t *testing.T) {
 			for _, e := range [][2]string{{"order", `{"id":1}`}, {"order", `{"id":2}`}, {"payment", `{"id":2,"paid":true}`}, {"payment", `{"id":1,"paid":true}`}, {"order", `{"id":3}`}} {
 				w.event(e[0], e[1])
 				w.step(s)
-				s = fresh() // what it knows stands in the rows
+				s = fresh() // what it knows is in the rows
 			}
 			if got := w.started(1); !slices.Equal(got, test.want) {
 				t.Errorf("runs %q, want %q", got, test.want)
@@ -221,7 +221,7 @@ func TestMatchesAreBounded(t *testing.T) {
 	}
 }
 
-// TestLargeMatches: their states stand in blobs, and in sum they are bounded as well.
+// TestLargeMatches: their states are in blobs, and in sum they are bounded as well.
 func TestLargeMatches(t *testing.T) {
 	w := newFixture(t)
 	w.publish(1, "{on: {all: [{with: {type: a}, correlate: {n: {from: .data.n}}}, {with: {type: b}, correlate: {n: {from: .data.n}}}]}}")
@@ -286,7 +286,7 @@ func (w *fixture) matches(want int) {
 	})
 }
 
-// mortal is a database that dies after its nth commit: that one is written, but nobody is told.
+// mortal is a database that dies after its nth commit: that one is written, but its caller gets an error.
 type mortal struct {
 	store.DB
 	left *atomic.Int64
@@ -429,7 +429,7 @@ func TestRunStartsAndEnds(t *testing.T) {
 	w.runs(1, 1)
 }
 
-// BenchmarkSleeping is a look at 10,000 schedules of which none is due.
+// BenchmarkSleeping is a check of 10,000 schedules of which none is due.
 func BenchmarkSleeping(b *testing.B) {
 	w := newFixture(b)
 	w.plans[1] = scheduled(b, "{every: PT1H}")
@@ -444,7 +444,7 @@ func BenchmarkSleeping(b *testing.B) {
 	s := w.scheduler()
 	from := time.Now()
 	w.step(s)
-	b.Logf("10,000 first looks take %s", time.Since(from))
+	b.Logf("10,000 first checks take %s", time.Since(from))
 	w.pass(time.Hour)
 	from = time.Now()
 	w.step(s)
@@ -455,7 +455,7 @@ func BenchmarkSleeping(b *testing.B) {
 }
 
 // What becomes due while others are started is not forgotten, and what was in trouble and is
-// gone keeps nobody busy.
+// gone costs no work.
 func TestSleepIsNeitherTooLongNorTooShort(t *testing.T) {
 	w := newFixture(t)
 	w.publish(1, "{every: PT10S}")

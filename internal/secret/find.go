@@ -151,7 +151,7 @@ func (x *index) scan(text string, found *cover) {
 					if ends == nil {
 						ends = make([]int, len(x.forms))
 					}
-					// Where an earlier comparison went further this one goes on there: at worst
+					// Where an earlier comparison went further this one continues there: at worst
 					// it covers too much, and no byte is compared twice with the same form.
 					to = max(to, min(ends[form], from+len(whole)))
 					for to < len(text) && to-from < len(whole) && text[to] == whole[to-from] {

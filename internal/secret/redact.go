@@ -162,7 +162,7 @@ func (r *Redactor) find(text string) []span {
 }
 
 // Value takes the secrets out of every text in a value, keys of objects too. What holds none
-// is returned as it is; nothing is changed in place. Two keys that become the same are told apart by a
+// is returned as it is; nothing is changed in place. Two keys that become the same are distinguished by a
 // number.
 func (r *Redactor) Value(v value.Value) value.Value {
 	if r == nil {
@@ -243,7 +243,7 @@ func (r *Redactor) JSON(data []byte) []byte {
 	}
 	v, err := value.Parse(data, value.Limits{Depth: value.MaxDepth, Bytes: len(data), Values: len(data) + 1})
 	if err != nil {
-		if json.Valid(data) { // a key that is there twice, for example
+		if json.Valid(data) { // a key that occurs twice, for example
 			return r.literals(data)
 		}
 		return []byte(r.Text(string(data)))

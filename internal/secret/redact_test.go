@@ -17,7 +17,7 @@ import (
 func TestRedactText(t *testing.T) {
 	const token = `p4ss/w+rd "qüote"` + "\n"
 	trimmed := strings.TrimSpace(token)
-	basic := base64.StdEncoding.EncodeToString([]byte("somebody:" + token + ":tail"))
+	basic := base64.StdEncoding.EncodeToString([]byte("someone:" + token + ":tail"))
 	pem := "-----BEGIN KEY-----\n" + strings.Repeat("0123456789abcdef", 40) + "\n-----END KEY-----\n"
 	asJSON := string(value.Append(nil, token))
 	r := NewRedactor(map[string]any{"token": token, "short": "abc", "list": []any{"four", 12345, nil, true}}, pem, `{"inner":"of a file"}`)

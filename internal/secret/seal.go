@@ -13,7 +13,7 @@ import (
 
 // Sealed data is one byte that names format and key, 12 random bytes (the nonce), and what
 // AES-256-GCM makes of the data, with its tag of 16 bytes. What the data is and whose it is
-// stands in no byte of it, but is authenticated: sealed data that was put in another place cannot be opened.
+// is no part of it, but is authenticated: sealed data that was moved to another location cannot be opened.
 const (
 	// sealedByFirst is AES-256-GCM under keys derived from the master key. Another number will
 	// stand for another key, when keys are exchanged.
@@ -38,8 +38,9 @@ func NewSealer(m *Master) *Sealer {
 	return &Sealer{secrets: newAEAD(m.Derive(Secrets)), executions: m.Derive(Executions), filters: m.Derive(Filters)}
 }
 
-// Mark stands for data where it is only compared: it is the same for the same data, and without the master key nobody can
-// find out by trying which data it is (HMAC-SHA-256). Data begins with what tells one use from others.
+// Mark replaces data where it is only compared: it is the same for the same data, and without the
+// master key it cannot be found out by trying which data it is (HMAC-SHA-256). Data begins with
+// what tells one use from others.
 func (s *Sealer) Mark(data []byte) [32]byte {
 	h := hmac.New(sha256.New, s.filters)
 	h.Write(data)

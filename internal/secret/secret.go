@@ -47,7 +47,7 @@ func (m *Master) Derive(p Purpose) []byte {
 }
 
 // Load reads the master key file at path. Errors: ErrMissing; a sentence for a file of the
-// wrong length or one that everybody may read.
+// wrong length or one that every user may read.
 func Load(path string) (*Master, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,7 +57,7 @@ func Load(path string) (*Master, error) {
 		return nil, fmt.Errorf("read master key: %w", err)
 	}
 	if mode := info.Mode().Perm(); mode&0o007 != 0 {
-		return nil, fmt.Errorf("master key file %s is open to everybody (mode %#o): run chmod 600 on it", path, mode)
+		return nil, fmt.Errorf("master key file %s is open to every user (mode %#o): run chmod 600 on it", path, mode)
 	}
 	if info.Size() != keyBytes {
 		return nil, fmt.Errorf("master key file %s has %d bytes instead of %d: restore it from a backup", path, info.Size(), keyBytes)

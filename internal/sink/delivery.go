@@ -144,7 +144,7 @@ func (s *delivery) succeeded(at *store.Sink) {
 	at.Failures, at.FailingMs, at.DueMs = 0, 0, 0
 }
 
-// failed settles when to try again.
+// failed decides when to try again.
 func (s *delivery) failed(at *store.Sink, failure error) {
 	s.failures.Add(1)
 	at.Failures++

@@ -28,7 +28,7 @@ const (
 	maxFailures = 5
 	// endTime bounds the note of how far a delivery got that was cut off.
 	endTime = 2 * time.Second
-	// noteEvery is how often a process notes that it has a sink, and looks for those that nobody has had for
+	// noteEvery is how often a process notes that it has a sink, and looks for those that no process has had for
 	// Config.Keep.
 	noteEvery = time.Hour
 	minKeep   = 7 * 24 * time.Hour
@@ -42,8 +42,8 @@ type Config struct {
 	Transport http.RoundTripper // applies the egress rules
 	UserAgent string
 	Every     time.Duration // between two looks for new events; default 500 ms
-	// Keep is how long a sink is remembered that no process has; at least, and by default, 7 days. It should not be shorter
-	// than events are kept.
+	// Keep is how long a sink is remembered that no process has; at least, and by default, 7 days.
+	// It should not be shorter than events are kept.
 	Keep time.Duration
 	Log  *slog.Logger     // default: discards
 	Now  func() time.Time // default: time.Now
@@ -118,9 +118,9 @@ func (d *Deliveries) forget(ctx context.Context) {
 	})
 	switch {
 	case err != nil && ctx.Err() == nil:
-		d.config.Log.Warn("sinks that nobody has any more cannot be forgotten; it is tried again in an hour", "error", err)
+		d.config.Log.Warn("sinks that no process has any more cannot be deleted; it is tried again in an hour", "error", err)
 	case err == nil && deleted > 0:
-		d.config.Log.Info("sinks that nobody has any more are forgotten", "sinks", deleted)
+		d.config.Log.Info("sinks that no process has any more were deleted", "sinks", deleted)
 	}
 }
 

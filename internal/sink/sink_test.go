@@ -258,7 +258,7 @@ func TestDelivery(t *testing.T) {
 	w.want("live a6")
 }
 
-// TestFailures: nothing overtakes what is refused, pauses grow, other streams go on.
+// TestFailures: nothing overtakes what is refused, pauses grow, other streams continue.
 func TestFailures(t *testing.T) {
 	w := newFixture(t)
 	s := w.sink("")

@@ -50,7 +50,7 @@ func isHTTP(text string) bool {
 }
 
 // Name is the name of the target in the database: the same for the same types and address. User, password
-// and what the query says are no part of it: a secret there may be replaced, and the delivery goes on where it was.
+// and what the query says are no part of it: a secret there may be replaced, and the delivery continues where it was.
 func (t Target) Name() string {
 	address := url.URL{Scheme: t.url.Scheme, Host: t.url.Host, Path: t.url.Path}
 	keys := slices.Sorted(maps.Keys(t.url.Query()))

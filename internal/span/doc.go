@@ -1,4 +1,4 @@
-// Package span says what the trace of an execution looks like, for everybody who has a part in
+// Package span says what the trace of an execution looks like, for every package that has a part in
 // it. It knows the API of OpenTelemetry and nothing of how spans are sent (package telemetry).
 //
 // A request that starts an execution leaves the context of its span with the row (Encode). The span of the
@@ -9,6 +9,6 @@
 // replay makes another one.
 //
 // Invariants:
-//   - An execution whose request was not recorded has no spans at all, whoever works on it.
+//   - An execution whose request was not recorded has no spans at all, on any process.
 //   - Spans carry ids, names and counts; never payloads, keys, headers or texts of errors.
 package span

@@ -143,7 +143,7 @@ type Identity struct {
 
 type identityKey struct{}
 
-// Wanted tells whoever makes ids, and decides what is recorded, which ids a span in ctx has
+// Wanted gives the parts that make ids, and that decide what is recorded, the ids that a span in ctx has
 // to have.
 func Wanted(ctx context.Context) (Identity, bool) {
 	id, ok := ctx.Value(identityKey{}).(Identity)

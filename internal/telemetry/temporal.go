@@ -26,7 +26,7 @@ var (
 		{"temporal_workflow_completed", "Workflows that completed here.", nil},
 		{"temporal_workflow_canceled", "Workflows that ended as cancelled here.", nil},
 		{"temporal_workflow_failed", "Workflows that failed here: mistakes of ours.", nil},
-		{"temporal_workflow_continue_as_new", "Workflows that went on in a new run.", nil},
+		{"temporal_workflow_continue_as_new", "Workflows that continued in a new run.", nil},
 		{"temporal_workflow_task_queue_poll_empty", "Polls for workflow tasks that brought none.", []string{"task_queue"}},
 		{"temporal_workflow_task_queue_poll_succeed", "Polls for workflow tasks that brought one.", []string{"task_queue"}},
 		{"temporal_workflow_task_execution_failed", "Workflow tasks that failed.", []string{"failure_reason"}},

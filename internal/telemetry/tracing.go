@@ -88,7 +88,7 @@ func (t *Tracing) Stop(ctx context.Context) error {
 	return t.provider.Shutdown(ctx)
 }
 
-// wanted reports whether the environment names somebody who receives traces.
+// wanted reports whether the environment names a receiver of traces.
 func wanted(getenv func(string) string) bool {
 	if strings.EqualFold(strings.TrimSpace(getenv("OTEL_SDK_DISABLED")), "true") || getenv("OTEL_TRACES_EXPORTER") == "none" {
 		return false

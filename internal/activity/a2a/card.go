@@ -42,7 +42,7 @@ func newCards(now func() time.Time) *cards {
 }
 
 // endpoint is the address of the agent whose card lies at address. Cards are kept apart by
-// owner, who may see others than somebody else.
+// owner, because another owner may see other cards.
 func (c *cards) endpoint(ctx context.Context, client *http.Client, owner string, address *url.URL) (*url.URL, *machine.Fault) {
 	key := owner + " " + address.String()
 	c.mu.Lock()

@@ -135,7 +135,7 @@ func (s *subscription) fault(kind string, status int, words ...string) {
 		case got := <-s.result:
 			wantFault(s.t, got, kind, status, words...)
 		case <-time.After(10 * time.Second):
-			s.t.Fatal("the subscription goes on")
+			s.t.Fatal("the subscription continues")
 		}
 		return
 	}
@@ -151,7 +151,7 @@ func (s *subscription) stop() {
 			s.t.Errorf("a cancelled subscription has the fault %v", got.Fault)
 		}
 	case <-time.After(10 * time.Second):
-		s.t.Fatal("the subscription goes on after it was cancelled")
+		s.t.Fatal("the subscription continues after it was cancelled")
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 
 const maxDocuments = 64
 
-// documents remembers parsed documents by the digest of their text. Who may read which text
-// is the fetcher's business.
+// documents remembers parsed documents by the digest of their text. The fetcher decides which
+// caller may read which text.
 type documents struct {
 	fetcher Fetcher
 

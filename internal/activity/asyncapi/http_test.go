@@ -20,7 +20,7 @@ func serve(t *testing.T, handler http.HandlerFunc) string {
 	return server.URL
 }
 
-// The digest is told whatever comes of the call (T69).
+// The digest is reported whatever comes of the call (T69).
 func TestResultTellsTheDocument(t *testing.T) {
 	url := serve(t, func(http.ResponseWriter, *http.Request) {})
 	r := runner(t, soon)

@@ -15,7 +15,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// defaultContentType is that of messages of which nobody says anything.
+// defaultContentType is that of messages for which the document names none.
 const defaultContentType = "application/json"
 
 func isJSON(media string) bool {

@@ -16,7 +16,7 @@ import (
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
-// hostile is a server that behaves until somebody has subscribed or published, and then says
+// hostile is a server that behaves until a client has subscribed or published, and then says
 // what it wants. An empty greeting is that of a good server.
 func hostile(t *testing.T, greeting, says string) string {
 	t.Helper()

@@ -223,7 +223,7 @@ func TestNATSFaults(t *testing.T) {
 	document := pinned(s.ClientURL(), "nats", "")
 	flooded := subscribe(t, r, object{"document": document})
 	listening(t, s, "c", 1)
-	for i := range 300 { // nobody takes them; 100 may wait
+	for i := range 300 { // none is taken; 100 may wait
 		if err := conn.Publish("c", []byte(strconv.Itoa(i))); err != nil {
 			t.Fatal(err)
 		}

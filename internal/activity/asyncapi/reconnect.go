@@ -36,8 +36,8 @@ func Pause(wanted time.Duration) time.Duration {
 	return wanted/2 + rand.N(wanted/2+1)
 }
 
-// Follow calls listen again and again. Listen connects, calls up, and returns nil when nobody
-// listens any more, or why the connection ended. Follow returns a fault that comes before the
+// Follow calls listen again and again. Listen connects, calls up, and returns nil when its
+// caller wants no more, or why the connection ended. Follow returns a fault that comes before the
 // first connection, one that is not retryable, and the last one when it gives up. It returns
 // nil when listen does or ctx is done.
 func (r Reconnect) Follow(ctx context.Context, listen func(up func()) *machine.Fault) *machine.Fault {

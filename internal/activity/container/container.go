@@ -124,7 +124,7 @@ func New(cfg Config) (*Runner, error) {
 	return r, nil
 }
 
-// Close ends the sweep. Containers that run go on until the calls that run them are
+// Close ends the sweep. Containers that run continue until the calls that run them are
 // cancelled.
 func (r *Runner) Close() {
 	r.stop()
@@ -139,7 +139,7 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	if !r.cfg.Allowed {
 		return activity.Result{Fault: &machine.Fault{
 			Type: machine.ErrConfiguration, Status: 400, Title: "Processes are not allowed",
-			Detail: "run.container is not allowed on this server; whoever runs it can allow it (--allow-run container)",
+			Detail: "run.container is not allowed on this server; its operator can allow it (--allow-run container)",
 		}}
 	}
 	args, _ := call.Args.(map[string]any)

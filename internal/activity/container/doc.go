@@ -32,7 +32,7 @@
 // `cleanup: never`, the language's default, leaves the stopped container where it is; always
 // removes it at once, eventually after the given time. A container carries labels: Call.Key,
 // by which the next run of the same call finds and removes what a server that crashed left
-// behind, and the time after which nobody can be waiting for it any more, when the sweep of
+// behind, and the time after which no call can be waiting for it any more, when the sweep of
 // any server at this engine stops it. The sweep also carries out `eventually`, so that it
 // outlives a restart.
 package container

@@ -48,7 +48,7 @@ func (r *Runner) run(ctx context.Context, s *spec, local folders) (workspace.Out
 	return outcome, fault
 }
 
-// within bounds requests to the engine. What the engine does not answer in time is told as that.
+// within bounds requests to the engine. A request that the engine does not answer in time fails as such.
 func within(ctx context.Context, limit time.Duration, ask func(ctx context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -231,7 +231,7 @@ func (r *Runner) limit(which process.Limit) error {
 	return &process.LimitError{Limit: which, Limits: r.cfg.Limits}
 }
 
-// drainTime is how long the output may take to arrive after the process has ended.
+// drainTime bounds the time that output takes to arrive after the process has ended.
 const drainTime = 10 * time.Second
 
 // wait waits until the process has ended and its output has arrived.

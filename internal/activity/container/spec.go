@@ -42,7 +42,7 @@ const (
 	labelTask     = "io.chargehand.task"
 	labelCleanup  = "io.chargehand.cleanup"
 	labelAfter    = "io.chargehand.cleanup-after-ms"
-	labelDeadline = "io.chargehand.deadline-ms" // Unix time after which nobody waits for the container
+	labelDeadline = "io.chargehand.deadline-ms" // Unix time after which no call waits for the container
 )
 
 // mountPoint holds IN_DIR and OUT_DIR in a container.
@@ -257,7 +257,7 @@ func (r *Runner) mountsOf(call activity.Call, v value.Value) ([]mount.Mount, *ma
 		case strings.HasPrefix(source, "/"):
 			writable, allowed := r.hostVolume(source)
 			if !allowed {
-				return nil, configuration(fmt.Sprintf("volumes: the host path %q is not among those that whoever runs the server allows; "+
+				return nil, configuration(fmt.Sprintf("volumes: the host path %q is not among those that the operator of the server allows; "+
 					"use the name of a volume, or have exactly this path allowed (--container-volume)", clip(source)))
 			}
 			m.ReadOnly = m.ReadOnly || !writable

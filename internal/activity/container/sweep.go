@@ -41,7 +41,7 @@ func (r *Runner) sweepUntilStopped(ctx context.Context) {
 	}
 }
 
-// sweep stops containers that nobody waits for any more, and removes those whose time has
+// sweep stops containers that no call waits for any more, and removes those whose time has
 // come. It returns how long it is until the next one is due.
 func (r *Runner) sweep(ctx context.Context) (next time.Duration, err error) {
 	known := r.endedIDs() // before the list: one that ends meanwhile is not in it and stays known

@@ -35,7 +35,7 @@ func NoResponse(f *machine.Fault) *machine.Fault {
 	return &marked
 }
 
-// NoAnswer is the fault of a call to which no answer came. Its status is 500 where nobody gave one
+// NoAnswer is the fault of a call to which no answer came. Its status is 500 where no server gave one
 // (docs/language/errors.md); title and detail say that it is none of the other side.
 func NoAnswer(detail string) *machine.Fault {
 	f := Communication(http.StatusInternalServerError, detail)

@@ -92,7 +92,7 @@ func TestArgumentsThatDoNotFitNameTheField(t *testing.T) {
 		got := invoke(t, r, 1, c.method, c.arguments, nil)
 		wantFault(t, got, machine.ErrValidation, 400, c.words...)
 		if got.Fault != nil && strings.Contains(got.Fault.Detail, "(line") {
-			t.Errorf("detail %q shows a place in a text that nobody wrote", got.Fault.Detail)
+			t.Errorf("detail %q shows a position in a text that no author wrote", got.Fault.Detail)
 		}
 	}
 }

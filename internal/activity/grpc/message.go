@@ -46,7 +46,7 @@ func requestsOf(arguments value.Value, method protoreflect.MethodDescriptor, typ
 	return messages, nil
 }
 
-// positionPrefix is what errors of package protojson begin with: a place in a text that the author
+// positionPrefix is what errors of package protojson begin with: a position in a text that the author
 // never saw.
 var positionPrefix = regexp.MustCompile(`^proto:[\s\x{a0}]*(syntax error )?(\(line \d+:\d+\): )?`)
 

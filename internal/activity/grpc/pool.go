@@ -89,7 +89,7 @@ func (p *pool) drop(c *conn) {
 	}
 }
 
-// evict drops the client that nobody has used for longest.
+// evict drops the client that has been unused for longest.
 func (p *pool) evict() {
 	var oldest *conn
 	for _, c := range p.known {

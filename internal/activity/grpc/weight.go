@@ -57,7 +57,7 @@ func (w *weight) add(values, text int) error {
 }
 
 // message weighs a message in its form on the wire. What it does not understand, it leaves to
-// who reads the message.
+// the reader of the message.
 func (w *weight) message(of protoreflect.MessageDescriptor, data []byte, depth int) error {
 	if depth > maxMessageDepth {
 		return limitError(fmt.Sprintf("the answer is nested deeper than %d levels", maxMessageDepth))
@@ -175,7 +175,7 @@ func (w *weight) list(field protoreflect.FieldDescriptor, content []byte) error 
 	return nil
 }
 
-// varintText is how long a number is as text, at least: an enumeration is told by its name.
+// varintText is the least length of a number as text: an enumeration is written by its name.
 func varintText(field protoreflect.FieldDescriptor, number uint64) int {
 	if field.Enum() == nil {
 		return 1

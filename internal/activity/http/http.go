@@ -98,7 +98,7 @@ func (c *Caller) Do(ctx context.Context, call activity.Call, req *Request) activ
 	}
 	if !credentials.Empty() {
 		// Credentials are no header of the request, so that no redirect copies them; it is
-		// told in the output that there were some (T41).
+		// named in the output that there were some (T41).
 		out.Header.Del("Authorization")
 	}
 	resp, err := c.send(credentials.Transport(c.cfg.Transport), out, req.Redirect)

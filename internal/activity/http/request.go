@@ -121,7 +121,7 @@ func CheckHeader(name, value string) *machine.Fault {
 		return failure.Configuration("the header " + canonical + " is not for the server that is called and cannot be given")
 	}
 	if !httpguts.ValidHeaderFieldValue(value) {
-		return failure.Configuration("the value of the header " + name + " contains characters that cannot stand in a header")
+		return failure.Configuration("the value of the header " + name + " contains characters that a header cannot hold")
 	}
 	return nil
 }

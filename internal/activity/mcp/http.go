@@ -18,7 +18,7 @@ import (
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
-// maxResumptions bounds how often a stream of events that broke off is resumed.
+// maxResumptions bounds how often a stream of events that was cut is resumed.
 const maxResumptions = 3
 
 func (r *Runner) runHTTP(ctx context.Context, req *request) activity.Result {
@@ -80,7 +80,7 @@ func (w *watch) agree(version string) {
 	w.version = version
 }
 
-// endTimeout bounds each request of the end of a session, which nobody waits for.
+// endTimeout bounds each request of the end of a session, which no call waits for.
 const endTimeout = 2 * time.Second
 
 // RoundTrip implements http.RoundTripper.

@@ -196,7 +196,7 @@ func TestEveryMethodOverStdio(t *testing.T) {
 	allMethods(t, runner(t, nil), "stdio", stdio(t, serverGood))
 }
 
-// What a server asks of a client that offers nothing is refused, and the session goes on.
+// What a server asks of a client that offers nothing is refused, and the session continues.
 func TestServerMayOnlyPing(t *testing.T) {
 	ours, theirs := sdk.NewInMemoryTransports()
 	client, err := ours.Connect(t.Context())
@@ -380,7 +380,7 @@ func TestStdioTakesASlotAndEndsWithItsContext(t *testing.T) {
 	select {
 	case <-done:
 	case <-time.After(10 * time.Second):
-		t.Fatal("the run goes on after it was cancelled")
+		t.Fatal("the run continues after it was cancelled")
 	}
 	release, err = r.cfg.Confiner.Acquire(t.Context()) // the slot is free again
 	if err != nil {

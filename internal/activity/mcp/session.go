@@ -27,7 +27,7 @@ var protocolVersions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-
 
 // exchange begins the session and makes the call. The error is a *jsonrpc.Error where the
 // server answered one, a *machine.Fault where its answer is unusable, else the connection's.
-// agreed is told the version of the protocol once it is known.
+// agreed is called with the version of the protocol once it is known.
 func (s *session) exchange(ctx context.Context, req *request, agreed func(version string)) (value.Value, error) {
 	begun, err := s.request(ctx, "initialize", map[string]any{
 		"protocolVersion": req.protocolVersion, "capabilities": map[string]any{}, "clientInfo": req.client,
@@ -96,7 +96,7 @@ func (s *session) request(ctx context.Context, method string, parameters value.V
 	}
 }
 
-// abandon tells the server that nobody waits for the last request any more.
+// abandon notifies the server that the answer of the last request is not wanted any more.
 func (s *session) abandon(ctx context.Context) {
 	_ = s.conn.Write(ctx, &jsonrpc.Request{
 		Method: "notifications/cancelled",

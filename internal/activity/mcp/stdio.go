@@ -19,7 +19,7 @@ import (
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
-// farewell is how long a server may take to end by itself once its standard input has ended;
+// farewell is the time that a server has to end by itself once its standard input has ended;
 // then it gets SIGTERM, and SIGKILL after the grace of processes.
 const farewell = 500 * time.Millisecond
 
@@ -27,7 +27,7 @@ func (r *Runner) runStdio(ctx context.Context, call activity.Call, req *request)
 	if !r.cfg.AllowProcesses {
 		return activity.Result{Fault: &machine.Fault{
 			Type: machine.ErrConfiguration, Status: 400, Title: "Processes are not allowed",
-			Detail: "the stdio transport of an MCP call starts a process, which is not allowed on this server; whoever runs it can allow it (--allow-run shell)",
+			Detail: "the stdio transport of an MCP call starts a process, which is not allowed on this server; its operator can allow it (--allow-run shell)",
 		}}
 	}
 	release, err := r.cfg.Confiner.Acquire(ctx)
@@ -168,10 +168,10 @@ func start(ctx context.Context, confiner *process.Confiner, command process.Comm
 	return c, nil
 }
 
-// end lets the process end within patience, then stops it, and tells what it left.
+// end lets the process end within grace, then stops it, and returns what it left.
 func (c *child) end(grace time.Duration) (process.Outcome, error) {
 	c.in.Close()
-	c.out.Close() // what it still writes is nobody's
+	c.out.Close() // what it still writes is not read
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {

@@ -4,5 +4,5 @@
 //
 // A document in YAML is written as JSON before it is read, node by node and within bounds
 // (yaml.go): what its aliases make of it may be thousands of times its text. Package dsl does
-// the same for definitions, but keeps nodes with their positions, which nobody needs here.
+// the same for definitions, but keeps nodes with their positions, which are not needed here.
 package openapi

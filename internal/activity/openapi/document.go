@@ -32,7 +32,7 @@ const (
 	maxReferenced = 32
 )
 
-// document is a parsed description. Nobody changes it.
+// document is a parsed description. It is never changed.
 type document struct {
 	*openapi3.T
 	address string // where it came from, for relative servers; empty: not known

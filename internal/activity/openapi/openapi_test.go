@@ -95,7 +95,7 @@ paths:
     get: {operationId: plain, responses: {'200': {description: ok}}}
 `
 
-// The digest is told whatever comes of the call (T69).
+// The digest is reported whatever comes of the call (T69).
 func TestResultTellsTheDocument(t *testing.T) {
 	w := newFixture(t, map[string]string{"/openapi.yaml": openapi31})
 	want := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(openapi31)))

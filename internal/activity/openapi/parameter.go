@@ -165,7 +165,7 @@ func putParameter(req *http.Request, path string, p *openapi3.Parameter, v value
 		req.Header.Set("Cookie", cookie)
 		return path, fault
 	}
-	return "", configuration(fmt.Sprintf("the parameter %q stands in %q, which is not known", p.Name, p.In))
+	return "", configuration(fmt.Sprintf("the parameter %q has the location %q, which is not known", p.Name, p.In))
 }
 
 // pathText writes a path parameter in the styles simple, label and matrix.

@@ -99,7 +99,7 @@ func sendFromPair(path string) error {
 	return err
 }
 
-// needFilter leaves out what only a filter refuses, where the operator is told that there is none.
+// needFilter leaves out what only a filter refuses, where the log warns the operator that there is none.
 func needFilter(t *testing.T) {
 	t.Helper()
 	if err := process.Capabilities().Filter; err != nil {
@@ -193,7 +193,7 @@ func TestAttackCommandLines(t *testing.T) {
 	if err := process.Capabilities().Namespaces; err != nil {
 		t.Logf("no namespaces here: %v", err)
 		if seen[0] == "0" {
-			t.Errorf("the command saw %v: the operator is told something else", seen)
+			t.Errorf("the command saw %v: the log says something else", seen)
 		}
 		return
 	}
@@ -202,7 +202,7 @@ func TestAttackCommandLines(t *testing.T) {
 	}
 }
 
-// Shared memory is there, is bounded, and is nobody else's.
+// Shared memory is there, is bounded, and is of this step alone.
 func TestAttackSharedMemory(t *testing.T) {
 	c := newConfiner(t, process.Limits{})
 	name := "/dev/shm/chargehand-test-" + mark()
@@ -234,7 +234,7 @@ func TestAttackCapabilities(t *testing.T) {
 	}
 }
 
-// Whoever loses its parent is waited for, or the step would run out of processes.
+// A process that loses its parent is waited for, or the step would run out of processes.
 func TestOrphansAreReaped(t *testing.T) {
 	c := newConfiner(t, process.Limits{Processes: 64})
 	out := mustRun(t, c, shell(t, c, `i=0; while [ $i -lt 200 ]; do (sleep 0 &); i=$((i+1)); done
@@ -244,7 +244,7 @@ n=1; while [ $n -gt 0 ]; do n=$(cat /proc/[0-9]*/stat 2>/dev/null | grep -c ') Z
 	}
 }
 
-// What the machine does not give is told, once, with a remedy.
+// What the machine does not give is logged, once, with a remedy.
 func TestMissingConfinementIsLogged(t *testing.T) {
 	var log strings.Builder
 	if _, err := process.New(process.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Scratch: t.TempDir(), Commands: true}); err != nil {
@@ -271,7 +271,7 @@ func TestMissingConfinementIsLogged(t *testing.T) {
 // refuseVariable makes the tests run without namespaces.
 const refuseVariable = "CHARGEHAND_TEST_REFUSE"
 
-// hostileTests are the tests that are worth repeating as somebody else.
+// hostileTests are the tests that are worth repeating as another user.
 const hostileTests = "^TestAttack|^TestWhatIsMissing|^TestOrphans|^TestRunTells|^TestDaemons|^TestNothingSurvives|^TestInside|^TestStopAsks|^TestLauncher"
 
 // again runs some tests of this binary in another process.

@@ -156,7 +156,7 @@ func (t *cgroupTree) prepare() error {
 	}
 	leftovers, _ := filepath.Glob(filepath.Join(t.base, stepCgroups+"*")) // the pattern is well formed
 	for _, leftover := range leftovers {
-		_ = os.Remove(leftover) // fails while somebody is in it
+		_ = os.Remove(leftover) // fails while a process is in it
 	}
 	return nil
 }

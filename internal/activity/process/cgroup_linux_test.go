@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// What a step's cgroup is told stands in files; a plain folder shows them as well.
+// The settings of a step's cgroup are files; a plain folder shows them as well.
 func TestCgroupOfAStepIsBounded(t *testing.T) {
 	tree := &cgroupTree{base: t.TempDir(), controllers: []string{"memory", "pids"}}
 	dir, err := tree.newStep(Limits{MemoryBytes: 1 << 30, Processes: 256})
@@ -82,7 +82,7 @@ func checkCgroupIsMissed(t *testing.T) {
 			return
 		}
 	}
-	t.Error("the operator is not told that there are no cgroups")
+	t.Error("the log does not say that there are no cgroups")
 }
 
 // CgroupServer is the server of TestStepsHaveCgroups. It runs one step. The tree has no

@@ -90,7 +90,7 @@ func sharedHog() int {
 	return 0
 }
 
-// daemonise leaves a grandchild in a session of its own behind and ends, or goes on if the
+// daemonise leaves a grandchild in a session of its own behind and ends, or continues if the
 // argument says so. The mark is on every command line.
 func daemonise(then, mark string) int {
 	self := selfPath()

@@ -57,7 +57,7 @@ func lowerLimit(resource int, value uint64) error {
 		return fmt.Errorf("read resource limit %d: %w", resource, err)
 	}
 	value = min(value, now.Max)
-	// syscall, not unix: it tells the runtime not to put back its own limit of open files.
+	// syscall, not unix: it tells the runtime not to restore its own limit of open files.
 	if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: value, Max: value}); err != nil {
 		return fmt.Errorf("set resource limit %d: %w", resource, err)
 	}

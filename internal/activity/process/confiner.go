@@ -64,7 +64,7 @@ type Command struct {
 	Input *os.File
 	// Output, where it is set, takes standard output as it comes, instead of Outcome.Stdout. What
 	// it takes counts against Limits.OutputBytes. A Write that blocks holds the command up, and
-	// Run too: it must fail once nobody reads any more.
+	// Run too: it must fail once its reader is gone.
 	Output io.Writer
 	Limits Limits // zero fields: those of Config
 }
@@ -143,7 +143,7 @@ func (c *Confiner) prepareCommands() {
 // Landlock is the ABI version of the kernel's Landlock; 0: the kernel has none.
 func (c *Confiner) Landlock() int { return c.landlock }
 
-// Logger is where the operator is told what authors are not.
+// Logger gets messages for the operator that authors do not see.
 func (c *Confiner) Logger() *slog.Logger { return c.log }
 
 // Path is the PATH that commands are given.

@@ -13,7 +13,7 @@
 //
 //   - Nothing survives. The supervisor is the subreaper of everything below it, so a daemon
 //     that forked twice and left its session is still its descendant. It kills all of them
-//     when the command ends, when it is told to stop, when a limit is hit, and when the
+//     when the command ends, when the server asks for it, when a limit is hit, and when the
 //     control pipe closes, which the kernel sees to even if the server dies by SIGKILL. Where
 //     it is process 1 of a PID namespace, the kernel kills them with the supervisor, too.
 //   - The command never sees the server's environment, its open files, its data directory or
@@ -21,10 +21,10 @@
 //     Values reach it by arguments, environment and standard input, never as program text.
 //   - Every limit that is hit is a *LimitError that names it. Output is never cut silently.
 //
-// The supervisor starts in user, PID, mount and IPC namespaces of its own where the machine
-// allows that (namespaceSupport tries it once). A small process beside the server, the launcher,
-// starts it then: the fork that a user namespace needs would copy the page tables of the server. It mounts a /proc that shows its descendants
-// alone, and a /dev/shm that ends with them. Users are mapped to themselves. The numbers of
+// The supervisor starts in user, PID, mount and IPC namespaces of its own where the machine allows that
+// (namespaceSupport tries it once). A small process beside the server, the launcher, starts it then: the fork
+// that a user namespace needs would copy the page tables of the server. It mounts a /proc that shows its
+// descendants alone, and a /dev/shm that ends with them. Users are mapped to themselves. The numbers of
 // processes that it deals with are those of its namespace.
 //
 // What the confinement is made of, on the thread that forks the command only, so that the

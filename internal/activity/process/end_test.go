@@ -19,7 +19,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/process"
 )
 
-// waitGone waits until a process has ended, whoever reaps it.
+// waitGone waits until a process has ended, by whichever process it is reaped.
 func waitGone(t *testing.T, pid int, within time.Duration) {
 	t.Helper()
 	deadline := time.Now().Add(within)

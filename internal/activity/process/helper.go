@@ -47,7 +47,7 @@ func MaybeHelper(entries ...Entry) {
 	os.Exit(helperFailed)
 }
 
-// mustNotBeHelper ends a process that was started as a helper and went on as something else:
+// mustNotBeHelper ends a process that was started as a helper and continued as something else:
 // it would start helpers of its own, and they in turn.
 func mustNotBeHelper() {
 	if len(os.Args) > 1 && os.Args[1] == helperArgument {

@@ -18,7 +18,7 @@ func superviseMain() int {
 	if control == nil || reports == nil {
 		return helperFailed
 	}
-	// Nothing beyond stdin, stdout and stderr goes on to the command, whoever opened it.
+	// Only stdin, stdout and stderr are passed to the command, whichever code opened other files.
 	if err := unix.CloseRange(controlFD, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		closeOnExec()
 	}
@@ -102,7 +102,7 @@ func confineWorker(memory int64) error {
 		return fmt.Errorf("landlock: %w", err)
 	}
 	if filterSupport() != nil {
-		return nil // the operator has been told
+		return nil // it was logged for the operator
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

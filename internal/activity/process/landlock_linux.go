@@ -24,7 +24,7 @@ func landlockVersion() int {
 const (
 	readRights = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir
 	fileRights = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate
-	// Devices are made by nobody: a device node is a way around every rule.
+	// No command makes devices: a device node is a way around every rule.
 	writeRights = fileRights | ll.AccessFSReadDir | ll.AccessFSRemoveDir | ll.AccessFSRemoveFile |
 		ll.AccessFSMakeDir | ll.AccessFSMakeReg | ll.AccessFSMakeSock | ll.AccessFSMakeFifo |
 		ll.AccessFSMakeSym | ll.AccessFSRefer | ll.AccessFSResolveUnix

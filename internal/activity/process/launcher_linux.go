@@ -15,7 +15,7 @@ import (
 )
 
 // launcherMode is the helper mode that starts supervisors in namespaces. The fork that a user
-// namespace needs copies the page tables of whoever forks, and the server may be large. The
+// namespace needs copies the page tables of the process that forks, and the server may be large. The
 // launcher is small, does nothing else, and ends with the server.
 const launcherMode = "launch"
 

@@ -55,7 +55,7 @@ func ownIDs(path string, id int) ([]syscall.SysProcIDMap, error) {
 	return ids, nil
 }
 
-// The folder for shared memory, and how much a command may have in it.
+// The folder for shared memory, and the maximum that a command may keep in it.
 const (
 	sharedFolder   = "/dev/shm"
 	maxSharedBytes = 64 << 20
@@ -67,7 +67,7 @@ func arrangeNamespaces() error {
 	if os.Getpid() != 1 {
 		return errors.New("this process is not the first of its PID namespace")
 	}
-	// What is unmounted outside goes here too; what is mounted here is seen by nobody outside.
+	// What is unmounted outside goes here too; what is mounted here is not seen outside.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("keep mounts apart: %w", err)
 	}

@@ -55,7 +55,7 @@ func systemPaths(searchPath string) []string {
 
 // toolFolders is a folder of PATH with those beside it that its programs load from: a prefix
 // such as ~/.local keeps bin and lib side by side, and version managers keep shims beside the
-// versions. The prefix itself is not opened: it may be somebody's home.
+// versions. The prefix itself is not opened: it may be a home folder.
 func toolFolders(dir string) []string {
 	folders := []string{dir}
 	switch filepath.Base(dir) {

@@ -408,13 +408,13 @@ func TestWorkerIsConfined(t *testing.T) {
 
 func TestUnknownWorkerSaysSo(t *testing.T) {
 	c := newConfiner(t, process.Limits{})
-	w, err := c.StartWorker("nobody", process.WorkerLimits{})
+	w, err := c.StartWorker("unknown", process.WorkerLimits{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.Exchange(nil)
 	w.Close()
-	if err == nil || !strings.Contains(w.LastWords(), `no helper mode "nobody"`) {
+	if err == nil || !strings.Contains(w.LastWords(), `no helper mode "unknown"`) {
 		t.Errorf("error %v, last words %q", err, w.LastWords())
 	}
 }

@@ -32,7 +32,7 @@ const x32Bit = 0x4000_0000
 // refused are calls that look to programs as if the kernel did not have them, so that these
 // fall back to others.
 var refused = []uint32{
-	// System V objects belong to nobody and outlive processes.
+	// System V objects belong to no process and outlive processes.
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMDT, unix.SYS_SHMCTL,
 	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
 	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,

@@ -19,7 +19,7 @@ type supervisorProcess struct {
 	ended chan error   // gets one value
 }
 
-// errLauncherDied tells that nobody knows how the supervisor ended.
+// errLauncherDied means that it is unknown how the supervisor ended.
 var errLauncherDied = errors.New("the launcher of supervisors died")
 
 func (p *supervisorProcess) kill() {
@@ -111,8 +111,8 @@ func (s *streams) collect(to io.Writer) (*os.File, error) {
 	return w, nil
 }
 
-// lastOutput is how long output is waited for after the supervisor: if it was killed, somebody
-// may be left who holds the pipe open.
+// lastOutput is how long output is waited for after the supervisor: if it was killed, a process
+// may be left that holds the pipe open.
 const lastOutput = 2 * time.Second
 
 // drain returns when all output has been taken.

@@ -115,7 +115,7 @@ func (s *supervisor) reap() {
 		pid, err := syscall.Wait4(-1, &wait, unix.WALL, &usage)
 		switch {
 		case err == syscall.EINTR:
-		case err != nil: // ECHILD: nobody is left
+		case err != nil: // ECHILD: no child is left
 			return
 		case pid == s.main && (wait.Exited() || wait.Signaled()):
 			s.usage <- usage
@@ -160,8 +160,8 @@ func (s *supervisor) finish() status {
 	}
 }
 
-// killAll kills all descendants. In a PID namespace one call reaches all. Else they are stopped first, so that one that forks faster than
-// it is found does not win, and this process runs before them.
+// killAll kills all descendants. In a PID namespace one call reaches all. Else they are stopped
+// first, so that one that forks faster than it is found does not win, and this process runs before them.
 func (s *supervisor) killAll() {
 	if s.spec.Namespaced {
 		_ = unix.Kill(-1, unix.SIGKILL)

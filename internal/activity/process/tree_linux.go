@@ -82,7 +82,7 @@ func (w *walk) one(parent found, pid, depth int) bool {
 		return true
 	}
 	if parent.fd >= 0 && unix.PidfdSendSignal(parent.fd, 0, nil, 0) != nil {
-		return true // the parent's number may be somebody else's by now
+		return true // the parent's number may be another process's by now
 	}
 	if w.before != nil && !w.before(child) {
 		return false

@@ -19,11 +19,11 @@ import (
 
 // Credentials prove who calls. Implementations are safe for concurrent use.
 type Credentials interface {
-	// Authorization is the value of the header of that name; "" if there is none, or none that
-	// could be told before the peer asks (digest).
+	// Authorization is the value of the header of that name; "" if there is none, or none that is
+	// known before the peer asks (digest).
 	Authorization() string
-	// Renew replaces a token that has expired. Whoever uses Authorization calls it before each
-	// connection; Transport needs it not.
+	// Renew replaces a token that has expired. A user of Authorization calls it before each
+	// connection; Transport does so by itself.
 	Renew(ctx context.Context) *machine.Fault
 	// Transport wraps base so that every request proves who sends it.
 	Transport(base http.RoundTripper) http.RoundTripper
@@ -147,7 +147,7 @@ func Header(v value.Value) (http.Header, *machine.Fault) {
 		}
 		for _, value := range values {
 			if !httpguts.ValidHeaderFieldValue(value) {
-				return nil, failure.Configuration("the value of the header " + canonical + " contains characters that cannot stand in a header")
+				return nil, failure.Configuration("the value of the header " + canonical + " contains characters that a header cannot hold")
 			}
 		}
 		header[canonical] = append(header[canonical], values...)

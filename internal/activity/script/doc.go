@@ -14,7 +14,7 @@
 //
 // JavaScript (ES2024) runs in QuickJS, inside our own binary but not inside the server: an
 // engine that is translated from C can be made to overflow the stack, which kills a Go
-// process, and to loop where it asks nobody whether it should stop. DESIGN.md has the scripts
+// process, and to loop where it does not ask whether it should stop. DESIGN.md has the scripts
 // that do. So it runs in worker processes of our binary (process.Worker), which have no file,
 // no network and no memory of the server, and which are killed when they do not answer.
 // Workers are kept for the next script, each with a fresh engine; one that crashed, was

@@ -206,7 +206,7 @@ func (e *engine) sleep(waitMs float64, jobs int) bool {
 		case e.starved(): // the engine could not even note what was to come next
 			e.hit(process.LimitMemory)
 		default:
-			e.fail(unresolvedCode, "the script ended while it waits for a promise that nothing will settle")
+			e.fail(unresolvedCode, "the script ended while it waits for a promise that nothing will resolve")
 		}
 		return false
 	}

@@ -47,7 +47,7 @@ func (e *engine) exit(args []any) (any, error) {
 	return nil, nil
 }
 
-// resolve is told how the script ended: 0, the returned value as JSON or undefined, and the
+// resolve gets how the script ended: 0, the returned value as JSON or undefined, and the
 // exit code; or 1 and a message.
 func (e *engine) resolve(args []any) (any, error) {
 	if e.stopped || len(args) < 2 {

@@ -120,7 +120,7 @@ func (p *pool) give(w *worker) {
 	p.idle = append(p.idle, w)
 }
 
-// expire closes a worker that nobody needed.
+// expire closes a worker that was not needed.
 func (p *pool) expire(w *worker) {
 	p.mu.Lock()
 	p.idle = slices.DeleteFunc(p.idle, func(waiting *worker) bool { return waiting == w })

@@ -50,7 +50,7 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	case "js", "javascript":
 	case "python":
 		if !r.cfg.Python {
-			return fault("run.script in python is not allowed on this server; whoever runs it can allow it (--allow-run python)")
+			return fault("run.script in python is not allowed on this server; its operator can allow it (--allow-run python)")
 		}
 	default:
 		return fault(fmt.Sprintf("the script language %q is not supported: use js or python", language))

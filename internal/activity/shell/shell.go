@@ -33,7 +33,7 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	if !r.cfg.Allowed {
 		return activity.Result{Fault: &machine.Fault{
 			Type: machine.ErrConfiguration, Status: 400, Title: "Processes are not allowed",
-			Detail: "run.shell is not allowed on this server; whoever runs it can allow it (--allow-run shell)",
+			Detail: "run.shell is not allowed on this server; its operator can allow it (--allow-run shell)",
 		}}
 	}
 	args, _ := call.Args.(map[string]any)

@@ -17,7 +17,7 @@ import (
 	"github.com/chargehand/chargehand/internal/blob"
 )
 
-// Opener opens a store with that claim. Each call within one test opens the same contents.
+// Opener opens a store with that Protect. Each call within one test opens the same contents.
 type Opener func(t *testing.T, protect blob.Protect) *blob.Store
 
 // Run runs the suite. fresh is called once per test and gives an opener of an empty place.
@@ -28,7 +28,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		"limit":            limit,
 		"failing source":   failingSource,
 		"stored once":      storedOnce,
-		"claim":            protect,
+		"protect":          protect,
 		"delete":           deletion,
 		"list":             list,
 		"reopen":           reopen,
@@ -184,30 +184,30 @@ func protect(t *testing.T, open Opener) {
 	calls := 0
 	s = open(t, func(ctx context.Context, d blob.Digest, size int64) error {
 		calls++
-		if want := sha256.Sum256([]byte("claimed")); d != want || size != 7 {
-			t.Errorf("claim for %s and %d bytes", d, size)
+		if want := sha256.Sum256([]byte("protected")); d != want || size != 9 {
+			t.Errorf("Protect for %s and %d bytes", d, size)
 		}
 		switch calls {
 		case 1:
 			return refused
-		case 3: // a sweep was under way: the content goes while the claim waits
+		case 3: // a sweep was under way: the content goes while Protect waits
 			return s.Delete(ctx, d)
 		}
 		return nil
 	})
-	if _, _, err := s.Put(t.Context(), strings.NewReader("claimed"), noLimit); !errors.Is(err, refused) {
-		t.Errorf("Put with a refused claim: %v", err)
+	if _, _, err := s.Put(t.Context(), strings.NewReader("protected"), noLimit); !errors.Is(err, refused) {
+		t.Errorf("Put with a refused Protect: %v", err)
 	}
 	if all := entries(t, s); len(all) != 0 {
-		t.Error("a content was stored without a claim")
+		t.Error("a content was stored without Protect")
 	}
-	put(t, s, []byte("claimed"))
-	d := put(t, s, []byte("claimed"))
-	if got := read(t, s, d, 0, -1); string(got) != "claimed" {
-		t.Errorf("content deleted before the claim came back is %q", got)
+	put(t, s, []byte("protected"))
+	d := put(t, s, []byte("protected"))
+	if got := read(t, s, d, 0, -1); string(got) != "protected" {
+		t.Errorf("content deleted before Protect came back is %q", got)
 	}
 	if calls != 3 {
-		t.Errorf("%d claims for 3 Puts", calls)
+		t.Errorf("%d calls of Protect for 3 Puts", calls)
 	}
 }
 

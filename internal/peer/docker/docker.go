@@ -125,7 +125,7 @@ func (e *Engine) serve(w http.ResponseWriter, r *http.Request) {
 				<-r.Context().Done()
 				return
 			}
-			fail(w, status, "the engine is told to fail")
+			fail(w, status, "the test makes the engine fail")
 			return
 		}
 	}

@@ -172,7 +172,7 @@ func (l *listener) listen(ctx context.Context, up func()) *machine.Fault {
 	return failure.Connection(l.at.Where, err)
 }
 
-// events delivers server-sent events; over tells that nobody wants more.
+// events delivers server-sent events; over means that the caller wants no more.
 func (l *listener) events(body io.Reader) (over bool, err error) {
 	stream := remote.NewStream(body, int(l.at.MessageBytes))
 	stream.LastID = l.lastID

@@ -69,7 +69,7 @@ func (d *dialer) greet(ctx context.Context, raw net.Conn, address string) (net.C
 	conn, read := raw, append(line, rest...)
 	if d.wantsTLS(line) {
 		if len(rest) > 0 {
-			return nil, &violation{"the server goes on in the clear after it has asked for TLS"}
+			return nil, &violation{"the server continues in the clear after it has asked for TLS"}
 		}
 		trust := d.trust.Clone()
 		if trust.ServerName, _, err = net.SplitHostPort(address); err != nil {

@@ -8,7 +8,7 @@
 // password, and any other that has a value for an Authorization header is a token; digest means
 // nothing here.
 //
-// The address of the channel is the subject: wildcards may stand in it for a subscription. The
+// The address of the channel is the subject: it may hold wildcards for a subscription. The
 // queue of the operation's nats binding makes the subscription one of a queue group. Headers go
 // and come as NATS headers, Content-Type among them.
 package nats

@@ -121,7 +121,7 @@ func connectFault(at *asyncapi.Endpoint, err error) *machine.Fault {
 }
 
 // broken is the fault of a server that the scanner stopped; nil for any other error. The same
-// server would go on in the same way.
+// server would continue in the same way.
 func broken(at *asyncapi.Endpoint, err error) *machine.Fault {
 	if errors.Is(err, errTooLarge) {
 		return at.TooLarge()

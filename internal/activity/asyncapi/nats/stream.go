@@ -72,8 +72,8 @@ type scanner struct {
 	after   int    // how many bytes of CR LF are to come after a payload
 }
 
-// pass tells how much of a chunk may go on. It is all of it, or there is an error; what may
-// go on then holds no end of a line that is refused.
+// pass returns how much of a chunk is passed on: all of it, unless there is an error. What is
+// passed on then holds no end of a line that is refused.
 func (s *scanner) pass(chunk []byte) (int, error) {
 	at := 0
 	for at < len(chunk) {

@@ -35,7 +35,7 @@ func TestScannerHandsOnWhatKeepsToTheProtocol(t *testing.T) {
 		"MSG a 1 " + strconv.Itoa(testMessageBytes) + "\r\n" + strings.Repeat("\n", testMessageBytes) + "\r\nHMSG a 1 r 3 3\r\nabc\r\nPI"
 	for name, r := range map[string]io.Reader{"whole": strings.NewReader(stream), "bytes": iotest.OneByteReader(strings.NewReader(stream))} {
 		if got, err := through(r); got != stream || err != nil {
-			t.Errorf("%s: %d of %d bytes went on, %v", name, len(got), len(stream), err)
+			t.Errorf("%s: %d of %d bytes were passed, %v", name, len(got), len(stream), err)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func TestScannerRefuses(t *testing.T) {
 				t.Errorf("%.40q (%s): %v, want %q", bad, name, err, detail)
 			}
 			if !strings.HasPrefix(got, good) || len(got) >= len(good+bad) {
-				t.Errorf("%.40q (%s): %d bytes went on", bad, name, len(got))
+				t.Errorf("%.40q (%s): %d bytes were passed", bad, name, len(got))
 			}
 		}
 	}
@@ -86,8 +86,8 @@ var (
 	anyLine   = regexp.MustCompile(`^(?i:(H?)MSG)[ \t]+([^ \t\r\n]+)[ \t]+([0-9]+)((?:[ \t]+[^ \t\r\n]+)??)((?:[ \t]+[0-9]+)?)[ \t]+([0-9]+)[ \t]*\r\n`)
 )
 
-// accepted is how much of a whole stream is complete operations that are to go on: the same
-// rules, told once more in another way.
+// accepted is how much of a whole stream is complete operations that are passed on: the same
+// rules, written a second time in another way.
 func accepted(stream []byte) int {
 	at := 0
 	for {
@@ -136,14 +136,14 @@ func FuzzScanner(f *testing.F) {
 		passed, err := whole.pass(stream)
 		good := accepted(stream)
 		if passed < good {
-			t.Fatalf("%d bytes went on, %d are good (%v)", passed, good, err)
+			t.Fatalf("%d bytes were passed, %d are good (%v)", passed, good, err)
 		}
-		// What goes on besides is the beginning of one operation.
+		// What is passed besides is the beginning of one operation.
 		if more := accepted(stream[:passed]); more != good {
-			t.Fatalf("%d bytes of whole operations went on, %d are good", more, good)
+			t.Fatalf("%d bytes of whole operations were passed, %d are good", more, good)
 		}
 		if err == nil && passed != len(stream) {
-			t.Fatalf("%d of %d bytes went on without an error", passed, len(stream))
+			t.Fatalf("%d of %d bytes were passed without an error", passed, len(stream))
 		}
 		pieces := scanner{messageBytes: testMessageBytes}
 		var got bytes.Buffer
@@ -159,7 +159,7 @@ func FuzzScanner(f *testing.F) {
 			t.Fatalf("in one piece %v, in pieces of %d bytes %v", err, int(step)+1, pieceErr)
 		}
 		if !bytes.HasPrefix(stream, got.Bytes()) || accepted(got.Bytes()) != good {
-			t.Fatalf("%d bytes went on in pieces, %d are good", got.Len(), good)
+			t.Fatalf("%d bytes were passed in pieces, %d are good", got.Len(), good)
 		}
 	})
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // Collect stores what the process left in OUT_DIR. It is called after the process has ended:
-// nobody changes the directory any more.
+// the directory does not change any more.
 func (w *Workspace) Collect(ctx context.Context) ([]machine.File, *machine.Fault) {
 	patterns, narrowed, fault := patternsOf(w.call.Metadata, "collect")
 	if fault != nil {

@@ -48,7 +48,7 @@ func escape(key string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
 
-// patternsOf reads a list of patterns from metadata.files; named tells whether it is there.
+// patternsOf reads a list of patterns from metadata.files; named: the metadata has it.
 func patternsOf(metadata map[string]any, key string) (patterns []string, named bool, fault *machine.Fault) {
 	files, _ := metadata["files"].(map[string]any)
 	value, named := files[key]

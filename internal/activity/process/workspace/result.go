@@ -31,7 +31,7 @@ type Outcome struct {
 	Stdout []byte
 	Stderr []byte
 	Files  []machine.File
-	// Value is what a script returned; it stands in for stdout if HasValue (T47).
+	// Value is what a script returned; it replaces stdout if HasValue (T47).
 	Value    value.Value
 	HasValue bool
 }
