@@ -204,7 +204,8 @@ func TestRandomUse(t *testing.T) {
 			}
 		}
 		if len(holding) > limits.Places || test > limits.OfTest() || l.Held() != len(holding) || l.Waiting() != len(tickets) {
-			t.Fatalf("step %d: %d places are taken, %d by test; %d wait, want %d", i, len(holding), test, l.Waiting(), len(tickets))
+			t.Fatalf("step %d: %d places are taken, %d by test; %d wait, want %d",
+				i, len(holding), test, l.Waiting(), len(tickets))
 		}
 		for _, ticket := range tickets {
 			if len(holding) < limits.Places && count[ticket.owner] < limits.PerWorkflow &&

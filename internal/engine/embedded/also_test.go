@@ -205,7 +205,8 @@ func TestCancelBatchAlso(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := fx.batch(rev, 1, numbered(2))
-	if err := fx.engine.CancelBatch(t.Context(), other.ID, "", conflict); !errors.Is(err, store.ErrConflict) || errors.Is(err, engine.ErrFinal) {
+	err := fx.engine.CancelBatch(t.Context(), other.ID, "", conflict)
+	if !errors.Is(err, store.ErrConflict) || errors.Is(err, engine.ErrFinal) {
 		t.Fatalf("an error of the caller is taken for one of the engine: %v", err)
 	}
 	if err := fx.engine.CancelBatch(t.Context(), other.ID, ""); err != nil {

@@ -13,8 +13,10 @@ type brokenDB struct {
 	store.DB
 	mu      sync.Mutex
 	updates int
-	fail    func(n int) (before, after bool) // of the n-th Update, from 1: it is not done; it is done, and returns an error
-	made    func()                           // if set, called before it is said of one that was made that it failed
+	// fail says what goes wrong with the n-th Update, from 1: it is not made, or it is made and returns an
+	// error.
+	fail func(n int) (before, after bool)
+	made func() // if set, called before it is said of one that was made that it failed
 }
 
 var errBroken = fmt.Errorf("test: %w", store.ErrUnavailable)

@@ -26,7 +26,8 @@ func (fx *fixture) childrenOf(row store.Execution) (rows []store.Execution) {
 	fx.t.Helper()
 	fx.view(func(r *store.Reader) error {
 		rows = nil
-		all, err := r.ListExecutions(store.ExecutionFilter{Account: fx.account.No, Environment: chargehand.Live, Limit: 10_000})
+		filter := store.ExecutionFilter{Account: fx.account.No, Environment: chargehand.Live, Limit: 10_000}
+		all, err := r.ListExecutions(filter)
 		if err != nil {
 			return err
 		}
@@ -62,7 +63,8 @@ func TestParentsHoldNoSlot(t *testing.T) {
 	defer fx.stop()
 	fx.deploy("c", "- a: { call: http, with: { method: get, endpoint: http://x/echo/one } }")
 	fx.deploy("b", "- a: "+workflow("c", ""))
-	rev := fx.define("- a: " + workflow("b", "") + "\n- d: { call: http, with: { method: get, endpoint: http://x/echo/two } }")
+	rev := fx.define("- a: " + workflow("b", "") +
+		"\n- d: { call: http, with: { method: get, endpoint: http://x/echo/two } }")
 	row := fx.final(fx.run(rev, `{}`))
 	if got := fx.result(row.No); got != `{"said":"two","to":{"said":"one","to":{}}}` {
 		t.Errorf("it ends with %s\n%s", got, fx.log)
@@ -229,7 +231,8 @@ func TestLongTreeIsBounded(t *testing.T) {
 	// At the bound an execution starts for each one that ends, until the error has reached the root.
 	const enough = engine.MaxTree * 3 / 2
 	fx.view(func(r *store.Reader) error {
-		all, err := r.ListExecutions(store.ExecutionFilter{Account: fx.account.No, Environment: chargehand.Live, Limit: 2 * engine.MaxTree})
+		filter := store.ExecutionFilter{Account: fx.account.No, Environment: chargehand.Live, Limit: 2 * engine.MaxTree}
+		all, err := r.ListExecutions(filter)
 		if n := len(all); n < engine.MaxTree || n > enough {
 			t.Errorf("%d executions were started, want %d and at most %d", n, engine.MaxTree, enough)
 		}
@@ -363,7 +366,8 @@ func TestDetachedProcessGoesOn(t *testing.T) {
 	if n := fx.outside.running.Load(); n != 1 {
 		t.Errorf("%d processes run after the end, want 1", n)
 	}
-	waiting := fx.define("- a: { run: { shell: { command: sh///block/long }, await: false } }\n- b: { wait: { hours: 1 } }")
+	waiting := fx.define("- a: { run: { shell: { command: sh///block/long }, await: false } }\n" +
+		"- b: { wait: { hours: 1 } }")
 	other := fx.run(waiting, `{}`)
 	fx.blocked()
 	if err := fx.engine.Cancel(context.Background(), other.ID, "enough"); err != nil && !errors.Is(err, engine.ErrFinal) {

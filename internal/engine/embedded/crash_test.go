@@ -108,19 +108,23 @@ do:
     do:
       - e: { set: { n: '${ $index }' } }`},
 	"emit": {tasks: `
-- a: { emit: { event: { with: { type: org.example.done.v1, source: 'https://example.com', id: '1', time: '2026-01-01T00:00:00Z', data: { x: 1 } } } } }
+- a: { emit: { event: { with: { type: org.example.done.v1, source: 'https://example.com', id: '1',
+      time: '2026-01-01T00:00:00Z', data: { x: 1 } } } } }
 - b: { call: http, with: { method: get, endpoint: http://x/echo/one } }`},
 	// The types are those of the execution alone: several share a bus.
 	"listen": {tasks: `
 - a:
     fork:
       branches:
-        - b: { listen: { to: { all: [ { with: { type: '${ "one" + $workflow.id }' } }, { with: { type: '${ "two" + $workflow.id }' } } ] } } }
+        - b: { listen: { to: { all: [ { with: { type: '${ "one" + $workflow.id }' } },
+              { with: { type: '${ "two" + $workflow.id }' } } ] } } }
         - c:
             do:
-              - d: { emit: { event: { with: { type: '${ "two" + $workflow.id }', source: 'https://example.com', id: '2', time: '2026-01-01T00:00:00Z', data: 2 } } } }
+              - d: { emit: { event: { with: { type: '${ "two" + $workflow.id }', source: 'https://example.com',
+                    id: '2', time: '2026-01-01T00:00:00Z', data: 2 } } } }
               - e: { wait: { seconds: 1 } }
-              - f: { emit: { event: { with: { type: '${ "one" + $workflow.id }', source: 'https://example.com', id: '1', time: '2026-01-01T00:00:00Z', data: 1 } } }, output: { as: .data } }
+              - f: { emit: { event: { with: { type: '${ "one" + $workflow.id }', source: 'https://example.com',
+                    id: '1', time: '2026-01-01T00:00:00Z', data: 1 } } }, output: { as: .data } }
 - g: { set: { got: '${ . }' } }`, result: `{"got":[[2,1],1]}`},
 	"foreach": {tasks: `
 - a:
@@ -132,7 +136,9 @@ do:
         - e:
             for: { in: '${ [range(5)] }' }
             do:
-              - f: { emit: { event: { with: { type: '${ "n" + $workflow.id }', source: 'https://example.com', id: '${ $index | tostring }', time: '2026-01-01T00:00:00Z', data: '${ $index }' } } }, output: { as: .data } }
+              - f: { emit: { event: { with: { type: '${ "n" + $workflow.id }', source: 'https://example.com',
+                    id: '${ $index | tostring }', time: '2026-01-01T00:00:00Z', data: '${ $index }' } } },
+                    output: { as: .data } }
 - g: { set: { got: '${ . }' } }`, result: `{"got":[[0,1,2],4]}`},
 	"child": {
 		tasks: `
@@ -189,15 +195,18 @@ do:
       branches:
         - b:
             listen: { to: { any: [ { with: { type: '${ "n" + $workflow.id }' } } ], until: '(. | length) == 2' } }
-            foreach: { item: n, do: [ { c: { run: { workflow: { namespace: test, name: free, version: 1.0.0, input: { to: '${ $workflow.id }' } }, await: false } } } ] }
+            foreach: { item: n, do: [ { c: { run: { workflow: { namespace: test, name: free, version: 1.0.0,
+                input: { to: '${ $workflow.id }' } }, await: false } } } ] }
         - d:
             for: { in: '${ [range(2)] }' }
             do:
-              - e: { emit: { event: { with: { type: '${ "n" + $workflow.id }', source: 'https://example.com', id: '${ $index | tostring }', time: '2026-01-01T00:00:00Z' } } } }
+              - e: { emit: { event: { with: { type: '${ "n" + $workflow.id }', source: 'https://example.com',
+                    id: '${ $index | tostring }', time: '2026-01-01T00:00:00Z' } } } }
 - f: { listen: { to: { any: [ { with: { type: '${ "free" + $workflow.id }' } } ], until: '(. | length) == 2' } } }
 - g: { set: { got: '${ . | length }' } }`,
 		children: map[string]string{
-			"free": `- a: { emit: { event: { with: { type: '${ "free" + .to }', source: 'https://example.com', id: '${ $workflow.id }', time: '2026-01-01T00:00:00Z' } } } }`,
+			"free": `- a: { emit: { event: { with: { type: '${ "free" + .to }', source: 'https://example.com',
+    id: '${ $workflow.id }', time: '2026-01-01T00:00:00Z' } } } }`,
 		},
 		result:      `{"got":2}`,
 		independent: true,
@@ -210,7 +219,8 @@ do:
 		secrets: map[string]string{"token": `"token-of-the-shop"`, "login": `{"username":"somebody","password":"pa55word"}`},
 		body: `use: { secrets: [token, login] }
 do:
-  - a: { call: http, with: { method: get, endpoint: '${ "http://x/echo/" + $secrets.token }' }, export: { as: '${ { said: .said } }' } }
+  - a: { call: http, with: { method: get, endpoint: '${ "http://x/echo/" + $secrets.token }' },
+        export: { as: '${ { said: .said } }' } }
   - b: { wait: { seconds: 1 } }
   - c:
       fork:
@@ -219,13 +229,15 @@ do:
           - tells:
               do:
                 - d: { wait: { seconds: 1 } }
-                - e: { emit: { event: { with: { type: '${ "kept" + $workflow.id }', source: 'https://example.com', id: '1', time: '2026-01-01T00:00:00Z', data: '${ $secrets.login }' } } } }
+                - e: { emit: { event: { with: { type: '${ "kept" + $workflow.id }', source: 'https://example.com',
+                      id: '1', time: '2026-01-01T00:00:00Z', data: '${ $secrets.login }' } } } }
                 - f:
                     try:
                       - z: { call: http, with: { method: get, endpoint: http://x/fail/1 } }
                     catch:
                       retry: { delay: { seconds: 1 }, limit: { attempt: { count: 3 } } }
-          - starts: { run: { workflow: { namespace: test, name: keeper, version: latest, input: { of: '${ $secrets.token }', own: 1 } } } }
+          - starts: { run: { workflow: { namespace: test, name: keeper, version: latest,
+                input: { of: '${ $secrets.token }', own: 1 } } } }
   - g: { set: { was: '${ . }' } }
   - h:
       try:
@@ -233,10 +245,12 @@ do:
       catch:
         as: problem
         do:
-          - j: { set: { said: '${ $context.said == $secrets.token }', detail: '${ $problem.detail == $secrets.token }', was: '${ .was }' } }
+          - j: { set: { said: '${ $context.said == $secrets.token }',
+                detail: '${ $problem.detail == $secrets.token }', was: '${ .was }' } }
 `,
 		children: map[string]string{"keeper": "- a: { wait: { seconds: 1 } }\n- b: { set: { got: '${ .of }' } }"},
-		result:   `{"detail":true,"said":true,"was":[[{"password":"[redacted]","username":"[redacted]"}],"recovered",{"got":"[redacted]"}]}`,
+		result: `{"detail":true,"said":true,"was":[[{"password":"[redacted]","username":"[redacted]"}],"recovered",` +
+			`{"got":"[redacted]"}]}`,
 	},
 }
 

@@ -112,7 +112,8 @@ func TestCancelledInDoubt(t *testing.T) {
 			go func() { answer <- fx.engine.Cancel(t.Context(), row.ID, "") }()
 			synctest.Wait()
 		}
-		if _, err := fx.engine.Start(t.Context(), startOf(row, p, parseInput(t, `{}`))); !errors.Is(err, store.ErrUnavailable) {
+		_, err := fx.engine.Start(t.Context(), startOf(row, p, parseInput(t, `{}`)))
+		if !errors.Is(err, store.ErrUnavailable) {
 			t.Fatal(err)
 		}
 		select {

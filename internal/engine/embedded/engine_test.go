@@ -59,9 +59,11 @@ func TestHowExecutionsEnd(t *testing.T) {
         - b: { call: http, with: { method: get, endpoint: http://x/echo/two } }
 - g: { set: { all: '${ [.[].said] }' } }`, `{}`, chargehand.Finished, `{"all":["one","two"]}`},
 		"a fault": {`
-- a: { call: http, with: { method: get, endpoint: http://x/missing } }`, `{}`, chargehand.Errored, "fault communication"},
+- a: { call: http, with: { method: get, endpoint: http://x/missing } }`,
+			`{}`, chargehand.Errored, "fault communication"},
 		"a fault before any effect": {`
-- a: { raise: { error: { type: 'https://example.com/broken', status: 500 } } }`, `{}`, chargehand.Errored, "fault fault"},
+- a: { raise: { error: { type: 'https://example.com/broken', status: 500 } } }`,
+			`{}`, chargehand.Errored, "fault fault"},
 		"a panic in a runner": {`
 - a: { call: http, with: { method: get, endpoint: http://x/panic } }`, `{}`, chargehand.Errored, "fault internal"},
 		"a panic is caught like other faults": {`
@@ -72,7 +74,8 @@ func TestHowExecutionsEnd(t *testing.T) {
       do:
         - c: { set: { caught: true } }`, `{}`, chargehand.Finished, `{"caught":true}`},
 		"an outcome above the limit": {`
-- a: { call: http, with: { method: get, endpoint: http://x/size/1000000 } }`, `{}`, chargehand.Errored, "fault output_too_large"},
+- a: { call: http, with: { method: get, endpoint: http://x/size/1000000 } }`,
+			`{}`, chargehand.Errored, "fault output_too_large"},
 		"a kind without a runner": {`
 - a: { run: { script: { language: js, code: '1' } } }`, `{}`, chargehand.Errored, "fault run_not_allowed"},
 		"a process": {`

@@ -25,7 +25,8 @@ func (fx *fixture) publishIn(env chargehand.Environment, events ...string) {
 	for i, text := range events {
 		envelopes[i] = parseInput(fx.t, text).(map[string]any)
 	}
-	if err := fx.engine.Publish(context.Background(), engine.Publisher{Account: fx.account.No, Environment: env}, envelopes); err != nil {
+	from := engine.Publisher{Account: fx.account.No, Environment: env}
+	if err := fx.engine.Publish(context.Background(), from, envelopes); err != nil {
 		fx.t.Fatal(err)
 	}
 }

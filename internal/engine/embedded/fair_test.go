@@ -39,7 +39,8 @@ func TestTestDoesNotDelayLive(t *testing.T) {
 	}
 	s := fx.engine.Stats()
 	if s.CallsRunning != 128 || s.ScriptsRunning != 4 || s.ProcessesRunning != 4 {
-		t.Errorf("test has %d calls, %d scripts and %d processes; half of the places are 128, 4 and 4", s.CallsRunning, s.ScriptsRunning, s.ProcessesRunning)
+		t.Errorf("test has %d calls, %d scripts and %d processes; half of the places are 128, 4 and 4",
+			s.CallsRunning, s.ScriptsRunning, s.ProcessesRunning)
 	}
 }
 
@@ -74,7 +75,8 @@ func TestWorkflowsTakeTurns(t *testing.T) {
 	fx.outside.started = make(chan callSeen, 100)
 	fx.start()
 	defer fx.kill()
-	many := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/block/first } }\n- b: { call: http, with: { method: get, endpoint: http://x/slow/100 } }")
+	many := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/block/first } }\n" +
+		"- b: { call: http, with: { method: get, endpoint: http://x/slow/100 } }")
 	for range 40 { // 20 rounds of 100 ms
 		fx.run(many, `{}`)
 	}

@@ -43,7 +43,9 @@ const (
 )
 
 func (k faultKind) String() string {
-	return [...]string{"none", "a statement fails", "the commit fails", "the commit is unknown", "it hangs", "it hangs and is unknown"}[k]
+	return [...]string{
+		"none", "a statement fails", "the commit fails", "the commit is unknown", "it hangs", "it hangs and is unknown",
+	}[k]
 }
 
 var errStatement = errors.New("test: the statement fails")

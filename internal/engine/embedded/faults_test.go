@@ -209,7 +209,8 @@ func (f *faulting) starts() {
 				err = f.engine.Cancel(f.t.Context(), row.ID, "enough")
 			}
 		}
-		if err != nil && !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, errStatement) && !errors.Is(err, engine.ErrFinal) {
+		if err != nil && !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, errStatement) &&
+			!errors.Is(err, engine.ErrFinal) {
 			f.t.Errorf("start and cancel: %v", err)
 		}
 		time.Sleep(time.Duration(f.n(400)) * time.Millisecond)
@@ -242,8 +243,12 @@ func (f *faulting) runBatches() {
 
 func (f *faulting) publishes() {
 	for i := range 20 {
-		ev := map[string]any{"specversion": "1.0", "id": strconv.Itoa(i), "source": "https://example.com", "type": "of no interest", "time": "2026-01-01T00:00:00Z"}
-		err := f.engine.Publish(f.t.Context(), engine.Publisher{Account: f.account.No, Environment: chargehand.Live}, []map[string]any{ev})
+		ev := map[string]any{
+			"specversion": "1.0", "id": strconv.Itoa(i), "source": "https://example.com", "type": "of no interest",
+			"time": "2026-01-01T00:00:00Z",
+		}
+		from := engine.Publisher{Account: f.account.No, Environment: chargehand.Live}
+		err := f.engine.Publish(f.t.Context(), from, []map[string]any{ev})
 		if err != nil && !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, errStatement) {
 			f.t.Errorf("publish: %v", err)
 		}
@@ -283,10 +288,11 @@ func (f *faulting) begun() {
 // meet publishes an event for them, until it is accepted.
 func (f *faulting) meet(i int) {
 	ev := map[string]any{"specversion": "1.0", "id": strconv.Itoa(i), "source": "https://example.com/meet", "type": "meet"}
-	err := f.engine.Publish(f.t.Context(), engine.Publisher{Account: f.account.No, Environment: chargehand.Live}, []map[string]any{ev})
+	from := engine.Publisher{Account: f.account.No, Environment: chargehand.Live}
+	err := f.engine.Publish(f.t.Context(), from, []map[string]any{ev})
 	for errors.Is(err, store.ErrUnavailable) || errors.Is(err, errStatement) {
 		time.Sleep(100 * time.Millisecond)
-		err = f.engine.Publish(f.t.Context(), engine.Publisher{Account: f.account.No, Environment: chargehand.Live}, []map[string]any{ev})
+		err = f.engine.Publish(f.t.Context(), from, []map[string]any{ev})
 	}
 	if err != nil {
 		f.t.Errorf("publish: %v", err)

@@ -3,25 +3,19 @@ package embedded
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
-	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -238,74 +232,6 @@ func (fx *fixture) Get(_ context.Context, digest []byte) ([]byte, error) {
 	return data, nil
 }
 
-// define compiles a definition that consists of tasks (YAML, not indented).
-func (fx *fixture) define(tasks string) int64 {
-	fx.t.Helper()
-	return fx.defineAll("do:\n" + indent(tasks))
-}
-
-// defineAll compiles a definition without its document.
-func (fx *fixture) defineAll(body string) int64 {
-	fx.t.Helper()
-	p := compile(fx.t, body)
-	fx.mu.Lock()
-	defer fx.mu.Unlock()
-	revision := int64(len(fx.plans) + 1_000) // above those that have rows
-	fx.plans[revision] = p
-	return revision
-}
-
-// deploy makes a published workflow of tasks, of namespace test and version 1.0.0, that
-// others can start. It is the same after a restart.
-func (fx *fixture) deploy(name, tasks string) int64 {
-	fx.t.Helper()
-	p := compile(fx.t, "do:\n"+indent(tasks))
-	id := chargehand.WorkflowID(fx.id())
-	flow := store.Workflow{ID: id, Account: fx.account.No, Namespace: "test", Name: name, CreatedMs: int64(fx.ids), UpdatedMs: int64(fx.ids)}
-	revision := store.Revision{Version: "1.0.0", Number: 1, CreatedMs: 1}
-	err := fx.store.Update(context.Background(), func(tx *store.Tx) error {
-		if err := tx.InsertWorkflow(&flow); err != nil {
-			return err
-		}
-		digest := sha256.Sum256([]byte(name))
-		definition := store.Definition{Account: fx.account.No, Digest: digest[:], MediaType: "application/yaml", Source: []byte(tasks)}
-		if err := tx.PutDefinition(&definition); err != nil {
-			return err
-		}
-		revision.Workflow, revision.Definition = flow.No, definition.No
-		if err := tx.InsertRevision(&revision); err != nil {
-			return err
-		}
-		flow.Published = revision.No
-		return tx.UpdateWorkflow(&flow)
-	})
-	if err != nil {
-		fx.t.Fatal(err)
-	}
-	fx.mu.Lock()
-	defer fx.mu.Unlock()
-	fx.plans[revision.No] = p
-	return revision.No
-}
-
-// setSecret writes the next version of a secret, as JSON.
-func (fx *fixture) setSecret(name, value string) {
-	fx.t.Helper()
-	err := fx.store.Update(context.Background(), func(tx *store.Tx) error {
-		last, err := tx.LastSecret(fx.account.No, chargehand.Live, name)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-		place := secret.Location{Account: fx.account.No, Environment: uint8(chargehand.Live), Name: name, Version: last.Version + 1}
-		return tx.PutSecret(&store.Secret{
-			Account: place.Account, Environment: chargehand.Live, Name: name, Version: place.Version, Sealed: fx.sealer.Seal(place, []byte(value)),
-		})
-	})
-	if err != nil {
-		fx.t.Fatal(err)
-	}
-}
-
 // allEnd waits until every execution has ended and nothing is owed between any.
 func (fx *fixture) allEnd(atMost time.Duration) {
 	fx.t.Helper()
@@ -337,107 +263,6 @@ func dueChildren(r *store.Reader) ([]store.Child, error) {
 	}
 	stopped, err := r.DueChildren(store.ChildStopped, 0, 10)
 	return append(ended, stopped...), err
-}
-
-func indent(text string) string {
-	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ") + "\n"
-}
-
-func compile(t testing.TB, body string) *plan.Plan {
-	t.Helper()
-	doc, problems := dsl.Parse([]byte("document:\n  dsl: '1.0.3'\n  namespace: test\n  name: test\n  version: '1.0.0'\n" + body))
-	if doc == nil {
-		t.Fatalf("parse: %v\n%s", problems, body)
-	}
-	p, problems := plan.Compile(doc, plan.Options{Run: []string{"shell", "script"}})
-	if p == nil {
-		t.Fatalf("compile: %v\n%s", problems, body)
-	}
-	return p
-}
-
-// id makes ids in ascending order, of the current time.
-func (fx *fixture) id() (id [16]byte) {
-	fx.mu.Lock()
-	defer fx.mu.Unlock()
-	fx.ids++
-	ms := time.Now().UnixMilli()
-	binary.BigEndian.PutUint64(id[:8], uint64(ms)<<16|0x7000)
-	binary.BigEndian.PutUint64(id[8:], 0x8000000000000000|fx.ids)
-	return id
-}
-
-func (fx *fixture) row(revision int64, input string) store.Execution {
-	return store.Execution{
-		ID: chargehand.ExecutionID(fx.id()), Account: fx.account.No, Environment: chargehand.Live, Workflow: revision, Revision: revision,
-		Input: store.Payload{Inline: []byte(input), Size: int64(len(input))},
-	}
-}
-
-func (fx *fixture) startOne(revision int64, input string) (store.Execution, error) {
-	return fx.startIn(chargehand.Live, revision, input)
-}
-
-func (fx *fixture) startIn(env chargehand.Environment, revision int64, input string) (store.Execution, error) {
-	p, err := fx.Plan(context.Background(), revision)
-	if err != nil {
-		return store.Execution{}, err
-	}
-	v, err := value.Parse([]byte(input), value.Limits{})
-	if err != nil {
-		return store.Execution{}, err
-	}
-	row := fx.row(revision, input)
-	row.Environment = env
-	return fx.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: v})
-}
-
-// runTest is run in the environment test.
-func (fx *fixture) runTest(revision int64, input string) store.Execution {
-	fx.t.Helper()
-	row, err := fx.startIn(chargehand.Test, revision, input)
-	if err != nil {
-		fx.t.Fatal(err)
-	}
-	return row
-}
-
-// run starts an execution and fails the test if it is refused.
-func (fx *fixture) run(revision int64, input string) store.Execution {
-	fx.t.Helper()
-	row, err := fx.startOne(revision, input)
-	if err != nil {
-		fx.t.Fatal(err)
-	}
-	return row
-}
-
-// batch inserts a batch of items and tells the engine.
-func (fx *fixture) batch(revision int64, concurrency int, inputs []string) store.Batch {
-	fx.t.Helper()
-	b := store.Batch{
-		ID: chargehand.BatchID(fx.id()), Account: fx.account.No, Environment: chargehand.Live,
-		Workflow: revision, Revision: revision, Concurrency: concurrency, RequestedConcurrency: concurrency, Total: int64(len(inputs)),
-	}
-	err := fx.store.Update(context.Background(), func(tx *store.Tx) error {
-		if err := tx.InsertBatch(&b); err != nil {
-			return err
-		}
-		for i, input := range inputs {
-			row := fx.row(revision, input)
-			row.Batch, row.Item, row.Machine = b.No, int64(i), machine.Revision
-			row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
-			if err := tx.InsertExecution(&row); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		fx.t.Fatal(err)
-	}
-	fx.engine.BatchReady(b.No)
-	return b
 }
 
 func (fx *fixture) view(fn func(r *store.Reader) error) {
@@ -595,7 +420,8 @@ func (fx *fixture) story(no int64) string {
 	}
 	var b strings.Builder
 	for _, e := range entries {
-		fmt.Fprintf(&b, "%d %s %d %d %s %s %s", e.Seq, e.Reference, e.Iteration, e.Attempt, e.Phase, value.Marshal(e.Input), value.Marshal(e.Output))
+		fmt.Fprintf(&b, "%d %s %d %d %s %s %s", e.Seq, e.Reference, e.Iteration, e.Attempt, e.Phase,
+			value.Marshal(e.Input), value.Marshal(e.Output))
 		if e.Fault != nil {
 			fmt.Fprintf(&b, " %s", e.Fault.Type)
 		}
@@ -607,128 +433,7 @@ func (fx *fixture) story(no int64) string {
 	return b.String()
 }
 
-// outside is what activities reach. What an activity does depends on its address
-// (http) or command (shell): the last path segments say it.
-type outside struct {
-	mu      sync.Mutex
-	runs    map[string]int      // by idempotency key
-	keys    map[string][]string // of calls that may fail, by execution and task, in order
-	blocked map[string]chan struct{}
-	files   func() []machine.File
-
-	started chan callSeen // if set, gets each call that blocks when it starts
-	inspect func()        // if set, called in each call
-	running atomic.Int64
-	most    atomic.Int64
-}
-
-func (o *outside) allRuns() map[string]int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	all := make(map[string]int, len(o.runs))
-	for key, n := range o.runs {
-		all[key] = n
-	}
-	return all
-}
-
-// gate makes calls whose address ends in block/NAME wait until it is closed.
-func (o *outside) gate(name string) chan struct{} {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.blocked == nil {
-		o.blocked = make(map[string]chan struct{})
-	}
-	ch := make(chan struct{})
-	o.blocked[name] = ch
-	return ch
-}
-
 type callSeen = activity.Call
-
-// Run implements activity.Runner.
-func (o *outside) Run(ctx context.Context, c activity.Call) activity.Result {
-	n := o.running.Add(1)
-	defer o.running.Add(-1)
-	for most := o.most.Load(); n > most && !o.most.CompareAndSwap(most, n); most = o.most.Load() {
-	}
-	args := c.Args.(map[string]any)
-	address, _ := args["endpoint"].(string)
-	if address == "" {
-		address, _ = args["command"].(string)
-	}
-	if address == "" {
-		address, _ = args["stdin"].(string)
-	}
-	o.mu.Lock()
-	if o.runs == nil {
-		o.runs, o.keys = make(map[string]int), make(map[string][]string)
-	}
-	o.runs[c.Key]++
-	o.mu.Unlock()
-	parts := strings.Split(address, "/")
-	verb, rest := parts[3], strings.Join(parts[4:], "/")
-	if o.inspect != nil {
-		o.inspect()
-	}
-	switch verb {
-	case "slow", "slowfail": // takes as many milliseconds
-		var ms int
-		fmt.Sscan(rest, &ms)
-		time.Sleep(time.Duration(ms) * time.Millisecond)
-		if verb == "slowfail" {
-			return activity.Result{Fault: &machine.Fault{Type: machine.ErrCommunication, Status: 503, Title: "Unavailable"}}
-		}
-		return activity.Result{Output: "slow"}
-	case "echo":
-		return activity.Result{Output: map[string]any{"said": rest, "to": c.Input}}
-	case "fail": // as often as it says, then not; a repeated run ends as the first one did
-		var times int
-		fmt.Sscan(rest, &times)
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		task := c.Execution.String() + c.Reference
-		if !slices.Contains(o.keys[task], c.Key) {
-			o.keys[task] = append(o.keys[task], c.Key)
-		}
-		if slices.Index(o.keys[task], c.Key) < times {
-			return activity.Result{Fault: &machine.Fault{Type: machine.ErrCommunication, Status: 503, Title: "Unavailable"}}
-		}
-		return activity.Result{Output: "recovered"}
-	case "block":
-		o.mu.Lock()
-		ch := o.blocked[rest]
-		o.mu.Unlock()
-		if o.started != nil {
-			select {
-			case o.started <- c:
-			case <-ctx.Done():
-			}
-		}
-		if ch == nil {
-			<-ctx.Done()
-			return activity.Result{Output: "cut off"}
-		}
-		select {
-		case <-ch:
-			return activity.Result{Output: "released " + rest}
-		case <-ctx.Done():
-			return activity.Result{Output: "cut off"}
-		}
-	case "panic":
-		panic("the runner is broken")
-	case "size", "slowsize":
-		if verb == "slowsize" {
-			time.Sleep(time.Second)
-		}
-		var size int
-		fmt.Sscan(rest, &size)
-		return activity.Result{Output: strings.Repeat("x", size)}
-	case "files":
-		return activity.Result{Output: "made", Files: o.files()}
-	}
-	return activity.Result{Fault: &machine.Fault{Type: machine.ErrCommunication, Status: 404, Title: "Not found"}}
-}
 
 // logLines keeps what the engine logs.
 type logLines struct {
@@ -737,8 +442,11 @@ type logLines struct {
 }
 
 func (l *logLines) Enabled(context.Context, slog.Level) bool { return true }
-func (l *logLines) WithAttrs([]slog.Attr) slog.Handler       { return l }
-func (l *logLines) WithGroup(string) slog.Handler            { return l }
+
+func (l *logLines) WithAttrs([]slog.Attr) slog.Handler { return l }
+
+func (l *logLines) WithGroup(string) slog.Handler { return l }
+
 func (l *logLines) Handle(_ context.Context, r slog.Record) error {
 	line := r.Level.String() + " " + r.Message
 	r.Attrs(func(a slog.Attr) bool {
@@ -771,17 +479,4 @@ func (fx *fixture) idle(active int) {
 	if held := fx.engine.slots.heldBy(fx.account.No); held != active {
 		fx.t.Fatalf("%d slots are held, want %d", held, active)
 	}
-}
-
-func parseInput(t testing.TB, text string) value.Value {
-	t.Helper()
-	v, err := value.Parse([]byte(text), value.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-func startOf(row store.Execution, p *plan.Plan, input value.Value) engine.Start {
-	return engine.Start{Row: row, Plan: p, Input: input}
 }

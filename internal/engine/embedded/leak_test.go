@@ -40,7 +40,9 @@ func (m *mirror) Run(ctx context.Context, c activity.Call) activity.Result {
 	case strings.HasSuffix(endpoint, "/panic"):
 		panic(args["body"])
 	case strings.HasSuffix(endpoint, "/fail"):
-		return activity.Result{Fault: &machine.Fault{Type: machine.ErrCommunication, Status: 401, Title: "No", Detail: fmt.Sprint("refused: ", args["body"])}}
+		return activity.Result{Fault: &machine.Fault{
+			Type: machine.ErrCommunication, Status: 401, Title: "No", Detail: fmt.Sprint("refused: ", args["body"]),
+		}}
 	}
 	return activity.Result{Output: args}
 }
@@ -55,7 +57,9 @@ const (
 func (fx *fixture) leak(text string) (where string) {
 	fx.t.Helper()
 	var forms [][]byte
-	for _, form := range []string{text, hex.EncodeToString([]byte(text)), base64.StdEncoding.EncodeToString([]byte(text))} {
+	for _, form := range []string{
+		text, hex.EncodeToString([]byte(text)), base64.StdEncoding.EncodeToString([]byte(text)),
+	} {
 		forms = append(forms, []byte(strings.TrimRight(form, "=")))
 	}
 	look := func(place string, data []byte) {
@@ -83,7 +87,8 @@ func (fx *fixture) leak(text string) (where string) {
 	}
 	err := fx.db.View(context.Background(), func(c store.Conn) error {
 		var tables []string
-		err := c.Query(`SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()`, func(r store.Row) error {
+		const query = `SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()`
+		err := c.Query(query, func(r store.Row) error {
 			tables = append(tables, r.Text(0))
 			return nil
 		})

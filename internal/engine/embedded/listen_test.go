@@ -48,7 +48,8 @@ func (fx *fixture) listeners(revision int64, n int, input func(i int) string) []
 		rows[i] = fx.run(revision, input(i))
 	}
 	for i := range rows {
-		if row := fx.read(rows[i].No); row.State != store.StateParked || row.Status != chargehand.Processing || row.Phase != chargehand.Waiting {
+		row := fx.read(rows[i].No)
+		if row.State != store.StateParked || row.Status != chargehand.Processing || row.Phase != chargehand.Waiting {
 			fx.t.Fatalf("a listener is %+v", row)
 		}
 	}
@@ -102,7 +103,8 @@ func TestCorrelated(t *testing.T) {
 	fx := newFixture(t)
 	fx.start()
 	defer fx.stop()
-	rev := fx.define("- a: { listen: { to: { one: { with: { type: order }, correlate: { order: { from: .data.id, expect: '${ .id }' } } } } } }")
+	rev := fx.define("- a: { listen: { to: { one: { with: { type: order }, " +
+		"correlate: { order: { from: .data.id, expect: '${ .id }' } } } } } }")
 	n := bigger(4_000)
 	rows := fx.listeners(rev, n, func(i int) string { return fmt.Sprintf(`{"id":%d}`, i) })
 	events := make([]string, n)
@@ -171,7 +173,8 @@ func TestManyEvents(t *testing.T) {
 	fx.start()
 	defer fx.stop()
 	n := bigger(10_000)
-	rev := fx.define(fmt.Sprintf("- a: { listen: { to: { any: [ { with: { type: n } } ], until: '(. | length) == %d' } } }", n))
+	rev := fx.define(fmt.Sprintf(
+		"- a: { listen: { to: { any: [ { with: { type: n } } ], until: '(. | length) == %d' } } }", n))
 	row := fx.listeners(rev, 1, func(int) string { return `{}` })[0]
 	began := time.Now()
 	var want strings.Builder
@@ -215,7 +218,8 @@ func TestListenersOutliveRestarts(t *testing.T) {
 	fx.stop()
 	fx.openStore()
 	ev := parseInput(t, envelope("go", 1, "7")).(map[string]any)
-	if err := publish(&Engine{config: fx.config().withDefaults(), store: fx.store, matcher: newEventMatcher()}, []value.Value{ev}); err != nil {
+	e := &Engine{config: fx.config().withDefaults(), store: fx.store, matcher: newEventMatcher()}
+	if err := publish(e, []value.Value{ev}); err != nil {
 		t.Fatal(err)
 	}
 	fx.start()
@@ -243,7 +247,8 @@ func (r streamRunner) Run(ctx context.Context, c activity.Call) activity.Result 
 	return activity.Result{}
 }
 
-const streamOf = "- a: { call: asyncapi, with: { document: { endpoint: 'https://example.org/' }, operation: o, subscription: { consume: { amount: %d } } } }"
+const streamOf = "- a: { call: asyncapi, with: { document: { endpoint: 'https://example.org/' }, operation: o, " +
+	"subscription: { consume: { amount: %d } } } }"
 
 // TestStreamIsDurable: a stream continues only when the outcome that it has handed over is in the
 // journal. After a crash it begins again.
@@ -287,7 +292,8 @@ func TestEventsMeetListeners(t *testing.T) {
 		var all sync.WaitGroup
 		for kind := range kinds {
 			name := fmt.Sprint("type", kind)
-			rev := fx.define("- a: { wait: { milliseconds: 10 } }\n- b: { listen: { to: { one: { with: { type: " + name + " } } } } }")
+			rev := fx.define("- a: { wait: { milliseconds: 10 } }\n" +
+				"- b: { listen: { to: { one: { with: { type: " + name + " } } } } }")
 			all.Go(func() {
 				for i := range each {
 					row := fx.run(rev, `{}`)

@@ -326,7 +326,8 @@ func TestPoisonedWriteSet(t *testing.T) {
 		defer fx.stop()
 		// A file of the outcome has a blob that is gone: the statement fails each time.
 		fx.poison = errors.New("poison")
-		rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/size/200000 } }\n- b: { wait: { hours: 1 } }")
+		rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/size/200000 } }\n" +
+			"- b: { wait: { hours: 1 } }")
 		row := fx.run(rev, `{}`)
 		other := fx.run(fx.define("- a: { call: http, with: { method: get, endpoint: http://x/echo/one } }"), `{}`)
 		row = fx.finalIn(row, time.Minute)

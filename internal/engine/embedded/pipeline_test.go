@@ -276,7 +276,8 @@ func TestChildrenInDoubt(t *testing.T) {
 				fx.start()
 				defer fx.stop()
 				fx.deploy("child", "- a: { wait: { seconds: 1 } }")
-				rev := fx.define("- a: { wait: { seconds: 1 } }\n- b: " + workflow("child", "") + "\n- c: " + workflow("child", ", await: false"))
+				rev := fx.define("- a: { wait: { seconds: 1 } }\n- b: " + workflow("child", "") +
+					"\n- c: " + workflow("child", ", await: false"))
 				row := fx.run(rev, `{}`)
 				faulty.once(n, fault{kind: kind, statement: 3})
 				if got := fx.endOf(row, time.Minute); got.status != "finished completed" {
@@ -360,7 +361,8 @@ func TestDetachedProcessOutlivesAnEndInDoubt(t *testing.T) {
 			defer fx.stop()
 			fx.outside.started = make(chan callSeen, 10)
 			release := fx.outside.gate("on")
-			row := fx.run(fx.define("- a: { run: { shell: { command: sh://x/block/on }, await: false } }\n- b: { wait: { seconds: 1 } }"), `{}`)
+			row := fx.run(fx.define("- a: { run: { shell: { command: sh://x/block/on }, await: false } }\n"+
+				"- b: { wait: { seconds: 1 } }"), `{}`)
 			fx.blocked()
 			faulty.once(1, fault{kind: kind})
 			fx.final(row)

@@ -16,9 +16,12 @@ import (
 // TestInterruptionsAreCounted: three crashes are survived, the fourth faults the task.
 func TestInterruptionsAreCounted(t *testing.T) {
 	for name, tasks := range map[string]string{
-		"default":       "- a: { call: http, with: { method: get, endpoint: http://x/block/never } }",
-		"at most once":  "- a: { call: http, with: { method: get, endpoint: http://x/block/never }, metadata: { onInterrupted: fault } }",
-		"of two equals": "- f: { fork: { branches: [ { a: { call: http, with: { method: get, endpoint: http://x/block/never } } }, { b: { call: http, with: { method: get, endpoint: http://x/block/never } } } ] } }",
+		"default": "- a: { call: http, with: { method: get, endpoint: http://x/block/never } }",
+		"at most once": "- a: { call: http, with: { method: get, endpoint: http://x/block/never }, " +
+			"metadata: { onInterrupted: fault } }",
+		"of two equals": "- f: { fork: { branches: [ " +
+			"{ a: { call: http, with: { method: get, endpoint: http://x/block/never } } }, " +
+			"{ b: { call: http, with: { method: get, endpoint: http://x/block/never } } } ] } }",
 	} {
 		t.Run(name, func(t *testing.T) {
 			fx := newFixture(t)

@@ -33,9 +33,12 @@ const leaky = `use: { secrets: [token, login] }
 do:
   - many: { for: { in: '${ [range(40)] }' }, do: [ { one: { set: { n: '${ $index }', t: '${ $secrets.token }' } } } ] }
   - big: { set: { all: '${ [range(20000)] | map($secrets.token) }' }, export: { as: '${ . }' } }
-  - send: { call: http, with: { method: post, endpoint: http://x/send, body: '${ $context.all }', headers: { x-password: '${ $secrets.login.password }' } } }
-  - say: { emit: { event: { with: { type: said, source: 'https://example.com', data: '${ { of: $secrets.token } }' } } } }
-  - child: { run: { workflow: { namespace: test, name: keeper, version: latest, input: { of: '${ $secrets.token }', basic: '${ $secrets.login.password | @base64 }' } } } }
+  - send: { call: http, with: { method: post, endpoint: http://x/send, body: '${ $context.all }',
+        headers: { x-password: '${ $secrets.login.password }' } } }
+  - say: { emit: { event: { with: { type: said, source: 'https://example.com',
+        data: '${ { of: $secrets.token } }' } } } }
+  - child: { run: { workflow: { namespace: test, name: keeper, version: latest, input: { of: '${ $secrets.token }',
+        basic: '${ $secrets.login.password | @base64 }' } } } }
   - refused:
       try: [ { fail: { call: http, with: { method: post, endpoint: http://x/fail, body: '${ $secrets.token }' } } } ]
       catch: { as: problem, do: [ { keep: { set: { detail: '${ $problem.detail }' } } } ] }
@@ -129,7 +132,8 @@ func secretsStayInside(t *testing.T, fx *fixture) {
 		}
 		return err
 	})
-	next := fx.run(fx.defineAll("use: { secrets: [login] }\ndo:\n  - a: { set: '${ $secrets.login.password == \"another password\" }' }\n"), `{}`)
+	next := fx.run(fx.defineAll("use: { secrets: [login] }\ndo:\n"+
+		"  - a: { set: '${ $secrets.login.password == \"another password\" }' }\n"), `{}`)
 	if got := fx.result(next.No); got != "true" {
 		t.Errorf("the next execution has another version: %s", got)
 	}
@@ -160,13 +164,15 @@ func TestSecretTypeOfAListener(t *testing.T) {
 		fx.start()
 		defer fx.stop()
 		fx.setSecret("token", `"`+shopToken+`"`)
-		row := fx.run(fx.defineAll("use: { secrets: [token] }\ndo:\n  - a: { listen: { to: { one: { with: { type: '${ $secrets.token }' } } } } }\n"), `{}`)
+		row := fx.run(fx.defineAll("use: { secrets: [token] }\ndo:\n"+
+			"  - a: { listen: { to: { one: { with: { type: '${ $secrets.token }' } } } } }\n"), `{}`)
 		synctest.Wait()
 		if where := fx.leak(shopToken); where != "" {
 			t.Error(where)
 		}
 		for _, kind := range []string{"other", shopToken} {
-			err := fx.engine.Publish(t.Context(), engine.Publisher{Account: fx.account.No, Environment: chargehand.Live}, []map[string]any{
+			from := engine.Publisher{Account: fx.account.No, Environment: chargehand.Live}
+			err := fx.engine.Publish(t.Context(), from, []map[string]any{
 				{"specversion": "1.0", "id": kind, "source": "test", "type": kind, "data": kind},
 			})
 			if err != nil {
@@ -188,7 +194,8 @@ func TestMissingSecret(t *testing.T) {
 	rev := fx.defineAll("use: { secrets: [here, absent] }\ndo:\n  - a: { wait: { seconds: 100 } }\n")
 	fx.setSecret("here", `1`)
 	row := fx.run(rev, `{}`)
-	if f := fx.fault(row.No); row.Phase != chargehand.Faulted || f.Type != machine.ErrAuthorization || f.Status != 403 || f.Instance != "/use/secrets/1" {
+	if f := fx.fault(row.No); row.Phase != chargehand.Faulted || f.Type != machine.ErrAuthorization ||
+		f.Status != 403 || f.Instance != "/use/secrets/1" {
 		t.Errorf("it ended as %v with %+v", row.Phase, f)
 	}
 	if fx.pinned(row.No) {
@@ -256,7 +263,8 @@ func TestSecretsOfAnotherKey(t *testing.T) {
 		t.Helper()
 		row = fx.final(row)
 		f := fx.fault(row.No)
-		if row.Phase != chargehand.Faulted || f.Origin != "system" || f.Code != engine.CodeInternal || !strings.Contains(f.Detail, "master key") {
+		if row.Phase != chargehand.Faulted || f.Origin != "system" || f.Code != engine.CodeInternal ||
+			!strings.Contains(f.Detail, "master key") {
 			t.Errorf("it ended as %v with %+v", row.Phase, f)
 		}
 		if fx.pinned(row.No) {
@@ -292,7 +300,8 @@ func TestSecretsTooLarge(t *testing.T) {
 	row := fx.run(rev, `{}`)
 	item := fx.items(fx.finalBatch(fx.batch(rev, 1, []string{`{}`})).No)[0]
 	for _, row := range []store.Execution{row, item} {
-		if f := fx.fault(row.No); row.Phase != chargehand.Faulted || f.Code != engine.CodeSecretsTooLarge || f.Origin == "system" {
+		f := fx.fault(row.No)
+		if row.Phase != chargehand.Faulted || f.Code != engine.CodeSecretsTooLarge || f.Origin == "system" {
 			t.Errorf("it ended as %v with %+v", row.Phase, f)
 		}
 	}
@@ -308,7 +317,8 @@ func TestPanicWithASecret(t *testing.T) {
 	fx.start()
 	defer fx.stop()
 	fx.setSecret("token", `"`+shopToken+`"`)
-	row := fx.final(fx.run(fx.defineAll("use: { secrets: [token] }\ndo:\n  - a: { call: http, with: { method: post, endpoint: http://x/panic, body: '${ $secrets.token }' } }\n"), `{}`))
+	row := fx.final(fx.run(fx.defineAll("use: { secrets: [token] }\ndo:\n"+
+		"  - a: { call: http, with: { method: post, endpoint: http://x/panic, body: '${ $secrets.token }' } }\n"), `{}`))
 	if f := fx.fault(row.No); f.Code != engine.CodeInternal || strings.Contains(f.Detail, shopToken) {
 		t.Errorf("it ended with %+v", f)
 	}
@@ -324,7 +334,8 @@ func TestPanicWithASecret(t *testing.T) {
 func BenchmarkTrivialWithSecret(b *testing.B) {
 	fx := benchFixture(b)
 	fx.setSecret("token", `"`+shopToken+`"`)
-	rev := fx.defineAll("use: { secrets: [token] }\ndo:\n  - a: { set: { sum: '${ .order + 1 }', token: '${ $secrets.token }' } }\n")
+	rev := fx.defineAll("use: { secrets: [token] }\ndo:\n" +
+		"  - a: { set: { sum: '${ .order + 1 }', token: '${ $secrets.token }' } }\n")
 	b.ReportAllocs()
 	report := cpu(b, b.N)
 	b.ResetTimer()

@@ -165,7 +165,9 @@ func TestNewsOfQueuedRowsAreNotLost(t *testing.T) {
 func TestWokenGoFirst(t *testing.T) {
 	s, f := newTestSlots(1)
 	singles, first := s.acquireNew(1, ownLive)
-	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 2, No: 7, ID: chargehand.BatchID{7}, Environment: chargehand.Live, Concurrency: 5})
+	batch := s.addBatch(&store.Batch{
+		Account: 1, Workflow: 2, No: 7, ID: chargehand.BatchID{7}, Environment: chargehand.Live, Concurrency: 5,
+	})
 	s.notifyQueued(batch)
 	s.notifyQueued(singles)
 	s.enqueueReady(batch, 41)
@@ -184,7 +186,9 @@ func TestWokenGoFirst(t *testing.T) {
 func TestQueuesTakeTurns(t *testing.T) {
 	s, _ := newTestSlots(1)
 	single, first := s.acquireNew(1, ownLive)
-	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 2, No: 7, ID: chargehand.BatchID{7}, Environment: chargehand.Live, Concurrency: 5})
+	batch := s.addBatch(&store.Batch{
+		Account: 1, Workflow: 2, No: 7, ID: chargehand.BatchID{7}, Environment: chargehand.Live, Concurrency: 5,
+	})
 	s.notifyQueued(batch)
 	s.notifyQueued(single)
 	last := []*lease{first}
@@ -205,7 +209,9 @@ func TestQueuesTakeTurns(t *testing.T) {
 
 func TestCancelledBatchStartsNothing(t *testing.T) {
 	s, f := newTestSlots(10)
-	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 2, No: 7, ID: chargehand.BatchID{7}, Environment: chargehand.Live, Concurrency: 5})
+	batch := s.addBatch(&store.Batch{
+		Account: 1, Workflow: 2, No: 7, ID: chargehand.BatchID{7}, Environment: chargehand.Live, Concurrency: 5,
+	})
 	s.close(batch)
 	s.notifyQueued(batch)
 	s.enqueueReady(batch, 1)

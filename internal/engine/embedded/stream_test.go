@@ -81,7 +81,8 @@ func TestDetachedProcessIsLogged(t *testing.T) {
 			}
 			for _, want := range []string{
 				"INFO a process that nobody waits for has ended execution=" + row.ID.String() + " task=/do/0/a",
-				"WARN a process that nobody waits for has failed execution=" + row.ID.String() + " task=/do/1/b type=" + machine.ErrCommunication + " status=503",
+				"WARN a process that nobody waits for has failed execution=" + row.ID.String() +
+					" task=/do/1/b type=" + machine.ErrCommunication + " status=503",
 			} {
 				if !fx.log.contains(want) {
 					t.Errorf("the log does not say %q:\n%s", want, fx.log)

@@ -85,7 +85,8 @@ func suiteFixture(t testing.TB, w *machinetest.Fixture) (*fixture, *suiteOutside
 
 func suiteIn(fx *fixture, w *machinetest.Fixture) (*fixture, *suiteOutside) {
 	outside := &suiteOutside{
-		world: w, given: make(map[string]machinetest.Answer), runs: make(map[string]int), files: make(map[string]machine.File),
+		world: w, given: make(map[string]machinetest.Answer), runs: make(map[string]int),
+		files: make(map[string]machine.File),
 	}
 	fx.runner = outside
 	return fx, outside
@@ -138,7 +139,9 @@ func (fx *fixture) suiteResult(o *suiteOutside, row store.Execution) machinetest
 		if err != nil {
 			fx.t.Fatal(err)
 		}
-		result.Fault = &machine.Fault{Type: f.Type, Status: f.Status, Title: f.Title, Detail: f.Detail, Instance: f.Instance, Code: f.Code}
+		result.Fault = &machine.Fault{
+			Type: f.Type, Status: f.Status, Title: f.Title, Detail: f.Detail, Instance: f.Instance, Code: f.Code,
+		}
 	} else {
 		result.Output = parseInput(fx.t, fx.result(row.No))
 	}
@@ -162,7 +165,9 @@ func (fx *fixture) suiteResult(o *suiteOutside, row store.Execution) machinetest
 // engineRunner runs a script on SQLite, or with the fixture that make makes.
 type engineRunner struct{ make func(t testing.TB) *fixture }
 
-func (r engineRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) (result machinetest.Result) {
+func (r engineRunner) Run(
+	t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture,
+) (result machinetest.Result) {
 	if r.make == nil {
 		r.make = newFixture
 	}
@@ -206,7 +211,9 @@ type crashRunner struct {
 	crashed *bool
 }
 
-func (r crashRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) (result machinetest.Result) {
+func (r crashRunner) Run(
+	t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture,
+) (result machinetest.Result) {
 	fx, outside := suiteFixture(t, w)
 	if r.k%2 == 0 {
 		fx.limits.ReplayEvents = 1 // nothing is replayed, everything restored
