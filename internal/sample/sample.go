@@ -27,11 +27,11 @@ func Every(t testing.TB, n int) (first, step int) {
 		return 1, 1
 	}
 	tellWhenFailed(t)
-	return 1 + place(t.Name(), n), n
+	return 1 + position(t.Name(), n), n
 }
 
-// place is from 0 to n-1, by the name and the seed.
-func place(name string, n int) int {
+// position is from 0 to n-1, by the name and the seed.
+func position(name string, n int) int {
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	return int(rand.New(rand.NewPCG(h.Sum64(), seed())).Uint64N(uint64(n)))

@@ -14,7 +14,7 @@ func TestSamples(t *testing.T) {
 	}
 	begins := map[int]bool{}
 	for i := range 100 {
-		begins[place(fmt.Sprint("case ", i), 4)] = true
+		begins[position(fmt.Sprint("case ", i), 4)] = true
 	}
 	if len(begins) != 4 {
 		t.Errorf("a hundred tests begin at %d of 4 places", len(begins))

@@ -109,13 +109,14 @@ type Unread struct {
 	Last  int64 // number of the last event of the stream
 }
 
-// UnreadEvents reads which of some executions have woken subscriptions.
+// UnreadEvents reads which of some executions have woken subscriptions. The condition is not "woken = 1": PostgreSQL
+// would choose the index of all woken subscriptions, of every execution.
 func (r *Reader) UnreadEvents(executions []int64) (map[int64]Unread, error) {
 	list := make(map[int64]Unread, len(executions))
 	err := inGroups(executions, func(nos string, args []any) error {
 		return r.c.Query(`SELECT s.execution, MIN(s.since), MAX(t.last) FROM subscription s
  JOIN stream t ON t.account = s.account AND t.environment = s.environment
- WHERE s.execution IN (`+nos+`) AND s.woken = 1 GROUP BY s.execution`, func(row Row) error {
+ WHERE s.execution IN (`+nos+`) AND s.woken <> 0 GROUP BY s.execution`, func(row Row) error {
 			list[row.Int(0)] = Unread{Since: row.Int(1), Last: row.Int(2)}
 			return nil
 		}, args...)

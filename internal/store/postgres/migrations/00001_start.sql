@@ -65,7 +65,7 @@ CREATE TABLE starter (
     namespaces TEXT COLLATE "C"
 );
 -- PutStarter.
-CREATE INDEX starter_key ON starter (account, key);
+CREATE INDEX starter_key ON starter (account, key, no);
 
 -- Workflows ----------------------------------------------------------------------------------------------------------
 
