@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -48,7 +49,7 @@ func Parse(data []byte) (*Document, error) {
 	case strings.HasPrefix(version, "3."):
 		d.major = 3
 	default:
-		return nil, fmt.Errorf("its asyncapi version is %q; 2.6 and 3.0 are read", clip(version))
+		return nil, fmt.Errorf("its asyncapi version is %q; 2.6 and 3.0 are read", excerpt.Clip(version, clipBytes))
 	}
 	return d, nil
 }
@@ -227,11 +228,11 @@ func (d *Document) resolve(v any) (any, error) {
 		}
 		pointer, inside := strings.CutPrefix(reference, "#")
 		if !inside {
-			return nil, fmt.Errorf("the reference %q leads out of the document, which is not followed", clip(reference))
+			return nil, fmt.Errorf("the reference %q leads out of the document, which is not followed", excerpt.Clip(reference, clipBytes))
 		}
 		var err error
 		if v, err = d.point(pointer); err != nil {
-			return nil, fmt.Errorf("the reference %q leads nowhere", clip(reference))
+			return nil, fmt.Errorf("the reference %q leads nowhere", excerpt.Clip(reference, clipBytes))
 		}
 	}
 	return nil, fmt.Errorf("more than %d references follow one another", maxReferences)
@@ -288,10 +289,5 @@ func (d *Document) object(m map[string]any, key string) (map[string]any, error) 
 	return object, nil
 }
 
-func clip(s string) string {
-	const most = 200
-	if len(s) > most {
-		s = s[:most] + "…"
-	}
-	return strings.ToValidUTF8(s, "")
-}
+// clipBytes bounds what messages show of a document.
+const clipBytes = 200

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -50,10 +51,10 @@ func (f *filler) serverURL(t *Target, server map[string]any) (string, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
-		return "", fmt.Errorf("%q is no address", clip(text))
+		return "", fmt.Errorf("%q is no address", excerpt.Clip(text, clipBytes))
 	}
 	if scheme := Family(u.Scheme); scheme != t.Family && (t.Family != "nats" || u.Scheme != "tls") {
-		return "", fmt.Errorf("its address begins with %q, its protocol is %q", clip(u.Scheme), t.Protocol)
+		return "", fmt.Errorf("its address begins with %q, its protocol is %q", excerpt.Clip(u.Scheme, clipBytes), t.Protocol)
 	}
 	return strings.TrimSuffix(text, "/"), nil
 }
@@ -94,7 +95,7 @@ func (f *filler) fill(text string, known map[string]any, insert func(before, nam
 		}
 		name, after, closed := strings.Cut(rest, "}")
 		if !closed {
-			return "", fmt.Errorf("%q has a { without a }", clip(text))
+			return "", fmt.Errorf("%q has a { without a }", excerpt.Clip(text, clipBytes))
 		}
 		v, err := f.value(name, known)
 		if err != nil {
@@ -130,7 +131,7 @@ func serverVariable(before, name string, v filled) (string, error) {
 	}
 	if strings.ContainsAny(v.text, forbidden) || strings.ContainsFunc(v.text, blankOrControl) {
 		return "", fmt.Errorf("{%s} is in the %s of the server, so %q cannot be its value: it must not contain %s, blanks or control characters",
-			clip(name), what, clip(v.text), strings.Join(strings.Split(forbidden, ""), " "))
+			excerpt.Clip(name, clipBytes), what, excerpt.Clip(v.text, clipBytes), strings.Join(strings.Split(forbidden, ""), " "))
 	}
 	return v.text, nil
 }
@@ -139,7 +140,7 @@ func serverVariable(before, name string, v filled) (string, error) {
 func token(_, name string, v filled) (string, error) {
 	if !v.own && (v.text == "" || strings.ContainsAny(v.text, ".*>") || strings.ContainsFunc(v.text, blankOrControl)) {
 		return "", fmt.Errorf("{%s} is one part of a subject of NATS, so %q cannot be its value: it must not be empty or contain . * >, blanks or control characters",
-			clip(name), clip(v.text))
+			excerpt.Clip(name, clipBytes), excerpt.Clip(v.text, clipBytes))
 	}
 	return v.text, nil
 }
@@ -155,7 +156,7 @@ func checkSegments(template, filled string) error {
 	filled, _, _ = strings.Cut(filled, "?")
 	for segment := range strings.SplitSeq(filled, "/") {
 		if plain, err := url.PathUnescape(segment); err == nil && (plain == "." || plain == "..") {
-			return fmt.Errorf("the values in its address would lead to another path: they make the segment %q of %q", clip(segment), clip(filled))
+			return fmt.Errorf("the values in its address would lead to another path: they make the segment %q of %q", excerpt.Clip(segment, clipBytes), excerpt.Clip(filled, clipBytes))
 		}
 	}
 	return nil
@@ -178,7 +179,7 @@ func (f *filler) value(name string, known map[string]any) (filled, error) {
 		var found any
 		if found, given = Locate(location, f.selection.Headers, f.selection.Payload); given {
 			if text, given = scalar(found); !given {
-				return filled{}, fmt.Errorf("{%s} must be a text, a number or a boolean; the message has something else at %s", clip(name), clip(location))
+				return filled{}, fmt.Errorf("{%s} must be a text, a number or a boolean; the message has something else at %s", excerpt.Clip(name, clipBytes), excerpt.Clip(location, clipBytes))
 			}
 		}
 	}
@@ -186,13 +187,13 @@ func (f *filler) value(name string, known map[string]any) (filled, error) {
 	for _, source := range []map[string]any{about, schema} {
 		if standard, ok := source["default"]; !given && ok {
 			if text, given = scalar(standard); !given {
-				return filled{}, fmt.Errorf("the default of {%s} must be a text, a number or a boolean", clip(name))
+				return filled{}, fmt.Errorf("the default of {%s} must be a text, a number or a boolean", excerpt.Clip(name, clipBytes))
 			}
 			own = true
 		}
 	}
 	if !given {
-		return filled{}, fmt.Errorf("{%s} has no value: give it in the variables of the task's server", clip(name))
+		return filled{}, fmt.Errorf("{%s} has no value: give it in the variables of the task's server", excerpt.Clip(name, clipBytes))
 	}
 	for _, source := range []map[string]any{about, schema} {
 		allowed, _ := source["enum"].([]any)
@@ -200,7 +201,7 @@ func (f *filler) value(name string, known map[string]any) (filled, error) {
 			continue
 		}
 		if !slices.ContainsFunc(allowed, func(v any) bool { one, ok := scalar(v); return ok && one == text }) {
-			return filled{}, fmt.Errorf("{%s} must be one of %s, not %q", clip(name), shownEnum(allowed), clip(text))
+			return filled{}, fmt.Errorf("{%s} must be one of %s, not %q", excerpt.Clip(name, clipBytes), shownEnum(allowed), excerpt.Clip(text, clipBytes))
 		}
 		own = true
 	}
@@ -215,7 +216,7 @@ func shownEnum(allowed []any) string {
 	var shown []string
 	for _, v := range allowed[:min(len(allowed), maxShown)] {
 		if text, ok := scalar(v); ok {
-			shown = append(shown, fmt.Sprintf("%q", clip(text)))
+			shown = append(shown, fmt.Sprintf("%q", excerpt.Clip(text, clipBytes)))
 		}
 	}
 	if more := len(allowed) - len(shown); more > 0 {
@@ -229,7 +230,7 @@ func (f *filler) unused() error {
 	for _, name := range slices.Sorted(maps.Keys(f.selection.Variables)) {
 		if !f.used[name] {
 			return fmt.Errorf("the server and the channel have no variable %q; they have %s",
-				clip(name), clip(strings.Join(slices.Sorted(maps.Keys(f.used)), ", ")))
+				excerpt.Clip(name, clipBytes), excerpt.Clip(strings.Join(slices.Sorted(maps.Keys(f.used)), ", "), clipBytes))
 		}
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/chargehand/chargehand/internal/excerpt"
 )
 
 // Selection is what a task says about where it goes.
@@ -57,16 +59,16 @@ func (d *Document) Target(s Selection) (*Target, error) {
 	t := &Target{Server: name, Protocol: strings.ToLower(protocol), Family: Family(protocol)}
 	fill := &filler{document: d, selection: s, used: map[string]bool{}}
 	if t.URL, err = fill.serverURL(t, server); err != nil {
-		return nil, fmt.Errorf("server %q: %w", clip(name), err)
+		return nil, fmt.Errorf("server %q: %w", excerpt.Clip(name, clipBytes), err)
 	}
 	if t.Address, err = fill.address(t.Family, p); err != nil {
-		return nil, fmt.Errorf("channel %q: %w", clip(p.name), err)
+		return nil, fmt.Errorf("channel %q: %w", excerpt.Clip(p.name, clipBytes), err)
 	}
 	if err := fill.unused(); err != nil {
 		return nil, err
 	}
 	if t.Messages, err = d.messages(p); err != nil {
-		return nil, fmt.Errorf("channel %q: %w", clip(p.name), err)
+		return nil, fmt.Errorf("channel %q: %w", excerpt.Clip(p.name, clipBytes), err)
 	}
 	for _, binding := range []struct {
 		of map[string]any
@@ -119,21 +121,21 @@ func (d *Document) place2(channels map[string]any, s Selection) (endpoint, error
 		}
 		other := map[string]string{"publish": "subscribe", "subscribe": "publish"}[wanted]
 		if operation == nil && channel[other] != nil {
-			return endpoint{}, fmt.Errorf("the channel %q has no %s operation, only %s", clip(name), wanted, other)
+			return endpoint{}, fmt.Errorf("the channel %q has no %s operation, only %s", excerpt.Clip(name, clipBytes), wanted, other)
 		}
 		return endpoint{name: name, address: name, channel: channel, operation: operation}, nil
 	}
 	if s.Channel == "" {
-		return endpoint{}, fmt.Errorf("the document has no %s operation with the operationId %q", wanted, clip(s.Operation))
+		return endpoint{}, fmt.Errorf("the document has no %s operation with the operationId %q", wanted, excerpt.Clip(s.Operation, clipBytes))
 	}
-	return endpoint{}, fmt.Errorf("the document has no channel %q; it has %s", clip(s.Channel), listed(channels))
+	return endpoint{}, fmt.Errorf("the document has no channel %q; it has %s", excerpt.Clip(s.Channel, clipBytes), listed(channels))
 }
 
 func (d *Document) place3(channels map[string]any, s Selection) (endpoint, error) {
 	if s.Operation == "" {
 		channel, err := d.object(channels, s.Channel)
 		if err != nil || channel == nil {
-			return endpoint{}, orElse(err, fmt.Errorf("the document has no channel %q; it has %s", clip(s.Channel), listed(channels)))
+			return endpoint{}, orElse(err, fmt.Errorf("the document has no channel %q; it has %s", excerpt.Clip(s.Channel, clipBytes), listed(channels)))
 		}
 		return d.endpointAt(s.Channel, channel, nil)
 	}
@@ -143,12 +145,12 @@ func (d *Document) place3(channels map[string]any, s Selection) (endpoint, error
 	}
 	operation, err := d.object(operations, s.Operation)
 	if err != nil || operation == nil {
-		return endpoint{}, orElse(err, fmt.Errorf("the document has no operation %q; it has %s", clip(s.Operation), listed(operations)))
+		return endpoint{}, orElse(err, fmt.Errorf("the document has no operation %q; it has %s", excerpt.Clip(s.Operation, clipBytes), listed(operations)))
 	}
 	reference, _ := operation["channel"].(map[string]any)
 	channel, err := d.object(operation, "channel")
 	if err != nil || channel == nil {
-		return endpoint{}, orElse(err, fmt.Errorf("the operation %q has no channel", clip(s.Operation)))
+		return endpoint{}, orElse(err, fmt.Errorf("the operation %q has no channel", excerpt.Clip(s.Operation, clipBytes)))
 	}
 	name, _ := reference["$ref"].(string)
 	return d.endpointAt(name[strings.LastIndexByte(name, '/')+1:], channel, operation)
@@ -157,7 +159,7 @@ func (d *Document) place3(channels map[string]any, s Selection) (endpoint, error
 func (d *Document) endpointAt(name string, channel, operation map[string]any) (endpoint, error) {
 	address, _ := channel["address"].(string)
 	if address == "" {
-		return endpoint{}, fmt.Errorf("the channel %q has no address", clip(name))
+		return endpoint{}, fmt.Errorf("the channel %q has no address", excerpt.Clip(name, clipBytes))
 	}
 	return endpoint{name: name, address: address, channel: channel, operation: operation}, nil
 }
@@ -182,25 +184,25 @@ func (d *Document) server(p endpoint, s Selection) (string, map[string]any, erro
 		family := Family(protocol)
 		if s.Server == name && family == "" {
 			return "", nil, fmt.Errorf("the protocol %q of the server %q is not supported; supported are %s",
-				clip(protocol), clip(name), strings.Join(Protocols(), ", "))
+				excerpt.Clip(protocol, clipBytes), excerpt.Clip(name, clipBytes), strings.Join(Protocols(), ", "))
 		}
 		fits := s.Protocol == "" || family == Family(s.Protocol)
 		if s.Server == name || s.Server == "" && fits && family != "" {
 			return name, server, nil
 		}
-		seen = append(seen, fmt.Sprintf("%s (%s)", clip(name), clip(protocol)))
+		seen = append(seen, fmt.Sprintf("%s (%s)", excerpt.Clip(name, clipBytes), excerpt.Clip(protocol, clipBytes)))
 	}
 	what := "server of a supported protocol (" + strings.Join(Protocols(), ", ") + ")"
 	switch {
 	case s.Server != "":
-		what = fmt.Sprintf("server %q", clip(s.Server))
+		what = fmt.Sprintf("server %q", excerpt.Clip(s.Server, clipBytes))
 	case s.Protocol != "":
-		what = fmt.Sprintf("server of the protocol %q", clip(s.Protocol))
+		what = fmt.Sprintf("server of the protocol %q", excerpt.Clip(s.Protocol, clipBytes))
 	}
 	if len(seen) == 0 {
 		seen = []string{"none"}
 	}
-	return "", nil, fmt.Errorf("the channel %q has no %s; it has %s", clip(p.name), what, clip(strings.Join(seen, ", ")))
+	return "", nil, fmt.Errorf("the channel %q has no %s; it has %s", excerpt.Clip(p.name, clipBytes), what, excerpt.Clip(strings.Join(seen, ", "), clipBytes))
 }
 
 // serversOf are the names of the servers that a channel is confined to.
@@ -299,7 +301,7 @@ func listed(m map[string]any) string {
 	if len(m) == 0 {
 		return "none"
 	}
-	return clip(strings.Join(slices.Sorted(maps.Keys(m)), ", "))
+	return excerpt.Clip(strings.Join(slices.Sorted(maps.Keys(m)), ", "), clipBytes)
 }
 
 func orElse(err, otherwise error) error {

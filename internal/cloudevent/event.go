@@ -7,11 +7,11 @@ import (
 	"mime"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -96,7 +96,7 @@ func (r *reader) required() {
 	}
 	for _, name := range [...]string{"id", "source", "type"} {
 		if _, has := r.event[name]; !has {
-			r.fail(name, "required", "The attribute "+quote(name)+" is missing.")
+			r.fail(name, "required", "The attribute "+excerpt.Quote(name)+" is missing.")
 			continue
 		}
 		text, ok := r.text(name)
@@ -136,10 +136,10 @@ func (r *reader) text(name string) (text string, ok bool) {
 	text, ok = v.(string)
 	switch {
 	case !ok:
-		r.fail(name, "wrong_type", "The attribute "+quote(name)+" must be a string, not "+value.KindOf(v)+".")
+		r.fail(name, "wrong_type", "The attribute "+excerpt.Quote(name)+" must be a string, not "+value.KindOf(v)+".")
 		return "", false
 	case text == "":
-		r.fail(name, "empty", "The attribute "+quote(name)+" must not be empty.")
+		r.fail(name, "empty", "The attribute "+excerpt.Quote(name)+" must not be empty.")
 		return "", false
 	}
 	return text, r.printable(name, text)
@@ -149,10 +149,10 @@ func (r *reader) text(name string) (text string, ok bool) {
 func (r *reader) printable(name, text string) bool {
 	switch {
 	case len(text) > MaxAttributeBytes:
-		r.fail(name, "too_long", fmt.Sprintf("The attribute %s must not be longer than %d bytes.", quote(name), MaxAttributeBytes))
+		r.fail(name, "too_long", fmt.Sprintf("The attribute %s must not be longer than %d bytes.", excerpt.Quote(name), MaxAttributeBytes))
 		return false
 	case strings.ContainsFunc(text, unicode.IsControl):
-		r.fail(name, "control_character", "The attribute "+quote(name)+" must not hold control characters.")
+		r.fail(name, "control_character", "The attribute "+excerpt.Quote(name)+" must not hold control characters.")
 		return false
 	}
 	return true
@@ -164,7 +164,7 @@ func (r *reader) extension(name string) {
 	bad := name == "" || strings.ContainsFunc(name, func(c rune) bool { return !good(c) })
 	if bad || len(name) > MaxNameBytes {
 		r.fail(name, "bad_name", fmt.Sprintf(
-			"The name of the attribute %s must be 1 to %d lower-case letters a to z and digits. The data of the event belongs in \"data\".", quote(name), MaxNameBytes))
+			"The name of the attribute %s must be 1 to %d lower-case letters a to z and digits. The data of the event belongs in \"data\".", excerpt.Quote(name), MaxNameBytes))
 		return
 	}
 	switch v := r.event[name].(type) {
@@ -173,10 +173,10 @@ func (r *reader) extension(name string) {
 		r.printable(name, v)
 	case int:
 		if v < math.MinInt32 || v > math.MaxInt32 {
-			r.fail(name, "out_of_range", "The attribute "+quote(name)+" must be a whole number of 32 bits. Send a larger one as a string.")
+			r.fail(name, "out_of_range", "The attribute "+excerpt.Quote(name)+" must be a whole number of 32 bits. Send a larger one as a string.")
 		}
 	default:
-		r.fail(name, "wrong_type", "The attribute "+quote(name)+" must be a string, a boolean or a whole number of 32 bits, not "+value.KindOf(v)+".")
+		r.fail(name, "wrong_type", "The attribute "+excerpt.Quote(name)+" must be a string, a boolean or a whole number of 32 bits, not "+value.KindOf(v)+".")
 	}
 }
 
@@ -197,12 +197,4 @@ func (r *reader) data() {
 	if _, err := base64.StdEncoding.Strict().DecodeString(text); err != nil || strings.ContainsAny(text, "\r\n") {
 		r.fail("data_base64", "bad_base64", `The field "data_base64" must be base64 (RFC 4648, section 4).`)
 	}
-}
-
-// quote cuts long names, because errors quote them.
-func quote(name string) string {
-	if len(name) > 100 {
-		name = strings.ToValidUTF8(name[:100], "") + "…"
-	}
-	return strconv.Quote(name)
 }

@@ -8,12 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/lestrrat-go/jwx/v3/jwt"
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -75,7 +74,7 @@ func (a *answer) reason() string {
 	if text == "" {
 		return ""
 	}
-	return ": " + clip(text)
+	return ": " + excerpt.Line(text, maxShownBytes)
 }
 
 // token checks a token response.
@@ -84,7 +83,7 @@ func (a *answer) token(p *policy, now time.Time) (*token, *machine.Fault) {
 	case a.AccessToken == "":
 		return nil, refused("the token response has no access_token")
 	case a.TokenType != "" && !strings.EqualFold(a.TokenType, "bearer") && !(p.grant == grantExchange && a.TokenType == "N_A"):
-		return nil, refused("the token is of the type " + strconv.Quote(clip(a.TokenType)) + "; only bearer tokens can be used")
+		return nil, refused("the token is of the type " + strconv.Quote(excerpt.Line(a.TokenType, maxShownBytes)) + "; only bearer tokens can be used")
 	case !httpguts.ValidHeaderFieldValue(a.AccessToken):
 		return nil, refused("the access_token contains characters that a header cannot hold")
 	}
@@ -120,18 +119,4 @@ func expiry(accessToken string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return claims.Expiration()
-}
-
-// clip makes what comes from outside short and harmless to show.
-func clip(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError {
-			return ' '
-		}
-		return r
-	}, text)
-	if len(text) <= maxShownBytes {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxShownBytes], "") + "…"
 }

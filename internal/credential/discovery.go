@@ -12,6 +12,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -44,7 +45,7 @@ func (s *Source) discover(ctx context.Context, p *policy) (discovered, *machine.
 	}
 	if !sameIssuer(found.Issuer, p.authority) && !p.issuedBy(found.Issuer) {
 		return found, refused(fmt.Sprintf("%s says that its issuer is %q, which is neither the authority nor one of `issuers`",
-			p.shownAuthority(), clip(found.Issuer)))
+			p.shownAuthority(), excerpt.Line(found.Issuer, maxShownBytes)))
 	}
 	return found, nil
 }
@@ -76,7 +77,7 @@ func (s *Source) fetchDiscovery(ctx context.Context, p *policy) (discovered, *ma
 	for _, address := range []string{found.Token, found.Introspection} {
 		if address != "" && !acceptable(address, p.authority) {
 			return discovered{}, refused(fmt.Sprintf("the discovery document of %s names the endpoint %q, which is not an http or https address as safe as the authority",
-				p.shownAuthority(), clip(shown(address))))
+				p.shownAuthority(), excerpt.Line(shown(address), maxShownBytes)))
 		}
 	}
 	if found.Token == "" {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand/internal/egress"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -104,7 +105,7 @@ func (s *Source) post(ctx context.Context, p *policy, address string, form url.V
 	}
 	req, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return nil, nil, configuration(fmt.Sprintf("the endpoint %s of the authentication is no address", clip(shown(address))))
+		return nil, nil, configuration(fmt.Sprintf("the endpoint %s of the authentication is no address", excerpt.Line(shown(address), maxShownBytes)))
 	}
 	req.Header = header
 	what := "ask " + shown(address) + " for a token"
@@ -145,7 +146,7 @@ func (p *policy) unanswered(ctx context.Context, what string, err error, secrets
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		reason = fmt.Sprintf("no complete answer within %s", requestTimeout)
 	}
-	fault := refused(what + ": " + clip(p.redacted(reason, secrets...)))
+	fault := refused(what + ": " + excerpt.Line(p.redacted(reason, secrets...), maxShownBytes))
 	fault.Retryable = true
 	return fault
 }

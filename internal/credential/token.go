@@ -10,6 +10,7 @@ import (
 
 	"github.com/lestrrat-go/jwx/v3/jwt"
 
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -183,7 +184,7 @@ func (s *Source) checkIssuer(ctx context.Context, p *policy, introspectionURL, a
 		issuer = said.Issuer
 	}
 	if !p.issuedBy(issuer) {
-		return refused(fmt.Sprintf("the token of %s was issued by %q, which is not one of `issuers`", p.shownAuthority(), clip(p.redacted(issuer, accessToken))))
+		return refused(fmt.Sprintf("the token of %s was issued by %q, which is not one of `issuers`", p.shownAuthority(), excerpt.Line(p.redacted(issuer, accessToken), maxShownBytes)))
 	}
 	return nil
 }

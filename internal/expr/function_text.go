@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/chargehand/chargehand/internal/excerpt"
 )
 
 func wrapText(s string, err error) (Value, error) {
@@ -216,16 +218,7 @@ func fnFormat(r *evaluation, v Value, args []Value) (Value, error) {
 	if format := formats["@"+name]; format != nil {
 		return format(r, v, nil)
 	}
-	return nil, failText("format not defined: @" + shorten(name))
-}
-
-// shorten bounds a name that goes into a message.
-func shorten(name string) string {
-	const most = 100
-	if len(name) > most {
-		return strings.ToValidUTF8(name[:most], "") + "…"
-	}
-	return name
+	return nil, failText("format not defined: @" + excerpt.Clip(name, 100))
 }
 
 var (

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/itchyny/timefmt-go"
+
+	"github.com/chargehand/chargehand/internal/excerpt"
 )
 
 // Time is that of the event being handled and the time zone is UTC, whatever the clock and
@@ -157,7 +159,7 @@ func fnParseTime(r *evaluation, v Value, args []Value) (Value, error) {
 	}
 	t, err := timefmt.ParseInLocation(s, format, time.UTC)
 	if err != nil {
-		return nil, because1("strptime", v, args[0], failText(shorten(strings.ToValidUTF8(err.Error(), "\ufffd"))))
+		return nil, because1("strptime", v, args[0], failText(excerpt.Clip(strings.ToValidUTF8(err.Error(), "\ufffd"), 100)))
 	}
 	return brokenTime(r, t.UTC()), r.list(8)
 }

@@ -14,6 +14,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/chargehand/chargehand/internal/excerpt"
 )
 
 // The bounds of a source.
@@ -158,7 +160,7 @@ func (f *File) Method(service, method string) (protoreflect.MethodDescriptor, er
 	for i := range names {
 		names[i] = string(found.Methods().Get(i).Name())
 	}
-	return nil, &Error{Detail: fmt.Sprintf("the service %s has no method %q; it has %s", found.FullName(), clip(method), listed(names))}
+	return nil, &Error{Detail: fmt.Sprintf("the service %s has no method %q; it has %s", found.FullName(), excerpt.Clip(method, MaxWordBytes), listed(names))}
 }
 
 func (f *File) service(name string) (protoreflect.ServiceDescriptor, error) {
@@ -176,7 +178,7 @@ func (f *File) service(name string) (protoreflect.ServiceDescriptor, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	return nil, &Error{Detail: fmt.Sprintf("the proto file has no service %q; it has %s", clip(name), listed(f.Services()))}
+	return nil, &Error{Detail: fmt.Sprintf("the proto file has no service %q; it has %s", excerpt.Clip(name, MaxWordBytes), listed(f.Services()))}
 }
 
 const shownNames = 20
@@ -190,11 +192,4 @@ func listed(names []string) string {
 		return strings.Join(names[:shownNames], ", ") + ", …"
 	}
 	return strings.Join(names, ", ")
-}
-
-func clip(s string) string {
-	if len(s) > MaxWordBytes {
-		s = s[:MaxWordBytes] + "…"
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
 }

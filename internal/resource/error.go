@@ -3,8 +3,6 @@ package resource
 import (
 	"fmt"
 	"net/http"
-	"strings"
-	"unicode"
 
 	"github.com/chargehand/chargehand/internal/machine"
 )
@@ -50,17 +48,3 @@ func unauthenticated(uri string, f *machine.Fault) *Error {
 }
 
 const maxShownBytes = 300
-
-// clip makes what comes from outside short and harmless to show.
-func clip(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	if len(text) <= maxShownBytes {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxShownBytes], "") + "…"
-}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/credential"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -74,7 +75,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (Content, error) {
 func (f *Fetcher) fetch(ctx context.Context, r Request, known freshness) (content Content, same bool, err error) {
 	u, parseErr := url.Parse(r.URI)
 	if parseErr != nil || r.URI == "" {
-		return Content{}, false, misconfigured(clip(r.URI), "it is no address")
+		return Content{}, false, misconfigured(excerpt.Line(r.URI, maxShownBytes), "it is no address")
 	}
 	switch u.Scheme {
 	case "http", "https":
@@ -85,7 +86,7 @@ func (f *Fetcher) fetch(ctx context.Context, r Request, known freshness) (conten
 		content, err := f.readFile(u)
 		return content, false, err
 	}
-	return Content{}, false, misconfigured(shown(u), "addresses of the scheme "+clip(u.Scheme)+" cannot be fetched; https, http and file can")
+	return Content{}, false, misconfigured(shown(u), "addresses of the scheme "+excerpt.Line(u.Scheme, maxShownBytes)+" cannot be fetched; https, http and file can")
 }
 
 func contentOf(data []byte, mediaType, uri string) Content {
@@ -96,7 +97,7 @@ func contentOf(data []byte, mediaType, uri string) Content {
 // shown is an address without user, query and fragment, which may hold secrets.
 func shown(u *url.URL) string {
 	if u.Opaque != "" {
-		return clip(u.Scheme + ":" + u.Opaque)
+		return excerpt.Line(u.Scheme+":"+u.Opaque, maxShownBytes)
 	}
-	return clip((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
+	return excerpt.Line((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), maxShownBytes)
 }

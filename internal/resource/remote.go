@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand/internal/egress"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -118,5 +119,5 @@ func (f *Fetcher) noAnswer(ctx context.Context, at string, err error) *Error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return unreachable(at, fmt.Sprintf("no complete answer within %s", f.cfg.Timeout), true)
 	}
-	return unreachable(at, clip(err.Error()), true)
+	return unreachable(at, excerpt.Line(err.Error(), maxShownBytes), true)
 }

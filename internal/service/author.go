@@ -14,6 +14,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
@@ -135,7 +136,7 @@ func checkName(p *Principal, compiled *plan.Plan, workflow chargehand.WorkflowID
 		return nil
 	}
 	return chargehand.NewError(chargehand.CodeWorkflowNotFound, "There is no workflow "+
-		quote(document.Namespace+"/"+document.Name)+" that this key sees. It is limited to some workflows or namespaces.")
+		excerpt.Quote(document.Namespace+"/"+document.Name)+" that this key sees. It is limited to some workflows or namespaces.")
 }
 
 // hiddenSecrets finds the declared secrets that the author may not use. To one without limits a secret may be
@@ -155,7 +156,7 @@ func hiddenSecrets(r *store.Reader, p *Principal, author store.Author, compiled 
 		if exists && engine.MayUse(author, limit) || !exists && author.Limits.All() {
 			continue
 		}
-		detail := fmt.Sprintf("The secret %s of the environment %s is not there for this workflow.", quote(name), p.Environment)
+		detail := fmt.Sprintf("The secret %s of the environment %s is not there for this workflow.", excerpt.Quote(name), p.Environment)
 		hint := "Somebody with an admin key must add the workflow or its namespace to the secret."
 		problems = append(problems, document.ErrorAt(fmt.Sprintf("/use/secrets/%d", i), plan.CodeNotGranted, detail, hint))
 	}
@@ -180,7 +181,7 @@ func hiddenChildren(r *store.Reader, p *Principal, author store.Author, compiled
 			return nil, err
 		}
 		problems = append(problems, compiled.Document().ErrorAt(task.Reference, plan.CodeNotGranted,
-			fmt.Sprintf("The key that applies this definition sees no workflow %s, so its executions may not start one.", quote(name)),
+			fmt.Sprintf("The key that applies this definition sees no workflow %s, so its executions may not start one.", excerpt.Quote(name)),
 			"Have the workflow or its namespace added to the key, or apply the definition with another key."))
 	}
 	return problems, nil

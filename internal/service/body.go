@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -61,9 +62,9 @@ func contains(names []string, name string) bool {
 }
 
 func unknownField(name string, known []string) chargehand.FieldError {
-	detail := "The field " + quote(name) + " is not known here."
+	detail := "The field " + excerpt.Quote(name) + " is not known here."
 	if meant := Suggest(name, known); meant != "" {
-		detail += " Did you mean " + quote(meant) + "?"
+		detail += " Did you mean " + excerpt.Quote(meant) + "?"
 	} else if len(known) == 0 {
 		detail += " The body has no fields."
 	} else {
@@ -114,14 +115,6 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// quote shows a name that came from a caller, shortened.
-func quote(name string) string {
-	if len(name) > 100 {
-		name = strings.ToValidUTF8(name[:100], "") + "…"
-	}
-	return strconv.Quote(name)
-}
-
 // pointer is the JSON pointer (RFC 6901) of the path.
 func pointer(path ...string) string {
 	var b strings.Builder
@@ -142,7 +135,7 @@ func (f *fields) failAt(path []string, code, detail string) {
 
 // wrongType notes that a field is not what it must be.
 func (f *fields) wrongType(name, want string) {
-	f.fail(name, "wrong_type", "The field "+quote(name)+" must be "+want+", not "+value.KindOf(f.values[name])+".")
+	f.fail(name, "wrong_type", "The field "+excerpt.Quote(name)+" must be "+want+", not "+value.KindOf(f.values[name])+".")
 }
 
 // err is what is wrong with the fields that were read. Codes: invalid_body.
@@ -182,7 +175,7 @@ func (f *fields) text(name string, maxBytes int) string {
 	case !ok:
 		f.wrongType(name, "a string")
 	case len(text) > maxBytes:
-		f.fail(name, "too_long", "The field "+quote(name)+" must not be longer than "+strconv.Itoa(maxBytes)+" bytes.")
+		f.fail(name, "too_long", "The field "+excerpt.Quote(name)+" must not be longer than "+strconv.Itoa(maxBytes)+" bytes.")
 	}
 	return text
 }
@@ -199,14 +192,14 @@ func (f *fields) texts(name string, maxItems int) []string {
 		return nil
 	}
 	if len(list) > maxItems {
-		f.fail(name, "too_long", "The field "+quote(name)+" must not have more than "+strconv.Itoa(maxItems)+" entries.")
+		f.fail(name, "too_long", "The field "+excerpt.Quote(name)+" must not have more than "+strconv.Itoa(maxItems)+" entries.")
 		return nil
 	}
 	texts := make([]string, len(list))
 	for i, v := range list {
 		if texts[i], ok = v.(string); !ok {
 			f.failAt([]string{name, strconv.Itoa(i)}, "wrong_type",
-				"The entries of "+quote(name)+" must be strings, not "+value.KindOf(v)+".")
+				"The entries of "+excerpt.Quote(name)+" must be strings, not "+value.KindOf(v)+".")
 		}
 	}
 	return texts
@@ -221,9 +214,9 @@ func (f *fields) positive(name string, absent int64) int64 {
 	n, ok := whole(v)
 	switch {
 	case !ok:
-		f.fail(name, "wrong_type", "The field "+quote(name)+" must be a whole number.")
+		f.fail(name, "wrong_type", "The field "+excerpt.Quote(name)+" must be a whole number.")
 	case n < 1:
-		f.fail(name, "too_small", "The field "+quote(name)+" must be 1 or more.")
+		f.fail(name, "too_small", "The field "+excerpt.Quote(name)+" must be 1 or more.")
 	}
 	return n
 }
@@ -265,7 +258,7 @@ func (f *fields) instant(name string) time.Time {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil || at.UnixMilli() <= 0 || at.Year() > 9999 {
-		f.fail(name, "bad_time", "The field "+quote(name)+" must be a time like 2030-01-31T12:00:00Z.")
+		f.fail(name, "bad_time", "The field "+excerpt.Quote(name)+" must be a time like 2030-01-31T12:00:00Z.")
 		return time.Time{}
 	}
 	return at.UTC().Truncate(time.Millisecond)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -139,7 +140,7 @@ func workflowNotFound() error {
 }
 
 func versionNotFound(version string) error {
-	return chargehand.NewError(chargehand.CodeVersionNotFound, "The workflow has no version "+quote(version)+".")
+	return chargehand.NewError(chargehand.CodeVersionNotFound, "The workflow has no version "+excerpt.Quote(version)+".")
 }
 
 // startable finds the revision that a start runs. Drafts run in test only.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -175,7 +176,7 @@ func (f *fields) rate(name string) int64 {
 	}
 	n, ok := whole(v)
 	if !ok || n < 0 || n > maxKeyRate {
-		f.fail(name, "wrong_value", "The field "+quote(name)+" must be a whole number of requests per second from 0 (no limit) to "+
+		f.fail(name, "wrong_value", "The field "+excerpt.Quote(name)+" must be a whole number of requests per second from 0 (no limit) to "+
 			strconv.Itoa(maxKeyRate)+", or null.")
 	}
 	return n
@@ -186,7 +187,7 @@ func (f *fields) scopes(name string) (scopes Scopes) {
 		scope, ok := ParseScope(text)
 		if !ok {
 			f.failAt([]string{name, strconv.Itoa(i)}, "unknown_value",
-				"There is no scope "+quote(text)+". The scopes are "+strings.Join(PresetAll.Names(), ", ")+".")
+				"There is no scope "+excerpt.Quote(text)+". The scopes are "+strings.Join(PresetAll.Names(), ", ")+".")
 		}
 		scopes |= scope
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -51,11 +52,11 @@ func (f *fields) limited(name string, most int, complaint func(string) string) [
 	list := f.texts(name, most)
 	for i, text := range list {
 		if wrong := complaint(text); wrong != "" && len(f.wrong) == before {
-			f.failAt([]string{name, strconv.Itoa(i)}, "wrong_value", "The entry "+quote(text)+" "+wrong)
+			f.failAt([]string{name, strconv.Itoa(i)}, "wrong_value", "The entry "+excerpt.Quote(text)+" "+wrong)
 		}
 	}
 	if len(list) == 0 && len(f.wrong) == before {
-		f.fail(name, "empty", "The list "+quote(name)+" must not be empty; null stands for no limit.")
+		f.fail(name, "empty", "The list "+excerpt.Quote(name)+" must not be empty; null stands for no limit.")
 	}
 	return list
 }
@@ -106,7 +107,7 @@ func findWorkflow(r *store.Reader, account int64, text string) (id chargehand.Wo
 		row, err = r.WorkflowByID(account, id)
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		return id, chargehand.NewError(chargehand.CodeWorkflowNotFound, "There is no workflow "+quote(text)+".")
+		return id, chargehand.NewError(chargehand.CodeWorkflowNotFound, "There is no workflow "+excerpt.Quote(text)+".")
 	}
 	return row.ID, err
 }

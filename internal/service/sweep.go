@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -112,7 +113,7 @@ func (s *Service) sweepRows(ctx context.Context) error {
 			if n < sweepRows {
 				break
 			}
-			if err := pause(ctx, sweepPause); err != nil {
+			if err := pause.For(ctx, sweepPause); err != nil {
 				return err
 			}
 		}
@@ -146,18 +147,6 @@ func (s *Service) leaseSweep(ctx context.Context, life time.Duration) (mine bool
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// pause waits, and tells if ctx ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // sweepStep deletes up to sweepRows rows and tells how many they were.

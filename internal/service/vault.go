@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -204,7 +205,7 @@ func (s *Service) DeleteSecret(ctx context.Context, p *Principal, name string) e
 }
 
 func secretNotFound(name string) error {
-	return chargehand.NewError(chargehand.CodeSecretNotFound, "There is no secret "+quote(name)+" in this environment.")
+	return chargehand.NewError(chargehand.CodeSecretNotFound, "There is no secret "+excerpt.Quote(name)+" in this environment.")
 }
 
 func shownSecret(row *store.Secret) *Secret {

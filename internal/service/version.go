@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -218,19 +219,19 @@ func publishable(r *store.Reader, row *store.Workflow, version string, number in
 	if number == 0 {
 		if newest.Draft && approved.No != 0 && approved.No != row.Published {
 			return newest, stateConflict(fmt.Sprintf("The version %s has the revision %d, which was published before, and a draft, revision %d. "+
-				"Say which one is to be published, as {\"revision\": %d}.", quote(version), approved.Number, newest.Number, approved.Number))
+				"Say which one is to be published, as {\"revision\": %d}.", excerpt.Quote(version), approved.Number, newest.Number, approved.Number))
 		}
 		return newest, nil
 	}
 	chosen, err := r.RevisionByNumber(row.No, version, number)
 	if err != nil {
 		return chosen, notFoundIs(err, func() error {
-			return chargehand.NewError(chargehand.CodeVersionNotFound, fmt.Sprintf("The version %s has no revision %d.", quote(version), number))
+			return chargehand.NewError(chargehand.CodeVersionNotFound, fmt.Sprintf("The version %s has no revision %d.", excerpt.Quote(version), number))
 		})
 	}
 	if chosen.No < approved.No {
 		return chosen, stateConflict(fmt.Sprintf("Revision %d of the version %s was published after revision %d, so there is no way back to that one. "+
-			"Apply the older definition again, best as a new version.", approved.Number, quote(version), number))
+			"Apply the older definition again, best as a new version.", approved.Number, excerpt.Quote(version), number))
 	}
 	return chosen, nil
 }

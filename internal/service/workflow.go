@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -174,7 +175,7 @@ func (s *Service) WorkflowNamed(ctx context.Context, p *Principal, namespace, na
 	})
 	var shown *chargehand.Error
 	if errors.As(err, &shown) {
-		err = chargehand.NewError(chargehand.CodeWorkflowNotFound, "There is no workflow "+quote(namespace+"/"+name)+".")
+		err = chargehand.NewError(chargehand.CodeWorkflowNotFound, "There is no workflow "+excerpt.Quote(namespace+"/"+name)+".")
 	}
 	return id, err
 }

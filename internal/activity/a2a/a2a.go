@@ -14,6 +14,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -75,7 +76,7 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	method, _ := with["method"].(string)
 	streams, known := methods[method]
 	if !known {
-		return activity.Result{Fault: failure.Configuration(fmt.Sprintf("%q is not a method of an A2A call", failure.Clip(method)))}
+		return activity.Result{Fault: failure.Configuration(fmt.Sprintf("%q is not a method of an A2A call", excerpt.Clip(method, failure.ClipBytes)))}
 	}
 	parameters, fault := parametersOf(with["parameters"], method, call.Key)
 	if fault != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -157,5 +158,5 @@ func endpointOf(card map[string]any, address *url.URL) (*url.URL, *machine.Fault
 		offered = []string{"none"}
 	}
 	return nil, failure.Configuration(fmt.Sprintf("the agent card %s has no http or https address that speaks %s; it offers %s",
-		failure.ShownURL(address), jsonRPC, failure.Clip(strings.Join(offered, ", "))))
+		failure.ShownURL(address), jsonRPC, excerpt.Clip(strings.Join(offered, ", "), failure.ClipBytes)))
 }

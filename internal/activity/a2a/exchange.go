@@ -12,6 +12,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -111,9 +112,9 @@ func (x *exchange) result(data []byte) (value.Value, *machine.Fault) {
 	response, _ := v.(map[string]any)
 	if refusal, ok := response["error"].(map[string]any); ok {
 		message, _ := refusal["message"].(string)
-		detail := fmt.Sprintf("%s answered error %s: %s", x.where, value.Marshal(refusal["code"]), failure.Clip(message))
+		detail := fmt.Sprintf("%s answered error %s: %s", x.where, value.Marshal(refusal["code"]), excerpt.Clip(message, failure.ClipBytes))
 		if refusal["data"] != nil {
-			detail += " " + failure.Clip(string(value.Marshal(refusal["data"])))
+			detail += " " + excerpt.Clip(string(value.Marshal(refusal["data"])), failure.ClipBytes)
 		}
 		return nil, failure.Runtime("Agent answered an error", detail)
 	}

@@ -10,6 +10,7 @@ import (
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/asyncapidoc"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/value"
@@ -135,7 +136,7 @@ func selectionOf(with, message map[string]any, subscribes bool) (asyncapidoc.Sel
 	for name, value := range variables {
 		text, ok := activityhttp.Scalar(value)
 		if !ok {
-			return s, failure.Configuration(fmt.Sprintf("the server variable %q must be a text, a number or a boolean", failure.Clip(name)))
+			return s, failure.Configuration(fmt.Sprintf("the server variable %q must be a text, a number or a boolean", excerpt.Clip(name, failure.ClipBytes)))
 		}
 		s.Variables[name] = text
 	}
@@ -144,5 +145,5 @@ func selectionOf(with, message map[string]any, subscribes bool) (asyncapidoc.Sel
 
 // where names a target without what may be secret in its address.
 func where(t *asyncapidoc.Target) string {
-	return fmt.Sprintf("AsyncAPI channel %s on %s", failure.Clip(t.Address), failure.Clip(withoutUser(t.URL)))
+	return fmt.Sprintf("AsyncAPI channel %s on %s", excerpt.Clip(t.Address, failure.ClipBytes), excerpt.Clip(withoutUser(t.URL), failure.ClipBytes))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/asyncapidoc"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/value"
@@ -57,7 +58,7 @@ func (d *documents) get(ctx context.Context, call activity.Call, v value.Value) 
 	}
 	doc, err := asyncapidoc.Parse(data)
 	if err != nil {
-		return nil, "", failure.Configuration(fmt.Sprintf("the AsyncAPI document %s cannot be read: %v", failure.Clip(name), err))
+		return nil, "", failure.Configuration(fmt.Sprintf("the AsyncAPI document %s cannot be read: %v", excerpt.Clip(name, failure.ClipBytes), err))
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,5 +74,5 @@ func fetchFault(err error) *machine.Fault {
 	if errors.As(err, &failed) {
 		return failed.Fault()
 	}
-	return failure.NoAnswer("fetch the AsyncAPI document: " + failure.Clip(err.Error()))
+	return failure.NoAnswer("fetch the AsyncAPI document: " + excerpt.Clip(err.Error(), failure.ClipBytes))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
 	"github.com/chargehand/chargehand/internal/asyncapidoc"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -56,7 +57,7 @@ func encode(message map[string]any, contentType string) (Outgoing, *machine.Faul
 	text, ok := activityhttp.Scalar(payload)
 	if !ok {
 		return out, failure.Configuration(fmt.Sprintf("the document gives messages the content type %q, so the payload must be a text; objects and lists can be sent as JSON",
-			failure.Clip(out.ContentType)))
+			excerpt.Clip(out.ContentType, failure.ClipBytes)))
 	}
 	out.Body = []byte(text)
 	return out, nil

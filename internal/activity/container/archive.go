@@ -15,6 +15,7 @@ import (
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
 
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -133,7 +134,7 @@ func (r *Runner) unpack(content io.Reader, out string) error {
 			continue
 		}
 		if header.Size > r.cfg.Limits.FileBytes {
-			return outError(fmt.Sprintf("the file %s in OUT_DIR has %d bytes; at most %d are collected", clip(name), header.Size, r.cfg.Limits.FileBytes))
+			return outError(fmt.Sprintf("the file %s in OUT_DIR has %d bytes; at most %d are collected", excerpt.Clip(strings.TrimSpace(name), clipBytes), header.Size, r.cfg.Limits.FileBytes))
 		}
 		if left -= header.Size; left < 0 {
 			return outError(fmt.Sprintf("the container left more than %d bytes in OUT_DIR", r.cfg.Limits.DiskBytes))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/process/workspace"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -191,5 +193,5 @@ func (r *Runner) reach(ctx context.Context) *machine.Fault {
 		err = fmt.Errorf("no answer within %s", reachTimeout)
 	}
 	return configuration(fmt.Sprintf("there is no container engine at %s: install Docker or Podman on the server and start it, "+
-		"or point DOCKER_HOST to an engine (%s)", r.engine.DaemonHost(), clip(err.Error())))
+		"or point DOCKER_HOST to an engine (%s)", r.engine.DaemonHost(), excerpt.Clip(strings.TrimSpace(err.Error()), clipBytes)))
 }

@@ -3,6 +3,7 @@ package container
 import (
 	"strings"
 
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -16,7 +17,7 @@ func runtimeFault(title, detail string) *machine.Fault {
 
 // engineFault is for what the engine could not do although it was asked rightly.
 func engineFault(doing string, err error) *machine.Fault {
-	f := runtimeFault("Container could not be run", doing+": "+clip(err.Error()))
+	f := runtimeFault("Container could not be run", doing+": "+excerpt.Clip(strings.TrimSpace(err.Error()), clipBytes))
 	f.System, f.Retryable = true, true
 	return f
 }
@@ -26,11 +27,3 @@ func stopped() *machine.Fault {
 }
 
 const clipBytes = 1 << 10
-
-// clip makes a text of the engine or of an author short enough for a message.
-func clip(s string) string {
-	if len(s) > clipBytes {
-		s = s[:clipBytes] + "…"
-	}
-	return strings.ToValidUTF8(strings.TrimSpace(s), "\uFFFD")
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/process/workspace"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -105,11 +107,11 @@ func (r *Runner) ensureImage(ctx context.Context, s *spec) *machine.Fault {
 		case err == nil:
 			return nil
 		case cerrdefs.IsInvalidArgument(err):
-			return configuration(fmt.Sprintf("the image %q: %s", clip(image), clip(err.Error())))
+			return configuration(fmt.Sprintf("the image %q: %s", excerpt.Clip(strings.TrimSpace(image), clipBytes), excerpt.Clip(strings.TrimSpace(err.Error()), clipBytes)))
 		case !cerrdefs.IsNotFound(err):
 			return r.failed(ctx, "look for the image", err)
 		case s.pull == pullNever:
-			return configuration(fmt.Sprintf("the engine has no image %q, and pullPolicy is never", clip(image)))
+			return configuration(fmt.Sprintf("the engine has no image %q, and pullPolicy is never", excerpt.Clip(strings.TrimSpace(image), clipBytes)))
 		}
 	}
 	pullCtx, cancel := context.WithTimeout(ctx, r.cfg.PullTime)
@@ -121,13 +123,13 @@ func (r *Runner) ensureImage(ctx context.Context, s *spec) *machine.Fault {
 	case ctx.Err() != nil:
 		return stopped()
 	case pullCtx.Err() != nil:
-		f := runtimeFault("Image could not be pulled", fmt.Sprintf("the image %q was not pulled within %s", clip(image), r.cfg.PullTime))
+		f := runtimeFault("Image could not be pulled", fmt.Sprintf("the image %q was not pulled within %s", excerpt.Clip(strings.TrimSpace(image), clipBytes), r.cfg.PullTime))
 		f.Retryable = true
 		return f
 	case cerrdefs.IsNotFound(err), cerrdefs.IsInvalidArgument(err), cerrdefs.IsUnauthorized(err), cerrdefs.IsPermissionDenied(err):
-		return configuration(fmt.Sprintf("the image %q cannot be pulled: %s", clip(image), clip(err.Error())))
+		return configuration(fmt.Sprintf("the image %q cannot be pulled: %s", excerpt.Clip(strings.TrimSpace(image), clipBytes), excerpt.Clip(strings.TrimSpace(err.Error()), clipBytes)))
 	}
-	f := runtimeFault("Image could not be pulled", fmt.Sprintf("the image %q could not be pulled: %s", clip(image), clip(err.Error())))
+	f := runtimeFault("Image could not be pulled", fmt.Sprintf("the image %q could not be pulled: %s", excerpt.Clip(strings.TrimSpace(image), clipBytes), excerpt.Clip(strings.TrimSpace(err.Error()), clipBytes)))
 	f.Retryable = true
 	return f
 }
@@ -166,7 +168,7 @@ func (r *Runner) create(ctx context.Context, s *spec) (id string, fault *machine
 		return "", configuration(fmt.Sprintf("there is already a container with the name %q: containers stay after their end unless lifetime.cleanup "+
 			"says otherwise; remove it, or make the name different in each execution", s.create.Name))
 	case cerrdefs.IsInvalidArgument(err), cerrdefs.IsNotFound(err):
-		return "", configuration("the engine refuses the container: " + clip(err.Error()))
+		return "", configuration("the engine refuses the container: " + excerpt.Clip(strings.TrimSpace(err.Error()), clipBytes))
 	}
 	return "", r.failed(ctx, "create the container", err)
 }
@@ -198,7 +200,7 @@ func (r *Runner) process(ctx context.Context, s *spec, id string) (outcome works
 	case errors.Is(err, errNoAnswer), err != nil && ctx.Err() != nil:
 		return outcome, true, r.failed(ctx, "start the container", err) // perhaps it did start
 	case err != nil:
-		return outcome, false, configuration("the container cannot be started: " + clip(err.Error()))
+		return outcome, false, configuration("the container cannot be started: " + excerpt.Clip(strings.TrimSpace(err.Error()), clipBytes))
 	}
 	code, err := r.wait(ctx, id, out)
 	out.close()

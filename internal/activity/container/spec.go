@@ -19,6 +19,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process/workspace"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -77,7 +78,7 @@ func (r *Runner) spec(call activity.Call, args map[string]any, w *workspace.Work
 		s.pull = pullIfNotPresent
 	case pullIfNotPresent, pullAlways, pullNever:
 	default:
-		return nil, configuration(fmt.Sprintf("pullPolicy %q is not one of ifNotPresent, always and never", clip(s.pull)))
+		return nil, configuration(fmt.Sprintf("pullPolicy %q is not one of ifNotPresent, always and never", excerpt.Clip(strings.TrimSpace(s.pull), clipBytes)))
 	}
 	entrypoint, command, fault := processOf(args, w)
 	if fault != nil {
@@ -144,7 +145,7 @@ func cleanupOf(args map[string]any) (string, time.Duration, *machine.Fault) {
 		}
 		return cleanup, time.Duration(min(ms, int(maxAfter.Milliseconds()))) * time.Millisecond, nil
 	}
-	return "", 0, configuration(fmt.Sprintf("cleanup %q is not one of never, always and eventually", clip(cleanup)))
+	return "", 0, configuration(fmt.Sprintf("cleanup %q is not one of never, always and eventually", excerpt.Clip(strings.TrimSpace(cleanup), clipBytes)))
 }
 
 // maxAfter keeps the time of a removal within what a label and a duration can hold.
@@ -175,7 +176,7 @@ func textOf(args map[string]any, name, without string) (text string, given bool,
 	v, given := args[name]
 	text, isText := v.(string)
 	if given && (!isText || strings.TrimSpace(text) == "") {
-		return "", true, configuration(fmt.Sprintf("%s is %s, not a text that says something; where it is left out, %s", name, clip(string(value.Marshal(v))), without))
+		return "", true, configuration(fmt.Sprintf("%s is %s, not a text that says something; where it is left out, %s", name, excerpt.Clip(strings.TrimSpace(string(value.Marshal(v))), clipBytes), without))
 	}
 	return text, given, nil
 }
@@ -231,7 +232,7 @@ func (r *Runner) portsOf(v value.Value) (network.PortSet, network.PortMap, *mach
 		number, hostErr := strconv.ParseUint(outside, 10, 16)
 		if !ok || err != nil || hostErr != nil || number == 0 || inside.Num() == 0 || protocol != "" && protocol != string(inside.Proto()) {
 			return nil, nil, configuration(fmt.Sprintf("ports: %q: %s is not a port of the host with the port of the container, such as 8080: 80",
-				clip(key), clip(string(value.Marshal(ports[key])))))
+				excerpt.Clip(strings.TrimSpace(key), clipBytes), excerpt.Clip(strings.TrimSpace(string(value.Marshal(ports[key]))), clipBytes)))
 		}
 		exposed[inside] = struct{}{}
 		published[inside] = append(published[inside], network.PortBinding{HostIP: r.cfg.PublishAddress, HostPort: outside})
@@ -250,7 +251,7 @@ func (r *Runner) mountsOf(call activity.Call, v value.Value) ([]mount.Mount, *ma
 		text, _ := volumes[source].(string)
 		target, readOnly := hostPath(text)
 		if !cleanAbsolute(target) || target == "/" || target == mountPoint || strings.HasPrefix(target, mountPoint+"/") {
-			return nil, configuration(fmt.Sprintf("volumes: %q: %q is no absolute path below / and outside %s", clip(source), clip(text), mountPoint))
+			return nil, configuration(fmt.Sprintf("volumes: %q: %q is no absolute path below / and outside %s", excerpt.Clip(strings.TrimSpace(source), clipBytes), excerpt.Clip(strings.TrimSpace(text), clipBytes), mountPoint))
 		}
 		m := mount.Mount{Type: mount.TypeBind, Source: source, Target: target, ReadOnly: readOnly}
 		switch {
@@ -258,14 +259,14 @@ func (r *Runner) mountsOf(call activity.Call, v value.Value) ([]mount.Mount, *ma
 			writable, allowed := r.hostVolume(source)
 			if !allowed {
 				return nil, configuration(fmt.Sprintf("volumes: the host path %q is not among those that the operator of the server allows; "+
-					"use the name of a volume, or have exactly this path allowed (--container-volume)", clip(source)))
+					"use the name of a volume, or have exactly this path allowed (--container-volume)", excerpt.Clip(strings.TrimSpace(source), clipBytes)))
 			}
 			m.ReadOnly = m.ReadOnly || !writable
 		case isName(source):
 			m.Type, m.Source = mount.TypeVolume, volumeName(call, source)
 			m.VolumeOptions = &mount.VolumeOptions{Labels: map[string]string{labelAccount: call.Account.String(), labelEnv: call.Environment.String()}}
 		default:
-			return nil, configuration(fmt.Sprintf("volumes: %q is neither an absolute path nor a name of letters, digits, _ . and -", clip(source)))
+			return nil, configuration(fmt.Sprintf("volumes: %q is neither an absolute path nor a name of letters, digits, _ . and -", excerpt.Clip(strings.TrimSpace(source), clipBytes)))
 		}
 		mounts = append(mounts, m)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand/internal/egress"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -102,7 +103,7 @@ func Cause(err error) string {
 		plain.Server = ""
 		err = &plain
 	}
-	return Clip(err.Error())
+	return excerpt.Clip(err.Error(), ClipBytes)
 }
 
 const shownBodyBytes = 300
@@ -126,12 +127,5 @@ func ShownURL(u *url.URL) string {
 	return shown.String()
 }
 
-const clipBytes = 300
-
-// Clip shortens a text of a peer for a message.
-func Clip(s string) string {
-	if len(s) > clipBytes {
-		s = s[:clipBytes] + "…"
-	}
-	return strings.ToValidUTF8(s, "")
-}
+// ClipBytes bounds what messages show of a text of a peer.
+const ClipBytes = 300

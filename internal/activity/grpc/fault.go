@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/chargehand/chargehand/internal/egress"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -77,7 +78,7 @@ func (i *invocation) fault(ctx context.Context, conn *conn, err error) *machine.
 	if !ok {
 		known.name, known.status = fmt.Sprintf("code %d", answer.Code()), http.StatusInternalServerError
 	}
-	f := communication(known.status, fmt.Sprintf("%s: %s: %s", where, known.name, clip(answer.Message())))
+	f := communication(known.status, fmt.Sprintf("%s: %s: %s", where, known.name, excerpt.Clip(answer.Message(), clipBytes)))
 	f.Retryable = retryable[answer.Code()]
 	return f
 }
@@ -107,14 +108,6 @@ func validation(detail string) *machine.Fault {
 }
 
 const clipBytes = 2 << 10
-
-// clip makes a text of a peer or an author short enough for a message.
-func clip(s string) string {
-	if len(s) > clipBytes {
-		s = s[:clipBytes] + "…"
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
-}
 
 // outOfTime reports whether the time of the call is up. The other side knows the deadline too, and its
 // clock may be a moment ahead: then its answer is here before the context ends.

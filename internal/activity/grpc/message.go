@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -51,7 +52,7 @@ func requestsOf(arguments value.Value, method protoreflect.MethodDescriptor, typ
 var positionPrefix = regexp.MustCompile(`^proto:[\s\x{a0}]*(syntax error )?(\(line \d+:\d+\): )?`)
 
 func plain(err error) string {
-	return clip(positionPrefix.ReplaceAllString(strings.ReplaceAll(err.Error(), "\u00a0", " "), ""))
+	return excerpt.Clip(positionPrefix.ReplaceAllString(strings.ReplaceAll(err.Error(), "\u00a0", " "), ""), clipBytes)
 }
 
 // valueOf is a response as data. The size is that of its JSON text.

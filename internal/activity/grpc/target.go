@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -36,7 +37,7 @@ func targetOf(args, metadata map[string]any) (target, *machine.Fault) {
 	secure, hasScheme := false, false
 	if scheme, after, found := strings.Cut(rest, "://"); found {
 		if secure, hasScheme = schemes[strings.ToLower(scheme)]; !hasScheme {
-			return target{}, configuration(fmt.Sprintf("host %q: the scheme must be https or grpcs for TLS, http or grpc for plaintext", clip(text)))
+			return target{}, configuration(fmt.Sprintf("host %q: the scheme must be https or grpcs for TLS, http or grpc for plaintext", excerpt.Clip(text, clipBytes)))
 		}
 		rest = strings.TrimSuffix(after, "/")
 	}
@@ -49,7 +50,7 @@ func targetOf(args, metadata map[string]any) (target, *machine.Fault) {
 	case fault != nil:
 		return target{}, fault
 	case port != 0 && own != 0 && port != own:
-		return target{}, configuration(fmt.Sprintf("host %q and port %d name different ports", clip(text), port))
+		return target{}, configuration(fmt.Sprintf("host %q and port %d name different ports", excerpt.Clip(text, clipBytes), port))
 	case port == 0:
 		port = own
 	}
@@ -81,12 +82,12 @@ func splitHost(text string) (host string, port int, fault *machine.Fault) {
 	if name, digits, err := net.SplitHostPort(text); err == nil {
 		n, err := strconv.Atoi(digits)
 		if err != nil || n < 1 || n > maxPort {
-			return "", 0, configuration(fmt.Sprintf("host %q: the port must be a number from 1 to %d", clip(text), maxPort))
+			return "", 0, configuration(fmt.Sprintf("host %q: the port must be a number from 1 to %d", excerpt.Clip(text, clipBytes), maxPort))
 		}
 		host, port = name, n
 	}
 	if host == "" || strings.ContainsAny(host, "/?#@ \t\r\n%\\") || strings.Contains(host, ":") && !isAddress(host) {
-		return "", 0, configuration(fmt.Sprintf("host %q is no name or address of a server", clip(text)))
+		return "", 0, configuration(fmt.Sprintf("host %q is no name or address of a server", excerpt.Clip(text, clipBytes)))
 	}
 	return host, port, nil
 }

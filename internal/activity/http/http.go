@@ -16,6 +16,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/credential"
 	"github.com/chargehand/chargehand/internal/egress"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/span"
@@ -188,7 +189,7 @@ func (c *Caller) brokenConnection(ctx context.Context, out *nethttp.Request, err
 func (c *Caller) build(ctx context.Context, call activity.Call, req *Request) (*nethttp.Request, *machine.Fault) {
 	target, err := url.Parse(req.Endpoint)
 	if err != nil || target.Host == "" || (target.Scheme != "http" && target.Scheme != "https") {
-		return nil, failure.Configuration(fmt.Sprintf("the endpoint %q is not an absolute http or https address", clip(req.Endpoint)))
+		return nil, failure.Configuration(fmt.Sprintf("the endpoint %q is not an absolute http or https address", excerpt.Clip(req.Endpoint, clipBytes)))
 	}
 	if len(req.Query) > 0 {
 		query := req.Query.Encode()
@@ -244,10 +245,5 @@ func wantsIdempotencyKey(metadata map[string]any, method string) bool {
 	return false
 }
 
-func clip(s string) string {
-	const most = 200
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
+// clipBytes bounds what messages show of texts of authors and peers.
+const clipBytes = 200

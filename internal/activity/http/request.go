@@ -18,6 +18,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/failure"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -51,7 +52,7 @@ func requestFromArgs(args value.Value) (*Request, *machine.Fault) {
 	method, _ := with["method"].(string)
 	req.Method = strings.ToUpper(method)
 	if !httpguts.ValidHeaderFieldName(req.Method) { // a method is a token, as a field name is
-		return nil, failure.Configuration(fmt.Sprintf("%q is not an HTTP method", clip(method)))
+		return nil, failure.Configuration(fmt.Sprintf("%q is not an HTTP method", excerpt.Clip(method, clipBytes)))
 	}
 	switch req.Method {
 	case nethttp.MethodConnect, nethttp.MethodTrace: // they speak to proxies, and show what was sent
@@ -112,7 +113,7 @@ func headerOf(v value.Value) (nethttp.Header, *machine.Fault) {
 // CheckHeader refuses what cannot be a header of a request.
 func CheckHeader(name, value string) *machine.Fault {
 	if !httpguts.ValidHeaderFieldName(name) {
-		return failure.Configuration(fmt.Sprintf("%q is not a header name", clip(name)))
+		return failure.Configuration(fmt.Sprintf("%q is not a header name", excerpt.Clip(name, clipBytes)))
 	}
 	switch canonical := nethttp.CanonicalHeaderKey(name); canonical {
 	case "Connection", "Content-Length", "Transfer-Encoding", "Upgrade", "Te", "Trailer":
@@ -166,7 +167,7 @@ func fieldsOf(what string, v value.Value) ([]field, *machine.Fault) {
 			}
 			text, ok := Scalar(item)
 			if !ok {
-				return nil, failure.Configuration(fmt.Sprintf("%s: the value of %q must be a text, a number, a boolean or a list of these", what, clip(name)))
+				return nil, failure.Configuration(fmt.Sprintf("%s: the value of %q must be a text, a number, a boolean or a list of these", what, excerpt.Clip(name, clipBytes)))
 			}
 			f.values = append(f.values, text)
 		}
@@ -209,7 +210,7 @@ func (c *Caller) body(ctx context.Context, call activity.Call, req *Request, hea
 	}
 	media, _, err := mime.ParseMediaType(given)
 	if err != nil {
-		return nil, failure.Configuration(fmt.Sprintf("the Content-Type %q cannot be read", clip(given)))
+		return nil, failure.Configuration(fmt.Sprintf("the Content-Type %q cannot be read", excerpt.Clip(given, clipBytes)))
 	}
 	if isJSON(media) {
 		return encoded(value.Marshal(req.Body)), nil

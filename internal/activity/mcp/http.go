@@ -15,6 +15,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -166,5 +167,5 @@ func (w *watch) fault(ctx context.Context, where string, req *request, err error
 	if fault := answeredFault(req.method, err); fault != nil {
 		return fault
 	}
-	return failure.NoAnswer(where + ": " + failure.Clip(err.Error()))
+	return failure.NoAnswer(where + ": " + excerpt.Clip(err.Error(), failure.ClipBytes))
 }

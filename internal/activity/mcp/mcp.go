@@ -11,6 +11,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/remote"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -93,7 +94,7 @@ func (r *Runner) requestFromArgs(args value.Value) (*request, *machine.Fault) {
 	req.method, _ = with["method"].(string)
 	if !slices.Contains(methods, req.method) {
 		return nil, failure.Configuration(fmt.Sprintf("%q is not a method of an MCP call; these are: %s",
-			failure.Clip(req.method), strings.Join(methods, ", ")))
+			excerpt.Clip(req.method, failure.ClipBytes), strings.Join(methods, ", ")))
 	}
 	if _, isObject := req.parameters.(map[string]any); req.parameters != nil && !isObject {
 		return nil, failure.Configuration("the parameters of an MCP call must be an object")

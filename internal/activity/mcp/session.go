@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chargehand/chargehand/internal/activity/failure"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -43,7 +44,7 @@ func (s *session) exchange(ctx context.Context, req *request, agreed func(versio
 	}
 	if hello.ProtocolVersion != req.protocolVersion && !slices.Contains(protocolVersions, hello.ProtocolVersion) {
 		return nil, failure.Runtime("MCP server cannot be used",
-			fmt.Sprintf("the server speaks version %q of the protocol, the task asks for %q", failure.Clip(hello.ProtocolVersion), req.protocolVersion))
+			fmt.Sprintf("the server speaks version %q of the protocol, the task asks for %q", excerpt.Clip(hello.ProtocolVersion, failure.ClipBytes), req.protocolVersion))
 	}
 	agreed(hello.ProtocolVersion)
 	if err := s.conn.Write(ctx, &jsonrpc.Request{Method: "notifications/initialized"}); err != nil {
@@ -112,7 +113,7 @@ func (s *session) answer(ctx context.Context, in *jsonrpc.Request) error {
 	response := &jsonrpc.Response{ID: in.ID, Result: json.RawMessage("{}")}
 	if in.Method != "ping" {
 		response.Result = nil
-		response.Error = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client offers no " + failure.Clip(in.Method)}
+		response.Error = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client offers no " + excerpt.Clip(in.Method, failure.ClipBytes)}
 	}
 	return s.conn.Write(ctx, response)
 }
@@ -127,9 +128,9 @@ func answeredFault(method string, err error) *machine.Fault {
 	if !errors.As(err, &answered) {
 		return nil
 	}
-	detail := fmt.Sprintf("%s: the server answered error %d: %s", method, answered.Code, failure.Clip(answered.Message))
+	detail := fmt.Sprintf("%s: the server answered error %d: %s", method, answered.Code, excerpt.Clip(answered.Message, failure.ClipBytes))
 	if len(answered.Data) > 0 {
-		detail += " " + failure.Clip(string(answered.Data))
+		detail += " " + excerpt.Clip(string(answered.Data), failure.ClipBytes)
 	}
 	return failure.Runtime("MCP server answered an error", detail)
 }

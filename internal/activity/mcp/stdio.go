@@ -16,6 +16,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/process/workspace"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -83,7 +84,7 @@ func find(name, path string) (string, *machine.Fault) {
 		return name, nil
 	}
 	if name == "" || strings.Contains(name, "/") {
-		return "", failure.Configuration(fmt.Sprintf("the command %q of the MCP server must be a name or an absolute path", failure.Clip(name)))
+		return "", failure.Configuration(fmt.Sprintf("the command %q of the MCP server must be a name or an absolute path", excerpt.Clip(name, failure.ClipBytes)))
 	}
 	for _, dir := range filepath.SplitList(path) {
 		candidate := filepath.Join(dir, name)
@@ -91,7 +92,7 @@ func find(name, path string) (string, *machine.Fault) {
 			return candidate, nil
 		}
 	}
-	return "", failure.Configuration(fmt.Sprintf("the command %q of the MCP server is not installed on this server", failure.Clip(name)))
+	return "", failure.Configuration(fmt.Sprintf("the command %q of the MCP server is not installed on this server", excerpt.Clip(name, failure.ClipBytes)))
 }
 
 // talk makes the call and ends the process.
@@ -129,7 +130,7 @@ func (r *Runner) talk(ctx context.Context, req *request, child *child) activity.
 	if runErr != nil && !errors.Is(runErr, context.Canceled) {
 		return activity.Result{Fault: workspace.RunFault(r.cfg.Confiner.Logger(), runErr, outcome.Stderr)}
 	}
-	detail := fmt.Sprintf("MCP %s: the server process gave no usable answer (%s)", req.method, failure.Clip(err.Error()))
+	detail := fmt.Sprintf("MCP %s: the server process gave no usable answer (%s)", req.method, excerpt.Clip(err.Error(), failure.ClipBytes))
 	if runErr == nil {
 		detail = fmt.Sprintf("MCP %s: the server process ended with exit code %d before it answered", req.method, outcome.Code)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/http"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/lru"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
@@ -83,9 +84,9 @@ func (d *documents) get(ctx context.Context, call activity.Call, described map[s
 			return nil, fetchFault(references.failed)
 		}
 		if ctx.Err() != nil {
-			return nil, failure.NoAnswer("the OpenAPI document " + clip(shown(address)) + " was not read in time")
+			return nil, failure.NoAnswer("the OpenAPI document " + excerpt.Clip(shown(address), clipBytes) + " was not read in time")
 		}
-		return nil, configuration(fmt.Sprintf("the OpenAPI document %s cannot be read: %v", clip(shown(address)), clip(err.Error())))
+		return nil, configuration(fmt.Sprintf("the OpenAPI document %s cannot be read: %v", excerpt.Clip(shown(address), clipBytes), excerpt.Clip(err.Error(), clipBytes)))
 	}
 	doc := &document{described3, content.URI, content.Digest}
 	if references.count == 0 && content.Digest != "" { // what others hold may change without the digest of this one
@@ -102,12 +103,12 @@ func (d *documents) ownFile(ctx context.Context, call activity.Call, address str
 		return resource.Content{}, read.Fault
 	}
 	if len(read.Files) > 0 {
-		return resource.Content{}, configuration("the OpenAPI document " + clip(address) + " is too large")
+		return resource.Content{}, configuration("the OpenAPI document " + excerpt.Clip(address, clipBytes) + " is too large")
 	}
 	text, _ := read.Output.(string)
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return resource.Content{}, configuration("the OpenAPI document " + clip(address) + " cannot be read")
+		return resource.Content{}, configuration("the OpenAPI document " + excerpt.Clip(address, clipBytes) + " cannot be read")
 	}
 	sum := sha256.Sum256(data)
 	return resource.Content{Data: data, Digest: "sha256:" + hex.EncodeToString(sum[:])}, nil
@@ -116,7 +117,7 @@ func (d *documents) ownFile(ctx context.Context, call activity.Call, address str
 func fetchFault(err error) *machine.Fault {
 	var failed *resource.Error
 	if !errors.As(err, &failed) {
-		return configuration("the OpenAPI document cannot be read: " + clip(err.Error()))
+		return configuration("the OpenAPI document cannot be read: " + excerpt.Clip(err.Error(), clipBytes))
 	}
 	fault := failed.Fault()
 	fault.Detail = "fetch the OpenAPI document: " + fault.Detail
@@ -140,7 +141,7 @@ func (r *references) read(_ *openapi3.Loader, at *url.URL) ([]byte, error) {
 	}
 	from, err := url.Parse(r.request.URI)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || from.Scheme == "https" && at.Scheme == "http" {
-		return nil, fmt.Errorf("it refers to %s, which it may not", clip(at.Redacted()))
+		return nil, fmt.Errorf("it refers to %s, which it may not", excerpt.Clip(at.Redacted(), clipBytes))
 	}
 	request := resource.Request{URI: at.String()}
 	if from.Scheme == at.Scheme && strings.EqualFold(from.Host, at.Host) {
@@ -199,10 +200,5 @@ func shown(address string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-func clip(text string) string {
-	const most = 300
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
+// clipBytes bounds what messages show of texts of authors and peers.
+const clipBytes = 300

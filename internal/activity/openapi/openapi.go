@@ -11,6 +11,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/http"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/resource"
 )
@@ -102,7 +103,7 @@ func find(doc *document, id string) (*operation, *machine.Fault) {
 			}
 		}
 	}
-	return nil, configuration(fmt.Sprintf("the document has no operation %q; it has %s", clip(id), listed(known)))
+	return nil, configuration(fmt.Sprintf("the document has no operation %q; it has %s", excerpt.Clip(id, clipBytes), listed(known)))
 }
 
 func configuration(detail string) *machine.Fault {

@@ -10,6 +10,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/chargehand/chargehand/internal/activity/http"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -104,11 +105,11 @@ func (op *operation) inBody(name string) bool {
 // got no value.
 func (op *operation) checkPath(path string) *machine.Fault {
 	if rest := variableInURL.FindString(path); rest != "" {
-		return configuration(fmt.Sprintf("the operation %s needs a value for %s in its path", op.id, clip(rest)))
+		return configuration(fmt.Sprintf("the operation %s needs a value for %s in its path", op.id, excerpt.Clip(rest, clipBytes)))
 	}
 	for segment := range strings.SplitSeq(path, "/") {
 		if plain, err := url.PathUnescape(segment); err != nil || plain == "." || plain == ".." {
-			return configuration(fmt.Sprintf("a parameter of the operation %s would lead to another path: %q", op.id, clip(segment)))
+			return configuration(fmt.Sprintf("a parameter of the operation %s would lead to another path: %q", op.id, excerpt.Clip(segment, clipBytes)))
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -34,10 +35,10 @@ func (op *operation) baseURL(document string) (string, *machine.Fault) {
 	}
 	base, err := from.Parse(text)
 	if err != nil {
-		return "", configuration(fmt.Sprintf("the server address %q of the document cannot be read", clip(text)))
+		return "", configuration(fmt.Sprintf("the server address %q of the document cannot be read", excerpt.Clip(text, clipBytes)))
 	}
 	if base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return "", configuration(fmt.Sprintf("the document's server is %q, which is not an absolute http or https address, and the document did not come from one", clip(text)))
+		return "", configuration(fmt.Sprintf("the document's server is %q, which is not an absolute http or https address, and the document did not come from one", excerpt.Clip(text, clipBytes)))
 	}
 	return strings.TrimSuffix(base.Scheme+"://"+base.Host+base.EscapedPath(), "/"), nil
 }
@@ -74,7 +75,7 @@ func serverURL(s *openapi3.Server) (string, *machine.Fault) {
 		return variable.Default
 	})
 	if missing != "" {
-		return "", configuration(fmt.Sprintf("the server address %q of the document has no default for %s", clip(s.URL), clip(missing)))
+		return "", configuration(fmt.Sprintf("the server address %q of the document has no default for %s", excerpt.Clip(s.URL, clipBytes), excerpt.Clip(missing, clipBytes)))
 	}
 	return text, nil
 }

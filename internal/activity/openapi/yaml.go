@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/chargehand/chargehand/internal/excerpt"
 )
 
 // The bounds of a document in YAML, which its aliases can make very much larger than its text.
@@ -117,7 +119,7 @@ func (w *yamlWriter) value(y *yaml.Node, depth int) error {
 	}
 	if y.Anchor != "" {
 		if w.within[y] {
-			return fmt.Errorf("line %d: the anchor %q is used in its own value", y.Line, clip(y.Anchor))
+			return fmt.Errorf("line %d: the anchor %q is used in its own value", y.Line, excerpt.Clip(y.Anchor, clipBytes))
 		}
 		w.within[y] = true
 		defer delete(w.within, y)
@@ -152,7 +154,7 @@ func (w *yamlWriter) object(y *yaml.Node, depth int) error {
 		case key.Kind != yaml.ScalarNode:
 			return fmt.Errorf("line %d: a key is a list or an object, not a text", key.Line)
 		case written[key.Value]:
-			return fmt.Errorf("line %d: the key %q occurs twice", key.Line, clip(key.Value))
+			return fmt.Errorf("line %d: the key %q occurs twice", key.Line, excerpt.Clip(key.Value, clipBytes))
 		}
 		if err := w.member(key, y.Content[i+1], written, depth); err != nil {
 			return err
@@ -249,10 +251,10 @@ func (w *yamlWriter) scalar(y *yaml.Node) error {
 	}
 	var value any
 	if err := y.Decode(&value); err != nil {
-		return fmt.Errorf("line %d: %s is not of its type: %w", y.Line, clip(y.Value), err)
+		return fmt.Errorf("line %d: %s is not of its type: %w", y.Line, excerpt.Clip(y.Value, clipBytes), err)
 	}
 	if number, ok := value.(float64); ok && (math.IsNaN(number) || math.IsInf(number, 0)) {
-		return fmt.Errorf("line %d: %s is no value of JSON", y.Line, clip(y.Value))
+		return fmt.Errorf("line %d: %s is no value of JSON", y.Line, excerpt.Clip(y.Value, clipBytes))
 	}
 	encoded, err := json.Marshal(value)
 	w.json = append(w.json, encoded...)

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,9 +104,9 @@ func New(cfg Config) (*Confiner, error) {
 	c := &Confiner{
 		log:      cfg.Logger,
 		scratch:  scratch,
-		path:     orElse(cfg.Path, orElse(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin")),
+		path:     cmp.Or(cfg.Path, cmp.Or(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin")),
 		limits:   cfg.Limits.or(defaultLimits),
-		slots:    make(chan struct{}, orElse(cfg.Slots, DefaultSlots)),
+		slots:    make(chan struct{}, cmp.Or(cfg.Slots, DefaultSlots)),
 		landlock: landlockVersion(),
 	}
 	if c.log == nil {

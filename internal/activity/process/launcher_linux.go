@@ -2,6 +2,7 @@ package process
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -145,7 +146,7 @@ func (p *supervisorProcess) hear(report *os.File) {
 	first, err := lines.ReadString('\n')
 	pid, _ := strconv.Atoi(strings.TrimSpace(first))
 	if err != nil || pid <= 0 {
-		p.ended <- fmt.Errorf("the launcher starts none: %s", orElse(first, "it died, or has no descriptors"))
+		p.ended <- fmt.Errorf("the launcher starts none: %s", cmp.Or(first, "it died, or has no descriptors"))
 		return
 	}
 	p.pid.Store(int64(pid))

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -33,23 +34,15 @@ const (
 // or returns l with its zero fields taken from base.
 func (l Limits) or(base Limits) Limits {
 	return Limits{
-		Time:        orElse(l.Time, base.Time),
-		Grace:       orElse(l.Grace, base.Grace),
-		MemoryBytes: orElse(l.MemoryBytes, base.MemoryBytes),
-		OutputBytes: orElse(l.OutputBytes, base.OutputBytes),
-		FileBytes:   orElse(l.FileBytes, base.FileBytes),
-		DiskBytes:   orElse(l.DiskBytes, base.DiskBytes),
-		Processes:   orElse(l.Processes, base.Processes),
-		OpenFiles:   orElse(l.OpenFiles, base.OpenFiles),
+		Time:        cmp.Or(l.Time, base.Time),
+		Grace:       cmp.Or(l.Grace, base.Grace),
+		MemoryBytes: cmp.Or(l.MemoryBytes, base.MemoryBytes),
+		OutputBytes: cmp.Or(l.OutputBytes, base.OutputBytes),
+		FileBytes:   cmp.Or(l.FileBytes, base.FileBytes),
+		DiskBytes:   cmp.Or(l.DiskBytes, base.DiskBytes),
+		Processes:   cmp.Or(l.Processes, base.Processes),
+		OpenFiles:   cmp.Or(l.OpenFiles, base.OpenFiles),
 	}
-}
-
-func orElse[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
 }
 
 var defaultLimits = Limits{

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -31,8 +32,8 @@ type WorkerLimits struct {
 
 // StartWorker starts our binary as the worker of that name. MaybeHelper must know it.
 func (c *Confiner) StartWorker(name string, limits WorkerLimits) (*Worker, error) {
-	memory := orElse(limits.MemoryBytes, DefaultMemoryBytes)
-	stack := orElse(limits.StackBytes, memory/4)
+	memory := cmp.Or(limits.MemoryBytes, DefaultMemoryBytes)
+	stack := cmp.Or(limits.StackBytes, memory/4)
 	w := &Worker{cmd: helperCommand(name, strconv.FormatInt(memory, 10), strconv.FormatInt(stack, 10))}
 	lifeR, lifeW, err := os.Pipe()
 	if err != nil {

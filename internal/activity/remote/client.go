@@ -13,6 +13,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -123,7 +124,7 @@ func Endpoint(what string, v value.Value) (*url.URL, *machine.Fault) {
 	text, _ := v.(string)
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, failure.Configuration(fmt.Sprintf("%s %q is not an absolute http or https address", what, failure.Clip(text)))
+		return nil, failure.Configuration(fmt.Sprintf("%s %q is not an absolute http or https address", what, excerpt.Clip(text, failure.ClipBytes)))
 	}
 	return u, nil
 }
@@ -138,7 +139,7 @@ func Header(v value.Value) (http.Header, *machine.Fault) {
 	header := make(http.Header, len(fields))
 	for name, values := range fields {
 		if !httpguts.ValidHeaderFieldName(name) {
-			return nil, failure.Configuration(fmt.Sprintf("%q is not a header name", failure.Clip(name)))
+			return nil, failure.Configuration(fmt.Sprintf("%q is not a header name", excerpt.Clip(name, failure.ClipBytes)))
 		}
 		canonical := http.CanonicalHeaderKey(name)
 		switch canonical {

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,19 +29,12 @@ type Limits struct {
 }
 
 func (l Limits) orDefault() Limits {
-	fill := func(field *int64, value int64) {
-		if *field == 0 {
-			*field = value
-		}
-	}
-	fill((*int64)(&l.Time), int64(DefaultTime))
-	fill(&l.MemoryBytes, 256<<20)
-	fill(&l.OutputBytes, process.DefaultOutputBytes)
-	fill((*int64)(&l.Grace), int64(process.DefaultGrace))
-	fill((*int64)(&l.Idle), int64(20*time.Second))
-	if l.Workers == 0 {
-		l.Workers = process.DefaultSlots
-	}
+	l.Time = cmp.Or(l.Time, DefaultTime)
+	l.MemoryBytes = cmp.Or(l.MemoryBytes, 256<<20)
+	l.OutputBytes = cmp.Or(l.OutputBytes, process.DefaultOutputBytes)
+	l.Grace = cmp.Or(l.Grace, process.DefaultGrace)
+	l.Idle = cmp.Or(l.Idle, 20*time.Second)
+	l.Workers = cmp.Or(l.Workers, process.DefaultSlots)
 	return l
 }
 

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"log/slog"
 	"runtime"
 	"time"
@@ -67,26 +68,20 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	fill(&l.AccountSlots, 1000)
-	fill(&l.QueuedPerWorkflow, 10_000)
-	fill(&l.Calls, 256)
-	fill(&l.Streams, 1024)
-	fill(&l.Processes, 8)
-	fill(&l.Scripts, 8)
-	fill(&l.ActivityOutputBytes, 64<<20)
-	fill(&l.RetainedBytes, 256<<20)
-	fill(&l.TimerWindow, 10_000)
-	fill(&l.JournalEvents, 10_000)
-	fill(&l.ReplayEvents, 256)
-	fill(&l.Wakes, 64)
-	fill(&l.Yields, max(1, runtime.GOMAXPROCS(0)-1))
+	l.AccountSlots = cmp.Or(l.AccountSlots, 1000)
+	l.QueuedPerWorkflow = cmp.Or(l.QueuedPerWorkflow, 10_000)
+	l.Calls = cmp.Or(l.Calls, 256)
+	l.Streams = cmp.Or(l.Streams, 1024)
+	l.Processes = cmp.Or(l.Processes, 8)
+	l.Scripts = cmp.Or(l.Scripts, 8)
+	l.ActivityOutputBytes = cmp.Or(l.ActivityOutputBytes, 64<<20)
+	l.RetainedBytes = cmp.Or(l.RetainedBytes, 256<<20)
+	l.TimerWindow = cmp.Or(l.TimerWindow, 10_000)
+	l.JournalEvents = cmp.Or(l.JournalEvents, 10_000)
+	l.ReplayEvents = cmp.Or(l.ReplayEvents, 256)
+	l.Wakes = cmp.Or(l.Wakes, 64)
+	l.Yields = cmp.Or(l.Yields, max(1, runtime.GOMAXPROCS(0)-1))
 	return l
-}
-
-func fill[N int | int64](field *N, value N) {
-	if *field == 0 {
-		*field = value
-	}
 }
 
 func (c Config) withDefaults() Config {

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/pause"
 )
 
 const (
@@ -70,7 +71,7 @@ func (c *census) loop(ctx context.Context) {
 					"of the version of this server, with its namespace and task queue", "revision", machine.Revision)
 			}
 		}
-		if sleep(ctx, jitter(censusEvery)) != nil {
+		if pause.For(ctx, jitter(censusEvery)) != nil {
 			return
 		}
 	}

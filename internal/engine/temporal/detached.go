@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -22,7 +23,7 @@ func (a *activities) watchOwner(ctx context.Context, c *call, every time.Duratio
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for sleep(ctx, every) == nil {
+		for pause.For(ctx, every) == nil {
 			var row store.Execution
 			err := a.Store.View(ctx, func(r *store.Reader) (err error) {
 				row, err = rowOf(r, c.No, c.Execution)

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/fair"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -26,9 +28,9 @@ type dispatcherConfig struct {
 }
 
 func (c dispatcherConfig) withDefaults() dispatcherConfig {
-	fill(&c.AccountSlots, 1000)
-	fill(&c.AtOnce, 4)
-	fill(&c.Every, time.Second)
+	c.AccountSlots = cmp.Or(c.AccountSlots, 1000)
+	c.AtOnce = cmp.Or(c.AtOnce, 4)
+	c.Every = cmp.Or(c.Every, time.Second)
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
@@ -136,7 +138,7 @@ func (d *dispatcher) look(account int64, l *looked, t turn) {
 			d.Log.Error("hand out slots", "account", account, "error", err)
 		}
 		if rest := restAfter(p.held, len(p.list)); err == nil && rest > 0 {
-			_ = sleep(d.ctx, rest) // when it is cut off, the dispatcher is closed
+			_ = pause.For(d.ctx, rest) // when it is cut off, the dispatcher is closed
 		}
 		d.mu.Lock()
 		if d.closed || err != nil || !l.again && len(p.list) < markPage {

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync/atomic"
@@ -49,8 +50,8 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	fill(&c.AccountSlots, 1000)
-	fill(&c.QueuedPerWorkflow, 10_000)
+	c.AccountSlots = cmp.Or(c.AccountSlots, 1000)
+	c.QueuedPerWorkflow = cmp.Or(c.QueuedPerWorkflow, 10_000)
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}

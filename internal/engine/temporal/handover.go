@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	sdk "go.temporal.io/sdk/temporal"
 
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -126,7 +127,7 @@ func (a *activities) returnUnbegun(since time.Time) (returned int, err error) {
 		if err != nil || len(page) == 0 {
 			return returned, err
 		}
-		if err := sleep(ctx, time.Until(since.Add(handoverTime))); err != nil {
+		if err := pause.For(ctx, time.Until(since.Add(handoverTime))); err != nil {
 			return returned, err
 		}
 		n, err := a.returnPage(ctx, page)

@@ -8,6 +8,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/chargehand/chargehand/internal/pause"
 )
 
 const (
@@ -44,7 +46,7 @@ func report(ctx context.Context, request func(context.Context) error) error {
 		attempt, done := context.WithTimeout(ctx, reportAttempt)
 		err := request(attempt)
 		done()
-		if !isOutage(err) || sleep(ctx, wait) != nil {
+		if !isOutage(err) || pause.For(ctx, wait) != nil {
 			return err
 		}
 	}

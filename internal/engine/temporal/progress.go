@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -94,7 +95,7 @@ func (o *outflow) progress(ctx context.Context, v value.Value) error {
 			continue
 		}
 		// Without a worker nobody answers: it may come back.
-		if err := sleep(ctx, wait); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -114,7 +115,7 @@ func (o *outflow) progress(ctx context.Context, v value.Value) error {
 		case isLimit(err):
 			return fmt.Errorf("hand over a message: not taken by Temporal: %w", err)
 		}
-		if failed := sleep(patient, wait); failed != nil {
+		if failed := pause.For(patient, wait); failed != nil {
 			return fmt.Errorf("hand over a message: %w", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/eventstream"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -47,7 +49,7 @@ type stream struct {
 }
 
 func newPump(c pumpConfig) *pump {
-	fill(&c.Every, time.Second)
+	c.Every = cmp.Or(c.Every, time.Second)
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
@@ -115,7 +117,7 @@ func (p *pump) find() error {
 
 // round steps the streams in turn until nothing is left to do. What fails is found again by a sweep.
 func (p *pump) round() {
-	pause := minPoll
+	wait := minPoll
 	for p.ctx.Err() == nil {
 		p.mu.Lock()
 		now := p.waiting
@@ -136,19 +138,19 @@ func (p *pump) round() {
 			}
 		}
 		if moved {
-			pause = minPoll
+			wait = minPoll
 			continue
 		}
-		if pause > maxPoll { // another node is at it, and goes on
+		if wait > maxPoll { // another node is at it, and goes on
 			p.mu.Lock()
 			clear(p.waiting)
 			p.mu.Unlock()
 			return
 		}
-		if sleep(p.ctx, pause) != nil {
+		if pause.For(p.ctx, wait) != nil {
 			return
 		}
-		pause *= 2
+		wait *= 2
 	}
 }
 

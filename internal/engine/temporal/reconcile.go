@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -37,11 +39,11 @@ type reconcilerConfig struct {
 }
 
 func (c reconcilerConfig) withDefaults() reconcilerConfig {
-	fill(&c.Lease, 10*time.Second)
-	fill(&c.Every, 5*time.Second)
-	fill(&c.Turn, 10*time.Second)
-	fill(&c.Asking, 10*time.Millisecond)
-	fill(&c.Grace, 10*time.Second)
+	c.Lease = cmp.Or(c.Lease, 10*time.Second)
+	c.Every = cmp.Or(c.Every, 5*time.Second)
+	c.Turn = cmp.Or(c.Turn, 10*time.Second)
+	c.Asking = cmp.Or(c.Asking, 10*time.Millisecond)
+	c.Grace = cmp.Or(c.Grace, 10*time.Second)
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
@@ -171,7 +173,7 @@ func (r *reconciler) lease(ctx context.Context, d time.Duration) error {
 
 // sleep reports false if ctx ends first.
 func (r *reconciler) sleep(ctx context.Context, d time.Duration) bool {
-	return sleep(ctx, max(d, 0)) == nil
+	return pause.For(ctx, max(d, 0)) == nil
 }
 
 // verify reports an error until it is known that Temporal is asked in the right place.

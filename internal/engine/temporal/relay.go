@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -45,12 +46,12 @@ type relayConfig struct {
 }
 
 func (c relayConfig) withDefaults() relayConfig {
-	fill(&c.AtOnce, 64)
-	fill(&c.Unacked, 32)
-	fill(&c.Lease, ownLease)
-	fill(&c.Every, time.Second)
-	fill(&c.Attempt, 5*time.Second)
-	fill(&c.AckTimeout, 5*time.Second)
+	c.AtOnce = cmp.Or(c.AtOnce, 64)
+	c.Unacked = cmp.Or(c.Unacked, 32)
+	c.Lease = cmp.Or(c.Lease, ownLease)
+	c.Every = cmp.Or(c.Every, time.Second)
+	c.Attempt = cmp.Or(c.Attempt, 5*time.Second)
+	c.AckTimeout = cmp.Or(c.AckTimeout, 5*time.Second)
 	if c.Freed == nil {
 		c.Freed = func(int64) {}
 	}

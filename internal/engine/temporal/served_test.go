@@ -19,6 +19,7 @@ import (
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -159,7 +160,7 @@ func TestServedSilence(t *testing.T) {
 	var runs atomic.Int32
 	slow := func(ctx context.Context, c runner.Call) runner.Result {
 		runs.Add(1)
-		if err := sleep(ctx, heartbeatTimeout+time.Second); err != nil {
+		if err := pause.For(ctx, heartbeatTimeout+time.Second); err != nil {
 			t.Errorf("%s was withdrawn: %v", c.Reference, err)
 		}
 		return runner.Result{Output: 1}

@@ -13,6 +13,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/chargehand/chargehand/internal/pause"
 )
 
 // setupPause lies between two looks at what Temporal takes a moment to know.
@@ -61,7 +63,7 @@ func Setup(ctx context.Context, c client.Client, namespace string, retention tim
 		if len(left) == 0 {
 			return append(did, "search attributes registered: "+strings.Join(lacking, ", ")), nil
 		}
-		if err := sleep(ctx, setupPause); err != nil {
+		if err := pause.For(ctx, setupPause); err != nil {
 			return did, fmt.Errorf("wait for the search attributes %s: %w", strings.Join(left, ", "), err)
 		}
 	}
@@ -76,7 +78,7 @@ func awaitMissing(ctx context.Context, c client.Client, namespace string) ([]str
 		if !errors.As(err, &unknown) {
 			return lacking, err
 		}
-		if sleep(ctx, setupPause) != nil {
+		if pause.For(ctx, setupPause) != nil {
 			return nil, err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -93,7 +94,7 @@ func patiently(ctx context.Context, try func() error) error {
 	defer cancel()
 	for wait := minBackoff; ; wait = min(2*wait, time.Second) {
 		err := try()
-		if err == nil || !errors.Is(err, store.ErrUnavailable) || sleep(ctx, wait) != nil {
+		if err == nil || !errors.Is(err, store.ErrUnavailable) || pause.For(ctx, wait) != nil {
 			return err
 		}
 	}

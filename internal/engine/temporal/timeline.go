@@ -8,6 +8,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -75,7 +76,7 @@ func (e *Engine) awaitLast(ctx context.Context, now *recorded) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastTime)
 	defer cancel()
-	for now.last == nil && sleep(ctx, lastPause) == nil {
+	for now.last == nil && pause.For(ctx, lastPause) == nil {
 		if err := e.record(ctx, now.row.No, now); err != nil && ctx.Err() == nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,23 +71,17 @@ type WorkerLimits struct {
 }
 
 func (l WorkerLimits) withDefaults() WorkerLimits {
-	fill(&l.AccountSlots, 1000)
-	fill(&l.Calls, 256)
-	fill(&l.Streams, 1024)
-	fill(&l.Processes, 8)
-	fill(&l.Scripts, 8)
-	fill(&l.ActivityOutputBytes, 64<<20)
-	fill(&l.Writes, 256)
-	fill(&l.WorkflowTasks, 64)
-	fill(&l.CachedWorkflows, 2000)
-	fill(&l.Stop, 30*time.Second)
+	l.AccountSlots = cmp.Or(l.AccountSlots, 1000)
+	l.Calls = cmp.Or(l.Calls, 256)
+	l.Streams = cmp.Or(l.Streams, 1024)
+	l.Processes = cmp.Or(l.Processes, 8)
+	l.Scripts = cmp.Or(l.Scripts, 8)
+	l.ActivityOutputBytes = cmp.Or(l.ActivityOutputBytes, 64<<20)
+	l.Writes = cmp.Or(l.Writes, 256)
+	l.WorkflowTasks = cmp.Or(l.WorkflowTasks, 64)
+	l.CachedWorkflows = cmp.Or(l.CachedWorkflows, 2000)
+	l.Stop = cmp.Or(l.Stop, 30*time.Second)
 	return l
-}
-
-func fill[N ~int | ~int64](field *N, value N) {
-	if *field == 0 {
-		*field = value
-	}
 }
 
 func (c WorkerConfig) withDefaults() WorkerConfig {

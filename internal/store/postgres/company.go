@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -51,20 +52,9 @@ func (db *DB) bringUp(ctx context.Context, s *session) error {
 		case time.Now().After(deadline):
 			return fmt.Errorf("%w: stop that server first", ErrOlder)
 		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
+		if err := pause.For(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

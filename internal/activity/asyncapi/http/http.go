@@ -17,6 +17,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/asyncapi"
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -55,7 +56,7 @@ func request(ctx context.Context, at *asyncapi.Endpoint, standard string, body [
 	}
 	method = strings.ToUpper(method)
 	if !httpguts.ValidHeaderFieldName(method) { // a method is a token, as a field name is
-		return nil, failure.Configuration(fmt.Sprintf("%s: %q is not an HTTP method", at.Where, failure.Clip(method)))
+		return nil, failure.Configuration(fmt.Sprintf("%s: %q is not an HTTP method", at.Where, excerpt.Clip(method, failure.ClipBytes)))
 	}
 	req, err := http.NewRequestWithContext(ctx, method, address.String(), bytes.NewReader(body))
 	if err != nil {
@@ -159,7 +160,7 @@ func (l *listener) listen(ctx context.Context, up func()) *machine.Fault {
 		over, err = l.lines(resp.Body)
 	default:
 		fault := failure.NoAnswer(fmt.Sprintf(
-			"%s answered %q, which is no stream: server-sent events and JSON lines can be subscribed to", l.at.Where, failure.Clip(media)))
+			"%s answered %q, which is no stream: server-sent events and JSON lines can be subscribed to", l.at.Where, excerpt.Clip(media, failure.ClipBytes)))
 		fault.Retryable = false
 		return fault
 	}

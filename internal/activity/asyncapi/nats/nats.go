@@ -16,6 +16,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/asyncapi"
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -158,7 +159,7 @@ func subject(at *asyncapi.Endpoint, wildcards bool) (string, *machine.Fault) {
 		bad = bad || !wildcards && (token == "*" || token == ">")
 	}
 	if bad {
-		return "", failure.Configuration(fmt.Sprintf("%s: %q cannot be a subject of NATS here", at.Where, failure.Clip(s)))
+		return "", failure.Configuration(fmt.Sprintf("%s: %q cannot be a subject of NATS here", at.Where, excerpt.Clip(s, failure.ClipBytes)))
 	}
 	return s, nil
 }
@@ -176,7 +177,7 @@ func (p *Protocol) Publish(ctx context.Context, at *asyncapi.Endpoint, m asyncap
 	}
 	for name, values := range fields {
 		if name == "" || strings.ContainsAny(name, ": \t\r\n") || strings.ContainsAny(strings.Join(values, ""), "\r\n") {
-			return failure.Configuration(fmt.Sprintf("%s: the header %q cannot be sent", at.Where, failure.Clip(name)))
+			return failure.Configuration(fmt.Sprintf("%s: the header %q cannot be sent", at.Where, excerpt.Clip(name, failure.ClipBytes)))
 		}
 		message.Header[name] = values
 	}
@@ -212,7 +213,7 @@ func refused(at *asyncapi.Endpoint, conn *nats.Conn) *machine.Fault {
 	case err == nil:
 		return nil
 	case errors.Is(err, nats.ErrPermissionViolation):
-		return failure.Communication(http.StatusForbidden, at.Where+": the server does not permit it: "+failure.Clip(err.Error()))
+		return failure.Communication(http.StatusForbidden, at.Where+": the server does not permit it: "+excerpt.Clip(err.Error(), failure.ClipBytes))
 	}
 	return lost(at, err)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity/asyncapi"
 	"github.com/chargehand/chargehand/internal/activity/failure"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -65,12 +66,12 @@ func (p *Protocol) receive(ctx context.Context, at *asyncapi.Endpoint, waiting *
 			return failure.Runtime("Messages come too fast", fmt.Sprintf(
 				"%s: more than %d messages or %d bytes waited for the workflow, and NATS drops what comes then", at.Where, p.cfg.PendingMessages, p.cfg.PendingBytes))
 		case errors.Is(err, nats.ErrPermissionViolation):
-			return failure.Communication(http.StatusForbidden, at.Where+": the server does not permit it: "+failure.Clip(err.Error()))
+			return failure.Communication(http.StatusForbidden, at.Where+": the server does not permit it: "+excerpt.Clip(err.Error(), failure.ClipBytes))
 		case err != nil:
 			if fault := broken(at, err); fault != nil {
 				return fault
 			}
-			return failure.NoAnswer(at.Where + ": the connection was lost: " + failure.Clip(err.Error()))
+			return failure.NoAnswer(at.Where + ": the connection was lost: " + excerpt.Clip(err.Error(), failure.ClipBytes))
 		}
 		in := asyncapi.Incoming{
 			Body: message.Data, ContentType: message.Header.Get("Content-Type"), Headers: asyncapi.HeaderValues(message.Header),

@@ -15,6 +15,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/asyncapi"
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	"github.com/chargehand/chargehand/internal/activity/remote"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -66,7 +67,7 @@ func (p *Protocol) Publish(ctx context.Context, at *asyncapi.Endpoint, m asyncap
 	case code != -1:
 		return closed(at, err)
 	}
-	return failure.NoAnswer(at.Where + ": the message was sent, but the peer did not confirm it: " + failure.Clip(err.Error()))
+	return failure.NoAnswer(at.Where + ": the message was sent, but the peer did not confirm it: " + excerpt.Clip(err.Error(), failure.ClipBytes))
 }
 
 // Subscribe implements asyncapi.Protocol.
@@ -89,7 +90,7 @@ func (p *Protocol) Subscribe(ctx context.Context, at *asyncapi.Endpoint, deliver
 			case websocket.CloseStatus(err) != -1:
 				return closed(at, err)
 			case err != nil:
-				return failure.NoAnswer(at.Where + ": the connection was lost: " + failure.Clip(err.Error()))
+				return failure.NoAnswer(at.Where + ": the connection was lost: " + excerpt.Clip(err.Error(), failure.ClipBytes))
 			}
 			in := asyncapi.Incoming{Body: data}
 			if kind == websocket.MessageBinary && asyncapi.Textual(at.Messages[0].ContentType) && !utf8.Valid(data) {
@@ -108,7 +109,7 @@ func closed(at *asyncapi.Endpoint, err error) *machine.Fault {
 	var closing websocket.CloseError
 	errors.As(err, &closing)
 	fault := failure.NoAnswer(
-		fmt.Sprintf("%s: the peer closed the connection with status %d %s", at.Where, closing.Code, failure.Clip(closing.Reason)))
+		fmt.Sprintf("%s: the peer closed the connection with status %d %s", at.Where, closing.Code, excerpt.Clip(closing.Reason, failure.ClipBytes)))
 	switch closing.Code {
 	case websocket.StatusPolicyViolation, websocket.StatusUnsupportedData, websocket.StatusInvalidFramePayloadData,
 		websocket.StatusMessageTooBig, websocket.StatusProtocolError, websocket.StatusMandatoryExtension:

@@ -1,0 +1,2 @@
+// Package pause waits for a time that a context may cut short.
+package pause
