@@ -43,10 +43,10 @@ func publish(e *Engine, envelopes []value.Value) error {
 
 // storeBefore stores what no execution gets, because it is older.
 func (fx *fixture) storeBefore(o *suiteOutside) error {
-	if len(o.world.Before) == 0 {
+	if len(o.script.Before) == 0 {
 		return nil
 	}
-	if err := publish(fx.engine, o.world.Envelopes(o.world.Before)); err != nil {
+	if err := publish(fx.engine, o.script.Envelopes(o.script.Before)); err != nil {
 		return err
 	}
 	<-time.After(2 * time.Millisecond) // the clock has to move
@@ -64,7 +64,7 @@ func (fx *fixture) feed(o *suiteOutside, row store.Execution) (stop func()) {
 			o.mu.Lock()
 			fed := o.fed
 			o.mu.Unlock()
-			if fed || len(o.world.Events) == 0 {
+			if fed || len(o.script.Events) == 0 {
 				return
 			}
 			var now store.Execution
@@ -81,7 +81,7 @@ func (fx *fixture) feed(o *suiteOutside, row store.Execution) (stop func()) {
 			if now.Phase == chargehand.Waiting || len(listens) > 0 {
 				o.mu.Lock()
 				o.fed = true
-				o.bus = append(o.bus, busEvents{envelopes: o.world.Envelopes(o.world.Events)})
+				o.bus = append(o.bus, busEvents{envelopes: o.script.Envelopes(o.script.Events)})
 				o.mu.Unlock()
 				continue
 			}

@@ -26,16 +26,16 @@ import (
 // suiteOutside answers activities as a script of the suite says. An activity that a crash
 // makes run again is answered as the first time.
 type suiteOutside struct {
-	world *machinetest.Fixture
-	mu    sync.Mutex
-	given map[string]machinetest.Answer // by key and attempt: an attempt without an answer leaves its key to the next one
-	runs  map[string]int
-	files map[string]machine.File
-	hangs func()
+	script *machinetest.Fixture
+	mu     sync.Mutex
+	given  map[string]machinetest.Answer // by key and attempt: an attempt without an answer leaves its key to the next one
+	runs   map[string]int
+	files  map[string]machine.File
+	hangs  func()
 
 	engine *Engine // that stores events
 	bus    []busEvents
-	fed    bool // the events of the world are on the bus
+	fed    bool // the events of the script are on the bus
 	hung   bool // an activity hangs
 }
 
@@ -44,7 +44,7 @@ func (o *suiteOutside) Run(ctx context.Context, c activity.Call) activity.Result
 	attempt := fmt.Sprintf("%s %d", c.Key, c.Attempt)
 	answer, again := o.given[attempt]
 	if !again {
-		answer = o.world.Answer(c.Reference)
+		answer = o.script.Answer(c.Reference)
 		o.given[attempt] = answer
 	}
 	o.runs[attempt]++
@@ -54,7 +54,7 @@ func (o *suiteOutside) Run(ctx context.Context, c activity.Call) activity.Result
 	hangs := o.hangs
 	o.hung = o.hung || answer.Hang
 	if !again && len(answer.Events) > 0 {
-		o.bus = append(o.bus, busEvents{envelopes: o.world.Envelopes(answer.Events)})
+		o.bus = append(o.bus, busEvents{envelopes: o.script.Envelopes(answer.Events)})
 	}
 	o.mu.Unlock()
 	for o.flush() != nil { // the engine is gone; another one comes
@@ -70,7 +70,7 @@ func (o *suiteOutside) Run(ctx context.Context, c activity.Call) activity.Result
 		}
 	}
 	if answer.Hang {
-		if o.world.Cancel && hangs != nil {
+		if o.script.Cancel && hangs != nil {
 			hangs()
 		}
 		<-ctx.Done()
@@ -85,7 +85,7 @@ func suiteFixture(t testing.TB, w *machinetest.Fixture) (*fixture, *suiteOutside
 
 func suiteIn(fx *fixture, w *machinetest.Fixture) (*fixture, *suiteOutside) {
 	outside := &suiteOutside{
-		world: w, given: make(map[string]machinetest.Answer), runs: make(map[string]int),
+		script: w, given: make(map[string]machinetest.Answer), runs: make(map[string]int),
 		files: make(map[string]machine.File),
 	}
 	fx.runner = outside
