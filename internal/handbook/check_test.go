@@ -133,7 +133,9 @@ func checkUnit(t *testing.T, b Block) error {
 	if err := os.WriteFile(unit, []byte(text), 0o600); err != nil {
 		return err
 	}
-	if out, err := exec.Command("systemd-analyze", "verify", "--man=no", unit).CombinedOutput(); err != nil || len(out) > 0 {
+	// A setting that systemd does not know is a line with the name of the unit, and no failure.
+	out, err := exec.Command("systemd-analyze", "verify", "--man=no", unit).CombinedOutput()
+	if err != nil || strings.Contains(string(out), "page.service") {
 		return errors.New("systemd-analyze: " + string(out))
 	}
 	return nil
