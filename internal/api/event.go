@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -245,7 +246,7 @@ func inHeaders(err error) error {
 		case "/datacontenttype":
 			f.Parameter = "Content-Type"
 		default:
-			f.Parameter = strings.ToLower(eventPrefix) + strings.NewReplacer("~1", "/", "~0", "~").Replace(f.Pointer[1:])
+			f.Parameter = strings.ToLower(eventPrefix) + jsonpointer.Unescape(f.Pointer[1:])
 		}
 	}
 	return &told

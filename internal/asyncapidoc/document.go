@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/chargehand/chargehand/internal/excerpt"
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -258,7 +259,7 @@ func follow(v any, pointer string) (any, bool) {
 		return nil, false
 	}
 	for step := range strings.SplitSeq(pointer[1:], "/") {
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		step = jsonpointer.Unescape(step)
 		switch at := v.(type) {
 		case map[string]any:
 			next, ok := at[step]

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand/internal/excerpt"
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 )
 
 // Selection is what a task says about where it goes.
@@ -216,7 +217,7 @@ func (d *Document) serversOf(p endpoint) []string {
 		case map[string]any:
 			reference, _ := item["$ref"].(string)
 			if name, ok := strings.CutPrefix(reference, "#/servers/"); ok {
-				names = append(names, strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
+				names = append(names, jsonpointer.Unescape(name))
 			}
 		}
 	}

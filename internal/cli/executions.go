@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chargehand/chargehand/client"
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 )
 
 var (
@@ -257,7 +258,7 @@ func taskPath(reference string) string {
 	var path []string
 	for i, segment := range segments {
 		if i > 0 && isIndex(segments[i-1]) {
-			path = append(path, strings.NewReplacer("~1", "/", "~0", "~").Replace(segment))
+			path = append(path, jsonpointer.Unescape(segment))
 		}
 	}
 	if len(path) == 0 {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 )
 
 // retryPolicy is what the definition says about the retries of a try, as far as it says so without
@@ -51,7 +53,7 @@ func within(value any, path ...string) any {
 	for _, step := range path {
 		switch v := value.(type) {
 		case map[string]any:
-			value = v[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
+			value = v[jsonpointer.Unescape(step)]
 		case []any:
 			i, err := strconv.Atoi(step)
 			if err != nil || i < 0 || i >= len(v) {

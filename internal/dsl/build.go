@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 )
 
 // builder is what the readers of JSON and YAML share: the path to the node being built, and
@@ -33,7 +35,7 @@ func (b *builder) pointer() string {
 			if len(*s.key) > maxNameBytes {
 				break
 			}
-			token = escapeToken(*s.key)
+			token = jsonpointer.Escape(*s.key)
 		}
 		if text.Len()+len(token) >= maxPointerBytes {
 			break

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 )
 
 // decoder walks the nodes of one definition and fills the syntax tree. After a problem it
@@ -83,7 +85,7 @@ func (d *decoder) fields(at location, o *object) iter.Seq2[string, location] {
 }
 
 func (p location) property(m *member) location {
-	return location{node: m.value, pointer: p.pointer + "/" + escapeToken(m.key), line: m.line, column: m.column}
+	return location{node: m.value, pointer: p.pointer + "/" + jsonpointer.Escape(m.key), line: m.line, column: m.column}
 }
 
 func (p location) item(index int) location {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 )
 
 // freePaths match the pointers below which any value may stand.
@@ -42,7 +44,7 @@ func functionArguments(value any, pointer string) (pointers []string) {
 			pointers = append(pointers, pointer+"/with/")
 		}
 		for key, item := range value {
-			pointers = append(pointers, functionArguments(item, pointer+"/"+escapeToken(key))...)
+			pointers = append(pointers, functionArguments(item, pointer+"/"+jsonpointer.Escape(key))...)
 		}
 	}
 	return pointers
@@ -200,7 +202,7 @@ func mutate(value any, pointer string, replace func(any), visit func(pointer str
 		}
 	case map[string]any:
 		for key, item := range value {
-			mutate(item, pointer+"/"+escapeToken(key), func(other any) { value[key] = other }, visit)
+			mutate(item, pointer+"/"+jsonpointer.Escape(key), func(other any) { value[key] = other }, visit)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 )
 
 // shape is the JSON type of a node.
@@ -94,28 +96,13 @@ func (n *node) find(pointer string) (line, column int) {
 			token = token[:end]
 		}
 		pointer = pointer[1+len(token):]
-		child, line, column := n.child(unescapeToken(token))
+		child, line, column := n.child(jsonpointer.Unescape(token))
 		if child == nil {
 			break
 		}
 		n, atLine, atColumn = child, line, column
 	}
 	return int(atLine), int(atColumn)
-}
-
-// escapeToken makes a name a token of a JSON pointer (RFC 6901).
-func escapeToken(name string) string {
-	if !strings.ContainsAny(name, "~/") {
-		return name
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
-}
-
-func unescapeToken(token string) string {
-	if !strings.Contains(token, "~") {
-		return token
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 }
 
 // maxIntegerDigits bounds integers to 4,096 bits, like the values of expressions (T76).

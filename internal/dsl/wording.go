@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 )
 
 // maxQuoted bounds the names that are repeated in problems, in characters.
@@ -29,7 +31,7 @@ func label(pointer string) string {
 		return "The definition"
 	}
 	at := strings.LastIndexByte(pointer, '/')
-	name := unescapeToken(pointer[at+1:])
+	name := jsonpointer.Unescape(pointer[at+1:])
 	if index, err := strconv.Atoi(name); err == nil && index >= 0 && at > 0 {
 		return "Item " + strconv.Itoa(index+1) + " of " + quote(ownerName(pointer[:at]))
 	}
@@ -37,7 +39,7 @@ func label(pointer string) string {
 }
 
 func ownerName(pointer string) string {
-	return unescapeToken(pointer[strings.LastIndexByte(pointer, '/')+1:])
+	return jsonpointer.Unescape(pointer[strings.LastIndexByte(pointer, '/')+1:])
 }
 
 // either lists alternatives: `"a", "b" or "c"`.

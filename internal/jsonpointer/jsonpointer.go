@@ -2,17 +2,12 @@ package jsonpointer
 
 import "strings"
 
-var (
-	escaper   = strings.NewReplacer("~", "~0", "/", "~1")
-	unescaper = strings.NewReplacer("~1", "/", "~0", "~")
-)
-
 // Escape writes the name of a member as a reference token: "a/b" becomes "a~1b".
 func Escape(name string) string {
 	if !strings.ContainsAny(name, "~/") {
 		return name
 	}
-	return escaper.Replace(name)
+	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
 
 // Unescape returns the name that a reference token stands for: "a~1b" becomes "a/b".
@@ -20,5 +15,5 @@ func Unescape(token string) string {
 	if !strings.Contains(token, "~") {
 		return token
 	}
-	return unescaper.Replace(token)
+	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -78,7 +79,7 @@ func functionOf(pointer string) string {
 		return ""
 	}
 	name, _, _ := strings.Cut(rest, "/")
-	return strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
+	return jsonpointer.Unescape(name)
 }
 
 // checkCalls refuses functions that call themselves: they are inlined (T37).

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -206,7 +207,7 @@ func (c *compiler) valueAt(pointer string) value.Value {
 	v := c.doc.Value()
 	for _, token := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
 		object, _ := v.(map[string]any)
-		v = object[strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")]
+		v = object[jsonpointer.Unescape(token)]
 	}
 	return v
 }

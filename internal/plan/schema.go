@@ -13,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -161,7 +162,7 @@ func pointer(tokens []string) string {
 
 // pointerTo is one step of a JSON pointer.
 func pointerTo(token string) string {
-	return "/" + strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1")
+	return "/" + jsonpointer.Escape(token)
 }
 
 // schema compiles a schema; nil if there is none.

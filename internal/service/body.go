@@ -10,6 +10,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/excerpt"
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -120,12 +121,10 @@ func pointer(path ...string) string {
 	var b strings.Builder
 	for _, name := range path {
 		b.WriteByte('/')
-		b.WriteString(pointerEscape.Replace(name))
+		b.WriteString(jsonpointer.Escape(name))
 	}
 	return b.String()
 }
-
-var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 
 func (f *fields) fail(name, code, detail string) { f.failAt([]string{name}, code, detail) }
 

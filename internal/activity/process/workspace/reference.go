@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -34,18 +35,13 @@ func visitReferences(v value.Value, pointer string, visit func(pointer, uri, nam
 			return
 		}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			visitReferences(v[key], pointer+"/"+escape(key), visit)
+			visitReferences(v[key], pointer+"/"+jsonpointer.Escape(key), visit)
 		}
 	case []any:
 		for i, item := range v {
 			visitReferences(item, pointer+"/"+strconv.Itoa(i), visit)
 		}
 	}
-}
-
-// escape is a key as a segment of a JSON pointer (RFC 6901).
-func escape(key string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
 
 // patternsOf reads a list of patterns from metadata.files; named: the metadata has it.
