@@ -15,20 +15,20 @@ import "fmt"
 //	               then the caller deletes the content;
 //	RemoveBlob     deletes the row.
 //
-// Who stores content claims its digest before looking whether it is there: that takes the
-// stamp away. A claim on a condemned blob returns ErrConflict; try again when it is gone.
+// A caller that stores content reserves its digest before it asks whether the content exists: that takes the stamp
+// away. ErrConflict from a blob that is being deleted: try again when it is gone.
 
 // ReserveBlob makes sure that a blob has a row and an hour from now to get a reference.
-// ErrConflict: it is being deleted; wait and claim again.
+// ErrConflict: it is being deleted; wait and reserve it again.
 func (t *Tx) ReserveBlob(digest []byte, size int64) error {
-	return t.change("claim blob", `INSERT INTO blob (digest, size) VALUES (?1, ?2)
+	return t.change("reserve blob", `INSERT INTO blob (digest, size) VALUES (?1, ?2)
  ON CONFLICT (digest) DO UPDATE SET unused_ms = 0 WHERE blob.deleting = 0`, digest, size)
 }
 
 // StampUnusedBlobs stamps up to limit blobs without references that have no stamp.
 func (t *Tx) StampUnusedBlobs(nowMs int64, limit int) (int64, error) {
 	// The conditions stand twice, here and below: between the search and the change, another
-	// Update may have claimed the blob, and only the outer ones are looked at again then.
+	// Update may have reserved the blob, and only the outer ones are evaluated again then.
 	n, err := t.c.Exec(`UPDATE blob SET unused_ms = ?1 WHERE refs = 0 AND deleting = 0 AND unused_ms = 0 AND digest IN
  (SELECT digest FROM blob WHERE refs = 0 AND deleting = 0 AND unused_ms = 0 LIMIT ?2)`, nowMs, int64(limit))
 	if err != nil {
@@ -65,7 +65,7 @@ func (t *Tx) RemoveBlob(digest []byte) error {
 }
 
 // BlobKnown reports whether a blob has a row. Content without one is left over from a
-// crash between the deletion of a row and of the content, or not claimed yet.
+// crash between the deletion of a row and of the content, or not reserved yet.
 func (r *Reader) BlobKnown(digest []byte) (bool, error) {
 	n, err := r.count(`SELECT COUNT(*) FROM blob WHERE digest = ?1`, digest)
 	if err != nil {
@@ -80,7 +80,8 @@ type BlobSize struct {
 	Size   int64
 }
 
-// ReferredBlobs reads up to limit contents that rows refer to, in the order of digests, behind one; nil: from the first.
+// ReferredBlobs reads up to limit contents that rows refer to, in the order of digests, after one; nil: from the
+// first.
 func (r *Reader) ReferredBlobs(after []byte, limit int) (list []BlobSize, err error) {
 	if after == nil {
 		after = []byte{0} // before every digest, which are longer
@@ -104,7 +105,7 @@ func (r *Reader) BlobReferred(digest []byte) (bool, error) {
 	return n != 0, nil
 }
 
-// FileNameOf is the name of a file with that content; empty: there is none, it is a payload. It looks through all files.
+// FileNameOf is the name of a file with that content; empty if it is the content of a payload. It reads all files.
 func (r *Reader) FileNameOf(digest []byte) (name string, err error) {
 	err = r.c.Query(`SELECT name FROM file WHERE digest = ?1 ORDER BY no LIMIT 1`, func(row Row) error {
 		name = row.Text(0)

@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// ChildState says what is owed between an execution and the one that has started it. Numbers are stored.
+// ChildState says what is still to be done between an execution and the one that started it. Numbers are stored.
 type ChildState uint8
 
 // The states.
 const (
 	ChildDone     ChildState = 0 // nothing
-	ChildAwaited  ChildState = 1 // the child goes on, and its end is waited for
-	ChildDetached ChildState = 2 // the child goes on by itself
-	ChildEnded    ChildState = 3 // the parent must be told of its end
+	ChildAwaited  ChildState = 1 // the child runs, and its parent waits for its end
+	ChildDetached ChildState = 2 // the child runs, and its parent does not wait for it
+	ChildEnded    ChildState = 3 // its end must be delivered to the parent
 	ChildStopped  ChildState = 4 // the child must be cancelled
 )
 
@@ -30,11 +30,12 @@ type Child struct {
 
 // Ending is what the end of an execution means to others. FinishExecution sets it.
 type Ending struct {
-	Parent   int64   // the execution that must be told of it; 0: none
+	Parent   int64   // the execution that its end must be delivered to; 0: none
 	Children []int64 // the executions that must be cancelled
 }
 
-// InsertChild links an execution to its parent: c.Execution, c.Parent, c.Command and c.State must be set. It sets the rest.
+// InsertChild links an execution to its parent: c.Execution, c.Parent, c.Command and c.State must be set. It sets the
+// rest.
 // Parent and child must not have ended. ErrConflict: it is linked already.
 func (t *Tx) InsertChild(c *Child) error {
 	c.Root, c.Depth = c.Parent, 1
@@ -77,9 +78,9 @@ func (t *Tx) stopChildren(where string, args ...any) (stopped []int64, err error
 	return stopped, nil
 }
 
-// endRelative does what the end of an execution means to its parent, its children and its tree.
+// endInTree does what the end of an execution means to its parent, its children and its tree.
 // Rows are locked from below, so that the ends of several executions of a tree do not wait for each other in a circle.
-func (t *Tx) endRelative(no int64) (e Ending, err error) {
+func (t *Tx) endInTree(no int64) (e Ending, err error) {
 	if e.Children, err = t.stopChildren(``, no); err != nil {
 		return Ending{}, err
 	}
@@ -100,7 +101,7 @@ func (t *Tx) endRelative(no int64) (e Ending, err error) {
 	return e, t.c.Send("count end of child", `UPDATE child SET unfinished = unfinished - 1 WHERE execution = ?1`, root)
 }
 
-// DeliverChild notes that the parent was told of the end of a child.
+// DeliverChild notes that the parent has received the end of a child.
 func (t *Tx) DeliverChild(no int64) error {
 	return t.c.Send("deliver child", `UPDATE child SET state = 0 WHERE execution = ?1 AND state = 3`, no)
 }
@@ -134,7 +135,8 @@ func (r *Reader) ChildByExecution(no int64) (Child, error) {
 	return list[0], nil
 }
 
-// UnfinishedInTree is the number of executions of a tree, the root too, that have not ended; 0 if there is no such tree.
+// UnfinishedInTree is the number of executions of a tree, its root included, that have not ended; 0 if there is no such
+// tree.
 func (r *Reader) UnfinishedInTree(root int64) (open int, err error) {
 	err = r.one(`SELECT unfinished FROM child WHERE execution = ?1 AND root = ?1`, func(row Row) { open = int(row.Int(0)) }, root)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -143,7 +145,8 @@ func (r *Reader) UnfinishedInTree(root int64) (open int, err error) {
 	return open, nil
 }
 
-// OpenChildren reads up to limit links of an execution to children that have not ended, or of whose end it was not told, by command.
+// OpenChildren reads up to limit links of an execution to children that have not ended, or whose end it has not
+// received, by command.
 func (r *Reader) OpenChildren(parent int64, limit int) ([]Child, error) {
 	return r.children("read open children", selectChild+` WHERE parent = ?1 AND state <> 0 ORDER BY command LIMIT ?2`, parent, int64(limit))
 }

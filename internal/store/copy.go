@@ -133,7 +133,7 @@ func (t Table) Count(c Conn) (int64, error) {
 	return (&Reader{c}).count("SELECT COUNT(*) " + t.From())
 }
 
-// KeyOf is the key of a row, to go on behind it.
+// KeyOf is the key of a row, to continue after it.
 func (t Table) KeyOf(row []Value) []Value {
 	key := make([]Value, 0, len(t.Key))
 	for _, i := range t.Key {
@@ -153,12 +153,12 @@ func (t Table) Read(c Conn, after []Value, row func([]Value) (bool, error)) erro
 	query := "SELECT " + t.Names() + " " + t.From()
 	var args []any
 	if after != nil {
-		var places []string
+		var parameters []string
 		for i, v := range after {
-			places = append(places, fmt.Sprintf("?%d", i+1))
+			parameters = append(parameters, fmt.Sprintf("?%d", i+1))
 			args = append(args, t.Columns[t.Key[i]].arg(v))
 		}
-		query += fmt.Sprintf(" AND (%s) > (%s)", t.names(t.Key), strings.Join(places, ", "))
+		query += fmt.Sprintf(" AND (%s) > (%s)", t.names(t.Key), strings.Join(parameters, ", "))
 	}
 	values := make([]Value, len(t.Columns))
 	err := c.Query(query+" "+t.Order(), func(r Row) error {

@@ -53,7 +53,7 @@ func (r *Reader) Waiting(account int64) (bool, error) {
  OR EXISTS (SELECT 1 FROM execution WHERE state = 1 AND state <> 0 AND account = ?1)`, account)
 }
 
-// ReadyBefore reports whether woken executions of a source wait for a slot.
+// ReadyBefore reports whether ready executions of a queue wait for a slot.
 func (r *Reader) ReadyBefore(account int64, s Queue) (bool, error) {
 	return r.exists("look for woken executions", `SELECT 1 FROM execution
  WHERE state = 2 AND account = ?1 AND batch = ?2 AND environment = ?3 AND workflow = ?4 LIMIT 1`, account, s.Batch, int64(s.Environment), s.Workflow)
@@ -84,8 +84,8 @@ SELECT account FROM step WHERE account IS NOT NULL`, int64(state))
 	return list, nil
 }
 
-// Source is where executions of an account wait for a slot: a batch, or, with the batch 0, what a workflow has in an
-// environment that is no item of one.
+// Queue is where executions of an account wait for a slot: a batch, or, with the batch 0, the single executions of a
+// workflow in an environment.
 type Queue struct {
 	Environment chargehand.Environment
 	Batch       int64
@@ -94,10 +94,10 @@ type Queue struct {
 	Cancelled   bool // nothing of the batch starts any more
 }
 
-// Place is the place of a source in the order of Sources. The zero value is before all.
+// QueuePosition is the position of a queue in the order of Queues. The zero value is before all.
 type QueuePosition struct{ Batch, Workflow int64 }
 
-// Place returns where s stands.
+// Position returns the position of q.
 func (s Queue) Position() QueuePosition {
 	if s.Batch != 0 {
 		return QueuePosition{Batch: s.Batch}
@@ -105,14 +105,14 @@ func (s Queue) Position() QueuePosition {
 	return QueuePosition{Workflow: s.Workflow}
 }
 
-// After reports whether p stands behind q.
+// After reports whether p is after q.
 func (p QueuePosition) After(q QueuePosition) bool {
 	return p.Batch > q.Batch || p.Batch == q.Batch && p.Workflow > q.Workflow
 }
 
-// Sources reads up to limit sources of an account that have executions in an execution state (StateQueued or StateReady) in an
-// environment: first workflows, then batches, each ascending, those behind a place. It reads an index entry for each, and
-// for each batch of the other environment between them.
+// Queues reads up to limit queues of an account and environment that have executions in a state (StateQueued or
+// StateReady): first workflows, then batches, each ascending, those after a position. It reads an index entry for each,
+// and for each batch of the other environment between them.
 func (r *Reader) Queues(account int64, state ExecutionState, env chargehand.Environment, after QueuePosition, limit int) ([]Queue, error) {
 	var list []Queue
 	var err error
@@ -132,7 +132,7 @@ FROM step LEFT JOIN batch b ON b.no = step.batch WHERE step.batch IS NOT NULL AN
 		}, int64(state), account, after.Batch, int64(env), int64(limit-len(list)))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read sources: %w", err)
+		return nil, fmt.Errorf("read queues: %w", err)
 	}
 	return list, nil
 }
@@ -160,7 +160,7 @@ SELECT workflow FROM step WHERE workflow IS NOT NULL LIMIT ?4`, func(row Row) er
 // Candidate is an execution that can be given a slot.
 type Candidate struct {
 	Execution        // an input that has a row of its own is left out
-	Report     int64 // number of the last settle
+	Report     int64 // number of the last state report
 	InputApart bool  // the input has a row of its own
 }
 
@@ -182,7 +182,7 @@ func (t *Tx) candidates(what, query string, args ...any) ([]Candidate, error) {
 	return list, nil
 }
 
-// NextQueued reads the next queued executions of a source, by item, or in the order of
+// NextQueued reads the next queued executions of a queue, by item, or in the order of
 // acceptance. Those that another Update has in hand are passed over.
 func (t *Tx) NextQueued(account int64, s Queue, limit int) ([]Candidate, error) {
 	const what = "read queued executions"
@@ -267,22 +267,22 @@ func (r *Reader) QueuedAtLeast(account, workflow int64, n int) (bool, error) {
 		account, workflow, int64(n-1))
 }
 
-// Settled is what a row says after ReportState.
+// Reported is what a row says after ReportState.
 type Reported struct {
 	Changed bool  // by this call
 	Final   bool  // it has ended, or is gone; nothing was changed
-	Report  int64 // number of the last settle
+	Report  int64 // number of the last state report
 	State   ExecutionState
 	Account int64
 	Batch   int64
 }
 
-// ReportState changes state and phase if number is above that of the last settle
+// ReportState changes state and phase if number is above that of the last report
 // and the execution is not final, and reports what the row says then. Called again
 // with the same number it changes nothing. wakeMs orders executions that become StateReady.
 func (t *Tx) ReportState(no, number int64, phase chargehand.Phase, state ExecutionState, wakeMs int64) (Reported, error) {
 	if state == StateEnded || state == StateQueued {
-		return Reported{}, errors.New("settle execution: it can neither end nor be queued by that")
+		return Reported{}, errors.New("report state: an execution neither ends nor is queued by a report")
 	}
 	if state != StateReady {
 		wakeMs = 0
@@ -305,7 +305,7 @@ func (t *Tx) ReportState(no, number int64, phase chargehand.Phase, state Executi
 	case errors.Is(err, ErrNotFound):
 		return Reported{Final: true}, nil
 	case err != nil:
-		return Reported{}, fmt.Errorf("settle execution: %w", err)
+		return Reported{}, fmt.Errorf("report state: %w", err)
 	}
 	return s, nil
 }

@@ -12,7 +12,7 @@
 //   - The fn of an Update may run more than once; only its last run counts.
 //   - A View that starts after an Update returned sees it. Views should be short: read long
 //     lists in pages, each in a View of its own.
-//   - An execution has the run state StateEnded exactly when its status is final, and an
+//   - An execution has the state StateEnded exactly when its status is final, and an
 //     Outcome exactly then. Final is final: every change is a compare-and-set on "not final".
 //   - The counts of a batch are the numbers of its items that have ended.
 //   - The references of a blob are the rows that name its digest.
@@ -45,9 +45,9 @@
 //	execution     ExecutionByID ExecutionByNo FindExecution Outcome ListExecutions
 //	              ExecutionsByState QueuedItems QueuedSingles QueuedWorkflows QueuedByWorkflow CountItems CountUnfinished
 //	              CountUnfinishedAtMost
-//	dispatch      CountActive CountActiveOfTest CountActiveItems Waiting WaitingAccounts ReadyBefore Sources
+//	dispatch      CountActive CountActiveOfTest CountActiveItems Waiting WaitingAccounts ReadyBefore Queues
 //	              QueuedAtLeast Statuses ScanUnfinished CancelledBatches
-//	inbox         OutboxDue StartUndelivered CountOutbox OldestOutboxMs
+//	outbox        OutboxDue StartUndelivered CountOutbox OldestOutboxMs
 //	journal       Journal Checkpoint TimelineChunks OpenTimelines
 //	timer         Timers TimersDue TimersAfter NextTimerMs
 //	batch         BatchByID BatchByNo FindBatch ListBatches ActiveBatches BatchItems
@@ -74,7 +74,8 @@
 //	execution     InsertExecution InsertFinished SetRunning SetState FinishExecution
 //	dispatch      LockAccount NextQueued NextReady StartQueued GrantReady
 //	              ReportState LockExecution LockItems
-//	inbox         InsertOutboxMessage InsertOutboxMessages DeleteOutboxMessages LeaseOutbox PostponeOutboxMessage
+//	outbox        InsertOutboxMessage InsertOutboxMessages DeleteOutboxMessages LeaseOutbox
+//	              PostponeOutboxMessage
 //	journal       AppendJournal DropJournal PutCheckpoint DropCheckpoint
 //	              AppendTimelineChunk PutTimelineChunk DropTimelineChunks
 //	timer         PutTimer DeleteTimer DeleteTimers

@@ -36,9 +36,9 @@ const eventsAtOnce = 40
 
 // InsertEvents adds events to the stream of their account and environment, which are those of
 // the first one, and sets Number and ReceivedMs of each: at nowMs, or the time of the last one where
-// that is later. One that is there already keeps its number and is not added again. added is the
+// that is later. One that is stored already keeps its number and is not added again. added is the
 // number of those that were new. The stream is locked until the Update is committed.
-// Blobs must have been claimed (ReserveBlob); otherwise ErrNotFound.
+// Blobs must have been reserved (ReserveBlob); otherwise ErrNotFound.
 func (t *Tx) InsertEvents(events []Event, nowMs int64) (added int, err error) {
 	if len(events) == 0 {
 		return 0, nil
@@ -225,7 +225,7 @@ func (r *Reader) LastEventBefore(account int64, env chargehand.Environment, ms i
 }
 
 // DeleteEvents deletes up to limit events of a stream that were received before beforeMs, oldest
-// first. Call again, in another Update, while n is limit. Who has not read them by then never will.
+// first. Call again, in another Update, while n is limit. A reader that has not read them by then never will.
 func (t *Tx) DeleteEvents(account int64, env chargehand.Environment, beforeMs int64, limit int) (n int, err error) {
 	nos, err := t.numbers(`SELECT number FROM event WHERE account = ?1 AND environment = ?2 AND received_ms < ?3
  ORDER BY received_ms, number LIMIT ?4`, account, int64(env), beforeMs, int64(limit))
@@ -246,13 +246,15 @@ func (t *Tx) DeleteEvents(account int64, env chargehand.Environment, beforeMs in
 	return n, t.unrefBlobs(blobs)
 }
 
-// StreamCursor is how far somebody has read a stream: event Number is done, and of the next one whatever Part means.
+// StreamCursor is the position of a reader of a stream: event Number is done, and the part of the next one that Part
+// means to the reader.
 type StreamCursor struct {
 	Number int64
 	Part   int64
 }
 
-// ListenCursor is the name of the cursor of those who listen (eventstream.Pump). Its Part is made by Partly.
+// ListenCursor is the name of the cursor of the event matcher, which finds subscriptions for events. Its Part is made
+// by Partly.
 const ListenCursor = "listen"
 
 // MaxPartly bounds the events of Partly.
@@ -294,7 +296,8 @@ func (r *Reader) cursor(query string, account int64, env chargehand.Environment,
 	return c, true, nil
 }
 
-// LockCursor reads a cursor, made where there is none, and locks it until the Update is committed: who moves it does so alone.
+// LockCursor reads a cursor, which it inserts if it is missing, and locks it until the Update is committed: one caller
+// at a time moves it.
 func (t *Tx) LockCursor(account int64, env chargehand.Environment, name string) (StreamCursor, error) {
 	c, found, err := t.cursor(selectCursor+t.c.ForUpdate(), account, env, name)
 	if err != nil || found {
@@ -309,7 +312,7 @@ func (t *Tx) LockCursor(account int64, env chargehand.Environment, name string) 
 	return c, nil
 }
 
-// TakeCursor is LockCursor that does not wait: ok is false if somebody else holds the lock.
+// TakeCursor is LockCursor that does not wait: ok is false if another Update holds the lock.
 func (t *Tx) TakeCursor(account int64, env chargehand.Environment, name string) (c StreamCursor, ok bool, err error) {
 	c, ok, err = t.cursor(selectCursor+t.c.SkipLocked(), account, env, name)
 	if err != nil || ok {

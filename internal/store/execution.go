@@ -21,7 +21,7 @@ const (
 )
 
 // Execution is the row of an execution: small and updated often. What is written once at
-// the end stands in Outcome.
+// the end is in Outcome.
 type Execution struct {
 	No          int64                  // internal key, ascending in order of insertion (several nodes: not of commit)
 	ID          chargehand.ExecutionID // its time part is created_at
@@ -50,7 +50,7 @@ type Execution struct {
 // it into the blob store and passes its digest.
 const InlineBytes = 128 << 10
 
-// rowInputBytes is the size up to which an input stands in the execution's own row. Larger
+// rowInputBytes is the size up to which an input is in the execution's own row. Larger
 // ones have a row of their own, so that a change of status does not write them again.
 const rowInputBytes = 1 << 10
 
@@ -76,10 +76,10 @@ const insertExecution = `INSERT INTO execution (id, account, environment, workfl
  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)`
 
 // InsertExecution inserts e and sets e.No. ErrConflict: the id is taken. A payload blob
-// must have been claimed (ReserveBlob); otherwise ErrNotFound.
+// must have been reserved (ReserveBlob); otherwise ErrNotFound.
 func (t *Tx) InsertExecution(e *Execution) error {
-	inline, aside := bytesArg(e.Input.Inline), len(e.Input.Inline) > rowInputBytes
-	if aside {
+	inline, apart := bytesArg(e.Input.Inline), len(e.Input.Inline) > rowInputBytes
+	if apart {
 		inline = nil
 	}
 	no, err := t.insert("insert execution", insertExecution,
@@ -90,7 +90,7 @@ func (t *Tx) InsertExecution(e *Execution) error {
 		return err
 	}
 	e.No = no
-	if aside {
+	if apart {
 		if err := t.c.Send("insert input", `INSERT INTO input (execution, data) VALUES (?1, ?2)`, no, e.Input.Inline); err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (t *Tx) insertOutcome(no int64, o *Outcome) error {
 
 // SetRunning moves an execution that is not final. startedMs is kept from the first call
 // that gives one. The first item of a batch to start makes a pending batch running.
-// ErrConflict: the execution is final or does not exist; nothing was written, go on.
+// ErrConflict: the execution is final or does not exist; nothing was written, and the Update can continue.
 func (t *Tx) SetRunning(no int64, status chargehand.Status, phase chargehand.Phase, state ExecutionState, startedMs int64) error {
 	if state == StateEnded || status.Final() {
 		return errors.New("set running: a final status needs FinishExecution")
@@ -147,7 +147,8 @@ func (t *Tx) SetRunning(no int64, status chargehand.Status, phase chargehand.Pha
 }
 
 // SetState changes state and phase, not the status: it is cheaper than
-// SetRunning, because no list is touched. ErrConflict: final or unknown; nothing was written, go on.
+// SetRunning, because no index of a list changes. ErrConflict: final or unknown; nothing was written, and the
+// Update can continue.
 func (t *Tx) SetState(no int64, phase chargehand.Phase, state ExecutionState) error {
 	if state == StateEnded {
 		return errors.New("set state: a final status needs FinishExecution")
@@ -160,7 +161,7 @@ func (t *Tx) SetState(no int64, phase chargehand.Phase, state ExecutionState) er
 // written, journal, checkpoint, timers, subscriptions and pinned secrets deleted, its batch counted, what it means to
 // its parent and children noted (o.Ending). batchFinal reports
 // that the batch became final by it. ErrConflict: already final, or unknown; nothing was
-// written, go on.
+// written, and the Update can continue.
 func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehand.Phase, startedMs, finishedMs int64, o *Outcome) (batchFinal bool, err error) {
 	if !status.Final() || finishedMs == 0 {
 		return false, errors.New("finish execution: the status must be final and the time set")
@@ -168,9 +169,9 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 	failure := Failure{Phase: phase, Fault: o.Fault}
 	var batch int64
 	var has int64
-	// Few executions have secrets, listen, or have relatives: for the others this looks into
+	// Few executions have secrets, listen, or belong to a tree: for the others this looks into
 	// indexes and costs no statement.
-	const hasSecrets, hasSubscriptions, hasRelatives = 1, 2, 4
+	const hasSecrets, hasSubscriptions, inTree = 1, 2, 4
 	err = t.one(`UPDATE execution SET status = ?2, phase = ?3, state = 0,
  started_ms = CASE WHEN started_ms = 0 THEN ?4 ELSE started_ms END, finished_ms = ?5
  WHERE no = ?1 AND state <> 0
@@ -207,8 +208,8 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 		}
 	}
 	o.Ending = Ending{}
-	if has&hasRelatives != 0 {
-		if o.Ending, err = t.endRelative(no); err != nil {
+	if has&inTree != 0 {
+		if o.Ending, err = t.endInTree(no); err != nil {
 			return false, err
 		}
 	}

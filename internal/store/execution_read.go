@@ -115,7 +115,7 @@ func (r *Reader) QueuedItems(batch int64, limit int) ([]Execution, error) {
  WHERE e.state = 1 AND e.state <> 0 AND e.account = `+accountOfBatch+` AND e.batch = ?1 ORDER BY e.item, e.no LIMIT ?2`, batch, int64(limit))
 }
 
-// accountOfBatch is the account of batch ?1, with which the index of what is owed begins.
+// accountOfBatch is the account of batch ?1, with which the index of unfinished executions begins.
 const accountOfBatch = `(SELECT account FROM batch WHERE no = ?1)`
 
 // QueuedSingles reads queued executions of a workflow in an environment that are not items of a batch, in

@@ -32,7 +32,7 @@ func scanFile(r Row, f *File) {
 	scanID(r, 1, &f.ID)
 }
 
-// InsertFile inserts f and sets f.No. Its blob must have been claimed; else ErrNotFound.
+// InsertFile inserts f and sets f.No. Its blob must have been reserved; else ErrNotFound.
 func (t *Tx) InsertFile(f *File) (err error) {
 	if f.Digest == nil {
 		return errors.New("insert file: no digest")

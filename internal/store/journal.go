@@ -103,14 +103,14 @@ func (r *Reader) Checkpoint(no int64) (c Checkpoint, err error) {
 }
 
 // AppendTimelineChunk adds a chunk after the ones that the execution has. The last chunk
-// of a finished execution stands in its Outcome.
+// of a finished execution is in its Outcome.
 func (t *Tx) AppendTimelineChunk(no int64, data []byte) error {
 	return t.c.Send("append timeline chunk", `INSERT INTO timeline_chunk (execution, chunk, data)
  SELECT ?1, COALESCE(MAX(chunk), 0) + 1, ?2 FROM timeline_chunk WHERE execution = ?1`, no, data)
 }
 
 // PutTimelineChunk adds the chunk with that number, unless the execution has it already, or
-// is gone. It is for who may be repeated.
+// is gone. It is for callers that may be repeated.
 func (t *Tx) PutTimelineChunk(no, number int64, data []byte) error {
 	return t.c.Send("put timeline chunk", `INSERT INTO timeline_chunk (execution, chunk, data)
  SELECT no, ?2, ?3 FROM execution WHERE no = ?1 ON CONFLICT (execution, chunk) DO NOTHING`, no, number, data)
@@ -123,7 +123,7 @@ func (t *Tx) DropTimelineChunks(no int64, keep int) error {
 }
 
 // TimelineChunks reads the chunks of an execution, oldest first, without the last one that
-// stands in the Outcome.
+// is in the Outcome.
 func (r *Reader) TimelineChunks(no int64) ([][]byte, error) {
 	var chunks [][]byte
 	err := r.c.Query(`SELECT data FROM timeline_chunk WHERE execution = ?1 ORDER BY chunk`, func(row Row) error {

@@ -41,7 +41,7 @@ func (l Limits) Within(o Limits) bool {
 	return true
 }
 
-// Limits stand in two columns: the ids one after the other, and the namespaces with spaces between
+// Limits are in two columns: the ids one after the other, and the namespaces with spaces between
 // them, which no namespace has. A missing list is NULL.
 
 func (l Limits) workflowsArg() any { return idsArg(l.Workflows) }

@@ -62,8 +62,8 @@ func (t *Tx) KeepFiles(nos []int64) (kept []int64, err error) {
 }
 
 // TakeLease gives the holder a lease of that name until untilMs, or prolongs it. It ends by
-// itself, so that a holder that died keeps nobody away for long; a holder that goes on behind
-// its end does so beside another one. ErrConflict: it is another's and not over at nowMs.
+// itself, so that a holder that died keeps others away for a short time only; a holder that
+// continues after its end does so beside another one. ErrConflict: it is another's and not over at nowMs.
 func (t *Tx) TakeLease(name string, holder [16]byte, nowMs, untilMs int64) error {
 	value := append(binary.BigEndian.AppendUint64(nil, uint64(untilMs)), holder[:]...)
 	now := binary.BigEndian.AppendUint64(nil, uint64(nowMs))

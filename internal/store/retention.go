@@ -6,11 +6,11 @@ import (
 	"github.com/chargehand/chargehand"
 )
 
-// DeleteEnded deletes up to limit executions of an environment that ended before beforeMs,
-// oldest first, with everything that belongs to them. An execution that has parents or
-// children stays until all of its tree have ended. Batches go as a whole: one that
-// ended before beforeMs, and of whose items no tree goes on, loses its items, then its own row. n is the number of executions
-// and batches deleted; call again, in another Update, while it is limit.
+// DeleteEnded deletes up to limit executions of an environment that ended before beforeMs, oldest first, with
+// everything that belongs to them. An execution that has parents or children stays until all of its tree have ended.
+// Batches go as a whole: one that ended before beforeMs, and of whose items no tree has an execution that runs, loses
+// its items, then its own row. n is the number of executions and batches deleted; call again, in another Update, while
+// it is limit.
 func (t *Tx) DeleteEnded(env chargehand.Environment, beforeMs int64, limit int) (n int, err error) {
 	// What another node is deleting just now is passed over; the items of a batch are waited
 	// for, because its row goes behind the last one.
@@ -18,7 +18,7 @@ func (t *Tx) DeleteEnded(env chargehand.Environment, beforeMs int64, limit int) 
  AND NOT EXISTS (SELECT 1 FROM child c JOIN child t ON t.execution = c.root WHERE c.execution = execution.no AND t.unfinished > 0)
  ORDER BY finished_ms LIMIT ?3`+t.c.SkipLocked(), int64(env), beforeMs, int64(limit))
 	for n < limit && err == nil {
-		// Where all of a tree have ended, nobody can start another child: the items need no look of their own.
+		// Where all executions of a tree have ended, none can start another child: the items need no check of their own.
 		batches, err := t.numbers(`SELECT no FROM batch WHERE environment = ?1 AND status >= 3 AND finished_ms < ?2
  AND NOT EXISTS (SELECT 1 FROM execution e JOIN child c ON c.execution = e.no JOIN child t ON t.execution = c.root
   WHERE e.batch = batch.no AND e.batch <> 0 AND t.unfinished > 0)

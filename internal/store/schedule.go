@@ -58,7 +58,7 @@ func (t *Tx) ActivateSchedule(account, workflow, revision, nowMs int64) error {
 	return err
 }
 
-// DeactivateSchedule deletes the schedule of a workflow, if it has one. What it has started goes on.
+// DeactivateSchedule deletes the schedule of a workflow, if it has one. Executions that it has started keep running.
 func (t *Tx) DeactivateSchedule(workflow int64) error {
 	return t.dropSchedules(`DELETE FROM schedule WHERE workflow = ?1 RETURNING no`, workflow)
 }
@@ -98,7 +98,7 @@ func (t *Tx) takeSchedule(s *Schedule) error {
 }
 
 // MoveSchedule writes the times, the last tick, the execution and the place in the stream of a
-// schedule that is as it was read, and counts its step, in the row only. ErrConflict: somebody else has changed or
+// schedule that is as it was read, and counts its step, in the row only. ErrConflict: another process has changed or
 // replaced it, or is about to; nothing was written.
 func (t *Tx) MoveSchedule(s *Schedule) error {
 	if err := t.takeSchedule(s); err != nil {
@@ -219,7 +219,7 @@ func (t *Tx) PutMatch(m Match) error {
 	return t.refBlob(m.State.Blob)
 }
 
-// DeleteMatch deletes a match, if it is there.
+// DeleteMatch deletes a match, if it exists.
 func (t *Tx) DeleteMatch(schedule, number int64) error {
 	return t.dropMatches(`DELETE FROM schedule_match WHERE schedule = ?1 AND number = ?2 RETURNING state_blob`, schedule, number)
 }

@@ -89,16 +89,16 @@ func (r *Reader) SecretValues(account int64, env chargehand.Environment, names [
 			size *= 2
 		}
 		args := []any{account, int64(env)}
-		var places strings.Builder
+		var parameters strings.Builder
 		for i := range size {
 			if i > 0 {
-				places.WriteString(", ")
+				parameters.WriteString(", ")
 			}
-			fmt.Fprintf(&places, "?%d", i+3)
+			fmt.Fprintf(&parameters, "?%d", i+3)
 			args = append(args, page[min(i, len(page)-1)])
 		}
 		err := r.c.Query(`SELECT `+secretColumns+`, sealed FROM secret
- WHERE account = ?1 AND environment = ?2 AND name IN (`+places.String()+`) AND sealed IS NOT NULL`, func(row Row) error {
+ WHERE account = ?1 AND environment = ?2 AND name IN (`+parameters.String()+`) AND sealed IS NOT NULL`, func(row Row) error {
 			var s Secret
 			scanSecret(row, &s)
 			s.Sealed = row.Bytes(9)

@@ -41,8 +41,8 @@ func (t *Tx) RegisterSink(name string, nowMs int64) error {
 	return nil
 }
 
-// DeleteSinks forgets the sinks that nobody has registered since beforeMs, with their leases, and tells how many they
-// were. Those of which that was never noted count as registered now.
+// DeleteSinks forgets the sinks that no process has registered since beforeMs, with their leases, and tells how many
+// they were. Those of which that was never noted count as registered now.
 func (t *Tx) DeleteSinks(beforeMs, nowMs int64) (n int, err error) {
 	_, err = t.c.Exec(`UPDATE sink SET used_ms = ?1 WHERE account = 0 AND environment = 0 AND used_ms = 0`, nowMs)
 	var names []string
@@ -86,7 +86,7 @@ func (r *Reader) SinkStreams(name string) (list []SinkStream, err error) {
 	return list, nil
 }
 
-// MoveSink writes how far a sink got. It never goes back: ErrConflict if somebody else got
+// MoveSink writes how far a sink got. It never goes back: ErrConflict if another process got
 // further.
 func (t *Tx) MoveSink(s *Sink) error {
 	return t.change("move sink", `INSERT INTO sink (name, account, environment, number, failures, failing_ms, due_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)

@@ -20,8 +20,8 @@ var (
 type DB interface {
 	// Update runs fn inside a write transaction that it shares with other Updates. fn runs
 	// on the writer's goroutine: it does nothing but SQL on its Conn. Another Update or View
-	// inside it may wait for itself for ever, and runtime.Goexit (FailNow of a test) would end
-	// the writer. ctx only bounds the wait for a place in the queue; once fn runs, the outcome
+	// inside it may wait for itself without end, and runtime.Goexit (FailNow of a test) would end
+	// the writer. ctx only bounds the wait to be queued; once fn runs, the outcome
 	// is reported whatever ctx says. fn may run more than once, when PostgreSQL asks for it:
 	// what it captured must be set, not added to, and what it learned counts only when Update
 	// has returned nil.
@@ -46,7 +46,7 @@ type Conn interface {
 	// the number that it assigned. The text has no RETURNING; ON CONFLICT … DO NOTHING is
 	// allowed, and returns 0 if nothing was inserted.
 	Insert(query string, args ...any) (no int64, err error)
-	// Send runs a statement whose count of rows nobody asks for. A dialect may put it off
+	// Send runs a statement whose count of rows the caller does not need. A dialect may put it off
 	// until the next call of another method or the end of the Update, so that it travels with
 	// others: its error, which says what, then comes from there. Within one Update,
 	// statements take effect in the order of the calls.
@@ -81,7 +81,7 @@ type Failure struct {
 }
 
 // OnFailure makes Update call f with the executions that ended in error in it, after they are committed. f must not
-// block: the caller of Update waits for it. Queued items that are cancelled with their batch are not told.
+// block: the caller of Update waits for it. Queued items that are cancelled with their batch are not reported.
 func (s *Store) OnFailure(f func([]Failure)) { s.failed.Store(&f) }
 
 // New wraps a dialect's DB.
@@ -97,8 +97,8 @@ func (s *Store) Update(ctx context.Context, fn func(*Tx) error) error {
 		return err
 	})
 	if err == nil && len(failures) > 0 {
-		if told := s.failed.Load(); told != nil {
-			(*told)(failures)
+		if report := s.failed.Load(); report != nil {
+			(*report)(failures)
 		}
 	}
 	return err

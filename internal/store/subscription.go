@@ -10,7 +10,7 @@ import (
 )
 
 // Subscription is an open Subscribe command of an execution. Woken: it has to look at the
-// events with numbers above Since, and nobody else does that for it. Otherwise nothing that it wants has a number
+// events with numbers above Since; no other process does that for it. Otherwise nothing that it wants has a number
 // up to Since or up to ListenCursor.
 type Subscription struct {
 	No          int64 // ascending in order of insertion, never used twice
@@ -25,7 +25,8 @@ type Subscription struct {
 
 // Filter is an entry of the index that finds subscriptions for an event: those of the same Kind that have the same
 // Key. What a kind says of an event, and how a key is made of one, is the caller's business; all that are there are
-// listed by FilterKinds, so there should be few, however many subscriptions there are. Neither should be above 2 KiB: databases index both.
+// listed by FilterKinds, so there should be few, however many subscriptions there are. Neither should be above 2 KiB:
+// databases index both.
 type Filter struct {
 	Kind string
 	Key  []byte
@@ -58,7 +59,7 @@ func (t *Tx) InsertSubscription(s *Subscription, filters []Filter) error {
 	return nil
 }
 
-// DeleteSubscription deletes the subscription of a command, if it is there.
+// DeleteSubscription deletes the subscription of a command, if it has one.
 func (t *Tx) DeleteSubscription(execution int64, command uint64) error {
 	return t.dropSubscriptions(`DELETE FROM subscription WHERE execution = ?1 AND command = ?2 RETURNING no`, execution, int64(command))
 }
@@ -208,9 +209,9 @@ func (t *Tx) WakeSubscriptions(nos []int64, number int64) error {
 }
 
 // SleepSubscription lets a subscription sleep that has looked at all events up to through.
-// settled is false if later ones may be for it, which were passed over because it was woken: then it has to look from
+// asleep is false if later ones may be for it, which were passed over because it was woken: then it has to look from
 // there. The cursor of the stream is locked until the Update is committed.
-func (t *Tx) SleepSubscription(s *Subscription, through int64) (settled bool, err error) {
+func (t *Tx) SleepSubscription(s *Subscription, through int64) (asleep bool, err error) {
 	c, err := t.LockCursor(s.Account, s.Environment, ListenCursor)
 	if err != nil {
 		return false, err
@@ -220,7 +221,7 @@ func (t *Tx) SleepSubscription(s *Subscription, through int64) (settled bool, er
 		passed += int64(events)
 	}
 	woken := passed > through
-	err = t.c.Send("settle subscription", `UPDATE subscription SET woken = ?2, since = ?3 WHERE no = ?1`, s.No, flagArg(woken), through)
+	err = t.c.Send("let subscription sleep", `UPDATE subscription SET woken = ?2, since = ?3 WHERE no = ?1`, s.No, flagArg(woken), through)
 	return !woken, err
 }
 

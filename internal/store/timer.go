@@ -14,7 +14,7 @@ func (t *Tx) PutTimer(tm Timer) error {
 	return t.c.Send("put timer", `INSERT INTO timer (execution, command, due_ms) VALUES (?1, ?2, ?3)`, tm.Execution, int64(tm.Command), tm.DueMs)
 }
 
-// DeleteTimer deletes the timer of a command, if it is there.
+// DeleteTimer deletes the timer of a command, if it exists.
 func (t *Tx) DeleteTimer(no int64, command uint64) error {
 	return t.c.Send("delete timer", `DELETE FROM timer WHERE execution = ?1 AND command = ?2`, no, int64(command))
 }

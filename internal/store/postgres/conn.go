@@ -38,7 +38,7 @@ func (c *conn) fail(err error) error {
 	return c.failed
 }
 
-// entry prepares a statement. Its errors are the caller's mistakes: nothing was sent.
+// entry makes an entry of a statement.
 func (c *conn) entry(query, suffix string, args []any) (*entry, error) {
 	if c.failed != nil {
 		return nil, c.failed
@@ -51,26 +51,30 @@ func (c *conn) entry(query, suffix string, args []any) (*entry, error) {
 	if err != nil {
 		return nil, c.fail(fmt.Errorf("%w in %q", err, query))
 	}
-	e := &entry{text: r.text + suffix, types: types, values: values, owner: c.owner}
-	e.key = e.text
-	if st := c.session.statements[e.key]; st != nil && !st.takes(types) {
-		e.key = variant(e.text, types)
+	st, err := c.prepared(r.text+suffix, types)
+	if err != nil {
+		return nil, c.fail(err)
 	}
-	return e, nil
+	return &entry{text: r.text + suffix, statement: st, values: values, owner: c.owner}, nil
 }
 
-// takes reports whether a statement works with arguments of these types.
-func (st *statement) takes(types []uint32) bool {
-	known := st.params
-	if known == nil {
-		known = st.declared
+// prepared finds the statement of a text with arguments of these types. What waits is sent before the server parses a
+// new text: an error in it is then one of this Update, behind its savepoint.
+func (c *conn) prepared(text string, types []uint32) (*statement, error) {
+	key := text
+	if st := c.session.statements[key]; st != nil && !st.takes(types) {
+		key = variant(text, types)
 	}
-	for i, t := range types {
-		if t != 0 && (i >= len(known) || known[i] != t) {
-			return false
+	if st := c.session.statements[key]; st != nil {
+		return st, nil
+	}
+	if len(c.session.pending) > 0 {
+		c.size = 0
+		if err := c.fly(); err != nil {
+			return nil, err
 		}
 	}
-	return true
+	return c.session.prepare(key, text, types)
 }
 
 func variant(text string, types []uint32) string {

@@ -12,8 +12,8 @@ import (
 // this database and is not copied.
 const ownTables = `'writer', 'ownership', 'goose_db_version'`
 
-// listColumns has a row for each column of each table of the schema, with its place in the
-// primary key, from 1. The places in indkey begin with 0.
+// listColumns has a row for each column of each table of the schema, with its position in the
+// primary key, from 1. The keys in indkey begin with 0.
 const listColumns = `SELECT c.relname::text, a.attname::text, format_type(a.atttypid, NULL), CASE WHEN a.attnotnull THEN 0 ELSE 1 END,
  CASE WHEN a.attidentity = '' THEN 0 ELSE 1 END, COALESCE(array_position(i.indkey::int2[], a.attnum) + 1, 0)
  FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
@@ -25,11 +25,11 @@ const listColumns = `SELECT c.relname::text, a.attname::text, format_type(a.attt
 // to know (store.Table). It lists none before the schema was made.
 func Tables(c store.Conn) ([]store.Table, error) {
 	var tables []store.Table
-	places := map[string]map[int]int{} // column by place in the key
+	keys := map[string]map[int]int{} // column by position in the key
 	err := c.Query(listColumns, func(r store.Row) error {
 		name := r.Text(0)
 		if len(tables) == 0 || tables[len(tables)-1].Name != name {
-			tables, places[name] = append(tables, store.Table{Name: name}), map[int]int{}
+			tables, keys[name] = append(tables, store.Table{Name: name}), map[int]int{}
 		}
 		t := &tables[len(tables)-1]
 		column := store.Column{Name: r.Text(1), Null: r.Int(3) != 0}
@@ -50,8 +50,8 @@ func Tables(c store.Conn) ([]store.Table, error) {
 		if r.Int(4) != 0 {
 			t.Number = column.Name
 		}
-		if place := int(r.Int(5)); place > 0 {
-			places[name][place] = len(t.Columns)
+		if position := int(r.Int(5)); position > 0 {
+			keys[name][position] = len(t.Columns)
 		}
 		t.Columns = append(t.Columns, column)
 		return nil
@@ -60,15 +60,15 @@ func Tables(c store.Conn) ([]store.Table, error) {
 		return nil, fmt.Errorf("list tables: %w", err)
 	}
 	for i := range tables {
-		for place := range len(places[tables[i].Name]) {
-			tables[i].Key = append(tables[i].Key, places[tables[i].Name][place+1])
+		for position := range len(keys[tables[i].Name]) {
+			tables[i].Key = append(tables[i].Key, keys[tables[i].Name][position+1])
 		}
 	}
 	return tables, nil
 }
 
 // copySignature begins the binary format of COPY; flags and the length of an extension, both
-// 0, follow it. copyEnd is its end, in the place of the number of columns of a row.
+// 0, follow it. copyEnd is its end, in the position of the number of columns of a row.
 const (
 	copySignature = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 	copyEnd       = 0xffff

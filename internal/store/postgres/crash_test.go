@@ -17,7 +17,7 @@ import (
 type outcomes struct{ confirmed, refused []string }
 
 // writeThrough writes from several goroutines, calls disturb when some of it was confirmed,
-// and goes on until something is confirmed after it.
+// and continues until something is confirmed after it.
 func writeThrough(tb testing.TB, db store.DB, round int, disturb func()) (o outcomes) {
 	tb.Helper()
 	var mu sync.Mutex
@@ -73,17 +73,17 @@ func TestCommitInDoubt(t *testing.T) {
 				if err := setMeta(db, "before"); err != nil { // COMMIT is prepared from here on
 					t.Fatal(err)
 				}
-				var cuts, unheard atomic.Int64
+				var cuts, unanswered atomic.Int64
 				name := "marker of the update in doubt"
 				p.watch(func(data []byte) bool {
 					if !bytes.Contains(data, []byte(name)) && cuts.Load() == 0 {
 						return false
 					}
-					// The flight with the row was answered; the next one is COMMIT.
+					// The batch with the row was answered; the next one is COMMIT.
 					return cuts.Add(1) == 2 && !arrives
 				})
 				if arrives {
-					p.cutAnswers(func() bool { return cuts.Load() >= 2 && unheard.Add(1) == 1 })
+					p.cutAnswers(func() bool { return cuts.Load() >= 2 && unanswered.Add(1) == 1 })
 				}
 				err := db.Update(context.Background(), func(c store.Conn) error {
 					_, err := c.Exec(`INSERT INTO meta (name, value) VALUES (?1, ?2)`, name, []byte("x"))

@@ -1,17 +1,17 @@
 // Package postgres implements store.DB over PostgreSQL 14 or newer.
 //
 //   - In Owner mode one session writes. It holds an advisory lock, which makes its process
-//     the only one that drives executions; Updates are committed together. One that fails is
-//     undone alone, which may let the others of its group run again. Who loses the session cannot write: the lock and the right go with it.
-//     The same process takes the lock back when the server answers again, unless another
-//     one has had it in the meantime; then Lost is closed, for ever (owner.go).
+//     the only one that drives executions. Updates are committed together. One that fails is
+//     undone alone, which may let the others of its group run again. A process that loses the session
+//     cannot write: the lock goes with the session. The same process takes the lock back when the server
+//     answers again, unless another process has had it in the meantime; then Lost is closed for good (owner.go).
 //   - In Shared mode many processes write at once, each over a few sessions, in groups too.
-//     An Update that loses against another one (deadlock, lock timeout) is run again in a
+//     An Update that loses against another one (deadlock, lock timeout) runs again in a
 //     transaction of its own, up to five times: its fn may run more than once.
-//     Those that drive executions (Options.Drives) do so while there is no owner, and none comes
-//     beside them; others, such as one that makes a key, may write beside an owner of the same schema.
+//     Processes that drive executions (Options.Drives) do so while there is no owner, and keep one from
+//     starting (shared_lock.go); others, such as one that makes a key, may write beside an owner of the same schema.
 //   - Views run on sessions of their own; each is one snapshot.
-//   - Statements whose result nobody waits for travel with the next one (wire.go): an
+//   - A statement whose result the caller does not need travels with the next one (session.go): an
 //     execution that starts and ends at once costs one round trip within a group.
 //
 // Differences to package sqlite that a caller can notice:
@@ -24,7 +24,7 @@
 //   - If the connection is lost while COMMIT is on its way, Update asks the server what became
 //     of the transaction. Only when that cannot be found out within ten seconds, it returns
 //     store.ErrUnavailable although the transaction may have been written; an owner that
-//     learns later that it was stands down.
+//     learns later that it was written gives the database up.
 //
 // An owner must be connected to PostgreSQL directly, not through a pooler.
 package postgres

@@ -18,7 +18,7 @@ var (
 	// ErrOwned: a process in Owner mode drives the executions.
 	ErrOwned = errors.New("a server with the embedded engine works on the database: stop it first")
 	// ErrLost: another process has owned the database in the meantime, or may have. What this
-	// one remembers is stale: it must stand down.
+	// one remembers is stale: it must give the database up.
 	ErrLost = errors.New("the ownership of the database is lost")
 )
 
@@ -49,7 +49,8 @@ func mapError(err error) error {
 		return unavailable(err)
 	}
 	switch pg.Code[:min(2, len(pg.Code))] {
-	case "08", "28", "3D", "53", "57", "58", "XX": // connection, sign-in, database, resources, shutdown, system, corruption
+	// Connection, sign-in, database, resources, shutdown, system, corruption.
+	case "08", "28", "3D", "53", "57", "58", "XX":
 		return unavailable(err)
 	}
 	return err

@@ -38,7 +38,7 @@ type group struct {
 	sent     bool   // COMMIT was sent: if the connection gets lost now, the outcome is in doubt
 }
 
-// mark tells transactions apart: each writes one into table writer. Somebody who has lost
+// mark tells transactions apart: each writes one into table writer. A worker that has lost
 // the connection while COMMIT was on its way finds it there, or not. The number that
 // PostgreSQL gives a transaction would not do: after a crash, it is given again.
 type mark struct {
@@ -51,26 +51,28 @@ const (
 	writeMark = "UPDATE writer SET commits = $2, used_ms = $3 WHERE id = $1"
 	// readMark waits for a transaction that has not ended: its mark holds the lock of the row.
 	readMark   = "SELECT commits FROM writer WHERE id = $1 FOR UPDATE"
-	placeMark  = "INSERT INTO writer (id, commits, used_ms) VALUES ($1, 0, $2) ON CONFLICT (id) DO NOTHING"
+	insertMark = "INSERT INTO writer (id, commits, used_ms) VALUES ($1, 0, $2) ON CONFLICT (id) DO NOTHING"
 	forgetMark = "DELETE FROM writer WHERE used_ms < $1"
 )
 
 // A group has ended for all its requests, for a reason that is none of theirs.
-type brokenError struct{ error }
+type abortedError struct{ error }
 
-func (e brokenError) Unwrap() error { return e.error }
+func (e abortedError) Unwrap() error { return e.error }
 
 // run executes the requests and sets the err of each. An error is the end of the
 // transaction as a whole; nothing was written, unless g.sent.
 func (g *group) run(setting string) error {
 	g.session.pending = nil
-	g.dirty = nobody
-	g.session.control("BEGIN", nobody)
-	if setting != "" {
-		g.session.control(setting, nobody)
+	g.dirty = ofGroup
+	var err error
+	if g.marked, err = g.session.entry(writeMark, []any{g.mark.writer, g.mark.commits, g.mark.atMs}); err != nil {
+		return err
 	}
-	g.marked = &entry{text: writeMark, key: writeMark, owner: nobody}
-	g.marked.types, g.marked.values, _ = encode([]any{g.mark.writer, g.mark.commits, g.mark.atMs})
+	g.session.control("BEGIN", ofGroup)
+	if setting != "" {
+		g.session.control(setting, ofGroup)
+	}
 	g.session.pending = append(g.session.pending, g.marked)
 	written := false
 	for i, r := range g.requests {
@@ -82,7 +84,7 @@ func (g *group) run(setting string) error {
 		}
 		written = written || r.err == nil
 	}
-	g.current = nobody
+	g.current = ofGroup
 	if !written {
 		return g.undo()
 	}
@@ -100,9 +102,9 @@ func (g *group) one(i int, r *request) error {
 	if g.session.dead != nil {
 		return g.session.dead
 	}
-	var broken brokenError
-	if errors.As(c.cause, &broken) {
-		return broken
+	var aborted abortedError
+	if errors.As(c.cause, &aborted) {
+		return aborted
 	}
 	if r.err == nil {
 		if g.careful {
@@ -117,8 +119,8 @@ func (g *group) one(i int, r *request) error {
 	switch {
 	case g.alone, g.careful && unsent:
 	case g.careful:
-		g.session.control("ROLLBACK TO one", nobody)
-		g.session.control("RELEASE one", nobody)
+		g.session.control("ROLLBACK TO one", ofGroup)
+		g.session.control("RELEASE one", ofGroup)
 	case g.dirty == i || c.failed != nil && refused(c.cause):
 		return errCareful
 	}
@@ -151,7 +153,7 @@ func call(c *conn, fn func(store.Conn) error) (err error) {
 	return c.failed
 }
 
-// drop takes what a request has put off out of the flight, and reports whether its
+// drop takes what a request has put off out of the next batch, and reports whether its
 // savepoint was among it: then there is nothing to undo.
 func (g *group) drop(owner int) (unsent bool) {
 	kept := g.session.pending[:0]
@@ -172,7 +174,7 @@ func (g *group) flush() (*entry, error) {
 		sent := g.session.pending
 		at, err := g.session.flush()
 		for _, e := range sent {
-			if e.owner != nobody && e.result != nil && e.result.wrote {
+			if e.owner != ofGroup && e.result != nil && e.result.wrote {
 				g.dirty = max(g.dirty, e.owner)
 			}
 		}
@@ -183,14 +185,14 @@ func (g *group) flush() (*entry, error) {
 			return nil, err
 		}
 		failed := sent[min(at, len(sent)-1)]
-		if failed.control || failed.owner == nobody {
-			return nil, brokenError{fmt.Errorf("%s: %w", strings.ToLower(failed.text), err)}
+		if failed.control || failed.owner == ofGroup {
+			return nil, abortedError{fmt.Errorf("%s: %w", strings.ToLower(failed.text), err)}
 		}
 		if failed.owner == g.current {
 			return failed, err
 		}
 		if !g.alone && !g.careful {
-			return nil, brokenError{errCareful}
+			return nil, abortedError{errCareful}
 		}
 		g.undoEarlier(failed, err, sent[at+1:])
 		if g.alone {
@@ -210,8 +212,8 @@ func (g *group) undoEarlier(failed *entry, err error, rest []*entry) {
 	if g.alone {
 		return
 	}
-	g.session.control("ROLLBACK TO one", nobody)
-	g.session.control("RELEASE one", nobody)
+	g.session.control("ROLLBACK TO one", ofGroup)
+	g.session.control("RELEASE one", ofGroup)
 	for _, e := range rest {
 		if e.owner != failed.owner {
 			g.session.pending = append(g.session.pending, e)
@@ -225,13 +227,13 @@ func (g *group) undo() error {
 	if g.marked.result == nil { // BEGIN was never sent
 		return nil
 	}
-	g.session.control("ROLLBACK", nobody)
+	g.session.control("ROLLBACK", ofGroup)
 	_, err := g.flush()
 	return err
 }
 
 // commit makes the outcome durable. The mark must be there before COMMIT is sent: it holds
-// the lock that whoever looks for it waits for, should the connection get lost.
+// the lock that resolveCommit waits for, should the connection get lost.
 func (g *group) commit() error {
 	if g.marked.result == nil {
 		if _, err := g.flush(); err != nil {
@@ -241,7 +243,7 @@ func (g *group) commit() error {
 	if !g.anyWritten() {
 		return g.undo()
 	}
-	g.session.control("COMMIT", nobody)
+	g.session.control("COMMIT", ofGroup)
 	end := g.session.pending[len(g.session.pending)-1]
 	g.sent = true
 	if _, err := g.flush(); err != nil {
@@ -257,7 +259,7 @@ func (g *group) commit() error {
 	case g.alone && !g.anyWritten(): // it failed at the last moment
 		return g.undo()
 	}
-	return brokenError{errors.New("the server did not commit")}
+	return abortedError{errors.New("the server did not commit")}
 }
 
 func (g *group) anyWritten() bool {

@@ -29,7 +29,7 @@ var ErrFilled = errors.New("the database is not empty")
 const setMeta = `INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
 
 // Load brings the schema up to date and opens a session that fills tables. A database in
-// Owner mode need not be owned for it: the caller has to see to it that nobody else fills it.
+// Owner mode need not be owned for it: the caller makes sure that no other process fills it.
 func (db *DB) Load(ctx context.Context) (*Loader, error) {
 	s, err := db.connect(ctx)
 	if err != nil {

@@ -63,10 +63,10 @@ func (k schema) pending(s *session) (bool, error) {
 	return current < k.target, nil
 }
 
-// migrate brings the schema up to date, each migration in a transaction of its own. Who
-// comes second waits for the first, and finds nothing left to do. The session only looks.
-func (k schema) migrate(ctx context.Context, db *DB, look *session) error {
-	if pending, err := k.pending(look); err != nil || !pending {
+// migrate brings the schema up to date, each migration in a transaction of its own. A
+// process that comes second waits for the first, and finds nothing left to do. The session is only read with.
+func (k schema) migrate(ctx context.Context, db *DB, current *session) error {
+	if pending, err := k.pending(current); err != nil || !pending {
 		return err
 	}
 	s, err := db.connect(ctx)

@@ -30,7 +30,7 @@ const retryOwner = 500 * time.Millisecond
 // The lock belongs to one session. Every write goes through that session, so that losing
 // it is losing the right to write. The epoch in table ownership is raised by each
 // process that takes the lock; the same process may take it back only if it finds the
-// epoch that it left: then nobody has written in between, and what it remembers is true.
+// epoch that it left: then no other process has written in between, and what it remembers is true.
 type ownership struct {
 	db    *DB
 	mu    sync.Mutex // one TryOwn at a time
@@ -39,15 +39,15 @@ type ownership struct {
 	pid   uint32 // of the last session; used by the worker
 	born  string // when the server started it
 
-	doubts []mark // transactions whose Updates were told ErrUnavailable without knowing; used by the worker
+	inDoubt []mark // transactions whose Updates returned ErrUnavailable without knowing; used by the worker
 
 	once sync.Once
 	lost chan struct{}
 }
 
-// Lost is closed when the ownership is gone for ever: another process has owned the
+// Lost is closed when the ownership is gone for good: another process has owned the
 // database since, or an Update that was reported as failed turned out to be written. The
-// process must stand down. It stays open while the connection is away.
+// process must give the database up. It stays open while the connection is away.
 func (db *DB) Lost() <-chan struct{} { return db.owner.lost }
 
 // Epoch counts the processes that have owned the database, up to this one; 0 before
@@ -59,7 +59,7 @@ func (db *DB) Epoch() int64 {
 	return db.owner.epoch
 }
 
-// TryOwn takes the lock of the database, if nobody has it, and brings the schema up to
+// TryOwn takes the lock of the database, if it is free, and brings the schema up to
 // date. It returns false, without an error, while another process is the owner. Errors:
 // ErrNewer; ErrLost, when this DB has been the owner before; store.ErrUnavailable.
 func (db *DB) TryOwn(ctx context.Context) (bool, error) {
@@ -103,7 +103,7 @@ func (db *DB) TryOwn(ctx context.Context) (bool, error) {
 func (db *DB) AwaitOwner(ctx context.Context) error {
 	ticker := time.NewTicker(retryOwner)
 	defer ticker.Stop()
-	for told := false; ; {
+	for warned := false; ; {
 		ok, err := db.TryOwn(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -112,8 +112,8 @@ func (db *DB) AwaitOwner(ctx context.Context) error {
 			return nil
 		case err != nil && (errors.Is(err, ErrLost) || errors.Is(err, errClosed) || !errors.Is(err, store.ErrUnavailable)):
 			return err
-		case err != nil && !told:
-			told = true
+		case err != nil && !warned:
+			warned = true
 			db.options.Logger.Warn("waiting for the database", "error", err)
 		}
 		select {
@@ -140,10 +140,10 @@ func (o *ownership) take(ctx context.Context, s *session) (bool, error) {
 	if _, err := s.ask(forgetMark, time.Now().Add(-markTime).UnixMilli()); err != nil {
 		return false, mapError(err)
 	}
-	return true, o.settle(s)
+	return true, o.configureSession(s)
 }
 
-// raiseEpoch tells owners whose session is lost that somebody else has driven the executions.
+// raiseEpoch lets an owner whose session is lost see that another process has driven the executions.
 func raiseEpoch(s *session) (int64, error) {
 	r, err := s.ask(`INSERT INTO ownership (one, epoch, since_ms) VALUES (1, 1, $1)
  ON CONFLICT (one) DO UPDATE SET epoch = ownership.epoch + 1, since_ms = excluded.since_ms RETURNING epoch`, time.Now().UnixMilli())
@@ -166,9 +166,9 @@ func (o *ownership) lock(s *session) (bool, error) {
 	return r.Int(0) == 1, nil
 }
 
-// settle lets the server end the session when it has heard nothing for the time of a
+// configureSession lets the server end the session when it has received nothing for the time of a
 // lease, and remembers who it is.
-func (o *ownership) settle(s *session) error {
+func (o *ownership) configureSession(s *session) error {
 	r, err := s.ask(fmt.Sprintf("SELECT set_config('idle_session_timeout', '%s', false), backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()", ms(o.db.options.Lease)))
 	if err != nil {
 		return mapError(err)
@@ -224,16 +224,16 @@ func (o *ownership) regainWith(s *session) error {
 	if err := o.clear(s); err != nil {
 		return err
 	}
-	return o.settle(s)
+	return o.configureSession(s)
 }
 
-func (o *ownership) doubt(m mark) { o.doubts = append(o.doubts, m) }
+func (o *ownership) addInDoubt(m mark) { o.inDoubt = append(o.inDoubt, m) }
 
 // clear finds out what became of transactions that were reported as failed. If one of them
-// was written, this process does not know what it has written: it cannot go on.
+// was written, this process does not know what it has written: it cannot continue.
 func (o *ownership) clear(s *session) error {
-	for ; len(o.doubts) > 0; o.doubts = o.doubts[1:] {
-		committed, known := o.doubts[0].look(s)
+	for ; len(o.inDoubt) > 0; o.inDoubt = o.inDoubt[1:] {
+		committed, known := o.inDoubt[0].read(s)
 		switch {
 		case !known:
 			return fmt.Errorf("%w: the outcome of an earlier commit is not known yet", store.ErrUnavailable)
@@ -278,7 +278,7 @@ func (o *ownership) isLost() bool {
 
 func (o *ownership) lose(why error) {
 	o.once.Do(func() {
-		o.db.options.Logger.Error("the ownership of the database is lost: this process stands down", "error", why)
+		o.db.options.Logger.Error("the ownership of the database is lost: this process gives it up", "error", why)
 		close(o.lost)
 	})
 }
@@ -295,11 +295,11 @@ func wrap(what string, err error) error {
 // ask runs one statement outside of any transaction and returns its only row, or an empty
 // one.
 func (s *session) ask(text string, args ...any) (*resultRow, error) {
-	types, values, err := encode(args)
+	s.pending = nil
+	e, err := s.entry(text, args)
 	if err != nil {
 		return nil, err
 	}
-	e := &entry{text: text, key: text, types: types, values: values, owner: nobody}
 	s.pending = []*entry{e}
 	if _, err := s.flush(); err != nil {
 		s.pending = nil

@@ -15,7 +15,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store/storetest"
 )
 
-const patience = 30 * time.Second // for what happens at once, on a busy machine
+const soon = 30 * time.Second // for what happens at once, on a busy machine
 
 // standby opens a database without taking it.
 func standby(tb testing.TB, o postgres.Options) *postgres.DB {
@@ -37,7 +37,7 @@ func until(tb testing.TB, what string, try func() error) time.Duration {
 		if err == nil {
 			return time.Since(started)
 		}
-		if time.Since(started) > patience {
+		if time.Since(started) > soon {
 			tb.Fatalf("%s: %v", what, err)
 		}
 		time.Sleep(5 * time.Millisecond) // another process is at work: there is nothing to wait for
@@ -82,7 +82,7 @@ func TestOneOwner(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	case <-time.After(patience):
+	case <-time.After(soon):
 		t.Fatal("the lock of an owner that has closed was not given back")
 	}
 	if err := setMeta(second, "theirs"); err != nil {
@@ -128,7 +128,7 @@ func TestDeposedOwner(t *testing.T) {
 	}
 	select {
 	case <-first.Lost():
-	case <-time.After(patience):
+	case <-time.After(soon):
 		t.Fatal("the first owner does not know that it was deposed")
 	}
 	for range 3 {
@@ -149,8 +149,8 @@ func TestDeposedOwner(t *testing.T) {
 	}
 }
 
-// TestOwnerSurvivesCut cuts the connection of an owner again and again. Nobody else wants
-// the lock: the owner goes on, and nobody notices.
+// TestOwnerSurvivesCut cuts the connection of an owner again and again. No other process wants
+// the lock: the owner keeps it, and no caller notices.
 func TestOwnerSurvivesCut(t *testing.T) {
 	t.Parallel()
 	pg := server(t)
@@ -172,7 +172,7 @@ func TestOwnerSurvivesCut(t *testing.T) {
 }
 
 // TestServerRestarts kills the server under writers. What was confirmed is there
-// afterwards, what was refused is not, and the writers go on with the same ownership.
+// afterwards, what was refused is not, and the writers continue with the same ownership.
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()
 	pg := peer.StartPostgres(t)

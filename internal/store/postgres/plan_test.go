@@ -67,7 +67,7 @@ var whole = map[string]string{
 	"FROM stream s LEFT JOIN sink":       "streams are as few as accounts",
 	"SELECT DISTINCT account":            "at recovery only: everything that is queued",
 	"GROUP BY workflow":                  "at recovery only: everything that is queued",
-	"WHERE state <> 0 GROUP BY state":    "at recovery and for metrics: everything that is owed",
+	"WHERE state <> 0 GROUP BY state":    "at recovery and for metrics: everything that has not ended",
 	"state IN (1, 2, 3, 4) AND state <>": "groups of at most four",
 	"FROM batch WHERE status < 3":        "the batches that are not final, from their own index",
 	"UPDATE api_key SET":                 "keys are few, and while there are none, any index is as good",

@@ -10,14 +10,14 @@ import (
 // where none has been opened yet, or the last one was lost.
 type pool struct {
 	db     *DB
-	places chan *session
+	tokens chan *session
 	closed chan struct{}
 }
 
 func newPool(db *DB, size int) *pool {
-	p := &pool{db: db, places: make(chan *session, size), closed: make(chan struct{})}
+	p := &pool{db: db, tokens: make(chan *session, size), closed: make(chan struct{})}
 	for range size {
-		p.places <- nil
+		p.tokens <- nil
 	}
 	return p
 }
@@ -25,7 +25,7 @@ func newPool(db *DB, size int) *pool {
 const beginView = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 // view runs fn on a snapshot, which the first statement takes. The transaction is begun
-// together with that statement, and nobody waits for its end.
+// together with that statement.
 func (p *pool) view(ctx context.Context, fn func(store.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -36,20 +36,21 @@ func (p *pool) view(ctx context.Context, fn func(store.Conn) error) error {
 		return errClosed
 	case <-ctx.Done():
 		return ctx.Err()
-	case s = <-p.places:
+	case s = <-p.tokens:
 	}
 	select {
 	case <-p.closed:
-		p.places <- s
+		p.tokens <- s
 		return errClosed
 	default:
 	}
+	begun := false
 	defer func() {
-		if s != nil && s.dead != nil {
-			s.close()
-			s = nil
+		if begun {
+			go p.end(s) // no caller waits for it
+		} else {
+			p.put(s)
 		}
-		p.places <- s
 	}()
 	fresh := s == nil
 	if fresh {
@@ -59,9 +60,8 @@ func (p *pool) view(ctx context.Context, fn func(store.Conn) error) error {
 		}
 	}
 	s.pending = nil
-	s.control(beginView, nobody)
-	begun := false
-	c := &conn{texts: &p.db.texts, ctx: ctx, owner: nobody, session: s}
+	s.control(beginView, ofGroup)
+	c := &conn{texts: &p.db.texts, ctx: ctx, owner: ofGroup, session: s}
 	c.flush = func() (*entry, error) {
 		sent := c.session.pending
 		at, err := c.session.flush()
@@ -73,8 +73,9 @@ func (p *pool) view(ctx context.Context, fn func(store.Conn) error) error {
 			}
 			s.close()
 			s, c.session = again, again
-			s.pending = sent
-			at, err = s.flush()
+			if err = s.adopt(sent); err == nil {
+				at, err = s.flush()
+			}
 		}
 		begun = true
 		if err != nil && !lost(err) {
@@ -82,21 +83,31 @@ func (p *pool) view(ctx context.Context, fn func(store.Conn) error) error {
 		}
 		return nil, err
 	}
-	defer func() {
-		s.pending = nil
-		if begun && s.dead == nil {
-			s.control("ROLLBACK", nobody)
-			_ = s.part() // a session that is lost now is replaced by the next View
-		}
-	}()
 	return fn(c)
+}
+
+// end ends the snapshot of a View and gives its session back.
+func (p *pool) end(s *session) {
+	if s.dead == nil {
+		_ = s.reset() // a session that is lost now is replaced by the next View
+	}
+	p.put(s)
+}
+
+// put gives a session back to the pool; nil, or one that is lost, is replaced by the next View.
+func (p *pool) put(s *session) {
+	if s != nil && s.dead != nil {
+		s.close()
+		s = nil
+	}
+	p.tokens <- s
 }
 
 // close waits for running Views and closes the sessions. It is called once.
 func (p *pool) close() {
 	close(p.closed)
-	for range cap(p.places) {
-		if s := <-p.places; s != nil {
+	for range cap(p.tokens) {
+		if s := <-p.tokens; s != nil {
 			s.close()
 		}
 	}

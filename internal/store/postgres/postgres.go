@@ -98,7 +98,7 @@ func (db *DB) prepare(ctx context.Context) error {
 }
 
 func (db *DB) worker() *worker {
-	w := &worker{texts: &db.texts, maxGroup: maxShared, resolve: db.resolve, doubt: func(mark) {}}
+	w := &worker{texts: &db.texts, maxGroup: maxShared, resolve: db.resolve, inDoubt: func(mark) {}}
 	w.mark.writer = make([]byte, 16)
 	_, _ = rand.Read(w.mark.writer) // never fails
 	w.open = func() (*session, error) {
@@ -110,7 +110,7 @@ func (db *DB) worker() *worker {
 		return db.connect(ctx)
 	}
 	if db.options.Mode == Owner {
-		w.maxGroup, w.open, w.doubt = maxGroup, db.owner.regain, db.owner.doubt
+		w.maxGroup, w.open, w.inDoubt = maxGroup, db.owner.regain, db.owner.addInDoubt
 		w.ahead = true
 		w.idle, w.interval = db.owner.beat, db.options.Lease/4
 	}
@@ -133,7 +133,7 @@ func (db *DB) resolve(m mark) (committed, known bool) {
 	defer ticker.Stop()
 	for {
 		if s, err := db.connect(ctx); err == nil {
-			committed, known = m.look(s)
+			committed, known = m.read(s)
 			s.close()
 		}
 		if known {
@@ -147,8 +147,8 @@ func (db *DB) resolve(m mark) (committed, known bool) {
 	}
 }
 
-// look reports whether the transaction of a mark was committed.
-func (m mark) look(s *session) (committed, known bool) {
+// read reports whether the transaction of a mark was committed.
+func (m mark) read(s *session) (committed, known bool) {
 	r, err := s.ask(readMark, m.writer)
 	if err != nil || r.Null(0) {
 		return false, false

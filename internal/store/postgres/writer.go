@@ -42,9 +42,9 @@ type worker struct {
 	careful  int                      // groups to run with savepoints from the beginning
 	open     func() (*session, error) // for a worker without a session
 	mark     mark
-	placed   bool // its row is there
+	hasRow   bool // its row is there
 	resolve  func(mark) (committed, known bool)
-	doubt    func(mark)    // called when an outcome stays in doubt
+	inDoubt  func(mark)    // called when an outcome stays unknown
 	idle     func(*worker) // called every now and then; nil: never
 	interval time.Duration // of idle
 }
@@ -186,7 +186,7 @@ func (w *worker) transact(requests []*request, setting string) {
 			}
 			w.session = s
 		}
-		if err := w.place(); err != nil {
+		if err := w.insertMark(); err != nil {
 			w.drop()
 			failWritten(requests, unavailable(err))
 			return
@@ -209,7 +209,7 @@ func (w *worker) transact(requests []*request, setting string) {
 		w.drop()
 		switch {
 		case g.sent:
-			w.settle(g, err)
+			w.resolveCommit(g, err)
 			return
 		case lost(err) && attempt == 0:
 			continue
@@ -219,18 +219,18 @@ func (w *worker) transact(requests []*request, setting string) {
 	}
 }
 
-// place makes sure that there is a row for the marks.
-func (w *worker) place() error {
-	if w.placed {
+// insertMark makes sure that there is a row for the marks.
+func (w *worker) insertMark() error {
+	if w.hasRow {
 		return nil
 	}
-	_, err := w.session.ask(placeMark, w.mark.writer, time.Now().UnixMilli())
-	w.placed = err == nil
+	_, err := w.session.ask(insertMark, w.mark.writer, time.Now().UnixMilli())
+	w.hasRow = err == nil
 	return err
 }
 
-// settle finds out what became of a transaction whose COMMIT was not answered.
-func (w *worker) settle(g *group, err error) {
+// resolveCommit finds out what became of a transaction whose COMMIT was not answered.
+func (w *worker) resolveCommit(g *group, err error) {
 	committed, known := w.resolve(g.mark)
 	switch {
 	case known && committed:
@@ -239,7 +239,7 @@ func (w *worker) settle(g *group, err error) {
 		failWritten(g.requests, unavailable(fmt.Errorf("transaction undone: %w", err)))
 	default:
 		failWritten(g.requests, unavailable(fmt.Errorf("the connection was lost during the commit, and whether it was written is not known: %w", err)))
-		w.doubt(g.mark)
+		w.inDoubt(g.mark)
 	}
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// maxDamages bounds what one look through the file lists.
+// maxDamages bounds what one reading of the file lists.
 const maxDamages = 1000
 
-// State is what can be told of a file without changing it.
+// State is what can be said of a file without changing it.
 type State struct {
 	Exists   bool
 	Schema   int64 // version of the schema; 0: none, as in an empty file
@@ -51,7 +51,7 @@ func Inspect(path string) (State, error) {
 }
 
 // Damages looks through the whole file and lists what is not as it should be. It may take long on a large database and
-// disturbs nobody, but the write-ahead log grows meanwhile.
+// disturbs no writer, but the write-ahead log grows meanwhile.
 func (db *DB) Damages(ctx context.Context) ([]string, error) {
 	var damages []string
 	err := db.View(ctx, func(c store.Conn) error {
@@ -61,7 +61,8 @@ func (db *DB) Damages(ctx context.Context) ([]string, error) {
 	return damages, readable(err, &damages)
 }
 
-// TableDamages is Damages table by table, so that no look lasts longer than its table, for beside the work. What belongs to no
+// TableDamages is Damages table by table, so that no reading lasts longer than its
+// table, for use beside the work. What belongs to no
 // table, as lists of free pages, is left out.
 func (db *DB) TableDamages(ctx context.Context) ([]string, error) {
 	var tables, damages []string

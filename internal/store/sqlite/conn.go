@@ -29,7 +29,7 @@ type conn struct {
 	bad        bool  // an error says that it should be opened anew
 	failed     error // the first ErrUnavailable of the Update that runs
 
-	evicted chan struct{} // closed to break off the View that runs; nil: not of the pool
+	evicted chan struct{} // closed to interrupt the View that runs; nil: not of the pool
 }
 
 // statement is a prepared text. busy is set while its rows are being read: the same text

@@ -29,7 +29,7 @@ func Tables(c store.Conn) ([]store.Table, error) {
 }
 
 func describe(c store.Conn, t *store.Table) error {
-	places := map[string]int64{} // in the key, from 1
+	positions := map[string]int64{} // in the key, from 1
 	err := c.Query(`SELECT name, type, "notnull", pk FROM pragma_table_info(?1)`, func(r store.Row) error {
 		column := store.Column{Name: r.Text(0), Null: r.Int(2) == 0 && r.Int(3) == 0, Width: 8}
 		switch kind := r.Text(1); kind {
@@ -43,7 +43,7 @@ func describe(c store.Conn, t *store.Table) error {
 			return fmt.Errorf("column %s has the type %q, which is not copied", column.Name, kind)
 		}
 		if r.Int(3) > 0 {
-			places[column.Name] = r.Int(3)
+			positions[column.Name] = r.Int(3)
 		}
 		t.Columns = append(t.Columns, column)
 		return nil
@@ -52,10 +52,10 @@ func describe(c store.Conn, t *store.Table) error {
 		return err
 	}
 	slices.SortFunc(t.Columns, func(a, b store.Column) int { return strings.Compare(a.Name, b.Name) })
-	t.Key = make([]int, len(places))
+	t.Key = make([]int, len(positions))
 	for i, column := range t.Columns {
-		if place := places[column.Name]; place > 0 {
-			t.Key[place-1] = i
+		if position := positions[column.Name]; position > 0 {
+			t.Key[position-1] = i
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 // crashChild accepts and ends executions from several goroutines, and says on stdout which
-// number it was told is durable, after it was told.
+// number that was reported durable to it, after the report.
 func crashChild(path string) error {
 	db, err := sqlite.Open(sqlite.Options{Path: path, Owner: true})
 	if err != nil {
@@ -117,7 +117,7 @@ func crashRun(t *testing.T, path string, enough int, stop func(*os.Process), sai
 	}
 }
 
-// checkSaid opens a database and looks for everything that its writer was told is durable.
+// checkSaid opens a database and looks for everything that was reported durable to its writer.
 func checkSaid(t *testing.T, path string, said map[string]bool) {
 	t.Helper()
 	db := mustOpen(t, sqlite.Options{Path: path, Owner: true})

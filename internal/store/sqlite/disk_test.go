@@ -37,7 +37,7 @@ func tinyDisk(t *testing.T, bytes int) string {
 }
 
 // TestFullDisk fills the disk from several goroutines: what was acknowledged is there,
-// nothing else is, reads go on, and writes do when there is room again.
+// nothing else is, reads continue, and writes do when there is room again.
 func TestFullDisk(t *testing.T) {
 	dir := tinyDisk(t, 3<<20)
 	ballast := filepath.Join(dir, "ballast")

@@ -24,7 +24,7 @@ func mapError(err error) error {
 	}
 	switch code.ToPrimary() {
 	case driver.ResultInterrupt:
-		return fmt.Errorf("%w: the read was broken off, because it took long while much was written: ask again", store.ErrUnavailable)
+		return fmt.Errorf("%w: the read was interrupted, because it took long while much was written: ask again", store.ErrUnavailable)
 	case driver.ResultCorrupt, driver.ResultNotADB:
 		return fmt.Errorf("%w: the file is %w: %v", store.ErrUnavailable, errCorrupt, err)
 	case driver.ResultFull, driver.ResultIOErr, driver.ResultReadOnly, driver.ResultCantOpen, driver.ResultBusy,

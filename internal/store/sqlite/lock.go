@@ -14,7 +14,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// takeLock takes the lock beside the file, and waits a moment for somebody who only brings
+// takeLock takes the lock beside the file, and waits a moment for a process that only brings
 // the schema up to date. The lock is a file of its own, because SQLite's locks on the
 // database would be lost when any other handle on it is closed.
 func (db *DB) takeLock(atMost time.Duration) error {

@@ -66,7 +66,7 @@ var whole = map[string]string{
 	"FROM account ORDER BY no":           "accounts are few",
 	"GROUP BY workflow":                  "at recovery only: everything that is queued",
 	"SELECT DISTINCT account":            "at recovery only: everything that is queued",
-	"WHERE state <> 0 GROUP BY state":    "at recovery and for metrics: everything that is owed",
+	"WHERE state <> 0 GROUP BY state":    "at recovery and for metrics: everything that has not ended",
 	"FROM timer ORDER BY due_ms LIMIT 1": "the first entry of an index",
 	"FROM batch WHERE status < 3":        "the batches that are not final, from their own index",
 	"AND batch = ?1 GROUP BY state":      "groups of at most four",
@@ -207,7 +207,7 @@ func TestPlansOfHotQueries(t *testing.T) {
 			"SEARCH execution USING COVERING INDEX execution_unfinished (state=? AND account=?)"}},
 		"full queue": {func(r *store.Reader) error { _, err := r.QueuedAtLeast(1, 1, 10); return err }, []string{
 			"SEARCH execution USING COVERING INDEX execution_queued (account=? AND environment=? AND workflow=?)"}},
-		"due inbox": {func(r *store.Reader) error { _, err := r.OutboxDue(1); return err }, []string{
+		"due messages": {func(r *store.Reader) error { _, err := r.OutboxDue(1); return err }, []string{
 			"SEARCH outbox USING COVERING INDEX outbox_due (due_ms<?)"}},
 		"statuses": {func(r *store.Reader) error { return r.Statuses([][16]byte{{1}, {2}}, func([16]byte, int64) {}) }, []string{
 			"SEARCH execution USING INDEX sqlite_autoindex_execution_1 (id=?)", "SEARCH batch USING INDEX sqlite_autoindex_batch_1 (id=?)"}},

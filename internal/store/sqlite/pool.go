@@ -9,10 +9,10 @@ import (
 )
 
 // pool holds the connections that read. Each place is a token in a channel: a connection,
-// or nil where none has been opened yet. Who holds all tokens knows that no View runs.
+// or nil where none has been opened yet. The holder of all tokens knows that no View runs.
 type pool struct {
 	path   string
-	places chan *conn
+	tokens chan *conn
 	closed chan struct{}
 
 	mu      sync.Mutex
@@ -20,9 +20,9 @@ type pool struct {
 }
 
 func newPool(path string, size int) *pool {
-	p := &pool{path: path, places: make(chan *conn, size), closed: make(chan struct{}), running: map[*conn]struct{}{}}
+	p := &pool{path: path, tokens: make(chan *conn, size), closed: make(chan struct{}), running: map[*conn]struct{}{}}
 	for range size {
-		p.places <- nil
+		p.tokens <- nil
 	}
 	return p
 }
@@ -38,9 +38,9 @@ func (p *pool) view(ctx context.Context, fn func(store.Conn) error) error {
 		return errClosed
 	case <-ctx.Done():
 		return ctx.Err()
-	case c = <-p.places:
+	case c = <-p.tokens:
 	}
-	defer func() { p.places <- c }()
+	defer func() { p.tokens <- c }()
 	if c == nil {
 		fresh, err := openConn(p.path, "query_only = ON")
 		if err != nil {
@@ -56,7 +56,7 @@ func (p *pool) view(ctx context.Context, fn func(store.Conn) error) error {
 	p.mu.Unlock()
 	defer func() {
 		p.mu.Lock()
-		delete(p.running, c) // nobody breaks it off any more
+		delete(p.running, c) // evict does not interrupt it any more
 		p.mu.Unlock()
 		if _, err := c.Exec("ROLLBACK"); err != nil || c.bad {
 			c.close()
@@ -69,7 +69,7 @@ func (p *pool) view(ctx context.Context, fn func(store.Conn) error) error {
 	return fn(c)
 }
 
-// evict breaks off the Views that run, and says how many. Their next step fails; one that only computes ends by itself.
+// evict interrupts the Views that run, and says how many. Their next step fails; one that only computes ends by itself.
 func (p *pool) evict() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,13 +82,13 @@ func (p *pool) evict() int {
 }
 
 // pause waits, at most that long, until no View runs, and keeps new ones from starting.
-// It returns the places to give to resume, those that are held already among them; ok says whether it has all.
+// It returns the tokens to give to resume, those that are held already among them; ok says whether it has all.
 func (p *pool) pause(held []*conn, atMost time.Duration) (_ []*conn, ok bool) {
 	deadline := time.NewTimer(atMost)
 	defer deadline.Stop()
-	for len(held) < cap(p.places) {
+	for len(held) < cap(p.tokens) {
 		select {
-		case c := <-p.places:
+		case c := <-p.tokens:
 			held = append(held, c)
 		case <-deadline.C:
 			return held, false
@@ -99,7 +99,7 @@ func (p *pool) pause(held []*conn, atMost time.Duration) (_ []*conn, ok bool) {
 
 func (p *pool) resume(held []*conn) {
 	for _, c := range held {
-		p.places <- c
+		p.tokens <- c
 	}
 }
 
@@ -107,8 +107,8 @@ func (p *pool) resume(held []*conn) {
 func (p *pool) close() error {
 	close(p.closed)
 	var first error
-	for range cap(p.places) {
-		if c := <-p.places; c != nil {
+	for range cap(p.tokens) {
+		if c := <-p.tokens; c != nil {
 			if err := c.close(); err != nil && first == nil {
 				first = err
 			}

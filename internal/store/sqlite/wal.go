@@ -15,16 +15,16 @@ type logLimits struct {
 	most    int64 // from that length on nothing is written before it has started again
 }
 
-// usualLimits let the log grow to 16 MiB under small commits and to 24 under large ones, and by what comes meanwhile; a commit begins only below 48 MiB, which leaves room for a
-// large one below the 64 MiB that operators are promised.
+// usualLimits let the log grow to 16 MiB under small commits and to 24 under large ones, and by what comes meanwhile; a
+// commit begins only below 48 MiB, which leaves room for a large one below the 64 MiB that operators are promised.
 var usualLimits = logLimits{commits: 256, grown: 6144, pages: 4096, most: 12_288}
 
 const (
 	// pauseAtMost bounds how long new Views are held back for a running one to end.
 	pauseAtMost = 200 * time.Millisecond
-	// evictAfter is how long a running View has to end when the log is as long as it may be; then it is broken off.
+	// evictAfter is how long a running View has to end when the log has reached its bound; then it is interrupted.
 	evictAfter = time.Second
-	// holdAtMost bounds how long the writer waits for the log to start again, whoever is in the way.
+	// holdAtMost bounds how long the writer waits for the log to start again, whatever is in the way.
 	holdAtMost = 5 * time.Second
 	// idleAfter is the time without commits after which the log is cut to nothing.
 	idleAfter = time.Second
@@ -115,7 +115,7 @@ func (k *logKeeper) loop() {
 // shorten copies the log into the file beside readers and writers. If the log is long, or
 // cut is wanted, it then holds new Views back, and lets the writer copy the little that
 // came meanwhile and start the log again, or cut it. full: the writer waits for that, so Views that do
-// not end are broken off.
+// not end are interrupted.
 func (k *logKeeper) shorten(ctx context.Context, cut, full bool) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -165,7 +165,7 @@ func (k *logKeeper) pauseViews(full bool) (held []*conn, ok bool) {
 	if held, ok = k.pool.pause(nil, evictAfter); ok {
 		return held, true
 	}
-	k.logger.Info("reads that take long are broken off: the write-ahead log is as long as it may be", "reads", k.pool.evict())
+	k.logger.Info("reads that take long are interrupted: the write-ahead log has reached its bound", "reads", k.pool.evict())
 	return k.pool.pause(held, evictAfter)
 }
 

@@ -125,7 +125,7 @@ func (w *writer) loop() {
 	defer close(w.stopped)
 	group := make([]*request, 0, maxGroup)
 	for first := range w.queue {
-		// Let those who were just answered hand in their next Update: no delay where nobody
+		// Let those who were just answered hand in their next Update: no delay where no caller
 		// is ready to run, half as many commits again where many are.
 		runtime.Gosched()
 		var last *request // maintenance: it runs behind the group
@@ -148,8 +148,9 @@ func (w *writer) loop() {
 	}
 }
 
-// awaitRoom waits while the log is as long as it may be, for the keeper to let it start again. Where that fails, because another
-// process reads for long, writing goes on, and is held up again when the log has grown by as much as between two copies.
+// awaitRoom waits while the log is as long as it may be, for the keeper to let it start again. Where that fails,
+// because another process reads for long, writing continues, and is held up again when the log has grown by as much as
+// between two copies.
 func (w *writer) awaitRoom() {
 	if w.keeper == nil || w.pages.Load() < w.holdAt {
 		return

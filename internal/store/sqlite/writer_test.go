@@ -289,7 +289,7 @@ func TestLogStaysShort(t *testing.T) {
 	}
 }
 
-// TestLogBesideLongView checks that a View that does not end holds up nobody else.
+// TestLogBesideLongView checks that a View that does not end holds up no other caller.
 func TestLogBesideLongView(t *testing.T) {
 	db := openTest(t)
 	err := db.View(t.Context(), func(c store.Conn) error {
@@ -319,8 +319,9 @@ func TestLogBesideLongView(t *testing.T) {
 	}
 }
 
-// TestLogIsBoundedByBytes writes few large commits while a View runs that does not end by itself: the log is no longer than its
-// bound and one commit, the View is broken off with an error that says so, and nothing that was written is lost.
+// TestLogIsBoundedByBytes writes few large commits while a View runs that does not end by itself: the log is no longer
+// than its bound and one commit, the View is interrupted with an error that says so, and nothing that was written is
+// lost.
 func TestLogIsBoundedByBytes(t *testing.T) {
 	limits := logLimits{commits: 1 << 30, grown: 128, pages: 256, most: 768}
 	db, err := Open(Options{Path: filepath.Join(t.TempDir(), "data.db"), Owner: true, limits: limits})
@@ -356,7 +357,7 @@ func TestLogIsBoundedByBytes(t *testing.T) {
 	if longest < limits.pages*frameBytes {
 		t.Errorf("the log grew to %d KiB only: the test shows nothing", longest>>10)
 	}
-	if err := <-ended; !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "broken off") {
+	if err := <-ended; !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "interrupted") {
 		t.Errorf("the long view: %v", err)
 	}
 	if n := count(t, db); n != times {
@@ -364,8 +365,8 @@ func TestLogIsBoundedByBytes(t *testing.T) {
 	}
 }
 
-// TestLogBesideAnotherProcess: a reader that cannot be broken off, such as a backup, does not stop the writer; the log grows then,
-// and is short again when it has gone.
+// TestLogBesideAnotherProcess: a reader that cannot be interrupted, such as a backup, does not stop the writer; the log
+// grows then, and is short again when it has gone.
 func TestLogBesideAnotherProcess(t *testing.T) {
 	limits := logLimits{commits: 1 << 30, grown: 512, pages: 256, most: 768}
 	var log bytes.Buffer
@@ -394,7 +395,7 @@ func TestLogBesideAnotherProcess(t *testing.T) {
 		return nil
 	})
 	if err != nil {
-		t.Errorf("the guest is broken off: %v", err)
+		t.Errorf("the guest is interrupted: %v", err)
 	}
 	write(20, 40)
 	if pages := db.writer.pages.Load(); pages > limits.most+200 {

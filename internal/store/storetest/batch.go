@@ -22,7 +22,7 @@ var batchTests = map[string]func(*fixture){
 	"queued items in order":       queuedItems,
 	"cancel queued items":         cancelQueued,
 	"reason of a cancelled batch": cancelReason,
-	"counts by run state":         batchCounts,
+	"counts by state":             batchCounts,
 	"items in pages":              batchItems,
 	"list":                        listBatches,
 	"concurrency":                 batchConcurrency,

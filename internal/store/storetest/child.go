@@ -19,7 +19,7 @@ var childTests = map[string]func(*fixture){
 	"ends of many at once":       childRace,
 	"finished trees are deleted": childRetention,
 	"children of items":          childOfItem,
-	"no relatives":               childNone,
+	"no tree":                    childNone,
 }
 
 // child inserts an execution as the child of another one.
@@ -116,7 +116,7 @@ func childAwaited(f *fixture) {
 	}
 	f.update(func(tx *store.Tx) error { return tx.DeliverChild(child) })
 	if due, open := f.dueChildren(), f.openChildren(parent); len(due)+len(open) != 0 {
-		f.Errorf("after it was told: due %v, open %v", due, open)
+		f.Errorf("after the delivery: due %v, open %v", due, open)
 	}
 	f.sameEnding(f.end(parent), 0)
 }
@@ -217,7 +217,7 @@ func childRace(f *fixture) {
 		f.Errorf("%d are open after all have ended", n)
 	}
 	if open := f.number(`SELECT COUNT(*) FROM child WHERE state <> 0`); open != 0 {
-		f.Errorf("%d are owed something after all have ended", open)
+		f.Errorf("%d still have something to do after all have ended", open)
 	}
 }
 
@@ -229,11 +229,11 @@ func childRetention(f *fixture) {
 	f.end(child)
 	f.end(single)
 	if n := f.deleteEnded(chargehand.Live, startMs+10, 10); n != 1 {
-		f.Errorf("deleted %d while the tree goes on, want the single", n)
+		f.Errorf("deleted %d while the tree runs, want the single", n)
 	}
 	f.end(root)
 	if n := f.deleteEnded(chargehand.Live, startMs+10, 10); n != 0 {
-		f.Errorf("deleted %d while a child goes on", n)
+		f.Errorf("deleted %d while a child runs", n)
 	}
 	f.end(detached)
 	if n := f.deleteEnded(chargehand.Live, startMs+10, 2); n != 2 {
@@ -256,7 +256,7 @@ func childNone(f *fixture) {
 	f.sameEnding(f.end(no), 0)
 }
 
-// childOfItem: a batch stays as long as children of its items go on, and keeps no other batch.
+// childOfItem: a batch stays as long as children of its items run, and keeps no other batch.
 func childOfItem(f *fixture) {
 	_, items := f.batch(2)
 	other, otherItems := f.batch(1)
@@ -265,7 +265,7 @@ func childOfItem(f *fixture) {
 		f.end(e.No)
 	}
 	if n := f.deleteEnded(chargehand.Live, startMs+10, 10); n != 2 {
-		f.Errorf("deleted %d while a child of an item goes on, want the other batch and its item", n)
+		f.Errorf("deleted %d while a child of an item runs, want the other batch and its item", n)
 	}
 	if n := f.number(`SELECT COUNT(*) FROM batch WHERE no = ?1`, other.No); n != 0 {
 		f.Error("the other batch stays")

@@ -264,7 +264,7 @@ func viewContext(f *fixture) {
 		})
 	})
 	if !errors.Is(err, context.Canceled) || rows != 1 {
-		f.Errorf("a view went on for %d rows after its context ended: %v", rows, err)
+		f.Errorf("a view read %d rows after its context ended: %v", rows, err)
 	}
 	if err := f.db.View(ctx, func(store.Conn) error { return nil }); !errors.Is(err, context.Canceled) {
 		f.Errorf("a view started after its context ended: %v", err)

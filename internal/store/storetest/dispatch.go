@@ -19,14 +19,14 @@ var dispatchTests = map[string]func(*fixture){
 	"start queued in turn":              nextQueued,
 	"woken in the order of waking":      nextReady,
 	"marked twice is a conflict":        markedTwice,
-	"settle":                            settle,
-	"settle after the end":              settleFinal,
+	"report":                            report,
+	"report after the end":              reportFinal,
 	"queue of a workflow":               queuedAtLeast,
 	"numbered timeline chunks":          numberedChunks,
 	"last chunk of an end from outside": lastChunk,
 	"items to be cancelled":             lockItems,
 	"statuses":                          statuses,
-	"walk through what is owed":         walkOwed,
+	"scan of unfinished executions":     scanUnfinished,
 	"batches that are cancelled":        cancelledBatches,
 	"executions with large inputs":      candidateInputs,
 	"what is read with a row locked":    lockExecution,
@@ -46,8 +46,8 @@ func accountLocked(f *fixture) {
 	f.refused(store.ErrNotFound, func(tx *store.Tx) error { return tx.LockAccount(999) })
 }
 
-// settleTo moves a queued execution as a dispatcher and its workflow would.
-func (f *fixture) settleTo(no int64, run store.ExecutionState, wakeMs int64) {
+// reportAs moves a queued execution as a dispatcher and its workflow would.
+func (f *fixture) reportAs(no int64, run store.ExecutionState, wakeMs int64) {
 	f.Helper()
 	f.update(func(tx *store.Tx) error {
 		if err := tx.SetRunning(no, chargehand.Processing, chargehand.Running, store.StateActive, startMs); err != nil {
@@ -55,7 +55,7 @@ func (f *fixture) settleTo(no int64, run store.ExecutionState, wakeMs int64) {
 		}
 		s, err := tx.ReportState(no, 1, chargehand.Waiting, run, wakeMs)
 		if !s.Changed || s.State != run {
-			f.Errorf("settled %d: %+v", no, s)
+			f.Errorf("reported %d: %+v", no, s)
 		}
 		return err
 	})
@@ -75,10 +75,10 @@ func sources(f *fixture) {
 	f.update(func(tx *store.Tx) error { return markCancelled(tx, third.No) })
 	single := f.inserted()
 	f.inserted()
-	f.settleTo(items[0].No, store.StateActive, 0)
-	f.settleTo(items[1].No, store.StateReady, 9)
-	f.settleTo(items[2].No, store.StateParked, 0)
-	f.settleTo(single, store.StateActive, 0)
+	f.reportAs(items[0].No, store.StateActive, 0)
+	f.reportAs(items[1].No, store.StateReady, 9)
+	f.reportAs(items[2].No, store.StateParked, 0)
+	f.reportAs(single, store.StateActive, 0)
 	foreign := f.execution(startMs)
 	foreign.Account = 2
 	f.insert(&foreign)
@@ -91,8 +91,8 @@ func sources(f *fixture) {
 			others = append(others, e.No)
 		}
 	}
-	f.settleTo(others[0], store.StateActive, 0)
-	f.settleTo(others[1], store.StateReady, 9)
+	f.reportAs(others[0], store.StateActive, 0)
+	f.reportAs(others[1], store.StateReady, 9)
 	read := func(account int64, run store.ExecutionState, env chargehand.Environment, after store.QueuePosition, limit int) (list []store.Queue) {
 		f.view(func(r *store.Reader) (err error) {
 			list, err = r.Queues(account, run, env, after, limit)
@@ -122,7 +122,7 @@ func sources(f *fixture) {
 		f.Errorf("of test with woken ones %+v", got)
 	}
 	if got := read(3, store.StateQueued, chargehand.Live, store.QueuePosition{}, 9); got != nil {
-		f.Errorf("of nobody: %+v", got)
+		f.Errorf("of an unknown queue: %+v", got)
 	}
 	f.view(func(r *store.Reader) error {
 		active, err1 := r.CountActive(1, 9)
@@ -165,11 +165,11 @@ func waitingAccounts(f *fixture) {
 			f.insert(&e)
 			switch account {
 			case 2: // holds slots only
-				f.settleTo(e.No, store.StateActive, 0)
+				f.reportAs(e.No, store.StateActive, 0)
 			case 3:
-				f.settleTo(e.No, store.StateReady, 1)
+				f.reportAs(e.No, store.StateReady, 1)
 			case 4:
-				f.settleTo(e.No, store.StateParked, 0)
+				f.reportAs(e.No, store.StateParked, 0)
 			}
 		}
 	}
@@ -191,7 +191,7 @@ func waitingAccounts(f *fixture) {
 
 func startQueued(f *fixture) {
 	b, items := f.batch(3)
-	late := f.execution(startMs + 500) // its id is from later than the clock of who starts it
+	late := f.execution(startMs + 500) // its id is from later than the clock of the process that starts it
 	f.insert(&late)
 	var rows []store.Candidate
 	f.update(func(tx *store.Tx) error {
@@ -259,23 +259,23 @@ func nextQueued(f *fixture) {
 func nextReady(f *fixture) {
 	b, items := f.batch(4)
 	for i, wakeMs := range []int64{30, 10, 20, 10} {
-		f.settleTo(items[i].No, store.StateReady, wakeMs)
+		f.reportAs(items[i].No, store.StateReady, wakeMs)
 	}
-	f.settleTo(f.inserted(), store.StateReady, 1)
-	var got, settles []int64
+	f.reportAs(f.inserted(), store.StateReady, 1)
+	var got, reports []int64
 	f.update(func(tx *store.Tx) error {
 		rows, err := tx.NextReady(1, of(b), 3)
 		if err != nil {
 			return err
 		}
-		got, settles = nil, nil
+		got, reports = nil, nil
 		for _, row := range rows {
-			got, settles = append(got, row.No), append(settles, row.Report)
+			got, reports = append(got, row.No), append(reports, row.Report)
 		}
 		return tx.GrantReady(rows)
 	})
-	if want := []int64{items[1].No, items[3].No, items[2].No}; !reflect.DeepEqual(got, want) || !reflect.DeepEqual(settles, []int64{1, 1, 1}) {
-		f.Errorf("woken %v with settles %v, want %v", got, settles, want)
+	if want := []int64{items[1].No, items[3].No, items[2].No}; !reflect.DeepEqual(got, want) || !reflect.DeepEqual(reports, []int64{1, 1, 1}) {
+		f.Errorf("woken %v with reports %v, want %v", got, reports, want)
 	}
 	for _, no := range got {
 		if e := f.byNo(no); e.State != store.StateActive || e.Phase != chargehand.Waiting || e.Status != chargehand.Processing || e.StartedMs != startMs {
@@ -303,9 +303,9 @@ func markedTwice(f *fixture) {
 	}
 }
 
-func settle(f *fixture) {
+func report(f *fixture) {
 	no := f.inserted()
-	f.settleTo(no, store.StateParked, 5) // number 1
+	f.reportAs(no, store.StateParked, 5) // number 1
 	set := func(number int64, phase chargehand.Phase, run store.ExecutionState) (s store.Reported) {
 		f.update(func(tx *store.Tx) (err error) {
 			s, err = tx.ReportState(no, number, phase, run, 7)
@@ -314,7 +314,7 @@ func settle(f *fixture) {
 		return s
 	}
 	if got := set(3, chargehand.Running, store.StateReady); !reflect.DeepEqual(got, store.Reported{Changed: true, Report: 3, State: store.StateReady, Account: 1}) {
-		f.Errorf("settle 3: %+v", got)
+		f.Errorf("report 3: %+v", got)
 	}
 	f.update(func(tx *store.Tx) error {
 		rows, err := tx.NextReady(1, singles, 1)
@@ -322,14 +322,14 @@ func settle(f *fixture) {
 	})
 	for _, number := range []int64{3, 2, 1} { // repeated, and late
 		if got := set(number, chargehand.Waiting, store.StateParked); got.Changed || got.Final || got.Report != 3 || got.State != store.StateActive {
-			f.Errorf("settle %d after 3: %+v", number, got)
+			f.Errorf("report %d after 3: %+v", number, got)
 		}
 	}
 	if e := f.byNo(no); e.State != store.StateActive || e.Phase != chargehand.Running {
 		f.Errorf("after late attempts: %+v", e)
 	}
 	if got := set(4, chargehand.Waiting, store.StateParked); !got.Changed || f.byNo(no).Phase != chargehand.Waiting {
-		f.Errorf("settle 4: %+v", got)
+		f.Errorf("report 4: %+v", got)
 	}
 	for _, run := range []store.ExecutionState{store.StateEnded, store.StateQueued} {
 		err := f.Update(f.Context(), func(tx *store.Tx) error {
@@ -337,19 +337,19 @@ func settle(f *fixture) {
 			return err
 		})
 		if err == nil {
-			f.Errorf("settled to run state %d", run)
+			f.Errorf("reported state %d", run)
 		}
 	}
 }
 
-func settleFinal(f *fixture) {
+func reportFinal(f *fixture) {
 	no := f.inserted()
 	f.update(func(tx *store.Tx) error { _, err := finish(tx, no, startMs, "1"); return err })
 	for _, no := range []int64{no, 999} {
 		f.update(func(tx *store.Tx) error {
 			s, err := tx.ReportState(no, 5, chargehand.Running, store.StateReady, 1)
 			if !s.Final || s.Changed {
-				f.Errorf("settled after the end: %+v", s)
+				f.Errorf("reported after the end: %+v", s)
 			}
 			return err
 		})
@@ -362,7 +362,7 @@ func queuedAtLeast(f *fixture) {
 	for range 4 {
 		nos = append(nos, f.inserted())
 	}
-	f.settleTo(nos[0], store.StateActive, 0)
+	f.reportAs(nos[0], store.StateActive, 0)
 	other := f.execution(startMs)
 	other.Workflow = 2
 	f.insert(&other)
@@ -384,7 +384,7 @@ func numberedChunks(f *fixture) {
 	put(no, 2, "b")
 	put(no, 1, "a")
 	put(no, 2, "again")
-	put(999, 1, "of nobody")
+	put(999, 1, "of no account")
 	f.view(func(r *store.Reader) error {
 		chunks, err := r.TimelineChunks(no)
 		if got := string(bytes.Join(chunks, []byte(" "))); got != "a b" {
@@ -426,9 +426,9 @@ func lastChunk(f *fixture) {
 
 func lockItems(f *fixture) {
 	b, items := f.batch(6)
-	f.settleTo(items[0].No, store.StateActive, 0)
-	f.settleTo(items[1].No, store.StateParked, 0)
-	f.settleTo(items[2].No, store.StateReady, 1)
+	f.reportAs(items[0].No, store.StateActive, 0)
+	f.reportAs(items[1].No, store.StateParked, 0)
+	f.reportAs(items[2].No, store.StateReady, 1)
 	f.update(func(tx *store.Tx) error { _, err := finish(tx, items[3].No, startMs, "1"); return err })
 	f.inserted()
 	ended := 1
@@ -471,7 +471,7 @@ func statuses(f *fixture) {
 	if got := read(ids); !reflect.DeepEqual(got, want) {
 		f.Errorf("statuses %v", got)
 	}
-	f.settleTo(items[4].No, store.StateActive, 0)
+	f.reportAs(items[4].No, store.StateActive, 0)
 	if got := read(ids); got[items[4].ID] != int64(chargehand.Processing) || got[b.ID] != int64(chargehand.BatchRunning) {
 		f.Errorf("after a start: %v", got)
 	}
@@ -489,7 +489,7 @@ func statuses(f *fixture) {
 	}
 }
 
-func walkOwed(f *fixture) {
+func scanUnfinished(f *fixture) {
 	var want []int64
 	for account := int64(1); account <= 3; account++ {
 		for i := range 5 {
@@ -497,7 +497,7 @@ func walkOwed(f *fixture) {
 			e.Account = account
 			f.insert(&e)
 			if i != 2 {
-				f.settleTo(e.No, store.StateParked, 0)
+				f.reportAs(e.No, store.StateParked, 0)
 				want = append(want, e.No)
 			}
 		}

@@ -24,11 +24,11 @@ var executionTests = map[string]func(*fixture){
 	"the end takes the work away":      endTakesWork,
 	"inserted finished":                insertedFinished,
 	"wrong calls are refused":          executionWrongCalls,
-	"failures are told":                failuresTold,
-	"payload blobs must be claimed":    payloadClaimed,
+	"failures are reported":            failuresReported,
+	"payload blobs must be reserved":   payloadReserved,
 	"queued singles come in order":     queuedSingles,
-	"by run state":                     byRunState,
-	"counted by workflow and by run":   counted,
+	"by state":                         byState,
+	"counted by workflow and by state": counted,
 	"status does not rewrite inputs":   inputAside,
 	"outcome is missing until the end": outcomeMissing,
 }
@@ -137,7 +137,7 @@ func finalIsFinal(f *fixture) {
 		"set run": func(tx *store.Tx) error { return tx.SetState(no, chargehand.Running, store.StateActive) },
 	}
 	for name, attempt := range attempts {
-		f.update(func(tx *store.Tx) error { // the error is for the caller to look at: the rest goes on
+		f.update(func(tx *store.Tx) error { // the error is for the caller to see: the rest continues
 			if err := attempt(tx); !errors.Is(err, store.ErrConflict) {
 				f.Errorf("%s after the end: %v, want ErrConflict", name, err)
 			}
@@ -245,10 +245,10 @@ func insertedFinished(f *fixture) {
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { _, err := fault(tx, e.No, startMs+2); return err })
 }
 
-// failuresTold: who asks learns of executions that ended in error once they are committed, and of no others.
-func failuresTold(f *fixture) {
-	var told []store.Failure
-	f.OnFailure(func(list []store.Failure) { told = append(told, list...) })
+// failuresReported: who asks learns of executions that ended in error once they are committed, and of no others.
+func failuresReported(f *fixture) {
+	var reported []store.Failure
+	f.OnFailure(func(list []store.Failure) { reported = append(reported, list...) })
 	first, second, third, fourth := f.execution(startMs), f.execution(startMs), f.execution(startMs), f.execution(startMs)
 	first.Workflow = 7
 	f.insert(&first, &second, &third)
@@ -258,8 +258,8 @@ func failuresTold(f *fixture) {
 		return errors.Join(err, undone)
 	})
 	f.update(func(tx *store.Tx) error { _, err := finish(tx, second.No, startMs, "1"); return err })
-	if len(told) != 0 {
-		f.Errorf("told of %+v before anything was committed", told)
+	if len(reported) != 0 {
+		f.Errorf("reported of %+v before anything was committed", reported)
 	}
 	fourth.Status, fourth.Phase, fourth.State, fourth.FinishedMs = chargehand.Errored, chargehand.Cancelled, store.StateEnded, startMs
 	f.update(func(tx *store.Tx) error {
@@ -271,8 +271,8 @@ func failuresTold(f *fixture) {
 		{ID: first.ID, Workflow: 7, Phase: chargehand.Faulted, Fault: []byte(`{"status":500}`)},
 		{ID: fourth.ID, Workflow: 1, Phase: chargehand.Cancelled, Fault: []byte("{}")},
 	}
-	if !reflect.DeepEqual(told, want) {
-		f.Errorf("told of %+v\nwant %+v", told, want)
+	if !reflect.DeepEqual(reported, want) {
+		f.Errorf("reported of %+v\nwant %+v", reported, want)
 	}
 }
 
@@ -282,7 +282,7 @@ func executionWrongCalls(f *fixture) {
 	item := f.execution(startMs)
 	item.Status, item.State, item.FinishedMs, item.Batch = chargehand.Finished, store.StateEnded, 1, 1
 	calls := map[string]func(*store.Tx) error{
-		"run state ended":      func(tx *store.Tx) error { return tx.SetRunning(no, chargehand.Processing, 1, store.StateEnded, 1) },
+		"state ended":          func(tx *store.Tx) error { return tx.SetRunning(no, chargehand.Processing, 1, store.StateEnded, 1) },
 		"final status running": func(tx *store.Tx) error { return tx.SetRunning(no, chargehand.Errored, 1, store.StateActive, 1) },
 		"SetRun ended":         func(tx *store.Tx) error { return tx.SetState(no, 1, store.StateEnded) },
 		"finish, not final": func(tx *store.Tx) error {
@@ -306,7 +306,7 @@ func executionWrongCalls(f *fixture) {
 	}
 }
 
-func payloadClaimed(f *fixture) {
+func payloadReserved(f *fixture) {
 	e := f.execution(startMs)
 	e.Input = store.Payload{Blob: make([]byte, 32), Size: 5}
 	f.refused(store.ErrNotFound, func(tx *store.Tx) error { return tx.InsertExecution(&e) })
@@ -365,7 +365,7 @@ func queuedSingles(f *fixture) {
 	}
 }
 
-func byRunState(f *fixture) {
+func byState(f *fixture) {
 	want := map[store.ExecutionState][]int64{}
 	f.update(func(tx *store.Tx) error {
 		b := store.Batch{Account: 1, Environment: chargehand.Live, Workflow: 1, Revision: 1, Concurrency: 1, RequestedConcurrency: 1, Total: 100}
@@ -419,13 +419,13 @@ func counted(f *fixture) {
 		if want := map[int64]int64{1: 4, 2: 3, 3: 3}; !reflect.DeepEqual(queued, want) {
 			f.Errorf("queued by workflow %v, want %v", queued, want)
 		}
-		owed, err2 := r.CountUnfinished()
-		if want := (store.StateCounts{0, 10, 3, 4, 3}); owed != want {
-			f.Errorf("owed %v, want %v", owed, want)
+		unfinished, err2 := r.CountUnfinished()
+		if want := (store.StateCounts{0, 10, 3, 4, 3}); unfinished != want {
+			f.Errorf("unfinished %v, want %v", unfinished, want)
 		}
 		bounded, err3 := r.CountUnfinishedAtMost(4)
 		if want := (store.StateCounts{0, 4, 3, 4, 3}); bounded != want {
-			f.Errorf("owed, at most 4 each, %v, want %v", bounded, want)
+			f.Errorf("unfinished, at most 4 each, %v, want %v", bounded, want)
 		}
 		return errors.Join(err1, err2, err3)
 	})
@@ -442,7 +442,7 @@ func inputAside(f *fixture) {
 		f.Errorf("input has %d bytes after a move", len(got.Input.Inline))
 	}
 	if n := f.number(`SELECT COALESCE(length(input), 0) FROM execution WHERE no = ?1`, e.No); n != 0 {
-		f.Errorf("%d bytes of a large input stand in the row that every move writes", n)
+		f.Errorf("%d bytes of a large input are in the row that every move writes", n)
 	}
 }
 

@@ -23,13 +23,13 @@ var fileTests = map[string]func(*fixture){
 
 var blobTests = map[string]func(*fixture){
 	"life of a blob":         blobLife,
-	"a claim keeps it":       blobClaimed,
+	"a reservation keeps it": blobReserved,
 	"a reference keeps it":   blobReferenced,
 	"condemned is condemned": blobCondemned,
 	"sweep beside puts":      sweepRace,
 }
 
-// file is an upload whose content is a claimed blob of that name.
+// file is an upload whose content is a reserved blob of that name.
 func (f *fixture) file(name byte, ms int64) store.File {
 	f.Helper()
 	p := f.blobPayload(name, 100)
@@ -122,10 +122,10 @@ func fileRoundTrip(f *fixture) {
 	again := f.file(2, startMs)
 	again.ID = file.ID
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertFile(&again) })
-	unclaimed := f.file(3, startMs)
-	unclaimed.Digest = append([]byte{}, unclaimed.Digest...)
-	unclaimed.Digest[9] = 1
-	f.refused(store.ErrNotFound, func(tx *store.Tx) error { return tx.InsertFile(&unclaimed) })
+	unreserved := f.file(3, startMs)
+	unreserved.Digest = append([]byte{}, unreserved.Digest...)
+	unreserved.Digest[9] = 1
+	f.refused(store.ErrNotFound, func(tx *store.Tx) error { return tx.InsertFile(&unreserved) })
 }
 
 func filePublished(f *fixture) {
@@ -249,15 +249,15 @@ func blobLife(f *fixture) {
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.RemoveBlob(a.Digest) })
 }
 
-func blobClaimed(f *fixture) {
+func blobReserved(f *fixture) {
 	p := f.blobPayload(1, 10)
 	f.sweep(startMs, 0)
-	f.blobPayload(1, 10) // claimed again: the hour starts anew
+	f.blobPayload(1, 10) // reserved again: the hour starts anew
 	if got := f.sweep(startMs+50, startMs+1); len(got) != 0 {
-		f.Error("a blob is condemned although it was claimed after it was noticed")
+		f.Error("a blob is condemned although it was reserved after it was noticed")
 	}
 	if got := f.sweep(startMs+60, startMs+51); len(got) != 1 || !reflect.DeepEqual(got[0], p.Blob) {
-		f.Errorf("condemned %x an hour after the claim, want it", got)
+		f.Errorf("condemned %x an hour after the reservation, want it", got)
 	}
 }
 
@@ -286,7 +286,7 @@ func blobCondemned(f *fixture) {
 
 // sweepRace puts, deletes and sweeps the same few contents at once. At the end, the
 // content of every file must be there. Time is a counter that moves on only while no Put
-// is between its claim and its reference: that is what an hour stands for.
+// is between its reservation and its reference: that is what the hour is for.
 func sweepRace(f *fixture) {
 	var content sync.Map // digest → true: the blob store
 	var hour sync.RWMutex

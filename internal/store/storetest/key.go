@@ -13,7 +13,7 @@ var keyTests = map[string]func(*fixture){
 	"round trip": keyRoundTrip,
 	"unique":     keyUnique,
 	"revoked":    keyRevoked,
-	"last used":  keyTouched,
+	"last used":  keyUsed,
 	"list":       keyList,
 	"starters":   starters,
 }
@@ -82,7 +82,7 @@ func keyRevoked(f *fixture) {
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.UpdateKey(&k) })
 }
 
-func keyTouched(f *fixture) {
+func keyUsed(f *fixture) {
 	k := f.key()
 	f.update(func(tx *store.Tx) error {
 		return errors.Join(tx.InsertKey(&k), tx.TouchKey(k.No, 10), tx.TouchKey(k.No, 5), tx.TouchKey(999, 5))

@@ -8,14 +8,14 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-var inboxTests = map[string]func(*fixture){
-	"round trip":                    inboxRoundTrip,
-	"claimed once, the longest due": inboxClaimed,
-	"claimed by kind":               inboxKinds,
-	"claimed by one of many":        inboxClaimedOnce,
-	"numbers are never used twice":  inboxNumbers,
-	"many at once":                  inboxMany,
-	"start is open until delivered": inboxStartOpen,
+var outboxTests = map[string]func(*fixture){
+	"round trip":                    outboxRoundTrip,
+	"leased once, the longest due": outboxLeased,
+	"leased by kind":               outboxKinds,
+	"leased by one of many":        outboxLeasedOnce,
+	"numbers are never used twice":  outboxNumbers,
+	"many at once":                  outboxMany,
+	"start is open until delivered": outboxStartUndelivered,
 }
 
 // message inserts a message to an execution.
@@ -29,7 +29,7 @@ var allKinds = []store.OutboxKind{
 	store.OutboxStart, store.OutboxGrant, store.OutboxCancel, store.OutboxEvents, store.OutboxChild, store.OutboxStop,
 }
 
-func (f *fixture) claim(nowMs, untilMs int64, limit int) (list []store.OutboxMessage) {
+func (f *fixture) lease(nowMs, untilMs int64, limit int) (list []store.OutboxMessage) {
 	f.Helper()
 	f.update(func(tx *store.Tx) (err error) {
 		list, err = tx.LeaseOutbox(allKinds, nowMs, untilMs, limit)
@@ -38,7 +38,7 @@ func (f *fixture) claim(nowMs, untilMs int64, limit int) (list []store.OutboxMes
 	return list
 }
 
-func inboxRoundTrip(f *fixture) {
+func outboxRoundTrip(f *fixture) {
 	e := f.execution(startMs)
 	f.insert(&e)
 	want := []store.OutboxMessage{
@@ -54,16 +54,16 @@ func inboxRoundTrip(f *fixture) {
 			want[i].ID, want[i].Environment, want[i].Workflow = e.ID, e.Environment, e.Workflow
 		}
 	}
-	if got := f.claim(10, 50, 9); !reflect.DeepEqual(got, want) {
-		f.Errorf("claimed %+v\nwant %+v", got, want)
+	if got := f.lease(10, 50, 9); !reflect.DeepEqual(got, want) {
+		f.Errorf("leased %+v\nwant %+v", got, want)
 	}
 	f.update(func(tx *store.Tx) error { return tx.DeleteOutboxMessages(want[0].No, want[2].No, 12345) })
-	if got := f.claim(50, 60, 9); len(got) != 2 || got[0].No != want[1].No || got[1].No != want[3].No {
+	if got := f.lease(50, 60, 9); len(got) != 2 || got[0].No != want[1].No || got[1].No != want[3].No {
 		f.Errorf("left %+v", got)
 	}
 }
 
-func inboxClaimed(f *fixture) {
+func outboxLeased(f *fixture) {
 	no := f.inserted()
 	late := f.message(store.OutboxMessage{Execution: no, Kind: store.OutboxCancel, DueMs: 20})
 	early := f.message(store.OutboxMessage{Execution: no, Kind: store.OutboxCancel, DueMs: 10})
@@ -78,15 +78,15 @@ func inboxClaimed(f *fixture) {
 	if due(9) || !due(10) {
 		f.Error("messages are due before their time, or not at it")
 	}
-	if got := f.claim(30, 100, 1); len(got) != 1 || got[0].No != early {
-		f.Errorf("first claim %+v, want %d", got, early)
+	if got := f.lease(30, 100, 1); len(got) != 1 || got[0].No != early {
+		f.Errorf("first lease %+v, want %d", got, early)
 	}
-	if got := f.claim(30, 100, 5); len(got) != 1 || got[0].No != late {
-		f.Errorf("second claim %+v, want %d", got, late)
+	if got := f.lease(30, 100, 5); len(got) != 1 || got[0].No != late {
+		f.Errorf("second lease %+v, want %d", got, late)
 	}
 	f.update(func(tx *store.Tx) error { return tx.PostponeOutboxMessages(200, future, 12345) })
-	if got := f.claim(99, 300, 5); len(got) != 0 || due(99) {
-		f.Errorf("claimed %+v before a lease was over", got)
+	if got := f.lease(99, 300, 5); len(got) != 0 || due(99) {
+		f.Errorf("leased %+v before a lease was over", got)
 	}
 	f.view(func(r *store.Reader) error {
 		if ms, err := r.OldestOutboxMs(); err != nil || ms != 100 {
@@ -98,35 +98,35 @@ func inboxClaimed(f *fixture) {
 		}
 		return err
 	})
-	if got := f.claim(100, 300, 5); len(got) != 2 {
-		f.Errorf("claimed %+v when the leases were over, want 2", got)
+	if got := f.lease(100, 300, 5); len(got) != 2 {
+		f.Errorf("leased %+v when the leases were over, want 2", got)
 	}
 }
 
-// inboxKinds: messages of the kinds that are not asked for stay, also if they are due before others.
-func inboxKinds(f *fixture) {
+// outboxKinds: messages of the kinds that are not asked for stay, also if they are due before others.
+func outboxKinds(f *fixture) {
 	no := f.inserted()
 	f.message(store.OutboxMessage{Execution: no, Kind: store.OutboxEvents, DueMs: 1})
 	cancel := f.message(store.OutboxMessage{Execution: no, Kind: store.OutboxCancel, DueMs: 2})
-	claim := func(kinds ...store.OutboxKind) (list []store.OutboxMessage) {
+	lease := func(kinds ...store.OutboxKind) (list []store.OutboxMessage) {
 		f.update(func(tx *store.Tx) (err error) {
 			list, err = tx.LeaseOutbox(kinds, 10, 100, 5)
 			return err
 		})
 		return list
 	}
-	if got := claim(); len(got) != 0 {
+	if got := lease(); len(got) != 0 {
 		f.Errorf("of no kind are %+v", got)
 	}
-	if got := claim(store.OutboxCancel, store.OutboxStop); len(got) != 1 || got[0].No != cancel {
+	if got := lease(store.OutboxCancel, store.OutboxStop); len(got) != 1 || got[0].No != cancel {
 		f.Errorf("the cancellations are %+v", got)
 	}
-	if got := claim(store.OutboxEvents); len(got) != 1 || got[0].Kind != store.OutboxEvents {
+	if got := lease(store.OutboxEvents); len(got) != 1 || got[0].Kind != store.OutboxEvents {
 		f.Errorf("the messages about events are %+v", got)
 	}
 }
 
-func inboxClaimedOnce(f *fixture) {
+func outboxLeasedOnce(f *fixture) {
 	no := f.inserted()
 	const messages = 60
 	for range messages {
@@ -144,7 +144,7 @@ func inboxClaimedOnce(f *fixture) {
 					return err
 				})
 				if err != nil {
-					f.Errorf("claim: %v", err)
+					f.Errorf("lease: %v", err)
 				}
 				if len(list) == 0 {
 					return
@@ -160,16 +160,16 @@ func inboxClaimedOnce(f *fixture) {
 	wg.Wait()
 	for no, n := range times {
 		if n != 1 {
-			f.Errorf("message %d was claimed %d times", no, n)
+			f.Errorf("message %d was leased %d times", no, n)
 		}
 	}
-	// Whoever passed over locked rows may have stopped early; what is left is due still.
-	if rest := f.claim(10, 100, messages); len(times)+len(rest) != messages {
-		f.Errorf("%d claimed and %d left of %d", len(times), len(rest), messages)
+	// A reader that passed over locked rows may have stopped early; what is left is due still.
+	if rest := f.lease(10, 100, messages); len(times)+len(rest) != messages {
+		f.Errorf("%d leased and %d left of %d", len(times), len(rest), messages)
 	}
 }
 
-func inboxNumbers(f *fixture) {
+func outboxNumbers(f *fixture) {
 	no := f.inserted()
 	var last int64
 	for range 3 {
@@ -182,7 +182,7 @@ func inboxNumbers(f *fixture) {
 	}
 }
 
-func inboxMany(f *fixture) {
+func outboxMany(f *fixture) {
 	rows := make([]store.Execution, 250) // more than one list of numbers
 	var nos []int64
 	list := make([]*store.Execution, len(rows))
@@ -206,12 +206,12 @@ func inboxMany(f *fixture) {
 	if len(inserted) != len(rows) {
 		f.Fatalf("%d messages, want %d", len(inserted), len(rows))
 	}
-	var settle int64
+	var report int64
 	seen := map[int64]bool{}
 	for _, e := range rows {
 		i := inserted[e.No]
 		if e.No == nos[3] {
-			settle = i.Report
+			report = i.Report
 		}
 		if i.ID != e.ID || i.Environment != e.Environment || i.Workflow != e.Workflow {
 			f.Errorf("message of %d says that it is of %v in %v, workflow %d", e.No, i.ID, i.Environment, i.Workflow)
@@ -221,8 +221,8 @@ func inboxMany(f *fixture) {
 		}
 		seen[i.No] = true
 	}
-	if settle != 4 {
-		f.Errorf("the grant answers settle %d, want 4", settle)
+	if report != 4 {
+		f.Errorf("the grant answers report %d, want 4", report)
 	}
 	var all []int64
 	for no := range seen {
@@ -235,7 +235,7 @@ func inboxMany(f *fixture) {
 	f.update(func(tx *store.Tx) error { return tx.DeleteOutboxMessages() })
 }
 
-func inboxStartOpen(f *fixture) {
+func outboxStartUndelivered(f *fixture) {
 	no, other := f.inserted(), f.inserted()
 	f.message(store.OutboxMessage{Execution: other, Kind: store.OutboxStart})
 	f.message(store.OutboxMessage{Execution: no, Kind: store.OutboxCancel})

@@ -204,7 +204,7 @@ func scheduleMatches(f *fixture) {
 	}
 }
 
-// scheduleLargeMatches: a match that stands in a blob keeps it as long as it is there.
+// scheduleLargeMatches: a match whose state is a blob keeps the blob as long as the match exists.
 func scheduleLargeMatches(f *fixture) {
 	s := f.scheduled(1)
 	one, two := f.blobPayload(1, 1<<20), f.blobPayload(2, 2<<20)

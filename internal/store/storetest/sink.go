@@ -77,7 +77,7 @@ func sinkMoved(f *fixture) {
 	}
 }
 
-// sinkDeleted: what nobody has registered for long is forgotten, and nothing else is.
+// sinkDeleted: what no process has registered for long is forgotten, and nothing else is.
 func sinkDeleted(f *fixture) {
 	f.emitted(chargehand.Live, 0, 3)
 	for i, name := range []string{"unused", "used", "renewed"} {
@@ -85,7 +85,7 @@ func sinkDeleted(f *fixture) {
 			return errors.Join(tx.RegisterSink(name, startMs+int64(i)), tx.TakeLease(store.SinkLease(name), [16]byte{1}, startMs, startMs+10))
 		})
 	}
-	for _, at := range []int64{5, 0} { // a clock that is put back changes nothing
+	for _, at := range []int64{5, 0} { // a clock that is set back changes nothing
 		f.update(func(tx *store.Tx) error { return tx.RegisterSink("renewed", startMs+at) })
 	}
 	leases := f.metaCount()

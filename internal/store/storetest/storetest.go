@@ -23,7 +23,7 @@ func Run(t *testing.T, open Open) {
 		{"db", dbTests}, {"execution", executionTests}, {"list", listTests}, {"journal", journalTests}, {"timer", timerTests},
 		{"batch", batchTests}, {"workflow", workflowTests}, {"key", keyTests}, {"idempotency", idempotencyTests},
 		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests},
-		{"inbox", inboxTests}, {"dispatch", dispatchTests}, {"lock", lockTests},
+		{"outbox", outboxTests}, {"dispatch", dispatchTests}, {"lock", lockTests},
 		{"secret", secretTests}, {"event", eventTests}, {"subscription", subscriptionTests}, {"child", childTests},
 		{"schedule", scheduleTests}, {"sink", sinkTests},
 	}
@@ -134,7 +134,7 @@ func inline(s string) store.Payload {
 	return store.Payload{Inline: []byte(s), Size: int64(len(s))}
 }
 
-// blobPayload claims a digest and returns a payload that stands in it.
+// blobPayload reserves a digest and returns a payload with that content.
 func (f *fixture) blobPayload(name byte, size int64) store.Payload {
 	f.Helper()
 	digest := make([]byte, 32)
@@ -160,31 +160,31 @@ func (f *fixture) number(query string, args ...any) (n int64) {
 
 // invariants are queries that count what must not be there.
 var invariants = map[string]string{
-	"run state that does not match the status": `SELECT COUNT(*) FROM execution WHERE (state = 0) <> (status >= 4)`,
+	"state that does not match the status": `SELECT COUNT(*) FROM execution WHERE (state = 0) <> (status >= 4)`,
 	"final executions without outcome": `SELECT COUNT(*) FROM execution e WHERE state = 0
  AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.execution = e.no)`,
 	"outcomes of executions that are not final": `SELECT COUNT(*) FROM outcome o
  WHERE NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = o.execution AND e.state = 0)`,
 	"final executions without time":        `SELECT COUNT(*) FROM execution WHERE (state = 0) <> (finished_ms > 0)`,
-	"journals of nobody":                   `SELECT COUNT(*) FROM journal j WHERE ` + nobodyRunning("j"),
-	"checkpoints of nobody":                `SELECT COUNT(*) FROM checkpoint j WHERE ` + nobodyRunning("j"),
-	"timers of nobody":                     `SELECT COUNT(*) FROM timer j WHERE ` + nobodyRunning("j"),
-	"secrets of nobody":                    `SELECT COUNT(*) FROM execution_secret j WHERE ` + nobodyRunning("j"),
-	"subscriptions of nobody":              `SELECT COUNT(*) FROM subscription j WHERE ` + nobodyRunning("j"),
+	"journals of no execution":             `SELECT COUNT(*) FROM journal j WHERE ` + noneRunning("j"),
+	"checkpoints of no execution":          `SELECT COUNT(*) FROM checkpoint j WHERE ` + noneRunning("j"),
+	"timers of no execution":               `SELECT COUNT(*) FROM timer j WHERE ` + noneRunning("j"),
+	"secrets of no execution":              `SELECT COUNT(*) FROM execution_secret j WHERE ` + noneRunning("j"),
+	"subscriptions of no execution":        `SELECT COUNT(*) FROM subscription j WHERE ` + noneRunning("j"),
 	"matches of no schedule":               `SELECT COUNT(*) FROM schedule_match m WHERE NOT EXISTS (SELECT 1 FROM schedule s WHERE s.no = m.schedule)`,
-	"filters of nobody":                    `SELECT COUNT(*) FROM subscription_filter f WHERE NOT EXISTS (SELECT 1 FROM subscription s WHERE s.no = f.subscription)`,
+	"filters of no execution":              `SELECT COUNT(*) FROM subscription_filter f WHERE NOT EXISTS (SELECT 1 FROM subscription s WHERE s.no = f.subscription)`,
 	"streams that end before their events": `SELECT COUNT(*) FROM stream s WHERE last < (SELECT COALESCE(MAX(number), 0) FROM event e WHERE e.account = s.account AND e.environment = s.environment)`,
 	"events of no stream":                  `SELECT COUNT(*) FROM event e WHERE NOT EXISTS (SELECT 1 FROM stream s WHERE e.account = s.account AND e.environment = s.environment)`,
-	"children of nobody":                   `SELECT COUNT(*) FROM child j WHERE ` + nobody("j"),
-	"children that go on or not":           `SELECT COUNT(*) FROM child c JOIN execution e ON e.no = c.execution WHERE c.parent <> 0 AND (c.state IN (1, 2, 4)) <> (e.state <> 0)`,
-	"awaited by nobody":                    `SELECT COUNT(*) FROM child c WHERE c.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = c.parent AND e.state <> 0)`,
+	"children of no execution":             `SELECT COUNT(*) FROM child j WHERE ` + noExecution("j"),
+	"children that run or not":             `SELECT COUNT(*) FROM child c JOIN execution e ON e.no = c.execution WHERE c.parent <> 0 AND (c.state IN (1, 2, 4)) <> (e.state <> 0)`,
+	"awaited by no execution":              `SELECT COUNT(*) FROM child c WHERE c.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = c.parent AND e.state <> 0)`,
 	"trees whose counts are not true": `SELECT COUNT(*) FROM child r WHERE r.parent = 0 AND r.unfinished <>
  (SELECT COUNT(*) FROM child c JOIN execution e ON e.no = c.execution WHERE c.root = r.execution AND e.state <> 0)`,
-	"inputs of nobody":                     `SELECT COUNT(*) FROM input j WHERE ` + nobody("j"),
-	"timelines of nobody":                  `SELECT COUNT(*) FROM timeline_chunk j WHERE ` + nobody("j"),
-	"uses of files by nobody":              `SELECT COUNT(*) FROM file_use j WHERE ` + nobody("j"),
-	"files of nobody":                      `SELECT COUNT(*) FROM file j WHERE j.execution <> 0 AND ` + nobody("j"),
-	"payloads of nobody":                   `SELECT COUNT(*) FROM execution_blob j WHERE ` + nobody("j"),
+	"inputs of no execution":               `SELECT COUNT(*) FROM input j WHERE ` + noExecution("j"),
+	"timelines of no execution":            `SELECT COUNT(*) FROM timeline_chunk j WHERE ` + noExecution("j"),
+	"uses of files by no execution":        `SELECT COUNT(*) FROM file_use j WHERE ` + noExecution("j"),
+	"files of no execution":                `SELECT COUNT(*) FROM file j WHERE j.execution <> 0 AND ` + noExecution("j"),
+	"payloads of no execution":             `SELECT COUNT(*) FROM execution_blob j WHERE ` + noExecution("j"),
 	"uses of no file":                      `SELECT COUNT(*) FROM file_use u WHERE NOT EXISTS (SELECT 1 FROM file f WHERE f.no = u.file)`,
 	"batches whose counts are not true":    `SELECT COUNT(*) FROM batch b WHERE finished <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 4) OR failed <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 5)`,
 	"batches final before or after time":   `SELECT COUNT(*) FROM batch WHERE (status >= 3) <> (finished + failed = total) OR (status >= 3) <> (finished_ms > 0)`,
@@ -198,11 +198,11 @@ const references = `(SELECT COUNT(*) FROM file WHERE digest = b.digest)
  + (SELECT COUNT(*) FROM event WHERE data_blob = b.digest)
  + (SELECT COUNT(*) FROM schedule_match WHERE state_blob = b.digest)`
 
-func nobody(row string) string {
+func noExecution(row string) string {
 	return fmt.Sprintf("NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = %s.execution)", row)
 }
 
-func nobodyRunning(row string) string {
+func noneRunning(row string) string {
 	return fmt.Sprintf("NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = %s.execution AND e.state <> 0)", row)
 }
 

@@ -17,9 +17,9 @@ var subscriptionTests = map[string]func(*fixture){
 	"kinds":                        subscriptionKinds,
 	"filters of some":              subscriptionFilters,
 	"match in pages, each once":    subscriptionMatch,
-	"wake and settle":              subscriptionSettle,
-	"settle while events pass":     subscriptionPassed,
-	"settle between two pages":     subscriptionPart,
+	"wake and sleep":               subscriptionSleep,
+	"sleep while events pass":      subscriptionPassed,
+	"sleep between two pages":      subscriptionPart,
 	"woken ones are found":         subscriptionWoken,
 	"filters of all kinds of text": subscriptionTexts,
 }
@@ -35,14 +35,14 @@ func (f *fixture) subscribe(execution int64, command uint64, filters ...store.Fi
 	return s
 }
 
-// settle settles a subscription and returns whether it sleeps.
-func (f *fixture) settle(s store.Subscription, through int64) (settled bool) {
+// sleep lets a subscription sleep and returns whether it sleeps.
+func (f *fixture) sleep(s store.Subscription, through int64) (asleep bool) {
 	f.Helper()
 	f.update(func(tx *store.Tx) (err error) {
-		settled, err = tx.SleepSubscription(&s, through)
+		asleep, err = tx.SleepSubscription(&s, through)
 		return err
 	})
-	return settled
+	return asleep
 }
 
 func (f *fixture) moveCursor(number, part int64) {
@@ -193,18 +193,18 @@ func subscriptionMatch(f *fixture) {
 	}
 }
 
-func subscriptionSettle(f *fixture) {
+func subscriptionSleep(f *fixture) {
 	s, early := f.subscribe(0, 1), f.subscribe(0, 1)
 	f.wakeAll(9, s) // it is woken: it looks from its own place on
 	if got := f.subscription(s); got.Since != 0 || !got.Woken {
 		f.Errorf("after waking what was woken: %+v", got)
 	}
 	f.moveCursor(4, 0)
-	if !f.settle(s, 4) {
+	if !f.sleep(s, 4) {
 		f.Error("it has seen all that passed, and does not sleep")
 	}
 	if got := f.subscription(s); got.Since != 4 || got.Woken {
-		f.Errorf("after settling: %+v", got)
+		f.Errorf("asleep: %+v", got)
 	}
 	f.wakeAll(4, s)
 	if got := f.subscription(s); got.Woken {
@@ -224,7 +224,7 @@ func subscriptionSettle(f *fixture) {
 func subscriptionPassed(f *fixture) {
 	s := f.subscribe(0, 1)
 	f.moveCursor(6, 0)
-	if f.settle(s, 5) {
+	if f.sleep(s, 5) {
 		f.Error("it sleeps although event 6 has passed")
 	}
 	if got := f.subscription(s); !got.Woken || got.Since != 5 {
@@ -234,29 +234,29 @@ func subscriptionPassed(f *fixture) {
 	if got := f.subscription(s); !got.Woken || got.Since != 6 {
 		f.Errorf("after it has looked at more, it is %+v", got)
 	}
-	if !f.settle(s, 6) {
+	if !f.sleep(s, 6) {
 		f.Error("it does not sleep")
 	}
 }
 
-// An event is handed out in pages: who had his turn must have seen it, who has not will be woken.
+// An event is handed out in pages: a subscription that had its turn must have seen it, one that had not will be woken.
 func subscriptionPart(f *fixture) {
 	first, second := f.subscribe(0, 1), f.subscribe(0, 1)
 	f.moveCursor(5, store.Partly(first.No, 1))
-	if f.settle(first, 5) {
+	if f.sleep(first, 5) {
 		f.Error("it sleeps although event 6 had passed it")
 	}
-	if !f.settle(second, 5) {
+	if !f.sleep(second, 5) {
 		f.Error("it does not sleep although its turn is still to come")
 	}
-	if !f.settle(first, 6) {
+	if !f.sleep(first, 6) {
 		f.Error("it does not sleep")
 	}
 	f.moveCursor(6, store.Partly(first.No, store.MaxPartly))
-	if f.settle(first, 6+store.MaxPartly-1) {
+	if f.sleep(first, 6+store.MaxPartly-1) {
 		f.Error("it sleeps although the last of many events had passed it")
 	}
-	if !f.settle(second, 6) || !f.settle(first, 6+store.MaxPartly) {
+	if !f.sleep(second, 6) || !f.sleep(first, 6+store.MaxPartly) {
 		f.Error("they do not sleep")
 	}
 }
@@ -266,7 +266,7 @@ func subscriptionWoken(f *fixture) {
 	for range 5 {
 		list = append(list, f.subscribe(0, 1))
 	}
-	f.settle(list[1], 0)
+	f.sleep(list[1], 0)
 	for i := range list {
 		list[i].Workflow = f.number(`SELECT workflow FROM execution ORDER BY no LIMIT 1`)
 	}

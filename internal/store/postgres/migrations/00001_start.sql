@@ -4,7 +4,7 @@
 --   - Numbers of eight bytes come first in a row, then small ones, then bytes: the other way round, padding would
 --     make the row of an execution a fifth larger.
 --   - Rows that are updated in place again and again leave room in their pages (fillfactor), so that the new version
---     stays beside the old one and no index is touched.
+--     stays beside the old one and no index changes.
 --   - Tables whose rows come and go are vacuumed after a fixed number of dead rows: a share of the table would let
 --     dead rows pile up after a peak.
 --   - Where an order needs the number at the end of an index, it is in the index; SQLite has it there by itself.

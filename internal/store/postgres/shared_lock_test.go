@@ -44,7 +44,7 @@ func TestDriversAndOwner(t *testing.T) {
 	}
 }
 
-// An owner that has lost its session does not go on when others have driven executions meanwhile.
+// An owner that has lost its session does not continue when others have driven executions meanwhile.
 func TestOwnerAfterDrivers(t *testing.T) {
 	t.Parallel()
 	address := server(t).NewSchema(t)
@@ -61,7 +61,7 @@ func TestOwnerAfterDrivers(t *testing.T) {
 		}
 		return db.Close()
 	})
-	until(t, "stand down", func() error {
+	until(t, "give the database up", func() error {
 		_ = setMeta(owner, "late")
 		select {
 		case <-owner.Lost():
