@@ -317,7 +317,7 @@ func TestWaitAnswersWhenAPersonIsNeeded(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return tx.SetRunning(row.No, chargehand.HumanInTheLoop, chargehand.Waiting, store.StateParked, w.nowMs())
+		return tx.SetStatus(row.No, chargehand.HumanInTheLoop, chargehand.Waiting, store.StateParked, w.nowMs())
 	})
 	if err != nil {
 		t.Fatal(err)

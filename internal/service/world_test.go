@@ -348,7 +348,7 @@ func (w *world) run(e chargehand.ExecutionID, run store.ExecutionState) {
 		if err != nil {
 			return err
 		}
-		return tx.SetRunning(row.No, chargehand.Processing, chargehand.Running, run, w.nowMs())
+		return tx.SetStatus(row.No, chargehand.Processing, chargehand.Running, run, w.nowMs())
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -71,7 +71,7 @@
 //	definition    PutDefinition
 //	revision      InsertRevision SetRevisionDraft
 //	starter       PutStarter
-//	execution     InsertExecution InsertFinished SetRunning SetState FinishExecution
+//	execution     InsertExecution InsertFinished SetStatus SetState FinishExecution
 //	dispatch      LockAccount NextQueued NextReady StartQueued GrantReady
 //	              ReportState LockExecution LockItems
 //	outbox        InsertOutboxMessage InsertOutboxMessages DeleteOutboxMessages LeaseOutbox

@@ -125,12 +125,12 @@ func (t *Tx) insertOutcome(no int64, o *Outcome) error {
 	return t.refBlob(o.Output.Blob)
 }
 
-// SetRunning moves an execution that is not final. startedMs is kept from the first call
+// SetStatus moves an execution that is not final. startedMs is kept from the first call
 // that gives one. The first item of a batch to start makes a pending batch running.
 // ErrConflict: the execution is final or does not exist; nothing was written, and the Update can continue.
-func (t *Tx) SetRunning(no int64, status chargehand.Status, phase chargehand.Phase, state ExecutionState, startedMs int64) error {
+func (t *Tx) SetStatus(no int64, status chargehand.Status, phase chargehand.Phase, state ExecutionState, startedMs int64) error {
 	if state == StateEnded || status.Final() {
-		return errors.New("set running: a final status needs FinishExecution")
+		return errors.New("set status: a final status needs FinishExecution")
 	}
 	var batch int64
 	err := t.one(`UPDATE execution SET status = ?2, phase = ?3, state = ?4,
@@ -138,7 +138,7 @@ func (t *Tx) SetRunning(no int64, status chargehand.Status, phase chargehand.Pha
  WHERE no = ?1 AND state <> 0 RETURNING batch`, func(r Row) { batch = r.Int(0) },
 		no, int64(status), int64(phase), int64(state), startedMs)
 	if err != nil {
-		return moveError("set running", err)
+		return moveError("set status", err)
 	}
 	if batch == 0 || startedMs == 0 {
 		return nil
@@ -147,7 +147,7 @@ func (t *Tx) SetRunning(no int64, status chargehand.Status, phase chargehand.Pha
 }
 
 // SetState changes state and phase, not the status: it is cheaper than
-// SetRunning, because no index of a list changes. ErrConflict: final or unknown; nothing was written, and the
+// SetStatus, because no index of a list changes. ErrConflict: final or unknown; nothing was written, and the
 // Update can continue.
 func (t *Tx) SetState(no int64, phase chargehand.Phase, state ExecutionState) error {
 	if state == StateEnded {

@@ -96,7 +96,8 @@ func (t *Tx) CompleteTimeline(no int64, data []byte) error {
 	return nil
 }
 
-// OpenTimelines tells which of some executions have ended without their last timeline chunk: CompleteTimeline is to come.
+// OpenTimelines returns those of some executions that have ended without their last timeline chunk, which
+// CompleteTimeline is still to write.
 func (r *Reader) OpenTimelines(executions []int64) (open []int64, err error) {
 	err = inGroups(executions, func(list string, args []any) error {
 		nos, err := r.numbers(`SELECT execution FROM outcome WHERE execution IN (`+list+`) AND timeline IS NULL`, args...)

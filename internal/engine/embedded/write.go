@@ -21,7 +21,7 @@ func (s *writeSet) write(tx *store.Tx) error {
 		}
 		s.setNumber(s.row.No)
 	case s.begin || s.stateChanged && s.row.Status != inst.row.Status:
-		if err := tx.SetRunning(inst.no, s.row.Status, s.row.Phase, s.row.State, s.row.StartedMs); err != nil {
+		if err := tx.SetStatus(inst.no, s.row.Status, s.row.Phase, s.row.State, s.row.StartedMs); err != nil {
 			return err
 		}
 	case s.stateChanged:

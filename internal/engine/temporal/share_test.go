@@ -179,7 +179,7 @@ func TestFreedSlotsShareACount(t *testing.T) {
 	rows := w.accept(w.slots)
 	w.update(func(tx *store.Tx) error {
 		for _, row := range rows {
-			if err := tx.SetRunning(row.No, chargehand.Processing, chargehand.Running, store.StateActive, 1); err != nil {
+			if err := tx.SetStatus(row.No, chargehand.Processing, chargehand.Running, store.StateActive, 1); err != nil {
 				return err
 			}
 		}
@@ -221,7 +221,7 @@ func TestAskedSlotsShareACount(t *testing.T) {
 	rows := w.accept(countsFreely + 100)
 	run := func(row store.Execution, state store.ExecutionState) func(tx *store.Tx) error {
 		return func(tx *store.Tx) error {
-			return tx.SetRunning(row.No, chargehand.Processing, chargehand.Running, state, 1)
+			return tx.SetStatus(row.No, chargehand.Processing, chargehand.Running, state, 1)
 		}
 	}
 	w.update(func(tx *store.Tx) error {

@@ -107,7 +107,7 @@ func batchStatus(f *fixture) {
 		b, items := f.batch(len(c.ends))
 		for i := range items { // the first start counts
 			f.update(func(tx *store.Tx) error {
-				return tx.SetRunning(items[i].No, chargehand.Processing, chargehand.Running, store.StateActive, startMs+10+int64(i))
+				return tx.SetStatus(items[i].No, chargehand.Processing, chargehand.Running, store.StateActive, startMs+10+int64(i))
 			})
 		}
 		if got := f.batchByNo(b.No); got.Status != chargehand.BatchRunning || got.StartedMs != startMs+10 || got.FinishedMs != 0 {
@@ -246,7 +246,7 @@ func cancelQueued(f *fixture) {
 	b, items := f.batch(5)
 	f.update(func(tx *store.Tx) error {
 		_, err := finish(tx, items[0].No, startMs+1, "1")
-		return errors.Join(err, tx.SetRunning(items[1].No, chargehand.Processing, chargehand.Running, store.StateActive, startMs+1),
+		return errors.Join(err, tx.SetStatus(items[1].No, chargehand.Processing, chargehand.Running, store.StateActive, startMs+1),
 			markCancelled(tx, b.No))
 	})
 	want := [][]chargehand.ExecutionID{{items[2].ID, items[3].ID}, {items[4].ID}, nil}

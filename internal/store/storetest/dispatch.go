@@ -50,7 +50,7 @@ func accountLocked(f *fixture) {
 func (f *fixture) reportAs(no int64, run store.ExecutionState, wakeMs int64) {
 	f.Helper()
 	f.update(func(tx *store.Tx) error {
-		if err := tx.SetRunning(no, chargehand.Processing, chargehand.Running, store.StateActive, startMs); err != nil {
+		if err := tx.SetStatus(no, chargehand.Processing, chargehand.Running, store.StateActive, startMs); err != nil {
 			return err
 		}
 		s, err := tx.ReportState(no, 1, chargehand.Waiting, run, wakeMs)

@@ -109,10 +109,10 @@ func executionNumbersAscend(f *fixture) {
 func executionMoves(f *fixture) {
 	no := f.inserted()
 	f.update(func(tx *store.Tx) error {
-		return tx.SetRunning(no, chargehand.Processing, chargehand.Running, store.StateActive, startMs+5)
+		return tx.SetStatus(no, chargehand.Processing, chargehand.Running, store.StateActive, startMs+5)
 	})
 	f.update(func(tx *store.Tx) error {
-		return tx.SetRunning(no, chargehand.HumanInTheLoop, chargehand.Waiting, store.StateParked, startMs+9)
+		return tx.SetStatus(no, chargehand.HumanInTheLoop, chargehand.Waiting, store.StateParked, startMs+9)
 	})
 	e := f.byNo(no)
 	if e.Status != chargehand.HumanInTheLoop || e.Phase != chargehand.Waiting || e.State != store.StateParked || e.StartedMs != startMs+5 {
@@ -132,7 +132,7 @@ func finalIsFinal(f *fixture) {
 		"finish": func(tx *store.Tx) error { _, err := finish(tx, no, startMs+2, `"second"`); return err },
 		"fault":  func(tx *store.Tx) error { _, err := fault(tx, no, startMs+2); return err },
 		"set running": func(tx *store.Tx) error {
-			return tx.SetRunning(no, chargehand.Processing, chargehand.Running, store.StateActive, 1)
+			return tx.SetStatus(no, chargehand.Processing, chargehand.Running, store.StateActive, 1)
 		},
 		"set run": func(tx *store.Tx) error { return tx.SetState(no, chargehand.Running, store.StateActive) },
 	}
@@ -282,8 +282,8 @@ func executionWrongCalls(f *fixture) {
 	item := f.execution(startMs)
 	item.Status, item.State, item.FinishedMs, item.Batch = chargehand.Finished, store.StateEnded, 1, 1
 	calls := map[string]func(*store.Tx) error{
-		"state ended":          func(tx *store.Tx) error { return tx.SetRunning(no, chargehand.Processing, 1, store.StateEnded, 1) },
-		"final status running": func(tx *store.Tx) error { return tx.SetRunning(no, chargehand.Errored, 1, store.StateActive, 1) },
+		"state ended":          func(tx *store.Tx) error { return tx.SetStatus(no, chargehand.Processing, 1, store.StateEnded, 1) },
+		"final status running": func(tx *store.Tx) error { return tx.SetStatus(no, chargehand.Errored, 1, store.StateActive, 1) },
 		"SetRun ended":         func(tx *store.Tx) error { return tx.SetState(no, 1, store.StateEnded) },
 		"finish, not final": func(tx *store.Tx) error {
 			_, err := tx.FinishExecution(no, chargehand.Processing, 1, 1, 1, &store.Outcome{})
@@ -436,7 +436,7 @@ func inputAside(f *fixture) {
 	e.Input = inline(string(bytes.Repeat([]byte("z"), 100_000)))
 	f.insert(&e)
 	f.update(func(tx *store.Tx) error {
-		return tx.SetRunning(e.No, chargehand.Processing, chargehand.Running, store.StateActive, startMs)
+		return tx.SetStatus(e.No, chargehand.Processing, chargehand.Running, store.StateActive, startMs)
 	})
 	if got := f.byNo(e.No); !bytes.Equal(got.Input.Inline, e.Input.Inline) || got.Input.Size != 100_000 {
 		f.Errorf("input has %d bytes after a move", len(got.Input.Inline))

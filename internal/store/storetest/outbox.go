@@ -10,9 +10,9 @@ import (
 
 var outboxTests = map[string]func(*fixture){
 	"round trip":                    outboxRoundTrip,
-	"leased once, the longest due": outboxLeased,
-	"leased by kind":               outboxKinds,
-	"leased by one of many":        outboxLeasedOnce,
+	"leased once, the longest due":  outboxLeased,
+	"leased by kind":                outboxKinds,
+	"leased by one of many":         outboxLeasedOnce,
 	"numbers are never used twice":  outboxNumbers,
 	"many at once":                  outboxMany,
 	"start is open until delivered": outboxStartUndelivered,
