@@ -95,7 +95,7 @@ func (t *term) openDistributed(ctx context.Context, plans *service.Plans, runner
 	}
 	d.worker = temporal.NewWorker(temporal.WorkerConfig{
 		Client: c, Namespace: cfg.Temporal.Namespace, Store: t.store, Blobs: kept, Queue: queue, Activities: runners, Freed: d.Freed, Log: cfg.Log,
-		Owed: d.Owed, Published: d.Published, Sealer: t.sealer,
+		Undelivered: d.Undelivered, Published: d.Published, Sealer: t.sealer,
 		Tracer: cfg.tracing.Tracer(),
 		Limits: temporal.WorkerLimits{
 			AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Streams: cfg.Streams, Processes: cfg.Processes, Scripts: cfg.Scripts, Stop: workerStopTime - time.Second,

@@ -16,7 +16,8 @@ import (
 // boundOfEnds is what clients are promised: so long after the end of its workflow, however that came, a row has ended.
 const boundOfEnds = 60 * time.Second
 
-// TestRowsEndWithinAMinute ends workflows by hand, in virtual time, at the moment at which the node dies that looks after them, which
+// TestRowsEndWithinAMinute ends workflows by hand, in virtual time, at the moment at which the node dies that looks
+// after them, which
 // has just prolonged its lease; the other one has to do with half of what Temporal can tell.
 func TestRowsEndWithinAMinute(t *testing.T) {
 	const each = 1000 // rows of a kind
@@ -38,7 +39,7 @@ func TestRowsEndWithinAMinute(t *testing.T) {
 			worst := time.Duration(0)
 			for _, after := range []time.Duration{0, 8 * time.Second} {
 				synctest.Test(t, func(t *testing.T) {
-					w := sqliteTown(t)
+					w := newSQLiteFixture(t)
 					rows := w.live(test.rows)
 					ended := map[chargehand.ExecutionID]bool{rows[len(rows)-1].ID: true, rows[len(rows)/2-1].ID: true}
 					var died atomic.Pointer[time.Time]
@@ -121,7 +122,7 @@ func (d *dying) View(ctx context.Context, fn func(store.Conn) error) error {
 }
 
 // reconcilerOn starts the reconciler of a node, as it is in an engine.
-func (w *town) reconcilerOn(db store.DB, to remote) *reconciler {
+func (w *rowsFixture) reconcilerOn(db store.DB, to remote) *reconciler {
 	st := store.New(db)
 	quiet := slog.New(slog.DiscardHandler)
 	return newReconciler(reconcilerConfig{Store: st, Remote: to, Node: w.id(), Log: quiet, Canceller: &canceller{
@@ -130,7 +131,7 @@ func (w *town) reconcilerOn(db store.DB, to remote) *reconciler {
 }
 
 // live makes n rows that run, and n that wait. They have just begun.
-func (w *town) live(n int) []store.Execution {
+func (w *rowsFixture) live(n int) []store.Execution {
 	w.t.Helper()
 	rows := w.accept(2 * n)
 	err := w.db.Update(w.t.Context(), func(c store.Conn) error {

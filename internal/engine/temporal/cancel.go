@@ -15,7 +15,7 @@ import (
 )
 
 // canceller ends executions and batches as cancelled. Rows become final in the database;
-// workflows hear of it from the inbox. Methods are safe for concurrent use.
+// workflows hear of it from the outbox. Methods are safe for concurrent use.
 type canceller struct {
 	Store   *store.Store
 	Relay   *relay
@@ -34,7 +34,7 @@ const (
 )
 
 // cancel is engine.Engine.Cancel.
-func (c *canceller) cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.InTx) error {
+func (c *canceller) cancel(ctx context.Context, id chargehand.ExecutionID, reason string, inTx ...engine.InTx) error {
 	var row store.Execution
 	err := c.Store.View(ctx, func(r *store.Reader) (err error) {
 		row, err = r.FindExecution(id)
@@ -51,7 +51,7 @@ func (c *canceller) cancel(ctx context.Context, id chargehand.ExecutionID, reaso
 		if ended, err = c.cancelExecution(tx, row.No, reason); err != nil {
 			return err
 		}
-		return engine.RunInTx(tx, also)
+		return engine.RunInTx(tx, inTx)
 	})
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (c *canceller) cancel(ctx context.Context, id chargehand.ExecutionID, reaso
 	return nil
 }
 
-// cancelChild ends an execution that nobody awaits any more. Errors: store.ErrUnavailable.
+// cancelChild ends an execution that its parent no longer awaits. Errors: store.ErrUnavailable.
 func (c *canceller) cancelChild(ctx context.Context, no int64, reason string) error {
 	var ended cancelled
 	err := c.Store.Update(ctx, func(tx *store.Tx) (err error) {
@@ -85,11 +85,11 @@ type cancelled struct {
 	row        store.Execution // as it was before
 	phase      chargehand.Phase
 	batchFinal bool                  // its batch ended by it
-	messages   []store.OutboxMessage // to its workflow, if it has one, and to relatives
+	messages   []store.OutboxMessage // to its workflow, if it has one, and to parent and children
 }
 
 // cancelExecution makes an execution final within a transaction: decisive, whatever its
-// workflow does. One that was started is told by an inbox row. Errors: engine.ErrFinal,
+// workflow does. One that was started is notified by an outbox message. Errors: engine.ErrFinal,
 // store.ErrNotFound; then nothing was written.
 func (c *canceller) cancelExecution(tx *store.Tx, no int64, reason string) (done cancelled, err error) {
 	if done.row, err = tx.LockExecution(no); err != nil {
@@ -105,7 +105,7 @@ func (c *canceller) cancelExecution(tx *store.Tx, no int64, reason string) (done
 	if err != nil {
 		return cancelled{}, err
 	}
-	if done.messages, err = owe(tx, o.Ending, c.Relay.leaseMs()); err != nil || done.row.State == store.StateQueued {
+	if done.messages, err = insertRelated(tx, o.Ending, c.Relay.leaseMs()); err != nil || done.row.State == store.StateQueued {
 		return done, err
 	}
 	message := store.OutboxMessage{
@@ -134,8 +134,8 @@ func (c *canceller) tell(done cancelled) {
 }
 
 // cancelBatch is engine.Engine.CancelBatch. It marks the batch first; when the caller goes, or this node
-// dies, in the middle of the items, the reconciler of some node goes on.
-func (c *canceller) cancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.InTx) error {
+// dies, in the middle of the items, the reconciler of some node continues.
+func (c *canceller) cancelBatch(ctx context.Context, id chargehand.BatchID, reason string, inTx ...engine.InTx) error {
 	var b store.Batch
 	err := c.Store.View(ctx, func(r *store.Reader) (err error) {
 		b, err = r.FindBatch(id)
@@ -154,7 +154,7 @@ func (c *canceller) cancelBatch(ctx context.Context, id chargehand.BatchID, reas
 			}
 			return err
 		}
-		return engine.RunInTx(tx, also)
+		return engine.RunInTx(tx, inTx)
 	})
 	if err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 )
 
 // TestCancelRaces cancels executions while they are queued, marked, started, parked and ended.
-// Who was started and lost its row must hear of it.
+// The workflow of one that was started and has lost its row must be notified.
 func TestCancelRaces(t *testing.T) {
-	onDialects(t, func(w *town) {
+	onDialects(t, func(w *rowsFixture) {
 		stop := w.guard()
 		a, b := w.start(0), w.start(0)
 		rows := w.accept(60)
@@ -48,15 +48,15 @@ func TestCancelRaces(t *testing.T) {
 			if !won[i] || p == nil {
 				continue
 			}
-			// The play waits for what it was told, or had ended before.
+			// The play waits for what it was notified, or had ended before.
 			w.stage.mu.Lock()
-			heard := p.ended
+			readPosition := p.ended
 			for _, m := range p.signals {
-				heard = heard || m.Kind == kindCancel && m.Reason == "too late"
+				readPosition = readPosition || m.Kind == kindCancel && m.Reason == "too late"
 			}
 			w.stage.mu.Unlock()
-			if !heard {
-				w.t.Errorf("%v was started and cancelled, and has not heard of it", row.ID)
+			if !readPosition {
+				w.t.Errorf("%v was started and cancelled, and was not notified", row.ID)
 			}
 		}
 	})
@@ -64,7 +64,7 @@ func TestCancelRaces(t *testing.T) {
 
 // TestCancelledBeforeItsStart cancels what is marked and cannot be started yet.
 func TestCancelledBeforeItsStart(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	w.stage.down.Store(true)
 	n := w.start(0)
 	rows := w.accept(w.slots)
@@ -80,7 +80,8 @@ func TestCancelledBeforeItsStart(t *testing.T) {
 	// The node may have the rows in memory as they were marked; another one has not.
 	n.dead.Store(true)
 	w.update(func(tx *store.Tx) error {
-		list, err := tx.LeaseOutbox([]store.OutboxKind{store.OutboxStart, store.OutboxGrant, store.OutboxCancel}, 1<<60, 1, 1000) // their leases are over
+		// their leases are over
+		list, err := tx.LeaseOutbox([]store.OutboxKind{store.OutboxStart, store.OutboxGrant, store.OutboxCancel}, 1<<60, 1, 1000)
 		if len(list) != 2*w.slots {
 			t.Errorf("%d messages, want a start and a cancellation each", len(list))
 		}
@@ -98,11 +99,11 @@ func TestCancelledBeforeItsStart(t *testing.T) {
 }
 
 func TestCancelBatch(t *testing.T) {
-	onDialects(t, func(w *town) {
+	onDialects(t, func(w *rowsFixture) {
 		hold := make(chan struct{})
 		w.stage.act = func(p *play) {
 			select {
-			case <-p.inbox: // cancelled
+			case <-p.arriving: // cancelled
 			case <-hold:
 			}
 			w.stage.leave(p)
@@ -112,7 +113,7 @@ func TestCancelBatch(t *testing.T) {
 		w.start(0)
 		b, _ := w.batch(600, 5)
 		eventually(w.t, "items run", func() bool { return w.number(active) == 5 })
-		changed, unwatch := n.hub.watch(b.ID)
+		changed, unwatch := n.watchers.watch(b.ID)
 		defer unwatch()
 		if err := n.canceller.cancelBatch(w.t.Context(), b.ID, "enough"); err != nil {
 			w.t.Fatal(err)

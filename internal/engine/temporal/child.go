@@ -13,29 +13,29 @@ import (
 
 const (
 	// maxKinSteps and maxKinBytes bound what one activity does about children.
-	maxKinSteps = 100
-	maxKinBytes = 1 << 20
+	maxChildSteps     = 100
+	maxChildStepBytes = 1 << 20
 )
 
-// kin is what a run has to do about the executions that its execution has started. One activity of
+// children is what a run has to do about the executions that its execution has started. One activity of
 // each kind is on its way at most, so that a child is never withdrawn before it was started.
-type kin struct {
-	queue     []kinStep
-	sending   workflow.Future
-	told      bool // children have ended
-	asking    workflow.Future
-	delivered []int64 // children of whose ends the machine knows and their rows do not
-	heard     int     // of delivered, by the question that is on its way
+type children struct {
+	queue      []childStep
+	sending    workflow.Future
+	ended      bool // children have ended
+	asking     workflow.Future
+	delivered  []int64 // children of whose ends the machine knows and their rows do not
+	delivering int     // of delivered, by the question that is on its way
 }
 
-func (k *kin) idle() bool {
-	return k.sending == nil && len(k.queue) == 0 && k.asking == nil && !k.told
+func (k *children) idle() bool {
+	return k.sending == nil && len(k.queue) == 0 && k.asking == nil && !k.ended
 }
 
 // startChild queues the start of a child.
 func (r *run) startChild(c *machine.Command) {
 	child := c.Child
-	r.kin.queue = append(r.kin.queue, kinStep{Command: uint64(c.ID), Start: &childWire{
+	r.children.queue = append(r.children.queue, childStep{Command: uint64(c.ID), Start: &childWire{
 		ID: child.ID, Namespace: child.Namespace, Name: child.Name, Version: child.Version,
 		Input: value.Marshal(r.secrets.Redact(child.Input)), Await: child.Await,
 	}})
@@ -43,38 +43,38 @@ func (r *run) startChild(c *machine.Command) {
 
 // stopChild withdraws a child: one that waits to be started never is.
 func (r *run) stopChild(id machine.CommandID) {
-	queued := len(r.kin.queue)
-	r.kin.queue = slices.DeleteFunc(r.kin.queue, func(s kinStep) bool { return s.Command == uint64(id) && s.Start != nil })
-	if len(r.kin.queue) == queued {
-		r.kin.queue = append(r.kin.queue, kinStep{Command: uint64(id)})
+	queued := len(r.children.queue)
+	r.children.queue = slices.DeleteFunc(r.children.queue, func(s childStep) bool { return s.Command == uint64(id) && s.Start != nil })
+	if len(r.children.queue) == queued {
+		r.children.queue = append(r.children.queue, childStep{Command: uint64(id)})
 	}
 }
 
 // relate has done what is queued, and asks for the ends of children.
-func (r *run) relate() {
-	k, a := &r.kin, r.argument
+func (r *run) sendChildSteps() {
+	k, a := &r.children, r.argument
 	if k.sending == nil && len(k.queue) > 0 {
 		n, bytes := 0, 0
-		for n < len(k.queue) && n < maxKinSteps && bytes <= maxKinBytes {
+		for n < len(k.queue) && n < maxChildSteps && bytes <= maxChildStepBytes {
 			if start := k.queue[n].Start; start != nil {
 				bytes += len(start.Input)
 			}
 			n++
 		}
-		k.sending = r.write(childType, kinship{Execution: a.Execution, No: a.No, Steps: k.queue[:n:n]})
+		k.sending = r.write(childType, childSteps{Execution: a.Execution, No: a.No, Steps: k.queue[:n:n]})
 		k.queue = k.queue[n:]
 	}
-	if k.asking == nil && k.told && r.finish == nil {
-		k.told, k.heard = false, len(k.delivered)
+	if k.asking == nil && k.ended && r.finish == nil {
+		k.ended, k.delivering = false, len(k.delivered)
 		k.asking = r.write(outcomeType, asking{Execution: a.Execution, No: a.No, Delivered: k.delivered})
 	}
 }
 
 // receiveKin takes in which children could not be started, and which have ended.
-func (r *run) receiveKin() {
-	k := &r.kin
+func (r *run) receiveChildren() {
+	k := &r.children
 	if k.sending != nil && k.sending.IsReady() {
-		var answer kinshipDone
+		var answer childStepsDone
 		err := k.sending.Get(r.ctx, &answer)
 		k.sending = nil
 		switch {
@@ -93,8 +93,8 @@ func (r *run) receiveKin() {
 			r.failure = fmt.Errorf("ask for children: %w", err)
 			return
 		}
-		k.delivered = slices.Delete(k.delivered, 0, k.heard)
-		k.told = k.told || answer.More
+		k.delivered = slices.Delete(k.delivered, 0, k.delivering)
+		k.ended = k.ended || answer.More
 		r.childrenEnded(answer.Ends)
 		for _, e := range answer.Ends {
 			k.delivered = append(k.delivered, e.No)

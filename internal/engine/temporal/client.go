@@ -74,7 +74,7 @@ func Connect(d Dial) (client.Client, error) {
 	options.ConnectionOptions.TLS = secure
 	// Most messages have a kilobyte or two. To compress them took a tenth of a worker's time.
 	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
-	options.ConnectionOptions.DialOptions = []grpc.DialOption{grpc.WithChainUnaryInterceptor(outlast)}
+	options.ConnectionOptions.DialOptions = []grpc.DialOption{grpc.WithChainUnaryInterceptor(retryUnavailable)}
 	if d.APIKey != "" {
 		options.Credentials = client.NewAPIKeyStaticCredentials(d.APIKey)
 	}
@@ -110,7 +110,7 @@ func (d Dial) tls() (*tls.Config, error) {
 	return c, nil
 }
 
-// Search attributes, all of type Keyword. They stand in the visibility store: names never change.
+// Search attributes, all of type Keyword. They are in the visibility store: names never change.
 var (
 	accountKey     = sdk.NewSearchAttributeKeyKeyword("ChargehandAccount")
 	environmentKey = sdk.NewSearchAttributeKeyKeyword("ChargehandEnvironment")
@@ -192,7 +192,7 @@ func (c *cluster) start(ctx context.Context, s started) error {
 func (c *cluster) signal(ctx context.Context, id chargehand.ExecutionID, m message) error {
 	ctx, cancel := context.WithTimeout(ctx, rpcTime)
 	defer cancel()
-	err := c.client.SignalWorkflow(ctx, id.String(), "", inboxSignal, m)
+	err := c.client.SignalWorkflow(ctx, id.String(), "", messageSignal, m)
 	if isNotFound(err) {
 		return errGone
 	}
@@ -263,7 +263,8 @@ func (c *cluster) listPage(ctx context.Context, request *workflowservice.ListWor
 	return c.client.ListWorkflow(ctx, request)
 }
 
-// closedStatus says how a workflow ended; empty if it has not. One that continues as new has not: Temporal may have looked for
+// closedStatus says how a workflow ended; empty if it has not. One that continues as new has not: Temporal may have
+// looked for
 // the current run just before that.
 func closedStatus(s enumspb.WorkflowExecutionStatus) string {
 	switch s {

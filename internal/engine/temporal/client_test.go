@@ -6,7 +6,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 )
 
-// TestOnlyEndsAreEnds: a workflow that goes on in another run, or is paused, has not ended, and its row must not.
+// TestOnlyEndsAreEnds: a workflow that continues in another run, or is paused, has not ended, and its row must not.
 func TestOnlyEndsAreEnds(t *testing.T) {
 	for status, want := range map[enumspb.WorkflowExecutionStatus]string{
 		enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING: "", enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED: "",
@@ -21,7 +21,7 @@ func TestOnlyEndsAreEnds(t *testing.T) {
 	}
 }
 
-// TestDialEncrypts: whoever says anything about TLS gets it, and never sends in clear text.
+// TestDialEncrypts: the one that says anything about TLS gets it, and never sends in clear text.
 func TestDialEncrypts(t *testing.T) {
 	for name, d := range map[string]Dial{
 		"tls": {TLS: true}, "key": {APIKey: "k"}, "server name": {TLSServerName: "h"}, "no verification": {TLSDisableHostVerification: true},

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// heartbeatTimeout is how long an activity may be silent before it counts as lost: longer
+	// heartbeatTimeout is the silence after which an activity counts as lost: longer
 	// than Temporal is away when its database restarts, for then all that run are silent.
 	heartbeatTimeout = 25 * time.Second
 	// maxCall bounds an attempt that keeps its heartbeat. The activities have limits of
 	// their own, far below.
 	maxCall = 24 * time.Hour
-	// longCall is that bound of activities that have none: streams, and processes that nobody waits for.
+	// longCall is that bound of activities that have none: streams, and processes that no task awaits.
 	longCall = 10 * 365 * 24 * time.Hour
 	// callBytes is the most that what comes of an activity takes in the history: a payload that
 	// is not kept outside, and the events around it.
@@ -28,14 +28,14 @@ const (
 )
 
 // startCalls starts held activities, in order, as far as slot, places and the size of a
-// worker's response allow. A process that nobody waits for needs no slot.
+// worker's response allow. A process that no task awaits needs no slot.
 func (r *run) startCalls() {
 	full := r.drain.on
 	r.held = slices.DeleteFunc(r.held, func(c machine.Command) bool {
 		switch {
 		case full || !r.slots.held && !c.Detached:
 			return false
-		case !r.hasPlace():
+		case !r.hasCapacity():
 			full = true
 			return false
 		case !r.startCall(&c):
@@ -49,10 +49,10 @@ func (r *run) startCalls() {
 
 // hasPlace reports whether one more activity may pend. What runs cannot be kept from
 // answering, so its answers must fit into the history.
-func (r *run) hasPlace() bool {
+func (r *run) hasCapacity() bool {
 	pending := len(r.calls)
 	bytes := workflow.GetInfo(r.ctx).GetCurrentHistorySize() + r.taskBytes + (pending+1)*callBytes
-	return pending == 0 || pending < r.pace.pending && bytes <= r.pace.roomBytes
+	return pending == 0 || pending < r.limits.pending && bytes <= r.limits.roomBytes
 }
 
 // startCall reports false if this workflow task cannot carry any more arguments.
@@ -67,7 +67,7 @@ func (r *run) startCall(c *machine.Command) bool {
 		in.Metadata = value.Marshal(c.Metadata)
 	}
 	size := len(in.Args) + len(in.Input) + len(in.Metadata)
-	if r.taskBytes > 0 && r.taskBytes+size > r.pace.taskBytes {
+	if r.taskBytes > 0 && r.taskBytes+size > r.limits.taskBytes {
 		return false
 	}
 	r.taskBytes += size
@@ -89,7 +89,7 @@ func (r *run) startCall(c *machine.Command) bool {
 		RetryPolicy: &sdk.RetryPolicy{MaximumAttempts: 1},
 	})
 	again := *c // c belongs to a list that changes
-	r.calls = append(r.calls, &flight{
+	r.calls = append(r.calls, &pendingCommand{
 		id: c.ID, command: &again, future: workflow.ExecuteActivity(ctx, performType, in), cancel: cancel, inflow: flow,
 	})
 	return true
@@ -106,14 +106,14 @@ func (r *run) stopCall(id machine.CommandID) {
 func (r *run) startTimer(c *machine.Command) {
 	rest := time.Duration(max(c.DueMs-workflow.Now(r.ctx).UnixMilli(), 1)) * time.Millisecond
 	ctx, cancel := workflow.WithCancel(r.ctx)
-	r.timers = append(r.timers, &flight{id: c.ID, dueMs: c.DueMs, future: workflow.NewTimer(ctx, rest), cancel: cancel})
+	r.timers = append(r.timers, &pendingCommand{id: c.ID, dueMs: c.DueMs, future: workflow.NewTimer(ctx, rest), cancel: cancel})
 }
 
 func (r *run) stopTimer(id machine.CommandID) { r.timers = stop(r.timers, id) }
 
-// stop cancels a flight and forgets it: what comes of it is nobody's business.
-func stop(flights []*flight, id machine.CommandID) []*flight {
-	return slices.DeleteFunc(flights, func(f *flight) bool {
+// stop cancels a pending command and forgets it: what comes of it is no one's business.
+func stop(list []*pendingCommand, id machine.CommandID) []*pendingCommand {
+	return slices.DeleteFunc(list, func(f *pendingCommand) bool {
 		if f.id != id {
 			return false
 		}

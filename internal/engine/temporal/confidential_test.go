@@ -21,13 +21,13 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-const hushed = "correct horse battery staple"
+const secretText = "correct horse battery staple"
 
 // keep stores a secret as the API does.
-func (e *estate) keep(name string, version int64, v value.Value) {
+func (e *installation) keep(name string, version int64, v value.Value) {
 	e.t.Helper()
-	place := secret.Location{Account: e.account.No, Environment: uint8(chargehand.Live), Name: name, Version: version}
-	s := store.Secret{Account: e.account.No, Environment: chargehand.Live, Name: name, Version: version, Sealed: e.sealer.Seal(place, value.Append(nil, v))}
+	location := secret.Location{Account: e.account.No, Environment: uint8(chargehand.Live), Name: name, Version: version}
+	s := store.Secret{Account: e.account.No, Environment: chargehand.Live, Name: name, Version: version, Sealed: e.sealer.Seal(location, value.Append(nil, v))}
 	e.update(func(tx *store.Tx) error { return tx.PutSecret(&s) })
 }
 
@@ -35,10 +35,10 @@ func (e *estate) keep(name string, version int64, v value.Value) {
 // rows hold them in the open, also across runs, and what is shown lacks them.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
-	p := thePace()
+	p := defaultLimits()
 	p.runSlices = 1
-	e := newEstate(t, p)
-	e.keep("token", 1, map[string]any{"value": hushed})
+	e := newInstallation(t, p)
+	e.keep("token", 1, map[string]any{"value": secretText})
 	seen := make(chan value.Value, 10)
 	def := `
 use: {secrets: [token]}
@@ -62,7 +62,7 @@ do:
 	e.ended(a)
 	e.end(a)
 	got := e.result(a, nil)
-	if got.Phase != chargehand.Completed || len(seen) != 2 || <-seen != hushed || <-seen != hushed {
+	if got.Phase != chargehand.Completed || len(seen) != 2 || <-seen != secretText || <-seen != secretText {
 		t.Fatalf("it ended %s, fault %+v", got.Phase, got.Fault)
 	}
 	shown := value.Marshal(got.Output)
@@ -95,11 +95,11 @@ do:
 			t.Errorf("replay run %d: %v", i+1, err)
 		}
 	}
-	e.office.mu.Lock()
+	e.workerFixture.mu.Lock()
 	for _, content := range e.blobs {
 		shown = append(shown, content...)
 	}
-	e.office.mu.Unlock()
+	e.workerFixture.mu.Unlock()
 	e.view(func(r *store.Reader) error {
 		chunks, err := r.TimelineChunks(a.No)
 		for _, c := range chunks {
@@ -110,7 +110,7 @@ do:
 		}
 		return err
 	})
-	for _, form := range []string{hushed, base64.StdEncoding.EncodeToString([]byte(hushed))} {
+	for _, form := range []string{secretText, base64.StdEncoding.EncodeToString([]byte(secretText))} {
 		if at := bytes.Index(shown, []byte(form)); at >= 0 {
 			t.Errorf("the secret is seen: %q", shown[max(0, at-200):at+40])
 		}
@@ -123,8 +123,8 @@ do:
 // A secret that the environment does not have faults the execution (T75); with too many of them it never begins.
 func TestSecretsThatAreNotThere(t *testing.T) {
 	t.Parallel()
-	e := newEstate(t, thePace())
-	a := e.start(parse(t, "use: {secrets: [nobody]}\ndo: [{a: {set: {x: 1}}}]"), 1, nil)
+	e := newInstallation(t, defaultLimits())
+	a := e.start(parse(t, "use: {secrets: [absent]}\ndo: [{a: {set: {x: 1}}}]"), 1, nil)
 	e.ended(a)
 	if got := e.result(a, nil); got.Fault == nil || got.Fault.Status != 403 || got.Fault.Type != machine.ErrAuthorization {
 		t.Errorf("it ended %s, %+v", got.Phase, got.Fault)
@@ -132,7 +132,7 @@ func TestSecretsThatAreNotThere(t *testing.T) {
 	e.keep("big", 1, strings.Repeat("x", 1<<20+1))
 	a = e.start(parse(t, "use: {secrets: [big]}\ndo: [{a: {set: {x: 1}}}]"), 1, nil)
 	e.ended(a)
-	wantFault(t, e.office, a, "secrets_too_large")
+	wantFault(t, e.workerFixture, a, "secrets_too_large")
 }
 
 // What is sealed for one execution does not open as another's, nor without the key.
@@ -143,9 +143,9 @@ func TestSealing(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newConverter(secret.NewSealer(key))
-	a := call{Execution: chargehand.ExecutionID{1}, Args: []byte(`"` + hushed + `"`), Confidential: true}
+	a := call{Execution: chargehand.ExecutionID{1}, Args: []byte(`"` + secretText + `"`), Confidential: true}
 	payload, err := c.ToPayload(a)
-	if err != nil || bytes.Contains(payload.Data, []byte(hushed)) {
+	if err != nil || bytes.Contains(payload.Data, []byte(secretText)) {
 		t.Fatalf("%v, %s", err, payload)
 	}
 	var back call
@@ -163,7 +163,7 @@ func TestSealing(t *testing.T) {
 		t.Error("it opens as another execution's")
 	}
 	a.Confidential = false
-	if payload, err = c.ToPayload(a); err != nil || !bytes.Contains(payload.Data, []byte(hushed)) {
+	if payload, err = c.ToPayload(a); err != nil || !bytes.Contains(payload.Data, []byte(secretText)) {
 		t.Errorf("what is not confidential is sealed: %v, %s", err, payload)
 	}
 }
@@ -182,14 +182,15 @@ func (s seenPayloads) ToPayloads(values ...any) (*commonpb.Payloads, error) {
 	return list, err
 }
 
-// What is wrong with a confidential call that cannot be read stays out of the history, and so does what the reader quotes of it.
+// What is wrong with a confidential call that cannot be read stays out of the history, and so does what the reader
+// quotes of it.
 func TestUnreadableConfidentialCall(t *testing.T) {
 	t.Parallel()
 	key, err := secret.LoadOrCreate(t.TempDir() + "/master.key")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := newOffice(t)
+	o := newWorkerFixture(t)
 	a := o.activities(nil)
 	for _, part := range []string{"args", "input", "metadata"} {
 		for _, confidential := range []bool{true, false} {

@@ -10,13 +10,13 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// ownerPause lies between two looks whether the execution of a process that nobody waits for is still there.
+// ownerPause lies between two looks whether the execution of a process that no task awaits is still there.
 const ownerPause = 30 * time.Second
 
-// errDisowned is why a process ends that nobody waits for: its execution has failed, was cancelled or deleted.
+// errDisowned is why a process ends that no task awaits: its execution has failed, was cancelled or deleted.
 var errDisowned = errors.New("the execution is gone")
 
-// watchOwner ends a process that nobody waits for with its execution (T67), also where no workflow is
+// watchOwner ends a process that no task awaits with its execution (T67), also where no workflow is
 // left to say so. The returned function ends the watch.
 func (a *activities) watchOwner(ctx context.Context, c *call, every time.Duration, end context.CancelCauseFunc) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -13,13 +13,13 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// A process that nobody waits for keeps no run from continuing: when the history is full, it is begun again by the next
+// A process that no task awaits keeps no run from continuing: when the history is full, it is begun again by the next
 // one, and no interruption is counted.
 func TestDetachedAcrossRuns(t *testing.T) {
 	t.Parallel()
-	p := thePace()
-	p.maxEvents, p.moreEvents, p.patience = 260, 10, 20*time.Millisecond
-	e := newEstate(t, p)
+	p := defaultLimits()
+	p.maxEvents, p.moreEvents, p.drainTimeout = 260, 10, 20*time.Millisecond
+	e := newInstallation(t, p)
 	var begun atomic.Int32
 	release := make(chan struct{})
 	a := e.start(parse(t, "do: [{x: {run: {shell: {command: x}, await: false}}}, {l: {for: {in: '[range(52)]'}, do: [{c: "+get+"}, {d: {set: '${ . + 1 }'}}]}}]"), 0,
@@ -35,7 +35,7 @@ func TestDetachedAcrossRuns(t *testing.T) {
 			return runner.Result{Output: c.Input}
 		})
 	e.ended(a)
-	wantOutput(t, e.office, a, "52")
+	wantOutput(t, e.workerFixture, a, "52")
 	close(release)
 	e.end(a)
 	runs := e.histories(a)
@@ -49,10 +49,10 @@ func TestDetachedAcrossRuns(t *testing.T) {
 	}
 }
 
-// A process that nobody waits for ends with its execution also where no workflow says so.
+// A process that no task awaits ends with its execution also where no workflow says so.
 func TestOwner(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newWorkerFixture(t)
 	a := o.activities(nil)
 	p := compile(t, "do: [{a: {set: '${ 1 }'}}]")
 	watch := func(x argument) (context.Context, func()) {
@@ -84,7 +84,7 @@ func TestOwner(t *testing.T) {
 // Large messages of a stream stand outside of the history.
 func TestLargeMessages(t *testing.T) {
 	t.Parallel()
-	e := newEstate(t, thePace())
+	e := newInstallation(t, defaultLimits())
 	large := strings.Repeat("x", 300<<10)
 	a := e.start(parse(t, "do: [{a: {call: asyncapi, with: {document: {endpoint: 'https://example.org/'}, operation: o, subscription: {consume: {amount: 3}}}}}, {z: {set: '${ [.[] | length] }'}}]"), 0,
 		func(ctx context.Context, c runner.Call) runner.Result {
@@ -95,14 +95,14 @@ func TestLargeMessages(t *testing.T) {
 		})
 	e.ended(a)
 	e.end(a)
-	wantOutput(t, e.office, a, "[307200, 307200, 307200]")
+	wantOutput(t, e.workerFixture, a, "[307200, 307200, 307200]")
 }
 
 // What an execution knows of its surroundings stays what it was at its start.
 func TestRuntimeMetadata(t *testing.T) {
 	t.Parallel()
-	e := newEstate(t, thePace())
+	e := newInstallation(t, defaultLimits())
 	a := e.start(parse(t, "do: [{a: {set: '${ [$runtime.version, $runtime.metadata.name] }'}}]"), 0, nil)
 	e.ended(a)
-	wantOutput(t, e.office, a, `["test", "suite"]`)
+	wantOutput(t, e.workerFixture, a, `["test", "suite"]`)
 }

@@ -52,16 +52,16 @@ type dispatcher struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	mu      sync.Mutex
-	closed  bool
-	running map[int64]*looked // accounts that are looked after, or wait for it
-	turns   map[int64]turn    // where the others left off
+	mu        sync.Mutex
+	closed    bool
+	running   map[int64]*accountWork   // accounts that are looked after, or wait for it
+	positions map[int64]queuePositions // where the others left off
 
 	marked atomic.Int64 // executions that got a slot here
 }
 
 // turn is where the turns in an account stand. Only the goroutine that looks after the account uses it.
-type turn struct {
+type queuePositions struct {
 	shares [2]struct { // live, test
 		ready, queued store.QueuePosition // of the source that was served last
 	}
@@ -69,15 +69,15 @@ type turn struct {
 }
 
 // looked is an account that is looked after. It is guarded by dispatcher.mu.
-type looked struct {
-	again bool // poked in the meantime
+type accountWork struct {
+	again bool // notified in the meantime
 }
 
 // maxTurns bounds the accounts whose turns are remembered.
-const maxTurns = 10_000
+const maxPositions = 10_000
 
 func newDispatcher(c dispatcherConfig) *dispatcher {
-	d := &dispatcher{dispatcherConfig: c.withDefaults(), running: make(map[int64]*looked), turns: make(map[int64]turn)}
+	d := &dispatcher{dispatcherConfig: c.withDefaults(), running: make(map[int64]*accountWork), positions: make(map[int64]queuePositions)}
 	d.passes = make(chan struct{}, d.AtOnce)
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	d.work.Go(d.sweepLoop)
@@ -93,9 +93,9 @@ func (d *dispatcher) stop() {
 	d.work.Wait()
 }
 
-// poke says that a slot of an account may be free, or that an execution wants one. It
+// notify says that a slot of an account may be free, or that an execution wants one. It
 // never blocks; many at once are one.
-func (d *dispatcher) poke(account int64) {
+func (d *dispatcher) notify(account int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -105,21 +105,22 @@ func (d *dispatcher) poke(account int64) {
 		l.again = true
 		return
 	}
-	t := d.turns[account]
-	l := &looked{}
+	t := d.positions[account]
+	l := &accountWork{}
 	d.running[account] = l
-	d.work.Go(func() { d.look(account, l, t) })
+	d.work.Go(func() { d.serveAccount(account, l, t) })
 }
 
 // Counting the slots that are held reads an index entry for each, with the account locked. Where many are held, a pass
-// is followed by a rest, so that the slots that come free meanwhile share the next count: however fast they come, at most
+// is followed by a rest, so that the slots that come free meanwhile share the next count: however fast they come, at
+// most
 // some 500,000 entries are read a second.
 const (
 	countsFreely = 2_000                // as many take less than a millisecond
 	restPerSlot  = 2 * time.Microsecond // beyond
 )
 
-// restAfter is how long nobody looks after an account after a pass that has counted held slots, and given some away.
+// restAfter is how long an account is left alone after a pass that has counted held slots, and given some away.
 func restAfter(held, marked int) time.Duration {
 	if held <= countsFreely || marked >= markPage {
 		return 0
@@ -128,7 +129,7 @@ func restAfter(held, marked int) time.Duration {
 }
 
 // look looks after an account until nothing is left to do.
-func (d *dispatcher) look(account int64, l *looked, t turn) {
+func (d *dispatcher) serveAccount(account int64, l *accountWork, t queuePositions) {
 	for {
 		d.mu.Lock()
 		l.again = false
@@ -143,10 +144,10 @@ func (d *dispatcher) look(account int64, l *looked, t turn) {
 		d.mu.Lock()
 		if d.closed || err != nil || !l.again && len(p.list) < markPage {
 			delete(d.running, account)
-			if len(d.turns) >= maxTurns {
-				clear(d.turns)
+			if len(d.positions) >= maxPositions {
+				clear(d.positions)
 			}
-			d.turns[account] = t
+			d.positions[account] = t
 			d.mu.Unlock()
 			return // after a failure the sweep comes back to it
 		}
@@ -156,7 +157,7 @@ func (d *dispatcher) look(account int64, l *looked, t turn) {
 
 // pass gives the free slots of an account to those that wait, at most a page, and hands
 // their messages to the relay.
-func (d *dispatcher) pass(account int64, t *turn) (p page, err error) {
+func (d *dispatcher) pass(account int64, t *queuePositions) (p page, err error) {
 	select {
 	case d.passes <- struct{}{}:
 		defer func() { <-d.passes }()
@@ -171,13 +172,13 @@ func (d *dispatcher) pass(account int64, t *turn) (p page, err error) {
 		return page{}, err
 	}
 	err = d.Store.Update(d.ctx, func(tx *store.Tx) error {
-		p = page{tx: tx, account: account, turn: *t, now: d.Now(), dueMs: d.Relay.leaseMs()}
+		p = page{tx: tx, account: account, positions: *t, now: d.Now(), dueMs: d.Relay.leaseMs()}
 		return p.fill(d.AccountSlots)
 	})
 	if err != nil {
 		return page{}, err
 	}
-	*t = p.turn
+	*t = p.positions
 	d.marked.Add(int64(len(p.list)))
 	d.Relay.hand(p.list...)
 	return p, nil
@@ -198,7 +199,7 @@ func (d *dispatcher) sweepLoop() {
 	}
 }
 
-// sweep pokes the accounts that have executions that could go on. It locks nothing.
+// sweep notifies the accounts that have executions that could continue. It locks nothing.
 func (d *dispatcher) sweep() error {
 	var accounts []int64
 	err := d.Store.View(d.ctx, func(r *store.Reader) (err error) {
@@ -218,7 +219,7 @@ func (d *dispatcher) sweep() error {
 			return err
 		}
 		if useful {
-			d.poke(account)
+			d.notify(account)
 		}
 	}
 	return nil

@@ -17,8 +17,9 @@ type openSource struct {
 	room int // slots that it may get
 }
 
-// openSources reads up to limit sources of an environment with executions in a run state that may get a slot, in turn:
-// those behind the place after, then the others. Of batches, it counts the items that hold a slot for as many as it needs.
+// openSources reads up to limit sources of an environment with executions in a state that may get a slot, in turn:
+// those behind the place after, then the others. Of batches, it counts the items that hold a slot for as many as it
+// needs.
 func openSources(r *store.Reader, account int64, run store.ExecutionState, env chargehand.Environment, after store.QueuePosition, limit int) ([]openSource, error) {
 	var open []openSource
 	from, wrapped := after, false
@@ -30,7 +31,7 @@ func openSources(r *store.Reader, account int64, run store.ExecutionState, env c
 		for _, s := range list {
 			from = s.Position()
 			if wrapped && from.After(after) {
-				return open, nil // everybody had a turn
+				return open, nil // all had a turn
 			}
 			room, err := roomOf(r, account, s)
 			if err != nil {
@@ -52,7 +53,7 @@ func openSources(r *store.Reader, account int64, run store.ExecutionState, env c
 	}
 }
 
-// roomOf is how many more slots a source may have.
+// roomOf is the number of slots that a queue can still get.
 func roomOf(r *store.Reader, account int64, s store.Queue) (int, error) {
 	if s.Batch == 0 {
 		return math.MaxInt, nil
@@ -66,14 +67,14 @@ func roomOf(r *store.Reader, account int64, s store.Queue) (int, error) {
 
 // page is what one transaction marks.
 type page struct {
-	tx      *store.Tx
-	account int64
-	now     time.Time
-	dueMs   int64 // of the messages
-	turn    turn
-	held    int // slots, before
-	free    int
-	list    []delivery
+	tx        *store.Tx
+	account   int64
+	now       time.Time
+	dueMs     int64 // of the messages
+	positions queuePositions
+	held      int // slots, before
+	free      int
+	list      []delivery
 }
 
 // share is what an environment has of an account's slots.
@@ -116,16 +117,16 @@ func (p *page) fill(slots int) error {
 		s.held += got
 		s.closed = got < want
 		if got > 0 {
-			p.turn.latest = s.env
+			p.positions.latest = s.env
 		}
 	}
 	return nil
 }
 
-// next chooses the environment that holds fewer slots, and how many it may have before it is the turn of the other one.
+// next chooses the environment that holds fewer slots, and how many it gets before the other one is served.
 func (p *page) next(shares *[2]share) (*share, int) {
 	s, other := &shares[0], &shares[1]
-	if other.held < s.held || other.held == s.held && p.turn.latest == s.env {
+	if other.held < s.held || other.held == s.held && p.positions.latest == s.env {
 		s, other = other, s
 	}
 	if s.closed || s.held >= s.limit {
@@ -143,19 +144,19 @@ func (p *page) next(shares *[2]share) (*share, int) {
 
 // serveShare gives up to limit slots to an environment.
 func (p *page) serveShare(env chargehand.Environment, limit int) (int, error) {
-	turns := &p.turn.shares[0]
+	positions := &p.positions.shares[0]
 	if env == chargehand.Test {
-		turns = &p.turn.shares[1]
+		positions = &p.positions.shares[1]
 	}
-	given, err := p.serve(store.StateReady, env, &turns.ready, limit) // woken ones go first
+	given, err := p.serve(store.StateReady, env, &positions.ready, limit) // woken ones go first
 	if err != nil || given == limit {
 		return given, err
 	}
-	more, err := p.serve(store.StateQueued, env, &turns.queued, limit-given)
+	more, err := p.serve(store.StateQueued, env, &positions.queued, limit-given)
 	return given + more, err
 }
 
-// serve gives up to limit slots to the sources of executions in a run state, in turn, in rounds: each
+// serve gives up to limit slots to the sources of executions in a state, in turn, in rounds: each
 // gets an equal share, and what some cannot use goes to the others.
 func (p *page) serve(run store.ExecutionState, env chargehand.Environment, last *store.QueuePosition, limit int) (given int, err error) {
 	open, err := openSources(&p.tx.Reader, p.account, run, env, *last, limit)

@@ -12,7 +12,7 @@ import (
 
 // TestBoundsHold lets two nodes hand out slots of one account at once.
 func TestBoundsHold(t *testing.T) {
-	onDialects(t, func(w *town) {
+	onDialects(t, func(w *rowsFixture) {
 		stop := w.guard()
 		w.start(0)
 		w.start(0)
@@ -48,7 +48,7 @@ func TestCrashAfterEveryCommit(t *testing.T) {
 	for k := int64(1); ; k++ {
 		died := false
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
-			w := sqliteTown(t)
+			w := newSQLiteFixture(t)
 			w.slots, w.lease, w.every = 3, 60*time.Millisecond, 5*time.Millisecond
 			w.accept(4)
 			w.batch(4, 2)
@@ -74,7 +74,7 @@ func TestCrashAfterEveryCommit(t *testing.T) {
 }
 
 func TestTemporalIsDownForAWhile(t *testing.T) {
-	onDialects(t, func(w *town) {
+	onDialects(t, func(w *rowsFixture) {
 		w.lease = 200 * time.Millisecond
 		w.stage.down.Store(true)
 		w.start(0)
@@ -96,7 +96,7 @@ func TestTemporalIsDownForAWhile(t *testing.T) {
 // TestDeliveredTwice makes every start take longer than its lease, so that others deliver it
 // too.
 func TestDeliveredTwice(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	w.lease, w.every = 100*time.Millisecond, 10*time.Millisecond
 	w.stage.slow, w.stage.arrived = make(chan struct{}), make(chan chargehand.ExecutionID, 1000)
 	w.start(0)
@@ -120,16 +120,16 @@ func TestDeliveredTwice(t *testing.T) {
 	}
 }
 
-// marks runs one page for the town's account, without any node, and returns the batches of
+// marks runs one page for the fixture's account, without any node, and returns the batches of
 // what was marked, in order.
-func (w *town) marks(turns *turn) (batches []int64, list []delivery) {
+func (w *rowsFixture) marks(positions *queuePositions) (batches []int64, list []delivery) {
 	w.t.Helper()
 	w.update(func(tx *store.Tx) error {
-		p := &page{tx: tx, account: w.account.No, turn: *turns, now: time.Now(), dueMs: time.Now().Add(w.lease).UnixMilli()}
+		p := &page{tx: tx, account: w.account.No, positions: *positions, now: time.Now(), dueMs: time.Now().Add(w.lease).UnixMilli()}
 		if err := p.fill(w.slots); err != nil {
 			return err
 		}
-		*turns, list = p.turn, p.list
+		*positions, list = p.positions, p.list
 		return nil
 	})
 	w.view(func(r *store.Reader) error {
@@ -154,14 +154,14 @@ func count(list []int64, of int64) (n int) {
 	return n
 }
 
-func TestSourcesTakeTurns(t *testing.T) {
-	w := sqliteTown(t)
+func TestQueuesAlternate(t *testing.T) {
+	w := newSQLiteFixture(t)
 	w.slots = 9
 	w.accept(20)
 	first, _ := w.batch(20, 10)
 	second, _ := w.batch(20, 10)
-	turns := turn{}
-	got, _ := w.marks(&turns)
+	positions := queuePositions{}
+	got, _ := w.marks(&positions)
 	for _, source := range []int64{0, first.No, second.No} {
 		if n := count(got, source); n != 3 {
 			t.Errorf("source %d has got %d of 9 slots, want 3", source, n)
@@ -171,7 +171,7 @@ func TestSourcesTakeTurns(t *testing.T) {
 	var order []int64
 	for range 6 {
 		w.slots++
-		got, _ := w.marks(&turns)
+		got, _ := w.marks(&positions)
 		order = append(order, got...)
 	}
 	for _, source := range []int64{0, first.No, second.No} {
@@ -182,7 +182,7 @@ func TestSourcesTakeTurns(t *testing.T) {
 	// What a batch may not use goes to the others.
 	third, _ := w.batch(5, 1)
 	w.slots += 11
-	got, _ = w.marks(&turns)
+	got, _ = w.marks(&positions)
 	if n := count(got, third.No); n != 1 || len(got) != 11 {
 		t.Errorf("%d items of the batch that may run one at a time, %d executions in all", n, len(got))
 	}
@@ -192,7 +192,7 @@ func TestSourcesTakeTurns(t *testing.T) {
 }
 
 func TestWokenGoFirst(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	w.slots = 4
 	b, items := w.batch(10, 2)
 	singles := w.accept(10)
@@ -210,8 +210,8 @@ func TestWokenGoFirst(t *testing.T) {
 		wake(items[5+i], int64(10-i)) // the last one first
 	}
 	wake(singles[7], 50)
-	turns := turn{}
-	_, list := w.marks(&turns)
+	positions := queuePositions{}
+	_, list := w.marks(&positions)
 	var grants []int64
 	for _, d := range list {
 		if d.Kind == store.OutboxGrant {
@@ -230,25 +230,25 @@ func TestWokenGoFirst(t *testing.T) {
 	}
 	// Asking behind others of the same source means to wait.
 	w.slots = 100
-	if got, err := a.settle(context.Background(), settling{No: singles[7].No, Number: 2, Phase: "waiting"}); err != nil || got.Granted {
+	if got, err := a.reportState(context.Background(), stateReport{No: singles[7].No, Number: 2, Phase: "waiting"}); err != nil || got.Granted {
 		t.Fatalf("parked: %+v (%v)", got, err)
 	}
-	got, err := w.stage.activities().settle(context.Background(), settling{No: singles[7].No, Number: 3, Slot: true, Phase: "running"})
+	got, err := w.stage.activities().reportState(context.Background(), stateReport{No: singles[7].No, Number: 3, Slot: true, Phase: "running"})
 	if err != nil || !got.Granted {
 		t.Errorf("asked with room: %+v (%v)", got, err)
 	}
 }
 
 func TestCancelledBatchStartsNothing(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	b, _ := w.batch(10, 5)
 	w.update(func(tx *store.Tx) error {
 		_, err := tx.SetBatchCancelled(b.No, "")
 		return err
 	})
 	other := w.accept(1)
-	turns := turn{}
-	if _, list := w.marks(&turns); len(list) != 1 || list[0].Execution != other[0].No {
+	positions := queuePositions{}
+	if _, list := w.marks(&positions); len(list) != 1 || list[0].Execution != other[0].No {
 		t.Errorf("marked %+v", list)
 	}
 }
@@ -256,22 +256,22 @@ func TestCancelledBatchStartsNothing(t *testing.T) {
 // TestManySources goes through more sources than are read at a time, most of which have no
 // room.
 func TestManySources(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	w.slots = 1000
 	var batches []store.Batch
 	for range 2*sourcePage + 5 {
 		b, _ := w.batch(2, 1)
 		batches = append(batches, b)
 	}
-	turns := turn{}
-	if got, _ := w.marks(&turns); len(got) != len(batches) {
+	positions := queuePositions{}
+	if got, _ := w.marks(&positions); len(got) != len(batches) {
 		t.Errorf("%d started, want one of each of %d batches", len(got), len(batches))
 	}
-	if got, _ := w.marks(&turns); len(got) != 0 {
+	if got, _ := w.marks(&positions); len(got) != 0 {
 		t.Errorf("%d more started, but no batch has room", len(got))
 	}
 	w.accept(1)
-	if got, _ := w.marks(&turns); len(got) != 1 {
+	if got, _ := w.marks(&positions); len(got) != 1 {
 		t.Errorf("%d started, want the single behind all batches", len(got))
 	}
 	w.view(func(r *store.Reader) error {
@@ -286,7 +286,7 @@ func TestManySources(t *testing.T) {
 // BenchmarkDispatch measures how fast executions come from queued to started, with a Temporal
 // that does nothing.
 func BenchmarkDispatch(b *testing.B) {
-	onBenchDialects(b, func(b *testing.B, w *town) {
+	onBenchDialects(b, func(b *testing.B, w *rowsFixture) {
 		w.slots = b.N + 1000
 		done := make(chan struct{}, b.N+1)
 		w.stage.act = func(*play) { done <- struct{}{} }
@@ -295,7 +295,7 @@ func BenchmarkDispatch(b *testing.B) {
 		}
 		b.ResetTimer()
 		w.start(0)
-		w.poke()
+		w.notify()
 		for range b.N {
 			<-done
 		}

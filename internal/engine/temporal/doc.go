@@ -3,7 +3,7 @@
 //
 // Invariants:
 //   - An execution is accepted when its row is committed; Temporal hears of it afterwards,
-//     from an inbox row, at least once.
+//     from an outbox message, at least once.
 //   - Slots are counted from rows, under the lock of the account's row; no bound is exceeded at any
 //     moment, on any number of nodes.
 //   - Commands of the machine are carried out after Temporal has recorded the workflow task that

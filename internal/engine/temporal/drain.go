@@ -18,8 +18,8 @@ const (
 // drain is the way to the next run (DESIGN.md "Continue as new").
 type drain struct {
 	on bool // activities are held
-	// A command that is held must not wait for an activity of another branch for ever: after
-	// a while the run goes on, as long as its history has room.
+	// A command that is held must not wait for an activity of another branch without end: after
+	// a while the run continues, as long as its history has room.
 	timer      workflow.Future
 	fromEvents int // drains again from here
 	fromBytes  int
@@ -31,7 +31,7 @@ type drain struct {
 	sizes    []int // entries of the newest chunks, the newest last
 }
 
-// steer decides whether the run goes on, or makes ready to continue as new.
+// steer decides whether the run continues, or makes ready to continue as new.
 func (r *run) steer() {
 	d, info := &r.drain, workflow.GetInfo(r.ctx)
 	events, bytes := info.GetCurrentHistoryLength(), info.GetCurrentHistorySize()
@@ -45,22 +45,22 @@ func (r *run) steer() {
 	}
 	d.timer = nil
 	if r.mayGiveWay() {
-		d.on, r.slices, r.streams.hushed = false, 0, false
+		d.on, r.slices, r.streams.acksPaused = false, 0, false
 		if len(r.listens.pages) > 0 {
 			r.pause() // to hear them
 		}
-		d.fromEvents, d.fromBytes = events+r.pace.moreEvents, bytes+r.pace.moreBytes
+		d.fromEvents, d.fromBytes = events+r.limits.moreEvents, bytes+r.limits.moreBytes
 	}
 }
 
-// losePatience begins to wait for what runs, if something is held that might go on.
-func (r *run) losePatience() {
+// armDrainTimeout begins to wait for what runs, if something is held that might continue.
+func (r *run) armDrainTimeout() {
 	if d := &r.drain; d.on && d.timer == nil && r.mayGiveWay() {
-		d.timer = workflow.NewTimer(r.ctx, r.pace.patience)
+		d.timer = workflow.NewTimer(r.ctx, r.limits.drainTimeout)
 	}
 }
 
-// mayGiveWay reports whether the run could go on for what is held back, instead of waiting
+// mayGiveWay reports whether the run could continue for what is held back, instead of waiting
 // for what runs.
 func (r *run) mayGiveWay() bool {
 	return r.runs() && r.mayGoOn() && r.roomLeft()
@@ -69,10 +69,10 @@ func (r *run) mayGiveWay() bool {
 // runs reports whether an activity is in the way of the next run. A stream is not: the next run
 // begins it again.
 func (r *run) runs() bool {
-	return slices.ContainsFunc(r.calls, func(f *flight) bool { return f.inflow == nil })
+	return slices.ContainsFunc(r.calls, func(f *pendingCommand) bool { return f.inflow == nil })
 }
 
-// mayGoOn reports whether something is held back that could go on.
+// mayGoOn reports whether something is held back that could continue.
 func (r *run) mayGoOn() bool {
 	return r.slots.held && (len(r.held) > 0 || r.yielded) ||
 		slices.ContainsFunc(r.held, func(c machine.Command) bool { return c.Detached }) ||
@@ -81,13 +81,13 @@ func (r *run) mayGoOn() bool {
 
 func (r *run) roomLeft() bool {
 	info := workflow.GetInfo(r.ctx)
-	return info.GetCurrentHistoryLength() < r.pace.maxEvents && info.GetCurrentHistorySize() < r.pace.maxBytes
+	return info.GetCurrentHistoryLength() < r.limits.maxEvents && info.GetCurrentHistorySize() < r.limits.maxBytes
 }
 
-// cutDetached ends processes that nobody waits for when nothing else is in the way of a run that
+// cutDetached ends processes that no task awaits when nothing else is in the way of a run that
 // the history has no more room without. The next run starts them again.
 func (r *run) cutDetached() {
-	if !r.drain.on || r.roomLeft() || slices.ContainsFunc(r.calls, func(f *flight) bool { return f.inflow == nil && !f.command.Detached }) {
+	if !r.drain.on || r.roomLeft() || slices.ContainsFunc(r.calls, func(f *pendingCommand) bool { return f.inflow == nil && !f.command.Detached }) {
 		return
 	}
 	for _, f := range r.calls {
@@ -100,7 +100,7 @@ func (r *run) cutDetached() {
 
 // drained reports whether nothing but timers is left on its way.
 func (r *run) drained() bool {
-	return r.drain.on && !r.runs() && r.slots.settling == nil && r.bus.idle() && r.listens.idle() && r.kin.idle() &&
+	return r.drain.on && !r.runs() && r.slots.reporting == nil && r.bus.idle() && r.listens.idle() && r.children.idle() &&
 		(r.drain.chunking == nil || r.drain.chunking.IsReady())
 }
 
@@ -119,17 +119,17 @@ func (r *run) continueAsNew() error {
 	}
 	d.chunking = nil
 	r.receiveMessages()
-	r.streams.hushed = true
+	r.streams.acksPaused = true
 	r.receiveStreams()
-	if r.inbox.Len() > 0 || r.streams.channel.Len() > 0 || r.canFlow() || !r.drained() || r.finish != nil {
+	if r.signals.Len() > 0 || r.streams.channel.Len() > 0 || r.canFlow() || !r.drained() || r.finish != nil {
 		return nil
 	}
 	next := *r.argument
 	next.Continued = &continued{
 		State: r.machine.Checkpoint(), TimeMs: r.timeMs,
-		Settled: r.slots.number, Slot: r.slots.held, Asked: r.slots.asked, Phase: r.slots.phase,
+		Reported: r.slots.number, Slot: r.slots.held, Asked: r.slots.asked, Phase: r.slots.phase,
 		Chunks: d.chunks, Sizes: d.sizes, Seen: r.seen,
-		Listens: r.heardSoFar(), Unheard: r.listens.unheard, Delivered: r.kin.delivered, Waiting: r.leftMessages(),
+		Listens: r.readPositions(), Unsubscribed: r.listens.unsubscribed, Delivered: r.children.delivered, Waiting: r.leftMessages(),
 	}
 	return workflow.NewContinueAsNewError(r.ctx, workflowType, next)
 }

@@ -57,7 +57,7 @@ func (r *run) publish() {
 	b.sending = r.write(publishType, in)
 }
 
-// receivePublished goes on with the queue.
+// receivePublished continues with the queue.
 func (r *run) receivePublished() {
 	b := &r.bus
 	if b.sending == nil || !b.sending.IsReady() {
@@ -71,18 +71,18 @@ func (r *run) receivePublished() {
 
 // end writes the end of the execution and completes the workflow, once nothing of it runs any more.
 // What was emitted before the end is there before the end can be seen, and so are children that
-// nobody awaits.
+// no one awaits.
 func (r *run) end() error {
 	entries := r.secrets.RedactEntries(r.machine.TakeTimeline())
-	r.kin.queue = slices.DeleteFunc(r.kin.queue, func(s kinStep) bool { return s.Start == nil || s.Start.Await })
-	for r.failure == nil && (!r.bus.idle() || r.kin.sending != nil || len(r.kin.queue) > 0) {
+	r.children.queue = slices.DeleteFunc(r.children.queue, func(s childStep) bool { return s.Start == nil || s.Start.Await })
+	for r.failure == nil && (!r.bus.idle() || r.children.sending != nil || len(r.children.queue) > 0) {
 		r.publish()
-		r.relate()
+		r.sendChildSteps()
 		_ = workflow.Await(r.ctx, func() bool {
-			return r.bus.sending != nil && r.bus.sending.IsReady() || r.kin.sending != nil && r.kin.sending.IsReady()
+			return r.bus.sending != nil && r.bus.sending.IsReady() || r.children.sending != nil && r.children.sending.IsReady()
 		})
 		r.receivePublished()
-		r.receiveKin()
+		r.receiveChildren()
 	}
 	if r.failure != nil {
 		return r.failure
@@ -96,10 +96,10 @@ func (r *run) end() error {
 	return nil
 }
 
-// awaitDetached keeps the workflow open for the processes that nobody waits for, because an activity ends
+// awaitDetached keeps the workflow open for the processes that no task awaits, because an activity ends
 // with its workflow. Those of an execution that has not completed were withdrawn.
 func (r *run) awaitDetached() {
-	r.calls = slices.DeleteFunc(r.calls, func(f *flight) bool { return !f.command.Detached })
+	r.calls = slices.DeleteFunc(r.calls, func(f *pendingCommand) bool { return !f.command.Detached })
 	r.held = slices.DeleteFunc(r.held, func(c machine.Command) bool { return !c.Detached })
 	for {
 		r.drain.on = false
@@ -109,7 +109,7 @@ func (r *run) awaitDetached() {
 		}
 		_ = workflow.Await(r.ctx, func() bool {
 			return r.canceled.Err() != nil || r.pausing != nil && r.pausing.IsReady() ||
-				slices.ContainsFunc(r.calls, func(f *flight) bool { return f.future.IsReady() })
+				slices.ContainsFunc(r.calls, func(f *pendingCommand) bool { return f.future.IsReady() })
 		})
 		if r.pausing != nil && r.pausing.IsReady() {
 			r.pausing, r.taskBytes = nil, 0
@@ -120,7 +120,7 @@ func (r *run) awaitDetached() {
 			}
 			return
 		}
-		r.calls = slices.DeleteFunc(r.calls, func(f *flight) bool {
+		r.calls = slices.DeleteFunc(r.calls, func(f *pendingCommand) bool {
 			if !f.future.IsReady() {
 				return false
 			}
@@ -165,8 +165,8 @@ func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 	}).Get(r.ctx, nil)
 }
 
-// breakOff ends an execution whose machine cannot go on.
-func (r *run) breakOff(f *machine.Fault) error {
+// breakOff ends an execution whose machine cannot continue.
+func (r *run) failExecution(f *machine.Fault) error {
 	r.timeMs = max(r.argument.StartedMs, workflow.Now(r.ctx).UnixMilli())
 	return r.writeEnd(&machine.Command{Kind: machine.Finish, Phase: chargehand.Faulted, Fault: f}, nil)
 }

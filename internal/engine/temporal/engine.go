@@ -64,17 +64,17 @@ func (c Config) withDefaults() Config {
 // Engine implements engine.Engine with rows and Temporal. Any number of them work on the same
 // database; each holds nothing that another needs. Make it with New, end it with Stop.
 type Engine struct {
-	config     Config
-	log        *slog.Logger
-	relay      *relay
-	dispatcher *dispatcher
-	reconciler *reconciler
-	canceller  *canceller
-	hub        *hub
-	pump       *pump
-	census     *census
-	stats      counters
-	stopping   atomic.Bool
+	config      Config
+	log         *slog.Logger
+	relay       *relay
+	dispatcher  *dispatcher
+	reconciler  *reconciler
+	canceller   *canceller
+	watchers    *watchers
+	matcher     *matcher
+	workerCount *workerCount
+	stats       counters
+	stopping    atomic.Bool
 }
 
 var _ engine.Engine = (*Engine)(nil)
@@ -83,7 +83,7 @@ var _ engine.Engine = (*Engine)(nil)
 // what others left. It does not need Temporal to be reachable.
 func New(c Config) *Engine {
 	c = c.withDefaults()
-	e := &Engine{config: c, log: c.Log, hub: newHub(c.Store)}
+	e := &Engine{config: c, log: c.Log, watchers: newWatchers(c.Store)}
 	reached := &cluster{client: c.Client, namespace: c.Namespace, queue: c.Queue}
 	made := make(chan struct{})
 	defer close(made)
@@ -98,48 +98,48 @@ func New(c Config) *Engine {
 			return e.canceller.cancelChild(ctx, no, reason)
 		},
 		Store: c.Store, Remote: reached, Blobs: c.Blobs, Queue: c.Queue, Runtime: c.RuntimeVersion, Lifecycle: c.Lifecycle,
-		Freed: e.Freed, Changed: e.hub.notify, Log: c.Log, Now: c.Now,
+		Freed: e.Freed, Changed: e.watchers.notify, Log: c.Log, Now: c.Now,
 	})
 	e.dispatcher = newDispatcher(dispatcherConfig{
 		Store: c.Store, Relay: e.relay, AccountSlots: c.AccountSlots, Log: c.Log, Now: c.Now,
 	})
-	e.canceller = &canceller{Store: c.Store, Relay: e.relay, Freed: e.Freed, Changed: e.hub.notify, Now: c.Now, Tracer: c.Tracer, Log: c.Log}
-	e.pump = newPump(pumpConfig{Store: c.Store, Blobs: c.Blobs, Relay: e.relay, Sealer: c.Sealer, Log: c.Log})
+	e.canceller = &canceller{Store: c.Store, Relay: e.relay, Freed: e.Freed, Changed: e.watchers.notify, Now: c.Now, Tracer: c.Tracer, Log: c.Log}
+	e.matcher = newMatcher(matcherConfig{Store: c.Store, Blobs: c.Blobs, Relay: e.relay, Sealer: c.Sealer, Log: c.Log})
 	e.reconciler = newReconciler(reconcilerConfig{
 		Store: c.Store, Remote: reached, Canceller: e.canceller, Node: uuid.New(), Verify: c.Verify, Log: c.Log, Now: c.Now,
 	})
-	e.census = newCensus(reached.workers, c.Log)
+	e.workerCount = newWorkerCount(reached.workers, c.Log)
 	return e
 }
 
 // Stop hands out nothing more, lets messages that are being delivered arrive until ctx ends,
-// and leaves the rest to other nodes. Call it once nobody calls the other methods any more.
+// and leaves the rest to other nodes. Call it once no one calls the other methods any more.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.stopping.Store(true)
-	e.census.stop()
+	e.workerCount.stop()
 	e.reconciler.stop()
-	e.pump.stop()
+	e.matcher.stop()
 	e.dispatcher.stop()
 	e.relay.stop(ctx)
-	e.hub.stop()
+	e.watchers.stop()
 	return nil
 }
 
 // Freed says that a slot of an account may be free: a worker of this process has seen an
 // execution end or wait. It does not block.
-func (e *Engine) Freed(account int64) { e.dispatcher.poke(account) }
+func (e *Engine) Freed(account int64) { e.dispatcher.notify(account) }
 
-// Owed takes messages that a worker of this process has written to the inbox. It does not block.
-func (e *Engine) Owed(messages []store.OutboxMessage) { e.relay.handMessages(messages) }
+// Undelivered takes messages that a worker of this process has written to the outbox. It does not block.
+func (e *Engine) Undelivered(messages []store.OutboxMessage) { e.relay.handMessages(messages) }
 
 // Published says that a stream has new events. It does not block.
-func (e *Engine) Published(account int64, env chargehand.Environment) { e.pump.poke(account, env) }
+func (e *Engine) Published(account int64, env chargehand.Environment) { e.matcher.notify(account, env) }
 
 // Ready implements engine.Engine. Executions are accepted also while Temporal is away.
 func (e *Engine) Ready() bool { return !e.stopping.Load() }
 
 // Watch implements engine.Engine.
-func (e *Engine) Watch(id [16]byte) (<-chan struct{}, func()) { return e.hub.watch(id) }
+func (e *Engine) Watch(id [16]byte) (<-chan struct{}, func()) { return e.watchers.watch(id) }
 
 // Start implements engine.Engine: it writes the row. The dispatcher does the rest.
 func (e *Engine) Start(ctx context.Context, s engine.Start) (store.Execution, error) {
@@ -171,7 +171,7 @@ func (e *Engine) Start(ctx context.Context, s engine.Start) (store.Execution, er
 		return store.Execution{}, err
 	}
 	e.stats.accepted.Add(1)
-	e.dispatcher.poke(row.Account)
+	e.dispatcher.notify(row.Account)
 	return row, nil
 }
 
@@ -180,7 +180,7 @@ func (e *Engine) BatchReady(batch int64) {
 	err := e.config.Store.View(context.Background(), func(r *store.Reader) error {
 		b, err := r.BatchByNo(batch)
 		if err == nil {
-			e.dispatcher.poke(b.Account)
+			e.dispatcher.notify(b.Account)
 		}
 		return err
 	})
@@ -190,13 +190,13 @@ func (e *Engine) BatchReady(batch int64) {
 }
 
 // Cancel implements engine.Engine.
-func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.InTx) error {
-	return e.canceller.cancel(ctx, id, reason, also...)
+func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, inTx ...engine.InTx) error {
+	return e.canceller.cancel(ctx, id, reason, inTx...)
 }
 
 // CancelBatch implements engine.Engine.
-func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.InTx) error {
-	return e.canceller.cancelBatch(ctx, id, reason, also...)
+func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, inTx ...engine.InTx) error {
+	return e.canceller.cancelBatch(ctx, id, reason, inTx...)
 }
 
 // counters only ever grow.
@@ -218,6 +218,6 @@ type Stats struct {
 func (e *Engine) Stats() Stats {
 	return Stats{
 		Accepted: e.stats.accepted.Load(), Refused: e.stats.refused.Load(),
-		Marked: e.dispatcher.marked.Load(), Delivered: e.relay.delivered.Load(), Workers: e.census.workers.Load(),
+		Marked: e.dispatcher.marked.Load(), Delivered: e.relay.delivered.Load(), Workers: e.workerCount.workers.Load(),
 	}
 }

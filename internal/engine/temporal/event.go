@@ -12,7 +12,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// maxSeen bounds the inbox numbers that a workflow remembers. The relay repeats a message
+// maxSeen bounds the message numbers that a workflow remembers. The relay repeats a message
 // within seconds, long before a thousand others have come.
 const maxSeen = 1000
 
@@ -25,11 +25,11 @@ func (r *run) receive() {
 	if f := r.pausing; f != nil && f.IsReady() {
 		r.pausing = nil
 	}
-	r.receiveSettled()
+	r.receiveReported()
 	r.receivePublished()
-	r.receiveLooked()
-	r.receiveHeard()
-	r.receiveKin()
+	r.receivePages()
+	r.applyPages()
+	r.receiveChildren()
 	r.receiveOutcomes()
 	r.receiveTimers()
 }
@@ -37,10 +37,10 @@ func (r *run) receive() {
 func (r *run) receiveMessages() {
 	for {
 		var m message
-		if !r.inbox.ReceiveAsync(&m) {
+		if !r.signals.ReceiveAsync(&m) {
 			return
 		}
-		// A grant names the settle that it answers, so it may come again. Its number need not be
+		// A grant names the state report that it answers, so it may come again. Its number need not be
 		// new either: a database that was restored to an older state gives numbers out again.
 		if !r.remember(m.No) && m.Kind != kindGrant {
 			continue
@@ -50,11 +50,11 @@ func (r *run) receiveMessages() {
 			r.isFinal = true
 			r.apply(machine.Event{Kind: machine.CancelRequested, Detail: m.Reason})
 		case kindGrant:
-			r.granted(m.Settle)
+			r.granted(m.Report)
 		case kindEvents:
 			r.wakeListens()
 		case kindChild:
-			r.kin.told = true
+			r.children.ended = true
 		}
 	}
 }
@@ -71,17 +71,17 @@ func (r *run) remember(no int64) bool {
 	return true
 }
 
-// receiveCancel takes in that somebody cancelled the workflow in Temporal itself.
+// receiveCancel takes in that someone cancelled the workflow in Temporal itself.
 func (r *run) receiveCancel() {
-	if r.canceled.Err() != nil && !r.told {
-		r.told = true
+	if r.canceled.Err() != nil && !r.cancelNotified {
+		r.cancelNotified = true
 		r.apply(machine.Event{Kind: machine.CancelRequested, Detail: "The workflow was cancelled in Temporal."})
 	}
 }
 
 func (r *run) receiveOutcomes() {
-	var ended []*flight
-	r.calls = slices.DeleteFunc(r.calls, func(f *flight) bool {
+	var ended []*pendingCommand
+	r.calls = slices.DeleteFunc(r.calls, func(f *pendingCommand) bool {
 		if !f.ended() {
 			return false
 		}
@@ -100,13 +100,13 @@ func (r *run) receiveOutcomes() {
 	}
 }
 
-// ended reports whether the outcome of a flight may be taken in: behind everything that it has
+// ended reports whether the outcome of a pending command may be taken in: behind everything that it has
 // handed over.
-func (f *flight) ended() bool { return f.future.IsReady() && !f.flows() }
+func (f *pendingCommand) ended() bool { return f.future.IsReady() && !f.flows() }
 
 // outcomeOf is the event that an attempt makes. A fault is an outcome; an error says that
 // the attempt was lost.
-func (r *run) outcomeOf(f *flight) machine.Event {
+func (r *run) outcomeOf(f *pendingCommand) machine.Event {
 	ev := machine.Event{Kind: machine.ActivityEnded, Command: f.id}
 	var o outcome
 	err := f.future.Get(r.ctx, &o)
@@ -136,15 +136,15 @@ func isInterruption(err error) bool {
 }
 
 func (r *run) receiveTimers() {
-	var fired []*flight
-	r.timers = slices.DeleteFunc(r.timers, func(f *flight) bool {
+	var fired []*pendingCommand
+	r.timers = slices.DeleteFunc(r.timers, func(f *pendingCommand) bool {
 		if !f.future.IsReady() {
 			return false
 		}
 		fired = append(fired, f)
 		return true
 	})
-	slices.SortFunc(fired, func(a, b *flight) int {
+	slices.SortFunc(fired, func(a, b *pendingCommand) int {
 		return cmp.Or(cmp.Compare(a.dueMs, b.dueMs), cmp.Compare(a.id, b.id))
 	})
 	for _, f := range fired {

@@ -17,7 +17,7 @@ func (e *Engine) Publish(ctx context.Context, from engine.Publisher, events []ma
 	}
 	added, err := eventstream.Publish(ctx, e.config.Store, e.config.Blobs, from, list, e.config.Now().UnixMilli())
 	if added > 0 || errors.Is(err, store.ErrUnavailable) { // they may be there all the same
-		e.pump.poke(from.Account, from.Environment)
+		e.matcher.notify(from.Account, from.Environment)
 	}
 	return err
 }

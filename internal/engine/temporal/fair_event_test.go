@@ -24,7 +24,7 @@ func fullOr(full, everyday int) int {
 }
 
 // startBatch starts a batch of a workflow, whose items have the same input.
-func (e *estate) startBatch(w store.Workflow, n int, input string) store.Batch {
+func (e *installation) startBatch(w store.Workflow, n int, input string) store.Batch {
 	e.t.Helper()
 	b := store.Batch{
 		ID: e.id(), Account: e.account.No, Environment: chargehand.Live, Workflow: w.No, Revision: w.Published,
@@ -50,7 +50,7 @@ func (e *estate) startBatch(w store.Workflow, n int, input string) store.Batch {
 }
 
 // startIn starts an execution of a workflow in an environment.
-func (e *estate) startIn(env chargehand.Environment, w store.Workflow, p *plan.Plan) store.Execution {
+func (e *installation) startIn(env chargehand.Environment, w store.Workflow, p *plan.Plan) store.Execution {
 	e.t.Helper()
 	row := store.Execution{
 		ID: e.id(), Account: e.account.No, Environment: env, Workflow: w.No, Revision: w.Published, Input: store.Payload{Inline: []byte("{}"), Size: 2},
@@ -62,7 +62,7 @@ func (e *estate) startIn(env chargehand.Environment, w store.Workflow, p *plan.P
 	return row
 }
 
-func (e *estate) publishIn(env chargehand.Environment, events ...map[string]any) {
+func (e *installation) publishIn(env chargehand.Environment, events ...map[string]any) {
 	e.t.Helper()
 	if err := e.engine.Publish(context.Background(), engine.Publisher{Account: e.account.No, Environment: env}, events); err != nil {
 		e.t.Fatal(err)
@@ -70,7 +70,7 @@ func (e *estate) publishIn(env chargehand.Environment, events ...map[string]any)
 }
 
 // within waits until something is the case, and returns how long that took.
-func (e *estate) within(atMost time.Duration, what string, is func() bool) time.Duration {
+func (e *installation) within(atMost time.Duration, what string, is func() bool) time.Duration {
 	e.t.Helper()
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
@@ -84,16 +84,16 @@ func (e *estate) within(atMost time.Duration, what string, is func() bool) time.
 	return time.Since(begun)
 }
 
-func (e *estate) parkedRows() (n int) {
+func (e *installation) parkedRows() (n int) {
 	e.view(func(r *store.Reader) error {
-		owed, err := r.CountUnfinished()
-		n = int(owed[store.StateParked])
+		unfinished, err := r.CountUnfinished()
+		n = int(unfinished[store.StateParked])
 		return err
 	})
 	return n
 }
 
-func (e *estate) unread() (n int) {
+func (e *installation) unread() (n int) {
 	e.view(func(r *store.Reader) error {
 		for after := int64(0); ; {
 			page, err := r.WokenSubscriptions(after, 1000)
@@ -112,7 +112,7 @@ func TestListenersDoNotStopOthers(t *testing.T) {
 	if fullOr(1, 0) == 0 {
 		t.Parallel()
 	}
-	e := newEstate(t, thePace())
+	e := newInstallation(t, defaultLimits())
 	e.others[e.account.ID] = func(context.Context, runner.Call) runner.Result { return runner.Result{} }
 	listeners, events := fullOr(10_000, 60), fullOr(5_000, 1_000)
 	// What this filter asks for depends on each execution, so each has to read all events.

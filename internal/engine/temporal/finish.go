@@ -41,7 +41,7 @@ func (a *activities) finish(ctx context.Context, e ending) (finished, error) {
 		return finished{}, fmt.Errorf("finish execution: %w", err)
 	}
 	a.Freed(f.row.Account)
-	a.owed(f.owed)
+	a.undelivered(f.undelivered)
 	f.row.Phase, f.row.FinishedMs = f.phase, f.FinishedMs
 	engine.TraceEnd(ctx, a.Tracer, a.Store, &f.row, a.Log)
 	return finished{}, nil
@@ -50,13 +50,13 @@ func (a *activities) finish(ctx context.Context, e ending) (finished, error) {
 // final is an end on its way to the database.
 type final struct {
 	*ending
-	phase      chargehand.Phase
-	status     chargehand.Status
-	outcome    store.Outcome
-	references []chargehand.FileID // in the output
-	row        store.Execution     // as it was before
-	dueMs      int64               // of messages
-	owed       []store.OutboxMessage
+	phase       chargehand.Phase
+	status      chargehand.Status
+	outcome     store.Outcome
+	references  []chargehand.FileID // in the output
+	row         store.Execution     // as it was before
+	dueMs       int64               // of messages
+	undelivered []store.OutboxMessage
 }
 
 func (f *final) write(tx *store.Tx) error {
@@ -77,11 +77,11 @@ func (f *final) write(tx *store.Tx) error {
 	if err := engine.UseResults(tx, f.No, foreign, f.outcome.Ending); err != nil {
 		return err
 	}
-	f.owed, err = owe(tx, f.outcome.Ending, f.dueMs)
+	f.undelivered, err = insertRelated(tx, f.outcome.Ending, f.dueMs)
 	return err
 }
 
-// conflict tells an attempt that comes after one that was written from a row that somebody
+// conflict tells an attempt that comes after one that was written from a row that someone
 // else has ended, or deleted after its end.
 func (a *activities) conflict(ctx context.Context, f *final) (finished, error) {
 	var row store.Execution

@@ -35,7 +35,7 @@ var recordedScripts = []string{
 // recordedInstallations are those that need an engine: listening, children and streams.
 var recordedInstallations = []string{
 	"listen to one", "correlation", "each event once", "competing listens", "foreach", "foreach until an event", "stream of an amount", "foreach of a stream",
-	"child", "children in a loop", "fault of a child", "child that loses", "process that nobody awaits", "fault beside a process that nobody awaits",
+	"child", "children in a loop", "fault of a child", "child that loses", "process that is not awaited", "fault beside a process that is not awaited",
 }
 
 // recordedRuns are executions that take several runs.
@@ -70,14 +70,14 @@ func TestRecordedHistories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := replay(t, h, thePace(), nil); err != nil {
+			if err := replay(t, h, defaultLimits(), nil); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 }
 
-// A history of other decisions is told from one of ours: the test above can fail.
+// A history of other decisions is notified from one of ours: the test above can fail.
 func TestForeignHistory(t *testing.T) {
 	t.Parallel()
 	f, err := os.Open(filepath.Join(historyFolder, "r1_set_1.json"))
@@ -94,26 +94,26 @@ func TestForeignHistory(t *testing.T) {
 			a.ActivityType.Name = performType
 		}
 	}
-	if replay(t, h, thePace(), nil) == nil {
+	if replay(t, h, defaultLimits(), nil) == nil {
 		t.Error("a history with another activity was replayed")
 	}
 }
 
 // recordHistories runs what is to be recorded on a real server and writes what is missing.
 func recordHistories(t *testing.T) {
-	b := newBranch(t, thePace())
+	b := newServerFixture(t, defaultLimits())
 	for _, s := range machinetest.Scripts() {
 		for _, name := range recordedScripts {
 			if s.Name == name {
-				t.Run(name, func(t *testing.T) { s.Run(t, recording{served{b, thePace()}, name}) })
+				t.Run(name, func(t *testing.T) { s.Run(t, recording{serverRunner{b, defaultLimits()}, name}) })
 			}
 		}
 	}
-	all := newEstate(t, thePace())
+	all := newInstallation(t, defaultLimits())
 	for _, s := range slices.Concat(machinetest.EventScripts(), machinetest.ChildScripts()) {
 		if slices.Contains(recordedInstallations, s.Name) {
 			t.Run(s.Name, func(t *testing.T) {
-				s.Run(t, estateRunner{all, func(e *estate, a argument) { writeHistories(t, s.Name, e.histories(a)) }})
+				s.Run(t, installationRunner{all, func(e *installation, a argument) { writeHistories(t, s.Name, e.histories(a)) }})
 			})
 		}
 	}
@@ -125,15 +125,15 @@ func recordHistories(t *testing.T) {
 }
 
 type recording struct {
-	served
+	serverRunner
 	name string
 }
 
 func (r recording) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) machinetest.Result {
 	var last argument
-	r.branch.accepted = func(a argument) { last = a }
-	result := r.served.Run(t, p, input, w)
-	writeHistories(t, r.name, r.branch.histories(last))
+	r.serverFixture.accepted = func(a argument) { last = a }
+	result := r.serverRunner.Run(t, p, input, w)
+	writeHistories(t, r.name, r.serverFixture.histories(last))
 	return result
 }
 
@@ -151,7 +151,7 @@ func writeHistories(t *testing.T, name string, runs []*historypb.History) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Names of a machine are nobody's business.
+		// Names of a machine are no one's business.
 		data = regexp.MustCompile(`"identity": ?"[^"]*"`).ReplaceAll(data, []byte(`"identity":"worker"`))
 		data = regexp.MustCompile(`"name": ?"[^"]*", ?"kind": ?"TASK_QUEUE_KIND_STICKY"`).ReplaceAll(data, []byte(`"name":"sticky","kind":"TASK_QUEUE_KIND_STICKY"`))
 		if err := os.WriteFile(path, data, 0o644); err != nil {

@@ -11,22 +11,22 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// maxAskedAtOnce bounds the subscriptions of one look at events.
+// maxAskedAtOnce bounds the subscriptions of one read at events.
 const maxAskedAtOnce = 50
 
 // listens is what a run knows of the events that its execution listens to (DESIGN.md "Events").
-// One look is on its way at most.
+// At most one request is in flight.
 type listens struct {
-	list    []*listening // open Subscribe commands, by command
-	unheard []uint64     // commands whose rows are to go
-	looking workflow.Future
-	asked   []*listening // by that look
-	told    int          // of unheard, by that look
-	pages   []*heardPage // of the look before, that are not heard to their ends
+	list         []*listening // open Subscribe commands, by command
+	unsubscribed []uint64     // commands whose rows are to go
+	reading      workflow.Future
+	asked        []*listening  // by that look
+	sent         int           // of unsubscribed, by that look
+	pages        []*unreadPage // of the last read, with events that the machine has not had
 }
 
 // heardPage is what there is for a subscription, without what it has had.
-type heardPage struct {
+type unreadPage struct {
 	of   *listening
 	page eventPage
 }
@@ -35,12 +35,12 @@ type heardPage struct {
 type listening struct {
 	sub     machine.Subscription
 	open    bool // the machine knows it
-	placed  bool // it has a row, or is about to
+	stored  bool // it has a row, or is about to
 	woken   bool // there may be something to look at
 	through int64
 }
 
-func (l *listens) idle() bool { return l.looking == nil }
+func (l *listens) idle() bool { return l.reading == nil }
 
 // trackListens brings what is listened to in line with the machine.
 func (r *run) trackListens() {
@@ -60,43 +60,43 @@ func (r *run) trackListens() {
 		l.list[at].sub, l.list[at].open = sub, true
 	}
 	l.list = slices.DeleteFunc(l.list, func(one *listening) bool {
-		if !one.open && one.placed {
-			l.unheard = append(l.unheard, uint64(one.sub.Command))
+		if !one.open && one.stored {
+			l.unsubscribed = append(l.unsubscribed, uint64(one.sub.Command))
 		}
 		return !one.open
 	})
 }
 
 // look asks for the events that subscriptions were woken for, and has the rows of new ones made.
-func (r *run) look() {
+func (r *run) requestEvents() {
 	r.trackListens()
 	l := &r.listens
-	if l.looking != nil || len(l.pages) > 0 || r.drain.on || r.finish != nil {
+	if l.reading != nil || len(l.pages) > 0 || r.drain.on || r.finish != nil {
 		return
 	}
-	name, in := eventsType, looking{
-		Execution: r.argument.Execution, No: r.argument.No, Unheard: l.unheard, Confidential: r.argument.Confidential,
+	name, in := eventsType, readRequest{
+		Execution: r.argument.Execution, No: r.argument.No, Unsubscribed: l.unsubscribed, Confidential: r.argument.Confidential,
 	}
 	l.asked = nil
 	for _, one := range l.list {
 		if !one.woken || one.sub.Paused || len(l.asked) == maxAskedAtOnce {
 			continue
 		}
-		if !one.placed {
+		if !one.stored {
 			name = listenType
 		}
-		one.placed, one.woken = true, false
+		one.stored, one.woken = true, false
 		l.asked = append(l.asked, one)
 		in.Asked = append(in.Asked, asked{
 			Command: uint64(one.sub.Command), SinceMs: one.sub.SinceMs, After: max(one.through, one.sub.Position),
 			Filters: filtersOf(one.sub.Filters),
 		})
 	}
-	if len(l.asked) == 0 && len(l.unheard) == 0 {
+	if len(l.asked) == 0 && len(l.unsubscribed) == 0 {
 		return
 	}
-	l.told = len(l.unheard)
-	l.looking = r.write(name, in)
+	l.sent = len(l.unsubscribed)
+	l.reading = r.write(name, in)
 }
 
 func filtersOf(list []machine.Filter) []filter {
@@ -117,16 +117,16 @@ func (r *run) wakeListens() {
 	}
 }
 
-// receiveLooked takes in the answer of the look that is on its way.
-func (r *run) receiveLooked() {
+// receiveLooked takes in the answer of the read that is on its way.
+func (r *run) receivePages() {
 	l := &r.listens
-	if l.looking == nil || !l.looking.IsReady() {
+	if l.reading == nil || !l.reading.IsReady() {
 		return
 	}
 	var answer eventPages
-	err := l.looking.Get(r.ctx, &answer)
+	err := l.reading.Get(r.ctx, &answer)
 	asked := l.asked
-	l.looking, l.asked, l.unheard = nil, nil, slices.Delete(l.unheard, 0, l.told)
+	l.reading, l.asked, l.unsubscribed = nil, nil, slices.Delete(l.unsubscribed, 0, l.sent)
 	switch {
 	case err != nil:
 		r.failure = fmt.Errorf("look at events: %w", err)
@@ -136,21 +136,21 @@ func (r *run) receiveLooked() {
 		r.failure = fmt.Errorf("look at events: %d asked, %d were answered", len(asked), len(answer.Pages))
 	default:
 		for i, one := range asked {
-			one.woken = one.woken || !answer.Pages[i].Whole
-			l.pages = append(l.pages, &heardPage{one, answer.Pages[i]})
+			one.woken = one.woken || !answer.Pages[i].CaughtUp
+			l.pages = append(l.pages, &unreadPage{one, answer.Pages[i]})
 		}
 	}
 }
 
 // receiveHeard gives subscriptions what there is for them, as far as they take it.
-func (r *run) receiveHeard() {
-	for l := &r.listens; len(l.pages) > 0 && r.hear(l.pages[0]); {
+func (r *run) applyPages() {
+	for l := &r.listens; len(l.pages) > 0 && r.applyPage(l.pages[0]); {
 		l.pages = l.pages[1:]
 	}
 }
 
-// hear reports false if it has to go on in another workflow task.
-func (r *run) hear(p *heardPage) (done bool) {
+// hear reports false if it has to continue in another workflow task.
+func (r *run) applyPage(p *unreadPage) (done bool) {
 	one := p.of
 	for i := range p.page.Events {
 		ev := &p.page.Events[i]
@@ -162,12 +162,12 @@ func (r *run) hear(p *heardPage) (done bool) {
 			one.woken = true // when there is room again
 			return true
 		}
-		if r.tired() {
+		if r.overBudget() {
 			p.page.Events = p.page.Events[i:]
 			return false
 		}
 		spent := r.machine.Spent()
-		// One that cannot be read is for nobody.
+		// One that cannot be read is for no one.
 		if envelope, err := value.Parse(ev.Event, value.Limits{Depth: value.MaxDepth}); err == nil && r.machine.Wants(one.sub.Command, envelope) {
 			r.apply(machine.Event{Kind: machine.EventReceived, Command: one.sub.Command, Output: envelope, Number: ev.Number})
 		}
@@ -180,7 +180,7 @@ func (r *run) hear(p *heardPage) (done bool) {
 
 // waiting reports whether there are events for a subscription that it has not had.
 func (l *listens) waiting(one *listening) bool {
-	return slices.ContainsFunc(l.pages, func(p *heardPage) bool { return p.of == one })
+	return slices.ContainsFunc(l.pages, func(p *unreadPage) bool { return p.of == one })
 }
 
 // takes reports whether a subscription may be given more, and whether it is open.
@@ -203,22 +203,22 @@ func (r *run) endedElsewhere() {
 }
 
 // heardSoFar is what the next run has to know of the events.
-func (r *run) heardSoFar() (list []heard) {
+func (r *run) readPositions() (list []readPosition) {
 	r.trackListens()
 	for _, one := range r.listens.list {
-		if one.placed {
-			list = append(list, heard{Command: uint64(one.sub.Command), Through: one.through, Woken: one.woken || r.listens.waiting(one)})
+		if one.stored {
+			list = append(list, readPosition{Command: uint64(one.sub.Command), Through: one.through, Woken: one.woken || r.listens.waiting(one)})
 		}
 	}
 	return list
 }
 
-// resumeListens takes over what the run before has heard.
+// resumeListens takes over what the run before has read.
 func (r *run) resumeListens(c *continued) {
-	r.listens.unheard = c.Unheard
+	r.listens.unsubscribed = c.Unsubscribed
 	for _, h := range c.Listens {
 		r.listens.list = append(r.listens.list, &listening{
-			sub: machine.Subscription{Command: machine.CommandID(h.Command)}, placed: true, woken: h.Woken, through: h.Through,
+			sub: machine.Subscription{Command: machine.CommandID(h.Command)}, stored: true, woken: h.Woken, through: h.Through,
 		})
 	}
 }

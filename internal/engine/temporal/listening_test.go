@@ -27,11 +27,11 @@ func orders(from, to int) (envelopes []value.Value) {
 	return envelopes
 }
 
-// A listen goes on across runs: each event comes once and in order, however often it was published, and the slot is
+// A listen continues across runs: each event comes once and in order, however often it was published, and the slot is
 // given back while it waits.
 func TestListenAcrossRuns(t *testing.T) {
 	t.Parallel()
-	e := newEstate(t, thePace())
+	e := newInstallation(t, defaultLimits())
 	const most = 150
 	a := e.start(parse(t, fmt.Sprintf(`
 do:
@@ -50,7 +50,7 @@ do:
 	e.publishAll([]value.Value{map[string]any{"specversion": "1.0", "id": "s", "source": "/test", "type": "stop"}})
 	e.ended(a)
 	e.end(a)
-	wantOutput(t, e.office, a, fmt.Sprintf("[%d, true]", most))
+	wantOutput(t, e.workerFixture, a, fmt.Sprintf("[%d, true]", most))
 	runs := e.histories(a)
 	if len(runs) < 3 {
 		t.Errorf("there were %d runs", len(runs))
@@ -71,13 +71,14 @@ do:
 	}
 }
 
-// Filters that are expensive are asked in many workflow tasks, and runs, so that none takes longer than Temporal waits: each of them
+// Filters that are expensive are asked in many workflow tasks, and runs, so that none takes longer than Temporal
+// waits: each of them
 // gets what it would, and the histories can be replayed.
 func TestCostlyFilters(t *testing.T) {
 	t.Parallel()
-	p := thePace()
+	p := defaultLimits()
 	p.sliceSteps, p.taskSlices, p.runSlices = 20_000, 2, 10 // one event in a task, five in a run
-	e := newEstate(t, p)
+	e := newInstallation(t, p)
 	const most = 12
 	a := e.start(parse(t, fmt.Sprintf(`
 do:
@@ -89,7 +90,7 @@ do:
 	e.publishAll(append(orders(0, most), map[string]any{"specversion": "1.0", "id": "s", "source": "/test", "type": "stop"}))
 	e.ended(a)
 	e.end(a)
-	wantOutput(t, e.office, a, fmt.Sprintf("[%d, true]", most))
+	wantOutput(t, e.workerFixture, a, fmt.Sprintf("[%d, true]", most))
 	runs := e.histories(a)
 	if len(runs) < 3 {
 		t.Errorf("there were %d runs", len(runs))
@@ -110,10 +111,10 @@ do:
 	}
 }
 
-// What is large does not stand in the history, and no answer is larger than it may be.
+// What is large does not are in the history, and no answer is larger than it may be.
 func TestLargeEvents(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newWorkerFixture(t)
 	a := o.activities(nil)
 	x := o.accept(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 1)
 	for i := range 8 {
@@ -121,7 +122,7 @@ func TestLargeEvents(t *testing.T) {
 	}
 	after, count := int64(0), 0
 	for pages := 0; ; pages++ {
-		got, err := a.look(t.Context(), looking{Execution: x.Execution, No: x.No, Asked: []asked{{Command: 7, After: after, Filters: []filter{{Type: "t"}}}}})
+		got, err := a.readSubscriptions(t.Context(), readRequest{Execution: x.Execution, No: x.No, Asked: []asked{{Command: 7, After: after, Filters: []filter{{Type: "t"}}}}})
 		if err != nil || len(got.Pages) != 1 || pages > 8 {
 			t.Fatalf("%+v, %v", got, err)
 		}
@@ -134,11 +135,11 @@ func TestLargeEvents(t *testing.T) {
 				t.Errorf("event %d has number %d", count, ev.Number)
 			}
 		}
-		if size > maxLookBytes+201<<10 {
+		if size > maxReadBytes+201<<10 {
 			t.Errorf("a page has %d bytes", size)
 		}
 		after = page.Through
-		if page.Whole {
+		if page.CaughtUp {
 			break
 		}
 	}
@@ -146,12 +147,12 @@ func TestLargeEvents(t *testing.T) {
 		t.Errorf("%d of 8 events were read", count)
 	}
 	// A repeated attempt reads again what the first one has read, though the row sleeps.
-	again, err := a.look(t.Context(), looking{Execution: x.Execution, No: x.No, Asked: []asked{{Command: 7, After: 6, Filters: []filter{{Type: "t"}}}}})
-	if err != nil || len(again.Pages[0].Events) != 2 || !again.Pages[0].Whole {
+	again, err := a.readSubscriptions(t.Context(), readRequest{Execution: x.Execution, No: x.No, Asked: []asked{{Command: 7, After: 6, Filters: []filter{{Type: "t"}}}}})
+	if err != nil || len(again.Pages[0].Events) != 2 || !again.Pages[0].CaughtUp {
 		t.Errorf("again: %d events, %v", len(again.Pages[0].Events), err)
 	}
 	o.cancel(x.No)
-	final, err := a.look(t.Context(), looking{Execution: x.Execution, No: x.No, Asked: []asked{{Command: 8}}})
+	final, err := a.readSubscriptions(t.Context(), readRequest{Execution: x.Execution, No: x.No, Asked: []asked{{Command: 8}}})
 	if err != nil || !final.Final {
 		t.Errorf("of an execution that has ended: %+v, %v", final, err)
 	}
@@ -160,7 +161,7 @@ func TestLargeEvents(t *testing.T) {
 // An emit is stored once and in order, however often its activity is repeated.
 func TestPublishAgain(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newWorkerFixture(t)
 	a := o.activities(nil)
 	x := o.accept(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 1)
 	in := publishing{No: x.No, Execution: x.Execution, Environment: x.Environment, Commands: []uint64{3, 4}}
@@ -184,10 +185,10 @@ func TestPublishAgain(t *testing.T) {
 	}
 }
 
-// A stream does not run ahead of who takes its messages; all of them come, in order, also across runs.
+// A stream does not run ahead of the machine that takes its messages; all of them come, in order, also across runs.
 func TestStreamAcrossRuns(t *testing.T) {
 	t.Parallel()
-	e := newEstate(t, thePace())
+	e := newInstallation(t, defaultLimits())
 	const most = 120
 	var ahead, sent, done atomic.Int64
 	consume := fmt.Sprintf("{call: asyncapi, with: {document: {endpoint: 'https://example.org/'}, operation: o, subscription: {consume: {amount: %d}, foreach: {item: m, do: [{b: %s}, {c: {set: '${ $m }'}}]}}}}", most, get)
@@ -207,7 +208,7 @@ func TestStreamAcrossRuns(t *testing.T) {
 		})
 	e.ended(a)
 	e.end(a)
-	wantOutput(t, e.office, a, fmt.Sprintf("[%d, true]", most))
+	wantOutput(t, e.workerFixture, a, fmt.Sprintf("[%d, true]", most))
 	runs := e.histories(a)
 	if len(runs) < 2 {
 		t.Errorf("there were %d runs", len(runs))
@@ -220,13 +221,13 @@ func TestStreamAcrossRuns(t *testing.T) {
 	t.Logf("%d runs, at most %d messages ahead", len(runs), ahead.Load())
 }
 
-// The parent's cancellation ends the children that it awaits, and theirs; those that go by themselves go on.
-func TestCancelledFamily(t *testing.T) {
+// The parent's cancellation ends the children that it awaits, and theirs; those that go by themselves continue.
+func TestCancelledTree(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"cancelled", "terminated"} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
-			e := newEstate(t, thePace())
+			e := newInstallation(t, defaultLimits())
 			e.children(&machinetest.Fixture{Children: map[string]string{
 				"idle":   "do: [{h: {wait: PT1H}}]",
 				"middle": "do: [{i: {run: {workflow: {namespace: suite, name: idle}}}}]",
@@ -234,8 +235,8 @@ func TestCancelledFamily(t *testing.T) {
 			a := e.start(parse(t, "do: [{f: {run: {workflow: {namespace: suite, name: idle}, await: false}}}, {m: {run: {workflow: {namespace: suite, name: middle}}}}]"), 1, nil)
 			waiting := func() (n int) {
 				e.view(func(r *store.Reader) error {
-					owed, err := r.CountUnfinished()
-					n = int(owed[store.StateParked])
+					unfinished, err := r.CountUnfinished()
+					n = int(unfinished[store.StateParked])
 					return err
 				})
 				return n
@@ -249,7 +250,8 @@ func TestCancelledFamily(t *testing.T) {
 				if err := e.client.TerminateWorkflow(t.Context(), a.Execution.String(), "", "gone"); err != nil {
 					t.Fatal(err)
 				}
-				if err := e.engine.reconciler.end(t.Context(), a.No, "It is gone."); err != nil { // as the next round would
+				// as the next round would
+				if err := e.engine.reconciler.end(t.Context(), a.No, "It is gone."); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -268,11 +270,11 @@ func TestCancelledFamily(t *testing.T) {
 	}
 }
 
-// A process that nobody waits for goes on when the execution has completed, whose row says so; the workflow stays
+// A process that no task awaits continues when the execution has completed, whose row says so; the workflow stays
 // for it.
 func TestDetachedGoesOn(t *testing.T) {
 	t.Parallel()
-	e := newEstate(t, thePace())
+	e := newInstallation(t, defaultLimits())
 	begun, release := make(chan struct{}), make(chan struct{})
 	var ended atomic.Bool
 	a := e.start(parse(t, "do: [{x: {run: {shell: {command: x}, await: false}}}, {w: {wait: {milliseconds: 5}}}, {y: {set: '${ 2 }'}}]"), 1,
@@ -287,7 +289,7 @@ func TestDetachedGoesOn(t *testing.T) {
 		})
 	<-begun
 	e.ended(a)
-	wantOutput(t, e.office, a, "2")
+	wantOutput(t, e.workerFixture, a, "2")
 	d, err := e.client.DescribeWorkflowExecution(t.Context(), a.Execution.String(), "")
 	if err != nil || d.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		t.Errorf("the workflow is %s, %v", d.GetWorkflowExecutionInfo().GetStatus(), err)

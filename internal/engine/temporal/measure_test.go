@@ -16,7 +16,7 @@ import (
 // bills (starts, activities, timers, signals, searches that change, new runs).
 func TestCost(t *testing.T) {
 	t.Parallel()
-	b := newBranch(t, thePace())
+	b := newServerFixture(t, defaultLimits())
 	var steps strings.Builder
 	for i := range 10 {
 		fmt.Fprintf(&steps, "{s%d: %s}, ", i, get)
@@ -65,7 +65,7 @@ func BenchmarkReplay(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if err := replay(b, h, thePace(), nil); err != nil {
+		if err := replay(b, h, defaultLimits(), nil); err != nil {
 			b.Fatal(err)
 		}
 	}

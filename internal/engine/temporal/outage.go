@@ -15,14 +15,14 @@ import (
 const (
 	// reportPatience is how long a worker tells the outcome of an attempt before it gives up.
 	// The SDK would for 10 s, and an outcome that is lost means that the attempt comes again.
-	reportPatience = time.Minute
+	reportTimeout = time.Minute
 	// reportAttempt bounds one such request.
 	reportAttempt = 5 * time.Second
 )
 
-// outlast has attempts of activities outlast an outage of Temporal, as long as Temporal waits
+// retryUnavailable has attempts of activities retryUnavailable an outage of Temporal, as long as Temporal waits
 // for their heartbeats. It is a grpc.UnaryClientInterceptor.
-func outlast(ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+func retryUnavailable(ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	switch method {
 	case workflowservice.WorkflowService_RespondActivityTaskCompleted_FullMethodName,
 		workflowservice.WorkflowService_RespondActivityTaskFailed_FullMethodName,
@@ -40,7 +40,7 @@ func outlast(ctx context.Context, method string, request, reply any, cc *grpc.Cl
 
 // report repeats a request beyond the deadline of ctx.
 func report(ctx context.Context, request func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
 	for wait := minBackoff; ; wait = min(2*wait, time.Second) {
 		attempt, done := context.WithTimeout(ctx, reportAttempt)

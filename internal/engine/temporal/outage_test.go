@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestOutlast: an outcome is told until Temporal takes it, a heartbeat that does not arrive is
-// nobody's fault, and what Temporal refuses is refused.
-func TestOutlast(t *testing.T) {
+// TestOutlast: an outcome is notified until Temporal takes it, a heartbeat that does not arrive is
+// no one's fault, and what Temporal refuses is refused.
+func TestRetryUnavailable(t *testing.T) {
 	t.Parallel()
 	const (
 		outcome   = workflowservice.WorkflowService_RespondActivityTaskCompleted_FullMethodName
@@ -38,7 +38,7 @@ func TestOutlast(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // less than the pauses take
 			defer cancel()
 			asked := 0
-			err := outlast(ctx, test.method, nil, nil, nil, func(ctx context.Context, _ string, _, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
+			err := retryUnavailable(ctx, test.method, nil, nil, nil, func(ctx context.Context, _ string, _, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
 				asked++
 				if asked > 1 && ctx.Err() != nil {
 					t.Errorf("request %d: %v", asked, ctx.Err())

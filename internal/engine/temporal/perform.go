@@ -36,22 +36,22 @@ var errCutOff = errors.New("the worker stops")
 // activities carries out what workflows ask for. It is safe for concurrent use.
 type activities struct {
 	WorkerConfig
-	identity string              // of the worker, in Temporal
-	ledger   ledger              // what perform has begun
-	cut      context.Context     // ends when the worker waits no longer for what runs
-	reader   *eventstream.Reader // of events
-	looks    *fair.Gate          // places for evaluating filters, which computes
+	identity        string              // of the worker, in Temporal
+	startedAttempts startedAttempts     // what perform has begun
+	cut             context.Context     // ends when the worker waits no longer for what runs
+	reader          *eventstream.Reader // of events
+	evaluations     *fair.Gate          // places for evaluating filters, which computes
 
 	postTo func(workflow, run string) postbox // of streams; tests have another one
 }
 
-// performIn is perform with a place of a gate. An attempt that gets none before the worker stops has not begun.
-func (a *activities) performIn(ctx context.Context, gate *fair.Gate, c call) (outcome, error) {
+// performIn is perform with a permit. An attempt that gets none before the worker stops has not begun.
+func (a *activities) performIn(ctx context.Context, permits *fair.Gate, c call) (outcome, error) {
 	owner := fair.Owner{Environment: c.Environment}
 	waiting, cancel := context.WithCancel(ctx)
 	defer context.AfterFunc(a.cut, cancel)()
 	stop := beat(ctx)
-	err := gate.Enter(waiting, owner)
+	err := permits.Enter(waiting, owner)
 	stop()
 	cancel()
 	if err != nil {
@@ -60,7 +60,7 @@ func (a *activities) performIn(ctx context.Context, gate *fair.Gate, c call) (ou
 		}
 		return outcome{}, errNotBegun()
 	}
-	defer gate.Leave(owner)
+	defer permits.Leave(owner)
 	return a.perform(ctx, c)
 }
 
@@ -68,10 +68,10 @@ func (a *activities) performIn(ctx context.Context, gate *fair.Gate, c call) (ou
 // outcomes. Its error says that the attempt was withdrawn, or cut off by the worker's stop.
 func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 	id := attemptOf(activity.GetInfo(ctx))
-	if !a.ledger.begin(id) {
+	if !a.startedAttempts.begin(id) {
 		return outcome{}, errNotBegun()
 	}
-	defer a.ledger.end(id)
+	defer a.startedAttempts.end(id)
 	request, err := c.request()
 	if err != nil {
 		return c.unreadable(err), nil
@@ -94,7 +94,7 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 	}
 	if c.Detached {
 		engine.LogDetached(a.Log, c.Execution, c.Reference, result.Fault)
-		result.Output = nil // nobody wants it
+		result.Output = nil // no one wants it
 	}
 	o := outcome{Fault: result.Fault, Files: result.Files, Document: result.Document, of: c.owner()}
 	if result.Fault == nil && result.Output != nil {
@@ -142,7 +142,8 @@ func (c *call) owner() *chargehand.ExecutionID {
 	return &id
 }
 
-// unreadable is the outcome of a call that cannot be read. The reason may quote it, maybe in pieces that no redaction finds.
+// unreadable is the outcome of a call that cannot be read. The reason may quote it, maybe in pieces that no redaction
+// finds.
 func (c *call) unreadable(reason error) outcome {
 	detail := reason.Error()
 	if c.Confidential {
@@ -175,7 +176,7 @@ func (a *activities) run(ctx context.Context, c runner.Call, confidential bool) 
 	return r.Run(ctx, c)
 }
 
-// lostError is the error of an attempt whose outcome nobody gets.
+// lostError is the error of an attempt whose outcome no one gets.
 func lostError(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errCutOff) {
 		return sdk.NewNonRetryableApplicationError("the worker stopped while the task ran", codeInterrupted, nil)

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// streamWindow is how many messages of a stream may be on their way to the machine.
+	// streamWindow is the number of messages of a stream that are at most on their way to the machine.
 	streamWindow = 16
 	// minAsk and maxAsk lie between two questions how many of them have arrived.
 	minAsk = 10 * time.Millisecond
 	maxAsk = time.Second
 	// streamPatience is how long a stream waits for Temporal. It is below heartbeatTimeout.
-	streamPatience = 20 * time.Second
+	streamTimeout = 20 * time.Second
 )
 
-// errWithdrawn tells a stream that nobody wants what it hands over.
+// errWithdrawn tells a stream that no one wants what it hands over.
 var errWithdrawn = errors.New("the activity was withdrawn")
 
 // postbox is how a stream reaches the run of the workflow that has asked for it.
@@ -94,7 +94,7 @@ func (o *outflow) progress(ctx context.Context, v value.Value) error {
 			o.taken, wait = n, minAsk
 			continue
 		}
-		// Without a worker nobody answers: it may come back.
+		// Without a worker no worker answers: it may come back.
 		if err := pause.For(ctx, wait); err != nil {
 			return err
 		}
@@ -102,10 +102,10 @@ func (o *outflow) progress(ctx context.Context, v value.Value) error {
 	p := progress{
 		Execution: o.call.Execution, Stream: o.call.Stream, Number: o.sent + 1, Output: value.Marshal(v), Confidential: o.call.Confidential,
 	}
-	patient, cancel := context.WithTimeout(ctx, streamPatience)
+	bounded, cancel := context.WithTimeout(ctx, streamTimeout)
 	defer cancel()
 	for wait := minBackoff; ; wait = min(2*wait, time.Second) {
-		err := o.post.send(patient, p)
+		err := o.post.send(bounded, p)
 		switch {
 		case err == nil:
 			o.sent++
@@ -115,7 +115,7 @@ func (o *outflow) progress(ctx context.Context, v value.Value) error {
 		case isLimit(err):
 			return fmt.Errorf("hand over a message: not taken by Temporal: %w", err)
 		}
-		if failed := pause.For(patient, wait); failed != nil {
+		if failed := pause.For(bounded, wait); failed != nil {
 			return fmt.Errorf("hand over a message: %w", err)
 		}
 	}

@@ -31,7 +31,7 @@ type reconcilerConfig struct {
 	// With the defaults a row ends at most 60 s after its workflow: DESIGN.md has the sum.
 	Lease  time.Duration    // for which one node does the work; default 10 s
 	Every  time.Duration    // between looks at what Temporal lists as ended; default 5 s
-	Turn   time.Duration    // between walks through the rows of one run state, at least; default 10 s
+	Round  time.Duration    // between walks through the rows of one state, at least; default 10 s
 	Asking time.Duration    // between questions of a walk; default 10 ms
 	Grace  time.Duration    // for which an execution that began is not asked for; default 10 s
 	Log    *slog.Logger     // default: slog.Default()
@@ -41,7 +41,7 @@ type reconcilerConfig struct {
 func (c reconcilerConfig) withDefaults() reconcilerConfig {
 	c.Lease = cmp.Or(c.Lease, 10*time.Second)
 	c.Every = cmp.Or(c.Every, 5*time.Second)
-	c.Turn = cmp.Or(c.Turn, 10*time.Second)
+	c.Round = cmp.Or(c.Round, 10*time.Second)
 	c.Asking = cmp.Or(c.Asking, 10*time.Millisecond)
 	c.Grace = cmp.Or(c.Grace, 10*time.Second)
 	if c.Log == nil {
@@ -63,8 +63,8 @@ const (
 	maxKnown = 100_000
 )
 
-// reconciler ends the rows of executions whose workflows ended without doing so, and goes
-// on with the cancellation of batches. One node at a time does the work, the others stand by;
+// reconciler ends the rows of executions whose workflows ended without doing so, and continues
+// with the cancellation of batches. One node at a time does the work, the others stand by;
 // that two do it for a moment does no harm.
 type reconciler struct {
 	reconcilerConfig
@@ -72,12 +72,12 @@ type reconciler struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	verified atomic.Bool                      // Verify has reported nothing
-	known    map[chargehand.ExecutionID]int64 // ends that Temporal may list again, with their times
-	places   [len(walked)]*store.Execution    // where walks were broken off; nil: at the beginning
+	verified  atomic.Bool                      // Verify has reported nothing
+	known     map[chargehand.ExecutionID]int64 // ends that Temporal may list again, with their times
+	positions [len(walked)]*store.Execution    // where walks were interrupted; nil: at the beginning
 }
 
-// walked are the run states of rows that have a workflow.
+// walked are the states of rows that have a workflow.
 var walked = [...]store.ExecutionState{store.StateActive, store.StateReady, store.StateParked}
 
 func newReconciler(c reconcilerConfig) *reconciler {
@@ -95,14 +95,14 @@ func (r *reconciler) stop() {
 
 func (r *reconciler) loop() {
 	defer close(r.done)
-	for told := false; r.ctx.Err() == nil; {
+	for logged := false; r.ctx.Err() == nil; {
 		err := r.lease(r.ctx, r.Lease)
 		if err == nil {
-			told = false
+			logged = false
 			err = r.serve(r.ctx)
 		}
-		if err != nil && !errors.Is(err, store.ErrConflict) && r.ctx.Err() == nil && !told {
-			told = true
+		if err != nil && !errors.Is(err, store.ErrConflict) && r.ctx.Err() == nil && !logged {
+			logged = true
 			r.Log.Error("take the lease of the reconciler", "error", err)
 		}
 		r.sleep(r.ctx, jitter(r.Lease/4)) // stand by
@@ -113,11 +113,11 @@ func (r *reconciler) loop() {
 func (r *reconciler) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
-	work.Go(func() { r.repeat(ctx, 4*r.Every, "go on with cancelled batches", r.cancelBatches) })
+	work.Go(func() { r.repeat(ctx, 4*r.Every, "continue with cancelled batches", r.cancelBatches) })
 	work.Go(func() { r.repeat(ctx, r.Every, "list the executions that ended in Temporal", r.readClosed) })
 	for i := range walked {
 		work.Go(func() {
-			r.repeat(ctx, r.Turn, "ask Temporal for executions", func(ctx context.Context) error { return r.walk(ctx, i) })
+			r.repeat(ctx, r.Round, "ask Temporal for executions", func(ctx context.Context) error { return r.walk(ctx, i) })
 		})
 	}
 	err := r.keep(ctx)
@@ -152,13 +152,13 @@ func (r *reconciler) keep(ctx context.Context) error {
 
 // repeat does something again and again, and tells the log when it begins to fail.
 func (r *reconciler) repeat(ctx context.Context, every time.Duration, what string, do func(context.Context) error) {
-	for told := false; ctx.Err() == nil; {
+	for logged := false; ctx.Err() == nil; {
 		begun := r.Now()
 		err := do(ctx)
-		if err != nil && !told && ctx.Err() == nil {
+		if err != nil && !logged && ctx.Err() == nil {
 			r.Log.Error(what, "error", err)
 		}
-		told = err != nil
+		logged = err != nil
 		r.sleep(ctx, jitter(every)-r.Now().Sub(begun))
 	}
 }
@@ -188,7 +188,7 @@ func (r *reconciler) verify(ctx context.Context) error {
 	return err
 }
 
-// cancelBatches goes on with batches whose cancellation was cut off. It needs no Temporal.
+// cancelBatches continues with batches whose cancellation was cut off. It needs no Temporal.
 func (r *reconciler) cancelBatches(ctx context.Context) error {
 	var batches []store.Batch
 	err := r.Store.View(ctx, func(rd *store.Reader) (err error) {
@@ -234,7 +234,8 @@ func (r *reconciler) endClosed(ctx context.Context, c *closedWorkflow) error {
 		return err
 	})
 	switch {
-	case errors.Is(err, store.ErrNotFound), err == nil && row.State == store.StateEnded: // of another installation, or as it should be
+	// of another installation, or as it should be
+	case errors.Is(err, store.ErrNotFound), err == nil && row.State == store.StateEnded:
 	case err != nil:
 		return err
 	default:
@@ -287,7 +288,7 @@ func (r *reconciler) end(ctx context.Context, no int64, detail string) error {
 		done.batchFinal, err = tx.FinishExecution(no, chargehand.Errored, chargehand.Faulted, done.row.StartedMs,
 			endMs(&done.row, r.Now().UnixMilli()), &o)
 		if err == nil {
-			done.messages, err = owe(tx, o.Ending, r.Canceller.Relay.leaseMs())
+			done.messages, err = insertRelated(tx, o.Ending, r.Canceller.Relay.leaseMs())
 		}
 		return err
 	})

@@ -16,7 +16,7 @@ import (
 )
 
 // reconciler makes a reconciler whose rounds the test runs itself.
-func (w *town) reconciler(to remote) (*reconciler, *atomic.Int64) {
+func (w *rowsFixture) reconciler(to remote) (*reconciler, *atomic.Int64) {
 	var freed atomic.Int64
 	c := reconcilerConfig{Store: w.store, Remote: to, Node: w.id(), Asking: time.Nanosecond, Grace: time.Nanosecond, Log: slog.New(slog.DiscardHandler),
 		Canceller: &canceller{Store: w.store, Relay: w.relayTo(remoteFuncs{onSignal: func(chargehand.ExecutionID, message) error { return nil }}),
@@ -27,10 +27,10 @@ func (w *town) reconciler(to remote) (*reconciler, *atomic.Int64) {
 }
 
 // running marks queued rows as running, and drops their messages.
-func (w *town) running() {
+func (w *rowsFixture) running() {
 	w.t.Helper()
-	turns := turn{}
-	_, list := w.marks(&turns)
+	positions := queuePositions{}
+	_, list := w.marks(&positions)
 	w.update(func(tx *store.Tx) error {
 		for _, d := range list {
 			if err := tx.DeleteOutboxMessages(d.No); err != nil {
@@ -41,7 +41,7 @@ func (w *town) running() {
 	})
 }
 
-func (w *town) fault(no int64) engine.Fault {
+func (w *rowsFixture) fault(no int64) engine.Fault {
 	w.t.Helper()
 	var f engine.Fault
 	w.view(func(r *store.Reader) error {
@@ -56,7 +56,7 @@ func (w *town) fault(no int64) engine.Fault {
 }
 
 func TestEndsInTemporalEndRows(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	b, items := w.batch(2, 2)
 	single := w.accept(2)
 	w.running()
@@ -68,7 +68,7 @@ func TestEndsInTemporalEndRows(t *testing.T) {
 			each(closedWorkflow{ID: items[1].ID, Status: "failed"}),
 			each(closedWorkflow{ID: items[1].ID, Status: "failed"}), // named again
 			each(closedWorkflow{ID: single[0].ID, Status: "timed out"}),
-			each(closedWorkflow{ID: w.id(), Status: "terminated"})) // of somebody else
+			each(closedWorkflow{ID: w.id(), Status: "terminated"})) // of another process
 	}})
 	for range 2 {
 		if err := r.readClosed(t.Context()); err != nil {
@@ -89,7 +89,7 @@ func TestEndsInTemporalEndRows(t *testing.T) {
 		}
 		row, err2 := rd.ExecutionByNo(single[1].No)
 		if row.State != store.StateActive {
-			t.Errorf("one that goes on: %+v", row)
+			t.Errorf("one that continues: %+v", row)
 		}
 		return errors.Join(err, err2)
 	})
@@ -102,7 +102,7 @@ func TestEndsInTemporalEndRows(t *testing.T) {
 }
 
 func TestWalkFindsWhatIsGone(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	w.slots = 1000
 	rows := w.accept(2*walkPage + 10)
 	w.running()
@@ -154,7 +154,7 @@ func (r *reconciler) walkAll() (err error) {
 // TestWalkGoesOn: one execution that Temporal has no answer for is not in the way of the others, and an outage is not
 // asked to its end.
 func TestWalkGoesOn(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	w.slots = 1000
 	rows := w.accept(2*walkPage + 10)
 	w.running()
@@ -187,7 +187,7 @@ func TestWalkGoesOn(t *testing.T) {
 }
 
 func TestOneNodeReconciles(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	first, _ := w.reconciler(nil)
 	second, _ := w.reconciler(nil)
 	if err := first.lease(t.Context(), time.Hour); err != nil {
@@ -207,7 +207,7 @@ func TestOneNodeReconciles(t *testing.T) {
 
 // TestCutOffCancellationGoesOn marks a batch as cancelled, as a node does that dies then.
 func TestCutOffCancellationGoesOn(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	b, items := w.batch(20, 3)
 	w.running()
 	w.update(func(tx *store.Tx) error {
@@ -231,7 +231,7 @@ func TestCutOffCancellationGoesOn(t *testing.T) {
 }
 
 func TestReconcilerRuns(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	rows := w.accept(1)
 	w.running()
 	quiet := slog.New(slog.DiscardHandler)
@@ -240,7 +240,7 @@ func TestReconcilerRuns(t *testing.T) {
 		onClosed: func(sinceMs int64, _ func(closedWorkflow) error) (int64, error) { return sinceMs, nil },
 	}
 	c, _ := w.reconciler(to)
-	r := newReconciler(reconcilerConfig{Store: w.store, Remote: to, Canceller: c.Canceller, Node: w.id(), Every: 10 * time.Millisecond, Turn: 10 * time.Millisecond,
+	r := newReconciler(reconcilerConfig{Store: w.store, Remote: to, Canceller: c.Canceller, Node: w.id(), Every: 10 * time.Millisecond, Round: 10 * time.Millisecond,
 		Asking: time.Nanosecond, Grace: time.Millisecond, Log: quiet})
 	w.allEnd()
 	r.stop()
@@ -252,8 +252,8 @@ func TestReconcilerRuns(t *testing.T) {
 
 // TestNothingIsEndedFromAnotherPlace: in a namespace that is not the one of the executions, all
 // of them look as if they were gone.
-func TestNothingIsEndedFromAnotherPlace(t *testing.T) {
-	w := sqliteTown(t)
+func TestNothingIsEndedFromAnotherNamespace(t *testing.T) {
+	w := newSQLiteFixture(t)
 	rows := w.accept(2)
 	w.running()
 	r, _ := w.reconciler(remoteFuncs{

@@ -29,7 +29,7 @@ type relayConfig struct {
 	// Plans and Sealer are needed for executions with secrets.
 	Plans  engine.Plans
 	Sealer *secret.Sealer
-	// Stop ends an execution that nobody awaits any more. Errors: store.ErrUnavailable.
+	// Stop ends an execution that its parent no longer awaits. Errors: store.ErrUnavailable.
 	Stop func(ctx context.Context, no int64, reason string) error
 
 	AtOnce  int           // deliveries of a lane at once; default 64
@@ -71,7 +71,7 @@ func (c relayConfig) withDefaults() relayConfig {
 const ownLease = 10 * time.Second
 
 const (
-	// maxHeld bounds the messages of a lane that a node holds in memory. More wait in the inbox.
+	// maxHeld bounds the messages of a lane that a node holds in memory. More wait in the outbox.
 	maxHeld = 100_000
 	// maxHeldRows bounds the starts that are held together with their rows.
 	maxHeldRows = 1_000
@@ -93,14 +93,14 @@ type delivery struct {
 	waited bool          // in a lane
 }
 
-// relay delivers inbox rows: those that this node wrote, at once, and those whose lease is
+// relay delivers outbox messages: those that this node wrote, at once, and those whose lease is
 // over. Delivered means that Temporal has answered. Messages have lanes by their kinds; in a lane,
 // environments and workflows take turns. Methods are safe for concurrent use.
 type relay struct {
 	relayConfig
 	origins *origins
 	done    chan int64 // numbers of delivered messages
-	pause   breather
+	pause   backoff
 
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -131,7 +131,7 @@ func newRelay(c relayConfig) *relay {
 	r.lanes[cancelLane].open, r.lanes[eventLane].open = openEnds, (*store.Reader).UnreadEvents
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.pause.log = r.Log
-	r.workers.Go(r.claimLoop)
+	r.workers.Go(r.leaseLoop)
 	r.workers.Go(r.prolongLoop)
 	for _, l := range r.lanes {
 		if l.open != nil {
@@ -143,7 +143,7 @@ func newRelay(c relayConfig) *relay {
 }
 
 // stop lets what is being delivered end, until ctx ends, and gives the rest back to the
-// inbox. It may be called again. Stop first who hands messages to it.
+// outbox. It may be called again. Stop first who hands messages to it.
 func (r *relay) stop(ctx context.Context) {
 	r.once.Do(func() {
 		r.mu.Lock()

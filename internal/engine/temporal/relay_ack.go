@@ -18,15 +18,18 @@ const (
 	maxAckGap = 3 * time.Second
 )
 
-// unacked are the executions of a lane that have a message and have not acknowledged it: their rows show that. Each keeps the
-// place that its message had. So Temporal's task queues, which serve tasks in the order in which they come, never have more
-// tasks of a flood of messages than the lane has places. An execution that makes no progress for a while loses its place: its
+// unacked are the executions of a lane that have a message and have not acknowledged it: their rows show that. Each
+// keeps the
+// place that its message had. So Temporal's task queues, which serve tasks in the order in which they come, never
+// have more
+// tasks of a flood of messages than the lane has places. An execution that makes no progress for a while loses its
+// place: its
 // subscription may be paused, or there is no worker. Guarded by relay.mu.
 type unacked struct {
 	byExecution map[int64]*ack
 	contended   chan struct{} // has room for one: messages wait for places
 	interval    time.Duration // between two steps of an execution, on average
-	looked      time.Time
+	polled      time.Time
 }
 
 // ack is what is known of an acknowledgement that is to come.
@@ -59,13 +62,14 @@ func (u *unacked) contend() {
 	}
 }
 
-// update notes what the rows of an execution show, and reports whether its place is free. open: it has not caught up.
+// update notes what the rows of an execution show, and reports whether it gives its permit back. open: it has not
+// caught up.
 func (u *unacked) update(a *ack, state store.Unread, open bool, now time.Time, timeout time.Duration) (free bool) {
 	if a.target == 0 {
 		a.target = state.Last
 	}
 	if !open || state.Since != a.progress {
-		if now.Sub(u.looked) < maxAckGap {
+		if now.Sub(u.polled) < maxAckGap {
 			u.interval += (now.Sub(a.moved) - u.interval) / 8
 		}
 		a.progress, a.moved = state.Since, now
@@ -129,11 +133,12 @@ func (r *relay) freeAcked(l *lane) (left, freed bool, err error) {
 			freed = true
 		}
 	}
-	l.unacked.looked = now
+	l.unacked.polled = now
 	return !r.closed && l.line.Waiting() > 0, freed, nil
 }
 
-// openEnds tells which of some cancelled executions have workflows that have not ended: the last thing that those do is to
+// openEnds tells which of some cancelled executions have workflows that have not ended: the last thing that those do
+// is to
 // store their timelines.
 func openEnds(r *store.Reader, executions []int64) (map[int64]store.Unread, error) {
 	nos, err := r.OpenTimelines(executions)

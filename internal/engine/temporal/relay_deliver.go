@@ -14,11 +14,11 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// deliver delivers a message, or leaves it in the inbox. It reports whether a workflow has it now.
+// deliver delivers a message, or leaves it in the outbox. It reports whether a workflow has it now.
 func (r *relay) deliver(d *delivery) (taken bool) {
 	for {
 		if r.isOver(d) {
-			return false // somebody else may have it
+			return false // another process may have it
 		}
 		if r.stopped() || !r.pause.wait(r.stopping, r.Now) {
 			r.mu.Lock()
@@ -39,7 +39,7 @@ func (r *relay) deliver(d *delivery) (taken bool) {
 			r.done <- d.No
 			return taken
 		case errors.Is(err, errBroken):
-			if r.breakOff(d, err) != nil {
+			if r.failExecution(d, err) != nil {
 				r.again(*d)
 			}
 			return false
@@ -100,7 +100,7 @@ func (r *relay) attempt(ctx context.Context, d *delivery) (taken bool, err error
 	case store.OutboxCancel:
 		m.Kind, m.Reason = kindCancel, d.Reason
 	case store.OutboxGrant:
-		m.Kind, m.Settle = kindGrant, d.Report
+		m.Kind, m.Report = kindGrant, d.Report
 	case store.OutboxEvents:
 		m.Kind = kindEvents
 	case store.OutboxChild:
@@ -114,7 +114,7 @@ func (r *relay) attempt(ctx context.Context, d *delivery) (taken bool, err error
 	if !errors.Is(err, errGone) {
 		return true, err
 	}
-	// Either it has ended, or it has not been started. Only a look before the signal tells.
+	// Either it has ended, or it has not been started. Only a read before the signal tells.
 	open := false
 	err = r.Store.View(ctx, func(rd *store.Reader) (err error) {
 		open, err = rd.StartUndelivered(d.Execution)
@@ -194,7 +194,7 @@ func (r *relay) refuse(d *delivery, cause error) {
 }
 
 // breakOff ends an execution that can never be started.
-func (r *relay) breakOff(d *delivery, cause error) error {
+func (r *relay) failExecution(d *delivery, cause error) error {
 	r.Log.Error("an execution is ended by the system", "execution", d.ID, "error", cause)
 	var row store.Execution
 	fault := engine.SystemFault(engine.CodeInternal, "The execution could not be started: something that belongs to it is missing. The server's log says more.")
@@ -202,7 +202,7 @@ func (r *relay) breakOff(d *delivery, cause error) error {
 		fault = engine.SecretsFault()
 	}
 	var ended, batchFinal bool
-	var owed []store.OutboxMessage
+	var undelivered []store.OutboxMessage
 	var batch store.Batch
 	err := r.Store.Update(r.ctx, func(tx *store.Tx) (err error) {
 		row, err = tx.LockExecution(d.Execution)
@@ -211,7 +211,7 @@ func (r *relay) breakOff(d *delivery, cause error) error {
 			o := store.Outcome{Fault: engine.EncodeFault(fault)}
 			batchFinal, err = tx.FinishExecution(row.No, chargehand.Errored, chargehand.Faulted, row.StartedMs, endMs(&row, r.nowMs()), &o)
 			if err == nil {
-				owed, err = owe(tx, o.Ending, r.leaseMs())
+				undelivered, err = insertRelated(tx, o.Ending, r.leaseMs())
 			}
 			if err == nil && batchFinal {
 				batch, err = tx.BatchByNo(row.Batch)
@@ -223,7 +223,7 @@ func (r *relay) breakOff(d *delivery, cause error) error {
 		return tx.DeleteOutboxMessages(d.No)
 	})
 	if err == nil && ended {
-		r.handMessages(owed)
+		r.handMessages(undelivered)
 		r.Freed(row.Account)
 		r.Changed(row.ID)
 		if batchFinal {

@@ -8,7 +8,7 @@ import (
 // The lanes of a relay. What waits in one keeps nothing in another from being delivered.
 const (
 	cancelLane = iota // what ends executions
-	workLane          // what executions with a slot need to go on
+	workLane          // what executions with a slot need to continue
 	eventLane         // executions that have to read events
 	laneCount
 )
@@ -36,13 +36,14 @@ type lane struct {
 	line    *fair.Line[*delivery]
 	waiting map[int64]*delivery // those in line, by number
 	unacked unacked
-	// open reads which executions have not acknowledged their messages. Nil: messages of this lane need no acknowledgement.
+	// open reads which executions have not acknowledged their messages. Nil: messages of this lane need no
+	// acknowledgement.
 	open func(*store.Reader, []int64) (map[int64]store.Unread, error)
 }
 
-func newLane(kinds []store.OutboxKind, places int) *lane {
+func newLane(kinds []store.OutboxKind, permits int) *lane {
 	// Some places are left for workflows that have few messages.
-	limits := fair.Limits{Places: places, PerWorkflow: max(1, places*3/4)}
+	limits := fair.Limits{Places: permits, PerWorkflow: max(1, permits*3/4)}
 	return &lane{kinds: kinds, line: fair.NewLine[*delivery](limits), waiting: make(map[int64]*delivery), unacked: newUnacked()}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // listeners makes executions of a workflow that were woken for an event, with messages that say so.
-func (w *town) listeners(env chargehand.Environment, workflow int64, n int, dueMs int64) []store.OutboxMessage {
+func (w *rowsFixture) listeners(env chargehand.Environment, workflow int64, n int, dueMs int64) []store.OutboxMessage {
 	w.t.Helper()
 	messages := make([]store.OutboxMessage, n)
 	w.update(func(tx *store.Tx) error {
@@ -73,17 +73,18 @@ func (s *signals) of(messages ...store.OutboxMessage) (n int) {
 	return n
 }
 
-// TestReadersTakeTurns: of many executions of one workflow that were woken, so many at once are told as have places. Others
-// are told meanwhile, and cancellations come before all.
-func TestReadersTakeTurns(t *testing.T) {
-	onDialects(t, func(w *town) {
-		var heard signals
-		r := w.relayTo(heard.remote())
+// TestReadersTakeTurns: of many executions of one workflow that were woken, so many at once are notified as have
+// places. Others
+// are notified meanwhile, and cancellations come before all.
+func TestReadersAlternate(t *testing.T) {
+	onDialects(t, func(w *rowsFixture) {
+		var got signals
+		r := w.relayTo(got.remote())
 		lease := time.Now().Add(w.lease).UnixMilli()
 		many := w.listeners(chargehand.Live, 1, 200, lease)
 		r.handMessages(many)
-		places := r.Unacked * 3 / 4
-		eventually(w.t, "the first are told", func() bool { return heard.of(many...) == places })
+		permits := r.Unacked * 3 / 4
+		eventually(w.t, "the first are notified", func() bool { return got.of(many...) == permits })
 
 		cancel := store.OutboxMessage{Execution: many[199].Execution, Kind: store.OutboxCancel, DueMs: lease}
 		w.update(func(tx *store.Tx) error { return tx.InsertOutboxMessage(&cancel) })
@@ -91,10 +92,10 @@ func TestReadersTakeTurns(t *testing.T) {
 		other, test := w.listeners(chargehand.Live, 2, 1, lease), w.listeners(chargehand.Test, 1, 1, lease)
 		begun := time.Now()
 		r.handMessages([]store.OutboxMessage{cancel, other[0], test[0]})
-		eventually(w.t, "others are told", func() bool { return heard.of(other[0], test[0], many[199]) == 3 })
-		w.t.Logf("others are told within %v", time.Since(begun))
-		if n := heard.of(many[:199]...); n != places {
-			w.t.Errorf("%d listeners of one workflow were told before one has read, want %d", n, places)
+		eventually(w.t, "others are notified", func() bool { return got.of(other[0], test[0], many[199]) == 3 })
+		w.t.Logf("others are notified within %v", time.Since(begun))
+		if n := got.of(many[:199]...); n != permits {
+			w.t.Errorf("%d listeners of one workflow were notified before one has read, want %d", n, permits)
 		}
 
 		read := func(m store.OutboxMessage) {
@@ -109,33 +110,35 @@ func TestReadersTakeTurns(t *testing.T) {
 		for _, m := range many[:10] {
 			read(m)
 		}
-		eventually(w.t, "those that have read leave their places to others", func() bool { return heard.of(many[:199]...) == places+10 })
-		unneeded := many[150:160] // they read before they are told, as others that have got another message, or have ended
+		eventually(w.t, "those that have read leave their places to others", func() bool { return got.of(many[:199]...) == permits+10 })
+		// they read before they are notified, as others that have got another message, or have ended
+		unneeded := many[150:160]
 		for _, m := range unneeded {
 			read(m)
 		}
 		done := make(map[int64]bool)
-		eventually(w.t, "the others are told", func() bool {
+		eventually(w.t, "the others are notified", func() bool {
 			for _, m := range many[10:] {
-				if !done[m.No] && heard.of(m) > 0 {
+				if !done[m.No] && got.of(m) > 0 {
 					done[m.No] = true
 					read(m)
 				}
 			}
-			return heard.of(many[:199]...) >= 199-len(unneeded) && w.number(`SELECT COUNT(*) FROM outbox`) == 0
+			return got.of(many[:199]...) >= 199-len(unneeded) && w.number(`SELECT COUNT(*) FROM outbox`) == 0
 		})
-		if n := heard.of(unneeded...); n != 0 {
-			w.t.Errorf("%d were told of what they had read", n)
+		if n := got.of(unneeded...); n != 0 {
+			w.t.Errorf("%d were notified of what they had read", n)
 		}
 	})
 }
 
-// TestCancellationsTakeTurns: of many executions of one workflow that were cancelled, so many workflows at once are told as have
+// TestCancellationsTakeTurns: of many executions of one workflow that were cancelled, so many workflows at once are
+// notified as have
 // places. A cancellation of another workflow need not wait.
-func TestCancellationsTakeTurns(t *testing.T) {
-	w := sqliteTown(t)
-	var heard signals
-	r := w.relayTo(heard.remote())
+func TestCancellationsAlternate(t *testing.T) {
+	w := newSQLiteFixture(t)
+	var got signals
+	r := w.relayTo(got.remote())
 	cancelled := func(workflow int64, n int) []store.OutboxMessage {
 		messages := make([]store.OutboxMessage, n)
 		w.update(func(tx *store.Tx) error {
@@ -161,13 +164,13 @@ func TestCancellationsTakeTurns(t *testing.T) {
 	}
 	many := cancelled(1, 100)
 	r.handMessages(many)
-	places := r.Unacked * 3 / 4
-	eventually(t, "the first are told", func() bool { return heard.of(many...) == places })
+	permits := r.Unacked * 3 / 4
+	eventually(t, "the first are notified", func() bool { return got.of(many...) == permits })
 	other := cancelled(2, 1)
 	r.handMessages(other)
-	eventually(t, "another workflow is told", func() bool { return heard.of(other...) == 1 })
-	if n := heard.of(many...); n != places {
-		t.Errorf("%d were told before one has ended, want %d", n, places)
+	eventually(t, "another workflow is notified", func() bool { return got.of(other...) == 1 })
+	if n := got.of(many...); n != permits {
+		t.Errorf("%d were notified before one has ended, want %d", n, permits)
 	}
 	w.update(func(tx *store.Tx) error {
 		for _, m := range many {
@@ -177,39 +180,39 @@ func TestCancellationsTakeTurns(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, "all are told", func() bool { return heard.of(many...) == len(many) })
-	w.inboxEmpty()
+	eventually(t, "all are notified", func() bool { return got.of(many...) == len(many) })
+	w.outboxEmpty()
 }
 
 // TestReadersThatDoNotRead keep their places for a while.
 func TestReadersThatDoNotRead(t *testing.T) {
-	w := sqliteTown(t)
-	var heard signals
-	r := newRelay(relayConfig{Store: w.store, Remote: heard.remote(), Blobs: noBlobs{}, Queue: "queue", Runtime: "1",
+	w := newSQLiteFixture(t)
+	var got signals
+	r := newRelay(relayConfig{Store: w.store, Remote: got.remote(), Blobs: noBlobs{}, Queue: "queue", Runtime: "1",
 		Unacked: 4, AckTimeout: 20 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() { r.stop(context.Background()) })
 	many := w.listeners(chargehand.Live, 1, 20, time.Now().Add(time.Minute).UnixMilli())
 	r.handMessages(many)
-	eventually(t, "all are told", func() bool { return heard.of(many...) == len(many) })
+	eventually(t, "all are notified", func() bool { return got.of(many...) == len(many) })
 }
 
 // TestClaimsHaveLanes: what a dead node left of events does not stand before its cancellations.
-func TestClaimsHaveLanes(t *testing.T) {
-	onDialects(t, func(w *town) {
-		w.listeners(chargehand.Live, 1, 3*claimPage, 1)
+func TestLeasesHaveLanes(t *testing.T) {
+	onDialects(t, func(w *rowsFixture) {
+		w.listeners(chargehand.Live, 1, 3*leasePage, 1)
 		row := w.accept(1)[0]
 		w.update(func(tx *store.Tx) error {
 			return tx.InsertOutboxMessage(&store.OutboxMessage{Execution: row.No, Kind: store.OutboxCancel, DueMs: 2})
 		})
 		cancelled := make(chan struct{})
-		heard := signals{on: func(_ chargehand.ExecutionID, m message) error {
+		got := signals{on: func(_ chargehand.ExecutionID, m message) error {
 			if m.Kind == kindCancel {
 				close(cancelled)
 			}
-			<-cancelled // what is told of events hangs until then
+			<-cancelled // what is notified of events hangs until then
 			return nil
 		}}
-		w.relayTo(heard.remote())
+		w.relayTo(got.remote())
 		select {
 		case <-cancelled:
 		case <-time.After(4 * time.Second): // below the bound of a request
@@ -221,7 +224,7 @@ func TestClaimsHaveLanes(t *testing.T) {
 
 // TestHeldMessagesKeepTheirLease: what waits in memory is not taken over by another node.
 func TestHeldMessagesKeepTheirLease(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	w.lease = 300 * time.Millisecond
 	var first, second signals
 	r := w.relayTo(first.remote())
@@ -235,6 +238,6 @@ func TestHeldMessagesKeepTheirLease(t *testing.T) {
 		t.Errorf("another node has taken over %d messages", n)
 	}
 	if n := first.of(many...); n != r.Unacked*3/4 {
-		t.Errorf("%d were told", n)
+		t.Errorf("%d were notified", n)
 	}
 }

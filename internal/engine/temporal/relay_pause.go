@@ -11,9 +11,9 @@ const (
 	maxPause = 2 * time.Second
 )
 
-// breather keeps everybody from asking Temporal all the time while it does not answer. Its
+// backoff keeps all from asking Temporal all the time while it does not answer. Its
 // methods are safe for concurrent use.
-type breather struct {
+type backoff struct {
 	log *slog.Logger
 
 	mu       sync.Mutex
@@ -22,7 +22,7 @@ type breather struct {
 }
 
 // wait waits until it is worth while to ask again. It reports false if stop comes first.
-func (p *breather) wait(stop <-chan struct{}, now func() time.Time) bool {
+func (p *backoff) wait(stop <-chan struct{}, now func() time.Time) bool {
 	p.mu.Lock()
 	rest := time.Duration(0)
 	if p.failures > 0 {
@@ -43,20 +43,20 @@ func (p *breather) wait(stop <-chan struct{}, now func() time.Time) bool {
 }
 
 // failed notes that Temporal did not take something.
-func (p *breather) failed(err error, now func() time.Time) {
+func (p *backoff) failed(err error, now func() time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.until.After(now()) {
 		return // others have failed at the same time: that is one failure
 	}
 	if p.failures++; p.failures == 1 {
-		p.log.Error("Temporal does not take messages; executions are accepted and go on when it is back", "error", err)
+		p.log.Error("Temporal does not take messages; executions are accepted and continue when it is back", "error", err)
 	}
 	p.until = now().Add(jitter(min(minPause<<min(p.failures-1, 10), maxPause)))
 }
 
 // over notes that Temporal has answered.
-func (p *breather) over() {
+func (p *backoff) over() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.failures > 0 {
@@ -66,7 +66,7 @@ func (p *breather) over() {
 }
 
 // holds reports whether Temporal has not answered lately.
-func (p *breather) holds() bool {
+func (p *backoff) holds() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.failures > 0

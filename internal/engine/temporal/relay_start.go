@@ -118,7 +118,7 @@ func (o *origins) batch(ctx context.Context, no int64) (string, error) {
 var errBroken = errors.New("the execution cannot be started")
 
 // started makes what the workflow of a row is started with. The row has its input, or says
-// that it stands in the blob store. Errors: errBroken.
+// that it is in the blob store. Errors: errBroken.
 func (r *relay) started(ctx context.Context, row *store.Execution) (started, error) {
 	o, err := r.origins.of(ctx, row.Revision)
 	if err != nil {

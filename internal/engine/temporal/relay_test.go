@@ -39,20 +39,20 @@ func (r remoteFuncs) ended(_ context.Context, id chargehand.ExecutionID) (string
 }
 
 // relayTo makes a relay without dispatcher.
-func (w *town) relayTo(to remote) *relay {
+func (w *rowsFixture) relayTo(to remote) *relay {
 	r := newRelay(relayConfig{Store: w.store, Remote: to, Blobs: noBlobs{}, Queue: "queue", Runtime: "1.2.3",
 		Lease: w.lease, Every: w.every, Log: slog.New(slog.DiscardHandler)})
 	w.t.Cleanup(func() { r.stop(context.Background()) })
 	return r
 }
 
-func (w *town) inboxEmpty() {
+func (w *rowsFixture) outboxEmpty() {
 	w.t.Helper()
-	eventually(w.t, "the inbox is empty", func() bool { return w.number(`SELECT COUNT(*) FROM outbox`) == 0 })
+	eventually(w.t, "the outbox is empty", func() bool { return w.number(`SELECT COUNT(*) FROM outbox`) == 0 })
 }
 
 func TestStartTellsEverything(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	b, items := w.batch(1, 1)
 	single := w.row()
 	single.Environment, single.Input = chargehand.Test, store.Payload{Inline: make([]byte, 2000)}
@@ -62,10 +62,10 @@ func TestStartTellsEverything(t *testing.T) {
 	w.update(func(tx *store.Tx) error { return tx.InsertExecution(&single) })
 	got := make(chan started, 10)
 	r := w.relayTo(remoteFuncs{onStart: func(s started) error { got <- s; return nil }})
-	turns := turn{}
-	_, list := w.marks(&turns)
+	positions := queuePositions{}
+	_, list := w.marks(&positions)
 	r.hand(list...)
-	w.inboxEmpty()
+	w.outboxEmpty()
 	byID := map[chargehand.ExecutionID]started{}
 	for range 2 {
 		s := <-got
@@ -96,7 +96,7 @@ func TestStartTellsEverything(t *testing.T) {
 // TestSignalWaitsForItsStart delivers a cancellation before the start of its workflow, which
 // is the other node's.
 func TestSignalWaitsForItsStart(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	row := w.accept(1)[0]
 	start := store.OutboxMessage{Execution: row.No, Kind: store.OutboxStart, DueMs: time.Now().Add(time.Hour).UnixMilli()}
 	cancel := store.OutboxMessage{Execution: row.No, Kind: store.OutboxCancel, Reason: "why not", DueMs: 1}
@@ -130,30 +130,31 @@ func TestSignalWaitsForItsStart(t *testing.T) {
 	for !<-asked {
 		continue
 	}
-	w.inboxEmpty()
+	w.outboxEmpty()
 }
 
 // TestSignalToNobody asks twice before it believes that a workflow is gone.
 func TestSignalToNobody(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	row := w.accept(1)[0]
 	w.update(func(tx *store.Tx) error {
 		return errors.Join(tx.InsertOutboxMessage(&store.OutboxMessage{Execution: row.No, Kind: store.OutboxGrant, Report: 3}),
-			tx.InsertOutboxMessage(&store.OutboxMessage{Execution: 999, Kind: store.OutboxCancel})) // of a row that is deleted
+			// of a row that is deleted
+			tx.InsertOutboxMessage(&store.OutboxMessage{Execution: 999, Kind: store.OutboxCancel}))
 	})
 	asked := make(chan message, 10)
 	w.relayTo(remoteFuncs{onSignal: func(_ chargehand.ExecutionID, m message) error { asked <- m; return errGone }})
-	w.inboxEmpty()
+	w.outboxEmpty()
 	if len(asked) != 2 {
 		t.Errorf("asked %d times, want twice", len(asked))
 	}
-	if m := <-asked; m.Kind != kindGrant || m.Settle != 3 {
+	if m := <-asked; m.Kind != kindGrant || m.Report != 3 {
 		t.Errorf("grant %+v", m)
 	}
 }
 
 func TestRefusedStartRests(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	w.lease = 100 * time.Millisecond
 	row := w.accept(1)[0]
 	w.update(func(tx *store.Tx) error {
@@ -175,7 +176,7 @@ func TestRefusedStartRests(t *testing.T) {
 
 // TestBrokenStartEnds has an execution of a definition that is not there.
 func TestBrokenStartEnds(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	row := w.row()
 	row.Revision = 999
 	blob := w.row()
@@ -185,7 +186,7 @@ func TestBrokenStartEnds(t *testing.T) {
 		return errors.Join(tx.ReserveBlob(digest, 1<<20), tx.InsertExecution(&row), tx.InsertExecution(&blob))
 	})
 	w.start(0)
-	w.poke()
+	w.notify()
 	w.allEnd()
 	for _, no := range []int64{row.No, blob.No} {
 		w.view(func(r *store.Reader) error {
@@ -205,27 +206,27 @@ func TestBrokenStartEnds(t *testing.T) {
 	}
 }
 
-// TestBrokenStartEndsItsBatch: who watches a batch whose last item cannot be started is told at once.
+// TestBrokenStartEndsItsBatch: who watches a batch whose last item cannot be started is notified at once.
 func TestBrokenStartEndsItsBatch(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	b, items := w.batch(1, 1)
-	told := make(chan [16]byte, 10)
+	notifiedIDs := make(chan [16]byte, 10)
 	r := newRelay(relayConfig{Store: w.store, Remote: remoteFuncs{}, Blobs: noBlobs{}, Queue: "queue", Every: time.Hour,
-		Changed: func(id [16]byte) { told <- id }, Log: slog.New(slog.DiscardHandler)})
+		Changed: func(id [16]byte) { notifiedIDs <- id }, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() { r.stop(context.Background()) })
 	d := delivery{OutboxMessage: store.OutboxMessage{Execution: items[0].No, ID: items[0].ID, Kind: store.OutboxStart}}
 	w.update(func(tx *store.Tx) error { return tx.InsertOutboxMessage(&d.OutboxMessage) })
-	if err := r.breakOff(&d, errBroken); err != nil {
+	if err := r.failExecution(&d, errBroken); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range [][16]byte{items[0].ID, b.ID} {
 		select {
-		case got := <-told:
+		case got := <-notifiedIDs:
 			if got != want {
 				t.Errorf("told of %x, want %x", got, want)
 			}
 		default:
-			t.Errorf("nobody is told of %x", want)
+			t.Errorf("no one is notified of %x", want)
 		}
 	}
 	w.allEnd()
@@ -234,7 +235,7 @@ func TestBrokenStartEndsItsBatch(t *testing.T) {
 // TestStoppedRelayGivesBack stops a relay whose messages cannot be delivered: others need
 // not wait for the leases.
 func TestStoppedRelayGivesBack(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	w.slots = 100
 	w.stage.down.Store(true)
 	n := w.start(0)
@@ -246,15 +247,15 @@ func TestStoppedRelayGivesBack(t *testing.T) {
 	}
 }
 
-func TestBreather(t *testing.T) {
+func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &breather{log: slog.New(slog.DiscardHandler)}
+		b := &backoff{log: slog.New(slog.DiscardHandler)}
 		never := make(chan struct{})
 		begun := time.Now()
 		if !b.wait(never, time.Now) || time.Since(begun) != 0 || b.holds() {
 			t.Error("it waits before anything has failed")
 		}
-		for range 64 { // everybody at the same time
+		for range 64 { // all at the same time
 			b.failed(errors.New("down"), time.Now)
 		}
 		b.wait(never, time.Now)
@@ -292,7 +293,7 @@ func (hangingDB) Update(ctx context.Context, _ func(store.Conn) error) error {
 
 // TestStopDoesNotWaitForADatabaseThatHangs: neither to give messages back, nor to delete those that were delivered.
 func TestStopDoesNotWaitForADatabaseThatHangs(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	r := newRelay(relayConfig{Store: store.New(hangingDB{w.db}), Remote: remoteFuncs{}, Blobs: noBlobs{}, Queue: "queue", Every: time.Hour, Log: slog.New(slog.DiscardHandler)})
 	r.done <- 1
 	r.mu.Lock()

@@ -13,15 +13,15 @@ import (
 	"github.com/chargehand/chargehand/internal/secret"
 )
 
-// sealedEncoding marks a sealed payload, and executionKey whose it is. They stand in histories: they never change.
+// sealedEncoding marks a sealed payload, and executionKey whose it is. They are in histories: they never change.
 const (
 	sealedEncoding = "binary/chargehand-sealed"
 	executionKey   = "chargehand-execution"
 )
 
-// confidant is a value that may hold secrets of an execution.
-type confidant interface {
-	confides() (of chargehand.ExecutionID, confidential bool)
+// sealable is a value that may hold secrets of an execution.
+type sealable interface {
+	sealing() (of chargehand.ExecutionID, confidential bool)
 }
 
 // sealing seals what holds secrets, as JSON. It is a converter.PayloadConverter. Sealing the same
@@ -41,11 +41,11 @@ var errNoSealer = errors.New("the payload holds secrets, and there is no master 
 
 // ToPayload implements converter.PayloadConverter. nil: the value is none of its own.
 func (s sealing) ToPayload(value any) (*commonpb.Payload, error) {
-	c, ok := value.(confidant)
+	c, ok := value.(sealable)
 	if !ok {
 		return nil, nil
 	}
-	id, confidential := c.confides()
+	id, confidential := c.sealing()
 	if !confidential {
 		return nil, nil
 	}

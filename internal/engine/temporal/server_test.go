@@ -80,8 +80,8 @@ func sharedPostgres(t testing.TB) *peer.Postgres {
 }
 
 // branch is an office with workers on a real server, and on PostgreSQL, as installations are.
-type branch struct {
-	*office
+type serverFixture struct {
+	*workerFixture
 	client client.Client
 	remote *cluster
 	worker *Worker
@@ -92,22 +92,22 @@ type branch struct {
 	outsides map[chargehand.ExecutionID]func(context.Context, runner.Call) runner.Result
 }
 
-func newBranch(t testing.TB, p pace) *branch {
+func newServerFixture(t testing.TB, p limits) *serverFixture {
 	t.Helper()
-	b := newIdleBranch(t)
+	b := newIdleServerFixture(t)
 	b.worker = b.startWorker(p)
 	return b
 }
 
 // newIdleBranch is a branch whose worker has not come yet.
-func newIdleBranch(t testing.TB) *branch {
+func newIdleServerFixture(t testing.TB) *serverFixture {
 	t.Helper()
 	s, namespace := server(t)
 	db, err := postgres.Open(t.Context(), postgres.Options{URL: sharedPostgres(t).NewSchema(t), Mode: postgres.Shared})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &branch{office: newOfficeOn(t, db), outsides: make(map[chargehand.ExecutionID]func(context.Context, runner.Call) runner.Result)}
+	b := &serverFixture{workerFixture: newWorkerFixtureOn(t, db), outsides: make(map[chargehand.ExecutionID]func(context.Context, runner.Call) runner.Result)}
 	b.queue = fmt.Sprintf("%s-%d", t.Name(), time.Now().UnixNano())
 	b.outside = func(ctx context.Context, c runner.Call) runner.Result {
 		b.mu.Lock()
@@ -125,7 +125,7 @@ func newIdleBranch(t testing.TB) *branch {
 }
 
 // startWorker starts a worker that ends with the test.
-func (b *branch) startWorker(p pace) *Worker {
+func (b *serverFixture) startWorker(p limits) *Worker {
 	b.t.Helper()
 	c := b.config()
 	c.Client, c.Namespace = b.client, b.remote.namespace
@@ -138,7 +138,7 @@ func (b *branch) startWorker(p pace) *Worker {
 }
 
 // begin starts the workflow of an execution whose activities are answered by outside.
-func (b *branch) begin(p *plan.Plan, input value.Value, outside func(context.Context, runner.Call) runner.Result) argument {
+func (b *serverFixture) begin(p *plan.Plan, input value.Value, outside func(context.Context, runner.Call) runner.Result) argument {
 	b.t.Helper()
 	a := b.accept(p, input)
 	if b.accepted != nil {
@@ -156,14 +156,14 @@ func (b *branch) begin(p *plan.Plan, input value.Value, outside func(context.Con
 	return a
 }
 
-func (b *branch) signal(a argument, m message) {
+func (b *serverFixture) signal(a argument, m message) {
 	if err := b.remote.signal(context.Background(), a.Execution, m); err != nil {
 		b.t.Error(err)
 	}
 }
 
 // end waits until the workflow, with the runs that it continues as, has completed.
-func (b *branch) end(a argument) {
+func (b *serverFixture) end(a argument) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
 	defer cancel()
@@ -173,7 +173,7 @@ func (b *branch) end(a argument) {
 }
 
 // histories reads the histories of all runs of a workflow, the first one first.
-func (b *branch) histories(a argument) (all []*historypb.History) {
+func (b *serverFixture) histories(a argument) (all []*historypb.History) {
 	b.t.Helper()
 	ctx := b.t.Context()
 	d, err := b.client.DescribeWorkflowExecution(ctx, a.Execution.String(), "")
@@ -198,11 +198,11 @@ func (b *branch) histories(a argument) (all []*historypb.History) {
 }
 
 // replay replays a history with the code of today.
-func replay(t testing.TB, h *historypb.History, p pace, storage converter.StorageDriver) error {
+func replay(t testing.TB, h *historypb.History, p limits, storage converter.StorageDriver) error {
 	return replaySealed(t, h, p, storage, nil)
 }
 
-func replaySealed(t testing.TB, h *historypb.History, p pace, storage converter.StorageDriver, s *secret.Sealer) error {
+func replaySealed(t testing.TB, h *historypb.History, p limits, storage converter.StorageDriver, s *secret.Sealer) error {
 	t.Helper()
 	options := worker.WorkflowReplayerOptions{DisableDeadlockDetection: true, DataConverter: newConverter(s)}
 	if storage != nil {
@@ -212,12 +212,12 @@ func replaySealed(t testing.TB, h *historypb.History, p pace, storage converter.
 	if err != nil {
 		t.Fatal(err)
 	}
-	(&workflows{plans: newPlans(), pace: p}).register(r)
+	(&workflows{plans: newPlans(), limits: p}).register(r)
 	return r.ReplayWorkflowHistory(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h)
 }
 
 // replayAll replays every run of a workflow.
-func (b *branch) replayAll(a argument, p pace) (runs int) {
+func (b *serverFixture) replayAll(a argument, p limits) (runs int) {
 	b.t.Helper()
 	for i, h := range b.histories(a) {
 		if err := replay(b.t, h, p, NewPayloads(b.store, b)); err != nil {
@@ -229,13 +229,13 @@ func (b *branch) replayAll(a argument, p pace) (runs int) {
 }
 
 // served runs a script on a real server.
-type served struct {
-	branch *branch
-	pace   pace
+type serverRunner struct {
+	serverFixture *serverFixture
+	limits        limits
 }
 
-func (r served) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) machinetest.Result {
-	b := r.branch
+func (r serverRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) machinetest.Result {
+	b := r.serverFixture
 	outside := newScripted(w)
 	started := make(chan argument, 1)
 	outside.hangs = sync.OnceFunc(func() {
@@ -246,18 +246,18 @@ func (r served) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetes
 	a := b.begin(p, input, outside.Run)
 	started <- a
 	b.end(a)
-	b.replayAll(a, r.pace)
+	b.replayAll(a, r.limits)
 	return b.result(a, outside.files)
 }
 
 // TestSuite: on a real server, the workflow means the same as the bare machine, and every
 // history that it leaves can be replayed.
 func TestSuite(t *testing.T) {
-	b := newBranch(t, thePace())
+	b := newServerFixture(t, defaultLimits())
 	t.Run("scripts", func(t *testing.T) {
 		machinetest.Run(t, func(t *testing.T) machinetest.Runner {
 			t.Parallel()
-			return served{b, thePace()}
+			return serverRunner{b, defaultLimits()}
 		})
 	})
 }

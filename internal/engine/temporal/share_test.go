@@ -12,7 +12,7 @@ import (
 )
 
 // acceptOf makes n queued singles of a workflow in an environment.
-func (w *town) acceptOf(env chargehand.Environment, workflow int64, n int) []store.Execution {
+func (w *rowsFixture) acceptOf(env chargehand.Environment, workflow int64, n int) []store.Execution {
 	w.t.Helper()
 	rows := make([]store.Execution, n)
 	w.update(func(tx *store.Tx) error {
@@ -25,7 +25,7 @@ func (w *town) acceptOf(env chargehand.Environment, workflow int64, n int) []sto
 		}
 		return nil
 	})
-	w.poke()
+	w.notify()
 	return rows
 }
 
@@ -33,7 +33,7 @@ const activeOf = `SELECT COUNT(*) FROM execution WHERE state = 3 AND state <> 0 
 
 // TestTestDoesNotHoldLiveUp lets more executions of test hang than may run.
 func TestTestDoesNotHoldLiveUp(t *testing.T) {
-	onDialects(t, func(w *town) {
+	onDialects(t, func(w *rowsFixture) {
 		w.slots = 1000
 		w.stage.act = func(*play) {} // nothing ends
 		w.start(0)
@@ -49,12 +49,12 @@ func TestTestDoesNotHoldLiveUp(t *testing.T) {
 			w.t.Errorf("test holds %d of 1,000 slots, want half", n)
 		}
 
-		// What of test goes on after a wait stays within its half too, and live does not.
+		// What of test continues after a wait stays within its half too, and live does not.
 		a := w.stage.activities()
 		ask := func(row store.Execution) bool {
 			w.t.Helper()
 			for number, slot := range []bool{false, true} {
-				got, err := a.settle(context.Background(), settling{No: row.No, Execution: row.ID, Number: int64(number + 1), Slot: slot, Phase: "running"})
+				got, err := a.reportState(context.Background(), stateReport{No: row.No, Execution: row.ID, Number: int64(number + 1), Slot: slot, Phase: "running"})
 				if err != nil {
 					w.t.Fatal(err)
 				}
@@ -66,28 +66,28 @@ func TestTestDoesNotHoldLiveUp(t *testing.T) {
 			return false
 		}
 		if ask(hanging[0]) {
-			w.t.Error("one more of test goes on than may run")
+			w.t.Error("one more of test continues than may run")
 		}
 		if !ask(live[0]) {
-			w.t.Error("live does not go on, although half of the slots are free")
+			w.t.Error("live does not continue, although half of the slots are free")
 		}
 	})
 }
 
 func TestEnvironmentsShareSlots(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	w.slots = 9
 	w.acceptOf(chargehand.Test, 1, 30)
-	turns := turn{}
-	if _, list := w.marks(&turns); len(list) != 4 {
+	positions := queuePositions{}
+	if _, list := w.marks(&positions); len(list) != 4 {
 		t.Errorf("test alone has got %d of 9 slots, want 4", len(list))
 	}
 	w.acceptOf(chargehand.Live, 1, 30)
-	if _, list := w.marks(&turns); len(list) != 5 || w.number(activeOf, int64(chargehand.Live)) != 5 {
+	if _, list := w.marks(&positions); len(list) != 5 || w.number(activeOf, int64(chargehand.Live)) != 5 {
 		t.Errorf("live has got %d of 5 slots", w.number(activeOf, int64(chargehand.Live)))
 	}
 	w.slots = 19 // who holds fewer goes first, then they take turns
-	w.marks(&turns)
+	w.marks(&positions)
 	if live, test := w.number(activeOf, int64(chargehand.Live)), w.number(activeOf, int64(chargehand.Test)); live != 10 || test != 9 {
 		t.Errorf("live holds %d, test %d of 19 slots", live, test)
 	}
@@ -104,14 +104,14 @@ func TestEnvironmentsShareSlots(t *testing.T) {
 
 // TestOneSlotIsShared has one slot go from hand to hand.
 func TestOneSlotIsShared(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	w.slots = 1
 	w.acceptOf(chargehand.Test, 1, 9)
 	w.acceptOf(chargehand.Live, 1, 9)
-	turns := turn{}
+	positions := queuePositions{}
 	count := map[chargehand.Environment]int{}
 	for range 8 {
-		_, list := w.marks(&turns)
+		_, list := w.marks(&positions)
 		if len(list) != 1 {
 			t.Fatalf("%d have got the one slot", len(list))
 		}
@@ -126,17 +126,17 @@ func TestOneSlotIsShared(t *testing.T) {
 	}
 }
 
-func TestWorkflowsTakeTurns(t *testing.T) {
-	w := sqliteTown(t)
+func TestWorkflowsAlternate(t *testing.T) {
+	w := newSQLiteFixture(t)
 	w.slots = 0
 	w.acceptOf(chargehand.Live, 7, 100)
 	w.acceptOf(chargehand.Live, 8, 3)
 	w.acceptOf(chargehand.Live, 9, 3)
-	turns := turn{}
+	positions := queuePositions{}
 	var order []int64
 	for range 9 {
 		w.slots++
-		_, list := w.marks(&turns)
+		_, list := w.marks(&positions)
 		for _, d := range list {
 			order = append(order, d.row.Workflow)
 		}
@@ -148,7 +148,7 @@ func TestWorkflowsTakeTurns(t *testing.T) {
 	}
 }
 
-// countingDB counts how often somebody counts the slots of an account.
+// countingDB counts how often someone counts the slots of an account.
 type countingDB struct {
 	store.DB
 	counts *atomic.Int64
@@ -170,10 +170,11 @@ func (c countingConn) Query(query string, row func(store.Row) error, args ...any
 	return c.Conn.Query(query, row, args...)
 }
 
-// TestFreedSlotsShareACount frees slots one by one where many are held. Each is handed on, but not each costs a count of
+// TestFreedSlotsShareACount frees slots one by one where many are held. Each is handed on, but not each costs a count
+// of
 // all that are held.
 func TestFreedSlotsShareACount(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	w.slots = 2*countsFreely + 1000
 	w.stage.act = func(*play) {}
 	rows := w.accept(w.slots)
@@ -190,7 +191,7 @@ func TestFreedSlotsShareACount(t *testing.T) {
 	var counts atomic.Int64
 	db := w.db
 	w.open = func() store.DB { return countingDB{db, &counts} }
-	w.every = time.Hour // nobody looks for what others left
+	w.every = time.Hour // no node searches for what others left
 	begun := time.Now()
 	w.start(0)
 	for _, row := range rows[:freed] {
@@ -198,7 +199,7 @@ func TestFreedSlotsShareACount(t *testing.T) {
 			_, err := tx.ReportState(row.No, 1, chargehand.Waiting, store.StateParked, 0)
 			return err
 		})
-		w.poke()
+		w.notify()
 	}
 	eventually(t, "all that wait have started", func() bool { return w.stage.play(waiting[freed-1].ID) != nil })
 	took := time.Since(begun)
@@ -212,10 +213,11 @@ func TestFreedSlotsShareACount(t *testing.T) {
 	}
 }
 
-// TestAskedSlotsShareACount: where many slots are held, an execution that goes on after a wait does not count them: the dispatcher
+// TestAskedSlotsShareACount: where many slots are held, an execution that continues after a wait does not count them:
+// the dispatcher
 // gives it one, together with others.
 func TestAskedSlotsShareACount(t *testing.T) {
-	w := sqliteTown(t)
+	w := newSQLiteFixture(t)
 	w.slots = 2*countsFreely + 1000
 	w.stage.act = func(*play) {}
 	rows := w.accept(countsFreely + 100)
@@ -233,9 +235,9 @@ func TestAskedSlotsShareACount(t *testing.T) {
 		return nil
 	})
 	a := w.stage.activities()
-	ask := func(row store.Execution) settled {
+	ask := func(row store.Execution) stateAnswer {
 		w.update(run(row, store.StateParked))
-		got, err := a.settle(t.Context(), settling{No: row.No, Execution: row.ID, Number: 1, Slot: true, Phase: "running"})
+		got, err := a.reportState(t.Context(), stateReport{No: row.No, Execution: row.ID, Number: 1, Slot: true, Phase: "running"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,7 +247,7 @@ func TestAskedSlotsShareACount(t *testing.T) {
 		t.Error("an execution has counted all slots that are held")
 	}
 	w.start(0)
-	w.poke()
+	w.notify()
 	eventually(t, "the dispatcher gives it a slot", func() bool {
 		return w.number(`SELECT state FROM execution WHERE no = ?1`, rows[0].No) == int64(store.StateActive)
 	})
@@ -253,6 +255,6 @@ func TestAskedSlotsShareACount(t *testing.T) {
 		w.update(run(row, store.StateParked))
 	}
 	if !ask(rows[1]).Granted {
-		t.Error("where few slots are held, an execution does not go on at once")
+		t.Error("where few slots are held, an execution does not continue at once")
 	}
 }

@@ -8,21 +8,21 @@ import (
 	"github.com/chargehand/chargehand"
 )
 
-// slots is what a run knows of its right to run (DESIGN.md "Slots"). One settle is on its
-// way at most; what changes meanwhile is told by the next one.
+// slots is what a run knows of its right to run (DESIGN.md "Slots"). One state report is on its
+// way at most; what changes meanwhile is notified by the next one.
 type slots struct {
-	held     bool   // it has a slot
-	asked    bool   // settle number asks for one, and it has not been granted
-	number   int64  // of the last settle
-	phase    string // as the last settle said
-	settling workflow.Future
+	held      bool   // it has a slot
+	asked     bool   // state report number asks for one, and it has not been granted
+	number    int64  // of the last state report
+	phase     string // as the last state report said
+	reporting workflow.Future
 }
 
-// settle tells the row what it should say, when that has changed: an execution that only
+// state report tells the row what it should say, when that has changed: an execution that only
 // waits gives its slot back, one that has work again asks for one.
-func (r *run) settle() {
+func (r *run) reportState() {
 	s := &r.slots
-	if s.settling != nil {
+	if s.reporting != nil {
 		return
 	}
 	needs := r.machine.Load().HoldsSlot()
@@ -32,7 +32,7 @@ func (r *run) settle() {
 	s.number++
 	s.held, s.asked = false, needs
 	s.setPhase(r)
-	s.settling = r.write(settleType, settling{Execution: r.argument.Execution, No: r.argument.No, Number: s.number, Slot: needs, Phase: s.phase})
+	s.reporting = r.write(reportType, stateReport{Execution: r.argument.Execution, No: r.argument.No, Number: s.number, Slot: needs, Phase: s.phase})
 }
 
 // setPhase notes the phase, and shows it to people who search in Temporal. That costs an
@@ -50,18 +50,18 @@ func (s *slots) setPhase(r *run) {
 	}
 }
 
-// receiveSettled takes in the answer of the settle that is on its way.
-func (r *run) receiveSettled() {
+// receiveSettled takes in the answer of the state report that is on its way.
+func (r *run) receiveReported() {
 	s := &r.slots
-	if s.settling == nil || !s.settling.IsReady() {
+	if s.reporting == nil || !s.reporting.IsReady() {
 		return
 	}
-	var answer settled
-	err := s.settling.Get(r.ctx, &answer)
-	s.settling = nil
+	var answer stateAnswer
+	err := s.reporting.Get(r.ctx, &answer)
+	s.reporting = nil
 	switch {
 	case err != nil:
-		r.failure = fmt.Errorf("settle: %w", err) // repeated without end, so an operator's hand ended it
+		r.failure = fmt.Errorf("state report: %w", err) // repeated without end, so an operator's hand ended it
 	case answer.Final:
 		r.endedElsewhere()
 	case answer.Granted:
@@ -69,7 +69,7 @@ func (r *run) receiveSettled() {
 	}
 }
 
-// granted takes in a slot, if it answers the settle that asked last.
+// granted takes in a slot, if it answers the state report that asked last.
 func (r *run) granted(number int64) {
 	if s := &r.slots; s.asked && number == s.number {
 		s.held, s.asked = true, false

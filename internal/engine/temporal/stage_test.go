@@ -13,15 +13,15 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// stage plays Temporal: it remembers what it was told, and each workflow that is started
+// stage plays Temporal: it remembers what it was notified, and each workflow that is started
 // does what a workflow does to its row.
 type stage struct {
-	town *town
-	act  func(p *play) // default: finish at once, or, every third, after a wait
-	down atomic.Bool
-	slow chan struct{} // when set, each start waits until it is closed
+	rowsFixture *rowsFixture
+	act         func(p *play) // default: finish at once, or, every third, after a wait
+	down        atomic.Bool
+	slow        chan struct{} // when set, each start waits until it is closed
 
-	arrived chan chargehand.ExecutionID // when set, is told of each start before that
+	arrived chan chargehand.ExecutionID // when set, is notified of each start before that
 
 	mu    sync.Mutex
 	plays map[chargehand.ExecutionID]*play
@@ -35,7 +35,7 @@ type play struct {
 	argument argument
 	starts   int
 	signals  []message
-	inbox    chan message
+	arriving chan message
 	ended    bool
 }
 
@@ -75,7 +75,7 @@ func (r *nodeRemote) start(ctx context.Context, s started) error {
 		p.starts++
 		return nil
 	}
-	p := &play{argument: s.argument, starts: 1, inbox: make(chan message, 100)}
+	p := &play{argument: s.argument, starts: 1, arriving: make(chan message, 100)}
 	r.plays[s.argument.Execution] = p
 	if r.over {
 		return nil
@@ -102,7 +102,7 @@ func (r *nodeRemote) signal(_ context.Context, id chargehand.ExecutionID, m mess
 		return errGone
 	}
 	p.signals = append(p.signals, m)
-	p.inbox <- m
+	p.arriving <- m
 	return nil
 }
 
@@ -123,7 +123,7 @@ func (s *stage) play(id chargehand.ExecutionID) *play {
 	return s.plays[id]
 }
 
-// end waits until everybody has left the stage.
+// end waits until all has left the stage.
 func (s *stage) end() {
 	s.mu.Lock()
 	s.over = true
@@ -134,7 +134,7 @@ func (s *stage) end() {
 // activities are the activities that a workflow calls, on a worker that does not die.
 func (s *stage) activities() *activities {
 	return &activities{WorkerConfig: WorkerConfig{
-		Store: s.town.store, Freed: s.town.freed, Now: time.Now, Limits: WorkerLimits{AccountSlots: s.town.slots},
+		Store: s.rowsFixture.store, Freed: s.rowsFixture.freed, Now: time.Now, Limits: WorkerLimits{AccountSlots: s.rowsFixture.slots},
 	}}
 }
 
@@ -147,13 +147,13 @@ func (s *stage) usual(p *play) {
 	s.finish(p)
 }
 
-// waits gives the slot back, takes one again, and reports whether the execution goes on.
+// waits gives the slot back, takes one again, and reports whether the execution continues.
 func (s *stage) waits(p *play) bool {
 	a := s.activities()
 	for number, slot := range []bool{false, true} {
-		got, err := a.settle(context.Background(), settling{No: p.argument.No, Number: int64(number + 1), Slot: slot, Phase: chargehand.Waiting.String()})
+		got, err := a.reportState(context.Background(), stateReport{No: p.argument.No, Number: int64(number + 1), Slot: slot, Phase: chargehand.Waiting.String()})
 		if err != nil {
-			s.town.t.Error(err)
+			s.rowsFixture.t.Error(err)
 			return false
 		}
 		if got.Final {
@@ -163,11 +163,11 @@ func (s *stage) waits(p *play) bool {
 			continue
 		}
 		for {
-			m := <-p.inbox
+			m := <-p.arriving
 			if m.Kind == kindCancel {
 				return false
 			}
-			if m.Settle == int64(number+1) {
+			if m.Report == int64(number+1) {
 				break
 			}
 		}
@@ -176,17 +176,17 @@ func (s *stage) waits(p *play) bool {
 }
 
 func (s *stage) finish(p *play) {
-	err := s.town.store.Update(context.Background(), func(tx *store.Tx) error {
+	err := s.rowsFixture.store.Update(context.Background(), func(tx *store.Tx) error {
 		now := time.Now().UnixMilli()
 		_, err := tx.FinishExecution(p.argument.No, chargehand.Finished, chargehand.Completed, p.argument.StartedMs, now,
 			&store.Outcome{Output: store.Payload{Inline: []byte("1"), Size: 1}})
 		return err
 	})
 	if err != nil && !errors.Is(err, store.ErrConflict) {
-		s.town.t.Error(err)
+		s.rowsFixture.t.Error(err)
 	}
 	s.leave(p)
-	s.town.poke()
+	s.rowsFixture.notify()
 }
 
 func (s *stage) leave(p *play) {

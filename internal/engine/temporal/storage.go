@@ -31,13 +31,13 @@ func NewPayloads(db *store.Store, blobs engine.Blobs) *Payloads { return &Payloa
 
 var _ converter.StorageDriver = (*Payloads)(nil)
 
-// Name implements converter.StorageDriver. It stands in histories: it never changes.
+// Name implements converter.StorageDriver. It is in histories: it never changes.
 func (p *Payloads) Name() string { return "chargehand" }
 
 // Type implements converter.StorageDriver.
 func (p *Payloads) Type() string { return "chargehand.blob" }
 
-const claimDigest = "sha256"
+const takenDigest = "sha256"
 
 // Store implements converter.StorageDriver: content first, then the row that keeps it, and
 // only then does Temporal hear of it. Errors: store.ErrUnavailable.
@@ -46,7 +46,7 @@ func (p *Payloads) Store(ctx converter.StorageDriverStoreContext, payloads []*co
 	if err != nil {
 		return nil, err
 	}
-	claims := make([]converter.StorageDriverClaim, len(payloads))
+	leases := make([]converter.StorageDriverClaim, len(payloads))
 	digests := make([][]byte, len(payloads))
 	for i, payload := range payloads {
 		data, err := proto.Marshal(payload)
@@ -62,7 +62,7 @@ func (p *Payloads) Store(ctx converter.StorageDriverStoreContext, payloads []*co
 		if err != nil {
 			return nil, fmt.Errorf("store payload: %w", err)
 		}
-		claims[i] = converter.StorageDriverClaim{ClaimData: map[string]string{claimDigest: hex.EncodeToString(digests[i])}}
+		leases[i] = converter.StorageDriverClaim{ClaimData: map[string]string{takenDigest: hex.EncodeToString(digests[i])}}
 	}
 	err = patiently(ctx.Context, func() error {
 		return p.store.Update(ctx.Context, func(tx *store.Tx) error {
@@ -81,16 +81,16 @@ func (p *Payloads) Store(ctx converter.StorageDriverStoreContext, payloads []*co
 	if err != nil {
 		return nil, fmt.Errorf("keep payload: %w", err)
 	}
-	return claims, nil
+	return leases, nil
 }
 
 // storagePatience is how long an outage of the stores may last before an attempt of an
 // activity counts as lost: well below heartbeatTimeout, because nothing tells of it meanwhile.
-const storagePatience = 10 * time.Second
+const storageTimeout = 10 * time.Second
 
 // patiently repeats what fails for want of a store.
 func patiently(ctx context.Context, try func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, storagePatience)
+	ctx, cancel := context.WithTimeout(ctx, storageTimeout)
 	defer cancel()
 	for wait := minBackoff; ; wait = min(2*wait, time.Second) {
 		err := try()
@@ -114,14 +114,14 @@ func target(t converter.StorageDriverTargetInfo) (id chargehand.ExecutionID, err
 
 // Retrieve implements converter.StorageDriver. Errors: store.ErrNotFound,
 // store.ErrUnavailable.
-func (p *Payloads) Retrieve(ctx converter.StorageDriverRetrieveContext, claims []converter.StorageDriverClaim) ([]*commonpb.Payload, error) {
-	payloads := make([]*commonpb.Payload, len(claims))
-	for i, claim := range claims {
-		digest, err := hex.DecodeString(claim.ClaimData[claimDigest])
+func (p *Payloads) Retrieve(ctx converter.StorageDriverRetrieveContext, leases []converter.StorageDriverClaim) ([]*commonpb.Payload, error) {
+	payloads := make([]*commonpb.Payload, len(leases))
+	for i, leaseDue := range leases {
+		digest, err := hex.DecodeString(leaseDue.ClaimData[takenDigest])
 		if err != nil || len(digest) == 0 {
 			return nil, errors.New("read payload: the history names no content")
 		}
-		err = ctx.GetLimiter().Permit(ctx.Context, claim, func() (err error) {
+		err = ctx.GetLimiter().Permit(ctx.Context, leaseDue, func() (err error) {
 			payloads[i], err = p.read(ctx.Context, digest)
 			return err
 		})

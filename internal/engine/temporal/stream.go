@@ -15,18 +15,18 @@ import (
 type streams struct {
 	channel workflow.ReceiveChannel
 	last    int64 // number of the last stream of this run
-	// hushed: nothing more is acknowledged, so that the signals come to an end.
-	hushed  bool
-	waiting []waitingMessages // of the run before
+	// acksPaused: nothing more is acknowledged, so that the signals come to an end.
+	acksPaused bool
+	waiting    []waitingMessages // of the run before
 }
 
-// inflow is the part of a flight that is a stream.
+// inflow is the part of a pending command that is a stream.
 type inflow struct {
 	number  int64             // call.Stream
 	arrived int64             // number of the last message
 	taken   int64             // of the last one that the machine has had
 	waiting []json.RawMessage // between them, and what the run before has left
-	shown   int64             // taken, as the activity is told
+	shown   int64             // taken, as the activity is notified
 }
 
 // newInflow numbers a stream that is about to start; nil if the command is none.
@@ -63,7 +63,7 @@ func (r *run) receiveStreams() {
 	for _, f := range slices.Clone(r.calls) {
 		if f.inflow != nil && slices.Contains(r.calls, f) {
 			r.flow(f)
-			if !r.streams.hushed {
+			if !r.streams.acksPaused {
 				f.inflow.shown = max(f.inflow.taken, 0)
 			}
 		}
@@ -71,7 +71,7 @@ func (r *run) receiveStreams() {
 }
 
 // flow gives the machine what waits in a stream.
-func (r *run) flow(f *flight) {
+func (r *run) flow(f *pendingCommand) {
 	in := f.inflow
 	for len(in.waiting) > 0 && slices.Contains(r.calls, f) {
 		at := slices.IndexFunc(r.machine.Streams(), func(s machine.Stream) bool { return s.Command == f.id })
@@ -80,7 +80,7 @@ func (r *run) flow(f *flight) {
 			break
 		}
 		s := r.machine.Streams()[at]
-		if s.Paused || r.tired() {
+		if s.Paused || r.overBudget() {
 			return
 		}
 		message := in.waiting[0]
@@ -94,8 +94,8 @@ func (r *run) flow(f *flight) {
 	}
 }
 
-// flows reports whether a flight has something for the machine that has to come before its outcome.
-func (f *flight) flows() bool { return f.inflow != nil && len(f.inflow.waiting) > 0 }
+// flows reports whether a pending command has something for the machine that has to come before its outcome.
+func (f *pendingCommand) flows() bool { return f.inflow != nil && len(f.inflow.waiting) > 0 }
 
 // canFlow reports whether a message that waits may be taken in now.
 func (r *run) canFlow() bool {
@@ -105,14 +105,14 @@ func (r *run) canFlow() bool {
 		}
 		for _, s := range r.machine.Streams() {
 			if s.Command == f.id && !s.Paused {
-				return !r.tired()
+				return !r.overBudget()
 			}
 		}
 	}
 	return false
 }
 
-// taken answers the query how many messages of a stream were taken in; -1: nobody takes them any more.
+// taken answers the query how many messages of a stream were taken in; -1: no one takes them any more.
 func (r *run) taken(stream int64) (int64, error) {
 	for _, f := range r.calls {
 		if f.inflow != nil && f.inflow.number == stream {

@@ -31,16 +31,16 @@ type environment = *testsuite.TestWorkflowEnvironment
 // time while nothing else happens.
 type simulated struct {
 	testsuite.WorkflowTestSuite
-	office *office
-	pace   pace
-	runs   int
-	before func(environment)   // of each run
-	change func(*WorkerConfig) // of each run's worker
+	workerFixture *workerFixture
+	limits        limits
+	runs          int
+	before        func(environment)   // of each run
+	change        func(*WorkerConfig) // of each run's worker
 	// perform, if set, stands for the activity.
-	perform func(*activities) func(context.Context, call) (outcome, error)
-	during  *testsuite.TestWorkflowEnvironment
-	looked  func() // after each look at events, before the workflow hears of it
-	sealer  *secret.Sealer
+	perform   func(*activities) func(context.Context, call) (outcome, error)
+	during    *testsuite.TestWorkflowEnvironment
+	afterRead func() // after each read at events, before the workflow hears of it
+	sealer    *secret.Sealer
 }
 
 // slot is the postbox of the simulation, which takes everything.
@@ -71,11 +71,11 @@ func (s *simulated) run(t *testing.T, a argument) {
 		env := s.NewTestWorkflowEnvironment()
 		env.SetTestTimeout(time.Minute)
 		env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: deadlockTime})
-		c := s.office.config()
+		c := s.workerFixture.config()
 		if s.change != nil {
 			s.change(&c)
 		}
-		w := newWorker(c, s.pace)
+		w := newWorker(c, s.limits)
 		w.workflows.register(env)
 		if s.perform != nil {
 			env.RegisterActivityWithOptions(s.perform(w.activities), activity.RegisterOptions{Name: performType})
@@ -85,11 +85,11 @@ func (s *simulated) run(t *testing.T, a argument) {
 		w.activities.postTo = func(string, string) postbox { return slot{env} }
 		s.during = env
 		w.activities.registerWrites(env)
-		if s.looked != nil {
+		if s.afterRead != nil {
 			for _, name := range []string{listenType, eventsType} {
-				env.RegisterActivityWithOptions(func(ctx context.Context, l looking) (eventPages, error) {
-					pages, err := w.activities.look(ctx, l)
-					s.looked()
+				env.RegisterActivityWithOptions(func(ctx context.Context, l readRequest) (eventPages, error) {
+					pages, err := w.activities.readSubscriptions(ctx, l)
+					s.afterRead()
 					return pages, err
 				}, activity.RegisterOptions{Name: name})
 			}
@@ -123,17 +123,17 @@ func (s *simulated) run(t *testing.T, a argument) {
 
 // simulatedRunner runs a script in the simulation.
 type simulatedRunner struct {
-	pace   pace
+	limits limits
 	before func(environment)
 }
 
 func (r simulatedRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) machinetest.Result {
-	o := newOffice(t)
+	o := newWorkerFixture(t)
 	outside := newScripted(w)
 	o.outside = outside.Run
-	s := &simulated{office: o, pace: r.pace, before: r.before}
+	s := &simulated{workerFixture: o, limits: r.limits, before: r.before}
 	o.wake = func(int64) {
-		s.during.SignalWorkflow(inboxSignal, message{No: time.Now().UnixNano(), Kind: kindEvents})
+		s.during.SignalWorkflow(messageSignal, message{No: time.Now().UnixNano(), Kind: kindEvents})
 	}
 	outside.store = o.publish
 	if len(w.Before) > 0 {
@@ -141,10 +141,10 @@ func (r simulatedRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *m
 		eventually(t, "the clock moves", clockMoves())
 	}
 	a := o.accept(p, input)
-	s.looked = sync.OnceFunc(func() { o.publish(w.Envelopes(w.Events)) })
+	s.afterRead = sync.OnceFunc(func() { o.publish(w.Envelopes(w.Events)) })
 	outside.hangs = func() {
 		o.cancel(a.No)
-		s.during.SignalWorkflow(inboxSignal, message{No: 1, Kind: kindCancel, Reason: "by the suite"})
+		s.during.SignalWorkflow(messageSignal, message{No: 1, Kind: kindCancel, Reason: "by the suite"})
 	}
 	s.run(t, a)
 	return o.result(a, outside.files)
@@ -154,7 +154,7 @@ func (r simulatedRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *m
 func TestLongSuiteSimulated(t *testing.T) {
 	machinetest.Run(t, func(t *testing.T) machinetest.Runner {
 		t.Parallel()
-		return simulatedRunner{pace: thePace()}
+		return simulatedRunner{limits: defaultLimits()}
 	})
 }
 
@@ -162,14 +162,14 @@ func TestLongSuiteSimulated(t *testing.T) {
 func TestLongSuiteOfEventsSimulated(t *testing.T) {
 	machinetest.RunEvents(t, func(t *testing.T) machinetest.Runner {
 		t.Parallel()
-		return simulatedRunner{pace: thePace()}
+		return simulatedRunner{limits: defaultLimits()}
 	})
 }
 
 // TestLongSuiteOfEventsInManyRuns: what was listened to in one run is listened to in the next. A stream that
 // is begun again hands over again what it had.
 func TestLongSuiteOfEventsInManyRuns(t *testing.T) {
-	p := thePace()
+	p := defaultLimits()
 	p.runSlices = 1
 	for _, s := range machinetest.EventScripts() {
 		if streams := slices.ContainsFunc(slices.Collect(maps.Values(s.Answers)), func(list []machinetest.Answer) bool {
@@ -193,7 +193,7 @@ func clockMoves() func() bool {
 // TestLongSuiteInManyRuns continues as new whenever it can: after each slice, and after each
 // event as soon as nothing runs.
 func TestLongSuiteInManyRuns(t *testing.T) {
-	p := thePace()
+	p := defaultLimits()
 	p.runSlices = 1
 	machinetest.Run(t, func(t *testing.T) machinetest.Runner {
 		t.Parallel()

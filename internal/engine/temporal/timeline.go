@@ -14,7 +14,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// queryTime bounds the question to a running workflow. Without a worker nobody answers it:
+// queryTime bounds the question to a running workflow. Without a worker no one answers it:
 // then the timeline is what the database holds.
 const queryTime = 3 * time.Second
 
@@ -30,7 +30,7 @@ const (
 // maxStoredBytes bounds an output that is read back.
 const maxStoredBytes = 64 << 20
 
-// Timeline implements engine.Engine. The entries of an execution that goes on come from its
+// Timeline implements engine.Engine. The entries of an execution that continues come from its
 // workflow, as far as one answers; the others are stored.
 func (e *Engine) Timeline(ctx context.Context, executionNo int64) ([]machine.Entry, bool, error) {
 	var before, now recorded
@@ -129,7 +129,7 @@ func (e *Engine) output(ctx context.Context, of *recorded, input value.Value) ([
 	return append(known, output), nil
 }
 
-// liveTimeline asks the workflow of an execution that goes on. Nil: nobody answers.
+// liveTimeline asks the workflow of an execution that continues. Nil: no one answers.
 func (e *Engine) liveTimeline(ctx context.Context, row *store.Execution) []byte {
 	if row.State == store.StateEnded || row.State == store.StateQueued {
 		return nil

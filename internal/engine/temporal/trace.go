@@ -25,11 +25,11 @@ const (
 // workflowIDTag is what the SDK's tracer calls the id of a workflow.
 const workflowIDTag = "temporalWorkflowID"
 
-// Tracing returns the interceptor for Dial.Interceptors that carries trace contexts from who
+// Tracing returns the interceptor for Dial.Interceptors that carries trace contexts from the code that
 // starts a workflow to its activities, on clients and the workers made of them.
 //
 // Only the relay and activities make spans. What a workflow hands on is the span of its execution, whose
-// ids are derived (package span) and which is made at the end, by whoever ends the row: so a replay
+// ids are derived (package span) and which is made at the end, by the one that ends the row: so a replay
 // makes none, and workers need not agree on whether they trace.
 func Tracing(tracer trace.Tracer) (interceptor.ClientInterceptor, error) {
 	sdk, err := opentelemetry.NewTracer(opentelemetry.TracerOptions{
@@ -54,7 +54,7 @@ func (n named) StartSpan(o *interceptor.TracerStartSpanOptions) (interceptor.Tra
 	return n.Tracer.StartSpan(o)
 }
 
-// startSpan makes a span, or stands in for one that somebody else makes. Without a parent that is
+// startSpan makes a span, or is in for one that another process makes. Without a parent that is
 // recorded, there is none.
 func startSpan(ctx context.Context, tracer trace.Tracer, name string, options ...trace.SpanStartOption) trace.Span {
 	operation, name, _ := strings.Cut(name, ":")

@@ -23,7 +23,7 @@ import (
 // workflow, and neither the workflow nor a replay makes a span.
 func TestTraceAcrossRuns(t *testing.T) {
 	t.Parallel()
-	b := newBranch(t, thePace())
+	b := newServerFixture(t, defaultLimits())
 	e := tracetest.NewInMemoryExporter()
 	carrier, err := Tracing(sdktrace.NewTracerProvider(sdktrace.WithSyncer(e)).Tracer("test"))
 	if err != nil {
@@ -86,7 +86,7 @@ func TestTraceAcrossRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		(&workflows{plans: newPlans(), pace: thePace()}).register(r)
+		(&workflows{plans: newPlans(), limits: defaultLimits()}).register(r)
 		if err := r.ReplayWorkflowHistory(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h); err != nil {
 			t.Error(err)
 		}
@@ -97,8 +97,8 @@ func TestTraceAcrossRuns(t *testing.T) {
 }
 
 // useClient works with another client from now on.
-func (b *branch) useClient(c client.Client, namespace string) {
+func (b *serverFixture) useClient(c client.Client, namespace string) {
 	b.client = c
 	b.remote = &cluster{client: c, namespace: namespace, queue: b.queue}
-	b.worker = b.startWorker(thePace())
+	b.worker = b.startWorker(defaultLimits())
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// walk asks Temporal for the workflows of all rows in one run state (an index of walked). It trusts no
-// list of Temporal's, which may be late. After a page for which Temporal did not answer at all it breaks off; the
-// next walk goes on behind that page.
+// walk asks Temporal for the workflows of all rows in one state (an index of walked). It trusts no
+// list of Temporal's, which may be late. After a page for which Temporal did not answer at all it fails; the
+// next walk continues behind that page.
 func (r *reconciler) walk(ctx context.Context, state int) error {
 	if err := r.verify(ctx); err != nil {
 		return err
 	}
-	place := &r.places[state]
+	position := &r.positions[state]
 	for {
 		var page []store.Execution
 		err := r.Store.View(ctx, func(rd *store.Reader) (err error) {
-			page, err = rd.ScanUnfinished(walked[state], *place, walkPage)
+			page, err = rd.ScanUnfinished(walked[state], *position, walkPage)
 			return err
 		})
 		if err != nil {
@@ -30,17 +30,18 @@ func (r *reconciler) walk(ctx context.Context, state int) error {
 			return ctx.Err()
 		}
 		if len(page) < walkPage {
-			*place = nil
+			*position = nil
 			return err
 		}
-		*place = &page[len(page)-1]
+		*position = &page[len(page)-1]
 		if err != nil {
 			return err
 		}
 	}
 }
 
-// ask asks for the workflows of a page, several at once, because answers take their time, and each a little after the one before,
+// ask asks for the workflows of a page, several at once, because answers take their time, and each a little after the
+// one before,
 // to spare Temporal. Its error is that of the last question, if none was answered.
 func (r *reconciler) ask(ctx context.Context, page []store.Execution) error {
 	var mu sync.Mutex
@@ -79,7 +80,8 @@ func (r *reconciler) ask(ctx context.Context, page []store.Execution) error {
 	return failed
 }
 
-// check asks for one workflow, and ends the row of one that is gone. Most are not, so the order is: Temporal first. But only
+// check asks for one workflow, and ends the row of one that is gone. Most are not, so the order is: Temporal first.
+// But only
 // once its start has been delivered, what Temporal says about it afterwards is true.
 func (r *reconciler) check(ctx context.Context, row *store.Execution) error {
 	how, err := r.Remote.ended(ctx, row.ID)

@@ -12,16 +12,16 @@ import (
 const (
 	minPoll = 5 * time.Millisecond
 	maxPoll = 250 * time.Millisecond
-	// keepStatus is how long the status of an id is remembered when nobody watches it.
+	// keepStatus is how long the status of an id is remembered when no one watches it.
 	keepStatus = time.Second
 )
 
 // hub tells watchers on this node that the status of an execution or batch has changed, by
 // reading the statuses of all that are watched: of a new one soon, of others less and less
-// often. It reads only while somebody watches. Methods are safe for concurrent use.
-type hub struct {
+// often. It reads only while someone watches. Methods are safe for concurrent use.
+type watchers struct {
 	store *store.Store
-	now   func() time.Time // must go on in step with timers
+	now   func() time.Time // must continue in step with timers
 
 	mu      sync.Mutex
 	watches map[[16]byte]*watch
@@ -41,13 +41,13 @@ type watch struct {
 	left     time.Time     // when the last watcher went
 }
 
-func newHub(st *store.Store) *hub {
-	return &hub{store: st, now: time.Now, watches: make(map[[16]byte]*watch), wake: make(chan struct{}, 1)}
+func newWatchers(st *store.Store) *watchers {
+	return &watchers{store: st, now: time.Now, watches: make(map[[16]byte]*watch), wake: make(chan struct{}, 1)}
 }
 
 // watch is engine.Engine.Watch. The channel may also be closed without a change, once for
-// each id, because what the watcher read before the first look is not known.
-func (h *hub) watch(id [16]byte) (<-chan struct{}, func()) {
+// each id, because what the watcher read before the first read is not known.
+func (h *watchers) watch(id [16]byte) (<-chan struct{}, func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := h.watches[id]
@@ -58,7 +58,7 @@ func (h *hub) watch(id [16]byte) (<-chan struct{}, func()) {
 	if w.watchers++; w.watchers == 1 {
 		w.wait = minPoll
 		w.due = h.now().Add(w.wait)
-		h.poke()
+		h.readSoon()
 	}
 	if !h.polling && !h.closed {
 		h.polling = true
@@ -69,7 +69,7 @@ func (h *hub) watch(id [16]byte) (<-chan struct{}, func()) {
 	return changed, func() { once.Do(func() { h.leave(w) }) }
 }
 
-func (h *hub) leave(w *watch) {
+func (h *watchers) leave(w *watch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if w.watchers--; w.watchers == 0 {
@@ -78,7 +78,7 @@ func (h *hub) leave(w *watch) {
 }
 
 // notify wakes everyone who watches id: it has changed on this node.
-func (h *hub) notify(id [16]byte) {
+func (h *watchers) notify(id [16]byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if w := h.watches[id]; w != nil {
@@ -95,24 +95,24 @@ func (w *watch) tell() {
 }
 
 // stop ends the reading. Channels stay open. It may be called again.
-func (h *hub) stop() {
+func (h *watchers) stop() {
 	h.mu.Lock()
 	h.closed = true
-	h.poke()
+	h.readSoon()
 	h.mu.Unlock()
 	h.work.Wait()
 }
 
-// poke needs h.mu.
-func (h *hub) poke() {
+// readSoon needs h.mu.
+func (h *watchers) readSoon() {
 	select {
 	case h.wake <- struct{}{}:
 	default:
 	}
 }
 
-// poll reads statuses until nobody watches any more.
-func (h *hub) poll() {
+// poll reads statuses until no one watches any more.
+func (h *watchers) poll() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -120,20 +120,20 @@ func (h *hub) poll() {
 		case <-timer.C:
 		case <-h.wake:
 		}
-		ids, next, goOn := h.dueIDs()
-		if !goOn {
+		ids, next, proceed := h.dueIDs()
+		if !proceed {
 			return
 		}
 		if h.read(ids) {
-			next = minPoll // those who were told may watch again
+			next = minPoll // those who were notified may watch again
 		}
 		timer.Reset(next)
 	}
 }
 
 // dueIDs takes the ids that are to be read now, and says when to look again. It forgets
-// what nobody watches any more; with nothing left, the poller ends.
-func (h *hub) dueIDs() (ids [][16]byte, next time.Duration, goOn bool) {
+// what no one watches any more; with nothing left, the poller ends.
+func (h *watchers) dueIDs() (ids [][16]byte, next time.Duration, proceed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.now()
@@ -162,8 +162,8 @@ func (h *hub) dueIDs() (ids [][16]byte, next time.Duration, goOn bool) {
 	return ids, next, true
 }
 
-// read reads statuses and tells who waits for a change of them, and whether somebody did.
-func (h *hub) read(ids [][16]byte) (told bool) {
+// read reads statuses and tells who waits for a change of them, and whether someone did.
+func (h *watchers) read(ids [][16]byte) (notifiedIDs bool) {
 	for len(ids) > 0 {
 		n := min(len(ids), store.MaxStatuses)
 		found := make(map[[16]byte]int64, n)
@@ -171,14 +171,14 @@ func (h *hub) read(ids [][16]byte) (told bool) {
 			return r.Statuses(ids[:n], func(id [16]byte, status int64) { found[id] = status })
 		})
 		if err == nil && h.compare(found) {
-			told = true
+			notifiedIDs = true
 		}
 		ids = ids[n:]
 	}
-	return told
+	return notifiedIDs
 }
 
-func (h *hub) compare(found map[[16]byte]int64) (told bool) {
+func (h *watchers) compare(found map[[16]byte]int64) (notifiedIDs bool) {
 	// The first status of both, executions and batches: nothing can have changed before it.
 	const first = int64(chargehand.Initial)
 	h.mu.Lock()
@@ -192,8 +192,8 @@ func (h *hub) compare(found map[[16]byte]int64) (told bool) {
 		w.status = status
 		if status != before && (before != 0 || status != first) {
 			w.tell()
-			told = true
+			notifiedIDs = true
 		}
 	}
-	return told
+	return notifiedIDs
 }

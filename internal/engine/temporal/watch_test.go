@@ -21,14 +21,14 @@ func (c *counting) View(ctx context.Context, fn func(store.Conn) error) error {
 	return c.DB.View(ctx, fn)
 }
 
-func (w *town) hub() (*hub, *counting) {
+func (w *rowsFixture) watchers() (*watchers, *counting) {
 	db := &counting{DB: w.db}
-	h := newHub(store.New(db))
+	h := newWatchers(store.New(db))
 	w.t.Cleanup(h.stop)
 	return h, db
 }
 
-func told(changed <-chan struct{}) bool {
+func isClosed(changed <-chan struct{}) bool {
 	select {
 	case <-changed:
 		return true
@@ -38,54 +38,54 @@ func told(changed <-chan struct{}) bool {
 }
 
 // await does as the service does: watch, read, wait, until the status is final.
-func (w *town) await(h *hub, no int64, id [16]byte) (looks int) {
+func (w *rowsFixture) await(h *watchers, no int64, id [16]byte) (reads int) {
 	for {
 		changed, stop := h.watch(id)
 		var row store.Execution
 		w.view(func(r *store.Reader) (err error) { row, err = r.ExecutionByNo(no); return err })
-		looks++
+		reads++
 		if row.State == store.StateEnded {
 			stop()
-			return looks
+			return reads
 		}
-		ok := told(changed)
+		ok := isClosed(changed)
 		stop()
 		if !ok {
-			w.t.Errorf("no change of %d was told", no)
-			return looks
+			w.t.Errorf("no change of %d was notified", no)
+			return reads
 		}
 	}
 }
 
 func TestWatchTellsChanges(t *testing.T) {
-	onDialects(t, func(w *town) {
-		h, _ := w.hub()
+	onDialects(t, func(w *rowsFixture) {
+		h, _ := w.watchers()
 		rows := w.accept(250) // more than are read in one query
 		b, _ := w.batch(2, 1)
 		batch, stop := h.watch(b.ID)
 		defer stop()
-		looks := make(chan int)
+		reads := make(chan int)
 		for _, row := range rows {
-			go func() { looks <- w.await(h, row.No, row.ID) }()
+			go func() { reads <- w.await(h, row.No, row.ID) }()
 		}
 		w.slots = 1000
 		w.start(0)
-		w.poke()
+		w.notify()
 		for range rows {
-			if n := <-looks; n > 6 {
+			if n := <-reads; n > 6 {
 				w.t.Errorf("read %d times for two changes", n)
 			}
 		}
-		if !told(batch) {
-			w.t.Error("no change of the batch was told")
+		if !isClosed(batch) {
+			w.t.Error("no change of the batch was notified")
 		}
 	})
 }
 
 // TestWatchTellsWhatChangedBefore changes a status before the hub has read it once.
 func TestWatchTellsWhatChangedBefore(t *testing.T) {
-	w := sqliteTown(t)
-	h, _ := w.hub()
+	w := newSQLiteFixture(t)
+	h, _ := w.watchers()
 	row := w.accept(1)[0]
 	changed, stop := h.watch(row.ID)
 	defer stop()
@@ -94,14 +94,14 @@ func TestWatchTellsWhatChangedBefore(t *testing.T) {
 		_, err := tx.FinishExecution(row.No, chargehand.Finished, chargehand.Completed, 1, 2, &store.Outcome{})
 		return err
 	})
-	if !told(changed) {
-		t.Error("an end was not told")
+	if !isClosed(changed) {
+		t.Error("an end was not notified")
 	}
 }
 
 func TestWatchReadsOnlyWhileWatched(t *testing.T) {
-	w := sqliteTown(t)
-	h, db := w.hub()
+	w := newSQLiteFixture(t)
+	h, db := w.watchers()
 	row := w.accept(1)[0]
 	changed, stop := h.watch(row.ID)
 	second, stopSecond := h.watch(row.ID)
@@ -129,15 +129,15 @@ func TestWatchReadsOnlyWhileWatched(t *testing.T) {
 	defer stopThird()
 	eventually(t, "it is read again", func() bool { return db.views.Load() > before })
 	h.notify(row.ID)
-	if !told(third) {
-		t.Error("a change on this node was not told")
+	if !isClosed(third) {
+		t.Error("a change on this node was not notified")
 	}
 }
 
-// TestWatchReadsLessAndLess bounds what somebody costs who waits for a long time.
+// TestWatchReadsLessAndLess bounds what someone costs who waits for a long time.
 func TestWatchReadsLessAndLess(t *testing.T) {
-	w := sqliteTown(t)
-	h, db := w.hub()
+	w := newSQLiteFixture(t)
+	h, db := w.watchers()
 	_, stop := h.watch(w.id())
 	defer stop()
 	began := time.Now()

@@ -7,15 +7,15 @@ import (
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
-// Names in Temporal. They stand in histories: they never change.
+// Names in Temporal. They are in histories: they never change.
 const (
 	workflowType    = "chargehand.execution"
 	performType     = "chargehand.perform"
 	publishType     = "chargehand.publish"
-	settleType      = "chargehand.settle"
+	reportType      = "chargehand.reportState"
 	chunkType       = "chargehand.chunk"
 	finishType      = "chargehand.finish"
-	inboxSignal     = "chargehand.inbox"
+	messageSignal   = "chargehand.message"
 	timelineQuery   = "chargehand.timeline"
 	listenType      = "chargehand.listen"
 	eventsType      = "chargehand.events"
@@ -28,7 +28,7 @@ const (
 )
 
 // argument is what an execution's workflow is started with, and continued as new with. It is
-// JSON, so that people can read it in Temporal's own tools; values of the language stand in it as they
+// JSON, so that people can read it in Temporal's own tools; values of the language are in it as they
 // are (value.Marshal), because encoding/json knows less about numbers than the language does.
 type argument struct {
 	Execution   chargehand.ExecutionID `json:"execution"`
@@ -37,43 +37,44 @@ type argument struct {
 	Environment chargehand.Environment `json:"environment"`
 	Revision    int                    `json:"revision"` // machine.Revision it started under
 	Runtime     string                 `json:"runtime"`  // $runtime.version
-	Digest      string                 `json:"digest"`   // of Definition and Resources (plan.SourceDigest): key of the plan cache, in hex
-	Definition  string                 `json:"definition"`
-	Resources   json.RawMessage        `json:"resources,omitempty"` // what is pinned with it (plan.EncodePins)
-	StartedMs   int64                  `json:"started_ms"`          // time of the first event, and of the row
-	Input       json.RawMessage        `json:"input,omitempty"`
-	Queue       string                 `json:"queue"` // prefix of the task queues
-	Continued   *continued             `json:"continued,omitempty"`
-	Metadata    json.RawMessage        `json:"metadata,omitempty"` // $runtime.metadata
-	Lifecycle   *machine.Lifecycle     `json:"lifecycle,omitempty"`
-	// Confidential: the definition declares secrets. Then this stands in Temporal sealed, and so does
+	// of Definition and Resources (plan.SourceDigest): key of the plan cache, in hex
+	Digest     string             `json:"digest"`
+	Definition string             `json:"definition"`
+	Resources  json.RawMessage    `json:"resources,omitempty"` // what is pinned with it (plan.EncodePins)
+	StartedMs  int64              `json:"started_ms"`          // time of the first event, and of the row
+	Input      json.RawMessage    `json:"input,omitempty"`
+	Queue      string             `json:"queue"` // prefix of the task queues
+	Continued  *continued         `json:"continued,omitempty"`
+	Metadata   json.RawMessage    `json:"metadata,omitempty"` // $runtime.metadata
+	Lifecycle  *machine.Lifecycle `json:"lifecycle,omitempty"`
+	// Confidential: the definition declares secrets. Then this is in Temporal sealed, and so does
 	// whatever may hold their values.
 	Confidential bool            `json:"confidential,omitempty"`
 	Secrets      json.RawMessage `json:"secrets,omitempty"` // by name, as pinned at the start
 }
 
-func (a argument) confides() (chargehand.ExecutionID, bool) { return a.Execution, a.Confidential }
+func (a argument) sealing() (chargehand.ExecutionID, bool) { return a.Execution, a.Confidential }
 
 // continued is what a run hands to the next one beside the machine's state.
 type continued struct {
-	State   json.RawMessage `json:"state"` // machine.Checkpoint
-	TimeMs  int64           `json:"time_ms"`
-	Settled int64           `json:"settled"` // number of the last settle
-	Slot    bool            `json:"slot"`
-	Asked   bool            `json:"asked"` // settle Settled asks for a slot that has not been granted
-	Phase   string          `json:"phase"` // as the row says
-	Chunks  int64           `json:"chunks"`
-	Sizes   []int           `json:"sizes,omitempty"` // entries of the newest chunks, the newest last
-	Seen    []int64         `json:"seen,omitempty"`  // inbox numbers, the newest last
+	State    json.RawMessage `json:"state"` // machine.Checkpoint
+	TimeMs   int64           `json:"time_ms"`
+	Reported int64           `json:"reported"` // number of the last state report
+	Slot     bool            `json:"slot"`
+	Asked    bool            `json:"asked"` // state report Reported asks for a slot that has not been granted
+	Phase    string          `json:"phase"` // as the row says
+	Chunks   int64           `json:"chunks"`
+	Sizes    []int           `json:"sizes,omitempty"` // entries of the newest chunks, the newest last
+	Seen     []int64         `json:"seen,omitempty"`  // message numbers, the newest last
 
-	Listens   []heard           `json:"listens,omitempty"`   // those that have a row
-	Unheard   []uint64          `json:"unheard,omitempty"`   // commands whose rows are to go
-	Delivered []int64           `json:"delivered,omitempty"` // children whose ends the machine knows
-	Waiting   []waitingMessages `json:"waiting,omitempty"`
+	Listens      []readPosition    `json:"listens,omitempty"`      // those that have a row
+	Unsubscribed []uint64          `json:"unsubscribed,omitempty"` // commands whose rows are to go
+	Delivered    []int64           `json:"delivered,omitempty"`    // children whose ends the machine knows
+	Waiting      []waitingMessages `json:"waiting,omitempty"`
 }
 
-// heard is how far an execution has looked for events of a subscription.
-type heard struct {
+// readPosition is how far an execution has read the events of a subscription.
+type readPosition struct {
 	Command uint64 `json:"command"`
 	Through int64  `json:"through"`
 	Woken   bool   `json:"woken,omitempty"` // there may be more
@@ -85,12 +86,12 @@ type waitingMessages struct {
 	Messages []json.RawMessage `json:"messages"`
 }
 
-// message is an inbox row on its way to a workflow, as a signal.
+// message is an outbox message on its way to a workflow, as a signal.
 type message struct {
-	No     int64  `json:"no"`   // of the inbox row
+	No     int64  `json:"no"`   // of the outbox message
 	Kind   string `json:"kind"` // "cancel", "grant", "events" or "child"
 	Reason string `json:"reason,omitempty"`
-	Settle int64  `json:"settle,omitempty"` // grant: the settle that it answers
+	Report int64  `json:"report,omitempty"` // grant: the state report that it answers
 }
 
 const (
@@ -119,7 +120,7 @@ type call struct {
 	Confidential bool `json:"confidential,omitempty"`
 }
 
-func (c call) confides() (chargehand.ExecutionID, bool) { return c.Execution, c.Confidential }
+func (c call) sealing() (chargehand.ExecutionID, bool) { return c.Execution, c.Confidential }
 
 // outcome is the result of perform. A fault is a result: it is the workflow's to handle.
 type outcome struct {
@@ -132,7 +133,7 @@ type outcome struct {
 	of *chargehand.ExecutionID // if it is confidential
 }
 
-func (o outcome) confides() (id chargehand.ExecutionID, confidential bool) {
+func (o outcome) sealing() (id chargehand.ExecutionID, confidential bool) {
 	if o.of != nil {
 		return *o.of, true
 	}
@@ -149,10 +150,10 @@ type progress struct {
 	Confidential bool `json:"confidential,omitempty"`
 }
 
-func (p progress) confides() (chargehand.ExecutionID, bool) { return p.Execution, p.Confidential }
+func (p progress) sealing() (chargehand.ExecutionID, bool) { return p.Execution, p.Confidential }
 
-// settling is the argument of the activity settle: what the row should say.
-type settling struct {
+// reporting is the argument of the activity state report: what the row should say.
+type stateReport struct {
 	Execution chargehand.ExecutionID `json:"execution"`
 
 	No     int64  `json:"no"`
@@ -161,8 +162,8 @@ type settling struct {
 	Phase  string `json:"phase"`
 }
 
-// settled is the answer. Granted: the execution has a slot.
-type settled struct {
+// reported is the answer. Granted: the execution has a slot.
+type stateAnswer struct {
 	Granted bool `json:"granted"`
 	Final   bool `json:"final"` // the row has ended: cancelled, and the signal is on its way
 }
@@ -212,17 +213,17 @@ type publishing struct {
 }
 
 // looking is the argument of the activities listen and events.
-type looking struct {
+type readRequest struct {
 	Execution chargehand.ExecutionID `json:"execution"`
 
-	No      int64    `json:"no"`
-	Asked   []asked  `json:"asked,omitempty"`
-	Unheard []uint64 `json:"unheard,omitempty"` // commands whose rows are to go
+	No           int64    `json:"no"`
+	Asked        []asked  `json:"asked,omitempty"`
+	Unsubscribed []uint64 `json:"unsubscribed,omitempty"` // commands whose rows are to go
 
 	Confidential bool `json:"confidential,omitempty"` // filters may be made of secrets
 }
 
-func (l looking) confides() (chargehand.ExecutionID, bool) { return l.Execution, l.Confidential }
+func (l readRequest) sealing() (chargehand.ExecutionID, bool) { return l.Execution, l.Confidential }
 
 // asked is a subscription that wants the events behind a number.
 type asked struct {
@@ -245,11 +246,11 @@ type eventPages struct {
 	Final bool        `json:"final,omitempty"` // the row has ended
 }
 
-// eventPage is what there was up to Through. Whole: there is no more; a message tells when there is.
+// eventPage is what there was up to Through. CaughtUp: there is no more; a message tells when there is.
 type eventPage struct {
-	Through int64      `json:"through"`
-	Whole   bool       `json:"whole,omitempty"`
-	Events  []received `json:"events,omitempty"`
+	Through  int64      `json:"through"`
+	CaughtUp bool       `json:"caught_up,omitempty"`
+	Events   []received `json:"events,omitempty"`
 }
 
 type received struct {
@@ -257,16 +258,16 @@ type received struct {
 	Event  json.RawMessage `json:"event"`
 }
 
-// kinship is the argument of the activity child: what is to be done about children, in order.
-type kinship struct {
+// childSteps is the argument of the activity child: what is to be done about children, in order.
+type childSteps struct {
 	Execution chargehand.ExecutionID `json:"execution"`
 
-	No    int64     `json:"no"`
-	Steps []kinStep `json:"steps"`
+	No    int64       `json:"no"`
+	Steps []childStep `json:"steps"`
 }
 
 // kinStep starts a child, or withdraws one.
-type kinStep struct {
+type childStep struct {
 	Command uint64     `json:"command"`
 	Start   *childWire `json:"start,omitempty"` // nil: withdraw
 }
@@ -281,7 +282,7 @@ type childWire struct {
 }
 
 // kinshipDone is the answer. Refused are awaited children that cannot be started.
-type kinshipDone struct {
+type childStepsDone struct {
 	Refused []childEnd `json:"refused,omitempty"`
 	Final   bool       `json:"final,omitempty"`
 }
@@ -299,7 +300,7 @@ type asking struct {
 	Execution chargehand.ExecutionID `json:"execution"`
 
 	No        int64   `json:"no"`
-	Delivered []int64 `json:"delivered,omitempty"` // of these the machine has heard
+	Delivered []int64 `json:"delivered,omitempty"` // of these the machine knows
 }
 
 // ends is the answer. More: ask again.

@@ -40,13 +40,13 @@ type WorkerConfig struct {
 	Sealer     *secret.Sealer // of payloads and timelines of executions with secrets, as Client's; nil: there are none
 
 	// Freed is called when an execution has given a slot of an account back, or waits for
-	// one. It must not block. Nil: nobody wants to know.
+	// one. It must not block. Nil: no call.
 	Freed func(account int64)
-	// Owed is called with messages that were written to the inbox, with a lease for this process
-	// (Engine.Owed), and Published when a stream has new events. They must not block. Nil: some
+	// Undelivered is called with messages that were written to the outbox, with a lease for this process
+	// (Engine.Undelivered), and Published when a stream has new events. They must not block. Nil: some
 	// node finds them in a moment.
-	Owed      func(messages []store.OutboxMessage)
-	Published func(account int64, env chargehand.Environment)
+	Undelivered func(messages []store.OutboxMessage)
+	Published   func(account int64, env chargehand.Environment)
 
 	// Tracer makes the spans of executions that end here; nil: none. Those of activities are up
 	// to who carries them out.
@@ -118,18 +118,18 @@ type Worker struct {
 
 // NewWorker makes a worker. The number of cached workflows counts for all workers of the
 // process: the SDK has one cache.
-func NewWorker(c WorkerConfig) *Worker { return newWorker(c, thePace()) }
+func NewWorker(c WorkerConfig) *Worker { return newWorker(c, defaultLimits()) }
 
-func newWorker(c WorkerConfig, p pace) *Worker {
+func newWorker(c WorkerConfig, p limits) *Worker {
 	c = c.withDefaults()
 	worker.SetStickyWorkflowCacheSize(c.Limits.CachedWorkflows)
 	cut, cancel := context.WithCancel(context.Background())
 	a := &activities{WorkerConfig: c, identity: workerName(), cut: cut, reader: eventstream.NewReader(c.Store, c.Blobs)}
-	a.looks = fair.NewGate(fair.Limits{Places: max(1, runtime.GOMAXPROCS(0)-1)})
+	a.evaluations = fair.NewGate(fair.Limits{Places: max(1, runtime.GOMAXPROCS(0)-1)})
 	a.postTo = func(workflow, run string) postbox { return mailbox{a.Client, workflow, run} }
 	return &Worker{
 		activities: a, cut: cancel,
-		workflows: &workflows{plans: newPlans(), pace: p},
+		workflows: &workflows{plans: newPlans(), limits: p},
 	}
 }
 
@@ -166,15 +166,15 @@ func (w *Worker) performers() []worker.Worker {
 	var parts []worker.Worker
 	a := w.activities
 	for _, class := range []struct {
-		queue  func(prefix string, env chargehand.Environment) string
-		places int
+		queue   func(prefix string, env chargehand.Environment) string
+		permits int
 	}{
 		{callQueue, a.Limits.Calls}, {streamQueue, a.Limits.Streams}, {processQueue, a.Limits.Processes}, {scriptQueue, a.Limits.Scripts},
 	} {
-		gate := fair.NewGate(fair.Limits{Places: class.places})
+		permits := fair.NewGate(fair.Limits{Places: class.permits})
 		parts = append(parts,
-			a.performer(class.queue(a.Queue, chargehand.Live), class.places, gate),
-			a.performer(class.queue(a.Queue, chargehand.Test), fair.Limits{Places: class.places}.OfTest(), gate))
+			a.performer(class.queue(a.Queue, chargehand.Live), class.permits, permits),
+			a.performer(class.queue(a.Queue, chargehand.Test), fair.Limits{Places: class.permits}.OfTest(), permits))
 	}
 	return parts
 }
@@ -185,7 +185,7 @@ func pollers() worker.PollerBehavior {
 
 // performer is the part that carries out activities of the language from a queue of one environment. The gate
 // shares the places of a class between both.
-func (a *activities) performer(queue string, atOnce int, gate *fair.Gate) worker.Worker {
+func (a *activities) performer(queue string, atOnce int, permits *fair.Gate) worker.Worker {
 	part := worker.New(a.Client, queue, worker.Options{
 		Identity:                           a.identity,
 		DisableWorkflowWorker:              true,
@@ -194,7 +194,7 @@ func (a *activities) performer(queue string, atOnce int, gate *fair.Gate) worker
 		MaxHeartbeatThrottleInterval:       2 * time.Second,
 		WorkerStopTimeout:                  a.Limits.Stop + reportTime,
 	})
-	a.registerPerform(part, gate)
+	a.registerPerform(part, permits)
 	return part
 }
 
@@ -209,18 +209,18 @@ type activityRegistry interface {
 	RegisterActivityWithOptions(a any, o activity.RegisterOptions)
 }
 
-func (a *activities) registerPerform(r activityRegistry, gate *fair.Gate) {
-	perform := func(ctx context.Context, c call) (outcome, error) { return a.performIn(ctx, gate, c) }
+func (a *activities) registerPerform(r activityRegistry, permits *fair.Gate) {
+	perform := func(ctx context.Context, c call) (outcome, error) { return a.performIn(ctx, permits, c) }
 	r.RegisterActivityWithOptions(perform, activity.RegisterOptions{Name: performType})
 }
 
 // registerWrites registers the activities that write to the database.
 func (a *activities) registerWrites(r activityRegistry) {
-	r.RegisterActivityWithOptions(a.settle, activity.RegisterOptions{Name: settleType})
+	r.RegisterActivityWithOptions(a.reportState, activity.RegisterOptions{Name: reportType})
 	r.RegisterActivityWithOptions(a.chunk, activity.RegisterOptions{Name: chunkType})
 	r.RegisterActivityWithOptions(a.publish, activity.RegisterOptions{Name: publishType})
-	r.RegisterActivityWithOptions(a.look, activity.RegisterOptions{Name: listenType})
-	r.RegisterActivityWithOptions(a.look, activity.RegisterOptions{Name: eventsType})
+	r.RegisterActivityWithOptions(a.readSubscriptions, activity.RegisterOptions{Name: listenType})
+	r.RegisterActivityWithOptions(a.readSubscriptions, activity.RegisterOptions{Name: eventsType})
 	r.RegisterActivityWithOptions(a.child, activity.RegisterOptions{Name: childType})
 	r.RegisterActivityWithOptions(a.outcome, activity.RegisterOptions{Name: outcomeType})
 	r.RegisterActivityWithOptions(a.finish, activity.RegisterOptions{Name: finishType})

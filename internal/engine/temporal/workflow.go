@@ -16,31 +16,33 @@ import (
 
 // workflows is what the workflow function has beside its argument.
 type workflows struct {
-	plans *plan.Cache
-	pace  pace
+	plans  *plan.Cache
+	limits limits
 }
 
 // pace bounds what a run, or one workflow task of it, takes on. Histories depend on these
-// numbers: a change needs workflow.GetVersion. Only tests have others than thePace.
-type pace struct {
-	pending    int           // activities that run at once
-	roomBytes  int           // that the history may have once all that runs has answered: Temporal ends a workflow at 50 MiB
+// numbers: a change needs workflow.GetVersion. Only tests have others than defaultLimits.
+type limits struct {
+	pending int // activities that run at once
+	// that the history may have once all that runs has answered: Temporal ends a workflow at 50 MiB
+	roomBytes  int
 	taskBytes  int           // arguments scheduled in one workflow task
 	taskSlices int           // slices of the machine in one workflow task
 	runSlices  int           // slices until the run continues as new
 	sliceSteps int           // steps of expressions that count as a slice, outside of those of the machine
 	pause      time.Duration // between two workflow tasks that compute
-	patience   time.Duration // how long held commands wait for activities that run, before they go on in the same run
-	moreEvents int           // by which the history may grow after that
-	moreBytes  int
-	maxEvents  int // of the history, from which on nothing but the end of what runs is awaited
-	maxBytes   int
+	// how long held commands wait for activities that run, before they continue in the same run
+	drainTimeout time.Duration
+	moreEvents   int // by which the history may grow after that
+	moreBytes    int
+	maxEvents    int // of the history, from which on nothing but the end of what runs is awaited
+	maxBytes     int
 }
 
-func thePace() pace {
-	return pace{
+func defaultLimits() limits {
+	return limits{
 		pending: 500, roomBytes: 48 << 20, taskBytes: 1 << 20, taskSlices: 4, runSlices: 40, sliceSteps: machine.SliceSpent,
-		pause: time.Millisecond, patience: 10 * time.Second,
+		pause: time.Millisecond, drainTimeout: 10 * time.Second,
 		moreEvents: 4096, moreBytes: 4 << 20,
 		maxEvents: 40_000, maxBytes: 40 << 20,
 	}
@@ -52,7 +54,7 @@ func thePace() pace {
 type run struct {
 	ctx      workflow.Context // nothing cancels it
 	canceled workflow.Context // Temporal cancels it
-	pace     pace
+	limits   limits
 	argument *argument
 	input    value.Value // raw
 	machine  *machine.Machine
@@ -60,35 +62,35 @@ type run struct {
 	moved    bool  // an event has been applied in this run
 	applied  int   // events of this run
 
-	inbox workflow.ReceiveChannel
-	seen  []int64 // inbox numbers, the newest last
-	told  bool    // of its cancellation in Temporal
+	signals        workflow.ReceiveChannel
+	seen           []int64 // message numbers, the newest last
+	cancelNotified bool    // of its cancellation in Temporal
 
 	held   []machine.Command // activities that wait for a slot, a place, or the next run
-	calls  []*flight         // activities that run, in the order of their starts
-	timers []*flight
+	calls  []*pendingCommand // activities that run, in the order of their starts
+	timers []*pendingCommand
 
 	yielded    bool // the machine waits for Continued
 	slices     int  // in this run
 	taskSlices int  // in this workflow task
 	taskBytes  int
-	breath     breath
+	budget     budget
 	pausing    workflow.Future // nil, or a new workflow task is on its way
 
-	slots   slots
-	bus     bus
-	listens listens
-	kin     kin
-	streams streams
-	secrets *engine.Secrets
-	drain   drain
-	finish  *machine.Command
-	isFinal bool // the row has ended already
-	failure error
+	slots    slots
+	bus      bus
+	listens  listens
+	children children
+	streams  streams
+	secrets  *engine.Secrets
+	drain    drain
+	finish   *machine.Command
+	isFinal  bool // the row has ended already
+	failure  error
 }
 
 // flight is a command that Temporal carries out.
-type flight struct {
+type pendingCommand struct {
 	id      machine.CommandID
 	dueMs   int64            // timers
 	command *machine.Command // activities
@@ -102,12 +104,12 @@ type flight struct {
 func (w *workflows) execute(ctx workflow.Context, a argument) error {
 	free, _ := workflow.NewDisconnectedContext(ctx)
 	r := &run{
-		ctx: free, canceled: ctx, pace: w.pace, argument: &a,
-		inbox: workflow.GetSignalChannel(ctx, inboxSignal),
+		ctx: free, canceled: ctx, limits: w.limits, argument: &a,
+		signals: workflow.GetSignalChannel(ctx, messageSignal),
 	}
 	r.streams.channel = workflow.GetSignalChannel(ctx, streamSignal)
 	if fault := r.revive(w.plans); fault != nil {
-		return r.breakOff(fault)
+		return r.failExecution(fault)
 	}
 	if err := workflow.SetQueryHandler(ctx, timelineQuery, r.timeline); err != nil {
 		return fmt.Errorf("answer queries: %w", err)
@@ -157,10 +159,10 @@ func (r *run) revive(plans *plan.Cache) *machine.Fault {
 		return engine.SystemFault(engine.CodeInternal, "The state cannot be read: "+err.Error())
 	}
 	r.timeMs, r.seen = c.TimeMs, c.Seen
-	r.slots = slots{held: c.Slot, asked: c.Asked, number: c.Settled, phase: c.Phase}
+	r.slots = slots{held: c.Slot, asked: c.Asked, number: c.Reported, phase: c.Phase}
 	r.drain.chunks, r.drain.sizes = c.Chunks, c.Sizes
 	r.yielded = r.machine.Load().Yielded
-	r.streams.waiting, r.kin.delivered = c.Waiting, c.Delivered
+	r.streams.waiting, r.children.delivered = c.Waiting, c.Delivered
 	r.resumeListens(c)
 	// Children are started before a run ends.
 	r.take(slices.DeleteFunc(r.machine.InFlight(), func(c machine.Command) bool { return c.Kind == machine.StartChild }))
@@ -181,12 +183,12 @@ func (r *run) loop() error {
 		if r.finish != nil {
 			return r.end()
 		}
-		r.settle()
+		r.reportState()
 		r.startCalls()
-		r.losePatience()
+		r.armDrainTimeout()
 		r.publish()
-		r.relate()
-		r.look()
+		r.sendChildSteps()
+		r.requestEvents()
 		r.cutDetached()
 		if r.canFlow() {
 			continue
@@ -218,11 +220,11 @@ func (r *run) await() {
 }
 
 func (r *run) somethingHappened() bool {
-	if r.inbox.Len() > 0 || r.streams.channel.Len() > 0 || r.canceled.Err() != nil && !r.told {
+	if r.signals.Len() > 0 || r.streams.channel.Len() > 0 || r.canceled.Err() != nil && !r.cancelNotified {
 		return true
 	}
 	for _, f := range [...]workflow.Future{
-		r.pausing, r.slots.settling, r.bus.sending, r.drain.timer, r.drain.chunking, r.listens.looking, r.kin.sending, r.kin.asking,
+		r.pausing, r.slots.reporting, r.bus.sending, r.drain.timer, r.drain.chunking, r.listens.reading, r.children.sending, r.children.asking,
 	} {
 		if f != nil && f.IsReady() {
 			return true
@@ -277,14 +279,14 @@ func (r *run) take(commands []machine.Command) {
 	}
 }
 
-// compute lets the machine go on after a yield, a few times in one workflow task.
+// compute lets the machine continue after a yield, a few times in one workflow task.
 func (r *run) compute() {
 	for r.yielded && r.slots.held && !r.drain.on && r.finish == nil {
 		switch {
-		case r.slices >= r.pace.runSlices:
+		case r.slices >= r.limits.runSlices:
 			r.drain.on = true
 			return
-		case r.taskSlices >= r.pace.taskSlices:
+		case r.taskSlices >= r.limits.taskSlices:
 			r.pause()
 			return
 		}
@@ -298,7 +300,7 @@ func (r *run) compute() {
 // pause ends this workflow task and asks for another one.
 func (r *run) pause() {
 	if r.pausing == nil {
-		r.pausing = workflow.NewTimer(r.ctx, r.pace.pause)
+		r.pausing = workflow.NewTimer(r.ctx, r.limits.pause)
 	}
 }
 

@@ -27,11 +27,11 @@ const get = "{call: http, with: {method: get, endpoint: 'https://example.org/'}}
 func echo(_ context.Context, c runner.Call) runner.Result { return runner.Result{Output: c.Input} }
 
 // simulate runs a definition in the simulation to its end.
-func simulate(t *testing.T, definition string, input value.Value, outside func(context.Context, runner.Call) runner.Result, change func(*simulated, argument)) (*office, argument, *simulated) {
+func simulate(t *testing.T, definition string, input value.Value, outside func(context.Context, runner.Call) runner.Result, change func(*simulated, argument)) (*workerFixture, argument, *simulated) {
 	t.Helper()
-	o := newOffice(t)
+	o := newWorkerFixture(t)
 	o.outside = outside
-	s := &simulated{office: o, pace: thePace()}
+	s := &simulated{workerFixture: o, limits: defaultLimits()}
 	a := o.accept(compile(t, definition), input)
 	if change != nil {
 		change(s, a)
@@ -40,7 +40,7 @@ func simulate(t *testing.T, definition string, input value.Value, outside func(c
 	return o, a, s
 }
 
-func wantOutput(t *testing.T, o *office, a argument, want string) {
+func wantOutput(t *testing.T, o *workerFixture, a argument, want string) {
 	t.Helper()
 	got := o.result(a, nil)
 	if got.Phase != chargehand.Completed || !value.Equal(got.Output, parsed(t, []byte(want))) {
@@ -48,7 +48,7 @@ func wantOutput(t *testing.T, o *office, a argument, want string) {
 	}
 }
 
-func wantFault(t *testing.T, o *office, a argument, code string) {
+func wantFault(t *testing.T, o *workerFixture, a argument, code string) {
 	t.Helper()
 	got := o.result(a, nil)
 	if got.Phase != chargehand.Faulted || got.Fault == nil || got.Fault.Code != code {
@@ -68,7 +68,7 @@ func suggest(s *simulated, after int) {
 	}
 }
 
-// A loop over calls goes on across runs, and its timeline is whole.
+// A loop over calls continues across runs, and its timeline is whole.
 func TestLoopAcrossRuns(t *testing.T) {
 	t.Parallel()
 	o, a, s := simulate(t,
@@ -152,8 +152,8 @@ func TestCancelWhileDraining(t *testing.T) {
 		func(_ context.Context, c runner.Call) runner.Result {
 			if calls.Add(1) == 5 {
 				s.during.SetContinueAsNewSuggested(true)
-				s.office.cancel(a.No)
-				s.during.SignalWorkflow(inboxSignal, message{No: 1, Kind: kindCancel, Reason: "enough"})
+				s.workerFixture.cancel(a.No)
+				s.during.SignalWorkflow(messageSignal, message{No: 1, Kind: kindCancel, Reason: "enough"})
 			}
 			return runner.Result{Output: c.Input}
 		}, func(x *simulated, y argument) { s, a = x, y })
@@ -166,8 +166,8 @@ func TestCancelWhileDraining(t *testing.T) {
 	}
 }
 
-// What is held must not wait for a call of another branch for ever: after a while the run
-// goes on.
+// What is held must not wait for a call of another branch without end: after a while the run
+// continues.
 func TestDrainingGivesWay(t *testing.T) {
 	t.Parallel()
 	released := make(chan struct{})
@@ -191,7 +191,7 @@ do:
 		calls.Add(1)
 		return runner.Result{Output: c.Input}
 	}, func(s *simulated, _ argument) {
-		s.pace.patience = 20 * time.Millisecond // of real time: an activity runs
+		s.limits.drainTimeout = 20 * time.Millisecond // of real time: an activity runs
 		suggest(s, 3)
 	})
 	close(released)
@@ -204,7 +204,7 @@ do:
 // Messages are taken in once, however often they come, also in the next run.
 func TestMessagesOnce(t *testing.T) {
 	t.Parallel()
-	r := &run{pace: thePace(), seen: []int64{7}}
+	r := &run{limits: defaultLimits(), seen: []int64{7}}
 	for i := range int64(1500) {
 		r.remember(i + 10)
 	}
@@ -240,13 +240,13 @@ func (l *loser) perform(a *activities) func(context.Context, call) (outcome, err
 	}
 }
 
-func loseAttempts(t *testing.T, task string, lost int, err error) (*office, argument, *loser) {
+func loseAttempts(t *testing.T, task string, lost int, err error) (*workerFixture, argument, *loser) {
 	t.Helper()
 	l := &loser{runs: make(map[string]int), lost: lost, err: err}
-	o := newOffice(t)
+	o := newWorkerFixture(t)
 	o.outside = echo
 	a := o.accept(compile(t, "do: [{a: "+task+"}]"), 1)
-	s := &simulated{office: o, pace: thePace(), perform: l.perform}
+	s := &simulated{workerFixture: o, limits: defaultLimits(), perform: l.perform}
 	s.run(t, a)
 	return o, a, l
 }
@@ -297,9 +297,9 @@ func TestPending(t *testing.T) {
 	for i := range 40 {
 		branches += fmt.Sprintf("{b%d: %s}, ", i, get)
 	}
-	for name, slow := range map[string]func(*pace){
-		"places":              func(p *pace) { p.pending, p.taskBytes = 8, 200 },
-		"room in the history": func(p *pace) { p.roomBytes, p.taskBytes = 8*callBytes+500, 200 },
+	for name, slow := range map[string]func(*limits){
+		"places":              func(p *limits) { p.pending, p.taskBytes = 8, 200 },
+		"room in the history": func(p *limits) { p.roomBytes, p.taskBytes = 8*callBytes+500, 200 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -315,7 +315,7 @@ func TestPending(t *testing.T) {
 				<-full
 				running.Add(-1)
 				return runner.Result{}
-			}, func(s *simulated, _ argument) { slow(&s.pace) })
+			}, func(s *simulated, _ argument) { slow(&s.limits) })
 			wantOutput(t, o, a, "1")
 			if most.Load() != 8 {
 				t.Errorf("%d ran at once", most.Load())
@@ -337,11 +337,11 @@ func TestBrokenArguments(t *testing.T) {
 		"checkpoint": {func(a *argument) { a.Continued = &continued{State: []byte(`{"version":1,"revision":1}`)} }, engine.CodeInternal},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := newOffice(t)
+			o := newWorkerFixture(t)
 			a := o.accept(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 1)
 			broken := a
 			test.change(&broken)
-			(&simulated{office: o, pace: thePace()}).run(t, broken)
+			(&simulated{workerFixture: o, limits: defaultLimits()}).run(t, broken)
 			wantFault(t, o, a, test.code)
 		})
 	}

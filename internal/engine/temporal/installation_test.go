@@ -26,33 +26,34 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// estate is a branch with an engine: a whole installation of one node.
-type estate struct {
-	*branch
+// installation is a branch with an engine: a whole installation of one node.
+type installation struct {
+	*serverFixture
 	engine *Engine
-	pace   pace
+	limits limits
 	sealer *secret.Sealer
 
-	landlord *estate // of a tenant; nil: itself
+	landlord *installation // of a tenant; nil: itself
 
-	mu     sync.Mutex
-	plans  map[int64]*plan.Plan
-	others map[chargehand.AccountID]func(context.Context, runner.Call) runner.Result // activities of executions that the test has not begun
+	mu    sync.Mutex
+	plans map[int64]*plan.Plan
+	// activities of executions that the test has not begun
+	others map[chargehand.AccountID]func(context.Context, runner.Call) runner.Result
 }
 
-// tenant is an account of its own in an estate.
-func (e *estate) tenant(t testing.TB) *estate {
+// tenant is an account of its own in an installation.
+func (e *installation) tenant(t testing.TB) *installation {
 	t.Helper()
-	o := &office{t: t, store: e.store, queue: e.queue, lender: e.office, unseal: e.unseal}
+	o := &workerFixture{t: t, store: e.store, queue: e.queue, lender: e.workerFixture, unseal: e.unseal}
 	o.account = store.Account{ID: chargehand.AccountID(e.id()), Name: t.Name(), CreatedMs: time.Now().UnixNano()}
 	o.update(func(tx *store.Tx) error { return tx.InsertAccount(&o.account) })
-	return &estate{
-		branch: &branch{office: o, client: e.client, remote: e.remote, worker: e.worker},
-		engine: e.engine, pace: e.pace, sealer: e.sealer, landlord: e,
+	return &installation{
+		serverFixture: &serverFixture{workerFixture: o, client: e.client, remote: e.remote, worker: e.worker},
+		engine:        e.engine, limits: e.limits, sealer: e.sealer, landlord: e,
 	}
 }
 
-func (e *estate) owner() *estate {
+func (e *installation) owner() *installation {
 	if e.landlord != nil {
 		return e.landlord
 	}
@@ -60,7 +61,7 @@ func (e *estate) owner() *estate {
 }
 
 // Plan implements engine.Plans.
-func (e *estate) Plan(_ context.Context, revision int64) (*plan.Plan, error) {
+func (e *installation) Plan(_ context.Context, revision int64) (*plan.Plan, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if p := e.plans[revision]; p != nil {
@@ -69,13 +70,13 @@ func (e *estate) Plan(_ context.Context, revision int64) (*plan.Plan, error) {
 	return nil, store.ErrNotFound
 }
 
-func newEstate(t testing.TB, p pace) *estate {
+func newInstallation(t testing.TB, p limits) *installation {
 	t.Helper()
 	master, err := secret.LoadOrCreate(filepath.Join(t.TempDir(), "master.key"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &estate{pace: p, branch: newIdleBranch(t), sealer: secret.NewSealer(master), plans: make(map[int64]*plan.Plan)}
+	e := &installation{limits: p, serverFixture: newIdleServerFixture(t), sealer: secret.NewSealer(master), plans: make(map[int64]*plan.Plan)}
 	e.others = make(map[chargehand.AccountID]func(context.Context, runner.Call) runner.Result)
 	e.unseal = func(id chargehand.ExecutionID, chunk []byte) []byte {
 		data, err := e.sealer.Execution(id).Open(string(engine.SealedTimeline), chunk)
@@ -93,12 +94,12 @@ func newEstate(t testing.TB, p pace) *estate {
 	t.Cleanup(c.Close)
 	e.client = c
 	e.outside = func(ctx context.Context, c runner.Call) runner.Result {
-		e.branch.mu.Lock()
+		e.serverFixture.mu.Lock()
 		outside := e.outsides[c.Execution]
 		if outside == nil {
 			outside = e.others[c.Account]
 		}
-		e.branch.mu.Unlock()
+		e.serverFixture.mu.Unlock()
 		return outside(ctx, c)
 	}
 	e.engine = New(Config{
@@ -111,11 +112,11 @@ func newEstate(t testing.TB, p pace) *estate {
 }
 
 // startNode starts the worker of the node.
-func (e *estate) startNode(p pace) {
+func (e *installation) startNode(p limits) {
 	e.t.Helper()
 	config := e.config()
 	config.Client, config.Namespace, config.Sealer = e.client, e.engine.config.Namespace, e.sealer
-	config.Freed, config.Owed, config.Published = e.engine.Freed, e.engine.Owed, e.engine.Published
+	config.Freed, config.Undelivered, config.Published = e.engine.Freed, e.engine.Undelivered, e.engine.Published
 	config.Limits.Stop = time.Second
 	e.worker = newWorker(config, p)
 	if err := e.worker.Start(); err != nil {
@@ -124,13 +125,13 @@ func (e *estate) startNode(p pace) {
 	e.t.Cleanup(func() { e.worker.Stop(context.Background()) })
 }
 
-// replay replays a history of this estate.
-func (e *estate) replay(h *historypb.History) error {
-	return replaySealed(e.t, h, e.pace, NewPayloads(e.store, e), e.sealer)
+// replay replays a history of this installation.
+func (e *installation) replay(h *historypb.History) error {
+	return replaySealed(e.t, h, e.limits, NewPayloads(e.store, e), e.sealer)
 }
 
 // deploy makes a published workflow of a namespace "suite".
-func (e *estate) deploy(name string, p *plan.Plan) (workflow store.Workflow, definition string) {
+func (e *installation) deploy(name string, p *plan.Plan) (workflow store.Workflow, definition string) {
 	e.t.Helper()
 	definition = string(value.Marshal(p.Definition()))
 	digest, err := hex.DecodeString(digestOf(definition, nil))
@@ -161,7 +162,7 @@ func (e *estate) deploy(name string, p *plan.Plan) (workflow store.Workflow, def
 }
 
 // children deploys the other workflows of a world.
-func (e *estate) children(w *machinetest.Fixture) {
+func (e *installation) children(w *machinetest.Fixture) {
 	for name := range w.Children {
 		if p := w.Child(e.t, name); p != nil {
 			e.deploy(name, p)
@@ -170,7 +171,7 @@ func (e *estate) children(w *machinetest.Fixture) {
 }
 
 // start starts an execution as a client does.
-func (e *estate) start(p *plan.Plan, input value.Value, outside func(context.Context, runner.Call) runner.Result) argument {
+func (e *installation) start(p *plan.Plan, input value.Value, outside func(context.Context, runner.Call) runner.Result) argument {
 	e.t.Helper()
 	w, definition := e.deploy(fmt.Sprintf("script-%d", time.Now().UnixNano()), p)
 	data := value.Marshal(input)
@@ -178,7 +179,7 @@ func (e *estate) start(p *plan.Plan, input value.Value, outside func(context.Con
 		ID: e.id(), Account: e.account.No, Environment: chargehand.Live, Workflow: w.No, Revision: w.Published,
 		Input: store.Payload{Inline: data, Size: int64(len(data))},
 	}
-	owner := e.owner().branch
+	owner := e.owner().serverFixture
 	owner.mu.Lock()
 	owner.outsides[row.ID] = outside
 	owner.mu.Unlock()
@@ -190,7 +191,7 @@ func (e *estate) start(p *plan.Plan, input value.Value, outside func(context.Con
 }
 
 // ended waits until the row is final; of one that was cancelled, until the workflow has ended too.
-func (e *estate) ended(a argument) store.Execution {
+func (e *installation) ended(a argument) store.Execution {
 	e.t.Helper()
 	eventually(e.t, "the execution ends", func() bool { return e.row(a.No).Status.Final() })
 	row := e.row(a.No)
@@ -201,7 +202,7 @@ func (e *estate) ended(a argument) store.Execution {
 }
 
 // publishAll stores events as a client does.
-func (e *estate) publishAll(envelopes []value.Value) {
+func (e *installation) publishAll(envelopes []value.Value) {
 	events := make([]map[string]any, len(envelopes))
 	for i, v := range envelopes {
 		events[i] = v.(map[string]any)
@@ -212,7 +213,7 @@ func (e *estate) publishAll(envelopes []value.Value) {
 }
 
 // waits reports whether an execution waits for events or has ended.
-func (e *estate) waits(a argument) bool {
+func (e *installation) waits(a argument) bool {
 	var listens []store.Subscription
 	row := e.row(a.No)
 	e.view(func(r *store.Reader) (err error) {
@@ -223,19 +224,19 @@ func (e *estate) waits(a argument) bool {
 }
 
 // estateRunner runs a script in an account of its own.
-type estateRunner struct {
-	estate *estate
-	after  func(e *estate, a argument)
+type installationRunner struct {
+	installation *installation
+	after        func(e *installation, a argument)
 }
 
-func (r estateRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) machinetest.Result {
-	e := r.estate.tenant(t)
+func (r installationRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) machinetest.Result {
+	e := r.installation.tenant(t)
 	e.children(w)
 	outside := newScripted(w)
 	outside.store = e.publishAll
-	r.estate.branch.mu.Lock()
-	r.estate.others[e.account.ID] = outside.Run
-	r.estate.branch.mu.Unlock()
+	r.installation.serverFixture.mu.Lock()
+	r.installation.others[e.account.ID] = outside.Run
+	r.installation.serverFixture.mu.Unlock()
 	if len(w.Before) > 0 {
 		e.publishAll(w.Envelopes(w.Before))
 		eventually(t, "the clock moves", clockMoves())
@@ -253,7 +254,7 @@ func (r estateRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *mach
 		e.publishAll(w.Envelopes(w.Events))
 	}
 	e.ended(a)
-	eventually(t, "what goes on by itself has begun", func() bool {
+	eventually(t, "what continues by itself has begun", func() bool {
 		d, err := e.client.DescribeWorkflowExecution(context.Background(), a.Execution.String(), "")
 		if err != nil {
 			t.Fatal(err)
@@ -269,22 +270,22 @@ func (r estateRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *mach
 
 // TestSuiteOfEvents: in a whole installation, events and streams mean the same, and every history can be replayed.
 func TestSuiteOfEvents(t *testing.T) {
-	all := newEstate(t, thePace())
+	all := newInstallation(t, defaultLimits())
 	machinetest.RunEvents(t, func(t *testing.T) machinetest.Runner {
 		t.Parallel()
-		return estateRunner{all, func(e *estate, a argument) {
+		return installationRunner{all, func(e *installation, a argument) {
 			e.end(a)
-			e.replayAll(a, thePace())
+			e.replayAll(a, defaultLimits())
 		}}
 	})
 }
 
-// TestSuiteOfChildren: so do other workflows, and processes that nobody waits for.
+// TestSuiteOfChildren: so do other workflows, and processes that no task awaits.
 func TestSuiteOfChildren(t *testing.T) {
-	all := newEstate(t, thePace())
+	all := newInstallation(t, defaultLimits())
 	machinetest.RunChildren(t, func(t *testing.T) machinetest.Runner {
 		t.Parallel()
-		return estateRunner{all, func(e *estate, a argument) { e.replayAll(a, thePace()) }}
+		return installationRunner{all, func(e *installation, a argument) { e.replayAll(a, defaultLimits()) }}
 	})
 }
 

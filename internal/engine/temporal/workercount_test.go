@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 )
 
-// TestCensusTells: who runs no worker learns that nobody else does either, once, and when that is over.
-func TestCensusTells(t *testing.T) {
+// TestCensusTells: who runs no worker learns that no one else does either, once, and when that is over.
+func TestWorkerCountIsLogged(t *testing.T) {
 	type answer struct {
 		workers int
 		err     error
@@ -18,7 +18,7 @@ func TestCensusTells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		answers := make(chan answer)
-		c := newCensus(func(ctx context.Context) (int, error) {
+		c := newWorkerCount(func(ctx context.Context) (int, error) {
 			select {
 			case a := <-answers:
 				return a.workers, a.err
@@ -53,9 +53,9 @@ func TestCensusTells(t *testing.T) {
 }
 
 // TestCensusCounts asks a real server, which remembers for 10 s what it has answered.
-func TestCensusCounts(t *testing.T) {
+func TestWorkersAreCounted(t *testing.T) {
 	t.Parallel()
-	for want, b := range []*branch{newIdleBranch(t), newBranch(t, thePace())} {
+	for want, b := range []*serverFixture{newIdleServerFixture(t), newServerFixture(t, defaultLimits())} {
 		if want > 0 { // it has asked for work once it has had some
 			b.end(b.begin(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 0, echo))
 		}

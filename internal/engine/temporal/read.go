@@ -17,60 +17,61 @@ import (
 const (
 	// maxLookBytes and maxLookEvents bound the events of one answer, so that a worker can hold it and
 	// a history its reference.
-	maxLookBytes  = 512 << 10
-	maxLookEvents = 500
+	maxReadBytes  = 512 << 10
+	maxReadEvents = 500
 	// maxLooks bounds the events that are looked at for one answer.
-	maxLooks = 20_000
-	// maxLookTime bounds the time in which filters are evaluated for one answer. They are expressions, and may take a second
+	maxScanned = 20_000
+	// maxLookTime bounds the time in which filters are evaluated for one answer. They are expressions, and may take a
+	// second
 	// each, while Temporal waits for 30 s.
-	maxLookTime = 5 * time.Second
+	maxScanTime = 5 * time.Second
 )
 
 // look is the activity that reads events for subscriptions, and makes the rows of those that have
 // none. It begins where its argument says, not where rows say: so a repeated attempt misses nothing,
 // and rows may say that subscriptions sleep before the workflow has the answer.
-func (a *activities) look(ctx context.Context, l looking) (eventPages, error) {
-	places, err := a.placeListens(ctx, &l)
+func (a *activities) readSubscriptions(ctx context.Context, l readRequest) (eventPages, error) {
+	rows, err := a.openSubscriptions(ctx, &l)
 	if err != nil {
 		return eventPages{}, fmt.Errorf("listen: %w", err)
 	}
-	if places == nil {
+	if rows == nil {
 		return eventPages{Final: true}, nil
 	}
 	answer := eventPages{Pages: make([]eventPage, len(l.Asked))}
-	budget := lookBudget{bytes: maxLookBytes, events: maxLookEvents, looks: maxLooks, until: time.Now().Add(maxLookTime)}
+	budget := scanBudget{bytes: maxReadBytes, events: maxReadEvents, scans: maxScanned, until: time.Now().Add(maxScanTime)}
 	for i := range l.Asked {
-		if answer.Pages[i], err = a.readEvents(ctx, &l.Asked[i], places[i], &budget); err != nil {
+		if answer.Pages[i], err = a.readEvents(ctx, &l.Asked[i], rows[i], &budget); err != nil {
 			return eventPages{}, fmt.Errorf("read events: %w", err)
 		}
 	}
 	err = a.Store.Update(ctx, func(tx *store.Tx) error {
 		for i := range answer.Pages {
 			page := &answer.Pages[i]
-			if !page.Whole {
-				if err := tx.AdvanceSubscription(places[i].No, page.Through); err != nil {
+			if !page.CaughtUp {
+				if err := tx.AdvanceSubscription(rows[i].No, page.Through); err != nil {
 					return err
 				}
 				continue
 			}
-			settled, err := tx.SleepSubscription(&places[i], page.Through)
+			asleep, err := tx.SleepSubscription(&rows[i], page.Through)
 			if err != nil {
 				return err
 			}
-			page.Whole = settled
+			page.CaughtUp = asleep
 		}
 		return nil
 	})
 	if err != nil {
-		return eventPages{}, fmt.Errorf("settle subscriptions: %w", err)
+		return eventPages{}, fmt.Errorf("state report subscriptions: %w", err)
 	}
 	return answer, nil
 }
 
 // placeListens finds the rows of the subscriptions that ask, or makes them, each with the number in Since
 // behind which it asks for events. nil: the execution has ended.
-func (a *activities) placeListens(ctx context.Context, l *looking) ([]store.Subscription, error) {
-	var places []store.Subscription
+func (a *activities) openSubscriptions(ctx context.Context, l *readRequest) ([]store.Subscription, error) {
+	var rows []store.Subscription
 	var sealer *secret.Sealer
 	if l.Confidential {
 		if sealer = a.Sealer; sealer == nil {
@@ -78,15 +79,15 @@ func (a *activities) placeListens(ctx context.Context, l *looking) ([]store.Subs
 		}
 	}
 	err := a.Store.Update(ctx, func(tx *store.Tx) error {
-		places = nil
-		row, err := tx.LockExecution(l.No) // nobody ends it meanwhile
+		rows = nil
+		row, err := tx.LockExecution(l.No) // no one ends it meanwhile
 		if errors.Is(err, store.ErrNotFound) || err == nil && (row.ID != l.Execution || row.State == store.StateEnded) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		for _, command := range l.Unheard {
+		for _, command := range l.Unsubscribed {
 			if err := tx.DeleteSubscription(l.No, command); err != nil {
 				return err
 			}
@@ -99,7 +100,7 @@ func (a *activities) placeListens(ctx context.Context, l *looking) ([]store.Subs
 		for _, s := range known {
 			byCommand[s.Command] = s
 		}
-		places = make([]store.Subscription, len(l.Asked))
+		rows = make([]store.Subscription, len(l.Asked))
 		for i := range l.Asked {
 			asked := &l.Asked[i]
 			since, err := tx.LastEventBefore(row.Account, row.Environment, asked.SinceMs) // T60
@@ -114,24 +115,24 @@ func (a *activities) placeListens(ctx context.Context, l *looking) ([]store.Subs
 					return err
 				}
 			}
-			places[i], places[i].Since, places[i].Workflow = s, since, row.Workflow
+			rows[i], rows[i].Since, rows[i].Workflow = s, since, row.Workflow
 		}
 		return nil
 	})
-	return places, err
+	return rows, err
 }
 
-type lookBudget struct {
-	events, bytes, looks int
+type scanBudget struct {
+	events, bytes, scans int
 	until                time.Time
 }
 
-func (b *lookBudget) empty() bool {
-	return b.events <= 0 || b.bytes <= 0 || b.looks <= 0 || !time.Now().Before(b.until)
+func (b *scanBudget) empty() bool {
+	return b.events <= 0 || b.bytes <= 0 || b.scans <= 0 || !time.Now().Before(b.until)
 }
 
 // readEvents reads what the filters of a subscription let through.
-func (a *activities) readEvents(ctx context.Context, asked *asked, s store.Subscription, budget *lookBudget) (eventPage, error) {
+func (a *activities) readEvents(ctx context.Context, asked *asked, s store.Subscription, budget *scanBudget) (eventPage, error) {
 	page := eventPage{Through: s.Since}
 	if budget.empty() {
 		return page, nil
@@ -154,18 +155,18 @@ func (a *activities) readEvents(ctx context.Context, asked *asked, s store.Subsc
 				stopped = true
 				return nil, false, nil
 			}
-			return func() { a.looks.Leave(owner) }, true, a.looks.Enter(ctx, owner)
+			return func() { a.evaluations.Leave(owner) }, true, a.evaluations.Enter(ctx, owner)
 		},
 	}
-	through, err := a.reader.Select(ctx, selection, s.Since, max(s.Since, last), budget.looks, func(ev *eventstream.Event) (bool, error) {
+	through, err := a.reader.Select(ctx, selection, s.Since, max(s.Since, last), budget.scans, func(ev *eventstream.Event) (bool, error) {
 		if a.reader.Refuses(selection.Filters, ev) {
-			budget.looks--
+			budget.scans--
 			stopped = budget.empty()
 			return !stopped, nil
 		}
 		page.Events = append(page.Events, received{Number: ev.Number, Event: value.Marshal(ev.Envelope)})
 		budget.events--
-		budget.looks--
+		budget.scans--
 		budget.bytes -= ev.Bytes
 		stopped = budget.empty()
 		return !stopped, nil
@@ -174,7 +175,7 @@ func (a *activities) readEvents(ctx context.Context, asked *asked, s store.Subsc
 		return page, err
 	}
 	page.Through = through
-	page.Whole = through >= last && !stopped
+	page.CaughtUp = through >= last && !stopped
 	return page, nil
 }
 

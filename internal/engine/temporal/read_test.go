@@ -20,32 +20,32 @@ func TestSecretTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	sealer := secret.NewSealer(master)
-	o := newOffice(t)
+	o := newWorkerFixture(t)
 	x := o.accept(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 1)
-	in := looking{Execution: x.Execution, No: x.No, Confidential: true, Asked: []asked{{Command: 7, Filters: []filter{{Type: hushed, Exact: true}}}}}
-	if _, err := o.activities(nil).look(t.Context(), in); !errors.Is(err, errNoSealer) {
+	in := readRequest{Execution: x.Execution, No: x.No, Confidential: true, Asked: []asked{{Command: 7, Filters: []filter{{Type: secretText, Exact: true}}}}}
+	if _, err := o.activities(nil).readSubscriptions(t.Context(), in); !errors.Is(err, errNoSealer) {
 		t.Errorf("without a master key: %v", err)
 	}
 	a := o.activities(func(c *WorkerConfig) { c.Sealer = sealer })
-	if got, err := a.look(t.Context(), in); err != nil || len(got.Pages) != 1 || !got.Pages[0].Whole {
+	if got, err := a.readSubscriptions(t.Context(), in); err != nil || len(got.Pages) != 1 || !got.Pages[0].CaughtUp {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	o.view(func(r *store.Reader) error {
 		kinds, err := r.FilterKinds(o.account.No, chargehand.Live, 10)
-		if len(kinds) != 1 || strings.Contains(kinds[0], hushed) {
+		if len(kinds) != 1 || strings.Contains(kinds[0], secretText) {
 			t.Errorf("the kinds are %q", kinds)
 		}
 		return err
 	})
 	p := eventstream.Pump{Store: o.store, Reader: eventstream.NewReader(o.store, o), Sealer: sealer}
-	for _, kind := range []string{"another", hushed} {
+	for _, kind := range []string{"another", secretText} {
 		o.publish([]any{map[string]any{"specversion": "1.0", "id": kind, "source": "/test", "type": kind}})
 		done, err := p.Step(t.Context(), o.account.No, chargehand.Live)
-		if err != nil || len(done.Woken) > 0 != (kind == hushed) {
+		if err != nil || len(done.Woken) > 0 != (kind == secretText) {
 			t.Errorf("for an event %q, woken are %+v, %v", kind, done.Woken, err)
 		}
 	}
-	got, err := a.look(t.Context(), in)
+	got, err := a.readSubscriptions(t.Context(), in)
 	if err != nil || len(got.Pages) != 1 || len(got.Pages[0].Events) != 1 {
 		t.Errorf("it reads %+v, %v", got, err)
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/chargehand/chargehand/internal/store/postgres"
 )
 
-// town is a database that several nodes work on, and a Temporal that is played.
-type town struct {
+// fixture is a database that several nodes work on, and a Temporal that is played.
+type rowsFixture struct {
 	t        testing.TB
 	open     func() store.DB // a database for one more node
 	db       store.DB        // of the test itself
@@ -38,24 +38,24 @@ type town struct {
 }
 
 // onDialects runs a test on every kind of database. On PostgreSQL each node has connections of its own.
-func onDialects(t *testing.T, run func(w *town)) {
-	t.Run("sqlite", func(t *testing.T) { run(sqliteTown(t)) })
+func onDialects(t *testing.T, run func(w *rowsFixture)) {
+	t.Run("sqlite", func(t *testing.T) { run(newSQLiteFixture(t)) })
 	t.Run("postgres", func(t *testing.T) {
-		run(postgresTown(t, sharedPostgres(t)))
+		run(newPostgresFixture(t, sharedPostgres(t)))
 	})
 }
 
-func sqliteTown(t testing.TB) *town {
+func newSQLiteFixture(t testing.TB) *rowsFixture {
 	t.Helper()
 	db := template.New(t)
 	t.Cleanup(func() { db.Close() })
-	return newTown(t, func() store.DB { return db })
+	return newRowsFixture(t, func() store.DB { return db })
 }
 
-func postgresTown(t testing.TB, server *peer.Postgres) *town {
+func newPostgresFixture(t testing.TB, server *peer.Postgres) *rowsFixture {
 	t.Helper()
 	url := server.NewSchema(t)
-	return newTown(t, func() store.DB {
+	return newRowsFixture(t, func() store.DB {
 		db, err := postgres.Open(context.Background(), postgres.Options{URL: url, Mode: postgres.Shared})
 		if err != nil {
 			t.Fatal(err)
@@ -65,11 +65,11 @@ func postgresTown(t testing.TB, server *peer.Postgres) *town {
 	})
 }
 
-func newTown(t testing.TB, open func() store.DB) *town {
-	w := &town{t: t, open: open, slots: 8, lease: 10 * time.Second, every: 20 * time.Millisecond}
+func newRowsFixture(t testing.TB, open func() store.DB) *rowsFixture {
+	w := &rowsFixture{t: t, open: open, slots: 8, lease: 10 * time.Second, every: 20 * time.Millisecond}
 	w.db = open()
 	w.store = store.New(w.db)
-	w.stage = &stage{town: w, plays: map[chargehand.ExecutionID]*play{}}
+	w.stage = &stage{rowsFixture: w, plays: map[chargehand.ExecutionID]*play{}}
 	t.Cleanup(w.stage.end)
 	w.account = store.Account{ID: chargehand.AccountID(w.id()), Name: "test", CreatedMs: 1}
 	source := []byte("do: []")
@@ -89,27 +89,27 @@ func newTown(t testing.TB, open func() store.DB) *town {
 	return w
 }
 
-func (w *town) update(fn func(*store.Tx) error) {
+func (w *rowsFixture) update(fn func(*store.Tx) error) {
 	w.t.Helper()
 	if err := w.store.Update(context.Background(), fn); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *town) view(fn func(*store.Reader) error) {
+func (w *rowsFixture) view(fn func(*store.Reader) error) {
 	w.t.Helper()
 	if err := w.store.View(context.Background(), fn); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *town) id() (id [16]byte) {
+func (w *rowsFixture) id() (id [16]byte) {
 	binary.BigEndian.PutUint64(id[:], uint64(time.Now().UnixMilli())<<16|0x7000)
 	binary.BigEndian.PutUint64(id[8:], 0x8000<<48|w.ids.Add(1))
 	return id
 }
 
-func (w *town) row() store.Execution {
+func (w *rowsFixture) row() store.Execution {
 	return store.Execution{
 		ID: w.id(), Account: w.account.No, Environment: chargehand.Live, Workflow: w.workflow.No, Revision: w.revision.No, Machine: 1,
 		Status: chargehand.Initial, Phase: chargehand.Pending, State: store.StateQueued, Input: store.Payload{Inline: []byte(`{"n":1}`), Size: 7},
@@ -117,7 +117,7 @@ func (w *town) row() store.Execution {
 }
 
 // accept makes n queued singles.
-func (w *town) accept(n int) []store.Execution {
+func (w *rowsFixture) accept(n int) []store.Execution {
 	w.t.Helper()
 	rows := make([]store.Execution, n)
 	w.update(func(tx *store.Tx) error {
@@ -129,12 +129,12 @@ func (w *town) accept(n int) []store.Execution {
 		}
 		return nil
 	})
-	w.poke()
+	w.notify()
 	return rows
 }
 
 // batch makes a batch of n queued items.
-func (w *town) batch(n, concurrency int) (store.Batch, []store.Execution) {
+func (w *rowsFixture) batch(n, concurrency int) (store.Batch, []store.Execution) {
 	w.t.Helper()
 	b := store.Batch{
 		ID: w.id(), Account: w.account.No, Environment: chargehand.Live, Workflow: w.workflow.No, Revision: w.revision.No,
@@ -154,7 +154,7 @@ func (w *town) batch(n, concurrency int) (store.Batch, []store.Execution) {
 		}
 		return nil
 	})
-	w.poke()
+	w.notify()
 	return b, items
 }
 
@@ -165,7 +165,7 @@ type node struct {
 	relay      *relay
 	dispatcher *dispatcher
 	canceller  *canceller
-	hub        *hub
+	watchers   *watchers
 	dead       atomic.Bool
 }
 
@@ -188,7 +188,7 @@ func (m *mortal) Update(ctx context.Context, fn func(store.Conn) error) error {
 		m.node.dead.Store(true)
 	}
 	if m.node.dead.Load() {
-		return errDead // committed, but nobody is left to know
+		return errDead // committed, but no one is left to know
 	}
 	return err
 }
@@ -201,7 +201,7 @@ func (m *mortal) View(ctx context.Context, fn func(store.Conn) error) error {
 }
 
 // start starts a node. It dies after so many Updates; 0: it does not.
-func (w *town) start(dieAt int64) *node {
+func (w *rowsFixture) start(dieAt int64) *node {
 	w.t.Helper()
 	n := &node{}
 	m := &mortal{DB: w.open(), node: n, dieAt: dieAt}
@@ -212,8 +212,8 @@ func (w *town) start(dieAt int64) *node {
 		Lease: w.lease, Every: w.every, Freed: w.freed, Log: quiet,
 	})
 	n.dispatcher = newDispatcher(dispatcherConfig{Store: n.store, Relay: n.relay, AccountSlots: w.slots, Every: w.every, Log: quiet})
-	n.hub = newHub(n.store)
-	n.canceller = &canceller{Store: n.store, Relay: n.relay, Freed: w.freed, Changed: n.hub.notify, Now: time.Now}
+	n.watchers = newWatchers(n.store)
+	n.canceller = &canceller{Store: n.store, Relay: n.relay, Freed: w.freed, Changed: n.watchers.notify, Now: time.Now}
 	w.mu.Lock()
 	w.nodes = append(w.nodes, n)
 	w.mu.Unlock()
@@ -224,16 +224,16 @@ func (w *town) start(dieAt int64) *node {
 func (n *node) stop() {
 	n.dispatcher.stop()
 	n.relay.stop(context.Background())
-	n.hub.stop()
+	n.watchers.stop()
 }
 
-// freed pokes a node that lives, as the one would whose worker ended an execution.
-func (w *town) freed(account int64) {
+// freed notifies a node that lives, as the one would whose worker ended an execution.
+func (w *rowsFixture) freed(account int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, n := range w.nodes {
 		if !n.dead.Load() {
-			n.dispatcher.poke(account)
+			n.dispatcher.notify(account)
 			w.nodes[0], w.nodes[i] = w.nodes[i], w.nodes[0]
 			w.nodes = append(w.nodes[1:], w.nodes[0]) // the next one next time
 			return
@@ -241,7 +241,7 @@ func (w *town) freed(account int64) {
 	}
 }
 
-func (w *town) poke() { w.freed(w.account.No) }
+func (w *rowsFixture) notify() { w.freed(w.account.No) }
 
 type noBlobs struct{}
 
@@ -264,7 +264,7 @@ func eventually(t testing.TB, what string, is func() bool) {
 }
 
 // number runs a query of one number.
-func (w *town) number(query string, args ...any) (n int64) {
+func (w *rowsFixture) number(query string, args ...any) (n int64) {
 	w.t.Helper()
 	err := w.db.View(context.Background(), func(c store.Conn) error {
 		return c.Query(query, func(r store.Row) error {
@@ -279,7 +279,7 @@ func (w *town) number(query string, args ...any) (n int64) {
 }
 
 // allEnd waits until every row is final and every message delivered.
-func (w *town) allEnd() {
+func (w *rowsFixture) allEnd() {
 	w.t.Helper()
 	eventually(w.t, "all executions end", func() bool { return w.number(`SELECT COUNT(*) FROM execution WHERE state <> 0`) == 0 })
 	eventually(w.t, "all messages are delivered", func() bool { return w.number(`SELECT COUNT(*) FROM outbox`) == 0 })
@@ -308,9 +308,10 @@ func (g guarded) Update(ctx context.Context, fn func(store.Conn) error) error {
 	})
 }
 
-// guard makes the nodes that are started from now on, and what is played, keep an eye on the bounds, and a connection of its
-// own. It returns the most slots that were held at once, for who has stopped watching.
-func (w *town) guard() (stop func() (most int64)) {
+// guard makes the nodes that are started from now on, and what is played, keep an eye on the bounds, and a connection
+// of its
+// own. It returns the most slots that were held at once.
+func (w *rowsFixture) guard() (stop func() (most int64)) {
 	var high atomic.Int64
 	check := func(c store.Conn) error {
 		var held, over int64
@@ -352,8 +353,8 @@ func (w *town) guard() (stop func() (most int64)) {
 }
 
 // onBenchDialects is onDialects for benchmarks.
-func onBenchDialects(b *testing.B, run func(b *testing.B, w *town)) {
-	b.Run("sqlite", func(b *testing.B) { run(b, sqliteTown(b)) })
+func onBenchDialects(b *testing.B, run func(b *testing.B, w *rowsFixture)) {
+	b.Run("sqlite", func(b *testing.B) { run(b, newSQLiteFixture(b)) })
 	server := peer.StartPostgres(b)
-	b.Run("postgres", func(b *testing.B) { run(b, postgresTown(b, server)) })
+	b.Run("postgres", func(b *testing.B) { run(b, newPostgresFixture(b, server)) })
 }

@@ -10,15 +10,15 @@ import (
 
 const (
 	// claimPage bounds the messages of a lane that are taken over in one transaction, or deleted.
-	claimPage = 200
+	leasePage = 200
 	// maxLease bounds the lease of a message that waits in memory.
 	maxLease = time.Minute
 )
 
 // claimLoop takes over messages whose lease is over.
-func (r *relay) claimLoop() {
+func (r *relay) leaseLoop() {
 	for {
-		full, err := r.claim()
+		full, err := r.leaseDue()
 		if err != nil && !errors.Is(err, store.ErrUnavailable) && r.ctx.Err() == nil {
 			r.Log.Error("take over messages", "error", err)
 		}
@@ -34,9 +34,9 @@ func (r *relay) claimLoop() {
 	}
 }
 
-// claim takes over what is due, as far as the lanes have room. Each lane gets its messages, however many others are
+// lease takes over what is due, as far as the lanes have room. Each lane gets its messages, however many others are
 // due before them. full: there may be more.
-func (r *relay) claim() (full bool, err error) {
+func (r *relay) leaseDue() (full bool, err error) {
 	var due bool
 	err = r.Store.View(r.ctx, func(rd *store.Reader) (err error) {
 		due, err = rd.OutboxDue(r.nowMs())
@@ -47,7 +47,7 @@ func (r *relay) claim() (full bool, err error) {
 	}
 	holds := r.pause.holds()
 	for i := range r.lanes {
-		limit := min(claimPage, r.room(i))
+		limit := min(leasePage, r.room(i))
 		if holds {
 			limit = min(limit, 1) // to learn whether Temporal is back
 		}
@@ -66,12 +66,12 @@ func (r *relay) claim() (full bool, err error) {
 		if holds && len(list) > 0 {
 			return false, nil
 		}
-		full = full || len(list) == claimPage
+		full = full || len(list) == leasePage
 	}
 	return full, nil
 }
 
-// room is how many messages a lane may take over: it keeps room for those that this node writes.
+// room is the number of messages that a lane can take over: it keeps room for those that this node writes.
 func (r *relay) room(lane int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +95,8 @@ func (r *relay) prolongLoop() {
 	}
 }
 
-// prolong prolongs the leases that have less than half of their time left, by as long as their messages have waited. So, if this node
+// prolong prolongs the leases that have less than half of their time left, by as long as their messages have waited.
+// So, if this node
 // dies, they wait for twice as long at most, and few rows are written however many messages wait.
 func (r *relay) prolong() error {
 	now := r.nowMs()
@@ -115,7 +116,7 @@ func (r *relay) prolong() error {
 	r.mu.Unlock()
 	for end, list := range until {
 		for len(list) > 0 {
-			page := list[:min(len(list), 5*claimPage)]
+			page := list[:min(len(list), 5*leasePage)]
 			list = list[len(page):]
 			nos := make([]int64, len(page))
 			for i, d := range page {
@@ -142,7 +143,7 @@ func (r *relay) clean() {
 	for no := range r.done {
 		nos := []int64{no}
 	gather:
-		for len(nos) < claimPage {
+		for len(nos) < leasePage {
 			select {
 			case no, ok := <-r.done:
 				if !ok {

@@ -18,8 +18,8 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// pumpConfig is what a pump is made of. Store, Blobs and Relay are required.
-type pumpConfig struct {
+// pumpConfig is what a matcher is made of. Store, Blobs and Relay are required.
+type matcherConfig struct {
 	Store *store.Store
 	Blobs engine.Blobs
 	Relay *relay
@@ -29,15 +29,16 @@ type pumpConfig struct {
 	Log    *slog.Logger   // default: slog.Default()
 }
 
-// pump finds those who listen to new events, and writes them a message. Every node has one; for each
-// stream one of them works at a time, which the lock of its cursor settles. Methods are safe for concurrent use.
-type pump struct {
-	pumpConfig
-	steps  eventstream.Pump
-	ctx    context.Context
-	cancel context.CancelFunc
-	work   sync.WaitGroup
-	poked  chan struct{} // has room for one
+// matcher finds those who listen to new events, and writes them a message. Every node has one; for each
+// stream one of them works at a time, which the lock of its cursor reports its state. Methods are safe for concurrent
+// use.
+type matcher struct {
+	matcherConfig
+	steps    eventstream.Pump
+	ctx      context.Context
+	cancel   context.CancelFunc
+	work     sync.WaitGroup
+	notified chan struct{} // has room for one
 
 	mu      sync.Mutex
 	waiting map[stream]bool
@@ -48,44 +49,44 @@ type stream struct {
 	environment chargehand.Environment
 }
 
-func newPump(c pumpConfig) *pump {
+func newMatcher(c matcherConfig) *matcher {
 	c.Every = cmp.Or(c.Every, time.Second)
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	p := &pump{pumpConfig: c, poked: make(chan struct{}, 1), waiting: make(map[stream]bool)}
+	p := &matcher{matcherConfig: c, notified: make(chan struct{}, 1), waiting: make(map[stream]bool)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.steps = eventstream.Pump{Store: c.Store, Reader: eventstream.NewReader(c.Store, c.Blobs), Sealer: c.Sealer}
 	p.work.Go(p.loop)
 	return p
 }
 
-// stop ends the work; others go on with it. It may be called again.
-func (p *pump) stop() {
+// stop ends the work; others continue with it. It may be called again.
+func (p *matcher) stop() {
 	p.cancel()
 	p.work.Wait()
 }
 
-// poke says that a stream has new events. It never blocks; many at once are one.
-func (p *pump) poke(account int64, env chargehand.Environment) {
+// notify says that a stream has new events. It never blocks; many at once are one.
+func (p *matcher) notify(account int64, env chargehand.Environment) {
 	p.mu.Lock()
 	p.waiting[stream{account, env}] = true
 	p.mu.Unlock()
 	select {
-	case p.poked <- struct{}{}:
+	case p.notified <- struct{}{}:
 	default:
 	}
 }
 
-// loop pumps what was poked, and from time to time looks for what others left.
-func (p *pump) loop() {
+// loop matches what was notified, and from time to time looks for what others left.
+func (p *matcher) loop() {
 	sweep := time.NewTimer(0)
 	defer sweep.Stop()
 	for {
 		select {
 		case <-p.ctx.Done():
 			return
-		case <-p.poked:
+		case <-p.notified:
 		case <-sweep.C:
 			p.report(p.find())
 			sweep.Reset(jitter(p.Every))
@@ -94,14 +95,14 @@ func (p *pump) loop() {
 	}
 }
 
-func (p *pump) report(err error) {
+func (p *matcher) report(err error) {
 	if err != nil && !errors.Is(err, store.ErrUnavailable) && p.ctx.Err() == nil {
 		p.Log.Error("hand out events", "error", err)
 	}
 }
 
 // find notes the streams that are behind.
-func (p *pump) find() error {
+func (p *matcher) find() error {
 	var behind []store.Stream
 	err := p.Store.View(p.ctx, func(r *store.Reader) (err error) {
 		behind, err = r.StreamsBehind(store.ListenCursor)
@@ -116,7 +117,7 @@ func (p *pump) find() error {
 }
 
 // round steps the streams in turn until nothing is left to do. What fails is found again by a sweep.
-func (p *pump) round() {
+func (p *matcher) round() {
 	wait := minPoll
 	for p.ctx.Err() == nil {
 		p.mu.Lock()
@@ -141,7 +142,7 @@ func (p *pump) round() {
 			wait = minPoll
 			continue
 		}
-		if wait > maxPoll { // another node is at it, and goes on
+		if wait > maxPoll { // another node is at it, and continues
 			p.mu.Lock()
 			clear(p.waiting)
 			p.mu.Unlock()
@@ -154,9 +155,10 @@ func (p *pump) round() {
 	}
 }
 
-// step hands out the next events of a stream. more: there are more; moved: something was done. Whoever settles a
-// subscription holds the cursor for a moment too, so not to get it does not mean that another pump is at work.
-func (p *pump) step(s stream) (more, moved bool, err error) {
+// step hands out the next events of a stream. more: there are more; moved: something was done. The one that reports
+// its state a
+// subscription holds the cursor for a moment too, so not to get it does not mean that another matcher is at work.
+func (p *matcher) step(s stream) (more, moved bool, err error) {
 	var messages map[int64]store.OutboxMessage
 	steps := p.steps
 	steps.Also = func(tx *store.Tx, woken []store.Subscription) (err error) {
@@ -187,7 +189,7 @@ func (p *pump) step(s stream) (more, moved bool, err error) {
 }
 
 // state is how far a stream was handed out, and how far it has got.
-func (p *pump) state(s stream) (c store.StreamCursor, last int64, err error) {
+func (p *matcher) state(s stream) (c store.StreamCursor, last int64, err error) {
 	err = p.Store.View(p.ctx, func(r *store.Reader) (err error) {
 		if c, err = r.Cursor(s.account, s.environment, store.ListenCursor); err != nil {
 			return err

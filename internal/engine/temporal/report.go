@@ -11,8 +11,8 @@ import (
 )
 
 // rowOf reads the row of an execution by its number. A number may have been given again, to an
-// execution of whomever, if an older state of the database was brought back while workflows
-// went on: the row must also have the id. An id of zeros comes from a history that
+// execution of another account, if an older state of the database was brought back while workflows
+// continued: the row must also have the id. An id of zeros comes from a history that
 // has none, and counts as the right one. Errors: store.ErrNotFound.
 func rowOf(r *store.Reader, no int64, id chargehand.ExecutionID) (store.Execution, error) {
 	row, err := r.ExecutionByNo(no)
@@ -22,12 +22,12 @@ func rowOf(r *store.Reader, no int64, id chargehand.ExecutionID) (store.Executio
 	return row, err
 }
 
-// settle is the activity that gives an execution's slot back, or asks for one. A repeated or
+// state report is the activity that gives an execution's slot back, or asks for one. A repeated or
 // late attempt changes nothing, and answers what the row says.
-func (a *activities) settle(ctx context.Context, s settling) (settled, error) {
+func (a *activities) reportState(ctx context.Context, s stateReport) (stateAnswer, error) {
 	phase, err := parsePhase(s.Phase)
 	if err != nil {
-		return settled{}, err
+		return stateAnswer{}, err
 	}
 	var now store.Reported
 	err = a.Store.Update(ctx, func(tx *store.Tx) error {
@@ -50,18 +50,18 @@ func (a *activities) settle(ctx context.Context, s settling) (settled, error) {
 		return err
 	})
 	if err != nil {
-		return settled{}, fmt.Errorf("settle execution: %w", err)
+		return stateAnswer{}, fmt.Errorf("state report execution: %w", err)
 	}
 	if now.Changed && now.State != store.StateActive {
-		a.Freed(now.Account) // a slot is free, or somebody waits for one
+		a.Freed(now.Account) // a slot is free, or someone waits for one
 	}
-	return settled{
+	return stateAnswer{
 		Granted: !now.Final && now.Report == s.Number && now.State == store.StateActive,
 		Final:   now.Final,
 	}, nil
 }
 
-// askSlot looks for a free slot, under the lock of the account, so that nobody else hands it
+// askSlot looks for a free slot, under the lock of the account, so that no one else hands it
 // out. Woken executions of the same source that wait already go first. It counts as many slots as the dispatcher does
 // without a rest: where more are held, the dispatcher gives the slot, together with others.
 func (a *activities) askSlot(tx *store.Tx, no int64) (store.ExecutionState, error) {

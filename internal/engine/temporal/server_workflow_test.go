@@ -24,18 +24,18 @@ import (
 )
 
 // Two loops over calls in a fork beside a wait, on a server that suggests a new run after
-// 200 events: all of it goes on, messages are taken in once, and every run can be replayed.
-func TestServedLoops(t *testing.T) {
+// 200 events: all of it continues, messages are taken in once, and every run can be replayed.
+func TestServerLoops(t *testing.T) {
 	t.Parallel()
-	b := newBranch(t, thePace())
+	b := newServerFixture(t, defaultLimits())
 	loop := "{for: {in: '[range(80)]'}, do: [{b: " + get + "}, {c: {set: '${ . + 1 }'}}]}"
 	a := b.begin(compile(t, "do: [{s: {fork: {branches: [{l: "+loop+"}, {r: "+loop+"}, {w: {wait: {milliseconds: 100}}}]}}}]"), 0, echo)
 	for range 3 {
-		b.signal(a, message{No: 5, Kind: kindGrant, Settle: 99})
+		b.signal(a, message{No: 5, Kind: kindGrant, Report: 99})
 	}
 	b.end(a)
-	wantOutput(t, b.office, a, "[80, 80, 0]")
-	if runs := b.replayAll(a, thePace()); runs < 4 {
+	wantOutput(t, b.workerFixture, a, "[80, 80, 0]")
+	if runs := b.replayAll(a, defaultLimits()); runs < 4 {
 		t.Errorf("there were %d runs", runs)
 	}
 	if n := len(b.result(a, nil).Timeline); n != 1+3+2*160 {
@@ -51,16 +51,16 @@ func TestServedLoops(t *testing.T) {
 }
 
 // More activities at once than may pend.
-func TestServedFork(t *testing.T) {
+func TestServerFork(t *testing.T) {
 	t.Parallel()
-	b := newBranch(t, thePace())
+	b := newServerFixture(t, defaultLimits())
 	var branches strings.Builder
 	for i := range 520 {
 		fmt.Fprintf(&branches, "{b%d: %s}, ", i, get)
 	}
 	a := b.begin(compile(t, "do: [{s: {fork: {branches: ["+branches.String()+"]}}}, {z: {set: '${ . | length }'}}]"), 1, echo)
 	b.end(a)
-	wantOutput(t, b.office, a, "520")
+	wantOutput(t, b.workerFixture, a, "520")
 	for _, h := range b.histories(a) {
 		open, most := 0, 0
 		for _, ev := range h.Events {
@@ -72,17 +72,17 @@ func TestServedFork(t *testing.T) {
 				open--
 			}
 		}
-		if most > thePace().pending {
+		if most > defaultLimits().pending {
 			t.Errorf("%d activities were pending", most)
 		}
 	}
-	b.replayAll(a, thePace())
+	b.replayAll(a, defaultLimits())
 }
 
-// Large arguments and outcomes do not stand in the history.
-func TestServedLarge(t *testing.T) {
+// Large arguments and outcomes do not are in the history.
+func TestServerLarge(t *testing.T) {
 	t.Parallel()
-	b := newBranch(t, thePace())
+	b := newServerFixture(t, defaultLimits())
 	large := strings.Repeat("x", 1<<20)
 	a := b.begin(compile(t, "do: [{a: "+get+"}, {b: "+get+"}]"), large, echo)
 	b.end(a)
@@ -94,14 +94,14 @@ func TestServedLarge(t *testing.T) {
 			t.Errorf("the history has %d bytes", size)
 		}
 	}
-	b.replayAll(a, thePace())
+	b.replayAll(a, defaultLimits())
 }
 
 // A worker that stops hands its activity to another one; the workflow answers queries
 // meanwhile.
-func TestServedHandOver(t *testing.T) {
+func TestServerRequeue(t *testing.T) {
 	t.Parallel()
-	b := newBranch(t, thePace())
+	b := newServerFixture(t, defaultLimits())
 	begun := make(chan struct{}, 2)
 	var runs sync.Map
 	a := b.begin(compile(t, "do: [{s: {set: '${ 1 }'}}, {a: "+get+"}]"), 0, func(ctx context.Context, c runner.Call) runner.Result {
@@ -125,19 +125,19 @@ func TestServedHandOver(t *testing.T) {
 	if err != nil || len(entries) != 2 || entries[1].Name != "a" || entries[1].Phase != chargehand.Running {
 		t.Errorf("the timeline is %v, %v", entries, err)
 	}
-	b.startWorker(thePace())
+	b.startWorker(defaultLimits())
 	stop, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	b.worker.Stop(stop)
 	b.end(a)
-	wantOutput(t, b.office, a, `"again"`)
+	wantOutput(t, b.workerFixture, a, `"again"`)
 }
 
 // An activity whose worker falls silent runs again elsewhere; one that takes longer than a
 // silence may last does not. (That takes as long as heartbeatTimeout.)
-func TestServedSilence(t *testing.T) {
+func TestServerSilence(t *testing.T) {
 	t.Parallel()
-	b := newIdleBranch(t)
+	b := newIdleServerFixture(t)
 	taken := make(chan struct{})
 	released := make(chan struct{})
 	silent := worker.New(b.client, callQueue(b.queue, chargehand.Live), worker.Options{DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 1})
@@ -152,7 +152,7 @@ func TestServedSilence(t *testing.T) {
 	t.Cleanup(silent.Stop)
 	t.Cleanup(func() { close(released) })
 	flows := worker.New(b.client, workflowQueue(b.queue, machine.Revision), worker.Options{LocalActivityWorkerOnly: true})
-	(&workflows{plans: newPlans(), pace: thePace()}).register(flows)
+	(&workflows{plans: newPlans(), limits: defaultLimits()}).register(flows)
 	if err := flows.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -167,10 +167,10 @@ func TestServedSilence(t *testing.T) {
 	}
 	lost := b.begin(compile(t, "do: [{a: "+get+"}]"), 0, func(context.Context, runner.Call) runner.Result { return runner.Result{Output: "again"} })
 	<-taken
-	b.startWorker(thePace())
+	b.startWorker(defaultLimits())
 	long := b.begin(compile(t, "do: [{a: "+get+"}]"), 0, slow)
 	b.end(lost)
-	wantOutput(t, b.office, lost, `"again"`)
+	wantOutput(t, b.workerFixture, lost, `"again"`)
 	b.end(long)
 	if got := b.result(long, nil); got.Phase != chargehand.Completed || runs.Load() != 1 {
 		t.Errorf("it ended %s after %d runs", got.Phase, runs.Load())
@@ -179,12 +179,12 @@ func TestServedSilence(t *testing.T) {
 
 // What Temporal handed over to a worker that had stopped meanwhile goes back to the queue at
 // once and does not count as interrupted; what the worker began stays its own.
-func TestServedNotBegun(t *testing.T) {
+func TestServerNotBegun(t *testing.T) {
 	t.Parallel()
-	b := newIdleBranch(t)
+	b := newIdleServerFixture(t)
 	c := b.config()
 	c.Client, c.Namespace = b.client, b.remote.namespace
-	leaving := newWorker(c, thePace())
+	leaving := newWorker(c, defaultLimits())
 	leaving.parts = leaving.workflowQueues() // the test takes its calls
 	for _, part := range leaving.parts {
 		if err := part.Start(); err != nil {
@@ -209,15 +209,15 @@ func TestServedNotBegun(t *testing.T) {
 		}
 	}
 	begun := attemptID{run: polled[0].GetWorkflowExecution().GetRunId(), activity: polled[0].GetActivityId()}
-	if !leaving.activities.ledger.begin(begun) {
+	if !leaving.activities.startedAttempts.begin(begun) {
 		t.Fatal("a worker that runs begins nothing")
 	}
-	leaving.activities.ledger.end(begun)
+	leaving.activities.startedAttempts.end(begun)
 	leaving.Stop(t.Context())
-	if leaving.activities.ledger.begin(attemptID{run: "another"}) {
+	if leaving.activities.startedAttempts.begin(attemptID{run: "another"}) {
 		t.Error("a worker that has stopped begins something")
 	}
-	b.worker = b.startWorker(thePace())
+	b.worker = b.startWorker(defaultLimits())
 	if err := b.client.CompleteActivity(t.Context(), polled[0].GetTaskToken(), outcome{Output: []byte(`"first"`)}, nil); err != nil {
 		t.Errorf("what the worker had begun was taken from it: %v", err)
 	}
@@ -240,22 +240,22 @@ func TestServedNotBegun(t *testing.T) {
 	if lost != 1 {
 		t.Errorf("%d tasks were given back", lost)
 	}
-	b.replayAll(a, thePace())
+	b.replayAll(a, defaultLimits())
 }
 
 // What has begun is remembered for as long as Temporal may take it for running.
-func TestLedger(t *testing.T) {
-	var l ledger
+func TestStartedAttempts(t *testing.T) {
+	var l startedAttempts
 	id := attemptID{run: "r", activity: "1"}
 	if l.has(id) || !l.begin(id) || !l.has(id) {
 		t.Error("what runs is not known")
 	}
 	l.end(id)
-	for turn, want := range []bool{true, false} {
-		l.turned = time.Now().Add(-2 * ledgerTime)
+	for queuePositions, want := range []bool{true, false} {
+		l.turned = time.Now().Add(-2 * attemptTime)
 		l.end(attemptID{run: "another"})
 		if l.has(id) != want {
-			t.Errorf("after %d turns it is known: %t", turn+1, !want)
+			t.Errorf("after %d turns it is known: %t", queuePositions+1, !want)
 		}
 	}
 }

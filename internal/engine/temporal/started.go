@@ -21,15 +21,15 @@ import (
 const (
 	// handoverTime is what a task may take from Temporal's record that it has started to the
 	// worker. What has not come so long after the worker asked for no more never comes.
-	handoverTime = 500 * time.Millisecond
+	startedTime = 500 * time.Millisecond
 	// returnTime bounds the search for what a stop lost. What it does not find is lost when its
 	// heartbeat is missed.
 	returnTime = 2 * time.Second
 	// returnsAtOnce is the number of workflows that are asked for at once.
 	returnsAtOnce = 8
-	// ledgerTime is how long an attempt is remembered after its end, at least: until Temporal
+	// attemptTime is how long an attempt is remembered after its end, at least: until Temporal
 	// knows its outcome, or has missed its heartbeats.
-	ledgerTime = reportPatience + heartbeatTimeout
+	attemptTime = reportTimeout + heartbeatTimeout
 )
 
 // errNotBegun is the error of an attempt that no worker has begun.
@@ -56,9 +56,9 @@ func attemptOf(info activity.Info) attemptID {
 	return attemptID{run: info.WorkflowExecution.RunID, activity: info.ActivityID}
 }
 
-// ledger knows which attempts a worker has begun, for as long as Temporal may take them for
+// startedAttempts knows which attempts a worker has begun, for as long as Temporal may take them for
 // running. It is safe for concurrent use.
-type ledger struct {
+type startedAttempts struct {
 	mu      sync.Mutex
 	closed  bool
 	running map[attemptID]struct{}
@@ -68,7 +68,7 @@ type ledger struct {
 }
 
 // begin reports false if the attempt must not begin any more.
-func (l *ledger) begin(id attemptID) bool {
+func (l *startedAttempts) begin(id attemptID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -81,24 +81,24 @@ func (l *ledger) begin(id attemptID) bool {
 	return true
 }
 
-func (l *ledger) end(id attemptID) {
+func (l *startedAttempts) end(id attemptID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.running, id)
-	if now := time.Now(); l.ended == nil || now.Sub(l.turned) > ledgerTime {
+	if now := time.Now(); l.ended == nil || now.Sub(l.turned) > attemptTime {
 		l.older, l.ended, l.turned = l.ended, make(map[attemptID]struct{}), now
 	}
 	l.ended[id] = struct{}{}
 }
 
 // close has nothing begin any more.
-func (l *ledger) close() {
+func (l *startedAttempts) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
 }
 
-func (l *ledger) has(id attemptID) bool {
+func (l *startedAttempts) has(id attemptID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, attempts := range [...]map[attemptID]struct{}{l.running, l.ended, l.older} {
@@ -114,7 +114,7 @@ func (l *ledger) has(id attemptID) bool {
 // since the given time. It looks at each execution that holds a slot, because only those have
 // activities.
 func (a *activities) returnUnbegun(since time.Time) (returned int, err error) {
-	a.ledger.close()
+	a.startedAttempts.close()
 	ctx, cancel := context.WithTimeout(context.Background(), returnTime)
 	defer cancel()
 	var after *store.Execution
@@ -127,7 +127,7 @@ func (a *activities) returnUnbegun(since time.Time) (returned int, err error) {
 		if err != nil || len(page) == 0 {
 			return returned, err
 		}
-		if err := pause.For(ctx, time.Until(since.Add(handoverTime))); err != nil {
+		if err := pause.For(ctx, time.Until(since.Add(startedTime))); err != nil {
 			return returned, err
 		}
 		n, err := a.returnPage(ctx, page)
@@ -190,5 +190,5 @@ func (a *activities) returnOf(ctx context.Context, row *store.Execution) (return
 
 func (a *activities) isLost(run string, p *workflowpb.PendingActivityInfo) bool {
 	return p.GetActivityType().GetName() == performType && p.GetState() == enumspb.PENDING_ACTIVITY_STATE_STARTED &&
-		p.GetLastWorkerIdentity() == a.identity && !a.ledger.has(attemptID{run: run, activity: p.GetActivityId()})
+		p.GetLastWorkerIdentity() == a.identity && !a.startedAttempts.has(attemptID{run: run, activity: p.GetActivityId()})
 }

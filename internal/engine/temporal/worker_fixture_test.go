@@ -26,7 +26,7 @@ import (
 )
 
 // office is what workers of a test share: a database, and the outside that activities reach.
-type office struct {
+type workerFixture struct {
 	t       testing.TB
 	store   *store.Store
 	account store.Account
@@ -37,7 +37,7 @@ type office struct {
 
 	unseal func(id chargehand.ExecutionID, chunk []byte) []byte // of timelines
 
-	lender *office // has contents and ids for several offices in one database
+	lender *workerFixture // has contents and ids for several offices in one database
 
 	mu    sync.Mutex
 	blobs map[string][]byte
@@ -50,14 +50,14 @@ var template = storetest.Template{Open: func(path string) (store.DB, error) {
 	return sqlite.Open(sqlite.Options{Path: path, Owner: true})
 }}
 
-func newOffice(t testing.TB) *office {
+func newWorkerFixture(t testing.TB) *workerFixture {
 	t.Helper()
-	return newOfficeOn(t, template.New(t))
+	return newWorkerFixtureOn(t, template.New(t))
 }
 
-func newOfficeOn(t testing.TB, db store.DB) *office {
+func newWorkerFixtureOn(t testing.TB, db store.DB) *workerFixture {
 	t.Helper()
-	o := &office{
+	o := &workerFixture{
 		t: t, store: store.New(db), queue: "test",
 		blobs: make(map[string][]byte),
 	}
@@ -67,14 +67,14 @@ func newOfficeOn(t testing.TB, db store.DB) *office {
 	return o
 }
 
-func (o *office) update(fn func(*store.Tx) error) {
+func (o *workerFixture) update(fn func(*store.Tx) error) {
 	o.t.Helper()
 	if err := o.store.Update(context.Background(), fn); err != nil {
 		o.t.Fatal(err)
 	}
 }
 
-func (o *office) view(fn func(*store.Reader) error) {
+func (o *workerFixture) view(fn func(*store.Reader) error) {
 	o.t.Helper()
 	if err := o.store.View(context.Background(), fn); err != nil {
 		o.t.Fatal(err)
@@ -82,7 +82,7 @@ func (o *office) view(fn func(*store.Reader) error) {
 }
 
 // publish stores events from outside.
-func (o *office) publish(envelopes []value.Value) {
+func (o *workerFixture) publish(envelopes []value.Value) {
 	o.t.Helper()
 	list := make([]eventstream.Publication, len(envelopes))
 	for i, v := range envelopes {
@@ -91,11 +91,11 @@ func (o *office) publish(envelopes []value.Value) {
 	if _, err := eventstream.Publish(context.Background(), o.store, o, engine.Publisher{Account: o.account.No, Environment: chargehand.Live}, list, time.Now().UnixMilli()); err != nil {
 		o.t.Error(err)
 	}
-	o.pump()
+	o.matcher()
 }
 
-// pump wakes who listens, if the test has no engine that does.
-func (o *office) pump() {
+// matcher wakes who listens, if the test has no engine that does.
+func (o *workerFixture) matcher() {
 	if o.wake == nil {
 		return
 	}
@@ -113,7 +113,7 @@ func (o *office) pump() {
 }
 
 // emitted are the events that an execution has published.
-func (o *office) emitted(id chargehand.ExecutionID) (events []value.Value) {
+func (o *workerFixture) emitted(id chargehand.ExecutionID) (events []value.Value) {
 	o.t.Helper()
 	o.view(func(r *store.Reader) error {
 		return r.Events(o.account.No, chargehand.Live, 0, 1<<40, 10_000, func(e *store.Event) (bool, error) {
@@ -127,7 +127,7 @@ func (o *office) emitted(id chargehand.ExecutionID) (events []value.Value) {
 }
 
 // Put and Get implement engine.Blobs.
-func (o *office) Put(ctx context.Context, data []byte) ([]byte, error) {
+func (o *workerFixture) Put(ctx context.Context, data []byte) ([]byte, error) {
 	if o.lender != nil {
 		return o.lender.Put(ctx, data)
 	}
@@ -140,7 +140,7 @@ func (o *office) Put(ctx context.Context, data []byte) ([]byte, error) {
 	})
 }
 
-func (o *office) Get(ctx context.Context, digest []byte) ([]byte, error) {
+func (o *workerFixture) Get(ctx context.Context, digest []byte) ([]byte, error) {
 	if o.lender != nil {
 		return o.lender.Get(ctx, digest)
 	}
@@ -154,9 +154,11 @@ func (o *office) Get(ctx context.Context, digest []byte) ([]byte, error) {
 }
 
 // Run implements activity.Runner.
-func (o *office) Run(ctx context.Context, c runner.Call) runner.Result { return o.outside(ctx, c) }
+func (o *workerFixture) Run(ctx context.Context, c runner.Call) runner.Result {
+	return o.outside(ctx, c)
+}
 
-func (o *office) config() WorkerConfig {
+func (o *workerFixture) config() WorkerConfig {
 	return WorkerConfig{
 		Store: o.store, Blobs: o, Queue: o.queue,
 		Activities: map[string]runner.Runner{"http": o, "shell": o, "asyncapi": o},
@@ -165,7 +167,7 @@ func (o *office) config() WorkerConfig {
 			if account != o.account.No {
 				o.t.Errorf("an event was published for account %d", account)
 			}
-			o.pump()
+			o.matcher()
 		},
 		Freed: func(int64) {
 			o.mu.Lock()
@@ -176,7 +178,7 @@ func (o *office) config() WorkerConfig {
 }
 
 // id is an id of now.
-func (o *office) id() (id [16]byte) {
+func (o *workerFixture) id() (id [16]byte) {
 	if o.lender != nil {
 		return o.lender.id()
 	}
@@ -190,7 +192,7 @@ func (o *office) id() (id [16]byte) {
 }
 
 // accept makes the row of an execution that has its slot, and the argument of its workflow.
-func (o *office) accept(p *plan.Plan, input value.Value) argument {
+func (o *workerFixture) accept(p *plan.Plan, input value.Value) argument {
 	o.t.Helper()
 	row := store.Execution{
 		ID: o.id(), Account: o.account.No, Environment: chargehand.Live, Workflow: 1, Revision: 1, Machine: machine.Revision,
@@ -216,7 +218,7 @@ func compile(t testing.TB, definition string) *plan.Plan {
 }
 
 // cancel ends the row, as a request to the API does. The caller tells the workflow.
-func (o *office) cancel(no int64) {
+func (o *workerFixture) cancel(no int64) {
 	err := o.store.Update(context.Background(), func(tx *store.Tx) error {
 		row, err := tx.ExecutionByNo(no)
 		if err != nil {
@@ -231,7 +233,7 @@ func (o *office) cancel(no int64) {
 	}
 }
 
-func (o *office) row(no int64) (row store.Execution) {
+func (o *workerFixture) row(no int64) (row store.Execution) {
 	o.t.Helper()
 	o.view(func(r *store.Reader) (err error) {
 		row, err = r.ExecutionByNo(no)
@@ -240,7 +242,7 @@ func (o *office) row(no int64) (row store.Execution) {
 	return row
 }
 
-func (o *office) rowOf(id chargehand.ExecutionID) (no int64) {
+func (o *workerFixture) rowOf(id chargehand.ExecutionID) (no int64) {
 	o.view(func(r *store.Reader) error {
 		row, err := r.FindExecution(id)
 		no = row.No
@@ -250,7 +252,7 @@ func (o *office) rowOf(id chargehand.ExecutionID) (no int64) {
 }
 
 // hiddenFile makes a file that no outcome has named yet.
-func (o *office) hiddenFile() store.File {
+func (o *workerFixture) hiddenFile() store.File {
 	o.t.Helper()
 	digest, err := o.Put(context.Background(), []byte("content"))
 	if err != nil {
@@ -264,7 +266,7 @@ func (o *office) hiddenFile() store.File {
 }
 
 // result reads how an execution ended.
-func (o *office) result(a argument, files map[string]machine.File) machinetest.Result {
+func (o *workerFixture) result(a argument, files map[string]machine.File) machinetest.Result {
 	o.t.Helper()
 	var row store.Execution
 	var outcome store.Outcome
@@ -342,18 +344,19 @@ func parsed(t testing.TB, data []byte) value.Value {
 // scripted answers activities as a script of the suite says. An attempt that is repeated is
 // answered as the first time.
 type scripted struct {
-	world *machinetest.Fixture
-	hangs func()
-	store func([]value.Value) // events
-	hung  atomic.Int32        // activities
+	fixture *machinetest.Fixture
+	hangs   func()
+	store   func([]value.Value) // events
+	hung    atomic.Int32        // activities
 
-	mu    sync.Mutex
-	given map[string]machinetest.Answer // by key and attempt: an attempt without an answer leaves its key to the next one
+	mu sync.Mutex
+	// by key and attempt: an attempt without an answer leaves its key to the next one
+	given map[string]machinetest.Answer
 	files map[string]machine.File
 }
 
 func newScripted(w *machinetest.Fixture) *scripted {
-	return &scripted{world: w, given: make(map[string]machinetest.Answer), files: make(map[string]machine.File)}
+	return &scripted{fixture: w, given: make(map[string]machinetest.Answer), files: make(map[string]machine.File)}
 }
 
 func (s *scripted) Run(ctx context.Context, c runner.Call) runner.Result {
@@ -361,7 +364,7 @@ func (s *scripted) Run(ctx context.Context, c runner.Call) runner.Result {
 	attempt := fmt.Sprintf("%s %d", c.Key, c.Attempt)
 	answer, again := s.given[attempt]
 	if !again {
-		answer = s.world.Answer(c.Reference)
+		answer = s.fixture.Answer(c.Reference)
 		s.given[attempt] = answer
 	}
 	for _, f := range answer.Files {
@@ -369,7 +372,7 @@ func (s *scripted) Run(ctx context.Context, c runner.Call) runner.Result {
 	}
 	s.mu.Unlock()
 	if !again && len(answer.Events) > 0 {
-		s.store(s.world.Envelopes(answer.Events))
+		s.store(s.fixture.Envelopes(answer.Events))
 	}
 	for _, v := range answer.Values() {
 		if c.Progress(ctx, v) != nil {
@@ -378,7 +381,7 @@ func (s *scripted) Run(ctx context.Context, c runner.Call) runner.Result {
 	}
 	if answer.Hang {
 		s.hung.Add(1)
-		if s.world.Cancel {
+		if s.fixture.Cancel {
 			s.hangs()
 		}
 		<-ctx.Done()

@@ -18,9 +18,10 @@ const (
 	maxEndBytes = 8 << 20
 )
 
-// owe writes the messages that follow from what was written of an execution's relatives: to the one that awaits
-// it, and to its children that nobody awaits any more. They are as durable as that.
-func owe(tx *store.Tx, e store.Ending, dueMs int64) (messages []store.OutboxMessage, err error) {
+// insertRelated writes the messages that follow from what was written of an execution's parent and children: to the
+// one that awaits
+// it, and to its children that its parent no longer awaits. They are as durable as that.
+func insertRelated(tx *store.Tx, e store.Ending, dueMs int64) (messages []store.OutboxMessage, err error) {
 	if e.Parent != 0 {
 		messages = append(messages, store.OutboxMessage{Execution: e.Parent, Kind: store.OutboxChild})
 	}
@@ -41,23 +42,23 @@ func owe(tx *store.Tx, e store.Ending, dueMs int64) (messages []store.OutboxMess
 	return messages, nil
 }
 
-// leaseMs is when the messages that this worker writes are anybody's: at once if nobody is told of them.
+// leaseMs is when the messages that this worker writes are any process's: at once if no one is notified of them.
 func (a *activities) leaseMs() int64 {
-	if a.Owed == nil {
+	if a.Undelivered == nil {
 		return a.nowMs()
 	}
 	return a.nowMs() + ownLease.Milliseconds()
 }
 
-func (a *activities) owed(messages []store.OutboxMessage) {
-	if a.Owed != nil && len(messages) > 0 {
-		a.Owed(messages)
+func (a *activities) undelivered(messages []store.OutboxMessage) {
+	if a.Undelivered != nil && len(messages) > 0 {
+		a.Undelivered(messages)
 	}
 }
 
 // child is the activity that starts and withdraws children, in order. Repeating it changes nothing.
-func (a *activities) child(ctx context.Context, k kinship) (kinshipDone, error) {
-	var done kinshipDone
+func (a *activities) child(ctx context.Context, k childSteps) (childStepsDone, error) {
+	var done childStepsDone
 	var messages []store.OutboxMessage
 	var account int64
 	queued := false
@@ -66,7 +67,7 @@ func (a *activities) child(ctx context.Context, k kinship) (kinshipDone, error) 
 		return done, fmt.Errorf("store the input of a child: %w", err)
 	}
 	err = a.Store.Update(ctx, func(tx *store.Tx) error {
-		done, messages, queued = kinshipDone{}, nil, false
+		done, messages, queued = childStepsDone{}, nil, false
 		row, err := tx.LockExecution(k.No)
 		if errors.Is(err, store.ErrNotFound) || err == nil && (row.ID != k.Execution || row.State == store.StateEnded) {
 			done.Final = true
@@ -97,20 +98,20 @@ func (a *activities) child(ctx context.Context, k kinship) (kinshipDone, error) 
 			if fault != nil && step.Start.Await {
 				done.Refused = append(done.Refused, childEnd{Command: step.Command, Fault: fault})
 			} else if fault != nil {
-				a.Log.Warn("a workflow that nobody waits for cannot be started", "execution", k.Execution,
+				a.Log.Warn("a workflow that no task awaits cannot be started", "execution", k.Execution,
 					"workflow", step.Start.Namespace+"/"+step.Start.Name, "version", step.Start.Version, "detail", fault.Detail)
 			}
 		}
-		messages, err = owe(tx, stopped, a.leaseMs())
+		messages, err = insertRelated(tx, stopped, a.leaseMs())
 		return err
 	})
 	if err != nil {
-		return kinshipDone{}, fmt.Errorf("start children: %w", err)
+		return childStepsDone{}, fmt.Errorf("start children: %w", err)
 	}
 	if queued {
-		a.Freed(account) // somebody waits for a slot
+		a.Freed(account) // someone waits for a slot
 	}
-	a.owed(messages)
+	a.undelivered(messages)
 	return done, nil
 }
 
@@ -121,7 +122,7 @@ type childInput struct {
 }
 
 // childInputs are the inputs of the children that are started, in the blob store if they are large.
-func (a *activities) childInputs(ctx context.Context, k *kinship) ([]childInput, error) {
+func (a *activities) childInputs(ctx context.Context, k *childSteps) ([]childInput, error) {
 	inputs := make([]childInput, len(k.Steps))
 	for i := range k.Steps {
 		start := k.Steps[i].Start
@@ -141,19 +142,19 @@ func (a *activities) childInputs(ctx context.Context, k *kinship) ([]childInput,
 	return inputs, nil
 }
 
-// startChild inserts the row of a child, unless it is there already. The version is settled by the first attempt.
-func startChild(tx *store.Tx, parent *store.Execution, step *kinStep, input *childInput) (fault *machine.Fault, started bool, err error) {
+// startChild inserts the row of a child, unless it exists already. The version is chosen by the first attempt.
+func startChild(tx *store.Tx, parent *store.Execution, step *childStep, input *childInput) (fault *machine.Fault, started bool, err error) {
 	if _, err := tx.FindExecution(step.Start.ID); err == nil {
 		return nil, false, nil
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return nil, false, err
 	}
-	family, err := engine.ReadTree(&tx.Reader, parent.No)
+	tree, err := engine.ReadTree(&tx.Reader, parent.No)
 	if err != nil {
 		return nil, false, err
 	}
 	c := step.Start
-	s, fault, err := family.Child(&tx.Reader, parent, machine.Command{ID: machine.CommandID(step.Command), Child: &machine.Child{
+	s, fault, err := tree.Child(&tx.Reader, parent, machine.Command{ID: machine.CommandID(step.Command), Child: &machine.Child{
 		ID: c.ID, Namespace: c.Namespace, Name: c.Name, Version: c.Version, Await: c.Await,
 	}}, 0)
 	if err != nil || fault != nil {

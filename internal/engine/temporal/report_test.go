@@ -19,26 +19,26 @@ import (
 )
 
 // activities are those of a worker that is not started.
-func (o *office) activities(change func(*WorkerConfig)) *activities {
+func (o *workerFixture) activities(change func(*WorkerConfig)) *activities {
 	c := o.config()
 	if change != nil {
 		change(&c)
 	}
-	w := newWorker(c, thePace())
+	w := newWorker(c, defaultLimits())
 	o.t.Cleanup(w.cut)
 	return w.activities
 }
 
-// TestSettle: what the row says, and what a late or repeated attempt is told.
-func TestSettle(t *testing.T) {
+// TestSettle: what the row says, and what a late or repeated attempt is notified.
+func TestReportState(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newWorkerFixture(t)
 	a := o.activities(func(c *WorkerConfig) { c.Limits.AccountSlots = 2 })
 	p := compile(t, "do: [{a: {set: '${ 1 }'}}]")
 	first, second := o.accept(p, 1), o.accept(p, 1)
-	settle := func(x argument, number int64, slot bool, phase chargehand.Phase, want settled, run store.ExecutionState) {
+	reportState := func(x argument, number int64, slot bool, phase chargehand.Phase, want stateAnswer, run store.ExecutionState) {
 		t.Helper()
-		got, err := a.settle(t.Context(), settling{No: x.No, Number: number, Slot: slot, Phase: phase.String()})
+		got, err := a.reportState(t.Context(), stateReport{No: x.No, Number: number, Slot: slot, Phase: phase.String()})
 		if err != nil || got != want {
 			t.Errorf("answer %+v, %v; want %+v", got, err, want)
 		}
@@ -46,24 +46,25 @@ func TestSettle(t *testing.T) {
 			t.Errorf("the row says %d, want %d", row.State, run)
 		}
 	}
-	settle(first, 1, false, chargehand.Waiting, settled{}, store.StateParked)
-	settle(first, 2, true, chargehand.Running, settled{Granted: true}, store.StateActive)
-	settle(first, 2, true, chargehand.Running, settled{Granted: true}, store.StateActive) // the answer was lost
-	settle(first, 1, false, chargehand.Waiting, settled{}, store.StateActive)             // late
-	settle(first, 3, false, chargehand.Waiting, settled{}, store.StateParked)
-	settle(first, 2, true, chargehand.Running, settled{}, store.StateParked) // late
+	reportState(first, 1, false, chargehand.Waiting, stateAnswer{}, store.StateParked)
+	reportState(first, 2, true, chargehand.Running, stateAnswer{Granted: true}, store.StateActive)
+	// the answer was lost
+	reportState(first, 2, true, chargehand.Running, stateAnswer{Granted: true}, store.StateActive)
+	reportState(first, 1, false, chargehand.Waiting, stateAnswer{}, store.StateActive) // late
+	reportState(first, 3, false, chargehand.Waiting, stateAnswer{}, store.StateParked)
+	reportState(first, 2, true, chargehand.Running, stateAnswer{}, store.StateParked) // late
 
 	third := o.accept(p, 1) // takes the slot
-	settle(first, 4, true, chargehand.Running, settled{}, store.StateReady)
-	settle(third, 1, false, chargehand.Waiting, settled{}, store.StateParked)
-	// A slot is free, but somebody was first.
-	settle(third, 2, true, chargehand.Running, settled{}, store.StateReady)
+	reportState(first, 4, true, chargehand.Running, stateAnswer{}, store.StateReady)
+	reportState(third, 1, false, chargehand.Waiting, stateAnswer{}, store.StateParked)
+	// A slot is free, but someone was first.
+	reportState(third, 2, true, chargehand.Running, stateAnswer{}, store.StateReady)
 	if o.freed == 0 {
-		t.Error("nobody was told of the free slot")
+		t.Error("no one was notified of the free slot")
 	}
 	o.cancel(second.No)
-	settle(second, 1, true, chargehand.Running, settled{Final: true}, store.StateEnded)
-	got, err := a.settle(t.Context(), settling{No: 999, Number: 1, Slot: true, Phase: "running"})
+	reportState(second, 1, true, chargehand.Running, stateAnswer{Final: true}, store.StateEnded)
+	got, err := a.reportState(t.Context(), stateReport{No: 999, Number: 1, Slot: true, Phase: "running"})
 	if err != nil || !got.Final {
 		t.Errorf("of a row that is gone: %+v, %v", got, err)
 	}
@@ -72,10 +73,10 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestGrants: without a slot nothing starts, and only the grant that answers the last settle counts.
+// TestGrants: without a slot nothing starts, and only the grant that answers the last state report counts.
 func TestGrants(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newWorkerFixture(t)
 	p := compile(t, "do: [{w: {wait: {seconds: 1}}}, {a: "+get+"}, {v: {wait: {seconds: 1}}}, {b: "+get+"}]")
 	calls := make(chan string, 10)
 	o.outside = func(_ context.Context, c runner.Call) runner.Result {
@@ -85,32 +86,32 @@ func TestGrants(t *testing.T) {
 		}
 		return runner.Result{Output: c.Reference}
 	}
-	s := &simulated{office: o, pace: thePace(), change: func(c *WorkerConfig) { c.Limits.AccountSlots = 1 }}
+	s := &simulated{workerFixture: o, limits: defaultLimits(), change: func(c *WorkerConfig) { c.Limits.AccountSlots = 1 }}
 	a := o.accept(p, 1)
 	grant := func(message message) func() {
-		return func() { s.during.SignalWorkflow(inboxSignal, message) }
+		return func() { s.during.SignalWorkflow(messageSignal, message) }
 	}
 	s.before = func(env environment) {
 		// The slot of the account is taken as soon as the execution waits.
 		env.RegisterDelayedCallback(func() { o.accept(p, 1) }, 500*time.Millisecond)
-		env.RegisterDelayedCallback(grant(message{No: 1, Kind: kindGrant, Settle: 1}), 2*time.Second)
+		env.RegisterDelayedCallback(grant(message{No: 1, Kind: kindGrant, Report: 1}), 2*time.Second)
 		env.RegisterDelayedCallback(func() {
 			if len(calls) != 0 {
-				t.Error("a grant of another settle let it run")
+				t.Error("a grant of another state report let it run")
 			}
 			o.update(func(tx *store.Tx) error { return tx.SetState(a.No, chargehand.Running, store.StateActive) })
-			grant(message{No: 2, Kind: kindGrant, Settle: 2})()
-			grant(message{No: 2, Kind: kindGrant, Settle: 2})()
+			grant(message{No: 2, Kind: kindGrant, Report: 2})()
+			grant(message{No: 2, Kind: kindGrant, Report: 2})()
 		}, 3*time.Second)
 		// The message comes a third time while the execution asks again.
-		env.RegisterDelayedCallback(grant(message{No: 2, Kind: kindGrant, Settle: 2}), 6*time.Second)
+		env.RegisterDelayedCallback(grant(message{No: 2, Kind: kindGrant, Report: 2}), 6*time.Second)
 		env.RegisterDelayedCallback(func() {
 			if len(calls) != 1 {
 				t.Errorf("%d calls before the second grant", len(calls))
 			}
 			o.update(func(tx *store.Tx) error { return tx.SetState(a.No, chargehand.Running, store.StateActive) })
 			// A database that was restored gives a number out again.
-			grant(message{No: 2, Kind: kindGrant, Settle: 4})()
+			grant(message{No: 2, Kind: kindGrant, Report: 4})()
 		}, 7*time.Second)
 	}
 	s.run(t, a)
@@ -120,7 +121,7 @@ func TestGrants(t *testing.T) {
 // TestFinish: an end is written once, and does not touch what has ended otherwise.
 func TestFinish(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newWorkerFixture(t)
 	a := o.activities(nil)
 	p := compile(t, "do: [{a: {set: '${ 1 }'}}]")
 	large := make([]byte, 0, 200<<10)
@@ -155,15 +156,15 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// A row that somebody else has ended keeps its end, and gets the timeline.
+// A row that another process has ended keeps its end, and gets the timeline.
 func TestConflict(t *testing.T) {
 	t.Parallel()
-	var o *office
+	var o *workerFixture
 	var a argument
 	o, _, _ = simulate(t, "do: [{a: "+get+"}, {b: {set: '${ 1 }'}}]", 0, func(context.Context, runner.Call) runner.Result {
 		o.cancel(a.No) // the message to the workflow is late
 		return runner.Result{}
-	}, func(s *simulated, x argument) { o, a = s.office, x })
+	}, func(s *simulated, x argument) { o, a = s.workerFixture, x })
 	got := o.result(a, nil)
 	if got.Phase != chargehand.Cancelled || len(got.Timeline) != 2 {
 		t.Errorf("it ended %s with %d entries", got.Phase, len(got.Timeline))
@@ -173,7 +174,7 @@ func TestConflict(t *testing.T) {
 // TestChunk: a chunk is written once, the oldest go, and nothing is written for a row that is gone.
 func TestChunk(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newWorkerFixture(t)
 	a := o.activities(nil)
 	x := o.accept(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 1)
 	for _, c := range []chunk{
@@ -203,7 +204,7 @@ func TestChunk(t *testing.T) {
 // TestPerform: what an attempt makes of its runner.
 func TestPerform(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newWorkerFixture(t)
 	x := o.accept(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 1)
 	file := o.hiddenFile()
 	perform := func(kind string, outside func(context.Context, runner.Call) runner.Result) (outcome, error) {
@@ -264,12 +265,12 @@ func TestDeepArguments(t *testing.T) {
 	}
 }
 
-// TestCutOff: a worker that stops does not wait longer than it is told to.
+// TestCutOff: a worker that stops does not wait longer than it is notified to.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newWorkerFixture(t)
 	x := o.accept(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 1)
-	w := newWorker(o.config(), thePace())
+	w := newWorker(o.config(), defaultLimits())
 	o.outside = func(ctx context.Context, _ runner.Call) runner.Result {
 		stop, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -291,15 +292,15 @@ func TestCutOff(t *testing.T) {
 // does nothing to the execution that has its number now.
 func TestNumberOfAnother(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newWorkerFixture(t)
 	a := o.activities(nil)
 	x := o.accept(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 1)
 	before := o.row(x.No)
 	stranger := chargehand.ExecutionID{1, 2, 3}
 	for _, slot := range []bool{true, false} {
-		s, err := a.settle(t.Context(), settling{Execution: stranger, No: x.No, Number: 7, Slot: slot, Phase: "waiting"})
+		s, err := a.reportState(t.Context(), stateReport{Execution: stranger, No: x.No, Number: 7, Slot: slot, Phase: "waiting"})
 		if err != nil || !s.Final {
-			t.Errorf("settle, slot %t: %+v, %v", slot, s, err)
+			t.Errorf("state report, slot %t: %+v, %v", slot, s, err)
 		}
 	}
 	if err := a.chunk(t.Context(), chunk{Execution: stranger, No: x.No, Number: 1, Keep: 1, Data: []byte("theirs")}); err != nil {

@@ -14,15 +14,16 @@ import (
 )
 
 const (
-	// censusEvery is the time between two counts of workers.
-	censusEvery = 30 * time.Second
-	// pollerAge is how long ago a worker that lives may have asked last: it waits for a minute at most.
+	// workerCountEvery is the time between two counts of workers.
+	workerCountEvery = 30 * time.Second
+	// pollerAge is the age of the last request of a worker that counts as alive: it waits for a minute at most.
 	pollerAge = 90 * time.Second
 )
 
-// census knows how many workers ask Temporal for work. Without any, executions are accepted and nothing else happens,
+// workerCount knows how many workers ask Temporal for work. Without any, executions are accepted and nothing else
+// happens,
 // which a node without a worker of its own would not notice.
-type census struct {
+type workerCount struct {
 	count func(ctx context.Context) (int, error)
 	log   *slog.Logger
 
@@ -31,8 +32,8 @@ type census struct {
 	done    chan struct{}
 }
 
-func newCensus(count func(ctx context.Context) (int, error), log *slog.Logger) *census {
-	c := &census{count: count, log: log, done: make(chan struct{})}
+func newWorkerCount(count func(ctx context.Context) (int, error), log *slog.Logger) *workerCount {
+	c := &workerCount{count: count, log: log, done: make(chan struct{})}
 	c.workers.Store(-1)
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancel(context.Background())
@@ -41,16 +42,16 @@ func newCensus(count func(ctx context.Context) (int, error), log *slog.Logger) *
 }
 
 // stop may be called again.
-func (c *census) stop() {
+func (c *workerCount) stop() {
 	c.cancel()
 	<-c.done
 }
 
-// loop tells the log when two counts in a row have found nobody: one that starts together with its worker may come
+// loop tells the log when two counts in a row have found no one: one that starts together with its worker may come
 // before it.
-func (c *census) loop(ctx context.Context) {
+func (c *workerCount) loop(ctx context.Context) {
 	defer close(c.done)
-	for empty, told := 0, false; ; {
+	for empty, logged := 0, false; ; {
 		n, err := c.count(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -59,19 +60,19 @@ func (c *census) loop(ctx context.Context) {
 			c.workers.Store(-1)
 		case n > 0:
 			c.workers.Store(int64(n))
-			if told {
+			if logged {
 				c.log.Info("workers take executions up again", "workers", n)
 			}
-			empty, told = 0, false
+			empty, logged = 0, false
 		default:
 			c.workers.Store(0)
-			if empty++; empty > 1 && !told {
-				told = true
+			if empty++; empty > 1 && !logged {
+				logged = true
 				c.log.Warn("no worker asks Temporal for work; executions are accepted, and wait until there is one: start `chargehand worker`, "+
 					"of the version of this server, with its namespace and task queue", "revision", machine.Revision)
 			}
 		}
-		if pause.For(ctx, jitter(censusEvery)) != nil {
+		if pause.For(ctx, jitter(workerCountEvery)) != nil {
 			return
 		}
 	}
@@ -100,7 +101,8 @@ func (c *cluster) workers(ctx context.Context) (int, error) {
 	return len(names), nil
 }
 
-// Workers counts the workers that have asked lately for executions which start now, of a queue (Config.Queue). Errors: those
+// Workers counts the workers that have asked lately for executions which start now, of a queue (Config.Queue).
+// Errors: those
 // of Temporal.
 func Workers(ctx context.Context, c client.Client, queue string) (int, error) {
 	return (&cluster{client: c, queue: queue}).workers(ctx)
