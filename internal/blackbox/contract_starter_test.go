@@ -121,6 +121,28 @@ func TestContractLimitedStarterFiles(t *testing.T) {
 			t.Errorf("the upload of the first starter, repeated by another limited key: %v", e)
 		}
 	})
+	// The key that gave a file to one version of a workflow has not given it to a version that a limited key has applied since.
+	t.Run("retry with another version", func(t *testing.T) {
+		const read = "- g: {call: http, with: {method: get, endpoint: '${ .f.uri }', output: raw}}\n"
+		given := apply("finance", "given", "- n: {set: {n: 1}}\n")
+		a := s.Do(t, "POST", executions(given), `{"input":{"f":{"name":"a","uri":"/api/v1/files/`+foreign+`"}}}`)
+		wantStatus(t, a, 201)
+		first := executions(given) + "/" + text(a.Object()["execution_id"])
+		finish(t, s, first)
+		writer := servertest.CreateKey(t, s.DataDir, "--namespaces", "finance", "--scopes",
+			"workflows:read,workflows:write,workflows:publish,executions:create,executions:read,executions:manage")
+		a = s.Do(t, "POST", "/workflows", in("finance", "given", "2.0.0", "do:\n"+read), "Content-Type", "application/yaml", "X-Api-Key", writer)
+		wantStatus(t, a, 200)
+		for name, c := range map[string]struct{ key, status string }{
+			"by a limited key": {writer, "error"}, "by one that may read the file": {s.Key, "finished"},
+		} {
+			a = s.Do(t, "POST", first+"/retry?version=2.0.0", "", "X-Api-Key", c.key)
+			wantStatus(t, a, 201)
+			if e := finish(t, s, executions(given)+"/"+text(a.Object()["execution_id"])); e["status"] != c.status {
+				t.Errorf("%s: %v %v", name, e["output"], e["error"])
+			}
+		}
+	})
 	// What events start reads what those may read who have published them, or caused an execution that has emitted them.
 	t.Run("events", func(t *testing.T) { testLimitedPublisher(t, s, limited, apply, foreign, own) })
 }

@@ -191,11 +191,26 @@ func (s *Service) packInput(ctx context.Context, p *Principal, start *engine.Sta
 	return err
 }
 
-// giveAgain gives an execution the files of its input that another one was given or might read.
-func (s *Service) giveAgain(ctx context.Context, start *engine.Start, original *store.Execution) error {
+// giveAgain gives an execution the files of its input that another one was given or might read. They were given to the
+// definition that it ran: for another one, which the principal may have written, the principal must be allowed to read them.
+func (s *Service) giveAgain(ctx context.Context, p *Principal, start *engine.Start, original *store.Execution) error {
 	return s.view(ctx, func(r *store.Reader) (err error) {
 		start.Files, err = s.grantedFiles(r, original, engine.NamedFiles(start.Input))
-		return err
+		if err != nil || p.Limits.All() || start.Row.Revision == original.Revision {
+			return err
+		}
+		given := start.Files
+		start.Files = nil
+		for _, id := range given {
+			may, err := s.mayRead(r, p, id)
+			if err != nil {
+				return err
+			}
+			if may {
+				start.Files = append(start.Files, id)
+			}
+		}
+		return nil
 	})
 }
 
@@ -455,7 +470,7 @@ func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c 
 	if err := checkInput(start.Plan, start.Input); err != nil {
 		return nil, err
 	}
-	if err := s.giveAgain(ctx, &start, &original); err != nil {
+	if err := s.giveAgain(ctx, p, &start, &original); err != nil {
 		return nil, err
 	}
 	return s.start(ctx, p, &start, startNames{w.row.ID, nameOf(&revision)}, c, r.View)
