@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/chargehand/chargehand/internal/servertest"
 )
 
 // codes are those of the table in docs/reference/api.md "Errors", as far as this version knows them.
@@ -268,5 +270,7 @@ func TestContractQueueFull(t *testing.T) {
 	}
 	wantProblem(t, s, s.Do(t, "POST", executions(flow), "{}"), 429, "queue_full")
 	wantStatus(t, s.Do(t, "POST", executions(other), "{}"), 201)
+	test := servertest.CreateKey(t, s.DataDir, "--environment", "test")
+	wantStatus(t, s.Do(t, "POST", executions(flow), "{}", "X-Api-Key", test), 201) // each environment has its own queue
 	wantStatus(t, s.Do(t, "POST", first+"/cancel", ""), 202)
 }

@@ -259,12 +259,12 @@ func (t *Tx) markAll(what string, nos []int64, text string, value int64) error {
 	return nil
 }
 
-// QueuedAtLeast reports whether a workflow of an account has at least n queued singles, n at least 1. It
+// QueuedAtLeast reports whether a workflow has at least n queued singles in an environment, n at least 1. It
 // reads up to n index entries.
-func (r *Reader) QueuedAtLeast(account, workflow int64, n int) (bool, error) {
+func (r *Reader) QueuedAtLeast(w QueuedWorkflow, n int) (bool, error) {
 	return r.exists("look at the queue of a workflow",
-		`SELECT 1 FROM execution WHERE account = ?1 AND environment IN (1, 2) AND workflow = ?2 AND state = 1 AND batch = 0 LIMIT 1 OFFSET ?3`,
-		account, workflow, int64(n-1))
+		`SELECT 1 FROM execution WHERE account = ?1 AND environment = ?2 AND workflow = ?3 AND state = 1 AND batch = 0 LIMIT 1 OFFSET ?4`,
+		w.Account, int64(w.Environment), w.Workflow, int64(n-1))
 }
 
 // Reported is what a row says after ReportState.

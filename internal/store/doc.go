@@ -43,7 +43,7 @@
 //	revision      RevisionByNo RevisionByVersion RevisionByNumber ListRevisions AuthorOf
 //	starter       StarterByNo
 //	execution     ExecutionByID ExecutionByNo FindExecution Outcome ListExecutions
-//	              ExecutionsByState QueuedItems QueuedSingles QueuedWorkflows QueuedByWorkflow CountItems CountUnfinished
+//	              ExecutionsByState QueuedItems QueuedSingles QueuedWorkflows CountItems CountUnfinished
 //	              CountUnfinishedAtMost
 //	dispatch      CountActive CountActiveOfTest CountActiveItems Waiting WaitingAccounts ReadyBefore Queues
 //	              QueuedAtLeast Statuses ScanUnfinished CancelledBatches

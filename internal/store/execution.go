@@ -244,3 +244,8 @@ func moveError(what string, err error) error {
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
+
+// Queue is where the execution waits for its first slot, unless it is an item of a batch.
+func (e *Execution) Queue() QueuedWorkflow {
+	return QueuedWorkflow{Account: e.Account, Environment: e.Environment, Workflow: e.Workflow}
+}

@@ -133,26 +133,14 @@ type QueuedWorkflow struct {
 	Workflow    int64
 }
 
-// QueuedWorkflows lists the workflows that have queued singles. It reads all of these: for recovery.
-func (r *Reader) QueuedWorkflows() (list []QueuedWorkflow, err error) {
-	err = r.c.Query(`SELECT DISTINCT account, environment, workflow FROM execution WHERE state = 1 AND batch = 0`, func(row Row) error {
-		list = append(list, QueuedWorkflow{row.Int(0), chargehand.Environment(row.Int(1)), row.Int(2)})
+// QueuedWorkflows counts the queued singles of each workflow that has some. It reads all of them: for recovery.
+func (r *Reader) QueuedWorkflows() (map[QueuedWorkflow]int64, error) {
+	counts := map[QueuedWorkflow]int64{}
+	err := r.c.Query(`SELECT account, environment, workflow, COUNT(*) FROM execution WHERE state = 1 AND batch = 0
+ GROUP BY account, environment, workflow`, func(row Row) error {
+		counts[QueuedWorkflow{row.Int(0), chargehand.Environment(row.Int(1)), row.Int(2)}] = row.Int(3)
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list workflows with queued executions: %w", err)
-	}
-	return list, nil
-}
-
-// QueuedByWorkflow counts queued singles per workflow. It reads all of them: for recovery.
-func (r *Reader) QueuedByWorkflow() (map[int64]int64, error) {
-	counts := map[int64]int64{}
-	err := r.c.Query(`SELECT workflow, COUNT(*) FROM execution WHERE state = 1 AND batch = 0 GROUP BY workflow`,
-		func(row Row) error {
-			counts[row.Int(0)] = row.Int(1)
-			return nil
-		})
 	if err != nil {
 		return nil, fmt.Errorf("count queued executions: %w", err)
 	}

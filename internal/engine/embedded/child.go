@@ -225,7 +225,7 @@ func (e *Engine) dispatchChildren(s *writeSet) {
 	if len(s.children) > 0 {
 		for i, child := range s.children {
 			if !s.childStarted[i] { // an earlier commit has started it, and it was counted then
-				e.queued.leave(child.Row.Workflow)
+				e.queued.leave(child.Row.Queue())
 			}
 		}
 		e.stats.queued.Add(int64(len(s.children)))

@@ -66,7 +66,7 @@ func (e *Engine) dispatch(s *writeSet) {
 // leftQueue notes that an execution is no longer queued.
 func (e *Engine) leftQueue(inst *instance, before *store.Execution, scheduled bool) {
 	if before.Batch == 0 {
-		e.queued.leave(before.Workflow)
+		e.queued.leave(before.Queue())
 	}
 	if !scheduled {
 		e.slots.noteDeparture(inst.queue)

@@ -47,9 +47,9 @@ func (e *Engine) uncountChildren(s *writeSet, inDoubt bool) (kept []queuedRow) {
 	s.childrenCounted = false
 	for i, child := range s.children {
 		if inDoubt && s.childStarted[i] {
-			kept = append(kept, queuedRow{child.Row.ID, child.Row.Workflow})
+			kept = append(kept, queuedRow{child.Row.ID, child.Row.Queue()})
 		} else {
-			e.queued.leave(child.Row.Workflow)
+			e.queued.leave(child.Row.Queue())
 		}
 	}
 	return kept

@@ -10,8 +10,8 @@ import (
 
 // queuedRow is an execution that a write set makes queued, and that is counted as queued.
 type queuedRow struct {
-	id       chargehand.ExecutionID
-	workflow int64
+	id    chargehand.ExecutionID
+	queue store.QueuedWorkflow
 }
 
 // inDoubtStart is an execution whose first commit is in doubt: it may exist or not. It keeps its
@@ -28,7 +28,7 @@ type inDoubtStart struct {
 func (e *Engine) undoInsert(s *writeSet, inDoubt bool, queued []queuedRow) {
 	inst := s.inst
 	if inst.lease == nil { // the execution itself is queued
-		queued = append(queued, queuedRow{inst.row.ID, inst.row.Workflow})
+		queued = append(queued, queuedRow{inst.row.ID, inst.row.Queue()})
 	}
 	d := inDoubtStart{id: inst.row.ID, lease: inst.lease, queued: queued}
 	inst.lease = nil
@@ -56,7 +56,7 @@ func (e *Engine) undoInsert(s *writeSet, inDoubt bool, queued []queuedRow) {
 func (e *Engine) releaseStart(d inDoubtStart) {
 	e.slots.release(d.lease)
 	for _, row := range d.queued {
-		e.queued.leave(row.workflow)
+		e.queued.leave(row.queue)
 	}
 }
 

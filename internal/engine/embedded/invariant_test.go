@@ -35,12 +35,12 @@ func (fx *fixture) violations() (found []string) {
 	complain := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	e := fx.engine
 	var active []store.Execution
-	var queued map[int64]int64
+	var queued map[store.QueuedWorkflow]int64
 	var batches []store.Batch
 	var timers []store.Timer
 	fx.view(func(r *store.Reader) (err error) {
 		if active, err = allActive(r); err == nil {
-			queued, err = r.QueuedByWorkflow()
+			queued, err = r.QueuedWorkflows()
 		}
 		if err == nil {
 			batches, err = r.ActiveBatches()
@@ -56,12 +56,12 @@ func (fx *fixture) violations() (found []string) {
 	e.queued.mu.Lock()
 	for workflow, n := range queued {
 		if e.queued.count[workflow] != n {
-			complain("workflow %d has %d queued executions, and %d are counted", workflow, n, e.queued.count[workflow])
+			complain("workflow %v has %d queued executions, and %d are counted", workflow, n, e.queued.count[workflow])
 		}
 	}
 	for workflow, n := range e.queued.count {
 		if queued[workflow] == 0 {
-			complain("workflow %d has no queued executions, and %d are counted", workflow, n)
+			complain("workflow %v has no queued executions, and %d are counted", workflow, n)
 		}
 	}
 	e.queued.mu.Unlock()

@@ -110,7 +110,7 @@ func (e *Engine) commit(ctx context.Context, sets []*writeSet) error {
 	for _, s := range sets {
 		s.childrenCounted = true
 		for _, child := range s.children {
-			e.queued.add(child.Row.Workflow)
+			e.queued.add(child.Row.Queue())
 			e.slots.singles(child.Row.Account, ownerOf(&child.Row)) // so that notifyAllQueued reaches it
 		}
 	}

@@ -2,6 +2,8 @@ package embedded
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
@@ -14,15 +16,11 @@ const recoveryPage = 500
 // out and no timers fire.
 func (e *Engine) recover(ctx context.Context) error {
 	e.slots.stop()
-	var queued map[int64]int64
-	var waiting []store.QueuedWorkflow
+	var queued map[store.QueuedWorkflow]int64
 	var accounts []store.Account
 	var batches []store.Batch
 	err := e.store.View(ctx, func(r *store.Reader) (err error) {
-		if queued, err = r.QueuedByWorkflow(); err != nil {
-			return err
-		}
-		if waiting, err = r.QueuedWorkflows(); err != nil {
+		if queued, err = r.QueuedWorkflows(); err != nil {
 			return err
 		}
 		if accounts, err = r.Accounts(); err != nil {
@@ -34,7 +32,7 @@ func (e *Engine) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.queued.count = queued
+	e.queued.count = maps.Clone(queued) // it changes from here on
 	for _, a := range accounts {
 		e.accounts.Store(a.No, a.ID)
 	}
@@ -53,7 +51,7 @@ func (e *Engine) recover(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	e.startQueues(waiting, batches)
+	e.startQueues(slices.Collect(maps.Keys(queued)), batches)
 	if len(active) > 0 {
 		e.log.Info("executions recovered", "count", len(active), "interruptions", e.stats.interruptions.Load())
 	}

@@ -21,7 +21,7 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 	row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 	row.Machine, row.StartedMs, row.FinishedMs = machine.Revision, 0, 0
 	q, lease := e.slots.acquireNew(row.Account, ownerOf(&row))
-	if lease == nil && !e.queued.enter(row.Workflow) {
+	if lease == nil && !e.queued.enter(row.Queue()) {
 		return store.Execution{}, engine.ErrQueueFull
 	}
 	inst := &instance{

@@ -150,7 +150,7 @@ func (e *Engine) Start(ctx context.Context, s engine.Start) (store.Execution, er
 		row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 		row.StartedMs, row.FinishedMs = 0, 0
 		if row.Batch == 0 {
-			full, err := tx.QueuedAtLeast(row.Account, row.Workflow, e.config.QueuedPerWorkflow)
+			full, err := tx.QueuedAtLeast(row.Queue(), e.config.QueuedPerWorkflow)
 			if err != nil {
 				return err
 			}

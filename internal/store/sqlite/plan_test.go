@@ -64,8 +64,7 @@ func (c recordingConn) record(query string, args []any) {
 // whole are the statements that read a table or index as a whole, and why they may.
 var whole = map[string]string{
 	"FROM account ORDER BY no":           "accounts are few",
-	"GROUP BY workflow":                  "at recovery only: everything that is queued",
-	"SELECT DISTINCT account":            "at recovery only: everything that is queued",
+	"GROUP BY account, environment":      "at recovery only: everything that is queued",
 	"WHERE state <> 0 GROUP BY state":    "at recovery and for metrics: everything that has not ended",
 	"FROM timer ORDER BY due_ms LIMIT 1": "the first entry of an index",
 	"FROM batch WHERE status < 3":        "the batches that are not final, from their own index",
@@ -205,7 +204,10 @@ func TestPlansOfHotQueries(t *testing.T) {
 			"SEARCH execution USING COVERING INDEX execution_unfinished (state=? AND account=?)"}},
 		"active executions": {func(r *store.Reader) error { _, err := r.CountActive(1, 9); return err }, []string{
 			"SEARCH execution USING COVERING INDEX execution_unfinished (state=? AND account=?)"}},
-		"full queue": {func(r *store.Reader) error { _, err := r.QueuedAtLeast(1, 1, 10); return err }, []string{
+		"full queue": {func(r *store.Reader) error {
+			_, err := r.QueuedAtLeast(store.QueuedWorkflow{Account: 1, Environment: chargehand.Live, Workflow: 1}, 10)
+			return err
+		}, []string{
 			"SEARCH execution USING COVERING INDEX execution_queued (account=? AND environment=? AND workflow=?)"}},
 		"due messages": {func(r *store.Reader) error { _, err := r.OutboxDue(1); return err }, []string{
 			"SEARCH outbox USING COVERING INDEX outbox_due (due_ms<?)"}},

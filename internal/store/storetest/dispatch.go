@@ -363,12 +363,14 @@ func queuedAtLeast(f *fixture) {
 		nos = append(nos, f.inserted())
 	}
 	f.reportAs(nos[0], store.StateActive, 0)
-	other := f.execution(startMs)
-	other.Workflow = 2
+	first := f.execution(startMs)
+	other, test := f.execution(startMs), f.execution(startMs)
+	other.Workflow, test.Environment = 2, chargehand.Test
 	f.insert(&other)
+	f.insert(&test)
 	f.view(func(r *store.Reader) error {
 		for n := 1; n <= 5; n++ {
-			if full, err := r.QueuedAtLeast(1, 1, n); full != (n <= 3) || err != nil {
+			if full, err := r.QueuedAtLeast(first.Queue(), n); full != (n <= 3) || err != nil {
 				f.Errorf("at least %d queued: %v (%v), but there are 3", n, full, err)
 			}
 		}

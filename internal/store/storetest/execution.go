@@ -415,8 +415,12 @@ func counted(f *fixture) {
 	ended := f.inserted()
 	f.update(func(tx *store.Tx) error { _, err := finish(tx, ended, startMs, "1"); return err })
 	f.view(func(r *store.Reader) error {
-		queued, err1 := r.QueuedByWorkflow()
-		if want := map[int64]int64{1: 4, 2: 3, 3: 3}; !reflect.DeepEqual(queued, want) {
+		queued, err1 := r.QueuedWorkflows()
+		want := map[store.QueuedWorkflow]int64{}
+		for workflow, n := range map[int64]int64{1: 4, 2: 3, 3: 3} {
+			want[store.QueuedWorkflow{Account: 1, Environment: chargehand.Live, Workflow: workflow}] = n
+		}
+		if !reflect.DeepEqual(queued, want) {
 			f.Errorf("queued by workflow %v, want %v", queued, want)
 		}
 		unfinished, err2 := r.CountUnfinished()
