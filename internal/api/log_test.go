@@ -1,57 +1,22 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/logtest"
 	"github.com/chargehand/chargehand/internal/service"
 )
 
-// logged is a log in memory.
-type logged struct {
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.Write(b)
-}
-
-func (l *logged) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.String()
-}
-
-// lines are the lines of the log so far; it begins anew after that.
-func (l *logged) lines(t *testing.T) (lines []map[string]any) {
-	t.Helper()
-	for text := range strings.Lines(l.text()) {
-		var line map[string]any
-		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			t.Fatalf("%v: %s", err, text)
-		}
-		lines = append(lines, line)
-	}
-	l.mu.Lock()
-	l.out.Reset()
-	l.mu.Unlock()
-	return lines
-}
-
-func logging(level slog.Level, f *fake) (*Server, *logged) {
-	out := &logged{}
-	return New(Config{Service: f, Log: slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level}))}), out
+func logging(level slog.Level, f *fake) (*Server, *logtest.Buffer) {
+	log, out := logtest.New(level)
+	return New(Config{Service: f, Log: log}), out
 }
 
 // TestFailuresAreLogged: at info, a request that failed has one line, and its request_id leads there.
@@ -81,7 +46,7 @@ func TestFailuresAreLogged(t *testing.T) {
 	for _, test := range tests {
 		f.fail = test.fail
 		a := test.request.to(s)
-		lines := out.lines(t)
+		lines := out.Take()
 		if len(lines) != 1 {
 			t.Errorf("%s: %d lines: %v", test.name, len(lines), lines)
 			continue
@@ -99,8 +64,8 @@ func TestFailuresAreLogged(t *testing.T) {
 		}
 	}
 	f.fail = nil
-	if a := (request{path: pathW}).to(s); a.status != 200 || out.text() != "" {
-		t.Errorf("a request that went well is told at info: %d %s", a.status, out.text())
+	if a := (request{path: pathW}).to(s); a.status != 200 || out.String() != "" {
+		t.Errorf("a request that went well is told at info: %d %s", a.status, out.String())
 	}
 }
 
@@ -108,8 +73,8 @@ func TestFailuresAreLogged(t *testing.T) {
 func TestRefusalsAreLogged(t *testing.T) {
 	s, out := logging(slog.LevelInfo, &fake{})
 	a := raw(t, start(t, s), "GET /x\x00y HTTP/1.1\r\nHost: h\r\n\r\n")
-	if a.status != 400 || !strings.Contains(out.text(), a.header.Get("X-Request-Id")) || !strings.Contains(out.text(), `"from":"127.0.0.1"`) {
-		t.Errorf("%d %v, logged %q", a.status, a.header, out.text())
+	if a.status != 400 || !strings.Contains(out.String(), a.header.Get("X-Request-Id")) || !strings.Contains(out.String(), `"from":"127.0.0.1"`) {
+		t.Errorf("%d %v, logged %q", a.status, a.header, out.String())
 	}
 }
 
@@ -134,8 +99,8 @@ func TestChangesAreLogged(t *testing.T) {
 		{request{method: "POST", path: pathB + "/cancel", body: `{}`}, "batch cancelled", []string{"workflow", "batch"}},
 	} {
 		a := test.request.to(s)
-		text := out.text()
-		lines := out.lines(t)
+		text := out.String()
+		lines := out.Take()
 		if a.status >= 300 || len(lines) != 1 || lines[0]["msg"] != test.message || lines[0]["level"] != "INFO" {
 			t.Errorf("%s: %d %s, lines %v", test.message, a.status, a.body, lines)
 			continue
@@ -171,11 +136,11 @@ func TestNoSecretsInTheLog(t *testing.T) {
 	request{path: pathW, keyless: true, header: map[string]string{"Authorization": "Bearer sk_live_HEADER"}}.to(s)
 	file, _, _ := strings.Cut(strings.TrimPrefix(pathF, "/api/v1/files/"), "/")
 	for _, hidden := range []string{"SIGNATURE", "QUERY", "HEADER", goodKey, file} {
-		if strings.Contains(out.text(), hidden) {
-			t.Errorf("the log holds %s: %s", hidden, out.text())
+		if strings.Contains(out.String(), hidden) {
+			t.Errorf("the log holds %s: %s", hidden, out.String())
 		}
 	}
-	if n := len(out.lines(t)); n != 4 {
+	if n := len(out.Take()); n != 4 {
 		t.Errorf("%d lines at debug, want all 4", n)
 	}
 }
@@ -190,7 +155,7 @@ func TestFloodOfFailures(t *testing.T) {
 	if err := s.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	lines := out.lines(t)
+	lines := out.Take()
 	if len(lines) > 20 {
 		t.Errorf("%d lines", len(lines))
 	}
@@ -198,7 +163,7 @@ func TestFloodOfFailures(t *testing.T) {
 	if last["lines"] == nil || last["lines"].(float64)+float64(len(lines)-2) != 3000 {
 		t.Errorf("what was left out is not told: %v after %d lines", last, len(lines))
 	}
-	if !strings.Contains(out.text()+string(mustJSON(lines)), `"status":404`) {
+	if !strings.Contains(out.String()+string(mustJSON(lines)), `"status":404`) {
 		t.Error("the other failure is drowned by the flood")
 	}
 }

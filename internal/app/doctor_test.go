@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/logtest"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 )
@@ -212,9 +213,9 @@ func TestIntegrityAtStart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	begin := func() *logBuffer {
+	begin := func() *logtest.Buffer {
 		t.Helper()
-		log := &logBuffer{}
+		log := &logtest.Buffer{}
 		a, err := New(t.Context(), Config{DataDir: i.dir, Listen: "127.0.0.1:0", Log: slog.New(slog.NewJSONHandler(log, nil))})
 		if err != nil {
 			t.Fatal(err)
@@ -225,8 +226,8 @@ func TestIntegrityAtStart(t *testing.T) {
 	}
 	unclean()
 	log := begin()
-	await(t, func() bool { return len(log.lines("the structure of the database is sound")) == 1 })
-	if got := len(log.lines("the data directory " + i.dir)); got != 0 {
+	await(t, func() bool { return len(log.With("the structure of the database is sound")) == 1 })
+	if got := len(log.With("the data directory " + i.dir)); got != 0 {
 		t.Errorf("warnings about permissions: %d", got)
 	}
 }
@@ -262,15 +263,15 @@ func TestDamagedDatabaseIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	log := &logBuffer{}
+	log := &logtest.Buffer{}
 	a := &App{log: slog.New(slog.NewJSONHandler(log, nil))}
 	damages, err := db.TableDamages(t.Context())
 	if err != nil || len(damages) == 0 {
 		t.Fatalf("table by table: %v %v", damages, err)
 	}
 	a.tellDamages(damages)
-	if got := log.lines("the database is damaged: stop the server and restore a backup, or see `chargehand doctor`"); len(got) == 0 {
-		t.Errorf("nothing is logged: %s", log.out.String())
+	if got := log.With("the database is damaged: stop the server and restore a backup, or see `chargehand doctor`"); len(got) == 0 {
+		t.Errorf("nothing is logged: %s", log.String())
 	}
 }
 
@@ -284,11 +285,11 @@ func TestOpenDataDirectoryIsLoggedAtStart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	log := &logBuffer{}
+	log := &logtest.Buffer{}
 	install(t, dir, func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(log, nil)) })
 	for _, what := range []string{"the data directory " + dir + " is open to every user", filepath.Join(dir, databaseName) + " is open to everybody"} {
-		if !strings.Contains(log.out.String(), what) {
-			t.Errorf("no word of %q in %s", what, log.out.String())
+		if !strings.Contains(log.String(), what) {
+			t.Errorf("no word of %q in %s", what, log.String())
 		}
 	}
 }
@@ -327,10 +328,10 @@ func TestClockSteps(t *testing.T) {
 	}
 	i := install(t, filepath.Join(t.TempDir(), "data"))
 	db, _ := i.parts()
-	log := &logBuffer{}
+	log := &logtest.Buffer{}
 	tellClock(t.Context(), slog.New(slog.NewJSONHandler(log, nil)), db.store, wall, -time.Hour)
-	if got := log.lines("the clock was set back: waits that have begun and schedules stand still until it has caught up"); len(got) != 1 || got[0]["by"] != "-1h0m0s" {
-		t.Errorf("log %s", log.out.String())
+	if got := log.With("the clock was set back: waits that have begun and schedules stand still until it has caught up"); len(got) != 1 || got[0]["by"] != "-1h0m0s" {
+		t.Errorf("log %s", log.String())
 	}
 	if got, all := wrong(t, Config{DataDir: i.dir}, false); len(got) != 0 || !strings.Contains(all["clock"].Detail, "-1h0m0s") {
 		t.Errorf("doctor: %v %+v", got, all["clock"])

@@ -1,44 +1,18 @@
 package app
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/chargehand/chargehand/internal/logtest"
 )
-
-// logBuffer is a log in memory.
-type logBuffer struct {
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.Write(p)
-}
-
-// lines are those with a message.
-func (b *logBuffer) lines(message string) (found []map[string]any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for text := range strings.Lines(b.out.String()) {
-		var line map[string]any
-		if json.Unmarshal([]byte(text), &line) == nil && line["msg"] == message {
-			found = append(found, line)
-		}
-	}
-	return found
-}
 
 // TestFailedExecutionsAreLogged: whatever ends in error has a line with its id, workflow and code; a batch of which all
 // items fail has some lines and a count.
 func TestFailedExecutionsAreLogged(t *testing.T) {
-	log := &logBuffer{}
+	log := &logtest.Buffer{}
 	i := install(t, t.TempDir(), func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(log, nil)) })
 	const message = "execution ended in error"
 	bad := i.apply(definition("bad", "{raise: {error: {type: https://example.com/broken, status: 418, title: SECRET-TEXT}}}"))
@@ -46,18 +20,18 @@ func TestFailedExecutionsAreLogged(t *testing.T) {
 	sleeper := i.apply(definition("sleeper", "{wait: {hours: 1}}"))
 	i.ask("POST", "/workflows/"+good+"/executions?wait=20s", "application/json", "{}")
 	_, failed := i.ask("POST", "/workflows/"+bad+"/executions?wait=20s", "application/json", "{}")
-	await(t, func() bool { return len(log.lines(message)) > 0 })
-	line := log.lines(message)[0]
+	await(t, func() bool { return len(log.With(message)) > 0 })
+	line := log.With(message)[0]
 	if line["execution"] != failed["id"] || line["workflow"] != "default/bad" || line["code"] != "fault" || line["phase"] != "faulted" {
 		t.Errorf("line %v of %v", line, failed)
 	}
 	_, waiting := i.ask("POST", "/workflows/"+sleeper+"/executions", "application/json", "{}")
 	i.ask("POST", "/workflows/"+sleeper+"/executions/"+waiting["id"].(string)+"/cancel", "application/json", "{}")
-	await(t, func() bool { return len(log.lines(message)) > 1 })
-	if line := log.lines(message)[1]; line["execution"] != waiting["id"] || line["phase"] != "cancelled" {
+	await(t, func() bool { return len(log.With(message)) > 1 })
+	if line := log.With(message)[1]; line["execution"] != waiting["id"] || line["phase"] != "cancelled" {
 		t.Errorf("of what was cancelled: %v", line)
 	}
-	if got := log.lines("execution cancelled"); len(got) != 1 || got[0]["execution"] != waiting["id"] || got[0]["actor"] == nil {
+	if got := log.With("execution cancelled"); len(got) != 1 || got[0]["execution"] != waiting["id"] || got[0]["actor"] == nil {
 		t.Errorf("who cancelled: %v", got)
 	}
 
@@ -67,11 +41,11 @@ func TestFailedExecutionsAreLogged(t *testing.T) {
 		t.Fatalf("batch: %d %v", status, batch)
 	}
 	i.halt()
-	left := log.lines("lines were left out, as too many said the same within a minute")
-	if n := len(log.lines(message)); n > 20 || len(left) != 1 || left[0]["lines"].(float64)+float64(n) != 202 {
+	left := log.With("lines were left out, as too many said the same within a minute")
+	if n := len(log.With(message)); n > 20 || len(left) != 1 || left[0]["lines"].(float64)+float64(n) != 202 {
 		t.Errorf("202 failures have %d lines, and left out were %v", n, left)
 	}
-	if strings.Contains(log.out.String(), "SECRET-TEXT") {
+	if strings.Contains(log.String(), "SECRET-TEXT") {
 		t.Error("the log holds texts of errors")
 	}
 }

@@ -1,46 +1,17 @@
 package app
 
 import (
-	"bytes"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/chargehand/chargehand/internal/logtest"
 )
-
-// lines is a log that tests read while it is written.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) count(words ...string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := 0
-	for line := range strings.Lines(l.text.String()) {
-		has := true
-		for _, word := range words {
-			has = has && strings.Contains(line, word)
-		}
-		if has {
-			n++
-		}
-	}
-	return n
-}
 
 // A definition whose resource cannot be had is tried again, without a change of its file. What
 // is wrong is logged once, and what cannot pass is left alone.
@@ -63,23 +34,23 @@ func TestWorkflowsAreTriedAgainWhenAResourceIsAbsent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	log := &lines{}
+	log := &logtest.Buffer{}
 	i := install(t, filepath.Join(t.TempDir(), "data"), func(c *Config) {
 		c.Workflows, c.AllowEgress, c.firstRetry = folder, []string{"127.0.0.1"}, time.Millisecond
 		c.Log = slog.New(slog.NewTextHandler(log, nil))
 	})
-	await(t, func() bool { return log.count("workflow applied", "late.yaml") == 1 })
+	await(t, func() bool { return log.Count("workflow applied", "late.yaml") == 1 })
 	i.halt()
 	if n := asked.Load(); n != 4 {
 		t.Errorf("the resource was asked for %d times, want 4", n)
 	}
-	if n := log.count("workflow not applied", "late.yaml", "tried_again=true"); n != 1 {
+	if n := log.Count("workflow not applied", "late.yaml", "tried_again=true"); n != 1 {
 		t.Errorf("the same problem was logged %d times", n)
 	}
-	if n := log.count("workflow not applied", "late.yaml", "code=resource_missing"); n != 1 {
+	if n := log.Count("workflow not applied", "late.yaml", "code=resource_missing"); n != 1 {
 		t.Errorf("the place of the problem was logged %d times", n)
 	}
-	if n := log.count("workflow not applied", "broken.yaml", "tried_again=false"); n != 1 {
+	if n := log.Count("workflow not applied", "broken.yaml", "tried_again=false"); n != 1 {
 		t.Errorf("what cannot pass was logged %d times", n)
 	}
 }
