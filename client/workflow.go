@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -59,16 +60,17 @@ type Validation struct {
 
 // WorkflowVersion is one version of a workflow.
 type WorkflowVersion struct {
-	Version    string          `json:"version"`
-	Revision   int             `json:"revision"`
-	Draft      bool            `json:"draft"`
-	Published  bool            `json:"published"`
-	Title      string          `json:"title,omitempty"`
-	CreatedAt  time.Time       `json:"created_at"` // of its first revision
-	UpdatedAt  time.Time       `json:"updated_at"` // of its newest revision
-	Definition json.RawMessage `json:"definition"`
-	Source     string          `json:"source"`
-	SourceType string          `json:"source_type"`
+	Version           string          `json:"version"`
+	Revision          int             `json:"revision"`
+	Draft             bool            `json:"draft"`
+	Published         bool            `json:"published"`
+	PublishedRevision int             `json:"published_revision,omitempty"` // 0: none of this version is published
+	Title             string          `json:"title,omitempty"`
+	CreatedAt         time.Time       `json:"created_at"` // of its first revision
+	UpdatedAt         time.Time       `json:"updated_at"` // of its newest revision
+	Definition        json.RawMessage `json:"definition"`
+	Source            string          `json:"source"`
+	SourceType        string          `json:"source_type"`
 	raw
 }
 
@@ -151,10 +153,15 @@ func (c *Client) ListVersions(ctx context.Context, id string, limit int, cursor 
 	return &p, c.do(ctx, call{method: http.MethodGet, path: "/workflows/" + url.PathEscape(id) + "/versions", query: page(limit, cursor), into: &p})
 }
 
-// GetVersion returns a version of a workflow with its definition.
-func (c *Client) GetVersion(ctx context.Context, id, version string) (*WorkflowVersion, error) {
+// GetVersion returns a revision of a version of a workflow with its definition; revision 0 stands for the newest one.
+func (c *Client) GetVersion(ctx context.Context, id, version string, revision int) (*WorkflowVersion, error) {
 	var v WorkflowVersion
-	return &v, c.do(ctx, call{method: http.MethodGet, path: "/workflows/" + url.PathEscape(id) + "/versions/" + url.PathEscape(version), into: &v})
+	q := url.Values{}
+	if revision != 0 {
+		q.Set("revision", strconv.Itoa(revision))
+	}
+	path := "/workflows/" + url.PathEscape(id) + "/versions/" + url.PathEscape(version)
+	return &v, c.do(ctx, call{method: http.MethodGet, path: path, query: q, into: &v})
 }
 
 // PublishVersion makes version the one that is run; revision 0 stands for its newest revision.

@@ -26,6 +26,7 @@ type args struct {
 	createdAfter  time.Time
 	createdBefore time.Time
 	version       string
+	revision      int64                 // of a version; 0: the newest one
 	workflows     service.ListWorkflows // filters of a list of workflows
 	draft         bool
 	entries       entriesMode

@@ -76,7 +76,8 @@ func examples() map[reflect.Type]any {
 		Detail: "The schema of the input has no property item.", Line: 13, Column: 18,
 	}
 	one := version{
-		Workflow: workflow.ID, Version: "1.0.0", Revision: 2, Title: workflow.Title, Published: true, CreatedAt: created, UpdatedAt: updated,
+		Workflow: workflow.ID, Version: "1.0.0", Revision: 2, Title: workflow.Title, Published: true, PublishedRevision: 2,
+		CreatedAt: created, UpdatedAt: updated,
 	}
 	whole := one
 	whole.Definition, whole.Source, whole.SourceType = json.RawMessage(exampleDefinition), exampleYAML, "application/yaml"

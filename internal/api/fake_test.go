@@ -257,7 +257,7 @@ func (f *fake) ListVersions(context.Context, *service.Principal, chargehand.Work
 	return or(f, &service.VersionPage{Data: []service.Version{*fixtureVersion()}, Cursor: cursor1()})
 }
 
-func (f *fake) GetVersion(context.Context, *service.Principal, chargehand.WorkflowID, string) (*service.Version, error) {
+func (f *fake) GetVersion(context.Context, *service.Principal, chargehand.WorkflowID, string, int64) (*service.Version, error) {
 	return or(f, fixtureVersion())
 }
 

@@ -23,7 +23,7 @@ type Service interface {
 	ValidateWorkflow(ctx context.Context, p *service.Principal, definition []byte) (*service.Validation, error)
 	DeleteWorkflow(ctx context.Context, p *service.Principal, id chargehand.WorkflowID) error
 	ListVersions(ctx context.Context, p *service.Principal, id chargehand.WorkflowID, limit int, after service.Cursor) (*service.VersionPage, error)
-	GetVersion(ctx context.Context, p *service.Principal, id chargehand.WorkflowID, version string) (*service.Version, error)
+	GetVersion(ctx context.Context, p *service.Principal, id chargehand.WorkflowID, version string, number int64) (*service.Version, error)
 	PublishVersion(ctx context.Context, p *service.Principal, r service.PublishVersion) (*service.Version, bool, error)
 
 	CreateExecution(ctx context.Context, p *service.Principal, r service.CreateExecution) (*service.Execution, bool, error)

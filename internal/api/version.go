@@ -2,6 +2,9 @@ package api
 
 import (
 	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/service"
@@ -10,6 +13,19 @@ import (
 // publishBody is the body as the document describes it; the service reads it.
 type publishBody struct {
 	Revision int64 `json:"revision,omitempty" minimum:"1" doc:"The revision of the version that is published. Default: the newest one, drafts included."`
+}
+
+var revisionParameter = &parameter{
+	name: "revision", in: "query", about: "The revision of the version to read, from 1. Default: the newest one, drafts included.",
+	schema: huma.Schema{Type: "integer", Format: "int64", Minimum: number(1)}, example: 1,
+	read: func(c *call, value string) (complaint string) {
+		revision, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || revision < 1 {
+			return "must be a whole number from 1."
+		}
+		c.args.revision = revision
+		return ""
+	},
 }
 
 func versionEndpoints() []endpoint {
@@ -23,7 +39,8 @@ func versionEndpoints() []endpoint {
 		},
 		{
 			method: get, path: "/workflows/{workflowId}/versions/{version}", id: "getVersion", tag: "Workflows",
-			summary: "Get a version of a workflow", about: "Its newest revision, with the definition.", scopes: service.ScopeWorkflowsRead,
+			summary: "Get a version of a workflow", about: "Its newest revision, or the one that the query names, with the definition.",
+			scopes: service.ScopeWorkflowsRead, parameters: []*parameter{revisionParameter},
 			answers: []answer{{status: 200, about: "The version, with its definition", view: version{}}},
 			serve:   (*call).getVersion,
 		},
@@ -54,7 +71,7 @@ func (c *call) listVersions() error {
 }
 
 func (c *call) getVersion() error {
-	v, err := c.server.service.GetVersion(c.r.Context(), c.principal, c.workflow, c.name)
+	v, err := c.server.service.GetVersion(c.r.Context(), c.principal, c.workflow, c.name, c.args.revision)
 	if err != nil {
 		return err
 	}
@@ -75,7 +92,7 @@ func (c *call) publishVersion() error {
 func viewVersion(v *service.Version) version {
 	return version{
 		Workflow: v.Workflow, Version: v.Version, Revision: v.Revision, Title: v.Title,
-		Published: v.Published, Draft: v.Draft, CreatedAt: at(v.CreatedAt), UpdatedAt: at(v.UpdatedAt),
+		Published: v.Published, PublishedRevision: v.PublishedRevision, Draft: v.Draft, CreatedAt: at(v.CreatedAt), UpdatedAt: at(v.UpdatedAt),
 		Definition: v.Definition, Source: string(v.Source), SourceType: v.SourceType,
 	}
 }

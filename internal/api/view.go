@@ -79,17 +79,18 @@ type fieldError struct {
 }
 
 type version struct {
-	Workflow   chargehand.WorkflowID `json:"workflow_id" format:"uuid"`
-	Version    string                `json:"version"`
-	Revision   int64                 `json:"revision" doc:"Counts from 1 within the version."`
-	Title      string                `json:"title,omitempty"`
-	Published  bool                  `json:"published"`
-	Draft      bool                  `json:"draft" doc:"The newest revision was never published."`
-	CreatedAt  moment                `json:"created_at"`
-	UpdatedAt  moment                `json:"updated_at"`
-	Definition json.RawMessage       `json:"definition,omitempty"`
-	Source     string                `json:"source,omitempty"`
-	SourceType string                `json:"source_type,omitempty"`
+	Workflow          chargehand.WorkflowID `json:"workflow_id" format:"uuid"`
+	Version           string                `json:"version"`
+	Revision          int64                 `json:"revision" doc:"Counts from 1 within the version."`
+	Title             string                `json:"title,omitempty"`
+	Published         bool                  `json:"published" doc:"A revision of this version is published."`
+	PublishedRevision int64                 `json:"published_revision,omitempty" doc:"The one that is published; absent if none of this version is."`
+	Draft             bool                  `json:"draft" doc:"This revision was never published."`
+	CreatedAt         moment                `json:"created_at"`
+	UpdatedAt         moment                `json:"updated_at"`
+	Definition        json.RawMessage       `json:"definition,omitempty"`
+	Source            string                `json:"source,omitempty"`
+	SourceType        string                `json:"source_type,omitempty"`
 }
 
 type versionPage struct {

@@ -24,7 +24,9 @@ import (
 func (c Config) limits() []service.Limit {
 	return append(c.shares(), []service.Limit{
 		{Name: "running_executions", Value: int64(c.RunningExecutions), Description: "Executions of an account that run at once; more are queued."},
-		{Name: "queued_executions", Value: 10_000, Description: "Queued executions of a workflow; items of batches do not count."},
+		{Name: "queued_executions", Value: 10_000, Description: "Queued executions of a workflow in one environment; items of batches do not count."},
+		{Name: "live_retention_seconds", Value: int64(c.RetentionLive / time.Second), Description: "How long executions of live are kept after their end."},
+		{Name: "test_retention_seconds", Value: int64(c.RetentionTest / time.Second), Description: "How long executions of test are kept after their end."},
 		{Name: "event_retention_seconds", Value: int64(c.RetentionEvents / time.Second), Description: "How long events are kept, whether they were read or not."},
 		{Name: "connections", Value: int64(c.Connections), Description: "Connections of clients that are open at once; more are answered with 503."},
 		{Name: "outgoing_calls", Value: int64(c.Calls), Description: "Outgoing calls at once."},

@@ -101,8 +101,8 @@ func testPointer(t *testing.T, s *server) {
 	published := s.Do(t, "POST", "/workflows/"+id+"/versions/1.0.0/publish", "")
 	wantStatus(t, published, 200)
 	versionShape := shape{
-		"workflow_id": isUUID, "version": isText, "revision": isCount, "title?": isText, "published": isBool, "draft": isBool,
-		"created_at": isMoment, "updated_at": isMoment, "definition?": isObject, "source?": isText, "source_type?": isText,
+		"workflow_id": isUUID, "version": isText, "revision": isCount, "title?": isText, "published": isBool, "published_revision?": isCount,
+		"draft": isBool, "created_at": isMoment, "updated_at": isMoment, "definition?": isObject, "source?": isText, "source_type?": isText,
 	}
 	versionShape.verify(t, "published version", published.JSON)
 	if says(t, s, id, "") != "one" {
@@ -120,6 +120,12 @@ func testPointer(t *testing.T, s *server) {
 	}
 	one := s.Do(t, "GET", "/workflows/"+id+"/versions/2.0.0", "")
 	versionShape.but(shape{"definition": isObject}).verify(t, "one version", one.JSON)
+	wantStatus(t, s.Do(t, "GET", "/workflows/"+id+"/versions/2.0.0?revision=1", ""), 200)
+	wantProblem(t, s, s.Do(t, "GET", "/workflows/"+id+"/versions/2.0.0?revision=9", ""), 404, "version_not_found")
+	for _, revision := range []string{"0", "-1", "x", "1.5", ""} {
+		refused := s.Do(t, "GET", "/workflows/"+id+"/versions/2.0.0?revision="+revision, "")
+		wantParameter(t, wantProblem(t, s, refused, 400, "invalid_parameter"), "revision")
+	}
 	for _, version := range []string{"3.0.0", "1", "latest", "%00", "1.0.0%2Fx", strings.Repeat("9", 10_000)} {
 		wantProblem(t, s, s.Do(t, "GET", "/workflows/"+id+"/versions/"+version, ""), 404, "version_not_found")
 		wantProblem(t, s, s.Do(t, "POST", "/workflows/"+id+"/versions/"+version+"/publish", ""), 404, "version_not_found")

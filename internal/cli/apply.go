@@ -149,7 +149,8 @@ func (c *connection) apply(ctx context.Context, api *client.Client, file string,
 	}
 	if before != nil && before.Published && told.Result == applyUpdated && !a.Draft {
 		fmt.Fprintf(c.err, "%s: %s: %s: version %s was published with another content, which is replaced: new starts run the new one; "+
-			"to go back, apply the older definition again\n", file, c.paint("33", "warning"), a.Namespace+"/"+a.Name, a.Version)
+			"to go back, apply the older definition again (chargehand workflows show %s --version %s --revision %d -o yaml)\n",
+			file, c.paint("33", "warning"), a.Namespace+"/"+a.Name, a.Version, a.Namespace+"/"+a.Name, a.Version, before.PublishedRevision)
 	}
 	if c.tables() {
 		fmt.Fprintf(c.out, "%s  %s/%s  %s  %s\n", a.ID, a.Namespace, a.Name, a.Version, text)
@@ -169,17 +170,34 @@ func appliedBefore(ctx context.Context, api *client.Client, definition []byte) (
 	if yaml.Unmarshal(definition, &d) != nil || d.Document.Name == "" || d.Document.Version == "" {
 		return nil, nil
 	}
-	w, err := api.FindWorkflow(ctx, firstOf(d.Document.Namespace, "default")+"/"+d.Document.Name)
-	if err == nil {
-		var v *client.WorkflowVersion
-		if v, err = api.GetVersion(ctx, w.ID, d.Document.Version); err == nil {
-			return v, nil
-		}
-	}
+	v, err := listedVersion(ctx, api, firstOf(d.Document.Namespace, "default"), d.Document.Name, d.Document.Version)
 	if isMissing(err) {
 		return nil, nil
 	}
-	return nil, err
+	return v, err
+}
+
+// listedVersion looks for a version of a workflow in lists, because the server logs a request for what is not there
+// as failed, and nothing has failed where a definition is new. Nil: it is not there.
+func listedVersion(ctx context.Context, api *client.Client, namespace, name, version string) (*client.WorkflowVersion, error) {
+	found, err := api.ListWorkflows(ctx, client.WorkflowFilter{Namespace: namespace, Name: name}, 1, "")
+	if err != nil || len(found.Data) == 0 {
+		return nil, err
+	}
+	for cursor := ""; ; {
+		page, err := api.ListVersions(ctx, found.Data[0].ID, maxPage, cursor)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Data {
+			if page.Data[i].Version == version {
+				return &page.Data[i], nil
+			}
+		}
+		if cursor = page.Cursor; cursor == "" {
+			return nil, nil
+		}
+	}
 }
 
 // isMissing reports whether the server says that there is no such thing, or not for this key.
@@ -237,7 +255,7 @@ func sourceBefore(ctx context.Context, api *client.Client, file string, definiti
 	if err != nil {
 		return "", "", err
 	}
-	v, err := api.GetVersion(ctx, w.ID, d.Document.Version)
+	v, err := api.GetVersion(ctx, w.ID, d.Document.Version, 0)
 	if err == nil {
 		return v.Source, fmt.Sprintf("%s %s revision %d", name, v.Version, v.Revision), nil
 	}

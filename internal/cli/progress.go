@@ -253,16 +253,15 @@ func elapsed(since *time.Time) string {
 	return fmt.Sprintf("%d s", int(time.Since(*since).Seconds()))
 }
 
-// policy is what the definition says about the retries of a try. A definition that was changed
-// since the start says nothing.
+// policy is what the definition of the execution says about the retries of a try.
 func (p *progress) policy(ctx context.Context, t *shownTask) retryPolicy {
 	if known, ok := p.policies[t.Reference]; ok {
 		return known
 	}
 	if !p.asked {
 		p.asked = true
-		v, err := p.api.GetVersion(ctx, p.execution.WorkflowID, p.execution.WorkflowVersion)
-		if err == nil && v.Revision == p.execution.Revision {
+		v, err := p.api.GetVersion(ctx, p.execution.WorkflowID, p.execution.WorkflowVersion, p.execution.Revision)
+		if err == nil {
 			p.source = v
 		}
 	}

@@ -138,13 +138,17 @@ func (c *connection) workflowsList() *cobra.Command {
 
 func (c *connection) workflowsShow() *cobra.Command {
 	var version string
+	var revision int
 	cmd := c.verb("show WORKFLOW", "Show a workflow; -o yaml prints its source as it was applied", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+		if revision != 0 && version == "" {
+			return usage("--revision needs --version: each version counts its own revisions")
+		}
 		found, err := findWorkflow(ctx, api, args[0])
 		if err != nil {
 			return err
 		}
 		if version != "" {
-			return c.showVersion(ctx, api, found, version)
+			return c.showVersion(ctx, api, found, version, revision)
 		}
 		w, err := api.GetWorkflow(ctx, found.ID)
 		if err != nil {
@@ -160,11 +164,14 @@ func (c *connection) workflowsShow() *cobra.Command {
 		})
 	})
 	cmd.Flags().StringVar(&version, "version", "", "show this version instead of the published one")
+	cmd.Flags().IntVar(&revision, "revision", 0, "with --version: show this revision of it (default: the newest one)")
 	return cmd
 }
 
-func (c *connection) showVersion(ctx context.Context, api *client.Client, w *client.Workflow, version string) error {
-	v, err := api.GetVersion(ctx, w.ID, version)
+func (c *connection) showVersion(
+	ctx context.Context, api *client.Client, w *client.Workflow, version string, revision int,
+) error {
+	v, err := api.GetVersion(ctx, w.ID, version, revision)
 	if err != nil {
 		return err
 	}
@@ -193,8 +200,10 @@ func scheduleOf(definition json.RawMessage) string {
 
 func versionState(v *client.WorkflowVersion) string {
 	switch {
-	case v.Published && v.Draft:
-		return "published, with a draft"
+	case v.Published && v.Revision > v.PublishedRevision:
+		return fmt.Sprintf("draft; revision %d is published", v.PublishedRevision)
+	case v.Published && v.Revision < v.PublishedRevision:
+		return fmt.Sprintf("replaced by revision %d", v.PublishedRevision)
 	case v.Published:
 		return "published"
 	case v.Draft:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/logtest"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -583,4 +585,26 @@ func TestConcurrentAuthentication(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// TestFirstUseIsLogged: a key that the command line has made has a line when a request brings it for the first time.
+func TestFirstUseIsLogged(t *testing.T) {
+	log, lines := logtest.New(slog.LevelInfo)
+	w := newWorld(t, func(c *Config) { c.Log = log })
+	key := w.issue(IssueKey{Name: "ci", Scopes: PresetRun, Namespaces: []string{"finance"}})
+	const message = "API key used for the first time"
+	if got := lines.With(message); len(got) != 0 {
+		t.Fatalf("before any use: %v", got)
+	}
+	for range 3 {
+		w.authenticate(key)
+		w.pass(time.Second) // its row is read again
+	}
+	got := lines.With(message)
+	if len(got) != 1 || got[0]["name"] != "ci" || got[0]["limited"] != true || got[0]["environment"] != "live" {
+		t.Errorf("%v", got)
+	}
+	if strings.Contains(lines.String(), key) {
+		t.Error("the log holds the key")
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"hash"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -160,7 +161,20 @@ func (s *Service) loadKey(ctx context.Context, digest *[sha256.Size]byte, age ui
 		expiresMs: row.ExpiresMs, loaded: now, use: s.uses.of(row.No),
 	}
 	s.keys.put(digest, entry, age)
+	s.logFirstUse(ctx, &row, entry.use)
 	return entry, nil
+}
+
+// logFirstUse logs the first request of a key. Keys are also made by the command line, beside the server, which has
+// no other line for them.
+func (s *Service) logFirstUse(ctx context.Context, row *store.Key, use *keyUse) {
+	if row.LastUsedMs != 0 || !use.logged.CompareAndSwap(false, true) {
+		return
+	}
+	s.log.LogAttrs(ctx, slog.LevelInfo, "API key used for the first time", slog.String("key", row.ID.String()),
+		slog.String("name", row.Name), slog.String("environment", row.Environment.String()),
+		slog.String("scopes", row.Scopes), slog.Bool("limited", !row.Limits.All()),
+		slog.String("created_by", row.Creator), slog.Time("created_at", row.ID.Time()))
 }
 
 // parseScopes reads the stored form. Names that are not known any more grant nothing.
@@ -223,7 +237,10 @@ func (p *pepper) digest(text string) (digest [sha256.Size]byte) {
 }
 
 // keyUse is when a key was used last.
-type keyUse struct{ lastMs, writtenMs atomic.Int64 }
+type keyUse struct {
+	lastMs, writtenMs atomic.Int64
+	logged            atomic.Bool // the first use
+}
 
 // useLog remembers the last use of keys until it is written, so that no request has to.
 // It holds one small entry per key that was ever used.

@@ -12,19 +12,20 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// Version is one version of a workflow: its newest revision.
+// Version is one version of a workflow: its newest revision, or the one that was asked for.
 type Version struct {
-	Workflow   chargehand.WorkflowID
-	Version    string
-	Revision   int64 // counts from 1 within the version
-	Title      string
-	Published  bool      // the published pointer stands on this version
-	Draft      bool      // its newest revision was never published
-	CreatedAt  time.Time // of the first revision
-	UpdatedAt  time.Time // of the newest revision
-	Definition []byte    // JSON; only in answers about one version
-	Source     []byte    // as WorkflowDetail.Source; only in answers about one version
-	SourceType string
+	Workflow          chargehand.WorkflowID
+	Version           string
+	Revision          int64 // counts from 1 within the version
+	Title             string
+	Published         bool      // the published pointer stands on this version
+	PublishedRevision int64     // of this version; 0: none
+	Draft             bool      // this revision was never published
+	CreatedAt         time.Time // of the first revision
+	UpdatedAt         time.Time // of this revision
+	Definition        []byte    // JSON; only in answers about one version
+	Source            []byte    // as WorkflowDetail.Source; only in answers about one version
+	SourceType        string
 }
 
 // VersionPage is one page of versions, the most recently applied first.
@@ -78,6 +79,9 @@ func (w *currentWorkflow) version(r *store.Reader, row *store.Revision) (Version
 		Published: row.Version == w.published.Version, Draft: row.Draft,
 		CreatedAt: atMs(row.CreatedMs), UpdatedAt: atMs(row.CreatedMs),
 	}
+	if v.Published {
+		v.PublishedRevision = w.published.Number
+	}
 	if row.Number == 1 {
 		return v, nil
 	}
@@ -86,23 +90,31 @@ func (w *currentWorkflow) version(r *store.Reader, row *store.Revision) (Version
 	return v, err
 }
 
-// GetVersion returns one version. Codes: workflow_not_found, version_not_found.
-func (s *Service) GetVersion(ctx context.Context, p *Principal, id chargehand.WorkflowID, version string) (*Version, error) {
+// GetVersion returns a revision of a version; number 0 stands for the newest one.
+// Codes: workflow_not_found, version_not_found.
+func (s *Service) GetVersion(
+	ctx context.Context, p *Principal, id chargehand.WorkflowID, version string, number int64,
+) (*Version, error) {
 	w, _, err := s.readable(ctx, p, id)
 	if err != nil {
 		return nil, err
 	}
-	return s.shownVersion(ctx, w, version)
+	return s.shownVersion(ctx, w, version, number)
 }
 
-func (s *Service) shownVersion(ctx context.Context, w *currentWorkflow, version string) (*Version, error) {
+func (s *Service) shownVersion(ctx context.Context, w *currentWorkflow, version string, number int64) (*Version, error) {
 	var revision store.Revision
 	err := s.view(ctx, func(r *store.Reader) (err error) {
-		revision, err = r.RevisionByVersion(w.row.No, version, true)
-		return err
+		if revision, err = r.RevisionByVersion(w.row.No, version, true); err != nil {
+			return notFoundIs(err, func() error { return versionNotFound(version) })
+		}
+		if number != 0 {
+			revision, err = r.RevisionByNumber(w.row.No, version, number)
+		}
+		return notFoundIs(err, func() error { return revisionNotFound(version, number) })
 	})
 	if err != nil {
-		return nil, notFoundIs(err, func() error { return versionNotFound(version) })
+		return nil, err
 	}
 	return s.shownRevision(ctx, w, &revision)
 }
@@ -130,6 +142,11 @@ func (s *Service) shownRevision(ctx context.Context, w *currentWorkflow, revisio
 	return &v, nil
 }
 
+func revisionNotFound(version string, number int64) error {
+	return chargehand.NewError(chargehand.CodeVersionNotFound,
+		fmt.Sprintf("The version %s has no revision %d.", excerpt.Quote(version), number))
+}
+
 // PublishVersion is the request to publish a version.
 type PublishVersion struct {
 	Workflow    chargehand.WorkflowID
@@ -152,7 +169,7 @@ func (s *Service) PublishVersion(ctx context.Context, p *Principal, r PublishVer
 			return nil, err
 		}
 		if w.published.Version != r.Version { // it was replaced in between
-			return s.shownVersion(ctx, w, r.Version)
+			return s.shownVersion(ctx, w, r.Version, 0)
 		}
 		return s.shownRevision(ctx, w, &w.published)
 	}
@@ -225,13 +242,12 @@ func publishable(r *store.Reader, row *store.Workflow, version string, number in
 	}
 	chosen, err := r.RevisionByNumber(row.No, version, number)
 	if err != nil {
-		return chosen, notFoundIs(err, func() error {
-			return chargehand.NewError(chargehand.CodeVersionNotFound, fmt.Sprintf("The version %s has no revision %d.", excerpt.Quote(version), number))
-		})
+		return chosen, notFoundIs(err, func() error { return revisionNotFound(version, number) })
 	}
 	if chosen.No < approved.No {
 		return chosen, stateConflict(fmt.Sprintf("Revision %d of the version %s was published after revision %d, so there is no way back to that one. "+
-			"Apply the older definition again, best as a new version.", approved.Number, excerpt.Quote(version), number))
+			"Read its definition (GET …/versions/{version}?revision=%d) and apply it again, best as a new version.",
+			approved.Number, excerpt.Quote(version), number, number))
 	}
 	return chosen, nil
 }

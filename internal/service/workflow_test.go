@@ -106,7 +106,7 @@ func TestDrafts(t *testing.T) {
 		wantCode(t, err, chargehand.CodeWorkflowNotFound)
 		_, err = w.ListVersions(t.Context(), w.p, draft.ID, 10, Cursor{})
 		wantCode(t, err, chargehand.CodeWorkflowNotFound)
-		_, err = w.GetVersion(t.Context(), w.p, draft.ID, "1.0.0")
+		_, err = w.GetVersion(t.Context(), w.p, draft.ID, "1.0.0", 0)
 		wantCode(t, err, chargehand.CodeWorkflowNotFound)
 		_, err = w.ListExecutions(t.Context(), w.p, ListExecutions{Workflow: draft.ID, Limit: 1})
 		wantCode(t, err, chargehand.CodeWorkflowNotFound)
@@ -238,13 +238,24 @@ func TestVersions(t *testing.T) {
 	if !seen[0].Draft || seen[0].Published || seen[2].Published {
 		t.Errorf("versions are %+v", seen)
 	}
-	got, err := w.GetVersion(t.Context(), w.p, flow.ID, "1.0.0")
+	got, err := w.GetVersion(t.Context(), w.p, flow.ID, "1.0.0", 0)
 	if err != nil || string(got.Source) != string(definition("greet", "1.0.0", wantsText)) || got.SourceType != mediaYAML || len(got.Definition) == 0 {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	_, err = w.GetVersion(t.Context(), w.p, flow.ID, "4.0.0")
+	if one.PublishedRevision != 2 || seen[0].PublishedRevision != 0 {
+		t.Errorf("published revisions %d and %d", one.PublishedRevision, seen[0].PublishedRevision)
+	}
+	first, err := w.GetVersion(t.Context(), w.p, flow.ID, "1.0.0", 1)
+	if err != nil || first.Revision != 1 || string(first.Source) == string(got.Source) || first.PublishedRevision != 2 {
+		t.Errorf("the first revision: %+v, %v", first, err)
+	}
+	_, err = w.GetVersion(t.Context(), w.p, flow.ID, "1.0.0", 3)
+	if shown := wantCode(t, err, chargehand.CodeVersionNotFound); !strings.Contains(shown.Detail, "no revision 3") {
+		t.Error(shown.Detail)
+	}
+	_, err = w.GetVersion(t.Context(), w.p, flow.ID, "4.0.0", 0)
 	wantCode(t, err, chargehand.CodeVersionNotFound)
-	_, err = w.GetVersion(t.Context(), w.stranger(), flow.ID, "1.0.0")
+	_, err = w.GetVersion(t.Context(), w.stranger(), flow.ID, "1.0.0", 0)
 	wantCode(t, err, chargehand.CodeWorkflowNotFound)
 }
 
