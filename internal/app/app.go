@@ -19,7 +19,7 @@ import (
 const standbyStopTime = time.Second
 
 // App is one process of an installation: it owns the address that it listens on, and the
-// other parts for as long as the database is its own (tenure).
+// other parts for as long as the database is its own (a leadership term).
 type App struct {
 	cfg    Config
 	log    *slog.Logger
@@ -106,7 +106,7 @@ func (a *App) Start() <-chan error {
 	return failed
 }
 
-// run serves one tenure after another, and waits as a standby in between, until Stop.
+// run serves one term after another, and waits as a standby in between, until Stop.
 func (a *App) run() error {
 	for a.background.Err() == nil {
 		db, t := a.parts()
@@ -178,7 +178,7 @@ func (a *App) set(db *database, t *term) {
 	a.db, a.current = db, t
 }
 
-// serve runs a tenure until it ends by itself, Stop takes over, or the database is lost: then
+// serve runs a term until it ends by itself, Stop takes over, or the database is lost: then
 // it is closed.
 func (a *App) serve(t *term) error {
 	listen, err := a.share()
@@ -233,7 +233,7 @@ func (a *App) standBy(db *database) error {
 }
 
 // share is a listener on the address of the process that can be closed by itself, so that no
-// connection is refused between a standby and a tenure.
+// connection is refused between a standby and a term.
 func (a *App) share() (net.Listener, error) {
 	file, err := a.listen.File()
 	if err != nil {

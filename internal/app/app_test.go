@@ -274,7 +274,7 @@ func await(t *testing.T, so func() bool) {
 }
 
 // TestStopAnswersWhoWaits: a start that waits for its end is answered, with the execution as
-// it is, and the execution goes on at the next start.
+// it is, and the execution continues at the next start.
 func TestStopAnswersWhoWaits(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	i := install(t, dir)

@@ -91,7 +91,7 @@ func Restore(ctx context.Context, from, dataDir string) (BackupReport, error) {
 	return report, copyFile(filepath.Join(from, databaseName), filepath.Join(dataDir, databaseName))
 }
 
-// freshFolder makes a folder that nobody else may read, or accepts an empty one.
+// freshFolder makes a folder that no other user may read, or accepts an empty one.
 func freshFolder(path string) error {
 	entries, err := os.ReadDir(path)
 	if err == nil && len(entries) > 0 {

@@ -26,7 +26,7 @@ type Problem struct {
 }
 
 // Check checks definitions as a deployment would, without a server. The fields are as in
-// Config. It asks nobody: of the external resources, it reads files below ResourceRoot, and
+// Config. It makes no request: of the external resources, it reads files below ResourceRoot, and
 // warns that others were not checked (T69).
 type Check struct {
 	AllowRun     []string
@@ -115,7 +115,7 @@ func OpenAPI(asYAML bool) ([]byte, error) {
 	return yaml.Marshal(&tree)
 }
 
-// plain gives a tree that was read from JSON the look of YAML.
+// plain gives a tree that was read from JSON the form of YAML.
 func plain(n *yaml.Node) {
 	n.Style = 0
 	for _, child := range n.Content {

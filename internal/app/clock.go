@@ -9,7 +9,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// The clock is looked at every clockEvery; a difference of clockStepAtLeast between the time that the wall clock says has
+// The clock is read every clockEvery; a difference of clockStepAtLeast between the time that the wall clock says has
 // passed and the time that has is a step.
 const (
 	clockEvery       = 5 * time.Second
@@ -23,13 +23,13 @@ type clockStep struct {
 }
 
 // clockWatch finds steps of the wall clock. Deadlines, schedules, expiries and links go by it, so they stand still or
-// come early for as long as it has stepped, which nobody would understand without a word in the log.
+// come early for as long as it has stepped, which could not be understood without a line in the log.
 type clockWatch struct {
 	wall time.Time     // without a monotonic reading
 	mono time.Duration // since some moment
 }
 
-// step returns by how much the clock has stepped since the last look; 0: it has not.
+// step returns by how much the clock has stepped since the last call; 0: it has not.
 func (w *clockWatch) step(wall time.Time, mono time.Duration) time.Duration {
 	step := wall.Sub(w.wall) - (mono - w.mono)
 	first := w.wall.IsZero()

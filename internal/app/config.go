@@ -103,7 +103,7 @@ type Config struct {
 	sinks    []sink.Target
 	master   *secret.Master        // read by open
 	exporter sdktrace.SpanExporter // takes the spans, in tests; nil: as the environment says
-	// What the process has once, for one tenure after another; made by New.
+	// What the process has once, for one term after another; made by New.
 	tracing  *telemetry.Tracing  // nil: nothing is traced
 	measures *telemetry.Database // nil: nothing is measured
 }

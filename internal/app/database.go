@@ -15,7 +15,7 @@ import (
 type database struct {
 	store *store.Store
 	file  *sqlite.DB   // nil: PostgreSQL
-	owner *postgres.DB // where one process among several owns it; nil: everybody who has it open
+	owner *postgres.DB // where one process among several owns it; nil: every process that has it open
 }
 
 // openDatabase opens the database that cfg names. Errors: store.ErrLocked: another server

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// setupTime bounds the look at Temporal's set-up when a process starts.
+	// setupTime bounds the check of Temporal's set-up when a process starts.
 	setupTime = 5 * time.Second
 	// workPause lies between two attempts to begin working, while Temporal cannot be reached.
 	workPause = time.Second
@@ -45,7 +45,7 @@ type distributed struct {
 }
 
 // openDistributed connects to Temporal and begins to work. Temporal may be away: executions
-// are accepted, and go on when it is there. A set-up that is missing is an error.
+// are accepted, and continue when it is back. A set-up that is missing is an error.
 func (t *term) openDistributed(ctx context.Context, plans *service.Plans, runners map[string]activity.Runner, registry *prometheus.Registry) error {
 	cfg := t.cfg
 	if cfg.FilesURL == "" {
@@ -116,7 +116,7 @@ func (d *distributed) checkSetup(ctx context.Context, cfg Config, db *store.Stor
 	case errors.As(err, &setting), errors.Is(err, store.ErrUnavailable):
 		return err
 	case err != nil:
-		d.log.Warn("Temporal cannot be reached; executions are accepted and go on when it can", "address", cfg.Temporal.Address, "error", err)
+		d.log.Warn("Temporal cannot be reached; executions are accepted and continue when it can", "address", cfg.Temporal.Address, "error", err)
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func SetUpTemporal(ctx context.Context, cfg Config, retention time.Duration) ([]
 	return did, nil
 }
 
-// ForgetNamespace lets the executions of a database go on in another namespace, when theirs is
+// ForgetNamespace lets the executions of a database continue in another namespace, when theirs is
 // lost for good: those that have begun end as errors of the system, because nothing of them is
 // left but their rows. It returns their number. No process may serve the database.
 func ForgetNamespace(ctx context.Context, cfg Config) (begun int64, err error) {

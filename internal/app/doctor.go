@@ -46,8 +46,8 @@ func (d *doctor) addDamages(what, good string, damages []string, err error) {
 	d.findings = append(d.findings, Finding{What: what, Detail: fmt.Sprintf("%d are wrong", len(damages)), Damages: damages})
 }
 
-// Doctor checks an installation, beside a running server or without one, and changes nothing. Whatever is wrong is told,
-// not the first of it. deep reads every content and compares its digest.
+// Doctor checks an installation, beside a running server or without one, and changes nothing. It
+// reports all that is wrong, not the first problem only. deep reads every content and compares its digest.
 func Doctor(ctx context.Context, cfg Config, deep bool) []Finding {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -155,7 +155,7 @@ func (d *doctor) log(state sqlite.State) {
 	d.add("write-ahead log", text, nil)
 }
 
-// fitsMaster is checkMaster for somebody who changes nothing.
+// fitsMaster is checkMaster for a caller that changes nothing.
 func fitsMaster(ctx context.Context, db *store.Store, master *secret.Master) error {
 	return db.View(ctx, func(r *store.Reader) error {
 		known, err := r.Meta(metaMaster)

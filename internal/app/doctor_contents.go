@@ -119,7 +119,7 @@ func (l *contentCheck) missing(want *store.BlobSize) error {
 	return l.damaged(want, "is missing")
 }
 
-// compare looks at a content that is there.
+// compare checks a content that exists.
 func (l *contentCheck) compare(want *store.BlobSize, c blob.Content) error {
 	if c.Size != want.Size {
 		return l.damaged(want, fmt.Sprintf("has %d bytes instead of %d", c.Size, want.Size))

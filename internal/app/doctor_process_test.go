@@ -7,7 +7,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/process"
 )
 
-// What the machine cannot confine is told by doctor, but nothing is wrong with the installation.
+// Doctor reports what the machine cannot confine, but nothing is wrong with the installation.
 func TestDoctorTellsOfTheConfinement(t *testing.T) {
 	d := &doctor{}
 	d.confinement()

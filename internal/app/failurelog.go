@@ -47,7 +47,7 @@ func (l *failureLog) close() {
 	<-l.done
 }
 
-// failed is called by whoever has written the end. It never blocks.
+// failed is called by the writer of the end. It never blocks.
 func (l *failureLog) failed(failures []store.Failure) {
 	for _, f := range failures {
 		line := failureLine{Failure: f}

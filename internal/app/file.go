@@ -22,11 +22,11 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// condemnedPause is how long a claim waits between two looks at a content that is just
+// condemnedPause is the pause between two reads of the row of a content that is just
 // being deleted.
 const condemnedPause = 20 * time.Millisecond
 
-// openBlobs opens the store of files and waits until it can be used. What is put is claimed in
+// openBlobs opens the store of files and waits until it can be used. What is put is reserved in
 // db first, so that the sweep leaves it alone until something refers to it.
 func openBlobs(ctx context.Context, cfg Config, db *store.Store) (*blob.Store, error) {
 	blobs, err := cfg.openContents(ctx, func(ctx context.Context, digest blob.Digest, size int64) error {
@@ -187,7 +187,7 @@ func (f *files) Put(ctx context.Context, account chargehand.AccountID, env charg
 		asked++
 		err := f.db.Update(ctx, func(tx *store.Tx) error { return tx.InsertFile(&row) })
 		if asked > 1 && errors.Is(err, store.ErrConflict) {
-			return nil // the attempt before was written: nobody else has this id
+			return nil // the attempt before was written: no other file has this id
 		}
 		return err
 	})

@@ -28,7 +28,7 @@ const (
 )
 
 // checkMaster refuses a master key that is not the one of the database: with another one, no
-// API key and no link would count, and nobody would know why.
+// API key and no link would count, and the reason would be hard to find.
 func checkMaster(ctx context.Context, db *store.Store, master *secret.Master) error {
 	proof := master.Derive(secret.KeyCheck)
 	same, err := agree(ctx, db, metaMaster, proof, nil)
@@ -39,7 +39,7 @@ func checkMaster(ctx context.Context, db *store.Store, master *secret.Master) er
 }
 
 // checkEngine refuses to drive the executions that another engine has begun. Those that have
-// not begun go on with any.
+// not begun continue with any.
 func checkEngine(ctx context.Context, db *store.Store, name string) error {
 	var begun int64
 	same, err := agree(ctx, db, metaEngine, []byte(name), func(r *store.Reader) (bool, error) {
@@ -125,7 +125,7 @@ func checkFiles(ctx context.Context, cfg Config, db *store.Store, blobs *blob.St
 }
 
 // checkNamespace refuses a namespace, or task queues, that are not those in which executions
-// have begun: there they would look as if they were gone, or nobody would work on them.
+// have begun: there they would seem to be gone, or no worker would work on them.
 func checkNamespace(ctx context.Context, db *store.Store, id string, t Temporal) error {
 	var begun int64
 	same, err := agree(ctx, db, metaNamespace, []byte(id+" "+t.Queue), func(r *store.Reader) (bool, error) {

@@ -14,14 +14,14 @@ import (
 // integrityEvery lies between two looks at the structure of the database.
 const integrityEvery = 24 * time.Hour
 
-// integrityPause lies before another look where one was broken off.
+// integrityPause lies before another check where one was interrupted.
 const integrityPause = 10 * time.Minute
 
-// maxLoggedDamages bounds the lines about one look; doctor lists all.
+// maxLoggedDamages bounds the lines of one check; doctor lists all.
 const maxLoggedDamages = 20
 
-// unclosed reports whether the database was not closed in good order: who closes it last leaves no log. It is asked before
-// anything opens the database.
+// unclosed reports whether the database was not closed in good order: the process that closes it last
+// leaves no log. It is asked before anything opens the database.
 func (c Config) unclosed() bool {
 	info, err := os.Stat(filepath.Join(c.DataDir, databaseName+"-wal"))
 	return err == nil && info.Size() > 0
@@ -49,7 +49,7 @@ func (a *App) watchIntegrity(ctx context.Context, db *sqlite.DB) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, store.ErrUnavailable): // broken off for the sake of those who write (logKeeper)
+		case errors.Is(err, store.ErrUnavailable): // interrupted for the sake of writers (logKeeper)
 			a.log.Info("the structure of the database could not be checked now; it is tried again", "error", err, "in", integrityPause.String())
 			next = integrityPause
 		case err != nil:

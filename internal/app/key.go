@@ -18,7 +18,7 @@ type NewKey struct {
 	Environment string // "live" or "test"
 	Preset      string // empty, with no Scopes: "run"
 	Scopes      []string
-	Life        time.Duration // 0: for ever
+	Life        time.Duration // 0: without end
 	Workflows   []string      // the only ones that it sees, by id or namespace/name
 	Namespaces  []string      // the only ones that it sees
 	RateLimit   *int64        // requests per second, 0: no limit; nil: the installation's

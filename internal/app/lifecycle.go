@@ -29,7 +29,7 @@ func (c Config) checkLifecycle() error {
 	return nil
 }
 
-// lifecycle is what the engine is told; nil: nothing is to be published.
+// lifecycle is what the engine is given; nil: nothing is to be published.
 func (c Config) lifecycle() *machine.Lifecycle {
 	if c.LifecycleEvents == LifecycleNone {
 		return nil

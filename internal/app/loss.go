@@ -11,7 +11,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 )
 
-// startName is a file that is there while a new installation is made: from before its master key until it has a
+// startName is a file that exists while a new installation is made: from before its master key until it has a
 // database. Without it, a key beside an empty database says that the database was lost.
 const startName = "unfinished-start"
 
@@ -73,7 +73,7 @@ func (c Config) endStart() {
 	_ = os.Remove(filepath.Join(c.DataDir, startName)) // most often there is none
 }
 
-// openToOthers lists what of the data directory everybody on the machine could read or write.
+// openToOthers lists what of the data directory every user of the machine could read or write.
 func (c Config) openToOthers() (found []string, err error) {
 	info, err := os.Stat(c.DataDir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -46,7 +46,7 @@ func newRows(st *store.Store, outbox bool) *rows {
 		waiting: prometheus.NewDesc("chargehand_outbox_messages",
 			"Messages of the installation that are on their way to Temporal; at most 10,000 are counted.", nil, nil),
 		late: prometheus.NewDesc("chargehand_outbox_late_seconds",
-			"How long the message that is due first waits for somebody to deliver it; 0 if none is late.", nil, nil),
+			"How long the message that is due first waits for its delivery; 0 if none is late.", nil, nil),
 	}
 }
 

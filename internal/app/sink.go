@@ -26,7 +26,7 @@ var sinkDescs = []*prometheus.Desc{
 	prometheus.NewDesc("chargehand_sink_events_delivered_total", "Events that this process has delivered to a sink.", []string{"sink"}, nil),
 	prometheus.NewDesc("chargehand_sink_failures_total", "Attempts of this process to deliver an event that failed.", []string{"sink"}, nil),
 	prometheus.NewDesc("chargehand_sink_events_dropped_total", "Events that were deleted before this process could look whether they are for a sink.", []string{"sink"}, nil),
-	prometheus.NewDesc("chargehand_sink_events_behind", "Events that nobody has looked at for a sink yet.", []string{"sink"}, nil),
+	prometheus.NewDesc("chargehand_sink_events_behind", "Events that were not read for a sink yet.", []string{"sink"}, nil),
 	prometheus.NewDesc("chargehand_sink_failing", "1: a sink has refused an event five times in a row, and still does.", []string{"sink"}, nil),
 }
 
@@ -37,7 +37,7 @@ func (r sinkRows) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. Two sinks that are shown alike are told as one.
+// Collect implements prometheus.Collector. Two sinks that are shown alike are counted as one.
 func (r sinkRows) Collect(to chan<- prometheus.Metric) {
 	sums := map[string]*[5]float64{}
 	for _, s := range r.deliveries.Stats() {

@@ -39,7 +39,7 @@ func (i *installation) ready() int {
 }
 
 // TestStandbyTakesOver: of two servers on one PostgreSQL database one works; the other answers 503
-// until the first is gone, and then goes on with its executions.
+// until the first is gone, and then continues with its executions.
 func TestStandbyTakesOver(t *testing.T) {
 	url, files := peer.StartPostgres(t).NewDatabase(t), "file://"+t.TempDir()
 	shared := func(c *Config) { c.DatabaseURL, c.FilesURL = url, files }
@@ -110,7 +110,7 @@ func TestStandbyOutlivesAFailedTakeOver(t *testing.T) {
 	await(t, func() bool { return second.ready() == 200 })
 }
 
-// TestMasterKeyOfAnotherInstallation: a wrong key is told at the start, not by refused API keys.
+// TestMasterKeyOfAnotherInstallation: a wrong key is an error of the start, not of each API key.
 func TestMasterKeyOfAnotherInstallation(t *testing.T) {
 	dir := t.TempDir()
 	i := install(t, dir)
@@ -129,7 +129,7 @@ func TestSharedDatabaseNeedsAKey(t *testing.T) {
 	}
 }
 
-// TestTemporalAddress: what can never be reached is told at the start, not waited for.
+// TestTemporalAddress: an address that can never be reached is an error of the start, not waited for.
 func TestTemporalAddress(t *testing.T) {
 	for _, address := range []string{"http://127.0.0.1:7233", "127.0.0.1", ":7233", ":::", "h:port", "h:70000"} {
 		cfg := Config{DataDir: t.TempDir(), Engine: EngineTemporal, DatabaseURL: "postgres://127.0.0.1:1/none"}
@@ -142,7 +142,7 @@ func TestTemporalAddress(t *testing.T) {
 }
 
 // TestFilesAreShared: all servers on a database need the same files, and no other installation
-// has them; a single one may keep them to itself, and is told what that means.
+// has them; a single one may keep them to itself, and logs what that means.
 func TestFilesAreShared(t *testing.T) {
 	server, master := peer.StartPostgres(t), masterFile(t)
 	url, other := server.NewDatabase(t), server.NewDatabase(t)
@@ -152,7 +152,7 @@ func TestFilesAreShared(t *testing.T) {
 			DataDir: dir, Listen: "127.0.0.1:0", Engine: EngineTemporal, DatabaseURL: url, MasterKeyFile: master, FilesURL: files,
 			Log: slog.New(slog.NewTextHandler(log, nil)),
 		}
-		cfg.Temporal.Address = "127.0.0.1:1" // nobody: it may be away at the start
+		cfg.Temporal.Address = "127.0.0.1:1" // no server: it may be away at the start
 		a, err := New(t.Context(), cfg)
 		if err != nil {
 			return "", err

@@ -122,7 +122,7 @@ func (t *term) open(ctx context.Context) error {
 	return nil
 }
 
-// ready reports whether this process does what it is there for.
+// ready reports whether this process serves requests.
 func (t *term) ready() bool {
 	if d, ok := t.engine.(*distributed); ok && t.cfg.WorkerOnly && !d.Working() {
 		return false

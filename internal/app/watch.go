@@ -88,7 +88,7 @@ func (t *term) forward(ctx context.Context, watcher *fsnotify.Watcher, changes c
 				return
 			}
 			due = time.After(quietTime)
-		case err, open := <-watcher.Errors: // nobody reading them would stop the watcher
+		case err, open := <-watcher.Errors: // unread errors would stop the watcher
 			if !open {
 				return
 			}

@@ -42,12 +42,12 @@ func ClassOf(c *machine.Command) Class {
 	return OutgoingCall
 }
 
-// LogDetached tells the log how a process ended that nobody waits for (T67); f is nil if it completed. What
+// LogDetached logs how a detached process ended (T67); f is nil if it completed. What
 // it says stays out of the log: it may be secret.
 func LogDetached(log *slog.Logger, execution chargehand.ExecutionID, reference string, f *machine.Fault) {
 	if f != nil {
-		log.Warn("a process that nobody waits for has failed", "execution", execution, "task", reference, "type", f.Type, "status", f.Status)
+		log.Warn("a detached process has failed", "execution", execution, "task", reference, "type", f.Type, "status", f.Status)
 		return
 	}
-	log.Info("a process that nobody waits for has ended", "execution", execution, "task", reference)
+	log.Info("a detached process has ended", "execution", execution, "task", reference)
 }

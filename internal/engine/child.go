@@ -15,7 +15,7 @@ import (
 const (
 	// MaxChildDepth is how deep executions may be nested that start each other.
 	MaxChildDepth = 32
-	// MaxOpenChildren is how many executions that have not ended one may have started.
+	// MaxOpenChildren bounds the children of one execution that have not ended.
 	MaxOpenChildren = 1_000
 	// MaxTree is how many executions of a tree may be open at once: a workflow that starts several
 	// of those that start several would else fill the installation. Only where several servers share a database
@@ -40,7 +40,7 @@ type ChildStart struct {
 	files   []int64        // that its input names (Give)
 }
 
-// Size is what is known of the relatives of an execution before it starts children: of one
+// Tree is what is known of the parent and the children of an execution before it starts children: of one
 // whose row is not written yet, nothing.
 type Tree struct {
 	Stopped bool          // it must be cancelled, and need not start what it would wait for
@@ -49,7 +49,7 @@ type Tree struct {
 	Size    int           // executions of its tree that have not ended
 }
 
-// ReadTree reads the relatives of an execution.
+// ReadTree reads the parent and the children of an execution.
 func ReadTree(r *store.Reader, no int64) (f Tree, err error) {
 	if no == 0 {
 		return Tree{}, nil
@@ -101,8 +101,9 @@ func Withdrawn(r *store.Reader, no int64) (link store.Child, withdrawn bool, err
 }
 
 // Child makes the execution that a StartChild command of parent starts, the started-th one of
-// this transaction, or the fault that says why there is none. The version is settled here (T51, T85): "latest" is the published one, in
-// test the newest draft if there is one. Its input is inline: put it into the blob store if it is large (Externalize).
+// this transaction, or the fault that says why there is none. It resolves the version (T51, T85):
+// "latest" is the published one, in test the newest draft if there is one. The input is inline: put
+// it into the blob store if it is large (Externalize).
 func (f Tree) Child(r *store.Reader, parent *store.Execution, c machine.Command, started int) (*ChildStart, *machine.Fault, error) {
 	open := started
 	for _, child := range f.Open {
@@ -122,7 +123,7 @@ func (f Tree) Child(r *store.Reader, parent *store.Execution, c machine.Command,
 	}
 	if f.Size+started >= MaxTree {
 		return nil, childFault(CodeChildren, fmt.Sprintf(
-			"%d executions that have started each other go on; start no more at a time.", f.Size+started)), nil
+			"%d executions of this tree have not ended; start fewer at a time.", f.Size+started)), nil
 	}
 	author, err := authorOf(r, parent.Revision)
 	if err != nil {
@@ -188,7 +189,7 @@ func childFault(code, detail string) *machine.Fault {
 }
 
 // Insert writes the execution and its link to parent, which must not have ended. It is queued: tell who hands
-// out slots. started is false if it is there already. ErrConflict: the id is another execution's.
+// out slots. started is false if it was inserted already. ErrConflict: the id is another execution's.
 func (s *ChildStart) Insert(tx *store.Tx, parent int64) (started bool, err error) {
 	s.Row.No, s.Link.Parent = 0, parent
 	known, err := tx.FindExecution(s.Row.ID)
@@ -225,12 +226,12 @@ func (s *ChildStart) Insert(tx *store.Tx, parent int64) (started bool, err error
 	return true, tx.InsertChild(&s.Link)
 }
 
-// ChildCancelled is why an execution is cancelled that nobody awaits any more.
+// ChildCancelled is why an execution is cancelled that its parent does not await any more.
 const ChildCancelled = "The execution that has started it does not wait for it any more."
 
-// ChildEnd is the event that tells an execution of the end of its child. The transaction that
-// journals it deletes what is owed (store.Tx.DeliverChild). An end that can never be read is told as an error of
-// the system, so that nobody waits for ever. Errors: store.ErrUnavailable and others that may pass.
+// ChildEnd is the event by which an execution gets the end of its child. The transaction that
+// journals it deletes the link (store.Tx.DeliverChild). An end that can never be read becomes an error
+// of the system, so that the parent does not wait without end. Errors: store.ErrUnavailable and others that may pass.
 func ChildEnd(ctx context.Context, st *store.Store, blobs Blobs, link store.Child) (machine.Event, error) {
 	ev, err := readEnd(ctx, st, blobs, link)
 	if errors.Is(err, ErrCorrupt) || errors.Is(err, store.ErrNotFound) {

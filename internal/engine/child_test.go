@@ -10,7 +10,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// TestChildEnd: what a child has ended with reaches who awaits it, and what nobody can read any more is an
+// TestChildEnd: what a child has ended with reaches its parent, and what cannot be read any more is an
 // error of the system there.
 func TestChildEnd(t *testing.T) {
 	v := newVault(t)

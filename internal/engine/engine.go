@@ -23,7 +23,7 @@ type Start struct {
 	Row   store.Execution
 	Plan  *plan.Plan
 	Input value.Value // parsed Row.Input; {} where no input was given (T16)
-	// Files are those that the execution is given: Input names them, and who starts it may read them. Also writes
+	// Files are those that the execution is given: Input names them, and its starter may read them. InTx writes
 	// their use.
 	Files []chargehand.FileID
 	// InTx runs in the transaction that accepts the execution, after its row is written

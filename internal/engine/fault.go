@@ -32,7 +32,7 @@ func DescribeFault(f *machine.Fault) Fault {
 	}
 	if d.Code == "" {
 		// The standard types end in their names (docs/language/errors.md); an author's own type is
-		// told by its address alone.
+		// named by its address alone.
 		d.Code = "fault"
 		if name, ok := strings.CutPrefix(f.Type, machine.ErrorBase); ok && name != "" {
 			d.Code = name

@@ -13,7 +13,7 @@ import (
 // Blobs keeps payloads that are too large for a row (store.InlineBytes). Implementations are
 // safe for concurrent use.
 type Blobs interface {
-	// Put makes data durable and claims it (store.Tx.ReserveBlob), so that it stays for an hour
+	// Put makes data durable and reserves it (store.Tx.ReserveBlob), so that it stays for an hour
 	// without a reference. It returns the SHA-256 of data. Errors: store.ErrUnavailable.
 	Put(ctx context.Context, data []byte) (digest []byte, err error)
 	// Get reads what Put has stored. Errors: store.ErrNotFound, store.ErrUnavailable.

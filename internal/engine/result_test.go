@@ -32,8 +32,8 @@ func (c countingConn) Query(query string, row func(store.Row) error, args ...any
 	return c.Conn.Query(query, row, args...)
 }
 
-// TestResultsOfManyFiles: they stay in the order of the output, what is nobody's is left out, and a thousand do not
-// hold up the only writer with a query for each.
+// TestResultsOfManyFiles: they stay in the order of the output, what no file is named by is left out, and a
+// thousand do not hold up the only writer with a query for each.
 func TestResultsOfManyFiles(t *testing.T) {
 	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(t.TempDir(), "test.db"), Owner: true})
 	if err != nil {

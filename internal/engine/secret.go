@@ -61,7 +61,7 @@ func (s *Secrets) GoString() string { return "[redacted]" }
 // ReadSecrets reads the secrets of an execution: those that were pinned, or else the newest
 // versions of those that the plan declares and its environment has; the others are absent (T75: the
 // machine faults). Of row it uses No, ID, Account, Environment and Revision; No is 0 where the row is not written yet.
-// It is nil, without a look into the database, where the plan declares none.
+// It is nil, without a query to the database, where the plan declares none.
 // Errors: ErrSecretsTooLarge; secret.ErrSealed (another master key, or damage); those of the store.
 func ReadSecrets(r *store.Reader, row *store.Execution, p *plan.Plan, sealer *secret.Sealer) (*Secrets, error) {
 	if !p.UsesSecrets() {
@@ -92,7 +92,7 @@ func PinnedSecrets(r *store.Reader, row *store.Execution, p *plan.Plan, sealer *
 }
 
 // SealingOf opens and seals what belongs to an execution without knowing its secrets: for
-// who reads the timeline of one that has ended. Nothing is redacted. It is nil where the plan declares none.
+// readers of the timeline of one that has ended. Nothing is redacted. It is nil where the plan declares none.
 func SealingOf(id chargehand.ExecutionID, p *plan.Plan, sealer *secret.Sealer) *Secrets {
 	if !p.UsesSecrets() {
 		return nil

@@ -101,7 +101,7 @@ func planWith(t *testing.T, names ...string) *plan.Plan {
 
 func TestSecretsPinned(t *testing.T) {
 	v, p := newVault(t), planWith(t, "token", "login", "absent")
-	login := map[string]any{"username": "somebody", "password": "pa55word"}
+	login := map[string]any{"username": "someone", "password": "pa55word"}
 	v.put("token", 1, "first-token")
 	v.put("login", 1, login)
 	v.put("other", 1, "not declared")

@@ -80,8 +80,8 @@ func TestDetachedProcessIsLogged(t *testing.T) {
 				t.Errorf("what nobody waits for counts as late:\n%s", fx.log)
 			}
 			for _, want := range []string{
-				"INFO a process that nobody waits for has ended execution=" + row.ID.String() + " task=/do/0/a",
-				"WARN a process that nobody waits for has failed execution=" + row.ID.String() +
+				"INFO a detached process has ended execution=" + row.ID.String() + " task=/do/0/a",
+				"WARN a detached process has failed execution=" + row.ID.String() +
 					" task=/do/1/b type=" + machine.ErrCommunication + " status=503",
 			} {
 				if !fx.log.contains(want) {
