@@ -66,9 +66,9 @@ func TestEveryPackageHasARoom(t *testing.T) {
 		}
 		switch {
 		case wiring[folder] && len(of) != 0:
-			t.Errorf("%s wires all packages and stands in the rooms %v", folder, of)
+			t.Errorf("%s wires all packages and is in the rules %v", folder, of)
 		case !wiring[folder] && len(of) != 1:
-			t.Errorf("%s stands in the rooms %v of .golangci.yaml, want one: give it the packages that it may import", folder, of)
+			t.Errorf("%s is in the rules %v of .golangci.yaml, want one: give it the packages that it may import", folder, of)
 		}
 	}
 	if len(rooms) < 20 {

@@ -116,7 +116,8 @@ func TestDoctorListsAllDamages(t *testing.T) {
 	if err := os.RemoveAll(content); err != nil {
 		t.Fatal(err)
 	}
-	if _, all = wrong(t, Config{DataDir: i.dir}, false); len(all["files"].Damages) < 21 { // the large input is a content too
+	// the large input is a content too
+	if _, all = wrong(t, Config{DataDir: i.dir}, false); len(all["files"].Damages) < 21 {
 		t.Errorf("of all files, gone are %d: %+v", len(all["files"].Damages), all["files"])
 	}
 }

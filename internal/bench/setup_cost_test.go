@@ -236,7 +236,8 @@ func (s *site) track(b *testing.B, on bool) {
 	s.query(b, "CREATE EXTENSION IF NOT EXISTS pg_stat_statements", nil)
 	s.query(b, "ALTER SYSTEM SET pg_stat_statements.track = "+map[bool]string{true: "'top'", false: "'none'"}[on], nil)
 	s.query(b, "SELECT pg_reload_conf()", nil)
-	for now := ""; now != map[bool]string{true: "top", false: "none"}[on]; { // a new session has read it, then so have the others
+	// a new session has read it, then so have the others
+	for now := ""; now != map[bool]string{true: "top", false: "none"}[on]; {
 		s.query(b, "SELECT current_setting('pg_stat_statements.track')", func(v []any) { now = v[0].(string) })
 	}
 	if on {

@@ -7,7 +7,8 @@ import "net/netip"
 var refused = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
 	"192.0.0.0/24", "192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4",
-	"168.63.129.16/32",                                  // the agent of Azure on the host: public by its number, private by what it tells
+	// the agent of Azure on the host: public by its number, private by what it tells
+	"168.63.129.16/32",
 	"192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", // documentation
 	"192.88.99.0/24",                                        // relays of 6to4, withdrawn
 	"192.31.196.0/24", "192.52.193.0/24", "192.175.48.0/24", // AS112 and AMT: answered by the nearest server

@@ -17,7 +17,7 @@ const (
 	MaxChildDepth = 32
 	// MaxOpenChildren bounds the children of one execution that have not ended.
 	MaxOpenChildren = 1_000
-	// MaxTree is how many executions of a tree may be open at once: a workflow that starts several
+	// MaxTree bounds the executions of a tree that are open at once: a workflow that starts several
 	// of those that start several would else fill the installation. Only where several servers share a database
 	// some more may be, when they start children in the same moment.
 	MaxTree = 10_000

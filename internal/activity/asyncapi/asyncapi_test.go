@@ -26,7 +26,7 @@ type object = map[string]any
 const testMessageBytes = 64 << 10
 
 // soon makes connections again without much waiting.
-var soon = Reconnect{First: 5 * time.Millisecond, Most: 20 * time.Millisecond, Steady: time.Hour, GiveUpAfter: 10 * time.Second}
+var soon = Reconnect{First: 5 * time.Millisecond, Most: 20 * time.Millisecond, Steady: time.Hour, MaxDown: 10 * time.Second}
 
 // runner speaks all protocols, under egress rules that allow 127.0.0.1 alone.
 func runner(t *testing.T, reconnect Reconnect) *Runner {
@@ -212,14 +212,14 @@ func TestEgressRulesHoldForEveryProtocol(t *testing.T) {
 }
 
 func TestFirstConnectionIsNotWaitedFor(t *testing.T) {
-	r := runner(t, Reconnect{GiveUpAfter: time.Hour, First: time.Hour})
+	r := runner(t, Reconnect{MaxDown: time.Hour, First: time.Hour})
 	for protocol, address := range map[string]string{"http": "http://127.0.0.1:1", "ws": "ws://127.0.0.1:1", "nats": "nats://127.0.0.1:1"} {
 		subscribe(t, r, object{"document": pinned(address, protocol, "")}).fault(machine.ErrCommunication, 500, "refused")
 	}
 }
 
 func TestReconnectGivesUp(t *testing.T) {
-	r := Reconnect{First: time.Millisecond, Most: time.Millisecond, GiveUpAfter: 20 * time.Millisecond, Steady: time.Hour}.WithDefaults()
+	r := Reconnect{First: time.Millisecond, Most: time.Millisecond, MaxDown: 20 * time.Millisecond, Steady: time.Hour}.WithDefaults()
 	calls := 0
 	fault := r.Follow(t.Context(), func(up func()) *machine.Fault {
 		if calls++; calls == 1 {

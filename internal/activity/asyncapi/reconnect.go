@@ -11,10 +11,10 @@ import (
 
 // Reconnect says how a lost connection is made again. The zero value stands for the defaults.
 type Reconnect struct {
-	First       time.Duration // the first pause; default 500 ms; each further one is twice as long
-	Most        time.Duration // the longest pause; default 30 s
-	Steady      time.Duration // a connection that stood so long counts as good; default 10 s
-	GiveUpAfter time.Duration // since the last good connection; default 5 minutes
+	First   time.Duration // the first pause; default 500 ms; each further one is twice as long
+	Most    time.Duration // the longest pause; default 30 s
+	Steady  time.Duration // a connection that stood so long counts as good; default 10 s
+	MaxDown time.Duration // since the last good connection; default 5 minutes
 }
 
 // WithDefaults fills in what is zero.
@@ -22,7 +22,7 @@ func (r Reconnect) WithDefaults() Reconnect {
 	for _, field := range []struct {
 		to       *time.Duration
 		standard time.Duration
-	}{{&r.First, 500 * time.Millisecond}, {&r.Most, 30 * time.Second}, {&r.Steady, 10 * time.Second}, {&r.GiveUpAfter, 5 * time.Minute}} {
+	}{{&r.First, 500 * time.Millisecond}, {&r.Most, 30 * time.Second}, {&r.Steady, 10 * time.Second}, {&r.MaxDown, 5 * time.Minute}} {
 		if *field.to == 0 {
 			*field.to = field.standard
 		}
@@ -56,9 +56,9 @@ func (r Reconnect) Follow(ctx context.Context, listen func(up func()) *machine.F
 		if downSince.IsZero() || !upSince.IsZero() && now.Sub(upSince) >= r.Steady {
 			downSince, pause = now, r.First
 		}
-		if now.Sub(downSince) >= r.GiveUpAfter {
+		if now.Sub(downSince) >= r.MaxDown {
 			lost := *fault
-			lost.Detail = fmt.Sprintf("the connection was lost and could not be kept for %s: %s", r.GiveUpAfter, fault.Detail)
+			lost.Detail = fmt.Sprintf("the connection was lost and could not be kept for %s: %s", r.MaxDown, fault.Detail)
 			return &lost
 		}
 		select {

@@ -123,7 +123,8 @@ func (r *Runner) spec(call activity.Call, args map[string]any, w *workspace.Work
 
 func (r *Runner) labels(call activity.Call, cleanup string, after time.Duration) map[string]string {
 	c := r.cfg
-	deadline := c.Now().Add(c.PullTime + 4*c.PrepareTime + 2*c.CopyTime + c.Limits.Time + c.Limits.Grace) // all that a run may take
+	// all that a run may take
+	deadline := c.Now().Add(c.PullTime + 4*c.PrepareTime + 2*c.CopyTime + c.Limits.Time + c.Limits.Grace)
 	return map[string]string{
 		labelKey: call.Key, labelAccount: call.Account.String(), labelEnv: call.Environment.String(),
 		labelRun: call.Execution.String(), labelTask: call.Reference, labelCleanup: cleanup,

@@ -63,7 +63,8 @@ func attack(args []string) int {
 	case "kernel":
 		var room [256]byte
 		at := uintptr(unsafe.Pointer(&room[0]))
-		call("add_key", unix.SYS_ADD_KEY, text("user"), text("chargehand-test"), at, 1, ^uintptr(3)) // the user's session keyring
+		// the user's session keyring
+		call("add_key", unix.SYS_ADD_KEY, text("user"), text("chargehand-test"), at, 1, ^uintptr(3))
 		call("keyctl", unix.SYS_KEYCTL, unix.KEYCTL_GET_KEYRING_ID, ^uintptr(3), 0)
 		call("request_key", unix.SYS_REQUEST_KEY, text("user"), text("chargehand-test"), 0, 0)
 		call("io_uring_setup", unix.SYS_IO_URING_SETUP, 4, at)

@@ -150,7 +150,7 @@ func newEngine(bytecode []byte) (*engine, error) {
 	vm.SetCanBlock(false)
 	vm.SetModuleLoader(e.loadModule, nil)
 	for name, f := range map[string]quickjs.HostFunc{
-		"__write": e.write, "__exit": e.exit, "__settle": e.resolve, "__now": e.now,
+		"__write": e.write, "__exit": e.exit, "__resolve": e.resolve, "__now": e.now,
 	} {
 		if err := vm.RegisterHostFunc(name, f); err != nil {
 			return nil, fmt.Errorf("engine: %w", err)

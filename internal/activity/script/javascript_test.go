@@ -136,7 +136,7 @@ func TestJavaScriptHasNoHost(t *testing.T) {
 	code, stdout, stderr := parts(t, run(t, r, "js", `
 		const reach = {};
 		for (const name of ["std", "os", "bjs", "scriptArgs", "print", "load", "fetch", "XMLHttpRequest", "Worker", "Deno", "Bun",
-			"__write", "__exit", "__settle", "__now", "__start", "__loadScript", "navigator", "WebSocket"])
+			"__write", "__exit", "__resolve", "__now", "__start", "__loadScript", "navigator", "WebSocket"])
 			if (name in globalThis) reach[name] = typeof globalThis[name];
 		for (const name of ["std", "os", "qjs:std", "qjs:os", "node:child_process", "node:net", "/etc/passwd", "./x.js", "file:///etc/passwd"])
 			try { await import(name); reach[name] = "imported" } catch {}

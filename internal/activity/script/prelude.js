@@ -3,8 +3,8 @@
 // has started is taken now, because a script may replace any global.
 (() => {
   "use strict";
-  const { __write: write, __exit: hostExit, __settle: settle, __now: now } = globalThis;
-  for (const name of ["__write", "__exit", "__settle", "__now"]) delete globalThis[name];
+  const { __write: write, __exit: hostExit, __resolve: resolve, __now: now } = globalThis;
+  for (const name of ["__write", "__exit", "__resolve", "__now"]) delete globalThis[name];
 
   const AsyncFunction = (async () => {}).constructor;
   const { stringify, parse } = JSON;
@@ -184,20 +184,20 @@
     return Math.max(0, Math.min(...timers.map((timer) => timer.due)) - now());
   };
 
-  // The host is told of the end: with 0 and the value as JSON, or with a code and a message.
+  // The host gets the end: with 0 and the value as JSON, or with a code and a message.
   const returned = (value) => {
     let json;
     try {
       json = value === undefined ? undefined : stringify(value);
     } catch (error) {
-      settle(1, `the returned value is no JSON: ${showError(error)}`);
+      resolve(1, `the returned value is no JSON: ${showError(error)}`);
       return;
     }
-    settle(0, json, process.exitCode ?? 0);
+    resolve(0, json, process.exitCode ?? 0);
   };
 
   const failed = (error) => {
-    settle(1, showError(error));
+    resolve(1, showError(error));
   };
 
   // A syntax error in the one form may be none in the other: statements that import or export
