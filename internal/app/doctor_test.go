@@ -288,7 +288,7 @@ func TestOpenDataDirectoryIsLoggedAtStart(t *testing.T) {
 	}
 	log := &logtest.Buffer{}
 	install(t, dir, func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(log, nil)) })
-	for _, what := range []string{"the data directory " + dir + " is open to every user", filepath.Join(dir, databaseName) + " is open to everybody"} {
+	for _, what := range []string{"the data directory " + dir + " is open to every user", filepath.Join(dir, databaseName) + " is open to every user"} {
 		if !strings.Contains(log.String(), what) {
 			t.Errorf("no word of %q in %s", what, log.String())
 		}
