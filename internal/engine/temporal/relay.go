@@ -33,7 +33,7 @@ type relayConfig struct {
 	Stop func(ctx context.Context, no int64, reason string) error
 
 	AtOnce  int           // deliveries of a lane at once; default 64
-	Unacked int           // executions of a lane at once that have not acknowledged their message; default 32
+	Unacked int           // executions of a lane at once that have not acknowledged their message; default 16
 	Lease   time.Duration // for which a message is this node's; default 10 s
 	Every   time.Duration // between looks for what others left; default 1 s
 	Attempt time.Duration // bound of one request to Temporal; default 5 s
@@ -47,7 +47,7 @@ type relayConfig struct {
 
 func (c relayConfig) withDefaults() relayConfig {
 	c.AtOnce = cmp.Or(c.AtOnce, 64)
-	c.Unacked = cmp.Or(c.Unacked, 32)
+	c.Unacked = cmp.Or(c.Unacked, 16)
 	c.Lease = cmp.Or(c.Lease, ownLease)
 	c.Every = cmp.Or(c.Every, time.Second)
 	c.Attempt = cmp.Or(c.Attempt, 5*time.Second)
