@@ -228,8 +228,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestWorkflowsAreAppliedAtStartAndOnChange: what cannot be applied leaves the rest alone.
-func TestWorkflowsAreAppliedAtStartAndOnChange(t *testing.T) {
+// TestConcurrentWorkflowsAreAppliedAtStartAndOnChange: what cannot be applied leaves the rest alone.
+func TestConcurrentWorkflowsAreAppliedAtStartAndOnChange(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, content string) {
 		t.Helper()
@@ -273,9 +273,9 @@ func await(t *testing.T, so func() bool) {
 	}
 }
 
-// TestStopAnswersWhoWaits: a start that waits for its end is answered, with the execution as
+// TestConcurrentStopAnswersWhoWaits: a start that waits for its end is answered, with the execution as
 // it is, and the execution continues at the next start.
-func TestStopAnswersWhoWaits(t *testing.T) {
+func TestConcurrentStopAnswersWhoWaits(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	i := install(t, dir)
 	sleeper := i.apply(definition("sleeper", "{wait: {hours: 1}}"))
@@ -322,8 +322,8 @@ func TestStopAnswersWhoWaits(t *testing.T) {
 	}
 }
 
-// TestAKeyIsMadeWhileTheServerStartsForTheFirstTime: both want to make the database.
-func TestAKeyIsMadeWhileTheServerStartsForTheFirstTime(t *testing.T) {
+// TestConcurrentAKeyIsMadeWhileTheServerStartsForTheFirstTime: both want to make the database.
+func TestConcurrentAKeyIsMadeWhileTheServerStartsForTheFirstTime(t *testing.T) {
 	for range 8 {
 		dir := filepath.Join(t.TempDir(), "data")
 		started, made := make(chan error, 1), make(chan struct{})

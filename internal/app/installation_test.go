@@ -9,9 +9,9 @@ import (
 	"github.com/chargehand/chargehand/internal/store/postgres"
 )
 
-// TestNodesThatStartAtOnceAgree: of several nodes that start for the first time, all take the
+// TestConcurrentNodesThatStartAtOnceAgree: of several nodes that start for the first time, all take the
 // same name and the same value.
-func TestNodesThatStartAtOnceAgree(t *testing.T) {
+func TestConcurrentNodesThatStartAtOnceAgree(t *testing.T) {
 	url := peer.StartPostgres(t, peer.PostgresOptions{Careless: true}).NewDatabase(t)
 	const nodes = 6
 	stores := make([]*store.Store, nodes)

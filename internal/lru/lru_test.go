@@ -2,6 +2,7 @@ package lru
 
 import (
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -56,5 +57,29 @@ func TestSizesAreBounded(t *testing.T) {
 	c.Add(9, 9, 100)
 	if _, ok := c.Get(9); !ok || c.Len() != 1 || c.Size() != 100 {
 		t.Errorf("the newest entry does not stay: %d entries of size %d", c.Len(), c.Size())
+	}
+}
+
+// TestConcurrentUse: goroutines share a cache; each key has the value that was made for it, and the bounds hold.
+func TestConcurrentUse(t *testing.T) {
+	c := New[int, int](Bounds{Entries: 8, Size: 64}, nil)
+	var group sync.WaitGroup
+	for worker := range 8 {
+		group.Go(func() {
+			for i := range 2_000 {
+				key := (i*7 + worker) % 32
+				if got := c.GetOrAdd(key, 8, func() int { return -key }); got != -key {
+					t.Errorf("%d has the value %d", key, got)
+				}
+				if got, ok := c.Get(key); ok && got != -key {
+					t.Errorf("%d has the value %d", key, got)
+				}
+				c.Put(key, -key, 8)
+			}
+		})
+	}
+	group.Wait()
+	if c.Len() > 8 || c.Size() > 64 {
+		t.Errorf("%d entries of size %d", c.Len(), c.Size())
 	}
 }

@@ -59,9 +59,9 @@ func writeThrough(tb testing.TB, db store.DB, round int, disturb func()) (o outc
 	return o
 }
 
-// TestCommitInDoubt loses the connection at the moment of COMMIT, before or after the
+// TestConcurrentCommitInDoubt loses the connection at the moment of COMMIT, before or after the
 // server has got it. The Update tells the truth either way.
-func TestCommitInDoubt(t *testing.T) {
+func TestConcurrentCommitInDoubt(t *testing.T) {
 	t.Parallel()
 	pg := server(t)
 	for _, mode := range []postgres.Mode{postgres.Owner, postgres.Shared} {

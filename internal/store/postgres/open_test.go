@@ -31,8 +31,8 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce opens an empty database from many processes, as a roll-out does.
-func TestManyAtOnce(t *testing.T) {
+// TestConcurrentManyAtOnce opens an empty database from many processes, as a roll-out does.
+func TestConcurrentManyAtOnce(t *testing.T) {
 	t.Parallel()
 	address := server(t).NewSchema(t)
 	var wg sync.WaitGroup

@@ -44,7 +44,7 @@ func until(tb testing.TB, what string, try func() error) time.Duration {
 	}
 }
 
-func TestOneOwner(t *testing.T) {
+func TestConcurrentOneOwner(t *testing.T) {
 	t.Parallel()
 	address := server(t).NewSchema(t)
 	first := open(t, postgres.Options{URL: address})
@@ -98,9 +98,9 @@ func TestOneOwner(t *testing.T) {
 	}
 }
 
-// TestDeposedOwner freezes the connection of an owner until another one has taken over.
+// TestConcurrentDeposedOwner freezes the connection of an owner until another one has taken over.
 // What the first one sent, or sends when it is thawed, must never be in the database.
-func TestDeposedOwner(t *testing.T) {
+func TestConcurrentDeposedOwner(t *testing.T) {
 	t.Parallel()
 	pg := server(t)
 	address := pg.NewSchema(t)

@@ -14,9 +14,9 @@ import (
 	"github.com/chargehand/chargehand/internal/store/storetest"
 )
 
-// TestNodes lets two nodes write to the same rows. Sums must come out, and numbers that
+// TestConcurrentNodes lets two nodes write to the same rows. Sums must come out, and numbers that
 // are given one after the other must have no gap.
-func TestNodes(t *testing.T) {
+func TestConcurrentNodes(t *testing.T) {
 	t.Parallel()
 	address := server(t).NewSchema(t)
 	var nodes []*store.Store
@@ -105,9 +105,9 @@ func TestNodes(t *testing.T) {
 	storetest.CheckInvariants(t, db)
 }
 
-// TestDeadlock makes two Updates lock two rows crosswise, again and again. Each must
+// TestConcurrentDeadlock makes two Updates lock two rows crosswise, again and again. Each must
 // succeed in the end, and count once.
-func TestDeadlock(t *testing.T) {
+func TestConcurrentDeadlock(t *testing.T) {
 	t.Parallel()
 	address := server(t).NewSchema(t)
 	a := open(t, postgres.Options{URL: address, Mode: postgres.Shared})
