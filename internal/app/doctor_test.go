@@ -51,7 +51,7 @@ func TestDoctor(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, all := wrong(t, cfg, true); !slices.Equal(got, []string{"data directory", "files"}) || len(all["data directory"].Damages) != 2 {
-		t.Errorf("with a folder that everybody reads, wrong are %v: %+v", got, all["data directory"])
+		t.Errorf("with a folder that every user reads, wrong are %v: %+v", got, all["data directory"])
 	}
 	absent := filepath.Join(t.TempDir(), "absent")
 	if got, _ := wrong(t, Config{DataDir: absent}, false); len(got) == 0 {
@@ -138,7 +138,7 @@ func TestDoctorComparesTheMasterKey(t *testing.T) {
 	}
 }
 
-// TestLostDatabase: a missing or empty database beside a master key or files is no new installation, for nobody.
+// TestLostDatabase: a missing or empty database beside a master key or files is no new installation, for any command.
 func TestLostDatabase(t *testing.T) {
 	i := install(t, filepath.Join(t.TempDir(), "data"))
 	i.ask("POST", "/files", "", "the content")
@@ -233,7 +233,7 @@ func TestIntegrityAtStart(t *testing.T) {
 	}
 }
 
-// TestDamagedDatabaseIsReported: of a damaged page, doctor and the look at the start tell.
+// TestDamagedDatabaseIsReported: doctor and the check at the start report a damaged page.
 func TestDamagedDatabaseIsReported(t *testing.T) {
 	i := install(t, filepath.Join(t.TempDir(), "data"))
 	w := i.apply(definition("a", "{set: {text: ok}}"))
@@ -295,7 +295,7 @@ func TestOpenDataDirectoryIsLoggedAtStart(t *testing.T) {
 	}
 }
 
-// TestDoctorKnowsTheLastBackup: it can be told when the last one was made, and that there was none.
+// TestDoctorKnowsTheLastBackup: doctor knows when the last one was made, and that there was none.
 func TestDoctorKnowsTheLastBackup(t *testing.T) {
 	i := install(t, filepath.Join(t.TempDir(), "data"))
 	cfg := Config{DataDir: i.dir}
