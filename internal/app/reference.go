@@ -14,7 +14,7 @@ func DefaultLimits() []service.Limit {
 	if err != nil {
 		panic(err) // the zero value is valid
 	}
-	return service.Limits{Rooms: c.limits()}.WithDefaults().List()
+	return service.Limits{PoolLimits: c.limits()}.WithDefaults().List()
 }
 
 // Problems are the errors of the API, by status and code, for the page that lists them.

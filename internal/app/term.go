@@ -110,7 +110,7 @@ func (t *term) open(ctx context.Context) error {
 	t.service = service.New(service.Config{
 		Store: t.store, Engine: t.engine, Plans: plans, Blobs: t.blobs, Fetch: fetchBy(t.fetcher),
 		Pepper: cfg.master.Derive(secret.APIKeyPepper), LinkKey: cfg.master.Derive(secret.LinkSignature), Sealer: t.sealer,
-		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, Rooms: cfg.limits()},
+		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, PoolLimits: cfg.limits()},
 		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest, Events: cfg.RetentionEvents}, RedirectLinks: cfg.FilesRedirect,
 		Zone: cfg.zone, UnreadEvents: cfg.ScheduleOnDefault, Shared: cfg.Engine == EngineTemporal,
 	})

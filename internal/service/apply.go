@@ -105,9 +105,9 @@ func (s *Service) checkDefinitionSize(definition []byte) error {
 // payload_too_large, workflow_not_found (outside the key's list), idempotency_key_reused,
 // idempotency_in_progress.
 func (s *Service) ApplyWorkflow(ctx context.Context, p *Principal, r ApplyWorkflow) (w *AppliedWorkflow, replayed bool, err error) {
-	return once(ctx, s, p, r.Idempotency,
-		func(c *claim) (*AppliedWorkflow, error) { return s.apply(ctx, p, &r, c) },
-		func(c *claim) (*AppliedWorkflow, error) { return s.applied(ctx, p, &r, c.found) })
+	return guarded(ctx, s, p, r.Idempotency,
+		func(c *idempotencyGuard) (*AppliedWorkflow, error) { return s.apply(ctx, p, &r, c) },
+		func(c *idempotencyGuard) (*AppliedWorkflow, error) { return s.applied(ctx, p, &r, c.found) })
 }
 
 // application is one definition on its way into the store.
@@ -133,7 +133,7 @@ const maxApplyAttempts = 100
 // decision was made on.
 var errChanged = errors.New("the workflow was changed in between")
 
-func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *claim) (*AppliedWorkflow, error) {
+func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *idempotencyGuard) (*AppliedWorkflow, error) {
 	if err := s.checkDefinitionSize(r.Definition); err != nil {
 		return nil, err
 	}
@@ -261,7 +261,7 @@ func (s *Service) compareDefinition(ctx context.Context, a *application) error {
 }
 
 // writeDefinition stores what compareDefinition found to be new. Errors: errChanged.
-func (s *Service) writeDefinition(ctx context.Context, a *application, c *claim) (applied *AppliedWorkflow, err error) {
+func (s *Service) writeDefinition(ctx context.Context, a *application, c *idempotencyGuard) (applied *AppliedWorkflow, err error) {
 	if a.same && (a.request.Draft || !a.newest.Draft) && c == nil {
 		return a.result(&a.workflow, &a.newest, false), nil
 	}

@@ -186,10 +186,10 @@ type ChangeBatch struct {
 // idempotency_key_reused, idempotency_in_progress.
 func (s *Service) CancelBatch(ctx context.Context, p *Principal, r ChangeBatch) (b *Batch, replayed bool, err error) {
 	r.View.Wait = 0
-	show := func(*claim) (*Batch, error) {
+	show := func(*idempotencyGuard) (*Batch, error) {
 		return s.GetBatch(context.WithoutCancel(ctx), p, r.Workflow, r.Batch, r.View)
 	}
-	again := func(c *claim) (*Batch, error) {
+	again := func(c *idempotencyGuard) (*Batch, error) {
 		b, err := show(c)
 		if err != nil || b.Status.Final() {
 			return b, err
@@ -204,7 +204,7 @@ func (s *Service) CancelBatch(ctx context.Context, p *Principal, r ChangeBatch) 
 		}
 		return show(c)
 	}
-	return once(ctx, s, p, r.Idempotency, func(c *claim) (*Batch, error) {
+	return guarded(ctx, s, p, r.Idempotency, func(c *idempotencyGuard) (*Batch, error) {
 		err := s.view(ctx, func(reader *store.Reader) error {
 			_, err := s.findBatch(reader, p, r.Workflow, r.Batch)
 			return err

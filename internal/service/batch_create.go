@@ -26,12 +26,12 @@ type CreateBatch struct {
 // Codes: workflow_not_found, version_not_found, invalid_body, unknown_field, items_empty,
 // too_many_items, input_invalid, idempotency_key_reused, idempotency_in_progress.
 func (s *Service) CreateBatch(ctx context.Context, p *Principal, r CreateBatch) (b *Batch, replayed bool, err error) {
-	return once(ctx, s, p, r.Idempotency,
-		func(c *claim) (*Batch, error) { return s.createBatch(ctx, p, &r, c) },
-		func(c *claim) (*Batch, error) { return s.createdBatch(ctx, p, c.found, r.View) })
+	return guarded(ctx, s, p, r.Idempotency,
+		func(c *idempotencyGuard) (*Batch, error) { return s.createBatch(ctx, p, &r, c) },
+		func(c *idempotencyGuard) (*Batch, error) { return s.createdBatch(ctx, p, c.found, r.View) })
 }
 
-func (s *Service) createBatch(ctx context.Context, p *Principal, r *CreateBatch, c *claim) (*Batch, error) {
+func (s *Service) createBatch(ctx context.Context, p *Principal, r *CreateBatch, c *idempotencyGuard) (*Batch, error) {
 	w, revision, err := s.startable(ctx, p, r.Workflow, r.Version)
 	if err != nil {
 		return nil, err

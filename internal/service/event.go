@@ -29,7 +29,7 @@ type PublishEvents struct {
 // Codes: invalid_body, too_many_items, payload_too_large, and those of the Idempotency-Key.
 func (s *Service) PublishEvents(ctx context.Context, p *Principal, r PublishEvents) (replayed bool, err error) {
 	type nothing struct{}
-	_, replayed, err = once(ctx, s, p, r.Idempotency, func(c *claim) (nothing, error) {
+	_, replayed, err = guarded(ctx, s, p, r.Idempotency, func(c *idempotencyGuard) (nothing, error) {
 		events, err := ReadEvents(r.Body, r.Batch)
 		if err != nil {
 			return nothing{}, err
@@ -53,7 +53,7 @@ func (s *Service) PublishEvents(ctx context.Context, p *Principal, r PublishEven
 		// Events are told apart by source and id, so that what a crash in between lets be
 		// published twice is stored once.
 		return nothing{}, s.update(ctx, func(tx *store.Tx) error { return c.record(tx, statusAccepted, "events", [16]byte{}) })
-	}, func(*claim) (nothing, error) { return nothing{}, nil })
+	}, func(*idempotencyGuard) (nothing, error) { return nothing{}, nil })
 	return replayed, err
 }
 

@@ -35,12 +35,12 @@ type CreateExecution struct {
 // Codes: workflow_not_found, version_not_found, invalid_body, unknown_field, input_invalid,
 // queue_full (with RetryAfter), idempotency_key_reused, idempotency_in_progress.
 func (s *Service) CreateExecution(ctx context.Context, p *Principal, r CreateExecution) (e *Execution, replayed bool, err error) {
-	return once(ctx, s, p, r.Idempotency,
-		func(c *claim) (*Execution, error) { return s.create(ctx, p, &r, c) },
-		func(c *claim) (*Execution, error) { return s.created(ctx, p, c.found, r.View) })
+	return guarded(ctx, s, p, r.Idempotency,
+		func(c *idempotencyGuard) (*Execution, error) { return s.create(ctx, p, &r, c) },
+		func(c *idempotencyGuard) (*Execution, error) { return s.created(ctx, p, c.found, r.View) })
 }
 
-func (s *Service) create(ctx context.Context, p *Principal, r *CreateExecution, c *claim) (*Execution, error) {
+func (s *Service) create(ctx context.Context, p *Principal, r *CreateExecution, c *idempotencyGuard) (*Execution, error) {
 	w, revision, err := s.startable(ctx, p, r.Workflow, r.Version)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ type startNames struct {
 }
 
 // start hands a complete start to the engine and answers it.
-func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, n startNames, c *claim, v View) (*Execution, error) {
+func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, n startNames, c *idempotencyGuard, v View) (*Execution, error) {
 	if start.Row.Input.Size == 0 {
 		if err := s.packInput(ctx, p, start); err != nil {
 			return nil, err
@@ -340,10 +340,10 @@ type ChangeExecution struct {
 // Codes: execution_not_found, state_conflict (it has ended), invalid_body, unknown_field,
 // idempotency_key_reused, idempotency_in_progress.
 func (s *Service) CancelExecution(ctx context.Context, p *Principal, r ChangeExecution) (e *Execution, replayed bool, err error) {
-	show := func(*claim) (*Execution, error) {
+	show := func(*idempotencyGuard) (*Execution, error) {
 		return s.GetExecution(context.WithoutCancel(ctx), p, r.Workflow, r.Execution, View{BaseURL: r.View.BaseURL})
 	}
-	return once(ctx, s, p, r.Idempotency, func(c *claim) (*Execution, error) {
+	return guarded(ctx, s, p, r.Idempotency, func(c *idempotencyGuard) (*Execution, error) {
 		if err := s.checkExecution(ctx, p, r.Workflow, r.Execution); err != nil {
 			return nil, err
 		}
@@ -399,9 +399,9 @@ type RetryExecution struct {
 // Codes: execution_not_found, state_conflict (it has not ended), workflow_not_found
 // (deleted), version_not_found, and those of CreateExecution.
 func (s *Service) RetryExecution(ctx context.Context, p *Principal, r RetryExecution) (e *Execution, replayed bool, err error) {
-	e, replayed, err = once(ctx, s, p, r.Idempotency,
-		func(c *claim) (*Execution, error) { return s.retry(ctx, p, &r, c) },
-		func(c *claim) (*Execution, error) { return s.created(ctx, p, c.found, r.View) })
+	e, replayed, err = guarded(ctx, s, p, r.Idempotency,
+		func(c *idempotencyGuard) (*Execution, error) { return s.retry(ctx, p, &r, c) },
+		func(c *idempotencyGuard) (*Execution, error) { return s.created(ctx, p, c.found, r.View) })
 	if err != nil {
 		return nil, false, err
 	}
@@ -423,7 +423,7 @@ func (s *Service) newer(ctx context.Context, p *Principal, e *Execution) *NewerR
 	return &NewerRevision{Version: now.Version, Revision: now.Number}
 }
 
-func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c *claim) (*Execution, error) {
+func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c *idempotencyGuard) (*Execution, error) {
 	var original store.Execution
 	var name revisionName
 	err := s.view(ctx, func(reader *store.Reader) (err error) {

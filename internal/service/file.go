@@ -66,8 +66,8 @@ func (s *Service) UploadFile(ctx context.Context, p *Principal, r UploadFile) (f
 	}
 	r.Content = &limitedReader{from: r.Content, left: s.limits.UploadBytes, limit: s.limits.UploadBytes}
 	read := false
-	return once(ctx, s, p, r.Idempotency,
-		func(c *claim) (*File, error) {
+	return guarded(ctx, s, p, r.Idempotency,
+		func(c *idempotencyGuard) (*File, error) {
 			digest, size, err := s.blobs.Put(ctx, r.Content, s.limits.UploadBytes)
 			if err != nil {
 				return nil, storageError(blobError(err))
@@ -86,7 +86,7 @@ func (s *Service) UploadFile(ctx context.Context, p *Principal, r UploadFile) (f
 			})
 			return s.file(&row, r.View), err
 		},
-		func(c *claim) (*File, error) {
+		func(c *idempotencyGuard) (*File, error) {
 			if !read {
 				h := sha256.New()
 				if _, err := io.Copy(h, r.Content); err != nil {

@@ -44,19 +44,19 @@ type runningKeys struct {
 	hashes map[[sha256.Size]byte]struct{}
 }
 
-// claim is the right to work on a request with an Idempotency-Key. A nil claim stands for a
+// idempotencyGuard is the right to work on a request with an Idempotency-Key. A nil idempotencyGuard stands for a
 // request without one.
-type claim struct {
+type idempotencyGuard struct {
 	service *Service
 	row     store.Idempotency
 	hash    [sha256.Size]byte
 	found   *store.Idempotency // what the same request made before
 }
 
-// once does a request, or finds what the same request did before. make works on the claim
+// guarded does a request, or finds what the same request did before. make works on the guard
 // and records it in its transaction; replay shows what c.found names.
 // Codes: idempotency_key_reused, idempotency_in_progress.
-func once[T any](ctx context.Context, s *Service, p *Principal, i *Idempotency, make, replay func(c *claim) (T, error)) (v T, replayed bool, err error) {
+func guarded[T any](ctx context.Context, s *Service, p *Principal, i *Idempotency, make, replay func(c *idempotencyGuard) (T, error)) (v T, replayed bool, err error) {
 	if i == nil {
 		v, err = make(nil)
 		return v, false, err
@@ -89,9 +89,9 @@ func mayBeRepeated(err error) bool {
 	return errors.Is(err, errRepeated) || errors.As(err, &shown) && shown.Code != chargehand.CodeUnavailable
 }
 
-// claim starts a request. Codes: idempotency_key_reused, idempotency_in_progress.
-func (s *Service) claim(ctx context.Context, p *Principal, i *Idempotency) (*claim, error) {
-	c := &claim{service: s, hash: i.hash(p)}
+// claim begins a guarded request. Codes: idempotency_key_reused, idempotency_in_progress.
+func (s *Service) claim(ctx context.Context, p *Principal, i *Idempotency) (*idempotencyGuard, error) {
+	c := &idempotencyGuard{service: s, hash: i.hash(p)}
 	c.row = store.Idempotency{
 		Hash: c.hash[:], Account: p.AccountNo, Environment: p.Environment, BodyHash: i.BodyHash[:], CreatedMs: s.nowMs(),
 	}
@@ -123,7 +123,7 @@ func (i *Idempotency) hash(p *Principal) [sha256.Size]byte {
 }
 
 // find looks for what the same request made before. Codes: idempotency_key_reused.
-func (c *claim) find(ctx context.Context) error {
+func (c *idempotencyGuard) find(ctx context.Context) error {
 	err := c.service.view(ctx, func(r *store.Reader) error {
 		row, err := r.FindIdempotency(c.hash[:], c.expiredMs())
 		if err == nil {
@@ -142,7 +142,7 @@ func (c *claim) find(ctx context.Context) error {
 
 // compare refuses another body under the same key. The body of an upload is compared when
 // it was read. Codes: idempotency_key_reused.
-func (c *claim) compare() error {
+func (c *idempotencyGuard) compare() error {
 	if c.found == nil || string(c.row.BodyHash) == string(c.found.BodyHash) || string(c.row.BodyHash) == string(zeroHash[:]) {
 		return nil
 	}
@@ -153,16 +153,16 @@ func (c *claim) compare() error {
 var zeroHash [sha256.Size]byte
 
 // setBody tells the hash of a body that was not known when the request began.
-func (c *claim) setBody(hash [sha256.Size]byte) {
+func (c *idempotencyGuard) setBody(hash [sha256.Size]byte) {
 	if c != nil {
 		c.row.BodyHash = hash[:]
 	}
 }
 
-func (c *claim) expiredMs() int64 { return c.row.CreatedMs - idempotencyLife.Milliseconds() }
+func (c *idempotencyGuard) expiredMs() int64 { return c.row.CreatedMs - idempotencyLife.Milliseconds() }
 
 // recording is record for the engine, which may have to do it in a transaction of its own.
-func (c *claim) recording(status int, kind string, resource [16]byte) []engine.InTx {
+func (c *idempotencyGuard) recording(status int, kind string, resource [16]byte) []engine.InTx {
 	if c == nil {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (c *claim) recording(status int, kind string, resource [16]byte) []engine.I
 
 // record stores what the request made, in the transaction that makes it. It returns
 // errRepeated if another node was first.
-func (c *claim) record(tx *store.Tx, status int, kind string, resource [16]byte) error {
+func (c *idempotencyGuard) record(tx *store.Tx, status int, kind string, resource [16]byte) error {
 	if c == nil {
 		return nil
 	}
@@ -183,7 +183,7 @@ func (c *claim) record(tx *store.Tx, status int, kind string, resource [16]byte)
 	return err
 }
 
-func (c *claim) release() { c.service.running.remove(c.hash) }
+func (c *idempotencyGuard) release() { c.service.running.remove(c.hash) }
 
 func (k *runningKeys) add(hash [sha256.Size]byte) bool {
 	k.mu.Lock()

@@ -66,12 +66,12 @@ type CreateKey struct {
 // Codes: invalid_body, unknown_field, insufficient_scope, workflow_not_found, api_key_not_found
 // (a replay, and the key was revoked since), idempotency_key_reused, idempotency_in_progress.
 func (s *Service) CreateKey(ctx context.Context, p *Principal, r CreateKey) (key *Key, replayed bool, err error) {
-	return once(ctx, s, p, r.Idempotency,
-		func(c *claim) (*Key, error) { return s.createKey(ctx, p, r.Body, c) },
-		func(c *claim) (*Key, error) { return s.GetKey(ctx, p, chargehand.KeyID(c.found.Resource)) })
+	return guarded(ctx, s, p, r.Idempotency,
+		func(c *idempotencyGuard) (*Key, error) { return s.createKey(ctx, p, r.Body, c) },
+		func(c *idempotencyGuard) (*Key, error) { return s.GetKey(ctx, p, chargehand.KeyID(c.found.Resource)) })
 }
 
-func (s *Service) createKey(ctx context.Context, p *Principal, body value.Value, c *claim) (*Key, error) {
+func (s *Service) createKey(ctx context.Context, p *Principal, body value.Value, c *idempotencyGuard) (*Key, error) {
 	f, err := openBody(body, "name", "environment", "preset", "scopes", "workflows", "namespaces", "expires_at", "rate_limit")
 	if err != nil {
 		return nil, err

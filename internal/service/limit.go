@@ -21,8 +21,8 @@ type Limits struct {
 	RatePerSecond       float64       // requests per key; default 1,000; negative: no limit
 	InlinePayloadBytes  int           // larger payloads go to the blob store; default 128 KiB
 	IdempotencyKeyBytes int           // default 255
-	// Rooms are the bounds that other rooms keep; they are told, not kept, here.
-	Rooms []Limit
+	// PoolLimits are the limits that other packages enforce. The service only lists them.
+	PoolLimits []Limit
 }
 
 // Limit is one bound as GET /limits tells it.
@@ -95,5 +95,5 @@ func (l Limits) List() []Limit {
 		{"resources_bytes", maxResourceSum, "Those resources together."},
 		{"resources_seconds", int64(maxResourceTime / time.Second), "Time to fetch those resources together."},
 		{"payload_inline_bytes", int64(l.InlinePayloadBytes), "Larger inputs and outputs are kept as files."},
-	}, l.Rooms...)
+	}, l.PoolLimits...)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestLimitsAreAllTold(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Limits.Rooms = []Limit{{"processes", 8, "Processes at once."}} })
+	w := newWorld(t, func(c *Config) { c.Limits.PoolLimits = []Limit{{"processes", 8, "Processes at once."}} })
 	list := w.Limits().List()
 	want := map[string]int64{
 		"body_bytes": 1 << 20, "batch_body_bytes": 32 << 20, "definition_bytes": 1 << 20, "upload_bytes": 1 << 30, "json_depth": 64,

@@ -360,7 +360,7 @@ func cancelledBatchIsCompleted(n *nodes) {
 	flow := n.a.apply(definition("flow", "1.0.0"))
 	b := n.a.createBatch(flow.ID, `{"items": [{}, {}]}`)
 	i := key("k", "/x", "body")
-	c := &claim{service: n.a.Service, hash: i.hash(n.a.p)}
+	c := &idempotencyGuard{service: n.a.Service, hash: i.hash(n.a.p)}
 	c.row = store.Idempotency{Hash: c.hash[:], Account: n.a.p.AccountNo, Environment: n.a.p.Environment, BodyHash: i.BodyHash[:], CreatedMs: n.a.nowMs()}
 	n.good(n.a.rows.Update(n.t.Context(), func(tx *store.Tx) error {
 		if _, err := tx.SetBatchCancelled(b.no, "enough"); err != nil {

@@ -163,7 +163,7 @@ func (s *Service) PublishVersion(ctx context.Context, p *Principal, r PublishVer
 	if err := Require(p, ScopeWorkflowsPublish); err != nil {
 		return nil, false, err
 	}
-	show := func(*claim) (*Version, error) {
+	show := func(*idempotencyGuard) (*Version, error) {
 		w, err := s.current(ctx, p, r.Workflow)
 		if err != nil {
 			return nil, err
@@ -173,7 +173,7 @@ func (s *Service) PublishVersion(ctx context.Context, p *Principal, r PublishVer
 		}
 		return s.shownRevision(ctx, w, &w.published)
 	}
-	return once(ctx, s, p, r.Idempotency, func(c *claim) (*Version, error) {
+	return guarded(ctx, s, p, r.Idempotency, func(c *idempotencyGuard) (*Version, error) {
 		if err := s.publish(ctx, p, &r, c); err != nil {
 			return nil, err
 		}
@@ -181,7 +181,7 @@ func (s *Service) PublishVersion(ctx context.Context, p *Principal, r PublishVer
 	}, show)
 }
 
-func (s *Service) publish(ctx context.Context, p *Principal, r *PublishVersion, c *claim) error {
+func (s *Service) publish(ctx context.Context, p *Principal, r *PublishVersion, c *idempotencyGuard) error {
 	w, err := s.current(ctx, p, r.Workflow)
 	if err != nil {
 		return err
