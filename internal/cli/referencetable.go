@@ -119,7 +119,8 @@ arrived. A request asks for at most 16 ranges of a file.
 ## Queues
 
 More than 10,000 queued executions of one workflow in one environment are refused with 429 ` + "`queue_full`" + `; items of
-batches and executions that other executions start do not count. Those are bounded by tree: 10,000 at once that come from one start.
+batches and executions that other executions start do not count. Those are bounded by tree: 10,000 at once that come
+from one start.
 `)
 	_, err := io.WriteString(w, out.String())
 	return err
