@@ -66,7 +66,7 @@ func Backup(ctx context.Context, cfg Config, to string) (BackupReport, error) {
 	return report, store.New(db).Update(ctx, func(tx *store.Tx) error { return tx.SetMeta(metaBackup, at) })
 }
 
-// Restore makes a data directory from a backup. The directory must not exist or be empty.
+// Restore makes a data directory from a backup. The directory must be new or empty.
 func Restore(ctx context.Context, from, dataDir string) (BackupReport, error) {
 	var report BackupReport
 	// It is not opened here: a backup may be kept where nothing can be written.
@@ -95,7 +95,7 @@ func Restore(ctx context.Context, from, dataDir string) (BackupReport, error) {
 func freshFolder(path string) error {
 	entries, err := os.ReadDir(path)
 	if err == nil && len(entries) > 0 {
-		return fmt.Errorf("%s is not empty", path)
+		return fmt.Errorf("%s is not empty: name a folder that is new or empty", path)
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

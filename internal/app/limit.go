@@ -77,7 +77,7 @@ func (c Config) shares() (list []service.Limit) {
 		name, what          string
 		permits, ofWorkflow int
 	}{
-		{"running_executions", "Executions that run", c.RunningExecutions, c.RunningPerWorkflow},
+		{"running_executions", "Running executions", c.RunningExecutions, c.RunningPerWorkflow},
 		{"outgoing_calls", "Outgoing calls", c.Calls, c.CallsPerWorkflow},
 		{"streams", "Subscriptions of `call: asyncapi`", c.Streams, 0},
 		{"processes", "Processes of steps", c.Processes, c.ProcessesPerWorkflow},

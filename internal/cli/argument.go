@@ -106,10 +106,21 @@ func (c *choice) Set(text string) error {
 type choices struct {
 	values  *[]string
 	allowed []string
+	hints   map[string]string // values of another flag, and how to give them
 }
 
-func choicesVar(f *pflag.FlagSet, values *[]string, name, text string, allowed ...string) {
-	f.Var(&choices{values, allowed}, name, text+": "+strings.Join(allowed, ", "))
+// statesVar adds --status and --phase. Tables show a cancelled execution as such, so each flag says
+// of the other's values where they belong.
+func statesVar(f *pflag.FlagSet, statusValues, phaseValues *[]string, what string) {
+	ofStatus, ofPhase := map[string]string{}, map[string]string{}
+	for _, phase := range phases {
+		ofStatus[phase] = phase + " is a phase: --phase " + phase
+	}
+	for _, status := range statuses {
+		ofPhase[status] = status + " is a status: --status " + status
+	}
+	f.Var(&choices{statusValues, statuses, ofStatus}, "status", "only "+what+" with one of these statuses: "+strings.Join(statuses, ", "))
+	f.Var(&choices{phaseValues, phases, ofPhase}, "phase", "only "+what+" in one of these phases: "+strings.Join(phases, ", "))
 }
 
 func (c *choices) String() string { return strings.Join(*c.values, ",") }
@@ -118,7 +129,11 @@ func (c *choices) Type() string   { return "WORD,…" }
 func (c *choices) Set(text string) error {
 	for value := range strings.SplitSeq(text, ",") {
 		if !slices.Contains(c.allowed, value) {
-			return errors.New("must be one of " + strings.Join(c.allowed, ", "))
+			text := "must be one of " + strings.Join(c.allowed, ", ")
+			if hint := c.hints[value]; hint != "" {
+				text += "; " + hint
+			}
+			return errors.New(text)
 		}
 		*c.values = append(*c.values, value)
 	}

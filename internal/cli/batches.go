@@ -186,8 +186,7 @@ func (c *connection) batchesItems() *cobra.Command {
 			}, nil
 		},
 	})
-	choicesVar(cmd.Flags(), &f.Statuses, "status", "only items with one of these statuses", statuses...)
-	choicesVar(cmd.Flags(), &f.Phases, "phase", "only items in one of these phases", phases...)
+	statesVar(cmd.Flags(), &f.Statuses, &f.Phases, "items")
 	return cmd
 }
 

@@ -99,7 +99,7 @@ func explain(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, client.ErrUnreachable):
-		return &exitError{ExitUnreachable, err}
+		return &exitError{ExitUnreachable, fmt.Errorf("%w; does it run there? --url or CHARGEHAND_URL names another address", err)}
 	case !errors.As(err, &answer):
 		return err
 	case answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden:

@@ -14,7 +14,7 @@ import (
 
 var (
 	statuses = []string{"initial", "processing", "human_in_the_loop", "finished", "error"}
-	phases   = []string{"pending", "running", "waiting", "suspended", "cancelled", "faulted", "completed"}
+	phases   = []string{"pending", "running", "waiting", "cancelled", "faulted", "completed"}
 )
 
 func newExecutions(con console) *cobra.Command {
@@ -55,8 +55,7 @@ func (c *connection) executionsList() *cobra.Command {
 		},
 	})
 	fl := cmd.Flags()
-	choicesVar(fl, &f.Statuses, "status", "only executions with one of these statuses", statuses...)
-	choicesVar(fl, &f.Phases, "phase", "only executions in one of these phases", phases...)
+	statesVar(fl, &f.Statuses, &f.Phases, "executions")
 	fl.StringVar(&f.Batch, "batch", "", "only the executions of this batch")
 	fl.StringVar(&f.CreatedAfter, "created-after", "", "only what was created after this time: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago")
 	fl.StringVar(&f.CreatedBefore, "created-before", "", "only what was created before this time")

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/chargehand/chargehand/client"
@@ -37,6 +38,9 @@ func (c console) readInput(text string) (map[string]json.RawMessage, error) {
 	}
 	value, err := value.Parse(data, value.Limits{Bytes: len(data)})
 	if err != nil {
+		if text != "-" && !strings.HasPrefix(text, "@") && !strings.HasPrefix(strings.TrimSpace(text), "{") {
+			return nil, usage("--input: not JSON: %w (a file is read with an @ before its name: --input @FILE)", err)
+		}
 		return nil, usage("--input: not JSON: %w", err)
 	}
 	if _, isObject := value.(map[string]any); !isObject {
@@ -144,15 +148,21 @@ func readItems(path string) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, usage("--items: %w", err)
 	}
+	var items []json.RawMessage
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".json":
-		return jsonItems(path, data)
+		items, err = jsonItems(path, data)
 	case ".jsonl", ".ndjson":
-		return jsonLines(path, data)
+		items, err = jsonLines(path, data)
 	case ".csv":
-		return csvItems(path, data)
+		items, err = csvItems(path, data)
+	default:
+		return nil, usage("--items: %s is not a .json, .jsonl or .csv file", path)
 	}
-	return nil, usage("--items: %s is not a .json, .jsonl or .csv file", path)
+	if err == nil && len(items) == 0 {
+		return nil, usage("--items: %s has no items", path)
+	}
+	return items, err
 }
 
 func jsonItems(path string, data []byte) ([]json.RawMessage, error) {
@@ -192,6 +202,15 @@ func csvItems(path string, data []byte) ([]json.RawMessage, error) {
 	if len(header) == 1 && strings.ContainsAny(header[0], ";\t|") {
 		return nil, usage("--items: %s: fields are separated by commas, but the first line is %.80q", path, header[0])
 	}
+	for i, name := range header {
+		if name == "" {
+			return nil, usage("--items: %s: column %d has no name in the first line", path, i+1)
+		}
+		if slices.Contains(header[:i], name) { // an item can keep only one of the two values
+			return nil, usage("--items: %s: the name %q is in the first line twice", path, name)
+		}
+	}
+	reader.FieldsPerRecord = -1 // the message below says more than the reader's
 	var items []json.RawMessage
 	for {
 		record, err := reader.Read()
@@ -200,6 +219,10 @@ func csvItems(path string, data []byte) ([]json.RawMessage, error) {
 		}
 		if err != nil {
 			return nil, usage("--items: %s: %w", path, err)
+		}
+		if len(record) != len(header) {
+			line, _ := reader.FieldPos(0)
+			return nil, usage("--items: %s:%d: the number of fields is %d, but %d in the first line", path, line, len(record), len(header))
 		}
 		item := make(map[string]string, len(header))
 		for i, name := range header {

@@ -206,7 +206,7 @@ func newBackup(con console) *cobra.Command {
 func newRestore(con console) *cobra.Command {
 	var dataDir string
 	cmd := &cobra.Command{
-		Use: "restore DIR", Short: "Make a data directory from a backup; the directory must not exist or be empty", Args: exactArgs(1),
+		Use: "restore DIR", Short: "Make a data directory from a backup; the directory must be new or empty", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := settle(cmd, ""); err != nil {
 				return err

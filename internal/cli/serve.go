@@ -60,7 +60,7 @@ func newServe(c console) *cobra.Command {
 	f.IntVar(&cfg.Connections, "max-connections", 0, "connections of clients that are open at once (default 10,000, or half of the files that the process may have open)")
 	daysVar(f, &cfg.RetentionLive, "retention-live", "30d", "how long finished live executions are kept, such as 30d or 12h")
 	daysVar(f, &cfg.RetentionTest, "retention-test", "7d", "how long finished test executions are kept")
-	daysVar(f, &cfg.RetentionEvents, "retention-events", "7d", "how long events are kept for those who have not read them yet")
+	daysVar(f, &cfg.RetentionEvents, "retention-events", "7d", "how long events are kept, whether they were read or not")
 	f.StringVar(&cfg.Engine, "engine", "embedded", "what drives executions: embedded, or temporal for more than one machine")
 	f.IntVar(&workers, "workers", 1, "with --engine temporal: 1 to work in this process too, 0 to leave that to chargehand worker")
 	temporalFlags(f, &cfg)
