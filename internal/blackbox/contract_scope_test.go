@@ -12,7 +12,7 @@ import (
 // Ids of the right form that name nothing.
 const nobody = "01900000-0000-7000-8000-000000000000"
 
-// scopes is the table of docs/reference/api.md "Routes beyond the contract", and the four endpoints, as far as
+// scopes is the table of docs/reference/api.md "All other routes", and the four endpoints, as far as
 // they exist by now: the scope that each route needs. An empty one is any key.
 var scopes = []struct{ method, path, scope, body string }{
 	{"GET", "/workflows", "workflows:read", ""},

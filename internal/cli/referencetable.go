@@ -119,8 +119,8 @@ arrived. A request asks for at most 16 ranges of a file.
 ## Queues
 
 More than 10,000 queued executions of one workflow in one environment are refused with 429 ` + "`queue_full`" + `; items of
-batches and executions that other executions start do not count. Those are bounded by tree: 10,000 at once that come
-from one start.
+batches and executions that other executions start do not count. Of executions that workflows start, 10,000 at once may
+come from one start.
 `)
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -136,8 +136,8 @@ For clients. Every error answer has one of these codes in ` + "`code`; `GET /api
 its content is invalid. 404: not found, or hidden from this key. 401 comes with ` + "`WWW-Authenticate`, 405 with `Allow`,\n429 and 503 with `Retry-After`" + `.
 
 Errors of executions are another matter: [errors](../language/errors.md) lists those of the language,
-[debug a failed execution](../how-to/debug-a-failed-execution.md) the codes of executions, and
-[problems](../language/problems.md) what is wrong with a definition.
+[codes of executions](../language/errors.md#codes-of-executions) their codes, and [problems](../language/problems.md)
+what is wrong with a definition.
 
 | Status | Code | Meaning |
 |---|---|---|

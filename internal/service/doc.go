@@ -1,7 +1,7 @@
 // Package service holds the rules: who may do what, and in which order things are checked.
 // It stands between the HTTP layer, which it does not know, and the store and the engine.
 //
-// Order of checks (docs/reference/api.md "The contract's four endpoints"). The caller does, in this order:
+// Order of checks (docs/reference/api.md "The four core endpoints"). The caller does, in this order:
 // Authenticate, Allow, ids of the path, Require, query parameters, media type and size, JSON. Every
 // method then goes on with: idempotency, workflow, fields of the body, input schema.
 //
