@@ -218,7 +218,7 @@ func TestLongTreeIsBounded(t *testing.T) {
 	twice := "- f: { fork: { branches: [ { a: " + workflow("twice", "") + " }, { b: " + workflow("twice", "") + " } ] } }"
 	fx.deploy("twice", twice)
 	row := fx.finalIn(fx.run(fx.define(twice), `{}`), 10*patience)
-	if f := fx.faultOf(row.No); f.Code != engine.CodeChildren || !strings.Contains(f.Detail, "go on") {
+	if f := fx.faultOf(row.No); f.Code != engine.CodeChildren || !strings.Contains(f.Detail, "have not ended") {
 		t.Errorf("it ends with %+v", f)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
