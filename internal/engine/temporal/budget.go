@@ -1,12 +1,12 @@
 package temporal
 
-// budget bounds what is asked of the machine beside its slices (Wants): up to 500 events may come at once, and each
-// may cost an expression that takes a while for every filter.
+// budget bounds the questions that a run asks the machine beside its slices (Machine.Wants). Up to 500 events come at
+// once, and each may cost one expensive expression per filter.
 type budget struct {
 	steps int // of expressions, less than a slice of them
 }
 
-// readSteps is what reading a message costs, in steps of expressions.
+// readSteps is the cost of reading a message, in steps of expressions.
 func readSteps(message []byte) int { return 1_000 + len(message)/5 }
 
 // charge counts steps towards the slices of this workflow task and run.
@@ -19,9 +19,8 @@ func (r *run) charge(steps int) {
 	r.taskSlices += n
 }
 
-// over budget reports whether what is left to ask has to wait for another workflow task, or for the next run, and
-// sees to it that there
-// is one.
+// overBudget reports whether the remaining questions have to wait for another workflow task or for the next run. It
+// then asks for that task, or begins to drain this run.
 func (r *run) overBudget() bool {
 	switch {
 	case r.slices >= r.limits.runSlices:

@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// maxKinSteps and maxKinBytes bound what one activity does about children.
+	// maxChildSteps and maxChildStepBytes bound the steps of one child activity.
 	maxChildSteps     = 100
 	maxChildStepBytes = 1 << 20
 )
 
-// children is what a run has to do about the executions that its execution has started. One activity of
-// each kind is on its way at most, so that a child is never withdrawn before it was started.
+// children holds the steps that a run still has to make for the children of its execution. At most one activity of
+// each kind is in flight, so that a child is never withdrawn before it was started.
 type children struct {
 	queue      []childStep
 	sending    workflow.Future
 	ended      bool // children have ended
 	asking     workflow.Future
-	delivered  []int64 // children of whose ends the machine knows and their rows do not
-	delivering int     // of delivered, by the question that is on its way
+	delivered  []int64 // children whose ends the machine has, but their rows do not say so yet
+	delivering int     // how many of delivered the request in flight carries
 }
 
 func (k *children) idle() bool {
@@ -41,7 +41,7 @@ func (r *run) startChild(c *machine.Command) {
 	}})
 }
 
-// stopChild withdraws a child: one that waits to be started never is.
+// stopChild withdraws a child. A child whose start is still queued is never started.
 func (r *run) stopChild(id machine.CommandID) {
 	queued := len(r.children.queue)
 	r.children.queue = slices.DeleteFunc(r.children.queue, func(s childStep) bool { return s.Command == uint64(id) && s.Start != nil })
@@ -50,7 +50,7 @@ func (r *run) stopChild(id machine.CommandID) {
 	}
 }
 
-// relate has done what is queued, and asks for the ends of children.
+// sendChildSteps sends the queued steps to the child activity, and asks for the ends of children.
 func (r *run) sendChildSteps() {
 	k, a := &r.children, r.argument
 	if k.sending == nil && len(k.queue) > 0 {
@@ -70,7 +70,7 @@ func (r *run) sendChildSteps() {
 	}
 }
 
-// receiveKin takes in which children could not be started, and which have ended.
+// receiveChildren applies the answers about children: which could not be started, and which have ended.
 func (r *run) receiveChildren() {
 	k := &r.children
 	if k.sending != nil && k.sending.IsReady() {
@@ -90,7 +90,7 @@ func (r *run) receiveChildren() {
 		err := k.asking.Get(r.ctx, &answer)
 		k.asking = nil
 		if err != nil {
-			r.failure = fmt.Errorf("ask for children: %w", err)
+			r.failure = fmt.Errorf("read the ends of children: %w", err)
 			return
 		}
 		k.delivered = slices.Delete(k.delivered, 0, k.delivering)

@@ -18,9 +18,8 @@ const (
 	maxEndBytes = 8 << 20
 )
 
-// insertRelated writes the messages that follow from what was written of an execution's parent and children: to the
-// one that awaits
-// it, and to its children that its parent no longer awaits. They are as durable as that.
+// insertRelated writes the outbox messages that follow from the end of an execution: one to the parent that awaits it,
+// and one for each child that has to stop. They are written in the transaction of the end.
 func insertRelated(tx *store.Tx, e store.Ending, dueMs int64) (messages []store.OutboxMessage, err error) {
 	if e.Parent != 0 {
 		messages = append(messages, store.OutboxMessage{Execution: e.Parent, Kind: store.OutboxChild})
@@ -42,7 +41,8 @@ func insertRelated(tx *store.Tx, e store.Ending, dueMs int64) (messages []store.
 	return messages, nil
 }
 
-// leaseMs is when the messages that this worker writes are any process's: at once if no one is notified of them.
+// leaseMs is the end of the lease of messages that this worker writes. Without a relay in this process the lease is
+// over at once, and any node may deliver them.
 func (a *activities) leaseMs() int64 {
 	if a.Undelivered == nil {
 		return a.nowMs()
@@ -109,19 +109,19 @@ func (a *activities) child(ctx context.Context, k childSteps) (childStepsDone, e
 		return childStepsDone{}, fmt.Errorf("start children: %w", err)
 	}
 	if queued {
-		a.Freed(account) // someone waits for a slot
+		a.Freed(account) // a child waits for a slot
 	}
 	a.undelivered(messages)
 	return done, nil
 }
 
-// childInput is an input as the child gets it and as it is stored.
+// childInput is the input of a child, parsed and as its row stores it.
 type childInput struct {
 	value   value.Value
 	payload store.Payload
 }
 
-// childInputs are the inputs of the children that are started, in the blob store if they are large.
+// childInputs parses the inputs of the children to be started, and puts large ones into the blob store.
 func (a *activities) childInputs(ctx context.Context, k *childSteps) ([]childInput, error) {
 	inputs := make([]childInput, len(k.Steps))
 	for i := range k.Steps {
@@ -168,8 +168,8 @@ func startChild(tx *store.Tx, parent *store.Execution, step *childStep, input *c
 	return nil, started, err
 }
 
-// outcome is the activity that reads the ends of the children that an execution awaits. What it
-// has delivered is noted by the next one, when the workflow has it.
+// outcome is the activity that reads the ends of the children that an execution awaits. The next call notes the ends
+// of this one as delivered, because the workflow has them by then.
 func (a *activities) outcome(ctx context.Context, q asking) (ends, error) {
 	var open []store.Child
 	err := a.Store.Update(ctx, func(tx *store.Tx) error {

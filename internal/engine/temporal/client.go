@@ -136,12 +136,13 @@ func (a attributes) search() sdk.SearchAttributes {
 	return sdk.NewSearchAttributes(updates...)
 }
 
-// Task queues (DESIGN.md "Task queues").
+// workflowQueue is the task queue of workflow tasks (DESIGN.md "Task queues").
 func workflowQueue(prefix string, revision int) string {
 	return fmt.Sprintf("%s-r%d", prefix, revision)
 }
 
-// Each environment has queues of its own for activities, so that what test leaves in line never keeps live waiting.
+// callQueue is the task queue of calls. Each environment has queues of its own for activities, so that a backlog of
+// test never keeps live waiting.
 func callQueue(prefix string, env chargehand.Environment) string { return ofTest(prefix+"-call", env) }
 func streamQueue(prefix string, env chargehand.Environment) string {
 	return ofTest(prefix+"-stream", env)

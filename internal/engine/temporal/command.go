@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// heartbeatTimeout is the silence after which an activity counts as lost: longer
-	// than Temporal is away when its database restarts, for then all that run are silent.
+	// heartbeatTimeout is the silence after which an activity counts as lost. It is longer than Temporal is away when
+	// its database restarts: all running activities are silent then.
 	heartbeatTimeout = 25 * time.Second
 	// maxCall bounds an attempt that keeps its heartbeat. The activities have limits of
 	// their own, far below.
 	maxCall = 24 * time.Hour
 	// longCall is that bound of activities that have none: streams, and processes that no task awaits.
 	longCall = 10 * 365 * 24 * time.Hour
-	// callBytes is the most that what comes of an activity takes in the history: a payload that
-	// is not kept outside, and the events around it.
+	// callBytes is the most that the outcome of an activity takes in the history: the largest payload that is stored
+	// inline, and the events around it.
 	callBytes = externalBytes + 1<<10
 )
 
-// startCalls starts held activities, in order, as far as slot, places and the size of a
+// startCalls starts held activities, in order, as far as the slot, the limit of running activities and the size of a
 // worker's response allow. A process that no task awaits needs no slot.
 func (r *run) startCalls() {
 	full := r.drain.on
@@ -47,8 +47,8 @@ func (r *run) startCalls() {
 	})
 }
 
-// hasPlace reports whether one more activity may pend. What runs cannot be kept from
-// answering, so its answers must fit into the history.
+// hasCapacity reports whether one more activity may run. Running activities cannot be kept from answering, so their
+// answers must fit into the history.
 func (r *run) hasCapacity() bool {
 	pending := len(r.calls)
 	bytes := workflow.GetInfo(r.ctx).GetCurrentHistorySize() + r.taskBytes + (pending+1)*callBytes
@@ -101,8 +101,8 @@ func (r *run) stopCall(id machine.CommandID) {
 	r.calls = stop(r.calls, id)
 }
 
-// startTimer starts a timer for the rest of the time until it is due. One that is due
-// already takes its turn with the next workflow task: a loop of such must not hog this one.
+// startTimer starts a timer for the rest of the time until it is due. A timer that is already due fires in the next
+// workflow task: a loop of such timers must not hog this one.
 func (r *run) startTimer(c *machine.Command) {
 	rest := time.Duration(max(c.DueMs-workflow.Now(r.ctx).UnixMilli(), 1)) * time.Millisecond
 	ctx, cancel := workflow.WithCancel(r.ctx)
@@ -111,7 +111,7 @@ func (r *run) startTimer(c *machine.Command) {
 
 func (r *run) stopTimer(id machine.CommandID) { r.timers = stop(r.timers, id) }
 
-// stop cancels a pending command and forgets it: what comes of it is no one's business.
+// stop cancels a pending command and removes it from the list: its outcome is ignored.
 func stop(list []*pendingCommand, id machine.CommandID) []*pendingCommand {
 	return slices.DeleteFunc(list, func(f *pendingCommand) bool {
 		if f.id != id {

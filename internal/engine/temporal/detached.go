@@ -10,14 +10,14 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// ownerPause lies between two looks whether the execution of a process that no task awaits is still there.
+// ownerPause is the time between two checks that the execution of a detached process still exists.
 const ownerPause = 30 * time.Second
 
-// errDisowned is why a process ends that no task awaits: its execution has failed, was cancelled or deleted.
+// errDisowned is the reason why a detached process is stopped: its execution has failed, was cancelled or deleted.
 var errDisowned = errors.New("the execution is gone")
 
-// watchOwner ends a process that no task awaits with its execution (T67), also where no workflow is
-// left to say so. The returned function ends the watch.
+// watchOwner ends a detached process with its execution (T67), also where no workflow is left that could cancel it.
+// The returned function ends the watch.
 func (a *activities) watchOwner(ctx context.Context, c *call, every time.Duration, end context.CancelCauseFunc) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

@@ -15,14 +15,14 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// dispatcherConfig is what a dispatcher is made of. Store and Relay are required.
+// dispatcherConfig configures a dispatcher. Store and Relay are required.
 type dispatcherConfig struct {
 	Store *store.Store
 	Relay *relay
 
 	AccountSlots int              // executions of an account that run at once; default 1,000
-	AtOnce       int              // accounts that are looked after at once; default 4
-	Every        time.Duration    // between looks for what others left; default 1 s
+	AtOnce       int              // accounts that are served at once; default 4
+	Every        time.Duration    // between sweeps for executions that other nodes left; default 1 s
 	Log          *slog.Logger     // default: slog.Default()
 	Now          func() time.Time // wall clock; default: time.Now
 }
@@ -47,33 +47,33 @@ const markPage = 200
 // other nodes. Methods are safe for concurrent use.
 type dispatcher struct {
 	dispatcherConfig
-	passes chan struct{} // a token for each account that is looked after
+	passes chan struct{} // a token for each account that is served
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
 	mu        sync.Mutex
 	closed    bool
-	running   map[int64]*accountWork   // accounts that are looked after, or wait for it
-	positions map[int64]queuePositions // where the others left off
+	running   map[int64]*accountWork   // accounts that are served, or wait for a pass
+	positions map[int64]queuePositions // of the other accounts, for their next pass
 
 	marked atomic.Int64 // executions that got a slot here
 }
 
-// turn is where the turns in an account stand. Only the goroutine that looks after the account uses it.
+// queuePositions says which queue of an account was served last. Only the goroutine that serves the account uses it.
 type queuePositions struct {
 	shares [2]struct { // live, test
-		ready, queued store.QueuePosition // of the source that was served last
+		ready, queued store.QueuePosition // of the queue that was served last
 	}
 	latest chargehand.Environment // that was served last
 }
 
-// looked is an account that is looked after. It is guarded by dispatcher.mu.
+// accountWork is the state of an account that is served. It is guarded by dispatcher.mu.
 type accountWork struct {
 	again bool // notified in the meantime
 }
 
-// maxTurns bounds the accounts whose turns are remembered.
+// maxPositions bounds the accounts whose positions are remembered.
 const maxPositions = 10_000
 
 func newDispatcher(c dispatcherConfig) *dispatcher {
@@ -84,7 +84,7 @@ func newDispatcher(c dispatcherConfig) *dispatcher {
 	return d
 }
 
-// stop hands out nothing more. It may be called again.
+// stop ends the dispatcher: it gives out no more slots. It may be called again.
 func (d *dispatcher) stop() {
 	d.mu.Lock()
 	d.closed = true
@@ -111,16 +111,15 @@ func (d *dispatcher) notify(account int64) {
 	d.work.Go(func() { d.serveAccount(account, l, t) })
 }
 
-// Counting the slots that are held reads an index entry for each, with the account locked. Where many are held, a pass
-// is followed by a rest, so that the slots that come free meanwhile share the next count: however fast they come, at
-// most
-// some 500,000 entries are read a second.
+// Counting the held slots reads one index entry for each, with the account locked. Where many are held, a pass is
+// followed by a rest, so that the slots that come free meanwhile share the next count. So at most some 500,000 entries
+// are read per second, however fast slots come free.
 const (
 	countsFreely = 2_000                // as many take less than a millisecond
 	restPerSlot  = 2 * time.Microsecond // beyond
 )
 
-// restAfter is how long an account is left alone after a pass that has counted held slots, and given some away.
+// restAfter is how long an account rests after a pass that counted held slots and marked executions.
 func restAfter(held, marked int) time.Duration {
 	if held <= countsFreely || marked >= markPage {
 		return 0
@@ -128,7 +127,7 @@ func restAfter(held, marked int) time.Duration {
 	return time.Duration(held) * restPerSlot
 }
 
-// look looks after an account until nothing is left to do.
+// serveAccount makes passes over an account until nothing is left to do.
 func (d *dispatcher) serveAccount(account int64, l *accountWork, t queuePositions) {
 	for {
 		d.mu.Lock()
@@ -136,10 +135,10 @@ func (d *dispatcher) serveAccount(account int64, l *accountWork, t queuePosition
 		d.mu.Unlock()
 		p, err := d.pass(account, &t)
 		if err != nil && !errors.Is(err, store.ErrUnavailable) && d.ctx.Err() == nil {
-			d.Log.Error("hand out slots", "account", account, "error", err)
+			d.Log.Error("give free slots to waiting executions", "account", account, "error", err)
 		}
 		if rest := restAfter(p.held, len(p.list)); err == nil && rest > 0 {
-			_ = pause.For(d.ctx, rest) // when it is cut off, the dispatcher is closed
+			_ = pause.For(d.ctx, rest) // the error says that the dispatcher is closed
 		}
 		d.mu.Lock()
 		if d.closed || err != nil || !l.again && len(p.list) < markPage {
@@ -155,8 +154,8 @@ func (d *dispatcher) serveAccount(account int64, l *accountWork, t queuePosition
 	}
 }
 
-// pass gives the free slots of an account to those that wait, at most a page, and hands
-// their messages to the relay.
+// pass gives the free slots of an account to waiting executions, at most a page, and hands their messages to the
+// relay.
 func (d *dispatcher) pass(account int64, t *queuePositions) (p page, err error) {
 	select {
 	case d.passes <- struct{}{}:
@@ -199,7 +198,7 @@ func (d *dispatcher) sweepLoop() {
 	}
 }
 
-// sweep notifies the accounts that have executions that could continue. It locks nothing.
+// sweep notifies the accounts that have executions which could continue. It locks nothing.
 func (d *dispatcher) sweep() error {
 	var accounts []int64
 	err := d.Store.View(d.ctx, func(r *store.Reader) (err error) {

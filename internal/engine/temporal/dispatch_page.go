@@ -8,18 +8,18 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// sourcePage is the number of sources that are read at a time.
+// sourcePage is the number of queues that are read at a time.
 const sourcePage = 64
 
-// openSource is a source that may get slots.
+// openSource is a queue that may get slots.
 type openSource struct {
 	store.Queue
 	room int // slots that it may get
 }
 
-// openSources reads up to limit sources of an environment with executions in a state that may get a slot, in turn:
-// those behind the place after, then the others. Of batches, it counts the items that hold a slot for as many as it
-// needs.
+// openSources reads up to limit queues of an environment that have executions in a state and may get a slot. It begins
+// behind the position after, and continues from the first queue. It counts the held slots only of the batches that it
+// reads.
 func openSources(r *store.Reader, account int64, run store.ExecutionState, env chargehand.Environment, after store.QueuePosition, limit int) ([]openSource, error) {
 	var open []openSource
 	from, wrapped := after, false
@@ -77,16 +77,15 @@ type page struct {
 	list      []delivery
 }
 
-// share is what an environment has of an account's slots.
+// share is an environment's part of an account's slots.
 type share struct {
 	env    chargehand.Environment
 	held   int
 	limit  int
-	closed bool // nothing more of it waits that may have a slot
+	closed bool // no more of its executions can get a slot
 }
 
-// fill gives the free slots of the account away. The lock makes count and mark one step on
-// all nodes.
+// fill gives out the free slots of the account. The lock makes counting and marking one step on all nodes.
 func (p *page) fill(slots int) error {
 	if err := p.tx.LockAccount(p.account); err != nil {
 		return err
@@ -137,7 +136,7 @@ func (p *page) next(shares *[2]share) (*share, int) {
 	}
 	want := min(p.free, s.limit-s.held)
 	if !other.closed && other.held < other.limit {
-		want = min(want, max(other.held-s.held, (p.free+1)/2)) // what it does not need, the other one gets
+		want = min(want, max(other.held-s.held, (p.free+1)/2)) // this one leaves the slots it does not need
 	}
 	return s, want
 }
@@ -148,7 +147,7 @@ func (p *page) serveShare(env chargehand.Environment, limit int) (int, error) {
 	if env == chargehand.Test {
 		positions = &p.positions.shares[1]
 	}
-	given, err := p.serve(store.StateReady, env, &positions.ready, limit) // woken ones go first
+	given, err := p.serve(store.StateReady, env, &positions.ready, limit) // woken executions go first
 	if err != nil || given == limit {
 		return given, err
 	}
@@ -156,8 +155,8 @@ func (p *page) serveShare(env chargehand.Environment, limit int) (int, error) {
 	return given + more, err
 }
 
-// serve gives up to limit slots to the sources of executions in a state, in turn, in rounds: each
-// gets an equal share, and what some cannot use goes to the others.
+// serve gives up to limit slots to the queues of executions in a state, round robin: each round gives every queue an
+// equal share, and the next round gives what is left to the queues that can use more.
 func (p *page) serve(run store.ExecutionState, env chargehand.Environment, last *store.QueuePosition, limit int) (given int, err error) {
 	open, err := openSources(&p.tx.Reader, p.account, run, env, *last, limit)
 	if err != nil {

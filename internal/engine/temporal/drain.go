@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// timelineEntries is the number of entries that readers are shown; older chunks go.
+	// timelineEntries is the number of entries that readers are shown; older chunks are deleted.
 	timelineEntries = 10_000
 	// maxChunks bounds the chunks of an execution.
 	maxChunks = 500
@@ -18,8 +18,8 @@ const (
 // drain is the way to the next run (DESIGN.md "Continue as new").
 type drain struct {
 	on bool // activities are held
-	// A command that is held must not wait for an activity of another branch without end: after
-	// a while the run continues, as long as its history has room.
+	// A held command must not wait without end for an activity of another branch: after a while the run continues, as
+	// long as its history has room.
 	timer      workflow.Future
 	fromEvents int // drains again from here
 	fromBytes  int
@@ -31,7 +31,7 @@ type drain struct {
 	sizes    []int // entries of the newest chunks, the newest last
 }
 
-// steer decides whether the run continues, or makes ready to continue as new.
+// steer decides whether the run continues or drains, to continue as new.
 func (r *run) steer() {
 	d, info := &r.drain, workflow.GetInfo(r.ctx)
 	events, bytes := info.GetCurrentHistoryLength(), info.GetCurrentHistorySize()
@@ -47,32 +47,31 @@ func (r *run) steer() {
 	if r.mayGiveWay() {
 		d.on, r.slices, r.streams.acksPaused = false, 0, false
 		if len(r.listens.pages) > 0 {
-			r.pause() // to hear them
+			r.pause() // the next workflow task applies the events that are left
 		}
 		d.fromEvents, d.fromBytes = events+r.limits.moreEvents, bytes+r.limits.moreBytes
 	}
 }
 
-// armDrainTimeout begins to wait for what runs, if something is held that might continue.
+// armDrainTimeout starts the timer of the drain, if a held command could continue without it.
 func (r *run) armDrainTimeout() {
 	if d := &r.drain; d.on && d.timer == nil && r.mayGiveWay() {
 		d.timer = workflow.NewTimer(r.ctx, r.limits.drainTimeout)
 	}
 }
 
-// mayGiveWay reports whether the run could continue for what is held back, instead of waiting
-// for what runs.
+// mayGiveWay reports whether the run could continue with its held commands instead of waiting for running activities.
 func (r *run) mayGiveWay() bool {
 	return r.runs() && r.mayGoOn() && r.roomLeft()
 }
 
-// runs reports whether an activity is in the way of the next run. A stream is not: the next run
-// begins it again.
+// runs reports whether a running activity keeps the next run from beginning. A stream does not: the next run begins it
+// again.
 func (r *run) runs() bool {
 	return slices.ContainsFunc(r.calls, func(f *pendingCommand) bool { return f.inflow == nil })
 }
 
-// mayGoOn reports whether something is held back that could continue.
+// mayGoOn reports whether a held command could continue.
 func (r *run) mayGoOn() bool {
 	return r.slots.held && (len(r.held) > 0 || r.yielded) ||
 		slices.ContainsFunc(r.held, func(c machine.Command) bool { return c.Detached }) ||
@@ -84,8 +83,8 @@ func (r *run) roomLeft() bool {
 	return info.GetCurrentHistoryLength() < r.limits.maxEvents && info.GetCurrentHistorySize() < r.limits.maxBytes
 }
 
-// cutDetached ends processes that no task awaits when nothing else is in the way of a run that
-// the history has no more room without. The next run starts them again.
+// cutDetached stops detached processes when the history has no more room and nothing else keeps the next run from
+// beginning. The next run starts them again.
 func (r *run) cutDetached() {
 	if !r.drain.on || r.roomLeft() || slices.ContainsFunc(r.calls, func(f *pendingCommand) bool { return f.inflow == nil && !f.command.Detached }) {
 		return
@@ -98,7 +97,7 @@ func (r *run) cutDetached() {
 	}
 }
 
-// drained reports whether nothing but timers is left on its way.
+// drained reports whether nothing but timers is in flight.
 func (r *run) drained() bool {
 	return r.drain.on && !r.runs() && r.slots.reporting == nil && r.bus.idle() && r.listens.idle() && r.children.idle() &&
 		(r.drain.chunking == nil || r.drain.chunking.IsReady())
@@ -108,7 +107,7 @@ func (r *run) drained() bool {
 // returns nil if it has to be called again.
 func (r *run) continueAsNew() error {
 	d := &r.drain
-	// What comes meanwhile has entries of its own.
+	// Events that come meanwhile make timeline entries of their own.
 	if !d.chunked || d.behind != r.applied {
 		d.chunked, d.behind = true, r.applied
 		entries := r.machine.TakeTimeline()

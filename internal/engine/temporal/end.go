@@ -18,7 +18,7 @@ const (
 	maxPublished    = 500
 )
 
-// bus is the way of events into the stream of the environment: in order, one activity at a time.
+// bus publishes events into the stream of the environment: in order, one activity at a time.
 type bus struct {
 	queue   []emitted
 	sending workflow.Future
@@ -37,7 +37,7 @@ func (r *run) publication(c *machine.Command) emitted {
 	return emitted{command: uint64(c.ID), event: value.Marshal(r.secrets.Redact(c.Args))}
 }
 
-// publish sends what is queued, unless something is on its way.
+// publish sends the queued events, unless an activity is in flight.
 func (r *run) publish() {
 	b := &r.bus
 	if b.sending != nil || len(b.queue) == 0 {
@@ -57,7 +57,7 @@ func (r *run) publish() {
 	b.sending = r.write(publishType, in)
 }
 
-// receivePublished continues with the queue.
+// receivePublished takes in the end of a publish activity; then publish may send the next events.
 func (r *run) receivePublished() {
 	b := &r.bus
 	if b.sending == nil || !b.sending.IsReady() {
@@ -69,9 +69,8 @@ func (r *run) receivePublished() {
 	b.sending = nil
 }
 
-// end writes the end of the execution and completes the workflow, once nothing of it runs any more.
-// What was emitted before the end is there before the end can be seen, and so are children that
-// no one awaits.
+// end writes the end of the execution and completes the workflow, once nothing of it runs any more. Emitted events are
+// stored and detached children are started before the row shows the end.
 func (r *run) end() error {
 	entries := r.secrets.RedactEntries(r.machine.TakeTimeline())
 	r.children.queue = slices.DeleteFunc(r.children.queue, func(s childStep) bool { return s.Start == nil || s.Start.Await })
@@ -96,8 +95,8 @@ func (r *run) end() error {
 	return nil
 }
 
-// awaitDetached keeps the workflow open for the processes that no task awaits, because an activity ends
-// with its workflow. Those of an execution that has not completed were withdrawn.
+// awaitDetached keeps the workflow open for detached processes, because an activity ends with its workflow. An
+// execution that has not completed has withdrawn its detached processes.
 func (r *run) awaitDetached() {
 	r.calls = slices.DeleteFunc(r.calls, func(f *pendingCommand) bool { return !f.command.Detached })
 	r.held = slices.DeleteFunc(r.held, func(c machine.Command) bool { return !c.Detached })
@@ -165,7 +164,7 @@ func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 	}).Get(r.ctx, nil)
 }
 
-// breakOff ends an execution whose machine cannot continue.
+// failExecution ends an execution whose machine cannot continue.
 func (r *run) failExecution(f *machine.Fault) error {
 	r.timeMs = max(r.argument.StartedMs, workflow.Now(r.ctx).UnixMilli())
 	return r.writeEnd(&machine.Command{Kind: machine.Finish, Phase: chargehand.Faulted, Fault: f}, nil)

@@ -19,8 +19,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// Config is what an engine is made of. Store, Plans, Blobs, Client, Namespace and Queue are
-// required.
+// Config configures an engine. Store, Plans, Blobs, Client, Namespace and Queue are required.
 type Config struct {
 	Store     *store.Store
 	Plans     engine.Plans
@@ -79,8 +78,8 @@ type Engine struct {
 
 var _ engine.Engine = (*Engine)(nil)
 
-// New starts the work of this node: it hands out slots, delivers messages and looks after
-// what others left. It does not need Temporal to be reachable.
+// New starts the work of this node: it gives out slots, delivers outbox messages and takes over the work of nodes that
+// have stopped. It does not need Temporal to be reachable.
 func New(c Config) *Engine {
 	c = c.withDefaults()
 	e := &Engine{config: c, log: c.Log, watchers: newWatchers(c.Store)}
@@ -112,8 +111,8 @@ func New(c Config) *Engine {
 	return e
 }
 
-// Stop hands out nothing more, lets messages that are being delivered arrive until ctx ends,
-// and leaves the rest to other nodes. Call it once no one calls the other methods any more.
+// Stop gives out no more slots, waits until ctx ends for messages that are being delivered, and leaves the rest to
+// other nodes. Call it when no other method is called any more.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.stopping.Store(true)
 	e.workerCount.stop()
@@ -205,7 +204,7 @@ type counters struct {
 	refused  atomic.Int64
 }
 
-// Stats tells what this node has done since it started.
+// Stats counts the work of this node since it started.
 type Stats struct {
 	Accepted  int64 // executions whose rows were written here
 	Refused   int64 // executions that could not be accepted

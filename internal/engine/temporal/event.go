@@ -16,8 +16,8 @@ import (
 // within seconds, long before a thousand others have come.
 const maxSeen = 1000
 
-// receive takes in everything that has happened: messages, then what was done, then timers.
-// The machine ignores what it has withdrawn.
+// receive applies everything that has happened: messages, then outcomes, then timers. The machine ignores the outcomes
+// of commands that it has withdrawn.
 func (r *run) receive() {
 	r.receiveMessages()
 	r.receiveStreams()
@@ -71,7 +71,7 @@ func (r *run) remember(no int64) bool {
 	return true
 }
 
-// receiveCancel takes in that someone cancelled the workflow in Temporal itself.
+// receiveCancel applies a cancellation of the workflow that was made in Temporal itself.
 func (r *run) receiveCancel() {
 	if r.canceled.Err() != nil && !r.cancelNotified {
 		r.cancelNotified = true
@@ -100,12 +100,10 @@ func (r *run) receiveOutcomes() {
 	}
 }
 
-// ended reports whether the outcome of a pending command may be taken in: behind everything that it has
-// handed over.
+// ended reports whether the outcome of a pending command may be applied: the messages of its stream come first.
 func (f *pendingCommand) ended() bool { return f.future.IsReady() && !f.flows() }
 
-// outcomeOf is the event that an attempt makes. A fault is an outcome; an error says that
-// the attempt was lost.
+// outcomeOf is the event that an attempt leads to. A fault is an outcome; an error says that the attempt was lost.
 func (r *run) outcomeOf(f *pendingCommand) machine.Event {
 	ev := machine.Event{Kind: machine.ActivityEnded, Command: f.id}
 	var o outcome
@@ -127,9 +125,9 @@ func (r *run) outcomeOf(f *pendingCommand) machine.Event {
 	return ev
 }
 
-// isInterruption reports whether an attempt was lost: with its worker, cut off when that
-// stopped, or because the store of large payloads gave its arguments or took its outcome too
-// late. Only a panic of ours is none, because it would come again.
+// isInterruption reports whether an attempt was lost: its worker died or cut it off while stopping, or the store of
+// large payloads was away when its arguments were read or its outcome was written. Only a panic of our own code is no
+// interruption, because it would come again.
 func isInterruption(err error) bool {
 	var panicked *sdk.PanicError
 	return !errors.As(err, &panicked)

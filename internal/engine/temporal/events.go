@@ -16,7 +16,7 @@ func (e *Engine) Publish(ctx context.Context, from engine.Publisher, events []ma
 		list = append(list, eventstream.Received(ev))
 	}
 	added, err := eventstream.Publish(ctx, e.config.Store, e.config.Blobs, from, list, e.config.Now().UnixMilli())
-	if added > 0 || errors.Is(err, store.ErrUnavailable) { // they may be there all the same
+	if added > 0 || errors.Is(err, store.ErrUnavailable) { // after ErrUnavailable they may be stored nevertheless
 		e.matcher.notify(from.Account, from.Environment)
 	}
 	return err

@@ -47,7 +47,7 @@ func (a *activities) finish(ctx context.Context, e ending) (finished, error) {
 	return finished{}, nil
 }
 
-// final is an end on its way to the database.
+// final is the end of an execution, as it is about to be written.
 type final struct {
 	*ending
 	phase       chargehand.Phase
@@ -65,7 +65,7 @@ func (f *final) write(tx *store.Tx) error {
 		return err
 	}
 	f.row = row
-	// Files became visible with the outcomes that brought them.
+	// The files became visible with the outcomes that named them.
 	list, foreign, err := engine.Results(tx, &row, f.references, f.Files, nil, nil)
 	if err != nil {
 		return err
@@ -81,8 +81,8 @@ func (f *final) write(tx *store.Tx) error {
 	return err
 }
 
-// conflict tells an attempt that comes after one that was written from a row that someone
-// else has ended, or deleted after its end.
+// conflict tells a repeated attempt, whose first write has succeeded, from a row that was ended or deleted by another
+// process.
 func (a *activities) conflict(ctx context.Context, f *final) (finished, error) {
 	var row store.Execution
 	err := a.Store.View(ctx, func(r *store.Reader) (err error) {

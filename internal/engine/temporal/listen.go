@@ -11,21 +11,20 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// maxAskedAtOnce bounds the subscriptions of one read at events.
+// maxAskedAtOnce bounds the subscriptions of one read request.
 const maxAskedAtOnce = 50
 
-// listens is what a run knows of the events that its execution listens to (DESIGN.md "Events").
-// At most one request is in flight.
+// listens is the state of the subscriptions of a run (DESIGN.md "Events"). At most one read request is in flight.
 type listens struct {
 	list         []*listening // open Subscribe commands, by command
 	unsubscribed []uint64     // commands whose rows are to go
 	reading      workflow.Future
-	asked        []*listening  // by that look
-	sent         int           // of unsubscribed, by that look
-	pages        []*unreadPage // of the last read, with events that the machine has not had
+	asked        []*listening  // of the request in flight
+	sent         int           // how many of unsubscribed that request carries
+	pages        []*unreadPage // of the last answer, with events that the machine has not had
 }
 
-// heardPage is what there is for a subscription, without what it has had.
+// unreadPage holds the events of a page that the machine has not had yet.
 type unreadPage struct {
 	of   *listening
 	page eventPage
@@ -36,13 +35,13 @@ type listening struct {
 	sub     machine.Subscription
 	open    bool // the machine knows it
 	stored  bool // it has a row, or is about to
-	woken   bool // there may be something to look at
+	woken   bool // there may be events for it
 	through int64
 }
 
 func (l *listens) idle() bool { return l.reading == nil }
 
-// trackListens brings what is listened to in line with the machine.
+// trackListens makes the list of subscriptions that of the machine.
 func (r *run) trackListens() {
 	l := &r.listens
 	if len(l.list) == 0 && r.machine.Load().Listens == 0 {
@@ -67,7 +66,7 @@ func (r *run) trackListens() {
 	})
 }
 
-// look asks for the events that subscriptions were woken for, and has the rows of new ones made.
+// requestEvents asks for the events of woken subscriptions; the activity also makes the rows of new subscriptions.
 func (r *run) requestEvents() {
 	r.trackListens()
 	l := &r.listens
@@ -117,7 +116,7 @@ func (r *run) wakeListens() {
 	}
 }
 
-// receiveLooked takes in the answer of the read that is on its way.
+// receivePages takes in the answer of the read request.
 func (r *run) receivePages() {
 	l := &r.listens
 	if l.reading == nil || !l.reading.IsReady() {
@@ -129,11 +128,11 @@ func (r *run) receivePages() {
 	l.reading, l.asked, l.unsubscribed = nil, nil, slices.Delete(l.unsubscribed, 0, l.sent)
 	switch {
 	case err != nil:
-		r.failure = fmt.Errorf("look at events: %w", err)
+		r.failure = fmt.Errorf("read events: %w", err)
 	case answer.Final:
 		r.endedElsewhere()
 	case len(answer.Pages) != len(asked):
-		r.failure = fmt.Errorf("look at events: %d asked, %d were answered", len(asked), len(answer.Pages))
+		r.failure = fmt.Errorf("read events: %d subscriptions asked, %d were answered", len(asked), len(answer.Pages))
 	default:
 		for i, one := range asked {
 			one.woken = one.woken || !answer.Pages[i].CaughtUp
@@ -142,14 +141,14 @@ func (r *run) receivePages() {
 	}
 }
 
-// receiveHeard gives subscriptions what there is for them, as far as they take it.
+// applyPages applies the events of the pages, as far as the subscriptions take them.
 func (r *run) applyPages() {
 	for l := &r.listens; len(l.pages) > 0 && r.applyPage(l.pages[0]); {
 		l.pages = l.pages[1:]
 	}
 }
 
-// hear reports false if it has to continue in another workflow task.
+// applyPage applies the events of a page. It reports false if it has to continue in another workflow task.
 func (r *run) applyPage(p *unreadPage) (done bool) {
 	one := p.of
 	for i := range p.page.Events {
@@ -167,7 +166,7 @@ func (r *run) applyPage(p *unreadPage) (done bool) {
 			return false
 		}
 		spent := r.machine.Spent()
-		// One that cannot be read is for no one.
+		// An event that cannot be read is skipped.
 		if envelope, err := value.Parse(ev.Event, value.Limits{Depth: value.MaxDepth}); err == nil && r.machine.Wants(one.sub.Command, envelope) {
 			r.apply(machine.Event{Kind: machine.EventReceived, Command: one.sub.Command, Output: envelope, Number: ev.Number})
 		}
@@ -183,7 +182,7 @@ func (l *listens) waiting(one *listening) bool {
 	return slices.ContainsFunc(l.pages, func(p *unreadPage) bool { return p.of == one })
 }
 
-// takes reports whether a subscription may be given more, and whether it is open.
+// takes reports whether a subscription may take another event, and whether it is open.
 func (r *run) takes(command machine.CommandID) (takes, open bool) {
 	for _, sub := range r.machine.Subscriptions() {
 		if sub.Command == command {
@@ -202,7 +201,7 @@ func (r *run) endedElsewhere() {
 	r.apply(machine.Event{Kind: machine.CancelRequested, Detail: "The execution had already ended."})
 }
 
-// heardSoFar is what the next run has to know of the events.
+// readPositions returns how far each subscription has read, for the next run.
 func (r *run) readPositions() (list []readPosition) {
 	r.trackListens()
 	for _, one := range r.listens.list {
@@ -213,7 +212,7 @@ func (r *run) readPositions() (list []readPosition) {
 	return list
 }
 
-// resumeListens takes over what the run before has read.
+// resumeListens restores the read positions of the run before.
 func (r *run) resumeListens(c *continued) {
 	r.listens.unsubscribed = c.Unsubscribed
 	for _, h := range c.Listens {

@@ -18,19 +18,19 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// pumpConfig is what a matcher is made of. Store, Blobs and Relay are required.
+// matcherConfig configures a matcher. Store, Blobs and Relay are required.
 type matcherConfig struct {
 	Store *store.Store
 	Blobs engine.Blobs
 	Relay *relay
 
 	Sealer *secret.Sealer // of executions with secrets; nil: there are none
-	Every  time.Duration  // between looks for what others left; default 1 s
+	Every  time.Duration  // between sweeps for streams that other nodes left behind; default 1 s
 	Log    *slog.Logger   // default: slog.Default()
 }
 
-// matcher finds those who listen to new events, and writes them a message. Every node has one; for each
-// stream one of them works at a time, which the lock of its cursor reports its state. Methods are safe for concurrent
+// matcher finds the subscriptions that new events are for, and writes messages to their executions. Every node has
+// one. The lock of a stream's cursor lets one of them work on that stream at a time. Methods are safe for concurrent
 // use.
 type matcher struct {
 	matcherConfig
@@ -61,7 +61,7 @@ func newMatcher(c matcherConfig) *matcher {
 	return p
 }
 
-// stop ends the work; others continue with it. It may be called again.
+// stop ends the matcher; those of other nodes continue. It may be called again.
 func (p *matcher) stop() {
 	p.cancel()
 	p.work.Wait()
@@ -78,7 +78,7 @@ func (p *matcher) notify(account int64, env chargehand.Environment) {
 	}
 }
 
-// loop matches what was notified, and from time to time looks for what others left.
+// loop matches the streams of notifications, and sweeps from time to time for streams that other nodes left behind.
 func (p *matcher) loop() {
 	sweep := time.NewTimer(0)
 	defer sweep.Stop()
@@ -97,7 +97,7 @@ func (p *matcher) loop() {
 
 func (p *matcher) report(err error) {
 	if err != nil && !errors.Is(err, store.ErrUnavailable) && p.ctx.Err() == nil {
-		p.Log.Error("hand out events", "error", err)
+		p.Log.Error("match events to subscriptions", "error", err)
 	}
 }
 
@@ -116,7 +116,7 @@ func (p *matcher) find() error {
 	return err
 }
 
-// round steps the streams in turn until nothing is left to do. What fails is found again by a sweep.
+// round steps the streams round robin until nothing is left to do. A sweep finds the streams again whose step failed.
 func (p *matcher) round() {
 	wait := minPoll
 	for p.ctx.Err() == nil {
@@ -142,7 +142,7 @@ func (p *matcher) round() {
 			wait = minPoll
 			continue
 		}
-		if wait > maxPoll { // another node is at it, and continues
+		if wait > maxPoll { // another node works on these streams, and continues
 			p.mu.Lock()
 			clear(p.waiting)
 			p.mu.Unlock()
@@ -155,9 +155,9 @@ func (p *matcher) round() {
 	}
 }
 
-// step hands out the next events of a stream. more: there are more; moved: something was done. The one that reports
-// its state a
-// subscription holds the cursor for a moment too, so not to get it does not mean that another matcher is at work.
+// step matches the next events of a stream. more: there are more; moved: the cursor has moved. Putting a subscription
+// to sleep locks the cursor for a moment too, so a step that does not get the lock does not mean that another matcher
+// is at work.
 func (p *matcher) step(s stream) (more, moved bool, err error) {
 	var messages map[int64]store.OutboxMessage
 	steps := p.steps
@@ -188,7 +188,7 @@ func (p *matcher) step(s stream) (more, moved bool, err error) {
 	return after.Number < last, after != before, err
 }
 
-// state is how far a stream was handed out, and how far it has got.
+// state returns the cursor of the matcher in a stream, and the number of the stream's last event.
 func (p *matcher) state(s stream) (c store.StreamCursor, last int64, err error) {
 	err = p.Store.View(p.ctx, func(r *store.Reader) (err error) {
 		if c, err = r.Cursor(s.account, s.environment, store.ListenCursor); err != nil {

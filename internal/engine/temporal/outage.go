@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// reportPatience is how long a worker tells the outcome of an attempt before it gives up.
-	// The SDK would for 10 s, and an outcome that is lost means that the attempt comes again.
+	// reportTimeout is how long a worker tries to report the outcome of an attempt. The SDK alone would give up after
+	// 10 s, and an attempt whose outcome is lost runs again.
 	reportTimeout = time.Minute
-	// reportAttempt bounds one such request.
+	// reportAttempt bounds one request that reports an outcome.
 	reportAttempt = 5 * time.Second
 )
 
-// retryUnavailable has attempts of activities retryUnavailable an outage of Temporal, as long as Temporal waits
-// for their heartbeats. It is a grpc.UnaryClientInterceptor.
+// retryUnavailable lets attempts of activities outlive an outage of Temporal that is shorter than their heartbeat
+// timeout: it repeats reports of outcomes, and hides failed heartbeats from the SDK. It is a
+// grpc.UnaryClientInterceptor.
 func retryUnavailable(ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	switch method {
 	case workflowservice.WorkflowService_RespondActivityTaskCompleted_FullMethodName,
@@ -52,7 +53,7 @@ func report(ctx context.Context, request func(context.Context) error) error {
 	}
 }
 
-// isOutage tells an answer that may be another one soon: Temporal, or its database, is away.
+// isOutage reports whether an error says that Temporal or its database is away, so that a repetition may succeed.
 func isOutage(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Aborted, codes.Unknown, codes.Internal:

@@ -30,7 +30,7 @@ const (
 	maxBackoff = 5 * time.Second
 )
 
-// errCutOff is why a call ends that the worker does not wait for.
+// errCutOff is the reason why a call is cut off: the worker stops and no longer waits for it.
 var errCutOff = errors.New("the worker stops")
 
 // activities carries out what workflows ask for. It is safe for concurrent use.
@@ -40,7 +40,7 @@ type activities struct {
 	startedAttempts startedAttempts     // what perform has begun
 	cut             context.Context     // ends when the worker waits no longer for what runs
 	reader          *eventstream.Reader // of events
-	evaluations     *fair.Gate          // places for evaluating filters, which computes
+	evaluations     *fair.Gate          // permits for evaluating filters, which takes a core
 
 	postTo func(workflow, run string) postbox // of streams; tests have another one
 }
@@ -109,7 +109,7 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 	return o, nil
 }
 
-// request is the call as its runner wants it.
+// request is the call in the form that its runner takes.
 func (c *call) request() (runner.Call, error) {
 	r := runner.Call{
 		Account: c.Account, Environment: c.Environment, Execution: c.Execution,
@@ -133,7 +133,7 @@ func (c *call) request() (runner.Call, error) {
 	return r, nil
 }
 
-// owner is whose outcome it is, if that is confidential.
+// owner is the execution whose outcome has to be sealed; nil if the call is not confidential.
 func (c *call) owner() *chargehand.ExecutionID {
 	if !c.Confidential {
 		return nil
@@ -142,8 +142,8 @@ func (c *call) owner() *chargehand.ExecutionID {
 	return &id
 }
 
-// unreadable is the outcome of a call that cannot be read. The reason may quote it, maybe in pieces that no redaction
-// finds.
+// unreadable is the outcome of a call that cannot be read. For a confidential call it leaves the reason out, which may
+// quote the call in pieces that no redaction finds.
 func (c *call) unreadable(reason error) outcome {
 	detail := reason.Error()
 	if c.Confidential {
@@ -152,8 +152,8 @@ func (c *call) unreadable(reason error) outcome {
 	return outcome{Fault: engine.SystemFault(engine.CodeInternal, detail), of: c.owner()}
 }
 
-// run calls the runner. A panic in it is a fault of the task. What it says of an execution with
-// secrets does not go to the log.
+// run calls the runner. A panic in it is a fault of the task. The log does not get the text of the panic if the
+// execution has secrets.
 func (a *activities) run(ctx context.Context, c runner.Call, confidential bool) (result runner.Result) {
 	r := a.Activities[c.Kind]
 	if r == nil {
@@ -176,7 +176,7 @@ func (a *activities) run(ctx context.Context, c runner.Call, confidential bool) 
 	return r.Run(ctx, c)
 }
 
-// lostError is the error of an attempt whose outcome no one gets.
+// lostError is the error of an attempt that was withdrawn or cut off.
 func lostError(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errCutOff) {
 		return sdk.NewNonRetryableApplicationError("the worker stopped while the task ran", codeInterrupted, nil)
@@ -208,9 +208,9 @@ func beat(ctx context.Context) (stop func()) {
 	}
 }
 
-// showFiles makes the files of an outcome visible. That cannot wait for the workflow, which
-// reads no store; so a file may be visible whose outcome is lost on its way, and belongs to
-// the execution then. It is tried until ctx ends: the effect has happened.
+// showFiles makes the files of an outcome visible. The workflow cannot do that, because it has no store. So a file may
+// be visible although its outcome is lost; it belongs to the execution then. showFiles tries until ctx ends, because
+// the effect of the activity has happened.
 func (a *activities) showFiles(ctx context.Context, c *call, files []machine.File) error {
 	ids := make([]chargehand.FileID, 0, len(files))
 	for _, f := range files {

@@ -6,8 +6,7 @@ import (
 	"github.com/chargehand/chargehand/internal/plan"
 )
 
-// newPlans makes the cache that workflow code compiles plans with: what the cache answers depends on the definition
-// and its pinned resources alone.
+// newPlans makes the cache of plans for workflow code. A plan depends on the definition and its pinned resources alone.
 func newPlans() *plan.Cache { return plan.NewCache(plan.Limits{}, 0) }
 
 // digestOf is the key of a definition: argument.Digest.

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// streamWindow is the number of messages of a stream that are at most on their way to the machine.
+	// streamWindow bounds the messages of a stream that the machine has not taken in yet.
 	streamWindow = 16
-	// minAsk and maxAsk lie between two questions how many of them have arrived.
+	// minAsk and maxAsk bound the pause between two queries for the number of messages taken in.
 	minAsk = 10 * time.Millisecond
 	maxAsk = time.Second
-	// streamPatience is how long a stream waits for Temporal. It is below heartbeatTimeout.
+	// streamTimeout is how long a stream waits for Temporal. It is below heartbeatTimeout.
 	streamTimeout = 20 * time.Second
 )
 
-// errWithdrawn tells a stream that no one wants what it hands over.
+// errWithdrawn tells a stream that its messages are no longer wanted.
 var errWithdrawn = errors.New("the activity was withdrawn")
 
 // postbox is how a stream reaches the run of the workflow that has asked for it.
@@ -70,7 +70,7 @@ func (m mailbox) taken(ctx context.Context, stream int64) (n int64, err error) {
 	return n, nil
 }
 
-// outflow is a stream that an activity hands over, one message at a time.
+// outflow sends the stream of an activity to its workflow, one message at a time.
 type outflow struct {
 	post  postbox
 	call  *call
@@ -79,8 +79,8 @@ type outflow struct {
 	taken int64
 }
 
-// progress is activity.Call.Progress: it returns when the message is in the history, and waits while too many before it
-// were not taken in.
+// progress is activity.Call.Progress. It returns when the message is in the history, and waits while too many earlier
+// messages have not been taken in.
 func (o *outflow) progress(ctx context.Context, v value.Value) error {
 	if size := value.Size(v); size > o.limit {
 		return fmt.Errorf("what the activity hands over takes %d bytes, more than the limit of %d", size, o.limit)
@@ -94,7 +94,7 @@ func (o *outflow) progress(ctx context.Context, v value.Value) error {
 			o.taken, wait = n, minAsk
 			continue
 		}
-		// Without a worker no worker answers: it may come back.
+		// No worker answers the query; one may come back.
 		if err := pause.For(ctx, wait); err != nil {
 			return err
 		}
@@ -113,10 +113,10 @@ func (o *outflow) progress(ctx context.Context, v value.Value) error {
 		case errors.Is(err, errGone):
 			return errWithdrawn
 		case isLimit(err):
-			return fmt.Errorf("hand over a message: not taken by Temporal: %w", err)
+			return fmt.Errorf("send a message of the stream: Temporal did not take it: %w", err)
 		}
 		if failed := pause.For(bounded, wait); failed != nil {
-			return fmt.Errorf("hand over a message: %w", err)
+			return fmt.Errorf("send a message of the stream: %w", err)
 		}
 	}
 }

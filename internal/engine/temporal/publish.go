@@ -37,7 +37,7 @@ func (a *activities) publish(ctx context.Context, p publishing) error {
 			list[i] = eventstream.Emitted(p.Execution, machine.CommandID(p.Commands[i]), ev)
 			continue
 		}
-		// From a workflow task of before events were stored: source and id tell it from others.
+		// Without a command, source and id identify the event.
 		envelope, _ := ev.(map[string]any)
 		list[i] = eventstream.Received(envelope)
 		list[i].Origin = p.Execution

@@ -15,21 +15,20 @@ import (
 )
 
 const (
-	// maxLookBytes and maxLookEvents bound the events of one answer, so that a worker can hold it and
-	// a history its reference.
+	// maxReadBytes and maxReadEvents bound the events of one answer, so that a worker can hold it in memory and a
+	// history its reference.
 	maxReadBytes  = 512 << 10
 	maxReadEvents = 500
-	// maxLooks bounds the events that are looked at for one answer.
+	// maxScanned bounds the events that are scanned for one answer.
 	maxScanned = 20_000
-	// maxLookTime bounds the time in which filters are evaluated for one answer. They are expressions, and may take a
-	// second
-	// each, while Temporal waits for 30 s.
+	// maxScanTime bounds the time in which filters are evaluated for one answer. A filter is an expression that may take
+	// a second for each event, while Temporal waits for 30 s.
 	maxScanTime = 5 * time.Second
 )
 
-// look is the activity that reads events for subscriptions, and makes the rows of those that have
-// none. It begins where its argument says, not where rows say: so a repeated attempt misses nothing,
-// and rows may say that subscriptions sleep before the workflow has the answer.
+// readSubscriptions is the activity that reads events for subscriptions, and makes the rows of those that have none.
+// It begins at the numbers in its argument, not at those in the rows. So a repeated attempt misses nothing, and a
+// subscription may sleep before the workflow has the answer.
 func (a *activities) readSubscriptions(ctx context.Context, l readRequest) (eventPages, error) {
 	rows, err := a.openSubscriptions(ctx, &l)
 	if err != nil {
@@ -63,13 +62,13 @@ func (a *activities) readSubscriptions(ctx context.Context, l readRequest) (even
 		return nil
 	})
 	if err != nil {
-		return eventPages{}, fmt.Errorf("state report subscriptions: %w", err)
+		return eventPages{}, fmt.Errorf("store the positions of subscriptions: %w", err)
 	}
 	return answer, nil
 }
 
-// placeListens finds the rows of the subscriptions that ask, or makes them, each with the number in Since
-// behind which it asks for events. nil: the execution has ended.
+// openSubscriptions finds or makes the rows of the subscriptions of a request. Since of each row is the number behind
+// which the request asks for events. nil: the execution has ended.
 func (a *activities) openSubscriptions(ctx context.Context, l *readRequest) ([]store.Subscription, error) {
 	var rows []store.Subscription
 	var sealer *secret.Sealer
@@ -80,7 +79,7 @@ func (a *activities) openSubscriptions(ctx context.Context, l *readRequest) ([]s
 	}
 	err := a.Store.Update(ctx, func(tx *store.Tx) error {
 		rows = nil
-		row, err := tx.LockExecution(l.No) // no one ends it meanwhile
+		row, err := tx.LockExecution(l.No) // so that it does not end meanwhile
 		if errors.Is(err, store.ErrNotFound) || err == nil && (row.ID != l.Execution || row.State == store.StateEnded) {
 			return nil
 		}
@@ -131,7 +130,7 @@ func (b *scanBudget) empty() bool {
 	return b.events <= 0 || b.bytes <= 0 || b.scans <= 0 || !time.Now().Before(b.until)
 }
 
-// readEvents reads what the filters of a subscription let through.
+// readEvents reads the events that the filters of a subscription let through.
 func (a *activities) readEvents(ctx context.Context, asked *asked, s store.Subscription, budget *scanBudget) (eventPage, error) {
 	page := eventPage{Through: s.Since}
 	if budget.empty() {

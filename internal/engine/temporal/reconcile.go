@@ -18,19 +18,19 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// reconcilerConfig is what a reconciler is made of. Store, Remote and Canceller are required.
+// reconcilerConfig configures a reconciler. Store, Remote and Canceller are required.
 type reconcilerConfig struct {
 	Store     *store.Store
 	Remote    remote
 	Canceller *canceller
 	Node      [16]byte // a name of this process that no other has
-	// Verify reports an error until Remote is known to be where the executions are: in another
-	// place all would look as if they were gone. Nil: it is.
+	// Verify reports an error until Remote is known to be the cluster and namespace of the executions: in any other
+	// place, all of them would seem to be gone. Nil: it is known.
 	Verify func(ctx context.Context) error
 
 	// With the defaults a row ends at most 60 s after its workflow: DESIGN.md has the sum.
 	Lease  time.Duration    // for which one node does the work; default 10 s
-	Every  time.Duration    // between looks at what Temporal lists as ended; default 5 s
+	Every  time.Duration    // between reads of Temporal's list of ended workflows; default 5 s
 	Round  time.Duration    // between walks through the rows of one state, at least; default 10 s
 	Asking time.Duration    // between questions of a walk; default 10 ms
 	Grace  time.Duration    // for which an execution that began is not asked for; default 10 s
@@ -57,15 +57,15 @@ const (
 	reconcileLease = "temporal reconciler"
 	reconciledMeta = "temporal reconciled" // until when ends in Temporal are known, in ms
 	walkPage       = 100
-	// askedAtOnce bounds the questions of a walk that are on their way.
+	// askedAtOnce bounds the requests of a walk that are in flight.
 	askedAtOnce = 8
-	// maxKnown bounds the ends that are remembered because Temporal lists them again.
+	// maxKnown bounds the remembered ends, which Temporal lists again.
 	maxKnown = 100_000
 )
 
-// reconciler ends the rows of executions whose workflows ended without doing so, and continues
-// with the cancellation of batches. One node at a time does the work, the others stand by;
-// that two do it for a moment does no harm.
+// reconciler ends the rows of executions whose workflows have ended without ending them, and continues interrupted
+// cancellations of batches. One node at a time does the work, by a lease; the others stand by. If two nodes work for a
+// moment, no harm is done.
 type reconciler struct {
 	reconcilerConfig
 	ctx    context.Context
@@ -109,7 +109,8 @@ func (r *reconciler) loop() {
 	}
 }
 
-// serve does the work side by side, so that none of it waits for the other, until the lease is lost or ctx ends.
+// serve does all parts of the work side by side, so that no part waits for another, until the lease is lost or ctx
+// ends.
 func (r *reconciler) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
@@ -150,7 +151,7 @@ func (r *reconciler) keep(ctx context.Context) error {
 	}
 }
 
-// repeat does something again and again, and tells the log when it begins to fail.
+// repeat does something again and again, and logs the first of several failures in a row.
 func (r *reconciler) repeat(ctx context.Context, every time.Duration, what string, do func(context.Context) error) {
 	for logged := false; ctx.Err() == nil; {
 		begun := r.Now()
@@ -176,7 +177,7 @@ func (r *reconciler) sleep(ctx context.Context, d time.Duration) bool {
 	return pause.For(ctx, max(d, 0)) == nil
 }
 
-// verify reports an error until it is known that Temporal is asked in the right place.
+// verify reports an error until Remote is known to be the cluster and namespace of the executions.
 func (r *reconciler) verify(ctx context.Context) error {
 	if r.Verify == nil || r.verified.Load() {
 		return nil
@@ -188,7 +189,7 @@ func (r *reconciler) verify(ctx context.Context) error {
 	return err
 }
 
-// cancelBatches continues with batches whose cancellation was cut off. It needs no Temporal.
+// cancelBatches continues interrupted cancellations of batches. It needs no Temporal.
 func (r *reconciler) cancelBatches(ctx context.Context) error {
 	var batches []store.Batch
 	err := r.Store.View(ctx, func(rd *store.Reader) (err error) {
@@ -266,7 +267,7 @@ func (r *reconciler) since(ctx context.Context) (ms int64, err error) {
 	return ms, err
 }
 
-// endAs ends the row of a workflow that ended as it should not.
+// endAs ends the row of a workflow that ended in Temporal before it could finish.
 func (r *reconciler) endAs(ctx context.Context, no int64, how, reason string) error {
 	detail := fmt.Sprintf("The execution's workflow ended in Temporal (%s) before it could finish", how)
 	if reason != "" {

@@ -15,14 +15,14 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// relayConfig is what a relay is made of. Store, Remote, Blobs and Queue are required.
+// relayConfig configures a relay. Store, Remote, Blobs and Queue are required.
 type relayConfig struct {
 	Store   *store.Store
 	Remote  remote
 	Blobs   engine.Blobs
 	Queue   string // prefix of the task queues
 	Runtime string // $runtime.version
-	// Lifecycle is what executions that start from now on tell about themselves.
+	// Lifecycle says which lifecycle events executions publish that start from now on.
 	Lifecycle *machine.Lifecycle
 	// Metadata is $runtime.metadata, as JSON; nil: none.
 	Metadata []byte
@@ -35,9 +35,9 @@ type relayConfig struct {
 	AtOnce  int           // deliveries of a lane at once; default 64
 	Unacked int           // executions of a lane at once that have not acknowledged their message; default 16
 	Lease   time.Duration // for which a message is this node's; default 10 s
-	Every   time.Duration // between looks for what others left; default 1 s
+	Every   time.Duration // between searches for messages whose lease is over; default 1 s
 	Attempt time.Duration // bound of one request to Temporal; default 5 s
-	// AckTimeout is how long an execution that makes no progress keeps its place in a lane, at least; default 5 s.
+	// AckTimeout is how long an execution that makes no progress keeps its permit of a lane, at least; default 5 s.
 	AckTimeout time.Duration
 	Freed      func(account int64) // an execution was ended here; must not block
 	Changed    func(id [16]byte)   // an execution or batch has ended here; must not block
@@ -75,11 +75,11 @@ const (
 	maxHeld = 100_000
 	// maxHeldRows bounds the starts that are held together with their rows.
 	maxHeldRows = 1_000
-	// freshTime is how long a row that was just marked is not read again.
+	// freshTime is how long a row that was just marked need not be read again.
 	freshTime = 500 * time.Millisecond
-	// refusedRest is how long a message rests that Temporal refuses for what it says.
+	// refusedRest is how long the relay waits before it tries a message again that Temporal has refused as invalid.
 	refusedRest = time.Minute
-	// againAfter is the first pause before a message is tried again that had to wait.
+	// againAfter is the first pause before a message is tried again.
 	againAfter = 50 * time.Millisecond
 )
 
@@ -142,15 +142,15 @@ func newRelay(c relayConfig) *relay {
 	return r
 }
 
-// stop lets what is being delivered end, until ctx ends, and gives the rest back to the
-// outbox. It may be called again. Stop first who hands messages to it.
+// stop waits until ctx ends for deliveries in progress, and releases the leases of all other messages. It may be called
+// again. Stop the components that hand messages to the relay first.
 func (r *relay) stop(ctx context.Context) {
 	r.once.Do(func() {
 		r.mu.Lock()
 		r.closed = true
 		r.mu.Unlock()
 		close(r.stopping)
-		undo := context.AfterFunc(ctx, r.cancel) // also of what waits for a database that does not answer
+		undo := context.AfterFunc(ctx, r.cancel) // ends waiting for a database that does not answer, too
 		r.workers.Wait()
 		r.release()
 		close(r.done)
@@ -160,7 +160,7 @@ func (r *relay) stop(ctx context.Context) {
 	})
 }
 
-// release gives the leases of what is held back, so that others need not wait for them.
+// release ends the leases of held messages, so that other nodes deliver them at once.
 func (r *relay) release() {
 	r.mu.Lock()
 	nos := r.back
@@ -175,7 +175,7 @@ func (r *relay) release() {
 	}
 	err := r.Store.Update(r.ctx, func(tx *store.Tx) error { return tx.PostponeOutboxMessages(r.nowMs(), nos...) })
 	if err != nil && !errors.Is(err, store.ErrUnavailable) && r.ctx.Err() == nil {
-		r.Log.Error("give messages back", "error", err)
+		r.Log.Error("release the leases of outbox messages", "error", err)
 	}
 }
 

@@ -11,28 +11,25 @@ import (
 )
 
 const (
-	// The time between two looks for acknowledgements, while messages wait for places.
+	// The time between two searches for acknowledgements, while messages wait for permits.
 	minAckPause = 5 * time.Millisecond
 	maxAckPause = 100 * time.Millisecond
-	// maxAckGap is the longest time between two looks from which the time of a step is learnt.
+	// maxAckGap is the longest time between two searches that still says something about the time of a step.
 	maxAckGap = 3 * time.Second
 )
 
-// unacked are the executions of a lane that have a message and have not acknowledged it: their rows show that. Each
-// keeps the
-// place that its message had. So Temporal's task queues, which serve tasks in the order in which they come, never
-// have more
-// tasks of a flood of messages than the lane has places. An execution that makes no progress for a while loses its
-// place: its
-// subscription may be paused, or there is no worker. Guarded by relay.mu.
+// unacked holds the executions of a lane that have a message and have not acknowledged it, as their rows show. Each
+// keeps the permit of its message. Temporal's task queues serve tasks in the order in which they come; so they never
+// have more tasks of a flood of messages than the lane has permits. An execution that makes no progress for a while
+// loses its permit: its subscription may be paused, or there is no worker. Guarded by relay.mu.
 type unacked struct {
 	byExecution map[int64]*ack
-	contended   chan struct{} // has room for one: messages wait for places
+	contended   chan struct{} // has room for one: messages wait for permits
 	interval    time.Duration // between two steps of an execution, on average
 	polled      time.Time
 }
 
-// ack is what is known of an acknowledgement that is to come.
+// ack is what the relay knows about an execution's acknowledgement, which is still to come.
 type ack struct {
 	owner    fair.Owner
 	target   int64 // progress at which the message is acknowledged; 0: not known yet
@@ -44,7 +41,7 @@ func newUnacked() unacked {
 	return unacked{byExecution: make(map[int64]*ack), contended: make(chan struct{}, 1)}
 }
 
-// add notes that an execution has a message. It reports false if the execution has a place already.
+// add notes that an execution has a message. It reports false if the execution has a permit already.
 func (u *unacked) add(d *delivery, now time.Time) bool {
 	if known := u.byExecution[d.Execution]; known != nil {
 		known.target, known.moved = 0, now
@@ -54,7 +51,7 @@ func (u *unacked) add(d *delivery, now time.Time) bool {
 	return true
 }
 
-// contend has acknowledgements looked for, because a message waits.
+// contend makes watchAcks look for acknowledgements, because a message waits.
 func (u *unacked) contend() {
 	select {
 	case u.contended <- struct{}{}:
@@ -62,8 +59,8 @@ func (u *unacked) contend() {
 	}
 }
 
-// update notes what the rows of an execution show, and reports whether it gives its permit back. open: it has not
-// caught up.
+// update notes the progress that the rows of an execution show, and reports whether its permit is free now. open: the
+// execution has not caught up.
 func (u *unacked) update(a *ack, state store.Unread, open bool, now time.Time, timeout time.Duration) (free bool) {
 	if a.target == 0 {
 		a.target = state.Last
@@ -74,11 +71,11 @@ func (u *unacked) update(a *ack, state store.Unread, open bool, now time.Time, t
 		}
 		a.progress, a.moved = state.Since, now
 	}
-	// A system that is slow must not be given more to do for that.
+	// A slow system must not get more work because it is slow.
 	return !open || state.Since >= a.target || now.Sub(a.moved) > max(timeout, 4*u.interval)
 }
 
-// watchAcks frees the places of executions that have acknowledged their messages, while messages of their lane wait.
+// watchAcks frees the permits of executions that have acknowledged their messages, while messages of their lane wait.
 func (r *relay) watchAcks(l *lane) {
 	for pause := time.Duration(0); ; {
 		if pause == 0 {
@@ -109,7 +106,8 @@ func (r *relay) watchAcks(l *lane) {
 	}
 }
 
-// freeAcked gives the places of executions that have acknowledged to messages that wait. left: some wait still.
+// freeAcked gives the permits of executions that have acknowledged their messages to waiting ones. left: some messages
+// still wait.
 func (r *relay) freeAcked(l *lane) (left, freed bool, err error) {
 	r.mu.Lock()
 	executions := slices.Collect(maps.Keys(l.unacked.byExecution))
@@ -137,9 +135,8 @@ func (r *relay) freeAcked(l *lane) (left, freed bool, err error) {
 	return !r.closed && l.line.Waiting() > 0, freed, nil
 }
 
-// openEnds tells which of some cancelled executions have workflows that have not ended: the last thing that those do
-// is to
-// store their timelines.
+// openEnds finds the cancelled executions whose workflows have not ended yet. The last thing that a workflow does is to
+// store its timeline.
 func openEnds(r *store.Reader, executions []int64) (map[int64]store.Unread, error) {
 	nos, err := r.OpenTimelines(executions)
 	open := make(map[int64]store.Unread, len(nos))

@@ -58,14 +58,14 @@ func (r *relay) deliver(d *delivery) (taken bool) {
 // isOver reports whether the lease of a message is as good as over.
 func (r *relay) isOver(d *delivery) bool { return r.nowMs() >= d.DueMs-r.Lease.Milliseconds()/10 }
 
-// errRemote says that Temporal did not take a message, and errEarly that a signal has to
-// wait for the start of its workflow.
+// errRemote says that Temporal did not take a message; errEarly says that a signal has to wait for the start of its
+// workflow.
 var (
 	errRemote = errors.New("not taken by Temporal")
 	errEarly  = errors.New("the start is still on its way")
 )
 
-// remoteError marks what Temporal answered.
+// remoteError marks an error as one of Temporal, and tells the backoff whether Temporal has answered.
 func (r *relay) remoteError(err error) error {
 	switch {
 	case err == nil:
@@ -82,7 +82,7 @@ func (r *relay) remoteError(err error) error {
 	return fmt.Errorf("%w: %w", errRemote, err)
 }
 
-// attempt reports also whether a workflow has the message.
+// attempt tries once to deliver a message. taken: a workflow has it now.
 func (r *relay) attempt(ctx context.Context, d *delivery) (taken bool, err error) {
 	if d.Kind == store.OutboxStart {
 		return true, r.start(ctx, d)
@@ -114,7 +114,7 @@ func (r *relay) attempt(ctx context.Context, d *delivery) (taken bool, err error
 	if !errors.Is(err, errGone) {
 		return true, err
 	}
-	// Either it has ended, or it has not been started. Only a read before the signal tells.
+	// The workflow has ended, or has not been started yet. Only a read from before the signal can tell which.
 	open := false
 	err = r.Store.View(ctx, func(rd *store.Reader) (err error) {
 		open, err = rd.StartUndelivered(d.Execution)
@@ -177,7 +177,7 @@ func (r *relay) again(d delivery) {
 	time.AfterFunc(jitter(d.wait), func() { r.hand(d) })
 }
 
-// refuse lets a message rest that Temporal does not take for what it says.
+// refuse postpones a message that Temporal refuses as invalid.
 func (r *relay) refuse(d *delivery, cause error) {
 	now := r.nowMs()
 	if last := r.refusedAt.Load(); now-last > refusedRest.Milliseconds() && r.refusedAt.CompareAndSwap(last, now) {
@@ -193,7 +193,7 @@ func (r *relay) refuse(d *delivery, cause error) {
 	}
 }
 
-// breakOff ends an execution that can never be started.
+// failExecution ends an execution that can never be started.
 func (r *relay) failExecution(d *delivery, cause error) error {
 	r.Log.Error("an execution is ended by the system", "execution", d.ID, "error", cause)
 	var row store.Execution
@@ -233,7 +233,7 @@ func (r *relay) failExecution(d *delivery, cause error) error {
 	return err
 }
 
-// endMs is the time of an end: never before the execution's other times.
+// endMs is the time of an execution's end: never before its other times.
 func endMs(row *store.Execution, nowMs int64) int64 {
 	return max(nowMs, row.StartedMs, row.ID.Milli())
 }

@@ -5,11 +5,11 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// The lanes of a relay. What waits in one keeps nothing in another from being delivered.
+// The lanes of a relay. Messages that wait in one lane do not delay those of another.
 const (
-	cancelLane = iota // what ends executions
-	workLane          // what executions with a slot need to continue
-	eventLane         // executions that have to read events
+	cancelLane = iota // messages that end executions
+	workLane          // messages that executions with a slot need to continue
+	eventLane         // messages that make executions read events
 	laneCount
 )
 
@@ -29,12 +29,12 @@ func laneOf(kind store.OutboxKind) int {
 	return workLane
 }
 
-// lane holds messages that wait to be delivered. So many are delivered at once, shared between environments and
-// workflows. It is guarded by relay.mu.
+// lane holds messages that wait to be delivered. A limited number is delivered at once, shared between environments
+// and workflows. It is guarded by relay.mu.
 type lane struct {
 	kinds   []store.OutboxKind
 	line    *fair.Line[*delivery]
-	waiting map[int64]*delivery // those in line, by number
+	waiting map[int64]*delivery // messages in line, by number
 	unacked unacked
 	// open reads which executions have not acknowledged their messages. Nil: messages of this lane need no
 	// acknowledgement.
@@ -42,7 +42,7 @@ type lane struct {
 }
 
 func newLane(kinds []store.OutboxKind, permits int) *lane {
-	// Some places are left for workflows that have few messages.
+	// Some permits are left for workflows that have few messages.
 	limits := fair.Limits{Places: permits, PerWorkflow: max(1, permits*3/4)}
 	return &lane{kinds: kinds, line: fair.NewLine[*delivery](limits), waiting: make(map[int64]*delivery), unacked: newUnacked()}
 }
@@ -51,8 +51,8 @@ func (d *delivery) owner() fair.Owner {
 	return fair.Owner{Environment: d.Environment, Workflow: d.Workflow}
 }
 
-// hand gives messages to the relay whose lease this node has. It does not block. What there is no room for is
-// delivered when its lease is over, and what comes after the relay has stopped is given back.
+// hand gives messages to the relay whose lease this node has. It does not block. A message for which there is no room
+// is delivered when its lease is over. The lease of a message that comes after the relay has stopped is released.
 func (r *relay) hand(list ...delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,7 +63,7 @@ func (r *relay) hand(list ...delivery) {
 	}
 }
 
-// handMessages hands messages over that were just written.
+// handMessages gives messages to the relay that were just written.
 func (r *relay) handMessages(messages []store.OutboxMessage) {
 	list := make([]delivery, len(messages))
 	for i, m := range messages {
@@ -93,7 +93,7 @@ func (r *relay) add(d *delivery) {
 	}
 }
 
-// begin delivers a message that has a place. It needs r.mu, and that the relay has not stopped.
+// begin delivers a message that has a permit. It needs r.mu, and that the relay has not stopped.
 func (r *relay) begin(l *lane, d *delivery) {
 	r.workers.Go(func() {
 		taken := r.deliver(d)
@@ -103,13 +103,13 @@ func (r *relay) begin(l *lane, d *delivery) {
 			if l.line.Waiting() > 0 {
 				l.unacked.contend()
 			}
-			return // its place is kept until it has acknowledged
+			return // the execution keeps the permit until it has acknowledged the message
 		}
 		r.leave(l, d.owner())
 	})
 }
 
-// leave gives a place back, and the next messages theirs. It needs r.mu.
+// leave gives a permit back, and begins the next messages. It needs r.mu.
 func (r *relay) leave(l *lane, o fair.Owner) {
 	l.line.Release(o)
 	for !r.closed {

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// claimPage bounds the messages of a lane that are taken over in one transaction, or deleted.
+	// leasePage bounds the messages of a lane that are taken over in one transaction, or deleted.
 	leasePage = 200
 	// maxLease bounds the lease of a message that waits in memory.
 	maxLease = time.Minute
 )
 
-// claimLoop takes over messages whose lease is over.
+// leaseLoop takes over messages whose lease is over.
 func (r *relay) leaseLoop() {
 	for {
 		full, err := r.leaseDue()
@@ -34,8 +34,8 @@ func (r *relay) leaseLoop() {
 	}
 }
 
-// lease takes over what is due, as far as the lanes have room. Each lane gets its messages, however many others are
-// due before them. full: there may be more.
+// leaseDue takes over the messages whose lease is over, as far as the lanes have room. Each lane gets its messages,
+// however many messages of other lanes are due before them. full: there may be more.
 func (r *relay) leaseDue() (full bool, err error) {
 	var due bool
 	err = r.Store.View(r.ctx, func(rd *store.Reader) (err error) {
@@ -49,7 +49,7 @@ func (r *relay) leaseDue() (full bool, err error) {
 	for i := range r.lanes {
 		limit := min(leasePage, r.room(i))
 		if holds {
-			limit = min(limit, 1) // to learn whether Temporal is back
+			limit = min(limit, 1) // enough to find out whether Temporal is back
 		}
 		if limit <= 0 {
 			continue
@@ -96,8 +96,7 @@ func (r *relay) prolongLoop() {
 }
 
 // prolong prolongs the leases that have less than half of their time left, by as long as their messages have waited.
-// So, if this node
-// dies, they wait for twice as long at most, and few rows are written however many messages wait.
+// So few rows are written however many messages wait, and if this node dies, a message waits at most twice as long.
 func (r *relay) prolong() error {
 	now := r.nowMs()
 	lease := r.Lease.Milliseconds()
@@ -138,7 +137,7 @@ func (r *relay) prolong() error {
 	return nil
 }
 
-// clean deletes delivered messages, as many at a time as there are.
+// clean deletes delivered messages: all that there are, in one transaction.
 func (r *relay) clean() {
 	for no := range r.done {
 		nos := []int64{no}
@@ -154,7 +153,7 @@ func (r *relay) clean() {
 				break gather
 			}
 		}
-		// What cannot be deleted is delivered again, which changes nothing.
+		// A message that cannot be deleted is delivered again, which changes nothing.
 		err := r.Store.Update(r.ctx, func(tx *store.Tx) error { return tx.DeleteOutboxMessages(nos...) })
 		if err != nil && !errors.Is(err, store.ErrUnavailable) && r.ctx.Err() == nil {
 			r.Log.Error("delete delivered messages", "error", err)

@@ -11,8 +11,7 @@ const (
 	maxPause = 2 * time.Second
 )
 
-// backoff keeps all from asking Temporal all the time while it does not answer. Its
-// methods are safe for concurrent use.
+// backoff limits the requests to Temporal while it does not answer. Its methods are safe for concurrent use.
 type backoff struct {
 	log *slog.Logger
 
@@ -21,7 +20,7 @@ type backoff struct {
 	until    time.Time
 }
 
-// wait waits until it is worth while to ask again. It reports false if stop comes first.
+// wait waits until the next request may be made. It reports false if stop comes first.
 func (p *backoff) wait(stop <-chan struct{}, now func() time.Time) bool {
 	p.mu.Lock()
 	rest := time.Duration(0)
@@ -42,12 +41,12 @@ func (p *backoff) wait(stop <-chan struct{}, now func() time.Time) bool {
 	}
 }
 
-// failed notes that Temporal did not take something.
+// failed notes that a request to Temporal has failed.
 func (p *backoff) failed(err error, now func() time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.until.After(now()) {
-		return // others have failed at the same time: that is one failure
+		return // requests that fail at the same time count as one failure
 	}
 	if p.failures++; p.failures == 1 {
 		p.log.Error("Temporal does not take messages; executions are accepted and continue when it is back", "error", err)

@@ -15,7 +15,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// origin is what the executions of a revision have in common. It never changes.
+// origin holds what the executions of a revision have in common. It never changes.
 type origin struct {
 	account    chargehand.AccountID
 	workflow   chargehand.WorkflowID
@@ -28,11 +28,11 @@ type origin struct {
 const (
 	maxOriginBytes = 32 << 20
 	maxBatchIDs    = 4096
-	// rowBytes is what an entry takes beside its texts.
+	// rowBytes is the size of an entry without its texts.
 	rowBytes = 256
 )
 
-// origins reads what starts need beside their rows, and keeps what was used last. It is safe for concurrent use.
+// origins reads the origins of executions, and caches those that were used last. It is safe for concurrent use.
 type origins struct {
 	store   *store.Store
 	plans   engine.Plans
@@ -83,7 +83,7 @@ func (o *origins) of(ctx context.Context, revision int64) (origin, error) {
 		case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrNotFound), ctx.Err() != nil:
 			return origin{}, fmt.Errorf("read definition: %w", err)
 		case err != nil:
-			return got, nil // the workflow finds the same, and ends
+			return got, nil // the workflow finds the same error, and ends
 		}
 		if p.UsesSecrets() {
 			got.secret = p
@@ -113,12 +113,11 @@ func (o *origins) batch(ctx context.Context, no int64) (string, error) {
 	return b.ID.String(), nil
 }
 
-// errBroken says that an execution can never be started, because something that belongs to
-// it is not there.
+// errBroken says that an execution can never be started, because something that belongs to it is missing.
 var errBroken = errors.New("the execution cannot be started")
 
-// started makes what the workflow of a row is started with. The row has its input, or says
-// that it is in the blob store. Errors: errBroken.
+// started makes the argument and attributes of the workflow of a row. The row has its input, or says that it is in the
+// blob store. Errors: errBroken.
 func (r *relay) started(ctx context.Context, row *store.Execution) (started, error) {
 	o, err := r.origins.of(ctx, row.Revision)
 	if err != nil {
@@ -154,8 +153,8 @@ func (r *relay) started(ctx context.Context, row *store.Execution) (started, err
 // errEnded says that an execution has ended before it was started.
 var errEnded = errors.New("the execution has ended")
 
-// pin keeps the secrets that a plan declares, nil for none, as they are now or were when this was tried first,
-// and returns them as JSON. Errors: errEnded, errBroken.
+// pin pins the secrets that a plan declares, unless an earlier attempt has, and returns the pinned ones as JSON. A nil
+// plan declares none. Errors: errEnded, errBroken.
 func (r *relay) pin(ctx context.Context, row *store.Execution, p *plan.Plan) ([]byte, error) {
 	if p == nil {
 		return nil, nil

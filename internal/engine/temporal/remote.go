@@ -10,15 +10,14 @@ import (
 // errGone says that Temporal knows no open workflow of that id.
 var errGone = errors.New("no such open workflow")
 
-// remote is what dispatcher, relay and reconciler ask of Temporal. Client implements it.
+// remote is the part of Temporal that relay and reconciler need. cluster implements it.
 type remote interface {
-	// start starts the workflow of an execution; one that exists already, open or closed, is
-	// no error.
+	// start starts the workflow of an execution. A workflow that exists already, open or closed, is no error.
 	start(ctx context.Context, s started) error
 	// signal delivers a message. Errors: errGone.
 	signal(ctx context.Context, id chargehand.ExecutionID, m message) error
-	// closed lists workflows that ended other than by completing, or continuing, since a
-	// time; next is the time to ask for the next time. It may name some again.
+	// closed lists workflows that have ended since a time other than by completing or continuing as new. The next call
+	// begins at nextMs. It may list a workflow again.
 	closed(ctx context.Context, sinceMs int64, each func(closedWorkflow) error) (nextMs int64, err error)
 	// ended says how the workflow of an execution ended; empty if it is open, goneStatus if Temporal
 	// does not know it.
@@ -27,7 +26,7 @@ type remote interface {
 
 const goneStatus = "gone"
 
-// started is what a workflow is started with: its argument, and what people can search for.
+// started is the argument of a workflow, and the attributes by which people can search for it.
 type started struct {
 	argument   argument
 	attributes attributes
@@ -42,7 +41,7 @@ type attributes struct {
 	Phase       string
 }
 
-// closedWorkflow is a workflow that did not end by itself.
+// closedWorkflow is a workflow that has not ended by completing.
 type closedWorkflow struct {
 	ID       chargehand.ExecutionID
 	Status   string // "terminated", "failed", "timed out", "canceled"

@@ -10,10 +10,9 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// rowOf reads the row of an execution by its number. A number may have been given again, to an
-// execution of another account, if an older state of the database was brought back while workflows
-// continued: the row must also have the id. An id of zeros comes from a history that
-// has none, and counts as the right one. Errors: store.ErrNotFound.
+// rowOf reads the row of an execution by its number. The row must also have the id: if an older state of the database
+// was restored while workflows continued, the number may have been given to an execution of another account. An id of
+// zeros counts as the right one. Errors: store.ErrNotFound.
 func rowOf(r *store.Reader, no int64, id chargehand.ExecutionID) (store.Execution, error) {
 	row, err := r.ExecutionByNo(no)
 	if err == nil && row.ID != id && id != (chargehand.ExecutionID{}) {
@@ -22,8 +21,8 @@ func rowOf(r *store.Reader, no int64, id chargehand.ExecutionID) (store.Executio
 	return row, err
 }
 
-// state report is the activity that gives an execution's slot back, or asks for one. A repeated or
-// late attempt changes nothing, and answers what the row says.
+// reportState is the activity that gives an execution's slot back, or asks for one. A repeated or late attempt changes
+// nothing, and answers with the state of the row.
 func (a *activities) reportState(ctx context.Context, s stateReport) (stateAnswer, error) {
 	phase, err := parsePhase(s.Phase)
 	if err != nil {
@@ -50,10 +49,10 @@ func (a *activities) reportState(ctx context.Context, s stateReport) (stateAnswe
 		return err
 	})
 	if err != nil {
-		return stateAnswer{}, fmt.Errorf("state report execution: %w", err)
+		return stateAnswer{}, fmt.Errorf("store the reported state of an execution: %w", err)
 	}
 	if now.Changed && now.State != store.StateActive {
-		a.Freed(now.Account) // a slot is free, or someone waits for one
+		a.Freed(now.Account) // a slot is free, or this execution waits for one
 	}
 	return stateAnswer{
 		Granted: !now.Final && now.Report == s.Number && now.State == store.StateActive,
@@ -61,9 +60,9 @@ func (a *activities) reportState(ctx context.Context, s stateReport) (stateAnswe
 	}, nil
 }
 
-// askSlot looks for a free slot, under the lock of the account, so that no one else hands it
-// out. Woken executions of the same source that wait already go first. It counts as many slots as the dispatcher does
-// without a rest: where more are held, the dispatcher gives the slot, together with others.
+// askSlot looks for a free slot, under the lock of the account, so that no dispatcher gives it away. Woken executions
+// of the same queue that wait already go first. It counts as many slots as the dispatcher counts without a rest: where
+// more are held, the execution waits for the dispatcher.
 func (a *activities) askSlot(tx *store.Tx, no int64) (store.ExecutionState, error) {
 	row, err := tx.ExecutionByNo(no)
 	if err != nil {

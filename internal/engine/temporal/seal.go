@@ -13,7 +13,8 @@ import (
 	"github.com/chargehand/chargehand/internal/secret"
 )
 
-// sealedEncoding marks a sealed payload, and executionKey whose it is. They are in histories: they never change.
+// sealedEncoding marks a sealed payload, and executionKey names its execution. They are in histories: they never
+// change.
 const (
 	sealedEncoding = "binary/chargehand-sealed"
 	executionKey   = "chargehand-execution"
@@ -24,8 +25,8 @@ type sealable interface {
 	sealing() (of chargehand.ExecutionID, confidential bool)
 }
 
-// sealing seals what holds secrets, as JSON. It is a converter.PayloadConverter. Sealing the same
-// value twice gives different bytes; Temporal compares none on replay.
+// sealing seals values that hold secrets, as JSON. It is a converter.PayloadConverter. Sealing the same value twice
+// gives different bytes; Temporal compares no payloads on replay.
 type sealing struct{ sealer *secret.Sealer }
 
 // newConverter is the data converter of all clients. With a nil sealer nothing can be sealed or opened.
@@ -39,7 +40,7 @@ func newConverter(s *secret.Sealer) converter.DataConverter {
 
 var errNoSealer = errors.New("the payload holds secrets, and there is no master key here")
 
-// ToPayload implements converter.PayloadConverter. nil: the value is none of its own.
+// ToPayload implements converter.PayloadConverter. nil: the value need not be sealed.
 func (s sealing) ToPayload(value any) (*commonpb.Payload, error) {
 	c, ok := value.(sealable)
 	if !ok {
@@ -76,7 +77,7 @@ func (s sealing) FromPayload(p *commonpb.Payload, to any) error {
 		return fmt.Errorf("open payload: %w", err)
 	}
 	if err := json.Unmarshal(data, to); err != nil {
-		return errors.New("open payload: it is not what it should be") // without the reason, which may quote it
+		return errors.New("open payload: it is not of the expected type") // without the reason, which may quote it
 	}
 	return nil
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/chargehand/chargehand/internal/pause"
 )
 
-// setupPause lies between two looks at what Temporal takes a moment to know.
+// setupPause is the time between two checks whether Temporal knows a new namespace or search attribute.
 const setupPause = 100 * time.Millisecond
 
-// Setup makes the namespace, if it is missing, with that retention of closed workflows, and
-// registers the search attributes that are missing. It returns when both can be used, and
-// says what it did. Running it again changes nothing. Errors: a search attribute of our name
-// has another type; Temporal refuses, as its cloud does, where both are made in its console.
+// Setup makes the namespace, if it is missing, with that retention of closed workflows, and registers the missing
+// search attributes. It returns when both can be used; did lists what it did. Running it again changes nothing. Errors:
+// a search attribute of our name has another type; Temporal refuses, as its cloud does, where both are made in its
+// console.
 func Setup(ctx context.Context, c client.Client, namespace string, retention time.Duration) (did []string, err error) {
 	_, err = c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 	var missing *serviceerror.NamespaceNotFound
@@ -69,8 +69,7 @@ func Setup(ctx context.Context, c client.Client, namespace string, retention tim
 	}
 }
 
-// awaitMissing is missingAttributes for a namespace that may have been made a moment ago,
-// which not every part of Temporal knows yet.
+// awaitMissing is missingAttributes for a namespace that may be so new that not every part of Temporal knows it yet.
 func awaitMissing(ctx context.Context, c client.Client, namespace string) ([]string, error) {
 	for {
 		lacking, err := missingAttributes(ctx, c, namespace)
@@ -87,8 +86,8 @@ func awaitMissing(ctx context.Context, c client.Client, namespace string) ([]str
 // ErrSetup says that Setup has not been run on the namespace.
 var ErrSetup = errors.New("run `chargehand temporal setup`")
 
-// Check reports what of Setup is missing, and returns the id that Temporal has given to the
-// namespace. Errors: ErrSetup, with what is missing; those of Temporal.
+// Check reports whether Setup has been run, and returns the id that Temporal has given to the namespace. Errors:
+// ErrSetup, with what is missing; those of Temporal.
 func Check(ctx context.Context, c client.Client, namespace string) (id string, err error) {
 	known, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 	var unknown *serviceerror.NamespaceNotFound

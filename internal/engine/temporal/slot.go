@@ -8,18 +8,18 @@ import (
 	"github.com/chargehand/chargehand"
 )
 
-// slots is what a run knows of its right to run (DESIGN.md "Slots"). One state report is on its
-// way at most; what changes meanwhile is notified by the next one.
+// slots is what a run knows about its slot (DESIGN.md "Slots"). At most one state report is in flight; the next one
+// carries what has changed meanwhile.
 type slots struct {
 	held      bool   // it has a slot
-	asked     bool   // state report number asks for one, and it has not been granted
+	asked     bool   // the last state report asked for one, which has not been granted
 	number    int64  // of the last state report
-	phase     string // as the last state report said
+	phase     string // in the last state report
 	reporting workflow.Future
 }
 
-// state report tells the row what it should say, when that has changed: an execution that only
-// waits gives its slot back, one that has work again asks for one.
+// reportState sends a state report when the state has changed: an execution that only waits gives its slot back, and
+// an execution that has work again asks for a slot.
 func (r *run) reportState() {
 	s := &r.slots
 	if s.reporting != nil {
@@ -35,8 +35,8 @@ func (r *run) reportState() {
 	s.reporting = r.write(reportType, stateReport{Execution: r.argument.Execution, No: r.argument.No, Number: s.number, Slot: needs, Phase: s.phase})
 }
 
-// setPhase notes the phase, and shows it to people who search in Temporal. That costs an
-// action, so it is done for the installations that have the search attribute alone.
+// setPhase notes the phase, and writes it to the search attribute. That costs an action of Temporal, so only
+// installations that have the search attribute do it.
 func (s *slots) setPhase(r *run) {
 	phase := r.machine.Phase().String()
 	if s.phase == phase {
@@ -50,7 +50,7 @@ func (s *slots) setPhase(r *run) {
 	}
 }
 
-// receiveSettled takes in the answer of the state report that is on its way.
+// receiveReported takes in the answer to the state report in flight.
 func (r *run) receiveReported() {
 	s := &r.slots
 	if s.reporting == nil || !s.reporting.IsReady() {
@@ -61,7 +61,8 @@ func (r *run) receiveReported() {
 	s.reporting = nil
 	switch {
 	case err != nil:
-		r.failure = fmt.Errorf("state report: %w", err) // repeated without end, so an operator's hand ended it
+		// The activity repeats without end, so an operator has ended it.
+		r.failure = fmt.Errorf("report the state of the execution: %w", err)
 	case answer.Final:
 		r.endedElsewhere()
 	case answer.Granted:
@@ -69,7 +70,7 @@ func (r *run) receiveReported() {
 	}
 }
 
-// granted takes in a slot, if it answers the state report that asked last.
+// granted takes in a slot, if the grant answers the last state report.
 func (r *run) granted(number int64) {
 	if s := &r.slots; s.asked && number == s.number {
 		s.held, s.asked = true, false

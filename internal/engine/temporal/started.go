@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// handoverTime is what a task may take from Temporal's record that it has started to the
-	// worker. What has not come so long after the worker asked for no more never comes.
+	// startedTime is the longest time between Temporal's record that a task has started and its arrival at the worker.
+	// A task that has not arrived so long after the worker's last poll never arrives.
 	startedTime = 500 * time.Millisecond
-	// returnTime bounds the search for what a stop lost. What it does not find is lost when its
-	// heartbeat is missed.
+	// returnTime bounds the search for tasks that a stop has lost. A task that the search does not find is lost when
+	// its heartbeat is missed.
 	returnTime = 2 * time.Second
-	// returnsAtOnce is the number of workflows that are asked for at once.
+	// returnsAtOnce is the number of workflows that are described at once.
 	returnsAtOnce = 8
 	// attemptTime is how long an attempt is remembered after its end, at least: until Temporal
 	// knows its outcome, or has missed its heartbeats.
@@ -37,7 +37,7 @@ func errNotBegun() error {
 	return sdk.NewNonRetryableApplicationError("the worker stopped before the task began", codeNotBegun, nil)
 }
 
-// isNotBegun tells an attempt that may be made again as if nothing had happened.
+// isNotBegun reports whether an attempt has not begun, and may be made again as if nothing had happened.
 func isNotBegun(err error) bool {
 	var failed *sdk.ApplicationError
 	return errors.As(err, &failed) && failed.Type() == codeNotBegun
@@ -63,7 +63,7 @@ type startedAttempts struct {
 	closed  bool
 	running map[attemptID]struct{}
 	ended   map[attemptID]struct{}
-	older   map[attemptID]struct{} // those that ended before turned
+	older   map[attemptID]struct{} // attempts that ended before turned
 	turned  time.Time
 }
 
@@ -91,7 +91,7 @@ func (l *startedAttempts) end(id attemptID) {
 	l.ended[id] = struct{}{}
 }
 
-// close has nothing begin any more.
+// close makes begin report false from now on.
 func (l *startedAttempts) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,10 +109,9 @@ func (l *startedAttempts) has(id attemptID) bool {
 	return false
 }
 
-// returnUnbegun gives back what Temporal believes this worker to carry out and what never
-// reached it (DESIGN.md "A worker's stop"). Call it when the worker has asked for no more
-// since the given time. It looks at each execution that holds a slot, because only those have
-// activities.
+// returnUnbegun gives back the tasks that Temporal believes this worker to carry out and that never reached it
+// (DESIGN.md "A worker's stop"). Call it when the worker has not polled since the given time. It reads every execution
+// that holds a slot, because only those have activities.
 func (a *activities) returnUnbegun(since time.Time) (returned int, err error) {
 	a.startedAttempts.close()
 	ctx, cancel := context.WithTimeout(context.Background(), returnTime)
@@ -139,7 +138,7 @@ func (a *activities) returnUnbegun(since time.Time) (returned int, err error) {
 	}
 }
 
-// returnPage looks at some executions, several at once.
+// returnPage gives back the lost tasks of a page of executions, several at once.
 func (a *activities) returnPage(ctx context.Context, page []store.Execution) (returned int, err error) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -165,7 +164,7 @@ func (a *activities) returnPage(ctx context.Context, page []store.Execution) (re
 	return returned, errors.Join(err, ctx.Err())
 }
 
-// returnOf gives back what is this worker's of one execution.
+// returnOf gives back this worker's lost tasks of one execution.
 func (a *activities) returnOf(ctx context.Context, row *store.Execution) (returned int, err error) {
 	d, err := a.Client.DescribeWorkflowExecution(ctx, row.ID.String(), "")
 	if isNotFound(err) {

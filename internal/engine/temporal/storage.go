@@ -37,16 +37,16 @@ func (p *Payloads) Name() string { return "chargehand" }
 // Type implements converter.StorageDriver.
 func (p *Payloads) Type() string { return "chargehand.blob" }
 
-const takenDigest = "sha256"
+const digestField = "sha256"
 
-// Store implements converter.StorageDriver: content first, then the row that keeps it, and
-// only then does Temporal hear of it. Errors: store.ErrUnavailable.
+// Store implements converter.StorageDriver. It writes the content first and then the row that keeps it; Temporal gets
+// the digest only after that. Errors: store.ErrUnavailable.
 func (p *Payloads) Store(ctx converter.StorageDriverStoreContext, payloads []*commonpb.Payload) ([]converter.StorageDriverClaim, error) {
 	execution, err := target(ctx.Target)
 	if err != nil {
 		return nil, err
 	}
-	leases := make([]converter.StorageDriverClaim, len(payloads))
+	references := make([]converter.StorageDriverClaim, len(payloads))
 	digests := make([][]byte, len(payloads))
 	for i, payload := range payloads {
 		data, err := proto.Marshal(payload)
@@ -62,7 +62,7 @@ func (p *Payloads) Store(ctx converter.StorageDriverStoreContext, payloads []*co
 		if err != nil {
 			return nil, fmt.Errorf("store payload: %w", err)
 		}
-		leases[i] = converter.StorageDriverClaim{ClaimData: map[string]string{takenDigest: hex.EncodeToString(digests[i])}}
+		references[i] = converter.StorageDriverClaim{ClaimData: map[string]string{digestField: hex.EncodeToString(digests[i])}}
 	}
 	err = patiently(ctx.Context, func() error {
 		return p.store.Update(ctx.Context, func(tx *store.Tx) error {
@@ -81,14 +81,14 @@ func (p *Payloads) Store(ctx converter.StorageDriverStoreContext, payloads []*co
 	if err != nil {
 		return nil, fmt.Errorf("keep payload: %w", err)
 	}
-	return leases, nil
+	return references, nil
 }
 
-// storagePatience is how long an outage of the stores may last before an attempt of an
-// activity counts as lost: well below heartbeatTimeout, because nothing tells of it meanwhile.
+// storageTimeout is how long an outage of the stores may last before an attempt of an activity counts as lost. It is
+// well below heartbeatTimeout, because the attempt sends no heartbeats meanwhile.
 const storageTimeout = 10 * time.Second
 
-// patiently repeats what fails for want of a store.
+// patiently repeats an operation while it fails because a store is unavailable.
 func patiently(ctx context.Context, try func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, storageTimeout)
 	defer cancel()
@@ -114,14 +114,14 @@ func target(t converter.StorageDriverTargetInfo) (id chargehand.ExecutionID, err
 
 // Retrieve implements converter.StorageDriver. Errors: store.ErrNotFound,
 // store.ErrUnavailable.
-func (p *Payloads) Retrieve(ctx converter.StorageDriverRetrieveContext, leases []converter.StorageDriverClaim) ([]*commonpb.Payload, error) {
-	payloads := make([]*commonpb.Payload, len(leases))
-	for i, leaseDue := range leases {
-		digest, err := hex.DecodeString(leaseDue.ClaimData[takenDigest])
+func (p *Payloads) Retrieve(ctx converter.StorageDriverRetrieveContext, references []converter.StorageDriverClaim) ([]*commonpb.Payload, error) {
+	payloads := make([]*commonpb.Payload, len(references))
+	for i, reference := range references {
+		digest, err := hex.DecodeString(reference.ClaimData[digestField])
 		if err != nil || len(digest) == 0 {
 			return nil, errors.New("read payload: the history names no content")
 		}
-		err = ctx.GetLimiter().Permit(ctx.Context, leaseDue, func() (err error) {
+		err = ctx.GetLimiter().Permit(ctx.Context, reference, func() (err error) {
 			payloads[i], err = p.read(ctx.Context, digest)
 			return err
 		})

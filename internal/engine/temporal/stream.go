@@ -11,22 +11,22 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// streams is what a run knows of the activities that hand over messages (DESIGN.md "Streams").
+// streams is the state of a run's activities that send messages (DESIGN.md "Streams").
 type streams struct {
 	channel workflow.ReceiveChannel
 	last    int64 // number of the last stream of this run
-	// acksPaused: nothing more is acknowledged, so that the signals come to an end.
+	// acksPaused: the run acknowledges no more messages, so that no more signals come.
 	acksPaused bool
-	waiting    []waitingMessages // of the run before
+	waiting    []waitingMessages // from the run before
 }
 
 // inflow is the part of a pending command that is a stream.
 type inflow struct {
 	number  int64             // call.Stream
 	arrived int64             // number of the last message
-	taken   int64             // of the last one that the machine has had
-	waiting []json.RawMessage // between them, and what the run before has left
-	shown   int64             // taken, as the activity is notified
+	taken   int64             // number of the last message that the machine has had
+	waiting []json.RawMessage // messages between taken and arrived, and those that the run before has left
+	shown   int64             // taken, as acknowledged to the activity
 }
 
 // newInflow numbers a stream that is about to start; nil if the command is none.
@@ -45,7 +45,7 @@ func (r *run) newInflow(c *machine.Command) *inflow {
 	return in
 }
 
-// receiveStreams takes in messages, as far as the machine has room for them.
+// receiveStreams takes in the messages of streams, as far as the machine has room for them.
 func (r *run) receiveStreams() {
 	for {
 		var p progress
@@ -53,7 +53,7 @@ func (r *run) receiveStreams() {
 			break
 		}
 		for _, f := range r.calls {
-			// A number that was there comes again if the answer to its signal was lost.
+			// A message comes again if the answer to its signal was lost.
 			if f.inflow != nil && f.inflow.number == p.Stream && p.Number == f.inflow.arrived+1 {
 				f.inflow.arrived++
 				f.inflow.waiting = append(f.inflow.waiting, p.Output)
@@ -70,7 +70,7 @@ func (r *run) receiveStreams() {
 	}
 }
 
-// flow gives the machine what waits in a stream.
+// flow gives the waiting messages of a stream to the machine.
 func (r *run) flow(f *pendingCommand) {
 	in := f.inflow
 	for len(in.waiting) > 0 && slices.Contains(r.calls, f) {
@@ -94,10 +94,10 @@ func (r *run) flow(f *pendingCommand) {
 	}
 }
 
-// flows reports whether a pending command has something for the machine that has to come before its outcome.
+// flows reports whether a pending command has waiting messages, which the machine gets before the outcome.
 func (f *pendingCommand) flows() bool { return f.inflow != nil && len(f.inflow.waiting) > 0 }
 
-// canFlow reports whether a message that waits may be taken in now.
+// canFlow reports whether the machine has room for a waiting message.
 func (r *run) canFlow() bool {
 	for _, f := range r.calls {
 		if !f.flows() {
@@ -112,7 +112,7 @@ func (r *run) canFlow() bool {
 	return false
 }
 
-// taken answers the query how many messages of a stream were taken in; -1: no one takes them any more.
+// taken answers the query how many messages of a stream were taken in; -1: the stream was withdrawn.
 func (r *run) taken(stream int64) (int64, error) {
 	for _, f := range r.calls {
 		if f.inflow != nil && f.inflow.number == stream {
@@ -125,7 +125,7 @@ func (r *run) taken(stream int64) (int64, error) {
 	return -1, nil
 }
 
-// leftMessages is what the streams have left to the next run.
+// leftMessages returns the messages of streams that this run leaves to the next one.
 func (r *run) leftMessages() (left []waitingMessages) {
 	left = slices.Clone(r.streams.waiting)
 	for _, f := range r.calls {

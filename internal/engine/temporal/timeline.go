@@ -14,14 +14,14 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// queryTime bounds the question to a running workflow. Without a worker no one answers it:
-// then the timeline is what the database holds.
+// queryTime bounds the query to a running workflow. Without a worker the query has no answer: then the timeline is what
+// the database holds.
 const queryTime = 3 * time.Second
 
-// maxAsked bounds the questions of one call, while entries are moved.
+// maxAsked bounds the queries of one call, while entries are moved to the database.
 const maxAsked = 3
 
-// lastTime is how long the end of a timeline is waited for, lastPause lies between two looks.
+// lastTime is how long a call waits for the end of a timeline; lastPause is the time between two reads.
 const (
 	lastTime  = 3 * time.Second
 	lastPause = 20 * time.Millisecond
@@ -30,8 +30,8 @@ const (
 // maxStoredBytes bounds an output that is read back.
 const maxStoredBytes = 64 << 20
 
-// Timeline implements engine.Engine. The entries of an execution that continues come from its
-// workflow, as far as one answers; the others are stored.
+// Timeline implements engine.Engine. The newest entries of a running execution come from its workflow, if that answers;
+// the others are stored.
 func (e *Engine) Timeline(ctx context.Context, executionNo int64) ([]machine.Entry, bool, error) {
 	var before, now recorded
 	var live []byte

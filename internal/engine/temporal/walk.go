@@ -8,9 +8,9 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// walk asks Temporal for the workflows of all rows in one state (an index of walked). It trusts no
-// list of Temporal's, which may be late. After a page for which Temporal did not answer at all it fails; the
-// next walk continues behind that page.
+// walk asks Temporal for the workflow of every row in one state (an index of walked). It does not use Temporal's list
+// of workflows, which may be late. It fails after a page for which Temporal did not answer at all; the next walk
+// continues behind that page.
 func (r *reconciler) walk(ctx context.Context, state int) error {
 	if err := r.verify(ctx); err != nil {
 		return err
@@ -40,9 +40,8 @@ func (r *reconciler) walk(ctx context.Context, state int) error {
 	}
 }
 
-// ask asks for the workflows of a page, several at once, because answers take their time, and each a little after the
-// one before,
-// to spare Temporal. Its error is that of the last question, if none was answered.
+// ask asks for the workflows of a page: several at once, because answers take their time, and each a little after the
+// one before, to spare Temporal. Its error is that of the last request, if none was answered.
 func (r *reconciler) ask(ctx context.Context, page []store.Execution) error {
 	var mu sync.Mutex
 	var failed error
@@ -80,9 +79,9 @@ func (r *reconciler) ask(ctx context.Context, page []store.Execution) error {
 	return failed
 }
 
-// check asks for one workflow, and ends the row of one that is gone. Most are not, so the order is: Temporal first.
-// But only
-// once its start has been delivered, what Temporal says about it afterwards is true.
+// check asks for one workflow, and ends its row if the workflow has ended. It asks Temporal first, because most
+// workflows are open. If Temporal does not have the workflow as open, check makes sure that its start has been
+// delivered, and asks again: only an answer from after the delivery counts.
 func (r *reconciler) check(ctx context.Context, row *store.Execution) error {
 	how, err := r.Remote.ended(ctx, row.ID)
 	if err != nil {

@@ -16,22 +16,22 @@ const (
 	keepStatus = time.Second
 )
 
-// hub tells watchers on this node that the status of an execution or batch has changed, by
-// reading the statuses of all that are watched: of a new one soon, of others less and less
-// often. It reads only while someone watches. Methods are safe for concurrent use.
+// watchers tells requests on this node that the status of an execution or batch has changed. It reads the statuses of
+// all watched ids: of a new watch soon, of an old one less and less often. It reads only while there are watches.
+// Methods are safe for concurrent use.
 type watchers struct {
 	store *store.Store
-	now   func() time.Time // must continue in step with timers
+	now   func() time.Time // must advance in step with timers
 
 	mu      sync.Mutex
 	watches map[[16]byte]*watch
 	polling bool
 	closed  bool
-	wake    chan struct{} // has room for one: there is something new to read
+	wake    chan struct{} // has room for one: there is a new id to read
 	work    sync.WaitGroup
 }
 
-// watch is shared by everyone who waits for the same id. Fields are guarded by hub.mu.
+// watch is shared by all requests that wait for the same id. Its fields are guarded by watchers.mu.
 type watch struct {
 	changed  chan struct{}
 	watchers int
@@ -45,8 +45,8 @@ func newWatchers(st *store.Store) *watchers {
 	return &watchers{store: st, now: time.Now, watches: make(map[[16]byte]*watch), wake: make(chan struct{}, 1)}
 }
 
-// watch is engine.Engine.Watch. The channel may also be closed without a change, once for
-// each id, because what the watcher read before the first read is not known.
+// watch is engine.Engine.Watch. The channel may also be closed without a change, once for each id: the status that the
+// request has seen is not known here.
 func (h *watchers) watch(id [16]byte) (<-chan struct{}, func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -77,7 +77,7 @@ func (h *watchers) leave(w *watch) {
 	}
 }
 
-// notify wakes everyone who watches id: it has changed on this node.
+// notify wakes all requests that watch id: it has changed on this node.
 func (h *watchers) notify(id [16]byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,7 +87,7 @@ func (h *watchers) notify(id [16]byte) {
 	}
 }
 
-// tell needs hub.mu. Those who watch again get a new channel.
+// tell closes the channel of a watch. It needs watchers.mu. A request that watches again gets a new channel.
 func (w *watch) tell() {
 	close(w.changed)
 	w.changed = make(chan struct{})
@@ -103,7 +103,7 @@ func (h *watchers) stop() {
 	h.work.Wait()
 }
 
-// readSoon needs h.mu.
+// readSoon wakes the poller. It needs watchers.mu.
 func (h *watchers) readSoon() {
 	select {
 	case h.wake <- struct{}{}:
@@ -125,14 +125,14 @@ func (h *watchers) poll() {
 			return
 		}
 		if h.read(ids) {
-			next = minPoll // those who were notified may watch again
+			next = minPoll // the notified requests may watch again
 		}
 		timer.Reset(next)
 	}
 }
 
-// dueIDs takes the ids that are to be read now, and says when to look again. It forgets
-// what no one watches any more; with nothing left, the poller ends.
+// dueIDs returns the ids that are to be read now, and the time until the next read. It forgets ids without watches; if
+// none are left, the poller ends.
 func (h *watchers) dueIDs() (ids [][16]byte, next time.Duration, proceed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -145,7 +145,7 @@ func (h *watchers) dueIDs() (ids [][16]byte, next time.Duration, proceed bool) {
 			}
 			continue
 		}
-		// What is due in a moment is read with the rest.
+		// An id that is due in a moment is read now, too.
 		if rest := w.due.Sub(now); rest > w.wait/8 {
 			next = min(next, rest)
 			continue
@@ -162,7 +162,7 @@ func (h *watchers) dueIDs() (ids [][16]byte, next time.Duration, proceed bool) {
 	return ids, next, true
 }
 
-// read reads statuses and tells who waits for a change of them, and whether someone did.
+// read reads statuses, notifies the requests whose id has changed, and reports whether there were any.
 func (h *watchers) read(ids [][16]byte) (notifiedIDs bool) {
 	for len(ids) > 0 {
 		n := min(len(ids), store.MaxStatuses)

@@ -27,9 +27,9 @@ const (
 	codeNotBegun    = "chargehand.notBegun"    // type of the error of an attempt that no worker began
 )
 
-// argument is what an execution's workflow is started with, and continued as new with. It is
-// JSON, so that people can read it in Temporal's own tools; values of the language are in it as they
-// are (value.Marshal), because encoding/json knows less about numbers than the language does.
+// argument is the argument of an execution's workflow, at its start and when it continues as new. It is JSON, so that
+// people can read it in Temporal's own tools. Values of the language are in it as value.Marshal writes them, because
+// encoding/json knows less about numbers than the language does.
 type argument struct {
 	Execution   chargehand.ExecutionID `json:"execution"`
 	No          int64                  `json:"no"` // internal number of the row
@@ -47,27 +47,27 @@ type argument struct {
 	Continued  *continued         `json:"continued,omitempty"`
 	Metadata   json.RawMessage    `json:"metadata,omitempty"` // $runtime.metadata
 	Lifecycle  *machine.Lifecycle `json:"lifecycle,omitempty"`
-	// Confidential: the definition declares secrets. Then this is in Temporal sealed, and so does
-	// whatever may hold their values.
+	// Confidential: the definition declares secrets. Then this argument, and every payload that may hold their values,
+	// is sealed in Temporal.
 	Confidential bool            `json:"confidential,omitempty"`
 	Secrets      json.RawMessage `json:"secrets,omitempty"` // by name, as pinned at the start
 }
 
 func (a argument) sealing() (chargehand.ExecutionID, bool) { return a.Execution, a.Confidential }
 
-// continued is what a run hands to the next one beside the machine's state.
+// continued is what a run hands to the next one: the machine's state and that of the adapter.
 type continued struct {
 	State    json.RawMessage `json:"state"` // machine.Checkpoint
 	TimeMs   int64           `json:"time_ms"`
 	Reported int64           `json:"reported"` // number of the last state report
 	Slot     bool            `json:"slot"`
-	Asked    bool            `json:"asked"` // state report Reported asks for a slot that has not been granted
+	Asked    bool            `json:"asked"` // the last state report asked for a slot that has not been granted
 	Phase    string          `json:"phase"` // as the row says
 	Chunks   int64           `json:"chunks"`
 	Sizes    []int           `json:"sizes,omitempty"` // entries of the newest chunks, the newest last
 	Seen     []int64         `json:"seen,omitempty"`  // message numbers, the newest last
 
-	Listens      []readPosition    `json:"listens,omitempty"`      // those that have a row
+	Listens      []readPosition    `json:"listens,omitempty"`      // of subscriptions that have a row
 	Unsubscribed []uint64          `json:"unsubscribed,omitempty"` // commands whose rows are to go
 	Delivered    []int64           `json:"delivered,omitempty"`    // children whose ends the machine knows
 	Waiting      []waitingMessages `json:"waiting,omitempty"`
@@ -122,7 +122,7 @@ type call struct {
 
 func (c call) sealing() (chargehand.ExecutionID, bool) { return c.Execution, c.Confidential }
 
-// outcome is the result of perform. A fault is a result: it is the workflow's to handle.
+// outcome is the result of perform. A fault is a result, which the workflow handles.
 type outcome struct {
 	Output json.RawMessage `json:"output,omitempty"`
 	Files  []machine.File  `json:"files,omitempty"`
@@ -152,7 +152,7 @@ type progress struct {
 
 func (p progress) sealing() (chargehand.ExecutionID, bool) { return p.Execution, p.Confidential }
 
-// reporting is the argument of the activity state report: what the row should say.
+// stateReport is the argument of the activity reportState: what the row should say.
 type stateReport struct {
 	Execution chargehand.ExecutionID `json:"execution"`
 
@@ -162,7 +162,7 @@ type stateReport struct {
 	Phase  string `json:"phase"`
 }
 
-// reported is the answer. Granted: the execution has a slot.
+// stateAnswer is the result of reportState. Granted: the execution has a slot.
 type stateAnswer struct {
 	Granted bool `json:"granted"`
 	Final   bool `json:"final"` // the row has ended: cancelled, and the signal is on its way
@@ -198,7 +198,7 @@ type ending struct {
 	Chunks     int64           `json:"chunks"`             // stored before it
 }
 
-// finished is the answer. Conflict: the row had ended otherwise, and stays as it is.
+// finished is the result of finish. Conflict: another process had ended the row, which stays as it is.
 type finished struct {
 	Conflict bool `json:"conflict,omitempty"`
 }
@@ -209,10 +209,10 @@ type publishing struct {
 	Environment chargehand.Environment `json:"environment"`
 	Execution   chargehand.ExecutionID `json:"execution"`
 	Events      []json.RawMessage      `json:"events"`
-	Commands    []uint64               `json:"commands,omitempty"` // that they are of
+	Commands    []uint64               `json:"commands,omitempty"` // of the events, in the same order
 }
 
-// looking is the argument of the activities listen and events.
+// readRequest is the argument of the activities listen and events.
 type readRequest struct {
 	Execution chargehand.ExecutionID `json:"execution"`
 
@@ -225,7 +225,7 @@ type readRequest struct {
 
 func (l readRequest) sealing() (chargehand.ExecutionID, bool) { return l.Execution, l.Confidential }
 
-// asked is a subscription that wants the events behind a number.
+// asked is a subscription of a readRequest, and the number behind which it reads events.
 type asked struct {
 	Command uint64   `json:"command"`
 	SinceMs int64    `json:"since_ms"`
@@ -240,13 +240,14 @@ type filter struct {
 	Key   []byte `json:"key,omitempty"`
 }
 
-// eventPages is the answer: a page for each that asked, in order.
+// eventPages is the result of listen and events: a page for each subscription of the request, in order.
 type eventPages struct {
 	Pages []eventPage `json:"pages,omitempty"`
 	Final bool        `json:"final,omitempty"` // the row has ended
 }
 
-// eventPage is what there was up to Through. CaughtUp: there is no more; a message tells when there is.
+// eventPage holds the events of a subscription up to number Through. CaughtUp: there are no more; a message comes when
+// there are.
 type eventPage struct {
 	Through  int64      `json:"through"`
 	CaughtUp bool       `json:"caught_up,omitempty"`
@@ -258,7 +259,7 @@ type received struct {
 	Event  json.RawMessage `json:"event"`
 }
 
-// childSteps is the argument of the activity child: what is to be done about children, in order.
+// childSteps is the argument of the activity child: the steps to be made, in order.
 type childSteps struct {
 	Execution chargehand.ExecutionID `json:"execution"`
 
@@ -266,7 +267,7 @@ type childSteps struct {
 	Steps []childStep `json:"steps"`
 }
 
-// kinStep starts a child, or withdraws one.
+// childStep starts a child, or withdraws one.
 type childStep struct {
 	Command uint64     `json:"command"`
 	Start   *childWire `json:"start,omitempty"` // nil: withdraw
@@ -281,7 +282,7 @@ type childWire struct {
 	Await     bool                   `json:"await,omitempty"`
 }
 
-// kinshipDone is the answer. Refused are awaited children that cannot be started.
+// childStepsDone is the result of child. Refused are awaited children that cannot be started.
 type childStepsDone struct {
 	Refused []childEnd `json:"refused,omitempty"`
 	Final   bool       `json:"final,omitempty"`
@@ -300,10 +301,10 @@ type asking struct {
 	Execution chargehand.ExecutionID `json:"execution"`
 
 	No        int64   `json:"no"`
-	Delivered []int64 `json:"delivered,omitempty"` // of these the machine knows
+	Delivered []int64 `json:"delivered,omitempty"` // children whose ends the machine has
 }
 
-// ends is the answer. More: ask again.
+// ends is the result of outcome. More: there are more ends to ask for.
 type ends struct {
 	Ends []childEnd `json:"ends,omitempty"`
 	More bool       `json:"more,omitempty"`

@@ -26,7 +26,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// WorkerConfig is what a worker is made of. Client, Namespace, Store, Blobs and Queue are required.
+// WorkerConfig configures a worker. Client, Namespace, Store, Blobs and Queue are required.
 type WorkerConfig struct {
 	Client    client.Client // its logger is the worker's
 	Namespace string        // that of Client
@@ -48,8 +48,7 @@ type WorkerConfig struct {
 	Undelivered func(messages []store.OutboxMessage)
 	Published   func(account int64, env chargehand.Environment)
 
-	// Tracer makes the spans of executions that end here; nil: none. Those of activities are up
-	// to who carries them out.
+	// Tracer makes the spans of executions that end here; nil: none. The runners make the spans of activities.
 	Tracer trace.Tracer
 	Log    *slog.Logger     // default: slog.Default()
 	Now    func() time.Time // wall clock; default: time.Now
@@ -67,7 +66,7 @@ type WorkerLimits struct {
 	Writes              int           // activities that write to the database at once; default 256
 	WorkflowTasks       int           // workflow tasks at once, at least 2; default 64
 	CachedWorkflows     int           // executions that the process keeps in memory; default 2,000
-	Stop                time.Duration // what runs is waited for at most so long; default 30 s
+	Stop                time.Duration // how long a stop waits for running activities; default 30 s
 }
 
 func (l WorkerLimits) withDefaults() WorkerLimits {
@@ -98,11 +97,11 @@ func (c WorkerConfig) withDefaults() WorkerConfig {
 	return c
 }
 
-// reportTime is what a worker has to tell Temporal that it cut off what still ran.
+// reportTime is how long a stopping worker reports to Temporal which activities it has cut off.
 const reportTime = 3 * time.Second
 
-// deadlockTime is how long a workflow task may compute without a break. A slice takes
-// milliseconds; a machine that is starved takes its time.
+// deadlockTime is how long a workflow task may compute without a break. A slice takes milliseconds, but much longer on
+// an overloaded computer.
 const deadlockTime = 20 * time.Second
 
 // Worker runs workflows and their activities. Any number of workers serve the same queue.
@@ -183,8 +182,8 @@ func pollers() worker.PollerBehavior {
 	return worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{})
 }
 
-// performer is the part that carries out activities of the language from a queue of one environment. The gate
-// shares the places of a class between both.
+// performer is the worker that carries out activities of the language from a queue of one environment. The gate shares
+// the permits of a class between both environments.
 func (a *activities) performer(queue string, atOnce int, permits *fair.Gate) worker.Worker {
 	part := worker.New(a.Client, queue, worker.Options{
 		Identity:                           a.identity,
@@ -252,10 +251,10 @@ func (w *Worker) Start() error {
 	return nil
 }
 
-// Stop takes no more work and waits for what runs, until ctx ends or WorkerLimits.Stop is
-// over. What still runs then is cut off: it runs again elsewhere, as often as the language
-// allows (T91). What Temporal has handed over and what did not come any more goes back to the
-// queue, and does not count. Stop may be called again, and without Start.
+// Stop takes no more work and waits for running activities, until ctx ends or WorkerLimits.Stop is over. It cuts off
+// those that still run then: they run again elsewhere, as often as the language allows (T91). A task that Temporal has
+// given to this worker and that has never arrived goes back to the queue, and does not count. Stop may be called again,
+// and without Start.
 func (w *Worker) Stop(ctx context.Context) {
 	w.mu.Lock()
 	parts := w.parts
@@ -277,7 +276,7 @@ func (w *Worker) Stop(ctx context.Context) {
 	w.returnUnbegun(begun)
 }
 
-// returnUnbegun has what was lost by the stop, which began at that time, given back.
+// returnUnbegun gives back the tasks that were lost by the stop, which began at that time.
 func (w *Worker) returnUnbegun(begun time.Time) {
 	a := w.activities
 	returned, err := a.returnUnbegun(begun)

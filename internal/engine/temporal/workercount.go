@@ -20,9 +20,8 @@ const (
 	pollerAge = 90 * time.Second
 )
 
-// workerCount knows how many workers ask Temporal for work. Without any, executions are accepted and nothing else
-// happens,
-// which a node without a worker of its own would not notice.
+// workerCount counts the workers that ask Temporal for work. Without any, executions are accepted and nothing else
+// happens; a node without a worker of its own would not notice.
 type workerCount struct {
 	count func(ctx context.Context) (int, error)
 	log   *slog.Logger
@@ -47,8 +46,8 @@ func (c *workerCount) stop() {
 	<-c.done
 }
 
-// loop tells the log when two counts in a row have found no one: one that starts together with its worker may come
-// before it.
+// loop logs a warning when two counts in a row have found no worker. One such count is normal: a server that starts
+// together with its worker may count before the worker polls.
 func (c *workerCount) loop(ctx context.Context) {
 	defer close(c.done)
 	for empty, logged := 0, false; ; {
@@ -56,7 +55,7 @@ func (c *workerCount) loop(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err != nil: // who delivers messages tells that Temporal is away
+		case err != nil: // the relay logs that Temporal is away
 			c.workers.Store(-1)
 		case n > 0:
 			c.workers.Store(int64(n))
@@ -78,7 +77,7 @@ func (c *workerCount) loop(ctx context.Context) {
 	}
 }
 
-// workers counts the workers that have asked lately for executions which start now.
+// workers counts the workers that have lately polled for executions of this binary's revision.
 func (c *cluster) workers(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, rpcTime)
 	defer cancel()
@@ -101,9 +100,8 @@ func (c *cluster) workers(ctx context.Context) (int, error) {
 	return len(names), nil
 }
 
-// Workers counts the workers that have asked lately for executions which start now, of a queue (Config.Queue).
-// Errors: those
-// of Temporal.
+// Workers counts the workers that have lately polled a queue (Config.Queue) for executions of this binary's revision.
+// Errors: those of Temporal.
 func Workers(ctx context.Context, c client.Client, queue string) (int, error) {
 	return (&cluster{client: c, queue: queue}).workers(ctx)
 }

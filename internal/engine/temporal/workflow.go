@@ -14,28 +14,28 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// workflows is what the workflow function has beside its argument.
+// workflows holds what the workflow function needs beside its argument.
 type workflows struct {
 	plans  *plan.Cache
 	limits limits
 }
 
-// pace bounds what a run, or one workflow task of it, takes on. Histories depend on these
-// numbers: a change needs workflow.GetVersion. Only tests have others than defaultLimits.
+// limits bounds the work of a run and of one workflow task. Histories depend on these numbers: a change needs
+// workflow.GetVersion. Only tests use others than defaultLimits.
 type limits struct {
 	pending int // activities that run at once
-	// that the history may have once all that runs has answered: Temporal ends a workflow at 50 MiB
+	// size that the history may have once all running activities have answered: Temporal ends a workflow at 50 MiB
 	roomBytes  int
 	taskBytes  int           // arguments scheduled in one workflow task
 	taskSlices int           // slices of the machine in one workflow task
 	runSlices  int           // slices until the run continues as new
 	sliceSteps int           // steps of expressions that count as a slice, outside of those of the machine
 	pause      time.Duration // between two workflow tasks that compute
-	// how long held commands wait for activities that run, before they continue in the same run
+	// how long held commands wait for running activities before they continue in the same run
 	drainTimeout time.Duration
 	moreEvents   int // by which the history may grow after that
 	moreBytes    int
-	maxEvents    int // of the history, from which on nothing but the end of what runs is awaited
+	maxEvents    int // of the history, from which on the run only waits for running activities to end
 	maxBytes     int
 }
 
@@ -48,9 +48,8 @@ func defaultLimits() limits {
 	}
 }
 
-// run is one run of an execution's workflow: from the start, or from a continue-as-new, to
-// the next one or to the end. It belongs to one coroutine, but for queries, which come
-// while that is blocked.
+// run is one run of an execution's workflow: from the start, or from a continue-as-new, to the next continue-as-new or
+// the end. It belongs to one coroutine; queries run while that coroutine is blocked.
 type run struct {
 	ctx      workflow.Context // nothing cancels it
 	canceled workflow.Context // Temporal cancels it
@@ -89,7 +88,7 @@ type run struct {
 	failure  error
 }
 
-// flight is a command that Temporal carries out.
+// pendingCommand is a command that Temporal carries out.
 type pendingCommand struct {
 	id      machine.CommandID
 	dueMs   int64            // timers
@@ -100,7 +99,7 @@ type pendingCommand struct {
 	cut     bool    // it was cancelled to be started again by the next run
 }
 
-// execute is the workflow function. It fails only by a panic, which is a mistake of ours.
+// execute is the workflow function. It fails only by a panic, which is a defect of this program.
 func (w *workflows) execute(ctx workflow.Context, a argument) error {
 	free, _ := workflow.NewDisconnectedContext(ctx)
 	r := &run{
@@ -120,7 +119,7 @@ func (w *workflows) execute(ctx workflow.Context, a argument) error {
 	return r.loop()
 }
 
-// revive makes the machine: a new one, or that of the run before.
+// revive makes the machine: a new one, or the one of the run before.
 func (r *run) revive(plans *plan.Cache) *machine.Fault {
 	a := r.argument
 	if !machine.Knows(a.Revision) {
@@ -170,8 +169,8 @@ func (r *run) revive(plans *plan.Cache) *machine.Fault {
 	return nil
 }
 
-// loop takes in what has happened, lets the machine decide, and carries out what it may,
-// until the execution has ended or continues as new.
+// loop applies what has happened to the machine and carries out the machine's commands, until the execution has ended
+// or continues as new.
 func (r *run) loop() error {
 	for {
 		r.receive()
@@ -203,8 +202,8 @@ func (r *run) loop() error {
 	}
 }
 
-// await blocks until something has happened. Every event of the history runs the condition
-// once, so it only looks.
+// await blocks until something has happened. Every event of the history evaluates the condition once, so the condition
+// changes nothing.
 func (r *run) await() {
 	blocked := false
 	_ = workflow.Await(r.ctx, func() bool { // its context is never cancelled
@@ -252,7 +251,7 @@ func (r *run) apply(ev machine.Event) {
 	r.take(r.machine.Apply(ev))
 }
 
-// take sorts commands. What may start at once does so.
+// take takes commands of the machine: it starts those that may start at once, and holds or queues the others.
 func (r *run) take(commands []machine.Command) {
 	for i := range commands {
 		c := &commands[i]
@@ -279,7 +278,7 @@ func (r *run) take(commands []machine.Command) {
 	}
 }
 
-// compute lets the machine continue after a yield, a few times in one workflow task.
+// compute continues the machine after a yield, a few times in one workflow task.
 func (r *run) compute() {
 	for r.yielded && r.slots.held && !r.drain.on && r.finish == nil {
 		switch {
