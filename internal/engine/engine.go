@@ -18,7 +18,7 @@ var ErrQueueFull = errors.New("too many queued executions")
 var ErrFinal = errors.New("execution has ended")
 
 // Start is one execution to be accepted. Row must be complete except for No, Status,
-// Phase, Run, Machine, StartedMs and FinishedMs, which the engine sets.
+// Phase, State, Machine, StartedMs and FinishedMs, which the engine sets.
 type Start struct {
 	Row   store.Execution
 	Plan  *plan.Plan
@@ -58,7 +58,7 @@ type Publisher struct {
 // durable: when Start returns nil, the execution survives a power cut and will end.
 type Engine interface {
 	// Start accepts an execution. It may run the pure steps, and even the end, in the
-	// accepting transaction. Errors: ErrQueueFull, store.ErrUnavailable, the error of Also.
+	// accepting transaction. Errors: ErrQueueFull, store.ErrUnavailable, the error of s.InTx.
 	Start(ctx context.Context, s Start) (store.Execution, error)
 
 	// BatchReady tells the engine that the rows of a batch (all StateQueued) are durable.
@@ -66,15 +66,15 @@ type Engine interface {
 	BatchReady(batch int64)
 
 	// Cancel ends an execution as cancelled, decisively: when it returns nil, the row is
-	// final. also runs in the transaction that makes it final, and only if it is this call
-	// that does. Errors: store.ErrNotFound, ErrFinal, store.ErrUnavailable, the error of also.
+	// final. inTx runs in the transaction that makes it final, and only if this call makes it
+	// final. Errors: store.ErrNotFound, ErrFinal, store.ErrUnavailable, the error of inTx.
 	Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, inTx ...InTx) error
 
-	// CancelBatch cancels every item that has not ended and makes the batch failed. also runs
-	// in the transaction that marks the batch as cancelled: from then on nothing of it starts
-	// and all of it will end, though the call fails or the process dies. A batch that is
-	// marked and has not ended may be cancelled again.
-	// Errors: store.ErrNotFound, ErrFinal, store.ErrUnavailable, the error of also.
+	// CancelBatch cancels every item that has not ended and makes the batch failed. inTx runs
+	// in the transaction that marks the batch as cancelled: from then on none of its items
+	// starts and all of them will end, even if the call fails or the process dies. A batch that
+	// is marked and has not ended may be cancelled again.
+	// Errors: store.ErrNotFound, ErrFinal, store.ErrUnavailable, the error of inTx.
 	CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, inTx ...InTx) error
 
 	// Publish stores events from outside that passed cloudevent.Check and Size, and

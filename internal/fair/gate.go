@@ -46,13 +46,6 @@ func (g *Gate) Leave(o Owner) {
 	g.fill()
 }
 
-// Contended reports whether a goroutine waits.
-func (g *Gate) Contended() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.line.Waiting() > 0
-}
-
 // Counts returns the number of places that are taken, and of goroutines that wait for one.
 func (g *Gate) Counts() (held, waiting int) {
 	g.mu.Lock()

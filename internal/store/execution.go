@@ -17,7 +17,7 @@ const (
 	StateQueued ExecutionState = 1 // accepted, never started: its first event waits for a slot
 	StateReady  ExecutionState = 2 // woken: events are journaled, their commands wait for a slot, first in line
 	StateActive ExecutionState = 3 // holds a slot
-	StateParked ExecutionState = 4 // waits (timer, later: event, person, child) without a slot
+	StateParked ExecutionState = 4 // waits without a slot (for a timer, an event or a child)
 )
 
 // Execution is the row of an execution: small and updated often. What is written once at

@@ -16,7 +16,7 @@
 //   - Failed commits and commits in doubt are treated alike: what memory knows is thrown away and read
 //     from the store again.
 //
-// The defaults of Limits stand in docs/explanation/architecture.md "Limits". What is above a limit ends
+// The defaults of Limits are in config.go. What is above a limit ends
 // as a fault of the task (an outcome that is too large), as an error of the caller
 // (engine.ErrQueueFull), or waits (slots, calls, streams, processes, scripts).
 //
