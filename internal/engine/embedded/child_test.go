@@ -282,6 +282,10 @@ func TestWithdrawnChildDoesNotStart(t *testing.T) {
 			t.Fatalf("no child is queued\n%s", fx.log)
 		}
 	}
+	// The goroutine that started the child leaves the execution in the middle a moment after its commit.
+	for deadline := time.Now().Add(patience); fx.engine.instances.size() > 1 && time.Now().Before(deadline); {
+		<-time.After(time.Millisecond)
+	}
 	slow, drive := fx.engine.instances.put(middle.No, message{kind: readChildren}) // and nothing drives it
 	if !drive {
 		t.Fatal("the execution in the middle is in memory")

@@ -550,6 +550,7 @@ func TestLateWordsChangeNothing(t *testing.T) {
 	}
 	e.send(row.No, message{kind: applyEvent, event: machine.Event{Kind: machine.TimerFired, Command: 7}})
 	e.send(row.No+1000, message{kind: applyEvent, event: machine.Event{Kind: machine.TimerFired, Command: 7}})
+	fx.idle(0) // the goroutine that ended the execution leaves it a moment after its commit
 	if n := e.instances.size(); n != 0 {
 		t.Fatalf("%d executions in memory", n)
 	}
