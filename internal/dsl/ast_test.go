@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -366,10 +367,19 @@ func TestCallTasks(t *testing.T) {
 		[]any{true, "log:1.0.0@default", map[string]any{"message": "hi"}, true})
 }
 
-func TestKindNames(t *testing.T) {
-	for kind := KindCall; kind <= KindWait; kind++ {
-		if kindOf(kind.String()) != kind {
-			t.Errorf("%s is not its own name", kind)
+// TestEveryKindIsRead: each kind has a keyword, and what stands behind the keyword is decoded: a number is
+// wrong for every kind.
+func TestEveryKindIsRead(t *testing.T) {
+	for kind := KindNone + 1; kind < kindCount; kind++ {
+		keyword := kind.String()
+		if keyword == "" || kindOf(keyword) != kind {
+			t.Errorf("the kind %d has the keyword %q, which stands for %d", kind, keyword, kindOf(keyword))
+			continue
+		}
+		_, problems := Parse([]byte(header + "do:\n  - a: {" + keyword + ": 12}\n"))
+		found := slices.ContainsFunc(problems, func(p Problem) bool { return p.Pointer == "/do/0/a/"+keyword })
+		if !found {
+			t.Errorf("%s: 12 is not refused: %v", keyword, problems)
 		}
 	}
 	if kindOf("") != KindNone || kindOf("with") != KindNone {

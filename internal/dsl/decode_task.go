@@ -8,27 +8,24 @@ import (
 
 // kindOf is the kind that a keyword stands for, or KindNone.
 func kindOf(key string) Kind {
-	for kind := KindCall; kind <= KindWait; kind++ {
-		if kindNames[kind] == key {
-			return kind
-		}
+	if key == "" {
+		return KindNone
 	}
-	return KindNone
+	return Kind(max(0, slices.Index(kindNames[:], key)))
 }
 
 // secondKeys are the properties that belong to a kind beside its keyword.
-var secondKeys = [...][]string{
+var secondKeys = [kindCount][]string{
 	KindCall:   {"with"},
 	KindFor:    {"while", "do"},
 	KindListen: {"foreach"},
 	KindTry:    {"catch"},
-	KindWait:   nil,
 }
 
 var commonKeys = []string{"if", "input", "output", "export", "timeout", "then", "metadata"}
 
 // taskObjects describes the properties of a task of each kind.
-var taskObjects = func() (objects [len(kindNames)]object) {
+var taskObjects = func() (objects [kindCount]object) {
 	for kind := range objects {
 		objects[kind] = object{known: slices.Concat([]string{kindNames[kind]}, secondKeys[kind], commonKeys), hints: kindHints}
 	}

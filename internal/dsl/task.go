@@ -18,9 +18,24 @@ const (
 	KindSwitch
 	KindTry
 	KindWait
+	kindCount // stays last
 )
 
-var kindNames = [...]string{"", "call", "do", "emit", "for", "fork", "listen", "raise", "run", "set", "switch", "try", "wait"}
+// kindNames are the keywords of the kinds. Definitions are read by this list.
+var kindNames = [kindCount]string{
+	KindCall:   "call",
+	KindDo:     "do",
+	KindEmit:   "emit",
+	KindFor:    "for",
+	KindFork:   "fork",
+	KindListen: "listen",
+	KindRaise:  "raise",
+	KindRun:    "run",
+	KindSet:    "set",
+	KindSwitch: "switch",
+	KindTry:    "try",
+	KindWait:   "wait",
+}
 
 // String is the keyword of the kind.
 func (k Kind) String() string { return kindNames[k] }
