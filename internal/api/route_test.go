@@ -1,9 +1,13 @@
 package api
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -165,9 +169,38 @@ func TestEveryCodeHasAPage(t *testing.T) {
 			t.Errorf("%s: %s", code, a.body)
 		}
 	}
-	for _, code := range []chargehand.Code{chargehand.CodeIdempotencyKeyReused, chargehand.CodeQueueFull} {
+	for _, code := range errorCodes(t) {
 		if problemTypes[code].status == 0 {
 			t.Errorf("%s has no status", code)
 		}
 	}
+}
+
+// errorCodes are the constants of the type Code in the root package.
+func errorCodes(t *testing.T) (codes []chargehand.Code) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "../../error.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		kind, ok := spec.Type.(*ast.Ident)
+		if !ok || kind.Name != "Code" {
+			return true
+		}
+		text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes = append(codes, chargehand.Code(text))
+		return true
+	})
+	if len(codes) != len(problemTypes) {
+		t.Errorf("error.go has %d codes, problemTypes %d", len(codes), len(problemTypes))
+	}
+	return codes
 }
