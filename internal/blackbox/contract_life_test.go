@@ -41,7 +41,7 @@ func testMoves(t *testing.T, s *server) {
 	for range 3 {
 		path := begin(t, s, flow, `{"n":1}`)
 		status, seen := "initial", map[string]bool{}
-		until(t, 10*time.Second, "the end", func() bool {
+		until(t, time.Minute, "the end", func() bool {
 			e := s.Do(t, "GET", path, "").Object()
 			next, phase := text(e["status"]), text(e["phase"])
 			if !strings.Contains(moves[status], next) {
