@@ -202,7 +202,7 @@ func TestBatchThatNobodyToldOfGoesOn(t *testing.T) {
 	fx := newFixture(t)
 	rev := fx.define("- a: { set: { n: 1 } }")
 	fx.start()
-	fx.engine.requests.close() // the crash comes between the commit and the word
+	fx.engine.requests.Close() // the crash comes between the commit and the word
 	b := fx.batch(rev, 2, numbered(5))
 	fx.kill()
 	fx.start()

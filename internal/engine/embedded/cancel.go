@@ -12,10 +12,10 @@ import (
 
 // Cancel implements engine.Engine.
 func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.InTx) error {
-	if !e.requests.enter() {
+	if !e.requests.Enter() {
 		return store.ErrUnavailable
 	}
-	defer e.requests.leave()
+	defer e.requests.Leave()
 	var row store.Execution
 	err := e.store.View(ctx, func(r *store.Reader) (err error) {
 		row, err = r.FindExecution(id)

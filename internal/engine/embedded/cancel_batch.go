@@ -20,10 +20,10 @@ const (
 // CancelBatch implements engine.Engine. It first marks the batch as cancelled, so that the recovery
 // after a crash continues the cancellation.
 func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.InTx) error {
-	if !e.requests.enter() {
+	if !e.requests.Enter() {
 		return store.ErrUnavailable
 	}
-	defer e.requests.leave()
+	defer e.requests.Leave()
 	var b store.Batch
 	err := e.store.View(ctx, func(r *store.Reader) (err error) {
 		b, err = r.FindBatch(id)

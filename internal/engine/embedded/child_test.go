@@ -158,7 +158,7 @@ func awaitTree(fx *fixture, row store.Execution, n int) []store.Execution {
 	return awaitChange(fx, row.ID, patience, "a tree", func() (all []store.Execution, ok bool) {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		fx.engine.work.wait(ctx)
+		fx.engine.work.Wait(ctx)
 		next := []store.Execution{row}
 		for len(next) > 0 {
 			found := fx.childrenOf(next[0])
@@ -223,7 +223,7 @@ func TestLongTreeIsBounded(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
 	defer cancel()
-	fx.engine.work.wait(ctx)
+	fx.engine.work.Wait(ctx)
 	fx.idle(0)
 	if n := most.Load(); n < engine.MaxTree*9/10 || n > engine.MaxTree {
 		t.Errorf("at most %d executions were open at once, want %d", n, engine.MaxTree)

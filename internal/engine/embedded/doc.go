@@ -43,6 +43,6 @@
 //	timer.go                    timers
 //	matcher.go, wake.go         how events wake executions; publish.go adds events from outside
 //	cancel.go                   cancellation; cancel_batch.go of batches, cancel_child.go of children
-//	recover.go, stop.go         the start and the stop of the engine; service.go, drain.go
+//	recover.go, stop.go         the start and the stop of the engine
 //	engine.go, config.go        the engine itself; stats.go, timeline.go and watch.go for its users
 package embedded

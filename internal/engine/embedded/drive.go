@@ -2,6 +2,8 @@ package embedded
 
 import (
 	"context"
+
+	"github.com/chargehand/chargehand/internal/background"
 )
 
 // send leaves a message for an execution. If the execution has no driver, the caller drives it.
@@ -15,21 +17,21 @@ func (e *Engine) send(no int64, msg message) {
 // execution whose write set fails is driven again without sendAll waiting for it. sendAll returns
 // when ctx ends.
 func (e *Engine) sendAll(ctx context.Context, numbers []int64, msg message) {
-	var sent drainGroup
+	var sent background.Drain
 	for _, no := range numbers {
 		select {
 		case e.wakePermits <- struct{}{}:
 		case <-ctx.Done():
 			return
 		}
-		sent.add()
+		sent.Add()
 		e.goWork(func() {
-			defer sent.leave()
+			defer sent.Leave()
 			defer func() { <-e.wakePermits }()
 			e.send(no, msg)
 		})
 	}
-	sent.wait(ctx)
+	sent.Wait(ctx)
 }
 
 // drive works as the driver of inst until the mailbox is empty or a write set has failed.

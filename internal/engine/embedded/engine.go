@@ -9,9 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/background"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/fair"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -59,9 +61,9 @@ type Engine struct {
 	canceller      *childCanceller
 	trees          trees
 
-	requests drainGroup // calls of the public methods
-	work     drainGroup // goroutines that drive, schedule and run activities
-	services *services
+	requests background.Drain // calls of the public methods
+	work     background.Drain // goroutines that drive, schedule and run activities
+	services *background.Group
 	ready    atomic.Bool
 	stopping atomic.Bool
 	abandon  atomic.Bool // outcomes are dropped: the deadline of Stop has passed
@@ -84,8 +86,8 @@ var _ engine.Engine = (*Engine)(nil)
 func New(ctx context.Context, c Config) (*Engine, error) {
 	c = c.withDefaults()
 	e := &Engine{config: c, limits: c.Limits, log: c.Log, store: c.Store}
-	e.services, e.stopped = newServices(), make(chan struct{})
-	e.ctx = e.services.ctx
+	e.services, e.stopped = background.NewGroup(), make(chan struct{})
+	e.ctx = e.services.Context()
 	e.activities, e.cancelAll = context.WithCancel(context.Background())
 	spawn := func(c *call) { e.goWork(func() { e.perform(c) }) }
 	e.calls = newPool(fair.Limits{Places: c.Limits.Calls, PerWorkflow: c.Limits.CallsPerWorkflow}, spawn)
@@ -104,12 +106,12 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.canceller = newChildCanceller()
 	e.reader, e.matcher = eventstream.NewReader(c.Store, c.Blobs), newEventMatcher()
 	if err := e.recover(ctx); err != nil {
-		e.services.cancel()
+		_ = e.services.Stop(ctx) // none has started
 		e.cancelAll()
 		return nil, fmt.Errorf("recover executions: %w", err)
 	}
-	e.services.start("timers", func(ctx context.Context) { e.timers.run(ctx, e.logError("read timers")) })
-	e.services.start("event matcher", e.matcher.run)
+	e.services.Start("timers", func(ctx context.Context) { e.timers.run(ctx, e.logError("read timers")) })
+	e.services.Start("event matcher", e.matcher.run)
 	e.recoverChildren()
 	e.ready.Store(true)
 	return e, nil
@@ -125,23 +127,16 @@ func (e *Engine) nowMs() int64 { return e.config.Now().UnixMilli() }
 
 // goWork runs f on a goroutine that Stop waits for.
 func (e *Engine) goWork(f func()) {
-	e.work.add()
+	e.work.Add()
 	go func() {
-		defer e.work.leave()
+		defer e.work.Leave()
 		f()
 	}()
 }
 
 // sleep waits. It reports false if the engine has stopped.
 func (e *Engine) sleep(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-e.ctx.Done():
-		return false
-	}
+	return pause.For(e.ctx, d) == nil
 }
 
 // backOff waits after a failure that belongs to no single execution.

@@ -473,7 +473,7 @@ func (fx *fixture) idle(active int) {
 	fx.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
 	defer cancel()
-	if active == 0 && !fx.engine.work.wait(ctx) {
+	if active == 0 && !fx.engine.work.Wait(ctx) {
 		fx.t.Fatalf("the engine is never idle\n%s", fx.log)
 	}
 	if held := fx.engine.slots.heldBy(fx.account.No); held != active {

@@ -11,10 +11,10 @@ import (
 
 // Publish implements engine.Engine.
 func (e *Engine) Publish(ctx context.Context, from engine.Publisher, events []map[string]any) error {
-	if !e.requests.enter() {
+	if !e.requests.Enter() {
 		return store.ErrUnavailable
 	}
-	defer e.requests.leave()
+	defer e.requests.Leave()
 	list := make([]eventstream.Publication, len(events))
 	for i, ev := range events {
 		list[i] = eventstream.Received(ev)

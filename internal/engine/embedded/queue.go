@@ -74,10 +74,10 @@ func (e *Engine) batchQueue(batch int64) (*queue, error) {
 
 // BatchReady implements engine.Engine.
 func (e *Engine) BatchReady(batch int64) {
-	if !e.requests.enter() {
+	if !e.requests.Enter() {
 		return // the next start finds it
 	}
-	defer e.requests.leave()
+	defer e.requests.Leave()
 	e.goWork(func() {
 		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 			q, err := e.batchQueue(batch)

@@ -13,10 +13,10 @@ import (
 // Start implements engine.Engine. The new execution goes through the pipeline at once if a slot is
 // free. Otherwise its row becomes queued.
 func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution, error) {
-	if !e.requests.enter() {
+	if !e.requests.Enter() {
 		return store.Execution{}, store.ErrUnavailable
 	}
-	defer e.requests.leave()
+	defer e.requests.Leave()
 	row := start.Row
 	row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 	row.Machine, row.StartedMs, row.FinishedMs = machine.Revision, 0, 0

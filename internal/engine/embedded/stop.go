@@ -36,24 +36,24 @@ func (e *Engine) stop(ctx context.Context) error {
 	defer cancel()
 	patient, cancelPatience := context.WithTimeout(ctx, stopTime-stopReserve)
 	defer cancelPatience()
-	e.requests.close()
+	e.requests.Close()
 	e.slots.stop()
 	e.pauseAll(true)
-	e.requests.wait(patient)
+	e.requests.Wait(patient)
 	var numbers []int64
 	e.instances.each(func(inst *instance) { numbers = append(numbers, inst.no) })
 	e.sendAll(patient, numbers, message{kind: refresh})
-	done := e.work.wait(patient)
+	done := e.work.Wait(patient)
 	e.abandon.Store(true)
 	e.cancelAll()
 	if !done {
 		short, cancel := context.WithTimeout(final, stopReserve/2)
 		defer cancel()
-		e.work.wait(short)
+		e.work.Wait(short)
 	}
 	e.outage.close()
-	err := e.services.stop(final)
-	if !e.work.wait(final) {
+	err := e.services.Stop(final)
+	if !e.work.Wait(final) {
 		err = errors.Join(err, errors.New("stop: an activity or the database did not return in time"))
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/background"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -83,8 +84,9 @@ func TestRowsEndWithinAMinute(t *testing.T) {
 						time.Sleep(500 * time.Millisecond)
 					}
 					worst = max(worst, time.Since(now))
-					first.stop()
-					second.stop()
+					if err := errors.Join(first.Stop(t.Context()), second.Stop(t.Context())); err != nil {
+						t.Error(err)
+					}
 				})
 			}
 			t.Logf("at most %v", worst)
@@ -122,12 +124,14 @@ func (d *dying) View(ctx context.Context, fn func(store.Conn) error) error {
 }
 
 // reconcilerOn starts the reconciler of a node, as it is in an engine.
-func (w *rowsFixture) reconcilerOn(db store.DB, to remote) *reconciler {
-	st := store.New(db)
+func (w *rowsFixture) reconcilerOn(db store.DB, to remote) *background.Group {
+	st, services := store.New(db), background.NewGroup()
 	quiet := slog.New(slog.DiscardHandler)
-	return newReconciler(reconcilerConfig{Store: st, Remote: to, Node: w.id(), Log: quiet, Canceller: &canceller{
+	r := newReconciler(reconcilerConfig{Store: st, Remote: to, Node: w.id(), Log: quiet, Canceller: &canceller{
 		Store: st, Relay: w.relayTo(remoteFuncs{}), Freed: func(int64) {}, Changed: func([16]byte) {}, Now: time.Now,
 	}})
+	services.Start("reconciler", r.run)
+	return services
 }
 
 // live makes n rows that run, and n that wait. They have just begun.

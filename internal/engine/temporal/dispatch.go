@@ -10,15 +10,17 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/background"
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// dispatcherConfig configures a dispatcher. Store and Relay are required.
+// dispatcherConfig configures a dispatcher. Store, Relay and Services are required.
 type dispatcherConfig struct {
-	Store *store.Store
-	Relay *relay
+	Store    *store.Store
+	Relay    *relay
+	Services *background.Group // in which accounts are served
 
 	AccountSlots int              // executions of an account that run at once; default 1,000
 	AtOnce       int              // accounts that are served at once; default 4
@@ -48,12 +50,8 @@ const markPage = 200
 type dispatcher struct {
 	dispatcherConfig
 	passes chan struct{} // a token for each account that is served
-	ctx    context.Context
-	cancel context.CancelFunc
-	work   sync.WaitGroup
 
 	mu        sync.Mutex
-	closed    bool
 	running   map[int64]*accountWork   // accounts that are served, or wait for a pass
 	positions map[int64]queuePositions // of the other accounts, for their next pass
 
@@ -79,28 +77,14 @@ const maxPositions = 10_000
 func newDispatcher(c dispatcherConfig) *dispatcher {
 	d := &dispatcher{dispatcherConfig: c.withDefaults(), running: make(map[int64]*accountWork), positions: make(map[int64]queuePositions)}
 	d.passes = make(chan struct{}, d.AtOnce)
-	d.ctx, d.cancel = context.WithCancel(context.Background())
-	d.work.Go(d.sweepLoop)
 	return d
 }
 
-// stop ends the dispatcher: it gives out no more slots. It may be called again.
-func (d *dispatcher) stop() {
-	d.mu.Lock()
-	d.closed = true
-	d.mu.Unlock()
-	d.cancel()
-	d.work.Wait()
-}
-
 // notify says that a slot of an account may be free, or that an execution wants one. It
-// never blocks; many at once are one.
+// never blocks; many at once are one. When the services have been stopped, it does nothing.
 func (d *dispatcher) notify(account int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed {
-		return
-	}
 	if l := d.running[account]; l != nil {
 		l.again = true
 		return
@@ -108,7 +92,7 @@ func (d *dispatcher) notify(account int64) {
 	t := d.positions[account]
 	l := &accountWork{}
 	d.running[account] = l
-	d.work.Go(func() { d.serveAccount(account, l, t) })
+	d.Services.Start("dispatcher", func(ctx context.Context) { d.serveAccount(ctx, account, l, t) })
 }
 
 // Counting the held slots reads one index entry for each, with the account locked. Where many are held, a pass is
@@ -127,21 +111,21 @@ func restAfter(held, marked int) time.Duration {
 	return time.Duration(held) * restPerSlot
 }
 
-// serveAccount makes passes over an account until nothing is left to do.
-func (d *dispatcher) serveAccount(account int64, l *accountWork, t queuePositions) {
+// serveAccount makes passes over an account until nothing is left to do, or ctx ends.
+func (d *dispatcher) serveAccount(ctx context.Context, account int64, l *accountWork, t queuePositions) {
 	for {
 		d.mu.Lock()
 		l.again = false
 		d.mu.Unlock()
-		p, err := d.pass(account, &t)
-		if err != nil && !errors.Is(err, store.ErrUnavailable) && d.ctx.Err() == nil {
+		p, err := d.pass(ctx, account, &t)
+		if err != nil && !errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil {
 			d.Log.Error("give free slots to waiting executions", "account", account, "error", err)
 		}
 		if rest := restAfter(p.held, len(p.list)); err == nil && rest > 0 {
-			_ = pause.For(d.ctx, rest) // the error says that the dispatcher is closed
+			_ = pause.For(ctx, rest) // the error says that the services have been stopped
 		}
 		d.mu.Lock()
-		if d.closed || err != nil || !l.again && len(p.list) < markPage {
+		if ctx.Err() != nil || err != nil || !l.again && len(p.list) < markPage {
 			delete(d.running, account)
 			if len(d.positions) >= maxPositions {
 				clear(d.positions)
@@ -156,21 +140,21 @@ func (d *dispatcher) serveAccount(account int64, l *accountWork, t queuePosition
 
 // pass gives the free slots of an account to waiting executions, at most a page, and hands their messages to the
 // relay.
-func (d *dispatcher) pass(account int64, t *queuePositions) (p page, err error) {
+func (d *dispatcher) pass(ctx context.Context, account int64, t *queuePositions) (p page, err error) {
 	select {
 	case d.passes <- struct{}{}:
 		defer func() { <-d.passes }()
-	case <-d.ctx.Done():
+	case <-ctx.Done():
 	}
 	waits := false
-	err = d.Store.View(d.ctx, func(r *store.Reader) (err error) {
+	err = d.Store.View(ctx, func(r *store.Reader) (err error) {
 		waits, err = r.Waiting(account)
 		return err
 	})
 	if err != nil || !waits {
 		return page{}, err
 	}
-	err = d.Store.Update(d.ctx, func(tx *store.Tx) error {
+	err = d.Store.Update(ctx, func(tx *store.Tx) error {
 		p = page{tx: tx, account: account, positions: *t, now: d.Now(), dueMs: d.Relay.leaseMs()}
 		return p.fill(d.AccountSlots)
 	})
@@ -183,25 +167,22 @@ func (d *dispatcher) pass(account int64, t *queuePositions) (p page, err error) 
 	return p, nil
 }
 
-func (d *dispatcher) sweepLoop() {
+// run sweeps until ctx ends.
+func (d *dispatcher) run(ctx context.Context) {
 	for {
-		if err := d.sweep(); err != nil && !errors.Is(err, store.ErrUnavailable) && d.ctx.Err() == nil {
+		if err := d.sweep(ctx); err != nil && !errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil {
 			d.Log.Error("look for executions that wait", "error", err)
 		}
-		timer := time.NewTimer(jitter(d.Every))
-		select {
-		case <-d.ctx.Done():
-			timer.Stop()
+		if pause.For(ctx, jitter(d.Every)) != nil {
 			return
-		case <-timer.C:
 		}
 	}
 }
 
 // sweep notifies the accounts that have executions which could continue. It locks nothing.
-func (d *dispatcher) sweep() error {
+func (d *dispatcher) sweep(ctx context.Context) error {
 	var accounts []int64
-	err := d.Store.View(d.ctx, func(r *store.Reader) (err error) {
+	err := d.Store.View(ctx, func(r *store.Reader) (err error) {
 		accounts, err = r.WaitingAccounts()
 		return err
 	})
@@ -210,7 +191,7 @@ func (d *dispatcher) sweep() error {
 	}
 	for _, account := range accounts {
 		var useful bool
-		err := d.Store.View(d.ctx, func(r *store.Reader) (err error) {
+		err := d.Store.View(ctx, func(r *store.Reader) (err error) {
 			useful, err = canMark(r, account, d.AccountSlots)
 			return err
 		})

@@ -3,6 +3,7 @@ package temporal
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/background"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -72,6 +74,7 @@ type Engine struct {
 	watchers    *watchers
 	matcher     *matcher
 	workerCount *workerCount
+	services    *background.Group // all but the relay
 	stats       counters
 	stopping    atomic.Bool
 }
@@ -82,7 +85,7 @@ var _ engine.Engine = (*Engine)(nil)
 // have stopped. It does not need Temporal to be reachable.
 func New(c Config) *Engine {
 	c = c.withDefaults()
-	e := &Engine{config: c, log: c.Log, watchers: newWatchers(c.Store)}
+	e := &Engine{config: c, log: c.Log, watchers: newWatchers(c.Store), services: background.NewGroup()}
 	reached := &cluster{client: c.Client, namespace: c.Namespace, queue: c.Queue}
 	made := make(chan struct{})
 	defer close(made)
@@ -100,7 +103,7 @@ func New(c Config) *Engine {
 		Freed: e.Freed, Changed: e.watchers.notify, Log: c.Log, Now: c.Now,
 	})
 	e.dispatcher = newDispatcher(dispatcherConfig{
-		Store: c.Store, Relay: e.relay, AccountSlots: c.AccountSlots, Log: c.Log, Now: c.Now,
+		Store: c.Store, Relay: e.relay, Services: e.services, AccountSlots: c.AccountSlots, Log: c.Log, Now: c.Now,
 	})
 	e.canceller = &canceller{Store: c.Store, Relay: e.relay, Freed: e.Freed, Changed: e.watchers.notify, Now: c.Now, Tracer: c.Tracer, Log: c.Log}
 	e.matcher = newMatcher(matcherConfig{Store: c.Store, Blobs: c.Blobs, Relay: e.relay, Sealer: c.Sealer, Log: c.Log})
@@ -108,20 +111,26 @@ func New(c Config) *Engine {
 		Store: c.Store, Remote: reached, Canceller: e.canceller, Node: uuid.New(), Verify: c.Verify, Log: c.Log, Now: c.Now,
 	})
 	e.workerCount = newWorkerCount(reached.workers, c.Log)
+	e.services.Start("dispatcher", e.dispatcher.run)
+	e.services.Start("event matcher", e.matcher.run)
+	e.services.Start("reconciler", e.reconciler.run)
+	e.services.Start("watchers", e.watchers.run)
+	e.services.Start("worker count", e.workerCount.run)
 	return e
 }
 
+// stopReserve is the time that Stop has left when its context has ended, for what it interrupts to return.
+const stopReserve = time.Second
+
 // Stop gives out no more slots, waits until ctx ends for messages that are being delivered, and leaves the rest to
-// other nodes. Call it when no other method is called any more.
+// other nodes. It returns a second after ctx has ended at the latest, also if the database hangs; its error then names
+// the services that have not returned. Call it when no other method is called any more.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.stopping.Store(true)
-	e.workerCount.stop()
-	e.reconciler.stop()
-	e.matcher.stop()
-	e.dispatcher.stop()
-	e.relay.stop(ctx)
-	e.watchers.stop()
-	return nil
+	final, cancel := background.Grace(ctx, stopReserve)
+	defer cancel()
+	err := e.services.Stop(final)
+	return errors.Join(err, e.relay.stop(ctx, final))
 }
 
 // Freed says that a slot of an account may be free: a worker of this process has seen an
@@ -176,7 +185,7 @@ func (e *Engine) Start(ctx context.Context, s engine.Start) (store.Execution, er
 
 // BatchReady implements engine.Engine.
 func (e *Engine) BatchReady(batch int64) {
-	err := e.config.Store.View(context.Background(), func(r *store.Reader) error {
+	err := e.config.Store.View(e.services.Context(), func(r *store.Reader) error {
 		b, err := r.BatchByNo(batch)
 		if err == nil {
 			e.dispatcher.notify(b.Account)

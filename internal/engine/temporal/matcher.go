@@ -35,9 +35,6 @@ type matcherConfig struct {
 type matcher struct {
 	matcherConfig
 	steps    eventstream.Pump
-	ctx      context.Context
-	cancel   context.CancelFunc
-	work     sync.WaitGroup
 	notified chan struct{} // has room for one
 
 	mu      sync.Mutex
@@ -55,16 +52,8 @@ func newMatcher(c matcherConfig) *matcher {
 		c.Log = slog.Default()
 	}
 	p := &matcher{matcherConfig: c, notified: make(chan struct{}, 1), waiting: make(map[stream]bool)}
-	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.steps = eventstream.Pump{Store: c.Store, Reader: eventstream.NewReader(c.Store, c.Blobs), Sealer: c.Sealer}
-	p.work.Go(p.loop)
 	return p
-}
-
-// stop ends the matcher; those of other nodes continue. It may be called again.
-func (p *matcher) stop() {
-	p.cancel()
-	p.work.Wait()
 }
 
 // notify says that a stream has new events. It never blocks; many at once are one.
@@ -78,33 +67,34 @@ func (p *matcher) notify(account int64, env chargehand.Environment) {
 	}
 }
 
-// loop matches the streams of notifications, and sweeps from time to time for streams that other nodes left behind.
-func (p *matcher) loop() {
+// run matches the streams of notifications until ctx ends, and sweeps from time to time for streams that other nodes
+// left behind.
+func (p *matcher) run(ctx context.Context) {
 	sweep := time.NewTimer(0)
 	defer sweep.Stop()
 	for {
 		select {
-		case <-p.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-p.notified:
 		case <-sweep.C:
-			p.report(p.find())
+			p.report(ctx, p.find(ctx))
 			sweep.Reset(jitter(p.Every))
 		}
-		p.round()
+		p.round(ctx)
 	}
 }
 
-func (p *matcher) report(err error) {
-	if err != nil && !errors.Is(err, store.ErrUnavailable) && p.ctx.Err() == nil {
+func (p *matcher) report(ctx context.Context, err error) {
+	if err != nil && !errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil {
 		p.Log.Error("match events to subscriptions", "error", err)
 	}
 }
 
 // find notes the streams that are behind.
-func (p *matcher) find() error {
+func (p *matcher) find(ctx context.Context) error {
 	var behind []store.Stream
-	err := p.Store.View(p.ctx, func(r *store.Reader) (err error) {
+	err := p.Store.View(ctx, func(r *store.Reader) (err error) {
 		behind, err = r.StreamsBehind(store.ListenCursor)
 		return err
 	})
@@ -117,9 +107,9 @@ func (p *matcher) find() error {
 }
 
 // round steps the streams round robin until nothing is left to do. A sweep finds the streams again whose step failed.
-func (p *matcher) round() {
+func (p *matcher) round(ctx context.Context) {
 	wait := minPoll
-	for p.ctx.Err() == nil {
+	for ctx.Err() == nil {
 		p.mu.Lock()
 		now := p.waiting
 		p.waiting = make(map[stream]bool)
@@ -129,8 +119,8 @@ func (p *matcher) round() {
 		}
 		moved := false
 		for s := range now {
-			more, progress, err := p.step(s)
-			p.report(err)
+			more, progress, err := p.step(ctx, s)
+			p.report(ctx, err)
 			moved = moved || progress
 			if more && err == nil {
 				p.mu.Lock()
@@ -148,7 +138,7 @@ func (p *matcher) round() {
 			p.mu.Unlock()
 			return
 		}
-		if pause.For(p.ctx, wait) != nil {
+		if pause.For(ctx, wait) != nil {
 			return
 		}
 		wait *= 2
@@ -158,7 +148,7 @@ func (p *matcher) round() {
 // step matches the next events of a stream. more: there are more; moved: the cursor has moved. Putting a subscription
 // to sleep locks the cursor for a moment too, so a step that does not get the lock does not mean that another matcher
 // is at work.
-func (p *matcher) step(s stream) (more, moved bool, err error) {
+func (p *matcher) step(ctx context.Context, s stream) (more, moved bool, err error) {
 	var messages map[int64]store.OutboxMessage
 	steps := p.steps
 	steps.Also = func(tx *store.Tx, woken []store.Subscription) (err error) {
@@ -173,24 +163,24 @@ func (p *matcher) step(s stream) (more, moved bool, err error) {
 		messages, err = tx.InsertOutboxMessages(store.OutboxEvents, executions, p.Relay.leaseMs())
 		return err
 	}
-	before, _, err := p.state(s)
+	before, _, err := p.state(ctx, s)
 	if err != nil {
 		return false, false, err
 	}
-	done, err := steps.Step(p.ctx, s.account, s.environment)
+	done, err := steps.Step(ctx, s.account, s.environment)
 	if err != nil {
 		return false, false, err
 	}
 	if len(done.Woken) > 0 {
 		p.Relay.handMessages(slices.Collect(maps.Values(messages)))
 	}
-	after, last, err := p.state(s)
+	after, last, err := p.state(ctx, s)
 	return after.Number < last, after != before, err
 }
 
 // state returns the cursor of the matcher in a stream, and the number of the stream's last event.
-func (p *matcher) state(s stream) (c store.StreamCursor, last int64, err error) {
-	err = p.Store.View(p.ctx, func(r *store.Reader) (err error) {
+func (p *matcher) state(ctx context.Context, s stream) (c store.StreamCursor, last int64, err error) {
+	err = p.Store.View(ctx, func(r *store.Reader) (err error) {
 		if c, err = r.Cursor(s.account, s.environment, store.ListenCursor); err != nil {
 			return err
 		}

@@ -68,10 +68,6 @@ const (
 // moment, no harm is done.
 type reconciler struct {
 	reconcilerConfig
-	ctx    context.Context
-	cancel context.CancelFunc
-	done   chan struct{}
-
 	verified  atomic.Bool                      // Verify has reported nothing
 	known     map[chargehand.ExecutionID]int64 // ends that Temporal may list again, with their times
 	positions [len(walked)]*store.Execution    // where walks were interrupted; nil: at the beginning
@@ -81,31 +77,22 @@ type reconciler struct {
 var walked = [...]store.ExecutionState{store.StateActive, store.StateReady, store.StateParked}
 
 func newReconciler(c reconcilerConfig) *reconciler {
-	r := &reconciler{reconcilerConfig: c.withDefaults(), done: make(chan struct{})}
-	r.ctx, r.cancel = context.WithCancel(context.Background())
-	go r.loop()
-	return r
+	return &reconciler{reconcilerConfig: c.withDefaults()}
 }
 
-// stop ends the work and gives the lease back. It may be called again.
-func (r *reconciler) stop() {
-	r.cancel()
-	<-r.done
-}
-
-func (r *reconciler) loop() {
-	defer close(r.done)
-	for logged := false; r.ctx.Err() == nil; {
-		err := r.lease(r.ctx, r.Lease)
+// run works until ctx ends, and gives the lease back then.
+func (r *reconciler) run(ctx context.Context) {
+	for logged := false; ctx.Err() == nil; {
+		err := r.lease(ctx, r.Lease)
 		if err == nil {
 			logged = false
-			err = r.serve(r.ctx)
+			err = r.serve(ctx)
 		}
-		if err != nil && !errors.Is(err, store.ErrConflict) && r.ctx.Err() == nil && !logged {
+		if err != nil && !errors.Is(err, store.ErrConflict) && ctx.Err() == nil && !logged {
 			logged = true
 			r.Log.Error("take the lease of the reconciler", "error", err)
 		}
-		r.sleep(r.ctx, jitter(r.Lease/4)) // stand by
+		r.sleep(ctx, jitter(r.Lease/4)) // stand by
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/background"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -21,9 +22,7 @@ func (w *rowsFixture) reconciler(to remote) (*reconciler, *atomic.Int64) {
 	c := reconcilerConfig{Store: w.store, Remote: to, Node: w.id(), Asking: time.Nanosecond, Grace: time.Nanosecond, Log: slog.New(slog.DiscardHandler),
 		Canceller: &canceller{Store: w.store, Relay: w.relayTo(remoteFuncs{onSignal: func(chargehand.ExecutionID, message) error { return nil }}),
 			Freed: func(int64) { freed.Add(1) }, Changed: func([16]byte) {}, Now: time.Now}}
-	r := &reconciler{reconcilerConfig: c.withDefaults()}
-	r.ctx, r.cancel = w.t.Context(), func() {}
-	return r, &freed
+	return newReconciler(c), &freed
 }
 
 // running marks queued rows as running, and drops their messages.
@@ -123,7 +122,7 @@ func TestWalkFindsWhatIsGone(t *testing.T) {
 	}})
 	past := r.Now
 	r.Now = func() time.Time { return past().Add(time.Second) } // no row is too young
-	if err := r.walkAll(); err != nil {
+	if err := r.walkAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if len(asked) != len(rows) || asked[rows[0].ID] != 2 || asked[rows[4].ID] != 1 {
@@ -138,15 +137,15 @@ func TestWalkFindsWhatIsGone(t *testing.T) {
 	}
 	r.Grace = time.Hour
 	clear(asked)
-	if err := r.walkAll(); err != nil || len(asked) != 0 {
+	if err := r.walkAll(t.Context()); err != nil || len(asked) != 0 {
 		t.Errorf("asked for %d that have just begun (%v)", len(asked), err)
 	}
 }
 
 // walkAll walks once through all rows.
-func (r *reconciler) walkAll() (err error) {
+func (r *reconciler) walkAll(ctx context.Context) (err error) {
 	for state := range walked {
-		err = errors.Join(err, r.walk(r.ctx, state))
+		err = errors.Join(err, r.walk(ctx, state))
 	}
 	return err
 }
@@ -242,9 +241,12 @@ func TestReconcilerRuns(t *testing.T) {
 	c, _ := w.reconciler(to)
 	r := newReconciler(reconcilerConfig{Store: w.store, Remote: to, Canceller: c.Canceller, Node: w.id(), Every: 10 * time.Millisecond, Round: 10 * time.Millisecond,
 		Asking: time.Nanosecond, Grace: time.Millisecond, Log: quiet})
+	services := background.NewGroup()
+	services.Start("reconciler", r.run)
 	w.allEnd()
-	r.stop()
-	r.stop()
+	if err := services.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
 	if f := w.fault(rows[0].No); f.Code != "terminated" {
 		t.Errorf("fault %+v", f)
 	}
@@ -262,7 +264,7 @@ func TestNothingIsEndedFromAnotherNamespace(t *testing.T) {
 	})
 	elsewhere := errors.New("another namespace")
 	r.Verify = func(context.Context) error { return elsewhere }
-	for _, err := range []error{r.readClosed(t.Context()), r.walkAll()} {
+	for _, err := range []error{r.readClosed(t.Context()), r.walkAll(t.Context())} {
 		if !errors.Is(err, elsewhere) {
 			t.Fatalf("asked elsewhere: %v", err)
 		}
@@ -271,7 +273,7 @@ func TestNothingIsEndedFromAnotherNamespace(t *testing.T) {
 		t.Fatal("the row has ended")
 	}
 	elsewhere = nil
-	if err := errors.Join(r.readClosed(t.Context()), r.walkAll()); err != nil {
+	if err := errors.Join(r.readClosed(t.Context()), r.walkAll(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.fault(rows[0].No); got.Code != "terminated" {

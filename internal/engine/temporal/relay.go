@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/background"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -102,12 +103,13 @@ type relay struct {
 	done    chan int64 // numbers of delivered messages
 	pause   backoff
 
-	ctx      context.Context
+	ctx      context.Context // of requests and transactions
 	cancel   context.CancelFunc
 	stopping chan struct{} // closed by stop: what is held is left to others
 	once     sync.Once
 	workers  sync.WaitGroup
 	cleaner  sync.WaitGroup
+	ended    *background.Group // what stop begins
 
 	mu     sync.Mutex
 	closed bool // stop has begun
@@ -121,7 +123,7 @@ type relay struct {
 func newRelay(c relayConfig) *relay {
 	r := &relay{
 		relayConfig: c.withDefaults(), origins: newOrigins(c.Store, c.Plans),
-		done: make(chan int64, 1024), stopping: make(chan struct{}),
+		done: make(chan int64, 1024), stopping: make(chan struct{}), ended: background.NewGroup(),
 	}
 	r.lanes = [laneCount]*lane{
 		cancelLane: newLane(laneKinds[cancelLane], r.Unacked),
@@ -142,22 +144,25 @@ func newRelay(c relayConfig) *relay {
 	return r
 }
 
-// stop waits until ctx ends for deliveries in progress, and releases the leases of all other messages. It may be called
-// again. Stop the components that hand messages to the relay first.
-func (r *relay) stop(ctx context.Context) {
+// stop waits until ctx ends for deliveries in progress, and releases the leases of all other messages. What ctx
+// interrupts has until final ends to return; the error says that it has not. stop may be called again. Stop the
+// components that hand messages to the relay first.
+func (r *relay) stop(ctx, final context.Context) error {
+	defer context.AfterFunc(ctx, r.cancel)()
 	r.once.Do(func() {
 		r.mu.Lock()
 		r.closed = true
 		r.mu.Unlock()
 		close(r.stopping)
-		undo := context.AfterFunc(ctx, r.cancel) // ends waiting for a database that does not answer, too
-		r.workers.Wait()
-		r.release()
-		close(r.done)
-		r.cleaner.Wait()
-		undo()
-		r.cancel()
+		r.ended.Start("message relay", func(context.Context) {
+			r.workers.Wait()
+			r.release()
+			close(r.done)
+			r.cleaner.Wait()
+			r.cancel()
+		})
 	})
+	return r.ended.Stop(final)
 }
 
 // release ends the leases of held messages, so that other nodes deliver them at once.

@@ -190,7 +190,7 @@ func TestReadersThatDoNotRead(t *testing.T) {
 	var got signals
 	r := newRelay(relayConfig{Store: w.store, Remote: got.remote(), Blobs: noBlobs{}, Queue: "queue", Runtime: "1",
 		Unacked: 4, AckTimeout: 20 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
-	t.Cleanup(func() { r.stop(context.Background()) })
+	t.Cleanup(func() { _ = r.stop(context.Background(), context.Background()) })
 	many := w.listeners(chargehand.Live, 1, 20, time.Now().Add(time.Minute).UnixMilli())
 	r.handMessages(many)
 	eventually(t, "all are notified", func() bool { return got.of(many...) == len(many) })

@@ -42,7 +42,7 @@ func (r remoteFuncs) ended(_ context.Context, id chargehand.ExecutionID) (string
 func (w *rowsFixture) relayTo(to remote) *relay {
 	r := newRelay(relayConfig{Store: w.store, Remote: to, Blobs: noBlobs{}, Queue: "queue", Runtime: "1.2.3",
 		Lease: w.lease, Every: w.every, Log: slog.New(slog.DiscardHandler)})
-	w.t.Cleanup(func() { r.stop(context.Background()) })
+	w.t.Cleanup(func() { _ = r.stop(context.Background(), context.Background()) })
 	return r
 }
 
@@ -213,7 +213,7 @@ func TestBrokenStartEndsItsBatch(t *testing.T) {
 	notifiedIDs := make(chan [16]byte, 10)
 	r := newRelay(relayConfig{Store: w.store, Remote: remoteFuncs{}, Blobs: noBlobs{}, Queue: "queue", Every: time.Hour,
 		Changed: func(id [16]byte) { notifiedIDs <- id }, Log: slog.New(slog.DiscardHandler)})
-	t.Cleanup(func() { r.stop(context.Background()) })
+	t.Cleanup(func() { _ = r.stop(context.Background(), context.Background()) })
 	d := delivery{OutboxMessage: store.OutboxMessage{Execution: items[0].No, ID: items[0].ID, Kind: store.OutboxStart}}
 	w.update(func(tx *store.Tx) error { return tx.InsertOutboxMessage(&d.OutboxMessage) })
 	if err := r.failExecution(&d, errBroken); err != nil {
@@ -304,7 +304,9 @@ func TestStopDoesNotWaitForADatabaseThatHangs(t *testing.T) {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		r.stop(ctx)
+		if err := r.stop(ctx, context.Background()); err != nil {
+			t.Error(err)
+		}
 	}()
 	select {
 	case <-stopped:

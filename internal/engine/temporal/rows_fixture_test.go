@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/background"
 	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/postgres"
@@ -166,6 +167,7 @@ type node struct {
 	dispatcher *dispatcher
 	canceller  *canceller
 	watchers   *watchers
+	services   *background.Group
 	dead       atomic.Bool
 }
 
@@ -203,7 +205,7 @@ func (m *mortal) View(ctx context.Context, fn func(store.Conn) error) error {
 // start starts a node. It dies after so many Updates; 0: it does not.
 func (w *rowsFixture) start(dieAt int64) *node {
 	w.t.Helper()
-	n := &node{}
+	n := &node{services: background.NewGroup()}
 	m := &mortal{DB: w.open(), node: n, dieAt: dieAt}
 	n.db, n.store = m, store.New(m)
 	quiet := slog.New(slog.DiscardHandler)
@@ -211,8 +213,10 @@ func (w *rowsFixture) start(dieAt int64) *node {
 		Store: n.store, Remote: &nodeRemote{w.stage, n}, Blobs: noBlobs{}, Queue: "test", Runtime: "1",
 		Lease: w.lease, Every: w.every, Freed: w.freed, Log: quiet,
 	})
-	n.dispatcher = newDispatcher(dispatcherConfig{Store: n.store, Relay: n.relay, AccountSlots: w.slots, Every: w.every, Log: quiet})
+	n.dispatcher = newDispatcher(dispatcherConfig{Store: n.store, Relay: n.relay, Services: n.services, AccountSlots: w.slots, Every: w.every, Log: quiet})
 	n.watchers = newWatchers(n.store)
+	n.services.Start("dispatcher", n.dispatcher.run)
+	n.services.Start("watchers", n.watchers.run)
 	n.canceller = &canceller{Store: n.store, Relay: n.relay, Freed: w.freed, Changed: n.watchers.notify, Now: time.Now}
 	w.mu.Lock()
 	w.nodes = append(w.nodes, n)
@@ -222,9 +226,15 @@ func (w *rowsFixture) start(dieAt int64) *node {
 }
 
 func (n *node) stop() {
-	n.dispatcher.stop()
-	n.relay.stop(context.Background())
-	n.watchers.stop()
+	_ = n.services.Stop(context.Background()) // an error needs a deadline
+	_ = n.relay.stop(context.Background(), context.Background())
+}
+
+// serve runs a service until the test ends.
+func (w *rowsFixture) serve(name string, run func(ctx context.Context)) {
+	services := background.NewGroup()
+	services.Start(name, run)
+	w.t.Cleanup(func() { _ = services.Stop(context.Background()) })
 }
 
 // freed notifies a node that lives, as the one would whose worker ended an execution.

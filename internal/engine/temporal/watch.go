@@ -25,10 +25,7 @@ type watchers struct {
 
 	mu      sync.Mutex
 	watches map[[16]byte]*watch
-	polling bool
-	closed  bool
 	wake    chan struct{} // has room for one: there is a new id to read
-	work    sync.WaitGroup
 }
 
 // watch is shared by all requests that wait for the same id. Its fields are guarded by watchers.mu.
@@ -60,10 +57,6 @@ func (h *watchers) watch(id [16]byte) (<-chan struct{}, func()) {
 		w.due = h.now().Add(w.wait)
 		h.readSoon()
 	}
-	if !h.polling && !h.closed {
-		h.polling = true
-		h.work.Go(h.poll)
-	}
 	changed := w.changed
 	var once sync.Once
 	return changed, func() { once.Do(func() { h.leave(w) }) }
@@ -94,16 +87,7 @@ func (w *watch) tell() {
 	w.wait, w.due = minPoll, time.Time{}
 }
 
-// stop ends the reading. Channels stay open. It may be called again.
-func (h *watchers) stop() {
-	h.mu.Lock()
-	h.closed = true
-	h.readSoon()
-	h.mu.Unlock()
-	h.work.Wait()
-}
-
-// readSoon wakes the poller. It needs watchers.mu.
+// readSoon wakes the loop of run.
 func (h *watchers) readSoon() {
 	select {
 	case h.wake <- struct{}{}:
@@ -111,29 +95,32 @@ func (h *watchers) readSoon() {
 	}
 }
 
-// poll reads statuses until no one watches any more.
-func (h *watchers) poll() {
+// run reads statuses while there are watches, until ctx ends. Channels stay open then.
+func (h *watchers) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
 		case <-timer.C:
 		case <-h.wake:
-		}
-		ids, next, proceed := h.dueIDs()
-		if !proceed {
+		case <-ctx.Done():
 			return
 		}
-		if h.read(ids) {
+		ids, next, watched := h.dueIDs()
+		if !watched {
+			timer.Stop() // until there is a watch
+			continue
+		}
+		if h.read(ctx, ids) {
 			next = minPoll // the notified requests may watch again
 		}
 		timer.Reset(next)
 	}
 }
 
-// dueIDs returns the ids that are to be read now, and the time until the next read. It forgets ids without watches; if
-// none are left, the poller ends.
-func (h *watchers) dueIDs() (ids [][16]byte, next time.Duration, proceed bool) {
+// dueIDs returns the ids that are to be read now, and the time until the next read. It forgets ids without watches;
+// watched is false if none are left.
+func (h *watchers) dueIDs() (ids [][16]byte, next time.Duration, watched bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.now()
@@ -155,19 +142,15 @@ func (h *watchers) dueIDs() (ids [][16]byte, next time.Duration, proceed bool) {
 		w.due = now.Add(w.wait)
 		next = min(next, w.wait)
 	}
-	if h.closed || len(h.watches) == 0 {
-		h.polling = false
-		return nil, 0, false
-	}
-	return ids, next, true
+	return ids, next, len(h.watches) > 0
 }
 
 // read reads statuses, notifies the requests whose id has changed, and reports whether there were any.
-func (h *watchers) read(ids [][16]byte) (notifiedIDs bool) {
+func (h *watchers) read(ctx context.Context, ids [][16]byte) (notifiedIDs bool) {
 	for len(ids) > 0 {
 		n := min(len(ids), store.MaxStatuses)
 		found := make(map[[16]byte]int64, n)
-		err := h.store.View(context.Background(), func(r *store.Reader) error {
+		err := h.store.View(ctx, func(r *store.Reader) error {
 			return r.Statuses(ids[:n], func(id [16]byte, status int64) { found[id] = status })
 		})
 		if err == nil && h.compare(found) {

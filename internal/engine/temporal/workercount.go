@@ -27,29 +27,17 @@ type workerCount struct {
 	log   *slog.Logger
 
 	workers atomic.Int64 // -1: not known
-	cancel  context.CancelFunc
-	done    chan struct{}
 }
 
 func newWorkerCount(count func(ctx context.Context) (int, error), log *slog.Logger) *workerCount {
-	c := &workerCount{count: count, log: log, done: make(chan struct{})}
+	c := &workerCount{count: count, log: log}
 	c.workers.Store(-1)
-	var ctx context.Context
-	ctx, c.cancel = context.WithCancel(context.Background())
-	go c.loop(ctx)
 	return c
 }
 
-// stop may be called again.
-func (c *workerCount) stop() {
-	c.cancel()
-	<-c.done
-}
-
-// loop logs a warning when two counts in a row have found no worker. One such count is normal: a server that starts
-// together with its worker may count before the worker polls.
-func (c *workerCount) loop(ctx context.Context) {
-	defer close(c.done)
+// run counts until ctx ends. It logs a warning when two counts in a row have found no worker. One such count is normal:
+// a server that starts together with its worker may count before the worker polls.
+func (c *workerCount) run(ctx context.Context) {
 	for empty, logged := 0, false; ; {
 		n, err := c.count(ctx)
 		switch {

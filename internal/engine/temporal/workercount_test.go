@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/chargehand/chargehand/internal/background"
 )
 
 // TestCensusTells: who runs no worker learns that no one else does either, once, and when that is over.
@@ -26,6 +28,8 @@ func TestWorkerCountIsLogged(t *testing.T) {
 				return 0, ctx.Err()
 			}
 		}, slog.New(slog.NewTextHandler(&log, nil)))
+		services := background.NewGroup()
+		services.Start("worker count", c.run)
 		for i, step := range []struct {
 			answer
 			want        int64
@@ -47,8 +51,9 @@ func TestWorkerCountIsLogged(t *testing.T) {
 				t.Errorf("step %d: %d workers, want %d; the log says\n%s", i, got, step.want, log.String())
 			}
 		}
-		c.stop()
-		c.stop()
+		if err := services.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
 	})
 }
 
