@@ -46,9 +46,10 @@ type Validation struct {
 	Warnings []chargehand.FieldError // at most 100
 }
 
-// ValidateWorkflow checks a definition and stores nothing. The resources that it names are
-// fetched and checked for a principal that may write workflows, and so is whether it may use what it
-// names. For others, who must not make this server send requests or read files, each resource is a warning.
+// ValidateWorkflow checks a definition and stores nothing. If the principal may write workflows, the
+// resources that the definition names are fetched and checked, and so is whether the principal may use
+// what it names. Any other principal must not make this server send requests or read files: it gets a
+// warning for each resource.
 // Codes: payload_too_large.
 func (s *Service) ValidateWorkflow(ctx context.Context, p *Principal, definition []byte) (*Validation, error) {
 	if err := s.checkDefinitionSize(definition); err != nil {
@@ -98,9 +99,9 @@ func (s *Service) checkDefinitionSize(definition []byte) error {
 }
 
 // ApplyWorkflow creates a workflow, a version or a revision, and publishes it unless it is a
-// draft or the principal does not publish. Identical content under the same version changes nothing, whether it is written in
-// YAML or JSON; only a draft that is applied again as no draft is published. External
-// resources are content too: they are fetched each time, and pinned (T69, T87).
+// draft or the principal may not publish. Identical content under the same version changes nothing,
+// whether it is written in YAML or JSON; only a draft that is applied again as no draft is published.
+// External resources are content too: they are fetched each time, and pinned (T69, T87).
 // Codes: invalid_body or invalid_json (neither YAML nor JSON), definition_invalid,
 // payload_too_large, workflow_not_found (outside the key's list), idempotency_key_reused,
 // idempotency_in_progress.
@@ -125,8 +126,8 @@ type application struct {
 	files    []chargehand.FileID // that the definition names and the key may read: they are pinned with the revision
 }
 
-// maxApplyAttempts bounds how often a decision is made anew. Each one that is lost is a change
-// of the same workflow that somebody else has made.
+// maxApplyAttempts bounds how often a decision is made anew. A decision is lost only if another
+// request has changed the same workflow meanwhile.
 const maxApplyAttempts = 100
 
 // errChanged is returned out of a transaction that finds other rows than those that the
@@ -169,7 +170,7 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 		}
 		applied, err := s.writeDefinition(ctx, a, c)
 		if errors.Is(err, errChanged) && attempt < maxApplyAttempts {
-			continue // somebody else made progress
+			continue // another request made progress
 		}
 		if err != nil {
 			return nil, err

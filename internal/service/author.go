@@ -29,8 +29,8 @@ type authorship struct {
 
 // authorship finds what a definition would start, use or read beyond what its author may, in the environment of the
 // key that applies it. workflow is the zero id where there is none of that name. The engine checks the same when
-// executions start (engine.MayUse, engine.Family, engine.MayRead): another environment has other secrets, and both
-// may change. Whether something exists that the key does not see is not told.
+// executions start (engine.MayUse, engine.Tree, engine.MayRead): another environment has other secrets, and both
+// may change. The answer is the same for what the key may not see and for what does not exist.
 func (s *Service) authorship(
 	ctx context.Context, p *Principal, compiled *plan.Plan, workflow chargehand.WorkflowID,
 ) (found authorship, err error) {
@@ -95,7 +95,7 @@ func eachText(v expr.Value, path []string, visit func(text string, at []string))
 }
 
 // namedFiles adds the files that the definition names: those that the author may read are granted to all executions
-// of the revision, whoever starts them. A key without limits may name files of both environments.
+// of the revision, no matter which key starts them. A key without limits may name files of both environments.
 func (s *Service) namedFiles(
 	r *store.Reader, p *Principal, compiled *plan.Plan, addresses map[chargehand.FileID]string, found *authorship,
 ) error {
@@ -157,7 +157,7 @@ func hiddenSecrets(r *store.Reader, p *Principal, author store.Author, compiled 
 			continue
 		}
 		detail := fmt.Sprintf("The secret %s of the environment %s is not there for this workflow.", excerpt.Quote(name), p.Environment)
-		hint := "Somebody with an admin key must add the workflow or its namespace to the secret."
+		hint := "A person with an admin key must add the workflow or its namespace to the secret."
 		problems = append(problems, document.ErrorAt(fmt.Sprintf("/use/secrets/%d", i), plan.CodeNotGranted, detail, hint))
 	}
 	return problems, nil

@@ -51,7 +51,7 @@ type BatchPage struct {
 
 // GetBatch reads a batch under its workflow. Codes: batch_not_found.
 func (s *Service) GetBatch(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.BatchID, v View) (b *Batch, err error) {
-	err = s.await(ctx, id, v.Wait, func(ctx context.Context) (settled bool, err error) {
+	err = s.await(ctx, id, v.Wait, func(ctx context.Context) (done bool, err error) {
 		b, err = s.readBatch(ctx, v, func(r *store.Reader) (store.Batch, error) { return s.findBatch(r, p, workflow, id) })
 		return err == nil && b.Status.Final(), err
 	})
@@ -194,7 +194,7 @@ func (s *Service) CancelBatch(ctx context.Context, p *Principal, r ChangeBatch) 
 		if err != nil || b.Status.Final() {
 			return b, err
 		}
-		// Whoever was first died, or is still at it: the batch is marked, and ends with us.
+		// The request that was first has died or is still at work: it has marked the batch, and this one completes it.
 		reason, err := readReason(r.Body)
 		if err != nil {
 			return nil, err

@@ -117,8 +117,8 @@ func (s *Service) readItems(body value.Value) (items []any, concurrency int64, e
 	return list, concurrency, nil
 }
 
-// checkItems validates every item before anything starts. It ends when ctx does: nobody waits
-// for the answer any more. Codes: input_invalid.
+// checkItems validates every item before anything starts. It ends when ctx does, because then the
+// client does not wait for the answer any more. Codes: input_invalid.
 func checkItems(ctx context.Context, p *plan.Plan, items []any) error {
 	if p.InputSchema == nil {
 		return nil
@@ -246,7 +246,7 @@ func insertBatch(tx *store.Tx, b *store.Batch, rows []store.Execution, files map
 // awaitBatch waits for a batch that was just started, or by a request that the principal
 // repeats. Codes: batch_not_found (see awaitExecution).
 func (s *Service) awaitBatch(ctx context.Context, p *Principal, id chargehand.BatchID, v View) (b *Batch, err error) {
-	err = s.await(ctx, id, v.Wait, func(ctx context.Context) (settled bool, err error) {
+	err = s.await(ctx, id, v.Wait, func(ctx context.Context) (done bool, err error) {
 		b, err = s.readBatch(ctx, v, func(r *store.Reader) (store.Batch, error) {
 			row, err := r.BatchByID(p.AccountNo, p.Environment, id)
 			if err != nil {

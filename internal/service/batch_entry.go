@@ -76,7 +76,7 @@ func snapshotEntries(r *store.Reader, batch int64, total int) ([]batchEntry, err
 
 // Entries calls each for the entries of a batch that this Service returned, in input order.
 // It reads in steps, so that a slow consumer holds nothing open; the entry and its bytes are
-// valid during the call only. next is the index to go on from, -1 at the end.
+// valid during the call only. next is the index to continue from, -1 at the end.
 func (s *Service) Entries(ctx context.Context, b *Batch, q BatchEntries, each func(*BatchEntry) error) (next int, err error) {
 	if b.entries == nil || len(q.Statuses) > 0 || len(q.Phases) > 0 || q.Limit != 0 {
 		return s.readEntries(ctx, b, q, each)

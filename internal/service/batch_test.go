@@ -13,43 +13,43 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-func (w *world) createBatch(workflow chargehand.WorkflowID, body string) *Batch {
-	w.t.Helper()
-	b, _, err := w.CreateBatch(w.t.Context(), w.p, CreateBatch{Workflow: workflow, Body: parse(w.t, body), View: view})
+func (fx *fixture) createBatch(workflow chargehand.WorkflowID, body string) *Batch {
+	fx.t.Helper()
+	b, _, err := fx.CreateBatch(fx.t.Context(), fx.p, CreateBatch{Workflow: workflow, Body: parse(fx.t, body), View: view})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return b
 }
 
-func (w *world) getBatch(b *Batch, v View) *Batch {
-	w.t.Helper()
-	got, err := w.GetBatch(w.t.Context(), w.p, b.Workflow, b.ID, v)
+func (fx *fixture) getBatch(b *Batch, v View) *Batch {
+	fx.t.Helper()
+	got, err := fx.GetBatch(fx.t.Context(), fx.p, b.Workflow, b.ID, v)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return got
 }
 
 // entries collects entries; inputs are copied, because they are valid during the call only.
-func (w *world) entries(b *Batch, q BatchEntries) (list []BatchEntry, next int) {
-	w.t.Helper()
-	next, err := w.Entries(w.t.Context(), b, q, func(e *BatchEntry) error {
+func (fx *fixture) entries(b *Batch, q BatchEntries) (list []BatchEntry, next int) {
+	fx.t.Helper()
+	next, err := fx.Entries(fx.t.Context(), b, q, func(e *BatchEntry) error {
 		entry := *e
 		entry.Inputs = append([]byte(nil), e.Inputs...)
 		list = append(list, entry)
 		return nil
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return list, next
 }
 
 func TestCreateBatch(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	b := w.createBatch(flow.ID, `{"items": [{"n": 1}, {"n": 2.0}, {}], "concurrency": 2}`)
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	b := fx.createBatch(flow.ID, `{"items": [{"n": 1}, {"n": 2.0}, {}], "concurrency": 2}`)
 	if b.Status != chargehand.BatchPending || b.Total != 3 || b.Completed+b.Failed+b.Running+b.Waiting != 0 || b.Queued != 3 {
 		t.Errorf("creation answers %+v", b)
 	}
@@ -59,10 +59,10 @@ func TestCreateBatch(t *testing.T) {
 	if b.Concurrency != 2 || b.EffectiveConcurrency != 2 {
 		t.Errorf("concurrency is %d, effective %d", b.Concurrency, b.EffectiveConcurrency)
 	}
-	if len(w.engine.ready) != 1 || w.engine.ready[0] != b.no {
-		t.Errorf("the engine was told of %v", w.engine.ready)
+	if len(fx.engine.ready) != 1 || fx.engine.ready[0] != b.no {
+		t.Errorf("the engine was notified of %v", fx.engine.ready)
 	}
-	list, next := w.entries(b, BatchEntries{})
+	list, next := fx.entries(b, BatchEntries{})
 	if len(list) != 3 || next != -1 {
 		t.Fatalf("entries are %+v, next %d", list, next)
 	}
@@ -71,7 +71,7 @@ func TestCreateBatch(t *testing.T) {
 		if e.Index != i || string(e.Inputs) != want || e.Status != chargehand.Initial || e.Ended || e.ItemID != "" {
 			t.Errorf("entry %d is %+v", i, e)
 		}
-		x, err := w.GetExecution(t.Context(), w.p, flow.ID, e.Execution, view)
+		x, err := fx.GetExecution(t.Context(), fx.p, flow.ID, e.Execution, view)
 		if err != nil || x.Batch != b.ID || !x.CreatedAt.Equal(b.CreatedAt) {
 			t.Errorf("execution %d is %+v, %v", i, x, err)
 		}
@@ -79,12 +79,12 @@ func TestCreateBatch(t *testing.T) {
 			t.Error("ids of the items do not ascend")
 		}
 	}
-	stored, _ := w.entries(w.getBatch(b, view), BatchEntries{})
+	stored, _ := fx.entries(fx.getBatch(b, view), BatchEntries{})
 	if len(stored) != 3 || stored[1].Execution != list[1].Execution || string(stored[1].Inputs) != `{"n":2.0}` {
 		t.Errorf("stored entries are %+v", stored)
 	}
 	var row store.Execution
-	if err := w.rows.View(t.Context(), func(r *store.Reader) (err error) {
+	if err := fx.rows.View(t.Context(), func(r *store.Reader) (err error) {
 		row, err = r.FindExecution(list[0].Execution)
 		return err
 	}); err != nil {
@@ -96,8 +96,8 @@ func TestCreateBatch(t *testing.T) {
 }
 
 func TestCreateBatchConcurrency(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
 	for _, c := range []struct {
 		text              string
 		wanted, effective int
@@ -105,8 +105,8 @@ func TestCreateBatchConcurrency(t *testing.T) {
 		{``, 5, 5}, {`,"concurrency": 1`, 1, 1}, {`,"concurrency": 10.0`, 10, 10}, {`,"concurrency": 100`, 100, 100},
 		{`,"concurrency": 101`, 101, 100}, {`,"concurrency": 99999999999999999999`, 1<<63 - 1, 100}, {`,"concurrency": 1e30`, 1<<63 - 1, 100},
 	} {
-		b := w.createBatch(flow.ID, `{"items": [{}]`+c.text+`}`)
-		got := w.getBatch(b, view)
+		b := fx.createBatch(flow.ID, `{"items": [{}]`+c.text+`}`)
+		got := fx.getBatch(b, view)
 		if got.Concurrency != c.wanted || got.EffectiveConcurrency != c.effective {
 			t.Errorf("%q gives %d and %d, want %d and %d", c.text, got.Concurrency, got.EffectiveConcurrency, c.wanted, c.effective)
 		}
@@ -114,8 +114,8 @@ func TestCreateBatchConcurrency(t *testing.T) {
 }
 
 func TestCreateBatchRefusesBadBodies(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Limits.BatchItems = 3 })
-	flow := w.apply(definition("typed", "1.0.0", wantsText))
+	fx := newFixture(t, func(c *Config) { c.Limits.BatchItems = 3 })
+	flow := fx.apply(definition("typed", "1.0.0", wantsText))
 	for _, c := range []struct {
 		name, body string
 		code       chargehand.Code
@@ -137,47 +137,47 @@ func TestCreateBatchRefusesBadBodies(t *testing.T) {
 		{"against the schema", `{"items": [{"text": "a"}, {"text": 1}, {}]}`, chargehand.CodeInputInvalid, []string{"/items/1/text", "/items/2/text"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, _, err := w.CreateBatch(t.Context(), w.p, CreateBatch{Workflow: flow.ID, Body: parse(t, c.body)})
+			_, _, err := fx.CreateBatch(t.Context(), fx.p, CreateBatch{Workflow: flow.ID, Body: parse(t, c.body)})
 			wantPointers(t, wantCode(t, err, c.code), c.pointers...)
 		})
 	}
-	page, err := w.ListBatches(t.Context(), w.p, flow.ID, 10, Cursor{})
-	if err != nil || len(page.Data) != 0 || len(w.engine.ready) != 0 {
+	page, err := fx.ListBatches(t.Context(), fx.p, flow.ID, 10, Cursor{})
+	if err != nil || len(page.Data) != 0 || len(fx.engine.ready) != 0 {
 		t.Errorf("bad requests made batches: %+v, %v", page, err)
 	}
-	_, _, err = w.CreateBatch(t.Context(), w.p, CreateBatch{Workflow: newID[chargehand.WorkflowID](1), Body: map[string]any{}})
+	_, _, err = fx.CreateBatch(t.Context(), fx.p, CreateBatch{Workflow: newID[chargehand.WorkflowID](1), Body: map[string]any{}})
 	wantCode(t, err, chargehand.CodeWorkflowNotFound)
-	_, _, err = w.CreateBatch(t.Context(), w.p, CreateBatch{Workflow: flow.ID, Version: "3.0.0"})
+	_, _, err = fx.CreateBatch(t.Context(), fx.p, CreateBatch{Workflow: flow.ID, Version: "3.0.0"})
 	wantCode(t, err, chargehand.CodeVersionNotFound)
 }
 
-func TestCreateBatchNamesAtMostHundredPlaces(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("typed", "1.0.0", wantsText))
+func TestCreateBatchNamesAtMostHundredFields(t *testing.T) {
+	fx := newFixture(t)
+	flow := fx.apply(definition("typed", "1.0.0", wantsText))
 	for body, code := range map[string]chargehand.Code{"{}": chargehand.CodeInputInvalid, "1": chargehand.CodeInvalidBody} {
 		items := `{"items": [` + strings.Repeat(body+",", 299) + body + `]}`
-		_, _, err := w.CreateBatch(t.Context(), w.p, CreateBatch{Workflow: flow.ID, Body: parse(t, items)})
+		_, _, err := fx.CreateBatch(t.Context(), fx.p, CreateBatch{Workflow: flow.ID, Body: parse(t, items)})
 		if shown := wantCode(t, err, code); len(shown.Fields) != 100 {
-			t.Errorf("%s names %d places, want 100", code, len(shown.Fields))
+			t.Errorf("%s names %d fields, want 100", code, len(shown.Fields))
 		}
 	}
 }
 
 func TestGetBatchCounts(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	b := w.createBatch(flow.ID, `{"items": [{"i":0}, {"i":1}, {"i":2}, {"i":3}, {"i":4}]}`)
-	list, _ := w.entries(b, BatchEntries{})
-	tags := map[string]bool{w.getBatch(b, view).ETag: true}
-	w.run(list[0].Execution, store.StateActive)
-	w.run(list[1].Execution, store.StateParked)
-	w.run(list[2].Execution, store.StateActive)
-	w.finish(list[2].Execution, `{}`)
-	w.run(list[3].Execution, store.StateActive)
-	if err := w.engine.Cancel(t.Context(), list[3].Execution, ""); err != nil {
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	b := fx.createBatch(flow.ID, `{"items": [{"i":0}, {"i":1}, {"i":2}, {"i":3}, {"i":4}]}`)
+	list, _ := fx.entries(b, BatchEntries{})
+	tags := map[string]bool{fx.getBatch(b, view).ETag: true}
+	fx.run(list[0].Execution, store.StateActive)
+	fx.run(list[1].Execution, store.StateParked)
+	fx.run(list[2].Execution, store.StateActive)
+	fx.finish(list[2].Execution, `{}`)
+	fx.run(list[3].Execution, store.StateActive)
+	if err := fx.engine.Cancel(t.Context(), list[3].Execution, ""); err != nil {
 		t.Fatal(err)
 	}
-	got := w.getBatch(b, view)
+	got := fx.getBatch(b, view)
 	if got.Status != chargehand.BatchRunning || got.Completed != 1 || got.Failed != 1 || got.Running != 1 || got.Waiting != 1 || got.Queued != 1 {
 		t.Errorf("counts are %+v", got)
 	}
@@ -185,7 +185,7 @@ func TestGetBatchCounts(t *testing.T) {
 		t.Errorf("times are %v and %v", got.StartedAt, got.CompletedAt)
 	}
 	tags[got.ETag] = true
-	entries, _ := w.entries(got, BatchEntries{})
+	entries, _ := fx.entries(got, BatchEntries{})
 	for i, status := range []chargehand.Status{chargehand.Processing, chargehand.Processing, chargehand.Finished, chargehand.Errored, chargehand.Initial} {
 		e := entries[i]
 		if e.Status != status || e.Ended != status.Final() || e.Ended && e.DurationMs != 5 {
@@ -193,9 +193,9 @@ func TestGetBatchCounts(t *testing.T) {
 		}
 	}
 	for _, i := range []int{0, 1, 4} {
-		w.finish(list[i].Execution, `{}`)
+		fx.finish(list[i].Execution, `{}`)
 	}
-	got = w.getBatch(b, view)
+	got = fx.getBatch(b, view)
 	tags[got.ETag] = true
 	if got.Status != chargehand.BatchCompleted || got.Completed != 4 || got.Failed != 1 || got.CompletedAt.IsZero() {
 		t.Errorf("at the end counts are %+v", got)
@@ -206,42 +206,42 @@ func TestGetBatchCounts(t *testing.T) {
 }
 
 func TestGetBatchHidden(t *testing.T) {
-	w := newWorld(t)
-	flow, other := w.apply(definition("one", "1.0.0")), w.apply(definition("two", "1.0.0"))
-	b := w.createBatch(flow.ID, `{"items": [{}]}`)
+	fx := newFixture(t)
+	flow, other := fx.apply(definition("one", "1.0.0")), fx.apply(definition("two", "1.0.0"))
+	b := fx.createBatch(flow.ID, `{"items": [{}]}`)
 	for name, c := range map[string]struct {
 		p        *Principal
 		workflow chargehand.WorkflowID
 		id       chargehand.BatchID
 	}{
-		"unknown":                           {w.p, flow.ID, newID[chargehand.BatchID](5)},
-		"under the wrong workflow":          {w.p, other.ID, b.ID},
-		"another environment":               {w.test, flow.ID, b.ID},
-		"another account":                   {w.stranger(), flow.ID, b.ID},
-		"a workflow outside the key's list": {w.principal(chargehand.Live, PresetAll, other.ID), flow.ID, b.ID},
+		"unknown":                           {fx.p, flow.ID, newID[chargehand.BatchID](5)},
+		"under the wrong workflow":          {fx.p, other.ID, b.ID},
+		"another environment":               {fx.test, flow.ID, b.ID},
+		"another account":                   {fx.stranger(), flow.ID, b.ID},
+		"a workflow outside the key's list": {fx.principal(chargehand.Live, PresetAll, other.ID), flow.ID, b.ID},
 	} {
-		_, err := w.GetBatch(t.Context(), c.p, c.workflow, c.id, view)
+		_, err := fx.GetBatch(t.Context(), c.p, c.workflow, c.id, view)
 		if shown := wantCode(t, err, chargehand.CodeBatchNotFound); shown.Detail != batchNotFound().(*chargehand.Error).Detail {
-			t.Errorf("%s: told as %q", name, shown.Detail)
+			t.Errorf("%s: reported as %q", name, shown.Detail)
 		}
-		_, _, err = w.CancelBatch(t.Context(), c.p, ChangeBatch{Workflow: c.workflow, Batch: c.id})
+		_, _, err = fx.CancelBatch(t.Context(), c.p, ChangeBatch{Workflow: c.workflow, Batch: c.id})
 		wantCode(t, err, chargehand.CodeBatchNotFound)
 	}
 }
 
 // A snapshot shows entries as they were when the counts were read.
 func TestSnapshotOfEntriesAgreesWithCounts(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	b := w.createBatch(flow.ID, `{"items": [{"i":0}, {"i":1}]}`)
-	list, _ := w.entries(b, BatchEntries{})
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	b := fx.createBatch(flow.ID, `{"items": [{"i":0}, {"i":1}]}`)
+	list, _ := fx.entries(b, BatchEntries{})
 	all := view
 	all.Entries = true
-	got := w.getBatch(b, all)
+	got := fx.getBatch(b, all)
 	got.entries[1].left, got.entries[1].input = true, store.Payload{} // as if it had not found room
-	w.finish(list[0].Execution, `{}`)
-	w.finish(list[1].Execution, `{}`)
-	entries, next := w.entries(got, BatchEntries{})
+	fx.finish(list[0].Execution, `{}`)
+	fx.finish(list[1].Execution, `{}`)
+	entries, next := fx.entries(got, BatchEntries{})
 	if len(entries) != 2 || next != -1 {
 		t.Fatalf("entries are %+v, next %d", entries, next)
 	}
@@ -253,23 +253,23 @@ func TestSnapshotOfEntriesAgreesWithCounts(t *testing.T) {
 }
 
 func TestEntriesInSteps(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
 	const total = 2*entriesPerView + 7
 	items := make([]any, total)
 	for i := range items {
 		items[i] = map[string]any{"i": i}
 	}
-	b, _, err := w.CreateBatch(t.Context(), w.p, CreateBatch{Workflow: flow.ID, Body: map[string]any{"items": items}})
+	b, _, err := fx.CreateBatch(t.Context(), fx.p, CreateBatch{Workflow: flow.ID, Body: map[string]any{"items": items}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids, _ := w.entries(b, BatchEntries{})
+	ids, _ := fx.entries(b, BatchEntries{})
 	for i := 0; i < total; i += 3 {
-		w.finish(ids[i].Execution, `{}`)
+		fx.finish(ids[i].Execution, `{}`)
 	}
-	b = w.getBatch(b, view)
-	all, next := w.entries(b, BatchEntries{})
+	b = fx.getBatch(b, view)
+	all, next := fx.entries(b, BatchEntries{})
 	if len(all) != total || next != -1 {
 		t.Fatalf("%d entries, next %d", len(all), next)
 	}
@@ -282,7 +282,7 @@ func TestEntriesInSteps(t *testing.T) {
 		var seen []int
 		for from := 0; from >= 0; {
 			q.From = from
-			page, next := w.entries(b, q)
+			page, next := fx.entries(b, q)
 			if len(page) > q.Limit || next >= 0 && len(page) < q.Limit {
 				t.Fatalf("%+v: %d entries, next %d", q, len(page), next)
 			}
@@ -309,38 +309,38 @@ func TestEntriesInSteps(t *testing.T) {
 	}
 	stop := errors.New("the client has gone")
 	calls := 0
-	_, err = w.Entries(t.Context(), b, BatchEntries{}, func(*BatchEntry) error { calls++; return stop })
+	_, err = fx.Entries(t.Context(), b, BatchEntries{}, func(*BatchEntry) error { calls++; return stop })
 	if !errors.Is(err, stop) || calls != 1 {
 		t.Errorf("after an error: %v, %d calls", err, calls)
 	}
 }
 
 func TestLargeItems(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
 	large := strings.Repeat("y", 150<<10)
-	b := w.createBatch(flow.ID, `{"items": [{"a": "`+large+`"}, {"a": 1}, {"a": "`+large[1:]+`"}]}`)
+	b := fx.createBatch(flow.ID, `{"items": [{"a": "`+large+`"}, {"a": 1}, {"a": "`+large[1:]+`"}]}`)
 	for range 2 {
-		list, _ := w.entries(b, BatchEntries{})
+		list, _ := fx.entries(b, BatchEntries{})
 		if len(list) != 3 || string(list[0].Inputs) != `{"a":"`+large+`"}` || string(list[1].Inputs) != `{"a":1}` || len(list[2].Inputs) != len(list[0].Inputs)-1 {
 			t.Fatalf("large inputs come back with %d entries", len(list))
 		}
-		b = w.getBatch(b, view)
+		b = fx.getBatch(b, view)
 	}
 }
 
 func TestListBatches(t *testing.T) {
-	w := newWorld(t)
-	flow, other := w.apply(definition("one", "1.0.0")), w.apply(definition("two", "1.0.0"))
+	fx := newFixture(t)
+	flow, other := fx.apply(definition("one", "1.0.0")), fx.apply(definition("two", "1.0.0"))
 	var made []chargehand.BatchID
 	for range 5 {
-		w.pass(time.Second)
-		made = append(made, w.createBatch(flow.ID, `{"items": [{}]}`).ID)
+		fx.pass(time.Second)
+		made = append(made, fx.createBatch(flow.ID, `{"items": [{}]}`).ID)
 	}
-	w.createBatch(other.ID, `{"items": [{}]}`)
+	fx.createBatch(other.ID, `{"items": [{}]}`)
 	var seen []chargehand.BatchID
 	for after := (Cursor{}); ; {
-		page, err := w.ListBatches(t.Context(), w.p, flow.ID, 2, after)
+		page, err := fx.ListBatches(t.Context(), fx.p, flow.ID, 2, after)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -356,61 +356,61 @@ func TestListBatches(t *testing.T) {
 	}
 	for i := range seen {
 		if seen[i] != made[4-i] {
-			t.Errorf("batch %d is not in its place", i)
+			t.Errorf("batch %d is not at its position", i)
 		}
 	}
-	page, err := w.ListBatches(t.Context(), w.test, flow.ID, 2, Cursor{})
+	page, err := fx.ListBatches(t.Context(), fx.test, flow.ID, 2, Cursor{})
 	if err != nil || len(page.Data) != 0 {
 		t.Errorf("test sees %+v, %v", page, err)
 	}
-	_, err = w.ListBatches(t.Context(), w.stranger(), flow.ID, 2, Cursor{})
+	_, err = fx.ListBatches(t.Context(), fx.stranger(), flow.ID, 2, Cursor{})
 	wantCode(t, err, chargehand.CodeWorkflowNotFound)
 }
 
 func TestCancelBatch(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	b := w.createBatch(flow.ID, `{"items": [{}, {}]}`)
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	b := fx.createBatch(flow.ID, `{"items": [{}, {}]}`)
 	change := ChangeBatch{Workflow: flow.ID, Batch: b.ID, Body: map[string]any{"reason": "wrong file"}, View: view}
 	bad := change
 	bad.Body = map[string]any{"force": true}
-	_, _, err := w.CancelBatch(t.Context(), w.p, bad)
+	_, _, err := fx.CancelBatch(t.Context(), fx.p, bad)
 	wantCode(t, err, chargehand.CodeUnknownField)
-	got, _, err := w.CancelBatch(t.Context(), w.p, change)
-	if err != nil || got.Status != chargehand.BatchFailed || got.Failed != 2 || w.engine.reasons[0] != "wrong file" {
-		t.Errorf("got %+v, %v, reasons %q", got, err, w.engine.reasons)
+	got, _, err := fx.CancelBatch(t.Context(), fx.p, change)
+	if err != nil || got.Status != chargehand.BatchFailed || got.Failed != 2 || fx.engine.reasons[0] != "wrong file" {
+		t.Errorf("got %+v, %v, reasons %q", got, err, fx.engine.reasons)
 	}
-	if list, _ := w.entries(got, BatchEntries{}); list[0].Ended || list[0].DurationMs != 0 {
+	if list, _ := fx.entries(got, BatchEntries{}); list[0].Ended || list[0].DurationMs != 0 {
 		t.Errorf("an item that never ran has a duration: %+v", list[0])
 	}
-	_, _, err = w.CancelBatch(t.Context(), w.p, change)
+	_, _, err = fx.CancelBatch(t.Context(), fx.p, change)
 	wantCode(t, err, chargehand.CodeStateConflict)
 }
 
 func TestWaitForBatch(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	w.engine.waiting = make(chan struct{}, 10)
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	fx.engine.waiting = make(chan struct{}, 10)
 	type answer struct {
 		b   *Batch
 		err error
 	}
 	answers := make(chan answer)
 	go func() {
-		b, _, err := w.CreateBatch(context.Background(), w.p, CreateBatch{
+		b, _, err := fx.CreateBatch(context.Background(), fx.p, CreateBatch{
 			Workflow: flow.ID, Body: map[string]any{"items": []any{noInput, noInput}}, View: View{Wait: time.Minute},
 		})
 		answers <- answer{b, err}
 	}()
-	<-w.engine.waiting
-	page, err := w.ListBatches(t.Context(), w.p, flow.ID, 1, Cursor{})
+	<-fx.engine.waiting
+	page, err := fx.ListBatches(t.Context(), fx.p, flow.ID, 1, Cursor{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, _ := w.entries(page.Data[0], BatchEntries{})
-	w.finish(list[0].Execution, `{}`)
-	<-w.engine.waiting
-	w.finish(list[1].Execution, `{}`)
+	list, _ := fx.entries(page.Data[0], BatchEntries{})
+	fx.finish(list[0].Execution, `{}`)
+	<-fx.engine.waiting
+	fx.finish(list[1].Execution, `{}`)
 	got := <-answers
 	if got.err != nil || got.b.Status != chargehand.BatchCompleted || got.b.Completed != 2 {
 		t.Errorf("the wait answered %+v, %v", got.b, got.err)

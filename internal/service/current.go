@@ -19,8 +19,8 @@ const maxCachedWorkflows = 10_000
 // costs no query. This process forgets an entry when it changes the workflow; what another
 // process changed counts within a second, as with keys, or at once if the database is known
 // to be shared (Config.Shared): then the row is compared each time, and only what the
-// pointers lead to is taken from the cache. Whoever was answered that a version is
-// published may then start it on any node.
+// pointers lead to is taken from the cache. A client that got the answer "published" may
+// then start that version on any node.
 type workflowCache struct {
 	mu      sync.RWMutex
 	entries map[workflowKey]*currentWorkflow
@@ -38,7 +38,7 @@ type currentWorkflow struct {
 	published store.Revision // zero: none
 	draft     store.Revision // zero: none
 	loaded    time.Time
-	reading   atomic.Bool // somebody reads it again
+	reading   atomic.Bool // a request reads it again
 }
 
 // revision is what a start without `version` runs: in live the published one, in test the

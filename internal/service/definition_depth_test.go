@@ -13,7 +13,7 @@ import (
 
 // T90: the deepest definition is applied and shown as JSON, which is JSON at every depth.
 func TestDeepestDefinition(t *testing.T) {
-	w := newWorld(t)
+	fx := newFixture(t)
 	for _, nest := range dsltest.Nests() {
 		document, problems := dsl.Parse([]byte(nest.Definition(dsl.MaxDepth)))
 		if problems.HasErrors() {
@@ -21,14 +21,14 @@ func TestDeepestDefinition(t *testing.T) {
 		}
 		source := value.Marshal(document.Value())
 		apply := func(text []byte) (*AppliedWorkflow, error) {
-			got, _, err := w.ApplyWorkflow(t.Context(), w.p, ApplyWorkflow{Definition: text, MediaType: mediaJSON})
+			got, _, err := fx.ApplyWorkflow(t.Context(), fx.p, ApplyWorkflow{Definition: text, MediaType: mediaJSON})
 			return got, err
 		}
 		got, err := apply(source)
 		if err != nil {
 			t.Fatalf("%s: %v", nest.Name, err)
 		}
-		if shown := w.workflow(w.p, got.ID).Definition; !bytes.Equal(shown, source) {
+		if shown := fx.workflow(fx.p, got.ID).Definition; !bytes.Equal(shown, source) {
 			t.Errorf("%s: it is shown as %.300s", nest.Name, shown)
 		}
 		_, err = apply([]byte(strings.Replace(string(source), `"done":true`, `"done":true,`, 1)))

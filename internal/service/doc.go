@@ -1,17 +1,18 @@
 // Package service holds the rules: who may do what, and in which order things are checked.
-// It stands between the HTTP layer, which it does not know, and the store and the engine.
+// Package api calls it, and it calls the store and the engine; it knows nothing of HTTP.
 //
 // Order of checks (docs/reference/api.md "The four core endpoints"). The caller does, in this order:
 // Authenticate, Allow, ids of the path, Require, query parameters, media type and size, JSON. Every
-// method then goes on with: idempotency, workflow, fields of the body, input schema.
+// method then checks idempotency, workflow, fields of the body and input schema.
 //
 // Errors. Everything that a caller did wrong, or must know, is a *chargehand.Error with a code of
 // docs/reference/api.md; the comment of each method lists the codes it can return. Beside those, every method can
 // return CodeUnavailable (storage cannot be used now) and errors of any other type, which callers see
 // as CodeInternal and which belong in the log.
 //
-// Existence is not told: what belongs to another account or environment, to a workflow outside the
-// key's list, or stands under another workflow than the path says, is "not found".
+// No answer reveals that something exists which the key may not see. A resource is "not found" if it
+// belongs to another account or environment, to a workflow outside the key's list, or to another
+// workflow than the path says.
 //
 // Caches. Principals, workflows and compiled plans are cached, so that a start with a hot key
 // costs one transaction and no query. What this process changes counts at once, what another
@@ -26,8 +27,8 @@
 // worked on (on another node the second waits for the first, in the database), and the last
 // use of keys, which is written every ten seconds.
 //
-// A creation answers as the resource was when it was accepted, also when it is replayed; who
-// wants to see more waits (View.Wait) or reads.
+// The answer to a creation shows the resource as it was when it was accepted, also when the answer is
+// repeated for the same Idempotency-Key. A client that wants to see more waits (View.Wait) or reads.
 //
 // All methods are safe for concurrent use. Values that are handed out belong to the caller, except
 // *Principal, *plan.Plan and byte slices with JSON, which are shared and must not be changed.

@@ -13,11 +13,11 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// withEngine puts the embedded engine into a world.
-func withEngine(t testing.TB, w *world, limits embedded.Limits) {
+// withEngine puts the embedded engine into a fixture.
+func withEngine(t testing.TB, fx *fixture, limits embedded.Limits) {
 	t.Helper()
 	e, err := embedded.New(t.Context(), embedded.Config{
-		Store: w.rows, Plans: w.plans, Blobs: blobsOf{w.Service}, RuntimeVersion: "test", Limits: limits,
+		Store: fx.rows, Plans: fx.plans, Blobs: blobsOf{fx.Service}, RuntimeVersion: "test", Limits: limits,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -27,8 +27,8 @@ func withEngine(t testing.TB, w *world, limits embedded.Limits) {
 			t.Error(err)
 		}
 	})
-	w.Service.engine = e
-	w.Service.now = time.Now
+	fx.Service.engine = e
+	fx.Service.now = time.Now
 }
 
 // blobsOf is what the engine wants of the blob store.
@@ -51,24 +51,24 @@ const settingFlow = "document: {dsl: '1.0.3', namespace: test, name: setting, ve
 	"do:\n  - put:\n      set: {greeting: '${ \"hello \" + .name }'}\n"
 
 func TestEmbeddedEngine(t *testing.T) {
-	w := newWorld(t)
-	withEngine(t, w, embedded.Limits{})
-	setting := w.apply([]byte(settingFlow))
-	waiting := w.apply(definition("waiting", "1.0.0"))
+	fx := newFixture(t)
+	withEngine(t, fx, embedded.Limits{})
+	setting := fx.apply([]byte(settingFlow))
+	waiting := fx.apply(definition("waiting", "1.0.0"))
 	t.Run("an execution that waits for its end", func(t *testing.T) {
-		e, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{
+		e, _, err := fx.CreateExecution(t.Context(), fx.p, CreateExecution{
 			Workflow: setting.ID, Body: parse(t, `{"input": {"name": "Ada"}}`), View: View{BaseURL: "http://h", Wait: 10 * time.Second},
 		})
 		if err != nil || e.Status != chargehand.Finished || string(e.Output) != `{"greeting":"hello Ada"}` || len(e.Results) != 1 || e.FinishedAt.Before(e.CreatedAt) {
 			t.Fatalf("got %+v, %v", e, err)
 		}
-		page, err := w.Timeline(t.Context(), w.p, setting.ID, e.ID, 10, 0, view)
+		page, err := fx.Timeline(t.Context(), fx.p, setting.ID, e.ID, 10, 0, view)
 		if err != nil || len(page.Data) != 1 || page.Data[0].Name != "put" || string(page.Data[0].Output) != `{"greeting":"hello Ada"}` {
 			t.Errorf("its timeline is %+v, %v", page, err)
 		}
 	})
 	t.Run("an execution that fails", func(t *testing.T) {
-		e, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{
+		e, _, err := fx.CreateExecution(t.Context(), fx.p, CreateExecution{
 			Workflow: setting.ID, Body: parse(t, `{"input": {"name": 1}}`), View: View{Wait: 10 * time.Second},
 		})
 		if err != nil || e.Status != chargehand.Errored || e.Error.Code != "expression" || e.Error.Origin != "workflow" || e.Error.Status != 400 || e.Results != nil {
@@ -76,44 +76,44 @@ func TestEmbeddedEngine(t *testing.T) {
 		}
 	})
 	t.Run("a batch that waits for its end", func(t *testing.T) {
-		b, _, err := w.CreateBatch(t.Context(), w.p, CreateBatch{
+		b, _, err := fx.CreateBatch(t.Context(), fx.p, CreateBatch{
 			Workflow: setting.ID, Body: parse(t, `{"items": [{"name": "a"}, {"name": 1}, {"name": "c"}], "concurrency": 2}`), View: View{Wait: 10 * time.Second, Entries: true},
 		})
 		if err != nil || b.Status != chargehand.BatchCompleted || b.Completed != 2 || b.Failed != 1 {
 			t.Fatalf("got %+v, %v", b, err)
 		}
-		list, _ := w.entries(b, BatchEntries{})
+		list, _ := fx.entries(b, BatchEntries{})
 		if list[0].Status != chargehand.Finished || list[1].Status != chargehand.Errored || !list[2].Ended {
 			t.Errorf("entries are %+v", list)
 		}
 	})
 	t.Run("cancel", func(t *testing.T) {
-		e := w.create(waiting.ID, noInput)
-		got, _, err := w.CancelExecution(t.Context(), w.p, ChangeExecution{Workflow: waiting.ID, Execution: e.ID, Body: map[string]any{"reason": "enough"}})
+		e := fx.create(waiting.ID, noInput)
+		got, _, err := fx.CancelExecution(t.Context(), fx.p, ChangeExecution{Workflow: waiting.ID, Execution: e.ID, Body: map[string]any{"reason": "enough"}})
 		if err != nil || got.Status != chargehand.Errored || got.Phase != chargehand.Cancelled || got.Error.Code != "cancelled" || got.Error.Detail != "enough" {
 			t.Errorf("got %+v with %+v, %v", got, got.Error, err)
 		}
-		b := w.createBatch(waiting.ID, `{"items": [{}, {}, {}], "concurrency": 1}`)
-		cancelled, _, err := w.CancelBatch(t.Context(), w.p, ChangeBatch{Workflow: waiting.ID, Batch: b.ID})
+		b := fx.createBatch(waiting.ID, `{"items": [{}, {}, {}], "concurrency": 1}`)
+		cancelled, _, err := fx.CancelBatch(t.Context(), fx.p, ChangeBatch{Workflow: waiting.ID, Batch: b.ID})
 		if err != nil || cancelled.Status != chargehand.BatchFailed || cancelled.Failed != 3 {
 			t.Errorf("got %+v, %v", cancelled, err)
 		}
 	})
 	t.Run("idempotency", func(t *testing.T) {
 		request := CreateExecution{Workflow: setting.ID, Body: parse(t, `{"input": {"name": "x"}}`), Idempotency: key("k", "/x", "a")}
-		first, _, err := w.CreateExecution(t.Context(), w.p, request)
+		first, _, err := fx.CreateExecution(t.Context(), fx.p, request)
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, replayed, err := w.CreateExecution(t.Context(), w.p, request)
+		second, replayed, err := fx.CreateExecution(t.Context(), fx.p, request)
 		if err != nil || !replayed || second.ID != first.ID {
 			t.Errorf("got %+v, %v, %v", second, replayed, err)
 		}
 	})
 	t.Run("a file that the input passes on is the result", func(t *testing.T) {
-		pass := w.apply([]byte("document: {dsl: '1.0.3', namespace: test, name: pass, version: '1.0.0'}\ndo:\n  - put:\n      set: '${ . }'\n"))
-		f := w.upload(w.p, "in.txt", "content")
-		e, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{
+		pass := fx.apply([]byte("document: {dsl: '1.0.3', namespace: test, name: pass, version: '1.0.0'}\ndo:\n  - put:\n      set: '${ . }'\n"))
+		f := fx.upload(fx.p, "in.txt", "content")
+		e, _, err := fx.CreateExecution(t.Context(), fx.p, CreateExecution{
 			Workflow: pass.ID, View: View{BaseURL: "http://h", Wait: 10 * time.Second},
 			Body: map[string]any{"input": map[string]any{"file": map[string]any{"uri": f.URL[:len("https://example.com/api/v1/files/")+36]}}},
 		})
@@ -127,11 +127,11 @@ func TestEmbeddedEngine(t *testing.T) {
 }
 
 func TestEmbeddedQueueFull(t *testing.T) {
-	w := newWorld(t)
-	withEngine(t, w, embedded.Limits{AccountSlots: -1, QueuedPerWorkflow: 2})
-	flow := w.apply(definition("waiting", "1.0.0"))
+	fx := newFixture(t)
+	withEngine(t, fx, embedded.Limits{AccountSlots: -1, QueuedPerWorkflow: 2})
+	flow := fx.apply(definition("waiting", "1.0.0"))
 	for range 10 {
-		_, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID})
+		_, _, err := fx.CreateExecution(t.Context(), fx.p, CreateExecution{Workflow: flow.ID})
 		if err != nil {
 			wantCode(t, err, chargehand.CodeQueueFull)
 			return
@@ -143,17 +143,17 @@ func TestEmbeddedQueueFull(t *testing.T) {
 func BenchmarkCreateExecution(b *testing.B) {
 	for name, parallel := range map[string]int{"one": 0, "many": 32} {
 		b.Run(name, func(b *testing.B) {
-			w := newWorld(b)
-			withEngine(b, w, embedded.Limits{})
-			flow := w.apply([]byte(settingFlow))
+			fx := newFixture(b)
+			withEngine(b, fx, embedded.Limits{})
+			flow := fx.apply([]byte(settingFlow))
 			body := parse(b, `{"input": {"name": "0123456789012345678901234567890123456789012345"}}`)
-			secret := w.issue(IssueKey{})
+			secret := fx.issue(IssueKey{})
 			run := func() error {
-				p, err := w.Authenticate(context.Background(), secret)
+				p, err := fx.Authenticate(context.Background(), secret)
 				if err != nil {
 					return err
 				}
-				_, _, err = w.CreateExecution(context.Background(), p, CreateExecution{Workflow: flow.ID, Body: body})
+				_, _, err = fx.CreateExecution(context.Background(), p, CreateExecution{Workflow: flow.ID, Body: body})
 				return err
 			}
 			b.ReportAllocs()
@@ -181,13 +181,13 @@ func BenchmarkCreateExecution(b *testing.B) {
 
 // The service's own share of a creation: everything but the engine and the store.
 func BenchmarkCreateExecutionAlone(b *testing.B) {
-	w := newWorld(b)
-	flow := w.apply([]byte(settingFlow))
-	w.Service.engine = instantEngine{}
+	fx := newFixture(b)
+	flow := fx.apply([]byte(settingFlow))
+	fx.Service.engine = instantEngine{}
 	body := parse(b, `{"input": {"name": "0123456789012345678901234567890123456789012345"}}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := w.CreateExecution(context.Background(), w.p, CreateExecution{Workflow: flow.ID, Body: body}); err != nil {
+		if _, _, err := fx.CreateExecution(context.Background(), fx.p, CreateExecution{Workflow: flow.ID, Body: body}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -201,15 +201,15 @@ func (instantEngine) Start(_ context.Context, s engine.Start) (store.Execution, 
 }
 
 func BenchmarkAuthenticateAndAllow(b *testing.B) {
-	w := newWorld(b, func(c *Config) { c.Limits.RatePerSecond = 1e9 })
-	secret := w.issue(IssueKey{})
+	fx := newFixture(b, func(c *Config) { c.Limits.RatePerSecond = 1e9 })
+	secret := fx.issue(IssueKey{})
 	b.ReportAllocs()
 	for b.Loop() {
-		p, err := w.Authenticate(context.Background(), secret)
+		p, err := fx.Authenticate(context.Background(), secret)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := w.Allow(p); err != nil {
+		if _, err := fx.Allow(p); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -218,19 +218,19 @@ func BenchmarkAuthenticateAndAllow(b *testing.B) {
 func BenchmarkCreateBatch(b *testing.B) {
 	for _, n := range []int{1000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			w := newWorld(b)
-			flow := w.apply([]byte(settingFlow))
+			fx := newFixture(b)
+			flow := fx.apply([]byte(settingFlow))
 			items := make([]any, n)
 			for i := range items {
 				items[i] = map[string]any{"name": fmt.Sprintf("%046d", i)}
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				made, _, err := w.CreateBatch(context.Background(), w.p, CreateBatch{Workflow: flow.ID, Body: map[string]any{"items": items}})
+				made, _, err := fx.CreateBatch(context.Background(), fx.p, CreateBatch{Workflow: flow.ID, Body: map[string]any{"items": items}})
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := w.Entries(context.Background(), made, BatchEntries{}, func(*BatchEntry) error { return nil }); err != nil {
+				if _, err := fx.Entries(context.Background(), made, BatchEntries{}, func(*BatchEntry) error { return nil }); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -239,13 +239,13 @@ func BenchmarkCreateBatch(b *testing.B) {
 }
 
 func BenchmarkReadBatch(b *testing.B) {
-	w := newWorld(b)
-	flow := w.apply([]byte(settingFlow))
+	fx := newFixture(b)
+	flow := fx.apply([]byte(settingFlow))
 	items := make([]any, 10_000)
 	for i := range items {
 		items[i] = map[string]any{"name": fmt.Sprintf("%046d", i)}
 	}
-	made, _, err := w.CreateBatch(context.Background(), w.p, CreateBatch{Workflow: flow.ID, Body: map[string]any{"items": items}})
+	made, _, err := fx.CreateBatch(context.Background(), fx.p, CreateBatch{Workflow: flow.ID, Body: map[string]any{"items": items}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -253,11 +253,11 @@ func BenchmarkReadBatch(b *testing.B) {
 		b.Run(fmt.Sprintf("snapshot=%v", snapshot), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				got, err := w.GetBatch(context.Background(), w.p, flow.ID, made.ID, View{Entries: snapshot})
+				got, err := fx.GetBatch(context.Background(), fx.p, flow.ID, made.ID, View{Entries: snapshot})
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := w.Entries(context.Background(), got, BatchEntries{}, func(*BatchEntry) error { return nil }); err != nil {
+				if _, err := fx.Entries(context.Background(), got, BatchEntries{}, func(*BatchEntry) error { return nil }); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -266,13 +266,13 @@ func BenchmarkReadBatch(b *testing.B) {
 }
 
 func BenchmarkGetExecution(b *testing.B) {
-	w := newWorld(b)
-	w.engine.atOnce = true
-	flow := w.apply([]byte(settingFlow))
-	e := w.create(flow.ID, noInput)
+	fx := newFixture(b)
+	fx.engine.atOnce = true
+	flow := fx.apply([]byte(settingFlow))
+	e := fx.create(flow.ID, noInput)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := w.GetExecution(context.Background(), w.p, flow.ID, e.ID, view); err != nil {
+		if _, err := fx.GetExecution(context.Background(), fx.p, flow.ID, e.ID, view); err != nil {
 			b.Fatal(err)
 		}
 	}

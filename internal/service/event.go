@@ -24,8 +24,8 @@ type PublishEvents struct {
 }
 
 // PublishEvents stores events in the environment of the principal, all of them or none, and
-// hands them to whoever listens. They are durable when it returns nil. An event whose source
-// and id are known already is accepted and not stored again.
+// hands them to the executions and schedules that listen. They are durable when it returns nil.
+// An event whose source and id are known already is accepted and not stored again.
 // Codes: invalid_body, too_many_items, payload_too_large, and those of the Idempotency-Key.
 func (s *Service) PublishEvents(ctx context.Context, p *Principal, r PublishEvents) (replayed bool, err error) {
 	type nothing struct{}
@@ -43,21 +43,22 @@ func (s *Service) PublishEvents(ctx context.Context, p *Principal, r PublishEven
 			if err := s.engine.Publish(ctx, from, events); err != nil {
 				return nothing{}, storageError(err)
 			}
-			if p.Environment == chargehand.Live && !s.shared { // with others, whoever has the lease looks every 250 ms
+			if p.Environment == chargehand.Live && !s.shared { // on a shared database the node with the lease reads every 250 ms
 				s.schedules.Notify()
 			}
 		}
 		if c == nil {
 			return nothing{}, nil
 		}
-		// Events are told apart by source and id, so that what a crash in between lets be
-		// published twice is stored once.
+		// An event is known by its source and id. If a crash before this line makes the client publish
+		// it again, it is stored once all the same.
 		return nothing{}, s.update(ctx, func(tx *store.Tx) error { return c.record(tx, statusAccepted, "events", [16]byte{}) })
 	}, func(*idempotencyGuard) (nothing, error) { return nothing{}, nil })
 	return replayed, err
 }
 
-// ReadEvents checks the body of PublishEvents and returns its events. Codes: invalid_body, too_many_items, payload_too_large.
+// ReadEvents checks the body of PublishEvents and returns its events.
+// Codes: invalid_body, too_many_items, payload_too_large.
 func ReadEvents(body value.Value, batch bool) ([]map[string]any, error) {
 	list := []any{body}
 	if batch {

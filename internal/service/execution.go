@@ -191,8 +191,9 @@ func (s *Service) packInput(ctx context.Context, p *Principal, start *engine.Sta
 	return err
 }
 
-// giveAgain gives an execution the files of its input that another one was given or might read. They were given to the
-// definition that it ran: for another one, which the principal may have written, the principal must be allowed to read them.
+// giveAgain grants an execution the files of its input that the original execution was granted. They were granted
+// to the definition that the original ran. If the new execution runs another definition, which the principal may
+// have written, it gets only files that the principal may read.
 func (s *Service) giveAgain(ctx context.Context, p *Principal, start *engine.Start, original *store.Execution) error {
 	return s.view(ctx, func(r *store.Reader) (err error) {
 		start.Files, err = s.grantedFiles(r, original, engine.NamedFiles(start.Input))
@@ -311,10 +312,10 @@ func (s *Service) fresh(row *store.Execution, n startNames) *Execution {
 	return e
 }
 
-// notFoundIs replaces the store's "not found" by what the caller is told.
-func notFoundIs(err error, told func() error) error {
+// notFoundIs replaces the store's "not found" by the error that the caller gets.
+func notFoundIs(err error, instead func() error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return told()
+		return instead()
 	}
 	return err
 }
@@ -518,8 +519,8 @@ type ExecutionError struct {
 	Code      string
 	Origin    string // "workflow" or "system"
 	Retryable bool
-	// Line and Column are where Instance stands in the source of the definition, from 1. Zero: it
-	// is not known, as in lists.
+	// Line and Column are the position of Instance in the source of the definition, counted from 1.
+	// Zero: it is not known, as in lists.
 	Line, Column int
 }
 

@@ -18,11 +18,11 @@ import (
 )
 
 func TestCreateExecutionAnswersInitialAndIsStored(t *testing.T) {
-	w := newWorld(t)
-	w.engine.atOnce = true // the answer says initial, although it has ended
-	flow := w.apply(definition("greet", "1.0.0"))
-	w.pass(time.Minute)
-	e := w.create(flow.ID, map[string]any{"b": 1.0, "a": "x"})
+	fx := newFixture(t)
+	fx.engine.atOnce = true // the answer says initial, although it has ended
+	flow := fx.apply(definition("greet", "1.0.0"))
+	fx.pass(time.Minute)
+	e := fx.create(flow.ID, map[string]any{"b": 1.0, "a": "x"})
 	if e.Status != chargehand.Initial || e.Phase != chargehand.Pending || e.Results != nil || !e.StartedAt.IsZero() {
 		t.Errorf("creation answers %+v, want initial, pending, without results and start", e)
 	}
@@ -35,23 +35,23 @@ func TestCreateExecutionAnswersInitialAndIsStored(t *testing.T) {
 	if e.ID[6]>>4 != 7 || e.ID[8]>>6 != 2 {
 		t.Errorf("%v is no UUID of version 7", e.ID)
 	}
-	if got := string(w.engine.starts[0].Row.Input.Inline); got != `{"a":"x","b":1.0}` {
+	if got := string(fx.engine.starts[0].Row.Input.Inline); got != `{"a":"x","b":1.0}` {
 		t.Errorf("stored input is %s, want the canonical form", got)
 	}
-	if got := w.get(e); got.Status != chargehand.Finished {
+	if got := fx.get(e); got.Status != chargehand.Finished {
 		t.Errorf("status is %v after the end", got.Status)
 	}
 }
 
 func TestCreateExecutionTakesEmptyInput(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("greet", "1.0.0"))
+	fx := newFixture(t)
+	flow := fx.apply(definition("greet", "1.0.0"))
 	for _, body := range []any{nil, map[string]any{}, map[string]any{"input": map[string]any{}}} {
-		_, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID, Body: body})
+		_, _, err := fx.CreateExecution(t.Context(), fx.p, CreateExecution{Workflow: flow.ID, Body: body})
 		if err != nil {
 			t.Fatalf("body %v: %v", body, err)
 		}
-		last := w.engine.starts[len(w.engine.starts)-1]
+		last := fx.engine.starts[len(fx.engine.starts)-1]
 		if string(last.Row.Input.Inline) != "{}" {
 			t.Errorf("body %v: stored input is %s, want {}", body, last.Row.Input.Inline)
 		}
@@ -59,8 +59,8 @@ func TestCreateExecutionTakesEmptyInput(t *testing.T) {
 }
 
 func TestCreateExecutionRefusesBadBodies(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("typed", "1.0.0", wantsText))
+	fx := newFixture(t)
+	flow := fx.apply(definition("typed", "1.0.0", wantsText))
 	for _, c := range []struct {
 		name, body string
 		code       chargehand.Code
@@ -80,7 +80,7 @@ func TestCreateExecutionRefusesBadBodies(t *testing.T) {
 		{"a field of the wrong type", `{"input": {"text": 1}}`, chargehand.CodeInputInvalid, []string{"/input/text"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID, Body: parse(t, c.body)})
+			_, _, err := fx.CreateExecution(t.Context(), fx.p, CreateExecution{Workflow: flow.ID, Body: parse(t, c.body)})
 			shown := wantCode(t, err, c.code)
 			wantPointers(t, shown, c.pointers...)
 			if !strings.Contains(shown.Detail+shown.Fields[0].Detail, c.says) {
@@ -88,36 +88,36 @@ func TestCreateExecutionRefusesBadBodies(t *testing.T) {
 			}
 		})
 	}
-	if n := len(w.engine.starts); n != 0 {
+	if n := len(fx.engine.starts); n != 0 {
 		t.Errorf("%d executions were started", n)
 	}
 }
 
 // The order of checks in docs/reference/api.md: workflow, then fields, then input_schema.
 func TestCreateExecutionChecksInOrder(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("typed", "1.0.0", wantsText))
+	fx := newFixture(t)
+	flow := fx.apply(definition("typed", "1.0.0", wantsText))
 	unknown := newID[chargehand.WorkflowID](1)
 	bad := map[string]any{"zz": 1}
-	_, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: unknown, Body: bad})
+	_, _, err := fx.CreateExecution(t.Context(), fx.p, CreateExecution{Workflow: unknown, Body: bad})
 	wantCode(t, err, chargehand.CodeWorkflowNotFound)
-	_, _, err = w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID, Version: "9.9.9", Body: bad})
+	_, _, err = fx.CreateExecution(t.Context(), fx.p, CreateExecution{Workflow: flow.ID, Version: "9.9.9", Body: bad})
 	wantCode(t, err, chargehand.CodeVersionNotFound)
-	_, _, err = w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID, Body: bad})
+	_, _, err = fx.CreateExecution(t.Context(), fx.p, CreateExecution{Workflow: flow.ID, Body: bad})
 	wantCode(t, err, chargehand.CodeUnknownField)
-	_, _, err = w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID})
+	_, _, err = fx.CreateExecution(t.Context(), fx.p, CreateExecution{Workflow: flow.ID})
 	wantCode(t, err, chargehand.CodeInputInvalid)
 }
 
 func TestCreateExecutionHidesWhatTheKeyMayNotSee(t *testing.T) {
-	w := newWorld(t)
-	flow, other := w.apply(definition("one", "1.0.0")), w.apply(definition("two", "1.0.0"))
+	fx := newFixture(t)
+	flow, other := fx.apply(definition("one", "1.0.0")), fx.apply(definition("two", "1.0.0"))
 	for name, p := range map[string]*Principal{
-		"another account":                    w.stranger(),
-		"a workflow outside the key's list":  w.principal(chargehand.Live, PresetAll, other.ID),
-		"an empty list, which names nothing": {AccountNo: w.account.No, Environment: chargehand.Live, Workflows: []chargehand.WorkflowID{}},
+		"another account":                    fx.stranger(),
+		"a workflow outside the key's list":  fx.principal(chargehand.Live, PresetAll, other.ID),
+		"an empty list, which names nothing": {AccountNo: fx.account.No, Environment: chargehand.Live, Workflows: []chargehand.WorkflowID{}},
 	} {
-		_, _, err := w.CreateExecution(t.Context(), p, CreateExecution{Workflow: flow.ID})
+		_, _, err := fx.CreateExecution(t.Context(), p, CreateExecution{Workflow: flow.ID})
 		if shown := wantCode(t, err, chargehand.CodeWorkflowNotFound); shown.Detail != workflowNotFound().(*chargehand.Error).Detail {
 			t.Errorf("%s: the detail %q tells it from an unknown workflow", name, shown.Detail)
 		}
@@ -125,47 +125,47 @@ func TestCreateExecutionHidesWhatTheKeyMayNotSee(t *testing.T) {
 }
 
 func TestCreateExecutionFullQueue(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("greet", "1.0.0"))
-	w.engine.refuse = fmt.Errorf("start: %w", engine.ErrQueueFull)
-	_, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID})
+	fx := newFixture(t)
+	flow := fx.apply(definition("greet", "1.0.0"))
+	fx.engine.refuse = fmt.Errorf("start: %w", engine.ErrQueueFull)
+	_, _, err := fx.CreateExecution(t.Context(), fx.p, CreateExecution{Workflow: flow.ID})
 	if shown := wantCode(t, err, chargehand.CodeQueueFull); shown.RetryAfter < 1 {
 		t.Error("queue_full has no Retry-After")
 	}
 }
 
 func TestUnavailableStorage(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("greet", "1.0.0"))
-	w.engine.refuse = fmt.Errorf("start: %w", store.ErrUnavailable)
-	_, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID})
+	fx := newFixture(t)
+	flow := fx.apply(definition("greet", "1.0.0"))
+	fx.engine.refuse = fmt.Errorf("start: %w", store.ErrUnavailable)
+	_, _, err := fx.CreateExecution(t.Context(), fx.p, CreateExecution{Workflow: flow.ID})
 	if shown := wantCode(t, err, chargehand.CodeUnavailable); shown.RetryAfter < 1 || strings.Contains(shown.Detail, "start:") {
 		t.Errorf("unavailable is shown as %+v", shown)
 	}
 	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "start:") {
 		t.Errorf("the log gets %v, want the cause", err)
 	}
-	w.db.broken.Store(true)
-	w.pass(time.Hour)
-	_, err = w.GetWorkflow(t.Context(), w.p, flow.ID)
+	fx.db.broken.Store(true)
+	fx.pass(time.Hour)
+	_, err = fx.GetWorkflow(t.Context(), fx.p, flow.ID)
 	wantCode(t, err, chargehand.CodeUnavailable)
-	if w.Ready(t.Context()) {
+	if fx.Ready(t.Context()) {
 		t.Error("the service is ready without storage")
 	}
 }
 
 func TestHotCreateCostsNoQuery(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("greet", "1.0.0"))
-	w.create(flow.ID, noInput)
-	views, updates := w.db.views.Load(), w.db.updates.Load()
+	fx := newFixture(t)
+	flow := fx.apply(definition("greet", "1.0.0"))
+	fx.create(flow.ID, noInput)
+	views, updates := fx.db.views.Load(), fx.db.updates.Load()
 	for range 10 {
-		w.create(flow.ID, noInput)
+		fx.create(flow.ID, noInput)
 	}
-	if n := w.db.views.Load() - views; n != 0 {
+	if n := fx.db.views.Load() - views; n != 0 {
 		t.Errorf("10 creations cost %d queries, want none", n)
 	}
-	if n := w.db.updates.Load() - updates; n != 10 {
+	if n := fx.db.updates.Load() - updates; n != 10 {
 		t.Errorf("10 creations cost %d transactions, want one each", n)
 	}
 }
@@ -173,22 +173,22 @@ func TestHotCreateCostsNoQuery(t *testing.T) {
 var noInput = map[string]any{}
 
 func TestGetExecution(t *testing.T) {
-	w := newWorld(t)
-	flow, other := w.apply(definition("one", "1.0.0")), w.apply(definition("two", "1.0.0"))
-	e := w.create(flow.ID, noInput)
+	fx := newFixture(t)
+	flow, other := fx.apply(definition("one", "1.0.0")), fx.apply(definition("two", "1.0.0"))
+	e := fx.create(flow.ID, noInput)
 	t.Run("before the end", func(t *testing.T) {
-		got := w.get(e)
+		got := fx.get(e)
 		if got.Status != chargehand.Initial || got.Results != nil || got.Output != nil || got.Error != nil {
 			t.Errorf("got %+v", got)
 		}
-		w.run(e.ID, store.StateActive)
-		if got := w.get(e); got.Status != chargehand.Processing || got.Phase != chargehand.Running || got.StartedAt.IsZero() {
+		fx.run(e.ID, store.StateActive)
+		if got := fx.get(e); got.Status != chargehand.Processing || got.Phase != chargehand.Running || got.StartedAt.IsZero() {
 			t.Errorf("got %+v", got)
 		}
 	})
 	t.Run("after the end", func(t *testing.T) {
-		w.finish(e.ID, `{"total":3}`)
-		got := w.get(e)
+		fx.finish(e.ID, `{"total":3}`)
+		got := fx.get(e)
 		if got.Status != chargehand.Finished || got.Phase != chargehand.Completed || string(got.Output) != `{"total":3}` || got.FinishedAt.IsZero() {
 			t.Errorf("got %+v", got)
 		}
@@ -202,7 +202,7 @@ func TestGetExecution(t *testing.T) {
 		if !strings.HasPrefix(r.URL, "https://example.com/api/v1/files/"+e.ID.String()+"/content?") {
 			t.Errorf("address is %s, want an absolute one", r.URL)
 		}
-		if left := r.ExpiresAt.Sub(w.now()); left < time.Hour || left > time.Hour+time.Second {
+		if left := r.ExpiresAt.Sub(fx.now()); left < time.Hour || left > time.Hour+time.Second {
 			t.Errorf("the link lives %v, want an hour", left)
 		}
 	})
@@ -212,40 +212,40 @@ func TestGetExecution(t *testing.T) {
 			workflow chargehand.WorkflowID
 			id       chargehand.ExecutionID
 		}{
-			"unknown":                           {w.p, flow.ID, newID[chargehand.ExecutionID](5)},
-			"under the wrong workflow":          {w.p, other.ID, e.ID},
-			"under an unknown workflow":         {w.p, newID[chargehand.WorkflowID](5), e.ID},
-			"another environment":               {w.test, flow.ID, e.ID},
-			"another account":                   {w.stranger(), flow.ID, e.ID},
-			"a workflow outside the key's list": {w.principal(chargehand.Live, PresetAll, other.ID), flow.ID, e.ID},
+			"unknown":                           {fx.p, flow.ID, newID[chargehand.ExecutionID](5)},
+			"under the wrong workflow":          {fx.p, other.ID, e.ID},
+			"under an unknown workflow":         {fx.p, newID[chargehand.WorkflowID](5), e.ID},
+			"another environment":               {fx.test, flow.ID, e.ID},
+			"another account":                   {fx.stranger(), flow.ID, e.ID},
+			"a workflow outside the key's list": {fx.principal(chargehand.Live, PresetAll, other.ID), flow.ID, e.ID},
 		} {
-			_, err := w.GetExecution(t.Context(), c.p, c.workflow, c.id, view)
+			_, err := fx.GetExecution(t.Context(), c.p, c.workflow, c.id, view)
 			if wantCode(t, err, chargehand.CodeExecutionNotFound); err.Error() != executionNotFound().Error() {
-				t.Errorf("%s: told as %v", name, err)
+				t.Errorf("%s: reported as %v", name, err)
 			}
 		}
 	})
 	t.Run("of a deleted workflow", func(t *testing.T) {
-		if err := w.DeleteWorkflow(t.Context(), w.p, flow.ID); err != nil {
+		if err := fx.DeleteWorkflow(t.Context(), fx.p, flow.ID); err != nil {
 			t.Fatal(err)
 		}
-		if got := w.get(e); got.Status != chargehand.Finished {
+		if got := fx.get(e); got.Status != chargehand.Finished {
 			t.Errorf("got %+v", got)
 		}
 	})
 }
 
 func TestGetExecutionError(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	e := w.create(flow.ID, noInput)
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	e := fx.create(flow.ID, noInput)
 	fault := &machine.Fault{
 		Type: machine.ErrTimeout, Status: 408, Title: "Timeout", Detail: "too late", Instance: "/do/0/greet", System: true, Retryable: true,
 	}
-	if err := w.engine.end(t.Context(), e.ID, chargehand.Errored, chargehand.Faulted, &store.Outcome{Fault: engine.EncodeFault(fault)}); err != nil {
+	if err := fx.engine.end(t.Context(), e.ID, chargehand.Errored, chargehand.Faulted, &store.Outcome{Fault: engine.EncodeFault(fault)}); err != nil {
 		t.Fatal(err)
 	}
-	got := w.get(e)
+	got := fx.get(e)
 	want := ExecutionError{
 		Type: machine.ErrTimeout, Status: 408, Title: "Timeout", Detail: "too late", Instance: "/do/0/greet",
 		Code: "timeout", Origin: "system", Retryable: true, Line: 7, Column: 5,
@@ -260,22 +260,22 @@ func TestGetExecutionError(t *testing.T) {
 
 // A 304 never leaves a link with less than 30 minutes to live.
 func TestExecutionTagCoversRowAndHalfHour(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	e := w.create(flow.ID, noInput)
-	tags := []string{w.get(e).ETag}
-	w.run(e.ID, store.StateActive)
-	tags = append(tags, w.get(e).ETag)
-	w.finish(e.ID, `{}`)
-	tags = append(tags, w.get(e).ETag)
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	e := fx.create(flow.ID, noInput)
+	tags := []string{fx.get(e).ETag}
+	fx.run(e.ID, store.StateActive)
+	tags = append(tags, fx.get(e).ETag)
+	fx.finish(e.ID, `{}`)
+	tags = append(tags, fx.get(e).ETag)
 	if slices.Sort(tags); len(slices.Compact(tags)) != 3 {
 		t.Errorf("tags of three states are %q", tags)
 	}
 	for range 200 {
-		first := w.get(e)
-		w.pass(7 * time.Minute)
-		if second := w.get(e); second.ETag == first.ETag {
-			if left := first.Results[0].ExpiresAt.Sub(w.now()); left < 30*time.Minute {
+		first := fx.get(e)
+		fx.pass(7 * time.Minute)
+		if second := fx.get(e); second.ETag == first.ETag {
+			if left := first.Results[0].ExpiresAt.Sub(fx.now()); left < 30*time.Minute {
 				t.Fatalf("not modified, but the link has %v to live", left)
 			}
 		}
@@ -283,25 +283,25 @@ func TestExecutionTagCoversRowAndHalfHour(t *testing.T) {
 }
 
 func TestWaitAnswersAtTheEnd(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	w.engine.waiting = make(chan struct{}, 10)
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	fx.engine.waiting = make(chan struct{}, 10)
 	type answer struct {
 		e   *Execution
 		err error
 	}
 	answers := make(chan answer)
 	go func() {
-		e, _, err := w.CreateExecution(context.Background(), w.p, CreateExecution{Workflow: flow.ID, View: View{Wait: time.Minute}})
+		e, _, err := fx.CreateExecution(context.Background(), fx.p, CreateExecution{Workflow: flow.ID, View: View{Wait: time.Minute}})
 		answers <- answer{e, err}
 	}()
-	<-w.engine.waiting
-	w.engine.mu.Lock()
-	id := w.engine.starts[0].Row.ID
-	w.engine.mu.Unlock()
-	w.run(id, store.StateActive) // no reason to answer
-	<-w.engine.waiting
-	w.finish(id, `{"a":1}`)
+	<-fx.engine.waiting
+	fx.engine.mu.Lock()
+	id := fx.engine.starts[0].Row.ID
+	fx.engine.mu.Unlock()
+	fx.run(id, store.StateActive) // no reason to answer
+	<-fx.engine.waiting
+	fx.finish(id, `{"a":1}`)
 	got := <-answers
 	if got.err != nil || got.e.Status != chargehand.Finished || string(got.e.Output) != `{"a":1}` || len(got.e.Results) != 1 {
 		t.Errorf("the wait answered %+v, %v", got.e, got.err)
@@ -309,50 +309,50 @@ func TestWaitAnswersAtTheEnd(t *testing.T) {
 }
 
 func TestWaitAnswersWhenAPersonIsNeeded(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	e := w.create(flow.ID, noInput)
-	err := w.rows.Update(t.Context(), func(tx *store.Tx) error {
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	e := fx.create(flow.ID, noInput)
+	err := fx.rows.Update(t.Context(), func(tx *store.Tx) error {
 		row, err := tx.FindExecution(e.ID)
 		if err != nil {
 			return err
 		}
-		return tx.SetStatus(row.No, chargehand.HumanInTheLoop, chargehand.Waiting, store.StateParked, w.nowMs())
+		return tx.SetStatus(row.No, chargehand.HumanInTheLoop, chargehand.Waiting, store.StateParked, fx.nowMs())
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := w.GetExecution(t.Context(), w.p, flow.ID, e.ID, View{Wait: time.Hour})
+	got, err := fx.GetExecution(t.Context(), fx.p, flow.ID, e.ID, View{Wait: time.Hour})
 	if err != nil || got.Status != chargehand.HumanInTheLoop {
 		t.Errorf("the wait answered %+v, %v", got, err)
 	}
 }
 
 func TestWaitAnswersAtTheLimit(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Limits.Wait = 20 * time.Millisecond })
-	flow := w.apply(definition("one", "1.0.0"))
-	e, _, err := w.CreateExecution(t.Context(), w.p, CreateExecution{Workflow: flow.ID, View: View{Wait: time.Hour}})
+	fx := newFixture(t, func(c *Config) { c.Limits.Wait = 20 * time.Millisecond })
+	flow := fx.apply(definition("one", "1.0.0"))
+	e, _, err := fx.CreateExecution(t.Context(), fx.p, CreateExecution{Workflow: flow.ID, View: View{Wait: time.Hour}})
 	if err != nil || e.Status != chargehand.Initial {
 		t.Errorf("the limit answered %+v, %v, want the execution as it is", e, err)
 	}
 }
 
 func TestWaitAnswersWhenTheServerStops(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	e := w.create(flow.ID, noInput)
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	e := fx.create(flow.ID, noInput)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	got, err := w.GetExecution(ctx, w.p, flow.ID, e.ID, View{Wait: time.Hour})
+	got, err := fx.GetExecution(ctx, fx.p, flow.ID, e.ID, View{Wait: time.Hour})
 	if err != nil || got.ID != e.ID {
 		t.Errorf("a stop answered %+v, %v, want the execution as it is", got, err)
 	}
 }
 
 func TestCancelExecution(t *testing.T) {
-	w := newWorld(t)
-	flow, other := w.apply(definition("one", "1.0.0")), w.apply(definition("two", "1.0.0"))
-	e := w.create(flow.ID, noInput)
+	fx := newFixture(t)
+	flow, other := fx.apply(definition("one", "1.0.0")), fx.apply(definition("two", "1.0.0"))
+	e := fx.create(flow.ID, noInput)
 	change := ChangeExecution{Workflow: flow.ID, Execution: e.ID, View: view}
 	for _, c := range []struct {
 		name   string
@@ -367,31 +367,31 @@ func TestCancelExecution(t *testing.T) {
 	} {
 		r := change
 		c.change(&r)
-		_, _, err := w.CancelExecution(t.Context(), w.p, r)
+		_, _, err := fx.CancelExecution(t.Context(), fx.p, r)
 		wantCode(t, err, c.code)
 	}
-	if n := len(w.engine.reasons); n != 0 {
+	if n := len(fx.engine.reasons); n != 0 {
 		t.Fatalf("bad requests cancelled %d times", n)
 	}
 	change.Body = map[string]any{"reason": "not needed"}
-	got, _, err := w.CancelExecution(t.Context(), w.p, change)
+	got, _, err := fx.CancelExecution(t.Context(), fx.p, change)
 	if err != nil || got.Status != chargehand.Errored || got.Phase != chargehand.Cancelled || got.Error.Code != "cancelled" || got.Error.Detail != "not needed" {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	_, _, err = w.CancelExecution(t.Context(), w.p, change)
+	_, _, err = fx.CancelExecution(t.Context(), fx.p, change)
 	wantCode(t, err, chargehand.CodeStateConflict)
 }
 
 func TestRetryExecution(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	e := w.create(flow.ID, map[string]any{"n": 7})
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	e := fx.create(flow.ID, map[string]any{"n": 7})
 	retry := RetryExecution{Workflow: flow.ID, Execution: e.ID, View: view}
 
-	_, _, err := w.RetryExecution(t.Context(), w.p, retry)
+	_, _, err := fx.RetryExecution(t.Context(), fx.p, retry)
 	wantCode(t, err, chargehand.CodeStateConflict)
-	w.finish(e.ID, `{}`)
-	w.apply(definition("one", "2.0.0", wantsText))
+	fx.finish(e.ID, `{}`)
+	fx.apply(definition("one", "2.0.0", wantsText))
 
 	for _, c := range []struct {
 		name   string
@@ -406,71 +406,71 @@ func TestRetryExecution(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := retry
 			c.change(&r)
-			_, _, err := w.RetryExecution(t.Context(), w.p, r)
+			_, _, err := fx.RetryExecution(t.Context(), fx.p, r)
 			wantCode(t, err, c.code)
 		})
 	}
-	again, _, err := w.RetryExecution(t.Context(), w.p, retry)
+	again, _, err := fx.RetryExecution(t.Context(), fx.p, retry)
 	if err != nil || again.ID == e.ID || again.RetryOf != e.ID || again.WorkflowVersion != "1.0.0" || again.Revision != 1 || again.Status != chargehand.Initial {
 		t.Fatalf("got %+v, %v, want a new execution of the same revision", again, err)
 	}
-	last := w.engine.starts[len(w.engine.starts)-1]
-	if string(last.Row.Input.Inline) != `{"n":7}` || last.Row.Revision != w.engine.starts[0].Row.Revision {
+	last := fx.engine.starts[len(fx.engine.starts)-1]
+	if string(last.Row.Input.Inline) != `{"n":7}` || last.Row.Revision != fx.engine.starts[0].Row.Revision {
 		t.Errorf("the retry runs %+v", last.Row)
 	}
-	if got := w.get(again); got.RetryOf != e.ID {
+	if got := fx.get(again); got.RetryOf != e.ID {
 		t.Errorf("retry_of is %v", got.RetryOf)
 	}
-	if err := w.DeleteWorkflow(t.Context(), w.p, flow.ID); err != nil {
+	if err := fx.DeleteWorkflow(t.Context(), fx.p, flow.ID); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = w.RetryExecution(t.Context(), w.p, retry)
+	_, _, err = fx.RetryExecution(t.Context(), fx.p, retry)
 	wantCode(t, err, chargehand.CodeWorkflowNotFound)
 }
 
 func TestLargeInputAndOutputAreBlobs(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
 	large := strings.Repeat("x", 200<<10)
-	e := w.create(flow.ID, map[string]any{"text": large})
-	row := w.engine.starts[0].Row
+	e := fx.create(flow.ID, map[string]any{"text": large})
+	row := fx.engine.starts[0].Row
 	if row.Input.Inline != nil || len(row.Input.Blob) != 32 || row.Input.Size != int64(len(large)+len(`{"text":""}`)) {
 		t.Fatalf("the input is stored as %d inline bytes, digest %x, size %d", len(row.Input.Inline), row.Input.Blob, row.Input.Size)
 	}
 	data, _ := json.Marshal(map[string]string{"text": large})
-	payload, err := w.pack(t.Context(), data)
+	payload, err := fx.pack(t.Context(), data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.engine.end(t.Context(), e.ID, chargehand.Finished, chargehand.Completed, &store.Outcome{Output: payload}); err != nil {
+	if err := fx.engine.end(t.Context(), e.ID, chargehand.Finished, chargehand.Completed, &store.Outcome{Output: payload}); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.get(e); string(got.Output) != string(data) || got.Results[0].Size != int64(len(data)) {
+	if got := fx.get(e); string(got.Output) != string(data) || got.Results[0].Size != int64(len(data)) {
 		t.Errorf("output of %d bytes comes back as %d, result %+v", len(data), len(got.Output), got.Results)
 	}
-	again, _, err := w.RetryExecution(t.Context(), w.p, RetryExecution{Workflow: flow.ID, Execution: e.ID})
+	again, _, err := fx.RetryExecution(t.Context(), fx.p, RetryExecution{Workflow: flow.ID, Execution: e.ID})
 	if err != nil || again.RetryOf != e.ID {
 		t.Errorf("retry: %+v, %v", again, err)
 	}
-	if in := w.engine.starts[1].Input.(map[string]any); in["text"] != large {
+	if in := fx.engine.starts[1].Input.(map[string]any); in["text"] != large {
 		t.Error("the retry runs with another input")
 	}
 }
 
 func TestTimeline(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	e := w.create(flow.ID, noInput)
-	w.engine.cut = true
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	e := fx.create(flow.ID, noInput)
+	fx.engine.cut = true
 	for i := range 5 {
-		w.engine.lines = append(w.engine.lines, machine.Entry{
+		fx.engine.lines = append(fx.engine.lines, machine.Entry{
 			Seq: i + 3, Name: "greet", Reference: "/do/0/greet", Attempt: 1, Phase: chargehand.Completed,
 			StartedMs: epoch.UnixMilli(), EndedMs: epoch.UnixMilli() + 1, Input: map[string]any{"i": i}, Output: nil,
 		})
 	}
-	w.engine.lines[4].Phase, w.engine.lines[4].Fault = chargehand.Faulted, &machine.Fault{Type: machine.ErrRuntime, Status: 500}
-	w.engine.lines[0].Files = []machine.File{{ID: newID[chargehand.FileID](1).String(), Name: "a.txt", MediaType: "text/plain", Size: 2, Digest: "sha256:" + strings.Repeat("ab", 32)}}
-	page, err := w.Timeline(t.Context(), w.p, flow.ID, e.ID, 2, 0, view)
+	fx.engine.lines[4].Phase, fx.engine.lines[4].Fault = chargehand.Faulted, &machine.Fault{Type: machine.ErrRuntime, Status: 500}
+	fx.engine.lines[0].Files = []machine.File{{ID: newID[chargehand.FileID](1).String(), Name: "a.txt", MediaType: "text/plain", Size: 2, Digest: "sha256:" + strings.Repeat("ab", 32)}}
+	page, err := fx.Timeline(t.Context(), fx.p, flow.ID, e.ID, 2, 0, view)
 	if err != nil || len(page.Data) != 2 || page.Next != 4 || !page.Truncated {
 		t.Fatalf("first page is %+v, %v", page, err)
 	}
@@ -481,14 +481,14 @@ func TestTimeline(t *testing.T) {
 	if f := first.Files[0]; f.Filename != "a.txt" || f.SHA256 != strings.Repeat("ab", 32) || !strings.HasPrefix(f.URL, "https://example.com/api/v1/files/") {
 		t.Errorf("file is %+v", f)
 	}
-	page, err = w.Timeline(t.Context(), w.p, flow.ID, e.ID, 3, page.Next, view)
+	page, err = fx.Timeline(t.Context(), fx.p, flow.ID, e.ID, 3, page.Next, view)
 	if err != nil || len(page.Data) != 3 || page.Next != 0 {
 		t.Fatalf("last page is %+v, %v", page, err)
 	}
 	if last := page.Data[2]; last.Error == nil || last.Error.Code != "runtime" || last.Error.Origin != "workflow" || last.Output != nil {
 		t.Errorf("entry is %+v", last)
 	}
-	_, err = w.Timeline(t.Context(), w.test, flow.ID, e.ID, 2, 0, view)
+	_, err = fx.Timeline(t.Context(), fx.test, flow.ID, e.ID, 2, 0, view)
 	wantCode(t, err, chargehand.CodeExecutionNotFound)
 }
 
@@ -500,20 +500,20 @@ func TestSchemaKeywordsBecomeCodes(t *testing.T) {
 	}
 }
 
-// TestRetryTellsOfANewerRevision: a retry runs what the original ran, and says so; whoever has
-// just mended the definition under the same version is told that the retry is not of it.
+// TestRetryTellsOfANewerRevision: a retry runs the revision that the original ran. If the definition
+// was mended under the same version since, the answer says that the retry does not run it.
 func TestRetryTellsOfANewerRevision(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	e := w.create(flow.ID, noInput)
-	w.finish(e.ID, `{}`)
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	e := fx.create(flow.ID, noInput)
+	fx.finish(e.ID, `{}`)
 	retry := func(version string, i *Idempotency) *Execution {
 		t.Helper()
-		again, _, err := w.RetryExecution(t.Context(), w.p, RetryExecution{Workflow: flow.ID, Execution: e.ID, Version: version, View: view, Idempotency: i})
+		again, _, err := fx.RetryExecution(t.Context(), fx.p, RetryExecution{Workflow: flow.ID, Execution: e.ID, Version: version, View: view, Idempotency: i})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := w.get(again); got.Revision != again.Revision || got.WorkflowVersion != again.WorkflowVersion || got.Newer != nil {
+		if got := fx.get(again); got.Revision != again.Revision || got.WorkflowVersion != again.WorkflowVersion || got.Newer != nil {
 			t.Errorf("read as %+v, retried as %+v", got, again)
 		}
 		return again
@@ -525,8 +525,8 @@ func TestRetryTellsOfANewerRevision(t *testing.T) {
 		}
 	}
 	wantNewer(retry("", nil), "1.0.0", 1, nil)
-	w.apply(definition("one", "1.0.0", wantsText))
-	if e := w.create(flow.ID, map[string]any{"text": "x"}); e.Revision != 2 || e.Newer != nil {
+	fx.apply(definition("one", "1.0.0", wantsText))
+	if e := fx.create(flow.ID, map[string]any{"text": "x"}); e.Revision != 2 || e.Newer != nil {
 		t.Errorf("a start runs %+v", e)
 	}
 	wantNewer(retry("", nil), "1.0.0", 1, &NewerRevision{"1.0.0", 2})
@@ -536,7 +536,7 @@ func TestRetryTellsOfANewerRevision(t *testing.T) {
 		t.Error("a repeated retry made another execution")
 	}
 	wantNewer(second, "1.0.0", 1, &NewerRevision{"1.0.0", 2})
-	w.apply(definition("one", "2.0.0"))
+	fx.apply(definition("one", "2.0.0"))
 	wantNewer(retry("", nil), "1.0.0", 1, &NewerRevision{"2.0.0", 1})
 	wantNewer(retry("2.0.0", nil), "2.0.0", 1, nil)
 }

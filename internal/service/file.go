@@ -157,8 +157,8 @@ func fileNotFound() error {
 	return chargehand.NewError(chargehand.CodeFileNotFound, "There is no such file.")
 }
 
-// fileScope says whose files are looked at: those of a principal, or of anybody, where a
-// signature says which kind of file is meant.
+// fileScope says which files are considered: those that a principal may see, or all of the kind that
+// the signature of an address is for.
 type fileScope struct {
 	principal *Principal
 	env       chargehand.Environment

@@ -14,11 +14,11 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-func (w *world) upload(p *Principal, name, content string) *File {
-	w.t.Helper()
-	f, _, err := w.UploadFile(w.t.Context(), p, UploadFile{Name: name, ContentType: "text/plain", Content: strings.NewReader(content), View: view})
+func (fx *fixture) upload(p *Principal, name, content string) *File {
+	fx.t.Helper()
+	f, _, err := fx.UploadFile(fx.t.Context(), p, UploadFile{Name: name, ContentType: "text/plain", Content: strings.NewReader(content), View: view})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return f
 }
@@ -50,37 +50,37 @@ func linkOf(t testing.TB, address string) Link {
 }
 
 func TestUpload(t *testing.T) {
-	w := newWorld(t)
-	f := w.upload(w.p, "dir/report.txt", "hello")
+	fx := newFixture(t)
+	f := fx.upload(fx.p, "dir/report.txt", "hello")
 	sum := sha256.Sum256([]byte("hello"))
 	if f.Name != "report.txt" || f.ContentType != "text/plain" || f.Size != 5 || f.SHA256 != hex.EncodeToString(sum[:]) || !f.CreatedAt.Equal(epoch) {
 		t.Errorf("the file is %+v", f)
 	}
-	got, err := w.GetFile(t.Context(), w.p, f.ID, view)
+	got, err := fx.GetFile(t.Context(), fx.p, f.ID, view)
 	if err != nil || *got != *f {
 		t.Errorf("it is read as %+v, %v, want %+v", got, err, f)
 	}
-	described, content, err := w.OpenFile(t.Context(), w.p, f.ID)
+	described, content, err := fx.OpenFile(t.Context(), fx.p, f.ID)
 	if err != nil || described.Name != "report.txt" || readAll(t, content) != "hello" {
 		t.Errorf("it is opened as %+v, %v", described, err)
 	}
-	described, content, err = w.OpenLink(t.Context(), linkOf(t, f.URL))
+	described, content, err = fx.OpenLink(t.Context(), linkOf(t, f.URL))
 	if err != nil || described.Size != 5 || readAll(t, content) != "hello" {
 		t.Errorf("the link opens %+v, %v", described, err)
 	}
-	if plain, _, err := w.UploadFile(t.Context(), w.p, UploadFile{Content: strings.NewReader("")}); err != nil || plain.Name != "file" || plain.ContentType != "application/octet-stream" || plain.Size != 0 {
+	if plain, _, err := fx.UploadFile(t.Context(), fx.p, UploadFile{Content: strings.NewReader("")}); err != nil || plain.Name != "file" || plain.ContentType != "application/octet-stream" || plain.Size != 0 {
 		t.Errorf("an empty file without a name is %+v, %v", plain, err)
 	}
 }
 
 // TestUploadedMediaTypes: what is served as a header is a media type.
 func TestUploadedMediaTypes(t *testing.T) {
-	w := newWorld(t)
+	fx := newFixture(t)
 	for given, want := range map[string]string{
 		"text/plain; charset=utf-8": "text/plain; charset=utf-8", "image/png": "image/png", "": anyContent, "text/": anyContent,
 		"text/plain\x01": anyContent, "text/plain\r\nX: y": anyContent, "text/pl\xe4in": anyContent, "text/" + strings.Repeat("x", 300): anyContent,
 	} {
-		f, _, err := w.UploadFile(t.Context(), w.p, UploadFile{ContentType: given, Content: strings.NewReader("x")})
+		f, _, err := fx.UploadFile(t.Context(), fx.p, UploadFile{ContentType: given, Content: strings.NewReader("x")})
 		if err != nil || f.ContentType != want {
 			t.Errorf("%q is kept as %+v, %v", given, f, err)
 		}
@@ -88,16 +88,16 @@ func TestUploadedMediaTypes(t *testing.T) {
 }
 
 func TestUploadRefuses(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Limits.UploadBytes = 10 })
-	w.upload(w.p, "a", "0123456789")
-	_, _, err := w.UploadFile(t.Context(), w.p, UploadFile{Content: strings.NewReader("0123456789x")})
+	fx := newFixture(t, func(c *Config) { c.Limits.UploadBytes = 10 })
+	fx.upload(fx.p, "a", "0123456789")
+	_, _, err := fx.UploadFile(t.Context(), fx.p, UploadFile{Content: strings.NewReader("0123456789x")})
 	wantCode(t, err, chargehand.CodePayloadTooLarge)
-	_, _, err = w.UploadFile(t.Context(), w.p, UploadFile{Name: strings.Repeat("x", 256), Content: strings.NewReader("")})
+	_, _, err = fx.UploadFile(t.Context(), fx.p, UploadFile{Name: strings.Repeat("x", 256), Content: strings.NewReader("")})
 	wantCode(t, err, chargehand.CodeInvalidParameter)
 	cut := errors.New("the connection is gone")
-	_, _, err = w.UploadFile(t.Context(), w.p, UploadFile{Content: io.MultiReader(strings.NewReader("x"), failingReader{cut})})
+	_, _, err = fx.UploadFile(t.Context(), fx.p, UploadFile{Content: io.MultiReader(strings.NewReader("x"), failingReader{cut})})
 	if !errors.Is(err, cut) {
-		t.Errorf("an upload that broke off gives %v", err)
+		t.Errorf("an upload that was cut gives %v", err)
 	}
 }
 
@@ -118,9 +118,9 @@ func TestFileNames(t *testing.T) {
 }
 
 func TestSeekInContent(t *testing.T) {
-	w := newWorld(t)
-	f := w.upload(w.p, "a", "0123456789")
-	_, content, err := w.OpenFile(t.Context(), w.p, f.ID)
+	fx := newFixture(t)
+	f := fx.upload(fx.p, "a", "0123456789")
+	_, content, err := fx.OpenFile(t.Context(), fx.p, f.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,54 +141,54 @@ func TestSeekInContent(t *testing.T) {
 		}
 	}
 	if _, err := content.Seek(-1, io.SeekStart); err == nil {
-		t.Error("a place before the start is accepted")
+		t.Error("a position before the start is accepted")
 	}
 }
 
 func TestFilesAreHidden(t *testing.T) {
-	w := newWorld(t)
-	flow, other := w.apply(definition("one", "1.0.0")), w.apply(definition("two", "1.0.0"))
-	e := w.create(flow.ID, noInput)
-	w.finish(e.ID, `{"a":1}`)
-	upload := w.upload(w.p, "a", "x")
-	made := w.result(e, "made.txt", "made")
-	running := w.create(flow.ID, noInput)
+	fx := newFixture(t)
+	flow, other := fx.apply(definition("one", "1.0.0")), fx.apply(definition("two", "1.0.0"))
+	e := fx.create(flow.ID, noInput)
+	fx.finish(e.ID, `{"a":1}`)
+	upload := fx.upload(fx.p, "a", "x")
+	made := fx.result(e, "made.txt", "made")
+	running := fx.create(flow.ID, noInput)
 	for name, c := range map[string]struct {
 		p  *Principal
 		id chargehand.FileID
 	}{
-		"unknown":                        {w.p, newID[chargehand.FileID](3)},
-		"another environment":            {w.test, upload.ID},
-		"another account":                {w.stranger(), upload.ID},
-		"an output of another env":       {w.test, chargehand.FileID(e.ID)},
-		"the output of a running one":    {w.p, chargehand.FileID(running.ID)},
-		"made in a workflow not in list": {w.principal(chargehand.Live, PresetAll, other.ID), made},
-		"output of workflow not in list": {w.principal(chargehand.Live, PresetAll, other.ID), chargehand.FileID(e.ID)},
+		"unknown":                        {fx.p, newID[chargehand.FileID](3)},
+		"another environment":            {fx.test, upload.ID},
+		"another account":                {fx.stranger(), upload.ID},
+		"an output of another env":       {fx.test, chargehand.FileID(e.ID)},
+		"the output of a running one":    {fx.p, chargehand.FileID(running.ID)},
+		"made in a workflow not in list": {fx.principal(chargehand.Live, PresetAll, other.ID), made},
+		"output of workflow not in list": {fx.principal(chargehand.Live, PresetAll, other.ID), chargehand.FileID(e.ID)},
 	} {
-		_, err := w.GetFile(t.Context(), c.p, c.id, view)
+		_, err := fx.GetFile(t.Context(), c.p, c.id, view)
 		wantCode(t, err, chargehand.CodeFileNotFound)
-		_, _, err = w.OpenFile(t.Context(), c.p, c.id)
+		_, _, err = fx.OpenFile(t.Context(), c.p, c.id)
 		if wantCode(t, err, chargehand.CodeFileNotFound); err.Error() != fileNotFound().Error() {
-			t.Errorf("%s: told as %v", name, err)
+			t.Errorf("%s: reported as %v", name, err)
 		}
 	}
-	limited := w.principal(chargehand.Live, PresetAll, flow.ID)
+	limited := fx.principal(chargehand.Live, PresetAll, flow.ID)
 	for _, id := range []chargehand.FileID{upload.ID, made, chargehand.FileID(e.ID)} {
-		if _, err := w.GetFile(t.Context(), limited, id, view); err != nil {
+		if _, err := fx.GetFile(t.Context(), limited, id, view); err != nil {
 			t.Errorf("a key for the workflow gets %v", err)
 		}
 	}
 }
 
 // result stores a file that an execution made.
-func (w *world) result(e *Execution, name, content string) chargehand.FileID {
-	w.t.Helper()
-	digest, size, err := w.blobs.Put(w.t.Context(), strings.NewReader(content), 1000)
+func (fx *fixture) result(e *Execution, name, content string) chargehand.FileID {
+	fx.t.Helper()
+	digest, size, err := fx.blobs.Put(fx.t.Context(), strings.NewReader(content), 1000)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	id := newID[chargehand.FileID](w.nowMs())
-	err = w.rows.Update(w.t.Context(), func(tx *store.Tx) error {
+	id := newID[chargehand.FileID](fx.nowMs())
+	err = fx.rows.Update(fx.t.Context(), func(tx *store.Tx) error {
 		row, err := tx.FindExecution(e.ID)
 		if err != nil {
 			return err
@@ -199,21 +199,21 @@ func (w *world) result(e *Execution, name, content string) chargehand.FileID {
 		})
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return id
 }
 
 func TestLinks(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	e := w.create(flow.ID, noInput)
-	w.finish(e.ID, `{"a":1}`)
-	output := linkOf(t, w.get(e).Results[0].URL)
-	upload := linkOf(t, w.upload(w.p, "a", "x").URL)
-	inTest := linkOf(t, w.upload(w.test, "b", "y").URL)
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	e := fx.create(flow.ID, noInput)
+	fx.finish(e.ID, `{"a":1}`)
+	output := linkOf(t, fx.get(e).Results[0].URL)
+	upload := linkOf(t, fx.upload(fx.p, "a", "x").URL)
+	inTest := linkOf(t, fx.upload(fx.test, "b", "y").URL)
 	for link, want := range map[Link]string{output: `{"a":1}`, upload: "x", inTest: "y"} {
-		_, content, err := w.OpenLink(t.Context(), link)
+		_, content, err := fx.OpenLink(t.Context(), link)
 		if err != nil || readAll(t, content) != want {
 			t.Errorf("link opens with %v, want %s", err, want)
 		}
@@ -231,43 +231,43 @@ func TestLinks(t *testing.T) {
 		} {
 			l := upload
 			change(&l)
-			_, _, err := w.OpenLink(t.Context(), l)
+			_, _, err := fx.OpenLink(t.Context(), l)
 			if wantCode(t, err, chargehand.CodeFileNotFound); t.Failed() {
 				t.Fatal(name)
 			}
 		}
 	})
 	t.Run("old", func(t *testing.T) {
-		w.pass(time.Hour - time.Millisecond)
-		if _, content, err := w.OpenLink(t.Context(), upload); err != nil {
+		fx.pass(time.Hour - time.Millisecond)
+		if _, content, err := fx.OpenLink(t.Context(), upload); err != nil {
 			t.Errorf("just before its end a link gives %v", err)
 		} else {
 			content.Close()
 		}
-		w.pass(time.Second)
-		_, _, err := w.OpenLink(t.Context(), upload)
+		fx.pass(time.Second)
+		_, _, err := fx.OpenLink(t.Context(), upload)
 		wantCode(t, err, chargehand.CodeResultExpired)
-		_, _, err = w.OpenLink(t.Context(), output)
+		_, _, err = fx.OpenLink(t.Context(), output)
 		wantCode(t, err, chargehand.CodeResultExpired)
 	})
 }
 
 func TestResultFiles(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	e := w.create(flow.ID, noInput)
-	first, second := w.result(e, "one.txt", "1"), w.result(e, "two.txt", "22")
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	e := fx.create(flow.ID, noInput)
+	first, second := fx.result(e, "one.txt", "1"), fx.result(e, "two.txt", "22")
 	output := `{"file":{"uri":"/api/v1/files/` + second.String() + `"},"other":{"uri":"/api/v1/files/` + newID[chargehand.FileID](2).String() + `"}}`
 	files := `["` + second.String() + `","` + first.String() + `"]`
-	err := w.engine.end(t.Context(), e.ID, chargehand.Finished, chargehand.Completed, &store.Outcome{Output: inline(output), Files: []byte(files)})
+	err := fx.engine.end(t.Context(), e.ID, chargehand.Finished, chargehand.Completed, &store.Outcome{Output: inline(output), Files: []byte(files)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := w.get(e)
+	got := fx.get(e)
 	if len(got.Results) != 2 || got.Results[0].Filename != "two.txt" || got.Results[1].Filename != "one.txt" || got.Results[0].Size != 2 || got.Results[0].ContentType != "text/plain" {
 		t.Fatalf("results are %+v", got.Results)
 	}
-	_, content, err := w.OpenLink(t.Context(), linkOf(t, got.Results[0].URL))
+	_, content, err := fx.OpenLink(t.Context(), linkOf(t, got.Results[0].URL))
 	if err != nil || readAll(t, content) != "22" {
 		t.Errorf("the link gives %v", err)
 	}
@@ -275,52 +275,52 @@ func TestResultFiles(t *testing.T) {
 	if !strings.Contains(string(got.Output), `"https://example.com/api/v1/files/`+second.String()+`"`) || strings.Count(string(got.Output), "https://") != 1 {
 		t.Errorf("output is %s", got.Output)
 	}
-	_, err = w.GetFile(t.Context(), w.p, chargehand.FileID(e.ID), view)
+	_, err = fx.GetFile(t.Context(), fx.p, chargehand.FileID(e.ID), view)
 	wantCode(t, err, chargehand.CodeFileNotFound) // there is no output.json beside result files
 }
 
 func TestReferencesInInputs(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	mine, foreign := w.upload(w.p, "a", "x"), w.upload(w.test, "b", "y")
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	mine, foreign := fx.upload(fx.p, "a", "x"), fx.upload(fx.test, "b", "y")
 	absolute := "http://other.example:8080/api/v1/files/" + mine.ID.String()
 	input := map[string]any{
 		"list":    []any{map[string]any{"uri": absolute, "name": "a"}},
 		"foreign": map[string]any{"uri": "https://example.com/api/v1/files/" + foreign.ID.String()},
 		"text":    absolute,
 	}
-	e := w.create(flow.ID, input)
-	stored := string(w.engine.starts[0].Row.Input.Inline)
+	e := fx.create(flow.ID, input)
+	stored := string(fx.engine.starts[0].Row.Input.Inline)
 	want := `{"foreign":{"uri":"https://example.com/api/v1/files/` + foreign.ID.String() + `"},"list":[{"name":"a","uri":"/api/v1/files/` + mine.ID.String() + `"}],"text":"` + absolute + `"}`
 	if stored != want {
 		t.Errorf("stored input is\n%s, want\n%s", stored, want)
 	}
-	if got := w.engine.starts[0].Input.(map[string]any)["list"].([]any)[0].(map[string]any)["uri"]; got != "/api/v1/files/"+mine.ID.String() {
+	if got := fx.engine.starts[0].Input.(map[string]any)["list"].([]any)[0].(map[string]any)["uri"]; got != "/api/v1/files/"+mine.ID.String() {
 		t.Errorf("the engine gets %v", got)
 	}
 	if input["list"].([]any)[0].(map[string]any)["uri"] != absolute {
 		t.Error("the caller's value was changed")
 	}
-	b, _, err := w.CreateBatch(t.Context(), w.p, CreateBatch{Workflow: flow.ID, Body: map[string]any{"items": []any{input, noInput}}, View: view})
+	b, _, err := fx.CreateBatch(t.Context(), fx.p, CreateBatch{Workflow: flow.ID, Body: map[string]any{"items": []any{input, noInput}}, View: view})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		list, _ := w.entries(b, BatchEntries{})
+		list, _ := fx.entries(b, BatchEntries{})
 		if !strings.Contains(string(list[0].Inputs), `"uri":"https://example.com/api/v1/files/`+mine.ID.String()+`"`) {
 			t.Errorf("inputs are shown as %s", list[0].Inputs)
 		}
-		b = w.getBatch(b, view)
+		b = fx.getBatch(b, view)
 	}
 	// The executions keep the file, although it is older than any upload may be.
-	w.pass(31 * 24 * time.Hour)
-	if err := w.Sweep(t.Context()); err != nil {
+	fx.pass(31 * 24 * time.Hour)
+	if err := fx.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.GetFile(t.Context(), w.p, mine.ID, view); err != nil {
+	if _, err := fx.GetFile(t.Context(), fx.p, mine.ID, view); err != nil {
 		t.Errorf("a file that is in use was deleted: %v", err)
 	}
-	if got := w.get(e); got.Status != chargehand.Initial {
+	if got := fx.get(e); got.Status != chargehand.Initial {
 		t.Errorf("a running execution is %+v", got)
 	}
 }

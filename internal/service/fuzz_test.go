@@ -8,8 +8,8 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// Whatever a body holds, callers get an error with a code, and every place that it names
-// stands in the body or is missing from it.
+// Whatever a body holds, callers get an error with a code, and every pointer that it names
+// leads to a field that is in the body or is missing from it.
 func FuzzBodies(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `[]`, `null`, `{"input": {"text": "x"}}`, `{"inputs": 1, "\u0000": {}}`, `{"items": [{"text": "a"}], "concurrency": 1e300}`,
@@ -19,9 +19,9 @@ func FuzzBodies(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	w := newWorld(f)
-	flow := w.apply(definition("typed", "1.0.0", wantsText))
-	k, _, err := w.CreateKey(f.Context(), w.p, CreateKey{Body: map[string]any{"name": "x"}})
+	fx := newFixture(f)
+	flow := fx.apply(definition("typed", "1.0.0", wantsText))
+	k, _, err := fx.CreateKey(f.Context(), fx.p, CreateKey{Body: map[string]any{"name": "x"}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -41,17 +41,17 @@ func FuzzBodies(f *testing.F) {
 			}
 		}
 		ctx := t.Context()
-		_, _, err = w.CreateExecution(ctx, w.p, CreateExecution{Workflow: flow.ID, Body: body})
+		_, _, err = fx.CreateExecution(ctx, fx.p, CreateExecution{Workflow: flow.ID, Body: body})
 		check("create", err)
-		_, _, err = w.CreateBatch(ctx, w.p, CreateBatch{Workflow: flow.ID, Body: body})
+		_, _, err = fx.CreateBatch(ctx, fx.p, CreateBatch{Workflow: flow.ID, Body: body})
 		check("batch", err)
-		_, _, err = w.CreateKey(ctx, w.p, CreateKey{Body: body})
+		_, _, err = fx.CreateKey(ctx, fx.p, CreateKey{Body: body})
 		check("key", err)
-		_, err = w.PatchKey(ctx, w.p, k.ID, body)
+		_, err = fx.PatchKey(ctx, fx.p, k.ID, body)
 		check("patch", err)
 		_, err = readReason(body)
 		check("reason", err)
-		_, _, err = w.RetryExecution(ctx, w.p, RetryExecution{Workflow: flow.ID, Body: body})
+		_, _, err = fx.RetryExecution(ctx, fx.p, RetryExecution{Workflow: flow.ID, Body: body})
 		check("retry", err)
 	})
 }

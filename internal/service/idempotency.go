@@ -61,7 +61,7 @@ func guarded[T any](ctx context.Context, s *Service, p *Principal, i *Idempotenc
 		v, err = make(nil)
 		return v, false, err
 	}
-	c, err := s.claim(ctx, p, i)
+	c, err := s.beginGuarded(ctx, p, i)
 	if err != nil {
 		return v, false, err
 	}
@@ -70,8 +70,8 @@ func guarded[T any](ctx context.Context, s *Service, p *Principal, i *Idempotenc
 		if v, err = make(c); err == nil || !mayBeRepeated(err) {
 			return v, false, err
 		}
-		if looked := c.find(ctx); looked != nil {
-			return v, false, looked
+		if failed := c.find(ctx); failed != nil {
+			return v, false, failed
 		}
 		if c.found == nil {
 			return v, false, err
@@ -89,8 +89,8 @@ func mayBeRepeated(err error) bool {
 	return errors.Is(err, errRepeated) || errors.As(err, &shown) && shown.Code != chargehand.CodeUnavailable
 }
 
-// claim begins a guarded request. Codes: idempotency_key_reused, idempotency_in_progress.
-func (s *Service) claim(ctx context.Context, p *Principal, i *Idempotency) (*idempotencyGuard, error) {
+// beginGuarded begins a guarded request. Codes: idempotency_key_reused, idempotency_in_progress.
+func (s *Service) beginGuarded(ctx context.Context, p *Principal, i *Idempotency) (*idempotencyGuard, error) {
 	c := &idempotencyGuard{service: s, hash: i.hash(p)}
 	c.row = store.Idempotency{
 		Hash: c.hash[:], Account: p.AccountNo, Environment: p.Environment, BodyHash: i.BodyHash[:], CreatedMs: s.nowMs(),

@@ -374,7 +374,7 @@ func (s *Service) PatchKey(ctx context.Context, p *Principal, id chargehand.KeyI
 	return s.key(&row), nil
 }
 
-// RevokeKey makes a key unusable for ever. Codes: api_key_not_found.
+// RevokeKey makes a key unusable; nothing makes it usable again. Codes: api_key_not_found.
 func (s *Service) RevokeKey(ctx context.Context, p *Principal, id chargehand.KeyID) error {
 	err := s.update(ctx, func(tx *store.Tx) error {
 		row, err := readKey(&tx.Reader, p, id)

@@ -48,32 +48,32 @@ func TestChecksumFindsMistakes(t *testing.T) {
 	}
 }
 
-func (w *world) issue(r IssueKey) string {
-	w.t.Helper()
-	secret, err := Issue(w.t.Context(), w.rows, []byte(strings.Repeat("p", 32)), w.now(), r)
+func (fx *fixture) issue(r IssueKey) string {
+	fx.t.Helper()
+	secret, err := Issue(fx.t.Context(), fx.rows, []byte(strings.Repeat("p", 32)), fx.now(), r)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return secret
 }
 
-func (w *world) authenticate(secret string) *Principal {
-	w.t.Helper()
-	p, err := w.Authenticate(w.t.Context(), secret)
+func (fx *fixture) authenticate(secret string) *Principal {
+	fx.t.Helper()
+	p, err := fx.Authenticate(fx.t.Context(), secret)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return p
 }
 
 func TestAuthenticate(t *testing.T) {
-	w := newWorld(t)
-	secret := w.issue(IssueKey{Name: "ci", Environment: chargehand.Test, Scopes: PresetObserve, ExpiresAt: epoch.Add(time.Hour)})
-	p := w.authenticate(secret)
-	if p.AccountNo != w.account.No || p.Account != w.account.ID || p.Environment != chargehand.Test || p.Scopes != PresetObserve || p.Workflows != nil || p.KeyNo == 0 {
+	fx := newFixture(t)
+	secret := fx.issue(IssueKey{Name: "ci", Environment: chargehand.Test, Scopes: PresetObserve, ExpiresAt: epoch.Add(time.Hour)})
+	p := fx.authenticate(secret)
+	if p.AccountNo != fx.account.No || p.Account != fx.account.ID || p.Environment != chargehand.Test || p.Scopes != PresetObserve || p.Workflows != nil || p.KeyNo == 0 {
 		t.Errorf("principal is %+v", p)
 	}
-	if def := w.authenticate(w.issue(IssueKey{})); def.Environment != chargehand.Live || def.Scopes != PresetRun {
+	if def := fx.authenticate(fx.issue(IssueKey{})); def.Environment != chargehand.Live || def.Scopes != PresetRun {
 		t.Errorf("the default key is %+v", def)
 	}
 	for name, c := range map[string]struct {
@@ -89,120 +89,120 @@ func TestAuthenticate(t *testing.T) {
 		"a space behind it": {secret + " ", chargehand.CodeInvalidAPIKey},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := w.Authenticate(t.Context(), c.key)
+			_, err := fx.Authenticate(t.Context(), c.key)
 			wantCode(t, err, c.code)
 		})
 	}
 	t.Run("an expired key, although it is cached", func(t *testing.T) {
-		w.pass(time.Hour - time.Millisecond)
-		w.authenticate(secret)
-		w.pass(time.Millisecond)
-		_, err := w.Authenticate(t.Context(), secret)
+		fx.pass(time.Hour - time.Millisecond)
+		fx.authenticate(secret)
+		fx.pass(time.Millisecond)
+		_, err := fx.Authenticate(t.Context(), secret)
 		wantCode(t, err, chargehand.CodeExpiredAPIKey)
 	})
 	t.Run("without storage", func(t *testing.T) {
-		w.pass(time.Second)
-		w.db.broken.Store(true)
-		_, err := w.Authenticate(t.Context(), secret)
+		fx.pass(time.Second)
+		fx.db.broken.Store(true)
+		_, err := fx.Authenticate(t.Context(), secret)
 		wantCode(t, err, chargehand.CodeUnavailable)
 	})
 }
 
 func TestMistypedKeyCostsNoQuery(t *testing.T) {
-	w := newWorld(t)
-	secret := w.issue(IssueKey{})
-	views := w.db.views.Load()
-	_, err := w.Authenticate(t.Context(), secret[:20]+"x"+secret[21:])
+	fx := newFixture(t)
+	secret := fx.issue(IssueKey{})
+	views := fx.db.views.Load()
+	_, err := fx.Authenticate(t.Context(), secret[:20]+"x"+secret[21:])
 	if secret[20] == 'x' {
-		_, err = w.Authenticate(t.Context(), secret[:20]+"y"+secret[21:])
+		_, err = fx.Authenticate(t.Context(), secret[:20]+"y"+secret[21:])
 	}
 	wantCode(t, err, chargehand.CodeInvalidAPIKey)
-	if n := w.db.views.Load() - views; n != 0 {
+	if n := fx.db.views.Load() - views; n != 0 {
 		t.Errorf("it cost %d queries", n)
 	}
 }
 
 func TestHotKeyCostsNoQuery(t *testing.T) {
-	w := newWorld(t)
-	secret := w.issue(IssueKey{})
-	first := w.authenticate(secret)
-	views := w.db.views.Load()
+	fx := newFixture(t)
+	secret := fx.issue(IssueKey{})
+	first := fx.authenticate(secret)
+	views := fx.db.views.Load()
 	for range 100 {
-		w.pass(time.Millisecond)
-		if w.authenticate(secret) != first {
+		fx.pass(time.Millisecond)
+		if fx.authenticate(secret) != first {
 			t.Fatal("the principal changes")
 		}
 	}
-	if n := w.db.views.Load() - views; n != 0 {
+	if n := fx.db.views.Load() - views; n != 0 {
 		t.Errorf("100 requests in 100 ms cost %d queries", n)
 	}
 	for range 100 {
-		w.pass(100 * time.Millisecond)
-		w.authenticate(secret)
+		fx.pass(100 * time.Millisecond)
+		fx.authenticate(secret)
 	}
-	if n := w.db.views.Load() - views; n < 10 || n > 25 {
+	if n := fx.db.views.Load() - views; n < 10 || n > 25 {
 		t.Errorf("100 requests in 10 s cost %d queries, want about one or two a second", n)
 	}
 }
 
 // A new or revoked key counts within one second everywhere.
 func TestRevokedKeyCountsWithinASecond(t *testing.T) {
-	w := newWorld(t)
-	here, elsewhere := w.issue(IssueKey{}), w.issue(IssueKey{})
-	p, q := w.authenticate(here), w.authenticate(elsewhere)
-	if err := w.RevokeKey(t.Context(), w.p, p.Key); err != nil {
+	fx := newFixture(t)
+	here, elsewhere := fx.issue(IssueKey{}), fx.issue(IssueKey{})
+	p, q := fx.authenticate(here), fx.authenticate(elsewhere)
+	if err := fx.RevokeKey(t.Context(), fx.p, p.Key); err != nil {
 		t.Fatal(err)
 	}
-	_, err := w.Authenticate(t.Context(), here)
+	_, err := fx.Authenticate(t.Context(), here)
 	wantCode(t, err, chargehand.CodeInvalidAPIKey) // at once in this process
-	if err := w.rows.Update(t.Context(), func(tx *store.Tx) error { return tx.RevokeKey(q.KeyNo, 1) }); err != nil {
+	if err := fx.rows.Update(t.Context(), func(tx *store.Tx) error { return tx.RevokeKey(q.KeyNo, 1) }); err != nil {
 		t.Fatal(err)
 	}
-	w.pass(time.Second)
-	_, err = w.Authenticate(t.Context(), elsewhere)
+	fx.pass(time.Second)
+	_, err = fx.Authenticate(t.Context(), elsewhere)
 	wantCode(t, err, chargehand.CodeInvalidAPIKey)
 }
 
 func TestCreateKey(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	w.p.Key = newID[chargehand.KeyID](77)
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	fx.p.Key = newID[chargehand.KeyID](77)
 	body := fmt.Sprintf(`{"name": " build server ", "environment": "live", "scopes": ["executions:read", "workflows:write"], "workflows": ["%s", "%s", "test/one"], "namespaces": ["test", "h-r", "test"],
 		"expires_at": "2026-03-02T13:00:00.5+01:00", "rate_limit": 50}`, flow.ID, strings.ToUpper(flow.ID.String()))
-	made, _, err := w.CreateKey(t.Context(), w.p, CreateKey{Body: parse(t, body)})
+	made, _, err := fx.CreateKey(t.Context(), fx.p, CreateKey{Body: parse(t, body)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if made.Name != "build server" || made.Environment != chargehand.Live || made.Scopes != ScopeExecutionsRead|ScopeWorkflowsWrite ||
-		!slices.Equal(made.Limits.Workflows, []chargehand.WorkflowID{flow.ID}) || !slices.Equal(made.Limits.Namespaces, []string{"test", "h-r"}) || made.RatePerSecond != 50 || made.CreatedBy != w.p.Key ||
+		!slices.Equal(made.Limits.Workflows, []chargehand.WorkflowID{flow.ID}) || !slices.Equal(made.Limits.Namespaces, []string{"test", "h-r"}) || made.RatePerSecond != 50 || made.CreatedBy != fx.p.Key ||
 		!made.ExpiresAt.Equal(time.Date(2026, 3, 2, 12, 0, 0, 500e6, time.UTC)) || !made.CreatedAt.Equal(epoch) || !made.LastUsedAt.IsZero() {
 		t.Errorf("the key is %+v", made)
 	}
 	if !strings.HasPrefix(made.Secret, made.Prefix) || !strings.HasSuffix(made.Secret, made.LastFour) || len(made.LastFour) != 4 {
 		t.Errorf("the key shows %s…%s of its secret", made.Prefix, made.LastFour)
 	}
-	p := w.authenticate(made.Secret)
+	p := fx.authenticate(made.Secret)
 	if p.Scopes != made.Scopes || !p.Sees(flow.ID) || p.Sees(newID[chargehand.WorkflowID](1)) || p.RatePerSecond != 50 || p.Key != made.ID {
 		t.Errorf("the principal is %+v", p)
 	}
-	got, err := w.GetKey(t.Context(), w.p, made.ID)
+	got, err := fx.GetKey(t.Context(), fx.p, made.ID)
 	if err != nil || got.Secret != "" || got.Name != "build server" || !got.LastUsedAt.Equal(epoch) {
 		t.Errorf("it is read as %+v, %v", got, err)
 	}
-	def, _, err := w.CreateKey(t.Context(), w.test, CreateKey{Body: map[string]any{"name": "x"}})
+	def, _, err := fx.CreateKey(t.Context(), fx.test, CreateKey{Body: map[string]any{"name": "x"}})
 	if err != nil || def.Scopes != PresetRun || def.Environment != chargehand.Test || !def.Limits.All() || def.RatePerSecond != 0 || !def.ExpiresAt.IsZero() {
 		t.Errorf("the default is %+v, %v", def, err)
 	}
-	preset, _, err := w.CreateKey(t.Context(), w.p, CreateKey{Body: map[string]any{"name": "x", "preset": "operate", "rate_limit": 0, "expires_at": nil}})
+	preset, _, err := fx.CreateKey(t.Context(), fx.p, CreateKey{Body: map[string]any{"name": "x", "preset": "operate", "rate_limit": 0, "expires_at": nil}})
 	if err != nil || preset.Scopes != PresetOperate || preset.RatePerSecond >= 0 {
 		t.Errorf("the preset is %+v, %v", preset, err)
 	}
 }
 
 func TestCreateKeyRefuses(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	admin := w.principal(chargehand.Live, ScopeAdmin|ScopeExecutionsRead)
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	admin := fx.principal(chargehand.Live, ScopeAdmin|ScopeExecutionsRead)
 	for _, c := range []struct {
 		name, body string
 		code       chargehand.Code
@@ -237,36 +237,36 @@ func TestCreateKeyRefuses(t *testing.T) {
 		{"a scope that test has not", `{"name": "x", "scopes": ["workflows:publish"]}`, chargehand.CodeInsufficientScope, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, _, err := w.CreateKey(t.Context(), admin, CreateKey{Body: parse(t, c.body)})
+			_, _, err := fx.CreateKey(t.Context(), admin, CreateKey{Body: parse(t, c.body)})
 			wantPointers(t, wantCode(t, err, c.code), c.pointers...)
 		})
 	}
-	_, _, err := w.CreateKey(t.Context(), w.test, CreateKey{Body: parse(t, `{"name": "x", "scopes": ["workflows:publish"]}`)})
+	_, _, err := fx.CreateKey(t.Context(), fx.test, CreateKey{Body: parse(t, `{"name": "x", "scopes": ["workflows:publish"]}`)})
 	wantPointers(t, wantCode(t, err, chargehand.CodeInvalidBody), "/scopes")
-	made, _, err := w.CreateKey(t.Context(), w.test, CreateKey{Body: parse(t, `{"name": "x", "preset": "all"}`)})
+	made, _, err := fx.CreateKey(t.Context(), fx.test, CreateKey{Body: parse(t, `{"name": "x", "preset": "all"}`)})
 	if err != nil || made.Scopes != PresetAll&^ScopeWorkflowsPublish {
 		t.Errorf("all of test is %+v, %v", made, err)
 	}
 }
 
 func TestListKeys(t *testing.T) {
-	w := newWorld(t)
+	fx := newFixture(t)
 	var made []chargehand.KeyID
 	for range 5 {
-		w.pass(time.Second)
-		k, _, err := w.CreateKey(t.Context(), w.p, CreateKey{Body: map[string]any{"name": "x"}})
+		fx.pass(time.Second)
+		k, _, err := fx.CreateKey(t.Context(), fx.p, CreateKey{Body: map[string]any{"name": "x"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		made = append(made, k.ID)
 	}
-	w.issue(IssueKey{Environment: chargehand.Test})
-	if err := w.RevokeKey(t.Context(), w.p, made[2]); err != nil {
+	fx.issue(IssueKey{Environment: chargehand.Test})
+	if err := fx.RevokeKey(t.Context(), fx.p, made[2]); err != nil {
 		t.Fatal(err)
 	}
 	var seen []chargehand.KeyID
 	for after := (Cursor{}); ; {
-		page, err := w.ListKeys(t.Context(), w.p, 2, after)
+		page, err := fx.ListKeys(t.Context(), fx.p, 2, after)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,49 +286,51 @@ func TestListKeys(t *testing.T) {
 }
 
 func TestKeysAreHidden(t *testing.T) {
-	w := newWorld(t)
-	k, _, err := w.CreateKey(t.Context(), w.p, CreateKey{Body: map[string]any{"name": "x"}})
+	fx := newFixture(t)
+	k, _, err := fx.CreateKey(t.Context(), fx.p, CreateKey{Body: map[string]any{"name": "x"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []*Principal{w.test, w.stranger()} {
-		_, err := w.GetKey(t.Context(), p, k.ID)
+	for _, p := range []*Principal{fx.test, fx.stranger()} {
+		_, err := fx.GetKey(t.Context(), p, k.ID)
 		wantCode(t, err, chargehand.CodeKeyNotFound)
-		_, err = w.PatchKey(t.Context(), p, k.ID, map[string]any{"name": "y"})
+		_, err = fx.PatchKey(t.Context(), p, k.ID, map[string]any{"name": "y"})
 		wantCode(t, err, chargehand.CodeKeyNotFound)
-		wantCode(t, w.RevokeKey(t.Context(), p, k.ID), chargehand.CodeKeyNotFound)
+		wantCode(t, fx.RevokeKey(t.Context(), p, k.ID), chargehand.CodeKeyNotFound)
 	}
-	if err := w.RevokeKey(t.Context(), w.p, k.ID); err != nil {
+	if err := fx.RevokeKey(t.Context(), fx.p, k.ID); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.GetKey(t.Context(), w.p, k.ID)
+	_, err = fx.GetKey(t.Context(), fx.p, k.ID)
 	wantCode(t, err, chargehand.CodeKeyNotFound)
-	_, err = w.PatchKey(t.Context(), w.p, k.ID, map[string]any{"name": "y"})
+	_, err = fx.PatchKey(t.Context(), fx.p, k.ID, map[string]any{"name": "y"})
 	wantCode(t, err, chargehand.CodeKeyNotFound)
-	wantCode(t, w.RevokeKey(t.Context(), w.p, k.ID), chargehand.CodeKeyNotFound)
+	wantCode(t, fx.RevokeKey(t.Context(), fx.p, k.ID), chargehand.CodeKeyNotFound)
 }
 
 func TestPatchKey(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	k, _, err := w.CreateKey(t.Context(), w.p, CreateKey{Body: map[string]any{"name": "x", "preset": "all", "rate_limit": 5}})
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	k, _, err := fx.CreateKey(t.Context(), fx.p, CreateKey{Body: map[string]any{"name": "x", "preset": "all", "rate_limit": 5}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.authenticate(k.Secret)
-	patch := func(p *Principal, body string) (*Key, error) { return w.PatchKey(t.Context(), p, k.ID, parse(t, body)) }
-	got, err := patch(w.p, `{"name": "y", "expires_at": "2027-01-01T00:00:00Z"}`)
+	fx.authenticate(k.Secret)
+	patch := func(p *Principal, body string) (*Key, error) {
+		return fx.PatchKey(t.Context(), p, k.ID, parse(t, body))
+	}
+	got, err := patch(fx.p, `{"name": "y", "expires_at": "2027-01-01T00:00:00Z"}`)
 	if err != nil || got.Name != "y" || got.Scopes != PresetAll || got.RatePerSecond != 5 || got.ExpiresAt.IsZero() || got.Secret != "" {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	got, err = patch(w.p, `{"scopes": ["executions:read"], "workflows": ["`+flow.ID.String()+`"], "rate_limit": null, "expires_at": null}`)
+	got, err = patch(fx.p, `{"scopes": ["executions:read"], "workflows": ["`+flow.ID.String()+`"], "rate_limit": null, "expires_at": null}`)
 	if err != nil || got.Name != "y" || got.Scopes != ScopeExecutionsRead || len(got.Limits.Workflows) != 1 || got.RatePerSecond != 0 || !got.ExpiresAt.IsZero() {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if p := w.authenticate(k.Secret); p.Scopes != ScopeExecutionsRead || !p.Sees(flow.ID) || len(p.Workflows) != 1 {
+	if p := fx.authenticate(k.Secret); p.Scopes != ScopeExecutionsRead || !p.Sees(flow.ID) || len(p.Workflows) != 1 {
 		t.Errorf("the change does not count at once: %+v", p)
 	}
-	weak := w.principal(chargehand.Live, ScopeAdmin)
+	weak := fx.principal(chargehand.Live, ScopeAdmin)
 	for body, code := range map[string]chargehand.Code{
 		`{"preset": "run"}`:       chargehand.CodeInsufficientScope,
 		`{"workflows": null}`:     chargehand.CodeInsufficientScope,
@@ -347,12 +349,12 @@ func TestPatchKey(t *testing.T) {
 
 // No key gives another more than it has, and none takes its own limits away: neither in one change nor in several.
 func TestKeysGrantNoMoreThanTheyHave(t *testing.T) {
-	w := newWorld(t)
+	fx := newFixture(t)
 	end := epoch.Add(time.Hour)
 	rate := int64(50)
-	own := w.authenticate(w.issue(IssueKey{Scopes: ScopeAdmin | PresetRun, ExpiresAt: end, Rate: &rate}))
+	own := fx.authenticate(fx.issue(IssueKey{Scopes: ScopeAdmin | PresetRun, ExpiresAt: end, Rate: &rate}))
 	create := func(p *Principal, body string) (*Key, error) {
-		k, _, err := w.CreateKey(t.Context(), p, CreateKey{Body: parse(t, body)})
+		k, _, err := fx.CreateKey(t.Context(), p, CreateKey{Body: parse(t, body)})
 		return k, err
 	}
 	child, err := create(own, `{"name": "child"}`)
@@ -363,11 +365,11 @@ func TestKeysGrantNoMoreThanTheyHave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	strong, err := create(w.p, `{"name": "strong", "preset": "all"}`)
+	strong, err := create(fx.p, `{"name": "strong", "preset": "all"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := create(w.p, `{"name": "plain", "preset": "run"}`)
+	plain, err := create(fx.p, `{"name": "plain", "preset": "run"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +403,7 @@ func TestKeysGrantNoMoreThanTheyHave(t *testing.T) {
 		{strong.ID, `{"preset": "run"}`, true},
 		{strong.ID, `{"preset": "all"}`, false}, // it was taken away
 	} {
-		_, err := w.PatchKey(t.Context(), own, c.id, parse(t, c.body))
+		_, err := fx.PatchKey(t.Context(), own, c.id, parse(t, c.body))
 		switch {
 		case c.good && err != nil:
 			t.Errorf("%s: %v", c.body, err)
@@ -410,25 +412,25 @@ func TestKeysGrantNoMoreThanTheyHave(t *testing.T) {
 		}
 	}
 	// An installation's rate is no limit of the key, but no key lifts it for itself.
-	me := w.authenticate(strong.Secret)
-	boss := w.authenticate(w.issue(IssueKey{Scopes: PresetAll}))
-	_, err = w.PatchKey(t.Context(), boss, boss.Key, parse(t, `{"rate_limit": 0}`))
+	me := fx.authenticate(strong.Secret)
+	boss := fx.authenticate(fx.issue(IssueKey{Scopes: PresetAll}))
+	_, err = fx.PatchKey(t.Context(), boss, boss.Key, parse(t, `{"rate_limit": 0}`))
 	wantCode(t, err, chargehand.CodeInsufficientScope)
-	if _, err := w.PatchKey(t.Context(), boss, me.Key, parse(t, `{"rate_limit": 0}`)); err != nil {
+	if _, err := fx.PatchKey(t.Context(), boss, me.Key, parse(t, `{"rate_limit": 0}`)); err != nil {
 		t.Error(err)
 	}
 }
 
 // A limited key that was an admin in an older version is none any more.
 func TestLimitedKeyIsNoAdmin(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("one", "1.0.0"))
-	secret := w.issue(IssueKey{Scopes: PresetRun, Workflows: []string{"test/one"}, Namespaces: []string{"other"}})
-	p := w.authenticate(secret)
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	secret := fx.issue(IssueKey{Scopes: PresetRun, Workflows: []string{"test/one"}, Namespaces: []string{"other"}})
+	p := fx.authenticate(secret)
 	if !p.Sees(flow.ID) || !slices.Equal(p.Limits.Namespaces, []string{"other"}) {
 		t.Errorf("%+v", p)
 	}
-	err := w.rows.Update(t.Context(), func(tx *store.Tx) error {
+	err := fx.rows.Update(t.Context(), func(tx *store.Tx) error {
 		row, err := tx.KeyForUpdate(p.KeyNo)
 		row.Scopes = "executions:read admin"
 		return errors.Join(err, tx.UpdateKey(&row))
@@ -436,8 +438,8 @@ func TestLimitedKeyIsNoAdmin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.keys.clear()
-	if p = w.authenticate(secret); p.Scopes != ScopeExecutionsRead {
+	fx.keys.clear()
+	if p = fx.authenticate(secret); p.Scopes != ScopeExecutionsRead {
 		t.Errorf("it has %q", p.Scopes.Names())
 	}
 	fast, forever := int64(-1), []string{"no name space"}
@@ -445,35 +447,35 @@ func TestLimitedKeyIsNoAdmin(t *testing.T) {
 		{Scopes: PresetAll, Namespaces: []string{"a"}}, {Workflows: []string{"x"}}, {Namespaces: forever}, {Rate: &fast},
 		{Scopes: ScopeWorkflowsPublish, Environment: chargehand.Test},
 	} {
-		_, err := Issue(t.Context(), w.rows, make([]byte, 32), epoch, r)
+		_, err := Issue(t.Context(), fx.rows, make([]byte, 32), epoch, r)
 		wantCode(t, err, chargehand.CodeInvalidParameter)
 	}
-	_, err = Issue(t.Context(), w.rows, make([]byte, 32), epoch, IssueKey{Workflows: []string{"a/b"}})
+	_, err = Issue(t.Context(), fx.rows, make([]byte, 32), epoch, IssueKey{Workflows: []string{"a/b"}})
 	wantCode(t, err, chargehand.CodeWorkflowNotFound)
 }
 
 func TestLastUseIsWrittenInBulk(t *testing.T) {
-	w := newWorld(t)
-	secrets := []string{w.issue(IssueKey{}), w.issue(IssueKey{}), w.issue(IssueKey{})}
-	updates := w.db.updates.Load()
+	fx := newFixture(t)
+	secrets := []string{fx.issue(IssueKey{}), fx.issue(IssueKey{}), fx.issue(IssueKey{})}
+	updates := fx.db.updates.Load()
 	for range 10 {
 		for _, secret := range secrets[:2] {
-			w.pass(time.Second)
-			w.authenticate(secret)
+			fx.pass(time.Second)
+			fx.authenticate(secret)
 		}
 	}
-	if n := w.db.updates.Load() - updates; n != 0 {
+	if n := fx.db.updates.Load() - updates; n != 0 {
 		t.Errorf("requests wrote %d times", n)
 	}
 	for range 2 {
-		if err := w.writeUses(t.Context()); err != nil {
+		if err := fx.writeUses(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := w.db.updates.Load() - updates; n != 1 {
+	if n := fx.db.updates.Load() - updates; n != 1 {
 		t.Errorf("two keys were written in %d transactions, want 1", n)
 	}
-	page, err := w.ListKeys(t.Context(), w.p, 10, Cursor{})
+	page, err := fx.ListKeys(t.Context(), fx.p, 10, Cursor{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -484,42 +486,42 @@ func TestLastUseIsWrittenInBulk(t *testing.T) {
 		}
 	}
 	var row store.Key
-	err = w.rows.View(t.Context(), func(r *store.Reader) (err error) {
-		row, err = r.KeyByHash(digestOf(w, secrets[1]))
+	err = fx.rows.View(t.Context(), func(r *store.Reader) (err error) {
+		row, err = r.KeyByHash(digestOf(fx, secrets[1]))
 		return err
 	})
-	if used != 2 || err != nil || row.LastUsedMs != w.nowMs() {
+	if used != 2 || err != nil || row.LastUsedMs != fx.nowMs() {
 		t.Errorf("%d keys were used, the last at %d, %v", used, row.LastUsedMs, err)
 	}
 }
 
-func digestOf(w *world, secret string) []byte {
-	digest := w.pepper.digest(secret)
+func digestOf(fx *fixture, secret string) []byte {
+	digest := fx.pepper.digest(secret)
 	return digest[:]
 }
 
 func TestRunWritesLastUseBeforeItReturns(t *testing.T) {
-	w := newWorld(t)
-	p := w.authenticate(w.issue(IssueKey{}))
+	fx := newFixture(t)
+	p := fx.authenticate(fx.issue(IssueKey{}))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { w.Run(ctx); close(done) }()
+	go func() { fx.Run(ctx); close(done) }()
 	stop()
 	<-done
 	var row store.Key
-	err := w.rows.View(t.Context(), func(r *store.Reader) (err error) {
+	err := fx.rows.View(t.Context(), func(r *store.Reader) (err error) {
 		row, err = r.KeyByID(p.AccountNo, p.Environment, p.Key)
 		return err
 	})
-	if err != nil || row.LastUsedMs != w.nowMs() {
+	if err != nil || row.LastUsedMs != fx.nowMs() {
 		t.Errorf("last use is %d, %v", row.LastUsedMs, err)
 	}
 }
 
 func TestIssueRefuses(t *testing.T) {
-	w := newWorld(t)
+	fx := newFixture(t)
 	for _, r := range []IssueKey{{ExpiresAt: epoch}, {Name: strings.Repeat("x", 201)}} {
-		_, err := Issue(t.Context(), w.rows, make([]byte, 32), epoch, r)
+		_, err := Issue(t.Context(), fx.rows, make([]byte, 32), epoch, r)
 		wantCode(t, err, chargehand.CodeInvalidParameter)
 	}
 }
@@ -567,19 +569,19 @@ func TestRequire(t *testing.T) {
 }
 
 func TestConcurrentAuthentication(t *testing.T) {
-	w := newWorld(t)
-	secrets := []string{w.issue(IssueKey{}), w.issue(IssueKey{Environment: chargehand.Test})}
+	fx := newFixture(t)
+	secrets := []string{fx.issue(IssueKey{}), fx.issue(IssueKey{Environment: chargehand.Test})}
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() {
 			for range 200 {
-				w.pass(5 * time.Millisecond)
-				p, err := w.Authenticate(t.Context(), secrets[i%2])
+				fx.pass(5 * time.Millisecond)
+				p, err := fx.Authenticate(t.Context(), secrets[i%2])
 				if err != nil || (p.Environment == chargehand.Test) != (i%2 == 1) {
 					t.Errorf("got %+v, %v", p, err)
 				}
 				if i == 0 {
-					w.keys.clear()
+					fx.keys.clear()
 				}
 			}
 		})
@@ -590,15 +592,15 @@ func TestConcurrentAuthentication(t *testing.T) {
 // TestFirstUseIsLogged: a key that the command line has made has a line when a request brings it for the first time.
 func TestFirstUseIsLogged(t *testing.T) {
 	log, lines := logtest.New(slog.LevelInfo)
-	w := newWorld(t, func(c *Config) { c.Log = log })
-	key := w.issue(IssueKey{Name: "ci", Scopes: PresetRun, Namespaces: []string{"finance"}})
+	fx := newFixture(t, func(c *Config) { c.Log = log })
+	key := fx.issue(IssueKey{Name: "ci", Scopes: PresetRun, Namespaces: []string{"finance"}})
 	const message = "API key used for the first time"
 	if got := lines.With(message); len(got) != 0 {
 		t.Fatalf("before any use: %v", got)
 	}
 	for range 3 {
-		w.authenticate(key)
-		w.pass(time.Second) // its row is read again
+		fx.authenticate(key)
+		fx.pass(time.Second) // its row is read again
 	}
 	got := lines.With(message)
 	if len(got) != 1 || got[0]["name"] != "ci" || got[0]["limited"] != true || got[0]["environment"] != "live" {

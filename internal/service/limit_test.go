@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-func TestLimitsAreAllTold(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Limits.PoolLimits = []Limit{{"processes", 8, "Processes at once."}} })
-	list := w.Limits().List()
+func TestLimitsAreAllListed(t *testing.T) {
+	fx := newFixture(t, func(c *Config) { c.Limits.PoolLimits = []Limit{{"processes", 8, "Processes at once."}} })
+	list := fx.Limits().List()
 	want := map[string]int64{
 		"body_bytes": 1 << 20, "batch_body_bytes": 32 << 20, "definition_bytes": 1 << 20, "upload_bytes": 1 << 30, "json_depth": 64,
 		"batch_items": 10_000, "batch_concurrency": 100, "page_items": 100, "wait_seconds": 60, "requests_per_second": 1000,
@@ -19,16 +19,16 @@ func TestLimitsAreAllTold(t *testing.T) {
 	}
 	for _, l := range list {
 		if value, ok := want[l.Name]; !ok || value != l.Value || l.Description == "" {
-			t.Errorf("%+v is told, want %d", l, value)
+			t.Errorf("%+v is listed, want %d", l, value)
 		}
 		delete(want, l.Name)
 	}
 	if len(want) != 0 {
-		t.Errorf("%v are not told", want)
+		t.Errorf("%v are not listed", want)
 	}
-	// Whoever adds a bound tells it: one entry per field, and twelve that are no fields.
+	// Every bound is in the list: one entry per field, and twelve that are no fields.
 	if fields := reflect.TypeFor[Limits]().NumField() - 1; len(list) != fields+12 {
-		t.Errorf("%d bounds are told of %d fields", len(list), fields)
+		t.Errorf("%d bounds are listed of %d fields", len(list), fields)
 	}
 }
 
@@ -43,7 +43,7 @@ func TestLimitsKeepWhatIsSet(t *testing.T) {
 }
 
 func TestNewPanicsWithoutItsParts(t *testing.T) {
-	for name, c := range map[string]Config{"nothing": {}, "short keys": {Store: newWorld(t).rows, Engine: &fakeEngine{}, Plans: &Plans{}}} {
+	for name, c := range map[string]Config{"nothing": {}, "short keys": {Store: newFixture(t).rows, Engine: &fakeEngine{}, Plans: &Plans{}}} {
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -79,10 +79,10 @@ func (s *Service) ListExecutions(ctx context.Context, p *Principal, q ListExecut
 	return page, nil
 }
 
-// maxExamined is the number of rows that a page looks at to find those that it shows.
+// maxExamined is the number of rows that are read for one page to find those that it shows.
 const maxExamined = 50_000
 
-// listRows reads the rows of a page, and the place to go on from if the page was cut short.
+// listRows reads the rows of a page, and the id to continue from if the page was cut short.
 // Codes: workflow_not_found.
 func (s *Service) listRows(r *store.Reader, p *Principal, q *ListExecutions, f store.ExecutionFilter) (rows []store.Execution, floor chargehand.ExecutionID, err error) {
 	if !q.Workflow.IsZero() {

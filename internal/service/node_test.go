@@ -23,23 +23,23 @@ import (
 // contents, the fake engine and the clock, and no memory of the service's own.
 type nodes struct {
 	t    *testing.T
-	a, b *world
+	a, b *fixture
 	rand *rand.Rand
 }
 
 // node is another service over the same database. again is a connection of its own, nil: the
 // same one.
-func (w *world) node(again store.DB) *world {
+func (fx *fixture) node(again store.DB) *fixture {
 	if again == nil {
-		again = w.db.DB
+		again = fx.db.DB
 	}
-	other := &world{t: w.t, db: &countingDB{DB: again}, engine: w.engine, account: w.account, p: w.p, test: w.test}
+	other := &fixture{t: fx.t, db: &countingDB{DB: again}, engine: fx.engine, account: fx.account, p: fx.p, test: fx.test}
 	other.rows = store.New(other.db)
-	other.blobs = w.blobs
+	other.blobs = fx.blobs
 	other.plans = NewPlans(other.rows, plan.Options{Run: []string{"js"}})
 	other.Service = New(Config{
-		Store: other.rows, Engine: w.engine, Plans: other.plans, Blobs: other.blobs, Now: w.now,
-		Pepper: []byte(strings.Repeat("p", 32)), LinkKey: []byte(strings.Repeat("l", 32)), Sealer: w.sealer, Shared: true,
+		Store: other.rows, Engine: fx.engine, Plans: other.plans, Blobs: other.blobs, Now: fx.now,
+		Pepper: []byte(strings.Repeat("p", 32)), LinkKey: []byte(strings.Repeat("l", 32)), Sealer: fx.sealer, Shared: true,
 	})
 	return other
 }
@@ -70,7 +70,7 @@ func TestConcurrentNodes(t *testing.T) {
 		for name, scenario := range scenarios {
 			t.Run(name, func(t *testing.T) {
 				one, two := open(t)
-				a := worldOver(t, one, shared)
+				a := newFixtureOver(t, one, shared)
 				seed := rand.Uint64()
 				t.Logf("seed %d", seed)
 				scenario(&nodes{t: t, a: a, b: a.node(two), rand: rand.New(rand.NewPCG(seed, 0))})
@@ -98,8 +98,8 @@ func TestConcurrentNodes(t *testing.T) {
 	})
 }
 
-// both does something on both nodes at once, and returns what each was told.
-func (n *nodes) both(do func(w *world) error) (a, b error) {
+// both does something on both nodes at once, and returns the answer of each.
+func (n *nodes) both(do func(fx *fixture) error) (a, b error) {
 	n.t.Helper()
 	return n.each(func() error { return do(n.a) }, func() error { return do(n.b) })
 }
@@ -142,7 +142,7 @@ func (n *nodes) count(query string) (number int64) {
 }
 
 func firstAccountAtOnce(n *nodes) {
-	// The world has made one; take it away again.
+	// The fixture has made one; it is deleted again.
 	for range 10 {
 		n.good(n.a.db.Update(n.t.Context(), func(c store.Conn) error {
 			_, err := c.Exec(`DELETE FROM account`)
@@ -160,7 +160,7 @@ func firstAccountAtOnce(n *nodes) {
 }
 
 // repetition is a request with an Idempotency-Key, and what it made.
-type repetition func(w *world, i *Idempotency) (id [16]byte, replayed bool, err error)
+type repetition func(fx *fixture, i *Idempotency) (id [16]byte, replayed bool, err error)
 
 // repetitions are all POSTs. prepare makes what a request needs.
 func repetitions(n *nodes) map[string]func() repetition {
@@ -169,8 +169,8 @@ func repetitions(n *nodes) map[string]func() repetition {
 	var count int
 	return map[string]func() repetition{
 		"create": func() repetition {
-			return func(w *world, i *Idempotency) ([16]byte, bool, error) {
-				e, replayed, err := w.CreateExecution(ctx, w.p, CreateExecution{Workflow: flow.ID, Idempotency: i})
+			return func(fx *fixture, i *Idempotency) ([16]byte, bool, error) {
+				e, replayed, err := fx.CreateExecution(ctx, fx.p, CreateExecution{Workflow: flow.ID, Idempotency: i})
 				if err != nil {
 					return [16]byte{}, false, err
 				}
@@ -178,8 +178,8 @@ func repetitions(n *nodes) map[string]func() repetition {
 			}
 		},
 		"batch": func() repetition {
-			return func(w *world, i *Idempotency) ([16]byte, bool, error) {
-				b, replayed, err := w.CreateBatch(ctx, w.p, CreateBatch{Workflow: flow.ID, Body: parse(n.t, `{"items": [{}, {}, {}]}`), Idempotency: i})
+			return func(fx *fixture, i *Idempotency) ([16]byte, bool, error) {
+				b, replayed, err := fx.CreateBatch(ctx, fx.p, CreateBatch{Workflow: flow.ID, Body: parse(n.t, `{"items": [{}, {}, {}]}`), Idempotency: i})
 				if err != nil {
 					return [16]byte{}, false, err
 				}
@@ -189,8 +189,8 @@ func repetitions(n *nodes) map[string]func() repetition {
 		"retry": func() repetition {
 			done := n.a.create(flow.ID, noInput)
 			n.a.finish(done.ID, `{}`)
-			return func(w *world, i *Idempotency) ([16]byte, bool, error) {
-				e, replayed, err := w.RetryExecution(ctx, w.p, RetryExecution{Workflow: flow.ID, Execution: done.ID, Idempotency: i})
+			return func(fx *fixture, i *Idempotency) ([16]byte, bool, error) {
+				e, replayed, err := fx.RetryExecution(ctx, fx.p, RetryExecution{Workflow: flow.ID, Execution: done.ID, Idempotency: i})
 				if err != nil {
 					return [16]byte{}, false, err
 				}
@@ -199,8 +199,8 @@ func repetitions(n *nodes) map[string]func() repetition {
 		},
 		"cancel": func() repetition {
 			running := n.a.create(flow.ID, noInput)
-			return func(w *world, i *Idempotency) ([16]byte, bool, error) {
-				e, replayed, err := w.CancelExecution(ctx, w.p, ChangeExecution{Workflow: flow.ID, Execution: running.ID, Idempotency: i})
+			return func(fx *fixture, i *Idempotency) ([16]byte, bool, error) {
+				e, replayed, err := fx.CancelExecution(ctx, fx.p, ChangeExecution{Workflow: flow.ID, Execution: running.ID, Idempotency: i})
 				if err != nil {
 					return [16]byte{}, false, err
 				}
@@ -209,8 +209,8 @@ func repetitions(n *nodes) map[string]func() repetition {
 		},
 		"cancel batch": func() repetition {
 			batch := n.a.createBatch(flow.ID, `{"items": [{}, {}]}`)
-			return func(w *world, i *Idempotency) ([16]byte, bool, error) {
-				b, replayed, err := w.CancelBatch(ctx, w.p, ChangeBatch{Workflow: flow.ID, Batch: batch.ID, Idempotency: i})
+			return func(fx *fixture, i *Idempotency) ([16]byte, bool, error) {
+				b, replayed, err := fx.CancelBatch(ctx, fx.p, ChangeBatch{Workflow: flow.ID, Batch: batch.ID, Idempotency: i})
 				if err != nil {
 					return [16]byte{}, false, err
 				}
@@ -220,8 +220,8 @@ func repetitions(n *nodes) map[string]func() repetition {
 		"apply": func() repetition {
 			count++
 			source := definition(fmt.Sprint("new-", count), "1.0.0")
-			return func(w *world, i *Idempotency) ([16]byte, bool, error) {
-				a, replayed, err := w.ApplyWorkflow(ctx, w.p, ApplyWorkflow{Definition: source, MediaType: mediaYAML, Idempotency: i})
+			return func(fx *fixture, i *Idempotency) ([16]byte, bool, error) {
+				a, replayed, err := fx.ApplyWorkflow(ctx, fx.p, ApplyWorkflow{Definition: source, MediaType: mediaYAML, Idempotency: i})
 				if err != nil {
 					return [16]byte{}, false, err
 				}
@@ -235,8 +235,8 @@ func repetitions(n *nodes) map[string]func() repetition {
 			count++
 			version := fmt.Sprintf("2.0.%d", count)
 			n.a.applyAs(n.a.p, definition("flow", version), true)
-			return func(w *world, i *Idempotency) ([16]byte, bool, error) {
-				v, replayed, err := w.PublishVersion(ctx, w.p, PublishVersion{Workflow: flow.ID, Version: version, Idempotency: i})
+			return func(fx *fixture, i *Idempotency) ([16]byte, bool, error) {
+				v, replayed, err := fx.PublishVersion(ctx, fx.p, PublishVersion{Workflow: flow.ID, Version: version, Idempotency: i})
 				if err != nil {
 					return [16]byte{}, false, err
 				}
@@ -244,8 +244,8 @@ func repetitions(n *nodes) map[string]func() repetition {
 			}
 		},
 		"key": func() repetition {
-			return func(w *world, i *Idempotency) ([16]byte, bool, error) {
-				k, replayed, err := w.CreateKey(ctx, w.p, CreateKey{Body: map[string]any{"name": "x"}, Idempotency: i})
+			return func(fx *fixture, i *Idempotency) ([16]byte, bool, error) {
+				k, replayed, err := fx.CreateKey(ctx, fx.p, CreateKey{Body: map[string]any{"name": "x"}, Idempotency: i})
 				if err != nil {
 					return [16]byte{}, false, err
 				}
@@ -253,10 +253,10 @@ func repetitions(n *nodes) map[string]func() repetition {
 			}
 		},
 		"upload": func() repetition {
-			return func(w *world, i *Idempotency) ([16]byte, bool, error) {
+			return func(fx *fixture, i *Idempotency) ([16]byte, bool, error) {
 				own := *i
 				own.BodyHash = [32]byte{}
-				f, replayed, err := w.UploadFile(ctx, w.p, UploadFile{Name: "a", Content: strings.NewReader("same"), Idempotency: &own})
+				f, replayed, err := fx.UploadFile(ctx, fx.p, UploadFile{Name: "a", Content: strings.NewReader("same"), Idempotency: &own})
 				if err != nil {
 					return [16]byte{}, false, err
 				}
@@ -391,13 +391,13 @@ func appliesAtOnce(n *nodes) {
 	}
 	var all sync.WaitGroup
 	for i, list := range plans {
-		w := n.a
+		fx := n.a
 		if i%2 == 1 {
-			w = n.b
+			fx = n.b
 		}
 		all.Go(func() {
 			for _, r := range list {
-				if _, _, err := w.ApplyWorkflow(n.t.Context(), w.p, r); err != nil {
+				if _, _, err := fx.ApplyWorkflow(n.t.Context(), fx.p, r); err != nil {
 					n.t.Errorf("apply: %v", err)
 				}
 			}
@@ -490,9 +490,9 @@ func revokedKey(n *nodes) {
 		made, _, err := n.a.CreateKey(n.t.Context(), n.a.p, CreateKey{Body: map[string]any{"name": "x"}})
 		n.good(err)
 		for range 3 {
-			n.good(n.both(func(w *world) error { _, err := w.Authenticate(n.t.Context(), made.Secret); return err }))
+			n.good(n.both(func(fx *fixture) error { _, err := fx.Authenticate(n.t.Context(), made.Secret); return err }))
 		}
-		one, two := n.both(func(w *world) error { return w.RevokeKey(n.t.Context(), w.p, made.ID) })
+		one, two := n.both(func(fx *fixture) error { return fx.RevokeKey(n.t.Context(), fx.p, made.ID) })
 		if (one == nil) == (two == nil) {
 			n.t.Fatalf("revoked with %v and %v", one, two)
 		}
@@ -505,7 +505,7 @@ func revokedKey(n *nodes) {
 	}
 }
 
-// workflowCountsAtOnce: who was answered by one node goes on at the other, at the same moment.
+// workflowCountsAtOnce: a client that got its answer from one node can continue on the other at once.
 func workflowCountsAtOnce(n *nodes) {
 	flow := n.a.apply(definition("flow", "1.0.0"))
 	if e := n.b.create(flow.ID, noInput); e.WorkflowVersion != "1.0.0" {
@@ -531,12 +531,12 @@ func workflowCountsAtOnce(n *nodes) {
 	if e := n.a.create(again.ID, noInput); again.ID == flow.ID || e.Workflow != again.ID {
 		n.t.Fatalf("the deleted workflow is %v again", again.ID)
 	}
-	if one, two := n.both(func(w *world) error { return w.DeleteWorkflow(n.t.Context(), w.p, again.ID) }); (one == nil) == (two == nil) {
+	if one, two := n.both(func(fx *fixture) error { return fx.DeleteWorkflow(n.t.Context(), fx.p, again.ID) }); (one == nil) == (two == nil) {
 		n.t.Fatalf("deleted with %v and %v", one, two)
 	}
 }
 
-// lastUse: the later one counts, whoever writes it first, and nobody waits in a circle.
+// lastUse: the later use counts, no matter which node writes first, and there is no deadlock.
 func lastUse(n *nodes) {
 	var secrets []string
 	for range 30 {
@@ -545,16 +545,16 @@ func lastUse(n *nodes) {
 	for range 5 {
 		n.a.pass(time.Second)
 		for _, secret := range secrets {
-			n.good(n.both(func(w *world) error { _, err := w.Authenticate(n.t.Context(), secret); return err }))
+			n.good(n.both(func(fx *fixture) error { _, err := fx.Authenticate(n.t.Context(), secret); return err }))
 		}
-		n.good(n.both(func(w *world) error { return w.writeUses(n.t.Context()) }))
+		n.good(n.both(func(fx *fixture) error { return fx.writeUses(n.t.Context()) }))
 		if got := n.count(fmt.Sprint(`SELECT COUNT(*) FROM api_key WHERE last_used_ms = `, n.a.nowMs())); got != 30 {
 			n.t.Fatalf("%d of 30 uses are written", got)
 		}
 	}
 }
 
-// sweepsAtOnce: everything that is past its time goes, nothing else, and nobody fails.
+// sweepsAtOnce: two sweeps at once delete everything that is past its time and nothing else, and neither fails.
 func sweepsAtOnce(n *nodes) {
 	flow := n.a.apply(definition("flow", "1.0.0"))
 	for i := range 250 {
@@ -569,20 +569,20 @@ func sweepsAtOnce(n *nodes) {
 	n.a.pass(31 * day)
 	var all sync.WaitGroup
 	for i := range 6 {
-		w := n.a
+		fx := n.a
 		if i%2 == 0 {
-			w = n.b
+			fx = n.b
 		}
 		all.Go(func() {
-			if err := w.Sweep(n.t.Context()); err != nil {
+			if err := fx.Sweep(n.t.Context()); err != nil {
 				n.t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	n.a.sweep() // whoever came second had nothing to do
+	n.a.sweep() // the second of the two had nothing to do
 	n.a.pass(looseLife + time.Millisecond)
-	n.good(n.both(func(w *world) error { return w.Sweep(n.t.Context()) }))
+	n.good(n.both(func(fx *fixture) error { return fx.Sweep(n.t.Context()) }))
 	n.b.sweep()
 	for table, want := range map[string]int64{"execution": 125, "outcome": 0, "file": 0, "blob": 0} {
 		if got := n.count(`SELECT COUNT(*) FROM ` + table); got != want {
@@ -621,7 +621,7 @@ func oneSweeps(n *nodes) {
 	n.a.pass(2 * time.Millisecond)
 	n.b.sweep()
 	if there() {
-		n.t.Fatal("nobody sweeps after a node has died")
+		n.t.Fatal("no node sweeps after one has died")
 	}
 	if mine, err := n.a.maySweep(n.t.Context()); err != nil || !mine {
 		n.t.Fatalf("the second has kept the right to sweep: %v, %v", mine, err)
@@ -668,25 +668,25 @@ func uploadInUse(n *nodes) {
 func pagesBesideWriters(n *nodes) {
 	flow := n.a.apply(definition("flow", "1.0.0"))
 	var all sync.WaitGroup
-	for _, w := range []*world{n.a, n.b} {
+	for _, fx := range []*fixture{n.a, n.b} {
 		all.Go(func() {
 			for i := range 40 {
-				if _, _, err := w.CreateExecution(n.t.Context(), w.p, CreateExecution{Workflow: flow.ID}); err != nil {
+				if _, _, err := fx.CreateExecution(n.t.Context(), fx.p, CreateExecution{Workflow: flow.ID}); err != nil {
 					n.t.Error(err)
 				}
 				if i%4 == 0 {
-					source := definition(fmt.Sprintf("flow-%p-%d", w, i), "1.0.0")
-					if _, _, err := w.ApplyWorkflow(n.t.Context(), w.p, ApplyWorkflow{Definition: source, MediaType: mediaYAML}); err != nil {
+					source := definition(fmt.Sprintf("flow-%p-%d", fx, i), "1.0.0")
+					if _, _, err := fx.ApplyWorkflow(n.t.Context(), fx.p, ApplyWorkflow{Definition: source, MediaType: mediaYAML}); err != nil {
 						n.t.Error(err)
 					}
 				}
 			}
 		})
 	}
-	read := func(w *world) (executions, workflows int) {
+	read := func(fx *fixture) (executions, workflows int) {
 		var last [16]byte
 		for after := (Cursor{}); ; {
-			page, err := w.ListExecutions(n.t.Context(), w.p, ListExecutions{Limit: 7, After: after})
+			page, err := fx.ListExecutions(n.t.Context(), fx.p, ListExecutions{Limit: 7, After: after})
 			n.good(err)
 			for _, e := range page.Data {
 				if executions++; last != [16]byte{} && string(e.ID[:]) >= string(last[:]) {
@@ -700,7 +700,7 @@ func pagesBesideWriters(n *nodes) {
 		}
 		var before time.Time
 		for {
-			page, err := w.ListWorkflows(n.t.Context(), w.p, ListWorkflows{Limit: 3, Before: before})
+			page, err := fx.ListWorkflows(n.t.Context(), fx.p, ListWorkflows{Limit: 3, Before: before})
 			n.good(err)
 			for i := range page.Data {
 				if at := page.Data[i].CreatedAt; !before.IsZero() && !at.Before(before) {
@@ -726,13 +726,13 @@ func pagesBesideWriters(n *nodes) {
 
 // TestItemsAreNotCheckedForNobody: who is gone does not keep a core busy with 10,000 items.
 func TestItemsAreNotCheckedForNobody(t *testing.T) {
-	w := newWorld(t)
-	flow := w.apply(definition("typed", "1.0.0", wantsText))
-	current, err := w.current(t.Context(), w.p, flow.ID)
+	fx := newFixture(t)
+	flow := fx.apply(definition("typed", "1.0.0", wantsText))
+	current, err := fx.current(t.Context(), fx.p, flow.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	compiled, err := w.plans.Plan(t.Context(), current.published.No)
+	compiled, err := fx.plans.Plan(t.Context(), current.published.No)
 	if err != nil {
 		t.Fatal(err)
 	}

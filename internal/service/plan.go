@@ -27,10 +27,10 @@ type Plans struct {
 	compiled *plan.Cache
 
 	digests   *lru.Cache[int64, string]    // of the definition of each revision, as plan.Cache takes it
-	positions *lru.Cache[position, [2]int] // of places at which executions failed: line and column
+	positions *lru.Cache[position, [2]int] // of the tasks at which executions failed: line and column
 }
 
-// position is a place in the definition of a revision.
+// position is a JSON pointer into the definition of a revision.
 type position struct {
 	revision int64
 	pointer  string
@@ -85,9 +85,9 @@ func (c *Plans) add(revisionNo int64, digest [sha256.Size]byte, bytes int, p *pl
 	c.digests.Put(revisionNo, key, 0)
 }
 
-// Position is where a JSON pointer stands in the source of a revision, from 1. Nothing keeps the
-// text of definitions in memory, so it is read and parsed once for every place that was ever asked
-// for. Zero if the revision is gone.
+// Position is the line and column in the source of a revision that a JSON pointer leads to, counted
+// from 1; zero if the revision is gone. The text of definitions is not kept in memory, so it is read and
+// parsed once for every pointer that was ever asked for.
 func (c *Plans) Position(ctx context.Context, revisionNo int64, pointer string) (line, column int, err error) {
 	at := position{revisionNo, pointer}
 	if known, ok := c.positions.Get(at); ok {

@@ -43,7 +43,7 @@ func (p *Principal) Sees(id chargehand.WorkflowID) bool {
 
 // A principal is taken from the cache for at most hardAge after its row was read, so that a
 // key that another process revoked stops working within a second. After softAge one of the
-// requests reads the row again while the others go on.
+// requests reads the row again while the others use the old one.
 const (
 	softAge       = 500 * time.Millisecond
 	hardAge       = 900 * time.Millisecond
@@ -61,7 +61,7 @@ type keyEntry struct {
 	principal *Principal
 	expiresMs int64 // 0: never
 	loaded    time.Time
-	reading   atomic.Bool // somebody reads the row again
+	reading   atomic.Bool // a request reads the row again
 	use       *keyUse
 }
 

@@ -10,66 +10,66 @@ import (
 )
 
 func TestRateLimit(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Limits.RatePerSecond = 10 })
+	fx := newFixture(t, func(c *Config) { c.Limits.RatePerSecond = 10 })
 	take := func(p *Principal) (taken int, left Rate) {
 		for {
 			var err error
-			if left, err = w.Allow(p); err != nil {
+			if left, err = fx.Allow(p); err != nil {
 				if shown := wantCode(t, err, chargehand.CodeRateLimited); shown.RetryAfter != 1 {
 					t.Errorf("Retry-After is %d", shown.RetryAfter)
 				}
 				return taken, left
 			}
 			taken++
-			if want := 20 - taken; taken <= 20 && (left.Remaining != want && w.clock.Load() == 0 || left.Limit != 10 || left.Burst != 20) {
+			if want := 20 - taken; taken <= 20 && (left.Remaining != want && fx.clock.Load() == 0 || left.Limit != 10 || left.Burst != 20) {
 				t.Fatalf("after %d requests there is %+v", taken, left)
 			}
 		}
 	}
-	if n, last := take(w.p); n != 20 || last.Remaining != 0 || last.Reset != 2*time.Second {
+	if n, last := take(fx.p); n != 20 || last.Remaining != 0 || last.Reset != 2*time.Second {
 		t.Errorf("a burst takes %d requests and leaves %+v, want twice the rate", n, last)
 	}
-	w.pass(time.Second)
-	if n, _ := take(w.p); n != 10 {
+	fx.pass(time.Second)
+	if n, _ := take(fx.p); n != 10 {
 		t.Errorf("a second later there are %d, want 10", n)
 	}
-	w.pass(time.Hour)
-	if n, _ := take(w.p); n != 20 {
+	fx.pass(time.Hour)
+	if n, _ := take(fx.p); n != 20 {
 		t.Errorf("an hour later there are %d, want no more than a burst", n)
 	}
-	other := *w.p
+	other := *fx.p
 	other.KeyNo++
 	if n, _ := take(&other); n != 20 {
 		t.Errorf("another key has %d", n)
 	}
-	w.clock.Add(-int64(time.Hour)) // a clock that is set back gives nothing and takes nothing
-	if n, _ := take(w.p); n != 0 {
+	fx.clock.Add(-int64(time.Hour)) // a clock that is set back gives nothing and takes nothing
+	if n, _ := take(fx.p); n != 0 {
 		t.Errorf("a clock that was set back gives %d", n)
 	}
 }
 
 func TestRateOfAKeyAndOff(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Limits.RatePerSecond = 1 })
-	p := *w.p
+	fx := newFixture(t, func(c *Config) { c.Limits.RatePerSecond = 1 })
+	p := *fx.p
 	p.RatePerSecond = 3
 	for i := range 6 {
-		if _, err := w.Allow(&p); err != nil {
+		if _, err := fx.Allow(&p); err != nil {
 			t.Fatalf("request %d of a key with its own rate: %v", i, err)
 		}
 	}
-	_, err := w.Allow(&p)
+	_, err := fx.Allow(&p)
 	wantCode(t, err, chargehand.CodeRateLimited)
 	p.RatePerSecond = 100 // the key was changed: what it has is kept
-	_, err = w.Allow(&p)
+	_, err = fx.Allow(&p)
 	wantCode(t, err, chargehand.CodeRateLimited)
-	w.pass(time.Second)
-	if left, err := w.Allow(&p); err != nil || left.Limit != 100 || left.Remaining != 99 {
+	fx.pass(time.Second)
+	if left, err := fx.Allow(&p); err != nil || left.Limit != 100 || left.Remaining != 99 {
 		t.Errorf("with the new rate there is %+v, %v", left, err)
 	}
 	p.RatePerSecond = -1
-	off := newWorld(t, func(c *Config) { c.Limits.RatePerSecond = -1 })
+	off := newFixture(t, func(c *Config) { c.Limits.RatePerSecond = -1 })
 	for range 1000 {
-		if _, err := w.Allow(&p); err != nil {
+		if _, err := fx.Allow(&p); err != nil {
 			t.Fatal(err)
 		}
 		if left, err := off.Allow(off.p); err != nil || left.Limit != 0 {

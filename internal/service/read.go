@@ -18,11 +18,11 @@ const linkHalf = linkLife / 2
 
 // GetExecution reads an execution under its workflow. Codes: execution_not_found.
 func (s *Service) GetExecution(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, v View) (e *Execution, err error) {
-	err = s.await(ctx, id, v.Wait, func(ctx context.Context) (settled bool, err error) {
+	err = s.await(ctx, id, v.Wait, func(ctx context.Context) (done bool, err error) {
 		e, err = s.readExecution(ctx, v, func(r *store.Reader) (store.Execution, error) {
 			return s.findExecution(r, p, workflow, id)
 		})
-		return err == nil && executionSettled(e.Status), err
+		return err == nil && nothingToAwait(e.Status), err
 	})
 	return e, err
 }
@@ -46,7 +46,7 @@ func (s *Service) WorkflowOf(ctx context.Context, p *Principal, id chargehand.Ex
 // principal repeats. Codes: execution_not_found (another key started it, and this one may not
 // see its workflow).
 func (s *Service) awaitExecution(ctx context.Context, p *Principal, id chargehand.ExecutionID, v View) (e *Execution, err error) {
-	err = s.await(ctx, id, v.Wait, func(ctx context.Context) (settled bool, err error) {
+	err = s.await(ctx, id, v.Wait, func(ctx context.Context) (done bool, err error) {
 		e, err = s.readExecution(ctx, v, func(r *store.Reader) (store.Execution, error) {
 			row, err := r.ExecutionByID(p.AccountNo, p.Environment, id)
 			if err != nil {
@@ -58,18 +58,19 @@ func (s *Service) awaitExecution(ctx context.Context, p *Principal, id chargehan
 			}
 			return row, err
 		})
-		return err == nil && executionSettled(e.Status), err
+		return err == nil && nothingToAwait(e.Status), err
 	})
 	return e, err
 }
 
-// executionSettled tells whether waiting any longer makes sense.
-func executionSettled(status chargehand.Status) bool {
+// nothingToAwait reports whether a request that waits for an execution ends at this status. It does not wait for a
+// person to decide.
+func nothingToAwait(status chargehand.Status) bool {
 	return status.Final() || status == chargehand.HumanInTheLoop
 }
 
-// findExecution reads the row of an execution that stands under the workflow and that the
-// principal can see. Codes: execution_not_found.
+// findExecution reads the row of an execution of the workflow, if the principal may see it.
+// Codes: execution_not_found.
 func (s *Service) findExecution(r *store.Reader, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID) (store.Execution, error) {
 	if !p.Sees(workflow) {
 		return store.Execution{}, executionNotFound()

@@ -86,8 +86,9 @@ func knownFiles(r *store.Reader, account int64, env chargehand.Environment, v va
 	return known, nil
 }
 
-// inputFiles is knownFiles for an input that the principal brings, which stands at path in the body. A limited key
-// names only files that it may read: the workflow would read them for it. Whether others exist is not told.
+// inputFiles is knownFiles for an input that the principal sends at path in the body. A limited key may name only
+// files that it may read, because the workflow would read them for it; the answer for any other file is that there
+// is none.
 // Codes: input_invalid.
 func (s *Service) inputFiles(r *store.Reader, p *Principal, v value.Value, path ...string) (map[chargehand.FileID]int64, error) {
 	known, err := knownFiles(r, p.AccountNo, p.Environment, v)

@@ -39,9 +39,10 @@ type compilation struct {
 }
 
 // compile reads and compiles a definition that is applied now, and fetches what it needs from
-// outside, round after round: a function may call others. All that is wrong is told at once;
-// a resource that cannot be had is a problem of the definition. Without mayFetch nothing is
-// fetched, and what was not checked is a warning. Nothing is stored. The error is that of ctx.
+// outside, round after round, because a function may call others. It reports everything that is wrong
+// at once; a resource that cannot be fetched is a problem of the definition. Without mayFetch nothing
+// is fetched, and each resource that was not checked is a warning. Nothing is stored. The error is
+// that of ctx.
 func (s *Service) compile(ctx context.Context, source []byte, mayFetch bool) (*compilation, error) {
 	document, found := dsl.Parse(source)
 	c := &compilation{problems: found, readable: !errors.Is(found.Err(), dsl.ErrSyntax)}
@@ -108,12 +109,12 @@ func (g *gathering) gather(ctx context.Context, wanted []plan.Wanted) bool {
 			missing = append(missing, w)
 		}
 	}
-	turn := make(chan struct{}, maxResourceReads)
+	permits := make(chan struct{}, maxResourceReads)
 	var reading sync.WaitGroup
 	for _, w := range missing {
-		turn <- struct{}{}
+		permits <- struct{}{}
 		reading.Go(func() {
-			defer func() { <-turn }()
+			defer func() { <-permits }()
 			g.one(ctx, w)
 		})
 	}

@@ -21,8 +21,8 @@ type library struct {
 	asked   []string
 	most    atomic.Int64 // reads at once
 	reading atomic.Int64
-	busy    chan struct{} // gets a value when as many read as may
-	wait    chan struct{} // closed: reads go on
+	busy    chan struct{} // gets a value when the maximum of reads is under way
+	wait    chan struct{} // closed: reads continue
 }
 
 func (l *library) fetch(ctx context.Context, uri string, _ value.Value) (Resource, error) {
@@ -56,13 +56,13 @@ func (l *library) put(uri, text string) {
 	l.content[uri] = text
 }
 
-func newLibraryWorld(t *testing.T) (*world, *library) {
+func newLibraryFixture(t *testing.T) (*fixture, *library) {
 	l := &library{content: map[string]string{
 		"https://e.org/schema.json": `{"type": "object", "required": ["n"]}`,
 		"https://e.org/f.yaml":      "do:\n  - inner: {call: 'https://e.org/g.yaml'}\n",
 		"https://e.org/g.yaml":      "set: {said: hello}\n",
 	}}
-	return newWorld(t, func(c *Config) { c.Fetch = l.fetch }), l
+	return newFixture(t, func(c *Config) { c.Fetch = l.fetch }), l
 }
 
 const resourceful = `document: {dsl: '1.0.3', namespace: test, name: resourceful, version: '1.0.0'}
@@ -73,30 +73,30 @@ do:
 
 // What a definition names is fetched, pinned, and counts as its content (T36, T69, T87).
 func TestResourcesArePinned(t *testing.T) {
-	w, l := newLibraryWorld(t)
-	first := w.apply([]byte(resourceful))
+	fx, l := newLibraryFixture(t)
+	first := fx.apply([]byte(resourceful))
 	if len(l.asked) != 3 || first.Revision != 1 {
 		t.Fatalf("asked for %v; applied %+v", l.asked, first)
 	}
-	if again := w.apply([]byte(resourceful)); again.Revision != 1 || again.Created {
+	if again := fx.apply([]byte(resourceful)); again.Revision != 1 || again.Created {
 		t.Errorf("nothing has changed, but there is %+v", again)
 	}
 	l.put("https://e.org/g.yaml", "set: {said: bye}\n")
-	if changed := w.apply([]byte(resourceful)); changed.Revision != 2 {
+	if changed := fx.apply([]byte(resourceful)); changed.Revision != 2 {
 		t.Errorf("a resource has changed, but the revision is %d", changed.Revision)
 	}
 	asked := len(l.asked)
-	l.content = map[string]string{} // the world is gone
+	l.content = map[string]string{} // nothing can be fetched any more
 
 	// Another process, or this one after a restart, compiles what is stored.
-	fresh := NewPlans(w.rows, plan.Options{})
-	w.create(first.ID, map[string]any{"n": 1})
-	revision := w.engine.starts[len(w.engine.starts)-1].Row.Revision
+	fresh := NewPlans(fx.rows, plan.Options{})
+	fx.create(first.ID, map[string]any{"n": 1})
+	revision := fx.engine.starts[len(fx.engine.starts)-1].Row.Revision
 	p, err := fresh.Plan(t.Context(), revision)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Digest() != w.engine.starts[len(w.engine.starts)-1].Plan.Digest() || len(p.Pinned) != 3 || p.InputSchema == nil {
+	if p.Digest() != fx.engine.starts[len(fx.engine.starts)-1].Plan.Digest() || len(p.Pinned) != 3 || p.InputSchema == nil {
 		t.Errorf("the stored definition is another: %+v", p.Pinned)
 	}
 	if len(l.asked) != asked {
@@ -110,10 +110,10 @@ func TestResourcesArePinned(t *testing.T) {
 // What cannot be fetched is a problem of the definition, told with all others, and nothing is
 // stored.
 func TestMissingResources(t *testing.T) {
-	w, l := newLibraryWorld(t)
+	fx, l := newLibraryFixture(t)
 	delete(l.content, "https://e.org/g.yaml")
 	source := strings.Replace(resourceful, "do:\n", "do:\n  - wrong: {sett: {a: 1}}\n  - odd: {set: {a: '${ ] }'}}\n", 1)
-	_, _, err := w.ApplyWorkflow(t.Context(), w.p, ApplyWorkflow{Definition: []byte(source), MediaType: mediaYAML})
+	_, _, err := fx.ApplyWorkflow(t.Context(), fx.p, ApplyWorkflow{Definition: []byte(source), MediaType: mediaYAML})
 	var refused *chargehand.Error
 	if !errors.As(err, &refused) || refused.Code != chargehand.CodeDefinitionInvalid {
 		t.Fatalf("got %v", err)
@@ -124,27 +124,27 @@ func TestMissingResources(t *testing.T) {
 	}
 	missing := found[plan.CodeResourceMissing]
 	if missing.Pointer != "/do/2/say/call" || missing.Line != 6 || missing.Column == 0 || !strings.Contains(missing.Detail, "answered 404") {
-		t.Errorf("the missing resource is told as %+v; all: %+v", missing, refused.Fields)
+		t.Errorf("the missing resource is reported as %+v; all: %+v", missing, refused.Fields)
 	}
 	if len(found) != 3 || found[plan.CodeExpression].Line != 5 {
-		t.Errorf("told are %+v", refused.Fields)
+		t.Errorf("reported are %+v", refused.Fields)
 	}
-	checked, err := w.ValidateWorkflow(t.Context(), w.p, []byte(resourceful))
+	checked, err := fx.ValidateWorkflow(t.Context(), fx.p, []byte(resourceful))
 	if err != nil || checked.Valid || len(checked.Errors) != 1 || checked.Errors[0].Code != plan.CodeResourceMissing {
 		t.Errorf("validation says %+v, %v", checked, err)
 	}
-	if page, err := w.ListWorkflows(t.Context(), w.p, ListWorkflows{Limit: 10}); err != nil || len(page.Data) != 0 {
+	if page, err := fx.ListWorkflows(t.Context(), fx.p, ListWorkflows{Limit: 10}); err != nil || len(page.Data) != 0 {
 		t.Errorf("stored are %+v, %v", page, err)
 	}
 }
 
-// Who may read workflows only does not make the server send requests, nor read files.
+// A key that may only read workflows does not make the server send requests, nor read files.
 func TestOnlyWritersFetch(t *testing.T) {
-	w, l := newLibraryWorld(t)
-	reader := *w.p
+	fx, l := newLibraryFixture(t)
+	reader := *fx.p
 	reader.Scopes = PresetRun
 	source := strings.Replace(resourceful, "https://e.org/schema.json", "schema.json", 1)
-	checked, err := w.ValidateWorkflow(t.Context(), &reader, []byte(source))
+	checked, err := fx.ValidateWorkflow(t.Context(), &reader, []byte(source))
 	if err != nil || !checked.Valid || len(checked.Errors) != 0 || len(checked.Warnings) != 2 {
 		t.Fatalf("validation says %+v, %v", checked, err)
 	}
@@ -158,14 +158,14 @@ func TestOnlyWritersFetch(t *testing.T) {
 	}
 	writer := reader
 	writer.Scopes |= ScopeWorkflowsWrite
-	if checked, err := w.ValidateWorkflow(t.Context(), &writer, []byte(resourceful)); err != nil || !checked.Valid || len(checked.Warnings) != 0 || len(l.asked) != 3 {
+	if checked, err := fx.ValidateWorkflow(t.Context(), &writer, []byte(resourceful)); err != nil || !checked.Valid || len(checked.Warnings) != 0 || len(l.asked) != 3 {
 		t.Errorf("validation says %+v, %v after reading %v", checked, err, l.asked)
 	}
 }
 
 // Many resources are read several at a time, and bounded in their sum.
 func TestResourcesAreBounded(t *testing.T) {
-	w, l := newLibraryWorld(t)
+	fx, l := newLibraryFixture(t)
 	l.wait, l.busy = make(chan struct{}), make(chan struct{}, 100)
 	source := "document: {dsl: '1.0.3', namespace: test, name: many, version: '1.0.0'}\ndo:\n"
 	big := "// " + strings.Repeat("x", 1<<20-8)
@@ -176,7 +176,7 @@ func TestResourcesAreBounded(t *testing.T) {
 	}
 	done := make(chan *Validation)
 	go func() {
-		checked, err := w.ValidateWorkflow(t.Context(), w.p, []byte(source))
+		checked, err := fx.ValidateWorkflow(t.Context(), fx.p, []byte(source))
 		if err != nil {
 			t.Error(err)
 		}
@@ -193,19 +193,19 @@ func TestResourcesAreBounded(t *testing.T) {
 	}
 
 	// Without a fetcher, a definition that needs something is refused and says so.
-	plain := newWorld(t)
+	plain := newFixture(t)
 	if checked, err := plain.ValidateWorkflow(t.Context(), plain.p, []byte(resourceful)); err != nil || checked.Valid || len(checked.Errors) != 2 {
 		t.Errorf("validation says %+v, %v", checked, err)
 	}
 }
 
-// Who does not wait for the answer ends the fetching.
+// The fetching ends when the client does not wait for the answer any more.
 func TestFetchingEndsWithItsCaller(t *testing.T) {
-	w, l := newLibraryWorld(t)
+	fx, l := newLibraryFixture(t)
 	l.wait = make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := w.ValidateWorkflow(ctx, w.p, []byte(resourceful)); !errors.Is(err, context.Canceled) {
+	if _, err := fx.ValidateWorkflow(ctx, fx.p, []byte(resourceful)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// StartFiring implements schedule.Starter. A run is an execution like any other. Its input is not
-// checked here: nobody is there to be told, so the execution ends with what is wrong with it.
-// Errors: engine.ErrQueueFull, store.ErrUnavailable, that of r.Also.
+// StartFiring implements schedule.Starter. It starts an execution like any other. The input is not checked
+// here, because no client waits for an answer: an execution whose input is wrong ends with that fault.
+// Errors: engine.ErrQueueFull, store.ErrUnavailable, that of r.InTx.
 func (s *Service) StartFiring(ctx context.Context, r schedule.Firing) error {
 	row := &r.Schedule
 	start := engine.Start{
@@ -32,7 +32,8 @@ func (s *Service) StartFiring(ctx context.Context, r schedule.Firing) error {
 	if err := s.packInput(ctx, owner, &start); err != nil {
 		return err
 	}
-	// What a key with limits has applied gets no files by events, and what such a key publishes gives only its own.
+	// A definition that a limited key has applied gets no files from events, and an event that a limited key has
+	// published gives only the files that this key may read.
 	if len(start.Files) > 0 {
 		err := s.view(ctx, func(r *store.Reader) (err error) {
 			start.Files, err = s.grantedFiles(r, &start.Row, start.Files)
@@ -44,7 +45,7 @@ func (s *Service) StartFiring(ctx context.Context, r schedule.Firing) error {
 	}
 	refers := start.Row.Input.Blob != nil || mayRefer(start.Row.Input.Inline)
 	start.InTx = func(tx *store.Tx, no int64) error {
-		// The row of the schedule comes first: who is too late has nothing else to undo.
+		// The row of the schedule comes first, so that a firing that is too late has nothing else to undo.
 		if err := r.InTx(tx, no); err != nil || !refers {
 			return err
 		}

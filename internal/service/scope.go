@@ -24,7 +24,8 @@ const (
 	ScopeAdmin
 )
 
-// The presets of docs/reference/api.md "Keys", for keys of live; see In for those of test. PresetRun is the four endpoints of the contract.
+// The presets of docs/reference/api.md "Keys", for keys of live; see In for those of test. PresetRun allows the four
+// core endpoints.
 const (
 	PresetRun     = ScopeWorkflowsRead | ScopeExecutionsCreate | ScopeExecutionsRead
 	PresetObserve = ScopeWorkflowsRead | ScopeExecutionsRead | ScopeTasksRead
@@ -34,7 +35,7 @@ const (
 	PresetAll    = ScopeAdmin<<1 - 1
 )
 
-// scopeNames stands in the order of the bits.
+// scopeNames has the names in the order of the bits.
 var scopeNames = [...]string{
 	"workflows:read", "workflows:write", "workflows:publish", "executions:create", "executions:read", "executions:manage",
 	"tasks:read", "tasks:respond", "files:write", "events:write", "admin",

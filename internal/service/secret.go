@@ -8,8 +8,8 @@ import (
 )
 
 // An API key is a prefix that names the environment, 32 random base62 characters (190 bits)
-// and 6 base62 characters with the CRC32 of all that stands before them, so that a mistyped
-// key is told from a wrong one without a look at the database.
+// and 6 base62 characters with the CRC32 of everything before them, so that a mistyped key is
+// recognised without reading the database.
 const (
 	prefixLive     = "sk_live_"
 	prefixTest     = "sk_test_"

@@ -21,7 +21,7 @@ type Config struct {
 	Engine engine.Engine
 	// Plans is shared with the engine.
 	Plans *Plans
-	// Blobs claims what it stores (store.Tx.ReserveBlob).
+	// Blobs protects from the sweep what it stores (store.Tx.ReserveBlob).
 	Blobs *blob.Store
 	// Pepper is the key of the digests of API keys; LinkKey signs file links. At least 32
 	// bytes each, derived from the installation's master key.

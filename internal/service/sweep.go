@@ -76,7 +76,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// report logs what nobody can be told.
+// report logs an error of background work, for which no request waits.
 func (s *Service) report(what string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		s.log.Warn(what, "error", err)
@@ -97,7 +97,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 
 func (s *Service) sweepRows(ctx context.Context) error {
 	if s.shared {
-		defer s.giveUpSweep(context.WithoutCancel(ctx))
+		defer s.releaseSweep(context.WithoutCancel(ctx))
 	}
 	deleted := false
 	for _, step := range s.sweepSteps() {
@@ -124,7 +124,7 @@ func (s *Service) sweepRows(ctx context.Context) error {
 	return storageError(s.store.Compact(ctx))
 }
 
-// maySweep takes or prolongs the right to sweep.
+// maySweep takes or prolongs the lease of the sweep, and reports whether this node has it.
 func (s *Service) maySweep(ctx context.Context) (bool, error) {
 	if !s.shared {
 		return true, nil
@@ -132,10 +132,10 @@ func (s *Service) maySweep(ctx context.Context) (bool, error) {
 	return s.leaseSweep(ctx, sweepLease)
 }
 
-// giveUpSweep lets another node sweep at once, if this one has the right to.
-func (s *Service) giveUpSweep(ctx context.Context) {
+// releaseSweep lets another node sweep at once, if this one has the lease.
+func (s *Service) releaseSweep(ctx context.Context) {
 	_, err := s.leaseSweep(ctx, -time.Millisecond)
-	s.report("give up the right to sweep", err)
+	s.report("release the lease of the sweep", err)
 }
 
 func (s *Service) leaseSweep(ctx context.Context, life time.Duration) (mine bool, err error) {
@@ -188,16 +188,16 @@ func (s *Service) sweepSteps() []sweepStep {
 	return append(steps, s.deleteEvents, s.deleteContent)
 }
 
-// unfinishedLife is how long content may take to arrive. What is older was left behind by a crash.
+// unfinishedLife is the maximum of time in which content arrives. A crash has left behind what is older.
 const unfinishedLife = 24 * time.Hour
 
-// hiddenLife is how long a file may be invisible: an outcome waits for the store at most as
-// long as it is kept in memory.
+// hiddenLife is the maximum of time for which a file is invisible: until the outcome that names it is stored. An
+// outcome waits for the store at most as long as it is kept in memory.
 const hiddenLife = 24 * time.Hour
 
 // deleteContent deletes condemned content, and then its rows. It stops well before another
-// node may take over: that one deletes a row, somebody stores the content again, and a
-// deletion that comes late would take it away.
+// node may take over. Otherwise that node could delete a row, a request could store the same
+// content again, and a late deletion by this node would remove it.
 func (s *Service) deleteContent(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, contentTime)
 	defer cancel()
@@ -212,7 +212,7 @@ func (s *Service) deleteContent(ctx context.Context) (int, error) {
 	}
 	for _, digest := range digests {
 		if s.now().After(until) {
-			return 0, nil // the next sweep goes on
+			return 0, nil // the next sweep continues here
 		}
 		if err := s.blobs.Delete(ctx, asDigest(digest)); err != nil {
 			return 0, blobError(err)

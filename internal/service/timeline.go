@@ -33,7 +33,7 @@ type TimelineEntry struct {
 // TimelinePage is one page of a timeline, by Seq.
 type TimelinePage struct {
 	Data      []TimelineEntry
-	Next      int64 // Seq to go on after; 0: the end
+	Next      int64 // Seq to continue after; 0: the end
 	Truncated bool  // older entries were dropped
 }
 

@@ -78,7 +78,7 @@ func (s *Service) PutSecret(ctx context.Context, p *Principal, name string, body
 		row.Version = last.Version + 1
 		row.UpdatedMs = max(s.nowMs(), last.UpdatedMs)
 		row.CreatedMs = row.UpdatedMs
-		row.Sealed = s.sealer.Seal(placeOf(&row), value)
+		row.Sealed = s.sealer.Seal(locationOf(&row), value)
 		return tx.PutSecret(&row)
 	})
 	if err != nil {
@@ -92,17 +92,17 @@ func roomForSecret(tx *store.Tx, p *Principal) error {
 	n, err := tx.CountSecrets(p.AccountNo, p.Environment)
 	if err == nil && n >= maxSecrets {
 		err = chargehand.NewError(chargehand.CodeStateConflict,
-			fmt.Sprintf("The environment %s has %d secrets, as many as it may have. Delete one that is not needed.", p.Environment, n))
+			fmt.Sprintf("The environment %s has %d secrets, the maximum. Delete one that is not needed.", p.Environment, n))
 	}
 	return err
 }
 
-func placeOf(row *store.Secret) secret.Location {
+func locationOf(row *store.Secret) secret.Location {
 	return secret.Location{Account: row.Account, Environment: uint8(row.Environment), Name: row.Name, Version: row.Version}
 }
 
-// badSecretName says what is wrong with a name. A definition may list any text that is not blank; what
-// cannot stand in an address is left out here.
+// badSecretName says what is wrong with a name. A definition may list any text that is not blank; a
+// name that no URL can hold is refused here.
 func badSecretName(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":

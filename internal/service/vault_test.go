@@ -15,95 +15,95 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-func (w *world) putSecret(p *Principal, name string, value value.Value) (*Secret, bool) {
-	w.t.Helper()
-	s, created, err := w.PutSecret(w.t.Context(), p, name, map[string]any{"value": value})
+func (fx *fixture) putSecret(p *Principal, name string, value value.Value) (*Secret, bool) {
+	fx.t.Helper()
+	s, created, err := fx.PutSecret(fx.t.Context(), p, name, map[string]any{"value": value})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return s, created
 }
 
 // valueOf opens what is stored, or "" where nothing is.
-func (w *world) valueOf(p *Principal, name string) (text string) {
-	w.t.Helper()
-	err := w.rows.View(w.t.Context(), func(r *store.Reader) error {
+func (fx *fixture) valueOf(p *Principal, name string) (text string) {
+	fx.t.Helper()
+	err := fx.rows.View(fx.t.Context(), func(r *store.Reader) error {
 		rows, err := r.SecretValues(p.AccountNo, p.Environment, []string{name})
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		value, err := w.sealer.Open(placeOf(&rows[0]), rows[0].Sealed)
+		value, err := fx.sealer.Open(locationOf(&rows[0]), rows[0].Sealed)
 		text = string(value)
 		return err
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return text
 }
 
 func TestPutSecret(t *testing.T) {
-	w := newWorld(t)
-	first, created := w.putSecret(w.p, "token", "one")
+	fx := newFixture(t)
+	first, created := fx.putSecret(fx.p, "token", "one")
 	if want := (Secret{Name: "token", Version: 1, CreatedAt: epoch, UpdatedAt: epoch}); !created || !reflect.DeepEqual(*first, want) {
 		t.Errorf("created %t %+v, want %+v", created, *first, want)
 	}
-	w.pass(time.Second)
-	second, created := w.putSecret(w.p, "token", "one")
+	fx.pass(time.Second)
+	second, created := fx.putSecret(fx.p, "token", "one")
 	if want := (Secret{Name: "token", Version: 2, CreatedAt: epoch, UpdatedAt: epoch.Add(time.Second)}); created || !reflect.DeepEqual(*second, want) {
 		t.Errorf("set again %t %+v, want %+v", created, *second, want)
 	}
-	if got := w.valueOf(w.p, "token"); got != `"one"` {
+	if got := fx.valueOf(fx.p, "token"); got != `"one"` {
 		t.Errorf("stored is %s", got)
 	}
-	if _, created := w.putSecret(w.test, "token", map[string]any{"username": "u", "password": "p"}); !created {
+	if _, created := fx.putSecret(fx.test, "token", map[string]any{"username": "u", "password": "p"}); !created {
 		t.Error("an environment sees the secret of another")
 	}
-	if got := w.valueOf(w.test, "token"); got != `{"password":"p","username":"u"}` {
+	if got := fx.valueOf(fx.test, "token"); got != `{"password":"p","username":"u"}` {
 		t.Errorf("stored is %s", got)
 	}
-	got, err := w.GetSecret(t.Context(), w.p, "token")
+	got, err := fx.GetSecret(t.Context(), fx.p, "token")
 	if err != nil || !reflect.DeepEqual(*got, *second) {
 		t.Errorf("read %+v, %v", got, err)
 	}
 }
 
 func TestDeleteSecret(t *testing.T) {
-	w := newWorld(t)
-	w.putSecret(w.p, "token", "one")
-	w.pass(time.Second)
-	if err := w.DeleteSecret(t.Context(), w.p, "token"); err != nil {
+	fx := newFixture(t)
+	fx.putSecret(fx.p, "token", "one")
+	fx.pass(time.Second)
+	if err := fx.DeleteSecret(t.Context(), fx.p, "token"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := w.GetSecret(t.Context(), w.p, "token")
+	_, err := fx.GetSecret(t.Context(), fx.p, "token")
 	wantCode(t, err, chargehand.CodeSecretNotFound)
-	wantCode(t, w.DeleteSecret(t.Context(), w.p, "token"), chargehand.CodeSecretNotFound)
-	wantCode(t, w.DeleteSecret(t.Context(), w.test, "other"), chargehand.CodeSecretNotFound)
-	again, created := w.putSecret(w.p, "token", "two")
+	wantCode(t, fx.DeleteSecret(t.Context(), fx.p, "token"), chargehand.CodeSecretNotFound)
+	wantCode(t, fx.DeleteSecret(t.Context(), fx.test, "other"), chargehand.CodeSecretNotFound)
+	again, created := fx.putSecret(fx.p, "token", "two")
 	if !created || again.Version != 2 || !again.CreatedAt.Equal(epoch.Add(time.Second)) {
 		t.Errorf("made anew %t %+v", created, again)
 	}
 }
 
 func TestSecretNames(t *testing.T) {
-	w := newWorld(t)
+	fx := newFixture(t)
 	for _, name := range []string{"a", "team/token", "with space", "ü", "%2F", "...", strings.Repeat("x", maxSecretNameBytes)} {
-		w.putSecret(w.p, name, 1)
-		if s, err := w.GetSecret(t.Context(), w.p, name); err != nil || s.Name != name {
+		fx.putSecret(fx.p, name, 1)
+		if s, err := fx.GetSecret(t.Context(), fx.p, name); err != nil || s.Name != name {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 	for _, name := range []string{"", "  ", ".", "..", "a\x00", "a\nb", "\x7f", "\xff", strings.Repeat("x", maxSecretNameBytes+1)} {
-		_, _, err := w.PutSecret(t.Context(), w.p, name, map[string]any{"value": "v"})
+		_, _, err := fx.PutSecret(t.Context(), fx.p, name, map[string]any{"value": "v"})
 		wantCode(t, err, chargehand.CodeInvalidParameter)
-		_, err = w.GetSecret(t.Context(), w.p, name)
+		_, err = fx.GetSecret(t.Context(), fx.p, name)
 		wantCode(t, err, chargehand.CodeSecretNotFound)
-		wantCode(t, w.DeleteSecret(t.Context(), w.p, name), chargehand.CodeSecretNotFound)
+		wantCode(t, fx.DeleteSecret(t.Context(), fx.p, name), chargehand.CodeSecretNotFound)
 	}
 }
 
 func TestSecretValues(t *testing.T) {
-	w := newWorld(t)
+	fx := newFixture(t)
 	texts := func(n int) []any {
 		list := make([]any, n)
 		for i := range list {
@@ -112,8 +112,8 @@ func TestSecretValues(t *testing.T) {
 		return list
 	}
 	for _, v := range []value.Value{"", false, 1, 1.5, []any{}, map[string]any{"a": nil}, strings.Repeat("x", maxSecretBytes-2), texts(maxSecretTexts)} {
-		w.putSecret(w.p, "v", v)
-		if got := w.valueOf(w.p, "v"); got != string(value.Marshal(v)) {
+		fx.putSecret(fx.p, "v", v)
+		if got := fx.valueOf(fx.p, "v"); got != string(value.Marshal(v)) {
 			t.Errorf("stored %.40s of %.40v", got, v)
 		}
 	}
@@ -131,7 +131,7 @@ func TestSecretValues(t *testing.T) {
 		"many texts": {map[string]any{"value": texts(maxSecretTexts + 1)}, chargehand.CodeInvalidBody, "/value"},
 	}
 	for name, c := range bad {
-		_, _, err := w.PutSecret(t.Context(), w.p, "bad", c.body)
+		_, _, err := fx.PutSecret(t.Context(), fx.p, "bad", c.body)
 		wantCode(t, err, c.code)
 		var shown *chargehand.Error
 		if !errors.As(err, &shown) || len(shown.Fields) != 1 || shown.Fields[0].Pointer != c.pointer {
@@ -144,17 +144,17 @@ func TestSecretValues(t *testing.T) {
 }
 
 func TestListSecrets(t *testing.T) {
-	w := newWorld(t)
+	fx := newFixture(t)
 	var want []string
 	for i := range 7 {
 		name := fmt.Sprint("s", i)
-		w.putSecret(w.p, name, i)
+		fx.putSecret(fx.p, name, i)
 		want = append([]string{name}, want...)
 	}
-	w.putSecret(w.test, "elsewhere", 1)
+	fx.putSecret(fx.test, "elsewhere", 1)
 	var got []string
 	for cursor, first := (Cursor{}), true; first || !cursor.IsZero(); first = false {
-		page, err := w.ListSecrets(t.Context(), w.p, 3, cursor)
+		page, err := fx.ListSecrets(t.Context(), fx.p, 3, cursor)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,12 +173,12 @@ func TestListSecrets(t *testing.T) {
 
 // TestConcurrentSecrets: every version is used once, and the bound holds.
 func TestConcurrentSecrets(t *testing.T) {
-	w := newWorld(t)
+	fx := newFixture(t)
 	versions := make([]int64, 20)
 	var wg sync.WaitGroup
 	for i := range versions {
 		wg.Go(func() {
-			s, _, err := w.PutSecret(t.Context(), w.p, "token", map[string]any{"value": i})
+			s, _, err := fx.PutSecret(t.Context(), fx.p, "token", map[string]any{"value": i})
 			if err != nil {
 				t.Error(err)
 				return
@@ -194,16 +194,16 @@ func TestConcurrentSecrets(t *testing.T) {
 		}
 	}
 	for i := range maxSecrets - 1 {
-		w.putSecret(w.p, fmt.Sprint("s", i), i)
+		fx.putSecret(fx.p, fmt.Sprint("s", i), i)
 	}
-	_, _, err := w.PutSecret(t.Context(), w.p, "one more", map[string]any{"value": 1})
+	_, _, err := fx.PutSecret(t.Context(), fx.p, "one more", map[string]any{"value": 1})
 	wantCode(t, err, chargehand.CodeStateConflict)
-	w.putSecret(w.p, "token", "a new version of one that is there")
-	w.putSecret(w.test, "token", "another environment")
-	if err := w.DeleteSecret(t.Context(), w.p, "s1"); err != nil {
+	fx.putSecret(fx.p, "token", "a new version of an existing secret")
+	fx.putSecret(fx.test, "token", "another environment")
+	if err := fx.DeleteSecret(t.Context(), fx.p, "s1"); err != nil {
 		t.Fatal(err)
 	}
-	w.putSecret(w.p, "one more", 1)
+	fx.putSecret(fx.p, "one more", 1)
 }
 
 // secretsAtOnce: two who set or delete the same secret get one version each, and what is there at the
@@ -213,8 +213,8 @@ func secretsAtOnce(n *nodes) {
 	for range 10 {
 		var mu sync.Mutex
 		var last Secret
-		n.good(n.both(func(w *world) error {
-			s, _, err := w.PutSecret(n.t.Context(), w.p, "token", map[string]any{"value": 1})
+		n.good(n.both(func(fx *fixture) error {
+			s, _, err := fx.PutSecret(n.t.Context(), fx.p, "token", map[string]any{"value": 1})
 			if err != nil {
 				return err
 			}

@@ -217,9 +217,9 @@ func (s *Service) publish(ctx context.Context, p *Principal, r *PublishVersion, 
 	return err
 }
 
-// publishable finds the revision of a version that is to be published; number 0 stands for the newest one. Going
-// back to a version that was published before must not publish a draft that was put there since, maybe by a key that
-// publishes nothing; so whoever publishes says which one is meant, unless the pointer stands on the version.
+// publishable finds the revision of a version that is to be published; number 0 means the newest one. To go back
+// to a version that was published before must not publish a draft that was added since, maybe by a key that may not
+// publish. So the request names the revision, unless the version is the published one.
 // Codes: version_not_found, state_conflict.
 func publishable(r *store.Reader, row *store.Workflow, version string, number int64) (store.Revision, error) {
 	newest, err := r.RevisionByVersion(row.No, version, true)

@@ -226,8 +226,8 @@ func inputSchema(p *plan.Plan) []byte {
 	return value.Marshal(input.Schema.Document.Value)
 }
 
-// DeleteWorkflow takes a workflow out of lists, refuses new starts and ends its schedule. What runs goes on, and
-// executions stay readable. One that was ever published needs the scope workflows:publish.
+// DeleteWorkflow takes a workflow out of lists, refuses new starts and ends its schedule. Running executions
+// continue, and all executions stay readable. A workflow that was ever published needs the scope workflows:publish.
 // Codes: workflow_not_found, insufficient_scope.
 func (s *Service) DeleteWorkflow(ctx context.Context, p *Principal, id chargehand.WorkflowID) error {
 	w, err := s.current(ctx, p, id)

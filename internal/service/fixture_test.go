@@ -27,9 +27,9 @@ import (
 // start of the clock of all tests.
 var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// world is a service over a real database and a fake engine, whose clock stands still
+// fixture is a service over a real database and a fake engine, whose clock stands still
 // until a test moves it.
-type world struct {
+type fixture struct {
 	*Service
 	t      testing.TB
 	db     *countingDB
@@ -67,9 +67,9 @@ func (db *countingDB) Update(ctx context.Context, fn func(store.Conn) error) err
 	return db.DB.Update(ctx, fn)
 }
 
-func newWorld(t testing.TB, change ...func(*Config)) *world {
+func newFixture(t testing.TB, change ...func(*Config)) *fixture {
 	t.Helper()
-	return worldOver(t, openSQLite(t), change...)
+	return newFixtureOver(t, openSQLite(t), change...)
 }
 
 var template = storetest.Template{Open: func(path string) (store.DB, error) {
@@ -87,65 +87,65 @@ func openSQLite(t testing.TB) store.DB {
 	return storetest.Twice(db)
 }
 
-// worldOver is a world over a database that it closes.
-func worldOver(t testing.TB, opened store.DB, change ...func(*Config)) *world {
+// newFixtureOver is a fixture over a database that it closes.
+func newFixtureOver(t testing.TB, opened store.DB, change ...func(*Config)) *fixture {
 	t.Helper()
-	w := &world{t: t}
+	fx := &fixture{t: t}
 	dir := t.TempDir()
-	w.db = &countingDB{DB: opened}
-	w.rows = store.New(w.db)
+	fx.db = &countingDB{DB: opened}
+	fx.rows = store.New(fx.db)
 	t.Cleanup(func() {
-		w.db.broken.Store(false)
-		if err := w.rows.Close(); err != nil {
+		fx.db.broken.Store(false)
+		if err := fx.rows.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	var err error
-	w.blobs, err = blob.OpenFolder(blob.Config{Folder: filepath.Join(dir, "files"), Protect: func(ctx context.Context, d blob.Digest, size int64) error {
-		return w.rows.Update(ctx, func(tx *store.Tx) error { return tx.ReserveBlob(d[:], size) })
+	fx.blobs, err = blob.OpenFolder(blob.Config{Folder: filepath.Join(dir, "files"), Protect: func(ctx context.Context, d blob.Digest, size int64) error {
+		return fx.rows.Update(ctx, func(tx *store.Tx) error { return tx.ReserveBlob(d[:], size) })
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { w.blobs.Close() })
-	w.engine = &fakeEngine{rows: w.rows, now: w.now, watched: map[[16]byte]chan struct{}{}}
-	w.plans = NewPlans(w.rows, plan.Options{Run: []string{"js"}})
+	t.Cleanup(func() { fx.blobs.Close() })
+	fx.engine = &fakeEngine{rows: fx.rows, now: fx.now, watched: map[[16]byte]chan struct{}{}}
+	fx.plans = NewPlans(fx.rows, plan.Options{Run: []string{"js"}})
 	config := Config{
-		Store: w.rows, Engine: w.engine, Plans: w.plans, Blobs: w.blobs, Now: w.now,
+		Store: fx.rows, Engine: fx.engine, Plans: fx.plans, Blobs: fx.blobs, Now: fx.now,
 		Pepper: []byte(strings.Repeat("p", 32)), LinkKey: []byte(strings.Repeat("l", 32)),
 		Sealer: testSealer(t),
 	}
 	for _, c := range change {
 		c(&config)
 	}
-	w.Service = New(config)
-	if w.account, err = FirstAccount(t.Context(), w.rows, epoch); err != nil {
+	fx.Service = New(config)
+	if fx.account, err = FirstAccount(t.Context(), fx.rows, epoch); err != nil {
 		t.Fatal(err)
 	}
-	w.p = w.principal(chargehand.Live, PresetAll)
-	w.test = w.principal(chargehand.Test, PresetAll.In(chargehand.Test))
-	return w
+	fx.p = fx.principal(chargehand.Live, PresetAll)
+	fx.test = fx.principal(chargehand.Test, PresetAll.In(chargehand.Test))
+	return fx
 }
 
-func (w *world) now() time.Time { return epoch.Add(time.Duration(w.clock.Load())) }
+func (fx *fixture) now() time.Time { return epoch.Add(time.Duration(fx.clock.Load())) }
 
-func (w *world) pass(d time.Duration) { w.clock.Add(int64(d)) }
+func (fx *fixture) pass(d time.Duration) { fx.clock.Add(int64(d)) }
 
-func (w *world) principal(env chargehand.Environment, scopes Scopes, only ...chargehand.WorkflowID) *Principal {
+func (fx *fixture) principal(env chargehand.Environment, scopes Scopes, only ...chargehand.WorkflowID) *Principal {
 	return &Principal{
-		Account: w.account.ID, AccountNo: w.account.No, Environment: env, Scopes: scopes, Workflows: only, Limits: store.Limits{Workflows: only},
-		Key: newID[chargehand.KeyID](w.nowMs()), KeyNo: w.clock.Load() + 1000,
+		Account: fx.account.ID, AccountNo: fx.account.No, Environment: env, Scopes: scopes, Workflows: only, Limits: store.Limits{Workflows: only},
+		Key: newID[chargehand.KeyID](fx.nowMs()), KeyNo: fx.clock.Load() + 1000,
 	}
 }
 
 // stranger is a principal of another account.
-func (w *world) stranger() *Principal {
-	w.t.Helper()
-	other := store.Account{ID: newID[chargehand.AccountID](w.nowMs()), Name: "other", CreatedMs: w.nowMs()}
-	if err := w.rows.Update(w.t.Context(), func(tx *store.Tx) error { return tx.InsertAccount(&other) }); err != nil {
-		w.t.Fatal(err)
+func (fx *fixture) stranger() *Principal {
+	fx.t.Helper()
+	other := store.Account{ID: newID[chargehand.AccountID](fx.nowMs()), Name: "other", CreatedMs: fx.nowMs()}
+	if err := fx.rows.Update(fx.t.Context(), func(tx *store.Tx) error { return tx.InsertAccount(&other) }); err != nil {
+		fx.t.Fatal(err)
 	}
-	p := w.principal(chargehand.Live, PresetAll)
+	p := fx.principal(chargehand.Live, PresetAll)
 	p.Account, p.AccountNo = other.ID, other.No
 	return p
 }
@@ -159,42 +159,42 @@ func definition(name, version string, more ...string) []byte {
 // wantsText is an input schema with one text.
 const wantsText = "input:\n  schema:\n    document:\n      type: object\n      required: [text]\n      properties:\n        text: {type: string}\n"
 
-func (w *world) apply(source []byte) *AppliedWorkflow {
-	w.t.Helper()
-	return w.applyAs(w.p, source, false)
+func (fx *fixture) apply(source []byte) *AppliedWorkflow {
+	fx.t.Helper()
+	return fx.applyAs(fx.p, source, false)
 }
 
-func (w *world) applyAs(p *Principal, source []byte, draft bool) *AppliedWorkflow {
-	w.t.Helper()
-	applied, _, err := w.ApplyWorkflow(w.t.Context(), p, ApplyWorkflow{Definition: source, MediaType: mediaYAML, Draft: draft})
+func (fx *fixture) applyAs(p *Principal, source []byte, draft bool) *AppliedWorkflow {
+	fx.t.Helper()
+	applied, _, err := fx.ApplyWorkflow(fx.t.Context(), p, ApplyWorkflow{Definition: source, MediaType: mediaYAML, Draft: draft})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return applied
 }
 
-func (w *world) create(workflow chargehand.WorkflowID, input map[string]any) *Execution {
-	w.t.Helper()
-	return w.createAs(w.p, workflow, input)
+func (fx *fixture) create(workflow chargehand.WorkflowID, input map[string]any) *Execution {
+	fx.t.Helper()
+	return fx.createAs(fx.p, workflow, input)
 }
 
-func (w *world) createAs(p *Principal, workflow chargehand.WorkflowID, input map[string]any) *Execution {
-	w.t.Helper()
-	e, _, err := w.CreateExecution(w.t.Context(), p, CreateExecution{Workflow: workflow, Body: map[string]any{"input": input}})
+func (fx *fixture) createAs(p *Principal, workflow chargehand.WorkflowID, input map[string]any) *Execution {
+	fx.t.Helper()
+	e, _, err := fx.CreateExecution(fx.t.Context(), p, CreateExecution{Workflow: workflow, Body: map[string]any{"input": input}})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return e
 }
 
-// view is how tests look at things.
+// view is how tests read executions and batches.
 var view = View{BaseURL: "https://example.com"}
 
-func (w *world) get(e *Execution) *Execution {
-	w.t.Helper()
-	got, err := w.GetExecution(w.t.Context(), w.p, e.Workflow, e.ID, view)
+func (fx *fixture) get(e *Execution) *Execution {
+	fx.t.Helper()
+	got, err := fx.GetExecution(fx.t.Context(), fx.p, e.Workflow, e.ID, view)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return got
 }
@@ -212,7 +212,7 @@ func wantCode(t testing.TB, err error, code chargehand.Code) *chargehand.Error {
 	return shown
 }
 
-// wantPointers checks the places that an error names.
+// wantPointers checks the pointers that an error names.
 func wantPointers(t testing.TB, err *chargehand.Error, pointers ...string) {
 	t.Helper()
 	var got []string
@@ -241,7 +241,7 @@ type fakeEngine struct {
 	watched map[[16]byte]chan struct{}
 	lines   []machine.Entry
 	cut     bool
-	waiting chan struct{} // gets a value when somebody starts to watch; may be nil
+	waiting chan struct{} // gets a value when a request starts to watch; may be nil
 }
 
 func (f *fakeEngine) Start(ctx context.Context, s engine.Start) (store.Execution, error) {
@@ -287,17 +287,17 @@ func (f *fakeEngine) BatchReady(batch int64) {
 	f.ready = append(f.ready, batch)
 }
 
-func (f *fakeEngine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.InTx) error {
+func (f *fakeEngine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, inTx ...engine.InTx) error {
 	f.mu.Lock()
 	f.reasons = append(f.reasons, reason)
 	f.mu.Unlock()
 	return f.end(ctx, id, chargehand.Errored, chargehand.Cancelled, &store.Outcome{
 		Fault: engine.EncodeFault(&machine.Fault{Type: machine.ErrRuntime, Status: 500, Title: "Cancelled", Detail: reason, Code: machine.CodeCancelled}),
-	}, also...)
+	}, inTx...)
 }
 
 // end makes an execution final.
-func (f *fakeEngine) end(ctx context.Context, id chargehand.ExecutionID, status chargehand.Status, phase chargehand.Phase, o *store.Outcome, also ...engine.InTx) error {
+func (f *fakeEngine) end(ctx context.Context, id chargehand.ExecutionID, status chargehand.Status, phase chargehand.Phase, o *store.Outcome, inTx ...engine.InTx) error {
 	var batch int64
 	err := f.rows.Update(ctx, func(tx *store.Tx) error {
 		row, err := tx.FindExecution(id)
@@ -316,7 +316,7 @@ func (f *fakeEngine) end(ctx context.Context, id chargehand.ExecutionID, status 
 		if err != nil {
 			return err
 		}
-		return alsoDo(tx, also)
+		return runInTx(tx, inTx)
 	})
 	f.notify(id)
 	if batch != 0 {
@@ -332,32 +332,32 @@ func (f *fakeEngine) end(ctx context.Context, id chargehand.ExecutionID, status 
 }
 
 // finish completes an execution with that output.
-func (w *world) finish(e chargehand.ExecutionID, output string) {
-	w.t.Helper()
-	err := w.engine.end(context.Background(), e, chargehand.Finished, chargehand.Completed, &store.Outcome{Output: inline(output)})
+func (fx *fixture) finish(e chargehand.ExecutionID, output string) {
+	fx.t.Helper()
+	err := fx.engine.end(context.Background(), e, chargehand.Finished, chargehand.Completed, &store.Outcome{Output: inline(output)})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 }
 
 // run moves an execution to processing.
-func (w *world) run(e chargehand.ExecutionID, run store.ExecutionState) {
-	w.t.Helper()
-	err := w.rows.Update(context.Background(), func(tx *store.Tx) error {
+func (fx *fixture) run(e chargehand.ExecutionID, run store.ExecutionState) {
+	fx.t.Helper()
+	err := fx.rows.Update(context.Background(), func(tx *store.Tx) error {
 		row, err := tx.FindExecution(e)
 		if err != nil {
 			return err
 		}
-		return tx.SetStatus(row.No, chargehand.Processing, chargehand.Running, run, w.nowMs())
+		return tx.SetStatus(row.No, chargehand.Processing, chargehand.Running, run, fx.nowMs())
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	w.engine.notify(e)
+	fx.engine.notify(e)
 }
 
-func alsoDo(tx *store.Tx, also []engine.InTx) error {
-	for _, do := range also {
+func runInTx(tx *store.Tx, inTx []engine.InTx) error {
+	for _, do := range inTx {
 		if err := do(tx); err != nil {
 			return err
 		}
@@ -365,7 +365,7 @@ func alsoDo(tx *store.Tx, also []engine.InTx) error {
 	return nil
 }
 
-func (f *fakeEngine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.InTx) error {
+func (f *fakeEngine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, inTx ...engine.InTx) error {
 	f.mu.Lock()
 	f.reasons = append(f.reasons, reason)
 	f.mu.Unlock()
@@ -386,7 +386,7 @@ func (f *fakeEngine) CancelBatch(ctx context.Context, id chargehand.BatchID, rea
 		if _, _, err = tx.CancelQueuedItems(b.No, int(b.Total), f.now().UnixMilli(), fault); err != nil {
 			return err
 		}
-		return alsoDo(tx, also)
+		return runInTx(tx, inTx)
 	})
 	f.notify(id)
 	return err
