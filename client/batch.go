@@ -86,7 +86,7 @@ func (c *Client) StartBatch(ctx context.Context, workflow string, items []json.R
 	})
 }
 
-// GetBatch reads a batch; executions says how its items are told: full, none or page.
+// GetBatch reads a batch. executions says how many of its items the answer lists: full, none or page.
 func (c *Client) GetBatch(ctx context.Context, workflow, id, executions string, wait time.Duration) (*Batch, error) {
 	q := waitQuery(nil, wait)
 	if executions != "" {

@@ -117,7 +117,7 @@ func TestWhatIsNotRepeated(t *testing.T) {
 			_, err := c.GetFile(t.Context(), "f")
 			return err
 		}, []Option{WithoutRetries()}},
-		"a wait longer than anybody's patience": {func(w http.ResponseWriter, r *http.Request) {
+		"a wait longer than the client waits": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", "86400")
 			problemAnswer(503, "unavailable")(w, r)
 		}, func(c *Client) error {
@@ -127,8 +127,8 @@ func TestWhatIsNotRepeated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, s := serve(t, test.opts, test.answer)
-			var told *Error
-			if err := test.do(c); !errors.As(err, &told) {
+			var answered *Error
+			if err := test.do(c); !errors.As(err, &answered) {
 				t.Errorf("error %v", err)
 			}
 			if len(s.seen) != 1 {
@@ -141,8 +141,8 @@ func TestWhatIsNotRepeated(t *testing.T) {
 func TestAttemptsEnd(t *testing.T) {
 	c, s := serve(t, nil, problemAnswer(503, "unavailable"))
 	_, err := c.GetFile(t.Context(), "f")
-	var told *Error
-	if !errors.As(err, &told) || told.Code != "unavailable" || len(s.seen) != 4 {
+	var answered *Error
+	if !errors.As(err, &answered) || answered.Code != "unavailable" || len(s.seen) != 4 {
 		t.Errorf("%d attempts, %v", len(s.seen), err)
 	}
 }
@@ -155,27 +155,28 @@ func TestProblem(t *testing.T) {
  "errors":[{"pointer":"/do/0","code":"x","detail":"No such task.","line":4,"column":7},{"pointer":"/a","code":"y","detail":"Odd."}],"request_id":"req_1"}`)
 	})
 	_, err := c.GetFile(t.Context(), "f")
-	var told *Error
-	if !errors.As(err, &told) {
+	var answered *Error
+	if !errors.As(err, &answered) {
 		t.Fatalf("error %v", err)
 	}
-	if told.Status != 422 || told.Code != "definition_invalid" || told.RetryAfter != 7*time.Second || told.RequestID != "req_1" || len(told.Errors) != 2 {
-		t.Errorf("%+v", told)
+	if answered.Status != 422 || answered.Code != "definition_invalid" || answered.RetryAfter != 7*time.Second ||
+		answered.RequestID != "req_1" || len(answered.Errors) != 2 {
+		t.Errorf("%+v", answered)
 	}
 	if want := "It is wrong.\n  4:7 /do/0: No such task.\n  /a: Odd. (422 definition_invalid)"; err.Error() != want {
 		t.Errorf("says %q, want %q", err, want)
 	}
 }
 
-// TestAProblemIsToldOnce: problems that the sentence tells already are not repeated.
-func TestAProblemIsToldOnce(t *testing.T) {
-	for told, want := range map[string]string{
+// TestAProblemIsPrintedOnce: a problem that the detail names already is not repeated.
+func TestAProblemIsPrintedOnce(t *testing.T) {
+	for problem, want := range map[string]string{
 		`{"detail":"status must be one of a, b.","code":"invalid_parameter","errors":[{"parameter":"status","code":"x","detail":"status must be one of a, b."}]}`:         "status must be one of a, b. (400 invalid_parameter)",
 		`{"detail":"The input is wrong: /input/n: must be a number.","code":"input_invalid","errors":[{"pointer":"/input/n","code":"type","detail":"must be a number"}]}`: "The input is wrong: /input/n: must be a number. (400 input_invalid)",
 		`{"detail":"The input is wrong: 2 problems: /a: Odd; /b: Even.","code":"c","errors":[{"pointer":"/a","detail":"Odd"},{"pointer":"/b","detail":"Even"}]}`:          "The input is wrong: 2 problems:\n  /a: Odd\n  /b: Even (400 c)",
 		`{"detail":"Two problems.","code":"c","errors":[{"pointer":"/a","detail":"Odd."},{"parameter":"b","detail":"Even."}]}`:                                            "Two problems.\n  /a: Odd.\n  Even. (400 c)",
 	} {
-		c, _ := serve(t, []Option{WithoutRetries()}, answer(400, told))
+		c, _ := serve(t, []Option{WithoutRetries()}, answer(400, problem))
 		if _, err := c.GetFile(t.Context(), "f"); err == nil || err.Error() != want {
 			t.Errorf("says %q, want %q", err, want)
 		}
@@ -185,8 +186,8 @@ func TestAProblemIsToldOnce(t *testing.T) {
 func TestAnswersThatAreNoProblems(t *testing.T) {
 	c, _ := serve(t, []Option{WithoutRetries()}, answer(404, "<html>nothing here</html>"))
 	_, err := c.GetFile(t.Context(), "f")
-	var told *Error
-	if !errors.As(err, &told) || told.Status != 404 || told.Code != "unexpected_answer" {
+	var answered *Error
+	if !errors.As(err, &answered) || answered.Status != 404 || answered.Code != "unexpected_answer" {
 		t.Errorf("error %v", err)
 	}
 	c, _ = serve(t, nil, answer(200, "{"))

@@ -51,7 +51,7 @@ type parameter struct {
 	read func(c *call, value string) (complaint string)
 }
 
-// parseArgs reads the parameters of the route. All that is wrong is told at once.
+// parseArgs reads the parameters of the route. Its error names everything that is wrong.
 func (c *call) parseArgs() error {
 	c.args.limit = maxPage
 	var wrong []chargehand.FieldError

@@ -31,8 +31,8 @@ func TestLimit(t *testing.T) {
 		strings.Repeat("1", 10_000), "10&limit=11",
 	} {
 		p := wantProblem(t, request{path: "/api/v1/workflows?limit=" + strings.ReplaceAll(value, " ", "%20")}.to(s), 400, "invalid_parameter")
-		if got := places(p); len(got) != 1 || got[0] != "limit" {
-			t.Errorf("%q: places %q", value, got)
+		if got := locations(p); len(got) != 1 || got[0] != "limit" {
+			t.Errorf("%q: at %q", value, got)
 		}
 	}
 }
@@ -108,8 +108,8 @@ func TestExecutionFilters(t *testing.T) {
 	for _, bad := range []string{"status=done", "status=", "status=error&status=done", "phase=x", "phase=suspended", "batch_id=1", "created_after=yesterday", "created_before="} {
 		p := wantProblem(t, request{path: "/api/v1/executions?" + bad}.to(s), 400, "invalid_parameter")
 		name, _, _ := strings.Cut(bad, "=")
-		if got := places(p); len(got) != 1 || got[0] != name {
-			t.Errorf("%s: places %q", bad, got)
+		if got := locations(p); len(got) != 1 || got[0] != name {
+			t.Errorf("%s: at %q", bad, got)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestWait(t *testing.T) {
 	tests := []struct {
 		query, prefer string
 		want          time.Duration // -1: refused
-		place         string
+		parameter     string
 	}{
 		{"", "", 0, ""},
 		{"wait=30s", "", 30 * time.Second, ""},
@@ -158,8 +158,8 @@ func TestWait(t *testing.T) {
 		a := q.to(s)
 		if test.want < 0 {
 			p := wantProblem(t, a, 400, "invalid_parameter")
-			if places := places(p); len(places) != 1 || places[0] != test.place || got != -2 {
-				t.Errorf("%+v: places %q", test, places)
+			if at := locations(p); len(at) != 1 || at[0] != test.parameter || got != -2 {
+				t.Errorf("%+v: at %q", test, at)
 			}
 			if test.query == "wait=61s" && p["detail"] != "wait must be from 0s to 60s." {
 				t.Errorf("says %q", p["detail"])
@@ -190,8 +190,8 @@ func TestIdempotencyKey(t *testing.T) {
 	for _, key := range []string{"", strings.Repeat("k", 256), strings.Repeat("ü", 256), "\xff", "a\x00b", "a\tb"} {
 		q.header = map[string]string{"Idempotency-Key": key}
 		p := wantProblem(t, q.to(s), 400, "invalid_parameter")
-		if got := places(p); len(got) != 1 || got[0] != "Idempotency-Key" {
-			t.Errorf("%q: places %q", key, got)
+		if got := locations(p); len(got) != 1 || got[0] != "Idempotency-Key" {
+			t.Errorf("%q: at %q", key, got)
 		}
 	}
 	r := request{method: "POST", path: pathW + "/executions"}.http()
@@ -231,13 +231,13 @@ func TestUnknownParameters(t *testing.T) {
 			continue
 		}
 		p := wantProblem(t, a, 400, "unknown_parameter")
-		if got := places(p); len(got) != 1 || got[0] != "unheard_of" {
-			t.Errorf("%s: places %q", rt.id, got)
+		if got := locations(p); len(got) != 1 || got[0] != "unheard_of" {
+			t.Errorf("%s: at %q", rt.id, got)
 		}
 	}
 	p := wantProblem(t, request{path: "/api/v1/executions?stauts=error&limit=0&%zz=1&created_aftre=1"}.to(s), 400, "invalid_parameter")
-	if got := places(p); !slices.Equal(got, []string{"limit", "stauts", "%zz", "created_aftre"}) {
-		t.Errorf("places %q", got)
+	if got := locations(p); !slices.Equal(got, []string{"limit", "stauts", "%zz", "created_aftre"}) {
+		t.Errorf("at %q", got)
 	}
 	second := p["errors"].([]any)[1].(map[string]any)
 	if second["code"] != "unknown_parameter" || second["detail"] != `There is no query parameter "stauts" here. Did you mean status?` {
@@ -261,8 +261,8 @@ func TestWorkflowFilters(t *testing.T) {
 	}
 	for _, name := range []string{"namespace", "name", "q"} {
 		p := wantProblem(t, request{path: "/api/v1/workflows?" + name + "="}.to(s), 400, "invalid_parameter")
-		if got := places(p); len(got) != 1 || got[0] != name {
-			t.Errorf("%s: places %q", name, got)
+		if got := locations(p); len(got) != 1 || got[0] != name {
+			t.Errorf("%s: at %q", name, got)
 		}
 	}
 }

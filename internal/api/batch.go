@@ -192,7 +192,7 @@ func (c *call) streamBatch(out *stream, b *service.Batch) error {
 	if c.args.entries == entriesPage {
 		q.Limit = maxPage
 	}
-	out.dst = append(out.dst, head[:len(head)-1]...) // the fields that follow stand in the same object
+	out.dst = append(out.dst, head[:len(head)-1]...) // the fields that follow are fields of the same object
 	out.text(`,"executions":[`)
 	next, err := c.streamEntries(out, b, q)
 	if err != nil {

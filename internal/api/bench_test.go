@@ -64,9 +64,9 @@ func BenchmarkGetExecution(b *testing.B) {
 
 // BenchmarkBatch reads 10,000 items and writes the answer about them.
 func BenchmarkBatch(b *testing.B) {
-	body := []byte(`{"concurrency":50,"items":[{"name":"somebody","n":0}`)
+	body := []byte(`{"concurrency":50,"items":[{"name":"Ada","n":0}`)
 	for range 9_999 {
-		body = append(body, `,{"name":"somebody","n":123}`...)
+		body = append(body, `,{"name":"Ada","n":123}`...)
 	}
 	body = append(body, "]}"...)
 	benchmark(b, New(Config{Service: &fake{entries: manyEntries(10_000, nil)}}), "POST", pathW+"/batch", body)

@@ -62,8 +62,8 @@ func (c *call) readBody(b *body) error {
 	if c.r.ContentLength > limit {
 		return tooLarge(limit)
 	}
-	if c.r.ContentLength < 0 || c.r.ContentLength > patientBytes || b.stream {
-		c.r.Body = &patientReader{
+	if c.r.ContentLength < 0 || c.r.ContentLength > longBytes || b.stream {
+		c.r.Body = &longReader{
 			body: c.r.Body, control: http.NewResponseController(c.w),
 			idle: c.server.idle, slowest: c.server.slowest,
 		}
@@ -180,38 +180,37 @@ func readAll(r io.Reader, first []byte, length, limit int64) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Bodies up to patientBytes must arrive within readTimeout. Larger ones, and those that do not say how long
-// they are, have as long as they keep coming: idleTimeout at first, and a second more for every
-// slowestBytesPerSecond that have arrived. So a body of one byte now and then holds its connection for
-// idleTimeout and not longer.
+// A body up to longBytes must arrive within readTimeout. A larger one, or one without a length, has no fixed end
+// while its bytes keep coming: it may take idleTimeout, and a second more for every slowestBytesPerSecond bytes that
+// have arrived. So a body of one byte now and then holds its connection for idleTimeout and not longer.
 const (
-	patientBytes          = 1 << 20
+	longBytes             = 1 << 20
 	idleTimeout           = 30 * time.Second
 	slowestBytesPerSecond = 8 << 10
 )
 
-// patientReader moves the read deadline of the connection while bytes arrive fast enough.
-type patientReader struct {
+// longReader moves the read deadline of the connection while bytes arrive fast enough.
+type longReader struct {
 	body    io.ReadCloser
 	control *http.ResponseController
 	idle    time.Duration
 	slowest int64         // bytes per second
 	read    int64         // bytes so far
-	waited  time.Duration // in Read: what the server itself needs in between does not count
+	waited  time.Duration // spent in Read; the time that the server itself needs in between does not count
 	moved   time.Time
 }
 
-func (p *patientReader) Read(b []byte) (int, error) {
+func (l *longReader) Read(b []byte) (int, error) {
 	now := time.Now()
-	if left := p.idle + time.Duration(p.read*int64(time.Second)/p.slowest) - p.waited; left < p.idle || now.Sub(p.moved) > p.idle/10 {
-		// A writer that knows no deadlines has none to move.
-		_ = p.control.SetReadDeadline(now.Add(min(left, p.idle)))
-		p.moved = now
+	if left := l.idle + time.Duration(l.read*int64(time.Second)/l.slowest) - l.waited; left < l.idle || now.Sub(l.moved) > l.idle/10 {
+		// A ResponseWriter without deadlines has none to move.
+		_ = l.control.SetReadDeadline(now.Add(min(left, l.idle)))
+		l.moved = now
 	}
-	n, err := p.body.Read(b)
-	p.read += int64(n)
-	p.waited += time.Since(now)
+	n, err := l.body.Read(b)
+	l.read += int64(n)
+	l.waited += time.Since(now)
 	return n, err
 }
 
-func (p *patientReader) Close() error { return p.body.Close() }
+func (l *longReader) Close() error { return l.body.Close() }

@@ -89,7 +89,7 @@ func TestBadBodies(t *testing.T) {
 		header map[string]string
 		status int
 		code   string
-		place  string
+		at     string
 	}{
 		{"cut off", `{"input":{"a":`, json, 400, "invalid_json", "/input/a"},
 		{"duplicate key", `{"input":{"a":1,"a":2}}`, json, 400, "invalid_json", "/input/a"},
@@ -123,11 +123,11 @@ func TestBadBodies(t *testing.T) {
 					r.ContentLength = -1
 				}
 				p := wantProblem(t, serve(s, r), test.status, test.code)
-				if test.place == "-" {
+				if test.at == "-" {
 					return
 				}
-				if got := places(p); len(got) != 1 || got[0] != test.place {
-					t.Errorf("places %q, want %q", got, test.place)
+				if got := locations(p); len(got) != 1 || got[0] != test.at {
+					t.Errorf("at %q, want %q", got, test.at)
 				}
 			})
 		}

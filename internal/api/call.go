@@ -43,9 +43,9 @@ type call struct {
 
 	span trace.Span // nil: none
 
-	told   []slog.Attr     // what the handler adds to the line of a change
-	code   chargehand.Code // of the problem that was answered; empty: none
-	hidden error           // what the operator is told and the client is not
+	changed []slog.Attr     // what the handler adds to the log line of a change
+	code    chargehand.Code // of the problem that was answered; empty: none
+	hidden  error           // an error that is logged for the operator and that the client does not see
 
 	status int   // of the answer; 0: nothing was written
 	sent   int64 // bytes of the body of the answer
@@ -104,8 +104,8 @@ func standbyError() error {
 	}
 }
 
-// needsKey reports whether the request is answered only to somebody with a key. A path that
-// does not exist is closed like all others below APIPath; elsewhere there is nothing to hide.
+// needsKey reports whether the request is answered only with a key. A path that does not exist
+// needs one like all others below APIPath; elsewhere there is nothing to hide.
 func (c *call) needsKey(rt *route) bool {
 	switch {
 	case rt == nil && c.match.node != nil:

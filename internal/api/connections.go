@@ -11,7 +11,7 @@ import (
 	"github.com/chargehand/chargehand"
 )
 
-// Who is turned away has lingerTime to read why; lingering bounds how many do that at once.
+// A client that is turned away has lingerTime to read why; at most lingering clients do that at once.
 const (
 	lingerTime = time.Second
 	lingering  = 128
@@ -22,7 +22,7 @@ const (
 type openConns struct {
 	most    int64 // 0: no bound
 	now     atomic.Int64
-	leaving chan struct{} // places of those who are turned away
+	leaving chan struct{} // one value for each client that is turned away and still reads why
 }
 
 func newOpenConns(most int) *openConns {
@@ -57,13 +57,13 @@ func (s *Server) turnAway(c *net.TCPConn) {
 		if _, err := c.Write(s.crowdedAnswer(c.LocalAddr().String())); err != nil {
 			return
 		}
-		// What is closed while something unread has arrived is reset, and the answer is lost.
+		// A connection that is closed while it holds unread bytes is reset, and the client loses the answer.
 		_ = c.CloseWrite()
 		_, _ = io.CopyN(io.Discard, c, lingerRead)
 	}()
 }
 
-// crowdedAnswer is what is said to those who are turned away.
+// crowdedAnswer is the answer to a client that is turned away.
 func (s *Server) crowdedAnswer(addr string) []byte {
 	base := s.publicURL
 	if base == "" {
@@ -73,7 +73,7 @@ func (s *Server) crowdedAnswer(addr string) []byte {
 	s.log.Debug("connection turned away", slog.String("request_id", requestID))
 	body := problemText(&chargehand.Error{
 		Code:   chargehand.CodeUnavailable,
-		Detail: "The server has as many connections open as it may have (" + strconv.FormatInt(s.open.most, 10) + "). Try again in a moment, and keep fewer open.",
+		Detail: "The server has " + strconv.FormatInt(s.open.most, 10) + " connections open, the maximum. Try again in a moment, and keep fewer open.",
 	}, base, "/", requestID)
 	answer := "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/problem+json\r\nContent-Length: " +
 		strconv.Itoa(len(body)) + "\r\nRetry-After: 1\r\nX-Content-Type-Options: nosniff\r\nX-Request-Id: " + requestID + "\r\n\r\n"

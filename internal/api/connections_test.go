@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestTooManyConnections: who comes when all places are taken is told so, and a place that is left is free again.
+// TestTooManyConnections: a client above the maximum of connections gets an answer that says so, and after a
+// connection was closed the next client is served again.
 func TestTooManyConnections(t *testing.T) {
 	s := New(Config{Service: &fake{}, Log: slog.New(slog.NewTextHandler(testLog{t}, nil)), MaxConnections: 2})
 	addr := start(t, s)
@@ -45,7 +46,7 @@ func TestTooManyConnections(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("no place is free after one was left")
+			t.Fatal("no connection is accepted after one was closed")
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/chargehand/chargehand"
 )
 
-// credential reads the API key of a request. Both headers work everywhere; the same key may
-// stand in both. A key in the query string is never read.
+// credential reads the API key of a request. Both headers work everywhere; both may have the
+// same key. A key in the query string is never read.
 func credential(h http.Header) (string, error) {
 	var key string
 	foreign := false // an Authorization header of another scheme

@@ -5,10 +5,10 @@
 // service's business; the package never sees the store or an engine.
 //
 // Invariants:
-//   - Every route needs a key unless it stands in publicRoutes.
+//   - Every route needs a key unless publicRoutes lists it.
 //   - The checks of a request run in one order (call.run), so the same request always gives
-//     the same error: key, rate, route and ids, scope, query, media type and size, JSON; the
-//     service goes on with idempotency, workflow, fields, input_schema.
+//     the same error: key, rate, route and ids, scope, query, media type and size, JSON. Package
+//     service then checks idempotency, workflow, fields and input schema.
 //   - Every error is application/problem+json and is written in one place (errors.go), also
 //     those that net/http finds before a handler runs (listener.go).
 //   - The OpenAPI document is generated from the same table that routes requests

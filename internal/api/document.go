@@ -288,7 +288,8 @@ func (rt *route) codes() []chargehand.Code {
 		codes = append(codes, chargehand.CodeUnknownParameter)
 	}
 	for segment := range strings.SplitSeq(rt.path, "/") {
-		if kind, ok := paramKinds[strings.Trim(segment, "{}")]; ok && strings.HasPrefix(segment, "{") && rt.method != put { // PUT makes what is not there
+		// PUT creates what does not exist.
+		if kind, ok := paramKinds[strings.Trim(segment, "{}")]; ok && strings.HasPrefix(segment, "{") && rt.method != put {
 			codes = append(codes, notFound[kind].code)
 		}
 	}

@@ -41,7 +41,7 @@ func (c *call) drain() {
 	_ = control.Flush()
 	_ = control.SetReadDeadline(time.Now().Add(drainTime))
 	body := c.r.Body
-	if p, ok := body.(*patientReader); ok {
+	if p, ok := body.(*longReader); ok {
 		body = p.body // which moves the deadline no more
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, drainBytes))

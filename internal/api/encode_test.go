@@ -121,7 +121,7 @@ func TestBatchAnswers(t *testing.T) {
 	}
 }
 
-// TestPartOfBatch: executions=page gives the first hundred and says where to go on.
+// TestPartOfBatch: executions=page gives the first hundred and says where the next page begins.
 func TestPartOfBatch(t *testing.T) {
 	f := &fake{entries: manyEntries(250, nil)}
 	v := decode(t, request{path: pathB + "?executions=page"}.to(newServer(t, f)).body)
@@ -133,7 +133,7 @@ func TestPartOfBatch(t *testing.T) {
 // manyEntries is a batch of n items; after them comes err.
 func manyEntries(n int, err error) func(service.BatchEntries, func(*service.BatchEntry) error) (int, error) {
 	return func(q service.BatchEntries, each func(*service.BatchEntry) error) (int, error) {
-		e := service.BatchEntry{Execution: executionID, Inputs: []byte(`{"name":"somebody","n":1}`), Status: chargehand.Initial}
+		e := service.BatchEntry{Execution: executionID, Inputs: []byte(`{"name":"Ada","n":1}`), Status: chargehand.Initial}
 		for i := q.From; i < n; i++ {
 			if q.Limit > 0 && i == q.From+q.Limit {
 				return i, nil

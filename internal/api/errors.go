@@ -9,7 +9,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// maxFields is the number of wrong places that one problem names.
+// maxFields is the maximum of entries in the errors of one problem.
 const maxFields = 100
 
 // problemType is what one error code means to HTTP and to people.
@@ -82,7 +82,7 @@ var problemTypes = map[chargehand.Code]problemType{
 		"Links to files are valid for one hour. Read the execution again to get a fresh one."},
 
 	chargehand.CodeInputInvalid: {http.StatusUnprocessableEntity, "The input does not match the schema",
-		"The input breaks the workflow's input_schema. The entries in errors point to the places."},
+		"The input breaks the workflow's input_schema. The entries in errors point to the fields."},
 	chargehand.CodeItemsEmpty: {http.StatusUnprocessableEntity, "The batch has no items",
 		"A batch needs at least one item."},
 	chargehand.CodeTooManyItems: {http.StatusUnprocessableEntity, "The batch has too many items",

@@ -230,17 +230,17 @@ func hexDigit(c byte) int {
 	return at
 }
 
-// inHeaders names the headers that are wrong, where the service names attributes.
+// inHeaders changes an error of the service, which names attributes of the event, so that it names the headers.
 func inHeaders(err error) error {
 	var shown *chargehand.Error
 	if !errors.As(err, &shown) || shown.Code != chargehand.CodeInvalidBody {
 		return err
 	}
-	told := *shown
-	told.Code = chargehand.CodeInvalidParameter
-	told.Fields = slices.Clone(shown.Fields)
-	for i := range told.Fields {
-		f := &told.Fields[i]
+	renamed := *shown
+	renamed.Code = chargehand.CodeInvalidParameter
+	renamed.Fields = slices.Clone(shown.Fields)
+	for i := range renamed.Fields {
+		f := &renamed.Fields[i]
 		switch f.Pointer {
 		case "":
 		case "/datacontenttype":
@@ -249,5 +249,5 @@ func inHeaders(err error) error {
 			f.Parameter = strings.ToLower(eventPrefix) + jsonpointer.Unescape(f.Pointer[1:])
 		}
 	}
-	return &told
+	return &renamed
 }

@@ -105,7 +105,7 @@ func TestEventRefusals(t *testing.T) {
 		body   string
 		status int
 		code   string
-		place  string // "": none
+		at     string // "": none
 	}{
 		{"plain JSON", map[string]string{"Content-Type": "application/json"}, with("x", 1), 415, "unsupported_media_type", ""},
 		{"no type at all", map[string]string{"Content-Type": ""}, "x", 415, "unsupported_media_type", ""},
@@ -148,7 +148,7 @@ func TestEventRefusals(t *testing.T) {
 		{"header twice missing", ceHeaders("ce-id", ""), "", 400, "invalid_parameter", "ce-id"},
 		{"old version in a header", ceHeaders("ce-specversion", "0.2"), "", 400, "invalid_parameter", "ce-specversion"},
 		{"only the version", map[string]string{"ce-specversion": "1.0"}, "", 400, "invalid_parameter", "ce-id"},
-		{"type in two places", ceHeaders("ce-datacontenttype", "text/plain"), "x", 400, "invalid_parameter", "ce-datacontenttype"},
+		{"type in two headers", ceHeaders("ce-datacontenttype", "text/plain"), "x", 400, "invalid_parameter", "ce-datacontenttype"},
 		{"data in a header", ceHeaders("ce-data", "x"), "x", 400, "invalid_parameter", "ce-data"},
 		{"bad name of a header", ceHeaders("ce-a_b", "x"), "", 400, "invalid_parameter", "ce-a_b"},
 		{"no UTF-8 in a header", ceHeaders("ce-subject", "%ff"), "x", 400, "invalid_parameter", "ce-subject"},
@@ -160,8 +160,8 @@ func TestEventRefusals(t *testing.T) {
 			r := &receiver{}
 			s := newServer(t, &fake{publishEvents: r.publish})
 			p := wantProblem(t, request{method: "POST", path: pathEvents, body: test.body, header: test.header}.to(s), test.status, test.code)
-			if test.place != "" && !slices.Contains(places(p), test.place) {
-				t.Errorf("places %q, want %q: %v", places(p), test.place, p)
+			if test.at != "" && !slices.Contains(locations(p), test.at) {
+				t.Errorf("at %q, want %q: %v", locations(p), test.at, p)
 			}
 			if len(r.events) > 0 {
 				t.Errorf("%d events were taken in all the same", len(r.events))

@@ -10,17 +10,17 @@ import (
 
 // Exchange is one request of a test and what came back.
 type Exchange struct {
-	Operation            string // operation id
-	Method, Path, Body   string
-	Header               map[string]string
-	Keyless              bool
-	AgainstTheDocument   bool // the request breaks the document on purpose
-	Status               int  // wanted
-	Code                 string
-	AnswerHeader         http.Header
-	AnswerBody           []byte
-	AnswerJSON           map[string]any
-	PlacesOfTheComplaint []string
+	Operation          string // operation id
+	Method, Path, Body string
+	Header             map[string]string
+	Keyless            bool
+	AgainstTheDocument bool // the request breaks the document on purpose
+	Status             int  // wanted
+	Code               string
+	AnswerHeader       http.Header
+	AnswerBody         []byte
+	AnswerJSON         map[string]any
+	ProblemLocations   []string // the pointers and parameters that a problem names
 }
 
 // Judge sends exchanges and judges them by the document.
@@ -60,7 +60,7 @@ func (j *Judge) Do(t *testing.T, key string, x Exchange) Exchange {
 		t.Fatalf("%s %s: %d, want %d\n%s", x.Operation, x.Path, a.status, x.Status, a.body)
 	}
 	if x.Code != "" {
-		x.PlacesOfTheComplaint = places(wantProblem(t, a, x.Status, x.Code))
+		x.ProblemLocations = locations(wantProblem(t, a, x.Status, x.Code))
 	}
 	x.AnswerHeader, x.AnswerBody = a.header, a.body
 	if len(a.body) > 0 && a.body[0] == '{' {

@@ -178,7 +178,7 @@ func TestDownload(t *testing.T) {
 	wantProblem(t, request{path: pathF + "/content", header: map[string]string{"If-Match": `"other"`}}.to(s), 412, "precondition_failed")
 }
 
-// TestOddRanges: the last 0 bytes are none, and nobody multiplies an answer by asking for a thousand pieces.
+// TestOddRanges: the last 0 bytes are none, and no client multiplies an answer by asking for a thousand pieces.
 func TestOddRanges(t *testing.T) {
 	s := newServer(t, &fake{})
 	ask := func(ranges string, more ...string) answered {
@@ -252,7 +252,7 @@ func FuzzDisposition(f *testing.F) {
 	})
 }
 
-// TestRedirect: whoever follows a link with GET is sent to where the content is; no other
+// TestRedirect: a GET of a signed link is redirected to where the content is; no other
 // request is, and neither is one with a key.
 func TestRedirect(t *testing.T) {
 	const there = "https://bucket.example.com/ab/cd?X-Amz-Signature=s"

@@ -58,7 +58,7 @@ func FuzzRequest(f *testing.F) {
 			t.Errorf("incomplete problem: %s", a.body)
 		}
 		if (p.Code == "invalid_json" || p.Code == "invalid_parameter") && len(p.Errors) == 0 {
-			t.Errorf("no place is named: %s", a.body)
+			t.Errorf("no pointer is named: %s", a.body)
 		}
 	})
 }

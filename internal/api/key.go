@@ -119,7 +119,7 @@ func (c *call) patchKey() error {
 
 // tellKey says in the log what a key may do from now on.
 func (c *call) tellKey(k *service.Key) {
-	c.told = append(c.told, slog.String("name", k.Name), slog.Any("scopes", k.Scopes.Names()), slog.Bool("limited", !k.Limits.All()))
+	c.changed = append(c.changed, slog.String("name", k.Name), slog.Any("scopes", k.Scopes.Names()), slog.Bool("limited", !k.Limits.All()))
 }
 
 func (c *call) revokeKey() error {

@@ -13,7 +13,7 @@ import (
 	"github.com/chargehand/chargehand"
 )
 
-// slowAfter is the time from which on a request is told at info. What it asked to wait comes on top.
+// slowAfter is how long a request takes at least to be logged at info. The time that it asked to wait is added.
 const slowAfter = time.Second
 
 // tell writes the line of a request: at debug of every one; at info of those that failed, were slow or changed
@@ -44,7 +44,7 @@ func (c *call) tell(took time.Duration) {
 	if c.hidden != nil {
 		attrs = append(attrs, slog.Any("error", c.hidden))
 	}
-	attrs = append(c.subjects(attrs), c.told...)
+	attrs = append(c.subjects(attrs), c.changed...)
 	if debugging {
 		attrs = append(attrs, slog.String("path", c.shownPath()), slog.Int64("sent_bytes", c.sent))
 	}
@@ -77,7 +77,7 @@ func (c *call) kind() string {
 	return who + " " + c.pattern() + " " + strconv.Itoa(c.status)
 }
 
-// pattern is the route of a request without what stands in its place of ids.
+// pattern is the route of a request, with the names of parameters instead of ids.
 func (c *call) pattern() string {
 	rt := c.route
 	if rt == nil && c.match.node != nil {

@@ -65,7 +65,7 @@ func TestFailuresAreLogged(t *testing.T) {
 	}
 	f.fail = nil
 	if a := (request{path: pathW}).to(s); a.status != 200 || out.String() != "" {
-		t.Errorf("a request that went well is told at info: %d %s", a.status, out.String())
+		t.Errorf("a request that went well is logged at info: %d %s", a.status, out.String())
 	}
 }
 
@@ -117,7 +117,7 @@ func TestChangesAreLogged(t *testing.T) {
 }
 
 // TestEveryChangeIsTold: a route that changes a key, a secret or a workflow has a line for it.
-func TestEveryChangeIsTold(t *testing.T) {
+func TestEveryChangeIsLogged(t *testing.T) {
 	for _, e := range endpoints() {
 		managed := strings.HasPrefix(e.path, "/api-keys") || strings.HasPrefix(e.path, "/secrets") || strings.HasSuffix(e.path, "/cancel") || e.scopes&(service.ScopeWorkflowsWrite|service.ScopeWorkflowsPublish) != 0
 		if managed && e.method != http.MethodGet && e.change == "" {
@@ -145,7 +145,7 @@ func TestNoSecretsInTheLog(t *testing.T) {
 	}
 }
 
-// TestFloodOfFailures: whoever fails again and again gets some lines a minute, and a count.
+// TestFloodOfFailures: a client that fails again and again causes a few lines a minute, and a count.
 func TestFloodOfFailures(t *testing.T) {
 	s, out := logging(slog.LevelInfo, &fake{})
 	for range 3000 {
@@ -161,14 +161,14 @@ func TestFloodOfFailures(t *testing.T) {
 	}
 	last := lines[len(lines)-1]
 	if last["lines"] == nil || last["lines"].(float64)+float64(len(lines)-2) != 3000 {
-		t.Errorf("what was left out is not told: %v after %d lines", last, len(lines))
+		t.Errorf("the log does not count what it left out: %v after %d lines", last, len(lines))
 	}
 	if !strings.Contains(out.String()+string(mustJSON(lines)), `"status":404`) {
 		t.Error("the other failure is drowned by the flood")
 	}
 }
 
-// TestSlowRequests: what takes longer than it should is told; the time that a client asked to wait does not count.
+// TestSlowRequests: a request that takes too long is logged; the time that a client asked to wait does not count.
 func TestSlowRequests(t *testing.T) {
 	for _, test := range []struct {
 		took, wait time.Duration

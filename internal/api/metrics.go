@@ -57,12 +57,12 @@ func (m *metrics) observe(rt *route, status int, took time.Duration) {
 	if status <= 0 || status >= len(counts.byStatus) {
 		return
 	}
-	slot := &counts.byStatus[status]
-	counter := slot.Load()
+	stored := &counts.byStatus[status]
+	counter := stored.Load()
 	if counter == nil {
 		c := m.requests.WithLabelValues(counts.name, strconv.Itoa(status))
 		counter = &c
-		slot.Store(counter)
+		stored.Store(counter)
 	}
 	(*counter).Inc()
 }

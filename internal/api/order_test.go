@@ -99,7 +99,7 @@ func TestCheckOrder(t *testing.T) {
 	}
 }
 
-// TestErrorsOfTheService: codes keep their status, hints and places; anything else is
+// TestErrorsOfTheService: codes keep their status, hints and pointers; anything else is
 // internal and tells nothing.
 func TestErrorsOfTheService(t *testing.T) {
 	f := &fake{}
@@ -111,12 +111,12 @@ func TestErrorsOfTheService(t *testing.T) {
 		Fields: []chargehand.FieldError{{Pointer: "", Code: "type", Detail: "no"}, {Pointer: "/input/a~1b", Code: "type", Detail: "n\"o", Line: 2, Column: 3}},
 	}
 	p := wantProblem(t, q.to(s), 422, "input_invalid")
-	if got := places(p); len(got) != 2 || got[0] != "" || got[1] != "/input/a~1b" {
-		t.Errorf("places %q", got)
+	if got := locations(p); len(got) != 2 || got[0] != "" || got[1] != "/input/a~1b" {
+		t.Errorf("at %q", got)
 	}
 	f.fail = &chargehand.Error{Code: chargehand.CodeInputInvalid, Detail: "Bad.", Fields: make([]chargehand.FieldError, 1000)}
-	if got := places(wantProblem(t, q.to(s), 422, "input_invalid")); len(got) != 100 {
-		t.Errorf("%d places", len(got))
+	if got := locations(wantProblem(t, q.to(s), 422, "input_invalid")); len(got) != 100 {
+		t.Errorf("%d entries", len(got))
 	}
 	f.fail = errors.Join(errors.New("outer"), &chargehand.Error{Code: chargehand.CodeQueueFull, Detail: "Full.", RetryAfter: 7})
 	a := q.to(s)

@@ -206,8 +206,8 @@ func driveExecutions(t *testing.T, i *installation, w, sleeping string) {
 	bad := i.Do(t, i.key, api.Exchange{
 		Operation: "createExecution", Method: "POST", Path: w + "/executions", Body: `{"input":{"name":1}}`, Status: 422, Code: "input_invalid",
 	})
-	if !slices.Equal(bad.PlacesOfTheComplaint, []string{"/input/name"}) {
-		t.Errorf("places %q", bad.PlacesOfTheComplaint)
+	if !slices.Equal(bad.ProblemLocations, []string{"/input/name"}) {
+		t.Errorf("at %q", bad.ProblemLocations)
 	}
 	i.Do(t, i.key, api.Exchange{
 		Operation: "createExecution", Method: "POST", Path: w + "/executions", Body: `{"inputs":{}}`, Status: 400, Code: "unknown_field", AgainstTheDocument: true,
@@ -259,8 +259,8 @@ func driveBatches(t *testing.T, i *installation, w, sleeping string) {
 	x = i.Do(t, i.key, api.Exchange{
 		Operation: "runBatch", Method: "POST", Path: w + "/batch", Body: `{"items":[{},{"name":1},{"count":"x"}]}`, Status: 422, Code: "input_invalid",
 	})
-	if !slices.Equal(x.PlacesOfTheComplaint, []string{"/items/1/name", "/items/2/count"}) {
-		t.Errorf("places %q", x.PlacesOfTheComplaint)
+	if !slices.Equal(x.ProblemLocations, []string{"/items/1/name", "/items/2/count"}) {
+		t.Errorf("at %q", x.ProblemLocations)
 	}
 	i.Do(t, i.key, api.Exchange{Operation: "runBatch", Method: "POST", Path: w + "/batch", Status: 400, Code: "invalid_body", AgainstTheDocument: true})
 	i.Do(t, i.key, api.Exchange{Operation: "runBatch", Method: "POST", Path: w + "/batch", Body: `{"items":[]}`, Status: 422, Code: "items_empty", AgainstTheDocument: true})
@@ -380,10 +380,10 @@ func driveEvents(t *testing.T, i *installation) {
 	do(api.Exchange{Body: one, Status: 415, Code: "unsupported_media_type", AgainstTheDocument: true})
 	repeated := map[string]string{"Content-Type": "application/cloudevents+json", "Idempotency-Key": "order-1"}
 	if x := do(api.Exchange{Body: one, Header: repeated, Status: 202}); x.AnswerHeader.Get("Idempotency-Replayed") != "" {
-		t.Error("the first request with a key is told to be a repetition")
+		t.Error("the first request with a key is answered as a repetition")
 	}
 	if x := do(api.Exchange{Body: one, Header: repeated, Status: 202}); x.AnswerHeader.Get("Idempotency-Replayed") != "true" {
-		t.Error("the repetition is not told")
+		t.Error("the answer does not say that it is a repetition")
 	}
 	do(api.Exchange{Body: strings.Replace(one, "order", "other", 1), Header: repeated, Status: 422, Code: "idempotency_key_reused"})
 }

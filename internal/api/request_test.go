@@ -128,8 +128,8 @@ func itoa(n int) string {
 	return string(b)
 }
 
-// places lists where a problem says that something is wrong.
-func places(p map[string]any) []string {
+// locations lists the pointers and parameters that a problem names.
+func locations(p map[string]any) []string {
 	var found []string
 	entries, _ := p["errors"].([]any)
 	for _, e := range entries {

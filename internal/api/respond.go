@@ -44,7 +44,7 @@ func (c *call) send(status int, mediaType []string, body []byte) {
 	if c.r.Method == http.MethodHead {
 		return
 	}
-	n, _ := c.w.Write(body) // if the client is gone there is nobody to tell
+	n, _ := c.w.Write(body) // the only error is that the client is gone
 	c.sent += int64(n)
 }
 
@@ -72,7 +72,7 @@ func (c *call) empty(status int) {
 func (c *call) fail(err error) {
 	switch gone := c.r.Context().Err() != nil; {
 	case errors.Is(err, errClientGone), gone && errors.Is(err, context.Canceled):
-		panic(http.ErrAbortHandler) // nobody is there to read an answer
+		panic(http.ErrAbortHandler) // the client is gone and reads no answer
 	case errors.Is(err, context.Canceled) && c.server.stopping.Err() != nil:
 		err = chargehand.NewError(chargehand.CodeUnavailable, "The server is stopping.")
 	}
@@ -142,7 +142,7 @@ func (c *call) base() string {
 	return scheme + "localhost"
 }
 
-// isHost reports whether a Host header can stand in an address. Forwarding headers are not
+// isHost reports whether a Host header can be part of an address. Forwarding headers are not
 // trusted; behind a proxy the public address is configured.
 func isHost(host string) bool {
 	return host != "" && len(host) <= 255 && !strings.ContainsFunc(host, func(r rune) bool {
@@ -166,14 +166,14 @@ func (c *call) notModified(tag string) bool {
 	return false
 }
 
-// errClientGone marks errors of writing to the client, which are nobody's fault here.
+// errClientGone marks errors of writing to the client, which are no errors of the server.
 var errClientGone = errors.New("client is gone")
 
 // maxRequestID bounds the name that a client may give its request.
 const maxRequestID = 128
 
-// requestID is what the client calls its request, if that can stand in logs and headers, and
-// otherwise a name of our own.
+// requestID is the client's name for its request, if logs and headers can hold it, and
+// otherwise a new one.
 func requestID(h http.Header) string {
 	lines := h["X-Request-Id"]
 	if len(lines) != 1 || lines[0] == "" || len(lines[0]) > maxRequestID || strings.ContainsFunc(lines[0], func(r rune) bool {

@@ -19,18 +19,18 @@ import (
 // Config is what a Server is made of.
 type Config struct {
 	// Service answers the requests. Nil: the process is a standby, which only says that it is
-	// alive; what needs a key or a signature is answered with 503.
+	// alive; every request that needs a key or a signature is answered with 503.
 	Service Service
-	// Bare leaves out everything but the routes about the server itself: for a process that
-	// only works.
-	Bare bool
-	Log  *slog.Logger // default: discards
-	// PublicURL stands before /api/v1 in addresses, without a slash at the end; empty: scheme
-	// and host of the request.
+	// ProbesOnly leaves out everything but the routes about the server itself, such as /readyz and
+	// /metrics: for a process that runs executions and takes no requests for them.
+	ProbesOnly bool
+	Log        *slog.Logger // default: discards
+	// PublicURL is the part of the server's own addresses before /api/v1, without a slash at the
+	// end; empty: scheme and host of the request.
 	PublicURL string
 	// Ready reports whether requests can be served (/readyz); nil: always.
 	Ready func() bool
-	// Metrics is what /metrics shows; the server adds its own. Default: an empty registry.
+	// Metrics has the metrics that /metrics shows; the server adds its own. Default: an empty registry.
 	Metrics *prometheus.Registry
 	// MaxConnections bounds the connections that are open at once; 0: no bound.
 	MaxConnections int
@@ -92,7 +92,7 @@ func New(c Config) *Server {
 		slowest: slowestBytesPerSecond, open: newOpenConns(c.MaxConnections),
 	}
 	table := endpoints()
-	if c.Bare {
+	if c.ProbesOnly {
 		table = serverEndpoints()
 	}
 	if c.Service != nil {

@@ -28,13 +28,13 @@ func start(t testing.TB, s *Server) (addr string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(l) }()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		s.Shutdown(ctx) // some tests leave connections behind
-		if err := <-served; err != nil {
+		if err := <-ended; err != nil {
 			t.Errorf("serve: %v", err)
 		}
 	})
@@ -63,7 +63,7 @@ func readAnswer(t *testing.T, r *bufio.Reader) answered {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatalf("the answer breaks off: %v", err)
+		t.Fatalf("the answer ends too early: %v", err)
 	}
 	return answered{resp.StatusCode, resp.Header, body}
 }
@@ -121,9 +121,9 @@ type memory struct{ *bytes.Reader }
 
 func (memory) Close() error { return nil }
 
-// TestContentThatLooksLikeARefusal: an author of content cannot put the bytes of another
+// TestContentThatResemblesARefusal: an author of content cannot put the bytes of another
 // answer between two answers. The last piece of the content goes out in a write of its own.
-func TestContentThatLooksLikeARefusal(t *testing.T) {
+func TestContentThatResemblesARefusal(t *testing.T) {
 	for name, tail := range map[string]string{
 		"expectation": "HTTP/1.1 417 Expectation Failed\r\n\r\n",
 		"bad request": "HTTP/1.1 400 Bad Request" + refusalHeaders + "400 Bad Request: no",
@@ -289,9 +289,9 @@ func TestSlowHeaders(t *testing.T) {
 	}
 }
 
-// TestWaitOutlastsTimeouts: neither the read timeout nor a stop of the server takes the answer away from
-// somebody who waits.
-func TestWaitOutlastsTimeouts(t *testing.T) {
+// TestWaitIsLongerThanTimeouts: neither the read timeout nor a stop of the server takes the answer away from
+// a client that waits.
+func TestWaitIsLongerThanTimeouts(t *testing.T) {
 	waiting := make(chan struct{}, 2)
 	proceed := make(chan struct{})
 	s := newServer(t, &fake{getExecution: func(ctx context.Context, v service.View) (*service.Execution, error) {
@@ -333,7 +333,7 @@ func TestWaitOutlastsTimeouts(t *testing.T) {
 	}
 }
 
-// TestBrokenStream: an error after the first piece cuts the connection, so that nobody takes
+// TestBrokenStream: an error after the first piece cuts the connection, so that no client takes
 // half an answer for a whole one; before it, the answer is a problem.
 func TestBrokenStream(t *testing.T) {
 	f := &fake{}

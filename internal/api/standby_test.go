@@ -22,7 +22,7 @@ func TestStandby(t *testing.T) {
 
 // TestBare: a process that only works has no API, and its metrics need a key all the same.
 func TestBare(t *testing.T) {
-	s := New(Config{Service: &fake{}, Bare: true})
+	s := New(Config{Service: &fake{}, ProbesOnly: true})
 	wantProblem(t, request{method: "GET", path: "/api/v1/workflows"}.to(s), 404, "route_not_found")
 	wantProblem(t, request{method: "GET", path: "/metrics", keyless: true}.to(s), 401, "missing_api_key")
 	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {

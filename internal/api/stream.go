@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// streamBytes is how much of an answer is collected before it goes out. Short answers go
-// out in one piece, and an error in the first piece can still be told as a problem.
+// streamBytes is how much of an answer is collected before it is sent. Short answers are
+// sent in one piece, and an error in the first piece can still be answered as a problem.
 const streamBytes = 64 << 10
 
 // stream sends a JSON answer whose length is not known beforehand. The text is appended to dst; flow sends what

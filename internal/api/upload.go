@@ -123,11 +123,11 @@ func badForm(detail string) error {
 	return badBody(chargehand.CodeInvalidBody, "", detail)
 }
 
-// formProblem is the error for a multipart body that breaks off or is malformed.
+// formProblem is the error for a multipart body that is incomplete or malformed.
 func formProblem(err error) error {
 	var shown *chargehand.Error
 	if errors.As(err, &shown) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return readProblem(err)
 	}
-	return badForm("The multipart body is malformed or breaks off.")
+	return badForm("The multipart body is malformed or incomplete.")
 }

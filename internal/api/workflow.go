@@ -108,7 +108,7 @@ func workflowEndpoints() []endpoint {
 		},
 		{
 			method: remove, path: "/workflows/{workflowId}", id: "deleteWorkflow", tag: "Workflows",
-			summary: "Delete a workflow", about: "It is listed no more and cannot be started. Running executions go on, all stay readable. " +
+			summary: "Delete a workflow", about: "It is listed no more and cannot be started. Running executions continue, and all executions stay readable. " +
 				"A workflow that was ever published needs the scope workflows:publish as well.",
 			scopes:  service.ScopeWorkflowsWrite,
 			answers: []answer{{status: 204, about: "Deleted"}},
@@ -145,7 +145,7 @@ func (c *call) applyWorkflow() error {
 	}
 	c.replayed(replayed)
 	c.workflow = applied.ID
-	c.told = append(c.told, slog.String("name", applied.Namespace+"/"+applied.Name), slog.String("version", applied.Version),
+	c.changed = append(c.changed, slog.String("name", applied.Namespace+"/"+applied.Name), slog.String("version", applied.Version),
 		slog.Int("revision", int(applied.Revision)), slog.Bool("draft", applied.Draft))
 	status := http.StatusOK
 	if applied.Created {

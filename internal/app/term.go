@@ -117,7 +117,7 @@ func (t *term) open(ctx context.Context) error {
 	t.openSinks(registry)
 	t.api = api.New(api.Config{
 		Service: t.service, Log: cfg.Log, PublicURL: cfg.PublicURL, Version: Version, Metrics: registry,
-		Ready: t.ready, Bare: cfg.WorkerOnly, Tracer: cfg.tracing.Tracer(), MaxConnections: cfg.Connections,
+		Ready: t.ready, ProbesOnly: cfg.WorkerOnly, Tracer: cfg.tracing.Tracer(), MaxConnections: cfg.Connections,
 	})
 	return nil
 }
