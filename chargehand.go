@@ -17,6 +17,11 @@ type (
 	batchKind     struct{}
 	fileKind      struct{}
 	keyKind       struct{}
+	userKind      struct{}
+	groupKind     struct{}
+	grantKind     struct{}
+	sessionKind   struct{}
+	passkeyKind   struct{}
 )
 
 type (
@@ -32,6 +37,16 @@ type (
 	FileID = ID[fileKind]
 	// KeyID names an API key (not the key itself).
 	KeyID = ID[keyKind]
+	// UserID names a person: the same one in every account that the person is a member of.
+	UserID = ID[userKind]
+	// GroupID names a group of users.
+	GroupID = ID[groupKind]
+	// GrantID names a grant of a role.
+	GrantID = ID[grantKind]
+	// SessionID names a session (not its token).
+	SessionID = ID[sessionKind]
+	// PasskeyID names a passkey (not the id that its authenticator gave it).
+	PasskeyID = ID[passkeyKind]
 )
 
 // ErrBadID is returned by ParseID for anything but the 36-character form of a UUID.

@@ -63,20 +63,22 @@ func (c recordingConn) record(query string, args []any) {
 
 // whole are the statements that read a table or index as a whole, and why they may.
 var whole = map[string]string{
-	"FROM account ORDER BY no":           "accounts are few",
-	"GROUP BY account, environment":      "at recovery only: everything that is queued",
-	"WHERE state <> 0 GROUP BY state":    "at recovery and for metrics: everything that has not ended",
-	"FROM timer ORDER BY due_ms LIMIT 1": "the first entry of an index",
-	"FROM batch WHERE status < 3":        "the batches that are not final, from their own index",
-	"AND batch = ?1 GROUP BY state":      "groups of at most four",
-	"WITH RECURSIVE":                     "steps from one account, or batch, to the next (TestPlansOfHotQueries)",
-	"FROM (SELECT no FROM outbox":        "a bounded number of index entries, for metrics",
-	"FROM (SELECT no FROM subscription":  "a bounded number of index entries, for metrics",
-	"FROM stream ORDER BY account":       "streams are as few as accounts",
-	"LEFT JOIN stream_cursor":            "streams are as few as accounts",
-	"FROM stream s LEFT JOIN sink":       "streams are as few as accounts",
-	"FROM (SELECT no FROM execution":     "a bounded number of index entries, for metrics",
-	"FROM (SELECT 1 FROM execution":      "a bounded number of index entries (TestPlansOfHotQueries)",
+	"FROM account ORDER BY no":            "accounts are few",
+	"GROUP BY account, environment":       "at recovery only: everything that is queued",
+	"WHERE state <> 0 GROUP BY state":     "at recovery and for metrics: everything that has not ended",
+	"FROM timer ORDER BY due_ms LIMIT 1":  "the first entry of an index",
+	"FROM batch WHERE status < 3":         "the batches that are not final, from their own index",
+	"AND batch = ?1 GROUP BY state":       "groups of at most four",
+	"WITH RECURSIVE":                      "steps from one account, or batch, to the next (TestPlansOfHotQueries)",
+	"FROM (SELECT no FROM outbox":         "a bounded number of index entries, for metrics",
+	"FROM (SELECT no FROM subscription":   "a bounded number of index entries, for metrics",
+	"FROM stream ORDER BY account":        "streams are as few as accounts",
+	"LEFT JOIN stream_cursor":             "streams are as few as accounts",
+	"FROM stream s LEFT JOIN sink":        "streams are as few as accounts",
+	"FROM (SELECT no FROM execution":      "a bounded number of index entries, for metrics",
+	"FROM (SELECT expires_ms FROM ticket": "a bounded number of index entries",
+	"FROM person LIMIT 1":                 "the first entry of an index",
+	"FROM (SELECT 1 FROM execution":       "a bounded number of index entries (TestPlansOfHotQueries)",
 }
 
 var template = storetest.Template{Open: func(path string) (store.DB, error) {

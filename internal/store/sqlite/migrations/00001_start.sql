@@ -58,6 +58,180 @@ CREATE TABLE starter (
 -- PutStarter.
 CREATE INDEX starter_key ON starter (account, key);
 
+-- People -------------------------------------------------------------------------------------------------------------
+
+-- A row is a person, a member of one or several accounts. The interface calls a member of an account a user, whose
+-- id is that of the person.
+CREATE TABLE person (
+    no          INTEGER PRIMARY KEY,
+    id          BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
+    email       TEXT NOT NULL,        -- as it was given
+    email_key   TEXT NOT NULL UNIQUE, -- in the form that is compared (package person)
+    name        TEXT NOT NULL,
+    locale      TEXT,
+    password    TEXT,                 -- hash, with its parameters; NULL: signs in without a password
+    created_ms  INTEGER NOT NULL,
+    disabled_ms INTEGER NOT NULL DEFAULT 0 -- in all accounts
+) STRICT;
+
+-- A row is what a person has set in the web interface.
+CREATE TABLE person_settings (
+    person     INTEGER PRIMARY KEY,
+    data       BLOB NOT NULL,
+    updated_ms INTEGER NOT NULL
+) STRICT;
+
+-- A row says that a person is a member of an account. The texts that members are searched by are copies of those of the
+-- person: a search reads one index of the account.
+CREATE TABLE membership (
+    no           INTEGER PRIMARY KEY,
+    account      INTEGER NOT NULL,
+    person       INTEGER NOT NULL,
+    status       INTEGER NOT NULL, -- store.MemberStatus
+    created_ms   INTEGER NOT NULL,
+    last_seen_ms INTEGER NOT NULL DEFAULT 0,
+    email_key    TEXT NOT NULL,
+    name_key     TEXT NOT NULL,
+    UNIQUE (account, person)
+) STRICT;
+-- ListMembers.
+CREATE INDEX membership_list ON membership (account, no);
+-- MembershipsOf.
+CREATE INDEX membership_person ON membership (person, no);
+-- SearchMembers.
+CREATE INDEX membership_email ON membership (account, email_key);
+CREATE INDEX membership_name ON membership (account, name_key, no);
+
+-- A row is a group of members of an account.
+CREATE TABLE user_group (
+    no         INTEGER PRIMARY KEY,
+    id         BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
+    account    INTEGER NOT NULL,
+    name       TEXT NOT NULL,
+    name_key   TEXT NOT NULL, -- in the form that is compared (package person)
+    source     TEXT,          -- the identity provider that has the group, as oidc:NAME; NULL: made here
+    created_ms INTEGER NOT NULL,
+    UNIQUE (account, name_key)
+) STRICT;
+-- ListGroups.
+CREATE INDEX user_group_list ON user_group (account, no);
+
+-- A row says that a person is in a group.
+CREATE TABLE group_member (
+    user_group INTEGER NOT NULL,
+    person     INTEGER NOT NULL,
+    account    INTEGER NOT NULL,
+    PRIMARY KEY (user_group, person)
+) STRICT, WITHOUT ROWID;
+-- GroupsOf, GrantsOf.
+CREATE INDEX group_member_person ON group_member (person, account);
+
+-- A row is a grant: a role that a person or a group has, over everything, a namespace or a workflow.
+CREATE TABLE role_grant (
+    no           INTEGER PRIMARY KEY,
+    id           BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
+    account      INTEGER NOT NULL,
+    person       INTEGER NOT NULL, -- 0: a group has it
+    user_group   INTEGER NOT NULL, -- 0: a person has it
+    role         TEXT NOT NULL,
+    namespace    TEXT,
+    workflow_id  BLOB,             -- id; both NULL: everything
+    environments INTEGER NOT NULL, -- 1 live, 2 test, 3 both
+    created_ms   INTEGER NOT NULL,
+    creator      TEXT NOT NULL     -- id of a user or key, or a name, for display
+) STRICT;
+-- ListGrants.
+CREATE INDEX role_grant_list ON role_grant (account, no);
+-- GrantsOf, ListGrants of a person.
+CREATE INDEX role_grant_person ON role_grant (person, account, no) WHERE person <> 0;
+-- GrantsOf, ListGrants of a group.
+CREATE INDEX role_grant_group ON role_grant (user_group, no) WHERE user_group <> 0;
+-- HasAdmin.
+CREATE INDEX role_grant_admin ON role_grant (account, no) WHERE role = 'admin';
+
+-- A row is a session: a person has signed in. The token itself is not stored.
+CREATE TABLE session (
+    no           INTEGER PRIMARY KEY,
+    id           BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
+    hash         BLOB NOT NULL UNIQUE CHECK (length(hash) = 32), -- SHA-256 of the token
+    old_hash     BLOB UNIQUE,                                    -- of the token before
+    old_until_ms INTEGER NOT NULL DEFAULT 0,                     -- until then it counts
+    person       INTEGER NOT NULL,
+    account      INTEGER NOT NULL,
+    method       TEXT NOT NULL,    -- how the person has signed in: password, passkey, oidc:NAME
+    address      TEXT NOT NULL,    -- of the sign-in
+    agent        TEXT NOT NULL,
+    rights       INTEGER NOT NULL, -- digest of the rights at the time of the token
+    created_ms   INTEGER NOT NULL,
+    last_seen_ms INTEGER NOT NULL,
+    idle_ms      INTEGER NOT NULL, -- when it ends without a request
+    expires_ms   INTEGER NOT NULL, -- when it ends at the latest
+    fresh_ms     INTEGER NOT NULL, -- until then the sign-in is fresh
+    revoked_ms   INTEGER NOT NULL DEFAULT 0
+) STRICT;
+-- ListSessions, RevokeSessions: those of a person.
+CREATE INDEX session_person ON session (person, no) WHERE revoked_ms = 0;
+-- DeleteSessions.
+CREATE INDEX session_expires ON session (expires_ms, no);
+
+-- A row is a passkey of a person.
+CREATE TABLE passkey (
+    no           INTEGER PRIMARY KEY,
+    id           BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
+    person       INTEGER NOT NULL,
+    credential   BLOB NOT NULL UNIQUE, -- the id that the authenticator gave it
+    data         BLOB NOT NULL,        -- public key and what belongs to it, as package signin encodes them
+    sign_count   INTEGER NOT NULL,
+    name         TEXT NOT NULL,
+    created_ms   INTEGER NOT NULL,
+    last_used_ms INTEGER NOT NULL DEFAULT 0
+) STRICT;
+-- PasskeysOf.
+CREATE INDEX passkey_person ON passkey (person, no);
+
+-- A row is who a person is at an identity provider.
+CREATE TABLE identity (
+    issuer     TEXT NOT NULL,
+    subject    TEXT NOT NULL,
+    person     INTEGER NOT NULL,
+    provider   TEXT NOT NULL, -- its name in the configuration
+    created_ms INTEGER NOT NULL,
+    PRIMARY KEY (issuer, subject)
+) STRICT, WITHOUT ROWID;
+-- IdentitiesOf.
+CREATE INDEX identity_person ON identity (person, issuer, subject);
+
+-- A row is a secret that can be used once, such as that of an invitation. The secret itself is not stored.
+CREATE TABLE ticket (
+    hash       BLOB PRIMARY KEY NOT NULL CHECK (length(hash) = 32), -- SHA-256 of the secret
+    kind       INTEGER NOT NULL,           -- store.TicketKind
+    code       BLOB,                       -- SHA-256 of a second, short secret by which it is found too; NULL: none
+    account    INTEGER NOT NULL,           -- 0: none
+    person     INTEGER NOT NULL,           -- 0: none
+    step       INTEGER NOT NULL DEFAULT 0, -- counts its changes: of two processes that read it, one changes it
+    data       BLOB,                       -- as who made it encodes it
+    created_ms INTEGER NOT NULL,
+    expires_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+-- TicketByCode. No two tickets of a kind have the same code.
+CREATE UNIQUE INDEX ticket_code ON ticket (kind, code) WHERE code IS NOT NULL;
+-- DeleteTicketsOf.
+CREATE INDEX ticket_person ON ticket (person, kind) WHERE person <> 0;
+-- CountTickets.
+CREATE INDEX ticket_kind ON ticket (kind, expires_ms);
+-- DeleteTickets.
+CREATE INDEX ticket_expires ON ticket (expires_ms);
+
+-- A row delays the next sign-in of a person, or from an address, after tries that failed.
+CREATE TABLE sign_in_delay (
+    name       BLOB PRIMARY KEY NOT NULL CHECK (length(name) = 32), -- SHA-256 of whom it delays
+    failures   INTEGER NOT NULL,
+    until_ms   INTEGER NOT NULL, -- the next try counts from then on
+    updated_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+-- DeleteSignInDelays.
+CREATE INDEX sign_in_delay_updated ON sign_in_delay (updated_ms);
+
 -- Workflows ----------------------------------------------------------------------------------------------------------
 
 -- A row is a workflow: a name in a namespace, with the revisions that are published and in draft.

@@ -1,0 +1,487 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+var peopleTests = map[string]func(*fixture){
+	"person":          personRoundTrip,
+	"settings":        personSettings,
+	"membership":      memberRoundTrip,
+	"members deleted": memberDeleted,
+	"members listed":  memberList,
+	"members found":   memberSearch,
+	"group":           groupRoundTrip,
+	"groups listed":   groupList,
+	"group members":   groupMembers,
+	"grant":           grantRoundTrip,
+	"grants listed":   grantList,
+	"grants of one":   grantsOf,
+	"admins":          admins,
+}
+
+// newPerson inserts a person of that name.
+func (f *fixture) newPerson(name string) store.Person {
+	f.Helper()
+	p := store.Person{Email: name + "@Example.org", EmailKey: name + "@example.org", Name: "The " + name, NameKey: "the " + name, CreatedMs: startMs}
+	setID(f, &p.ID, startMs)
+	f.update(func(tx *store.Tx) error { return tx.InsertPerson(&p) })
+	return p
+}
+
+// newMember inserts a person of that name who is a member of an account.
+func (f *fixture) newMember(account int64, name string, status store.MemberStatus) store.Member {
+	f.Helper()
+	m := store.Member{Account: account, Person: f.newPerson(name), Status: status, CreatedMs: startMs + 1}
+	f.update(func(tx *store.Tx) error { return tx.InsertMember(&m) })
+	return m
+}
+
+func (f *fixture) newGroup(account int64, name string, members ...int64) store.Group {
+	f.Helper()
+	g := store.Group{Account: account, Name: name, NameKey: name, CreatedMs: startMs}
+	setID(f, &g.ID, startMs)
+	f.update(func(tx *store.Tx) error {
+		err := tx.InsertGroup(&g)
+		for _, person := range members {
+			err = errors.Join(err, tx.JoinGroup(&g, person))
+		}
+		return err
+	})
+	return g
+}
+
+func (f *fixture) newGrant(g store.Grant) store.Grant {
+	f.Helper()
+	setID(f, &g.ID, startMs)
+	g.Account, g.CreatedMs, g.Creator = max(g.Account, 1), startMs, "command line"
+	f.update(func(tx *store.Tx) error { return tx.InsertGrant(&g) })
+	return g
+}
+
+// pages reads a list to its end, page by page of two. page returns the keys of a page.
+func pages(f *fixture, page func(r *store.Reader, before int64) ([]int64, error)) (all []int64) {
+	f.Helper()
+	for before := int64(0); ; {
+		var keys []int64
+		f.view(func(r *store.Reader) (err error) {
+			keys, err = page(r, before)
+			return err
+		})
+		all = append(all, keys...)
+		if len(keys) < 2 || len(all) > 1000 {
+			return all
+		}
+		before = keys[len(keys)-1]
+	}
+}
+
+func same[T any](f *fixture, what string, got, want T) {
+	f.Helper()
+	if !reflect.DeepEqual(got, want) {
+		f.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
+// missing expects each error to be ErrNotFound.
+func missing(f *fixture, errs ...error) {
+	f.Helper()
+	for i, err := range errs {
+		if !errors.Is(err, store.ErrNotFound) {
+			f.Errorf("read %d of what is not there: %v", i, err)
+		}
+	}
+}
+
+func personRoundTrip(f *fixture) {
+	f.view(func(r *store.Reader) error {
+		some, err := r.AnyPerson()
+		same(f, "a new installation has a person", some, false)
+		return err
+	})
+	p := store.Person{Email: "Ada@Example.org", EmailKey: "ada@example.org", Name: "Ada", Locale: "de", Password: "$argon2id$x", CreatedMs: startMs}
+	setID(f, &p.ID, startMs)
+	f.update(func(tx *store.Tx) error { return tx.InsertPerson(&p) })
+	read := func() (got store.Person) {
+		f.view(func(r *store.Reader) error {
+			byID, err1 := r.PersonByID(p.ID)
+			byEmail, err2 := r.PersonByEmail("ada@example.org")
+			byNo, err3 := r.PersonByNo(p.No)
+			same(f, "by e-mail", byEmail, byID)
+			same(f, "by number", byNo, byID)
+			got = byID
+			some, err4 := r.AnyPerson()
+			same(f, "there is a person", some, true)
+			return errors.Join(err1, err2, err3, err4)
+		})
+		return got
+	}
+	same(f, "read", read(), p)
+	taken := p
+	setID(f, &taken.ID, startMs)
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertPerson(&taken) })
+	f.update(func(tx *store.Tx) error {
+		locked, err := tx.PersonForUpdate(p.No)
+		same(f, "locked", locked, p)
+		p.Name, p.Locale, p.Password, p.DisabledMs = "Ada L.", "", "", startMs+3
+		return errors.Join(err, tx.UpdatePerson(&p), tx.SetPassword(p.No, ""), tx.DisablePerson(p.No, startMs+3))
+	})
+	same(f, "changed", read(), p)
+	unknown := store.Person{No: 1 << 40}
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.UpdatePerson(&unknown) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.SetPassword(1<<40, "") })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.DisablePerson(1<<40, 1) })
+	f.view(func(r *store.Reader) error {
+		_, err1 := r.PersonByNo(1 << 40)
+		_, err2 := r.PersonByID(chargehand.UserID{1})
+		_, err3 := r.PersonByEmail("Ada@example.org")
+		missing(f, err1, err2, err3)
+		return nil
+	})
+}
+
+func personSettings(f *fixture) {
+	p, other := f.newPerson("ada"), f.newPerson("bo")
+	f.update(func(tx *store.Tx) error {
+		return errors.Join(tx.SetSettings(p.No, []byte(`{"a":1}`), startMs), tx.SetSettings(p.No, []byte(`{"b":2}`), startMs+1))
+	})
+	f.view(func(r *store.Reader) error {
+		own, err1 := r.Settings(p.No)
+		none, err2 := r.Settings(other.No)
+		same(f, "settings", string(own), `{"b":2}`)
+		same(f, "of another", none, nil)
+		return errors.Join(err1, err2)
+	})
+}
+
+func memberRoundTrip(f *fixture) {
+	m := f.newMember(1, "ada", store.Invited)
+	elsewhere := store.Member{Account: 2, Person: m.Person, Status: store.Active, CreatedMs: startMs + 2}
+	f.update(func(tx *store.Tx) error {
+		return errors.Join(tx.InsertMember(&elsewhere), tx.SetMemberStatus(m.No, store.Invited, store.Active),
+			tx.TouchMember(1, m.Person.No, 10), tx.TouchMember(1, m.Person.No, 5), tx.TouchMember(9, 9, 9))
+	})
+	m.Status, m.LastSeenMs = store.Active, 10
+	again := m
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertMember(&again) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.SetMemberStatus(m.No, store.Invited, store.Disabled) })
+	f.view(func(r *store.Reader) error {
+		byID, err1 := r.MemberByID(1, m.Person.ID)
+		byNo, err2 := r.MemberByNo(1, m.Person.No)
+		all, err3 := r.MembershipsOf(m.Person.No)
+		same(f, "by id", byID, m)
+		same(f, "by number", byNo, m)
+		same(f, "all", all, []store.Member{m, elsewhere})
+		_, foreign := r.MemberByID(3, m.Person.ID)
+		_, unknown := r.MemberByNo(1, 1<<40)
+		missing(f, foreign, unknown)
+		return errors.Join(err1, err2, err3)
+	})
+	if !m.Counts() || elsewhere.Status.String() != "active" {
+		f.Error("an active member does not count")
+	}
+	if m.Person.DisabledMs = 1; m.Counts() {
+		f.Error("a member who is disabled everywhere counts")
+	}
+}
+
+func memberDeleted(f *fixture) {
+	m := f.newMember(1, "ada", store.Active)
+	elsewhere := store.Member{Account: 2, Person: m.Person, Status: store.Active}
+	f.update(func(tx *store.Tx) error { return tx.InsertMember(&elsewhere) })
+	other := f.newMember(1, "bo", store.Active)
+	here := f.newGroup(1, "here", m.Person.No, other.Person.No)
+	there := f.newGroup(2, "there", m.Person.No)
+	for _, g := range []store.Grant{
+		{Account: 1, Person: m.Person.No, Role: "viewer"}, {Account: 2, Person: m.Person.No, Role: "viewer"}, {Account: 1, Person: other.Person.No, Role: "viewer"},
+		{Account: 1, Group: here.No, Role: "viewer"},
+	} {
+		f.newGrant(g)
+	}
+	f.update(func(tx *store.Tx) error { return tx.DeleteMember(1, m.Person.No) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.DeleteMember(1, m.Person.No) })
+	f.view(func(r *store.Reader) error {
+		all, err1 := r.MembershipsOf(m.Person.No)
+		_, err2 := r.PersonByNo(m.Person.No)
+		mine, err3 := r.GrantsOf(1, m.Person.No, 10)
+		theirs, err4 := r.GrantsOf(2, m.Person.No, 10)
+		others, err5 := r.GrantsOf(1, other.Person.No, 10)
+		gone, err6 := r.InGroup(here.No, m.Person.No)
+		kept, err7 := r.InGroup(there.No, m.Person.No)
+		same(f, "memberships that are left", len(all), 1)
+		same(f, "grants", []int{len(mine), len(theirs), len(others)}, []int{0, 1, 2})
+		same(f, "in the groups", []bool{gone, kept}, []bool{false, true})
+		return errors.Join(err1, err2, err3, err4, err5, err6, err7)
+	})
+}
+
+func memberList(f *fixture) {
+	var want []int64
+	for i := range 5 {
+		m := f.newMember(1+int64(i/4), fmt.Sprint("p", i), store.Active)
+		if m.Account == 1 {
+			want = append([]int64{m.No}, want...)
+		}
+	}
+	same(f, "members", pages(f, func(r *store.Reader, before int64) (keys []int64, err error) {
+		list, err := r.ListMembers(1, before, 2)
+		for _, m := range list {
+			keys = append(keys, m.No)
+		}
+		return keys, err
+	}), want)
+}
+
+func memberSearch(f *fixture) {
+	for _, name := range []string{"ada", "adam", "bo", "ben"} {
+		f.newMember(1, name, store.Active)
+	}
+	f.newMember(2, "adele", store.Active)
+	both := store.Person{Email: "the@x", EmailKey: "the@x", Name: "The Both", NameKey: "the both", CreatedMs: startMs}
+	setID(f, &both.ID, startMs)
+	m := store.Member{Account: 1, Person: both, Status: store.Active}
+	f.update(func(tx *store.Tx) error {
+		err := tx.InsertPerson(&m.Person)
+		return errors.Join(err, tx.InsertMember(&m))
+	})
+	find := func(prefix string, limit int) (names []string) {
+		f.view(func(r *store.Reader) error {
+			list, err := r.SearchMembers(1, prefix, limit)
+			for _, m := range list {
+				name, _, _ := strings.Cut(m.Person.EmailKey, "@")
+				names = append(names, name)
+			}
+			return err
+		})
+		return names
+	}
+	same(f, "by e-mail", find("ada", 10), []string{"ada", "adam"})
+	same(f, "by name, e-mails first, each once", find("the", 10), []string{"the", "ada", "adam", "ben", "bo"})
+	same(f, "cut", find("the", 3), []string{"the", "ada", "adam"})
+	same(f, "none", find("zoe", 3), nil)
+	same(f, "signs that patterns know", find("%", 3), nil)
+	f.update(func(tx *store.Tx) error {
+		m.Person.Name, m.Person.NameKey = "Zoe", "zoe"
+		return tx.UpdatePerson(&m.Person)
+	})
+	same(f, "after a change of the name", find("zoe", 3), []string{"the"})
+}
+
+func groupRoundTrip(f *fixture) {
+	g := store.Group{Account: 1, Name: "Finance", NameKey: "finance", Source: "oidc:corp", CreatedMs: startMs}
+	setID(f, &g.ID, startMs)
+	f.update(func(tx *store.Tx) error { return tx.InsertGroup(&g) })
+	taken := g
+	setID(f, &taken.ID, startMs)
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertGroup(&taken) })
+	taken.Account = 2
+	f.update(func(tx *store.Tx) error { return tx.InsertGroup(&taken) })
+	f.view(func(r *store.Reader) error {
+		byID, err1 := r.GroupByID(1, g.ID)
+		byName, err2 := r.GroupByName(1, "finance")
+		byNo, err3 := r.GroupByNo(g.No)
+		same(f, "by id", byID, g)
+		same(f, "by name", byName, g)
+		same(f, "by number", byNo, g)
+		_, foreign := r.GroupByID(2, g.ID)
+		_, unknown := r.GroupByName(1, "hr")
+		_, none := r.GroupByNo(1 << 40)
+		missing(f, foreign, unknown, none)
+		return errors.Join(err1, err2, err3)
+	})
+	hr := f.newGroup(1, "hr")
+	g.Name, g.NameKey = "Treasury", "treasury"
+	f.update(func(tx *store.Tx) error { return tx.RenameGroup(&g) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.RenameGroup(&store.Group{No: g.No, Name: "HR", NameKey: "hr"}) })
+	p := f.newMember(1, "ada", store.Active).Person
+	f.newGrant(store.Grant{Group: g.No, Role: "viewer"})
+	f.newGrant(store.Grant{Group: hr.No, Role: "viewer"})
+	f.update(func(tx *store.Tx) error {
+		return errors.Join(tx.JoinGroup(&g, p.No), tx.JoinGroup(&hr, p.No), tx.DeleteGroup(g.No))
+	})
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.DeleteGroup(g.No) })
+	f.view(func(r *store.Reader) error {
+		groups, err1 := r.GroupsOf(1, p.No)
+		grants, err2 := r.GrantsOf(1, p.No, 10)
+		same(f, "groups that are left", groups, []store.Group{hr})
+		same(f, "grants that are left", len(grants), 1)
+		return errors.Join(err1, err2)
+	})
+}
+
+func groupList(f *fixture) {
+	var want []int64
+	for i := range 6 {
+		g := f.newGroup(1+int64(i/5), fmt.Sprint("team ", i))
+		if g.Account == 1 {
+			want = append([]int64{g.No}, want...)
+		}
+	}
+	same(f, "groups", pages(f, func(r *store.Reader, before int64) (keys []int64, err error) {
+		list, err := r.ListGroups(1, before, 2)
+		for _, g := range list {
+			keys = append(keys, g.No)
+		}
+		return keys, err
+	}), want)
+	f.view(func(r *store.Reader) error {
+		list, err := r.SearchGroups(1, "team ", 3)
+		var names []string
+		for _, g := range list {
+			names = append(names, g.Name)
+		}
+		same(f, "found", names, []string{"team 0", "team 1", "team 2"})
+		return err
+	})
+}
+
+func groupMembers(f *fixture) {
+	var nos []int64
+	for i := range 5 {
+		nos = append(nos, f.newMember(1, fmt.Sprint("p", i), store.Active).Person.No)
+	}
+	g := f.newGroup(1, "team", nos...)
+	f.newGroup(1, "other", nos[0])
+	f.update(func(tx *store.Tx) error { return errors.Join(tx.JoinGroup(&g, nos[1]), tx.LeaveGroup(g.No, nos[2])) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.LeaveGroup(g.No, nos[2]) })
+	same(f, "members", pages(f, func(r *store.Reader, after int64) (keys []int64, err error) {
+		list, err := r.GroupMembers(g.No, after, 2)
+		for _, p := range list {
+			keys = append(keys, p.No)
+		}
+		return keys, err
+	}), []int64{nos[0], nos[1], nos[3], nos[4]})
+}
+
+func grantRoundTrip(f *fixture) {
+	p := f.newMember(1, "ada", store.Active).Person
+	team := f.newGroup(1, "team")
+	for _, g := range []store.Grant{
+		{Person: p.No, Role: "viewer", Environments: store.BothEnvironments}, {Group: team.No, Role: "author", Namespace: "finance", Environments: store.OnlyTest},
+		{Person: p.No, Role: "operator", Workflow: chargehand.WorkflowID{7, 1}, Environments: store.OnlyLive},
+	} {
+		g = f.newGrant(g)
+		f.view(func(r *store.Reader) error {
+			got, err := r.GrantByID(1, g.ID)
+			same(f, "read", got, g)
+			_, foreign := r.GrantByID(2, g.ID)
+			missing(f, foreign)
+			return err
+		})
+		f.update(func(tx *store.Tx) error { return tx.DeleteGrant(g.No) })
+		f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.DeleteGrant(g.No) })
+	}
+	if !store.OnlyLive.Has(chargehand.Live) || store.OnlyLive.Has(chargehand.Test) || !store.BothEnvironments.Has(chargehand.Test) {
+		f.Error("the sets of environments are wrong")
+	}
+}
+
+func grantList(f *fixture) {
+	ada, bo := f.newMember(1, "ada", store.Active).Person.No, f.newMember(1, "bo", store.Active).Person.No
+	team := f.newGroup(1, "team", ada)
+	var nos []int64
+	for i := range 9 {
+		g := store.Grant{Role: "viewer", Environments: store.OnlyLive}
+		switch i % 3 {
+		case 0:
+			g.Person = ada
+		case 1:
+			g.Person = bo
+		default:
+			g.Group = team.No
+		}
+		nos = append(nos, f.newGrant(g).No)
+	}
+	f.newGrant(store.Grant{Account: 2, Person: ada, Role: "viewer"})
+	slices.Reverse(nos)
+	list := func(filter store.GrantFilter) []int64 {
+		return pages(f, func(r *store.Reader, before int64) (keys []int64, err error) {
+			filter.Account, filter.Before, filter.Limit = 1, before, 2
+			grants, err := r.ListGrants(filter)
+			for _, g := range grants {
+				keys = append(keys, g.No)
+			}
+			return keys, err
+		})
+	}
+	same(f, "all", list(store.GrantFilter{}), nos)
+	same(f, "of a group", list(store.GrantFilter{Group: team.No}), []int64{nos[0], nos[3], nos[6]})
+	same(f, "of a person", list(store.GrantFilter{Person: ada}), []int64{nos[2], nos[5], nos[8]})
+}
+
+func grantsOf(f *fixture) {
+	ada, bo := f.newMember(1, "ada", store.Active).Person.No, f.newMember(1, "bo", store.Active).Person.No
+	team, other := f.newGroup(1, "team", ada), f.newGroup(1, "other", bo)
+	foreign := f.newGroup(2, "team", ada)
+	for _, g := range []store.Grant{
+		{Person: ada, Role: "a"}, {Group: team.No, Role: "b"}, {Group: other.No, Role: "c"}, {Person: bo, Role: "d"},
+		{Account: 2, Group: foreign.No, Role: "e"}, {Account: 2, Person: ada, Role: "f"}, {Group: team.No, Role: "g"},
+	} {
+		f.newGrant(g)
+	}
+	roles := func(limit int) (roles []string) {
+		f.view(func(r *store.Reader) error {
+			list, err := r.GrantsOf(1, ada, limit)
+			for _, g := range list {
+				roles = append(roles, g.Role)
+			}
+			return err
+		})
+		slices.Sort(roles)
+		return roles
+	}
+	same(f, "roles", roles(10), []string{"a", "b", "g"})
+	same(f, "bounded", len(roles(2)), 2)
+	same(f, "only one's own", roles(1), []string{"a"})
+}
+
+// admins: a member is an admin by a grant, or by a group, as long as the membership is active.
+func admins(f *fixture) {
+	f.newAccount()
+	is := func(what string, want bool) {
+		f.Helper()
+		f.update(func(tx *store.Tx) error {
+			err1 := tx.LockAdmins(1)
+			got, err2 := tx.HasAdmin(1)
+			same(f, what, got, want)
+			return errors.Join(err1, err2)
+		})
+	}
+	is("none", false)
+	ada, bo := f.newMember(1, "ada", store.Active), f.newMember(1, "bo", store.Active)
+	team := f.newGroup(1, "team")
+	f.newGrant(store.Grant{Account: 2, Person: ada.Person.No, Role: "admin"})
+	f.newGrant(store.Grant{Person: ada.Person.No, Role: "viewer"})
+	f.newGrant(store.Grant{Group: team.No, Role: "admin"})
+	is("an empty group", false)
+	f.update(func(tx *store.Tx) error { return tx.JoinGroup(&team, bo.Person.No) })
+	is("one in a group", true)
+	f.update(func(tx *store.Tx) error { return tx.SetMemberStatus(bo.No, store.Active, store.Disabled) })
+	is("a disabled one in a group", false)
+	own := f.newGrant(store.Grant{Person: ada.Person.No, Role: "admin"})
+	is("one by a grant", true)
+	f.update(func(tx *store.Tx) error { return tx.DisablePerson(ada.Person.No, 1) })
+	is("one who is disabled everywhere", false)
+	f.update(func(tx *store.Tx) error {
+		return errors.Join(tx.DisablePerson(ada.Person.No, 0), tx.DeleteGrant(own.No))
+	})
+	is("one who was", false)
+	err := f.Update(f.Context(), func(tx *store.Tx) error { return tx.LockAdmins(99) })
+	missing(f, err)
+}
+
+// newAccount inserts an account, whose number is 1 in a test that has no other.
+func (f *fixture) newAccount() store.Account {
+	f.Helper()
+	a := store.Account{Name: "default", CreatedMs: startMs}
+	setID(f, &a.ID, startMs)
+	f.update(func(tx *store.Tx) error { return tx.InsertAccount(&a) })
+	return a
+}

@@ -1,0 +1,137 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+)
+
+// Group is a group of members of an account.
+type Group struct {
+	No        int64 // ascends in the order of creation
+	ID        chargehand.GroupID
+	Account   int64
+	Name      string
+	NameKey   string // in the form that is compared (package person): unique in the account
+	Source    string // the identity provider that has the group, as oidc:NAME; empty: it was made here
+	CreatedMs int64
+}
+
+const selectGroup = `SELECT g.no, g.id, g.account, g.name, g.name_key, g.source, g.created_ms FROM user_group g`
+
+func scanGroup(r Row, g *Group) {
+	*g = Group{No: r.Int(0), Account: r.Int(2), Name: r.Text(3), NameKey: r.Text(4), Source: r.Text(5), CreatedMs: r.Int(6)}
+	scanID(r, 1, &g.ID)
+}
+
+// InsertGroup inserts g and sets g.No. ErrConflict: the id or the name is taken.
+func (t *Tx) InsertGroup(g *Group) (err error) {
+	g.No, err = t.insert("insert group", `INSERT INTO user_group (id, account, name, name_key, source, created_ms)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, g.ID[:], g.Account, g.Name, g.NameKey, textArg(g.Source), g.CreatedMs)
+	return err
+}
+
+// RenameGroup writes Name and NameKey of g. ErrConflict: the name is taken, or there is no such group.
+func (t *Tx) RenameGroup(g *Group) error {
+	return t.change("rename group", `UPDATE user_group SET name = ?2, name_key = ?3 WHERE no = ?1`, g.No, g.Name, g.NameKey)
+}
+
+// DeleteGroup deletes a group with its grants and places. ErrConflict: there is no such group.
+func (t *Tx) DeleteGroup(no int64) error {
+	err := t.change("delete group", `DELETE FROM user_group WHERE no = ?1`, no)
+	if err == nil {
+		err = t.c.Send("delete grants", `DELETE FROM role_grant WHERE user_group = ?1 AND user_group <> 0`, no)
+	}
+	if err == nil {
+		err = t.c.Send("empty group", `DELETE FROM group_member WHERE user_group = ?1`, no)
+	}
+	return err
+}
+
+// JoinGroup adds a person to a group; one who is in it stays.
+func (t *Tx) JoinGroup(g *Group, person int64) error {
+	return t.c.Send("join group", `INSERT INTO group_member (user_group, person, account) VALUES (?1, ?2, ?3)
+ ON CONFLICT (user_group, person) DO NOTHING`, g.No, person, g.Account)
+}
+
+// LeaveGroup takes a person out of a group. ErrConflict: the person is not in it.
+func (t *Tx) LeaveGroup(group, person int64) error {
+	return t.change("leave group", `DELETE FROM group_member WHERE user_group = ?1 AND person = ?2`, group, person)
+}
+
+func (r *Reader) group(query string, args ...any) (g Group, err error) {
+	if err = r.one(query, func(row Row) { scanGroup(row, &g) }, args...); err != nil {
+		return Group{}, fmt.Errorf("read group: %w", err)
+	}
+	return g, nil
+}
+
+func (r *Reader) groups(what, query string, args ...any) (list []Group, err error) {
+	err = r.c.Query(query, func(row Row) error {
+		var g Group
+		scanGroup(row, &g)
+		list = append(list, g)
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return list, nil
+}
+
+// GroupByID reads a group of an account. Errors: ErrNotFound.
+func (r *Reader) GroupByID(account int64, id chargehand.GroupID) (Group, error) {
+	return r.group(selectGroup+` WHERE g.id = ?1 AND g.account = ?2`, id[:], account)
+}
+
+// GroupByNo reads a group by its internal number. Errors: ErrNotFound.
+func (r *Reader) GroupByNo(no int64) (Group, error) {
+	return r.group(selectGroup+` WHERE g.no = ?1`, no)
+}
+
+// GroupByName reads a group by its name in the form that is compared. Errors: ErrNotFound.
+func (r *Reader) GroupByName(account int64, key string) (Group, error) {
+	return r.group(selectGroup+` WHERE g.account = ?1 AND g.name_key = ?2`, account, key)
+}
+
+// ListGroups reads a page of the groups of an account, newest first by number, those before the one with that number
+// (0: first page).
+func (r *Reader) ListGroups(account, before int64, limit int) ([]Group, error) {
+	if before == 0 {
+		before = maxSeq
+	}
+	return r.groups("list groups", selectGroup+` WHERE g.account = ?1 AND g.no < ?2 ORDER BY g.no DESC LIMIT ?3`, account, before, int64(limit))
+}
+
+// SearchGroups reads up to limit groups of an account whose name begins with that text in the form that is compared.
+func (r *Reader) SearchGroups(account int64, prefix string, limit int) ([]Group, error) {
+	return r.groups("search groups", selectGroup+` WHERE g.account = ?1 AND g.name_key >= ?2 AND g.name_key < ?3
+ ORDER BY g.name_key LIMIT ?4`, account, prefix, afterPrefix(prefix), int64(limit))
+}
+
+// GroupsOf lists the groups of a member of an account, in no order.
+func (r *Reader) GroupsOf(account, person int64) ([]Group, error) {
+	return r.groups("list groups of a member", selectGroup+` JOIN group_member m ON m.user_group = g.no
+ WHERE m.person = ?1 AND m.account = ?2`, person, account)
+}
+
+// GroupMembers reads up to limit members of a group by the number of the person, those after that number (0: the
+// first ones).
+func (r *Reader) GroupMembers(group, after int64, limit int) (list []Person, err error) {
+	err = r.c.Query(`SELECT `+personColumns+` FROM group_member m JOIN person p ON p.no = m.person
+ WHERE m.user_group = ?1 AND m.person > ?2 ORDER BY m.person LIMIT ?3`, func(row Row) error {
+		var p Person
+		scanPerson(row, 0, &p)
+		list = append(list, p)
+		return nil
+	}, group, after, int64(limit))
+	if err != nil {
+		return nil, fmt.Errorf("list members of a group: %w", err)
+	}
+	return list, nil
+}
+
+// InGroup reports whether a person is in a group.
+func (r *Reader) InGroup(group, person int64) (bool, error) {
+	return r.exists("look into group", `SELECT person FROM group_member WHERE user_group = ?1 AND person = ?2`, group, person)
+}
