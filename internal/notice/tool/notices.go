@@ -62,7 +62,7 @@ func notices(command string) ([]byte, error) {
 // linked adds the modules that a command links on a platform.
 func linked(command, platform string, modules map[string]*module) error {
 	system, machine, _ := strings.Cut(platform, "/")
-	list := exec.Command("go", "list", "-deps", "-json=Dir,Module", command)
+	list := exec.Command("go", "list", "-deps", "-json=Dir,ImportPath,Module", command)
 	list.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+machine)
 	list.Stderr = os.Stderr
 	out, err := list.Output()
@@ -71,8 +71,8 @@ func linked(command, platform string, modules map[string]*module) error {
 	}
 	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct {
-			Dir    string
-			Module *struct {
+			Dir, ImportPath string
+			Module          *struct {
 				Path, Version, Dir string
 				Main               bool
 			}
@@ -82,7 +82,13 @@ func linked(command, platform string, modules map[string]*module) error {
 		} else if err != nil {
 			return fmt.Errorf("go list: %w", err)
 		}
-		if p.Module == nil || p.Module.Main {
+		if p.Module == nil {
+			continue
+		}
+		if p.Module.Main {
+			if err := addData(p.Dir, p.ImportPath, modules); err != nil {
+				return err
+			}
 			continue
 		}
 		m := modules[p.Module.Path]
@@ -92,6 +98,18 @@ func linked(command, platform string, modules map[string]*module) error {
 		}
 		m.packages[p.Dir] = true
 	}
+}
+
+// addData adds a package of ours that embeds what others made: beside it is a file with its licence.
+func addData(dir, path string, modules map[string]*module) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return licenceFile.MatchString(e.Name()) && !source.MatchString(e.Name()) }) {
+		modules[path] = &module{path: path, dir: dir, packages: map[string]bool{dir: true}}
+	}
+	return nil
 }
 
 // read reads the licences in the folders of a module's packages and above them.
@@ -216,6 +234,9 @@ func render(all []*module) []byte {
 func version(m *module) string {
 	if m.path == "std" {
 		return "(the standard library of Go)"
+	}
+	if m.version == "" {
+		return "(data of others in it)"
 	}
 	return m.version
 }

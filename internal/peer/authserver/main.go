@@ -5,6 +5,7 @@
 // Below /opaque tokens are random and can be revoked; below /jwt they are JWTs. Each has
 // /token, /introspect, /revoke, /authorize (which approves everything for the user peter), and
 // /resource, which answers 401 without a good token. /jwt has a discovery document too.
+// /company and /partner are two OpenID providers (openid.go).
 package main
 
 import (
@@ -39,8 +40,10 @@ func main() {
 		*base = "http://" + address
 	}
 	var key jose.JSONWebKey
-	if err := json.Unmarshal([]byte(*clientKey), &key); err != nil {
-		log.Fatalf("-client-key: %v", err)
+	if *clientKey != "" {
+		if err := json.Unmarshal([]byte(*clientKey), &key); err != nil {
+			log.Fatalf("-client-key: %v", err)
+		}
 	}
 	signer, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -55,6 +58,9 @@ func main() {
 		mux.HandleFunc("GET "+kind+"/authorize", s.authorize)
 		mux.HandleFunc(kind+"/resource", s.resource)
 		mux.HandleFunc("GET "+kind+"/.well-known/openid-configuration", s.discovery)
+	}
+	for _, name := range []string{"/company", "/partner"} {
+		newIdentityProvider(*base+name).register(mux, name)
 	}
 	mux.Handle("/digest-auth/", httpbin.New())
 	if err := http.ListenAndServe(address, mux); err != nil {
