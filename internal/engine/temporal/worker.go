@@ -147,7 +147,7 @@ func (w *Worker) workflowQueues() []worker.Worker {
 			Identity:                               a.identity,
 			MaxConcurrentWorkflowTaskExecutionSize: max(a.Limits.WorkflowTasks, 2),
 			MaxConcurrentActivityExecutionSize:     a.Limits.Writes,
-			WorkflowTaskPollerBehavior:             pollers(),
+			WorkflowTaskPollerBehavior:             workflowPollers(max(a.Limits.WorkflowTasks, 2)),
 			ActivityTaskPollerBehavior:             pollers(),
 			DeadlockDetectionTimeout:               deadlockTime,
 			WorkflowPanicPolicy:                    worker.FailWorkflow,
@@ -180,6 +180,16 @@ func (w *Worker) performers() []worker.Worker {
 
 func pollers() worker.PollerBehavior {
 	return worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{})
+}
+
+// workflowPollers bounds the polls for workflow tasks. A poll takes a place of a workflow task before it has one. Polls
+// for new executions last a minute where there are none; after a burst of starts they would hold nearly all places, and
+// the tasks of executions in memory, which have a queue of their own, would wait for the few that are left.
+func workflowPollers(tasks int) worker.PollerBehavior {
+	most := max(1, tasks/4)
+	return worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
+		InitialNumberOfPollers: min(5, most), MaximumNumberOfPollers: most,
+	})
 }
 
 // performer is the worker that carries out activities of the language from a queue of one environment. The gate shares
