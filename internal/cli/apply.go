@@ -88,7 +88,7 @@ func definitionFiles(args []string) ([]string, error) {
 	for _, arg := range args {
 		info, err := os.Stat(arg)
 		if arg == "-" || err != nil || !info.IsDir() {
-			files = append(files, arg) // what is not there is told when it is read
+			files = append(files, arg) // the error for a file that does not exist comes when it is read
 			continue
 		}
 		entries, err := os.ReadDir(arg)
@@ -125,21 +125,21 @@ func (c *connection) apply(ctx context.Context, api *client.Client, file string,
 	for _, warning := range a.Warnings {
 		fmt.Fprintf(c.err, "%s:%d:%d: warning: %s\n", file, max(warning.Line, 1), max(warning.Column, 1), printable(warning.Detail))
 	}
-	told := &appliedFile{File: file, Result: applyCreated, Applied: a}
+	applied := &appliedFile{File: file, Result: applyCreated, Applied: a}
 	text := applyCreated
 	if before != nil {
-		told.PreviousRevision = before.Revision
+		applied.PreviousRevision = before.Revision
 		switch {
 		case before.Revision != a.Revision:
-			told.Result = applyUpdated
+			applied.Result = applyUpdated
 			text = fmt.Sprintf("updated, revision %d → %d", before.Revision, a.Revision)
 		case before.Draft && !a.Draft:
-			told.Result, text = applyPublished, applyPublished
+			applied.Result, text = applyPublished, applyPublished
 		default:
-			told.Result, text = applyUnchanged, applyUnchanged
+			applied.Result, text = applyUnchanged, applyUnchanged
 		}
 	} else if !a.Created {
-		told.Result, text = applyUpdated, "updated, new version"
+		applied.Result, text = applyUpdated, "updated, new version"
 	}
 	if a.Draft {
 		text += ", draft"
@@ -147,7 +147,7 @@ func (c *connection) apply(ctx context.Context, api *client.Client, file string,
 	if a.Draft && !draft {
 		fmt.Fprintf(c.err, "%s: stored as a draft, because this key does not publish; use a key of live with the scope workflows:publish\n", file)
 	}
-	if before != nil && before.Published && told.Result == applyUpdated && !a.Draft {
+	if before != nil && before.Published && applied.Result == applyUpdated && !a.Draft {
 		fmt.Fprintf(c.err, "%s: %s: %s: version %s was published with another content, which is replaced: new starts run the new one; "+
 			"to go back, apply the older definition again (chargehand workflows show %s --version %s --revision %d -o yaml)\n",
 			file, c.paint("33", "warning"), a.Namespace+"/"+a.Name, a.Version, a.Namespace+"/"+a.Name, a.Version, before.PublishedRevision)
@@ -155,7 +155,7 @@ func (c *connection) apply(ctx context.Context, api *client.Client, file string,
 	if c.tables() {
 		fmt.Fprintf(c.out, "%s  %s/%s  %s  %s\n", a.ID, a.Namespace, a.Name, a.Version, text)
 	}
-	return told, nil
+	return applied, nil
 }
 
 // document is what a definition says about itself.

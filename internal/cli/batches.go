@@ -86,8 +86,8 @@ func (c *connection) showBatch(ctx context.Context, api *client.Client, b *clien
 	})
 }
 
-// batchState is the status of a batch in a word: one of which nothing failed but by being
-// cancelled is told from others.
+// batchState is the status of a batch in one word: "cancelled" for a failed batch whose failed
+// items were all cancelled.
 func batchState(b *client.Batch) string {
 	if b.Status == "failed" && b.Cancelled > 0 && b.Cancelled == b.Failed {
 		return "cancelled"

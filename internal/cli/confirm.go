@@ -16,7 +16,7 @@ func yesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask")
 }
 
-// confirm asks before something that cannot be undone. Where nobody can answer, --yes is needed.
+// confirm asks before something that cannot be undone. Without a terminal to ask on, --yes is needed.
 func (c console) confirm(ctx context.Context, yes bool, what string) error {
 	if yes {
 		return nil

@@ -110,7 +110,7 @@ func explain(err error) error {
 	return err
 }
 
-// explainInterrupt makes Ctrl-C the end of a command that would go on without end.
+// explainInterrupt makes Ctrl-C a normal end of a command that follows without end.
 func explainInterrupt(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return &exitError{code: exitInterrupted}

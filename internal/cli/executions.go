@@ -110,7 +110,7 @@ func workflowsOf(list []client.Execution) []string {
 	return ids
 }
 
-// stateOf is the status of an execution in a word: cancelled is told from other errors.
+// stateOf is the status of an execution in one word: "cancelled" instead of "error" for a cancelled one.
 func stateOf(e *client.Execution) string { return stateWord(e.Status, e.Phase) }
 
 func stateWord(status, phase string) string {
@@ -147,7 +147,7 @@ func (c *connection) showExecution(ctx context.Context, api *client.Client, e *c
 		fields = append(fields, field{"phase", e.Phase})
 	}
 	if e.Error != nil {
-		fields = append(fields, field{"error", faultText(e.Error)}, field{"at", placeText(e.Error)})
+		fields = append(fields, field{"error", faultText(e.Error)}, field{"at", locationText(e.Error)})
 	}
 	if len(e.Output) > 0 {
 		fields = append(fields, field{"output", string(e.Output)})
@@ -171,9 +171,9 @@ func faultText(e *client.ExecutionError) string {
 	return strings.TrimSuffix(strings.TrimSpace(firstOf(e.Title, e.Code)+": "+e.Detail), ":")
 }
 
-// placeText is where in the definition an execution failed: with line and column, as editors
-// and compilers write them, where they are known.
-func placeText(e *client.ExecutionError) string {
+// locationText is the task of the definition at which an execution failed: with line and column, as editors
+// and compilers write them, if they are known.
+func locationText(e *client.ExecutionError) string {
 	if e.Line == 0 {
 		return e.Instance
 	}

@@ -62,17 +62,17 @@ do:
             catch: {retry: {delay: {hours: 1}, limit: {attempt: {count: 4}}}}
 `
 
-// TestFollowTellsNestedTasksWhileTheyRun: what is within other tasks is told when it starts, and not
-// only when everything around it has ended.
-func TestFollowTellsNestedTasksWhileTheyRun(t *testing.T) {
+// TestFollowShowsNestedTasksWhileTheyRun: a task within other tasks is shown when it starts, and not
+// only when the tasks around it have ended.
+func TestFollowShowsNestedTasksWhileTheyRun(t *testing.T) {
 	s := servertest.Start(t, servertest.Options{})
 	s.Apply(t, followed)
 	t.Setenv("CHARGEHAND_URL", s.URL)
 	t.Setenv("CHARGEHAND_API_KEY", s.Key)
 	var out bytes.Buffer
-	told, code := newAwaited(), make(chan int, 1)
-	go func() { code <- Run([]string{"run", "shop/followed"}, strings.NewReader(""), &out, told) }()
-	text := told.until(t, `faulted   pay: attempt 1 of 5`)
+	stderr, code := newAwaited(), make(chan int, 1)
+	go func() { code <- Run([]string{"run", "shop/followed"}, strings.NewReader(""), &out, stderr) }()
+	text := stderr.until(t, `faulted   pay: attempt 1 of 5`)
 	want := regexp.MustCompile(`(?s)^execution ([0-9a-f-]{36})\n  completed prepare  \d+ ms\n  running   outer\n    completed first  \d+ ms\n    running   paying\n      faulted   pay: attempt 1 of 5  \d+ ms  Down\n$`)
 	found := want.FindStringSubmatch(text)
 	if found == nil {
@@ -84,7 +84,7 @@ func TestFollowTellsNestedTasksWhileTheyRun(t *testing.T) {
 	if c := <-code; c != ExitFailed {
 		t.Errorf("exit code %d", c)
 	}
-	text = told.until(t, "timeline")
+	text = stderr.until(t, "timeline")
 	if !regexp.MustCompile(`    cancelled paying  .*\n  cancelled outer  .*\ncancelled after .*\nits tasks: chargehand executions timeline `).MatchString(text) {
 		t.Errorf("at the end:\n%s", text)
 	}

@@ -67,7 +67,7 @@ func kindOf(value any) string {
 	return "a number"
 }
 
-// addFiles uploads NAME=PATH pairs and puts their references into the input. A NAME that is there
+// addFiles uploads NAME=PATH pairs and puts their references into the input. A NAME that is given
 // more than once, or ends in [], gets a list.
 func addFiles(ctx context.Context, api *client.Client, input map[string]json.RawMessage, pairs []string) error {
 	lists := map[string][]json.RawMessage{}

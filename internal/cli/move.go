@@ -28,7 +28,7 @@ func newStoreMove(con console) *cobra.Command {
 			"marked as moved; nothing else in it is changed. A move that was cut off continues when it is run again.",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settle(cmd, ""); err != nil {
+			if err := fillFlags(cmd, ""); err != nil {
 				return err
 			}
 			if undo {
@@ -49,7 +49,7 @@ func newStoreMove(con console) *cobra.Command {
 	f.StringVar(&what.To, "to", "", "PostgreSQL database to fill: postgres://user@host/name (with a password, better set as CHARGEHAND_TO)")
 	f.StringVar(&what.ToFilesURL, "to-files", "", "where the files go: s3://bucket?… or file:///path (default: they are left where they are)")
 	f.StringVar(&what.MasterKeyFile, "master-key-file", "", "where the new installation has the key: it is copied there, or must be the same (default: left where it is)")
-	f.BoolVar(&undo, "undo", false, "let the data directory be served again after it was moved; what happened since at its new place is not there")
+	f.BoolVar(&undo, "undo", false, "let the data directory be served again after it was moved; it does not have what has happened in the new database since")
 	logs.register(f)
 	return cmd
 }
@@ -73,7 +73,7 @@ func runMove(ctx context.Context, con console, what app.Moving) error {
 	p.end()
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
-			err = errors.New("cut off; run the same command again to go on")
+			err = errors.New("interrupted; run the same command again to continue")
 		}
 		return fmt.Errorf("move: %w", err)
 	}
@@ -81,7 +81,7 @@ func runMove(ctx context.Context, con console, what app.Moving) error {
 	if seconds := report.CopyTime.Seconds(); report.Rows > 0 && seconds > 0 {
 		fmt.Fprintf(con.err, " (%d copied in %.1f s, %.0f/s; compared in %.1f s)", report.Rows, seconds, float64(report.Rows)/seconds, report.CompareTime.Seconds())
 	}
-	where := fmt.Sprintf("are at their new place (%.1f s)", report.FilesTime.Seconds())
+	where := fmt.Sprintf("are in the new store (%.1f s)", report.FilesTime.Seconds())
 	if report.FilesLeft {
 		where = "were left where they are"
 	}
@@ -93,7 +93,7 @@ func runMove(ctx context.Context, con console, what app.Moving) error {
 	}
 	fmt.Fprintln(con.out, "chargehand serve "+strings.Join(flags, " "))
 	if strings.Contains(strings.Join(report.Serve[:2], ""), "xxxxx") {
-		fmt.Fprintln(con.err, "write the password in the place of xxxxx, or better set CHARGEHAND_DATABASE_URL")
+		fmt.Fprintln(con.err, "write the password instead of xxxxx, or better set CHARGEHAND_DATABASE_URL")
 	}
 	if report.FilesLeft {
 		fmt.Fprintln(con.err, "keep the old folder of files: the new installation uses it")

@@ -24,9 +24,9 @@ func TestStoreMove(t *testing.T) {
 	if err != nil || key == "" {
 		t.Fatal(err)
 	}
-	code, out, told := command(t, "store", "move", "--from", dir, "--to", url)
+	code, out, log := command(t, "store", "move", "--from", dir, "--to", url)
 	if code != ExitDone {
-		t.Fatalf("exit code %d\n%s%s", code, out, told)
+		t.Fatalf("exit code %d\n%s%s", code, out, log)
 	}
 	want := "chargehand serve --database-url '" + url + "' --files-url file://" + strings.ReplaceAll(filepath.Join(dir, "files"), " ", "%20") +
 		" --master-key-file '" + filepath.Join(dir, "master.key") + "'\n"
@@ -34,20 +34,20 @@ func TestStoreMove(t *testing.T) {
 		t.Errorf("on standard output: %s\nwant at the end: %s", out, want)
 	}
 	for _, line := range []string{"copy api_key", "compare api_key", "1 of 1 (100 %)", "are the same on both sides", "were left where they are"} {
-		if !strings.Contains(told, line) {
-			t.Errorf("nothing says %q:\n%s", line, told)
+		if !strings.Contains(log, line) {
+			t.Errorf("nothing says %q:\n%s", line, log)
 		}
 	}
-	if code, _, told := command(t, "serve", "--data-dir", dir, "--listen", "127.0.0.1:0"); code != ExitFailed || !strings.Contains(told, "--undo") {
-		t.Errorf("serving what was moved: exit code %d, %s", code, told)
+	if code, _, log := command(t, "serve", "--data-dir", dir, "--listen", "127.0.0.1:0"); code != ExitFailed || !strings.Contains(log, "--undo") {
+		t.Errorf("serving what was moved: exit code %d, %s", code, log)
 	}
-	if code, _, told := command(t, "store", "move", "--from", dir, "--undo"); code != ExitDone || !strings.Contains(told, "executions would be carried out twice") {
-		t.Errorf("undoing: exit code %d, %s", code, told)
+	if code, _, log := command(t, "store", "move", "--from", dir, "--undo"); code != ExitDone || !strings.Contains(log, "executions would be carried out twice") {
+		t.Errorf("undoing: exit code %d, %s", code, log)
 	}
 }
 
 func TestStoreMoveUsage(t *testing.T) {
-	for args, told := range map[string]string{
+	for args, want := range map[string]string{
 		"store move":                                 "--from is missing",
 		"store move --undo":                          "--from is missing",
 		"store move --from nowhere":                  "--to is missing",
@@ -57,7 +57,7 @@ func TestStoreMoveUsage(t *testing.T) {
 		"store move --from x --to postgres://h/d --to-files x": "--to-files",
 	} {
 		code, _, err := command(t, strings.Fields(args)...)
-		if code != ExitUsage || !strings.Contains(err, told) {
+		if code != ExitUsage || !strings.Contains(err, want) {
 			t.Errorf("%s: exit code %d, %s", args, code, err)
 		}
 	}

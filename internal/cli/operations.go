@@ -32,7 +32,7 @@ func newKeysCreate(con console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create", Short: "Make an API key; prints the key and nothing else", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settle(cmd, configFile); err != nil {
+			if err := fillFlags(cmd, configFile); err != nil {
 				return err
 			}
 			if expires != "" {
@@ -55,7 +55,7 @@ func newKeysCreate(con console) *cobra.Command {
 	}
 	f := cmd.Flags()
 	configFlag(f, &configFile)
-	placeFlags(f, &cfg)
+	installationFlags(f, &cfg)
 	f.StringVar(&k.Name, "name", "", "name of the key")
 	choiceVar(f, &k.Environment, "environment", "live", "environment of the key", "live", "test")
 	choiceVar(f, &k.Preset, "preset", "", "what the key may do (default run)", "run", "observe", "operate", "deploy", "all")
@@ -150,7 +150,7 @@ func (c *connection) keysRevoke() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		what := fmt.Sprintf("revoke the key %s…%s %q: whoever uses it is refused from then on", k.Prefix, k.LastFour, printable(k.Name))
+		what := fmt.Sprintf("revoke the key %s…%s %q: every request with it is refused from then on", k.Prefix, k.LastFour, printable(k.Name))
 		if err := c.confirm(ctx, yes, what); err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func newBackup(con console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "backup DIR", Short: "Copy database, files and master key to a new folder; safe beside a running server", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := settle(cmd, ""); err != nil {
+			if err := fillFlags(cmd, ""); err != nil {
 				return err
 			}
 			report, err := app.Backup(cmd.Context(), cfg, args[0])
@@ -199,7 +199,7 @@ func newBackup(con console) *cobra.Command {
 			return nil
 		},
 	}
-	placeFlags(cmd.Flags(), &cfg)
+	installationFlags(cmd.Flags(), &cfg)
 	return cmd
 }
 
@@ -208,7 +208,7 @@ func newRestore(con console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "restore DIR", Short: "Make a data directory from a backup; the directory must be new or empty", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := settle(cmd, ""); err != nil {
+			if err := fillFlags(cmd, ""); err != nil {
 				return err
 			}
 			report, err := app.Restore(cmd.Context(), args[0], dataDir)
@@ -234,7 +234,7 @@ func newDoctor(con console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check an installation: permissions, master key, database, files, Temporal", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settle(cmd, ""); err != nil {
+			if err := fillFlags(cmd, ""); err != nil {
 				return err
 			}
 			findings := app.Doctor(cmd.Context(), cfg, deep)
@@ -248,7 +248,7 @@ func newDoctor(con console) *cobra.Command {
 			return nil
 		},
 	}
-	placeFlags(cmd.Flags(), &cfg)
+	installationFlags(cmd.Flags(), &cfg)
 	cmd.Flags().BoolVar(&deep, "deep", false, "read every stored content and compare its digest")
 	choiceVarP(cmd.Flags(), &output, "output", "o", formatTable, "how to print", formats...)
 	cmd.Flags().StringVar(&cfg.Engine, "engine", app.EngineEmbedded, "what drives executions; with temporal, Temporal is checked too")

@@ -45,12 +45,12 @@ func newProgress(con console, api *client.Client, e *client.Execution) *progress
 
 func (p *progress) close() { p.line.close() }
 
-// manyEntries is how long the part of a timeline may be that is read again at each look. Tasks
-// that hold others and began before are looked at when the execution has ended.
+// manyEntries is the maximum of entries at the end of a timeline that every update reads again for the sake of a
+// running task that contains others. A task that began before them is read again when the execution has ended.
 const manyEntries = 300
 
-// look reads what is new in the timeline; a failure to ask only hides progress.
-func (p *progress) look(ctx context.Context, final bool) {
+// update reads what is new in the timeline and shows it. If the request fails, no progress is shown; that is no error.
+func (p *progress) update(ctx context.Context, final bool) {
 	from := 0
 	for from < len(p.entries) {
 		t := p.entries[from]

@@ -149,7 +149,7 @@ what is wrong with a definition.
 	return err
 }
 
-// cell is a text as it stands in a table.
+// cell is a text as a cell of a Markdown table.
 func cell(text string) string {
 	return upperFirst(strings.ReplaceAll(strings.ReplaceAll(text, "\n", " "), "|", `\|`))
 }

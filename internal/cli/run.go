@@ -91,7 +91,7 @@ func (c *connection) follow(ctx context.Context, api *client.Client, e *client.E
 		if e.Error != nil && state != "cancelled" {
 			text += ": " + printable(faultText(e.Error))
 			if e.Error.Instance != "" {
-				text += " (at " + printable(placeText(e.Error)) + ")"
+				text += " (at " + printable(locationText(e.Error)) + ")"
 			}
 		}
 		fmt.Fprintln(c.err, text)
@@ -110,11 +110,10 @@ func (c *connection) follow(ctx context.Context, api *client.Client, e *client.E
 	return c.download(ctx, api, e, save)
 }
 
-// lookPause lies between two looks at the timeline of an execution that is followed, and grows
-// from the first to the second.
+// The pause between two reads of the timeline of an execution that is followed grows from firstPause to lastPause.
 const (
-	firstLookPause = 100 * time.Millisecond
-	lastLookPause  = time.Second
+	firstPause = 100 * time.Millisecond
+	lastPause  = time.Second
 )
 
 // await shows the progress of an execution until it has ended, or needs a person.
@@ -131,7 +130,7 @@ func (c *connection) await(ctx context.Context, api *client.Client, e *client.Ex
 		answers <- answer{read, err}
 	}
 	go ask()
-	pause := firstLookPause
+	pause := firstPause
 	for {
 		select {
 		case a := <-answers:
@@ -139,13 +138,13 @@ func (c *connection) await(ctx context.Context, api *client.Client, e *client.Ex
 				return nil, a.err
 			}
 			if a.e.Final() || noPeople && a.e.Status == "human_in_the_loop" {
-				p.look(ctx, true)
+				p.update(ctx, true)
 				return a.e, nil
 			}
 			go ask()
 		case <-time.After(pause):
-			p.look(ctx, false)
-			pause = min(2*pause, lastLookPause)
+			p.update(ctx, false)
+			pause = min(2*pause, lastPause)
 		}
 	}
 }

@@ -18,8 +18,8 @@ func TestSafeName(t *testing.T) {
 	}
 }
 
-// TestSettingsFile: one file serves the server and what stands beside it; what nobody knows, and
-// what is empty though it would change where rows are, is refused.
+// TestSettingsFile: one file serves the server and the commands beside it. A setting that no command knows is
+// refused, and so is an empty one that decides where rows are.
 func TestSettingsFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chargehand.yaml")
 	dir := t.TempDir()

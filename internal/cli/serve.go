@@ -35,7 +35,7 @@ func newServe(c console) *cobra.Command {
 			"--data-dir) and in the file that --config names (data-dir: …).",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settle(cmd, cfg.ConfigFile); err != nil {
+			if err := fillFlags(cmd, cfg.ConfigFile); err != nil {
 				return err
 			}
 			if workers != 0 && workers != 1 {
@@ -47,7 +47,7 @@ func newServe(c console) *cobra.Command {
 	}
 	f := cmd.Flags()
 	configFlag(f, &cfg.ConfigFile)
-	placeFlags(f, &cfg)
+	installationFlags(f, &cfg)
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks one and the log says which")
 	f.StringVar(&cfg.PublicURL, "public-url", "", "base of links (default: scheme and host of the request)")
 	f.StringVar(&cfg.Workflows, "workflows", "", "folder whose definitions are applied at start and again on change")
@@ -80,7 +80,7 @@ func newWorker(c console) *cobra.Command {
 			"/readyz and /metrics.",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settle(cmd, cfg.ConfigFile); err != nil {
+			if err := fillFlags(cmd, cfg.ConfigFile); err != nil {
 				return err
 			}
 			return runServer(cmd.Context(), c, cfg, logs)
@@ -88,7 +88,7 @@ func newWorker(c console) *cobra.Command {
 	}
 	f := cmd.Flags()
 	configFlag(f, &cfg.ConfigFile)
-	placeFlags(f, &cfg)
+	installationFlags(f, &cfg)
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8081", "address of /healthz, /readyz and /metrics; port 0 picks one and the log says which")
 	f.StringVar(&cfg.PublicURL, "public-url", "", "base of links to files that steps are given")
 	workFlags(f, &cfg)
@@ -149,7 +149,7 @@ func serve(ctx context.Context, cfg app.Config) error {
 	select {
 	case <-stopped:
 	case <-leaving.C:
-		// As after a crash: what the database has goes on at the next start.
+		// As after a crash: the executions continue at the next start from what the database has.
 		cfg.Log.Warn("leaving although something does not end: a peer does not answer")
 	}
 	return err

@@ -8,8 +8,8 @@ import (
 	"github.com/chargehand/chargehand/internal/app"
 )
 
-// placeFlags say where an installation keeps what it knows.
-func placeFlags(f *pflag.FlagSet, cfg *app.Config) {
+// installationFlags adds the flags that say where an installation keeps its rows, files and master key.
+func installationFlags(f *pflag.FlagSet, cfg *app.Config) {
 	f.StringVar(&cfg.DataDir, "data-dir", "chargehand-data", "folder of the database, the files and the master key")
 	f.StringVar(&cfg.DatabaseURL, "database-url", "", "PostgreSQL instead of the database in the data directory: postgres://user@host/name")
 	f.StringVar(&cfg.FilesURL, "files-url", "", "where files are: s3://bucket?region=…&endpoint=…&prefix=…, or file:///path (default: in the data directory)")

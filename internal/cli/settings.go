@@ -25,9 +25,9 @@ func commandLineOnly(f *pflag.FlagSet, names ...string) {
 	}
 }
 
-// settle fills the flags that were not given from the environment (CHARGEHAND_DATA_DIR for
+// fillFlags fills the flags that were not given from the environment (CHARGEHAND_DATA_DIR for
 // --data-dir) and then from the config file (data-dir: …), in this order of precedence.
-func settle(cmd *cobra.Command, configFile string) error {
+func fillFlags(cmd *cobra.Command, configFile string) error {
 	fromFile, err := readConfig(configFile)
 	if err != nil {
 		return err
@@ -60,8 +60,8 @@ func settle(cmd *cobra.Command, configFile string) error {
 	}
 	for _, name := range []string{"database-url", "files-url"} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
-			// Most often a variable that nobody has set. Without it, another, empty database would be served.
-			return usage("--%s is empty: leave it out for what stands in the data directory", name)
+			// Most often an unset variable of a shell. With an empty value, another, empty database would be served.
+			return usage("--%s is empty: leave it out to use the data directory", name)
 		}
 	}
 	// One file can hold the settings of serve and of everything beside it.

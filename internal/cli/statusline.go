@@ -68,7 +68,8 @@ func (l *statusLine) draw() {
 	if l.text == nil || !terminal(l.out) {
 		return
 	}
-	text := truncate(frames[l.frame%len(frames)]+" "+printable(l.text()), max(terminalWidth(l.out), narrowWidth)-3) // Ctrl-C is echoed behind it
+	width := max(terminalWidth(l.out), narrowWidth) - 3 // Ctrl-C is echoed behind the text
+	text := truncate(frames[l.frame%len(frames)]+" "+printable(l.text()), width)
 	fmt.Fprint(l.out, clearLine+text)
 	l.drawn = true
 }

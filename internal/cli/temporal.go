@@ -25,7 +25,7 @@ func newTemporalSetup(c console) *cobra.Command {
 			"find executions. Running it again changes nothing. Temporal Cloud refuses both: make them in its console.",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settle(cmd, configFile); err != nil {
+			if err := fillFlags(cmd, configFile); err != nil {
 				return err
 			}
 			did, err := app.SetUpTemporal(cmd.Context(), cfg, retention)
@@ -57,7 +57,7 @@ func newTemporalForget(c console) *cobra.Command {
 			"and workers first.",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settle(cmd, configFile); err != nil {
+			if err := fillFlags(cmd, configFile); err != nil {
 				return err
 			}
 			if !yes {
@@ -73,7 +73,7 @@ func newTemporalForget(c console) *cobra.Command {
 	}
 	f := cmd.Flags()
 	configFlag(f, &configFile)
-	placeFlags(f, &cfg)
+	installationFlags(f, &cfg)
 	f.BoolVar(&yes, "yes", false, "the namespace is lost, and its executions are to end")
 	return cmd
 }
