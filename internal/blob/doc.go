@@ -21,4 +21,36 @@
 //
 // A bucket and prefix belong to one installation: the sweep of another one would delete
 // what only the first one's rows refer to.
+//
+// # Why it is made like this
+//
+// Contents are received into a local file first, also for S3. The name of a content is its digest, which is
+// known only at its end. One alternative is an upload under a temporary name and a copy within S3: that costs
+// one more request, leaves objects behind in a crash, and makes a second thing to sweep. The other is memory,
+// which has no bound. From a file, every part can be sent again after a fault without a buffer, and equal
+// content needs no upload at all: from 1 MiB on, Put asks the store first.
+//
+// Uploads use the AWS SDK, everything else gocloud.dev. gocloud's writer reads a stream, so it has to buffer
+// parts and cannot give S3 the digest in advance. With the digest as x-amz-checksum-sha256 the store itself
+// refuses a content that was damaged on its way. A content in parts has a checksum for each part (CRC-32).
+//
+// The last byte is held back until the digest is right. HTTP clients compare the length with what arrives, so
+// a damaged content becomes a broken download instead of a wrong file. A range is not checked: that would need
+// the whole content for each range. The store and TLS vouch for it.
+//
+// A connection is bounded by silence, not by time. 1 GiB over a slow line may take an hour; 10 seconds without
+// a byte are an outage. Each read and each write moves the deadline of both directions, because during an
+// upload the answer is awaited all the time.
+//
+// No conditional writes. Content under its digest is the same from every writer, so it does no harm that the
+// last write wins. Many stores do not know If-None-Match.
+//
+// A bucket that is missing or forbidden is an outage, never a missing content. A missing content makes an
+// execution fail for good; a wrong policy can be repaired, and then everything continues.
+//
+// The sweep of a bucket asks for unfinished uploads once an hour. Each list is a request that costs money;
+// parts are deleted after a day. A lifecycle rule does the same when no server runs any more.
+//
+// Redirects are off by default. A redirect shows the address of the store to every client that has a link, and
+// this server neither checks nor logs what is read there.
 package blob

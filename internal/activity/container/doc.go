@@ -16,7 +16,7 @@
 //
 // IN_DIR and OUT_DIR (docs/language/files.md) are /chargehand/in and /chargehand/out in the
 // container. They are copied into it before it starts and out of it after it has ended with
-// code 0 (DESIGN.md tells why they are not mounted).
+// code 0 (see below why they are not mounted).
 //
 // # Confinement
 //
@@ -35,4 +35,35 @@
 // behind, and the time after which no call can be waiting for it any more, when the sweep of
 // any server at this engine stops it. The sweep also carries out `eventually`, so that it
 // outlives a restart.
+//
+// # Why it is made like this
+//
+// Files are copied, not mounted. A bind mount would need a folder that the engine sees under the same path as
+// the server. That fails where it matters most: a server that is itself a container beside its engine, an
+// engine on another machine, rootless engines and SELinux. It also leaves files of other owners in the
+// server's folder, which a server that is not root can neither read nor remove. The archive endpoints of the
+// API work everywhere, and the files that come out have the server as their owner. The price is one copy each
+// way; the copy out is bounded while it is written.
+//
+// Only exact host paths. To allow everything below a root cannot be made safe: a container that may write
+// there can make a link to /, and the engine follows it at the next mount, on a machine whose links the server
+// cannot see.
+//
+// Volumes by name are prefixed with account and environment, because all accounts share the names of an
+// engine, and so do the programs that the operator runs beside this server.
+//
+// No capabilities. Root without capabilities is enough for most tasks: they read, compute and write below
+// OUT_DIR. Images whose entrypoint changes owners or users (databases, web servers) need some of them; the
+// operator decides that.
+//
+// Labels instead of our own records. A row in our database and a container in the engine cannot be changed in
+// one transaction. A label exists from the moment on in which the container exists. Labels cannot be changed,
+// so the deadline is computed before the container is made: the time limit, the grace and the time to copy.
+//
+// Waiting. The request wait is sent after start, with the default condition, which returns at once for a
+// container that has ended. The condition next-exit, sent before the start, is known to hang on engines other
+// than Docker.
+//
+// A name that is taken is an error even if the container in the way was made by this server: its author asked
+// to keep it (never), and a person may still want to read its logs.
 package container
