@@ -76,7 +76,7 @@ func TestContractLimitedAuthorFiles(t *testing.T) {
 			t.Errorf("%s: %v %v", name, e["output"], e["error"])
 		}
 	}
-	// What it must not read is told when the definition is checked, and when it is applied.
+	// A file that the key must not read is a problem when the definition is checked, and when it is applied.
 	source := in("finance", "names-foreign", "1.0.0", named(foreign))
 	checked := s.Do(t, "POST", "/workflows/validate", source, append(limited, yaml...)...)
 	wantStatus(t, checked, 200)
@@ -88,7 +88,8 @@ func TestContractLimitedAuthorFiles(t *testing.T) {
 			t.Errorf("%s", a.Body)
 		}
 	}
-	// Whoever publishes an event gives no file to what a limited key has applied, neither at once nor by a retry.
+	// No key that publishes an event gives a file to a workflow that a limited key has applied, neither at once nor
+	// by a retry.
 	flow := apply("on-event", "schedule: {on: {one: {with: {type: org.file.named}}}}\ndo:\n- a: {set: {id: '${ $workflow.input[0].id }'}}\n"+
 		strings.TrimPrefix(strings.ReplaceAll(reads, "- a:", "- b:"), "do:\n"), limited...)
 	wantStatus(t, s.Do(t, "POST", "/events", `{"specversion":"1.0","id":"1","source":"/x","type":"org.file.named","data":`+given(foreign)+`}`,

@@ -54,7 +54,7 @@ func testBatchStatus(t *testing.T, s *server, flow string) {
 	}
 }
 
-// settled are the counts of a batch; together they are always the total.
+// counts are the counts of a batch by status; their sum is always the total.
 func counts(t *testing.T, b object) [5]int {
 	t.Helper()
 	var n [5]int
@@ -70,9 +70,9 @@ func counts(t *testing.T, b object) [5]int {
 }
 
 func testBatchCounts(t *testing.T, s *server) {
-	g := newGate(t)
+	calls := newBarrier(t)
 	flow := deploy(t, s, "do:\n- choose: {switch: [{sleeps: {when: '.sleep == true', then: nap}}, {fails: {when: '.bad == true', then: fail}}, {calls: {then: call}}]}\n"+
-		"- nap: {wait: {minutes: 10}, then: end}\n- fail: {raise: {error: {type: 'https://example.com/bad', status: 400}}}\n"+strings.TrimPrefix(g.flow(), "do:\n"))
+		"- nap: {wait: {minutes: 10}, then: end}\n- fail: {raise: {error: {type: 'https://example.com/bad', status: 400}}}\n"+strings.TrimPrefix(calls.flow(), "do:\n"))
 	a := s.Do(t, "POST", batches(flow), `{"items":[{"sleep":true},{"bad":true},{"n":1},{"n":2},{"n":3}],"concurrency":2}`)
 	wantStatus(t, a, 202)
 	if n := counts(t, a.Object()); a.Object()["status"] != "pending" || n != [5]int{5, 0, 0, 0, 0} {
@@ -82,7 +82,7 @@ func testBatchCounts(t *testing.T, s *server) {
 		t.Error("a batch that is accepted has started_at already")
 	}
 	path := batches(flow) + "/" + text(a.Object()["batch_id"])
-	g.await(2) // waiting releases its slot, so two calls run beside it
+	calls.await(2) // waiting releases its slot, so two calls run beside it
 	until(t, 10*time.Second, "one waits, one has failed, two run, one is queued", func() bool {
 		b := s.Do(t, "GET", path, "").Object()
 		return counts(t, b) == [5]int{1, 2, 1, 0, 1} && b["status"] == "running" && isMoment(b["started_at"]) && b["completed_at"] == nil
@@ -94,7 +94,7 @@ func testBatchCounts(t *testing.T, s *server) {
 			t.Errorf("entry %d: %v, want %s", i, e, want)
 		}
 	}
-	g.release()
+	calls.release()
 	until(t, 10*time.Second, "only the wait is left", func() bool {
 		return counts(t, s.Do(t, "GET", path, "").Object()) == [5]int{0, 0, 1, 3, 1}
 	})
@@ -130,8 +130,8 @@ func testConcurrency(t *testing.T, s *server, flow string) {
 // testSlots: "a bounded number running in parallel"; items start in input order.
 func testSlots(t *testing.T, s *server) {
 	for _, concurrency := range []int{1, 3, 0} {
-		g := newGate(t)
-		flow := deploy(t, s, g.flow())
+		calls := newBarrier(t)
+		flow := deploy(t, s, calls.flow())
 		body, want := fmt.Sprintf(`,"concurrency":%d}`, concurrency), concurrency
 		if concurrency == 0 {
 			body, want = "}", 5
@@ -142,16 +142,16 @@ func testSlots(t *testing.T, s *server) {
 		}
 		a := s.Do(t, "POST", batches(flow), `{"items":[`+strings.Join(items, ",")+`]`+body)
 		wantStatus(t, a, 202)
-		g.await(want)
+		calls.await(want)
 		path := batches(flow) + "/" + text(a.Object()["batch_id"])
 		if n := counts(t, s.Do(t, "GET", path, "").Object()); n != [5]int{12 - want, want, 0, 0, 0} {
 			t.Errorf("with concurrency %d: %v", want, n)
 		}
-		g.release()
+		calls.release()
 		if b := finish(t, s, path); b["completed"] != 12 {
 			t.Errorf("%v", b)
 		}
-		_, most, arrived := g.now()
+		_, most, arrived := calls.now()
 		if most != want {
 			t.Errorf("%d calls at once with concurrency %d", most, want)
 		}
@@ -184,7 +184,7 @@ func testBatchRefused(t *testing.T, s *server) {
 	wantPointer(t, wantProblem(t, s, s.Do(t, "POST", batches(flow), many), 422, "too_many_items"), "/items")
 	bad := `{"items":[{}` + strings.Repeat(`,{}`, 500) + `]}`
 	if p := wantProblem(t, s, s.Do(t, "POST", batches(flow), bad), 422, "input_invalid"); len(list(p["errors"])) != 100 {
-		t.Errorf("%d places are told, at most 100", len(list(p["errors"])))
+		t.Errorf("%d entries in errors, at most 100", len(list(p["errors"])))
 	}
 	// An input has at most 1 MiB, in a batch as alone.
 	item := func(size int) string {
@@ -206,11 +206,11 @@ func testBatchRefused(t *testing.T, s *server) {
 }
 
 func testCancelBatch(t *testing.T, s *server) {
-	g := newGate(t)
-	flow := deploy(t, s, g.flow())
+	calls := newBarrier(t)
+	flow := deploy(t, s, calls.flow())
 	a := s.Do(t, "POST", batches(flow), `{"items":[{"n":1},{"n":2},{"n":3},{"n":4}],"concurrency":2}`)
 	path := batches(flow) + "/" + text(a.Object()["batch_id"])
-	g.await(2)
+	calls.await(2)
 	c := s.Do(t, "POST", path+"/cancel", `{"reason":"no longer wanted"}`)
 	wantStatus(t, c, 202)
 	batchShape.but(shape{"executions?": isList}).verify(t, "cancelled batch", c.JSON)
@@ -229,10 +229,10 @@ func testCancelBatch(t *testing.T, s *server) {
 	}
 	wantProblem(t, s, s.Do(t, "POST", path+"/cancel", ""), 409, "state_conflict")
 	until(t, 10*time.Second, "the calls of cancelled items are withdrawn", func() bool {
-		inside, _, _ := g.now()
+		inside, _, _ := calls.now()
 		return inside == 0
 	})
-	if _, _, order := g.now(); len(order) != 2 {
+	if _, _, order := calls.now(); len(order) != 2 {
 		t.Errorf("%d items ran, two had a slot before the cancellation", len(order))
 	}
 	// Cancelled after one has finished: still failed ("or the batch was cancelled").

@@ -160,7 +160,7 @@ func testWorkflowsCommands(t *testing.T, s *server) {
 	if w := s.Do(t, "GET", "/workflows/"+id, "").Object(); w["published_version"] != "2.0.0" {
 		t.Errorf("publish: %v", w)
 	}
-	cli(t, s, 2, "workflows", "delete", id) // nobody can be asked
+	cli(t, s, 2, "workflows", "delete", id) // there is no terminal to ask on
 	wantStatus(t, s.Do(t, "GET", "/workflows/"+id, ""), 200)
 	cli(t, s, 0, "workflows", "delete", id, "--yes")
 	wantStatus(t, s.Do(t, "GET", "/workflows/"+id, ""), 404)
@@ -255,7 +255,7 @@ func testRunFiles(t *testing.T, s *server) {
 	}
 }
 
-// testRunInterrupted: Ctrl-C stops following, the execution goes on.
+// testRunInterrupted: Ctrl-C stops following, the execution keeps running.
 func testRunInterrupted(t *testing.T, s *server) {
 	id := deploy(t, s, sleep)
 	cmd := command(t, s, "run", id)

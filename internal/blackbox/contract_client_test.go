@@ -198,8 +198,8 @@ func oneOf(values ...string) check {
 
 func orNull(c check) check { return func(v any) bool { return v == nil || c(v) } }
 
-// shape is what an object must hold. A name that ends in ? may be absent; no other names may
-// occur, because what the pages do not name is a promise that nobody made.
+// shape is what an object must hold. A name that ends in ? may be absent; a name that is not in the
+// shape is an error, because no page documents it.
 type shape map[string]check
 
 func (want shape) verify(t *testing.T, what string, v any) {

@@ -160,8 +160,8 @@ func testIdempotencyScope(t *testing.T, s *server, flow string) {
 
 // testIdempotencyInProgress: "still running in this process: 409".
 func testIdempotencyInProgress(t *testing.T, s *server) {
-	g := newGate(t)
-	flow := deploy(t, s, g.flow())
+	calls := newBarrier(t)
+	flow := deploy(t, s, calls.flow())
 	first := make(chan answer)
 	go func() {
 		a, err := s.Try("POST", executions(flow)+"?wait=60s", `{"input":{"n":1}}`, "Idempotency-Key", "slow")
@@ -170,10 +170,10 @@ func testIdempotencyInProgress(t *testing.T, s *server) {
 		}
 		first <- a
 	}()
-	g.await(1) // the first request made its execution and waits for its end
+	calls.await(1) // the first request made its execution and waits for its end
 	wantProblem(t, s, s.Do(t, "POST", executions(flow), `{"input":{"n":1}}`, "Idempotency-Key", "slow"), 409, "idempotency_in_progress")
 	wantStatus(t, s.Do(t, "POST", executions(flow), `{"input":{"n":1}}`, "Idempotency-Key", "other"), 201)
-	g.release()
+	calls.release()
 	a := <-first
 	if a.Status != 201 || a.Object()["status"] != "finished" {
 		t.Fatalf("the first request: %d %s", a.Status, a.Body)

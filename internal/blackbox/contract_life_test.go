@@ -36,8 +36,8 @@ var moves = map[string]string{
 
 // testMoves reads an execution as often as possible on its way.
 func testMoves(t *testing.T, s *server) {
-	g := newGate(t)
-	flow := deploy(t, s, "do:\n- pause: {wait: {milliseconds: 30}}\n"+strings.TrimPrefix(g.flow(), "do:\n")+"- again: {wait: {milliseconds: 30}}\n")
+	calls := newBarrier(t)
+	flow := deploy(t, s, "do:\n- pause: {wait: {milliseconds: 30}}\n"+strings.TrimPrefix(calls.flow(), "do:\n")+"- again: {wait: {milliseconds: 30}}\n")
 	for range 3 {
 		path := begin(t, s, flow, `{"n":1}`)
 		status, seen := "initial", map[string]bool{}
@@ -53,7 +53,7 @@ func testMoves(t *testing.T, s *server) {
 			status = next
 			seen[phase] = true
 			if phase == "running" {
-				g.release()
+				calls.release()
 			}
 			return status == "finished"
 		})
@@ -64,11 +64,11 @@ func testMoves(t *testing.T, s *server) {
 }
 
 func testCancel(t *testing.T, s *server) {
-	g := newGate(t)
-	running, waiting, quick, bad := deploy(t, s, g.flow()), deploy(t, s, sleep), deploy(t, s, echo), deploy(t, s, failed)
+	calls := newBarrier(t)
+	running, waiting, quick, bad := deploy(t, s, calls.flow()), deploy(t, s, sleep), deploy(t, s, echo), deploy(t, s, failed)
 	shell := deploy(t, s, "do:\n- a: {run: {shell: {command: 'exec sleep 600'}}}\n")
 	paths := map[string]string{"running": begin(t, s, running, `{"n":1}`), "waiting": begin(t, s, waiting, "{}"), "process": begin(t, s, shell, "{}")}
-	g.await(1)
+	calls.await(1)
 	await(t, s, paths["waiting"], "processing")
 	await(t, s, paths["process"], "processing")
 	for name, path := range paths {
@@ -87,7 +87,7 @@ func testCancel(t *testing.T, s *server) {
 			wantProblem(t, s, s.Do(t, "POST", path+"/cancel", ""), 409, "state_conflict")
 		})
 	}
-	until(t, 10*time.Second, "the call is withdrawn", func() bool { inside, _, _ := g.now(); return inside == 0 })
+	until(t, 10*time.Second, "the call is withdrawn", func() bool { inside, _, _ := calls.now(); return inside == 0 })
 	for name, flow := range map[string]string{"finished": quick, "error": bad} {
 		path := begin(t, s, flow, "{}")
 		before := finish(t, s, path)
@@ -111,10 +111,10 @@ func testCancel(t *testing.T, s *server) {
 // testCancelQueued cancels what has not got a slot yet; it stays initial until then.
 func testCancelQueued(t *testing.T) {
 	s := start(t, append([]string{"--max-running", "1"}, egress...)...)
-	g := newGate(t)
-	flow := deploy(t, s, g.flow())
+	calls := newBarrier(t)
+	flow := deploy(t, s, calls.flow())
 	first := begin(t, s, flow, `{"n":1}`)
-	g.await(1)
+	calls.await(1)
 	second, third := begin(t, s, flow, `{"n":2}`), begin(t, s, flow, `{"n":3}`)
 	for _, path := range []string{second, third} {
 		if e := s.Do(t, "GET", path, "").Object(); e["status"] != "initial" || e["started_at"] != nil || e["phase"] != "pending" {
@@ -126,13 +126,13 @@ func testCancelQueued(t *testing.T) {
 	if e := a.Object(); e["status"] != "error" || e["phase"] != "cancelled" {
 		t.Errorf("%s", a.Body)
 	}
-	g.release()
+	calls.release()
 	for path, want := range map[string]string{first: "finished", second: "error", third: "finished"} {
 		if e := finish(t, s, path); e["status"] != want {
 			t.Errorf("%v, want %s", e, want)
 		}
 	}
-	if _, _, order := g.now(); fmt.Sprint(order) != "[1 3]" {
+	if _, _, order := calls.now(); fmt.Sprint(order) != "[1 3]" {
 		t.Errorf("ran: %v", order)
 	}
 }

@@ -129,7 +129,7 @@ func testSizes(t *testing.T, s *server, flow string) {
 		a := raw(t, s, fmt.Sprintf("POST /api/v1%s HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", path, common(s), size))
 		wantProblem(t, s, a, 413, "payload_too_large")
 		if !strings.Contains(text(a.Object()["detail"]), "bytes") {
-			t.Errorf("the limit is not told: %s", a.Body)
+			t.Errorf("the answer does not name the limit: %s", a.Body)
 		}
 	}
 	// Without a length the limit counts as well.
@@ -200,7 +200,7 @@ func testLimits(t *testing.T, s *server) {
 		"activity_output_bytes": 64 << 20, "expression_steps": 10_000_000, "expression_value_bytes": 16 << 20, "payload_inline_bytes": 128 << 10,
 	} {
 		if reported[name] != value {
-			t.Errorf("limit %s is told as %v, want %d", name, reported[name], value)
+			t.Errorf("limit %s is reported as %v, want %d", name, reported[name], value)
 		}
 	}
 }

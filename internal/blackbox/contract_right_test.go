@@ -31,7 +31,8 @@ func TestContractTestKeyAndLive(t *testing.T) {
 	} {
 		header := append([]string{"X-Api-Key", key}, yaml...)
 		for version, source := range map[string]string{
-			"2.0.0": in("shop", "order", "2.0.0", leak), "1.0.0": in("shop", "order", "1.0.0", leak), // a new one, and the one that live runs
+			"2.0.0": in("shop", "order", "2.0.0", leak), // a new version
+			"1.0.0": in("shop", "order", "1.0.0", leak), // the version that live runs
 			"3.0.0": in("shop", "order", "3.0.0", "schedule: {every: PT1S}\n"+leak),
 		} {
 			for _, query := range []string{"", "?draft=false"} {
@@ -61,7 +62,8 @@ func TestContractTestKeyAndLive(t *testing.T) {
 	}
 }
 
-// TestContractLimitedKeys: what a limited key applies starts and uses only what the key sees, and it names only its files.
+// TestContractLimitedKeys: a workflow that a limited key has applied starts and uses only what the key sees, and names
+// only files that the key may read.
 func TestContractLimitedKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t)

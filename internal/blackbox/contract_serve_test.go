@@ -54,24 +54,24 @@ func testOneOwner(t *testing.T) {
 	wantStatus(t, again.Do(t, "GET", "/workflows/"+flow, ""), 200)
 }
 
-// testStop: SIGTERM finishes or parks what runs, at most 10 s, exit 0; it goes on later.
+// testStop: SIGTERM finishes or parks running executions within 10 s and exits with 0; they continue at the next start.
 func testStop(t *testing.T) {
 	s := start(t, append([]string{"--allow-run", "shell"}, egress...)...)
-	g := newGate(t)
+	calls := newBarrier(t)
 	paths := map[string]string{
-		"timer": begin(t, s, deploy(t, s, "do:\n- a: {wait: {seconds: 1}}\n"), "{}"), "call": begin(t, s, deploy(t, s, g.flow()), `{"n":1}`),
+		"timer": begin(t, s, deploy(t, s, "do:\n- a: {wait: {seconds: 1}}\n"), "{}"), "call": begin(t, s, deploy(t, s, calls.flow()), `{"n":1}`),
 		"process": begin(t, s, deploy(t, s, "do:\n- a: {run: {shell: {command: 'sleep 600'}}}\n"), "{}"), "long": begin(t, s, deploy(t, s, sleep), "{}"),
 	}
 	for _, path := range paths {
 		await(t, s, path, "processing")
 	}
-	g.await(1)
+	calls.await(1)
 	began := time.Now()
 	code := s.Stop()
 	if took := time.Since(began); code != 0 || took > 11*time.Second {
 		t.Errorf("exit code %d after %s", code, took)
 	}
-	g.release()
+	calls.release()
 	again := servertest.Launch(t, servertest.Options{DataDir: s.DataDir, Args: append([]string{"--allow-run", "shell"}, egress...)})
 	again.Key = s.Key
 	for _, name := range []string{"timer", "call"} {
@@ -253,7 +253,7 @@ func testMasterKey(t *testing.T) {
 	if err := os.Chmod(elsewhere, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cli(t, nil, 1, "keys", "create", "--data-dir", s.DataDir, "--master-key-file", elsewhere) // open to everybody
+	cli(t, nil, 1, "keys", "create", "--data-dir", s.DataDir, "--master-key-file", elsewhere) // every user may read it
 }
 
 // TestContractEgress: private addresses are refused, on the address connected to, after name
@@ -300,7 +300,7 @@ func TestContractEgress(t *testing.T) {
 }
 
 // TestContractConnectTo: --connect-to as curl, repeatable, its targets are allowed; and
-// --trusted-ca for servers that nobody else trusts.
+// --trusted-ca for servers whose authority the system does not trust.
 func TestContractConnectTo(t *testing.T) {
 	t.Parallel()
 	receiver := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host) }))

@@ -121,7 +121,8 @@ func TestContractLimitedStarterFiles(t *testing.T) {
 			t.Errorf("the upload of the first starter, repeated by another limited key: %v", e)
 		}
 	})
-	// The key that gave a file to one version of a workflow has not given it to a version that a limited key has applied since.
+	// A key that granted a file to one version of a workflow has not granted it to another version, which a limited
+	// key has applied since.
 	t.Run("retry with another version", func(t *testing.T) {
 		const read = "- g: {call: http, with: {method: get, endpoint: '${ .f.uri }', output: raw}}\n"
 		given := apply("finance", "given", "- n: {set: {n: 1}}\n")

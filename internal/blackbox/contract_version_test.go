@@ -212,7 +212,7 @@ func testPinned(t *testing.T, s *server) {
 	}
 }
 
-// testDelete: "DELETE: 204; unlisted, new starts 404; running executions go on, all stay
+// testDelete: "DELETE: 204; unlisted, new starts 404; running executions continue, all stay
 // readable; applying it again makes a new id."
 func testDelete(t *testing.T, s *server) {
 	name := unique("delete")
@@ -287,12 +287,12 @@ func testDefinitionProblems(t *testing.T, s *server) {
 		"do:\n" + // 2
 		"- first:\n" + // 3
 		"    set: {x: 1}\n" + // 4
-		"    unheard: 5\n" + // 5
+		"    unknown: 5\n" + // 5
 		"- second:\n" + // 6
 		"    set: {x: 1}\n" + // 7
 		"    then: nowhere\n" // 8
 	wantLines(t, wantProblem(t, s, s.Do(t, "POST", "/workflows", bad, "Content-Type", "application/yaml"), 422, "definition_invalid"),
-		problemPosition{"/do/0/first/unheard", 5, "unheard"}, problemPosition{"/do/1/second/then", 8, "nowhere"})
+		problemPosition{"/do/0/first/unknown", 5, "unknown"}, problemPosition{"/do/1/second/then", 8, "nowhere"})
 	bad = "document: {dsl: '1.0.3', namespace: contract, name: problems, version: '1.0.0'}\n" + // 1
 		"do:\n" + // 2
 		"- first:\n" + // 3
@@ -322,7 +322,7 @@ func testDefinitionProblems(t *testing.T, s *server) {
 	many := "document: {dsl: '1.0.3', namespace: contract, name: many, version: '1.0.0'}\ndo:\n" + strings.Repeat("- a: {sit: 1}\n", 500)
 	p := wantProblem(t, s, s.Do(t, "POST", "/workflows", many, "Content-Type", "application/yaml"), 422, "definition_invalid")
 	if n := len(list(p["errors"])); n != 100 {
-		t.Errorf("%d problems are told, at most 100", n)
+		t.Errorf("%d problems are listed, at most 100", n)
 	}
 	refused := wantProblem(t, s, s.Do(t, "POST", "/workflows", definition("run", "1.0.0", "do:\n- a: {run: {shell: {command: 'true'}}}\n"), "Content-Type", "application/yaml"), 422, "definition_invalid")
 	if e := fields(list(refused["errors"])[0]); e["code"] != "run_not_allowed" {

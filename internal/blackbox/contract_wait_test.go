@@ -67,12 +67,12 @@ func testWaitLimit(t *testing.T, s *server, flow string) {
 	}
 }
 
-// testWaitWoken: the answer comes as soon as the end does, not at the next look.
+// testWaitWoken: the answer comes as soon as the execution ends, not at the next poll.
 func testWaitWoken(t *testing.T, s *server) {
-	g := newGate(t)
-	flow := deploy(t, s, g.flow())
+	calls := newBarrier(t)
+	flow := deploy(t, s, calls.flow())
 	path := begin(t, s, flow, `{"n":1}`)
-	g.await(1)
+	calls.await(1)
 	answers := make(chan answer, 8)
 	for range cap(answers) {
 		go func() {
@@ -84,7 +84,7 @@ func testWaitWoken(t *testing.T, s *server) {
 		}()
 	}
 	released := time.Now()
-	g.release()
+	calls.release()
 	for range cap(answers) {
 		a := <-answers
 		if a.Status != 200 || a.Object()["status"] != "finished" {

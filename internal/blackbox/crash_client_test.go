@@ -27,7 +27,7 @@ type crashRequest struct {
 	batch bool
 	key   string // its Idempotency-Key, or ""
 
-	path      string // of what it made; "" while nobody answered
+	path      string // of what it made; "" while there was no answer
 	executed  string // the id
 	cancelled bool   // the cancellation was accepted
 	last      crashView
@@ -103,7 +103,7 @@ func (l *crashLoad) refuses(a servertest.Answer) bool {
 	return l.graceful && a.Status == http.StatusServiceUnavailable
 }
 
-// down makes clients wait that found nobody.
+// down makes clients wait that found no server.
 func (l *crashLoad) down() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -207,7 +207,7 @@ func (q *crashRequest) body() string {
 	return string(text)
 }
 
-// start sends a request; with an Idempotency-Key it comes again until somebody answers, and
+// start sends a request; with an Idempotency-Key it is repeated until a server answers, and
 // sometimes once more after that.
 func (l *crashLoad) start(q *crashRequest, r *rand.Rand) bool {
 	path, want := "/workflows/"+l.workflows[q.flow.name]+"/executions", http.StatusCreated
@@ -326,7 +326,7 @@ func (l *crashLoad) cancel(q *crashRequest) {
 		l.refused.Add(1)
 		l.wait()
 	case answer.Status == http.StatusAccepted || answer.Status == http.StatusConflict:
-		q.cancelled = true // a conflict: an earlier cancellation without answer was heard
+		q.cancelled = true // a conflict: an earlier cancellation without answer was accepted
 	default:
 		l.t.Errorf("cancel %s: %d %.300s", q.in.Tag, answer.Status, answer.Body)
 	}

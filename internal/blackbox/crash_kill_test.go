@@ -153,7 +153,7 @@ func (k *crashKiller) awaitGone(processes map[string]bool) {
 	}
 }
 
-// strikeRecovery starts a server and kills it a moment later, before anybody knows it.
+// strikeRecovery starts a server and kills it a moment later, before any client uses it.
 func (k *crashKiller) strikeRecovery() {
 	cmd := exec.Command(servertest.Binary(k.t), append([]string{"serve", "--data-dir", k.options.DataDir, "--listen", k.options.Listen}, k.options.Args...)...)
 	if err := cmd.Start(); err != nil {

@@ -80,7 +80,8 @@ func TestCrashStopStubborn(t *testing.T) {
 		files, _ := filepath.Glob(filepath.Join(options.DataDir, "scratch", "*", "out", "here"))
 		return len(files) > 0
 	}
-	for deadline := time.Now().Add(10 * time.Second); !trapped(); <-time.After(5 * time.Millisecond) { // files have no other signal
+	// A file gives no other signal.
+	for deadline := time.Now().Add(10 * time.Second); !trapped(); <-time.After(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the step does not start")
 		}

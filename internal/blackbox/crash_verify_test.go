@@ -13,8 +13,8 @@ import (
 // crashEndTime is how long the server has, after the last restart, to end all it accepted.
 const crashEndTime = 60 * time.Second
 
-// finish waits for the ends of all that was accepted and verifies each of them, then looks for
-// what nobody was told of.
+// finish waits for the ends of everything that was accepted and verifies each of them, then looks for
+// executions and batches that exist although no client got an answer about them.
 func (l *crashLoad) finish(kills []crashKill) {
 	deadline := time.Now().Add(crashEndTime)
 	batches := l.collect(deadline)
@@ -101,8 +101,8 @@ func (l *crashLoad) pages(path string) []crashView {
 	}
 }
 
-// unanswered lists everything and returns what clients were not told of. Each of these must be
-// what exactly one request without an answer asked for. What clients know must be listed once.
+// unanswered lists everything and returns the requests whose result exists although no client got its answer. Each
+// unknown result must be that of exactly one request without an answer. Each known result must be listed once.
 func (l *crashLoad) unanswered(known map[string]*crashRequest) []*crashRequest {
 	asked := map[string]*crashRequest{}
 	for _, q := range l.unsure {
@@ -126,7 +126,7 @@ func (l *crashLoad) unanswered(known map[string]*crashRequest) []*crashRequest {
 			tag := l.tagOf(path+"/"+id, f.name == l.item.name)
 			q := asked[tag]
 			if q == nil {
-				l.t.Errorf("%s %s exists with the tag %q, which nobody asked for or which exists already", f.name, id, tag)
+				l.t.Errorf("%s %s exists with the tag %q, which no request asked for or which exists already", f.name, id, tag)
 				continue
 			}
 			delete(asked, tag)

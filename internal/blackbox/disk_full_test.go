@@ -68,7 +68,7 @@ func remountDisk(t *testing.T, dir string, bytes int, flags uintptr) {
 	}
 }
 
-// diskLoad starts executions until it is told that there is no room.
+// diskLoad starts executions until an answer says that there is no room.
 type diskLoad struct {
 	t         *testing.T
 	server    *servertest.Server
@@ -213,7 +213,7 @@ func (l *diskLoad) verify() {
 		}
 		for _, view := range load.pages(path + query) {
 			if id := cmp.Or(view.ID, view.BatchID); l.accepted[id] == nil {
-				l.t.Errorf("%s %s exists, though nobody was told that it was accepted; its tag is %q", f.name, id, load.tagOf(path+"/"+id, f.name == "item"))
+				l.t.Errorf("%s %s exists, though no answer said that it was accepted; its tag is %q", f.name, id, load.tagOf(path+"/"+id, f.name == "item"))
 			}
 		}
 	}
@@ -228,7 +228,7 @@ func diskOptions(disk string) servertest.Options {
 }
 
 // TestDiskFull fills the disk under load: what cannot be stored is refused with a clear 503,
-// reads go on, and with room again everything that was accepted ends, and no call is repeated.
+// reads still work, and with room again everything that was accepted ends, and no call is repeated.
 // At first another file takes the room; then the database itself has no more.
 func TestDiskFull(t *testing.T) {
 	disk := smallDisk(t)

@@ -49,7 +49,7 @@ func state(t *testing.T, s *server, workflow string) string {
 	return b.String()
 }
 
-// values of every kind; which of them a field accepts is told by its place in acceptable.
+// values of every kind; the position of a value is its position in acceptable, which says whether a field accepts it.
 var values = []string{
 	"null", "true", "false", "0", "-1", "1", "1.5", "1e308", "-1e308", strings.Repeat("9", 1000), `""`, `"x"`, `"\u0000"`, `"` + strings.Repeat("n", 10_000) + `"`,
 	"[]", "[[]]", "[null]", "[1]", `["x"]`, "[{}]", "{}", `{"":null}`, `{"a":{"b":[]}}`, `"2026-01-31T00:00:00Z"`, `"` + nobody + `"`, `["` + nobody + `"]`, `"run"`, `"live"`, `"test"`,

@@ -147,7 +147,7 @@ func TestHostileDefinitionFields(t *testing.T) {
 	}
 }
 
-// mutate calls try for every value below v, and puts back what was there.
+// mutate calls try for every value below v, and restores the value afterwards.
 func mutate(v value.Value, path []string, try func(pointer string, set func(value.Value))) {
 	one := func(name string, was value.Value, set func(value.Value)) {
 		at := append(slices.Clone(path), name)

@@ -18,7 +18,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// endless are definitions that would compute, allocate or fork for ever. Each ends in error
+// endless are definitions that would compute, allocate or fork without end. Each ends in error
 // at a limit that its error states.
 var endless = map[string]struct{ rest, stated string }{
 	"jump to itself":         {"do:\n- a: {set: '${ . }', then: a}\n", "100,000|100000"},
@@ -139,7 +139,7 @@ func peakBytes(t *testing.T, s *server) int {
 func peak(t *testing.T, s *server) string { return fmt.Sprintf("%d MiB", peakBytes(t, s)>>20) }
 
 // TestHostileTimers: loops with effects, and long ones of costly expressions, are legal; they
-// hurt nobody, and a cancellation ends them.
+// disturb no other execution, and a cancellation ends them.
 func TestHostileTimers(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -246,7 +246,7 @@ func TestHostileReceiver(t *testing.T) {
 	}
 }
 
-// TestHostileSchemas: no schema takes for ever to check an input.
+// TestHostileSchemas: the check of an input ends with every schema.
 func TestHostileSchemas(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestHostilePaths asks for paths that nobody should ask for.
+// TestHostilePaths asks for paths that no honest client asks for.
 func TestHostilePaths(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -55,8 +55,8 @@ func TestHostilePaths(t *testing.T) {
 	}
 }
 
-// wantRefusalOfHTTP is wantRefusal for what may be refused before there is a body to name a
-// place in.
+// wantRefusalOfHTTP is wantRefusal for a request that may be refused before its body is read, so that the problem
+// names no pointer.
 func wantRefusalOfHTTP(t *testing.T, what string, a answer) {
 	t.Helper()
 	p := a.Object()
@@ -200,7 +200,7 @@ func rawMaybe(t *testing.T, s *server, request string) (answer, bool) {
 	return a, true
 }
 
-// TestHostileConnections: many connections that never finish their request keep nobody out.
+// TestHostileConnections: many connections that never finish their request keep no other client out.
 func TestHostileConnections(t *testing.T) {
 	t.Parallel()
 	s := start(t)

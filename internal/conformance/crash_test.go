@@ -229,7 +229,7 @@ func (l *life) Update(ctx context.Context, fn func(store.Conn) error) error {
 	}
 	err := l.DB.Update(ctx, fn)
 	if l.dead.Load() {
-		return store.ErrUnavailable // it died meanwhile; whether that was written, nobody learns
+		return store.ErrUnavailable // the host died meanwhile; the caller does not learn whether that was written
 	}
 	if err == nil && l.host.armed.Load() && l.host.count.Add(1) == l.host.at {
 		l.dead.Store(true)

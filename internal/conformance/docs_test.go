@@ -90,7 +90,7 @@ func examplesOf(list []handbook.Block) (examples []*docExample, files []handbook
 		case slices.Contains([]string{"sh", "text", "mermaid"}, b.Language), slices.Contains([]string{"save", "sample", "elsewhere"}, b.Kind):
 			// Package handbook tests these.
 		case len(examples) == 0 || !slices.Contains([]string{"secret", "input", "event", "warnings", "output", "error", "problems", "run"}, b.Kind):
-			return nil, nil, fmt.Errorf("line %d: nobody tests a block %q", b.Line, strings.TrimSpace(b.Language+" "+b.Kind))
+			return nil, nil, fmt.Errorf("line %d: no test runs a block %q", b.Line, strings.TrimSpace(b.Language+" "+b.Kind))
 		default:
 			last := examples[len(examples)-1]
 			last.with = append(last.with, b)
@@ -174,7 +174,7 @@ func (e *docExample) perform(s *scenario) error {
 			return err
 		}
 		list, _ := s.refusal["errors"].([]any)
-		return equals(places(list), want)
+		return equals(codesAndPointers(list), want)
 	}
 	for _, secret := range e.all("secret") {
 		if err := s.giveSecret(secret.Name, secret.Text); err != nil {
@@ -188,7 +188,7 @@ func (e *docExample) perform(s *scenario) error {
 	if warnings == "" {
 		warnings = "[]"
 	}
-	if err := equals(places(s.warnings), warnings); err != nil {
+	if err := equals(codesAndPointers(s.warnings), warnings); err != nil {
 		return fmt.Errorf("warnings: %w", err)
 	}
 	if e.Kind == "definition" {
@@ -233,8 +233,8 @@ func (e *docExample) run(s *scenario) error {
 	return s.faultsWith(fault, true)
 }
 
-// places keeps of problems what the reference tells: their codes and where they are.
-func places(problems []any) []any {
+// codesAndPointers keeps the parts of problems that the reference documents: their codes and where they are.
+func codesAndPointers(problems []any) []any {
 	list := make([]any, 0, len(problems))
 	for _, p := range problems {
 		one, _ := p.(map[string]any)
@@ -336,7 +336,7 @@ func TestDocsDecisions(t *testing.T) {
 	}
 }
 
-// TestDocsBlocks checks that the reader of pages finds what nobody tests.
+// TestDocsBlocks checks that the reader of pages finds blocks that no test runs.
 func TestDocsBlocks(t *testing.T) {
 	const definition = "```yaml workflow\na: 1\n```\n"
 	for name, c := range map[string]struct {
@@ -347,7 +347,7 @@ func TestDocsBlocks(t *testing.T) {
 		"a shell line":                  {"```sh\nls\n```\n", true},
 		"a workflow without an outcome": {definition, false},
 		"a workflow with two outcomes":  {definition + "```json output\n1\n```\n```json error\n1\n```\n", false},
-		"a block that nobody tests":     {"```yaml\na: 1\n```\n", false},
+		"a block that no test runs":     {"```yaml\na: 1\n```\n", false},
 		"an outcome of nothing":         {"```json output\n1\n```\n", false},
 		"output of a command":           {"```text output\n1\n```\n", true},
 	} {
@@ -359,7 +359,7 @@ func TestDocsBlocks(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got := places([]any{map[string]any{"code": "x", "pointer": "/y", "line": 3}}); !value.Equal(got, []any{map[string]any{"code": "x", "pointer": "/y"}}) {
+	if got := codesAndPointers([]any{map[string]any{"code": "x", "pointer": "/y", "line": 3}}); !value.Equal(got, []any{map[string]any{"code": "x", "pointer": "/y"}}) {
 		t.Errorf("places: %v", got)
 	}
 }

@@ -81,7 +81,7 @@ func TestKitExamplesCompile(t *testing.T) {
 			t.Errorf("%s [%s]", p, p.Code)
 		}
 		for _, w := range r.Wanted {
-			t.Errorf("it wants the %s %s, which nobody has", w.Kind, w.URI)
+			t.Errorf("it wants the %s %s, which does not exist", w.Kind, w.URI)
 		}
 		if r.Plan == nil {
 			return

@@ -97,7 +97,7 @@ func (f *feature) run(s *scenario) error {
 			return fmt.Errorf("%s: %w", step.text, err)
 		}
 		if !done {
-			return fmt.Errorf("nobody knows the step %q", step.text)
+			return fmt.Errorf("unknown step %q", step.text)
 		}
 	}
 	return nil

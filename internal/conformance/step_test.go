@@ -94,7 +94,7 @@ func (s *scenario) deploy(definition string) error {
 	return nil
 }
 
-// unschedule deletes the workflows of the scenario that start by themselves. They would go on beside all
+// unschedule deletes the workflows of the scenario that start by themselves. They would run beside all
 // scenarios that follow, some of them ten times a second.
 func (s *scenario) unschedule() error {
 	for _, id := range s.scheduled {

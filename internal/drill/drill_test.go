@@ -140,7 +140,7 @@ func (d *drill) at(percent int) {
 	case <-d.receiver.reach(d.effects * percent / 100):
 	case <-time.After(2 * time.Minute):
 		effects, _ := d.receiver.count()
-		d.t.Fatalf("nothing goes on: %d effects in %v, waiting for %d%% of %d", effects, time.Since(d.begun), percent, d.effects)
+		d.t.Fatalf("nothing happens: %d effects in %v, waiting for %d%% of %d", effects, time.Since(d.begun), percent, d.effects)
 	}
 }
 

@@ -92,7 +92,7 @@ func (c *client) ask(method, path, body string, headers ...string) servertest.An
 			return a
 		}
 		if time.Now().After(deadline) {
-			c.t.Errorf("%s %s: nobody answers: %d %.300s %v", method, path, a.Status, a.Body, err)
+			c.t.Errorf("%s %s: no node answers: %d %.300s %v", method, path, a.Status, a.Body, err)
 			return a
 		}
 		c.turn++

@@ -17,7 +17,7 @@ import (
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
-// endedByHandTime is how long a row may take to end whose workflow was ended in Temporal.
+// endedByHandTime is the maximum of time in which a row ends whose workflow was ended in Temporal.
 const endedByHandTime = 60 * time.Second
 
 // TestQuiet holds an installation to its promises where nothing is killed but what the test is
@@ -95,8 +95,8 @@ func testWorkerStopped(t *testing.T, s *site) {
 }
 
 // verifyNotInterrupted checks that Temporal has taken no attempt for lost: a task that may be
-// done only once would have faulted. What Temporal handed over to the worker while that stopped
-// must have been given back, which is told.
+// done only once would have faulted. Work that Temporal gave to the worker while that stopped
+// must have been returned unstarted, which the history says.
 func verifyNotInterrupted(s *site, l *load) {
 	s.t.Helper()
 	remote := s.temporal.Client(s.t, s.namespace)
@@ -188,7 +188,7 @@ func jsonText(value any) string {
 	return string(text)
 }
 
-// Somebody ends workflows in Temporal itself: their rows end, and what counts them.
+// An operator ends workflows in Temporal itself: their rows end, and the counters of their batches follow.
 func testEndedByHand(t *testing.T, s *site) {
 	n := s.serve("node", "--connect-to", s.receiver.openPort("node"))
 	s.open(n)

@@ -17,7 +17,7 @@ import (
 // through a port of its own, so that the receiver knows who calls.
 const receiverHost = "receiver.test"
 
-// largeText is longer than what stands in a history of Temporal.
+// largeText is longer than any text that a history of Temporal holds.
 const largeText = 160 << 10
 
 // receiver is the outside world. It remembers every call: who made it, when it began and when
@@ -49,7 +49,7 @@ type arrival struct {
 	broken     bool
 }
 
-// threshold is somebody who waits for a number of effects.
+// threshold is a goroutine that waits for a number of effects.
 type threshold struct {
 	effects int
 	reached chan struct{}
@@ -224,7 +224,7 @@ func (r *receiver) verify(outages []outage) (repeated int, latest time.Duration)
 func clock(at time.Time) string { return at.Format("15:04:05.000") }
 
 // span is when a step was called first and last, and when it was answered last. Errors: it was
-// not called, or with several keys, or nobody got its last answer.
+// not called, or with several keys, or no caller got its last answer.
 func (r *receiver) span(owner string) (first, last, end time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 	sdk "go.temporal.io/sdk/client"
 )
 
-// quietTime is how long what is left of the work may take after the last end was seen: messages
-// to workflows that have ended, and what Temporal's own list of workflows lags behind.
+// quietTime is the maximum of time for the rest of the work after the last end was seen: messages
+// to workflows that have ended, and the delay of Temporal's own list of workflows.
 const quietTime = 30 * time.Second
 
 // verify checks the end of everything that was accepted.

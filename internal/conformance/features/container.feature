@@ -101,7 +101,7 @@ Feature: Containers
     """
 
   @1.7-run-container
-  Scenario: A path of the host that nobody allowed
+  Scenario: A path of the host that the operator has not allowed
     Given a workflow with definition:
     """yaml
     document: { dsl: '1.0.3', namespace: container, name: volume, version: '1.0.0' }

@@ -67,7 +67,7 @@ Feature: Data flow
     """
 
   @1.4-order @1.7-do
-  Scenario: A composite task feeds its transformed input to its first child and takes the output of its last
+  Scenario: A composite task gives its transformed input to its first child and takes the output of its last
     Given a workflow with definition:
     """yaml
     document: { dsl: '1.0.3', namespace: data-flow, name: composite, version: '1.0.0' }

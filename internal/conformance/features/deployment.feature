@@ -1,7 +1,7 @@
 Feature: Deployment
 
-  What is wrong with a definition is told when it is applied, with its place, and what it
-  names from outside is fetched then.
+  A definition that is wrong is refused when it is applied, with the position of each mistake.
+  The external resources that it names are fetched then.
 
   @1.2-identity @T28
   Scenario: A document that does not say what it is
@@ -107,7 +107,7 @@ Feature: Deployment
     plain: Hello, world
     """
 
-  Scenario: All problems are told at once
+  Scenario: All problems are reported at once
     Given a definition that is refused:
     """yaml
     document: { dsl: '1.0.3', namespace: deployment, name: everything, version: '1.0.0' }
@@ -404,7 +404,7 @@ Feature: Deployment
     """
 
   @T17
-  Scenario: A key that is there twice is refused
+  Scenario: A key that occurs twice is refused
     Given a definition that is refused:
     """yaml
     document: { dsl: '1.0.3', namespace: deployment, name: twice, version: '1.0.0' }
@@ -523,7 +523,7 @@ Feature: Deployment
     """
 
   @T36 @1.8-custom
-  Scenario: A function that is wrong is told at its call
+  Scenario: A function that is wrong is reported at its call
     Given a definition that is refused:
     """yaml
     document: { dsl: '1.0.3', namespace: deployment, name: broken, version: '1.0.0' }

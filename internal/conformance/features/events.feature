@@ -1,4 +1,4 @@
-Feature: Events are stored, and nobody loses or doubles one
+Feature: Events are stored, and no listener loses or doubles one
 
   @T60
   Scenario: A listen gets events of its own workflow that came before

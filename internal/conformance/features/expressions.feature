@@ -334,7 +334,7 @@ Feature: Expressions
     And the definition should be refused with 'invalid_expression' at '/do/1/after/set'
 
   @1.6-data
-  Scenario: What stands in data is never evaluated
+  Scenario: Data is never evaluated
     Given a workflow with definition:
     """yaml
     document: { dsl: '1.0.3', namespace: expressions, name: data, version: '1.0.0' }

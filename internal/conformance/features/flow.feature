@@ -21,7 +21,7 @@ Feature: Flow directives and scopes
     And count should run 2 times
 
   @T26 @1.5-exit @1.7-do
-  Scenario: Exit ends the list that it stands in, and no more
+  Scenario: Exit ends its own list, and no other
     Given a workflow with definition:
     """yaml
     document: { dsl: '1.0.3', namespace: flow, name: exit-nested, version: '1.0.0' }
@@ -173,7 +173,7 @@ Feature: Flow directives and scopes
     And skipped should not run
 
   @1.5-jump @T28
-  Scenario: The same name may stand in lists of different depth, and a jump means its own list
+  Scenario: Lists of different depth may use the same name, and a jump means its own list
     Given a workflow with definition:
     """yaml
     document: { dsl: '1.0.3', namespace: flow, name: same-names, version: '1.0.0' }

@@ -287,7 +287,7 @@ Feature: HTTP calls
       | asked   | get    | 503-200             | { idempotencyKey: true }  | [ 1, 2 ]           |
 
   @1.8-http @1.10-types
-  Scenario: A host that nobody has
+  Scenario: A host that does not exist
     Given a workflow with definition:
     """yaml
     document: { dsl: '1.0.3', namespace: http, name: nobody, version: '1.0.0' }

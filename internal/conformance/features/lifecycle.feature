@@ -112,7 +112,7 @@ Feature: Events that executions publish about themselves, where the operator tur
     """
 
   @lifecycle @1.13-workflow @1.13-task
-  Scenario: A fault is told with its error
+  Scenario: A fault is published with its error
     Given a workflow with definition:
     """yaml
     document: { dsl: '1.0.3', namespace: lifecycle, name: fault-child, version: '1.0.0' }
@@ -176,7 +176,7 @@ Feature: Events that executions publish about themselves, where the operator tur
     """
 
   @lifecycle @1.13-task
-  Scenario: Each retry is told
+  Scenario: Each retry is published
     Given a workflow with definition:
     """yaml
     document: { dsl: '1.0.3', namespace: lifecycle, name: retry-child, version: '1.0.0' }
@@ -208,7 +208,7 @@ Feature: Events that executions publish about themselves, where the operator tur
     """
 
   @lifecycle @1.13-workflow
-  Scenario: Correlation is told at the start and the end of listening, with its keys
+  Scenario: Correlation is published at the start and the end of listening, with its keys
     Given a workflow with definition:
     """yaml
     document: { dsl: '1.0.3', namespace: lifecycle, name: correlation-child, version: '1.0.0' }

@@ -439,7 +439,7 @@ Feature: Listening
     """
 
   @1.7-listen-filter @T57
-  Scenario: An expression sees the value of the attribute, and fails on nobody
+  Scenario: An expression sees the value of the attribute, and its failure faults no task
     Given a workflow with definition:
     """yaml
     document: { dsl: '1.0.3', namespace: listen, name: filter-expression, version: '1.0.0' }

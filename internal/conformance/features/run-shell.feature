@@ -220,7 +220,7 @@ Feature: Shell commands
     """
 
   @T67 @1.7-run
-  Scenario: Nobody waits for a process that is not awaited, and its output is the transformed input
+  Scenario: The task of a process that is not awaited ends at once, and its output is the transformed input
     The process sleeps longer than any test waits.
     Given a workflow with definition:
     """yaml
