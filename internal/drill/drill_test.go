@@ -36,10 +36,10 @@ type drill struct {
 
 // TestDrill runs a batch and single executions on two API nodes and three workers, and kills a
 // worker, an API node and Temporal, stops PostgreSQL and has S3 refuse meanwhile.
-// CHARGEHAND_DRILL_ITEMS (default 200) and CHARGEHAND_DRILL_SINGLES (default 50) are the sizes.
+// CHARGEHAND_DRILL_ITEMS (default 120) and CHARGEHAND_DRILL_SINGLES (default 30) are the sizes.
 func TestDrill(t *testing.T) {
 	t.Parallel()
-	d := &drill{items: number(t, "CHARGEHAND_DRILL_ITEMS", 200), singles: number(t, "CHARGEHAND_DRILL_SINGLES", 50)}
+	d := &drill{items: number(t, "CHARGEHAND_DRILL_ITEMS", 120), singles: number(t, "CHARGEHAND_DRILL_SINGLES", 30)}
 	d.effects = d.items * effectsPer / len(kinds)
 	d.build(t)
 	watch := startWatcher(t, d.database, bounds{batch: concurrency, account: maxRunning})
