@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/api"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/telemetry"
 )
@@ -70,7 +71,7 @@ func New(ctx context.Context, cfg Config) (*App, error) {
 func (a *App) open(ctx context.Context) error {
 	var err error
 	a.unclean = a.cfg.unclosed()
-	if a.cfg.master, err = a.cfg.masterKey(); err != nil {
+	if _, err = a.cfg.keyring(); err != nil {
 		return err
 	}
 	if a.db, err = openDatabase(ctx, a.cfg); err != nil {
@@ -158,7 +159,13 @@ func (a *App) takeOver(db *database) (*term, error) {
 // begin puts the parts together that live as long as the database is our own.
 func (a *App) begin(ctx context.Context) (*term, error) {
 	db, _ := a.parts()
-	t, err := newTerm(ctx, a.cfg, db.store)
+	cfg := a.cfg
+	var err error
+	// While it stood by, the master key may have been exchanged.
+	if cfg.ring, err = secret.Load(cfg.MasterKeyFile); err != nil {
+		return nil, err
+	}
+	t, err := newTerm(ctx, cfg, db.store)
 	if err != nil {
 		return nil, err
 	}

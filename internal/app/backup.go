@@ -47,11 +47,20 @@ func Backup(ctx context.Context, cfg Config, to string) (BackupReport, error) {
 		return report, err
 	}
 	defer db.Close()
+	// The master key may be exchanged meanwhile: the keys of before and those of after are in the backup.
+	ring, err := secret.Load(cfg.MasterKeyFile)
+	if err != nil {
+		return report, err
+	}
 	unfinished := filepath.Join(to, databaseName+".unfinished")
 	if err := db.Backup(ctx, unfinished); err != nil {
 		return report, err
 	}
-	if err := copyKey(cfg.MasterKeyFile, filepath.Join(to, masterKeyName)); err != nil {
+	after, err := secret.Load(cfg.MasterKeyFile)
+	if err != nil {
+		return report, err
+	}
+	if err := secret.Write(filepath.Join(to, masterKeyName), after.Join(ring)); err != nil {
 		return report, err
 	}
 	report, err = copyContents(ctx, cfg, filepath.Join(to, filesName))

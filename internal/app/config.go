@@ -101,7 +101,7 @@ type Config struct {
 
 	zone     *time.Location
 	sinks    []sink.Target
-	master   *secret.Master        // read by open
+	ring     *secret.Keyring       // read at the begin of each term
 	exporter sdktrace.SpanExporter // takes the spans, in tests; nil: as the environment says
 	// What the process has once, for one term after another; made by New.
 	tracing  *telemetry.Tracing  // nil: nothing is traced

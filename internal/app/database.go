@@ -120,7 +120,7 @@ func openInstalled(ctx context.Context, cfg Config) (*store.Store, error) {
 		return rows, err
 	}
 	err = rows.View(ctx, func(r *store.Reader) error {
-		_, err := r.Meta(metaMaster)
+		_, err := r.Meta(metaInstalled)
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
@@ -83,9 +85,13 @@ func (d *doctor) directory() bool {
 }
 
 func (d *doctor) masterKey() {
-	master, err := secret.Load(d.cfg.MasterKeyFile)
-	d.add("master key", d.cfg.MasterKeyFile, err)
-	d.cfg.master = master
+	ring, err := secret.Load(d.cfg.MasterKeyFile)
+	good := d.cfg.MasterKeyFile
+	if err == nil {
+		good = fmt.Sprintf("%s, with %s as the current one", good, ring.Current().ID())
+	}
+	d.add("master key", good, err)
+	d.cfg.ring = ring
 }
 
 // rows looks at the database, and at everything that is judged by what it holds.
@@ -102,8 +108,8 @@ func (d *doctor) rows(ctx context.Context) {
 		return
 	}
 	defer rows.Close()
-	if d.cfg.master != nil { // else told already
-		d.add("master key of the database", "it is the one that the database was made with", fitsMaster(ctx, rows, d.cfg.master))
+	if d.cfg.ring != nil { // else told already
+		d.keys(ctx, rows)
 	}
 	err = rows.View(ctx, checkMoved)
 	d.add("store move", "the database was not left by one", err)
@@ -155,18 +161,22 @@ func (d *doctor) log(state sqlite.State) {
 	d.add("write-ahead log", text, nil)
 }
 
-// fitsMaster is checkMaster for a caller that changes nothing.
-func fitsMaster(ctx context.Context, db *store.Store, master *secret.Master) error {
-	return db.View(ctx, func(r *store.Reader) error {
-		known, err := r.Meta(metaMaster)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil // no server has begun
-		}
-		if err == nil && string(known) != string(master.Derive(secret.KeyCheck)) {
-			err = errors.New("the master key is not the one of this database: name the right file with --master-key-file")
-		}
-		return err
-	})
+// keys compares the master key file with the keys of the installation.
+func (d *doctor) keys(ctx context.Context, rows *store.Store) {
+	state, err := keyring.Inspect(ctx, rows, d.cfg.ring, d.cfg.MasterKeyFile, d.cfg.DatabaseURL == "", time.Now())
+	d.add("master key of the database", fmt.Sprintf("the %d keys of the installation open with it", state.Keys), err)
+	if err != nil {
+		return
+	}
+	older := strings.Join(state.Older, ", ")
+	switch {
+	case len(state.Older) == 0:
+		d.add("older master keys", "there are none", nil)
+	case len(state.Needs) == 0:
+		d.add("older master keys", "nothing needs "+older+": `chargehand secrets rotate-master-key --finish` removes it", nil)
+	default:
+		d.addDamages("older master keys", "", state.Needs, nil)
+	}
 }
 
 // work tells what waits. It is never wrong by itself.

@@ -189,7 +189,7 @@ func TestLostDatabase(t *testing.T) {
 func TestFirstStartThatWasCutOff(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	cfg := Config{DataDir: dir, Listen: "127.0.0.1:0", MasterKeyFile: filepath.Join(dir, masterKeyName)}
-	if _, err := cfg.masterKey(); err != nil {
+	if _, err := cfg.keyring(); err != nil {
 		t.Fatal(err)
 	}
 	i := install(t, dir)

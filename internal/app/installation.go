@@ -11,13 +11,12 @@ import (
 	"slices"
 
 	"github.com/chargehand/chargehand/internal/blob"
-	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
 // What an installation remembers of itself, by name.
 const (
-	metaMaster    = "master_key_check"
+	metaInstalled = "installed"
 	metaEngine    = "engine"
 	metaName      = "installation" // random, in hex
 	metaNamespace = "temporal_namespace"
@@ -26,17 +25,6 @@ const (
 	metaBackup    = "last_backup"
 	metaClock     = "clock_step"
 )
-
-// checkMaster refuses a master key that is not the one of the database: with another one, no
-// API key and no link would count, and the reason would be hard to find.
-func checkMaster(ctx context.Context, db *store.Store, master *secret.Master) error {
-	proof := master.Derive(secret.KeyCheck)
-	same, err := agree(ctx, db, metaMaster, proof, nil)
-	if err == nil && !same {
-		err = errors.New("the master key is not the one of this database: name the right file with --master-key-file")
-	}
-	return err
-}
 
 // checkEngine refuses to drive the executions that another engine has begun. Those that have
 // not begun continue with any.

@@ -43,7 +43,7 @@ func CreateKey(ctx context.Context, cfg Config, k NewKey) (string, error) {
 	} else if err := checkInstalled(cfg); err != nil {
 		return "", err
 	}
-	master, err := cfg.masterKey()
+	ring, err := cfg.keyring()
 	if err != nil {
 		return "", err
 	}
@@ -52,10 +52,11 @@ func CreateKey(ctx context.Context, cfg Config, k NewKey) (string, error) {
 		return "", err
 	}
 	defer rows.Close()
-	if err := checkMaster(ctx, rows, master); err != nil {
+	keys, err := openKeys(ctx, rows, ring)
+	if err != nil {
 		return "", err
 	}
-	key, err := service.Issue(ctx, rows, master.Derive(secret.APIKeyPepper), time.Now(), request)
+	key, err := service.Issue(ctx, rows, keys.Of(secret.APIKeyPepper), time.Now(), request)
 	var refused *chargehand.Error
 	switch {
 	case !errors.As(err, &refused):

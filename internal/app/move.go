@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/postgres"
@@ -92,7 +92,8 @@ type move struct {
 	fromPlace blob.Location
 	toPlace   blob.Location
 	left      bool // files stay where they are
-	master    *secret.Master
+	ring      *secret.Keyring
+	id        string // of the source
 	mark      moveMark
 	source    *sqlite.DB
 	target    *postgres.DB
@@ -125,17 +126,20 @@ func (m *move) prepare(ctx context.Context) error {
 	if err := m.settings(); err != nil {
 		return err
 	}
-	if err := m.keys(); err != nil {
+	if err := m.readKeyring(); err != nil {
+		return err
+	}
+	var err error
+	if m.source, err = openSource(m.From, m.Log); err != nil {
+		return err
+	}
+	if err := m.identify(ctx); err != nil {
 		return err
 	}
 	if err := m.openTarget(ctx); err != nil {
 		return err
 	}
 	if err := m.openPlaces(ctx); err != nil {
-		return err
-	}
-	var err error
-	if m.source, err = openSource(m.From, m.Log); err != nil {
 		return err
 	}
 	m.loader, err = m.target.Load(ctx)
@@ -175,11 +179,22 @@ func (m *move) openTarget(ctx context.Context) (err error) {
 	})
 }
 
-// sourceID says which installation a master key belongs to, and nothing about the key.
-func (m *move) sourceID() string { return hex.EncodeToString(m.master.Derive(secret.KeyCheck)) }
+// identify opens the keys of the source, which say what installation it is.
+func (m *move) identify(ctx context.Context) error {
+	keys, err := keyring.Read(ctx, store.New(m.source), m.ring)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		m.id = "never served"
+	case err != nil:
+		return badSetting("--from-master-key-file: %w", err)
+	default:
+		m.id = keys.Fingerprint()
+	}
+	return nil
+}
 
 func (m *move) refuseOther(begun *moveMark) error {
-	if begun == nil || begun.Source == m.sourceID() {
+	if begun == nil || begun.Source == m.id {
 		return nil
 	}
 	return fmt.Errorf("--to: another installation is being moved into this database, from %s, since %s: finish that move, or use an empty database",
@@ -231,9 +246,6 @@ func (m *move) run(ctx context.Context, c store.Conn) error {
 	if err != nil {
 		return err
 	}
-	if err := m.compareKey(tx); err != nil {
-		return err
-	}
 	if err := m.compareTables(ctx, c); err != nil {
 		return err
 	}
@@ -260,18 +272,6 @@ func (m *move) run(ctx context.Context, c store.Conn) error {
 	}
 	m.mark.At = time.Now().UTC()
 	return tx.SetMeta(markMoved, m.mark.encode())
-}
-
-// compareKey compares the master key with the one that the source knows.
-func (m *move) compareKey(tx *store.Tx) error {
-	proof, err := tx.Meta(metaMaster)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil // it was never served by a version that writes one
-	}
-	if err == nil && hex.EncodeToString(proof) != m.sourceID() {
-		err = badSetting("--from-master-key-file: the master key is not the one of the database in %s", m.From)
-	}
-	return err
 }
 
 func (m *move) compareTables(ctx context.Context, c store.Conn) error {
@@ -312,7 +312,7 @@ func (m *move) begin(ctx context.Context, moved *moveMark) error {
 		m.mark = *begun
 		return nil
 	}
-	m.mark = moveMark{ID: rand.Text(), Source: m.sourceID(), From: m.From, To: withoutPassword(m.To), At: time.Now().UTC()}
+	m.mark = moveMark{ID: rand.Text(), Source: m.id, From: m.From, To: withoutPassword(m.To), At: time.Now().UTC()}
 	err = m.loader.Begin(ctx, m.tables, markBegun, m.mark.encode())
 	if errors.Is(err, postgres.ErrFilled) {
 		return m.filled(err)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
@@ -27,7 +28,7 @@ const rowsOfEach = 9
 func fullSource(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	master, err := secret.LoadOrCreate(filepath.Join(dir, masterKeyName))
+	ring, err := secret.LoadOrCreate(filepath.Join(dir, masterKeyName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,13 +47,16 @@ func fullSource(t *testing.T) string {
 			}
 		}
 		if err == nil {
-			err = store.NewTx(c).SetMeta(metaMaster, master.Derive(secret.KeyCheck))
+			_, err = c.Exec(`DELETE FROM wrapped_key`) // those of the installation take their place
 		}
 		if err == nil { // numbers of rows that are gone are not used again
 			_, err = c.Exec(`UPDATE sqlite_sequence SET seq = 4711 WHERE name = 'outbox'`)
 		}
 		return err
 	})
+	if err == nil {
+		_, err = keyring.Open(t.Context(), store.New(db), ring, time.Now())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,12 +82,12 @@ func placeOfFiles(flag, address, folder string) (blob.Location, error) {
 	return l, nil
 }
 
-// keys reads the master key of the source, and compares that of the target, if it is there.
-func (m *move) keys() (err error) {
+// readKeyring reads the master key file of the source, and compares that of the target, if it is there.
+func (m *move) readKeyring() (err error) {
 	if _, err := os.Stat(filepath.Join(m.From, databaseName)); err != nil {
 		return fmt.Errorf("there is no installation in %s: %w", m.From, err)
 	}
-	if m.master, err = secret.Load(m.FromMasterKeyFile); err != nil {
+	if m.ring, err = secret.Load(m.FromMasterKeyFile); err != nil {
 		if errors.Is(err, secret.ErrMissing) {
 			err = badSetting("%w: name it with --from-master-key-file", err)
 		}
@@ -101,7 +101,7 @@ func (m *move) keys() (err error) {
 		}
 	case err != nil:
 		return badSetting("--master-key-file: %w", err)
-	case *there != *m.master:
+	case !there.Equal(m.ring):
 		return badSetting("--master-key-file: %s holds another key than %s: keys and links are valid with the same one only", m.MasterKeyFile, m.FromMasterKeyFile)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/engine/embedded"
+	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -78,7 +79,7 @@ func newTerm(ctx context.Context, cfg Config, db *store.Store) (*term, error) {
 // open makes the parts in the order in which they need each other.
 func (t *term) open(ctx context.Context) error {
 	cfg := t.cfg
-	err := checkMaster(ctx, t.store, cfg.master)
+	keys, err := openKeys(ctx, t.store, cfg.ring)
 	if err == nil {
 		err = checkEngine(ctx, t.store, cfg.Engine)
 	}
@@ -92,7 +93,7 @@ func (t *term) open(ctx context.Context) error {
 		return err
 	}
 	t.failures = newFailureLog(cfg.Log, t.store)
-	t.sealer = secret.NewSealer(cfg.master)
+	t.sealer = secret.NewSealer(keys)
 	plans := service.NewPlans(t.store, plan.Options{Run: allowedRuns(cfg.AllowRun), CheckProto: checkProto})
 	registry := prometheus.NewRegistry()
 	registerProcess(registry)
@@ -109,7 +110,7 @@ func (t *term) open(ctx context.Context) error {
 	}
 	t.service = service.New(service.Config{
 		Store: t.store, Engine: t.engine, Plans: plans, Blobs: t.blobs, Fetch: fetchBy(t.fetcher),
-		Pepper: cfg.master.Derive(secret.APIKeyPepper), LinkKey: cfg.master.Derive(secret.LinkSignature), Sealer: t.sealer,
+		Pepper: keys.Of(secret.APIKeyPepper), LinkKey: keys.Of(secret.LinkSignature), Sealer: t.sealer,
 		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, PoolLimits: cfg.limits()},
 		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest, Events: cfg.RetentionEvents}, RedirectLinks: cfg.FilesRedirect,
 		Zone: cfg.zone, UnreadEvents: cfg.ScheduleOnDefault, Shared: cfg.Engine == EngineTemporal,
@@ -167,6 +168,8 @@ func (t *term) start(l net.Listener) <-chan error {
 		}
 	})
 	t.running.Go(func() { watchClock(t.background, t.log, t.store) })
+	keys := keyring.Watch{Store: t.store, File: t.cfg.MasterKeyFile, Sealer: t.sealer, Log: t.log, Alone: t.cfg.DatabaseURL == ""}
+	t.running.Go(func() { keys.Run(t.background) })
 	if t.cfg.WorkerOnly {
 		return failed
 	}

@@ -6,14 +6,19 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/servertest"
+	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/postgres"
+	"github.com/chargehand/chargehand/internal/store/sqlite"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -205,13 +210,34 @@ func mustQuery(t *testing.T, address, name string) string {
 	return u.Query().Get(name)
 }
 
-// testExpiredLinks signs links as the installation does, because no test can wait an hour.
-func testExpiredLinks(t *testing.T, s *server) {
-	master, err := secret.LoadOrCreate(filepath.Join(s.DataDir, "master.key"))
+// keysOf reads the keys of the installation that a server serves.
+func keysOf(t *testing.T, s *server) *secret.Keys {
+	t.Helper()
+	ring, err := secret.Load(filepath.Join(s.DataDir, "master.key"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	signer := blob.NewSigner(master.Derive(secret.LinkSignature))
+	var db store.DB
+	flags := servertest.Location(t, s.DataDir)
+	if i := slices.Index(flags, "--database-url"); i >= 0 {
+		db, err = postgres.Open(t.Context(), postgres.Options{URL: flags[i+1], Mode: postgres.Shared, Writers: 1, Readers: 1})
+	} else {
+		db, err = sqlite.Open(sqlite.Options{Path: filepath.Join(s.DataDir, "chargehand.db")})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	keys, err := keyring.Read(t.Context(), store.New(db), ring)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// testExpiredLinks signs links as the installation does, because no test can wait an hour.
+func testExpiredLinks(t *testing.T, s *server) {
+	signer := blob.NewSigner(keysOf(t, s).Of(secret.LinkSignature))
 	file := upload(t, s, "old.txt", "text/plain", "old")
 	var id chargehand.FileID
 	if err := id.UnmarshalText([]byte(text(file["id"]))); err != nil {

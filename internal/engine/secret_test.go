@@ -34,11 +34,7 @@ func newVault(t *testing.T) *vault {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	master, err := secret.LoadOrCreate(filepath.Join(t.TempDir(), "master.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := &vault{t, store.New(db), db, secret.NewSealer(master)}
+	v := &vault{t, store.New(db), db, secret.NewSealer(secret.NewKeys())}
 	err = v.Update(context.Background(), func(tx *store.Tx) error {
 		definition := store.Definition{Account: 1, Digest: make([]byte, 32), MediaType: "application/yaml", Source: []byte("{}")}
 		workflow := store.Workflow{ID: chargehand.WorkflowID{1}, Account: 1, Namespace: "n", Name: "n", CreatedMs: 1}

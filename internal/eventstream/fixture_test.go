@@ -27,11 +27,7 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	master, err := secret.LoadOrCreate(filepath.Join(t.TempDir(), "master.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &fixture{t, store.New(db), db, secret.NewSealer(master)}
+	f := &fixture{t, store.New(db), db, secret.NewSealer(secret.NewKeys())}
 	err = f.Update(context.Background(), func(tx *store.Tx) error {
 		definition := store.Definition{Account: 1, Digest: make([]byte, 32), MediaType: "application/yaml", Source: []byte("{}")}
 		workflow := store.Workflow{ID: chargehand.WorkflowID{1}, Account: 1, Namespace: "n", Name: "n", CreatedMs: 1}

@@ -1,65 +1,64 @@
 package secret
 
 import (
-	"crypto/aes"
 	"crypto/cipher"
-	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 )
 
-// Sealed data is one byte that names format and key, 12 random bytes (the nonce), and what
-// AES-256-GCM makes of the data, with its tag of 16 bytes. What the data is and whose it is
+// Sealed data is one byte that names the format, the number of the data key in 4 bytes, 12 random bytes (the
+// nonce), and what AES-256-GCM makes of the data, with its tag of 16 bytes. What the data is and whose it is
 // is no part of it, but is authenticated: sealed data that was moved to another location cannot be opened.
 const (
-	// sealedByFirst is AES-256-GCM under keys derived from the master key. Another number will
-	// stand for another key, when keys are exchanged.
-	sealedByFirst = 1
+	// sealedFormat is AES-256-GCM under keys derived from a data key.
+	sealedFormat = 1
+	sealedHeader = 1 + 4
 	// SealedBytes is how much longer sealed data is.
-	SealedBytes = 1 + 12 + 16
+	SealedBytes = sealedHeader + 12 + 16
 )
 
 // ErrSealed says that sealed data cannot be opened: it was damaged, belongs to another place,
-// or was sealed under another master key.
+// or was sealed under a key that is not known.
 var ErrSealed = errors.New("sealed data cannot be opened")
 
 // Sealer seals and opens under the keys of an installation. It is safe for concurrent use.
-type Sealer struct {
-	secrets    cipher.AEAD
-	executions []byte // the key of which each execution's own is derived
-	filters    []byte
+type Sealer struct{ keys atomic.Pointer[sealingKeys] }
+
+// sealingKeys are the keys with what follows from them. They are immutable.
+type sealingKeys struct {
+	*Keys
+	current *Key
+	filters []byte
 }
 
-// NewSealer derives the keys for the purposes Secrets, Executions and Filters.
-func NewSealer(m *Master) *Sealer {
-	return &Sealer{secrets: newAEAD(m.Derive(Secrets)), executions: m.Derive(Executions), filters: m.Derive(Filters)}
+// NewSealer makes a Sealer with the keys of an installation.
+func NewSealer(keys *Keys) *Sealer {
+	s := &Sealer{}
+	s.SetKeys(keys, time.Now())
+	return s
+}
+
+// SetKeys makes keys those that count: all of them open, and the newest one that is active at now seals.
+func (s *Sealer) SetKeys(keys *Keys, now time.Time) {
+	s.keys.Store(&sealingKeys{Keys: keys, current: keys.sealing(now.UnixMilli()), filters: keys.Of(Filters)})
 }
 
 // Mark replaces data where it is only compared: it is the same for the same data, and without the
 // master key it cannot be found out by trying which data it is (HMAC-SHA-256). Data begins with
 // what tells one use from others.
 func (s *Sealer) Mark(data []byte) [32]byte {
-	h := hmac.New(sha256.New, s.filters)
+	h := hmac.New(sha256.New, s.keys.Load().filters)
 	h.Write(data)
 	return [32]byte(h.Sum(nil))
 }
 
 func (s *Sealer) String() string   { return "[redacted]" }
 func (s *Sealer) GoString() string { return "[redacted]" }
-
-func newAEAD(key []byte) cipher.AEAD {
-	block, err := aes.NewCipher(key)
-	if err == nil {
-		var aead cipher.AEAD
-		if aead, err = cipher.NewGCMWithRandomNonce(block); err == nil {
-			return aead
-		}
-	}
-	panic("make a cipher: " + err.Error()) // only for a length of key that is never used
-}
 
 // Location is where the value of a secret stands. A sealed value opens in its own place only.
 type Location struct {
@@ -80,54 +79,66 @@ func (p Location) additional() []byte {
 }
 
 // Seal seals the value of a secret.
-func (s *Sealer) Seal(p Location, value []byte) []byte { return seal(s.secrets, value, p.additional()) }
+func (s *Sealer) Seal(p Location, value []byte) []byte {
+	return s.box("secrets").seal(value, p.additional())
+}
 
 // Open is the inverse of Seal. Errors: ErrSealed.
 func (s *Sealer) Open(p Location, sealed []byte) ([]byte, error) {
-	return open(s.secrets, sealed, p.additional())
+	return s.box("secrets").open(sealed, p.additional())
 }
 
-// Box seals and opens what belongs to one execution. It is safe for concurrent use.
-type Box struct{ aead cipher.AEAD }
+// Box seals and opens what belongs together, such as all of one execution. It is safe for concurrent use.
+type Box struct {
+	sealer *Sealer
+	use    string // of the data key
+	key    *Key   // that it seals with
+	aead   cipher.AEAD
+}
 
-// Execution returns the box of an execution. Each has a key of its own: random nonces are safe
-// for four billion messages under one key, which all executions together would exceed.
-func (s *Sealer) Execution(id [16]byte) *Box {
-	key, err := hkdf.Expand(sha256.New, s.executions, string(id[:]), keyBytes)
-	if err != nil {
-		panic("derive key: " + err.Error()) // only for a length that is never asked for
-	}
-	return &Box{newAEAD(key)}
+// Execution returns the box of an execution. Each has a key of its own.
+func (s *Sealer) Execution(id [16]byte) *Box { return s.box("executions/" + string(id[:])) }
+
+func (s *Sealer) box(use string) *Box {
+	key := s.keys.Load().current
+	return &Box{sealer: s, use: use, key: key, aead: newAEAD(key.derive(use))}
 }
 
 func (b *Box) String() string   { return "[redacted]" }
 func (b *Box) GoString() string { return "[redacted]" }
 
 // Seal seals data of a kind; kinds are names such as "event". It copies the data.
-func (b *Box) Seal(kind string, data []byte) []byte {
-	return seal(b.aead, data, []byte("execution"+kind))
-}
+func (b *Box) Seal(kind string, data []byte) []byte { return b.seal(data, []byte("execution"+kind)) }
 
 // Open is the inverse of Seal, for the same kind. Errors: ErrSealed.
 func (b *Box) Open(kind string, sealed []byte) ([]byte, error) {
-	return open(b.aead, sealed, []byte("execution"+kind))
+	return b.open(sealed, []byte("execution"+kind))
 }
 
-func seal(aead cipher.AEAD, data, additional []byte) []byte {
-	sealed := append(make([]byte, 0, SealedBytes+len(data)), sealedByFirst)
-	return aead.Seal(sealed, nil, data, additional)
+func (b *Box) seal(data, additional []byte) []byte {
+	sealed := append(make([]byte, 0, SealedBytes+len(data)), sealedFormat)
+	sealed = binary.BigEndian.AppendUint32(sealed, b.key.Number)
+	return b.aead.Seal(sealed, nil, data, additional)
 }
 
-func open(aead cipher.AEAD, sealed, additional []byte) ([]byte, error) {
+func (b *Box) open(sealed, additional []byte) ([]byte, error) {
 	if len(sealed) < SealedBytes {
 		return nil, fmt.Errorf("%w: %d bytes are too few", ErrSealed, len(sealed))
 	}
-	if sealed[0] != sealedByFirst {
-		return nil, fmt.Errorf("%w: this server does not know key %d", ErrSealed, sealed[0])
+	if sealed[0] != sealedFormat {
+		return nil, fmt.Errorf("%w: its format %d is not known", ErrSealed, sealed[0])
 	}
-	data, err := aead.Open(nil, nil, sealed[1:], additional)
+	aead := b.aead
+	if number := binary.BigEndian.Uint32(sealed[1:]); number != b.key.Number {
+		key := b.sealer.keys.Load().data(number)
+		if key == nil {
+			return nil, errUnknownKey(number)
+		}
+		aead = newAEAD(key.derive(b.use))
+	}
+	data, err := aead.Open(nil, nil, sealed[sealedHeader:], additional)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is damaged, not from this place, or of another master key", ErrSealed)
+		return nil, fmt.Errorf("%w: it is damaged, not from this place, or of another installation", ErrSealed)
 	}
 	return data, nil
 }

@@ -432,9 +432,5 @@ func parse(t testing.TB, text string) value.Value {
 // testSealer seals under a key that no other test has.
 func testSealer(t testing.TB) *secret.Sealer {
 	t.Helper()
-	master, err := secret.LoadOrCreate(filepath.Join(t.TempDir(), "master.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return secret.NewSealer(master)
+	return secret.NewSealer(secret.NewKeys())
 }

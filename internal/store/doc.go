@@ -36,6 +36,7 @@
 // Methods of Reader (and so of Tx), by resource:
 //
 //	installation  Meta
+//	keyring       WrappedKeys Nodes
 //	account       Accounts AccountByID AccountByNo
 //	API key       KeyByHash KeyByID ListKeys
 //	workflow      WorkflowByID WorkflowByNo WorkflowByName ListWorkflows WorkflowsOf
@@ -65,6 +66,7 @@
 // Methods of Tx:
 //
 //	installation  SetMeta DeleteMeta LockInstallation TakeLease
+//	keyring       InsertWrappedKey DeleteWrappedKeys PutNode DeleteNode DeleteNodes
 //	account       InsertAccount
 //	API key       InsertKey UpdateKey RevokeKey TouchKey KeyForUpdate
 //	workflow      InsertWorkflow UpdateWorkflow DeleteWorkflow WorkflowForUpdate

@@ -67,7 +67,7 @@ func newFixture(t testing.TB) *fixture {
 	fx := &fixture{
 		t: t, path: filepath.Join(t.TempDir(), "test.db"),
 		plans: make(map[int64]*plan.Plan), blobs: make(map[string][]byte),
-		outside: &outside{}, sealer: secret.NewSealer(new(secret.Master)), log: &logLines{},
+		outside: &outside{}, sealer: secret.NewSealer(secret.NewKeys()), log: &logLines{},
 	}
 	template.once.Do(func() {
 		fx.openStore()
@@ -93,7 +93,7 @@ func newFixture(t testing.TB) *fixture {
 func newPostgresFixture(t testing.TB, server *peer.Postgres) *fixture {
 	fx := &fixture{
 		t: t, url: server.NewSchema(t), plans: make(map[int64]*plan.Plan), blobs: make(map[string][]byte),
-		outside: &outside{}, sealer: secret.NewSealer(new(secret.Master)), log: &logLines{},
+		outside: &outside{}, sealer: secret.NewSealer(secret.NewKeys()), log: &logLines{},
 	}
 	fx.openStore()
 	fx.account = store.Account{ID: chargehand.AccountID{1}, Name: "test", CreatedMs: 1}

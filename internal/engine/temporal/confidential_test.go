@@ -138,11 +138,7 @@ func TestSecretsThatAreNotThere(t *testing.T) {
 // What is sealed for one execution does not open as another's, nor without the key.
 func TestSealing(t *testing.T) {
 	t.Parallel()
-	key, err := secret.LoadOrCreate(t.TempDir() + "/master.key")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := newConverter(secret.NewSealer(key))
+	c := newConverter(secret.NewSealer(secret.NewKeys()))
 	a := call{Execution: chargehand.ExecutionID{1}, Args: []byte(`"` + secretText + `"`), Confidential: true}
 	payload, err := c.ToPayload(a)
 	if err != nil || bytes.Contains(payload.Data, []byte(secretText)) {
@@ -186,10 +182,7 @@ func (s seenPayloads) ToPayloads(values ...any) (*commonpb.Payloads, error) {
 // quotes of it.
 func TestUnreadableConfidentialCall(t *testing.T) {
 	t.Parallel()
-	key, err := secret.LoadOrCreate(t.TempDir() + "/master.key")
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := secret.NewKeys()
 	o := newWorkerFixture(t)
 	a := o.activities(nil)
 	for _, part := range []string{"args", "input", "metadata"} {
@@ -199,7 +192,7 @@ func TestUnreadableConfidentialCall(t *testing.T) {
 			var written []byte
 			s := quiet()
 			env := s.NewTestActivityEnvironment()
-			env.SetDataConverter(seenPayloads{newConverter(secret.NewSealer(key)), &written})
+			env.SetDataConverter(seenPayloads{newConverter(secret.NewSealer(keys)), &written})
 			env.RegisterActivity(a.perform)
 			result, err := env.ExecuteActivity(a.perform, c)
 			var got outcome

@@ -72,11 +72,7 @@ func (e *installation) Plan(_ context.Context, revision int64) (*plan.Plan, erro
 
 func newInstallation(t testing.TB, p limits) *installation {
 	t.Helper()
-	master, err := secret.LoadOrCreate(filepath.Join(t.TempDir(), "master.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &installation{limits: p, serverFixture: newIdleServerFixture(t), sealer: secret.NewSealer(master), plans: make(map[int64]*plan.Plan)}
+	e := &installation{limits: p, serverFixture: newIdleServerFixture(t), sealer: secret.NewSealer(secret.NewKeys()), plans: make(map[int64]*plan.Plan)}
 	e.others = make(map[chargehand.AccountID]func(context.Context, runner.Call) runner.Result)
 	e.unseal = func(id chargehand.ExecutionID, chunk []byte) []byte {
 		data, err := e.sealer.Execution(id).Open(string(engine.SealedTimeline), chunk)
@@ -86,8 +82,7 @@ func newInstallation(t testing.TB, p limits) *installation {
 		return data
 	}
 	s, namespace := server(t)
-	var c client.Client
-	c, err = Connect(Dial{Address: s.Address(), Namespace: namespace, Storage: NewPayloads(e.store, e), Sealer: e.sealer})
+	c, err := Connect(Dial{Address: s.Address(), Namespace: namespace, Storage: NewPayloads(e.store, e), Sealer: e.sealer})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func Run(t *testing.T, open Open) {
 	}{
 		{"db", dbTests}, {"execution", executionTests}, {"list", listTests}, {"journal", journalTests}, {"timer", timerTests},
 		{"batch", batchTests}, {"workflow", workflowTests}, {"key", keyTests}, {"idempotency", idempotencyTests},
-		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests},
+		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests}, {"keyring", keyringTests},
 		{"outbox", outboxTests}, {"dispatch", dispatchTests}, {"lock", lockTests},
 		{"secret", secretTests}, {"event", eventTests}, {"subscription", subscriptionTests}, {"child", childTests},
 		{"schedule", scheduleTests}, {"sink", sinkTests}, {"people", peopleTests}, {"sign-in", signInTests},

@@ -15,6 +15,28 @@ CREATE TABLE meta (
     value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- A row is a random key of the installation, wrapped by a master key: the pepper of API keys, the signature of links, a
+-- key that seals data. While the master key is being exchanged, a key has a row for the old one and for the new one.
+CREATE TABLE wrapped_key (
+    number     INTEGER NOT NULL, -- of the key; what is sealed names it
+    master     TEXT NOT NULL,    -- id of the master key
+    purpose    TEXT NOT NULL,
+    wrapped    BLOB NOT NULL,
+    created_ms INTEGER NOT NULL,
+    active_ms  INTEGER NOT NULL, -- from when on it seals
+    PRIMARY KEY (number, master)
+) STRICT, WITHOUT ROWID;
+
+-- A row is a process that works on the installation, and what its master key file holds. It goes when the process
+-- ends in good order, or was not seen for a long time.
+CREATE TABLE node (
+    id      BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16),
+    name    TEXT NOT NULL, -- host and process
+    file    TEXT NOT NULL, -- its master key file
+    masters TEXT NOT NULL, -- ids of the master keys in it, separated by spaces
+    seen_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- A row is an account.
 CREATE TABLE account (
     no         INTEGER PRIMARY KEY,
