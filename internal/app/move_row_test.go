@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/peer"

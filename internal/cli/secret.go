@@ -20,7 +20,7 @@ const maxSecretInput = 1 << 20
 
 func newSecrets(con console) *cobra.Command {
 	c := &connection{console: con}
-	return group("secrets", "Set, list and delete the secrets that workflows use", c.secretsList(), c.secretsGet(), c.secretsSet(), c.secretsDelete())
+	return group("secrets", "Set, list and delete the secrets that workflows use; exchange the master key", c.secretsList(), c.secretsGet(), c.secretsSet(), c.secretsDelete(), newRotateMasterKey(con))
 }
 
 func (c *connection) secretRow(s *client.Secret) []string {

@@ -308,20 +308,20 @@ func testWatch(i *installation) {
 	log := &logtest.Buffer{}
 	w := &Watch{Store: i.rows, File: copied, Sealer: secret.NewSealer(keys), Log: slog.New(slog.NewTextHandler(log, nil)), Alone: i.alone}
 	w.begin()
-	look := func() {
+	scan := func() {
 		i.Helper()
-		if err := w.look(i.Context()); err != nil {
+		if err := w.scan(i.Context()); err != nil {
 			i.Fatal(err)
 		}
 	}
-	look()
+	scan()
 	if _, err := i.exchange().Rotate(i.Context(), false); err != nil {
 		i.Fatal(err)
 	}
-	look()
-	look()
+	scan()
+	scan()
 	if n := strings.Count(log.String(), "has not got the new one"); n != 1 {
-		i.Errorf("it was told %d times:\n%s", n, log)
+		i.Errorf("the log says it %d times:\n%s", n, log)
 	}
 	if state := i.inspect(); len(state.Needs) != 1 || !strings.Contains(state.Needs[0], copied) {
 		i.Errorf("needed: %q", state.Needs)
@@ -332,7 +332,7 @@ func testWatch(i *installation) {
 	if err := secret.Save(copied, i.load(i.file)); err != nil {
 		i.Fatal(err)
 	}
-	look()
+	scan()
 	if !strings.Contains(log.String(), "the master key file has changed") {
 		i.Errorf("the log says:\n%s", log)
 	}

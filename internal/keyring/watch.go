@@ -18,7 +18,7 @@ import (
 const (
 	// watchTime lies between two looks at the file and the database.
 	watchTime = 10 * time.Second
-	// announceTime is how often a process says that it is there, where there are several.
+	// announceTime is how often a process writes its row, where there are several.
 	announceTime = time.Minute
 	leaveTime    = time.Second
 )
@@ -36,17 +36,17 @@ type Watch struct {
 	ring      *secret.Keyring
 	file      os.FileInfo
 	announced time.Time
-	told      string // what was logged last
+	warned    string // what was logged last
 }
 
-// Run looks at the file and the database, until ctx ends. Then the process is gone for others.
+// Run looks at the file and the database, until ctx ends. Then it takes the row of this process away.
 func (w *Watch) Run(ctx context.Context) {
 	w.begin()
 	defer w.end(ctx)
 	ticker := time.NewTicker(watchTime)
 	defer ticker.Stop()
 	for {
-		if err := w.look(ctx); err != nil && ctx.Err() == nil {
+		if err := w.scan(ctx); err != nil && ctx.Err() == nil {
 			w.tell("the keys of the installation cannot be looked at", "error", err)
 		}
 		select {
@@ -76,8 +76,8 @@ func (w *Watch) end(ctx context.Context) {
 	_ = w.Store.Update(leaving, func(tx *store.Tx) error { return tx.DeleteNode(w.node.ID) })
 }
 
-// look reads what has changed.
-func (w *Watch) look(ctx context.Context) error {
+// scan reads what has changed.
+func (w *Watch) scan(ctx context.Context) error {
 	if err := w.readFile(); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (w *Watch) look(ctx context.Context) error {
 			"where that was done; once the old master key is removed, this server could not start",
 			"file", w.File, "lacks", strings.Join(lacks, ", "))
 	} else {
-		w.told = ""
+		w.warned = ""
 	}
 	return w.announce(ctx)
 }
@@ -154,9 +154,9 @@ func (w *Watch) announce(ctx context.Context) error {
 // tell warns of something once, until something else is to be said.
 func (w *Watch) tell(text string, args ...any) {
 	said := fmt.Sprint(append([]any{text}, args...)...)
-	if said == w.told {
+	if said == w.warned {
 		return
 	}
-	w.told = said
+	w.warned = said
 	w.Log.Warn(text, args...)
 }

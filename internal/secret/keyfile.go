@@ -63,7 +63,7 @@ func LoadOrCreate(path string) (*Keyring, error) {
 
 // Write makes a master key file. Errors: one that says fs.ErrExist if there is a file.
 func Write(path string, ring *Keyring) error {
-	if err := place(path, ring, nil, os.Link); err != nil {
+	if err := putFile(path, ring, nil, os.Link); err != nil {
 		return fmt.Errorf("write master key file: %w", err)
 	}
 	return nil
@@ -77,7 +77,7 @@ func Save(path string, ring *Keyring) error {
 	if err == nil {
 		var info os.FileInfo
 		if info, err = os.Stat(path); err == nil {
-			err = place(path, ring, info, os.Rename)
+			err = putFile(path, ring, info, os.Rename)
 		}
 	}
 	if err != nil {
@@ -86,8 +86,8 @@ func Save(path string, ring *Keyring) error {
 	return nil
 }
 
-// place writes a keyring beside path and moves it there. like: the file whose owner and mode it gets.
-func place(path string, ring *Keyring, like os.FileInfo, move func(from, to string) error) error {
+// putFile writes a keyring beside path and moves it there. like: the file whose owner and mode it gets.
+func putFile(path string, ring *Keyring, like os.FileInfo, move func(from, to string) error) error {
 	folder := filepath.Dir(path)
 	f, err := os.CreateTemp(folder, ".master-key-*") // has mode 0600
 	if err != nil {

@@ -174,10 +174,10 @@ func TestSave(t *testing.T) {
 	}
 	noneLeft(t, path)
 	if err := Save(filepath.Join(t.TempDir(), "none"), ring); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file that is not there: %v", err)
+		t.Errorf("a missing file: %v", err)
 	}
 	if err := Write(path, ring); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a file that is there: %v", err)
+		t.Errorf("an existing file: %v", err)
 	}
 }
 

@@ -68,8 +68,8 @@ func NewKeys() *Keys {
 // List returns the keys by number.
 func (k *Keys) List() []*Key { return slices.Clone(k.list) }
 
-// Of returns the key for a purpose of which there is one. It panics without one: whoever makes Keys of stored
-// ones checks that all are there (Lacks).
+// Of returns the key for a purpose of which there is one. It panics without one: the caller checks Keys made of stored
+// ones for that (Lacks).
 func (k *Keys) Of(p Purpose) []byte {
 	for _, key := range k.list {
 		if key.Purpose == p {

@@ -2,7 +2,6 @@ package temporal
 
 import (
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 

@@ -64,6 +64,8 @@ func (c recordingConn) record(query string, args []any) {
 // whole are the statements that read a table or index as a whole, and why they may.
 var whole = map[string]string{
 	"FROM account ORDER BY no":            "accounts are few",
+	" wrapped_key ":                       "an installation has a few keys",
+	" node ":                              "an installation has a few servers",
 	"GROUP BY account, environment":       "at recovery only: everything that is queued",
 	"WHERE state <> 0 GROUP BY state":     "at recovery and for metrics: everything that has not ended",
 	"FROM timer ORDER BY due_ms LIMIT 1":  "the first entry of an index",
