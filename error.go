@@ -24,7 +24,7 @@ type FieldError struct {
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Detail }
 
-// Errorf-free constructor: details are sentences, not formats.
+// NewError makes an error for a client. detail is a sentence, not a format.
 func NewError(code Code, detail string, fields ...FieldError) *Error {
 	return &Error{Code: code, Detail: detail, Fields: fields}
 }

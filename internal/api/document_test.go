@@ -219,7 +219,7 @@ const (
 	pathS = "/api/v1/secrets/token"
 )
 
-// sample is a good request for every operation; more than one where answers differ.
+// samples has a good request for every operation; more than one where answers differ.
 var samples = map[string][]request{
 	"listWorkflows": {{path: "/api/v1/workflows?limit=10&cursor=2026-01-31T09:30:00.120Z&namespace=shop&name=order&q=pay"}},
 	"applyWorkflow": {

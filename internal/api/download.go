@@ -9,7 +9,7 @@ import (
 	"github.com/chargehand/chargehand/internal/service"
 )
 
-// Files are never shown by a browser on this server's origin.
+// sandboxValue keeps a browser from showing a file as a page of this server's origin.
 var sandboxValue = []string{"sandbox; default-src 'none'"}
 
 func (c *call) getFileContent() error {

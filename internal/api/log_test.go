@@ -116,7 +116,7 @@ func TestChangesAreLogged(t *testing.T) {
 	}
 }
 
-// TestEveryChangeIsTold: a route that changes a key, a secret or a workflow has a line for it.
+// TestEveryChangeIsLogged: a route that changes a key, a secret or a workflow has a line for it.
 func TestEveryChangeIsLogged(t *testing.T) {
 	for _, e := range endpoints() {
 		managed := strings.HasPrefix(e.path, "/api-keys") || strings.HasPrefix(e.path, "/secrets") || strings.HasSuffix(e.path, "/cancel") || e.scopes&(service.ScopeWorkflowsWrite|service.ScopeWorkflowsPublish) != 0

@@ -13,7 +13,7 @@ import (
 	"github.com/chargehand/chargehand"
 )
 
-// Header values that never change are shared by all answers. net/http only reads them.
+// All answers share the values of headers that never change. net/http only reads them.
 var (
 	jsonValue    = []string{"application/json"}
 	problemValue = []string{"application/problem+json"}

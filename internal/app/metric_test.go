@@ -17,7 +17,7 @@ import (
 	"github.com/chargehand/chargehand/internal/telemetry"
 )
 
-// names of the metrics that are shown, from the texts that registries are given or show.
+// The patterns find the names of metrics in the text of a registry's descriptions, in that of /metrics and in Markdown.
 var (
 	describedName = regexp.MustCompile(`fqName: "([^"]+)"`)
 	shownName     = regexp.MustCompile(`(?m)^# TYPE (\S+) `)

@@ -54,7 +54,7 @@ func finishCommand(t *testing.T, cmd *exec.Cmd) said {
 	return got
 }
 
-// run runs a command and wants that exit code.
+// want fails the test unless the command has ended with that exit code.
 func (s said) want(t *testing.T, code int, args ...any) said {
 	t.Helper()
 	if s.code != code {

@@ -89,7 +89,7 @@ func walk(t *testing.T, s *server, path string, limit int) (all []object) {
 	}
 }
 
-// limits are the same rule on every list: 1 to 100, and 10.0 is a whole number.
+// testLimit: the parameter limit follows the same rule on every list: 1 to 100, and 10.0 is a whole number.
 func testLimit(t *testing.T, s *server, total int) {
 	for value, want := range map[string]int{
 		"1": 1, "100": 100, "10.0": 10, "1e1": 10, "0.2e1": 2, "007": 7, "100.000": 100,

@@ -81,16 +81,17 @@ type backend interface {
 	String() string
 }
 
-// ownerKey is where a place says whose contents it holds. It is no key of a content.
+// ownerKey is the key under which a backend names the installation that its contents belong to. It is no key of a
+// content.
 const ownerKey = "installation"
 
-// maxOwnerBytes bounds what is read of it.
+// maxOwnerBytes bounds the bytes that are read from ownerKey.
 const maxOwnerBytes = 256
 
-// Config is what all kinds of place need.
+// Config is what every backend needs.
 type Config struct {
-	// Folder holds all contents; it is made if it is missing. It gets two folders:
-	// content, and incoming for what is still being written. Of a bucket it holds incoming only.
+	// Folder holds all contents; it is made if it is missing. It gets two folders: content, and incoming
+	// for contents that are still being written. If the contents are in a bucket, it has only incoming.
 	Folder string
 	// Protect is called by Put; nil: no protection, for tools that never delete.
 	Protect Protect
@@ -107,11 +108,11 @@ type Store struct {
 	backend  backend
 	prefixes []string // of keys, in order; together they cover every key
 	incoming string
-	durable  bool // what is in incoming has to survive a power cut before it is put
+	durable  bool // a file in incoming has to survive a power cut before it is put
 	protect  Protect
 	log      *slog.Logger
 
-	swept atomic.Int64 // Unix time of the last sweep of place
+	swept atomic.Int64 // Unix time at which the backend was last asked for unfinished uploads
 }
 
 func (c Config) store(b *blob.Bucket, p backend, incoming string) *Store {
@@ -335,11 +336,11 @@ func (s *Store) List(ctx context.Context, each func(Content) error) error {
 	return nil
 }
 
-// sweepEvery is how often the place is asked for unfinished uploads.
+// sweepEvery is the pause between two requests to a bucket for its unfinished uploads.
 const sweepEvery = time.Hour
 
 // DropUnfinished deletes what Puts that began before that time left behind in a crash. It may
-// be called often: another place than a folder is asked once an hour.
+// be called often: a bucket is asked at most once an hour.
 func (s *Store) DropUnfinished(ctx context.Context, before time.Time) error {
 	entries, err := os.ReadDir(s.incoming)
 	if err != nil {

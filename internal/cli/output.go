@@ -297,7 +297,7 @@ func stateColour(state string) string {
 	return ""
 }
 
-// shortID is what tables show of an id.
+// id is the part of an id that tables show: its last digits, or the whole id in wide tables.
 func (c *connection) id(id string) string {
 	if c.output == formatWide || len(id) <= shortIDLength {
 		return id

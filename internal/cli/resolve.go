@@ -24,7 +24,7 @@ const (
 
 var partOfID = regexp.MustCompile(`^[0-9a-fA-F-]+$`)
 
-// matches reports whether text names id: its last 8 digits, or a prefix.
+// matchesID reports whether text names id: its last 8 digits, or a prefix.
 func matchesID(id, text string) bool {
 	return len(text) >= minIDLength && strings.HasPrefix(id, text) || len(text) == shortIDLength && strings.HasSuffix(id, text)
 }

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// everything uses each construct of the language once.
-// unused is how many properties of everything mean nothing here, and give a warning each.
+// unused is the number of properties of everything that mean nothing here, and give a warning each.
 const unused = 2
 
+// everything uses each construct of the language once.
 const everything = `document:
   dsl: '1.0.2'
   namespace: finance

@@ -57,7 +57,7 @@ const (
 	CodeTooManyTasks    = "too_many_tasks"
 	CodeTooManyBranches = "too_many_branches"
 
-	// Warnings.
+	// The codes of warnings.
 	CodeDeprecated       = "deprecated_property"
 	CodeUnused           = "unused_property" // valid, and means nothing here
 	CodeShadowed         = "shadowed_name"   // a task called as a flow directive (T94)

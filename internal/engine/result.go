@@ -39,7 +39,7 @@ func Results(tx *store.Tx, row *store.Execution, references []chargehand.FileID,
 	}
 	var ids []chargehand.FileID
 	for _, id := range references {
-		// One that names no file of this tenant is no reference.
+		// An id that names no file of this account and environment is no reference.
 		f, found := known[id]
 		if made[id] || found && (f.Execution == row.No && row.No != 0 || has(foreign, f.No)) {
 			ids = append(ids, id)

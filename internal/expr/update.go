@@ -257,7 +257,7 @@ func (u *updater) update(v Value, keys []any, w Value) (Value, error) {
 	return nil, notKey(keys[0])
 }
 
-// unchanged is what becomes of a place that is to be deleted but does not exist.
+// unchangedObject is the result of deleting a path that does not exist in the object.
 func unchangedObject(v map[string]any) Value {
 	if v == nil {
 		return nil

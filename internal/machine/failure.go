@@ -72,7 +72,7 @@ func (m *Machine) dismantle(n *node) {
 			m.dismantle(branch)
 		}
 	}
-	if p := m.pending.find(n.activity, isAttended); p != nil && n.activity != 0 {
+	if p := m.pending.find(n.activity, isAwaited); p != nil && n.activity != 0 {
 		m.keepKey(p)
 	}
 	m.stopActivity(&n.activity)

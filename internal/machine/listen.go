@@ -56,13 +56,11 @@ func (m *Machine) Wants(id CommandID, v value.Value) bool {
 		envelope, ok := v.(map[string]any)
 		return ok && !m.paused(p) && (timed(p.node.task.Listen) || m.wantsEvent(p.node, envelope))
 	}
-	if p := m.pending.find(id, isStream); p != nil && p.node.consumption != nil {
+	if p := m.pending.find(id, isAwaited); p != nil && p.node.consumption != nil {
 		return !m.paused(p) && (p.node.task.Stream.Timed || m.wantsMessage(p.node, v))
 	}
 	return false
 }
-
-func isStream(u use) bool { return u == useActivity }
 
 // timed reports whether a filter may look at the clock, which stands still between events.
 func timed(l *plan.Listen) bool {

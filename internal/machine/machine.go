@@ -175,12 +175,12 @@ func (m *Machine) deliver(ev Event) {
 		}
 	case ActivityEnded:
 		if p := m.pending.take(ev.Command, isActivity); p != nil && p.use != useDetached {
-			m.effect()
+			m.resetSteps()
 			m.enqueue(m.activityEnded(p, ev))
 		}
 	case TimerFired:
 		if p := m.pending.take(ev.Command, isTimer); p != nil {
-			m.effect()
+			m.resetSteps()
 			m.enqueue(m.timerFired(p))
 		}
 	case CancelRequested:
@@ -188,18 +188,18 @@ func (m *Machine) deliver(ev Event) {
 	case EventReceived:
 		if p := m.pending.find(ev.Command, isListen); p != nil && ev.Number > p.position && !m.paused(p) {
 			p.position = ev.Number
-			m.effect()
+			m.resetSteps()
 			m.enqueue(m.eventReceived(p, ev))
 		}
 	case Progressed:
-		if p := m.pending.find(ev.Command, isAttended); p != nil && ev.Number > p.position && !m.paused(p) {
+		if p := m.pending.find(ev.Command, isAwaited); p != nil && ev.Number > p.position && !m.paused(p) {
 			p.position = ev.Number
-			m.effect()
+			m.resetSteps()
 			m.enqueue(m.progressed(p, ev))
 		}
 	case ChildEnded:
 		if p := m.pending.take(ev.Command, isChild); p != nil {
-			m.effect()
+			m.resetSteps()
 			m.enqueue(m.childEnded(p, ev))
 		}
 	case Interrupted:
@@ -211,9 +211,9 @@ func (m *Machine) deliver(ev Event) {
 	}
 }
 
-// effect notes that something happened outside of the machine. What was only asked for does
-// count: a loop may ask and withdraw without end.
-func (m *Machine) effect() { m.pureSteps, m.sliceSteps = 0, 0 }
+// resetSteps starts the count of pure steps anew, because something has happened outside of the machine. A
+// command that is only issued does not start it anew: a loop could issue commands and withdraw them without end.
+func (m *Machine) resetSteps() { m.pureSteps, m.sliceSteps = 0, 0 }
 
 func (m *Machine) enqueue(n *node) {
 	if n != nil {

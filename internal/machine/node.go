@@ -103,9 +103,8 @@ func (m *Machine) release(n *node) {
 	n.next, m.free = m.free, n
 }
 
-// reference is the pointer of the component that the node's faults and commands name (T2,
-// T71): a function that is one leaf task stands for its caller, and so does everything in a
-// function from outside.
+// reference is the pointer of the component that the node's faults and commands name (T2, T71). In a
+// function that is one leaf task, and in a function from outside, that is the pointer of the caller.
 func (n *node) reference() string {
 	for n.task != nil && n.task.Function != "" && n.task.Leaf() || n.isRemote() {
 		n = n.parent
@@ -124,7 +123,7 @@ func (n *node) isRemote() bool {
 	return n.task.Remote
 }
 
-// entryOf is the node's timeline entry, or the one that stands for it.
+// entryOf is the node's timeline entry, or that of the nearest node above that has one.
 func (n *node) entryOf() *Entry {
 	for ; n != nil; n = n.parent {
 		if n.entry != nil {
@@ -134,7 +133,8 @@ func (n *node) entryOf() *Entry {
 	return nil
 }
 
-// metadata of the calling task goes over the function's.
+// metadata is that of the node's task. If the task is a function, the metadata of the calling task is
+// merged into it and wins where both have a key.
 func (n *node) metadata() map[string]any {
 	own := n.task.Metadata
 	if n.task.Function == "" {

@@ -7,8 +7,8 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// use says what a command that waits for its outcome is for. Numbers are stored in
-// checkpoints by name, see useNames.
+// use says for what a command was issued whose outcome is pending. Checkpoints hold the name of a
+// use and not its number, see useNames.
 type use uint8
 
 const (
@@ -28,7 +28,7 @@ const (
 // pending is a command without an outcome.
 type pending struct {
 	id   CommandID
-	node *node // nil: it has its outcome or was withdrawn
+	node *node // nil: the command has its outcome or was withdrawn
 	use  use
 
 	dueMs         int64       // timers
@@ -52,10 +52,12 @@ type pendings struct {
 }
 
 func isActivity(u use) bool { return u == useActivity || u == useDetached }
-func isAttended(u use) bool { return u == useActivity }
 func isListen(u use) bool   { return u == useListen }
 func isChild(u use) bool    { return u == useChild }
 func isTimer(u use) bool    { return !isActivity(u) && !isListen(u) && !isChild(u) }
+
+// isAwaited reports whether the command is an activity whose task waits for it, unlike a detached one.
+func isAwaited(u use) bool { return u == useActivity }
 
 func (ps *pendings) add(p *pending) {
 	ps.list = append(ps.list, p)

@@ -83,9 +83,9 @@ func (m *Machine) interruptAttempt(n *node, detail string, final bool) *node {
 	return next
 }
 
-// catch decides what a try does with an error of its guarded list (docs/language/try.md): not
-// its business, retry, handle, or swallow. The returned fault passes to the tasks above;
-// if it is nil, the returned node is the one to step next. final excludes a retry.
+// catch decides what a try does with an error of its guarded list (docs/language/try.md): it leaves the
+// error to the tasks above, retries, runs the list of its catch, or ends without error. A returned fault
+// passes to the tasks above; if it is nil, the returned node is the one to step next. final excludes a retry.
 func (m *Machine) catch(n *node, f *Fault, final bool) (*node, *Fault) {
 	c := n.task.Catch
 	m.stopTimer(&n.try.attemptTimer)

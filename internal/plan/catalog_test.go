@@ -8,7 +8,7 @@ import (
 	"github.com/chargehand/chargehand/internal/dsl"
 )
 
-// released are the digests of the functions that were released. Executions may run with
+// releasedFunctions has the digests of the functions that were released. Executions may run with
 // them: add a version rather than change one.
 var releasedFunctions = map[string]string{
 	"log:1.0.0": "8199293da2d49035b475e61626ef6406b68a9b66c3d531d581de655766ce7e29",

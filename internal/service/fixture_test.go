@@ -24,7 +24,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// start of the clock of all tests.
+// epoch is the time at which the clock of each test starts.
 var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // fixture is a service over a real database and a fake engine, whose clock stands still

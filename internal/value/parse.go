@@ -18,7 +18,7 @@ type Limits struct {
 	IntegerDigits int // digits of an integer; default MaxIntegerDigits
 }
 
-// Limits of JSON texts.
+// The limits of JSON texts, and what Limits has by default.
 const (
 	DefaultDepth     = 64       // levels of nesting of a request body
 	DefaultBytes     = 16 << 20 // bytes of text

@@ -78,8 +78,8 @@ func keepHarmless(req *nethttp.Request) {
 	}
 }
 
-// credential tells of usual names of headers that they hold credentials, so that outputs do
-// not show them (T41).
+// isCredential reports whether a header of that name usually holds a credential, so that outputs do
+// not show it (T41).
 func isCredential(name string) bool {
 	switch name {
 	case "Authorization", "Proxy-Authorization", "Cookie", "Www-Authenticate", "Idempotency-Key":

@@ -71,7 +71,7 @@ func (o *Options) fill() {
 
 const (
 	connectTimeout = 3 * time.Second
-	// deadPeer is how long a silent network is trusted, on both sides.
+	// deadPeerMs is how long a silent network is trusted, on both sides.
 	deadPeerMs = 5000
 	// groupLock bounds the wait for a row that another transaction holds, while a group of
 	// Updates waits with it. PostgreSQL looks for deadlocks only after a second.
