@@ -40,6 +40,9 @@ type folder struct {
 	name    string // of the package
 	docs    bool   // doc.go has a comment of the package
 	comment bool   // some file has
+
+	declared  map[string]bool // what its files declare at the top
+	described []described
 }
 
 func (c *checker) add(file string, line int, rule, text string) {
@@ -116,6 +119,7 @@ func (c *checker) source(file string, content []byte, lines []string) error {
 	}
 	c.literals(file, content)
 	c.note(file, tree)
+	c.describe(file, set, tree)
 	return nil
 }
 
@@ -220,19 +224,25 @@ func (c *checker) note(file string, tree *ast.File) {
 	if slices.Contains(strings.Split(dir, "/"), "testdata") {
 		return
 	}
-	if c.folders == nil {
-		c.folders = map[string]*folder{}
-	}
-	f := c.folders[dir]
-	if f == nil {
-		f = &folder{}
-		c.folders[dir] = f
-	}
+	f := c.folder(dir)
 	f.name = strings.TrimSuffix(tree.Name.Name, "_test")
 	if tree.Doc != nil {
 		f.comment = true
 		f.docs = f.docs || path.Base(file) == "doc.go"
 	}
+}
+
+// folder is what was seen of a folder; it is made when it is first asked for.
+func (c *checker) folder(dir string) *folder {
+	if c.folders == nil {
+		c.folders = map[string]*folder{}
+	}
+	f := c.folders[dir]
+	if f == nil {
+		f = &folder{declared: map[string]bool{}}
+		c.folders[dir] = f
+	}
+	return f
 }
 
 // packages finds packages without doc.go, and commands without a comment.
@@ -245,6 +255,7 @@ func (c *checker) packages() {
 			c.add(dir, 1, "no doc.go", "say in doc.go what package "+f.name+" promises")
 		}
 	}
+	c.misnamed()
 	slices.SortStableFunc(c.findings, func(a, b finding) int {
 		if a.file != b.file {
 			return strings.Compare(a.file, b.file)

@@ -1,6 +1,7 @@
 // Command checkwords holds the repository to its words: it finds old words and phrases that
 // scripts/words.txt lists, lines of prose above 120 characters in Go comments and Markdown,
-// and packages without a comment that says what they promise.
+// packages without a comment that says what they promise, and comments that begin with another
+// identifier than the one below them.
 //
 //	go run ./scripts/checkwords            everything that is to be mended, by file and line
 //	go run ./scripts/checkwords -count     how much there is, by word and by package

@@ -216,7 +216,7 @@ func (e *installation) waits(a argument) bool {
 	return row.Status.Final() || row.Phase == chargehand.Waiting || len(listens) > 0
 }
 
-// estateRunner runs a script in an account of its own.
+// installationRunner runs a script in an account of its own.
 type installationRunner struct {
 	installation *installation
 	after        func(e *installation, a argument)

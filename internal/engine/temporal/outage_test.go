@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestOutlast: an outcome is notified until Temporal takes it, a heartbeat that does not arrive is
-// no one's fault, and what Temporal refuses is refused.
+// TestRetryUnavailable: an outcome is sent again until Temporal takes it, a heartbeat that does not arrive fails
+// nothing, and a request that Temporal refuses is not repeated.
 func TestRetryUnavailable(t *testing.T) {
 	t.Parallel()
 	const (

@@ -252,8 +252,8 @@ func TestReconcilerRuns(t *testing.T) {
 	}
 }
 
-// TestNothingIsEndedFromAnotherPlace: in a namespace that is not the one of the executions, all
-// of them look as if they were gone.
+// TestNothingIsEndedFromAnotherNamespace: in a namespace that is not the one of the executions, the
+// workflows of all of them seem to be gone.
 func TestNothingIsEndedFromAnotherNamespace(t *testing.T) {
 	w := newSQLiteFixture(t)
 	rows := w.accept(2)

@@ -73,9 +73,8 @@ func (s *signals) of(messages ...store.OutboxMessage) (n int) {
 	return n
 }
 
-// TestReadersTakeTurns: of many executions of one workflow that were woken, so many at once are notified as have
-// places. Others
-// are notified meanwhile, and cancellations come before all.
+// TestReadersAlternate: of many woken executions of one workflow, a limited number is notified at once. Executions of
+// other workflows are notified meanwhile, and cancellations come before all.
 func TestReadersAlternate(t *testing.T) {
 	onDialects(t, func(w *rowsFixture) {
 		var got signals
@@ -132,9 +131,8 @@ func TestReadersAlternate(t *testing.T) {
 	})
 }
 
-// TestCancellationsTakeTurns: of many executions of one workflow that were cancelled, so many workflows at once are
-// notified as have
-// places. A cancellation of another workflow need not wait.
+// TestCancellationsAlternate: of many cancelled executions of one workflow, a limited number is notified at once. The
+// cancellation of an execution of another workflow need not wait.
 func TestCancellationsAlternate(t *testing.T) {
 	w := newSQLiteFixture(t)
 	var got signals
@@ -196,7 +194,7 @@ func TestReadersThatDoNotRead(t *testing.T) {
 	eventually(t, "all are notified", func() bool { return got.of(many...) == len(many) })
 }
 
-// TestClaimsHaveLanes: what a dead node left of events does not stand before its cancellations.
+// TestLeasesHaveLanes: the messages about events that a dead node has left do not delay its cancellations.
 func TestLeasesHaveLanes(t *testing.T) {
 	onDialects(t, func(w *rowsFixture) {
 		w.listeners(chargehand.Live, 1, 3*leasePage, 1)

@@ -29,7 +29,7 @@ func (o *workerFixture) activities(change func(*WorkerConfig)) *activities {
 	return w.activities
 }
 
-// TestSettle: what the row says, and what a late or repeated attempt is notified.
+// TestReportState: what the row says, and what a late or repeated attempt is answered.
 func TestReportState(t *testing.T) {
 	t.Parallel()
 	o := newWorkerFixture(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store/postgres"
 )
 
-// fixture is a database that several nodes work on, and a Temporal that is played.
+// rowsFixture is a database that several nodes work on, and a fake of Temporal.
 type rowsFixture struct {
 	t        testing.TB
 	open     func() store.DB // a database for one more node

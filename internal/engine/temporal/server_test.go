@@ -79,7 +79,7 @@ func sharedPostgres(t testing.TB) *peer.Postgres {
 	return shared.postgres
 }
 
-// branch is an office with workers on a real server, and on PostgreSQL, as installations are.
+// serverFixture is a workerFixture with workers on a real Temporal server, and on PostgreSQL, as installations are.
 type serverFixture struct {
 	*workerFixture
 	client client.Client
@@ -99,7 +99,7 @@ func newServerFixture(t testing.TB, p limits) *serverFixture {
 	return b
 }
 
-// newIdleBranch is a branch whose worker has not come yet.
+// newIdleServerFixture is a serverFixture whose worker was not started yet.
 func newIdleServerFixture(t testing.TB) *serverFixture {
 	t.Helper()
 	s, namespace := server(t)
@@ -228,7 +228,7 @@ func (b *serverFixture) replayAll(a argument, p limits) (runs int) {
 	return runs
 }
 
-// served runs a script on a real server.
+// serverRunner runs a script on a real Temporal server.
 type serverRunner struct {
 	serverFixture *serverFixture
 	limits        limits

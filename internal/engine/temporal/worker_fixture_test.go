@@ -25,7 +25,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// office is what workers of a test share: a database, and the outside that activities reach.
+// workerFixture is what workers of a test share: a database, and the outside that activities reach.
 type workerFixture struct {
 	t       testing.TB
 	store   *store.Store

@@ -41,9 +41,9 @@ type gaugeFunc func(float64)
 
 func (f gaugeFunc) Update(value float64) { f(value) }
 
-// TestPollsLeavePlaces: after a burst of starts, polls for new executions must not hold the places that the executions
-// in memory need, which have a queue of their own. A poll holds its place until Temporal ends it, for up to a minute.
-func TestPollsLeavePlaces(t *testing.T) {
+// TestPollsLeavePermits: after a burst of starts, polls for new executions must not hold the permits that the executions
+// in memory need, which have a queue of their own. A poll holds its permit until Temporal ends it, for up to a minute.
+func TestPollsLeavePermits(t *testing.T) {
 	t.Parallel()
 	b := newIdleServerFixture(t)
 	s, namespace := server(t)

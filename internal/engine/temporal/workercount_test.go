@@ -11,7 +11,8 @@ import (
 	"github.com/chargehand/chargehand/internal/background"
 )
 
-// TestCensusTells: who runs no worker learns that no one else does either, once, and when that is over.
+// TestWorkerCountIsLogged: a node without a worker logs once that no other node has one either, and once that this
+// is over.
 func TestWorkerCountIsLogged(t *testing.T) {
 	type answer struct {
 		workers int
@@ -57,7 +58,7 @@ func TestWorkerCountIsLogged(t *testing.T) {
 	})
 }
 
-// TestCensusCounts asks a real server, which remembers for 10 s what it has answered.
+// TestWorkersAreCounted asks a real server, which remembers for 10 s what it has answered.
 func TestWorkersAreCounted(t *testing.T) {
 	t.Parallel()
 	for want, b := range []*serverFixture{newIdleServerFixture(t), newServerFixture(t, defaultLimits())} {
