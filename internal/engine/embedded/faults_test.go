@@ -26,7 +26,7 @@ const faultsPerRound = 50
 // holds nothing. CHARGEHAND_FAULTS is the number of faults. CHARGEHAND_FAULTS_SEED is the seed of a
 // round that is to be repeated.
 func TestRandomFaults(t *testing.T) {
-	rounds, first := 4, rand.Uint64N(1_000_000)
+	rounds, first := 2, rand.Uint64N(1_000_000)
 	if text := os.Getenv("CHARGEHAND_FAULTS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
