@@ -155,7 +155,7 @@ func (c *Client) GetExecutionByID(ctx context.Context, id string, wait time.Dura
 	return &e, c.do(ctx, call{method: http.MethodGet, path: "/executions/" + url.PathEscape(id), query: waitQuery(nil, wait), into: &e})
 }
 
-// TimelineEntry is one task that started.
+// TimelineEntry is the record of one started task of an execution.
 type TimelineEntry struct {
 	Seq        int             `json:"seq"`
 	Name       string          `json:"name"`
@@ -168,7 +168,7 @@ type TimelineEntry struct {
 	Input      json.RawMessage `json:"input,omitempty"`
 	Output     json.RawMessage `json:"output,omitempty"`
 	Error      *ExecutionError `json:"error,omitempty"`
-	// DocumentDigest is that of the OpenAPI or AsyncAPI document that the call used; empty: none.
+	// DocumentDigest is the SHA-256 of the OpenAPI or AsyncAPI document that the call used; empty: it used none.
 	DocumentDigest string `json:"document_digest,omitempty"`
 	raw
 }

@@ -39,7 +39,7 @@ type WorkflowPage struct {
 	Cursor string     `json:"cursor"`
 }
 
-// Applied is what became of a definition.
+// Applied is the result of applying a definition.
 type Applied struct {
 	ID        string       `json:"id"`
 	Namespace string       `json:"namespace"`

@@ -15,7 +15,7 @@ import (
 	"github.com/chargehand/chargehand/internal/resource"
 )
 
-// Problem is what is wrong with a definition, as compilers tell it.
+// Problem is one mistake in a definition, with file, line and column as compilers print them.
 type Problem struct {
 	Pointer  string `json:"pointer"`
 	Line     int    `json:"line"`

@@ -64,10 +64,10 @@ type Config struct {
 	Connections  int     // of clients at once; default 10,000, or half of the files that the process may have open
 	// TimeZone is that of `schedule.cron`, by its IANA name; default UTC.
 	TimeZone string
-	// ScheduleOnDefault is what `schedule.on` reads of events where the definition has no
+	// ScheduleOnDefault is the part of events that `schedule.on` reads where the definition has no
 	// `read`: data (default) or envelope (T61).
 	ScheduleOnDefault string
-	// LifecycleEvents is what executions tell about themselves in the stream of events: none (default),
+	// LifecycleEvents says which events executions publish about themselves: none (default),
 	// workflow or task. LifecyclePrefix begins the types; default io.serverlessworkflow.
 	LifecycleEvents string
 	LifecyclePrefix string

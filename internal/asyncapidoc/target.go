@@ -10,11 +10,11 @@ import (
 	"github.com/chargehand/chargehand/internal/jsonpointer"
 )
 
-// Selection is what a task says about where it goes.
+// Selection is the part of a task that selects channel, operation, server and protocol.
 type Selection struct {
 	Channel, Operation string // exactly one
 	Server             string // name; "" for the first that fits
-	Protocol           string // "" for any; not looked at with Server
+	Protocol           string // "" for any; ignored with Server
 	Variables          map[string]string
 	Subscribe          bool
 	Payload, Headers   any // of the message to send

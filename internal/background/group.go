@@ -28,7 +28,7 @@ func NewGroup() *Group {
 	return g
 }
 
-// Context is that of all services. It ends when the group is stopped.
+// Context is the context of all services of the group. It ends when the group is stopped.
 func (g *Group) Context() context.Context { return g.ctx }
 
 // Start runs a service. The name need not be the only one of its kind; it says in the error of Stop what is late.

@@ -98,7 +98,7 @@ type Config struct {
 	Log     *slog.Logger // nil: nothing is logged
 	// MaxPause is the longest pause before a request to a bucket is repeated; default 1 s.
 	MaxPause time.Duration
-	// MaxSilence is how long nothing may move on a connection to a bucket; default 10 s.
+	// MaxSilence is the maximum of time without a byte on a connection to a bucket; default 10 s.
 	MaxSilence time.Duration
 }
 
@@ -166,15 +166,15 @@ func (s *Store) SetOwner(ctx context.Context, name string) error {
 	return nil
 }
 
-// Download says how a content is to be served by its place.
+// Download says with which headers a bucket serves a content by a signed address.
 type Download struct {
 	Disposition string // Content-Disposition
 	ContentType string
 	Life        time.Duration // from now on, at least a second
 }
 
-// Address is an address that is enough to read a content for a while, without asking us.
-// Whether there is such a content is not looked at. Errors: ErrNoAddress, ErrUnavailable.
+// Address returns a signed address, from which a client can read a content directly for a while.
+// It does not check that the content exists. Errors: ErrNoAddress, ErrUnavailable.
 func (s *Store) Address(ctx context.Context, digest Digest, d Download) (string, error) {
 	d.Life = max(d.Life, time.Second)
 	address, err := s.backend.address(ctx, digest.key(), d)
@@ -362,5 +362,5 @@ func (s *Store) DropUnfinished(ctx context.Context, before time.Time) error {
 	return s.backend.sweep(ctx, before)
 }
 
-// Close gives up the bucket. Readers that are open may fail from then on.
+// Close closes the connection to the bucket. Readers that are open may fail from then on.
 func (s *Store) Close() error { return s.bucket.Close() }

@@ -23,7 +23,7 @@ const (
 	MaxNameBytes      = 20      // of the name of an extension attribute
 )
 
-// Problem is what is wrong with an attribute, or with the event if Name is empty. Detail is a
+// Problem is a mistake in an attribute, or in the event if Name is empty. Detail is a
 // sentence for the author of the event.
 type Problem struct {
 	Name   string

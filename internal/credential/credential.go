@@ -54,9 +54,9 @@ func (c *Credentials) Renew(ctx context.Context) *machine.Fault {
 }
 
 // Transport puts the credentials on requests to the origin of the first request that it
-// carries, and leaves all others alone: these are redirects. It answers the challenges of
-// digest, renews tokens that have expired, and tries a request once more with a fresh token
-// where one from the cache is answered by 401 and the body can be read again (GetBody).
+// carries. Requests to other origins are redirects and get none. It answers the challenges of
+// digest and renews tokens that have expired. If a request with a cached token is answered
+// by 401, and its body can be read again (GetBody), it is sent once more with a fresh token.
 //
 // An error of RoundTrip holds a *machine.Fault (errors.As) where a token could not be had.
 func (c *Credentials) Transport(base nethttp.RoundTripper) nethttp.RoundTripper {

@@ -117,7 +117,7 @@ func (p Problems) HasErrors() bool {
 	return slices.ContainsFunc(p, func(problem Problem) bool { return problem.Severity == SeverityError })
 }
 
-// Errors is what refuses the definition.
+// Errors are the problems because of which a definition is refused.
 func (p Problems) Errors() Problems { return p.only(SeverityError) }
 
 // Warnings is the rest.

@@ -13,7 +13,7 @@ import (
 
 // Bounds of trees of executions.
 const (
-	// MaxChildDepth is how deep executions may be nested that start each other.
+	// MaxChildDepth is the maximum of levels of executions that start each other.
 	MaxChildDepth = 32
 	// MaxOpenChildren bounds the children of one execution that have not ended.
 	MaxOpenChildren = 1_000

@@ -31,7 +31,7 @@ type Start struct {
 	InTx func(tx *store.Tx, executionNo int64) error
 }
 
-// InTx is what a caller wants done in the transaction of the engine: remembering the request
+// InTx is a function of a caller that the engine runs in its own transaction: remembering the request
 // that led to it. It does nothing but SQL, may run more than once (store.DB.Update), and its
 // error undoes the transaction and is returned as it is.
 type InTx func(tx *store.Tx) error

@@ -77,8 +77,9 @@ func ReadSecrets(r *store.Reader, row *store.Execution, p *plan.Plan, sealer *se
 	return s, s.current(r, row, p.Secrets(), sealer)
 }
 
-// PinnedSecrets is ReadSecrets for an execution that has begun: never the newest versions. Of row it uses No
-// and ID. Error besides: store.ErrNotFound, if none are pinned, because it has ended.
+// PinnedSecrets reads the secrets that were pinned when the execution began, and never newer versions. Of row it uses
+// No and ID. Errors: those of ReadSecrets, and store.ErrNotFound if no secrets are pinned because the execution has
+// ended.
 func PinnedSecrets(r *store.Reader, row *store.Execution, p *plan.Plan, sealer *secret.Sealer) (*Secrets, error) {
 	if !p.UsesSecrets() {
 		return nil, nil

@@ -97,7 +97,7 @@ func IsEmbedded(text string) bool {
 
 // CompileOperand compiles the text of an expression operand, which may be written with or without
 // ${ } (T4). Both forms mean the same in both modes; in particular there is no literal
-// fallback in the loose one, because a mistyped condition would then always be true. Places
+// fallback in the loose one, because a mistyped condition would then always be true. Positions
 // in errors count from the start of text. Errors are *CompileError.
 func CompileOperand(text string, _ Mode, s *Scope) (*Expression, error) {
 	start, end, ok := unwrap(text)
@@ -318,9 +318,9 @@ func (c *templateCompiler) problem(pointer string, err *CompileError) {
 		Line: err.Line, Column: err.Column, Detail: err.Detail, Hint: err.Hint})
 }
 
-// Eval evaluates every expression in the template, in the order of keys and entries, and puts
-// the results in their places. What is constant is shared with the template. The bounds of an
-// expression hold for each of them, and for the result as a whole. Errors are *EvalError.
+// Eval evaluates every expression in the template, in the order of keys and entries, and returns
+// the template with the results instead. Constant parts are shared with the template. The bounds of an
+// expression hold for each expression, and for the result as a whole. Errors are *EvalError.
 func (t *Template) Eval(dot Value, env Env) (Value, error) {
 	if t.root == nil {
 		return t.value, nil

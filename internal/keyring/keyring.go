@@ -15,8 +15,8 @@ import (
 // ErrWrong says that a master key file is not the one of a database.
 var ErrWrong = errors.New("the master key is not the one of this database")
 
-// Open reads the keys of an installation, and makes those that it has not got: all of them at its first start.
-// Processes that do so at once get the same keys. Errors: ErrWrong, secret.ErrSealed, those of the store.
+// Open reads the keys of an installation, and makes missing ones: at its first start all of them.
+// Processes that do so at the same time get the same keys. Errors: ErrWrong, secret.ErrSealed, those of the store.
 func Open(ctx context.Context, rows *store.Store, ring *secret.Keyring, now time.Time) (keys *secret.Keys, err error) {
 	keys, err = Read(ctx, rows, ring)
 	if err == nil && len(keys.Lacks()) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// State is what an installation needs of a keyring.
+// State describes the keys of an installation: which it has, and which it still needs.
 type State struct {
 	Keys    int      // random keys
 	Current string   // id of the current master key of the file
@@ -22,7 +22,7 @@ type State struct {
 	Needs   []string // why an older one must stay, one sentence each
 }
 
-// Inspect looks at an installation and changes nothing. file is what ring was read from; alone is as in Watch. Errors:
+// Inspect reads the state of the keys of an installation and changes nothing. file is what ring was read from; alone is as in Watch. Errors:
 // those of Read.
 func Inspect(ctx context.Context, rows *store.Store, ring *secret.Keyring, file string, alone bool, now time.Time) (state State, err error) {
 	err = rows.View(ctx, func(r *store.Reader) error {

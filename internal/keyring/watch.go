@@ -23,7 +23,7 @@ const (
 	leaveTime    = time.Second
 )
 
-// Watch is what a running server knows of the keys of its installation, and keeps up to date.
+// Watch has the keys of the installation of a running server, and keeps them up to date.
 type Watch struct {
 	Store  *store.Store
 	File   string // the master key file

@@ -67,7 +67,7 @@ func (l *Limiter) Allow(kind string) bool {
 	return true
 }
 
-// Flush tells what was left out and begins a new window.
+// Flush logs how many lines were left out and begins a new window.
 func (l *Limiter) Flush() {
 	if l == nil {
 		return

@@ -5,7 +5,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// CommandKind says what the shell is asked to do.
+// CommandKind says what the engine is asked to do.
 type CommandKind uint8
 
 // The commands.
@@ -18,7 +18,7 @@ const (
 	StartTimer CommandKind = 3
 	// StopTimer withdraws a StartTimer.
 	StopTimer CommandKind = 4
-	// Publish puts a CloudEvent (Args) on the installation's bus; it has no outcome.
+	// Publish puts a CloudEvent (Args) into the stream of the environment; it has no outcome.
 	Publish CommandKind = 5
 	// Yield asks for a Continued event, so that no loop hogs a core.
 	Yield CommandKind = 6
@@ -60,7 +60,7 @@ type Command struct {
 	// it when the execution is deleted. After a crash before Finish it is interrupted like any
 	// other activity; after Finish it is not started again.
 	Detached bool
-	// Stream: what the activity hands over before its end comes as Progressed.
+	// Stream: each message that the activity hands over before its end comes as Progressed.
 	Stream bool
 
 	DueMs int64 // StartTimer

@@ -58,7 +58,7 @@ func (e *env) Spent(steps int) {
 // same point.
 func (m *Machine) Spent() int { return m.everSpent }
 
-// SliceSpent is what the expressions of a slice take at most, but for its last one.
+// SliceSpent is the maximum of expression steps that a slice takes before its last expression.
 const SliceSpent = yieldSteps * stepsPerSliceStep
 
 // Variable gives the eight names of the language, null where the table leaves a blank (T11),

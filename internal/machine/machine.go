@@ -18,7 +18,7 @@ func Knows(revision int) bool { return revision == Revision }
 // yieldSteps is the number of pure steps after which the machine yields.
 const yieldSteps = 1000
 
-// Identity is what an execution knows of itself from the start.
+// Identity has the data of an execution that are known from its start and never change.
 type Identity struct {
 	Execution chargehand.ExecutionID
 	// Revision is the one that the execution started under; 0 stands for the newest.

@@ -15,7 +15,7 @@ const (
 	maxTraceBytes = 32 << 20
 )
 
-// Entry is what is known of one task that started. Seq numbers the starts of an execution
+// Entry is the record of one started task. Seq numbers the starts of an execution
 // from 1.
 type Entry struct {
 	Seq       int

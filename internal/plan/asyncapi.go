@@ -8,7 +8,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// Stream says what becomes of the messages that a subscription of AsyncAPI hands over.
+// Stream says how the messages of an AsyncAPI subscription are handled.
 type Stream struct {
 	Filter *Operand // nil: every message
 	Amount int      // messages to consume; 0: While or Until decides

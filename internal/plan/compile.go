@@ -82,7 +82,7 @@ type shared struct {
 	queue   []*remoteFunction
 }
 
-// Result is what Check found.
+// Result is the result of Check.
 type Result struct {
 	Plan     *Plan // nil if there is an error or something is wanted
 	Problems dsl.Problems

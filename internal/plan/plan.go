@@ -77,7 +77,7 @@ type Plan struct {
 // external resources that it was compiled with.
 func (p *Plan) Digest() [32]byte { return p.digest }
 
-// Document is what the plan was compiled from.
+// Document is the definition from which the plan was compiled.
 func (p *Plan) Document() *dsl.Document { return p.document }
 
 // Definition is the definition as a value ($workflow.definition).

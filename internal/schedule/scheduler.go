@@ -55,7 +55,7 @@ type Starter interface {
 	StartFiring(ctx context.Context, r Firing) error
 }
 
-// Config is what a Scheduler is made of. Store, Plans, Blobs and Starter are required.
+// Config configures a Scheduler. Store, Plans, Blobs and Starter are required.
 type Config struct {
 	Store   *store.Store
 	Plans   engine.Plans

@@ -18,7 +18,7 @@ const (
 	// sealedFormat is AES-256-GCM under keys derived from a data key.
 	sealedFormat = 1
 	sealedHeader = 1 + 4
-	// SealedBytes is how much longer sealed data is.
+	// SealedBytes is the number of bytes by which sealing makes data longer.
 	SealedBytes = sealedHeader + 12 + 16
 )
 

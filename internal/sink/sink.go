@@ -34,7 +34,7 @@ const (
 	minKeep   = 7 * 24 * time.Hour
 )
 
-// Config is what deliveries are made of. Store is required; Blobs and Transport are, if there are targets.
+// Config configures Deliveries. Store is required; Blobs and Transport are, if there are targets.
 type Config struct {
 	Store     *store.Store
 	Blobs     engine.Blobs
@@ -42,7 +42,7 @@ type Config struct {
 	Transport http.RoundTripper // applies the egress rules
 	UserAgent string
 	Every     time.Duration // between two looks for new events; default 500 ms
-	// Keep is how long a sink is remembered that no process has; at least, and by default, 7 days.
+	// Keep is how long the position of a sink is kept that no process has any more; at least, and by default, 7 days.
 	// It should not be shorter than events are kept.
 	Keep time.Duration
 	Log  *slog.Logger     // default: discards
@@ -56,13 +56,13 @@ type Deliveries struct {
 	sinks  []*delivery
 }
 
-// Stats is what happened to one sink in this process since it started.
+// Stats counts the deliveries of this process to one sink since it started.
 type Stats struct {
 	Sink      string // as it is shown
 	Delivered int64
 	Failures  int64 // attempts
 	Dropped   int64 // events that were deleted before they were read
-	Behind    int64 // events that are stored and not looked at yet, when it was looked last
+	Behind    int64 // stored events that were not read yet, at the last count
 	Failing   bool
 }
 
@@ -124,7 +124,7 @@ func (d *Deliveries) forget(ctx context.Context) {
 	}
 }
 
-// Stats tells about every sink.
+// Stats returns the counters of every sink.
 func (d *Deliveries) Stats() []Stats {
 	list := make([]Stats, len(d.sinks))
 	for i, s := range d.sinks {

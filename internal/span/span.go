@@ -55,7 +55,7 @@ func decode(data []byte) (sc trace.SpanContext, ok bool) {
 	return sc, sc.IsValid() && sc.IsSampled()
 }
 
-// Execution is what the spans of an execution need to know of it.
+// Execution has the data of an execution that its spans show.
 type Execution struct {
 	ID     chargehand.ExecutionID
 	Origin []byte // the encoded context of the request; nil: no spans
@@ -80,8 +80,8 @@ func derived(what string, id chargehand.ExecutionID) []byte {
 	return sum[:16]
 }
 
-// Follow returns a context in which spans are children of the execution's. It is ctx where the
-// execution has no spans.
+// Follow returns a context in which new spans are children of the execution's span. If the execution
+// has no span, it returns ctx.
 func Follow(ctx context.Context, e Execution) context.Context {
 	if len(e.Origin) == 0 {
 		return ctx
@@ -135,7 +135,7 @@ func Ended(tracer trace.Tracer, e End) {
 	s.End(trace.WithTimestamp(time.UnixMilli(e.FinishedMs)))
 }
 
-// Identity is what the ids of a span are to be. Its trace is recorded already, in parts.
+// Identity has the ids that a span is to get. Its trace is recorded already, in parts.
 type Identity struct {
 	Trace trace.TraceID
 	Span  trace.SpanID

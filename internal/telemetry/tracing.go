@@ -19,7 +19,7 @@ import (
 	"github.com/chargehand/chargehand/internal/span"
 )
 
-// TracingConfig is what traces are set up from.
+// TracingConfig configures tracing.
 type TracingConfig struct {
 	// Getenv reads the environment: os.Getenv.
 	Getenv func(name string) string

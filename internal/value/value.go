@@ -148,7 +148,7 @@ func IntegerOf(n *big.Int) Value {
 	return n
 }
 
-// KindOf is what v is in JSON, in words for a sentence: "a string".
+// KindOf names the JSON type of v, in words for a sentence: "a string".
 func KindOf(v Value) string {
 	switch v.(type) {
 	case nil:

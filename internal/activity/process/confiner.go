@@ -70,7 +70,7 @@ type Command struct {
 	Limits Limits // zero fields: those of Config
 }
 
-// Outcome is what a command left.
+// Outcome is the result of a command that has ended.
 type Outcome struct {
 	Code     int    // exit code; 128 + number of the signal that ended it
 	Signal   string // name of that signal, for example "SIGSEGV"; "" without

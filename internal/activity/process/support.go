@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// Support is what this machine gives for the confinement of processes.
+// Support says which means of confining processes this machine has.
 type Support struct {
 	Landlock   int   // ABI version of the kernel's Landlock; 0: none
 	Namespaces error // why processes have no namespaces of their own; nil: they have
@@ -20,7 +20,7 @@ func Capabilities() Support {
 	return Support{Landlock: landlockVersion(), Namespaces: namespaceSupport(), Filter: filterSupport(), Cgroup: cgroup}
 }
 
-// Fact is what an operator should know about one part of the confinement.
+// Fact is one line about the confinement for the operator.
 type Fact struct {
 	What   string
 	OK     bool
@@ -28,7 +28,7 @@ type Fact struct {
 	Remedy string // "" if OK
 }
 
-// Facts are the same in words.
+// Facts describes the confinement in words, with one fact for each part.
 func (s Support) Facts() []Fact {
 	return []Fact{s.files(), s.namespaces(), s.calls(), s.cgroup(), user()}
 }

@@ -87,7 +87,7 @@ func (w *Worker) Close() {
 	})
 }
 
-// LastWords is what the worker wrote to its standard error, the last kilobytes of it. It is
+// LastWords is the end, a few kilobytes, of what the worker wrote to its standard error. It is
 // complete after Close.
 func (w *Worker) LastWords() string { return w.stderr.String() }
 

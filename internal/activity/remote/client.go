@@ -34,7 +34,7 @@ type Credentials interface {
 // call without. The result is never nil without a fault.
 type Authenticate func(ctx context.Context, policy value.Value) (Credentials, *machine.Fault)
 
-// Config is what clients are made of. Transport and Authenticate are required.
+// Config configures clients. Transport and Authenticate are required.
 type Config struct {
 	Transport    http.RoundTripper // under the egress rules
 	Authenticate Authenticate

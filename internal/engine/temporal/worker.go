@@ -183,8 +183,8 @@ func pollers() worker.PollerBehavior {
 }
 
 // workflowPollers bounds the polls for workflow tasks. A poll holds the permit of a workflow task before it has got a
-// task. Polls for new executions last a minute if there are none; after a burst of starts they would hold nearly all
-// permits, and the tasks of executions in memory, which have a queue of their own, would wait for the few that are left.
+// task. Polls for new executions last a minute if there are none. After a burst of starts they would hold nearly all
+// permits, and the tasks of executions in memory, which have a queue of their own, would wait for the few others.
 func workflowPollers(tasks int) worker.PollerBehavior {
 	most := max(1, tasks/4)
 	return worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{

@@ -41,7 +41,7 @@ type gaugeFunc func(float64)
 
 func (f gaugeFunc) Update(value float64) { f(value) }
 
-// TestPollsLeavePermits: after a burst of starts, polls for new executions must not hold the permits that the executions
+// TestPollsLeavePermits: after a burst of starts, polls for new executions must not hold the permits that executions
 // in memory need, which have a queue of their own. A poll holds its permit until Temporal ends it, for up to a minute.
 func TestPollsLeavePermits(t *testing.T) {
 	t.Parallel()

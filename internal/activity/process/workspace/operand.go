@@ -102,7 +102,7 @@ func (w *Workspace) Arguments(arguments value.Value) ([]string, *machine.Fault) 
 	return nil, validationFault("arguments must be a list or an object")
 }
 
-// Variables is what the task names of the environment, by name. A null leaves a name out.
+// Variables are the environment variables that the task gives, by name. A null leaves a name out.
 func (w *Workspace) Variables(environment value.Value) (map[string]string, *machine.Fault) {
 	if environment == nil {
 		return nil, nil

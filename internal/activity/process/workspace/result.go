@@ -24,7 +24,7 @@ const (
 	ReturnNone   = "none"
 )
 
-// Outcome is what a process left, ready to become data.
+// Outcome is the result of a process that has ended, from which the output of its task is made.
 type Outcome struct {
 	Code   int
 	Signal string

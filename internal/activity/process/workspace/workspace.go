@@ -166,7 +166,7 @@ func (w *Workspace) Relocate(dir string) {
 	w.In, w.Out = path.Join(dir, filepath.Base(w.In)), path.Join(dir, filepath.Base(w.Out))
 }
 
-// Environment is what every process gets, without what its task names.
+// Environment has the variables that every process gets, without those that its task gives.
 func (w *Workspace) Environment() []string {
 	return []string{
 		"PATH=" + w.confiner.Path(), "LANG=C.UTF-8", "HOME=" + w.Dir, "TMPDIR=" + w.Dir,
