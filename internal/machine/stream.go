@@ -17,10 +17,22 @@ func (m *Machine) Streams() []Stream {
 	var list []Stream
 	for _, p := range m.pending.list {
 		if p.node != nil && p.use == useActivity && p.node.consumption != nil {
-			list = append(list, Stream{Command: p.id, Position: p.position, Paused: m.paused(p)})
+			list = append(list, m.stream(p))
 		}
 	}
 	return list
+}
+
+// Stream is the open stream of that command. It costs less than to list all.
+func (m *Machine) Stream(id CommandID) (Stream, bool) {
+	if p := m.pending.find(id, isStream); p != nil && p.node.consumption != nil {
+		return m.stream(p), true
+	}
+	return Stream{}, false
+}
+
+func (m *Machine) stream(p *pending) Stream {
+	return Stream{Command: p.id, Position: p.position, Paused: m.paused(p)}
 }
 
 // beginStream starts a subscription of AsyncAPI, unless nothing is to be consumed.

@@ -1,2 +1,2 @@
-// Package pause waits for a time that a context may cut short.
+// Package pause waits for a time that a context may cut short, once or between attempts.
 package pause

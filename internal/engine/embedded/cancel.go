@@ -11,31 +11,24 @@ import (
 )
 
 // Cancel implements engine.Engine.
-func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, also ...engine.InTx) error {
+func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, inTx ...engine.InTx) error {
 	if !e.requests.Enter() {
 		return store.ErrUnavailable
 	}
 	defer e.requests.Leave()
-	var row store.Execution
-	err := e.store.View(ctx, func(r *store.Reader) (err error) {
-		row, err = r.FindExecution(id)
+	row, err := engine.FindUnfinished(ctx, e.store, id)
+	if err != nil {
 		return err
-	})
-	switch {
-	case err != nil:
-		return err
-	case row.Status.Final():
-		return engine.ErrFinal
 	}
-	return e.cancelExecution(ctx, row.No, reason, also...)
+	return e.cancelExecution(ctx, row.No, reason, inTx...)
 }
 
 // cancelExecution cancels an execution and waits until that is durable. When ctx or the engine ends
 // first, the execution may be cancelled nevertheless.
-func (e *Engine) cancelExecution(ctx context.Context, no int64, reason string, also ...engine.InTx) error {
+func (e *Engine) cancelExecution(ctx context.Context, no int64, reason string, inTx ...engine.InTx) error {
 	reply := make(chan error, 1)
 	inst, drive := e.instances.put(no, message{
-		kind: applyEvent, reply: reply, also: also,
+		kind: applyEvent, reply: reply, inTx: inTx,
 		event: machine.Event{Kind: machine.CancelRequested, Detail: reason},
 	})
 	if drive {
@@ -65,9 +58,9 @@ func (r *requestError) Unwrap() error { return r.cause }
 // addCancelHook adds the hooks of a cancellation to the transaction. A write set has at most one
 // cancellation: a later one comes after the end.
 func (s *writeSet) addCancelHook(msg *message) {
-	also, reply := msg.also, msg.reply
-	s.also = func(tx *store.Tx, _ int64) error {
-		err := engine.RunInTx(tx, also)
+	inTx, reply := msg.inTx, msg.reply
+	s.inTx = func(tx *store.Tx, _ int64) error {
+		err := engine.RunInTx(tx, inTx)
 		if err == nil || errors.Is(err, store.ErrUnavailable) {
 			return err
 		}

@@ -9,46 +9,20 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-const (
-	// cancelStep bounds the queued items of a batch that are cancelled in one transaction.
-	cancelStep = 500
-	// cancelAtOnce bounds the running items of a batch, or the children, that are cancelled at the
-	// same time.
-	cancelAtOnce = 64
-)
+// cancelAtOnce bounds the running items of a batch, or the children, that are cancelled at the same
+// time.
+const cancelAtOnce = 64
 
 // CancelBatch implements engine.Engine. It first marks the batch as cancelled, so that the recovery
 // after a crash continues the cancellation.
-func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, also ...engine.InTx) error {
+func (e *Engine) CancelBatch(ctx context.Context, id chargehand.BatchID, reason string, inTx ...engine.InTx) error {
 	if !e.requests.Enter() {
 		return store.ErrUnavailable
 	}
 	defer e.requests.Leave()
-	var b store.Batch
-	err := e.store.View(ctx, func(r *store.Reader) (err error) {
-		b, err = r.FindBatch(id)
-		return err
-	})
-	switch {
-	case err != nil:
-		return err
-	case b.Status.Final():
-		return engine.ErrFinal
-	}
-	marked := false // though perhaps not committed
-	err = e.store.Update(ctx, func(tx *store.Tx) (err error) {
-		marked = false
-		if b.Reason, err = tx.SetBatchCancelled(b.No, reason); err != nil {
-			if errors.Is(err, store.ErrConflict) {
-				err = engine.ErrFinal
-			}
-			return err
-		}
-		marked = true
-		return engine.RunInTx(tx, also)
-	})
+	b, marked, err := engine.MarkBatchCancelled(ctx, e.store, id, reason, inTx)
 	if err != nil {
-		if marked && errors.Is(err, store.ErrUnavailable) {
+		if marked {
 			e.resolveCancel(b)
 		}
 		return e.callerError(ctx, err)
@@ -73,49 +47,48 @@ func (e *Engine) resolveCancel(b store.Batch) {
 	}
 	e.goWork(func() {
 		defer e.batchesInDoubt.Delete(b.No)
-		for wait := minBackoff; e.sleep(wait); wait = min(2*wait, maxBackoff) {
+		e.retry(func() bool {
 			var now store.Batch
 			err := e.store.Update(e.ctx, func(tx *store.Tx) (err error) {
 				now, err = tx.BatchForUpdate(b.No)
 				return err
 			})
-			switch {
-			case errors.Is(err, store.ErrNotFound):
-				return // it was deleted after its end
-			case err != nil:
-				continue
-			}
-			if now.CancelRequested && !now.Status.Final() {
+			if err == nil && now.CancelRequested && !now.Status.Final() {
 				e.continueCancel(now)
 			}
-			return
-		}
+			return err == nil || errors.Is(err, store.ErrNotFound) // it was deleted after its end
+		})
 	})
 }
 
 // continueCancel cancels the items of a batch that is marked as cancelled, and repeats that until
 // it succeeds. What is left when the engine stops is found at the next start.
 func (e *Engine) continueCancel(b store.Batch) {
-	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+	e.retry(func() bool {
 		err := e.cancelItems(e.ctx, b)
-		if err == nil {
-			return
-		}
-		if !errors.Is(err, store.ErrUnavailable) && e.ctx.Err() == nil {
+		if err != nil && !errors.Is(err, store.ErrUnavailable) && e.ctx.Err() == nil {
 			e.log.Error("cancel a batch", "batch", b.ID, "error", err)
 		}
-		if !e.sleep(wait) {
-			return
-		}
-	}
+		return err == nil
+	})
 }
 
 // cancelItems ends every item of a batch that is marked as cancelled, with the reason of the mark.
 func (e *Engine) cancelItems(ctx context.Context, b store.Batch) error {
 	e.matcher.endingBatches.Store(b.No, true) // until all items have ended
 	e.slots.close(e.slots.addBatch(&b))
-	if err := e.cancelQueued(ctx, b); err != nil {
+	final, err := engine.CancelQueuedItems(ctx, e.store, &b, e.nowMs, func(ids []chargehand.ExecutionID) {
+		e.outage.end()
+		e.stats.failed.Add(int64(len(ids)))
+		for _, id := range ids {
+			e.watchers.notify(id)
+		}
+	})
+	if err != nil {
 		return e.callerError(ctx, err)
+	}
+	if final {
+		e.watchers.notify(b.ID)
 	}
 	// No item is queued now, and none can become queued: the rest has started.
 	started := []chargehand.Status{chargehand.Initial, chargehand.Processing, chargehand.HumanInTheLoop}
@@ -157,32 +130,4 @@ func (e *Engine) cancelPage(ctx context.Context, page []int64, reason string) er
 		}
 	}
 	return first
-}
-
-// cancelQueued ends the queued items of a batch.
-func (e *Engine) cancelQueued(ctx context.Context, b store.Batch) error {
-	fault := engine.CancelledFault(b.Reason)
-	for {
-		var ids []chargehand.ExecutionID
-		var final bool
-		err := e.store.Update(ctx, func(tx *store.Tx) (err error) {
-			ids, final, err = tx.CancelQueuedItems(b.No, cancelStep, max(e.nowMs(), b.ID.Milli()), fault)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		e.outage.end()
-		e.stats.failed.Add(int64(len(ids)))
-		for _, id := range ids {
-			e.watchers.notify(id)
-		}
-		if final {
-			e.slots.forget(b.No)
-			e.watchers.notify(b.ID)
-		}
-		if len(ids) < cancelStep {
-			return nil
-		}
-	}
 }

@@ -76,19 +76,17 @@ func (e *Engine) cancelChildren() {
 		return
 	}
 	e.goWork(func() {
-		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-			err := e.cancelStopped()
-			if !e.canceller.again(err != nil) {
-				return
+		e.retry(func() bool {
+			for {
+				err := e.cancelStopped()
+				if !e.canceller.again(err != nil) {
+					return true
+				}
+				if err != nil {
+					return false
+				}
 			}
-			if err == nil {
-				wait = minBackoff
-				continue
-			}
-			if !e.sleep(wait) {
-				return
-			}
-		}
+		})
 	})
 }
 
@@ -123,16 +121,14 @@ func (e *Engine) cancelStopped() error {
 // cancelChild cancels one execution, repeats that until it succeeds, and gives its permit back.
 func (e *Engine) cancelChild(no int64) {
 	defer e.canceller.release(no)
-	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+	e.retry(func() bool {
 		err := e.cancelExecution(e.ctx, no, engine.ChildCancelled)
 		if err == nil || errors.Is(err, engine.ErrFinal) {
-			return
+			return true
 		}
 		if !errors.Is(err, store.ErrUnavailable) && e.ctx.Err() == nil {
 			e.log.Error("cancel a child", "execution", no, "error", err)
 		}
-		if !e.sleep(wait) {
-			return
-		}
-	}
+		return false
+	})
 }

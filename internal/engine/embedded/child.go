@@ -264,19 +264,16 @@ func (e *Engine) catchUpChildren(inst *instance, open []store.Child) {
 func (e *Engine) recoverChildren() {
 	e.cancelChildren()
 	e.goWork(func() {
-		wait := minBackoff
 		for after := int64(0); ; {
 			var page []store.Child
-			err := e.store.View(e.ctx, func(r *store.Reader) (err error) {
-				page, err = r.DueChildren(store.ChildEnded, after, recoveryPage)
-				return err
+			read := e.retry(func() bool {
+				return nil == e.store.View(e.ctx, func(r *store.Reader) (err error) {
+					page, err = r.DueChildren(store.ChildEnded, after, recoveryPage)
+					return err
+				})
 			})
-			if err != nil {
-				if !e.sleep(wait) {
-					return
-				}
-				wait = min(2*wait, maxBackoff)
-				continue
+			if !read {
+				return
 			}
 			var ended []int64
 			for _, link := range page {

@@ -134,20 +134,19 @@ func (e *Engine) goWork(f func()) {
 	}()
 }
 
-// sleep waits. It reports false if the engine has stopped.
-func (e *Engine) sleep(d time.Duration) bool {
-	return pause.For(e.ctx, d) == nil
+// retry calls try until it reports true, with growing pauses. It reports false if the engine has stopped.
+func (e *Engine) retry(try func() (done bool)) bool {
+	return pause.Retry(e.ctx, minBackoff, maxBackoff, try) == nil
 }
 
-// backOff waits after a failure that belongs to no single execution.
-func (e *Engine) backOff(what string, err error, wait time.Duration) {
+// noteFailure counts a failure that belongs to no single execution, and logs it unless the store is unavailable.
+func (e *Engine) noteFailure(what string, err error) {
 	e.stats.failures.Add(1)
 	if errors.Is(err, store.ErrUnavailable) {
 		e.outage.begin()
 	} else if e.ctx.Err() == nil {
 		e.log.Error(what, "error", err)
 	}
-	e.sleep(wait)
 }
 
 // logError returns a function that logs an error which no caller can be given.

@@ -126,7 +126,7 @@ func TestAlsoBelongsToTheAcceptance(t *testing.T) {
 			row := fx.row(rev, `{}`)
 			_, err := fx.engine.Start(t.Context(), engine.Start{Row: row, Plan: p, Input: map[string]any{},
 				InTx: func(tx *store.Tx, no64 int64) error {
-					if err := tx.SetMeta("also", []byte("x")); err != nil {
+					if err := tx.SetMeta("hook", []byte("x")); err != nil {
 						return err
 					}
 					return no
@@ -138,7 +138,7 @@ func TestAlsoBelongsToTheAcceptance(t *testing.T) {
 				if _, err := r.FindExecution(row.ID); !errors.Is(err, store.ErrNotFound) {
 					t.Errorf("the execution is there: %v", err)
 				}
-				if _, err := r.Meta("also"); !errors.Is(err, store.ErrNotFound) {
+				if _, err := r.Meta("hook"); !errors.Is(err, store.ErrNotFound) {
 					t.Errorf("what Also wrote is there: %v", err)
 				}
 				return nil

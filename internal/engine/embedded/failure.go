@@ -6,6 +6,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -95,7 +96,7 @@ func (e *Engine) stall(inst *instance, messages []message, err error) {
 		}
 		e.log.Error("a write set failed", "execution", inst.row.ID, "failures", inst.failures, "error", err)
 		e.goWork(func() {
-			if e.sleep(min(minBackoff<<min(inst.failures, 10), maxBackoff)) {
+			if pause.For(e.ctx, min(minBackoff<<min(inst.failures, 10), maxBackoff)) == nil {
 				e.drive(inst)
 			}
 		})

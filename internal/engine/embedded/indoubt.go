@@ -71,38 +71,43 @@ func (e *Engine) recheckLater(starts []inDoubtStart) {
 // waits for a commit that the database has not finished.
 func (e *Engine) recheck(starts []inDoubtStart) {
 	const atOnce = 100
-	for wait := minBackoff; len(starts) > 0; {
-		n := min(len(starts), atOnce)
-		rows := make([]store.Execution, n)
-		err := e.store.Update(e.ctx, func(tx *store.Tx) error {
-			for i, d := range starts[:n] {
-				row, err := tx.FindExecution(d.id)
-				if err != nil && !errors.Is(err, store.ErrNotFound) {
-					return err
+	for len(starts) > 0 {
+		page := starts[:min(len(starts), atOnce)]
+		rows := make([]store.Execution, len(page))
+		var err error
+		tried := e.retry(func() bool {
+			err = e.store.Update(e.ctx, func(tx *store.Tx) error {
+				for i, d := range page {
+					row, err := tx.FindExecution(d.id)
+					if err != nil && !errors.Is(err, store.ErrNotFound) {
+						return err
+					}
+					rows[i] = row
 				}
-				rows[i] = row
+				return nil
+			})
+			if err == nil || errors.Is(err, store.ErrUnavailable) {
+				return true
 			}
-			return nil
+			if e.ctx.Err() == nil {
+				e.log.Error("look up executions that are in doubt", "count", len(starts), "error", err)
+			}
+			return false
 		})
 		switch {
-		case err == nil:
-			for i, d := range starts[:n] {
-				e.resolveStart(d, &rows[i])
-			}
-			starts, wait = starts[n:], minBackoff
-		case errors.Is(err, store.ErrUnavailable):
+		case !tried:
+			return
+		case err != nil:
 			for _, d := range starts {
 				e.outage.remember(d)
 			}
 			e.outage.begin()
 			return
-		case e.ctx.Err() != nil:
-			return
-		default:
-			e.log.Error("look up executions that are in doubt", "count", len(starts), "error", err)
-			e.sleep(wait)
-			wait = min(2*wait, maxBackoff)
 		}
+		for i, d := range page {
+			e.resolveStart(d, &rows[i])
+		}
+		starts = starts[len(page):]
 	}
 	e.slots.notifyAllQueued() // some may be queued
 }
@@ -154,7 +159,7 @@ func (e *Engine) foundEnded(inst *instance, before store.Execution) {
 // and turned out to be made.
 func (e *Engine) endedInDoubt(row store.Execution) {
 	e.goWork(func() {
-		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+		e.retry(func() bool {
 			var open []store.Child
 			var link store.Child
 			var b store.Batch
@@ -172,21 +177,16 @@ func (e *Engine) endedInDoubt(row store.Execution) {
 				open, err = rd.OpenChildren(row.No, engine.MaxOpenChildren+1)
 				return err
 			})
-			if errors.Is(err, store.ErrNotFound) {
-				return // it was deleted after its end
+			if err != nil {
+				return errors.Is(err, store.ErrNotFound) // it was deleted after its end
 			}
-			if err == nil {
-				e.notifyBatch(&b)
-				e.catchUpChildren(&instance{inDoubt: true, row: store.Execution{Account: row.Account}}, open)
-				if link.State == store.ChildEnded {
-					e.notifyParent(link.Parent)
-				}
-				return
+			e.notifyBatch(&b)
+			e.catchUpChildren(&instance{inDoubt: true, row: store.Execution{Account: row.Account}}, open)
+			if link.State == store.ChildEnded {
+				e.notifyParent(link.Parent)
 			}
-			if !e.sleep(wait) {
-				return
-			}
-		}
+			return true
+		})
 	})
 }
 

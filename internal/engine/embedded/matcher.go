@@ -9,6 +9,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/fair"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -139,7 +140,10 @@ func (e *Engine) startMatcher(ctx context.Context) error {
 	e.matcher.wakeups.stopped = e.stopping.Load
 	e.matcher.wake, e.matcher.wakeAll = e.wakeListeners, e.wakeAllWoken
 	e.matcher.stopping = e.stopping.Load
-	e.matcher.fail = func(err error, wait time.Duration) { e.backOff("hand out events", err, wait) }
+	e.matcher.fail = func(err error, wait time.Duration) {
+		e.noteFailure("hand out events", err)
+		_ = pause.For(e.ctx, wait)
+	}
 	return nil
 }
 

@@ -35,7 +35,7 @@ type message struct {
 	event machine.Event
 	call  *call         // whose outcome the event is
 	reply chan<- error  // of a cancellation or of a stream; has room for one error
-	also  []engine.InTx // of a cancellation
+	inTx  []engine.InTx // of a cancellation
 	bytes int64         // of an outcome that counts in Stats.RetainedBytes
 	lease *lease        // of takeLease or recheckStart
 	woken store.Subscription

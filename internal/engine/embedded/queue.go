@@ -79,17 +79,15 @@ func (e *Engine) BatchReady(batch int64) {
 	}
 	defer e.requests.Leave()
 	e.goWork(func() {
-		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+		e.retry(func() bool {
 			q, err := e.batchQueue(batch)
 			if err == nil {
 				e.slots.notifyQueued(q)
-				return
+				return true
 			}
 			e.log.Error("read a batch that is ready", "batch", batch, "error", err)
-			if errors.Is(err, store.ErrNotFound) || !e.sleep(wait) {
-				return
-			}
-		}
+			return errors.Is(err, store.ErrNotFound)
+		})
 	})
 }
 

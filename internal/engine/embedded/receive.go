@@ -53,7 +53,7 @@ func (e *Engine) deliver(s *writeSet, msg *message) {
 	}
 	ev.TimeMs = max(inst.timeMs, e.nowMs())
 	s.apply(ev, e.limits.ActivityOutputBytes)
-	if len(msg.also) > 0 {
+	if len(msg.inTx) > 0 {
 		s.addCancelHook(msg)
 	}
 }

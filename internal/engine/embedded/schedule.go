@@ -18,27 +18,26 @@ const (
 // granted. Each queue has at most one scheduler at a time.
 func (e *Engine) schedule(q *queue) {
 	reader := queueReader{queue: q, ahead: 1}
-	wait := minBackoff
-	for {
-		g, ok := e.slots.next(q)
-		if !ok {
-			return
+	e.retry(func() bool {
+		for {
+			g, ok := e.slots.next(q)
+			if !ok {
+				return true
+			}
+			for _, w := range g.woken {
+				e.goWork(func() { e.send(w.execution, message{kind: takeLease, lease: w.lease}) })
+			}
+			if len(g.leases) == 0 {
+				continue
+			}
+			left, err := e.startQueued(&reader, g)
+			e.slots.release(left...)
+			if err != nil {
+				e.noteFailure("start queued executions", err)
+				return false
+			}
 		}
-		for _, w := range g.woken {
-			e.goWork(func() { e.send(w.execution, message{kind: takeLease, lease: w.lease}) })
-		}
-		if len(g.leases) == 0 {
-			continue
-		}
-		left, err := e.startQueued(&reader, g)
-		e.slots.release(left...)
-		if err == nil {
-			wait = minBackoff
-			continue
-		}
-		e.backOff("start queued executions", err, wait)
-		wait = min(2*wait, maxBackoff)
-	}
+	})
 }
 
 // queueReader reads the queued rows of a queue in order.

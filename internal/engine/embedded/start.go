@@ -28,7 +28,7 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 		driven: true, loaded: true, row: row, queue: q, lease: lease,
 		input: start.Input, inputFiles: start.Files,
 	}
-	s := &writeSet{inst: inst, insert: true, also: start.InTx, row: row}
+	s := &writeSet{inst: inst, insert: true, inTx: start.InTx, row: row}
 	err := e.prepareNew(ctx, s, start.Plan)
 	if err == nil {
 		err = e.commit(ctx, s.alone())

@@ -43,7 +43,7 @@ func (e *Engine) acceptsProgress(inst *instance, msg *message) bool {
 		msg.answer(errWithdrawn)
 		return false
 	}
-	if streamPaused(inst, c.command) {
+	if s, _ := inst.machine.Stream(c.command); s.Paused {
 		waiting := *msg
 		c.waiting = &waiting
 		msg.kind, msg.reply = handled, nil
@@ -52,19 +52,13 @@ func (e *Engine) acceptsProgress(inst *instance, msg *message) bool {
 	return inst.machine.Wants(c.command, msg.event.Output)
 }
 
-func streamPaused(inst *instance, command machine.CommandID) bool {
-	for _, s := range inst.machine.Streams() {
-		if s.Command == command {
-			return s.Paused
-		}
-	}
-	return false
-}
-
 // resumeStreams sends the waiting outcomes of streams that the machine can take again.
 func (e *Engine) resumeStreams(inst *instance) {
 	for _, c := range inst.calls {
-		if c.waiting != nil && inst.machine != nil && !streamPaused(inst, c.command) {
+		if c.waiting == nil || inst.machine == nil {
+			continue
+		}
+		if s, _ := inst.machine.Stream(c.command); !s.Paused {
 			msg := *c.waiting
 			c.waiting = nil
 			e.goWork(func() { e.send(inst.no, msg) })

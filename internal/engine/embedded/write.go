@@ -41,8 +41,8 @@ func (s *writeSet) write(tx *store.Tx) error {
 	if err := s.writeOthers(tx); err != nil {
 		return err
 	}
-	if s.also != nil {
-		return s.also(tx, s.row.No)
+	if s.inTx != nil {
+		return s.inTx(tx, s.row.No)
 	}
 	return nil
 }
@@ -169,8 +169,8 @@ func (s *writeSet) writeEnd(tx *store.Tx) error {
 	if err := s.writeEvents(tx); err != nil {
 		return err
 	}
-	if s.also != nil {
-		return s.also(tx, inst.no)
+	if s.inTx != nil {
+		return s.inTx(tx, inst.no)
 	}
 	return nil
 }

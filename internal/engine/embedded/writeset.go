@@ -28,7 +28,7 @@ type writeSet struct {
 	begin        bool // it holds the first event of the execution
 	stateChanged bool // status, phase or state differ from those of inst.row
 	row          store.Execution
-	also         func(tx *store.Tx, executionNo int64) error
+	inTx         func(tx *store.Tx, executionNo int64) error
 	fromSeq      int64 // of the last event before this write set
 
 	journal     []store.JournalRow

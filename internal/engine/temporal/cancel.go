@@ -26,25 +26,14 @@ type canceller struct {
 	Log     *slog.Logger // of Tracer
 }
 
-const (
-	// cancelQueuedStep and cancelStartedStep bound the items that are cancelled in one
-	// transaction.
-	cancelQueuedStep  = 500
-	cancelStartedStep = 50
-)
+// cancelStartedStep bounds the started items that are cancelled in one transaction.
+const cancelStartedStep = 50
 
 // cancel is engine.Engine.Cancel.
 func (c *canceller) cancel(ctx context.Context, id chargehand.ExecutionID, reason string, inTx ...engine.InTx) error {
-	var row store.Execution
-	err := c.Store.View(ctx, func(r *store.Reader) (err error) {
-		row, err = r.FindExecution(id)
+	row, err := engine.FindUnfinished(ctx, c.Store, id)
+	if err != nil {
 		return err
-	})
-	switch {
-	case err != nil:
-		return err
-	case row.Status.Final():
-		return engine.ErrFinal
 	}
 	var ended cancelled
 	err = c.Store.Update(ctx, func(tx *store.Tx) (err error) {
@@ -136,26 +125,7 @@ func (c *canceller) tell(done cancelled) {
 // cancelBatch is engine.Engine.CancelBatch. It marks the batch first; when the caller goes, or this node
 // dies, in the middle of the items, the reconciler of some node continues.
 func (c *canceller) cancelBatch(ctx context.Context, id chargehand.BatchID, reason string, inTx ...engine.InTx) error {
-	var b store.Batch
-	err := c.Store.View(ctx, func(r *store.Reader) (err error) {
-		b, err = r.FindBatch(id)
-		return err
-	})
-	switch {
-	case err != nil:
-		return err
-	case b.Status.Final():
-		return engine.ErrFinal
-	}
-	err = c.Store.Update(ctx, func(tx *store.Tx) (err error) {
-		if b.Reason, err = tx.SetBatchCancelled(b.No, reason); err != nil {
-			if errors.Is(err, store.ErrConflict) {
-				err = engine.ErrFinal
-			}
-			return err
-		}
-		return engine.RunInTx(tx, inTx)
-	})
+	b, _, err := engine.MarkBatchCancelled(ctx, c.Store, id, reason, inTx)
 	if err != nil {
 		return err
 	}
@@ -165,7 +135,11 @@ func (c *canceller) cancelBatch(ctx context.Context, id chargehand.BatchID, reas
 // cancelBatchItems ends every item of a batch that is marked as cancelled. It may be called
 // again, and on several nodes at once.
 func (c *canceller) cancelBatchItems(ctx context.Context, b store.Batch) error {
-	final, err := c.cancelQueuedItems(ctx, b)
+	final, err := engine.CancelQueuedItems(ctx, c.Store, &b, func() int64 { return c.Now().UnixMilli() }, func(ids []chargehand.ExecutionID) {
+		for _, id := range ids {
+			c.Changed(id)
+		}
+	})
 	for err == nil && !final {
 		var page []cancelled
 		err = c.Store.Update(ctx, func(tx *store.Tx) error {
@@ -194,27 +168,6 @@ func (c *canceller) cancelBatchItems(ctx context.Context, b store.Batch) error {
 	}
 	c.Changed(b.ID)
 	return nil
-}
-
-// cancelQueuedItems ends the items that have not started, many at a time.
-func (c *canceller) cancelQueuedItems(ctx context.Context, b store.Batch) (final bool, err error) {
-	fault := engine.CancelledFault(b.Reason)
-	for {
-		var ids []chargehand.ExecutionID
-		err := c.Store.Update(ctx, func(tx *store.Tx) (err error) {
-			ids, final, err = tx.CancelQueuedItems(b.No, cancelQueuedStep, max(c.Now().UnixMilli(), b.ID.Milli()), fault)
-			return err
-		})
-		if err != nil {
-			return false, err
-		}
-		for _, id := range ids {
-			c.Changed(id)
-		}
-		if len(ids) == 0 || final {
-			return final, nil
-		}
-	}
 }
 
 // batchEnded tells watchers on this node of a batch that has just ended.

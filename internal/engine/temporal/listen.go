@@ -153,11 +153,11 @@ func (r *run) applyPage(p *unreadPage) (done bool) {
 	one := p.of
 	for i := range p.page.Events {
 		ev := &p.page.Events[i]
-		takes, open := r.takes(one.sub.Command)
+		sub, open := r.machine.Subscription(one.sub.Command)
 		if !open {
 			return true
 		}
-		if !takes {
+		if sub.Paused {
 			one.woken = true // when there is room again
 			return true
 		}
@@ -180,16 +180,6 @@ func (r *run) applyPage(p *unreadPage) (done bool) {
 // waiting reports whether there are events for a subscription that it has not had.
 func (l *listens) waiting(one *listening) bool {
 	return slices.ContainsFunc(l.pages, func(p *unreadPage) bool { return p.of == one })
-}
-
-// takes reports whether a subscription may take another event, and whether it is open.
-func (r *run) takes(command machine.CommandID) (takes, open bool) {
-	for _, sub := range r.machine.Subscriptions() {
-		if sub.Command == command {
-			return !sub.Paused, true
-		}
-	}
-	return false, false
 }
 
 // endedElsewhere takes in that the row has ended without this workflow.

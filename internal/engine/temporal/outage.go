@@ -43,14 +43,20 @@ func retryUnavailable(ctx context.Context, method string, request, reply any, cc
 func report(ctx context.Context, request func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
-	for wait := minBackoff; ; wait = min(2*wait, time.Second) {
+	return retryWhile(ctx, isOutage, func() error {
 		attempt, done := context.WithTimeout(ctx, reportAttempt)
-		err := request(attempt)
-		done()
-		if !isOutage(err) || pause.For(ctx, wait) != nil {
-			return err
-		}
-	}
+		defer done()
+		return request(attempt)
+	})
+}
+
+// retryWhile repeats an operation while its error may pass, until ctx ends. It returns the last error.
+func retryWhile(ctx context.Context, passes func(error) bool, try func() error) (err error) {
+	_ = pause.Retry(ctx, minBackoff, time.Second, func() bool {
+		err = try()
+		return !passes(err)
+	})
+	return err
 }
 
 // isOutage reports whether an error says that Temporal or its database is away, so that a repetition may succeed.

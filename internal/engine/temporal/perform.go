@@ -222,7 +222,7 @@ func (a *activities) showFiles(ctx context.Context, c *call, files []machine.Fil
 	if len(ids) == 0 {
 		return nil
 	}
-	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+	return pause.Retry(ctx, minBackoff, maxBackoff, func() bool {
 		err := a.Store.Update(ctx, func(tx *store.Tx) error {
 			if _, err := rowOf(&tx.Reader, c.No, c.Execution); errors.Is(err, store.ErrNotFound) {
 				return nil
@@ -237,12 +237,9 @@ func (a *activities) showFiles(ctx context.Context, c *call, files []machine.Fil
 			}
 			return nil
 		})
-		if err == nil {
-			return nil
+		if err != nil {
+			a.Log.Warn("publish files; trying again", "execution", c.Execution, "error", err)
 		}
-		a.Log.Warn("publish files; trying again", "execution", c.Execution, "error", err)
-		if err := pause.For(ctx, wait); err != nil {
-			return err
-		}
-	}
+		return err == nil
+	})
 }

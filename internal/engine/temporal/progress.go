@@ -104,21 +104,18 @@ func (o *outflow) progress(ctx context.Context, v value.Value) error {
 	}
 	bounded, cancel := context.WithTimeout(ctx, streamTimeout)
 	defer cancel()
-	for wait := minBackoff; ; wait = min(2*wait, time.Second) {
-		err := o.post.send(bounded, p)
-		switch {
-		case err == nil:
-			o.sent++
-			return nil
-		case errors.Is(err, errGone):
-			return errWithdrawn
-		case isLimit(err):
-			return fmt.Errorf("send a message of the stream: Temporal did not take it: %w", err)
-		}
-		if failed := pause.For(bounded, wait); failed != nil {
-			return fmt.Errorf("send a message of the stream: %w", err)
-		}
+	passes := func(err error) bool { return err != nil && !errors.Is(err, errGone) && !isLimit(err) }
+	err := retryWhile(bounded, passes, func() error { return o.post.send(bounded, p) })
+	switch {
+	case errors.Is(err, errGone):
+		return errWithdrawn
+	case isLimit(err):
+		return fmt.Errorf("send a message of the stream: Temporal did not take it: %w", err)
+	case err != nil:
+		return fmt.Errorf("send a message of the stream: %w", err)
 	}
+	o.sent++
+	return nil
 }
 
 // isLimit reports whether Temporal will refuse the same message again.

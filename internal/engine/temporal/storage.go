@@ -13,7 +13,6 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -92,12 +91,7 @@ const storageTimeout = 10 * time.Second
 func patiently(ctx context.Context, try func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, storageTimeout)
 	defer cancel()
-	for wait := minBackoff; ; wait = min(2*wait, time.Second) {
-		err := try()
-		if err == nil || !errors.Is(err, store.ErrUnavailable) || pause.For(ctx, wait) != nil {
-			return err
-		}
-	}
+	return retryWhile(ctx, func(err error) bool { return errors.Is(err, store.ErrUnavailable) }, try)
 }
 
 // target is the execution whose workflow a payload belongs to.

@@ -74,12 +74,11 @@ func (r *run) receiveStreams() {
 func (r *run) flow(f *pendingCommand) {
 	in := f.inflow
 	for len(in.waiting) > 0 && slices.Contains(r.calls, f) {
-		at := slices.IndexFunc(r.machine.Streams(), func(s machine.Stream) bool { return s.Command == f.id })
-		if at < 0 {
+		s, open := r.machine.Stream(f.id)
+		if !open {
 			in.waiting = nil // it was withdrawn
 			break
 		}
-		s := r.machine.Streams()[at]
 		if s.Paused || r.overBudget() {
 			return
 		}
@@ -103,10 +102,8 @@ func (r *run) canFlow() bool {
 		if !f.flows() {
 			continue
 		}
-		for _, s := range r.machine.Streams() {
-			if s.Command == f.id && !s.Paused {
-				return !r.overBudget()
-			}
+		if s, open := r.machine.Stream(f.id); open && !s.Paused {
+			return !r.overBudget()
 		}
 	}
 	return false

@@ -132,11 +132,11 @@ func TestCancelAlsoOfMany(t *testing.T) {
 		var all sync.WaitGroup
 		errs := make([]error, 12)
 		for i := range errs {
-			also := note
+			hook := note
 			if i%2 == 0 {
-				also = refuse
+				hook = refuse
 			}
-			all.Go(func() { errs[i] = fx.engine.Cancel(t.Context(), row.ID, "", also) })
+			all.Go(func() { errs[i] = fx.engine.Cancel(t.Context(), row.ID, "", hook) })
 		}
 		all.Wait()
 		won := 0
