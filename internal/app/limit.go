@@ -83,7 +83,7 @@ func (c Config) shares() (list []service.Limit) {
 		{"processes", "Processes of steps", c.Processes, c.ProcessesPerWorkflow},
 		{"scripts", "Scripts in JavaScript", c.Scripts, c.ProcessesPerWorkflow},
 	} {
-		limits := fair.Limits{Places: one.permits, PerWorkflow: one.ofWorkflow}
+		limits := fair.Limits{Permits: one.permits, PerWorkflow: one.ofWorkflow}
 		list = append(list,
 			service.Limit{Name: one.name + "_of_test", Value: int64(limits.OfTest()), Description: one.what + " of the environment test at once."},
 			service.Limit{Name: one.name + "_of_workflow", Value: int64(limits.OfWorkflow()), Description: one.what + " of one workflow at once in one environment."})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -37,7 +39,7 @@ type ChildStart struct {
 	Link store.Child
 
 	starter *store.Starter // of Row, unless it is that of the parent
-	files   []int64        // that its input names (Give)
+	files   []int64        // that its input names
 }
 
 // Tree is what is known of the parent and the children of an execution before it starts children: of one
@@ -50,7 +52,7 @@ type Tree struct {
 }
 
 // ReadTree reads the parent and the children of an execution.
-func ReadTree(r *store.Reader, no int64) (f Tree, err error) {
+func ReadTree(r *store.Reader, no int64) (t Tree, err error) {
 	if no == 0 {
 		return Tree{}, nil
 	}
@@ -61,12 +63,12 @@ func ReadTree(r *store.Reader, no int64) (f Tree, err error) {
 	if err != nil {
 		return Tree{}, err
 	}
-	f.Depth, f.Stopped = link.Depth, link.State == store.ChildStopped
-	if f.Size, err = r.UnfinishedInTree(link.Root); err != nil {
+	t.Depth, t.Stopped = link.Depth, link.State == store.ChildStopped
+	if t.Size, err = r.UnfinishedInTree(link.Root); err != nil {
 		return Tree{}, err
 	}
-	f.Open, err = r.OpenChildren(no, MaxOpenChildren+1)
-	return f, err
+	t.Open, err = r.OpenChildren(no, MaxOpenChildren+1)
+	return t, err
 }
 
 // Root is the root of the tree that an execution belongs to: itself, if nothing has started it.
@@ -100,13 +102,15 @@ func Withdrawn(r *store.Reader, no int64) (link store.Child, withdrawn bool, err
 	return link, false, nil
 }
 
-// Child makes the execution that a StartChild command of parent starts, the started-th one of
-// this transaction, or the fault that says why there is none. It resolves the version (T51, T85):
-// "latest" is the published one, in test the newest draft if there is one. The input is inline: put
-// it into the blob store if it is large (Externalize).
-func (f Tree) Child(r *store.Reader, parent *store.Execution, c machine.Command, started int) (*ChildStart, *machine.Fault, error) {
+// NewChild makes the execution that a StartChild command of parent starts, the started-th one of this transaction, or
+// the fault that says why it cannot be started. It resolves the version (T51, T85): "latest" is the published one, in
+// test the newest draft if there is one. The child may read the files that its input names. given are files that were
+// given to the parent, where their use is not written yet. The caller sets Row.Input.
+func (t Tree) NewChild(
+	r *store.Reader, parent *store.Execution, c machine.Command, started int, given []chargehand.FileID,
+) (*ChildStart, *machine.Fault, error) {
 	open := started
-	for _, child := range f.Open {
+	for _, child := range t.Open {
 		if child.State != store.ChildEnded {
 			open++
 		}
@@ -114,16 +118,16 @@ func (f Tree) Child(r *store.Reader, parent *store.Execution, c machine.Command,
 	child := c.Child
 	name := child.Namespace + "/" + child.Name
 	switch {
-	case f.Depth+1 > MaxChildDepth:
+	case t.Depth+1 > MaxChildDepth:
 		return nil, childFault(CodeChildDepth, fmt.Sprintf(
-			"The workflow %s would be the %dth of workflows that start each other; at most %d are allowed.", name, f.Depth+1, MaxChildDepth)), nil
+			"The workflow %s would be the %dth of workflows that start each other; at most %d are allowed.", name, t.Depth+1, MaxChildDepth)), nil
 	case open >= MaxOpenChildren:
 		return nil, childFault(CodeChildren, fmt.Sprintf(
 			"%d workflows that this execution has started have not ended; start no more at a time.", open)), nil
 	}
-	if f.Size+started >= MaxTree {
+	if t.Size+started >= MaxTree {
 		return nil, childFault(CodeChildren, fmt.Sprintf(
-			"%d executions of this tree have not ended; start fewer at a time.", f.Size+started)), nil
+			"%d executions of this tree have not ended; start fewer at a time.", t.Size+started)), nil
 	}
 	author, err := authorOf(r, parent.Revision)
 	if err != nil {
@@ -149,11 +153,10 @@ func (f Tree) Child(r *store.Reader, parent *store.Execution, c machine.Command,
 	if err != nil {
 		return nil, nil, err
 	}
-	input := value.Marshal(child.Input)
 	s := &ChildStart{Row: store.Execution{
 		ID: child.ID, Account: parent.Account, Environment: parent.Environment, Workflow: w.No, Revision: revision,
 		Machine: machine.Revision, Status: chargehand.Initial, Phase: chargehand.Pending, State: store.StateQueued,
-		Input: store.Payload{Inline: input, Size: int64(len(input))}, Trace: parent.Trace, Starter: parent.Starter,
+		Trace: parent.Trace, Starter: parent.Starter,
 	}}
 	if !author.Limits.All() {
 		// The input comes from what a key with limits has applied.
@@ -165,7 +168,50 @@ func (f Tree) Child(r *store.Reader, parent *store.Execution, c machine.Command,
 	if child.Await {
 		s.Link.State = store.ChildAwaited
 	}
+	fault, err := s.resolveFiles(r, parent, child.Input, given)
+	if err != nil || fault != nil {
+		return nil, fault, err
+	}
 	return s, nil, nil
+}
+
+// LogRefusedChild logs that a child cannot be started. No task awaits it, so nothing else says so.
+func LogRefusedChild(log *slog.Logger, parent chargehand.ExecutionID, c *machine.Child, fault *machine.Fault) {
+	log.Warn("an independent child workflow cannot be started", "execution", parent,
+		"workflow", c.Namespace+"/"+c.Name, "version", c.Version, "detail", fault.Detail)
+}
+
+// resolveFiles finds the files that the input of the child names: the child may read them, and they stay as long as it
+// does. If the parent must not read one, the result is a fault, which is the same whether the file exists.
+func (s *ChildStart) resolveFiles(r *store.Reader, parent *store.Execution, input value.Value, given []chargehand.FileID) (*machine.Fault, error) {
+	named := NamedFiles(input)
+	if len(named) == 0 {
+		return nil, nil
+	}
+	limits, err := readingOf(r, parent)
+	if err != nil {
+		return nil, err
+	}
+	known, err := r.FilesByID(parent.Account, parent.Environment, named)
+	if err != nil {
+		return nil, err
+	}
+	if err := hideFiles(r, parent, known, given); err != nil {
+		return nil, err
+	}
+	s.files = s.files[:0]
+	for _, id := range named {
+		f, found := known[id]
+		switch {
+		case found:
+			s.files = append(s.files, f.No)
+		case !limits.all():
+			return childFault(CodeFileUnknown, "There is no file "+id.String()+
+				" that this execution may give to another one: a key that is limited to some workflows or namespaces"+
+				" has applied its definition, or started it."), nil
+		}
+	}
+	return nil, nil
 }
 
 // childRevision is the number of the revision that a version means.
@@ -188,8 +234,8 @@ func childFault(code, detail string) *machine.Fault {
 	return &machine.Fault{Type: machine.ErrConfiguration, Status: 400, Title: "Configuration error", Detail: detail, Code: code}
 }
 
-// Insert writes the execution and its link to parent, which must not have ended. It is queued: tell who hands
-// out slots. started is false if it was inserted already. ErrConflict: the id is another execution's.
+// Insert writes the execution and its link to parent, which must not have ended. It is queued and waits for a slot.
+// started is false if it was inserted already. ErrConflict: the id is another execution's.
 func (s *ChildStart) Insert(tx *store.Tx, parent int64) (started bool, err error) {
 	s.Row.No, s.Link.Parent = 0, parent
 	known, err := tx.FindExecution(s.Row.ID)
@@ -229,10 +275,45 @@ func (s *ChildStart) Insert(tx *store.Tx, parent int64) (started bool, err error
 // ChildCancelled is why an execution is cancelled that its parent does not await any more.
 const ChildCancelled = "The execution that has started it does not wait for it any more."
 
-// ChildEnd is the event by which an execution gets the end of its child. The transaction that
-// journals it deletes the link (store.Tx.DeliverChild). An end that can never be read becomes an error
-// of the system, so that the parent does not wait without end. Errors: store.ErrUnavailable and others that may pass.
-func ChildEnd(ctx context.Context, st *store.Store, blobs Blobs, link store.Child) (machine.Event, error) {
+const (
+	// maxEnds and maxEndBytes bound the ends of children that are read together.
+	maxEnds     = 100
+	maxEndBytes = 8 << 20
+)
+
+// ChildEnd is the end of a child as the event that its parent gets.
+type ChildEnd struct {
+	No    int64 // of the child
+	Event machine.Event
+}
+
+// ReadChildEnds reads the next ends of children, except those that were delivered. open are the open children of an
+// execution. more: there are more ends. The transaction that journals an event deletes the link of its child
+// (store.Tx.DeliverChild). Errors: store.ErrUnavailable and others that may pass.
+func ReadChildEnds(
+	ctx context.Context, st *store.Store, blobs Blobs, open []store.Child, delivered []int64,
+) (ends []ChildEnd, more bool, err error) {
+	bytes := 0
+	for _, link := range open {
+		if link.State != store.ChildEnded || slices.Contains(delivered, link.Execution) {
+			continue
+		}
+		if len(ends) >= maxEnds || bytes >= maxEndBytes {
+			return ends, true, nil
+		}
+		ev, err := childEnd(ctx, st, blobs, link)
+		if err != nil {
+			return nil, false, err
+		}
+		bytes += value.Size(ev.Output)
+		ends = append(ends, ChildEnd{link.Execution, ev})
+	}
+	return ends, false, nil
+}
+
+// childEnd is the event by which an execution gets the end of its child. An end that can never be read becomes an error
+// of the system, so that the parent does not wait without end.
+func childEnd(ctx context.Context, st *store.Store, blobs Blobs, link store.Child) (machine.Event, error) {
 	ev, err := readEnd(ctx, st, blobs, link)
 	if errors.Is(err, ErrCorrupt) || errors.Is(err, store.ErrNotFound) {
 		ev.Output = nil

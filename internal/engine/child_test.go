@@ -37,7 +37,7 @@ func TestChildEnd(t *testing.T) {
 		} else {
 			row.No = 1 << 40
 		}
-		ev, err := ChildEnd(context.Background(), v.Store, nil, store.Child{Execution: row.No, Command: 7})
+		ev, err := childEnd(context.Background(), v.Store, nil, store.Child{Execution: row.No, Command: 7})
 		if err != nil || ev.Command != 7 {
 			t.Errorf("%s: command %d, %v", name, ev.Command, err)
 			continue

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -119,40 +118,6 @@ func hideFiles(r *store.Reader, row *store.Execution, known map[chargehand.FileI
 		}
 	}
 	return nil
-}
-
-// Give gives the child the files that its input names: it may read them, and they stay as long as it does. Where
-// the parent must not read one, there is no child but a fault, the same whether there is such a file. given are
-// the files that were given to the parent, where their use is not written yet.
-func (s *ChildStart) Give(r *store.Reader, parent *store.Execution, input value.Value, given []chargehand.FileID) (*machine.Fault, error) {
-	named := NamedFiles(input)
-	if len(named) == 0 {
-		return nil, nil
-	}
-	limits, err := readingOf(r, parent)
-	if err != nil {
-		return nil, err
-	}
-	known, err := r.FilesByID(parent.Account, parent.Environment, named)
-	if err != nil {
-		return nil, err
-	}
-	if err := hideFiles(r, parent, known, given); err != nil {
-		return nil, err
-	}
-	s.files = s.files[:0]
-	for _, id := range named {
-		f, found := known[id]
-		switch {
-		case found:
-			s.files = append(s.files, f.No)
-		case !limits.all():
-			return childFault(CodeFileUnknown, "There is no file "+id.String()+
-				" that this execution may give to another one: a key that is limited to some workflows or namespaces"+
-				" has applied its definition, or started it."), nil
-		}
-	}
-	return nil, nil
 }
 
 // UseResults keeps foreign result files (Results) as long as the execution, and gives them to the execution that

@@ -20,6 +20,12 @@ type Blobs interface {
 	Get(ctx context.Context, digest []byte) ([]byte, error)
 }
 
+// Inline is the payload of a value, in the row. Externalize moves it to the blob store if it is large.
+func Inline(v value.Value) store.Payload {
+	data := value.Marshal(v)
+	return store.Payload{Inline: data, Size: int64(len(data))}
+}
+
 // Externalize moves a payload above store.InlineBytes to the blob store.
 func Externalize(ctx context.Context, blobs Blobs, p *store.Payload) error {
 	if len(p.Inline) <= store.InlineBytes {

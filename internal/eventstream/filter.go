@@ -58,8 +58,8 @@ func parseKind(text string) (k filterKind, err error) {
 	return k, nil
 }
 
-// key is that of the events of a type that have the hash found at the path, if there is one, and
-// likewise that of the filters that want them. sealer is that of the installation, which sealed kinds need.
+// key is that of the events of a type that have the hash found at the path, if there is one, and likewise that of the
+// filters that want them. sealer is that of the installation, which sealed kinds need.
 func (k filterKind) key(account int64, env chargehand.Environment, kind string, found []byte, sealer *secret.Sealer) []byte {
 	if !k.exact && !k.sealed {
 		return found
@@ -69,7 +69,7 @@ func (k filterKind) key(account int64, env chargehand.Environment, kind string, 
 	}
 	data := make([]byte, 0, 128+len(kind))
 	data = append(data, "filter"...)
-	if k.sealed { // so that nobody finds out what others wait for by waiting for the same
+	if k.sealed { // so that no account finds out what others wait for by waiting for the same
 		data = append(binary.AppendVarint(data, account), byte(env))
 	}
 	data = binary.AppendUvarint(data, uint64(len(kind)))
@@ -82,9 +82,9 @@ func (k filterKind) key(account int64, env chargehand.Environment, kind string, 
 	return hash[:]
 }
 
-// RowFilters are the filters of the row of a subscription, by which the pump finds it. They let through all that filters
-// do, and may let more. sealer is nil, unless the execution has secrets, of which types and expectations may
-// be made: then nothing in the row tells them.
+// RowFilters are the filters of the row of a subscription, by which the matcher finds it. They let through all that
+// filters do, and may let more. sealer is nil, unless the execution has secrets, of which types and expectations may be
+// made: then nothing in the row shows them.
 func RowFilters(s *store.Subscription, filters []machine.Filter, sealer *secret.Sealer) []store.Filter {
 	rows := make([]store.Filter, len(filters))
 	for i := range filters {
@@ -114,7 +114,8 @@ func storable(text string) bool {
 	return len(text) <= machine.MaxFilterText && utf8.ValidString(text) && !strings.Contains(text, "\x00")
 }
 
-// eventSteps is what the expressions of all kinds may take for one event. What is not told by then gets through.
+// eventSteps bounds the steps that the expressions of all kinds take for one event. The kinds that are not evaluated by
+// then let it through.
 const eventSteps = 20 * quickSteps
 
 // maxUnsure is for how many events of a page a kind is asked that takes longer than allowed.
@@ -133,8 +134,8 @@ type filterKinds struct {
 	sealer *secret.Sealer
 }
 
-// newFilterKinds reads kinds. Errors: one cannot be read, or is sealed and there is no sealer; whoever skipped
-// it would lose events.
+// newFilterKinds reads kinds. Errors: one cannot be read, or is sealed and there is no sealer. To skip it would lose
+// events.
 func newFilterKinds(texts []string, r *Reader, sealer *secret.Sealer) (*filterKinds, error) {
 	f := &filterKinds{
 		list: make([]filterKind, len(texts)), texts: texts, types: make([]machine.TypeFilter, len(texts)), unsure: make([]int, len(texts)),

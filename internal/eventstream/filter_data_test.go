@@ -84,12 +84,12 @@ func TestIndexOfData(t *testing.T) {
 			}
 			e := &Event{Type: "x", Envelope: envelope}
 			through := found(kinds.of(1, chargehand.Live, e), rows)
-			if through != r.lets(sub.Filters, e) || through && one.told && r.Refuses(sub.Filters, e) {
+			if through != r.lets(sub.Filters, e) || through && one.told && r.refuses(sub.Filters, e) {
 				t.Errorf("%s with %v: of %s, the index and who reads say different things", one.with, input, text)
 			}
 			wants := m.Wants(sub.Command, e.Envelope)
 			switch {
-			case wants && (!through || r.Refuses(sub.Filters, e)):
+			case wants && (!through || r.refuses(sub.Filters, e)):
 				t.Errorf("%s with %v: the index keeps %s out", one.with, input, text)
 			case !wants && through && one.told && strings.Contains(rows[0].Kind, "?"):
 				t.Errorf("%s with %v: the index lets %s through", one.with, input, text)
@@ -149,7 +149,7 @@ func TestCostlyFiltersAreToldOnce(t *testing.T) {
 	if !r.lets(filters, e) {
 		t.Error("who reads leaves out what is not told")
 	}
-	if !r.Refuses(filters, e) {
+	if !r.refuses(filters, e) {
 		t.Error("the filter matches nothing")
 	}
 	steps = expr.MaxSteps

@@ -232,7 +232,7 @@ func TestOlderFilters(t *testing.T) {
 	v.subscribe(3, store.Filter{Kind: "0:"})
 	v.subscribe(4, RowFilters(&store.Subscription{Account: 1, Environment: chargehand.Live}, []machine.Filter{{Type: "reply.1", Exact: true}}, nil)...)
 	v.publish("reply.1")
-	done, err := (&Pump{Store: v.Store, Reader: NewReader(v.Store, nil)}).Step(t.Context(), 1, chargehand.Live)
+	done, err := NewMatcher(MatcherConfig{Store: v.Store, Reader: NewReader(v.Store, nil)}).Step(t.Context(), ID{1, chargehand.Live})
 	if err != nil || len(done.Woken) != 3 {
 		t.Errorf("woken are %+v, %v", done.Woken, err)
 	}
@@ -242,7 +242,7 @@ func TestOlderFilters(t *testing.T) {
 // woken before it in the order of their rows, and whichever event is first. All are woken once.
 func TestFewAreWokenFirst(t *testing.T) {
 	v := newFixture(t)
-	const many = pumpWakes + 100
+	const many = maxWoken + 100
 	execution := v.execution(1).No
 	err := v.Update(t.Context(), func(tx *store.Tx) error {
 		for i := range many + 1 {
@@ -265,11 +265,12 @@ func TestFewAreWokenFirst(t *testing.T) {
 	}
 	types := slices.Repeat([]string{"many"}, 2_000)
 	v.publish(append(types, "own")...)
-	p := &Pump{Store: v.Store, Reader: NewReader(v.Store, nil), matchTime: time.Minute} // a busy machine would divide the events
+	m := NewMatcher(MatcherConfig{Store: v.Store, Reader: NewReader(v.Store, nil)})
+	m.matchTime = time.Minute // a busy machine would divide the events
 	times := make(map[uint64]int)
 	first := true
 	for more := true; more; first = false {
-		done, err := p.Step(t.Context(), 1, chargehand.Live)
+		done, err := m.Step(t.Context(), ID{1, chargehand.Live})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,11 +287,12 @@ func TestFewAreWokenFirst(t *testing.T) {
 	}
 }
 
-// TestFewAreWokenForAllTheirFilters: a subscription that is woken in the first transaction for an event of its own looks from the
-// first event on that any of its filters lets through, also where that filter lets many through, or another one few.
+// TestFewAreWokenForAllTheirFilters: a subscription that is woken in the first transaction for an event of its own reads
+// from the first event on that any of its filters lets through, also where that filter lets many through, or another
+// one few.
 func TestFewAreWokenForAllTheirFilters(t *testing.T) {
 	v := newFixture(t)
-	const many = pumpWakes + 100
+	const many = maxWoken + 100
 	execution := v.execution(1).No
 	v.publish("first", "many", "second", "other", "first")
 	err := v.Update(t.Context(), func(tx *store.Tx) error {
@@ -320,15 +322,16 @@ func TestFewAreWokenForAllTheirFilters(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[uint64]int64{many: 1, many + 1: 2}
-	p := &Pump{Store: v.Store, Reader: NewReader(v.Store, nil), matchTime: time.Minute}
-	done, err := p.Step(t.Context(), 1, chargehand.Live)
+	m := NewMatcher(MatcherConfig{Store: v.Store, Reader: NewReader(v.Store, nil)})
+	m.matchTime = time.Minute
+	done, err := m.Step(t.Context(), ID{1, chargehand.Live})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range done.Woken {
 		if since, is := want[s.Command]; is {
 			if delete(want, s.Command); s.Since != since {
-				t.Errorf("subscription %d looks at what is behind event %d, want %d", s.Command, s.Since, since)
+				t.Errorf("subscription %d reads behind event %d, want %d", s.Command, s.Since, since)
 			}
 		}
 	}
@@ -337,7 +340,7 @@ func TestFewAreWokenForAllTheirFilters(t *testing.T) {
 	}
 }
 
-// Who begins far behind the end reads what is for him, however many types others have of their own.
+// A subscription that begins far behind the end reads its events, however many types of their own others have.
 func TestSelectByOwnType(t *testing.T) {
 	v := newFixture(t)
 	var types []string
@@ -357,7 +360,7 @@ func TestSelectByOwnType(t *testing.T) {
 		{[]machine.Filter{{Type: "reply"}}, nil},
 	} {
 		var got []string
-		through, err := NewReader(v.Store, nil).Select(t.Context(), Selection{Account: 1, Environment: chargehand.Live, Filters: test.filters}, 0, last, 50,
+		through, err := NewReader(v.Store, nil).Select(t.Context(), Selection{ID: ID{1, chargehand.Live}, Filters: test.filters}, 0, last, 50,
 			func(e *Event) (bool, error) {
 				got = append(got, e.Type)
 				return true, nil
@@ -368,7 +371,7 @@ func TestSelectByOwnType(t *testing.T) {
 	}
 }
 
-// What does not fit into memory costs as much as it is, not all that is there.
+// A filter that does not fit into memory costs its own place only, not that of all others.
 func TestCompiledFiltersMakeRoom(t *testing.T) {
 	r := NewReader(nil, nil)
 	for i := range maxCompiled + 1 {

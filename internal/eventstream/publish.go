@@ -55,8 +55,7 @@ func Rows(ctx context.Context, blobs engine.Blobs, account int64, env chargehand
 		e.Type, _ = envelope["type"].(string)
 		e.Source, _ = envelope["source"].(string)
 		e.Subject, _ = envelope["subject"].(string)
-		data := value.Marshal(p.Event)
-		e.Data = store.Payload{Inline: data, Size: int64(len(data))}
+		e.Data = engine.Inline(p.Event)
 		if err := engine.Externalize(ctx, blobs, &e.Data); err != nil {
 			return nil, fmt.Errorf("store event: %w", err)
 		}

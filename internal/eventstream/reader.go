@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -23,19 +24,19 @@ const (
 	readPage = 100
 	// readBytes ends a page early.
 	readBytes = 4 << 20
-	// nearEnd is the length of the end of a stream that is read as a whole, because others read it
-	// too. What is longer is read by the types that are wanted.
+	// nearEnd is the length of the end of a stream that is read completely, because other subscriptions read it too. Of
+	// a longer part only the events of the wanted types are read.
 	nearEnd = 1_000
-	// maxTypes bounds the types of a stream that are looked at one by one.
+	// maxTypes bounds the types of a stream that are compared one by one.
 	maxTypes = 1_000
 	// maxWanted bounds the types that one statement asks for.
 	maxWanted = 20
-	// Recent events are kept for those who read them next.
+	// Recent events are kept in memory for the next subscriptions that read them.
 	keptEvents = 16_384
 	keptBytes  = 16 << 20
 )
 
-// quickSteps is what an expression may take where all streams, or other subscriptions, wait for it: some 0.1 ms.
+// quickSteps bounds the steps of an expression where all streams, or other subscriptions, wait for it: some 0.1 ms.
 const quickSteps = 1_000
 
 // Event is an event as it was read. It is immutable and shared.
@@ -63,11 +64,11 @@ type keyed struct {
 	known  bool
 	key    [32]byte
 	has    bool
-	unsure bool // to tell costs more steps than were allowed; until then the event gets through
+	unsure bool // it took more steps than were allowed; the event gets through meanwhile
 }
 
-// Reader reads the events of streams for those who listen. It keeps recent ones in memory, so
-// that an event for many is read and parsed once. It is safe for concurrent use.
+// Reader reads the events of streams for subscriptions. It keeps recent events in memory, so that an event for many is
+// read and parsed once. It is safe for concurrent use.
 type Reader struct {
 	store *store.Store
 	blobs engine.Blobs
@@ -76,17 +77,18 @@ type Reader struct {
 	known map[eventKey]*list.Element
 	order list.List // *kept, the one used last in front
 	bytes int
-	// latest is what a pump hands out: its next transaction mostly goes on with it.
+	// latest belongs to the Matcher: its next step mostly continues it.
 	latest *handout
+	// evaluating bounds the reads that evaluate filters at the same time, which takes a core each.
+	evaluating *fair.Gate
 
 	compiled sync.Map // "t"+type → machine.TypeFilter; "p"+path → machine.PathFilter or error
 	count    int      // of compiled, about
 }
 
 type eventKey struct {
-	account     int64
-	environment chargehand.Environment
-	number      int64
+	ID
+	number int64
 }
 
 type kept struct {
@@ -96,38 +98,35 @@ type kept struct {
 
 // NewReader makes a reader.
 func NewReader(st *store.Store, blobs engine.Blobs) *Reader {
-	return &Reader{store: st, blobs: blobs, known: make(map[eventKey]*list.Element)}
+	return &Reader{
+		store: st, blobs: blobs, known: make(map[eventKey]*list.Element),
+		evaluating: fair.NewGate(fair.Limits{Permits: max(1, runtime.GOMAXPROCS(0)-1)}),
+	}
 }
 
 // Selection is what a subscription may want of a stream.
 type Selection struct {
-	Account     int64
-	Environment chargehand.Environment
-	Filters     []machine.Filter
-	// Pace, if set, is called before some of the events are looked at, which computes, and what it returns after that. It
-	// may wait for its turn. more is false if the rest is to be left.
-	Pace func() (done func(), more bool, err error)
+	ID
+	Filters []machine.Filter
+
+	throttle func() (leave func(), more bool, err error) // see throttle.enter; nil: none
 }
 
-// paceEvents is how many events are looked at in one turn.
-const paceEvents = 32
-
-// Select calls visit for the events behind after and up to last that a filter of s lets through,
-// in order, until visit returns false or limit events were looked at. through is how far it
-// got: that of the last event visited or, if visit did not end it, of the last one looked at, which is
-// last if there is nothing left. Errors: store.ErrUnavailable, the error of visit.
+// Select calls visit for the events behind after and up to last that a filter of s lets through, in order, until visit
+// returns false or limit events were scanned. through is the number of the last event that was scanned, or last if
+// there are no more. Errors: store.ErrUnavailable, the error of visit.
 func (r *Reader) Select(ctx context.Context, s Selection, after, last int64, limit int, visit func(*Event) (more bool, err error)) (through int64, err error) {
 	through = after
-	looked, ended := 0, false
-	pace := pacer{pace: s.Pace}
-	defer pace.end()
-	look := func(e *Event) (bool, error) {
-		if more, err := pace.next(); err != nil || !more {
+	scanned, ended := 0, false
+	t := throttle{enter: s.throttle}
+	defer t.end()
+	scan := func(e *Event) (bool, error) {
+		if more, err := t.next(); err != nil || !more {
 			ended = true
 			return false, err
 		}
 		through = e.Number
-		looked++
+		scanned++
 		if r.lets(s.Filters, e) {
 			more, err := visit(e)
 			if err != nil || !more {
@@ -135,54 +134,23 @@ func (r *Reader) Select(ctx context.Context, s Selection, after, last int64, lim
 				return false, err
 			}
 		}
-		return looked < limit, nil
+		return scanned < limit, nil
 	}
-	for through < last && !ended && looked < limit {
+	for through < last && !ended && scanned < limit {
 		begin := through
-		if last-through <= nearEnd || r.recent(eventKey{s.Account, s.Environment, through + 1}) != nil {
-			err = r.read(ctx, s.Account, s.Environment, through, last, pace.end, look)
+		if last-through <= nearEnd || r.recent(eventKey{s.ID, through + 1}) != nil {
+			err = r.read(ctx, s.ID, through, last, t.end, scan)
 		} else {
-			err = r.readTypes(ctx, s, through, last, pace.end, look)
+			err = r.readTypes(ctx, s, through, last, t.end, scan)
 		}
 		if err != nil {
 			return through, err
 		}
-		if through == begin && !ended { // nothing is left
+		if through == begin && !ended { // no event is left
 			return last, nil
 		}
 	}
 	return through, nil
-}
-
-// pacer has a turn while events are looked at, and none while they are read.
-type pacer struct {
-	pace func() (done func(), more bool, err error)
-	done func()
-	left int
-}
-
-func (p *pacer) next() (more bool, err error) {
-	if p.pace == nil {
-		return true, nil
-	}
-	if p.left == 0 {
-		p.end()
-		done, more, err := p.pace()
-		if err != nil || !more {
-			return false, err
-		}
-		p.done, p.left = done, paceEvents
-	}
-	p.left--
-	return true, nil
-}
-
-func (p *pacer) end() {
-	if p.done != nil {
-		p.done()
-		p.done = nil
-	}
-	p.left = 0
 }
 
 // lets reports whether one of the filters lets an event through.
@@ -203,9 +171,9 @@ func (r *Reader) lets(filters []machine.Filter, e *Event) bool {
 	return false
 }
 
-// Refuses reports whether none of the filters matches an event for what depends on the event alone, however long
-// it takes to tell. It is told once for all who have the same filter; the others wait for that.
-func (r *Reader) Refuses(filters []machine.Filter, e *Event) bool {
+// refuses reports whether none of the filters matches an event for what depends on the event alone, however many steps
+// that takes. It is computed once for all subscriptions that have the same filter; the others wait for that.
+func (r *Reader) refuses(filters []machine.Filter, e *Event) bool {
 	for i := range filters {
 		f := &filters[i]
 		steps := expr.MaxSteps
@@ -233,8 +201,8 @@ func (r *Reader) typeFilter(text string) machine.TypeFilter {
 	return f
 }
 
-// keep makes room, if there is none, by forgetting some: who goes through more of them than there is room for finds
-// most nevertheless.
+// keep makes room, if there is none, by forgetting some of them: a reader that uses more of them than are kept finds
+// most of them nevertheless.
 func (r *Reader) keep(text string, f any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -251,8 +219,8 @@ func (r *Reader) keep(text string, f any) {
 	})
 }
 
-// keyOf is the hash of what an event has at a path, as far as so many steps tell. A path that cannot be compiled lets nothing through.
-// unsure: they do not tell, so the event gets through.
+// keyOf is the hash of what an event has at a path, if so many steps suffice. unsure: they do not, so the event gets
+// through. A path that cannot be compiled lets nothing through.
 func (r *Reader) keyOf(e *Event, path string, steps *int) (key [32]byte, has, unsure bool) {
 	f, ok := r.pathFilter(path)
 	if !ok {
@@ -261,7 +229,7 @@ func (r *Reader) keyOf(e *Event, path string, steps *int) (key [32]byte, has, un
 	k := r.entry(e, path)
 	if quick := *steps <= quickSteps; !quick || !f.Constant() {
 		k.mu.Lock()
-	} else if !k.mu.TryLock() { // somebody takes the time to tell
+	} else if !k.mu.TryLock() { // another reader computes it
 		return machine.ConstantKey, true, true
 	}
 	defer k.mu.Unlock()
@@ -314,29 +282,29 @@ func (r *Reader) pathFilter(path string) (f machine.PathFilter, ok bool) {
 	return f, ok
 }
 
-// read calls look for the events behind after and up to last, until it returns false or a page
-// was read from the store. reading is called before the store is asked.
-func (r *Reader) read(ctx context.Context, account int64, env chargehand.Environment, after, last int64, reading func(), look func(*Event) (bool, error)) error {
+// read calls scan for the events behind after and up to last, until it returns false or a page was read from the
+// store. reading is called before the store is read.
+func (r *Reader) read(ctx context.Context, stream ID, after, last int64, reading func(), scan func(*Event) (bool, error)) error {
 	for ; after < last; after++ {
-		e := r.recent(eventKey{account, env, after + 1})
+		e := r.recent(eventKey{stream, after + 1})
 		if e == nil {
 			break
 		}
-		if more, err := look(e); err != nil || !more {
+		if more, err := scan(e); err != nil || !more {
 			return err
 		}
 	}
 	if after >= last {
 		return nil
 	}
-	return r.page(ctx, account, env, reading, look, func(rd *store.Reader, row func(*store.Event) (bool, error)) error {
-		return rd.Events(account, env, after, last, readPage, row)
+	return r.page(ctx, stream, reading, scan, func(rd *store.Reader, row func(*store.Event) (bool, error)) error {
+		return rd.Events(stream.Account, stream.Environment, after, last, readPage, row)
 	})
 }
 
 // readTypes is read for the types that are wanted only.
-func (r *Reader) readTypes(ctx context.Context, s Selection, after, last int64, reading func(), look func(*Event) (bool, error)) error {
-	return r.page(ctx, s.Account, s.Environment, reading, look, func(rd *store.Reader, row func(*store.Event) (bool, error)) error {
+func (r *Reader) readTypes(ctx context.Context, s Selection, after, last int64, reading func(), scan func(*Event) (bool, error)) error {
+	return r.page(ctx, s.ID, reading, scan, func(rd *store.Reader, row func(*store.Event) (bool, error)) error {
 		types, few, err := r.wantedTypes(rd, s)
 		if err != nil {
 			return err
@@ -348,8 +316,8 @@ func (r *Reader) readTypes(ctx context.Context, s Selection, after, last int64, 
 	})
 }
 
-// wantedTypes lists the types of events that filters let through; few is false if there are too many for a
-// statement. Of the types that a stream has, which may be as many as executions, only those are looked at that begin as a pattern does.
+// wantedTypes lists the types of events that filters let through; few is false if there are too many for a statement. A
+// stream may have as many types as executions: a pattern is compared only with those that begin as it does.
 func (r *Reader) wantedTypes(rd *store.Reader, s Selection) (types []string, few bool, err error) {
 	wanted, asked := make(map[string]bool), make(map[string]bool)
 	for i := range s.Filters {
@@ -370,11 +338,11 @@ func (r *Reader) wantedTypes(rd *store.Reader, s Selection) (types []string, few
 		}
 		asked[f.Type] = true
 		prefix, _, _ = strings.Cut(prefix, "\x00")
-		there, err := rd.EventTypes(s.Account, s.Environment, prefix, maxTypes+1)
-		if err != nil || len(there) > maxTypes {
+		types, err := rd.EventTypes(s.Account, s.Environment, prefix, maxTypes+1)
+		if err != nil || len(types) > maxTypes {
 			return nil, false, err
 		}
-		for _, name := range there {
+		for _, name := range types {
 			if filter.Lets(name) {
 				wanted[name] = true
 			}
@@ -386,8 +354,8 @@ func (r *Reader) wantedTypes(rd *store.Reader, s Selection) (types []string, few
 	return slices.Sorted(maps.Keys(wanted)), true, nil
 }
 
-// page reads rows in one View, then looks at them outside of it.
-func (r *Reader) page(ctx context.Context, account int64, env chargehand.Environment, reading func(), look func(*Event) (bool, error),
+// page reads rows in one View, and then calls scan for each of them.
+func (r *Reader) page(ctx context.Context, stream ID, reading func(), scan func(*Event) (bool, error),
 	query func(*store.Reader, func(*store.Event) (bool, error)) error) error {
 	reading()
 	var rows []store.Event
@@ -411,8 +379,8 @@ func (r *Reader) page(ctx context.Context, account int64, env chargehand.Environ
 		if err != nil {
 			return err
 		}
-		r.remember(eventKey{account, env, e.Number}, e)
-		if more, err := look(e); err != nil || !more {
+		r.remember(eventKey{stream, e.Number}, e)
+		if more, err := scan(e); err != nil || !more {
 			return err
 		}
 	}
@@ -421,12 +389,12 @@ func (r *Reader) page(ctx context.Context, account int64, env chargehand.Environ
 
 func (r *Reader) parse(ctx context.Context, row *store.Event) (*Event, error) {
 	e := &Event{Number: row.Number, Type: row.Type, ReceivedMs: row.ReceivedMs, Bytes: int(row.Data.Size), Starter: row.Starter}
-	if known := r.recent(eventKey{row.Account, row.Environment, row.Number}); known != nil {
+	if known := r.recent(eventKey{ID{row.Account, row.Environment}, row.Number}); known != nil {
 		return known, nil
 	}
 	data, err := engine.ReadPayload(ctx, r.blobs, row.Data)
 	if err == nil {
-		// One that is damaged is for nobody; it must not keep others from theirs.
+		// A damaged event matches no subscription. It must not keep them from other events.
 		e.Envelope, _ = value.Parse(data, value.Limits{Depth: value.MaxDepth})
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("read event: %w", err)

@@ -1,10 +1,10 @@
-// Package fair shares places (the right to run, to call, to compute) among executions.
+// Package fair shares permits (the right to run, to call, to compute) among executions.
 //
-// Places are shared first between the two environments: test never holds more than half of them, and at
-// least one. So live never waits long for a place that an execution of test holds. Within that bound the
-// environment that holds fewer places gets the next one. If both hold as many, they take turns.
+// Permits are shared first between the two environments: test never holds more than half of them, and at least one. So
+// live never waits long for a permit that an execution of test holds. Within that bound the environment that holds
+// fewer permits gets the next one. If both hold as many, they take turns.
 //
-// Then the workflows of an environment take turns: in each round, every workflow that waits gets one
-// place, however many executions it has. Within a workflow the longest wait is served first. A workflow
-// may be bounded to fewer places than there are.
+// Then the workflows of an environment take turns: in each round, every workflow that waits gets one permit, however
+// many executions it has. Within a workflow the longest wait is served first. A workflow may be bounded to fewer
+// permits than all.
 package fair

@@ -19,20 +19,20 @@ var (
 )
 
 func TestTestHoldsHalfAtMost(t *testing.T) {
-	for places, want := range map[int]int{1: 1, 2: 1, 3: 1, 8: 4, 256: 128} {
-		l := NewLine[int](Limits{Places: places})
+	for permits, want := range map[int]int{1: 1, 2: 1, 3: 1, 8: 4, 256: 128} {
+		l := NewLine[int](Limits{Permits: permits})
 		held := 0
 		for l.Take(testA) {
 			held++
 		}
 		if held != want {
-			t.Errorf("test holds %d of %d places, want %d", held, places, want)
+			t.Errorf("test holds %d of %d permits, want %d", held, permits, want)
 		}
 		for l.Take(liveA) {
 			held++
 		}
-		if held != places {
-			t.Errorf("%d of %d places are taken", held, places)
+		if held != permits {
+			t.Errorf("%d of %d permits are taken", held, permits)
 		}
 	}
 }
@@ -48,9 +48,9 @@ func take(l *Line[string]) (got []string) {
 	}
 }
 
-// TestOnePlaceIsShared: where there is one place, live does not keep test from it for ever.
-func TestOnePlaceIsShared(t *testing.T) {
-	l := NewLine[string](Limits{Places: 1})
+// TestOnePermitIsShared: where there is one permit, live does not keep test from it without end.
+func TestOnePermitIsShared(t *testing.T) {
+	l := NewLine[string](Limits{Permits: 1})
 	l.Take(liveA)
 	for i := range 4 {
 		l.Push(testA, fmt.Sprint("t", i))
@@ -71,8 +71,8 @@ func TestOnePlaceIsShared(t *testing.T) {
 	}
 }
 
-func TestWorkflowsTakeTurns(t *testing.T) {
-	l := NewLine[string](Limits{Places: 1})
+func TestWorkflowsAlternate(t *testing.T) {
+	l := NewLine[string](Limits{Permits: 1})
 	l.Take(liveA)
 	for i := range 3 {
 		l.Push(liveA, fmt.Sprint("a", i))
@@ -86,17 +86,17 @@ func TestWorkflowsTakeTurns(t *testing.T) {
 		l.Release(owner)
 		v, o, ok := l.Next()
 		if !ok {
-			t.Fatal("nothing gets a free place")
+			t.Fatal("nothing gets a free permit")
 		}
 		got, owner = append(got, v), o
 	}
 	if want := []string{"a0", "b0", "c0", "a1", "c1", "a2"}; !slices.Equal(got, want) {
-		t.Errorf("the turns are %v, want %v", got, want)
+		t.Errorf("the order is %v, want %v", got, want)
 	}
 }
 
-func TestEnvironmentsTakeTurns(t *testing.T) {
-	l := NewLine[string](Limits{Places: 4})
+func TestEnvironmentsAlternate(t *testing.T) {
+	l := NewLine[string](Limits{Permits: 4})
 	for i := range 4 {
 		l.Push(testA, fmt.Sprint("test", i))
 	}
@@ -104,39 +104,39 @@ func TestEnvironmentsTakeTurns(t *testing.T) {
 		l.Push(liveA, fmt.Sprint("live", i))
 	}
 	if got, want := take(l), []string{"live0", "test0", "live1", "test1"}; !slices.Equal(got, want) {
-		t.Errorf("%v got places, want %v", got, want)
+		t.Errorf("%v got permits, want %v", got, want)
 	}
 	l.Release(testA)
 	l.Release(liveA)
 	if got, want := take(l), []string{"live2", "test2"}; !slices.Equal(got, want) {
-		t.Errorf("%v got places, want %v", got, want)
+		t.Errorf("%v got permits, want %v", got, want)
 	}
 }
 
-func TestPlacesOfAWorkflow(t *testing.T) {
-	l := NewLine[string](Limits{Places: 4, PerWorkflow: 2})
+func TestPermitsOfAWorkflow(t *testing.T) {
+	l := NewLine[string](Limits{Permits: 4, PerWorkflow: 2})
 	for i := range 3 {
 		l.Push(liveA, fmt.Sprint("a", i))
 	}
 	l.Push(liveB, "b0")
 	if got, want := take(l), []string{"a0", "b0", "a1"}; !slices.Equal(got, want) {
-		t.Errorf("%v got places, want %v", got, want)
+		t.Errorf("%v got permits, want %v", got, want)
 	}
 	if l.Take(liveA) || !l.Take(liveB) {
-		t.Error("a workflow gets more places than it may hold, or fewer")
+		t.Error("a workflow gets more permits than it may hold, or fewer")
 	}
 	l.Release(liveB)
 	if got := take(l); got != nil {
-		t.Errorf("%v got a place though its workflow holds all it may", got)
+		t.Errorf("%v got a permit though its workflow holds all it may", got)
 	}
 	l.Release(liveA)
 	if got := take(l); !slices.Equal(got, []string{"a2"}) {
-		t.Errorf("%v got a place", got)
+		t.Errorf("%v got a permit", got)
 	}
 }
 
-func TestRemovedTicketsGetNoPlace(t *testing.T) {
-	l := NewLine[string](Limits{Places: 1})
+func TestRemovedTicketsGetNoPermit(t *testing.T) {
+	l := NewLine[string](Limits{Permits: 1})
 	l.Take(liveA)
 	first, second, third := l.Push(liveA, "1"), l.Push(liveA, "2"), l.Push(liveA, "3")
 	if !l.Remove(second) || l.Remove(second) {
@@ -144,7 +144,7 @@ func TestRemovedTicketsGetNoPlace(t *testing.T) {
 	}
 	l.Release(liveA)
 	if got := take(l); !slices.Equal(got, []string{"1"}) || l.Remove(first) {
-		t.Errorf("%v got a place", got)
+		t.Errorf("%v got a permit", got)
 	}
 	if !l.Remove(third) {
 		t.Error("the last ticket is gone")
@@ -160,7 +160,7 @@ func TestRandomUse(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	limits := Limits{Places: 6, PerWorkflow: 2}
+	limits := Limits{Permits: 6, PerWorkflow: 2}
 	l := NewLine[int](limits)
 	var holding []Owner
 	tickets := map[int]*Ticket[int]{}
@@ -200,24 +200,24 @@ func TestRandomUse(t *testing.T) {
 				test++
 			}
 			if count[o] > limits.PerWorkflow {
-				t.Fatalf("step %d: %v holds %d places", i, o, count[o])
+				t.Fatalf("step %d: %v holds %d permits", i, o, count[o])
 			}
 		}
-		if len(holding) > limits.Places || test > limits.OfTest() || l.Held() != len(holding) || l.Waiting() != len(tickets) {
-			t.Fatalf("step %d: %d places are taken, %d by test; %d wait, want %d",
+		if len(holding) > limits.Permits || test > limits.OfTest() || l.Held() != len(holding) || l.Waiting() != len(tickets) {
+			t.Fatalf("step %d: %d permits are taken, %d by test; %d wait, want %d",
 				i, len(holding), test, l.Waiting(), len(tickets))
 		}
 		for _, ticket := range tickets {
-			if len(holding) < limits.Places && count[ticket.owner] < limits.PerWorkflow &&
+			if len(holding) < limits.Permits && count[ticket.owner] < limits.PerWorkflow &&
 				(ticket.owner.Environment == chargehand.Live || test < limits.OfTest()) {
-				t.Fatalf("step %d: %v waits though a place is free for it", i, ticket.owner)
+				t.Fatalf("step %d: %v waits though a permit is free for it", i, ticket.owner)
 			}
 		}
 	}
 }
 
 func TestGate(t *testing.T) {
-	g := NewGate(Limits{Places: 3})
+	g := NewGate(Limits{Permits: 3})
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	inside, most := 0, 0

@@ -221,7 +221,7 @@ func (f *follower) late(l *listener) bool { return time.Since(l.began) > f.readT
 // that the schedule may look at in one turn, or its time is up.
 func (f *follower) next(ctx context.Context, l *listener, last int64) (wanted *eventstream.Event, err error) {
 	again := false
-	selection := eventstream.Selection{Account: l.row.Account, Environment: chargehand.Live, Filters: l.filters}
+	selection := eventstream.Selection{ID: eventstream.ID{Account: l.row.Account, Environment: chargehand.Live}, Filters: l.filters}
 	through, err := f.reader.Select(ctx, selection, l.examined, last, eventsAtOnce, func(e *eventstream.Event) (bool, error) {
 		answer, err := f.ask(ctx, l, e)
 		if answer == taken {

@@ -115,7 +115,7 @@ func TestLimitedAuthorStartsOnlyWhatItSees(t *testing.T) {
 		var fault *machine.Fault
 		err := fx.rows.View(t.Context(), func(r *store.Reader) (err error) {
 			parent := store.Execution{Account: fx.account.No, Environment: chargehand.Live, Revision: revision}
-			_, fault, err = engine.Tree{}.Child(r, &parent, machine.Command{Child: &machine.Child{Namespace: namespace, Name: name, Version: "latest"}}, 0)
+			_, fault, err = engine.Tree{}.NewChild(r, &parent, machine.Command{Child: &machine.Child{Namespace: namespace, Name: name, Version: "latest"}}, 0, nil)
 			return err
 		})
 		if err != nil {

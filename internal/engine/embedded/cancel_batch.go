@@ -75,7 +75,7 @@ func (e *Engine) continueCancel(b store.Batch) {
 
 // cancelItems ends every item of a batch that is marked as cancelled, with the reason of the mark.
 func (e *Engine) cancelItems(ctx context.Context, b store.Batch) error {
-	e.matcher.endingBatches.Store(b.No, true) // until all items have ended
+	e.endingBatches.Store(b.No, true) // until all items have ended
 	e.slots.close(e.slots.addBatch(&b))
 	final, err := engine.CancelQueuedItems(ctx, e.store, &b, e.nowMs, func(ids []chargehand.ExecutionID) {
 		e.outage.end()
@@ -106,7 +106,7 @@ func (e *Engine) cancelItems(ctx context.Context, b store.Batch) error {
 		}
 		if len(page) == 0 {
 			e.slots.forget(b.No) // all items have ended
-			e.matcher.endingBatches.Delete(b.No)
+			e.endingBatches.Delete(b.No)
 			return nil
 		}
 		after = last

@@ -8,14 +8,9 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-const (
-	// maxDelivered and maxDeliveredBytes bound the ends of children that go into one write set.
-	maxDelivered      = 100
-	maxDeliveredBytes = 8 << 20
-	// maxRefusals bounds the refused children in one round of a write set (maxRounds), so that a loop
-	// which asks for nothing else commits from time to time.
-	maxRefusals = 100
-)
+// maxRefusals bounds the refused children in one round of a write set (maxRounds), so that a loop which asks for
+// nothing else commits from time to time.
+const maxRefusals = 100
 
 // loadChildren finds the children that an execution which has been loaded still has to start, and
 // those whose ends it has to take in.
@@ -107,15 +102,15 @@ func (e *Engine) prepareChildren(s *writeSet) (refused []machine.Event, err erro
 	var starts []*engine.ChildStart
 	err = e.store.View(e.ctx, func(rd *store.Reader) error {
 		starts, refused = nil, nil
-		family, err := engine.ReadTree(rd, inst.no)
+		tree, err := engine.ReadTree(rd, inst.no)
 		if err != nil {
 			return err
 		}
-		family.Stopped = family.Stopped || withdrawn
-		family.Size += others
+		tree.Stopped = tree.Stopped || withdrawn
+		tree.Size += others
 		for i := range commands {
 			c := commands[i]
-			if family.Stopped && c.Child.Await {
+			if tree.Stopped && c.Child.Await {
 				continue // the execution is about to be cancelled and needs no awaited child
 			}
 			if inst.secrets != nil {
@@ -123,22 +118,17 @@ func (e *Engine) prepareChildren(s *writeSet) (refused []machine.Event, err erro
 				child.Input = inst.secrets.Redact(child.Input)
 				c.Child = &child
 			}
-			start, fault, err := family.Child(rd, &inst.row, c, len(s.children)+len(starts))
-			if err == nil && fault == nil {
-				fault, err = start.Give(rd, &inst.row, c.Child.Input, inst.inputFiles)
-			}
+			start, fault, err := tree.NewChild(rd, &inst.row, c, len(s.children)+len(starts), inst.inputFiles)
 			switch {
 			case err != nil:
 				return err
 			case fault == nil:
+				start.Row.Input = engine.Inline(c.Child.Input)
 				starts = append(starts, start)
 			case c.Child.Await:
 				refused = append(refused, machine.Event{Kind: machine.ChildEnded, Command: c.ID, Fault: fault})
 			default:
-				e.log.Warn("an independent child workflow cannot be started", "execution", inst.row.ID,
-					"workflow", inst.secrets.RedactText(c.Child.Namespace+"/"+c.Child.Name),
-					"version", inst.secrets.RedactText(c.Child.Version),
-					"detail", inst.secrets.RedactText(fault.Detail))
+				engine.LogRefusedChild(e.log, inst.row.ID, c.Child, fault)
 			}
 		}
 		return nil
@@ -163,28 +153,20 @@ func (e *Engine) readChildEnds(s *writeSet) error {
 	if err != nil {
 		return err
 	}
-	count, bytes := 0, 0
-	for _, link := range open {
-		if link.State != store.ChildEnded || slices.Contains(s.delivered, link.Execution) {
-			continue
-		}
+	ends, more, err := engine.ReadChildEnds(e.ctx, e.store, e.config.Blobs, open, s.delivered)
+	if err != nil {
+		return err
+	}
+	for _, end := range ends {
 		if s.finish != nil {
 			break
 		}
-		if count >= maxDelivered || bytes >= maxDeliveredBytes {
-			s.refreshAgain = true
-			return nil // childrenEnded stays set
-		}
-		ev, err := engine.ChildEnd(e.ctx, e.store, e.config.Blobs, link)
-		if err != nil {
-			return err
-		}
-		ev.TimeMs = max(inst.timeMs, e.nowMs())
-		bytes += s.apply(ev, e.limits.ActivityOutputBytes)
-		count++
-		s.delivered = append(s.delivered, link.Execution)
+		end.Event.TimeMs = max(inst.timeMs, e.nowMs())
+		s.apply(end.Event, e.limits.ActivityOutputBytes)
+		s.delivered = append(s.delivered, end.No)
 	}
-	inst.childrenEnded = false
+	inst.childrenEnded = more && s.finish == nil
+	s.refreshAgain = s.refreshAgain || inst.childrenEnded
 	return nil
 }
 

@@ -48,14 +48,17 @@ type Engine struct {
 	watchers  watchers
 	outage    outage
 	reader    *eventstream.Reader
-	matcher   *eventMatcher
-	queued    queuedCounts
-	stats     counters
-	calls     *pool
-	streams   *pool
-	processes *pool
-	scripts   *pool
-	accounts  sync.Map // internal number → chargehand.AccountID
+	matcher   *eventstream.Matcher
+	wakeups   *wakeQueue
+	// endingBatches are the numbers of the batches that are being cancelled: their items read no more events.
+	endingBatches sync.Map
+	queued        queuedCounts
+	stats         counters
+	calls         *pool
+	streams       *pool
+	processes     *pool
+	scripts       *pool
+	accounts      sync.Map // internal number → chargehand.AccountID
 	// batchesInDoubt are the numbers of the batches whose mark as cancelled is in doubt.
 	batchesInDoubt sync.Map
 	canceller      *childCanceller
@@ -90,28 +93,32 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.ctx = e.services.Context()
 	e.activities, e.cancelAll = context.WithCancel(context.Background())
 	spawn := func(c *call) { e.goWork(func() { e.perform(c) }) }
-	e.calls = newPool(fair.Limits{Places: c.Limits.Calls, PerWorkflow: c.Limits.CallsPerWorkflow}, spawn)
-	e.streams = newPool(fair.Limits{Places: c.Limits.Streams}, spawn)
-	e.processes = newPool(fair.Limits{Places: c.Limits.Processes, PerWorkflow: c.Limits.ProcessesPerWorkflow}, spawn)
-	e.scripts = newPool(fair.Limits{Places: c.Limits.Scripts, PerWorkflow: c.Limits.ScriptsPerWorkflow}, spawn)
+	e.calls = newPool(fair.Limits{Permits: c.Limits.Calls, PerWorkflow: c.Limits.CallsPerWorkflow}, spawn)
+	e.streams = newPool(fair.Limits{Permits: c.Limits.Streams}, spawn)
+	e.processes = newPool(fair.Limits{Permits: c.Limits.Processes, PerWorkflow: c.Limits.ProcessesPerWorkflow}, spawn)
+	e.scripts = newPool(fair.Limits{Permits: c.Limits.Scripts, PerWorkflow: c.Limits.ScriptsPerWorkflow}, spawn)
 	schedule := func(q *queue) { e.goWork(func() { e.schedule(q) }) }
-	e.slots = newSlots(fair.Limits{Places: c.Limits.AccountSlots, PerWorkflow: c.Limits.SlotsPerWorkflow}, schedule)
+	e.slots = newSlots(fair.Limits{Permits: c.Limits.AccountSlots, PerWorkflow: c.Limits.SlotsPerWorkflow}, schedule)
 	e.timers = newTimers(c.Limits.TimerWindow, e.nowMs)
 	e.timers.read, e.timers.fire = e.readTimers, e.fire
 	e.queued.limit = c.Limits.QueuedPerWorkflow
 	e.outage.pause, e.outage.report = e.pauseAll, e.logOutage
 	e.outage.drive, e.outage.recheck = e.driveStalled, e.recheckLater
 	e.wakePermits = make(chan struct{}, c.Limits.Wakes)
-	e.yieldGate = fair.NewGate(fair.Limits{Places: c.Limits.Yields})
+	e.yieldGate = fair.NewGate(fair.Limits{Permits: c.Limits.Yields})
 	e.canceller = newChildCanceller()
-	e.reader, e.matcher = eventstream.NewReader(c.Store, c.Blobs), newEventMatcher()
+	e.wakeups = newWakeQueue(c.Limits.Wakes)
+	e.wakeups.begin, e.wakeups.stopped = e.startWakeup, e.stopping.Load
+	e.reader = eventstream.NewReader(c.Store, c.Blobs)
+	e.matcher = e.newMatcher()
+	e.wakeups.drained = e.matcher.Notify
 	if err := e.recover(ctx); err != nil {
 		_ = e.services.Stop(ctx) // none has started
 		e.cancelAll()
 		return nil, fmt.Errorf("recover executions: %w", err)
 	}
 	e.services.Start("timers", func(ctx context.Context) { e.timers.run(ctx, e.logError("read timers")) })
-	e.services.Start("event matcher", e.matcher.run)
+	e.services.Start("event matcher", e.matcher.Run)
 	e.recoverChildren()
 	e.ready.Store(true)
 	return e, nil

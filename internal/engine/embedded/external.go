@@ -15,7 +15,7 @@ func (e *Engine) pullExternal(s *writeSet) error {
 	if inst.machine == nil || !inst.hasExternal() {
 		return nil
 	}
-	budget := newReadBudget()
+	budget := newBudget()
 	for range maxRounds {
 		if err := e.startChildren(s); err != nil {
 			return fmt.Errorf("start children: %w", err)

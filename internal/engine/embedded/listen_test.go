@@ -13,6 +13,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -218,7 +219,8 @@ func TestListenersOutliveRestarts(t *testing.T) {
 	fx.stop()
 	fx.openStore()
 	ev := parseInput(t, envelope("go", 1, "7")).(map[string]any)
-	e := &Engine{config: fx.config().withDefaults(), store: fx.store, matcher: newEventMatcher()}
+	e := &Engine{config: fx.config().withDefaults(), store: fx.store, reader: eventstream.NewReader(fx.store, nil)}
+	e.matcher = e.newMatcher()
 	if err := publish(e, []value.Value{ev}); err != nil {
 		t.Fatal(err)
 	}

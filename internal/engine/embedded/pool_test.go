@@ -11,7 +11,7 @@ import (
 // testPool collects the calls that were started.
 func testPool(limit int) (*pool, *[]*call) {
 	var started []*call
-	return newPool(fair.Limits{Places: limit}, func(c *call) { started = append(started, c) }), &started
+	return newPool(fair.Limits{Permits: limit}, func(c *call) { started = append(started, c) }), &started
 }
 
 func TestPoolBoundsAndKeepsOrder(t *testing.T) {
@@ -101,7 +101,7 @@ func TestPoolUnderLoad(t *testing.T) {
 	running, most, done := 0, 0, 0
 	var p *pool
 	var all sync.WaitGroup
-	p = newPool(fair.Limits{Places: 4}, func(c *call) {
+	p = newPool(fair.Limits{Permits: 4}, func(c *call) {
 		go func() {
 			defer all.Done()
 			mu.Lock()

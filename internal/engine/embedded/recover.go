@@ -43,9 +43,6 @@ func (e *Engine) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := e.startMatcher(ctx); err != nil {
-		return err
-	}
 	e.sendAll(ctx, active, message{kind: fireTimers})
 	e.sendAll(ctx, active, message{kind: resumeWork})
 	if err := ctx.Err(); err != nil {

@@ -31,7 +31,8 @@ type account struct {
 	number int64
 	held   int
 	shares [2]*share // live, test
-	latest *share    // which has got the latest lease
+	// afterLive: live has got the latest lease
+	afterLive bool
 }
 
 // share is what one environment of an account holds and waits for.
@@ -71,7 +72,7 @@ func (s *slots) account(number int64) *account {
 	a := s.accounts[number]
 	if a == nil {
 		a = &account{number: number}
-		for i, limit := range [2]int{s.limits.Places, s.limits.OfTest()} {
+		for i, limit := range [2]int{s.limits.Permits, s.limits.OfTest()} {
 			a.shares[i] = &share{account: a, limit: limit, workflows: make(map[int64]*workflowLeases)}
 		}
 		s.accounts[number] = a
@@ -88,7 +89,7 @@ func (s *slots) leasesOf(account int64, owner fair.Owner) *workflowLeases {
 	w := sh.workflows[owner.Workflow]
 	if w == nil {
 		w = &workflowLeases{batches: make(map[int64]*queue)}
-		w.singles = &queue{share: sh, workflow: w, owner: owner, limit: s.limits.Places}
+		w.singles = &queue{share: sh, workflow: w, owner: owner, limit: s.limits.Permits}
 		sh.workflows[owner.Workflow] = w
 	}
 	return w
@@ -97,14 +98,14 @@ func (s *slots) leasesOf(account int64, owner fair.Owner) *workflowLeases {
 // free reports whether an execution of q may have one more lease. The caller holds s.mu.
 func (s *slots) free(q *queue) bool {
 	a := q.share.account
-	return !s.closed && !q.closed && a.held < s.limits.Places && q.share.held < q.share.limit &&
+	return !s.closed && !q.closed && a.held < s.limits.Permits && q.share.held < q.share.limit &&
 		q.held < q.limit && s.limits.Allows(q.workflow.held)
 }
 
 // newLease makes a lease of q, whatever the bounds are. The caller holds s.mu.
 func (s *slots) newLease(q *queue) *lease {
 	q.share.account.held++
-	q.share.account.latest = q.share
+	q.share.account.afterLive = q.share == q.share.account.shares[0]
 	q.share.held++
 	q.workflow.held++
 	q.held++
@@ -162,31 +163,26 @@ func (s *slots) release(leases ...*lease) {
 	}
 }
 
-// next returns the queue that gets the next lease of an account, and whether the lease is for a
-// woken execution. Of the environments that wait, the one that holds fewer leases is served; if
-// both hold as many, they take turns. The caller holds slots.mu.
+// next returns the queue that gets the next lease of an account, and whether the lease is for a woken execution. The
+// caller holds slots.mu.
 func (a *account) next() (q *queue, woken bool) {
-	var best *share
-	for _, sh := range a.shares {
-		if sh.held >= sh.limit || sh.ready.first == nil && sh.queued.first == nil {
-			continue
-		}
-		if best == nil || sh.held < best.held || sh.held == best.held && best == a.latest {
-			best = sh
-		}
-	}
-	switch {
-	case best == nil:
+	at := fair.Next(a.shares[0].fair(), a.shares[1].fair(), a.afterLive)
+	if at < 0 {
 		return nil, false
-	case best.ready.first != nil:
-		return best.ready.first, true
 	}
-	return best.queued.first, false
+	if best := a.shares[at]; best.ready.first == nil {
+		return best.queued.first, false
+	}
+	return a.shares[at].ready.first, true
+}
+
+func (sh *share) fair() fair.Share {
+	return fair.Share{Held: sh.held, Limit: sh.limit, Waits: sh.ready.first != nil || sh.queued.first != nil}
 }
 
 // grant leases the free slots of an account to its queues in turn. The caller holds s.mu.
 func (s *slots) grant(a *account) {
-	for !s.closed && a.held < s.limits.Places {
+	for !s.closed && a.held < s.limits.Permits {
 		q, woken := a.next()
 		if q == nil {
 			return

@@ -86,7 +86,7 @@ type schedulers struct{ waiting []*queue }
 
 func newTestSlots(limit int) (*slots, *schedulers) {
 	f := &schedulers{}
-	return newSlots(fair.Limits{Places: limit}, func(q *queue) { f.waiting = append(f.waiting, q) }), f
+	return newSlots(fair.Limits{Permits: limit}, func(q *queue) { f.waiting = append(f.waiting, q) }), f
 }
 
 func TestSlotsOfAnAccountAreBounded(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -16,16 +17,16 @@ const maxWakeups = 100_000
 // among environments and workflows. An execution that needs more than its turn joins the queue
 // again. The queue need not be durable, because the rows say which subscriptions are woken.
 type wakeQueue struct {
-	begin   func(wakeup)  // reads events on a goroutine of its own, and then calls done
-	drained func(stream)  // is called for a stream that was full and has room again
-	stopped func() bool   // reports whether the engine stops
-	room    chan struct{} // gets a value when a wakeup has left the queue
+	begin   func(wakeup)         // reads events on a goroutine of its own, and then calls done
+	drained func(eventstream.ID) // is called for a stream that was full and has room again
+	stopped func() bool          // reports whether the engine stops
+	room    chan struct{}        // gets a value when a wakeup has left the queue
 
 	mu      sync.Mutex
 	line    *fair.Line[wakeup]
-	known   map[int64]bool // subscriptions in the queue
-	streams map[stream]int // wakeups in the queue, by stream
-	full    map[stream]bool
+	known   map[int64]bool         // subscriptions in the queue
+	streams map[eventstream.ID]int // wakeups in the queue, by stream
+	full    map[eventstream.ID]bool
 }
 
 // wakeup is an execution that has to read events.
@@ -34,14 +35,16 @@ type wakeup struct {
 	woken store.Subscription // No is 0 for another turn
 }
 
-func (w *wakeup) stream() stream { return stream{w.woken.Account, w.woken.Environment} }
+func (w *wakeup) stream() eventstream.ID {
+	return eventstream.ID{Account: w.woken.Account, Environment: w.woken.Environment}
+}
 
 func newWakeQueue(places int) *wakeQueue {
 	// A workflow with many wakeups leaves some places to the others.
-	limits := fair.Limits{Places: places, PerWorkflow: max(1, places*3/4)}
+	limits := fair.Limits{Permits: places, PerWorkflow: max(1, places*3/4)}
 	return &wakeQueue{
 		line: fair.NewLine[wakeup](limits), room: make(chan struct{}, 1),
-		known: make(map[int64]bool), streams: make(map[stream]int), full: make(map[stream]bool),
+		known: make(map[int64]bool), streams: make(map[eventstream.ID]int), full: make(map[eventstream.ID]bool),
 	}
 }
 
@@ -107,7 +110,7 @@ func (w *wakeQueue) done(one wakeup) {
 }
 
 // removed counts a wakeup that has left the queue. The caller holds w.mu.
-func (w *wakeQueue) removed(s stream) {
+func (w *wakeQueue) removed(s eventstream.ID) {
 	left := w.streams[s] - 1
 	if w.streams[s] = left; left == 0 {
 		delete(w.streams, s)
@@ -124,7 +127,7 @@ func (w *wakeQueue) removed(s stream) {
 
 // isFull reports whether a stream has too many wakeups in the queue. If so, drained is called when
 // it has fewer.
-func (w *wakeQueue) isFull(s stream) bool {
+func (w *wakeQueue) isFull(s eventstream.ID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.streams[s] < maxWakeups {
@@ -154,7 +157,7 @@ func (w *wakeQueue) waitForRoom(ctx context.Context) error {
 // startWakeup makes an execution read events.
 func (e *Engine) startWakeup(one wakeup) {
 	e.goWork(func() {
-		defer e.matcher.wakeups.done(one)
+		defer e.wakeups.done(one)
 		msg := message{kind: refresh}
 		if one.woken.No != 0 {
 			msg = message{kind: readEvents, woken: one.woken}

@@ -52,16 +52,16 @@ type writeSet struct {
 	awaitsLease    bool // the execution joins its queue
 
 	// What concerns other executions and streams.
-	eventRows           []store.Event // the publications as rows
-	unsubscribes        []uint64
-	children            []*engine.ChildStart
-	reserved            int          // children that are counted in trees
-	withdrawn           *store.Child // the link to the parent, which no longer needs the end
-	childrenCounted     bool         // the children are counted as queued
-	childStarted        []bool       // by this transaction; an earlier one has started the others
-	stopChildren        []machine.CommandID
-	delivered           []int64              // children whose ends were applied
-	subscriptionResults []subscriptionResult // of the dirty subscriptions, in order; set by the transaction
+	eventRows       []store.Event // the publications as rows
+	unsubscribes    []uint64
+	children        []*engine.ChildStart
+	reserved        int          // children that are counted in trees
+	withdrawn       *store.Child // the link to the parent, which no longer needs the end
+	childrenCounted bool         // the children are counted as queued
+	childStarted    []bool       // by this transaction; an earlier one has started the others
+	stopChildren    []machine.CommandID
+	delivered       []int64              // children whose ends were applied
+	subscriptions   []store.Subscription // rows of the dirty ones, in order; set by the transaction
 
 	refreshAgain bool // there is more to read
 	resumed      bool // interruptions were counted: the recovery of the instance is over

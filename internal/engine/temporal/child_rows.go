@@ -4,18 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"log/slog"
 
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
-)
-
-const (
-	// maxEnds and maxEndBytes bound the ends of children in one answer.
-	maxEnds     = 100
-	maxEndBytes = 8 << 20
 )
 
 // insertRelated writes the outbox messages that follow from the end of an execution: one to the parent that awaits it,
@@ -90,16 +84,13 @@ func (a *activities) child(ctx context.Context, k childSteps) (childStepsDone, e
 				}
 				continue
 			}
-			fault, started, err := startChild(tx, &row, step, &inputs[i])
+			fault, started, err := startChild(tx, a.Log, &row, step, &inputs[i])
 			if err != nil {
 				return err
 			}
 			queued = queued || started
 			if fault != nil && step.Start.Await {
 				done.Refused = append(done.Refused, childEnd{Command: step.Command, Fault: fault})
-			} else if fault != nil {
-				a.Log.Warn("a workflow that no task awaits cannot be started", "execution", k.Execution,
-					"workflow", step.Start.Namespace+"/"+step.Start.Name, "version", step.Start.Version, "detail", fault.Detail)
 			}
 		}
 		messages, err = insertRelated(tx, stopped, a.leaseMs())
@@ -133,8 +124,7 @@ func (a *activities) childInputs(ctx context.Context, k *childSteps) ([]childInp
 		if err != nil {
 			return nil, err
 		}
-		data := value.Marshal(input) // on its way, encoding/json has escaped more than the language does
-		inputs[i] = childInput{input, store.Payload{Inline: data, Size: int64(len(data))}}
+		inputs[i] = childInput{input, engine.Inline(input)} // on its way, encoding/json has escaped more than the language does
 		if err := engine.Externalize(ctx, a.Blobs, &inputs[i].payload); err != nil {
 			return nil, err
 		}
@@ -143,7 +133,7 @@ func (a *activities) childInputs(ctx context.Context, k *childSteps) ([]childInp
 }
 
 // startChild inserts the row of a child, unless it exists already. The version is chosen by the first attempt.
-func startChild(tx *store.Tx, parent *store.Execution, step *childStep, input *childInput) (fault *machine.Fault, started bool, err error) {
+func startChild(tx *store.Tx, log *slog.Logger, parent *store.Execution, step *childStep, input *childInput) (fault *machine.Fault, started bool, err error) {
 	if _, err := tx.FindExecution(step.Start.ID); err == nil {
 		return nil, false, nil
 	} else if !errors.Is(err, store.ErrNotFound) {
@@ -154,14 +144,16 @@ func startChild(tx *store.Tx, parent *store.Execution, step *childStep, input *c
 		return nil, false, err
 	}
 	c := step.Start
-	s, fault, err := tree.Child(&tx.Reader, parent, machine.Command{ID: machine.CommandID(step.Command), Child: &machine.Child{
-		ID: c.ID, Namespace: c.Namespace, Name: c.Name, Version: c.Version, Await: c.Await,
-	}}, 0)
-	if err != nil || fault != nil {
-		return fault, false, err
+	child := &machine.Child{ID: c.ID, Namespace: c.Namespace, Name: c.Name, Version: c.Version, Input: input.value, Await: c.Await}
+	s, fault, err := tree.NewChild(&tx.Reader, parent, machine.Command{ID: machine.CommandID(step.Command), Child: child}, 0, nil)
+	if err != nil {
+		return nil, false, err
 	}
-	if fault, err := s.Give(&tx.Reader, parent, input.value, nil); err != nil || fault != nil {
-		return fault, false, err
+	if fault != nil {
+		if !c.Await {
+			engine.LogRefusedChild(log, parent.ID, child, fault)
+		}
+		return fault, false, nil
 	}
 	s.Row.Input = input.payload
 	started, err = s.Insert(tx, parent.No)
@@ -191,24 +183,15 @@ func (a *activities) outcome(ctx context.Context, q asking) (ends, error) {
 	if err != nil {
 		return ends{}, fmt.Errorf("read children: %w", err)
 	}
-	var answer ends
-	bytes := 0
-	for _, link := range open {
-		if link.State != store.ChildEnded || slices.Contains(q.Delivered, link.Execution) {
-			continue
-		}
-		if len(answer.Ends) >= maxEnds || bytes >= maxEndBytes {
-			answer.More = true
-			break
-		}
-		ev, err := engine.ChildEnd(ctx, a.Store, a.Blobs, link)
-		if err != nil {
-			return ends{}, fmt.Errorf("read the end of a child: %w", err)
-		}
-		end := childEnd{No: link.Execution, Command: link.Command, Fault: ev.Fault}
-		if ev.Fault == nil {
-			end.Output = value.Marshal(ev.Output)
-			bytes += len(end.Output)
+	list, more, err := engine.ReadChildEnds(ctx, a.Store, a.Blobs, open, q.Delivered)
+	if err != nil {
+		return ends{}, fmt.Errorf("read the end of a child: %w", err)
+	}
+	answer := ends{More: more}
+	for _, one := range list {
+		end := childEnd{No: one.No, Command: uint64(one.Event.Command), Fault: one.Event.Fault}
+		if end.Fault == nil {
+			end.Output = value.Marshal(one.Event.Output)
 		}
 		answer.Ends = append(answer.Ends, end)
 	}

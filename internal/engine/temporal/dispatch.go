@@ -63,7 +63,7 @@ type queuePositions struct {
 	shares [2]struct { // live, test
 		ready, queued store.QueuePosition // of the queue that was served last
 	}
-	latest chargehand.Environment // that was served last
+	afterLive bool // live was served last
 }
 
 // accountWork is the state of an account that is served. It is guarded by dispatcher.mu.
@@ -229,4 +229,4 @@ func canMark(r *store.Reader, account int64, slots int) (bool, error) {
 }
 
 // slotsOfTest is how many of an account's slots its environment test may hold.
-func slotsOfTest(slots int) int { return fair.Limits{Places: slots}.OfTest() }
+func slotsOfTest(slots int) int { return fair.Limits{Permits: slots}.OfTest() }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -85,6 +86,8 @@ type share struct {
 	closed bool // no more of its executions can get a slot
 }
 
+func (s *share) fair() fair.Share { return fair.Share{Held: s.held, Limit: s.limit, Waits: !s.closed} }
+
 // fill gives out the free slots of the account. The lock makes counting and marking one step on all nodes.
 func (p *page) fill(slots int) error {
 	if err := p.tx.LockAccount(p.account); err != nil {
@@ -105,10 +108,11 @@ func (p *page) fill(slots int) error {
 		{env: chargehand.Test, held: inTest, limit: slotsOfTest(slots)},
 	}
 	for p.free > 0 {
-		s, want := p.next(&shares)
-		if s == nil {
+		at, want := p.next(&shares)
+		if at < 0 {
 			return nil
 		}
+		s := &shares[at]
 		got, err := p.serveShare(s.env, want)
 		if err != nil {
 			return err
@@ -116,29 +120,24 @@ func (p *page) fill(slots int) error {
 		s.held += got
 		s.closed = got < want
 		if got > 0 {
-			p.positions.latest = s.env
+			p.positions.afterLive = at == 0
 		}
 	}
 	return nil
 }
 
-// next chooses the environment that holds fewer slots, and how many it gets before the other one is served.
-func (p *page) next(shares *[2]share) (*share, int) {
-	s, other := &shares[0], &shares[1]
-	if other.held < s.held || other.held == s.held && p.positions.latest == s.env {
-		s, other = other, s
+// next chooses the environment that gets the next slots, and how many it gets before the other one is served.
+func (p *page) next(shares *[2]share) (at, want int) {
+	at = fair.Next(shares[0].fair(), shares[1].fair(), p.positions.afterLive)
+	if at < 0 {
+		return at, 0
 	}
-	if s.closed || s.held >= s.limit {
-		s, other = other, s
-	}
-	if s.closed || s.held >= s.limit {
-		return nil, 0
-	}
-	want := min(p.free, s.limit-s.held)
+	s, other := &shares[at], &shares[1-at]
+	want = min(p.free, s.limit-s.held)
 	if !other.closed && other.held < other.limit {
 		want = min(want, max(other.held-s.held, (p.free+1)/2)) // this one leaves the slots it does not need
 	}
-	return s, want
+	return at, want
 }
 
 // serveShare gives up to limit slots to an environment.

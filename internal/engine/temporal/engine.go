@@ -15,6 +15,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/background"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
@@ -72,7 +73,7 @@ type Engine struct {
 	reconciler  *reconciler
 	canceller   *canceller
 	watchers    *watchers
-	matcher     *matcher
+	matcher     *eventstream.Matcher
 	workerCount *workerCount
 	services    *background.Group // all but the relay
 	stats       counters
@@ -112,7 +113,7 @@ func New(c Config) *Engine {
 	})
 	e.workerCount = newWorkerCount(reached.workers, c.Log)
 	e.services.Start("dispatcher", e.dispatcher.run)
-	e.services.Start("event matcher", e.matcher.run)
+	e.services.Start("event matcher", e.matcher.Run)
 	e.services.Start("reconciler", e.reconciler.run)
 	e.services.Start("watchers", e.watchers.run)
 	e.services.Start("worker count", e.workerCount.run)
@@ -141,7 +142,9 @@ func (e *Engine) Freed(account int64) { e.dispatcher.notify(account) }
 func (e *Engine) Undelivered(messages []store.OutboxMessage) { e.relay.handMessages(messages) }
 
 // Published says that a stream has new events. It does not block.
-func (e *Engine) Published(account int64, env chargehand.Environment) { e.matcher.notify(account, env) }
+func (e *Engine) Published(account int64, env chargehand.Environment) {
+	e.matcher.Notify(eventstream.ID{Account: account, Environment: env})
+}
 
 // Ready implements engine.Engine. Executions are accepted also while Temporal is away.
 func (e *Engine) Ready() bool { return !e.stopping.Load() }

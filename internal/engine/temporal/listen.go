@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -33,7 +34,6 @@ type unreadPage struct {
 // listening is an open Subscribe command.
 type listening struct {
 	sub     machine.Subscription
-	open    bool // the machine knows it
 	stored  bool // it has a row, or is about to
 	woken   bool // there may be events for it
 	through int64
@@ -47,23 +47,14 @@ func (r *run) trackListens() {
 	if len(l.list) == 0 && r.machine.Load().Listens == 0 {
 		return
 	}
-	for _, one := range l.list {
-		one.open = false
-	}
-	for _, sub := range r.machine.Subscriptions() {
-		at := slices.IndexFunc(l.list, func(one *listening) bool { return one.sub.Command == sub.Command })
-		if at < 0 {
-			at = len(l.list)
-			l.list = append(l.list, &listening{woken: true})
-		}
-		l.list[at].sub, l.list[at].open = sub, true
-	}
-	l.list = slices.DeleteFunc(l.list, func(one *listening) bool {
-		if !one.open && one.stored {
+	var closed []*listening
+	l.list, closed = eventstream.Track(r.machine, l.list, func(one *listening) *machine.Subscription { return &one.sub },
+		func(machine.CommandID) *listening { return &listening{woken: true} })
+	for _, one := range closed {
+		if one.stored {
 			l.unsubscribed = append(l.unsubscribed, uint64(one.sub.Command))
 		}
-		return !one.open
-	})
+	}
 }
 
 // requestEvents asks for the events of woken subscriptions; the activity also makes the rows of new subscriptions.

@@ -40,7 +40,6 @@ type activities struct {
 	startedAttempts startedAttempts     // what perform has begun
 	cut             context.Context     // ends when the worker waits no longer for what runs
 	reader          *eventstream.Reader // of events
-	evaluations     *fair.Gate          // permits for evaluating filters, which takes a core
 
 	postTo func(workflow, run string) postbox // of streams; tests have another one
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/eventstream"
-	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
@@ -38,26 +37,21 @@ func (a *activities) readSubscriptions(ctx context.Context, l readRequest) (even
 		return eventPages{Final: true}, nil
 	}
 	answer := eventPages{Pages: make([]eventPage, len(l.Asked))}
-	budget := scanBudget{bytes: maxReadBytes, events: maxReadEvents, scans: maxScanned, until: time.Now().Add(maxScanTime)}
+	caughtUp := make([]bool, len(l.Asked))
+	budget := eventstream.Budget{Bytes: maxReadBytes, Events: maxReadEvents, Scans: maxScanned, Until: time.Now().Add(maxScanTime)}
 	for i := range l.Asked {
 		if answer.Pages[i], err = a.readEvents(ctx, &l.Asked[i], rows[i], &budget); err != nil {
 			return eventPages{}, fmt.Errorf("read events: %w", err)
 		}
+		caughtUp[i] = answer.Pages[i].CaughtUp
 	}
 	err = a.Store.Update(ctx, func(tx *store.Tx) error {
 		for i := range answer.Pages {
-			page := &answer.Pages[i]
-			if !page.CaughtUp {
-				if err := tx.AdvanceSubscription(rows[i].No, page.Through); err != nil {
-					return err
-				}
-				continue
-			}
-			asleep, err := tx.SleepSubscription(&rows[i], page.Through)
-			if err != nil {
+			rows[i].Since = answer.Pages[i].Through
+			if err := eventstream.Write(tx, &rows[i], nil, nil, caughtUp[i]); err != nil {
 				return err
 			}
-			page.CaughtUp = asleep
+			answer.Pages[i].CaughtUp = !rows[i].Woken
 		}
 		return nil
 	})
@@ -110,7 +104,7 @@ func (a *activities) openSubscriptions(ctx context.Context, l *readRequest) ([]s
 			s, ok := byCommand[asked.Command]
 			if !ok {
 				s = store.Subscription{Account: row.Account, Environment: row.Environment, Execution: l.No, Command: asked.Command, Since: since}
-				if err := tx.InsertSubscription(&s, eventstream.RowFilters(&s, machineFilters(asked.Filters), sealer)); err != nil {
+				if err := eventstream.Write(tx, &s, machineFilters(asked.Filters), sealer, false); err != nil {
 					return err
 				}
 			}
@@ -121,61 +115,16 @@ func (a *activities) openSubscriptions(ctx context.Context, l *readRequest) ([]s
 	return rows, err
 }
 
-type scanBudget struct {
-	events, bytes, scans int
-	until                time.Time
-}
-
-func (b *scanBudget) empty() bool {
-	return b.events <= 0 || b.bytes <= 0 || b.scans <= 0 || !time.Now().Before(b.until)
-}
-
 // readEvents reads the events that the filters of a subscription let through.
-func (a *activities) readEvents(ctx context.Context, asked *asked, s store.Subscription, budget *scanBudget) (eventPage, error) {
-	page := eventPage{Through: s.Since}
-	if budget.empty() {
-		return page, nil
+func (a *activities) readEvents(ctx context.Context, asked *asked, s store.Subscription, budget *eventstream.Budget) (page eventPage, err error) {
+	from := eventstream.Subscriber{
+		Stream: eventstream.ID{Account: s.Account, Environment: s.Environment}, Workflow: s.Workflow, Filters: machineFilters(asked.Filters),
 	}
-	var last int64
-	err := a.Store.View(ctx, func(r *store.Reader) error {
-		stream, err := r.Stream(s.Account, s.Environment)
-		last = stream.Last
-		return err
-	})
-	if err != nil {
-		return page, err
-	}
-	stopped := false
-	owner := fair.Owner{Environment: s.Environment, Workflow: s.Workflow}
-	selection := eventstream.Selection{
-		Account: s.Account, Environment: s.Environment, Filters: machineFilters(asked.Filters),
-		Pace: func() (func(), bool, error) {
-			if budget.empty() {
-				stopped = true
-				return nil, false, nil
-			}
-			return func() { a.evaluations.Leave(owner) }, true, a.evaluations.Enter(ctx, owner)
-		},
-	}
-	through, err := a.reader.Select(ctx, selection, s.Since, max(s.Since, last), budget.scans, func(ev *eventstream.Event) (bool, error) {
-		if a.reader.Refuses(selection.Filters, ev) {
-			budget.scans--
-			stopped = budget.empty()
-			return !stopped, nil
-		}
+	page.Through, page.CaughtUp, err = a.reader.Read(ctx, from, s.Since, budget, func(ev *eventstream.Event) (taken, more bool) {
 		page.Events = append(page.Events, received{Number: ev.Number, Event: value.Marshal(ev.Envelope)})
-		budget.events--
-		budget.scans--
-		budget.bytes -= ev.Bytes
-		stopped = budget.empty()
-		return !stopped, nil
+		return true, true
 	})
-	if err != nil {
-		return page, err
-	}
-	page.Through = through
-	page.CaughtUp = through >= last && !stopped
-	return page, nil
+	return page, err
 }
 
 func machineFilters(filters []filter) []machine.Filter {

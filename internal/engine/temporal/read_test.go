@@ -32,10 +32,10 @@ func TestSecretTypes(t *testing.T) {
 		}
 		return err
 	})
-	p := eventstream.Pump{Store: o.store, Reader: eventstream.NewReader(o.store, o), Sealer: sealer}
+	m := eventstream.NewMatcher(eventstream.MatcherConfig{Store: o.store, Reader: eventstream.NewReader(o.store, o), Sealer: sealer})
 	for _, kind := range []string{"another", secretText} {
 		o.publish([]any{map[string]any{"specversion": "1.0", "id": kind, "source": "/test", "type": kind}})
-		done, err := p.Step(t.Context(), o.account.No, chargehand.Live)
+		done, err := m.Step(t.Context(), eventstream.ID{Account: o.account.No, Environment: chargehand.Live})
 		if err != nil || len(done.Woken) > 0 != (kind == secretText) {
 			t.Errorf("for an event %q, woken are %+v, %v", kind, done.Woken, err)
 		}

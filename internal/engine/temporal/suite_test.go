@@ -80,7 +80,7 @@ func (s *simulated) run(t *testing.T, a argument) {
 		if s.perform != nil {
 			env.RegisterActivityWithOptions(s.perform(w.activities), activity.RegisterOptions{Name: performType})
 		} else {
-			w.activities.registerPerform(env, fair.NewGate(fair.Limits{Places: 256}))
+			w.activities.registerPerform(env, fair.NewGate(fair.Limits{Permits: 256}))
 		}
 		w.activities.postTo = func(string, string) postbox { return slot{env} }
 		s.during = env

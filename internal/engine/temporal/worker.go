@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"sync"
 	"time"
 
@@ -124,7 +123,6 @@ func newWorker(c WorkerConfig, p limits) *Worker {
 	worker.SetStickyWorkflowCacheSize(c.Limits.CachedWorkflows)
 	cut, cancel := context.WithCancel(context.Background())
 	a := &activities{WorkerConfig: c, identity: workerName(), cut: cut, reader: eventstream.NewReader(c.Store, c.Blobs)}
-	a.evaluations = fair.NewGate(fair.Limits{Places: max(1, runtime.GOMAXPROCS(0)-1)})
 	a.postTo = func(workflow, run string) postbox { return mailbox{a.Client, workflow, run} }
 	return &Worker{
 		activities: a, cut: cancel,
@@ -170,10 +168,10 @@ func (w *Worker) performers() []worker.Worker {
 	}{
 		{callQueue, a.Limits.Calls}, {streamQueue, a.Limits.Streams}, {processQueue, a.Limits.Processes}, {scriptQueue, a.Limits.Scripts},
 	} {
-		permits := fair.NewGate(fair.Limits{Places: class.permits})
+		permits := fair.NewGate(fair.Limits{Permits: class.permits})
 		parts = append(parts,
 			a.performer(class.queue(a.Queue, chargehand.Live), class.permits, permits),
-			a.performer(class.queue(a.Queue, chargehand.Test), fair.Limits{Places: class.permits}.OfTest(), permits))
+			a.performer(class.queue(a.Queue, chargehand.Test), fair.Limits{Permits: class.permits}.OfTest(), permits))
 	}
 	return parts
 }

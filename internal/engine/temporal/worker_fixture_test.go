@@ -99,9 +99,9 @@ func (o *workerFixture) matcher() {
 	if o.wake == nil {
 		return
 	}
-	p := eventstream.Pump{Store: o.store, Reader: eventstream.NewReader(o.store, o)}
+	m := eventstream.NewMatcher(eventstream.MatcherConfig{Store: o.store, Reader: eventstream.NewReader(o.store, o)})
 	for more := true; more; {
-		done, err := p.Step(context.Background(), o.account.No, chargehand.Live)
+		done, err := m.Step(context.Background(), eventstream.ID{Account: o.account.No, Environment: chargehand.Live})
 		if err != nil {
 			o.t.Error(err)
 		}

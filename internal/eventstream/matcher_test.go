@@ -25,7 +25,7 @@ func (b *beforeUpdate) Update(ctx context.Context, fn func(store.Conn) error) er
 	return b.DB.Update(ctx, fn)
 }
 
-// listen inserts a subscription to a type that has looked at the events up to through.
+// listen inserts a subscription to a type that has read the events up to through.
 func (v *fixture) listen(execution byte, kind string, through int64) store.Subscription {
 	v.Helper()
 	s := store.Subscription{Account: 1, Environment: chargehand.Live, Execution: v.execution(execution).No, Command: 1}
@@ -33,9 +33,9 @@ func (v *fixture) listen(execution byte, kind string, through int64) store.Subsc
 		if err := tx.InsertSubscription(&s, RowFilters(&s, []machine.Filter{{Type: kind}}, nil)); err != nil {
 			return err
 		}
-		settled, err := tx.SleepSubscription(&s, through)
-		if !settled {
-			v.Error("the pump was there first")
+		asleep, err := tx.SleepSubscription(&s, through)
+		if !asleep {
+			v.Error("the matcher was first")
 		}
 		return err
 	})
@@ -45,9 +45,9 @@ func (v *fixture) listen(execution byte, kind string, through int64) store.Subsc
 	return s
 }
 
-// TestPumpSeesTheFirstListenerOfItsKind: an execution looks at events and finds none; then one is published; then the
-// pump begins to hand it out; then the subscription is committed, the first one of its kind. It is woken.
-func TestPumpSeesTheFirstListenerOfItsKind(t *testing.T) {
+// TestMatcherSeesTheFirstListenerOfItsKind: an execution reads events and finds none; then one is published; then the
+// matcher begins to match it; then the subscription is committed, the first one of its kind. It is woken.
+func TestMatcherSeesTheFirstListenerOfItsKind(t *testing.T) {
 	for _, alone := range []bool{true, false} {
 		v := newFixture(t)
 		if !alone {
@@ -59,10 +59,10 @@ func TestPumpSeesTheFirstListenerOfItsKind(t *testing.T) {
 		}
 		var listening store.Subscription
 		st := store.New(&beforeUpdate{v.db, func() { listening = v.listen(2, "x", 0) }})
-		p := &Pump{Store: st, Reader: NewReader(st, nil)}
+		m := NewMatcher(MatcherConfig{Store: st, Reader: NewReader(st, nil)})
 		var woken []store.Subscription
 		for more := true; more; {
-			done, err := p.Step(context.Background(), 1, chargehand.Live)
+			done, err := m.Step(context.Background(), ID{1, chargehand.Live})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +84,7 @@ func TestKeysOfEventsAreBounded(t *testing.T) {
 	const events = 500
 	for number := range int64(events) {
 		e := &Event{Number: number, Type: "x", Envelope: map[string]any{"data": map[string]any{"a": 1}}, Bytes: 100}
-		r.remember(eventKey{1, chargehand.Live, number}, e)
+		r.remember(eventKey{ID{1, chargehand.Live}, number}, e)
 		for _, path := range paths {
 			steps := quickSteps
 			r.keyOf(e, path, &steps)
@@ -101,7 +101,8 @@ func TestKeysOfEventsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSelectIsEnded: where reading is ended before an event was looked at, also at the begin of a page, it goes on there.
+// TestSelectIsEnded: where reading is ended before an event was scanned, also at the begin of a page, the next read
+// begins there.
 func TestSelectIsEnded(t *testing.T) {
 	v := newFixture(t)
 	events := make([]Publication, 2*readPage)
@@ -112,18 +113,18 @@ func TestSelectIsEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := int64(len(events))
-	for turns := range len(events)/paceEvents + 2 {
-		looked, left := int64(0), turns
-		s := Selection{Account: 1, Environment: chargehand.Live, Filters: []machine.Filter{{Type: "x"}}, Pace: func() (func(), bool, error) {
+	for permits := range len(events)/throttledEvents + 2 {
+		scanned, left := int64(0), permits
+		s := Selection{ID: ID{1, chargehand.Live}, Filters: []machine.Filter{{Type: "x"}}, throttle: func() (func(), bool, error) {
 			left--
 			return func() {}, left >= 0, nil
 		}}
 		through, err := NewReader(v.Store, nil).Select(context.Background(), s, 0, last, len(events), func(e *Event) (bool, error) {
-			looked = e.Number
+			scanned = e.Number
 			return true, nil
 		})
-		if err != nil || through != looked {
-			t.Errorf("after %d turns it has got to %d, and has looked at %d: %v", turns, through, looked, err)
+		if err != nil || through != scanned {
+			t.Errorf("with %d permits it has got to %d, and has scanned %d: %v", permits, through, scanned, err)
 		}
 	}
 }
