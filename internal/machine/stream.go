@@ -25,7 +25,7 @@ func (m *Machine) Streams() []Stream {
 
 // Stream is the open stream of that command. It costs less than to list all.
 func (m *Machine) Stream(id CommandID) (Stream, bool) {
-	if p := m.pending.find(id, isStream); p != nil && p.node.consumption != nil {
+	if p := m.pending.find(id, isAwaited); p != nil && p.node.consumption != nil {
 		return m.stream(p), true
 	}
 	return Stream{}, false

@@ -124,7 +124,8 @@ func (a *activities) childInputs(ctx context.Context, k *childSteps) ([]childInp
 		if err != nil {
 			return nil, err
 		}
-		inputs[i] = childInput{input, engine.Inline(input)} // on its way, encoding/json has escaped more than the language does
+		// On its way, encoding/json has escaped more than the language does, so it is written again.
+		inputs[i] = childInput{input, engine.Inline(input)}
 		if err := engine.Externalize(ctx, a.Blobs, &inputs[i].payload); err != nil {
 			return nil, err
 		}
