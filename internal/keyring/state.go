@@ -22,8 +22,8 @@ type State struct {
 	Needs   []string // why an older one must stay, one sentence each
 }
 
-// Inspect reads the state of the keys of an installation and changes nothing. file is what ring was read from; alone is as in Watch. Errors:
-// those of Read.
+// Inspect reads the state of the keys of an installation and changes nothing. file is the file that ring was read
+// from; alone is as in Watch. Errors: those of Read.
 func Inspect(ctx context.Context, rows *store.Store, ring *secret.Keyring, file string, alone bool, now time.Time) (state State, err error) {
 	err = rows.View(ctx, func(r *store.Reader) error {
 		state, err = inspect(r, ring, file, alone, now)
