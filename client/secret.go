@@ -17,6 +17,22 @@ type Secret struct {
 	// The only workflows that may declare it, and those of the only namespaces; without both: all.
 	Workflows  []string `json:"workflows,omitempty"`
 	Namespaces []string `json:"namespaces,omitempty"`
+	// The versions that are kept, newest first, and the workflows that declare it; of GetSecret and RollBackSecret.
+	Versions []SecretVersion `json:"versions,omitempty"`
+	UsedBy   []SecretUser    `json:"used_by,omitempty"`
+}
+
+// SecretVersion is a version of a secret. Restores is the version whose value it has again; 0: none.
+type SecretVersion struct {
+	Version  int64     `json:"version"`
+	SetAt    time.Time `json:"set_at"`
+	Restores int64     `json:"restores,omitempty"`
+}
+
+// SecretUser is a workflow that declares a secret. Workflow is its namespace/name.
+type SecretUser struct {
+	WorkflowID string `json:"workflow_id"`
+	Workflow   string `json:"workflow"`
 }
 
 // SecretPage is a page of secrets, newest first.
@@ -50,6 +66,15 @@ func (c *Client) ListSecrets(ctx context.Context, limit int, cursor string) (*Se
 func (c *Client) GetSecret(ctx context.Context, name string) (*Secret, error) {
 	var s Secret
 	return &s, c.do(ctx, call{method: http.MethodGet, path: secretPath(name), into: &s})
+}
+
+// RollBackSecret sets the value of an earlier version again, as a new version. Repeating it changes nothing.
+func (c *Client) RollBackSecret(ctx context.Context, name string, version int64) (*Secret, error) {
+	var s Secret
+	body := struct {
+		Version int64 `json:"version"`
+	}{version}
+	return &s, c.do(ctx, call{method: http.MethodPost, path: secretPath(name) + "/rollback", body: body, into: &s})
 }
 
 // DeleteSecret forgets a secret. Executions that have started keep it to their end.

@@ -110,6 +110,9 @@ var schemaAbout = map[string]string{
 	"CreateKeyBody":       "What a new API key may do.",
 	"PatchKeyBody":        "What is to change about an API key. Fields that are left out stay as they are.",
 	"PutSecretBody":       "The value of a secret.",
+	"RollBackSecretBody":  "The version of a secret whose value counts again.",
+	"SecretUser":          "A workflow that declares a secret.",
+	"SecretVersion":       "A version of a secret, without its value.",
 }
 
 // fieldAbout describes fields by name; Schema.name comes before name.

@@ -275,14 +275,15 @@ var samples = map[string][]request{
 		{method: "PUT", path: "/api/v1/secrets/new%2Fone", body: `{"value":"v"}`},
 		{method: "PUT", path: pathS, body: `{"value":{"username":"ci","password":"v"}}`},
 	},
-	"getSecret":    {{path: pathS}},
-	"deleteSecret": {{method: "DELETE", path: pathS}},
-	"getLimits":    {{path: "/api/v1/limits"}},
-	"getOpenAPI":   {{path: "/api/v1/openapi.json", keyless: true}},
-	"getProblem":   {{path: "/api/v1/problems/invalid_json", keyless: true}},
-	"getHealth":    {{path: "/healthz", keyless: true}},
-	"getReadiness": {{path: "/readyz", keyless: true}},
-	"getMetrics":   {{path: "/metrics"}},
+	"getSecret":      {{path: pathS}},
+	"rollBackSecret": {{method: "POST", path: pathS + "/rollback", body: `{"version":2}`}},
+	"deleteSecret":   {{method: "DELETE", path: pathS}},
+	"getLimits":      {{path: "/api/v1/limits"}},
+	"getOpenAPI":     {{path: "/api/v1/openapi.json", keyless: true}},
+	"getProblem":     {{path: "/api/v1/problems/invalid_json", keyless: true}},
+	"getHealth":      {{path: "/healthz", keyless: true}},
+	"getReadiness":   {{path: "/readyz", keyless: true}},
+	"getMetrics":     {{path: "/metrics"}},
 }
 
 // routes returns the table as the server routes by it.

@@ -122,7 +122,13 @@ func examples() map[reflect.Type]any {
 		Scopes: []string{"workflows:read", "executions:create", "executions:read"}, Workflows: []chargehand.WorkflowID{workflow.ID},
 		CreatedAt: created, LastUsedAt: finished,
 	}
-	token := secret{Name: "stock-token", Version: 3, CreatedAt: created, UpdatedAt: updated}
+	token := secret{
+		Name: "stock-token", Version: 3, CreatedAt: created, UpdatedAt: updated,
+		Versions: []secretVersion{{Version: 3, SetAt: updated, Restores: 1}, {Version: 2, SetAt: updated}, {Version: 1, SetAt: created}},
+		UsedBy:   []secretUser{{WorkflowID: workflow.ID, Workflow: "shop/order"}},
+	}
+	listed := token
+	listed.Versions, listed.UsedBy = nil, nil
 	event := cloudEvent{
 		SpecVersion: "1.0", ID: "order-4711-paid", Source: "/shop", Type: "org.example.order.paid", Subject: "4711",
 		Time: "2026-01-31T10:00:00Z", Data: map[string]any{"order": 4711},
@@ -148,7 +154,7 @@ func examples() map[reflect.Type]any {
 		batchPage{Data: []batch{withoutEntries(run)}},
 		batchItemPage{Data: entries},
 		key, apiKeyPage{Data: []apiKey{key}},
-		secretPage{Data: []secret{token}},
+		secretPage{Data: []secret{listed}},
 		limitPage{Data: []limit{{Name: "body_bytes", Value: 1 << 20, Description: "Body of a request, unless another limit is named for it."}}},
 		health{Status: "ok"},
 		problemPage{
@@ -162,6 +168,7 @@ func examples() map[reflect.Type]any {
 		nothing{}, publishBody{Revision: 2},
 		createKeyBody{Name: "shop front", Preset: "run", Workflows: []string{exampleWorkflowID}},
 		patchKeyBody{Name: "shop front, old"},
+		rollBackSecretBody{Version: 1},
 		putSecretBody{Value: map[string]any{"username": "shop", "password": "correct horse battery staple"}},
 	} {
 		all[reflect.TypeOf(v)] = v

@@ -409,7 +409,11 @@ func (f *fake) PatchKey(context.Context, *service.Principal, chargehand.KeyID, v
 func (f *fake) RevokeKey(context.Context, *service.Principal, chargehand.KeyID) error { return f.fail }
 
 func fixtureSecret() *service.Secret {
-	return &service.Secret{Name: "token", Version: 3, CreatedAt: moment0, UpdatedAt: moment0}
+	return &service.Secret{
+		Name: "token", Version: 3, CreatedAt: moment0, UpdatedAt: moment0,
+		Versions: []service.SecretVersion{{Version: 3, SetAt: moment0, Restores: 1}, {Version: 2, SetAt: moment0}},
+		UsedBy:   []service.SecretUser{{ID: workflowID, Namespace: "shop", Name: "order"}},
+	}
 }
 
 func (f *fake) PutSecret(_ context.Context, _ *service.Principal, name string, body value.Value) (*service.Secret, bool, error) {
@@ -427,6 +431,10 @@ func (f *fake) ListSecrets(context.Context, *service.Principal, int, service.Cur
 }
 
 func (f *fake) GetSecret(context.Context, *service.Principal, string) (*service.Secret, error) {
+	return or(f, fixtureSecret())
+}
+
+func (f *fake) RollBackSecret(context.Context, *service.Principal, string, value.Value) (*service.Secret, error) {
 	return or(f, fixtureSecret())
 }
 

@@ -347,7 +347,16 @@ func driveSecrets(t *testing.T, i *installation) {
 	if second := x.AnswerJSON["data"].([]any)[0].(map[string]any); second["name"] != "team/token ü" || x.AnswerJSON["cursor"] != nil {
 		t.Errorf("second page: %s", x.AnswerBody)
 	}
-	do(api.Exchange{Operation: "getSecret", Path: one, Status: 200})
+	x = do(api.Exchange{Operation: "getSecret", Path: one, Status: 200})
+	if versions, ok := x.AnswerJSON["versions"].([]any); !ok || len(versions) != 2 {
+		t.Errorf("versions: %s", x.AnswerBody)
+	}
+	x = do(api.Exchange{Operation: "rollBackSecret", Method: "POST", Path: one + "/rollback", Body: `{"version":1}`, Status: 200})
+	if x.AnswerJSON["version"] != json.Number("3") {
+		t.Errorf("rolled back: %s", x.AnswerBody)
+	}
+	do(api.Exchange{Operation: "rollBackSecret", Method: "POST", Path: one + "/rollback", Body: `{"version":9}`, Status: 404, Code: "version_not_found"})
+	do(api.Exchange{Operation: "rollBackSecret", Method: "POST", Path: one + "/rollback", Body: `{}`, Status: 400, Code: "invalid_body", AgainstTheDocument: true})
 	for _, bad := range []struct{ body, code string }{
 		{`{}`, "invalid_body"}, {`{"value":null}`, "invalid_body"}, {`["hunter2"]`, "invalid_body"}, {`{"vlaue":"hunter2"}`, "unknown_field"},
 		{`{"value":"hunter2`, "invalid_json"}, {`{"value":"` + strings.Repeat("hunter2", 10_000) + `"}`, "invalid_body"},

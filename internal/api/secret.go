@@ -15,6 +15,11 @@ type putSecretBody struct {
 	Namespaces []string `json:"namespaces,omitempty" nullable:"true" doc:"The only namespaces whose workflows may declare the secret. Left out: as before; null: no such list."`
 }
 
+// rollBackSecretBody is the body as the document describes it; the service reads it.
+type rollBackSecretBody struct {
+	Version int64 `json:"version" minimum:"1" doc:"The version whose value counts again."`
+}
+
 func secretEndpoints() []endpoint {
 	return []endpoint{
 		{
@@ -40,9 +45,20 @@ func secretEndpoints() []endpoint {
 		},
 		{
 			method: get, path: "/secrets/{name}", id: "getSecret", tag: "Secrets",
-			summary: "Describe a secret", about: "Without its value.", scopes: service.ScopeAdmin,
+			summary: "Describe a secret", about: "Without its value, with the versions that are kept and the workflows that declare it.", scopes: service.ScopeAdmin,
 			answers: []answer{{status: 200, about: "The secret", view: secret{}}},
 			serve:   (*call).getSecret,
+		},
+		{
+			method: post, path: "/secrets/{name}/rollback", id: "rollBackSecret", tag: "Secrets",
+			summary: "Set the value of an earlier version again",
+			about: "As a new version. The newest 10 versions are kept. If the newest one is that version or restores it, nothing changes, " +
+				"so it may be repeated. Executions that have started keep the version that they started with.",
+			scopes: service.ScopeAdmin, body: jsonBody(rollBackSecretBody{}, true),
+			answers:  []answer{{status: 200, about: "The secret", view: secret{}}},
+			problems: []chargehand.Code{chargehand.CodeVersionNotFound},
+			change:   "secret rolled back",
+			serve:    (*call).rollBackSecret,
 		},
 		{
 			method: remove, path: "/secrets/{name}", id: "deleteSecret", tag: "Secrets",
@@ -87,6 +103,14 @@ func (c *call) getSecret() error {
 	return c.view(http.StatusOK, viewSecret(found))
 }
 
+func (c *call) rollBackSecret() error {
+	found, err := c.server.service.RollBackSecret(c.r.Context(), c.principal, c.name, c.value)
+	if err != nil {
+		return err
+	}
+	return c.view(http.StatusOK, viewSecret(found))
+}
+
 func (c *call) deleteSecret() error {
 	if err := c.server.service.DeleteSecret(c.r.Context(), c.principal, c.name); err != nil {
 		return err
@@ -96,5 +120,12 @@ func (c *call) deleteSecret() error {
 }
 
 func viewSecret(s *service.Secret) secret {
-	return secret{Name: s.Name, Version: s.Version, CreatedAt: at(s.CreatedAt), UpdatedAt: at(s.UpdatedAt), Workflows: s.Limits.Workflows, Namespaces: s.Limits.Namespaces}
+	v := secret{Name: s.Name, Version: s.Version, CreatedAt: at(s.CreatedAt), UpdatedAt: at(s.UpdatedAt), Workflows: s.Limits.Workflows, Namespaces: s.Limits.Namespaces}
+	for _, n := range s.Versions {
+		v.Versions = append(v.Versions, secretVersion{Version: n.Version, SetAt: at(n.SetAt), Restores: n.Restores})
+	}
+	for _, w := range s.UsedBy {
+		v.UsedBy = append(v.UsedBy, secretUser{WorkflowID: w.ID, Workflow: w.Namespace + "/" + w.Name})
+	}
+	return v
 }

@@ -54,6 +54,7 @@ type Service interface {
 	PutSecret(ctx context.Context, p *service.Principal, name string, body value.Value) (*service.Secret, bool, error)
 	ListSecrets(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.SecretPage, error)
 	GetSecret(ctx context.Context, p *service.Principal, name string) (*service.Secret, error)
+	RollBackSecret(ctx context.Context, p *service.Principal, name string, body value.Value) (*service.Secret, error)
 	DeleteSecret(ctx context.Context, p *service.Principal, name string) error
 
 	PublishEvents(ctx context.Context, p *service.Principal, r service.PublishEvents) (replayed bool, err error)

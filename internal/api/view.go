@@ -273,6 +273,19 @@ type secret struct {
 	UpdatedAt  moment                  `json:"updated_at" doc:"When this version was set."`
 	Workflows  []chargehand.WorkflowID `json:"workflows,omitempty" format:"uuid" nullable:"false" doc:"The only workflows that may declare the secret, with those of namespaces; left out with namespaces: all."`
 	Namespaces []string                `json:"namespaces,omitempty" nullable:"false" doc:"The only namespaces whose workflows may declare the secret."`
+	Versions   []secretVersion         `json:"versions,omitempty" nullable:"false" maxItems:"10" doc:"The versions that are kept, newest first, of one secret that is asked for by its name."`
+	UsedBy     []secretUser            `json:"used_by,omitempty" nullable:"false" maxItems:"100" doc:"The workflows that declare the secret, of one secret that is asked for by its name: by their published definition, in test by their draft before it. Whether they may use it is another matter (workflows, namespaces)."`
+}
+
+type secretVersion struct {
+	Version  int64  `json:"version" minimum:"1" doc:"The number of the version."`
+	SetAt    moment `json:"set_at" doc:"When this version was set."`
+	Restores int64  `json:"restores,omitempty" minimum:"1" doc:"The version whose value it has again."`
+}
+
+type secretUser struct {
+	WorkflowID chargehand.WorkflowID `json:"workflow_id" format:"uuid"`
+	Workflow   string                `json:"workflow" doc:"The namespace and the name of the workflow, with a slash between them."`
 }
 
 type secretPage struct {

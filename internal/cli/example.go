@@ -59,7 +59,8 @@ var commandExamples = map[string]string{
 	"chargehand secrets set": `  chargehand secrets set api-token
   chargehand secrets set api-token < token.txt
   printf '{"username":"ci","password":"%s"}' "$PASSWORD" | chargehand secrets set registry --json`,
-	"chargehand secrets delete": `  chargehand secrets delete api-token --yes`,
+	"chargehand secrets rollback": `  chargehand secrets rollback api-token 3`,
+	"chargehand secrets delete":   `  chargehand secrets delete api-token --yes`,
 	"chargehand secrets rotate-master-key": `  chargehand secrets rotate-master-key --data-dir /var/lib/chargehand
   chargehand secrets rotate-master-key --data-dir /var/lib/chargehand --finish`,
 	"chargehand examples serve": `  chargehand examples serve

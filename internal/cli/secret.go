@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -20,7 +22,7 @@ const maxSecretInput = 1 << 20
 
 func newSecrets(con console) *cobra.Command {
 	c := &connection{console: con}
-	return group("secrets", "Set, list and delete the secrets that workflows use; exchange the master key", c.secretsList(), c.secretsGet(), c.secretsSet(), c.secretsDelete(), newRotateMasterKey(con))
+	return group("secrets", "Set, list and delete the secrets that workflows use; exchange the master key", c.secretsList(), c.secretsGet(), c.secretsSet(), c.secretsRollBack(), c.secretsDelete(), newRotateMasterKey(con))
 }
 
 func (c *connection) secretRow(s *client.Secret) []string {
@@ -50,13 +52,58 @@ func (c *connection) secretsList() *cobra.Command {
 }
 
 func (c *connection) secretsGet() *cobra.Command {
-	return c.verb("get SECRET", "Describe a secret; its value is never shown", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+	return c.verb("get SECRET", "List the versions of a secret and the workflows that declare it; values are never shown", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
 		s, err := api.GetSecret(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		return c.showSecret(s)
+		return c.describeSecret(s)
 	})
+}
+
+// describeSecret is showSecret with a row for each version, and the workflows that declare the secret.
+func (c *connection) describeSecret(s *client.Secret) error {
+	if !c.tables() {
+		return c.encode(s)
+	}
+	rows := make([][]string, len(s.Versions))
+	for i, v := range s.Versions {
+		restores := "-"
+		if v.Restores != 0 {
+			restores = fmt.Sprint(v.Restores)
+		}
+		rows[i] = []string{s.Name, fmt.Sprint(v.Version), c.when(&v.SetAt), restores}
+	}
+	if err := c.table(columns("NAME~ VERSION> SET RESTORES>"), rows, true); err != nil {
+		return err
+	}
+	users := make([]string, len(s.UsedBy))
+	for i, w := range s.UsedBy {
+		users[i] = printable(w.Workflow)
+	}
+	if len(users) == 0 {
+		users = []string{"no workflow"}
+	}
+	fmt.Fprintln(c.out, "declared by", strings.Join(users, ", "))
+	return nil
+}
+
+func (c *connection) secretsRollBack() *cobra.Command {
+	cmd := c.verb("rollback SECRET VERSION", "Set the value of an earlier version again, as a new version", exactArgs(2),
+		func(ctx context.Context, api *client.Client, args []string) error {
+			version, err := strconv.ParseInt(args[1], 10, 64)
+			if err != nil || version < 1 {
+				return usage("%q is not the number of a version: chargehand secrets get %s lists them", args[1], printable(args[0]))
+			}
+			s, err := api.RollBackSecret(ctx, args[0], version)
+			if err != nil {
+				return err
+			}
+			return c.describeSecret(s)
+		})
+	cmd.Long = `Set the value of an earlier version again, as a new version. chargehand secrets get lists the versions: the newest 10
+are kept. Executions that have started keep the version that they started with.`
+	return cmd
 }
 
 func (c *connection) secretsSet() *cobra.Command {

@@ -341,6 +341,9 @@ func (a *application) write(tx *store.Tx) (row *store.Workflow, revision *store.
 	if err := tx.InsertRevision(revision); err != nil {
 		return nil, nil, false, err
 	}
+	if err := tx.UseSecrets(a.account, revision.No, a.plan.Secrets()); err != nil {
+		return nil, nil, false, err
+	}
 	if !a.request.Draft {
 		return row, revision, created, movePointer(tx, row, revision, a.plan.Schedule != nil, a.nowMs)
 	}

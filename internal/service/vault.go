@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -22,6 +23,7 @@ const (
 	maxSecretNameBytes = 200      // of a name
 	maxSecretBytes     = 64 << 10 // of a value as JSON
 	maxSecretTexts     = 200      // in a value; each is looked for in what executions show
+	maxSecretUsers     = 100      // that are shown of one
 )
 
 // Secret is what may be shown of a secret: never its value, nor anything that follows from it.
@@ -32,6 +34,22 @@ type Secret struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time    // when this version was set
 	Limits    store.Limits // the workflows that may declare it
+	Versions  []SecretVersion
+	UsedBy    []SecretUser // at most maxSecretUsers
+}
+
+// SecretVersion is a version of a secret that is kept, without its value.
+type SecretVersion struct {
+	Version  int64
+	SetAt    time.Time
+	Restores int64 // the version whose value it has again; 0: none
+}
+
+// SecretUser is a workflow whose definition declares a secret.
+type SecretUser struct {
+	ID        chargehand.WorkflowID
+	Namespace string
+	Name      string
 }
 
 // SecretPage is one page of secrets, newest first.
@@ -167,7 +185,7 @@ func (s *Service) ListSecrets(ctx context.Context, p *Principal, limit int, afte
 	return page, err
 }
 
-// GetSecret describes one secret. Codes: secret_not_found.
+// GetSecret describes one secret, with its versions and the workflows that use it. Codes: secret_not_found.
 func (s *Service) GetSecret(ctx context.Context, p *Principal, name string) (found *Secret, err error) {
 	if badSecretName(name) != "" {
 		return nil, secretNotFound(name)
@@ -177,13 +195,97 @@ func (s *Service) GetSecret(ctx context.Context, p *Principal, name string) (fou
 		if errors.Is(err, store.ErrNotFound) || err == nil && row.Sealed == nil {
 			return secretNotFound(name)
 		}
+		if err != nil {
+			return err
+		}
 		found = shownSecret(&row)
-		return err
+		return describeSecret(r, &row, found)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return found, nil
+}
+
+// describeSecret adds what is in other rows: earlier versions and users.
+func describeSecret(r *store.Reader, row *store.Secret, found *Secret) error {
+	versions, err := r.SecretVersions(row.No)
+	if err != nil {
+		return err
+	}
+	found.Versions = []SecretVersion{{Version: row.Version, SetAt: atMs(row.UpdatedMs), Restores: row.Restores}}
+	for _, v := range versions {
+		found.Versions = append(found.Versions, SecretVersion{Version: v.Version, SetAt: atMs(v.SetMs), Restores: v.Restores})
+	}
+	users, err := r.SecretUsers(row.Account, row.Environment, row.Name, maxSecretUsers)
+	for _, w := range users {
+		found.UsedBy = append(found.UsedBy, SecretUser{ID: w.ID, Namespace: w.Namespace, Name: w.Name})
+	}
+	return err
+}
+
+// RollBackSecret sets the value of an earlier version again, as a new version. If the newest one has that value
+// because it is that version or restores it, nothing changes, so the request may be repeated. Body: version.
+// Codes: secret_not_found, version_not_found (it is not kept, or never was), invalid_body, unknown_field.
+func (s *Service) RollBackSecret(ctx context.Context, p *Principal, name string, body value.Value) (found *Secret, err error) {
+	if badSecretName(name) != "" {
+		return nil, secretNotFound(name)
+	}
+	f, err := openBody(body, "version")
+	if err != nil {
+		return nil, err
+	}
+	if !f.has("version") {
+		f.fail("version", "required", `The field "version" is missing: the number of the version whose value counts again.`)
+	}
+	number := f.positive("version", 0)
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	err = s.update(ctx, func(tx *store.Tx) error {
+		if err := tx.LockAccount(p.AccountNo); err != nil {
+			return err
+		}
+		row, err := tx.LastSecret(p.AccountNo, p.Environment, name)
+		if errors.Is(err, store.ErrNotFound) || err == nil && row.Sealed == nil {
+			return secretNotFound(name)
+		}
+		if err == nil && row.Version != number && row.Restores != number {
+			err = s.restoreSecret(tx, &row, number)
+		}
+		if err != nil {
+			return err
+		}
+		found = shownSecret(&row)
+		return describeSecret(&tx.Reader, &row, found)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// restoreSecret sets the value of an earlier version again. Codes: version_not_found.
+func (s *Service) restoreSecret(tx *store.Tx, row *store.Secret, number int64) error {
+	versions, err := tx.SecretVersions(row.No)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(versions, func(v store.SecretVersion) bool { return v.Version == number })
+	if i < 0 {
+		return chargehand.NewError(chargehand.CodeVersionNotFound, fmt.Sprintf("The secret %s has no version %d any more, or never had it: "+
+			"the newest %d are kept. Its versions are in GET /secrets/{name}.", excerpt.Quote(row.Name), number, store.KeptVersions))
+	}
+	location := locationOf(row)
+	location.Version = number
+	value, err := s.sealer.Open(location, versions[i].Sealed)
+	if err != nil {
+		return fmt.Errorf("open version %d of secret %q: %w", number, row.Name, err)
+	}
+	row.Version, row.Restores = row.Version+1, number
+	row.UpdatedMs = max(s.nowMs(), row.UpdatedMs)
+	row.Sealed = s.sealer.Seal(locationOf(row), value)
+	return tx.PutSecret(row)
 }
 
 // DeleteSecret forgets a secret. Executions that have started keep what they started with.

@@ -63,6 +63,7 @@ func TestPutSecret(t *testing.T) {
 		t.Errorf("stored is %s", got)
 	}
 	got, err := fx.GetSecret(t.Context(), fx.p, "token")
+	second.Versions = []SecretVersion{{Version: 2, SetAt: epoch.Add(time.Second)}, {Version: 1, SetAt: epoch}}
 	if err != nil || !reflect.DeepEqual(*got, *second) {
 		t.Errorf("read %+v, %v", got, err)
 	}
@@ -245,4 +246,78 @@ func secretsAtOnce(n *nodes) {
 			})
 		n.good(deleted, put)
 	}
+}
+
+// TestRollBackSecret: the value of an earlier version counts again, as a new version.
+func TestRollBackSecret(t *testing.T) {
+	fx := newFixture(t)
+	back := func(version int64) (*Secret, error) {
+		return fx.RollBackSecret(t.Context(), fx.p, "token", map[string]any{"version": int(version)})
+	}
+	_, err := back(1)
+	wantCode(t, err, chargehand.CodeSecretNotFound)
+	for _, value := range []string{"one", "two", "three"} {
+		fx.putSecret(fx.p, "token", value)
+		fx.pass(time.Second)
+	}
+	got, err := back(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []SecretVersion{{4, epoch.Add(3 * time.Second), 1}, {3, epoch.Add(2 * time.Second), 0}, {2, epoch.Add(time.Second), 0}, {1, epoch, 0}}
+	if got.Version != 4 || !reflect.DeepEqual(got.Versions, want) || fx.valueOf(fx.p, "token") != `"one"` {
+		t.Errorf("rolled back to %s, %+v", fx.valueOf(fx.p, "token"), got)
+	}
+	for _, same := range []int64{1, 4} {
+		if got, err := back(same); err != nil || got.Version != 4 {
+			t.Errorf("to %d again: %+v, %v", same, got, err)
+		}
+	}
+	if got, err := back(2); err != nil || got.Version != 5 || fx.valueOf(fx.p, "token") != `"two"` {
+		t.Errorf("to 2: %+v, %v", got, err)
+	}
+	_, err = back(9)
+	wantCode(t, err, chargehand.CodeVersionNotFound)
+	for range store.KeptVersions {
+		fx.putSecret(fx.p, "token", "later")
+	}
+	_, err = back(2)
+	wantCode(t, err, chargehand.CodeVersionNotFound)
+	for _, bad := range []value.Value{nil, map[string]any{}, map[string]any{"version": 0}, map[string]any{"version": "1"}, map[string]any{"verison": 1}} {
+		if _, err := fx.RollBackSecret(t.Context(), fx.p, "token", bad); err == nil {
+			t.Errorf("with %v it is rolled back", bad)
+		}
+	}
+}
+
+// TestSecretUsers: a secret shows the workflows whose definition declares it, in live the published one.
+func TestSecretUsers(t *testing.T) {
+	fx := newFixture(t)
+	fx.putSecret(fx.p, "token", "one")
+	fx.putSecret(fx.test, "token", "one")
+	definition := func(version, use string) string {
+		return "document: { dsl: '1.0.3', namespace: shop, name: order, version: '" + version + "' }\n" + use + "do: [ { a: { set: { n: 1 } } } ]\n"
+	}
+	applied := func(source string, draft bool) {
+		t.Helper()
+		if _, _, err := fx.ApplyWorkflow(t.Context(), fx.p, ApplyWorkflow{Definition: []byte(source), Draft: draft}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(what string, live, test int) {
+		t.Helper()
+		for p, n := range map[*Principal]int{fx.p: live, fx.test: test} {
+			got, err := fx.GetSecret(t.Context(), p, "token")
+			if err != nil || len(got.UsedBy) != n || n > 0 && got.UsedBy[0].Name != "order" {
+				t.Errorf("%s, in %s: %+v, %v", what, p.Environment, got, err)
+			}
+		}
+	}
+	want("before", 0, 0)
+	applied(definition("1.0.0", "use: { secrets: [token] }\n"), true)
+	want("a draft", 0, 1)
+	applied(definition("1.0.1", "use: { secrets: [token] }\n"), false)
+	want("published", 1, 1)
+	applied(definition("1.0.2", ""), false)
+	want("published without it", 0, 1)
 }

@@ -55,7 +55,7 @@
 //	idempotency   FindIdempotency
 //	file          FileByID FindFile FilesOf
 //	blob          BlobsToDelete BlobKnown
-//	secret        LastSecret CountSecrets ListSecrets SecretValues PinnedSecrets
+//	secret        LastSecret CountSecrets ListSecrets SecretValues SecretVersions SecretUsers PinnedSecrets
 //	event         Stream Streams Events EventsOfTypes EventTypes LastEventBefore Cursor
 //	subscription  Subscriptions WokenSubscriptions UnreadEvents FilterKinds SubscriptionFilters
 //	              CountSubscriptions
@@ -85,7 +85,7 @@
 //	idempotency   InsertIdempotency DeleteIdempotency
 //	file          InsertFile PublishFile KeepFile KeepFiles UseFile UsesFile DeleteHiddenFiles DeleteUploads
 //	payload       KeepExecutionBlob
-//	secret        PutSecret DeleteSecret PinSecrets
+//	secret        PutSecret DeleteSecret UseSecrets PinSecrets
 //	event         InsertEvents DeleteEvents LockCursor TakeCursor MoveCursor
 //	subscription  InsertSubscription DeleteSubscription MatchSubscriptions WakeSubscriptions
 //	              SleepSubscription AdvanceSubscription

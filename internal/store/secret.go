@@ -20,14 +20,26 @@ type Secret struct {
 	Limits      Limits // the workflows that may declare it
 	CreatedMs   int64
 	UpdatedMs   int64 // when this version was set, or when it was deleted
+	Restores    int64 // the version whose value it has again; 0: none
 }
 
-const secretColumns = `no, account, environment, name, version, created_ms, updated_ms, workflows, namespaces`
+// KeptVersions is how many versions of a secret are kept, the newest included.
+const KeptVersions = 10
+
+// SecretVersion is an earlier version of a secret. Its value is sealed at its own number.
+type SecretVersion struct {
+	Version  int64
+	Sealed   []byte
+	SetMs    int64
+	Restores int64 // as in Secret
+}
+
+const secretColumns = `no, account, environment, name, version, created_ms, updated_ms, workflows, namespaces, restores`
 
 func scanSecret(r Row, s *Secret) {
 	*s = Secret{
 		No: r.Int(0), Account: r.Int(1), Environment: chargehand.Environment(r.Int(2)), Name: r.Text(3),
-		Version: r.Int(4), CreatedMs: r.Int(5), UpdatedMs: r.Int(6), Limits: rowLimits(r, 7, 8),
+		Version: r.Int(4), CreatedMs: r.Int(5), UpdatedMs: r.Int(6), Limits: rowLimits(r, 7, 8), Restores: r.Int(9),
 	}
 }
 
@@ -36,7 +48,7 @@ func scanSecret(r Row, s *Secret) {
 func (r *Reader) LastSecret(account int64, env chargehand.Environment, name string) (s Secret, err error) {
 	err = r.one(`SELECT `+secretColumns+`, sealed FROM secret WHERE account = ?1 AND environment = ?2 AND name = ?3`, func(row Row) {
 		scanSecret(row, &s)
-		s.Sealed = row.Bytes(9)
+		s.Sealed = row.Bytes(10)
 	}, account, int64(env), name)
 	if err != nil {
 		return Secret{}, fmt.Errorf("read secret: %w", err)
@@ -101,7 +113,7 @@ func (r *Reader) SecretValues(account int64, env chargehand.Environment, names [
  WHERE account = ?1 AND environment = ?2 AND name IN (`+parameters.String()+`) AND sealed IS NOT NULL`, func(row Row) error {
 			var s Secret
 			scanSecret(row, &s)
-			s.Sealed = row.Bytes(9)
+			s.Sealed = row.Bytes(10)
 			list = append(list, s)
 			return nil
 		}, args...)
@@ -120,13 +132,19 @@ func (t *Tx) PutSecret(s *Secret) error {
 		return errors.New("put secret: version and value must be given")
 	}
 	if s.Version > 1 {
-		err := t.one(`UPDATE secret SET version = ?4, sealed = ?5, updated_ms = ?6, workflows = ?7, namespaces = ?8
+		_, err := t.c.Exec(`INSERT INTO secret_version (secret, version, sealed, set_ms, restores)
+ SELECT no, version, sealed, updated_ms, restores FROM secret
+ WHERE account = ?1 AND environment = ?2 AND name = ?3 AND version = ?4 - 1 AND sealed IS NOT NULL`, s.Account, int64(s.Environment), s.Name, s.Version)
+		if err != nil {
+			return fmt.Errorf("keep version of secret: %w", err)
+		}
+		err = t.one(`UPDATE secret SET version = ?4, sealed = ?5, updated_ms = ?6, workflows = ?7, namespaces = ?8, restores = ?9
  WHERE account = ?1 AND environment = ?2 AND name = ?3 AND version = ?4 - 1 AND sealed IS NOT NULL RETURNING no, created_ms`, func(r Row) {
 			s.No, s.CreatedMs = r.Int(0), r.Int(1)
 		}, s.Account, int64(s.Environment), s.Name, s.Version, s.Sealed, s.UpdatedMs,
-			s.Limits.workflowsArg(), s.Limits.namespacesArg())
+			s.Limits.workflowsArg(), s.Limits.namespacesArg(), s.Restores)
 		if err == nil {
-			return nil
+			return t.c.Send("drop versions of secret", `DELETE FROM secret_version WHERE secret = ?1 AND version <= ?2`, s.No, s.Version-KeptVersions)
 		}
 		if !errors.Is(err, ErrNotFound) {
 			return fmt.Errorf("put secret: %w", err)
@@ -137,16 +155,66 @@ func (t *Tx) PutSecret(s *Secret) error {
 			return err
 		}
 	}
-	no, err := t.insert("put secret", `INSERT INTO secret (account, environment, name, version, sealed, created_ms, updated_ms, workflows, namespaces)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, s.Account, int64(s.Environment), s.Name, s.Version, s.Sealed, s.CreatedMs, s.UpdatedMs,
-		s.Limits.workflowsArg(), s.Limits.namespacesArg())
+	no, err := t.insert("put secret", `INSERT INTO secret (account, environment, name, version, sealed, created_ms, updated_ms, workflows, namespaces, restores)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`, s.Account, int64(s.Environment), s.Name, s.Version, s.Sealed, s.CreatedMs, s.UpdatedMs,
+		s.Limits.workflowsArg(), s.Limits.namespacesArg(), s.Restores)
 	s.No = no
 	return err
 }
 
-// DeleteSecret forgets the value of a secret and keeps the number of its version.
+// SecretVersions reads the earlier versions of a secret, by its number, that are kept, newest first.
+func (r *Reader) SecretVersions(no int64) ([]SecretVersion, error) {
+	var list []SecretVersion
+	err := r.c.Query(`SELECT version, sealed, set_ms, restores FROM secret_version WHERE secret = ?1 ORDER BY version DESC`, func(row Row) error {
+		list = append(list, SecretVersion{Version: row.Int(0), Sealed: row.Bytes(1), SetMs: row.Int(2), Restores: row.Int(3)})
+		return nil
+	}, no)
+	if err != nil {
+		return nil, fmt.Errorf("list versions of secret: %w", err)
+	}
+	return list, nil
+}
+
+// UseSecrets writes that the definition of a revision declares these secrets.
+func (t *Tx) UseSecrets(account, revision int64, names []string) error {
+	for _, name := range names {
+		err := t.c.Send("use secret", `INSERT INTO secret_use (account, name, revision) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`, account, name, revision)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SecretUsers reads the workflows whose definition declares a secret of that name: what runs in the environment, the
+// published revision, or in test the draft before it. The one that was applied last comes first.
+func (r *Reader) SecretUsers(account int64, env chargehand.Environment, name string, limit int) ([]Workflow, error) {
+	current := `w.published`
+	if env == chargehand.Test {
+		current = `CASE WHEN w.draft <> 0 THEN w.draft ELSE w.published END`
+	}
+	var list []Workflow
+	err := r.c.Query(`SELECT w.no, w.id, w.namespace, w.name FROM secret_use u JOIN revision r ON r.no = u.revision JOIN workflow w ON w.no = r.workflow
+ WHERE u.account = ?1 AND u.name = ?2 AND w.deleted_ms = 0 AND u.revision = `+current+` ORDER BY u.revision DESC LIMIT ?3`, func(row Row) error {
+		w := Workflow{No: row.Int(0), Account: account, Namespace: row.Text(2), Name: row.Text(3)}
+		scanID(row, 1, &w.ID)
+		list = append(list, w)
+		return nil
+	}, account, name, int64(limit))
+	if err != nil {
+		return nil, fmt.Errorf("list users of secret: %w", err)
+	}
+	return list, nil
+}
+
+// DeleteSecret forgets the value of a secret, with those of earlier versions, and keeps the number of its version.
 // ErrConflict: there is none, or it is deleted.
 func (t *Tx) DeleteSecret(account int64, env chargehand.Environment, name string, deletedMs int64) error {
+	err := t.c.Send("delete versions of secret", `DELETE FROM secret_version
+ WHERE secret IN (SELECT no FROM secret WHERE account = ?1 AND environment = ?2 AND name = ?3)`, account, int64(env), name)
+	if err != nil {
+		return err
+	}
 	return t.change("delete secret", `UPDATE secret SET sealed = NULL, updated_ms = ?4
  WHERE account = ?1 AND environment = ?2 AND name = ?3 AND sealed IS NOT NULL`, account, int64(env), name, deletedMs)
 }

@@ -19,6 +19,8 @@ var secretTests = map[string]func(*fixture){
 	"pinned until the end": secretPinned,
 	"pinned and cancelled": secretCancelled,
 	"limits":               secretLimits,
+	"earlier versions":     secretEarlier,
+	"users":                secretUsers,
 }
 
 func secret(name string, version int64) store.Secret {
@@ -253,4 +255,97 @@ func secretLimits(f *fixture) {
 		}
 		return errors.Join(err, err2)
 	})
+}
+
+func secretEarlier(f *fixture) {
+	versions := func(s store.Secret) (list []store.SecretVersion) {
+		f.Helper()
+		f.view(func(r *store.Reader) (err error) {
+			list, err = r.SecretVersions(s.No)
+			return err
+		})
+		return list
+	}
+	s := f.putSecret(secret("token", 1))
+	other := f.putSecret(secret("other", 1))
+	if list := versions(s); len(list) != 0 {
+		f.Errorf("of version 1 there are %+v before", list)
+	}
+	for n := int64(2); n <= 15; n++ {
+		next := secret("token", n)
+		next.Restores = n - 2
+		s = f.putSecret(next)
+	}
+	list := versions(s)
+	if len(list) != store.KeptVersions-1 {
+		f.Fatalf("%d are kept, want %d", len(list), store.KeptVersions-1)
+	}
+	for i, got := range list {
+		n := int64(14 - i)
+		if want := (store.SecretVersion{Version: n, Sealed: secret("token", n).Sealed, SetMs: startMs + n, Restores: n - 2}); !reflect.DeepEqual(got, want) {
+			f.Errorf("version %d is %+v, want %+v", n, got, want)
+		}
+	}
+	if got := f.lastSecret("token"); got.Restores != 13 {
+		f.Errorf("the newest restores %d", got.Restores)
+	}
+	f.update(func(tx *store.Tx) error { return tx.DeleteSecret(1, chargehand.Live, "token", startMs) })
+	if n := f.number(`SELECT COUNT(*) FROM secret_version`); n != 0 || f.lastSecret("other").No != other.No {
+		f.Errorf("%d versions are left", n)
+	}
+}
+
+func secretUsers(f *fixture) {
+	w := f.workflow("orders", startMs)
+	var rev store.Revision
+	f.update(func(tx *store.Tx) error {
+		if err := tx.InsertWorkflow(&w); err != nil {
+			return err
+		}
+		rev = store.Revision{Workflow: w.No, Version: "1.0.0", Definition: 1, CreatedMs: startMs}
+		if err := tx.InsertRevision(&rev); err != nil {
+			return err
+		}
+		return tx.UseSecrets(1, rev.No, []string{"a", "b", "a"})
+	})
+	users := func(account int64, env chargehand.Environment, name string) (nos []int64) {
+		f.Helper()
+		f.view(func(r *store.Reader) error {
+			list, err := r.SecretUsers(account, env, name, 10)
+			for _, w := range list {
+				nos = append(nos, w.No)
+			}
+			return err
+		})
+		return nos
+	}
+	point := func(published, draft int64) {
+		f.Helper()
+		f.update(func(tx *store.Tx) error {
+			w, err := tx.WorkflowForUpdate(rev.Workflow)
+			if err == nil {
+				w.Published, w.Draft = published, draft
+				err = tx.UpdateWorkflow(&w)
+			}
+			return err
+		})
+	}
+	want := func(what string, live, test bool) {
+		f.Helper()
+		for env, is := range map[chargehand.Environment]bool{chargehand.Live: live, chargehand.Test: test} {
+			if got := users(1, env, "a"); (len(got) == 1 && got[0] == rev.Workflow) != is || len(got) > 1 {
+				f.Errorf("%s, in %v: %v", what, env, got)
+			}
+		}
+	}
+	point(0, rev.No)
+	want("a draft", false, true)
+	point(rev.No, 0)
+	want("published", true, true)
+	point(rev.No, rev.No+1)
+	want("with another draft", true, false)
+	point(rev.No, 0)
+	if users(2, chargehand.Live, "a") != nil || users(1, chargehand.Live, "c") != nil || len(users(1, chargehand.Live, "b")) != 1 {
+		f.Error("users of another account, or of another secret")
+	}
 }

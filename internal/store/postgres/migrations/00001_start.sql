@@ -326,6 +326,7 @@ CREATE TABLE secret (
     version     BIGINT NOT NULL,
     created_ms  BIGINT NOT NULL,
     updated_ms  BIGINT NOT NULL,
+    restores    BIGINT NOT NULL DEFAULT 0, -- the version whose value it has again; 0: none
     environment SMALLINT NOT NULL,
     name        TEXT COLLATE "C" NOT NULL,
     sealed      BYTEA, -- NULL: deleted
@@ -335,6 +336,24 @@ CREATE TABLE secret (
 );
 -- ListSecrets, CountSecrets.
 CREATE INDEX secret_list ON secret (account, environment, no) WHERE sealed IS NOT NULL;
+
+-- A row is an earlier version of a secret, sealed. The oldest ones go, and all of them when the secret is deleted.
+CREATE TABLE secret_version (
+    secret   BIGINT NOT NULL,
+    version  BIGINT NOT NULL,
+    set_ms   BIGINT NOT NULL,
+    restores BIGINT NOT NULL, -- as in secret
+    sealed   BYTEA NOT NULL,
+    PRIMARY KEY (secret, version)
+);
+
+-- A row says that the definition of a revision declares a secret of that name.
+CREATE TABLE secret_use (
+    account  BIGINT NOT NULL,
+    revision BIGINT NOT NULL,
+    name     TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (account, name, revision)
+);
 
 -- Executions ---------------------------------------------------------------------------------------------------------
 

@@ -322,10 +322,29 @@ CREATE TABLE secret (
     updated_ms  INTEGER NOT NULL,
     workflows   BLOB, -- that may declare it, as in api_key; both NULL: all
     namespaces  TEXT,
+    restores    INTEGER NOT NULL DEFAULT 0, -- the version whose value it has again; 0: none
     UNIQUE (account, environment, name)
 ) STRICT;
 -- ListSecrets, CountSecrets.
 CREATE INDEX secret_list ON secret (account, environment, no) WHERE sealed IS NOT NULL;
+
+-- A row is an earlier version of a secret, sealed. The oldest ones go, and all of them when the secret is deleted.
+CREATE TABLE secret_version (
+    secret   INTEGER NOT NULL,
+    version  INTEGER NOT NULL,
+    sealed   BLOB NOT NULL,
+    set_ms   INTEGER NOT NULL,
+    restores INTEGER NOT NULL, -- as in secret
+    PRIMARY KEY (secret, version)
+) STRICT, WITHOUT ROWID;
+
+-- A row says that the definition of a revision declares a secret of that name.
+CREATE TABLE secret_use (
+    account  INTEGER NOT NULL,
+    name     TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    PRIMARY KEY (account, name, revision)
+) STRICT, WITHOUT ROWID;
 
 -- Executions ---------------------------------------------------------------------------------------------------------
 
