@@ -15,6 +15,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/api"
 	"github.com/chargehand/chargehand/internal/app"
+	"github.com/chargehand/chargehand/internal/operate"
 )
 
 // installation is a whole server on a free port: service, SQLite and embedded engine.
@@ -25,12 +26,13 @@ type installation struct {
 
 func install(t *testing.T) *installation {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "data")
-	key, err := app.CreateKey(t.Context(), app.Config{DataDir: dir}, app.NewKey{Name: "test", Preset: "all", Init: true})
+	cfg := app.Config{Listen: "127.0.0.1:0"}
+	cfg.DataDir = filepath.Join(t.TempDir(), "data")
+	key, err := operate.CreateKey(t.Context(), cfg.Settings, operate.NewKey{Name: "test", Preset: "all", Init: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.New(t.Context(), app.Config{DataDir: dir, Listen: "127.0.0.1:0"})
+	a, err := app.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/shell"
 	"github.com/chargehand/chargehand/internal/credential"
 	"github.com/chargehand/chargehand/internal/egress"
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/value"
@@ -26,7 +27,7 @@ import (
 func (t *term) activities(ctx context.Context) (map[string]activity.Runner, error) {
 	policy, err := egress.New(egress.Config{Allow: t.cfg.AllowEgress, ConnectTo: t.cfg.ConnectTo, TrustedCA: t.cfg.TrustedCA})
 	if err != nil {
-		return nil, badSetting("%w", err)
+		return nil, installation.BadSetting("%w", err)
 	}
 	t.policy = policy
 	stored := newFiles(t.store, t.blobs, service.Limits{}.WithDefaults().UploadBytes)
@@ -58,7 +59,7 @@ func (t *term) activities(ctx context.Context) (map[string]activity.Runner, erro
 		Volumes: t.cfg.ContainerVolumes, Capabilities: t.cfg.ContainerCapabilities,
 	})
 	if err != nil {
-		return nil, badSetting("%w", err)
+		return nil, installation.BadSetting("%w", err)
 	}
 	resources := resource.NewCache(resource.CacheConfig{Fetcher: t.fetcher})
 	calls := activitygrpc.New(activitygrpc.Config{

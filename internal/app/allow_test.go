@@ -7,6 +7,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/script"
+	"github.com/chargehand/chargehand/internal/app/apptest"
 )
 
 func TestMain(m *testing.M) {
@@ -20,17 +21,17 @@ func TestNarrowedAllowRunHoldsForWorkflowsThatWereApplied(t *testing.T) {
 	dir := t.TempDir()
 	open := install(t, dir, func(c *Config) { c.AllowRun = []string{"shell", "python"} })
 	ids := map[string]string{
-		"shell":  open.apply(definition("sh", "{run: {shell: {command: echo ran}}}")),
-		"python": open.apply(definition("py", "{run: {script: {language: python, code: 'print(1)'}}}")),
+		"shell":  open.Apply(apptest.Definition("sh", "{run: {shell: {command: echo ran}}}")),
+		"python": open.Apply(apptest.Definition("py", "{run: {script: {language: python, code: 'print(1)'}}}")),
 	}
-	if _, e := open.ask("POST", "/workflows/"+ids["shell"]+"/executions?wait=20s", "application/json", "{}"); e["status"] != "finished" {
+	if _, e := open.Ask("POST", "/workflows/"+ids["shell"]+"/executions?wait=20s", "application/json", "{}"); e["status"] != "finished" {
 		t.Fatalf("where it is allowed: %v", e)
 	}
-	open.halt()
+	open.Halt()
 
 	narrow := install(t, dir)
 	for kind, id := range ids {
-		_, e := narrow.ask("POST", "/workflows/"+id+"/executions?wait=20s", "application/json", "{}")
+		_, e := narrow.Ask("POST", "/workflows/"+id+"/executions?wait=20s", "application/json", "{}")
 		fault, _ := e["error"].(map[string]any)
 		if kindOf, _ := fault["type"].(string); e["status"] != "error" || !strings.HasSuffix(kindOf, "/configuration") {
 			t.Errorf("%s: %v %v", kind, e["status"], fault)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/api"
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/telemetry"
@@ -51,7 +52,7 @@ func New(ctx context.Context, cfg Config) (*App, error) {
 		Getenv: os.Getenv, Exporter: cfg.exporter, Version: Version, Log: cfg.Log,
 	})
 	if err != nil {
-		return nil, badSetting("%w", err)
+		return nil, installation.BadSetting("%w", err)
 	}
 	a := &App{cfg: cfg, log: cfg.Log}
 	a.background, a.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -71,13 +72,13 @@ func New(ctx context.Context, cfg Config) (*App, error) {
 func (a *App) open(ctx context.Context) error {
 	var err error
 	a.unclean = a.cfg.unclosed()
-	if _, err = a.cfg.keyring(); err != nil {
+	if _, err = a.cfg.Keyring(); err != nil {
 		return err
 	}
 	if a.db, err = openDatabase(ctx, a.cfg); err != nil {
 		return err
 	}
-	a.cfg.warnOpen()
+	a.cfg.WarnOpen()
 	address, err := net.Listen("tcp", a.cfg.Listen)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -15,12 +16,6 @@ const (
 	clockEvery       = 5 * time.Second
 	clockStepAtLeast = 5 * time.Second
 )
-
-// clockStep is what the installation remembers of the last step.
-type clockStep struct {
-	At   time.Time `json:"at"` // by the new time
-	ByMs int64     `json:"by_ms"`
-}
 
 // clockWatch finds steps of the wall clock. Deadlines, schedules, expiries and links go by it, so they stand still or
 // come early for as long as it has stepped, which could not be understood without a line in the log.
@@ -66,9 +61,9 @@ func tellClock(ctx context.Context, log *slog.Logger, db *store.Store, now time.
 		what = "the clock was set back: waits that have begun and schedules stand still until it has caught up"
 	}
 	log.Warn(what, "by", step.Round(time.Second).String(), "now", now.UTC().Format(time.RFC3339))
-	data, err := json.Marshal(clockStep{At: now.Round(0).UTC(), ByMs: step.Milliseconds()})
+	data, err := json.Marshal(installation.ClockStep{At: now.Round(0).UTC(), ByMs: step.Milliseconds()})
 	if err == nil {
-		err = db.Update(ctx, func(tx *store.Tx) error { return tx.SetMeta(metaClock, data) })
+		err = db.Update(ctx, func(tx *store.Tx) error { return tx.SetMeta(installation.MetaClock, data) })
 	}
 	if err != nil && ctx.Err() == nil {
 		log.Warn("the step of the clock cannot be noted", "error", err)

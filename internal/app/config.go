@@ -1,13 +1,9 @@
 package app
 
 import (
-	"log/slog"
-	"net"
+	"cmp"
 	"net/url"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	_ "time/tzdata" // time zones where the system has none, as in a small container
@@ -15,7 +11,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/chargehand/chargehand/internal/activity/script"
-	"github.com/chargehand/chargehand/internal/engine/temporal"
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/sink"
 	"github.com/chargehand/chargehand/internal/store"
@@ -28,19 +24,12 @@ var Version = "dev"
 // Config is what an operator sets; docs/reference/cli.md lists the flags. The zero value, completed by
 // withDefaults, serves the default data directory on the default address.
 type Config struct {
+	installation.Settings
 	// ConfigFile is the file of settings that these came from; empty: none. It is kept from steps.
 	ConfigFile string
-	DataDir    string // default ./chargehand-data
-	// DatabaseURL names a PostgreSQL database to use instead of the one in the data directory.
-	DatabaseURL string
-	// FilesURL says where files are: s3://bucket?… or file:///path; default: in the data directory.
-	FilesURL string
 	// FilesRedirect sends those who follow a link to a file to the S3 store itself.
 	FilesRedirect bool
-	// Engine is EngineEmbedded (default) or EngineTemporal, which needs DatabaseURL.
-	Engine   string
-	Temporal Temporal
-	// With EngineTemporal, APIOnly leaves the work on executions to other processes, and
+	// With installation.EngineTemporal, APIOnly leaves the work on executions to other processes, and
 	// WorkerOnly leaves the API to them.
 	APIOnly    bool
 	WorkerOnly bool
@@ -75,7 +64,6 @@ type Config struct {
 	EventSinks []string
 	// RetentionEvents is how long events are kept; default 7 days.
 	RetentionEvents time.Duration
-	MasterKeyFile   string // default: master.key in the data directory
 	RetentionLive   time.Duration
 	RetentionTest   time.Duration
 	// RunningExecutions bounds the executions of an account that run at once; default 1,000.
@@ -93,7 +81,6 @@ type Config struct {
 	ProcessesPerWorkflow int
 	// ScriptTimeout bounds the time of one script in JavaScript; default 30 s.
 	ScriptTimeout time.Duration
-	Log           *slog.Logger
 	// WrapDatabase, if set, stands between the store and the database: tests crash it.
 	WrapDatabase func(store.DB) store.DB
 
@@ -108,99 +95,42 @@ type Config struct {
 	measures *telemetry.Database // nil: nothing is measured
 }
 
-// The engines.
-const (
-	EngineEmbedded = "embedded"
-	EngineTemporal = "temporal"
-)
-
-// Temporal says how the Temporal engine reaches its cluster, and what its task queues are
-// called.
-type Temporal struct {
-	temporal.Dial
-	Queue string // default "chargehand"
-}
-
 // runKinds are the values of AllowRun. JavaScript is always allowed, because it can reach nothing.
 var runKinds = []string{"shell", "python", "container"}
 
 func (c Config) withDefaults() (Config, error) {
-	if c.DataDir == "" {
-		c.DataDir = "chargehand-data"
-	}
-	if c.Listen == "" {
-		c.Listen = "127.0.0.1:8080"
-	}
-	if c.MasterKeyFile == "" {
-		c.MasterKeyFile = filepath.Join(c.DataDir, "master.key")
-	}
-	if c.RetentionLive == 0 {
-		c.RetentionLive = 30 * 24 * time.Hour
-	}
-	if c.RetentionTest == 0 {
-		c.RetentionTest = 7 * 24 * time.Hour
-	}
-	if c.RunningExecutions == 0 {
-		c.RunningExecutions = 1000
-	}
-	if c.Connections == 0 {
-		c.Connections = min(10_000, openFiles()/2)
-	}
-	if c.Calls == 0 {
-		c.Calls = 256
-	}
-	if c.Streams == 0 {
-		c.Streams = 1024
-	}
-	if c.Processes == 0 {
-		c.Processes = 8
-	}
-	if c.Scripts == 0 {
-		c.Scripts = 8
-	}
-	if c.ScriptTimeout == 0 {
-		c.ScriptTimeout = script.DefaultTime
-	}
-	if c.Engine == "" {
-		c.Engine = EngineEmbedded
-	}
-	if c.Temporal.Queue == "" {
-		c.Temporal.Queue = "chargehand"
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.TimeZone == "" {
-		c.TimeZone = "UTC"
-	}
-	if c.ScheduleOnDefault == "" {
-		c.ScheduleOnDefault = "data"
-	}
-	if c.LifecycleEvents == "" {
-		c.LifecycleEvents = LifecycleNone
-	}
-	if c.LifecyclePrefix == "" {
-		c.LifecyclePrefix = "io.serverlessworkflow"
-	}
-	if c.firstRetry == 0 {
-		c.firstRetry = firstRetry
-	}
-	if c.RetentionEvents == 0 {
-		c.RetentionEvents = 7 * 24 * time.Hour
-	}
 	var err error
+	if c.Settings, err = c.Settings.WithDefaults(); err != nil {
+		return c, err
+	}
+	c.Listen = cmp.Or(c.Listen, "127.0.0.1:8080")
+	c.RetentionLive = cmp.Or(c.RetentionLive, 30*24*time.Hour)
+	c.RetentionTest = cmp.Or(c.RetentionTest, 7*24*time.Hour)
+	c.RetentionEvents = cmp.Or(c.RetentionEvents, 7*24*time.Hour)
+	c.RunningExecutions = cmp.Or(c.RunningExecutions, 1000)
+	c.Connections = cmp.Or(c.Connections, min(10_000, openFiles()/2))
+	c.Calls = cmp.Or(c.Calls, 256)
+	c.Streams = cmp.Or(c.Streams, 1024)
+	c.Processes = cmp.Or(c.Processes, 8)
+	c.Scripts = cmp.Or(c.Scripts, 8)
+	c.ScriptTimeout = cmp.Or(c.ScriptTimeout, script.DefaultTime)
+	c.TimeZone = cmp.Or(c.TimeZone, "UTC")
+	c.ScheduleOnDefault = cmp.Or(c.ScheduleOnDefault, "data")
+	c.LifecycleEvents = cmp.Or(c.LifecycleEvents, LifecycleNone)
+	c.LifecyclePrefix = cmp.Or(c.LifecyclePrefix, "io.serverlessworkflow")
+	c.firstRetry = cmp.Or(c.firstRetry, firstRetry)
 	if c.zone, err = time.LoadLocation(c.TimeZone); err != nil || c.TimeZone == "Local" {
-		return c, badSetting("--time-zone: %.80q is no time zone such as Europe/Berlin or UTC", c.TimeZone)
+		return c, installation.BadSetting("--time-zone: %.80q is no time zone such as Europe/Berlin or UTC", c.TimeZone)
 	}
 	for _, text := range c.EventSinks {
 		target, err := sink.Parse(text)
 		if err != nil {
-			return c, badSetting("--event-sink: %w", err)
+			return c, installation.BadSetting("--event-sink: %w", err)
 		}
 		c.sinks = append(c.sinks, target)
 	}
 	if err := sink.Check(c.sinks); err != nil {
-		return c, badSetting("--event-sink: %w", err)
+		return c, installation.BadSetting("--event-sink: %w", err)
 	}
 	return c, c.check()
 }
@@ -208,7 +138,7 @@ func (c Config) withDefaults() (Config, error) {
 func (c Config) check() error {
 	for _, kind := range c.AllowRun {
 		if !slices.Contains(runKinds, kind) && kind != "js" {
-			return badSetting("--allow-run: %q is not one of %s (js is always allowed)", kind, strings.Join(runKinds, ", "))
+			return installation.BadSetting("--allow-run: %q is not one of %s (js is always allowed)", kind, strings.Join(runKinds, ", "))
 		}
 	}
 	if err := c.checkEngine(); err != nil {
@@ -220,17 +150,17 @@ func (c Config) check() error {
 	if c.PublicURL != "" {
 		u, err := url.Parse(c.PublicURL)
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-			return badSetting("--public-url: %q is not an http or https address without query", c.PublicURL)
+			return installation.BadSetting("--public-url: %q is not an http or https address without query", c.PublicURL)
 		}
 	}
 	if c.ScheduleOnDefault != "data" && c.ScheduleOnDefault != "envelope" {
-		return badSetting("--schedule-on-default: %.80q is not data or envelope", c.ScheduleOnDefault)
+		return installation.BadSetting("--schedule-on-default: %.80q is not data or envelope", c.ScheduleOnDefault)
 	}
 	if err := c.checkLifecycle(); err != nil {
 		return err
 	}
 	if !(c.RateLimit >= 0) { // neither is NaN
-		return badSetting("--rate-limit: %v is not 0 or more", c.RateLimit)
+		return installation.BadSetting("--rate-limit: %v is not 0 or more", c.RateLimit)
 	}
 	for name, n := range map[string]int64{
 		"max-running": int64(c.RunningExecutions), "max-calls": int64(c.Calls), "max-streams": int64(c.Streams), "max-processes": int64(c.Processes), "max-connections": int64(c.Connections),
@@ -239,42 +169,29 @@ func (c Config) check() error {
 		"retention-events": int64(c.RetentionEvents), "retention-live": int64(c.RetentionLive), "retention-test": int64(c.RetentionTest),
 	} {
 		if n < 0 {
-			return badSetting("--%s is below 0", name)
+			return installation.BadSetting("--%s is below 0", name)
 		}
 	}
 	return nil
 }
 
-// queueName is what the names of task queues may begin with: Temporal bounds them, and adds to
-// them.
-var queueName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
-
-func (c Config) checkEngine() error {
-	switch {
-	case c.Engine != EngineEmbedded && c.Engine != EngineTemporal:
-		return badSetting("--engine: %q is not embedded or temporal", c.Engine)
-	case c.Engine == EngineTemporal && c.DatabaseURL == "":
-		return badSetting("--engine temporal needs --database-url: several machines work on one PostgreSQL database")
-	case c.Engine == EngineTemporal && !isAddress(c.Temporal.Address):
-		return badSetting("--temporal-address: %q is not host:port, such as temporal.example.com:7233", c.Temporal.Address)
-	case c.Engine == EngineTemporal && !queueName.MatchString(c.Temporal.Queue):
-		return badSetting("--temporal-task-queue: %.80q is not a name of 1 to 100 letters, digits, '.', '_' and '-'", c.Temporal.Queue)
-	case c.Engine == EngineTemporal && c.RunningPerWorkflow+c.CallsPerWorkflow+c.ProcessesPerWorkflow > 0:
-		return badSetting("--max-running-per-workflow, --max-calls-per-workflow and --max-processes-per-workflow need --engine embedded: " +
-			"no worker of Temporal sees what the others carry out; bound a batch by its concurrency instead")
-	case c.Engine == EngineEmbedded && c.APIOnly:
-		return badSetting("--workers 0 needs --engine temporal: the embedded engine works in this process")
+// checkFiles checks the settings of files without asking any store.
+func (c Config) checkFiles() error {
+	l, err := c.Location()
+	if err == nil && c.FilesRedirect && l.Bucket == "" {
+		err = installation.BadSetting("--files-redirect needs --files-url s3://…: a folder has no addresses of its own")
 	}
-	return nil
+	return err
 }
 
-// isAddress reports whether text says where Temporal is: host:port, a target of gRPC
-// (dns:///host:port), or nothing for the default. Anything else would be waited for without end.
-func isAddress(text string) bool {
-	if text == "" || strings.Contains(text, ":///") {
-		return true
+// checkEngine checks the settings that one of the engines does not have.
+func (c Config) checkEngine() error {
+	switch {
+	case c.Engine == installation.EngineTemporal && c.RunningPerWorkflow+c.CallsPerWorkflow+c.ProcessesPerWorkflow > 0:
+		return installation.BadSetting("--max-running-per-workflow, --max-calls-per-workflow and --max-processes-per-workflow need --engine embedded: " +
+			"no worker of Temporal sees what the others carry out; bound a batch by its concurrency instead")
+	case c.Engine == installation.EngineEmbedded && c.APIOnly:
+		return installation.BadSetting("--workers 0 needs --engine temporal: the embedded engine works in this process")
 	}
-	host, port, err := net.SplitHostPort(text)
-	n, wrong := strconv.Atoi(port)
-	return err == nil && host != "" && wrong == nil && n > 0 && n < 1<<16
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/chargehand/chargehand/internal/app/apptest"
 	"github.com/chargehand/chargehand/internal/peer/docker"
 )
 
@@ -14,7 +15,7 @@ func TestContainerIsAsTheTaskAndTheOperatorSay(t *testing.T) {
 	i := install(t, t.TempDir(), func(c *Config) {
 		c.AllowRun, c.ContainerVolumes, c.ContainerCapabilities = []string{"container"}, []string{"/srv/data:ro"}, []string{"CHOWN"}
 	})
-	id := i.apply(definition("contained", `
+	id := i.Apply(apptest.Definition("contained", `
       run:
         container:
           image: box:1
@@ -24,7 +25,7 @@ func TestContainerIsAsTheTaskAndTheOperatorSay(t *testing.T) {
           volumes: { /srv/data: /data, cache: /cache }
           lifetime: { cleanup: never }
         return: code`))
-	_, x := i.ask("POST", "/workflows/"+id+"/executions?wait=20s", "application/json", "{}")
+	_, x := i.Ask("POST", "/workflows/"+id+"/executions?wait=20s", "application/json", "{}")
 	if x["status"] != "finished" || fmt.Sprint(x["output"]) != "0" {
 		t.Fatalf("execution %v", x)
 	}
@@ -38,8 +39,8 @@ func TestContainerIsAsTheTaskAndTheOperatorSay(t *testing.T) {
 	if m := made.Host.Mounts; len(m) != 2 || m[0].Source != "/srv/data" || !m[0].ReadOnly || m[1].Target != "/cache" {
 		t.Errorf("volumes %+v", m)
 	}
-	other := i.apply(definition("other", "{run: {container: {image: 'box:1', command: tool, volumes: {/srv: /data}}}}"))
-	if _, x := i.ask("POST", "/workflows/"+other+"/executions?wait=20s", "application/json", "{}"); x["status"] != "error" {
+	other := i.Apply(apptest.Definition("other", "{run: {container: {image: 'box:1', command: tool, volumes: {/srv: /data}}}}"))
+	if _, x := i.Ask("POST", "/workflows/"+other+"/executions?wait=20s", "application/json", "{}"); x["status"] != "error" {
 		t.Errorf("a path that is not listed: %v", x)
 	}
 }

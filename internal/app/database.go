@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/postgres"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
@@ -22,15 +23,15 @@ type database struct {
 // runs on the same data directory; store.ErrUnavailable.
 func openDatabase(ctx context.Context, cfg Config) (*database, error) {
 	if cfg.DatabaseURL == "" {
-		db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(cfg.DataDir, databaseName), Owner: true, Logger: cfg.Log})
+		db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(cfg.DataDir, installation.DatabaseName), Owner: true, Logger: cfg.Log})
 		if err != nil {
 			return nil, err
 		}
-		cfg.endStart()
+		cfg.EndStart()
 		return &database{store: cfg.newStore(db), file: db}, nil
 	}
 	mode := postgres.Owner
-	if cfg.Engine == EngineTemporal {
+	if cfg.Engine == installation.EngineTemporal {
 		mode = postgres.Shared
 	}
 	db, err := postgres.Open(ctx, postgres.Options{URL: cfg.DatabaseURL, Mode: mode, Drives: mode == postgres.Shared, Logger: cfg.Log})
@@ -73,64 +74,6 @@ func awaitDatabase(ctx context.Context, cfg Config) (*database, error) {
 		}
 		timer.Stop()
 	}
-}
-
-// openBeside opens the database beside a running server or without one.
-func openBeside(ctx context.Context, cfg Config) (*store.Store, error) {
-	if cfg.DatabaseURL != "" {
-		db, err := postgres.Open(ctx, postgres.Options{URL: cfg.DatabaseURL, Mode: postgres.Shared, Writers: 1, Readers: 1, Logger: cfg.Log})
-		if err != nil {
-			return nil, err
-		}
-		return store.New(db), nil
-	}
-	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(cfg.DataDir, databaseName)})
-	if err != nil {
-		return nil, err
-	}
-	cfg.endStart()
-	return store.New(db), nil
-}
-
-// checkInstalled refuses a data directory that holds no installation, before anything is made in it.
-func checkInstalled(cfg Config) error {
-	if cfg.DatabaseURL != "" {
-		return nil // openInstalled looks into the database
-	}
-	state, err := sqlite.Inspect(filepath.Join(cfg.DataDir, databaseName))
-	if err != nil || state.Schema != 0 {
-		return err
-	}
-	if err := cfg.checkLoss(); err != nil {
-		return err
-	}
-	if dir, err := filepath.Abs(cfg.DataDir); err == nil {
-		cfg.DataDir = dir
-	}
-	return badSetting("there is no installation in %s: name the data directory of the server with --data-dir; `chargehand serve` makes a new one", cfg.DataDir)
-}
-
-// openInstalled is openBeside for a database that holds an installation.
-func openInstalled(ctx context.Context, cfg Config) (*store.Store, error) {
-	if err := checkInstalled(cfg); err != nil {
-		return nil, err
-	}
-	rows, err := openBeside(ctx, cfg)
-	if err != nil || cfg.DatabaseURL == "" {
-		return rows, err
-	}
-	err = rows.View(ctx, func(r *store.Reader) error {
-		_, err := r.Meta(metaInstalled)
-		return err
-	})
-	if errors.Is(err, store.ErrNotFound) {
-		err = badSetting("there is no installation in the database that --database-url names; `chargehand serve` makes a new one")
-	}
-	if err != nil {
-		rows.Close()
-		return nil, err
-	}
-	return rows, nil
 }
 
 // tryOwn reports whether this process may drive executions now.

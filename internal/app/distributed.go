@@ -1,11 +1,14 @@
 package app
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +19,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine/temporal"
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/telemetry"
@@ -50,7 +54,7 @@ func (t *term) openDistributed(ctx context.Context, plans *service.Plans, runner
 	cfg := t.cfg
 	if cfg.FilesURL == "" {
 		cfg.Log.Warn("files and large payloads are kept in the data directory: servers and workers elsewhere do not find them, and executions "+
-			"wait without end; name one place for all with --files-url", "folder", filepath.Join(cfg.DataDir, filesName))
+			"wait without end; name one place for all with --files-url", "folder", filepath.Join(cfg.DataDir, installation.FilesName))
 	}
 	kept := payloads{t.blobs}
 	dial := cfg.Temporal.Dial
@@ -67,11 +71,11 @@ func (t *term) openDistributed(ctx context.Context, plans *service.Plans, runner
 	}
 	c, err := temporal.Connect(dial)
 	if err != nil {
-		return badSetting("%w", err)
+		return installation.BadSetting("%w", err)
 	}
 	d := &distributed{client: c, log: cfg.Log}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
-	name, err := installationName(ctx, t.store)
+	name, err := installation.Name(ctx, t.store)
 	if err == nil {
 		err = d.checkSetup(ctx, cfg, t.store)
 	}
@@ -111,7 +115,7 @@ func (d *distributed) checkSetup(ctx context.Context, cfg Config, db *store.Stor
 	ctx, cancel := context.WithTimeout(ctx, setupTime)
 	defer cancel()
 	err := d.verify(ctx, cfg, db)
-	var setting *SettingError
+	var setting *installation.SettingError
 	switch {
 	case errors.As(err, &setting), errors.Is(err, store.ErrUnavailable):
 		return err
@@ -126,11 +130,11 @@ func (d *distributed) verify(ctx context.Context, cfg Config, db *store.Store) e
 	id, err := temporal.Check(ctx, d.client, cfg.Temporal.Namespace)
 	switch {
 	case errors.Is(err, temporal.ErrSetup):
-		return badSetting("--temporal-address %s: %w", cfg.Temporal.Address, err)
+		return installation.BadSetting("--temporal-address %s: %w", cfg.Temporal.Address, err)
 	case err != nil:
 		return err
 	}
-	return checkNamespace(ctx, db, id, cfg.Temporal)
+	return installation.CheckNamespace(ctx, db, id, cfg.Temporal)
 }
 
 // begin starts the worker, however long Temporal is away.
@@ -183,50 +187,33 @@ func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handle
 // WithGroup implements slog.Handler.
 func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }
 
-// SetUpTemporal makes the namespace and the search attributes that executions need, and says
-// what it did.
-func SetUpTemporal(ctx context.Context, cfg Config, retention time.Duration) ([]string, error) {
-	if retention < 24*time.Hour {
-		return nil, badSetting("--retention: %s is less than a day, the least that Temporal keeps", retention)
+// tellSettings warns of a process that allows its steps other things than the one that
+// started last: any of them may carry out any step.
+func tellSettings(ctx context.Context, cfg Config, db *store.Store) error {
+	sum := sha256.New()
+	for _, list := range [][]string{cfg.AllowRun, cfg.AllowEgress, cfg.ConnectTo, cfg.TrustedCA} {
+		fmt.Fprintf(sum, "%q\n", slices.Sorted(slices.Values(list)))
 	}
-	if !isAddress(cfg.Temporal.Address) {
-		return nil, badSetting("--temporal-address: %q is not host:port", cfg.Temporal.Address)
+	if cfg.ResourceRoot != "" { // without it, the digest is what it was before there was this setting
+		fmt.Fprintf(sum, "resource-root %q\n", cfg.ResourceRoot)
 	}
-	c, err := temporal.Connect(cfg.Temporal.Dial)
-	if err != nil {
-		return nil, badSetting("%w", err)
+	if len(cfg.ContainerVolumes)+len(cfg.ContainerCapabilities) > 0 {
+		fmt.Fprintf(sum, "container %q %q\n", slices.Sorted(slices.Values(cfg.ContainerVolumes)), slices.Sorted(slices.Values(cfg.ContainerCapabilities)))
 	}
-	defer c.Close()
-	did, err := temporal.Setup(ctx, c, cfg.Temporal.Namespace, retention)
-	if err != nil {
-		return did, fmt.Errorf("set up Temporal at %s: %w", cfg.Temporal.Address, err)
-	}
-	return did, nil
-}
-
-// ForgetNamespace lets the executions of a database continue in another namespace, when theirs is
-// lost for good: those that have begun end as errors of the system, because nothing of them is
-// left but their rows. It returns their number. No process may serve the database.
-func ForgetNamespace(ctx context.Context, cfg Config) (begun int64, err error) {
-	if cfg.DatabaseURL == "" {
-		return 0, badSetting("--database-url is missing: only an installation on PostgreSQL has a namespace")
-	}
-	cfg, err = cfg.withDefaults()
-	if err != nil {
-		return 0, err
-	}
-	rows, err := openInstalled(ctx, cfg)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	err = rows.Update(ctx, func(tx *store.Tx) error {
-		unfinished, err := tx.CountUnfinished()
-		begun = unfinished[store.StateReady] + unfinished[store.StateActive] + unfinished[store.StateParked]
-		if err != nil {
+	digest, differs := sum.Sum(nil), false
+	err := db.Update(ctx, func(tx *store.Tx) error {
+		known, err := tx.Meta(installation.MetaSettings)
+		differs = err == nil && !bytes.Equal(known, digest)
+		if err == nil && !differs {
+			return nil
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		return tx.DeleteMeta(metaNamespace)
+		return tx.SetMeta(installation.MetaSettings, digest)
 	})
-	return begun, err
+	if err == nil && differs {
+		cfg.Log.Warn("--allow-run, --allow-egress, --connect-to, --trusted-ca, --resource-root, --container-volume or --container-capability differ from those of the worker that started last: any worker may carry out any step, so all need the same")
+	}
+	return err
 }

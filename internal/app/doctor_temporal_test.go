@@ -4,19 +4,22 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/operate"
 )
 
 // testDoctorOfCluster checks an installation with a worker, and then with another namespace or name of task queues.
-func testDoctorOfCluster(t *testing.T, i *installation, cluster func(*Config)) {
+func testDoctorOfCluster(t *testing.T, i *fixture, cluster func(*Config)) {
 	t.Helper()
-	if err := os.Chmod(i.dir, 0o700); err != nil {
+	if err := os.Chmod(i.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	last := func(change func(*Config)) Finding {
-		cfg := Config{DataDir: i.dir}
+	last := func(change func(*installation.Settings)) operate.Finding {
+		cfg := Config{Settings: installation.Settings{DataDir: i.Dir}}
 		cluster(&cfg)
-		change(&cfg)
-		findings := Doctor(t.Context(), cfg, false)
+		change(&cfg.Settings)
+		findings := operate.Doctor(t.Context(), cfg.Settings, false)
 		for _, f := range findings[:len(findings)-1] {
 			if !f.OK {
 				t.Errorf("doctor: %+v", f)
@@ -24,13 +27,13 @@ func testDoctorOfCluster(t *testing.T, i *installation, cluster func(*Config)) {
 		}
 		return findings[len(findings)-1]
 	}
-	if f := last(func(*Config) {}); !f.OK || f.What != "Temporal" || !strings.Contains(f.Detail, "that of the executions; workers that ask for work: ") {
+	if f := last(func(*installation.Settings) {}); !f.OK || f.What != "Temporal" || !strings.Contains(f.Detail, "that of the executions; workers that ask for work: ") {
 		t.Errorf("doctor: %+v", f)
 	}
-	for name, change := range map[string]func(*Config){
-		"another task queue": func(c *Config) { c.Temporal.Queue = "another" },
-		"another namespace":  func(c *Config) { c.Temporal.Namespace = "temporal-system" },
-		"no namespace":       func(c *Config) { c.Temporal.Namespace = "absent" },
+	for name, change := range map[string]func(*installation.Settings){
+		"another task queue": func(c *installation.Settings) { c.Temporal.Queue = "another" },
+		"another namespace":  func(c *installation.Settings) { c.Temporal.Namespace = "temporal-system" },
+		"no namespace":       func(c *installation.Settings) { c.Temporal.Namespace = "absent" },
 	} {
 		if f := last(change); f.OK || f.What != "Temporal" || f.Detail == "" {
 			t.Errorf("%s: %+v", name, f)

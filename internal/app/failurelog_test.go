@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chargehand/chargehand/internal/app/apptest"
 	"github.com/chargehand/chargehand/internal/logtest"
 )
 
@@ -15,19 +16,19 @@ func TestFailedExecutionsAreLogged(t *testing.T) {
 	log := &logtest.Buffer{}
 	i := install(t, t.TempDir(), func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(log, nil)) })
 	const message = "execution ended in error"
-	bad := i.apply(definition("bad", "{raise: {error: {type: https://example.com/broken, status: 418, title: SECRET-TEXT}}}"))
-	good := i.apply(definition("good", "{set: {x: 1}}"))
-	sleeper := i.apply(definition("sleeper", "{wait: {hours: 1}}"))
-	i.ask("POST", "/workflows/"+good+"/executions?wait=20s", "application/json", "{}")
-	_, failed := i.ask("POST", "/workflows/"+bad+"/executions?wait=20s", "application/json", "{}")
-	await(t, func() bool { return len(log.With(message)) > 0 })
+	bad := i.Apply(apptest.Definition("bad", "{raise: {error: {type: https://example.com/broken, status: 418, title: SECRET-TEXT}}}"))
+	good := i.Apply(apptest.Definition("good", "{set: {x: 1}}"))
+	sleeper := i.Apply(apptest.Definition("sleeper", "{wait: {hours: 1}}"))
+	i.Ask("POST", "/workflows/"+good+"/executions?wait=20s", "application/json", "{}")
+	_, failed := i.Ask("POST", "/workflows/"+bad+"/executions?wait=20s", "application/json", "{}")
+	apptest.Await(t, func() bool { return len(log.With(message)) > 0 })
 	line := log.With(message)[0]
 	if line["execution"] != failed["id"] || line["workflow"] != "default/bad" || line["code"] != "fault" || line["phase"] != "faulted" {
 		t.Errorf("line %v of %v", line, failed)
 	}
-	_, waiting := i.ask("POST", "/workflows/"+sleeper+"/executions", "application/json", "{}")
-	i.ask("POST", "/workflows/"+sleeper+"/executions/"+waiting["id"].(string)+"/cancel", "application/json", "{}")
-	await(t, func() bool { return len(log.With(message)) > 1 })
+	_, waiting := i.Ask("POST", "/workflows/"+sleeper+"/executions", "application/json", "{}")
+	i.Ask("POST", "/workflows/"+sleeper+"/executions/"+waiting["id"].(string)+"/cancel", "application/json", "{}")
+	apptest.Await(t, func() bool { return len(log.With(message)) > 1 })
 	if line := log.With(message)[1]; line["execution"] != waiting["id"] || line["phase"] != "cancelled" {
 		t.Errorf("of what was cancelled: %v", line)
 	}
@@ -36,11 +37,11 @@ func TestFailedExecutionsAreLogged(t *testing.T) {
 	}
 
 	items := strings.TrimSuffix(strings.Repeat(`{"input": {}},`, 200), ",")
-	status, batch := i.ask("POST", "/workflows/"+bad+"/batch?wait=20s", "application/json", fmt.Sprintf(`{"items": [%s]}`, items))
+	status, batch := i.Ask("POST", "/workflows/"+bad+"/batch?wait=20s", "application/json", fmt.Sprintf(`{"items": [%s]}`, items))
 	if batch["status"] != "failed" && batch["failed"] != 200. {
 		t.Fatalf("batch: %d %v", status, batch)
 	}
-	i.halt()
+	i.Halt()
 	left := log.With("lines were left out, as too many said the same within a minute")
 	if n := len(log.With(message)); n > 20 || len(left) != 1 || left[0]["lines"].(float64)+float64(n) != 202 {
 		t.Errorf("202 failures have %d lines, and left out were %v", n, left)

@@ -29,7 +29,7 @@ const condemnedPause = 20 * time.Millisecond
 // openBlobs opens the store of files and waits until it can be used. What is put is reserved in
 // db first, so that the sweep leaves it alone until something refers to it.
 func openBlobs(ctx context.Context, cfg Config, db *store.Store) (*blob.Store, error) {
-	blobs, err := cfg.openContents(ctx, func(ctx context.Context, digest blob.Digest, size int64) error {
+	blobs, err := cfg.OpenContents(ctx, func(ctx context.Context, digest blob.Digest, size int64) error {
 		for {
 			err := db.Update(ctx, func(tx *store.Tx) error { return tx.ReserveBlob(digest[:], size) })
 			if !errors.Is(err, store.ErrConflict) {
@@ -45,7 +45,7 @@ func openBlobs(ctx context.Context, cfg Config, db *store.Store) (*blob.Store, e
 	if err != nil {
 		return nil, err
 	}
-	if err := awaitContents(ctx, cfg, blobs); err != nil {
+	if err := cfg.AwaitContents(ctx, blobs); err != nil {
 		blobs.Close()
 		return nil, err
 	}

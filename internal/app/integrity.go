@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 )
@@ -23,7 +24,7 @@ const maxLoggedDamages = 20
 // unclosed reports whether the database was not closed in good order: the process that closes it last
 // leaves no log. It is asked before anything opens the database.
 func (c Config) unclosed() bool {
-	info, err := os.Stat(filepath.Join(c.DataDir, databaseName+"-wal"))
+	info, err := os.Stat(filepath.Join(c.DataDir, installation.DatabaseName+"-wal"))
 	return err == nil && info.Size() > 0
 }
 

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
@@ -21,10 +22,10 @@ func (c Config) checkLifecycle() error {
 	switch c.LifecycleEvents {
 	case LifecycleNone, LifecycleWorkflow, LifecycleTask:
 	default:
-		return badSetting("--lifecycle-events: %.80q is not none, workflow or task", c.LifecycleEvents)
+		return installation.BadSetting("--lifecycle-events: %.80q is not none, workflow or task", c.LifecycleEvents)
 	}
 	if !lifecyclePrefix.MatchString(c.LifecyclePrefix) {
-		return badSetting("--lifecycle-prefix: %.80q is not like org.example: 1 to 200 letters, digits, '.', '_' and '-'", c.LifecyclePrefix)
+		return installation.BadSetting("--lifecycle-prefix: %.80q is not like org.example: 1 to 200 letters, digits, '.', '_' and '-'", c.LifecyclePrefix)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/chargehand/chargehand/internal/api"
+	"github.com/chargehand/chargehand/internal/app/apptest"
 	"github.com/chargehand/chargehand/internal/engine/embedded"
 	"github.com/chargehand/chargehand/internal/engine/temporal"
 	"github.com/chargehand/chargehand/internal/telemetry"
@@ -93,11 +94,11 @@ func TestMetricsAreDocumented(t *testing.T) {
 }
 
 // scrape reads /metrics of a server.
-func (i *installation) scrape(base string) string {
-	i.t.Helper()
-	status, text := i.fetch("GET", base+"/metrics", "", "")
+func (i *fixture) scrape(base string) string {
+	i.T.Helper()
+	status, text := i.Fetch("GET", base+"/metrics", "", "")
 	if status != 200 {
-		i.t.Fatalf("/metrics: %d %s", status, text)
+		i.T.Fatalf("/metrics: %d %s", status, text)
 	}
 	return string(text)
 }
@@ -114,10 +115,10 @@ func wantSamples(t *testing.T, text string, samples ...string) {
 
 // testWorkerMetrics scrapes an API node and a worker of an installation that has carried out
 // four calls and ended four executions.
-func testWorkerMetrics(t *testing.T, i *installation, worker string) {
+func testWorkerMetrics(t *testing.T, i *fixture, worker string) {
 	completed := regexp.MustCompile(`(?m)^temporal_workflow_completed_total 4$`)
 	// A workflow completes after its row.
-	await(t, func() bool { return completed.MatchString(i.scrape(worker)) })
+	apptest.Await(t, func() bool { return completed.MatchString(i.scrape(worker)) })
 	text := i.scrape(worker)
 	wantSamples(t, text,
 		`chargehand_activities_ended_total\{kind="http",result="completed"\} 4`, `chargehand_activities_running\{kind="http"\} 0`,
@@ -133,7 +134,7 @@ func testWorkerMetrics(t *testing.T, i *installation, worker string) {
 			t.Errorf("a worker counts rows: %s", name[1])
 		}
 	}
-	text = i.scrape(strings.TrimSuffix(i.base, "/api/v1"))
+	text = i.scrape(strings.TrimSuffix(i.Base, "/api/v1"))
 	wantSamples(t, text, `chargehand_executions\{state="active"\} 0`, `chargehand_outbox_messages \d+`, `chargehand_outbox_late_seconds .*`, `chargehand_workers -?\d`,
 		`chargehand_messages_delivered_total [1-9].*`, `chargehand_http_requests_total\{route="POST /api/v1/workflows/\{workflowId\}/batch",status="202"\} 1`,
 		`temporal_request_total\{operation="StartWorkflowExecution"\} [1-4]`) // the worker may deliver some too
@@ -143,21 +144,21 @@ func testWorkerMetrics(t *testing.T, i *installation, worker string) {
 func TestMetricsOfOneProcess(t *testing.T) {
 	i := install(t, t.TempDir(), func(c *Config) { c.AllowEgress = []string{"127.0.0.1"} })
 	g := newTarget(t)
-	id := i.apply(definition("calls", "{call: http, with: {method: get, endpoint: '"+g.URL+"'}}"))
-	waits := i.apply(definition("waits", "{wait: {seconds: 60}}"))
+	id := i.Apply(apptest.Definition("calls", "{call: http, with: {method: get, endpoint: '"+g.URL+"'}}"))
+	waits := i.Apply(apptest.Definition("waits", "{wait: {seconds: 60}}"))
 	i.run(id, remoteParent, "{}")
 	if parents := g.parents(); len(parents) != 1 || parents[0] != "" {
 		t.Errorf("though nothing is traced, the target was sent %q", parents)
 	}
-	if status, v := i.ask("POST", "/workflows/"+waits+"/executions", "application/json", "{}"); status != 201 {
+	if status, v := i.Ask("POST", "/workflows/"+waits+"/executions", "application/json", "{}"); status != 201 {
 		t.Fatalf("start: %d %v", status, v)
 	}
-	await(t, func() bool {
-		_, page := i.ask("GET", "/workflows/"+waits+"/executions?status=processing", "", "")
+	apptest.Await(t, func() bool {
+		_, page := i.Ask("GET", "/workflows/"+waits+"/executions?status=processing", "", "")
 		list, _ := page["data"].([]any)
 		return len(list) == 1
 	})
-	wantSamples(t, i.scrape(strings.TrimSuffix(i.base, "/api/v1")),
+	wantSamples(t, i.scrape(strings.TrimSuffix(i.Base, "/api/v1")),
 		`chargehand_activities_ended_total\{kind="http",result="completed"\} 1`, `chargehand_owner 1`,
 		`chargehand_executions\{state="queued"\} 0`, `chargehand_executions\{state="parked"\} 1`,
 		`chargehand_database_duration_seconds_count\{transaction="view"\} [1-9].*`, `go_goroutines \d+`)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/chargehand/chargehand/internal/credential"
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/protofile"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/service"
@@ -31,13 +32,13 @@ func resourceRoot(folder string) (string, error) {
 		return "", nil
 	}
 	if info, err := os.Stat(folder); err != nil {
-		return "", badSetting("--resource-root: %w", err)
+		return "", installation.BadSetting("--resource-root: %w", err)
 	} else if !info.IsDir() {
-		return "", badSetting("--resource-root: %s is not a folder", folder)
+		return "", installation.BadSetting("--resource-root: %s is not a folder", folder)
 	}
 	root, err := filepath.Abs(folder)
 	if err != nil {
-		return "", badSetting("--resource-root: %w", err)
+		return "", installation.BadSetting("--resource-root: %w", err)
 	}
 	return root, nil
 }

@@ -3,11 +3,13 @@ package app
 import (
 	"errors"
 	"testing"
+
+	"github.com/chargehand/chargehand/internal/installation"
 )
 
 func TestScheduleSettings(t *testing.T) {
 	for _, bad := range []Config{{TimeZone: "Europe/Nowhere"}, {TimeZone: "Local"}, {ScheduleOnDefault: "raw"}} {
-		var wrong *SettingError
+		var wrong *installation.SettingError
 		if _, err := bad.withDefaults(); !errors.As(err, &wrong) {
 			t.Errorf("%q, %q: %v", bad.TimeZone, bad.ScheduleOnDefault, err)
 		}

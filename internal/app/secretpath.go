@@ -24,7 +24,7 @@ var secretParameters = []string{"passfile", "servicefile", "sslkey"}
 // runs as the user of the server: all that the configuration names and that is not public.
 func (c Config) secretPaths(getenv func(name string) string) ([]string, error) {
 	paths := []string{c.DataDir, c.MasterKeyFile, c.ConfigFile, c.Temporal.TLSKeyPath}
-	files, err := c.location()
+	files, err := c.Location()
 	if err != nil {
 		return nil, err
 	}

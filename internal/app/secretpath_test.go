@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/activity/process"
+	"github.com/chargehand/chargehand/internal/app/apptest"
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
@@ -49,17 +51,17 @@ func TestStepsCannotReadTheKeysOfTheServer(t *testing.T) {
 	if confiner.Landlock() == 0 {
 		servertest.Skip(t, "this kernel has no Landlock")
 	}
-	_, uploaded := i.ask("POST", "/files?filename=a.txt", "text/plain", "content of another account")
+	_, uploaded := i.Ask("POST", "/files?filename=a.txt", "text/plain", "content of another account")
 	if uploaded["id"] == nil {
 		t.Fatalf("upload: %v", uploaded)
 	}
-	shell := i.apply(definition("nosy", `
+	shell := i.Apply(apptest.Definition("nosy", `
       run:
         shell:
           command: cat "$1/public" "$1"/keys/master.key "$1/master.link" "$1/config.yaml" "$1/temporal.key" "$1/pgpass"; find "$1" -type f -exec cat {} +
           arguments: [`+open+`]
         return: all`))
-	python := i.apply(definition("nosier", `
+	python := i.Apply(apptest.Definition("nosier", `
       run:
         script:
           language: python
@@ -79,7 +81,7 @@ func TestStepsCannotReadTheKeysOfTheServer(t *testing.T) {
 		t.Fatalf("the master key: %v", err)
 	}
 	for _, id := range []string{shell, python} {
-		_, e := i.ask("POST", "/workflows/"+id+"/executions?wait=20s", "application/json", "{}")
+		_, e := i.Ask("POST", "/workflows/"+id+"/executions?wait=20s", "application/json", "{}")
 		out, _ := e["output"].(map[string]any)
 		text, _ := out["stdout"].(string)
 		if !strings.Contains(text, "this is public") {
@@ -95,10 +97,10 @@ func TestStepsCannotReadTheKeysOfTheServer(t *testing.T) {
 }
 
 func TestSecretPathsAreThoseOfAllSettings(t *testing.T) {
-	c := Config{
-		DataDir: "/var/data", MasterKeyFile: "key", ConfigFile: "/etc/c.yaml", FilesURL: "file:///srv/files",
+	c := Config{ConfigFile: "/etc/c.yaml", Settings: installation.Settings{
+		DataDir: "/var/data", MasterKeyFile: "key", FilesURL: "file:///srv/files",
 		DatabaseURL: "postgres://h/d?sslkey=/etc/pg.key&passfile=/etc/pg.pass&sslrootcert=/etc/ca.pem",
-	}
+	}}
 	c.Temporal.TLSKeyPath, c.Temporal.TLSCertPath = "/etc/t.key", "/etc/t.pem"
 	paths, err := c.secretPaths(func(name string) string { return map[string]string{"DOCKER_CERT_PATH": "/etc/docker-client"}[name] })
 	if err != nil {

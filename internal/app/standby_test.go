@@ -2,35 +2,23 @@ package app
 
 import (
 	"bytes"
-	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/app/apptest"
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/peer"
 )
 
-// masterFile makes a master key as an operator does for several servers.
-func masterFile(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "master.key")
-	key := make([]byte, 32)
-	rand.Read(key)
-	if err := os.WriteFile(path, key, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // ready is the status of /readyz.
-func (i *installation) ready() int {
-	resp, err := http.Get(strings.TrimSuffix(i.base, "/api/v1") + "/readyz")
+func (i *fixture) ready() int {
+	resp, err := http.Get(strings.TrimSuffix(i.Base, "/api/v1") + "/readyz")
 	if err != nil {
 		return 0
 	}
@@ -43,7 +31,7 @@ func (i *installation) ready() int {
 func TestStandbyTakesOver(t *testing.T) {
 	url, files := peer.StartPostgres(t).NewDatabase(t), "file://"+t.TempDir()
 	shared := func(c *Config) { c.DatabaseURL, c.FilesURL = url, files }
-	master := masterFile(t)
+	master := apptest.MasterFile(t)
 	key := func(c *Config) { c.MasterKeyFile = master }
 	first := install(t, t.TempDir(), shared, key)
 	second := install(t, t.TempDir(), shared, key)
@@ -53,18 +41,18 @@ func TestStandbyTakesOver(t *testing.T) {
 	if got := second.ready(); got != 503 {
 		t.Fatalf("/readyz of the standby: %d", got)
 	}
-	if status, problem := second.ask("GET", "/workflows", "", ""); status != 503 || problem["code"] != "unavailable" {
+	if status, problem := second.Ask("GET", "/workflows", "", ""); status != 503 || problem["code"] != "unavailable" {
 		t.Fatalf("the standby answers %d %v", status, problem)
 	}
-	id := first.apply(definition("waits", "{wait: {milliseconds: 300}}"))
-	status, execution := first.ask("POST", "/workflows/"+id+"/executions", "", "")
+	id := first.Apply(apptest.Definition("waits", "{wait: {milliseconds: 300}}"))
+	status, execution := first.Ask("POST", "/workflows/"+id+"/executions", "", "")
 	if status != 201 {
 		t.Fatalf("start: %d %v", status, execution)
 	}
-	first.halt()
-	await(t, func() bool { return second.ready() == 200 })
-	await(t, func() bool {
-		_, e := second.ask("GET", "/workflows/"+id+"/executions/"+execution["id"].(string)+"?wait=5", "", "")
+	first.Halt()
+	apptest.Await(t, func() bool { return second.ready() == 200 })
+	apptest.Await(t, func() bool {
+		_, e := second.Ask("GET", "/workflows/"+id+"/executions/"+execution["id"].(string)+"?wait=5", "", "")
 		return e["status"] == "finished"
 	})
 }
@@ -89,7 +77,7 @@ func TestStandbyOutlivesAFailedTakeOver(t *testing.T) {
 	p := peer.StartPostgres(t)
 	url := p.NewDatabase(t)
 	name := url[strings.LastIndex(url, "/")+1 : strings.Index(url, "?")]
-	master, files := masterFile(t), "file://"+t.TempDir()
+	master, files := apptest.MasterFile(t), "file://"+t.TempDir()
 	shared := func(c *Config) { c.DatabaseURL, c.MasterKeyFile, c.FilesURL = url, master, files }
 	first := install(t, t.TempDir(), shared)
 	failed := &logWaiter{text: "could not take over", done: make(chan struct{})}
@@ -97,7 +85,7 @@ func TestStandbyOutlivesAFailedTakeOver(t *testing.T) {
 	p.Exec(t, name, `CREATE FUNCTION away() RETURNS bool LANGUAGE plpgsql AS
 		$$ BEGIN RAISE EXCEPTION 'away' USING ERRCODE = '57P01'; END $$;
 		ALTER TABLE meta RENAME TO meta_there; CREATE VIEW meta AS SELECT * FROM meta_there WHERE away()`)
-	first.halt()
+	first.Halt()
 	select {
 	case <-failed.done:
 	case <-time.After(20 * time.Second):
@@ -107,15 +95,15 @@ func TestStandbyOutlivesAFailedTakeOver(t *testing.T) {
 		t.Fatal("the standby is ready without a database")
 	}
 	p.Exec(t, name, `DROP VIEW meta; ALTER TABLE meta_there RENAME TO meta`)
-	await(t, func() bool { return second.ready() == 200 })
+	apptest.Await(t, func() bool { return second.ready() == 200 })
 }
 
 // TestMasterKeyOfAnotherInstallation: a wrong key is an error of the start, not of each API key.
 func TestMasterKeyOfAnotherInstallation(t *testing.T) {
 	dir := t.TempDir()
 	i := install(t, dir)
-	i.halt()
-	_, err := New(t.Context(), Config{DataDir: dir, Listen: "127.0.0.1:0", MasterKeyFile: masterFile(t)})
+	i.Halt()
+	_, err := New(t.Context(), Config{Settings: installation.Settings{DataDir: dir, MasterKeyFile: apptest.MasterFile(t)}, Listen: "127.0.0.1:0"})
 	if err == nil || !strings.Contains(err.Error(), "master key is not the one of this database") {
 		t.Fatalf("a server with another master key: %v", err)
 	}
@@ -123,7 +111,7 @@ func TestMasterKeyOfAnotherInstallation(t *testing.T) {
 
 // TestSharedDatabaseNeedsAKey: several servers cannot each make their own.
 func TestSharedDatabaseNeedsAKey(t *testing.T) {
-	_, err := New(t.Context(), Config{DataDir: t.TempDir(), DatabaseURL: "postgres://127.0.0.1:1/none"})
+	_, err := New(t.Context(), Config{Settings: installation.Settings{DataDir: t.TempDir(), DatabaseURL: "postgres://127.0.0.1:1/none"}})
 	if err == nil || !strings.Contains(err.Error(), "--master-key-file") {
 		t.Fatalf("without a master key: %v", err)
 	}
@@ -132,9 +120,9 @@ func TestSharedDatabaseNeedsAKey(t *testing.T) {
 // TestTemporalAddress: an address that can never be reached is an error of the start, not waited for.
 func TestTemporalAddress(t *testing.T) {
 	for _, address := range []string{"http://127.0.0.1:7233", "127.0.0.1", ":7233", ":::", "h:port", "h:70000"} {
-		cfg := Config{DataDir: t.TempDir(), Engine: EngineTemporal, DatabaseURL: "postgres://127.0.0.1:1/none"}
+		cfg := Config{Settings: installation.Settings{DataDir: t.TempDir(), Engine: installation.EngineTemporal, DatabaseURL: "postgres://127.0.0.1:1/none"}}
 		cfg.Temporal.Address = address
-		var wrong *SettingError
+		var wrong *installation.SettingError
 		if _, err := New(t.Context(), cfg); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "--temporal-address") {
 			t.Errorf("%q: %v", address, err)
 		}
@@ -144,14 +132,14 @@ func TestTemporalAddress(t *testing.T) {
 // TestFilesAreShared: all servers on a database need the same files, and no other installation
 // has them; a single one may keep them to itself, and logs what that means.
 func TestFilesAreShared(t *testing.T) {
-	server, master := peer.StartPostgres(t), masterFile(t)
+	server, master := peer.StartPostgres(t), apptest.MasterFile(t)
 	url, other := server.NewDatabase(t), server.NewDatabase(t)
 	open := func(url, dir, files string) (string, error) {
 		log := &logWaiter{text: "--files-url", done: make(chan struct{})}
-		cfg := Config{
-			DataDir: dir, Listen: "127.0.0.1:0", Engine: EngineTemporal, DatabaseURL: url, MasterKeyFile: master, FilesURL: files,
+		cfg := Config{Listen: "127.0.0.1:0", Settings: installation.Settings{
+			DataDir: dir, Engine: installation.EngineTemporal, DatabaseURL: url, MasterKeyFile: master, FilesURL: files,
 			Log: slog.New(slog.NewTextHandler(log, nil)),
-		}
+		}}
 		cfg.Temporal.Address = "127.0.0.1:1" // no server: it may be away at the start
 		a, err := New(t.Context(), cfg)
 		if err != nil {
@@ -176,7 +164,7 @@ func TestFilesAreShared(t *testing.T) {
 		{"another installation, with these files", other, t.TempDir(), "file://" + filepath.Join(first, "files"), "", "another installation"},
 	} {
 		warned, err := open(test.url, test.dir, test.files)
-		var wrong *SettingError
+		var wrong *installation.SettingError
 		switch {
 		case test.refused == "" && err != nil:
 			t.Errorf("%s: %v", test.name, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/engine/embedded"
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/resource"
@@ -27,12 +28,8 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// The parts of a data directory.
-const (
-	databaseName = "chargehand.db"
-	filesName    = "files"
-	scratchName  = "scratch"
-)
+// scratchName is the folder of processes in the data directory.
+const scratchName = "scratch"
 
 // driver is an engine that can be ended.
 type driver interface {
@@ -79,9 +76,9 @@ func newTerm(ctx context.Context, cfg Config, db *store.Store) (*term, error) {
 // open makes the parts in the order in which they need each other.
 func (t *term) open(ctx context.Context) error {
 	cfg := t.cfg
-	keys, err := openKeys(ctx, t.store, cfg.ring)
+	keys, err := installation.OpenKeys(ctx, t.store, cfg.ring)
 	if err == nil {
-		err = checkEngine(ctx, t.store, cfg.Engine)
+		err = installation.CheckEngine(ctx, t.store, cfg.Engine)
 	}
 	if err != nil {
 		return err
@@ -89,7 +86,7 @@ func (t *term) open(ctx context.Context) error {
 	if t.blobs, err = openBlobs(ctx, cfg, t.store); err != nil {
 		return err
 	}
-	if err := checkFiles(ctx, cfg, t.store, t.blobs); err != nil {
+	if err := installation.CheckFiles(ctx, cfg.Settings, t.store, t.blobs); err != nil {
 		return err
 	}
 	t.failures = newFailureLog(cfg.Log, t.store)
@@ -99,7 +96,7 @@ func (t *term) open(ctx context.Context) error {
 	registerProcess(registry)
 	registry.MustRegister(cfg.measures)
 	if !cfg.WorkerOnly {
-		registry.MustRegister(newRows(t.store, cfg.Engine == EngineTemporal))
+		registry.MustRegister(newRows(t.store, cfg.Engine == installation.EngineTemporal))
 	}
 	if err := t.openEngine(ctx, plans, registry); err != nil {
 		return err
@@ -113,7 +110,7 @@ func (t *term) open(ctx context.Context) error {
 		Pepper: keys.Of(secret.APIKeyPepper), LinkKey: keys.Of(secret.LinkSignature), Sealer: t.sealer,
 		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, PoolLimits: cfg.limits()},
 		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest, Events: cfg.RetentionEvents}, RedirectLinks: cfg.FilesRedirect,
-		Zone: cfg.zone, UnreadEvents: cfg.ScheduleOnDefault, Shared: cfg.Engine == EngineTemporal,
+		Zone: cfg.zone, UnreadEvents: cfg.ScheduleOnDefault, Shared: cfg.Engine == installation.EngineTemporal,
 	})
 	t.openSinks(registry)
 	t.api = api.New(api.Config{
@@ -139,7 +136,7 @@ func (t *term) openEngine(ctx context.Context, plans *service.Plans, registry *p
 	}
 	cfg := t.cfg
 	runners = telemetry.Watched(runners, registry, cfg.tracing.Tracer())
-	if cfg.Engine == EngineTemporal {
+	if cfg.Engine == installation.EngineTemporal {
 		return t.openDistributed(ctx, plans, runners, registry)
 	}
 	e, err := embedded.New(ctx, embedded.Config{

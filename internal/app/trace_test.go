@@ -15,7 +15,10 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/chargehand/chargehand/internal/app/apptest"
 	"github.com/chargehand/chargehand/internal/engine/temporal"
+	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/operate"
 	"github.com/chargehand/chargehand/internal/peer"
 )
 
@@ -73,7 +76,7 @@ func attributeOf(s tracetest.SpanStub, key attribute.Key) string {
 }
 
 // traced is an installation whose spans are kept in memory.
-func traced(t *testing.T, change ...func(*Config)) (*installation, *tracetest.InMemoryExporter) {
+func traced(t *testing.T, change ...func(*Config)) (*fixture, *tracetest.InMemoryExporter) {
 	t.Helper()
 	e := tracetest.NewInMemoryExporter()
 	keep := func(c *Config) {
@@ -92,38 +95,38 @@ func (kept) Shutdown(context.Context) error { return nil }
 var _ sdktrace.SpanExporter = kept{}
 
 // run starts an execution with a traceparent and waits for its end.
-func (i *installation) run(workflow, parent, body string) string {
-	i.t.Helper()
-	r, err := http.NewRequestWithContext(i.t.Context(), "POST", i.base+"/workflows/"+workflow+"/executions?wait=30s", strings.NewReader(body))
+func (i *fixture) run(workflow, parent, body string) string {
+	i.T.Helper()
+	r, err := http.NewRequestWithContext(i.T.Context(), "POST", i.Base+"/workflows/"+workflow+"/executions?wait=30s", strings.NewReader(body))
 	if err != nil {
-		i.t.Fatal(err)
+		i.T.Fatal(err)
 	}
-	r.Header.Set("x-api-key", i.key)
+	r.Header.Set("x-api-key", i.Key)
 	r.Header.Set("Content-Type", "application/json")
 	if parent != "" {
 		r.Header.Set("traceparent", parent)
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		i.t.Fatal(err)
+		i.T.Fatal(err)
 	}
 	defer resp.Body.Close()
 	var v map[string]any
 	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil || v["status"] != "finished" {
-		i.t.Fatalf("execution %v, %v", v, err)
+		i.T.Fatalf("execution %v, %v", v, err)
 	}
 	return v["execution_id"].(string)
 }
 
 // testTrace follows a request through an installation to what its workflow calls.
-func testTrace(t *testing.T, i *installation, e *tracetest.InMemoryExporter) {
+func testTrace(t *testing.T, i *fixture, e *tracetest.InMemoryExporter) {
 	g := newTarget(t)
 	call := "{call: http, with: {method: get, endpoint: '" + g.URL + "/path'}}"
-	id := i.apply(definition("traced", call))
+	id := i.Apply(apptest.Definition("traced", call))
 	e.Reset()
 	execution := i.run(id, remoteParent, `{"input":{"secret":"of the input"}}`)
 	const request, run, activity = "http POST /api/v1/workflows/{workflowId}/executions", "execution traced", "activity http /do/0/step"
-	await(t, func() bool { _, done := spans(e)[run]; _, answered := spans(e)[request]; return done && answered })
+	apptest.Await(t, func() bool { _, done := spans(e)[run]; _, answered := spans(e)[request]; return done && answered })
 	all := spans(e)
 	parents := g.parents()
 	if len(parents) != 1 || parents[0] != "00-"+remoteTrace+"-"+all[activity].SpanContext.SpanID().String()+"-01" {
@@ -156,7 +159,7 @@ func testTrace(t *testing.T, i *installation, e *tracetest.InMemoryExporter) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, hidden := range []string{"secret", i.key, g.URL} {
+	for _, hidden := range []string{"secret", i.Key, g.URL} {
 		if strings.Contains(string(text), hidden) {
 			t.Errorf("the spans say %q:\n%s", hidden, text)
 		}
@@ -175,8 +178,8 @@ func testTrace(t *testing.T, i *installation, e *tracetest.InMemoryExporter) {
 }
 
 // testTraceOfBatch: each item has a trace of its own, linked to the request.
-func testTraceOfBatch(t *testing.T, i *installation, e *tracetest.InMemoryExporter, g *target, workflow string) {
-	status, b := i.ask("POST", "/workflows/"+workflow+"/batch?wait=30s", "application/json", `{"items":[{},{}]}`)
+func testTraceOfBatch(t *testing.T, i *fixture, e *tracetest.InMemoryExporter, g *target, workflow string) {
+	status, b := i.Ask("POST", "/workflows/"+workflow+"/batch?wait=30s", "application/json", `{"items":[{},{}]}`)
 	if status != 202 || b["status"] != "completed" {
 		t.Fatalf("batch: %d %v", status, b)
 	}
@@ -189,7 +192,7 @@ func testTraceOfBatch(t *testing.T, i *installation, e *tracetest.InMemoryExport
 		}
 		return list
 	}
-	await(t, func() bool { _, answered := spans(e)[request]; return answered && len(items()) == 2 })
+	apptest.Await(t, func() bool { _, answered := spans(e)[request]; return answered && len(items()) == 2 })
 	traces := map[string]bool{}
 	for _, s := range items() {
 		if s.Parent.IsValid() || len(s.Links) != 1 || s.Links[0].SpanContext.SpanID() != spans(e)[request].SpanContext.SpanID() {
@@ -243,14 +246,14 @@ func distributedConfig(t *testing.T) func(*Config) {
 	url := peer.StartPostgres(t, peer.PostgresOptions{Careless: true}).NewDatabase(t)
 	server := peer.StartTemporal(t)
 	namespace := server.NewNamespace(t)
-	master, files := masterFile(t), "file://"+t.TempDir()
+	master, files := apptest.MasterFile(t), "file://"+t.TempDir()
 	configure := func(c *Config) {
-		c.DatabaseURL, c.MasterKeyFile, c.FilesURL, c.Engine = url, master, files, EngineTemporal
-		c.Temporal = Temporal{Dial: temporal.Dial{Address: server.Address(), Namespace: namespace}, Queue: "test"}
+		c.DatabaseURL, c.MasterKeyFile, c.FilesURL, c.Engine = url, master, files, installation.EngineTemporal
+		c.Temporal = installation.Temporal{Dial: temporal.Dial{Address: server.Address(), Namespace: namespace}, Queue: "test"}
 	}
 	var cfg Config
 	configure(&cfg)
-	if _, err := SetUpTemporal(t.Context(), cfg, 24*time.Hour); err != nil {
+	if _, err := operate.SetUpTemporal(t.Context(), cfg.Settings, 24*time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	return configure
@@ -259,14 +262,12 @@ func distributedConfig(t *testing.T) func(*Config) {
 // work runs a worker and returns its address.
 func work(t *testing.T, configure func(*Config), e *tracetest.InMemoryExporter) string {
 	t.Helper()
-	cfg := Config{DataDir: t.TempDir(), Listen: "127.0.0.1:0", WorkerOnly: true, AllowEgress: []string{"127.0.0.1"}, exporter: kept{e}}
+	cfg := Config{Settings: installation.Settings{DataDir: t.TempDir()}, Listen: "127.0.0.1:0", WorkerOnly: true, AllowEgress: []string{"127.0.0.1"}, exporter: kept{e}}
 	configure(&cfg)
 	a, err := New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Start()
-	i := &installation{App: a, t: t}
-	t.Cleanup(i.halt)
+	apptest.Serve(t, a, "", "")
 	return "http://" + a.Address().String()
 }

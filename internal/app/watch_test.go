@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/app/apptest"
 	"github.com/chargehand/chargehand/internal/logtest"
 )
 
@@ -27,8 +28,8 @@ func TestWorkflowsAreTriedAgainWhenAResourceIsAbsent(t *testing.T) {
 	defer server.Close()
 	folder := t.TempDir()
 	for name, text := range map[string]string{
-		"late.yaml":   definition("late", "{run: {script: {language: js, source: {endpoint: '"+server.URL+"/s.js'}}}}"),
-		"broken.yaml": definition("broken", "{sett: {x: 1}}"),
+		"late.yaml":   apptest.Definition("late", "{run: {script: {language: js, source: {endpoint: '"+server.URL+"/s.js'}}}}"),
+		"broken.yaml": apptest.Definition("broken", "{sett: {x: 1}}"),
 	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -39,8 +40,8 @@ func TestWorkflowsAreTriedAgainWhenAResourceIsAbsent(t *testing.T) {
 		c.Workflows, c.AllowEgress, c.firstRetry = folder, []string{"127.0.0.1"}, time.Millisecond
 		c.Log = slog.New(slog.NewTextHandler(log, nil))
 	})
-	await(t, func() bool { return log.Count("workflow applied", "late.yaml") == 1 })
-	i.halt()
+	apptest.Await(t, func() bool { return log.Count("workflow applied", "late.yaml") == 1 })
+	i.Halt()
 	if n := asked.Load(); n != 4 {
 		t.Errorf("the resource was asked for %d times, want 4", n)
 	}

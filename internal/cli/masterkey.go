@@ -5,14 +5,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/operate"
 	"github.com/spf13/cobra"
-
-	"github.com/chargehand/chargehand/internal/app"
 )
 
 // newRotateMasterKey works on the database and the master key file themselves, beside running servers or without one.
 func newRotateMasterKey(con console) *cobra.Command {
-	var cfg app.Config
+	var cfg installation.Settings
 	var configFile string
 	var finish, dataKey bool
 	cmd := &cobra.Command{
@@ -35,7 +35,7 @@ it; what older ones have sealed can still be opened.`,
 			if finish && dataKey {
 				return usage("give --finish or --data-key, not both: --finish makes no keys")
 			}
-			report, err := app.ExchangeMasterKey(cmd.Context(), cfg, finish, dataKey)
+			report, err := operate.ExchangeMasterKey(cmd.Context(), cfg, finish, dataKey)
 			if err != nil {
 				return err
 			}

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/move"
 	"github.com/spf13/cobra"
-
-	"github.com/chargehand/chargehand/internal/app"
 )
 
 func newStore(con console) *cobra.Command {
@@ -17,7 +16,7 @@ func newStore(con console) *cobra.Command {
 }
 
 func newStoreMove(con console) *cobra.Command {
-	var what app.Moving
+	var what move.Request
 	var undo bool
 	var logs logFlags
 	cmd := &cobra.Command{
@@ -54,11 +53,11 @@ func newStoreMove(con console) *cobra.Command {
 	return cmd
 }
 
-func undoMove(ctx context.Context, con console, what app.Moving) error {
+func undoMove(ctx context.Context, con console, what move.Request) error {
 	if what.From == "" {
 		return usage("--from is missing: the data directory that was moved")
 	}
-	to, err := app.UndoMove(ctx, what.From)
+	to, err := move.Undo(ctx, what.From)
 	if err != nil {
 		return fmt.Errorf("undo the move: %w", err)
 	}
@@ -66,10 +65,10 @@ func undoMove(ctx context.Context, con console, what app.Moving) error {
 	return nil
 }
 
-func runMove(ctx context.Context, con console, what app.Moving) error {
+func runMove(ctx context.Context, con console, what move.Request) error {
 	p := &moveProgress{console: con}
 	what.Progress = p.show
-	report, err := app.Move(ctx, what)
+	report, err := move.Run(ctx, what)
 	p.end()
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
@@ -125,7 +124,7 @@ type moveProgress struct {
 
 const moveLineEvery = 100 * time.Millisecond
 
-func (p *moveProgress) show(s app.MoveStep) {
+func (p *moveProgress) show(s move.Step) {
 	verb, part := "copy", s.Part
 	if s.Compare {
 		verb = "compare"

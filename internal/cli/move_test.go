@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chargehand/chargehand/internal/app"
+	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/operate"
 	"github.com/chargehand/chargehand/internal/peer"
 )
 
@@ -20,7 +21,7 @@ func command(t *testing.T, args ...string) (code int, out, err string) {
 
 func TestStoreMove(t *testing.T) {
 	dir, url := filepath.Join(t.TempDir(), "a data dir"), peer.StartPostgres(t, peer.PostgresOptions{Careless: true}).NewDatabase(t)
-	key, err := app.CreateKey(t.Context(), app.Config{DataDir: dir}, app.NewKey{Preset: "all", Init: true})
+	key, err := operate.CreateKey(t.Context(), installation.Settings{DataDir: dir}, operate.NewKey{Preset: "all", Init: true})
 	if err != nil || key == "" {
 		t.Fatal(err)
 	}

@@ -15,7 +15,9 @@ import (
 
 	"github.com/chargehand/chargehand/client"
 	"github.com/chargehand/chargehand/internal/app"
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/notice"
+	"github.com/chargehand/chargehand/internal/operate"
 )
 
 func newKeys(con console) *cobra.Command {
@@ -25,8 +27,8 @@ func newKeys(con console) *cobra.Command {
 
 // newKeysCreate works on the database itself, beside a running server or without one.
 func newKeysCreate(con console) *cobra.Command {
-	var cfg app.Config
-	var k app.NewKey
+	var cfg installation.Settings
+	var k operate.NewKey
 	var expires, configFile string
 	var rate int64
 	cmd := &cobra.Command{
@@ -45,7 +47,7 @@ func newKeysCreate(con console) *cobra.Command {
 			if cmd.Flags().Changed("rate-limit") {
 				k.RateLimit = &rate
 			}
-			secret, err := app.CreateKey(cmd.Context(), cfg, k)
+			secret, err := operate.CreateKey(cmd.Context(), cfg, k)
 			if err != nil {
 				return err
 			}
@@ -114,7 +116,7 @@ func (c *connection) keysList() *cobra.Command {
 		use: "list", short: "List the keys of this key's environment, newest first", args: exactArgs(0), limit: maxPage,
 		columns: "ID KEY NAME~ PRESET LIMITS~ EXPIRES USED SCOPES*", key: func(k *client.Key) string { return k.ID },
 		row: func(k *client.Key) []string {
-			return []string{c.id(k.ID), k.Prefix + "…" + k.LastFour, k.Name, app.PresetOf(k.Scopes), c.keyLimits(known, k), c.when(k.ExpiresAt), c.when(k.LastUsedAt), strings.Join(k.Scopes, ",")}
+			return []string{c.id(k.ID), k.Prefix + "…" + k.LastFour, k.Name, operate.PresetOf(k.Scopes), c.keyLimits(known, k), c.when(k.ExpiresAt), c.when(k.LastUsedAt), strings.Join(k.Scopes, ",")}
 		},
 		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.Key], error) {
 			known.api = api
@@ -184,14 +186,14 @@ func findKey(ctx context.Context, api *client.Client, text string) (*client.Key,
 }
 
 func newBackup(con console) *cobra.Command {
-	var cfg app.Config
+	var cfg installation.Settings
 	cmd := &cobra.Command{
 		Use: "backup DIR", Short: "Copy database, files and master key to a new folder; safe beside a running server", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fillFlags(cmd, ""); err != nil {
 				return err
 			}
-			report, err := app.Backup(cmd.Context(), cfg, args[0])
+			report, err := operate.Backup(cmd.Context(), cfg, args[0])
 			if err != nil {
 				return fmt.Errorf("backup: %w", err)
 			}
@@ -211,13 +213,13 @@ func newRestore(con console) *cobra.Command {
 			if err := fillFlags(cmd, ""); err != nil {
 				return err
 			}
-			report, err := app.Restore(cmd.Context(), args[0], dataDir)
+			report, err := operate.Restore(cmd.Context(), args[0], dataDir)
 			if err != nil {
 				return fmt.Errorf("restore: %w", err)
 			}
 			fmt.Fprintf(con.err, "restored the database, the master key and %d files (%d bytes) to %s\n", report.Files, report.Bytes, dataDir)
 			// The digests were compared on the way.
-			if !printFindings(con, app.Doctor(cmd.Context(), app.Config{DataDir: dataDir}, false)) {
+			if !printFindings(con, operate.Doctor(cmd.Context(), installation.Settings{DataDir: dataDir}, false)) {
 				return &exitError{code: ExitFailed}
 			}
 			return nil
@@ -228,7 +230,7 @@ func newRestore(con console) *cobra.Command {
 }
 
 func newDoctor(con console) *cobra.Command {
-	var cfg app.Config
+	var cfg installation.Settings
 	var deep bool
 	var output string
 	cmd := &cobra.Command{
@@ -237,7 +239,7 @@ func newDoctor(con console) *cobra.Command {
 			if err := fillFlags(cmd, ""); err != nil {
 				return err
 			}
-			findings := app.Doctor(cmd.Context(), cfg, deep)
+			findings := operate.Doctor(cmd.Context(), cfg, deep)
 			ok := allWell(findings)
 			if err := writeFindings(con, output, ok, findings); err != nil {
 				return err
@@ -251,13 +253,13 @@ func newDoctor(con console) *cobra.Command {
 	installationFlags(cmd.Flags(), &cfg)
 	cmd.Flags().BoolVar(&deep, "deep", false, "read every stored content and compare its digest")
 	choiceVarP(cmd.Flags(), &output, "output", "o", formatTable, "how to print", formats...)
-	cmd.Flags().StringVar(&cfg.Engine, "engine", app.EngineEmbedded, "what drives executions; with temporal, Temporal is checked too")
+	cmd.Flags().StringVar(&cfg.Engine, "engine", installation.EngineEmbedded, "what drives executions; with temporal, Temporal is checked too")
 	temporalFlags(cmd.Flags(), &cfg)
 	return cmd
 }
 
 // printFindings prints what doctor found, and reports whether all is well.
-func printFindings(con console, findings []app.Finding) bool {
+func printFindings(con console, findings []operate.Finding) bool {
 	ok := true
 	for _, finding := range findings {
 		mark := con.paint("32", "ok")
@@ -273,12 +275,12 @@ func printFindings(con console, findings []app.Finding) bool {
 }
 
 // allWell reports whether nothing is wrong.
-func allWell(findings []app.Finding) bool {
-	return !slices.ContainsFunc(findings, func(f app.Finding) bool { return !f.OK })
+func allWell(findings []operate.Finding) bool {
+	return !slices.ContainsFunc(findings, func(f operate.Finding) bool { return !f.OK })
 }
 
 // writeFindings prints what doctor found: for people, or for programs with the sum of it.
-func writeFindings(con console, output string, ok bool, findings []app.Finding) error {
+func writeFindings(con console, output string, ok bool, findings []operate.Finding) error {
 	c := connection{console: con, output: output}
 	switch {
 	case c.tables():

@@ -10,10 +10,9 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/chargehand/chargehand/internal/app"
 )
 
 // Exit codes (docs/reference/cli.md).
@@ -67,7 +66,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var exit *exitError
 	if !errors.As(err, &exit) {
 		exit = &exitError{ExitFailed, err}
-		if setting := (*app.SettingError)(nil); errors.As(err, &setting) {
+		if setting := (*installation.SettingError)(nil); errors.As(err, &setting) {
 			exit.code = ExitUsage
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chargehand/chargehand/internal/app"
+	"github.com/chargehand/chargehand/internal/installation"
 )
 
 // gcPercent lets the heap grow to three times what is alive before it is collected: about a
@@ -47,7 +48,7 @@ func newServe(c console) *cobra.Command {
 	}
 	f := cmd.Flags()
 	configFlag(f, &cfg.ConfigFile)
-	installationFlags(f, &cfg)
+	installationFlags(f, &cfg.Settings)
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks one and the log says which")
 	f.StringVar(&cfg.PublicURL, "public-url", "", "base of links (default: scheme and host of the request)")
 	f.StringVar(&cfg.Workflows, "workflows", "", "folder whose definitions are applied at start and again on change")
@@ -63,14 +64,14 @@ func newServe(c console) *cobra.Command {
 	daysVar(f, &cfg.RetentionEvents, "retention-events", "7d", "how long events are kept, whether they were read or not")
 	f.StringVar(&cfg.Engine, "engine", "embedded", "what drives executions: embedded, or temporal for more than one machine")
 	f.IntVar(&workers, "workers", 1, "with --engine temporal: 1 to work in this process too, 0 to leave that to chargehand worker")
-	temporalFlags(f, &cfg)
+	temporalFlags(f, &cfg.Settings)
 	logs.register(f)
 	return cmd
 }
 
 // newWorker runs what executions need beside the API.
 func newWorker(c console) *cobra.Command {
-	cfg := app.Config{Engine: app.EngineTemporal, WorkerOnly: true}
+	cfg := app.Config{Settings: installation.Settings{Engine: installation.EngineTemporal}, WorkerOnly: true}
 	var logs logFlags
 	cmd := &cobra.Command{
 		Use:   "worker",
@@ -88,11 +89,11 @@ func newWorker(c console) *cobra.Command {
 	}
 	f := cmd.Flags()
 	configFlag(f, &cfg.ConfigFile)
-	installationFlags(f, &cfg)
+	installationFlags(f, &cfg.Settings)
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8081", "address of /healthz, /readyz and /metrics; port 0 picks one and the log says which")
 	f.StringVar(&cfg.PublicURL, "public-url", "", "base of links to files that steps are given")
 	workFlags(f, &cfg)
-	temporalFlags(f, &cfg)
+	temporalFlags(f, &cfg.Settings)
 	logs.register(f)
 	return cmd
 }

@@ -6,10 +6,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/chargehand/chargehand/internal/app"
+	"github.com/chargehand/chargehand/internal/installation"
 )
 
 // installationFlags adds the flags that say where an installation keeps its rows, files and master key.
-func installationFlags(f *pflag.FlagSet, cfg *app.Config) {
+func installationFlags(f *pflag.FlagSet, cfg *installation.Settings) {
 	f.StringVar(&cfg.DataDir, "data-dir", "chargehand-data", "folder of the database, the files and the master key")
 	f.StringVar(&cfg.DatabaseURL, "database-url", "", "PostgreSQL instead of the database in the data directory: postgres://user@host/name")
 	f.StringVar(&cfg.FilesURL, "files-url", "", "where files are: s3://bucket?region=…&endpoint=…&prefix=…, or file:///path (default: in the data directory)")
@@ -40,7 +41,7 @@ func workFlags(f *pflag.FlagSet, cfg *app.Config) {
 
 // temporalFlags say how to reach a Temporal cluster; they are named as those of its own
 // command line.
-func temporalFlags(f *pflag.FlagSet, cfg *app.Config) {
+func temporalFlags(f *pflag.FlagSet, cfg *installation.Settings) {
 	t := &cfg.Temporal
 	f.StringVar(&t.Address, "temporal-address", "localhost:7233", "host and port of Temporal's frontend")
 	f.StringVar(&t.Namespace, "temporal-namespace", "default", "namespace of the executions")

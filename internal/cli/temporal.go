@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/operate"
 	"github.com/spf13/cobra"
-
-	"github.com/chargehand/chargehand/internal/app"
 )
 
 // newTemporal is what an operator does once for a Temporal cluster.
@@ -15,7 +15,7 @@ func newTemporal(c console) *cobra.Command {
 }
 
 func newTemporalSetup(c console) *cobra.Command {
-	var cfg app.Config
+	var cfg installation.Settings
 	var configFile string
 	var retention time.Duration
 	cmd := &cobra.Command{
@@ -28,7 +28,7 @@ func newTemporalSetup(c console) *cobra.Command {
 			if err := fillFlags(cmd, configFile); err != nil {
 				return err
 			}
-			did, err := app.SetUpTemporal(cmd.Context(), cfg, retention)
+			did, err := operate.SetUpTemporal(cmd.Context(), cfg, retention)
 			for _, line := range did {
 				fmt.Fprintln(c.err, line)
 			}
@@ -46,7 +46,7 @@ func newTemporalSetup(c console) *cobra.Command {
 }
 
 func newTemporalForget(c console) *cobra.Command {
-	var cfg app.Config
+	var cfg installation.Settings
 	var configFile string
 	var yes bool
 	cmd := &cobra.Command{
@@ -63,7 +63,7 @@ func newTemporalForget(c console) *cobra.Command {
 			if !yes {
 				return usage("this ends every execution that has begun: say --yes if their namespace is lost for good")
 			}
-			begun, err := app.ForgetNamespace(cmd.Context(), cfg)
+			begun, err := operate.ForgetNamespace(cmd.Context(), cfg)
 			if err != nil {
 				return err
 			}

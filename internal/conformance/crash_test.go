@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/app"
+	"github.com/chargehand/chargehand/internal/operate"
 	"github.com/chargehand/chargehand/internal/sample"
 	"github.com/chargehand/chargehand/internal/servertest"
 	"github.com/chargehand/chargehand/internal/store"
@@ -102,7 +102,9 @@ type installation struct {
 func install(t *testing.T) installation {
 	t.Helper()
 	dir := t.TempDir()
-	key, err := app.CreateKey(t.Context(), app.Config{DataDir: dir}, app.NewKey{Preset: "all", Init: true})
+	var cfg app.Config
+	cfg.DataDir = dir
+	key, err := operate.CreateKey(t.Context(), cfg.Settings, operate.NewKey{Preset: "all", Init: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,10 +141,11 @@ func startMortal(t *testing.T, outside *standIn, made installation, f *feature, 
 		processes = slices.DeleteFunc(slices.Clone(allowed), func(kind string) bool { return kind == "python" })
 	}
 	h.cfg = app.Config{
-		DataDir: dir, Listen: "127.0.0.1:0", AllowRun: processes, TrustedCA: []string{outside.caFile},
-		ConnectTo: outside.mappings(), ResourceRoot: files(t), Log: slog.New(slog.DiscardHandler), WrapDatabase: h.wrap,
+		Listen: "127.0.0.1:0", AllowRun: processes, TrustedCA: []string{outside.caFile},
+		ConnectTo: outside.mappings(), ResourceRoot: files(t), WrapDatabase: h.wrap,
 		LifecycleEvents: chosen.lifecycle, LifecyclePrefix: chosen.prefix,
 	}
+	h.cfg.DataDir = dir
 	h.begin()
 	return h
 }

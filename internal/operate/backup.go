@@ -1,22 +1,20 @@
-package app
+package operate
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 )
-
-const masterKeyName = "master.key"
 
 // BackupReport counts what was copied.
 type BackupReport struct {
@@ -27,22 +25,22 @@ type BackupReport struct {
 // Backup copies the database, the master key and all files to a new folder, beside a running
 // server. The database comes first: content that its copy refers to stays for at least an
 // hour after its last reference, longer than it takes to copy.
-func Backup(ctx context.Context, cfg Config, to string) (BackupReport, error) {
+func Backup(ctx context.Context, cfg installation.Settings, to string) (BackupReport, error) {
 	var report BackupReport
-	cfg, err := cfg.withDefaults()
+	cfg, err := cfg.WithDefaults()
 	if err != nil {
 		return report, err
 	}
 	if cfg.DatabaseURL != "" {
-		return report, badSetting("--database-url: backup copies a data directory; use pg_dump for PostgreSQL, and keep the master key with its copy")
+		return report, installation.BadSetting("--database-url: backup copies a data directory; use pg_dump for PostgreSQL, and keep the master key with its copy")
 	}
-	if err := checkInstalled(cfg); err != nil {
+	if err := cfg.CheckInstalled(); err != nil {
 		return report, err
 	}
 	if err := freshFolder(to); err != nil {
 		return report, err
 	}
-	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(cfg.DataDir, databaseName)})
+	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(cfg.DataDir, installation.DatabaseName)})
 	if err != nil {
 		return report, err
 	}
@@ -52,7 +50,7 @@ func Backup(ctx context.Context, cfg Config, to string) (BackupReport, error) {
 	if err != nil {
 		return report, err
 	}
-	unfinished := filepath.Join(to, databaseName+".unfinished")
+	unfinished := filepath.Join(to, installation.DatabaseName+".unfinished")
 	if err := db.Backup(ctx, unfinished); err != nil {
 		return report, err
 	}
@@ -60,44 +58,44 @@ func Backup(ctx context.Context, cfg Config, to string) (BackupReport, error) {
 	if err != nil {
 		return report, err
 	}
-	if err := secret.Write(filepath.Join(to, masterKeyName), after.Join(ring)); err != nil {
+	if err := secret.Write(filepath.Join(to, installation.MasterKeyName), after.Join(ring)); err != nil {
 		return report, err
 	}
-	report, err = copyContents(ctx, cfg, filepath.Join(to, filesName))
+	report, err = copyContents(ctx, cfg, filepath.Join(to, installation.FilesName))
 	if err != nil {
 		return report, err
 	}
 	// Only now is it a backup: one that was cut off must not be restored without its files.
-	if err := os.Rename(unfinished, filepath.Join(to, databaseName)); err != nil {
+	if err := os.Rename(unfinished, filepath.Join(to, installation.DatabaseName)); err != nil {
 		return report, err
 	}
 	at := []byte(time.Now().UTC().Format(time.RFC3339))
-	return report, store.New(db).Update(ctx, func(tx *store.Tx) error { return tx.SetMeta(metaBackup, at) })
+	return report, store.New(db).Update(ctx, func(tx *store.Tx) error { return tx.SetMeta(installation.MetaBackup, at) })
 }
 
 // Restore makes a data directory from a backup. The directory must be new or empty.
 func Restore(ctx context.Context, from, dataDir string) (BackupReport, error) {
 	var report BackupReport
 	// It is not opened here: a backup may be kept where nothing can be written.
-	info, err := os.Stat(filepath.Join(from, databaseName))
+	info, err := os.Stat(filepath.Join(from, installation.DatabaseName))
 	if err != nil {
 		return report, fmt.Errorf("no backup in %s: %w", from, err)
 	}
 	if info.Size() == 0 {
-		return report, fmt.Errorf("no backup in %s: its %s is empty", from, databaseName)
+		return report, fmt.Errorf("no backup in %s: its %s is empty", from, installation.DatabaseName)
 	}
 	if err := freshFolder(dataDir); err != nil {
 		return report, err
 	}
-	report, err = copyContents(ctx, Config{DataDir: from}, filepath.Join(dataDir, filesName))
+	report, err = copyContents(ctx, installation.Settings{DataDir: from}, filepath.Join(dataDir, installation.FilesName))
 	if err != nil {
 		return report, err
 	}
-	if err := copyKey(filepath.Join(from, masterKeyName), filepath.Join(dataDir, masterKeyName)); err != nil {
+	if err := copyKey(filepath.Join(from, installation.MasterKeyName), filepath.Join(dataDir, installation.MasterKeyName)); err != nil {
 		return report, err
 	}
 	// The database comes last: without it the directory is no installation.
-	return report, copyFile(filepath.Join(from, databaseName), filepath.Join(dataDir, databaseName))
+	return report, installation.CopyFile(filepath.Join(from, installation.DatabaseName), filepath.Join(dataDir, installation.DatabaseName))
 }
 
 // freshFolder makes a folder that no other user may read, or accepts an empty one.
@@ -116,29 +114,13 @@ func copyKey(from, to string) error {
 	if _, err := secret.Load(from); err != nil {
 		return err
 	}
-	return copyFile(from, to)
-}
-
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err = io.Copy(out, in); err == nil {
-		err = out.Sync()
-	}
-	return errors.Join(err, out.Close())
+	return installation.CopyFile(from, to)
 }
 
 // copyContents copies every content and checks its digest on the way.
-func copyContents(ctx context.Context, from Config, to string) (BackupReport, error) {
+func copyContents(ctx context.Context, from installation.Settings, to string) (BackupReport, error) {
 	var report BackupReport
-	source, err := from.openContents(ctx, nil)
+	source, err := from.OpenContents(ctx, nil)
 	if err != nil {
 		return report, err
 	}

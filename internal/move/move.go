@@ -1,4 +1,4 @@
-package app
+package move
 
 import (
 	"context"
@@ -6,20 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/keyring"
+	"github.com/chargehand/chargehand/internal/operate"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/postgres"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 )
 
-// Moving says what Move moves where.
-type Moving struct {
+// Request says what Run moves where.
+type Request struct {
 	From              string // data directory
 	FromMasterKeyFile string // default: master.key in it
 	FromFilesURL      string // default: files in it
@@ -27,24 +30,24 @@ type Moving struct {
 	ToFilesURL        string // s3://… or file:///…; default: the files are left where they are
 	MasterKeyFile     string // of the new installation; default: the key is left where it is
 	Log               *slog.Logger
-	// Progress is told how far it is, often, from one goroutine at a time; nil: nobody.
-	Progress func(MoveStep)
+	// Progress is called often with how far the move is, from one goroutine at a time. Nil: no call.
+	Progress func(Step)
 
 	pageRows int          // default movePageRows
 	written  func() error // called after each transaction in the target; its error ends the move
 }
 
-// MoveStep is how far a part of a move is.
-type MoveStep struct {
+// Step is how far a part of a move is.
+type Step struct {
 	Part        string // a table, or "files"
 	Compare     bool   // the part is compared, not copied
 	Done, Total int64  // rows or files
 }
 
-// MoveReport says what was moved, and how the new installation is.
-type MoveReport struct {
+// Report says what was moved, and how the new installation is.
+type Report struct {
 	Tables      int
-	Rows        int64 // copied by this run; fewer than Compared, if it went on with an earlier one
+	Rows        int64 // copied by this run; fewer than Compared, if it continued an earlier one
 	CopyTime    time.Duration
 	Compared    int64
 	CompareTime time.Duration
@@ -52,27 +55,27 @@ type MoveReport struct {
 	FileBytes   int64
 	FilesTime   time.Duration
 	FilesLeft   bool // they are where they were
-	Findings    []Finding
+	Findings    []operate.Finding
 	Serve       []string // the flags of `chargehand serve`; a password is not repeated
 }
 
-// Move takes the installation in a data directory, which no server may work on, into an empty
-// PostgreSQL database, and its files to another place. Cut off at any moment, it goes on from
+// Run takes the installation in a data directory, which no server may work on, into an empty
+// PostgreSQL database, and its files to another place. Cut off at any moment, it continues from
 // where it was when it is run again. Nothing is written before everything was looked at; the
 // source is changed only at the end, after every table was compared: then it cannot be served
-// any more, and from then on the target can. Errors: *SettingError; store.ErrLocked;
+// any more, and from then on the target can. Errors: *installation.SettingError; store.ErrLocked;
 // store.ErrUnavailable.
-func Move(ctx context.Context, what Moving) (report MoveReport, err error) {
-	m := &move{Moving: what}
+func Run(ctx context.Context, what Request) (report Report, err error) {
+	m := &move{Request: what}
 	defer m.close()
 	if err := m.prepare(ctx); err != nil {
 		return report, err
 	}
-	// One transaction, which keeps out everybody who might change the source meanwhile, such
+	// One transaction, which keeps out every process that might change the source meanwhile, such
 	// as one that makes a key. The mark is all that it writes.
 	err = m.source.Update(ctx, func(c store.Conn) error { return m.run(ctx, c) })
 	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, blob.ErrUnavailable) {
-		err = fmt.Errorf("%w; run the same move again to go on", err)
+		err = fmt.Errorf("%w; run the same move again to continue", err)
 	}
 	if err != nil {
 		return m.report, err
@@ -81,26 +84,26 @@ func Move(ctx context.Context, what Moving) (report MoveReport, err error) {
 		return m.report, err
 	}
 	m.close()
-	m.report.Findings = Doctor(ctx, m.new, false)
+	m.report.Findings = operate.Doctor(ctx, m.new, false)
 	return m.report, nil
 }
 
 // move is a move that is under way.
 type move struct {
-	Moving
-	new       Config // of the new installation
-	fromPlace blob.Location
-	toPlace   blob.Location
+	Request
+	new       installation.Settings // of the new installation
+	fromFiles blob.Location
+	toFiles   blob.Location
 	left      bool // files stay where they are
 	ring      *secret.Keyring
 	id        string // of the source
-	mark      moveMark
+	mark      installation.Mark
 	source    *sqlite.DB
 	target    *postgres.DB
 	loader    *postgres.Loader
 	tables    []store.Table // as the target describes them
 	from, to  *blob.Store   // to is nil if the files stay
-	report    MoveReport
+	report    Report
 }
 
 func (m *move) close() {
@@ -139,7 +142,7 @@ func (m *move) prepare(ctx context.Context) error {
 	if err := m.openTarget(ctx); err != nil {
 		return err
 	}
-	if err := m.openPlaces(ctx); err != nil {
+	if err := m.openFiles(ctx); err != nil {
 		return err
 	}
 	m.loader, err = m.target.Load(ctx)
@@ -160,7 +163,7 @@ func (m *move) openTarget(ctx context.Context) (err error) {
 		}
 		for _, t := range tables {
 			if t.Name == "meta" {
-				begun, err := readMark(r, markBegun)
+				begun, err := installation.ReadMark(r, installation.MarkBegun)
 				if err != nil || begun != nil {
 					return errors.Join(err, m.refuseOther(begun))
 				}
@@ -186,14 +189,14 @@ func (m *move) identify(ctx context.Context) error {
 	case errors.Is(err, store.ErrNotFound):
 		m.id = "never served"
 	case err != nil:
-		return badSetting("--from-master-key-file: %w", err)
+		return installation.BadSetting("--from-master-key-file: %w", err)
 	default:
 		m.id = keys.Fingerprint()
 	}
 	return nil
 }
 
-func (m *move) refuseOther(begun *moveMark) error {
+func (m *move) refuseOther(begun *installation.Mark) error {
 	if begun == nil || begun.Source == m.id {
 		return nil
 	}
@@ -206,17 +209,17 @@ func (m *move) filled(err error) error {
 		"(if the installation was moved there before, serve it)", err)
 }
 
-// openPlaces opens the places of files.
-func (m *move) openPlaces(ctx context.Context) (err error) {
+// openFiles opens both stores of files.
+func (m *move) openFiles(ctx context.Context) (err error) {
 	// What is on its way to a bucket is kept in the data directory.
-	cfg := blob.Config{Folder: filepath.Join(m.From, filesName), Log: m.Log}
-	if m.from, err = blob.Open(ctx, m.fromPlace, cfg); err != nil {
+	cfg := blob.Config{Folder: filepath.Join(m.From, installation.FilesName), Log: m.Log}
+	if m.from, err = blob.Open(ctx, m.fromFiles, cfg); err != nil {
 		return fmt.Errorf("--from-files: %w", err)
 	}
 	if m.left {
 		return nil
 	}
-	if m.to, err = blob.Open(ctx, m.toPlace, cfg); err == nil {
+	if m.to, err = blob.Open(ctx, m.toFiles, cfg); err == nil {
 		err = m.to.Check(ctx)
 	}
 	if err != nil {
@@ -228,7 +231,7 @@ func (m *move) openPlaces(ctx context.Context) (err error) {
 // openSource takes the database of a data directory that no server works on. One that an older
 // version has written is brought up to date, after a copy of it was made, as `serve` does.
 func openSource(dir string, log *slog.Logger) (*sqlite.DB, error) {
-	path := filepath.Join(dir, databaseName)
+	path := filepath.Join(dir, installation.DatabaseName)
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("there is no installation in %s: %w", dir, err)
 	}
@@ -242,7 +245,7 @@ func openSource(dir string, log *slog.Logger) (*sqlite.DB, error) {
 // run copies, compares and marks, within the transaction that holds the source.
 func (m *move) run(ctx context.Context, c store.Conn) error {
 	tx := store.NewTx(c)
-	moved, err := readMark(&tx.Reader, markMoved)
+	moved, err := installation.ReadMark(&tx.Reader, installation.MarkMoved)
 	if err != nil {
 		return err
 	}
@@ -252,7 +255,7 @@ func (m *move) run(ctx context.Context, c store.Conn) error {
 	if err := m.begin(ctx, moved); err != nil {
 		return err
 	}
-	if err := m.placeKey(); err != nil {
+	if err := m.copyKey(); err != nil {
 		return err
 	}
 	if err := m.copyRows(ctx, c); err != nil {
@@ -271,7 +274,7 @@ func (m *move) run(ctx context.Context, c store.Conn) error {
 		return err
 	}
 	m.mark.At = time.Now().UTC()
-	return tx.SetMeta(markMoved, m.mark.encode())
+	return tx.SetMeta(installation.MarkMoved, m.mark.Encode())
 }
 
 func (m *move) compareTables(ctx context.Context, c store.Conn) error {
@@ -290,12 +293,12 @@ func (m *move) compareTables(ctx context.Context, c store.Conn) error {
 	return err
 }
 
-// begin marks the target, or finds the mark of the move that is to go on. A source that was
+// begin marks the target, or finds the mark of the move that is to continue. A source that was
 // moved already may only finish the move that did it.
-func (m *move) begin(ctx context.Context, moved *moveMark) error {
-	var begun *moveMark
+func (m *move) begin(ctx context.Context, moved *installation.Mark) error {
+	var begun *installation.Mark
 	err := store.New(m.target).View(ctx, func(r *store.Reader) (err error) {
-		begun, err = readMark(r, markBegun)
+		begun, err = installation.ReadMark(r, installation.MarkBegun)
 		return err
 	})
 	if err == nil {
@@ -308,12 +311,12 @@ func (m *move) begin(ctx context.Context, moved *moveMark) error {
 		return fmt.Errorf("the installation in %s was moved to %s on %s already: `chargehand store move --from %s --undo` lets it be used again",
 			m.From, moved.To, moved.At.Format(time.DateTime), m.From)
 	case begun != nil:
-		m.Log.Info("going on with a move", "begun", begun.At)
+		m.Log.Info("a move is continued", "begun", begun.At)
 		m.mark = *begun
 		return nil
 	}
-	m.mark = moveMark{ID: rand.Text(), Source: m.id, From: m.From, To: withoutPassword(m.To), At: time.Now().UTC()}
-	err = m.loader.Begin(ctx, m.tables, markBegun, m.mark.encode())
+	m.mark = installation.Mark{ID: rand.Text(), Source: m.id, From: m.From, To: withoutPassword(m.To), At: time.Now().UTC()}
+	err = m.loader.Begin(ctx, m.tables, installation.MarkBegun, m.mark.Encode())
 	if errors.Is(err, postgres.ErrFilled) {
 		return m.filled(err)
 	}
@@ -333,4 +336,39 @@ func (m *move) finish(ctx context.Context) error {
 		return fmt.Errorf("all is moved, but the target still says that it is not: run the same move again: %w", err)
 	}
 	return nil
+}
+
+// Undo lets a data directory that was moved be served again.
+func Undo(ctx context.Context, from string) (to string, err error) {
+	source, err := openSource(from, nil)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	err = store.New(source).Update(ctx, func(tx *store.Tx) error {
+		mark, err := installation.ReadMark(&tx.Reader, installation.MarkMoved)
+		if err == nil && mark == nil {
+			err = fmt.Errorf("the installation in %s was not moved", from)
+		}
+		if err != nil {
+			return err
+		}
+		to = mark.To
+		return tx.DeleteMeta(installation.MarkMoved)
+	})
+	return to, err
+}
+
+// withoutPassword is a database URL for people.
+func withoutPassword(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "a database"
+	}
+	query := u.Query()
+	if query.Has("password") {
+		query.Set("password", "xxxxx")
+		u.RawQuery = query.Encode()
+	}
+	return u.Redacted()
 }

@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"bytes"
@@ -16,19 +16,19 @@ const contentPage = 1000
 
 // contents looks for every content that rows refer to, and counts those that nothing refers to.
 func (d *doctor) contents(ctx context.Context, rows *store.Store) {
-	location, err := d.cfg.location()
+	location, err := d.cfg.Location()
 	if err != nil {
 		d.add("files", "", err)
 		return
 	}
-	blobs, err := d.cfg.openContents(ctx, nil)
+	blobs, err := d.cfg.OpenContents(ctx, nil)
 	if err != nil {
 		d.add("files", "", err)
 		return
 	}
 	defer blobs.Close()
 	if err := blobs.Check(ctx); err != nil {
-		d.add("files", "", d.cfg.filesError(err))
+		d.add("files", "", d.cfg.FilesError(err))
 		return
 	}
 	inspect := contentCheck{ctx: ctx, rows: rows, blobs: blobs, deep: d.deep}

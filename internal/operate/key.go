@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/service"
 )
@@ -26,33 +28,33 @@ type NewKey struct {
 }
 
 // CreateKey makes a key, beside a running server or without one, and returns it in plain
-// text: the only time that it can be seen. Errors: a SettingError where there is no installation,
+// text: the only time that it can be seen. Errors: a installation.SettingError where there is no installation,
 // because a key of a new one would work nowhere.
-func CreateKey(ctx context.Context, cfg Config, k NewKey) (string, error) {
+func CreateKey(ctx context.Context, cfg installation.Settings, k NewKey) (string, error) {
 	request, err := k.issue()
 	if err != nil {
 		return "", err
 	}
-	cfg, err = cfg.withDefaults()
+	cfg, err = cfg.WithDefaults()
 	if err != nil {
 		return "", err
 	}
-	open := openInstalled
+	open := cfg.OpenInstalled
 	if k.Init {
-		open = openBeside
-	} else if err := checkInstalled(cfg); err != nil {
+		open = cfg.OpenBeside
+	} else if err := cfg.CheckInstalled(); err != nil {
 		return "", err
 	}
-	ring, err := cfg.keyring()
+	ring, err := cfg.Keyring()
 	if err != nil {
 		return "", err
 	}
-	rows, err := open(ctx, cfg)
+	rows, err := open(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer rows.Close()
-	keys, err := openKeys(ctx, rows, ring)
+	keys, err := installation.OpenKeys(ctx, rows, ring)
 	if err != nil {
 		return "", err
 	}
@@ -62,9 +64,9 @@ func CreateKey(ctx context.Context, cfg Config, k NewKey) (string, error) {
 	case !errors.As(err, &refused):
 		return key, err
 	case refused.Code == chargehand.CodeWorkflowNotFound:
-		return "", badSetting("--workflows or --namespaces: %s", refused.Detail)
+		return "", installation.BadSetting("--workflows or --namespaces: %s", refused.Detail)
 	case refused.Code == chargehand.CodeInvalidParameter:
-		return "", badSetting("%s", refused.Detail)
+		return "", installation.BadSetting("%s", refused.Detail)
 	}
 	return "", err
 }
@@ -77,22 +79,22 @@ func (k NewKey) issue() (service.IssueKey, error) {
 	case "test":
 		r.Environment = chargehand.Test
 	default:
-		return r, badSetting("--environment: %q is not live or test", k.Environment)
+		return r, installation.BadSetting("--environment: %q is not live or test", k.Environment)
 	}
 	if k.Preset != "" && len(k.Scopes) > 0 {
-		return r, badSetting("give --preset or --scopes, not both")
+		return r, installation.BadSetting("give --preset or --scopes, not both")
 	}
 	if k.Preset != "" {
 		scopes, ok := service.ParsePreset(k.Preset)
 		if !ok {
-			return r, badSetting("--preset: %q is not one of run, observe, operate, deploy, all", k.Preset)
+			return r, installation.BadSetting("--preset: %q is not one of run, observe, operate, deploy, all", k.Preset)
 		}
 		r.Scopes = scopes.In(r.Environment)
 	}
 	for _, name := range k.Scopes {
 		scope, ok := service.ParseScope(name)
 		if !ok {
-			return r, badSetting("--scopes: there is no scope %q; the scopes are %s", name, strings.Join(service.PresetAll.Names(), ", "))
+			return r, installation.BadSetting("--scopes: there is no scope %q; the scopes are %s", name, strings.Join(service.PresetAll.Names(), ", "))
 		}
 		r.Scopes |= scope
 	}
@@ -116,4 +118,26 @@ func PresetOf(scopes []string) string {
 		}
 	}
 	return "custom"
+}
+
+// ExchangeMasterKey exchanges the master key of an installation, beside its running servers or without one: it adds a
+// new one and wraps all keys by it, or with finish removes the older ones. Errors: keyring.ErrNeeded, a SettingError.
+func ExchangeMasterKey(ctx context.Context, cfg installation.Settings, finish, dataKey bool) (keyring.Report, error) {
+	cfg, err := cfg.WithDefaults()
+	if err != nil {
+		return keyring.Report{}, err
+	}
+	rows, err := cfg.OpenInstalled(ctx)
+	if err != nil {
+		return keyring.Report{}, err
+	}
+	defer rows.Close()
+	if err := rows.View(ctx, installation.CheckMoved); err != nil {
+		return keyring.Report{}, err
+	}
+	x := keyring.Exchange{Store: rows, File: cfg.MasterKeyFile, Alone: cfg.DatabaseURL == "", Now: time.Now}
+	if finish {
+		return x.Finish(ctx)
+	}
+	return x.Rotate(ctx, dataKey)
 }

@@ -1,4 +1,4 @@
-package app
+package move
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -76,7 +77,7 @@ func (m *move) copyFiles(ctx context.Context, c store.Conn) error {
 		return err
 	}
 	for {
-		m.Progress(MoveStep{Part: filesName, Done: mark.Done, Total: total})
+		m.Progress(Step{Part: installation.FilesName, Done: mark.Done, Total: total})
 		page, err := m.contents(c, mark.Digest, min(m.pageRows, moveFilesPage))
 		if err != nil || len(page) == 0 {
 			m.report.FilesTime = time.Since(began)
@@ -158,9 +159,9 @@ func (m *move) copyContent(ctx context.Context, one content) error {
 // in its full size. A content that was copied matches its digest; one that stays is read by
 // the check of the new installation, in a folder.
 func (m *move) compareFiles(ctx context.Context, c store.Conn) error {
-	place := m.to
+	files := m.to
 	if m.left {
-		place = m.from
+		files = m.from
 	}
 	known := &knownContents{move: m, c: c}
 	one, err := known.next()
@@ -168,37 +169,37 @@ func (m *move) compareFiles(ctx context.Context, c store.Conn) error {
 		return err
 	}
 	// Both are in the order of digests.
-	err = place.List(ctx, func(there blob.Content) error {
+	err = files.List(ctx, func(there blob.Content) error {
 		if one != nil && slices.Compare(one.digest[:], there.Digest[:]) < 0 {
-			return m.missing(place, one)
+			return m.missing(files, one)
 		}
 		if one == nil || one.digest != there.Digest {
 			return nil // rows know nothing of it, or refer to it no more
 		}
 		if one.size != there.Size {
-			return fmt.Errorf("the content %s has %d bytes in %s instead of %d", one.digest, there.Size, place, one.size)
+			return fmt.Errorf("the content %s has %d bytes in %s instead of %d", one.digest, there.Size, files, one.size)
 		}
 		m.report.Files++
 		m.report.FileBytes += one.size
 		if m.report.Files%moveFilesPage == 0 {
-			m.Progress(MoveStep{Part: filesName, Compare: true, Done: m.report.Files})
+			m.Progress(Step{Part: installation.FilesName, Compare: true, Done: m.report.Files})
 		}
 		var err error
 		one, err = known.next()
 		return err
 	})
 	if err == nil && one != nil {
-		err = m.missing(place, one)
+		err = m.missing(files, one)
 	}
 	if err != nil {
 		return err
 	}
-	m.Progress(MoveStep{Part: filesName, Compare: true, Done: m.report.Files, Total: m.report.Files})
+	m.Progress(Step{Part: installation.FilesName, Compare: true, Done: m.report.Files, Total: m.report.Files})
 	return nil
 }
 
-func (m *move) missing(place *blob.Store, one *content) error {
-	return fmt.Errorf("the content %s, to which %d rows refer, is missing in %s", one.digest, one.refs, place)
+func (m *move) missing(files *blob.Store, one *content) error {
+	return fmt.Errorf("the content %s, to which %d rows refer, is missing in %s", one.digest, one.refs, files)
 }
 
 // knownContents hands out the contents that rows refer to, in the order of digests.

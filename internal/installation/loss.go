@@ -1,4 +1,4 @@
-package app
+package installation
 
 import (
 	"errors"
@@ -15,25 +15,25 @@ import (
 // database. Without it, a key beside an empty database says that the database was lost.
 const startName = "unfinished-start"
 
-// checkLoss refuses a data directory whose database is missing or empty although it has a master key or files: served
+// CheckLoss refuses a data directory whose database is missing or empty although it has a master key or files: served
 // as a new installation, it would hide that everything is gone, and the sweep would delete the files.
-func (c Config) checkLoss() error {
-	path := filepath.Join(c.DataDir, databaseName)
+func (s Settings) CheckLoss() error {
+	path := filepath.Join(s.DataDir, DatabaseName)
 	if state, err := sqlite.Inspect(path); err != nil || state.Schema != 0 {
 		return err
 	}
 	var left []string
-	inside := filepath.Join(c.DataDir, masterKeyName)
+	inside := filepath.Join(s.DataDir, MasterKeyName)
 	if _, err := os.Stat(inside); err == nil {
 		left = append(left, "a master key ("+inside+")")
 	}
-	if l, err := c.location(); err == nil && l.Bucket == "" && hasContent(l.Folder) {
+	if l, err := s.Location(); err == nil && l.Bucket == "" && hasContent(l.Folder) {
 		left = append(left, "stored files ("+l.Folder+")")
 	}
 	if len(left) == 0 {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(c.DataDir, startName)); err == nil {
+	if _, err := os.Stat(filepath.Join(s.DataDir, startName)); err == nil {
 		return nil // the first start was cut off
 	}
 	state, err := sqlite.Inspect(path)
@@ -61,21 +61,21 @@ func hasContent(folder string) bool {
 }
 
 // beginStart notes that a new installation is being made.
-func (c Config) beginStart() error {
-	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+func (s Settings) beginStart() error {
+	if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(c.DataDir, startName), nil, 0o600)
+	return os.WriteFile(filepath.Join(s.DataDir, startName), nil, 0o600)
 }
 
-// endStart notes that the installation has a database.
-func (c Config) endStart() {
-	_ = os.Remove(filepath.Join(c.DataDir, startName)) // most often there is none
+// EndStart notes that the installation has a database.
+func (s Settings) EndStart() {
+	_ = os.Remove(filepath.Join(s.DataDir, startName)) // most often there is none
 }
 
-// openToOthers lists what of the data directory every user of the machine could read or write.
-func (c Config) openToOthers() (found []string, err error) {
-	info, err := os.Stat(c.DataDir)
+// OpenToOthers lists what of the data directory every user of the machine could read or write.
+func (s Settings) OpenToOthers() (found []string, err error) {
+	info, err := os.Stat(s.DataDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -83,9 +83,9 @@ func (c Config) openToOthers() (found []string, err error) {
 		return nil, err
 	}
 	if mode := info.Mode().Perm(); mode&0o007 != 0 {
-		found = append(found, fmt.Sprintf("the data directory %s is open to every user (mode %#o): chmod 700 %s", c.DataDir, mode, c.DataDir))
+		found = append(found, fmt.Sprintf("the data directory %s is open to every user (mode %#o): chmod 700 %s", s.DataDir, mode, s.DataDir))
 	}
-	files, err := filepath.Glob(filepath.Join(c.DataDir, databaseName+"*")) // its log and copies of it, too
+	files, err := filepath.Glob(filepath.Join(s.DataDir, DatabaseName+"*")) // its log and copies of it, too
 	if err != nil {
 		return nil, err
 	}
@@ -104,13 +104,13 @@ func (c Config) openToOthers() (found []string, err error) {
 	return found, nil
 }
 
-// warnOpen says in the log what is open to others.
-func (c Config) warnOpen() {
-	found, err := c.openToOthers()
+// WarnOpen says in the log what is open to others.
+func (s Settings) WarnOpen() {
+	found, err := s.OpenToOthers()
 	if err != nil {
-		c.Log.Warn("the permissions of the data directory cannot be looked at", "error", err)
+		s.Log.Warn("the permissions of the data directory cannot be looked at", "error", err)
 	}
 	for _, what := range found {
-		c.Log.Warn(what)
+		s.Log.Warn(what)
 	}
 }

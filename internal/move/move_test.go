@@ -1,4 +1,4 @@
-package app
+package move
 
 import (
 	"encoding/json"
@@ -13,12 +13,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chargehand/chargehand/internal/app"
+	"github.com/chargehand/chargehand/internal/app/apptest"
 	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/operate"
 	"github.com/chargehand/chargehand/internal/peer"
 )
 
-// world is an installation with something of every kind, and what it answers.
-type world struct {
+// filled is an installation with something of every kind, and what it answers.
+type filled struct {
 	key, second string // API keys
 	flow        string // a workflow whose executions are done
 	slow        string // one whose executions wait
@@ -37,24 +41,44 @@ const (
 	uploadedText = "content of an upload"
 )
 
+// fixture is an installation that is served.
+type fixture struct{ *apptest.Installation }
+
+func install(t *testing.T, dir string, change ...func(*installation.Settings)) *fixture {
+	t.Helper()
+	settings := installation.Settings{DataDir: dir}
+	for _, c := range change {
+		c(&settings)
+	}
+	key, err := operate.CreateKey(t.Context(), settings, operate.NewKey{Preset: "all", Init: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.New(t.Context(), app.Config{Settings: settings, Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &fixture{apptest.Serve(t, a, dir, key)}
+}
+
 // fill puts something of every kind into an installation, and halts it while a batch and some
 // executions are under way.
-func fill(t *testing.T, dir string) *world {
+func fill(t *testing.T, dir string) *filled {
 	t.Helper()
 	i := install(t, dir)
-	w := &world{key: i.key, answers: map[string]string{}}
-	w.flow = i.apply("document: {dsl: '1.0.3', namespace: default, name: done, version: '1.0.0'}\ndo:\n  - copy: {set: '${ . }'}\n  - check: {if: '${ .bad == true }', raise: {error: {type: 'https://example.com/bad', status: 400, title: bad}}}\n")
-	w.slow = i.apply(definition("slow", "{wait: {milliseconds: 700}}"))
-	_, key := i.ask("POST", "/api-keys", "application/json", `{"name":"second","preset":"observe"}`)
+	w := &filled{key: i.Key, answers: map[string]string{}}
+	w.flow = i.Apply("document: {dsl: '1.0.3', namespace: default, name: done, version: '1.0.0'}\ndo:\n  - copy: {set: '${ . }'}\n  - check: {if: '${ .bad == true }', raise: {error: {type: 'https://example.com/bad', status: 400, title: bad}}}\n")
+	w.slow = i.Apply(apptest.Definition("slow", "{wait: {milliseconds: 700}}"))
+	_, key := i.Ask("POST", "/api-keys", "application/json", `{"name":"second","preset":"observe"}`)
 	w.second = fmt.Sprint(key["key"])
 	if !strings.Contains(w.second, "_") {
 		t.Fatalf("a second key: %v", key)
 	}
-	_, file := i.ask("POST", "/files?filename=a.txt", "text/plain", uploadedText)
+	_, file := i.Ask("POST", "/files?filename=a.txt", "text/plain", uploadedText)
 	w.upload = file["id"].(string)
-	w.link = strings.TrimPrefix(file["url"].(string), i.base)
+	w.link = strings.TrimPrefix(file["url"].(string), i.Base)
 	start := func(input string) {
-		status, e := i.ask("POST", "/workflows/"+w.flow+"/executions?wait=10s", "application/json", input)
+		status, e := i.Ask("POST", "/workflows/"+w.flow+"/executions?wait=10s", "application/json", input)
 		if status != 201 && status != 200 {
 			t.Fatalf("start: %d %v", status, e)
 		}
@@ -65,62 +89,62 @@ func fill(t *testing.T, dir string) *world {
 	start(fmt.Sprintf(`{"input":{"medium":%q}}`, strings.Repeat("y", 20<<10)))
 	start(`{"input":{"nul":"a\u0000b"}}`)
 	w.idempotent = i.idempotentStart(w.flow)
-	status, batch := i.ask("POST", "/workflows/"+w.flow+"/batch?wait=10s", "application/json", `{"items":[{"n":1},{"bad":true},{"n":3}],"concurrency":2}`)
+	status, batch := i.Ask("POST", "/workflows/"+w.flow+"/batch?wait=10s", "application/json", `{"items":[{"n":1},{"bad":true},{"n":3}],"concurrency":2}`)
 	if status >= 300 {
 		t.Fatalf("batch: %d %v", status, batch)
 	}
 	done := fmt.Sprint(batch["batch_id"])
 	for range 3 {
-		_, e := i.ask("POST", "/workflows/"+w.slow+"/executions", "application/json", "{}")
+		_, e := i.Ask("POST", "/workflows/"+w.slow+"/executions", "application/json", "{}")
 		w.waiting = append(w.waiting, e["id"].(string))
 	}
 	items := strings.TrimSuffix(strings.Repeat(`{},`, slowItems), ",")
-	_, batch = i.ask("POST", "/workflows/"+w.slow+"/batch", "application/json", `{"items":[`+items+`],"concurrency":2}`)
+	_, batch = i.Ask("POST", "/workflows/"+w.slow+"/batch", "application/json", `{"items":[`+items+`],"concurrency":2}`)
 	w.batch = fmt.Sprint(batch["batch_id"])
-	await(t, func() bool {
-		_, b := i.ask("GET", "/workflows/"+w.slow+"/batch/"+w.batch, "", "")
+	apptest.Await(t, func() bool {
+		_, b := i.Ask("GET", "/workflows/"+w.slow+"/batch/"+w.batch, "", "")
 		return b["completed"].(float64) >= 2
 	})
 	w.collect(i, done)
-	i.halt()
+	i.Halt()
 	return w
 }
 
 // idempotentStart starts an execution that is the same however often it is asked for.
-func (i *installation) idempotentStart(flow string) string {
-	i.t.Helper()
-	r, err := http.NewRequestWithContext(i.t.Context(), "POST", i.base+"/workflows/"+flow+"/executions", strings.NewReader(`{"input":{"n":7}}`))
+func (i *fixture) idempotentStart(flow string) string {
+	i.T.Helper()
+	r, err := http.NewRequestWithContext(i.T.Context(), "POST", i.Base+"/workflows/"+flow+"/executions", strings.NewReader(`{"input":{"n":7}}`))
 	if err != nil {
-		i.t.Fatal(err)
+		i.T.Fatal(err)
 	}
-	r.Header.Set("x-api-key", i.key)
+	r.Header.Set("x-api-key", i.Key)
 	r.Header.Set("Idempotency-Key", idempotency)
 	r.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		i.t.Fatal(err)
+		i.T.Fatal(err)
 	}
 	defer resp.Body.Close()
 	var e struct{ ID string }
 	if err := json.NewDecoder(resp.Body).Decode(&e); err != nil || e.ID == "" {
-		i.t.Fatalf("start: %d %v", resp.StatusCode, err)
+		i.T.Fatalf("start: %d %v", resp.StatusCode, err)
 	}
 	return e.ID
 }
 
 // collect keeps the answers that must be the same after the move.
-func (w *world) collect(i *installation, batch string) {
+func (w *filled) collect(i *fixture, batch string) {
 	paths := []string{
 		"/workflows", "/workflows/" + w.flow, "/workflows/" + w.flow + "/versions", "/workflows/" + w.flow + "/batch",
 		"/workflows/" + w.flow + "/batch/" + batch, "/workflows/" + w.flow + "/batch/" + batch + "/items",
 		"/workflows/" + w.flow + "/executions?limit=100", "/files/" + w.upload, "/files/" + w.upload + "/content",
 	}
-	await(i.t, func() bool { // the one that nobody waited for
-		_, list := i.ask("GET", "/workflows/"+w.flow+"/executions?status=running&status=queued", "", "")
+	apptest.Await(i.T, func() bool { // the one that no client waited for
+		_, list := i.Ask("GET", "/workflows/"+w.flow+"/executions?status=running&status=queued", "", "")
 		data, _ := list["data"].([]any)
 		return len(data) == 0
 	})
-	_, list := i.ask("GET", "/workflows/"+w.flow+"/executions?limit=100", "", "")
+	_, list := i.Ask("GET", "/workflows/"+w.flow+"/executions?limit=100", "", "")
 	for _, e := range list["data"].([]any) {
 		id := e.(map[string]any)["id"].(string)
 		paths = append(paths, "/workflows/"+w.flow+"/executions/"+id, "/workflows/"+w.flow+"/executions/"+id+"/timeline")
@@ -131,20 +155,20 @@ func (w *world) collect(i *installation, batch string) {
 }
 
 // answer is the status and body for a path, without the address of the server and signatures.
-func (i *installation) answer(path string) string {
-	i.t.Helper()
-	status, raw := i.fetch("GET", i.base+path, "", "")
-	text := strings.ReplaceAll(string(raw), strings.TrimSuffix(i.base, "/api/v1"), "BASE")
+func (i *fixture) answer(path string) string {
+	i.T.Helper()
+	status, raw := i.Fetch("GET", i.Base+path, "", "")
+	text := strings.ReplaceAll(string(raw), strings.TrimSuffix(i.Base, "/api/v1"), "BASE")
 	return fmt.Sprint(status, " ", signature.ReplaceAllString(text, ""))
 }
 
 // signature is what differs in a link from second to second.
 var signature = regexp.MustCompile(`\?expires=[0-9]+&signature=[A-Za-z0-9_-]+|"expires_at":"[^"]*"`)
 
-// check holds an installation to what the world was before.
-func (w *world) check(t *testing.T, i *installation) {
+// check holds an installation to what the one before answered.
+func (w *filled) check(t *testing.T, i *fixture) {
 	t.Helper()
-	i.key = w.key
+	i.Key = w.key
 	for path, before := range w.answers {
 		if after := i.answer(path); after != before {
 			t.Errorf("GET %s\nafter:  %.2000s\nbefore: %.2000s", path, after, before)
@@ -154,24 +178,24 @@ func (w *world) check(t *testing.T, i *installation) {
 		t.Errorf("the same request started %s, before %s", again, w.idempotent)
 	}
 	for _, id := range w.waiting {
-		if _, e := i.ask("GET", "/workflows/"+w.slow+"/executions/"+id+"?wait=20s", "", ""); e["status"] != "finished" {
+		if _, e := i.Ask("GET", "/workflows/"+w.slow+"/executions/"+id+"?wait=20s", "", ""); e["status"] != "finished" {
 			t.Errorf("a waiting execution is %v", e)
 		}
 	}
-	await(t, func() bool {
-		_, b := i.ask("GET", "/workflows/"+w.slow+"/batch/"+w.batch, "", "")
+	apptest.Await(t, func() bool {
+		_, b := i.Ask("GET", "/workflows/"+w.slow+"/batch/"+w.batch, "", "")
 		return b["status"] == "completed" && b["completed"].(float64) == slowItems
 	})
-	_, fresh := i.ask("POST", "/workflows/"+w.flow+"/executions?wait=10s", "application/json", `{"input":{"n":2}}`)
+	_, fresh := i.Ask("POST", "/workflows/"+w.flow+"/executions?wait=10s", "application/json", `{"input":{"n":2}}`)
 	if fresh["status"] != "finished" {
 		t.Errorf("a new execution is %v", fresh)
 	}
-	i.key = w.second
-	if status, answer := i.ask("GET", "/workflows", "", ""); status != 200 {
+	i.Key = w.second
+	if status, answer := i.Ask("GET", "/workflows", "", ""); status != 200 {
 		t.Errorf("with the second key: %d %v", status, answer)
 	}
-	i.key = "ch_live_nobody"
-	resp, err := http.Get(i.base + w.link) // without any key
+	i.Key = "ch_live_nobody"
+	resp, err := http.Get(i.Base + w.link) // without any key
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,12 +203,12 @@ func (w *world) check(t *testing.T, i *installation) {
 	if raw, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 200 || string(raw) != uploadedText {
 		t.Errorf("a link of before: %d %q %v", resp.StatusCode, raw, err)
 	}
-	if status, _ := i.ask("GET", "/workflows", "", ""); status != 401 {
+	if status, _ := i.Ask("GET", "/workflows", "", ""); status != 401 {
 		t.Errorf("with no key: %d", status)
 	}
 }
 
-func wantWell(t *testing.T, r MoveReport) {
+func wantWell(t *testing.T, r Report) {
 	t.Helper()
 	if len(r.Findings) < 4 {
 		t.Errorf("findings of the doctor: %+v", r.Findings)
@@ -210,12 +234,12 @@ func testMoveToS3(t *testing.T, server *peer.Postgres) {
 	dir, url := filepath.Join(t.TempDir(), "data"), server.NewDatabase(t)
 	w := fill(t, dir)
 	key := filepath.Join(t.TempDir(), "new.key")
-	nowhere := Moving{From: dir, To: url, ToFilesURL: strings.Replace(bucket.URL(), bucket.Name, "no-such-bucket", 1), MasterKeyFile: key}
-	if _, err := Move(t.Context(), nowhere); err == nil || !strings.Contains(err.Error(), "--to-files") || len(targetRows(t, url)) != 0 {
+	nowhere := Request{From: dir, To: url, ToFilesURL: strings.Replace(bucket.URL(), bucket.Name, "no-such-bucket", 1), MasterKeyFile: key}
+	if _, err := Run(t.Context(), nowhere); err == nil || !strings.Contains(err.Error(), "--to-files") || len(targetRows(t, url)) != 0 {
 		t.Errorf("to a bucket that is not there: %v", err)
 	}
 	cut := errors.New("cut off")
-	what := Moving{From: dir, To: url, ToFilesURL: bucket.URL("prefix", "moved"), MasterKeyFile: key, pageRows: 2}
+	what := Request{From: dir, To: url, ToFilesURL: bucket.URL("prefix", "moved"), MasterKeyFile: key, pageRows: 2}
 	// Often cut off at the next transaction: TestMoveRows does so at each. A server process
 	// would have to be killed at the same moments.
 	for n := 1; ; n += 3 {
@@ -226,7 +250,7 @@ func testMoveToS3(t *testing.T, server *peer.Postgres) {
 			}
 			return nil
 		}
-		report, err := Move(t.Context(), what)
+		report, err := Run(t.Context(), what)
 		if err == nil {
 			wantWell(t, report)
 			if report.Files < 2 || report.FileBytes < largeText || report.FilesLeft {
@@ -241,13 +265,13 @@ func testMoveToS3(t *testing.T, server *peer.Postgres) {
 	if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the new master key: %v, %v", info, err)
 	}
-	if got := served(t, Config{DataDir: dir}); !strings.Contains(got, "was moved to") {
+	if got := refusal(t, installation.Settings{DataDir: dir}); !strings.Contains(got, "was moved to") {
 		t.Errorf("serving the source: %q", got)
 	}
 	if err := os.RemoveAll(dir); err != nil { // nothing of it is needed any more
 		t.Fatal(err)
 	}
-	i := install(t, filepath.Join(t.TempDir(), "work"), func(c *Config) {
+	i := install(t, filepath.Join(t.TempDir(), "work"), func(c *installation.Settings) {
 		c.DatabaseURL, c.FilesURL, c.MasterKeyFile = url, bucket.URL("prefix", "moved"), key
 	})
 	w.check(t, i)
@@ -258,7 +282,7 @@ func testMoveLeavesFiles(t *testing.T, server *peer.Postgres) {
 	dir, url := filepath.Join(t.TempDir(), "data"), server.NewDatabase(t)
 	w := fill(t, dir)
 	var digest blob.Digest
-	contents, err := blob.OpenFolder(blob.Config{Folder: filepath.Join(dir, filesName)})
+	contents, err := blob.OpenFolder(blob.Config{Folder: filepath.Join(dir, installation.FilesName)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,17 +299,17 @@ func testMoveLeavesFiles(t *testing.T, server *peer.Postgres) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Move(t.Context(), Moving{From: dir, To: url}); err == nil || !strings.Contains(err.Error(), digest.String()) {
+	if _, err := Run(t.Context(), Request{From: dir, To: url}); err == nil || !strings.Contains(err.Error(), digest.String()) {
 		t.Fatalf("without the content of a file: %v", err)
 	}
 	elsewhere := "file://" + filepath.Join(t.TempDir(), "files")
-	if _, err := Move(t.Context(), Moving{From: dir, To: url, ToFilesURL: elsewhere}); err == nil || !strings.Contains(err.Error(), digest.String()) {
+	if _, err := Run(t.Context(), Request{From: dir, To: url, ToFilesURL: elsewhere}); err == nil || !strings.Contains(err.Error(), digest.String()) {
 		t.Fatalf("without the content of a file: %v", err)
 	}
 	if _, _, err := contents.Put(t.Context(), strings.NewReader(uploadedText), 1<<20); err != nil {
 		t.Fatal(err)
 	}
-	report, err := Move(t.Context(), Moving{From: dir, To: url})
+	report, err := Run(t.Context(), Request{From: dir, To: url})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,10 +317,10 @@ func testMoveLeavesFiles(t *testing.T, server *peer.Postgres) {
 	if !report.FilesLeft || report.Files < 2 {
 		t.Errorf("report %+v", report)
 	}
-	want := []string{"--database-url", url, "--files-url", "file://" + filepath.Join(dir, filesName), "--master-key-file", filepath.Join(dir, masterKeyName)}
+	want := []string{"--database-url", url, "--files-url", "file://" + filepath.Join(dir, installation.FilesName), "--master-key-file", filepath.Join(dir, installation.MasterKeyName)}
 	if !slices.Equal(report.Serve, want) {
 		t.Errorf("serve with %q, want %q", report.Serve, want)
 	}
-	i := install(t, t.TempDir(), func(c *Config) { c.DatabaseURL, c.FilesURL, c.MasterKeyFile = want[1], want[3], want[5] })
+	i := install(t, t.TempDir(), func(c *installation.Settings) { c.DatabaseURL, c.FilesURL, c.MasterKeyFile = want[1], want[3], want[5] })
 	w.check(t, i)
 }

@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/activity/process"
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
@@ -26,7 +28,8 @@ type Finding struct {
 
 // doctor gathers findings.
 type doctor struct {
-	cfg      Config
+	cfg      installation.Settings
+	ring     *secret.Keyring // nil: it cannot be read
 	deep     bool
 	findings []Finding
 }
@@ -50,8 +53,8 @@ func (d *doctor) addDamages(what, good string, damages []string, err error) {
 
 // Doctor checks an installation, beside a running server or without one, and changes nothing. It
 // reports all that is wrong, not the first problem only. deep reads every content and compares its digest.
-func Doctor(ctx context.Context, cfg Config, deep bool) []Finding {
-	cfg, err := cfg.withDefaults()
+func Doctor(ctx context.Context, cfg installation.Settings, deep bool) []Finding {
+	cfg, err := cfg.WithDefaults()
 	if err != nil {
 		return []Finding{{What: "settings", Detail: err.Error()}}
 	}
@@ -61,7 +64,7 @@ func Doctor(ctx context.Context, cfg Config, deep bool) []Finding {
 		d.rows(ctx)
 		d.disk()
 		d.confinement()
-		if cfg.Engine == EngineTemporal {
+		if cfg.Engine == installation.EngineTemporal {
 			good, err := checkTemporal(ctx, d.cfg)
 			d.add("Temporal", good, err)
 		}
@@ -79,7 +82,7 @@ func (d *doctor) directory() bool {
 		d.add("data directory", "", err)
 		return false
 	}
-	open, err := d.cfg.openToOthers()
+	open, err := d.cfg.OpenToOthers()
 	d.addDamages("data directory", d.cfg.DataDir+", closed to others", open, err)
 	return true
 }
@@ -91,7 +94,7 @@ func (d *doctor) masterKey() {
 		good = fmt.Sprintf("%s, with %s as the current one", good, ring.Current().ID())
 	}
 	d.add("master key", good, err)
-	d.cfg.ring = ring
+	d.ring = ring
 }
 
 // rows looks at the database, and at everything that is judged by what it holds.
@@ -99,7 +102,7 @@ func (d *doctor) rows(ctx context.Context) {
 	var rows *store.Store
 	var err error
 	if d.cfg.DatabaseURL != "" {
-		rows, err = openBeside(ctx, d.cfg)
+		rows, err = d.cfg.OpenBeside(ctx)
 		d.add("database", "it can be reached", err)
 	} else {
 		rows = d.openSQLite(ctx)
@@ -108,10 +111,10 @@ func (d *doctor) rows(ctx context.Context) {
 		return
 	}
 	defer rows.Close()
-	if d.cfg.ring != nil { // else told already
+	if d.ring != nil { // else told already
 		d.keys(ctx, rows)
 	}
-	err = rows.View(ctx, checkMoved)
+	err = rows.View(ctx, installation.CheckMoved)
 	d.add("store move", "the database was not left by one", err)
 	d.contents(ctx, rows)
 	d.work(ctx, rows)
@@ -120,14 +123,14 @@ func (d *doctor) rows(ctx context.Context) {
 
 // openSQLite looks at the file of the database before it opens it: opening makes one where there is none.
 func (d *doctor) openSQLite(ctx context.Context) *store.Store {
-	path := filepath.Join(d.cfg.DataDir, databaseName)
+	path := filepath.Join(d.cfg.DataDir, installation.DatabaseName)
 	state, err := sqlite.Inspect(path)
 	switch {
 	case err != nil:
 		d.add("database", "", err)
 		return nil
 	case state.Schema == 0:
-		err := d.cfg.checkLoss()
+		err := d.cfg.CheckLoss()
 		if err == nil {
 			err = fmt.Errorf("there is no database in %s", d.cfg.DataDir)
 		}
@@ -153,7 +156,7 @@ func (d *doctor) openSQLite(ctx context.Context) *store.Store {
 const longLog = 256 << 20
 
 func (d *doctor) log(state sqlite.State) {
-	text := fmt.Sprintf("%d bytes in %s-wal", state.LogBytes, databaseName)
+	text := fmt.Sprintf("%d bytes in %s-wal", state.LogBytes, installation.DatabaseName)
 	if state.LogBytes > longLog {
 		d.add("write-ahead log", "", fmt.Errorf("%s: something reads the database for a very long time, or no server runs that would cut it", text))
 		return
@@ -163,7 +166,7 @@ func (d *doctor) log(state sqlite.State) {
 
 // keys compares the master key file with the keys of the installation.
 func (d *doctor) keys(ctx context.Context, rows *store.Store) {
-	state, err := keyring.Inspect(ctx, rows, d.cfg.ring, d.cfg.MasterKeyFile, d.cfg.DatabaseURL == "", time.Now())
+	state, err := keyring.Inspect(ctx, rows, d.ring, d.cfg.MasterKeyFile, d.cfg.DatabaseURL == "", time.Now())
 	d.add("master key of the database", fmt.Sprintf("the %d keys of the installation open with it", state.Keys), err)
 	if err != nil {
 		return
@@ -196,7 +199,7 @@ func (d *doctor) memories(ctx context.Context, rows *store.Store) {
 	backup, clock := "made with PostgreSQL's own tools, so nothing is known of them here", "no step was seen"
 	err := rows.View(ctx, func(r *store.Reader) error {
 		if d.cfg.DatabaseURL == "" {
-			at, err := r.Meta(metaBackup)
+			at, err := r.Meta(installation.MetaBackup)
 			switch {
 			case errors.Is(err, store.ErrNotFound):
 				backup = "none was made with `chargehand backup`"
@@ -206,11 +209,11 @@ func (d *doctor) memories(ctx context.Context, rows *store.Store) {
 				backup = "the last one that `chargehand backup` made is of " + string(at)
 			}
 		}
-		data, err := r.Meta(metaClock)
+		data, err := r.Meta(installation.MetaClock)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
-		var step clockStep
+		var step installation.ClockStep
 		if err == nil {
 			err = json.Unmarshal(data, &step)
 		}
@@ -240,4 +243,15 @@ func (d *doctor) disk() {
 		err = fmt.Errorf("%s where %s is: when none is left, writes are refused", text, d.cfg.DataDir)
 	}
 	d.add("disk", text, err)
+}
+
+// confinement reports how far this machine can keep processes of workflows apart, as seen by the
+// user and in the cgroup of doctor itself. What is missing is a note: the installation works without it.
+func (d *doctor) confinement() {
+	for _, fact := range process.Capabilities().Facts() {
+		if !fact.OK {
+			fact.Detail = "note: " + fact.Detail + "; " + fact.Remedy
+		}
+		d.add(fact.What, fact.Detail, nil)
+	}
 }

@@ -1,4 +1,4 @@
-package app
+package move
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/secret"
 )
 
@@ -19,7 +20,7 @@ func (m *move) settings() (err error) {
 		m.Log = slog.New(slog.DiscardHandler)
 	}
 	if m.Progress == nil {
-		m.Progress = func(MoveStep) {}
+		m.Progress = func(Step) {}
 	}
 	if m.written == nil {
 		m.written = func() error { return nil }
@@ -28,41 +29,41 @@ func (m *move) settings() (err error) {
 		m.pageRows = movePageRows
 	}
 	if m.From == "" {
-		return badSetting("--from is missing: the data directory to move")
+		return installation.BadSetting("--from is missing: the data directory to move")
 	}
 	if m.From, err = filepath.Abs(m.From); err != nil {
 		return err
 	}
 	if m.To == "" {
-		return badSetting("--to is missing: postgres://user@host/name")
+		return installation.BadSetting("--to is missing: postgres://user@host/name")
 	}
 	if u, err := url.Parse(m.To); err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return badSetting("--to is not a postgres:// address: an installation is moved to PostgreSQL")
+		return installation.BadSetting("--to is not a postgres:// address: an installation is moved to PostgreSQL")
 	}
-	if m.fromPlace, err = placeOfFiles("--from-files", m.FromFilesURL, filepath.Join(m.From, filesName)); err != nil {
+	if m.fromFiles, err = filesLocation("--from-files", m.FromFilesURL, filepath.Join(m.From, installation.FilesName)); err != nil {
 		return err
 	}
-	if m.toPlace, err = placeOfFiles("--to-files", m.ToFilesURL, ""); err != nil {
+	if m.toFiles, err = filesLocation("--to-files", m.ToFilesURL, ""); err != nil {
 		return err
 	}
-	if m.toPlace == (blob.Location{}) {
-		m.toPlace = m.fromPlace
+	if m.toFiles == (blob.Location{}) {
+		m.toFiles = m.fromFiles
 	}
-	m.left = m.toPlace == m.fromPlace
+	m.left = m.toFiles == m.fromFiles
 	if m.FromMasterKeyFile == "" {
-		m.FromMasterKeyFile = filepath.Join(m.From, masterKeyName)
+		m.FromMasterKeyFile = filepath.Join(m.From, installation.MasterKeyName)
 	}
 	if m.MasterKeyFile == "" {
 		m.MasterKeyFile = m.FromMasterKeyFile
 	}
-	m.new = Config{DataDir: m.From, DatabaseURL: m.To, FilesURL: m.ToFilesURL, MasterKeyFile: m.MasterKeyFile, Log: m.Log}
+	m.new = installation.Settings{DataDir: m.From, DatabaseURL: m.To, FilesURL: m.ToFilesURL, MasterKeyFile: m.MasterKeyFile, Log: m.Log}
 	if m.new.FilesURL == "" {
 		m.new.FilesURL = m.FromFilesURL
 	}
 	if m.new.FilesURL == "" {
-		m.new.FilesURL = (&url.URL{Scheme: "file", Path: m.fromPlace.Folder}).String()
+		m.new.FilesURL = (&url.URL{Scheme: "file", Path: m.fromFiles.Folder}).String()
 	}
-	if m.new, err = m.new.withDefaults(); err != nil {
+	if m.new, err = m.new.WithDefaults(); err != nil {
 		return err
 	}
 	m.report.FilesLeft = m.left
@@ -70,26 +71,26 @@ func (m *move) settings() (err error) {
 	return nil
 }
 
-// placeOfFiles reads a setting that says where files are.
-func placeOfFiles(flag, address, folder string) (blob.Location, error) {
+// filesLocation reads a setting that says where files are.
+func filesLocation(flag, address, folder string) (blob.Location, error) {
 	if address == "" {
 		return blob.Location{Folder: folder}, nil
 	}
 	l, err := blob.ParseLocation(address)
 	if err != nil {
-		return l, badSetting("%s: %w", flag, err)
+		return l, installation.BadSetting("%s: %w", flag, err)
 	}
 	return l, nil
 }
 
-// readKeyring reads the master key file of the source, and compares that of the target, if it is there.
+// readKeyring reads the master key file of the source, and compares that of the target, if that exists.
 func (m *move) readKeyring() (err error) {
-	if _, err := os.Stat(filepath.Join(m.From, databaseName)); err != nil {
+	if _, err := os.Stat(filepath.Join(m.From, installation.DatabaseName)); err != nil {
 		return fmt.Errorf("there is no installation in %s: %w", m.From, err)
 	}
 	if m.ring, err = secret.Load(m.FromMasterKeyFile); err != nil {
 		if errors.Is(err, secret.ErrMissing) {
-			err = badSetting("%w: name it with --from-master-key-file", err)
+			err = installation.BadSetting("%w: name it with --from-master-key-file", err)
 		}
 		return err
 	}
@@ -97,18 +98,18 @@ func (m *move) readKeyring() (err error) {
 	switch {
 	case errors.Is(err, secret.ErrMissing):
 		if _, err := os.Stat(filepath.Dir(m.MasterKeyFile)); err != nil {
-			return badSetting("--master-key-file: %w", err)
+			return installation.BadSetting("--master-key-file: %w", err)
 		}
 	case err != nil:
-		return badSetting("--master-key-file: %w", err)
+		return installation.BadSetting("--master-key-file: %w", err)
 	case !there.Equal(m.ring):
-		return badSetting("--master-key-file: %s holds another key than %s: keys and links are valid with the same one only", m.MasterKeyFile, m.FromMasterKeyFile)
+		return installation.BadSetting("--master-key-file: %s holds another key than %s: keys and links are valid with the same one only", m.MasterKeyFile, m.FromMasterKeyFile)
 	}
 	return nil
 }
 
-// placeKey copies the master key, in one step, so that no half of it is ever found.
-func (m *move) placeKey() error {
+// copyKey copies the master key, in one step, so that no half of it is ever found.
+func (m *move) copyKey() error {
 	to := m.MasterKeyFile
 	if _, err := os.Stat(to); err == nil {
 		return nil // compared before
@@ -118,8 +119,8 @@ func (m *move) placeKey() error {
 		return fmt.Errorf("copy the master key: %w", err)
 	}
 	defer os.RemoveAll(folder)
-	unfinished := filepath.Join(folder, masterKeyName)
-	if err := copyFile(m.FromMasterKeyFile, unfinished); err != nil {
+	unfinished := filepath.Join(folder, installation.MasterKeyName)
+	if err := installation.CopyFile(m.FromMasterKeyFile, unfinished); err != nil {
 		return fmt.Errorf("copy the master key: %w", err)
 	}
 	if err := os.Link(unfinished, to); err != nil && !errors.Is(err, fs.ErrExist) {

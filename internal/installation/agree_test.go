@@ -1,4 +1,4 @@
-package app
+package installation
 
 import (
 	"sync"
@@ -29,10 +29,10 @@ func TestConcurrentNodesThatStartAtOnceAgree(t *testing.T) {
 		for i, db := range stores {
 			all.Go(func() {
 				var err error
-				if names[i], err = installationName(t.Context(), db); err != nil {
+				if names[i], err = Name(t.Context(), db); err != nil {
 					t.Error(err)
 				}
-				if agreed[i], err = agree(t.Context(), db, metaFiles, []byte{byte(i)}, nil); err != nil {
+				if agreed[i], err = agree(t.Context(), db, MetaFiles, []byte{byte(i)}, nil); err != nil {
 					t.Error(err)
 				}
 			})
@@ -51,10 +51,10 @@ func TestConcurrentNodesThatStartAtOnceAgree(t *testing.T) {
 			t.Fatalf("%d of %d different values are that of the installation", same, nodes)
 		}
 		err := stores[0].Update(t.Context(), func(tx *store.Tx) error {
-			if err := tx.DeleteMeta(metaName); err != nil {
+			if err := tx.DeleteMeta(MetaName); err != nil {
 				return err
 			}
-			return tx.DeleteMeta(metaFiles)
+			return tx.DeleteMeta(MetaFiles)
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package app
+package move
 
 import (
 	"context"
@@ -16,6 +16,12 @@ import (
 const (
 	movePageRows  = 10_000
 	movePageBytes = 8 << 20
+)
+
+// Marks of how far a move is, in the target.
+const (
+	markTable = store.MovePrefix + "table/" // and the name: how far it is filled
+	markFiles = store.MovePrefix + "files"
 )
 
 // tableMark is how far a table is filled: the key of its last row.
@@ -56,7 +62,7 @@ func (m *move) copyRows(ctx context.Context, c store.Conn) error {
 	return nil
 }
 
-// copyTable fills a table from the row behind the last one that is there.
+// copyTable fills a table from the row behind the last one that it has.
 func (m *move) copyTable(ctx context.Context, c store.Conn, t store.Table) error {
 	var mark tableMark
 	if err := m.readProgress(ctx, markTable+t.Name, &mark); err != nil || mark.Done {
@@ -68,7 +74,7 @@ func (m *move) copyTable(ctx context.Context, c store.Conn, t store.Table) error
 	}
 	page := postgres.NewPage(t)
 	for !mark.Done {
-		m.Progress(MoveStep{Part: t.Name, Done: mark.Rows, Total: total})
+		m.Progress(Step{Part: t.Name, Done: mark.Rows, Total: total})
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -96,7 +102,7 @@ func (m *move) copyTable(ctx context.Context, c store.Conn, t store.Table) error
 			return err
 		}
 	}
-	m.Progress(MoveStep{Part: t.Name, Done: mark.Rows, Total: total})
+	m.Progress(Step{Part: t.Name, Done: mark.Rows, Total: total})
 	return m.loader.Analyze(ctx, t)
 }
 
@@ -134,7 +140,7 @@ func (m *move) compareTable(ctx context.Context, c store.Conn, t store.Table) er
 	if err != nil {
 		return err
 	}
-	m.Progress(MoveStep{Part: t.Name, Compare: true, Total: total})
+	m.Progress(Step{Part: t.Name, Compare: true, Total: total})
 	there, theirs := store.NewSum(), make(chan error, 1)
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -148,7 +154,7 @@ func (m *move) compareTable(ctx context.Context, c store.Conn, t store.Table) er
 	ours := t.Read(c, nil, func(row []store.Value) (bool, error) {
 		here.Add(t, row)
 		if here.Rows%int64(m.pageRows) == 0 {
-			m.Progress(MoveStep{Part: t.Name, Compare: true, Done: here.Rows, Total: total})
+			m.Progress(Step{Part: t.Name, Compare: true, Done: here.Rows, Total: total})
 		}
 		return true, ctx.Err()
 	})
@@ -158,7 +164,7 @@ func (m *move) compareTable(ctx context.Context, c store.Conn, t store.Table) er
 	if err := errors.Join(ours, <-theirs); err != nil {
 		return err
 	}
-	m.Progress(MoveStep{Part: t.Name, Compare: true, Done: here.Rows, Total: total})
+	m.Progress(Step{Part: t.Name, Compare: true, Done: here.Rows, Total: total})
 	m.report.Compared += here.Rows
 	if here.Rows != there.Rows || here.Digest() != there.Digest() {
 		a, b := here.Digest(), there.Digest()

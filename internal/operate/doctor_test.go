@@ -1,0 +1,168 @@
+package operate
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/activity/process"
+	"github.com/chargehand/chargehand/internal/app/apptest"
+	"github.com/chargehand/chargehand/internal/installation"
+)
+
+// wrong are the names of the findings of an installation that are not well, and all findings by name.
+func wrong(t *testing.T, cfg installation.Settings, deep bool) (names []string, all map[string]Finding) {
+	t.Helper()
+	all = map[string]Finding{}
+	for _, f := range Doctor(t.Context(), cfg, deep) {
+		all[f.What] = f
+		if !f.OK {
+			names = append(names, f.What)
+		}
+	}
+	return names, all
+}
+
+func TestDoctor(t *testing.T) {
+	i := install(t, filepath.Join(t.TempDir(), "data"))
+	_, file := i.Ask("POST", "/files", "", "the content")
+	cfg := installation.Settings{DataDir: i.Dir}
+	if got, all := wrong(t, cfg, true); len(got) != 0 {
+		t.Errorf("a good installation has wrong: %v %+v", got, all)
+	}
+	apptest.Damage(t, i.Dir, file["sha256"].(string))
+	if got, _ := wrong(t, cfg, true); !slices.Equal(got, []string{"files"}) {
+		t.Errorf("with a damaged file, wrong are %v", got)
+	}
+	if got, _ := wrong(t, cfg, false); len(got) != 0 {
+		t.Errorf("digests are read without --deep: %v", got)
+	}
+	if err := os.Chmod(i.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(i.Dir, installation.DatabaseName), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got, all := wrong(t, cfg, true); !slices.Equal(got, []string{"data directory", "files"}) || len(all["data directory"].Damages) != 2 {
+		t.Errorf("with a folder that every user reads, wrong are %v: %+v", got, all["data directory"])
+	}
+	absent := filepath.Join(t.TempDir(), "absent")
+	if got, _ := wrong(t, installation.Settings{DataDir: absent}, false); len(got) == 0 {
+		t.Error("an absent folder is well")
+	}
+	if _, err := os.Stat(absent); !os.IsNotExist(err) {
+		t.Errorf("the doctor has made %s", absent)
+	}
+}
+
+// TestDoctorListsAllDamages: every content that rows refer to and that is not there or not whole is named; what nothing
+// refers to is counted and is no damage.
+func TestDoctorListsAllDamages(t *testing.T) {
+	i := install(t, filepath.Join(t.TempDir(), "data"))
+	var digests []string
+	for n := range 20 {
+		_, file := i.Ask("POST", fmt.Sprintf("/files?filename=f%d.txt", n), "", fmt.Sprint("content ", n))
+		digests = append(digests, file["sha256"].(string))
+	}
+	echo := i.Apply(apptest.Definition("echo", "{set: {text: ok}}"))
+	large := fmt.Sprintf(`{"input":{"large":%q}}`, strings.Repeat("x", 200<<10))
+	if _, e := i.Ask("POST", "/workflows/"+echo+"/executions?wait=20s", "application/json", large); e["status"] != "finished" {
+		t.Fatalf("execution %v", e)
+	}
+	content := filepath.Join(i.Dir, installation.FilesName, "content")
+	find := func(digest string) string {
+		t.Helper()
+		matches, err := filepath.Glob(filepath.Join(content, digest[:2], "*", "*"+digest[4:]))
+		if more, _ := filepath.Glob(filepath.Join(content, digest[:2], "*"+digest[2:])); len(matches) == 0 {
+			matches = more
+		}
+		if err != nil || len(matches) != 1 {
+			t.Fatalf("content %s: %v %v", digest, matches, err)
+		}
+		return matches[0]
+	}
+	for _, digest := range digests[:3] {
+		if err := os.Remove(find(digest)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Truncate(find(digests[3]), 2); err != nil {
+		t.Fatal(err)
+	}
+	// A content that nothing refers to.
+	orphan := find(digests[4])
+	stray := filepath.Join(filepath.Dir(orphan), strings.Repeat("e", len(filepath.Base(orphan))))
+	if err := os.WriteFile(stray, []byte("stray"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, all := wrong(t, installation.Settings{DataDir: i.Dir}, false)
+	f := all["files"]
+	if !slices.Equal(got, []string{"files"}) || len(f.Damages) != 4 {
+		t.Fatalf("wrong %v: %+v", got, f)
+	}
+	text := strings.Join(f.Damages, "\n")
+	for n, digest := range digests[:4] {
+		if !strings.Contains(text, digest) || !strings.Contains(text, fmt.Sprintf(`"f%d.txt"`, n)) {
+			t.Errorf("content %d is not named: %s", n, text)
+		}
+	}
+	if err := os.RemoveAll(content); err != nil {
+		t.Fatal(err)
+	}
+	// the large input is a content too
+	if _, all = wrong(t, installation.Settings{DataDir: i.Dir}, false); len(all["files"].Damages) < 21 {
+		t.Errorf("of all files, gone are %d: %+v", len(all["files"].Damages), all["files"])
+	}
+}
+
+// TestDoctorComparesTheMasterKey: with another master key, no API key counts and no server starts.
+func TestDoctorComparesTheMasterKey(t *testing.T) {
+	i := install(t, filepath.Join(t.TempDir(), "data"))
+	i.Halt()
+	path := filepath.Join(i.Dir, installation.MasterKeyName)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.Repeat([]byte{7}, 32), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := wrong(t, installation.Settings{DataDir: i.Dir}, false); !slices.Equal(got, []string{"master key of the database"}) {
+		t.Errorf("wrong are %v", got)
+	}
+}
+
+// TestDoctorKnowsTheLastBackup: doctor knows when the last one was made, and that there was none.
+func TestDoctorKnowsTheLastBackup(t *testing.T) {
+	i := install(t, filepath.Join(t.TempDir(), "data"))
+	cfg := installation.Settings{DataDir: i.Dir}
+	if _, all := wrong(t, cfg, false); !strings.Contains(all["backups"].Detail, "none") {
+		t.Errorf("before one: %+v", all["backups"])
+	}
+	if _, err := Backup(t.Context(), cfg, filepath.Join(t.TempDir(), "copy")); err != nil {
+		t.Fatal(err)
+	}
+	if _, all := wrong(t, cfg, false); !strings.Contains(all["backups"].Detail, time.Now().UTC().Format("2006-01-02T15")) {
+		t.Errorf("after one: %+v", all["backups"])
+	}
+}
+
+// Doctor reports what the machine cannot confine, but nothing is wrong with the installation.
+func TestDoctorTellsOfTheConfinement(t *testing.T) {
+	d := &doctor{}
+	d.confinement()
+	facts := process.Capabilities().Facts()
+	if len(d.findings) != len(facts) || len(facts) < 5 {
+		t.Fatalf("%d findings of %d facts", len(d.findings), len(facts))
+	}
+	for i, f := range d.findings {
+		noted := strings.HasPrefix(f.Detail, "note: ") && strings.Contains(f.Detail, facts[i].Remedy)
+		if !f.OK || f.What != facts[i].What || noted == facts[i].OK {
+			t.Errorf("finding %+v of %+v", f, facts[i])
+		}
+	}
+}
