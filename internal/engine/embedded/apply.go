@@ -30,7 +30,7 @@ func (s *writeSet) apply(ev machine.Event, maxBytes int) int {
 	commands := inst.machine.Apply(ev)
 	inst.computeTime += time.Since(begin)
 	inst.timeMs = ev.TimeMs
-	s.collect(commands)
+	engine.Sort(commands, s)
 	for _, f := range ev.Files {
 		var id chargehand.FileID
 		if id.UnmarshalText([]byte(f.ID)) == nil {
@@ -64,44 +64,45 @@ func stripped(ev machine.Event) machine.Event {
 	return ev
 }
 
-// collect sorts the commands that an event has caused.
-func (s *writeSet) collect(commands []machine.Command) {
-	inst := s.inst
-	for i := range commands {
-		c := &commands[i]
-		switch c.Kind {
-		case machine.RunActivity:
-			s.activities = append(s.activities, *c)
-			inst.hasDetached = inst.hasDetached || c.Detached
-		case machine.StopActivity:
-			at := slices.IndexFunc(s.activities, func(a machine.Command) bool { return a.ID == c.ID })
-			if at >= 0 {
-				s.activities = slices.Delete(s.activities, at, at+1)
-			} else {
-				s.stopActivities = append(s.stopActivities, c.ID)
-			}
-		case machine.StartTimer:
-			t := store.Timer{Execution: inst.no, Command: uint64(c.ID), DueMs: c.DueMs}
-			inst.timers = append(inst.timers, t)
-			s.startTimers = append(s.startTimers, t)
-		case machine.StopTimer:
-			s.dropTimer(c.ID)
-		case machine.Publish:
-			s.publications = append(s.publications, eventstream.Emitted(inst.row.ID, c.ID, inst.secrets.Redact(c.Args)))
-		case machine.StartChild:
-			inst.unstarted = append(inst.unstarted, *c)
-		case machine.StopChild:
-			s.stopChild(c.ID)
-		case machine.Yield:
-			s.yielded = true
-		case machine.Finish:
-			s.finish = c
-		}
+// RunActivity implements engine.Commands.
+func (s *writeSet) RunActivity(c *machine.Command) {
+	s.activities = append(s.activities, *c)
+	s.inst.hasDetached = s.inst.hasDetached || c.Detached
+}
+
+// StopActivity implements engine.Commands. The activity may not have been started yet.
+func (s *writeSet) StopActivity(id machine.CommandID) {
+	at := slices.IndexFunc(s.activities, func(a machine.Command) bool { return a.ID == id })
+	if at >= 0 {
+		s.activities = slices.Delete(s.activities, at, at+1)
+	} else {
+		s.stopActivities = append(s.stopActivities, id)
 	}
 }
 
-// stopChild withdraws a child. The child may not have been started yet.
-func (s *writeSet) stopChild(id machine.CommandID) {
+// StartTimer implements engine.Commands.
+func (s *writeSet) StartTimer(c *machine.Command) {
+	t := store.Timer{Execution: s.inst.no, Command: uint64(c.ID), DueMs: c.DueMs}
+	s.inst.timers = append(s.inst.timers, t)
+	s.startTimers = append(s.startTimers, t)
+}
+
+// Publish implements engine.Commands.
+func (s *writeSet) Publish(c *machine.Command) {
+	s.publications = append(s.publications, eventstream.Emitted(s.inst.row.ID, c.ID, s.inst.secrets.Redact(c.Args)))
+}
+
+// StartChild implements engine.Commands.
+func (s *writeSet) StartChild(c *machine.Command) { s.inst.unstarted = append(s.inst.unstarted, *c) }
+
+// Yield implements engine.Commands.
+func (s *writeSet) Yield() { s.yielded = true }
+
+// Finish implements engine.Commands.
+func (s *writeSet) Finish(c *machine.Command) { s.finish = c }
+
+// StopChild implements engine.Commands. The child may not have been started yet.
+func (s *writeSet) StopChild(id machine.CommandID) {
 	inst := s.inst
 	started := len(inst.unstarted) + len(s.children)
 	inst.unstarted = slices.DeleteFunc(inst.unstarted, func(c machine.Command) bool { return c.ID == id })
@@ -111,8 +112,8 @@ func (s *writeSet) stopChild(id machine.CommandID) {
 	}
 }
 
-// dropTimer forgets a timer that has fired or was stopped.
-func (s *writeSet) dropTimer(command machine.CommandID) {
+// StopTimer implements engine.Commands. It also forgets a timer that has fired.
+func (s *writeSet) StopTimer(command machine.CommandID) {
 	inst := s.inst
 	if at := inst.timerAt(command); at >= 0 {
 		inst.timers = slices.Delete(inst.timers, at, at+1)

@@ -49,7 +49,7 @@ func (e *Engine) deliver(s *writeSet, msg *message) {
 		if inst.timerAt(ev.Command) < 0 {
 			return // it was stopped in the meantime, or has fired already
 		}
-		s.dropTimer(ev.Command)
+		s.StopTimer(ev.Command)
 	}
 	ev.TimeMs = max(inst.timeMs, e.nowMs())
 	s.apply(ev, e.limits.ActivityOutputBytes)
@@ -112,7 +112,7 @@ func (e *Engine) fireOverdue(s *writeSet) {
 		if inst.timerAt(command) < 0 {
 			continue // the timer before it has stopped it
 		}
-		s.dropTimer(command)
+		s.StopTimer(command)
 		s.apply(machine.Event{Kind: machine.TimerFired, TimeMs: now, Command: command}, e.limits.ActivityOutputBytes)
 	}
 }

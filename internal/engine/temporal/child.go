@@ -32,8 +32,8 @@ func (k *children) idle() bool {
 	return k.sending == nil && len(k.queue) == 0 && k.asking == nil && !k.ended
 }
 
-// startChild queues the start of a child.
-func (r *run) startChild(c *machine.Command) {
+// StartChild implements engine.Commands: it queues the start of a child.
+func (r *run) StartChild(c *machine.Command) {
 	child := c.Child
 	r.children.queue = append(r.children.queue, childStep{Command: uint64(c.ID), Start: &childWire{
 		ID: child.ID, Namespace: child.Namespace, Name: child.Name, Version: child.Version,
@@ -41,8 +41,8 @@ func (r *run) startChild(c *machine.Command) {
 	}})
 }
 
-// stopChild withdraws a child. A child whose start is still queued is never started.
-func (r *run) stopChild(id machine.CommandID) {
+// StopChild implements engine.Commands. A child whose start is still queued is never started.
+func (r *run) StopChild(id machine.CommandID) {
 	queued := len(r.children.queue)
 	r.children.queue = slices.DeleteFunc(r.children.queue, func(s childStep) bool { return s.Command == uint64(id) && s.Start != nil })
 	if len(r.children.queue) == queued {

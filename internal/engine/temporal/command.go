@@ -95,21 +95,22 @@ func (r *run) startCall(c *machine.Command) bool {
 	return true
 }
 
-// stopCall withdraws an activity that is held or runs.
-func (r *run) stopCall(id machine.CommandID) {
+// StopActivity implements engine.Commands: it withdraws an activity that is held or runs.
+func (r *run) StopActivity(id machine.CommandID) {
 	r.held = slices.DeleteFunc(r.held, func(c machine.Command) bool { return c.ID == id })
 	r.calls = stop(r.calls, id)
 }
 
-// startTimer starts a timer for the rest of the time until it is due. A timer that is already due fires in the next
-// workflow task: a loop of such timers must not hog this one.
-func (r *run) startTimer(c *machine.Command) {
+// StartTimer implements engine.Commands. A timer that is already due fires in the next workflow task: a loop of such
+// timers must not hog this one.
+func (r *run) StartTimer(c *machine.Command) {
 	rest := time.Duration(max(c.DueMs-workflow.Now(r.ctx).UnixMilli(), 1)) * time.Millisecond
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	r.timers = append(r.timers, &pendingCommand{id: c.ID, dueMs: c.DueMs, future: workflow.NewTimer(ctx, rest), cancel: cancel})
 }
 
-func (r *run) stopTimer(id machine.CommandID) { r.timers = stop(r.timers, id) }
+// StopTimer implements engine.Commands.
+func (r *run) StopTimer(id machine.CommandID) { r.timers = stop(r.timers, id) }
 
 // stop cancels a pending command and removes it from the list: its outcome is ignored.
 func stop(list []*pendingCommand, id machine.CommandID) []*pendingCommand {

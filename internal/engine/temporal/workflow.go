@@ -148,9 +148,9 @@ func (r *run) revive(plans *plan.Cache) *machine.Fault {
 		r.machine = machine.New(p, identity)
 		r.timeMs = a.StartedMs
 		r.slots = slots{held: true, phase: chargehand.Running.String()}
-		r.take(r.machine.Apply(machine.Event{
+		engine.Sort(r.machine.Apply(machine.Event{
 			Kind: machine.Started, TimeMs: a.StartedMs, Output: r.input, Detail: a.Runtime, Runtime: identity.RuntimeMetadata, Lifecycle: a.Lifecycle,
-		}))
+		}), r)
 		return nil
 	}
 	c := a.Continued
@@ -164,7 +164,7 @@ func (r *run) revive(plans *plan.Cache) *machine.Fault {
 	r.streams.waiting, r.children.delivered = c.Waiting, c.Delivered
 	r.resumeListens(c)
 	// Children are started before a run ends.
-	r.take(slices.DeleteFunc(r.machine.InFlight(), func(c machine.Command) bool { return c.Kind == machine.StartChild }))
+	engine.Sort(slices.DeleteFunc(r.machine.InFlight(), func(c machine.Command) bool { return c.Kind == machine.StartChild }), r)
 	a.Continued = nil // it may be large
 	return nil
 }
@@ -248,35 +248,20 @@ func (r *run) apply(ev machine.Event) {
 	ev.TimeMs = r.timeMs
 	r.moved = true
 	r.applied++
-	r.take(r.machine.Apply(ev))
+	engine.Sort(r.machine.Apply(ev), r)
 }
 
-// take takes commands of the machine: it starts those that may start at once, and holds or queues the others.
-func (r *run) take(commands []machine.Command) {
-	for i := range commands {
-		c := &commands[i]
-		switch c.Kind {
-		case machine.RunActivity:
-			r.held = append(r.held, *c)
-		case machine.StopActivity:
-			r.stopCall(c.ID)
-		case machine.StartTimer:
-			r.startTimer(c)
-		case machine.StopTimer:
-			r.stopTimer(c.ID)
-		case machine.Publish:
-			r.bus.queue = append(r.bus.queue, r.publication(c))
-		case machine.StartChild:
-			r.startChild(c)
-		case machine.StopChild:
-			r.stopChild(c.ID)
-		case machine.Yield:
-			r.yielded = true
-		case machine.Finish:
-			r.finish = c
-		}
-	}
-}
+// RunActivity implements engine.Commands: the activity waits until it may start.
+func (r *run) RunActivity(c *machine.Command) { r.held = append(r.held, *c) }
+
+// Publish implements engine.Commands.
+func (r *run) Publish(c *machine.Command) { r.bus.queue = append(r.bus.queue, r.publication(c)) }
+
+// Yield implements engine.Commands.
+func (r *run) Yield() { r.yielded = true }
+
+// Finish implements engine.Commands.
+func (r *run) Finish(c *machine.Command) { r.finish = c }
 
 // compute continues the machine after a yield, a few times in one workflow task.
 func (r *run) compute() {
