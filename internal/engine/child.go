@@ -291,7 +291,7 @@ type ChildEnd struct {
 // execution. more: there are more ends. The transaction that journals an event deletes the link of its child
 // (store.Tx.DeliverChild). Errors: store.ErrUnavailable and others that may pass.
 func ReadChildEnds(
-	ctx context.Context, st *store.Store, blobs Blobs, open []store.Child, delivered []int64,
+	ctx context.Context, st *store.Store, blobs Blobs, open []store.Child, delivered []int64, limit int,
 ) (ends []ChildEnd, more bool, err error) {
 	bytes := 0
 	for _, link := range open {
@@ -301,7 +301,7 @@ func ReadChildEnds(
 		if len(ends) >= maxEnds || bytes >= maxEndBytes {
 			return ends, true, nil
 		}
-		ev, err := childEnd(ctx, st, blobs, link)
+		ev, err := childEnd(ctx, st, blobs, link, limit)
 		if err != nil {
 			return nil, false, err
 		}
@@ -312,9 +312,15 @@ func ReadChildEnds(
 }
 
 // childEnd is the event by which an execution gets the end of its child. An end that can never be read becomes an error
-// of the system, so that the parent does not wait without end.
-func childEnd(ctx context.Context, st *store.Store, blobs Blobs, link store.Child) (machine.Event, error) {
+// of the system, so that the parent does not wait without end. An output that takes more than limit bytes as JSON
+// becomes a fault, as that of an activity.
+func childEnd(
+	ctx context.Context, st *store.Store, blobs Blobs, link store.Child, limit int,
+) (machine.Event, error) {
 	ev, err := readEnd(ctx, st, blobs, link)
+	if size := value.Size(ev.Output); err == nil && ev.Fault == nil && size > limit {
+		ev.Output, ev.Fault = nil, outputFault(size, limit)
+	}
 	if errors.Is(err, ErrCorrupt) || errors.Is(err, store.ErrNotFound) {
 		ev.Output = nil
 		ev.Fault = SystemFault(CodeInternal, "What the started workflow has ended with cannot be read: "+err.Error())

@@ -19,7 +19,10 @@ func TestChildEnd(t *testing.T) {
 		output  string // as JSON
 		code    string // of the fault
 	}{
-		"output":       {outcome: store.Outcome{Output: store.Payload{Inline: []byte(`{"x":1}`), Size: 7}}, output: `{"x":1}`},
+		"output": {outcome: store.Outcome{Output: store.Payload{Inline: []byte(`{"x":1}`), Size: 7}}, output: `{"x":1}`},
+		"too large": {
+			outcome: store.Outcome{Output: store.Payload{Inline: []byte(`"twenty-one byteslong"`), Size: 22}}, code: CodeOutputTooLarge,
+		},
 		"fault":        {outcome: store.Outcome{Fault: EncodeFault(SystemFault(CodeRevision, "no"))}, code: CodeRevision},
 		"broken":       {outcome: store.Outcome{Output: store.Payload{Inline: []byte(`{"x":`), Size: 5}}, code: CodeInternal},
 		"broken fault": {outcome: store.Outcome{Fault: []byte(`{`)}, code: CodeInternal},
@@ -37,7 +40,7 @@ func TestChildEnd(t *testing.T) {
 		} else {
 			row.No = 1 << 40
 		}
-		ev, err := childEnd(context.Background(), v.Store, nil, store.Child{Execution: row.No, Command: 7})
+		ev, err := childEnd(context.Background(), v.Store, nil, store.Child{Execution: row.No, Command: 7}, 20)
 		if err != nil || ev.Command != 7 {
 			t.Errorf("%s: command %d, %v", name, ev.Command, err)
 			continue

@@ -120,23 +120,6 @@ func hideFiles(r *store.Reader, row *store.Execution, known map[chargehand.FileI
 	return nil
 }
 
-// UseResults keeps foreign result files (Results) as long as the execution, and gives them to the execution that
-// awaits it, if there is one: it gets references to them in the output.
-func UseResults(tx *store.Tx, no int64, foreign []int64, ending store.Ending) error {
-	for _, file := range foreign {
-		if err := tx.UseFile(file, no); err != nil {
-			return err
-		}
-		if ending.Parent == 0 {
-			continue
-		}
-		if err := tx.UseFile(file, ending.Parent); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // NamedFiles are the ids of all objects in v that look like file references, each once, also of those that are in
 // others.
 func NamedFiles(v value.Value) (ids []chargehand.FileID) {

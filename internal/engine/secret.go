@@ -289,14 +289,6 @@ func (s *Secrets) RedactText(text string) string {
 	return s.redactor().Text(text)
 }
 
-// RedactJSON is Redact for a JSON text.
-func (s *Secrets) RedactJSON(data []byte) []byte {
-	if s == nil {
-		return data
-	}
-	return s.redactor().JSON(data)
-}
-
 // RedactFault is Redact for a fault. The types of the language stay, and so does the code, which
 // is ours.
 func (s *Secrets) RedactFault(f *machine.Fault) *machine.Fault {
@@ -309,6 +301,11 @@ func (s *Secrets) RedactFault(f *machine.Fault) *machine.Fault {
 	}
 	redacted.Title, redacted.Detail, redacted.Instance = r.Text(f.Title), s.errors().Text(f.Detail), r.Text(f.Instance)
 	return &redacted
+}
+
+// EncodeTimeline encodes entries of the timeline without secrets, as a chunk (machine.EncodeTimeline).
+func (s *Secrets) EncodeTimeline(entries []machine.Entry, known ...value.Value) []byte {
+	return machine.EncodeTimeline(nil, s.RedactEntries(entries), known...)
 }
 
 // RedactEntries is Redact for entries of the timeline. Names of tasks and references come from

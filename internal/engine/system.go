@@ -27,21 +27,16 @@ func SystemFault(code, detail string) *machine.Fault {
 	}
 }
 
-// OutputFault is the outcome of an activity whose own outcome takes size bytes, more than limit.
-func OutputFault(size, limit int) *machine.Fault {
+// outputFault is the outcome of an activity whose own outcome takes size bytes, more than limit.
+func outputFault(size, limit int) *machine.Fault {
 	return &machine.Fault{
 		Type: machine.ErrRuntime, Status: 500, Title: "Output too large", Code: CodeOutputTooLarge,
 		Detail: fmt.Sprintf("The outcome takes %d bytes as JSON, more than the limit of %d; pass large contents as files.", size, limit),
 	}
 }
 
-// PanicFault is the outcome of an activity whose runner panicked. What it said is for the log.
-func PanicFault() *machine.Fault {
-	return SystemFault(CodeInternal, "An internal error ended this task. The log of the server tells more.")
-}
-
-// KindFault is the outcome of an activity of a kind that has no runner here (T80).
-func KindFault(kind string) *machine.Fault {
+// kindFault is the outcome of an activity of a kind that has no runner here (T80).
+func kindFault(kind string) *machine.Fault {
 	return &machine.Fault{
 		Type: machine.ErrConfiguration, Status: 400, Title: "Configuration error", Code: "run_not_allowed",
 		Detail: fmt.Sprintf("This installation does not run %q.", kind),

@@ -1,7 +1,6 @@
 package secret
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -233,54 +232,4 @@ func (r *Redactor) object(v map[string]any) (redacted value.Value, changed bool)
 		members[name] = moved[i]
 	}
 	return members, true
-}
-
-// JSON takes the secrets out of the strings of a JSON text, which stays valid. Data that is no
-// JSON is taken as text.
-func (r *Redactor) JSON(data []byte) []byte {
-	if r == nil || len(data) == 0 {
-		return data
-	}
-	v, err := value.Parse(data, value.Limits{Depth: value.MaxDepth, Bytes: len(data), Values: len(data) + 1})
-	if err != nil {
-		if json.Valid(data) { // a key that occurs twice, for example
-			return r.literals(data)
-		}
-		return []byte(r.Text(string(data)))
-	}
-	v, changed := r.value(v)
-	if !changed {
-		return data
-	}
-	return value.Append(nil, v)
-}
-
-// literals takes the secrets out of each string of a valid JSON text by itself.
-func (r *Redactor) literals(data []byte) []byte {
-	var out []byte
-	for i := 0; i < len(data); {
-		if data[i] != '"' {
-			out = append(out, data[i])
-			i++
-			continue
-		}
-		end := i + 1
-		for data[end] != '"' {
-			if data[end] == '\\' {
-				end++
-			}
-			end++
-		}
-		literal := data[i : end+1]
-		i = end + 1
-		var text string
-		if err := json.Unmarshal(literal, &text); err != nil {
-			text = string(literal) // not of valid JSON
-		}
-		if redacted := r.Text(text); redacted != text {
-			literal = value.Append(nil, redacted)
-		}
-		out = append(out, literal...)
-	}
-	return out
 }

@@ -3,7 +3,6 @@ package embedded
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
@@ -17,7 +16,7 @@ import (
 // startActivity puts an activity into its pool. The caller is the driver of inst.
 func (e *Engine) startActivity(inst *instance, c *machine.Command) {
 	started := &call{
-		no: inst.no, traced: spanOf(&inst.row), command: c.ID, runner: e.config.Activities[c.Activity],
+		no: inst.no, traced: spanOf(&inst.row), command: c.ID,
 		account: inst.row.Account, workflow: inst.row.Workflow, secrets: inst.secrets,
 		request: activity.Call{
 			Environment: inst.row.Environment, Execution: inst.row.ID, Kind: c.Activity, Args: c.Args, Input: c.Input,
@@ -61,32 +60,22 @@ func (e *Engine) perform(c *call) {
 	if c.detached {
 		engine.LogDetached(e.log, c.request.Execution, c.request.Reference, result.Fault)
 	}
+	engine.BoundOutcome(&result, e.limits.ActivityOutputBytes)
 	e.send(c.no, message{kind: applyEvent, call: c, event: machine.Event{
 		Kind: machine.ActivityEnded, Command: c.command,
 		Output: result.Output, Fault: result.Fault, Files: result.Files, Detail: result.Document,
 	}})
 }
 
-// runActivity calls the runner of an activity. A panic in the runner is a fault of the task.
-func (e *Engine) runActivity(ctx context.Context, c *call) (result activity.Result) {
-	if c.runner == nil {
-		return activity.Result{Fault: engine.KindFault(c.request.Kind)}
-	}
+// runActivity runs an activity.
+func (e *Engine) runActivity(ctx context.Context, c *call) activity.Result {
 	account, err := e.account(ctx, c.account)
 	if err != nil {
 		const detail = "The account of the execution cannot be read."
 		return activity.Result{Fault: engine.SystemFault(engine.CodeInternal, detail)}
 	}
 	c.request.Account, c.request.Redact = account, c.secrets.RedactText
-	defer func() {
-		if v := recover(); v != nil {
-			e.log.Error("an activity panicked", "kind", c.request.Kind, "execution", c.request.Execution,
-				"task", c.request.Reference, "panic", c.secrets.RedactText(fmt.Sprint(v)),
-				"stack", string(debug.Stack()))
-			result = activity.Result{Fault: engine.PanicFault()}
-		}
-	}()
-	return c.runner.Run(ctx, c.request)
+	return engine.RunActivity(ctx, e.log, e.config.Activities, c.request)
 }
 
 // account returns the id of an account.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -13,36 +12,18 @@ import (
 
 // apply applies an event to the machine and collects what it causes. It returns the size of the
 // journaled event.
-func (s *writeSet) apply(ev machine.Event, maxBytes int) int {
+func (s *writeSet) apply(ev machine.Event) int {
 	inst := s.inst
-	var payload []byte
-	if ev.Kind == machine.ActivityEnded || ev.Kind == machine.ChildEnded {
-		payload = machine.AppendEvent(nil, ev)
-		if len(payload) > maxBytes {
-			ev = machine.Event{
-				Kind: ev.Kind, TimeMs: ev.TimeMs, Command: ev.Command,
-				Fault: engine.OutputFault(len(payload), maxBytes),
-			}
-			payload = nil
-		}
-	}
 	begin := time.Now()
 	commands := inst.machine.Apply(ev)
 	inst.computeTime += time.Since(begin)
 	inst.timeMs = ev.TimeMs
 	engine.Sort(commands, s)
-	for _, f := range ev.Files {
-		var id chargehand.FileID
-		if id.UnmarshalText([]byte(f.ID)) == nil {
-			s.files = append(s.files, id)
-		}
-	}
+	s.files = engine.AppendFileIDs(s.files, ev.Files)
 	if s.finish != nil {
 		return 0 // the journal is deleted at the end
 	}
-	if payload == nil {
-		payload = machine.AppendEvent(nil, stripped(ev))
-	}
+	payload := machine.AppendEvent(nil, stripped(ev))
 	size := len(payload)
 	payload = inst.secrets.Seal(engine.SealedEvent, payload)
 	inst.seq++

@@ -57,7 +57,7 @@ func (e *Engine) startChildren(s *writeSet) error {
 			}
 			refusals++
 			ev.TimeMs = max(inst.timeMs, e.nowMs())
-			s.apply(ev, e.limits.ActivityOutputBytes)
+			s.apply(ev)
 		}
 	}
 	return nil
@@ -153,7 +153,7 @@ func (e *Engine) readChildEnds(s *writeSet) error {
 	if err != nil {
 		return err
 	}
-	ends, more, err := engine.ReadChildEnds(e.ctx, e.store, e.config.Blobs, open, s.delivered)
+	ends, more, err := engine.ReadChildEnds(e.ctx, e.store, e.config.Blobs, open, s.delivered, e.limits.ActivityOutputBytes)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (e *Engine) readChildEnds(s *writeSet) error {
 			break
 		}
 		end.Event.TimeMs = max(inst.timeMs, e.nowMs())
-		s.apply(end.Event, e.limits.ActivityOutputBytes)
+		s.apply(end.Event)
 		s.delivered = append(s.delivered, end.No)
 	}
 	inst.childrenEnded = more && s.finish == nil
@@ -215,13 +215,13 @@ func (e *Engine) dispatchChildren(s *writeSet) {
 			e.slots.notifyQueued(e.slots.singles(child.Row.Account, ownerOf(&child.Row)))
 		}
 	}
-	if s.childrenCancelled || s.outcome != nil && len(s.outcome.Ending.Children) > 0 {
+	if s.childrenCancelled || s.end != nil && len(s.end.Ending.Children) > 0 {
 		e.cancelChildren()
 	}
-	if s.outcome == nil {
+	if s.end == nil {
 		return
 	}
-	if parent := s.outcome.Ending.Parent; parent != 0 {
+	if parent := s.end.Ending.Parent; parent != 0 {
 		e.notifyParent(parent)
 	}
 }

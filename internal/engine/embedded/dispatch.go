@@ -47,12 +47,12 @@ func (e *Engine) dispatch(s *writeSet) {
 	e.resumeStreams(inst)
 	e.dispatchSubscriptions(s)
 	e.dispatchChildren(s)
-	if s.outcome != nil {
+	if s.end != nil {
 		e.releaseEnded(s)
 	} else {
 		e.dispatchActivities(s)
 	}
-	if s.refreshAgain && s.outcome == nil {
+	if s.refreshAgain && s.end == nil {
 		e.goWork(func() { e.send(inst.no, message{kind: refresh}) })
 	}
 	if inst.row.Status != before.Status {
@@ -79,7 +79,7 @@ func (e *Engine) updateTimers(s *writeSet) {
 	for _, command := range s.stopTimers {
 		e.timers.remove(inst.no, command)
 	}
-	if s.outcome != nil {
+	if s.end != nil {
 		for _, t := range inst.timers {
 			e.timers.remove(t.Execution, t.Command)
 		}

@@ -32,7 +32,7 @@ func (e *Engine) undoInsert(s *writeSet, inDoubt bool, queued []queuedRow) {
 	}
 	d := inDoubtStart{id: inst.row.ID, lease: inst.lease, queued: queued}
 	inst.lease = nil
-	remains := s.outcome == nil || len(s.children) > 0
+	remains := s.end == nil || len(s.children) > 0
 	if !inDoubt || !remains || !e.outage.remember(d) {
 		e.releaseStart(d)
 	}

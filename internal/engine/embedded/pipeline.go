@@ -145,7 +145,7 @@ func (e *Engine) write(tx *store.Tx, s *writeSet) error {
 		}
 		return err
 	}
-	if s.insert && s.outcome == nil && s.row.State != store.StateQueued {
+	if s.insert && s.end == nil && s.row.State != store.StateQueued {
 		e.instances.insert(s.inst) // before another request can read the row
 	}
 	s.written = true

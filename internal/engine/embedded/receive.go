@@ -52,7 +52,7 @@ func (e *Engine) deliver(s *writeSet, msg *message) {
 		s.StopTimer(ev.Command)
 	}
 	ev.TimeMs = max(inst.timeMs, e.nowMs())
-	s.apply(ev, e.limits.ActivityOutputBytes)
+	s.apply(ev)
 	if len(msg.inTx) > 0 {
 		s.addCancelHook(msg)
 	}
@@ -65,7 +65,7 @@ func (e *Engine) dropLate(inst *instance, msg *message) {
 	case msg.kind == takeLease, msg.kind == recheckStart:
 		e.slots.release(msg.lease)
 	case msg.kind == applyEvent && msg.event.Kind == machine.Progressed:
-		msg.answer(errWithdrawn)
+		msg.answer(engine.ErrWithdrawn)
 	case msg.reply != nil:
 		msg.answer(engine.ErrFinal)
 	case msg.call != nil && msg.call.detached: // a detached activity may end after its execution
@@ -113,7 +113,7 @@ func (e *Engine) fireOverdue(s *writeSet) {
 			continue // the timer before it has stopped it
 		}
 		s.StopTimer(command)
-		s.apply(machine.Event{Kind: machine.TimerFired, TimeMs: now, Command: command}, e.limits.ActivityOutputBytes)
+		s.apply(machine.Event{Kind: machine.TimerFired, TimeMs: now, Command: command})
 	}
 }
 
@@ -134,7 +134,7 @@ func (e *Engine) countInterruptions(s *writeSet) {
 		}
 		if open[id] {
 			e.stats.interruptions.Add(1)
-			s.apply(machine.Event{Kind: machine.Interrupted, TimeMs: now, Command: id}, e.limits.ActivityOutputBytes)
+			s.apply(machine.Event{Kind: machine.Interrupted, TimeMs: now, Command: id})
 		}
 	}
 	s.resumed = true

@@ -97,7 +97,7 @@ func (e *Engine) cancelWithdrawn(s *writeSet) (withdrawn bool, err error) {
 	inst.machine = machine.New(nil, e.identity(&inst.row, nil))
 	s.apply(machine.Event{
 		Kind: machine.CancelRequested, TimeMs: max(e.nowMs(), inst.row.ID.Milli()), Detail: engine.ChildCancelled,
-	}, e.limits.ActivityOutputBytes)
+	})
 	return true, nil
 }
 
@@ -116,7 +116,7 @@ func (e *Engine) begin(s *writeSet, p *plan.Plan) error {
 	s.apply(machine.Event{
 		Kind: machine.Started, TimeMs: nowMs, Output: inst.input, Detail: e.config.RuntimeVersion,
 		Runtime: e.config.RuntimeMetadata, Lifecycle: e.config.Lifecycle,
-	}, e.limits.ActivityOutputBytes)
+	})
 	return nil
 }
 

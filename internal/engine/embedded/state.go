@@ -14,7 +14,7 @@ func (e *Engine) decideState(s *writeSet) error {
 	inst := s.inst
 	s.row = inst.row
 	if s.finish != nil {
-		return e.buildOutcome(s)
+		return e.buildEnd(s)
 	}
 	stopping := e.stopping.Load()
 	if stopping {
@@ -60,7 +60,7 @@ func (e *Engine) checkpoint(s *writeSet, authoritative bool) error {
 	inst := s.inst
 	if authoritative || endedEntries(inst.machine) > maxStateEntries {
 		var err error
-		if s.chunk, err = e.timelineChunk(inst, nil, nil); err != nil {
+		if s.chunk, err = e.timelineChunk(inst, nil); err != nil {
 			return err
 		}
 		if s.chunk != nil {

@@ -2,22 +2,17 @@ package embedded
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// errWithdrawn tells an activity that its execution does not want its outcomes any longer.
-var errWithdrawn = errors.New("the activity was withdrawn")
-
 // progress hands over one outcome of a stream and returns when the outcome is durable, so that a
 // stream does not run ahead of its execution. There is one call at a time per stream.
 func (e *Engine) progress(ctx context.Context, c *call, v value.Value) error {
-	if size := value.Size(v); size > e.limits.ActivityOutputBytes {
-		return fmt.Errorf("what the activity hands over takes %d bytes, more than the limit of %d",
-			size, e.limits.ActivityOutputBytes)
+	if err := engine.CheckMessage(v, e.limits.ActivityOutputBytes); err != nil {
+		return err
 	}
 	c.progressed++
 	reply := make(chan error, 1)
@@ -40,7 +35,7 @@ func (e *Engine) progress(ctx context.Context, c *call, v value.Value) error {
 func (e *Engine) acceptsProgress(inst *instance, msg *message) bool {
 	c := msg.call
 	if inst.callOf(c.command) != c {
-		msg.answer(errWithdrawn)
+		msg.answer(engine.ErrWithdrawn)
 		return false
 	}
 	if s, _ := inst.machine.Stream(c.command); s.Paused {

@@ -120,7 +120,7 @@ func (s *writeSet) writeSubscriptions(tx *store.Tx) error {
 // still woken gets another turn later.
 func (e *Engine) dispatchSubscriptions(s *writeSet) {
 	inst := s.inst
-	if s.outcome != nil {
+	if s.end != nil {
 		inst.subscriptions = nil
 		return
 	}

@@ -60,7 +60,7 @@ func (e *Engine) readSubscription(s *writeSet, sub *subscription, budget *events
 		s.apply(machine.Event{
 			Kind: machine.EventReceived, TimeMs: max(inst.timeMs, e.nowMs()), Command: command,
 			Output: ev.Envelope, Number: ev.Number,
-		}, e.limits.ActivityOutputBytes)
+		})
 		return true, s.finish == nil && wantsMore(inst.machine, command)
 	})
 	if err != nil {

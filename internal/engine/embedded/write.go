@@ -1,8 +1,6 @@
 package embedded
 
 import (
-	"errors"
-
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/store"
@@ -10,7 +8,7 @@ import (
 
 // write writes the write set. It runs inside the transaction.
 func (s *writeSet) write(tx *store.Tx) error {
-	if s.outcome != nil {
+	if s.end != nil {
 		return s.writeEnd(tx)
 	}
 	inst := s.inst
@@ -49,7 +47,7 @@ func (s *writeSet) write(tx *store.Tx) error {
 
 func (s *writeSet) writeWork(tx *store.Tx) error {
 	no := s.inst.no
-	if err := s.publishFiles(tx); err != nil {
+	if err := engine.PublishFiles(tx, no, s.files); err != nil {
 		return err
 	}
 	for i := range s.journal {
@@ -92,7 +90,7 @@ func (s *writeSet) writeOthers(tx *store.Tx) error {
 	if err := s.writeChildren(tx); err != nil {
 		return err
 	}
-	if s.outcome == nil {
+	if s.end == nil {
 		if err := s.writeSubscriptions(tx); err != nil {
 			return err
 		}
@@ -108,29 +106,18 @@ func (s *writeSet) writeEvents(tx *store.Tx) error {
 	return err
 }
 
-func (s *writeSet) publishFiles(tx *store.Tx) error {
-	for _, id := range s.files {
-		// A missing file was swept during a long outage. The data still names it.
-		if err := tx.PublishFile(id, s.inst.no); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-	}
-	return nil
-}
-
 // writeEnd makes the execution final.
 func (s *writeSet) writeEnd(tx *store.Tx) error {
 	inst, row := s.inst, &s.row
-	own := *row
-	own.No = inst.no
-	list, foreign, err := engine.Results(tx, &own, s.references, s.resultFiles, s.files, inst.inputFiles)
-	if err != nil {
+	if s.insert {
+		row.No = 0 // an attempt that was undone may have set it
+	}
+	if err := s.end.FindResults(tx, row, s.files, inst.inputFiles); err != nil {
 		return err
 	}
-	s.outcome.Files = list
 	switch {
 	case s.insert && len(s.children) == 0:
-		if err := tx.InsertFinished(row, s.outcome); err != nil {
+		if err := tx.InsertFinished(row, &s.end.Outcome); err != nil {
 			return err
 		}
 		inst.no = row.No
@@ -154,16 +141,17 @@ func (s *writeSet) writeEnd(tx *store.Tx) error {
 		return err
 	}
 	if !s.insert || len(s.children) > 0 {
-		s.batchFinal, err = tx.FinishExecution(inst.no, row.Status, row.Phase, row.StartedMs, row.FinishedMs, s.outcome)
+		var err error
+		s.batchFinal, err = tx.FinishExecution(inst.no, row.Status, row.Phase, row.StartedMs, row.FinishedMs, &s.end.Outcome)
 		if err != nil {
 			return err
 		}
 	}
 	s.rowWritten = true
-	if err := s.publishFiles(tx); err != nil {
+	if err := engine.PublishFiles(tx, inst.no, s.files); err != nil {
 		return err
 	}
-	if err := engine.UseResults(tx, inst.no, foreign, s.outcome.Ending); err != nil {
+	if err := s.end.UseResults(tx, inst.no); err != nil {
 		return err
 	}
 	if err := s.writeEvents(tx); err != nil {

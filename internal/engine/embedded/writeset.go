@@ -38,10 +38,7 @@ type writeSet struct {
 	checkpoint  *store.Checkpoint
 	dropJournal bool // the checkpoint becomes authoritative
 	chunk       []byte
-	outcome     *store.Outcome
-	resultFiles []machine.File // of the Finish command
-
-	references []chargehand.FileID // in the output
+	end         *engine.End
 
 	// What the events command.
 	activities     []machine.Command
@@ -100,7 +97,7 @@ func (s *writeSet) alone() []*writeSet {
 
 // empty reports whether there is nothing to write.
 func (s *writeSet) empty() bool {
-	return !s.insert && !s.stateChanged && s.outcome == nil && len(s.journal) == 0 && len(s.stopTimers) == 0 &&
+	return !s.insert && !s.stateChanged && s.end == nil && len(s.journal) == 0 && len(s.stopTimers) == 0 &&
 		len(s.unsubscribes) == 0 && len(s.delivered) == 0 && len(s.children) == 0 &&
 		!slices.ContainsFunc(s.inst.subscriptions, func(l *subscription) bool { return l.dirty })
 }
@@ -148,8 +145,8 @@ func (s *writeSet) offload(ctx context.Context, blobs engine.Blobs) error {
 			return fmt.Errorf("store checkpoint: %w", err)
 		}
 	}
-	if s.outcome != nil {
-		if err := engine.Externalize(ctx, blobs, &s.outcome.Output); err != nil {
+	if s.end != nil {
+		if err := engine.Externalize(ctx, blobs, &s.end.Output); err != nil {
 			return fmt.Errorf("store output: %w", err)
 		}
 	}

@@ -184,7 +184,7 @@ func (a *activities) outcome(ctx context.Context, q asking) (ends, error) {
 	if err != nil {
 		return ends{}, fmt.Errorf("read children: %w", err)
 	}
-	list, more, err := engine.ReadChildEnds(ctx, a.Store, a.Blobs, open, q.Delivered)
+	list, more, err := engine.ReadChildEnds(ctx, a.Store, a.Blobs, open, q.Delivered, a.Limits.ActivityOutputBytes)
 	if err != nil {
 		return ends{}, fmt.Errorf("read the end of a child: %w", err)
 	}

@@ -230,10 +230,10 @@ func TestWokenGoFirst(t *testing.T) {
 	}
 	// Asking behind others of the same source means to wait.
 	w.slots = 100
-	if got, err := a.reportState(context.Background(), stateReport{No: singles[7].No, Number: 2, Phase: "waiting"}); err != nil || got.Granted {
+	if got, err := a.reportState(context.Background(), stateReport{Execution: singles[7].ID, No: singles[7].No, Number: 2, Phase: "waiting"}); err != nil || got.Granted {
 		t.Fatalf("parked: %+v (%v)", got, err)
 	}
-	got, err := w.stage.activities().reportState(context.Background(), stateReport{No: singles[7].No, Number: 3, Slot: true, Phase: "running"})
+	got, err := w.stage.activities().reportState(context.Background(), stateReport{Execution: singles[7].ID, No: singles[7].No, Number: 3, Slot: true, Phase: "running"})
 	if err != nil || !got.Granted {
 		t.Errorf("asked with room: %+v (%v)", got, err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -72,7 +72,7 @@ func (r *run) receivePublished() {
 // end writes the end of the execution and completes the workflow, once nothing of it runs any more. Emitted events are
 // stored and detached children are started before the row shows the end.
 func (r *run) end() error {
-	entries := r.secrets.RedactEntries(r.machine.TakeTimeline())
+	entries := r.machine.TakeTimeline()
 	r.children.queue = slices.DeleteFunc(r.children.queue, func(s childStep) bool { return s.Start == nil || s.Start.Await })
 	for r.failure == nil && (!r.bus.idle() || r.children.sending != nil || len(r.children.queue) > 0) {
 		r.publish()
@@ -136,18 +136,14 @@ func (r *run) awaitDetached() {
 // the timeline is stored.
 func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 	if !r.isFinal {
+		end := engine.EndOf(c, r.secrets)
 		e := ending{
-			Execution: r.argument.Execution, No: r.argument.No, Phase: c.Phase.String(), StartedMs: r.argument.StartedMs, FinishedMs: r.timeMs,
-			Fault: r.secrets.RedactFault(c.Fault), Files: c.Files, Chunks: r.drain.chunks,
-		}
-		known := []value.Value{r.input}
-		if c.Phase == chargehand.Completed {
-			output := r.secrets.Redact(c.Output)
-			e.Output = value.Marshal(output)
-			known = append(known, output)
+			Execution: r.argument.Execution, No: r.argument.No, Phase: c.Phase.String(),
+			StartedMs: r.argument.StartedMs, FinishedMs: r.timeMs,
+			Output: json.RawMessage(end.Output.Inline), Fault: r.secrets.RedactFault(c.Fault), Files: c.Files,
 		}
 		if len(entries) > 0 {
-			e.Timeline = machine.EncodeTimeline(nil, entries, known...)
+			e.Timeline = r.secrets.EncodeTimeline(entries, end.Known(r.input)...)
 		}
 		var done finished
 		if err := r.write(finishType, e).Get(r.ctx, &done); err != nil {
@@ -160,12 +156,12 @@ func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 	}
 	// Also without entries: readers wait for it.
 	return r.write(chunkType, chunk{
-		Execution: r.argument.Execution, No: r.argument.No, Last: true, Data: machine.EncodeTimeline(nil, entries, r.input),
+		Execution: r.argument.Execution, No: r.argument.No, Last: true, Data: r.secrets.EncodeTimeline(entries, r.input),
 	}).Get(r.ctx, nil)
 }
 
 // failExecution ends an execution whose machine cannot continue.
 func (r *run) failExecution(f *machine.Fault) error {
 	r.timeMs = max(r.argument.StartedMs, workflow.Now(r.ctx).UnixMilli())
-	return r.writeEnd(&machine.Command{Kind: machine.Finish, Phase: chargehand.Faulted, Fault: f}, nil)
+	return r.writeEnd(engine.FinishFaulted(f), nil)
 }

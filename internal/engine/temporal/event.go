@@ -91,7 +91,7 @@ func (r *run) receiveOutcomes() {
 	for _, f := range ended {
 		err := f.future.Get(r.ctx, nil)
 		if err != nil && isNotBegun(err) {
-			// The machine need not know. No history from before this error was made has it.
+			// The machine need not know.
 			r.held = append(r.held, *f.command)
 		} else if !f.cut || err == nil {
 			r.apply(r.outcomeOf(f))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -87,7 +86,10 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 	if c.Detached {
 		defer a.watchOwner(ctx, &c, ownerPause, cancel)()
 	}
-	result := a.run(ctx, request, c.Confidential)
+	if c.Confidential { // a worker does not know which texts are secret
+		request.Redact = func(string) string { return "[redacted]" }
+	}
+	result := engine.RunActivity(ctx, a.Log, a.Activities, request)
 	if ctx.Err() != nil {
 		return outcome{}, lostError(ctx)
 	}
@@ -95,12 +97,10 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 		engine.LogDetached(a.Log, c.Execution, c.Reference, result.Fault)
 		result.Output = nil // no one wants it
 	}
+	engine.BoundOutcome(&result, a.Limits.ActivityOutputBytes)
 	o := outcome{Fault: result.Fault, Files: result.Files, Document: result.Document, of: c.owner()}
 	if result.Fault == nil && result.Output != nil {
 		o.Output = value.Marshal(result.Output)
-	}
-	if limit := a.Limits.ActivityOutputBytes; len(o.Output) > limit {
-		o = outcome{Fault: engine.OutputFault(len(o.Output), limit), Document: o.Document, of: o.of}
 	}
 	if err := a.showFiles(ctx, &c, o.Files); err != nil {
 		return outcome{}, lostError(ctx)
@@ -151,30 +151,6 @@ func (c *call) unreadable(reason error) outcome {
 	return outcome{Fault: engine.SystemFault(engine.CodeInternal, detail), of: c.owner()}
 }
 
-// run calls the runner. A panic in it is a fault of the task. The log does not get the text of the panic if the
-// execution has secrets.
-func (a *activities) run(ctx context.Context, c runner.Call, confidential bool) (result runner.Result) {
-	r := a.Activities[c.Kind]
-	if r == nil {
-		return runner.Result{Fault: engine.KindFault(c.Kind)}
-	}
-	if confidential { // a worker does not know which texts are secret
-		c.Redact = func(string) string { return "[redacted]" }
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			said := v
-			if confidential {
-				said = "[redacted]"
-			}
-			a.Log.Error("an activity panicked", "kind", c.Kind, "execution", c.Execution,
-				"task", c.Reference, "panic", said, "stack", string(debug.Stack()))
-			result = runner.Result{Fault: engine.PanicFault()}
-		}
-	}()
-	return r.Run(ctx, c)
-}
-
 // lostError is the error of an attempt that was withdrawn or cut off.
 func lostError(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errCutOff) {
@@ -211,30 +187,20 @@ func beat(ctx context.Context) (stop func()) {
 // be visible although its outcome is lost; it belongs to the execution then. showFiles tries until ctx ends, because
 // the effect of the activity has happened.
 func (a *activities) showFiles(ctx context.Context, c *call, files []machine.File) error {
-	ids := make([]chargehand.FileID, 0, len(files))
-	for _, f := range files {
-		var id chargehand.FileID
-		if id.UnmarshalText([]byte(f.ID)) == nil {
-			ids = append(ids, id)
-		}
-	}
+	ids := engine.AppendFileIDs(nil, files)
 	if len(ids) == 0 {
 		return nil
 	}
 	return pause.Retry(ctx, minBackoff, maxBackoff, func() bool {
 		err := a.Store.Update(ctx, func(tx *store.Tx) error {
-			if _, err := rowOf(&tx.Reader, c.No, c.Execution); errors.Is(err, store.ErrNotFound) {
+			_, err := rowOf(&tx.Reader, c.No, c.Execution)
+			switch {
+			case errors.Is(err, store.ErrNotFound):
 				return nil
-			} else if err != nil {
+			case err != nil:
 				return err
 			}
-			for _, id := range ids {
-				// A file that is gone was swept meanwhile; the data still names it.
-				if err := tx.PublishFile(id, c.No); err != nil && !errors.Is(err, store.ErrNotFound) {
-					return err
-				}
-			}
-			return nil
+			return engine.PublishFiles(tx, c.No, ids)
 		})
 		if err != nil {
 			a.Log.Warn("publish files; trying again", "execution", c.Execution, "error", err)

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -22,9 +23,6 @@ const (
 	// streamTimeout is how long a stream waits for Temporal. It is below heartbeatTimeout.
 	streamTimeout = 20 * time.Second
 )
-
-// errWithdrawn tells a stream that its messages are no longer wanted.
-var errWithdrawn = errors.New("the activity was withdrawn")
 
 // postbox is how a stream reaches the run of the workflow that has asked for it.
 type postbox interface {
@@ -82,13 +80,13 @@ type outflow struct {
 // progress is activity.Call.Progress. It returns when the message is in the history, and waits while too many earlier
 // messages have not been taken in.
 func (o *outflow) progress(ctx context.Context, v value.Value) error {
-	if size := value.Size(v); size > o.limit {
-		return fmt.Errorf("what the activity hands over takes %d bytes, more than the limit of %d", size, o.limit)
+	if err := engine.CheckMessage(v, o.limit); err != nil {
+		return err
 	}
 	for wait := minAsk; o.sent-o.taken >= streamWindow; wait = min(2*wait, maxAsk) {
 		n, err := o.post.taken(ctx, o.call.Stream)
 		if errors.Is(err, errGone) {
-			return errWithdrawn
+			return engine.ErrWithdrawn
 		}
 		if err == nil && n > o.taken {
 			o.taken, wait = n, minAsk
@@ -108,7 +106,7 @@ func (o *outflow) progress(ctx context.Context, v value.Value) error {
 	err := retryWhile(bounded, passes, func() error { return o.post.send(bounded, p) })
 	switch {
 	case errors.Is(err, errGone):
-		return errWithdrawn
+		return engine.ErrWithdrawn
 	case isLimit(err):
 		return fmt.Errorf("send a message of the stream: Temporal did not take it: %w", err)
 	case err != nil:

@@ -27,20 +27,16 @@ func (a *activities) publish(ctx context.Context, p publishing) error {
 	if err != nil {
 		return fmt.Errorf("publish events: %w", err)
 	}
+	if len(p.Commands) != len(p.Events) {
+		return fmt.Errorf("publish events: %d events of %d commands", len(p.Events), len(p.Commands))
+	}
 	list := make([]eventstream.Publication, len(p.Events))
 	for i, data := range p.Events {
 		ev, err := value.Parse(data, value.Limits{Depth: value.MaxDepth})
 		if err != nil {
 			return fmt.Errorf("read event: %w", err)
 		}
-		if len(p.Commands) == len(p.Events) {
-			list[i] = eventstream.Emitted(p.Execution, machine.CommandID(p.Commands[i]), ev)
-			continue
-		}
-		// Without a command, source and id identify the event.
-		envelope, _ := ev.(map[string]any)
-		list[i] = eventstream.Received(envelope)
-		list[i].Origin = p.Execution
+		list[i] = eventstream.Emitted(p.Execution, machine.CommandID(p.Commands[i]), ev)
 	}
 	from := engine.Publisher{Account: row.Account, Environment: row.Environment, Execution: &row}
 	if _, err := eventstream.Publish(ctx, a.Store, a.Blobs, from, list, a.nowMs()); err != nil {

@@ -11,11 +11,11 @@ import (
 )
 
 // rowOf reads the row of an execution by its number. The row must also have the id: if an older state of the database
-// was restored while workflows continued, the number may have been given to an execution of another account. An id of
-// zeros counts as the right one. Errors: store.ErrNotFound.
+// was restored while workflows continued, the number may have been given to an execution of another account. Errors:
+// store.ErrNotFound.
 func rowOf(r *store.Reader, no int64, id chargehand.ExecutionID) (store.Execution, error) {
 	row, err := r.ExecutionByNo(no)
-	if err == nil && row.ID != id && id != (chargehand.ExecutionID{}) {
+	if err == nil && row.ID != id {
 		return store.Execution{}, store.ErrNotFound
 	}
 	return row, err
@@ -30,22 +30,19 @@ func (a *activities) reportState(ctx context.Context, s stateReport) (stateAnswe
 	}
 	var now store.Reported
 	err = a.Store.Update(ctx, func(tx *store.Tx) error {
-		run := store.StateParked
-		if _, err := rowOf(&tx.Reader, s.No, s.Execution); errors.Is(err, store.ErrNotFound) {
+		row, err := rowOf(&tx.Reader, s.No, s.Execution)
+		if errors.Is(err, store.ErrNotFound) {
 			now = store.Reported{Final: true}
 			return nil
-		} else if err != nil {
+		}
+		state := store.StateParked
+		if err == nil && s.Slot {
+			state, err = a.askSlot(tx, &row)
+		}
+		if err != nil {
 			return err
 		}
-		if s.Slot {
-			if run, err = a.askSlot(tx, s.No); errors.Is(err, store.ErrNotFound) {
-				now = store.Reported{Final: true}
-				return nil
-			} else if err != nil {
-				return err
-			}
-		}
-		now, err = tx.ReportState(s.No, s.Number, phase, run, a.nowMs())
+		now, err = tx.ReportState(s.No, s.Number, phase, state, a.nowMs())
 		return err
 	})
 	if err != nil {
@@ -63,11 +60,7 @@ func (a *activities) reportState(ctx context.Context, s stateReport) (stateAnswe
 // askSlot looks for a free slot, under the lock of the account, so that no dispatcher gives it away. Woken executions
 // of the same queue that wait already go first. It counts as many slots as the dispatcher counts without a rest: where
 // more are held, the execution waits for the dispatcher.
-func (a *activities) askSlot(tx *store.Tx, no int64) (store.ExecutionState, error) {
-	row, err := tx.ExecutionByNo(no)
-	if err != nil {
-		return 0, err
-	}
+func (a *activities) askSlot(tx *store.Tx, row *store.Execution) (store.ExecutionState, error) {
 	if err := tx.LockAccount(row.Account); err != nil {
 		return 0, err
 	}

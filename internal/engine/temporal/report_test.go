@@ -38,7 +38,7 @@ func TestReportState(t *testing.T) {
 	first, second := o.accept(p, 1), o.accept(p, 1)
 	reportState := func(x argument, number int64, slot bool, phase chargehand.Phase, want stateAnswer, run store.ExecutionState) {
 		t.Helper()
-		got, err := a.reportState(t.Context(), stateReport{No: x.No, Number: number, Slot: slot, Phase: phase.String()})
+		got, err := a.reportState(t.Context(), stateReport{Execution: x.Execution, No: x.No, Number: number, Slot: slot, Phase: phase.String()})
 		if err != nil || got != want {
 			t.Errorf("answer %+v, %v; want %+v", got, err, want)
 		}
@@ -131,7 +131,7 @@ func TestFinish(t *testing.T) {
 	}
 	large = append(large, '"')
 	x := o.accept(p, 1)
-	e := ending{No: x.No, Phase: "completed", StartedMs: x.StartedMs, FinishedMs: x.StartedMs + 5, Output: large}
+	e := ending{Execution: x.Execution, No: x.No, Phase: "completed", StartedMs: x.StartedMs, FinishedMs: x.StartedMs + 5, Output: large}
 	for range 2 {
 		if got, err := a.finish(t.Context(), e); err != nil || got.Conflict {
 			t.Errorf("%+v, %v", got, err)
@@ -147,13 +147,56 @@ func TestFinish(t *testing.T) {
 	}
 	y := o.accept(p, 1)
 	o.cancel(y.No)
-	got, err := a.finish(t.Context(), ending{No: y.No, Phase: "completed", StartedMs: y.StartedMs, FinishedMs: y.StartedMs + 5, Output: []byte("1")})
+	got, err := a.finish(t.Context(), ending{Execution: y.Execution, No: y.No, Phase: "completed", StartedMs: y.StartedMs, FinishedMs: y.StartedMs + 5, Output: []byte("1")})
 	if err != nil || !got.Conflict || o.row(y.No).Phase != chargehand.Cancelled {
 		t.Errorf("%+v, %v; the row is %s", got, err, o.row(y.No).Phase)
 	}
 	if got, err := a.finish(t.Context(), ending{No: 999, Phase: "completed", FinishedMs: 1, Output: []byte("1")}); err != nil || !got.Conflict {
 		t.Errorf("of a row that is gone: %+v, %v", got, err)
 	}
+}
+
+// A finish that fails for whatever reason is repeated, as long as its row is not final: the workflow must not complete
+// before the row says the end.
+func TestFinishIsRepeated(t *testing.T) {
+	t.Parallel()
+	for name, cause := range map[string]error{"conflict": store.ErrConflict, "not found": store.ErrNotFound} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := &failingOnce{DB: template.New(t)}
+			o := newWorkerFixtureOn(t, db)
+			a := o.activities(nil)
+			x := o.accept(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 1)
+			e := ending{
+				Execution: x.Execution, No: x.No, Phase: "completed", StartedMs: x.StartedMs, FinishedMs: x.StartedMs + 5,
+				Output: []byte("1"),
+			}
+			db.fails = cause
+			if got, err := a.finish(t.Context(), e); err == nil {
+				t.Errorf("a failed end answers %+v; the row is %s", got, o.row(x.No).Phase)
+			}
+			if got, err := a.finish(t.Context(), e); err != nil || got.Conflict || o.row(x.No).Status != chargehand.Finished {
+				t.Errorf("the next attempt answers %+v, %v; the row is %s", got, err, o.row(x.No).Phase)
+			}
+		})
+	}
+}
+
+// failingOnce is a database whose next transaction is undone at its end.
+type failingOnce struct {
+	store.DB
+	fails error
+}
+
+func (f *failingOnce) Update(ctx context.Context, fn func(store.Conn) error) error {
+	err := f.fails
+	f.fails = nil
+	return f.DB.Update(ctx, func(c store.Conn) error {
+		if failed := fn(c); failed != nil {
+			return failed
+		}
+		return err
+	})
 }
 
 // A row that another process has ended keeps its end, and gets the timeline.
@@ -178,8 +221,10 @@ func TestChunk(t *testing.T) {
 	a := o.activities(nil)
 	x := o.accept(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 1)
 	for _, c := range []chunk{
-		{No: x.No, Number: 1, Keep: 1, Data: []byte("one")}, {No: x.No, Number: 2, Keep: 2, Data: []byte("two")},
-		{No: x.No, Number: 2, Keep: 2, Data: []byte("two")}, {No: x.No, Number: 3, Keep: 2, Data: []byte("three")},
+		{Execution: x.Execution, No: x.No, Number: 1, Keep: 1, Data: []byte("one")},
+		{Execution: x.Execution, No: x.No, Number: 2, Keep: 2, Data: []byte("two")},
+		{Execution: x.Execution, No: x.No, Number: 2, Keep: 2, Data: []byte("two")},
+		{Execution: x.Execution, No: x.No, Number: 3, Keep: 2, Data: []byte("three")},
 		{No: 999, Number: 1, Keep: 1, Data: []byte("gone")},
 	} {
 		if err := a.chunk(t.Context(), c); err != nil {
@@ -213,7 +258,9 @@ func TestPerform(t *testing.T) {
 		env := s.NewTestActivityEnvironment()
 		a := o.activities(func(c *WorkerConfig) { c.Limits.ActivityOutputBytes = 100 })
 		env.RegisterActivity(a.perform)
-		result, err := env.ExecuteActivity(a.perform, call{No: x.No, Kind: kind, Args: []byte("{}"), Input: []byte("[1]"), Metadata: []byte(`{"m": 1}`)})
+		result, err := env.ExecuteActivity(a.perform, call{
+			Execution: x.Execution, No: x.No, Kind: kind, Args: []byte("{}"), Input: []byte("[1]"), Metadata: []byte(`{"m": 1}`),
+		})
 		var got outcome
 		if err == nil {
 			err = result.Get(&got)
@@ -281,7 +328,7 @@ func TestCutOff(t *testing.T) {
 	s := quiet()
 	env := s.NewTestActivityEnvironment()
 	env.RegisterActivity(w.activities.perform)
-	_, err := env.ExecuteActivity(w.activities.perform, call{No: x.No, Kind: "http", Args: []byte("{}"), Input: []byte("1")})
+	_, err := env.ExecuteActivity(w.activities.perform, call{Execution: x.Execution, No: x.No, Kind: "http", Args: []byte("{}"), Input: []byte("1")})
 	var cut *sdk.ApplicationError
 	if !errors.As(err, &cut) || cut.Type() != codeInterrupted || !cut.NonRetryable() {
 		t.Errorf("the attempt ended with %v", err)

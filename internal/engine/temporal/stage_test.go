@@ -151,7 +151,9 @@ func (s *stage) usual(p *play) {
 func (s *stage) waits(p *play) bool {
 	a := s.activities()
 	for number, slot := range []bool{false, true} {
-		got, err := a.reportState(context.Background(), stateReport{No: p.argument.No, Number: int64(number + 1), Slot: slot, Phase: chargehand.Waiting.String()})
+		got, err := a.reportState(context.Background(), stateReport{
+			Execution: p.argument.Execution, No: p.argument.No, Number: int64(number + 1), Slot: slot, Phase: chargehand.Waiting.String(),
+		})
 		if err != nil {
 			s.rowsFixture.t.Error(err)
 			return false

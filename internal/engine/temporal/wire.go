@@ -195,7 +195,6 @@ type ending struct {
 	Fault      *machine.Fault  `json:"fault,omitempty"`
 	Files      []machine.File  `json:"files,omitempty"`
 	Timeline   []byte          `json:"timeline,omitempty"` // the last chunk
-	Chunks     int64           `json:"chunks"`             // stored before it
 }
 
 // finished is the result of finish. Conflict: another process had ended the row, which stays as it is.
@@ -209,7 +208,7 @@ type publishing struct {
 	Environment chargehand.Environment `json:"environment"`
 	Execution   chargehand.ExecutionID `json:"execution"`
 	Events      []json.RawMessage      `json:"events"`
-	Commands    []uint64               `json:"commands,omitempty"` // of the events, in the same order
+	Commands    []uint64               `json:"commands"` // of the events, in the same order
 }
 
 // readRequest is the argument of the activities listen and events.

@@ -82,13 +82,9 @@ func TestResultsOfManyFiles(t *testing.T) {
 			fresh = append(fresh, id)
 		}
 	}
-	var list []byte
-	var foreign []int64
+	end := End{references: ids}
 	queries = 0
-	err = rows.Update(t.Context(), func(tx *store.Tx) (err error) {
-		list, foreign, err = Results(tx, &row, ids, nil, fresh, nil)
-		return err
-	})
+	err = rows.Update(t.Context(), func(tx *store.Tx) error { return end.FindResults(tx, &row, fresh, nil) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,8 +92,8 @@ func TestResultsOfManyFiles(t *testing.T) {
 	for _, id := range want {
 		texts = append(texts, `"`+id.String()+`"`)
 	}
-	if got := "[" + strings.Join(texts, ",") + "]"; string(list) != got || len(foreign) != count/4 {
-		t.Errorf("%d foreign files, results %.200s", len(foreign), list)
+	if got := "[" + strings.Join(texts, ",") + "]"; string(end.Files) != got || len(end.foreign) != count/4 {
+		t.Errorf("%d foreign files, results %.200s", len(end.foreign), end.Files)
 	}
 	if queries > 10 {
 		t.Errorf("%d queries", queries)
