@@ -11,6 +11,12 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
+// Defaults of both engines.
+const (
+	DefaultAccountSlots      = 1_000  // executions of an account that run at once
+	DefaultQueuedPerWorkflow = 10_000 // queued singles of a workflow
+)
+
 // ErrQueueFull is returned by Start when the workflow has too many queued executions.
 var ErrQueueFull = errors.New("too many queued executions")
 

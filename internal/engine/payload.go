@@ -58,19 +58,22 @@ type Published struct {
 // ErrCorrupt says that what is stored cannot be read, now or later.
 var ErrCorrupt = errors.New("stored data is damaged")
 
-// ReadInput is the raw input of an execution; {} where none was given (T16). Errors:
-// ErrCorrupt, those of Blobs.
+// ReadInput is the raw input of an execution; {} where none was given (T16). Errors: *Unrecoverable, those of Blobs.
 func ReadInput(ctx context.Context, blobs Blobs, row *store.Execution) (value.Value, error) {
-	data, err := ReadPayload(ctx, blobs, row.Input)
-	if err != nil {
-		return nil, fmt.Errorf("read input: %w", err)
-	}
-	if len(data) == 0 {
+	if row.Input.Blob == nil && len(row.Input.Inline) == 0 {
 		return map[string]any{}, nil
+	}
+	return readValue(ctx, blobs, row.Input, "input")
+}
+
+func readValue(ctx context.Context, blobs Blobs, p store.Payload, what string) (value.Value, error) {
+	data, err := ReadPayload(ctx, blobs, p)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, err)
 	}
 	v, err := value.Parse(data, value.Limits{Depth: value.MaxDepth})
 	if err != nil {
-		return nil, fmt.Errorf("read input: %w: %w", ErrCorrupt, err)
+		return nil, Unreadable(what, err)
 	}
 	return v, nil
 }

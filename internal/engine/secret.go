@@ -25,8 +25,11 @@ const (
 // CodeSecretsTooLarge: the secrets that a definition declares are too large together.
 const CodeSecretsTooLarge = "secrets_too_large"
 
-// ErrSecretsTooLarge is returned by ReadSecrets. The execution ends with SecretsFault.
-var ErrSecretsTooLarge = errors.New("the secrets of an execution are too large")
+// Errors of reading secrets. SecretsError says what they mean for the execution.
+var (
+	ErrSecretsTooLarge = errors.New("the secrets of an execution are too large")
+	ErrNoSealer        = errors.New("this server has no key for secrets")
+)
 
 // Kind names what is sealed, so that no sealed data opens in the place of another.
 type Kind string
@@ -62,10 +65,13 @@ func (s *Secrets) GoString() string { return "[redacted]" }
 // versions of those that the plan declares and its environment has; the others are absent (T75: the
 // machine faults). Of row it uses No, ID, Account, Environment and Revision; No is 0 where the row is not written yet.
 // It is nil, without a query to the database, where the plan declares none.
-// Errors: ErrSecretsTooLarge; secret.ErrSealed (another master key, or damage); those of the store.
+// Errors: ErrSecretsTooLarge, ErrNoSealer; secret.ErrSealed (another master key, or damage); those of the store.
 func ReadSecrets(r *store.Reader, row *store.Execution, p *plan.Plan, sealer *secret.Sealer) (*Secrets, error) {
 	if !p.UsesSecrets() {
 		return nil, nil
+	}
+	if sealer == nil {
+		return nil, ErrNoSealer
 	}
 	if row.No != 0 {
 		s, err := PinnedSecrets(r, row, p, sealer)
@@ -84,6 +90,9 @@ func PinnedSecrets(r *store.Reader, row *store.Execution, p *plan.Plan, sealer *
 	if !p.UsesSecrets() {
 		return nil, nil
 	}
+	if sealer == nil {
+		return nil, ErrNoSealer
+	}
 	sealed, err := r.PinnedSecrets(row.No)
 	if err != nil {
 		return nil, err
@@ -99,7 +108,11 @@ func SealingOf(id chargehand.ExecutionID, p *plan.Plan, sealer *secret.Sealer) *
 		return nil
 	}
 	none := func() *secret.Redactor { return nil }
-	return &Secrets{box: sealer.Execution(id), redactor: none, errors: none}
+	s := &Secrets{redactor: none, errors: none}
+	if sealer != nil {
+		s.box = sealer.Execution(id)
+	}
+	return s
 }
 
 // KnownSecrets are the secrets of an execution whose values (Values) the caller was given: for a
@@ -231,8 +244,21 @@ func (s *Secrets) ready() error {
 	return nil
 }
 
-// SecretsFault ends an execution for which ReadSecrets returns ErrSecretsTooLarge.
-func SecretsFault() *machine.Fault {
+// SecretsError is the error of an execution whose secrets were not read because of err, or whose other data (what, such
+// as "state") was not opened: *Unrecoverable, unless it may pass.
+func SecretsError(what string, err error) error {
+	switch {
+	case errors.Is(err, ErrSecretsTooLarge):
+		return &Unrecoverable{secretsFault()}
+	case errors.Is(err, ErrNoSealer), errors.Is(err, secret.ErrSealed), errors.Is(err, ErrCorrupt):
+		return NewUnrecoverable(CodeInternal, fmt.Sprintf("The %s of the execution cannot be opened: %v. "+
+			"Either the data is damaged, or it was sealed with another master key; set the secrets again, and start the "+
+			"execution again.", what, err))
+	}
+	return fmt.Errorf("read %s: %w", what, err)
+}
+
+func secretsFault() *machine.Fault {
 	return &machine.Fault{
 		Type: machine.ErrConfiguration, Status: 400, Title: "Configuration error", Code: CodeSecretsTooLarge, Instance: "/use/secrets",
 		Detail: fmt.Sprintf("The secrets that the definition declares have more than %d bytes, or more than %d texts, together; declare only those that it uses.",
@@ -265,10 +291,13 @@ func (s *Secrets) Seal(kind Kind, data []byte) []byte {
 	return s.box.Seal(string(kind), data)
 }
 
-// Open is the inverse of Seal. Errors: secret.ErrSealed.
+// Open is the inverse of Seal. Errors: secret.ErrSealed, ErrNoSealer.
 func (s *Secrets) Open(kind Kind, data []byte) ([]byte, error) {
-	if s == nil {
+	switch {
+	case s == nil:
 		return data, nil
+	case s.box == nil:
+		return nil, ErrNoSealer
 	}
 	return s.box.Open(string(kind), data)
 }

@@ -186,8 +186,12 @@ func TestSecretsTooLarge(t *testing.T) {
 	if _, err := v.read(row, planWith(t, "many")); !errors.Is(err, ErrSecretsTooLarge) {
 		t.Errorf("many texts: %v", err)
 	}
-	if f := SecretsFault(); f.Status != 400 || f.Code != CodeSecretsTooLarge {
-		t.Errorf("fault %+v", f)
+	var end *Unrecoverable
+	if err := SecretsError("secrets", ErrSecretsTooLarge); !errors.As(err, &end) || end.Fault.Status != 400 || end.Fault.Code != CodeSecretsTooLarge {
+		t.Errorf("the execution ends with %v", err)
+	}
+	if err := SecretsError("secrets", store.ErrUnavailable); errors.As(err, &end) || !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("an execution ends because the database is away: %v", err)
 	}
 }
 

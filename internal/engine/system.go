@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Codes of faults that engines themselves make.
@@ -43,11 +44,37 @@ func kindFault(kind string) *machine.Fault {
 	}
 }
 
-// RevisionFault ends an execution of semantics that this build does not have.
-func RevisionFault(revision int) *machine.Fault {
-	return SystemFault(CodeRevision, fmt.Sprintf(
+// Unrecoverable says that an execution can never continue. Fault is what it ends with.
+type Unrecoverable struct{ Fault *machine.Fault }
+
+func (u *Unrecoverable) Error() string { return u.Fault.Error() }
+
+// NewUnrecoverable is Unrecoverable with an error of the system.
+func NewUnrecoverable(code, detail string) *Unrecoverable {
+	return &Unrecoverable{SystemFault(code, detail)}
+}
+
+// Unreadable says that a part of an execution, such as its input, is missing or damaged.
+func Unreadable(what string, err error) *Unrecoverable {
+	return NewUnrecoverable(CodeInternal, fmt.Sprintf("The stored %s cannot be read: %v", what, err))
+}
+
+// CheckRevision refuses executions of semantics that this build does not have; nil: it has them.
+func CheckRevision(revision int) *Unrecoverable {
+	if machine.Knows(revision) {
+		return nil
+	}
+	return NewUnrecoverable(CodeRevision, fmt.Sprintf(
 		"The execution was started under revision %d of the language's semantics, which this server does not know; it knows %d.",
 		revision, machine.Revision))
+}
+
+// StartedEvent is the first event of an execution.
+func StartedEvent(id machine.Identity, nowMs int64, input value.Value, lifecycle *machine.Lifecycle) machine.Event {
+	return machine.Event{
+		Kind: machine.Started, TimeMs: nowMs, Output: input, Detail: id.RuntimeVersion, Runtime: id.RuntimeMetadata,
+		Lifecycle: lifecycle,
+	}
 }
 
 // CancelledFault is the fault that the machine gives to a cancelled execution, as JSON: for

@@ -68,8 +68,8 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	l.AccountSlots = cmp.Or(l.AccountSlots, 1000)
-	l.QueuedPerWorkflow = cmp.Or(l.QueuedPerWorkflow, 10_000)
+	l.AccountSlots = cmp.Or(l.AccountSlots, engine.DefaultAccountSlots)
+	l.QueuedPerWorkflow = cmp.Or(l.QueuedPerWorkflow, engine.DefaultQueuedPerWorkflow)
 	l.Calls = cmp.Or(l.Calls, 256)
 	l.Streams = cmp.Or(l.Streams, 1024)
 	l.Processes = cmp.Or(l.Processes, 8)

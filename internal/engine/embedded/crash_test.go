@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/sample"
 	"github.com/chargehand/chargehand/internal/store"
@@ -326,7 +327,7 @@ func (fx *fixture) inFlight(row store.Execution) map[string]bool {
 	if err != nil {
 		fx.t.Fatal(err)
 	}
-	secrets, err := (&Engine{config: fx.config(), store: fx.store}).pinnedSecrets(fx.t.Context(), &row, p)
+	secrets, err := (&Engine{config: fx.config(), store: fx.store}).readSecrets(fx.t.Context(), &row, p, engine.PinnedSecrets)
 	if err != nil {
 		fx.t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
@@ -13,15 +12,6 @@ import (
 
 // errEnded says that a write set came too late: another transaction has ended the execution.
 var errEnded = errors.New("the execution has ended")
-
-// unrecoverableError says that an execution can never be loaded again. fault is what it ends with.
-type unrecoverableError struct{ fault *machine.Fault }
-
-func (b *unrecoverableError) Error() string { return b.fault.Error() }
-
-func unrecoverable(code, detail string) *unrecoverableError {
-	return &unrecoverableError{engine.SystemFault(code, detail)}
-}
 
 // failed treats a write set whose commit has failed. If the storage was unavailable, the commit may
 // have been made all the same: it is in doubt.

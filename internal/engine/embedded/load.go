@@ -35,7 +35,7 @@ func readHistory(r *store.Reader, no int64) (h history, err error) {
 }
 
 // load brings an execution into memory: its row and, unless it has ended, its machine. An
-// *unrecoverableError says that the row is there, but the machine can never be built again.
+// *engine.Unrecoverable says that the row is there, but the machine can never be built again.
 func (e *Engine) load(ctx context.Context, inst *instance) error {
 	var row store.Execution
 	var h history
@@ -77,11 +77,11 @@ func (e *Engine) load(ctx context.Context, inst *instance) error {
 		inst.lease, inst.inDoubt = e.slots.adopt(inst.queue), true
 	}
 	if inst.failures >= maxFailures {
-		return unrecoverable(engine.CodeInternal, "The execution's next step could not be written, although the storage is "+
+		return engine.NewUnrecoverable(engine.CodeInternal, "The execution's next step could not be written, although the storage is "+
 			"available. The server's log says more.")
 	}
 	if err := e.revive(ctx, inst, h); err != nil {
-		var b *unrecoverableError
+		var b *engine.Unrecoverable
 		if !errors.As(err, &b) {
 			inst.loaded = false
 		}
@@ -104,14 +104,14 @@ func (e *Engine) revive(ctx context.Context, inst *instance, h history) error {
 		inst.machine = machine.New(nil, e.identity(&inst.row, nil))
 		return nil
 	}
-	if err := checkRevision(inst.row.Machine); err != nil {
-		return err
+	if unknown := engine.CheckRevision(inst.row.Machine); unknown != nil {
+		return unknown
 	}
 	p, err := e.plan(ctx, inst.row.Revision)
 	if err != nil {
 		return err
 	}
-	secrets, err := e.pinnedSecrets(ctx, &inst.row, p)
+	secrets, err := e.readSecrets(ctx, &inst.row, p, engine.PinnedSecrets)
 	if err != nil {
 		return err
 	}
@@ -170,14 +170,6 @@ func (e *Engine) revive(ctx context.Context, inst *instance, h history) error {
 	return nil
 }
 
-// checkRevision refuses executions with a revision of the machine that this build does not know.
-func checkRevision(revision int) error {
-	if machine.Knows(revision) {
-		return nil
-	}
-	return &unrecoverableError{engine.RevisionFault(revision)}
-}
-
 // plan returns a compiled definition. Without it an execution can never continue.
 func (e *Engine) plan(ctx context.Context, revision int64) (*plan.Plan, error) {
 	p, err := e.config.Plans.Plan(ctx, revision)
@@ -188,7 +180,7 @@ func (e *Engine) plan(ctx context.Context, revision int64) (*plan.Plan, error) {
 		errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("find plan: %w", err)
 	}
-	return nil, unrecoverable(engine.CodeInternal, "The definition cannot be read any more: "+err.Error())
+	return nil, engine.Unreadable("definition", err)
 }
 
 // replay applies the journaled events to a machine and compares the digests of its commands.
@@ -203,11 +195,11 @@ func (e *Engine) replay(
 			return nil, 0, fmt.Errorf("read checkpoint: %w", err)
 		}
 		if state, err = secrets.Open(engine.SealedCheckpoint, state); err != nil {
-			return nil, 0, sealedError("state", err)
+			return nil, 0, engine.SecretsError("state", err)
 		}
 		m, err = machine.Restore(p, e.identity(row, secrets), state)
 		if err != nil {
-			return nil, 0, unrecoverable(engine.CodeInternal, "The stored state cannot be read: "+err.Error())
+			return nil, 0, engine.Unreadable("state", err)
 		}
 	}
 	for i := range h.journal {
@@ -217,12 +209,11 @@ func (e *Engine) replay(
 			return nil, 0, fmt.Errorf("read event: %w", err)
 		}
 		if data, err = secrets.Open(engine.SealedEvent, data); err != nil {
-			return nil, 0, sealedError("journal", err)
+			return nil, 0, engine.SecretsError("journal", err)
 		}
 		ev, err := machine.DecodeEvent(data)
 		if err != nil {
-			detail := fmt.Sprintf("Event %d of the journal cannot be read: %v", j.Seq, err)
-			return nil, 0, unrecoverable(engine.CodeInternal, detail)
+			return nil, 0, engine.Unreadable(fmt.Sprintf("event %d", j.Seq), err)
 		}
 		if ev.Kind == machine.Started {
 			if ev.Output, err = e.input(ctx, row); err != nil {
@@ -230,7 +221,7 @@ func (e *Engine) replay(
 			}
 		}
 		if digest := machine.Digest(m.Apply(ev)); digest != j.Digest {
-			return nil, 0, unrecoverable(engine.CodeReplayMismatch, fmt.Sprintf(
+			return nil, 0, engine.NewUnrecoverable(engine.CodeReplayMismatch, fmt.Sprintf(
 				"Event %d of the journal led to other commands than when it happened. This version of the server "+
 					"decides differently; the execution was stopped rather than continued by guess.", j.Seq))
 		}
@@ -246,9 +237,5 @@ func (e *Engine) payload(ctx context.Context, p store.Payload) ([]byte, error) {
 
 // input is the raw input of an execution; {} where none was given (T16).
 func (e *Engine) input(ctx context.Context, row *store.Execution) (value.Value, error) {
-	v, err := engine.ReadInput(ctx, e.config.Blobs, row)
-	if errors.Is(err, engine.ErrCorrupt) {
-		return nil, unrecoverable(engine.CodeInternal, "The stored input cannot be read: "+err.Error())
-	}
-	return v, err
+	return engine.ReadInput(ctx, e.config.Blobs, row)
 }

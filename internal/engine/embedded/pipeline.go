@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -73,11 +74,11 @@ func (e *Engine) unlessUnrecoverable(s *writeSet, err error) error {
 	if err == nil {
 		return nil
 	}
-	var broken *unrecoverableError
+	var broken *engine.Unrecoverable
 	if !errors.As(err, &broken) {
 		return err
 	}
-	e.failExecution(s, broken.fault)
+	e.failExecution(s, broken.Fault)
 	return nil
 }
 

@@ -65,8 +65,8 @@ func (e *Engine) beginQueued(s *writeSet) error {
 		return err
 	}
 	s.begin = true
-	if err := checkRevision(inst.row.Machine); err != nil {
-		return err
+	if unknown := engine.CheckRevision(inst.row.Machine); unknown != nil {
+		return unknown
 	}
 	p, err := e.plan(e.ctx, inst.row.Revision)
 	if err != nil {
@@ -105,18 +105,16 @@ func (e *Engine) cancelWithdrawn(s *writeSet) (withdrawn bool, err error) {
 func (e *Engine) begin(s *writeSet, p *plan.Plan) error {
 	inst := s.inst
 	s.begin = true
-	secrets, err := e.currentSecrets(&inst.row, p)
+	secrets, err := e.readSecrets(e.ctx, &inst.row, p, engine.ReadSecrets)
 	if err != nil {
 		return err
 	}
-	inst.secrets, inst.machine = secrets, machine.New(p, e.identity(&inst.row, secrets))
+	id := e.identity(&inst.row, secrets)
+	inst.secrets, inst.machine = secrets, machine.New(p, id)
 	nowMs := max(e.nowMs(), inst.row.ID.Milli())
 	inst.row.Status, inst.row.Phase, inst.row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 	inst.row.StartedMs = nowMs
-	s.apply(machine.Event{
-		Kind: machine.Started, TimeMs: nowMs, Output: inst.input, Detail: e.config.RuntimeVersion,
-		Runtime: e.config.RuntimeMetadata, Lifecycle: e.config.Lifecycle,
-	})
+	s.apply(engine.StartedEvent(id, nowMs, inst.input, e.config.Lifecycle))
 	return nil
 }
 

@@ -128,7 +128,7 @@ func (w *rowsFixture) reconcilerOn(db store.DB, to remote) *background.Group {
 	st, services := store.New(db), background.NewGroup()
 	quiet := slog.New(slog.DiscardHandler)
 	r := newReconciler(reconcilerConfig{Store: st, Remote: to, Node: w.id(), Log: quiet, Canceller: &canceller{
-		Store: st, Relay: w.relayTo(remoteFuncs{}), Freed: func(int64) {}, Changed: func([16]byte) {}, Now: time.Now,
+		Store: st, Relay: w.relayTo(remoteFuncs{}), Freed: func(int64) {}, Changed: func([16]byte) {}, Now: time.Now, Log: quiet,
 	}})
 	services.Start("reconciler", r.run)
 	return services

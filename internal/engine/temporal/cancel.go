@@ -11,6 +11,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -23,7 +24,7 @@ type canceller struct {
 	Changed func(id [16]byte)   // an execution or batch has ended here; must not block
 	Now     func() time.Time
 	Tracer  trace.Tracer // nil: no spans
-	Log     *slog.Logger // of Tracer
+	Log     *slog.Logger
 }
 
 // cancelStartedStep bounds the started items that are cancelled in one transaction.
@@ -46,9 +47,6 @@ func (c *canceller) cancel(ctx context.Context, id chargehand.ExecutionID, reaso
 		return err
 	}
 	c.tell(ended)
-	if ended.batchFinal {
-		c.batchEnded(ctx, ended.row.Batch)
-	}
 	return nil
 }
 
@@ -69,7 +67,7 @@ func (c *canceller) cancelChild(ctx context.Context, no int64, reason string) er
 	return nil
 }
 
-// cancelled is what cancelExecution did.
+// cancelled is what endRow or cancelExecution did.
 type cancelled struct {
 	row        store.Execution // as it was before
 	phase      chargehand.Phase
@@ -77,24 +75,31 @@ type cancelled struct {
 	messages   []store.OutboxMessage // to its workflow, if it has one, and to parent and children
 }
 
-// cancelExecution makes an execution final within a transaction: decisive, whatever its
-// workflow does. One that was started is notified by an outbox message. Errors: engine.ErrFinal,
-// store.ErrNotFound; then nothing was written.
-func (c *canceller) cancelExecution(tx *store.Tx, no int64, reason string) (done cancelled, err error) {
+// endRow makes the row of an execution final within a transaction: decisive, whatever its workflow does. Errors:
+// engine.ErrFinal, store.ErrNotFound; then nothing was written.
+func (c *canceller) endRow(tx *store.Tx, no int64, phase chargehand.Phase, fault []byte) (done cancelled, err error) {
 	if done.row, err = tx.LockExecution(no); err != nil {
 		return cancelled{}, err
 	}
 	if done.row.State == store.StateEnded {
 		return cancelled{}, engine.ErrFinal
 	}
-	done.phase = chargehand.Cancelled
-	o := store.Outcome{Fault: engine.CancelledFault(reason)}
-	done.batchFinal, err = tx.FinishExecution(no, chargehand.Errored, chargehand.Cancelled, done.row.StartedMs,
-		endMs(&done.row, c.Now().UnixMilli()), &o)
+	done.phase = phase
+	o := store.Outcome{Fault: fault}
+	done.batchFinal, err = tx.FinishExecution(no, chargehand.Errored, phase, done.row.StartedMs,
+		engine.EndMs(&done.row, c.Now().UnixMilli()), &o)
 	if err != nil {
 		return cancelled{}, err
 	}
-	if done.messages, err = insertRelated(tx, o.Ending, c.Relay.leaseMs()); err != nil || done.row.State == store.StateQueued {
+	done.messages, err = insertRelated(tx, o.Ending, c.Relay.leaseMs())
+	return done, err
+}
+
+// cancelExecution is endRow for a cancellation. The workflow of an execution that was started is notified by an outbox
+// message.
+func (c *canceller) cancelExecution(tx *store.Tx, no int64, reason string) (done cancelled, err error) {
+	done, err = c.endRow(tx, no, chargehand.Cancelled, engine.CancelledFault(reason))
+	if err != nil || done.row.State == store.StateQueued {
 		return done, err
 	}
 	message := store.OutboxMessage{
@@ -108,6 +113,26 @@ func (c *canceller) cancelExecution(tx *store.Tx, no int64, reason string) (done
 	return done, nil
 }
 
+// fail ends an execution that can never continue, unless it has ended, and deletes messages to its workflow.
+func (c *canceller) fail(ctx context.Context, no int64, f *machine.Fault, messages ...int64) error {
+	var done cancelled
+	err := c.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		done, err = c.endRow(tx, no, chargehand.Faulted, engine.EncodeFault(f))
+		if err != nil && !errors.Is(err, engine.ErrFinal) && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		return tx.DeleteOutboxMessages(messages...)
+	})
+	if err != nil {
+		return fmt.Errorf("end execution: %w", err)
+	}
+	if done.row.No != 0 {
+		c.Log.Error("an execution is ended by the system", "execution", done.row.ID, "code", f.Code, "detail", f.Detail)
+		c.tell(done)
+	}
+	return nil
+}
+
 // tell passes on what was committed.
 func (c *canceller) tell(done cancelled) {
 	c.Relay.handMessages(done.messages)
@@ -115,9 +140,12 @@ func (c *canceller) tell(done cancelled) {
 		c.Freed(done.row.Account)
 	}
 	c.Changed(done.row.ID)
+	if done.batchFinal {
+		c.batchEnded(done.row.Batch)
+	}
 	if c.Tracer != nil && len(done.row.Trace) > 0 {
 		row := done.row
-		row.Phase, row.FinishedMs = done.phase, endMs(&row, c.Now().UnixMilli())
+		row.Phase, row.FinishedMs = done.phase, engine.EndMs(&row, c.Now().UnixMilli())
 		engine.TraceEnd(context.Background(), c.Tracer, c.Store, &row, c.Log)
 	}
 }
@@ -171,7 +199,9 @@ func (c *canceller) cancelBatchItems(ctx context.Context, b store.Batch) error {
 }
 
 // batchEnded tells watchers on this node of a batch that has just ended.
-func (c *canceller) batchEnded(ctx context.Context, no int64) {
+func (c *canceller) batchEnded(no int64) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
 	err := c.Store.View(ctx, func(r *store.Reader) error {
 		b, err := r.BatchByNo(no)
 		if err == nil {

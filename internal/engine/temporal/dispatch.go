@@ -11,6 +11,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/background"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
@@ -30,7 +31,7 @@ type dispatcherConfig struct {
 }
 
 func (c dispatcherConfig) withDefaults() dispatcherConfig {
-	c.AccountSlots = cmp.Or(c.AccountSlots, 1000)
+	c.AccountSlots = cmp.Or(c.AccountSlots, engine.DefaultAccountSlots)
 	c.AtOnce = cmp.Or(c.AtOnce, 4)
 	c.Every = cmp.Or(c.Every, time.Second)
 	if c.Log == nil {

@@ -5,15 +5,12 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 )
 
-const (
-	// timelineEntries is the number of entries that readers are shown; older chunks are deleted.
-	timelineEntries = 10_000
-	// maxChunks bounds the chunks of an execution.
-	maxChunks = 500
-)
+// maxChunks bounds the chunks of an execution.
+const maxChunks = 500
 
 // drain is the way to the next run (DESIGN.md "Continue as new").
 type drain struct {
@@ -141,7 +138,7 @@ func (r *run) storeChunk(entries []machine.Entry) workflow.Future {
 	kept := 0
 	for i := len(d.sizes) - 1; i >= 0; i-- {
 		kept += d.sizes[i]
-		if kept >= timelineEntries || len(d.sizes)-i >= maxChunks {
+		if kept >= engine.TimelineEntries || len(d.sizes)-i >= maxChunks {
 			d.sizes = d.sizes[i:]
 			break
 		}

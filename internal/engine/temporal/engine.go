@@ -52,8 +52,8 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.AccountSlots = cmp.Or(c.AccountSlots, 1000)
-	c.QueuedPerWorkflow = cmp.Or(c.QueuedPerWorkflow, 10_000)
+	c.AccountSlots = cmp.Or(c.AccountSlots, engine.DefaultAccountSlots)
+	c.QueuedPerWorkflow = cmp.Or(c.QueuedPerWorkflow, engine.DefaultQueuedPerWorkflow)
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
@@ -88,25 +88,21 @@ func New(c Config) *Engine {
 	c = c.withDefaults()
 	e := &Engine{config: c, log: c.Log, watchers: newWatchers(c.Store), services: background.NewGroup()}
 	reached := &cluster{client: c.Client, namespace: c.Namespace, queue: c.Queue}
-	made := make(chan struct{})
-	defer close(made)
+	e.canceller = &canceller{
+		Store: c.Store, Freed: e.Freed, Changed: e.watchers.notify, Now: c.Now, Tracer: c.Tracer, Log: c.Log,
+	}
 	var metadata []byte
 	if c.RuntimeMetadata != nil {
 		metadata = value.Marshal(c.RuntimeMetadata)
 	}
 	e.relay = newRelay(relayConfig{
-		Metadata: metadata, Plans: c.Plans, Sealer: c.Sealer,
-		Stop: func(ctx context.Context, no int64, reason string) error {
-			<-made
-			return e.canceller.cancelChild(ctx, no, reason)
-		},
+		Metadata: metadata, Plans: c.Plans, Sealer: c.Sealer, Canceller: e.canceller,
 		Store: c.Store, Remote: reached, Blobs: c.Blobs, Queue: c.Queue, Runtime: c.RuntimeVersion, Lifecycle: c.Lifecycle,
-		Freed: e.Freed, Changed: e.watchers.notify, Log: c.Log, Now: c.Now,
+		Log: c.Log, Now: c.Now,
 	})
 	e.dispatcher = newDispatcher(dispatcherConfig{
 		Store: c.Store, Relay: e.relay, Services: e.services, AccountSlots: c.AccountSlots, Log: c.Log, Now: c.Now,
 	})
-	e.canceller = &canceller{Store: c.Store, Relay: e.relay, Freed: e.Freed, Changed: e.watchers.notify, Now: c.Now, Tracer: c.Tracer, Log: c.Log}
 	e.matcher = newMatcher(matcherConfig{Store: c.Store, Blobs: c.Blobs, Relay: e.relay, Sealer: c.Sealer, Log: c.Log})
 	e.reconciler = newReconciler(reconcilerConfig{
 		Store: c.Store, Remote: reached, Canceller: e.canceller, Node: uuid.New(), Verify: c.Verify, Log: c.Log, Now: c.Now,

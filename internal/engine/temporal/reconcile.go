@@ -265,33 +265,5 @@ func (r *reconciler) endAs(ctx context.Context, no int64, how, reason string) er
 
 // end ends a row as an error of the system, unless it has ended.
 func (r *reconciler) end(ctx context.Context, no int64, detail string) error {
-	fault := engine.EncodeFault(engine.SystemFault(engine.CodeTerminated, detail))
-	var done cancelled
-	err := r.Store.Update(ctx, func(tx *store.Tx) (err error) {
-		done = cancelled{phase: chargehand.Faulted}
-		if done.row, err = tx.LockExecution(no); err != nil || done.row.State == store.StateEnded {
-			return err
-		}
-		o := store.Outcome{Fault: fault}
-		done.batchFinal, err = tx.FinishExecution(no, chargehand.Errored, chargehand.Faulted, done.row.StartedMs,
-			endMs(&done.row, r.Now().UnixMilli()), &o)
-		if err == nil {
-			done.messages, err = insertRelated(tx, o.Ending, r.Canceller.Relay.leaseMs())
-		}
-		return err
-	})
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return nil
-	case err != nil:
-		return fmt.Errorf("end execution: %w", err)
-	case done.row.State == store.StateEnded:
-		return nil
-	}
-	r.Log.Error("an execution is ended by the system", "execution", done.row.ID, "code", engine.CodeTerminated, "detail", detail)
-	r.Canceller.tell(done)
-	if done.batchFinal {
-		r.Canceller.batchEnded(ctx, done.row.Batch)
-	}
-	return nil
+	return r.Canceller.fail(ctx, no, engine.SystemFault(engine.CodeTerminated, detail))
 }

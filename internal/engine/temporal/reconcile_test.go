@@ -21,7 +21,7 @@ func (w *rowsFixture) reconciler(to remote) (*reconciler, *atomic.Int64) {
 	var freed atomic.Int64
 	c := reconcilerConfig{Store: w.store, Remote: to, Node: w.id(), Asking: time.Nanosecond, Grace: time.Nanosecond, Log: slog.New(slog.DiscardHandler),
 		Canceller: &canceller{Store: w.store, Relay: w.relayTo(remoteFuncs{onSignal: func(chargehand.ExecutionID, message) error { return nil }}),
-			Freed: func(int64) { freed.Add(1) }, Changed: func([16]byte) {}, Now: time.Now}}
+			Freed: func(int64) { freed.Add(1) }, Changed: func([16]byte) {}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}}
 	return newReconciler(c), &freed
 }
 

@@ -30,8 +30,9 @@ type relayConfig struct {
 	// Plans and Sealer are needed for executions with secrets.
 	Plans  engine.Plans
 	Sealer *secret.Sealer
-	// Stop ends an execution that its parent no longer awaits. Errors: store.ErrUnavailable.
-	Stop func(ctx context.Context, no int64, reason string) error
+	// Canceller ends executions that their parents no longer await, and those that cannot be started. newRelay makes the
+	// relay that of the canceller.
+	Canceller *canceller
 
 	AtOnce  int           // deliveries of a lane at once; default 64
 	Unacked int           // executions of a lane at once that have not acknowledged their message; default 16
@@ -40,10 +41,8 @@ type relayConfig struct {
 	Attempt time.Duration // bound of one request to Temporal; default 5 s
 	// AckTimeout is how long an execution that makes no progress keeps its permit of a lane, at least; default 5 s.
 	AckTimeout time.Duration
-	Freed      func(account int64) // an execution was ended here; must not block
-	Changed    func(id [16]byte)   // an execution or batch has ended here; must not block
-	Log        *slog.Logger        // default: slog.Default()
-	Now        func() time.Time    // wall clock; default: time.Now
+	Log        *slog.Logger     // default: slog.Default()
+	Now        func() time.Time // wall clock; default: time.Now
 }
 
 func (c relayConfig) withDefaults() relayConfig {
@@ -53,12 +52,6 @@ func (c relayConfig) withDefaults() relayConfig {
 	c.Every = cmp.Or(c.Every, time.Second)
 	c.Attempt = cmp.Or(c.Attempt, 5*time.Second)
 	c.AckTimeout = cmp.Or(c.AckTimeout, 5*time.Second)
-	if c.Freed == nil {
-		c.Freed = func(int64) {}
-	}
-	if c.Changed == nil {
-		c.Changed = func([16]byte) {}
-	}
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
@@ -124,6 +117,9 @@ func newRelay(c relayConfig) *relay {
 	r := &relay{
 		relayConfig: c.withDefaults(), origins: newOrigins(c.Store, c.Plans),
 		done: make(chan int64, 1024), stopping: make(chan struct{}), ended: background.NewGroup(),
+	}
+	if c.Canceller != nil {
+		c.Canceller.Relay = r
 	}
 	r.lanes = [laneCount]*lane{
 		cancelLane: newLane(laneKinds[cancelLane], r.Unacked),

@@ -8,7 +8,6 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 
-	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/span"
 	"github.com/chargehand/chargehand/internal/store"
@@ -33,13 +32,14 @@ func (r *relay) deliver(d *delivery) (taken bool) {
 		taken, err := r.attempt(ctx, d)
 		cancel()
 		var invalid *serviceerror.InvalidArgument
+		var broken *engine.Unrecoverable
 		switch {
 		case err == nil:
 			r.delivered.Add(1)
 			r.done <- d.No
 			return taken
-		case errors.Is(err, errBroken):
-			if r.failExecution(d, err) != nil {
+		case errors.As(err, &broken):
+			if r.Canceller.fail(r.ctx, d.Execution, broken.Fault, d.No) != nil {
 				r.again(*d)
 			}
 			return false
@@ -106,7 +106,7 @@ func (r *relay) attempt(ctx context.Context, d *delivery) (taken bool, err error
 	case store.OutboxChild:
 		m.Kind = kindChild
 	case store.OutboxStop:
-		return false, r.Stop(ctx, d.Execution, d.Reason)
+		return false, r.Canceller.cancelChild(ctx, d.Execution, d.Reason)
 	default:
 		return false, fmt.Errorf("a message of the unknown kind %d", d.Kind)
 	}
@@ -191,49 +191,4 @@ func (r *relay) refuse(d *delivery, cause error) {
 	if err != nil && !errors.Is(err, store.ErrUnavailable) && r.ctx.Err() == nil {
 		r.Log.Error("postpone a message", "execution", d.ID, "error", err)
 	}
-}
-
-// failExecution ends an execution that can never be started.
-func (r *relay) failExecution(d *delivery, cause error) error {
-	r.Log.Error("an execution is ended by the system", "execution", d.ID, "error", cause)
-	var row store.Execution
-	fault := engine.SystemFault(engine.CodeInternal, "The execution could not be started: something that belongs to it is missing. The server's log says more.")
-	if errors.Is(cause, engine.ErrSecretsTooLarge) {
-		fault = engine.SecretsFault()
-	}
-	var ended, batchFinal bool
-	var undelivered []store.OutboxMessage
-	var batch store.Batch
-	err := r.Store.Update(r.ctx, func(tx *store.Tx) (err error) {
-		row, err = tx.LockExecution(d.Execution)
-		ended, batchFinal = err == nil && row.State != store.StateEnded, false
-		if ended {
-			o := store.Outcome{Fault: engine.EncodeFault(fault)}
-			batchFinal, err = tx.FinishExecution(row.No, chargehand.Errored, chargehand.Faulted, row.StartedMs, endMs(&row, r.nowMs()), &o)
-			if err == nil {
-				undelivered, err = insertRelated(tx, o.Ending, r.leaseMs())
-			}
-			if err == nil && batchFinal {
-				batch, err = tx.BatchByNo(row.Batch)
-			}
-		}
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-		return tx.DeleteOutboxMessages(d.No)
-	})
-	if err == nil && ended {
-		r.handMessages(undelivered)
-		r.Freed(row.Account)
-		r.Changed(row.ID)
-		if batchFinal {
-			r.Changed(batch.ID)
-		}
-	}
-	return err
-}
-
-// endMs is the time of an execution's end: never before its other times.
-func endMs(row *store.Execution, nowMs int64) int64 {
-	return max(nowMs, row.StartedMs, row.ID.Milli())
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/lru"
 	"github.com/chargehand/chargehand/internal/plan"
-	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -113,11 +112,8 @@ func (o *origins) batch(ctx context.Context, no int64) (string, error) {
 	return b.ID.String(), nil
 }
 
-// errBroken says that an execution can never be started, because something that belongs to it is missing.
-var errBroken = errors.New("the execution cannot be started")
-
 // started makes the argument and attributes of the workflow of a row. The row has its input, or says that it is in the
-// blob store. Errors: errBroken.
+// blob store. Errors: *engine.Unrecoverable.
 func (r *relay) started(ctx context.Context, row *store.Execution) (started, error) {
 	o, err := r.origins.of(ctx, row.Revision)
 	if err != nil {
@@ -154,13 +150,10 @@ func (r *relay) started(ctx context.Context, row *store.Execution) (started, err
 var errEnded = errors.New("the execution has ended")
 
 // pin pins the secrets that a plan declares, unless an earlier attempt has, and returns the pinned ones as JSON. A nil
-// plan declares none. Errors: errEnded, errBroken.
+// plan declares none. Errors: errEnded, *engine.Unrecoverable.
 func (r *relay) pin(ctx context.Context, row *store.Execution, p *plan.Plan) ([]byte, error) {
 	if p == nil {
 		return nil, nil
-	}
-	if r.Sealer == nil {
-		return nil, fmt.Errorf("%w: %w", errBroken, errNoSealer)
 	}
 	var secrets *engine.Secrets
 	err := r.Store.Update(ctx, func(tx *store.Tx) error {
@@ -173,11 +166,8 @@ func (r *relay) pin(ctx context.Context, row *store.Execution, p *plan.Plan) ([]
 		}
 		return err
 	})
-	if errors.Is(err, engine.ErrSecretsTooLarge) || errors.Is(err, secret.ErrSealed) || errors.Is(err, engine.ErrCorrupt) {
-		return nil, fmt.Errorf("%w: %w", errBroken, err)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("pin secrets: %w", err)
+		return nil, engine.SecretsError("secrets", err)
 	}
 	values := make(map[string]any, len(secrets.Values()))
 	for name, value := range secrets.Values() {
@@ -188,7 +178,7 @@ func (r *relay) pin(ctx context.Context, row *store.Execution, p *plan.Plan) ([]
 
 func missing(what string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("%w: its %s is missing: %w", errBroken, what, err)
+		return engine.Unreadable(what, err)
 	}
 	return err
 }

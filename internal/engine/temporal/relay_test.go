@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -195,7 +196,7 @@ func TestBrokenStartEnds(t *testing.T) {
 				return err
 			}
 			f, err := engine.DecodeFault(o.Fault)
-			if f.Origin != "system" || f.Code != engine.CodeInternal {
+			if f.Origin != "system" || f.Code != engine.CodeInternal || !strings.Contains(f.Detail, "cannot be read") {
 				t.Errorf("fault %+v", f)
 			}
 			return err
@@ -211,12 +212,18 @@ func TestBrokenStartEndsItsBatch(t *testing.T) {
 	w := newSQLiteFixture(t)
 	b, items := w.batch(1, 1)
 	notifiedIDs := make(chan [16]byte, 10)
-	r := newRelay(relayConfig{Store: w.store, Remote: remoteFuncs{}, Blobs: noBlobs{}, Queue: "queue", Every: time.Hour,
-		Changed: func(id [16]byte) { notifiedIDs <- id }, Log: slog.New(slog.DiscardHandler)})
+	quiet := slog.New(slog.DiscardHandler)
+	c := &canceller{
+		Store: w.store, Freed: func(int64) {}, Changed: func(id [16]byte) { notifiedIDs <- id }, Now: time.Now, Log: quiet,
+	}
+	r := newRelay(relayConfig{
+		Store: w.store, Remote: remoteFuncs{}, Blobs: noBlobs{}, Canceller: c, Queue: "queue", Every: time.Hour, Log: quiet,
+	})
 	t.Cleanup(func() { _ = r.stop(context.Background(), context.Background()) })
 	d := delivery{OutboxMessage: store.OutboxMessage{Execution: items[0].No, ID: items[0].ID, Kind: store.OutboxStart}}
 	w.update(func(tx *store.Tx) error { return tx.InsertOutboxMessage(&d.OutboxMessage) })
-	if err := r.failExecution(&d, errBroken); err != nil {
+	fault := engine.SystemFault(engine.CodeInternal, "broken")
+	if err := c.fail(t.Context(), d.Execution, fault, d.No); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range [][16]byte{items[0].ID, b.ID} {

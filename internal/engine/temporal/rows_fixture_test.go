@@ -32,7 +32,6 @@ type rowsFixture struct {
 	account  store.Account
 	workflow store.Workflow
 	revision store.Revision
-	ids      atomic.Uint64
 
 	mu    sync.Mutex
 	nodes []*node // that live
@@ -104,9 +103,15 @@ func (w *rowsFixture) view(fn func(*store.Reader) error) {
 	}
 }
 
-func (w *rowsFixture) id() (id [16]byte) {
+// ids numbers the ids of all fixtures: on the server that they share, an execution of the same id is the same.
+var ids atomic.Uint64
+
+func (w *rowsFixture) id() [16]byte { return newID() }
+
+// newID is an id of now.
+func newID() (id [16]byte) {
 	binary.BigEndian.PutUint64(id[:], uint64(time.Now().UnixMilli())<<16|0x7000)
-	binary.BigEndian.PutUint64(id[8:], 0x8000<<48|w.ids.Add(1))
+	binary.BigEndian.PutUint64(id[8:], 0x8000<<48|ids.Add(1))
 	return id
 }
 
@@ -209,15 +214,15 @@ func (w *rowsFixture) start(dieAt int64) *node {
 	m := &mortal{DB: w.open(), node: n, dieAt: dieAt}
 	n.db, n.store = m, store.New(m)
 	quiet := slog.New(slog.DiscardHandler)
+	n.watchers = newWatchers(n.store)
+	n.canceller = &canceller{Store: n.store, Freed: w.freed, Changed: n.watchers.notify, Now: time.Now, Log: quiet}
 	n.relay = newRelay(relayConfig{
 		Store: n.store, Remote: &nodeRemote{w.stage, n}, Blobs: noBlobs{}, Queue: "test", Runtime: "1",
-		Lease: w.lease, Every: w.every, Freed: w.freed, Log: quiet,
+		Canceller: n.canceller, Lease: w.lease, Every: w.every, Log: quiet,
 	})
 	n.dispatcher = newDispatcher(dispatcherConfig{Store: n.store, Relay: n.relay, Services: n.services, AccountSlots: w.slots, Every: w.every, Log: quiet})
-	n.watchers = newWatchers(n.store)
 	n.services.Start("dispatcher", n.dispatcher.run)
 	n.services.Start("watchers", n.watchers.run)
-	n.canceller = &canceller{Store: n.store, Relay: n.relay, Freed: w.freed, Changed: n.watchers.notify, Now: time.Now}
 	w.mu.Lock()
 	w.nodes = append(w.nodes, n)
 	w.mu.Unlock()

@@ -69,7 +69,7 @@ type WorkerLimits struct {
 }
 
 func (l WorkerLimits) withDefaults() WorkerLimits {
-	l.AccountSlots = cmp.Or(l.AccountSlots, 1000)
+	l.AccountSlots = cmp.Or(l.AccountSlots, engine.DefaultAccountSlots)
 	l.Calls = cmp.Or(l.Calls, 256)
 	l.Streams = cmp.Or(l.Streams, 1024)
 	l.Processes = cmp.Or(l.Processes, 8)

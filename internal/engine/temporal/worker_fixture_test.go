@@ -3,7 +3,6 @@ package temporal
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -41,7 +40,6 @@ type workerFixture struct {
 
 	mu    sync.Mutex
 	blobs map[string][]byte
-	ids   uint64
 	freed int
 }
 
@@ -177,19 +175,7 @@ func (o *workerFixture) config() WorkerConfig {
 	}
 }
 
-// id is an id of now.
-func (o *workerFixture) id() (id [16]byte) {
-	if o.lender != nil {
-		return o.lender.id()
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.ids++
-	ms := uint64(time.Now().UnixMilli())
-	binary.BigEndian.PutUint64(id[:], ms<<16|0x7000)
-	binary.BigEndian.PutUint64(id[8:], 0x8000<<48|o.ids)
-	return id
-}
+func (o *workerFixture) id() [16]byte { return newID() }
 
 // accept makes the row of an execution that has its slot, and the argument of its workflow.
 func (o *workerFixture) accept(p *plan.Plan, input value.Value) argument {

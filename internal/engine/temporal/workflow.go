@@ -107,8 +107,8 @@ func (w *workflows) execute(ctx workflow.Context, a argument) error {
 		signals: workflow.GetSignalChannel(ctx, messageSignal),
 	}
 	r.streams.channel = workflow.GetSignalChannel(ctx, streamSignal)
-	if fault := r.revive(w.plans); fault != nil {
-		return r.failExecution(fault)
+	if broken := r.revive(w.plans); broken != nil {
+		return r.failExecution(broken.Fault)
 	}
 	if err := workflow.SetQueryHandler(ctx, timelineQuery, r.timeline); err != nil {
 		return fmt.Errorf("answer queries: %w", err)
@@ -120,42 +120,40 @@ func (w *workflows) execute(ctx workflow.Context, a argument) error {
 }
 
 // revive makes the machine: a new one, or the one of the run before.
-func (r *run) revive(plans *plan.Cache) *machine.Fault {
+func (r *run) revive(plans *plan.Cache) *engine.Unrecoverable {
 	a := r.argument
-	if !machine.Knows(a.Revision) {
-		return engine.RevisionFault(a.Revision)
+	if unknown := engine.CheckRevision(a.Revision); unknown != nil {
+		return unknown
 	}
 	p, err := planOf(plans, a.Digest, a.Definition, a.Resources)
 	if err != nil {
-		return engine.SystemFault(engine.CodeInternal, "The definition cannot be read any more: "+err.Error())
+		return engine.Unreadable("definition", err)
 	}
 	r.input = map[string]any{} // T16
 	if len(a.Input) > 0 {
 		if r.input, err = value.Parse(a.Input, value.Limits{Depth: value.MaxDepth}); err != nil {
-			return engine.SystemFault(engine.CodeInternal, "The input cannot be read: "+err.Error())
+			return engine.Unreadable("input", err)
 		}
 	}
 	if r.secrets, err = knownSecrets(a); err != nil {
-		return engine.SystemFault(engine.CodeInternal, "The secrets cannot be read.")
+		return engine.Unreadable("secrets", err)
 	}
 	identity := machine.Identity{Execution: a.Execution, Revision: a.Revision, RuntimeVersion: a.Runtime, Secrets: r.secrets.Values()}
 	if len(a.Metadata) > 0 {
 		if identity.RuntimeMetadata, err = value.Parse(a.Metadata, value.Limits{Depth: value.MaxDepth}); err != nil {
-			return engine.SystemFault(engine.CodeInternal, "The metadata of the runtime cannot be read: "+err.Error())
+			return engine.Unreadable("metadata of the runtime", err)
 		}
 	}
 	if a.Continued == nil {
 		r.machine = machine.New(p, identity)
 		r.timeMs = a.StartedMs
 		r.slots = slots{held: true, phase: chargehand.Running.String()}
-		engine.Sort(r.machine.Apply(machine.Event{
-			Kind: machine.Started, TimeMs: a.StartedMs, Output: r.input, Detail: a.Runtime, Runtime: identity.RuntimeMetadata, Lifecycle: a.Lifecycle,
-		}), r)
+		engine.Sort(r.machine.Apply(engine.StartedEvent(identity, a.StartedMs, r.input, a.Lifecycle)), r)
 		return nil
 	}
 	c := a.Continued
 	if r.machine, err = machine.Restore(p, identity, c.State); err != nil {
-		return engine.SystemFault(engine.CodeInternal, "The state cannot be read: "+err.Error())
+		return engine.Unreadable("state", err)
 	}
 	r.timeMs, r.seen = c.TimeMs, c.Seen
 	r.slots = slots{held: c.Slot, asked: c.Asked, number: c.Reported, phase: c.Phase}
