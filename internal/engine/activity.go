@@ -94,7 +94,8 @@ func CheckMessage(v value.Value, limit int) error {
 // it says stays out of the log: it may be secret.
 func LogDetached(log *slog.Logger, execution chargehand.ExecutionID, reference string, f *machine.Fault) {
 	if f != nil {
-		log.Warn("a detached process has failed", "execution", execution, "task", reference, "type", f.Type, "status", f.Status)
+		log.Warn("a detached process has failed", "execution", execution, "task", reference,
+			"type", f.Type, "status", f.Status)
 		return
 	}
 	log.Info("a detached process has ended", "execution", execution, "task", reference)

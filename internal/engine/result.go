@@ -20,7 +20,8 @@ func (e *End) FindResults(tx *store.Tx, row *store.Execution, fresh, given []cha
 	for _, id := range fresh {
 		made[id] = true
 	}
-	known, err := tx.FilesByID(row.Account, row.Environment, slices.DeleteFunc(slices.Clone(e.references), func(id chargehand.FileID) bool { return made[id] }))
+	others := slices.DeleteFunc(slices.Clone(e.references), func(id chargehand.FileID) bool { return made[id] })
+	known, err := tx.FilesByID(row.Account, row.Environment, others)
 	if err != nil {
 		return err
 	}

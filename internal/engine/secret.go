@@ -185,7 +185,9 @@ func (s *Secrets) current(r *store.Reader, row *store.Execution, names []string,
 	s.values = make(map[string]value.Value, len(rows))
 	for i := range rows {
 		row := &rows[i]
-		location := secret.Location{Account: row.Account, Environment: uint8(row.Environment), Name: row.Name, Version: row.Version}
+		location := secret.Location{
+			Account: row.Account, Environment: uint8(row.Environment), Name: row.Name, Version: row.Version,
+		}
 		text, err := sealer.Open(location, row.Sealed)
 		if err != nil {
 			return fmt.Errorf("open secret %q: %w", row.Name, err)
@@ -260,9 +262,9 @@ func SecretsError(what string, err error) error {
 
 func secretsFault() *machine.Fault {
 	return &machine.Fault{
-		Type: machine.ErrConfiguration, Status: 400, Title: "Configuration error", Code: CodeSecretsTooLarge, Instance: "/use/secrets",
-		Detail: fmt.Sprintf("The secrets that the definition declares have more than %d bytes, or more than %d texts, together; declare only those that it uses.",
-			maxSecretBytes, maxSecretTexts),
+		Type: machine.ErrConfiguration, Status: 400, Title: "Configuration error", Code: CodeSecretsTooLarge,
+		Instance: "/use/secrets", Detail: fmt.Sprintf("The secrets that the definition declares have more than %d bytes, "+
+			"or more than %d texts, together; declare only those that it uses.", maxSecretBytes, maxSecretTexts),
 	}
 }
 

@@ -32,7 +32,8 @@ func SystemFault(code, detail string) *machine.Fault {
 func outputFault(size, limit int) *machine.Fault {
 	return &machine.Fault{
 		Type: machine.ErrRuntime, Status: 500, Title: "Output too large", Code: CodeOutputTooLarge,
-		Detail: fmt.Sprintf("The outcome takes %d bytes as JSON, more than the limit of %d; pass large contents as files.", size, limit),
+		Detail: fmt.Sprintf("The outcome takes %d bytes as JSON, more than the limit of %d; pass large contents as files.",
+			size, limit),
 	}
 }
 
@@ -65,8 +66,8 @@ func CheckRevision(revision int) *Unrecoverable {
 		return nil
 	}
 	return NewUnrecoverable(CodeRevision, fmt.Sprintf(
-		"The execution was started under revision %d of the language's semantics, which this server does not know; it knows %d.",
-		revision, machine.Revision))
+		"The execution was started under revision %d of the language's semantics, which this server does not know; "+
+			"it knows %d.", revision, machine.Revision))
 }
 
 // StartedEvent is the first event of an execution.

@@ -77,8 +77,8 @@ func (e *Engine) load(ctx context.Context, inst *instance) error {
 		inst.lease, inst.inDoubt = e.slots.adopt(inst.queue), true
 	}
 	if inst.failures >= maxFailures {
-		return engine.NewUnrecoverable(engine.CodeInternal, "The execution's next step could not be written, although the storage is "+
-			"available. The server's log says more.")
+		return engine.NewUnrecoverable(engine.CodeInternal, "The execution's next step could not be written, although the "+
+			"storage is available. The server's log says more.")
 	}
 	if err := e.revive(ctx, inst, h); err != nil {
 		var b *engine.Unrecoverable

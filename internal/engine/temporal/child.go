@@ -44,7 +44,8 @@ func (r *run) StartChild(c *machine.Command) {
 // StopChild implements engine.Commands. A child whose start is still queued is never started.
 func (r *run) StopChild(id machine.CommandID) {
 	queued := len(r.children.queue)
-	r.children.queue = slices.DeleteFunc(r.children.queue, func(s childStep) bool { return s.Command == uint64(id) && s.Start != nil })
+	started := func(s childStep) bool { return s.Command == uint64(id) && s.Start != nil }
+	r.children.queue = slices.DeleteFunc(r.children.queue, started)
 	if len(r.children.queue) == queued {
 		r.children.queue = append(r.children.queue, childStep{Command: uint64(id)})
 	}

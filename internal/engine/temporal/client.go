@@ -83,10 +83,13 @@ func Connect(d Dial) (client.Client, error) {
 
 // tls is nil where the connection is not to be encrypted.
 func (d Dial) tls() (*tls.Config, error) {
-	if !d.TLS && d.APIKey == "" && d.TLSCertPath == "" && d.TLSKeyPath == "" && d.TLSCAPath == "" && d.TLSServerName == "" && !d.TLSDisableHostVerification {
+	texts := d.APIKey + d.TLSCertPath + d.TLSKeyPath + d.TLSCAPath + d.TLSServerName
+	if !d.TLS && texts == "" && !d.TLSDisableHostVerification {
 		return nil, nil
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: d.TLSServerName, InsecureSkipVerify: d.TLSDisableHostVerification}
+	c := &tls.Config{
+		MinVersion: tls.VersionTLS12, ServerName: d.TLSServerName, InsecureSkipVerify: d.TLSDisableHostVerification,
+	}
 	if (d.TLSCertPath == "") != (d.TLSKeyPath == "") {
 		return nil, errors.New("--temporal-tls-cert-path and --temporal-tls-key-path belong together")
 	}
@@ -122,7 +125,9 @@ var (
 // SearchAttributes are the names of the search attributes that `chargehand temporal setup`
 // registers, all of type Keyword.
 func SearchAttributes() []string {
-	return []string{accountKey.GetName(), environmentKey.GetName(), workflowKey.GetName(), batchKey.GetName(), phaseKey.GetName()}
+	return []string{
+		accountKey.GetName(), environmentKey.GetName(), workflowKey.GetName(), batchKey.GetName(), phaseKey.GetName(),
+	}
 }
 
 func (a attributes) search() sdk.SearchAttributes {
@@ -224,7 +229,9 @@ const visibilityLag = 30 * time.Second
 // closedPage is the number of workflows that are read at a time.
 const closedPage = 500
 
-func (c *cluster) closed(ctx context.Context, sinceMs int64, each func(closedWorkflow) error) (nextMs int64, err error) {
+func (c *cluster) closed(
+	ctx context.Context, sinceMs int64, each func(closedWorkflow) error,
+) (nextMs int64, err error) {
 	// A clock of ours and one of Temporal's may differ: ends are asked for again for a while.
 	nextMs = max(sinceMs, time.Now().Add(-2*visibilityLag).UnixMilli())
 	queues := make([]string, 0, machine.Revision)
@@ -233,7 +240,8 @@ func (c *cluster) closed(ctx context.Context, sinceMs int64, each func(closedWor
 	}
 	request := &workflowservice.ListWorkflowExecutionsRequest{
 		Namespace: c.namespace, PageSize: closedPage,
-		Query: fmt.Sprintf(`WorkflowType = '%s' AND TaskQueue IN (%s) AND ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled') AND CloseTime >= '%s'`,
+		Query: fmt.Sprintf(`WorkflowType = '%s' AND TaskQueue IN (%s)
+ AND ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled') AND CloseTime >= '%s'`,
 			workflowType, strings.Join(queues, ", "), time.UnixMilli(sinceMs).UTC().Format(time.RFC3339Nano)),
 	}
 	for {
@@ -246,7 +254,8 @@ func (c *cluster) closed(ctx context.Context, sinceMs int64, each func(closedWor
 			if id.UnmarshalText([]byte(w.GetExecution().GetWorkflowId())) != nil {
 				continue // not one of ours
 			}
-			err := each(closedWorkflow{ID: id, Status: closedStatus(w.GetStatus()), ClosedMs: w.GetCloseTime().AsTime().UnixMilli()})
+			closedMs := w.GetCloseTime().AsTime().UnixMilli()
+			err := each(closedWorkflow{ID: id, Status: closedStatus(w.GetStatus()), ClosedMs: closedMs})
 			if err != nil {
 				return 0, err
 			}
@@ -258,18 +267,20 @@ func (c *cluster) closed(ctx context.Context, sinceMs int64, each func(closedWor
 	}
 }
 
-func (c *cluster) listPage(ctx context.Context, request *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+func (c *cluster) listPage(
+	ctx context.Context, request *workflowservice.ListWorkflowExecutionsRequest,
+) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, rpcTime)
 	defer cancel()
 	return c.client.ListWorkflow(ctx, request)
 }
 
-// closedStatus says how a workflow ended; empty if it has not. One that continues as new has not: Temporal may have
-// looked for
-// the current run just before that.
+// closedStatus says how a workflow ended; empty if it has not. A workflow that continues as new has not: Temporal may
+// have looked for the current run just before that.
 func closedStatus(s enumspb.WorkflowExecutionStatus) string {
 	switch s {
-	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
+	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED,
+		enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
 		return ""
 	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
 		return "terminated"

@@ -106,7 +106,8 @@ func (r *run) StopActivity(id machine.CommandID) {
 func (r *run) StartTimer(c *machine.Command) {
 	rest := time.Duration(max(c.DueMs-workflow.Now(r.ctx).UnixMilli(), 1)) * time.Millisecond
 	ctx, cancel := workflow.WithCancel(r.ctx)
-	r.timers = append(r.timers, &pendingCommand{id: c.ID, dueMs: c.DueMs, future: workflow.NewTimer(ctx, rest), cancel: cancel})
+	timer := workflow.NewTimer(ctx, rest)
+	r.timers = append(r.timers, &pendingCommand{id: c.ID, dueMs: c.DueMs, future: timer, cancel: cancel})
 }
 
 // StopTimer implements engine.Commands.

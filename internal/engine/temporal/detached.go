@@ -18,7 +18,9 @@ var errDisowned = errors.New("the execution is gone")
 
 // watchOwner ends a detached process with its execution (T67), also where no workflow is left that could cancel it.
 // The returned function ends the watch.
-func (a *activities) watchOwner(ctx context.Context, c *call, every time.Duration, end context.CancelCauseFunc) (stop func()) {
+func (a *activities) watchOwner(
+	ctx context.Context, c *call, every time.Duration, end context.CancelCauseFunc,
+) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {

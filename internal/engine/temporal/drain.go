@@ -72,7 +72,9 @@ func (r *run) runs() bool {
 func (r *run) mayGoOn() bool {
 	return r.slots.held && (len(r.held) > 0 || r.yielded) ||
 		slices.ContainsFunc(r.held, func(c machine.Command) bool { return c.Detached }) ||
-		slices.ContainsFunc(r.listens.list, func(l *listening) bool { return (l.woken || r.listens.waiting(l)) && !l.sub.Paused })
+		slices.ContainsFunc(r.listens.list, func(l *listening) bool {
+			return (l.woken || r.listens.waiting(l)) && !l.sub.Paused
+		})
 }
 
 func (r *run) roomLeft() bool {
@@ -83,7 +85,8 @@ func (r *run) roomLeft() bool {
 // cutDetached stops detached processes when the history has no more room and nothing else keeps the next run from
 // beginning. The next run starts them again.
 func (r *run) cutDetached() {
-	if !r.drain.on || r.roomLeft() || slices.ContainsFunc(r.calls, func(f *pendingCommand) bool { return f.inflow == nil && !f.command.Detached }) {
+	awaited := func(f *pendingCommand) bool { return f.inflow == nil && !f.command.Detached }
+	if !r.drain.on || r.roomLeft() || slices.ContainsFunc(r.calls, awaited) {
 		return
 	}
 	for _, f := range r.calls {
@@ -125,7 +128,8 @@ func (r *run) continueAsNew() error {
 		State: r.machine.Checkpoint(), TimeMs: r.timeMs,
 		Reported: r.slots.number, Slot: r.slots.held, Asked: r.slots.asked, Phase: r.slots.phase,
 		Chunks: d.chunks, Sizes: d.sizes, Seen: r.seen,
-		Listens: r.readPositions(), Unsubscribed: r.listens.unsubscribed, Delivered: r.children.delivered, Waiting: r.leftMessages(),
+		Listens: r.readPositions(), Unsubscribed: r.listens.unsubscribed, Delivered: r.children.delivered,
+		Waiting: r.leftMessages(),
 	}
 	return workflow.NewContinueAsNewError(r.ctx, workflowType, next)
 }

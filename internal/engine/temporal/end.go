@@ -73,7 +73,8 @@ func (r *run) receivePublished() {
 // stored and detached children are started before the row shows the end.
 func (r *run) end() error {
 	entries := r.machine.TakeTimeline()
-	r.children.queue = slices.DeleteFunc(r.children.queue, func(s childStep) bool { return s.Start == nil || s.Start.Await })
+	attended := func(s childStep) bool { return s.Start == nil || s.Start.Await }
+	r.children.queue = slices.DeleteFunc(r.children.queue, attended)
 	for r.failure == nil && (!r.bus.idle() || r.children.sending != nil || len(r.children.queue) > 0) {
 		r.publish()
 		r.sendChildSteps()

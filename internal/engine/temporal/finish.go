@@ -62,7 +62,9 @@ func (a *activities) finish(ctx context.Context, e ending) (finished, error) {
 }
 
 // writeEnd writes an end. The files became visible with the outcomes that named them.
-func (a *activities) writeEnd(tx *store.Tx, row *store.Execution, e *ending, end *engine.End) ([]store.OutboxMessage, error) {
+func (a *activities) writeEnd(
+	tx *store.Tx, row *store.Execution, e *ending, end *engine.End,
+) ([]store.OutboxMessage, error) {
 	if err := end.FindResults(tx, row, nil, nil); err != nil {
 		return nil, err
 	}

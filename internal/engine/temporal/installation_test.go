@@ -24,7 +24,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// installation is a branch with an engine: a whole installation of one node.
+// installation is a serverFixture with an engine: a whole installation of one node.
 type installation struct {
 	*serverFixture
 	engine *Engine
@@ -154,7 +154,7 @@ func (e *installation) deploy(name string, p *plan.Plan) (workflow store.Workflo
 	return workflow, definition
 }
 
-// children deploys the other workflows of a world.
+// children deploys the other workflows of a fixture.
 func (e *installation) children(w *machinetest.Fixture) {
 	for name := range w.Children {
 		if p := w.Child(e.t, name); p != nil {

@@ -23,7 +23,10 @@ const (
 // retryUnavailable lets attempts of activities outlive an outage of Temporal that is shorter than their heartbeat
 // timeout: it repeats reports of outcomes, and hides failed heartbeats from the SDK. It is a
 // grpc.UnaryClientInterceptor.
-func retryUnavailable(ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+func retryUnavailable(
+	ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	options ...grpc.CallOption,
+) error {
 	switch method {
 	case workflowservice.WorkflowService_RespondActivityTaskCompleted_FullMethodName,
 		workflowservice.WorkflowService_RespondActivityTaskFailed_FullMethodName,

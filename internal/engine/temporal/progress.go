@@ -98,7 +98,8 @@ func (o *outflow) progress(ctx context.Context, v value.Value) error {
 		}
 	}
 	p := progress{
-		Execution: o.call.Execution, Stream: o.call.Stream, Number: o.sent + 1, Output: value.Marshal(v), Confidential: o.call.Confidential,
+		Execution: o.call.Execution, Stream: o.call.Stream, Number: o.sent + 1, Output: value.Marshal(v),
+		Confidential: o.call.Confidential,
 	}
 	bounded, cancel := context.WithTimeout(ctx, streamTimeout)
 	defer cancel()

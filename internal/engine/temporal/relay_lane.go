@@ -44,7 +44,8 @@ type lane struct {
 func newLane(kinds []store.OutboxKind, permits int) *lane {
 	// Some permits are left for workflows that have few messages.
 	limits := fair.Limits{Permits: permits, PerWorkflow: max(1, permits*3/4)}
-	return &lane{kinds: kinds, line: fair.NewLine[*delivery](limits), waiting: make(map[int64]*delivery), unacked: newUnacked()}
+	line := fair.NewLine[*delivery](limits)
+	return &lane{kinds: kinds, line: line, waiting: make(map[int64]*delivery), unacked: newUnacked()}
 }
 
 func (d *delivery) owner() fair.Owner {

@@ -70,7 +70,10 @@ func (o *origins) of(ctx context.Context, revision int64) (origin, error) {
 		if err != nil {
 			return err
 		}
-		got = origin{account: a.ID, workflow: w.ID, definition: string(d.Source), resources: d.Resources, digest: hex.EncodeToString(d.Digest)}
+		got = origin{
+			account: a.ID, workflow: w.ID, definition: string(d.Source), resources: d.Resources,
+			digest: hex.EncodeToString(d.Digest),
+		}
 		return nil
 	})
 	if err != nil {
@@ -136,7 +139,8 @@ func (r *relay) started(ctx context.Context, row *store.Execution) (started, err
 	return started{
 		argument: argument{
 			Execution: row.ID, No: row.No, Account: o.account, Environment: row.Environment, Revision: row.Machine,
-			Runtime: r.Runtime, Digest: o.digest, Definition: o.definition, Resources: o.resources, StartedMs: row.StartedMs, Input: input, Queue: r.Queue,
+			Runtime: r.Runtime, Digest: o.digest, Definition: o.definition, Resources: o.resources,
+			StartedMs: row.StartedMs, Input: input, Queue: r.Queue,
 			Lifecycle: r.Lifecycle, Metadata: r.Metadata, Confidential: secrets != nil, Secrets: secrets,
 		},
 		attributes: attributes{

@@ -86,7 +86,8 @@ func (a *activities) askSlot(tx *store.Tx, row *store.Execution) (store.Executio
 	if err != nil {
 		return 0, err
 	}
-	if active, err := tx.CountActiveItems(row.Account, row.Batch, batch.Concurrency); err != nil || active >= batch.Concurrency {
+	active, err := tx.CountActiveItems(row.Account, row.Batch, batch.Concurrency)
+	if err != nil || active >= batch.Concurrency {
 		return store.StateReady, err
 	}
 	return store.StateActive, nil

@@ -312,7 +312,7 @@ func TestDeepArguments(t *testing.T) {
 	}
 }
 
-// TestCutOff: a worker that stops does not wait longer than it is notified to.
+// TestCutOff: a worker that stops waits no longer than its stop says.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	o := newWorkerFixture(t)

@@ -30,7 +30,8 @@ func Setup(ctx context.Context, c client.Client, namespace string, retention tim
 	switch {
 	case errors.As(err, &missing):
 		_, err = c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
-			Namespace: namespace, Description: "Executions of Chargehand", WorkflowExecutionRetentionPeriod: durationpb.New(retention),
+			Namespace: namespace, Description: "Executions of Chargehand",
+			WorkflowExecutionRetentionPeriod: durationpb.New(retention),
 		})
 		var exists *serviceerror.NamespaceAlreadyExists
 		if err != nil && !errors.As(err, &exists) {
@@ -89,7 +90,8 @@ var ErrSetup = errors.New("run `chargehand temporal setup`")
 // Check reports whether Setup has been run, and returns the id that Temporal has given to the namespace. Errors:
 // ErrSetup, with what is missing; those of Temporal.
 func Check(ctx context.Context, c client.Client, namespace string) (id string, err error) {
-	known, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+	request := &workflowservice.DescribeNamespaceRequest{Namespace: namespace}
+	known, err := c.WorkflowService().DescribeNamespace(ctx, request)
 	var unknown *serviceerror.NamespaceNotFound
 	switch {
 	case errors.As(err, &unknown):
@@ -110,7 +112,8 @@ func Check(ctx context.Context, c client.Client, namespace string) (id string, e
 
 // missingAttributes lists the search attributes that are not registered.
 func missingAttributes(ctx context.Context, c client.Client, namespace string) ([]string, error) {
-	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	request := &operatorservice.ListSearchAttributesRequest{Namespace: namespace}
+	known, err := c.OperatorService().ListSearchAttributes(ctx, request)
 	if err != nil {
 		return nil, fmt.Errorf("list search attributes: %w", err)
 	}
@@ -121,7 +124,8 @@ func missingAttributes(ctx context.Context, c client.Client, namespace string) (
 		case !ok:
 			lacking = append(lacking, name)
 		case kind != enumspb.INDEXED_VALUE_TYPE_KEYWORD:
-			return nil, fmt.Errorf("the search attribute %s of the namespace %q is of type %s; it must be Keyword", name, namespace, kind)
+			return nil, fmt.Errorf("the search attribute %s of the namespace %q is of type %s; it must be Keyword",
+				name, namespace, kind)
 		}
 	}
 	return lacking, nil

@@ -32,7 +32,9 @@ func (r *run) reportState() {
 	s.number++
 	s.held, s.asked = false, needs
 	s.setPhase(r)
-	s.reporting = r.write(reportType, stateReport{Execution: r.argument.Execution, No: r.argument.No, Number: s.number, Slot: needs, Phase: s.phase})
+	s.reporting = r.write(reportType, stateReport{
+		Execution: r.argument.Execution, No: r.argument.No, Number: s.number, Slot: needs, Phase: s.phase,
+	})
 }
 
 // setPhase notes the phase, and writes it to the search attribute. That costs an action of Temporal, so only

@@ -40,7 +40,9 @@ const digestField = "sha256"
 
 // Store implements converter.StorageDriver. It writes the content first and then the row that keeps it; Temporal gets
 // the digest only after that. Errors: store.ErrUnavailable.
-func (p *Payloads) Store(ctx converter.StorageDriverStoreContext, payloads []*commonpb.Payload) ([]converter.StorageDriverClaim, error) {
+func (p *Payloads) Store(
+	ctx converter.StorageDriverStoreContext, payloads []*commonpb.Payload,
+) ([]converter.StorageDriverClaim, error) {
 	execution, err := target(ctx.Target)
 	if err != nil {
 		return nil, err
@@ -61,7 +63,8 @@ func (p *Payloads) Store(ctx converter.StorageDriverStoreContext, payloads []*co
 		if err != nil {
 			return nil, fmt.Errorf("store payload: %w", err)
 		}
-		references[i] = converter.StorageDriverClaim{ClaimData: map[string]string{digestField: hex.EncodeToString(digests[i])}}
+		object := map[string]string{digestField: hex.EncodeToString(digests[i])}
+		references[i] = converter.StorageDriverClaim{ClaimData: object}
 	}
 	err = patiently(ctx.Context, func() error {
 		return p.store.Update(ctx.Context, func(tx *store.Tx) error {
@@ -108,7 +111,9 @@ func target(t converter.StorageDriverTargetInfo) (id chargehand.ExecutionID, err
 
 // Retrieve implements converter.StorageDriver. Errors: store.ErrNotFound,
 // store.ErrUnavailable.
-func (p *Payloads) Retrieve(ctx converter.StorageDriverRetrieveContext, references []converter.StorageDriverClaim) ([]*commonpb.Payload, error) {
+func (p *Payloads) Retrieve(
+	ctx converter.StorageDriverRetrieveContext, references []converter.StorageDriverClaim,
+) ([]*commonpb.Payload, error) {
 	payloads := make([]*commonpb.Payload, len(references))
 	for i, reference := range references {
 		digest, err := hex.DecodeString(reference.ClaimData[digestField])

@@ -166,7 +166,8 @@ func (w *Worker) performers() []worker.Worker {
 		queue   func(prefix string, env chargehand.Environment) string
 		permits int
 	}{
-		{callQueue, a.Limits.Calls}, {streamQueue, a.Limits.Streams}, {processQueue, a.Limits.Processes}, {scriptQueue, a.Limits.Scripts},
+		{callQueue, a.Limits.Calls}, {streamQueue, a.Limits.Streams},
+		{processQueue, a.Limits.Processes}, {scriptQueue, a.Limits.Scripts},
 	} {
 		permits := fair.NewGate(fair.Limits{Permits: class.permits})
 		parts = append(parts,

@@ -36,7 +36,7 @@ type workerFixture struct {
 
 	unseal func(id chargehand.ExecutionID, chunk []byte) []byte // of timelines
 
-	lender *workerFixture // has contents and ids for several offices in one database
+	lender *workerFixture // has contents and ids for several fixtures in one database
 
 	mu    sync.Mutex
 	blobs map[string][]byte

@@ -138,7 +138,9 @@ func (r *run) revive(plans *plan.Cache) *engine.Unrecoverable {
 	if r.secrets, err = knownSecrets(a); err != nil {
 		return engine.Unreadable("secrets", err)
 	}
-	identity := machine.Identity{Execution: a.Execution, Revision: a.Revision, RuntimeVersion: a.Runtime, Secrets: r.secrets.Values()}
+	identity := machine.Identity{
+		Execution: a.Execution, Revision: a.Revision, RuntimeVersion: a.Runtime, Secrets: r.secrets.Values(),
+	}
 	if len(a.Metadata) > 0 {
 		if identity.RuntimeMetadata, err = value.Parse(a.Metadata, value.Limits{Depth: value.MaxDepth}); err != nil {
 			return engine.Unreadable("metadata of the runtime", err)
@@ -162,7 +164,8 @@ func (r *run) revive(plans *plan.Cache) *engine.Unrecoverable {
 	r.streams.waiting, r.children.delivered = c.Waiting, c.Delivered
 	r.resumeListens(c)
 	// Children are started before a run ends.
-	engine.Sort(slices.DeleteFunc(r.machine.InFlight(), func(c machine.Command) bool { return c.Kind == machine.StartChild }), r)
+	started := func(c machine.Command) bool { return c.Kind == machine.StartChild }
+	engine.Sort(slices.DeleteFunc(r.machine.InFlight(), started), r)
 	a.Continued = nil // it may be large
 	return nil
 }
@@ -221,7 +224,8 @@ func (r *run) somethingHappened() bool {
 		return true
 	}
 	for _, f := range [...]workflow.Future{
-		r.pausing, r.slots.reporting, r.bus.sending, r.drain.timer, r.drain.chunking, r.listens.reading, r.children.sending, r.children.asking,
+		r.pausing, r.slots.reporting, r.bus.sending, r.drain.timer, r.drain.chunking, r.listens.reading,
+		r.children.sending, r.children.asking,
 	} {
 		if f != nil && f.IsReady() {
 			return true
