@@ -41,11 +41,13 @@ const (
 	CodeUnknownField         Code = "unknown_field"
 	CodeAmbiguousCredentials Code = "ambiguous_credentials"
 
-	CodeMissingAPIKey Code = "missing_api_key" // 401
-	CodeInvalidAPIKey Code = "invalid_api_key"
-	CodeExpiredAPIKey Code = "expired_api_key"
+	CodeMissingAPIKey      Code = "missing_api_key" // 401
+	CodeInvalidAPIKey      Code = "invalid_api_key"
+	CodeExpiredAPIKey      Code = "expired_api_key"
+	CodeInvalidCredentials Code = "invalid_credentials"
 
-	CodeInsufficientScope Code = "insufficient_scope" // 403
+	CodeInsufficientScope   Code = "insufficient_scope" // 403
+	CodeFreshSignInRequired Code = "fresh_sign_in_required"
 
 	CodeWorkflowNotFound  Code = "workflow_not_found" // 404
 	CodeVersionNotFound   Code = "version_not_found"
@@ -54,6 +56,11 @@ const (
 	CodeFileNotFound      Code = "file_not_found"
 	CodeKeyNotFound       Code = "api_key_not_found"
 	CodeSecretNotFound    Code = "secret_not_found"
+	CodeAccountNotFound   Code = "account_not_found"
+	CodeUserNotFound      Code = "user_not_found"
+	CodeGroupNotFound     Code = "group_not_found"
+	CodeGrantNotFound     Code = "grant_not_found"
+	CodeSessionNotFound   Code = "session_not_found"
 	CodeProblemNotFound   Code = "problem_not_found"
 	CodeRouteNotFound     Code = "route_not_found"
 
@@ -65,6 +72,7 @@ const (
 
 	CodeIdempotencyInProgress Code = "idempotency_in_progress" // 409
 	CodeStateConflict         Code = "state_conflict"
+	CodeLastAdmin             Code = "last_admin"
 	CodeResultExpired         Code = "result_expired" // 410
 
 	CodeInputInvalid         Code = "input_invalid" // 422

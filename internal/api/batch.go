@@ -65,14 +65,14 @@ func batchEndpoints() []endpoint {
 		{
 			method: get, path: collection, id: "listBatches", tag: "Batches", slow: true,
 			summary: "List the batches of a workflow", about: "Newest first.",
-			scopes: service.ScopeExecutionsRead, parameters: []*parameter{limitParameter, cursorParameter, entriesParameter},
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: []*parameter{limitParameter, cursorParameter, entriesParameter},
 			answers: []answer{{status: 200, about: "List of batches", view: batchPage{}}},
 			serve:   (*call).listBatches,
 		},
 		{
 			method: get, path: one, id: "getBatch", tag: "Batches", slow: true,
 			summary: "Get a batch", about: "With executions=none the counts alone. With wait, as soon as it has ended.",
-			scopes:     service.ScopeExecutionsRead,
+			scopes:     service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
 			parameters: []*parameter{entriesParameter, waitParameter, preferParameter, ifNoneMatchParameter},
 			answers: []answer{
 				{status: 200, about: "The batch", view: batch{}, headers: []string{"ETag", "Retry-After", "Preference-Applied"}},
@@ -83,7 +83,7 @@ func batchEndpoints() []endpoint {
 		{
 			method: get, path: one + "/items", id: "listBatchItems", tag: "Batches",
 			summary: "List the items of a batch", about: "In input order.",
-			scopes: service.ScopeExecutionsRead, parameters: []*parameter{statusParameter, phaseParameter, limitParameter, seqCursorParameter},
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: []*parameter{statusParameter, phaseParameter, limitParameter, seqCursorParameter},
 			answers: []answer{{status: 200, about: "List of items", view: batchItemPage{}}},
 			serve:   (*call).listBatchItems,
 		},

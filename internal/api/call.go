@@ -74,9 +74,11 @@ func (c *call) run() error {
 		return err
 	}
 	if rt.scopes != 0 && c.principal != nil {
-		if err := service.Require(c.principal, rt.scopes); err != nil {
+		principal, err := service.May(c.principal, rt.scopes, rt.instead)
+		if err != nil {
 			return err
 		}
+		c.principal = principal
 	}
 	if err := c.parseArgs(); err != nil {
 		return err

@@ -94,7 +94,7 @@ func (w *documentWriter) add(e *endpoint) {
 			op.Security = append(op.Security, map[string][]string{})
 		}
 		if e.scopes != 0 {
-			op.Description = strings.TrimSpace(op.Description + " Needs the scope " + strings.Join(e.scopes.Names(), ", ") + ".")
+			op.Description = strings.TrimSpace(op.Description + " Needs the scope " + neededScopes(e) + ".")
 		}
 	}
 	w.addParameters(op, e)
@@ -303,4 +303,13 @@ func (rt *route) codes() []chargehand.Code {
 		}
 	}
 	return append(codes, rt.problems...)
+}
+
+// neededScopes are the scopes of an endpoint in words.
+func neededScopes(e *endpoint) string {
+	text := strings.Join(e.scopes.Names(), ", ")
+	if e.instead != 0 {
+		text += ", or in part " + strings.Join(e.instead.Names(), ", ")
+	}
+	return text
 }

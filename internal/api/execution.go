@@ -116,21 +116,21 @@ func executionEndpoints() []endpoint {
 		{
 			method: get, path: list, id: "listWorkflowExecutions", tag: "Executions",
 			summary: "List the executions of a workflow", about: "Newest first.",
-			scopes: service.ScopeExecutionsRead, parameters: filters,
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: filters,
 			answers: []answer{{status: 200, about: "List of executions", view: executionPage{}}},
 			serve:   (*call).listExecutions,
 		},
 		{
 			method: get, path: "/executions", id: "listExecutions", tag: "Executions",
 			summary: "List executions of all workflows", about: "Newest first.",
-			scopes: service.ScopeExecutionsRead, parameters: filters,
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: filters,
 			answers: []answer{{status: 200, about: "List of executions", view: executionPage{}}},
 			serve:   (*call).listExecutions,
 		},
 		{
 			method: get, path: one, id: "getExecution", tag: "Executions", lenient: true,
 			summary: "Get execution", about: "With wait, as soon as it has ended or needs a person.",
-			scopes:     service.ScopeExecutionsRead,
+			scopes:     service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
 			parameters: []*parameter{waitParameter, preferParameter, ifNoneMatchParameter},
 			answers: []answer{
 				{status: 200, about: "Execution details", view: Execution{}, headers: []string{"ETag", "Retry-After", "Preference-Applied"}},
@@ -141,7 +141,7 @@ func executionEndpoints() []endpoint {
 		{
 			method: get, path: "/executions/{executionId}", id: "getExecutionById", tag: "Executions",
 			summary: "Get execution, whatever its workflow", about: "The same as under its workflow. Lifecycle events name this address.",
-			scopes:     service.ScopeExecutionsRead,
+			scopes:     service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
 			parameters: []*parameter{waitParameter, preferParameter, ifNoneMatchParameter},
 			answers: []answer{
 				{status: 200, about: "Execution details", view: Execution{}, headers: []string{"ETag", "Retry-After", "Preference-Applied"}},
@@ -152,7 +152,7 @@ func executionEndpoints() []endpoint {
 		{
 			method: get, path: "/executions/{executionId}/timeline", id: "getTimelineById", tag: "Executions",
 			summary: "Get the timeline of an execution, whatever its workflow", about: "The same as under its workflow. Lifecycle events name this address.",
-			scopes: service.ScopeExecutionsRead, parameters: []*parameter{limitParameter, seqCursorParameter},
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: []*parameter{limitParameter, seqCursorParameter},
 			answers: []answer{{status: 200, about: "The timeline", view: timelinePage{}}},
 			serve:   anywhere((*call).getTimeline),
 		},
@@ -179,7 +179,7 @@ func executionEndpoints() []endpoint {
 		{
 			method: get, path: one + "/timeline", id: "getTimeline", tag: "Executions",
 			summary: "Get the timeline of an execution", about: "One entry per run of a task, in the order in which they started.",
-			scopes: service.ScopeExecutionsRead, parameters: []*parameter{limitParameter, seqCursorParameter},
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: []*parameter{limitParameter, seqCursorParameter},
 			answers: []answer{{status: 200, about: "The timeline", view: timelinePage{}}},
 			serve:   (*call).getTimeline,
 		},

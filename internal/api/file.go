@@ -44,14 +44,14 @@ func fileEndpoints() []endpoint {
 		},
 		{
 			method: get, path: "/files/{fileId}", id: "getFile", tag: "Files",
-			summary: "Describe a file", about: "With a signed address of the content.", scopes: service.ScopeExecutionsRead,
+			summary: "Describe a file", about: "With a signed address of the content.", scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
 			answers: []answer{{status: 200, about: "The file", view: file{}}},
 			serve:   (*call).getFile,
 		},
 		{
 			method: get, path: "/files/{fileId}/content", id: "getFileContent", tag: "Files", slow: true,
 			summary: "Download a file", about: "With a key, or without one at a signed address.",
-			scopes: service.ScopeExecutionsRead, parameters: []*parameter{expiresParameter, signatureParameter},
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: []*parameter{expiresParameter, signatureParameter},
 			answers: []answer{
 				{status: 200, about: "The content", media: "*/*", example: "confirmed: lamp", headers: []string{"ETag", "Content-Disposition", "Accept-Ranges"}},
 				{status: 206, about: "Parts of the content", media: "*/*", example: "confirmed: lamp", headers: []string{"ETag", "Content-Disposition", "Accept-Ranges", "Content-Range"}},

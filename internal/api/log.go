@@ -36,7 +36,7 @@ func (c *call) tell(took time.Duration) {
 		attrs = append(attrs, slog.String("code", string(c.code)))
 	}
 	if c.principal != nil {
-		attrs = append(attrs, slog.String("actor", c.principal.Key.String()), slog.String("environment", c.principal.Environment.String()))
+		attrs = append(attrs, slog.String("actor", c.principal.ActorID()), slog.String("environment", c.principal.Environment.String()))
 	}
 	if c.status == http.StatusUnauthorized {
 		attrs = append(attrs, slog.String("from", host(c.r.RemoteAddr)))
@@ -72,7 +72,7 @@ func (c *call) outcome(took time.Duration) (level slog.Level, message string, re
 func (c *call) kind() string {
 	who := "from " + host(c.r.RemoteAddr)
 	if c.principal != nil {
-		who = c.principal.Key.String()
+		who = c.principal.ActorID()
 	}
 	return who + " " + c.pattern() + " " + strconv.Itoa(c.status)
 }

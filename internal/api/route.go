@@ -20,6 +20,8 @@ type endpoint struct {
 	summary string
 	about   string
 	scopes  service.Scopes // all of them are needed; 0: any key
+	instead service.Scopes // with these, a part of the answer is shown; 0: none
+	fresh   bool           // a session needs a fresh sign-in
 	// parameters are read in this order; the first bad one is answered.
 	parameters []*parameter
 	body       *body

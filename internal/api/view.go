@@ -51,9 +51,9 @@ type workflowDetail struct {
 	Revision         int64           `json:"revision"`
 	PublishedVersion string          `json:"published_version,omitempty"`
 	InputSchema      json.RawMessage `json:"input_schema,omitempty" doc:"JSON Schema of the input, if the definition has one."`
-	Definition       json.RawMessage `json:"definition"`
-	Source           string          `json:"source" doc:"The definition as it was applied."`
-	SourceType       string          `json:"source_type" doc:"Media type of source."`
+	Definition       json.RawMessage `json:"definition,omitempty" doc:"Left out for those who may only start the workflow."`
+	Source           string          `json:"source,omitempty" doc:"The definition as it was applied; left out as definition is."`
+	SourceType       string          `json:"source_type,omitempty" doc:"Media type of source."`
 }
 
 type appliedWorkflow struct {

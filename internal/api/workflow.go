@@ -74,6 +74,7 @@ func workflowEndpoints() []endpoint {
 			method: get, path: "/workflows", id: "listWorkflows", tag: "Workflows", lenient: true,
 			summary: "List workflows", about: "The workflows that can be started, newest first.",
 			scopes:     service.ScopeWorkflowsRead,
+			instead:    service.ScopeWorkflowsStart,
 			parameters: []*parameter{limitParameter, workflowCursorParameter, namespaceParameter, nameParameter, textParameter},
 			answers:    []answer{{status: 200, about: "List of workflows", view: workflowPage{}}},
 			serve:      (*call).listWorkflows,
@@ -102,7 +103,7 @@ func workflowEndpoints() []endpoint {
 		},
 		{
 			method: get, path: "/workflows/{workflowId}", id: "getWorkflow", tag: "Workflows",
-			summary: "Get a workflow", about: "With the definition that a start without a version runs.", scopes: service.ScopeWorkflowsRead,
+			summary: "Get a workflow", about: "With the definition that a start without a version runs. The scope workflows:start shows it without the definition.", scopes: service.ScopeWorkflowsRead, instead: service.ScopeWorkflowsStart,
 			answers: []answer{{status: 200, about: "The workflow", view: workflowDetail{}}},
 			serve:   (*call).getWorkflow,
 		},

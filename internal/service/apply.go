@@ -55,13 +55,14 @@ func (s *Service) ValidateWorkflow(ctx context.Context, p *Principal, definition
 	if err := s.checkDefinitionSize(definition); err != nil {
 		return nil, err
 	}
-	writes := p.Scopes.Has(ScopeWorkflowsWrite)
+	writer, refused := May(p, ScopeWorkflowsWrite, 0)
+	writes := refused == nil
 	c, err := s.compile(ctx, definition, writes)
 	if err != nil {
 		return nil, err
 	}
 	if writes && c.plan != nil {
-		problems, err := s.ungranted(ctx, p, c.plan)
+		problems, err := s.ungranted(ctx, writer, c.plan)
 		if err != nil {
 			return nil, err
 		}
@@ -134,6 +135,23 @@ const maxApplyAttempts = 100
 // decision was made on.
 var errChanged = errors.New("the workflow was changed in between")
 
+// draftsOnly reports whether the principal must not publish the workflow of a definition.
+func (s *Service) draftsOnly(ctx context.Context, p *Principal, compiled *plan.Plan) (bool, error) {
+	if p.rights == nil {
+		return Require(p, ScopeWorkflowsPublish) != nil, nil
+	}
+	document := compiled.Document()
+	var row store.Workflow
+	err := s.view(ctx, func(r *store.Reader) (err error) {
+		row, err = r.WorkflowByName(p.AccountNo, document.Namespace, document.Name)
+		return err
+	})
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return false, err
+	}
+	return p.mayOn(ScopeWorkflowsPublish, row.ID, document.Namespace) != nil, nil
+}
+
 func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *idempotencyGuard) (*AppliedWorkflow, error) {
 	if err := s.checkDefinitionSize(r.Definition); err != nil {
 		return nil, err
@@ -141,13 +159,17 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 	if err := checkMediaType(r); err != nil {
 		return nil, err
 	}
-	r.Draft = r.Draft || Require(p, ScopeWorkflowsPublish) != nil
 	compiled, err := s.compile(ctx, r.Definition, true)
 	if err != nil {
 		return nil, err
 	}
 	if compiled.plan == nil {
 		return nil, refusedDefinition(r, compiled.problems, compiled.readable)
+	}
+	if !r.Draft {
+		if r.Draft, err = s.draftsOnly(ctx, p, compiled.plan); err != nil {
+			return nil, err
+		}
 	}
 	a := &application{
 		account: p.AccountNo, limits: p.Limits, request: r, plan: compiled.plan, pins: compiled.pins,

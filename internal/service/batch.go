@@ -69,7 +69,7 @@ func (s *Service) findBatch(r *store.Reader, p *Principal, workflow chargehand.W
 		return row, notFoundIs(err, batchNotFound)
 	}
 	own, err := s.names.workflow(r, row.Workflow)
-	if err == nil && own != workflow {
+	if err == nil && (own != workflow || !p.seesStarted(workflow, row.StartedBy)) {
 		err = batchNotFound()
 	}
 	return row, err
@@ -152,7 +152,11 @@ func (s *Service) ListBatches(ctx context.Context, p *Principal, workflow charge
 		if err != nil {
 			return err
 		}
-		rows, err := r.ListBatches(w.No, p.Environment, chargehand.BatchID(after.ID), limit+1)
+		var by int64
+		if !p.SeesWhole(workflow) {
+			by = p.actor()
+		}
+		rows, err := r.ListBatches(w.No, p.Environment, by, chargehand.BatchID(after.ID), limit+1)
 		if err != nil {
 			return err
 		}

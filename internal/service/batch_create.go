@@ -50,7 +50,7 @@ func (s *Service) createBatch(ctx context.Context, p *Principal, r *CreateBatch,
 	nowMs := s.nowMs()
 	row := store.Batch{
 		ID: newID[chargehand.BatchID](nowMs), Account: p.AccountNo, Environment: p.Environment,
-		Workflow: w.row.No, Revision: revision.No, Total: int64(len(items)),
+		Workflow: w.row.No, Revision: revision.No, Total: int64(len(items)), StartedBy: p.actor(),
 		RequestedConcurrency: int(concurrency), Concurrency: int(min(concurrency, int64(s.limits.Concurrency))),
 	}
 	rows, files, err := s.batchRows(ctx, p, &row, items)
@@ -183,7 +183,7 @@ func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, i
 		*row = store.Execution{
 			Account: b.Account, Environment: b.Environment, Workflow: b.Workflow, Revision: b.Revision, Machine: machine.Revision,
 			Item: int64(i), Status: chargehand.Initial, Phase: chargehand.Pending, State: store.StateQueued,
-			Trace: traced, Starter: starter,
+			Trace: traced, Starter: starter, StartedBy: p.actor(),
 		}
 		ids.next(row.ID[:])
 		if row.Input, err = s.pack(ctx, data); err != nil {
@@ -253,7 +253,7 @@ func (s *Service) awaitBatch(ctx context.Context, p *Principal, id chargehand.Ba
 				return row, notFoundIs(err, batchNotFound)
 			}
 			workflow, err := s.names.workflow(r, row.Workflow)
-			if err == nil && !p.Sees(workflow) {
+			if err == nil && !p.seesStarted(workflow, row.StartedBy) {
 				err = batchNotFound()
 			}
 			return row, err
@@ -279,7 +279,7 @@ func (s *Service) createdBatch(ctx context.Context, p *Principal, found *store.I
 		if err != nil {
 			return err
 		}
-		if !p.Sees(workflow) {
+		if !p.seesStarted(workflow, row.StartedBy) {
 			return batchNotFound()
 		}
 		revision, err := s.names.revision(r, row.Revision)

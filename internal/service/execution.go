@@ -67,7 +67,7 @@ func (s *Service) create(ctx context.Context, p *Principal, r *CreateExecution, 
 	start := engine.Start{
 		Row: store.Execution{
 			ID: newID[chargehand.ExecutionID](s.nowMs()), Account: p.AccountNo, Environment: p.Environment,
-			Workflow: w.row.No, Revision: revision.No, Trace: span.Encode(ctx), Starter: starter,
+			Workflow: w.row.No, Revision: revision.No, Trace: span.Encode(ctx), Starter: starter, StartedBy: p.actor(),
 		},
 		Plan: compiled, Input: input,
 	}
@@ -285,7 +285,7 @@ func (s *Service) created(ctx context.Context, p *Principal, found *store.Idempo
 			return notFoundIs(err, executionNotFound)
 		}
 		n, err := s.startNames(r, &row)
-		if err == nil && !p.Sees(n.workflow) {
+		if err == nil && !p.seesStarted(n.workflow, row.StartedBy) {
 			err = executionNotFound()
 		}
 		e = s.fresh(&row, n)
@@ -460,7 +460,7 @@ func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c 
 	start := engine.Start{Row: store.Execution{
 		ID: newID[chargehand.ExecutionID](s.nowMs()), Account: p.AccountNo, Environment: p.Environment,
 		Workflow: w.row.No, Revision: revision.No, Input: original.Input, RetryOf: original.ID,
-		Trace: span.Encode(ctx), Starter: starter,
+		Trace: span.Encode(ctx), Starter: starter, StartedBy: p.actor(),
 	}}
 	if start.Input, err = parseStored(input); err != nil {
 		return nil, err

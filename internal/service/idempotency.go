@@ -24,8 +24,7 @@ const (
 )
 
 // Idempotency is the Idempotency-Key of a POST and what it stands for (docs/reference/api.md "Limits,
-// repetition, waiting"). It counts for 24 hours within one account, environment, method and
-// path.
+// repetition, waiting"). It counts for 24 hours, for one person or API key, within one environment, method and path.
 type Idempotency struct {
 	Method string // upper case
 	Path   string // concrete path, without the query
@@ -114,6 +113,7 @@ func (s *Service) beginGuarded(ctx context.Context, p *Principal, i *Idempotency
 func (i *Idempotency) hash(p *Principal) [sha256.Size]byte {
 	text := make([]byte, 0, 64+len(i.Path)+len(i.Key))
 	text = binary.AppendVarint(text, p.AccountNo)
+	text = binary.AppendVarint(text, p.actor())
 	text = append(text, byte(p.Environment))
 	for _, part := range [...]string{i.Method, i.Path, i.Key} {
 		text = binary.AppendUvarint(text, uint64(len(part)))

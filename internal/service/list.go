@@ -96,13 +96,11 @@ func (s *Service) listRows(r *store.Reader, p *Principal, q *ListExecutions, f s
 		rows, err := s.listBatchRows(r, p, q, f)
 		return rows, floor, err
 	}
-	scopes := []int64{f.Workflow}
-	if p.Workflows != nil && f.Workflow == 0 {
-		if scopes, err = workflowNumbers(r, p); err != nil {
-			return nil, floor, err
-		}
+	scopes, err := executionScopes(r, p, q, f.Workflow)
+	if err != nil {
+		return nil, floor, err
 	}
-	if len(f.Phases) > 0 {
+	if len(f.Phases) > 0 || slices.ContainsFunc(scopes, func(s executionScope) bool { return s.startedBy > 0 }) {
 		if f.Floor, err = s.listFloor(r, f, scopes); err != nil {
 			return nil, floor, err
 		}
@@ -121,7 +119,7 @@ func (s *Service) listBatchRows(r *store.Reader, p *Principal, q *ListExecutions
 		return nil, err
 	}
 	workflow, err := s.names.workflow(r, b.Workflow)
-	if err != nil || !p.Sees(workflow) || f.Workflow != 0 && f.Workflow != b.Workflow {
+	if err != nil || !p.seesStarted(workflow, b.StartedBy) || f.Workflow != 0 && f.Workflow != b.Workflow {
 		return nil, err
 	}
 	f.Batch = b.No
@@ -129,8 +127,9 @@ func (s *Service) listBatchRows(r *store.Reader, p *Principal, q *ListExecutions
 }
 
 // listFloor is the id below which a page by phase does not look; zero: it looks at everything.
-func (s *Service) listFloor(r *store.Reader, f store.ExecutionFilter, scopes []int64) (floor chargehand.ExecutionID, err error) {
-	for _, f.Workflow = range scopes {
+func (s *Service) listFloor(r *store.Reader, f store.ExecutionFilter, scopes []executionScope) (floor chargehand.ExecutionID, err error) {
+	for _, scope := range scopes {
+		f.Workflow, f.StartedBy = scope.workflow, scope.startedBy
 		id, found, err := r.Examined(f, s.examined)
 		if err != nil {
 			return floor, err
@@ -142,10 +141,49 @@ func (s *Service) listFloor(r *store.Reader, f store.ExecutionFilter, scopes []i
 	return floor, nil
 }
 
-// workflowNumbers lists the workflows that the key is limited to: at most 100.
-func workflowNumbers(r *store.Reader, p *Principal) ([]int64, error) {
-	numbers := []int64{}
+// executionScope is a part of a list: the executions of a workflow (0: of all), or those of them that an actor has
+// started (0: any).
+type executionScope struct{ workflow, startedBy int64 }
+
+// executionScopes are the parts of a list of executions of a workflow (0: of all).
+func executionScopes(r *store.Reader, p *Principal, q *ListExecutions, workflow int64) (scopes []executionScope, err error) {
+	if workflow != 0 {
+		if p.SeesWhole(q.Workflow) {
+			return []executionScope{{workflow: workflow}}, nil
+		}
+		return []executionScope{{workflow, p.actor()}}, nil
+	}
+	if p.Workflows == nil {
+		if p.partial == nil {
+			return []executionScope{{}}, nil
+		}
+		scopes = []executionScope{{startedBy: p.actor()}}
+		whole, err := workflowNumbers(r, p, p.partial.whole)
+		for _, no := range whole {
+			scopes = append(scopes, executionScope{workflow: no})
+		}
+		return scopes, err
+	}
 	for _, id := range p.Workflows {
+		numbers, err := workflowNumbers(r, p, []chargehand.WorkflowID{id})
+		if err != nil {
+			return nil, err
+		}
+		for _, no := range numbers {
+			scope := executionScope{workflow: no}
+			if !p.SeesWhole(id) {
+				scope.startedBy = p.actor()
+			}
+			scopes = append(scopes, scope)
+		}
+	}
+	return scopes, nil
+}
+
+// workflowNumbers finds the numbers of workflows.
+func workflowNumbers(r *store.Reader, p *Principal, ids []chargehand.WorkflowID) ([]int64, error) {
+	numbers := []int64{}
+	for _, id := range ids {
 		w, err := r.WorkflowByID(p.AccountNo, id)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
@@ -158,10 +196,11 @@ func workflowNumbers(r *store.Reader, p *Principal) ([]int64, error) {
 	return numbers, nil
 }
 
-// listScopes lists the executions of some workflows (0: of all): a page of each, merged.
-func listScopes(r *store.Reader, f store.ExecutionFilter, scopes []int64) ([]store.Execution, error) {
+// listScopes lists the executions of some scopes: a page of each, merged.
+func listScopes(r *store.Reader, f store.ExecutionFilter, scopes []executionScope) ([]store.Execution, error) {
 	var rows []store.Execution
-	for _, f.Workflow = range scopes {
+	for _, scope := range scopes {
+		f.Workflow, f.StartedBy = scope.workflow, scope.startedBy
 		some, err := r.ListExecutions(f)
 		if err != nil || len(scopes) == 1 {
 			return some, err
@@ -169,6 +208,7 @@ func listScopes(r *store.Reader, f store.ExecutionFilter, scopes []int64) ([]sto
 		rows = append(rows, some...)
 	}
 	slices.SortFunc(rows, func(a, b store.Execution) int { return bytes.Compare(b.ID[:], a.ID[:]) })
+	rows = slices.CompactFunc(rows, func(a, b store.Execution) bool { return a.No == b.No })
 	return rows[:min(len(rows), f.Limit)], nil
 }
 

@@ -18,15 +18,35 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// Principal is who makes a request: an API key and what it may do. It is shared by all
-// requests of the key and never changed.
+// PrincipalKind says who makes a request.
+type PrincipalKind uint8
+
+// The kinds.
+const (
+	KindKey    PrincipalKind = iota // an API key that stands for no person
+	KindUser                        // a person, by a session or a personal key
+	KindSystem                      // this server itself
+)
+
+// Principal is who makes a request, a person or an API key, and what it may do in one environment. It is shared by all
+// requests of the session or key and never changed.
 type Principal struct {
+	Kind        PrincipalKind
 	Account     chargehand.AccountID
 	AccountNo   int64 // internal number of the account
 	Environment chargehand.Environment
 	Key         chargehand.KeyID
 	KeyNo       int64 // internal number of the key
-	Scopes      Scopes
+	// Of a person: who it is, and the session, unless a personal key is used.
+	User       chargehand.UserID
+	PersonNo   int64 // internal number of the person
+	Name       string
+	Session    chargehand.SessionID
+	SessionNo  int64 // internal number of the session
+	FreshUntil time.Time
+	// Outdated tells that the token of the session was made before the rights were changed: it is to be renewed.
+	Outdated bool
+	Scopes   Scopes
 	// Workflows are the only workflows that the key may see, those of its namespaces included; nil: all.
 	Workflows []chargehand.WorkflowID
 	// Limits is the same as it was set: what the key applies is held to it.
@@ -34,6 +54,9 @@ type Principal struct {
 	// RatePerSecond is the key's own rate; 0: the installation's, negative: no limit.
 	RatePerSecond float64
 	ExpiresAt     time.Time // zero: never
+
+	rights  []right  // of a person, not narrowed; nil: Scopes over Workflows are the only right
+	partial *partial // nil: everything that it sees is shown as a whole
 }
 
 // Sees reports whether the key's list of workflows admits id.
@@ -58,8 +81,9 @@ type keyCache struct {
 }
 
 type keyEntry struct {
-	principal *Principal
-	expiresMs int64 // 0: never
+	principal *Principal // of a session: in live
+	test      *Principal // of a session: in test
+	expiresMs int64      // 0: never
 	loaded    time.Time
 	reading   atomic.Bool // a request reads the row again
 	use       *keyUse
@@ -284,6 +308,19 @@ func (l *useLog) pending() map[int64]int64 {
 	return pending
 }
 
+// forget drops what was used last before a time.
+func (l *useLog) forget(beforeMs int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key, use := range l.byKey {
+		if use.lastMs.Load() < beforeMs {
+			delete(l.byKey, key)
+		}
+	}
+}
+
+func sortedKeys(m map[int64]int64) []int64 { return slices.Sorted(maps.Keys(m)) }
+
 // writeUses writes the last use of all keys in one transaction.
 func (s *Service) writeUses(ctx context.Context) error {
 	pending := s.uses.pending()
@@ -292,7 +329,7 @@ func (s *Service) writeUses(ctx context.Context) error {
 	}
 	err := s.update(ctx, func(tx *store.Tx) error {
 		// In one order, so that nodes which write at once wait for each other in one direction.
-		for _, key := range slices.Sorted(maps.Keys(pending)) {
+		for _, key := range sortedKeys(pending) {
 			if err := tx.TouchKey(key, pending[key]); err != nil {
 				return err
 			}

@@ -105,7 +105,7 @@ func (s *Service) Allow(p *Principal) (Rate, error) {
 	if perS < 0 {
 		return Rate{}, nil
 	}
-	left, wait, ok := s.limiter.take(p.KeyNo, perS, s.now())
+	left, wait, ok := s.limiter.take(p.actor(), perS, s.now())
 	if ok {
 		return left, nil
 	}

@@ -34,7 +34,7 @@ func (s *Service) WorkflowOf(ctx context.Context, p *Principal, id chargehand.Ex
 		if err != nil {
 			return notFoundIs(err, executionNotFound)
 		}
-		if workflow, err = s.names.workflow(r, row.Workflow); err == nil && !p.Sees(workflow) {
+		if workflow, err = s.names.workflow(r, row.Workflow); err == nil && !p.seesStarted(workflow, row.StartedBy) {
 			err = executionNotFound()
 		}
 		return err
@@ -53,7 +53,7 @@ func (s *Service) awaitExecution(ctx context.Context, p *Principal, id chargehan
 				return row, notFoundIs(err, executionNotFound)
 			}
 			workflow, err := s.names.workflow(r, row.Workflow)
-			if err == nil && !p.Sees(workflow) {
+			if err == nil && !p.seesStarted(workflow, row.StartedBy) {
 				err = executionNotFound()
 			}
 			return row, err
@@ -80,7 +80,7 @@ func (s *Service) findExecution(r *store.Reader, p *Principal, workflow chargeha
 		return row, notFoundIs(err, executionNotFound)
 	}
 	own, err := s.names.workflow(r, row.Workflow)
-	if err == nil && own != workflow {
+	if err == nil && (own != workflow || !p.seesStarted(workflow, row.StartedBy)) {
 		err = executionNotFound()
 	}
 	return row, err

@@ -92,7 +92,7 @@ func knownFiles(r *store.Reader, account int64, env chargehand.Environment, v va
 // Codes: input_invalid.
 func (s *Service) inputFiles(r *store.Reader, p *Principal, v value.Value, path ...string) (map[chargehand.FileID]int64, error) {
 	known, err := knownFiles(r, p.AccountNo, p.Environment, v)
-	if err != nil || p.Workflows == nil {
+	if p = p.reader(); err != nil || p.Workflows == nil && p.partial == nil {
 		return known, err
 	}
 	var wrong []chargehand.FieldError

@@ -14,14 +14,17 @@ const (
 	ScopeWorkflowsRead Scopes = 1 << iota
 	ScopeWorkflowsWrite
 	ScopeWorkflowsPublish
+	ScopeWorkflowsStart
 	ScopeExecutionsCreate
 	ScopeExecutionsRead
+	ScopeExecutionsReadOwn
 	ScopeExecutionsManage
 	ScopeTasksRead
 	ScopeTasksRespond
 	ScopeFilesWrite
 	ScopeEventsWrite
 	ScopeAdmin
+	ScopeTasksImpersonate // in no role and no preset: it is named explicitly
 )
 
 // The presets of docs/reference/api.md "Keys", for keys of live; see In for those of test. PresetRun allows the four
@@ -37,8 +40,8 @@ const (
 
 // scopeNames has the names in the order of the bits.
 var scopeNames = [...]string{
-	"workflows:read", "workflows:write", "workflows:publish", "executions:create", "executions:read", "executions:manage",
-	"tasks:read", "tasks:respond", "files:write", "events:write", "admin",
+	"workflows:read", "workflows:write", "workflows:publish", "workflows:start", "executions:create", "executions:read",
+	"executions:read-own", "executions:manage", "tasks:read", "tasks:respond", "files:write", "events:write", "admin", "tasks:impersonate",
 }
 
 // In is what is left of s for a key of an environment: a key of test publishes nothing.
@@ -92,11 +95,24 @@ func ParsePreset(name string) (Scopes, bool) {
 
 // Require tells whether the principal has all of the scopes. Codes: insufficient_scope.
 func Require(p *Principal, scopes Scopes) error {
-	missing := scopes &^ p.Scopes.In(p.Environment)
-	if missing == 0 {
+	if p.Scopes.In(p.Environment).Has(scopes) {
 		return nil
 	}
-	detail := "The API key needs the scope " + strings.Join(missing.Names(), ", ") + "."
+	return insufficient(p, scopes)
+}
+
+// insufficient is the error of a principal that does not have scopes, or not together.
+func insufficient(p *Principal, scopes Scopes) error {
+	missing := scopes &^ p.Scopes.In(p.Environment)
+	if missing == 0 {
+		missing = scopes
+	}
+	names := strings.Join(missing.Names(), ", ")
+	if p.Kind == KindUser {
+		return chargehand.NewError(chargehand.CodeInsufficientScope, "You need the scope "+names+" here, in "+p.Environment.String()+
+			". An admin gives it to you with a role.")
+	}
+	detail := "The API key needs the scope " + names + "."
 	if missing.Has(ScopeWorkflowsPublish) {
 		detail += " " + howToPublish(p)
 	}

@@ -67,16 +67,19 @@ type Service struct {
 	shared    bool
 	node      [16]byte // names this process while it sweeps
 
-	sealer    *secret.Sealer
-	pepper    *pepper
-	keys      keyCache
-	uses      useLog
-	starters  starterCache
-	limiter   *limiter
-	workflows workflowCache
-	names     names
-	running   runningKeys
-	schedules *schedule.Scheduler
+	sealer   *secret.Sealer
+	pepper   *pepper
+	keys     keyCache
+	uses     useLog
+	sessions keyCache
+	// sessionUses is when sessions were last seen.
+	sessionUses useLog
+	starters    starterCache
+	limiter     *limiter
+	workflows   workflowCache
+	names       names
+	running     runningKeys
+	schedules   *schedule.Scheduler
 }
 
 // New returns a Service. It starts nothing; see Run. It panics if a required part is

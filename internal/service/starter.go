@@ -15,10 +15,10 @@ type starterCache struct {
 	byKey map[int64]store.Starter
 }
 
-func (c *starterCache) find(p *Principal) (no int64) {
+func (c *starterCache) find(p *Principal, limits store.Limits) (no int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.byKey[p.KeyNo]; reflect.DeepEqual(known.Limits, p.Limits) {
+	if known := c.byKey[p.actor()]; reflect.DeepEqual(known.Limits, limits) {
 		no = known.No
 	}
 	return no
@@ -36,13 +36,14 @@ func (c *starterCache) put(s store.Starter) {
 // starter is the number of what the executions that a principal starts are limited to: 0 for a key without limits.
 // It is kept with each execution, because limits of the key bound the files that its input can make a workflow read.
 func (s *Service) starter(ctx context.Context, p *Principal) (int64, error) {
-	if p.Limits.All() {
+	limits := p.readable()
+	if limits.All() {
 		return 0, nil
 	}
-	if no := s.starters.find(p); no != 0 {
+	if no := s.starters.find(p, limits); no != 0 {
 		return no, nil
 	}
-	row := store.Starter{Account: p.AccountNo, Key: p.KeyNo, Limits: p.Limits}
+	row := store.Starter{Account: p.AccountNo, Key: p.actor(), Limits: limits}
 	if err := s.update(ctx, func(tx *store.Tx) error { return tx.PutStarter(&row) }); err != nil {
 		return 0, err
 	}

@@ -66,11 +66,13 @@ func (s *Service) Run(ctx context.Context) {
 		select {
 		case <-uses.C:
 			s.report("write the last use of API keys", s.writeUses(ctx))
+			s.report("write when sessions were last seen", s.writeSessionUses(ctx))
 		case <-sweeps.C:
 			s.limiter.sweep(s.now())
 			s.report("delete what is past its retention", s.Sweep(ctx))
 		case <-ctx.Done():
 			s.report("write the last use of API keys", s.writeUses(context.WithoutCancel(ctx)))
+			s.report("write when sessions were last seen", s.writeSessionUses(context.WithoutCancel(ctx)))
 			return
 		}
 	}
@@ -173,6 +175,18 @@ func (s *Service) sweepSteps() []sweepStep {
 		n, err := tx.DeleteIdempotency(ago(idempotencyLife), sweepRows)
 		return int(n), err
 	})
+	write(func(tx *store.Tx) (int, error) {
+		n, err := tx.DeleteSessions(ago(0), sweepRows)
+		return int(n), err
+	})
+	write(func(tx *store.Tx) (int, error) {
+		n, err := tx.DeleteTickets(ago(0), sweepRows)
+		return int(n), err
+	})
+	write(func(tx *store.Tx) (int, error) {
+		n, err := tx.DeleteSignInDelays(ago(signInDelayLife), sweepRows)
+		return int(n), err
+	})
 	// A file whose outcome was never journaled belongs to an activity that has ended long ago.
 	write(func(tx *store.Tx) (int, error) {
 		return tx.DeleteHiddenFiles(ago(hiddenLife), sweepRows)
@@ -187,6 +201,9 @@ func (s *Service) sweepSteps() []sweepStep {
 	})
 	return append(steps, s.deleteEvents, s.deleteContent)
 }
+
+// signInDelayLife is how long a failed sign-in counts.
+const signInDelayLife = 24 * time.Hour
 
 // unfinishedLife is the maximum of time in which content arrives. A crash has left behind what is older.
 const unfinishedLife = 24 * time.Hour

@@ -208,6 +208,9 @@ func (s *Service) GetWorkflow(ctx context.Context, p *Principal, id chargehand.W
 		return nil, storageError(err)
 	}
 	detail.InputSchema = inputSchema(compiled)
+	if !p.SeesWhole(id) {
+		return detail, nil
+	}
 	detail.Definition = value.Marshal(compiled.Definition())
 	err = s.view(ctx, func(r *store.Reader) error {
 		definition, err := r.Definition(revision.Definition)
@@ -241,7 +244,7 @@ func (s *Service) DeleteWorkflow(ctx context.Context, p *Principal, id chargehan
 		}
 		// The pointer never becomes empty again.
 		if row.Published != 0 && row.DeletedMs == 0 {
-			if err := Require(p, ScopeWorkflowsPublish); err != nil {
+			if err := p.mayOn(ScopeWorkflowsPublish, id, row.Namespace); err != nil {
 				return err
 			}
 		}

@@ -27,11 +27,12 @@ type Batch struct {
 	Reason               string // of the cancellation
 	StartedMs            int64  // 0 while pending
 	FinishedMs           int64  // 0 while not final
+	StartedBy            int64  // as in Execution
 }
 
 const (
 	batchColumns = `no, id, account, environment, workflow, revision, status, concurrency, requested_concurrency,
- total, finished, failed, cancel_requested, started_ms, finished_ms, cancelled, reason`
+ total, finished, failed, cancel_requested, started_ms, finished_ms, cancelled, reason, started_by`
 	selectBatch = `SELECT ` + batchColumns + ` FROM batch`
 )
 
@@ -40,7 +41,7 @@ func scanBatch(r Row, b *Batch) {
 		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)), Workflow: r.Int(4), Revision: r.Int(5),
 		Status: chargehand.BatchStatus(r.Int(6)), Concurrency: int(r.Int(7)), RequestedConcurrency: int(r.Int(8)),
 		Total: r.Int(9), Finished: r.Int(10), Failed: r.Int(11), CancelRequested: r.Int(12) != 0, StartedMs: r.Int(13), FinishedMs: r.Int(14),
-		Cancelled: r.Int(15), Reason: string(r.Bytes(16)),
+		Cancelled: r.Int(15), Reason: string(r.Bytes(16)), StartedBy: r.Int(17),
 	}
 	scanID(r, 1, &b.ID)
 }
@@ -52,8 +53,8 @@ func (t *Tx) InsertBatch(b *Batch) error {
 		return errors.New("insert batch: total and concurrency must be at least 1")
 	}
 	no, err := t.insert("insert batch", `INSERT INTO batch (id, account, environment, workflow, revision, status,
- concurrency, requested_concurrency, total) VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?7, ?8)`,
-		b.ID[:], b.Account, int64(b.Environment), b.Workflow, b.Revision, int64(b.Concurrency), int64(b.RequestedConcurrency), b.Total)
+ concurrency, requested_concurrency, total, started_by) VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?7, ?8, ?9)`,
+		b.ID[:], b.Account, int64(b.Environment), b.Workflow, b.Revision, int64(b.Concurrency), int64(b.RequestedConcurrency), b.Total, b.StartedBy)
 	if err != nil {
 		return err
 	}
@@ -181,12 +182,18 @@ func (r *Reader) batches(query string, args ...any) ([]Batch, error) {
 	return list, nil
 }
 
-// ListBatches reads a page of a workflow's batches, newest first by id, before the batch
-// with that id (zero: first page).
-func (r *Reader) ListBatches(workflow int64, env chargehand.Environment, before chargehand.BatchID, limit int) ([]Batch, error) {
+// ListBatches reads a page of a workflow's batches, or of those that startedBy has started (0: any), newest first by
+// id, before the batch with that id (zero: first page).
+func (r *Reader) ListBatches(
+	workflow int64, env chargehand.Environment, startedBy int64, before chargehand.BatchID, limit int,
+) ([]Batch, error) {
 	_, high := idBounds(0, 0)
 	if !before.IsZero() {
 		high = before[:]
+	}
+	if startedBy != 0 {
+		return r.batches(selectBatch+` WHERE workflow = ?1 AND environment = ?2 AND started_by = ?5 AND id < ?3 ORDER BY id DESC LIMIT ?4`,
+			workflow, int64(env), high, int64(limit), startedBy)
 	}
 	return r.batches(selectBatch+` WHERE workflow = ?1 AND environment = ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4`,
 		workflow, int64(env), high, int64(limit))

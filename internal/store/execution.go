@@ -40,7 +40,8 @@ type Execution struct {
 	FinishedMs  int64 // 0 while not final
 	Input       Payload
 	RetryOf     chargehand.ExecutionID
-	Starter     int64 // number of the Starter; 0: the key that has started it has no limits
+	Starter     int64 // number of the Starter; 0: the one who has started it has no limits
+	StartedBy   int64 // number of the API key whose request has started it; below 0: of the person; 0: no request
 	// Trace is the trace context of the request that led to it, 25 bytes (package span); nil
 	// unless that was recorded. It is written once, with the row.
 	Trace []byte
@@ -72,8 +73,8 @@ type Outcome struct {
 }
 
 const insertExecution = `INSERT INTO execution (id, account, environment, workflow, revision, machine,
- batch, item, item_id, status, phase, state, started_ms, finished_ms, input, input_blob, input_size, retry_of, trace, starter)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)`
+ batch, item, item_id, status, phase, state, started_ms, finished_ms, input, input_blob, input_size, retry_of, trace, starter, started_by)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)`
 
 // InsertExecution inserts e and sets e.No. ErrConflict: the id is taken. A payload blob
 // must have been reserved (ReserveBlob); otherwise ErrNotFound.
@@ -85,7 +86,7 @@ func (t *Tx) InsertExecution(e *Execution) error {
 	no, err := t.insert("insert execution", insertExecution,
 		e.ID[:], e.Account, int64(e.Environment), e.Workflow, e.Revision, int64(e.Machine),
 		e.Batch, e.Item, textArg(e.ItemID), int64(e.Status), int64(e.Phase), int64(e.State),
-		e.StartedMs, e.FinishedMs, inline, bytesArg(e.Input.Blob), sizeArg(e.Input), idArg(e.RetryOf), bytesArg(e.Trace), e.Starter)
+		e.StartedMs, e.FinishedMs, inline, bytesArg(e.Input.Blob), sizeArg(e.Input), idArg(e.RetryOf), bytesArg(e.Trace), e.Starter, e.StartedBy)
 	if err != nil {
 		return err
 	}

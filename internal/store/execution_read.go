@@ -10,9 +10,9 @@ import (
 // inputs are asked for.
 const (
 	executionColumns = `e.no, e.id, e.account, e.environment, e.workflow, e.revision, e.machine,
- e.batch, e.item, e.item_id, e.status, e.phase, e.state, e.started_ms, e.finished_ms, e.retry_of, e.trace, e.starter`
+ e.batch, e.item, e.item_id, e.status, e.phase, e.state, e.started_ms, e.finished_ms, e.retry_of, e.trace, e.starter, e.started_by`
 	inputColumns    = `, COALESCE(e.input, i.data), e.input_blob, e.input_size`
-	inputAt         = 18
+	inputAt         = 19
 	fromInput       = ` FROM execution e LEFT JOIN input i ON i.execution = e.no`
 	selectExecution = `SELECT ` + executionColumns + inputColumns + fromInput
 	faultAt         = inputAt + 3
@@ -26,7 +26,7 @@ func scanExecution(r Row, e *Execution) {
 		Workflow: r.Int(4), Revision: r.Int(5), Machine: int(r.Int(6)),
 		Batch: r.Int(7), Item: r.Int(8), ItemID: r.Text(9),
 		Status: chargehand.Status(r.Int(10)), Phase: chargehand.Phase(r.Int(11)), State: ExecutionState(r.Int(12)),
-		StartedMs: r.Int(13), FinishedMs: r.Int(14), Trace: r.Bytes(16), Starter: r.Int(17),
+		StartedMs: r.Int(13), FinishedMs: r.Int(14), Trace: r.Bytes(16), Starter: r.Int(17), StartedBy: r.Int(18),
 	}
 	scanID(r, 1, &e.ID)
 	scanID(r, 15, &e.RetryOf)

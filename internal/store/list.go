@@ -17,7 +17,8 @@ type ExecutionFilter struct {
 	Account         int64
 	Environment     chargehand.Environment
 	Workflow        int64                  // 0: any
-	Batch           int64                  // 0: any; Workflow is then not looked at
+	Batch           int64                  // 0: any; Workflow and StartedBy are then not looked at
+	StartedBy       int64                  // as in Execution; 0: any
 	Statuses        []chargehand.Status    // none: any
 	Phases          []chargehand.Phase     // none: any
 	CreatedAfterMs  int64                  // strictly after; 0: no bound
@@ -133,12 +134,15 @@ func andPhases(selection string, phases []chargehand.Phase, args []any) (string,
 var allStatuses = []chargehand.Status{chargehand.Initial, chargehand.Processing, chargehand.HumanInTheLoop, chargehand.Finished, chargehand.Errored}
 
 // Examined returns the id of the n-th execution that a list would look at, whatever its phase:
-// as Floor it keeps a list by phase from looking at more. found is false if there are fewer.
+// as Floor it keeps a list by phase, or of what a key has started, from looking at more. found is false if there are fewer.
 // It reads an index alone. Batch is not used.
 func (r *Reader) Examined(f ExecutionFilter, n int) (id chargehand.ExecutionID, found bool, err error) {
 	statuses := statusesOf(f.Statuses, f.Phases)
 	if len(statuses) == 0 || n < 1 {
 		return id, false, nil
+	}
+	if f.StartedBy > 0 { // has no index: the rows are among all
+		f.StartedBy = 0
 	}
 	where, order, args := f.where()
 	args[4] = int64(n - 1)
@@ -180,6 +184,13 @@ func (f *ExecutionFilter) where() (where, order string, args []any) {
 	case f.Workflow != 0:
 		args = append(args, f.Workflow)
 		where += ` AND e.workflow = ?6`
+	}
+	if f.Batch == 0 && f.StartedBy != 0 {
+		args = append(args, f.StartedBy)
+		where += fmt.Sprintf(` AND e.started_by = ?%d`, len(args))
+		if f.StartedBy < 0 { // what persons have started has an index
+			where += ` AND e.started_by < 0`
+		}
 	}
 	if f.Batch == 0 && !f.After.ID.IsZero() && string(f.After.ID[:]) < string(high) {
 		args[3] = f.After.ID[:]

@@ -65,10 +65,16 @@ func (t *Tx) RefreshSession(no, freshMs int64) error {
 	return t.change("refresh session", `UPDATE session SET fresh_ms = ?2 WHERE no = ?1 AND revoked_ms = 0`, no, freshMs)
 }
 
-// TouchSession moves the time at which a session was last seen forward, and the end that follows from it.
+// TouchSession moves the time at which a session was last seen forward, and the end that follows from it. The member
+// was seen then, too.
 func (t *Tx) TouchSession(no, seenMs, idleMs int64) error {
-	return t.c.Send("touch session", `UPDATE session SET last_seen_ms = ?2, idle_ms = ?3 WHERE no = ?1 AND last_seen_ms < ?2 AND revoked_ms = 0`,
+	err := t.c.Send("touch session", `UPDATE session SET last_seen_ms = ?2, idle_ms = ?3 WHERE no = ?1 AND last_seen_ms < ?2 AND revoked_ms = 0`,
 		no, seenMs, idleMs)
+	if err != nil {
+		return err
+	}
+	return t.c.Send("touch membership of a session", `UPDATE membership SET last_seen_ms = ?2
+ WHERE account = (SELECT account FROM session WHERE no = ?1) AND person = (SELECT person FROM session WHERE no = ?1) AND last_seen_ms < ?2`, no, seenMs)
 }
 
 // RevokeSession ends a session of a person. ErrConflict: there is none with that id, or it is revoked.

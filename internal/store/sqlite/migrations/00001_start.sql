@@ -68,12 +68,12 @@ CREATE TABLE api_key (
 -- ListKeys.
 CREATE INDEX api_key_list ON api_key (account, environment, id) WHERE revoked_ms = 0;
 
--- A row is a key with limits that has started executions, as it was then: they read only files that it could read,
+-- A row is a key or person with limits that has started executions, as it was then: they read only files that it could read,
 -- also when the key is changed or gone.
 CREATE TABLE starter (
     no         INTEGER PRIMARY KEY,
     account    INTEGER NOT NULL,
-    key        INTEGER NOT NULL, -- API key; 0: several keys
+    key        INTEGER NOT NULL, -- API key; below 0: person; 0: several of them
     workflows  BLOB,             -- as in api_key
     namespaces TEXT
 ) STRICT;
@@ -373,6 +373,7 @@ CREATE TABLE execution (
     retry_of    BLOB,                       -- id of the execution that it repeats
     starter     INTEGER NOT NULL DEFAULT 0, -- limits of the key that started it; 0: none
     trace       BLOB,                       -- trace context of the request that led to it, if that was recorded
+    started_by  INTEGER NOT NULL DEFAULT 0, -- API key whose request has started it; below 0: the person; 0: no request
     CHECK ((state = 0) = (status >= 4))
 ) STRICT;
 -- ListExecutions of an environment. Here and in the next two indexes, the status comes before the id, so that one
@@ -391,6 +392,8 @@ CREATE INDEX execution_ready ON execution (account, batch, environment, workflow
 CREATE INDEX execution_queued ON execution (account, environment, workflow) WHERE state = 1 AND batch = 0;
 -- CountActiveOfTest: the slots that environment test has a share of.
 CREATE INDEX execution_test ON execution (account, environment, state) WHERE state = 3 AND environment = 2;
+-- ListExecutions of what a person has started.
+CREATE INDEX execution_person ON execution (started_by, environment, status, id) WHERE started_by < 0;
 -- DeleteEnded.
 CREATE INDEX execution_ended ON execution (environment, finished_ms) WHERE state = 0 AND batch = 0;
 
@@ -511,10 +514,13 @@ CREATE TABLE batch (
     cancel_requested      INTEGER NOT NULL DEFAULT 0,
     reason                BLOB,                       -- of the cancellation, as UTF-8
     started_ms            INTEGER NOT NULL DEFAULT 0,
-    finished_ms           INTEGER NOT NULL DEFAULT 0
+    finished_ms           INTEGER NOT NULL DEFAULT 0,
+    started_by            INTEGER NOT NULL DEFAULT 0  -- as in execution
 ) STRICT;
 -- ListBatches.
 CREATE INDEX batch_list ON batch (workflow, environment, id);
+-- ListBatches of what an actor has started.
+CREATE INDEX batch_started ON batch (started_by, workflow, environment, id) WHERE started_by <> 0;
 -- ActiveBatches, CancelledBatches.
 CREATE INDEX batch_active ON batch (no) WHERE status < 3;
 -- DeleteEnded.
@@ -522,7 +528,7 @@ CREATE INDEX batch_ended ON batch (environment, finished_ms) WHERE status >= 3;
 
 -- A row is the answer to a request with an Idempotency-Key.
 CREATE TABLE idempotency (
-    hash        BLOB PRIMARY KEY NOT NULL CHECK (length(hash) = 32), -- over account, environment, method, path and key
+    hash        BLOB PRIMARY KEY NOT NULL CHECK (length(hash) = 32), -- over account, API key or person, environment, method, path and key
     account     INTEGER NOT NULL,
     environment INTEGER NOT NULL,
     body_hash   BLOB NOT NULL,                                       -- of the request
@@ -558,7 +564,7 @@ CREATE TABLE file (
     size        INTEGER NOT NULL,
     digest      BLOB NOT NULL,
     execution   INTEGER NOT NULL,           -- that made it; 0: an upload, or a result that is not journaled yet
-    uploader    INTEGER NOT NULL DEFAULT 0, -- API key; 0: none
+    uploader    INTEGER NOT NULL DEFAULT 0, -- API key; below 0: person; 0: none
     visible     INTEGER NOT NULL            -- 0: a result that is not journaled yet
 ) STRICT;
 -- FilesOf.

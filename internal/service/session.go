@@ -1,0 +1,384 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// How long sessions last.
+const (
+	sessionIdle  = 12 * time.Hour      // without a request
+	sessionLife  = 14 * 24 * time.Hour // at most
+	sessionFresh = 10 * time.Minute    // after a sign-in, or its repetition
+	// tokenGrace is how long the token before counts, for requests that are on their way.
+	tokenGrace = time.Minute
+	// seenEvery is how often the row of a session says when it was last seen.
+	seenEvery = time.Minute
+)
+
+// Session is a session as its person sees it.
+type Session struct {
+	ID         chargehand.SessionID
+	Method     string // password, passkey or oidc:NAME
+	Address    string // of the sign-in
+	Agent      string
+	Current    bool // it is the session that asks
+	CreatedAt  time.Time
+	LastSeenAt time.Time
+	ExpiresAt  time.Time // the earlier one of its two ends
+	FreshUntil time.Time
+}
+
+// SessionPage is one page of sessions, newest first.
+type SessionPage struct {
+	Data   []Session
+	Cursor Cursor
+}
+
+// SignIn says who has signed in, and how.
+type SignIn struct {
+	Person  int64 // internal number of the person, who is an active member of the account
+	Account int64 // internal number
+	Method  string
+	Address string
+	Agent   string
+}
+
+// newToken makes the token of a session: 256 random bits.
+func newToken() (token string, hash []byte) {
+	var random [32]byte
+	_, _ = rand.Read(random[:]) // never fails
+	token = base64.RawURLEncoding.EncodeToString(random[:])
+	sum := sha256.Sum256([]byte(token))
+	return token, sum[:]
+}
+
+// InsertSession begins a session in a transaction of the caller, who has checked that the person is an active member.
+// The token is shown once. The sign-in is fresh.
+func (s *Service) InsertSession(tx *store.Tx, r SignIn) (token string, row store.Session, err error) {
+	token, hash := newToken()
+	grants, err := tx.GrantsOf(r.Account, r.Person, maxGrants)
+	if err != nil {
+		return "", store.Session{}, err
+	}
+	now := s.nowMs()
+	row = store.Session{
+		ID: newID[chargehand.SessionID](now), Hash: hash, Person: r.Person, Account: r.Account, Method: r.Method, Address: r.Address,
+		Agent: r.Agent, Rights: rightsDigest(grants), CreatedMs: now, LastSeenMs: now, IdleMs: now + sessionIdle.Milliseconds(),
+		ExpiresMs: now + sessionLife.Milliseconds(), FreshMs: now + sessionFresh.Milliseconds(),
+	}
+	if err = tx.InsertSession(&row); err == nil {
+		err = tx.TouchMember(r.Account, r.Person, now)
+	}
+	return token, row, err
+}
+
+// CreateSession begins a session of an active member of an account. Codes: invalid_credentials.
+func (s *Service) CreateSession(ctx context.Context, r SignIn) (token string, session *Session, err error) {
+	err = s.update(ctx, func(tx *store.Tx) error {
+		m, err := tx.MemberByNo(r.Account, r.Person)
+		if errors.Is(err, store.ErrNotFound) || err == nil && !m.Counts() {
+			return noSession()
+		}
+		if err != nil {
+			return err
+		}
+		var row store.Session
+		token, row, err = s.InsertSession(tx, r)
+		session = shownSession(&row, row.No)
+		return err
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	return token, session, nil
+}
+
+func noSession() error {
+	return chargehand.NewError(chargehand.CodeInvalidCredentials, "There is no such session, or it has ended. Sign in again.")
+}
+
+// AuthenticateSession finds the principal of the token of a session, in an environment. A session that ends, and a
+// change of rights, count within one second, also if another process on the same database has made them.
+// Codes: invalid_credentials.
+func (s *Service) AuthenticateSession(ctx context.Context, token string, env chargehand.Environment) (*Principal, error) {
+	digest := sha256.Sum256([]byte(token))
+	now := s.now()
+	entry, age := s.sessions.find(&digest)
+	if entry == nil || !entry.fresh(now) {
+		var err error
+		if entry, err = s.loadSession(ctx, &digest, age, now); err != nil {
+			return nil, err
+		}
+	}
+	nowMs := now.UnixMilli()
+	if nowMs >= entry.expiresMs {
+		return nil, noSession()
+	}
+	entry.use.lastMs.Store(nowMs)
+	if env == chargehand.Test {
+		return entry.test, nil
+	}
+	return entry.principal, nil
+}
+
+// loadSession reads the row of a session and caches its principals.
+func (s *Service) loadSession(ctx context.Context, digest *[sha256.Size]byte, age uint64, now time.Time) (*keyEntry, error) {
+	entry := &keyEntry{loaded: now}
+	err := s.view(ctx, func(r *store.Reader) error {
+		row, err := r.SessionByHash(digest[:])
+		if err != nil {
+			return err
+		}
+		entry.expiresMs = min(row.IdleMs, row.ExpiresMs)
+		if string(row.Hash) != string(digest[:]) {
+			entry.expiresMs = min(entry.expiresMs, row.OldUntilMs)
+		}
+		if row.RevokedMs != 0 || now.UnixMilli() >= entry.expiresMs {
+			return store.ErrNotFound
+		}
+		entry.use = s.sessionUses.of(row.No)
+		base, grants, err := s.memberPrincipal(r, row.Account, row.Person)
+		if err != nil {
+			return err
+		}
+		base.Session, base.SessionNo, base.FreshUntil = row.ID, row.No, atMs(row.FreshMs)
+		base.Outdated = row.Rights != rightsDigest(grants) && string(row.Hash) == string(digest[:])
+		base.ExpiresAt = atMs(min(row.IdleMs, row.ExpiresMs))
+		if entry.principal, err = withRights(r, base, grants, chargehand.Live); err != nil {
+			return err
+		}
+		entry.test, err = withRights(r, base, grants, chargehand.Test)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, noSession()
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.sessions.put(digest, entry, age)
+	return entry, nil
+}
+
+// memberPrincipal is an active member of an account, without rights, and the grants that give them.
+// Errors: store.ErrNotFound.
+func (s *Service) memberPrincipal(r *store.Reader, account, person int64) (Principal, []store.Grant, error) {
+	m, err := r.MemberByNo(account, person)
+	if err == nil && !m.Counts() {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return Principal{}, nil, err
+	}
+	a, err := r.AccountByNo(account)
+	if err != nil {
+		return Principal{}, nil, err
+	}
+	grants, err := r.GrantsOf(account, person, maxGrants)
+	return Principal{
+		Kind: KindUser, Account: a.ID, AccountNo: a.No, User: m.Person.ID, PersonNo: m.Person.No, Name: m.Person.Name,
+	}, grants, err
+}
+
+// withRights is a member with the rights of an environment.
+func withRights(r *store.Reader, base Principal, grants []store.Grant, env chargehand.Environment) (*Principal, error) {
+	rights, err := memberRights(r, grants, base.AccountNo, env)
+	if err != nil {
+		return nil, err
+	}
+	base.Environment = env
+	base.setRights(rights)
+	return &base, nil
+}
+
+// setRights makes rights those of a principal that is not narrowed yet: it sees no workflow (May).
+func (p *Principal) setRights(rights []right) {
+	p.rights, p.Scopes = rights, 0
+	for _, r := range rights {
+		p.Scopes |= r.scopes
+	}
+	p.Workflows, p.Limits = []chargehand.WorkflowID{}, store.NoWorkflow()
+}
+
+// RequireFresh refuses a session whose sign-in is not fresh. A key needs none. Codes: fresh_sign_in_required.
+func (s *Service) RequireFresh(p *Principal) error {
+	if p.SessionNo == 0 || s.now().Before(p.FreshUntil) {
+		return nil
+	}
+	return chargehand.NewError(chargehand.CodeFreshSignInRequired,
+		"This needs a sign-in of the last 10 minutes. Verify who you are with POST /session/verify, and send the request again.")
+}
+
+// RefreshSession makes the sign-in of a session fresh: the person has proven again who it is. Codes: invalid_credentials.
+func (s *Service) RefreshSession(ctx context.Context, p *Principal) (until time.Time, err error) {
+	freshMs := s.nowMs() + sessionFresh.Milliseconds()
+	err = s.changeSession(ctx, func(tx *store.Tx) error { return tx.RefreshSession(p.SessionNo, freshMs) })
+	return atMs(freshMs), err
+}
+
+// changeSession runs a change of sessions, which counts at once in this process. Codes: invalid_credentials.
+func (s *Service) changeSession(ctx context.Context, fn func(*store.Tx) error) error {
+	err := s.update(ctx, fn)
+	s.sessions.clear()
+	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
+		return noSession()
+	}
+	return err
+}
+
+// RenewSession gives a session another token, because the rights of its person have changed. token is the one that the
+// request was made with. Codes: invalid_credentials.
+func (s *Service) RenewSession(ctx context.Context, p *Principal, token string) (renewed string, err error) {
+	return s.replaceToken(ctx, p, token, func(*store.Tx, *store.Session) error { return nil })
+}
+
+// SwitchAccount moves a session into another account of the person, with another token.
+// Codes: invalid_credentials, account_not_found.
+func (s *Service) SwitchAccount(ctx context.Context, p *Principal, token string, account chargehand.AccountID) (renewed string, err error) {
+	return s.replaceToken(ctx, p, token, func(tx *store.Tx, row *store.Session) error {
+		a, err := tx.AccountByID(account)
+		var m store.Member
+		if err == nil {
+			m, err = tx.MemberByNo(a.No, p.PersonNo)
+		}
+		if errors.Is(err, store.ErrNotFound) || err == nil && !m.Counts() {
+			return chargehand.NewError(chargehand.CodeAccountNotFound, "You are not an active member of an account with this id.")
+		}
+		row.Account = a.No
+		return err
+	})
+}
+
+func (s *Service) replaceToken(ctx context.Context, p *Principal, token string, change func(*store.Tx, *store.Session) error) (renewed string, err error) {
+	sum := sha256.Sum256([]byte(token))
+	err = s.changeSession(ctx, func(tx *store.Tx) error {
+		row, err := tx.SessionByHash(sum[:])
+		if err != nil {
+			return err
+		}
+		if row.No != p.SessionNo {
+			return store.ErrNotFound
+		}
+		if err := change(tx, &row); err != nil {
+			return err
+		}
+		grants, err := tx.GrantsOf(row.Account, row.Person, maxGrants)
+		if err != nil {
+			return err
+		}
+		row.Rights, row.OldUntilMs = rightsDigest(grants), s.nowMs()+tokenGrace.Milliseconds()
+		renewed, row.Hash = newToken()
+		return tx.RenewSession(&row, sum[:])
+	})
+	return renewed, err
+}
+
+// Accounts lists the accounts of which a person is an active member.
+func (s *Service) Accounts(ctx context.Context, p *Principal) (list []store.Account, err error) {
+	err = s.view(ctx, func(r *store.Reader) error {
+		list = nil
+		all, err := r.MembershipsOf(p.PersonNo)
+		for i := 0; i < len(all) && err == nil; i++ {
+			if all[i].Counts() {
+				var a store.Account
+				a, err = r.AccountByNo(all[i].Account)
+				list = append(list, a)
+			}
+		}
+		return err
+	})
+	return list, err
+}
+
+func shownSession(row *store.Session, current int64) *Session {
+	return &Session{
+		ID: row.ID, Method: row.Method, Address: row.Address, Agent: row.Agent, Current: row.No == current, CreatedAt: atMs(row.CreatedMs),
+		LastSeenAt: atMs(row.LastSeenMs), ExpiresAt: atMs(min(row.IdleMs, row.ExpiresMs)), FreshUntil: atMs(row.FreshMs),
+	}
+}
+
+// ListSessions lists the sessions of the principal's person in all accounts that have not ended.
+func (s *Service) ListSessions(ctx context.Context, p *Principal, limit int, after Cursor) (*SessionPage, error) {
+	page := &SessionPage{Data: []Session{}}
+	err := s.view(ctx, func(r *store.Reader) error {
+		rows, err := r.ListSessions(p.PersonNo, after.Milli, limit+1)
+		if err != nil {
+			return err
+		}
+		if len(rows) > limit {
+			rows = rows[:limit]
+			page.Cursor = numberCursor(rows[limit-1].No)
+		}
+		for i := range rows {
+			if !rows[i].Ended(s.nowMs()) {
+				page.Data = append(page.Data, *shownSession(&rows[i], p.SessionNo))
+			}
+		}
+		return nil
+	})
+	return page, err
+}
+
+// numberCursor is the cursor of an item that is found by its number.
+func numberCursor(no int64) Cursor { return Cursor{Milli: no, ID: [16]byte{1}} }
+
+// RevokeSession ends a session of the principal's person. Codes: session_not_found.
+func (s *Service) RevokeSession(ctx context.Context, p *Principal, id chargehand.SessionID) error {
+	err := s.update(ctx, func(tx *store.Tx) error { return tx.RevokeSession(p.PersonNo, id, s.nowMs()) })
+	s.sessions.clear()
+	if errors.Is(err, store.ErrConflict) {
+		return chargehand.NewError(chargehand.CodeSessionNotFound, "You have no session with this id.")
+	}
+	return err
+}
+
+// RevokeOtherSessions ends all sessions of the principal's person but the one that asks.
+func (s *Service) RevokeOtherSessions(ctx context.Context, p *Principal) error {
+	err := s.update(ctx, func(tx *store.Tx) error { return tx.RevokeSessions(p.PersonNo, 0, p.SessionNo, s.nowMs()) })
+	s.sessions.clear()
+	return err
+}
+
+// ForgetSessions makes this process read all sessions and keys of persons again: a transaction of the caller has
+// changed some.
+func (s *Service) ForgetSessions() {
+	s.sessions.clear()
+	s.keys.clear()
+}
+
+// writeSessionUses writes when sessions were last seen, at most once a minute for each.
+func (s *Service) writeSessionUses(ctx context.Context) error {
+	s.sessionUses.forget(s.nowMs() - sessionIdle.Milliseconds())
+	due := make(map[int64]int64)
+	for session, last := range s.sessionUses.pending() {
+		if last-s.sessionUses.of(session).writtenMs.Load() >= seenEvery.Milliseconds() {
+			due[session] = last
+		}
+	}
+	if len(due) == 0 {
+		return nil
+	}
+	err := s.update(ctx, func(tx *store.Tx) error {
+		for _, session := range sortedKeys(due) {
+			if err := tx.TouchSession(session, due[session], due[session]+sessionIdle.Milliseconds()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for session, lastMs := range due {
+		s.sessionUses.of(session).writtenMs.Store(lastMs)
+	}
+	return nil
+}
