@@ -527,12 +527,12 @@ func TestIssueRefuses(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
-	all := []string{"workflows:read", "workflows:write", "workflows:publish", "executions:create", "executions:read", "executions:manage",
-		"tasks:read", "tasks:respond", "files:write", "events:write", "admin"}
+	all := []string{"workflows:read", "workflows:write", "workflows:publish", "workflows:start", "executions:create", "executions:read",
+		"executions:read-own", "executions:manage", "tasks:read", "tasks:respond", "files:write", "events:write", "admin"}
 	if !slices.Equal(PresetAll.Names(), all) {
 		t.Errorf("all is %q", PresetAll.Names())
 	}
-	for i, name := range all {
+	for i, name := range append(slices.Clone(all), "tasks:impersonate") {
 		scope, ok := ParseScope(name)
 		if !ok || scope != 1<<i || !slices.Equal(scope.Names(), []string{name}) {
 			t.Errorf("%s is %b", name, scope)

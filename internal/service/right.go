@@ -162,15 +162,15 @@ func commonLimits(a, b store.Limits, common []chargehand.WorkflowID) store.Limit
 	return limits
 }
 
-// partial says which workflows a principal sees as a whole; of the others it sees a part, such as the executions that it
-// has started itself.
+// partial says which workflows a principal sees as a whole; of the others it sees a part, such as the executions that
+// it has started itself.
 type partial struct {
 	whole  []chargehand.WorkflowID
 	limits store.Limits // that whole are within
 }
 
-// May tells whether the principal may do something that needs the scopes, and returns it as it is for this: it sees the
-// workflows of the rights that have all of them. A right that has the scopes instead shows its workflows in part
+// May tells whether the principal may do something that needs the scopes, and returns it as it is for this: it sees
+// the workflows of the rights that have all of them. A right that has the scopes instead shows its workflows in part
 // (SeesWhole); 0 is none. Codes: insufficient_scope.
 func May(p *Principal, scopes, instead Scopes) (*Principal, error) {
 	if p.rights == nil { // an API key: one right, and no copy for each request

@@ -302,7 +302,7 @@ func TestChangesOfRightsCount(t *testing.T) {
 	m := fx.member("ada", store.Grant{Role: "viewer"})
 	token := fx.signIn(m)
 	fx.session(token, chargehand.Live)
-	fx.give(m, store.Grant{Role: "operator"}) // as another node does: this one is not told
+	fx.give(m, store.Grant{Role: "operator"}) // as another node does, of which this one learns from the rows
 	fx.pass(time.Second)
 	p := fx.session(token, chargehand.Live)
 	if !p.Outdated || !p.Scopes.Has(ScopeExecutionsManage) {

@@ -44,7 +44,7 @@ type SessionPage struct {
 
 // SignIn says who has signed in, and how.
 type SignIn struct {
-	Person  int64 // internal number of the person, who is an active member of the account
+	Person  int64 // internal number of the person, an active member of the account
 	Account int64 // internal number
 	Method  string
 	Address string
@@ -60,7 +60,7 @@ func newToken() (token string, hash []byte) {
 	return token, sum[:]
 }
 
-// InsertSession begins a session in a transaction of the caller, who has checked that the person is an active member.
+// InsertSession begins a session in a transaction of the caller. The person must be an active member.
 // The token is shown once. The sign-in is fresh.
 func (s *Service) InsertSession(tx *store.Tx, r SignIn) (token string, row store.Session, err error) {
 	token, hash := newToken()
@@ -217,7 +217,8 @@ func (s *Service) RequireFresh(p *Principal) error {
 		"This needs a sign-in of the last 10 minutes. Verify who you are with POST /session/verify, and send the request again.")
 }
 
-// RefreshSession makes the sign-in of a session fresh: the person has proven again who it is. Codes: invalid_credentials.
+// RefreshSession makes the sign-in of a session fresh: the person has proven again who it is.
+// Codes: invalid_credentials.
 func (s *Service) RefreshSession(ctx context.Context, p *Principal) (until time.Time, err error) {
 	freshMs := s.nowMs() + sessionFresh.Milliseconds()
 	err = s.changeSession(ctx, func(tx *store.Tx) error { return tx.RefreshSession(p.SessionNo, freshMs) })

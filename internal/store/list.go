@@ -134,7 +134,8 @@ func andPhases(selection string, phases []chargehand.Phase, args []any) (string,
 var allStatuses = []chargehand.Status{chargehand.Initial, chargehand.Processing, chargehand.HumanInTheLoop, chargehand.Finished, chargehand.Errored}
 
 // Examined returns the id of the n-th execution that a list would look at, whatever its phase:
-// as Floor it keeps a list by phase, or of what a key has started, from looking at more. found is false if there are fewer.
+// as Floor it keeps a list by phase, or of what a key has started,
+// from looking at more. found is false if there are fewer.
 // It reads an index alone. Batch is not used.
 func (r *Reader) Examined(f ExecutionFilter, n int) (id chargehand.ExecutionID, found bool, err error) {
 	statuses := statusesOf(f.Statuses, f.Phases)
