@@ -72,7 +72,7 @@ func batchEndpoints() []endpoint {
 		{
 			method: get, path: one, id: "getBatch", tag: "Batches", slow: true,
 			summary: "Get a batch", about: "With executions=none the counts alone. With wait, as soon as it has ended.",
-			scopes:     service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
 			parameters: []*parameter{entriesParameter, waitParameter, preferParameter, ifNoneMatchParameter},
 			answers: []answer{
 				{status: 200, about: "The batch", view: batch{}, headers: []string{"ETag", "Retry-After", "Preference-Applied"}},

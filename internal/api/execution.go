@@ -130,7 +130,7 @@ func executionEndpoints() []endpoint {
 		{
 			method: get, path: one, id: "getExecution", tag: "Executions", lenient: true,
 			summary: "Get execution", about: "With wait, as soon as it has ended or needs a person.",
-			scopes:     service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
 			parameters: []*parameter{waitParameter, preferParameter, ifNoneMatchParameter},
 			answers: []answer{
 				{status: 200, about: "Execution details", view: Execution{}, headers: []string{"ETag", "Retry-After", "Preference-Applied"}},
@@ -141,7 +141,7 @@ func executionEndpoints() []endpoint {
 		{
 			method: get, path: "/executions/{executionId}", id: "getExecutionById", tag: "Executions",
 			summary: "Get execution, whatever its workflow", about: "The same as under its workflow. Lifecycle events name this address.",
-			scopes:     service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
 			parameters: []*parameter{waitParameter, preferParameter, ifNoneMatchParameter},
 			answers: []answer{
 				{status: 200, about: "Execution details", view: Execution{}, headers: []string{"ETag", "Retry-After", "Preference-Applied"}},
