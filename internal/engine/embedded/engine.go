@@ -18,9 +18,6 @@ import (
 )
 
 const (
-	// keptChunks bounds the timeline chunks of an execution. 10,000 entries are kept, and each chunk
-	// holds at least one.
-	keptChunks = 10_000
 	// maxFailures is how often the write set of an execution may fail in a row while the store is
 	// available.
 	maxFailures = 5

@@ -18,7 +18,6 @@ type call struct {
 	account  int64
 	workflow int64
 	command  machine.CommandID
-	runner   activity.Runner
 	request  activity.Call
 	secrets  *engine.Secrets // to redact what is logged
 	traced   span.Execution

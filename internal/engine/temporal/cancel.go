@@ -163,7 +163,8 @@ func (c *canceller) cancelBatch(ctx context.Context, id chargehand.BatchID, reas
 // cancelBatchItems ends every item of a batch that is marked as cancelled. It may be called
 // again, and on several nodes at once.
 func (c *canceller) cancelBatchItems(ctx context.Context, b store.Batch) error {
-	final, err := engine.CancelQueuedItems(ctx, c.Store, &b, func() int64 { return c.Now().UnixMilli() }, func(ids []chargehand.ExecutionID) {
+	nowMs := func() int64 { return c.Now().UnixMilli() }
+	final, err := engine.CancelQueuedItems(ctx, c.Store, &b, nowMs, func(ids []chargehand.ExecutionID) {
 		for _, id := range ids {
 			c.Changed(id)
 		}

@@ -109,7 +109,8 @@ func (r *run) childrenEnded(list []childEnd) {
 		if e.Fault == nil {
 			var err error
 			if ev.Output, err = value.Parse(e.Output, value.Limits{Depth: value.MaxDepth}); err != nil {
-				ev.Fault = engine.SystemFault(engine.CodeInternal, "What the started workflow has ended with cannot be read: "+err.Error())
+				detail := "What the started workflow has ended with cannot be read: " + err.Error()
+				ev.Fault = engine.SystemFault(engine.CodeInternal, detail)
 			}
 		}
 		r.apply(ev)

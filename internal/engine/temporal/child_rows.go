@@ -134,7 +134,9 @@ func (a *activities) childInputs(ctx context.Context, k *childSteps) ([]childInp
 }
 
 // startChild inserts the row of a child, unless it exists already. The version is chosen by the first attempt.
-func startChild(tx *store.Tx, log *slog.Logger, parent *store.Execution, step *childStep, input *childInput) (fault *machine.Fault, started bool, err error) {
+func startChild(
+	tx *store.Tx, log *slog.Logger, parent *store.Execution, step *childStep, input *childInput,
+) (fault *machine.Fault, started bool, err error) {
 	if _, err := tx.FindExecution(step.Start.ID); err == nil {
 		return nil, false, nil
 	} else if !errors.Is(err, store.ErrNotFound) {
@@ -145,14 +147,16 @@ func startChild(tx *store.Tx, log *slog.Logger, parent *store.Execution, step *c
 		return nil, false, err
 	}
 	c := step.Start
-	child := &machine.Child{ID: c.ID, Namespace: c.Namespace, Name: c.Name, Version: c.Version, Input: input.value, Await: c.Await}
-	s, fault, err := tree.NewChild(&tx.Reader, parent, machine.Command{ID: machine.CommandID(step.Command), Child: child}, 0, nil)
+	command := machine.Command{ID: machine.CommandID(step.Command), Child: &machine.Child{
+		ID: c.ID, Namespace: c.Namespace, Name: c.Name, Version: c.Version, Input: input.value, Await: c.Await,
+	}}
+	s, fault, err := tree.NewChild(&tx.Reader, parent, command, 0, nil)
 	if err != nil {
 		return nil, false, err
 	}
 	if fault != nil {
 		if !c.Await {
-			engine.LogRefusedChild(log, parent.ID, child, fault)
+			engine.LogRefusedChild(log, parent.ID, command.Child, fault)
 		}
 		return fault, false, nil
 	}

@@ -76,7 +76,9 @@ type accountWork struct {
 const maxPositions = 10_000
 
 func newDispatcher(c dispatcherConfig) *dispatcher {
-	d := &dispatcher{dispatcherConfig: c.withDefaults(), running: make(map[int64]*accountWork), positions: make(map[int64]queuePositions)}
+	d := &dispatcher{
+		dispatcherConfig: c.withDefaults(), running: make(map[int64]*accountWork), positions: make(map[int64]queuePositions),
+	}
 	d.passes = make(chan struct{}, d.AtOnce)
 	return d
 }

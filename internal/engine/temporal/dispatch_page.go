@@ -21,7 +21,10 @@ type openSource struct {
 // openSources reads up to limit queues of an environment that have executions in a state and may get a slot. It begins
 // behind the position after, and continues from the first queue. It counts the held slots only of the batches that it
 // reads.
-func openSources(r *store.Reader, account int64, run store.ExecutionState, env chargehand.Environment, after store.QueuePosition, limit int) ([]openSource, error) {
+func openSources(
+	r *store.Reader, account int64, run store.ExecutionState, env chargehand.Environment, after store.QueuePosition,
+	limit int,
+) ([]openSource, error) {
 	var open []openSource
 	from, wrapped := after, false
 	for {
@@ -156,7 +159,9 @@ func (p *page) serveShare(env chargehand.Environment, limit int) (int, error) {
 
 // serve gives up to limit slots to the queues of executions in a state, round robin: each round gives every queue an
 // equal share, and the next round gives what is left to the queues that can use more.
-func (p *page) serve(run store.ExecutionState, env chargehand.Environment, last *store.QueuePosition, limit int) (given int, err error) {
+func (p *page) serve(
+	run store.ExecutionState, env chargehand.Environment, last *store.QueuePosition, limit int,
+) (given int, err error) {
 	open, err := openSources(&p.tx.Reader, p.account, run, env, *last, limit)
 	if err != nil {
 		return 0, err

@@ -65,7 +65,8 @@ func (r *run) requestEvents() {
 		return
 	}
 	name, in := eventsType, readRequest{
-		Execution: r.argument.Execution, No: r.argument.No, Unsubscribed: l.unsubscribed, Confidential: r.argument.Confidential,
+		Execution: r.argument.Execution, No: r.argument.No, Unsubscribed: l.unsubscribed,
+		Confidential: r.argument.Confidential,
 	}
 	l.asked = nil
 	for _, one := range l.list {
@@ -158,7 +159,8 @@ func (r *run) applyPage(p *unreadPage) (done bool) {
 		}
 		spent := r.machine.Spent()
 		// An event that cannot be read is skipped.
-		if envelope, err := value.Parse(ev.Event, value.Limits{Depth: value.MaxDepth}); err == nil && r.machine.Wants(one.sub.Command, envelope) {
+		envelope, err := value.Parse(ev.Event, value.Limits{Depth: value.MaxDepth})
+		if err == nil && r.machine.Wants(one.sub.Command, envelope) {
 			r.apply(machine.Event{Kind: machine.EventReceived, Command: one.sub.Command, Output: envelope, Number: ev.Number})
 		}
 		one.through = ev.Number
@@ -187,7 +189,8 @@ func (r *run) readPositions() (list []readPosition) {
 	r.trackListens()
 	for _, one := range r.listens.list {
 		if one.stored {
-			list = append(list, readPosition{Command: uint64(one.sub.Command), Through: one.through, Woken: one.woken || r.listens.waiting(one)})
+			woken := one.woken || r.listens.waiting(one)
+			list = append(list, readPosition{Command: uint64(one.sub.Command), Through: one.through, Woken: woken})
 		}
 	}
 	return list

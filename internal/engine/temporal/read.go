@@ -38,7 +38,8 @@ func (a *activities) readSubscriptions(ctx context.Context, l readRequest) (even
 	}
 	answer := eventPages{Pages: make([]eventPage, len(l.Asked))}
 	caughtUp := make([]bool, len(l.Asked))
-	budget := eventstream.Budget{Bytes: maxReadBytes, Events: maxReadEvents, Scans: maxScanned, Until: time.Now().Add(maxScanTime)}
+	until := time.Now().Add(maxScanTime)
+	budget := eventstream.Budget{Bytes: maxReadBytes, Events: maxReadEvents, Scans: maxScanned, Until: until}
 	for i := range l.Asked {
 		if answer.Pages[i], err = a.readEvents(ctx, &l.Asked[i], rows[i], &budget); err != nil {
 			return eventPages{}, fmt.Errorf("read events: %w", err)
@@ -103,7 +104,9 @@ func (a *activities) openSubscriptions(ctx context.Context, l *readRequest) ([]s
 			since = max(since, asked.After)
 			s, ok := byCommand[asked.Command]
 			if !ok {
-				s = store.Subscription{Account: row.Account, Environment: row.Environment, Execution: l.No, Command: asked.Command, Since: since}
+				s = store.Subscription{
+					Account: row.Account, Environment: row.Environment, Execution: l.No, Command: asked.Command, Since: since,
+				}
 				if err := eventstream.Write(tx, &s, machineFilters(asked.Filters), sealer, false); err != nil {
 					return err
 				}
@@ -116,14 +119,18 @@ func (a *activities) openSubscriptions(ctx context.Context, l *readRequest) ([]s
 }
 
 // readEvents reads the events that the filters of a subscription let through.
-func (a *activities) readEvents(ctx context.Context, asked *asked, s store.Subscription, budget *eventstream.Budget) (page eventPage, err error) {
+func (a *activities) readEvents(
+	ctx context.Context, asked *asked, s store.Subscription, budget *eventstream.Budget,
+) (page eventPage, err error) {
 	from := eventstream.Subscriber{
-		Stream: eventstream.ID{Account: s.Account, Environment: s.Environment}, Workflow: s.Workflow, Filters: machineFilters(asked.Filters),
+		Stream: eventstream.ID{Account: s.Account, Environment: s.Environment}, Workflow: s.Workflow,
+		Filters: machineFilters(asked.Filters),
 	}
-	page.Through, page.CaughtUp, err = a.reader.Read(ctx, from, s.Since, budget, func(ev *eventstream.Event) (taken, more bool) {
+	take := func(ev *eventstream.Event) (taken, more bool) {
 		page.Events = append(page.Events, received{Number: ev.Number, Event: value.Marshal(ev.Envelope)})
 		return true, true
-	})
+	}
+	page.Through, page.CaughtUp, err = a.reader.Read(ctx, from, s.Since, budget, take)
 	return page, err
 }
 

@@ -56,7 +56,8 @@ func (c *workerCount) run(ctx context.Context) {
 			if empty++; empty > 1 && !logged {
 				logged = true
 				c.log.Warn("no worker asks Temporal for work; executions are accepted, and wait until there is one: start "+
-					"`chargehand worker`, of the version of this server, with its namespace and task queue", "revision", machine.Revision)
+					"`chargehand worker`, of the version of this server, with its namespace and task queue",
+					"revision", machine.Revision)
 			}
 		}
 		if pause.For(ctx, jitter(workerCountEvery)) != nil {
