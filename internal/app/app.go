@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/api"
+	"github.com/chargehand/chargehand/internal/background"
 	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/telemetry"
@@ -29,9 +31,7 @@ type App struct {
 
 	unclean bool // the database in the data directory was not closed in good order
 
-	background context.Context // of the standby
-	stop       context.CancelFunc
-	running    sync.WaitGroup
+	services *background.Group // of the process: its context is that of the standby, too
 
 	mu      sync.Mutex
 	db      *database // nil while it is opened again
@@ -54,10 +54,9 @@ func New(ctx context.Context, cfg Config) (*App, error) {
 	if err != nil {
 		return nil, installation.BadSetting("%w", err)
 	}
-	a := &App{cfg: cfg, log: cfg.Log}
-	a.background, a.stop = context.WithCancel(context.WithoutCancel(ctx))
+	a := &App{cfg: cfg, log: cfg.Log, services: background.NewGroup()}
 	if err := a.open(ctx); err != nil {
-		a.stop()
+		a.services.Cancel()
 		if a.listen != nil {
 			a.listen.Close()
 		}
@@ -98,9 +97,9 @@ func (a *App) Start() <-chan error {
 	failed := make(chan error, 1)
 	a.log.Info("listening", "url", "http://"+a.listen.Addr().String())
 	if db, _ := a.parts(); db != nil && db.file != nil {
-		a.running.Go(func() { a.watchIntegrity(a.background, db.file) })
+		a.services.Start("check of the database", func(ctx context.Context) { a.watchIntegrity(ctx, db.file) })
 	}
-	a.running.Go(func() {
+	a.services.Start("server", func(context.Context) {
 		if err := a.run(); err != nil {
 			failed <- err
 		}
@@ -110,7 +109,7 @@ func (a *App) Start() <-chan error {
 
 // run serves one term after another, and waits as a standby in between, until Stop.
 func (a *App) run() error {
-	for a.background.Err() == nil {
+	for a.services.Context().Err() == nil {
 		db, t := a.parts()
 		if t == nil {
 			var err error
@@ -132,14 +131,14 @@ func (a *App) run() error {
 // a store went away meanwhile: the next take-over begins anew.
 func (a *App) takeOver(db *database) (*term, error) {
 	err := a.standBy(db)
-	if err == nil && a.background.Err() == nil {
+	if err == nil && a.services.Context().Err() == nil {
 		var t *term
-		if t, err = a.begin(a.background); err == nil {
+		if t, err = a.begin(a.services.Context()); err == nil {
 			a.log.Info("took over the database")
 			return t, nil
 		}
 	}
-	if a.background.Err() != nil {
+	if a.services.Context().Err() != nil {
 		return nil, nil
 	}
 	if !passes(err) {
@@ -150,10 +149,7 @@ func (a *App) takeOver(db *database) (*term, error) {
 		a.set(nil, nil)
 		a.closeDatabase(db)
 	}
-	select {
-	case <-a.background.Done():
-	case <-time.After(reopenPause):
-	}
+	_ = pause.For(a.services.Context(), reopenPause) // the error says that Stop was called
 	return nil, nil
 }
 
@@ -198,7 +194,7 @@ func (a *App) serve(t *term) error {
 	select {
 	case err := <-failed:
 		return err
-	case <-a.background.Done():
+	case <-a.services.Context().Done():
 		return nil
 	case <-db.lost():
 	}
@@ -219,20 +215,20 @@ func (a *App) standBy(db *database) error {
 	}
 	server := api.New(api.Config{Log: a.log, PublicURL: a.cfg.PublicURL, Version: Version, MaxConnections: a.cfg.Connections})
 	a.log.Info("standing by: another server works on the database")
-	a.running.Go(func() {
+	a.services.Start("requests to a standby", func(context.Context) {
 		if err := server.Serve(listen); err != nil {
 			a.log.Error("serve as a standby", "error", err)
 		}
 	})
 	if db == nil {
-		if db, err = awaitDatabase(a.background, a.cfg); err == nil {
+		if db, err = awaitDatabase(a.services.Context(), a.cfg); err == nil {
 			a.set(db, nil)
 		}
 	}
 	if err == nil {
-		err = db.awaitOwn(a.background)
+		err = db.awaitOwn(a.services.Context())
 	}
-	shutting, cancel := context.WithTimeout(context.WithoutCancel(a.background), standbyStopTime)
+	shutting, cancel := context.WithTimeout(context.WithoutCancel(a.services.Context()), standbyStopTime)
 	defer cancel()
 	if err := server.Shutdown(shutting); err != nil {
 		a.log.Warn("requests were cut off", "error", err)
@@ -258,21 +254,34 @@ func (a *App) share() (net.Listener, error) {
 // Address is where the server listens.
 func (a *App) Address() net.Addr { return a.listen.Addr() }
 
-// Stop stops accepting, lets what runs finish or parks it, and closes the database. It takes
-// at most as long as ctx lives.
+// stopReserve is the time that a stop has left when its context has ended, for what it interrupts to return.
+const stopReserve = time.Second
+
+// Stop stops accepting, lets what runs finish or parks it, and closes the database. It returns two seconds after ctx has
+// ended, or when the engine has stopped, whichever is later, also if the database hangs. Then the log names what has not
+// returned.
 func (a *App) Stop(ctx context.Context) {
 	a.log.Info("stopping")
-	a.stop()
+	a.services.Cancel()
 	if _, t := a.parts(); t != nil {
 		t.close(ctx)
 	}
 	a.listen.Close()
-	a.running.Wait()
+	final, cancel := background.Grace(ctx, stopReserve)
+	defer cancel()
+	late := a.services.Stop(final)
 	if db, t := a.parts(); db != nil {
-		if t != nil {
-			t.close(ctx) // it began while the process was stopping
-		}
-		a.closeDatabase(db)
+		last := background.NewGroup()
+		last.Start("database", func(context.Context) {
+			if t != nil {
+				t.close(ctx) // it began while the process was stopping
+			}
+			a.closeDatabase(db)
+		})
+		late = errors.Join(late, last.Stop(final))
+	}
+	if late != nil {
+		a.log.Warn("the server stops although something has not returned", "error", late)
 	}
 	if err := a.cfg.tracing.Stop(ctx); err != nil {
 		a.log.Warn("traces were lost", "error", err)

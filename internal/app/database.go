@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/postgres"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
@@ -67,12 +68,7 @@ func awaitDatabase(ctx context.Context, cfg Config) (*database, error) {
 			logged = true
 			cfg.Log.Warn("waiting for the database", "error", err)
 		}
-		timer := time.NewTimer(reopenPause)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		_ = pause.For(ctx, reopenPause) // an attempt with a context that has ended is the last one
 	}
 }
 

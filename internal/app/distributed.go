@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,8 +17,10 @@ import (
 	"go.temporal.io/sdk/interceptor"
 
 	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/background"
 	"github.com/chargehand/chargehand/internal/engine/temporal"
 	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/telemetry"
@@ -43,9 +44,7 @@ type distributed struct {
 	working atomic.Bool
 	log     *slog.Logger
 
-	trying sync.WaitGroup
-	ctx    context.Context // of the attempts to begin working
-	cancel context.CancelFunc
+	trying *background.Group // to begin working
 }
 
 // openDistributed connects to Temporal and begins to work. Temporal may be away: executions
@@ -73,8 +72,7 @@ func (t *term) openDistributed(ctx context.Context, plans *service.Plans, runner
 	if err != nil {
 		return installation.BadSetting("%w", err)
 	}
-	d := &distributed{client: c, log: cfg.Log}
-	d.ctx, d.cancel = context.WithCancel(context.Background())
+	d := &distributed{client: c, log: cfg.Log, trying: background.NewGroup()}
 	name, err := installation.Name(ctx, t.store)
 	if err == nil {
 		err = d.checkSetup(ctx, cfg, t.store)
@@ -105,7 +103,7 @@ func (t *term) openDistributed(ctx context.Context, plans *service.Plans, runner
 			AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Streams: cfg.Streams, Processes: cfg.Processes, Scripts: cfg.Scripts, Stop: workerStopTime - time.Second,
 		},
 	})
-	d.trying.Go(d.begin)
+	d.trying.Start("start of the worker", d.begin)
 	return nil
 }
 
@@ -138,8 +136,8 @@ func (d *distributed) verify(ctx context.Context, cfg Config, db *store.Store) e
 }
 
 // begin starts the worker, however long Temporal is away.
-func (d *distributed) begin() {
-	for logged := false; d.ctx.Err() == nil; {
+func (d *distributed) begin(ctx context.Context) {
+	for logged := false; ctx.Err() == nil; {
 		err := d.worker.Start()
 		if err == nil {
 			d.working.Store(true)
@@ -149,12 +147,7 @@ func (d *distributed) begin() {
 			logged = true
 			d.log.Warn("the worker waits for Temporal", "error", err)
 		}
-		timer := time.NewTimer(workPause)
-		select {
-		case <-d.ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		_ = pause.For(ctx, workPause) // the error ends the loop
 	}
 }
 
@@ -163,12 +156,11 @@ func (d *distributed) Working() bool { return d.working.Load() }
 
 // Stop lets what runs end, as long as ctx lives, and leaves the rest to other processes.
 func (d *distributed) Stop(ctx context.Context) error {
-	d.cancel()
-	d.trying.Wait()
+	trying := d.trying.Stop(ctx)
 	if d.worker != nil && d.working.Swap(false) {
 		d.worker.Stop(ctx)
 	}
-	err := d.Engine.Stop(ctx)
+	err := errors.Join(trying, d.Engine.Stop(ctx))
 	d.client.Close()
 	return err
 }

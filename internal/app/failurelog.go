@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/chargehand/chargehand/internal/background"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/loglimit"
 	"github.com/chargehand/chargehand/internal/store"
@@ -18,10 +19,9 @@ type failureLog struct {
 	log   *slog.Logger
 	lines *loglimit.Limiter
 	db    *store.Store
-	names map[int64]string // of workflows; used by run
+	names map[int64]string // of workflows; used by write
 	queue chan failureLine
-	stop  context.CancelFunc
-	done  chan struct{}
+	run   *background.Group
 }
 
 type failureLine struct {
@@ -30,21 +30,19 @@ type failureLine struct {
 }
 
 func newFailureLog(log *slog.Logger, db *store.Store) *failureLog {
-	ctx, stop := context.WithCancel(context.Background())
 	l := &failureLog{
 		log: log, lines: loglimit.New(log), db: db, names: map[int64]string{},
-		queue: make(chan failureLine, maxUntold), stop: stop, done: make(chan struct{}),
+		queue: make(chan failureLine, maxUntold), run: background.NewGroup(),
 	}
 	db.OnFailure(l.failed)
-	go l.run(ctx)
+	l.run.Start("log of failures", l.write)
 	return l
 }
 
-// close writes the lines that are left. The engine has stopped.
-func (l *failureLog) close() {
+// close writes the lines that are left, until ctx ends. The engine has stopped.
+func (l *failureLog) close(ctx context.Context) error {
 	l.db.OnFailure(func([]store.Failure) {})
-	l.stop()
-	<-l.done
+	return l.run.Stop(ctx)
 }
 
 // failed is called by the writer of the end. It never blocks.
@@ -65,9 +63,8 @@ func (l *failureLog) failed(failures []store.Failure) {
 	}
 }
 
-// run writes lines until ctx ends, and then those that are left.
-func (l *failureLog) run(ctx context.Context) {
-	defer close(l.done)
+// write writes lines until ctx ends, and then those that are left.
+func (l *failureLog) write(ctx context.Context) {
 	for {
 		select {
 		case line := <-l.queue:

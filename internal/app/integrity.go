@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 )
@@ -37,12 +38,8 @@ func (a *App) watchIntegrity(ctx context.Context, db *sqlite.DB) {
 		next = 0
 	}
 	for {
-		timer := time.NewTimer(next)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if pause.For(ctx, next) != nil {
 			return
-		case <-timer.C:
 		}
 		next = integrityEvery
 		began := time.Now()

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/chargehand/chargehand/internal/api"
+	"github.com/chargehand/chargehand/internal/background"
 	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/engine"
@@ -56,16 +57,13 @@ type term struct {
 	runtime      value.Value // $runtime.metadata
 	closeScripts func()
 
-	background context.Context // of what runs beside the requests
-	stop       context.CancelFunc
-	running    sync.WaitGroup
-	closing    sync.Once
+	services *background.Group // what runs beside the requests
+	closing  sync.Once
 }
 
 // newTerm recovers what the database holds. Nothing is served yet.
 func newTerm(ctx context.Context, cfg Config, db *store.Store) (*term, error) {
-	t := &term{cfg: cfg, log: cfg.Log, store: db}
-	t.background, t.stop = context.WithCancel(context.WithoutCancel(ctx))
+	t := &term{cfg: cfg, log: cfg.Log, store: db, services: background.NewGroup()}
 	if err := t.open(ctx); err != nil {
 		t.close(ctx)
 		return nil, err
@@ -125,7 +123,7 @@ func (t *term) ready() bool {
 	if d, ok := t.engine.(*distributed); ok && t.cfg.WorkerOnly && !d.Working() {
 		return false
 	}
-	return t.service.Ready(t.background)
+	return t.service.Ready(t.services.Context())
 }
 
 // openEngine starts the engine that drives the executions.
@@ -159,29 +157,31 @@ func (t *term) openEngine(ctx context.Context, plans *service.Plans, registry *p
 // if serving ends by itself.
 func (t *term) start(l net.Listener) <-chan error {
 	failed := make(chan error, 1)
-	t.running.Go(func() {
+	t.services.Start("API", func(context.Context) {
 		if err := t.api.Serve(l); err != nil {
 			failed <- fmt.Errorf("serve: %w", err)
 		}
 	})
-	t.running.Go(func() { watchClock(t.background, t.log, t.store) })
+	t.services.Start("clock", func(ctx context.Context) { watchClock(ctx, t.log, t.store) })
 	keys := keyring.Watch{Store: t.store, File: t.cfg.MasterKeyFile, Sealer: t.sealer, Log: t.log, Alone: t.cfg.DatabaseURL == ""}
-	t.running.Go(func() { keys.Run(t.background) })
+	t.services.Start("keys", keys.Run)
 	if t.cfg.WorkerOnly {
 		return failed
 	}
-	t.running.Go(func() { t.service.Run(t.background) })
+	t.services.Start("sweeps and schedules", t.service.Run)
 	if t.sinks != nil {
-		t.running.Go(func() { t.sinks.Run(t.background) })
+		t.services.Start("event sinks", t.sinks.Run)
 	}
 	if t.cfg.Workflows != "" {
-		t.running.Go(func() { t.watchWorkflows(t.background) })
+		t.services.Start("workflow folder", t.watchWorkflows)
 	}
 	return failed
 }
 
 // close stops accepting, lets what runs finish or parks it, and lets go of everything but
-// the database. It takes at most as long as ctx lives. Closing twice does no harm.
+// the database. It returns a second after ctx has ended, or when the engine has
+// stopped, whichever is later, and logs what has not returned then. Closing
+// twice does no harm.
 func (t *term) close(ctx context.Context) { t.closing.Do(func() { t.end(ctx) }) }
 
 func (t *term) end(ctx context.Context) {
@@ -190,16 +190,22 @@ func (t *term) end(ctx context.Context) {
 			t.log.Warn("requests were cut off", "error", err)
 		}
 	}
-	t.stop()
+	t.services.Cancel()
+	final, cancel := background.Grace(ctx, stopReserve)
+	defer cancel()
 	if t.engine != nil {
 		if err := t.engine.Stop(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			t.log.Warn("stop the engine", "error", err)
 		}
 	}
 	if t.failures != nil {
-		t.failures.close()
+		if err := t.failures.close(final); err != nil {
+			t.log.Warn("lines of failed executions were lost", "error", err)
+		}
 	}
-	t.running.Wait()
+	if err := t.services.Stop(final); err != nil {
+		t.log.Warn("the term ends although something has not returned", "error", err)
+	}
 	if t.closeScripts != nil {
 		t.closeScripts()
 	}

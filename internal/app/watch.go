@@ -45,7 +45,7 @@ func (t *term) watchWorkflows(ctx context.Context) {
 	if err != nil {
 		t.log.Warn("changes of workflows are not noticed", "folder", t.cfg.Workflows, "error", err)
 	} else {
-		t.running.Go(func() { t.forward(ctx, watcher, changes) })
+		t.services.Start("workflow folder", func(ctx context.Context) { t.forward(ctx, watcher, changes) })
 	}
 	t.applyFolder(ctx, files, false)
 	for pause := t.cfg.firstRetry; ; {

@@ -56,12 +56,17 @@ func (g *Group) returned(name string) {
 	}
 }
 
+// Cancel is Stop without waiting.
+func (g *Group) Cancel() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.cancel()
+}
+
 // Stop ends the context of the services, and waits until all have returned or ctx ends. The error names the services
 // that have not returned. Stop may be called more than once.
 func (g *Group) Stop(ctx context.Context) error {
-	g.mu.Lock()
-	g.cancel()
-	g.mu.Unlock()
+	g.Cancel()
 	if g.all.Wait(ctx) {
 		return nil
 	}
