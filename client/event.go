@@ -7,11 +7,9 @@ import (
 	"net/http"
 )
 
-// The media types that PublishEvents takes: an event, and a JSON array of events (CloudEvents 1.0).
-const (
-	EventMedia      = "application/cloudevents+json"
-	EventBatchMedia = "application/cloudevents-batch+json"
-)
+// EventBatchMedia is the media type of a JSON array of events (CloudEvents 1.0) for PublishEvents, which takes
+// application/cloudevents+json, too: one event.
+const EventBatchMedia = "application/cloudevents-batch+json"
 
 // PublishEvents stores an event, or with EventBatchMedia all events of an array or none, in
 // the environment of the key. They are durable when it returns nil. The server stores an event with a known source

@@ -257,9 +257,9 @@ func (a *App) Address() net.Addr { return a.listen.Addr() }
 // stopReserve is the time that a stop has left when its context has ended, for what it interrupts to return.
 const stopReserve = time.Second
 
-// Stop stops accepting, lets what runs finish or parks it, and closes the database. It returns two seconds after ctx has
-// ended, or when the engine has stopped, whichever is later, also if the database hangs. Then the log names what has not
-// returned.
+// Stop stops accepting, lets what runs finish or parks it, and closes the database. It returns two seconds after ctx
+// has ended, or when the engine has stopped, whichever is later, also if the database hangs. Then the log names what
+// has not returned.
 func (a *App) Stop(ctx context.Context) {
 	a.log.Info("stopping")
 	a.services.Cancel()

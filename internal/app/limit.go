@@ -1,6 +1,8 @@
 package app
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/chargehand/chargehand/internal/activity/a2a"
@@ -11,6 +13,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/mcp"
 	"github.com/chargehand/chargehand/internal/activity/openapi"
 	"github.com/chargehand/chargehand/internal/activity/process"
+	"github.com/chargehand/chargehand/internal/api"
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -88,5 +91,23 @@ func (c Config) shares() (list []service.Limit) {
 			service.Limit{Name: one.name + "_of_test", Value: int64(limits.OfTest()), Description: one.what + " of the environment test at once."},
 			service.Limit{Name: one.name + "_of_workflow", Value: int64(limits.OfWorkflow()), Description: one.what + " of one workflow at once in one environment."})
 	}
+	return list
+}
+
+// DefaultLimits are the limits of an installation with default settings, for the page that lists them.
+func DefaultLimits() []service.Limit {
+	c, err := Config{Connections: 10_000}.withDefaults() // the default depends on the machine
+	if err != nil {
+		panic(err) // the zero value is valid
+	}
+	return service.Limits{PoolLimits: c.limits()}.WithDefaults().List()
+}
+
+// Problems are the errors of the API, by status and code, for the page that lists them.
+func Problems() []api.ProblemType {
+	list := api.Problems()
+	slices.SortFunc(list, func(a, b api.ProblemType) int {
+		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Code, b.Code))
+	})
 	return list
 }

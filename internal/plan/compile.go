@@ -272,21 +272,18 @@ func (c *compiler) useTables() {
 	}
 }
 
-// retention reads document.metadata.retention, an ISO 8601 duration (docs/language/files.md).
+// retention warns of document.metadata.retention, an ISO 8601 duration.
 func (c *compiler) retention() {
 	given, ok := c.doc.Metadata["retention"]
 	if !ok {
 		return
 	}
 	text, _ := given.(string)
-	span, err := dsl.ParseDuration(text)
-	if err != nil {
+	if _, err := dsl.ParseDuration(text); err != nil {
 		c.warn("/document/metadata/retention", CodeMetadata,
 			"`retention` is no ISO 8601 duration; it is ignored.", "Write for example P30D.")
 		return
 	}
-	const monthMs = 30 * 24 * 60 * 60 * 1000
-	c.plan.retentionMs = span.Months*monthMs + span.Milliseconds
 	c.warn("/document/metadata/retention", CodeMetadata,
 		"`retention` is not honoured yet: executions are kept as long as the installation keeps all others.",
 		"An operator sets --retention-live and --retention-test.")

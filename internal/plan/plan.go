@@ -68,9 +68,8 @@ type Plan struct {
 	Schedule   *Schedule    // nil if there is none
 	Pinned     []Pinned     // external resources, by Key
 
-	digest      [32]byte
-	document    *dsl.Document
-	retentionMs int64
+	digest   [32]byte
+	document *dsl.Document
 }
 
 // Digest tells definitions apart: SHA-256 of the canonical JSON of the definition and of the
@@ -88,7 +87,3 @@ func (p *Plan) Secrets() []string { return p.document.Use.Secrets }
 
 // UsesSecrets reports whether executions can see secrets.
 func (p *Plan) UsesSecrets() bool { return len(p.document.Use.Secrets) > 0 }
-
-// RetentionMs is how long the author wants ended executions to be kept (document.metadata,
-// docs/language/files.md); 0 if the definition says nothing.
-func (p *Plan) RetentionMs() int64 { return p.retentionMs }

@@ -103,14 +103,6 @@ func (s *Schema) Check(v value.Value) (problems []SchemaProblem, steps int) {
 	return s.explain(invalid), 0
 }
 
-// ValidateInput checks an input of the workflow; nil if it is valid or there is no schema.
-func (p *Plan) ValidateInput(v value.Value) []SchemaProblem {
-	if p.InputSchema == nil {
-		return nil
-	}
-	return p.InputSchema.Validate(v)
-}
-
 // plainNumbers turns large integers into the form that the validator knows. Values without
 // any are returned as they are.
 func plainNumbers(v value.Value) any {

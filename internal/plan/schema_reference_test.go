@@ -37,7 +37,7 @@ func TestRelativeReferences(t *testing.T) {
 			if r.Plan == nil {
 				t.Fatalf("problems %v, wanted %v", r.Problems, wantedURIs(r))
 			}
-			if problems := r.Plan.ValidateInput(map[string]any{"a": true}); len(problems) != 1 || problems[0].Pointer != "/a" {
+			if problems := r.Plan.InputSchema.Validate(map[string]any{"a": true}); len(problems) != 1 || problems[0].Pointer != "/a" {
 				t.Errorf("the reference has no effect: %v", problems)
 			}
 		})

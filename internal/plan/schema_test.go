@@ -71,7 +71,7 @@ func TestValidateInput(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := inputSchema(t, test.schema).ValidateInput(parsed(t, test.input))
+			got := inputSchema(t, test.schema).InputSchema.Validate(parsed(t, test.input))
 			if len(got) != len(test.want) {
 				t.Fatalf("problems %v, want %v", got, test.want)
 			}
@@ -90,12 +90,12 @@ func TestValidateIsDeterministic(t *testing.T) {
 	p := inputSchema(t, `{additionalProperties: {type: string, minLength: 3}, maxProperties: 2,
   anyOf: [{required: [x]}, {properties: {a: {type: boolean}}, patternProperties: {'^[b-k]$': {type: boolean}}}]}`)
 	input := parsed(t, `{"a":1,"b":2,"c":"x","d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"j":10,"k":11}`)
-	first := p.ValidateInput(input)
+	first := p.InputSchema.Validate(input)
 	if len(first) < 12 {
 		t.Fatalf("only %d problems", len(first))
 	}
 	for range 50 {
-		if again := p.ValidateInput(input); !slices.Equal(again, first) {
+		if again := p.InputSchema.Validate(input); !slices.Equal(again, first) {
 			t.Fatalf("problems differ\n%v\n%v", again, first)
 		}
 	}
@@ -103,7 +103,7 @@ func TestValidateIsDeterministic(t *testing.T) {
 
 func TestValidateBounds(t *testing.T) {
 	long := strings.Repeat("ä", 5000)
-	problems := inputSchema(t, "{type: string, pattern: '^x'}").ValidateInput(long)
+	problems := inputSchema(t, "{type: string, pattern: '^x'}").InputSchema.Validate(long)
 	if len(problems) != 1 || len(problems[0].Detail) > maxDetail+10 {
 		t.Errorf("detail of %d bytes", len(problems[0].Detail))
 	}
@@ -111,7 +111,7 @@ func TestValidateBounds(t *testing.T) {
 	for i := range many {
 		many[i] = i
 	}
-	if problems := inputSchema(t, "{items: {type: string}}").ValidateInput(many); len(problems) != maxSchemaProblems {
+	if problems := inputSchema(t, "{items: {type: string}}").InputSchema.Validate(many); len(problems) != maxSchemaProblems {
 		t.Errorf("%d problems", len(problems))
 	}
 }
@@ -140,11 +140,11 @@ func TestValidateStopsExplosions(t *testing.T) {
 	for range 40 {
 		deep = map[string]any{"c": deep}
 	}
-	problems := p.ValidateInput(deep)
+	problems := p.InputSchema.Validate(deep)
 	if len(problems) != 1 || !strings.Contains(problems[0].Detail, "more than 50000 steps") {
 		t.Fatalf("problems %v", problems)
 	}
-	if problems := p.ValidateInput(map[string]any{"c": map[string]any{}}); problems != nil {
+	if problems := p.InputSchema.Validate(map[string]any{"c": map[string]any{}}); problems != nil {
 		t.Errorf("afterwards: %v", problems)
 	}
 }
@@ -159,7 +159,7 @@ func TestConcurrentValidation(t *testing.T) {
 				if i%2 == 1 {
 					v = "text"
 				}
-				if got := len(p.ValidateInput(map[string]any{"a": v})); got != i%2 {
+				if got := len(p.InputSchema.Validate(map[string]any{"a": v})); got != i%2 {
 					t.Errorf("%d problems", got)
 					return
 				}
@@ -186,7 +186,7 @@ func BenchmarkValidateInput(b *testing.B) {
 	input := parsed(b, `{"name": "Ada Lovelace", "email": "ada@example.org", "age": 36}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if p.ValidateInput(input) != nil {
+		if p.InputSchema.Validate(input) != nil {
 			b.Fatal("refused")
 		}
 	}

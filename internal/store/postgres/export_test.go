@@ -5,3 +5,12 @@ func Rewrite(query string) string { return rewrite(ordered(query)).text }
 
 // Trips is the number of round trips so far.
 func Trips(db *DB) int64 { return db.trips.Load() }
+
+// Epoch counts the processes that have owned the database, up to this one; 0 before
+// TryOwn has succeeded.
+func (db *DB) Epoch() int64 {
+	if !db.owner.owned.Load() {
+		return 0
+	}
+	return db.owner.epoch
+}

@@ -50,15 +50,6 @@ type ownership struct {
 // process must give the database up. It stays open while the connection is away.
 func (db *DB) Lost() <-chan struct{} { return db.owner.lost }
 
-// Epoch counts the processes that have owned the database, up to this one; 0 before
-// TryOwn has succeeded.
-func (db *DB) Epoch() int64 {
-	if !db.owner.owned.Load() {
-		return 0
-	}
-	return db.owner.epoch
-}
-
 // TryOwn takes the lock of the database, if it is free, and brings the schema up to
 // date. It returns false, without an error, while another process is the owner. Errors:
 // ErrNewer; ErrLost, when this DB has been the owner before; store.ErrUnavailable.
