@@ -95,6 +95,17 @@ func NewLine[T any](limits Limits) *Line[T] {
 	return l
 }
 
+// SetLimits changes the limits. What holds a permit keeps it. Call Next after that, as after a Release.
+func (l *Line[T]) SetLimits(limits Limits) {
+	l.limits = limits
+	l.shares[0].limit, l.shares[1].limit = limits.Permits, limits.OfTest()
+	for i := range l.shares {
+		for _, w := range l.shares[i].workflows {
+			l.arrange(&l.shares[i], w)
+		}
+	}
+}
+
 // Held is the number of permits that are taken, Waiting that of tickets in the line.
 func (l *Line[T]) Held() int    { return l.held }
 func (l *Line[T]) Waiting() int { return l.waiting }

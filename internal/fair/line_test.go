@@ -247,3 +247,36 @@ func TestGate(t *testing.T) {
 		t.Errorf("%d were inside at once; at the end %d are, and %d wait", most, held, waiting)
 	}
 }
+
+// TestLimitsChange: fewer permits take none away, and more are filled, also with those that a bound of their workflow held
+// back.
+func TestLimitsChange(t *testing.T) {
+	l := NewLine[int](Limits{Permits: 4, PerWorkflow: 3})
+	fill := func() (n int) {
+		for {
+			if _, _, ok := l.Next(); !ok {
+				return n
+			}
+			n++
+		}
+	}
+	for i := range 10 {
+		l.Push(liveA, i)
+	}
+	if n := fill(); n != 3 {
+		t.Fatalf("%d have a permit, want 3", n)
+	}
+	l.SetLimits(Limits{Permits: 2, PerWorkflow: 1})
+	if l.Held() != 3 || fill() != 0 {
+		t.Error("fewer permits changed who has one")
+	}
+	l.Release(liveA)
+	l.Release(liveA)
+	if n := fill(); n != 0 {
+		t.Errorf("%d more have a permit, although the workflow holds as many as it may", n)
+	}
+	l.SetLimits(Limits{Permits: 6})
+	if n := fill(); n != 5 || l.Held() != 6 {
+		t.Errorf("%d more have one of 6 permits, want 5", n)
+	}
+}

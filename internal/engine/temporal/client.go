@@ -141,6 +141,10 @@ func (a attributes) search() sdk.SearchAttributes {
 	return sdk.NewSearchAttributes(updates...)
 }
 
+// fairnessKey names those executions whose tasks take turns with those of others, in a cluster that shares its task
+// queues fairly (matching.enableFairness). Other clusters ignore it. The activities of a workflow have its key.
+func (a attributes) fairnessKey() string { return a.Workflow + "/" + a.Environment }
+
 // workflowQueue is the task queue of workflow tasks (DESIGN.md "Task queues").
 func workflowQueue(prefix string, revision int) string {
 	return fmt.Sprintf("%s-r%d", prefix, revision)
@@ -187,6 +191,7 @@ func (c *cluster) start(ctx context.Context, s started) error {
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		TypedSearchAttributes:                    s.attributes.search(),
+		Priority:                                 sdk.Priority{FairnessKey: s.attributes.fairnessKey()},
 	}, workflowType, s.argument)
 	var exists *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &exists) {
@@ -203,6 +208,27 @@ func (c *cluster) signal(ctx context.Context, id chargehand.ExecutionID, m messa
 		return errGone
 	}
 	return err
+}
+
+func (c *cluster) queued(ctx context.Context, id chargehand.ExecutionID) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, rpcTime)
+	defer cancel()
+	d, err := c.client.DescribeWorkflowExecution(ctx, id.String(), "")
+	if isNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if d.GetPendingWorkflowTask().GetState() == enumspb.PENDING_WORKFLOW_TASK_STATE_SCHEDULED {
+		return true, nil
+	}
+	for _, a := range d.GetPendingActivities() {
+		if a.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED && a.GetAttempt() <= 1 {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func (c *cluster) ended(ctx context.Context, id chargehand.ExecutionID) (how string, err error) {

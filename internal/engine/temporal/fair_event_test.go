@@ -106,15 +106,16 @@ func (e *installation) unread() (n int) {
 	return n
 }
 
+// How often an event is published for a probe: before the flood, beside it, and after its listeners were cancelled.
+const alone, beside, after = 4, 3, 2
+
 // TestListenersDoNotStopOthers: while many listeners of one workflow read many events that are not for them, the
-// events of other workflows and of the other environment arrive, and the listeners can be cancelled.
+// events of other workflows and of the other environment arrive, and the listeners can be cancelled. It runs beside no
+// other test, because it compares times.
 func TestListenersDoNotStopOthers(t *testing.T) {
-	if fullOr(1, 0) == 0 {
-		t.Parallel()
-	}
 	e := newInstallation(t, defaultLimits())
 	e.others[e.account.ID] = func(context.Context, runner.Call) runner.Result { return runner.Result{} }
-	listeners, events := fullOr(10_000, 60), fullOr(5_000, 1_000)
+	listeners, events := fullOr(300, 60), fullOr(5_000, 1_000)
 	// What this filter asks for depends on each execution, so each has to read all events.
 	many, _ := e.deploy("many", parse(t, `do: [{a: {listen: {to: {one: {with: {type: org.sec.never, data: '${ .x > ($input.never | length) + 77 }'}}}}}}]`))
 	batch := e.startBatch(many, listeners, `{"never":"never"}`)
@@ -125,7 +126,7 @@ func TestListenersDoNotStopOthers(t *testing.T) {
 		return map[string]any{"specversion": "1.0", "id": fmt.Sprint(kind, i), "source": "/test", "type": kind, "data": map[string]any{"x": 1}}
 	}
 	// Each probe is a listener in both environments, for an event of its own.
-	probes := make([][2]store.Execution, fullOr(7, 3))
+	probes := make([][2]store.Execution, alone+beside+after)
 	for i := range probes {
 		p := parse(t, fmt.Sprintf("do: [{a: {listen: {to: {one: {with: {type: other%d}}}}}}]", i))
 		other, _ := e.deploy(fmt.Sprint("other", i), p)
@@ -146,11 +147,13 @@ func TestListenersDoNotStopOthers(t *testing.T) {
 		t.Logf("probe %d: published within %v, has arrived after %v; %d listeners have to read", number, published, took, e.unread())
 		return took
 	}
-	alone := arrive(0)
-	atMost := time.Second + 3*alone
-	if fullOr(1, 0) == 0 { // a few listeners on a busy machine tell nothing of the time
-		atMost = 5 * time.Minute
+	var usual time.Duration
+	for i := range alone {
+		usual = max(usual, arrive(i))
 	}
+	// What Temporal does for an event takes as long as the machine lets it: so the bound grows with that. The quickest
+	// counts, because a machine that others use, too, may stand still for seconds.
+	atMost := time.Second + 10*usual
 
 	for from := 0; from < events; from += 1_000 {
 		page := make([]map[string]any, 1_000)
@@ -159,13 +162,15 @@ func TestListenersDoNotStopOthers(t *testing.T) {
 		}
 		e.publishIn(chargehand.Live, page...)
 	}
-	for i := 1; i < len(probes)-1; i++ {
-		if took := arrive(i); took > atMost {
-			t.Errorf("beside the listeners an event takes %v, which may be %v", took, atMost)
-		}
-		if e.unread() == 0 {
-			t.Error("it has waited until all listeners had read")
-		}
+	quickest := time.Hour
+	for i := range beside {
+		quickest = min(quickest, arrive(alone+i))
+	}
+	if quickest > atMost {
+		t.Errorf("beside the listeners an event takes %v at least, which may be %v", quickest, atMost)
+	}
+	if e.unread() == 0 {
+		t.Error("the events have waited until all listeners had read")
 	}
 
 	begun := time.Now()
@@ -177,7 +182,67 @@ func TestListenersDoNotStopOthers(t *testing.T) {
 	if took > time.Second+time.Duration(listeners)*100*time.Millisecond {
 		t.Errorf("to cancel %d listeners took %v", listeners, took)
 	}
-	if took := arrive(len(probes) - 1); took > atMost {
-		t.Errorf("after they were cancelled, an event takes %v, which may be %v", took, atMost)
+	quickest = time.Hour
+	for i := range after {
+		quickest = min(quickest, arrive(alone+beside+i))
+	}
+	if quickest > atMost {
+		t.Errorf("after they were cancelled, an event takes %v at least, which may be %v", quickest, atMost)
+	}
+}
+
+// TestBurstsDoNotStopOthers: a burst of starts of one workflow does not stand before the start of another one, nor
+// before an event for it.
+func TestBurstsDoNotStopOthers(t *testing.T) {
+	e := newInstallation(t, defaultLimits())
+	set := parse(t, "do: [{a: {set: {x: 1}}}]")
+	many, _ := e.deploy("many", set)
+	other, _ := e.deploy("other", set)
+	listens := parse(t, "do: [{a: {listen: {to: {one: {with: {type: other}}}}}}]")
+	listening, _ := e.deploy("listens", listens)
+	runs := func() time.Duration {
+		begun := time.Now()
+		row := e.startIn(chargehand.Live, other, set)
+		e.within(5*time.Minute, "another workflow ends", func() bool { return e.row(row.No).Status.Final() })
+		return time.Since(begun)
+	}
+	listener := e.startIn(chargehand.Live, listening, listens)
+	e.within(time.Minute, "another workflow listens", func() bool { return e.parkedRows() == 1 })
+	var usual time.Duration
+	for range 5 {
+		usual = max(usual, runs())
+	}
+	burst := make([]store.Execution, fullOr(1_000, 500))
+	for i := range burst {
+		burst[i] = e.startIn(chargehand.Live, many, set)
+	}
+	ended := func() (n int) {
+		for _, row := range burst {
+			if e.row(row.No).Status.Final() {
+				n++
+			}
+		}
+		return n
+	}
+	begun := time.Now()
+	e.publishIn(chargehand.Live, map[string]any{"specversion": "1.0", "id": "1", "source": "/test", "type": "other"})
+	e.within(5*time.Minute, "the event arrives", func() bool { return e.row(listener.No).Status.Final() })
+	event := time.Since(begun)
+	quickest := time.Hour
+	for range 3 {
+		took := runs()
+		quickest = min(quickest, took)
+		t.Logf("a start takes %v beside a burst, of which %d have ended; alone %v", took, ended(), usual)
+	}
+	t.Logf("an event takes %v beside a burst", event)
+	if atMost := time.Second + 10*usual; quickest > atMost || event > 2*atMost {
+		t.Errorf("beside a burst a start takes %v at least, and an event %v; a start may take %v", quickest, event, atMost)
+	}
+	if ended() == len(burst) {
+		t.Error("they have waited until the burst was over")
+	}
+	if fullOr(1, 0) == 1 {
+		e.within(10*time.Minute, "the burst ends", func() bool { return ended() == len(burst) })
+		t.Logf("%d have ended within %v", len(burst), time.Since(begun))
 	}
 }

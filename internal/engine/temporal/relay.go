@@ -34,11 +34,15 @@ type relayConfig struct {
 	// relay that of the canceller.
 	Canceller *canceller
 
-	AtOnce  int           // deliveries of a lane at once; default 64
-	Unacked int           // executions of a lane at once that have not acknowledged their message; default 16
+	// AtOnce and Unacked bound the executions of a lane that have not acknowledged their message: those that start or
+	// continue, default 32, and those that read events or were cancelled, default 16.
+	AtOnce  int
+	Unacked int
 	Lease   time.Duration // for which a message is this node's; default 10 s
 	Every   time.Duration // between searches for messages whose lease is over; default 1 s
 	Attempt time.Duration // bound of one request to Temporal; default 5 s
+	// SlowStep is the time of a step of an execution, on average, from which on a lane gets fewer permits; default 500 ms.
+	SlowStep time.Duration
 	// AckTimeout is how long an execution that makes no progress keeps its permit of a lane, at least; default 5 s.
 	AckTimeout time.Duration
 	Log        *slog.Logger     // default: slog.Default()
@@ -46,11 +50,12 @@ type relayConfig struct {
 }
 
 func (c relayConfig) withDefaults() relayConfig {
-	c.AtOnce = cmp.Or(c.AtOnce, 64)
+	c.AtOnce = cmp.Or(c.AtOnce, 32)
 	c.Unacked = cmp.Or(c.Unacked, 16)
 	c.Lease = cmp.Or(c.Lease, ownLease)
 	c.Every = cmp.Or(c.Every, time.Second)
 	c.Attempt = cmp.Or(c.Attempt, 5*time.Second)
+	c.SlowStep = cmp.Or(c.SlowStep, 500*time.Millisecond)
 	c.AckTimeout = cmp.Or(c.AckTimeout, 5*time.Second)
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -126,15 +131,15 @@ func newRelay(c relayConfig) *relay {
 		workLane:   newLane(laneKinds[workLane], r.AtOnce),
 		eventLane:  newLane(laneKinds[eventLane], r.Unacked),
 	}
-	r.lanes[cancelLane].open, r.lanes[eventLane].open = openEnds, (*store.Reader).UnreadEvents
+	r.lanes[cancelLane].open = r.fromRows(openEnds)
+	r.lanes[eventLane].open = r.fromRows((*store.Reader).UnreadEvents)
+	r.lanes[workLane].open, r.lanes[workLane].ackPause = r.openQueued, workAckPause
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.pause.log = r.Log
 	r.workers.Go(r.leaseLoop)
 	r.workers.Go(r.prolongLoop)
 	for _, l := range r.lanes {
-		if l.open != nil {
-			r.workers.Go(func() { r.watchAcks(l) })
-		}
+		r.workers.Go(func() { r.watchAcks(l) })
 	}
 	r.cleaner.Go(r.clean)
 	return r

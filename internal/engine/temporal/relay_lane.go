@@ -1,6 +1,8 @@
 package temporal
 
 import (
+	"time"
+
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -36,16 +38,46 @@ type lane struct {
 	line    *fair.Line[*delivery]
 	waiting map[int64]*delivery // messages in line, by number
 	unacked unacked
-	// open reads which executions have not acknowledged their messages. Nil: messages of this lane need no
-	// acknowledgement.
-	open func(*store.Reader, []int64) (map[int64]store.Unread, error)
+	permits int       // of the line
+	most    int       // permits
+	adapted time.Time // when permits changed
+
+	ackPause time.Duration // between two searches for acknowledgements, at most
+	open     openFunc
 }
 
-func newLane(kinds []store.OutboxKind, permits int) *lane {
-	// Some permits are left for workflows that have few messages.
-	limits := fair.Limits{Permits: permits, PerWorkflow: max(1, permits*3/4)}
-	line := fair.NewLine[*delivery](limits)
-	return &lane{kinds: kinds, line: line, waiting: make(map[int64]*delivery), unacked: newUnacked()}
+func newLane(kinds []store.OutboxKind, most int) *lane {
+	permits := (most + 1) / 2 // more when it turns out that steps are quick
+	line := fair.NewLine[*delivery](laneLimits(permits))
+	return &lane{
+		kinds: kinds, line: line, waiting: make(map[int64]*delivery), unacked: newUnacked(),
+		permits: permits, most: most, ackPause: maxAckPause,
+	}
+}
+
+// laneLimits leaves some permits for workflows that have few messages.
+func laneLimits(permits int) fair.Limits {
+	return fair.Limits{Permits: permits, PerWorkflow: max(1, permits*3/4)}
+}
+
+// leastPermits is how many permits a lane has at least, or as many as it has at most.
+const leastPermits = 8
+
+// adapt gives the lane fewer permits while steps of its executions are slow, and more while they are quick. What is
+// slow for a cluster nearby is usual for one far away. It needs relay.mu.
+func (l *lane) adapt(slow time.Duration, now time.Time) {
+	u, permits := &l.unacked, l.permits
+	slow = max(slow, 4*u.usual)
+	switch {
+	case u.interval > slow && now.Sub(l.adapted) > u.interval: // the change before this one shows
+		permits = max(permits*3/4, min(leastPermits, l.most))
+	case u.interval < slow/2:
+		permits = min(permits+1, l.most)
+	}
+	if permits != l.permits {
+		l.permits, l.adapted = permits, now
+		l.line.SetLimits(laneLimits(permits))
+	}
 }
 
 func (d *delivery) owner() fair.Owner {
@@ -100,7 +132,7 @@ func (r *relay) begin(l *lane, d *delivery) {
 		taken := r.deliver(d)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if taken && l.open != nil && l.unacked.add(d, r.Now()) {
+		if taken && l.unacked.add(d, r.Now()) {
 			if l.line.Waiting() > 0 {
 				l.unacked.contend()
 			}
@@ -113,6 +145,11 @@ func (r *relay) begin(l *lane, d *delivery) {
 // leave gives a permit back, and begins the next messages. It needs r.mu.
 func (r *relay) leave(l *lane, o fair.Owner) {
 	l.line.Release(o)
+	r.fill(l)
+}
+
+// fill begins the next messages, as many as may have a permit. It needs r.mu.
+func (r *relay) fill(l *lane) {
 	for !r.closed {
 		d, _, ok := l.line.Next()
 		if !ok {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -82,7 +83,7 @@ func TestReadersAlternate(t *testing.T) {
 		lease := time.Now().Add(w.lease).UnixMilli()
 		many := w.listeners(chargehand.Live, 1, 200, lease)
 		r.handMessages(many)
-		permits := r.Unacked * 3 / 4
+		permits := laneLimits(r.lanes[eventLane].permits).PerWorkflow
 		eventually(w.t, "the first are notified", func() bool { return got.of(many...) == permits })
 
 		cancel := store.OutboxMessage{Execution: many[199].Execution, Kind: store.OutboxCancel, DueMs: lease}
@@ -106,10 +107,10 @@ func TestReadersAlternate(t *testing.T) {
 				return err
 			})
 		}
-		for _, m := range many[:10] {
+		for _, m := range many[:permits] {
 			read(m)
 		}
-		eventually(w.t, "those that have read leave their places to others", func() bool { return got.of(many[:199]...) == permits+10 })
+		eventually(w.t, "those that have read leave their places to others", func() bool { return got.of(many[:199]...) >= 2*permits })
 		// they read before they are notified, as others that have got another message, or have ended
 		unneeded := many[150:160]
 		for _, m := range unneeded {
@@ -117,7 +118,7 @@ func TestReadersAlternate(t *testing.T) {
 		}
 		done := make(map[int64]bool)
 		eventually(w.t, "the others are notified", func() bool {
-			for _, m := range many[10:] {
+			for _, m := range many[permits:] {
 				if !done[m.No] && got.of(m) > 0 {
 					done[m.No] = true
 					read(m)
@@ -162,7 +163,7 @@ func TestCancellationsAlternate(t *testing.T) {
 	}
 	many := cancelled(1, 100)
 	r.handMessages(many)
-	permits := r.Unacked * 3 / 4
+	permits := laneLimits(r.lanes[cancelLane].permits).PerWorkflow
 	eventually(t, "the first are notified", func() bool { return got.of(many...) == permits })
 	other := cancelled(2, 1)
 	r.handMessages(other)
@@ -235,7 +236,157 @@ func TestHeldMessagesKeepTheirLease(t *testing.T) {
 	if n := second.of(many...); n != 0 {
 		t.Errorf("another node has taken over %d messages", n)
 	}
-	if n := first.of(many...); n != r.Unacked*3/4 {
+	if n := first.of(many...); n != laneLimits(r.lanes[eventLane].permits).PerWorkflow {
 		t.Errorf("%d were notified", n)
+	}
+}
+
+// starts makes executions of a workflow that have got a slot, with messages that start them.
+func (w *rowsFixture) starts(env chargehand.Environment, workflow int64, n int, dueMs int64) []delivery {
+	w.t.Helper()
+	list := make([]delivery, n)
+	w.update(func(tx *store.Tx) error {
+		nos := make([]int64, n)
+		for i := range nos {
+			row := w.row()
+			row.Environment, row.Workflow, row.State = env, workflow, store.StateActive
+			if err := tx.InsertExecution(&row); err != nil {
+				return err
+			}
+			nos[i] = row.No
+		}
+		inserted, err := tx.InsertOutboxMessages(store.OutboxStart, nos, dueMs)
+		for i, no := range nos {
+			list[i] = delivery{OutboxMessage: inserted[no]}
+		}
+		return err
+	})
+	return list
+}
+
+// TestStartsAlternate: of a burst of starts of one workflow, so many are with Temporal as have permits, until workers
+// have taken their tasks. A start of another workflow does not wait behind the others.
+func TestStartsAlternate(t *testing.T) {
+	onDialects(t, func(w *rowsFixture) {
+		var mu sync.Mutex
+		given, taken := make(map[chargehand.ExecutionID]bool), make(map[chargehand.ExecutionID]bool)
+		r := w.relayTo(remoteFuncs{
+			onStart: func(s started) error {
+				mu.Lock()
+				defer mu.Unlock()
+				given[s.argument.Execution] = true
+				return nil
+			},
+			onQueued: func(id chargehand.ExecutionID) (bool, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				return !taken[id], nil
+			},
+		})
+		of := func(list ...delivery) (n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, d := range list {
+				if given[d.ID] {
+					n++
+				}
+			}
+			return n
+		}
+		lease := time.Now().Add(w.lease).UnixMilli()
+		many := w.starts(chargehand.Live, 1, 100, lease)
+		r.hand(many...)
+		permits := laneLimits(r.lanes[workLane].permits).PerWorkflow
+		eventually(w.t, "the first are with Temporal", func() bool { return of(many...) == permits })
+		other, test := w.starts(chargehand.Live, 2, 1, lease), w.starts(chargehand.Test, 1, 1, lease)
+		r.hand(other[0], test[0])
+		eventually(w.t, "others are with Temporal", func() bool { return of(other[0], test[0]) == 2 })
+		if n := of(many...); n != permits {
+			w.t.Errorf("%d starts of one workflow are with Temporal, before a worker has taken one; want %d", n, permits)
+		}
+		eventually(w.t, "all are started", func() bool {
+			mu.Lock()
+			for id := range given { // workers take what Temporal has
+				taken[id] = true
+			}
+			mu.Unlock()
+			return of(many...) == len(many) && w.number(`SELECT COUNT(*) FROM outbox`) == 0
+		})
+	})
+}
+
+// TestStartsWithoutWorkers: where no worker takes tasks, or no one can tell, starts reach Temporal nevertheless.
+func TestStartsWithoutWorkers(t *testing.T) {
+	for name, queued := range map[string]func(chargehand.ExecutionID) (bool, error){
+		"no worker":    func(chargehand.ExecutionID) (bool, error) { return true, nil },
+		"not answered": func(chargehand.ExecutionID) (bool, error) { return false, context.DeadlineExceeded },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newSQLiteFixture(t)
+			r := newRelay(relayConfig{
+				Store: w.store, Remote: remoteFuncs{onStart: func(started) error { return nil }, onQueued: queued}, Blobs: noBlobs{}, Queue: "queue",
+				Runtime: "1", AtOnce: 4, AckTimeout: 20 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+			})
+			t.Cleanup(func() { _ = r.stop(context.Background(), context.Background()) })
+			r.hand(w.starts(chargehand.Live, 1, 20, time.Now().Add(time.Minute).UnixMilli())...)
+			w.outboxEmpty()
+		})
+	}
+}
+
+// TestSlowLanesShrink: while steps take long, a lane has fewer permits, and more again when they are quick.
+func TestSlowLanesShrink(t *testing.T) {
+	l := newLane(nil, 16)
+	if l.permits != 8 {
+		t.Errorf("it begins with %d permits, want half of 16", l.permits)
+	}
+	for range 10 {
+		l.adapt(500*time.Millisecond, time.Unix(900, 0))
+	}
+	now := time.Unix(1000, 0)
+	owner := fair.Owner{Environment: chargehand.Live, Workflow: 1}
+	for range 20 {
+		l.line.Push(owner, &delivery{})
+	}
+	begun := 0
+	fill := func() {
+		for {
+			if _, _, ok := l.line.Next(); !ok {
+				return
+			}
+			begun++
+		}
+	}
+	if fill(); begun != 12 {
+		t.Errorf("%d of one workflow begin, want 12 of 16 permits", begun)
+	}
+	l.unacked.interval = time.Second
+	if l.adapt(500*time.Millisecond, now); l.permits != 12 {
+		t.Errorf("%d permits after a slow step, want 12", l.permits)
+	}
+	for range 30 {
+		l.adapt(500*time.Millisecond, now)
+		now = now.Add(100 * time.Millisecond)
+	}
+	if l.permits != leastPermits {
+		t.Errorf("%d permits after three slow seconds, want %d", l.permits, leastPermits)
+	}
+	for range 12 {
+		l.line.Release(owner)
+	}
+	begun = 0
+	if fill(); begun != 6 {
+		t.Errorf("%d of one workflow begin, want 6 of 8 permits", begun)
+	}
+	l.unacked.interval, l.unacked.usual = time.Second, 400*time.Millisecond
+	if l.adapt(500*time.Millisecond, now); l.permits != leastPermits {
+		t.Errorf("%d permits, although steps are neither slow nor quick for a cluster that is far away", l.permits)
+	}
+	l.unacked.interval = 100 * time.Millisecond
+	for range 30 {
+		l.adapt(500*time.Millisecond, now)
+	}
+	if fill(); l.permits != 16 || begun != 8 {
+		t.Errorf("%d permits, %d begin; want 16 and all of the other 8", l.permits, begun)
 	}
 }

@@ -22,6 +22,7 @@ type remoteFuncs struct {
 	onSignal func(chargehand.ExecutionID, message) error
 	onClosed func(sinceMs int64, each func(closedWorkflow) error) (int64, error)
 	onOpen   func(chargehand.ExecutionID) (bool, error)
+	onQueued func(chargehand.ExecutionID) (bool, error) // nil: workers take every task at once
 }
 
 func (r remoteFuncs) start(_ context.Context, s started) error { return r.onStart(s) }
@@ -30,6 +31,12 @@ func (r remoteFuncs) signal(_ context.Context, id chargehand.ExecutionID, m mess
 }
 func (r remoteFuncs) closed(_ context.Context, sinceMs int64, each func(closedWorkflow) error) (int64, error) {
 	return r.onClosed(sinceMs, each)
+}
+func (r remoteFuncs) queued(_ context.Context, id chargehand.ExecutionID) (bool, error) {
+	if r.onQueued == nil {
+		return false, nil
+	}
+	return r.onQueued(id)
 }
 func (r remoteFuncs) ended(_ context.Context, id chargehand.ExecutionID) (string, error) {
 	open, err := r.onOpen(id)
@@ -42,7 +49,7 @@ func (r remoteFuncs) ended(_ context.Context, id chargehand.ExecutionID) (string
 // relayTo makes a relay without dispatcher.
 func (w *rowsFixture) relayTo(to remote) *relay {
 	r := newRelay(relayConfig{Store: w.store, Remote: to, Blobs: noBlobs{}, Queue: "queue", Runtime: "1.2.3",
-		Lease: w.lease, Every: w.every, Log: slog.New(slog.DiscardHandler)})
+		Lease: w.lease, Every: w.every, SlowStep: time.Hour, Log: slog.New(slog.DiscardHandler)})
 	w.t.Cleanup(func() { _ = r.stop(context.Background(), context.Background()) })
 	return r
 }

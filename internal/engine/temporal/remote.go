@@ -16,6 +16,9 @@ type remote interface {
 	start(ctx context.Context, s started) error
 	// signal delivers a message. Errors: errGone.
 	signal(ctx context.Context, id chargehand.ExecutionID, m message) error
+	// queued reports whether a task of a workflow waits in a task queue: no worker has taken it yet. A workflow that has
+	// ended, or that Temporal does not know, waits for nothing.
+	queued(ctx context.Context, id chargehand.ExecutionID) (bool, error)
 	// closed lists workflows that have ended since a time other than by completing or continuing as new. The next call
 	// begins at nextMs. It may list a workflow again.
 	closed(ctx context.Context, sinceMs int64, each func(closedWorkflow) error) (nextMs int64, err error)

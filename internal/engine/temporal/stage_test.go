@@ -106,6 +106,10 @@ func (r *nodeRemote) signal(_ context.Context, id chargehand.ExecutionID, m mess
 	return nil
 }
 
+func (r *nodeRemote) queued(context.Context, chargehand.ExecutionID) (bool, error) {
+	return false, r.reach()
+}
+
 func (r *nodeRemote) closed(context.Context, int64, func(closedWorkflow) error) (int64, error) {
 	return 0, errors.New("not played")
 }

@@ -77,7 +77,7 @@ func TestPollsLeavePermits(t *testing.T) {
 	for _, kind := range []string{"workflow_task", "workflow_sticky_task"} {
 		most := polls.values["temporal_num_pollers "+kind]
 		if most < 1 || most > 4 {
-			t.Errorf("%v polls of the kind %s at once; at least one, and at most a quarter of the 16 places", most, kind)
+			t.Errorf("%v polls of the kind %s at once; at least one, and at most a quarter of the 16 permits", most, kind)
 		}
 	}
 }
