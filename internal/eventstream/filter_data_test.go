@@ -13,10 +13,11 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// dataFilters are filters on data, $input and $workflow.input being {"n": 1 | 1.5 | "a" | …}; told: a look at the event tells.
+// dataFilters are filters on data, where $input and $workflow.input are {"n": 1 | 1.5 | "a" | …}. decided: the event
+// alone decides.
 var dataFilters = []struct {
-	with string
-	told bool
+	with    string
+	decided bool
 }{
 	{`data: '${ .x == 1 }'`, true},
 	{`data: '${ .x == $input.n }'`, true},
@@ -45,8 +46,8 @@ var dataFilters = []struct {
 	{`source: /s, data: '${ .x == $input.n }'`, false},
 }
 
-// TestIndexOfData: what is told by the event alone, or is an equality with a value that is fixed, is left out exactly; nothing
-// that the machine takes is left out; and a restored machine has the same index.
+// TestIndexOfData: what the event alone decides, or is an equality with a value that is fixed, is left out exactly;
+// nothing that the machine takes is left out; and a restored machine has the same index.
 func TestIndexOfData(t *testing.T) {
 	v := newFixture(t)
 	seed := rand.Uint64()
@@ -84,14 +85,14 @@ func TestIndexOfData(t *testing.T) {
 			}
 			e := &Event{Type: "x", Envelope: envelope}
 			through := found(kinds.of(1, chargehand.Live, e), rows)
-			if through != r.lets(sub.Filters, e) || through && one.told && r.refuses(sub.Filters, e) {
-				t.Errorf("%s with %v: of %s, the index and who reads say different things", one.with, input, text)
+			if through != r.lets(sub.Filters, e) || through && one.decided && r.refuses(sub.Filters, e) {
+				t.Errorf("%s with %v: of %s, the index and the reader say different things", one.with, input, text)
 			}
 			wants := m.Wants(sub.Command, e.Envelope)
 			switch {
 			case wants && (!through || r.refuses(sub.Filters, e)):
 				t.Errorf("%s with %v: the index keeps %s out", one.with, input, text)
-			case !wants && through && one.told && strings.Contains(rows[0].Kind, "?"):
+			case !wants && through && one.decided && strings.Contains(rows[0].Kind, "?"):
 				t.Errorf("%s with %v: the index lets %s through", one.with, input, text)
 			case wants:
 				taken++
@@ -121,7 +122,8 @@ func TestIndexIsRestored(t *testing.T) {
 	}
 }
 
-// TestEqualDataIsOneKind: however many executions wait for a value of their own in the data of events, they are of one kind.
+// TestEqualDataIsOneKind: however many executions wait for a value of their own in the data of events, they are of one
+// kind.
 func TestEqualDataIsOneKind(t *testing.T) {
 	known, keys := map[string]bool{}, map[string]bool{}
 	for i := range 1_000 {
@@ -135,8 +137,9 @@ func TestEqualDataIsOneKind(t *testing.T) {
 	}
 }
 
-// TestCostlyFiltersAreToldOnce: an expression that takes long is not evaluated where others wait, and once for all who listen.
-func TestCostlyFiltersAreToldOnce(t *testing.T) {
+// TestCostlyFiltersAreEvaluatedOnce: an expression that takes long is not evaluated where others wait, and once for all
+// listeners.
+func TestCostlyFiltersAreEvaluatedOnce(t *testing.T) {
 	v := newFixture(t)
 	m := listener(t, `{with: {type: x, data: '${ [range(50000)] | length < 0 }'}}`, nil)
 	filters := m.Subscriptions()[0].Filters
@@ -147,7 +150,7 @@ func TestCostlyFiltersAreToldOnce(t *testing.T) {
 		t.Fatalf("an event does not get through that takes more than the steps, of which %d are left", steps)
 	}
 	if !r.lets(filters, e) {
-		t.Error("who reads leaves out what is not told")
+		t.Error("the reader leaves out what is not decided")
 	}
 	if !r.refuses(filters, e) {
 		t.Error("the filter matches nothing")

@@ -62,7 +62,8 @@ func kindsOf(rows []store.Filter) (kinds []string) {
 	return kinds
 }
 
-// The index lets everything through that the machine takes (T57), and of types that an expression has made nothing else.
+// TestIndexLetsThroughWhatMatches: the index lets everything through that the machine takes (T57), and of types that an
+// expression has made nothing else.
 func TestIndexLetsThroughWhatMatches(t *testing.T) {
 	v := newFixture(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -104,7 +105,7 @@ func TestIndexLetsThroughWhatMatches(t *testing.T) {
 				e := &Event{Type: name, Envelope: map[string]any{"type": name, "data": data}}
 				through := found(kinds.of(1, chargehand.Live, e), rows)
 				if through != r.lets(sub.Filters, e) {
-					t.Errorf("%s with %v: of %q, the index says %v, and who reads the opposite", filter, input, name, through)
+					t.Errorf("%s with %v: of %q, the index says %v, and the reader the opposite", filter, input, name, through)
 				}
 				if m.Wants(sub.Command, e.Envelope) {
 					taken++
@@ -238,8 +239,8 @@ func TestOlderFilters(t *testing.T) {
 	}
 }
 
-// TestFewAreWokenFirst: a subscription to an event of its own is woken in the first transaction, however many others are
-// woken before it in the order of their rows, and whichever event is first. All are woken once.
+// TestFewAreWokenFirst: a subscription to an event of its own is woken in the first transaction, however many others
+// are woken before it in the order of their rows, and whichever event is first. All are woken once.
 func TestFewAreWokenFirst(t *testing.T) {
 	v := newFixture(t)
 	const many = maxWoken + 100
@@ -287,9 +288,9 @@ func TestFewAreWokenFirst(t *testing.T) {
 	}
 }
 
-// TestFewAreWokenForAllTheirFilters: a subscription that is woken in the first transaction for an event of its own reads
-// from the first event on that any of its filters lets through, also where that filter lets many through, or another
-// one few.
+// TestFewAreWokenForAllTheirFilters: a subscription that is woken in the first transaction for an event of its own
+// reads from the first event on that any of its filters lets through, also where that filter lets many through, or
+// another one few.
 func TestFewAreWokenForAllTheirFilters(t *testing.T) {
 	v := newFixture(t)
 	const many = maxWoken + 100
@@ -371,7 +372,7 @@ func TestSelectByOwnType(t *testing.T) {
 	}
 }
 
-// A filter that does not fit into memory costs its own place only, not that of all others.
+// A filter that does not fit into memory costs its own room only, not that of all others.
 func TestCompiledFiltersMakeRoom(t *testing.T) {
 	r := NewReader(nil, nil)
 	for i := range maxCompiled + 1 {

@@ -2,7 +2,10 @@ package eventstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chargehand/chargehand"
@@ -126,5 +129,107 @@ func TestSelectIsEnded(t *testing.T) {
 		if err != nil || through != scanned {
 			t.Errorf("with %d permits it has got to %d, and has scanned %d: %v", permits, through, scanned, err)
 		}
+	}
+}
+
+// failingDB fails each Update while broken is set.
+type failingDB struct {
+	store.DB
+	broken atomic.Bool
+}
+
+func (f *failingDB) Update(ctx context.Context, fn func(store.Conn) error) error {
+	return f.DB.Update(ctx, func(c store.Conn) error {
+		if err := fn(c); err != nil || !f.broken.Load() {
+			return err
+		}
+		return errors.New("a statement failed")
+	})
+}
+
+// TestMatcherRepeatsWhatFailed: a step that fails is repeated without another event, and the subscription is woken
+// once. Each failure is reported, and the engine is asked to find what a failed transaction may have woken.
+func TestMatcherRepeatsWhatFailed(t *testing.T) {
+	v := newFixture(t)
+	listening := v.listen(1, "x", 0)
+	db := &failingDB{DB: v.db}
+	db.broken.Store(true)
+	st := store.New(db)
+	woken, failed, recovered := make(chan store.Subscription, 10), make(chan error, 1000), make(chan int, 1000)
+	m := NewMatcher(MatcherConfig{
+		Store: st, Reader: NewReader(st, nil),
+		Woken: func(list []store.Subscription) {
+			for _, s := range list {
+				woken <- s
+			}
+		},
+		Failed:  func(err error) { failed <- err },
+		Recover: func(context.Context) error { recovered <- 1; return nil },
+	})
+	v.publish("x")
+	ctx, cancel := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() { m.Run(ctx) })
+	for range 3 {
+		<-failed
+	}
+	if len(woken) != 0 {
+		t.Error("a subscription was woken by a step that failed")
+	}
+	for len(recovered) > 0 {
+		<-recovered
+	}
+	db.broken.Store(false)
+	<-recovered
+	if s := <-woken; s.No != listening.No {
+		t.Errorf("subscription %d was woken", s.No)
+	}
+	cancel()
+	work.Wait()
+	if len(woken) != 0 {
+		t.Error("it was woken twice")
+	}
+}
+
+// TestMatcherPassesOverFullStreams: a stream whose listeners the engine has no room for waits until Notify is called
+// again, and other streams continue.
+func TestMatcherPassesOverFullStreams(t *testing.T) {
+	v := newFixture(t)
+	v.listen(1, "x", 0)
+	var full atomic.Bool
+	full.Store(true)
+	asked, woken := make(chan ID, 10), make(chan store.Subscription, 10)
+	m := NewMatcher(MatcherConfig{
+		Store: v.Store, Reader: NewReader(v.Store, nil), Failed: func(err error) { t.Error(err) },
+		Woken: func(list []store.Subscription) { woken <- list[0] },
+		Full:  func(stream ID) bool { asked <- stream; return full.Load() },
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() { m.Run(ctx) })
+	defer work.Wait()
+	defer cancel()
+	from := engine.Publisher{Account: 1, Environment: chargehand.Live}
+	event := map[string]any{"id": "1", "source": "/s", "type": "x"}
+	if added, err := m.Publish(ctx, from, []map[string]any{event, event}, 1); err != nil || added != 1 {
+		t.Fatalf("%d events were added: %v", added, err)
+	}
+	live, test := ID{1, chargehand.Live}, ID{1, chargehand.Test}
+	if stream := <-asked; stream != live {
+		t.Errorf("it asks for %v", stream)
+	}
+	m.Notify(test)
+	for stream := range asked { // the search at the start may have found the first stream too
+		if stream == test {
+			break
+		}
+	}
+	if len(woken) != 0 {
+		t.Error("a subscription was woken though the engine had no room")
+	}
+	full.Store(false)
+	m.Notify(live)
+	if s := <-woken; s.Command != 1 {
+		t.Errorf("%+v was woken", s)
 	}
 }

@@ -63,8 +63,8 @@ func Rows(ctx context.Context, blobs engine.Blobs, account int64, env chargehand
 	return events, nil
 }
 
-// Publish stores events durably and returns how many of them were new. The stream has to be
-// pumped then. Errors: store.ErrUnavailable.
+// Publish stores events durably and returns how many of them were new. The caller then notifies the Matcher.
+// Errors: store.ErrUnavailable.
 func Publish(
 	ctx context.Context, st *store.Store, blobs engine.Blobs, from engine.Publisher, list []Publication, nowMs int64,
 ) (added int, err error) {

@@ -14,10 +14,10 @@ type Limits struct {
 	PerWorkflow int // of one workflow in one environment; 0: as many as there are
 }
 
-// OfTest is how many permits the environment test may hold.
+// OfTest is the limit of the environment test.
 func (l Limits) OfTest() int { return max(1, l.Permits/2) }
 
-// OfWorkflow is how many permits one workflow may hold in the environment live.
+// OfWorkflow is the limit of one workflow in the environment live.
 func (l Limits) OfWorkflow() int {
 	if l.PerWorkflow > 0 {
 		return min(l.PerWorkflow, l.Permits)

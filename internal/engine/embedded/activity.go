@@ -31,7 +31,7 @@ func (e *Engine) startActivity(inst *instance, c *machine.Command) {
 	e.poolOf(c).submit(started)
 }
 
-// poolOf returns the pool in which an activity gets its place.
+// poolOf returns the pool in which an activity gets its permit.
 func (e *Engine) poolOf(c *machine.Command) *pool {
 	switch engine.ClassOf(c) {
 	case engine.Process:

@@ -143,7 +143,7 @@ func TestWokenItemsGoBeforeQueuedOnes(t *testing.T) {
 	})
 }
 
-func TestSinglesAndBatchesTakeTurns(t *testing.T) {
+func TestSinglesAndBatchesAlternate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(t)
 		fx.limits.AccountSlots = 4
@@ -177,14 +177,14 @@ func TestBatchGoesOnAfterACrash(t *testing.T) {
 	fx.start()
 	rev := fx.define(`
 - a: { call: http, with: { method: get, endpoint: http://x/block/gate } }`)
-	gate := fx.outside.gate("gate")
+	release := fx.outside.block("gate")
 	fx.outside.started = make(chan callSeen, 100)
 	b := fx.batch(rev, 3, numbered(10))
 	for range 3 {
 		fx.blocked()
 	}
 	fx.kill()
-	close(gate)
+	close(release)
 	fx.start()
 	defer fx.stop()
 	b = fx.finalBatch(b)
@@ -199,7 +199,7 @@ func TestBatchGoesOnAfterACrash(t *testing.T) {
 	}
 }
 
-func TestBatchThatNobodyToldOfGoesOn(t *testing.T) {
+func TestBatchWithoutBatchReadyContinues(t *testing.T) {
 	fx := newFixture(t)
 	rev := fx.define("- a: { set: { n: 1 } }")
 	fx.start()
@@ -228,7 +228,7 @@ func TestBadItemEndsAlone(t *testing.T) {
 		t.Fatalf("item 7: %s", fx.result(row.No))
 	}
 	if !fx.log.contains("ended by the system") {
-		t.Fatal("nobody was told")
+		t.Fatal("no watcher was notified")
 	}
 }
 

@@ -53,18 +53,18 @@ func (fx *fixture) storeBefore(o *suiteOutside) error {
 	return nil
 }
 
-// feed stores the events of a script once its execution waits. The function that it returns
+// publishEvents stores the events of a script once its execution waits. The function that it returns
 // stops that.
-func (fx *fixture) feed(o *suiteOutside, row store.Execution) (stop func()) {
+func (fx *fixture) publishEvents(o *suiteOutside, row store.Execution) (stop func()) {
 	e, st := fx.engine, fx.store
 	stopped, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		for o.flush() == nil {
 			o.mu.Lock()
-			fed := o.fed
+			published := o.published
 			o.mu.Unlock()
-			if fed || len(o.script.Events) == 0 {
+			if published || len(o.script.Events) == 0 {
 				return
 			}
 			var now store.Execution
@@ -80,7 +80,7 @@ func (fx *fixture) feed(o *suiteOutside, row store.Execution) (stop func()) {
 			}
 			if now.Phase == chargehand.Waiting || len(listens) > 0 {
 				o.mu.Lock()
-				o.fed = true
+				o.published = true
 				o.bus = append(o.bus, busEvents{envelopes: o.script.Envelopes(o.script.Events)})
 				o.mu.Unlock()
 				continue

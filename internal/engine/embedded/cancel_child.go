@@ -23,50 +23,50 @@ func newChildCanceller() *childCanceller {
 }
 
 // busy reports whether executions are being cancelled, or their rows are being read.
-func (s *childCanceller) busy() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.running || len(s.ending) > 0
+func (c *childCanceller) busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.running || len(c.ending) > 0
 }
 
 // begin reports whether the caller must read the rows. Otherwise the goroutine that reads them
 // already reads them once more.
-func (s *childCanceller) begin() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running {
-		s.requested = true
+func (c *childCanceller) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running {
+		c.requested = true
 		return false
 	}
-	s.running = true
+	c.running = true
 	return true
 }
 
 // again reports whether the caller must read the rows once more. Otherwise no goroutine reads them
 // any longer.
-func (s *childCanceller) again(failed bool) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running, s.requested = s.requested || failed, false
-	return s.running
+func (c *childCanceller) again(failed bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running, c.requested = c.requested || failed, false
+	return c.running
 }
 
 // acquire reports whether the caller must cancel an execution. The caller then calls release.
-func (s *childCanceller) acquire(no int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ending[no] {
+func (c *childCanceller) acquire(no int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ending[no] {
 		return false
 	}
-	s.ending[no] = true
+	c.ending[no] = true
 	return true
 }
 
-func (s *childCanceller) release(no int64) {
-	s.mu.Lock()
-	delete(s.ending, no)
-	s.mu.Unlock()
-	<-s.permits
+func (c *childCanceller) release(no int64) {
+	c.mu.Lock()
+	delete(c.ending, no)
+	c.mu.Unlock()
+	<-c.permits
 }
 
 // cancelChildren cancels all executions whose rows say so (store.ChildStopped). A tree ends level

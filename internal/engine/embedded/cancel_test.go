@@ -63,7 +63,7 @@ func TestCancelInEveryState(t *testing.T) {
 				row := test.prepare(fx)
 				synctest.Wait()
 				if got := fx.read(row.No).State; got != test.run {
-					t.Fatalf("run state %v, want %v", got, test.run)
+					t.Fatalf("execution state %v, want %v", got, test.run)
 				}
 				changed, stop := fx.engine.Watch(row.ID)
 				defer stop()
@@ -86,7 +86,7 @@ func TestCancelInEveryState(t *testing.T) {
 				}
 				synctest.Wait()
 				if !closed(changed) {
-					t.Fatal("nobody was told")
+					t.Fatal("no watcher was notified")
 				}
 				if err := fx.engine.Cancel(t.Context(), row.ID, ""); !errors.Is(err, engine.ErrFinal) {
 					t.Fatalf("again: %v", err)
@@ -131,18 +131,18 @@ func TestRaces(t *testing.T) {
     call: http
     with: { method: get, endpoint: http://x/block/gate }
     timeout: { after: { milliseconds: 30 } }`)
-	gate := fx.outside.gate("gate")
+	release := fx.outside.block("gate")
 	const n = 60
 	var rows []store.Execution
 	for range n {
 		rows = append(rows, fx.run(rev, `{}`))
 	}
-	time.AfterFunc(30*time.Millisecond, func() { close(gate) })
+	time.AfterFunc(30*time.Millisecond, func() { close(release) })
 	var all sync.WaitGroup
 	cancelled := make([]error, n)
 	for i, row := range rows {
 		all.Go(func() {
-			<-gate
+			<-release
 			cancelled[i] = fx.engine.Cancel(t.Context(), row.ID, "")
 		})
 	}

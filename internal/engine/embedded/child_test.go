@@ -155,8 +155,8 @@ func TestSlowCancellationHoldsUpNoOther(t *testing.T) {
 // awaitTree waits until an execution has n descendants, all of which listen or wait.
 func awaitTree(fx *fixture, row store.Execution, n int) []store.Execution {
 	fx.t.Helper()
-	return awaitChange(fx, row.ID, patience, "a tree", func() (all []store.Execution, ok bool) {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+	return awaitChange(fx, row.ID, endTime, "a tree", func() (all []store.Execution, ok bool) {
+		ctx, cancel := context.WithTimeout(context.Background(), endTime)
 		defer cancel()
 		fx.engine.work.Wait(ctx)
 		next := []store.Execution{row}
@@ -185,7 +185,7 @@ func TestChildLimits(t *testing.T) {
     do:
       - b: %s
 - c: %s`, engine.MaxOpenChildren, workflow("slow", ", await: false"), workflow("slow", "")))
-	row = fx.finalIn(fx.run(rev, `{}`), 2*patience)
+	row = fx.finalIn(fx.run(rev, `{}`), 2*endTime)
 	if f := fx.faultOf(row.No); f.Code != engine.CodeChildren || !strings.Contains(f.Detail, "1000") {
 		t.Errorf("too many: %+v", f)
 	}
@@ -217,11 +217,11 @@ func TestLongTreeIsBounded(t *testing.T) {
 	defer fx.stop()
 	twice := "- f: { fork: { branches: [ { a: " + workflow("twice", "") + " }, { b: " + workflow("twice", "") + " } ] } }"
 	fx.deploy("twice", twice)
-	row := fx.finalIn(fx.run(fx.define(twice), `{}`), 10*patience)
+	row := fx.finalIn(fx.run(fx.define(twice), `{}`), 10*endTime)
 	if f := fx.faultOf(row.No); f.Code != engine.CodeChildren || !strings.Contains(f.Detail, "have not ended") {
 		t.Errorf("it ends with %+v", f)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*endTime)
 	defer cancel()
 	fx.engine.work.Wait(ctx)
 	fx.idle(0)
@@ -269,12 +269,12 @@ func TestWithdrawnChildDoesNotStart(t *testing.T) {
         - d: `+call("echo/caught"))
 	root := fx.run(fx.define("- a: "+workflow("middle", "")), `{}`)
 	middle := awaitTree(fx, root, 1)[0]
-	gate := fx.outside.gate("slot")
+	release := fx.outside.block("slot")
 	other := fx.run(fx.define("- a: "+call("block/slot")), `{}`) // holds the slot
 	fx.blocked()
 	fx.publish(envelope("go", 1, "1"))
 	var leaf store.Execution
-	for deadline := time.Now().Add(patience); leaf.No == 0; <-time.After(time.Millisecond) {
+	for deadline := time.Now().Add(endTime); leaf.No == 0; <-time.After(time.Millisecond) {
 		if rows := fx.childrenOf(middle); len(rows) == 1 {
 			leaf = rows[0]
 		}
@@ -283,7 +283,7 @@ func TestWithdrawnChildDoesNotStart(t *testing.T) {
 		}
 	}
 	// The goroutine that started the child leaves the execution in the middle a moment after its commit.
-	for deadline := time.Now().Add(patience); fx.engine.instances.size() > 1 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(endTime); fx.engine.instances.size() > 1 && time.Now().Before(deadline); {
 		<-time.After(time.Millisecond)
 	}
 	slow, drive := fx.engine.instances.put(middle.No, message{kind: readChildren}) // and nothing drives it
@@ -293,7 +293,7 @@ func TestWithdrawnChildDoesNotStart(t *testing.T) {
 	if err := fx.engine.Cancel(t.Context(), root.ID, "enough"); err != nil {
 		t.Fatal(err)
 	}
-	close(gate)
+	close(release)
 	fx.final(other)
 	for _, row := range []store.Execution{root, leaf} {
 		if row = fx.final(row); row.Phase != chargehand.Cancelled {
@@ -360,7 +360,7 @@ func TestDetachedProcessGoesOn(t *testing.T) {
 	fx.outside.started = make(chan callSeen, 10)
 	fx.start()
 	defer fx.stop()
-	gate := fx.outside.gate("long")
+	release := fx.outside.block("long")
 	rev := fx.define("- a: { run: { shell: { command: sh///block/long }, await: false } }\n- b: { set: { done: true } }")
 	row := fx.final(fx.run(rev, `{}`))
 	if got := fx.result(row.No); got != `{"done":true}` {
@@ -377,7 +377,7 @@ func TestDetachedProcessGoesOn(t *testing.T) {
 	if err := fx.engine.Cancel(context.Background(), other.ID, "enough"); err != nil && !errors.Is(err, engine.ErrFinal) {
 		t.Fatal(err)
 	}
-	close(gate)
+	close(release)
 	fx.final(other)
 	fx.idle(0)
 	if n := fx.outside.running.Load(); n != 0 {

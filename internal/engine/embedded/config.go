@@ -60,7 +60,7 @@ type Limits struct {
 	Wakes               int   // executions that are loaded and woken at once; default 64
 	Yields              int   // looping executions that compute at once; default: all cores but one
 
-	// Bounds of one workflow in one environment; 0: as many as there are places.
+	// Bounds of one workflow in one environment; 0: as many as there are permits.
 	SlotsPerWorkflow     int // executions of an account that run
 	CallsPerWorkflow     int
 	ProcessesPerWorkflow int

@@ -217,7 +217,7 @@ do:
 - b: { wait: { seconds: 1 } }
 - c: { set: { length: '${ $context.text | length }' } }`},
 	"secrets": {
-		secrets: map[string]string{"token": `"token-of-the-shop"`, "login": `{"username":"somebody","password":"pa55word"}`},
+		secrets: map[string]string{"token": `"token-of-the-shop"`, "login": `{"username":"clerk","password":"pa55word"}`},
 		body: `use: { secrets: [token, login] }
 do:
   - a: { call: http, with: { method: get, endpoint: '${ "http://x/echo/" + $secrets.token }' },
@@ -365,10 +365,10 @@ func TestLongCrashEverywhere(t *testing.T) {
 			}
 			// Once more with a checkpoint in every write set, so that nothing is replayed.
 			for _, how := range []struct {
-				told   bool
+				known  bool
 				replay int
 			}{{false, 0}, {true, 0}, {true, 1}} {
-				told := how.told
+				known := how.known
 				first, step := sample.Every(t, 3)
 				if raceDetector {
 					step = 10 // each crash is some ten times as slow
@@ -376,17 +376,17 @@ func TestLongCrashEverywhere(t *testing.T) {
 				for k := first; ; k += step {
 					crashed := true
 					synctest.Test(t, func(t *testing.T) {
-						crashed = crashAt(t, script, k, told, how.replay, identity, want)
+						crashed = crashAt(t, script, k, known, how.replay, identity, want)
 					})
 					if !crashed {
-						t.Logf("crashed at write sets below %d, written: %v", k, told)
+						t.Logf("crashed at write sets below %d, written: %v", k, known)
 						if k == 1 {
 							t.Fatal("there was nothing to crash")
 						}
 						break
 					}
 					if t.Failed() {
-						t.Fatalf("crash at write set %d, written: %v", k, told)
+						t.Fatalf("crash at write set %d, written: %v", k, known)
 					}
 				}
 			}

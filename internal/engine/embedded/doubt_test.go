@@ -122,7 +122,7 @@ func TestCancelledInDoubt(t *testing.T) {
 				t.Error(err)
 			}
 		case <-time.After(time.Minute):
-			t.Error("nobody has answered")
+			t.Error("the call has got no answer")
 		}
 		fx.idle(0)
 	})

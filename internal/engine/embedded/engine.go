@@ -24,8 +24,8 @@ const (
 	// maxStateEntries is the number of ended timeline entries that a checkpoint may hold. More are
 	// moved to a chunk, so that an execution which parks often does not write them each time.
 	maxStateEntries = 32
-	// maxReplay is how long the events since the last checkpoint may have taken to compute. The next
-	// start of the server computes them again before it is ready.
+	// maxReplay bounds the time that it took to compute the events since the last checkpoint. The next start of the
+	// server computes them again before it is ready.
 	maxReplay = 250 * time.Millisecond
 	// A failed attempt is repeated after minBackoff, doubled up to maxBackoff.
 	minBackoff = 50 * time.Millisecond
@@ -72,7 +72,7 @@ type Engine struct {
 	pausing  sync.Mutex // held while activities and timers are paused or resumed
 
 	wakePermits chan struct{} // of executions that are loaded and woken
-	yieldGate   *fair.Gate    // shares the places of machines that have yielded
+	yieldGate   *fair.Gate    // shares the permits of machines that have yielded
 
 	ctx        context.Context // of the engine's own reads and writes; ends with Stop
 	activities context.Context // of all activities

@@ -116,7 +116,7 @@ func TestAlsoBelongsToTheAcceptance(t *testing.T) {
 	defer fx.stop()
 	for name, tasks := range map[string]string{
 		"ends at once": "- a: { set: { x: 1 } }",
-		"goes on":      "- a: { wait: { hours: 1 } }",
+		"continues":    "- a: { wait: { hours: 1 } }",
 		"runs":         "- a: { call: http, with: { method: get, endpoint: http://x/block/never } }",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestAlsoBelongsToTheAcceptance(t *testing.T) {
 					return err
 				}})
 			if err != nil || got == 0 || got != row.No {
-				t.Fatalf("%v, number %d, told %d", err, row.No, got)
+				t.Fatalf("%v, number %d, the hook got %d", err, row.No, got)
 			}
 			if !row.Status.Final() {
 				if err := fx.engine.Cancel(t.Context(), row.ID, ""); err != nil {
@@ -218,14 +218,14 @@ func TestLargePayloadsGoToTheBlobStore(t *testing.T) {
     export: { as: '${ { text: . } }' }
 - b: { call: http, with: { method: get, endpoint: http://x/block/gate } }
 - c: { set: { text: '${ $context.text }' } }`)
-	gate := fx.outside.gate("gate")
+	release := fx.outside.block("gate")
 	fx.outside.started = make(chan callSeen, 10)
 	row := fx.run(rev, `{}`)
 	fx.blocked()
 	fx.view(func(r *store.Reader) error {
 		return r.Journal(row.No, 0, func(j *store.JournalRow) error {
 			if len(j.Event.Inline) > store.InlineBytes {
-				t.Errorf("event %d stands in its row with %d bytes", j.Seq, len(j.Event.Inline))
+				t.Errorf("event %d is in its row with %d bytes", j.Seq, len(j.Event.Inline))
 			}
 			return nil
 		})
@@ -233,7 +233,7 @@ func TestLargePayloadsGoToTheBlobStore(t *testing.T) {
 	fx.kill() // and what is in blobs is found again
 	fx.start()
 	defer fx.stop()
-	close(gate)
+	close(release)
 	row = fx.final(row)
 	if got, want := fx.result(row.No), `{"text":"`+strings.Repeat("x", 300000)+`"}`; got != want {
 		t.Fatalf("ended as %.100s", got)
@@ -241,7 +241,7 @@ func TestLargePayloadsGoToTheBlobStore(t *testing.T) {
 	fx.view(func(r *store.Reader) error {
 		o, err := r.Outcome(row.No)
 		if err == nil && (o.Output.Blob == nil || o.Output.Size != 300011) {
-			t.Errorf("output of %d bytes stands in its row", len(o.Output.Inline))
+			t.Errorf("output of %d bytes is in its row", len(o.Output.Inline))
 		}
 		return err
 	})
@@ -312,7 +312,7 @@ func TestQueueIsBoundedPerWorkflow(t *testing.T) {
 	defer fx.stop()
 	rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/block/gate } }")
 	other := fx.define("- a: { set: { x: 1 } }")
-	gate := fx.outside.gate("gate")
+	release := fx.outside.block("gate")
 	rows := []store.Execution{fx.run(rev, `{}`)}
 	for range 3 {
 		row := fx.run(rev, `{}`)
@@ -332,7 +332,7 @@ func TestQueueIsBoundedPerWorkflow(t *testing.T) {
 	if _, err := fx.startOne(rev, `{}`); !errors.Is(err, engine.ErrQueueFull) {
 		t.Fatalf("got %v", err)
 	}
-	close(gate)
+	close(release)
 	var last int64
 	for i, row := range rows {
 		row = fx.final(row)
@@ -428,7 +428,7 @@ func TestLongJournalIsDroppedAtCheckpoints(t *testing.T) {
     do:
       - b: { call: http, with: { method: get, endpoint: '${ "http://x/echo/\($index)" }' } }
 - c: { call: http, with: { method: get, endpoint: http://x/block/gate } }`)
-	gate := fx.outside.gate("gate")
+	release := fx.outside.block("gate")
 	fx.outside.started = make(chan callSeen, 10)
 	row := fx.run(rev, `{}`)
 	fx.blocked()
@@ -461,7 +461,7 @@ func TestLongJournalIsDroppedAtCheckpoints(t *testing.T) {
 	if got := fx.story(row.No); got != live {
 		t.Fatalf("after a restart:\n%s\nbefore:\n%s", got, live)
 	}
-	close(gate)
+	close(release)
 	row = fx.final(row)
 	if n := strings.Count(fx.story(row.No), "completed"); row.Status != chargehand.Finished || n != 27 {
 		t.Fatalf("%v, %d entries:\n%s", row.Status, n, fx.story(row.No))
@@ -478,21 +478,21 @@ func TestWatchers(t *testing.T) {
 	fx.start()
 	defer fx.stop()
 	rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/block/gate } }")
-	gate := fx.outside.gate("gate")
+	release := fx.outside.block("gate")
 	row := fx.run(rev, `{}`)
 	changed, stop := fx.engine.Watch(row.ID)
 	defer stop()
 	if closed(changed) {
-		t.Fatal("told of nothing")
+		t.Fatal("notified of nothing")
 	}
-	close(gate)
+	close(release)
 	select {
 	case <-changed:
-	case <-time.After(patience):
-		t.Fatal("not told of the end")
+	case <-time.After(endTime):
+		t.Fatal("not notified of the end")
 	}
 	if !fx.read(row.No).Status.Final() {
-		t.Fatal("told before the end")
+		t.Fatal("notified before the end")
 	}
 }
 
@@ -528,7 +528,7 @@ func TestLateWordsChangeNothing(t *testing.T) {
 	fx := newFixture(t)
 	e := fx.start()
 	defer fx.stop()
-	gate := fx.outside.gate("gate")
+	release := fx.outside.block("gate")
 	fx.outside.started = make(chan callSeen, 10)
 	row := fx.run(fx.define("- a: { call: http, with: { method: get, endpoint: http://x/block/gate } }"), `{}`)
 	fx.blocked()
@@ -543,7 +543,7 @@ func TestLateWordsChangeNothing(t *testing.T) {
 	if n := e.Stats().Late; n != 1 || !fx.log.contains("late outcome dropped") {
 		t.Fatalf("%d late outcomes\n%s", n, fx.log)
 	}
-	close(gate)
+	close(release)
 	fx.final(row)
 	if got := fx.result(row.No); got != `"released gate"` {
 		t.Fatal(got)

@@ -20,7 +20,7 @@ const (
 // fairTime is how much others may delay an execution that has a share of its own.
 const fairTime = time.Second
 
-// TestTestDoesNotDelayLive: whatever hangs in test, live has places at once.
+// TestTestDoesNotDelayLive: whatever hangs in test, live has permits at once.
 func TestTestDoesNotDelayLive(t *testing.T) {
 	fx := newFixture(t)
 	fx.start()
@@ -39,7 +39,7 @@ func TestTestDoesNotDelayLive(t *testing.T) {
 	}
 	s := fx.engine.Stats()
 	if s.CallsRunning != 128 || s.ScriptsRunning != 4 || s.ProcessesRunning != 4 {
-		t.Errorf("test has %d calls, %d scripts and %d processes; half of the places are 128, 4 and 4",
+		t.Errorf("test has %d calls, %d scripts and %d processes; half of the permits are 128, 4 and 4",
 			s.CallsRunning, s.ScriptsRunning, s.ProcessesRunning)
 	}
 }
@@ -67,11 +67,11 @@ func TestExecutionsOfTestDoNotDelayLive(t *testing.T) {
 	}
 }
 
-// TestWorkflowsTakeTurns: a workflow with many calls in line does not keep another one's call behind all of them.
-func TestWorkflowsTakeTurns(t *testing.T) {
+// TestWorkflowsAlternate: a workflow with many calls in line does not keep another one's call behind all of them.
+func TestWorkflowsAlternate(t *testing.T) {
 	fx := newFixture(t)
 	fx.limits.Calls = 4
-	release := fx.outside.gate("first")
+	release := fx.outside.block("first")
 	fx.outside.started = make(chan callSeen, 100)
 	fx.start()
 	defer fx.kill()
@@ -88,7 +88,7 @@ func TestWorkflowsTakeTurns(t *testing.T) {
 	fx.finalIn(row, fairTime)
 }
 
-// TestCallsPerWorkflow: a workflow holds no more places than it may, and others have the rest.
+// TestCallsPerWorkflow: a workflow holds no more permits than it may, and others have the rest.
 func TestCallsPerWorkflow(t *testing.T) {
 	fx := newFixture(t)
 	fx.limits.Calls, fx.limits.CallsPerWorkflow = 8, 2
@@ -109,8 +109,8 @@ func TestCallsPerWorkflow(t *testing.T) {
 	}
 }
 
-// TestLoopsTakeTurns: many executions that loop in test do not keep one in live from computing.
-func TestLoopsTakeTurns(t *testing.T) {
+// TestLoopsAlternate: many executions that loop in test do not keep one in live from computing.
+func TestLoopsAlternate(t *testing.T) {
 	fx := newFixture(t)
 	fx.limits.Yields = 1
 	fx.start()

@@ -273,12 +273,12 @@ func (f *faulting) meets(revision int64) {
 // begun waits until nothing is queued: an execution gets events that are published since its start (T60).
 func (f *faulting) begun() {
 	for {
-		var owed store.StateCounts
+		var unfinished store.StateCounts
 		err := f.store.View(f.t.Context(), func(r *store.Reader) (err error) {
-			owed, err = r.CountUnfinished()
+			unfinished, err = r.CountUnfinished()
 			return err
 		})
-		if err == nil && owed[store.StateQueued] == 0 {
+		if err == nil && unfinished[store.StateQueued] == 0 {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)

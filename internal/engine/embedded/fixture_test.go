@@ -89,7 +89,7 @@ func newFixture(t testing.TB) *fixture {
 	return fx
 }
 
-// newPostgresWorld is newWorld on a schema of a PostgreSQL server.
+// newPostgresFixture is newFixture on a schema of a PostgreSQL server.
 func newPostgresFixture(t testing.TB, server *peer.Postgres) *fixture {
 	fx := &fixture{
 		t: t, url: server.NewSchema(t), plans: make(map[int64]*plan.Plan), blobs: make(map[string][]byte),
@@ -232,24 +232,24 @@ func (fx *fixture) Get(_ context.Context, digest []byte) ([]byte, error) {
 	return data, nil
 }
 
-// allEnd waits until every execution has ended and nothing is owed between any.
+// allEnd waits until every execution has ended and no message between any is left.
 func (fx *fixture) allEnd(atMost time.Duration) {
 	fx.t.Helper()
 	deadline := time.Now().Add(atMost)
 	for {
-		var owed store.StateCounts
+		var unfinished store.StateCounts
 		var due []store.Child
 		fx.view(func(r *store.Reader) (err error) {
-			if owed, err = r.CountUnfinished(); err == nil {
+			if unfinished, err = r.CountUnfinished(); err == nil {
 				due, err = dueChildren(r)
 			}
 			return err
 		})
-		if owed == (store.StateCounts{}) && len(due) == 0 {
+		if unfinished == (store.StateCounts{}) && len(due) == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
-			fx.t.Fatalf("%v have not ended, due are %+v\n%s", owed, due, fx.log)
+			fx.t.Fatalf("%v have not ended, due are %+v\n%s", unfinished, due, fx.log)
 		}
 		<-time.After(time.Millisecond * 10)
 	}
@@ -342,13 +342,13 @@ func (fx *fixture) blocked() activity.Call {
 	select {
 	case c := <-fx.outside.started:
 		return c
-	case <-time.After(patience):
+	case <-time.After(endTime):
 		fx.t.Fatalf("no call that blocks is started\n%s", fx.log)
 		return activity.Call{}
 	}
 }
 
-const patience = 20 * time.Second
+const endTime = 20 * time.Second
 
 // awaitChange reads again at each change of status.
 func awaitChange[T any](fx *fixture, id [16]byte, atMost time.Duration, what string, read func() (T, bool)) T {
@@ -375,12 +375,12 @@ func awaitChange[T any](fx *fixture, id [16]byte, atMost time.Duration, what str
 // final waits for the end of an execution.
 func (fx *fixture) final(row store.Execution) store.Execution {
 	fx.t.Helper()
-	return fx.finalIn(row, patience)
+	return fx.finalIn(row, endTime)
 }
 
 func (fx *fixture) finalBatch(b store.Batch) store.Batch {
 	fx.t.Helper()
-	return awaitChange(fx, b.ID, patience, "final", func() (store.Batch, bool) {
+	return awaitChange(fx, b.ID, endTime, "final", func() (store.Batch, bool) {
 		b := fx.readBatch(b.No)
 		return b, b.Status.Final()
 	})
@@ -471,7 +471,7 @@ func (l *logLines) contains(text string) bool { return strings.Contains(l.String
 // waits until the engine has nothing to do.
 func (fx *fixture) idle(active int) {
 	fx.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*endTime)
 	defer cancel()
 	if active == 0 && !fx.engine.work.Wait(ctx) {
 		fx.t.Fatalf("the engine is never idle\n%s", fx.log)

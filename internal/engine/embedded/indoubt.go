@@ -155,7 +155,7 @@ func (e *Engine) foundEnded(inst *instance, before store.Execution) {
 	}
 }
 
-// endedInDoubt notifies the relatives and the batch of an execution whose last commit was in doubt
+// endedInDoubt notifies the parent, the children and the batch of an execution whose last commit was in doubt
 // and turned out to be made.
 func (e *Engine) endedInDoubt(row store.Execution) {
 	e.goWork(func() {

@@ -47,37 +47,37 @@ func TestCancelAlso(t *testing.T) {
 	states := map[string]struct {
 		run     store.ExecutionState
 		prepare func(fx *fixture) store.Execution
-		goOn    func(gate chan struct{}) // after a refusal, to the end
+		finish  func(release chan struct{}) // after a refusal, to the end
 		end     string
 	}{
 		"running": {run: store.StateActive, end: `"released gate"`,
 			prepare: func(fx *fixture) store.Execution { return fx.run(fx.define(call), `{}`) },
-			goOn:    func(gate chan struct{}) { close(gate) }},
+			finish:  func(release chan struct{}) { close(release) }},
 		"queued": {run: store.StateQueued, end: `"released gate"`,
 			prepare: func(fx *fixture) store.Execution {
 				rev := fx.define(call)
 				fx.run(rev, `{}`)
 				return fx.run(rev, `{}`)
 			},
-			goOn: func(gate chan struct{}) { close(gate) }},
+			finish: func(release chan struct{}) { close(release) }},
 		"waiting": {run: store.StateParked, end: `{"x":1}`,
 			prepare: func(fx *fixture) store.Execution {
 				return fx.run(fx.define("- a: { wait: { hours: 1 } }\n- b: { set: { x: 1 } }"), `{}`)
 			},
-			goOn: func(chan struct{}) { time.Sleep(time.Hour) }},
+			finish: func(chan struct{}) { time.Sleep(time.Hour) }},
 	}
 	for name, state := range states {
 		prepare := func(t *testing.T) (*fixture, chan struct{}, store.Execution) {
 			fx := newFixture(t)
 			fx.limits.AccountSlots = 1
 			fx.start()
-			gate := fx.outside.gate("gate")
+			release := fx.outside.block("gate")
 			row := state.prepare(fx)
 			synctest.Wait()
 			if got := fx.read(row.No).State; got != state.run {
-				t.Fatalf("run state %v, want %v", got, state.run)
+				t.Fatalf("execution state %v, want %v", got, state.run)
 			}
-			return fx, gate, row
+			return fx, release, row
 		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestCancelAlso(t *testing.T) {
 		})
 		t.Run(name+", refused", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				fx, gate, row := prepare(t)
+				fx, release, row := prepare(t)
 				defer fx.stop()
 				for range 2 * maxFailures { // it is no failure of the execution
 					if err := fx.engine.Cancel(t.Context(), row.ID, "", note, refuse); !errors.Is(err, errRefused) {
@@ -109,7 +109,7 @@ func TestCancelAlso(t *testing.T) {
 				if n := fx.engine.Stats().Failures; n != 0 || strings.Contains(fx.log.String(), "failed") {
 					t.Fatalf("%d failures\n%s", n, fx.log)
 				}
-				state.goOn(gate)
+				state.finish(release)
 				row = fx.finalIn(row, time.Minute)
 				if got := fx.result(row.No); got != state.end {
 					t.Fatal(got)

@@ -62,17 +62,17 @@ func (fx *fixture) leak(text string) (where string) {
 	} {
 		forms = append(forms, []byte(strings.TrimRight(form, "=")))
 	}
-	look := func(place string, data []byte) {
+	search := func(what string, data []byte) {
 		for _, form := range forms {
 			if at := bytes.Index(data, form); at >= 0 {
-				where += fmt.Sprintf("%s at %d: %q\n", place, at, data[max(0, at-100):min(len(data), at+50)])
+				where += fmt.Sprintf("%s at %d: %q\n", what, at, data[max(0, at-100):min(len(data), at+50)])
 				return
 			}
 		}
 	}
 	fx.mu.Lock()
 	for digest, data := range fx.blobs {
-		look(fmt.Sprintf("blob %x", digest), data)
+		search(fmt.Sprintf("blob %x", digest), data)
 	}
 	fx.mu.Unlock()
 	if fx.url == "" {
@@ -81,7 +81,7 @@ func (fx *fixture) leak(text string) (where string) {
 			if err != nil && !(suffix != "" && errors.Is(err, os.ErrNotExist)) {
 				fx.t.Fatal(err)
 			}
-			look("file "+suffix, data)
+			search("file "+suffix, data)
 		}
 		return where
 	}
@@ -94,7 +94,7 @@ func (fx *fixture) leak(text string) (where string) {
 		})
 		for _, table := range tables {
 			err = errors.Join(err, c.Query(`SELECT t::text FROM `+table+` t`, func(r store.Row) error {
-				look("table "+table, []byte(r.Text(0)))
+				search("table "+table, []byte(r.Text(0)))
 				return nil
 			}))
 		}

@@ -162,8 +162,8 @@ func (e *Engine) logOutage(over bool) {
 }
 
 // driveStalled drives instances that have stalled.
-func (e *Engine) driveStalled(runs []*instance) {
-	for _, inst := range runs {
+func (e *Engine) driveStalled(stalled []*instance) {
+	for _, inst := range stalled {
 		e.goWork(func() { e.drive(inst) })
 	}
 }

@@ -37,7 +37,7 @@ func TestOutageLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx, broken := brokenFixture(t)
 		defer func() { fx.stop() }()
-		gate := fx.outside.gate("gate")
+		release := fx.outside.block("gate")
 		fx.outside.started = make(chan callSeen, 10)
 		calls := fx.define(`
 - a: { call: http, with: { method: get, endpoint: http://x/block/gate } }
@@ -60,7 +60,7 @@ func TestOutageLosesNothing(t *testing.T) {
 		if err := fx.engine.Cancel(t.Context(), waiting.ID, ""); !errors.Is(err, store.ErrUnavailable) {
 			t.Fatalf("cancel: %v", err)
 		}
-		close(gate) // the outcome cannot be written
+		close(release) // the outcome cannot be written
 		time.Sleep(time.Minute)
 		if s := fx.engine.Stats(); !s.StoreUnavailable || s.RetainedBytes == 0 || s.Activities != 1 {
 			t.Fatalf("%+v", s)
@@ -126,7 +126,7 @@ func TestUnknownCommit(t *testing.T) {
 					if (err != nil) != (k == 1) {
 						t.Fatalf("write set %d: %v", k, err)
 					}
-					if k == 1 { // refused, though it is there; the next commit shows that
+					if k == 1 { // refused, though it is stored; the next commit shows that
 						fx.run(trivial, `{}`)
 						fx.view(func(r *store.Reader) (err error) {
 							next, err = r.FindExecution(id)

@@ -38,8 +38,8 @@ func (o *outside) allRuns() map[string]int {
 	return all
 }
 
-// gate makes calls whose address ends in block/NAME wait until it is closed.
-func (o *outside) gate(name string) chan struct{} {
+// block makes calls whose address ends in block/NAME wait until it is closed.
+func (o *outside) block(name string) chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.blocked == nil {

@@ -142,8 +142,8 @@ func TestNumberIsUsedAgain(t *testing.T) {
 	})
 }
 
-// TestStartInDoubtIsLookedUp: a Start that was refused though its commit was made ends, with or without a lease.
-func TestStartInDoubtIsLookedUp(t *testing.T) {
+// TestStartInDoubtIsRechecked: a Start that was refused though its commit was made ends, with or without a lease.
+func TestStartInDoubtIsRechecked(t *testing.T) {
 	for _, queued := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			fx, faulty := faultyFixture(t)
@@ -260,7 +260,7 @@ func TestCancelOfACancelledItem(t *testing.T) {
 		defer fx.stop()
 		item := cancelledFirst(fx, faulty, fx.define("- a: { wait: { seconds: 1 } }"))
 		if err := fx.engine.Cancel(t.Context(), item.ID, "too late"); !errors.Is(err, engine.ErrFinal) {
-			t.Errorf("it was told %v, want %v", err, engine.ErrFinal)
+			t.Errorf("it was answered %v, want %v", err, engine.ErrFinal)
 		}
 		fx.engine.slots.open()
 	})
@@ -298,7 +298,7 @@ func TestStopWhileTheDatabaseHangs(t *testing.T) {
 		fx.start()
 		rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
 		fx.run(rev, `{}`)
-		fx.run(rev, `{}`) // waits for its place
+		fx.run(rev, `{}`) // waits for its permit
 		for range 3 * cap(fx.engine.wakePermits) {
 			fx.run(fx.define("- a: { wait: { seconds: 5 } }\n- b: { set: { x: 1 } }"), `{}`)
 		}
@@ -311,13 +311,13 @@ func TestStopWhileTheDatabaseHangs(t *testing.T) {
 			t.Errorf("Stop has returned after %v", took)
 		}
 		if err == nil {
-			t.Fatal("Stop has not said that something goes on")
+			t.Fatal("Stop has not said that something keeps running")
 		}
 		if again := fx.engine.Stop(context.Background()); again != err {
 			t.Errorf("the second call returned %v, the first one %v", again, err)
 		}
 		if strings.Contains(err.Error(), "timers") {
-			t.Errorf("the timers go on: %v", err)
+			t.Errorf("the timers keep running: %v", err)
 		}
 		faulty.set(nil, nil)
 		close(faulty.free)
@@ -336,14 +336,14 @@ func TestCancelWhileStopped(t *testing.T) {
 		synctest.Wait()
 		faulty.set(func() fault { return fault{kind: hangs} }, nil)
 		time.Sleep(6 * time.Second)
-		told := make(chan error, 1)
-		go func() { told <- fx.engine.Cancel(context.Background(), row.ID, "enough") }()
+		answered := make(chan error, 1)
+		go func() { answered <- fx.engine.Cancel(context.Background(), row.ID, "enough") }()
 		synctest.Wait()
 		if err := fx.engine.Stop(context.Background()); err == nil {
-			t.Error("Stop has not said that something goes on")
+			t.Error("Stop has not said that something keeps running")
 		}
-		if err := <-told; !errors.Is(err, store.ErrUnavailable) {
-			t.Errorf("it was told %v", err)
+		if err := <-answered; !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("it was answered %v", err)
 		}
 		faulty.set(nil, nil)
 		close(faulty.free)
@@ -361,7 +361,7 @@ func TestDetachedProcessOutlivesAnEndInDoubt(t *testing.T) {
 			fx.start()
 			defer fx.stop()
 			fx.outside.started = make(chan callSeen, 10)
-			release := fx.outside.gate("on")
+			release := fx.outside.block("on")
 			row := fx.run(fx.define("- a: { run: { shell: { command: sh://x/block/on }, await: false } }\n"+
 				"- b: { wait: { seconds: 1 } }"), `{}`)
 			fx.blocked()

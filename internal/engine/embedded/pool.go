@@ -28,7 +28,7 @@ type call struct {
 
 	// Set by the pool.
 	pool      *pool
-	ticket    *fair.Ticket[*call] // while it waits for a place
+	ticket    *fair.Ticket[*call] // while it waits for a permit
 	state     callState
 	cancel    context.CancelFunc // set while running
 	withdrawn bool               // the execution does not want its outcome
@@ -43,8 +43,8 @@ const (
 	callDone
 )
 
-// pool bounds how many activities of one class run at once. An activity that waits for a place is a
-// ticket of a line, not a goroutine. The line shares the places among environments and workflows.
+// pool bounds how many activities of one class run at once. An activity that waits for a permit is a
+// ticket of a line, not a goroutine. The line shares the permits among environments and workflows.
 type pool struct {
 	// spawn performs a call on a goroutine of its own, which calls release once the runner has
 	// returned.
@@ -63,7 +63,7 @@ func (c *call) owner() fair.Owner {
 	return fair.Owner{Environment: c.request.Environment, Workflow: c.workflow}
 }
 
-// submit starts c, now or when a place is free.
+// submit starts c, now or when a permit is free.
 func (p *pool) submit(c *call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +83,7 @@ func (p *pool) start(c *call) {
 	p.spawn(c)
 }
 
-// release gives the place of c, whose runner has returned, to the next one in line. It
+// release gives the permit of c, whose runner has returned, to the next one in line. It
 // reports whether c was withdrawn.
 func (p *pool) release(c *call) (withdrawn bool) {
 	p.mu.Lock()
@@ -94,7 +94,7 @@ func (p *pool) release(c *call) (withdrawn bool) {
 	return c.withdrawn
 }
 
-// fill starts calls while places are free. The caller holds p.mu.
+// fill starts calls while permits are free. The caller holds p.mu.
 func (p *pool) fill() {
 	for !p.paused {
 		c, _, ok := p.line.Next()
@@ -159,7 +159,7 @@ func (p *pool) pause(paused bool) {
 	p.mu.Unlock()
 }
 
-// counts returns the calls that run and the calls that wait for a place.
+// counts returns the calls that run and the calls that wait for a permit.
 func (p *pool) counts() (running, queued int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

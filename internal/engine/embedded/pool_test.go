@@ -51,7 +51,7 @@ func TestWithdrawnCallIsCancelled(t *testing.T) {
 	}
 	p.withdraw(c)
 	if ctx.Err() == nil {
-		t.Fatal("its context goes on")
+		t.Fatal("its context has not ended")
 	}
 	if !p.release((*started)[0]) {
 		t.Fatal("its outcome would be delivered")

@@ -36,7 +36,7 @@ type queue struct {
 	after      *queue
 }
 
-// ownerOf is the owner of the places that an execution takes (package fair).
+// ownerOf is the owner of the permits that an execution takes (package fair).
 func ownerOf(row *store.Execution) fair.Owner {
 	return fair.Owner{Environment: row.Environment, Workflow: row.Workflow}
 }
@@ -175,10 +175,10 @@ func (s *slots) departures(q *queue) uint64 {
 
 // exhausted says that the scheduler has found no more queued rows. arrivals is the count of
 // arrivals from before it read the rows: with a higher count now, there may be rows again.
-func (s *slots) exhausted(q *queue, added uint64) {
+func (s *slots) exhausted(q *queue, arrivals uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if q.arrivals == added {
+	if q.arrivals == arrivals {
 		q.hasQueued = false
 		s.list(q)
 	}

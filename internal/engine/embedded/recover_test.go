@@ -123,7 +123,7 @@ func TestWokenWithoutASlotIsNotInterrupted(t *testing.T) {
 		fx.limits.AccountSlots = 1
 		fx.start()
 		fx.outside.started = make(chan callSeen, 10)
-		gate := fx.outside.gate("gate")
+		release := fx.outside.block("gate")
 		waits := fx.define(`
 - a: { wait: { seconds: 10 } }
 - b: { call: http, with: { method: get, endpoint: http://x/echo/one } }`)
@@ -149,7 +149,7 @@ func TestWokenWithoutASlotIsNotInterrupted(t *testing.T) {
 		if row := fx.read(waiting.No); row.State != store.StateReady {
 			t.Fatalf("after the restart: %+v", row)
 		}
-		close(gate)
+		close(release)
 		fx.endOf(blocking, time.Second)
 		fx.endOf(waiting, time.Second)
 		fx.endOf(queued, time.Minute)
@@ -204,7 +204,7 @@ func TestReplayMismatch(t *testing.T) {
 - a: { call: http, with: { method: get, endpoint: http://x/block/never } }`)
 	other := fx.define(`
 - a: { call: http, with: { method: get, endpoint: http://x/block/gate } }`)
-	gate := fx.outside.gate("gate")
+	release := fx.outside.block("gate")
 	row, good := fx.run(rev, `{}`), fx.run(other, `{}`)
 	fx.blocked()
 	fx.blocked()
@@ -226,9 +226,9 @@ func TestReplayMismatch(t *testing.T) {
 		t.Fatalf("%+v", f)
 	}
 	if !strings.Contains(fx.log.String(), "replay_mismatch") || !strings.Contains(fx.log.String(), "ERROR") {
-		t.Fatalf("nobody was told:\n%s", fx.log)
+		t.Fatalf("no watcher was notified:\n%s", fx.log)
 	}
-	close(gate)
+	close(release)
 	if good = fx.final(good); good.Status != chargehand.Finished {
 		t.Fatal("another execution was hurt")
 	}
@@ -359,7 +359,7 @@ func TestStopLetsFinishWhatCan(t *testing.T) {
 		fx := newFixture(t)
 		fx.start()
 		fx.outside.started = make(chan callSeen, 10)
-		gate := fx.outside.gate("gate")
+		release := fx.outside.block("gate")
 		rev := fx.define(`
 - a: { call: http, with: { method: get, endpoint: http://x/block/gate } }
 - b: { call: http, with: { method: get, endpoint: http://x/echo/one } }`)
@@ -372,7 +372,7 @@ func TestStopLetsFinishWhatCan(t *testing.T) {
 		if e.Ready() {
 			t.Fatal("ready while it stops")
 		}
-		close(gate)
+		close(release)
 		if err := <-stopped; err != nil {
 			t.Fatal(err)
 		}
@@ -424,7 +424,7 @@ func TestStopCutsOffWhatCannot(t *testing.T) {
 		for _, row := range rows {
 			states[fx.read(row.No).State]++
 		}
-		// The three that waited for a place were not interrupted.
+		// The three that waited for a permit were not interrupted.
 		if states[store.StateActive] != 2 || states[store.StateReady] != 3 {
 			t.Fatalf("%v", states)
 		}

@@ -67,7 +67,7 @@ func secretsStayInside(t *testing.T, fx *fixture) {
 	fx.start()
 	defer func() { fx.stop() }()
 	fx.setSecret("token", `"`+shopToken+`"`)
-	fx.setSecret("login", `{"username":"somebody","password":"`+password+`"}`)
+	fx.setSecret("login", `{"username":"clerk","password":"`+password+`"}`)
 	fx.deploy("keeper", "- a: { wait: { milliseconds: 20 } }\n- b: { set: { got: '${ .of }', basic: '${ .basic }' } }")
 	rev := fx.defineAll(leaky)
 	row := fx.run(rev, `{"marker":"`+visible+`"}`)
@@ -95,7 +95,7 @@ func secretsStayInside(t *testing.T, fx *fixture) {
 			if got := c.Args.(map[string]any)["body"]; got != password {
 				t.Errorf("the activity got %v", got)
 			}
-		case <-time.After(patience):
+		case <-time.After(endTime):
 			t.Fatalf("the activity does not start\n%s", fx.log)
 		}
 	}
@@ -104,7 +104,7 @@ func secretsStayInside(t *testing.T, fx *fixture) {
 		t.Error("no secrets are pinned")
 	}
 	inside("while it runs")
-	fx.setSecret("login", `{"username":"somebody","password":"another password"}`)
+	fx.setSecret("login", `{"username":"clerk","password":"another password"}`)
 	fx.kill()
 	fx.start()
 	held()
@@ -157,7 +157,7 @@ func childOf(t *testing.T, fx *fixture, row store.Execution) (id chargehand.Exec
 	return id
 }
 
-// TestSecretTypeOfAListener: a type that is made of a secret is not stored, and is heard nevertheless.
+// TestSecretTypeOfAListener: a type that is made of a secret is not stored, and its events arrive nevertheless.
 func TestSecretTypeOfAListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(t)
@@ -181,7 +181,7 @@ func TestSecretTypeOfAListener(t *testing.T) {
 		}
 		fx.endOf(row, time.Minute)
 		if got := fx.result(row.No); got != `["[redacted]"]` {
-			t.Errorf("it heard %s", got)
+			t.Errorf("it has got %s", got)
 		}
 	})
 }

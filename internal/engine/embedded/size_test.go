@@ -89,7 +89,7 @@ func (fx *fixture) runShape(revision int64, shape dsltest.Shape) {
 // awaitWaiting waits until an execution waits for events.
 func (fx *fixture) awaitWaiting(row store.Execution) {
 	fx.t.Helper()
-	deadline, tick := time.After(patience), time.NewTicker(time.Millisecond)
+	deadline, tick := time.After(endTime), time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for row.Phase != chargehand.Waiting {
 		select {

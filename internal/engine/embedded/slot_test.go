@@ -45,15 +45,15 @@ func TestOneSlotIsShared(t *testing.T) {
 	test := s.singles(1, ownTest)
 	s.notifyQueued(live)
 	s.notifyQueued(test)
-	for turn := range 6 {
+	for round := range 6 {
 		s.release(held)
 		next, name := test, "test"
-		if turn%2 == 1 {
+		if round%2 == 1 {
 			next, name = live, "live"
 		}
 		got, ok := s.next(next)
 		if !ok || len(got.leases) != 1 {
-			t.Fatalf("%s has no slot in turn %d: %+v", name, turn, got)
+			t.Fatalf("%s has no slot in round %d: %+v", name, round, got)
 		}
 		held = got.leases[0]
 	}
@@ -183,7 +183,7 @@ func TestWokenGoFirst(t *testing.T) {
 	}
 }
 
-func TestQueuesTakeTurns(t *testing.T) {
+func TestQueuesAlternate(t *testing.T) {
 	s, _ := newTestSlots(1)
 	single, first := s.acquireNew(1, ownLive)
 	batch := s.addBatch(&store.Batch{
@@ -192,18 +192,18 @@ func TestQueuesTakeTurns(t *testing.T) {
 	s.notifyQueued(batch)
 	s.notifyQueued(single)
 	last := []*lease{first}
-	turns := map[*queue]int{}
+	granted := map[*queue]int{}
 	for range 10 {
 		s.release(last...)
 		for _, q := range []*queue{single, batch} {
 			if got, ok := s.next(q); ok {
 				last = got.leases
-				turns[q] += len(got.leases)
+				granted[q] += len(got.leases)
 			}
 		}
 	}
-	if turns[single] != 5 || turns[batch] != 5 {
-		t.Fatalf("singles had %d turns, the batch %d", turns[single], turns[batch])
+	if granted[single] != 5 || granted[batch] != 5 {
+		t.Fatalf("singles got %d leases, the batch %d", granted[single], granted[batch])
 	}
 }
 

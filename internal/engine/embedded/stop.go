@@ -34,16 +34,16 @@ func (e *Engine) Stop(ctx context.Context) error {
 func (e *Engine) stop(ctx context.Context) error {
 	final, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
-	patient, cancelPatience := context.WithTimeout(ctx, stopTime-stopReserve)
-	defer cancelPatience()
+	running, cancelRunning := context.WithTimeout(ctx, stopTime-stopReserve)
+	defer cancelRunning()
 	e.requests.Close()
 	e.slots.stop()
 	e.pauseAll(true)
-	e.requests.Wait(patient)
+	e.requests.Wait(running)
 	var numbers []int64
 	e.instances.each(func(inst *instance) { numbers = append(numbers, inst.no) })
-	e.sendAll(patient, numbers, message{kind: refresh})
-	done := e.work.Wait(patient)
+	e.sendAll(running, numbers, message{kind: refresh})
+	done := e.work.Wait(running)
 	e.abandon.Store(true)
 	e.cancelAll()
 	if !done {

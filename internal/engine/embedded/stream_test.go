@@ -22,7 +22,7 @@ func (openRunner) Run(ctx context.Context, c activity.Call) activity.Result {
 	return activity.Result{Output: "answered"}
 }
 
-// TestStreamsDoNotKeepCallsWaiting: streams that are open for days have places of their own; what
+// TestStreamsDoNotKeepCallsWaiting: streams that are open for days have permits of their own; what
 // finds none waits in line and gets one later.
 func TestStreamsDoNotKeepCallsWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestDetachedProcessIsLogged(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			if fx.log.contains("late outcome") {
-				t.Errorf("what nobody waits for counts as late:\n%s", fx.log)
+				t.Errorf("an outcome that no task awaits counts as late:\n%s", fx.log)
 			}
 			for _, want := range []string{
 				"INFO a detached process has ended execution=" + row.ID.String() + " task=/do/0/a",

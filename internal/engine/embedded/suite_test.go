@@ -33,10 +33,10 @@ type suiteOutside struct {
 	files  map[string]machine.File
 	hangs  func()
 
-	engine *Engine // that stores events
-	bus    []busEvents
-	fed    bool // the events of the script are on the bus
-	hung   bool // an activity hangs
+	engine    *Engine // that stores events
+	bus       []busEvents
+	published bool // the events of the script are on the bus
+	hung      bool // an activity hangs
 }
 
 func (o *suiteOutside) Run(ctx context.Context, c activity.Call) activity.Result {
@@ -178,7 +178,7 @@ func (r engineRunner) Run(
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer fx.feed(outside, row)()
+	defer fx.publishEvents(outside, row)()
 	fx.endOf(row, time.Hour)
 	return fx.suiteResult(outside, fx.read(row.No))
 }
@@ -241,8 +241,8 @@ func (r crashRunner) Run(
 	id := fx.id()
 	started, err := fx.startScript(outside, p, input, id)
 	if err == nil && !started.Status.Final() {
-		stopFeeding := fx.feed(outside, started)
-		defer stopFeeding()
+		stopPublishing := fx.publishEvents(outside, started)
+		defer stopPublishing()
 		changed, stop := fx.engine.Watch(id)
 		for tripping := false; !tripping && !fx.read(started.No).Status.Final(); {
 			select {
@@ -284,7 +284,7 @@ func (r crashRunner) Run(
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer fx.feed(outside, row)()
+	defer fx.publishEvents(outside, row)()
 	synctest.Wait() // until the activity hangs again
 	outside.mu.Lock()
 	hung := outside.hung

@@ -95,7 +95,7 @@ func (t *table) tryDrive(no int64) (inst *instance, ok bool) {
 }
 
 // drainMailbox empties the mailbox. If the mailbox is empty already, the caller is no longer the
-// driver, and an instance that is not active leaves the table. skipped says that a scheduler has
+// driver, and an instance that is not active leaves the table. passed says that a scheduler has
 // gone past the execution while it was driven.
 func (t *table) drainMailbox(inst *instance) (messages []message, passed bool) {
 	inst.mu.Lock()

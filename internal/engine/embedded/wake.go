@@ -39,9 +39,9 @@ func (w *wakeup) stream() eventstream.ID {
 	return eventstream.ID{Account: w.woken.Account, Environment: w.woken.Environment}
 }
 
-func newWakeQueue(places int) *wakeQueue {
-	// A workflow with many wakeups leaves some places to the others.
-	limits := fair.Limits{Permits: places, PerWorkflow: max(1, places*3/4)}
+func newWakeQueue(permits int) *wakeQueue {
+	// A workflow with many wakeups leaves some permits to the others.
+	limits := fair.Limits{Permits: permits, PerWorkflow: max(1, permits*3/4)}
 	return &wakeQueue{
 		line: fair.NewLine[wakeup](limits), room: make(chan struct{}, 1),
 		known: make(map[int64]bool), streams: make(map[eventstream.ID]int), full: make(map[eventstream.ID]bool),
@@ -93,7 +93,7 @@ func (w *wakeQueue) start(one wakeup) {
 	w.begin(one)
 }
 
-// done gives the place of one wakeup to the next.
+// done gives the permit of one wakeup to the next.
 func (w *wakeQueue) done(one wakeup) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

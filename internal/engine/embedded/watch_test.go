@@ -22,19 +22,19 @@ func TestWatch(t *testing.T) {
 	stopSecond()
 	h.notify(id)
 	if !closed(first) || !closed(second) { // one channel for all
-		t.Fatal("a change was not told")
+		t.Fatal("a change was not reported")
 	}
 	if closed(third) {
-		t.Fatal("the change of another was told")
+		t.Fatal("the change of another was reported")
 	}
 	again, stopAgain := h.watch(id)
 	if closed(again) {
-		t.Fatal("an old change was told")
+		t.Fatal("an old change was reported")
 	}
 	stopFirst() // after a newer watch has begun
 	h.notify(id)
 	if !closed(again) {
-		t.Fatal("the second change was not told")
+		t.Fatal("the second change was not reported")
 	}
 	stopAgain()
 	stopThird()
