@@ -1,4 +1,3 @@
-// Command chargehand is the server and its command line in one binary.
 package main
 
 import (

@@ -1,0 +1,2 @@
+// Command chargehand is the server and its command line in one binary.
+package main
