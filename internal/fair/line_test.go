@@ -248,8 +248,8 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// TestLimitsChange: fewer permits take none away, and more are filled, also with those that a bound of their workflow held
-// back.
+// TestLimitsChange: fewer permits take none away, and more are filled, also with those that a bound of their workflow
+// held back.
 func TestLimitsChange(t *testing.T) {
 	l := NewLine[int](Limits{Permits: 4, PerWorkflow: 3})
 	fill := func() (n int) {

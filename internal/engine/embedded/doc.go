@@ -29,7 +29,7 @@
 //	table.go, drive.go          all instances; how a goroutine becomes the driver of one
 //	pipeline.go                 prepare, commit, completed or failed
 //	receive.go, apply.go        from a message to an event to the commands that follow
-//	external.go                 what comes from outside: event.go, subscription.go, child.go, tree.go
+//	external.go                 what comes from outside: subscription_read.go, subscription.go, child.go, tree.go
 //	state.go, outcome.go        what the row says next; how an execution ends
 //	writeset.go, write.go       what one transaction writes
 //	dispatch.go                 what is carried out once that is durable: activity.go, stream.go, pool.go
@@ -41,7 +41,7 @@
 //	slot.go, queue.go           leases, the right to run, and the queues that wait for them
 //	schedule.go, queuecount.go  how queued executions start, and how many there are
 //	timer.go                    timers
-//	matcher.go, wake.go         how events wake executions; publish.go adds events from outside
+//	matcher.go, wake.go         how events wake executions; events from outside
 //	cancel.go                   cancellation; cancel_batch.go of batches, cancel_child.go of children
 //	recover.go, stop.go         the start and the stop of the engine
 //	engine.go, config.go        the engine itself; stats.go, timeline.go and watch.go for its users
