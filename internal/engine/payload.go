@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -45,14 +44,6 @@ func ReadPayload(ctx context.Context, blobs Blobs, p store.Payload) ([]byte, err
 		return p.Inline, nil
 	}
 	return blobs.Get(ctx, p.Blob)
-}
-
-// Published is an event of an `emit` task on its way to the installation's bus.
-type Published struct {
-	Account     int64
-	Environment chargehand.Environment
-	Execution   chargehand.ExecutionID
-	Event       value.Value // a CloudEvent as an object
 }
 
 // ErrCorrupt says that what is stored cannot be read, now or later.
