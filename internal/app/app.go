@@ -13,6 +13,7 @@ import (
 	"github.com/chargehand/chargehand/internal/api"
 	"github.com/chargehand/chargehand/internal/background"
 	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
@@ -226,13 +227,29 @@ func (a *App) standBy(db *database) error {
 		}
 	}
 	if err == nil {
-		err = db.awaitOwn(a.services.Context())
+		err = a.awaitOwn(db)
 	}
 	shutting, cancel := context.WithTimeout(context.WithoutCancel(a.services.Context()), standbyStopTime)
 	defer cancel()
 	if err := server.Shutdown(shutting); err != nil {
 		a.log.Warn("requests were cut off", "error", err)
 	}
+	return err
+}
+
+// awaitOwn waits until this process may drive executions, and says meanwhile when its master key file has to follow an
+// exchange.
+func (a *App) awaitOwn(db *database) error {
+	waiting, stop := context.WithCancel(a.services.Context())
+	keys := keyring.Watch{Store: db.store, File: a.cfg.MasterKeyFile, Log: a.log, Reads: true}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		keys.Run(waiting)
+	}()
+	err := db.awaitOwn(a.services.Context())
+	stop()
+	<-done
 	return err
 }
 

@@ -163,7 +163,7 @@ func (t *term) start(l net.Listener) <-chan error {
 		}
 	})
 	t.services.Start("clock", func(ctx context.Context) { watchClock(ctx, t.log, t.store) })
-	keys := keyring.Watch{Store: t.store, File: t.cfg.MasterKeyFile, Sealer: t.sealer, Log: t.log, Alone: t.cfg.DatabaseURL == ""}
+	keys := keyring.Watch{Store: t.store, File: t.cfg.MasterKeyFile, Sealer: t.sealer, Log: t.log, Folder: t.cfg.DatabaseFolder()}
 	t.services.Start("keys", keys.Run)
 	if t.cfg.WorkerOnly {
 		return failed

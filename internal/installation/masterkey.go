@@ -52,3 +52,11 @@ func OpenKeys(ctx context.Context, db *store.Store, ring *secret.Keyring) (*secr
 	}
 	return keyring.Open(ctx, db, ring, time.Now())
 }
+
+// DatabaseFolder is the data directory, if the database is in it; empty: it is on a server.
+func (s Settings) DatabaseFolder() string {
+	if s.DatabaseURL != "" {
+		return ""
+	}
+	return s.DataDir
+}

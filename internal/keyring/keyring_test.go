@@ -22,10 +22,10 @@ import (
 // installation is a database and a master key file.
 type installation struct {
 	*testing.T
-	rows  *store.Store
-	file  string
-	alone bool
-	now   time.Time
+	rows   *store.Store
+	file   string
+	folder string
+	now    time.Time
 }
 
 var tests = map[string]func(*installation){
@@ -45,7 +45,7 @@ func TestSQLite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			test(newInstallation(t, db, true))
+			test(newInstallation(t, db, "data"))
 		})
 	}
 }
@@ -58,15 +58,15 @@ func TestPostgreSQL(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			test(newInstallation(t, db, false))
+			test(newInstallation(t, db, ""))
 		})
 	}
 }
 
-func newInstallation(t *testing.T, db store.DB, alone bool) *installation {
+func newInstallation(t *testing.T, db store.DB, folder string) *installation {
 	rows := store.New(db)
 	t.Cleanup(func() { rows.Close() })
-	i := &installation{T: t, rows: rows, file: filepath.Join(t.TempDir(), "master.key"), alone: alone, now: time.UnixMilli(1_800_000_000_000)}
+	i := &installation{T: t, rows: rows, file: filepath.Join(t.TempDir(), "master.key"), folder: folder, now: time.UnixMilli(1_800_000_000_000)}
 	if _, err := secret.LoadOrCreate(i.file); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func (i *installation) open() *secret.Keys {
 }
 
 func (i *installation) exchange() *Exchange {
-	return &Exchange{Store: i.rows, File: i.file, Alone: i.alone, Now: func() time.Time { return i.now }}
+	return &Exchange{Store: i.rows, File: i.file, Folder: i.folder, Now: func() time.Time { return i.now }}
 }
 
 func (i *installation) load(file string) *secret.Keyring {
@@ -102,7 +102,7 @@ func (i *installation) load(file string) *secret.Keyring {
 
 func (i *installation) inspect() State {
 	i.Helper()
-	state, err := Inspect(i.Context(), i.rows, i.load(i.file), i.file, i.alone, i.now)
+	state, err := Inspect(i.Context(), i.rows, i.load(i.file), i.file, i.folder, i.now)
 	if err != nil {
 		i.Fatal(err)
 	}
@@ -306,7 +306,7 @@ func testWatch(i *installation) {
 		i.Fatal(err)
 	}
 	log := &logtest.Buffer{}
-	w := &Watch{Store: i.rows, File: copied, Sealer: secret.NewSealer(keys), Log: slog.New(slog.NewTextHandler(log, nil)), Alone: i.alone}
+	w := &Watch{Store: i.rows, File: copied, Sealer: secret.NewSealer(keys), Log: slog.New(slog.NewTextHandler(log, nil)), Folder: i.folder}
 	w.begin()
 	scan := func() {
 		i.Helper()
@@ -328,6 +328,12 @@ func testWatch(i *installation) {
 	}
 	if _, err := i.exchange().Finish(i.Context()); !errors.Is(err, ErrNeeded) {
 		i.Errorf("removed although a server needs it: %v", err)
+	}
+	if i.folder != "" { // in a restored copy, the row of the server does not count
+		state, err := Inspect(i.Context(), i.rows, i.load(i.file), i.file, "restored", i.now)
+		if err != nil || len(state.Needs) > 0 {
+			i.Errorf("needed of a copy: %q, %v", state.Needs, err)
+		}
 	}
 	if err := secret.Save(copied, i.load(i.file)); err != nil {
 		i.Fatal(err)

@@ -29,10 +29,10 @@ var ErrNeeded = errors.New("an older master key is needed")
 
 // Exchange is the exchange of the master key of an installation.
 type Exchange struct {
-	Store *store.Store
-	File  string // the master key file, which is replaced
-	Alone bool   // as in Watch
-	Now   func() time.Time
+	Store  *store.Store
+	File   string // the master key file, which is replaced
+	Folder string // as in Watch
+	Now    func() time.Time
 
 	done func(step string) error // after each step that is durable; tests end there
 }
@@ -118,7 +118,7 @@ func (x *Exchange) Finish(ctx context.Context) (Report, error) {
 			if err := tx.LockInstallation(); err != nil {
 				return err
 			}
-			state, err := inspect(&tx.Reader, ring, x.File, x.Alone, x.Now())
+			state, err := inspect(&tx.Reader, ring, x.File, x.Folder, x.Now())
 			if err != nil {
 				return err
 			}

@@ -23,16 +23,16 @@ type State struct {
 }
 
 // Inspect reads the state of the keys of an installation and changes nothing. file is the file that ring was read
-// from; alone is as in Watch. Errors: those of Read.
-func Inspect(ctx context.Context, rows *store.Store, ring *secret.Keyring, file string, alone bool, now time.Time) (state State, err error) {
+// from; folder is as in Watch. Errors: those of Read.
+func Inspect(ctx context.Context, rows *store.Store, ring *secret.Keyring, file, folder string, now time.Time) (state State, err error) {
 	err = rows.View(ctx, func(r *store.Reader) error {
-		state, err = inspect(r, ring, file, alone, now)
+		state, err = inspect(r, ring, file, folder, now)
 		return err
 	})
 	return state, wrap(err)
 }
 
-func inspect(r *store.Reader, ring *secret.Keyring, file string, alone bool, now time.Time) (State, error) {
+func inspect(r *store.Reader, ring *secret.Keyring, file, folder string, now time.Time) (State, error) {
 	current := ring.Current()
 	state := State{Current: current.ID()}
 	wrapped, err := r.WrappedKeys()
@@ -65,8 +65,8 @@ func inspect(r *store.Reader, ring *secret.Keyring, file string, alone bool, now
 		return state, err
 	}
 	for _, n := range nodes {
-		gone := !alone && n.SeenMs < now.Add(-aliveTime).UnixMilli()
-		if gone || slices.Contains(n.Masters, state.Current) || alone && n.File == file {
+		if slices.Contains(n.Masters, state.Current) || folder != "" && (n.File == file || n.Name != folderName(folder)) ||
+			folder == "" && n.SeenMs < now.Add(-aliveTime).UnixMilli() {
 			continue
 		}
 		state.Needs = append(state.Needs, fmt.Sprintf("the server %s has not read %s from its file %s: copy this file there; within %s it says so", n.Name, state.Current, n.File, watchTime))

@@ -26,11 +26,14 @@ const (
 // Watch has the keys of the installation of a running server, and keeps them up to date.
 type Watch struct {
 	Store  *store.Store
-	File   string // the master key file
-	Sealer *secret.Sealer
+	File   string         // the master key file
+	Sealer *secret.Sealer // gets the keys; may be nil
 	Log    *slog.Logger
-	// Alone: no other process may work on the database. Then nothing is written while nothing changes.
-	Alone bool
+	// Folder is the data directory with the database, on which one server at a time works: then nothing is written while
+	// nothing changes. Empty: the database is elsewhere, and several servers may work on it.
+	Folder string
+	// Reads: nothing is written, because another server owns the database.
+	Reads bool
 
 	node      store.Node
 	ring      *secret.Keyring
@@ -64,13 +67,27 @@ func (w *Watch) begin() {
 		host = "a machine without a name"
 	}
 	w.node.Name = fmt.Sprintf("%s (process %d)", host, os.Getpid())
+	if w.Folder != "" {
+		w.node.Name = folderName(w.Folder)
+	}
 	if w.node.File, err = filepath.Abs(w.File); err != nil {
 		w.node.File = w.File
 	}
 }
 
+// folderName names the server of a data directory. It tells its row from the one in a restored copy of the database.
+func folderName(folder string) string {
+	if absolute, err := filepath.Abs(folder); err == nil {
+		folder = absolute
+	}
+	return "of " + folder
+}
+
 // end takes the row of this process away, or leaves it to be forgotten later.
 func (w *Watch) end(ctx context.Context) {
+	if w.Reads {
+		return
+	}
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 	defer cancel()
 	_ = w.Store.Update(leaving, func(tx *store.Tx) error { return tx.DeleteNode(w.node.ID) })
@@ -93,7 +110,7 @@ func (w *Watch) scan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(keys.Lacks()) == 0 {
+	if w.Sealer != nil && len(keys.Lacks()) == 0 {
 		w.Sealer.SetKeys(keys, time.Now())
 	}
 	if lacks := lacking(wrapped, w.ring); len(lacks) > 0 {
@@ -129,13 +146,16 @@ func (w *Watch) readFile() error {
 // announce says what this process knows, for those who want to remove an older master key.
 func (w *Watch) announce(ctx context.Context) error {
 	now := time.Now()
-	if slices.Equal(w.node.Masters, w.ring.IDs()) && (w.Alone || now.Sub(w.announced) < announceTime) {
+	if w.Reads {
+		return nil
+	}
+	if slices.Equal(w.node.Masters, w.ring.IDs()) && (w.Folder != "" || now.Sub(w.announced) < announceTime) {
 		return nil
 	}
 	w.node.Masters, w.node.SeenMs = w.ring.IDs(), now.UnixMilli()
 	err := w.Store.Update(ctx, func(tx *store.Tx) error {
 		before := now.Add(-24 * time.Hour).UnixMilli()
-		if w.Alone {
+		if w.Folder != "" {
 			before = w.node.SeenMs // those of processes that have ended
 		}
 		if err := tx.DeleteNodes(before); err != nil {

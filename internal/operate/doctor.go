@@ -166,7 +166,7 @@ func (d *doctor) log(state sqlite.State) {
 
 // keys compares the master key file with the keys of the installation.
 func (d *doctor) keys(ctx context.Context, rows *store.Store) {
-	state, err := keyring.Inspect(ctx, rows, d.ring, d.cfg.MasterKeyFile, d.cfg.DatabaseURL == "", time.Now())
+	state, err := keyring.Inspect(ctx, rows, d.ring, d.cfg.MasterKeyFile, d.cfg.DatabaseFolder(), time.Now())
 	d.add("master key of the database", fmt.Sprintf("the %d keys of the installation open with it", state.Keys), err)
 	if err != nil {
 		return

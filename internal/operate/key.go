@@ -135,7 +135,7 @@ func ExchangeMasterKey(ctx context.Context, cfg installation.Settings, finish, d
 	if err := rows.View(ctx, installation.CheckMoved); err != nil {
 		return keyring.Report{}, err
 	}
-	x := keyring.Exchange{Store: rows, File: cfg.MasterKeyFile, Alone: cfg.DatabaseURL == "", Now: time.Now}
+	x := keyring.Exchange{Store: rows, File: cfg.MasterKeyFile, Folder: cfg.DatabaseFolder(), Now: time.Now}
 	if finish {
 		return x.Finish(ctx)
 	}

@@ -33,6 +33,7 @@ type Sealer struct{ keys atomic.Pointer[sealingKeys] }
 type sealingKeys struct {
 	*Keys
 	current *Key
+	secrets cipher.AEAD // of current, for secrets of environments
 	filters []byte
 }
 
@@ -45,7 +46,11 @@ func NewSealer(keys *Keys) *Sealer {
 
 // SetKeys makes keys those that count: all of them open, and the newest one that is active at now seals.
 func (s *Sealer) SetKeys(keys *Keys, now time.Time) {
-	s.keys.Store(&sealingKeys{Keys: keys, current: keys.sealing(now.UnixMilli()), filters: keys.Of(Filters)})
+	current := keys.sealing(now.UnixMilli())
+	if old := s.keys.Load(); old != nil && old.current.Number == current.Number && len(old.list) == len(keys.list) {
+		return // nothing has changed
+	}
+	s.keys.Store(&sealingKeys{Keys: keys, current: current, secrets: newAEAD(current.derive(secretsUse)), filters: keys.Of(Filters)})
 }
 
 // Mark replaces data where it is only compared: it is the same for the same data, and without the
@@ -80,12 +85,20 @@ func (p Location) additional() []byte {
 
 // Seal seals the value of a secret.
 func (s *Sealer) Seal(p Location, value []byte) []byte {
-	return s.box("secrets").seal(value, p.additional())
+	return s.secrets().seal(value, p.additional())
 }
 
 // Open is the inverse of Seal. Errors: ErrSealed.
 func (s *Sealer) Open(p Location, sealed []byte) ([]byte, error) {
-	return s.box("secrets").open(sealed, p.additional())
+	return s.secrets().open(sealed, p.additional())
+}
+
+// secretsUse is the use of a data key for secrets of environments.
+const secretsUse = "secrets"
+
+func (s *Sealer) secrets() *Box {
+	keys := s.keys.Load()
+	return &Box{sealer: s, use: secretsUse, key: keys.current, aead: keys.secrets}
 }
 
 // Box seals and opens what belongs together, such as all of one execution. It is safe for concurrent use.
