@@ -1,0 +1,461 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/person"
+	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
+)
+
+// How long links for one use last.
+const (
+	invitationLife = 72 * time.Hour
+	resetLife      = 24 * time.Hour
+)
+
+// User is a person as a member of the account.
+type User struct {
+	ID         chargehand.UserID
+	Email      string
+	Name       string
+	Locale     string // empty: none chosen
+	Status     store.MemberStatus
+	Groups     []chargehand.GroupID
+	Methods    []string // how the person can sign in: password, passkey, oidc:NAME
+	CreatedAt  time.Time
+	LastSeenAt time.Time // zero: never
+	// Link is what the person is to open, in the answers that make it: it is not shown again.
+	Link *OneUseLink
+}
+
+// OneUseLink is an address that can be used once. It is shown once.
+type OneUseLink struct {
+	URL       string
+	ExpiresAt time.Time
+}
+
+// UserPage is one page of users, newest first.
+type UserPage struct {
+	Data   []User
+	Cursor Cursor
+}
+
+// managesPeople refuses a key of test: users and their rights belong to both environments.
+// Codes: insufficient_scope.
+func managesPeople(p *Principal) error {
+	if p.Kind == KindKey && p.Environment == chargehand.Test {
+		return chargehand.NewError(chargehand.CodeInsufficientScope,
+			"Users, groups and grants belong to both environments. Use a key of live, or sign in.")
+	}
+	return nil
+}
+
+// creator names the principal as the one who has made something.
+func (p *Principal) creator() string { return p.ActorID() }
+
+func userNotFound() error {
+	return chargehand.NewError(chargehand.CodeUserNotFound, "There is no such user in this account.")
+}
+
+// user is what may be shown of a member.
+func shownUser(r *store.Reader, m *store.Member) (User, error) {
+	u := User{
+		ID: m.Person.ID, Email: m.Person.Email, Name: m.Person.Name, Locale: m.Person.Locale, Status: m.Status, Groups: []chargehand.GroupID{},
+		Methods: []string{}, CreatedAt: atMs(m.CreatedMs), LastSeenAt: atMs(m.LastSeenMs),
+	}
+	if m.Person.DisabledMs != 0 {
+		u.Status = store.Disabled
+	}
+	groups, err := r.GroupsOf(m.Account, m.Person.No)
+	if err != nil {
+		return u, err
+	}
+	for _, g := range groups {
+		u.Groups = append(u.Groups, g.ID)
+	}
+	if m.Person.Password != "" {
+		u.Methods = append(u.Methods, "password")
+	}
+	passkeys, err := r.PasskeysOf(m.Person.No)
+	if err != nil {
+		return u, err
+	}
+	if len(passkeys) > 0 {
+		u.Methods = append(u.Methods, "passkey")
+	}
+	identities, err := r.IdentitiesOf(m.Person.No)
+	for _, i := range identities {
+		if method := "oidc:" + i.Provider; !slices.Contains(u.Methods, method) {
+			u.Methods = append(u.Methods, method)
+		}
+	}
+	return u, err
+}
+
+// ListUsers lists the members of the account.
+func (s *Service) ListUsers(ctx context.Context, p *Principal, limit int, after Cursor) (*UserPage, error) {
+	if err := managesPeople(p); err != nil {
+		return nil, err
+	}
+	page := &UserPage{Data: []User{}}
+	err := s.view(ctx, func(r *store.Reader) error {
+		rows, err := r.ListMembers(p.AccountNo, after.Milli, limit+1)
+		if err != nil {
+			return err
+		}
+		if len(rows) > limit {
+			rows = rows[:limit]
+			page.Cursor = numberCursor(rows[limit-1].No)
+		}
+		for i := range rows {
+			u, err := shownUser(r, &rows[i])
+			if err != nil {
+				return err
+			}
+			page.Data = append(page.Data, u)
+		}
+		return nil
+	})
+	return page, err
+}
+
+// GetUser returns a member of the account. Codes: user_not_found.
+func (s *Service) GetUser(ctx context.Context, p *Principal, id chargehand.UserID) (u User, err error) {
+	if err := managesPeople(p); err != nil {
+		return u, err
+	}
+	err = s.view(ctx, func(r *store.Reader) error {
+		m, err := r.MemberByID(p.AccountNo, id)
+		if err != nil {
+			return notFoundIs(err, userNotFound)
+		}
+		u, err = shownUser(r, &m)
+		return err
+	})
+	return u, err
+}
+
+// InviteUser is the request to invite a person. Body: email, name, grants (as of GiveGrant, without who gets them).
+type InviteUser struct {
+	Body value.Value
+	// BaseURL is what the address of the invitation begins with.
+	BaseURL string
+}
+
+// InviteUser makes a person an invited member of the account and answers with the invitation. A member who is invited
+// and has not come yet gets another invitation, which replaces the one before.
+// Codes: invalid_body, unknown_field, state_conflict (a member of that e-mail is there), workflow_not_found.
+func (s *Service) InviteUser(ctx context.Context, p *Principal, r InviteUser) (u User, err error) {
+	if err := managesPeople(p); err != nil {
+		return u, err
+	}
+	f, err := openBody(r.Body, "email", "name", "grants")
+	if err != nil {
+		return u, err
+	}
+	now := s.nowMs()
+	given := f.person(now)
+	grants := f.grants("grants")
+	if err := f.err(); err != nil {
+		return u, err
+	}
+	link := newLink("/invitation", r.BaseURL, s.now().Add(invitationLife))
+	err = s.update(ctx, func(tx *store.Tx) error {
+		m, err := invite(tx, p.AccountNo, given, now)
+		if err != nil {
+			return err
+		}
+		for i := range grants {
+			g := grants[i]
+			g.row.Person, g.row.Account = m.Person.No, p.AccountNo
+			if err := s.insertGrant(tx, p, &g); err != nil {
+				return err
+			}
+		}
+		if err := link.ticket(tx, store.TicketInvitation, &m, now); err != nil {
+			return err
+		}
+		u, err = shownUser(&tx.Reader, &m)
+		return err
+	})
+	u.Link = &link.OneUseLink
+	return u, err
+}
+
+// person reads the fields email and name.
+func (f *fields) person(nowMs int64) store.Person {
+	p := store.Person{ID: newID[chargehand.UserID](nowMs), CreatedMs: nowMs}
+	for _, name := range []string{"email", "name"} {
+		if !f.has(name) {
+			f.fail(name, "required", "The field \""+name+"\" is missing.")
+		}
+	}
+	before := len(f.wrong)
+	email := f.text("email", maxBodyText)
+	if len(f.wrong) == before {
+		var complaint string
+		if p.Email, p.EmailKey, complaint = person.Email(email); complaint != "" {
+			f.fail("email", "wrong_value", "The field \"email\" "+complaint)
+		}
+	}
+	p.Name, p.NameKey = f.personName("name")
+	return p
+}
+
+// maxBodyText is far more than any name or address has.
+const maxBodyText = 64 << 10
+
+// personName reads a name that people see.
+func (f *fields) personName(field string) (name, key string) {
+	before := len(f.wrong)
+	text := f.text(field, maxBodyText)
+	if !f.has(field) || len(f.wrong) > before {
+		return "", ""
+	}
+	name, complaint := person.Name(text)
+	if complaint != "" {
+		f.fail(field, "wrong_value", "The field \""+field+"\" "+complaint)
+	}
+	return name, person.Key(name)
+}
+
+// invite finds or makes a person and an invited membership. Codes: state_conflict.
+func invite(tx *store.Tx, account int64, given store.Person, nowMs int64) (m store.Member, err error) {
+	known, err := tx.PersonByEmail(given.EmailKey)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		if err := tx.InsertPerson(&given); err != nil {
+			return m, err
+		}
+	case err != nil:
+		return m, err
+	default: // the name stays as the person has it
+		known.NameKey = person.Key(known.Name)
+		given = known
+	}
+	m, err = tx.MemberByNo(account, given.No)
+	switch {
+	case err == nil && m.Status != store.Invited:
+		return m, stateConflict("The account has a user with this e-mail, who is " + m.Status.String() + ".")
+	case err == nil || !errors.Is(err, store.ErrNotFound):
+		return m, err
+	}
+	m = store.Member{Account: account, Person: given, Status: store.Invited, CreatedMs: nowMs}
+	return m, tx.InsertMember(&m)
+}
+
+// link is a OneUseLink with the hash of its token.
+type link struct {
+	OneUseLink
+	hash []byte
+}
+
+func newLink(path, base string, expires time.Time) link {
+	token, hash := newToken()
+	return link{OneUseLink{URL: base + path + "#token=" + token, ExpiresAt: expires.UTC()}, hash}
+}
+
+// ticket stores the link as the only one of its kind for a member.
+func (l *link) ticket(tx *store.Tx, kind store.TicketKind, m *store.Member, nowMs int64) error {
+	if err := tx.DeleteTicketsOf(m.Person.No, kind); err != nil {
+		return err
+	}
+	return tx.InsertTicket(&store.Ticket{
+		Hash: l.hash, Kind: kind, Account: m.Account, Person: m.Person.No, CreatedMs: nowMs, ExpiresMs: l.ExpiresAt.UnixMilli(),
+	})
+}
+
+// PatchUser changes the status of a membership: active or disabled. Sessions of a disabled user end everywhere within
+// a second. Codes: user_not_found, invalid_body, unknown_field, state_conflict, last_admin.
+func (s *Service) PatchUser(ctx context.Context, p *Principal, id chargehand.UserID, body value.Value) (u User, err error) {
+	f, err := openBody(body, "status")
+	if err != nil {
+		return u, err
+	}
+	to := store.Active
+	switch status := f.text("status", 20); {
+	case !f.has("status"):
+		f.fail("status", "required", "The field \"status\" is missing.")
+	case status == "disabled":
+		to = store.Disabled
+	case status != "active" && len(f.wrong) == 0:
+		f.fail("status", "unknown_value", "The field \"status\" must be \"active\" or \"disabled\".")
+	}
+	if err := f.err(); err != nil {
+		return u, err
+	}
+	err = s.changeMember(ctx, p, id, func(tx *store.Tx, m *store.Member) error {
+		switch {
+		case m.Status == to:
+		case m.Status == store.Invited && to == store.Active:
+			return stateConflict("The user has not accepted the invitation yet.")
+		default:
+			if err := tx.SetMemberStatus(m.No, m.Status, to); err != nil {
+				return err
+			}
+			m.Status = to
+		}
+		if to == store.Disabled {
+			err := errors.Join(tx.RevokeSessions(m.Person.No, m.Account, 0, s.nowMs()), tx.DeleteTicketsOf(m.Person.No, store.TicketInvitation))
+			if err != nil {
+				return err
+			}
+		}
+		u, err = shownUser(&tx.Reader, m)
+		return err
+	})
+	return u, err
+}
+
+// RemoveUser ends a membership, with its grants and places in groups. The person stays, and so do the names in what
+// the person has started. Codes: user_not_found, last_admin.
+func (s *Service) RemoveUser(ctx context.Context, p *Principal, id chargehand.UserID) error {
+	return s.changeMember(ctx, p, id, func(tx *store.Tx, m *store.Member) error {
+		return errors.Join(tx.DeleteMember(m.Account, m.Person.No), tx.RevokeSessions(m.Person.No, m.Account, 0, s.nowMs()),
+			tx.DeleteTicketsOf(m.Person.No, store.TicketInvitation))
+	})
+}
+
+// changeMember runs a change of a member after which the account has an admin still. Codes: user_not_found, last_admin.
+func (s *Service) changeMember(ctx context.Context, p *Principal, id chargehand.UserID, change func(*store.Tx, *store.Member) error) error {
+	return s.changePeople(ctx, p, func(tx *store.Tx) error {
+		m, err := tx.MemberByID(p.AccountNo, id)
+		if err != nil {
+			return notFoundIs(err, userNotFound)
+		}
+		return change(tx, &m)
+	})
+}
+
+// changePeople runs a change of who may do what. If the account had an admin, it has one afterwards.
+// Codes: insufficient_scope, last_admin.
+func (s *Service) changePeople(ctx context.Context, p *Principal, change func(*store.Tx) error) error {
+	if err := managesPeople(p); err != nil {
+		return err
+	}
+	err := s.update(ctx, func(tx *store.Tx) error {
+		if err := tx.LockAdmins(p.AccountNo); err != nil {
+			return err
+		}
+		had, err := tx.HasAdmin(p.AccountNo)
+		if err != nil {
+			return err
+		}
+		if err := change(tx); err != nil || !had {
+			return err
+		}
+		has, err := tx.HasAdmin(p.AccountNo)
+		if err == nil && !has {
+			err = chargehand.NewError(chargehand.CodeLastAdmin,
+				"This would leave the account without an active user who is an admin. Make another user an admin first.")
+		}
+		return err
+	})
+	s.ForgetSessions()
+	return err
+}
+
+// ResetUser makes a link with which an active user sets a password anew. Codes: user_not_found, state_conflict,
+// insufficient_scope (the user may do what the principal may not).
+func (s *Service) ResetUser(ctx context.Context, p *Principal, id chargehand.UserID, base string) (*OneUseLink, error) {
+	l := newLink("/password-reset", base, s.now().Add(resetLife))
+	err := s.changeMember(ctx, p, id, func(tx *store.Tx, m *store.Member) error {
+		if m.Status != store.Active {
+			return stateConflict("The user is " + m.Status.String() + ". Only the password of an active user can be reset.")
+		}
+		if err := coversAll(tx, p, m.Person.No); err != nil {
+			return err
+		}
+		return l.ticket(tx, store.TicketReset, m, s.nowMs())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &l.OneUseLink, nil
+}
+
+// coversAll refuses a principal that lacks what a person may do in any account: with a link to reset the password it
+// could act as that person. Codes: insufficient_scope.
+func coversAll(tx *store.Tx, p *Principal, person int64) error {
+	all, err := tx.MembershipsOf(person)
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		if m.Account != p.AccountNo && m.Status == store.Active {
+			return chargehand.NewError(chargehand.CodeInsufficientScope,
+				"The user is a member of another account too. The server's command line makes the link, or the user asks for it.")
+		}
+		grants, err := tx.GrantsOf(m.Account, person, maxGrants)
+		if err != nil {
+			return err
+		}
+		for _, g := range grants {
+			if err := covers(p, g.Role); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// covers refuses to give a role with scopes that the principal does not have. A principal that gives roles is an admin,
+// over everything. Codes: insufficient_scope.
+func covers(p *Principal, name string) error {
+	role, _ := ParseRole(name)
+	if missing := (role.live | role.test) &^ p.Scopes &^ ScopeWorkflowsPublish; missing != 0 {
+		return chargehand.NewError(chargehand.CodeInsufficientScope, "The role "+name+" has more than you have: "+
+			strings.Join(missing.Names(), ", ")+".")
+	}
+	if role.live.Has(ScopeWorkflowsPublish) && !p.Scopes.Has(ScopeWorkflowsPublish) && p.Kind == KindKey {
+		return chargehand.NewError(chargehand.CodeInsufficientScope, "The role "+name+" has more than this key has: workflows:publish.")
+	}
+	return nil
+}
+
+// FoundPeople are members and groups whose names begin with a text, for pickers.
+type FoundPeople struct {
+	Users  []FoundUser
+	Groups []FoundGroup
+}
+
+// FoundUser is what everyone who answers tasks may know of a user.
+type FoundUser struct {
+	ID          chargehand.UserID
+	Name, Email string
+}
+
+// FoundGroup is what everyone who answers tasks may know of a group.
+type FoundGroup struct {
+	ID   chargehand.GroupID
+	Name string
+}
+
+// FindPeople finds up to limit active users, and as many groups, whose name or e-mail begins with text.
+func (s *Service) FindPeople(ctx context.Context, p *Principal, text string, limit int) (*FoundPeople, error) {
+	found := &FoundPeople{Users: []FoundUser{}, Groups: []FoundGroup{}}
+	key := person.Key(strings.TrimSpace(text))
+	err := s.view(ctx, func(r *store.Reader) error {
+		users, err := r.SearchMembers(p.AccountNo, key, limit)
+		if err != nil {
+			return err
+		}
+		for i := range users {
+			if users[i].Counts() {
+				found.Users = append(found.Users, FoundUser{users[i].Person.ID, users[i].Person.Name, users[i].Person.Email})
+			}
+		}
+		groups, err := r.SearchGroups(p.AccountNo, key, limit)
+		for _, g := range groups {
+			found.Groups = append(found.Groups, FoundGroup{g.ID, g.Name})
+		}
+		return err
+	})
+	return found, err
+}

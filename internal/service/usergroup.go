@@ -1,0 +1,246 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
+)
+
+// membersShown is how many members of a group are in the group itself; all are listed page by page.
+const membersShown = 100
+
+// Group is a group of users.
+type Group struct {
+	ID          chargehand.GroupID
+	Name        string
+	Source      string              // oidc:NAME, empty: it was made here
+	Members     []chargehand.UserID // the first 100
+	MoreMembers bool                // there are more
+	CreatedAt   time.Time
+}
+
+// GroupPage is one page of groups, newest first.
+type GroupPage struct {
+	Data   []Group
+	Cursor Cursor
+}
+
+// MemberPage is one page of the members of a group, in no order that means anything.
+type MemberPage struct {
+	Data   []FoundUser
+	Cursor Cursor
+}
+
+func groupNotFound() error {
+	return chargehand.NewError(chargehand.CodeGroupNotFound, "There is no such group in this account.")
+}
+
+func shownGroup(r *store.Reader, row *store.Group) (Group, error) {
+	g := Group{ID: row.ID, Name: row.Name, Source: row.Source, Members: []chargehand.UserID{}, CreatedAt: atMs(row.CreatedMs)}
+	people, err := r.GroupMembers(row.No, 0, membersShown+1)
+	for i, p := range people {
+		if g.MoreMembers = i == membersShown; !g.MoreMembers {
+			g.Members = append(g.Members, p.ID)
+		}
+	}
+	return g, err
+}
+
+// ListGroups lists the groups of the account.
+func (s *Service) ListGroups(ctx context.Context, p *Principal, limit int, after Cursor) (*GroupPage, error) {
+	if err := managesPeople(p); err != nil {
+		return nil, err
+	}
+	page := &GroupPage{Data: []Group{}}
+	err := s.view(ctx, func(r *store.Reader) error {
+		rows, err := r.ListGroups(p.AccountNo, after.Milli, limit+1)
+		if err != nil {
+			return err
+		}
+		if len(rows) > limit {
+			rows = rows[:limit]
+			page.Cursor = numberCursor(rows[limit-1].No)
+		}
+		for i := range rows {
+			g, err := shownGroup(r, &rows[i])
+			if err != nil {
+				return err
+			}
+			page.Data = append(page.Data, g)
+		}
+		return nil
+	})
+	return page, err
+}
+
+// GetGroup returns a group. Codes: group_not_found.
+func (s *Service) GetGroup(ctx context.Context, p *Principal, id chargehand.GroupID) (g Group, err error) {
+	if err := managesPeople(p); err != nil {
+		return g, err
+	}
+	err = s.view(ctx, func(r *store.Reader) error {
+		row, err := r.GroupByID(p.AccountNo, id)
+		if err != nil {
+			return notFoundIs(err, groupNotFound)
+		}
+		g, err = shownGroup(r, &row)
+		return err
+	})
+	return g, err
+}
+
+// GroupMembers lists the members of a group. Codes: group_not_found.
+func (s *Service) GroupMembers(ctx context.Context, p *Principal, id chargehand.GroupID, limit int, after Cursor) (*MemberPage, error) {
+	if err := managesPeople(p); err != nil {
+		return nil, err
+	}
+	page := &MemberPage{Data: []FoundUser{}}
+	err := s.view(ctx, func(r *store.Reader) error {
+		g, err := r.GroupByID(p.AccountNo, id)
+		if err != nil {
+			return notFoundIs(err, groupNotFound)
+		}
+		people, err := r.GroupMembers(g.No, after.Milli, limit+1)
+		if err != nil {
+			return err
+		}
+		if len(people) > limit {
+			people = people[:limit]
+			page.Cursor = numberCursor(people[limit-1].No)
+		}
+		for _, each := range people {
+			page.Data = append(page.Data, FoundUser{each.ID, each.Name, each.Email})
+		}
+		return nil
+	})
+	return page, err
+}
+
+// CreateGroup makes a group. Body: name. Codes: invalid_body, unknown_field, state_conflict (the name is taken).
+func (s *Service) CreateGroup(ctx context.Context, p *Principal, body value.Value) (g Group, err error) {
+	row := store.Group{ID: newID[chargehand.GroupID](s.nowMs()), Account: p.AccountNo, CreatedMs: s.nowMs()}
+	if row.Name, row.NameKey, err = groupName(body); err != nil {
+		return g, err
+	}
+	err = s.changePeople(ctx, p, func(tx *store.Tx) error {
+		if err := groupNameFree(tx, &row); err != nil {
+			return err
+		}
+		if err := tx.InsertGroup(&row); err != nil {
+			return err
+		}
+		g, err = shownGroup(&tx.Reader, &row)
+		return err
+	})
+	return g, err
+}
+
+// groupName reads the body of a group. Codes: invalid_body, unknown_field.
+func groupName(body value.Value) (name, key string, err error) {
+	f, err := openBody(body, "name")
+	if err != nil {
+		return "", "", err
+	}
+	if !f.has("name") {
+		f.fail("name", "required", "The field \"name\" is missing.")
+	}
+	name, key = f.personName("name")
+	return name, key, f.err()
+}
+
+// groupNameFree refuses a name that another group of the account has. The caller holds LockAdmins. Codes: state_conflict.
+func groupNameFree(tx *store.Tx, row *store.Group) error {
+	other, err := tx.GroupByName(row.Account, row.NameKey)
+	if errors.Is(err, store.ErrNotFound) || err == nil && other.ID == row.ID {
+		return nil
+	}
+	if err == nil {
+		err = stateConflict("The account has a group of this name.")
+	}
+	return err
+}
+
+// PatchGroup renames a group. Codes: group_not_found, invalid_body, unknown_field, state_conflict.
+func (s *Service) PatchGroup(ctx context.Context, p *Principal, id chargehand.GroupID, body value.Value) (g Group, err error) {
+	name, key, err := groupName(body)
+	if err != nil {
+		return g, err
+	}
+	err = s.changeGroup(ctx, p, id, func(tx *store.Tx, row *store.Group) error {
+		row.Name, row.NameKey = name, key
+		if err := groupNameFree(tx, row); err != nil {
+			return err
+		}
+		if err := tx.RenameGroup(row); err != nil {
+			return err
+		}
+		g, err = shownGroup(&tx.Reader, row)
+		return err
+	})
+	return g, err
+}
+
+// DeleteGroup deletes a group with its grants. Codes: group_not_found, state_conflict, last_admin.
+func (s *Service) DeleteGroup(ctx context.Context, p *Principal, id chargehand.GroupID) error {
+	return s.changeGroup(ctx, p, id, func(tx *store.Tx, row *store.Group) error { return tx.DeleteGroup(row.No) })
+}
+
+// changeGroup runs a change of a group that was made here. Codes: group_not_found, state_conflict, last_admin.
+func (s *Service) changeGroup(ctx context.Context, p *Principal, id chargehand.GroupID, change func(*store.Tx, *store.Group) error) error {
+	return s.changePeople(ctx, p, func(tx *store.Tx) error {
+		row, err := tx.GroupByID(p.AccountNo, id)
+		if err != nil {
+			return notFoundIs(err, groupNotFound)
+		}
+		if row.Source != "" {
+			return stateConflict("The group comes from " + row.Source + " and is changed there.")
+		}
+		return change(tx, &row)
+	})
+}
+
+// JoinGroup adds a user to a group; one who is in it stays. Codes: group_not_found, user_not_found, insufficient_scope
+// (the group may do what the principal may not), state_conflict.
+func (s *Service) JoinGroup(ctx context.Context, p *Principal, id chargehand.GroupID, user chargehand.UserID) error {
+	return s.changeGroup(ctx, p, id, func(tx *store.Tx, row *store.Group) error {
+		m, err := tx.MemberByID(p.AccountNo, user)
+		if err != nil {
+			return notFoundIs(err, userNotFound)
+		}
+		grants, err := tx.ListGrants(store.GrantFilter{Account: p.AccountNo, Group: row.No, Limit: maxGrantsOfOne})
+		if err != nil {
+			return err
+		}
+		for _, g := range grants {
+			if err := covers(p, g.Role); err != nil {
+				return err
+			}
+		}
+		if groups, err := tx.GroupsOf(p.AccountNo, m.Person.No); err != nil || len(groups) >= maxGroupsOfOne {
+			if err == nil {
+				err = stateConflict("A user is in at most " + strconv.Itoa(maxGroupsOfOne) + " groups.")
+			}
+			return err
+		}
+		return tx.JoinGroup(row, m.Person.No)
+	})
+}
+
+// LeaveGroup takes a user out of a group. Codes: group_not_found, user_not_found (or not in the group), last_admin.
+func (s *Service) LeaveGroup(ctx context.Context, p *Principal, id chargehand.GroupID, user chargehand.UserID) error {
+	return s.changeGroup(ctx, p, id, func(tx *store.Tx, row *store.Group) error {
+		m, err := tx.MemberByID(p.AccountNo, user)
+		if err == nil {
+			err = tx.LeaveGroup(row.No, m.Person.No)
+		}
+		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) {
+			return chargehand.NewError(chargehand.CodeUserNotFound, "There is no such user in this group.")
+		}
+		return err
+	})
+}
