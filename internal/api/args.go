@@ -29,6 +29,9 @@ type args struct {
 	revision      int64                 // of a version; 0: the newest one
 	workflows     service.ListWorkflows // filters of a list of workflows
 	draft         bool
+	user          chargehand.UserID  // filter of a list of grants
+	group         chargehand.GroupID // filter of a list of grants
+	prefix        string             // of names of people
 	entries       entriesMode
 	filename      string
 	wait          time.Duration

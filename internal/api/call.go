@@ -34,6 +34,9 @@ type call struct {
 	batch         chargehand.BatchID
 	file          chargehand.FileID
 	key           chargehand.KeyID
+	user          chargehand.UserID
+	group         chargehand.GroupID
+	grant         chargehand.GrantID
 	name          string // version, name of a secret, or problem code
 
 	raw   []byte      // body as it was sent, unless the handler reads it itself
@@ -79,6 +82,11 @@ func (c *call) run() error {
 			return err
 		}
 		c.principal = principal
+		if rt.fresh {
+			if err := c.server.service.RequireFresh(c.principal); err != nil {
+				return err
+			}
+		}
 	}
 	if err := c.parseArgs(); err != nil {
 		return err

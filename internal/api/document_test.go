@@ -216,6 +216,8 @@ const (
 	pathB = pathW + "/batch/0197a5c4-3333-7000-8000-000000000003"
 	pathF = "/api/v1/files/0197a5c4-4444-7000-8000-000000000004"
 	pathK = "/api/v1/api-keys/0197a5c4-5555-7000-8000-000000000005"
+	pathU = "/api/v1/users/0197a5c4-7777-7000-8000-000000000007"
+	pathG = "/api/v1/groups/0197a5c4-8888-7000-8000-000000000008"
 	pathS = "/api/v1/secrets/token"
 )
 
@@ -265,12 +267,30 @@ var samples = map[string][]request{
 		{path: pathF + "/content", header: map[string]string{"Range": "bytes=2-4"}},
 		{path: pathF + "/content", header: map[string]string{"If-None-Match": `"` + strings.Repeat("ab", 32) + `"`}},
 	},
-	"listAPIKeys":  {{path: "/api/v1/api-keys"}},
-	"createAPIKey": {{method: "POST", path: "/api/v1/api-keys", body: `{"name":"ci","preset":"run","expires_at":"2027-01-01T00:00:00Z","rate_limit":null}`}},
-	"getAPIKey":    {{path: pathK}},
-	"updateAPIKey": {{method: "PATCH", path: pathK, body: `{"workflows":null}`}},
-	"revokeAPIKey": {{method: "DELETE", path: pathK}},
-	"listSecrets":  {{path: "/api/v1/secrets?limit=1"}},
+	"listUsers":        {{path: "/api/v1/users?limit=1"}},
+	"inviteUser":       {{method: "POST", path: "/api/v1/users", body: `{"email":"ada@example.org","name":"Ada","grants":[{"role":"viewer"}]}`, header: map[string]string{"Idempotency-Key": "k"}}},
+	"getUser":          {{path: pathU}},
+	"updateUser":       {{method: "PATCH", path: pathU, body: `{"status":"disabled"}`}},
+	"removeUser":       {{method: "DELETE", path: pathU}},
+	"resetUser":        {{method: "POST", path: pathU + "/reset"}},
+	"findPeople":       {{path: "/api/v1/people?q=a&limit=5"}},
+	"listGroups":       {{path: "/api/v1/groups"}},
+	"createGroup":      {{method: "POST", path: "/api/v1/groups", body: `{"name":"Finance"}`}},
+	"getGroup":         {{path: pathG}},
+	"updateGroup":      {{method: "PATCH", path: pathG, body: `{"name":"Treasury"}`}},
+	"deleteGroup":      {{method: "DELETE", path: pathG}},
+	"listGroupMembers": {{path: pathG + "/members?limit=2"}},
+	"joinGroup":        {{method: "PUT", path: pathG + "/members/" + userID.String()}},
+	"leaveGroup":       {{method: "DELETE", path: pathG + "/members/" + userID.String()}},
+	"listGrants":       {{path: "/api/v1/grants?user_id=" + userID.String()}, {path: "/api/v1/grants?group_id=" + groupID.String()}},
+	"giveGrant":        {{method: "POST", path: "/api/v1/grants", body: `{"user_id":"` + userID.String() + `","role":"operator","environments":["live"]}`}},
+	"takeGrant":        {{method: "DELETE", path: "/api/v1/grants/" + grantID.String()}},
+	"listAPIKeys":      {{path: "/api/v1/api-keys"}},
+	"createAPIKey":     {{method: "POST", path: "/api/v1/api-keys", body: `{"name":"ci","preset":"run","expires_at":"2027-01-01T00:00:00Z","rate_limit":null}`}},
+	"getAPIKey":        {{path: pathK}},
+	"updateAPIKey":     {{method: "PATCH", path: pathK, body: `{"workflows":null}`}},
+	"revokeAPIKey":     {{method: "DELETE", path: pathK}},
+	"listSecrets":      {{path: "/api/v1/secrets?limit=1"}},
 	"putSecret": {
 		{method: "PUT", path: "/api/v1/secrets/new%2Fone", body: `{"value":"v"}`},
 		{method: "PUT", path: pathS, body: `{"value":{"username":"ci","password":"v"}}`},

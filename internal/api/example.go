@@ -39,6 +39,9 @@ const (
 	exampleBatchID     = "019c13f3-1d3f-7a11-8c2d-0b9e7f6a5d10"
 	exampleFileID      = "019c13f3-2b10-7d4e-9f3a-7e1c5b8d6042"
 	exampleKeyID       = "019c13f1-0c00-7f3b-a2d4-9e8b7c6f5a43"
+	exampleUserID      = "019c13f0-1a00-7d2e-8b4c-6f5e7d8c9b01"
+	exampleGroupID     = "019c13f0-2b00-7e3f-9c5d-7a6b8c9d0e12"
+	exampleGrantID     = "019c13f0-3c00-7f40-8d6e-8b7c9d0e1f23"
 	exampleCursor      = "AZwT8x1AAAABnBPzHUB7Doo8L22eS1oh"
 
 	exampleYAML = `document:
@@ -122,6 +125,19 @@ func examples() map[reflect.Type]any {
 		Scopes: []string{"workflows:read", "executions:create", "executions:read"}, Workflows: []chargehand.WorkflowID{workflow.ID},
 		CreatedAt: created, LastUsedAt: finished,
 	}
+	team := userGroup{
+		ID: exampleID[chargehand.GroupID](exampleGroupID), Name: "Finance", Members: []chargehand.UserID{exampleID[chargehand.UserID](exampleUserID)}, CreatedAt: created,
+	}
+	member := user{
+		ID: exampleID[chargehand.UserID](exampleUserID), Email: "ada@example.org", Name: "Ada", Status: "invited", Groups: []chargehand.GroupID{}, Methods: []string{},
+		CreatedAt: created, Invitation: &oneUseLink{exampleHost + "/invitation#token=TOKEN", expires},
+	}
+	seen := member
+	seen.Status, seen.Groups, seen.Methods, seen.LastSeenAt, seen.Invitation = "active", []chargehand.GroupID{team.ID}, []string{"passkey"}, finished, nil
+	role := grant{
+		ID: exampleID[chargehand.GrantID](exampleGrantID), Group: &team.ID, Role: "operator", Namespace: "shop", Environments: []string{"live", "test"},
+		CreatedAt: created, CreatedBy: exampleUserID,
+	}
 	token := secret{
 		Name: "stock-token", Version: 3, CreatedAt: created, UpdatedAt: updated,
 		Versions: []secretVersion{{Version: 3, SetAt: updated, Restores: 1}, {Version: 2, SetAt: updated}, {Version: 1, SetAt: created}},
@@ -153,6 +169,12 @@ func examples() map[reflect.Type]any {
 		}}},
 		batchPage{Data: []batch{withoutEntries(run)}},
 		batchItemPage{Data: entries},
+		member, userPage{Data: []user{seen}}, *member.Invitation,
+		team, userGroupPage{Data: []userGroup{team}}, memberPage{Data: []foundUser{{seen.ID, seen.Name, seen.Email}}},
+		foundPeople{Users: []foundUser{{seen.ID, seen.Name, seen.Email}}, Groups: []foundGroup{{team.ID, team.Name}}},
+		role, grantPage{Data: []grant{role}}, groupBody{Name: "Finance"}, patchUserBody{Status: "disabled"},
+		inviteUserBody{Email: "ada@example.org", Name: "Ada", Grants: []firstGrant{{Role: "operator", Namespace: "shop"}}},
+		giveGrantBody{Group: exampleGroupID, Role: "operator", Namespace: "shop", Environments: []string{"live"}},
 		key, apiKeyPage{Data: []apiKey{key}},
 		secretPage{Data: []secret{listed}},
 		limitPage{Data: []limit{{Name: "body_bytes", Value: 1 << 20, Description: "Body of a request, unless another limit is named for it."}}},
@@ -189,11 +211,13 @@ func withoutEntries(b batch) batch {
 // pathExamples are examples of the parameters of paths.
 var pathExamples = map[paramKind]any{
 	workflowParam: exampleWorkflowID, executionParam: exampleExecutionID, batchParam: exampleBatchID, fileParam: exampleFileID,
+	userParam: exampleUserID, groupParam: exampleGroupID, grantParam: exampleGrantID,
 	keyParam: exampleKeyID, versionParam: "1.0.0", secretParam: "stock-token", problemParam: "queue_full",
 }
 
 // parameterExamples are examples of parameters, by name.
 var parameterExamples = map[string]any{
+	"user_id": exampleUserID, "group_id": exampleGroupID,
 	"limit": 20, "cursor": exampleCursor, "namespace": "shop", "name": "order", "q": "order", "draft": true, "version": "1.0.0",
 	"status": "error", "phase": "cancelled", "batch_id": exampleBatchID, "executions": "none", "wait": "30s",
 	"created_after": "2026-01-31T00:00:00Z", "created_before": "2026-02-01T00:00:00Z", "filename": "order.json",

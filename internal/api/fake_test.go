@@ -49,6 +49,9 @@ var (
 	batchID     = mustID[chargehand.BatchID]("0197a5c4-3333-7000-8000-000000000003")
 	fileID      = mustID[chargehand.FileID]("0197a5c4-4444-7000-8000-000000000004")
 	keyID       = mustID[chargehand.KeyID]("0197a5c4-5555-7000-8000-000000000005")
+	userID      = mustID[chargehand.UserID]("0197a5c4-7777-7000-8000-000000000007")
+	groupID     = mustID[chargehand.GroupID]("0197a5c4-8888-7000-8000-000000000008")
+	grantID     = mustID[chargehand.GrantID]("0197a5c4-9999-7000-8000-000000000009")
 )
 
 // moment0 is a time with a fraction that must not be lost or rounded.
@@ -383,6 +386,99 @@ func (f *fake) OpenLink(_ context.Context, l service.Link) (*service.File, io.Re
 	}
 	v, err := or(f, fixtureFile())
 	return v, fixtureContent(), err
+}
+
+func (f *fake) RequireFresh(*service.Principal) error { return nil }
+
+func fixtureUser() service.User {
+	return service.User{
+		ID: userID, Email: "ada@example.org", Name: "Ada", Status: 2, Groups: []chargehand.GroupID{groupID}, Methods: []string{"passkey"},
+		CreatedAt: moment0, LastSeenAt: moment0,
+	}
+}
+
+func fixtureGroup() service.Group {
+	return service.Group{ID: groupID, Name: "Finance", Source: "oidc:corp", Members: []chargehand.UserID{userID}, CreatedAt: moment0}
+}
+
+func fixtureGrant() service.Grant {
+	return service.Grant{
+		ID: grantID, User: userID, Role: "operator", Workflow: workflowID, Environments: 3, CreatedAt: moment0, CreatedBy: "command line",
+	}
+}
+
+func (f *fake) ListUsers(context.Context, *service.Principal, int, service.Cursor) (*service.UserPage, error) {
+	return or(f, &service.UserPage{Data: []service.User{fixtureUser()}, Cursor: cursor1()})
+}
+
+func (f *fake) GetUser(context.Context, *service.Principal, chargehand.UserID) (service.User, error) {
+	return or(f, fixtureUser())
+}
+
+func (f *fake) InviteUser(_ context.Context, _ *service.Principal, r service.InviteUser) (service.User, bool, error) {
+	u := fixtureUser()
+	u.Link = &service.OneUseLink{URL: r.BaseURL + "/invitation#token=t", ExpiresAt: moment0}
+	return orReplayed(f, u)
+}
+
+func (f *fake) PatchUser(context.Context, *service.Principal, chargehand.UserID, value.Value) (service.User, error) {
+	return or(f, fixtureUser())
+}
+
+func (f *fake) RemoveUser(context.Context, *service.Principal, chargehand.UserID) error {
+	return f.fail
+}
+
+func (f *fake) ResetUser(context.Context, *service.Principal, chargehand.UserID, string, *service.Idempotency) (service.OneUseLink, bool, error) {
+	return orReplayed(f, service.OneUseLink{ExpiresAt: moment0})
+}
+
+func (f *fake) FindPeople(context.Context, *service.Principal, string, int) (*service.FoundPeople, error) {
+	return or(f, &service.FoundPeople{Users: []service.FoundUser{{ID: userID, Name: "Ada", Email: "a@b"}}, Groups: []service.FoundGroup{{ID: groupID, Name: "Finance"}}})
+}
+
+func (f *fake) ListGroups(context.Context, *service.Principal, int, service.Cursor) (*service.GroupPage, error) {
+	return or(f, &service.GroupPage{Data: []service.Group{fixtureGroup()}, Cursor: cursor1()})
+}
+
+func (f *fake) GetGroup(context.Context, *service.Principal, chargehand.GroupID) (service.Group, error) {
+	return or(f, fixtureGroup())
+}
+
+func (f *fake) CreateGroup(context.Context, *service.Principal, value.Value, *service.Idempotency) (service.Group, bool, error) {
+	return orReplayed(f, fixtureGroup())
+}
+
+func (f *fake) PatchGroup(context.Context, *service.Principal, chargehand.GroupID, value.Value) (service.Group, error) {
+	return or(f, fixtureGroup())
+}
+
+func (f *fake) DeleteGroup(context.Context, *service.Principal, chargehand.GroupID) error {
+	return f.fail
+}
+
+func (f *fake) GroupMembers(context.Context, *service.Principal, chargehand.GroupID, int, service.Cursor) (*service.MemberPage, error) {
+	return or(f, &service.MemberPage{Data: []service.FoundUser{{ID: userID, Name: "Ada", Email: "a@b"}}, Cursor: cursor1()})
+}
+
+func (f *fake) JoinGroup(context.Context, *service.Principal, chargehand.GroupID, chargehand.UserID) error {
+	return f.fail
+}
+
+func (f *fake) LeaveGroup(context.Context, *service.Principal, chargehand.GroupID, chargehand.UserID) error {
+	return f.fail
+}
+
+func (f *fake) ListGrants(context.Context, *service.Principal, service.ListGrants) (*service.GrantPage, error) {
+	return or(f, &service.GrantPage{Data: []service.Grant{fixtureGrant()}, Cursor: cursor1()})
+}
+
+func (f *fake) GiveGrant(context.Context, *service.Principal, value.Value, *service.Idempotency) (service.Grant, bool, error) {
+	return orReplayed(f, fixtureGrant())
+}
+
+func (f *fake) TakeGrant(context.Context, *service.Principal, chargehand.GrantID) error {
+	return f.fail
 }
 
 func (f *fake) CreateKey(_ context.Context, _ *service.Principal, r service.CreateKey) (*service.Key, bool, error) {

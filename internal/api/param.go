@@ -15,6 +15,9 @@ const (
 	batchParam
 	fileParam
 	keyParam
+	userParam
+	groupParam
+	grantParam
 	versionParam
 	secretParam
 	problemParam
@@ -27,6 +30,9 @@ var paramKinds = map[string]paramKind{
 	"batchId":     batchParam,
 	"fileId":      fileParam,
 	"keyId":       keyParam,
+	"userId":      userParam,
+	"groupId":     groupParam,
+	"grantId":     grantParam,
 	"version":     versionParam,
 	"name":        secretParam,
 	"code":        problemParam,
@@ -44,6 +50,9 @@ var notFound = map[paramKind]struct {
 	batchParam:     {chargehand.CodeBatchNotFound, "batch", "the id is not a UUID"},
 	fileParam:      {chargehand.CodeFileNotFound, "file", "the id is not a UUID"},
 	keyParam:       {chargehand.CodeKeyNotFound, "API key", "the id is not a UUID"},
+	userParam:      {chargehand.CodeUserNotFound, "user", "the id is not a UUID"},
+	groupParam:     {chargehand.CodeGroupNotFound, "group", "the id is not a UUID"},
+	grantParam:     {chargehand.CodeGrantNotFound, "grant", "the id is not a UUID"},
 	versionParam:   {chargehand.CodeVersionNotFound, "version", ""},
 	secretParam:    {chargehand.CodeSecretNotFound, "secret", ""},
 	problemParam:   {chargehand.CodeProblemNotFound, "problem type", ""},
@@ -76,6 +85,12 @@ func (c *call) parseID(kind paramKind, text string) error {
 		err = setID(&c.file, text)
 	case keyParam:
 		err = setID(&c.key, text)
+	case userParam:
+		err = setID(&c.user, text)
+	case groupParam:
+		err = setID(&c.group, text)
+	case grantParam:
+		err = setID(&c.grant, text)
 	default:
 		c.name = text
 	}

@@ -13,15 +13,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/api"
 	"github.com/chargehand/chargehand/internal/app"
 	"github.com/chargehand/chargehand/internal/operate"
+	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/sqlite"
 )
 
 // installation is a whole server on a free port: service, SQLite and embedded engine.
 type installation struct {
 	*api.Judge
 	base, key string
+	data      string // its data directory
 }
 
 func install(t *testing.T) *installation {
@@ -47,7 +51,7 @@ func install(t *testing.T) *installation {
 		default:
 		}
 	})
-	i := &installation{base: "http://" + a.Address().String(), key: key}
+	i := &installation{base: "http://" + a.Address().String(), key: key, data: cfg.DataDir}
 	i.Judge = api.NewJudge(t, i)
 	return i
 }
@@ -149,6 +153,7 @@ func TestWholeInstallation(t *testing.T) {
 	driveBatches(t, i, w, sleeping)
 	driveFiles(t, i)
 	driveKeys(t, i)
+	drivePeople(t, i)
 	driveSecrets(t, i)
 	driveEvents(t, i)
 
@@ -291,6 +296,90 @@ func driveFiles(t *testing.T, i *installation) {
 		t.Errorf("range: %q", x.AnswerBody)
 	}
 	i.Do(t, i.key, api.Exchange{Operation: "getFileContent", Path: f + "/content", Status: 416, Code: "range_not_satisfiable", Header: map[string]string{"Range": "bytes=30-"}})
+}
+
+// activate makes an invited user active, as accepting the invitation does.
+func (i *installation) activate(t *testing.T, id string) {
+	t.Helper()
+	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(i.data, "chargehand.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	user, err := chargehand.ParseID[struct{}](id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = store.New(db).Update(t.Context(), func(tx *store.Tx) error {
+		m, err := tx.MemberByID(1, chargehand.UserID(user))
+		if err != nil {
+			return err
+		}
+		return tx.SetMemberStatus(m.No, store.Invited, store.Active)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// drivePeople invites two users and gives one of them roles by a group, badly too.
+func drivePeople(t *testing.T, i *installation) {
+	do := func(operation, method, path, body string, status int, code ...string) api.Exchange {
+		t.Helper()
+		x := api.Exchange{Operation: operation, Method: method, Path: "/api/v1" + path, Body: body, Status: status}
+		if len(code) > 0 {
+			x.Code, x.AgainstTheDocument = code[0], status == 400
+		}
+		return i.Do(t, i.key, x)
+	}
+	x := do("inviteUser", "POST", "/users", `{"email":"Ada@Example.org","name":"Ada","grants":[{"role":"viewer"}]}`, 201)
+	link, _ := x.AnswerJSON["invitation"].(map[string]any)
+	if url, _ := link["url"].(string); !strings.HasPrefix(url, i.base+"/invitation#token=") || x.AnswerJSON["status"] != "invited" {
+		t.Errorf("invited: %s", x.AnswerBody)
+	}
+	ada := strings.TrimPrefix(x.AnswerHeader.Get("Location"), i.base+"/api/v1")
+	if again := do("inviteUser", "POST", "/users", `{"email":"ada@EXAMPLE.org","name":"Ada"}`, 201); again.AnswerJSON["id"] != x.AnswerJSON["id"] {
+		t.Errorf("invited again: %s", again.AnswerBody)
+	}
+	for _, bad := range []string{
+		`{}`, `{"email":"ada","name":"Ada"}`, `{"email":"x@y.org","name":"A\u202eda"}`, `{"email":"x@y.org","name":"` + strings.Repeat("a", 10_000) + `"}`,
+		`{"email":"x@y.org","name":"X","grants":[{"role":"root"}]}`, `{"email":"x@y.org","name":"X","grants":[{"role":"admin","namespace":"a"}]}`,
+	} {
+		do("inviteUser", "POST", "/users", bad, 400, "invalid_body")
+	}
+	do("getUser", "GET", ada, "", 200)
+	do("updateUser", "PATCH", ada, `{"status":"active"}`, 409, "state_conflict")
+	do("updateUser", "PATCH", ada, `{"status":"gone"}`, 400, "invalid_body")
+	do("resetUser", "POST", ada+"/reset", "", 409, "state_conflict")
+	i.activate(t, x.AnswerJSON["id"].(string))
+	do("updateUser", "PATCH", ada, `{"status":"disabled"}`, 200)
+	do("updateUser", "PATCH", ada, `{"status":"active"}`, 200)
+	do("resetUser", "POST", ada+"/reset", "", 201)
+	do("findPeople", "GET", "/people?q=ada", "", 200)
+	x = do("createGroup", "POST", "/groups", `{"name":"Finance"}`, 201)
+	group, groupID := strings.TrimPrefix(x.AnswerHeader.Get("Location"), i.base+"/api/v1"), x.AnswerJSON["id"].(string)
+	do("createGroup", "POST", "/groups", `{"name":"FINANCE"}`, 409, "state_conflict")
+	do("updateGroup", "PATCH", group, `{"name":"Treasury"}`, 200)
+	member := group + "/members" + strings.TrimPrefix(ada, "/users")
+	do("joinGroup", "PUT", member, "", 204)
+	if x = do("getGroup", "GET", group, "", 200); len(x.AnswerJSON["members"].([]any)) != 1 {
+		t.Errorf("group: %s", x.AnswerBody)
+	}
+	do("listGroupMembers", "GET", group+"/members", "", 200)
+	x = do("giveGrant", "POST", "/grants", `{"group_id":"`+groupID+`","role":"operator","namespace":"finance","environments":["live"]}`, 201)
+	grant := x.AnswerJSON["id"].(string)
+	do("giveGrant", "POST", "/grants", `{"group_id":"`+groupID+`","role":"operator","environments":["prod"]}`, 400, "invalid_body")
+	do("giveGrant", "POST", "/grants", `{"group_id":"`+grant+`","role":"operator"}`, 404, "group_not_found")
+	do("listGrants", "GET", "/grants?limit=1", "", 200)
+	do("takeGrant", "DELETE", "/grants/"+grant, "", 204)
+	do("takeGrant", "DELETE", "/grants/"+grant, "", 404, "grant_not_found")
+	do("leaveGroup", "DELETE", member, "", 204)
+	do("leaveGroup", "DELETE", member, "", 404, "user_not_found")
+	do("listGroups", "GET", "/groups", "", 200)
+	do("deleteGroup", "DELETE", group, "", 204)
+	do("listUsers", "GET", "/users?limit=1", "", 200)
+	do("removeUser", "DELETE", ada, "", 204)
+	do("getUser", "GET", ada, "", 404, "user_not_found")
 }
 
 func driveKeys(t *testing.T, i *installation) {

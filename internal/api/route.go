@@ -66,7 +66,7 @@ var signedRoutes = []string{
 func endpoints() []endpoint {
 	return slices.Concat(
 		workflowEndpoints(), versionEndpoints(), executionEndpoints(), batchEndpoints(),
-		fileEndpoints(), keyEndpoints(), secretEndpoints(), eventEndpoints(), serverEndpoints(),
+		fileEndpoints(), keyEndpoints(), userEndpoints(), groupEndpoints(), grantEndpoints(), secretEndpoints(), eventEndpoints(), serverEndpoints(),
 	)
 }
 

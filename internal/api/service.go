@@ -51,6 +51,28 @@ type Service interface {
 	PatchKey(ctx context.Context, p *service.Principal, id chargehand.KeyID, body value.Value) (*service.Key, error)
 	RevokeKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) error
 
+	RequireFresh(p *service.Principal) error
+	ListUsers(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.UserPage, error)
+	GetUser(ctx context.Context, p *service.Principal, id chargehand.UserID) (service.User, error)
+	InviteUser(ctx context.Context, p *service.Principal, r service.InviteUser) (service.User, bool, error)
+	PatchUser(ctx context.Context, p *service.Principal, id chargehand.UserID, body value.Value) (service.User, error)
+	RemoveUser(ctx context.Context, p *service.Principal, id chargehand.UserID) error
+	ResetUser(ctx context.Context, p *service.Principal, id chargehand.UserID, base string, i *service.Idempotency) (service.OneUseLink, bool, error)
+	FindPeople(ctx context.Context, p *service.Principal, text string, limit int) (*service.FoundPeople, error)
+
+	ListGroups(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.GroupPage, error)
+	GetGroup(ctx context.Context, p *service.Principal, id chargehand.GroupID) (service.Group, error)
+	CreateGroup(ctx context.Context, p *service.Principal, body value.Value, i *service.Idempotency) (service.Group, bool, error)
+	PatchGroup(ctx context.Context, p *service.Principal, id chargehand.GroupID, body value.Value) (service.Group, error)
+	DeleteGroup(ctx context.Context, p *service.Principal, id chargehand.GroupID) error
+	GroupMembers(ctx context.Context, p *service.Principal, id chargehand.GroupID, limit int, after service.Cursor) (*service.MemberPage, error)
+	JoinGroup(ctx context.Context, p *service.Principal, id chargehand.GroupID, user chargehand.UserID) error
+	LeaveGroup(ctx context.Context, p *service.Principal, id chargehand.GroupID, user chargehand.UserID) error
+
+	ListGrants(ctx context.Context, p *service.Principal, q service.ListGrants) (*service.GrantPage, error)
+	GiveGrant(ctx context.Context, p *service.Principal, body value.Value, i *service.Idempotency) (service.Grant, bool, error)
+	TakeGrant(ctx context.Context, p *service.Principal, id chargehand.GrantID) error
+
 	PutSecret(ctx context.Context, p *service.Principal, name string, body value.Value) (*service.Secret, bool, error)
 	ListSecrets(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.SecretPage, error)
 	GetSecret(ctx context.Context, p *service.Principal, name string) (*service.Secret, error)

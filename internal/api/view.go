@@ -266,6 +266,81 @@ type apiKeyPage struct {
 	Cursor *string  `json:"cursor" nullable:"true"`
 }
 
+type user struct {
+	ID         chargehand.UserID    `json:"id" format:"uuid"`
+	Email      string               `json:"email"`
+	Name       string               `json:"name"`
+	Locale     string               `json:"locale,omitempty"`
+	Status     string               `json:"status" enum:"invited,active,disabled"`
+	Groups     []chargehand.GroupID `json:"groups" format:"uuid" nullable:"false"`
+	Methods    []string             `json:"methods" nullable:"false" doc:"How the user can sign in: password, passkey, or oidc: and the name of an identity provider."`
+	CreatedAt  moment               `json:"created_at"`
+	LastSeenAt moment               `json:"last_seen_at,omitempty"`
+	Invitation *oneUseLink          `json:"invitation,omitempty" doc:"What the user is to open. Shown once, in the answer that makes it."`
+}
+
+type oneUseLink struct {
+	URL       string `json:"url,omitempty" format:"uri" doc:"The address, which can be used once. Left out in an answer that is repeated."`
+	ExpiresAt moment `json:"expires_at"`
+}
+
+type userPage struct {
+	Data   []user  `json:"data" nullable:"false"`
+	Cursor *string `json:"cursor" nullable:"true"`
+}
+
+type userGroup struct {
+	ID          chargehand.GroupID  `json:"id" format:"uuid"`
+	Name        string              `json:"name"`
+	Source      string              `json:"source,omitempty" doc:"The identity provider that has the group, as oidc:NAME; left out: it was made here."`
+	Members     []chargehand.UserID `json:"members" format:"uuid" nullable:"false" maxItems:"100" doc:"The first 100 members."`
+	MoreMembers bool                `json:"more_members" doc:"The group has more than these members. The route of its members lists all."`
+	CreatedAt   moment              `json:"created_at"`
+}
+
+type userGroupPage struct {
+	Data   []userGroup `json:"data" nullable:"false"`
+	Cursor *string     `json:"cursor" nullable:"true"`
+}
+
+type foundUser struct {
+	ID    chargehand.UserID `json:"id" format:"uuid"`
+	Name  string            `json:"name"`
+	Email string            `json:"email"`
+}
+
+type foundGroup struct {
+	ID   chargehand.GroupID `json:"id" format:"uuid"`
+	Name string             `json:"name"`
+}
+
+type memberPage struct {
+	Data   []foundUser `json:"data" nullable:"false"`
+	Cursor *string     `json:"cursor" nullable:"true"`
+}
+
+type foundPeople struct {
+	Users  []foundUser  `json:"users" nullable:"false" doc:"Active users whose name or e-mail begins with the text."`
+	Groups []foundGroup `json:"groups" nullable:"false" doc:"Groups whose name begins with the text."`
+}
+
+type grant struct {
+	ID           chargehand.GrantID     `json:"id" format:"uuid"`
+	User         *chargehand.UserID     `json:"user_id,omitempty" format:"uuid" doc:"The user that has the role; left out: a group has it."`
+	Group        *chargehand.GroupID    `json:"group_id,omitempty" format:"uuid" doc:"The group that has the role; left out: a user has it."`
+	Role         string                 `json:"role" enum:"participant,viewer,operator,author,publisher,admin" doc:"What the role allows is in the reference of roles."`
+	Namespace    string                 `json:"namespace,omitempty" doc:"The role is over the workflows of this namespace."`
+	Workflow     *chargehand.WorkflowID `json:"workflow_id,omitempty" format:"uuid" doc:"The role is over this workflow. This and namespace left out: everything."`
+	Environments []string               `json:"environments" enum:"live,test" nullable:"false" doc:"Where the role counts."`
+	CreatedAt    moment                 `json:"created_at"`
+	CreatedBy    string                 `json:"created_by" doc:"Id of the user or API key that has given it, or a name."`
+}
+
+type grantPage struct {
+	Data   []grant `json:"data" nullable:"false"`
+	Cursor *string `json:"cursor" nullable:"true"`
+}
+
 type secret struct {
 	Name       string                  `json:"name" minLength:"1" maxLength:"200"`
 	Version    int64                   `json:"version" minimum:"1" doc:"Counts the values that were set, also across a deletion."`

@@ -157,8 +157,27 @@ func (s *Service) insertGrant(tx *store.Tx, p *Principal, g *givenGrant) error {
 
 // GiveGrant gives a role. Body: user_id or group_id, role, namespace or workflow_id, environments.
 // Codes: invalid_body, unknown_field, user_not_found, group_not_found, workflow_not_found, insufficient_scope,
-// state_conflict.
-func (s *Service) GiveGrant(ctx context.Context, p *Principal, body value.Value) (shown Grant, err error) {
+// state_conflict, grant_not_found (a replay, and it was taken since), idempotency_key_reused, idempotency_in_progress.
+func (s *Service) GiveGrant(ctx context.Context, p *Principal, body value.Value, i *Idempotency) (shown Grant, replayed bool, err error) {
+	return guarded(ctx, s, p, i,
+		func(c *idempotencyGuard) (Grant, error) { return s.giveGrant(ctx, p, body, c) },
+		func(c *idempotencyGuard) (shown Grant, err error) {
+			err = s.view(ctx, func(r *store.Reader) error {
+				row, err := r.GrantByID(p.AccountNo, chargehand.GrantID(c.found.Resource))
+				if err == nil {
+					shown, err = shownGrant(r, &row)
+				}
+				return notFoundIs(err, grantNotFound)
+			})
+			return shown, err
+		})
+}
+
+func grantNotFound() error {
+	return chargehand.NewError(chargehand.CodeGrantNotFound, "There is no such grant in this account.")
+}
+
+func (s *Service) giveGrant(ctx context.Context, p *Principal, body value.Value, c *idempotencyGuard) (shown Grant, err error) {
 	f, err := openBody(body, append([]string{"user_id", "group_id"}, grantFields...)...)
 	if err != nil {
 		return shown, err
@@ -194,8 +213,10 @@ func (s *Service) GiveGrant(ctx context.Context, p *Principal, body value.Value)
 		if err := s.insertGrant(tx, p, &given); err != nil {
 			return err
 		}
-		shown, err = shownGrant(&tx.Reader, &given.row)
-		return err
+		if shown, err = shownGrant(&tx.Reader, &given.row); err != nil {
+			return err
+		}
+		return c.record(tx, statusCreated, "grant", given.row.ID)
 	})
 	return shown, err
 }
@@ -273,7 +294,7 @@ func (s *Service) TakeGrant(ctx context.Context, p *Principal, id chargehand.Gra
 			err = tx.DeleteGrant(row.No)
 		}
 		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) {
-			return chargehand.NewError(chargehand.CodeGrantNotFound, "There is no such grant in this account.")
+			return grantNotFound()
 		}
 		return err
 	})

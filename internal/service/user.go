@@ -36,7 +36,7 @@ type User struct {
 
 // OneUseLink is an address that can be used once. It is shown once.
 type OneUseLink struct {
-	URL       string
+	URL       string // empty in an answer that is repeated
 	ExpiresAt time.Time
 }
 
@@ -63,7 +63,7 @@ func userNotFound() error {
 	return chargehand.NewError(chargehand.CodeUserNotFound, "There is no such user in this account.")
 }
 
-// user is what may be shown of a member.
+// shownUser is what may be shown of a member.
 func shownUser(r *store.Reader, m *store.Member) (User, error) {
 	u := User{
 		ID: m.Person.ID, Email: m.Person.Email, Name: m.Person.Name, Locale: m.Person.Locale, Status: m.Status, Groups: []chargehand.GroupID{},
@@ -145,13 +145,21 @@ func (s *Service) GetUser(ctx context.Context, p *Principal, id chargehand.UserI
 type InviteUser struct {
 	Body value.Value
 	// BaseURL is what the address of the invitation begins with.
-	BaseURL string
+	BaseURL     string
+	Idempotency *Idempotency
 }
 
 // InviteUser makes a person an invited member of the account and answers with the invitation. A member who is invited
 // and has not come yet gets another invitation, which replaces the one before.
-// Codes: invalid_body, unknown_field, state_conflict (a member of that e-mail is there), workflow_not_found.
-func (s *Service) InviteUser(ctx context.Context, p *Principal, r InviteUser) (u User, err error) {
+// A replayed answer does not show the invitation again. Codes: invalid_body, unknown_field, state_conflict (a member of
+// that e-mail is there), workflow_not_found, insufficient_scope, idempotency_key_reused, idempotency_in_progress.
+func (s *Service) InviteUser(ctx context.Context, p *Principal, r InviteUser) (u User, replayed bool, err error) {
+	return guarded(ctx, s, p, r.Idempotency,
+		func(c *idempotencyGuard) (User, error) { return s.inviteUser(ctx, p, r, c) },
+		func(c *idempotencyGuard) (User, error) { return s.GetUser(ctx, p, chargehand.UserID(c.found.Resource)) })
+}
+
+func (s *Service) inviteUser(ctx context.Context, p *Principal, r InviteUser, c *idempotencyGuard) (u User, err error) {
 	if err := managesPeople(p); err != nil {
 		return u, err
 	}
@@ -181,11 +189,16 @@ func (s *Service) InviteUser(ctx context.Context, p *Principal, r InviteUser) (u
 		if err := link.ticket(tx, store.TicketInvitation, &m, now); err != nil {
 			return err
 		}
-		u, err = shownUser(&tx.Reader, &m)
-		return err
+		if u, err = shownUser(&tx.Reader, &m); err != nil {
+			return err
+		}
+		return c.record(tx, statusCreated, "user", m.Person.ID)
 	})
+	if err != nil {
+		return User{}, err
+	}
 	u.Link = &link.OneUseLink
-	return u, err
+	return u, nil
 }
 
 // person reads the fields email and name.
@@ -242,7 +255,7 @@ func invite(tx *store.Tx, account int64, given store.Person, nowMs int64) (m sto
 	m, err = tx.MemberByNo(account, given.No)
 	switch {
 	case err == nil && m.Status != store.Invited:
-		return m, stateConflict("The account has a user with this e-mail, who is " + m.Status.String() + ".")
+		return m, stateConflict("The account has a user with this e-mail. The user is " + m.Status.String() + ".")
 	case err == nil || !errors.Is(err, store.ErrNotFound):
 		return m, err
 	}
@@ -295,6 +308,8 @@ func (s *Service) PatchUser(ctx context.Context, p *Principal, id chargehand.Use
 		case m.Status == to:
 		case m.Status == store.Invited && to == store.Active:
 			return stateConflict("The user has not accepted the invitation yet.")
+		case m.Status == store.Invited:
+			return stateConflict("The user has not accepted the invitation yet. Remove the user instead.")
 		default:
 			if err := tx.SetMemberStatus(m.No, m.Status, to); err != nil {
 				return err
@@ -333,7 +348,7 @@ func (s *Service) changeMember(ctx context.Context, p *Principal, id chargehand.
 	})
 }
 
-// changePeople runs a change of who may do what. If the account had an admin, it has one afterwards.
+// changePeople runs a change of memberships, groups or grants. If the account had an admin, it has one afterwards.
 // Codes: insufficient_scope, last_admin.
 func (s *Service) changePeople(ctx context.Context, p *Principal, change func(*store.Tx) error) error {
 	if err := managesPeople(p); err != nil {
@@ -362,8 +377,16 @@ func (s *Service) changePeople(ctx context.Context, p *Principal, change func(*s
 }
 
 // ResetUser makes a link with which an active user sets a password anew. Codes: user_not_found, state_conflict,
-// insufficient_scope (the user may do what the principal may not).
-func (s *Service) ResetUser(ctx context.Context, p *Principal, id chargehand.UserID, base string) (*OneUseLink, error) {
+// insufficient_scope (the user may do what the principal may not), idempotency_key_reused, idempotency_in_progress.
+func (s *Service) ResetUser(ctx context.Context, p *Principal, id chargehand.UserID, base string, i *Idempotency) (l OneUseLink, replayed bool, err error) {
+	return guarded(ctx, s, p, i,
+		func(c *idempotencyGuard) (OneUseLink, error) { return s.resetUser(ctx, p, id, base, c) },
+		func(c *idempotencyGuard) (OneUseLink, error) {
+			return OneUseLink{ExpiresAt: atMs(c.found.CreatedMs).Add(resetLife)}, nil
+		})
+}
+
+func (s *Service) resetUser(ctx context.Context, p *Principal, id chargehand.UserID, base string, c *idempotencyGuard) (OneUseLink, error) {
 	l := newLink("/password-reset", base, s.now().Add(resetLife))
 	err := s.changeMember(ctx, p, id, func(tx *store.Tx, m *store.Member) error {
 		if m.Status != store.Active {
@@ -372,12 +395,12 @@ func (s *Service) ResetUser(ctx context.Context, p *Principal, id chargehand.Use
 		if err := coversAll(tx, p, m.Person.No); err != nil {
 			return err
 		}
-		return l.ticket(tx, store.TicketReset, m, s.nowMs())
+		if err := l.ticket(tx, store.TicketReset, m, s.nowMs()); err != nil {
+			return err
+		}
+		return c.record(tx, statusCreated, "reset", m.Person.ID)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &l.OneUseLink, nil
+	return l.OneUseLink, err
 }
 
 // coversAll refuses a principal that lacks what a person may do in any account: with a link to reset the password it

@@ -121,8 +121,17 @@ func (s *Service) GroupMembers(ctx context.Context, p *Principal, id chargehand.
 	return page, err
 }
 
-// CreateGroup makes a group. Body: name. Codes: invalid_body, unknown_field, state_conflict (the name is taken).
-func (s *Service) CreateGroup(ctx context.Context, p *Principal, body value.Value) (g Group, err error) {
+// CreateGroup makes a group. Body: name. Codes: invalid_body, unknown_field, state_conflict (the name is taken),
+// idempotency_key_reused, idempotency_in_progress.
+func (s *Service) CreateGroup(ctx context.Context, p *Principal, body value.Value, i *Idempotency) (g Group, replayed bool, err error) {
+	return guarded(ctx, s, p, i,
+		func(c *idempotencyGuard) (Group, error) { return s.createGroup(ctx, p, body, c) },
+		func(c *idempotencyGuard) (Group, error) {
+			return s.GetGroup(ctx, p, chargehand.GroupID(c.found.Resource))
+		})
+}
+
+func (s *Service) createGroup(ctx context.Context, p *Principal, body value.Value, c *idempotencyGuard) (g Group, err error) {
 	row := store.Group{ID: newID[chargehand.GroupID](s.nowMs()), Account: p.AccountNo, CreatedMs: s.nowMs()}
 	if row.Name, row.NameKey, err = groupName(body); err != nil {
 		return g, err
@@ -134,8 +143,10 @@ func (s *Service) CreateGroup(ctx context.Context, p *Principal, body value.Valu
 		if err := tx.InsertGroup(&row); err != nil {
 			return err
 		}
-		g, err = shownGroup(&tx.Reader, &row)
-		return err
+		if g, err = shownGroup(&tx.Reader, &row); err != nil {
+			return err
+		}
+		return c.record(tx, statusCreated, "group", row.ID)
 	})
 	return g, err
 }
@@ -153,7 +164,8 @@ func groupName(body value.Value) (name, key string, err error) {
 	return name, key, f.err()
 }
 
-// groupNameFree refuses a name that another group of the account has. The caller holds LockAdmins. Codes: state_conflict.
+// groupNameFree refuses a name that another group of the account has. The caller holds LockAdmins.
+// Codes: state_conflict.
 func groupNameFree(tx *store.Tx, row *store.Group) error {
 	other, err := tx.GroupByName(row.Account, row.NameKey)
 	if errors.Is(err, store.ErrNotFound) || err == nil && other.ID == row.ID {
