@@ -17,8 +17,6 @@ const (
 	matrixBegin = "<!-- matrix: written by go test ./internal/api -run TestMatrixOfRoles -update -->\n"
 )
 
-var bothEnvironments = []chargehand.Environment{chargehand.Live, chargehand.Test}
-
 // TestMatrixOfRoles walks every route with every role in both environments, over what the role is granted on and over
 // another workflow, and holds what the server answers against the matrix of the page of roles.
 func TestMatrixOfRoles(t *testing.T) {

@@ -122,46 +122,6 @@ func rightsDigest(grants []store.Grant) int64 {
 	return int64(h.Sum64())
 }
 
-// within is what is left of a person's rights for a personal key with scopes and limits.
-func within(rights []right, scopes Scopes, limits store.Limits, workflows []chargehand.WorkflowID) []right {
-	list := []right{}
-	for _, r := range rights {
-		if r.scopes &= scopes; r.scopes == 0 {
-			continue
-		}
-		switch {
-		case workflows == nil:
-		case r.workflows == nil:
-			r.limits, r.workflows = limits, workflows
-		default:
-			common := []chargehand.WorkflowID{}
-			for _, id := range r.workflows {
-				if slices.Contains(workflows, id) {
-					common = append(common, id)
-				}
-			}
-			r.workflows = common
-			r.limits = commonLimits(r.limits, limits, common)
-		}
-		list = append(list, r)
-	}
-	return list
-}
-
-// commonLimits are the namespaces that both name, and the workflows that both admit.
-func commonLimits(a, b store.Limits, common []chargehand.WorkflowID) store.Limits {
-	limits := store.Limits{Workflows: common}
-	for _, namespace := range a.Namespaces {
-		if slices.Contains(b.Namespaces, namespace) {
-			limits.Namespaces = append(limits.Namespaces, namespace)
-		}
-	}
-	if limits.All() {
-		return store.NoWorkflow()
-	}
-	return limits
-}
-
 // partial says which workflows a principal sees as a whole; of the others it sees a part, such as the executions that
 // it has started itself.
 type partial struct {
