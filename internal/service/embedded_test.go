@@ -277,3 +277,22 @@ func BenchmarkGetExecution(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkAuthenticateSession is what the check of a session costs, with the rights for one operation.
+func BenchmarkAuthenticateSession(b *testing.B) {
+	fx := newFixture(b, func(c *Config) { c.Limits.RatePerSecond = 1e9 })
+	token := fx.signIn(fx.member("ada", store.Grant{Role: "viewer"}, store.Grant{Role: "operator", Namespace: "finance"}))
+	b.ReportAllocs()
+	for b.Loop() {
+		p, err := fx.AuthenticateSession(context.Background(), token, chargehand.Live)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := fx.Allow(p); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := May(p, ScopeExecutionsRead, ScopeExecutionsReadOwn); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

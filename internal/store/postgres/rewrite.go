@@ -54,9 +54,14 @@ func ordered(query string) string {
 		return query
 	}
 	end := query[at:]
+	// What the whole passes over may all be in one part.
+	partEnd := end
+	if order, offset, found := strings.Cut(end, " LIMIT 1 OFFSET "); found {
+		partEnd = order + " LIMIT " + offset + "::bigint + 1"
+	}
 	parts := strings.Split(query[:at], union)
 	for i, part := range parts {
-		parts[i] = "(" + part + end + ")"
+		parts[i] = "(" + part + partEnd + ")"
 	}
 	return strings.Join(parts, union) + end
 }

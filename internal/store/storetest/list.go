@@ -13,6 +13,8 @@ import (
 )
 
 var listTests = map[string]func(*fixture){
+	"started by":                       listStartedBy,
+	"batches started by":               batchesStartedBy,
 	"pages are exact":                  pagesExact,
 	"pages stay exact while rows come": pagesStable,
 	"items of a batch":                 pagesOfBatch,
