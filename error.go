@@ -48,6 +48,8 @@ const (
 
 	CodeInsufficientScope   Code = "insufficient_scope" // 403
 	CodeFreshSignInRequired Code = "fresh_sign_in_required"
+	CodeCrossOrigin         Code = "cross_origin"
+	CodeHTTPSRequired       Code = "https_required"
 
 	CodeWorkflowNotFound  Code = "workflow_not_found" // 404
 	CodeVersionNotFound   Code = "version_not_found"
@@ -74,6 +76,7 @@ const (
 	CodeStateConflict         Code = "state_conflict"
 	CodeLastAdmin             Code = "last_admin"
 	CodeResultExpired         Code = "result_expired" // 410
+	CodeSetupDone             Code = "setup_done"
 
 	CodeInputInvalid         Code = "input_invalid" // 422
 	CodeItemsEmpty           Code = "items_empty"

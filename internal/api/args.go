@@ -89,6 +89,9 @@ func (c *call) unknownParameters() (wrong []chargehand.FieldError) {
 			known = append(known, p.name)
 		}
 	}
+	if c.principal != nil && c.principal.SessionNo != 0 && c.route.method == get {
+		known = append(known, "environment") // of the session (environment)
+	}
 	for pair := range strings.SplitSeq(c.r.URL.RawQuery, "&") {
 		name, _, _ := strings.Cut(pair, "=")
 		if decoded, err := url.QueryUnescape(name); err == nil {

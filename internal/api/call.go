@@ -9,6 +9,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/signin"
 	"github.com/chargehand/chargehand/internal/value"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -25,6 +26,7 @@ type call struct {
 	match     match
 	route     *route // nil until the path and method are known
 	principal *service.Principal
+	session   *signin.Session // of routes that need one
 	args      args
 
 	workflow chargehand.WorkflowID
@@ -61,10 +63,18 @@ func (c *call) run() error {
 	if c.match.node != nil {
 		rt = c.match.node.route(c.r.Method)
 	}
-	if c.server.service == nil && (c.needsKey(rt) || rt != nil && rt.signed) {
+	if c.server.service == nil && (c.needsKey(rt) || rt != nil && (rt.signed || rt.enters)) {
 		return standbyError()
 	}
-	if c.needsKey(rt) {
+	if rt != nil && rt.page {
+		c.route = rt // what goes wrong from here on is answered with a page
+	}
+	switch {
+	case rt != nil && rt.enters:
+		if err := c.enter(rt); err != nil {
+			return err
+		}
+	case c.needsKey(rt):
 		if err := c.authenticate(); err != nil {
 			return err
 		}
@@ -131,33 +141,38 @@ func (c *call) needsKey(rt *route) bool {
 
 // authenticate finds out who asks, and takes the request out of the key's bucket.
 func (c *call) authenticate() error {
-	key, err := credential(c.r.Header)
-	if err != nil {
-		return err
-	}
-	c.principal, err = c.server.service.Authenticate(c.r.Context(), key)
-	if err != nil {
-		return err
+	if token := c.sessionToken(); token != "" {
+		if err := c.authenticateSession(token); err != nil {
+			return err
+		}
+	} else {
+		key, err := credential(c.r.Header)
+		if err != nil {
+			return err
+		}
+		if c.principal, err = c.server.service.Authenticate(c.r.Context(), key); err != nil {
+			return err
+		}
 	}
 	rate, err := c.server.service.Allow(c.principal)
-	c.tellRate(rate)
+	c.tellRateOf("key", rate)
 	return err
 }
 
-// tellRate says what is left of the key's token bucket, in the words of the IETF draft "RateLimit
+// tellRateOf says what is left of the token bucket of a key or an address, in the words of the IETF draft "RateLimit
 // header fields for HTTP": as many requests (q) as the bucket holds in the time (w) that fills it;
 // what is left now (r), and the seconds until the bucket is full again (t).
-func (c *call) tellRate(rate service.Rate) {
+func (c *call) tellRateOf(name string, rate service.Rate) {
 	if rate.Limit <= 0 {
 		return
 	}
 	h := c.w.Header()
 	window := max(1, (rate.Burst+rate.Limit-1)/rate.Limit)
-	b := append(make([]byte, 0, 32), `"key";q=`...)
+	b := append(append(append(make([]byte, 0, 32), '"'), name...), `";q=`...)
 	b = strconv.AppendInt(b, int64(rate.Burst), 10)
 	b = strconv.AppendInt(append(b, ";w="...), int64(window), 10)
 	h["Ratelimit-Policy"] = []string{string(b)}
-	b = append(b[:0], `"key";r=`...)
+	b = append(append(append(b[:0], '"'), name...), `";r=`...)
 	b = strconv.AppendInt(b, int64(rate.Remaining), 10)
 	b = strconv.AppendInt(append(b, ";t="...), int64((rate.Reset+time.Second-1)/time.Second), 10)
 	h["Ratelimit"] = []string{string(b)}

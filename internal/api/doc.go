@@ -7,7 +7,7 @@
 // Invariants:
 //   - Every route needs a key unless publicRoutes lists it.
 //   - The checks of a request run in one order (call.run), so the same request always gives
-//     the same error: key, rate, route and ids, scope, query, media type and size, JSON. Package
+//     the same error: key or session, cross-origin, rate, route, ids, scope, query, media type, size, JSON. Package
 //     service then checks idempotency, workflow, fields and input schema.
 //   - Every error is application/problem+json and is written in one place (errors.go), also
 //     those that net/http finds before a handler runs (listener.go).

@@ -47,8 +47,9 @@ func Document(version string) []byte {
 		Components: &huma.Components{
 			Schemas: w.registry, Examples: map[string]*huma.Example{}, Headers: map[string]*huma.Header{},
 			SecuritySchemes: map[string]*huma.SecurityScheme{
-				"apiKey": {Type: "apiKey", In: "header", Name: "x-api-key", Description: "An API key. Both schemes work everywhere."},
-				"bearer": {Type: "http", Scheme: "bearer", Description: "The same API key as a bearer token."},
+				"apiKey":  {Type: "apiKey", In: "header", Name: "x-api-key", Description: "An API key. Both schemes work everywhere."},
+				"session": {Type: "apiKey", In: "cookie", Name: "__Host-chargehand", Description: "The session of a person. Over http, on the server's own machine, the cookie is called chargehand-PORT."},
+				"bearer":  {Type: "http", Scheme: "bearer", Description: "The same API key as a bearer token."},
 			},
 		},
 	}
@@ -88,7 +89,10 @@ func (w *documentWriter) add(e *endpoint) {
 	name := e.method + " " + rt.path
 	rt.public, rt.signed = slices.Contains(publicRoutes, name), slices.Contains(signedRoutes, name)
 	op.Security = []map[string][]string{}
-	if !rt.public {
+	if rt.session {
+		op.Security = []map[string][]string{{"session": {}}}
+	}
+	if !rt.public && !rt.session {
 		op.Security = []map[string][]string{{"apiKey": {}}, {"bearer": {}}}
 		if rt.signed {
 			op.Security = append(op.Security, map[string][]string{})
@@ -198,7 +202,7 @@ func (w *documentWriter) response(a *answer, rt *route) *huma.Response {
 
 // headers are those that every answer of the route may have.
 func (rt *route) headers() []string {
-	if rt.public {
+	if rt.public && !rt.enters {
 		return []string{"X-Request-Id"}
 	}
 	return []string{"X-Request-Id", "RateLimit", "RateLimit-Policy"}
@@ -274,7 +278,13 @@ func (w *documentWriter) addProblems(op *huma.Operation, rt *route) {
 // codes lists the error codes that a route can answer.
 func (rt *route) codes() []chargehand.Code {
 	codes := []chargehand.Code{chargehand.CodeInternal, chargehand.CodeUnavailable}
-	if !rt.public {
+	if rt.enters {
+		codes = append(codes, chargehand.CodeHTTPSRequired, chargehand.CodeCrossOrigin, chargehand.CodeRateLimited)
+	}
+	if rt.session {
+		codes = append(codes, chargehand.CodeAmbiguousCredentials, chargehand.CodeInvalidCredentials)
+	}
+	if !rt.public && !rt.session {
 		codes = append(codes, chargehand.CodeAmbiguousCredentials, chargehand.CodeMissingAPIKey,
 			chargehand.CodeInvalidAPIKey, chargehand.CodeExpiredAPIKey, chargehand.CodeRateLimited)
 	}

@@ -290,6 +290,16 @@ var samples = map[string][]request{
 	"getAPIKey":        {{path: pathK}},
 	"updateAPIKey":     {{method: "PATCH", path: pathK, body: `{"workflows":null}`}},
 	"revokeAPIKey":     {{method: "DELETE", path: pathK}},
+	"getSignInMethods": {{path: "/api/v1/auth/methods", keyless: true}},
+	"setUp":            {{method: "POST", path: "/api/v1/setup", body: `{"token":"t","name":"Ada","email":"ada@example.com","password":"x"}`, keyless: true}},
+	"signIn":           {{method: "POST", path: "/api/v1/session", body: `{"email":"ada@example.com","password":"x"}`, keyless: true}},
+	"getSession":       {{path: "/api/v1/session", header: map[string]string{"Cookie": "chargehand-80=" + goodToken}, keyless: true}},
+	"switchAccount":    {{method: "PATCH", path: "/api/v1/session", body: `{"account":"0197a5c4-6666-7000-8000-000000000006"}`, header: map[string]string{"Cookie": "chargehand-80=" + goodToken}, keyless: true}},
+	"signOut":          {{method: "DELETE", path: "/api/v1/session", header: map[string]string{"Cookie": "chargehand-80=" + goodToken}, keyless: true}},
+	"verifySession":    {{method: "POST", path: "/api/v1/session/verify", body: `{"password":"x"}`, header: map[string]string{"Cookie": "chargehand-80=" + goodToken}, keyless: true}},
+	"acceptInvitation": {{method: "POST", path: "/api/v1/invitation", body: `{"token":"t"}`, keyless: true}},
+	"resetPassword":    {{method: "POST", path: "/api/v1/password-reset", body: `{"token":"t","password":"x"}`, keyless: true}},
+	"changePassword":   {{method: "PUT", path: "/api/v1/me/password", body: `{"password":"x"}`, header: map[string]string{"Cookie": "chargehand-80=" + goodToken}, keyless: true}},
 	"listSecrets":      {{path: "/api/v1/secrets?limit=1"}},
 	"putSecret": {
 		{method: "PUT", path: "/api/v1/secrets/new%2Fone", body: `{"value":"v"}`},
@@ -358,6 +368,14 @@ func driveProblems(t *testing.T, o *oracle, s *Server, f *fake, rt *route) {
 		}
 	}
 	if rt.public {
+		return
+	}
+	if rt.session {
+		bad(401, func(q *request) { delete(q.header, "Cookie") })
+		bad(400, func(q *request) { q.keyless = false })
+		if rt.method != get {
+			bad(403, func(q *request) { q.header["Sec-Fetch-Site"] = "cross-site" })
+		}
 		return
 	}
 	bad(401, func(q *request) { q.keyless = true })

@@ -40,11 +40,16 @@ var problemTypes = map[chargehand.Code]problemType{
 		"The key is mistyped, was revoked, or belongs to another installation."},
 	chargehand.CodeExpiredAPIKey: {http.StatusUnauthorized, "The API key has expired",
 		"The key was valid until its expiry time. Create a new one."},
-	chargehand.CodeInvalidCredentials: {http.StatusUnauthorized, "The sign-in is not valid",
-		"The session has ended, or e-mail and password do not belong together. Sign in again."},
+
+	chargehand.CodeInvalidCredentials: {http.StatusUnauthorized, "The sign-in failed",
+		"A password, passkey, token or link is wrong, was used, or has expired, or the session has ended. Which part of a sign-in was wrong is not said."},
 
 	chargehand.CodeFreshSignInRequired: {http.StatusForbidden, "A fresh sign-in is needed",
-		"What was asked for needs a sign-in of the last ten minutes. Prove again who you are, and repeat the request."},
+		"What is asked for needs a sign-in within the last 10 minutes. Confirm it with POST /session/verify, and try again."},
+	chargehand.CodeCrossOrigin: {http.StatusForbidden, "The request comes from another site",
+		"A browser sent the request for a page of another origin. Requests that change something, or sign in, count from the server's own pages only."},
+	chargehand.CodeHTTPSRequired: {http.StatusForbidden, "Sign-in needs https",
+		"Over plain http from another machine, passwords and sessions could be read on the way. The detail says what to set."},
 	chargehand.CodeInsufficientScope: {http.StatusForbidden, "The API key may not do this",
 		"The key is valid, but it lacks a scope that this operation needs. The detail names it."},
 
@@ -96,6 +101,9 @@ var problemTypes = map[chargehand.Code]problemType{
 		"Every account keeps one active user with the role admin. Make another user an admin first."},
 	chargehand.CodeResultExpired: {http.StatusGone, "The link has expired",
 		"Links to files are valid for one hour. Read the execution again to get a fresh one."},
+
+	chargehand.CodeSetupDone: {http.StatusGone, "The installation is set up already",
+		"There is a person who can sign in, so that no set-up token counts any more."},
 
 	chargehand.CodeInputInvalid: {http.StatusUnprocessableEntity, "The input does not match the schema",
 		"The input breaks the workflow's input_schema. The entries in errors point to the fields."},

@@ -38,8 +38,9 @@ const (
 	exampleFailedID    = "019c13f3-1d41-7e92-b1f7-6c0a8d2e4f33"
 	exampleBatchID     = "019c13f3-1d3f-7a11-8c2d-0b9e7f6a5d10"
 	exampleFileID      = "019c13f3-2b10-7d4e-9f3a-7e1c5b8d6042"
+	exampleUserID      = "019c13f0-7b00-7a2c-9d41-3c5e7a9b1d20"
+	exampleAccountID   = "019c13f0-7a00-7b1e-8c30-2b4d6f8a0c19"
 	exampleKeyID       = "019c13f1-0c00-7f3b-a2d4-9e8b7c6f5a43"
-	exampleUserID      = "019c13f0-1a00-7d2e-8b4c-6f5e7d8c9b01"
 	exampleGroupID     = "019c13f0-2b00-7e3f-9c5d-7a6b8c9d0e12"
 	exampleGrantID     = "019c13f0-3c00-7f40-8d6e-8b7c9d0e1f23"
 	exampleCursor      = "AZwT8x1AAAABnBPzHUB7Doo8L22eS1oh"
@@ -149,6 +150,11 @@ func examples() map[reflect.Type]any {
 		SpecVersion: "1.0", ID: "order-4711-paid", Source: "/shop", Type: "org.example.order.paid", Subject: "4711",
 		Time: "2026-01-31T10:00:00Z", Data: map[string]any{"order": 4711},
 	}
+	signed := session{
+		User:    sessionUser{ID: exampleID[chargehand.UserID](exampleUserID), Email: "ada@example.com", Name: "Ada Lovelace", Locale: "en"},
+		Account: sessionAccount{ID: exampleID[chargehand.AccountID](exampleAccountID), Name: "default"}, ExpiresAt: updated, FreshUntil: finished,
+	}
+	signed.Accounts = []sessionAccount{signed.Account}
 	next := exampleCursor
 	all := map[reflect.Type]any{}
 	for _, v := range []any{
@@ -177,6 +183,11 @@ func examples() map[reflect.Type]any {
 		giveGrantBody{Group: exampleGroupID, Role: "operator", Namespace: "shop", Environments: []string{"live"}},
 		key, apiKeyPage{Data: []apiKey{key}},
 		secretPage{Data: []secret{listed}},
+		signInMethods{Password: true}, signed,
+		setupBody{Token: "TOKEN", Name: "Ada Lovelace", Email: "ada@example.com", Password: "four words in a row"},
+		signInBody{Email: "ada@example.com", Password: "four words in a row"}, verifyBody{Password: "four words in a row"},
+		switchBody{Account: exampleAccountID}, invitationBody{Token: "TOKEN", Name: "Ada Lovelace", Password: "four words in a row"},
+		resetBody{Token: "TOKEN", Password: "four words in a row"}, passwordBody{OldPassword: "four words in a row", Password: "four other words in a row"},
 		limitPage{Data: []limit{{Name: "body_bytes", Value: 1 << 20, Description: "Body of a request, unless another limit is named for it."}}},
 		health{Status: "ok"},
 		problemPage{

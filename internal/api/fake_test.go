@@ -39,6 +39,17 @@ type fake struct {
 	publishEvents   func(service.PublishEvents) (bool, error)
 }
 
+func (f *fake) AuthenticateSession(_ context.Context, token string, env chargehand.Environment) (*service.Principal, error) {
+	if token != goodToken {
+		return nil, chargehand.NewError(chargehand.CodeInvalidCredentials, "There is no such session.")
+	}
+	return &service.Principal{Kind: service.KindUser, Environment: env, Scopes: service.PresetAll, Outdated: true}, nil
+}
+
+func (f *fake) RenewSession(context.Context, *service.Principal, string) (string, error) {
+	return "the-next-token", nil
+}
+
 // goodKey stands for a key in the tests; the fake knows no other.
 const goodKey = "the-key"
 

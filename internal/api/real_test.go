@@ -149,6 +149,7 @@ func TestWholeInstallation(t *testing.T) {
 	do("getVersion", "GET", w+"/versions/1.0.0", "", 200)
 	do("publishVersion", "POST", w+"/versions/1.0.0/publish", "", 200)
 
+	driveSignIn(t, i)
 	driveExecutions(t, i, w, sleeping)
 	driveBatches(t, i, w, sleeping)
 	driveFiles(t, i)
@@ -165,8 +166,9 @@ func TestWholeInstallation(t *testing.T) {
 	do("getMetrics", "GET", "/metrics", "", 200)
 	do("deleteWorkflow", "DELETE", w, "", 204)
 	do("getWorkflow", "GET", w, "", 404)
-	if missed := i.Missed(); len(missed) > 0 {
-		slices.Sort(missed)
+	// Their secrets are in mail, or in the answers of other routes; package signin tests them.
+	missed := slices.DeleteFunc(i.Missed(), func(id string) bool { return id == "acceptInvitation" || id == "resetPassword" })
+	if slices.Sort(missed); len(missed) > 0 {
 		t.Errorf("operations that were not driven: %v", missed)
 	}
 }

@@ -3,11 +3,14 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -26,6 +29,11 @@ type request struct {
 	keyless      bool
 }
 
+var (
+	requests   atomic.Int64
+	signInPath = regexp.MustCompile(`^/api/v1/(auth|setup|session|invitation|password-reset|me)\b`)
+)
+
 func (q request) http() *http.Request {
 	method := q.method
 	if method == "" {
@@ -36,6 +44,10 @@ func (q request) http() *http.Request {
 		body = strings.NewReader(q.body)
 	}
 	r := httptest.NewRequest(method, q.path, body)
+	if signInPath.MatchString(q.path) { // sign-in is for the machine itself, and its addresses have a rate
+		sent := requests.Add(1)
+		r.RemoteAddr = fmt.Sprintf("127.%d.%d.1:1234", sent>>8&255, sent&255)
+	}
 	if q.body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -57,7 +69,7 @@ func (q request) to(h http.Handler) answered {
 // newServer returns a server over f that writes its log to the test.
 func newServer(t testing.TB, f *fake) *Server {
 	t.Helper()
-	return New(Config{Service: f, Log: slog.New(slog.NewTextHandler(testLog{t}, nil))})
+	return New(Config{Service: f, SignIn: &fakeSignIn{}, Log: slog.New(slog.NewTextHandler(testLog{t}, nil))})
 }
 
 type testLog struct{ t testing.TB }

@@ -93,6 +93,9 @@ func (c *call) fail(err error) {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		h["Retry-After"] = []string{strconv.Itoa(max(shown.RetryAfter, retryAfterSeconds))}
 	}
+	if c.route != nil && c.route.page && c.failPage(about.status, shown) == nil {
+		return
+	}
 	path := cut(c.r.URL.EscapedPath(), maxInstance)
 	if path == "" { // as in CONNECT
 		path = "/"

@@ -30,6 +30,9 @@ type endpoint struct {
 	problems []chargehand.Code
 	// lenient routes ignore query parameters that they do not have: those of the contract.
 	lenient bool
+	// enters marks routes that set or read the cookie of sessions, session those that need one and take no key.
+	enters, session bool
+	page            bool // at the root only, answered in HTML, and not in the document
 	// slow marks routes that may read or write for longer than the usual time limits.
 	slow bool
 	// change is what the log says at info when the request has succeeded; empty: nothing.
@@ -55,6 +58,11 @@ var publicRoutes = []string{
 	"GET /api/v1/readyz",
 	"GET /api/v1/openapi.json",
 	"GET /api/v1/problems/{code}",
+	"GET /api/v1/auth/methods",
+	"POST /api/v1/setup",
+	"POST /api/v1/session",
+	"POST /api/v1/invitation",
+	"POST /api/v1/password-reset",
 }
 
 // signedRoutes are answered without a key too, if the address is signed.
@@ -66,7 +74,7 @@ var signedRoutes = []string{
 func endpoints() []endpoint {
 	return slices.Concat(
 		workflowEndpoints(), versionEndpoints(), executionEndpoints(), batchEndpoints(),
-		fileEndpoints(), keyEndpoints(), userEndpoints(), groupEndpoints(), grantEndpoints(), secretEndpoints(), eventEndpoints(), serverEndpoints(),
+		fileEndpoints(), keyEndpoints(), userEndpoints(), groupEndpoints(), grantEndpoints(), signInEndpoints(), secretEndpoints(), eventEndpoints(), serverEndpoints(),
 	)
 }
 
@@ -82,6 +90,9 @@ type route struct {
 
 // newRoutes are the routes that an endpoint has.
 func newRoutes(e endpoint, m *metrics) []*route {
+	if e.page {
+		return []*route{newRoute(e, e.path, m)}
+	}
 	all := []*route{newRoute(e, chargehand.APIPath+e.path, m)}
 	if e.root {
 		all = append(all, newRoute(e, e.path, m))
@@ -92,7 +103,7 @@ func newRoutes(e endpoint, m *metrics) []*route {
 func newRoute(e endpoint, path string, m *metrics) *route {
 	rt := &route{endpoint: e, path: path}
 	name := e.method + " " + rt.path
-	rt.public = slices.Contains(publicRoutes, name)
+	rt.public = slices.Contains(publicRoutes, name) || e.page && slices.Contains(publicPages, name)
 	rt.signed = slices.Contains(signedRoutes, name)
 	rt.metrics = m.route(name)
 	for segment := range strings.SplitSeq(rt.path, "/") {

@@ -21,12 +21,19 @@ func TestEveryRouteIsClosed(t *testing.T) {
 	for _, rt := range routes(s) {
 		q := samples[rt.id][0]
 		q.keyless = true
+		if rt.session {
+			q.header = nil
+		}
 		for _, method := range []string{rt.method, http.MethodHead, http.MethodOptions, http.MethodPut, "BREW"} {
 			q.method = method
 			a := q.to(s)
 			if a.status == http.StatusUnauthorized {
 				if method != http.MethodHead {
-					wantProblem(t, a, 401, "missing_api_key")
+					code := "missing_api_key"
+					if rt.session && method == rt.method {
+						code = "invalid_credentials"
+					}
+					wantProblem(t, a, 401, code)
 				}
 				continue
 			}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +22,10 @@ type Config struct {
 	// Service answers the requests. Nil: the process is a standby, which only says that it is
 	// alive; every request that needs a key or a signature is answered with 503.
 	Service Service
+	// SignIn is needed where Service is set.
+	SignIn SignIn
+	// TrustedProxies are those whose forwarding headers count.
+	TrustedProxies []netip.Prefix
 	// ProbesOnly leaves out everything but the routes about the server itself, such as /readyz and
 	// /metrics: for a process that runs executions and takes no requests for them.
 	ProbesOnly bool
@@ -43,6 +48,8 @@ type Config struct {
 // Server is the HTTP interface: an http.Handler, and an http.Server around it.
 type Server struct {
 	service   Service
+	signIn    SignIn
+	entrance  *entrance
 	limits    service.Limits
 	log       *slog.Logger
 	lines     *loglimit.Limiter // of what repeats in the log
@@ -86,12 +93,12 @@ func New(c Config) *Server {
 		c.Ready = func() bool { return false }
 	}
 	s := &Server{
-		service: c.Service, log: c.Log, lines: loglimit.New(c.Log), ready: c.Ready,
+		service: c.Service, signIn: c.SignIn, entrance: newEntrance(c.PublicURL, c.TrustedProxies), log: c.Log, lines: loglimit.New(c.Log), ready: c.Ready,
 		publicURL: strings.TrimRight(c.PublicURL, "/"), registry: c.Metrics,
 		metrics: newMetrics(c.Metrics), tracer: c.Tracer, document: sync.OnceValue(func() document { return newDocument(c.Version) }), idle: idleTimeout,
 		slowest: slowestBytesPerSecond, open: newOpenConns(c.MaxConnections),
 	}
-	table := endpoints()
+	table := append(endpoints(), pageEndpoints()...)
 	if c.ProbesOnly {
 		table = serverEndpoints()
 	}

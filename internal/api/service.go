@@ -12,6 +12,8 @@ import (
 // Service is what this package needs of *service.Service. The methods and their errors are
 // described there.
 type Service interface {
+	AuthenticateSession(ctx context.Context, token string, env chargehand.Environment) (*service.Principal, error)
+	RenewSession(ctx context.Context, p *service.Principal, token string) (renewed string, err error)
 	Authenticate(ctx context.Context, key string) (*service.Principal, error)
 	Allow(p *service.Principal) (service.Rate, error)
 	Limits() service.Limits

@@ -38,6 +38,8 @@ type Config struct {
 
 	Listen    string // default 127.0.0.1:8080
 	PublicURL string // default: scheme and host of the request
+	// TrustedProxies are addresses and ranges whose forwarding headers count.
+	TrustedProxies []string
 	// Workflows is a directory whose definitions are applied at start and on change.
 	Workflows string
 	AllowRun  []string // of shell, python, container
@@ -154,6 +156,9 @@ func (c Config) check() error {
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 			return installation.BadSetting("--public-url: %q is not an http or https address without query", c.PublicURL)
 		}
+	}
+	if _, err := c.proxies(); err != nil {
+		return err
 	}
 	if c.ScheduleOnDefault != "data" && c.ScheduleOnDefault != "envelope" {
 		return installation.BadSetting("--schedule-on-default: %.80q is not data or envelope", c.ScheduleOnDefault)

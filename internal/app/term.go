@@ -23,6 +23,7 @@ import (
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/signin"
 	"github.com/chargehand/chargehand/internal/sink"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/telemetry"
@@ -49,6 +50,7 @@ type term struct {
 	engine  driver
 	service *service.Service
 	api     *api.Server
+	signIn  *signin.Service
 
 	failures     *failureLog
 	fetcher      *resource.Fetcher // of activities
@@ -111,8 +113,13 @@ func (t *term) open(ctx context.Context) error {
 		Zone: cfg.zone, UnreadEvents: cfg.ScheduleOnDefault, Shared: cfg.Engine == installation.EngineTemporal,
 	})
 	t.openSinks(registry)
+	proxies, err := cfg.proxies()
+	if err != nil {
+		return err
+	}
+	t.openSignIn()
 	t.api = api.New(api.Config{
-		Service: t.service, Log: cfg.Log, PublicURL: cfg.PublicURL, Version: Version, Metrics: registry,
+		Service: t.service, SignIn: t.signIn, TrustedProxies: proxies, Log: cfg.Log, PublicURL: cfg.PublicURL, Version: Version, Metrics: registry,
 		Ready: t.ready, ProbesOnly: cfg.WorkerOnly, Tracer: cfg.tracing.Tracer(), MaxConnections: cfg.Connections,
 	})
 	return nil
@@ -157,6 +164,7 @@ func (t *term) openEngine(ctx context.Context, plans *service.Plans, registry *p
 // if serving ends by itself.
 func (t *term) start(l net.Listener) <-chan error {
 	failed := make(chan error, 1)
+	t.offerSetup(context.Background(), "http://"+l.Addr().String())
 	t.services.Start("API", func(context.Context) {
 		if err := t.api.Serve(l); err != nil {
 			failed <- fmt.Errorf("serve: %w", err)

@@ -163,7 +163,7 @@ func (n *named) Set(text string) error {
 // say enough.
 var metavariables = map[string]string{
 	"data-dir": "DIR", "download": "DIR", "workflows": "DIR", "resource-root": "DIR", "from": "DIR",
-	"url": "URL", "public-url": "URL", "database-url": "URL", "files-url": "URL", "to": "URL", "to-files": "URL", "from-files": "URL", "event-sink": "[TYPE,…=]URL",
+	"trusted-proxy": "CIDR", "url": "URL", "public-url": "URL", "database-url": "URL", "files-url": "URL", "to": "URL", "to-files": "URL", "from-files": "URL", "event-sink": "[TYPE,…=]URL",
 	"config": "FILE", "master-key-file": "FILE", "from-master-key-file": "FILE", "trusted-ca": "FILE", "items": "FILE", "from-file": "FILE",
 	"temporal-tls-cert-path": "FILE", "temporal-tls-key-path": "FILE", "temporal-tls-ca-path": "FILE",
 	"listen": "HOST:PORT", "temporal-address": "HOST:PORT", "connect-to": "HOST:PORT:HOST2:PORT2",

@@ -72,6 +72,7 @@ var commandExamples = map[string]string{
   chargehand serve --config /etc/chargehand.yaml`,
 	"chargehand worker": `  chargehand worker --database-url postgres://db/chargehand --master-key-file master.key \
     --files-url s3://bucket --temporal-address temporal.example.com:7233`,
+	"chargehand setup-token": `  chargehand setup-token --data-dir /var/lib/chargehand --public-url https://chargehand.example.com`,
 	"chargehand keys create": `  chargehand keys create --data-dir /var/lib/chargehand --name ci --preset deploy --expires 90d
   export CHARGEHAND_API_KEY=$(chargehand keys create --preset all)`,
 	"chargehand keys list": `  chargehand keys list

@@ -19,7 +19,7 @@ var settingGroups = []struct {
 	names []string
 }{
 	{"Where things are", []string{"config", "data-dir", "database-url", "master-key-file", "files-url", "files-redirect", "workflows"}},
-	{"The server", []string{"listen", "public-url", "rate-limit", "max-connections", "log-level", "log-format"}},
+	{"The server", []string{"listen", "public-url", "trusted-proxy", "rate-limit", "max-connections", "log-level", "log-format"}},
 	{"What workflows may do", []string{"allow-run", "container-volume", "container-capability", "allow-egress", "connect-to", "trusted-ca", "resource-root"}},
 	{"What runs at once", []string{"max-running", "max-calls", "max-streams", "max-processes", "max-scripts", "script-timeout",
 		"max-running-per-workflow", "max-calls-per-workflow", "max-processes-per-workflow"}},

@@ -51,6 +51,7 @@ func newServe(c console) *cobra.Command {
 	installationFlags(f, &cfg.Settings)
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks one and the log says which")
 	f.StringVar(&cfg.PublicURL, "public-url", "", "base of links (default: scheme and host of the request)")
+	f.StringArrayVar(&cfg.TrustedProxies, "trusted-proxy", nil, "address or range, repeatable: proxy whose X-Forwarded-For and X-Forwarded-Proto count")
 	f.StringVar(&cfg.Workflows, "workflows", "", "folder whose definitions are applied at start and again on change")
 	f.BoolVar(&cfg.FilesRedirect, "files-redirect", false, "with --files-url s3://…: send those who follow a link to a file to the S3 store itself")
 	workFlags(f, &cfg)

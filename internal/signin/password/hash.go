@@ -43,18 +43,22 @@ var errHash = errors.New("the stored password hash cannot be read")
 
 // Hasher hashes and checks passwords. It is safe for concurrent use; a process has one, because it bounds the memory.
 type Hasher struct {
-	slots chan struct{}
-	queue atomic.Int64 // callers that wait or hash
-	decoy hash         // stands for the hash of a person who has none
+	memory uint32 // of new hashes, in KiB
+	slots  chan struct{}
+	queue  atomic.Int64 // callers that wait or hash
+	decoy  hash         // stands for the hash of a person who has none
 	// derive is argon2.IDKey, another function in tests.
 	derive func(password, salt []byte, time, memory uint32, threads uint8, keyLen uint32) []byte
 }
 
 // New returns a Hasher.
-func New() *Hasher {
+func New() *Hasher { return NewWeak(memoryKiB) }
+
+// NewWeak returns a Hasher whose new hashes take less memory, for tests.
+func NewWeak(memory uint32) *Hasher {
 	h := &Hasher{
-		slots: make(chan struct{}, atOnce), derive: argon2.IDKey,
-		decoy: hash{memory: memoryKiB, passes: passes, lanes: lanes, salt: make([]byte, saltBytes), key: make([]byte, keyBytes)},
+		memory: memory, slots: make(chan struct{}, atOnce), derive: argon2.IDKey,
+		decoy: hash{memory: memory, passes: passes, lanes: lanes, salt: make([]byte, saltBytes), key: make([]byte, keyBytes)},
 	}
 	rand.Read(h.decoy.salt)
 	rand.Read(h.decoy.key)
@@ -63,7 +67,7 @@ func New() *Hasher {
 
 // Hash returns the PHC string of a new hash. Errors: ErrBusy, or that of ctx.
 func (h *Hasher) Hash(ctx context.Context, text string) (string, error) {
-	n := hash{memory: memoryKiB, passes: passes, lanes: lanes, salt: make([]byte, saltBytes)}
+	n := hash{memory: h.memory, passes: passes, lanes: lanes, salt: make([]byte, saltBytes)}
 	rand.Read(n.salt)
 	var err error
 	if n.key, err = h.key(ctx, text, n, keyBytes); err != nil {

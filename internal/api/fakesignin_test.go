@@ -1,0 +1,67 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/signin"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// goodToken stands for the token of a session in the tests; the fake knows no other.
+const goodToken = "the-token"
+
+// fakeSignIn answers every sign-in with one session, or with fail.
+type fakeSignIn struct {
+	fail error
+	from signin.Client // of the last request
+}
+
+func (f *fakeSignIn) session(from signin.Client) (*signin.Session, error) {
+	f.from = from
+	if f.fail != nil {
+		return nil, f.fail
+	}
+	account := store.Account{No: 1, ID: mustID[chargehand.AccountID]("0197a5c4-6666-7000-8000-000000000006"), Name: "default"}
+	return &signin.Session{
+		Token: goodToken, Account: account, Accounts: []store.Account{account}, ExpiresAt: moment0.Add(time.Hour), FreshUntil: moment0,
+		Person: store.Person{ID: mustID[chargehand.UserID]("0197a5c4-7777-7000-8000-000000000007"), Email: "ada@example.com", Name: "Ada"},
+	}, nil
+}
+
+func (f *fakeSignIn) Methods(context.Context) (signin.Methods, error) {
+	return signin.Methods{Setup: true, Password: true}, f.fail
+}
+func (f *fakeSignIn) Setup(_ context.Context, _ signin.Setup, from signin.Client) (*signin.Session, error) {
+	return f.session(from)
+}
+func (f *fakeSignIn) SignIn(_ context.Context, _, _ string, from signin.Client) (*signin.Session, error) {
+	return f.session(from)
+}
+func (f *fakeSignIn) Session(_ context.Context, token string) (*signin.Session, error) {
+	if token != goodToken {
+		return nil, chargehand.NewError(chargehand.CodeInvalidCredentials, "The session has ended.")
+	}
+	s, err := f.session(signin.Client{})
+	if err == nil {
+		s.Token = ""
+	}
+	return s, err
+}
+func (f *fakeSignIn) SignOut(context.Context, *signin.Session) error { return f.fail }
+func (f *fakeSignIn) SwitchAccount(context.Context, *signin.Session, chargehand.AccountID) (*signin.Session, error) {
+	return f.session(signin.Client{})
+}
+func (f *fakeSignIn) VerifyPassword(_ context.Context, _ *signin.Session, _ string, from signin.Client) (*signin.Session, error) {
+	return f.session(from)
+}
+func (f *fakeSignIn) ChangePassword(_ context.Context, _ *signin.Session, _, _ string, from signin.Client) (*signin.Session, error) {
+	return f.session(from)
+}
+func (f *fakeSignIn) Accept(_ context.Context, _ signin.Accept, from signin.Client) (*signin.Session, error) {
+	return f.session(from)
+}
+func (f *fakeSignIn) Reset(_ context.Context, _, _ string, from signin.Client) (*signin.Session, error) {
+	return f.session(from)
+}

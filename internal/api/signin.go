@@ -1,0 +1,319 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/signin"
+	"github.com/chargehand/chargehand/internal/value"
+)
+
+// SignIn is what this package needs of *signin.Service. The methods and their errors are described there.
+type SignIn interface {
+	Methods(ctx context.Context) (signin.Methods, error)
+	Setup(ctx context.Context, q signin.Setup, from signin.Client) (*signin.Session, error)
+	SignIn(ctx context.Context, email, password string, from signin.Client) (*signin.Session, error)
+	Session(ctx context.Context, token string) (*signin.Session, error)
+	SignOut(ctx context.Context, session *signin.Session) error
+	SwitchAccount(ctx context.Context, session *signin.Session, account chargehand.AccountID) (*signin.Session, error)
+	VerifyPassword(ctx context.Context, session *signin.Session, password string, from signin.Client) (*signin.Session, error)
+	ChangePassword(ctx context.Context, session *signin.Session, old, password string, from signin.Client) (*signin.Session, error)
+	Accept(ctx context.Context, q signin.Accept, from signin.Client) (*signin.Session, error)
+	Reset(ctx context.Context, token, password string, from signin.Client) (*signin.Session, error)
+}
+
+var _ SignIn = (*signin.Service)(nil)
+
+// The bodies.
+type (
+	setupBody struct {
+		Token    string `json:"token" minLength:"1" doc:"The set-up token that the server printed."`
+		Name     string `json:"name" minLength:"1"`
+		Email    string `json:"email" minLength:"1"`
+		Password string `json:"password" minLength:"1" doc:"At least 12 characters."`
+	}
+	signInBody struct {
+		Email    string `json:"email" minLength:"1"`
+		Password string `json:"password" minLength:"1"`
+	}
+	verifyBody struct {
+		Password string `json:"password" minLength:"1"`
+	}
+	switchBody struct {
+		Account string `json:"account" format:"uuid" doc:"Id of one of the accounts of the session."`
+	}
+	invitationBody struct {
+		Token    string `json:"token" minLength:"1" doc:"The end of the invitation's address."`
+		Name     string `json:"name,omitempty" doc:"Left out: as the invitation says."`
+		Password string `json:"password,omitempty" doc:"At least 12 characters; left out by a person who can sign in already."`
+	}
+	resetBody struct {
+		Token    string `json:"token" minLength:"1" doc:"The end of the link's address."`
+		Password string `json:"password" minLength:"1" doc:"At least 12 characters."`
+	}
+	passwordBody struct {
+		OldPassword string `json:"old_password,omitempty" doc:"Left out by a person without a password, with a fresh sign-in."`
+		Password    string `json:"password" minLength:"1" doc:"At least 12 characters."`
+	}
+)
+
+// The answers.
+type (
+	signInMethods struct {
+		Setup    bool `json:"setup" doc:"The installation has no person yet: POST /setup makes the first one."`
+		Password bool `json:"password" doc:"Persons may sign in with a password."`
+	}
+	session struct {
+		User       sessionUser      `json:"user"`
+		Account    sessionAccount   `json:"account"`
+		Accounts   []sessionAccount `json:"accounts" nullable:"false" doc:"Those that the person is an active member of."`
+		ExpiresAt  moment           `json:"expires_at" doc:"When the session ends at the latest; without requests it ends 12 hours after the last one."`
+		FreshUntil moment           `json:"fresh_until" doc:"Until then the sign-in counts as fresh."`
+	}
+	sessionUser struct {
+		ID     chargehand.UserID `json:"id" format:"uuid"`
+		Email  string            `json:"email"`
+		Name   string            `json:"name"`
+		Locale string            `json:"locale,omitempty" doc:"The language that the person has chosen; left out: none."`
+	}
+	sessionAccount struct {
+		ID   chargehand.AccountID `json:"id" format:"uuid"`
+		Name string               `json:"name"`
+	}
+)
+
+func signInEndpoints() []endpoint {
+	signedIn := []answer{{status: 201, about: "Signed in", view: session{}, headers: []string{"Set-Cookie"}}}
+	renewed := []answer{{status: 200, about: "The session", view: session{}, headers: []string{"Set-Cookie"}}}
+	enters := []chargehand.Code{chargehand.CodeInvalidCredentials}
+	return []endpoint{
+		{
+			method: get, path: "/auth/methods", id: "getSignInMethods", tag: "Sign-in", enters: true,
+			summary: "See how persons sign in", about: "What the sign-in page offers.",
+			answers: []answer{{status: 200, about: "The ways to sign in", view: signInMethods{}}}, serve: (*call).getSignInMethods,
+		},
+		{
+			method: post, path: "/setup", id: "setUp", tag: "Sign-in", enters: true,
+			summary: "Make the first admin", about: "With the set-up token, once. It signs in.", body: jsonBody(setupBody{}, true),
+			answers: signedIn, problems: append(enters, chargehand.CodeSetupDone), change: "installation set up", serve: (*call).setUp,
+		},
+		{
+			method: post, path: "/session", id: "signIn", tag: "Sign-in", enters: true,
+			summary: "Sign in with a password", about: "Failed tries delay the next one.", body: jsonBody(signInBody{}, true),
+			answers: signedIn, problems: enters, change: "signed in", serve: (*call).signIn,
+		},
+		{
+			method: get, path: "/session", id: "getSession", tag: "Sign-in", enters: true, session: true,
+			summary: "Get the session", about: "The person that is signed in, the account, and when the session ends.",
+			answers: []answer{{status: 200, about: "The session", view: session{}}}, serve: (*call).getSession,
+		},
+		{
+			method: patch, path: "/session", id: "switchAccount", tag: "Sign-in", enters: true, session: true,
+			summary: "Switch to another account", about: "The session gets a new token.", body: jsonBody(switchBody{}, true),
+			answers: renewed, change: "account switched", serve: (*call).switchAccount,
+		},
+		{
+			method: remove, path: "/session", id: "signOut", tag: "Sign-in", enters: true, session: true,
+			summary: "Sign out", about: "The session ends.",
+			answers: []answer{{status: 204, about: "Signed out", headers: []string{"Set-Cookie"}}}, change: "signed out", serve: (*call).signOut,
+		},
+		{
+			method: post, path: "/session/verify", id: "verifySession", tag: "Sign-in", enters: true, session: true,
+			summary: "Confirm the sign-in", about: "Makes the sign-in fresh for 10 minutes. The session gets a new token.", body: jsonBody(verifyBody{}, true),
+			answers: renewed, serve: (*call).verifySession,
+		},
+		{
+			method: post, path: "/invitation", id: "acceptInvitation", tag: "Sign-in", enters: true,
+			summary: "Accept an invitation", about: "Makes the invited person an active user and signs in. A person who can sign in already must have done so.",
+			body: jsonBody(invitationBody{}, true), answers: signedIn, problems: enters, change: "invitation accepted", serve: (*call).acceptInvitation,
+		},
+		{
+			method: post, path: "/password-reset", id: "resetPassword", tag: "Sign-in", enters: true,
+			summary: "Set a password anew", about: "With the secret of a link that an admin made. It ends all sessions of the person, and signs in.",
+			body: jsonBody(resetBody{}, true), answers: signedIn, problems: enters, change: "password reset", serve: (*call).resetPassword,
+		},
+		{
+			method: put, path: "/me/password", id: "changePassword", tag: "Sign-in", enters: true, session: true,
+			summary: "Change the password", about: "It ends the person's other sessions. The session gets a new token.", body: jsonBody(passwordBody{}, true),
+			answers: renewed, problems: []chargehand.Code{chargehand.CodeFreshSignInRequired}, change: "password changed", serve: (*call).changePassword,
+		},
+	}
+}
+
+// enter is the checks of routes that set or read the cookie.
+func (c *call) enter(rt *route) error {
+	if !rt.session {
+		return c.admit()
+	}
+	token := c.sessionToken()
+	switch {
+	case token != "" && hasCredential(c.r.Header):
+		return chargehand.NewError(chargehand.CodeAmbiguousCredentials, "The request has a session and an API key. Send one of them.")
+	case token == "":
+		return chargehand.NewError(chargehand.CodeInvalidCredentials, "This needs a session. Sign in first.")
+	}
+	var err error
+	if c.session, err = c.server.signIn.Session(c.r.Context(), token); err != nil {
+		return err
+	}
+	return c.admit()
+}
+
+// from is where the request comes from.
+func (c *call) from() signin.Client {
+	return signin.Client{Address: c.server.entrance.client(c.r), Agent: c.r.UserAgent()}
+}
+
+// texts reads the fields of a body, which are all texts. Codes: invalid_body, unknown_field.
+func (c *call) texts(names ...string) (map[string]string, error) {
+	read := map[string]string{}
+	if c.value == nil {
+		return read, nil
+	}
+	given, ok := c.value.(map[string]any)
+	if !ok {
+		return nil, badBody(chargehand.CodeInvalidBody, "", "The body must be a JSON object, not "+value.KindOf(c.value)+".")
+	}
+	for name, v := range given {
+		text, isText := v.(string)
+		switch known := strings.Contains(" "+strings.Join(names, " ")+" ", " "+name+" "); {
+		case !known:
+			detail := "The field " + quote(name) + " is not known here."
+			if meant := service.Suggest(name, names); meant != "" {
+				detail += " Did you mean " + quote(meant) + "?"
+			}
+			return nil, badBody(chargehand.CodeUnknownField, "/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(cut(name, 100)), detail)
+		case !isText:
+			return nil, badBody(chargehand.CodeInvalidBody, "/"+name, name+" must be a text, not "+value.KindOf(v)+".")
+		}
+		read[name] = text
+	}
+	return read, nil
+}
+
+func (c *call) getSignInMethods() error {
+	m, err := c.server.signIn.Methods(c.r.Context())
+	if err != nil {
+		return err
+	}
+	return c.view(http.StatusOK, signInMethods{Setup: m.Setup, Password: m.Password})
+}
+
+// entered answers with a session, and gives the browser its token.
+func (c *call) entered(status int, s *signin.Session, err error) error {
+	if err != nil {
+		return err
+	}
+	if s.Token != "" {
+		c.setCookie(s.Token, s.ExpiresAt)
+	}
+	return c.view(status, viewSession(s))
+}
+
+func viewSession(s *signin.Session) session {
+	v := session{
+		User:    sessionUser{ID: s.Person.ID, Email: s.Person.Email, Name: s.Person.Name, Locale: s.Person.Locale},
+		Account: sessionAccount{ID: s.Account.ID, Name: s.Account.Name}, Accounts: []sessionAccount{},
+		ExpiresAt: at(s.ExpiresAt), FreshUntil: at(s.FreshUntil),
+	}
+	for _, account := range s.Accounts {
+		v.Accounts = append(v.Accounts, sessionAccount{ID: account.ID, Name: account.Name})
+	}
+	return v
+}
+
+func (c *call) setUp() error {
+	q, err := c.texts("token", "name", "email", "password")
+	if err != nil {
+		return err
+	}
+	s, err := c.server.signIn.Setup(c.r.Context(), signin.Setup{Token: q["token"], Name: q["name"], Email: q["email"], Password: q["password"]}, c.from())
+	return c.entered(http.StatusCreated, s, err)
+}
+
+func (c *call) signIn() error {
+	q, err := c.texts("email", "password")
+	if err != nil {
+		return err
+	}
+	s, err := c.server.signIn.SignIn(c.r.Context(), q["email"], q["password"], c.from())
+	return c.entered(http.StatusCreated, s, err)
+}
+
+func (c *call) getSession() error { return c.view(http.StatusOK, viewSession(c.session)) }
+
+func (c *call) switchAccount() error {
+	q, err := c.texts("account")
+	if err != nil {
+		return err
+	}
+	id, err := chargehand.ParseID[struct{}](q["account"])
+	if err != nil {
+		return badBody(chargehand.CodeInvalidBody, "/account", "account must be the id of an account, a UUID.")
+	}
+	s, err := c.server.signIn.SwitchAccount(c.r.Context(), c.session, chargehand.AccountID(id))
+	return c.entered(http.StatusOK, s, err)
+}
+
+func (c *call) signOut() error {
+	if err := c.server.signIn.SignOut(c.r.Context(), c.session); err != nil {
+		return err
+	}
+	c.setCookie("", c.began)
+	c.empty(http.StatusNoContent)
+	return nil
+}
+
+func (c *call) verifySession() error {
+	q, err := c.texts("password")
+	if err != nil {
+		return err
+	}
+	s, err := c.server.signIn.VerifyPassword(c.r.Context(), c.session, q["password"], c.from())
+	return c.entered(http.StatusOK, s, err)
+}
+
+func (c *call) acceptInvitation() error {
+	q, err := c.texts("token", "name", "password")
+	if err != nil {
+		return err
+	}
+	s, err := c.server.signIn.Accept(c.r.Context(), signin.Accept{
+		Token: q["token"], Name: q["name"], Password: q["password"], Session: c.browserSession(),
+	}, c.from())
+	return c.entered(http.StatusCreated, s, err)
+}
+
+// browserSession is the session of the cookie where the route needs none; nil: there is none that counts.
+func (c *call) browserSession() *signin.Session {
+	token := c.sessionToken()
+	if token == "" {
+		return nil
+	}
+	s, err := c.server.signIn.Session(c.r.Context(), token)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+func (c *call) resetPassword() error {
+	q, err := c.texts("token", "password")
+	if err != nil {
+		return err
+	}
+	s, err := c.server.signIn.Reset(c.r.Context(), q["token"], q["password"], c.from())
+	return c.entered(http.StatusCreated, s, err)
+}
+
+func (c *call) changePassword() error {
+	q, err := c.texts("old_password", "password")
+	if err != nil {
+		return err
+	}
+	s, err := c.server.signIn.ChangePassword(c.r.Context(), c.session, q["old_password"], q["password"], c.from())
+	return c.entered(http.StatusOK, s, err)
+}

@@ -1,0 +1,56 @@
+package api_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chargehand/chargehand/internal/api"
+)
+
+// driveSignIn sets an installation up with the token of its file, and signs in and out.
+func driveSignIn(t *testing.T, i *installation) {
+	t.Helper()
+	cookie := ""
+	do := func(operation, method, path, body string, status int) api.Exchange {
+		t.Helper()
+		x := api.Exchange{Operation: operation, Method: method, Path: path, Body: body, Status: status, Keyless: true, Header: map[string]string{}}
+		if cookie != "" {
+			x.Header["Cookie"] = cookie
+		}
+		x = i.Do(t, "", x)
+		if set := x.AnswerHeader.Get("Set-Cookie"); set != "" {
+			cookie, _, _ = strings.Cut(set, ";")
+		}
+		return x
+	}
+	path := filepath.Join(i.data, "setup-token")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file of the set-up token: %v, %v", info.Mode(), err)
+	}
+	if x := do("getSignInMethods", "GET", "/api/v1/auth/methods", "", 200); x.AnswerJSON["setup"] != true {
+		t.Errorf("methods: %s", x.AnswerBody)
+	}
+	do("setUp", "POST", "/api/v1/setup", `{"token":"wrong","name":"Ada","email":"ada@example.com","password":"four words in a row"}`, 401)
+	do("setUp", "POST", "/api/v1/setup", `{"token":"`+strings.TrimSpace(string(text))+`","name":"Ada","email":"ada@example.com","password":"four words in a row"}`, 201)
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the file of the set-up token stays: %v", err)
+	}
+	do("setUp", "POST", "/api/v1/setup", `{"token":"wrong","name":"Ada","email":"ada@example.com","password":"four words in a row"}`, 410)
+	session := do("getSession", "GET", "/api/v1/session", "", 200)
+	account := session.AnswerJSON["account"].(map[string]any)["id"].(string)
+	do("switchAccount", "PATCH", "/api/v1/session", `{"account":"`+account+`"}`, 200)
+	do("verifySession", "POST", "/api/v1/session/verify", `{"password":"four words in a row"}`, 200)
+	do("changePassword", "PUT", "/api/v1/me/password", `{"old_password":"four words in a row","password":"four other words in a row"}`, 200)
+	do("signOut", "DELETE", "/api/v1/session", "", 204)
+	cookie = ""
+	do("signIn", "POST", "/api/v1/session", `{"email":"ada@example.com","password":"four words in a row"}`, 401)
+	do("signIn", "POST", "/api/v1/session", `{"email":"ADA@example.com","password":"four other words in a row"}`, 201)
+	do("acceptInvitation", "POST", "/api/v1/invitation", `{"token":"wrong"}`, 401)
+	do("resetPassword", "POST", "/api/v1/password-reset", `{"token":"wrong","password":"four words in a row"}`, 401)
+}

@@ -1,0 +1,101 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/signin"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// setupName is the file of the data directory with the token of the set-up.
+const setupName = "setup-token"
+
+// openSignIn makes the rules of sign-in.
+func (t *term) openSignIn() {
+	t.signIn = signin.New(signin.Config{
+		Store: t.store, Log: t.log, Changed: t.service.ForgetSessions,
+		Begin: func(tx *store.Tx, person, account int64, method, address, agent string) (string, store.Session, error) {
+			return t.service.InsertSession(tx, service.SignIn{Person: person, Account: account, Method: method, Address: address, Agent: agent})
+		},
+		SetUp: func() { t.log.Info("the installation is set up"); t.removeSetupToken() },
+	})
+}
+
+// offerSetup makes a new set-up token for an installation without a person, keeps it in a file, and prints the address
+// that it belongs to once. With a database of its own server, where several nodes start, only the command line does.
+func (t *term) offerSetup(ctx context.Context, base string) {
+	if t.cfg.DatabaseURL != "" || t.cfg.WorkerOnly {
+		return
+	}
+	token, err := signin.NewSetupToken(ctx, t.store, time.Now())
+	switch {
+	case errors.Is(err, signin.ErrSetupDone):
+		t.removeSetupToken()
+		return
+	case err == nil:
+		err = writeSecret(filepath.Join(t.cfg.DataDir, setupName), token)
+	}
+	if err != nil {
+		t.log.Warn("the set-up token could not be made: chargehand setup-token makes one", "error", err)
+		return
+	}
+	if t.cfg.PublicURL != "" {
+		base = t.cfg.PublicURL
+	}
+	t.log.Info("no person can sign in yet: open this address within 24 hours to make the first admin", "url", base+"/setup#token="+token)
+}
+
+func (t *term) removeSetupToken() {
+	if t.cfg.DatabaseURL != "" {
+		return
+	}
+	err := os.Remove(filepath.Join(t.cfg.DataDir, setupName))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.log.Warn("the file of the set-up token could not be removed; the token counts no more", "error", err)
+	}
+}
+
+// writeSecret replaces a file that only its owner reads.
+func writeSecret(path, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // with the mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text + "\n")
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// proxies reads --trusted-proxy.
+func (c Config) proxies() (list []netip.Prefix, err error) {
+	for _, text := range c.TrustedProxies {
+		prefix, err := netip.ParsePrefix(text)
+		if address, single := netip.ParseAddr(text); single == nil {
+			prefix, err = netip.PrefixFrom(address.Unmap(), address.Unmap().BitLen()), nil
+		}
+		if err != nil {
+			return nil, installation.BadSetting("--trusted-proxy: %.80q is no address or range, such as 10.0.0.1 or 10.0.0.0/8", text)
+		}
+		if prefix.Bits() == 0 {
+			return nil, installation.BadSetting("--trusted-proxy: %s would trust every client to say where it comes from", text)
+		}
+		list = append(list, prefix.Masked())
+	}
+	if len(list) > 100 {
+		return nil, installation.BadSetting("--trusted-proxy: at most 100")
+	}
+	return list, nil
+}

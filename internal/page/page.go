@@ -1,0 +1,73 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+)
+
+// Policy is the Content-Security-Policy of every page.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; " +
+	"form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+
+// Style and Script are what pages load. Their addresses change with them.
+var (
+	//go:embed page.css
+	Style []byte
+	//go:embed page.js
+	Script []byte
+	//go:embed page.html
+	layout string
+
+	// Tag tells versions of Style and Script apart.
+	Tag = tag()
+)
+
+func tag() string {
+	sum := sha256.Sum256(append(bytes.Clone(Style), Script...))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Field is an input of a form.
+type Field struct {
+	Name, Type, Autocomplete, Value, Help string
+	Required                              bool
+	Error                                 string // what is wrong with it; empty: nothing
+}
+
+// Label is what the field is called.
+func (f Field) Label() string { return words[f.Name] }
+
+// Hint is what helps to fill the field in; empty: nothing.
+func (f Field) Hint() string { return words[f.Help] }
+
+// Content is what a page shows.
+type Content struct {
+	Page   string // of the constants
+	Fields []Field
+	Error  string // what went wrong; empty: nothing
+	// Note is a line above the form, such as the name of the person that is signed in.
+	Note string
+	Tag  string
+}
+
+// Texts are those of the page.
+func (c Content) Texts() texts { return english[c.Page] }
+
+// Word is a text that belongs to no page.
+func (c Content) Word(name string) string { return words[name] }
+
+var drawn = template.Must(template.New("page").Parse(layout))
+
+// Draw is the HTML of a page.
+func Draw(c Content) ([]byte, error) {
+	c.Tag = Tag
+	var out bytes.Buffer
+	if err := drawn.Execute(&out, c); err != nil {
+		return nil, fmt.Errorf("draw the page %s: %w", c.Page, err)
+	}
+	return out.Bytes(), nil
+}

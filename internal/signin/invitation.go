@@ -1,0 +1,186 @@
+package signin
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chargehand/chargehand/internal/person"
+	"github.com/chargehand/chargehand/internal/signin/token"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// Invitation is what the holder of an invitation's secret may know.
+type Invitation struct {
+	Email, Name, Account string
+	// Known: the person can sign in already, so that the invitation adds a membership and sets no credential.
+	Known bool
+}
+
+const noInvitation = "The invitation is not right, was used, or has expired. Ask for another one."
+
+// Invitation reads an invitation without using it. Codes: invalid_credentials.
+func (s *Service) Invitation(ctx context.Context, text string) (Invitation, error) {
+	hash := token.Hash(text)
+	var found Invitation
+	err := s.view(ctx, func(r *store.Reader) error {
+		ticket, err := r.FindTicket(store.TicketInvitation, hash[:], s.now().UnixMilli())
+		if err != nil {
+			return err
+		}
+		p, err := r.PersonByNo(ticket.Person)
+		if err != nil {
+			return err
+		}
+		account, err := r.AccountByNo(ticket.Account)
+		if err != nil {
+			return err
+		}
+		known, err := hasCredential(r, p)
+		found = Invitation{Email: p.Email, Name: p.Name, Account: account.Name, Known: known}
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return found, refusedError(noInvitation)
+	}
+	return found, err
+}
+
+// hasCredential reports whether a person can sign in.
+func hasCredential(r *store.Reader, p store.Person) (bool, error) {
+	if p.Password != "" {
+		return true, nil
+	}
+	if keys, err := r.PasskeysOf(p.No); err != nil || len(keys) > 0 {
+		return true, err
+	}
+	identities, err := r.IdentitiesOf(p.No)
+	return len(identities) > 0, err
+}
+
+// Accept is the request to accept an invitation.
+type Accept struct {
+	Token    string
+	Name     string // empty: as the invitation says
+	Password string // of a new person
+	// Session is that of the browser; nil: none. A person who can sign in already must have done so.
+	Session *Session
+}
+
+var errSignInFirst = errors.New("sign in first")
+
+// Accept makes an invited person an active member and signs in. Codes: invalid_credentials, invalid_body.
+func (s *Service) Accept(ctx context.Context, q Accept, from Client) (*Session, error) {
+	invitation, err := s.Invitation(ctx, q.Token)
+	if err != nil {
+		return nil, err
+	}
+	p := store.Person{Name: invitation.Name}
+	if !invitation.Known {
+		if q.Name == "" {
+			q.Name = invitation.Name
+		}
+		if p, err = s.newPerson(ctx, q.Name, invitation.Email, q.Password); err != nil {
+			return nil, err
+		}
+	}
+	hash := token.Hash(q.Token)
+	var session *Session
+	err = s.update(ctx, func(tx *store.Tx) (err error) {
+		session, err = s.accept(tx, hash[:], p, q.Session, from)
+		return err
+	})
+	switch {
+	case errors.Is(err, errSignInFirst):
+		return nil, refusedError("The e-mail " + invitation.Email + " belongs to a person who can sign in. Sign in as that person, then open the invitation again.")
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrConflict):
+		return nil, refusedError(noInvitation)
+	case err != nil:
+		return nil, err
+	}
+	s.changed()
+	return session, nil
+}
+
+// accept uses an invitation up, within an Update. given is what a new person has chosen.
+func (s *Service) accept(tx *store.Tx, hash []byte, given store.Person, browser *Session, from Client) (*Session, error) {
+	ticket, err := tx.UseTicket(store.TicketInvitation, hash, s.now().UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	p, err := tx.PersonForUpdate(ticket.Person)
+	if err != nil {
+		return nil, err
+	}
+	known, err := hasCredential(&tx.Reader, p)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case known && (browser == nil || browser.Person.No != p.No):
+		return nil, errSignInFirst
+	case !known:
+		if given.EmailKey == "" { // it was known when the request was read
+			return nil, store.ErrConflict
+		}
+		p.Name, p.NameKey, p.Password = given.Name, person.Key(given.Name), given.Password
+		if err := tx.UpdatePerson(&p); err != nil {
+			return nil, err
+		}
+		if err := tx.SetPassword(p.No, p.Password); err != nil {
+			return nil, err
+		}
+	}
+	member, err := tx.MemberByNo(ticket.Account, p.No)
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.SetMemberStatus(member.No, store.Invited, store.Active); err != nil {
+		return nil, err
+	}
+	return s.insertSession(tx, p, ticket.Account, byInvitation, from)
+}
+
+const noReset = "The link is not right, was used, or has expired. Ask for another one."
+
+// Reset sets a password anew with the secret of a link, ends all sessions of the person and signs in.
+// Codes: invalid_credentials, invalid_body.
+func (s *Service) Reset(ctx context.Context, secret, text string, from Client) (*Session, error) {
+	hash := token.Hash(secret)
+	var p store.Person
+	err := s.view(ctx, func(r *store.Reader) error {
+		ticket, err := r.FindTicket(store.TicketReset, hash[:], s.now().UnixMilli())
+		if err == nil {
+			p, err = r.PersonByNo(ticket.Person)
+		}
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, refusedError(noReset)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.acceptable("password", text, p.Name, p.Email); err != nil {
+		return nil, err
+	}
+	stored, err := s.hash(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	session, err := s.enter(ctx, p.No, 0, byPassword, from, func(tx *store.Tx, now store.Person) error {
+		if _, err := tx.UseTicket(store.TicketReset, hash[:], s.now().UnixMilli()); err != nil {
+			return err
+		}
+		if err := tx.DeleteTicketsOf(now.No, store.TicketReset); err != nil {
+			return err
+		}
+		if err := tx.RevokeSessions(now.No, 0, 0, s.now().UnixMilli()); err != nil {
+			return err
+		}
+		return tx.SetPassword(now.No, stored)
+	})
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) {
+		return nil, refusedError(noReset)
+	}
+	return session, err
+}

@@ -1,0 +1,135 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/signin/oidc"
+	"github.com/chargehand/chargehand/internal/signin/password"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// Config is what a Service is made of. Store is required.
+type Config struct {
+	Store *store.Store
+	// WithoutPasswords refuses to sign in with a password, and to set one.
+	WithoutPasswords bool
+	Providers        []*oidc.Provider
+	Log              *slog.Logger     // default: discards
+	Now              func() time.Time // default: time.Now
+	Hasher           *password.Hasher // default: password.New
+	// Begin inserts the session of a person in a transaction and returns its token; nil: a session that does not know
+	// the rights of the person.
+	Begin   func(tx *store.Tx, person, account int64, method, address, agent string) (string, store.Session, error)
+	Changed func() // is called when sessions were changed or ended; nil: nothing
+	SetUp   func() // is called when the first admin was made; nil: nothing
+}
+
+// Service is the rules of sign-in over the store. It is safe for concurrent use.
+type Service struct {
+	store     *store.Store
+	hasher    *password.Hasher
+	passwords bool
+	providers []*oidc.Provider
+	log       *slog.Logger
+	now       func() time.Time
+	setUp     func()
+	changed   func()
+	insert    func(tx *store.Tx, person, account int64, method, address, agent string) (string, store.Session, error)
+}
+
+// New returns a Service. A process has one, because it bounds the memory of sign-ins.
+func New(c Config) *Service {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Changed == nil {
+		c.Changed = func() {}
+	}
+	if c.SetUp == nil {
+		c.SetUp = func() {}
+	}
+	if c.Hasher == nil {
+		c.Hasher = password.New()
+	}
+	s := &Service{
+		store: c.Store, hasher: c.Hasher, passwords: !c.WithoutPasswords, providers: c.Providers, log: c.Log, now: c.Now, setUp: c.SetUp, changed: c.Changed, insert: c.Begin,
+	}
+	if s.insert == nil {
+		s.insert = s.insertAlone
+	}
+	return s
+}
+
+// Client is where a request comes from.
+type Client struct {
+	Address netip.Addr
+	Agent   string // its User-Agent
+}
+
+// Methods says how a person can sign in.
+type Methods struct {
+	Setup     bool // there is no person yet
+	Password  bool
+	Providers []*oidc.Provider
+}
+
+// Methods reads how a person can sign in. Codes: unavailable.
+func (s *Service) Methods(ctx context.Context) (Methods, error) {
+	m := Methods{Password: s.passwords, Providers: s.providers}
+	err := s.view(ctx, func(r *store.Reader) error {
+		found, err := r.AnyPerson()
+		m.Setup = !found
+		return err
+	})
+	return m, err
+}
+
+// The longest texts that are read of requests.
+const (
+	maxAgent  = 256
+	maxSecret = 1024
+)
+
+func (s *Service) view(ctx context.Context, fn func(*store.Reader) error) error {
+	return storageError(s.store.View(ctx, fn))
+}
+
+func (s *Service) update(ctx context.Context, fn func(*store.Tx) error) error {
+	return storageError(s.store.Update(ctx, fn))
+}
+
+// storageError makes an error of the store one that callers may see, if it is their business.
+func storageError(err error) error {
+	if errors.Is(err, store.ErrUnavailable) {
+		return errors.Join(&chargehand.Error{
+			Code: chargehand.CodeUnavailable, Detail: "The storage cannot be used at the moment. Nothing was changed.", RetryAfter: 1,
+		}, err)
+	}
+	return err
+}
+
+// newID makes a UUID of version 7.
+func newID[T ~[16]byte]() T { return T(uuid.Must(uuid.NewV7())) }
+
+func atMs(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+// badField is the error for one field of a body.
+func badField(name, detail string) error {
+	return chargehand.NewError(chargehand.CodeInvalidBody, detail,
+		chargehand.FieldError{Pointer: "/" + name, Code: string(chargehand.CodeInvalidBody), Detail: detail})
+}
+
+// refusedError is the error for a sign-in that failed: it never says which part was wrong.
+func refusedError(detail string) error {
+	return chargehand.NewError(chargehand.CodeInvalidCredentials, detail)
+}

@@ -1,0 +1,194 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/signin/token"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// How long sessions live.
+const (
+	Idle     = 12 * time.Hour      // without a request
+	Absolute = 14 * 24 * time.Hour // at the longest
+	Fresh    = 10 * time.Minute    // in which a sign-in counts as fresh
+	seenStep = time.Minute         // of the time at which a session was last seen
+)
+
+// The ways to sign in, as sessions name them.
+const (
+	byPassword   = "password"
+	byPasskey    = "passkey"
+	byInvitation = "invitation"
+	bySetup      = "setup"
+)
+
+// Session is a person who has signed in.
+type Session struct {
+	ID chargehand.SessionID
+	// Token is the secret for the cookie, where a new one was made; empty: the one that the browser has still counts.
+	Token    string
+	Person   store.Person
+	Account  store.Account
+	Accounts []store.Account // those of the person's active memberships
+	// ExpiresAt is when the session ends at the latest, FreshUntil how long the sign-in is fresh.
+	ExpiresAt, FreshUntil time.Time
+
+	row store.Session
+}
+
+// Fresh reports whether the sign-in is fresh.
+func (s *Session) Fresh(now time.Time) bool { return now.Before(s.FreshUntil) }
+
+// insertSession signs a person in, within an Update.
+func (s *Service) insertSession(tx *store.Tx, p store.Person, account int64, method string, from Client) (*Session, error) {
+	text, row, err := s.insert(tx, p.No, account, method, from.Address.Unmap().String(), from.Agent[:min(len(from.Agent), maxAgent)])
+	if err != nil {
+		return nil, err
+	}
+	session, err := s.describe(&tx.Reader, row, p)
+	if err == nil {
+		session.Token = text
+	}
+	return session, err
+}
+
+// insertAlone is Begin where there is none.
+func (s *Service) insertAlone(tx *store.Tx, p, account int64, method, address, agent string) (string, store.Session, error) {
+	now := s.now().UnixMilli()
+	text, hash := token.New()
+	row := store.Session{
+		ID: newID[chargehand.SessionID](), Hash: hash[:], Person: p, Account: account, Method: method, Address: address, Agent: agent,
+		CreatedMs: now, LastSeenMs: now, IdleMs: now + Idle.Milliseconds(), ExpiresMs: now + Absolute.Milliseconds(), FreshMs: now + Fresh.Milliseconds(),
+	}
+	err := tx.InsertSession(&row)
+	return text, row, err
+}
+
+// describe reads what belongs to a session. Errors: store.ErrNotFound if the person may not act in its account.
+func (s *Service) describe(r *store.Reader, row store.Session, p store.Person) (*Session, error) {
+	session := &Session{ID: row.ID, Person: p, ExpiresAt: atMs(row.ExpiresMs), FreshUntil: atMs(row.FreshMs), row: row}
+	members, err := r.MembershipsOf(p.No)
+	if err != nil {
+		return nil, err
+	}
+	for i := range members {
+		if !members[i].Counts() {
+			continue
+		}
+		account, err := r.AccountByNo(members[i].Account)
+		if err != nil {
+			return nil, err
+		}
+		session.Accounts = append(session.Accounts, account)
+		if account.No == row.Account {
+			session.Account = account
+		}
+	}
+	if session.Account.No == 0 {
+		return nil, store.ErrNotFound
+	}
+	return session, nil
+}
+
+// Session finds the session of a token. Codes: invalid_credentials.
+func (s *Service) Session(ctx context.Context, text string) (*Session, error) {
+	if !token.WellFormed(text) {
+		return nil, noSession()
+	}
+	hash := token.Hash(text)
+	var session *Session
+	now := s.now()
+	err := s.view(ctx, func(r *store.Reader) error {
+		row, err := r.SessionByHash(hash[:])
+		if err != nil {
+			return err
+		}
+		old := string(row.Hash) != string(hash[:])
+		if row.Ended(now.UnixMilli()) || old && now.UnixMilli() >= row.OldUntilMs {
+			return store.ErrNotFound
+		}
+		p, err := r.PersonByNo(row.Person)
+		if err == nil {
+			session, err = s.describe(r, row, p)
+		}
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, noSession()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if now.Sub(atMs(session.row.LastSeenMs)) >= seenStep {
+		err = s.update(ctx, func(tx *store.Tx) error {
+			return tx.TouchSession(session.row.No, now.UnixMilli(), now.Add(Idle).UnixMilli())
+		})
+	}
+	return session, err
+}
+
+func noSession() error {
+	return chargehand.NewError(chargehand.CodeInvalidCredentials, "The session has ended. Sign in again.")
+}
+
+// SignOut ends a session.
+func (s *Service) SignOut(ctx context.Context, session *Session) error {
+	err := s.update(ctx, func(tx *store.Tx) error {
+		return tx.RevokeSession(session.Person.No, session.ID, s.now().UnixMilli())
+	})
+	s.changed()
+	if errors.Is(err, store.ErrConflict) {
+		return nil // it was ended meanwhile
+	}
+	return err
+}
+
+// SwitchAccount moves a session to another account of the person, with a new token. Codes: invalid_body.
+func (s *Service) SwitchAccount(ctx context.Context, session *Session, id chargehand.AccountID) (*Session, error) {
+	for _, account := range session.Accounts {
+		if account.ID == id {
+			row := session.row
+			row.Account = account.No
+			return s.renew(ctx, session, row)
+		}
+	}
+	return nil, badField("account", "account is not the id of an account that you are a member of.")
+}
+
+// oldLife is how long the token before a renewal counts, for requests that are on their way.
+const oldLife = 30 * time.Second
+
+// renew writes a changed row with a new token.
+func (s *Service) renew(ctx context.Context, session *Session, row store.Session) (*Session, error) {
+	text, hash := token.New()
+	was := row.Hash
+	row.Hash, row.OldUntilMs = hash[:], s.now().Add(oldLife).UnixMilli()
+	var renewed *Session
+	err := s.update(ctx, func(tx *store.Tx) error {
+		err := tx.RenewSession(&row, was)
+		if err == nil {
+			renewed, err = s.describe(&tx.Reader, row, session.Person)
+		}
+		return err
+	})
+	s.changed()
+	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
+		return nil, noSession()
+	}
+	if err != nil {
+		return nil, err
+	}
+	renewed.Token = text
+	return renewed, nil
+}
+
+// refresh makes a session fresh, with a new token.
+func (s *Service) refresh(ctx context.Context, session *Session) (*Session, error) {
+	row := session.row
+	row.FreshMs = s.now().Add(Fresh).UnixMilli()
+	return s.renew(ctx, session, row)
+}

@@ -1,0 +1,152 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/person"
+	"github.com/chargehand/chargehand/internal/signin/token"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// SetupLife is how long a set-up token counts.
+const SetupLife = 24 * time.Hour
+
+// ErrSetupDone says that the installation has a person, so that it needs no set-up token.
+var ErrSetupDone = errors.New("the installation is set up: it has a person who can sign in")
+
+// NewSetupToken makes the token with which the first admin is made; those before count no more.
+// Errors: ErrSetupDone.
+func NewSetupToken(ctx context.Context, db *store.Store, now time.Time) (string, error) {
+	text, hash := token.New()
+	err := db.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.LockInstallation(); err != nil {
+			return err
+		}
+		found, err := tx.AnyPerson()
+		if err != nil {
+			return err
+		}
+		if found {
+			return ErrSetupDone
+		}
+		if err := tx.DeleteTicketsOfKind(store.TicketSetup); err != nil {
+			return err
+		}
+		return tx.InsertTicket(&store.Ticket{
+			Hash: hash[:], Kind: store.TicketSetup, CreatedMs: now.UnixMilli(), ExpiresMs: now.Add(SetupLife).UnixMilli(),
+		})
+	})
+	if err != nil {
+		return "", err
+	}
+	return text, nil
+}
+
+// Setup is the request to make the first admin.
+type Setup struct {
+	Token, Name, Email string
+	Password           string
+}
+
+// Setup makes the first admin and signs in. Of several that try at once, one succeeds.
+// Codes: setup_done, invalid_credentials, invalid_body.
+func (s *Service) Setup(ctx context.Context, q Setup, from Client) (*Session, error) {
+	hash := token.Hash(q.Token)
+	err := s.view(ctx, func(r *store.Reader) error {
+		if found, err := r.AnyPerson(); err != nil || found {
+			return errors.Join(err, ErrSetupDone)
+		}
+		_, err := r.FindTicket(store.TicketSetup, hash[:], s.now().UnixMilli())
+		return err
+	})
+	if err != nil {
+		return nil, setupError(err)
+	}
+	p, err := s.newPerson(ctx, q.Name, q.Email, q.Password)
+	if err != nil {
+		return nil, err
+	}
+	var session *Session
+	err = s.update(ctx, func(tx *store.Tx) error {
+		if err := tx.LockInstallation(); err != nil {
+			return err
+		}
+		if found, err := tx.AnyPerson(); err != nil || found {
+			return errors.Join(err, ErrSetupDone)
+		}
+		if _, err := tx.UseTicket(store.TicketSetup, hash[:], s.now().UnixMilli()); err != nil {
+			return err
+		}
+		account, err := s.firstOf(tx)
+		if err != nil {
+			return err
+		}
+		if err := insertAdmin(tx, &p, account.No, s.now().UnixMilli()); err != nil {
+			return err
+		}
+		session, err = s.insertSession(tx, p, account.No, bySetup, from)
+		return err
+	})
+	if err != nil {
+		return nil, setupError(err)
+	}
+	s.setUp()
+	return session, nil
+}
+
+// firstOf is the oldest account of the installation, which is made if there is none.
+func (s *Service) firstOf(tx *store.Tx) (store.Account, error) {
+	accounts, err := tx.Accounts()
+	if err != nil || len(accounts) > 0 {
+		return append(accounts, store.Account{})[0], err
+	}
+	account := store.Account{ID: newID[chargehand.AccountID](), Name: "default", CreatedMs: s.now().UnixMilli()}
+	return account, tx.InsertAccount(&account)
+}
+
+func setupError(err error) error {
+	switch {
+	case errors.Is(err, ErrSetupDone):
+		return chargehand.NewError(chargehand.CodeSetupDone, "This installation is set up already. Sign in, or ask an admin for an invitation.")
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrConflict):
+		return refusedError("The set-up token is not right, or is older than 24 hours. The newest one is in the log of the server, and in the file " +
+			"setup-token of its data directory; chargehand setup-token makes another.")
+	}
+	return err
+}
+
+// newPerson checks the fields of a new person and hashes the password. Codes: invalid_body, rate_limited.
+func (s *Service) newPerson(ctx context.Context, name, email, text string) (store.Person, error) {
+	p := store.Person{ID: newID[chargehand.UserID](), CreatedMs: s.now().UnixMilli()}
+	var complaint string
+	if p.Name, complaint = person.Name(name); complaint != "" {
+		return p, badField("name", "name "+complaint)
+	}
+	if p.Email, p.EmailKey, complaint = person.Email(email); complaint != "" {
+		return p, badField("email", "email "+complaint)
+	}
+	p.NameKey = person.Key(p.Name)
+	if err := s.acceptable("password", text, p.Name, p.Email); err != nil {
+		return p, err
+	}
+	var err error
+	p.Password, err = s.hash(ctx, text)
+	return p, err
+}
+
+// insertAdmin makes p an active member with the role admin.
+func insertAdmin(tx *store.Tx, p *store.Person, account, nowMs int64) error {
+	if err := tx.InsertPerson(p); err != nil {
+		return err
+	}
+	if err := tx.InsertMember(&store.Member{Account: account, Person: *p, Status: store.Active, CreatedMs: nowMs}); err != nil {
+		return err
+	}
+	return tx.InsertGrant(&store.Grant{
+		ID: newID[chargehand.GrantID](), Account: account, Person: p.No, Role: "admin", Environments: store.BothEnvironments,
+		CreatedMs: nowMs, Creator: "set-up",
+	})
+}
