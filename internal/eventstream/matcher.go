@@ -76,10 +76,21 @@ func (m *Matcher) Notify(stream ID) {
 		m.waiting = append(m.waiting, stream)
 	}
 	m.mu.Unlock()
+	m.wakeRun()
+}
+
+func (m *Matcher) wakeRun() {
 	select {
 	case m.notified <- struct{}{}:
 	default:
 	}
+}
+
+// waits returns the number of streams that wait.
+func (m *Matcher) waits() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.waiting)
 }
 
 // next takes out the stream that has waited longest.
@@ -134,7 +145,7 @@ func (m *Matcher) Run(ctx context.Context) {
 			wait = min(2*wait, maxWait)
 		}
 		waited := len(locked) > 0
-		if ok := m.drain(ctx, locked); !ok && !failed {
+		if ok := m.round(ctx, locked); !ok && !failed {
 			failed = true
 			search.Reset(wait)
 		}
@@ -170,13 +181,14 @@ func (m *Matcher) note(ctx context.Context, err error) {
 	}
 }
 
-// drain works on the streams that wait until none does. It adds those to locked that another transaction has locked.
-// It reports whether all steps succeeded: a search finds the streams again whose step failed.
-func (m *Matcher) drain(ctx context.Context, locked map[ID]bool) (ok bool) {
+// round takes one step of each stream that waits. It adds those to locked that another transaction has locked.
+// It reports whether all steps succeeded: a search finds the streams again whose step failed. A search or a retry that
+// is due comes before the next round, however many events arrive.
+func (m *Matcher) round(ctx context.Context, locked map[ID]bool) (ok bool) {
 	ok = true
-	for ctx.Err() == nil {
+	for range m.waits() {
 		stream, waits := m.next()
-		if !waits {
+		if !waits || ctx.Err() != nil {
 			break
 		}
 		if m.Full != nil && m.Full(stream) {
@@ -198,6 +210,9 @@ func (m *Matcher) drain(ctx context.Context, locked map[ID]bool) (ok bool) {
 		if len(done.Woken) > 0 {
 			m.Woken(done.Woken)
 		}
+	}
+	if m.waits() > 0 {
+		m.wakeRun()
 	}
 	return ok
 }

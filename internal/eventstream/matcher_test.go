@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
@@ -231,5 +232,49 @@ func TestMatcherPassesOverFullStreams(t *testing.T) {
 	m.Notify(live)
 	if s := <-woken; s.Command != 1 {
 		t.Errorf("%+v was woken", s)
+	}
+}
+
+// TestMatcherRepeatsBesideABusyStream: a stream that gets events without end delays neither the repetition of another
+// stream's failed step nor the search for streams that other processes have left behind.
+func TestMatcherRepeatsBesideABusyStream(t *testing.T) {
+	v := newFixture(t)
+	listening := v.listen(1, "x", 0)
+	v.publish("x")
+	busy := ID{1, chargehand.Test}
+	woken, failed := make(chan store.Subscription, 10), make(chan error, 10)
+	failures := 1
+	var m *Matcher
+	m = NewMatcher(MatcherConfig{
+		Store: v.Store, Reader: NewReader(v.Store, nil), Failed: func(err error) { failed <- err },
+		InTx: func(*store.Tx, []store.Subscription) error {
+			if failures--; failures >= 0 {
+				return errors.New("a statement failed")
+			}
+			return nil
+		},
+		Woken: func(list []store.Subscription) { woken <- list[0] },
+		Full: func(stream ID) bool {
+			if stream == busy {
+				m.Notify(busy)
+			}
+			return stream == busy
+		},
+	})
+	m.Notify(ID{1, chargehand.Live})
+	m.Notify(busy)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	var work sync.WaitGroup
+	work.Go(func() { m.Run(ctx) })
+	defer work.Wait()
+	defer cancel()
+	<-failed
+	select {
+	case s := <-woken:
+		if s.No != listening.No {
+			t.Errorf("subscription %d was woken", s.No)
+		}
+	case <-ctx.Done():
+		t.Error("the step that failed is not repeated while another stream has events")
 	}
 }

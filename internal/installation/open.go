@@ -47,7 +47,7 @@ func (s Settings) CheckInstalled() error {
 	return BadSetting("there is no installation in %s: name the data directory of the server with --data-dir; `chargehand serve` makes a new one", s.DataDir)
 }
 
-// OpenInstalled is OpenBeside for a database that holds an
+// OpenInstalled is OpenBeside for a database that holds an installation. It makes none. Errors: *SettingError.
 func (s Settings) OpenInstalled(ctx context.Context) (*store.Store, error) {
 	if err := s.CheckInstalled(); err != nil {
 		return nil, err

@@ -27,9 +27,9 @@ type NewKey struct {
 	Init        bool          // make the installation if there is none
 }
 
-// CreateKey makes a key, beside a running server or without one, and returns it in plain
-// text: the only time that it can be seen. Errors: a installation.SettingError where there is no installation,
-// because a key of a new one would work nowhere.
+// CreateKey makes a key, beside a running server or without one, and returns it in plain text: the only time that it
+// can be seen. Errors: *installation.SettingError where there is no installation, because a key of a new one would work
+// nowhere.
 func CreateKey(ctx context.Context, cfg installation.Settings, k NewKey) (string, error) {
 	request, err := k.issue()
 	if err != nil {
@@ -121,7 +121,8 @@ func PresetOf(scopes []string) string {
 }
 
 // ExchangeMasterKey exchanges the master key of an installation, beside its running servers or without one: it adds a
-// new one and wraps all keys by it, or with finish removes the older ones. Errors: keyring.ErrNeeded, a SettingError.
+// new one and wraps all keys by it, or with finish removes the older ones. Errors: keyring.ErrNeeded,
+// *installation.SettingError.
 func ExchangeMasterKey(ctx context.Context, cfg installation.Settings, finish, dataKey bool) (keyring.Report, error) {
 	cfg, err := cfg.WithDefaults()
 	if err != nil {
