@@ -231,6 +231,10 @@ func secretsAtOnce(n *nodes) {
 		}))
 		got, err := n.b.GetSecret(n.t.Context(), n.b.p, "token")
 		n.good(err, nil)
+		if len(got.Versions) == 0 || got.Versions[0].Version != last.Version {
+			n.t.Fatalf("read %+v, want version %d as the newest", got, last.Version)
+		}
+		got.Versions = nil // only this answer lists them
 		if !reflect.DeepEqual(*got, last) {
 			n.t.Fatalf("read %+v, want %+v", got, last)
 		}
