@@ -6,32 +6,26 @@ import (
 	"unicode"
 )
 
-var inputObject = object{known: []string{"schema", "from"}, hints: map[string]string{"as": `Did you mean "from"?`}}
+var inputObject = object{hints: map[string]string{"as": `Did you mean "from"?`}}
 
 func (d *decoder) input(at location) *Input {
 	result := &Input{Pointer: at.pointer}
-	for key, value := range d.fields(at, &inputObject) {
-		if key == "schema" {
-			result.Schema = d.schema(value)
-		} else {
-			result.From = d.transformation(value)
-		}
-	}
+	d.object(at, &inputObject,
+		field("schema", &result.Schema, d.schema),
+		field("from", &result.From, d.transformation),
+	)
 	return result
 }
 
-var outputObject = object{known: []string{"schema", "as"}, hints: map[string]string{"from": `Did you mean "as"?`}}
+var outputObject = object{hints: map[string]string{"from": `Did you mean "as"?`}}
 
 // output reads an `output` or an `export`.
 func (d *decoder) output(at location) *Output {
 	result := &Output{Pointer: at.pointer}
-	for key, value := range d.fields(at, &outputObject) {
-		if key == "schema" {
-			result.Schema = d.schema(value)
-		} else {
-			result.As = d.transformation(value)
-		}
-	}
+	d.object(at, &outputObject,
+		field("schema", &result.Schema, d.schema),
+		field("as", &result.As, d.transformation),
+	)
 	return result
 }
 
@@ -49,43 +43,35 @@ func (d *decoder) transformation(at location) Operand {
 
 const schemaHint = "Put the JSON schema into `document`."
 
-var schemaObject = object{known: []string{"format", "document", "resource"}, hints: map[string]string{
+var schemaObject = object{hints: map[string]string{
 	"type": schemaHint, "properties": schemaHint, "required": schemaHint, "$schema": schemaHint, "$ref": schemaHint, "items": schemaHint,
 }}
 
 func (d *decoder) schema(at location) *Schema {
 	result := &Schema{Pointer: at.pointer, Format: "json"}
-	for key, value := range d.fields(at, &schemaObject) {
-		switch key {
-		case "format":
-			result.Format = d.filled(value)
-		case "document":
-			result.Document = d.operand(value)
-		case "resource":
-			result.Resource = d.resource(value)
-		}
-	}
+	d.object(at, &schemaObject,
+		field("format", &result.Format, d.filled),
+		field("document", &result.Document, d.operand),
+		field("resource", &result.Resource, d.resource),
+	)
 	d.exactlyOne(at, "document", "resource")
 	return result
 }
 
-var resourceObject = object{known: []string{"name", "endpoint"}, required: []string{"endpoint"},
+var resourceObject = object{required: []string{"endpoint"},
 	hints: map[string]string{"uri": `Did you mean "endpoint"?`, "url": `Did you mean "endpoint"?`},
 	hint:  "Write {endpoint: …}."}
 
 func (d *decoder) resource(at location) *Resource {
 	result := &Resource{Pointer: at.pointer}
-	for key, value := range d.fields(at, &resourceObject) {
-		if key == "name" {
-			result.Name = d.text(value)
-		} else {
-			result.Endpoint = d.endpoint(value)
-		}
-	}
+	d.object(at, &resourceObject,
+		field("name", &result.Name, d.text),
+		field("endpoint", &result.Endpoint, d.endpoint),
+	)
 	return result
 }
 
-var endpointObject = object{known: []string{"uri", "authentication"}, required: []string{"uri"},
+var endpointObject = object{required: []string{"uri"},
 	hints: map[string]string{"url": `Did you mean "uri"?`}}
 
 func (d *decoder) endpoint(at location) *Endpoint {
@@ -99,13 +85,10 @@ func (d *decoder) endpoint(at location) *Endpoint {
 		d.wrongType(at, "a URI (a text) or an object with the property `uri`", "")
 		return result
 	}
-	for key, value := range d.fields(at, &endpointObject) {
-		if key == "uri" {
-			result.URI = d.uri(value)
-		} else {
-			result.Authentication = d.authentication(value)
-		}
-	}
+	d.object(at, &endpointObject,
+		field("uri", &result.URI, d.uri),
+		field("authentication", &result.Authentication, d.authentication),
+	)
 	return result
 }
 
@@ -125,7 +108,7 @@ func (d *decoder) uri(at location) Operand {
 	return operand
 }
 
-var timeoutObject = object{known: []string{"after"}, required: []string{"after"},
+var timeoutObject = object{required: []string{"after"},
 	hints: map[string]string{"seconds": "Write after: {seconds: …}.", "minutes": "Write after: {minutes: …}.", "hours": "Write after: {hours: …}."}}
 
 // timeout reads a timeout or the name of one.
@@ -151,8 +134,6 @@ func (d *decoder) timeout(at location) *Timeout {
 
 func (d *decoder) inlineTimeout(at location) *Timeout {
 	result := &Timeout{Pointer: at.pointer}
-	for _, value := range d.fields(at, &timeoutObject) {
-		result.After = d.duration(value)
-	}
+	d.object(at, &timeoutObject, field("after", &result.After, d.duration))
 	return result
 }

@@ -1,8 +1,8 @@
 package dsl
 
 var (
-	emitObject  = object{known: []string{"event"}, required: []string{"event"}, hints: map[string]string{"with": "Write event: {with: …}."}}
-	eventObject = object{known: []string{"with"}, required: []string{"with"}, hints: map[string]string{
+	emitObject  = object{required: []string{"event"}, hints: map[string]string{"with": "Write event: {with: …}."}}
+	eventObject = object{required: []string{"with"}, hints: map[string]string{
 		"type": "Put the attributes of the event into `with`.", "source": "Put the attributes of the event into `with`.",
 		"data": "Put the attributes of the event into `with`.",
 	}}
@@ -10,14 +10,14 @@ var (
 
 func (d *decoder) emit(at location) *Emit {
 	result := &Emit{Pointer: at.pointer}
-	for _, event := range d.fields(at, &emitObject) {
-		for _, with := range d.fields(event, &eventObject) {
+	d.object(at, &emitObject, property{"event", func(event location) {
+		d.object(event, &eventObject, property{"with", func(with location) {
 			result.With = d.attributes(with)
 			if with.shape == shapeObject {
 				d.require(with, "type")
 			}
-		}
-	}
+		}})
+	}})
 	return result
 }
 
@@ -42,46 +42,36 @@ func (d *decoder) attributes(at location) Operand {
 	return d.operand(at)
 }
 
-var listenObject = object{known: []string{"to", "read"}, required: []string{"to"}, hints: map[string]string{
+var listenObject = object{required: []string{"to"}, hints: map[string]string{
 	"one": "Write to: {one: …}.", "any": "Write to: {any: …}.", "all": "Write to: {all: …}.",
 	"foreach": "Put `foreach` beside `listen`, not into it.",
 }}
 
 func (d *decoder) listen(task, at location) *Listen {
 	result := &Listen{Pointer: at.pointer, Read: ReadData}
-	for key, value := range d.fields(at, &listenObject) {
-		if key == "to" {
-			result.To = d.strategy(value, false)
-		} else {
-			result.Read = d.oneOf(value, ReadData, ReadEnvelope, ReadRaw)
-		}
-	}
+	d.object(at, &listenObject,
+		property{"to", func(value location) { result.To = d.strategy(value, false) }},
+		field("read", &result.Read, d.oneOf(ReadData, ReadEnvelope, ReadRaw)),
+	)
 	if value, ok := task.get("foreach"); ok {
 		result.Foreach = d.iterator(value)
 	}
 	return result
 }
 
-var iteratorObject = object{known: []string{"item", "at", "do", "output", "export"}, hints: map[string]string{
+var iteratorObject = object{hints: map[string]string{
 	"each": `Did you mean "item"?`, "index": `Did you mean "at"?`,
 }}
 
 func (d *decoder) iterator(at location) *Iterator {
 	result := &Iterator{Pointer: at.pointer, Item: "item", At: "index"}
-	for key, value := range d.fields(at, &iteratorObject) {
-		switch key {
-		case "item":
-			result.Item = d.variable(value)
-		case "at":
-			result.At = d.variable(value)
-		case "do":
-			result.Do = d.taskList(value)
-		case "output":
-			result.Output = d.output(value)
-		case "export":
-			result.Export = d.output(value)
-		}
-	}
+	d.object(at, &iteratorObject,
+		field("item", &result.Item, d.variable),
+		field("at", &result.At, d.variable),
+		field("do", &result.Do, d.taskList),
+		field("output", &result.Output, d.output),
+		field("export", &result.Export, d.output),
+	)
 	if result.Item == result.At && result.Item != "" {
 		d.invalid(at, "gives item and index the same name.", "")
 	}
@@ -90,27 +80,27 @@ func (d *decoder) iterator(at location) *Iterator {
 
 var (
 	strategyNames  = []string{"one", "all", "any"}
-	strategyObject = object{known: []string{"one", "all", "any", "until"}, hints: map[string]string{"with": "Write one: {with: …}."}}
+	strategyObject = object{hints: map[string]string{"with": "Write one: {with: …}."}}
 )
 
 // strategy reads an event consumption strategy. One that is itself an `until` has no `until`.
 func (d *decoder) strategy(at location, isUntil bool) *Strategy {
 	result := &Strategy{Pointer: at.pointer}
-	for key, value := range d.fields(at, &strategyObject) {
-		switch key {
-		case "one":
+	d.object(at, &strategyObject,
+		property{"one", func(value location) {
 			result.Mode = StrategyOne
 			result.Filters = []*EventFilter{d.eventFilter(value)}
-		case "all":
+		}},
+		property{"all", func(value location) {
 			result.Mode = StrategyAll
 			result.Filters = d.eventFilters(value)
-		case "any":
+		}},
+		property{"any", func(value location) {
 			result.Mode = StrategyAny
 			result.Filters = d.eventFilters(value)
-		case "until":
-			d.until(at, value, isUntil, result)
-		}
-	}
+		}},
+		property{"until", func(value location) { d.until(at, value, isUntil, result) }},
+	)
 	d.exactlyOne(at, strategyNames...)
 	return result
 }
@@ -147,22 +137,18 @@ func (d *decoder) eventFilters(at location) []*EventFilter {
 }
 
 var (
-	filterObject = object{known: []string{"with", "correlate"}, required: []string{"with"}, hints: map[string]string{
+	filterObject = object{required: []string{"with"}, hints: map[string]string{
 		"type": "Put the attributes of the event into `with`.", "source": "Put the attributes of the event into `with`.",
 		"data": "Put the attributes of the event into `with`.",
 	}}
-	correlationObject = object{known: []string{"from", "expect"}, required: []string{"from"}}
 )
 
 func (d *decoder) eventFilter(at location) *EventFilter {
 	result := &EventFilter{Pointer: at.pointer}
-	for key, value := range d.fields(at, &filterObject) {
-		if key == "with" {
-			result.With = d.filterAttributes(value)
-		} else {
-			readTable(d, value, &result.Correlate, d.correlation)
-		}
-	}
+	d.object(at, &filterObject,
+		field("with", &result.With, d.filterAttributes),
+		table(d, "correlate", &result.Correlate, d.correlation),
+	)
 	return result
 }
 
@@ -183,12 +169,9 @@ func (d *decoder) filterAttributes(at location) Operand {
 
 func (d *decoder) correlation(at location) Correlation {
 	var result Correlation
-	for key, value := range d.fields(at, &correlationObject) {
-		if key == "from" {
-			result.From = d.expressionOperand(value)
-		} else {
-			result.Expect = d.expressionOperand(value)
-		}
-	}
+	d.object(at, &object{required: []string{"from"}},
+		field("from", &result.From, d.expressionOperand),
+		field("expect", &result.Expect, d.expressionOperand),
+	)
 	return result
 }

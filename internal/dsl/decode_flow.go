@@ -19,7 +19,6 @@ func (d *decoder) set(at location) Operand {
 }
 
 var caseObject = object{
-	known:    []string{"when", "then"},
 	required: []string{"then"},
 	hints:    map[string]string{"if": `Did you mean "when"?`, "do": "A case has no tasks: jump to a task with then:."},
 	hint:     "Write {when: …, then: …}.",
@@ -45,14 +44,10 @@ func (d *decoder) switchCases(at location) []*Case {
 		d.checkDuplicate(item, m, lines, "cases")
 		value := item.property(m)
 		c := &Case{Name: m.key, Pointer: value.pointer}
-		for key, part := range d.fields(value, &caseObject) {
-			switch key {
-			case "when":
-				c.When = d.expressionOperand(part)
-			case "then":
-				c.Then = d.directive(part)
-			}
-		}
+		d.object(value, &caseObject,
+			field("when", &c.When, d.expressionOperand),
+			field("then", &c.Then, d.directive),
+		)
 		if value.shape == shapeObject && !value.has("when") {
 			if defaultCase != nil {
 				d.problem(value, CodeDefaultCases,
@@ -68,7 +63,6 @@ func (d *decoder) switchCases(at location) []*Case {
 }
 
 var forObject = object{
-	known:    []string{"each", "in", "at"},
 	required: []string{"in"},
 	hints: map[string]string{
 		"do":    "Put `do` beside `for`, not into it.",
@@ -80,16 +74,11 @@ var forObject = object{
 
 func (d *decoder) loop(task, at location) *For {
 	result := &For{Pointer: at.pointer, Each: "item", At: "index"}
-	for key, value := range d.fields(at, &forObject) {
-		switch key {
-		case "each":
-			result.Each = d.variable(value)
-		case "at":
-			result.At = d.variable(value)
-		case "in":
-			result.In = d.collection(value)
-		}
-	}
+	d.object(at, &forObject,
+		field("each", &result.Each, d.variable),
+		field("in", &result.In, d.collection),
+		field("at", &result.At, d.variable),
+	)
 	if result.Each == result.At && result.Each != "" {
 		d.invalid(at, fmt.Sprintf("gives item and index the same name %s.", quote(result.Each)), "")
 	}
@@ -141,28 +130,26 @@ func isVariable(name string) bool {
 	return true
 }
 
-var forkObject = object{known: []string{"branches", "compete"}, required: []string{"branches"},
+var forkObject = object{required: []string{"branches"},
 	hint: "Write fork: {branches: [...]}."}
 
 func (d *decoder) fork(at location) *Fork {
 	result := &Fork{Pointer: at.pointer}
-	for key, value := range d.fields(at, &forkObject) {
-		switch key {
-		case "branches":
+	d.object(at, &forkObject,
+		property{"branches", func(value location) {
 			if len(value.items) > MaxBranches {
 				d.problem(value, CodeTooManyBranches,
 					fmt.Sprintf("The fork has %s branches; at most %s are allowed.", thousands(len(value.items)), thousands(MaxBranches)),
 					"Use a batch, or a loop.")
 			}
 			result.Branches = d.namedTasks(value, true)
-		case "compete":
-			result.Compete = d.boolean(value, false)
-		}
-	}
+		}},
+		field("compete", &result.Compete, d.boolean(false)),
+	)
 	return result
 }
 
-var raiseObject = object{known: []string{"error"}, required: []string{"error"},
+var raiseObject = object{required: []string{"error"},
 	hints: map[string]string{
 		"type": "Put type, status and the rest into `error`.", "status": "Put type, status and the rest into `error`.",
 	},
@@ -170,40 +157,32 @@ var raiseObject = object{known: []string{"error"}, required: []string{"error"},
 
 func (d *decoder) raise(at location) *Raise {
 	result := &Raise{Pointer: at.pointer}
-	for _, value := range d.fields(at, &raiseObject) {
+	d.object(at, &raiseObject, property{"error", func(value location) {
 		result.Pointer = value.pointer
-		if value.shape == shapeText {
+		switch value.shape {
+		case shapeText:
 			result.Name = d.filled(value)
-			continue
-		}
-		if value.shape != shapeObject {
+		case shapeObject:
+			result.Error = d.errorDefinition(value)
+		default:
 			d.wrongType(value, "an error (an object) or the name of one of `use.errors`", "")
-			continue
 		}
-		result.Error = d.errorDefinition(value)
-	}
+	}})
 	return result
 }
 
-var errorObject = object{known: []string{"type", "status", "instance", "title", "detail"}, required: []string{"type", "status"},
+var errorObject = object{required: []string{"type", "status"},
 	hints: map[string]string{"message": `Did you mean "detail"?`, "code": `Did you mean "status"?`}}
 
 func (d *decoder) errorDefinition(at location) *Error {
 	result := &Error{Pointer: at.pointer}
-	for key, value := range d.fields(at, &errorObject) {
-		switch key {
-		case "type":
-			result.Type = d.uri(value)
-		case "status":
-			result.Status = d.status(value)
-		case "instance":
-			result.Instance = d.instance(value)
-		case "title":
-			result.Title = d.textOperand(value)
-		case "detail":
-			result.Detail = d.textOperand(value)
-		}
-	}
+	d.object(at, &errorObject,
+		field("type", &result.Type, d.uri),
+		field("status", &result.Status, d.status),
+		field("instance", &result.Instance, d.instance),
+		field("title", &result.Title, d.textOperand),
+		field("detail", &result.Detail, d.textOperand),
+	)
 	return result
 }
 
@@ -227,7 +206,7 @@ func (d *decoder) instance(at location) Operand {
 	return operand
 }
 
-var catchObject = object{known: []string{"errors", "as", "when", "exceptWhen", "retry", "do", "then"},
+var catchObject = object{
 	hint: "Write catch: {} to catch every error."}
 
 func (d *decoder) try(task, at location) *Try {
@@ -241,73 +220,55 @@ func (d *decoder) try(task, at location) *Try {
 
 func (d *decoder) catch(at location) *Catch {
 	result := &Catch{Pointer: at.pointer, As: "error"}
-	for key, value := range d.fields(at, &catchObject) {
-		switch key {
-		case "errors":
-			result.Errors = d.catchErrors(value)
-		case "as":
-			result.As = d.variable(value)
-		case "when":
-			result.When = d.expressionOperand(value)
-		case "exceptWhen":
-			result.ExceptWhen = d.expressionOperand(value)
-		case "retry":
-			result.Retry = d.retryOrName(value)
-		case "do":
+	d.object(at, &catchObject,
+		field("errors", &result.Errors, d.catchErrors),
+		field("as", &result.As, d.variable),
+		field("when", &result.When, d.expressionOperand),
+		field("exceptWhen", &result.ExceptWhen, d.expressionOperand),
+		field("retry", &result.Retry, d.retryOrName),
+		property{"do", func(value location) {
 			result.HasDo = true
 			result.Do = d.taskList(value)
-		case "then":
-			result.Then = d.directive(value)
-		}
-	}
+		}},
+		field("then", &result.Then, d.directive),
+	)
 	return result
 }
 
-var catchErrorsObject = object{known: []string{"with"}, hints: map[string]string{
+var catchErrorsObject = object{hints: map[string]string{
 	"type": "Put it into `with`.", "status": "Put it into `with`.",
 }}
 
 func (d *decoder) catchErrors(at location) *ErrorFilter {
 	var result *ErrorFilter
-	for _, value := range d.fields(at, &catchErrorsObject) {
-		result = d.errorFilter(value)
-	}
+	d.object(at, &catchErrorsObject, property{"with", func(value location) { result = d.errorFilter(value) }})
 	return result
 }
-
-var errorFilterObject = object{known: []string{"type", "status", "instance", "title", "detail", "details"}}
 
 func (d *decoder) errorFilter(at location) *ErrorFilter {
 	result := &ErrorFilter{Pointer: at.pointer}
 	if at.isEmpty() {
 		d.invalid(at, "must have at least one property.", "Leave `errors` out to catch every error.")
 	}
-	for key, value := range d.fields(at, &errorFilterObject) {
-		switch key {
-		case "type":
-			result.Type = d.textOperand(value)
-		case "status":
-			result.Status = d.status(value)
-		case "instance":
-			result.Instance = d.textOperand(value)
-		case "title":
-			result.Title = d.textOperand(value)
-		case "details":
-			// Versions up to 1.0.3 spelt it so.
+	d.object(at, &object{},
+		field("type", &result.Type, d.textOperand),
+		field("status", &result.Status, d.status),
+		field("instance", &result.Instance, d.textOperand),
+		field("title", &result.Title, d.textOperand),
+		field("detail", &result.Detail, d.textOperand),
+		property{"details", func(value location) { // versions up to 1.0.3 spelt it so
 			d.warning(value, CodeDeprecated, `"details" is the old name of "detail".`, `Write "detail".`)
 			if at.has("detail") {
 				d.problem(value, CodeConflict, `"detail" and "details" are the same property.`, "Remove one of them.")
-				continue
+				return
 			}
-			fallthrough
-		case "detail":
 			result.Detail = d.textOperand(value)
-		}
-	}
+		}},
+	)
 	return result
 }
 
-var retryObject = object{known: []string{"when", "exceptWhen", "delay", "backoff", "limit", "jitter"},
+var retryObject = object{
 	hints: map[string]string{"count": "Write limit: {attempt: {count: …}}.", "attempts": "Write limit: {attempt: {count: …}}."}}
 
 // retryOrName reads a retry policy or the name of one.
@@ -324,42 +285,33 @@ func (d *decoder) retryOrName(at location) *Retry {
 
 func (d *decoder) retry(at location) *Retry {
 	result := &Retry{Pointer: at.pointer}
-	for key, value := range d.fields(at, &retryObject) {
-		switch key {
-		case "when":
-			result.When = d.expressionOperand(value)
-		case "exceptWhen":
-			result.ExceptWhen = d.expressionOperand(value)
-		case "delay":
-			result.Delay = d.duration(value)
-		case "backoff":
-			result.Backoff = d.backoff(value)
-		case "limit":
-			result.Limit = d.retryLimit(value)
-		case "jitter":
-			result.JitterFrom, result.JitterTo = d.jitter(value)
-		}
-	}
+	d.object(at, &retryObject,
+		field("when", &result.When, d.expressionOperand),
+		field("exceptWhen", &result.ExceptWhen, d.expressionOperand),
+		field("delay", &result.Delay, d.duration),
+		field("backoff", &result.Backoff, d.backoff),
+		field("limit", &result.Limit, d.retryLimit),
+		property{"jitter", func(value location) { result.JitterFrom, result.JitterTo = d.jitter(value) }},
+	)
 	return result
 }
 
-var (
-	backoffNames  = []string{"constant", "linear", "exponential"}
-	backoffObject = object{known: backoffNames, hint: "Write for example backoff: {exponential: {}}."}
-)
+var backoffObject = object{hint: "Write for example backoff: {exponential: {}}."}
 
 func (d *decoder) backoff(at location) Backoff {
 	result := BackoffConstant
-	for key, value := range d.fields(at, &backoffObject) {
-		d.strategyOfBackoff(value)
-		switch key {
-		case "linear":
-			result = BackoffLinear
-		case "exponential":
-			result = BackoffExponential
-		}
+	strategy := func(name string, backoff Backoff) property {
+		return property{name, func(value location) {
+			d.strategyOfBackoff(value)
+			result = backoff
+		}}
 	}
-	d.exactlyOne(at, backoffNames...)
+	d.object(at, &backoffObject,
+		strategy("constant", BackoffConstant),
+		strategy("linear", BackoffLinear),
+		strategy("exponential", BackoffExponential),
+	)
+	d.exactlyOne(at, "constant", "linear", "exponential")
 	return result
 }
 
@@ -379,42 +331,34 @@ func (d *decoder) strategyOfBackoff(at location) {
 	}
 }
 
-var (
-	retryLimitObject   = object{known: []string{"attempt", "duration"}, hints: map[string]string{"count": "Write attempt: {count: …}."}}
-	attemptLimitObject = object{known: []string{"count", "duration"}}
-)
+var retryLimitObject = object{hints: map[string]string{"count": "Write attempt: {count: …}."}}
 
 // maxRetries bounds `limit.attempt.count`.
 const maxRetries = 1_000_000
 
 func (d *decoder) retryLimit(at location) RetryLimit {
 	result := RetryLimit{Pointer: at.pointer}
-	for key, value := range d.fields(at, &retryLimitObject) {
-		if key == "duration" {
-			result.Duration = d.duration(value)
-			continue
-		}
-		for key, value := range d.fields(value, &attemptLimitObject) {
-			if key == "duration" {
-				result.AttemptDuration = d.duration(value)
-			} else if count, ok := d.integer(value, 0, maxRetries); ok {
-				result.AttemptCount = &count
-			}
-		}
-	}
+	d.object(at, &retryLimitObject,
+		property{"attempt", func(value location) {
+			d.object(value, &object{},
+				property{"count", func(value location) {
+					if count, ok := d.integer(value, 0, maxRetries); ok {
+						result.AttemptCount = &count
+					}
+				}},
+				field("duration", &result.AttemptDuration, d.duration),
+			)
+		}},
+		field("duration", &result.Duration, d.duration),
+	)
 	return result
 }
 
-var jitterObject = object{known: []string{"from", "to"}, required: []string{"from", "to"}}
-
 func (d *decoder) jitter(at location) (from, to *Duration) {
-	for key, value := range d.fields(at, &jitterObject) {
-		if key == "from" {
-			from = d.duration(value)
-		} else {
-			to = d.duration(value)
-		}
-	}
+	d.object(at, &object{required: []string{"from", "to"}},
+		field("from", &from, d.duration),
+		field("to", &to, d.duration),
+	)
 	if from != nil && to != nil && from.Constant() && to.Constant() &&
 		from.Span.Months == to.Span.Months && from.Span.Milliseconds > to.Span.Milliseconds {
 		d.invalid(at, `must not have a "from" above its "to".`, "")

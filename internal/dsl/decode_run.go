@@ -4,29 +4,21 @@ import "fmt"
 
 var (
 	processNames = []string{"container", "script", "shell", "workflow"}
-	runObject    = object{known: []string{"container", "script", "shell", "workflow", "await", "return"}, hints: map[string]string{
+	runObject    = object{hints: map[string]string{
 		"command": "Write shell: {command: …}.", "code": "Write script: {language: …, code: …}.", "image": "Write container: {image: …}.",
 	}, hint: "Write run: {shell: {command: …}}."}
 )
 
 func (d *decoder) run(at location) *Run {
 	result := &Run{Pointer: at.pointer, Await: true, Return: ReturnStdout}
-	for key, value := range d.fields(at, &runObject) {
-		switch key {
-		case "container":
-			result.Container = d.container(value)
-		case "script":
-			result.Script = d.script(value)
-		case "shell":
-			result.Shell = d.shell(value)
-		case "workflow":
-			result.Workflow = d.subflow(value)
-		case "await":
-			result.Await = d.boolean(value, true)
-		case "return":
-			result.Return = d.oneOf(value, ReturnStdout, ReturnStderr, ReturnCode, ReturnAll, ReturnNone)
-		}
-	}
+	d.object(at, &runObject,
+		field("container", &result.Container, d.container),
+		field("script", &result.Script, d.script),
+		field("shell", &result.Shell, d.shell),
+		field("workflow", &result.Workflow, d.subflow),
+		field("await", &result.Await, d.boolean(true)),
+		field("return", &result.Return, d.oneOf(ReturnStdout, ReturnStderr, ReturnCode, ReturnAll, ReturnNone)),
+	)
 	d.exactlyOne(at, processNames...)
 	return result
 }
@@ -37,46 +29,32 @@ var misplaced = map[string]string{
 	"args": `Did you mean "arguments"?`, "env": `Did you mean "environment"?`,
 }
 
-var shellObject = object{known: []string{"command", "stdin", "arguments", "environment"}, required: []string{"command"}, hints: misplaced,
+var shellObject = object{required: []string{"command"}, hints: misplaced,
 	hint: "Write shell: {command: …}."}
 
 func (d *decoder) shell(at location) *Shell {
 	result := &Shell{Pointer: at.pointer}
-	for key, value := range d.fields(at, &shellObject) {
-		switch key {
-		case "command":
-			result.Command = d.filledOperand(value)
-		case "stdin":
-			result.Stdin = d.textOperand(value)
-		case "arguments":
-			result.Arguments = d.arguments(value)
-		case "environment":
-			result.Environment = d.scalarMapOperand(value)
-		}
-	}
+	d.object(at, &shellObject,
+		field("command", &result.Command, d.filledOperand),
+		field("stdin", &result.Stdin, d.textOperand),
+		field("arguments", &result.Arguments, d.arguments),
+		field("environment", &result.Environment, d.scalarMapOperand),
+	)
 	return result
 }
 
-var scriptObject = object{known: []string{"language", "code", "source", "stdin", "arguments", "environment"}, required: []string{"language"}, hints: misplaced}
+var scriptObject = object{required: []string{"language"}, hints: misplaced}
 
 func (d *decoder) script(at location) *Script {
 	result := &Script{Pointer: at.pointer}
-	for key, value := range d.fields(at, &scriptObject) {
-		switch key {
-		case "language":
-			result.Language = d.filled(value)
-		case "code":
-			result.Code = d.textOperand(value)
-		case "source":
-			result.Source = d.resource(value)
-		case "stdin":
-			result.Stdin = d.textOperand(value)
-		case "arguments":
-			result.Arguments = d.arguments(value)
-		case "environment":
-			result.Environment = d.scalarMapOperand(value)
-		}
-	}
+	d.object(at, &scriptObject,
+		field("language", &result.Language, d.filled),
+		field("code", &result.Code, d.textOperand),
+		field("source", &result.Source, d.resource),
+		field("stdin", &result.Stdin, d.textOperand),
+		field("arguments", &result.Arguments, d.arguments),
+		field("environment", &result.Environment, d.scalarMapOperand),
+	)
 	d.exactlyOne(at, "code", "source")
 	return result
 }
@@ -111,48 +89,31 @@ func (d *decoder) argumentList(at location) Operand {
 	return d.operand(at)
 }
 
-var containerObject = object{known: []string{"image", "name", "command", "ports", "volumes", "environment", "stdin", "arguments", "pullPolicy", "lifetime"},
+var containerObject = object{
 	required: []string{"image"}, hints: misplaced}
 
 func (d *decoder) container(at location) *Container {
 	result := &Container{Pointer: at.pointer, PullPolicy: "ifNotPresent", Cleanup: "never"}
-	for key, value := range d.fields(at, &containerObject) {
-		switch key {
-		case "image":
-			result.Image = d.filledOperand(value)
-		case "name":
-			result.Name = d.expressionOperand(value)
-		case "command":
-			result.Command = d.textOperand(value)
-		case "ports":
-			result.Ports = d.plainMapOperand(value)
-		case "volumes":
-			result.Volumes = d.plainMapOperand(value)
-		case "environment":
-			result.Environment = d.scalarMapOperand(value)
-		case "stdin":
-			result.Stdin = d.textOperand(value)
-		case "arguments":
-			result.Arguments = d.argumentList(value)
-		case "pullPolicy":
-			result.PullPolicy = d.oneOf(value, "ifNotPresent", "always", "never")
-		case "lifetime":
-			d.lifetime(value, result)
-		}
-	}
+	d.object(at, &containerObject,
+		field("image", &result.Image, d.filledOperand),
+		field("name", &result.Name, d.expressionOperand),
+		field("command", &result.Command, d.textOperand),
+		field("ports", &result.Ports, d.plainMapOperand),
+		field("volumes", &result.Volumes, d.plainMapOperand),
+		field("environment", &result.Environment, d.scalarMapOperand),
+		field("stdin", &result.Stdin, d.textOperand),
+		field("arguments", &result.Arguments, d.argumentList),
+		field("pullPolicy", &result.PullPolicy, d.oneOf("ifNotPresent", "always", "never")),
+		property{"lifetime", func(value location) { d.lifetime(value, result) }},
+	)
 	return result
 }
 
-var lifetimeObject = object{known: []string{"cleanup", "after"}, required: []string{"cleanup"}}
-
 func (d *decoder) lifetime(at location, result *Container) {
-	for key, value := range d.fields(at, &lifetimeObject) {
-		if key == "cleanup" {
-			result.Cleanup = d.oneOf(value, "always", "never", "eventually")
-		} else {
-			result.CleanupAfter = d.duration(value)
-		}
-	}
+	d.object(at, &object{required: []string{"cleanup"}},
+		field("cleanup", &result.Cleanup, d.oneOf("always", "never", "eventually")),
+		field("after", &result.CleanupAfter, d.duration),
+	)
 	switch isEventual := result.Cleanup == "eventually"; {
 	case isEventual:
 		d.require(at, "after")
@@ -161,25 +122,21 @@ func (d *decoder) lifetime(at location, result *Container) {
 	}
 }
 
-var subflowObject = object{known: []string{"namespace", "name", "version", "input"}, required: []string{"namespace", "name"},
+var subflowObject = object{required: []string{"namespace", "name"},
 	hints: map[string]string{"with": `Did you mean "input"?`, "await": misplaced["await"]}}
 
 func (d *decoder) subflow(at location) *Subflow {
 	result := &Subflow{Pointer: at.pointer, Version: "latest"}
-	for key, value := range d.fields(at, &subflowObject) {
-		switch key {
-		case "namespace":
-			result.Namespace = d.workflowName(value)
-		case "name":
-			result.Name = d.workflowName(value)
-		case "version":
+	d.object(at, &subflowObject,
+		field("namespace", &result.Namespace, d.workflowName),
+		field("name", &result.Name, d.workflowName),
+		property{"version", func(value location) {
 			result.Version = d.text(value)
 			if value.shape == shapeText && result.Version != "latest" && !isSemanticVersion(result.Version) {
 				d.invalid(value, fmt.Sprintf("is %s; it must be a semantic version or latest.", quote(result.Version)), "")
 			}
-		case "input":
-			result.Input = d.operand(value)
-		}
-	}
+		}},
+		field("input", &result.Input, d.operand),
+	)
 	return result
 }

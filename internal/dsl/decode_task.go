@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -24,13 +25,13 @@ var secondKeys = [kindCount][]string{
 
 var commonKeys = []string{"if", "input", "output", "export", "timeout", "then", "metadata"}
 
-// taskObjects describes the properties of a task of each kind.
-var taskObjects = func() (objects [kindCount]object) {
-	for kind := range objects {
-		objects[kind] = object{known: slices.Concat([]string{kindNames[kind]}, secondKeys[kind], commonKeys), hints: kindHints}
+// taskKeys are the properties of a task of each kind.
+var taskKeys = func() (keys [kindCount][]string) {
+	for kind := range keys {
+		keys[kind] = slices.Concat([]string{kindNames[kind]}, secondKeys[kind], commonKeys)
 	}
-	objects[KindNone].known = slices.Concat(kindNames[1:], commonKeys)
-	return objects
+	keys[KindNone] = slices.Concat(kindNames[1:], commonKeys)
+	return keys
 }()
 
 // kindHints answers what people write who know other languages.
@@ -137,7 +138,7 @@ func (d *decoder) oneKey(item location, what string) bool {
 	isReadable := true
 	if what == "task" {
 		switch {
-		case first.value.shape == shapeNull && slices.Contains(taskObjects[KindNone].known, second.key):
+		case first.value.shape == shapeNull && slices.Contains(taskKeys[KindNone], second.key):
 			hint = fmt.Sprintf("Indent %s by more than %s, so that it stands inside that task.", quote(second.key), quote(first.key))
 			isReadable = false
 		case slices.ContainsFunc(item.members, func(m member) bool { return kindOf(m.key) != KindNone }):
@@ -209,7 +210,6 @@ func (d *decoder) task(at location, name string) *Task {
 		return nil
 	}
 	task := &Task{Name: name, Pointer: at.pointer, Value: at.value.(map[string]any), Kind: d.kind(at, name)}
-	known := &taskObjects[task.Kind]
 	for i := range at.members {
 		m := &at.members[i]
 		switch {
@@ -219,7 +219,7 @@ func (d *decoder) task(at location, name string) *Task {
 			d.payload(task, at, at.property(m))
 		case slices.Contains(secondKeys[task.Kind%Kind(len(secondKeys))], m.key):
 		case kindOf(m.key) == KindNone && !(task.Kind == KindNone && isSecondKey(m.key)):
-			d.unknown(at, m, known)
+			d.unknown(at, m, taskKeys[task.Kind], kindHints)
 		}
 	}
 	return task
@@ -367,7 +367,7 @@ func (d *decoder) checkTarget(task *Task, then Directive, names map[string]int32
 	line, column := d.root.find(then.Pointer)
 	candidates := []string{"continue", "exit", "end"}
 	if len(names) <= maxCandidates {
-		candidates = append(sortedNames(names), candidates...)
+		candidates = append(slices.Sorted(maps.Keys(names)), candidates...)
 	}
 	hint := suggest(then.Target, candidates)
 	if hint == "" {
@@ -380,13 +380,3 @@ func (d *decoder) checkTarget(task *Task, then Directive, names map[string]int32
 
 // maxCandidates bounds the names that one suggestion looks at.
 const maxCandidates = 1000
-
-// sortedNames makes suggestions independent of the order of a map.
-func sortedNames(names map[string]int32) []string {
-	sorted := make([]string, 0, len(names)+3)
-	for name := range names {
-		sorted = append(sorted, name)
-	}
-	slices.Sort(sorted)
-	return sorted
-}

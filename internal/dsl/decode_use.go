@@ -2,29 +2,17 @@ package dsl
 
 import "fmt"
 
-var useObject = object{known: []string{"authentications", "catalogs", "errors", "extensions", "functions", "retries", "secrets", "timeouts"}}
-
 func (d *decoder) use(at location, result *Use) {
-	for key, value := range d.fields(at, &useObject) {
-		switch key {
-		case "authentications":
-			readTable(d, value, &result.Authentications, d.authenticationPolicy)
-		case "catalogs":
-			readTable(d, value, &result.Catalogs, d.catalog)
-		case "errors":
-			readTable(d, value, &result.Errors, d.errorDefinition)
-		case "extensions":
-			result.Extensions = d.extensions(value)
-		case "functions":
-			d.functions(value, &result.Functions)
-		case "retries":
-			readTable(d, value, &result.Retries, d.retry)
-		case "secrets":
-			result.Secrets = d.secrets(value)
-		case "timeouts":
-			readTable(d, value, &result.Timeouts, d.inlineTimeout)
-		}
-	}
+	d.object(at, &object{},
+		table(d, "authentications", &result.Authentications, d.authenticationPolicy),
+		table(d, "catalogs", &result.Catalogs, d.catalog),
+		table(d, "errors", &result.Errors, d.errorDefinition),
+		field("extensions", &result.Extensions, d.extensions),
+		property{"functions", func(value location) { d.functions(value, &result.Functions) }},
+		table(d, "retries", &result.Retries, d.retry),
+		field("secrets", &result.Secrets, d.secrets),
+		table(d, "timeouts", &result.Timeouts, d.inlineTimeout),
+	)
 }
 
 // readTable reads an object of named components.
@@ -41,13 +29,11 @@ func readTable[T any](d *decoder, at location, table *Table[T], read func(locati
 	}
 }
 
-var catalogObject = object{known: []string{"endpoint"}, required: []string{"endpoint"}, hint: "Write {endpoint: …}."}
+var catalogObject = object{required: []string{"endpoint"}, hint: "Write {endpoint: …}."}
 
 func (d *decoder) catalog(at location) *Endpoint {
 	var result *Endpoint
-	for _, value := range d.fields(at, &catalogObject) {
-		result = d.endpoint(value)
-	}
+	d.object(at, &catalogObject, property{"endpoint", func(value location) { result = d.endpoint(value) }})
 	return result
 }
 
@@ -94,10 +80,7 @@ func (d *decoder) secrets(at location) []string {
 	return names
 }
 
-var (
-	extensionTargets = []string{"call", "composite", "emit", "for", "listen", "raise", "run", "set", "switch", "try", "wait", "all"}
-	extensionObject  = object{known: []string{"extend", "when", "before", "after"}, required: []string{"extend"}}
-)
+var extensionTargets = []string{"call", "composite", "emit", "for", "listen", "raise", "run", "set", "switch", "try", "wait", "all"}
 
 func (d *decoder) extensions(at location) []*Extension {
 	if at.shape != shapeList {
@@ -122,58 +105,45 @@ func (d *decoder) extensions(at location) []*Extension {
 
 func (d *decoder) extension(at location, name string) *Extension {
 	result := &Extension{Name: name, Pointer: at.pointer}
-	for key, value := range d.fields(at, &extensionObject) {
-		switch key {
-		case "extend":
-			result.Extend = d.oneOf(value, extensionTargets...)
-		case "when":
-			result.When = d.expressionOperand(value)
-		case "before":
-			result.Before = d.taskList(value)
-		case "after":
-			result.After = d.taskList(value)
-		}
-	}
+	d.object(at, &object{required: []string{"extend"}},
+		field("extend", &result.Extend, d.oneOf(extensionTargets...)),
+		field("when", &result.When, d.expressionOperand),
+		field("before", &result.Before, d.taskList),
+		field("after", &result.After, d.taskList),
+	)
 	return result
 }
 
 var (
-	schemeNames          = []string{"basic", "bearer", "digest", "oauth2", "oidc"}
-	policyObject         = object{known: schemeNames, hint: "Write for example {basic: {username: …, password: …}}."}
-	authenticationNames  = append([]string{"use"}, schemeNames...)
-	authenticationObject = object{known: authenticationNames, hint: "Write {use: …} to name an entry of `use.authentications`."}
+	policyObject         = object{hint: "Write for example {basic: {username: …, password: …}}."}
+	authenticationObject = object{hint: "Write {use: …} to name an entry of `use.authentications`."}
 )
 
 // authentication reads a policy or a reference to one.
 func (d *decoder) authentication(at location) *Authentication {
-	return d.scheme(at, &authenticationObject)
+	result := &Authentication{Pointer: at.pointer}
+	d.scheme(at, &authenticationObject, result, field("use", &result.Use, d.filled))
+	return result
 }
 
 // authenticationPolicy reads an entry of use.authentications, which is no reference.
 func (d *decoder) authenticationPolicy(at location) *Authentication {
-	return d.scheme(at, &policyObject)
+	result := &Authentication{Pointer: at.pointer}
+	d.scheme(at, &policyObject, result)
+	return result
 }
 
-func (d *decoder) scheme(at location, o *object) *Authentication {
-	result := &Authentication{Pointer: at.pointer}
-	for key, value := range d.fields(at, o) {
-		switch key {
-		case "use":
-			result.Use = d.filled(value)
-		case "basic":
-			result.Basic = d.password(value)
-		case "bearer":
-			result.Bearer = d.bearer(value)
-		case "digest":
-			result.Digest = d.password(value)
-		case "oauth2":
-			result.OAuth2 = d.oauth2(value, &oauth2Object)
-		case "oidc":
-			result.OIDC = d.oauth2(value, &oidcObject)
-		}
-	}
-	d.exactlyOne(at, o.known...)
-	return result
+// scheme reads an object with one property: a scheme, or one of the others.
+func (d *decoder) scheme(at location, o *object, result *Authentication, others ...property) {
+	properties := append(others,
+		field("basic", &result.Basic, d.password),
+		field("bearer", &result.Bearer, d.bearer),
+		field("digest", &result.Digest, d.password),
+		field("oauth2", &result.OAuth2, d.oauth2),
+		field("oidc", &result.OIDC, d.oidc),
+	)
+	d.object(at, o, properties...)
+	d.exactlyOne(at, namesOf(properties)...)
 }
 
 // secretOr checks that a scheme is either {use: secret} or has all the required properties.
@@ -193,54 +163,52 @@ func (d *decoder) secretOr(at location, required ...string) {
 	}
 }
 
-var passwordObject = object{known: []string{"use", "username", "password"}, hint: "Write {username: …, password: …} or {use: …} with the name of a secret."}
+var passwordObject = object{hint: "Write {username: …, password: …} or {use: …} with the name of a secret."}
 
 func (d *decoder) password(at location) *Password {
 	result := &Password{Pointer: at.pointer}
-	for key, value := range d.fields(at, &passwordObject) {
-		switch key {
-		case "use":
-			result.Secret = d.filled(value)
-		case "username":
-			result.Username = d.textOperand(value)
-		case "password":
-			result.Password = d.textOperand(value)
-		}
-	}
+	d.object(at, &passwordObject,
+		field("use", &result.Secret, d.filled),
+		field("username", &result.Username, d.textOperand),
+		field("password", &result.Password, d.textOperand),
+	)
 	d.secretOr(at, "username", "password")
 	return result
 }
 
-var bearerObject = object{known: []string{"use", "token"}, hint: "Write {token: …}, or {use: …} with the name of a secret."}
+var bearerObject = object{hint: "Write {token: …}, or {use: …} with the name of a secret."}
 
 func (d *decoder) bearer(at location) *Bearer {
 	result := &Bearer{Pointer: at.pointer}
-	for key, value := range d.fields(at, &bearerObject) {
-		if key == "use" {
-			result.Secret = d.filled(value)
-		} else {
-			result.Token = d.textOperand(value)
-		}
-	}
+	d.object(at, &bearerObject,
+		field("use", &result.Secret, d.filled),
+		field("token", &result.Token, d.textOperand),
+	)
 	d.secretOr(at, "token")
 	return result
 }
 
 var (
-	oidcNames = []string{"use", "authority", "grant", "client", "request", "issuers", "scopes", "audiences",
-		"username", "password", "subject", "actor"}
-	oauth2Hints  = map[string]string{"scope": `Did you mean "scopes"?`, "clientId": "Write client: {id: …}.", "clientSecret": "Write client: {secret: …}."}
-	oauth2Object = object{known: append([]string{"endpoints"}, oidcNames...), hints: oauth2Hints}
-	oidcObject   = object{known: oidcNames, hints: map[string]string{"endpoints": "OpenID Connect discovers its endpoints; use oauth2 to name them."}}
-
-	clientObject    = object{known: []string{"id", "secret", "assertion", "authentication"}}
-	requestObject   = object{known: []string{"encoding"}}
-	endpointsObject = object{known: []string{"token", "revocation", "introspection"}}
-	tokenObject     = object{known: []string{"token", "type"}, required: []string{"token", "type"}}
+	oauth2Object = object{hints: map[string]string{"scope": `Did you mean "scopes"?`, "clientId": "Write client: {id: …}.", "clientSecret": "Write client: {secret: …}."}}
+	oidcObject   = object{hints: map[string]string{"endpoints": "OpenID Connect discovers its endpoints; use oauth2 to name them."}}
 )
 
-func (d *decoder) oauth2(at location, o *object) *OAuth2 {
-	result := &OAuth2{
+func (d *decoder) oauth2(at location) *OAuth2 {
+	result := &OAuth2{}
+	d.tokenScheme(at, &oauth2Object, result,
+		property{"endpoints", func(value location) { d.tokenEndpoints(value, result) }})
+	return result
+}
+
+func (d *decoder) oidc(at location) *OAuth2 {
+	result := &OAuth2{}
+	d.tokenScheme(at, &oidcObject, result)
+	return result
+}
+
+// tokenScheme reads what oauth2 and oidc have in common, and the others.
+func (d *decoder) tokenScheme(at location, o *object, result *OAuth2, others ...property) {
+	*result = OAuth2{
 		Pointer:               at.pointer,
 		ClientAuthentication:  "client_secret_post",
 		Encoding:              "application/x-www-form-urlencoded",
@@ -248,71 +216,45 @@ func (d *decoder) oauth2(at location, o *object) *OAuth2 {
 		RevocationEndpoint:    "/oauth2/revoke",
 		IntrospectionEndpoint: "/oauth2/introspect",
 	}
-	for key, value := range d.fields(at, o) {
-		switch key {
-		case "use":
-			result.Secret = d.filled(value)
-		case "authority":
-			result.Authority = d.uri(value)
-		case "grant":
-			result.Grant = d.oneOf(value, "authorization_code", "client_credentials", "password", "refresh_token",
-				"urn:ietf:params:oauth:grant-type:token-exchange")
-		case "client":
-			d.client(value, result)
-		case "request":
-			for _, value := range d.fields(value, &requestObject) {
-				result.Encoding = d.oneOf(value, "application/x-www-form-urlencoded", "application/json")
-			}
-		case "endpoints":
-			d.tokenEndpoints(value, result)
-		case "issuers":
-			result.Issuers = d.texts(value)
-		case "scopes":
-			result.Scopes = d.texts(value)
-		case "audiences":
-			result.Audiences = d.texts(value)
-		case "username":
-			result.Username = d.textOperand(value)
-		case "password":
-			result.Password = d.textOperand(value)
-		case "subject":
-			result.Subject = d.token(value)
-		case "actor":
-			result.Actor = d.token(value)
-		}
-	}
+	d.object(at, o, append(others,
+		field("use", &result.Secret, d.filled),
+		field("authority", &result.Authority, d.uri),
+		field("grant", &result.Grant, d.oneOf("authorization_code", "client_credentials", "password", "refresh_token",
+			"urn:ietf:params:oauth:grant-type:token-exchange")),
+		property{"client", func(value location) { d.client(value, result) }},
+		property{"request", func(value location) {
+			d.object(value, &object{},
+				field("encoding", &result.Encoding, d.oneOf("application/x-www-form-urlencoded", "application/json")))
+		}},
+		field("issuers", &result.Issuers, d.texts),
+		field("scopes", &result.Scopes, d.texts),
+		field("audiences", &result.Audiences, d.texts),
+		field("username", &result.Username, d.textOperand),
+		field("password", &result.Password, d.textOperand),
+		field("subject", &result.Subject, d.token),
+		field("actor", &result.Actor, d.token),
+	)...)
 	d.secretOr(at, "authority", "grant")
-	return result
 }
 
 func (d *decoder) client(at location, result *OAuth2) {
-	for key, value := range d.fields(at, &clientObject) {
-		switch key {
-		case "id":
-			result.ClientID = d.textOperand(value)
-		case "secret":
-			result.ClientSecret = d.textOperand(value)
-		case "assertion":
-			result.ClientAssertion = d.textOperand(value)
-		case "authentication":
-			result.ClientAuthentication = d.oneOf(value, "client_secret_post", "client_secret_basic",
-				"client_secret_jwt", "private_key_jwt", "none")
-		}
-	}
+	d.object(at, &object{},
+		field("id", &result.ClientID, d.textOperand),
+		field("secret", &result.ClientSecret, d.textOperand),
+		field("assertion", &result.ClientAssertion, d.textOperand),
+		field("authentication", &result.ClientAuthentication, d.oneOf("client_secret_post", "client_secret_basic", "client_secret_jwt", "private_key_jwt", "none")),
+	)
 }
 
 func (d *decoder) tokenEndpoints(at location, result *OAuth2) {
-	for key, value := range d.fields(at, &endpointsObject) {
-		switch key {
-		case "token":
-			result.TokenEndpoint = d.filled(value)
-		case "revocation":
+	d.object(at, &object{},
+		field("token", &result.TokenEndpoint, d.filled),
+		property{"revocation", func(value location) {
 			result.RevocationEndpoint = d.filled(value)
 			d.warning(value, CodeUnused, `"revocation" means nothing here: tokens are shared by executions and last until their end.`, "Remove it.")
-		case "introspection":
-			result.IntrospectionEndpoint = d.filled(value)
-		}
-	}
+		}},
+		field("introspection", &result.IntrospectionEndpoint, d.filled),
+	)
 }
 
 func (d *decoder) texts(at location) []Operand {
@@ -329,12 +271,9 @@ func (d *decoder) texts(at location) []Operand {
 
 func (d *decoder) token(at location) *OAuth2Token {
 	result := &OAuth2Token{Pointer: at.pointer}
-	for key, value := range d.fields(at, &tokenObject) {
-		if key == "token" {
-			result.Token = d.textOperand(value)
-		} else {
-			result.Type = d.textOperand(value)
-		}
-	}
+	d.object(at, &object{required: []string{"token", "type"}},
+		field("token", &result.Token, d.textOperand),
+		field("type", &result.Type, d.textOperand),
+	)
 	return result
 }

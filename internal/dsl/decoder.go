@@ -2,7 +2,6 @@ package dsl
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,35 +51,56 @@ func (d *decoder) invalid(at location, detail, hint string) {
 	d.problem(at, CodeValue, label(at.pointer)+" "+detail, hint)
 }
 
-// object describes the properties of a closed object.
+// object is what a closed object has beside its properties.
 type object struct {
-	known    []string
 	required []string
 	hints    map[string]string // for well-known mistakes: key → hint
 	hint     string            // for a value that is no object
 }
 
-// fields yields the known properties of the object at a place, in the order of the text, and
-// reports whatever is wrong with the object as such.
-func (d *decoder) fields(at location, o *object) iter.Seq2[string, location] {
-	return func(yield func(string, location) bool) {
-		if at.shape != shapeObject {
-			d.wrongType(at, "an object", o.hint)
-			return
+// property is a property of a closed object, and what reads its value.
+type property struct {
+	name string
+	read func(location)
+}
+
+// field is a property whose value becomes a field of the syntax tree.
+func field[T any](name string, to *T, read func(location) T) property {
+	return property{name, func(at location) { *to = read(at) }}
+}
+
+// table is a property whose value is an object of named components.
+func table[T any](d *decoder, name string, to *Table[T], read func(location) T) property {
+	return property{name, func(at location) { readTable(d, at, to, read) }}
+}
+
+// namesOf copies the names: what the compiler sees kept of a property must be allocated, its function too.
+func namesOf(properties []property) []string {
+	names := make([]string, len(properties))
+	for i := range properties {
+		names[i] = strings.Clone(properties[i].name)
+	}
+	return names
+}
+
+// object reads the properties of the object at a place, in the order of the text, and reports whatever is wrong with
+// the object as such.
+func (d *decoder) object(at location, o *object, properties ...property) {
+	if at.shape != shapeObject {
+		d.wrongType(at, "an object", o.hint)
+		return
+	}
+	for i := range at.members {
+		m := &at.members[i]
+		known := slices.IndexFunc(properties, func(p property) bool { return p.name == m.key })
+		if known >= 0 {
+			properties[known].read(at.property(m))
+		} else if !d.report.full() {
+			d.unknown(at, m, namesOf(properties), o.hints)
 		}
-		for i := range at.members {
-			m := &at.members[i]
-			if !slices.Contains(o.known, m.key) {
-				d.unknown(at, m, o)
-				continue
-			}
-			if !yield(m.key, at.property(m)) {
-				return
-			}
-		}
-		for _, name := range o.required {
-			d.require(at, name)
-		}
+	}
+	for _, name := range o.required {
+		d.require(at, name)
 	}
 }
 
@@ -136,16 +156,16 @@ func keyLocation(at location, m *member) location {
 	return at.property(m)
 }
 
-func (d *decoder) unknown(at location, m *member, o *object) {
+func (d *decoder) unknown(at location, m *member, known []string, hints map[string]string) {
 	if d.report.full() {
 		return
 	}
-	hint := o.hints[m.key]
+	hint := hints[m.key]
 	if hint == "" {
-		hint = suggest(m.key, o.known)
+		hint = suggest(m.key, known)
 	}
-	if hint == "" && len(o.known) > 0 {
-		hint = "Known here: " + strings.Join(o.known, ", ") + "."
+	if hint == "" && len(known) > 0 {
+		hint = "Known here: " + strings.Join(known, ", ") + "."
 	}
 	d.problem(keyLocation(at, m), CodeUnknown,
 		fmt.Sprintf("%s has an unknown property %s.", label(at.pointer), quote(m.key)), hint)
@@ -203,17 +223,23 @@ func quoteHint(at location) string {
 }
 
 // oneOf reads a text that must be one of the names.
-func (d *decoder) oneOf(at location, names ...string) string {
-	text := d.text(at)
-	if at.shape == shapeText && !slices.Contains(names, text) {
-		d.invalid(at, fmt.Sprintf("must be %s, but is %s.", either(names), quote(text)), suggest(text, names))
+func (d *decoder) oneOf(names ...string) func(location) string {
+	return func(at location) string {
+		text := d.text(at)
+		if at.shape == shapeText && !slices.Contains(names, text) {
+			d.invalid(at, fmt.Sprintf("must be %s, but is %s.", either(names), quote(text)), suggest(text, names))
+		}
+		return text
 	}
-	return text
 }
 
-func (d *decoder) boolean(at location, otherwise bool) bool {
-	value, ok := at.value.(bool)
-	if !ok {
+// boolean reads true or false; whatever else is there counts as `otherwise`.
+func (d *decoder) boolean(otherwise bool) func(location) bool {
+	return func(at location) bool {
+		value, ok := at.value.(bool)
+		if ok {
+			return value
+		}
 		hint := ""
 		if text, isText := at.value.(string); isText {
 			switch strings.ToLower(text) {
@@ -226,7 +252,6 @@ func (d *decoder) boolean(at location, otherwise bool) bool {
 		d.wrongType(at, "true or false", hint)
 		return otherwise
 	}
-	return value
 }
 
 // integer reads a whole number between two bounds. 5.0 counts as whole, as in JSON Schema.

@@ -131,10 +131,7 @@ func lineColumn(data []byte, offset int) (line, column int) {
 	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[start:]) + 1
 }
 
-var rootObject = object{
-	known:    []string{"document", "input", "use", "do", "timeout", "output", "schedule", "evaluate"},
-	required: []string{"document", "do"},
-}
+var rootKeys = []string{"document", "input", "use", "do", "timeout", "output", "schedule", "evaluate"}
 
 // document decodes the root. Unknown keys are a warning only there (docs/language/document.md).
 func (d *decoder) document(at location) *Document {
@@ -174,17 +171,15 @@ func (d *decoder) document(at location) *Document {
 			d.checkDepth(value)
 			d.warning(keyLocation(at, m), CodeUnknown,
 				fmt.Sprintf("The definition has an unknown property %s, which means nothing here.", quote(m.key)),
-				suggest(m.key, rootObject.known))
+				suggest(m.key, rootKeys))
 		}
 	}
-	for _, name := range rootObject.required {
-		d.require(at, name)
-	}
+	d.require(at, "document")
+	d.require(at, "do")
 	return document
 }
 
 var headerObject = object{
-	known:    []string{"dsl", "namespace", "name", "version", "title", "summary", "tags", "metadata"},
 	required: []string{"dsl", "namespace", "name", "version"},
 	hints: map[string]string{
 		"description": `Did you mean "summary"?`,
@@ -195,65 +190,44 @@ var headerObject = object{
 }
 
 func (d *decoder) header(at location, document *Document) {
-	for key, value := range d.fields(at, &headerObject) {
-		switch key {
-		case "dsl":
-			document.DSL = d.dslVersion(value)
-		case "namespace":
-			document.Namespace = d.workflowName(value)
-		case "name":
-			document.Name = d.workflowName(value)
-		case "version":
-			document.Version = d.version(value)
-		case "title":
-			document.Title = d.text(value)
-		case "summary":
-			document.Summary = d.text(value)
-		case "tags":
-			document.Tags = d.metadata(value)
-		case "metadata":
-			document.Metadata = d.metadata(value)
-		}
-	}
+	d.object(at, &headerObject,
+		field("dsl", &document.DSL, d.dslVersion),
+		field("namespace", &document.Namespace, d.workflowName),
+		field("name", &document.Name, d.workflowName),
+		field("version", &document.Version, d.version),
+		field("title", &document.Title, d.text),
+		field("summary", &document.Summary, d.text),
+		field("tags", &document.Tags, d.metadata),
+		field("metadata", &document.Metadata, d.metadata),
+	)
 }
-
-var evaluateObject = object{known: []string{"language", "mode"}}
 
 func (d *decoder) evaluate(at location) Evaluate {
 	result := Evaluate{Pointer: at.pointer, Language: "jq"}
-	for key, value := range d.fields(at, &evaluateObject) {
-		switch key {
-		case "language":
-			result.Language = d.filled(value)
-		case "mode":
-			if d.oneOf(value, "strict", "loose") == "loose" {
+	d.object(at, &object{},
+		field("language", &result.Language, d.filled),
+		property{"mode", func(value location) {
+			if d.oneOf("strict", "loose")(value) == "loose" {
 				result.Mode = Loose
 			}
-		}
-	}
+		}},
+	)
 	return result
 }
 
-var scheduleObject = object{known: []string{"every", "cron", "after", "on", "read"}}
-
 func (d *decoder) schedule(at location) *Schedule {
 	result := &Schedule{Pointer: at.pointer}
-	for key, value := range d.fields(at, &scheduleObject) {
-		switch key {
-		case "every":
-			result.Every = d.duration(value)
-		case "cron":
-			result.Cron = d.filledOperand(value)
-		case "after":
-			result.After = d.duration(value)
-		case "on":
-			result.On = d.strategy(value, false)
-		case "read":
-			result.Read = d.oneOf(value, ReadData, ReadEnvelope, ReadRaw)
+	d.object(at, &object{},
+		field("every", &result.Every, d.duration),
+		field("cron", &result.Cron, d.filledOperand),
+		field("after", &result.After, d.duration),
+		property{"on", func(value location) { result.On = d.strategy(value, false) }},
+		property{"read", func(value location) {
+			result.Read = d.oneOf(ReadData, ReadEnvelope, ReadRaw)(value)
 			if !at.has("on") {
 				d.problem(value, CodeConflict, `"read" is only allowed together with "on".`, "")
 			}
-		}
-	}
+		}},
+	)
 	return result
 }

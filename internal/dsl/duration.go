@@ -157,7 +157,6 @@ var durationUnits = [...]struct {
 }
 
 var durationObject = object{
-	known: []string{"days", "hours", "minutes", "seconds", "milliseconds"},
 	hints: map[string]string{
 		"weeks":  "Write days, or an ISO 8601 text such as P2W.",
 		"months": "Write an ISO 8601 text such as P1M.",
@@ -198,15 +197,14 @@ func (d *decoder) durationObject(at location, span *Span) {
 	if at.isEmpty() {
 		d.invalid(at, "must have at least one of days, hours, minutes, seconds and milliseconds.", "")
 	}
-	for key, value := range d.fields(at, &durationObject) {
-		for _, unit := range durationUnits {
-			if unit.name != key {
-				continue
-			}
+	properties := make([]property, len(durationUnits))
+	for i, unit := range durationUnits {
+		properties[i] = property{unit.name, func(value location) {
 			number, ok := d.integer(value, 0, math.MaxInt)
 			if ok && !span.add(int64(number), 0, 0, unit.milliseconds) {
 				d.invalid(at, "must be at most 1,000 years.", "")
 			}
-		}
+		}}
 	}
+	d.object(at, &durationObject, properties...)
 }
