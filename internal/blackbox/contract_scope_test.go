@@ -130,6 +130,15 @@ func TestContractNoAnonymousMode(t *testing.T) {
 		}
 		wantStatus(t, s.Do(t, "GET", address, "", "X-Api-Key", ""), 200)
 	}
+	// Who signs in has no key yet.
+	signIn := []string{"GET /auth/methods", "POST /setup", "POST /session", "POST /invitation", "POST /password-reset"}
+	wantStatus(t, s.Do(t, "GET", "/auth/methods", "", "X-Api-Key", ""), 200)
+	for _, route := range signIn[1:] {
+		method, path, _ := strings.Cut(route, " ")
+		if a := s.Do(t, method, path, "{}", "X-Api-Key", ""); a.Status < 400 || a.Status >= 500 {
+			t.Errorf("%s with an empty body: %d", route, a.Status)
+		}
+	}
 	documented := map[string]bool{}
 	for path, item := range fields(document.Object()["paths"]) {
 		for method := range fields(item) {
@@ -141,13 +150,13 @@ func TestContractNoAnonymousMode(t *testing.T) {
 			if !strings.HasPrefix(path, "/api/v1") && !slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, path) {
 				address = s.URL + "/api/v1" + path
 			}
-			for _, name := range []string{"workflowId", "executionId", "batchId", "fileId", "keyId"} {
+			for _, name := range []string{"workflowId", "executionId", "batchId", "fileId", "keyId", "userId", "groupId", "grantId"} {
 				address = strings.ReplaceAll(address, "{"+name+"}", nobody)
 			}
 			address = strings.ReplaceAll(address, "{name}", "none") // of a secret
 			plain := strings.TrimPrefix(strings.TrimPrefix(address, s.URL), "/api/v1")
 			documented[method+" "+plain] = true
-			if slices.Contains(public, plain) || strings.HasPrefix(plain, "/problems/") {
+			if slices.Contains(public, plain) || strings.HasPrefix(plain, "/problems/") || slices.Contains(signIn, method+" "+plain) {
 				continue
 			}
 			a := s.Do(t, method, strings.ReplaceAll(strings.ReplaceAll(address, "{version}", "1.0.0"), "{code}", "x"), "", "X-Api-Key", "")
@@ -155,7 +164,11 @@ func TestContractNoAnonymousMode(t *testing.T) {
 				t.Errorf("%s %s without a key: %d", method, path, a.Status)
 				continue
 			}
-			wantProblem(t, s, a, 401, "missing_api_key")
+			code := "missing_api_key"
+			if strings.HasPrefix(plain, "/session") || strings.HasPrefix(plain, "/me/password") {
+				code = "invalid_credentials" // a key would not help
+			}
+			wantProblem(t, s, a, 401, code)
 		}
 	}
 	for _, r := range scopes {
