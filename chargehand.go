@@ -22,6 +22,7 @@ type (
 	grantKind     struct{}
 	sessionKind   struct{}
 	passkeyKind   struct{}
+	auditKind     struct{}
 )
 
 type (
@@ -47,6 +48,8 @@ type (
 	SessionID = ID[sessionKind]
 	// PasskeyID names a passkey (not the id that its authenticator gave it).
 	PasskeyID = ID[passkeyKind]
+	// AuditID names an entry of the audit log.
+	AuditID = ID[auditKind]
 )
 
 // ErrBadID is returned by ParseID for anything but the 36-character form of a UUID.

@@ -35,8 +35,10 @@ type args struct {
 	entries       entriesMode
 	filename      string
 	wait          time.Duration
-	waitGiven     bool   // by the query
-	idempotency   string // Idempotency-Key
+	waitGiven     bool              // by the query
+	idempotency   string            // Idempotency-Key
+	audit         service.ListAudit // filters of the audit log
+	lines         bool              // JSON Lines are asked for
 }
 
 // parameter is a query parameter or header that routes share: how it is read, and what the

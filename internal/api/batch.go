@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -60,7 +61,8 @@ func batchEndpoints() []endpoint {
 			problems: []chargehand.Code{
 				chargehand.CodeItemsEmpty, chargehand.CodeTooManyItems, chargehand.CodeInputInvalid, chargehand.CodeVersionNotFound,
 			},
-			serve: (*call).createBatch,
+			unaudited: unauditedStart,
+			serve:     (*call).createBatch,
 		},
 		{
 			method: get, path: collection, id: "listBatches", tag: "Batches", slow: true,
@@ -95,6 +97,7 @@ func batchEndpoints() []endpoint {
 			answers:    []answer{{status: 202, about: "Cancelled", view: batch{}, headers: []string{"ETag", "Idempotency-Replayed"}}},
 			problems:   []chargehand.Code{chargehand.CodeStateConflict},
 			change:     "batch cancelled",
+			audits:     []audit.Action{audit.BatchCancelled},
 			serve:      (*call).cancelBatch,
 		},
 	}

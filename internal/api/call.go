@@ -112,6 +112,9 @@ func (c *call) run() error {
 	if rt.slow || c.args.wait > 0 {
 		c.allowTime()
 	}
+	if rt.audits != nil {
+		c.recorded()
+	}
 	return rt.serve(c)
 }
 

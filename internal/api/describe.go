@@ -24,6 +24,7 @@ var tags = [][2]string{
 	{"API keys", "Keys of the environment, and what each may do."},
 	{"Sign-in", "Sessions of persons: how they begin, end and stay fresh."},
 	{"Secrets", "Values that workflows use and that no request reads."},
+	{"Audit log", "Who changed what, when and from where."},
 	{"Server", "The server itself: limits, health, metrics, this document and its errors."},
 }
 
@@ -146,6 +147,11 @@ var schemaAbout = map[string]string{
 	"RollBackSecretBody":  "The version of a secret whose value counts again.",
 	"SecretUser":          "A workflow that declares a secret.",
 	"SecretVersion":       "A version of a secret, without its value.",
+	"AuditPage":           "A page of the audit log, newest first.",
+	"AuditEntry":          "An entry of the audit log: a change, who made it and from where.",
+	"AuditActor":          "Who made a change.",
+	"AuditTarget":         "What was changed.",
+	"AuditChange":         "A value before and after.",
 }
 
 // fieldAbout describes fields by name; Schema.name comes before name.
@@ -210,6 +216,7 @@ var fieldAbout = map[string]string{
 	"PatchUserBody.status": "active or disabled.", "OneUseLink.expires_at": "When it can be used no longer.",
 	"SetupBody.email": "The e-mail with which the admin signs in.", "SignInBody.email": "The e-mail of the person.", "SignInBody.password": "The password of the person.",
 	"VerifyBody.password": "The password of the person.", "SessionUser.email": "The e-mail of the person.", "Session.user": "The person.", "Session.account": "The account that the session is in.",
+	"AuditEntry.actor": "Who made the change.", "AuditEntry.target": "What was changed.",
 	"ApiKey.prefix": "The beginning of the key, which says its environment.", "ApiKey.last_four": "The last four characters of the key.",
 	"ApiKey.scopes": "What the key may do.", "ApiKey.last_used_at": "When it was used last, to within a minute; left out: never.",
 	"CreateKeyBody.name": "What the key is for.", "CreateKeyBody.scopes": "What the key may do.",

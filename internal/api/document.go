@@ -196,6 +196,9 @@ func (w *documentWriter) response(a *answer, rt *route) *huma.Response {
 	case a.view != nil:
 		out.Content = map[string]*huma.MediaType{"application/json": {Schema: w.schema(a.view), Example: w.example(a.view)}}
 	}
+	if a.line != nil {
+		out.Content[linesMedia] = &huma.MediaType{Schema: w.schema(a.line), Example: w.example(a.line)}
+	}
 	w.addHeaders(out.Headers, append(rt.headers(), a.headers...))
 	return out
 }

@@ -301,6 +301,10 @@ var samples = map[string][]request{
 	"resetPassword":    {{method: "POST", path: "/api/v1/password-reset", body: `{"token":"t","password":"x"}`, keyless: true}},
 	"changePassword":   {{method: "PUT", path: "/api/v1/me/password", body: `{"password":"x"}`, header: map[string]string{"Cookie": "chargehand-80=" + goodToken}, keyless: true}},
 	"listSecrets":      {{path: "/api/v1/secrets?limit=1"}},
+	"listAuditLog": {
+		{path: "/api/v1/audit-log?limit=1&actor=system&action=secret.set&target=token&after=2026-01-01T00:00:00Z&before=2026-02-01T00:00:00Z"},
+		{path: "/api/v1/audit-log", header: map[string]string{"Accept": "application/jsonl"}},
+	},
 	"putSecret": {
 		{method: "PUT", path: "/api/v1/secrets/new%2Fone", body: `{"value":"v"}`},
 		{method: "PUT", path: pathS, body: `{"value":{"username":"ci","password":"v"}}`},

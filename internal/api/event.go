@@ -55,9 +55,10 @@ func eventEndpoints() []endpoint {
 		about: "Stores events in the environment of the key and hands them to the workflows that listen. All of them are durable " +
 			"before the answer, or none. An event has at most 1 MiB as JSON.",
 		scopes: service.ScopeEventsWrite, body: eventBody, parameters: []*parameter{idempotencyParameter},
-		answers:  []answer{{status: 202, about: "Stored", headers: []string{"Idempotency-Replayed"}}},
-		problems: []chargehand.Code{chargehand.CodeInvalidJSON, chargehand.CodeTooManyItems},
-		serve:    (*call).publishEvents,
+		answers:   []answer{{status: 202, about: "Stored", headers: []string{"Idempotency-Replayed"}}},
+		problems:  []chargehand.Code{chargehand.CodeInvalidJSON, chargehand.CodeTooManyItems},
+		unaudited: "events are data, as the inputs of executions are",
+		serve:     (*call).publishEvents,
 	}}
 }
 

@@ -43,6 +43,7 @@ const (
 	exampleKeyID       = "019c13f1-0c00-7f3b-a2d4-9e8b7c6f5a43"
 	exampleGroupID     = "019c13f0-2b00-7e3f-9c5d-7a6b8c9d0e12"
 	exampleGrantID     = "019c13f0-3c00-7f40-8d6e-8b7c9d0e1f23"
+	exampleAuditID     = "019c13f2-9b20-7a01-b3c4-1d2e3f405162"
 	exampleCursor      = "AZwT8x1AAAABnBPzHUB7Doo8L22eS1oh"
 
 	exampleYAML = `document:
@@ -155,6 +156,11 @@ func examples() map[reflect.Type]any {
 		Account: sessionAccount{ID: exampleID[chargehand.AccountID](exampleAccountID), Name: "default"}, ExpiresAt: updated, FreshUntil: finished,
 	}
 	signed.Accounts = []sessionAccount{signed.Account}
+	published := auditEntry{
+		ID: exampleID[chargehand.AuditID](exampleAuditID), At: updated, Actor: auditActor{"key", exampleKeyID, "deploy"}, Action: "workflow.published",
+		Target: &auditTarget{"workflow", exampleWorkflowID, "shop/order"}, Environment: "live", Address: "203.0.113.7", RequestID: "req_5d1c0f6a3b9e8274",
+		Changes: map[string]auditChange{"version": {"1.0.0", "1.1.0"}, "revision": {2, 1}}, Count: 1,
+	}
 	next := exampleCursor
 	all := map[reflect.Type]any{}
 	for _, v := range []any{
@@ -188,6 +194,7 @@ func examples() map[reflect.Type]any {
 		signInBody{Email: "ada@example.com", Password: "four words in a row"}, verifyBody{Password: "four words in a row"},
 		switchBody{Account: exampleAccountID}, invitationBody{Token: "TOKEN", Name: "Ada Lovelace", Password: "four words in a row"},
 		resetBody{Token: "TOKEN", Password: "four words in a row"}, passwordBody{OldPassword: "four words in a row", Password: "four other words in a row"},
+		published, auditPage{Data: []auditEntry{published}},
 		limitPage{Data: []limit{{Name: "body_bytes", Value: 1 << 20, Description: "Body of a request, unless another limit is named for it."}}},
 		health{Status: "ok"},
 		problemPage{

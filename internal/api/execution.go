@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -111,6 +112,7 @@ func executionEndpoints() []endpoint {
 			parameters: []*parameter{versionParameter, waitParameter, preferParameter, idempotencyParameter},
 			answers:    []answer{{status: 201, about: "Execution created", view: CreatedExecution{}, headers: created}},
 			problems:   []chargehand.Code{chargehand.CodeInputInvalid, chargehand.CodeVersionNotFound, chargehand.CodeQueueFull},
+			unaudited:  unauditedStart,
 			serve:      (*call).createExecution,
 		},
 		{
@@ -163,6 +165,7 @@ func executionEndpoints() []endpoint {
 			answers:  []answer{{status: 202, about: "Cancelled", view: Execution{}, headers: []string{"ETag", "Idempotency-Replayed"}}},
 			problems: []chargehand.Code{chargehand.CodeStateConflict},
 			change:   "execution cancelled",
+			audits:   []audit.Action{audit.ExecutionCancelled},
 			serve:    (*call).cancelExecution,
 		},
 		{
@@ -174,7 +177,9 @@ func executionEndpoints() []endpoint {
 			problems: []chargehand.Code{
 				chargehand.CodeStateConflict, chargehand.CodeVersionNotFound, chargehand.CodeInputInvalid, chargehand.CodeQueueFull,
 			},
-			serve: (*call).retryExecution,
+			audits: []audit.Action{audit.ExecutionRetried},
+			change: "execution retried",
+			serve:  (*call).retryExecution,
 		},
 		{
 			method: get, path: one + "/timeline", id: "getTimeline", tag: "Executions",

@@ -3,6 +3,8 @@ package api
 import (
 	"net/http"
 	"testing"
+
+	"github.com/chargehand/chargehand/internal/audit"
 )
 
 // What the tests over the whole installation (package api_test, which may import the wiring)
@@ -81,4 +83,12 @@ func (j *Judge) Missed() (ids []string) {
 		}
 	}
 	return ids
+}
+
+// AuditedActions are the actions that routes write to the audit log.
+func AuditedActions() (actions []audit.Action) {
+	for _, e := range endpoints() {
+		actions = append(actions, e.audits...)
+	}
+	return actions
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -35,6 +36,7 @@ type fake struct {
 	openFile        func() (*service.File, io.ReadSeekCloser, error)
 	openLink        func(service.Link) (*service.File, io.ReadSeekCloser, error)
 	createKey       func(service.CreateKey) (*service.Key, bool, error)
+	listAudit       func(service.ListAudit) (*service.AuditPage, error)
 	putSecret       func(name string, body value.Value) (*service.Secret, bool, error)
 	publishEvents   func(service.PublishEvents) (bool, error)
 }
@@ -531,6 +533,23 @@ func (f *fake) PutSecret(_ context.Context, _ *service.Principal, name string, b
 	v.Name = name
 	v, err := or(f, v)
 	return v, name != "token", err
+}
+
+func (f *fake) ListAudit(_ context.Context, _ *service.Principal, q service.ListAudit) (*service.AuditPage, error) {
+	if f.listAudit != nil {
+		return f.listAudit(q)
+	}
+	return or(f, &service.AuditPage{Data: []service.AuditEntry{fixtureAudit()}})
+}
+
+// fixtureAudit has a value in every field.
+func fixtureAudit() service.AuditEntry {
+	return service.AuditEntry{
+		ID: mustID[chargehand.AuditID]("0197a5c4-6666-7000-8000-000000000006"), At: moment0, Environment: chargehand.Live,
+		Actor: audit.Actor{Kind: audit.Key, ID: keyID.String(), Name: "deploy"}, Action: audit.SecretSet,
+		Target: audit.Target{Kind: "secret", ID: "token", Name: "token"}, Address: "192.0.2.1", RequestID: "req_1",
+		Changes: []byte(`{"version":{"before":null,"after":1}}`), Count: 1,
+	}
 }
 
 func (f *fake) ListSecrets(context.Context, *service.Principal, int, service.Cursor) (*service.SecretPage, error) {

@@ -38,9 +38,10 @@ func fileEndpoints() []endpoint {
 				stream: true, about: "The content.",
 				limit: func(l service.Limits) int64 { return l.UploadBytes },
 			},
-			answers:  []answer{{status: 201, about: "Stored", view: file{}, headers: []string{"Location", "Idempotency-Replayed"}}},
-			problems: []chargehand.Code{chargehand.CodeInvalidBody},
-			serve:    (*call).uploadFile,
+			answers:   []answer{{status: 201, about: "Stored", view: file{}, headers: []string{"Location", "Idempotency-Replayed"}}},
+			problems:  []chargehand.Code{chargehand.CodeInvalidBody},
+			unaudited: "files are data, as the inputs of executions are",
+			serve:     (*call).uploadFile,
 		},
 		{
 			method: get, path: "/files/{fileId}", id: "getFile", tag: "Files",

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -70,6 +71,7 @@ func grantEndpoints() []endpoint {
 				chargehand.CodeUserNotFound, chargehand.CodeGroupNotFound, chargehand.CodeWorkflowNotFound, chargehand.CodeStateConflict, chargehand.CodeGrantNotFound,
 			},
 			change: "role given",
+			audits: []audit.Action{audit.GrantGiven},
 			serve:  (*call).giveGrant,
 		},
 		{
@@ -78,6 +80,7 @@ func grantEndpoints() []endpoint {
 			answers:  []answer{{status: 204, about: "Taken away"}},
 			problems: []chargehand.Code{chargehand.CodeLastAdmin},
 			change:   "role taken away",
+			audits:   []audit.Action{audit.GrantTaken},
 			serve:    (*call).takeGrant,
 		},
 	}

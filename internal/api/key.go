@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/service"
 )
 
@@ -47,6 +48,7 @@ func keyEndpoints() []endpoint {
 			answers:  []answer{{status: 201, about: "Created", view: apiKey{}, headers: []string{"Location", "Idempotency-Replayed"}}},
 			problems: []chargehand.Code{chargehand.CodeWorkflowNotFound, chargehand.CodeKeyNotFound},
 			change:   "API key created",
+			audits:   []audit.Action{audit.KeyCreated},
 			serve:    (*call).createKey,
 		},
 		{
@@ -62,6 +64,7 @@ func keyEndpoints() []endpoint {
 			answers:  []answer{{status: 200, about: "The key", view: apiKey{}}},
 			problems: []chargehand.Code{chargehand.CodeWorkflowNotFound},
 			change:   "API key changed",
+			audits:   []audit.Action{audit.KeyChanged},
 			serve:    (*call).patchKey,
 		},
 		{
@@ -69,6 +72,7 @@ func keyEndpoints() []endpoint {
 			summary: "Revoke an API key", about: "It is refused everywhere within a second, permanently.", scopes: service.ScopeAdmin,
 			answers: []answer{{status: 204, about: "Revoked"}},
 			change:  "API key revoked",
+			audits:  []audit.Action{audit.KeyRevoked},
 			serve:   (*call).revokeKey,
 		},
 	}

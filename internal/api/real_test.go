@@ -157,6 +157,7 @@ func TestWholeInstallation(t *testing.T) {
 	drivePeople(t, i)
 	driveSecrets(t, i)
 	driveEvents(t, i)
+	driveAudit(t, i)
 
 	do("getLimits", "GET", "/api/v1/limits", "", 200)
 	do("getOpenAPI", "GET", "/api/v1/openapi.json", "", 200)
@@ -461,6 +462,55 @@ func driveSecrets(t *testing.T, i *installation) {
 	do(api.Exchange{Operation: "deleteSecret", Method: "DELETE", Path: one, Status: 404, Code: "secret_not_found"})
 	do(api.Exchange{Operation: "getSecret", Path: one, Status: 404, Code: "secret_not_found"})
 	do(api.Exchange{Operation: "getSecret", Path: "/api/v1/secrets/%FF", Status: 404, Code: "secret_not_found"})
+}
+
+// driveAudit: everything that the test has changed before is on record, and nothing of it that was secret.
+func driveAudit(t *testing.T, i *installation) {
+	x := i.Do(t, i.key, api.Exchange{Operation: "listAuditLog", Path: "/api/v1/audit-log?limit=2", Status: 200})
+	cursor, more := x.AnswerJSON["cursor"].(string)
+	if !more || len(x.AnswerJSON["data"].([]any)) != 2 {
+		t.Errorf("first page: %s", x.AnswerBody)
+	}
+	i.Do(t, i.key, api.Exchange{Operation: "listAuditLog", Path: "/api/v1/audit-log?limit=2&cursor=" + cursor, Status: 200})
+	i.Do(t, i.key, api.Exchange{Operation: "listAuditLog", Path: "/api/v1/audit-log?action=workflow.publised", Status: 400, Code: "invalid_parameter"})
+	i.Do(t, i.key, api.Exchange{Operation: "listAuditLog", Path: "/api/v1/audit-log?actr=system", Status: 400, Code: "unknown_parameter"})
+	lines := i.Do(t, i.key, api.Exchange{
+		Operation: "listAuditLog", Path: "/api/v1/audit-log", Header: map[string]string{"Accept": "application/jsonl"}, Status: 200,
+	})
+	if media := lines.AnswerHeader.Get("Content-Type"); media != "application/jsonl" {
+		t.Errorf("Content-Type %q", media)
+	}
+	for _, secret := range []string{"hunter2", i.key, "sk_live_", "sk_test_"} {
+		if strings.Contains(string(lines.AnswerBody), secret) {
+			t.Errorf("the audit log holds %s", secret)
+		}
+	}
+	found := map[string]int{}
+	for line := range strings.Lines(string(lines.AnswerBody)) {
+		var e struct {
+			Action, Address string
+			RequestID       string `json:"request_id"`
+			Actor           struct{ Kind, ID, Name string }
+			Target          struct{ Kind, ID string }
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		found[e.Action]++
+		system := e.Actor.Kind == "system" && e.Actor.ID == "system" && e.Actor.Name == "chargehand keys create"
+		if byKey := e.Actor.Kind == "key" && e.Address == "127.0.0.1" && e.RequestID != ""; !byKey && !system || e.Target.ID == "" {
+			t.Errorf("entry %s", line)
+		}
+	}
+	for _, action := range api.AuditedActions() {
+		if found[string(action)] == 0 {
+			t.Errorf("nothing is on record as %s: %v", action, found)
+		}
+	}
+	old := i.Do(t, i.key, api.Exchange{Operation: "listAuditLog", Path: "/api/v1/audit-log?actor=system&target=none", Status: 200})
+	if list, _ := old.AnswerJSON["data"].([]any); len(list) != 0 {
+		t.Errorf("filtered: %s", old.AnswerBody)
+	}
 }
 
 // driveEvents: every mode, a repetition, and refusals of a batch that keep all of it out.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/service"
 )
 
@@ -35,6 +36,10 @@ type endpoint struct {
 	page            bool // at the root only, answered in HTML, and not in the document
 	// slow marks routes that may read or write for longer than the usual time limits.
 	slow bool
+	// audits are the actions that the route writes to the audit log; a route that changes something has one, or
+	// unaudited says why not.
+	audits    []audit.Action
+	unaudited string
 	// change is what the log says at info when the request has succeeded; empty: nothing.
 	change string
 	serve  func(*call) error
@@ -47,6 +52,7 @@ type answer struct {
 	media   string // default application/json
 	example string // of an answer that has a media
 	view    any    // a value of the documented type; nil: no body, or not JSON
+	line    any    // the same of one line, where JSON Lines can be asked for; nil: they cannot
 	headers []string
 }
 
@@ -74,7 +80,8 @@ var signedRoutes = []string{
 func endpoints() []endpoint {
 	return slices.Concat(
 		workflowEndpoints(), versionEndpoints(), executionEndpoints(), batchEndpoints(),
-		fileEndpoints(), keyEndpoints(), userEndpoints(), groupEndpoints(), grantEndpoints(), signInEndpoints(), secretEndpoints(), eventEndpoints(), serverEndpoints(),
+		fileEndpoints(), keyEndpoints(), userEndpoints(), groupEndpoints(), grantEndpoints(), signInEndpoints(), secretEndpoints(),
+		eventEndpoints(), auditEndpoints(), serverEndpoints(),
 	)
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/service"
 )
 
@@ -41,6 +42,7 @@ func secretEndpoints() []endpoint {
 			},
 			problems: []chargehand.Code{chargehand.CodeInvalidParameter, chargehand.CodeStateConflict, chargehand.CodeWorkflowNotFound},
 			change:   "secret set",
+			audits:   []audit.Action{audit.SecretSet},
 			serve:    (*call).putSecret,
 		},
 		{
@@ -58,6 +60,7 @@ func secretEndpoints() []endpoint {
 			answers:  []answer{{status: 200, about: "The secret", view: secret{}}},
 			problems: []chargehand.Code{chargehand.CodeVersionNotFound},
 			change:   "secret rolled back",
+			audits:   []audit.Action{audit.SecretRolledBack},
 			serve:    (*call).rollBackSecret,
 		},
 		{
@@ -65,6 +68,7 @@ func secretEndpoints() []endpoint {
 			summary: "Delete a secret", about: "Executions that have started keep what they started with.", scopes: service.ScopeAdmin,
 			answers: []answer{{status: 204, about: "Deleted"}},
 			change:  "secret deleted",
+			audits:  []audit.Action{audit.SecretDeleted},
 			serve:   (*call).deleteSecret,
 		},
 	}

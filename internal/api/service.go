@@ -81,6 +81,8 @@ type Service interface {
 	RollBackSecret(ctx context.Context, p *service.Principal, name string, body value.Value) (*service.Secret, error)
 	DeleteSecret(ctx context.Context, p *service.Principal, name string) error
 
+	ListAudit(ctx context.Context, p *service.Principal, q service.ListAudit) (*service.AuditPage, error)
+
 	PublishEvents(ctx context.Context, p *service.Principal, r service.PublishEvents) (replayed bool, err error)
 }
 

@@ -11,11 +11,12 @@ import (
 // sent in one piece, and an error in the first piece can still be answered as a problem.
 const streamBytes = 64 << 10
 
-// stream sends a JSON answer whose length is not known beforehand. The text is appended to dst; flow sends what
+// stream sends an answer, most often JSON, whose length is not known beforehand. The text is appended to dst; flow sends what
 // has gathered. A stream serves one request and is not safe for concurrent use.
 type stream struct {
 	call   *call
 	status int
+	media  []string // default JSON
 	dst    []byte
 	buffer *[]byte
 }
@@ -27,7 +28,7 @@ var streamBuffers = sync.Pool{New: func() any {
 
 func (c *call) stream(status int) *stream {
 	buffer := streamBuffers.Get().(*[]byte)
-	return &stream{call: c, status: status, dst: (*buffer)[:0], buffer: buffer}
+	return &stream{call: c, status: status, media: jsonValue, dst: (*buffer)[:0], buffer: buffer}
 }
 
 // text appends JSON text as it is.
@@ -48,7 +49,7 @@ func (s *stream) flow() error {
 	}
 	c := s.call
 	if c.status == 0 {
-		c.w.Header()["Content-Type"] = jsonValue
+		c.w.Header()["Content-Type"] = s.media
 		c.status = s.status
 		c.w.WriteHeader(s.status)
 	}
@@ -67,7 +68,7 @@ func (s *stream) flow() error {
 func (s *stream) close() error {
 	c := s.call
 	if c.status == 0 {
-		c.send(s.status, jsonValue, s.dst)
+		c.send(s.status, s.media, s.dst)
 	} else {
 		n, err := c.w.Write(s.dst)
 		c.sent += int64(n)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -48,6 +49,7 @@ func userEndpoints() []endpoint {
 			answers:  []answer{{status: 201, about: "Invited", view: user{}, headers: []string{"Location", "Idempotency-Replayed"}}},
 			problems: []chargehand.Code{chargehand.CodeStateConflict, chargehand.CodeWorkflowNotFound, chargehand.CodeUserNotFound},
 			change:   "user invited",
+			audits:   []audit.Action{audit.UserInvited, audit.GrantGiven},
 			serve:    (*call).inviteUser,
 		},
 		{
@@ -64,6 +66,7 @@ func userEndpoints() []endpoint {
 			answers:  []answer{{status: 200, about: "The user", view: user{}}},
 			problems: []chargehand.Code{chargehand.CodeStateConflict, chargehand.CodeLastAdmin},
 			change:   "user changed",
+			audits:   []audit.Action{audit.UserChanged},
 			serve:    (*call).patchUser,
 		},
 		{
@@ -73,6 +76,7 @@ func userEndpoints() []endpoint {
 			answers:  []answer{{status: 204, about: "Removed"}},
 			problems: []chargehand.Code{chargehand.CodeLastAdmin},
 			change:   "user removed",
+			audits:   []audit.Action{audit.UserRemoved},
 			serve:    (*call).removeUser,
 		},
 		{
@@ -83,6 +87,7 @@ func userEndpoints() []endpoint {
 			answers:  []answer{{status: 201, about: "The address", view: oneUseLink{}, headers: []string{"Idempotency-Replayed"}}},
 			problems: []chargehand.Code{chargehand.CodeStateConflict},
 			change:   "password reset prepared",
+			audits:   []audit.Action{audit.UserReset},
 			serve:    (*call).resetUser,
 		},
 		{

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/service"
 )
 
@@ -30,6 +31,7 @@ func groupEndpoints() []endpoint {
 			answers:  []answer{{status: 201, about: "Created", view: userGroup{}, headers: []string{"Location", "Idempotency-Replayed"}}},
 			problems: []chargehand.Code{chargehand.CodeStateConflict, chargehand.CodeGroupNotFound},
 			change:   "group created",
+			audits:   []audit.Action{audit.GroupCreated},
 			serve:    (*call).createGroup,
 		},
 		{
@@ -45,6 +47,7 @@ func groupEndpoints() []endpoint {
 			answers:  []answer{{status: 200, about: "The group", view: userGroup{}}},
 			problems: changed[:1],
 			change:   "group changed",
+			audits:   []audit.Action{audit.GroupChanged},
 			serve:    (*call).patchGroup,
 		},
 		{
@@ -53,6 +56,7 @@ func groupEndpoints() []endpoint {
 			answers:  []answer{{status: 204, about: "Deleted"}},
 			problems: changed,
 			change:   "group deleted",
+			audits:   []audit.Action{audit.GroupDeleted},
 			serve:    (*call).deleteGroup,
 		},
 		{
@@ -68,6 +72,7 @@ func groupEndpoints() []endpoint {
 			answers:  []answer{{status: 204, about: "The user is in the group"}},
 			problems: []chargehand.Code{chargehand.CodeStateConflict, chargehand.CodeGroupNotFound, chargehand.CodeUserNotFound},
 			change:   "user put into a group",
+			audits:   []audit.Action{audit.GroupJoined},
 			serve:    (*call).joinGroup,
 		},
 		{
@@ -76,6 +81,7 @@ func groupEndpoints() []endpoint {
 			answers:  []answer{{status: 204, about: "The user is not in the group"}},
 			problems: changed,
 			change:   "user taken out of a group",
+			audits:   []audit.Action{audit.GroupLeft},
 			serve:    (*call).leaveGroup,
 		},
 	}

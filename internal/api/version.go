@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/service"
 )
 
@@ -53,6 +54,7 @@ func versionEndpoints() []endpoint {
 			answers:  []answer{{status: 200, about: "The version", view: version{}, headers: []string{"Idempotency-Replayed"}}},
 			problems: []chargehand.Code{chargehand.CodeStateConflict},
 			change:   "version published",
+			audits:   []audit.Action{audit.WorkflowPublished},
 			serve:    (*call).publishVersion,
 		},
 	}

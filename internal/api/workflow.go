@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -91,6 +92,7 @@ func workflowEndpoints() []endpoint {
 			},
 			problems: []chargehand.Code{chargehand.CodeDefinitionInvalid, chargehand.CodeWorkflowNotFound},
 			change:   "workflow applied",
+			audits:   []audit.Action{audit.WorkflowPublished},
 			serve:    (*call).applyWorkflow,
 		},
 		{
@@ -98,8 +100,9 @@ func workflowEndpoints() []endpoint {
 			summary: "Check a definition",
 			about:   "Stores nothing. External resources that the definition names are fetched and checked for a key with workflows:write; for others each of them is a warning, resource_unchecked.",
 			scopes:  service.ScopeWorkflowsRead, parameters: []*parameter{idempotencyParameter}, body: definitionBody,
-			answers: []answer{{status: 200, about: "What is wrong with it", view: validation{}}},
-			serve:   (*call).validateWorkflow,
+			answers:   []answer{{status: 200, about: "What is wrong with it", view: validation{}}},
+			unaudited: "it changes nothing",
+			serve:     (*call).validateWorkflow,
 		},
 		{
 			method: get, path: "/workflows/{workflowId}", id: "getWorkflow", tag: "Workflows",
@@ -114,6 +117,7 @@ func workflowEndpoints() []endpoint {
 			scopes:  service.ScopeWorkflowsWrite,
 			answers: []answer{{status: 204, about: "Deleted"}},
 			change:  "workflow deleted",
+			audits:  []audit.Action{audit.WorkflowDeleted},
 			serve:   (*call).deleteWorkflow,
 		},
 	}

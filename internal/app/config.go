@@ -68,8 +68,10 @@ type Config struct {
 	EventSinks []string
 	// RetentionEvents is how long events are kept; default 7 days.
 	RetentionEvents time.Duration
-	RetentionLive   time.Duration
-	RetentionTest   time.Duration
+	// RetentionAudit is how long entries of the audit log are kept; default 400 days.
+	RetentionAudit time.Duration
+	RetentionLive  time.Duration
+	RetentionTest  time.Duration
 	// RunningExecutions bounds the executions of an account that run at once; default 1,000.
 	RunningExecutions int
 	// Calls, Streams, Processes and Scripts bound the outgoing calls, the subscriptions of `call: asyncapi`, the
@@ -111,6 +113,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.RetentionLive = cmp.Or(c.RetentionLive, 30*24*time.Hour)
 	c.RetentionTest = cmp.Or(c.RetentionTest, 7*24*time.Hour)
 	c.RetentionEvents = cmp.Or(c.RetentionEvents, 7*24*time.Hour)
+	c.RetentionAudit = cmp.Or(c.RetentionAudit, 400*24*time.Hour)
 	c.RunningExecutions = cmp.Or(c.RunningExecutions, 1000)
 	c.Connections = cmp.Or(c.Connections, min(10_000, openFiles()/2))
 	c.Calls = cmp.Or(c.Calls, 256)
@@ -173,7 +176,7 @@ func (c Config) check() error {
 		"max-running": int64(c.RunningExecutions), "max-calls": int64(c.Calls), "max-streams": int64(c.Streams), "max-processes": int64(c.Processes), "max-connections": int64(c.Connections),
 		"max-scripts": int64(c.Scripts), "script-timeout": int64(c.ScriptTimeout),
 		"max-running-per-workflow": int64(c.RunningPerWorkflow), "max-calls-per-workflow": int64(c.CallsPerWorkflow), "max-processes-per-workflow": int64(c.ProcessesPerWorkflow),
-		"retention-events": int64(c.RetentionEvents), "retention-live": int64(c.RetentionLive), "retention-test": int64(c.RetentionTest),
+		"retention-audit": int64(c.RetentionAudit), "retention-events": int64(c.RetentionEvents), "retention-live": int64(c.RetentionLive), "retention-test": int64(c.RetentionTest),
 	} {
 		if n < 0 {
 			return installation.BadSetting("--%s is below 0", name)

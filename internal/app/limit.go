@@ -31,6 +31,7 @@ func (c Config) limits() []service.Limit {
 		{Name: "live_retention_seconds", Value: int64(c.RetentionLive / time.Second), Description: "How long executions of live are kept after their end."},
 		{Name: "test_retention_seconds", Value: int64(c.RetentionTest / time.Second), Description: "How long executions of test are kept after their end."},
 		{Name: "event_retention_seconds", Value: int64(c.RetentionEvents / time.Second), Description: "How long events are kept, whether they were read or not."},
+		{Name: "audit_retention_seconds", Value: int64(c.RetentionAudit / time.Second), Description: "How long entries of the audit log are kept."},
 		{Name: "connections", Value: int64(c.Connections), Description: "Connections of clients that are open at once; more are answered with 503."},
 		{Name: "outgoing_calls", Value: int64(c.Calls), Description: "Outgoing calls at once."},
 		{Name: "outgoing_call_seconds", Value: int64(http.DefaultTimeout / time.Second), Description: "Time of one call of HTTP, OpenAPI or gRPC, and of sending a message with AsyncAPI."},

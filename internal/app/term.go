@@ -109,7 +109,7 @@ func (t *term) open(ctx context.Context) error {
 		Store: t.store, Engine: t.engine, Plans: plans, Blobs: t.blobs, Fetch: fetchBy(t.fetcher),
 		Pepper: keys.Of(secret.APIKeyPepper), LinkKey: keys.Of(secret.LinkSignature), Sealer: t.sealer,
 		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, PoolLimits: cfg.limits()},
-		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest, Events: cfg.RetentionEvents}, RedirectLinks: cfg.FilesRedirect,
+		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest, Events: cfg.RetentionEvents, Audit: cfg.RetentionAudit}, RedirectLinks: cfg.FilesRedirect,
 		Zone: cfg.zone, UnreadEvents: cfg.ScheduleOnDefault, Shared: cfg.Engine == installation.EngineTemporal,
 	})
 	t.openSinks(registry)

@@ -12,6 +12,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/plan"
 )
 
@@ -152,7 +153,7 @@ func (t *term) applyFolder(ctx context.Context, files map[string]workflowFile, a
 // applyFile applies a definition. A problem is logged unless it is the one that was before.
 func (t *term) applyFile(ctx context.Context, path string, content []byte, before string) workflowFile {
 	file := workflowFile{content: string(content)}
-	result, err := t.service.ApplyFromOperator(ctx, content)
+	result, err := t.service.ApplyFromOperator(audit.FromCommand(ctx, "serve"), content)
 	if err == nil {
 		t.log.Info("workflow applied", "file", path, "workflow", result.Namespace+"/"+result.Name, "version", result.Version)
 		return file

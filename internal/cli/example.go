@@ -78,6 +78,9 @@ var commandExamples = map[string]string{
 	"chargehand keys list": `  chargehand keys list
   chargehand keys list -o wide`,
 	"chargehand keys revoke": `  chargehand keys revoke 7042ca9a`,
+	"chargehand audit": `  chargehand audit
+  chargehand audit --action secret.set --after 7d
+  chargehand audit --all -o jsonl > audit.jsonl`,
 	"chargehand ready": `  chargehand ready
   chargehand ready --wait 10s`,
 	"chargehand limits":  `  chargehand limits`,

@@ -79,14 +79,22 @@ func resolveFilter(ctx context.Context, api *client.Client, f *client.ExecutionF
 		f.Batch = b.BatchID
 	}
 	for flag, value := range map[string]*string{"--created-after": &f.CreatedAfter, "--created-before": &f.CreatedBefore} {
-		if *value == "" {
-			continue
+		if err := resolveTime(flag, value); err != nil {
+			return err
 		}
-		if ago, err := parseDays(*value); err == nil {
-			*value = time.Now().Add(-ago).UTC().Format(time.RFC3339Nano)
-		} else if _, err := time.Parse(time.RFC3339Nano, *value); err != nil {
-			return usage("%s: %q is not a time such as 2026-01-31T09:30:00Z, nor a duration such as 1h or 7d for so long ago", flag, *value)
-		}
+	}
+	return nil
+}
+
+// resolveTime makes a time of what a flag says: a time, or how long ago. Empty stays empty.
+func resolveTime(flag string, value *string) error {
+	if *value == "" {
+		return nil
+	}
+	if ago, err := parseDays(*value); err == nil {
+		*value = time.Now().Add(-ago).UTC().Format(time.RFC3339Nano)
+	} else if _, err := time.Parse(time.RFC3339Nano, *value); err != nil {
+		return usage("%s: %q is not a time such as 2026-01-31T09:30:00Z, nor a duration such as 1h or 7d for so long ago", flag, *value)
 	}
 	return nil
 }

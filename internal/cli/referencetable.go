@@ -23,7 +23,7 @@ var settingGroups = []struct {
 	{"What workflows may do", []string{"allow-run", "container-volume", "container-capability", "allow-egress", "connect-to", "trusted-ca", "resource-root"}},
 	{"What runs at once", []string{"max-running", "max-calls", "max-streams", "max-processes", "max-scripts", "script-timeout",
 		"max-running-per-workflow", "max-calls-per-workflow", "max-processes-per-workflow"}},
-	{"How long things are kept", []string{"retention-live", "retention-test", "retention-events"}},
+	{"How long things are kept", []string{"retention-live", "retention-test", "retention-events", "retention-audit"}},
 	{"Schedules and events", []string{"time-zone", "schedule-on-default", "event-sink", "lifecycle-events", "lifecycle-prefix"}},
 	{"More than one machine", []string{"engine", "workers", "temporal-address", "temporal-namespace", "temporal-task-queue", "temporal-api-key", "temporal-tls",
 		"temporal-tls-ca-path", "temporal-tls-cert-path", "temporal-tls-key-path", "temporal-tls-server-name", "temporal-tls-disable-host-verification"}},

@@ -99,7 +99,7 @@ func newRoot(c console) *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: groupWork, Title: "Work"}, &cobra.Group{ID: groupAuthor, Title: "Author"}, &cobra.Group{ID: groupOperate, Title: "Operate"})
 	addTo(root, groupWork, newRun(c), newBatch(c), newExecutions(c), newBatches(c), newFiles(c), newEvents(c), newLogin(c))
 	addTo(root, groupAuthor, newWorkflows(c), newSecrets(c), newExamples(c), newOpenAPI(c))
-	addTo(root, groupOperate, newServe(c), newWorker(c), newSetupToken(c), newKeys(c), newReady(c), newLimits(c), newDoctor(c), newBackup(c), newRestore(c), newStore(c), newTemporal(c), newBench(c), newLicences(c), newVersion(c))
+	addTo(root, groupOperate, newServe(c), newWorker(c), newSetupToken(c), newKeys(c), newAudit(c), newReady(c), newLimits(c), newDoctor(c), newBackup(c), newRestore(c), newStore(c), newTemporal(c), newBench(c), newLicences(c), newVersion(c))
 	root.AddCommand(newReference(c))
 	describe(root)
 	return root

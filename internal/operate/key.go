@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -58,7 +59,7 @@ func CreateKey(ctx context.Context, cfg installation.Settings, k NewKey) (string
 	if err != nil {
 		return "", err
 	}
-	key, err := service.Issue(ctx, rows, keys.Of(secret.APIKeyPepper), time.Now(), request)
+	key, err := service.Issue(audit.FromCommand(ctx, "keys create"), rows, keys.Of(secret.APIKeyPepper), time.Now(), request)
 	var refused *chargehand.Error
 	switch {
 	case !errors.As(err, &refused):

@@ -114,17 +114,18 @@ func (s *Service) ApplyWorkflow(ctx context.Context, p *Principal, r ApplyWorkfl
 
 // application is one definition on its way into the store.
 type application struct {
-	account  int64
-	limits   store.Limits // of the key: they are pinned with the revision
-	request  *ApplyWorkflow
-	plan     *plan.Plan
-	pins     []byte            // plan.EncodePins
-	digest   [sha256.Size]byte // of the definition with its pins
-	nowMs    int64
-	workflow store.Workflow      // zero: there is none of that name
-	newest   store.Revision      // of the version; zero: there is none
-	same     bool                // newest has the same content
-	files    []chargehand.FileID // that the definition names and the key may read: they are pinned with the revision
+	account   int64
+	limits    store.Limits // of the key: they are pinned with the revision
+	request   *ApplyWorkflow
+	plan      *plan.Plan
+	pins      []byte            // plan.EncodePins
+	digest    [sha256.Size]byte // of the definition with its pins
+	nowMs     int64
+	workflow  store.Workflow                                          // zero: there is none of that name
+	newest    store.Revision                                          // of the version; zero: there is none
+	same      bool                                                    // newest has the same content
+	publishes func(*store.Tx, *store.Workflow, *store.Revision) error // as in movePointer
+	files     []chargehand.FileID                                     // that the definition names and the key may read: they are pinned with the revision
 }
 
 // maxApplyAttempts bounds how often a decision is made anew. A decision is lost only if another
@@ -174,6 +175,7 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 	a := &application{
 		account: p.AccountNo, limits: p.Limits, request: r, plan: compiled.plan, pins: compiled.pins,
 		digest: plan.SourceDigest(r.Definition, compiled.pins), nowMs: s.nowMs(),
+		publishes: s.auditPublished(ctx, p),
 	}
 	for attempt := 1; ; attempt++ {
 		if err := s.findVersion(ctx, p, a); err != nil {
@@ -334,7 +336,7 @@ func (a *application) write(tx *store.Tx) (row *store.Workflow, revision *store.
 	row, revision = &workflow, &newest
 	if a.same {
 		if revision.Draft && !a.request.Draft {
-			err = movePointer(tx, row, revision, a.plan.Schedule != nil, a.nowMs)
+			err = movePointer(tx, row, revision, a.plan.Schedule != nil, a.nowMs, a.publishes)
 		}
 		return row, revision, false, err
 	}
@@ -367,7 +369,7 @@ func (a *application) write(tx *store.Tx) (row *store.Workflow, revision *store.
 		return nil, nil, false, err
 	}
 	if !a.request.Draft {
-		return row, revision, created, movePointer(tx, row, revision, a.plan.Schedule != nil, a.nowMs)
+		return row, revision, created, movePointer(tx, row, revision, a.plan.Schedule != nil, a.nowMs, a.publishes)
 	}
 	row.Draft, row.UpdatedMs = revision.No, max(a.nowMs, row.UpdatedMs)
 	return row, revision, created, tx.UpdateWorkflow(row)
@@ -453,7 +455,7 @@ func (s *Service) ApplyFromOperator(ctx context.Context, definition []byte) (*Ap
 	if checkMediaType(&ApplyWorkflow{Definition: definition, MediaType: mediaJSON}) == nil {
 		media = mediaJSON
 	}
-	operator := &Principal{Account: account.ID, AccountNo: account.No, Environment: chargehand.Live, Scopes: PresetAll}
+	operator := &Principal{Kind: KindSystem, Account: account.ID, AccountNo: account.No, Environment: chargehand.Live, Scopes: PresetAll}
 	applied, _, err := s.ApplyWorkflow(ctx, operator, ApplyWorkflow{Definition: definition, MediaType: media})
 	return applied, err
 }

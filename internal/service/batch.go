@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -220,7 +221,14 @@ func (s *Service) CancelBatch(ctx context.Context, p *Principal, r ChangeBatch) 
 		if err != nil {
 			return nil, err
 		}
-		err = s.engine.CancelBatch(ctx, r.Batch, reason, c.recording(statusAccepted, "batch", r.Batch)...)
+		audited := func(tx *store.Tx) error {
+			target, err := batchTarget(&tx.Reader, r.Batch)
+			if err != nil {
+				return err
+			}
+			return s.audit(ctx, tx, p, audit.BatchCancelled, target, changed("reason", nil, reason))
+		}
+		err = s.engine.CancelBatch(ctx, r.Batch, reason, append(c.recording(statusAccepted, "batch", r.Batch), audited)...)
 		if err := s.cancelled(err, "batch", batchNotFound); err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/span"
@@ -139,7 +140,7 @@ type startNames struct {
 	revision revisionName
 }
 
-// start hands a complete start to the engine and answers it.
+// start hands a complete start to the engine and answers it. start.InTx is done as well.
 func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, n startNames, c *idempotencyGuard, v View) (*Execution, error) {
 	if start.Row.Input.Size == 0 {
 		if err := s.packInput(ctx, p, start); err != nil {
@@ -147,8 +148,13 @@ func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, 
 		}
 	}
 	refers := start.Row.Input.Blob != nil || mayRefer(start.Row.Input.Inline)
-	if c != nil || refers {
+	if also := start.InTx; c != nil || refers || also != nil {
 		start.InTx = func(tx *store.Tx, no int64) error {
+			if also != nil {
+				if err := also(tx, no); err != nil {
+					return err
+				}
+			}
 			if refers {
 				if err := useFiles(tx, start, no); err != nil {
 					return err
@@ -352,7 +358,14 @@ func (s *Service) CancelExecution(ctx context.Context, p *Principal, r ChangeExe
 		if err != nil {
 			return nil, err
 		}
-		err = s.engine.Cancel(ctx, r.Execution, reason, c.recording(statusAccepted, "execution", r.Execution)...)
+		audited := func(tx *store.Tx) error {
+			target, err := executionTarget(&tx.Reader, r.Execution)
+			if err != nil {
+				return err
+			}
+			return s.audit(ctx, tx, p, audit.ExecutionCancelled, target, changed("reason", nil, reason))
+		}
+		err = s.engine.Cancel(ctx, r.Execution, reason, append(c.recording(statusAccepted, "execution", r.Execution), audited)...)
 		if err := s.cancelled(err, "execution", executionNotFound); err != nil {
 			return nil, err
 		}
@@ -473,6 +486,13 @@ func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c 
 	}
 	if err := s.giveAgain(ctx, p, &start, &original); err != nil {
 		return nil, err
+	}
+	start.InTx = func(tx *store.Tx, _ int64) error {
+		changes := changed("execution", nil, start.Row.ID.String()).Set("version", name.version, revision.Version)
+		changes.Set("revision", name.number, revision.Number)
+		return s.audit(ctx, tx, p, audit.ExecutionRetried, audit.Target{
+			Kind: "execution", ID: r.Execution.String(), Name: w.row.Namespace + "/" + w.row.Name,
+		}, changes)
 	}
 	return s.start(ctx, p, &start, startNames{w.row.ID, nameOf(&revision)}, c, r.View)
 }

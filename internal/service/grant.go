@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -133,7 +134,7 @@ func (f *fields) environments(name string) (set store.Environments) {
 
 // insertGrant checks and inserts a grant, whose account and holder are set. Codes: workflow_not_found,
 // insufficient_scope, state_conflict.
-func (s *Service) insertGrant(tx *store.Tx, p *Principal, g *givenGrant) error {
+func (s *Service) insertGrant(ctx context.Context, tx *store.Tx, p *Principal, g *givenGrant) error {
 	if err := covers(p, g.row.Role); err != nil {
 		return err
 	}
@@ -152,7 +153,10 @@ func (s *Service) insertGrant(tx *store.Tx, p *Principal, g *givenGrant) error {
 		return stateConflict("A user or group has at most " + strconv.Itoa(maxGrantsOfOne) + " grants. Use a group, or a namespace instead of workflows.")
 	}
 	g.row.ID, g.row.CreatedMs, g.row.Creator = newID[chargehand.GrantID](s.nowMs()), s.nowMs(), p.creator()
-	return tx.InsertGrant(&g.row)
+	if err := tx.InsertGrant(&g.row); err != nil {
+		return err
+	}
+	return s.auditGrant(ctx, tx, p, audit.GrantGiven, &g.row)
 }
 
 // GiveGrant gives a role. Body: user_id or group_id, role, namespace or workflow_id, environments.
@@ -210,7 +214,7 @@ func (s *Service) giveGrant(ctx context.Context, p *Principal, body value.Value,
 			}
 			given.row.Group = row.No
 		}
-		if err := s.insertGrant(tx, p, &given); err != nil {
+		if err := s.insertGrant(ctx, tx, p, &given); err != nil {
 			return err
 		}
 		if shown, err = shownGrant(&tx.Reader, &given.row); err != nil {
@@ -290,6 +294,9 @@ func (s *Service) ListGrants(ctx context.Context, p *Principal, q ListGrants) (*
 func (s *Service) TakeGrant(ctx context.Context, p *Principal, id chargehand.GrantID) error {
 	return s.changePeople(ctx, p, func(tx *store.Tx) error {
 		row, err := tx.GrantByID(p.AccountNo, id)
+		if err == nil {
+			err = s.auditGrant(ctx, tx, p, audit.GrantTaken, &row)
+		}
 		if err == nil {
 			err = tx.DeleteGrant(row.No)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -112,6 +113,9 @@ func (s *Service) createKey(ctx context.Context, p *Principal, body value.Value,
 			return err
 		}
 		if err := tx.InsertKey(&row); err != nil {
+			return err
+		}
+		if err := s.audit(ctx, tx, p, audit.KeyCreated, keyTarget(&row), keyChanges(&store.Key{}, &row)); err != nil {
 			return err
 		}
 		return c.record(tx, statusCreated, "api_key", row.ID)
@@ -365,7 +369,14 @@ func (s *Service) PatchKey(ctx context.Context, p *Principal, id chargehand.KeyI
 		if err := s.checkGrant(p, &was, &row); err != nil {
 			return err
 		}
-		return tx.UpdateKey(&row)
+		if err := tx.UpdateKey(&row); err != nil {
+			return err
+		}
+		changes := keyChanges(&was, &row)
+		if len(changes) == 0 {
+			return nil
+		}
+		return s.audit(ctx, tx, p, audit.KeyChanged, keyTarget(&row), changes)
 	})
 	s.keys.clear()
 	if err != nil {
@@ -384,7 +395,10 @@ func (s *Service) RevokeKey(ctx context.Context, p *Principal, id chargehand.Key
 		if err = tx.RevokeKey(row.No, s.nowMs()); errors.Is(err, store.ErrConflict) {
 			err = keyNotFound() // another node has revoked it in between
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, p, audit.KeyRevoked, keyTarget(&row), nil)
 	})
 	s.keys.clear()
 	return err
@@ -448,7 +462,13 @@ func Issue(ctx context.Context, db *store.Store, key []byte, now time.Time, r Is
 		if checkAdmin(&row) != nil {
 			return chargehand.NewError(chargehand.CodeInvalidParameter, adminUnlimited)
 		}
-		return tx.InsertKey(&row)
+		if err := tx.InsertKey(&row); err != nil {
+			return err
+		}
+		return audit.Write(ctx, tx, now, audit.Entry{
+			Account: account.No, Environment: row.Environment, Action: audit.KeyCreated,
+			Target: keyTarget(&row), Changes: keyChanges(&store.Key{}, &row),
+		})
 	}))
 	return secret, err
 }

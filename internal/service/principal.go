@@ -36,11 +36,11 @@ type Principal struct {
 	AccountNo   int64 // internal number of the account
 	Environment chargehand.Environment
 	Key         chargehand.KeyID
-	KeyNo       int64 // internal number of the key
+	KeyNo       int64  // internal number of the key
+	Name        string // of the person or API key
 	// Of a person: who it is, and the session, unless a personal key is used.
 	User       chargehand.UserID
 	PersonNo   int64 // internal number of the person
-	Name       string
 	Session    chargehand.SessionID
 	SessionNo  int64 // internal number of the session
 	FreshUntil time.Time
@@ -178,7 +178,7 @@ func (s *Service) loadKey(ctx context.Context, digest *[sha256.Size]byte, age ui
 	}
 	entry := &keyEntry{
 		principal: &Principal{
-			Account: account.ID, AccountNo: account.No, Environment: row.Environment, Key: row.ID, KeyNo: row.No,
+			Account: account.ID, AccountNo: account.No, Environment: row.Environment, Key: row.ID, KeyNo: row.No, Name: row.Name,
 			Scopes: parseScopes(row.Scopes).In(row.Environment), Workflows: workflows, Limits: row.Limits, RatePerSecond: rateOf(row.Rate),
 			ExpiresAt: atMs(row.ExpiresMs),
 		},

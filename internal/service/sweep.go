@@ -18,6 +18,7 @@ type Retention struct {
 	// Events counts from when they were stored; default 7 days. It is not prolonged for those who
 	// have not read them.
 	Events time.Duration
+	Audit  time.Duration // of the audit log; default 400 days
 }
 
 func (r Retention) withDefaults() Retention {
@@ -30,6 +31,9 @@ func (r Retention) withDefaults() Retention {
 	}
 	if r.Events == 0 {
 		r.Events = 7 * day
+	}
+	if r.Audit == 0 {
+		r.Audit = 400 * day
 	}
 	return r
 }
@@ -185,6 +189,10 @@ func (s *Service) sweepSteps() []sweepStep {
 	})
 	write(func(tx *store.Tx) (int, error) {
 		n, err := tx.DeleteSignInDelays(ago(signInDelayLife), sweepRows)
+		return int(n), err
+	})
+	write(func(tx *store.Tx) (int, error) {
+		n, err := tx.DeleteAudit(ago(s.retention.Audit), sweepRows)
 		return int(n), err
 	})
 	// A file whose outcome was never journaled belongs to an activity that has ended long ago.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/person"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -179,10 +180,13 @@ func (s *Service) inviteUser(ctx context.Context, p *Principal, r InviteUser, c 
 		if err != nil {
 			return err
 		}
+		if err := s.audit(ctx, tx, p, audit.UserInvited, userTarget(&m.Person), nil); err != nil {
+			return err
+		}
 		for i := range grants {
 			g := grants[i]
 			g.row.Person, g.row.Account = m.Person.No, p.AccountNo
-			if err := s.insertGrant(tx, p, &g); err != nil {
+			if err := s.insertGrant(ctx, tx, p, &g); err != nil {
 				return err
 			}
 		}
@@ -314,6 +318,9 @@ func (s *Service) PatchUser(ctx context.Context, p *Principal, id chargehand.Use
 			if err := tx.SetMemberStatus(m.No, m.Status, to); err != nil {
 				return err
 			}
+			if err := s.audit(ctx, tx, p, audit.UserChanged, userTarget(&m.Person), changed("status", m.Status.String(), to.String())); err != nil {
+				return err
+			}
 			m.Status = to
 		}
 		if to == store.Disabled {
@@ -333,7 +340,8 @@ func (s *Service) PatchUser(ctx context.Context, p *Principal, id chargehand.Use
 func (s *Service) RemoveUser(ctx context.Context, p *Principal, id chargehand.UserID) error {
 	return s.changeMember(ctx, p, id, func(tx *store.Tx, m *store.Member) error {
 		return errors.Join(tx.DeleteMember(m.Account, m.Person.No), tx.RevokeSessions(m.Person.No, m.Account, 0, s.nowMs()),
-			tx.DeleteTicketsOf(m.Person.No, store.TicketInvitation))
+			tx.DeleteTicketsOf(m.Person.No, store.TicketInvitation),
+			s.audit(ctx, tx, p, audit.UserRemoved, userTarget(&m.Person), changed("status", m.Status.String(), nil)))
 	})
 }
 
@@ -396,6 +404,9 @@ func (s *Service) resetUser(ctx context.Context, p *Principal, id chargehand.Use
 			return err
 		}
 		if err := l.ticket(tx, store.TicketReset, m, s.nowMs()); err != nil {
+			return err
+		}
+		if err := s.audit(ctx, tx, p, audit.UserReset, userTarget(&m.Person), nil); err != nil {
 			return err
 		}
 		return c.record(tx, statusCreated, "reset", m.Person.ID)

@@ -3,10 +3,12 @@ package service
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -143,6 +145,9 @@ func (s *Service) createGroup(ctx context.Context, p *Principal, body value.Valu
 		if err := tx.InsertGroup(&row); err != nil {
 			return err
 		}
+		if err := s.audit(ctx, tx, p, audit.GroupCreated, groupTarget(&row), changed("name", nil, row.Name)); err != nil {
+			return err
+		}
 		if g, err = shownGroup(&tx.Reader, &row); err != nil {
 			return err
 		}
@@ -184,12 +189,18 @@ func (s *Service) PatchGroup(ctx context.Context, p *Principal, id chargehand.Gr
 		return g, err
 	}
 	err = s.changeGroup(ctx, p, id, func(tx *store.Tx, row *store.Group) error {
+		changes := changed("name", row.Name, name)
 		row.Name, row.NameKey = name, key
 		if err := groupNameFree(tx, row); err != nil {
 			return err
 		}
 		if err := tx.RenameGroup(row); err != nil {
 			return err
+		}
+		if len(changes) > 0 {
+			if err := s.audit(ctx, tx, p, audit.GroupChanged, groupTarget(row), changes); err != nil {
+				return err
+			}
 		}
 		g, err = shownGroup(&tx.Reader, row)
 		return err
@@ -199,7 +210,9 @@ func (s *Service) PatchGroup(ctx context.Context, p *Principal, id chargehand.Gr
 
 // DeleteGroup deletes a group with its grants. Codes: group_not_found, state_conflict, last_admin.
 func (s *Service) DeleteGroup(ctx context.Context, p *Principal, id chargehand.GroupID) error {
-	return s.changeGroup(ctx, p, id, func(tx *store.Tx, row *store.Group) error { return tx.DeleteGroup(row.No) })
+	return s.changeGroup(ctx, p, id, func(tx *store.Tx, row *store.Group) error {
+		return errors.Join(tx.DeleteGroup(row.No), s.audit(ctx, tx, p, audit.GroupDeleted, groupTarget(row), changed("name", row.Name, nil)))
+	})
 }
 
 // changeGroup runs a change of a group that was made here. Codes: group_not_found, state_conflict, last_admin.
@@ -233,13 +246,16 @@ func (s *Service) JoinGroup(ctx context.Context, p *Principal, id chargehand.Gro
 				return err
 			}
 		}
-		if groups, err := tx.GroupsOf(p.AccountNo, m.Person.No); err != nil || len(groups) >= maxGroupsOfOne {
-			if err == nil {
-				err = stateConflict("A user is in at most " + strconv.Itoa(maxGroupsOfOne) + " groups.")
-			}
+		groups, err := tx.GroupsOf(p.AccountNo, m.Person.No)
+		switch {
+		case err != nil:
 			return err
+		case slices.ContainsFunc(groups, func(g store.Group) bool { return g.No == row.No }):
+			return nil
+		case len(groups) >= maxGroupsOfOne:
+			return stateConflict("A user is in at most " + strconv.Itoa(maxGroupsOfOne) + " groups.")
 		}
-		return tx.JoinGroup(row, m.Person.No)
+		return errors.Join(tx.JoinGroup(row, m.Person.No), s.audit(ctx, tx, p, audit.GroupJoined, groupTarget(row), changed("user_id", nil, user.String())))
 	})
 }
 
@@ -253,6 +269,9 @@ func (s *Service) LeaveGroup(ctx context.Context, p *Principal, id chargehand.Gr
 		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) {
 			return chargehand.NewError(chargehand.CodeUserNotFound, "There is no such user in this group.")
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, p, audit.GroupLeft, groupTarget(row), changed("user_id", user.String(), nil))
 	})
 }

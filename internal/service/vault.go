@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
@@ -97,7 +98,11 @@ func (s *Service) PutSecret(ctx context.Context, p *Principal, name string, body
 		row.UpdatedMs = max(s.nowMs(), last.UpdatedMs)
 		row.CreatedMs = row.UpdatedMs
 		row.Sealed = s.sealer.Seal(locationOf(&row), value)
-		return tx.PutSecret(&row)
+		if err := tx.PutSecret(&row); err != nil {
+			return err
+		}
+		changes := limitChanges(changed("version", last.Version, row.Version), last.Limits, row.Limits)
+		return s.audit(ctx, tx, p, audit.SecretSet, secretTarget(name), changes)
 	})
 	if err != nil {
 		return nil, false, err
@@ -251,7 +256,10 @@ func (s *Service) RollBackSecret(ctx context.Context, p *Principal, name string,
 			return secretNotFound(name)
 		}
 		if err == nil && row.Version != number && row.Restores != number {
-			err = s.restoreSecret(tx, &row, number)
+			if err = s.restoreSecret(tx, &row, number); err == nil {
+				err = s.audit(ctx, tx, p, audit.SecretRolledBack, secretTarget(name),
+					changed("version", row.Version-1, row.Version).Set("restores", nil, number))
+			}
 		}
 		if err != nil {
 			return err
@@ -298,11 +306,17 @@ func (s *Service) DeleteSecret(ctx context.Context, p *Principal, name string) e
 		if err := tx.LockAccount(p.AccountNo); err != nil {
 			return err
 		}
-		err := tx.DeleteSecret(p.AccountNo, p.Environment, name, s.nowMs())
-		if errors.Is(err, store.ErrConflict) {
+		last, err := tx.LastSecret(p.AccountNo, p.Environment, name)
+		if err == nil {
+			err = tx.DeleteSecret(p.AccountNo, p.Environment, name, s.nowMs())
+		}
+		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) {
 			err = secretNotFound(name)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, p, audit.SecretDeleted, secretTarget(name), changed("version", last.Version, nil))
 	})
 }
 

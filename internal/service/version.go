@@ -205,7 +205,7 @@ func (s *Service) publish(ctx context.Context, p *Principal, r *PublishVersion, 
 		revision, err := publishable(&tx.Reader, &row, r.Version, number)
 		if err == nil && revision.No != row.Published {
 			// Whether it has a schedule is looked up when that begins.
-			err = movePointer(tx, &row, &revision, true, s.nowMs())
+			err = movePointer(tx, &row, &revision, true, s.nowMs(), s.auditPublished(ctx, p))
 		}
 		if err != nil {
 			return err
@@ -253,8 +253,15 @@ func publishable(r *store.Reader, row *store.Workflow, version string, number in
 }
 
 // movePointer publishes a revision. What was a draft of the same version before it is none any more.
-// The schedule of what was published before ends, and if scheduled, that of the revision begins.
-func movePointer(tx *store.Tx, row *store.Workflow, revision *store.Revision, scheduled bool, nowMs int64) error {
+// The schedule of what was published before ends, and if scheduled, that of the revision begins. publishes is called
+// first, in the same transaction (auditPublished).
+func movePointer(
+	tx *store.Tx, row *store.Workflow, revision *store.Revision, scheduled bool, nowMs int64,
+	publishes func(*store.Tx, *store.Workflow, *store.Revision) error,
+) error {
+	if err := publishes(tx, row, revision); err != nil {
+		return err
+	}
 	if revision.Draft {
 		if err := tx.SetRevisionDraft(revision.No, false); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
@@ -251,7 +252,14 @@ func (s *Service) DeleteWorkflow(ctx context.Context, p *Principal, id chargehan
 		if err := tx.DeleteWorkflow(w.row.No, s.nowMs()); err != nil {
 			return err
 		}
-		return tx.DeactivateSchedule(w.row.No)
+		if err := tx.DeactivateSchedule(w.row.No); err != nil {
+			return err
+		}
+		was, err := publishedRevision(&tx.Reader, &row)
+		if err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, p, audit.WorkflowDeleted, workflowTarget(&row), changed("version", was.Version, nil).Set("revision", was.Number, nil))
 	})
 	s.workflows.forget(workflowKey{p.AccountNo, id})
 	if errors.Is(err, store.ErrConflict) {

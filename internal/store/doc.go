@@ -62,6 +62,7 @@
 //	child         ChildByExecution OpenChildren UnfinishedInTree DueChildren
 //	schedule      ScheduleOf SchedulesDue ListeningSchedules EndedSchedules Agenda Matches
 //	sink          SinkStreams
+//	audit log     ListAudit
 //
 // Methods of Tx:
 //
@@ -95,6 +96,7 @@
 //	sink          RegisterSink MoveSink DeleteSinks
 //	blob          ReserveBlob StampUnusedBlobs StartBlobDeletion RemoveBlob
 //	retention     DeleteEnded
+//	audit log     InsertAudit CountAudit DeleteAudit
 //
 // A database is copied into one of another dialect by what both say about their tables
 // (copy.go): Table Column Value SameTables Sum NewTx, and each dialect's Tables.

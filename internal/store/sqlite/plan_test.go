@@ -167,10 +167,15 @@ func TestPlansOfHotQueries(t *testing.T) {
 		f.Account, f.Environment, f.Limit = 1, 1, 10
 		return func(r *store.Reader) error { _, err := r.ListExecutions(f); return err }
 	}
-	cases := map[string]struct {
+	type query struct {
 		read func(*store.Reader) error
 		want []string // in the plan
-	}{
+	}
+	audit := func(f store.AuditFilter, index string) query {
+		f.Account, f.Limit = 1, 10
+		return query{func(r *store.Reader) error { _, err := r.ListAudit(f); return err }, []string{"SEARCH audit USING INDEX " + index}}
+	}
+	cases := map[string]query{
 		"list by environment": {list(store.ExecutionFilter{}), []string{
 			"MERGE (UNION ALL)", "SEARCH e USING INDEX execution_environment (account=? AND environment=? AND status=? AND id>? AND id<?)"}},
 		"list by workflow": {list(store.ExecutionFilter{Workflow: 3}), []string{
@@ -228,6 +233,12 @@ func TestPlansOfHotQueries(t *testing.T) {
 			return err
 		}, []string{
 			"SEARCH workflow USING INDEX workflow_published (account=? AND created_ms<?)"}},
+		"audit log": audit(store.AuditFilter{}, "audit_account (account=? AND id>? AND id<?)"),
+		"audit log of an environment": audit(store.AuditFilter{Environment: chargehand.Test},
+			"audit_environment (account=? AND environment=? AND id>? AND id<?)"),
+		"audit log by actor":  audit(store.AuditFilter{Actor: "a"}, "audit_actor (account=? AND actor_id=? AND id>? AND id<?)"),
+		"audit log by action": audit(store.AuditFilter{Action: "a"}, "audit_action (account=? AND action=? AND id>? AND id<?)"),
+		"audit log by target": audit(store.AuditFilter{Target: "a"}, "audit_target (account=? AND target_id=? AND id>? AND id<?)"),
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

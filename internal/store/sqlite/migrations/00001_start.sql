@@ -709,3 +709,32 @@ CREATE TABLE schedule_match (
     starter    INTEGER NOT NULL DEFAULT 0, -- limits of the execution that it starts; 0: none
     PRIMARY KEY (schedule, number)
 ) STRICT, WITHOUT ROWID;
+
+-- Audit log ----------------------------------------------------------------------------------------------------------
+
+-- A row is an entry of the audit log: a change, who made it and from where.
+CREATE TABLE audit (
+    no          INTEGER PRIMARY KEY,
+    id          BLOB NOT NULL UNIQUE CHECK (length(id) = 16), -- its time part is the time of the change
+    account     INTEGER NOT NULL,
+    environment INTEGER NOT NULL,           -- 0: the change belongs to none
+    actor_kind  TEXT NOT NULL,              -- user, key, link, system
+    actor_id    TEXT NOT NULL,
+    actor_name  TEXT NOT NULL,
+    action      TEXT NOT NULL,
+    target_kind TEXT NOT NULL,
+    target_id   TEXT NOT NULL,
+    target_name TEXT NOT NULL,
+    address     TEXT NOT NULL,              -- empty: no request led to the change
+    request_id  TEXT NOT NULL,
+    changes     BLOB,                       -- JSON; NULL: none
+    occurred    INTEGER NOT NULL DEFAULT 1, -- how often: failed sign-ins are counted in one row
+    summed      BLOB UNIQUE                 -- digest of what they have in common; NULL: the row stands for one change
+) STRICT;
+-- ListAudit without a filter. The condition is always true: it keeps planners from this index where there is a filter.
+CREATE INDEX audit_account ON audit (account, id) WHERE occurred > 0;
+-- ListAudit by each of the filters.
+CREATE INDEX audit_environment ON audit (account, environment, id);
+CREATE INDEX audit_actor ON audit (account, actor_id, id);
+CREATE INDEX audit_action ON audit (account, action, id);
+CREATE INDEX audit_target ON audit (account, target_id, id);

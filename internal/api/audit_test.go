@@ -1,0 +1,94 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/audit"
+	"github.com/chargehand/chargehand/internal/service"
+)
+
+// TestEveryChangeIsAudited: each route that may change something names the actions that it writes to the audit log, or
+// says why it writes none; and each action is that of a route.
+func TestEveryChangeIsAudited(t *testing.T) {
+	written := map[audit.Action]bool{audit.SessionFailed: true} // counted where it fails, beside the answer
+	for _, e := range endpoints() {
+		reads := e.method == http.MethodGet
+		if (len(e.audits) > 0) == (e.unaudited != "") && !reads || reads && (e.audits != nil || e.unaudited != "") {
+			t.Errorf("%s %s audits %q, and the reason why not is %q", e.method, e.path, e.audits, e.unaudited)
+		}
+		for _, action := range e.audits {
+			written[action] = true
+			if !audit.Known(action) {
+				t.Errorf("%s %s audits %s, which is no action", e.method, e.path, action)
+			}
+		}
+	}
+	for _, d := range audit.Actions() {
+		if !written[d.Action] {
+			t.Errorf("no route writes %s", d.Action)
+		}
+	}
+}
+
+// TestAuditLogAsLines: an export follows the cursor to its end.
+func TestAuditLogAsLines(t *testing.T) {
+	var asked []service.ListAudit
+	s := newServer(t, &fake{listAudit: func(q service.ListAudit) (*service.AuditPage, error) {
+		asked = append(asked, q)
+		page := &service.AuditPage{Data: []service.AuditEntry{fixtureAudit()}}
+		if q.Cursor.IsZero() {
+			page.Cursor = cursor1()
+		}
+		return page, nil
+	}})
+	for _, accept := range []string{"application/jsonl", "application/x-ndjson", "text/html, application/jsonl;q=0.5"} {
+		asked = nil
+		a := request{path: "/api/v1/audit-log?actor=a&after=2026-01-01T00:00:00Z", header: map[string]string{"Accept": accept}}.to(s)
+		if a.status != 200 || a.header.Get("Content-Type") != "application/jsonl" || a.header.Get("Vary") != "Accept" {
+			t.Fatalf("%s: %d %v", accept, a.status, a.header)
+		}
+		lines := slices.Collect(strings.Lines(string(a.body)))
+		if len(lines) != 2 || lines[0] != lines[1] || decode(t, []byte(lines[0]))["action"] != "secret.set" {
+			t.Errorf("lines %q", lines)
+		}
+		after := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		if len(asked) != 2 || asked[1].Cursor != cursor1() || asked[1].Actor != "a" || !asked[1].After.Equal(after) {
+			t.Errorf("asked for %+v", asked)
+		}
+	}
+	for _, accept := range []string{"application/json", "*/*", "application/jsonl;q=0", "", "application/jsonl;q=x"} {
+		a := request{path: "/api/v1/audit-log", header: map[string]string{"Accept": accept}}.to(s)
+		if a.status != 200 || a.header.Get("Content-Type") != "application/json" || a.header.Get("Vary") != "Accept" {
+			t.Errorf("Accept %q: %d %v", accept, a.status, a.header)
+		}
+	}
+	lines := map[string]string{"Accept": "application/jsonl"}
+	p := wantProblem(t, request{path: "/api/v1/audit-log?limit=5", header: lines}.to(s), 400, "invalid_parameter")
+	if got := locations(p); !slices.Equal(got, []string{"limit"}) {
+		t.Errorf("the problem is at %q", got)
+	}
+}
+
+// TestAuditLogParameters: filters that cannot be are refused, with what there is.
+func TestAuditLogParameters(t *testing.T) {
+	s := newServer(t, &fake{})
+	for query, want := range map[string]string{
+		"action=secret.sett":                 "Did you mean secret.set?",
+		"action=":                            "There are ",
+		"actor=":                             "1 to 200 characters",
+		"target=" + strings.Repeat("x", 201): "1 to 200 characters",
+		"after=yesterday":                    "date-time",
+		"before=2026":                        "date-time",
+	} {
+		p := wantProblem(t, request{path: "/api/v1/audit-log?" + query}.to(s), 400, "invalid_parameter")
+		if detail := p["detail"].(string); !strings.Contains(detail, want) {
+			t.Errorf("%s: %s, want %q", query, detail, want)
+		}
+	}
+	wantProblem(t, request{path: "/api/v1/audit-log?user=x"}.to(s), 400, "unknown_parameter")
+	wantProblem(t, request{path: "/api/v1/audit-log"}.to(newServer(t, &fake{scopes: service.PresetOperate})), 403, "insufficient_scope")
+}

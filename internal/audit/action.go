@@ -1,0 +1,75 @@
+package audit
+
+import "slices"
+
+// Action is what was done: a kind of target, a dot and a past participle.
+type Action string
+
+// The actions.
+const (
+	WorkflowPublished  Action = "workflow.published"
+	WorkflowDeleted    Action = "workflow.deleted"
+	KeyCreated         Action = "key.created"
+	KeyChanged         Action = "key.changed"
+	KeyRevoked         Action = "key.revoked"
+	SecretSet          Action = "secret.set"
+	SecretRolledBack   Action = "secret.rolled_back"
+	SecretDeleted      Action = "secret.deleted"
+	ExecutionCancelled Action = "execution.cancelled"
+	ExecutionRetried   Action = "execution.retried"
+	BatchCancelled     Action = "batch.cancelled"
+	UserInvited        Action = "user.invited"
+	UserChanged        Action = "user.changed"
+	UserRemoved        Action = "user.removed"
+	UserReset          Action = "user.reset"
+	GroupCreated       Action = "group.created"
+	GroupChanged       Action = "group.changed"
+	GroupDeleted       Action = "group.deleted"
+	GroupJoined        Action = "group.joined"
+	GroupLeft          Action = "group.left"
+	GrantGiven         Action = "grant.given"
+	GrantTaken         Action = "grant.taken"
+	SessionFailed      Action = "session.failed" // CountFailedSignIn
+)
+
+// Description says what an action is.
+type Description struct {
+	Action  Action
+	About   string
+	Target  string // kind of the target
+	Changes string // the names of the changes, or empty
+}
+
+var actions = []Description{
+	{WorkflowPublished, "The published pointer of a workflow has moved to a revision.", "workflow", "version, revision"},
+	{WorkflowDeleted, "A workflow was deleted.", "workflow", "version, revision"},
+	{KeyCreated, "An API key was made.", "key", "name, scopes, workflows, namespaces, expires_at, rate_limit"},
+	{KeyChanged, "An API key was changed.", "key", "those of key.created that differ"},
+	{KeyRevoked, "An API key was revoked.", "key", ""},
+	{SecretSet, "A secret was created, or has got a new version.", "secret", "version, workflows, namespaces"},
+	{SecretRolledBack, "A secret has got the value of an earlier version again.", "secret", "version, restores"},
+	{SecretDeleted, "A secret was deleted.", "secret", "version"},
+	{ExecutionCancelled, "An execution was cancelled.", "execution", "reason"},
+	{ExecutionRetried, "An execution was started again with the input of this one.", "execution", "execution, version, revision"},
+	{BatchCancelled, "A batch was cancelled.", "batch", "reason"},
+	{UserInvited, "A person was invited; again, if there was an invitation.", "user", ""},
+	{UserChanged, "A user was disabled, or made active again.", "user", "status"},
+	{UserRemoved, "A user was removed from the account, with grants and places in groups.", "user", "status"},
+	{UserReset, "A link was made with which a user sets a password anew.", "user", ""},
+	{GroupCreated, "A group was made.", "group", "name"},
+	{GroupChanged, "A group was renamed.", "group", "name"},
+	{GroupDeleted, "A group was deleted, with its grants.", "group", "name"},
+	{GroupJoined, "A user was put into a group.", "group", "user_id"},
+	{GroupLeft, "A user was taken out of a group.", "group", "user_id"},
+	{GrantGiven, "A user or group has got a role.", "grant", "role, user_id, group_id, namespace, workflow_id, environments"},
+	{GrantTaken, "A role was taken away from a user or group.", "grant", "those of grant.given"},
+	{SessionFailed, "Somebody has failed to sign in, `count` times within one minute. There is no target if no person has this e-mail.", "user", ""},
+}
+
+// Actions lists all actions.
+func Actions() []Description { return slices.Clone(actions) }
+
+// Known reports whether there is such an action.
+func Known(a Action) bool {
+	return slices.ContainsFunc(actions, func(d Description) bool { return d.Action == a })
+}
