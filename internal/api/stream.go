@@ -11,8 +11,8 @@ import (
 // sent in one piece, and an error in the first piece can still be answered as a problem.
 const streamBytes = 64 << 10
 
-// stream sends an answer, most often JSON, whose length is not known beforehand. The text is appended to dst; flow sends what
-// has gathered. A stream serves one request and is not safe for concurrent use.
+// stream sends an answer, most often JSON, whose length is not known beforehand. The text is appended to dst; flow
+// sends what has gathered. A stream serves one request and is not safe for concurrent use.
 type stream struct {
 	call   *call
 	status int

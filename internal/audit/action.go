@@ -63,7 +63,7 @@ var actions = []Description{
 	{GroupLeft, "A user was taken out of a group.", "group", "user_id"},
 	{GrantGiven, "A user or group has got a role.", "grant", "role, user_id, group_id, namespace, workflow_id, environments"},
 	{GrantTaken, "A role was taken away from a user or group.", "grant", "those of grant.given"},
-	{SessionFailed, "Somebody has failed to sign in, `count` times within one minute. There is no target if no person has this e-mail.", "user", ""},
+	{SessionFailed, "A sign-in has failed, `count` times within one minute. There is no target if no person has the e-mail.", "user", ""},
 }
 
 // Actions lists all actions.

@@ -4,7 +4,7 @@
 // without a change. Starts, reads and drafts have none. Every action is in Actions, with what it means;
 // docs/reference/audit-log.md is held to that list by a test.
 //
-// Who adds a change that is to be audited adds its action to the list, calls Write with the transaction, and names the
-// action at the route (package api), where a test asks for one or for the reason why there is none. Changes never hold a
-// password, a key, a token or the value of a secret: they name what was set, and tests look for what was.
+// A new change that is to be audited needs an action in the list, a call of Write with the transaction, and the action
+// at its route (package api), where a test asks for one or for the reason why there is none. Changes never hold a
+// password, a key, a token or the value of a secret; tests look for them.
 package audit

@@ -14,8 +14,8 @@ import (
 // FailedSignIn is a sign-in that has failed.
 type FailedSignIn struct {
 	Account int64 // internal number of the account that has the entry
-	// Who was to be signed in; zero: the e-mail is that of no person. What was typed then is written nowhere, because
-	// it may be a password.
+	// Person is the one with the e-mail; zero: there is none. What was typed then is written nowhere, because it may
+	// be a password.
 	Person chargehand.UserID
 	Email  string // of Person
 }

@@ -114,18 +114,19 @@ func (s *Service) ApplyWorkflow(ctx context.Context, p *Principal, r ApplyWorkfl
 
 // application is one definition on its way into the store.
 type application struct {
-	account   int64
-	limits    store.Limits // of the key: they are pinned with the revision
-	request   *ApplyWorkflow
-	plan      *plan.Plan
-	pins      []byte            // plan.EncodePins
-	digest    [sha256.Size]byte // of the definition with its pins
-	nowMs     int64
-	workflow  store.Workflow                                          // zero: there is none of that name
-	newest    store.Revision                                          // of the version; zero: there is none
-	same      bool                                                    // newest has the same content
+	account  int64
+	limits   store.Limits // of the key: they are pinned with the revision
+	request  *ApplyWorkflow
+	plan     *plan.Plan
+	pins     []byte            // plan.EncodePins
+	digest   [sha256.Size]byte // of the definition with its pins
+	nowMs    int64
+	workflow store.Workflow      // zero: there is none of that name
+	newest   store.Revision      // of the version; zero: there is none
+	same     bool                // newest has the same content
+	files    []chargehand.FileID // that the definition names and the key may read: they are pinned with the revision
+
 	publishes func(*store.Tx, *store.Workflow, *store.Revision) error // as in movePointer
-	files     []chargehand.FileID                                     // that the definition names and the key may read: they are pinned with the revision
 }
 
 // maxApplyAttempts bounds how often a decision is made anew. A decision is lost only if another

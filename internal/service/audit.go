@@ -50,7 +50,7 @@ func groupTarget(row *store.Group) audit.Target {
 	return audit.Target{Kind: "group", ID: row.ID.String(), Name: row.Name}
 }
 
-// auditGrant writes that a grant was given, or taken away. Who has it is among the changes.
+// auditGrant writes that a grant was given, or taken away. Its holder is among the changes.
 func (s *Service) auditGrant(ctx context.Context, tx *store.Tx, p *Principal, action audit.Action, row *store.Grant) error {
 	g, err := shownGrant(&tx.Reader, row)
 	if err != nil {

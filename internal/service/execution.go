@@ -140,7 +140,7 @@ type startNames struct {
 	revision revisionName
 }
 
-// start hands a complete start to the engine and answers it. start.InTx is done as well.
+// start hands a complete start to the engine and answers it. start.InTx runs in the same transaction.
 func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, n startNames, c *idempotencyGuard, v View) (*Execution, error) {
 	if start.Row.Input.Size == 0 {
 		if err := s.packInput(ctx, p, start); err != nil {
@@ -148,10 +148,10 @@ func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, 
 		}
 	}
 	refers := start.Row.Input.Blob != nil || mayRefer(start.Row.Input.Inline)
-	if also := start.InTx; c != nil || refers || also != nil {
+	if given := start.InTx; c != nil || refers || given != nil {
 		start.InTx = func(tx *store.Tx, no int64) error {
-			if also != nil {
-				if err := also(tx, no); err != nil {
+			if given != nil {
+				if err := given(tx, no); err != nil {
 					return err
 				}
 			}
