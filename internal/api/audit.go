@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -29,6 +28,9 @@ var (
 
 // unauditedStart is why starts have no entry.
 const unauditedStart = "it starts something, and what was started is on record itself"
+
+// unauditedSignIn is why set-up, sign-in and passwords have no entry.
+const unauditedSignIn = "persons do it for themselves, and the server's log has a line for each"
 
 // exportPage is how many entries an export reads at a time.
 const exportPage = 500
@@ -243,14 +245,5 @@ func viewAudit(e *service.AuditEntry) (auditEntry, error) {
 
 // recorded gives the context of the request what the audit log says of its origin.
 func (c *call) recorded() {
-	c.r = c.r.WithContext(audit.FromRequest(c.r.Context(), c.address(), c.requestID))
-}
-
-// address is where the request comes from.
-func (c *call) address() netip.Addr {
-	from, err := netip.ParseAddrPort(c.r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{} // a listener without addresses
-	}
-	return from.Addr()
+	c.r = c.r.WithContext(audit.FromRequest(c.r.Context(), c.server.entrance.client(c.r), c.requestID))
 }

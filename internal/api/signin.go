@@ -98,12 +98,12 @@ func signInEndpoints() []endpoint {
 		{
 			method: post, path: "/setup", id: "setUp", tag: "Sign-in", enters: true,
 			summary: "Make the first admin", about: "With the set-up token, once. It signs in.", body: jsonBody(setupBody{}, true),
-			answers: signedIn, problems: append(enters, chargehand.CodeSetupDone), change: "installation set up", serve: (*call).setUp,
+			answers: signedIn, problems: append(enters, chargehand.CodeSetupDone), change: "installation set up", unaudited: unauditedSignIn, serve: (*call).setUp,
 		},
 		{
 			method: post, path: "/session", id: "signIn", tag: "Sign-in", enters: true,
 			summary: "Sign in with a password", about: "Failed tries delay the next one.", body: jsonBody(signInBody{}, true),
-			answers: signedIn, problems: enters, change: "signed in", serve: (*call).signIn,
+			answers: signedIn, problems: enters, change: "signed in", unaudited: unauditedSignIn, serve: (*call).signIn,
 		},
 		{
 			method: get, path: "/session", id: "getSession", tag: "Sign-in", enters: true, session: true,
@@ -113,32 +113,32 @@ func signInEndpoints() []endpoint {
 		{
 			method: patch, path: "/session", id: "switchAccount", tag: "Sign-in", enters: true, session: true,
 			summary: "Switch to another account", about: "The session gets a new token.", body: jsonBody(switchBody{}, true),
-			answers: renewed, change: "account switched", serve: (*call).switchAccount,
+			answers: renewed, change: "account switched", unaudited: unauditedSignIn, serve: (*call).switchAccount,
 		},
 		{
 			method: remove, path: "/session", id: "signOut", tag: "Sign-in", enters: true, session: true,
 			summary: "Sign out", about: "The session ends.",
-			answers: []answer{{status: 204, about: "Signed out", headers: []string{"Set-Cookie"}}}, change: "signed out", serve: (*call).signOut,
+			answers: []answer{{status: 204, about: "Signed out", headers: []string{"Set-Cookie"}}}, change: "signed out", unaudited: unauditedSignIn, serve: (*call).signOut,
 		},
 		{
 			method: post, path: "/session/verify", id: "verifySession", tag: "Sign-in", enters: true, session: true,
 			summary: "Confirm the sign-in", about: "Makes the sign-in fresh for 10 minutes. The session gets a new token.", body: jsonBody(verifyBody{}, true),
-			answers: renewed, serve: (*call).verifySession,
+			answers: renewed, unaudited: unauditedSignIn, serve: (*call).verifySession,
 		},
 		{
 			method: post, path: "/invitation", id: "acceptInvitation", tag: "Sign-in", enters: true,
 			summary: "Accept an invitation", about: "Makes the invited person an active user and signs in. A person who can sign in already must have done so.",
-			body: jsonBody(invitationBody{}, true), answers: signedIn, problems: enters, change: "invitation accepted", serve: (*call).acceptInvitation,
+			body: jsonBody(invitationBody{}, true), answers: signedIn, problems: enters, change: "invitation accepted", unaudited: unauditedSignIn, serve: (*call).acceptInvitation,
 		},
 		{
 			method: post, path: "/password-reset", id: "resetPassword", tag: "Sign-in", enters: true,
 			summary: "Set a password anew", about: "With the secret of a link that an admin made. It ends all sessions of the person, and signs in.",
-			body: jsonBody(resetBody{}, true), answers: signedIn, problems: enters, change: "password reset", serve: (*call).resetPassword,
+			body: jsonBody(resetBody{}, true), answers: signedIn, problems: enters, change: "password reset", unaudited: unauditedSignIn, serve: (*call).resetPassword,
 		},
 		{
 			method: put, path: "/me/password", id: "changePassword", tag: "Sign-in", enters: true, session: true,
 			summary: "Change the password", about: "It ends the person's other sessions. The session gets a new token.", body: jsonBody(passwordBody{}, true),
-			answers: renewed, problems: []chargehand.Code{chargehand.CodeFreshSignInRequired}, change: "password changed", serve: (*call).changePassword,
+			answers: renewed, problems: []chargehand.Code{chargehand.CodeFreshSignInRequired}, change: "password changed", unaudited: unauditedSignIn, serve: (*call).changePassword,
 		},
 	}
 }
