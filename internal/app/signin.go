@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/installation"
-	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/signin"
-	"github.com/chargehand/chargehand/internal/store"
 )
 
 // setupName is the file of the data directory with the token of the set-up.
@@ -21,9 +19,6 @@ const setupName = "setup-token"
 func (t *term) openSignIn() {
 	t.signIn = signin.New(signin.Config{
 		Store: t.store, Log: t.log, Changed: t.service.ForgetSessions,
-		Begin: func(tx *store.Tx, person, account int64, method, address, agent string) (string, store.Session, error) {
-			return t.service.InsertSession(tx, service.SignIn{Person: person, Account: account, Method: method, Address: address, Agent: agent})
-		},
 		SetUp: func() { t.log.Info("the installation is set up"); t.removeSetupToken() },
 	})
 }

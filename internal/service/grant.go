@@ -9,6 +9,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/excerpt"
+	"github.com/chargehand/chargehand/internal/session"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -145,12 +146,12 @@ func (s *Service) insertGrant(ctx context.Context, tx *store.Tx, p *Principal, g
 		}
 		g.row.Workflow = id
 	}
-	held, err := tx.ListGrants(store.GrantFilter{Account: p.AccountNo, Person: g.row.Person, Group: g.row.Group, Limit: maxGrantsOfOne})
+	held, err := tx.ListGrants(store.GrantFilter{Account: p.AccountNo, Person: g.row.Person, Group: g.row.Group, Limit: session.MaxGrantsOfOne})
 	if err != nil {
 		return err
 	}
-	if len(held) == maxGrantsOfOne {
-		return stateConflict("A user or group has at most " + strconv.Itoa(maxGrantsOfOne) + " grants. Use a group, or a namespace instead of workflows.")
+	if len(held) == session.MaxGrantsOfOne {
+		return stateConflict("A user or group has at most " + strconv.Itoa(session.MaxGrantsOfOne) + " grants. Use a group, or a namespace instead of workflows.")
 	}
 	g.row.ID, g.row.CreatedMs, g.row.Creator = newID[chargehand.GrantID](s.nowMs()), s.nowMs(), p.creator()
 	if err := tx.InsertGrant(&g.row); err != nil {

@@ -1,10 +1,7 @@
 package service
 
 import (
-	"encoding/binary"
-	"hash/fnv"
 	"slices"
-	"strings"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
@@ -65,13 +62,6 @@ type right struct {
 	workflows []chargehand.WorkflowID // within limits; nil: all
 }
 
-// Bounds of what makes up the rights of one member.
-const (
-	maxGrantsOfOne = 100 // of a person, or of a group
-	maxGroupsOfOne = 100 // groups of a person
-	maxGrants      = maxGrantsOfOne * (maxGroupsOfOne + 1)
-)
-
 // memberRights are the rights that grants give in an environment: one for each role.
 func memberRights(r *store.Reader, grants []store.Grant, account int64, env chargehand.Environment) ([]right, error) {
 	list := []right{}
@@ -105,21 +95,6 @@ func memberRights(r *store.Reader, grants []store.Grant, account int64, env char
 		list = append(list, right{role.Scopes(env), limits, workflows})
 	}
 	return list, nil
-}
-
-// rightsDigest tells sets of grants apart, whatever their order.
-func rightsDigest(grants []store.Grant) int64 {
-	var texts []string
-	for _, g := range grants {
-		texts = append(texts, strings.Join([]string{g.Role, g.Namespace, string(g.Workflow[:]), string(rune('0' + g.Environments))}, "\x00"))
-	}
-	slices.Sort(texts)
-	h := fnv.New64a()
-	for _, text := range slices.Compact(texts) {
-		h.Write(binary.AppendUvarint(nil, uint64(len(text))))
-		h.Write([]byte(text))
-	}
-	return int64(h.Sum64())
 }
 
 // partial says which workflows a principal sees as a whole; of the others it sees a part, such as the executions that

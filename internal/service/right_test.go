@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/session"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -51,11 +52,15 @@ func (fx *fixture) give(m store.Member, g store.Grant) store.Grant {
 // signIn begins a session of a member and returns its token.
 func (fx *fixture) signIn(m store.Member) string {
 	fx.t.Helper()
-	token, _, err := fx.CreateSession(fx.t.Context(), SignIn{Person: m.Person.No, Account: m.Account, Method: "password", Address: "192.0.2.1", Agent: "test"})
+	var text string
+	err := fx.rows.Update(fx.t.Context(), func(tx *store.Tx) (err error) {
+		text, _, err = session.Begin(tx, session.SignIn{Person: m.Person.No, Account: m.Account, Method: "password", Address: "192.0.2.1", Agent: "test"}, fx.now())
+		return err
+	})
 	if err != nil {
 		fx.t.Fatal(err)
 	}
-	return token
+	return text
 }
 
 func (fx *fixture) session(token string, env chargehand.Environment) *Principal {
@@ -320,7 +325,7 @@ func TestChangesOfRightsCount(t *testing.T) {
 	}
 	_, err = fx.RenewSession(t.Context(), p, token)
 	wantRefusal(t, "renewed twice", err, chargehand.CodeInvalidCredentials)
-	fx.pass(tokenGrace)
+	fx.pass(session.OldToken)
 	_, err = fx.AuthenticateSession(t.Context(), token, chargehand.Live)
 	wantRefusal(t, "the token before", err, chargehand.CodeInvalidCredentials)
 	if err := fx.rows.Update(t.Context(), func(tx *store.Tx) error { return tx.SetMemberStatus(m.No, store.Active, store.Disabled) }); err != nil {
@@ -337,46 +342,11 @@ func TestFreshSignIn(t *testing.T) {
 	if err := fx.RequireFresh(fx.session(token, chargehand.Live)); err != nil {
 		t.Errorf("after the sign-in: %v", err)
 	}
-	fx.pass(sessionFresh)
+	fx.pass(session.Fresh)
 	p := fx.session(token, chargehand.Live)
 	wantRefusal(t, "later", fx.RequireFresh(p), chargehand.CodeFreshSignInRequired)
-	if _, err := fx.RefreshSession(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
-	if err := fx.RequireFresh(fx.session(token, chargehand.Live)); err != nil {
-		t.Errorf("after it was verified: %v", err)
-	}
 	if err := fx.RequireFresh(fx.p); err != nil {
 		t.Errorf("a key: %v", err)
-	}
-}
-
-func TestSwitchAccount(t *testing.T) {
-	fx := newFixture(t)
-	m := fx.member("ada", store.Grant{Role: "admin"})
-	token := fx.signIn(m)
-	p := fx.session(token, chargehand.Live)
-	second := store.Account{ID: newID[chargehand.AccountID](fx.nowMs()), Name: "second", CreatedMs: fx.nowMs()}
-	if err := fx.rows.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertAccount(&second) }); err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range []chargehand.AccountID{second.ID, newID[chargehand.AccountID](1)} {
-		_, err := fx.SwitchAccount(t.Context(), p, token, id)
-		wantRefusal(t, "an account of others", err, chargehand.CodeAccountNotFound)
-	}
-	there := store.Member{Account: second.No, Person: m.Person, Status: store.Active, CreatedMs: fx.nowMs()}
-	if err := fx.rows.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertMember(&there) }); err != nil {
-		t.Fatal(err)
-	}
-	renewed, err := fx.SwitchAccount(t.Context(), p, token, second.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p = fx.session(renewed, chargehand.Live); p.AccountNo != second.No || p.Scopes != 0 {
-		t.Errorf("in account %d with %v", p.AccountNo, p.Scopes.Names())
-	}
-	if list, err := fx.Accounts(t.Context(), p); err != nil || len(list) != 2 {
-		t.Errorf("accounts %+v, %v", list, err)
 	}
 }
 

@@ -2,25 +2,13 @@ package service
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/session"
 	"github.com/chargehand/chargehand/internal/store"
-)
-
-// How long sessions last.
-const (
-	sessionIdle  = 12 * time.Hour      // without a request
-	sessionLife  = 14 * 24 * time.Hour // at most
-	sessionFresh = 10 * time.Minute    // after a sign-in, or its repetition
-	// tokenGrace is how long the token before counts, for requests that are on their way.
-	tokenGrace = time.Minute
-	// seenEvery is how often the row of a session says when it was last seen.
-	seenEvery = time.Minute
 )
 
 // Session is a session as its person sees it.
@@ -42,65 +30,6 @@ type SessionPage struct {
 	Cursor Cursor
 }
 
-// SignIn says who has signed in, and how.
-type SignIn struct {
-	Person  int64 // internal number of the person, an active member of the account
-	Account int64 // internal number
-	Method  string
-	Address string
-	Agent   string
-}
-
-// newToken makes the token of a session: 256 random bits.
-func newToken() (token string, hash []byte) {
-	var random [32]byte
-	_, _ = rand.Read(random[:]) // never fails
-	token = base64.RawURLEncoding.EncodeToString(random[:])
-	sum := sha256.Sum256([]byte(token))
-	return token, sum[:]
-}
-
-// InsertSession begins a session in a transaction of the caller. The person must be an active member.
-// The token is shown once. The sign-in is fresh.
-func (s *Service) InsertSession(tx *store.Tx, r SignIn) (token string, row store.Session, err error) {
-	token, hash := newToken()
-	grants, err := tx.GrantsOf(r.Account, r.Person, maxGrants)
-	if err != nil {
-		return "", store.Session{}, err
-	}
-	now := s.nowMs()
-	row = store.Session{
-		ID: newID[chargehand.SessionID](now), Hash: hash, Person: r.Person, Account: r.Account, Method: r.Method, Address: r.Address,
-		Agent: r.Agent, Rights: rightsDigest(grants), CreatedMs: now, LastSeenMs: now, IdleMs: now + sessionIdle.Milliseconds(),
-		ExpiresMs: now + sessionLife.Milliseconds(), FreshMs: now + sessionFresh.Milliseconds(),
-	}
-	if err = tx.InsertSession(&row); err == nil {
-		err = tx.TouchMember(r.Account, r.Person, now)
-	}
-	return token, row, err
-}
-
-// CreateSession begins a session of an active member of an account. Codes: invalid_credentials.
-func (s *Service) CreateSession(ctx context.Context, r SignIn) (token string, session *Session, err error) {
-	err = s.update(ctx, func(tx *store.Tx) error {
-		m, err := tx.MemberByNo(r.Account, r.Person)
-		if errors.Is(err, store.ErrNotFound) || err == nil && !m.Counts() {
-			return noSession()
-		}
-		if err != nil {
-			return err
-		}
-		var row store.Session
-		token, row, err = s.InsertSession(tx, r)
-		session = shownSession(&row, row.No)
-		return err
-	})
-	if err != nil {
-		return "", nil, err
-	}
-	return token, session, nil
-}
-
 func noSession() error {
 	return chargehand.NewError(chargehand.CodeInvalidCredentials, "There is no such session, or it has ended. Sign in again.")
 }
@@ -114,7 +43,7 @@ func (s *Service) AuthenticateSession(ctx context.Context, token string, env cha
 	entry, age := s.sessions.find(&digest)
 	if entry == nil || !entry.fresh(now) {
 		var err error
-		if entry, err = s.loadSession(ctx, &digest, age, now); err != nil {
+		if entry, err = s.loadSession(ctx, token, &digest, age, now); err != nil {
 			return nil, err
 		}
 	}
@@ -130,27 +59,21 @@ func (s *Service) AuthenticateSession(ctx context.Context, token string, env cha
 }
 
 // loadSession reads the row of a session and caches its principals.
-func (s *Service) loadSession(ctx context.Context, digest *[sha256.Size]byte, age uint64, now time.Time) (*keyEntry, error) {
+func (s *Service) loadSession(ctx context.Context, token string, digest *[sha256.Size]byte, age uint64, now time.Time) (*keyEntry, error) {
 	entry := &keyEntry{loaded: now}
 	err := s.view(ctx, func(r *store.Reader) error {
-		row, err := r.SessionByHash(digest[:])
+		row, endsMs, err := session.Find(r, token, now)
 		if err != nil {
 			return err
 		}
-		entry.expiresMs = min(row.IdleMs, row.ExpiresMs)
-		if string(row.Hash) != string(digest[:]) {
-			entry.expiresMs = min(entry.expiresMs, row.OldUntilMs)
-		}
-		if row.RevokedMs != 0 || now.UnixMilli() >= entry.expiresMs {
-			return store.ErrNotFound
-		}
+		entry.expiresMs = endsMs
 		entry.use = s.sessionUses.of(row.No)
 		base, grants, err := s.memberPrincipal(r, row.Account, row.Person)
 		if err != nil {
 			return err
 		}
 		base.Session, base.SessionNo, base.FreshUntil = row.ID, row.No, atMs(row.FreshMs)
-		base.Outdated = row.Rights != rightsDigest(grants) && string(row.Hash) == string(digest[:])
+		base.Outdated = row.Rights != session.Rights(grants) && session.Current(&row, token)
 		base.ExpiresAt = atMs(min(row.IdleMs, row.ExpiresMs))
 		if entry.principal, err = withRights(r, base, grants, chargehand.Live); err != nil {
 			return err
@@ -182,7 +105,7 @@ func (s *Service) memberPrincipal(r *store.Reader, account, person int64) (Princ
 	if err != nil {
 		return Principal{}, nil, err
 	}
-	grants, err := r.GrantsOf(account, person, maxGrants)
+	grants, err := r.GrantsOf(account, person, session.MaxGrants)
 	return Principal{
 		Kind: KindUser, Account: a.ID, AccountNo: a.No, User: m.Person.ID, PersonNo: m.Person.No, Name: m.Person.Name,
 	}, grants, err
@@ -217,86 +140,24 @@ func (s *Service) RequireFresh(p *Principal) error {
 		"This needs a sign-in of the last 10 minutes. Verify who you are with POST /session/verify, and send the request again.")
 }
 
-// RefreshSession makes the sign-in of a session fresh: the person has proven again who it is.
-// Codes: invalid_credentials.
-func (s *Service) RefreshSession(ctx context.Context, p *Principal) (until time.Time, err error) {
-	freshMs := s.nowMs() + sessionFresh.Milliseconds()
-	err = s.changeSession(ctx, func(tx *store.Tx) error { return tx.RefreshSession(p.SessionNo, freshMs) })
-	return atMs(freshMs), err
-}
-
-// changeSession runs a change of sessions, which counts at once in this process. Codes: invalid_credentials.
-func (s *Service) changeSession(ctx context.Context, fn func(*store.Tx) error) error {
-	err := s.update(ctx, fn)
-	s.sessions.clear()
-	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
-		return noSession()
-	}
-	return err
-}
-
 // RenewSession gives a session another token, because the rights of its person have changed. token is the one that the
 // request was made with. Codes: invalid_credentials.
 func (s *Service) RenewSession(ctx context.Context, p *Principal, token string) (renewed string, err error) {
-	return s.replaceToken(ctx, p, token, func(*store.Tx, *store.Session) error { return nil })
-}
-
-// SwitchAccount moves a session into another account of the person, with another token.
-// Codes: invalid_credentials, account_not_found.
-func (s *Service) SwitchAccount(ctx context.Context, p *Principal, token string, account chargehand.AccountID) (renewed string, err error) {
-	return s.replaceToken(ctx, p, token, func(tx *store.Tx, row *store.Session) error {
-		a, err := tx.AccountByID(account)
-		var m store.Member
+	err = s.update(ctx, func(tx *store.Tx) error {
+		row, _, err := session.Find(&tx.Reader, token, s.now())
+		if err == nil && (row.No != p.SessionNo || !session.Current(&row, token)) {
+			err = store.ErrNotFound
+		}
 		if err == nil {
-			m, err = tx.MemberByNo(a.No, p.PersonNo)
+			renewed, err = session.Renew(tx, &row, s.now())
 		}
-		if errors.Is(err, store.ErrNotFound) || err == nil && !m.Counts() {
-			return chargehand.NewError(chargehand.CodeAccountNotFound, "You are not an active member of an account with this id.")
-		}
-		row.Account = a.No
 		return err
 	})
-}
-
-func (s *Service) replaceToken(ctx context.Context, p *Principal, token string, change func(*store.Tx, *store.Session) error) (renewed string, err error) {
-	sum := sha256.Sum256([]byte(token))
-	err = s.changeSession(ctx, func(tx *store.Tx) error {
-		row, err := tx.SessionByHash(sum[:])
-		if err != nil {
-			return err
-		}
-		if row.No != p.SessionNo {
-			return store.ErrNotFound
-		}
-		if err := change(tx, &row); err != nil {
-			return err
-		}
-		grants, err := tx.GrantsOf(row.Account, row.Person, maxGrants)
-		if err != nil {
-			return err
-		}
-		row.Rights, row.OldUntilMs = rightsDigest(grants), s.nowMs()+tokenGrace.Milliseconds()
-		renewed, row.Hash = newToken()
-		return tx.RenewSession(&row, sum[:])
-	})
+	s.sessions.clear()
+	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
+		return "", noSession()
+	}
 	return renewed, err
-}
-
-// Accounts lists the accounts of which a person is an active member.
-func (s *Service) Accounts(ctx context.Context, p *Principal) (list []store.Account, err error) {
-	err = s.view(ctx, func(r *store.Reader) error {
-		list = nil
-		all, err := r.MembershipsOf(p.PersonNo)
-		for i := 0; i < len(all) && err == nil; i++ {
-			if all[i].Counts() {
-				var a store.Account
-				a, err = r.AccountByNo(all[i].Account)
-				list = append(list, a)
-			}
-		}
-		return err
-	})
-	return list, err
 }
 
 func shownSession(row *store.Session, current int64) *Session {
@@ -357,19 +218,19 @@ func (s *Service) ForgetSessions() {
 
 // writeSessionUses writes when sessions were last seen, at most once a minute for each.
 func (s *Service) writeSessionUses(ctx context.Context) error {
-	s.sessionUses.forget(s.nowMs() - sessionIdle.Milliseconds())
+	s.sessionUses.forget(s.nowMs() - session.Idle.Milliseconds())
 	due := make(map[int64]int64)
-	for session, last := range s.sessionUses.pending() {
-		if last-s.sessionUses.of(session).writtenMs.Load() >= seenEvery.Milliseconds() {
-			due[session] = last
+	for no, last := range s.sessionUses.pending() {
+		if last-s.sessionUses.of(no).writtenMs.Load() >= session.SeenEvery.Milliseconds() {
+			due[no] = last
 		}
 	}
 	if len(due) == 0 {
 		return nil
 	}
 	err := s.update(ctx, func(tx *store.Tx) error {
-		for _, session := range sortedKeys(due) {
-			if err := tx.TouchSession(session, due[session], due[session]+sessionIdle.Milliseconds()); err != nil {
+		for _, no := range sortedKeys(due) {
+			if err := tx.TouchSession(no, due[no], due[no]+session.Idle.Milliseconds()); err != nil {
 				return err
 			}
 		}
@@ -378,8 +239,8 @@ func (s *Service) writeSessionUses(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for session, lastMs := range due {
-		s.sessionUses.of(session).writtenMs.Store(lastMs)
+	for no, lastMs := range due {
+		s.sessionUses.of(no).writtenMs.Store(lastMs)
 	}
 	return nil
 }

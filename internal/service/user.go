@@ -10,6 +10,8 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/person"
+	"github.com/chargehand/chargehand/internal/session"
+	"github.com/chargehand/chargehand/internal/signin/token"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -274,8 +276,8 @@ type link struct {
 }
 
 func newLink(path, base string, expires time.Time) link {
-	token, hash := newToken()
-	return link{OneUseLink{URL: base + path + "#token=" + token, ExpiresAt: expires.UTC()}, hash}
+	text, hash := token.New()
+	return link{OneUseLink{URL: base + path + "#token=" + text, ExpiresAt: expires.UTC()}, hash[:]}
 }
 
 // ticket stores the link as the only one of its kind for a member.
@@ -426,7 +428,7 @@ func coversAll(tx *store.Tx, p *Principal, person int64) error {
 			return chargehand.NewError(chargehand.CodeInsufficientScope,
 				"The user is a member of another account too. The server's command line makes the link, or the user asks for it.")
 		}
-		grants, err := tx.GrantsOf(m.Account, person, maxGrants)
+		grants, err := tx.GrantsOf(m.Account, person, session.MaxGrants)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/session"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -143,7 +144,7 @@ func TestGrantsAreBounded(t *testing.T) {
 	fx := newFixture(t)
 	p := fx.admin("root")
 	m := fx.member("ada")
-	for i := range maxGrantsOfOne {
+	for i := range session.MaxGrantsOfOne {
 		fx.give(m, store.Grant{Role: "viewer", Namespace: fmt.Sprint("n", i)})
 	}
 	wantRefusal(t, "one more", third(fx.GiveGrant(t.Context(), p, map[string]any{"user_id": m.Person.ID.String(), "role": "viewer"}, nil)), chargehand.CodeStateConflict)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/audit"
+	"github.com/chargehand/chargehand/internal/session"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -237,7 +238,7 @@ func (s *Service) JoinGroup(ctx context.Context, p *Principal, id chargehand.Gro
 		if err != nil {
 			return notFoundIs(err, userNotFound)
 		}
-		grants, err := tx.ListGrants(store.GrantFilter{Account: p.AccountNo, Group: row.No, Limit: maxGrantsOfOne})
+		grants, err := tx.ListGrants(store.GrantFilter{Account: p.AccountNo, Group: row.No, Limit: session.MaxGrantsOfOne})
 		if err != nil {
 			return err
 		}
@@ -252,8 +253,8 @@ func (s *Service) JoinGroup(ctx context.Context, p *Principal, id chargehand.Gro
 			return err
 		case slices.ContainsFunc(groups, func(g store.Group) bool { return g.No == row.No }):
 			return nil
-		case len(groups) >= maxGroupsOfOne:
-			return stateConflict("A user is in at most " + strconv.Itoa(maxGroupsOfOne) + " groups.")
+		case len(groups) >= session.MaxGroupsOfOne:
+			return stateConflict("A user is in at most " + strconv.Itoa(session.MaxGroupsOfOne) + " groups.")
 		}
 		return errors.Join(tx.JoinGroup(row, m.Person.No), s.audit(ctx, tx, p, audit.GroupJoined, groupTarget(row), changed("user_id", nil, user.String())))
 	})

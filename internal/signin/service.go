@@ -24,11 +24,8 @@ type Config struct {
 	Log              *slog.Logger     // default: discards
 	Now              func() time.Time // default: time.Now
 	Hasher           *password.Hasher // default: password.New
-	// Begin inserts the session of a person in a transaction and returns its token; nil: a session that does not know
-	// the rights of the person.
-	Begin   func(tx *store.Tx, person, account int64, method, address, agent string) (string, store.Session, error)
-	Changed func() // is called when sessions were changed or ended; nil: nothing
-	SetUp   func() // is called when the first admin was made; nil: nothing
+	Changed          func()           // is called when sessions were changed or ended; nil: nothing
+	SetUp            func()           // is called when the first admin was made; nil: nothing
 }
 
 // Service is the rules of sign-in over the store. It is safe for concurrent use.
@@ -41,7 +38,6 @@ type Service struct {
 	now       func() time.Time
 	setUp     func()
 	changed   func()
-	insert    func(tx *store.Tx, person, account int64, method, address, agent string) (string, store.Session, error)
 }
 
 // New returns a Service. A process has one, because it bounds the memory of sign-ins.
@@ -61,13 +57,9 @@ func New(c Config) *Service {
 	if c.Hasher == nil {
 		c.Hasher = password.New()
 	}
-	s := &Service{
-		store: c.Store, hasher: c.Hasher, passwords: !c.WithoutPasswords, providers: c.Providers, log: c.Log, now: c.Now, setUp: c.SetUp, changed: c.Changed, insert: c.Begin,
+	return &Service{
+		store: c.Store, hasher: c.Hasher, passwords: !c.WithoutPasswords, providers: c.Providers, log: c.Log, now: c.Now, setUp: c.SetUp, changed: c.Changed,
 	}
-	if s.insert == nil {
-		s.insert = s.insertAlone
-	}
-	return s
 }
 
 // Client is where a request comes from.

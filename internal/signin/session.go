@@ -6,16 +6,8 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/signin/token"
+	"github.com/chargehand/chargehand/internal/session"
 	"github.com/chargehand/chargehand/internal/store"
-)
-
-// How long sessions live.
-const (
-	Idle     = 12 * time.Hour      // without a request
-	Absolute = 14 * 24 * time.Hour // at the longest
-	Fresh    = 10 * time.Minute    // in which a sign-in counts as fresh
-	seenStep = time.Minute         // of the time at which a session was last seen
 )
 
 // The ways to sign in, as sessions name them.
@@ -45,7 +37,9 @@ func (s *Session) Fresh(now time.Time) bool { return now.Before(s.FreshUntil) }
 
 // insertSession signs a person in, within an Update.
 func (s *Service) insertSession(tx *store.Tx, p store.Person, account int64, method string, from Client) (*Session, error) {
-	text, row, err := s.insert(tx, p.No, account, method, from.Address.Unmap().String(), from.Agent[:min(len(from.Agent), maxAgent)])
+	text, row, err := session.Begin(tx, session.SignIn{
+		Person: p.No, Account: account, Method: method, Address: from.Address.Unmap().String(), Agent: from.Agent[:min(len(from.Agent), maxAgent)],
+	}, s.now())
 	if err != nil {
 		return nil, err
 	}
@@ -54,18 +48,6 @@ func (s *Service) insertSession(tx *store.Tx, p store.Person, account int64, met
 		session.Token = text
 	}
 	return session, err
-}
-
-// insertAlone is Begin where there is none.
-func (s *Service) insertAlone(tx *store.Tx, p, account int64, method, address, agent string) (string, store.Session, error) {
-	now := s.now().UnixMilli()
-	text, hash := token.New()
-	row := store.Session{
-		ID: newID[chargehand.SessionID](), Hash: hash[:], Person: p, Account: account, Method: method, Address: address, Agent: agent,
-		CreatedMs: now, LastSeenMs: now, IdleMs: now + Idle.Milliseconds(), ExpiresMs: now + Absolute.Milliseconds(), FreshMs: now + Fresh.Milliseconds(),
-	}
-	err := tx.InsertSession(&row)
-	return text, row, err
 }
 
 // describe reads what belongs to a session. Errors: store.ErrNotFound if the person may not act in its account.
@@ -96,24 +78,16 @@ func (s *Service) describe(r *store.Reader, row store.Session, p store.Person) (
 
 // Session finds the session of a token. Codes: invalid_credentials.
 func (s *Service) Session(ctx context.Context, text string) (*Session, error) {
-	if !token.WellFormed(text) {
-		return nil, noSession()
-	}
-	hash := token.Hash(text)
-	var session *Session
+	var found *Session
 	now := s.now()
 	err := s.view(ctx, func(r *store.Reader) error {
-		row, err := r.SessionByHash(hash[:])
+		row, _, err := session.Find(r, text, now)
 		if err != nil {
 			return err
 		}
-		old := string(row.Hash) != string(hash[:])
-		if row.Ended(now.UnixMilli()) || old && now.UnixMilli() >= row.OldUntilMs {
-			return store.ErrNotFound
-		}
 		p, err := r.PersonByNo(row.Person)
 		if err == nil {
-			session, err = s.describe(r, row, p)
+			found, err = s.describe(r, row, p)
 		}
 		return err
 	})
@@ -123,12 +97,12 @@ func (s *Service) Session(ctx context.Context, text string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if now.Sub(atMs(session.row.LastSeenMs)) >= seenStep {
+	if now.Sub(atMs(found.row.LastSeenMs)) >= session.SeenEvery {
 		err = s.update(ctx, func(tx *store.Tx) error {
-			return tx.TouchSession(session.row.No, now.UnixMilli(), now.Add(Idle).UnixMilli())
+			return tx.TouchSession(found.row.No, now.UnixMilli(), now.Add(session.Idle).UnixMilli())
 		})
 	}
-	return session, err
+	return found, err
 }
 
 func noSession() error {
@@ -159,19 +133,15 @@ func (s *Service) SwitchAccount(ctx context.Context, session *Session, id charge
 	return nil, badField("account", "account is not the id of an account that you are a member of.")
 }
 
-// oldLife is how long the token before a renewal counts, for requests that are on their way.
-const oldLife = 30 * time.Second
-
 // renew writes a changed row with a new token.
-func (s *Service) renew(ctx context.Context, session *Session, row store.Session) (*Session, error) {
-	text, hash := token.New()
-	was := row.Hash
-	row.Hash, row.OldUntilMs = hash[:], s.now().Add(oldLife).UnixMilli()
+func (s *Service) renew(ctx context.Context, of *Session, changed store.Session) (*Session, error) {
+	var text string
 	var renewed *Session
-	err := s.update(ctx, func(tx *store.Tx) error {
-		err := tx.RenewSession(&row, was)
+	err := s.update(ctx, func(tx *store.Tx) (err error) {
+		row := changed // the transaction may be tried again
+		text, err = session.Renew(tx, &row, s.now())
 		if err == nil {
-			renewed, err = s.describe(&tx.Reader, row, session.Person)
+			renewed, err = s.describe(&tx.Reader, row, of.Person)
 		}
 		return err
 	})
@@ -187,8 +157,8 @@ func (s *Service) renew(ctx context.Context, session *Session, row store.Session
 }
 
 // refresh makes a session fresh, with a new token.
-func (s *Service) refresh(ctx context.Context, session *Session) (*Session, error) {
-	row := session.row
-	row.FreshMs = s.now().Add(Fresh).UnixMilli()
-	return s.renew(ctx, session, row)
+func (s *Service) refresh(ctx context.Context, of *Session) (*Session, error) {
+	row := of.row
+	row.FreshMs = s.now().Add(session.Fresh).UnixMilli()
+	return s.renew(ctx, of, row)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	rules "github.com/chargehand/chargehand/internal/session"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -46,12 +47,12 @@ func TestSessionsEnd(t *testing.T) {
 		idle := fx.setUp()
 		used := must(fx.SignIn(ctx, "ada@example.com", good, home))
 		for range 29 {
-			fx.advance(Idle - time.Minute)
+			fx.advance(rules.Idle - time.Minute)
 			if _, err := fx.Session(ctx, used.Token); err != nil {
 				break
 			}
 		}
-		if got := fx.time().Sub(epoch); got < Absolute || got > Absolute+Idle {
+		if got := fx.time().Sub(epoch); got < rules.Life || got > rules.Life+rules.Idle {
 			t.Errorf("a session that is used ends after %v", got)
 		}
 		_, err := fx.Session(ctx, idle.Token)
@@ -156,7 +157,7 @@ func TestFreshness(t *testing.T) {
 	each(t, func(t *testing.T, fx *fixture) {
 		ctx := t.Context()
 		session := fx.setUp()
-		fx.advance(Fresh)
+		fx.advance(rules.Fresh)
 		found := must(fx.Session(ctx, session.Token))
 		if found.Fresh(fx.time()) {
 			t.Error("the sign-in is fresh after 10 minutes")
@@ -170,7 +171,7 @@ func TestFreshness(t *testing.T) {
 		if _, err := fx.Session(ctx, session.Token); err != nil {
 			t.Errorf("a request that was on its way: %v", err)
 		}
-		fx.advance(oldLife)
+		fx.advance(rules.OldToken)
 		_, err = fx.Session(ctx, session.Token)
 		refused(t, "the token before, later", err, chargehand.CodeInvalidCredentials, "")
 		if !must(fx.Session(ctx, fresh.Token)).Fresh(fx.time()) {

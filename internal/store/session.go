@@ -60,11 +60,6 @@ func (t *Tx) RenewSession(s *Session, was []byte) error {
  WHERE no = ?1 AND hash = ?2 AND revoked_ms = 0`, s.No, was, s.Hash, s.OldUntilMs, s.Account, s.Rights, s.FreshMs)
 }
 
-// RefreshSession makes a sign-in fresh until freshMs. ErrConflict: the session is revoked.
-func (t *Tx) RefreshSession(no, freshMs int64) error {
-	return t.change("refresh session", `UPDATE session SET fresh_ms = ?2 WHERE no = ?1 AND revoked_ms = 0`, no, freshMs)
-}
-
 // TouchSession moves the time at which a session was last seen forward, and the end that follows from it. The member
 // was seen then, too.
 func (t *Tx) TouchSession(no, seenMs, idleMs int64) error {

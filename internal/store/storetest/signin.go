@@ -59,9 +59,9 @@ func sessionRoundTrip(f *fixture) {
 		return nil
 	})
 	f.update(func(tx *store.Tx) error {
-		return errors.Join(tx.TouchSession(s.No, startMs+4, startMs+14), tx.TouchSession(s.No, startMs+2, startMs+12), tx.RefreshSession(s.No, startMs+50))
+		return errors.Join(tx.TouchSession(s.No, startMs+4, startMs+14), tx.TouchSession(s.No, startMs+2, startMs+12))
 	})
-	s.LastSeenMs, s.IdleMs, s.FreshMs = startMs+4, startMs+14, startMs+50
+	s.LastSeenMs, s.IdleMs = startMs+4, startMs+14
 	same(f, "seen again", f.sessionByHash(hashOf("token")), s)
 	if s.Ended(startMs+13) || !s.Ended(startMs+14) {
 		f.Error("a session ends when it is idle")
@@ -113,7 +113,6 @@ func sessionsRevoked(f *fixture) {
 	same(f, "listed", list(), []int64{all[4].No, all[3].No, all[2].No, all[1].No})
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.RevokeSession(1, all[0].ID, startMs+2) })
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.RevokeSession(1, other.ID, startMs+2) })
-	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.RefreshSession(all[0].No, startMs+2) })
 	revoked := all[0]
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.RenewSession(&revoked, all[0].Hash) })
 	if got := f.sessionByHash(hashOf("a")); got.RevokedMs != startMs+1 || !got.Ended(startMs) {
