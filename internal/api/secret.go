@@ -35,7 +35,7 @@ func secretEndpoints() []endpoint {
 			summary: "Set a secret",
 			about: "Creates it, or sets a new version, also where the value is the same; so it may be repeated. " +
 				"Executions that have started keep the version that they started with.",
-			scopes: service.ScopeAdmin, body: jsonBody(putSecretBody{}, true),
+			scopes: service.ScopeAdmin, fresh: true, body: jsonBody(putSecretBody{}, true),
 			answers: []answer{
 				{status: 200, about: "A new version", view: secret{}},
 				{status: 201, about: "Created", view: secret{}, headers: []string{"Location"}},
@@ -56,7 +56,7 @@ func secretEndpoints() []endpoint {
 			summary: "Set the value of an earlier version again",
 			about: "As a new version. The newest 10 versions are kept. If the newest one is that version or restores it, nothing changes, " +
 				"so it may be repeated. Executions that have started keep the version that they started with.",
-			scopes: service.ScopeAdmin, body: jsonBody(rollBackSecretBody{}, true),
+			scopes: service.ScopeAdmin, fresh: true, body: jsonBody(rollBackSecretBody{}, true),
 			answers:  []answer{{status: 200, about: "The secret", view: secret{}}},
 			problems: []chargehand.Code{chargehand.CodeVersionNotFound},
 			change:   "secret rolled back",
@@ -65,7 +65,7 @@ func secretEndpoints() []endpoint {
 		},
 		{
 			method: remove, path: "/secrets/{name}", id: "deleteSecret", tag: "Secrets",
-			summary: "Delete a secret", about: "Executions that have started keep what they started with.", scopes: service.ScopeAdmin,
+			summary: "Delete a secret", about: "Executions that have started keep what they started with.", scopes: service.ScopeAdmin, fresh: true,
 			answers: []answer{{status: 204, about: "Deleted"}},
 			change:  "secret deleted",
 			audits:  []audit.Action{audit.SecretDeleted},

@@ -257,7 +257,7 @@ type apiKey struct {
 	CreatedAt   moment                  `json:"created_at"`
 	ExpiresAt   moment                  `json:"expires_at,omitempty"`
 	LastUsedAt  moment                  `json:"last_used_at,omitempty"`
-	CreatedBy   *chargehand.KeyID       `json:"created_by,omitempty" format:"uuid" doc:"The key that made this one; left out: the command line."`
+	CreatedBy   *chargehand.KeyID       `json:"created_by,omitempty" format:"uuid" doc:"The user or the key that made this one; left out: the command line."`
 	Key         string                  `json:"key,omitempty" doc:"The key itself. Shown once, in the answer that creates it."`
 }
 

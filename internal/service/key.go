@@ -35,7 +35,7 @@ type Key struct {
 	CreatedAt     time.Time
 	ExpiresAt     time.Time // zero: never
 	LastUsedAt    time.Time // zero: not yet
-	// CreatedBy is the key that made this one; zero: the command line.
+	// CreatedBy is the id of the user or the key that made this one; zero: the command line.
 	CreatedBy chargehand.KeyID
 	// Secret is the key in plain text: set once, in the answer that creates it.
 	Secret string
@@ -77,8 +77,8 @@ func (s *Service) createKey(ctx context.Context, p *Principal, body value.Value,
 	if err != nil {
 		return nil, err
 	}
-	row := store.Key{Account: p.AccountNo, Environment: p.Environment, Rate: -1, Creator: p.Key.String()}
-	if !p.ExpiresAt.IsZero() {
+	row := store.Key{Account: p.AccountNo, Environment: p.Environment, Rate: -1, Creator: p.creator()}
+	if p.SessionNo == 0 && !p.ExpiresAt.IsZero() {
 		row.ExpiresMs = p.ExpiresAt.UnixMilli()
 	}
 	if p.RatePerSecond > 0 {
@@ -203,7 +203,9 @@ func (f *fields) scopes(name string) (scopes Scopes) {
 
 // checkGrant tells whether the principal may make the key that row says, out of was (nil: there is none yet). A
 // change that takes something away is always allowed; otherwise the key may do no more than the principal
-// then, and may not do it for longer. Codes: insufficient_scope, invalid_body.
+// then, and may not do it for longer: than another key lives, that is, because a session ends sooner than what is made
+// in it. A key needs no fresh sign-in, so that a session needs one to make what could do what needs one.
+// Codes: insufficient_scope, invalid_body, fresh_sign_in_required.
 func (s *Service) checkGrant(p *Principal, was, row *store.Key) error {
 	if err := checkAdmin(row); err != nil {
 		return err
@@ -219,7 +221,7 @@ func (s *Service) checkGrant(p *Principal, was, row *store.Key) error {
 		detail = "A key grants at most its own scopes. This key does not have " + strings.Join(missing.Names(), ", ") + "."
 	case !row.Limits.Within(p.Limits):
 		detail = "A key that is limited to some workflows or namespaces grants no more than these."
-	case !p.ExpiresAt.IsZero() && livesLonger(row.ExpiresMs, p.ExpiresAt.UnixMilli()):
+	case p.SessionNo == 0 && !p.ExpiresAt.IsZero() && livesLonger(row.ExpiresMs, p.ExpiresAt.UnixMilli()):
 		detail = "A key makes no key that lives longer than itself. This key ends at " + p.ExpiresAt.Format(time.RFC3339) + "."
 	case p.RatePerSecond > 0 && s.effectiveRate(row.Rate) > p.RatePerSecond:
 		detail = "A key with a rate limit of its own makes no key that is faster. That of this key is " +
@@ -227,10 +229,13 @@ func (s *Service) checkGrant(p *Principal, was, row *store.Key) error {
 	case own && faster:
 		detail = "A key does not make itself faster. Use another key."
 	}
-	if detail == "" {
-		return nil
+	if detail != "" {
+		return chargehand.NewError(chargehand.CodeInsufficientScope, detail)
 	}
-	return chargehand.NewError(chargehand.CodeInsufficientScope, detail)
+	if scopes&(ScopeAdmin|ScopeTasksImpersonate) != 0 {
+		return s.RequireFresh(p)
+	}
+	return nil
 }
 
 // checkAdmin refuses an admin with limits, who would take them away. Codes: invalid_body.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/logtest"
+	"github.com/chargehand/chargehand/internal/session"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -608,5 +609,36 @@ func TestFirstUseIsLogged(t *testing.T) {
 	}
 	if strings.Contains(lines.String(), key) {
 		t.Error("the log holds the key")
+	}
+}
+
+// TestKeysThatSessionsMake: a key lives on when the session that made it ends, and needs no fresh sign-in, so that one
+// which could do what needs a fresh sign-in is not made, or widened, without one.
+func TestKeysThatSessionsMake(t *testing.T) {
+	fx := newFixture(t)
+	token := fx.signIn(fx.member("ada", store.Grant{Role: "admin"}))
+	admin := func() *Principal { return fx.must(fx.session(token, chargehand.Live), ScopeAdmin, 0) }
+	create := func(body map[string]any) (*Key, error) {
+		key, _, err := fx.CreateKey(t.Context(), admin(), CreateKey{Body: body})
+		return key, err
+	}
+	all, err := create(map[string]any{"name": "all", "preset": "all"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !all.ExpiresAt.IsZero() || all.CreatedBy.String() != admin().User.String() {
+		t.Errorf("a key that ends at %v, created by %v", all.ExpiresAt, all.CreatedBy)
+	}
+	fx.pass(session.Fresh)
+	_, err = create(map[string]any{"name": "admin", "scopes": []any{"admin"}})
+	wantRefusal(t, "an admin", err, chargehand.CodeFreshSignInRequired)
+	run, err := create(map[string]any{"name": "run", "preset": "run"})
+	if err != nil {
+		t.Fatalf("a key of the preset run: %v", err)
+	}
+	_, err = fx.PatchKey(t.Context(), admin(), run.ID, map[string]any{"preset": "all"})
+	wantRefusal(t, "made an admin", err, chargehand.CodeFreshSignInRequired)
+	if _, err := fx.PatchKey(t.Context(), admin(), all.ID, map[string]any{"preset": "run"}); err != nil {
+		t.Errorf("less: %v", err)
 	}
 }
