@@ -30,6 +30,7 @@ type Session struct {
 	ExpiresAt, FreshUntil time.Time
 
 	row store.Session
+	old bool // the request came with the token before: it reads, and renews nothing
 }
 
 // Fresh reports whether the sign-in is fresh.
@@ -89,6 +90,9 @@ func (s *Service) Session(ctx context.Context, text string) (*Session, error) {
 		if err == nil {
 			found, err = s.describe(r, row, p)
 		}
+		if err == nil {
+			found.old = !session.Current(&row, text)
+		}
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
@@ -121,8 +125,12 @@ func (s *Service) SignOut(ctx context.Context, session *Session) error {
 	return err
 }
 
-// SwitchAccount moves a session to another account of the person, with a new token. Codes: invalid_body.
+// SwitchAccount moves a session to another account of the person, with a new token.
+// Codes: invalid_body, invalid_credentials.
 func (s *Service) SwitchAccount(ctx context.Context, session *Session, id chargehand.AccountID) (*Session, error) {
+	if session.old {
+		return nil, noSession()
+	}
 	for _, account := range session.Accounts {
 		if account.ID == id {
 			row := session.row

@@ -204,6 +204,9 @@ func firstAccount(r *store.Reader, no int64) (int64, error) {
 
 // VerifyPassword makes a session fresh. Codes: invalid_credentials, rate_limited.
 func (s *Service) VerifyPassword(ctx context.Context, session *Session, text string, from Client) (*Session, error) {
+	if session.old {
+		return nil, noSession()
+	}
 	who := subjects(session.Person.EmailKey, from)
 	if err := s.begin(ctx, who); err != nil {
 		return nil, err
@@ -224,6 +227,9 @@ func (s *Service) VerifyPassword(ctx context.Context, session *Session, text str
 // ChangePassword sets a password, with the old one where there is one, and with a fresh sign-in where there is none. It
 // ends the person's other sessions. Codes: invalid_credentials, rate_limited, invalid_body, fresh_sign_in_required.
 func (s *Service) ChangePassword(ctx context.Context, session *Session, old, text string, from Client) (*Session, error) {
+	if session.old {
+		return nil, noSession()
+	}
 	if err := s.acceptable("password", text, session.Person.Name, session.Person.Email); err != nil {
 		return nil, err
 	}

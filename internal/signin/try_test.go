@@ -214,3 +214,22 @@ func TestWithoutPasswords(t *testing.T) {
 		}
 	})
 }
+
+// TestTheTokenBeforeRenewsNothing: who holds a token that was replaced does not stay in with it.
+func TestTheTokenBeforeRenewsNothing(t *testing.T) {
+	each(t, func(t *testing.T, fx *fixture) {
+		ctx := t.Context()
+		old := fx.setUp().Token
+		renewed := must(fx.VerifyPassword(ctx, must(fx.Session(ctx, old)), good, home))
+		late := must(fx.Session(ctx, old))
+		_, err := fx.SwitchAccount(ctx, late, late.Account.ID)
+		refused(t, "another token", err, chargehand.CodeInvalidCredentials, "Sign in again")
+		_, err = fx.VerifyPassword(ctx, late, good, home)
+		refused(t, "a fresh sign-in", err, chargehand.CodeInvalidCredentials, "Sign in again")
+		_, err = fx.ChangePassword(ctx, late, good, "another horse battery", home)
+		refused(t, "another password", err, chargehand.CodeInvalidCredentials, "Sign in again")
+		if _, err := fx.SwitchAccount(ctx, must(fx.Session(ctx, renewed.Token)), late.Account.ID); err != nil {
+			t.Errorf("the new token: %v", err)
+		}
+	})
+}
