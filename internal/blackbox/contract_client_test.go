@@ -247,7 +247,7 @@ func until(t *testing.T, most time.Duration, what string, done func() bool) {
 func await(t *testing.T, s *server, path string, statuses ...string) object {
 	t.Helper()
 	var last answer
-	until(t, 20*time.Second, path+" is "+strings.Join(statuses, " or "), func() bool {
+	until(t, time.Minute, path+" is "+strings.Join(statuses, " or "), func() bool {
 		last = s.Do(t, "GET", path, "")
 		wantStatus(t, last, 200)
 		return slices.Contains(statuses, text(last.Object()["status"]))
