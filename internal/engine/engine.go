@@ -91,7 +91,7 @@ type Engine interface {
 
 	// Watch returns a channel that is closed at the next change of status of the execution
 	// or batch with that id (16 bytes), and a function that stops watching. Subscribe
-	// first, then read the row, then wait.
+	// first, then read the row, then wait. The channel may also be closed without a change.
 	Watch(id [16]byte) (changed <-chan struct{}, stop func())
 
 	// Timeline returns the entries of an execution, running or ended, by Seq, and whether

@@ -69,6 +69,9 @@ func (e *Engine) continueCancel(b store.Batch) {
 		if err != nil && !errors.Is(err, store.ErrUnavailable) && e.ctx.Err() == nil {
 			e.log.Error("cancel a batch", "batch", b.ID, "error", err)
 		}
+		if err == nil {
+			e.watchers.notifyAll() // a commit in doubt may have ended items, and the batch
+		}
 		return err == nil
 	})
 }

@@ -248,6 +248,34 @@ func TestCancelBatchInDoubt(t *testing.T) {
 	}
 }
 
+// TestCancelledItemsInDoubt: the queued items of a batch are cancelled, but that commit is in doubt. The watchers of
+// the items and of the batch are notified nevertheless.
+func TestCancelledItemsInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fx, broken := brokenFixture(t)
+		defer fx.stop()
+		fx.engine.slots.stop() // all items stay queued
+		b := fx.batch(fx.define("- a: { set: { x: 1 } }"), 2, numbered(3))
+		item := fx.items(b.No)[1]
+		itemChanged, leaveItem := fx.engine.Watch(item.ID)
+		defer leaveItem()
+		batchChanged, leaveBatch := fx.engine.Watch(b.ID)
+		defer leaveBatch()
+		items := broken.count() + 2 // the mark is the first commit
+		broken.setFail(func(n int) (bool, bool) { return false, n == items })
+		if err := fx.engine.CancelBatch(t.Context(), b.ID, "enough"); !errors.Is(err, store.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if got := fx.readBatch(b.No); got.Status != chargehand.BatchFailed || got.Failed != 3 {
+			t.Fatalf("%+v", got)
+		}
+		if !closed(itemChanged) || !closed(batchChanged) {
+			t.Errorf("notified: the item's watcher %v, the batch's %v", closed(itemChanged), closed(batchChanged))
+		}
+	})
+}
+
 // TestTransactionsThatRunTwice runs the scripts on a database that runs every transaction
 // twice and undoes the first run, as PostgreSQL may ask for.
 func TestTransactionsThatRunTwice(t *testing.T) {

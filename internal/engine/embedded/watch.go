@@ -66,3 +66,16 @@ func (h *watchers) notify(id [16]byte) {
 		delete(shard.watches, id)
 	}
 }
+
+// notifyAll wakes all watchers. A watcher whose id has not changed reads its row, and watches again.
+func (h *watchers) notifyAll() {
+	for i := range h.shards {
+		shard := &h.shards[i]
+		shard.mu.Lock()
+		for id, w := range shard.watches {
+			close(w.changed)
+			delete(shard.watches, id)
+		}
+		shard.mu.Unlock()
+	}
+}
