@@ -326,7 +326,8 @@ func (s *Service) PatchUser(ctx context.Context, p *Principal, id chargehand.Use
 			m.Status = to
 		}
 		if to == store.Disabled {
-			err := errors.Join(tx.RevokeSessions(m.Person.No, m.Account, 0, s.nowMs()), tx.DeleteTicketsOf(m.Person.No, store.TicketInvitation))
+			err := errors.Join(tx.RevokeSessions(m.Person.No, m.Account, 0, s.nowMs()), tx.DeleteTicketsOf(m.Person.No, store.TicketInvitation),
+				tx.DeleteTicketsOf(m.Person.No, store.TicketReset))
 			if err != nil {
 				return err
 			}
@@ -424,7 +425,7 @@ func coversAll(tx *store.Tx, p *Principal, person int64) error {
 		return err
 	}
 	for _, m := range all {
-		if m.Account != p.AccountNo && m.Status == store.Active {
+		if m.Account != p.AccountNo && m.Status != store.Invited {
 			return chargehand.NewError(chargehand.CodeInsufficientScope,
 				"The user is a member of another account too. The server's command line makes the link, or the user asks for it.")
 		}

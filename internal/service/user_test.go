@@ -1,6 +1,8 @@
 package service
 
 import (
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -93,6 +95,10 @@ func TestDisabledUser(t *testing.T) {
 	p := fx.admin("root")
 	m := fx.member("ada", store.Grant{Role: "viewer"})
 	token := fx.signIn(m)
+	link, _, err := fx.ResetUser(t.Context(), p, m.Person.ID, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, status := range []string{"disabled", "disabled", "active"} {
 		u, err := fx.PatchUser(t.Context(), p, m.Person.ID, map[string]any{"status": status})
 		if err != nil || u.Status.String() != status {
@@ -100,6 +106,15 @@ func TestDisabledUser(t *testing.T) {
 		}
 		_, err = fx.AuthenticateSession(t.Context(), token, chargehand.Live)
 		wantRefusal(t, status, err, chargehand.CodeInvalidCredentials)
+	}
+	_, secret, _ := strings.Cut(link.URL, "#token=")
+	hash := sha256.Sum256([]byte(secret))
+	err = fx.rows.View(t.Context(), func(r *store.Reader) error {
+		_, err := r.FindTicket(store.TicketReset, hash[:], fx.nowMs())
+		return err
+	})
+	if !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a link to set the password counts after the user was disabled: %v", err)
 	}
 	fx.session(fx.signIn(m), chargehand.Live)
 	wantRefusal(t, "invited again", third(fx.InviteUser(t.Context(), p, InviteUser{Body: map[string]any{"email": "ADA@example.org", "name": "A"}})), chargehand.CodeStateConflict)

@@ -137,6 +137,10 @@ func (s *Service) accept(tx *store.Tx, hash []byte, given store.Person, browser 
 	if err := tx.SetMemberStatus(member.No, store.Invited, store.Active); err != nil {
 		return nil, err
 	}
+	// Links to set the password were made by those who knew the person without this membership.
+	if err := tx.DeleteTicketsOf(p.No, store.TicketReset); err != nil {
+		return nil, err
+	}
 	return s.insertSession(tx, p, ticket.Account, byInvitation, from)
 }
 

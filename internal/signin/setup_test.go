@@ -162,6 +162,10 @@ func TestAnInvitationOfAKnownPersonSetsNoPassword(t *testing.T) {
 		text := fx.invite("ada@example.com", other)
 		_, err := fx.Accept(ctx, Accept{Token: text, Name: "Eve", Password: "another horse battery"}, home)
 		refused(t, "without a session", err, chargehand.CodeInvalidCredentials, "Sign in as that person")
+		reset := "a link that the admins of the first account have made"
+		fx.change(func(tx *store.Tx) error {
+			return tx.InsertTicket(&store.Ticket{Hash: hashOf(reset), Kind: store.TicketReset, Person: ada.Person.No, CreatedMs: 1, ExpiresMs: fx.time().Add(time.Hour).UnixMilli()})
+		})
 		bob, err := fx.Accept(ctx, Accept{Token: fx.invite("bob@example.com", fx.account), Name: "Bob", Password: good}, home)
 		if err != nil {
 			t.Fatal(err)
@@ -172,6 +176,8 @@ func TestAnInvitationOfAKnownPersonSetsNoPassword(t *testing.T) {
 		if err != nil || session.Account.Name != "other" || len(session.Accounts) != 2 || session.Person.Name != "Ada" {
 			t.Fatalf("%+v, %v", session, err)
 		}
+		_, err = fx.Reset(ctx, reset, "another horse battery", home)
+		refused(t, "a link from before the membership", err, chargehand.CodeInvalidCredentials, "Ask for another")
 		if _, err := fx.SignIn(ctx, "ada@example.com", good, home); err != nil {
 			t.Errorf("the old password: %v", err)
 		}
