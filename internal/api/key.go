@@ -43,7 +43,7 @@ func keyEndpoints() []endpoint {
 		},
 		{
 			method: post, path: "/api-keys", id: "createAPIKey", tag: "API keys",
-			summary: "Create an API key", about: "The key itself is shown in this answer only. It may do no more than who asks, and lives no longer than a key that asks. With the scope admin or tasks:impersonate it needs a fresh sign-in.",
+			summary: "Create an API key", about: "The key itself is shown in this answer only. It may do no more than the person or key that makes it, and lives no longer than a key that makes it. With the scope admin or tasks:impersonate it needs a fresh sign-in.",
 			scopes: service.ScopeAdmin, parameters: []*parameter{idempotencyParameter}, body: jsonBody(createKeyBody{}, true),
 			answers:  []answer{{status: 201, about: "Created", view: apiKey{}, headers: []string{"Location", "Idempotency-Replayed"}}},
 			problems: []chargehand.Code{chargehand.CodeWorkflowNotFound, chargehand.CodeKeyNotFound, chargehand.CodeFreshSignInRequired},
