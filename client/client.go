@@ -152,14 +152,17 @@ func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
 		if err == nil {
 			return resp, nil
 		}
-		last := attempt >= c.attempts || r.once || ctx.Err() != nil || (r.method == http.MethodPost && !r.idempotent)
+		last := attempt >= c.attempts || r.once || (r.method == http.MethodPost && !r.idempotent)
 		delay, again := retryDelay(err, pause)
 		if last || !again {
 			return nil, err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			if errors.Is(err, ctx.Err()) {
+				return nil, err
+			}
+			return nil, fmt.Errorf("%w, and before that: %w", ctx.Err(), err)
 		case <-time.After(delay):
 		}
 		pause *= 2
