@@ -92,10 +92,10 @@ func (c *call) run() error {
 			return err
 		}
 		c.principal = principal
-		if rt.fresh {
-			if err := c.server.service.RequireFresh(c.principal); err != nil {
-				return err
-			}
+	}
+	if rt.fresh {
+		if err := c.server.service.RequireFresh(c.principal); err != nil {
+			return err
 		}
 	}
 	if err := c.parseArgs(); err != nil {

@@ -22,6 +22,7 @@ var tags = [][2]string{
 	{"Events", "CloudEvents that workflows listen to."},
 	{"People", "Users of the account, their groups, and the roles that they have."},
 	{"API keys", "Keys of the environment, and what each may do."},
+	{"Me", "The person that asks: its personal keys."},
 	{"Sign-in", "Sessions of persons: how they begin, end and stay fresh."},
 	{"Secrets", "Values that workflows use and that no request reads."},
 	{"Audit log", "Who changed what, when and from where."},

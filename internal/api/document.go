@@ -294,6 +294,9 @@ func (rt *route) codes() []chargehand.Code {
 	if rt.scopes != 0 {
 		codes = append(codes, chargehand.CodeInsufficientScope)
 	}
+	if rt.fresh {
+		codes = append(codes, chargehand.CodeFreshSignInRequired)
+	}
 	if len(rt.parameters) > 0 {
 		codes = append(codes, chargehand.CodeInvalidParameter)
 	}

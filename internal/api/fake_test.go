@@ -515,6 +515,24 @@ func (f *fake) PatchKey(context.Context, *service.Principal, chargehand.KeyID, v
 	return or(f, fixtureKey())
 }
 
+func (f *fake) CreatePersonalKey(_ context.Context, _ *service.Principal, r service.CreateKey) (*service.Key, bool, error) {
+	key := fixtureKey()
+	key.Secret, key.User = "shown-once", userID
+	return orReplayed(f, key)
+}
+
+func (f *fake) ListPersonalKeys(context.Context, *service.Principal, int, service.Cursor) (*service.KeyPage, error) {
+	return or(f, &service.KeyPage{Data: []service.Key{{ID: keyID, CreatedAt: moment0, User: userID}}, Cursor: cursor1()})
+}
+
+func (f *fake) GetPersonalKey(context.Context, *service.Principal, chargehand.KeyID) (*service.Key, error) {
+	return or(f, fixtureKey())
+}
+
+func (f *fake) RevokePersonalKey(context.Context, *service.Principal, chargehand.KeyID) error {
+	return f.fail
+}
+
 func (f *fake) RevokeKey(context.Context, *service.Principal, chargehand.KeyID) error { return f.fail }
 
 func fixtureSecret() *service.Secret {

@@ -36,7 +36,7 @@ func keyEndpoints() []endpoint {
 	return []endpoint{
 		{
 			method: get, path: "/api-keys", id: "listAPIKeys", tag: "API keys",
-			summary: "List API keys", about: "Newest first, without the keys themselves.",
+			summary: "List API keys", about: "Newest first, without the keys themselves. Personal keys are among them: an admin can revoke them, and change nothing else.",
 			scopes: service.ScopeAdmin, parameters: []*parameter{limitParameter, cursorParameter},
 			answers: []answer{{status: 200, about: "List of API keys", view: apiKeyPage{}}},
 			serve:   (*call).listKeys,
@@ -80,6 +80,10 @@ func keyEndpoints() []endpoint {
 
 func (c *call) listKeys() error {
 	page, err := c.server.service.ListKeys(c.r.Context(), c.principal, c.args.limit, c.args.after)
+	return c.viewKeys(page, err)
+}
+
+func (c *call) viewKeys(page *service.KeyPage, err error) error {
 	if err != nil {
 		return err
 	}
@@ -94,13 +98,17 @@ func (c *call) createKey() error {
 	key, replayed, err := c.server.service.CreateKey(c.r.Context(), c.principal, service.CreateKey{
 		Body: c.value, Idempotency: c.idempotency(),
 	})
+	return c.viewNewKey("/api-keys/", key, replayed, err)
+}
+
+func (c *call) viewNewKey(folder string, key *service.Key, replayed bool, err error) error {
 	if err != nil {
 		return err
 	}
 	c.replayed(replayed)
 	c.key = key.ID
 	c.tellKey(key)
-	c.location("/api-keys/" + key.ID.String())
+	c.location(folder + key.ID.String())
 	return c.view(http.StatusCreated, viewKey(key))
 }
 
@@ -146,6 +154,9 @@ func viewKey(k *service.Key) apiKey {
 	if k.RatePerSecond != 0 {
 		rate := int64(max(k.RatePerSecond, 0)) // below 0: no limit
 		v.RateLimit = &rate
+	}
+	if !k.User.IsZero() {
+		v.User = &k.User
 	}
 	if !k.CreatedBy.IsZero() {
 		v.CreatedBy = &k.CreatedBy

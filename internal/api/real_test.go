@@ -498,7 +498,7 @@ func driveAudit(t *testing.T, i *installation) {
 		}
 		found[e.Action]++
 		system := e.Actor.Kind == "system" && e.Actor.ID == "system" && e.Actor.Name == "chargehand keys create"
-		if byKey := e.Actor.Kind == "key" && e.Address == "127.0.0.1" && e.RequestID != ""; !byKey && !system || e.Target.ID == "" {
+		if byKey := (e.Actor.Kind == "key" || e.Actor.Kind == "user") && e.Address == "127.0.0.1" && e.RequestID != ""; !byKey && !system || e.Target.ID == "" {
 			t.Errorf("entry %s", line)
 		}
 	}

@@ -80,7 +80,7 @@ var signedRoutes = []string{
 func endpoints() []endpoint {
 	return slices.Concat(
 		workflowEndpoints(), versionEndpoints(), executionEndpoints(), batchEndpoints(),
-		fileEndpoints(), keyEndpoints(), userEndpoints(), groupEndpoints(), grantEndpoints(), signInEndpoints(), secretEndpoints(),
+		fileEndpoints(), keyEndpoints(), meEndpoints(), userEndpoints(), groupEndpoints(), grantEndpoints(), signInEndpoints(), secretEndpoints(),
 		eventEndpoints(), auditEndpoints(), serverEndpoints(),
 	)
 }

@@ -53,6 +53,11 @@ type Service interface {
 	PatchKey(ctx context.Context, p *service.Principal, id chargehand.KeyID, body value.Value) (*service.Key, error)
 	RevokeKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) error
 
+	CreatePersonalKey(ctx context.Context, p *service.Principal, r service.CreateKey) (*service.Key, bool, error)
+	ListPersonalKeys(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.KeyPage, error)
+	GetPersonalKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) (*service.Key, error)
+	RevokePersonalKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) error
+
 	RequireFresh(p *service.Principal) error
 	ListUsers(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.UserPage, error)
 	GetUser(ctx context.Context, p *service.Principal, id chargehand.UserID) (service.User, error)

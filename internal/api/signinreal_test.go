@@ -51,6 +51,30 @@ func driveSignIn(t *testing.T, i *installation) {
 	cookie = ""
 	do("signIn", "POST", "/api/v1/session", `{"email":"ada@example.com","password":"four words in a row"}`, 401)
 	do("signIn", "POST", "/api/v1/session", `{"email":"ADA@example.com","password":"four other words in a row"}`, 201)
+	driveMe(t, i, do)
 	do("acceptInvitation", "POST", "/api/v1/invitation", `{"token":"wrong"}`, 401)
 	do("resetPassword", "POST", "/api/v1/password-reset", `{"token":"wrong","password":"four words in a row"}`, 401)
+}
+
+// driveMe makes personal keys with the session of do, and uses them.
+func driveMe(t *testing.T, i *installation, do func(operation, method, path, body string, status int) api.Exchange) {
+	t.Helper()
+	x := do("createPersonalKey", "POST", "/api/v1/me/api-keys", `{"name":"laptop","scopes":["workflows:read"]}`, 201)
+	key, path := x.AnswerJSON["key"].(string), strings.TrimPrefix(x.AnswerHeader.Get("Location"), i.base)
+	do("createPersonalKey", "POST", "/api/v1/me/api-keys", `{"name":"laptop","expires_at":null}`, 400)
+	do("createPersonalKey", "POST", "/api/v1/me/api-keys", `{"name":"laptop","scopes":["tasks:impersonate"]}`, 403)
+	if x = do("listPersonalKeys", "GET", "/api/v1/me/api-keys", "", 200); len(x.AnswerJSON["data"].([]any)) != 1 {
+		t.Errorf("personal keys: %s", x.AnswerBody)
+	}
+	i.Do(t, key, api.Exchange{Operation: "listWorkflows", Path: "/api/v1/workflows", Status: 200})
+	i.Do(t, key, api.Exchange{Operation: "listExecutions", Path: "/api/v1/executions", Status: 403, Code: "insufficient_scope"})
+	i.Do(t, key, api.Exchange{Operation: "getPersonalKey", Path: path, Status: 200})
+	i.Do(t, key, api.Exchange{
+		Operation: "createPersonalKey", Method: "POST", Path: "/api/v1/me/api-keys", Body: `{"name":"x"}`, Status: 403, Code: "insufficient_scope",
+	})
+	i.Do(t, i.key, api.Exchange{Operation: "listPersonalKeys", Path: "/api/v1/me/api-keys", Status: 403, Code: "insufficient_scope"})
+	admins := strings.Replace(path, "/me/", "/", 1)
+	i.Do(t, i.key, api.Exchange{Operation: "updateAPIKey", Method: "PATCH", Path: admins, Body: `{"name":"mine"}`, Status: 403, Code: "insufficient_scope"})
+	i.Do(t, key, api.Exchange{Operation: "revokePersonalKey", Method: "DELETE", Path: path, Status: 204})
+	i.Do(t, key, api.Exchange{Operation: "listWorkflows", Path: "/api/v1/workflows", Status: 401, Code: "invalid_api_key"})
 }

@@ -258,6 +258,7 @@ type apiKey struct {
 	ExpiresAt   moment                  `json:"expires_at,omitempty"`
 	LastUsedAt  moment                  `json:"last_used_at,omitempty"`
 	CreatedBy   *chargehand.KeyID       `json:"created_by,omitempty" format:"uuid" doc:"The user or the key that made this one; left out: the command line."`
+	User        *chargehand.UserID      `json:"user_id,omitempty" format:"uuid" doc:"The user that a personal key stands for; left out: it stands for none."`
 	Key         string                  `json:"key,omitempty" doc:"The key itself. Shown once, in the answer that creates it."`
 }
 

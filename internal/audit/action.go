@@ -43,7 +43,7 @@ type Description struct {
 var actions = []Description{
 	{WorkflowPublished, "The published pointer of a workflow has moved to a revision.", "workflow", "version, revision"},
 	{WorkflowDeleted, "A workflow was deleted.", "workflow", "version, revision"},
-	{KeyCreated, "An API key was made.", "key", "name, scopes, workflows, namespaces, expires_at, rate_limit"},
+	{KeyCreated, "An API key was made.", "key", "name, scopes, workflows, namespaces, expires_at, rate_limit, personal"},
 	{KeyChanged, "An API key was changed.", "key", "those of key.created that differ"},
 	{KeyRevoked, "An API key was revoked.", "key", ""},
 	{SecretSet, "A secret was created, or has got a new version.", "secret", "version, workflows, namespaces"},

@@ -37,6 +37,8 @@ type Key struct {
 	LastUsedAt    time.Time // zero: not yet
 	// CreatedBy is the id of the user or the key that made this one; zero: the command line.
 	CreatedBy chargehand.KeyID
+	// User is whom a personal key stands for; zero: it is none.
+	User chargehand.UserID
 	// Secret is the key in plain text: set once, in the answer that creates it.
 	Secret string
 }
@@ -68,11 +70,19 @@ type CreateKey struct {
 // (a replay, and the key was revoked since), idempotency_key_reused, idempotency_in_progress.
 func (s *Service) CreateKey(ctx context.Context, p *Principal, r CreateKey) (key *Key, replayed bool, err error) {
 	return guarded(ctx, s, p, r.Idempotency,
-		func(c *idempotencyGuard) (*Key, error) { return s.createKey(ctx, p, r.Body, c) },
+		func(c *idempotencyGuard) (*Key, error) { return s.createKey(ctx, p, r.Body, ordinaryKey, c) },
 		func(c *idempotencyGuard) (*Key, error) { return s.GetKey(ctx, p, chargehand.KeyID(c.found.Resource)) })
 }
 
-func (s *Service) createKey(ctx context.Context, p *Principal, body value.Value, c *idempotencyGuard) (*Key, error) {
+// keyKind tells keys that stand for no person from those that do.
+type keyKind bool
+
+const (
+	ordinaryKey keyKind = false
+	personalKey keyKind = true
+)
+
+func (s *Service) createKey(ctx context.Context, p *Principal, body value.Value, kind keyKind, c *idempotencyGuard) (*Key, error) {
 	f, err := openBody(body, "name", "environment", "preset", "scopes", "workflows", "namespaces", "expires_at", "rate_limit")
 	if err != nil {
 		return nil, err
@@ -97,6 +107,10 @@ func (s *Service) createKey(ctx context.Context, p *Principal, body value.Value,
 		f.fail("environment", "unknown_value", "The field \"environment\" must be \"live\" or \"test\".")
 	}
 	limits := f.change(&row, scopes, s.now())
+	if kind == personalKey {
+		row.Person = p.PersonNo
+		f.personalKey(&row, s.now())
+	}
 	if err := f.err(); err != nil {
 		return nil, err
 	}
@@ -109,13 +123,15 @@ func (s *Service) createKey(ctx context.Context, p *Principal, body value.Value,
 		if row.Limits, err = limits.on(&tx.Reader, p.AccountNo, store.Limits{}); err != nil {
 			return err
 		}
-		if err := s.checkGrant(p, nil, &row); err != nil {
-			return err
+		if kind == personalKey {
+			err = s.checkPersonalKey(tx, p, &row, limits.workflows)
+		} else {
+			err = s.checkGrant(p, nil, &row)
 		}
-		if err := tx.InsertKey(&row); err != nil {
-			return err
+		if err == nil {
+			err = s.insertKey(ctx, tx, p, &row)
 		}
-		if err := s.audit(ctx, tx, p, audit.KeyCreated, keyTarget(&row), keyChanges(&store.Key{}, &row)); err != nil {
+		if err != nil {
 			return err
 		}
 		return c.record(tx, statusCreated, "api_key", row.ID)
@@ -126,6 +142,13 @@ func (s *Service) createKey(ctx context.Context, p *Principal, body value.Value,
 	key := s.key(&row)
 	key.Secret = secret
 	return key, nil
+}
+
+func (s *Service) insertKey(ctx context.Context, tx *store.Tx, p *Principal, row *store.Key) error {
+	if err := tx.InsertKey(row); err != nil {
+		return err
+	}
+	return s.audit(ctx, tx, p, audit.KeyCreated, keyTarget(row), keyChanges(&store.Key{}, row))
 }
 
 // change reads the fields that creating and changing a key share into row; scopes are those that it has without
@@ -281,8 +304,12 @@ func (s *Service) key(row *store.Key) *Key {
 	// A creator that is no id is the command line.
 	var creator chargehand.KeyID
 	_ = creator.UnmarshalText([]byte(row.Creator))
+	var user chargehand.UserID
+	if row.Person != 0 {
+		user = chargehand.UserID(creator) // none but the person itself makes its personal keys
+	}
 	return &Key{
-		ID: row.ID, Name: row.Name, Environment: row.Environment, Prefix: row.Prefix, LastFour: row.Last4,
+		User: user, ID: row.ID, Name: row.Name, Environment: row.Environment, Prefix: row.Prefix, LastFour: row.Last4,
 		Scopes: parseScopes(row.Scopes), Limits: row.Limits, RatePerSecond: rateOf(row.Rate),
 		CreatedAt: row.ID.Time(), ExpiresAt: atMs(row.ExpiresMs),
 		LastUsedAt: atMs(max(row.LastUsedMs, s.uses.lastMs(row.No))), CreatedBy: creator,
@@ -291,9 +318,15 @@ func (s *Service) key(row *store.Key) *Key {
 
 // ListKeys lists the keys of the principal's environment that are not revoked. limit is 1 to 100.
 func (s *Service) ListKeys(ctx context.Context, p *Principal, limit int, after Cursor) (*KeyPage, error) {
+	return s.listKeys(ctx, limit, func(r *store.Reader) ([]store.Key, error) {
+		return r.ListKeys(p.AccountNo, p.Environment, chargehand.KeyID(after.ID), limit+1)
+	})
+}
+
+func (s *Service) listKeys(ctx context.Context, limit int, read func(r *store.Reader) ([]store.Key, error)) (*KeyPage, error) {
 	page := &KeyPage{Data: []Key{}}
 	err := s.view(ctx, func(r *store.Reader) error {
-		rows, err := r.ListKeys(p.AccountNo, p.Environment, chargehand.KeyID(after.ID), limit+1)
+		rows, err := read(r)
 		if err != nil {
 			return err
 		}
@@ -343,7 +376,9 @@ func keyNotFound() error {
 func (s *Service) PatchKey(ctx context.Context, p *Principal, id chargehand.KeyID, body value.Value) (*Key, error) {
 	var row store.Key
 	err := s.view(ctx, func(r *store.Reader) (err error) {
-		row, err = readKey(r, p, id)
+		if row, err = readKey(r, p, id); err == nil {
+			err = notPersonal(&row)
+		}
 		return err
 	})
 	if err != nil {
@@ -392,8 +427,12 @@ func (s *Service) PatchKey(ctx context.Context, p *Principal, id chargehand.KeyI
 
 // RevokeKey makes a key unusable; nothing makes it usable again. Codes: api_key_not_found.
 func (s *Service) RevokeKey(ctx context.Context, p *Principal, id chargehand.KeyID) error {
+	return s.revokeKey(ctx, p, func(r *store.Reader) (store.Key, error) { return readKey(r, p, id) })
+}
+
+func (s *Service) revokeKey(ctx context.Context, p *Principal, read func(r *store.Reader) (store.Key, error)) error {
 	err := s.update(ctx, func(tx *store.Tx) error {
-		row, err := readKey(&tx.Reader, p, id)
+		row, err := read(&tx.Reader)
 		if err != nil {
 			return err
 		}
@@ -407,93 +446,4 @@ func (s *Service) RevokeKey(ctx context.Context, p *Principal, id chargehand.Key
 	})
 	s.keys.clear()
 	return err
-}
-
-// IssueKey is the request of the command line to make a key without a server.
-type IssueKey struct {
-	Name        string
-	Environment chargehand.Environment // zero: live
-	Scopes      Scopes                 // zero: PresetRun
-	ExpiresAt   time.Time              // zero: never
-	Workflows   []string               // the only ones that it sees, by id or namespace/name
-	Namespaces  []string               // the only ones that it sees
-	// Rate is its own rate in requests per second, 0: no limit; nil: the installation's.
-	Rate *int64
-}
-
-// Issue makes a key of the first account, beside a running server or without one. pepper is
-// as in Config. Codes: invalid_parameter, workflow_not_found.
-func Issue(ctx context.Context, db *store.Store, key []byte, now time.Time, r IssueKey) (secret string, err error) {
-	account, err := FirstAccount(ctx, db, now)
-	if err != nil {
-		return "", err
-	}
-	if r.Environment == 0 {
-		r.Environment = chargehand.Live
-	}
-	if r.Scopes == 0 {
-		r.Scopes = PresetRun
-	}
-	if len(r.Name) > maxKeyNameBytes {
-		return "", chargehand.NewError(chargehand.CodeInvalidParameter, "The name must not be longer than "+strconv.Itoa(maxKeyNameBytes)+" bytes.")
-	}
-	if r.Scopes != r.Scopes.In(r.Environment) {
-		return "", chargehand.NewError(chargehand.CodeInvalidParameter, noTestPublishing)
-	}
-	row := store.Key{
-		Account: account.No, Environment: r.Environment, Name: r.Name, Rate: -1,
-		Scopes: strings.Join(r.Scopes.Names(), " "), Creator: creatorCommandLine,
-	}
-	if !r.ExpiresAt.IsZero() {
-		row.ExpiresMs = r.ExpiresAt.UnixMilli()
-		if !r.ExpiresAt.After(now) {
-			return "", chargehand.NewError(chargehand.CodeInvalidParameter, "The expiry must lie in the future.")
-		}
-	}
-	if r.Rate != nil {
-		if row.Rate = *r.Rate; row.Rate < 0 || row.Rate > maxKeyRate {
-			return "", chargehand.NewError(chargehand.CodeInvalidParameter, "The rate limit must be from 0 (no limit) to "+strconv.Itoa(maxKeyRate)+" requests per second.")
-		}
-	}
-	limits, err := r.limitation()
-	if err != nil {
-		return "", err
-	}
-	secret = fillKey(&row, newPepper(key), now.UnixMilli())
-	err = storageError(db.Update(ctx, func(tx *store.Tx) (err error) {
-		if row.Limits, err = limits.on(&tx.Reader, account.No, store.Limits{}); err != nil {
-			return err
-		}
-		if checkAdmin(&row) != nil {
-			return chargehand.NewError(chargehand.CodeInvalidParameter, adminUnlimited)
-		}
-		if err := tx.InsertKey(&row); err != nil {
-			return err
-		}
-		return audit.Write(ctx, tx, now, audit.Entry{
-			Account: account.No, Environment: row.Environment, Action: audit.KeyCreated,
-			Target: keyTarget(&row), Changes: keyChanges(&store.Key{}, &row),
-		})
-	}))
-	return secret, err
-}
-
-// limitation is what the lists say. Codes: invalid_parameter.
-func (r *IssueKey) limitation() (limitation, error) {
-	f := &fields{values: map[string]any{}}
-	for name, list := range map[string][]string{"workflows": r.Workflows, "namespaces": r.Namespaces} {
-		if len(list) == 0 {
-			continue
-		}
-		values := make([]any, len(list))
-		for i, text := range list {
-			values[i] = text
-		}
-		f.values[name] = values
-	}
-	l := f.limitation()
-	if len(f.wrong) > 0 {
-		return l, chargehand.NewError(chargehand.CodeInvalidParameter, f.wrong[0].Detail)
-	}
-	return l, nil
 }

@@ -107,7 +107,11 @@ func findWorkflow(r *store.Reader, account int64, text string) (id chargehand.Wo
 		row, err = r.WorkflowByID(account, id)
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		return id, chargehand.NewError(chargehand.CodeWorkflowNotFound, "There is no workflow "+excerpt.Quote(text)+".")
+		err = noWorkflow(text)
 	}
 	return row.ID, err
+}
+
+func noWorkflow(text string) error {
+	return chargehand.NewError(chargehand.CodeWorkflowNotFound, "There is no workflow "+excerpt.Quote(text)+".")
 }

@@ -156,37 +156,52 @@ func invalidKey() error {
 // loadKey reads the row of a key and caches its principal.
 func (s *Service) loadKey(ctx context.Context, digest *[sha256.Size]byte, age uint64, now time.Time) (*keyEntry, error) {
 	var row store.Key
-	var account store.Account
-	var workflows []chargehand.WorkflowID
+	entry := &keyEntry{loaded: now}
 	err := s.view(ctx, func(r *store.Reader) (err error) {
-		if row, err = r.KeyByHash(digest[:]); err == nil {
-			account, err = r.AccountByNo(row.Account)
-		}
-		if err == nil {
-			workflows, err = seenBy(r, row.Account, row.Limits)
+		row, err = r.KeyByHash(digest[:])
+		switch {
+		case err != nil:
+		case row.RevokedMs != 0:
+			err = store.ErrNotFound
+		case row.Person != 0:
+			entry.principal, err = s.personalPrincipal(r, &row)
+		default:
+			entry.principal, err = keyPrincipal(r, &row)
 		}
 		return err
 	})
-	if errors.Is(err, store.ErrNotFound) || err == nil && row.RevokedMs != 0 {
+	if errors.Is(err, store.ErrNotFound) {
 		return nil, invalidKey()
 	}
 	if err != nil {
 		return nil, err
 	}
-	if workflows != nil { // keys of an older version may have both
-		row.Scopes = strings.Join((parseScopes(row.Scopes) &^ ScopeAdmin).Names(), " ")
-	}
-	entry := &keyEntry{
-		principal: &Principal{
-			Account: account.ID, AccountNo: account.No, Environment: row.Environment, Key: row.ID, KeyNo: row.No, Name: row.Name,
-			Scopes: parseScopes(row.Scopes).In(row.Environment), Workflows: workflows, Limits: row.Limits, RatePerSecond: rateOf(row.Rate),
-			ExpiresAt: atMs(row.ExpiresMs),
-		},
-		expiresMs: row.ExpiresMs, loaded: now, use: s.uses.of(row.No),
-	}
+	entry.expiresMs, entry.use = row.ExpiresMs, s.uses.of(row.No)
 	s.keys.put(digest, entry, age)
 	s.logFirstUse(ctx, &row, entry.use)
 	return entry, nil
+}
+
+// keyPrincipal is the principal of a key that stands for no person. Errors: store.ErrNotFound.
+func keyPrincipal(r *store.Reader, row *store.Key) (*Principal, error) {
+	account, err := r.AccountByNo(row.Account)
+	if err != nil {
+		return nil, err
+	}
+	workflows, err := seenBy(r, row.Account, row.Limits)
+	return &Principal{
+		Account: account.ID, AccountNo: account.No, Environment: row.Environment, Key: row.ID, KeyNo: row.No, Name: row.Name,
+		Scopes: keyScopes(row), Workflows: workflows, Limits: row.Limits, RatePerSecond: rateOf(row.Rate), ExpiresAt: atMs(row.ExpiresMs),
+	}, err
+}
+
+// keyScopes are the scopes of a key. Keys of an older version may be admins and have limits.
+func keyScopes(row *store.Key) Scopes {
+	scopes := parseScopes(row.Scopes).In(row.Environment)
+	if !row.Limits.All() {
+		scopes &^= ScopeAdmin
+	}
+	return scopes
 }
 
 // logFirstUse logs the first request of a key. Keys are also made by the command line, beside the server, which has

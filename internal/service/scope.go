@@ -108,6 +108,10 @@ func insufficient(p *Principal, scopes Scopes) error {
 		missing = scopes
 	}
 	names := strings.Join(missing.Names(), ", ")
+	if p.Kind == KindUser && p.SessionNo == 0 {
+		return chargehand.NewError(chargehand.CodeInsufficientScope, "This needs the scope "+names+" in "+p.Environment.String()+
+			", of the personal key and of a role that its user has here.")
+	}
 	if p.Kind == KindUser {
 		return chargehand.NewError(chargehand.CodeInsufficientScope, "You need the scope "+names+" here, in "+p.Environment.String()+
 			". An admin gives it to you with a role.")

@@ -52,7 +52,7 @@ type UserPage struct {
 // managesPeople refuses a key of test: users and their rights belong to both environments.
 // Codes: insufficient_scope.
 func managesPeople(p *Principal) error {
-	if p.Kind == KindKey && p.Environment == chargehand.Test {
+	if p.SessionNo == 0 && p.Environment == chargehand.Test {
 		return chargehand.NewError(chargehand.CodeInsufficientScope,
 			"Users, groups and grants belong to both environments. Use a key of live, or sign in.")
 	}
@@ -343,6 +343,7 @@ func (s *Service) PatchUser(ctx context.Context, p *Principal, id chargehand.Use
 func (s *Service) RemoveUser(ctx context.Context, p *Principal, id chargehand.UserID) error {
 	return s.changeMember(ctx, p, id, func(tx *store.Tx, m *store.Member) error {
 		return errors.Join(tx.DeleteMember(m.Account, m.Person.No), tx.RevokeSessions(m.Person.No, m.Account, 0, s.nowMs()),
+			tx.RevokeKeysOf(m.Account, m.Person.No, s.nowMs()),
 			tx.DeleteTicketsOf(m.Person.No, store.TicketInvitation),
 			s.audit(ctx, tx, p, audit.UserRemoved, userTarget(&m.Person), changed("status", m.Status.String(), nil)))
 	})
@@ -450,7 +451,7 @@ func covers(p *Principal, name string) error {
 		return chargehand.NewError(chargehand.CodeInsufficientScope, "The role "+name+" has more than you have: "+
 			strings.Join(missing.Names(), ", ")+".")
 	}
-	if role.live.Has(ScopeWorkflowsPublish) && !p.Scopes.Has(ScopeWorkflowsPublish) && p.Kind == KindKey {
+	if role.live.Has(ScopeWorkflowsPublish) && !p.Scopes.Has(ScopeWorkflowsPublish) && p.SessionNo == 0 {
 		return chargehand.NewError(chargehand.CodeInsufficientScope, "The role "+name+" has more than this key has: workflows:publish.")
 	}
 	return nil

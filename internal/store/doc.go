@@ -69,7 +69,7 @@
 //	installation  SetMeta DeleteMeta LockInstallation TakeLease
 //	keyring       InsertWrappedKey DeleteWrappedKeys PutNode DeleteNode DeleteNodes
 //	account       InsertAccount
-//	API key       InsertKey UpdateKey RevokeKey TouchKey KeyForUpdate
+//	API key       InsertKey UpdateKey RotateKey RevokeKey RevokeKeysOf TouchKey KeyForUpdate
 //	workflow      InsertWorkflow UpdateWorkflow DeleteWorkflow WorkflowForUpdate
 //	definition    PutDefinition
 //	revision      InsertRevision SetRevisionDraft

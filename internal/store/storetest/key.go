@@ -11,6 +11,8 @@ import (
 
 var keyTests = map[string]func(*fixture){
 	"round trip": keyRoundTrip,
+	"rotated":    keyRotated,
+	"personal":   keyPersonal,
 	"unique":     keyUnique,
 	"revoked":    keyRevoked,
 	"last used":  keyUsed,
@@ -40,12 +42,12 @@ func (f *fixture) keyByHash(hash []byte) (k store.Key) {
 func keyRoundTrip(f *fixture) {
 	k := f.key()
 	k.Limits = store.Limits{Workflows: []chargehand.WorkflowID{{1}, {2, 0, 3}}, Namespaces: []string{"finance", "h-r"}}
-	k.ExpiresMs, k.Rate, k.Preset = startMs+9, 50, ""
+	k.ExpiresMs, k.Rate, k.Preset, k.Addresses, k.Person = startMs+9, 50, "", "192.0.2.0/24 2001:db8::/32", 7
 	f.update(func(tx *store.Tx) error { return tx.InsertKey(&k) })
 	if got := f.keyByHash(k.Hash); !reflect.DeepEqual(got, k) {
 		f.Errorf("read %+v, want %+v", got, k)
 	}
-	k.Name, k.Scopes, k.Preset, k.Limits, k.Rate, k.ExpiresMs = "new", "admin", "all", store.Limits{}, 0, 0
+	k.Name, k.Scopes, k.Preset, k.Limits, k.Rate, k.ExpiresMs, k.Addresses = "new", "admin", "all", store.Limits{}, 0, 0, ""
 	f.update(func(tx *store.Tx) error { return tx.UpdateKey(&k) })
 	f.view(func(r *store.Reader) error {
 		got, err := r.KeyByID(1, chargehand.Live, k.ID)
@@ -62,6 +64,94 @@ func keyRoundTrip(f *fixture) {
 		}
 		return err
 	})
+}
+
+// keyRotated: the hash before finds the key too, until another rotation.
+func keyRotated(f *fixture) {
+	k := f.key()
+	f.update(func(tx *store.Tx) error { return tx.InsertKey(&k) })
+	first := k.Hash
+	for i := range byte(2) {
+		k.OldHash, k.Hash, k.OldUntilMs, k.Prefix, k.Last4 = k.Hash, make([]byte, 32), startMs+int64(i), "sk_live_next", "next"
+		k.Hash[31] = i + 1
+		f.update(func(tx *store.Tx) error { return tx.RotateKey(&k) })
+		for _, hash := range [][]byte{k.Hash, k.OldHash} {
+			if got := f.keyByHash(hash); !reflect.DeepEqual(got, k) {
+				f.Errorf("read %+v, want %+v", got, k)
+			}
+		}
+	}
+	f.view(func(r *store.Reader) error {
+		if _, err := r.KeyByHash(first); !errors.Is(err, store.ErrNotFound) {
+			f.Errorf("the key before the key before: %v", err)
+		}
+		return nil
+	})
+	stale := k
+	stale.OldHash, stale.Hash = first, make([]byte, 32)
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.RotateKey(&stale) })
+	stale.OldHash = k.Hash
+	f.update(func(tx *store.Tx) error { return tx.RevokeKey(k.No, 1) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.RotateKey(&stale) })
+}
+
+// keyPersonal: those of a person are listed and counted, and revoked together.
+func keyPersonal(f *fixture) {
+	var want []chargehand.KeyID
+	for i := range 9 {
+		k := f.key()
+		k.Person, k.ExpiresMs = 7, startMs+10
+		switch i {
+		case 1:
+			k.Account = 2
+		case 2:
+			k.Environment = chargehand.Test
+		case 3:
+			k.Person = 8
+		case 4:
+			k.Person = 0
+		case 5:
+			k.ExpiresMs = startMs
+		}
+		f.update(func(tx *store.Tx) error {
+			err := tx.InsertKey(&k)
+			if i == 6 {
+				err = errors.Join(err, tx.RevokeKey(k.No, 1))
+			}
+			return err
+		})
+		if i == 0 || i == 5 || i > 6 {
+			want = append([]chargehand.KeyID{k.ID}, want...)
+		}
+	}
+	list := func() (ids []chargehand.KeyID, n int64) {
+		f.view(func(r *store.Reader) error {
+			first, err := r.ListPersonalKeys(1, chargehand.Live, 7, chargehand.KeyID{}, 3)
+			if err != nil || len(first) < 3 {
+				return err
+			}
+			rest, err := r.ListPersonalKeys(1, chargehand.Live, 7, first[2].ID, 3)
+			for _, k := range append(first, rest...) {
+				ids = append(ids, k.ID)
+			}
+			return err
+		})
+		f.view(func(r *store.Reader) (err error) {
+			n, err = r.PersonalKeys(7, startMs)
+			return err
+		})
+		return ids, n
+	}
+	if got, n := list(); !reflect.DeepEqual(got, want) || n != 5 {
+		f.Errorf("%d keys, of which %v are listed, want 5 and %v", n, got, want)
+	}
+	f.update(func(tx *store.Tx) error { return tx.RevokeKeysOf(1, 7, startMs) })
+	if got, n := list(); got != nil || n != 1 {
+		f.Errorf("after they were revoked in an account: %d keys, %v", n, got)
+	}
+	if n := f.number(`SELECT COUNT(*) FROM api_key WHERE revoked_ms = 0`); n != 3 {
+		f.Errorf("%d keys are left, want those of others and of the other account", n)
+	}
 }
 
 func keyUnique(f *fixture) {

@@ -62,6 +62,8 @@ CREATE TABLE api_key (
     expires_ms   BIGINT NOT NULL DEFAULT 0,
     last_used_ms BIGINT NOT NULL DEFAULT 0,
     revoked_ms   BIGINT NOT NULL DEFAULT 0,
+    old_until_ms BIGINT NOT NULL DEFAULT 0, -- until then old_hash counts
+    person       BIGINT NOT NULL DEFAULT 0, -- that it stands for; 0: none
     environment  SMALLINT NOT NULL,
     id           BYTEA NOT NULL UNIQUE CHECK (length(id) = 16),
     name         TEXT COLLATE "C" NOT NULL,
@@ -69,13 +71,17 @@ CREATE TABLE api_key (
     preset       TEXT COLLATE "C" NOT NULL, -- empty: made from scopes
     workflows    BYTEA,                     -- ids of the workflows that it is limited to, 16 bytes each
     namespaces   TEXT COLLATE "C",          -- that it is limited to, separated by spaces; both NULL: no limit
+    addresses    TEXT COLLATE "C",          -- networks that it may be used from, separated by spaces; NULL: any
     prefix       TEXT COLLATE "C" NOT NULL, -- first characters, for display
     last4        TEXT COLLATE "C" NOT NULL, -- last characters, for display
     hash         BYTEA NOT NULL UNIQUE CHECK (length(hash) = 32),
+    old_hash     BYTEA UNIQUE,              -- of the key before its rotation
     creator      TEXT COLLATE "C" NOT NULL  -- id of a key or a name, for display
 ) WITH (fillfactor = 80);
 -- ListKeys.
 CREATE INDEX api_key_list ON api_key (account, environment, id) WHERE revoked_ms = 0;
+-- ListPersonalKeys, PersonalKeys, RevokeKeysOf.
+CREATE INDEX api_key_person ON api_key (person, id) WHERE revoked_ms = 0 AND person <> 0;
 
 -- A row is a key or person with limits that has started executions, as it was then: they read only files that it could read,
 -- also when the key is changed or gone.

@@ -56,9 +56,13 @@ CREATE TABLE api_key (
     preset       TEXT NOT NULL,    -- empty: made from scopes
     workflows    BLOB,             -- ids of the workflows that it is limited to, 16 bytes each
     namespaces   TEXT,             -- that it is limited to, separated by spaces; both NULL: no limit
+    addresses    TEXT,             -- networks that it may be used from, separated by spaces; NULL: any
     prefix       TEXT NOT NULL,    -- first characters, for display
     last4        TEXT NOT NULL,    -- last characters, for display
     hash         BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
+    old_hash     BLOB UNIQUE,      -- of the key before its rotation
+    old_until_ms INTEGER NOT NULL DEFAULT 0, -- until then it counts
+    person       INTEGER NOT NULL DEFAULT 0, -- that it stands for; 0: none
     rate         INTEGER NOT NULL, -- requests per second; -1: the installation's default
     creator      TEXT NOT NULL,    -- id of a key or a name, for display
     expires_ms   INTEGER NOT NULL DEFAULT 0,
@@ -67,6 +71,8 @@ CREATE TABLE api_key (
 ) STRICT;
 -- ListKeys.
 CREATE INDEX api_key_list ON api_key (account, environment, id) WHERE revoked_ms = 0;
+-- ListPersonalKeys, PersonalKeys, RevokeKeysOf.
+CREATE INDEX api_key_person ON api_key (person, id) WHERE revoked_ms = 0 AND person <> 0;
 
 -- A row is a key or person with limits that has started executions, as it was then: they read only files that it could read,
 -- also when the key is changed or gone.
