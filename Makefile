@@ -18,7 +18,7 @@ build: ## build bin/chargehand (static, no cgo)
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/... ./examples/picture
 
 .PHONY: setup
-setup: ## install and build what tests need: PostgreSQL, a Temporal server, an S3 server
+setup: ## install and build what tests need: PostgreSQL, Chromium, a Temporal server, an S3 server
 	@scripts/setup test
 
 .PHONY: run
@@ -40,6 +40,10 @@ test/full: ## make test, and what takes long: all with the race detector, a mill
 .PHONY: test/quick
 test/quick: ## the Go tests alone, without the race detector and what takes long
 	go test -skip '^TestLong' ./...
+
+.PHONY: test/pages
+test/pages: build ## the tests of the pages in Chromium alone
+	@scripts/test-pages
 
 .PHONY: lint
 lint: ## linters, with the import rules; words; references to pages and decisions that are not there

@@ -1,0 +1,98 @@
+import { expect, type Locator, type Page } from "@playwright/test";
+
+/** How a person uses a page. */
+export type Way = "pointer" | "keyboard" | "without script";
+
+/** Hand fills in forms as a person does, with the pointer or with the keyboard alone. */
+export class Hand {
+  readonly #page: Page;
+  readonly #way: Way;
+
+  constructor(page: Page, way: Way) {
+    this.#page = page;
+    this.#way = way;
+  }
+
+  /** Opens a link that ends in #token=…. Script puts the token into the form; without it the person does. */
+  async open(link: string): Promise<void> {
+    const address = new URL(link);
+    const token = address.hash.slice("#token=".length);
+    if (this.#way === "without script") {
+      address.hash = "";
+      await this.#page.goto(address.href);
+      await this.fill("Token", token);
+      return;
+    }
+    // A browser that is at the page already would only move to the fragment.
+    await this.#page.goto("about:blank");
+    await this.#page.goto(link);
+    await expect(this.#page.getByLabel("Token")).toHaveValue(token);
+    address.hash = "";
+    await expect(this.#page).toHaveURL(address.href);
+  }
+
+  async fill(label: string, text: string): Promise<void> {
+    const field = this.#page.getByLabel(label, { exact: true });
+    if (this.#way !== "keyboard") {
+      await field.fill(text);
+      return;
+    }
+    await this.#reach(field);
+    await this.#page.keyboard.press("ControlOrMeta+a");
+    await this.#page.keyboard.insertText(text);
+  }
+
+  async press(name: string): Promise<void> {
+    const button = this.#page.getByRole("button", { name, exact: true });
+    if (this.#way !== "keyboard") {
+      await button.click();
+      return;
+    }
+    await this.#reach(button);
+    await this.#page.keyboard.press("Enter");
+  }
+
+  async follow(name: string): Promise<void> {
+    const link = this.#page.getByRole("link", { name, exact: true });
+    if (this.#way !== "keyboard") {
+      await link.click();
+      return;
+    }
+    await this.#reach(link);
+    await this.#page.keyboard.press("Enter");
+  }
+
+  /** Moves the focus with Tab to an element. It can be seen at every stop on the way. */
+  async #reach(target: Locator): Promise<void> {
+    await expect(target).toBeVisible();
+    for (let stops = 0; stops < 50; stops++) {
+      if (await target.evaluate((element) => element === document.activeElement)) {
+        await expectVisibleFocus(this.#page);
+        return;
+      }
+      await this.#page.keyboard.press("Tab");
+      await expectVisibleFocus(this.#page);
+    }
+    throw new Error(`Tab does not reach ${target.toString()}`);
+  }
+}
+
+/** What has the focus is inside the window, with an outline of two pixels or more. */
+export async function expectVisibleFocus(page: Page): Promise<void> {
+  const wrong = await page.evaluate(() => {
+    const element = document.activeElement;
+    if (!element || element === document.body) {
+      return ""; // the browser itself has it
+    }
+    const style = getComputedStyle(element);
+    const box = element.getBoundingClientRect();
+    if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) {
+      return `no outline around ${element.outerHTML}`;
+    }
+    if (box.bottom <= 0 || box.top >= innerHeight || box.right <= 0 || box.left >= innerWidth || box.width === 0) {
+      return `outside of the window: ${element.outerHTML}`;
+    }
+    return "";
+  });
+  expect(wrong, "the focus can be seen").toBe("");
+}

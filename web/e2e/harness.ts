@@ -1,0 +1,97 @@
+import { expect, test as base, type BrowserContext } from "@playwright/test";
+import { Hand, type Way } from "./hand.ts";
+import { inspect } from "./inspect.ts";
+import { Admin, address, someone, type Person } from "./people.ts";
+import { Server } from "./server.ts";
+import { Watch } from "./watch.ts";
+
+export { expect };
+
+export interface Options {
+  way: Way;
+}
+
+interface Shared {
+  shared: { server: Server; admin: Admin };
+}
+
+interface Fixtures extends Options {
+  /** The server that the tests of a worker share. A test that needs one of its own starts it with `fresh`. */
+  server: Server;
+  admin: Admin;
+  fresh: (flags?: string[], env?: Record<string, string>) => Promise<Server>;
+  /** A person that can sign in. */
+  member: Person & { id: string };
+  hand: Hand;
+  /** Looks at the page, where the way does not matter once. */
+  inspect: (name: string) => Promise<void>;
+  /** What no page may do. The test fails at its end when something is left in it. */
+  watch: Watch;
+  /** Origins other than the server's that the test takes the browser to. */
+  others: string[];
+}
+
+export const test = base.extend<Fixtures, Shared>({
+  way: ["pointer", { option: true }],
+
+  shared: [
+    async ({}, use) => {
+      const server = await Server.start();
+      await use({ server, admin: await Admin.of(server) });
+      await server.stop();
+    },
+    { scope: "worker" },
+  ],
+  server: ({ shared }, use) => use(shared.server),
+  admin: ({ shared }, use) => use(shared.admin),
+
+  fresh: async ({ others }, use, info) => {
+    const servers: Server[] = [];
+    await use(async (flags, env) => {
+      const server = await Server.start(flags, env);
+      servers.push(server);
+      others.push(server.url);
+      return server;
+    });
+    for (const server of servers) {
+      await keepLog(server, info);
+      await server.stop();
+    }
+  },
+
+  member: async ({ admin }, use) => {
+    const person = someone();
+    await use({ ...person, id: await admin.admit(person) });
+  },
+
+  others: ({}, use) => use([]),
+  extraHTTPHeaders: ({}, use) => use({ "X-Forwarded-For": address() }),
+  baseURL: ({ server }, use) => use(server.url),
+
+  watch: [
+    async ({ context, server, others }, use, info) => {
+      const watch = new Watch(context, () => [server.url, ...others]);
+      await use(watch);
+      expect(watch.take(), "what no page may do").toEqual([]);
+      await keepLog(server, info);
+    },
+    { auto: true },
+  ],
+
+  hand: ({ page, way }, use) => use(new Hand(page, way)),
+  inspect: ({ page, way }, use) => use(async (name) => (way === "pointer" ? inspect(page, name) : undefined)),
+});
+
+type Info = ReturnType<typeof test.info>;
+
+/** Adds the log of a server to what is kept of a test that failed. */
+async function keepLog(server: Server, info: Info): Promise<void> {
+  if (info.status !== info.expectedStatus) {
+    await info.attach("log of the server", { body: server.log(), contentType: "text/plain" });
+  }
+}
+
+/** The cookies of a browser that carry a session. */
+export async function sessions(context: BrowserContext) {
+  return (await context.cookies()).filter((c) => c.name.includes("chargehand"));
+}

@@ -1,0 +1,85 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { expect, test, type Page } from "@playwright/test";
+import type * as axe from "axe-core";
+
+declare global {
+  var axe: typeof import("axe-core"); // in the page
+}
+
+const engine = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const unset = { media: null, colorScheme: null, forcedColors: null, contrast: null, reducedMotion: null };
+
+interface Variant {
+  name: string;
+  width: number;
+  media?: Parameters<Page["emulateMedia"]>[0];
+  style?: string;
+}
+
+/** How every page is looked at. */
+const usual: Variant[] = [360, 1280].flatMap((width) =>
+  (["light", "dark"] as const).map((colorScheme) => ({
+    name: `${width}-${colorScheme}`,
+    width,
+    media: { colorScheme },
+  })),
+);
+
+/** What a person may set beside that. 320 pixels are those of 1280 at 400 %. */
+const full: Variant[] = [
+  { name: "400-percent", width: 320 },
+  { name: "forced-colors", width: 1280, media: { forcedColors: "active" } },
+  { name: "more-contrast", width: 360, media: { contrast: "more" } },
+  { name: "more-contrast-dark", width: 360, media: { contrast: "more", colorScheme: "dark" } },
+  { name: "reduced-motion", width: 1280, media: { reducedMotion: "reduce" } },
+  { name: "print", width: 794, media: { media: "print" } },
+];
+
+const variants = process.env["CHARGEHAND_FULL"] ? [...usual, ...full] : usual;
+
+/**
+ * Looks at a page in its present state in all variants: axe finds nothing, nothing is wider than the window, and a
+ * picture of it is kept in results/pages for people to look at.
+ */
+export async function inspect(page: Page, name: string): Promise<void> {
+  const size = page.viewportSize();
+  for (const variant of variants) {
+    await test.step(`inspect ${name}, ${variant.name}`, async () => {
+      await page.setViewportSize({ width: variant.width, height: 800 });
+      await page.emulateMedia({ ...unset, ...variant.media });
+      await page.screenshot({
+        path: join(import.meta.dirname, "results", "pages", `${name}-${variant.name}.png`),
+        fullPage: true,
+      });
+      expect(await sideways(page), "how much wider the page is than the window").toBe(0);
+      expect(await violations(page), "what axe finds").toEqual([]);
+    });
+  }
+  await page.emulateMedia(unset);
+  if (size) {
+    await page.setViewportSize(size);
+  }
+}
+
+/** By how many pixels a page is wider than the window. */
+export function sideways(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}
+
+/** What axe finds, with all of its rules but the experimental ones. */
+export async function violations(page: Page): Promise<string[]> {
+  if (!(await page.evaluate(() => "axe" in globalThis))) {
+    await page.evaluate(engine); // not by a script element, which no page allows
+  }
+  const results: axe.Result[] = await page.evaluate(async () => {
+    const run = await globalThis.axe.run(document, {
+      resultTypes: ["violations"],
+      rules: { "target-size": { enabled: true } },
+    });
+    return run.violations;
+  });
+  return results.flatMap((r) => r.nodes.map((n) => `${r.id}: ${n.html}: ${n.failureSummary}`));
+}

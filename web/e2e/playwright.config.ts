@@ -1,0 +1,33 @@
+import { defineConfig } from "@playwright/test";
+import { chromium, flags } from "./chromium.ts";
+import type { Options } from "./harness.ts";
+
+/** Every story runs in three ways: with the pointer, with the keyboard alone, and without script. */
+export default defineConfig<Options>({
+  testDir: ".",
+  outputDir: "results/failed",
+  workers: 2,
+  fullyParallel: true,
+  forbidOnly: Boolean(process.env["CI"]),
+  // Limits for a machine that is busy with other tests. A test alone takes one to five seconds.
+  timeout: 180_000,
+  expect: { timeout: 30_000 },
+  reporter: [["dot"], ["./report.ts"]],
+  use: {
+    browserName: "chromium",
+    launchOptions: { executablePath: chromium(), args: flags },
+    viewport: { width: 1280, height: 800 },
+    locale: "en-GB",
+    trace: { mode: "retain-on-failure", screenshots: false },
+    screenshot: "only-on-failure",
+  },
+  projects: [
+    { name: "pointer", use: { way: "pointer" } },
+    { name: "keyboard", use: { way: "keyboard" }, testMatch: "stories/*.spec.ts" },
+    {
+      name: "without script",
+      use: { way: "without script", javaScriptEnabled: false },
+      testMatch: "stories/*.spec.ts",
+    },
+  ],
+});
