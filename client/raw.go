@@ -123,3 +123,51 @@ func (k Key) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(plain(k))
 }
+
+// UnmarshalJSON reads a user and keeps its text.
+func (u *User) UnmarshalJSON(text []byte) error {
+	type plain User
+	u.keep(text)
+	return json.Unmarshal(text, (*plain)(u))
+}
+
+// MarshalJSON repeats the text that a user was read from.
+func (u User) MarshalJSON() ([]byte, error) {
+	type plain User
+	if u.text != nil {
+		return u.text, nil
+	}
+	return json.Marshal(plain(u))
+}
+
+// UnmarshalJSON reads a group and keeps its text.
+func (g *Group) UnmarshalJSON(text []byte) error {
+	type plain Group
+	g.keep(text)
+	return json.Unmarshal(text, (*plain)(g))
+}
+
+// MarshalJSON repeats the text that a group was read from.
+func (g Group) MarshalJSON() ([]byte, error) {
+	type plain Group
+	if g.text != nil {
+		return g.text, nil
+	}
+	return json.Marshal(plain(g))
+}
+
+// UnmarshalJSON reads a grant and keeps its text.
+func (g *Grant) UnmarshalJSON(text []byte) error {
+	type plain Grant
+	g.keep(text)
+	return json.Unmarshal(text, (*plain)(g))
+}
+
+// MarshalJSON repeats the text that a grant was read from.
+func (g Grant) MarshalJSON() ([]byte, error) {
+	type plain Grant
+	if g.text != nil {
+		return g.text, nil
+	}
+	return json.Marshal(plain(g))
+}

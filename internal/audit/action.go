@@ -29,6 +29,8 @@ const (
 	GroupLeft          Action = "group.left"
 	GrantGiven         Action = "grant.given"
 	GrantTaken         Action = "grant.taken"
+	AccountCreated     Action = "account.created"
+	AccountRenamed     Action = "account.renamed"
 	SessionFailed      Action = "session.failed" // CountFailedSignIn
 )
 
@@ -63,6 +65,8 @@ var actions = []Description{
 	{GroupLeft, "A user was taken out of a group.", "group", "user_id"},
 	{GrantGiven, "A user or group has got a role.", "grant", "role, user_id, group_id, namespace, workflow_id, environments"},
 	{GrantTaken, "A role was taken away from a user or group.", "grant", "those of grant.given"},
+	{AccountCreated, "The account was made. It is the first entry of its log.", "account", "name"},
+	{AccountRenamed, "The account has got another name.", "account", "name"},
 	{SessionFailed, "A sign-in has failed, `count` times within one minute. There is no target if no person has the e-mail.", "user", ""},
 }
 

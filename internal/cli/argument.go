@@ -169,6 +169,7 @@ var metavariables = map[string]string{
 	"listen": "HOST:PORT", "temporal-address": "HOST:PORT", "connect-to": "HOST:PORT:HOST2:PORT2",
 	"input": "JSON|@FILE|-", "file": "NAME=PATH", "files": "NAME=PATTERN", "version": "VERSION", "container-volume": "PATH[:ro]",
 	"created-after": "TIME", "created-before": "TIME", "batch": "BATCH",
+	"user": "USER", "group": "GROUP", "workflow": "WORKFLOW", "email": "EMAIL", "account": "ACCOUNT",
 }
 
 // nameValues gives every flag of cmd a readable name for its value.

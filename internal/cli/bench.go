@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,12 +21,11 @@ func newBench(con console) *cobra.Command {
 			"and with --allow-egress 127.0.0.1 for the steps that make calls; the key needs the preset all.",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := c.client(); err != nil {
+			s, err := c.needKey()
+			if err != nil {
 				return err
 			}
-			s := readSaved()
-			cfg.API = firstOf(c.url, os.Getenv("CHARGEHAND_URL"), s.URL, defaultURL)
-			cfg.Key = firstOf(os.Getenv("CHARGEHAND_API_KEY"), s.APIKey)
+			cfg.API, cfg.Key = s.url, s.key
 			cfg.Progress = con.err
 			if !terminal(con.err) {
 				cfg.Progress = io.Discard

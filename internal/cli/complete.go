@@ -37,6 +37,16 @@ func completeValues(cmd *cobra.Command) {
 	if f := cmd.Flags().Lookup("batch"); f != nil && cmd.Name() == "list" {
 		_ = cmd.RegisterFlagCompletionFunc("batch", completeWith(completeBatches))
 	}
+	if f := cmd.Flags().Lookup("context"); f != nil {
+		_ = cmd.RegisterFlagCompletionFunc("context", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return contextNames(), cobra.ShellCompDirectiveNoFileComp
+		})
+	}
+	for name, complete := range flagCompleters {
+		if f := cmd.Flags().Lookup(name); f != nil {
+			_ = cmd.RegisterFlagCompletionFunc(name, completeWith(complete))
+		}
+	}
 	if f := cmd.Flags().Lookup("version"); f != nil && cmd.HasParent() {
 		_ = cmd.RegisterFlagCompletionFunc("version", completeWith(completeVersions))
 	}
@@ -48,8 +58,11 @@ func completeValues(cmd *cobra.Command) {
 		if len(names) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		if complete := completers[names[min(len(args), len(names)-1)]]; complete != nil && len(args) < len(names) {
+		if complete := completers[names[min(len(args), len(names)-1)]]; complete != nil && (len(args) < len(names) || strings.HasSuffix(cmd.Use, "…")) {
 			return completeWith(complete)(cmd, args, typed)
+		}
+		if words := localWords[names[min(len(args), len(names)-1)]]; words != nil && len(args) < len(names) {
+			return words(), cobra.ShellCompDirectiveNoFileComp
 		}
 		if name := names[min(len(args), len(names)-1)]; strings.HasPrefix(name, "FILE") || strings.HasPrefix(name, "DIR") || name == "PATH" {
 			return nil, cobra.ShellCompDirectiveDefault
@@ -62,15 +75,23 @@ type completer func(ctx context.Context, api *client.Client, args []string) ([]s
 
 var completers = map[string]completer{
 	"WORKFLOW": completeWorkflows, "EXECUTION": completeExecutions, "BATCH": completeBatches, "VERSION": completeVersions,
-	"SECRET": completeSecrets, "KEY": completeKeys,
+	"SECRET": completeSecrets, "KEY": completeKeys, "USER": completeUsers, "GROUP": completeGroups, "GRANT": completeGrants,
 }
+
+// localWords complete arguments without a server.
+var localWords = map[string]func() []string{"ROLE": func() []string { return roleNames }, "CONTEXT": contextNames}
+
+// flagCompleters are the flags that name a user, a group or a workflow, in every command.
+var flagCompleters = map[string]completer{"user": completeUsers, "group": completeGroups, "workflow": completeWorkflows}
 
 // completeWith asks the server of the command within a short time; what fails completes nothing.
 func completeWith(do completer) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		c := connection{}
-		if f := cmd.Flags().Lookup("url"); f != nil {
-			c.url = f.Value.String()
+		for name, value := range map[string]*string{"url": &c.url, "context": &c.context, "environment": &c.environment} {
+			if f := cmd.Flags().Lookup(name); f != nil {
+				*value = f.Value.String()
+			}
 		}
 		api, err := c.client(client.WithoutRetries())
 		if err != nil {
@@ -191,4 +212,31 @@ func completeKeys(ctx context.Context, api *client.Client, _ []string) ([]string
 		words = append(words, k.ID+"\t"+printable(k.Name))
 	}
 	return words, nil
+}
+
+func completeUsers(ctx context.Context, api *client.Client, _ []string) ([]string, error) {
+	page, err := api.ListUsers(ctx, maxPage, "")
+	var words []string
+	for i := range page.Data {
+		words = append(words, page.Data[i].Email+"\t"+printable(page.Data[i].Name))
+	}
+	return words, err
+}
+
+func completeGroups(ctx context.Context, api *client.Client, _ []string) ([]string, error) {
+	page, err := api.ListGroups(ctx, maxPage, "")
+	var words []string
+	for i := range page.Data {
+		words = append(words, page.Data[i].Name)
+	}
+	return words, err
+}
+
+func completeGrants(ctx context.Context, api *client.Client, _ []string) ([]string, error) {
+	page, err := api.ListGrants(ctx, client.GrantFilter{}, maxPage, "")
+	var words []string
+	for i := range page.Data {
+		words = append(words, page.Data[i].ID+"\t"+page.Data[i].Role)
+	}
+	return words, err
 }

@@ -2,13 +2,12 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,12 +17,12 @@ import (
 
 const defaultURL = "http://127.0.0.1:8080"
 
-// connection is where a client command finds its server: flags, then CHARGEHAND_URL and
-// CHARGEHAND_API_KEY, then the context that `chargehand login` saved.
+// connection is where a client command finds its server: flags, then CHARGEHAND_URL and CHARGEHAND_API_KEY, then the
+// current context. With --context nothing else counts.
 type connection struct {
 	console
-	url, key string
-	output   string // one of formats
+	url, context, environment string // of flags
+	output                    string // one of formats
 	// summaryOnly reports whether the end of a batch needs no more than its summary; nil: no.
 	summaryOnly func() bool
 }
@@ -33,45 +32,95 @@ func (c *connection) register(cmd *cobra.Command) { c.registerWith(cmd, formatTa
 
 // registerWith is register with another format where --output is not given.
 func (c *connection) registerWith(cmd *cobra.Command, format string) {
-	cmd.Flags().StringVar(&c.url, "url", "", "address of the server (CHARGEHAND_URL; default "+defaultURL+")")
+	c.registerServer(cmd)
 	choiceVarP(cmd.Flags(), &c.output, "output", "o", format, "how to print", formats...)
 }
 
-// saved is the file that login writes.
-type saved struct {
-	URL    string `json:"url"`
-	APIKey string `json:"api_key"`
+// registerServer adds the flags that say which server a command talks to.
+func (c *connection) registerServer(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&c.url, "url", "", "address of the server (CHARGEHAND_URL; default: that of the context, or "+defaultURL+")")
+	f.StringVar(&c.context, "context", "", "saved server to talk to (CHARGEHAND_CONTEXT; default: the current one)")
+	choiceVar(f, &c.environment, "environment", "", "environment to work in (CHARGEHAND_ENVIRONMENT; default: that of the context)", environmentNames...)
 }
 
-func savedPath() (string, error) {
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "", err
+// server is where a command goes: an address, and the key for it.
+type server struct{ url, key string }
+
+// server finds out where the command goes. key is empty if there is none.
+func (c *connection) server() (server, error) {
+	environment := firstOf(c.environment, os.Getenv("CHARGEHAND_ENVIRONMENT"))
+	if environment != "" && !slices.Contains(environmentNames, environment) {
+		return server{}, usage("CHARGEHAND_ENVIRONMENT: %q must be one of %s", environment, strings.Join(environmentNames, ", "))
 	}
-	return filepath.Join(dir, "chargehand", "context.json"), nil
-}
-
-func readSaved() saved {
-	var s saved
-	if path, err := savedPath(); err == nil {
-		if data, err := os.ReadFile(path); err == nil {
-			_ = json.Unmarshal(data, &s) // a file that cannot be read is as none; login writes it anew
+	if c.context != "" {
+		return c.named(environment)
+	}
+	s := server{url: firstOf(c.url, os.Getenv("CHARGEHAND_URL")), key: strings.TrimSpace(os.Getenv("CHARGEHAND_API_KEY"))} // files end in a line break
+	if s.url == "" || s.key == "" {
+		saved, err := readContexts()
+		if err != nil {
+			return server{}, err
+		}
+		_, one, err := saved.current()
+		if err != nil {
+			return server{}, err
+		}
+		s.url = firstOf(s.url, one.URL, defaultURL)
+		if s.key == "" && serverAddress(s.url) == one.URL { // a key goes to its own server alone
+			s.key = one.Keys[firstOf(environment, one.environment())].Key
 		}
 	}
-	return s
+	if err := checkAddress(s.url); err != nil {
+		return server{}, err
+	}
+	for _, other := range environmentNames {
+		if environment != "" && other != environment && strings.HasPrefix(s.key, "sk_"+other+"_") {
+			return server{}, usage("the key in CHARGEHAND_API_KEY is one of %s, and the environment %s was asked for", other, environment)
+		}
+	}
+	return s, nil
+}
+
+// named is the server of --context.
+func (c *connection) named(environment string) (server, error) {
+	if c.url != "" {
+		return server{}, usage("give --context or --url, not both")
+	}
+	saved, err := readContexts()
+	if err != nil {
+		return server{}, err
+	}
+	one, err := saved.find(c.context)
+	if err != nil {
+		return server{}, err
+	}
+	return server{one.URL, one.Keys[firstOf(environment, one.environment())].Key}, nil
+}
+
+// needKey refuses a server without a key.
+func (c *connection) needKey() (server, error) {
+	s, err := c.server()
+	if err == nil && s.key == "" {
+		err = &exitError{ExitUnreachable, fmt.Errorf("no API key for %s%s: run chargehand login %s, or set CHARGEHAND_API_KEY (an operator makes keys with chargehand keys create)",
+			s.url, inEnvironment(firstOf(c.environment, os.Getenv("CHARGEHAND_ENVIRONMENT"))), s.url)}
+	}
+	return s, err
+}
+
+func inEnvironment(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " in " + name
 }
 
 func (c *connection) client(options ...client.Option) (*client.Client, error) {
-	s := readSaved()
-	address := firstOf(c.url, os.Getenv("CHARGEHAND_URL"), s.URL, defaultURL)
-	if err := checkAddress(address); err != nil {
+	s, err := c.needKey()
+	if err != nil {
 		return nil, err
 	}
-	key := strings.TrimSpace(firstOf(c.key, os.Getenv("CHARGEHAND_API_KEY"), s.APIKey)) // files end in a line break
-	if key == "" {
-		return nil, &exitError{ExitUnreachable, errors.New("no API key: set CHARGEHAND_API_KEY or run chargehand login (an operator makes keys with chargehand keys create)")}
-	}
-	return client.New(address, key, options...), nil
+	return client.New(s.url, s.key, options...), nil
 }
 
 // checkAddress tells a mistyped address from a server that is not reachable.
@@ -130,44 +179,6 @@ func (c *connection) run(do action) func(*cobra.Command, []string) error {
 		}
 		return explain(do(cmd.Context(), api, args))
 	}
-}
-
-func newLogin(con console) *cobra.Command {
-	var s saved
-	cmd := &cobra.Command{
-		Use:   "login",
-		Short: "Save the server's address and a key for later commands",
-		Long:  "Save the server's address and a key for later commands. The key is read from standard input, so that it is not in the history of the shell.",
-		Args:  exactArgs(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			fmt.Fprint(con.err, "API key: ")
-			if _, err := fmt.Fscanln(con.in, &s.APIKey); err != nil {
-				return usage("read the key: %w", err)
-			}
-			api := client.New(s.URL, strings.TrimSpace(s.APIKey))
-			if _, err := api.Limits(cmd.Context()); err != nil {
-				return explain(err)
-			}
-			path, err := savedPath()
-			if err != nil {
-				return err
-			}
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				return err
-			}
-			data, err := json.Marshal(s)
-			if err != nil {
-				return err
-			}
-			if err := os.WriteFile(path, data, 0o600); err != nil {
-				return err
-			}
-			fmt.Fprintf(con.err, "saved; commands now go to %s\n", s.URL)
-			return nil
-		},
-	}
-	cmd.Flags().StringVar(&s.URL, "url", defaultURL, "address of the server")
-	return cmd
 }
 
 // everyPage gathers a list that comes in pages.

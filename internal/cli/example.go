@@ -38,7 +38,13 @@ var commandExamples = map[string]string{
 	"chargehand events publish": `  chargehand events publish order.json
   echo '{"specversion":"1.0","id":"1","source":"/shop","type":"org.example.order","data":{"n":1}}' |
     chargehand events publish -`,
-	"chargehand login": `  chargehand login --url https://chargehand.example.com`,
+	"chargehand login":        `  chargehand login https://chargehand.example.com --key - < key.txt`,
+	"chargehand context list": `  chargehand context list`,
+	"chargehand context show": `  chargehand context show
+  chargehand context show chargehand.example.com -o json`,
+	"chargehand context use":    `  chargehand context use chargehand.example.com`,
+	"chargehand context set":    `  chargehand context set chargehand.example.com --environment test`,
+	"chargehand context delete": `  chargehand context delete chargehand.example.com`,
 	"chargehand workflows apply": `  chargehand workflows apply order.yaml
   chargehand workflows apply --draft order.yaml
   chargehand workflows apply workflows/`,
@@ -81,6 +87,38 @@ var commandExamples = map[string]string{
 	"chargehand audit": `  chargehand audit
   chargehand audit --action secret.set --after 7d
   chargehand audit --all -o jsonl > audit.jsonl`,
+	"chargehand users list": `  chargehand users list
+  chargehand users list --all -o jsonl`,
+	"chargehand users get": `  chargehand users get ada@example.com`,
+	"chargehand users invite": `  chargehand users invite ada@example.com --name Ada
+  chargehand users invite ada@example.com --role operator --namespace finance`,
+	"chargehand users create": `  chargehand users create --email ada@example.com --role admin --data-dir /var/lib/chargehand \
+    --public-url https://chargehand.example.com`,
+	"chargehand users disable": `  chargehand users disable ada@example.com`,
+	"chargehand users enable":  `  chargehand users enable ada@example.com`,
+	"chargehand users delete":  `  chargehand users delete ada@example.com`,
+	"chargehand users reset":   `  chargehand users reset ada@example.com`,
+	"chargehand groups list": `  chargehand groups list
+  chargehand groups list -o wide`,
+	"chargehand groups get":     `  chargehand groups get Finance`,
+	"chargehand groups members": `  chargehand groups members Finance --all`,
+	"chargehand groups create":  `  chargehand groups create Finance`,
+	"chargehand groups rename":  `  chargehand groups rename Finance Accounting`,
+	"chargehand groups add":     `  chargehand groups add Finance ada@example.com grace@example.com`,
+	"chargehand groups remove":  `  chargehand groups remove Finance ada@example.com`,
+	"chargehand groups delete":  `  chargehand groups delete Finance`,
+	"chargehand grants list": `  chargehand grants list
+  chargehand grants list --user ada@example.com`,
+	"chargehand grants create": `  chargehand grants create viewer --group Finance --namespace finance
+  chargehand grants create author --user ada@example.com --environments test`,
+	"chargehand grants delete":   `  chargehand grants delete 7042ca9a`,
+	"chargehand accounts list":   `  chargehand accounts list --data-dir /var/lib/chargehand`,
+	"chargehand accounts create": `  chargehand accounts create research --data-dir /var/lib/chargehand`,
+	"chargehand accounts rename": `  chargehand accounts rename default production --data-dir /var/lib/chargehand`,
+	"chargehand persons disable": `  chargehand persons disable ada@example.com --data-dir /var/lib/chargehand`,
+	"chargehand persons enable":  `  chargehand persons enable ada@example.com --data-dir /var/lib/chargehand`,
+	"chargehand persons reset": `  chargehand persons reset ada@example.com --data-dir /var/lib/chargehand \
+    --public-url https://chargehand.example.com`,
 	"chargehand ready": `  chargehand ready
   chargehand ready --wait 10s`,
 	"chargehand limits":  `  chargehand limits`,

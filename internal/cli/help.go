@@ -16,6 +16,7 @@ import (
 const (
 	groupWork    = "work"
 	groupAuthor  = "author"
+	groupPeople  = "people"
 	groupOperate = "operate"
 )
 
@@ -44,7 +45,8 @@ func describe(root *cobra.Command) {
 
 var aliases = map[string][]string{
 	"workflows": {"workflow", "wf"}, "executions": {"execution", "exec"}, "batches": {}, "files": {"file"}, "secrets": {"secret"},
-	"keys": {"key"}, "events": {"event"}, "list": {"ls"}, "delete": {"rm"},
+	"keys": {"key"}, "users": {"user"}, "groups": {"group"}, "grants": {"grant"}, "accounts": {"account"}, "persons": {"person"}, "context": {"contexts"},
+	"events": {"event"}, "list": {"ls"}, "delete": {"rm"},
 }
 
 // eachCommand visits cmd and everything below it.

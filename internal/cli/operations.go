@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -348,16 +347,16 @@ func newLimits(con console) *cobra.Command {
 
 // newReady asks whether a server is up; scripts wait with it.
 func newReady(con console) *cobra.Command {
-	var url string
+	c := &connection{console: con}
 	var wait time.Duration
 	cmd := &cobra.Command{
 		Use: "ready", Short: "Ask whether the server is ready; exit code 4 if not", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			address := firstOf(url, os.Getenv("CHARGEHAND_URL"), readSaved().URL, defaultURL)
-			if err := checkAddress(address); err != nil {
+			s, err := c.server()
+			if err != nil {
 				return err
 			}
-			api := client.New(address, "", client.WithoutRetries())
+			api := client.New(s.url, "", client.WithoutRetries())
 			deadline := time.Now().Add(wait)
 			for {
 				err := api.Ready(cmd.Context())
@@ -375,7 +374,7 @@ func newReady(con console) *cobra.Command {
 			}
 		},
 	}
-	cmd.Flags().StringVar(&url, "url", "", "address of the server (CHARGEHAND_URL; default "+defaultURL+")")
+	c.registerServer(cmd)
 	cmd.Flags().DurationVar(&wait, "wait", 0, "wait this long for the server, such as 10s")
 	return cmd
 }

@@ -55,7 +55,7 @@ func writeCommandLine(w io.Writer, root *cobra.Command) error {
 	out.WriteString("# Command line\n\n" +
 		"One binary, `chargehand`, is the server, its operations and a client of the API.\n" +
 		"`chargehand COMMAND --help` prints the same as this page.\n\n")
-	for _, name := range []string{"exit-codes", "environment", "output", "ids"} {
+	for _, name := range []string{"exit-codes", "environment", "contexts", "output", "ids"} {
 		t := topics[name]
 		fmt.Fprintf(out, "## %s\n\n```text\n%s```\n\n", upperFirst(t.short), t.text)
 	}

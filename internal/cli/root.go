@@ -83,7 +83,7 @@ func newRoot(c console) *cobra.Command {
 		Short: "A self-hosted workflow execution service",
 		Long: "Chargehand runs workflows over HTTP: one execution or a batch of thousands, each durable to its end.\n" +
 			"Commands that talk to a server read its address from CHARGEHAND_URL and a key from CHARGEHAND_API_KEY,\n" +
-			"or what `chargehand login` saved.",
+			"or take both from the context that `chargehand login` saved.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          unknownSubcommand,
@@ -96,10 +96,11 @@ func newRoot(c console) *cobra.Command {
 	}
 	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.SetFlagErrorFunc(flagError)
-	root.AddGroup(&cobra.Group{ID: groupWork, Title: "Work"}, &cobra.Group{ID: groupAuthor, Title: "Author"}, &cobra.Group{ID: groupOperate, Title: "Operate"})
-	addTo(root, groupWork, newRun(c), newBatch(c), newExecutions(c), newBatches(c), newFiles(c), newEvents(c), newLogin(c))
+	root.AddGroup(&cobra.Group{ID: groupWork, Title: "Work"}, &cobra.Group{ID: groupAuthor, Title: "Author"}, &cobra.Group{ID: groupPeople, Title: "People"}, &cobra.Group{ID: groupOperate, Title: "Operate"})
+	addTo(root, groupWork, newRun(c), newBatch(c), newExecutions(c), newBatches(c), newFiles(c), newEvents(c), newLogin(c), newContext(c))
 	addTo(root, groupAuthor, newWorkflows(c), newSecrets(c), newExamples(c), newOpenAPI(c))
-	addTo(root, groupOperate, newServe(c), newWorker(c), newSetupToken(c), newKeys(c), newAudit(c), newReady(c), newLimits(c), newDoctor(c), newBackup(c), newRestore(c), newStore(c), newTemporal(c), newBench(c), newLicences(c), newVersion(c))
+	addTo(root, groupPeople, newUsers(c), newGroups(c), newGrants(c), newAccounts(c), newPersons(c), newSetupToken(c))
+	addTo(root, groupOperate, newServe(c), newWorker(c), newKeys(c), newAudit(c), newReady(c), newLimits(c), newDoctor(c), newBackup(c), newRestore(c), newStore(c), newTemporal(c), newBench(c), newLicences(c), newVersion(c))
 	root.AddCommand(newReference(c))
 	describe(root)
 	return root

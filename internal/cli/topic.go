@@ -8,14 +8,31 @@ var topics = map[string]topic{
 
   CHARGEHAND_URL         address of the server (default http://127.0.0.1:8080)
   CHARGEHAND_API_KEY     the API key of commands that talk to a server
+  CHARGEHAND_CONTEXT     the context to use instead of the current one
+  CHARGEHAND_ENVIRONMENT live or test: which key of the context commands use
   CHARGEHAND_DATA_DIR …  every flag of serve, worker, keys create, backup, restore,
                          doctor, store and temporal: --data-dir is
                          CHARGEHAND_DATA_DIR, --allow-run is CHARGEHAND_ALLOW_RUN
   NO_COLOR               set to anything: no colours
 
 A flag wins over its variable, the variable over the file that --config names, and that
-over what chargehand login saved. A key belongs to one environment of the server, live
-or test, and commands work in the environment of their key.
+over a context (chargehand help contexts). A key belongs to one environment of the
+server, live or test, and commands work in the environment of their key.
+`},
+	"contexts": {"saved servers and keys, and which one a command uses", `A context is a server with a key for each of its environments. chargehand login makes one.
+
+  chargehand context list       the contexts; the current one is marked
+  chargehand context use NAME   make another one current
+  --context NAME                use another one for a single command; nothing else counts then
+  --environment test            use the key of test for a single command
+
+Without --context a command takes the address from --url, CHARGEHAND_URL, the context that
+CHARGEHAND_CONTEXT names, or the current one, in this order; and the key from
+CHARGEHAND_API_KEY, or from that context. A key of a context is sent to the server of the
+context alone: with another address, CHARGEHAND_API_KEY must be set.
+
+Contexts are in chargehand/contexts.json in the user's folder of configuration ($XDG_CONFIG_HOME,
+or ~/.config), which its owner alone can read.
 `},
 	"exit-codes": {"what the exit codes mean", `Exit codes:
 

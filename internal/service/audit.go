@@ -50,11 +50,20 @@ func groupTarget(row *store.Group) audit.Target {
 	return audit.Target{Kind: "group", ID: row.ID.String(), Name: row.Name}
 }
 
-// auditGrant writes that a grant was given, or taken away. Its holder is among the changes.
+// auditGrant writes that a grant was given, or taken away.
 func (s *Service) auditGrant(ctx context.Context, tx *store.Tx, p *Principal, action audit.Action, row *store.Grant) error {
-	g, err := shownGrant(&tx.Reader, row)
+	e, err := grantEntry(&tx.Reader, action, row)
 	if err != nil {
 		return err
+	}
+	return s.audit(ctx, tx, p, action, e.Target, e.Changes)
+}
+
+// grantEntry says that a grant was given, or taken away. Its holder is among the changes.
+func grantEntry(r *store.Reader, action audit.Action, row *store.Grant) (audit.Entry, error) {
+	g, err := shownGrant(r, row)
+	if err != nil {
+		return audit.Entry{}, err
 	}
 	values := map[string]any{"role": g.Role, "namespace": g.Namespace}
 	if !g.User.IsZero() {
@@ -81,7 +90,9 @@ func (s *Service) auditGrant(ctx context.Context, tx *store.Tx, p *Principal, ac
 			c.Set(name, value, nil)
 		}
 	}
-	return s.audit(ctx, tx, p, action, audit.Target{Kind: "grant", ID: g.ID.String(), Name: g.Role}, c)
+	return audit.Entry{
+		Account: row.Account, Action: action, Target: audit.Target{Kind: "grant", ID: g.ID.String(), Name: g.Role}, Changes: c,
+	}, nil
 }
 
 // executionTarget is an execution, with the name of its workflow.

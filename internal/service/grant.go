@@ -151,13 +151,17 @@ func (s *Service) insertGrant(ctx context.Context, tx *store.Tx, p *Principal, g
 		return err
 	}
 	if len(held) == session.MaxGrantsOfOne {
-		return stateConflict("A user or group has at most " + strconv.Itoa(session.MaxGrantsOfOne) + " grants. Use a group, or a namespace instead of workflows.")
+		return tooManyGrants()
 	}
 	g.row.ID, g.row.CreatedMs, g.row.Creator = newID[chargehand.GrantID](s.nowMs()), s.nowMs(), p.creator()
 	if err := tx.InsertGrant(&g.row); err != nil {
 		return err
 	}
 	return s.auditGrant(ctx, tx, p, audit.GrantGiven, &g.row)
+}
+
+func tooManyGrants() error {
+	return stateConflict("A user or group has at most " + strconv.Itoa(session.MaxGrantsOfOne) + " grants. Use a group, or a namespace instead of workflows.")
 }
 
 // GiveGrant gives a role. Body: user_id or group_id, role, namespace or workflow_id, environments.

@@ -27,6 +27,11 @@ func (t *Tx) InsertAccount(a *Account) (err error) {
 	return err
 }
 
+// RenameAccount gives an account another name. ErrConflict: there is no such account.
+func (t *Tx) RenameAccount(no int64, name string) error {
+	return t.change("rename account", `UPDATE account SET name = ?2 WHERE no = ?1`, no, name)
+}
+
 // Accounts reads all accounts, oldest first.
 func (r *Reader) Accounts() ([]Account, error) {
 	var list []Account

@@ -33,6 +33,15 @@ func accountRoundTrip(f *fixture) {
 		return errors.Join(err1, err2, err3)
 	})
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { again := a; return tx.InsertAccount(&again) })
+	f.update(func(tx *store.Tx) error { return tx.RenameAccount(b.No, "renamed") })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.RenameAccount(99, "unknown") })
+	f.view(func(r *store.Reader) error {
+		all, err := r.Accounts()
+		if b.Name = "renamed"; !reflect.DeepEqual(all, []store.Account{a, b}) {
+			f.Errorf("renamed: %+v", all)
+		}
+		return err
+	})
 }
 
 func meta(f *fixture) {
