@@ -85,6 +85,12 @@ const (
 	CodeDefinitionInvalid    Code = "definition_invalid"
 	CodeIdempotencyKeyReused Code = "idempotency_key_reused"
 
+	// Of the device grant (RFC 8628), 400.
+	CodeAuthorizationPending Code = "authorization_pending"
+	CodeSlowDown             Code = "slow_down"
+	CodeAccessDenied         Code = "access_denied"
+	CodeExpiredToken         Code = "expired_token"
+
 	CodeRateLimited Code = "rate_limited" // 429
 	CodeQueueFull   Code = "queue_full"
 

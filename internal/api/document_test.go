@@ -304,8 +304,12 @@ var samples = map[string][]request{
 	"verifySession":     {{method: "POST", path: "/api/v1/session/verify", body: `{"password":"x"}`, header: map[string]string{"Cookie": "chargehand-80=" + goodToken}, keyless: true}},
 	"acceptInvitation":  {{method: "POST", path: "/api/v1/invitation", body: `{"token":"t"}`, keyless: true}},
 	"resetPassword":     {{method: "POST", path: "/api/v1/password-reset", body: `{"token":"t","password":"x"}`, keyless: true}},
-	"changePassword":    {{method: "PUT", path: "/api/v1/me/password", body: `{"password":"x"}`, header: map[string]string{"Cookie": "chargehand-80=" + goodToken}, keyless: true}},
-	"listSecrets":       {{path: "/api/v1/secrets?limit=1"}},
+	"startDevice": {
+		{method: "POST", path: "/api/v1/device", body: `{"name":"chargehand on laptop","environments":["live"]}`, keyless: true},
+	},
+	"redeemDevice":   {{method: "POST", path: "/api/v1/device/token", body: `{"device_code":"c"}`, keyless: true}},
+	"changePassword": {{method: "PUT", path: "/api/v1/me/password", body: `{"password":"x"}`, header: map[string]string{"Cookie": "chargehand-80=" + goodToken}, keyless: true}},
+	"listSecrets":    {{path: "/api/v1/secrets?limit=1"}},
 	"listAuditLog": {
 		{path: "/api/v1/audit-log?limit=1&actor=system&action=secret.set&target=token&after=2026-01-01T00:00:00Z&before=2026-02-01T00:00:00Z"},
 		{path: "/api/v1/audit-log", header: map[string]string{"Accept": "application/jsonl"}},

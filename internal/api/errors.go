@@ -34,6 +34,15 @@ var problemTypes = map[chargehand.Code]problemType{
 	chargehand.CodeAmbiguousCredentials: {http.StatusBadRequest, "Two different API keys were sent",
 		"The headers x-api-key and Authorization hold different keys. Send one key."},
 
+	chargehand.CodeAuthorizationPending: {http.StatusBadRequest, "No person has confirmed the code yet",
+		"A program asks for the keys of a device code (RFC 8628), and no person has typed its code and confirmed it yet. Ask again after the interval."},
+	chargehand.CodeSlowDown: {http.StatusBadRequest, "The program asks too often",
+		"A program asks for the keys of a device code before the interval is over (RFC 8628). The interval is 5 seconds longer from then on."},
+	chargehand.CodeAccessDenied: {http.StatusBadRequest, "The person has refused",
+		"The person who typed the code of the program has refused it, or may not do anything any more. The device code counts no more."},
+	chargehand.CodeExpiredToken: {http.StatusBadRequest, "The device code has expired",
+		"The device code is not right, was used, or is older than 10 minutes. Start again."},
+
 	chargehand.CodeMissingAPIKey: {http.StatusUnauthorized, "An API key is needed",
 		"Send the key in the header x-api-key, or as Authorization: Bearer KEY. A key in a query string is never read."},
 	chargehand.CodeInvalidAPIKey: {http.StatusUnauthorized, "The API key is not valid",

@@ -156,6 +156,9 @@ func examples() map[reflect.Type]any {
 		Account: sessionAccount{ID: exampleID[chargehand.AccountID](exampleAccountID), Name: "default"}, ExpiresAt: updated, FreshUntil: finished,
 	}
 	signed.Accounts = []sessionAccount{signed.Account}
+	connected := deviceKeys{User: signed.User, Account: signed.Account, Keys: []deviceKey{{
+		ID: exampleID[chargehand.KeyID](exampleKeyID), Environment: "live", Key: "KEY", ExpiresAt: finished,
+	}}}
 	published := auditEntry{
 		ID: exampleID[chargehand.AuditID](exampleAuditID), At: updated, Actor: auditActor{"key", exampleKeyID, "deploy"}, Action: "workflow.published",
 		Target: &auditTarget{"workflow", exampleWorkflowID, "shop/order"}, Environment: "live", Address: "203.0.113.7", RequestID: "req_5d1c0f6a3b9e8274",
@@ -194,6 +197,8 @@ func examples() map[reflect.Type]any {
 		signInBody{Email: "ada@example.com", Password: "four words in a row"}, verifyBody{Password: "four words in a row"},
 		switchBody{Account: exampleAccountID}, invitationBody{Token: "TOKEN", Name: "Ada Lovelace", Password: "four words in a row"},
 		resetBody{Token: "TOKEN", Password: "four words in a row"}, passwordBody{OldPassword: "four words in a row", Password: "four other words in a row"},
+		deviceBody{Name: "chargehand on laptop"}, deviceTokenBody{DeviceCode: "DEVICE_CODE"}, connected,
+		deviceCode{DeviceCode: "DEVICE_CODE", UserCode: "BCDF-GHJK", VerificationURI: exampleHost + "/device", ExpiresIn: 600, Interval: 5},
 		published, auditPage{Data: []auditEntry{published}},
 		limitPage{Data: []limit{{Name: "body_bytes", Value: 1 << 20, Description: "Body of a request, unless another limit is named for it."}}},
 		health{Status: "ok"},

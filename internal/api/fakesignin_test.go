@@ -65,3 +65,21 @@ func (f *fakeSignIn) Accept(_ context.Context, _ signin.Accept, from signin.Clie
 func (f *fakeSignIn) Reset(_ context.Context, _, _ string, from signin.Client) (*signin.Session, error) {
 	return f.session(from)
 }
+
+func (f *fakeSignIn) StartDevice(_ context.Context, _ signin.StartDevice, from signin.Client) (signin.DeviceCode, error) {
+	f.from = from
+	return signin.DeviceCode{Device: "device-code", User: "BCDF-GHJK", Life: 10 * time.Minute, Pause: 5 * time.Second}, f.fail
+}
+func (f *fakeSignIn) Device(context.Context, *signin.Session, string, signin.Client) (*signin.Device, error) {
+	return &signin.Device{Name: "chargehand on <laptop>", Environments: []chargehand.Environment{chargehand.Live}, Address: "192.0.2.7", StartedAt: moment0, Code: "BCDF-GHJK", Form: "form"}, f.fail
+}
+func (f *fakeSignIn) DecideDevice(context.Context, *signin.Session, string, string, bool) error {
+	return f.fail
+}
+func (f *fakeSignIn) RedeemDevice(context.Context, string) (*signin.Redeemed, error) {
+	if f.fail != nil {
+		return nil, f.fail
+	}
+	s, err := f.session(signin.Client{})
+	return &signin.Redeemed{Person: s.Person, Account: s.Account, Keys: []signin.IssuedKey{{ID: keyID, Environment: chargehand.Live, Key: goodKey, ExpiresAt: moment0}}}, err
+}

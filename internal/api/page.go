@@ -15,7 +15,7 @@ import (
 // publicPages is the exact list of the pages at the root, which need no key.
 var publicPages = []string{
 	"GET /setup", "POST /setup", "GET /sign-in", "POST /sign-in", "GET /invitation", "POST /invitation",
-	"GET /password-reset", "POST /password-reset", "GET /assets/page.css", "GET /assets/page.js",
+	"GET /password-reset", "POST /password-reset", "GET /device", "POST /device", "GET /assets/page.css", "GET /assets/page.js",
 }
 
 // pageEndpoints are the pages. They are at the root, and not in the document.
@@ -33,6 +33,7 @@ func pageEndpoints() []endpoint {
 		one(get, "/sign-in", (*call).signInPage), one(post, "/sign-in", (*call).postSignIn),
 		one(get, "/invitation", func(c *call) error { return c.drawPage(http.StatusOK, invitationPage(nil)) }), one(post, "/invitation", (*call).postInvitation),
 		one(get, "/password-reset", func(c *call) error { return c.drawPage(http.StatusOK, resetPage(nil)) }), one(post, "/password-reset", (*call).postReset),
+		one(get, "/device", (*call).devicePage), one(post, "/device", (*call).postDevice),
 		asset("/assets/page.css", "text/css; charset=utf-8", page.Style), asset("/assets/page.js", "text/javascript; charset=utf-8", page.Script),
 	}
 }
@@ -98,11 +99,16 @@ func (c *call) form() (map[string]string, error) {
 
 // answerForm signs the browser in and sends it to the page that says so, or shows the form again with what is wrong.
 func (c *call) answerForm(again page.Content, s *signin.Session, err error) error {
+	return c.answerFormAt("/sign-in", again, s, err)
+}
+
+// answerFormAt is answerForm with another page to go to.
+func (c *call) answerFormAt(path string, again page.Content, s *signin.Session, err error) error {
 	var shown *chargehand.Error
 	switch {
 	case err == nil:
 		c.setCookie(s.Token, s.ExpiresAt)
-		c.seeOther("/sign-in")
+		c.seeOther(path)
 		return nil
 	case !errors.As(err, &shown) || problemTypes[shown.Code].status == 0 || shown.Code == chargehand.CodeInternal:
 		return err

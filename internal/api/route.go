@@ -69,6 +69,8 @@ var publicRoutes = []string{
 	"POST /api/v1/session",
 	"POST /api/v1/invitation",
 	"POST /api/v1/password-reset",
+	"POST /api/v1/device",
+	"POST /api/v1/device/token",
 }
 
 // signedRoutes are answered without a key too, if the address is signed.
@@ -80,7 +82,7 @@ var signedRoutes = []string{
 func endpoints() []endpoint {
 	return slices.Concat(
 		workflowEndpoints(), versionEndpoints(), executionEndpoints(), batchEndpoints(),
-		fileEndpoints(), keyEndpoints(), meEndpoints(), userEndpoints(), groupEndpoints(), grantEndpoints(), signInEndpoints(), secretEndpoints(),
+		fileEndpoints(), keyEndpoints(), meEndpoints(), userEndpoints(), groupEndpoints(), grantEndpoints(), signInEndpoints(), deviceEndpoints(), secretEndpoints(),
 		eventEndpoints(), auditEndpoints(), serverEndpoints(),
 	)
 }

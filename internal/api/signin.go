@@ -23,6 +23,10 @@ type SignIn interface {
 	ChangePassword(ctx context.Context, session *signin.Session, old, password string, from signin.Client) (*signin.Session, error)
 	Accept(ctx context.Context, q signin.Accept, from signin.Client) (*signin.Session, error)
 	Reset(ctx context.Context, token, password string, from signin.Client) (*signin.Session, error)
+	StartDevice(ctx context.Context, q signin.StartDevice, from signin.Client) (signin.DeviceCode, error)
+	Device(ctx context.Context, session *signin.Session, typed string, from signin.Client) (*signin.Device, error)
+	DecideDevice(ctx context.Context, session *signin.Session, code, form string, allow bool) error
+	RedeemDevice(ctx context.Context, code string) (*signin.Redeemed, error)
 }
 
 var _ SignIn = (*signin.Service)(nil)

@@ -52,6 +52,7 @@ func driveSignIn(t *testing.T, i *installation) {
 	do("signIn", "POST", "/api/v1/session", `{"email":"ada@example.com","password":"four words in a row"}`, 401)
 	do("signIn", "POST", "/api/v1/session", `{"email":"ADA@example.com","password":"four other words in a row"}`, 201)
 	driveMe(t, i, do)
+	driveDevice(t, i, cookie, do)
 	do("acceptInvitation", "POST", "/api/v1/invitation", `{"token":"wrong"}`, 401)
 	do("resetPassword", "POST", "/api/v1/password-reset", `{"token":"wrong","password":"four words in a row"}`, 401)
 }

@@ -8,8 +8,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/signin"
+	"github.com/chargehand/chargehand/internal/store"
 )
 
 // setupName is the file of the data directory with the token of the set-up.
@@ -18,9 +21,25 @@ const setupName = "setup-token"
 // openSignIn makes the rules of sign-in.
 func (t *term) openSignIn() {
 	t.signIn = signin.New(signin.Config{
-		Store: t.store, Log: t.log, Changed: t.service.ForgetSessions,
+		Store: t.store, Log: t.log, Changed: t.service.ForgetSessions, Keys: t.makeKeys,
 		SetUp: func() { t.log.Info("the installation is set up"); t.removeSetupToken() },
 	})
+}
+
+// makeKeys makes personal keys for a program: none in an environment where the person may do nothing.
+func (t *term) makeKeys(ctx context.Context, tx *store.Tx, r signin.KeyRequest) (keys []signin.IssuedKey, err error) {
+	for _, env := range r.Environments {
+		key, err := t.service.MakePersonalKey(ctx, tx, service.PersonalKey{Account: r.Account, Person: r.Person, Environment: env, Name: r.Name})
+		var refused *chargehand.Error
+		switch {
+		case errors.As(err, &refused) && refused.Code == chargehand.CodeInsufficientScope:
+		case err != nil:
+			return nil, err
+		default:
+			keys = append(keys, signin.IssuedKey{ID: key.ID, Environment: env, Key: key.Secret, ExpiresAt: key.ExpiresAt})
+		}
+	}
+	return keys, nil
 }
 
 // offerSetup makes a new set-up token for an installation without a person, keeps it in a file, and prints the address

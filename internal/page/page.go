@@ -51,8 +51,24 @@ type Content struct {
 	Error  string // what went wrong; empty: nothing
 	// Note is a line above the form, such as the name of the person that is signed in.
 	Note string
-	Tag  string
+	// Facts are what the person decides on.
+	Facts []Fact
+	// Refusable: beside the button of the form there is one that refuses. The field answer says which was pressed.
+	Refusable bool
+	Tag       string
 }
+
+// Allow and Refuse are the values of the field answer.
+const (
+	Allow  = "allow"
+	Refuse = "refuse"
+)
+
+// Fact is something with a name.
+type Fact struct{ Name, Value string }
+
+// Label is what the fact is called.
+func (f Fact) Label() string { return words[f.Name] }
 
 // Texts are those of the page.
 func (c Content) Texts() texts { return english[c.Page] }

@@ -26,6 +26,8 @@ type Config struct {
 	Hasher           *password.Hasher // default: password.New
 	Changed          func()           // is called when sessions were changed or ended; nil: nothing
 	SetUp            func()           // is called when the first admin was made; nil: nothing
+	// Keys makes personal keys for a program that a person has confirmed, within an Update; nil: none can be made.
+	Keys func(context.Context, *store.Tx, KeyRequest) ([]IssuedKey, error)
 }
 
 // Service is the rules of sign-in over the store. It is safe for concurrent use.
@@ -38,6 +40,7 @@ type Service struct {
 	now       func() time.Time
 	setUp     func()
 	changed   func()
+	keys      func(context.Context, *store.Tx, KeyRequest) ([]IssuedKey, error)
 }
 
 // New returns a Service. A process has one, because it bounds the memory of sign-ins.
@@ -54,11 +57,14 @@ func New(c Config) *Service {
 	if c.SetUp == nil {
 		c.SetUp = func() {}
 	}
+	if c.Keys == nil {
+		c.Keys = func(context.Context, *store.Tx, KeyRequest) ([]IssuedKey, error) { return nil, nil }
+	}
 	if c.Hasher == nil {
 		c.Hasher = password.New()
 	}
 	return &Service{
-		store: c.Store, hasher: c.Hasher, passwords: !c.WithoutPasswords, providers: c.Providers, log: c.Log, now: c.Now, setUp: c.SetUp, changed: c.Changed,
+		store: c.Store, hasher: c.Hasher, passwords: !c.WithoutPasswords, providers: c.Providers, log: c.Log, now: c.Now, setUp: c.SetUp, changed: c.Changed, keys: c.Keys,
 	}
 }
 
