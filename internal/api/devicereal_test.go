@@ -86,9 +86,6 @@ func driveDevice(t *testing.T, i *installation, cookie string, do func(operation
 		}
 		return x
 	}
-	do("startDevice", "POST", "/api/v1/device", `{"nam":"x"}`, 400)
-	do("startDevice", "POST", "/api/v1/device", `{"name":"x","environments":["production"]}`, 400)
-	do("startDevice", "POST", "/api/v1/device", `{"name":"x","environments":[["live"]]}`, 400)
 	device, code := ask(`{"name":"<b>chargehand</b> on laptop"}`)
 	token(device, 400, "authorization_pending")
 	token(device, 400, "slow_down")

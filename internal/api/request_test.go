@@ -31,7 +31,7 @@ type request struct {
 
 var (
 	requests   atomic.Int64
-	signInPath = regexp.MustCompile(`^/api/v1/(auth|setup|session|invitation|password-reset|me)\b`)
+	signInPath = regexp.MustCompile(`^/api/v1/(auth|setup|session|invitation|password-reset|device|me)\b`)
 )
 
 func (q request) http() *http.Request {

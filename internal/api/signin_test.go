@@ -193,3 +193,22 @@ func TestBadSignInBodies(t *testing.T) {
 		wantProblem(t, serve(s, r), 400, code)
 	}
 }
+
+func TestBadDeviceBodies(t *testing.T) {
+	s := signInServer(t, &fakeSignIn{}, "")
+	for body, code := range map[string]string{
+		`[]`:                                     "invalid_body",
+		`{"name":1}`:                             "invalid_body",
+		`{"nam":"x"}`:                            "unknown_field",
+		`{"name":"x","environments":"live"}`:     "invalid_body",
+		`{"name":"x","environments":[]}`:         "invalid_body",
+		`{"name":"x","environments":["prod"]}`:   "invalid_body",
+		`{"name":"x","environments":[["live"]]}`: "invalid_body",
+		`{"name":"x","environments":["live","test","live"]}`: "invalid_body",
+	} {
+		r := httptest.NewRequest("POST", "/api/v1/device", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		r.RemoteAddr = "127.0.0.1:5"
+		wantProblem(t, serve(s, r), 400, code)
+	}
+}

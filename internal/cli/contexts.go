@@ -1,13 +1,18 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/chargehand/chargehand/client"
 )
 
 func newContext(con console) *cobra.Command {
@@ -176,7 +181,9 @@ func newContextSet(con console) *cobra.Command {
 func newContextDelete(con console) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "delete CONTEXT", Short: "Forget a context and its keys; the keys still count on the server", Args: exactArgs(1),
+		Use: "delete CONTEXT", Short: "Forget a context and its keys", Args: exactArgs(1),
+		Long: "Forget a context and its keys. Personal keys that chargehand login made are revoked on the server; one that was given with " +
+			"--key still counts there.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			saved, err := readContexts()
 			if err != nil {
@@ -197,9 +204,29 @@ func newContextDelete(con console) *cobra.Command {
 				return err
 			}
 			fmt.Fprintln(con.err, "deleted", args[0])
+			con.revokeKeys(cmd.Context(), &one)
 			return nil
 		},
 	}
 	yesFlag(cmd, &yes)
 	return cmd
+}
+
+// revokeTime bounds how long a server is asked to revoke keys that are forgotten here.
+const revokeTime = 10 * time.Second
+
+// revokeKeys revokes the personal keys that a login made for a context, and says which still count.
+func (c console) revokeKeys(ctx context.Context, s *savedContext) {
+	ctx, cancel := context.WithTimeout(ctx, revokeTime)
+	defer cancel()
+	for _, environment := range slices.Sorted(maps.Keys(s.Keys)) {
+		k := s.Keys[environment]
+		if k.ID == "" {
+			continue
+		}
+		err := client.New(s.URL, k.Key, client.WithoutRetries()).RevokePersonalKey(ctx, k.ID)
+		if answer := (*client.Error)(nil); err != nil && (!errors.As(err, &answer) || answer.Status != http.StatusUnauthorized) { // then it has ended
+			fmt.Fprintf(c.err, "the key %s of %s could not be revoked and still counts: %s\n", k.shown(), environment, printable(err.Error()))
+		}
+	}
 }

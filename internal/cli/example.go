@@ -38,7 +38,8 @@ var commandExamples = map[string]string{
 	"chargehand events publish": `  chargehand events publish order.json
   echo '{"specversion":"1.0","id":"1","source":"/shop","type":"org.example.order","data":{"n":1}}' |
     chargehand events publish -`,
-	"chargehand login":        `  chargehand login https://chargehand.example.com --key - < key.txt`,
+	"chargehand login": `  chargehand login https://chargehand.example.com
+  chargehand login https://chargehand.example.com --key - < key.txt`,
 	"chargehand context list": `  chargehand context list`,
 	"chargehand context show": `  chargehand context show
   chargehand context show chargehand.example.com -o json`,
