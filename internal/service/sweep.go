@@ -195,6 +195,7 @@ func (s *Service) sweepSteps() []sweepStep {
 		n, err := tx.DeleteAudit(ago(s.retention.Audit), sweepRows)
 		return int(n), err
 	})
+	write(func(tx *store.Tx) (int, error) { return tx.FoldUsage(sweepRows) })
 	// A file whose outcome was never journaled belongs to an activity that has ended long ago.
 	write(func(tx *store.Tx) (int, error) {
 		return tx.DeleteHiddenFiles(ago(hiddenLife), sweepRows)

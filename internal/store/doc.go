@@ -63,6 +63,7 @@
 //	schedule      ScheduleOf SchedulesDue ListeningSchedules EndedSchedules Agenda Matches
 //	sink          SinkStreams
 //	audit log     ListAudit
+//	usage         Usage StoredEvents
 //
 // Methods of Tx:
 //
@@ -97,6 +98,7 @@
 //	blob          ReserveBlob StampUnusedBlobs StartBlobDeletion RemoveBlob
 //	retention     DeleteEnded
 //	audit log     InsertAudit CountAudit DeleteAudit
+//	usage         FoldUsage
 //
 // A database is copied into one of another dialect by what both say about their tables
 // (copy.go): Table Column Value SameTables Sum NewTx, and each dialect's Tables.

@@ -73,12 +73,17 @@ type Outcome struct {
 }
 
 const insertExecution = `INSERT INTO execution (id, account, environment, workflow, revision, machine,
- batch, item, item_id, status, phase, state, started_ms, finished_ms, input, input_blob, input_size, retry_of, trace, starter, started_by)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)`
+ batch, item, item_id, status, phase, state, started_ms, finished_ms, input, input_blob, input_size, retry_of, trace, starter, started_by, bytes)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)`
 
 // InsertExecution inserts e and sets e.No. ErrConflict: the id is taken. A payload blob
 // must have been reserved (ReserveBlob); otherwise ErrNotFound.
 func (t *Tx) InsertExecution(e *Execution) error {
+	return t.insertExecution(e, e.Input.Size)
+}
+
+// insertExecution inserts e and counts it, with the bytes of its payloads.
+func (t *Tx) insertExecution(e *Execution, bytes int64) error {
 	inline, apart := bytesArg(e.Input.Inline), len(e.Input.Inline) > rowInputBytes
 	if apart {
 		inline = nil
@@ -86,11 +91,12 @@ func (t *Tx) InsertExecution(e *Execution) error {
 	no, err := t.insert("insert execution", insertExecution,
 		e.ID[:], e.Account, int64(e.Environment), e.Workflow, e.Revision, int64(e.Machine),
 		e.Batch, e.Item, textArg(e.ItemID), int64(e.Status), int64(e.Phase), int64(e.State),
-		e.StartedMs, e.FinishedMs, inline, bytesArg(e.Input.Blob), sizeArg(e.Input), idArg(e.RetryOf), bytesArg(e.Trace), e.Starter, e.StartedBy)
+		e.StartedMs, e.FinishedMs, inline, bytesArg(e.Input.Blob), sizeArg(e.Input), idArg(e.RetryOf), bytesArg(e.Trace), e.Starter, e.StartedBy, bytes)
 	if err != nil {
 		return err
 	}
 	e.No = no
+	t.countUsage(e.Account, e.Environment, e.StartedBy, Usage{Executions: 1, Bytes: bytes})
 	if apart {
 		if err := t.c.Send("insert input", `INSERT INTO input (execution, data) VALUES (?1, ?2)`, no, e.Input.Inline); err != nil {
 			return err
@@ -106,7 +112,7 @@ func (t *Tx) InsertFinished(e *Execution, o *Outcome) error {
 	if e.State != StateEnded || !e.Status.Final() || e.Batch != 0 {
 		return errors.New("insert finished execution: not final, or an item of a batch")
 	}
-	if err := t.InsertExecution(e); err != nil {
+	if err := t.insertExecution(e, e.Input.Size+o.Output.Size); err != nil {
 		return err
 	}
 	if e.Status == chargehand.Errored {
@@ -168,27 +174,30 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 		return false, errors.New("finish execution: the status must be final and the time set")
 	}
 	failure := Failure{Phase: phase, Fault: o.Fault}
+	var owner UsageOwner
 	var batch int64
 	var has int64
 	// Few executions have secrets, listen, or belong to a tree: for the others this looks into
 	// indexes and costs no statement.
 	const hasSecrets, hasSubscriptions, inTree = 1, 2, 4
 	err = t.one(`UPDATE execution SET status = ?2, phase = ?3, state = 0,
- started_ms = CASE WHEN started_ms = 0 THEN ?4 ELSE started_ms END, finished_ms = ?5
+ started_ms = CASE WHEN started_ms = 0 THEN ?4 ELSE started_ms END, finished_ms = ?5, bytes = bytes + ?6
  WHERE no = ?1 AND state <> 0
  RETURNING batch, CASE WHEN EXISTS (SELECT 1 FROM execution_secret s WHERE s.execution = ?1) THEN 1 ELSE 0 END
  + CASE WHEN EXISTS (SELECT 1 FROM subscription s WHERE s.execution = ?1) THEN 2 ELSE 0 END
- + CASE WHEN EXISTS (SELECT 1 FROM child c WHERE c.execution = ?1) THEN 4 ELSE 0 END, workflow, id`,
+ + CASE WHEN EXISTS (SELECT 1 FROM child c WHERE c.execution = ?1) THEN 4 ELSE 0 END, workflow, id, account, environment, started_by`,
 		func(r Row) {
 			batch, has, failure.Workflow = r.Int(0), r.Int(1), r.Int(2)
+			owner = UsageOwner{r.Int(4), chargehand.Environment(r.Int(5)), r.Int(6)}
 			if status == chargehand.Errored {
 				scanID(r, 3, &failure.ID)
 			}
 		},
-		no, int64(status), int64(phase), startedMs, finishedMs)
+		no, int64(status), int64(phase), startedMs, finishedMs, o.Output.Size)
 	if err != nil {
 		return false, moveError("finish execution", err)
 	}
+	t.countUsage(owner.Account, owner.Environment, owner.Actor, Usage{Bytes: o.Output.Size})
 	if status == chargehand.Errored {
 		t.failures = append(t.failures, failure)
 	}

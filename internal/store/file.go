@@ -18,16 +18,17 @@ type File struct {
 	Size        int64
 	Digest      []byte // 32 bytes sha256: the blob
 	Execution   int64  // that made it; 0: an upload, or not journaled yet
-	Uploader    int64  // number of the key that has uploaded it; 0: none
+	Uploader    int64  // number of the key that has uploaded it; below 0: of the person; 0: none
+	Owner       int64  // the uploader, or who has started the execution: whose storage it counts for; 0: nobody's
 	Visible     bool   // uploads at once; results when the outcome that names them is journaled
 }
 
-const selectFile = `SELECT no, id, account, environment, name, media_type, size, digest, execution, visible, uploader FROM file`
+const selectFile = `SELECT no, id, account, environment, name, media_type, size, digest, execution, visible, uploader, owner FROM file`
 
 func scanFile(r Row, f *File) {
 	*f = File{
 		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)), Name: r.Text(4), MediaType: r.Text(5),
-		Size: r.Int(6), Digest: r.Bytes(7), Execution: r.Int(8), Visible: r.Int(9) != 0, Uploader: r.Int(10),
+		Size: r.Int(6), Digest: r.Bytes(7), Execution: r.Int(8), Visible: r.Int(9) != 0, Uploader: r.Int(10), Owner: r.Int(11),
 	}
 	scanID(r, 1, &f.ID)
 }
@@ -37,24 +38,34 @@ func (t *Tx) InsertFile(f *File) (err error) {
 	if f.Digest == nil {
 		return errors.New("insert file: no digest")
 	}
-	f.No, err = t.insert("insert file", `INSERT INTO file (id, account, environment, name, media_type, size, digest, execution, visible, uploader)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`, f.ID[:], f.Account, int64(f.Environment), f.Name, f.MediaType, f.Size, f.Digest,
+	f.Owner = f.Uploader
+	f.No, err = t.insert("insert file", `INSERT INTO file (id, account, environment, name, media_type, size, digest, execution, visible, uploader, owner)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10)`, f.ID[:], f.Account, int64(f.Environment), f.Name, f.MediaType, f.Size, f.Digest,
 		f.Execution, flagArg(f.Visible), f.Uploader)
 	if err != nil {
 		return err
 	}
+	t.countUsage(f.Account, f.Environment, f.Owner, Usage{Bytes: f.Size})
 	return t.refBlob(f.Digest)
 }
 
 // PublishFile makes a file visible and gives it to the execution whose outcome names it.
 // A file that is visible already stays with whom it belongs to. Errors: ErrNotFound.
 func (t *Tx) PublishFile(id chargehand.FileID, execution int64) error {
-	n, err := t.c.Exec(`UPDATE file SET execution = CASE WHEN visible = 0 THEN ?2 ELSE execution END, visible = 1 WHERE id = ?1`, id[:], execution)
-	if err == nil && n == 0 {
-		err = ErrNotFound
+	var f UsageChange
+	err := t.one(`UPDATE file SET execution = ?2, visible = 1, owner = COALESCE((SELECT started_by FROM execution WHERE no = ?2), 0)
+ WHERE id = ?1 AND visible = 0 RETURNING account, environment, owner, size`, func(r Row) {
+		f = UsageChange{UsageOwner{r.Int(0), chargehand.Environment(r.Int(1)), r.Int(2)}, Usage{Bytes: r.Int(3)}}
+	}, id[:], execution)
+	if errors.Is(err, ErrNotFound) { // published before, or gone
+		return t.one(`SELECT no FROM file WHERE id = ?1`, func(Row) {}, id[:])
 	}
 	if err != nil {
 		return fmt.Errorf("publish file: %w", err)
+	}
+	if f.Actor != 0 { // of the environment it was counted when it was inserted
+		t.countUsage(f.Account, f.Environment, f.Actor, f.Usage)
+		t.countUsage(f.Account, f.Environment, 0, Usage{Bytes: -f.Bytes})
 	}
 	return nil
 }
@@ -161,7 +172,12 @@ func (t *Tx) deleteFiles(query string, args ...any) (int, error) {
 		}
 		if n != 0 {
 			blobs = append(blobs, files[i].Digest)
+			t.uncountFile(&files[i])
 		}
 	}
 	return len(files), t.unrefBlobs(blobs)
+}
+
+func (t *Tx) uncountFile(f *File) {
+	t.countUsage(f.Account, f.Environment, f.Owner, Usage{Bytes: -f.Size})
 }

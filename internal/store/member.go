@@ -47,6 +47,9 @@ func scanMember(r Row, m *Member) {
 func (t *Tx) InsertMember(m *Member) (err error) {
 	m.No, err = t.insert("insert membership", `INSERT INTO membership (account, person, status, created_ms, email_key, name_key)
  VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, m.Account, m.Person.No, int64(m.Status), m.CreatedMs, m.Person.EmailKey, m.Person.NameKey)
+	if err == nil {
+		t.countUsage(m.Account, 0, 0, Usage{Users: 1})
+	}
 	return err
 }
 
@@ -66,6 +69,7 @@ func (t *Tx) TouchMember(account, person, seenMs int64) error {
 func (t *Tx) DeleteMember(account, person int64) error {
 	err := t.change("delete membership", `DELETE FROM membership WHERE account = ?1 AND person = ?2`, account, person)
 	if err == nil {
+		t.countUsage(account, 0, 0, Usage{Users: -1})
 		err = t.c.Send("delete grants", `DELETE FROM role_grant WHERE person = ?1 AND person <> 0 AND account = ?2`, person, account)
 	}
 	if err == nil {

@@ -65,8 +65,14 @@ func (t *Tx) deleteExecution(no int64) error {
 		}
 		return nil
 	}
+	err := t.c.Query(`DELETE FROM execution WHERE no = ?1 RETURNING input_blob, account, environment, started_by, bytes`, func(r Row) error {
+		t.countUsage(r.Int(1), chargehand.Environment(r.Int(2)), r.Int(3), Usage{Executions: -1, Bytes: -r.Int(4)})
+		return keep(r)
+	}, no)
+	if err != nil {
+		return err
+	}
 	for _, query := range [...]string{
-		`DELETE FROM execution WHERE no = ?1 RETURNING input_blob`,
 		`DELETE FROM outcome WHERE execution = ?1 RETURNING output_blob`,
 		`DELETE FROM execution_blob WHERE execution = ?1 RETURNING digest`,
 	} {
@@ -81,7 +87,10 @@ func (t *Tx) deleteExecution(no int64) error {
 	}
 	if len(files) > 0 {
 		err := t.c.Query(`DELETE FROM file WHERE execution = ?1 AND execution <> 0
-  AND NOT EXISTS (SELECT 1 FROM file_use u WHERE u.file = file.no AND u.execution <> ?1) RETURNING digest`, keep, no)
+  AND NOT EXISTS (SELECT 1 FROM file_use u WHERE u.file = file.no AND u.execution <> ?1) RETURNING digest, account, environment, owner, size`, func(r Row) error {
+			t.countUsage(r.Int(1), chargehand.Environment(r.Int(2)), r.Int(3), Usage{Bytes: -r.Int(4)})
+			return keep(r)
+		}, no)
 		if err != nil {
 			return err
 		}

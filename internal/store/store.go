@@ -51,6 +51,9 @@ type Conn interface {
 	// others: its error, which says what, then comes from there. Within one Update,
 	// statements take effect in the order of the calls.
 	Send(what, query string, args ...any) error
+	// Count changes sums that quotas bound. The dialect adds up the changes of all Updates of a commit, writes them with
+	// it (WriteUsage), and drops those of an Update that fails.
+	Count(change UsageChange)
 	// ForUpdate is the end of a SELECT that locks its rows until the Update is committed:
 	// " FOR UPDATE", or empty where only one Update runs at a time.
 	ForUpdate() string

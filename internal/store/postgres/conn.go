@@ -19,11 +19,12 @@ const (
 
 // conn implements store.Conn for one Update or View. It is used by one goroutine.
 type conn struct {
-	texts *texts
-	ctx   context.Context // of a View; nil: rows are never cut off
-	owner int             // of its entries
-	size  int             // bytes put off
-	ahead bool            // numbers of executions are taken ahead
+	texts  *texts
+	ctx    context.Context // of a View; nil: rows are never cut off
+	owner  int             // of its entries
+	size   int             // bytes put off
+	ahead  bool            // numbers of executions are taken ahead
+	counts []store.UsageChange
 
 	session *session
 	flush   func() (*entry, error) // of the session, or of a group around it; the entry that failed
@@ -203,6 +204,9 @@ func (c *conn) Send(what, query string, args ...any) error {
 	}
 	return nil
 }
+
+// Count implements store.Conn.
+func (c *conn) Count(change store.UsageChange) { c.counts = store.AppendUsage(c.counts, 0, change) }
 
 // ForUpdate implements store.Conn.
 func (c *conn) ForUpdate() string { return " FOR UPDATE" }

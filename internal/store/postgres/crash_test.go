@@ -33,7 +33,7 @@ func writeThrough(tb testing.TB, db store.DB, round int, disturb func()) (o outc
 				default:
 				}
 				name := fmt.Sprintf("%d/%d/%d", round, i, n)
-				err := setMeta(db, name)
+				err := writeMeta(db, name, int64(round<<40|i<<32|n))
 				mu.Lock()
 				if err != nil {
 					if o.refused = append(o.refused, name); !errors.Is(err, store.ErrUnavailable) {

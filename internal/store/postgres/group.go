@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -16,6 +17,7 @@ type request struct {
 	update   func(store.Conn) error
 	maintain func(*worker) error
 	err      error
+	counts   []store.UsageChange // of an update that has succeeded
 	done     chan error
 }
 
@@ -99,6 +101,7 @@ func (g *group) one(i int, r *request) error {
 	}
 	c := &conn{texts: g.texts, owner: i, session: g.session, flush: g.flush, ahead: g.ahead}
 	r.err = call(c, r.update)
+	r.counts = c.counts
 	if g.session.dead != nil {
 		return g.session.dead
 	}
@@ -240,6 +243,9 @@ func (g *group) commit() error {
 			return err
 		}
 	}
+	if err := g.writeUsage(); err != nil {
+		return err
+	}
 	if !g.anyWritten() {
 		return g.undo()
 	}
@@ -260,6 +266,33 @@ func (g *group) commit() error {
 		return g.undo()
 	}
 	return abortedError{errors.New("the server did not commit")}
+}
+
+// writeUsage adds what the requests have counted to the rows of the worker. Before that, those with savepoints send
+// what they have put off: a request that turns out to have failed counts nothing.
+func (g *group) writeUsage() error {
+	if text := g.texts.of(store.WriteUsageText).text; g.careful || g.session.statements[text] == nil {
+		if _, err := g.flush(); err != nil {
+			return err
+		}
+	}
+	var counts []store.UsageChange
+	for _, r := range g.requests {
+		if r.err == nil {
+			counts = append(counts, r.counts...)
+		}
+	}
+	c := &conn{texts: g.texts, owner: ofGroup, session: g.session, flush: g.flush}
+	if err := store.WriteUsage(c, g.mark.slot(), store.SumUsage(counts)); err != nil {
+		return c.cause
+	}
+	return nil
+}
+
+// slot is the number of the rows of usage that the writer of the mark changes, and nobody else: commits of several
+// writers do not wait for each other.
+func (m *mark) slot() int64 {
+	return int64(binary.BigEndian.Uint64(m.writer)>>1 | 1)
 }
 
 func (g *group) anyWritten() bool {

@@ -52,6 +52,16 @@ func setMeta(db store.DB, name string) error {
 	return store.New(db).Update(context.Background(), func(tx *store.Tx) error { return tx.SetMeta(name, []byte(name)) })
 }
 
+// writeMeta is setMeta with a change of usage.
+func writeMeta(db store.DB, name string, member int64) error {
+	return store.New(db).Update(context.Background(), func(tx *store.Tx) error {
+		if err := tx.InsertMember(&store.Member{Account: 1, Person: store.Person{No: member}, Status: store.Active}); err != nil {
+			return err
+		}
+		return tx.SetMeta(name, []byte(name))
+	})
+}
+
 func metaNames(tb testing.TB, db store.DB) map[string]bool {
 	tb.Helper()
 	names := map[string]bool{}

@@ -26,8 +26,10 @@ type conn struct {
 	c          *driver.Conn
 	ctx        context.Context // of a View; nil: rows are never cut off
 	statements map[string]*statement
-	bad        bool  // an error says that it should be opened anew
-	failed     error // the first ErrUnavailable of the Update that runs
+	bad        bool                // an error says that it should be opened anew
+	failed     error               // the first ErrUnavailable of the Update that runs
+	counts     []store.UsageChange // of the Updates of the group that runs
+	counted    int                 // of them, by the Updates before the one that runs
 
 	evicted chan struct{} // closed to interrupt the View that runs; nil: not of the pool
 }
@@ -230,6 +232,11 @@ func (c *conn) Send(what, query string, args ...any) error {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
+}
+
+// Count implements store.Conn.
+func (c *conn) Count(change store.UsageChange) {
+	c.counts = store.AppendUsage(c.counts, c.counted, change)
 }
 
 // ForUpdate implements store.Conn: one connection writes at a time.

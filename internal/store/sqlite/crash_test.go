@@ -65,6 +65,7 @@ func crashChild(path string) error {
 func crashStep(st *store.Store, say func(string, int64) error, n uint64) error {
 	e, o := trivial(int64(n), 1_700_000_000_000)
 	e.Status, e.Phase, e.State, e.FinishedMs = chargehand.Initial, chargehand.Pending, store.StateQueued, 0
+	e.StartedBy = int64(n % 3)
 	ctx := context.Background()
 	err := st.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.InsertExecution(&e); err != nil {

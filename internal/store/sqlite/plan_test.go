@@ -79,6 +79,7 @@ var whole = map[string]string{
 	"FROM stream s LEFT JOIN sink":        "streams are as few as accounts",
 	"FROM (SELECT no FROM execution":      "a bounded number of index entries, for metrics",
 	"FROM (SELECT expires_ms FROM ticket": "a bounded number of index entries",
+	"FROM usage_sum WHERE slot <> 0":      "the rows that are to be folded, from their own index",
 	"FROM person LIMIT 1":                 "the first entry of an index",
 	"FROM (SELECT 1 FROM execution":       "a bounded number of index entries (TestPlansOfHotQueries)",
 }

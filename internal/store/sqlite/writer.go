@@ -261,6 +261,7 @@ func (w *writer) run(group []*request) {
 		return
 	}
 	written := false
+	w.conn.counts = w.conn.counts[:0]
 	for _, r := range group {
 		var intact bool
 		if intact, r.err = w.one(r, len(group) == 1); !intact {
@@ -272,6 +273,10 @@ func (w *writer) run(group []*request) {
 	end := "COMMIT"
 	if !written {
 		end = "ROLLBACK"
+	} else if err := store.WriteUsage(w.conn, 0, store.SumUsage(w.conn.counts)); err != nil {
+		failWritten(group, unavailable(err))
+		w.drop()
+		return
 	}
 	if err := w.step(end); err != nil {
 		failWritten(group, unavailable(err))
@@ -349,8 +354,11 @@ func (w *writer) call(r *request) (err error) {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("update panicked: %v\n%s", v, debug.Stack())
 		}
+		if err != nil {
+			w.conn.counts = w.conn.counts[:w.conn.counted]
+		}
 	}()
-	w.conn.failed = nil
+	w.conn.failed, w.conn.counted = nil, len(w.conn.counts)
 	if err := r.update(w.conn); err != nil {
 		return err
 	}

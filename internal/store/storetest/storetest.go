@@ -25,7 +25,7 @@ func Run(t *testing.T, open Open) {
 		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests}, {"keyring", keyringTests},
 		{"outbox", outboxTests}, {"dispatch", dispatchTests}, {"lock", lockTests},
 		{"secret", secretTests}, {"event", eventTests}, {"subscription", subscriptionTests}, {"child", childTests},
-		{"schedule", scheduleTests}, {"sink", sinkTests}, {"people", peopleTests}, {"sign-in", signInTests}, {"audit", auditTests},
+		{"schedule", scheduleTests}, {"sink", sinkTests}, {"people", peopleTests}, {"sign-in", signInTests}, {"audit", auditTests}, {"usage", usageTests},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {
@@ -180,16 +180,31 @@ var invariants = map[string]string{
 	"awaited by no execution":              `SELECT COUNT(*) FROM child c WHERE c.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = c.parent AND e.state <> 0)`,
 	"trees whose counts are not true": `SELECT COUNT(*) FROM child r WHERE r.parent = 0 AND r.unfinished <>
  (SELECT COUNT(*) FROM child c JOIN execution e ON e.no = c.execution WHERE c.root = r.execution AND e.state <> 0)`,
-	"inputs of no execution":               `SELECT COUNT(*) FROM input j WHERE ` + noExecution("j"),
-	"timelines of no execution":            `SELECT COUNT(*) FROM timeline_chunk j WHERE ` + noExecution("j"),
-	"uses of files by no execution":        `SELECT COUNT(*) FROM file_use j WHERE ` + noExecution("j"),
-	"files of no execution":                `SELECT COUNT(*) FROM file j WHERE j.execution <> 0 AND ` + noExecution("j"),
-	"payloads of no execution":             `SELECT COUNT(*) FROM execution_blob j WHERE ` + noExecution("j"),
-	"uses of no file":                      `SELECT COUNT(*) FROM file_use u WHERE NOT EXISTS (SELECT 1 FROM file f WHERE f.no = u.file)`,
-	"batches whose counts are not true":    `SELECT COUNT(*) FROM batch b WHERE finished <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 4) OR failed <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 5)`,
-	"batches final before or after time":   `SELECT COUNT(*) FROM batch WHERE (status >= 3) <> (finished + failed = total) OR (status >= 3) <> (finished_ms > 0)`,
-	"blobs whose references are not true":  `SELECT COUNT(*) FROM blob b WHERE refs <> ` + references,
+	"inputs of no execution":              `SELECT COUNT(*) FROM input j WHERE ` + noExecution("j"),
+	"timelines of no execution":           `SELECT COUNT(*) FROM timeline_chunk j WHERE ` + noExecution("j"),
+	"uses of files by no execution":       `SELECT COUNT(*) FROM file_use j WHERE ` + noExecution("j"),
+	"files of no execution":               `SELECT COUNT(*) FROM file j WHERE j.execution <> 0 AND ` + noExecution("j"),
+	"payloads of no execution":            `SELECT COUNT(*) FROM execution_blob j WHERE ` + noExecution("j"),
+	"uses of no file":                     `SELECT COUNT(*) FROM file_use u WHERE NOT EXISTS (SELECT 1 FROM file f WHERE f.no = u.file)`,
+	"batches whose counts are not true":   `SELECT COUNT(*) FROM batch b WHERE finished <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 4) OR failed <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 5)`,
+	"batches final before or after time":  `SELECT COUNT(*) FROM batch WHERE (status >= 3) <> (finished + failed = total) OR (status >= 3) <> (finished_ms > 0)`,
+	"blobs whose references are not true": `SELECT COUNT(*) FROM blob b WHERE refs <> ` + references,
+	"environments whose usage is not true": usageDiffers("environment <> 0 AND actor = 0", `SELECT account, environment, 0 AS actor, 1 AS executions, bytes, 0 AS users FROM execution
+  UNION ALL SELECT account, environment, 0, 0, size, 0 FROM file`),
+	"actors whose usage is not true": usageDiffers("actor <> 0", `SELECT account, environment, started_by AS actor, 1 AS executions, bytes, 0 AS users FROM execution WHERE started_by <> 0
+  UNION ALL SELECT account, environment, owner, 0, size, 0 FROM file WHERE owner <> 0`),
+	"accounts whose usage is not true": usageDiffers("environment = 0", `SELECT account, 0 AS environment, 0 AS actor, 0 AS executions, 0 AS bytes, 1 AS users FROM membership`),
+	"executions whose bytes are not true": `SELECT COUNT(*) FROM execution e WHERE bytes <>
+ COALESCE(input_size, (SELECT length(data) FROM input WHERE execution = e.no), length(input), 0)
+ + COALESCE((SELECT COALESCE(output_size, length(output), 0) FROM outcome WHERE execution = e.no), 0)`,
 	"references to blobs that are missing": `SELECT COUNT(*) FROM file f WHERE NOT EXISTS (SELECT 1 FROM blob b WHERE b.digest = f.digest AND b.deleting = 0)`,
+}
+
+// usageDiffers counts the owners whose sums in usage_sum differ from those over the rows that a query gives.
+func usageDiffers(owners, rows string) string {
+	return `SELECT COUNT(*) FROM (SELECT account, environment, actor FROM (` + rows + `
+  UNION ALL SELECT account, environment, actor, -executions, -bytes, -users FROM usage_sum WHERE ` + owners + `) x
+ GROUP BY account, environment, actor HAVING SUM(executions) <> 0 OR SUM(bytes) <> 0 OR SUM(users) <> 0) y`
 }
 
 const references = `(SELECT COUNT(*) FROM file WHERE digest = b.digest)
@@ -204,6 +219,25 @@ func noExecution(row string) string {
 
 func noneRunning(row string) string {
 	return fmt.Sprintf("NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = %s.execution AND e.state <> 0)", row)
+}
+
+// CheckUsage reports sums of usage that are not true.
+func CheckUsage(t testing.TB, db store.DB) {
+	t.Helper()
+	for _, name := range []string{"environments", "actors", "accounts"} {
+		name += " whose usage is not true"
+		err := db.View(context.Background(), func(c store.Conn) error {
+			return c.Query(invariants[name], func(r store.Row) error {
+				if n := r.Int(0); n != 0 {
+					t.Errorf("%d %s", n, name)
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // CheckInvariants reports everything in the database that package store promises not to

@@ -378,6 +378,7 @@ CREATE TABLE execution (
     input_size  BIGINT,
     starter     BIGINT NOT NULL DEFAULT 0, -- limits of the key that started it; 0: none
     started_by  BIGINT NOT NULL DEFAULT 0, -- API key whose request has started it; below 0: the person; 0: no request
+    bytes       BIGINT NOT NULL DEFAULT 0, -- of input and output, as they are counted in usage_sum
     environment SMALLINT NOT NULL,
     machine     SMALLINT NOT NULL,         -- revision of the machine that it started under
     status      SMALLINT NOT NULL,         -- chargehand.Status
@@ -575,6 +576,7 @@ CREATE TABLE file (
     size        BIGINT NOT NULL,
     execution   BIGINT NOT NULL,           -- that made it; 0: an upload, or a result that is not journaled yet
     uploader    BIGINT NOT NULL DEFAULT 0, -- API key; below 0: person; 0: none
+    owner       BIGINT NOT NULL DEFAULT 0, -- for whom it counts in usage_sum: the uploader, or who has started the execution
     environment SMALLINT NOT NULL,
     visible     SMALLINT NOT NULL,         -- 0: a result that is not journaled yet
     id          BYTEA NOT NULL UNIQUE CHECK (length(id) = 16),
@@ -726,6 +728,23 @@ CREATE TABLE schedule_match (
     state_blob BYTEA,
     PRIMARY KEY (schedule, number)
 );
+
+-- Usage --------------------------------------------------------------------------------------------------------------
+
+-- A row is a part of the sums of what an environment has stored, an API key or person in it, or an account. A commit
+-- adds to rows of its own slot, so that no commit waits for another one. The sum over the slots is the truth.
+CREATE TABLE usage_sum (
+    account     BIGINT NOT NULL,
+    actor       BIGINT NOT NULL,   -- API key; below 0: person; 0: the environment as a whole
+    slot        BIGINT NOT NULL,   -- of the connection that writes; 0: what was folded (FoldUsage)
+    executions  BIGINT NOT NULL,
+    bytes       BIGINT NOT NULL,   -- of files, and of inputs and outputs of executions
+    users       BIGINT NOT NULL,   -- members of the account
+    environment SMALLINT NOT NULL, -- 0: the account as a whole
+    PRIMARY KEY (account, environment, actor, slot)
+) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+-- FoldUsage.
+CREATE INDEX usage_sum_slot ON usage_sum (account, environment, actor, slot) WHERE slot <> 0;
 
 -- Audit log ----------------------------------------------------------------------------------------------------------
 

@@ -380,6 +380,7 @@ CREATE TABLE execution (
     starter     INTEGER NOT NULL DEFAULT 0, -- limits of the key that started it; 0: none
     trace       BLOB,                       -- trace context of the request that led to it, if that was recorded
     started_by  INTEGER NOT NULL DEFAULT 0, -- API key whose request has started it; below 0: the person; 0: no request
+    bytes       INTEGER NOT NULL DEFAULT 0, -- of input and output, as they are counted in usage_sum
     CHECK ((state = 0) = (status >= 4))
 ) STRICT;
 -- ListExecutions of an environment. Here and in the next two indexes, the status comes before the id, so that one
@@ -571,6 +572,7 @@ CREATE TABLE file (
     digest      BLOB NOT NULL,
     execution   INTEGER NOT NULL,           -- that made it; 0: an upload, or a result that is not journaled yet
     uploader    INTEGER NOT NULL DEFAULT 0, -- API key; below 0: person; 0: none
+    owner       INTEGER NOT NULL DEFAULT 0, -- for whom it counts in usage_sum: the uploader, or who has started the execution
     visible     INTEGER NOT NULL            -- 0: a result that is not journaled yet
 ) STRICT;
 -- FilesOf.
@@ -715,6 +717,23 @@ CREATE TABLE schedule_match (
     starter    INTEGER NOT NULL DEFAULT 0, -- limits of the execution that it starts; 0: none
     PRIMARY KEY (schedule, number)
 ) STRICT, WITHOUT ROWID;
+
+-- Usage --------------------------------------------------------------------------------------------------------------
+
+-- A row is a part of the sums of what an environment has stored, an API key or person in it, or an account. A commit
+-- adds to rows of its own slot, so that no commit waits for another one. The sum over the slots is the truth.
+CREATE TABLE usage_sum (
+    account     INTEGER NOT NULL,
+    environment INTEGER NOT NULL, -- 0: the account as a whole
+    actor       INTEGER NOT NULL, -- API key; below 0: person; 0: the environment as a whole
+    slot        INTEGER NOT NULL, -- of the connection that writes; 0: what was folded (FoldUsage)
+    executions  INTEGER NOT NULL,
+    bytes       INTEGER NOT NULL, -- of files, and of inputs and outputs of executions
+    users       INTEGER NOT NULL, -- members of the account
+    PRIMARY KEY (account, environment, actor, slot)
+) STRICT, WITHOUT ROWID;
+-- FoldUsage.
+CREATE INDEX usage_sum_slot ON usage_sum (account, environment, actor, slot) WHERE slot <> 0;
 
 -- Audit log ----------------------------------------------------------------------------------------------------------
 
