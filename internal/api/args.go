@@ -39,6 +39,7 @@ type args struct {
 	idempotency   string            // Idempotency-Key
 	audit         service.ListAudit // filters of the audit log
 	lines         bool              // JSON Lines are asked for
+	graphAs       string            // form of a graph: json, mermaid or dot
 }
 
 // parameter is a query parameter or header that routes share: how it is read, and what the

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/graph"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -33,7 +34,7 @@ func Document(version string) []byte {
 		version = "dev"
 	}
 	w := documentWriter{
-		registry: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+		registry: huma.NewMapRegistry("#/components/schemas/", schemaName),
 		requests: map[string]bool{}, examples: examples(),
 	}
 	w.doc = &huma.OpenAPI{
@@ -196,6 +197,9 @@ func (w *documentWriter) response(a *answer, rt *route) *huma.Response {
 	case a.view != nil:
 		out.Content = map[string]*huma.MediaType{"application/json": {Schema: w.schema(a.view), Example: w.example(a.view)}}
 	}
+	for _, t := range a.texts {
+		out.Content[t.media] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}, Example: t.example}
+	}
 	if a.line != nil {
 		out.Content[linesMedia] = &huma.MediaType{Schema: w.schema(a.line), Example: w.example(a.line)}
 	}
@@ -237,6 +241,20 @@ func (w *documentWriter) example(view any) any {
 	}
 	return w.examples[reflect.TypeOf(view)]
 }
+
+// schemaName names a schema after its type; the parts of a graph say that they are.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.PkgPath() == graphPackage && name != "Graph" {
+		return "Graph" + name
+	}
+	return name
+}
+
+var graphPackage = reflect.TypeFor[graph.Graph]().PkgPath()
 
 func (w *documentWriter) schema(view any) *huma.Schema {
 	return w.registry.Schema(reflect.TypeOf(view), true, "")

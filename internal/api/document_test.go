@@ -129,7 +129,7 @@ func (o *oracle) request(path, method string, q request) error {
 		if parameter["in"] == "query" && u.Query().Has(name) {
 			var value any = u.Query().Get(name)
 			switch parameter["schema"].(map[string]any)["type"] {
-			case "number":
+			case "number", "integer":
 				value = json.Number(value.(string))
 			case "boolean":
 				value = value == "true"
@@ -234,6 +234,7 @@ var samples = map[string][]request{
 	"deleteWorkflow":   {{method: "DELETE", path: pathW}},
 	"listVersions":     {{path: pathW + "/versions?limit=1"}},
 	"getVersion":       {{path: pathW + "/versions/1.0.0-rc%2F1"}},
+	"getWorkflowGraph": {{path: pathW + "/graph?version=1.0.0&revision=2&format=json", header: map[string]string{"Accept": "application/json"}}},
 	"publishVersion":   {{method: "POST", path: pathW + "/versions/1.0.0/publish"}},
 	"createExecution": {
 		{method: "POST", path: pathW + "/executions", body: `{"input":{"name":"Ada"}}`},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/graph"
 )
 
 // The examples of the document, by the type of the answer or body. They tell one story: the
@@ -66,6 +67,17 @@ do:
 		`"input":{"schema":{"document":{"type":"object","required":["item"]}}},"do":[{"confirm":{"set":{"confirmed":"${ .item }"}}}]}`
 	exampleSchema = `{"type":"object","required":["item"]}`
 )
+
+// exampleGraph is the control flow of exampleDefinition.
+func exampleGraph() *graph.Graph {
+	list := "/do"
+	return &graph.Graph{
+		Digest: strings.Repeat("4e", 32),
+		Scopes: []graph.Scope{{ID: list, Role: graph.List, Nodes: []string{"/do/0/confirm"}}},
+		Nodes:  []graph.Node{{ID: "/do/0/confirm", Kind: "set", Name: "confirm", Detail: "confirmed", Scope: list, Line: 13}},
+		Edges:  []graph.Edge{{From: "/do/0/confirm", Kind: graph.Next, Leaves: graph.LeavesList, Scope: list}},
+	}
+}
 
 // examples makes all examples.
 func examples() map[reflect.Type]any {
@@ -175,7 +187,7 @@ func examples() map[reflect.Type]any {
 		},
 		appliedWorkflow{Workflow: workflow, Revision: 2, Warnings: []fieldError{warning}},
 		validation{Valid: true, Errors: []fieldError{}, Warnings: []fieldError{warning}},
-		versionPage{Data: []version{one}},
+		versionPage{Data: []version{one}}, *exampleGraph(),
 		retriedExecution{CreatedExecution: retried, NewerVersion: "1.1.0", NewerRevision: 1},
 		executionPage{Data: []Execution{failed, withoutOutput(execution)}, Cursor: &next},
 		timelinePage{Data: []timelineEntry{{

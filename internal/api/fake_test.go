@@ -9,6 +9,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/audit"
+	"github.com/chargehand/chargehand/internal/graph"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -275,6 +276,10 @@ func (f *fake) ListVersions(context.Context, *service.Principal, chargehand.Work
 
 func (f *fake) GetVersion(context.Context, *service.Principal, chargehand.WorkflowID, string, int64) (*service.Version, error) {
 	return or(f, fixtureVersion())
+}
+
+func (f *fake) Graph(context.Context, *service.Principal, chargehand.WorkflowID, string, int64) (*graph.Graph, error) {
+	return or(f, exampleGraph())
 }
 
 func (f *fake) PublishVersion(context.Context, *service.Principal, service.PublishVersion) (*service.Version, bool, error) {

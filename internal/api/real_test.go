@@ -147,6 +147,7 @@ func TestWholeInstallation(t *testing.T) {
 	do("getWorkflow", "GET", w, "", 200)
 	do("listVersions", "GET", w+"/versions", "", 200)
 	do("getVersion", "GET", w+"/versions/1.0.0", "", 200)
+	do("getWorkflowGraph", "GET", w+"/graph", "", 200)
 	do("publishVersion", "POST", w+"/versions/1.0.0/publish", "", 200)
 
 	driveSignIn(t, i)

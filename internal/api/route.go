@@ -53,8 +53,12 @@ type answer struct {
 	example string // of an answer that has a media
 	view    any    // a value of the documented type; nil: no body, or not JSON
 	line    any    // the same of one line, where JSON Lines can be asked for; nil: they cannot
+	texts   []text // the other forms that can be asked for
 	headers []string
 }
+
+// text is a form of an answer that is not JSON.
+type text struct{ media, example string }
 
 // publicRoutes is the exact list of what is answered without a key.
 var publicRoutes = []string{
@@ -81,9 +85,23 @@ var signedRoutes = []string{
 // endpoints is the table of all routes.
 func endpoints() []endpoint {
 	return slices.Concat(
-		workflowEndpoints(), versionEndpoints(), executionEndpoints(), batchEndpoints(),
-		fileEndpoints(), keyEndpoints(), meEndpoints(), userEndpoints(), groupEndpoints(), grantEndpoints(), signInEndpoints(), deviceEndpoints(), secretEndpoints(),
-		eventEndpoints(), auditEndpoints(), serverEndpoints(),
+		workflowEndpoints(),
+		versionEndpoints(),
+		graphEndpoints(),
+		executionEndpoints(),
+		batchEndpoints(),
+		fileEndpoints(),
+		keyEndpoints(),
+		meEndpoints(),
+		userEndpoints(),
+		groupEndpoints(),
+		grantEndpoints(),
+		signInEndpoints(),
+		deviceEndpoints(),
+		secretEndpoints(),
+		eventEndpoints(),
+		auditEndpoints(),
+		serverEndpoints(),
 	)
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/graph"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -67,6 +68,7 @@ type validation struct {
 	Valid    bool         `json:"valid"`
 	Errors   []fieldError `json:"errors" nullable:"false"`
 	Warnings []fieldError `json:"warnings" nullable:"false"`
+	Graph    *graph.Graph `json:"graph,omitempty" doc:"The control flow, of a valid definition."`
 }
 
 type fieldError struct {

@@ -169,7 +169,7 @@ func (c *call) validateWorkflow() error {
 		return err
 	}
 	return c.view(http.StatusOK, validation{
-		Valid: v.Valid, Errors: viewFields(v.Errors), Warnings: viewFields(v.Warnings),
+		Valid: v.Valid, Errors: viewFields(v.Errors), Warnings: viewFields(v.Warnings), Graph: v.Graph,
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/api"
 	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/graph"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/resource"
 )
@@ -68,6 +69,30 @@ func (c Check) Definition(ctx context.Context, definition []byte) ([]Problem, bo
 			return shownProblems(all), !all.HasErrors(), nil
 		}
 	}
+}
+
+// The forms of a graph.
+const (
+	GraphJSON    = "json"
+	GraphMermaid = "mermaid"
+	GraphDOT     = "dot"
+)
+
+// Graph draws the control flow of a definition in one of the forms. Without errors in the definition, problems are nil.
+func Graph(definition []byte, form string) (drawn []byte, problems []Problem, err error) {
+	doc, found := dsl.Parse(definition)
+	if found.HasErrors() {
+		return nil, shownProblems(found.Errors()), nil
+	}
+	g := graph.Of(doc)
+	switch form {
+	case GraphMermaid:
+		return []byte(g.Mermaid()), nil, nil
+	case GraphDOT:
+		return []byte(g.DOT()), nil, nil
+	}
+	drawn, err = json.MarshalIndent(g, "", "  ")
+	return append(drawn, '\n'), nil, err
 }
 
 // isFile reports whether a resource is a file below the root.

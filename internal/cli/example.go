@@ -54,6 +54,8 @@ var commandExamples = map[string]string{
 	"chargehand workflows show": `  chargehand workflows show shop/order
   chargehand workflows show shop/order -o yaml > order.yaml
   chargehand workflows show shop/order --version 1.0.0 -o yaml`,
+	"chargehand workflows graph": `  chargehand workflows graph order.yaml
+  chargehand workflows graph --format dot order.yaml | dot -Tsvg > order.svg`,
 	"chargehand workflows validate": `  chargehand workflows validate order.yaml
   chargehand workflows validate -o json - < order.yaml`,
 	"chargehand workflows diff": `  chargehand workflows diff order.yaml

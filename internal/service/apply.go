@@ -11,6 +11,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/graph"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -44,6 +45,7 @@ type Validation struct {
 	Valid    bool
 	Errors   []chargehand.FieldError // at most 100
 	Warnings []chargehand.FieldError // at most 100
+	Graph    *graph.Graph            // nil if it is not valid
 }
 
 // ValidateWorkflow checks a definition and stores nothing. If the principal may write workflows, the
@@ -69,9 +71,13 @@ func (s *Service) ValidateWorkflow(ctx context.Context, p *Principal, definition
 		c.problems = append(c.problems, problems...)
 		c.problems.Sort()
 	}
-	return &Validation{
+	v := &Validation{
 		Valid: !c.problems.HasErrors(), Errors: fieldErrors(c.problems.Errors()), Warnings: fieldErrors(c.problems.Warnings()),
-	}, nil
+	}
+	if v.Valid {
+		v.Graph = graph.Of(c.document)
+	}
+	return v, nil
 }
 
 // ungranted finds for which of its places a definition would be refused if the principal applied it.

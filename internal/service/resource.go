@@ -32,7 +32,8 @@ type FetchFunc func(ctx context.Context, uri string, authentication value.Value)
 
 // compilation is what came of a definition that is applied or checked now.
 type compilation struct {
-	plan     *plan.Plan // nil if there are errors
+	document *dsl.Document // nil if the text is no YAML or JSON at all
+	plan     *plan.Plan    // nil if there are errors
 	problems dsl.Problems
 	readable bool   // false: the text is no YAML or JSON at all
 	pins     []byte // the resources that plan was compiled with (plan.EncodePins)
@@ -45,7 +46,7 @@ type compilation struct {
 // that of ctx.
 func (s *Service) compile(ctx context.Context, source []byte, mayFetch bool) (*compilation, error) {
 	document, found := dsl.Parse(source)
-	c := &compilation{problems: found, readable: !errors.Is(found.Err(), dsl.ErrSyntax)}
+	c := &compilation{document: document, problems: found, readable: !errors.Is(found.Err(), dsl.ErrSyntax)}
 	if document == nil {
 		return c, nil
 	}

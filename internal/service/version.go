@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/excerpt"
+	"github.com/chargehand/chargehand/internal/graph"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -140,6 +142,32 @@ func (s *Service) shownRevision(ctx context.Context, w *currentWorkflow, revisio
 	}
 	v.Definition = value.Marshal(compiled.Definition())
 	return &v, nil
+}
+
+// Graph is the control flow of a revision of a workflow: of the one that GetWorkflow shows, or of a version's;
+// number 0 stands for its newest revision. Codes: workflow_not_found, version_not_found.
+func (s *Service) Graph(
+	ctx context.Context, p *Principal, id chargehand.WorkflowID, version string, number int64,
+) (*graph.Graph, error) {
+	var source []byte
+	if version == "" {
+		w, err := s.GetWorkflow(ctx, p, id)
+		if err != nil {
+			return nil, err
+		}
+		source = w.Source
+	} else {
+		v, err := s.GetVersion(ctx, p, id, version, number)
+		if err != nil {
+			return nil, err
+		}
+		source = v.Source
+	}
+	doc, problems := dsl.Parse(source) // plans do not keep the positions
+	if problems.HasErrors() {
+		return nil, fmt.Errorf("parse stored definition of workflow %s: %w", id, problems.Err())
+	}
+	return graph.Of(doc), nil
 }
 
 func revisionNotFound(version string, number int64) error {
