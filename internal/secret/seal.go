@@ -112,6 +112,9 @@ type Box struct {
 // Execution returns the box of an execution. Each has a key of its own.
 func (s *Sealer) Execution(id [16]byte) *Box { return s.box("executions/" + string(id[:])) }
 
+// Mail returns the box of a mail. Each has a key of its own.
+func (s *Sealer) Mail(id [16]byte) *Box { return s.box("mails/" + string(id[:])) }
+
 func (s *Sealer) box(use string) *Box {
 	key := s.keys.Load().current
 	return &Box{sealer: s, use: use, key: key, aead: newAEAD(key.derive(use))}

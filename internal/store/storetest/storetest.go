@@ -25,7 +25,7 @@ func Run(t *testing.T, open Open) {
 		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests}, {"keyring", keyringTests},
 		{"outbox", outboxTests}, {"dispatch", dispatchTests}, {"lock", lockTests},
 		{"secret", secretTests}, {"event", eventTests}, {"subscription", subscriptionTests}, {"child", childTests},
-		{"schedule", scheduleTests}, {"sink", sinkTests}, {"people", peopleTests}, {"sign-in", signInTests}, {"audit", auditTests}, {"usage", usageTests},
+		{"schedule", scheduleTests}, {"sink", sinkTests}, {"people", peopleTests}, {"sign-in", signInTests}, {"audit", auditTests}, {"usage", usageTests}, {"mail", mailTests},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {

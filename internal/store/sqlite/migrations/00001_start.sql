@@ -735,6 +735,29 @@ CREATE TABLE usage_sum (
 -- FoldUsage.
 CREATE INDEX usage_sum_slot ON usage_sum (account, environment, actor, slot) WHERE slot <> 0;
 
+-- Mail ----------------------------------------------------------------------------------------------------------------
+
+-- A row is a mail, written with the change that it tells of. When it has ended, its content is gone; the row stays until
+-- some days after expires_ms.
+CREATE TABLE mail (
+    no         INTEGER PRIMARY KEY,
+    id         BLOB NOT NULL UNIQUE CHECK (length(id) = 16), -- in its Message-ID
+    account    INTEGER NOT NULL,                             -- 0: none
+    person     INTEGER NOT NULL,                             -- whom it goes to; 0: found when it is sent
+    kind       TEXT NOT NULL,                                -- mail.Kind
+    attempts   INTEGER NOT NULL DEFAULT 0,
+    due_ms     INTEGER NOT NULL,                             -- of the next attempt, or end of the lease of the process that sends it
+    expires_ms INTEGER NOT NULL,                             -- it is of no use afterwards
+    created_ms INTEGER NOT NULL,
+    ended_ms   INTEGER NOT NULL DEFAULT 0,
+    result     INTEGER NOT NULL DEFAULT 0,                   -- store.MailResult
+    content    BLOB                                          -- sealed, because it may hold a link
+) STRICT;
+-- LeaseMail, MailDue, OldestMailMs, CountMail.
+CREATE INDEX mail_due ON mail (due_ms) WHERE ended_ms = 0;
+-- DeleteMail.
+CREATE INDEX mail_expires ON mail (expires_ms);
+
 -- Audit log ----------------------------------------------------------------------------------------------------------
 
 -- A row is an entry of the audit log: a change, who made it and from where.
