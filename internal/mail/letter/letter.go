@@ -1,0 +1,140 @@
+package letter
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"strings"
+	text "text/template"
+	"time"
+	"unicode"
+)
+
+// Kind says what a mail is about. It is stored.
+type Kind string
+
+// The kinds.
+const (
+	Invitation Kind = "invitation"
+	Reset      Kind = "reset"       // an admin has made the link
+	AskedReset Kind = "asked reset" // the person has asked for the link
+	KeyEnds    Kind = "key ends"
+	Test       Kind = "test" // of the settings
+)
+
+// Letter is what a mail says. It is stored, sealed, as JSON.
+type Letter struct {
+	Kind    Kind      `json:"kind"`
+	Locale  string    `json:"locale,omitempty"`  // of the person; English but for German ones
+	Name    string    `json:"name,omitempty"`    // of the person
+	Account string    `json:"account,omitempty"` // its name
+	By      string    `json:"by,omitempty"`      // name of who invites; empty: a program
+	URL     string    `json:"url,omitempty"`     // to open
+	Until   time.Time `json:"until,omitzero"`    // how long the address can be used; when the key ends
+	Key     string    `json:"key,omitempty"`     // its name
+	// LastFour are the last characters of the key.
+	LastFour    string `json:"last_four,omitempty"`
+	Environment string `json:"environment,omitempty"`
+	Days        int    `json:"days,omitempty"` // until the key ends
+}
+
+// Content is a letter that can be sent.
+type Content struct {
+	Subject string
+	Name    string // of the person
+	Text    string
+	HTML    string
+}
+
+// phrases are the texts of a kind in a language. An empty one is left out.
+type phrases struct {
+	Subject, Lead, Button, Until, Closing string
+}
+
+var (
+	//go:embed letter.html
+	layout string
+	page   = template.Must(template.New("letter").Parse(layout))
+)
+
+// maxText bounds a name in a mail.
+const maxText = 100
+
+// clean makes one line of visible characters of a text that people chose.
+func clean(s string) string {
+	var b strings.Builder
+	n, space := 0, false
+	for _, r := range s {
+		switch {
+		case unicode.IsSpace(r), r < ' ':
+			space = n > 0
+			continue
+		case !unicode.IsGraphic(r), unicode.Is(unicode.Bidi_Control, r), unicode.Is(unicode.Variation_Selector, r), unicode.Is(unicode.Co, r), r == unicode.ReplacementChar:
+			continue
+		}
+		if space {
+			n++
+			b.WriteByte(' ')
+			space = false
+		}
+		if n++; n > maxText {
+			return strings.TrimRight(b.String(), " ") + "…"
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// Write makes a letter.
+func (l Letter) Write() (Content, error) {
+	language := "en"
+	if base, _, _ := strings.Cut(strings.ToLower(l.Locale), "-"); base == "de" {
+		language = "de"
+	}
+	for _, field := range []*string{&l.Name, &l.Account, &l.By, &l.Key, &l.LastFour, &l.Environment} {
+		*field = clean(*field)
+	}
+	p, known := texts[language][l.Kind]
+	if !known {
+		return Content{}, fmt.Errorf("write a letter: there is no kind %q", l.Kind)
+	}
+	data := struct {
+		Letter
+		Time string
+	}{l, l.Until.UTC().Format(times[language])}
+	for _, phrase := range []*string{&p.Subject, &p.Lead, &p.Until, &p.Closing} {
+		t, err := text.New("phrase").Parse(*phrase)
+		var out strings.Builder
+		if err == nil {
+			err = t.Execute(&out, data)
+		}
+		if err != nil {
+			return Content{}, fmt.Errorf("write a letter: %w", err)
+		}
+		*phrase = out.String()
+	}
+	greeting := greetings[language]
+	if l.Name != "" {
+		greeting = fmt.Sprintf(greetingsByName[language], l.Name)
+	}
+	var html bytes.Buffer
+	err := page.Execute(&html, struct {
+		phrases
+		Language, Greeting, URL string
+	}{p, language, greeting, l.URL})
+	if err != nil {
+		return Content{}, fmt.Errorf("write a letter: %w", err)
+	}
+	lines := []string{greeting, p.Lead}
+	if l.URL != "" {
+		lines = append(lines, l.URL)
+	}
+	if p.Until != "" {
+		lines = append(lines, p.Until)
+	}
+	if p.Closing != "" {
+		lines = append(lines, p.Closing)
+	}
+	return Content{Subject: p.Subject, Name: l.Name, Text: strings.Join(lines, "\n\n") + "\n", HTML: html.String()}, nil
+}

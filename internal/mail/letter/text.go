@@ -1,0 +1,79 @@
+package letter
+
+// times are the forms of a point in time, which is in UTC.
+var times = map[string]string{"en": "2 January 2006, 15:04 UTC", "de": "02.01.2006, 15:04 Uhr (UTC)"}
+
+var (
+	greetings       = map[string]string{"en": "Hello,", "de": "Guten Tag,"}
+	greetingsByName = map[string]string{"en": "Hello %s,", "de": "Guten Tag %s,"}
+)
+
+// texts are those of each kind, by language.
+var texts = map[string]map[Kind]phrases{
+	"en": {
+		Invitation: {
+			Subject: "Invitation to {{.Account}}",
+			Lead:    "{{with .By}}{{.}} invites you{{else}}you are invited{{end}} to the account {{.Account}} on Chargehand. Open this address to accept the invitation:",
+			Button:  "Accept the invitation",
+			Until:   "The address can be used once, until {{.Time}}.",
+			Closing: "If you did not expect this invitation, do nothing.",
+		},
+		Reset: {
+			Subject: "Set a new password",
+			Lead:    "an admin has made an address with which you set a new password for Chargehand:",
+			Button:  "Set a new password",
+			Until:   "The address can be used once, until {{.Time}}.",
+			Closing: "Your password stays as it is until you open the address and set another one.",
+		},
+		AskedReset: {
+			Subject: "Set a new password",
+			Lead:    "with this address you set a new password for Chargehand:",
+			Button:  "Set a new password",
+			Until:   "The address can be used once, until {{.Time}}.",
+			Closing: "If you did not ask for it, do nothing: your password stays as it is.",
+		},
+		KeyEnds: {
+			Subject: "API key {{.Key}} ends in {{if eq .Days 1}}1 day{{else}}{{.Days}} days{{end}}",
+			Lead: "the API key {{.Key}} (…{{.LastFour}}, {{.Environment}}) of the account {{.Account}} ends on {{.Time}}. " +
+				"Requests with it are refused from then on.",
+			Closing: "Make another key before, and give it to what uses this one. If nothing uses the key any more, do nothing.",
+		},
+		Test: {
+			Subject: "Test of Chargehand's mail",
+			Lead:    "this mail was sent by `chargehand doctor`. The settings for mail work.",
+		},
+	},
+	"de": {
+		Invitation: {
+			Subject: "Einladung zu {{.Account}}",
+			Lead:    "{{with .By}}{{.}} lädt Sie zum Konto {{$.Account}} auf Chargehand ein.{{else}}Sie sind zum Konto {{.Account}} auf Chargehand eingeladen.{{end}} Öffnen Sie diese Adresse, um die Einladung anzunehmen:",
+			Button:  "Einladung annehmen",
+			Until:   "Die Adresse kann einmal benutzt werden, bis {{.Time}}.",
+			Closing: "Wenn Sie diese Einladung nicht erwartet haben, tun Sie nichts.",
+		},
+		Reset: {
+			Subject: "Neues Passwort setzen",
+			Lead:    "ein Admin hat eine Adresse angelegt, mit der Sie ein neues Passwort für Chargehand setzen:",
+			Button:  "Neues Passwort setzen",
+			Until:   "Die Adresse kann einmal benutzt werden, bis {{.Time}}.",
+			Closing: "Ihr Passwort bleibt, wie es ist, bis Sie die Adresse öffnen und ein anderes setzen.",
+		},
+		AskedReset: {
+			Subject: "Neues Passwort setzen",
+			Lead:    "mit dieser Adresse setzen Sie ein neues Passwort für Chargehand:",
+			Button:  "Neues Passwort setzen",
+			Until:   "Die Adresse kann einmal benutzt werden, bis {{.Time}}.",
+			Closing: "Wenn Sie nicht darum gebeten haben, tun Sie nichts: Ihr Passwort bleibt, wie es ist.",
+		},
+		KeyEnds: {
+			Subject: "API-Schlüssel {{.Key}} endet in {{if eq .Days 1}}1 Tag{{else}}{{.Days}} Tagen{{end}}",
+			Lead: "der API-Schlüssel {{.Key}} (…{{.LastFour}}, {{.Environment}}) des Kontos {{.Account}} endet am {{.Time}}. " +
+				"Danach werden Anfragen mit ihm abgewiesen.",
+			Closing: "Legen Sie vorher einen anderen an, und geben Sie ihn dem, was diesen benutzt. Benutzt nichts mehr den Schlüssel, so tun Sie nichts.",
+		},
+		Test: {
+			Subject: "Test der Mails von Chargehand",
+			Lead:    "diese Mail hat `chargehand doctor` verschickt. Die Einstellungen für Mails stimmen.",
+		},
+	},
+}

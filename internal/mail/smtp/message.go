@@ -1,0 +1,55 @@
+package smtp
+
+import (
+	"errors"
+	"net/mail"
+	"strings"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+	"golang.org/x/net/idna"
+
+	"github.com/chargehand/chargehand/internal/person"
+)
+
+// Message is a mail to one person.
+type Message struct {
+	ID       string // what stands before the @ of the Message-ID: letters, digits and dashes
+	At       time.Time
+	To, Name string // of the person
+	Subject  string
+	Text     string
+	HTML     string // says the same
+}
+
+// address is the form of an e-mail address that mail servers take: with a domain in ASCII.
+func address(text string) (string, error) {
+	shown, _, complaint := person.Email(text)
+	if complaint != "" {
+		return "", errors.New(strings.TrimSuffix(complaint, "."))
+	}
+	at := strings.LastIndexByte(shown, '@')
+	domain, err := idna.Lookup.ToASCII(shown[at+1:])
+	return shown[:at+1] + domain, err
+}
+
+// ascii reports whether every mail server takes an address.
+func ascii(address string) bool {
+	return !strings.ContainsFunc(address, func(r rune) bool { return r > 126 })
+}
+
+// write makes the text of a mail, with its headers.
+func (m *Message) write(from mail.Address, to string) *gomail.Msg {
+	out := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
+	out.FromMailAddress(&from)
+	out.ToMailAddress(&mail.Address{Name: m.Name, Address: to})
+	out.Subject(m.Subject)
+	out.SetDateWithValue(m.At)
+	out.SetMessageIDWithValue(m.ID + from.Address[strings.LastIndexByte(from.Address, '@'):])
+	// Nothing answers by itself: a note of absence would only come back to nobody.
+	out.SetGenHeader("Auto-Submitted", "auto-generated")
+	out.SetGenHeader("X-Auto-Response-Suppress", "All")
+	out.SetBodyString(gomail.TypeTextPlain, m.Text)
+	out.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
+	return out
+}
