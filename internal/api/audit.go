@@ -29,9 +29,6 @@ var (
 // unauditedStart is why starts have no entry.
 const unauditedStart = "it starts something, and what was started is on record itself"
 
-// unauditedSignIn is why set-up, sign-in and passwords have no entry.
-const unauditedSignIn = "persons do it for themselves, and the server's log has a line for each"
-
 // exportPage is how many entries an export reads at a time.
 const exportPage = 500
 

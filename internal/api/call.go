@@ -112,7 +112,7 @@ func (c *call) run() error {
 	if rt.slow || c.args.wait > 0 {
 		c.allowTime()
 	}
-	if rt.audits != nil {
+	if rt.audits != nil && !rt.enters {
 		c.recorded()
 	}
 	return rt.serve(c)

@@ -54,7 +54,7 @@ func deviceEndpoints() []endpoint {
 			about: "The device authorization grant of RFC 8628, with JSON bodies: the program shows the address and the code, a person signs in " +
 				"there, types the code and confirms, and the program asks POST /device/token meanwhile.",
 			body:    jsonBody(deviceBody{}, true),
-			answers: []answer{{status: 200, about: "The codes", view: deviceCode{}}}, unaudited: unauditedSignIn, serve: (*call).startDevice,
+			answers: []answer{{status: 200, about: "The codes", view: deviceCode{}}}, unaudited: "nothing is given before a person confirms", serve: (*call).startDevice,
 		},
 		{
 			method: post, path: "/device/token", id: "redeemDevice", tag: "Sign-in", enters: true,

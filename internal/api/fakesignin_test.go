@@ -14,8 +14,10 @@ const goodToken = "the-token"
 
 // fakeSignIn answers every sign-in with one session, or with fail.
 type fakeSignIn struct {
-	fail error
-	from signin.Client // of the last request
+	fail    error
+	from    signin.Client // of the last request
+	browser string        // the secret that a sign-in gives the browser
+	read    int           // sessions that were read
 }
 
 func (f *fakeSignIn) session(from signin.Client) (*signin.Session, error) {
@@ -25,7 +27,7 @@ func (f *fakeSignIn) session(from signin.Client) (*signin.Session, error) {
 	}
 	account := store.Account{No: 1, ID: mustID[chargehand.AccountID]("0197a5c4-6666-7000-8000-000000000006"), Name: "default"}
 	return &signin.Session{
-		Token: goodToken, Account: account, Accounts: []store.Account{account}, ExpiresAt: moment0.Add(time.Hour), FreshUntil: moment0,
+		Token: goodToken, Browser: f.browser, Account: account, Accounts: []store.Account{account}, ExpiresAt: moment0.Add(time.Hour), FreshUntil: moment0,
 		Person: store.Person{ID: mustID[chargehand.UserID]("0197a5c4-7777-7000-8000-000000000007"), Email: "ada@example.com", Name: "Ada"},
 	}, nil
 }
@@ -40,6 +42,7 @@ func (f *fakeSignIn) SignIn(_ context.Context, _, _ string, from signin.Client) 
 	return f.session(from)
 }
 func (f *fakeSignIn) Session(_ context.Context, token string) (*signin.Session, error) {
+	f.read++
 	if token != goodToken {
 		return nil, chargehand.NewError(chargehand.CodeInvalidCredentials, "The session has ended.")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/signin"
 )
 
 // entrance is what stands before sign-in: where a request really comes from, whether the way is safe, whether a page of
@@ -72,15 +73,37 @@ func (g *entrance) secure(r *http.Request) bool {
 	}
 	peer := peerAddress(r)
 	if g.trusts(peer) {
-		return strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+		// The proxy speaks last: what stands before it was made up by the client.
+		hops := strings.Split(strings.Join(r.Header["X-Forwarded-Proto"], ","), ",")
+		return strings.EqualFold(strings.TrimSpace(hops[len(hops)-1]), "https")
 	}
 	// A proxy on the same machine, which sends nothing on that was not encrypted.
 	return peer.IsLoopback() && g.public != nil && g.public.Scheme == "https" && strings.EqualFold(r.Host, g.public.Host)
 }
 
+// forwards reports whether a proxy on the server's machine sends the request on that is not trusted. All its clients
+// would look as if they were on the machine, and share one address.
+func (g *entrance) forwards(r *http.Request) bool {
+	peer := peerAddress(r)
+	if !peer.IsLoopback() || g.trusts(peer) {
+		return false
+	}
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-Ip", "Via"} {
+		if r.Header[name] != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // admit refuses what may not sign in at all. Codes: https_required, cross_origin, rate_limited.
 func (c *call) admit() error {
 	g := c.server.entrance
+	if g.forwards(c.r) {
+		return chargehand.NewError(chargehand.CodeHTTPSRequired, "A proxy on the server's own machine has sent this on, and the server does not know it. "+
+			"Start the server with --public-url https://NAME and --trusted-proxy "+peerAddress(c.r).String()+
+			"; the proxy must set X-Forwarded-For and X-Forwarded-Proto.")
+	}
 	if !g.secure(c.r) && !g.client(c.r).IsLoopback() {
 		return chargehand.NewError(chargehand.CodeHTTPSRequired, "Sign-in over plain http is possible on the server's own machine only. "+
 			"Put a proxy with TLS before the server, and start it with --public-url https://NAME and --trusted-proxy with the proxy's address.")
@@ -155,32 +178,52 @@ func (a *addressRate) take(address netip.Addr, now time.Time) (service.Rate, err
 	return rate, nil
 }
 
-// cookieName is that of the session. Cookies know no ports, so that two servers on one machine need two names.
-func (c *call) cookieName() string {
+// The cookies: of the session, and of the browser, by which persons who have signed in from it are known.
+const (
+	sessionCookie = "chargehand"
+	browserCookie = "chargehand-browser"
+)
+
+// cookieName is that of a cookie. Cookies know no ports, so that two servers on one machine need two names.
+func (c *call) cookieName(name string) string {
 	if c.server.entrance.secure(c.r) {
-		return "__Host-chargehand"
+		return "__Host-" + name
 	}
 	if _, port, err := net.SplitHostPort(c.r.Host); err == nil {
-		return "chargehand-" + port
+		return name + "-" + port
 	}
-	return "chargehand-80"
+	return name + "-80"
 }
 
 // sessionToken is the token of the cookie; empty: there is none.
-func (c *call) sessionToken() string {
-	cookie, err := c.r.Cookie(c.cookieName())
+func (c *call) sessionToken() string { return c.cookie(sessionCookie) }
+
+func (c *call) cookie(name string) string {
+	cookie, err := c.r.Cookie(c.cookieName(name))
 	if err != nil {
 		return ""
 	}
 	return cookie.Value
 }
 
-// setCookie gives the browser a token; an empty one takes the cookie away.
-func (c *call) setCookie(token string, ends time.Time) {
-	cookie := http.Cookie{
-		Name: c.cookieName(), Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.server.entrance.secure(c.r), Expires: ends,
+// setCookie gives the browser the token of a session; an empty one takes the cookie away.
+func (c *call) setCookie(token string, ends time.Time) { c.giveCookie(sessionCookie, token, ends) }
+
+// signedIn gives the browser the cookies of a session, where they are new.
+func (c *call) signedIn(s *signin.Session) {
+	if s.Token != "" {
+		c.setCookie(s.Token, s.ExpiresAt)
 	}
-	if token == "" {
+	if s.Browser != "" {
+		c.giveCookie(browserCookie, s.Browser, c.began.Add(signin.BrowserLife))
+	}
+}
+
+func (c *call) giveCookie(name, value string, ends time.Time) {
+	cookie := http.Cookie{
+		Name: c.cookieName(name), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.server.entrance.secure(c.r), Expires: ends,
+	}
+	if value == "" {
 		cookie.MaxAge, cookie.Expires = -1, time.Time{}
 	}
 	http.SetCookie(c.w, &cookie)

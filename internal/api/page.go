@@ -107,7 +107,7 @@ func (c *call) answerFormAt(path string, again page.Content, s *signin.Session, 
 	var shown *chargehand.Error
 	switch {
 	case err == nil:
-		c.setCookie(s.Token, s.ExpiresAt)
+		c.signedIn(s)
 		c.seeOther(path)
 		return nil
 	case !errors.As(err, &shown) || problemTypes[shown.Code].status == 0 || shown.Code == chargehand.CodeInternal:

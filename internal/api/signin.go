@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/signin"
 	"github.com/chargehand/chargehand/internal/value"
@@ -67,7 +68,7 @@ type (
 // The answers.
 type (
 	signInMethods struct {
-		Setup    bool `json:"setup" doc:"The installation has no person yet: POST /setup makes the first one."`
+		Setup    bool `json:"setup" doc:"The installation has no admin yet: POST /setup makes the first one."`
 		Password bool `json:"password" doc:"Persons may sign in with a password."`
 	}
 	session struct {
@@ -102,12 +103,12 @@ func signInEndpoints() []endpoint {
 		{
 			method: post, path: "/setup", id: "setUp", tag: "Sign-in", enters: true,
 			summary: "Make the first admin", about: "With the set-up token, once. It signs in.", body: jsonBody(setupBody{}, true),
-			answers: signedIn, problems: append(enters, chargehand.CodeSetupDone), change: "installation set up", unaudited: unauditedSignIn, serve: (*call).setUp,
+			answers: signedIn, problems: append(enters, chargehand.CodeSetupDone), change: "installation set up", audits: []audit.Action{audit.UserSetUp, audit.SessionCreated}, serve: (*call).setUp,
 		},
 		{
 			method: post, path: "/session", id: "signIn", tag: "Sign-in", enters: true,
 			summary: "Sign in with a password", about: "Failed tries delay the next one.", body: jsonBody(signInBody{}, true),
-			answers: signedIn, problems: enters, change: "signed in", unaudited: unauditedSignIn, serve: (*call).signIn,
+			answers: signedIn, problems: enters, change: "signed in", audits: []audit.Action{audit.SessionCreated, audit.SessionFailed}, serve: (*call).signIn,
 		},
 		{
 			method: get, path: "/session", id: "getSession", tag: "Sign-in", enters: true, session: true,
@@ -117,58 +118,59 @@ func signInEndpoints() []endpoint {
 		{
 			method: patch, path: "/session", id: "switchAccount", tag: "Sign-in", enters: true, session: true,
 			summary: "Switch to another account", about: "The session gets a new token.", body: jsonBody(switchBody{}, true),
-			answers: renewed, change: "account switched", unaudited: unauditedSignIn, serve: (*call).switchAccount,
+			answers: renewed, change: "account switched", audits: []audit.Action{audit.SessionSwitched}, serve: (*call).switchAccount,
 		},
 		{
 			method: remove, path: "/session", id: "signOut", tag: "Sign-in", enters: true, session: true,
 			summary: "Sign out", about: "The session ends.",
-			answers: []answer{{status: 204, about: "Signed out", headers: []string{"Set-Cookie"}}}, change: "signed out", unaudited: unauditedSignIn, serve: (*call).signOut,
+			answers: []answer{{status: 204, about: "Signed out", headers: []string{"Set-Cookie"}}}, change: "signed out", audits: []audit.Action{audit.SessionEnded}, serve: (*call).signOut,
 		},
 		{
 			method: post, path: "/session/verify", id: "verifySession", tag: "Sign-in", enters: true, session: true,
 			summary: "Confirm the sign-in", about: "Makes the sign-in fresh for 10 minutes. The session gets a new token.", body: jsonBody(verifyBody{}, true),
-			answers: renewed, unaudited: unauditedSignIn, serve: (*call).verifySession,
+			answers: renewed, audits: []audit.Action{audit.SessionFailed}, serve: (*call).verifySession,
 		},
 		{
 			method: post, path: "/invitation", id: "acceptInvitation", tag: "Sign-in", enters: true,
 			summary: "Accept an invitation", about: "Makes the invited person an active user and signs in. A person who can sign in already must have done so.",
-			body: jsonBody(invitationBody{}, true), answers: signedIn, problems: enters, change: "invitation accepted", unaudited: unauditedSignIn, serve: (*call).acceptInvitation,
+			body: jsonBody(invitationBody{}, true), answers: signedIn, problems: enters, change: "invitation accepted", audits: []audit.Action{audit.UserJoined, audit.SessionCreated}, serve: (*call).acceptInvitation,
 		},
 		{
 			method: post, path: "/password-reset", id: "resetPassword", tag: "Sign-in", enters: true,
 			summary: "Set a password anew", about: "With the secret of a link that an admin made. It ends all sessions of the person, and signs in.",
-			body: jsonBody(resetBody{}, true), answers: signedIn, problems: enters, change: "password reset", unaudited: unauditedSignIn, serve: (*call).resetPassword,
+			body: jsonBody(resetBody{}, true), answers: signedIn, problems: enters, change: "password reset", audits: []audit.Action{audit.PasswordReset, audit.SessionCreated}, serve: (*call).resetPassword,
 		},
 		{
 			method: put, path: "/me/password", id: "changePassword", tag: "Sign-in", enters: true, session: true,
 			summary: "Change the password", about: "It ends the person's other sessions. The session gets a new token.", body: jsonBody(passwordBody{}, true),
-			answers: renewed, problems: []chargehand.Code{chargehand.CodeFreshSignInRequired}, change: "password changed", unaudited: unauditedSignIn, serve: (*call).changePassword,
+			answers: renewed, problems: []chargehand.Code{chargehand.CodeFreshSignInRequired}, change: "password changed", audits: []audit.Action{audit.PasswordChanged, audit.SessionFailed}, serve: (*call).changePassword,
 		},
 	}
 }
 
-// enter is the checks of routes that set or read the cookie.
+// enter is the checks of routes that set or read the cookie. The address pays before anything is read for it.
 func (c *call) enter(rt *route) error {
-	if !rt.session {
-		return c.admit()
-	}
+	c.recorded()
 	token := c.sessionToken()
 	switch {
+	case !rt.session:
+		return c.admit()
 	case token != "" && hasCredential(c.r.Header):
 		return chargehand.NewError(chargehand.CodeAmbiguousCredentials, "The request has a session and an API key. Send one of them.")
 	case token == "":
 		return chargehand.NewError(chargehand.CodeInvalidCredentials, "This needs a session. Sign in first.")
 	}
-	var err error
-	if c.session, err = c.server.signIn.Session(c.r.Context(), token); err != nil {
+	if err := c.admit(); err != nil {
 		return err
 	}
-	return c.admit()
+	var err error
+	c.session, err = c.server.signIn.Session(c.r.Context(), token)
+	return err
 }
 
 // from is where the request comes from.
 func (c *call) from() signin.Client {
-	return signin.Client{Address: c.server.entrance.client(c.r), Agent: c.r.UserAgent()}
+	return signin.Client{Address: c.server.entrance.client(c.r), Agent: c.r.UserAgent(), Browser: c.cookie(browserCookie)}
 }
 
 // texts reads the fields of a body, which are all texts. Codes: invalid_body, unknown_field.
@@ -211,9 +213,7 @@ func (c *call) entered(status int, s *signin.Session, err error) error {
 	if err != nil {
 		return err
 	}
-	if s.Token != "" {
-		c.setCookie(s.Token, s.ExpiresAt)
-	}
+	c.signedIn(s)
 	return c.view(status, viewSession(s))
 }
 

@@ -49,6 +49,10 @@ func TestWhereSignInIsAllowed(t *testing.T) {
 		"a trusted proxy":                 {r: browser("10.0.0.1:5", "chargehand.example.com", "X-Forwarded-Proto", "https", "X-Forwarded-For", "6.6.6.6, 203.0.113.7"), public: public, proxies: []string{"10.0.0.0/8"}, cookie: "__Host-chargehand", address: "203.0.113.7"},
 		"two trusted proxies":             {r: browser("10.0.0.1:5", "chargehand.example.com", "X-Forwarded-Proto", "https", "X-Forwarded-For", "6.6.6.6, 203.0.113.7, 10.0.0.2"), public: public, proxies: []string{"10.0.0.0/8"}, cookie: "__Host-chargehand", address: "203.0.113.7"},
 		"a trusted proxy over plain http": {r: browser("10.0.0.1:5", "chargehand.example.com", "X-Forwarded-Proto", "http", "X-Forwarded-For", "203.0.113.7"), public: public, proxies: []string{"10.0.0.0/8"}, code: "https_required"},
+		"a proxy that adds a header":      {r: browser("10.0.0.1:5", "chargehand.example.com", "X-Forwarded-Proto", "https, http", "X-Forwarded-For", "203.0.113.7"), public: public, proxies: []string{"10.0.0.0/8"}, code: "https_required"},
+		"an unknown proxy on the machine": {r: browser("127.0.0.1:5", "chargehand.example.com", "X-Forwarded-For", "203.0.113.7", "X-Forwarded-Proto", "https"), public: public, code: "https_required"},
+		"one that says it otherwise":      {r: browser("[::1]:5", "localhost:8080", "Forwarded", "for=203.0.113.7;proto=https"), code: "https_required"},
+		"a trusted one on the machine":    {r: browser("127.0.0.1:5", "chargehand.example.com", "X-Forwarded-For", "203.0.113.7", "X-Forwarded-Proto", "https"), public: public, proxies: []string{"127.0.0.1/32"}, cookie: "__Host-chargehand", address: "203.0.113.7"},
 		"no header of a trusted proxy":    {r: browser("10.0.0.1:5", "chargehand.example.com"), public: public, proxies: []string{"10.0.0.0/8"}, code: "https_required"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,6 +80,46 @@ func TestWhereSignInIsAllowed(t *testing.T) {
 	r.TLS = &tls.ConnectionState{}
 	if a := serve(signInServer(t, &fakeSignIn{}, ""), r); a.status != 201 || !strings.HasPrefix(a.header.Get("Set-Cookie"), "__Host-") {
 		t.Errorf("over TLS: %d, %s", a.status, a.header.Get("Set-Cookie"))
+	}
+}
+
+// TestTheCookieOfABrowser: a sign-in makes the browser known, and the next one says by which secret.
+func TestTheCookieOfABrowser(t *testing.T) {
+	f := &fakeSignIn{browser: "first"}
+	s := signInServer(t, f, "")
+	a := serve(s, browser("127.0.0.1:5", "localhost:8080"))
+	cookies := strings.Join(a.header["Set-Cookie"], "\n")
+	for _, part := range []string{"chargehand-browser-8080=first; Path=/; Expires=", "; HttpOnly; SameSite=Lax"} {
+		if !strings.Contains(cookies, part) {
+			t.Errorf("%q is missing in %s", part, cookies)
+		}
+	}
+	f.browser = ""
+	a = serve(s, browser("127.0.0.1:5", "localhost:8080", "Cookie", "chargehand-browser-8080=first; chargehand-browser-9090=second"))
+	if f.from.Browser != "first" || len(a.header["Set-Cookie"]) != 1 {
+		t.Errorf("from %q, answered %q", f.from.Browser, a.header["Set-Cookie"])
+	}
+	wantProblem(t, serve(s, func() *http.Request {
+		r := browser("127.0.0.1:5", "localhost:8080", "Cookie", "chargehand-browser-8080="+goodToken)
+		r.Method = "DELETE"
+		return r
+	}()), 401, "invalid_credentials")
+}
+
+// TestUnknownSessionsArePaidFor: what a stranger sends as a session is read as often as the address may ask.
+func TestUnknownSessionsArePaidFor(t *testing.T) {
+	f := &fakeSignIn{}
+	s := signInServer(t, f, "")
+	limited := 0
+	for range 10 * addressBurst {
+		r := browser("127.0.0.1:5", "localhost:8080", "Cookie", "chargehand-8080=unknown")
+		r.Method = "DELETE"
+		if a := serve(s, r); a.status == 429 {
+			limited++
+		}
+	}
+	if f.read > 3*addressBurst || limited == 0 {
+		t.Errorf("%d sessions were read, %d requests refused", f.read, limited)
 	}
 }
 

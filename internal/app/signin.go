@@ -42,7 +42,7 @@ func (t *term) makeKeys(ctx context.Context, tx *store.Tx, r signin.KeyRequest) 
 	return keys, nil
 }
 
-// offerSetup makes a new set-up token for an installation without a person, keeps it in a file, and prints the address
+// offerSetup makes a new set-up token for an installation without an admin, keeps it in a file, and prints the address
 // that it belongs to once. With a database of its own server, where several nodes start, only the command line does.
 func (t *term) offerSetup(ctx context.Context, base string) {
 	if t.cfg.DatabaseURL != "" || t.cfg.WorkerOnly {
@@ -63,7 +63,7 @@ func (t *term) offerSetup(ctx context.Context, base string) {
 	if t.cfg.PublicURL != "" {
 		base = t.cfg.PublicURL
 	}
-	t.log.Info("no person can sign in yet: open this address within 24 hours to make the first admin", "url", base+"/setup#token="+token)
+	t.log.Info("there is no admin yet: open this address within 24 hours to make the first admin", "url", base+"/setup#token="+token)
 }
 
 func (t *term) removeSetupToken() {

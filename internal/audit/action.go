@@ -31,7 +31,15 @@ const (
 	GrantTaken         Action = "grant.taken"
 	AccountCreated     Action = "account.created"
 	AccountRenamed     Action = "account.renamed"
+	UserSetUp          Action = "user.set_up"
+	UserJoined         Action = "user.joined"
+	PasswordChanged    Action = "password.changed"
+	PasswordReset      Action = "password.reset"
+	SessionCreated     Action = "session.created"
+	SessionSwitched    Action = "session.switched"
+	SessionEnded       Action = "session.ended"
 	SessionFailed      Action = "session.failed" // CountFailedSignIn
+	MasterKeyExchanged Action = "master_key.exchanged"
 )
 
 // Description says what an action is.
@@ -67,7 +75,15 @@ var actions = []Description{
 	{GrantTaken, "A role was taken away from a user or group.", "grant", "those of grant.given"},
 	{AccountCreated, "The account was made. It is the first entry of its log.", "account", "name"},
 	{AccountRenamed, "The account has got another name.", "account", "name"},
+	{UserSetUp, "The first admin was made with the set-up token.", "user", ""},
+	{UserJoined, "A person has accepted an invitation. The actor is a `link` if the person could not sign in before.", "user", ""},
+	{PasswordChanged, "A user has changed the own password, which ends the user's other sessions.", "user", ""},
+	{PasswordReset, "A user has set a password anew with a link, which ends all sessions of the user.", "user", ""},
+	{SessionCreated, "A user has signed in.", "user", "method"},
+	{SessionSwitched, "A user who has signed in already works in this account now.", "user", ""},
+	{SessionEnded, "A user has signed out.", "user", ""},
 	{SessionFailed, "A sign-in has failed, `count` times within one minute. There is no target if no person has the e-mail.", "user", ""},
+	{MasterKeyExchanged, "The keys of the installation were wrapped by another master key, or older master keys were removed.", "master_key", "current, data_key, removed"},
 }
 
 // Actions lists all actions.

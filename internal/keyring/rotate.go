@@ -33,6 +33,8 @@ type Exchange struct {
 	File   string // the master key file, which is replaced
 	Folder string // as in Watch
 	Now    func() time.Time
+	// Record is called in the transaction of each change of the database; nil: nothing.
+	Record func(*store.Tx, Report) error
 
 	done func(step string) error // after each step that is durable; tests end there
 }
@@ -89,7 +91,7 @@ func (x *Exchange) Rotate(ctx context.Context, dataKey bool) (Report, error) {
 				report.Wrapped++
 			}
 			if !dataKey {
-				return nil
+				return x.record(tx, report)
 			}
 			report.ActiveAt = now.Add(activeAfter)
 			key := secret.NewKey(next(keys.List()), secret.Data, now.UnixMilli(), report.ActiveAt.UnixMilli())
@@ -98,7 +100,7 @@ func (x *Exchange) Rotate(ctx context.Context, dataKey bool) (Report, error) {
 			if !slices.Contains(by, current) {
 				by = append(by, current)
 			}
-			return insert(tx, by, key)
+			return errors.Join(insert(tx, by, key), x.record(tx, report))
 		})
 		if err == nil {
 			err = x.step("wrapped")
@@ -131,7 +133,7 @@ func (x *Exchange) Finish(ctx context.Context) (Report, error) {
 				}
 			}
 			report.Removed = state.Older
-			return nil
+			return x.record(tx, report)
 		})
 		if err == nil {
 			err = x.step("unwrapped")
@@ -143,6 +145,14 @@ func (x *Exchange) Finish(ctx context.Context) (Report, error) {
 		}
 		return report, err
 	})
+}
+
+// record calls Record if the database was changed.
+func (x *Exchange) record(tx *store.Tx, report Report) error {
+	if x.Record == nil || report.Wrapped == 0 && report.DataKey == 0 && len(report.Removed) == 0 {
+		return nil
+	}
+	return x.Record(tx, report)
 }
 
 // alone runs an exchange while no other one runs.

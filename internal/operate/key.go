@@ -13,6 +13,7 @@ import (
 	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/store"
 )
 
 // NewKey is the request of the command line to make a key.
@@ -137,9 +138,32 @@ func ExchangeMasterKey(ctx context.Context, cfg installation.Settings, finish, d
 	if err := rows.View(ctx, installation.CheckMoved); err != nil {
 		return keyring.Report{}, err
 	}
-	x := keyring.Exchange{Store: rows, File: cfg.MasterKeyFile, Folder: cfg.DatabaseFolder(), Now: time.Now}
+	ctx = audit.FromCommand(ctx, "secrets rotate-master-key")
+	x := keyring.Exchange{
+		Store: rows, File: cfg.MasterKeyFile, Folder: cfg.DatabaseFolder(), Now: time.Now,
+		Record: func(tx *store.Tx, report keyring.Report) error { return recordExchange(ctx, tx, report) },
+	}
 	if finish {
 		return x.Finish(ctx)
 	}
 	return x.Rotate(ctx, dataKey)
+}
+
+// recordExchange writes to the audit log of each account that the master key was exchanged.
+func recordExchange(ctx context.Context, tx *store.Tx, report keyring.Report) error {
+	accounts, err := tx.Accounts()
+	changes := audit.Changes{}
+	if report.Wrapped > 0 {
+		changes.Set("current", nil, report.Current)
+	}
+	if report.DataKey > 0 {
+		changes.Set("data_key", nil, report.DataKey)
+	}
+	changes.Set("removed", report.Removed, nil)
+	for _, account := range accounts {
+		err = errors.Join(err, audit.Write(ctx, tx, time.Now(), audit.Entry{
+			Account: account.No, Action: audit.MasterKeyExchanged, Target: audit.Target{Kind: "master_key", ID: report.Current, Name: report.Current}, Changes: changes,
+		}))
+	}
+	return err
 }

@@ -363,6 +363,34 @@ func TestFailedSignIns(t *testing.T) {
 	}
 }
 
+// TestFailedSignInsDoNotFillTheLog: strangers with many addresses make a bounded number of entries, and no failure is
+// lost.
+func TestFailedSignInsDoNotFillTheLog(t *testing.T) {
+	fx := newFixture(t)
+	const tries = 600
+	address := netip.MustParseAddr("192.0.2.0")
+	for i := range tries {
+		if i%3 == 0 {
+			address = address.Next()
+		}
+		ctx := audit.FromRequest(t.Context(), address, "req")
+		err := fx.rows.Update(ctx, func(tx *store.Tx) error {
+			return audit.CountFailedSignIn(ctx, tx, epoch.Truncate(time.Hour).Add(time.Duration(i/60)*time.Minute), audit.FailedSignIn{Account: fx.account.No})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := fx.auditLog(fx.p, ListAudit{Limit: 2 * tries})
+	var sum int64
+	for _, e := range got {
+		sum += e.Count
+	}
+	if sum != tries || len(got) < 100 || len(got) > 110 || got[len(got)-1].Address != "" {
+		t.Errorf("%d failures in %d entries, the last from %q", sum, len(got), got[len(got)-1].Address)
+	}
+}
+
 // TestAuditPagesAreFast reads pages out of 1,000,000 entries.
 func TestAuditPagesAreFast(t *testing.T) {
 	if os.Getenv("CHARGEHAND_FULL") == "" {

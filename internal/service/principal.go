@@ -130,6 +130,13 @@ func (s *Service) Authenticate(ctx context.Context, key string) (*Principal, err
 	now := s.now()
 	entry, age := s.keys.find(&digest)
 	if entry == nil || !entry.fresh(now) {
+		if entry == nil {
+			leave, err := s.admitStranger(ctx)
+			if err != nil {
+				return nil, err
+			}
+			defer leave()
+		}
 		var err error
 		if entry, err = s.loadKey(ctx, &digest, age, now); err != nil {
 			return nil, err

@@ -74,6 +74,7 @@ type Service struct {
 	sessions keyCache
 	// sessionUses is when sessions were last seen.
 	sessionUses useLog
+	strangers   chan struct{} // a permit for each that looks for an unknown key or session
 	starters    starterCache
 	limiter     *limiter
 	workflows   workflowCache
@@ -101,6 +102,7 @@ func New(c Config) *Service {
 		store: c.Store, engine: c.Engine, plans: c.Plans, blobs: c.Blobs, log: c.Log, now: c.Now,
 		limits: c.Limits.WithDefaults(), examined: maxExamined, retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
 		fetch: c.Fetch, sealer: c.Sealer, pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
+		strangers: make(chan struct{}, maxStrangers),
 	}
 	s.schedules = schedule.New(schedule.Config{
 		Store: c.Store, Plans: c.Plans, Blobs: eventContents{s}, Starter: s, Zone: c.Zone, Unread: c.UnreadEvents,

@@ -42,6 +42,13 @@ func (s *Service) AuthenticateSession(ctx context.Context, token string, env cha
 	now := s.now()
 	entry, age := s.sessions.find(&digest)
 	if entry == nil || !entry.fresh(now) {
+		if entry == nil {
+			leave, err := s.admitStranger(ctx)
+			if err != nil {
+				return nil, err
+			}
+			defer leave()
+		}
 		var err error
 		if entry, err = s.loadSession(ctx, token, &digest, age, now); err != nil {
 			return nil, err

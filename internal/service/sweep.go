@@ -192,6 +192,10 @@ func (s *Service) sweepSteps() []sweepStep {
 		return int(n), err
 	})
 	write(func(tx *store.Tx) (int, error) {
+		n, err := tx.KeepSignInDelays(maxSignInDelays, sweepRows)
+		return int(n), err
+	})
+	write(func(tx *store.Tx) (int, error) {
 		n, err := tx.DeleteAudit(ago(s.retention.Audit), sweepRows)
 		return int(n), err
 	})
@@ -211,8 +215,12 @@ func (s *Service) sweepSteps() []sweepStep {
 	return append(steps, s.deleteEvents, s.deleteContent)
 }
 
-// signInDelayLife is how long a failed sign-in counts.
+// signInDelayLife is how long a failed sign-in counts at the most (package delay).
 const signInDelayLife = 24 * time.Hour
+
+// maxSignInDelays is how many failed sign-ins are kept, the newest ones: as many as servers can test in the better part
+// of an hour, and no more than some ten megabytes.
+const maxSignInDelays = 200_000
 
 // unfinishedLife is the maximum of time in which content arrives. A crash has left behind what is older.
 const unfinishedLife = 24 * time.Hour

@@ -280,9 +280,9 @@ func newLink(path, base string, expires time.Time) link {
 	return link{OneUseLink{URL: base + path + "#token=" + text, ExpiresAt: expires.UTC()}, hash[:]}
 }
 
-// ticket stores the link as the only one of its kind for a member.
+// ticket stores the link as the only one of its kind for a member. What other accounts have made stays.
 func (l *link) ticket(tx *store.Tx, kind store.TicketKind, m *store.Member, nowMs int64) error {
-	if err := tx.DeleteTicketsOf(m.Person.No, kind); err != nil {
+	if err := tx.DeleteTicketsIn(m.Account, m.Person.No, kind); err != nil {
 		return err
 	}
 	return tx.InsertTicket(&store.Ticket{
@@ -326,7 +326,7 @@ func (s *Service) PatchUser(ctx context.Context, p *Principal, id chargehand.Use
 			m.Status = to
 		}
 		if to == store.Disabled {
-			err := errors.Join(tx.RevokeSessions(m.Person.No, m.Account, 0, s.nowMs()), tx.DeleteTicketsOf(m.Person.No, store.TicketInvitation),
+			err := errors.Join(tx.RevokeSessions(m.Person.No, m.Account, 0, s.nowMs()), tx.DeleteTicketsIn(m.Account, m.Person.No, store.TicketInvitation),
 				tx.DeleteTicketsOf(m.Person.No, store.TicketReset))
 			if err != nil {
 				return err
@@ -344,7 +344,7 @@ func (s *Service) RemoveUser(ctx context.Context, p *Principal, id chargehand.Us
 	return s.changeMember(ctx, p, id, func(tx *store.Tx, m *store.Member) error {
 		return errors.Join(tx.DeleteMember(m.Account, m.Person.No), tx.RevokeSessions(m.Person.No, m.Account, 0, s.nowMs()),
 			tx.RevokeKeysOf(m.Account, m.Person.No, s.nowMs()),
-			tx.DeleteTicketsOf(m.Person.No, store.TicketInvitation),
+			tx.DeleteTicketsIn(m.Account, m.Person.No, store.TicketInvitation), tx.DeleteTicketsOf(m.Person.No, store.TicketReset),
 			s.audit(ctx, tx, p, audit.UserRemoved, userTarget(&m.Person), changed("status", m.Status.String(), nil)))
 	})
 }

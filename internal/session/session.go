@@ -33,6 +33,9 @@ const (
 	MaxGrants      = MaxGrantsOfOne * (MaxGroupsOfOne + 1)
 )
 
+// MaxSessionsOfOne is how many sessions a person has at once: another one ends the oldest.
+const MaxSessionsOfOne = 100
+
 // SignIn says who has signed in, and how.
 type SignIn struct {
 	Person  int64 // internal number of the person, an active member of the account
@@ -56,12 +59,16 @@ func Begin(tx *store.Tx, r SignIn, now time.Time) (text string, row store.Sessio
 		ExpiresMs: nowMs + Life.Milliseconds(), FreshMs: nowMs + Fresh.Milliseconds(),
 	}
 	if err = tx.InsertSession(&row); err == nil {
+		err = tx.KeepSessions(r.Person, MaxSessionsOfOne)
+	}
+	if err == nil {
 		err = tx.TouchMember(r.Account, r.Person, nowMs)
 	}
 	return text, row, err
 }
 
-// Find reads the session of a token that counts. endsMs is when the token ends, without another request.
+// Find reads the session of a token that counts. endsMs is when the token ends, without another request. With the token
+// before, the sign-in is not fresh: a thief of that token gains nothing when the person verifies.
 // Errors: store.ErrNotFound.
 func Find(r *store.Reader, text string, now time.Time) (row store.Session, endsMs int64, err error) {
 	if !token.WellFormed(text) {
@@ -73,7 +80,7 @@ func Find(r *store.Reader, text string, now time.Time) (row store.Session, endsM
 	}
 	endsMs = min(row.IdleMs, row.ExpiresMs)
 	if !Current(&row, text) {
-		endsMs = min(endsMs, row.OldUntilMs)
+		endsMs, row.FreshMs = min(endsMs, row.OldUntilMs), 0
 	}
 	if row.RevokedMs != 0 || now.UnixMilli() >= endsMs {
 		err = fmt.Errorf("find session: %w", store.ErrNotFound)
@@ -91,12 +98,21 @@ func Current(row *store.Session, text string) bool {
 // and the time until which the sign-in is fresh may be changed with it.
 // Errors: store.ErrConflict if the session has ended, or another request has renewed it.
 func Renew(tx *store.Tx, row *store.Session, now time.Time) (text string, err error) {
+	return renew(tx, row, now.Add(OldToken))
+}
+
+// Replace is Renew where the token before ends at once.
+func Replace(tx *store.Tx, row *store.Session, now time.Time) (text string, err error) {
+	return renew(tx, row, now)
+}
+
+func renew(tx *store.Tx, row *store.Session, oldUntil time.Time) (text string, err error) {
 	if row.Rights, err = rightsOf(&tx.Reader, row.Account, row.Person); err != nil {
 		return "", err
 	}
 	was := row.Hash
 	text, hash := token.New()
-	row.Hash, row.OldHash, row.OldUntilMs = hash[:], was, now.Add(OldToken).UnixMilli()
+	row.Hash, row.OldHash, row.OldUntilMs = hash[:], was, oldUntil.UnixMilli()
 	return text, tx.RenewSession(row, was)
 }
 

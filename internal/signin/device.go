@@ -88,7 +88,7 @@ func (s *Service) StartDevice(ctx context.Context, q StartDevice, from Client) (
 		q.Environments = []chargehand.Environment{chargehand.Live, chargehand.Test}
 	}
 	// One address cannot take up all the places.
-	if err := s.begin(ctx, deviceSubjects("start", nil, from)); err != nil {
+	if _, err := s.begin(ctx, deviceSubjects("start", nil, from)); err != nil {
 		return DeviceCode{}, err
 	}
 	data, err := json.Marshal(device{Name: name, Environments: q.Environments, Address: from.Address.Unmap().String()})
@@ -126,9 +126,9 @@ func (s *Service) StartDevice(ctx context.Context, q StartDevice, from Client) (
 
 // deviceSubjects are whom tries delay: the address, and the person where there is one.
 func deviceSubjects(what string, of *store.Person, from Client) []subject {
-	list := []subject{{delay.Address, sha256.Sum256([]byte("device " + what + " address " + delay.Subject(from.Address)))}}
+	list := []subject{subjectOf(delay.Address, "device "+what+" address", delay.Subject(from.Address))}
 	if of != nil {
-		list = append(list, subject{delay.Person, sha256.Sum256([]byte("device " + what + " person " + of.ID.String()))})
+		list = append(list, subjectOf(delay.Source, "device "+what+" person", of.ID.String()))
 	}
 	return list
 }
@@ -148,8 +148,8 @@ type Device struct {
 // Device finds the request with the code that a person has typed. From then on no other session decides on it, until
 // its code is typed again. Wrong codes delay the next try. Codes: invalid_credentials, rate_limited.
 func (s *Service) Device(ctx context.Context, session *Session, typed string, from Client) (*Device, error) {
-	who := deviceSubjects("code", &session.Person, from)
-	if err := s.begin(ctx, who); err != nil {
+	t, err := s.begin(ctx, deviceSubjects("code", &session.Person, from))
+	if err != nil {
 		return nil, err
 	}
 	code, ok := token.ReadCode(typed)
@@ -158,7 +158,7 @@ func (s *Service) Device(ctx context.Context, session *Session, typed string, fr
 	}
 	hash := sha256.Sum256([]byte(code))
 	var found *Device
-	err := s.update(ctx, func(tx *store.Tx) error {
+	err = s.update(ctx, func(tx *store.Tx) error {
 		ticket, d, err := s.openDevice(&tx.Reader, hash[:])
 		if err != nil {
 			return err
@@ -172,7 +172,7 @@ func (s *Service) Device(ctx context.Context, session *Session, typed string, fr
 		found = &Device{
 			Name: d.Name, Environments: d.Environments, Address: d.Address, StartedAt: atMs(ticket.CreatedMs), Code: code, Form: form,
 		}
-		return succeed(tx, who)
+		return t.succeed(tx)
 	})
 	return found, deviceError(err)
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/person"
+	rules "github.com/chargehand/chargehand/internal/session"
 	"github.com/chargehand/chargehand/internal/signin/token"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -86,7 +88,7 @@ func (s *Service) Accept(ctx context.Context, q Accept, from Client) (*Session, 
 	hash := token.Hash(q.Token)
 	var session *Session
 	err = s.update(ctx, func(tx *store.Tx) (err error) {
-		session, err = s.accept(tx, hash[:], p, q.Session, from)
+		session, err = s.accept(ctx, tx, hash[:], p, q.Session, from)
 		return err
 	})
 	switch {
@@ -101,8 +103,9 @@ func (s *Service) Accept(ctx context.Context, q Accept, from Client) (*Session, 
 	return session, nil
 }
 
-// accept uses an invitation up, within an Update. given is what a new person has chosen.
-func (s *Service) accept(tx *store.Tx, hash []byte, given store.Person, browser *Session, from Client) (*Session, error) {
+// accept uses an invitation up, within an Update. given is what a new person has chosen. The session of a known person
+// moves to the account, as fresh as it was: the invitation proves nothing of who uses it.
+func (s *Service) accept(ctx context.Context, tx *store.Tx, hash []byte, given store.Person, browser *Session, from Client) (*Session, error) {
 	ticket, err := tx.UseTicket(store.TicketInvitation, hash, s.now().UnixMilli())
 	if err != nil {
 		return nil, err
@@ -116,7 +119,7 @@ func (s *Service) accept(tx *store.Tx, hash []byte, given store.Person, browser 
 		return nil, err
 	}
 	switch {
-	case known && (browser == nil || browser.Person.No != p.No):
+	case known && (browser == nil || browser.Person.No != p.No || browser.old):
 		return nil, errSignInFirst
 	case !known:
 		if given.EmailKey == "" { // it was known when the request was read
@@ -141,7 +144,26 @@ func (s *Service) accept(tx *store.Tx, hash []byte, given store.Person, browser 
 	if err := tx.DeleteTicketsOf(p.No, store.TicketReset); err != nil {
 		return nil, err
 	}
-	return s.insertSession(tx, p, ticket.Account, byInvitation, from)
+	if !known {
+		if err := s.recordLink(ctx, tx, ticket.Account, &p, audit.UserJoined); err != nil {
+			return nil, err
+		}
+		return s.insertSession(ctx, tx, p, ticket.Account, byInvitation, from)
+	}
+	if err := s.record(ctx, tx, ticket.Account, &p, audit.UserJoined, nil); err != nil {
+		return nil, err
+	}
+	row := browser.row
+	row.Account = ticket.Account
+	text, err := rules.Renew(tx, &row, s.now())
+	if err != nil {
+		return nil, err
+	}
+	session, err := s.describe(&tx.Reader, row, p)
+	if err == nil {
+		session.Token = text
+	}
+	return session, err
 }
 
 const noReset = "The link is not right, was used, or has expired. Ask for another one."
@@ -178,8 +200,20 @@ func (s *Service) Reset(ctx context.Context, secret, text string, from Client) (
 		if err := tx.DeleteTicketsOf(now.No, store.TicketReset); err != nil {
 			return err
 		}
+		if err := tx.DeleteTicketsOf(now.No, store.TicketBrowser); err != nil {
+			return err
+		}
 		if err := tx.RevokeSessions(now.No, 0, 0, s.now().UnixMilli()); err != nil {
 			return err
+		}
+		accounts, err := accountsOf(&tx.Reader, now.No)
+		if err != nil {
+			return err
+		}
+		for _, account := range accounts[:min(len(accounts), 1)] {
+			if err := s.recordLink(ctx, tx, account, &now, audit.PasswordReset); err != nil {
+				return err
+			}
 		}
 		return tx.SetPassword(now.No, stored)
 	})

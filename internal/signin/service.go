@@ -72,11 +72,12 @@ func New(c Config) *Service {
 type Client struct {
 	Address netip.Addr
 	Agent   string // its User-Agent
+	Browser string // the secret by which the browser is known to persons; empty: none
 }
 
 // Methods says how a person can sign in.
 type Methods struct {
-	Setup     bool // there is no person yet
+	Setup     bool // there is no admin yet
 	Password  bool
 	Providers []*oidc.Provider
 }
@@ -85,8 +86,8 @@ type Methods struct {
 func (s *Service) Methods(ctx context.Context) (Methods, error) {
 	m := Methods{Password: s.passwords, Providers: s.providers}
 	err := s.view(ctx, func(r *store.Reader) error {
-		found, err := r.AnyPerson()
-		m.Setup = !found
+		done, err := setUp(r)
+		m.Setup = !done
 		return err
 	})
 	return m, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/session"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -22,7 +23,10 @@ const (
 type Session struct {
 	ID chargehand.SessionID
 	// Token is the secret for the cookie, where a new one was made; empty: the one that the browser has still counts.
-	Token    string
+	Token string
+	// Browser is the secret of the cookie by which the browser is known to the person; empty: the one it has still
+	// counts.
+	Browser  string
 	Person   store.Person
 	Account  store.Account
 	Accounts []store.Account // those of the person's active memberships
@@ -37,17 +41,22 @@ type Session struct {
 func (s *Session) Fresh(now time.Time) bool { return now.Before(s.FreshUntil) }
 
 // insertSession signs a person in, within an Update.
-func (s *Service) insertSession(tx *store.Tx, p store.Person, account int64, method string, from Client) (*Session, error) {
+func (s *Service) insertSession(ctx context.Context, tx *store.Tx, p store.Person, account int64, method string, from Client) (*Session, error) {
 	text, row, err := session.Begin(tx, session.SignIn{
 		Person: p.No, Account: account, Method: method, Address: from.Address.Unmap().String(), Agent: from.Agent[:min(len(from.Agent), maxAgent)],
 	}, s.now())
 	if err != nil {
 		return nil, err
 	}
-	session, err := s.describe(&tx.Reader, row, p)
-	if err == nil {
-		session.Token = text
+	if err := s.record(ctx, tx, account, &p, audit.SessionCreated, audit.Changes{}.Set("method", nil, method)); err != nil {
+		return nil, err
 	}
+	session, err := s.describe(&tx.Reader, row, p)
+	if err != nil {
+		return nil, err
+	}
+	session.Token = text
+	session.Browser, err = rememberBrowser(tx, p.No, from.Browser, s.now())
 	return session, err
 }
 
@@ -116,7 +125,10 @@ func noSession() error {
 // SignOut ends a session.
 func (s *Service) SignOut(ctx context.Context, session *Session) error {
 	err := s.update(ctx, func(tx *store.Tx) error {
-		return tx.RevokeSession(session.Person.No, session.ID, s.now().UnixMilli())
+		if err := tx.RevokeSession(session.Person.No, session.ID, s.now().UnixMilli()); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, session.Account.No, &session.Person, audit.SessionEnded, nil)
 	})
 	s.changed()
 	if errors.Is(err, store.ErrConflict) {
@@ -135,14 +147,14 @@ func (s *Service) SwitchAccount(ctx context.Context, session *Session, id charge
 		if account.ID == id {
 			row := session.row
 			row.Account = account.No
-			return s.renew(ctx, session, row)
+			return s.renew(ctx, session, row, audit.SessionSwitched)
 		}
 	}
 	return nil, badField("account", "account is not the id of an account that you are a member of.")
 }
 
-// renew writes a changed row with a new token.
-func (s *Service) renew(ctx context.Context, of *Session, changed store.Session) (*Session, error) {
+// renew writes a changed row with a new token, and an action to the audit log of its account; none if empty.
+func (s *Service) renew(ctx context.Context, of *Session, changed store.Session, action audit.Action) (*Session, error) {
 	var text string
 	var renewed *Session
 	err := s.update(ctx, func(tx *store.Tx) (err error) {
@@ -150,6 +162,9 @@ func (s *Service) renew(ctx context.Context, of *Session, changed store.Session)
 		text, err = session.Renew(tx, &row, s.now())
 		if err == nil {
 			renewed, err = s.describe(&tx.Reader, row, of.Person)
+		}
+		if err == nil && action != "" {
+			err = s.record(ctx, tx, row.Account, &of.Person, action, nil)
 		}
 		return err
 	})
@@ -168,5 +183,5 @@ func (s *Service) renew(ctx context.Context, of *Session, changed store.Session)
 func (s *Service) refresh(ctx context.Context, of *Session) (*Session, error) {
 	row := of.row
 	row.FreshMs = s.now().Add(session.Fresh).UnixMilli()
-	return s.renew(ctx, of, row)
+	return s.renew(ctx, of, row, "")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/person"
 	"github.com/chargehand/chargehand/internal/signin/token"
 	"github.com/chargehand/chargehand/internal/store"
@@ -14,8 +15,20 @@ import (
 // SetupLife is how long a set-up token counts.
 const SetupLife = 24 * time.Hour
 
-// ErrSetupDone says that the installation has a person, so that it needs no set-up token.
-var ErrSetupDone = errors.New("the installation is set up: it has a person who can sign in")
+// ErrSetupDone says that the installation has an admin, so that it needs no set-up token.
+var ErrSetupDone = errors.New("the installation is set up: it has an admin who can sign in")
+
+// setUp reports whether an account has an active admin. Persons who are only invited do not count: an API key can
+// invite them before the set-up.
+func setUp(r *store.Reader) (bool, error) {
+	accounts, err := r.Accounts()
+	for _, account := range accounts {
+		if found, err := r.HasAdmin(account.No); err != nil || found {
+			return found, err
+		}
+	}
+	return false, err
+}
 
 // NewSetupToken makes the token with which the first admin is made; those before count no more.
 // Errors: ErrSetupDone.
@@ -25,12 +38,8 @@ func NewSetupToken(ctx context.Context, db *store.Store, now time.Time) (string,
 		if err := tx.LockInstallation(); err != nil {
 			return err
 		}
-		found, err := tx.AnyPerson()
-		if err != nil {
-			return err
-		}
-		if found {
-			return ErrSetupDone
+		if done, err := setUp(&tx.Reader); err != nil || done {
+			return errors.Join(err, ErrSetupDone)
 		}
 		if err := tx.DeleteTicketsOfKind(store.TicketSetup); err != nil {
 			return err
@@ -52,11 +61,11 @@ type Setup struct {
 }
 
 // Setup makes the first admin and signs in. Of several that try at once, one succeeds.
-// Codes: setup_done, invalid_credentials, invalid_body.
+// Codes: setup_done, invalid_credentials, invalid_body, rate_limited.
 func (s *Service) Setup(ctx context.Context, q Setup, from Client) (*Session, error) {
 	hash := token.Hash(q.Token)
 	err := s.view(ctx, func(r *store.Reader) error {
-		if found, err := r.AnyPerson(); err != nil || found {
+		if done, err := setUp(r); err != nil || done {
 			return errors.Join(err, ErrSetupDone)
 		}
 		_, err := r.FindTicket(store.TicketSetup, hash[:], s.now().UnixMilli())
@@ -74,7 +83,7 @@ func (s *Service) Setup(ctx context.Context, q Setup, from Client) (*Session, er
 		if err := tx.LockInstallation(); err != nil {
 			return err
 		}
-		if found, err := tx.AnyPerson(); err != nil || found {
+		if done, err := setUp(&tx.Reader); err != nil || done {
 			return errors.Join(err, ErrSetupDone)
 		}
 		if _, err := tx.UseTicket(store.TicketSetup, hash[:], s.now().UnixMilli()); err != nil {
@@ -84,10 +93,14 @@ func (s *Service) Setup(ctx context.Context, q Setup, from Client) (*Session, er
 		if err != nil {
 			return err
 		}
-		if err := insertAdmin(tx, &p, account.No, s.now().UnixMilli()); err != nil {
+		admin, err := makeAdmin(tx, p, account.No, s.now().UnixMilli())
+		if err != nil {
 			return err
 		}
-		session, err = s.insertSession(tx, p, account.No, bySetup, from)
+		if err := s.record(ctx, tx, account.No, &admin, audit.UserSetUp, nil); err != nil {
+			return err
+		}
+		session, err = s.insertSession(ctx, tx, admin, account.No, bySetup, from)
 		return err
 	})
 	if err != nil {
@@ -137,16 +150,53 @@ func (s *Service) newPerson(ctx context.Context, name, email, text string) (stor
 	return p, err
 }
 
-// insertAdmin makes p an active member with the role admin.
-func insertAdmin(tx *store.Tx, p *store.Person, account, nowMs int64) error {
-	if err := tx.InsertPerson(p); err != nil {
-		return err
+// makeAdmin makes p, or the invited person with that e-mail, an active member with the role admin. Codes: invalid_body.
+func makeAdmin(tx *store.Tx, p store.Person, account, nowMs int64) (store.Person, error) {
+	known, err := tx.PersonByEmail(p.EmailKey)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		err = tx.InsertPerson(&p)
+	case err == nil:
+		p, err = takeOver(tx, known, p)
 	}
-	if err := tx.InsertMember(&store.Member{Account: account, Person: *p, Status: store.Active, CreatedMs: nowMs}); err != nil {
-		return err
+	if err != nil {
+		return p, err
 	}
-	return tx.InsertGrant(&store.Grant{
+	if err := join(tx, p, account, nowMs); err != nil {
+		return p, err
+	}
+	return p, tx.InsertGrant(&store.Grant{
 		ID: newID[chargehand.GrantID](), Account: account, Person: p.No, Role: "admin", Environments: store.BothEnvironments,
 		CreatedMs: nowMs, Creator: "set-up",
 	})
+}
+
+// takeOver gives an invited person without a credential the name and the password of another one.
+// Codes: invalid_body.
+func takeOver(tx *store.Tx, known, chosen store.Person) (store.Person, error) {
+	can, err := hasCredential(&tx.Reader, known)
+	if err != nil {
+		return known, err
+	}
+	if can || known.DisabledMs != 0 {
+		return known, badField("email", "email belongs to a person that can sign in or is disabled, and is no admin. Use another one.")
+	}
+	known.Name, known.NameKey, known.Password = chosen.Name, chosen.NameKey, chosen.Password
+	if err := tx.UpdatePerson(&known); err != nil {
+		return known, err
+	}
+	// The links that were made to invite the person would set another password.
+	return known, errors.Join(tx.SetPassword(known.No, known.Password), tx.DeleteTicketsOf(known.No, store.TicketReset))
+}
+
+// join makes a person an active member of an account.
+func join(tx *store.Tx, p store.Person, account, nowMs int64) error {
+	m, err := tx.MemberByNo(account, p.No)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return tx.InsertMember(&store.Member{Account: account, Person: p, Status: store.Active, CreatedMs: nowMs})
+	case err == nil && m.Status != store.Active:
+		return errors.Join(tx.SetMemberStatus(m.No, m.Status, store.Active), tx.DeleteTicketsIn(account, p.No, store.TicketInvitation))
+	}
+	return err
 }

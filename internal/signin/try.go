@@ -2,95 +2,15 @@ package signin
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/person"
-	"github.com/chargehand/chargehand/internal/signin/delay"
+	rules "github.com/chargehand/chargehand/internal/session"
 	"github.com/chargehand/chargehand/internal/signin/password"
 	"github.com/chargehand/chargehand/internal/store"
 )
-
-// subject is whom failed tries delay.
-type subject struct {
-	kind delay.Kind
-	name [sha256.Size]byte
-}
-
-// subjects are those of a try with an e-mail. An e-mail that belongs to no person is delayed like others.
-func subjects(emailKey string, from Client) []subject {
-	return []subject{
-		{delay.Person, sha256.Sum256([]byte("person " + emailKey))},
-		{delay.Address, sha256.Sum256([]byte("address " + delay.Subject(from.Address)))},
-	}
-}
-
-// begin counts a try as failed before it is made, so that many at once do not all pass. Success takes it back.
-// Codes: rate_limited.
-func (s *Service) begin(ctx context.Context, of []subject) error {
-	err := s.update(ctx, func(tx *store.Tx) error {
-		now := s.now()
-		for _, who := range of {
-			d, err := tx.SignInDelayOf(who.name)
-			if err != nil {
-				return err
-			}
-			if wait := atMs(d.UntilMs).Sub(now); wait > 0 {
-				return delayed(wait)
-			}
-			was := d.Failures
-			if now.Sub(atMs(d.UpdatedMs)) > delay.Memory {
-				d.Failures = 0
-			}
-			d.Failures++
-			d.UpdatedMs, d.UntilMs = now.UnixMilli(), now.Add(who.kind.After(int(d.Failures))).UnixMilli()
-			if err := tx.SetSignInDelay(who.name, was, d); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if errors.Is(err, store.ErrConflict) { // another node counted a try meanwhile
-		return delayed(time.Second)
-	}
-	return err
-}
-
-func delayed(wait time.Duration) error {
-	return &chargehand.Error{
-		Code: chargehand.CodeRateLimited, RetryAfter: int((wait + time.Second - 1) / time.Second),
-		Detail: "After failed tries the next one has to wait.",
-	}
-}
-
-// succeed takes back what begin counted, within the Update of what was asked for.
-func succeed(tx *store.Tx, of []subject) error {
-	for _, who := range of {
-		if who.kind == delay.Person {
-			if err := tx.DeleteSignInDelay(who.name); err != nil {
-				return err
-			}
-			continue
-		}
-		d, err := tx.SignInDelayOf(who.name)
-		if err != nil {
-			return err
-		}
-		if d.Failures <= 1 {
-			err = tx.DeleteSignInDelay(who.name)
-		} else {
-			was := d.Failures
-			d.Failures, d.UntilMs = d.Failures-1, 0
-			err = tx.SetSignInDelay(who.name, was, d)
-		}
-		if err != nil && !errors.Is(err, store.ErrConflict) { // then another try was counted meanwhile, and stays
-			return err
-		}
-	}
-	return nil
-}
 
 // busy answers that too many passwords wait to be hashed.
 func busy() error {
@@ -120,37 +40,63 @@ func (s *Service) SignIn(ctx context.Context, email, text string, from Client) (
 	if complaint != "" {
 		key = "" // which no person has: the try goes the way of all others
 	}
-	who := subjects(key, from)
-	if err := s.begin(ctx, who); err != nil {
-		return nil, err
-	}
-	var p store.Person
-	err := s.view(ctx, func(r *store.Reader) (err error) {
-		if p, err = r.PersonByEmail(key); errors.Is(err, store.ErrNotFound) {
-			p, err = store.Person{}, nil
-		}
-		return err
-	})
+	p, known, err := s.findPerson(ctx, key, from)
 	if err != nil {
 		return nil, err
 	}
-	ok, err := s.check(ctx, p.Password, text)
+	t, err := s.test(ctx, subjects(key, known, from), &p, text)
 	if err != nil {
 		return nil, err
-	}
-	if !ok || p.DisabledMs != 0 {
-		return nil, refusedError(wrongPassword)
 	}
 	session, err := s.enter(ctx, p.No, 0, byPassword, from, func(tx *store.Tx, now store.Person) error {
 		if now.Password != p.Password {
 			return store.ErrNotFound // it was changed meanwhile
 		}
-		return succeed(tx, who)
+		return t.succeed(tx)
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, refusedError(wrongPassword)
 	}
 	return session, err
+}
+
+// findPerson reads the person with an e-mail, and whether the person has signed in from the browser before. The zero
+// Person: there is none.
+func (s *Service) findPerson(ctx context.Context, key string, from Client) (p store.Person, known bool, err error) {
+	err = s.view(ctx, func(r *store.Reader) error {
+		p, err = r.PersonByEmail(key)
+		if errors.Is(err, store.ErrNotFound) {
+			p, err = store.Person{}, nil
+		}
+		if err != nil {
+			return err
+		}
+		ends, err := knownBrowser(r, p.No, from.Browser, s.now())
+		known = !ends.IsZero()
+		return err
+	})
+	return p, known, err
+}
+
+// test tests the password of a person, and counts a failure. The caller takes back what the try has counted
+// (try.succeed) in the transaction of what was asked for. Codes: invalid_credentials, rate_limited.
+func (s *Service) test(ctx context.Context, of []subject, p *store.Person, text string) (try, error) {
+	t, err := s.begin(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	ok, err := s.check(ctx, p.Password, text)
+	if err != nil {
+		s.takeBack(ctx, t)
+		return nil, err
+	}
+	if !ok || p.DisabledMs != 0 {
+		if err := s.recordFailure(ctx, p); err != nil {
+			return nil, err
+		}
+		return nil, refusedError(wrongPassword)
+	}
+	return t, nil
 }
 
 func passwordsOff() error {
@@ -181,7 +127,7 @@ func (s *Service) enter(ctx context.Context, no, account int64, method string, f
 				return err
 			}
 		}
-		session, err = s.insertSession(tx, p, into, method, from)
+		session, err = s.insertSession(ctx, tx, p, into, method, from)
 		return err
 	})
 	s.changed()
@@ -204,24 +150,29 @@ func firstAccount(r *store.Reader, no int64) (int64, error) {
 
 // VerifyPassword makes a session fresh. Codes: invalid_credentials, rate_limited.
 func (s *Service) VerifyPassword(ctx context.Context, session *Session, text string, from Client) (*Session, error) {
-	if session.old {
+	switch {
+	case session.old:
 		return nil, noSession()
+	case !s.passwords:
+		return nil, passwordsOff()
 	}
-	who := subjects(session.Person.EmailKey, from)
-	if err := s.begin(ctx, who); err != nil {
-		return nil, err
-	}
-	ok, err := s.check(ctx, session.Person.Password, text)
+	t, err := s.test(ctx, subjectsOf(session), &session.Person, text)
 	if err != nil {
-		return nil, err
+		return nil, otherDetail(err, "The password is not right.")
 	}
-	if !ok || !s.passwords {
-		return nil, refusedError("The password is not right.")
-	}
-	if err := s.update(ctx, func(tx *store.Tx) error { return succeed(tx, who) }); err != nil {
+	if err := s.update(ctx, t.succeed); err != nil {
 		return nil, err
 	}
 	return s.refresh(ctx, session)
+}
+
+// otherDetail is a refusal in other words.
+func otherDetail(err error, detail string) error {
+	var shown *chargehand.Error
+	if errors.As(err, &shown) && shown.Code == chargehand.CodeInvalidCredentials {
+		return refusedError(detail)
+	}
+	return err
 }
 
 // ChangePassword sets a password, with the old one where there is one, and with a fresh sign-in where there is none. It
@@ -234,49 +185,80 @@ func (s *Service) ChangePassword(ctx context.Context, session *Session, old, tex
 		return nil, err
 	}
 	was := session.Person.Password
-	who := subjects(session.Person.EmailKey, from)
+	var t try
 	if was == "" {
 		if !session.Fresh(s.now()) {
 			return nil, NotFresh()
 		}
 	} else {
-		if err := s.begin(ctx, who); err != nil {
-			return nil, err
-		}
-		if ok, err := s.check(ctx, was, old); err != nil || !ok {
-			return nil, errors.Join(err, refusedError("The old password is not right."))
+		var err error
+		if t, err = s.test(ctx, subjectsOf(session), &session.Person, old); err != nil {
+			return nil, otherDetail(err, "The old password is not right.")
 		}
 	}
 	stored, err := s.hash(ctx, text)
 	if err != nil {
+		s.takeBack(ctx, t)
 		return nil, err
 	}
-	err = s.update(ctx, func(tx *store.Tx) error {
-		p, err := tx.PersonForUpdate(session.Person.No)
-		if err != nil {
-			return err
-		}
-		if p.Password != was {
-			return store.ErrConflict
-		}
-		if err := tx.SetPassword(p.No, stored); err != nil {
-			return err
-		}
-		if err := tx.DeleteTicketsOf(p.No, store.TicketReset); err != nil {
-			return err
-		}
-		if err := succeed(tx, who); err != nil {
-			return err
-		}
-		return tx.RevokeSessions(p.No, 0, session.row.No, s.now().UnixMilli())
+	var renewed *Session
+	err = s.update(ctx, func(tx *store.Tx) (err error) {
+		renewed, err = s.changePassword(ctx, tx, session, stored, t, from)
+		return err
 	})
-	if errors.Is(err, store.ErrConflict) {
-		return nil, refusedError("The password was changed meanwhile. Sign in again.")
+	s.changed()
+	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
+		return nil, refusedError("The password was changed meanwhile, or the session has ended. Sign in again.")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.refresh(ctx, session)
+	return renewed, nil
+}
+
+// changePassword stores a password within an Update, ends what the one before has opened, and gives the session that
+// asks another token: the one before ends at once. Errors: store.ErrConflict, store.ErrNotFound.
+func (s *Service) changePassword(ctx context.Context, tx *store.Tx, of *Session, stored string, t try, from Client) (*Session, error) {
+	p, err := tx.PersonForUpdate(of.Person.No)
+	if err != nil {
+		return nil, err
+	}
+	if p.Password != of.Person.Password {
+		return nil, store.ErrConflict
+	}
+	now := s.now()
+	err = tx.SetPassword(p.No, stored)
+	for _, kind := range []store.TicketKind{store.TicketReset, store.TicketBrowser} {
+		if err == nil {
+			err = tx.DeleteTicketsOf(p.No, kind)
+		}
+	}
+	if err == nil {
+		err = t.succeed(tx)
+	}
+	if err == nil {
+		err = tx.RevokeSessions(p.No, 0, of.row.No, now.UnixMilli())
+	}
+	if err == nil {
+		err = s.record(ctx, tx, of.row.Account, &p, audit.PasswordChanged, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	row := of.row
+	row.FreshMs = now.Add(rules.Fresh).UnixMilli()
+	text, err := rules.Replace(tx, &row, now)
+	if err != nil {
+		return nil, err
+	}
+	p.Password = stored
+	renewed, err := s.describe(&tx.Reader, row, p)
+	if err != nil {
+		return nil, err
+	}
+	renewed.Token = text
+	renewed.Browser, err = rememberBrowser(tx, p.No, from.Browser, now)
+	return renewed, err
 }
 
 // NotFresh is the error where a fresh sign-in is needed.

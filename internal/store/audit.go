@@ -76,6 +76,26 @@ func (t *Tx) CountAudit(a *Audit) error {
 	return t.c.Send("count audit entry", auditValues+` ON CONFLICT (summed) DO UPDATE SET occurred = audit.occurred + 1`, a.args()...)
 }
 
+// CountAuditAgain counts one more occurrence of the entry with that Summed, and reports whether there is one.
+func (t *Tx) CountAuditAgain(summed []byte) (bool, error) {
+	n, err := t.c.Exec(`UPDATE audit SET occurred = occurred + 1 WHERE summed = ?1`, summed)
+	if err != nil {
+		return false, fmt.Errorf("count audit entry again: %w", err)
+	}
+	return n > 0, nil
+}
+
+// AuditSince counts the entries of an action in an account that were made at sinceMs or later, up to limit.
+func (r *Reader) AuditSince(account int64, action string, sinceMs int64, limit int) (int, error) {
+	low, high := idBounds(sinceMs-1, 0)
+	n, err := r.count(`SELECT COUNT(*) FROM (SELECT 1 FROM audit WHERE account = ?1 AND action = ?2 AND id >= ?3 AND id < ?4
+ ORDER BY id DESC LIMIT ?5) AS recent`, account, action, low, high, int64(limit))
+	if err != nil {
+		return 0, fmt.Errorf("count audit entries: %w", err)
+	}
+	return int(n), nil
+}
+
 // ListAudit reads a page of entries, newest first by id.
 func (r *Reader) ListAudit(f AuditFilter) ([]Audit, error) {
 	low, high := idBounds(f.AfterMs, f.BeforeMs)

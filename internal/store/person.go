@@ -85,11 +85,6 @@ func (r *Reader) person(query string, args ...any) (p Person, err error) {
 	return p, nil
 }
 
-// AnyPerson reports whether the installation has a person.
-func (r *Reader) AnyPerson() (bool, error) {
-	return r.exists("look for persons", `SELECT no FROM person LIMIT 1`)
-}
-
 // Settings reads what a person has set in the web interface; nil: nothing.
 func (r *Reader) Settings(person int64) (data []byte, err error) {
 	err = r.c.Query(`SELECT data FROM person_settings WHERE person = ?1`, func(row Row) error {

@@ -72,16 +72,23 @@ func (t *Tx) TouchSession(no, seenMs, idleMs int64) error {
  WHERE account = (SELECT account FROM session WHERE no = ?1) AND person = (SELECT person FROM session WHERE no = ?1) AND last_seen_ms < ?2`, no, seenMs)
 }
 
-// RevokeSession ends a session of a person. ErrConflict: there is none with that id, or it is revoked.
+// RevokeSession ends a session of a person; DeleteSessions may delete it from then on. ErrConflict: there is none with
+// that id, or it is revoked.
 func (t *Tx) RevokeSession(person int64, id chargehand.SessionID, revokedMs int64) error {
-	return t.change("revoke session", `UPDATE session SET revoked_ms = ?3 WHERE id = ?1 AND person = ?2 AND revoked_ms = 0`, id[:], person, revokedMs)
+	return t.change("revoke session", `UPDATE session SET revoked_ms = ?3, expires_ms = ?3 WHERE id = ?1 AND person = ?2 AND revoked_ms = 0`, id[:], person, revokedMs)
 }
 
 // RevokeSessions ends the sessions of a person in an account (0: in all accounts), but for the one with the number keep
 // (0: none).
 func (t *Tx) RevokeSessions(person, account, keep, revokedMs int64) error {
-	return t.c.Send("revoke sessions", `UPDATE session SET revoked_ms = ?4
+	return t.c.Send("revoke sessions", `UPDATE session SET revoked_ms = ?4, expires_ms = ?4
  WHERE person = ?1 AND revoked_ms = 0 AND no <> ?3 AND (?2 = 0 OR account = ?2)`, person, account, keep, revokedMs)
+}
+
+// KeepSessions deletes the oldest sessions of a person that are not revoked, but for the newest ones.
+func (t *Tx) KeepSessions(person int64, newest int) error {
+	return t.c.Send("delete the oldest sessions of a person", `DELETE FROM session WHERE person = ?1 AND revoked_ms = 0 AND no <
+ (SELECT no FROM session WHERE person = ?1 AND revoked_ms = 0 ORDER BY no DESC LIMIT 1 OFFSET ?2)`, person, int64(newest-1))
 }
 
 // DeleteSessions deletes up to limit sessions whose last possible moment is before expiredMs.

@@ -16,6 +16,7 @@ const (
 	TicketDevice                           // signs a command line in, when a person has confirmed its code
 	TicketChallenge                        // a challenge of WebAuthn
 	TicketOIDC                             // a sign-in that is on its way through an identity provider
+	TicketBrowser                          // a browser from which a person has signed in; it is not used up
 )
 
 // Ticket is a secret that can be used once, until it expires. The secret itself is not stored.
@@ -80,6 +81,19 @@ func (t *Tx) UseTicket(kind TicketKind, hash []byte, nowMs int64) (ticket Ticket
 // DeleteTicketsOf deletes the tickets of a kind that a person has: what they would do is done, or not wanted any more.
 func (t *Tx) DeleteTicketsOf(person int64, kind TicketKind) error {
 	return t.c.Send("delete tickets of a person", `DELETE FROM ticket WHERE person = ?1 AND kind = ?2 AND person <> 0`, person, int64(kind))
+}
+
+// DeleteTicketsIn deletes the tickets of a kind that a person has in an account.
+func (t *Tx) DeleteTicketsIn(account, person int64, kind TicketKind) error {
+	return t.c.Send("delete tickets of a member", `DELETE FROM ticket WHERE person = ?1 AND kind = ?2 AND person <> 0 AND account = ?3`,
+		person, int64(kind), account)
+}
+
+// KeepTickets deletes the oldest tickets of a kind that a person has, but for the newest ones.
+func (t *Tx) KeepTickets(person int64, kind TicketKind, newest int) error {
+	return t.c.Send("delete the oldest tickets of a person", `DELETE FROM ticket WHERE person = ?1 AND kind = ?2 AND person <> 0 AND created_ms <
+ (SELECT created_ms FROM ticket WHERE person = ?1 AND kind = ?2 AND person <> 0 ORDER BY created_ms DESC LIMIT 1 OFFSET ?3)`,
+		person, int64(kind), int64(newest-1))
 }
 
 // DeleteTicketsOfKind deletes all tickets of a kind.
@@ -166,6 +180,17 @@ func (t *Tx) DeleteSignInDelays(beforeMs int64, limit int) (int64, error) {
  (SELECT name FROM sign_in_delay WHERE updated_ms < ?1 ORDER BY updated_ms LIMIT ?2)`, beforeMs, int64(limit))
 	if err != nil {
 		return 0, fmt.Errorf("delete delays of sign-ins: %w", err)
+	}
+	return n, nil
+}
+
+// KeepSignInDelays deletes up to limit of the delays that were last changed the longest ago, but for the newest ones:
+// so many that strangers cannot fill the database.
+func (t *Tx) KeepSignInDelays(newest, limit int) (int64, error) {
+	n, err := t.c.Exec(`DELETE FROM sign_in_delay WHERE name IN (SELECT name FROM sign_in_delay WHERE updated_ms <
+ (SELECT updated_ms FROM sign_in_delay ORDER BY updated_ms DESC LIMIT 1 OFFSET ?1) ORDER BY updated_ms LIMIT ?2)`, int64(newest-1), int64(limit))
+	if err != nil {
+		return 0, fmt.Errorf("delete the oldest delays of sign-ins: %w", err)
 	}
 	return n, nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/metrics"
 	"strings"
 	"sync/atomic"
 
@@ -35,6 +36,9 @@ const (
 	waiting = 64
 )
 
+// garbageShare is the part of the heap that the blocks of argon2 may be before they are collected: a quarter.
+const garbageShare = 4
+
 // ErrBusy says that as many passwords wait to be hashed as may wait.
 var ErrBusy = errors.New("too many sign-ins at once")
 
@@ -47,6 +51,8 @@ type Hasher struct {
 	slots  chan struct{}
 	queue  atomic.Int64 // callers that wait or hash
 	decoy  hash         // stands for the hash of a person who has none
+	// garbage is what argon2 has left behind since the collector was run for it.
+	garbage atomic.Uint64
 	// derive is argon2.IDKey, another function in tests.
 	derive func(password, salt []byte, time, memory uint32, threads uint8, keyLen uint32) []byte
 }
@@ -62,6 +68,13 @@ func NewWeak(memory uint32) *Hasher {
 	}
 	rand.Read(h.decoy.salt)
 	rand.Read(h.decoy.key)
+	return h
+}
+
+// NewWith returns a Hasher with another function in place of argon2, for tests.
+func NewWith(derive func(password, salt []byte, time, memory uint32, threads uint8, keyLen uint32) []byte) *Hasher {
+	h := NewWeak(memoryKiB)
+	h.derive = derive
 	return h
 }
 
@@ -108,10 +121,20 @@ func (h *Hasher) key(ctx context.Context, text string, n hash, length uint32) ([
 	}
 	defer func() { <-h.slots }()
 	key := h.derive([]byte(text), n.salt, n.passes, n.memory, n.lanes, length)
-	// The blocks of argon2 are garbage now. Without this, some more of them would pile up before the collector runs by
-	// itself, and the bound of memory would be a multiple of two hashes.
-	runtime.GC()
+	h.collect(uint64(n.memory) << 10)
 	return key, nil
+}
+
+// collect runs the garbage collector when the blocks that argon2 has left behind are much beside the heap. With a small
+// heap they would otherwise pile up to a multiple of two hashes, and running it costs little; with a large heap running
+// it after each hash would let strangers keep the processor busy with marking.
+func (h *Hasher) collect(garbage uint64) {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	if h.garbage.Add(garbage) >= live[0].Value.Uint64()/garbageShare {
+		h.garbage.Store(0)
+		runtime.GC()
+	}
 }
 
 // hash is a stored hash and its parameters.

@@ -14,6 +14,7 @@ var auditTests = map[string]func(*fixture){
 	"filters":    auditFilters,
 	"counted":    auditCounted,
 	"undone":     auditUndone,
+	"since":      auditSince,
 	"retention":  auditRetention,
 }
 
@@ -123,6 +124,27 @@ func auditCounted(f *fixture) {
 			f.Errorf("read %+v", rows)
 		}
 		return err
+	})
+}
+
+// auditSince: entries are counted up to a limit, and a known one is counted again.
+func auditSince(f *fixture) {
+	before, at, later, other := f.entry(startMs-1, "session.failed"), f.entry(startMs, "session.failed"), f.entry(startMs+9, "session.failed"), f.entry(startMs, "key.created")
+	at.Summed = []byte("one minute")
+	f.record(before, later, other)
+	f.update(func(tx *store.Tx) error {
+		unknown, err1 := tx.CountAuditAgain(at.Summed)
+		err2 := tx.CountAudit(&at)
+		known, err3 := tx.CountAuditAgain(at.Summed)
+		same(f, "counted again", []bool{unknown, known}, []bool{false, true})
+		return errors.Join(err1, err2, err3)
+	})
+	f.view(func(r *store.Reader) error {
+		all, err1 := r.AuditSince(1, "session.failed", startMs, 10)
+		some, err2 := r.AuditSince(1, "session.failed", startMs, 1)
+		none, err3 := r.AuditSince(2, "session.failed", startMs, 10)
+		same(f, "entries", []int{all, some, none}, []int{2, 1, 0})
+		return errors.Join(err1, err2, err3)
 	})
 }
 

@@ -13,12 +13,15 @@ var signInTests = map[string]func(*fixture){
 	"session renewed":  sessionRenewed,
 	"sessions revoked": sessionsRevoked,
 	"sessions deleted": sessionsDeleted,
+	"sessions kept":    sessionsKept,
 	"passkey":          passkeyRoundTrip,
 	"identity":         identityRoundTrip,
 	"ticket":           ticketRoundTrip,
 	"ticket with code": ticketCode,
 	"tickets deleted":  ticketsDeleted,
+	"tickets kept":     ticketsKept,
 	"delay":            signInDelay,
+	"delays kept":      signInDelaysKept,
 }
 
 func hashOf(text string) []byte {
@@ -138,6 +141,27 @@ func sessionsDeleted(f *fixture) {
 		return errors.Join(err1, err2)
 	})
 	same(f, "left", f.number(`SELECT COUNT(*) FROM session`), 1)
+}
+
+// sessionsKept: of each person the newest stay, and a revoked one is deleted at once.
+func sessionsKept(f *fixture) {
+	var all []store.Session
+	for _, token := range []string{"a", "b", "c", "d"} {
+		all = append(all, f.newSession(1, token))
+	}
+	f.newSession(2, "other")
+	f.update(func(tx *store.Tx) error { return tx.RevokeSession(1, all[3].ID, startMs+1) })
+	f.update(func(tx *store.Tx) error { return tx.KeepSessions(1, 3) })
+	same(f, "none too many", f.number(`SELECT COUNT(*) FROM session`), 5)
+	f.update(func(tx *store.Tx) error { return tx.KeepSessions(1, 1) })
+	same(f, "left", f.number(`SELECT COUNT(*) FROM session WHERE person = 1 AND revoked_ms = 0`), 1)
+	f.sessionByHash(hashOf("c"))
+	f.sessionByHash(hashOf("other"))
+	f.update(func(tx *store.Tx) error {
+		n, err := tx.DeleteSessions(startMs+2, 10)
+		same(f, "revoked and deleted", n, 1)
+		return err
+	})
 }
 
 func passkeyRoundTrip(f *fixture) {
@@ -280,6 +304,52 @@ func ticketsDeleted(f *fixture) {
 	if left := f.number(`SELECT COUNT(*) FROM ticket WHERE kind = 4`); left != 2 || bytes.Equal(hashOf("e"), hashOf("f")) {
 		f.Errorf("%d codes of devices are left", left)
 	}
+}
+
+// ticketsKept: a person has the newest tickets of a kind, in all accounts or in one.
+func ticketsKept(f *fixture) {
+	for i, secret := range []string{"a", "b", "c"} {
+		t := store.Ticket{Hash: hashOf(secret), Kind: store.TicketBrowser, Person: 1, CreatedMs: startMs + int64(i), ExpiresMs: startMs + 100}
+		f.update(func(tx *store.Tx) error { return tx.InsertTicket(&t) })
+	}
+	f.newTicket("other", store.Ticket{Kind: store.TicketBrowser, Person: 2})
+	f.newTicket("here", store.Ticket{Kind: store.TicketInvitation, Person: 1, Account: 1})
+	f.newTicket("there", store.Ticket{Kind: store.TicketInvitation, Person: 1, Account: 2})
+	f.update(func(tx *store.Tx) error { return tx.KeepTickets(1, store.TicketBrowser, 3) })
+	same(f, "none too many", f.number(`SELECT COUNT(*) FROM ticket`), 6)
+	f.update(func(tx *store.Tx) error {
+		return errors.Join(tx.KeepTickets(1, store.TicketBrowser, 2), tx.DeleteTicketsIn(2, 1, store.TicketInvitation))
+	})
+	same(f, "left", f.number(`SELECT COUNT(*) FROM ticket`), 4)
+	f.view(func(r *store.Reader) error {
+		_, oldest := r.FindTicket(store.TicketBrowser, hashOf("a"), startMs)
+		_, elsewhere := r.FindTicket(store.TicketInvitation, hashOf("there"), startMs)
+		missing(f, oldest, elsewhere)
+		_, err1 := r.FindTicket(store.TicketBrowser, hashOf("b"), startMs)
+		_, err2 := r.FindTicket(store.TicketInvitation, hashOf("here"), startMs)
+		return errors.Join(err1, err2)
+	})
+}
+
+func signInDelaysKept(f *fixture) {
+	for i := range int64(5) {
+		f.update(func(tx *store.Tx) error {
+			return tx.SetSignInDelay(sha256.Sum256([]byte{byte(i)}), 0, store.SignInDelay{Failures: i + 1, UpdatedMs: startMs + i})
+		})
+	}
+	keep := func(newest, limit int) (n int64) {
+		f.update(func(tx *store.Tx) (err error) {
+			n, err = tx.KeepSignInDelays(newest, limit)
+			return err
+		})
+		return n
+	}
+	same(f, "deleted", []int64{keep(5, 9), keep(3, 1), keep(3, 9), keep(3, 9)}, []int64{0, 1, 1, 0})
+	f.view(func(r *store.Reader) error {
+		d, err := r.SignInDelayOf(sha256.Sum256([]byte{2}))
+		same(f, "the oldest that is left", d.Failures, 3)
+		return err
+	})
 }
 
 func signInDelay(f *fixture) {

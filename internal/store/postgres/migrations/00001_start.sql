@@ -206,7 +206,7 @@ CREATE TABLE session (
     address      TEXT COLLATE "C" NOT NULL,                       -- of the sign-in
     agent        TEXT COLLATE "C" NOT NULL
 );
--- ListSessions, RevokeSessions: those of a person.
+-- ListSessions, RevokeSessions, KeepSessions: those of a person.
 CREATE INDEX session_person ON session (person, no) WHERE revoked_ms = 0;
 -- DeleteSessions.
 CREATE INDEX session_expires ON session (expires_ms, no);
@@ -252,8 +252,8 @@ CREATE TABLE ticket (
 );
 -- TicketByCode. No two tickets of a kind have the same code.
 CREATE UNIQUE INDEX ticket_code ON ticket (kind, code) WHERE code IS NOT NULL;
--- DeleteTicketsOf.
-CREATE INDEX ticket_person ON ticket (person, kind) WHERE person <> 0;
+-- DeleteTicketsOf, DeleteTicketsIn, KeepTickets.
+CREATE INDEX ticket_person ON ticket (person, kind, created_ms) WHERE person <> 0;
 -- CountTickets.
 CREATE INDEX ticket_kind ON ticket (kind, expires_ms);
 -- DeleteTickets.
@@ -266,7 +266,7 @@ CREATE TABLE sign_in_delay (
     updated_ms BIGINT NOT NULL,
     name       BYTEA PRIMARY KEY NOT NULL CHECK (length(name) = 32) -- SHA-256 of whom it delays
 );
--- DeleteSignInDelays.
+-- DeleteSignInDelays, KeepSignInDelays.
 CREATE INDEX sign_in_delay_updated ON sign_in_delay (updated_ms);
 
 -- Workflows ----------------------------------------------------------------------------------------------------------

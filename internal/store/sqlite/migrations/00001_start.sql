@@ -197,7 +197,7 @@ CREATE TABLE session (
     fresh_ms     INTEGER NOT NULL, -- until then the sign-in is fresh
     revoked_ms   INTEGER NOT NULL DEFAULT 0
 ) STRICT;
--- ListSessions, RevokeSessions: those of a person.
+-- ListSessions, RevokeSessions, KeepSessions: those of a person.
 CREATE INDEX session_person ON session (person, no) WHERE revoked_ms = 0;
 -- DeleteSessions.
 CREATE INDEX session_expires ON session (expires_ms, no);
@@ -243,8 +243,8 @@ CREATE TABLE ticket (
 ) STRICT, WITHOUT ROWID;
 -- TicketByCode. No two tickets of a kind have the same code.
 CREATE UNIQUE INDEX ticket_code ON ticket (kind, code) WHERE code IS NOT NULL;
--- DeleteTicketsOf.
-CREATE INDEX ticket_person ON ticket (person, kind) WHERE person <> 0;
+-- DeleteTicketsOf, DeleteTicketsIn, KeepTickets.
+CREATE INDEX ticket_person ON ticket (person, kind, created_ms) WHERE person <> 0;
 -- CountTickets.
 CREATE INDEX ticket_kind ON ticket (kind, expires_ms);
 -- DeleteTickets.
@@ -257,7 +257,7 @@ CREATE TABLE sign_in_delay (
     until_ms   INTEGER NOT NULL, -- the next try counts from then on
     updated_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
--- DeleteSignInDelays.
+-- DeleteSignInDelays, KeepSignInDelays.
 CREATE INDEX sign_in_delay_updated ON sign_in_delay (updated_ms);
 
 -- Workflows ----------------------------------------------------------------------------------------------------------
