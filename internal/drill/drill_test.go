@@ -133,14 +133,21 @@ func (d *drill) itemIDs() []string {
 	return ids
 }
 
-// at waits until a share of the effects of the batch has come, in percent.
+// at waits until a share of the effects of the batch has come, in percent. It fails when none comes for two minutes.
 func (d *drill) at(percent int) {
 	d.t.Helper()
-	select {
-	case <-d.receiver.reach(d.effects * percent / 100):
-	case <-time.After(2 * time.Minute):
+	reached := d.receiver.reach(d.effects * percent / 100)
+	for before := -1; ; {
+		select {
+		case <-reached:
+			return
+		case <-time.After(2 * time.Minute):
+		}
 		effects, _ := d.receiver.count()
-		d.t.Fatalf("nothing happens: %d effects in %v, waiting for %d%% of %d", effects, time.Since(d.begun), percent, d.effects)
+		if effects == before {
+			d.t.Fatalf("nothing happens: %d effects in %v, waiting for %d%% of %d", effects, time.Since(d.begun), percent, d.effects)
+		}
+		before = effects
 	}
 }
 
