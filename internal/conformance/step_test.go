@@ -144,7 +144,10 @@ func (s *scenario) await() error {
 		}
 		s.execution = a.Object()
 		if status := s.execution["status"]; status == "finished" || status == "error" {
-			return s.readTimeline()
+			if err := s.readTimeline(); err != nil {
+				return err
+			}
+			return s.followsGraph()
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("the execution does not end: %s", a.Body)
