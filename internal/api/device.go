@@ -171,8 +171,8 @@ func deviceSignInPage(q map[string]string) page.Content {
 	return content
 }
 
-// deviceCodePage asks for the code, and for the password where the sign-in is not fresh. The code is never taken from the
-// address.
+// deviceCodePage asks for the code, and for the password where the sign-in is not fresh. The code is never taken from
+// the address.
 func (c *call) deviceCodePage(s *signin.Session, typed string) page.Content {
 	content := page.Content{Page: page.Device, Note: signedInAs(s), Fields: []page.Field{
 		deviceStepField(deviceEnter), {Name: "code", Type: "text", Autocomplete: "off", Value: typed, Help: "code-help", Required: true},
@@ -213,11 +213,11 @@ func (c *call) postDevice() error {
 	if q[deviceStep] == deviceConfirm {
 		return c.decideDevice(s, q)
 	}
-	return c.lookAtDevice(s, q)
+	return c.confirmDevice(s, q)
 }
 
-// lookAtDevice shows the program whose code was typed.
-func (c *call) lookAtDevice(s *signin.Session, q map[string]string) error {
+// confirmDevice shows the program whose code was typed.
+func (c *call) confirmDevice(s *signin.Session, q map[string]string) error {
 	if !s.Fresh(c.began) {
 		if s.Person.Password == "" {
 			return c.answerForm(c.deviceCodePage(s, q["code"]), nil, chargehand.NewError(chargehand.CodeFreshSignInRequired,

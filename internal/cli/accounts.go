@@ -116,7 +116,7 @@ func newAccountsRename(con console) *cobra.Command {
 	return cmd
 }
 
-// newUsersCreate is `users create`, which needs no server and nobody who is signed in.
+// newUsersCreate is `users create`, which needs neither a server nor a session.
 func newUsersCreate(con console) *cobra.Command {
 	m := &machineCommand{console: con}
 	var u operate.NewUser
@@ -138,8 +138,8 @@ func newUsersCreate(con console) *cobra.Command {
 		return m.tell(l, "invited "+printable(u.Email)+"; the address is for this person alone")
 	})
 	cmd.Long = "Invite a person to an account. It prints the address where the person chooses a name and a password, which works once, " +
-		"within 72 hours. With --role admin it makes the first admin without a browser, or another one when nobody can sign in " +
-		"any more. Inviting somebody again who has not come yet makes another address." + onMachine
+		"within 72 hours. With --role admin it makes the first admin without a browser, or another one when no admin can sign in " +
+		"any more. Inviting a person again who has not come yet makes another address." + onMachine
 	f := cmd.Flags()
 	f.StringVar(&u.Email, "email", "", "e-mail address of the person")
 	f.StringVar(&u.Name, "name", "", "name of the person, which the person may change (default: the e-mail up to the @)")

@@ -56,7 +56,8 @@ func (c *connection) server() (server, error) {
 	if c.context != "" {
 		return c.named(environment)
 	}
-	s := server{url: firstOf(c.url, os.Getenv("CHARGEHAND_URL")), key: strings.TrimSpace(os.Getenv("CHARGEHAND_API_KEY"))} // files end in a line break
+	s := server{url: firstOf(c.url, os.Getenv("CHARGEHAND_URL"))}
+	s.key = strings.TrimSpace(os.Getenv("CHARGEHAND_API_KEY")) // files end in a line break
 	if s.url == "" || s.key == "" {
 		saved, err := readContexts()
 		if err != nil {
@@ -144,9 +145,12 @@ func firstOf(texts ...string) string {
 // explain gives an error of the client its exit code.
 func explain(err error) error {
 	var answer *client.Error
+	var exit *exitError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &exit): // it has one
+		return err
 	case errors.Is(err, client.ErrUnreachable):
 		return &exitError{ExitUnreachable, fmt.Errorf("%w; does it run there? --url or CHARGEHAND_URL names another address", err)}
 	case !errors.As(err, &answer):

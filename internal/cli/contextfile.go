@@ -24,11 +24,13 @@ type contexts struct {
 
 // savedContext is a server, with a key for each environment.
 type savedContext struct {
-	URL         string              `json:"url"`
-	Environment string              `json:"environment,omitempty"` // that commands work in; empty: live, if there is a key of it
-	User        string              `json:"user,omitempty"`        // e-mail of the person who has signed in; empty: not known
-	Account     string              `json:"account,omitempty"`     // name; empty: not known
-	Keys        map[string]savedKey `json:"keys,omitempty"`        // by environment
+	URL string `json:"url"`
+	// Environment is the one that commands work in; empty: live, if there is a key of it.
+	Environment string `json:"environment,omitempty"`
+	// User is the e-mail of the person who has signed in; empty: not known.
+	User    string              `json:"user,omitempty"`
+	Account string              `json:"account,omitempty"` // name; empty: not known
+	Keys    map[string]savedKey `json:"keys,omitempty"`    // by environment
 }
 
 // savedKey is an API key. ID is empty if it is not known.

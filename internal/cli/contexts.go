@@ -225,7 +225,11 @@ func (c console) revokeKeys(ctx context.Context, s *savedContext) {
 			continue
 		}
 		err := client.New(s.URL, k.Key, client.WithoutRetries()).RevokePersonalKey(ctx, k.ID)
-		if answer := (*client.Error)(nil); err != nil && (!errors.As(err, &answer) || answer.Status != http.StatusUnauthorized) { // then it has ended
+		var answer *client.Error
+		if errors.As(err, &answer) && answer.Status == http.StatusUnauthorized { // it has ended
+			continue
+		}
+		if err != nil {
 			fmt.Fprintf(c.err, "the key %s of %s could not be revoked and still counts: %s\n", k.shown(), environment, printable(err.Error()))
 		}
 	}

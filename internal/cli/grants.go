@@ -168,7 +168,7 @@ func (c *connection) grantsCreate() *cobra.Command {
 		return c.table(columns(grantColumns), [][]string{c.grantRow(known, workflows, g)}, true)
 	})
 	cmd.Long = "Give a role to a user or a group, over everything or what --namespace or --workflow names. ROLE is one of " +
-		strings.Join(roleNames, ", ") + ". It counts everywhere within a second. Nobody gives more than they have."
+		strings.Join(roleNames, ", ") + ". It counts everywhere within a second. A user gives no more than the user has."
 	cmd.Flags().StringVar(&user, "user", "", "user that gets the role: e-mail or id")
 	cmd.Flags().StringVar(&toGroup, "group", "", "group that gets the role: name or id")
 	flags.register(cmd.Flags())

@@ -136,7 +136,7 @@ func awaitKeys(ctx context.Context, api *client.Client, code *client.DeviceCode)
 			return nil, err
 		}
 		if time.Now().After(ends) {
-			return nil, &exitError{ExitUnreachable, errors.New("nobody has typed the code in time: run chargehand login again")}
+			return nil, &exitError{ExitUnreachable, errors.New("the code was not typed in time: run chargehand login again")}
 		}
 	}
 }

@@ -116,7 +116,7 @@ func (c *connection) usersInvite() *cobra.Command {
 		return c.tellLink(u.Invitation, "invited "+u.Email+"; the address is for this person alone")
 	})
 	cmd.Long = `Invite a person to the account. It prints the address where the person chooses a name and a password, which works
-once, within 72 hours, and is not shown again. Inviting somebody again who has not come yet makes another one.
+once, within 72 hours, and is not shown again. Inviting a person again who has not come yet makes another one.
 
 Give --role for each role to begin with, and --namespace or --workflow to limit them. Without a role the user can
 sign in and do nothing yet.`
@@ -201,7 +201,7 @@ func (c *connection) usersReset() *cobra.Command {
 	})
 	cmd.Long = `Print an address where an active user sets another password, which ends all sessions of the user. It works once, within 24
 hours, and is not shown again. It needs all that the user may do. On the server's machine, chargehand persons reset
-makes one for anybody.`
+makes one for every person.`
 	return cmd
 }
 

@@ -32,12 +32,12 @@ var english = map[string]texts{
 
 	DeviceSignIn: {"Sign in to connect a program", "A program such as the command line shows a code. Sign in first, then type it here. " +
 		"If you sign in in another way, open the page /sign-in, and this page again afterwards.", "Sign in"},
-	Device: {"Connect a program", "Type the code that the program shows. Type no code that somebody else has sent you: whoever started the " +
-		"program could do what you may do.", "Continue"},
+	Device: {"Connect a program", "Type the code that the program shows. Type no code that another person has sent you: the one who " +
+		"started the program could do what you may do.", "Continue"},
 	DeviceConfirm: {"Allow this program?", "It gets personal keys, with which it may do everything that you may do in this account. Allow it only if you " +
 		"have just started it yourself.", "Allow"},
-	DeviceAllowed: {"The program is connected", "You can close this page and go on in the program.", ""},
-	DeviceRefused: {"The program was refused", "It gets no keys. If you did not start it yourself, somebody may have tried to use your name: tell your admin.", ""},
+	DeviceAllowed: {"The program is connected", "You can close this page and continue in the program.", ""},
+	DeviceRefused: {"The program was refused", "It gets no keys. If you did not start it yourself, another person may have tried to use your rights: tell your admin.", ""},
 }
 
 // words are the texts of fields.

@@ -14,7 +14,7 @@ import (
 )
 
 // Command is what the command line of the server's machine does to accounts and persons, beside a running server or
-// without one. It asks nobody for rights: who reads the database of an installation has them all. The audit log names
+// without one. It checks no rights: an operator who reads the database of an installation has them all. The audit log names
 // the command. Sessions and keys that it ends are refused within a second by servers that run.
 type Command struct {
 	Store *store.Store
@@ -290,7 +290,7 @@ func (c Command) ResetPerson(ctx context.Context, email, base string) (OneUseLin
 	return link.OneUseLink, err
 }
 
-// changePerson runs a change of a person, while nobody else changes who is an admin of its accounts.
+// changePerson runs a change of a person. Meanwhile no other transaction changes who is an admin of its accounts.
 func (c Command) changePerson(ctx context.Context, email string, change func(*store.Tx, store.Person, []store.Member) error) error {
 	_, key, complaint := person.Email(email)
 	if complaint != "" {

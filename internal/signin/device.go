@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 
 // A program without a browser, such as the command line, gets personal keys by the device grant (RFC 8628): it shows a
 // code, a person who has signed in types the code on the page /device and confirms, and the program, which asks again
-// and again, gets the keys. The code is never part of an address: a person who follows a link of somebody else
+// and again, gets the keys. The code is never part of an address: a person who follows a link of another one
 // confirms nothing.
 
 const (
@@ -88,7 +89,7 @@ func (s *Service) StartDevice(ctx context.Context, q StartDevice, from Client) (
 		q.Environments = []chargehand.Environment{chargehand.Live, chargehand.Test}
 	}
 	// One address cannot take up all the places.
-	if _, err := s.begin(ctx, deviceSubjects("start", nil, from)); err != nil {
+	if _, err := s.begin(ctx, deviceSubjects(deviceStart, nil, from)); err != nil {
 		return DeviceCode{}, err
 	}
 	data, err := json.Marshal(device{Name: name, Environments: q.Environments, Address: from.Address.Unmap().String()})
@@ -124,6 +125,12 @@ func (s *Service) StartDevice(ctx context.Context, q StartDevice, from Client) (
 	return c, err
 }
 
+// What tries are counted for.
+const (
+	deviceStart = "start"
+	deviceCode  = "code"
+)
+
 // deviceSubjects are whom tries delay: the address, and the person where there is one.
 func deviceSubjects(what string, of *store.Person, from Client) []subject {
 	list := []subject{subjectOf(delay.Address, "device "+what+" address", delay.Subject(from.Address))}
@@ -148,7 +155,7 @@ type Device struct {
 // Device finds the request with the code that a person has typed. From then on no other session decides on it, until
 // its code is typed again. Wrong codes delay the next try. Codes: invalid_credentials, rate_limited.
 func (s *Service) Device(ctx context.Context, session *Session, typed string, from Client) (*Device, error) {
-	t, err := s.begin(ctx, deviceSubjects("code", &session.Person, from))
+	t, err := s.begin(ctx, deviceSubjects(deviceCode, &session.Person, from))
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +191,7 @@ func deviceError(err error) error {
 	return err
 }
 
-// openDevice reads a request that nobody has decided on yet. Errors: store.ErrNotFound.
+// openDevice reads a request that is not decided yet. Errors: store.ErrNotFound.
 func (s *Service) openDevice(r *store.Reader, code []byte) (*store.Ticket, *device, error) {
 	ticket, err := r.TicketByCode(store.TicketDevice, code, s.now().UnixMilli())
 	if err != nil {
@@ -236,7 +243,7 @@ func (s *Service) DecideDevice(ctx context.Context, session *Session, code, form
 		}
 		own := d.Session == session.ID && ticket.Person == session.Person.No && ticket.Account == session.Account.No
 		if !own || subtle.ConstantTimeCompare(d.Form, formHash[:]) != 1 {
-			return store.ErrNotFound // of another session, or of another look at it
+			return store.ErrNotFound // of another session, or of an earlier form
 		}
 		if d.State = deviceDenied; allow {
 			d.State = deviceApproved
@@ -281,6 +288,9 @@ func (s *Service) RedeemDevice(ctx context.Context, text string) (*Redeemed, err
 		if d.State == deviceApproved {
 			got, err = s.redeem(ctx, tx, &ticket, d)
 		}
+		if err == nil && got != nil {
+			err = startedWell(tx, d)
+		}
 		if err == nil && got == nil {
 			answer = chargehand.NewError(chargehand.CodeAccessDenied, "The person has refused, or may not do anything any more.")
 		}
@@ -293,6 +303,21 @@ func (s *Service) RedeemDevice(ctx context.Context, text string) (*Redeemed, err
 		return nil, err
 	}
 	return got, answer
+}
+
+// startedWell takes back what the start of a request has counted as a try of its address.
+func startedWell(tx *store.Tx, d *device) error {
+	address, err := netip.ParseAddr(d.Address)
+	if err != nil {
+		return nil // it was not known, and such requests count together
+	}
+	for _, who := range deviceSubjects(deviceStart, nil, Client{Address: address}) {
+		c := counted{subject: who}
+		if err := c.undo(tx, 1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func deviceGone() error {
@@ -337,8 +362,8 @@ func (s *Service) countQuestion(tx *store.Tx, hash [sha256.Size]byte) (answer, e
 	d.Failures = max(d.Failures, 1)
 	pause := DevicePause * time.Duration(min(d.Failures, int64(DeviceLife/DevicePause)))
 	d.UpdatedMs, d.UntilMs = now.UnixMilli(), now.Add(pause).UnixMilli()
-	if err := tx.SetSignInDelay(name, was, d); !errors.Is(err, store.ErrConflict) { // then another node counts a question too
-		return answer, err
+	if err := tx.SetSignInDelay(name, was, d); err != nil && !errors.Is(err, store.ErrConflict) {
+		return nil, err
 	}
-	return answer, nil
+	return answer, nil // with a conflict, another node has counted a question at the same time
 }

@@ -47,7 +47,7 @@ func TestDeviceGrant(t *testing.T) {
 		session := fx.setUp()
 		c := start(t, one, "chargehand on laptop")
 		_, err := two.RedeemDevice(t.Context(), c.Device)
-		refused(t, "before anybody has confirmed", err, chargehand.CodeAuthorizationPending, "")
+		refused(t, "before it is confirmed", err, chargehand.CodeAuthorizationPending, "")
 		_, err = one.RedeemDevice(t.Context(), c.Device)
 		refused(t, "at once again, on another node", err, chargehand.CodeSlowDown, "5 seconds longer")
 		fx.advance(DevicePause)
@@ -102,7 +102,7 @@ func TestDeviceRefused(t *testing.T) {
 		var made []KeyRequest
 		s := fx.withKeys(&made)
 		session := fx.setUp()
-		look := func(c DeviceCode) *Device {
+		typed := func(c DeviceCode) *Device {
 			t.Helper()
 			d, err := s.Device(t.Context(), session, c.User, home)
 			if err != nil {
@@ -111,7 +111,7 @@ func TestDeviceRefused(t *testing.T) {
 			return d
 		}
 		c := start(t, s, "one")
-		d := look(c)
+		d := typed(c)
 		if err := s.DecideDevice(t.Context(), session, d.Code, d.Form, false); err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestDeviceRefused(t *testing.T) {
 		refused(t, "denied before", err, chargehand.CodeExpiredToken, "")
 
 		c = start(t, s, "two")
-		d = look(c)
+		d = typed(c)
 		fx.advance(DeviceLife)
 		refused(t, "too late", s.DecideDevice(t.Context(), session, d.Code, d.Form, false), chargehand.CodeInvalidCredentials, "expired")
 		refused(t, "a sign-in that is not fresh", s.DecideDevice(t.Context(), session, d.Code, d.Form, true), chargehand.CodeFreshSignInRequired, "")
@@ -132,7 +132,7 @@ func TestDeviceRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		c = start(t, s, "three")
-		d = look(c)
+		d = typed(c)
 		if err := s.DecideDevice(t.Context(), session, d.Code, d.Form, true); err != nil {
 			t.Fatal(err)
 		}
@@ -233,6 +233,28 @@ func TestOpenDevicesAreBounded(t *testing.T) {
 		refused(t, "the table is full", err, chargehand.CodeRateLimited, "Too many programs")
 		fx.advance(DeviceLife)
 		start(t, fx.Service, "x")
+	})
+}
+
+// TestLoginsOfOneAddress: an address from which many sign in is not delayed.
+func TestLoginsOfOneAddress(t *testing.T) {
+	each(t, func(t *testing.T, fx *fixture) {
+		var made []KeyRequest
+		session := fx.setUp()
+		s := fx.withKeys(&made)
+		for range 40 {
+			c := start(t, s, "program")
+			d, err := s.Device(t.Context(), session, c.User, home)
+			if err == nil {
+				err = s.DecideDevice(t.Context(), session, d.Code, d.Form, true)
+			}
+			if err == nil {
+				_, err = s.RedeemDevice(t.Context(), c.Device)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
 	})
 }
 
