@@ -10,6 +10,10 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/api"
+	"github.com/chargehand/chargehand/internal/app"
+	"github.com/chargehand/chargehand/internal/app/apptest"
+	"github.com/chargehand/chargehand/internal/operate"
+	"github.com/chargehand/chargehand/internal/peer"
 )
 
 var (
@@ -145,4 +149,23 @@ func driveDevice(t *testing.T, i *installation, cookie string, do func(operation
 	}
 	token(device, 400, "access_denied")
 	token("x", 400, "expired_token")
+}
+
+// TestDeviceOnPostgres: the same flow with its rows in PostgreSQL.
+func TestDeviceOnPostgres(t *testing.T) {
+	cfg := app.Config{Listen: "127.0.0.1:0"}
+	cfg.DataDir, cfg.FilesURL, cfg.MasterKeyFile = t.TempDir(), "file://"+t.TempDir(), apptest.MasterFile(t)
+	cfg.DatabaseURL = peer.StartPostgres(t, peer.PostgresOptions{Careless: true}).NewDatabase(t)
+	i := installAt(t, cfg)
+	secret, err := operate.SetupToken(t.Context(), cfg.Settings, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	do := func(operation, method, path, body string, status int) api.Exchange {
+		t.Helper()
+		return i.Do(t, "", api.Exchange{Operation: operation, Method: method, Path: path, Body: body, Status: status, Keyless: true})
+	}
+	x := do("setUp", "POST", "/api/v1/setup", `{"token":"`+secret+`","name":"Ada","email":"ada@example.com","password":"four other words in a row"}`, 201)
+	cookie, _, _ := strings.Cut(x.AnswerHeader.Get("Set-Cookie"), ";")
+	driveDevice(t, i, cookie, do)
 }

@@ -32,6 +32,12 @@ func install(t *testing.T) *installation {
 	t.Helper()
 	cfg := app.Config{Listen: "127.0.0.1:0"}
 	cfg.DataDir = filepath.Join(t.TempDir(), "data")
+	return installAt(t, cfg)
+}
+
+// installAt is install with other settings.
+func installAt(t *testing.T, cfg app.Config) *installation {
+	t.Helper()
 	key, err := operate.CreateKey(t.Context(), cfg.Settings, operate.NewKey{Name: "test", Preset: "all", Init: true})
 	if err != nil {
 		t.Fatal(err)

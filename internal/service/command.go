@@ -14,8 +14,8 @@ import (
 )
 
 // Command is what the command line of the server's machine does to accounts and persons, beside a running server or
-// without one. It checks no rights: an operator who reads the database of an installation has them all. The audit log names
-// the command. Sessions and keys that it ends are refused within a second by servers that run.
+// without one. It checks no rights: an operator who reads the database of an installation has them all. The audit log
+// names the command. Sessions and keys that it ends are refused within a second by servers that run.
 type Command struct {
 	Store *store.Store
 	Now   time.Time
